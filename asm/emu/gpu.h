@@ -1,0 +1,106 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "strata/asm/isa/arch.h"
+#include "strata/asm/object/code_object.h"
+
+namespace strata::emu {
+
+using DeviceAddress = uint64_t;
+
+/// What one launch did. Time is modelled (cycles of the named GPU), never measured.
+struct LaunchStats {
+    uint64_t wave_instructions = 0;
+    uint64_t waves = 0;
+    uint64_t modelled_cycles = 0;
+    double modelled_ms = 0;
+    double wall_ms = 0;
+};
+
+struct LaunchConfig {
+    std::array<uint32_t, 3> grid{1, 1, 1};   ///< workgroups, as in hipModuleLaunchKernel
+    std::array<uint32_t, 3> block{1, 1, 1};  ///< work-items of a workgroup
+    uint32_t dynamic_lds = 0;                ///< bytes
+    uint64_t max_instructions = 0;           ///< a wave's budget; 0 = the default (2^33)
+    int threads = 0;                         ///< 0 = settings().emu_threads, then all cores
+    uint64_t seed = 0;
+    bool timed = true;                       ///< run the timing model on representative workgroups
+};
+
+class Module;
+
+/// One emulated GPU: device memory and loaded code. Thread-safe; launches of one Gpu run one after the other.
+class Gpu {
+  public:
+    explicit Gpu(isa::Arch arch, std::string_view model = {});
+    ~Gpu();
+    Gpu(const Gpu&) = delete;
+
+    isa::Arch arch() const;
+    std::string_view model() const;  ///< "7900xtx", ...: whose clock and widths the timing model uses
+
+    /// Device memory: zero-size is allowed. Addresses lie in a reserved range of the host and may be read there.
+    Result<DeviceAddress> allocate(size_t bytes, std::string_view label = {});
+    Result<void> free(DeviceAddress address);
+    Result<void> read(void* to, DeviceAddress from, size_t bytes) const;
+    Result<void> write(DeviceAddress to, const void* from, size_t bytes);
+    Result<void> fill(DeviceAddress to, uint8_t value, size_t bytes);
+    Result<void> copy(DeviceAddress to, DeviceAddress from, size_t bytes);
+    size_t allocated_bytes() const;
+
+    /// Loads a code object: every instruction is decoded here; one that cannot be executed is refused by name.
+    Result<std::shared_ptr<Module>> load(std::span<const uint8_t> code_object);
+
+    /// Runs a kernel to its end. `arguments` is the explicit part of the kernarg segment; hidden arguments are filled
+    /// from the metadata. Errors: Launch (dimensions, LDS, registers, argument size), MemoryFault (names kernel, pc,
+    /// disassembly, wave, lane, address, nearest allocation), Unsupported.
+    Result<LaunchStats> launch(const Module& module, std::string_view kernel, const LaunchConfig& config,
+                               std::span<const uint8_t> arguments);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+/// Decoded code of one code object on one Gpu.
+class Module {
+  public:
+    ~Module();
+    const isa::CodeObject& object() const;
+    Result<DeviceAddress> symbol(std::string_view name, size_t* size = nullptr) const;  ///< device global
+
+  private:
+    friend class Gpu;
+    struct State;
+    explicit Module(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+/// One wave as a workgroup of its own: the unit test of single instructions.
+struct WaveRun {
+    std::vector<uint32_t> vgpr;             ///< [256][lanes], row-major
+    std::array<uint32_t, 106> sgpr{};
+    uint64_t exec = ~0ull, vcc = 0;
+    bool scc = false;
+    uint32_t m0 = 0, mode = 0xf0;           ///< mode: round to nearest, all denormals kept
+    std::vector<uint8_t> lds;               ///< size = LDS bytes
+    uint32_t scratch = 0;                   ///< bytes a lane
+    struct Mapping {
+        DeviceAddress address;
+        std::span<uint8_t> bytes;
+    };
+    std::vector<Mapping> memory;            ///< changed in place
+    int wave_size = 32;
+    uint64_t max_instructions = 1'000'000;
+    // results
+    uint64_t instructions = 0;
+    uint64_t pc = 0;                        ///< byte offset of the last instruction
+};
+Result<void> run_wave(isa::Arch arch, std::span<const uint8_t> code, WaveRun& run);
+
+}  // namespace strata::emu

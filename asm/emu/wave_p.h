@@ -1,0 +1,107 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "strata/asm/isa/inst.h"
+
+// The seam between the emulator's core and its instruction handlers.
+namespace strata::emu {
+
+struct Wave;
+struct Op;
+
+/// A handler executes one decoded instruction and returns the next one, or nullptr to leave the wave (its end, a wait, a
+/// barrier, a fault: Wave::stop tells). Where the compiler guarantees tail calls a handler calls the next one itself.
+using Handler = const Op* (*)(Wave*, const Op*);
+
+#if defined(__clang__)
+#define STRATA_EMU_GOTO(target)                                          \
+    do {                                                                 \
+        const ::strata::emu::Op* strata_next_ = (target);                \
+        [[clang::musttail]] return strata_next_->run(wave, strata_next_); \
+    } while (0)
+#else
+#define STRATA_EMU_GOTO(target) return (target)
+#endif
+/// Ends a handler whose parameters are named `wave` and `op`.
+#define STRATA_EMU_NEXT STRATA_EMU_GOTO(op + 1)
+
+/// One instruction ready to run: 64 bytes, operands resolved to places.
+/// A source place is a byte offset from the Wave for registers (vector rows and scalars alike), or, with the bit in
+/// `constant`, an index into `value`. `uniform` bit i: source i is one dword for all lanes (scalar register or constant).
+struct alignas(64) Op {
+    Handler run = nullptr;
+    uint32_t dst = 0, dst2 = 0;      ///< byte offset from the Wave
+    uint32_t src[3] = {0, 0, 0};     ///< byte offset from the Wave, or index into value
+    uint8_t uniform = 0, constant = 0;
+    uint8_t neg = 0, abs = 0;        ///< VOP3 source modifiers
+    uint8_t op_sel = 0, op_sel_hi = 0, neg_hi = 0;
+    uint8_t omod_clamp = 0;          ///< bits 0-1 omod, bit 2 clamp
+    uint32_t value[4] = {0, 0, 0, 0};  ///< constants of src0..2 (64-bit ones take two), or the handler's own use
+    uint32_t imm = 0;                ///< simm16, memory offset, branch distance in Ops, ...
+    uint32_t index = 0;              ///< position in Program::instructions, for pc and disassembly
+};
+static_assert(sizeof(Op) == 64);
+
+enum class Stop : uint8_t { none, end, wait, barrier, fault, budget };
+
+/// The state of one wave. Vector registers follow the struct directly: row r is `lanes` dwords, 64-byte aligned.
+struct alignas(64) Wave {
+    static constexpr int kScalars = 136;  ///< by hardware code 0..127 (VCC 106, NULL 124, M0 125, EXEC 126), then:
+    static constexpr int kTrash = 128;    ///< writes to NULL land here (code 124 always reads 0); two dwords
+    uint32_t s[kScalars] = {};
+    uint32_t scc = 0;
+    uint32_t mode = 0;
+    int lanes = 32;
+    int vgprs = 0;
+    Stop stop = Stop::none;
+    const Op* pc = nullptr;               ///< where to go on
+    const Op* run_start = nullptr;        ///< first op of the current straight run: executed += op - run_start + 1 at branches
+    uint64_t executed = 0, budget = 0;
+    // global memory: the last allocation that was hit, half-open
+    uint64_t hit_low = 1, hit_high = 0;
+    bool hit_writable = false;
+    uint8_t* lds = nullptr;
+    uint32_t lds_size = 0;
+    uint8_t* scratch = nullptr;           ///< this wave's scratch, lane-interleaved by dword
+    uint32_t scratch_size = 0;            ///< bytes a lane
+    struct Workgroup* group = nullptr;
+    uint32_t wave_in_group = 0;
+    const Op* fault_op = nullptr;
+    std::string* fault = nullptr;         ///< set by a handler through fail()
+
+    uint32_t* row(int vgpr) { return reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(this) + sizeof(Wave)) + vgpr * lanes; }
+    uint64_t exec() const { return lanes == 32 ? s[126] : s[126] | uint64_t{s[127]} << 32; }
+    uint64_t vcc() const { return lanes == 32 ? s[106] : s[106] | uint64_t{s[107]} << 32; }
+    static uint32_t scalar_place(int code);                    ///< byte offset of scalar `code`
+    static uint32_t vector_place(int vgpr, int lanes);         ///< byte offset of a vector row
+};
+static_assert(sizeof(Wave) % 64 == 0);
+
+inline uint32_t Wave::scalar_place(int code) { return static_cast<uint32_t>(offsetof(Wave, s)) + 4u * static_cast<uint32_t>(code); }
+inline uint32_t Wave::vector_place(int vgpr, int lanes) { return static_cast<uint32_t>(sizeof(Wave) + 4u * static_cast<uint32_t>(vgpr * lanes)); }
+
+/// Stops the wave with a fault: `text` says what happened; the core adds kernel, pc, disassembly and wave.
+const Op* fail(Wave* wave, const Op* op, std::string text);
+
+/// Filled by the core before a handler is chosen: operands of `inst` are resolved into `op` already; the chooser returns
+/// the handler and may change `op` for its own use. nullptr: this instruction is not implemented.
+struct Choice {
+    const isa::Inst& inst;
+    isa::Arch arch;
+    int wave_size;
+    Op& op;
+};
+using Chooser = Handler (*)(const Choice&);
+
+/// One table of choosers for each host vector width; chosen at run time.
+struct HandlerSet {
+    const char* name;  ///< "avx2", "avx512", "portable"
+    Chooser valu;      ///< VOP1 VOP2 VOPC VOP3 VOP3SD VOP3P VOPD, with DPP
+    Chooser memory;    ///< SMEM DS MUBUF MTBUF FLAT GLOBAL SCRATCH
+    Chooser scalar;    ///< SOP1 SOP2 SOPK SOPC SOPP
+};
+const HandlerSet& handlers();  ///< the widest set this host runs; STRATA_EMU_SIMD=avx2|avx512|portable overrides
+
+}  // namespace strata::emu

@@ -1,0 +1,31 @@
+#include "strata/asm/isa/arch.h"
+
+#include <fmt/ranges.h>
+
+#include <vector>
+
+namespace strata::isa {
+namespace {
+
+constexpr ArchInfo rows[] = {
+#define ARCH(arch, family, mach, wave, wave64, vgprs, granule32, granule64, sgprs, lds_kib, max_block)             \
+    {Arch::arch, Family::family, #arch, mach, wave, wave64, vgprs, granule32, granule64, sgprs, lds_kib * 1024, max_block},
+#include "strata/asm/isa/archs.def"
+#undef ARCH
+};
+
+}  // namespace
+
+std::span<const ArchInfo> archs() { return rows; }
+const ArchInfo& info(Arch arch) { return rows[static_cast<size_t>(arch)]; }
+
+Result<Arch> parse_arch(std::string_view name) {
+    std::vector<std::string_view> known;
+    for (const ArchInfo& row : rows) {
+        if (row.name == name) return row.arch;
+        known.push_back(row.name);
+    }
+    return make_error(ErrorKind::Device, "unknown architecture '{}'; known: {}", name, fmt::join(known, ", "));
+}
+
+}  // namespace strata::isa

@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "strata/core/support/result.h"
+
+namespace strata::isa {
+
+enum class Family : uint8_t { rdna3, rdna4, cdna3, cdna2 };
+
+enum class Arch : uint8_t {
+#define ARCH(arch, ...) arch,
+#include "strata/asm/isa/archs.def"
+#undef ARCH
+};
+
+/// What the rest of Strata needs to know about an architecture: one row of archs.def.
+struct ArchInfo {
+    Arch arch;
+    Family family;
+    std::string_view name;  ///< "gfx1100"
+    uint32_t elf_mach;      ///< EF_AMDGPU_MACH value of e_flags
+    int wave_size;          ///< lanes of the default wave
+    bool has_wave64;
+    int max_vgprs;          ///< addressable by one wave
+    int vgpr_granule32, vgpr_granule64;  ///< allocation granule by wave size
+    int sgprs;              ///< general scalar registers
+    int lds_bytes;          ///< limit of one workgroup
+    int max_block;          ///< work-items of one workgroup
+};
+
+std::span<const ArchInfo> archs();
+const ArchInfo& info(Arch arch);
+
+/// Looks an arch up by name ("gfx1100"); the error lists the known ones.
+Result<Arch> parse_arch(std::string_view name);
+
+}  // namespace strata::isa

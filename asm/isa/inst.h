@@ -1,0 +1,114 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "strata/asm/isa/arch.h"
+#include "strata/core/support/result.h"
+
+namespace strata::isa {
+
+enum class Format : uint8_t {
+    SOP1, SOP2, SOPK, SOPC, SOPP, SMEM, VOP1, VOP2, VOPC, VOP3, VOP3SD, VOP3P, VINTERP, VOPD, DS, MUBUF, MTBUF, MIMG,
+    FLAT, SCRATCH, GLOBAL, LDSDIR, EXP,
+};
+
+/// How an operand's bits are read: decides the meaning of inline constants and literals and how many dwords it spans.
+enum class Type : uint8_t { none, b16, b32, b64, b96, b128, b256, b512, f16, f32, f64, i16, i32, i64, u16, u32, u64, pk16, bf16, lanes };
+// `lanes` is a wave-wide scalar mask: one dword in wave32, two in wave64.
+
+/// Hardware operand codes, as encoded in a 9-bit source field (RDNA3 ISA, "Scalar/Vector operand" tables).
+namespace code {
+constexpr uint16_t vcc_lo = 106, vcc_hi = 107, ttmp0 = 108, null = 124, m0 = 125, exec_lo = 126, exec_hi = 127;
+constexpr uint16_t inline_zero = 128, inline_minus_one = 193, shared_base = 235, shared_limit = 236,
+                   private_base = 237, private_limit = 238, inline_half = 240, inline_inv_2pi = 248, vccz = 251,
+                   execz = 252, scc = 253, literal = 255, vgpr0 = 256;
+}  // namespace code
+
+/// One register, constant or literal operand. Vector registers are code >= 256.
+struct Operand {
+    uint16_t code = code::null;
+    Type type = Type::none;  ///< none: the operand is absent
+    bool present() const { return type != Type::none; }
+    bool is_vgpr() const { return code >= code::vgpr0; }
+    bool is_sgpr() const { return code < code::inline_zero; }
+    bool is_literal() const { return code == code::literal; }
+    int vgpr() const { return code - code::vgpr0; }
+    bool operator==(const Operand&) const = default;
+};
+
+enum RowFlag : uint32_t {
+    kMemory = 1, kStore = 2, kAtomic = 4, kBranch = 8, kTrans = 16, kMatrix = 32, kNotOnSilicon = 64,
+    kReadsVcc = 128, kWritesVcc = 256, kReadsScc = 512, kWritesScc = 1024, kWritesExec = 2048, kTrue16 = 4096,
+    kGraphics = 8192,  // image, export, ray tracing, interpolation: no compute use
+};
+
+/// One instruction form of one family: a row of asm/isa/<family>.def.
+struct Row {
+    std::string_view mnemonic;  ///< vendor spelling without the _e32/_e64/_dpp suffix: "v_add_f32"
+    Format format;
+    uint16_t opcode;
+    std::array<Type, 2> dst;    ///< vector/scalar destination, second destination (carry-out, sdst)
+    std::array<Type, 4> src;    ///< sources in the order of LLVM's text
+    uint32_t flags;             ///< RowFlag bits
+};
+
+enum class DppKind : uint8_t { none, dpp16, dpp8 };
+
+struct Dpp {
+    DppKind kind = DppKind::none;
+    uint16_t ctrl = 0;          ///< 9-bit dpp_ctrl of DPP16
+    uint32_t select = 0;        ///< eight 3-bit lane selects of DPP8
+    uint8_t row_mask = 0xf, bank_mask = 0xf;
+    bool bound_ctrl = false, fi = false;
+    bool operator==(const Dpp&) const = default;
+};
+
+/// One decoded instruction, and what the encoder takes: hardware fields resolved to operands, nothing interpreted.
+struct Inst {
+    const Row* row = nullptr;
+    uint8_t size = 0;           ///< bytes: 4, 8 or 12 (0 before encoding)
+    Format encoding = Format::SOPP;  ///< the format of these bytes (a VOP2 row may be encoded as VOP3)
+    std::array<Operand, 2> dst{};
+    std::array<Operand, 4> src{};
+    uint32_t literal = 0;       ///< the 32-bit literal that an operand with code::literal refers to
+    // VOP3 / VOP3P modifiers; bit i belongs to source i, bit 3 of op_sel to the destination
+    uint8_t neg = 0, abs = 0, op_sel = 0, op_sel_hi = 0, neg_hi = 0, omod = 0;
+    bool clamp = false;
+    Dpp dpp{};
+    int32_t offset = 0;         ///< SOPP/SOPK simm16 (sign-extended), memory immediate offset, DS offset0 (16 bit)
+    uint8_t offset1 = 0;        ///< DS second offset of the two-address forms
+    bool glc = false, slc = false, dlc = false, gds = false, offen = false, idxen = false, tfe = false, lds = false;
+    uint8_t buffer_format = 0;  ///< MTBUF format
+    // VOPD: row/dst[0]/src[0..1] are the X half; these are the Y half
+    const Row* row_y = nullptr;
+    Operand dst_y{};
+    std::array<Operand, 2> src_y{};
+    bool operator==(const Inst&) const = default;
+};
+
+/// All rows of a family, sorted by (format, opcode).
+std::span<const Row> rows(Family family);
+/// The row of a mnemonic in a format, or nullptr. Without a format: the row in its native (smallest) format.
+const Row* find_row(Family family, std::string_view mnemonic);
+const Row* find_row(Family family, std::string_view mnemonic, Format format);
+/// The row of an opcode in a format, or nullptr.
+const Row* find_row(Family family, Format format, uint16_t opcode);
+
+/// Decodes the instruction at the start of `words`.
+/// Error (Assembly) when the bits are no instruction of the arch or the words end inside it.
+Result<Inst> decode(Arch arch, std::span<const uint32_t> words);
+
+/// Encodes into 1 to 3 words. Error (Assembly) names the operand or modifier that cannot be encoded.
+struct Encoded {
+    std::array<uint32_t, 3> words{};
+    int count = 0;
+};
+Result<Encoded> encode(Arch arch, const Inst& inst);
+
+/// Dwords spanned by an operand of this type.
+int dwords(Type type, int wave_size);
+std::string_view name(Format format);
+
+}  // namespace strata::isa

@@ -1,0 +1,126 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "strata/asm/isa/arch.h"
+#include "strata/core/support/result.h"
+
+namespace strata::isa {
+
+using Bytes = std::vector<uint8_t>;
+
+/// The 64-byte kernel descriptor (LLVM AMDGPUUsage, "Code Object V3 Kernel Descriptor"), fields decoded.
+struct KernelDescriptor {
+    uint32_t group_segment_fixed_size = 0;    ///< LDS bytes
+    uint32_t private_segment_fixed_size = 0;  ///< scratch bytes a lane
+    uint32_t kernarg_size = 0;
+    int64_t code_entry_offset = 0;            ///< entry - descriptor address
+    uint32_t rsrc1 = 0, rsrc2 = 0, rsrc3 = 0;
+    uint16_t properties = 0;                  ///< kernel_code_properties
+    uint16_t kernarg_preload = 0;
+
+    bool wave32() const { return properties >> 10 & 1; }
+    bool dynamic_stack() const { return properties >> 11 & 1; }
+    // user SGPRs, in the order they are packed
+    bool private_segment_buffer() const { return properties & 1; }
+    bool dispatch_ptr() const { return properties >> 1 & 1; }
+    bool queue_ptr() const { return properties >> 2 & 1; }
+    bool kernarg_ptr() const { return properties >> 3 & 1; }
+    bool dispatch_id() const { return properties >> 4 & 1; }
+    bool flat_scratch_init() const { return properties >> 5 & 1; }
+    bool private_segment_size() const { return properties >> 6 & 1; }
+    int user_sgprs() const { return rsrc2 >> 1 & 31; }
+    bool workgroup_id(int dim) const { return rsrc2 >> (7 + dim) & 1; }
+    bool workgroup_info() const { return rsrc2 >> 10 & 1; }
+    int workitem_id_dims() const { return rsrc2 >> 11 & 3; }  ///< 0: x, 1: x y, 2: x y z
+    uint32_t float_mode() const { return rsrc1 >> 12 & 0xff; }  ///< initial MODE[7:0]
+    bool dx10_clamp() const { return rsrc1 >> 21 & 1; }
+    bool ieee_mode() const { return rsrc1 >> 23 & 1; }
+    int vgprs(const ArchInfo& arch) const;                    ///< allocated, from the granulated count
+};
+
+std::array<uint8_t, 64> encode(const KernelDescriptor& descriptor);
+KernelDescriptor decode_descriptor(std::span<const uint8_t, 64> bytes);
+
+/// One kernel argument of the metadata note. `value_kind` is the note's spelling: "by_value", "global_buffer",
+/// "hidden_block_count_x", "hidden_remainder_z", ...
+struct KernelArg {
+    uint32_t offset = 0, size = 0;
+    std::string value_kind;
+    std::string name = {};
+    std::string address_space = {};
+};
+
+struct KernelInfo {
+    std::string name;                 ///< without ".kd"
+    KernelDescriptor descriptor;
+    uint64_t descriptor_address = 0, entry_address = 0;  ///< in the object's own address space
+    std::vector<KernelArg> args;
+    uint32_t kernarg_size = 0, kernarg_align = 8;
+    uint32_t lds = 0, scratch = 0;    ///< bytes a workgroup; bytes a lane
+    uint32_t vgprs = 0, agprs = 0, sgprs = 0, wave_size = 32;
+    uint32_t vgpr_spills = 0, sgpr_spills = 0;
+    uint32_t max_block = 1024;        ///< .max_flat_workgroup_size
+    bool uses_dynamic_stack = false;
+};
+
+/// A loadable segment: `memory_size` bytes at `address`, the first `bytes.size()` of them given, the rest zero.
+struct Segment {
+    uint64_t address = 0, memory_size = 0;
+    std::span<const uint8_t> bytes;
+    bool writable = false, executable = false;
+};
+
+struct Symbol {
+    std::string name;
+    uint64_t address = 0, size = 0;
+    bool is_function = false;
+};
+
+/// A dynamic relocation that the loader applies: *(u64*)(base + address) = base + addend.
+struct Relocation {
+    uint64_t address = 0, addend = 0;
+};
+
+/// A parsed code object. Spans point into `image`, which the object owns.
+class CodeObject {
+  public:
+    /// Reads metadata versions 4, 5 and 6. Every offset and size is checked; a damaged file is an Error that says where.
+    static Result<CodeObject> parse(Bytes image);
+
+    Arch arch = Arch::gfx1100;
+    int abi_version = 0;              ///< metadata version: 4, 5 or 6
+    std::vector<KernelInfo> kernels;
+    std::vector<Segment> segments;
+    std::vector<Symbol> symbols;
+    std::vector<Relocation> relocations;
+    Bytes image;
+
+    const KernelInfo* find(std::string_view kernel) const;  ///< nullptr when absent
+};
+
+/// What the writer needs for one kernel; counts are exact, the writer rounds them to granules.
+struct KernelSpec {
+    std::string name;
+    std::vector<uint32_t> code;       ///< words; the writer places them at a 256-byte boundary
+    std::vector<KernelArg> args;      ///< user arguments, then hidden ones if the kernel wants them
+    uint32_t kernarg_size = 0;
+    uint32_t lds = 0, scratch = 0, vgprs = 1, sgprs = 1;
+    int wave_size = 32;
+    int workitem_id_dims = 0;         ///< 0: x only, 1: x y, 2: x y z
+    std::array<bool, 3> workgroup_ids = {true, false, false};
+    bool dispatch_ptr = false;
+    uint32_t max_block = 1024;
+};
+
+/// Writes a complete code object (metadata v5, .symtab, .dynsym, section headers, note, descriptors).
+Result<Bytes> write_code_object(Arch arch, std::span<const KernelSpec> kernels);
+
+/// Links one relocatable object made by LLVM (ET_REL) into a loadable code object.
+Result<Bytes> link_relocatable(std::span<const uint8_t> object);
+
+}  // namespace strata::isa

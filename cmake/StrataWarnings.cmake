@@ -1,0 +1,10 @@
+# Warnings are errors in Strata's own code; sanitizers and other switches that every target shares.
+add_library(strata_warnings INTERFACE)
+target_compile_options(strata_warnings INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers)
+if(STRATA_WERROR)
+  target_compile_options(strata_warnings INTERFACE -Werror)
+endif()
+if(STRATA_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()

@@ -1,0 +1,41 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace strata {
+
+/// What `strata.config(...)` and the STRATA_* variables set. Precedence: config, then environment, then default.
+struct Settings {
+    std::string device;          ///< STRATA_DEVICE: "emu:gfx1100", "hip", ...; empty = pick
+    std::string target = "hip";  ///< STRATA_TARGET: hip | asm
+    int beam = 0;                ///< STRATA_BEAM: width, 0 = off
+    int debug = 0;               ///< STRATA_DEBUG: 0-7
+    std::string cache_dir;       ///< STRATA_CACHE_DIR: absolute; default is the user's cache folder + /strata
+    bool no_cache = false;       ///< STRATA_NO_CACHE
+    int emu_threads = 0;         ///< STRATA_EMU_THREADS: 0 = all cores
+    uint64_t emu_seed = 0;       ///< STRATA_EMU_SEED: order of waves
+    int emu_check = 1;           ///< STRATA_EMU_CHECK
+    std::string emu_model;       ///< STRATA_EMU_MODEL: 7900xtx, w7900, ...; empty = the arch's usual card
+};
+
+/// The settings in force on this thread. Throws a Usage Exception when a variable holds something unusable.
+const Settings& settings();
+
+/// Overrides the settings of this thread for a scope; scopes nest.
+class ScopedSettings {
+  public:
+    explicit ScopedSettings(Settings next);
+    ~ScopedSettings();
+    ScopedSettings(const ScopedSettings&) = delete;
+    ScopedSettings& operator=(const ScopedSettings&) = delete;
+
+  private:
+    std::optional<Settings> previous_;
+};
+
+/// Reads the environment again (tests, and Python's os.environ at import).
+void reload_environment();
+
+}  // namespace strata
