@@ -40,7 +40,8 @@ struct alignas(64) Op {
     uint8_t omod_clamp = 0;          ///< bits 0-1 omod, bit 2 clamp
     uint32_t value[4] = {0, 0, 0, 0};  ///< constants of src0..2 (64-bit ones take two), or the handler's own use
     uint32_t imm = 0;                ///< simm16, memory offset, branch distance in Ops, ...
-    uint32_t index = 0;              ///< position in Program::instructions, for pc and disassembly
+    uint32_t index = 0;              ///< byte offset in the code, for pc and disassembly
+    uint32_t aux = 0;                ///< the handler's own use
 };
 static_assert(sizeof(Op) == 64);
 
@@ -50,6 +51,7 @@ enum class Stop : uint8_t { none, end, wait, barrier, fault, budget };
 struct alignas(64) Wave {
     static constexpr int kScalars = 136;  ///< by hardware code 0..127 (VCC 106, NULL 124, M0 125, EXEC 126), then:
     static constexpr int kTrash = 128;    ///< writes to NULL land here (code 124 always reads 0); two dwords
+    static constexpr int kComputed = 130; ///< operands computed just before an instruction that reads them: 130..135
     uint32_t s[kScalars] = {};
     uint32_t scc = 0;
     uint32_t mode = 0;
@@ -59,9 +61,13 @@ struct alignas(64) Wave {
     const Op* pc = nullptr;               ///< where to go on
     const Op* run_start = nullptr;        ///< first op of the current straight run: executed += op - run_start + 1 at branches
     uint64_t executed = 0, budget = 0;
-    // global memory: the last allocation that was hit, half-open
-    uint64_t hit_low = 1, hit_high = 0;
-    bool hit_writable = false;
+    // Global memory: allocations hit last, half-open. A memory Op keeps to one slot; those from kStoreHits on hold
+    // writable allocations only.
+    struct Hit {
+        uint64_t low = 1, high = 0;
+    };
+    static constexpr int kHits = 8, kStoreHits = 5;
+    Hit hits[kHits];
     uint8_t* lds = nullptr;
     uint32_t lds_size = 0;
     uint8_t* scratch = nullptr;           ///< this wave's scratch, lane-interleaved by dword
@@ -82,6 +88,13 @@ static_assert(sizeof(Wave) % 64 == 0);
 inline uint32_t Wave::scalar_place(int code) { return static_cast<uint32_t>(offsetof(Wave, s)) + 4u * static_cast<uint32_t>(code); }
 inline uint32_t Wave::vector_place(int vgpr, int lanes) { return static_cast<uint32_t>(sizeof(Wave) + 4u * static_cast<uint32_t>(vgpr * lanes)); }
 
+/// The handler's view of one source: 32 bits of a uniform source, wherever it lives.
+inline uint32_t uniform_source(const Wave* wave, const Op* op, int i) {
+    const char* place = (op->constant >> i & 1) ? reinterpret_cast<const char*>(op->value + op->src[i])
+                                                : reinterpret_cast<const char*>(wave) + op->src[i];
+    return *reinterpret_cast<const uint32_t*>(place);
+}
+
 /// Stops the wave with a fault: `text` says what happened; the core adds kernel, pc, disassembly and wave.
 const Op* fail(Wave* wave, const Op* op, std::string text);
 
@@ -94,6 +107,20 @@ struct Choice {
     Op& op;
 };
 using Chooser = Handler (*)(const Choice&);
+
+// Each host vector width is a namespace of the same two functions: <what>_portable.cpp, <what>_avx2.cpp and
+// <what>_avx512.cpp define STRATA_EMU_VARIANT (portable, avx2, avx512) and include the shared <what>*_p.inc; the build
+// gives files ending in _avx2 and _avx512 their -march flags. Everything else in such a file has internal linkage, so
+// that no inline function built for a wider host is shared with the others.
+#define STRATA_EMU_CHOOSERS(variant)              \
+    namespace variant {                           \
+    Handler choose_valu(const Choice& choice);    \
+    Handler choose_memory(const Choice& choice);  \
+    }
+STRATA_EMU_CHOOSERS(portable)
+STRATA_EMU_CHOOSERS(avx2)
+STRATA_EMU_CHOOSERS(avx512)
+Handler choose_scalar(const Choice& choice);
 
 /// One table of choosers for each host vector width; chosen at run time.
 struct HandlerSet {
