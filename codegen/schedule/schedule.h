@@ -1,0 +1,31 @@
+#pragma once
+#include <vector>
+
+#include "strata/core/uop/uop.h"
+
+namespace strata::codegen {
+
+/// One step of a schedule: `body` is computed into `output`, in order.
+/// body: a tensor-level graph whose leaves are buffers and constants (one kernel), or a custom node over buffers.
+struct ScheduleItem {
+    UOp output;  ///< the buffer that is filled; for custom the buffer of its source 0
+    UOp body;
+};
+
+struct Schedule {
+    std::vector<ScheduleItem> items;
+    std::vector<UOp> roots;  ///< for each requested root: a view (movement ops) of a buffer that holds its value
+};
+
+/// What the schedule asks of its user: memory for a value, and nodes that are in memory already.
+class Storage {
+  public:
+    virtual ~Storage() = default;
+    virtual UOp new_buffer(DType dtype, int64_t size) = 0;  ///< a buffer node for a fresh allocation
+    virtual UOp find(UOp node) = 0;                          ///< a view of a buffer that holds the node's value, or empty
+};
+
+/// Decides which values are stored and in which order they are computed. Sources before users.
+Schedule make_schedule(std::span<const UOp> roots, Storage& storage);
+
+}  // namespace strata::codegen

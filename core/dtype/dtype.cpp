@@ -1,0 +1,55 @@
+#include "strata/core/dtype/dtype.h"
+
+#include <array>
+
+#include "strata/core/support/error.h"
+
+namespace strata {
+namespace {
+
+struct Row {
+    std::string_view name;
+    Kind kind;
+    int bits, exponent, mantissa;
+    std::string_view hip, numpy;
+    int rank;
+};
+constexpr Row table[] = {
+#define DTYPE(name, kind, bits, exponent, mantissa, hip, numpy, rank) {#name, Kind::kind, bits, exponent, mantissa, hip, numpy, rank},
+#include "strata/core/dtype/dtypes.def"
+#undef DTYPE
+    {"index", Kind::Int, 64, 0, 0, "long", "", -1},
+    {"none", Kind::Int, 0, 0, 0, "void", "", -1},
+};
+const Row& row(DType t) { return table[static_cast<size_t>(t.scalar)]; }
+
+constexpr DType every[] = {
+#define DTYPE(name, ...) DType(Scalar::name),
+#include "strata/core/dtype/dtypes.def"
+#undef DTYPE
+};
+
+}  // namespace
+
+Kind DType::kind() const { return row(*this).kind; }
+int DType::bits() const { return row(*this).bits; }
+int DType::bytes() const { return row(*this).bits / 8 * lanes; }
+int DType::exponent_bits() const { return row(*this).exponent; }
+int DType::mantissa_bits() const { return row(*this).mantissa; }
+std::string_view DType::name() const { return row(*this).name; }
+std::string_view DType::hip() const { return row(*this).hip; }
+std::string_view DType::numpy() const { return row(*this).numpy; }
+
+std::span<const DType> all_dtypes() { return every; }
+
+DType parse_dtype(std::string_view name) {
+    std::string known;
+    for (DType t : every) {
+        if (name == t.name() || (!t.numpy().empty() && name == t.numpy())) return t;
+        known += (known.empty() ? "" : ", ") + std::string(t.name());
+    }
+    if (name == "bool") return dtypes::boolean;
+    user_error(ErrorKind::DType, "unknown dtype '{}'; known: {}", name, known);
+}
+
+}  // namespace strata

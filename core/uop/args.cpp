@@ -1,0 +1,83 @@
+#include "strata/core/uop/args.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <bit>
+
+#include "strata/core/support/hash.h"
+#include "strata/core/uop/uop.h"
+
+namespace strata {
+namespace {
+
+// Each argument lists its parts once; hashing and comparing follow from the list.
+auto parts(const std::monostate&) { return std::tuple(); }
+auto parts(const ConstArg& a) { return std::tuple(a.i, std::bit_cast<int64_t>(a.f)); }
+auto parts(const BufferArg& a) { return std::tuple(a.id, a.size, a.device); }
+auto parts(const ShapeArg& a) { return std::tie(a.shape); }
+auto parts(const AxesArg& a) { return std::tie(a.axes); }
+auto parts(const BoundsArg& a) { return std::tie(a.bounds); }
+auto parts(const ReduceArg& a) { return std::tie(a.op, a.axes); }
+auto parts(const TakeArg& a) { return std::tuple(a.axis); }
+auto parts(const IndexArg& a) { return std::tuple(a.index); }
+auto parts(const CustomArg& a) { return std::tuple(a.id); }
+auto parts(const ParamArg& a) { return std::tuple(a.space, a.slot, a.size); }
+auto parts(const RangeArg& a) { return std::tuple(a.id, a.size, a.axis); }
+auto parts(const SpecialArg& a) { return std::tuple(a.thread, a.dim, a.size); }
+auto parts(const SinkArg& a) { return std::tie(a.name); }
+
+template <class T>
+    requires(std::is_integral_v<T> || std::is_enum_v<T>)
+uint64_t mix(uint64_t h, T value) {
+    return hash_mix(h, static_cast<uint64_t>(value));
+}
+uint64_t mix(uint64_t h, const std::pair<int64_t, int64_t>& p) { return hash_mix(hash_mix(h, static_cast<uint64_t>(p.first)), static_cast<uint64_t>(p.second)); }
+uint64_t mix(uint64_t h, const std::string& text) { return hash_mix(h, std::hash<std::string>{}(text)); }
+template <class T>
+uint64_t mix(uint64_t h, const std::vector<T>& values) {
+    h = hash_mix(h, values.size());
+    for (const T& v : values) h = mix(h, v);
+    return h;
+}
+
+constexpr std::string_view axis_names[] = {"global", "local", "loop", "upcast", "reduce", "group", "unroll"};
+constexpr std::string_view space_names[] = {"global", "local", "reg"};
+
+std::string text(const std::monostate&, DType) { return ""; }
+std::string text(const ConstArg& a, DType t) {
+    return t.is_float() ? fmt::format("{}", a.f) : t == dtypes::uint64 ? fmt::format("{}", static_cast<uint64_t>(a.i)) : fmt::format("{}", a.i);
+}
+std::string text(const BufferArg& a, DType) { return fmt::format("#{} size={}", a.id, a.size); }
+std::string text(const ShapeArg& a, DType) { return to_string(a.shape); }
+std::string text(const AxesArg& a, DType) { return fmt::format("axes=({})", fmt::join(a.axes, ", ")); }
+std::string text(const BoundsArg& a, DType) {
+    std::string out;
+    for (auto [x, y] : a.bounds) out += fmt::format("{}({}, {})", out.empty() ? "" : " ", x, y);
+    return out;
+}
+std::string text(const ReduceArg& a, DType) { return fmt::format("{} axes=({})", info(a.op).name, fmt::join(a.axes, ", ")); }
+std::string text(const TakeArg& a, DType) { return fmt::format("axis={}", a.axis); }
+std::string text(const IndexArg& a, DType) { return fmt::format("[{}]", a.index); }
+std::string text(const CustomArg& a, DType) { return fmt::format("kernel {}", a.id); }
+std::string text(const ParamArg& a, DType) { return fmt::format("{} {} size={}", space_names[int(a.space)], a.slot, a.size); }
+std::string text(const RangeArg& a, DType) { return fmt::format("r{} {} {}", a.id, a.size, axis_names[int(a.axis)]); }
+std::string text(const SpecialArg& a, DType) { return fmt::format("{}{} {}", a.thread ? "thread" : "block", "xyz"[a.dim], a.size); }
+std::string text(const SinkArg& a, DType) { return a.name; }
+
+}  // namespace
+
+uint64_t hash(const Arg& arg) {
+    return std::visit([&](const auto& a) { return std::apply([&](const auto&... p) { uint64_t h = arg.index(); ((h = mix(h, p)), ...); return h; }, parts(a)); }, arg);
+}
+
+bool equal(const Arg& a, const Arg& b) {
+    if (a.index() != b.index()) return false;
+    return std::visit([&]<class A>(const A& held) { return parts(held) == parts(std::get<A>(b)); }, a);
+}
+
+std::string to_string(const Arg& arg, DType type) {
+    return std::visit([&](const auto& a) { return text(a, type); }, arg);
+}
+
+}  // namespace strata

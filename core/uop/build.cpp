@@ -1,0 +1,65 @@
+#include <cmath>
+
+#include "strata/core/uop/uop.h"
+
+namespace strata {
+
+UOp constant(DType dtype, double value) {
+    if (dtype.is_float()) return make(Op::constant, dtype, {}, ConstArg{0, round_to(dtype.element(), value)});
+    if (dtype.is_bool()) return make(Op::constant, dtype, {}, ConstArg{value != 0, 0});
+    return constant_int(dtype, static_cast<int64_t>(value));
+}
+
+UOp constant_int(DType dtype, int64_t value) {
+    if (dtype.is_float()) return constant(dtype, static_cast<double>(value));
+    if (dtype.is_bool()) return make(Op::constant, dtype, {}, ConstArg{value != 0, 0});
+    if (dtype.scalar != Scalar::index) value = wrap_to(dtype.element(), value);
+    return make(Op::constant, dtype, {}, ConstArg{value, 0});
+}
+
+UOp alu(Op op, std::span<const UOp> sources) {
+    const OpInfo& row = info(op);
+    STRATA_CHECK(row.elementwise() && op != Op::cast && op != Op::bitcast, "{} is not built by alu", row.name);
+    DType type = op == Op::where ? sources[1].dtype() : sources[0].dtype();
+    if (row.rule == TypeRule::cmp) type = dtypes::boolean.vector(type.lanes);
+    if (op == Op::where)
+        STRATA_CHECK(sources[0].dtype().is_bool() && sources[1].dtype() == sources[2].dtype(), "where({}, {}, {})",
+                     to_string(sources[0]), to_string(sources[1]), to_string(sources[2]));
+    return make(op, type, sources);
+}
+
+UOp alu(Op op, std::initializer_list<UOp> sources) { return alu(op, std::span<const UOp>(sources.begin(), sources.size())); }
+
+UOp cast(UOp x, DType to) { return x.dtype() == to ? x : make(Op::cast, to, {x}); }
+
+UOp bitcast(UOp x, DType to) {
+    STRATA_CHECK(x.dtype().bytes() == to.bytes(), "bitcast {} to {}", x.dtype().name(), to.name());
+    return x.dtype() == to ? x : make(Op::bitcast, to, {x});
+}
+
+double const_value(UOp u) {
+    const ConstArg& value = u.as<ConstArg>();
+    if (u.dtype().is_float()) return value.f;
+    if (u.dtype() == dtypes::uint64) return static_cast<double>(static_cast<uint64_t>(value.i));
+    return static_cast<double>(value.i);
+}
+
+int64_t const_int(UOp u) {
+    STRATA_CHECK(!u.dtype().is_float(), "an integer constant was expected, got {}", to_string(u));
+    return u.as<ConstArg>().i;
+}
+
+bool UOp::is_const(double value) const {
+    if (!is_const()) return false;
+    const ConstArg& held = as<ConstArg>();
+    return dtype().is_float() ? held.f == value : const_value(*this) == value;
+}
+
+UOp operator+(UOp a, int64_t b) { return a + constant_int(a.dtype(), b); }
+UOp operator-(UOp a, int64_t b) { return a - constant_int(a.dtype(), b); }
+UOp operator*(UOp a, int64_t b) { return a * constant_int(a.dtype(), b); }
+UOp operator/(UOp a, int64_t b) { return a / constant_int(a.dtype(), b); }
+UOp operator%(UOp a, int64_t b) { return a % constant_int(a.dtype(), b); }
+UOp operator<(UOp a, int64_t b) { return a < constant_int(a.dtype(), b); }
+
+}  // namespace strata

@@ -1,0 +1,42 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "strata/core/uop/uop.h"
+#include "strata/runtime/device.h"
+
+namespace strata::runtime {
+
+/// Device memory of `size` elements; freed with the object.
+class Buffer {
+  public:
+    Buffer(Device& device, DType dtype, int64_t size);
+    ~Buffer();
+    Buffer(const Buffer&) = delete;
+
+    Device& device() const { return device_; }
+    DType dtype() const { return dtype_; }
+    int64_t size() const { return size_; }
+    size_t bytes() const { return static_cast<size_t>(size_) * static_cast<size_t>(dtype_.bytes()); }
+    hip::DevicePtr address();  ///< allocates on first use
+    bool allocated() const { return address_ != 0; }
+
+    void copy_in(const void* host, size_t bytes);
+    void copy_out(void* host, size_t bytes);
+    /// Where the host can read the memory directly (the emulator), else nullptr.
+    void* host_view();
+
+  private:
+    Device& device_;
+    DType dtype_;
+    int64_t size_;
+    hip::DevicePtr address_ = 0;
+};
+
+/// A buffer node for a new allocation. The memory lives as long as a Root reaches the node.
+UOp new_buffer(Device& device, DType dtype, int64_t size);
+/// The memory behind a buffer node.
+std::shared_ptr<Buffer> find_buffer(UOp buffer);
+
+}  // namespace strata::runtime

@@ -1,0 +1,33 @@
+#pragma once
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "strata/core/uop/uop.h"
+#include "strata/runtime/buffer.h"
+
+namespace strata::runtime {
+
+/// Computes the roots; for each, a view (movement ops over one buffer) of memory that holds its value. What is in memory
+/// already is not computed again. Nodes stay usable: the runtime remembers which of them are in memory.
+std::vector<Root> realize(std::span<const UOp> roots);
+
+/// Counters since reset_stats(); time is modelled on an emulated device.
+struct Stats {
+    uint64_t kernels = 0;
+    double time_ms = 0;
+    bool modelled = true;
+    uint64_t bytes = 0, flops = 0;
+    double compile_ms = 0, schedule_ms = 0, wall_ms = 0;
+    struct Launch {
+        std::string name;
+        std::array<uint32_t, 3> grid, block;
+        double time_ms, wall_ms, compile_ms;
+        uint64_t bytes, flops, wave_instructions;
+    };
+    std::vector<Launch> launches;  ///< the last 4096
+};
+Stats stats();
+void reset_stats();
+
+}  // namespace strata::runtime
