@@ -18,9 +18,9 @@ struct KernelDescriptor {
     uint32_t group_segment_fixed_size = 0;    ///< LDS bytes
     uint32_t private_segment_fixed_size = 0;  ///< scratch bytes a lane
     uint32_t kernarg_size = 0;
-    int64_t code_entry_offset = 0;            ///< entry - descriptor address
+    int64_t code_entry_offset = 0;  ///< entry - descriptor address
     uint32_t rsrc1 = 0, rsrc2 = 0, rsrc3 = 0;
-    uint16_t properties = 0;                  ///< kernel_code_properties
+    uint16_t properties = 0;  ///< kernel_code_properties
     uint16_t kernarg_preload = 0;
 
     bool wave32() const { return properties >> 10 & 1; }
@@ -36,12 +36,15 @@ struct KernelDescriptor {
     int user_sgprs() const { return rsrc2 >> 1 & 31; }
     bool workgroup_id(int dim) const { return rsrc2 >> (7 + dim) & 1; }
     bool workgroup_info() const { return rsrc2 >> 10 & 1; }
-    int workitem_id_dims() const { return rsrc2 >> 11 & 3; }  ///< 0: x, 1: x y, 2: x y z
+    int workitem_id_dims() const { return rsrc2 >> 11 & 3; }    ///< 0: x, 1: x y, 2: x y z
     uint32_t float_mode() const { return rsrc1 >> 12 & 0xff; }  ///< initial MODE[7:0]
     bool dx10_clamp() const { return rsrc1 >> 21 & 1; }
     bool ieee_mode() const { return rsrc1 >> 23 & 1; }
-    int vgprs(const ArchInfo& arch) const;                    ///< allocated, from the granulated count
+    int vgprs(const ArchInfo& arch) const;  ///< allocated, from the granulated count
 };
+
+/// Registers a step of GRANULATED_WORKITEM_VGPR_COUNT stands for (AMDGPUUsage; differs from the allocation granule).
+int vgpr_encoding_granule(const ArchInfo& arch, int wave_size);
 
 std::array<uint8_t, 64> encode(const KernelDescriptor& descriptor);
 KernelDescriptor decode_descriptor(std::span<const uint8_t, 64> bytes);
@@ -56,15 +59,15 @@ struct KernelArg {
 };
 
 struct KernelInfo {
-    std::string name;                 ///< without ".kd"
+    std::string name;  ///< without ".kd"
     KernelDescriptor descriptor;
     uint64_t descriptor_address = 0, entry_address = 0;  ///< in the object's own address space
     std::vector<KernelArg> args;
     uint32_t kernarg_size = 0, kernarg_align = 8;
-    uint32_t lds = 0, scratch = 0;    ///< bytes a workgroup; bytes a lane
+    uint32_t lds = 0, scratch = 0;  ///< bytes a workgroup; bytes a lane
     uint32_t vgprs = 0, agprs = 0, sgprs = 0, wave_size = 32;
     uint32_t vgpr_spills = 0, sgpr_spills = 0;
-    uint32_t max_block = 1024;        ///< .max_flat_workgroup_size
+    uint32_t max_block = 1024;  ///< .max_flat_workgroup_size
     bool uses_dynamic_stack = false;
 };
 
@@ -89,11 +92,16 @@ struct Relocation {
 /// A parsed code object. Spans point into `image`, which the object owns.
 class CodeObject {
   public:
-    /// Reads metadata versions 4, 5 and 6. Every offset and size is checked; a damaged file is an Error that says where.
+    CodeObject() = default;
+    CodeObject(CodeObject&&) = default;  // move only: spans of a copy would point into the original
+    CodeObject& operator=(CodeObject&&) = default;
+
+    /// Reads metadata versions 4, 5 and 6. Every offset and size is checked; a damaged file is an Error that says
+    /// where.
     static Result<CodeObject> parse(Bytes image);
 
     Arch arch = Arch::gfx1100;
-    int abi_version = 0;              ///< metadata version: 4, 5 or 6
+    int abi_version = 0;  ///< metadata version: 4, 5 or 6
     std::vector<KernelInfo> kernels;
     std::vector<Segment> segments;
     std::vector<Symbol> symbols;
@@ -106,12 +114,12 @@ class CodeObject {
 /// What the writer needs for one kernel; counts are exact, the writer rounds them to granules.
 struct KernelSpec {
     std::string name;
-    std::vector<uint32_t> code;       ///< words; the writer places them at a 256-byte boundary
-    std::vector<KernelArg> args;      ///< user arguments, then hidden ones if the kernel wants them
+    std::vector<uint32_t> code;   ///< words; the writer places them at a 256-byte boundary
+    std::vector<KernelArg> args;  ///< user arguments, then hidden ones if the kernel wants them
     uint32_t kernarg_size = 0;
     uint32_t lds = 0, scratch = 0, vgprs = 1, sgprs = 1;
     int wave_size = 32;
-    int workitem_id_dims = 0;         ///< 0: x only, 1: x y, 2: x y z
+    int workitem_id_dims = 0;  ///< 0: x only, 1: x y, 2: x y z
     std::array<bool, 3> workgroup_ids = {true, false, false};
     bool dispatch_ptr = false;
     uint32_t max_block = 1024;

@@ -1,0 +1,27 @@
+#pragma once
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "strata/asm/object/code_object.h"
+
+namespace strata::isa {
+
+/// The kernels of one metadata note's msgpack (AMDGPUUsage, "Code Object Metadata"); descriptors are left empty.
+Result<std::vector<KernelInfo>> read_metadata(std::span<const uint8_t> msgpack);
+
+/// The metadata (version 5) of kernels as msgpack.
+Bytes write_metadata(const ArchInfo& arch, std::span<const KernelSpec> kernels);
+
+/// One ELF note: what is found in PT_NOTE segments and SHT_NOTE sections.
+struct Note {
+    std::string_view owner;
+    uint32_t type = 0;
+    std::span<const uint8_t> description;
+    bool is_metadata() const;
+};
+Result<std::vector<Note>> read_notes(std::span<const uint8_t> bytes);
+/// A metadata note around `description`, padded to four bytes.
+Bytes write_metadata_note(std::span<const uint8_t> description);
+
+}  // namespace strata::isa

@@ -1,0 +1,142 @@
+#include "strata/asm/object/code_object.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "host_tools.h"
+
+namespace strata::isa {
+namespace {
+
+const Bytes& sample(int version) {
+    static std::array<Bytes, 7> cache;
+    if (cache[version].empty())
+        cache[version] = test::compile_hip(test::kHipSample, "-mcode-object-version=" + std::to_string(version));
+    return cache[version];
+}
+
+class EveryVersion : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Metadata, EveryVersion, testing::Values(4, 5, 6));
+
+TEST_P(EveryVersion, of_clang_is_parsed_with_its_kernels_and_arguments) {
+    Result<CodeObject> object = CodeObject::parse(sample(GetParam()));
+    ASSERT_TRUE(object) << object.error().message;
+    EXPECT_EQ(object->abi_version, GetParam());
+    EXPECT_EQ(object->arch, Arch::gfx1100);
+    ASSERT_EQ(object->kernels.size(), 2u);
+    const KernelInfo* saxpy = object->find("saxpy");
+    ASSERT_NE(saxpy, nullptr);
+    ASSERT_GE(saxpy->args.size(), 4u);
+    EXPECT_EQ(saxpy->args[0].value_kind, "global_buffer");
+    EXPECT_EQ(saxpy->args[1].offset, 8u);
+    EXPECT_EQ(saxpy->args[3].offset, 20u);
+    EXPECT_EQ(saxpy->args[3].value_kind, "by_value");
+    if (GetParam() == 4) {  // the block size comes from the dispatch packet
+        EXPECT_TRUE(saxpy->descriptor.dispatch_ptr());
+    } else {
+        ASSERT_GT(saxpy->args.size(), 4u);
+        EXPECT_EQ(saxpy->args[4].value_kind, "hidden_block_count_x");
+    }
+    EXPECT_EQ(saxpy->wave_size, 32u);
+    EXPECT_EQ(saxpy->lds, 0u);
+    EXPECT_EQ(object->find("other")->lds, 256u);
+    EXPECT_EQ(object->find("absent"), nullptr);
+}
+
+TEST_P(EveryVersion, of_clang_gives_descriptors_that_agree_with_the_metadata) {
+    Result<CodeObject> object = CodeObject::parse(sample(GetParam()));
+    ASSERT_TRUE(object) << object.error().message;
+    for (const KernelInfo& kernel : object->kernels) {
+        const KernelDescriptor& d = kernel.descriptor;
+        EXPECT_EQ(d.group_segment_fixed_size, kernel.lds);
+        EXPECT_EQ(d.private_segment_fixed_size, kernel.scratch);
+        EXPECT_EQ(d.kernarg_size, kernel.kernarg_size);
+        EXPECT_TRUE(d.wave32());
+        EXPECT_TRUE(d.kernarg_ptr());
+        EXPECT_TRUE(d.workgroup_id(0));
+        EXPECT_EQ(d.float_mode(), 0xf0u);  // round to nearest, all denormals kept
+        EXPECT_GE(d.vgprs(info(object->arch)), static_cast<int>(kernel.vgprs));
+        EXPECT_LT(d.vgprs(info(object->arch)), static_cast<int>(kernel.vgprs) + 8);
+        EXPECT_EQ(kernel.entry_address % 256, 0u);
+    }
+}
+
+TEST_P(EveryVersion, of_clang_gives_segments_symbols_and_relocations) {
+    Result<CodeObject> object = CodeObject::parse(sample(GetParam()));
+    ASSERT_TRUE(object) << object.error().message;
+    EXPECT_EQ(std::ranges::count_if(object->segments, [](const Segment& s) { return s.executable; }), 1);
+    auto symbol = [&](std::string_view name) {
+        return *std::ranges::find_if(object->symbols, [&](const Symbol& s) { return s.name == name; });
+    };
+    EXPECT_EQ(symbol("zeroes").size, 400u);
+    EXPECT_TRUE(symbol("saxpy").is_function);
+    EXPECT_FALSE(symbol("counter").is_function);
+    ASSERT_EQ(object->relocations.size(), 1u);
+    EXPECT_EQ(object->relocations[0].address, symbol("pointer").address);
+    EXPECT_EQ(object->relocations[0].addend, symbol("counter").address);
+}
+
+TEST_P(EveryVersion, cut_at_any_length_is_an_error_and_no_crash) {
+    const Bytes& whole = sample(GetParam());
+    for (size_t length = 0; length < whole.size(); length++) {
+        Result<CodeObject> object = CodeObject::parse(Bytes(whole.begin(), whole.begin() + length));
+        // The section headers' strings come last; everything the reader needs may be there a few bytes earlier.
+        if (length < whole.size() - 256) {
+            ASSERT_FALSE(object) << length;
+        }
+    }
+}
+
+TEST(code_object, damaged_at_random_never_crashes) {
+    std::mt19937 random(20);
+    int accepted = 0;
+    for (int round = 0; round < 20000; round++) {
+        Bytes image = sample(4 + round % 3);
+        for (int hits = 1 + random() % 8; hits > 0; hits--) {
+            // Half of the hits go to the headers, notes and symbols at the start, where the structure is.
+            const size_t range = random() % 2 ? image.size() : 0x300;
+            image[random() % range] = random() % 4 ? static_cast<uint8_t>(random()) : 0xff;
+        }
+        Result<CodeObject> object = CodeObject::parse(std::move(image));
+        if (!object) {
+            EXPECT_FALSE(object.error().message.empty());
+            continue;
+        }
+        accepted++;
+        for (const KernelInfo& kernel : object->kernels)
+            for (const KernelArg& arg : kernel.args) ASSERT_LE(arg.offset + arg.size, kernel.kernarg_size);
+        for (const Segment& segment : object->segments) ASSERT_LE(segment.bytes.size(), segment.memory_size);
+    }
+    EXPECT_GT(accepted, 100);
+    EXPECT_LT(accepted, 20000);
+}
+
+TEST(code_object, of_an_unknown_machine_is_refused_with_the_known_ones_listed) {
+    Bytes image = test::compile_hip(test::kHipSample, "", "gfx1030");
+    Result<CodeObject> object = CodeObject::parse(image);
+    ASSERT_FALSE(object);
+    EXPECT_NE(object.error().message.find("gfx1100"), std::string::npos) << object.error().message;
+    EXPECT_NE(object.error().message.find("gfx942"), std::string::npos) << object.error().message;
+}
+
+TEST(code_object, of_another_kind_of_file_says_what_is_wrong) {
+    Result<CodeObject> text = CodeObject::parse(Bytes{'h', 'e', 'l', 'l', 'o'});
+    ASSERT_FALSE(text);
+    EXPECT_NE(text.error().message.find("5 bytes"), std::string::npos) << text.error().message;
+    Result<CodeObject> host = CodeObject::parse(test::read_file("/proc/self/exe"));
+    ASSERT_FALSE(host);
+    EXPECT_NE(host.error().message.find("AMDGPU"), std::string::npos) << host.error().message;
+}
+
+TEST(code_object, for_wave64_on_cdna_is_parsed) {
+    Result<CodeObject> object = CodeObject::parse(test::compile_hip(test::kHipSample, "", "gfx942"));
+    ASSERT_TRUE(object) << object.error().message;
+    EXPECT_EQ(object->arch, Arch::gfx942);
+    EXPECT_EQ(object->find("saxpy")->wave_size, 64u);
+    EXPECT_FALSE(object->find("saxpy")->descriptor.wave32());
+}
+
+}  // namespace
+}  // namespace strata::isa
