@@ -66,6 +66,10 @@ double decode_scalar(DType type, uint64_t bits);
 /// The value a type holds after conversion from double (float types) or from int64 with wrap-around (integer types).
 double round_to(DType type, double value);
 int64_t wrap_to(DType type, int64_t value);
+/// Value conversions between the kinds: correctly rounded once; truncated and saturated, NaN gives 0 (bool: x != 0).
+/// A uint64 travels by its bits.
+double int_to_float(DType to, int64_t value, bool is_unsigned = false);
+int64_t float_to_int(DType to, double value);
 
 /// Smallest and largest value of an integer or bool type, as int64 (uint64's largest saturates to INT64_MAX).
 int64_t int_min(DType type);
