@@ -23,11 +23,11 @@ struct ArchInfo {
     uint32_t elf_mach;      ///< EF_AMDGPU_MACH value of e_flags
     int wave_size;          ///< lanes of the default wave
     bool has_wave64;
-    int max_vgprs;          ///< addressable by one wave
+    int max_vgprs;                       ///< addressable by one wave
     int vgpr_granule32, vgpr_granule64;  ///< allocation granule by wave size
-    int sgprs;              ///< general scalar registers
-    int lds_bytes;          ///< limit of one workgroup
-    int max_block;          ///< work-items of one workgroup
+    int sgprs;                           ///< general scalar registers
+    int lds_bytes;                       ///< limit of one workgroup
+    int max_block;                       ///< work-items of one workgroup
 };
 
 std::span<const ArchInfo> archs();

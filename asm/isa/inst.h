@@ -10,20 +10,62 @@
 namespace strata::isa {
 
 enum class Format : uint8_t {
-    SOP1, SOP2, SOPK, SOPC, SOPP, SMEM, VOP1, VOP2, VOPC, VOP3, VOP3SD, VOP3P, VINTERP, VOPD, DS, MUBUF, MTBUF, MIMG,
-    FLAT, SCRATCH, GLOBAL, LDSDIR, EXP,
+    SOP1,
+    SOP2,
+    SOPK,
+    SOPC,
+    SOPP,
+    SMEM,
+    VOP1,
+    VOP2,
+    VOPC,
+    VOP3,
+    VOP3SD,
+    VOP3P,
+    VINTERP,
+    VOPD,
+    DS,
+    MUBUF,
+    MTBUF,
+    MIMG,
+    FLAT,
+    SCRATCH,
+    GLOBAL,
+    LDSDIR,
+    EXP,
 };
 
 /// How an operand's bits are read: decides the meaning of inline constants and literals and how many dwords it spans.
-enum class Type : uint8_t { none, b16, b32, b64, b96, b128, b256, b512, f16, f32, f64, i16, i32, i64, u16, u32, u64, pk16, bf16, lanes };
+enum class Type : uint8_t {
+    none,
+    b16,
+    b32,
+    b64,
+    b96,
+    b128,
+    b256,
+    b512,
+    f16,
+    f32,
+    f64,
+    i16,
+    i32,
+    i64,
+    u16,
+    u32,
+    u64,
+    pk16,
+    bf16,
+    lanes
+};
 // `lanes` is a wave-wide scalar mask: one dword in wave32, two in wave64.
 
 /// Hardware operand codes, as encoded in a 9-bit source field (RDNA3 ISA, "Scalar/Vector operand" tables).
 namespace code {
 constexpr uint16_t vcc_lo = 106, vcc_hi = 107, ttmp0 = 108, null = 124, m0 = 125, exec_lo = 126, exec_hi = 127;
-constexpr uint16_t inline_zero = 128, inline_minus_one = 193, shared_base = 235, shared_limit = 236,
-                   private_base = 237, private_limit = 238, inline_half = 240, inline_inv_2pi = 248, vccz = 251,
-                   execz = 252, scc = 253, literal = 255, vgpr0 = 256;
+constexpr uint16_t inline_zero = 128, inline_minus_one = 193, shared_base = 235, shared_limit = 236, private_base = 237,
+                   private_limit = 238, inline_half = 240, inline_inv_2pi = 248, vccz = 251, execz = 252, scc = 253,
+                   literal = 255, vgpr0 = 256;
 }  // namespace code
 
 /// One register, constant or literal operand. Vector registers are code >= 256.
@@ -39,27 +81,56 @@ struct Operand {
 };
 
 enum RowFlag : uint32_t {
-    kMemory = 1, kStore = 2, kAtomic = 4, kBranch = 8, kTrans = 16, kMatrix = 32, kNotOnSilicon = 64,
-    kReadsVcc = 128, kWritesVcc = 256, kReadsScc = 512, kWritesScc = 1024, kWritesExec = 2048, kTrue16 = 4096,
+    kMemory = 1,
+    kStore = 2,
+    kAtomic = 4,
+    kBranch = 8,
+    kTrans = 16,
+    kMatrix = 32,
+    kNotOnSilicon = 64,
+    kReadsVcc = 128,
+    kWritesVcc = 256,
+    kReadsScc = 512,
+    kWritesScc = 1024,
+    kWritesExec = 2048,
+    kTrue16 = 4096,
     kGraphics = 8192,  // image, export, ray tracing, interpolation: no compute use
+    kLiteral = 16384,  // always followed by a literal word (fmaak, fmamk, s_setreg_imm32)
 };
+
+/// What an operand field accepts.
+enum OperandKind : uint8_t { kVgpr = 1, kSgpr = 2, kInline = 4, kLiteralConstant = 8 };
+
+/// Modifiers that a form accepts: one bit a source for the first five groups.
+namespace mod {
+constexpr uint32_t neg(uint32_t sources) { return sources; }
+constexpr uint32_t abs(uint32_t sources) { return sources << 3; }
+constexpr uint32_t op_sel(uint32_t sources) { return sources << 6; }  // bit 3: destination
+constexpr uint32_t op_sel_hi(uint32_t sources) { return sources << 10; }
+constexpr uint32_t neg_hi(uint32_t sources) { return sources << 13; }
+constexpr uint32_t clamp = 1 << 16, omod = 1 << 17, offset = 1 << 18, glc = 1 << 19, slc = 1 << 20, dlc = 1 << 21,
+                   tfe = 1 << 22, gds = 1 << 23, dpp = 1 << 24, simm = 1 << 25;
+}  // namespace mod
 
 /// One instruction form of one family: a row of asm/isa/<family>.def.
 struct Row {
     std::string_view mnemonic;  ///< vendor spelling without the _e32/_e64/_dpp suffix: "v_add_f32"
     Format format;
     uint16_t opcode;
-    std::array<Type, 2> dst;    ///< vector/scalar destination, second destination (carry-out, sdst)
-    std::array<Type, 4> src;    ///< sources in the order of LLVM's text
-    uint32_t flags;             ///< RowFlag bits
+    std::array<Type, 2> dst;            ///< vector/scalar destination, second destination (carry-out, sdst)
+    std::array<Type, 4> src;            ///< sources in the order of LLVM's text
+    uint32_t flags;                     ///< RowFlag bits
+    std::array<uint8_t, 2> dst_kind{};  ///< OperandKind bits
+    std::array<uint8_t, 4> src_kind{};
+    uint32_t modifiers = 0;  ///< mod:: bits
 };
 
 enum class DppKind : uint8_t { none, dpp16, dpp8 };
 
 struct Dpp {
     DppKind kind = DppKind::none;
-    uint16_t ctrl = 0;          ///< 9-bit dpp_ctrl of DPP16
-    uint32_t select = 0;        ///< eight 3-bit lane selects of DPP8
+    uint16_t ctrl = 0;    ///< 9-bit dpp_ctrl of DPP16
+    uint32_t select = 0;  ///< eight 3-bit lane selects of DPP8
     uint8_t row_mask = 0xf, bank_mask = 0xf;
     bool bound_ctrl = false, fi = false;
     bool operator==(const Dpp&) const = default;
@@ -68,17 +139,17 @@ struct Dpp {
 /// One decoded instruction, and what the encoder takes: hardware fields resolved to operands, nothing interpreted.
 struct Inst {
     const Row* row = nullptr;
-    uint8_t size = 0;           ///< bytes: 4, 8 or 12 (0 before encoding)
+    uint8_t size = 0;                ///< bytes: 4, 8 or 12 (0 before encoding)
     Format encoding = Format::SOPP;  ///< the format of these bytes (a VOP2 row may be encoded as VOP3)
     std::array<Operand, 2> dst{};
     std::array<Operand, 4> src{};
-    uint32_t literal = 0;       ///< the 32-bit literal that an operand with code::literal refers to
+    uint32_t literal = 0;  ///< the 32-bit literal that an operand with code::literal refers to
     // VOP3 / VOP3P modifiers; bit i belongs to source i, bit 3 of op_sel to the destination
     uint8_t neg = 0, abs = 0, op_sel = 0, op_sel_hi = 0, neg_hi = 0, omod = 0;
     bool clamp = false;
     Dpp dpp{};
-    int32_t offset = 0;         ///< SOPP/SOPK simm16 (sign-extended), memory immediate offset, DS offset0 (16 bit)
-    uint8_t offset1 = 0;        ///< DS second offset of the two-address forms
+    int32_t offset = 0;   ///< SOPP/SOPK simm16 (sign-extended), memory immediate offset, DS offset0 (16 bit)
+    uint8_t offset1 = 0;  ///< DS second offset of the two-address forms
     bool glc = false, slc = false, dlc = false, gds = false, offen = false, idxen = false, tfe = false, lds = false;
     uint8_t buffer_format = 0;  ///< MTBUF format
     // VOPD: row/dst[0]/src[0..1] are the X half; these are the Y half

@@ -1,0 +1,226 @@
+"""What generate.py cannot read from operand fields: how each operand's bits are interpreted (from the mnemonic) and the
+flags later stages need. Sources: RDNA3 ISA document, chapters 4 to 12 and 16."""
+import re
+
+NARROW = {'i24': 'i32', 'u24': 'u32', 'i8': 'i32', 'u8': 'u32', 'i4': 'i32', 'u4': 'u32', 'b8': 'b32'}
+NAMES = ('f16', 'f32', 'f64', 'bf16', 'i16', 'i32', 'i64', 'u16', 'u32', 'u64', 'b16', 'b32', 'b64', 'b96', 'b128')
+DWORDS = {'b96': 3, 'b128': 4, 'b256': 8, 'b512': 16, 'f64': 2, 'i64': 2, 'u64': 2, 'b64': 2}
+BY_WIDTH = {1: 'b32', 2: 'b64', 3: 'b96', 4: 'b128', 8: 'b256', 16: 'b512'}
+
+# mnemonic pattern -> destination type, source types ($1.. are groups; the last source type repeats)
+SPECIAL = [
+    (r'v_(?:lsh[lr]|ash[r])rev_([bi])16', '$116', 'u16 $116'),
+    (r'v_(?:lsh[lr]|ash[r])rev_([bi]\d\d)', '$1', 'u32 $1'),
+    (r'v_dual_lshlrev_b32', 'b32', 'u32 b32'),
+    (r's_(?:lsh[lr]|ashr|bfe)_([biu]\d\d)', '$1', '$1 u32'),
+    (r's_bfm_(b\d\d)', '$1', 'u32'),
+    (r'v_bfe_i32', 'i32', 'i32 u32'),
+    (r'v_bfm_b32', 'b32', 'u32'),
+    (r'v_align(?:bit|byte)_b32', 'b32', 'b32 b32 u32'),
+    (r'v_ldexp_f16', 'f16', 'f16 i16'),
+    (r'v_ldexp_(f\d\d)', '$1', '$1 i32'),
+    (r'v_cmpx?_class_f16', 'lanes', 'f16 b16'),
+    (r'v_cmpx?_class_(f\d\d)', 'lanes', '$1 b32'),
+    (r'v_cmpx?_\w+_(\w\d\d)', 'lanes', '$1'),
+    (r'v_trig_preop_f64', 'f64', 'f64 u32'),
+    (r'v_mad_([ui]64)_([ui]32)', '$1 lanes', '$2 $2 $1'),
+    (r'v_mad_([ui]32)_([ui]16)', '$1', '$2 $2 $1'),
+    (r'v_(?:sad|msad)_(?:hi_)?u(?:8|16)', 'u32', 'b32 b32 u32'),
+    (r'v_lerp_u8', 'b32', 'b32'),
+    (r'v_m?qsad_pk_u16_u8', 'b64', 'b64 b32 b64'),
+    (r'v_mqsad_u32_u8', 'b128', 'b64 b32 b128'),
+    (r'v_cvt_pk_u8_f32', 'b32', 'f32 u32 b32'),
+    (r'v_cvt_pk_(?:norm_|rtz_)?[fiu]16_(\w\d\d)', 'pk16', '$1'),
+    (r'v_pack_b32_f16', 'b32', 'f16'),
+    (r'v_sat_pk_u8_i16', 'b16', 'pk16'),
+    (r'v_pk_\w+', 'pk16', 'pk16'),
+    (r'v_(?:dual_)?dot2(?:acc)?_f32_b?f16', 'f32', 'pk16 pk16 f32'),
+    (r'v_dot2_(b?f16)_b?f16', '$1', 'pk16 pk16 $1'),
+    (r'v_dot[48]_([iu]32)_\w+', '$1', 'b32 b32 $1'),
+    (r'v_fma_mix(?:lo|hi)_f16', 'f16', 'f32'),
+    (r'v_fma_mix_f32', 'f32', 'f32'),
+    (r'v_(?:readlane|writelane)_b32', 'b32', 'b32 u32'),
+    (r'v_(?:mbcnt_..|bcnt)_u32_b32', 'u32', 'b32 u32'),
+    (r'v_cvt_f32_ubyte\d|v_cvt_off_f32_i4', 'f32', 'b32'),
+    (r'v_(?:dual_)?cndmask_(b\d\d)', '$1', '$1 $1 lanes'),
+    (r'v_\w+_co_(?:ci_)?u32', 'u32 lanes', 'u32 u32 lanes'),
+    (r'v_div_scale_(f\d\d)', '$1 lanes', '$1'),
+    (r's_bitcmp[01]_(b\d\d)', '', '$1 u32'),
+    (r's_bitset[01]_(b\d\d)', '$1', 'u32'),
+    (r's_pack_.._b32_b16', 'b32', 'b32'),
+    (r's_sext_i32_\w+', 'i32', 'b32'),
+    (r's_(?:version|waitcnt\w*|subvector_loop_\w+)', 'b32', 'b32'),
+]
+SCC_WRITERS = (r's_(add|sub|addc|subb|absdiff|min|max|and|or|xor|nand|nor|xnor|and_not1|or_not1|bfe|lshl|lshr|ashr|not|'
+               r'quadmask|wqm|abs)_[biu]\d\d|s_lshl\d_add_u32|s_bcnt[01]_\w+|s_\w+_(saveexec|wrexec)_b\d\d|s_cmp\w*|'
+               r's_bitcmp\w+|s_addk_i32')
+SCC_READERS = r's_(addc|subb)_u32|s_cselect_\w+|s_cmovk?_\w+|s_cbranch_scc\d'
+BRANCHES = r's_(branch|cbranch_\w+|setpc_b64|swappc_b64|call_b64|rfe_b64|subvector_loop_\w+)'
+TRANSCENDENTAL = r'v_(exp|log|rcp|rcp_iflag|rsq|sqrt|sin|cos)_f\d\d'
+GRAPHICS_ONLY = r'ds_(bvh|ordered|add_gs|sub_gs)\w*'
+MEMORY_FORMATS = ('SMEM', 'DS', 'MUBUF', 'MTBUF', 'FLAT', 'SCRATCH', 'GLOBAL')
+
+
+def select(name, forms):
+    """Drops what belongs to a format nested in this one's opcode space."""
+    limit = {'SOP2': 96, 'SOPK': 29, 'VOP2': 62}.get(name, 1 << 16)
+    prefix = {'FLAT': 'flat_', 'SCRATCH': 'scratch_', 'GLOBAL': 'global_'}.get(name, '')
+    kept = [f for f in forms if f.opcode < limit and f.mnemonic.startswith(prefix) and f.mnemonic != 'v_illegal']
+    scalar_dst = [f for f in kept if re.match(r'v_(div_scale|\w+_co_(ci_)?u32|mad_[ui]64)', f.mnemonic)]
+    if name == 'VOP3SD':
+        return scalar_dst
+    return [f for f in kept if f not in scalar_dst] if name == 'VOP3' else kept
+
+
+def expand(template, match):
+    return [re.sub(r'\$(\d)', lambda m: match[int(m[1])], part) for part in template.split()]
+
+
+def mnemonic_types(mnemonic, dst_count, src_count):
+    for pattern, dst, src in SPECIAL:
+        match = re.fullmatch(pattern, mnemonic)
+        if match:
+            dst, src = expand(dst, match), expand(src, match)
+            return dst, (src + [src[-1]] * 4)[:src_count]
+    tokens = [NARROW.get(t, t) for t in mnemonic.split('_')]
+    tokens = [t for t in tokens if t in NAMES]
+    if not tokens:
+        assert dst_count + src_count == 0, mnemonic
+        return [], []
+    return [tokens[0]] * dst_count, [tokens[-1]] * src_count
+
+
+def check(mnemonic, type_name, dwords):
+    assert type_name == 'lanes' or DWORDS.get(type_name, 1) == dwords, f'{mnemonic}: {type_name} has {dwords} dwords'
+
+
+def kind_name(kinds):
+    """Letters of what an operand may be: VGPR, SGPR, inline constant, literal; A for all."""
+    return 'A' if kinds == 15 else ''.join(letter for bit, letter in enumerate('VSCL') if kinds >> bit & 1)
+
+
+def alu_operands(name, form):
+    m = form.mnemonic
+    sources = [f for f in ('src0', 'src1', 'src2') if f in form.operands]
+    dst_fields = [f for f in ('vdst', 'sdst') if f in form.operands]
+    if re.match(r'v_wmma', m):
+        kinds = form.kinds
+        return ([('V', BY_WIDTH[form.operands['vdst'][1]])],
+                [(kind_name(kinds[f]), BY_WIDTH[form.operands[f][1]]) for f in sources])
+    dst_types, src_types = mnemonic_types(m, len(dst_fields), len(sources))
+    for field, kind in list(zip(dst_fields, dst_types)) + list(zip(sources, src_types)):
+        check(m, kind, form.operands[field][1])
+    dst = [('V' if form.operands[f][0] == 'v' else 'S', t) for f, t in zip(dst_fields, dst_types)]
+    src = [(kind_name(form.kinds[f]), t) for f, t in zip(sources, src_types)]
+    return implicit_operands(name, m, dst, src, dst_types, src_types)
+
+
+def implicit_operands(name, m, dst, src, dst_types, src_types):
+    if 'cmpx' in m or (name == 'VOPC' and 'v_cmp' in m):
+        dst = [('S', 'lanes')]
+    if name == 'VOP2' and '_co_ci_' in m:
+        dst, src = dst + [('S', 'lanes')], src + [('S', 'lanes')]
+    if name == 'VOP2' and 'cndmask' in m:
+        src = src + [('S', 'lanes')]
+    if 'fmaak' in m and name == 'VOP2':
+        src = src + [('L', dst_types[0])]
+    if 'fmamk' in m and name == 'VOP2':
+        src = [src[0], ('L', dst_types[0]), src[1]]
+    if name == 'VOPD':
+        dst = [('V', dst_types[0] if dst_types else src_types[0])]
+    if name == 'SOPK':
+        if re.match(r's_(cmpk|waitcnt|setreg_b32)', m):
+            dst, src = [], [('S', d[1]) for d in dst]
+        if m == 's_setreg_imm32_b32':
+            src = [('L', 'b32')]
+    return dst, src
+
+
+def memory_data(m, width):
+    """Type of a load's, store's or atomic's data."""
+    token = [NARROW.get(t, t) for t in m.split('_') if t in NAMES or t in NARROW]
+    if 'd16' in m and width == 1:
+        return 'b32' if 'format_xy' in m else 'b16'
+    if not token or DWORDS.get(token[-1], 1) != width:
+        return BY_WIDTH[width]
+    return token[-1]
+
+
+def memory_operands(name, form):
+    m, ops = form.mnemonic, form.operands
+    if name == 'SMEM':
+        if 'src0' not in ops:
+            return [], []
+        dst = [('S', BY_WIDTH[ops['sdst'][1]])] if 'sdst' in ops else []
+        return dst, [('S', BY_WIDTH[ops['src0'][1]]), ('S', 'u32')]
+    if name == 'DS':
+        dst = [('V', memory_data(m, ops['vdst'][1]))] if 'vdst' in ops else []
+        src = []
+        for field in ('src0', 'src1', 'src2'):
+            if field in ops:
+                address = field == 'src0' and 'gws' not in m and ops[field][1] == 1
+                src.append(('V', 'u32' if address else memory_data(m, ops[field][1])))
+        return dst, src
+    data = [('V', memory_data(m, ops[f][1])) for f in ('vdst', 'vdata') if f in ops]
+    returned = data
+    if 'cmpswap' in m:
+        half = ops['vdata'][1] // 2
+        returned = [('V', memory_data(m, half))]
+    if name in ('MUBUF', 'MTBUF'):
+        if 'srsrc' not in ops:
+            return [], []
+        address = [('V', 'u32'), ('S', 'b128'), ('SC', 'u32')]
+        if 'atomic' in m:
+            return returned, address + data
+        return ([], address + data) if 'store' in m else (data, address)
+    vaddr = [] if 'addtid' in m else [('V', 'u32' if name == 'SCRATCH' else 'b64')]
+    saddr = [] if name == 'FLAT' else [('S', 'u32' if name == 'SCRATCH' else 'b64')]
+    if 'atomic' in m:
+        return returned, vaddr + data + saddr
+    return ([], vaddr + data + saddr) if 'store' in m else (data, vaddr + saddr)
+
+
+def flags(name, form):
+    m = form.mnemonic
+    carry = name == 'VOP2' and '_co_ci_' in m
+    checks = {
+        'kMemory': name in MEMORY_FORMATS,
+        'kStore': name in MEMORY_FORMATS and 'store' in m and 'storexchg' not in m and 'cmpstore' not in m,
+        'kAtomic': 'atomic' in m or (name == 'DS' and re.match(
+            r'ds_(r?sub|add|inc|dec|min|max|and|or|xor|mskor|cmpstore|storexchg|wrap|condxchg32|append|consume)_|'
+            r'ds_(append|consume)', m) and 'gs_reg' not in m),
+        'kBranch': re.fullmatch(BRANCHES, m),
+        'kTrans': re.fullmatch(TRANSCENDENTAL, m),
+        'kMatrix': m.startswith('v_wmma'),
+        'kReadsVcc': carry or (name in ('VOP2', 'VOPD') and 'cndmask' in m) or re.match(r'v_div_fmas|s_cbranch_vcc', m),
+        'kWritesVcc': carry or (name == 'VOPC' and m.startswith('v_cmp_')),
+        'kReadsScc': re.fullmatch(SCC_READERS, m),
+        'kWritesScc': re.fullmatch(SCC_WRITERS, m) and name.startswith('SOP'),
+        'kWritesExec': 'cmpx' in m or 'saveexec' in m or 'wrexec' in m,
+        'kTrue16': re.search(r'v\d+\.[lh]', form.text),
+        'kGraphics': name in ('MIMG', 'EXP', 'VINTERP', 'LDSDIR') or re.match(GRAPHICS_ONLY, m),
+        'kLiteral': 'fmaak' in m or 'fmamk' in m or 'imm32' in m,
+    }
+    return ' | '.join(flag for flag, on in checks.items() if on) or '0'
+
+
+def modifiers(form):
+    words = []
+    for group in ('neg', 'abs', 'op_sel', 'op_sel_hi', 'neg_hi'):
+        bits = sum(1 << int(m[len(group):]) for m in form.mods if re.fullmatch(group + r'\d', m))
+        if bits:
+            words.append(f'{group}({bits})')
+    words += [m for m in ('clamp', 'omod', 'simm', 'offset', 'glc', 'slc', 'dlc', 'tfe', 'gds') if m in form.mods]
+    return ' | '.join(words + ['dpp'] * form.dpp) or '0'
+
+
+def row(name, form):
+    if name in ('MIMG', 'EXP', 'VINTERP', 'LDSDIR'):
+        dst, src = [], []
+    elif name in MEMORY_FORMATS:
+        dst, src = memory_operands(name, form)
+    else:
+        dst, src = alu_operands(name, form)
+    spell = lambda operands: ', '.join(f'{kind}({type_name})' for kind, type_name in operands)
+    return (f'INST( {form.mnemonic}, {name}, {form.opcode:#x}, ({spell(dst)}), ({spell(src)}), '
+            f'{flags(name, form)}, {modifiers(form)} )')

@@ -1,0 +1,225 @@
+#include "strata/asm/isa/decode_p.h"
+
+#include <algorithm>
+
+namespace strata::isa {
+namespace {
+
+struct Spec {
+    uint8_t kind = 0;
+    Type type = Type::none;
+};
+
+// The spelling of operands in the rows: V vector register, S scalar register, C inline constant, L literal, A all.
+#define KIND(name, bits) \
+    constexpr Spec name(Type type) { return {bits, type}; }
+KIND(V, kVgpr)
+KIND(S, kSgpr)
+KIND(SC, kSgpr | kInline)
+KIND(SCL, kSgpr | kInline | kLiteralConstant)
+KIND(VCL, kVgpr | kInline | kLiteralConstant)
+KIND(L, kLiteralConstant)
+KIND(A, kVgpr | kSgpr | kInline | kLiteralConstant)
+#undef KIND
+
+struct Specs {
+    std::array<Spec, 4> at{};
+    constexpr Specs(Spec a = {}, Spec b = {}, Spec c = {}, Spec d = {}) : at{a, b, c, d} {}
+};
+
+constexpr Row make_row(std::string_view mnemonic, Format format, uint16_t opcode, Specs dst, Specs src, uint32_t flags,
+                       uint32_t modifiers) {
+    Row row{mnemonic, format, opcode, {}, {}, flags, {}, {}, modifiers};
+    for (size_t i = 0; i < 2; ++i) row.dst[i] = dst.at[i].type, row.dst_kind[i] = dst.at[i].kind;
+    for (size_t i = 0; i < 4; ++i) row.src[i] = src.at[i].type, row.src_kind[i] = src.at[i].kind;
+    return row;
+}
+
+using enum Type;
+using namespace mod;
+
+#define INST(mnemonic, format, opcode, dst, src, flags, modifiers) \
+    make_row(#mnemonic, Format::format, opcode, Specs dst, Specs src, flags, modifiers),
+constexpr Row rdna3_rows[] = {
+#include "strata/asm/isa/rdna3.def"
+};
+#undef INST
+
+constexpr Layout layouts[] = {
+#define FORMAT(which, name, head, head_bits, size, ...) \
+    {.family = Family::which,                           \
+     .format = Format::name,                            \
+     .prefix = head,                                    \
+     .prefix_bits = head_bits,                          \
+     .words = size,                                     \
+     __VA_ARGS__},
+#include "strata/asm/isa/formats.def"
+#undef FORMAT
+};
+
+template <size_t N>
+constexpr bool sorted_and_unique(const Row (&rows)[N]) {
+    for (size_t i = 1; i < N; ++i) {
+        const Row &a = rows[i - 1], &b = rows[i];
+        if (a.format > b.format || (a.format == b.format && a.opcode >= b.opcode)) return false;
+    }
+    return true;
+}
+static_assert(sorted_and_unique(rdna3_rows), "rdna3.def: rows out of order or an opcode twice in a format");
+
+uint64_t register_bits(const Layout& layout, const Row& row) {
+    uint64_t bits = 0;
+    size_t field = 0;
+    for (size_t i = 0; i < 4; ++i) {
+        bool from_field = row.src_kind[i] != 0 && row.src_kind[i] != kLiteralConstant;
+        if (from_field && field < 3) bits |= layout.src[field++].mask();
+    }
+    if (row.dst_kind[0]) bits |= layout.dst.mask();
+    if (row.dst_kind[1]) bits |= layout.sdst.mask();
+    return bits;
+}
+
+/// Address, data and flag fields of the memory formats are not in operand order; unused ones are ignored by hardware.
+uint64_t memory_bits(const Layout& layout, const Row& row) {
+    if (layout.format == Format::DS) {
+        uint64_t bits = row.dst_kind[0] ? layout.dst.mask() : 0;
+        for (size_t i = 0, field = first_ds_field(row); i < 3 && row.src_kind[i]; ++i)
+            bits |= layout.src[field++].mask();
+        return bits;
+    }
+    uint64_t bits = layout.dst.mask() | layout.sve.mask() | layout.segment.mask() | layout.buffer_format.mask();
+    for (const Field& field : layout.src) bits |= field.mask();
+    return bits | layout.offen.mask() | layout.idxen.mask();
+}
+
+uint64_t modifier_bits(const Layout& layout, uint32_t modifiers) {
+    auto group = [&](const Field& field, uint32_t first) { return field.put(modifiers >> first & 15); };
+    auto single = [&](const Field& field, uint32_t bit) { return modifiers & bit ? field.mask() : 0; };
+    return group({layout.neg.shift, layout.neg.bits}, 0) | group(layout.abs, 3) | group(layout.op_sel, 6) |
+           group(layout.op_sel_hi, 10) | layout.op_sel_hi2.put(modifiers >> 12) | group(layout.neg_hi, 13) |
+           single(layout.clamp, mod::clamp) | single(layout.simm, mod::simm) | single(layout.omod, mod::omod) |
+           single(layout.offset, mod::offset) | single(layout.glc, mod::glc) | single(layout.slc, mod::slc) |
+           single(layout.dlc, mod::dlc) | single(layout.tfe, mod::tfe) | single(layout.gds, mod::gds);
+}
+
+uint64_t prefix_mask(const Layout& layout) { return ~uint64_t{0} << (32 - layout.prefix_bits) & 0xffffffff; }
+
+uint64_t allowed(const Layout& layout, const Row& row) {
+    uint64_t bits = prefix_mask(layout) | layout.op.mask() | layout.ignored | modifier_bits(layout, row.modifiers);
+    if (row.flags & kGraphics) return ~uint64_t{0};
+    if (layout.format == Format::VOPD) return ~uint64_t{0};
+    return bits | (is_memory(layout.format) ? memory_bits(layout, row) : register_bits(layout, row));
+}
+
+void index_layouts(FamilyTable& table, Family family) {
+    std::array<uint8_t, 512> specificity{};
+    for (const Layout& layout : layouts) {
+        if (layout.family != family) continue;
+        table.layouts[index_of(layout.format)] = &layout;
+        if (layout.format == Format::VOP3SD || layout.format == Format::SCRATCH || layout.format == Format::GLOBAL)
+            continue;  // reached through VOP3's opcode and FLAT's segment
+        for (uint32_t top = 0; top < 512; ++top) {
+            bool matches = ((top << 23 ^ layout.prefix) & prefix_mask(layout)) == 0;
+            if (!matches || specificity[top] >= layout.prefix_bits) continue;
+            specificity[top] = layout.prefix_bits;
+            table.by_prefix[top] = &layout;
+        }
+    }
+}
+
+FamilyTable build(Family family, std::span<const Row> rows) {
+    FamilyTable table;
+    table.rows = rows;
+    for (auto& format : table.by_opcode_) format.fill(FamilyTable::kNoRow);
+    index_layouts(table, family);
+    for (size_t i = 0; i < rows.size(); ++i) {
+        auto number = static_cast<uint16_t>(i);
+        table.by_opcode_[index_of(rows[i].format)][rows[i].opcode] = number;
+        if (rows[i].format == Format::VOP3SD) table.by_opcode_[index_of(Format::VOP3)][rows[i].opcode] = number;
+        table.row_bits.push_back(allowed(table.layout(rows[i].format), rows[i]));
+    }
+    return table;
+}
+
+}  // namespace
+
+const FamilyTable& table(Family family) {
+    static const FamilyTable rdna3 = build(Family::rdna3, rdna3_rows);
+    static const FamilyTable empty = [] {
+        FamilyTable none;
+        for (auto& format : none.by_opcode_) format.fill(FamilyTable::kNoRow);
+        return none;
+    }();
+    return family == Family::rdna3 ? rdna3 : empty;
+}
+
+std::span<const Row> rows(Family family) { return table(family).rows; }
+
+const Row* find_row(Family family, Format format, uint16_t opcode) {
+    if (opcode > 1023) return nullptr;
+    const Row* row = table(family).find(format, opcode);
+    return row && row->format == format ? row : nullptr;
+}
+
+const Row* find_row(Family family, std::string_view mnemonic, Format format) {
+    for (const Row& row : rows(family))
+        if (row.format == format && row.mnemonic == mnemonic) return &row;
+    return nullptr;
+}
+
+// Rows are in format order and the native format of an ALU instruction comes before VOP3.
+const Row* find_row(Family family, std::string_view mnemonic) {
+    for (const Row& row : rows(family))
+        if (row.mnemonic == mnemonic) return &row;
+    return nullptr;
+}
+
+ScalarClass scalar_class(uint32_t code) {
+    static const std::array<ScalarClass, 256> classes = [] {
+        std::array<ScalarClass, 256> result{};
+        auto fill = [&](int first, int last, ScalarClass value) {
+            std::fill(&result[first], &result[last] + 1, value);
+        };
+        fill(0, 127, ScalarClass::sgpr);
+        fill(128, 208, ScalarClass::constant);
+        fill(235, 239, ScalarClass::special);
+        fill(240, 248, ScalarClass::constant);
+        fill(251, 253, ScalarClass::special);
+        fill(255, 255, ScalarClass::literal);
+        return result;
+    }();
+    return classes[code];
+}
+
+bool scalar_fits(uint32_t code, int dwords) {
+    if (dwords == 1 || code >= code::inline_zero || code == code::null) return true;
+    if (dwords == 2) return code != code::vcc_hi && code != code::m0 && code != code::exec_hi;
+    uint32_t first = code & ~3u;  // groups of four or more start at a multiple of four
+    uint32_t last = first + static_cast<uint32_t>(dwords) - 1;
+    return last < code::vcc_lo || (first >= code::ttmp0 && last < code::null);
+}
+
+int dwords(Type type, int wave_size) {
+    switch (type) {
+        case Type::none: return 0;
+        case Type::b64:
+        case Type::f64:
+        case Type::i64:
+        case Type::u64: return 2;
+        case Type::b96: return 3;
+        case Type::b128: return 4;
+        case Type::b256: return 8;
+        case Type::b512: return 16;
+        case Type::lanes: return wave_size / 32;
+        default: return 1;
+    }
+}
+
+std::string_view name(Format format) {
+    static constexpr std::string_view names[] = {
+        "SOP1",    "SOP2", "SOPK", "SOPC",  "SOPP",  "SMEM", "VOP1", "VOP2",    "VOPC",   "VOP3",   "VOP3SD", "VOP3P",
+        "VINTERP", "VOPD", "DS",   "MUBUF", "MTBUF", "MIMG", "FLAT", "SCRATCH", "GLOBAL", "LDSDIR", "EXP"};
+    return names[index_of(format)];
+}
+
+}  // namespace strata::isa
