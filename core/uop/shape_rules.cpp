@@ -24,6 +24,11 @@ Shape reshape_shape(const Shape& from, const Shape& to) {
     return to;
 }
 
+Shape iota_shape(const Shape& shape) {
+    STRATA_CHECK(shape.size() == 1 && shape[0] >= 0, "iota along {}", to_string(shape));
+    return shape;
+}
+
 Shape permute_shape(const Shape& from, const std::vector<int>& axes) {
     STRATA_CHECK(from.size() == axes.size(), "permute of {} axes by {}", from.size(), axes.size());
     Shape to;
@@ -71,6 +76,7 @@ Shape shape_of(Op op, std::span<const UOp> sources, const Arg& arg) {
     if (info(op).elementwise()) return elementwise_shape(op, sources);
     switch (op) {
         case Op::buffer: return {std::get<BufferArg>(arg).size};
+        case Op::iota: return iota_shape(std::get<ShapeArg>(arg).shape);
         case Op::reshape: return reshape_shape(sources[0].shape(), std::get<ShapeArg>(arg).shape);
         case Op::expand: return expand_shape(sources[0].shape(), std::get<ShapeArg>(arg).shape);
         case Op::permute: return permute_shape(sources[0].shape(), std::get<AxesArg>(arg).axes);
