@@ -18,8 +18,8 @@ struct CustomKernel {
     std::string name;                       ///< the entry
     std::array<uint32_t, 3> grid{1, 1, 1};  ///< workgroups; taken from the linear program for a UOp graph
     std::array<uint32_t, 3> block{1, 1, 1};
-    uint32_t lds = 0;                       ///< dynamic LDS bytes
-    std::string arch;                       ///< of a code object; "" = any
+    uint32_t lds = 0;  ///< dynamic LDS bytes
+    std::string arch;  ///< of a code object; "" = any
 };
 
 /// Keeps the kernel for a custom node; its id goes into CustomArg. Released when the node is freed.

@@ -14,7 +14,7 @@ class Device {
   public:
     Device(std::string name, uint16_t index, isa::Arch arch, const hip::HipApi& api, int ordinal);
     const std::string& name() const { return name_; }  ///< "emu:gfx1100"
-    uint16_t index() const { return index_; }           ///< BufferArg::device
+    uint16_t index() const { return index_; }          ///< BufferArg::device
     isa::Arch arch() const { return arch_; }
     const hip::HipApi& api() const { return *api_; }
     int ordinal() const { return ordinal_; }

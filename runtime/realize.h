@@ -8,9 +8,10 @@
 
 namespace strata::runtime {
 
-/// Computes the roots; for each, a view (movement ops over one buffer) of memory that holds its value. What is in memory
-/// already is not computed again. Nodes stay usable: the runtime remembers which of them are in memory.
-std::vector<Root> realize(std::span<const UOp> roots);
+/// Computes the roots; for each, a view (movement ops over one buffer) of memory that holds its value. What is in
+/// memory already is not computed again. Nodes stay usable: the runtime remembers which of them are in memory.
+/// `fallback` is the device of graphs that read no memory; nullptr = the default device.
+std::vector<Root> realize(std::span<const UOp> roots, Device* fallback = nullptr);
 
 /// Counters since reset_stats(); time is modelled on an emulated device.
 struct Stats {

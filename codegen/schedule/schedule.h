@@ -22,7 +22,7 @@ class Storage {
   public:
     virtual ~Storage() = default;
     virtual UOp new_buffer(DType dtype, int64_t size) = 0;  ///< a buffer node for a fresh allocation
-    virtual UOp find(UOp node) = 0;                          ///< a view of a buffer that holds the node's value, or empty
+    virtual UOp find(UOp node) = 0;  ///< a view of a buffer that holds the node's value, or empty
 };
 
 /// Decides which values are stored and in which order they are computed. Sources before users.

@@ -16,11 +16,11 @@ enum class ErrorKind {
 /// What went wrong, as a value: travels inside Result<T> below the public surface.
 struct Error {
     ErrorKind kind = ErrorKind::Internal;
-    std::string message;  ///< one or more lines; says what to do where the user can do something
-    std::string log = {};     ///< a compiler's whole output (Compile), else empty
-    std::string source = {};  ///< the source text it is about (Compile, Assembly), else empty
-    std::string file = {};    ///< where in the user's text, if known
-    int line = 0, column = 0; ///< 1-based; 0 = unknown
+    std::string message;       ///< one or more lines; says what to do where the user can do something
+    std::string log = {};      ///< a compiler's whole output (Compile), else empty
+    std::string source = {};   ///< the source text it is about (Compile, Assembly), else empty
+    std::string file = {};     ///< where in the user's text, if known
+    int line = 0, column = 0;  ///< 1-based; 0 = unknown
 };
 
 /// The one exception type of the public surface; `error().kind` tells the kinds apart.
@@ -54,8 +54,8 @@ namespace detail {
 }  // namespace strata
 
 /// An invariant of ours: the message (fmt arguments) is built only on failure.
-#define STRATA_CHECK(condition, ...)                                                                        \
-    do {                                                                                                    \
-        if (!(condition)) [[unlikely]]                                                                      \
+#define STRATA_CHECK(condition, ...)                                                                       \
+    do {                                                                                                   \
+        if (!(condition)) [[unlikely]]                                                                     \
             ::strata::detail::check_failed(#condition, __FILE__, __LINE__, ::fmt::format("" __VA_ARGS__)); \
     } while (0)

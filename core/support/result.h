@@ -61,13 +61,13 @@ class [[nodiscard]] Result<void> {
 #define STRATA_CONCAT_(a, b) a##b
 #define STRATA_CONCAT(a, b) STRATA_CONCAT_(a, b)
 /// `STRATA_TRY(auto x, f())`: x is f()'s value, or its error is returned from the enclosing function.
-#define STRATA_TRY(target, ...)                                                              \
-    auto STRATA_CONCAT(strata_try_, __LINE__) = (__VA_ARGS__);                               \
-    if (!STRATA_CONCAT(strata_try_, __LINE__)) [[unlikely]]                                  \
-        return std::move(STRATA_CONCAT(strata_try_, __LINE__).error());                      \
+#define STRATA_TRY(target, ...)                                         \
+    auto STRATA_CONCAT(strata_try_, __LINE__) = (__VA_ARGS__);          \
+    if (!STRATA_CONCAT(strata_try_, __LINE__)) [[unlikely]]             \
+        return std::move(STRATA_CONCAT(strata_try_, __LINE__).error()); \
     target = *std::move(STRATA_CONCAT(strata_try_, __LINE__))
 /// The same for Result<void>.
-#define STRATA_TRY_VOID(...)                                                                 \
-    do {                                                                                     \
+#define STRATA_TRY_VOID(...)                                                                       \
+    do {                                                                                           \
         if (auto strata_try_ = (__VA_ARGS__); !strata_try_) return std::move(strata_try_.error()); \
     } while (0)

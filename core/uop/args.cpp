@@ -32,7 +32,9 @@ template <class T>
 uint64_t mix(uint64_t h, T value) {
     return hash_mix(h, static_cast<uint64_t>(value));
 }
-uint64_t mix(uint64_t h, const std::pair<int64_t, int64_t>& p) { return hash_mix(hash_mix(h, static_cast<uint64_t>(p.first)), static_cast<uint64_t>(p.second)); }
+uint64_t mix(uint64_t h, const std::pair<int64_t, int64_t>& p) {
+    return hash_mix(hash_mix(h, static_cast<uint64_t>(p.first)), static_cast<uint64_t>(p.second));
+}
 uint64_t mix(uint64_t h, const std::string& text) { return hash_mix(h, std::hash<std::string>{}(text)); }
 template <class T>
 uint64_t mix(uint64_t h, const std::vector<T>& values) {
@@ -46,7 +48,9 @@ constexpr std::string_view space_names[] = {"global", "local", "reg"};
 
 std::string text(const std::monostate&, DType) { return ""; }
 std::string text(const ConstArg& a, DType t) {
-    return t.is_float() ? fmt::format("{}", a.f) : t == dtypes::uint64 ? fmt::format("{}", static_cast<uint64_t>(a.i)) : fmt::format("{}", a.i);
+    return t.is_float()          ? fmt::format("{}", a.f)
+           : t == dtypes::uint64 ? fmt::format("{}", static_cast<uint64_t>(a.i))
+                                 : fmt::format("{}", a.i);
 }
 std::string text(const BufferArg& a, DType) { return fmt::format("#{} size={}", a.id, a.size); }
 std::string text(const ShapeArg& a, DType) { return to_string(a.shape); }
@@ -56,19 +60,35 @@ std::string text(const BoundsArg& a, DType) {
     for (auto [x, y] : a.bounds) out += fmt::format("{}({}, {})", out.empty() ? "" : " ", x, y);
     return out;
 }
-std::string text(const ReduceArg& a, DType) { return fmt::format("{} axes=({})", info(a.op).name, fmt::join(a.axes, ", ")); }
+std::string text(const ReduceArg& a, DType) {
+    return fmt::format("{} axes=({})", info(a.op).name, fmt::join(a.axes, ", "));
+}
 std::string text(const TakeArg& a, DType) { return fmt::format("axis={}", a.axis); }
 std::string text(const IndexArg& a, DType) { return fmt::format("[{}]", a.index); }
 std::string text(const CustomArg& a, DType) { return fmt::format("kernel {}", a.id); }
-std::string text(const ParamArg& a, DType) { return fmt::format("{} {} size={}", space_names[int(a.space)], a.slot, a.size); }
+std::string text(const ParamArg& a, DType) {
+    return fmt::format("{} {} size={}", space_names[int(a.space)], a.slot, a.size);
+}
 std::string text(const RangeArg& a, DType) { return fmt::format("r{} {} {}", a.id, a.size, axis_names[int(a.axis)]); }
-std::string text(const SpecialArg& a, DType) { return fmt::format("{}{} {}", a.thread ? "thread" : "block", "xyz"[a.dim], a.size); }
+std::string text(const SpecialArg& a, DType) {
+    return fmt::format("{}{} {}", a.thread ? "thread" : "block", "xyz"[a.dim], a.size);
+}
 std::string text(const SinkArg& a, DType) { return a.name; }
 
 }  // namespace
 
 uint64_t hash(const Arg& arg) {
-    return std::visit([&](const auto& a) { return std::apply([&](const auto&... p) { uint64_t h = arg.index(); ((h = mix(h, p)), ...); return h; }, parts(a)); }, arg);
+    return std::visit(
+        [&](const auto& a) {
+            return std::apply(
+                [&](const auto&... p) {
+                    uint64_t h = arg.index();
+                    ((h = mix(h, p)), ...);
+                    return h;
+                },
+                parts(a));
+        },
+        arg);
 }
 
 bool equal(const Arg& a, const Arg& b) {

@@ -12,15 +12,16 @@ namespace strata {
 enum class Op : uint8_t;
 using Shape = std::vector<int64_t>;
 
-/// A value in the node's dtype: integers and bool in `i` (uint64 by bits), floats in `f` (already rounded to the dtype).
+/// A value in the node's dtype: integers and bool in `i` (uint64 by bits), floats in `f` (already rounded to the
+/// dtype).
 struct ConstArg {
     int64_t i = 0;
     double f = 0;
 };
 struct BufferArg {
-    uint64_t id;       ///< names one allocation; the runtime maps it to memory
-    int64_t size;      ///< elements
-    uint16_t device;   ///< index into the runtime's device list
+    uint64_t id;      ///< names one allocation; the runtime maps it to memory
+    int64_t size;     ///< elements
+    uint16_t device;  ///< index into the runtime's device list
 };
 struct ShapeArg {
     Shape shape;
@@ -56,24 +57,24 @@ enum class Axis : uint8_t { global, local, loop, upcast, reduce, group, unroll }
 // global: grid; local: block; loop: serial output loop; upcast: unrolled output; reduce: serial reduction;
 // group: reduction spread over threads, finished in local memory; unroll: unrolled reduction
 struct RangeArg {
-    int id;        ///< distinct within a kernel; the order of ids is the nesting order
+    int id;  ///< distinct within a kernel; the order of ids is the nesting order
     int64_t size;
     Axis axis;
 };
 struct SpecialArg {
-    bool thread;   ///< threadIdx, else blockIdx
-    int dim;       ///< 0 x, 1 y, 2 z
+    bool thread;  ///< threadIdx, else blockIdx
+    int dim;      ///< 0 x, 1 y, 2 z
     int64_t size;
 };
 struct SinkArg {
     std::string name;  ///< of the kernel; empty = derived from its shape
 };
 
-using Arg = std::variant<std::monostate, ConstArg, BufferArg, ShapeArg, AxesArg, BoundsArg, ReduceArg, TakeArg, IndexArg,
-                         CustomArg, ParamArg, RangeArg, SpecialArg, SinkArg>;
+using Arg = std::variant<std::monostate, ConstArg, BufferArg, ShapeArg, AxesArg, BoundsArg, ReduceArg, TakeArg,
+                         IndexArg, CustomArg, ParamArg, RangeArg, SpecialArg, SinkArg>;
 
 uint64_t hash(const Arg& arg);
-bool equal(const Arg& a, const Arg& b);      ///< floats by bits
+bool equal(const Arg& a, const Arg& b);  ///< floats by bits
 std::string to_string(const Arg& arg, DType type);
 
 }  // namespace strata

@@ -28,7 +28,9 @@ UOp alu(Op op, std::span<const UOp> sources) {
     return make(op, type, sources);
 }
 
-UOp alu(Op op, std::initializer_list<UOp> sources) { return alu(op, std::span<const UOp>(sources.begin(), sources.size())); }
+UOp alu(Op op, std::initializer_list<UOp> sources) {
+    return alu(op, std::span<const UOp>(sources.begin(), sources.size()));
+}
 
 UOp cast(UOp x, DType to) { return x.dtype() == to ? x : make(Op::cast, to, {x}); }
 

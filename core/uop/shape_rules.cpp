@@ -8,7 +8,8 @@ Shape elementwise_shape(Op op, std::span<const UOp> sources) {
     for (UOp s : sources) {
         if (s.shape().empty()) continue;
         if (!shape) shape = &s.shape();
-        STRATA_CHECK(s.shape() == *shape, "{}: shapes {} and {}", info(op).name, to_string(*shape), to_string(s.shape()));
+        STRATA_CHECK(s.shape() == *shape, "{}: shapes {} and {}", info(op).name, to_string(*shape),
+                     to_string(s.shape()));
     }
     return shape ? *shape : Shape{};
 }
@@ -44,7 +45,8 @@ Shape expand_shape(const Shape& from, const Shape& to) {
 }
 
 Shape bounds_shape(Op op, const Shape& from, const BoundsArg& arg) {
-    STRATA_CHECK(from.size() == arg.bounds.size(), "{} of {} axes by {}", info(op).name, from.size(), arg.bounds.size());
+    STRATA_CHECK(from.size() == arg.bounds.size(), "{} of {} axes by {}", info(op).name, from.size(),
+                 arg.bounds.size());
     Shape to;
     for (size_t i = 0; i < from.size(); i++) {
         auto [a, b] = arg.bounds[i];

@@ -46,7 +46,8 @@ struct Key {
 };
 
 uint64_t key_hash(Op op, DType dtype, std::span<const UOp> sources, const Arg& arg) {
-    uint64_t h = hash_mix(static_cast<uint64_t>(op) | uint64_t(dtype.scalar) << 8 | uint64_t{dtype.lanes} << 16, hash(arg));
+    uint64_t h =
+        hash_mix(static_cast<uint64_t>(op) | uint64_t(dtype.scalar) << 8 | uint64_t{dtype.lanes} << 16, hash(arg));
     for (UOp s : sources) h = hash_mix(h, s.node()->hash);
     return h;
 }
@@ -91,14 +92,15 @@ void free_node(const Node* n) {
 bool same_types_rule(const OpInfo& row, DType dtype, std::span<const UOp> sources) {
     for (UOp s : sources)
         if (s.dtype() != sources[0].dtype()) return false;
-    return row.rule == TypeRule::cmp ? dtype.is_bool() && dtype.lanes == sources[0].dtype().lanes : dtype == sources[0].dtype();
+    return row.rule == TypeRule::cmp ? dtype.is_bool() && dtype.lanes == sources[0].dtype().lanes
+                                     : dtype == sources[0].dtype();
 }
 
 void check_node(Op op, DType dtype, std::span<const UOp> sources) {
     const OpInfo& row = info(op);
     for (UOp s : sources) STRATA_CHECK(s, "{}: a source is empty", row.name);
-    STRATA_CHECK(row.arity < 0 || row.arity == static_cast<int>(sources.size()), "{} takes {} sources, got {}", row.name,
-                 row.arity, sources.size());
+    STRATA_CHECK(row.arity < 0 || row.arity == static_cast<int>(sources.size()), "{} takes {} sources, got {}",
+                 row.name, row.arity, sources.size());
     if (row.rule == TypeRule::args) return;
     STRATA_CHECK(same_types_rule(row, dtype, sources), "{}: types do not fit: {} <- {}{}", row.name, dtype.name(),
                  to_string(sources[0]), sources.size() > 1 ? ", " + to_string(sources[1]) : "");

@@ -24,7 +24,16 @@ inline constexpr int kOpCount = 0
 #undef OP
     ;
 
-enum OpFlag : uint16_t { kUnary = 1, kBinary = 2, kTernary = 4, kCommutative = 8, kAssociative = 16, kMovement = 32, kEffect = 64, kKernel = 128 };
+enum OpFlag : uint16_t {
+    kUnary = 1,
+    kBinary = 2,
+    kTernary = 4,
+    kCommutative = 8,
+    kAssociative = 16,
+    kMovement = 32,
+    kEffect = 64,
+    kKernel = 128
+};
 enum class TypeRule : uint8_t { same, cmp, args };
 
 struct OpInfo {
@@ -54,11 +63,11 @@ struct Node {
     uint64_t hash;
     const UOp* sources;
     Arg arg;
-    Shape shape;                                   ///< of tensor-level nodes; () for scalars and kernel-level nodes
-    mutable std::atomic<uint32_t> roots{0};        ///< counted by Root
+    Shape shape;                             ///< of tensor-level nodes; () for scalars and kernel-level nodes
+    mutable std::atomic<uint32_t> roots{0};  ///< counted by Root
     mutable std::atomic<bool> bounds_known{false};
     mutable Bounds bounds{};
-    mutable bool marked = false;                   ///< used by sweep alone
+    mutable bool marked = false;  ///< used by sweep alone
 };
 
 /// A handle to a node: trivially copyable, compared by address.
@@ -111,13 +120,13 @@ inline UOp make(Op op, DType dtype, std::initializer_list<UOp> sources, Arg arg 
 }
 
 // Builders that work out the result type.
-UOp constant(DType dtype, double value);            ///< rounded or wrapped to the type
+UOp constant(DType dtype, double value);  ///< rounded or wrapped to the type
 UOp constant_int(DType dtype, int64_t value);
 UOp alu(Op op, std::initializer_list<UOp> sources);  ///< any elementwise op except cast and bitcast
 UOp alu(Op op, std::span<const UOp> sources);
 UOp cast(UOp x, DType to);
 UOp bitcast(UOp x, DType to);
-double const_value(UOp constant);                    ///< as double
+double const_value(UOp constant);  ///< as double
 int64_t const_int(UOp constant);
 
 // Operators build index arithmetic and rules: both sides have one dtype.
@@ -157,7 +166,8 @@ class Root {
     UOp uop_;
 };
 
-/// Held by every thread while it builds or uses unrooted nodes; sweep waits for none: it does nothing while one is held.
+/// Held by every thread while it builds or uses unrooted nodes; sweep waits for none: it does nothing while one is
+/// held.
 class GraphScope {
   public:
     GraphScope();
@@ -165,8 +175,8 @@ class GraphScope {
     GraphScope(const GraphScope&) = delete;
 };
 
-/// Frees the nodes no Root reaches; returns how many. Does nothing (0) inside a GraphScope of any thread. `on_free` runs
-/// for each freed node before its memory goes.
+/// Frees the nodes no Root reaches; returns how many. Does nothing (0) inside a GraphScope of any thread. `on_free`
+/// runs for each freed node before its memory goes.
 size_t sweep(void (*on_free)(UOp) = nullptr);
 size_t live_nodes();
 

@@ -34,8 +34,8 @@ struct LaunchCost {
 /// The HIP entry points that Strata calls, one row an entry, named as in hip_runtime_api.h without the prefix.
 /// A provider fills every row. All calls are blocking unless a stream says otherwise; errors carry HIP's name and text.
 struct HipApi {
-    std::string_view provider;  ///< "amd", "nvidia", "emulated"
-    bool modelled_time = false; ///< event times are modelled, not measured
+    std::string_view provider;   ///< "amd", "nvidia", "emulated"
+    bool modelled_time = false;  ///< event times are modelled, not measured
     Result<int> (*device_count)();
     Result<DeviceProperties> (*device_properties)(int device);
     Result<DevicePtr> (*malloc)(int device, size_t bytes);
@@ -52,7 +52,8 @@ struct HipApi {
     Result<void> (*stream_synchronize)(StreamHandle*);
     /// `arguments`: the explicit kernarg bytes, laid out as the kernel's metadata says. `cost` may be nullptr.
     Result<void> (*module_launch_kernel)(FunctionHandle*, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block,
-                                         uint32_t dynamic_lds, StreamHandle*, std::span<const uint8_t> arguments, LaunchCost* cost);
+                                         uint32_t dynamic_lds, StreamHandle*, std::span<const uint8_t> arguments,
+                                         LaunchCost* cost);
     Result<EventHandle*> (*event_create)(int device);
     Result<void> (*event_destroy)(EventHandle*);
     Result<void> (*event_record)(EventHandle*, StreamHandle*);
@@ -63,7 +64,4 @@ struct HipApi {
 
 /// The emulated GPUs: device i is archs()[i]; STRATA_EMU_MODEL picks the card whose time is modelled.
 const HipApi& emulated();
-/// libamdhip64 found at run time, or an error that says what is missing.
-Result<const HipApi*> amd();
-
 }  // namespace strata::hip

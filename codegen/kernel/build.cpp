@@ -1,0 +1,191 @@
+// build_kernel: a tensor-level body over buffers -> loops over ranges.
+//
+// Before  body: elementwise, movement, reduce, take, iota, constant over buffers
+// After   sink(end(store(index(param 0, offset), value), output ranges)); see kernel.h
+// One range an axis of the output, one an axis of each reduction; a value is asked for at coordinates, and movement ops
+// change the coordinates on the way down.
+#include "strata/codegen/kernel/build.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "strata/codegen/kernel/coordinates_p.h"
+#include "strata/core/symbolic/symbolic.h"
+
+namespace strata::codegen {
+namespace {
+
+class Builder {
+  public:
+    BoundKernel run(UOp output, UOp body) {
+        bind(output);
+        Coordinates at;
+        std::vector<UOp> ranges;
+        for (int64_t n : body.shape()) {
+            UOp r = n == 1 ? index_const(0) : new_range(n, Axis::loop);
+            if (n != 1) ranges.push_back(r);
+            at.push_back(r);
+        }
+        UOp value = value_at(body, at, UOp());
+        UOp place = make(Op::index, output.dtype(), {bound_.params[0], simplify(flatten(at, body.shape()))});
+        std::vector<UOp> ending{make(Op::store, dtypes::none, {place, value})};
+        ending.insert(ending.end(), ranges.begin(), ranges.end());
+        UOp end = ranges.empty() ? ending[0] : make(Op::end, dtypes::none, ending);
+        UOp sink = merge_ranges(make(Op::sink, dtypes::none, {end}, SinkArg{}));
+        return {Kernel{sink, kernel_name(sink)}, std::move(bound_.buffers)};
+    }
+
+  private:
+    struct Bound {
+        std::vector<UOp> buffers, params;
+    };
+    using Key = std::pair<UOp, std::vector<UOp>>;  // node; coordinates and, last, the gate
+    struct KeyHash {
+        size_t operator()(const Key& k) const {
+            size_t h = UOpHash{}(k.first);
+            for (UOp u : k.second) h = h * 0x100000001b3ull ^ UOpHash {}(u);
+            return h;
+        }
+    };
+
+    UOp bind(UOp buffer) {
+        auto found = std::find(bound_.buffers.begin(), bound_.buffers.end(), buffer);
+        if (found != bound_.buffers.end()) return bound_.params[static_cast<size_t>(found - bound_.buffers.begin())];
+        int slot = static_cast<int>(bound_.buffers.size());
+        bound_.buffers.push_back(buffer);
+        bound_.params.push_back(
+            make(Op::param, buffer.dtype(), {}, ParamArg{Space::global, slot, buffer.as<BufferArg>().size}));
+        return bound_.params.back();
+    }
+
+    UOp new_range(int64_t size, Axis axis) {
+        return make(Op::range, dtypes::index, {}, RangeArg{next_range_++, size, axis});
+    }
+
+    /// The value of `u` at coordinates `at`; memory is touched only where `gate` (none = always) holds.
+    UOp value_at(UOp u, const Coordinates& at, UOp gate) {
+        Key key{u, at};
+        key.second.push_back(gate);
+        if (auto found = memo_.find(key); found != memo_.end()) return found->second;
+        UOp value = compute(u, at, gate);
+        memo_.emplace(std::move(key), value);
+        return value;
+    }
+
+    UOp compute(UOp u, const Coordinates& at, UOp gate) {
+        if (info(u.op()).elementwise()) {
+            std::vector<UOp> sources;
+            for (UOp s : u.src()) sources.push_back(value_at(s, s.shape().empty() ? Coordinates{} : at, gate));
+            return u.with_src(sources);
+        }
+        switch (u.op()) {
+            case Op::constant: return u;
+            case Op::buffer: return load(u, at.empty() ? index_const(0) : at[0], gate);
+            case Op::contiguous: return value_at(u.src(0), at, gate);
+            case Op::iota: return cast(at[0], u.dtype());
+            case Op::pad: return padded(u, at, gate);
+            case Op::reduce: return reduction(u, at, gate);
+            case Op::take: return taken(u, at, gate);
+            case Op::pick: return value_at(u.src(0).src(static_cast<size_t>(u.as<IndexArg>().index)), at, gate);
+            default: break;
+        }
+        STRATA_CHECK(info(u.op()).is(kMovement), "a kernel body cannot hold {}", to_string(u));
+        return value_at(u.src(0), source_coordinates(u, at), gate);
+    }
+
+    UOp load(UOp buffer, UOp offset, UOp gate) {
+        UOp param = bind(buffer);
+        if (!gate) return make(Op::load, buffer.dtype(), {make(Op::index, buffer.dtype(), {param, simplify(offset)})});
+        UOp place = make(Op::index, buffer.dtype(), {param, simplify(offset), gate});
+        return make(Op::load, buffer.dtype(), {place, constant(buffer.dtype(), 0)});
+    }
+
+    UOp padded(UOp u, const Coordinates& at, UOp gate) {
+        UOp x = u.src(0), inside;
+        Coordinates below;
+        for (size_t i = 0; i < at.size(); i++) {
+            auto [before, after] = u.as<BoundsArg>().bounds[i];
+            below.push_back(before ? at[i] - before : at[i]);
+            if (before) inside = both(inside, alu(Op::logical_not, {at[i] < before}));
+            if (after) inside = both(inside, at[i] < x.shape()[i] + before);
+        }
+        UOp zero = constant(u.dtype(), 0);
+        if (x.numel() == 0) return zero;
+        if (!inside) return value_at(x, below, gate);
+        inside = simplify(inside);
+        if (inside.is_const()) return const_int(inside) ? value_at(x, below, gate) : zero;
+        UOp value = value_at(x, below, simplify(both(gate, inside)));
+        bool gated_load_gives_zero =
+            value.is(Op::load) && value.src(0).src().size() == 3 && value.src(0).src(2) == inside;
+        return gated_load_gives_zero ? value : alu(Op::where, {inside, value, zero});
+    }
+
+    static UOp both(UOp a, UOp b) { return !a ? b : !b ? a : alu(Op::bit_and, {a, b}); }
+
+    UOp reduction(UOp u, const Coordinates& at, UOp gate) {
+        const ReduceArg& arg = u.as<ReduceArg>();
+        UOp x = u.src(0);
+        Coordinates inner = at;
+        std::vector<UOp> sources{UOp()};
+        size_t nth = 0;
+        for (int axis : arg.axes) {
+            int64_t n = x.shape()[static_cast<size_t>(axis)];
+            if (n == 0) return identity(arg.op, u.dtype());
+            UOp r = n == 1 ? index_const(0) : reduce_range(nth++, n);
+            inner[static_cast<size_t>(axis)] = r;
+            if (n != 1) sources.push_back(r);
+        }
+        depth_++;
+        sources[0] = value_at(x, inner, gate);
+        depth_--;
+        return sources.size() == 1 ? sources[0] : make(Op::reduce, u.dtype(), sources, ReduceArg{arg.op, {}});
+    }
+
+    /// Reductions side by side over equal sizes share their ranges, so that they become one loop.
+    UOp reduce_range(size_t nth, int64_t size) {
+        for (const auto& r : reduce_ranges_)
+            if (r.depth == depth_ && r.nth == nth && r.range.as<RangeArg>().size == size) return r.range;
+        reduce_ranges_.push_back({depth_, nth, new_range(size, Axis::reduce)});
+        return reduce_ranges_.back().range;
+    }
+
+    UOp taken(UOp u, const Coordinates& at, UOp gate) {
+        size_t axis = static_cast<size_t>(u.as<TakeArg>().axis), width = u.src(1).shape().size();
+        auto split = at.begin() + static_cast<std::ptrdiff_t>(axis), rest = split + static_cast<std::ptrdiff_t>(width);
+        UOp which = cast(value_at(u.src(1), Coordinates(split, rest), gate), dtypes::index);
+        Coordinates below(at.begin(), split);
+        below.push_back(which);
+        below.insert(below.end(), rest, at.end());
+        return value_at(u.src(0), below, gate);
+    }
+
+    struct ReduceRange {
+        int depth;
+        size_t nth;
+        UOp range;
+    };
+    Bound bound_;
+    int next_range_ = 0, depth_ = 0;
+    std::vector<ReduceRange> reduce_ranges_;
+    std::unordered_map<Key, UOp, KeyHash> memo_;
+};
+
+}  // namespace
+
+BoundKernel build_kernel(UOp output, UOp body) { return Builder().run(output, body); }
+
+std::string kernel_name(UOp sink) {
+    std::vector<UOp> ranges;
+    bool reduces = false;
+    for (UOp u : toposort(sink)) {
+        reduces |= u.is(Op::reduce);
+        if (u.is(Op::range)) ranges.push_back(u);
+    }
+    std::sort(ranges.begin(), ranges.end(), [](UOp a, UOp b) { return a.as<RangeArg>().id < b.as<RangeArg>().id; });
+    std::string name = reduces ? "r" : "e";
+    for (UOp r : ranges) name += fmt::format("_{}", r.as<RangeArg>().size);
+    return name.size() == 1 ? name + "_1" : name;
+}
+
+}  // namespace strata::codegen

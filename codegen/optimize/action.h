@@ -1,0 +1,55 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "strata/codegen/kernel/kernel.h"
+#include "strata/core/support/result.h"
+
+namespace strata::codegen {
+
+/// One step of a schedule. `axis` counts the ranges that the action can change, in the order of axes_of().
+///   local   split an output range: its fast part becomes threads of the block
+///   upcast  split an output range: its fast part is computed by one thread, unrolled
+///   group   split a reduction: its fast part becomes threads that meet in local memory
+///   unroll  split a reduction: its fast part is unrolled
+///   pad     round an output range or a reduction up to a multiple; the rest is masked
+///   swap    exchange an output range with the next one in the grid
+enum class ActionKind : uint8_t {
+#define ACTION(name, ...) name,
+#include "strata/codegen/optimize/actions.def"
+#undef ACTION
+};
+
+struct Action {
+    ActionKind kind;
+    int axis = 0;
+    int64_t amount = 0;
+    bool operator==(const Action&) const = default;
+};
+
+std::string to_string(const Action& action);             ///< "upcast(0, 4)"
+std::string to_string(std::span<const Action> actions);  ///< "upcast(0, 4) local(0, 64)"
+Result<std::vector<Action>> parse_actions(std::string_view text);
+
+/// The kernel with its output ranges spread over the grid: what every schedule starts from.
+Kernel start_schedule(const Kernel& kernel);
+
+/// The ranges that an action of this kind may name, in order of their ids.
+std::vector<UOp> axes_of(const Kernel& kernel, ActionKind kind);
+
+/// The kernel after the action; Usage error when the axis does not exist, the amount does not divide it, or the block
+/// would grow past what an AMD GPU runs (1024 threads).
+Result<Kernel> apply(const Kernel& kernel, const Action& action);
+Result<Kernel> apply_all(const Kernel& kernel, std::span<const Action> actions);
+
+/// Threads of a block that the kernel's local and group ranges ask for.
+int64_t block_size(const Kernel& kernel);
+std::vector<UOp> ranges(UOp sink);  ///< every range, in order of ids
+
+/// A schedule by hand-written rules: wide loads along memory, blocks of 64 to 256 threads, tiles for matrix products,
+/// reductions over threads where there are few results.
+std::vector<Action> heuristic(const Kernel& kernel);
+
+}  // namespace strata::codegen

@@ -1,0 +1,115 @@
+#include "strata/codegen/optimize/beam.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace strata::codegen {
+namespace {
+
+constexpr double kWorthIt = 0.99;  // a round must gain 1 %, else the search ends
+constexpr int kMaxRounds = 12;
+constexpr size_t kKeptRejections = 16;
+
+struct Candidate {
+    std::vector<Action> actions;
+    Kernel kernel;
+    double ms = 0;
+};
+
+struct Amounts {
+    ActionKind kind;
+    std::vector<int64_t> values;
+};
+const std::vector<Amounts>& amounts() {
+    static const std::vector<Amounts> rows = {
+#define ACTION(name, ...) {ActionKind::name, {__VA_ARGS__}},
+#include "strata/codegen/optimize/actions.def"
+#undef ACTION
+    };
+    return rows;
+}
+
+class Search {
+  public:
+    Search(int width, Judge& judge) : width_(static_cast<size_t>(std::max(width, 1))), judge_(judge) {}
+
+    Result<SearchResult> run(const Kernel& kernel) {
+        std::vector<Action> start = heuristic(kernel);
+        STRATA_TRY(Kernel hand, apply_all(kernel, start));
+        std::vector<Candidate> beam = timed({{{}, kernel}, {start, hand}});
+        if (beam.empty())
+            return make_error(ErrorKind::Device, "no schedule of kernel {} runs: {}", kernel.name,
+                              result_.rejections.empty() ? "nothing was tried" : result_.rejections[0]);
+        result_.start_ms = beam.front().ms;
+        for (const Candidate& c : beam)
+            if (c.actions == start) result_.start_ms = c.ms;
+        Candidate best = beam.front();
+        for (int round = 0; round < kMaxRounds; round++) {
+            std::vector<Candidate> next = timed(successors(beam));
+            if (next.empty() || next.front().ms > best.ms * kWorthIt) break;
+            best = next.front();
+            next.resize(std::min(next.size(), width_));
+            beam = std::move(next);
+        }
+        result_.actions = best.actions;
+        result_.ms = best.ms;
+        return std::move(result_);
+    }
+
+  private:
+    std::vector<Candidate> successors(const std::vector<Candidate>& beam) {
+        std::vector<Candidate> out;
+        for (const Candidate& c : beam)
+            for (const auto& [kind, values] : amounts()) {
+                int axes = static_cast<int>(axes_of(c.kernel, kind).size());
+                for (int axis = 0; axis < axes; axis++)
+                    for (int64_t amount : values) {
+                        Action action{kind, axis, amount};
+                        Result<Kernel> next = apply(c.kernel, action);
+                        if (!next || !seen_.insert(next->sink).second) continue;
+                        std::vector<Action> actions = c.actions;
+                        actions.push_back(action);
+                        out.push_back({std::move(actions), *std::move(next)});
+                    }
+            }
+        return out;
+    }
+
+    /// The usable ones, fastest first.
+    std::vector<Candidate> timed(std::vector<Candidate> candidates) {
+        std::vector<Kernel> kernels;
+        for (const Candidate& c : candidates) kernels.push_back(c.kernel), seen_.insert(c.kernel.sink);
+        std::vector<Trial> trials = judge_.judge(kernels);
+        std::vector<Candidate> usable;
+        for (size_t i = 0; i < candidates.size(); i++) {
+            result_.tried++;
+            if (trials[i].ms) {
+                candidates[i].ms = *trials[i].ms;
+                usable.push_back(std::move(candidates[i]));
+                continue;
+            }
+            result_.rejected++;
+            if (result_.rejections.size() < kKeptRejections)
+                result_.rejections.push_back(fmt::format("{}: {}", to_string(candidates[i].actions), trials[i].why));
+        }
+        std::sort(usable.begin(), usable.end(), [](const Candidate& a, const Candidate& b) {
+            return a.ms != b.ms ? a.ms < b.ms : to_string(a.actions) < to_string(b.actions);
+        });
+        return usable;
+    }
+
+    size_t width_;
+    Judge& judge_;
+    SearchResult result_;
+    std::unordered_set<UOp, UOpHash> seen_;
+};
+
+}  // namespace
+
+Result<SearchResult> beam_search(const Kernel& kernel, int width, Judge& judge) {
+    return Search(width, judge).run(kernel);
+}
+
+}  // namespace strata::codegen

@@ -1,0 +1,36 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "strata/codegen/optimize/action.h"
+
+namespace strata::codegen {
+
+/// What became of one candidate.
+struct Trial {
+    std::optional<double> ms;  ///< measured on a GPU, modelled on the emulator; empty when it was not usable
+    std::string why = {};      ///< faulted, wrong result, does not compile, ...
+};
+
+/// Compiles, checks and times candidates: the search knows nothing of devices.
+class Judge {
+  public:
+    virtual ~Judge() = default;
+    /// One trial a kernel, in order. A result that differs from the unoptimised kernel's has no time.
+    virtual std::vector<Trial> judge(std::span<const Kernel> candidates) = 0;
+};
+
+struct SearchResult {
+    std::vector<Action> actions;
+    double ms = 0;        ///< of the winner
+    double start_ms = 0;  ///< of the heuristic schedule
+    int tried = 0, rejected = 0;
+    std::vector<std::string> rejections;  ///< "upcast(0, 4): wrong result", the first few
+};
+
+/// Beam search: from the unoptimised kernel and the heuristic's, keep the `width` fastest of all one-action successors
+/// until none is faster by 1 %. `kernel` has its output ranges on the grid (start_schedule).
+Result<SearchResult> beam_search(const Kernel& kernel, int width, Judge& judge);
+
+}  // namespace strata::codegen

@@ -1,0 +1,156 @@
+// heuristic: a good schedule without a search, from the shape of the loops and the strides of the memory accesses.
+#include <algorithm>
+#include <optional>
+
+#include "strata/codegen/kernel/coordinates_p.h"
+#include "strata/codegen/optimize/action.h"
+#include "strata/core/symbolic/symbolic.h"
+
+namespace strata::codegen {
+namespace {
+
+struct Access {
+    UOp offset;
+    bool is_store;
+};
+
+std::vector<Access> accesses(const Kernel& kernel) {
+    std::vector<Access> found;
+    for (UOp u : toposort(kernel.sink))
+        if (u.is(Op::load) || u.is(Op::store)) found.push_back({u.src(0).src(1), u.is(Op::store)});
+    return found;
+}
+
+/// How far an access moves in memory when `range` steps from 0 to 1; nothing where that is not one number.
+std::optional<int64_t> stride(UOp offset, UOp range) {
+    UOp step = simplify(substitute(offset, {{range, index_const(1)}}) - substitute(offset, {{range, index_const(0)}}));
+    return step.is_const() ? std::optional(const_int(step)) : std::nullopt;
+}
+
+/// Builds the list of actions and keeps the kernel they lead to; an action that does not fit is left out.
+class Plan {
+  public:
+    explicit Plan(const Kernel& kernel) : kernel_(kernel) {}
+
+    bool add(ActionKind kind, int axis, int64_t amount) {
+        Action action{kind, axis, amount};
+        Result<Kernel> next = apply(kernel_, action);
+        if (!next) return false;
+        kernel_ = *std::move(next);
+        actions_.push_back(action);
+        return true;
+    }
+    /// The largest of these amounts that divides the axis.
+    bool add_largest(ActionKind kind, int axis, std::initializer_list<int64_t> amounts) {
+        for (int64_t amount : amounts)
+            if (add(kind, axis, amount)) return true;
+        return false;
+    }
+    std::vector<UOp> axes(ActionKind kind) const { return axes_of(kernel_, kind); }
+    int64_t size(ActionKind kind, int axis) const { return axes(kind)[static_cast<size_t>(axis)].as<RangeArg>().size; }
+    const Kernel& kernel() const { return kernel_; }
+    std::vector<Action> take() { return std::move(actions_); }
+
+    /// The axis along which the most accesses move by one element; nothing when there is none.
+    std::optional<int> unit_stride_axis(ActionKind kind) const {
+        std::vector<UOp> candidates = axes(kind);
+        std::optional<int> best;
+        int most = 0;
+        for (size_t i = 0; i < candidates.size(); i++) {
+            int n = 0;
+            for (const Access& a : accesses(kernel_)) n += stride(a.offset, candidates[i]) == 1;
+            if (n > most) most = n, best = static_cast<int>(i);
+        }
+        return best;
+    }
+
+  private:
+    Kernel kernel_;
+    std::vector<Action> actions_;
+};
+
+int64_t product(std::span<const UOp> ranges) {
+    int64_t n = 1;
+    for (UOp r : ranges) n *= r.as<RangeArg>().size;
+    return n;
+}
+
+/// Output axes that some load does not depend on while others do: their tiles are reused from registers.
+std::vector<int> reused_axes(const Plan& plan) {
+    std::vector<int> out;
+    std::vector<UOp> axes = plan.axes(ActionKind::upcast);
+    for (size_t i = 0; i < axes.size(); i++) {
+        bool free = false;
+        for (const Access& a : accesses(plan.kernel())) free |= !a.is_store && stride(a.offset, axes[i]) == 0;
+        if (free) out.push_back(static_cast<int>(i));
+    }
+    return out;
+}
+
+/// Matrix products: 4 x 4 results a thread, 16 x 16 threads, reduction unrolled by 4.
+bool tile_product(Plan& plan) {
+    std::vector<int> reused = reused_axes(plan);
+    if (reused.size() < 2 || plan.axes(ActionKind::unroll).empty()) return false;
+    int a = reused[reused.size() - 2], b = reused.back();
+    bool large = plan.size(ActionKind::upcast, a) >= 32 && plan.size(ActionKind::upcast, b) >= 32;
+    if (!large) return false;
+    plan.add_largest(ActionKind::upcast, b, {4, 2});
+    plan.add_largest(ActionKind::upcast, a, {4, 2});
+    plan.add_largest(ActionKind::local, b, {16, 8, 4, 2});
+    plan.add_largest(ActionKind::local, a, {16, 8, 4, 2});
+    plan.add_largest(ActionKind::unroll, 0, {4, 2});
+    return true;
+}
+
+/// Few results, long reductions: the threads of a block share one reduction.
+bool share_reduction(Plan& plan) {
+    std::vector<UOp> reductions = plan.axes(ActionKind::group);
+    if (reductions.empty()) return false;
+    bool few = product(plan.axes(ActionKind::local)) <= 1024,
+         rows = plan.unit_stride_axis(ActionKind::unroll).has_value();
+    int axis = plan.unit_stride_axis(ActionKind::group).value_or(static_cast<int>(reductions.size()) - 1);
+    int64_t size = plan.size(ActionKind::group, axis);
+    if (size < 32 || !(few || (rows && size >= 128))) return false;
+    if (rows && size >= 1024) plan.add(ActionKind::unroll, axis, 4);
+    if (axis < static_cast<int>(plan.axes(ActionKind::group).size()))
+        plan.add_largest(ActionKind::group, axis, {256, 128, 64, 32, 16, 8});
+    return true;
+}
+
+/// Everything else: wide accesses along memory, then blocks of threads along it.
+void spread_output(Plan& plan) {
+    std::optional<int> along = plan.unit_stride_axis(ActionKind::upcast);
+    int64_t results = product(plan.axes(ActionKind::local));
+    if (along && results >= 4096) plan.add_largest(ActionKind::upcast, *along, {4, 2});
+    int64_t threads = 1;
+    std::vector<int> order;
+    for (int i = 0; i < static_cast<int>(plan.axes(ActionKind::local).size()); i++) order.push_back(i);
+    std::reverse(order.begin(), order.end());
+    if (along && *along < static_cast<int>(order.size())) {
+        order.erase(std::find(order.begin(), order.end(), *along));
+        order.insert(order.begin(), *along);
+    }
+    std::sort(order.begin() + (order.empty() ? 0 : 1), order.end(), std::greater<>());
+    for (size_t i = 0; i < order.size() && threads < 64; i++) {
+        size_t before = plan.axes(ActionKind::local).size();
+        int64_t most = 256 / threads;
+        for (int64_t n : {256, 128, 64, 32, 16, 8, 4, 2})
+            if (n <= most && plan.add(ActionKind::local, order[i], n)) {
+                threads *= n;
+                break;
+            }
+        if (plan.axes(ActionKind::local).size() < before)  // the axis is used up: those behind it have moved down
+            for (int& axis : order) axis -= axis > order[i];
+    }
+    if (!plan.axes(ActionKind::unroll).empty()) plan.add_largest(ActionKind::unroll, 0, {4, 2});
+}
+
+}  // namespace
+
+std::vector<Action> heuristic(const Kernel& kernel) {
+    Plan plan(kernel);
+    if (!tile_product(plan) && !share_reduction(plan)) spread_output(plan);
+    return plan.take();
+}
+
+}  // namespace strata::codegen

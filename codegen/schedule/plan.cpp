@@ -1,0 +1,135 @@
+// plan_storage: which values are stored, so that every kernel is one loop nest over its output and at most one
+// reduction.
+#include <algorithm>
+#include <optional>
+
+#include "strata/codegen/schedule/plan_p.h"
+
+namespace strata::codegen {
+namespace {
+
+constexpr int kDear = 8;            // weight of a transcendental: worth storing when many threads would repeat it
+constexpr int kShared = 48;         // weight above which a value with several users is stored
+constexpr int kKernelWeight = 600;  // a kernel is cut when its value grows past this
+constexpr size_t kKernelBuffers = 24;
+
+int weight(Op op) {
+    switch (op) {
+        case Op::exp2:
+        case Op::log2:
+        case Op::exp:
+        case Op::log:
+        case Op::sin:
+        case Op::cos:
+        case Op::tanh:
+        case Op::erf:
+        case Op::pow:
+        case Op::sqrt:
+        case Op::rsqrt:
+        case Op::fdiv:
+        case Op::recip:
+        case Op::idiv:
+        case Op::mod: return kDear;
+        default: return 1;
+    }
+}
+
+/// What a not yet stored value would bring into the kernel of its user.
+struct Carried {
+    UOp reduction;             // one representative: all reductions carried have its source shape and axes
+    int weight = 0;            // elementwise work to compute one element, shared parts counted at every use
+    std::vector<UOp> buffers;  // read, sorted by address, at most kKernelBuffers + 1
+};
+
+bool same_loops(UOp a, UOp b) {
+    return a.src(0).shape() == b.src(0).shape() && a.as<ReduceArg>().axes == b.as<ReduceArg>().axes;
+}
+
+class Planner {
+  public:
+    Plan run(std::span<const UOp> targets) {
+        std::unordered_set<UOp, UOpHash> seen;
+        std::vector<UOp> order;
+        for (UOp target : targets)
+            for (UOp u : toposort(target))
+                if (seen.insert(u).second) order.push_back(u);
+        for (UOp u : order)
+            for (UOp s : u.src()) users_[s]++;
+        for (UOp target : targets) users_[target]++, asked_.insert(target);
+        for (UOp u : order) visit(u);
+        return std::move(plan_);
+    }
+
+  private:
+    void store(UOp u) {
+        if (is_stored_view(u) || u.is(Op::pick) || u.is(Op::custom)) return;
+        plan_.stored.insert(u);
+        carried_[u] = Carried{UOp(), 0, {u}};
+    }
+
+    void visit(UOp u) {
+        if (u.is(Op::custom)) {
+            for (UOp s : u.src()) store(s);
+            return;
+        }
+        if (u.is(Op::reduce) && carried_[u.src(0)].reduction) store(u.src(0));
+        if (repeats_its_sources(u))
+            for (UOp s : u.src())
+                if (carried_[s].reduction || carried_[s].weight >= kDear) store(s);
+        Carried sum = combine(u);
+        bool shared = users_[u] > 1;
+        bool cut = sum.weight > kKernelWeight || sum.buffers.size() > kKernelBuffers ||
+                   (shared && (sum.reduction || sum.weight > kShared));
+        bool wanted = (asked_.contains(u) && !is_view(u)) || u.is(Op::contiguous);
+        carried_[u] = std::move(sum);
+        if (wanted || (cut && !info(u.op()).is(kMovement) && !u.is(Op::constant) && !u.is(Op::iota))) store(u);
+    }
+
+    /// Work and reductions of all sources together; reductions over other loops than the first are stored on the way.
+    Carried combine(UOp u) {
+        Carried sum;
+        if (u.is(Op::buffer) || u.is(Op::pick)) sum.buffers = {u};
+        sum.weight = info(u.op()).elementwise() && !u.is(Op::cast) ? weight(u.op()) : 0;
+        for (UOp s : u.src()) {
+            if (u.is(Op::pick)) break;
+            if (UOp r = carried_[s].reduction) {
+                if (sum.reduction && !same_loops(r, sum.reduction))
+                    store(s);
+                else
+                    sum.reduction = r;
+            }
+            const Carried& c = carried_[s];
+            sum.weight = std::min(sum.weight + c.weight, 1 << 20);
+            std::vector<UOp> merged;
+            auto less = [](UOp a, UOp b) { return a.node() < b.node(); };
+            std::set_union(sum.buffers.begin(), sum.buffers.end(), c.buffers.begin(), c.buffers.end(),
+                           std::back_inserter(merged), less);
+            if (merged.size() > kKernelBuffers + 1) merged.resize(kKernelBuffers + 1);
+            sum.buffers = std::move(merged);
+        }
+        if (u.is(Op::reduce)) sum.reduction = u;
+        return sum;
+    }
+
+    /// Ops whose result reads an element of a source more than once, or behind a condition or a computed index.
+    static bool repeats_its_sources(UOp u) {
+        if (u.is(Op::take) || u.is(Op::pad)) return true;
+        return u.is(Op::expand) && u.numel() > u.src(0).numel();
+    }
+
+    static bool is_view(UOp u) {
+        while (info(u.op()).is(kMovement) && !u.is(Op::pad)) u = u.src(0);
+        return u.is(Op::buffer) || u.is(Op::pick);
+    }
+
+    Plan plan_;
+    UOpMap<int> users_;
+    std::unordered_set<UOp, UOpHash> asked_;
+    UOpMap<Carried> carried_;
+};
+
+}  // namespace
+
+Plan plan_storage(std::span<const UOp> targets) { return Planner().run(targets); }
+
+}  // namespace strata::codegen

@@ -1,0 +1,23 @@
+#pragma once
+#include <unordered_set>
+
+#include "strata/core/uop/uop.h"
+
+namespace strata::codegen {
+
+/// Which nodes get memory of their own.
+struct Plan {
+    std::unordered_set<UOp, UOpHash> stored;
+};
+
+/// Decides for a resolved graph: what the user asked for, what several users share and is dear to compute again, and
+/// every reduction that another reduction, an expansion or several users read.
+Plan plan_storage(std::span<const UOp> targets);
+
+/// Splits reductions that are large and leave few results into two stages, so that the first fills the machine.
+UOp split_reductions(UOp root);
+
+UOp buffer_under(UOp view);
+bool is_stored_view(UOp u);  ///< a whole buffer, at most reshaped
+
+}  // namespace strata::codegen

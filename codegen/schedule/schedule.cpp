@@ -1,0 +1,108 @@
+// schedule: tensor graph -> kernels, in order.
+//
+// Before  any tensor-level graph; some nodes are in memory already (Storage::find).
+// After   items whose bodies read buffers only; each body holds reductions of one shape at most, so it is one loop
+// nest.
+#include "strata/codegen/schedule/schedule.h"
+
+#include <unordered_set>
+
+#include "strata/codegen/schedule/plan_p.h"
+
+namespace strata::codegen {
+namespace {
+
+bool is_leaf(UOp u) { return u.is(Op::buffer) || u.is(Op::constant) || u.is(Op::iota); }
+
+/// Replaces what is in memory already by views of it.
+UOp resolve(UOp root, Storage& storage, UOpMap<UOp>& resolved) {
+    std::vector<std::pair<UOp, bool>> stack{{root, false}};
+    std::vector<UOp> sources;
+    while (!stack.empty()) {
+        auto [u, ready] = stack.back();
+        stack.pop_back();
+        if (resolved.contains(u)) continue;
+        if (ready) {
+            sources.clear();
+            for (UOp s : u.src()) sources.push_back(resolved.at(s));
+            resolved[u] = u.with_src(sources);
+            continue;
+        }
+        if (is_leaf(u)) {
+            resolved[u] = u;
+        } else if (UOp view = storage.find(u)) {
+            resolved[u] = view;
+        } else {
+            stack.emplace_back(u, true);
+            for (UOp s : u.src()) stack.emplace_back(s, false);
+        }
+    }
+    return resolved.at(root);
+}
+
+class Scheduler {
+  public:
+    explicit Scheduler(Storage& storage) : storage_(storage) {}
+
+    Schedule run(std::span<const UOp> roots) {
+        UOpMap<UOp> resolved;
+        std::vector<UOp> targets;
+        for (UOp root : roots) {
+            UOp target = split_reductions(resolve(root, storage_, resolved));
+            if (target.is(Op::constant) || target.is(Op::iota)) target = make(Op::contiguous, target.dtype(), {target});
+            targets.push_back(target);
+        }
+        Plan plan = plan_storage(targets);
+        for (UOp target : targets)
+            for (UOp u : toposort(target)) lower(u, plan);
+        for (UOp target : targets) schedule_.roots.push_back(lowered_.at(target));
+        return std::move(schedule_);
+    }
+
+  private:
+    /// `lowered_[u]`: u over buffers; a view of a new buffer when the plan stores u.
+    void lower(UOp u, const Plan& plan) {
+        if (lowered_.contains(u)) return;
+        std::vector<UOp> sources;
+        for (UOp s : u.src()) sources.push_back(lowered_.at(s));
+        UOp body = u.with_src(sources);
+        if (u.is(Op::custom)) {
+            schedule_.items.push_back({buffer_under(sources[0]), body});
+        } else if (u.is(Op::pick)) {
+            body = lowered_.at(u.src(0).src(static_cast<size_t>(u.as<IndexArg>().index)));
+        } else if (plan.stored.contains(u) && !is_stored_view(body)) {
+            body = store(body);
+        } else if (u.is(Op::contiguous)) {
+            body = sources[0];
+        }
+        lowered_[u] = body;
+    }
+
+    UOp store(UOp body) {
+        UOp value = body.is(Op::contiguous) ? body.src(0) : body;
+        UOp buffer = storage_.new_buffer(body.dtype(), body.numel());
+        if (body.numel() > 0) schedule_.items.push_back({buffer, value});
+        return make(Op::reshape, body.dtype(), {buffer}, ShapeArg{body.shape()});
+    }
+
+    Storage& storage_;
+    Schedule schedule_;
+    UOpMap<UOp> lowered_;
+};
+
+}  // namespace
+
+UOp buffer_under(UOp view) {
+    while (info(view.op()).is(kMovement) || view.is(Op::pick)) view = view.src(0);
+    STRATA_CHECK(view.is(Op::buffer), "a view of a buffer was expected, got {}", to_string(view));
+    return view;
+}
+
+bool is_stored_view(UOp u) {
+    while (u.is(Op::reshape) || u.is(Op::contiguous)) u = u.src(0);
+    return u.is(Op::buffer);
+}
+
+Schedule make_schedule(std::span<const UOp> roots, Storage& storage) { return Scheduler(storage).run(roots); }
+
+}  // namespace strata::codegen

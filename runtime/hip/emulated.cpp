@@ -1,0 +1,178 @@
+// The emulator behind the HipApi table: device i is the i-th architecture of archs.def.
+#include <chrono>
+#include <mutex>
+#include <vector>
+
+#include "strata/asm/emu/gpu.h"
+#include "strata/core/support/settings.h"
+#include "strata/runtime/hip/hip_api.h"
+
+namespace strata::hip {
+
+struct ModuleHandle {
+    int device;
+    std::shared_ptr<emu::Module> module;
+    std::vector<std::unique_ptr<FunctionHandle>> functions;
+};
+struct FunctionHandle {
+    int device;
+    emu::Module* module;
+    std::string name;
+};
+struct StreamHandle {
+    int device;
+    double modelled_ms = 0;  ///< launches so far
+};
+struct EventHandle {
+    double at_ms = 0;
+    bool recorded = false;
+};
+
+namespace {
+
+using emu::Gpu;
+
+std::mutex gpus_mutex;
+
+Result<Gpu*> gpu(int device) {
+    static auto* gpus = new std::vector<std::unique_ptr<Gpu>>(isa::archs().size());
+    if (device < 0 || static_cast<size_t>(device) >= gpus->size())
+        return make_error(ErrorKind::Device, "hipErrorInvalidDevice: there is no emulated device {}", device);
+    std::lock_guard lock(gpus_mutex);
+    std::unique_ptr<Gpu>& slot = (*gpus)[static_cast<size_t>(device)];
+    if (!slot) slot = std::make_unique<Gpu>(isa::archs()[static_cast<size_t>(device)].arch, settings().emu_model);
+    return slot.get();
+}
+
+Result<int> device_count() { return static_cast<int>(isa::archs().size()); }
+
+Result<DeviceProperties> device_properties(int device) {
+    STRATA_TRY(Gpu * g, gpu(device));
+    const isa::ArchInfo& arch = isa::info(g->arch());
+    DeviceProperties p;
+    p.name = fmt::format("{} (emulated)", g->model());
+    p.arch = arch.name;
+    p.warp_size = arch.wave_size;
+    p.max_block = arch.max_block;
+    p.lds_per_block = arch.lds_bytes;
+    return p;
+}
+
+Result<DevicePtr> allocate(int device, size_t bytes) {
+    STRATA_TRY(Gpu * g, gpu(device));
+    return g->allocate(bytes);
+}
+Result<void> release(int device, DevicePtr memory) {
+    STRATA_TRY(Gpu * g, gpu(device));
+    return g->free(memory);
+}
+Result<void> to_device(int device, DevicePtr to, const void* from, size_t bytes) {
+    STRATA_TRY(Gpu * g, gpu(device));
+    return g->write(to, from, bytes);
+}
+Result<void> to_host(int device, void* to, DevicePtr from, size_t bytes) {
+    STRATA_TRY(Gpu * g, gpu(device));
+    return g->read(to, from, bytes);
+}
+Result<void> on_device(int device, DevicePtr to, DevicePtr from, size_t bytes) {
+    STRATA_TRY(Gpu * g, gpu(device));
+    return g->copy(to, from, bytes);
+}
+Result<void> fill(int device, DevicePtr to, int value, size_t bytes) {
+    STRATA_TRY(Gpu * g, gpu(device));
+    return g->fill(to, static_cast<uint8_t>(value), bytes);
+}
+
+Result<ModuleHandle*> module_load(int device, std::span<const uint8_t> code_object) {
+    STRATA_TRY(Gpu * g, gpu(device));
+    STRATA_TRY(std::shared_ptr<emu::Module> module, g->load(code_object));
+    return new ModuleHandle{device, std::move(module), {}};
+}
+Result<void> module_unload(ModuleHandle* module) {
+    delete module;
+    return {};
+}
+Result<FunctionHandle*> module_function(ModuleHandle* module, std::string_view name) {
+    if (!module->module->object().find(name)) {
+        std::string known;
+        for (const isa::KernelInfo& k : module->module->object().kernels) known += (known.empty() ? "" : ", ") + k.name;
+        return make_error(ErrorKind::Launch, "the code object has no kernel '{}'; it has: {}", name,
+                          known.empty() ? "none" : known);
+    }
+    module->functions.push_back(
+        std::make_unique<FunctionHandle>(FunctionHandle{module->device, module->module.get(), std::string(name)}));
+    return module->functions.back().get();
+}
+
+Result<StreamHandle*> stream_create(int device) { return new StreamHandle{device}; }
+Result<void> stream_destroy(StreamHandle* stream) {
+    delete stream;
+    return {};
+}
+Result<void> stream_synchronize(StreamHandle*) { return {}; }
+
+Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block,
+                    uint32_t dynamic_lds, StreamHandle* stream, std::span<const uint8_t> arguments, LaunchCost* cost) {
+    STRATA_TRY(Gpu * g, gpu(function->device));
+    emu::LaunchConfig config;
+    config.grid = grid;
+    config.block = block;
+    config.dynamic_lds = dynamic_lds;
+    config.threads = settings().emu_threads;
+    config.seed = settings().emu_seed;
+    STRATA_TRY(emu::LaunchStats stats, g->launch(*function->module, function->name, config, arguments));
+    if (stream) stream->modelled_ms += stats.modelled_ms;
+    if (cost) *cost = {stats.modelled_ms, stats.wall_ms, stats.wave_instructions};
+    return {};
+}
+
+Result<EventHandle*> event_create(int) { return new EventHandle; }
+Result<void> event_destroy(EventHandle* event) {
+    delete event;
+    return {};
+}
+Result<void> event_record(EventHandle* event, StreamHandle* stream) {
+    event->at_ms = stream ? stream->modelled_ms : 0;
+    event->recorded = true;
+    return {};
+}
+Result<double> event_elapsed_ms(EventHandle* start, EventHandle* stop) {
+    if (!start->recorded || !stop->recorded)
+        return make_error(ErrorKind::Usage,
+                          "hipErrorInvalidHandle: record both events before asking for the time between them");
+    return stop->at_ms - start->at_ms;
+}
+
+void* host_view(int, DevicePtr memory) { return reinterpret_cast<void*>(memory); }
+
+}  // namespace
+
+const HipApi& emulated() {
+    static const HipApi api = {
+        .provider = "emulated",
+        .modelled_time = true,
+        .device_count = device_count,
+        .device_properties = device_properties,
+        .malloc = allocate,
+        .free = release,
+        .memcpy_to_device = to_device,
+        .memcpy_to_host = to_host,
+        .memcpy_on_device = on_device,
+        .memset = fill,
+        .module_load = module_load,
+        .module_unload = module_unload,
+        .module_function = module_function,
+        .stream_create = stream_create,
+        .stream_destroy = stream_destroy,
+        .stream_synchronize = stream_synchronize,
+        .module_launch_kernel = launch,
+        .event_create = event_create,
+        .event_destroy = event_destroy,
+        .event_record = event_record,
+        .event_elapsed_ms = event_elapsed_ms,
+        .host_view = host_view,
+    };
+    return api;
+}
+
+}  // namespace strata::hip

@@ -1,0 +1,35 @@
+#include "strata/runtime/memory_p.h"
+
+#include <atomic>
+
+namespace strata::runtime {
+namespace {
+
+constexpr size_t kManyNodes = 1 << 14;
+constexpr size_t kManyBytes = size_t{64} << 20;
+
+std::atomic<size_t> allocated_since{0};
+std::atomic<size_t> nodes_after_sweep{0};
+
+void on_free(UOp node) {
+    if (node.is(Op::buffer)) forget_buffer(node);
+    if (node.is(Op::custom)) forget_custom(node.as<CustomArg>().id);
+    forget_result(node);
+}
+
+}  // namespace
+
+void note_allocation(size_t bytes) { allocated_since += bytes; }
+
+void release_unreached() {
+    while (sweep(on_free) > 0) {  // a freed result lets go of its buffer, which the next round frees
+    }
+    allocated_since = 0;
+    nodes_after_sweep = live_nodes();
+}
+
+void release_sometimes() {
+    if (allocated_since > kManyBytes || live_nodes() > 2 * nodes_after_sweep + kManyNodes) release_unreached();
+}
+
+}  // namespace strata::runtime

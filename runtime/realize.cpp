@@ -1,0 +1,210 @@
+// realize: tensor graph -> schedule -> kernels -> programs -> results in memory.
+#include "strata/runtime/realize.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+
+#include "strata/codegen/kernel/build.h"
+#include "strata/codegen/schedule/schedule.h"
+#include "strata/core/support/settings.h"
+#include "strata/runtime/custom.h"
+#include "strata/runtime/memory_p.h"
+#include "strata/runtime/program.h"
+
+namespace strata::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double ms_since(Clock::time_point start) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+constexpr size_t kKeptLaunches = 4096;
+
+std::mutex results_mutex;
+UOpMap<Root>& results() {  // node -> view of the buffer that holds its value; the node itself is not kept alive
+    static auto* all = new UOpMap<Root>;
+    return *all;
+}
+std::mutex stats_mutex;
+Stats& counters() {
+    static auto* all = new Stats;
+    return *all;
+}
+
+class DeviceStorage : public codegen::Storage {
+  public:
+    explicit DeviceStorage(Device& device) : device_(device) {}
+    UOp new_buffer(DType dtype, int64_t size) override {
+        UOp buffer = runtime::new_buffer(device_, dtype, size);
+        made_.emplace_back(buffer);
+        return buffer;
+    }
+    UOp find(UOp node) override {
+        std::lock_guard lock(results_mutex);
+        auto found = results().find(node);
+        return found == results().end() ? UOp() : found->second.get();
+    }
+
+  private:
+    Device& device_;
+    std::vector<Root> made_;
+};
+
+Device& device_of(std::span<const UOp> roots, Device* fallback) {
+    for (UOp root : roots)
+        for (UOp u : toposort(root))
+            if (u.is(Op::buffer)) return device(u.as<BufferArg>().device);
+    return fallback ? *fallback : device();
+}
+
+/// One step ready to run.
+struct Step {
+    std::shared_ptr<Program> program;
+    std::vector<UOp> buffers;
+};
+
+std::vector<hip::DevicePtr> addresses(std::span<const UOp> buffers) {
+    std::vector<hip::DevicePtr> out;
+    for (UOp b : buffers) out.push_back(find_buffer(b)->address());
+    return out;
+}
+
+void print_launch(const Stats::Launch& l, const Program& program) {
+    int debug = settings().debug;
+    if (debug >= 1)
+        fmt::print(stderr, "{:<24} grid {}x{}x{} block {}x{}x{} modelled {:.4f} ms, {:.1f} GB/s, wall {:.2f} ms\n",
+                   l.name, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2], l.time_ms,
+                   l.time_ms > 0 ? static_cast<double>(l.bytes) / l.time_ms * 1e-6 : 0, l.wall_ms);
+    if (debug >= 4) fmt::print(stderr, "{}\n", program.source);
+}
+
+void run(const Step& step) {
+    const Program& program = *step.program;
+    Stats::Launch launch{program.name, program.grid, program.block, 0, 0, program.compile_ms, 0, program.flops, 0};
+    for (UOp b : step.buffers) launch.bytes += find_buffer(b)->bytes();
+    auto start = Clock::now();
+    hip::LaunchCost cost = program.launch(addresses(step.buffers));
+    launch.wall_ms = ms_since(start);
+    launch.time_ms = cost.modelled_ms;
+    launch.wave_instructions = cost.wave_instructions;
+    print_launch(launch, program);
+    std::lock_guard lock(stats_mutex);
+    Stats& s = counters();
+    s.kernels++;
+    s.time_ms += launch.time_ms;
+    s.wall_ms += launch.wall_ms;
+    s.bytes += launch.bytes;
+    s.flops += launch.flops;
+    s.launches.push_back(std::move(launch));
+    if (s.launches.size() > kKeptLaunches) s.launches.erase(s.launches.begin());
+}
+
+class Executor {
+  public:
+    explicit Executor(Device& device) : device_(device) {}
+
+    void run_all(const codegen::Schedule& schedule) {
+        // A search runs candidates on the inputs, so the steps before must have run; without one all kernels compile at
+        // once.
+        size_t batch = settings().beam ? 1 : schedule.items.size();
+        for (size_t from = 0; from < schedule.items.size(); from += batch) {
+            auto items = std::span(schedule.items).subspan(from, std::min(batch, schedule.items.size() - from));
+            for (const Step& step : prepare(items)) run(step);
+        }
+    }
+
+  private:
+    std::vector<Step> prepare(std::span<const codegen::ScheduleItem> items) {
+        auto start = Clock::now();
+        std::vector<Step> steps(items.size());
+        std::vector<codegen::Kernel> kernels;
+        std::vector<size_t> which;
+        for (size_t i = 0; i < items.size(); i++) {
+            if (items[i].body.is(Op::custom)) {
+                steps[i] = custom_step(items[i].body);
+                continue;
+            }
+            codegen::BoundKernel bound = codegen::build_kernel(items[i].output, items[i].body);
+            steps[i].buffers = bound.buffers;
+            kernels.push_back(scheduled(bound));
+            which.push_back(i);
+        }
+        double schedule_ms = ms_since(start);
+        start = Clock::now();
+        std::vector<std::shared_ptr<Program>> made = programs(device_, kernels);
+        for (size_t k = 0; k < which.size(); k++) steps[which[k]].program = made[k];
+        std::lock_guard lock(stats_mutex);
+        counters().schedule_ms += schedule_ms;
+        counters().compile_ms += ms_since(start);
+        return steps;
+    }
+
+    codegen::Kernel scheduled(const codegen::BoundKernel& bound) {
+        codegen::Kernel kernel = codegen::start_schedule(bound.kernel);
+        std::vector<hip::DevicePtr> memory;
+        if (settings().beam) memory = addresses(bound.buffers);
+        return codegen::apply_all(kernel, choose_schedule(device_, kernel, memory)).value();
+    }
+
+    Step custom_step(UOp body) {
+        Step step;
+        for (UOp s : body.src()) {
+            while (info(s.op()).is(kMovement)) s = s.src(0);
+            step.buffers.push_back(s);
+        }
+        step.program = program(device_, *find_custom(body.as<CustomArg>().id), step.buffers.size());
+        return step;
+    }
+
+    Device& device_;
+};
+
+}  // namespace
+
+void forget_result(UOp node) {
+    Root last;
+    std::lock_guard lock(results_mutex);
+    if (auto found = results().find(node); found != results().end()) {
+        last = std::move(found->second);
+        results().erase(found);
+    }
+}
+
+std::vector<Root> realize(std::span<const UOp> roots, Device* fallback) {
+    std::vector<Root> out;
+    {
+        GraphScope scope;
+        Device& target = device_of(roots, fallback);
+        DeviceStorage storage(target);
+        auto start = Clock::now();
+        codegen::Schedule schedule = codegen::make_schedule(roots, storage);
+        {
+            std::lock_guard lock(stats_mutex);
+            counters().schedule_ms += ms_since(start);
+        }
+        Executor(target).run_all(schedule);
+        std::lock_guard lock(results_mutex);
+        for (size_t i = 0; i < roots.size(); i++) {
+            out.emplace_back(schedule.roots[i]);
+            if (schedule.roots[i] != roots[i]) results().insert_or_assign(roots[i], Root(schedule.roots[i]));
+        }
+    }
+    release_sometimes();
+    return out;
+}
+
+Stats stats() {
+    std::lock_guard lock(stats_mutex);
+    return counters();
+}
+
+void reset_stats() {
+    std::lock_guard lock(stats_mutex);
+    counters() = Stats{};
+}
+
+}  // namespace strata::runtime

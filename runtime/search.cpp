@@ -1,0 +1,161 @@
+// choose_schedule: the device's side of the beam search. A candidate is compiled, run on data of its own, compared with
+// the unoptimised kernel and timed; a candidate that faults, hangs or is wrong has no time. Winners are kept on disk.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "strata/codegen/compile/compile.h"
+#include "strata/codegen/optimize/beam.h"
+#include "strata/core/support/disk_cache.h"
+#include "strata/core/support/hash.h"
+#include "strata/core/support/settings.h"
+#include "strata/runtime/buffer.h"
+#include "strata/runtime/program.h"
+
+namespace strata::runtime {
+namespace {
+
+constexpr int kSearchVersion = 1;  // part of the key: older winners were found by other rules
+
+std::vector<UOp> global_params(UOp sink) {
+    std::vector<UOp> found;
+    for (UOp u : toposort(sink))
+        if (u.is(Op::param) && u.as<ParamArg>().space == Space::global) found.push_back(u);
+    std::sort(found.begin(), found.end(), [](UOp a, UOp b) { return a.as<ParamArg>().slot < b.as<ParamArg>().slot; });
+    return found;
+}
+
+/// Largest difference that a reordered sum may make, relative to the largest value of the result.
+double tolerance(DType type) {
+    if (!type.is_float()) return 0;
+    return 16 * std::sqrt(1024.0) * std::ldexp(1.0, -type.mantissa_bits() - 1);
+}
+
+class DeviceJudge : public codegen::Judge {
+  public:
+    /// `memory` is the kernel's own: integers are read from it, since they may be indices; floats are drawn at random.
+    DeviceJudge(Device& device, const codegen::Kernel& plain, std::span<const hip::DevicePtr> memory)
+        : device_(device) {
+        uint64_t state = 1;
+        for (UOp param : global_params(plain.sink)) {
+            buffers_.push_back(std::make_unique<Buffer>(device, param.dtype(), param.as<ParamArg>().size));
+            Buffer& b = *buffers_.back();
+            addresses_.push_back(b.address());
+            if (buffers_.size() == 1) continue;
+            if (!param.dtype().is_float()) {
+                device.api()
+                    .memcpy_on_device(device.ordinal(), b.address(), memory[buffers_.size() - 1], b.bytes())
+                    .value();
+                continue;
+            }
+            std::vector<uint8_t> values(b.bytes());
+            size_t width = static_cast<size_t>(param.dtype().bytes());
+            for (size_t at = 0; at < values.size(); at += width) {
+                state = hash_mix(state, at);
+                uint64_t bits = encode_scalar(param.dtype(), static_cast<double>(state >> 11) * 0x1p-52 - 1);
+                std::memcpy(&values[at], &bits, width);
+            }
+            b.copy_in(values.data(), values.size());
+        }
+        expected_ = run(*programs(device, std::span(&plain, 1))[0], nullptr);
+    }
+
+    std::vector<codegen::Trial> judge(std::span<const codegen::Kernel> candidates) override {
+        std::vector<codegen::Trial> trials(candidates.size());
+        std::vector<codegen::HipSource> sources;
+        std::vector<Rendered> rendered;
+        std::vector<size_t> which;
+        for (size_t i = 0; i < candidates.size(); i++) {
+            Result<Rendered> text = render(candidates[i], device_.arch());
+            if (!text) {
+                trials[i].why = text.error().message;
+                continue;
+            }
+            which.push_back(i);
+            sources.push_back(text->source);
+            rendered.push_back(*std::move(text));
+        }
+        std::vector<Result<codegen::Compiled>> compiled = codegen::compile_all(sources, device_.arch());
+        for (size_t k = 0; k < which.size(); k++) trials[which[k]] = try_one(compiled[k], rendered[k]);
+        return trials;
+    }
+
+  private:
+    codegen::Trial try_one(Result<codegen::Compiled>& compiled, const Rendered& rendered) {
+        if (!compiled) return {{}, compiled.error().message};
+        try {
+            auto program =
+                Program::load(device_, std::move(compiled->code_object), rendered.source.kernel, buffers_.size());
+            program->grid = rendered.grid;
+            program->block = rendered.block;
+            double ms = 0;
+            std::vector<double> got = run(*program, &ms);
+            double most = 0, worst = 0;
+            bool agree = true;
+            for (size_t i = 0; i < got.size(); i++) {
+                if (std::isfinite(expected_[i])) most = std::max(most, std::fabs(expected_[i]));
+                if (std::isfinite(expected_[i]) && std::isfinite(got[i]))
+                    worst = std::max(worst, std::fabs(got[i] - expected_[i]));
+                else
+                    agree &= got[i] == expected_[i] || (std::isnan(got[i]) && std::isnan(expected_[i]));
+            }
+            if (!agree || worst > most * tolerance(buffers_[0]->dtype()))
+                return {{}, fmt::format("wrong result: off by {:g} where values reach {:g}", worst, most)};
+            return {ms, {}};
+        } catch (const Exception& e) {
+            return {{}, e.what()};
+        }
+    }
+
+    std::vector<double> run(const Program& program, double* ms) {
+        Buffer& out = *buffers_[0];
+        device_.api().memset(device_.ordinal(), out.address(), 0xa5, out.bytes()).value();
+        hip::LaunchCost cost = program.launch(addresses_);
+        if (ms) *ms = device_.emulated() ? cost.modelled_ms : cost.wall_ms;
+        std::vector<uint8_t> bytes(out.bytes());
+        out.copy_out(bytes.data(), bytes.size());
+        std::vector<double> values(static_cast<size_t>(out.size()));
+        size_t width = static_cast<size_t>(out.dtype().bytes());
+        for (size_t i = 0; i < values.size(); i++) {
+            uint64_t bits = 0;
+            std::memcpy(&bits, &bytes[i * width], width);
+            values[i] = decode_scalar(out.dtype(), bits);
+        }
+        return values;
+    }
+
+    Device& device_;
+    std::vector<std::unique_ptr<Buffer>> buffers_;
+    std::vector<hip::DevicePtr> addresses_;
+    std::vector<double> expected_;
+};
+
+std::string search_key(Device& device, const codegen::Kernel& kernel) {
+    return fmt::format("schedule v{} {} {} {} beam={}\n{}", kSearchVersion, device.name(), settings().target,
+                       settings().emu_model, settings().beam, tree(kernel.sink));
+}
+
+}  // namespace
+
+std::vector<codegen::Action> choose_schedule(Device& device, const codegen::Kernel& kernel,
+                                             std::span<const hip::DevicePtr> buffers) {
+    if (settings().beam == 0) return codegen::heuristic(kernel);
+    DiskCache disk = DiskCache::of_settings();
+    std::string key = search_key(device, kernel);
+    if (std::optional<std::string> kept = disk.get("schedule", key))
+        if (auto actions = codegen::parse_actions(*kept); actions && codegen::apply_all(kernel, *actions)) return *actions;
+    DeviceJudge judge(device, kernel, buffers);
+    codegen::SearchResult found = codegen::beam_search(kernel, settings().beam, judge).value();
+    if (settings().debug >= 1)
+        fmt::print(stderr, "search {}: {} tried, {} rejected, {:.4f} -> {:.4f} ms: {}\n", kernel.name, found.tried,
+                   found.rejected, found.start_ms, found.ms, codegen::to_string(found.actions));
+    if (settings().debug >= 2)
+        for (const std::string& why : found.rejections) fmt::print(stderr, "  rejected {}\n", why);
+    disk.put("schedule", key, codegen::to_string(found.actions));
+    return found.actions;
+}
+
+}  // namespace strata::runtime
