@@ -17,9 +17,12 @@ constexpr std::string_view kDescriptorSuffix = ".kd";
 
 enum Reloc : uint32_t {
     kRelocNone = 0,
+    kRelocAbs32Lo = 1,
+    kRelocAbs32Hi = 2,
     kRelocAbs64 = 3,
     kRelocRel32 = 4,
     kRelocRel64 = 5,
+    kRelocAbs32 = 6,
     kRelocGotPcRel = 7,
     kRelocGotPcRelLo = 8,
     kRelocGotPcRelHi = 9,

@@ -131,4 +131,7 @@ Result<Bytes> write_code_object(Arch arch, std::span<const KernelSpec> kernels);
 /// Links one relocatable object made by LLVM (ET_REL) into a loadable code object.
 Result<Bytes> link_relocatable(std::span<const uint8_t> object);
 
+/// The bytes of .text of a relocatable object that refers to nothing outside itself, up to `end_symbol` if it has one.
+Result<Bytes> code_of_relocatable(std::span<const uint8_t> object, std::string_view end_symbol = {});
+
 }  // namespace strata::isa

@@ -19,9 +19,10 @@ Result<std::vector<uint32_t>> assemble_instructions(std::string_view text, Arch 
 struct DisassembledLine {
     uint64_t offset = 0;  ///< bytes from the start of the code
     int size = 0;
-    std::string text;     ///< LLVM syntax; undecodable bytes appear as ".long 0x..."
+    std::string text;  ///< LLVM syntax; undecodable bytes appear as ".long 0x..."
 };
-Result<std::vector<DisassembledLine>> disassemble_instructions(std::span<const uint8_t> code, Arch arch, int wave_size = 0);
+Result<std::vector<DisassembledLine>> disassemble_instructions(std::span<const uint8_t> code, Arch arch,
+                                                               int wave_size = 0);
 
 /// The whole code object as text: a heading per kernel with its resources, then its instructions with offsets.
 Result<std::string> disassemble(std::span<const uint8_t> code_object);
