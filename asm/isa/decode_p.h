@@ -7,11 +7,64 @@ namespace strata::isa {
 struct FlatShape {
     int8_t address = -1, data = -1, saddr = -1;
 };
-FlatShape flat_shape(const Row& row);
+inline FlatShape flat_shape(const Row& row) {
+    FlatShape shape;
+    bool has_data = row.flags & (kStore | kAtomic), has_saddr = row.format != Format::FLAT;
+    int8_t next = 0;
+    if (row.src_kind[size_t{has_data} + has_saddr]) shape.address = next++;  // the addtid forms have none
+    if (has_data) shape.data = next++;
+    if (has_saddr) shape.saddr = next;
+    return shape;
+}
 
-/// DS instructions whose 16 offset bits are two 8-bit offsets.
-bool two_addresses(const Row& row);
-/// The DS register field (0 address, 1 data0, 2 data1) of the first source operand.
-size_t first_ds_field(const Row& row);
+/// The DS register field (0 address, 1 data0, 2 data1) of the first source operand: ds_store_addtid has data only.
+inline size_t first_ds_field(const Row& row) { return row.flags & kStore && !row.src_kind[1] ? 1 : 0; }
+
+/// One call of decode: the words, and what has been read of them.
+class Decoder {
+  public:
+    Decoder(const FamilyTable& table, std::span<const uint32_t> words) : table_(table), words_(words) {}
+
+    /// Fills `inst`; false when the bits are no instruction (failure() says why).
+    bool run(Inst& inst);
+    const char* failure() const { return failure_; }
+
+  private:
+    bool fail(const char* why) {
+        failure_ = why;
+        return false;
+    }
+    bool finish(Inst& inst);
+    bool operand(Operand& out, uint32_t code, Type type, uint8_t kind);
+    bool scalar(uint32_t& code, int span, uint8_t kind);
+    bool vector(Operand& out, const Field& field, Type type) {
+        return operand(out, code::vgpr0 + field.get(word_), type, kVgpr);
+    }
+
+    bool decode_alu(Inst& inst);
+    bool decode_destinations(Inst& inst);
+    bool decode_source(Inst& inst, size_t index, size_t field);
+    void decode_modifiers(Inst& inst) const;
+    bool decode_dpp(Inst& inst, uint32_t code);
+    bool dpp_modifiers(Inst& inst);
+    bool decode_vopd(const Layout& layout, Inst& inst);
+    bool vopd_sources(const Row& row, const Field* fields, Operand* out);
+
+    bool decode_memory(Inst& inst);
+    bool decode_smem(Inst& inst);
+    bool decode_ds(Inst& inst);
+    bool decode_flat(Inst& inst);
+    bool decode_buffer(Inst& inst);
+
+    const FamilyTable& table_;
+    std::span<const uint32_t> words_;
+    const Layout* layout_ = nullptr;
+    uint64_t word_ = 0;
+    size_t next_ = 0;  ///< words read so far
+    uint32_t dpp_word_ = 0;
+    bool literal_ = false;
+    uint32_t vgpr_limit_ = 256;  ///< first vector register that 16-bit operands cannot name
+    const char* failure_ = "";
+};
 
 }  // namespace strata::isa

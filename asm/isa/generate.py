@@ -232,6 +232,8 @@ def probe_dpp(cpu, name, fmt, forms):
     for form in forms:
         cleared = form.value & ~(0x1FF << shift)
         dpp16 = 16 | 0x111 << 8 | 0xFF << 24
+        if name == 'VOP3P':  # what takes DPP wants the default op_sel_hi
+            cleared |= 3 << 59 | 1 << 14
         trials.append(cleared | 0xFA << shift | dpp16 << 32 * fmt.words)
         trials.append(cleared | 0xE9 << shift | (16 | 0x53977 << 8) << 32 * fmt.words)
     answers = disassemble(cpu, trials, fmt.words + 1)
@@ -241,6 +243,14 @@ def probe_dpp(cpu, name, fmt, forms):
         if both[0] != both[1]:
             print(f'{form.mnemonic}: DPP16 {both[0]}, DPP8 {both[1]}', file=sys.stderr)
         form.dpp = both[0] and both[1]
+    if fmt.words == 2:
+        return
+    bits = {'neg0': 20, 'abs0': 21, 'neg1': 22, 'abs1': 23}  # of the DPP16 word
+    keys = [(form, name, trials[2 * index] | 1 << 32 + bit)
+            for index, form in enumerate(forms) if form.dpp for name, bit in bits.items()]
+    for (form, name, _), answer in zip(keys, disassemble(cpu, [value for *_, value in keys], fmt.words + 1)):
+        if answer and base_name(answer[0].split()[0]) == form.mnemonic:
+            form.mods.add(name)
 
 
 def main():

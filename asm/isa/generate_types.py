@@ -199,6 +199,7 @@ def flags(name, form):
         'kWritesExec': 'cmpx' in m or 'saveexec' in m or 'wrexec' in m,
         'kTrue16': re.search(r'v\d+\.[lh]', form.text),
         'kGraphics': name in ('MIMG', 'EXP', 'VINTERP', 'LDSDIR') or re.match(GRAPHICS_ONLY, m),
+        'kOneScalar': re.fullmatch(r'v_(lshlrev_b|lshrrev_b|ashrrev_i)64', m),
         'kLiteral': 'fmaak' in m or 'fmamk' in m or 'imm32' in m,
     }
     return ' | '.join(flag for flag, on in checks.items() if on) or '0'
@@ -211,7 +212,8 @@ def modifiers(form):
         if bits:
             words.append(f'{group}({bits})')
     words += [m for m in ('clamp', 'omod', 'simm', 'offset', 'glc', 'slc', 'dlc', 'tfe', 'gds') if m in form.mods]
-    return ' | '.join(words + ['dpp'] * form.dpp) or '0'
+    words += ['two_offsets'] * ('2addr' in form.mnemonic) + ['dpp'] * form.dpp
+    return ' | '.join(words) or '0'
 
 
 def row(name, form):

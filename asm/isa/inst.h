@@ -94,8 +94,9 @@ enum RowFlag : uint32_t {
     kWritesScc = 1024,
     kWritesExec = 2048,
     kTrue16 = 4096,
-    kGraphics = 8192,  // image, export, ray tracing, interpolation: no compute use
-    kLiteral = 16384,  // always followed by a literal word (fmaak, fmamk, s_setreg_imm32)
+    kGraphics = 8192,    // image, export, ray tracing, interpolation: no compute use
+    kLiteral = 16384,    // always followed by a literal word (fmaak, fmamk, s_setreg_imm32)
+    kOneScalar = 32768,  // reads at most one scalar register or literal, not two
 };
 
 /// What an operand field accepts.
@@ -109,7 +110,8 @@ constexpr uint32_t op_sel(uint32_t sources) { return sources << 6; }  // bit 3: 
 constexpr uint32_t op_sel_hi(uint32_t sources) { return sources << 10; }
 constexpr uint32_t neg_hi(uint32_t sources) { return sources << 13; }
 constexpr uint32_t clamp = 1 << 16, omod = 1 << 17, offset = 1 << 18, glc = 1 << 19, slc = 1 << 20, dlc = 1 << 21,
-                   tfe = 1 << 22, gds = 1 << 23, dpp = 1 << 24, simm = 1 << 25;
+                   tfe = 1 << 22, gds = 1 << 23, dpp = 1 << 24, simm = 1 << 25,
+                   two_offsets = 1 << 26;  // DS: two 8-bit offsets instead of one of 16 bits
 }  // namespace mod
 
 /// One instruction form of one family: a row of asm/isa/<family>.def.

@@ -87,6 +87,7 @@ uint64_t memory_bits(const Layout& layout, const Row& row) {
             bits |= layout.src[field++].mask();
         return bits;
     }
+    if (layout.format != Format::SMEM && !row.src_kind[0]) return 0;  // cache control
     uint64_t bits = layout.dst.mask() | layout.sve.mask() | layout.segment.mask() | layout.buffer_format.mask();
     for (const Field& field : layout.src) bits |= field.mask();
     return bits | layout.offen.mask() | layout.idxen.mask();
@@ -127,6 +128,21 @@ void index_layouts(FamilyTable& table, Family family) {
     }
 }
 
+/// Row numbers by mnemonic; within one, the native format comes before VOP3.
+void index_mnemonics(FamilyTable& table) {
+    for (size_t i = 0; i < table.rows.size(); ++i) table.by_mnemonic.push_back(static_cast<uint16_t>(i));
+    auto before = [&](uint16_t a, uint16_t b) {
+        int order = table.rows[a].mnemonic.compare(table.rows[b].mnemonic);
+        return order != 0 ? order < 0 : a < b;
+    };
+    std::sort(table.by_mnemonic.begin(), table.by_mnemonic.end(), before);
+    table.vop3_of.assign(table.rows.size(), FamilyTable::kNoRow);
+    for (size_t i = 0; i + 1 < table.by_mnemonic.size(); ++i) {
+        uint16_t native = table.by_mnemonic[i], wide = table.by_mnemonic[i + 1];
+        if (table.rows[native].mnemonic == table.rows[wide].mnemonic) table.vop3_of[native] = wide;
+    }
+}
+
 FamilyTable build(Family family, std::span<const Row> rows) {
     FamilyTable table;
     table.rows = rows;
@@ -138,7 +154,21 @@ FamilyTable build(Family family, std::span<const Row> rows) {
         if (rows[i].format == Format::VOP3SD) table.by_opcode_[index_of(Format::VOP3)][rows[i].opcode] = number;
         table.row_bits.push_back(allowed(table.layout(rows[i].format), rows[i]));
     }
+    index_mnemonics(table);
     return table;
+}
+
+struct ByName {
+    std::span<const Row> rows;
+    bool operator()(uint16_t row, std::string_view mnemonic) const { return rows[row].mnemonic < mnemonic; }
+    bool operator()(std::string_view mnemonic, uint16_t row) const { return mnemonic < rows[row].mnemonic; }
+};
+
+/// The rows of a mnemonic: numbers into rows, native format first.
+std::span<const uint16_t> rows_named(const FamilyTable& table, std::string_view mnemonic) {
+    auto [first, last] =
+        std::equal_range(table.by_mnemonic.begin(), table.by_mnemonic.end(), mnemonic, ByName{table.rows});
+    return {first, last};
 }
 
 }  // namespace
@@ -162,16 +192,16 @@ const Row* find_row(Family family, Format format, uint16_t opcode) {
 }
 
 const Row* find_row(Family family, std::string_view mnemonic, Format format) {
-    for (const Row& row : rows(family))
-        if (row.format == format && row.mnemonic == mnemonic) return &row;
+    const FamilyTable& found = table(family);
+    for (uint16_t number : rows_named(found, mnemonic))
+        if (found.rows[number].format == format) return &found.rows[number];
     return nullptr;
 }
 
-// Rows are in format order and the native format of an ALU instruction comes before VOP3.
 const Row* find_row(Family family, std::string_view mnemonic) {
-    for (const Row& row : rows(family))
-        if (row.mnemonic == mnemonic) return &row;
-    return nullptr;
+    const FamilyTable& found = table(family);
+    auto numbers = rows_named(found, mnemonic);
+    return numbers.empty() ? nullptr : &found.rows[numbers[0]];
 }
 
 ScalarClass scalar_class(uint32_t code) {

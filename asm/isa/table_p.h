@@ -38,6 +38,8 @@ struct FamilyTable {
     std::span<const Row> rows;
     std::array<const Layout*, kFormatCount> layouts{};
     std::array<const Layout*, 512> by_prefix{};  ///< by the top nine bits of the first word
+    std::vector<uint16_t> vop3_of;               ///< per row: number of its VOP3 form, or kNoRow
+    std::vector<uint16_t> by_mnemonic;           ///< row numbers by mnemonic, then format
     std::vector<uint64_t> row_bits;              ///< per row: bits of the instruction that may be set
 
     const Layout& layout(Format format) const { return *layouts[index_of(format)]; }
@@ -45,6 +47,11 @@ struct FamilyTable {
     const Row* find(Format format, uint32_t opcode) const {
         uint16_t row = by_opcode_[index_of(format)][opcode & 1023];
         return row == kNoRow ? nullptr : &rows[row];
+    }
+    /// The VOP3 or VOP3SD form of a VOP1, VOP2 or VOPC row, or nullptr.
+    const Row* vop3_form(const Row& row) const {
+        uint16_t wide = vop3_of[static_cast<size_t>(&row - rows.data())];
+        return wide == kNoRow ? nullptr : &rows[wide];
     }
     uint64_t allowed_bits(const Row& row) const { return row_bits[static_cast<size_t>(&row - rows.data())]; }
 
@@ -63,6 +70,14 @@ bool scalar_fits(uint32_t code, int dwords);
 constexpr bool is_memory(Format format) {
     return format == Format::SMEM || format == Format::DS || format == Format::MUBUF || format == Format::MTBUF ||
            format == Format::FLAT || format == Format::SCRATCH || format == Format::GLOBAL;
+}
+
+/// Formats whose 16-bit vector operands are seven bits of register and one of half.
+constexpr bool has_half_registers(Format format) {
+    return format == Format::VOP1 || format == Format::VOP2 || format == Format::VOPC;
+}
+constexpr bool is_half(Type type) {
+    return type == Type::f16 || type == Type::i16 || type == Type::u16 || type == Type::b16;
 }
 
 /// Codes of source 0 that announce a DPP word instead of naming an operand.

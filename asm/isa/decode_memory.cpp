@@ -1,0 +1,100 @@
+#include "strata/asm/isa/decode_p.h"
+
+namespace strata::isa {
+namespace {
+
+int32_t sign_extend(uint32_t value, int bits) { return static_cast<int32_t>(value << (32 - bits)) >> (32 - bits); }
+
+}  // namespace
+
+bool Decoder::decode_memory(Inst& inst) {
+    auto get = [&](const Field& field) { return field.bits && field.get(word_); };
+    inst.glc = get(layout_->glc);
+    inst.slc = get(layout_->slc);
+    inst.dlc = get(layout_->dlc);
+    switch (layout_->format) {
+        case Format::SMEM: return decode_smem(inst);
+        case Format::DS: return decode_ds(inst);
+        case Format::MUBUF:
+        case Format::MTBUF: return decode_buffer(inst);
+        default: return decode_flat(inst);
+    }
+}
+
+bool Decoder::decode_smem(Inst& inst) {
+    const Row& row = *inst.row;
+    if (!row.src_kind[0]) return true;
+    inst.offset = sign_extend(layout_->offset.get(word_), layout_->offset.bits);
+    if (row.dst_kind[0]) {
+        if (layout_->dst.get(word_) > code::null) return fail("m0 and exec cannot be loaded");
+        if (!operand(inst.dst[0], layout_->dst.get(word_), row.dst[0], kSgpr)) return false;
+    }
+    return operand(inst.src[0], layout_->src[0].get(word_) << 1, row.src[0], kSgpr) &&
+           operand(inst.src[1], layout_->src[1].get(word_), row.src[1], kSgpr);
+}
+
+bool Decoder::decode_ds(Inst& inst) {
+    const Row& row = *inst.row;
+    uint32_t offset = layout_->offset.get(word_);
+    inst.gds = layout_->gds.get(word_);
+    if (row.modifiers & mod::two_offsets) {
+        inst.offset = static_cast<int32_t>(offset & 255);
+        inst.offset1 = static_cast<uint8_t>(offset >> 8);
+    } else {
+        inst.offset = static_cast<int32_t>(offset);
+    }
+    if (row.dst_kind[0] && !vector(inst.dst[0], layout_->dst, row.dst[0])) return false;
+    for (size_t i = 0, field = first_ds_field(row); i < 4 && row.src_kind[i]; ++i, ++field)
+        if (!vector(inst.src[i], layout_->src[field], row.src[i])) return false;
+    return true;
+}
+
+bool Decoder::decode_flat(Inst& inst) {
+    const Row& row = *inst.row;
+    FlatShape shape = flat_shape(row);
+    uint32_t offset = layout_->offset.get(word_);  // FLAT: 12 bits without sign, the others signed (RDNA3 ISA, 11.1)
+    bool flat = layout_->format == Format::FLAT;
+    inst.offset = flat ? static_cast<int32_t>(offset) : sign_extend(offset, layout_->offset.bits);
+    bool returns = row.dst_kind[0] && (!(row.flags & kAtomic) || inst.glc);
+    if (returns && !vector(inst.dst[0], layout_->dst, row.dst[0])) return false;
+    uint32_t saddr = layout_->src[2].get(word_);
+    bool off = saddr == code::null;
+    if (flat && !off) return fail("flat instructions have no saddr");
+    if (shape.address >= 0) {
+        Operand& address = inst.src[static_cast<size_t>(shape.address)];
+        bool present = layout_->sve.bits == 0 || layout_->sve.get(word_);
+        Type type = layout_->format == Format::GLOBAL && !off ? Type::u32 : row.src[0];
+        if (present && !vector(address, layout_->src[0], type)) return false;
+        if (!present) address = {code::null, Type::none};
+    }
+    if (shape.data >= 0) {
+        auto data = static_cast<size_t>(shape.data);
+        if (!vector(inst.src[data], layout_->src[1], row.src[data])) return false;
+    }
+    if (shape.saddr < 0 || off) return true;
+    auto at = static_cast<size_t>(shape.saddr);
+    return operand(inst.src[at], saddr, row.src[at], kSgpr);
+}
+
+bool Decoder::decode_buffer(Inst& inst) {
+    const Row& row = *inst.row;
+    if (!row.src_kind[0]) return true;
+    inst.offset = static_cast<int32_t>(layout_->offset.get(word_));
+    inst.offen = layout_->offen.get(word_);
+    inst.idxen = layout_->idxen.get(word_);
+    inst.tfe = layout_->tfe.get(word_);
+    inst.buffer_format = static_cast<uint8_t>(layout_->buffer_format.get(word_));
+    bool returns = row.dst_kind[0] && (!(row.flags & kAtomic) || inst.glc);
+    if (returns && !vector(inst.dst[0], layout_->dst, row.dst[0])) return false;
+    if (inst.offen || inst.idxen) {
+        Type type = inst.offen && inst.idxen ? Type::b64 : Type::u32;
+        if (!vector(inst.src[0], layout_->src[0], type)) return false;
+    }
+    if (row.src_kind[3] && !vector(inst.src[3], layout_->dst, row.src[3])) return false;
+    const Operand& data = row.src_kind[3] ? inst.src[3] : inst.dst[0];  // tfe adds a status dword
+    if (inst.tfe && data.vgpr() + dwords(data.type, 32) > 255) return fail("vector registers past v255");
+    return operand(inst.src[1], layout_->src[1].get(word_) << 2, row.src[1], kSgpr) &&
+           operand(inst.src[2], layout_->src[2].get(word_), row.src[2], kSgpr | kInline);
+}
+
+}  // namespace strata::isa

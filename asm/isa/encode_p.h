@@ -1,0 +1,60 @@
+#pragma once
+#include <string>
+
+#include "strata/asm/isa/table_p.h"
+
+namespace strata::isa {
+
+/// One try to encode an instruction as a given row; a Result<Encoded> costs a string only on failure.
+class Encoder {
+  public:
+    Encoder(const FamilyTable& table, const Row& row, const Inst& inst)
+        : table_(table), row_(row), inst_(inst), layout_(table.layout(row.format)) {}
+
+    bool run(Encoded& out);
+    std::string& failure() { return failure_; }
+
+  private:
+    template <class... Args>
+    bool fail(fmt::format_string<Args...> text, Args&&... args) {
+        failure_ = fmt::format(text, std::forward<Args>(args)...);
+        return false;
+    }
+    bool encode_alu();
+    bool encode_vopd();
+    bool encode_memory();
+    bool encode_smem();
+    bool encode_ds();
+    bool encode_flat();
+    bool encode_buffer();
+
+    bool destinations();
+    bool source(size_t index, const Field& field);
+    bool implicit(const Operand& operand, uint16_t code, const char* name);
+    bool modifiers();
+    bool dpp_word();
+    bool simm();
+    bool scalar_reads();
+
+    bool vopd_half(const Row& row, const Operand* sources, const Field* fields, char half);
+    bool vopd_rules();
+
+    bool reg(const Operand& operand, const Field& field, Type type, uint8_t kind, std::string_view name,
+             uint32_t scale = 1);
+    bool check_operand(const Operand& operand, Type type, uint8_t kind, std::string_view name);
+    bool group(bool set, const Field& field, uint32_t modifier, const char* name);
+    bool offset(int32_t low, int32_t high);
+    bool absent(const Operand& operand, std::string_view name);
+    void put(const Field& field, uint64_t value) { word_ |= field.put(value); }
+
+    const FamilyTable& table_;
+    const Row& row_;
+    const Inst& inst_;
+    const Layout& layout_;
+    uint64_t word_ = 0;
+    uint32_t dpp_word_ = 0;
+    bool literal_ = false, half_limit_ = false;
+    std::string failure_;
+};
+
+}  // namespace strata::isa
