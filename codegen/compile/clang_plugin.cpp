@@ -1,0 +1,46 @@
+#include "strata/codegen/compile/clang_plugin/clang_plugin.h"
+
+#include <dlfcn.h>
+
+#include <mutex>
+#include <unordered_map>
+
+#include "strata/codegen/compile/clang_p.h"
+
+namespace strata::codegen {
+namespace {
+
+/// The plugin's entry, or null when it or the libraries it needs cannot be loaded. Stays loaded: LLVM cannot be
+/// unloaded.
+StrataClangCompile load(const std::string& path) {
+    static std::mutex mutex;
+    static std::unordered_map<std::string, StrataClangCompile> loaded;
+    std::lock_guard lock(mutex);
+    if (auto known = loaded.find(path); known != loaded.end()) return known->second;
+    StrataClangCompile entry = nullptr;
+    if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+        auto version = reinterpret_cast<const int*>(dlsym(library, "strata_clang_version"));
+        if (version && *version == strata_clang_interface)
+            entry = reinterpret_cast<StrataClangCompile>(dlsym(library, "strata_clang_compile"));
+    }
+    return loaded[path] = entry;
+}
+
+void append(void* text, const char* bytes, size_t size) { static_cast<std::string*>(text)->append(bytes, size); }
+
+}  // namespace
+
+Result<ClangOutput> run_clang_in_process(const Toolchain& tools, const std::vector<std::string>& args,
+                                         std::string_view input) {
+    StrataClangCompile entry = load(tools.plugin);
+    if (!entry) return make_error(ErrorKind::Device, "{} cannot be loaded", tools.plugin);
+    std::vector<const char*> words;
+    for (const std::string& arg : args) words.push_back(arg.c_str());
+    ClangOutput done;
+    int status = entry(words.data(), words.size(), input.data(), input.size(), append, &done.output, &done.log);
+    if (status == strata_clang_unusable) return make_error(ErrorKind::Device, "clang in process failed: {}", done.log);
+    done.ok = status == 0;
+    return done;
+}
+
+}  // namespace strata::codegen

@@ -1,0 +1,141 @@
+#include "strata/codegen/compile/driver_p.h"
+
+#include <algorithm>
+#include <mutex>
+#include <unordered_map>
+
+#include "strata/codegen/compile/diagnostics_p.h"
+#include "strata/core/support/subprocess.h"
+
+namespace strata::codegen {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+/// The driver's command line without the user's options.
+Arguments own_options(const Toolchain& tools, const HipSource& source, isa::Arch arch) {
+    Arguments options = {"-x",
+                         "hip",
+                         "--cuda-device-only",
+                         fmt::format("--offload-arch={}", isa::info(arch).name),
+                         "-nogpulib",
+                         "-O3",
+                         "-c",
+                         "-o",
+                         "-"};
+    // Plain atomic instructions for float additions: buffers are ordinary device memory, never fine-grained.
+    if (source.freestanding)
+        options.insert(options.end(), {"-nogpuinc", "-nostdinc", "-nostdinc++", "-w", "-munsafe-fp-atomics"});
+    else
+        options.push_back(fmt::format("--rocm-path={}/..", tools.hip_headers));
+    return options;
+}
+
+/// The quoted words of one line of `clang -###`.
+Arguments split_quoted(std::string_view line) {
+    Arguments words;
+    for (size_t at = line.find('"'); at != line.npos; at = line.find('"', at)) {
+        std::string word;
+        for (++at; at < line.size() && line[at] != '"'; ++at) {
+            if (line[at] == '\\' && at + 1 < line.size()) ++at;
+            word += line[at];
+        }
+        words.push_back(std::move(word));
+        at = std::min(at + 1, line.size());
+    }
+    return words;
+}
+
+/// The -cc1 arguments within the driver's report, or none.
+Arguments compiler_line(std::string_view report) {
+    size_t mark = report.find("\"-cc1\"");
+    if (mark == report.npos) return {};
+    size_t begin = report.rfind('\n', mark), end = report.find('\n', mark);
+    begin = begin == report.npos ? 0 : begin + 1;
+    return split_quoted(report.substr(begin, std::min(end, report.size()) - begin));
+}
+
+/// Drops the program, -cc1, input and output, and what names this run or folder.
+Arguments lasting(const Arguments& line) {
+    static constexpr std::string_view with_value[] = {"-o", "-x", "-main-file-name"};
+    static constexpr std::string_view prefixes[] = {
+        "-cuid=", "-fdebug-compilation-dir=", "-fcoverage-compilation-dir="};
+    Arguments kept;
+    for (size_t i = 2; i < line.size(); ++i) {
+        const std::string& arg = line[i];
+        if (std::find(std::begin(with_value), std::end(with_value), arg) != std::end(with_value)) {
+            ++i;
+        } else if (arg != "-" && std::none_of(std::begin(prefixes), std::end(prefixes),
+                                              [&](std::string_view prefix) { return arg.starts_with(prefix); })) {
+            kept.push_back(arg);
+        }
+    }
+    return kept;
+}
+
+std::string join(const Arguments& args) {
+    std::string text;
+    for (const std::string& arg : args) text.append(arg).push_back('\0');
+    return text;
+}
+
+Arguments unjoin(std::string_view text) {
+    Arguments args;
+    for (size_t end; (end = text.find('\0')) != text.npos; text.remove_prefix(end + 1))
+        args.emplace_back(text.substr(0, end));
+    return args;
+}
+
+Result<Arguments> ask_driver(const Toolchain& tools, const Arguments& options, const HipSource& source) {
+    Arguments command = {tools.clang, "-###"};
+    command.insert(command.end(), options.begin(), options.end());
+    command.emplace_back("-");
+    STRATA_TRY(ProcessOutput run, run_process(command));
+    Arguments line = compiler_line(run.err);
+    if (!run.ok() || line.empty() || !has_argument(line, "-emit-obj"))
+        return compile_error(source, run.err, "clang does not take these options");
+    return lasting(line);
+}
+
+std::mutex memo_mutex;
+std::unordered_map<std::string, Arguments> memo;
+
+}  // namespace
+
+Result<std::vector<std::string>> compiler_arguments(const Toolchain& tools, const HipSource& source, isa::Arch arch,
+                                                    const DiskCache& disk) {
+    Arguments options = own_options(tools, source, arch);
+    options.insert(options.end(), source.options.begin(), source.options.end());
+    std::string key = tools.identity + join(options);
+    {
+        std::lock_guard lock(memo_mutex);
+        if (auto known = memo.find(key); known != memo.end()) return known->second;
+    }
+    Arguments args;
+    if (auto known = disk.get("clang-arguments", key)) {
+        args = unjoin(*known);
+    } else {
+        STRATA_TRY(args, ask_driver(tools, options, source));
+        disk.put("clang-arguments", key, join(args));
+    }
+    std::lock_guard lock(memo_mutex);
+    return memo[key] = args;
+}
+
+bool has_argument(const std::vector<std::string>& args, std::string_view arg) {
+    return std::find(args.begin(), args.end(), arg) != args.end();
+}
+
+void replace_argument(std::vector<std::string>& args, std::string_view from, std::string_view to) {
+    std::replace(args.begin(), args.end(), std::string(from), std::string(to));
+}
+
+void remove_argument_pair(std::vector<std::string>& args, std::string_view name, std::string_view value) {
+    for (size_t i = 0; i + 1 < args.size(); ++i)
+        if (args[i] == name && args[i + 1] == value) {
+            args.erase(args.begin() + static_cast<ptrdiff_t>(i), args.begin() + static_cast<ptrdiff_t>(i) + 2);
+            return;
+        }
+}
+
+}  // namespace strata::codegen

@@ -1,0 +1,105 @@
+// Picks the sections of prelude.hip (see its head for the form of a section) that a source uses: most kernels need a
+// tenth of it, and what clang does not read costs nothing.
+#include "strata/codegen/compile/prelude_p.h"
+
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace strata::codegen {
+
+extern const char* const prelude_text;  // made from prelude.hip by CMake
+
+namespace {
+
+using Words = std::unordered_set<std::string_view>;
+
+struct Section {
+    std::vector<std::vector<std::string_view>> conditions;  ///< all must hold; one holds when any of its words is there
+    bool ocml = false;
+    std::string_view body;
+};
+
+constexpr std::string_view marker = "//@";
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    while (!text.empty()) {
+        size_t end = std::min(text.find(separator), text.size());
+        if (end > 0) parts.push_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return parts;
+}
+
+std::vector<Section> read_sections(std::string_view text) {
+    std::vector<Section> sections;
+    for (size_t at = text.find("\n//@"); at != text.npos;) {
+        std::string_view rest = text.substr(at + 1);
+        size_t next = text.find("\n//@", at + 1);
+        size_t line_end = rest.find('\n');
+        Section section;
+        std::string_view head = rest.substr(marker.size(), line_end - marker.size());
+        section.body = text.substr(at + 1 + line_end + 1, next == text.npos ? next : next - (at + 1 + line_end));
+        if (size_t colon = head.find(':'); colon != head.npos) {
+            section.ocml = true;
+            head = head.substr(0, colon);
+        }
+        for (std::string_view condition : split(head, '&'))
+            if (auto words = split(condition, ' '); !words.empty()) section.conditions.push_back(words);
+        sections.push_back(std::move(section));
+        at = next;
+    }
+    return sections;
+}
+
+constexpr bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+void collect_words(std::string_view text, Words& words) {
+    constexpr std::string_view maker = "make_";
+    for (size_t at = 0; at < text.size();) {
+        size_t start = at;
+        while (at < text.size() && is_word(text[at])) ++at;
+        if (at == start) {
+            ++at;
+            continue;
+        }
+        std::string_view word = text.substr(start, at - start);
+        words.insert(word);
+        if (word.starts_with(maker)) words.insert(word.substr(maker.size()));
+    }
+}
+
+bool wanted(const Section& section, const Words& words) {
+    for (const auto& condition : section.conditions) {
+        bool holds = false;
+        for (std::string_view word : condition) holds = holds || words.contains(word);
+        if (!holds) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+Prelude prelude_for(std::string_view source) {
+    static const std::vector<Section> sections = read_sections(prelude_text);
+    Words words;
+    collect_words(source, words);
+    std::vector<bool> used(sections.size());
+    for (size_t i = sections.size(); i-- > 0;) {
+        used[i] = wanted(sections[i], words);
+        // The first section, always there, needs no other.
+        if (used[i] && i > 0) collect_words(sections[i].body, words);
+    }
+    Prelude prelude;
+    for (size_t i = 0; i < sections.size(); ++i) {
+        if (!used[i]) continue;
+        prelude.text += sections[i].body;
+        prelude.needs_ocml = prelude.needs_ocml || sections[i].ocml;
+    }
+    return prelude;
+}
+
+}  // namespace strata::codegen

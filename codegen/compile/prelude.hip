@@ -1,0 +1,331 @@
+// What freestanding HIP source may use without hip_runtime.h. A line "//@ words" starts a section that is given to the
+// compiler only where the source, or a later section in use, has one of the words; "&" joins conditions that must all
+// hold, ": ocml" says that the section calls the device math library. A section comes before those that need it. The word
+// make_T counts as T too.
+//@
+typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long int64_t;
+typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t; typedef unsigned long uint64_t;
+typedef unsigned char uchar; typedef unsigned short ushort; typedef unsigned int uint; typedef unsigned long ulong;
+typedef __SIZE_TYPE__ size_t; typedef _Float16 half; typedef __bf16 bfloat16;
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __host__ __attribute__((host))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __forceinline__ inline __attribute__((always_inline))
+#define __restrict__ __restrict
+#define __launch_bounds__(block, ...) __attribute__((amdgpu_flat_work_group_size(1, block)))
+#define STRATA_FN static __device__ __forceinline__
+//@ __syncthreads
+STRATA_FN void __syncthreads() {
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+//@ threadIdx blockIdx blockDim gridDim
+#define STRATA_DIM(name, call)                                                                                        \
+    static __device__ __forceinline__ unsigned get_##name() { return call; }                                          \
+    __declspec(property(get = get_##name)) unsigned name;
+//@ threadIdx
+struct strata_thread_idx { STRATA_DIM(x, __builtin_amdgcn_workitem_id_x()) STRATA_DIM(y, __builtin_amdgcn_workitem_id_y()) STRATA_DIM(z, __builtin_amdgcn_workitem_id_z()) };
+static const __device__ strata_thread_idx threadIdx = {};
+//@ blockIdx
+struct strata_block_idx { STRATA_DIM(x, __builtin_amdgcn_workgroup_id_x()) STRATA_DIM(y, __builtin_amdgcn_workgroup_id_y()) STRATA_DIM(z, __builtin_amdgcn_workgroup_id_z()) };
+static const __device__ strata_block_idx blockIdx = {};
+//@ blockDim
+struct strata_block_dim { STRATA_DIM(x, __builtin_amdgcn_workgroup_size_x()) STRATA_DIM(y, __builtin_amdgcn_workgroup_size_y()) STRATA_DIM(z, __builtin_amdgcn_workgroup_size_z()) };
+static const __device__ strata_block_dim blockDim = {};
+//@ gridDim
+// hidden_block_count_x/y/z: the first words of the implicit arguments (LLVM AMDGPUUsage, code object v5 metadata).
+#define STRATA_BLOCK_COUNT(i) ((const __attribute__((address_space(4))) unsigned*)__builtin_amdgcn_implicitarg_ptr())[i]
+struct strata_grid_dim { STRATA_DIM(x, STRATA_BLOCK_COUNT(0)) STRATA_DIM(y, STRATA_BLOCK_COUNT(1)) STRATA_DIM(z, STRATA_BLOCK_COUNT(2)) };
+static const __device__ strata_grid_dim gridDim = {};
+//@ char2 char4 char8 char16
+typedef char char2 __attribute__((ext_vector_type(2)));
+typedef char char4 __attribute__((ext_vector_type(4)));
+typedef char char8 __attribute__((ext_vector_type(8)));
+typedef char char16 __attribute__((ext_vector_type(16)));
+#define make_char2(...) (char2{__VA_ARGS__})
+#define make_char4(...) (char4{__VA_ARGS__})
+#define make_char8(...) (char8{__VA_ARGS__})
+#define make_char16(...) (char16{__VA_ARGS__})
+//@ uchar2 uchar4 uchar8 uchar16
+typedef uchar uchar2 __attribute__((ext_vector_type(2)));
+typedef uchar uchar4 __attribute__((ext_vector_type(4)));
+typedef uchar uchar8 __attribute__((ext_vector_type(8)));
+typedef uchar uchar16 __attribute__((ext_vector_type(16)));
+#define make_uchar2(...) (uchar2{__VA_ARGS__})
+#define make_uchar4(...) (uchar4{__VA_ARGS__})
+#define make_uchar8(...) (uchar8{__VA_ARGS__})
+#define make_uchar16(...) (uchar16{__VA_ARGS__})
+//@ short2 short4 short8 short16
+typedef short short2 __attribute__((ext_vector_type(2)));
+typedef short short4 __attribute__((ext_vector_type(4)));
+typedef short short8 __attribute__((ext_vector_type(8)));
+typedef short short16 __attribute__((ext_vector_type(16)));
+#define make_short2(...) (short2{__VA_ARGS__})
+#define make_short4(...) (short4{__VA_ARGS__})
+#define make_short8(...) (short8{__VA_ARGS__})
+#define make_short16(...) (short16{__VA_ARGS__})
+//@ ushort2 ushort4 ushort8 ushort16
+typedef ushort ushort2 __attribute__((ext_vector_type(2)));
+typedef ushort ushort4 __attribute__((ext_vector_type(4)));
+typedef ushort ushort8 __attribute__((ext_vector_type(8)));
+typedef ushort ushort16 __attribute__((ext_vector_type(16)));
+#define make_ushort2(...) (ushort2{__VA_ARGS__})
+#define make_ushort4(...) (ushort4{__VA_ARGS__})
+#define make_ushort8(...) (ushort8{__VA_ARGS__})
+#define make_ushort16(...) (ushort16{__VA_ARGS__})
+//@ int2 int4 int8 int16
+typedef int int2 __attribute__((ext_vector_type(2)));
+typedef int int4 __attribute__((ext_vector_type(4)));
+typedef int int8 __attribute__((ext_vector_type(8)));
+typedef int int16 __attribute__((ext_vector_type(16)));
+#define make_int2(...) (int2{__VA_ARGS__})
+#define make_int4(...) (int4{__VA_ARGS__})
+#define make_int8(...) (int8{__VA_ARGS__})
+#define make_int16(...) (int16{__VA_ARGS__})
+//@ uint2 uint4 uint8 uint16
+typedef uint uint2 __attribute__((ext_vector_type(2)));
+typedef uint uint4 __attribute__((ext_vector_type(4)));
+typedef uint uint8 __attribute__((ext_vector_type(8)));
+typedef uint uint16 __attribute__((ext_vector_type(16)));
+#define make_uint2(...) (uint2{__VA_ARGS__})
+#define make_uint4(...) (uint4{__VA_ARGS__})
+#define make_uint8(...) (uint8{__VA_ARGS__})
+#define make_uint16(...) (uint16{__VA_ARGS__})
+//@ long2 long4 long8 long16
+typedef long long2 __attribute__((ext_vector_type(2)));
+typedef long long4 __attribute__((ext_vector_type(4)));
+typedef long long8 __attribute__((ext_vector_type(8)));
+typedef long long16 __attribute__((ext_vector_type(16)));
+#define make_long2(...) (long2{__VA_ARGS__})
+#define make_long4(...) (long4{__VA_ARGS__})
+#define make_long8(...) (long8{__VA_ARGS__})
+#define make_long16(...) (long16{__VA_ARGS__})
+//@ ulong2 ulong4 ulong8 ulong16
+typedef ulong ulong2 __attribute__((ext_vector_type(2)));
+typedef ulong ulong4 __attribute__((ext_vector_type(4)));
+typedef ulong ulong8 __attribute__((ext_vector_type(8)));
+typedef ulong ulong16 __attribute__((ext_vector_type(16)));
+#define make_ulong2(...) (ulong2{__VA_ARGS__})
+#define make_ulong4(...) (ulong4{__VA_ARGS__})
+#define make_ulong8(...) (ulong8{__VA_ARGS__})
+#define make_ulong16(...) (ulong16{__VA_ARGS__})
+//@ half2 half4 half8 half16
+typedef half half2 __attribute__((ext_vector_type(2)));
+typedef half half4 __attribute__((ext_vector_type(4)));
+typedef half half8 __attribute__((ext_vector_type(8)));
+typedef half half16 __attribute__((ext_vector_type(16)));
+#define make_half2(...) (half2{__VA_ARGS__})
+#define make_half4(...) (half4{__VA_ARGS__})
+#define make_half8(...) (half8{__VA_ARGS__})
+#define make_half16(...) (half16{__VA_ARGS__})
+//@ bfloat162 bfloat164 bfloat168 bfloat1616
+typedef bfloat16 bfloat162 __attribute__((ext_vector_type(2)));
+typedef bfloat16 bfloat164 __attribute__((ext_vector_type(4)));
+typedef bfloat16 bfloat168 __attribute__((ext_vector_type(8)));
+typedef bfloat16 bfloat1616 __attribute__((ext_vector_type(16)));
+#define make_bfloat162(...) (bfloat162{__VA_ARGS__})
+#define make_bfloat164(...) (bfloat164{__VA_ARGS__})
+#define make_bfloat168(...) (bfloat168{__VA_ARGS__})
+#define make_bfloat1616(...) (bfloat1616{__VA_ARGS__})
+//@ float2 float4 float8 float16
+typedef float float2 __attribute__((ext_vector_type(2)));
+typedef float float4 __attribute__((ext_vector_type(4)));
+typedef float float8 __attribute__((ext_vector_type(8)));
+typedef float float16 __attribute__((ext_vector_type(16)));
+#define make_float2(...) (float2{__VA_ARGS__})
+#define make_float4(...) (float4{__VA_ARGS__})
+#define make_float8(...) (float8{__VA_ARGS__})
+#define make_float16(...) (float16{__VA_ARGS__})
+//@ double2 double4 double8 double16
+typedef double double2 __attribute__((ext_vector_type(2)));
+typedef double double4 __attribute__((ext_vector_type(4)));
+typedef double double8 __attribute__((ext_vector_type(8)));
+typedef double double16 __attribute__((ext_vector_type(16)));
+#define make_double2(...) (double2{__VA_ARGS__})
+#define make_double4(...) (double4{__VA_ARGS__})
+#define make_double8(...) (double8{__VA_ARGS__})
+#define make_double16(...) (double16{__VA_ARGS__})
+//@ floor floorf
+#define floor(x) __builtin_elementwise_floor(x)
+#define floorf(x) __builtin_elementwise_floor(x)
+//@ ceil ceilf
+#define ceil(x) __builtin_elementwise_ceil(x)
+#define ceilf(x) __builtin_elementwise_ceil(x)
+//@ trunc truncf
+#define trunc(x) __builtin_elementwise_trunc(x)
+#define truncf(x) __builtin_elementwise_trunc(x)
+//@ rint rintf
+#define rint(x) __builtin_elementwise_rint(x)
+#define rintf(x) __builtin_elementwise_rint(x)
+//@ sqrt sqrtf
+#define sqrt(x) __builtin_elementwise_sqrt(x)
+#define sqrtf(x) __builtin_elementwise_sqrt(x)
+//@ fabs fabsf
+#define fabs(x) __builtin_elementwise_abs(x)
+#define fabsf(x) __builtin_elementwise_abs(x)
+//@ fma fmaf
+#define fma(x, y, z) __builtin_elementwise_fma(x, y, z)
+#define fmaf(x, y, z) __builtin_elementwise_fma(x, y, z)
+//@ fmin fminf
+#define fmin(x, y) __builtin_elementwise_min(x, y)
+#define fminf(x, y) __builtin_elementwise_min(x, y)
+//@ fmax fmaxf
+#define fmax(x, y) __builtin_elementwise_max(x, y)
+#define fmaxf(x, y) __builtin_elementwise_max(x, y)
+//@ rsqrt rsqrtf
+// v_rsq_f32 takes subnormals as zero on some parts: scale them by 2^24, the result by 2^12.
+STRATA_FN float rsqrt(float x) {
+    bool tiny = x < 0x1p-126f;
+    float y = __builtin_amdgcn_rsqf(tiny ? x * 0x1p+24f : x);
+    return tiny ? y * 0x1p+12f : y;
+}
+STRATA_FN half rsqrt(half x) { return (half)rsqrt((float)x); }
+STRATA_FN float rsqrtf(float x) { return rsqrt(x); }
+//@ rsqrt & double : ocml
+extern "C" __device__ __attribute__((const)) double __ocml_rsqrt_f64(double);
+STRATA_FN double rsqrt(double x) { return __ocml_rsqrt_f64(x); }
+//@ exp expf
+STRATA_FN float exp(float x) { return __builtin_expf(x); }
+STRATA_FN half exp(half x) { return (half)__builtin_expf((float)x); }
+STRATA_FN float expf(float x) { return __builtin_expf(x); }
+//@ exp & double : ocml
+extern "C" __device__ __attribute__((const)) double __ocml_exp_f64(double);
+STRATA_FN double exp(double x) { return __ocml_exp_f64(x); }
+//@ exp2 exp2f
+STRATA_FN float exp2(float x) { return __builtin_exp2f(x); }
+STRATA_FN half exp2(half x) { return (half)__builtin_exp2f((float)x); }
+STRATA_FN float exp2f(float x) { return __builtin_exp2f(x); }
+//@ exp2 & double : ocml
+extern "C" __device__ __attribute__((const)) double __ocml_exp2_f64(double);
+STRATA_FN double exp2(double x) { return __ocml_exp2_f64(x); }
+//@ log logf
+STRATA_FN float log(float x) { return __builtin_logf(x); }
+STRATA_FN half log(half x) { return (half)__builtin_logf((float)x); }
+STRATA_FN float logf(float x) { return __builtin_logf(x); }
+//@ log & double : ocml
+extern "C" __device__ __attribute__((const)) double __ocml_log_f64(double);
+STRATA_FN double log(double x) { return __ocml_log_f64(x); }
+//@ log2 log2f
+STRATA_FN float log2(float x) { return __builtin_log2f(x); }
+STRATA_FN half log2(half x) { return (half)__builtin_log2f((float)x); }
+STRATA_FN float log2f(float x) { return __builtin_log2f(x); }
+//@ log2 & double : ocml
+extern "C" __device__ __attribute__((const)) double __ocml_log2_f64(double);
+STRATA_FN double log2(double x) { return __ocml_log2_f64(x); }
+//@ sin sinf : ocml
+extern "C" __device__ __attribute__((const)) float __ocml_sin_f32(float);
+extern "C" __device__ __attribute__((const)) double __ocml_sin_f64(double);
+STRATA_FN float sin(float x) { return __ocml_sin_f32(x); }
+STRATA_FN double sin(double x) { return __ocml_sin_f64(x); }
+STRATA_FN half sin(half x) { return (half)__ocml_sin_f32((float)x); }
+STRATA_FN float sinf(float x) { return __ocml_sin_f32(x); }
+//@ cos cosf : ocml
+extern "C" __device__ __attribute__((const)) float __ocml_cos_f32(float);
+extern "C" __device__ __attribute__((const)) double __ocml_cos_f64(double);
+STRATA_FN float cos(float x) { return __ocml_cos_f32(x); }
+STRATA_FN double cos(double x) { return __ocml_cos_f64(x); }
+STRATA_FN half cos(half x) { return (half)__ocml_cos_f32((float)x); }
+STRATA_FN float cosf(float x) { return __ocml_cos_f32(x); }
+//@ tanh tanhf : ocml
+extern "C" __device__ __attribute__((const)) float __ocml_tanh_f32(float);
+extern "C" __device__ __attribute__((const)) double __ocml_tanh_f64(double);
+STRATA_FN float tanh(float x) { return __ocml_tanh_f32(x); }
+STRATA_FN double tanh(double x) { return __ocml_tanh_f64(x); }
+STRATA_FN half tanh(half x) { return (half)__ocml_tanh_f32((float)x); }
+STRATA_FN float tanhf(float x) { return __ocml_tanh_f32(x); }
+//@ pow powf : ocml
+extern "C" __device__ __attribute__((const)) float __ocml_pow_f32(float, float);
+extern "C" __device__ __attribute__((const)) double __ocml_pow_f64(double, double);
+STRATA_FN float pow(float x, float y) { return __ocml_pow_f32(x, y); }
+STRATA_FN double pow(double x, double y) { return __ocml_pow_f64(x, y); }
+STRATA_FN half pow(half x, half y) { return (half)__ocml_pow_f32((float)x, (float)y); }
+STRATA_FN float powf(float x, float y) { return __ocml_pow_f32(x, y); }
+//@ __shfl __shfl_xor __shfl_up __shfl_down
+template <class T> struct strata_words { int w[sizeof(T) / 4]; };
+template <class T> STRATA_FN T strata_from_lane(T value, int lane) {
+    static_assert(sizeof(T) % 4 == 0, "shuffles move whole 32-bit words");
+    auto words = __builtin_bit_cast(strata_words<T>, value);
+    for (int& w : words.w) w = __builtin_amdgcn_ds_bpermute(lane << 2, w);
+    return __builtin_bit_cast(T, words);
+}
+STRATA_FN int strata_lane() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
+#define STRATA_WAVE (int)__builtin_amdgcn_wavefrontsize()
+template <class T> STRATA_FN T __shfl(T value, int source, int width = STRATA_WAVE) {
+    int self = strata_lane();
+    return strata_from_lane(value, (self & ~(width - 1)) + (source & (width - 1)));
+}
+template <class T> STRATA_FN T __shfl_xor(T value, int mask, int width = STRATA_WAVE) {
+    int self = strata_lane(), lane = self ^ mask;
+    return strata_from_lane(value, lane >= ((self + width) & ~(width - 1)) ? self : lane);
+}
+template <class T> STRATA_FN T __shfl_up(T value, unsigned delta, int width = STRATA_WAVE) {
+    int self = strata_lane(), lane = self - (int)delta;
+    return strata_from_lane(value, lane < (self & ~(width - 1)) ? self : lane);
+}
+template <class T> STRATA_FN T __shfl_down(T value, unsigned delta, int width = STRATA_WAVE) {
+    int self = strata_lane(), lane = self + (int)delta;
+    return strata_from_lane(value, (self & (width - 1)) + (int)delta >= width ? self : lane);
+}
+//@ atomicAdd atomicMax atomicMin
+#define STRATA_ATOMIC(name, op) \
+    template <class T> STRATA_FN T name(T* p, T v) { return op(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); }
+STRATA_ATOMIC(atomicAdd, __hip_atomic_fetch_add)
+STRATA_ATOMIC(atomicMax, __hip_atomic_fetch_max)
+STRATA_ATOMIC(atomicMin, __hip_atomic_fetch_min)
+//@ fp8_e4m3 fp8_e5m2 fp8_e4m3fnuz fp8_e5m2fnuz
+// 8-bit floats. Rounding is to nearest even, without saturation: out of range gives infinity in e5m2 and NaN in the
+// others. OCP e4m3: bias 7, no infinity, NaN 0x7f/0xff. OCP e5m2: bias 15, as IEEE. FNUZ: bias 8 and 16, the only NaN is
+// 0x80, no infinity, no negative zero.
+template <int M, int Bias, bool Fnuz> STRATA_FN uint8_t strata_to_fp8(float value) {
+    constexpr bool ieee = M == 2 && !Fnuz;
+    constexpr uint32_t overflow = Fnuz ? 0x80 : ieee ? 0x7c : 0x7f, largest = ieee ? 0x7b : Fnuz ? 0x7f : 0x7e;
+    uint32_t bits = __builtin_bit_cast(uint32_t, value), sign = bits >> 24 & 0x80, abs = bits & 0x7fffffff;
+    if (abs > 0x7f800000) return Fnuz ? 0x80 : (uint8_t)(sign | (ieee ? 0x7e : 0x7f));
+    uint32_t code;
+    if (abs >= (uint32_t)(128 - Bias) << 23)  // normal: move the bias, round away the low 23 - M bits
+        code = (abs - ((uint32_t)(127 - Bias) << 23) + ((1u << (22 - M)) - 1) + (abs >> (23 - M) & 1)) >> (23 - M);
+    else  // subnormal: adding 2^k puts the last kept bit at the end of the sum's mantissa, rounded by the addition
+        code = __builtin_bit_cast(uint32_t, __builtin_bit_cast(float, abs) +
+                                                __builtin_bit_cast(float, (uint32_t)(151 - Bias - M) << 23)) & 0xff;
+    if (code > largest) code = overflow;
+    if (Fnuz) return code == 0 || code == 0x80 ? (uint8_t)code : (uint8_t)(sign | code);
+    return (uint8_t)(sign | code);
+}
+template <int M, int Bias, bool Fnuz> STRATA_FN float strata_from_fp8(uint8_t code) {
+    constexpr bool ieee = M == 2 && !Fnuz;
+    uint32_t sign = (uint32_t)(code & 0x80) << 24, abs = code & 0x7f;
+    // The code as a float's top mantissa bits, its exponent then moved by an exact multiplication.
+    float value = __builtin_bit_cast(float, abs << (23 - M)) * __builtin_bit_cast(float, (uint32_t)(254 - Bias) << 23);
+    uint32_t bits = __builtin_bit_cast(uint32_t, value);
+    if (Fnuz ? code == 0x80 : ieee ? abs > 0x7c : abs == 0x7f) bits = 0x7fc00000;
+    if (ieee && abs == 0x7c) bits = 0x7f800000;
+    return __builtin_bit_cast(float, Fnuz && code == 0x80 ? bits : bits | sign);
+}
+// A double rounded to odd, so that rounding it again to fewer bits is rounding once.
+STRATA_FN float strata_to_odd(double value) {
+    float near = (float)value;
+    uint32_t bits = __builtin_bit_cast(uint32_t, near);
+    if ((double)near == value || value != value || bits & 1) return near;
+    double size = __builtin_fabs(value), rounded = __builtin_fabs((double)near);
+    return __builtin_bit_cast(float, bits + (rounded > size ? -1 : 1));
+}
+#define STRATA_FP8(name, M, Bias, Fnuz)                                                     \
+    struct name {                                                                           \
+        uint8_t bits;                                                                       \
+        name() = default;                                                                   \
+        __device__ __forceinline__ explicit name(float x) : bits(strata_to_fp8<M, Bias, Fnuz>(x)) {} \
+        template <class T> __device__ __forceinline__ explicit name(T x) : name((float)x) {} \
+        __device__ __forceinline__ explicit name(double x) : name(strata_to_odd(x)) {}      \
+        __device__ __forceinline__ operator float() const { return strata_from_fp8<M, Bias, Fnuz>(bits); } \
+    };
+//@ fp8_e4m3
+STRATA_FP8(fp8_e4m3, 3, 7, false)
+//@ fp8_e5m2
+STRATA_FP8(fp8_e5m2, 2, 15, false)
+//@ fp8_e4m3fnuz
+STRATA_FP8(fp8_e4m3fnuz, 3, 8, true)
+//@ fp8_e5m2fnuz
+STRATA_FP8(fp8_e5m2fnuz, 2, 16, true)

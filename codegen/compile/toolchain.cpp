@@ -1,0 +1,79 @@
+#include "strata/codegen/compile/toolchain_p.h"
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "strata/core/support/subprocess.h"
+
+namespace strata::codegen {
+namespace {
+
+constexpr const char* plugin_name = "strata_clang.so";
+
+/// Folders beside and above the program or module that holds this code: where installs and build trees put the plugin.
+std::string plugin_folders() {
+    Dl_info here{};
+    if (!dladdr(reinterpret_cast<void*>(&plugin_folders), &here) || !here.dli_fname) return {};
+    std::error_code status;
+    std::filesystem::path folder = std::filesystem::canonical(here.dli_fname, status).parent_path();
+    if (status) return {};
+    std::string list = folder.string();
+    for (int level = 0; level < 4 && folder.has_relative_path(); ++level, folder = folder.parent_path())
+        list += fmt::format(":{0}/lib:{0}/lib/strata", folder.string());
+    return list;
+}
+
+std::string find_folder_with(std::string_view file, std::string_view folders) {
+    while (!folders.empty()) {
+        size_t colon = std::min(folders.find(':'), folders.size());
+        std::string folder(folders.substr(0, colon));
+        folders.remove_prefix(std::min(colon + 1, folders.size()));
+        if (!folder.empty() && access(fmt::format("{}/{}", folder, file).c_str(), R_OK) == 0) return folder;
+    }
+    return {};
+}
+
+/// The file behind `path`, its size and time: cheap, and changes when a package is upgraded.
+std::string file_identity(const std::string& path) {
+    std::error_code status;
+    std::string file = std::filesystem::canonical(path, status).string();
+    struct stat entry{};
+    if (status || stat(file.c_str(), &entry) != 0) return "none";
+    return fmt::format("{} {} {}.{}", file, entry.st_size, entry.st_mtim.tv_sec, entry.st_mtim.tv_nsec);
+}
+
+}  // namespace
+
+SearchPaths SearchPaths::usual() {
+    SearchPaths paths;
+    if (const char* path = std::getenv("PATH")) paths.programs = path;
+    paths.programs += ":/usr/bin:/usr/lib/llvm-19/bin";
+    paths.bitcode = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode:/usr/lib/amdgcn/bitcode:/opt/rocm/amdgcn/bitcode";
+    paths.hip_headers = "/usr/include:/opt/rocm/include";
+    paths.plugin = plugin_folders();
+    return paths;
+}
+
+Result<Toolchain> find_toolchain(const SearchPaths& paths) {
+    Toolchain found;
+    found.clang = find_program("clang-19", paths.programs);
+    if (found.clang.empty())
+        return make_error(ErrorKind::Device,
+                          "no HIP compiler: clang-19 is not in PATH; on Debian: apt install clang-19 lld-19 "
+                          "rocm-device-libs (and libamdhip64-dev for sources that use hip_runtime.h)");
+    found.linker = find_program("ld.lld-19", paths.programs);
+    found.bitcode = find_folder_with("ocml.bc", paths.bitcode);
+    found.hip_headers = find_folder_with("hip/hip_runtime.h", paths.hip_headers);
+    if (std::string folder = find_folder_with(plugin_name, paths.plugin); !folder.empty())
+        found.plugin = fmt::format("{}/{}", folder, plugin_name);
+    found.identity = fmt::format("clang {}\nocml {}\nockl {}\nhip {}\n", file_identity(found.clang),
+                                 file_identity(found.bitcode + "/ocml.bc"), file_identity(found.bitcode + "/ockl.bc"),
+                                 file_identity(found.hip_headers + "/hip/hip_runtime.h"));
+    return found;
+}
+
+}  // namespace strata::codegen

@@ -1,0 +1,102 @@
+#include "strata/core/support/subprocess.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+#include "strata/core/support/file.h"
+
+extern char** environ;
+
+namespace strata {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+UniqueFd memory_file(const char* name) { return UniqueFd(memfd_create(name, MFD_CLOEXEC)); }
+
+/// Milliseconds until `end`, at least 0.
+int until(Clock::time_point end) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    return left > 0 ? static_cast<int>(std::min<long long>(left, 1 << 30)) : 0;
+}
+
+/// Waits until the child ends or `end` passes: through a pidfd, or by polling where the kernel has none.
+bool wait_for_end(pid_t child, Clock::time_point end) {
+    siginfo_t info{};
+    auto ended = [&] { return waitid(P_PID, child, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == child; };
+    UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+    while (!ended()) {
+        if (Clock::now() >= end) return false;
+        if (process) {
+            pollfd waiting{process.get(), POLLIN, 0};
+            poll(&waiting, 1, until(end));
+        } else {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+Result<ProcessOutput> run_process(const std::vector<std::string>& argv, std::string_view input,
+                                  double timeout_seconds) {
+    STRATA_CHECK(!argv.empty(), "no program given");
+    UniqueFd in = memory_file("stdin"), out = memory_file("stdout"), err = memory_file("stderr");
+    if (!in || !out || !err || !write_all(in.get(), input) || lseek(in.get(), 0, SEEK_SET) != 0)
+        return make_error(ErrorKind::Device, "cannot run {}: no memory file: {}", argv[0], std::strerror(errno));
+
+    std::vector<char*> args;
+    for (const std::string& arg : argv) args.push_back(const_cast<char*>(arg.c_str()));
+    args.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in.get(), 0);
+    posix_spawn_file_actions_adddup2(&actions, out.get(), 1);
+    posix_spawn_file_actions_adddup2(&actions, err.get(), 2);
+    pid_t child = -1;
+    int status = posix_spawn(&child, argv[0].c_str(), &actions, nullptr, args.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (status != 0) return make_error(ErrorKind::Device, "cannot run {}: {}", argv[0], std::strerror(status));
+
+    ProcessOutput result;
+    auto end = Clock::now() + std::chrono::milliseconds(static_cast<long long>(timeout_seconds * 1000));
+    if (!wait_for_end(child, end)) {
+        result.timed_out = true;
+        kill(child, SIGKILL);
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
+    result.out = read_all(out.get());
+    result.err = read_all(err.get());
+    return result;
+}
+
+std::string find_program(std::string_view program, std::string_view search_path) {
+    while (!search_path.empty()) {
+        size_t colon = std::min(search_path.find(':'), search_path.size());
+        std::string candidate = fmt::format("{}/{}", search_path.substr(0, colon), program);
+        search_path.remove_prefix(std::min(colon + 1, search_path.size()));
+        struct stat entry{};
+        if (candidate[0] == '/' && stat(candidate.c_str(), &entry) == 0 && S_ISREG(entry.st_mode) &&
+            access(candidate.c_str(), X_OK) == 0)
+            return candidate;
+    }
+    return {};
+}
+
+}  // namespace strata

@@ -1,0 +1,208 @@
+#include "strata/codegen/compile/compile.h"
+
+#include "fixtures.h"
+#include "strata/codegen/compile/compile_p.h"
+#include "strata/core/support/file.h"
+
+namespace strata::codegen {
+namespace {
+
+using isa::Arch;
+
+const isa::KernelArg* find_argument(const isa::KernelInfo& kernel, std::string_view value_kind) {
+    for (const isa::KernelArg& arg : kernel.args)
+        if (arg.value_kind == value_kind) return &arg;
+    return nullptr;
+}
+
+TEST_F(CompileTest, ARenderedKernelCompilesForEveryArch) {
+    for (const isa::ArchInfo& arch : isa::archs()) {
+        SCOPED_TRACE(arch.name);
+        isa::CodeObject object = parsed(compile_hip(scale_kernel(1), arch.arch));
+        EXPECT_EQ(object.arch, arch.arch);
+        EXPECT_EQ(object.abi_version, 5);
+        const isa::KernelInfo* kernel = object.find("scale");
+        ASSERT_TRUE(kernel);
+        EXPECT_EQ(kernel->wave_size, static_cast<uint32_t>(arch.wave_size));
+        EXPECT_EQ(kernel->max_block, 256u);
+        ASSERT_GE(kernel->args.size(), 2u);
+        EXPECT_EQ(kernel->args[0].value_kind, "global_buffer");
+        EXPECT_EQ(kernel->args[1].value_kind, "by_value");
+    }
+}
+
+TEST_F(CompileTest, OnlyTheKernelIsLeftInTheCodeObject) {
+    HipSource source{.text =
+                         "__device__ float twice(float x) { return x * 2; }\n"
+                         "extern \"C\" __global__ void k(float* x) { *x = twice(sin(*x)); }\n",
+                     .kernel = "k"};
+    for (int repeat = 0; repeat < 2; ++repeat) {
+        source.text += "\n";
+        isa::CodeObject object = parsed(compile_hip(source, Arch::gfx1100));
+        for (const isa::Symbol& symbol : object.symbols)
+            if (symbol.is_function) EXPECT_EQ(symbol.name, "k");
+    }
+}
+
+TEST_F(CompileTest, ASecondCompilationComesFromMemoryAndAnotherProcessFindsItOnDisk) {
+    auto first = compile_hip(scale_kernel(2), Arch::gfx1100);
+    ASSERT_TRUE(first) << first.error().message;
+    EXPECT_FALSE(first->cached);
+    auto second = compile_hip(scale_kernel(2), Arch::gfx1100);
+    ASSERT_TRUE(second);
+    EXPECT_TRUE(second->cached);
+    EXPECT_EQ(second->code_object, first->code_object);
+    EXPECT_LT(second->compile_ms, 5);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder() + "/v1/code-objects"),
+                            std::filesystem::directory_iterator()),
+              1);
+}
+
+TEST_F(CompileTest, NoCacheCompilesEachTimeAndWritesNothing) {
+    Settings next = settings();
+    next.no_cache = true;
+    ScopedSettings scope(next);
+    for (int repeat = 0; repeat < 2; ++repeat) {
+        auto compiled = compile_hip(scale_kernel(3), Arch::gfx1100);
+        ASSERT_TRUE(compiled) << compiled.error().message;
+        EXPECT_FALSE(compiled->cached);
+    }
+    EXPECT_TRUE(std::filesystem::is_empty(folder()));
+}
+
+TEST_F(CompileTest, OptionsAndArchArePartOfTheKey) {
+    HipSource source = scale_kernel(4);
+    auto plain = compile_hip(source, Arch::gfx1100);
+    source.options = {"-O1", "-DN=4"};
+    auto other = compile_hip(source, Arch::gfx1100);
+    ASSERT_TRUE(plain && other);
+    EXPECT_FALSE(other->cached);
+    EXPECT_FALSE(compile_hip(source, Arch::gfx90a)->cached);
+}
+
+TEST_F(CompileTest, AnErrorNamesFileLineAndColumnOfTheUsersText) {
+    HipSource source{.text = "extern \"C\" __global__ void k(float* x) {\n    *x = y;\n    undefined_too(x);\n}\n",
+                     .kernel = "k",
+                     .file_name = "mine.hip"};
+    for (bool freestanding : {true, false}) {
+        SCOPED_TRACE(freestanding);
+        source.freestanding = freestanding;
+        auto compiled = compile_hip(source, Arch::gfx1100);
+        ASSERT_FALSE(compiled);
+        const Error& error = compiled.error();
+        EXPECT_EQ(error.kind, ErrorKind::Compile);
+        EXPECT_EQ(error.file, "mine.hip");
+        EXPECT_EQ(error.line, 2);
+        EXPECT_EQ(error.column, 10);
+        EXPECT_NE(error.message.find("mine.hip:2:10: error: use of undeclared identifier 'y'"), std::string::npos)
+            << error.message;
+        EXPECT_NE(error.message.find("(1 more error)"), std::string::npos) << error.message;
+        EXPECT_NE(error.message.find("*x = y;"), std::string::npos) << error.message;
+        EXPECT_NE(error.log.find("mine.hip:3:5"), std::string::npos) << error.log;
+        EXPECT_EQ(error.source, source.text);
+    }
+}
+
+TEST_F(CompileTest, AnUndefinedDeviceFunctionIsACompileErrorThatNamesIt) {
+    HipSource source{.text =
+                         "__device__ float far_away(float);\n"
+                         "extern \"C\" __global__ void k(float* x) { *x = far_away(*x); }\n",
+                     .kernel = "k"};
+    auto compiled = compile_hip(source, Arch::gfx1100);
+    ASSERT_FALSE(compiled);
+    EXPECT_EQ(compiled.error().kind, ErrorKind::Compile);
+    EXPECT_NE(compiled.error().message.find("far_away"), std::string::npos) << compiled.error().message;
+}
+
+TEST_F(CompileTest, AnUnknownOptionIsACompileErrorThatNamesIt) {
+    HipSource source = scale_kernel(5);
+    source.options = {"-fno-such-thing"};
+    auto compiled = compile_hip(source, Arch::gfx1100);
+    ASSERT_FALSE(compiled);
+    EXPECT_EQ(compiled.error().kind, ErrorKind::Compile);
+    EXPECT_NE(compiled.error().message.find("-fno-such-thing"), std::string::npos) << compiled.error().message;
+}
+
+TEST_F(CompileTest, AMissingCompilerNamesTheDebianPackages) {
+    auto compiled = compile_hip(scale_kernel(6), Arch::gfx1100, SearchPaths{});
+    ASSERT_FALSE(compiled);
+    EXPECT_EQ(compiled.error().kind, ErrorKind::Device);
+    for (const char* package : {"clang-19", "lld-19", "rocm-device-libs", "libamdhip64-dev"})
+        EXPECT_NE(compiled.error().message.find(package), std::string::npos) << compiled.error().message;
+}
+
+TEST_F(CompileTest, MissingHeadersAndLibrariesAreNamedOnlyWhereTheyAreNeeded) {
+    SearchPaths paths = SearchPaths::usual();
+    paths.bitcode.clear();
+    paths.hip_headers.clear();
+    EXPECT_TRUE(compile_hip(scale_kernel(7), Arch::gfx1100, paths));
+    HipSource math{.text = "extern \"C\" __global__ void k(float* x) { *x = sinf(*x); }\n", .kernel = "k"};
+    auto compiled = compile_hip(math, Arch::gfx1100, paths);
+    ASSERT_FALSE(compiled);
+    EXPECT_NE(compiled.error().message.find("rocm-device-libs"), std::string::npos) << compiled.error().message;
+    HipSource user = scale_kernel(7);
+    user.freestanding = false;
+    compiled = compile_hip(user, Arch::gfx1100, paths);
+    ASSERT_FALSE(compiled);
+    EXPECT_NE(compiled.error().message.find("libamdhip64-dev"), std::string::npos) << compiled.error().message;
+}
+
+constexpr const char* block_sum = R"(#include <hip/hip_runtime.h>
+extern "C" __global__ void block_sum(const float* x, float* out, int n) {
+    __shared__ float part[256];
+    float sum = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += x[i];
+    part[threadIdx.x] = sum;
+    __syncthreads();
+    for (int step = STEP; step > 0; step /= 2) {
+        if (threadIdx.x < step) part[threadIdx.x] += part[threadIdx.x + step];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) out[blockIdx.x] = expf(part[0]);
+}
+)";
+
+TEST_F(CompileTest, AUserKernelWithHipRuntimeHeaderGetsItsHiddenArguments) {
+    HipSource source{.text = block_sum, .kernel = "block_sum", .freestanding = false, .options = {"-DSTEP=128"}};
+    for (Arch arch : {Arch::gfx1100, Arch::gfx942}) {
+        isa::CodeObject object = parsed(compile_hip(source, arch));
+        const isa::KernelInfo* kernel = object.find("block_sum");
+        ASSERT_TRUE(kernel);
+        EXPECT_EQ(kernel->lds, 1024u);
+        EXPECT_TRUE(find_argument(*kernel, "hidden_group_size_x"));
+        EXPECT_TRUE(find_argument(*kernel, "hidden_block_count_x"));
+    }
+}
+
+TEST_F(CompileTest, ThePrecompiledHeaderIsMadeOnceAndADamagedOneIsMadeAgain) {
+    HipSource source{.text = block_sum, .kernel = "block_sum", .freestanding = false, .options = {"-DSTEP=16"}};
+    auto first = compile_hip(source, Arch::gfx1100);
+    ASSERT_TRUE(first) << first.error().message << first.error().log;
+    std::string header;
+    for (auto& entry : std::filesystem::directory_iterator(folder() + "/v1/precompiled-headers"))
+        if (entry.path().extension() != ".sum") header = entry.path();
+    ASSERT_FALSE(header.empty());
+    auto before = std::filesystem::last_write_time(header);
+    source.options = {"-DSTEP=64"};
+    ASSERT_TRUE(compile_hip(source, Arch::gfx1100));
+    EXPECT_EQ(std::filesystem::last_write_time(header), before);
+
+    std::string bytes = *read_file(header);
+    bytes[bytes.size() / 2] ^= 1;
+    ASSERT_TRUE(write_file_atomically(header, bytes));
+    source.options = {"-DSTEP=32"};
+    auto again = compile_hip(source, Arch::gfx1100);
+    ASSERT_TRUE(again) << again.error().message << again.error().log;
+    EXPECT_NE(*read_file(header), bytes);
+}
+
+TEST_F(CompileTest, AssemblyTextNamesTheKernelAndItsResources) {
+    auto text = compile_to_assembly(scale_kernel(8), Arch::gfx1100);
+    ASSERT_TRUE(text) << text.error().message;
+    EXPECT_NE(text->find("scale:"), std::string::npos);
+    EXPECT_NE(text->find(".amdhsa_kernel scale"), std::string::npos);
+    EXPECT_NE(text->find("v_mul_f32"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace strata::codegen
