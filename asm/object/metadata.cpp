@@ -135,6 +135,10 @@ Bytes write_metadata(const ArchInfo& arch, std::span<const KernelSpec> kernels) 
         kernel.set(".vgpr_count", spec.vgprs);
         kernel.set(".vgpr_spill_count", 0);
         kernel.set(".wavefront_size", spec.wave_size);
+        if (arch.family == Family::cdna2 || arch.family == Family::cdna3)
+            kernel.set(".agpr_count", 0);
+        else
+            kernel.set(".workgroup_processor_mode", 1);
         list.append(std::move(kernel));
     }
     Value version = Value::array();  // of the metadata map for code object version 5
