@@ -190,7 +190,8 @@ TEST_F(CompileTest, NarrowFloatTypesConvertInAKernel) {
         text += fmt::format(
             "extern \"C\" __global__ void k_{0}({0}* a, float* b, double* c, int* d, half* h, bfloat16* g) {{\n"
             "    b[1] = (float)a[0]; c[1] = (double)(float)a[0];\n"
-            "    a[1] = ({0})b[0]; a[2] = ({0})c[0]; a[3] = ({0})d[0]; a[4] = ({0})(float)h[0]; a[5] = ({0})(float)g[0];\n"
+            "    a[1] = ({0})b[0]; a[2] = ({0})c[0]; a[3] = ({0})d[0]; a[4] = ({0})(float)h[0]; a[5] = "
+            "({0})(float)g[0];\n"
             "    __shared__ {0} part[4]; part[threadIdx.x] = a[0]; __syncthreads(); a[6] = part[1];\n"
             "}}\n",
             type);
