@@ -11,7 +11,6 @@
 #include "strata/codegen/compile/diagnostics_p.h"
 #include "strata/codegen/compile/driver_p.h"
 #include "strata/codegen/compile/header_cache_p.h"
-#include "strata/codegen/compile/link_p.h"
 #include "strata/codegen/compile/prelude_p.h"
 #include "strata/core/support/disk_cache.h"
 #include "strata/core/support/parallel.h"
@@ -175,12 +174,12 @@ Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch, const Sear
     }
     std::string_view route;
     STRATA_TRY(const std::string object, compile(tools, source, prelude, arch, false, route));
-    auto linked = link_object(tools, object);
-    if (!linked) {
-        Error error = linked.error();
-        error.source = source.text;
-        return error;
-    }
+    auto linked = isa::link_relocatable({reinterpret_cast<const uint8_t*>(object.data()), object.size()});
+    if (!linked)
+        return Error{.kind = ErrorKind::Compile,
+                     .message = fmt::format("{}: {}", source.file_name, linked.error().message),
+                     .log = linked.error().message,
+                     .source = source.text};
     result.code_object = std::move(*linked);
     result.route = route;
     disk.put("code-objects", key,

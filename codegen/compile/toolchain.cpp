@@ -63,9 +63,8 @@ Result<Toolchain> find_toolchain(const SearchPaths& paths) {
     found.clang = find_program("clang-19", paths.programs);
     if (found.clang.empty())
         return make_error(ErrorKind::Device,
-                          "no HIP compiler: clang-19 is not in PATH; on Debian: apt install clang-19 lld-19 "
+                          "no HIP compiler: clang-19 is not in PATH; on Debian: apt install clang-19 "
                           "rocm-device-libs (and libamdhip64-dev for sources that use hip_runtime.h)");
-    found.linker = find_program("ld.lld-19", paths.programs);
     found.bitcode = find_folder_with("ocml.bc", paths.bitcode);
     found.hip_headers = find_folder_with("hip/hip_runtime.h", paths.hip_headers);
     if (std::string folder = find_folder_with(plugin_name, paths.plugin); !folder.empty())

@@ -7,7 +7,7 @@ namespace strata::codegen {
 
 /// Where to look for tools: colon-separated folders.
 struct SearchPaths {
-    std::string programs;     ///< clang-19, ld.lld-19
+    std::string programs;     ///< clang-19
     std::string bitcode;      ///< ocml.bc, ockl.bc
     std::string hip_headers;  ///< hip/hip_runtime.h
     std::string plugin;       ///< the in-process compiler; empty: always a subprocess
@@ -20,7 +20,6 @@ struct SearchPaths {
 /// What was found; an empty path is a part that is missing.
 struct Toolchain {
     std::string clang;
-    std::string linker;
     std::string bitcode;      ///< folder of the device libraries
     std::string hip_headers;  ///< folder that holds hip/hip_runtime.h
     std::string plugin;
