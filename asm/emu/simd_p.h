@@ -1,0 +1,104 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "strata/asm/emu/wave_p.h"
+
+// Vectors of the handlers: one half of a wave64, or a whole wave32, is 32 lanes of a dword. The same source is compiled
+// once for each host instruction set; STRATA_EMU_VARIANT names the namespace, so that no code built for a wide host is
+// shared with a narrow one. Everything here is therefore force-inlined or lives in that namespace.
+#ifndef STRATA_EMU_VARIANT
+#define STRATA_EMU_VARIANT portable
+#endif
+#define STRATA_EMU_INLINE inline __attribute__((always_inline))
+#define STRATA_LAMBDA_INLINE __attribute__((always_inline))
+
+/// Ends a handler by running another one instead.
+#if defined(__clang__)
+#define STRATA_EMU_TAIL(...) [[clang::musttail]] return __VA_ARGS__
+#else
+#define STRATA_EMU_TAIL(...) return __VA_ARGS__
+#endif
+
+#if defined(__clang__)
+#define STRATA_EMU_LANE_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define STRATA_EMU_LANE_LOOP _Pragma("GCC ivdep")
+#endif
+
+namespace strata::emu::STRATA_EMU_VARIANT {
+
+constexpr int kLanes = 32;
+
+using U32 = uint32_t __attribute__((vector_size(128), aligned(64), may_alias));
+using I32 = int32_t __attribute__((vector_size(128), aligned(64), may_alias));
+using F32 = float __attribute__((vector_size(128), aligned(64), may_alias));
+
+STRATA_EMU_INLINE U32 bits(const F32& x) { return reinterpret_cast<const U32&>(x); }
+STRATA_EMU_INLINE U32 bits(const I32& x) { return reinterpret_cast<const U32&>(x); }
+STRATA_EMU_INLINE U32 bits(const U32& x) { return x; }
+STRATA_EMU_INLINE F32 as_float(const U32& x) { return reinterpret_cast<const F32&>(x); }
+STRATA_EMU_INLINE I32 as_signed(const U32& x) { return reinterpret_cast<const I32&>(x); }
+
+STRATA_EMU_INLINE U32 broadcast(uint32_t x) { return x - U32{}; }
+STRATA_EMU_INLINE U32 load(const uint32_t* row) { return *reinterpret_cast<const U32*>(row); }
+STRATA_EMU_INLINE void store(uint32_t* row, const U32& x) { *reinterpret_cast<U32*>(row) = x; }
+
+/// Lane i holds 1 << i.
+STRATA_EMU_INLINE U32 lane_bits() {
+    U32 bit;
+    for (int lane = 0; lane < kLanes; lane++) bit[lane] = 1u << lane;
+    return bit;
+}
+
+/// A mask's bits as a vector condition (all ones or zero a lane).
+STRATA_EMU_INLINE I32 expand(uint32_t mask) { return (broadcast(mask) & lane_bits()) != 0; }
+
+/// A vector condition's lanes as bits.
+STRATA_EMU_INLINE uint32_t collect(const I32& condition) {
+#if defined(__clang__)
+    using Bools = bool __attribute__((ext_vector_type(32)));
+    return __builtin_bit_cast(uint32_t, __builtin_convertvector(condition, Bools));
+#else
+    const U32 picked = bits(condition) & lane_bits();
+    uint32_t mask = 0;
+    for (int lane = 0; lane < kLanes; lane++) mask |= picked[lane];
+    return mask;
+#endif
+}
+
+/// Stores the lanes of `exec`.
+STRATA_EMU_INLINE void store_active(uint32_t* row, const U32& x, uint32_t exec) {
+    if (exec == ~0u) [[likely]] {
+        store(row, x);
+    } else {
+        store(row, expand(exec) ? x : load(row));
+    }
+}
+
+STRATA_EMU_INLINE uint32_t* place(Wave* wave, uint32_t offset) {
+    return reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(wave) + offset);
+}
+
+/// The dword of a source that is the same in all lanes.
+STRATA_EMU_INLINE uint32_t uniform_dword(Wave* wave, const Op* op, int i) {
+    return op->constant >> i & 1 ? op->value[i] : *place(wave, op->src[i]);
+}
+
+/// Source i of 32 lanes starting at lane 32 * half.
+STRATA_EMU_INLINE U32 source(Wave* wave, const Op* op, int i, int half) {
+    if (op->uniform >> i & 1) return broadcast(uniform_dword(wave, op, i));
+    return load(place(wave, op->src[i]) + kLanes * half);
+}
+
+STRATA_EMU_INLINE F32 fma(const F32& a, const F32& b, const F32& c) {
+#if defined(__clang__)
+    return __builtin_elementwise_fma(a, b, c);
+#else
+    F32 r;
+    for (int lane = 0; lane < kLanes; lane++) r[lane] = __builtin_fmaf(a[lane], b[lane], c[lane]);
+    return r;
+#endif
+}
+
+}  // namespace strata::emu::STRATA_EMU_VARIANT

@@ -1,0 +1,116 @@
+#pragma once
+#include "strata/asm/emu/valu_table_p.h"
+
+// Handlers of the plain forms (no modifiers, no DPP) of common operations: one pass over 32 lanes, no buffers.
+namespace strata::emu::STRATA_EMU_VARIANT {
+
+constexpr bool computes_floats(const Shape& shape) {
+    for (Kind kind : shape.src)
+        if (is_float(kind) || kind == Kind::pk_f16) return true;
+    return false;
+}
+
+template <bool all_vgpr>
+STRATA_EMU_INLINE U32 fast_source(Wave* wave, const Op* op, int i, int half) {
+    if constexpr (all_vgpr)
+        return load(place(wave, op->src[i]) + kLanes * half);
+    else
+        return source(wave, op, i, half);
+}
+
+/// `vectors(a, b, c, mode)` gives the 32 results. Floats in a MODE other than the plain one go the general way.
+template <const Shape& shape, auto vectors, int lanes, bool all_vgpr>
+const Op* fast(Wave* wave, const Op* op) {
+    if constexpr (computes_floats(shape)) {
+        if ((wave->mode & mode::kFloat) != mode::kPlain) [[unlikely]]
+            STRATA_EMU_TAIL(general<shape>(wave, op));
+    }
+    for (int half = 0; half < lanes / kLanes; half++) {
+        const U32 a = fast_source<all_vgpr>(wave, op, 0, half);
+        const U32 b = shape.sources > 1 ? fast_source<all_vgpr>(wave, op, 1, half) : a;
+        const U32 c = shape.sources > 2 ? fast_source<all_vgpr>(wave, op, 2, half) : a;
+        store_active(place(wave, op->dst) + kLanes * half, vectors(a, b, c, wave->mode),
+                     wave->s[isa::code::exec_lo + half]);
+    }
+    STRATA_EMU_NEXT;
+}
+
+/// The same for a comparison: `vectors` gives a condition.
+template <const Shape& shape, auto vectors, int lanes, bool all_vgpr>
+const Op* fast_compare(Wave* wave, const Op* op) {
+    if constexpr (computes_floats(shape)) {
+        if ((wave->mode & mode::kFloat) != mode::kPlain) [[unlikely]]
+            STRATA_EMU_TAIL(general<shape>(wave, op));
+    }
+    uint32_t mask[2] = {0, 0};
+    for (int half = 0; half < lanes / kLanes; half++) {
+        const U32 a = fast_source<all_vgpr>(wave, op, 0, half), b = fast_source<all_vgpr>(wave, op, 1, half);
+        mask[half] = collect(vectors(a, b)) & wave->s[isa::code::exec_lo + half];
+    }
+    for (int half = 0; half < lanes / kLanes; half++) place(wave, op->dst2)[half] = mask[half];
+    STRATA_EMU_NEXT;
+}
+
+/// v_cndmask_b32.
+template <int lanes, bool all_vgpr>
+const Op* fast_select(Wave* wave, const Op* op) {
+    for (int half = 0; half < lanes / kLanes; half++) {
+        const uint32_t mask = place(wave, op->src[2])[half];
+        const U32 a = fast_source<all_vgpr>(wave, op, 0, half), b = fast_source<all_vgpr>(wave, op, 1, half);
+        store_active(place(wave, op->dst) + kLanes * half, expand(mask) ? b : a, wave->s[isa::code::exec_lo + half]);
+    }
+    STRATA_EMU_NEXT;
+}
+
+/// v_add_co_u32, v_add_co_ci_u32.
+template <bool carry_in, int lanes, bool all_vgpr>
+const Op* fast_add_carry(Wave* wave, const Op* op) {
+    uint32_t mask[2] = {0, 0};
+    for (int half = 0; half < lanes / kLanes; half++) {
+        const uint32_t exec = wave->s[isa::code::exec_lo + half];
+        const U32 a = fast_source<all_vgpr>(wave, op, 0, half), b = fast_source<all_vgpr>(wave, op, 1, half);
+        U32 sum = a + b;
+        I32 carry = sum < a;
+        if constexpr (carry_in) {
+            const U32 more = sum - bits(expand(place(wave, op->src[2])[half]));
+            carry |= more < sum;
+            sum = more;
+        }
+        mask[half] = collect(carry) & exec;
+        store_active(place(wave, op->dst) + kLanes * half, sum, exec);
+    }
+    for (int half = 0; half < lanes / kLanes; half++) place(wave, op->dst2)[half] = mask[half];
+    STRATA_EMU_NEXT;
+}
+
+template <auto fn, auto vectors>
+constexpr ValuEntry hot_entry(std::string_view mnemonic) {
+    constexpr const Shape& shape = KernelOf<fn>::shape;
+    return {mnemonic,
+            &general<shape>,
+            &shape,
+            {&fast<shape, vectors, 32, false>, &fast<shape, vectors, 64, false>},
+            {&fast<shape, vectors, 32, true>, &fast<shape, vectors, 64, true>}};
+}
+template <auto fn, auto vectors>
+constexpr ValuEntry hot_compare_entry(std::string_view mnemonic) {
+    constexpr const Shape& shape = KernelOf<fn>::shape;
+    return {mnemonic,
+            &general<shape>,
+            &shape,
+            {&fast_compare<shape, vectors, 32, false>, &fast_compare<shape, vectors, 64, false>},
+            {&fast_compare<shape, vectors, 32, true>, &fast_compare<shape, vectors, 64, true>}};
+}
+
+}  // namespace strata::emu::STRATA_EMU_VARIANT
+
+/// A row with fast forms: the expression computes 32 lanes from the dword vectors a, b, c (and MODE in `mode_bits`).
+#define HOT_AS(mnemonic, fn, ...)                                                                                 \
+    hot_entry<&fn, [](const U32& a, const U32& b, const U32& c, uint32_t mode_bits) STRATA_LAMBDA_INLINE -> U32 { \
+        (void)a, (void)b, (void)c, (void)mode_bits;                                                               \
+        return __VA_ARGS__;                                                                                       \
+    }>(#mnemonic)
+#define HOT(mnemonic, ...) HOT_AS(mnemonic, mnemonic, __VA_ARGS__)
+#define HOT_COMPARE(mnemonic, fn, ...)                                                                          \
+    hot_compare_entry<&fn, [](const U32& a, const U32& b) STRATA_LAMBDA_INLINE -> I32 { return __VA_ARGS__; }>( \
+        #mnemonic)
