@@ -146,7 +146,8 @@ std::vector<codegen::Action> choose_schedule(Device& device, const codegen::Kern
     DiskCache disk = DiskCache::of_settings();
     std::string key = search_key(device, kernel);
     if (std::optional<std::string> kept = disk.get("schedule", key))
-        if (auto actions = codegen::parse_actions(*kept); actions && codegen::apply_all(kernel, *actions)) return *actions;
+        if (auto actions = codegen::parse_actions(*kept); actions && codegen::apply_all(kernel, *actions))
+            return *actions;
     DeviceJudge judge(device, kernel, buffers);
     codegen::SearchResult found = codegen::beam_search(kernel, settings().beam, judge).value();
     if (settings().debug >= 1)

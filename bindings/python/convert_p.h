@@ -1,0 +1,58 @@
+#pragma once
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "strata/ops/tensor.h"
+
+namespace strata::python {
+
+namespace py = pybind11;
+
+// From Python values to Strata's arguments. Each throws an Exception of the fitting kind that says what was expected.
+DType to_dtype(py::handle value);  ///< DType, its name, a NumPy dtype, bool, int, float
+OptionalDType to_optional_dtype(py::handle value);
+Shape to_shape(const py::args& sizes);  ///< f(2, 3) or f((2, 3))
+Shape to_shape(py::handle value);       ///< int or sequence
+Axes to_axes(py::handle value);         ///< None, int or sequence
+bool is_number(py::handle value);       ///< Python or NumPy bool, int, float
+Number to_number(py::handle value);
+std::vector<Index> to_indices(py::handle value);  ///< what x[...] was called with
+/// A tensor from nested lists, a NumPy array or scalar, anything with __array__ or the buffer protocol.
+Tensor to_tensor(py::handle data, OptionalDType dtype = {}, std::string_view device = "");
+
+/// A tensor or a number; holds what an Operand refers to. `accepts` tells whether it can be made at all.
+class OperandHolder {
+  public:
+    explicit OperandHolder(py::handle value);
+    static bool accepts(py::handle value);
+    const Operand& get() const { return *operand_; }
+
+  private:
+    Tensor tensor_;
+    std::optional<Operand> operand_;
+};
+
+/// numpy.ndarray over the tensor's values; the memory itself where the host can read it and `copy` is false.
+py::object to_numpy(Tensor& tensor, bool copy);
+py::object to_list(Tensor& tensor);
+py::object to_python(const Number& number);
+
+UOp to_uop(py::handle value);  ///< strata.uop.UOp -> node
+py::object from_uop(UOp u);
+
+// The parts of the module.
+void bind_errors(py::module_& m);
+void bind_dtypes(py::module_& m);
+void bind_tensor(py::module_& m);
+void bind_functions(py::module_& m);
+void bind_uop(py::module_& m);
+void bind_kernels(py::module_& m);
+void bind_runtime(py::module_& m);
+void bind_asm(py::module_& m);
+void bind_emulator(py::module_& m);
+
+}  // namespace strata::python

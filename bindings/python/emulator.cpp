@@ -1,0 +1,119 @@
+#include <pybind11/numpy.h>
+
+#include "convert_p.h"
+#include "strata/asm/emu/gpu.h"
+#include "strata/asm/isa/arch.h"
+
+namespace strata::python {
+namespace {
+
+using Words = py::array_t<uint32_t, py::array::c_style | py::array::forcecast>;
+
+struct WaveState {
+    py::array vgpr, sgpr, lds;
+    uint64_t exec_mask, vcc;
+    uint32_t m0, mode;
+    bool scc;
+    uint64_t instructions, pc;
+};
+
+void fill_vgprs(emu::WaveRun& run, const py::object& given) {
+    size_t lanes = static_cast<size_t>(run.wave_size);
+    run.vgpr.assign(256 * lanes, 0);
+    if (given.is_none()) return;
+    Words rows = Words::ensure(given);
+    if (!rows || rows.ndim() != 2 || rows.shape(0) > 256 || static_cast<size_t>(rows.shape(1)) != lanes)
+        user_error(ErrorKind::Usage, "[run_wave] vgpr is a uint32 array (registers <= 256, {} lanes)", lanes);
+    std::copy_n(rows.data(), rows.size(), run.vgpr.begin());
+}
+
+void fill_sgprs(emu::WaveRun& run, const py::object& given) {
+    if (given.is_none()) return;
+    Words values = Words::ensure(given);
+    if (!values || values.ndim() != 1 || values.shape(0) > 106)
+        user_error(ErrorKind::Usage, "[run_wave] sgpr is a 1-D uint32 array of at most 106 registers");
+    std::copy_n(values.data(), values.size(), run.sgpr.begin());
+}
+
+void map_memory(emu::WaveRun& run, const py::object& given, std::vector<py::buffer_info>& held) {
+    if (given.is_none()) return;
+    for (auto [address, array] : given.cast<py::dict>()) {
+        held.push_back(py::reinterpret_borrow<py::buffer>(array).request(true));
+        py::buffer_info& info = held.back();
+        py::ssize_t stride = info.itemsize;
+        for (py::ssize_t i = info.ndim; i-- > 0; stride *= info.shape[static_cast<size_t>(i)])
+            if (info.shape[static_cast<size_t>(i)] > 1 && info.strides[static_cast<size_t>(i)] != stride)
+                user_error(ErrorKind::Usage, "[run_wave] memory arrays must be contiguous");
+        run.memory.push_back({address.cast<uint64_t>(),
+                              {static_cast<uint8_t*>(info.ptr), static_cast<size_t>(info.size * info.itemsize)}});
+    }
+}
+
+void fill_lds(emu::WaveRun& run, const py::object& given) {
+    if (PyLong_Check(given.ptr())) {
+        run.lds.assign(given.cast<size_t>(), 0);
+        return;
+    }
+    py::buffer_info info = py::reinterpret_borrow<py::buffer>(given).request();
+    const auto* bytes = static_cast<const uint8_t*>(info.ptr);
+    run.lds.assign(bytes, bytes + info.size * info.itemsize);
+}
+
+WaveState run_wave(const std::string& arch_name, const py::bytes& code, const py::object& vgpr, const py::object& sgpr,
+                   std::optional<uint64_t> exec_mask, uint64_t vcc, int scc, uint32_t m0, std::optional<uint32_t> mode,
+                   const py::object& lds, uint32_t scratch, const py::object& memory, std::optional<int> wave_size,
+                   uint64_t max_instructions) {
+    isa::Arch arch = isa::parse_arch(arch_name).value();
+    emu::WaveRun run;
+    run.wave_size = wave_size.value_or(isa::info(arch).wave_size);
+    if (run.wave_size != 32 && run.wave_size != 64)
+        user_error(ErrorKind::Usage, "[run_wave] wave_size is 32 or 64, got {}", run.wave_size);
+    run.exec = exec_mask.value_or(run.wave_size == 32 ? 0xffffffffull : ~0ull);
+    run.vcc = vcc, run.scc = scc != 0, run.m0 = m0, run.scratch = scratch, run.max_instructions = max_instructions;
+    if (mode) run.mode = *mode;
+    std::vector<py::buffer_info> held;
+    fill_vgprs(run, vgpr);
+    fill_sgprs(run, sgpr);
+    fill_lds(run, lds);
+    map_memory(run, memory, held);
+    std::string_view bytes = code;
+    emu::run_wave(arch, {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, run).value();
+    std::vector<py::ssize_t> shape{256, run.wave_size};
+    return {py::array_t<uint32_t>(shape, run.vgpr.data()),
+            py::array_t<uint32_t>(static_cast<py::ssize_t>(run.sgpr.size()), run.sgpr.data()),
+            py::array_t<uint8_t>(static_cast<py::ssize_t>(run.lds.size()), run.lds.data()),
+            run.exec,
+            run.vcc,
+            run.m0,
+            run.mode,
+            run.scc,
+            run.instructions,
+            run.pc};
+}
+
+}  // namespace
+
+void bind_emulator(py::module_& m) {
+    py::module_ e = m.def_submodule("emulator", "The emulated GPU below the HIP interface: single waves.");
+    py::class_<WaveState>(e, "WaveState", "A wave's registers after its last instruction.")
+        .def_readonly("vgpr", &WaveState::vgpr, "uint32 (256, lanes)")
+        .def_readonly("sgpr", &WaveState::sgpr, "uint32 (106,)")
+        .def_readonly("lds", &WaveState::lds, "uint8")
+        .def_readonly("exec_mask", &WaveState::exec_mask)
+        .def_readonly("vcc", &WaveState::vcc)
+        .def_readonly("scc", &WaveState::scc)
+        .def_readonly("m0", &WaveState::m0)
+        .def_readonly("mode", &WaveState::mode)
+        .def_readonly("instructions", &WaveState::instructions)
+        .def_readonly("pc", &WaveState::pc, "Byte offset of the last instruction.");
+    e.def("run_wave", &run_wave, py::arg("arch"), py::arg("code"), py::kw_only(), py::arg("vgpr") = py::none(),
+          py::arg("sgpr") = py::none(), py::arg("exec_mask") = py::none(), py::arg("vcc") = 0, py::arg("scc") = 0,
+          py::arg("m0") = 0, py::arg("mode") = py::none(), py::arg("lds") = 65536, py::arg("scratch") = 0,
+          py::arg("memory") = py::none(), py::arg("wave_size") = py::none(), py::arg("max_instructions") = 1'000'000,
+          "Runs one wave as a workgroup of its own until s_endpgm and returns its WaveState. code: bytes; vgpr: uint32 "
+          "(registers, lanes); sgpr: uint32 (<= 106,); "
+          "lds: size in bytes or initial bytes; scratch: bytes a lane; memory: {address: writable array} mapped there "
+          "and changed in place. Raises MemoryFault, Unsupported.");
+}
+
+}  // namespace strata::python

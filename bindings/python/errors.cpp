@@ -1,0 +1,51 @@
+#include "convert_p.h"
+#include "strata/core/support/error.h"
+
+namespace strata::python {
+namespace {
+
+/// One Python class a kind, by ErrorKind; owned by the module for the life of the process.
+std::vector<PyObject*>& classes() {
+    static auto* all = new std::vector<PyObject*>;
+    return *all;
+}
+
+void raise(const Error& error) {
+    py::object type = py::reinterpret_borrow<py::object>(classes()[static_cast<size_t>(error.kind)]);
+    py::object value = type(error.message);
+    value.attr("log") = error.log;
+    value.attr("source") = error.source;
+    value.attr("file") = error.file;
+    value.attr("line") = error.line;
+    value.attr("column") = error.column;
+    PyErr_SetObject(type.ptr(), value.ptr());
+}
+
+}  // namespace
+
+void bind_errors(py::module_& m) {
+    py::object base = py::reinterpret_steal<py::object>(
+        PyErr_NewExceptionWithDoc("strata.Error",
+                                  "Base of every error Strata raises. log: a compiler's output; source: the text it is "
+                                  "about; file, line, column: where.",
+                                  nullptr, nullptr));
+    m.attr("Error") = base;
+#define ERROR(kind, python, builtin)                                                                 \
+    {                                                                                                \
+        py::tuple bases = py::make_tuple(base, py::reinterpret_borrow<py::object>(PyExc_##builtin)); \
+        PyObject* type = PyErr_NewException("strata." #python, bases.ptr(), nullptr);                \
+        classes().push_back(type);                                                                   \
+        m.attr(#python) = py::reinterpret_borrow<py::object>(type);                                  \
+    }
+#include "strata/core/support/errors.def"
+#undef ERROR
+    py::register_exception_translator([](std::exception_ptr p) {
+        try {
+            if (p) std::rethrow_exception(p);
+        } catch (const Exception& e) {
+            raise(e.error());
+        }
+    });
+}
+
+}  // namespace strata::python

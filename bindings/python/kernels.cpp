@@ -1,0 +1,182 @@
+#include "convert_p.h"
+#include "strata/asm/text/assemble.h"
+#include "strata/codegen/compile/compile.h"
+#include "strata/ops/custom.h"
+#include "strata/runtime/artifact.h"
+#include "strata/runtime/custom.h"
+
+namespace strata::python {
+namespace {
+
+using runtime::CustomKernel;
+using Kernel = std::shared_ptr<CustomKernel>;
+
+/// int, (x,), (x, y) or (x, y, z).
+std::array<uint32_t, 3> dimensions(py::handle value, const char* what) {
+    std::array<uint32_t, 3> out{1, 1, 1};
+    Shape sizes = to_shape(value);
+    if (sizes.empty() || sizes.size() > 3)
+        user_error(ErrorKind::Launch, "{} has 1 to 3 dimensions, got {}", what, sizes.size());
+    for (size_t i = 0; i < sizes.size(); i++) {
+        if (sizes[i] < 1 || sizes[i] > 0x7fffffff)
+            user_error(ErrorKind::Launch, "{} {}: every dimension is at least 1", what, to_string(sizes));
+        out[i] = static_cast<uint32_t>(sizes[i]);
+    }
+    return out;
+}
+
+Kernel hip_kernel(const std::string& source, const std::string& name, py::handle grid, py::handle block, uint32_t lds,
+                  const std::vector<std::string>& options) {
+    auto k = std::make_shared<CustomKernel>();
+    k->body = codegen::HipSource{source, name, false, name + ".hip", options};
+    k->name = name;
+    k->grid = dimensions(grid, "grid");
+    k->block = dimensions(block, "block");
+    k->lds = lds;
+    return k;
+}
+
+Kernel object_kernel(isa::Bytes object, std::string name, const std::string& arch, py::handle grid, py::handle block,
+                     uint32_t lds) {
+    auto k = std::make_shared<CustomKernel>();
+    isa::CodeObject parsed = isa::CodeObject::parse(object).value();
+    if (name.empty() && parsed.kernels.size() == 1) name = parsed.kernels[0].name;
+    if (name.empty())
+        user_error(ErrorKind::Usage, "the code object has {} kernels: say which with name=", parsed.kernels.size());
+    k->arch = arch.empty() ? std::string(isa::info(parsed.arch).name) : arch;
+    k->name = name;
+    k->grid = dimensions(grid, "grid");
+    k->block = dimensions(block, "block");
+    k->lds = lds;
+    k->body = std::move(object);
+    return k;
+}
+
+/// A Python function over one UOp a buffer -> the kernel it builds.
+Kernel uop_kernel(py::handle function, const std::vector<Tensor>& buffers) {
+    py::list params;
+    for (size_t i = 0; i < buffers.size(); i++)
+        params.append(
+            from_uop(make(Op::param, buffers[i].dtype(), {},
+                          ParamArg{Space::global, static_cast<int>(i), std::max<int64_t>(buffers[i].numel(), 1)})));
+    py::object made = function(*params);
+    UOp sink = to_uop(made);
+    if (!sink.is(Op::sink))
+        user_error(ErrorKind::Usage, "the kernel function must return uop.sink(...), got {}", to_string(sink));
+    auto k = std::make_shared<CustomKernel>();
+    k->name = sink.as<SinkArg>().name;
+    if (k->name.empty())
+        k->name =
+            py::hasattr(function, "__name__") && py::str(function.attr("__name__")).cast<std::string>() != "<lambda>"
+                ? py::str(function.attr("__name__")).cast<std::string>()
+                : "kernel";
+    k->body = codegen::Kernel{sink, k->name};
+    return k;
+}
+
+py::tuple custom_kernel(const Tensor& out, const py::args& inputs, py::handle kernel, py::handle grad) {
+    if (!grad.is_none()) user_error(ErrorKind::Unsupported, "[custom_kernel] grad= is not available in this version");
+    std::vector<Tensor> buffers{out}, rest;
+    for (py::handle x : inputs) rest.push_back(to_tensor(x)), buffers.push_back(rest.back());
+    Kernel k = py::isinstance<CustomKernel>(kernel) ? kernel.cast<Kernel>() : nullptr;
+    if (!k && !PyCallable_Check(kernel.ptr()))
+        user_error(
+            ErrorKind::Usage,
+            "[custom_kernel] kernel= takes hip_kernel(...), asm_kernel(...) or a function that builds a UOp graph");
+    if (!k) k = uop_kernel(kernel, buffers);
+    return py::tuple(py::cast(ops::custom_kernel(out, rest, k)));
+}
+
+void bind_artifact(py::module_& m) {
+    using runtime::Artifact;
+    py::class_<Artifact::Kernel>(m, "ArtifactKernel", "One compiled kernel: launch dimensions and resources.")
+        .def_readonly("name", &Artifact::Kernel::name)
+        .def_readonly("grid", &Artifact::Kernel::grid)
+        .def_readonly("block", &Artifact::Kernel::block)
+        .def_readonly("vgprs", &Artifact::Kernel::vgprs)
+        .def_readonly("sgprs", &Artifact::Kernel::sgprs)
+        .def_readonly("lds", &Artifact::Kernel::lds, "Bytes a workgroup.")
+        .def_readonly("scratch", &Artifact::Kernel::scratch, "Bytes a lane.")
+        .def_readonly("source", &Artifact::Kernel::source)
+        .def_readonly("schedule", &Artifact::Kernel::schedule, "The schedule actions, as text.")
+        .def_readonly("compile_ms", &Artifact::Kernel::compile_ms)
+        .def_property_readonly("code_object",
+                               [](const Artifact::Kernel& k) {
+                                   return py::bytes(reinterpret_cast<const char*>(k.code_object.data()),
+                                                    k.code_object.size());
+                               })
+        .def_property_readonly("assembly",
+                               [](const Artifact::Kernel& k) { return isa::disassemble(k.code_object).value(); })
+        .def("__repr__", [](const Artifact::Kernel& k) {
+            return fmt::format("<kernel {} grid={} block={} vgprs={} sgprs={} lds={} scratch={}>", k.name,
+                               k.grid[0] * k.grid[1] * k.grid[2], k.block[0] * k.block[1] * k.block[2], k.vgprs,
+                               k.sgprs, k.lds, k.scratch);
+        });
+    py::class_<Artifact>(m, "Artifact",
+                         "What strata.compile gives: sources, assembly and code objects of every kernel, in order.")
+        .def_readonly("kernels", &Artifact::kernels)
+        .def_property_readonly("source",
+                               [](const Artifact& a) {
+                                   std::string all;
+                                   for (const auto& k : a.kernels) all += (all.empty() ? "" : "\n") + k.source;
+                                   return all;
+                               })
+        .def_property_readonly("assembly",
+                               [](const Artifact& a) {
+                                   std::string all;
+                                   for (const auto& k : a.kernels) all += isa::disassemble(k.code_object).value();
+                                   return all;
+                               })
+        .def_property_readonly(
+            "code_object",
+            [](const Artifact& a) {
+                if (a.kernels.empty()) return py::bytes();
+                return py::bytes(reinterpret_cast<const char*>(a.kernels.back().code_object.data()),
+                                 a.kernels.back().code_object.size());
+            },
+            "The last kernel's; each kernel has its own in .kernels[i].code_object.");
+}
+
+}  // namespace
+
+void bind_kernels(py::module_& m) {
+    py::class_<CustomKernel, Kernel>(m, "CustomKernel", "A kernel of the user's, for custom_kernel(kernel=...).")
+        .def_readonly("name", &CustomKernel::name)
+        .def_readonly("grid", &CustomKernel::grid)
+        .def_readonly("block", &CustomKernel::block)
+        .def_readonly("lds", &CustomKernel::lds)
+        .def("__repr__", [](const CustomKernel& k) {
+            return fmt::format("<CustomKernel {} grid=({}, {}, {}) block=({}, {}, {})>", k.name, k.grid[0], k.grid[1],
+                               k.grid[2], k.block[0], k.block[1], k.block[2]);
+        });
+    m.def("hip_kernel", &hip_kernel, py::arg("source"), py::kw_only(), py::arg("name"), py::arg("grid"),
+          py::arg("block"), py::arg("lds") = 0, py::arg("options") = std::vector<std::string>{},
+          "A kernel from HIP source, which may include hip/hip_runtime.h. grid: workgroups; block: threads; lds: "
+          "dynamic LDS bytes; options: compiler options.");
+    m.def("_object_kernel", [](const py::bytes& object, const std::string& name, const std::string& arch,
+                               py::handle grid, py::handle block, uint32_t lds) {
+        std::string_view bytes = object;
+        return object_kernel(isa::Bytes(bytes.begin(), bytes.end()), name, arch, grid, block, lds);
+    });
+    m.attr("Tensor").cast<py::class_<Tensor>>().def(
+        "custom_kernel",
+        [](const Tensor& out, const py::args& inputs, py::handle kernel, py::handle grad) {
+            return custom_kernel(out, inputs, kernel, grad);
+        },
+        py::kw_only(), py::arg("kernel"), py::arg("grad") = py::none(),
+        "Runs a kernel of the user's over this tensor (its output) and the inputs; returns one tensor a buffer, the "
+        "output first.");
+    bind_artifact(m);
+    m.def("_compile", [](const std::vector<Tensor*>& tensors, const std::string& arch) {
+        std::vector<UOp> roots;
+        for (Tensor* t : tensors) roots.push_back(t->contiguous().uop());
+        py::gil_scoped_release release;
+        return runtime::compile(roots, arch);
+    });
+    m.def("_compile_kernel", [](const CustomKernel& k, const std::string& arch) {
+        py::gil_scoped_release release;
+        return runtime::compile(k, arch);
+    });
+}
+
+}  // namespace strata::python

@@ -1,0 +1,14 @@
+#include "convert_p.h"
+
+PYBIND11_MODULE(_strata, m) {
+    m.doc() = "Strata's core: tensors, UOps, kernels, the assembler and the emulator.";
+    strata::python::bind_errors(m);
+    strata::python::bind_dtypes(m);
+    strata::python::bind_tensor(m);
+    strata::python::bind_functions(m);
+    strata::python::bind_uop(m);
+    strata::python::bind_kernels(m);
+    strata::python::bind_runtime(m);
+    strata::python::bind_asm(m);
+    strata::python::bind_emulator(m);
+}

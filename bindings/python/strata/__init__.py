@@ -1,0 +1,66 @@
+"""Strata: lazy tensors for AMD GPUs, from tensor expressions down to machine instructions, with an emulated GPU built in.
+
+    from strata import Tensor
+    x = Tensor.randn(1 << 18)
+    print(x.sum().item())
+
+Operations on a Tensor build a graph; realize, item, numpy and tolist schedule, compile and run it. A kernel of your own
+(hip_kernel, asm_kernel, or a function that builds a strata.uop graph) joins through Tensor.custom_kernel.
+"""
+
+import sys as _sys
+
+from . import _strata
+from ._strata import (
+    Artifact,
+    AssemblyError,
+    CompileError,
+    CustomKernel,
+    DeviceError,
+    DType,
+    DTypeError,
+    Error,
+    InternalError,
+    LaunchError,
+    MemoryFault,
+    ShapeError,
+    Stats,
+    Tensor,
+    Unsupported,
+    UsageError,
+    broadcast_shapes,
+    cat,
+    config,
+    default_device,
+    device_properties,
+    devices,
+    dtypes,
+    emulator,
+    hip_kernel,
+    manual_seed,
+    nn,
+    promote,
+    realize,
+    reset_stats,
+    result_type,
+    settings,
+    stack,
+    stats,
+    uop,
+    where,
+)
+
+for _name in ("dtypes", "emulator", "nn", "uop"):
+    _sys.modules[f"strata.{_name}"] = getattr(_strata, _name)
+
+from . import asm  # noqa: E402  (after the submodules above are importable)
+from .kernels import asm_kernel, compile  # noqa: E402
+
+__version__ = "0.1.0"
+__all__ = [
+    "Artifact", "AssemblyError", "CompileError", "CustomKernel", "DType", "DTypeError", "DeviceError", "Error", "InternalError",
+    "LaunchError", "MemoryFault", "ShapeError", "Stats", "Tensor", "Unsupported", "UsageError", "asm", "asm_kernel",
+    "broadcast_shapes", "cat", "compile", "config", "default_device", "device_properties", "devices", "dtypes", "emulator",
+    "hip_kernel", "manual_seed", "nn", "promote", "realize", "reset_stats", "result_type", "settings", "stack", "stats", "uop",
+    "where",
+]

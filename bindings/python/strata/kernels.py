@@ -1,0 +1,44 @@
+"""Kernels of the user's and compilation without running."""
+
+from . import _strata
+from ._strata import Artifact, CustomKernel, Tensor
+
+
+def asm_kernel(source, *, name="", arch="", grid=None, block=None, lds=0) -> CustomKernel:
+    """A kernel from assembly, for custom_kernel(kernel=...).
+
+    source: LLVM-syntax text with its directives, a strata.asm.Assembler, or code object bytes.
+    name: which kernel of the code object; not needed when it has one. arch: "gfx1100", ...; an Assembler knows its own.
+    grid: workgroups, block: threads of a workgroup, each an int or up to three; an Assembler may have set both.
+    lds: dynamic LDS bytes. Raises AssemblyError with file, line and column, LaunchError.
+    """
+    from . import asm
+
+    if isinstance(source, asm.Assembler):
+        arch = arch or source.arch
+        grid = source.grid if grid is None else grid
+        block = source.block if block is None else block
+        image = source.finish()
+    elif isinstance(source, (bytes, bytearray)):
+        image = bytes(source)
+    else:
+        image = asm.assemble(source, arch or "gfx1100")
+    if grid is None or block is None:
+        raise _strata.UsageError("asm_kernel needs grid= and block= (workgroups, and threads of a workgroup)")
+    return _strata._object_kernel(image, name, arch, grid, block, lds)
+
+
+def compile(what, arch="", target="hip") -> Artifact:
+    """Schedules and compiles a tensor, several tensors, or a kernel, and runs nothing.
+
+    Returns an Artifact: .source, .assembly, .code_object and .kernels[i].{name, grid, block, vgprs, sgprs, lds, scratch}.
+    arch: "gfx1100", ...; the default device's when empty. Raises CompileError, Unsupported.
+    """
+    if target == "asm":
+        raise _strata.Unsupported("target 'asm' (direct lowering) is not available in this version; use target='hip'")
+    if target != "hip":
+        raise _strata.UsageError(f"unknown target '{target}'; known: hip, asm")
+    if isinstance(what, CustomKernel):
+        return _strata._compile_kernel(what, arch)
+    tensors = [what] if isinstance(what, Tensor) else list(what)
+    return _strata._compile(tensors, arch)

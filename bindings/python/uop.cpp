@@ -1,0 +1,280 @@
+#include "convert_p.h"
+#include "strata/core/symbolic/symbolic.h"
+
+namespace strata::python {
+namespace {
+
+constexpr std::pair<std::string_view, Axis> axes[] = {
+    {"global", Axis::global}, {"local", Axis::local},   {"loop", Axis::loop},  {"reduce", Axis::reduce},
+    {"upcast", Axis::upcast}, {"unroll", Axis::unroll}, {"group", Axis::group}};
+constexpr std::pair<std::string_view, Space> spaces[] = {
+    {"global", Space::global}, {"local", Space::local}, {"reg", Space::reg}};
+
+template <class Table>
+auto lookup(const Table& table, std::string_view what, const std::string& name) {
+    std::string known;
+    for (const auto& [key, value] : table) {
+        if (key == name) return value;
+        known += (known.empty() ? "" : ", ") + std::string(key);
+    }
+    user_error(ErrorKind::Usage, "unknown {} '{}'; known: {}", what, name, known);
+}
+
+/// A node in Python: rooted, since Python may keep it for any time.
+struct Handle {
+    Root root;
+    explicit Handle(UOp u) : root(u) {}
+    UOp get() const { return root.get(); }
+};
+
+Op parse_op(const std::string& name) {
+    for (int i = 0; i < kOpCount; i++)
+        if (info(static_cast<Op>(i)).name == name) return static_cast<Op>(i);
+    user_error(ErrorKind::Usage, "unknown op '{}'", name);
+}
+
+/// A node, or a Python number as a constant of the type it meets.
+UOp operand(py::handle value, DType type) {
+    if (py::isinstance<Handle>(value)) return value.cast<Handle>().get();
+    if (!is_number(value))
+        user_error(ErrorKind::Usage, "a UOp or a number was expected, got {}", py::repr(value).cast<std::string>());
+    Number n = to_number(value);
+    if (n.kind == Kind::Float && !type.is_float())
+        user_error(ErrorKind::DType, "the float {} does not fit into {}; cast the other side first", n.f, type.name());
+    return n.kind == Kind::Float ? constant(type, n.f) : constant_int(type, n.i);
+}
+
+DType type_of_pair(py::handle a, py::handle b) {
+    if (py::isinstance<Handle>(a)) return a.cast<Handle>().get().dtype();
+    return b.cast<Handle>().get().dtype();
+}
+
+Handle binary(Op op, py::handle a, py::handle b) {
+    DType type = type_of_pair(a, b);
+    UOp x = operand(a, type), y = operand(b, type);
+    if (x.dtype() != y.dtype())
+        user_error(ErrorKind::DType, "{} of {} and {}: cast one side, e.g. x.cast('{}')", info(op).name,
+                   x.dtype().name(), y.dtype().name(), y.dtype().name());
+    return Handle(alu(op, {x, y}));
+}
+
+Handle index_into(UOp pointer, py::handle offset, py::handle gate) {
+    UOp base = pointer.is(Op::after) ? pointer.src(0) : pointer;
+    if (!base.is(Op::param)) user_error(ErrorKind::Usage, "only a buffer can be indexed, got {}", to_string(pointer));
+    std::vector<UOp> sources{pointer, operand(offset, dtypes::index)};
+    if (sources[1].dtype() != dtypes::index) sources[1] = cast(sources[1], dtypes::index);
+    if (gate && !gate.is_none()) sources.push_back(operand(gate, dtypes::boolean));
+    return Handle(make(Op::index, pointer.dtype(), sources));
+}
+
+UOp place(const Handle& h, const char* what) {
+    if (!h.get().is(Op::index))
+        user_error(ErrorKind::Usage, "{} needs an indexed buffer such as buffer[i], got {}", what, to_string(h.get()));
+    return h.get();
+}
+
+Handle load(const Handle& h, py::handle alternative) {
+    UOp at = place(h, "load");
+    std::vector<UOp> sources{at};
+    if (!alternative.is_none())
+        sources.push_back(operand(alternative, at.dtype()));
+    else if (at.src().size() == 3)
+        sources.push_back(constant(at.dtype(), 0));
+    return Handle(make(Op::load, at.dtype(), sources));
+}
+
+Handle store(const Handle& h, py::handle value) {
+    UOp at = place(h, "store"), v = operand(value, at.dtype());
+    if (v.dtype() != at.dtype())
+        user_error(ErrorKind::DType, "cannot store {} into a buffer of {}; cast the value first", v.dtype().name(),
+                   at.dtype().name());
+    return Handle(make(Op::store, dtypes::none, {at, v}));
+}
+
+std::vector<UOp> nodes(const py::args& args, size_t from = 0) {
+    std::vector<UOp> out;
+    for (size_t i = from; i < args.size(); i++) out.push_back(py::handle(args[i]).cast<Handle>().get());
+    return out;
+}
+
+Handle effect_of(Op op, std::vector<UOp> sources, Arg arg = {}) {
+    return Handle(make(op, dtypes::none, sources, std::move(arg)));
+}
+
+void bind_node(py::module_& m) {
+    py::class_<Handle> c(m, "UOp", "A node of a graph: immutable; equal nodes are one.");
+    c.def_property_readonly("op", [](const Handle& h) { return std::string(info(h.get().op()).name); });
+    c.def_property_readonly("dtype", [](const Handle& h) { return h.get().dtype(); });
+    c.def_property_readonly("shape", [](const Handle& h) { return py::tuple(py::cast(h.get().shape())); });
+    c.def_property_readonly("src", [](const Handle& h) {
+        py::list out;
+        for (UOp s : h.get().src()) out.append(Handle(s));
+        return py::tuple(out);
+    });
+    c.def_property_readonly(
+        "size",
+        [](const Handle& h) -> py::object {
+            UOp u = h.get().is(Op::after) ? h.get().src(0) : h.get();
+            if (const auto* p = std::get_if<ParamArg>(&u.arg())) return py::int_(p->size);
+            if (const auto* r = std::get_if<RangeArg>(&u.arg())) return py::int_(r->size);
+            return py::int_(u.numel());
+        },
+        "Elements of a buffer, or of a range.");
+    c.def("tree", [](const Handle& h) { return tree(h.get()); }, "The graph as numbered lines.");
+    c.def("simplify", [](const Handle& h) { return Handle(simplify(h.get())); });
+    c.def("__repr__", [](const Handle& h) { return "<UOp " + to_string(h.get()) + ">"; });
+    c.def(
+        "same", [](const Handle& a, const Handle& b) { return a.get() == b.get(); },
+        "Whether both are the same node (== builds a comparison).");
+    c.def("__hash__", [](const Handle& h) { return static_cast<py::ssize_t>(h.get().node()->hash >> 1); });
+    c.def(
+        "__getitem__", [](const Handle& h, py::handle at) { return index_into(h.get(), at, py::none()); },
+        "buffer[i]: a place to load from or store to.");
+    c.def(
+        "index", [](const Handle& h, py::handle at, py::handle gate) { return index_into(h.get(), at, gate); },
+        py::arg("offset"), py::arg("gate") = py::none());
+    c.def("load", &load, py::arg("alt") = py::none());
+    c.def("store", &store, py::arg("value"));
+    c.def(
+        "after",
+        [](const Handle& h, const py::args& deps) {
+            std::vector<UOp> sources{h.get()};
+            for (UOp u : nodes(deps)) sources.push_back(u);
+            return Handle(make(Op::after, h.get().dtype(), sources));
+        },
+        "This value or buffer, used only after the effects and inside the ranges given.");
+    c.def("end", [](const Handle& h, const py::args& ranges) {
+        std::vector<UOp> sources{h.get()};
+        for (UOp u : nodes(ranges)) sources.push_back(u);
+        return effect_of(Op::end, sources);
+    });
+    c.def("cast", [](const Handle& h, py::handle t) { return Handle(cast(h.get(), to_dtype(t))); }, py::arg("dtype"));
+    c.def(
+        "bitcast", [](const Handle& h, py::handle t) { return Handle(bitcast(h.get(), to_dtype(t))); },
+        py::arg("dtype"));
+    c.def(
+        "where",
+        [](const Handle& h, py::handle a, py::handle b) {
+            DType type = type_of_pair(a, b);
+            return Handle(alu(Op::where, {h.get(), operand(a, type), operand(b, type)}));
+        },
+        py::arg("x"), py::arg("y"));
+    struct Row {
+        const char *name, *reflected;
+        Op op;
+    };
+    for (const Row& row : {Row{"__add__", "__radd__", Op::add},
+                           {"__sub__", "__rsub__", Op::sub},
+                           {"__mul__", "__rmul__", Op::mul},
+                           {"__truediv__", "__rtruediv__", Op::fdiv},
+                           {"__floordiv__", "__rfloordiv__", Op::idiv},
+                           {"__mod__", "__rmod__", Op::mod},
+                           {"__and__", "__rand__", Op::bit_and},
+                           {"__or__", "__ror__", Op::bit_or},
+                           {"__xor__", "__rxor__", Op::bit_xor},
+                           {"__lshift__", "__rlshift__", Op::shl},
+                           {"__rshift__", "__rrshift__", Op::shr},
+                           {"__lt__", nullptr, Op::cmplt},
+                           {"__eq__", nullptr, Op::cmpeq},
+                           {"__ne__", nullptr, Op::cmpne},
+                           {"maximum", nullptr, Op::max},
+                           {"minimum", nullptr, Op::min}}) {
+        Op op = row.op;
+        c.def(row.name, [op](py::handle a, py::handle b) { return binary(op, a, b); });
+        if (row.reflected) c.def(row.reflected, [op](py::handle a, py::handle b) { return binary(op, b, a); });
+    }
+    c.def("__gt__", [](py::handle a, py::handle b) { return binary(Op::cmplt, b, a); });
+    c.def("__neg__", [](const Handle& h) { return Handle(alu(Op::neg, {h.get()})); });
+    for (int i = 0; i < kOpCount; i++) {
+        Op op = static_cast<Op>(i);
+        if (info(op).is(kUnary) && op != Op::cast && op != Op::bitcast)
+            c.def(std::string(info(op).name).c_str(), [op](const Handle& h) { return Handle(alu(op, {h.get()})); });
+    }
+}
+
+}  // namespace
+
+UOp to_uop(py::handle value) {
+    if (!py::isinstance<Handle>(value))
+        user_error(ErrorKind::Usage, "a UOp was expected, got {}", py::repr(value).cast<std::string>());
+    return value.cast<Handle>().get();
+}
+py::object from_uop(UOp u) { return py::cast(Handle(u)); }
+
+void bind_uop(py::module_& m) {
+    py::module_ u = m.def_submodule("uop", "Kernels as UOp graphs: ranges, buffers, loads and stores.");
+    bind_node(u);
+    u.def(
+        "range",
+        [](int64_t size, int id, const std::string& axis) {
+            if (size < 1) user_error(ErrorKind::Usage, "a range of {}: the size is at least 1", size);
+            return Handle(make(Op::range, dtypes::index, {}, RangeArg{id, size, lookup(axes, "axis", axis)}));
+        },
+        py::arg("size"), py::arg("id"), py::arg("axis") = "loop",
+        "0..size-1. axis: 'global' (grid), 'local' (threads of a block), 'loop' and 'reduce' (serial), 'upcast', "
+        "'unroll', 'group'. "
+        "id: distinct within a kernel; the order of ids is the nesting order.");
+    u.def(
+        "special",
+        [](const std::string& name, int64_t size) {
+            if (name.size() != 5 || (!name.starts_with("gidx") && !name.starts_with("lidx")) || name[4] < '0' ||
+                name[4] > '2')
+                user_error(ErrorKind::Usage, "special '{}': use gidx0..gidx2 (block) or lidx0..lidx2 (thread)", name);
+            return Handle(make(Op::special, dtypes::index, {}, SpecialArg{name[0] == 'l', name[4] - '0', size}));
+        },
+        py::arg("name"), py::arg("size"));
+    u.def(
+        "placeholder",
+        [](int64_t size, py::handle dtype, const std::string& space, int slot) {
+            if (size < 1) user_error(ErrorKind::Usage, "a buffer of {} elements: the size is at least 1", size);
+            return Handle(make(Op::param, to_dtype(dtype), {}, ParamArg{lookup(spaces, "space", space), slot, size}));
+        },
+        py::arg("size"), py::arg("dtype") = "float32", py::arg("space") = "reg", py::arg("slot") = 0,
+        "Memory of a kernel: 'reg' (registers), 'local' (LDS, shared by the block) or 'global' (a parameter). slot "
+        "tells several apart.");
+    u.def(
+        "const", [](py::handle value, py::handle dtype) { return Handle(operand(value, to_dtype(dtype))); },
+        py::arg("value"), py::arg("dtype") = "float32");
+    u.def(
+        "index", [](const Handle& b, py::handle at, py::handle gate) { return index_into(b.get(), at, gate); },
+        py::arg("buffer"), py::arg("offset"), py::arg("gate") = py::none(),
+        "A place in a buffer; where gate is false a load gives its alternative and a store does nothing.");
+    u.def("load", &load, py::arg("place"), py::arg("alt") = py::none());
+    u.def("store", &store, py::arg("place"), py::arg("value"));
+    u.def(
+        "atomic_add",
+        [](const Handle& h, py::handle value) {
+            return effect_of(Op::atomic_add, {place(h, "atomic_add"), operand(value, h.get().dtype())});
+        },
+        py::arg("place"), py::arg("value"));
+    u.def(
+        "barrier", [](const py::args& effects) { return effect_of(Op::barrier, nodes(effects)); },
+        "All threads of the block have finished these effects.");
+    u.def("group", [](const py::args& effects) { return effect_of(Op::group, nodes(effects)); });
+    u.def(
+        "end", [](const py::args& args) { return effect_of(Op::end, nodes(args)); },
+        "end(effect, *ranges): closes the ranges after the effect.");
+    u.def(
+        "sink",
+        [](const py::args& effects, const std::string& name) {
+            return effect_of(Op::sink, nodes(effects), SinkArg{name});
+        },
+        py::arg("name") = "", "The whole kernel: its last effects.");
+    u.def(
+        "where",
+        [](const Handle& c, py::handle a, py::handle b) {
+            DType type = type_of_pair(a, b);
+            return Handle(alu(Op::where, {c.get(), operand(a, type), operand(b, type)}));
+        },
+        py::arg("condition"), py::arg("x"), py::arg("y"));
+    u.def(
+        "reduce",
+        [](const Handle& value, const std::string& op, const py::args& ranges) {
+            std::vector<UOp> sources{value.get()};
+            for (UOp r : nodes(ranges)) sources.push_back(r);
+            return Handle(make(Op::reduce, value.get().dtype(), sources, ReduceArg{parse_op(op), {}}));
+        },
+        py::arg("value"), py::arg("op"), "reduce(value, 'add', *ranges): folds the value over the ranges.");
+}
+
+}  // namespace strata::python
