@@ -1,0 +1,72 @@
+#include "strata/core/symbolic/rules_p.h"
+
+namespace strata {
+namespace {
+
+using namespace vocabulary;
+
+int value_bits(DType t) { return t.is_bool() ? 1 : t.bits() - (t.is_unsigned() ? 0 : 1); }
+
+/// Every value of `from` is a value of `to`.
+bool keeps_values(DType from, DType to) {
+    if (from.element() == to.element() || from.is_bool()) return !to.is_bool() || from.is_bool();
+    if (to.is_bool()) return false;
+    if (from.is_float()) {
+        // A wider format here has both more exponent and more mantissa, or is bfloat16 beside the fp8 formats; all of
+        // them have infinity and minus zero.
+        return to.is_float() && to.exponent_bits() >= from.exponent_bits() &&
+               to.mantissa_bits() >= from.mantissa_bits() && to.bits() > from.bits();
+    }
+    if (to.is_float())
+        return value_bits(from) <= to.mantissa_bits() + 1 && value_bits(from) < (1 << (to.exponent_bits() - 1)) &&
+               to.bits() > 8;
+    return from.is_unsigned() || !to.is_unsigned() ? value_bits(from) <= value_bits(to) : false;
+}
+
+bool in_range(UOp u, DType to) {
+    if (!u.dtype().is_integer() || !(to.is_integer())) return false;
+    return proves_at_least(u, int_min(to)) &&
+           (to.scalar == Scalar::uint64 || proves_less(u, int_max(to)) || bounds(u).high == int_max(to)) &&
+           proves_less(u, int_max(dtypes::int64));
+}
+
+UOp through_middle(const Match& t) {
+    UOp middle = t.root.src(0), source = middle.src(0);
+    DType from = source.dtype(), via = middle.dtype(), to = t.root.dtype();
+    bool kept = keeps_values(from, via) || in_range(source, via);
+    // Wrapping twice is wrapping once, if the second type is the narrower.
+    bool wraps = from.is_integer() && via.is_integer() && to.is_integer() && to.bits() <= via.bits();
+    return kept || wraps ? cast(source, to) : UOp();
+}
+
+/// cast(x) to bool is x != 0.
+UOp to_truth(const Match& t) {
+    UOp source = t.root.src(0);
+    return t.root.dtype().is_bool() && !source.dtype().is_bool() ? alu(Op::cmpne, {source, constant(source.dtype(), 0)})
+                                                                 : UOp();
+}
+
+UOp widened_truth(const Match& t) {
+    // cast(p) != 0 -> p and the like come from comparing a widened bool with a number.
+    UOp source = t.root.src(0).src(0);
+    if (!source.dtype().is_bool() || !t.root.src(1).is_const(0)) return {};
+    return t.root.is(Op::cmpne) ? source : alu(Op::logical_not, {source});
+}
+
+}  // namespace
+
+const RuleSet& cast_rules() {
+    static const RuleSet set{
+        rule(cast(x), x, [](const Match& t) { return t[x].dtype() == t.root.dtype(); }),
+        rule(cast(cast(x)), through_middle),
+        rule(cast(x), to_truth),
+        rule(cast(x) != c, widened_truth),
+        rule(cast(x) == c, widened_truth),
+        rule(
+            {Op::bitcast, {{Op::bitcast, {x}}}}, [](const Match& t) { return bitcast(t[x], t.root.dtype()); },
+            [](const Match& t) { return !t[x].dtype().is_bool() && !t.root.dtype().is_bool(); }),
+    };
+    return set;
+}
+
+}  // namespace strata

@@ -1,0 +1,31 @@
+#include "strata/core/symbolic/rules_p.h"
+
+namespace strata {
+namespace {
+
+using namespace vocabulary;
+
+// Gates that are decided disappear from loads.
+UOp open_load(const Match& t) {
+    UOp place = t.root.src(0);
+    if (!place.is(Op::index)) return {};
+    if (place.src().size() == 2) return make(Op::load, t.root.dtype(), {place});
+    UOp gate = place.src(2);
+    if (gate.is_const(1))
+        return make(Op::load, t.root.dtype(),
+                    {make(Op::index, place.dtype(), {place.src(0), place.src(1)}, place.arg())});
+    return gate.is_const(0) && t.root.src(1).dtype() == t.root.dtype() ? t.root.src(1) : UOp();
+}
+
+}  // namespace
+
+const RuleSet& memory_rules() {
+    static const RuleSet set{
+        rule({Op::index, {x, i, 1}},
+             [](const Match& t) { return make(Op::index, t.root.dtype(), {t[x], t[i]}, t.root.arg()); }),
+        rule({Op::load, {x, y}}, open_load),
+    };
+    return set;
+}
+
+}  // namespace strata
