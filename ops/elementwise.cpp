@@ -1,0 +1,288 @@
+#include <cmath>
+#include <limits>
+
+#include "strata/ops/build_p.h"
+
+namespace strata {
+
+using namespace ops;
+
+namespace {
+
+enum class Accept { any, number, integer, bits, logic, floating, wide };
+constexpr std::string_view accepted[] = {
+    "any type", "integers and floats", "integers", "integers and bool", "any type", "any type", "any type"};
+
+/// The type operands are turned into before the operation.
+DType prepared_dtype(std::string_view name, Accept accepts, DType type) {
+    bool fits = accepts == Accept::number    ? !type.is_bool()
+                : accepts == Accept::integer ? type.is_integer()
+                : accepts == Accept::bits    ? !type.is_float()
+                                             : true;
+    if (!fits)
+        user_error(ErrorKind::DType, "[{}] takes {}, not {}; cast first", name, accepted[static_cast<int>(accepts)],
+                   type.name());
+    if (accepts == Accept::logic) return dtypes::boolean;
+    if (accepts == Accept::floating || accepts == Accept::wide) {
+        if (!type.is_float() || (accepts == Accept::wide && type.bits() < 32)) return dtypes::float32;
+    }
+    return type;
+}
+
+Tensor converted(const Operand& x, DType type) {
+    if (x.tensor()) return x.tensor()->cast(type);
+    GraphScope scope;
+    return Tensor::uniform(x.number().constant(type), {});
+}
+
+struct Pair {
+    Tensor a, b;
+};
+Pair prepare(std::string_view name, Accept accepts, const Operand& a, const Operand& b) {
+    if (a.tensor() && b.tensor()) common_device(name, *a.tensor(), *b.tensor());
+    DType type = prepared_dtype(name, accepts, result_type(a, b));
+    Pair p{converted(a, type), converted(b, type)};
+    if (p.a.shape() != p.b.shape()) {
+        Shape shape = broadcast_shapes(name, p.a.shape(), p.b.shape());
+        p.a = expand_to(p.a, shape);
+        p.b = expand_to(p.b, shape);
+    }
+    return p;
+}
+
+// The values of the rows. Operands have one type and one shape.
+
+Tensor negative(const Tensor& x) { return op(Op::cmplt, x, like(x, 0)); }
+
+Tensor sign_of(const Tensor& x) {
+    Tensor zero = like(x, 0), one = like(x, 1);
+    if (x.dtype().is_unsigned()) return op(Op::min, x, one);
+    return select(negative(x), like(x, -1), select(op(Op::cmplt, zero, x), one, x));
+}
+
+Tensor sigmoid_of(const Tensor& x) { return op(Op::recip, op(Op::add, op(Op::exp, op(Op::neg, x)), like(x, 1))); }
+
+Tensor gelu_erf(const Tensor& x) {
+    Tensor e = op(Op::erf, op(Op::mul, x, like(x, std::sqrt(0.5))));
+    return op(Op::mul, op(Op::mul, x, like(x, 0.5)), op(Op::add, e, like(x, 1)));
+}
+
+Tensor gelu_by_tanh(const Tensor& x) {
+    Tensor cube = op(Op::mul, op(Op::mul, x, x), x);
+    Tensor inner = op(Op::add, x, op(Op::mul, cube, like(x, 0.044715)));
+    Tensor t = op(Op::tanh, op(Op::mul, inner, like(x, std::sqrt(2 / 3.14159265358979323846))));
+    return op(Op::mul, op(Op::mul, x, like(x, 0.5)), op(Op::add, t, like(x, 1)));
+}
+
+Tensor rounded(Op o, const Tensor& x) { return x.dtype().is_float() ? op(o, x) : x; }
+
+Tensor all_false(const Tensor& x) {
+    return Tensor::uniform(constant_int(dtypes::boolean, 0), x.shape(), x.placement());
+}
+
+bool has_infinity(DType t) { return t.is_float() && std::isinf(round_to(t, std::numeric_limits<double>::infinity())); }
+
+Tensor is_nan(const Tensor& x) { return x.dtype().is_float() ? op(Op::cmpne, x, x) : all_false(x); }
+
+Tensor is_inf(const Tensor& x) {
+    if (!has_infinity(x.dtype())) return all_false(x);
+    return op(Op::cmpeq, op(Op::abs, x), like(x, std::numeric_limits<double>::infinity()));
+}
+
+Tensor is_finite(const Tensor& x) {
+    if (!has_infinity(x.dtype())) return op(Op::logical_not, is_nan(x));
+    return op(Op::cmplt, op(Op::abs, x), like(x, std::numeric_limits<double>::infinity()));
+}
+
+Tensor less_or_equal(const Tensor& a, const Tensor& b) {
+    if (!a.dtype().is_float()) return op(Op::logical_not, op(Op::cmplt, b, a));
+    return op(Op::bit_or, op(Op::cmplt, a, b), op(Op::cmpeq, a, b));  // false with NaN
+}
+
+/// Whether a truncated remainder r must move by one divisor to get the divisor's sign.
+Tensor wrong_sign(const Tensor& r, const Tensor& b) {
+    if (b.value().is_const() && const_value(b.value()) > 0) return negative(r);
+    return op(Op::bit_and, op(Op::cmpne, r, like(r, 0)), op(Op::cmpne, negative(r), negative(b)));
+}
+
+struct Division {
+    Tensor quotient, remainder;
+};
+
+/// floor(a / b) and a - floor(a / b) * b of floats. The rounded quotient may be one too large or too small; the fused
+/// remainder, exact while the quotient fits the mantissa, tells.
+Division floor_division(const Tensor& a, const Tensor& b) {
+    Tensor q = op(Op::floor, op(Op::fdiv, a, b));
+    Tensor r = op(Op::fma, {op(Op::neg, q), b, a});
+    r = select(is_inf(b), select(is_finite(a), a, r), r);  // 0 * inf above
+    Tensor below = wrong_sign(r, b);
+    r = select(below, op(Op::add, r, b), r);
+    q = select(below, op(Op::sub, q, like(q, 1)), q);
+    Tensor above = op(Op::cmplt, op(Op::abs, b), op(Op::abs, r));
+    above = op(Op::bit_or, above, op(Op::cmpeq, op(Op::abs, b), op(Op::abs, r)));
+    above = op(Op::bit_and, above, is_finite(b));
+    return {select(above, op(Op::add, q, like(q, 1)), q), select(above, op(Op::sub, r, b), r)};
+}
+
+Tensor floor_quotient(const Tensor& a, const Tensor& b) {
+    if (a.dtype().is_unsigned()) return op(Op::idiv, a, b);
+    if (a.dtype().is_float()) {
+        Tensor q = floor_division(a, b).quotient, direct = op(Op::fdiv, a, b);
+        q = select(op(Op::cmpeq, b, like(b, 0)), direct, q);
+        return select(is_inf(a), like(a, std::numeric_limits<double>::quiet_NaN()), q);
+    }
+    Tensor q = op(Op::idiv, a, b);
+    Tensor r = op(Op::sub, a, op(Op::mul, q, b));
+    return select(wrong_sign(r, b), op(Op::sub, q, like(q, 1)), q);
+}
+
+Tensor floor_remainder(const Tensor& a, const Tensor& b) {
+    if (a.dtype().is_unsigned()) return op(Op::mod, a, b);
+    if (a.dtype().is_float()) return floor_division(a, b).remainder;
+    Tensor r = op(Op::mod, a, b);
+    return select(wrong_sign(r, b), op(Op::add, r, b), r);
+}
+
+/// x^n for a known n >= 1, by squaring.
+Tensor repeated_product(Tensor x, int64_t n) {
+    Tensor out;
+    for (;; x = op(Op::mul, x, x)) {
+        if (n & 1) out = out ? op(Op::mul, out, x) : x;
+        if (!(n >>= 1)) return out;
+    }
+}
+
+/// Integer powers modulo 2^bits. A negative exponent gives the truncated 1 / x^n: 0, except for x = 1 and -1.
+Tensor integer_power(const Tensor& a, const Tensor& b) {
+    Tensor out = like(a, 1), x = a, zero = like(a, 0), one = like(a, 1);
+    int bits = b.dtype().bits() - (b.dtype().is_unsigned() ? 0 : 1);
+    for (int k = 0; k < bits; k++) {
+        Tensor bit = op(Op::bit_and, k ? op(Op::shr, b, like(b, k)) : b, one);
+        out = select(op(Op::cmpeq, bit, zero), out, op(Op::mul, out, x));
+        if (k + 1 < bits) x = op(Op::mul, x, x);
+    }
+    if (b.dtype().is_unsigned()) return out;
+    Tensor odd = op(Op::cmpne, op(Op::bit_and, b, one), zero);
+    Tensor minus_one = op(Op::cmpeq, a, like(a, -1));
+    Tensor inverse = select(op(Op::cmpeq, a, one), one, select(minus_one, select(odd, a, one), zero));
+    return select(negative(b), inverse, out);
+}
+
+Tensor power(const Tensor& a, const Tensor& b) {
+    constexpr int kLargestProduct = 16;  // a known power up to this is multiplied out, above it pow is as good
+    UOp exponent = b.value();
+    if (!a.dtype().is_float()) {
+        if (!exponent.is_const()) return integer_power(a, b);
+        int64_t n = const_int(exponent);
+        if (n < 0 && !a.dtype().is_unsigned())
+            user_error(ErrorKind::Usage, "[pow] integers to the power {}: cast to a float first", n);
+        if (n < 0) return integer_power(a, b);
+        return n == 0 ? like(a, 1) : repeated_product(a, n);
+    }
+    if (!exponent.is_const()) return op(Op::pow, a, b);
+    double n = const_value(exponent);
+    if (n == 0) return like(a, 1);
+    if (n == 0.5) return op(Op::sqrt, a);
+    if (n != std::trunc(n) || std::abs(n) > kLargestProduct) return op(Op::pow, a, b);
+    Tensor product = repeated_product(a, static_cast<int64_t>(std::abs(n)));
+    return n < 0 ? op(Op::recip, product) : product;
+}
+
+/// Shifts by the width or more are not defined for the op: they are made 0, or the sign, here.
+Tensor shifted_left(const Tensor& a, const Tensor& b) {
+    int bits = a.dtype().bits();
+    if (b.value().is_const() && const_int(b.value()) >= 0 && const_int(b.value()) < bits) return op(Op::shl, a, b);
+    Tensor shifted = op(Op::shl, a, op(Op::bit_and, b, like(b, bits - 1)));
+    return select(op(Op::cmplt, b, like(b, bits)), shifted, like(a, 0));
+}
+
+Tensor shifted_right(const Tensor& a, const Tensor& b) {
+    int bits = a.dtype().bits();
+    if (b.value().is_const() && const_int(b.value()) >= 0 && const_int(b.value()) < bits) return op(Op::shr, a, b);
+    if (!a.dtype().is_unsigned())
+        return op(Op::shr, a, op(Op::bit_and, op(Op::min, b, like(b, bits - 1)), like(b, bits - 1)));
+    Tensor shifted = op(Op::shr, a, op(Op::bit_and, b, like(b, bits - 1)));
+    return select(op(Op::cmplt, b, like(b, bits)), shifted, like(a, 0));
+}
+
+Tensor finished(Accept accepts, DType from, const Tensor& result) {
+    bool narrow = accepts == Accept::wide && from.is_float() && from.bits() < 32;
+    return narrow ? result.cast(from) : result;
+}
+
+}  // namespace
+
+#define UNARY(name, accepts, ...)                                         \
+    Tensor Tensor::name() const {                                         \
+        GraphScope scope;                                                 \
+        Tensor x = cast(prepared_dtype(#name, Accept::accepts, dtype())); \
+        return finished(Accept::accepts, dtype(), __VA_ARGS__);           \
+    }                                                                     \
+    Tensor ops::name(const Operand& x) { return as_tensor(x).name(); }
+#define BINARY(name, accepts, ...)                                  \
+    Tensor ops::name(const Operand& left, const Operand& right) {   \
+        GraphScope scope;                                           \
+        auto [a, b] = prepare(#name, Accept::accepts, left, right); \
+        return __VA_ARGS__;                                         \
+    }                                                               \
+    Tensor Tensor::name(const Operand& other) const { return ops::name(*this, other); }
+#include "strata/ops/elementwise.def"
+#undef UNARY
+#undef BINARY
+
+Tensor Tensor::clamp(std::optional<Number> low, std::optional<Number> high) const {
+    Tensor out = *this;
+    if (low) out = out.maximum(*low);
+    return high ? out.minimum(*high) : out;
+}
+
+Tensor Tensor::cast(DType to) const {
+    if (dtype() == to) return *this;
+    GraphScope scope;
+    UOp v = value(), result;
+    bool fold = v.is_const() && (to.is_float() || to.is_bool() || !dtype().is_float());
+    if (!fold)
+        result = strata::cast(v, to);
+    else if (to.is_float())
+        result = constant(to, const_value(v));
+    else if (to.is_bool())
+        result = constant_int(to, const_value(v) != 0);
+    else
+        result = constant_int(to, const_int(v));
+    return uniform_ ? uniform(result, uniform_shape_, device_) : Tensor(result, device_);
+}
+
+Tensor Tensor::bitcast(DType to) const {
+    if (dtype().bits() != to.bits() || dtype().is_bool() != to.is_bool())
+        user_error(ErrorKind::DType, "[bitcast] {} to {}: the types differ in width or one is bool", dtype().name(),
+                   to.name());
+    GraphScope scope;
+    UOp result = strata::bitcast(value(), to);
+    return uniform_ ? uniform(result, uniform_shape_, device_) : Tensor(result, device_);
+}
+
+namespace ops {
+
+DType result_type(const Operand& a, const Operand& b) {
+    if (a.tensor() && b.tensor()) {
+        DType x = a.tensor()->dtype(), y = b.tensor()->dtype();
+        return x == y ? x : promote(x, y);
+    }
+    if (a.tensor()) return b.number().dtype_with(a.tensor()->dtype());
+    if (b.tensor()) return a.number().dtype_with(b.tensor()->dtype());
+    DType x = a.number().default_dtype(), y = b.number().default_dtype();
+    return x == y ? x : promote(x, y);
+}
+
+Tensor where(const Operand& condition, const Operand& a, const Operand& b) {
+    GraphScope scope;
+    auto [x, y] = prepare("where", Accept::any, a, b);
+    Tensor c = as_tensor(condition).cast(dtypes::boolean);
+    common_device("where", c, x);
+    common_device("where", c, y);
+    Shape shape = broadcast_shapes("where", c.shape(), x.shape());
+    return select(expand_to(c, shape), expand_to(x, shape), expand_to(y, shape));
+}
+
+}  // namespace ops
+}  // namespace strata

@@ -1,0 +1,237 @@
+#include <algorithm>
+
+#include "strata/ops/build_p.h"
+
+namespace strata {
+
+using namespace ops;
+
+namespace {
+
+using Bounds2 = std::vector<std::pair<int64_t, int64_t>>;
+
+/// What one axis of the source becomes: elements begin, begin + step, ... (backwards when flipped).
+struct AxisPick {
+    int64_t begin, end;  ///< range to keep, long enough for count * step elements where the axis has room
+    int64_t count, step = 1;
+    bool flip = false;
+};
+
+AxisPick pick_slice(const Index& s, int64_t n) {
+    if (s.step == 0) user_error(ErrorKind::Usage, "[index] a slice with step 0");
+    bool down = s.step < 0;
+    int64_t step = down ? -s.step : s.step, lowest = down ? -1 : 0, highest = down ? n - 1 : n;
+    auto bound = [&](std::optional<int64_t> at, int64_t absent) {
+        if (!at) return absent;
+        return std::clamp(*at < 0 ? *at + n : *at, lowest, highest);
+    };
+    int64_t start = bound(s.start, down ? highest : lowest), stop = bound(s.stop, down ? lowest : highest);
+    int64_t span = down ? start - stop : stop - start;
+    if (span <= 0) return {0, 0, 0};
+    int64_t count = (span - 1) / step + 1, reach = count * step;
+    if (!down) return {start, std::min(start + reach, n), count, step, false};
+    return {std::max(start - reach + 1, int64_t{0}), start + 1, count, step, true};
+}
+
+int64_t checked_position(int64_t i, int64_t n, int axis) {
+    if (i < -n || i >= n)
+        user_error(ErrorKind::Usage, "[index] index {} is out of range for axis {} of size {}", i, axis, n);
+    return i < 0 ? i + n : i;
+}
+
+/// One pick an axis: shrink, flip, then every step-th element by a reshape to (count, step) of which column 0 is kept.
+Tensor picked(const Tensor& x, const std::vector<AxisPick>& picks) {
+    Bounds2 keep, room, columns;
+    std::vector<int> flips;
+    Shape split, to;
+    bool strided = false;
+    for (size_t i = 0; i < picks.size(); i++) {
+        const AxisPick& p = picks[i];
+        keep.emplace_back(p.begin, p.end);
+        if (p.flip) flips.push_back(static_cast<int>(i));
+        room.emplace_back(0, p.count * p.step - (p.end - p.begin));
+        columns.insert(columns.end(), {{0, p.count}, {0, 1}});
+        split.insert(split.end(), {p.count, p.step});
+        to.push_back(p.count);
+        strided |= p.step != 1;
+    }
+    Tensor out = x.shrink(keep).flip(flips);
+    if (out.is_uniform() || product(to) == 0) {
+        GraphScope scope;
+        return Tensor::uniform(out.is_uniform() ? out.value() : constant_int(x.dtype(), 0), to, x.placement());
+    }
+    if (!strided) return out;
+    return out.pad(room).reshape(split).shrink(columns).reshape(to);
+}
+
+struct AdvancedIndex {
+    int axis;        ///< in the tensor that basic indexing left
+    Tensor indices;  ///< or empty: `position`
+    int64_t position = 0;
+};
+
+/// Negative indices counted from the end.
+Tensor wrapped(const Tensor& indices, int64_t n) {
+    if (indices.dtype().is_unsigned()) return indices;
+    return where(lt(indices, 0), add(indices, n), indices);
+}
+
+Tensor take_axis(const Tensor& x, const Tensor& indices, int axis) {
+    common_device("take", x, indices);
+    Shape to(x.shape().begin(), x.shape().begin() + axis);
+    to.insert(to.end(), indices.shape().begin(), indices.shape().end());
+    to.insert(to.end(), x.shape().begin() + axis + 1, x.shape().end());
+    if (product(to) > 0 && x.size(axis) == 0)
+        user_error(ErrorKind::Shape, "[take] axis {} of shape {} has no elements to take", axis, to_string(x.shape()));
+    GraphScope scope;
+    if (product(to) == 0) return Tensor::uniform(constant_int(x.dtype(), 0), to, x.placement());
+    if (x.is_uniform()) return Tensor::uniform(x.value(), to, x.placement());
+    UOp result = make(Op::take, x.dtype(), {x.uop(), indices.uop()}, TakeArg{axis});
+    return Tensor(result, common_device("take", x, indices));
+}
+
+DType offset_dtype(int64_t elements) { return elements <= int_max(dtypes::int32) ? dtypes::int32 : dtypes::int64; }
+
+/// Integer tensors on several axes: the axes are made one, indexed by the offset into it.
+Tensor take_together(Tensor x, const std::vector<AdvancedIndex>& parts) {
+    bool adjacent = true;
+    Shape shape, merged_sizes;
+    std::vector<int> order;
+    for (size_t i = 0; i < parts.size(); i++) {
+        adjacent &= i == 0 || parts[i].axis == parts[i - 1].axis + 1;
+        if (parts[i].indices) shape = broadcast_shapes("index", shape, parts[i].indices.shape());
+        merged_sizes.push_back(x.size(parts[i].axis));
+    }
+    int at = adjacent ? parts[0].axis : 0;
+    for (int i = 0; i < x.ndim(); i++)
+        if (std::none_of(parts.begin(), parts.end(), [&](const AdvancedIndex& p) { return p.axis == i; }))
+            order.push_back(i);
+    for (size_t i = parts.size(); i-- > 0;) order.insert(order.begin() + at, parts[i].axis);
+    int64_t stride = product(merged_sizes), known = 0;
+    DType type = offset_dtype(stride);
+    Tensor offset;
+    for (size_t i = 0; i < parts.size(); i++) {
+        stride = merged_sizes[i] ? stride / merged_sizes[i] : 0;
+        if (!parts[i].indices) {
+            known += parts[i].position * stride;
+            continue;
+        }
+        Tensor part = mul(wrapped(parts[i].indices, merged_sizes[i]).cast(type), stride);
+        offset = offset ? add(offset, part) : part;
+    }
+    if (known) offset = add(offset, known);
+    x = x.permute(order);
+    x = x.flatten(at, at + static_cast<int>(parts.size()) - 1);
+    return take_axis(x, expand_to(offset, shape), at);
+}
+
+void check_indices(const Tensor& indices) {
+    if (indices.dtype().is_bool())
+        user_error(ErrorKind::Usage,
+                   "[index] a boolean mask gives a shape that depends on the data: use where, or integer indices");
+    check_integer("index", indices);
+}
+
+/// The entries with the ellipsis written out as whole slices, one for each source axis (and new axes).
+std::vector<Index> spelled_out(const std::vector<Index>& indices, const Shape& shape) {
+    int consumed = 0, dots = 0;
+    for (const Index& i : indices) {
+        consumed += i.kind != Index::Kind::new_axis && i.kind != Index::Kind::ellipsis;
+        dots += i.kind == Index::Kind::ellipsis;
+    }
+    if (dots > 1) user_error(ErrorKind::Usage, "[index] more than one ellipsis");
+    int missing = static_cast<int>(shape.size()) - consumed;
+    if (missing < 0)
+        user_error(ErrorKind::Usage, "[index] {} indices for the {} axes of shape {}", consumed, shape.size(),
+                   to_string(shape));
+    std::vector<Index> out;
+    for (const Index& i : indices) {
+        if (i.kind != Index::Kind::ellipsis)
+            out.push_back(i);
+        else
+            out.insert(out.end(), static_cast<size_t>(missing), Index::slice());
+    }
+    if (!dots) out.insert(out.end(), static_cast<size_t>(missing), Index::slice());
+    return out;
+}
+
+}  // namespace
+
+Tensor Tensor::index(const std::vector<Index>& indices) const {
+    std::vector<Index> entries = spelled_out(indices, shape());
+    bool advanced =
+        std::any_of(entries.begin(), entries.end(), [](const Index& i) { return i.kind == Index::Kind::tensor; });
+    std::vector<AxisPick> picks;
+    std::vector<AdvancedIndex> parts;
+    Shape to;
+    int axis = 0;
+    for (const Index& entry : entries) {
+        if (entry.kind == Index::Kind::new_axis) {
+            to.push_back(1);
+            continue;
+        }
+        int64_t n = shape()[static_cast<size_t>(axis)];
+        if (entry.kind == Index::Kind::integer) {
+            int64_t i = checked_position(entry.start.value_or(0), n, axis);
+            // Beside integer tensors an integer takes part as a 0-D one: NumPy's rule for where their axes go.
+            if (advanced) parts.push_back({static_cast<int>(to.size()), {}, i});
+            picks.push_back(advanced ? AxisPick{0, n, n} : AxisPick{i, i + 1, 1});
+            if (advanced) to.push_back(n);
+        } else if (entry.kind == Index::Kind::slice) {
+            picks.push_back(pick_slice(entry, n));
+            to.push_back(picks.back().count);
+        } else {
+            check_indices(entry.indices);
+            parts.push_back({static_cast<int>(to.size()), entry.indices});
+            picks.push_back({0, n, n});
+            to.push_back(n);
+        }
+        axis++;
+    }
+    Tensor x = picked(*this, picks).reshape(to);
+    return parts.empty() ? x : take_together(x, parts);
+}
+
+Tensor Tensor::take(const Tensor& indices, OptionalAxis axis) const {
+    check_indices(indices);
+    if (!axis) return flatten().take(indices, 0);
+    int at = axis_of("take", *axis, ndim());
+    return take_axis(*this, wrapped(indices, size(at)), at);
+}
+
+Tensor Tensor::gather(int axis, const Tensor& indices) const {
+    check_indices(indices);
+    int at = axis_of("gather", axis, ndim());
+    Shape from = shape(), wanted = indices.shape();
+    if (from.size() != wanted.size())
+        user_error(ErrorKind::Shape, "[gather] shapes {} and {}: both need the same number of axes", to_string(from),
+                   to_string(wanted));
+    from[static_cast<size_t>(at)] = 1;
+    Shape to = broadcast_shapes("gather", from, wanted);
+    int64_t stride = numel();
+    DType type = offset_dtype(stride);
+    Tensor offset;
+    if (product(to) == 0) return zeros(to, dtype());
+    for (int i = 0; i < ndim(); i++) {
+        int64_t n = shape()[static_cast<size_t>(i)];
+        stride = n ? stride / n : 0;
+        if (i != at && n == 1) continue;
+        Tensor position = i == at ? wrapped(indices, n) : iota_along(to, i);
+        Tensor part = ops::mul(position.cast(type), stride);
+        offset = offset ? ops::add(offset, part) : part;
+    }
+    return take_axis(reshape({numel()}), expand_to(offset, to), 0);
+}
+
+Tensor Tensor::one_hot(int64_t classes, DType type) const {
+    check_integer("one_hot", *this);
+    if (classes < 0) user_error(ErrorKind::Usage, "[one_hot] {} classes: the count cannot be negative", classes);
+    if (classes == 0 || numel() == 0) {
+        Shape to = shape();
+        to.push_back(classes);
+        return zeros(to, type);
+    }
+    return ops::eq(unsqueeze(-1), iota(classes).cast(dtype())).cast(type);
+}
+
+}  // namespace strata

@@ -1,0 +1,121 @@
+#include <cstring>
+#include <map>
+
+#include "strata/core/support/settings.h"
+#include "strata/ops/build_p.h"
+#include "strata/runtime/buffer.h"
+#include "strata/runtime/device.h"
+#include "strata/runtime/realize.h"
+
+namespace strata {
+
+using namespace ops;
+
+namespace {
+
+/// The buffer when the node is one, at most reshaped: its memory is the tensor in row-major order.
+UOp whole_buffer(UOp node) {
+    while (node.is(Op::reshape)) node = node.src(0);
+    return node.is(Op::buffer) ? node : UOp();
+}
+
+bool is_memory_view(UOp node) {
+    while (info(node.op()).is(kMovement) && !node.is(Op::pad)) node = node.src(0);
+    return node.is(Op::buffer);
+}
+
+}  // namespace
+
+Tensor Tensor::empty(Shape shape, DType dtype, std::string_view device) {
+    check_shape("empty", shape);
+    runtime::Device& on = runtime::device(device);
+    GraphScope scope;
+    if (product(shape) == 0) return uniform(constant_int(dtype, 0), std::move(shape), &on);
+    return Tensor(runtime::new_buffer(on, dtype, product(shape)), &on).reshape(std::move(shape));
+}
+
+Tensor Tensor::from_host(const void* data, Shape shape, DType dtype, std::string_view device) {
+    Tensor t = empty(std::move(shape), dtype, device);
+    if (t.numel() > 0) runtime::find_buffer(whole_buffer(t.value()))->copy_in(data, static_cast<size_t>(t.nbytes()));
+    return t;
+}
+
+const runtime::Device& Tensor::device() const { return device_ ? *device_ : runtime::device(); }
+
+Tensor Tensor::to(std::string_view name) const {
+    runtime::Device& target = runtime::device(name);
+    Tensor moved = *this;
+    if (device_ && device_ != &target) {
+        std::vector<uint8_t> bytes(static_cast<size_t>(nbytes()));
+        moved.to_host(bytes.data());
+        return from_host(bytes.data(), shape(), dtype(), name);
+    }
+    moved.device_ = &target;
+    return moved;
+}
+
+bool Tensor::is_realized() const { return numel() == 0 || (!uniform_ && is_memory_view(value())); }
+
+void Tensor::realize(const std::vector<Tensor*>& tensors) {
+    std::map<const runtime::Device*, std::vector<Tensor*>> by_device;
+    for (Tensor* t : tensors)
+        if (!t->is_realized()) by_device[t->device_].push_back(t);
+    for (auto& [device, group] : by_device) {
+        std::optional<ScopedSettings> on_device;
+        if (device) {
+            Settings next = settings();
+            next.device = device->name();
+            on_device.emplace(std::move(next));
+        }
+        std::vector<Root> rooted;
+        std::vector<UOp> nodes;
+        for (Tensor* t : group) {
+            GraphScope scope;
+            rooted.emplace_back(t->uop());
+            nodes.push_back(rooted.back().get());
+        }
+        std::vector<Root> views = runtime::realize(nodes);
+        for (size_t i = 0; i < group.size(); i++) {
+            STRATA_CHECK(views[i].get().shape() == group[i]->shape(), "a value of shape {} was realized as {}",
+                         to_string(group[i]->shape()), to_string(views[i].get().shape()));
+            group[i]->device_ = device ? device : &runtime::device();
+            group[i]->root_ = std::move(views[i]);
+            group[i]->uniform_ = false;
+        }
+    }
+}
+
+Tensor& Tensor::realize() {
+    realize({this});
+    return *this;
+}
+
+void Tensor::to_host(void* data) {
+    if (numel() == 0) return;
+    realize();
+    Tensor flat = *this;
+    if (!whole_buffer(value())) flat = contiguous().realize();
+    runtime::find_buffer(whole_buffer(flat.value()))->copy_out(data, static_cast<size_t>(nbytes()));
+}
+
+Tensor::HostView Tensor::host_view() {
+    if (numel() == 0) return {};
+    realize();
+    if (!whole_buffer(value())) *this = contiguous().realize();
+    std::shared_ptr<runtime::Buffer> memory = runtime::find_buffer(whole_buffer(value()));
+    void* data = memory->host_view();
+    return data ? HostView{data, std::move(memory)} : HostView{};
+}
+
+Number Tensor::item() {
+    if (numel() != 1)
+        user_error(ErrorKind::Usage, "[item] shape {} holds {} elements, not one", to_string(shape()), numel());
+    uint64_t bits = 0;
+    to_host(&bits);
+    DType t = dtype();
+    if (t.is_float()) return decode_scalar(t, bits);
+    if (t.is_bool()) return bits != 0;
+    return t == dtypes::uint64 ? Number(bits) : Number(wrap_to(t, static_cast<int64_t>(bits)));
+}
+
+}  // namespace strata

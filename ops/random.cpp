@@ -1,0 +1,79 @@
+#include "strata/ops/random.h"
+
+#include <mutex>
+
+#include "strata/ops/build_p.h"
+
+namespace strata::ops {
+namespace {
+
+/// Where the sequence stands. Every call takes as many counters as it makes numbers.
+struct Sequence {
+    std::mutex mutex;
+    uint64_t seed = 0, offset = 0;
+};
+Sequence& sequence() {
+    static Sequence it;
+    return it;
+}
+
+/// The key lives in memory, not in the graph's constants: kernels of equal shape are one kernel whatever the seed.
+Tensor next_key(int64_t n, std::string_view device) {
+    Sequence& s = sequence();
+    uint64_t seed, offset;
+    {
+        std::lock_guard lock(s.mutex);
+        seed = s.seed;
+        offset = s.offset;
+        s.offset += static_cast<uint64_t>(n);
+    }
+    uint32_t words[4] = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32), static_cast<uint32_t>(offset),
+                         static_cast<uint32_t>(offset >> 32)};
+    return Tensor::from_host(words, {4}, dtypes::uint32, device);
+}
+
+void check_floating(std::string_view name, DType dtype) {
+    if (!dtype.is_float()) user_error(ErrorKind::DType, "[{}] gives floats, not {}", name, dtype.name());
+}
+
+}  // namespace
+
+void manual_seed(uint64_t seed) {
+    Sequence& s = sequence();
+    std::lock_guard lock(s.mutex);
+    s.seed = seed;
+    s.offset = 0;
+}
+
+Tensor rand(const Shape& shape, DType dtype, std::string_view device) {
+    check_floating("rand", dtype);
+    check_shape("rand", shape);
+    int64_t n = product(shape);
+    return n ? uniform_from(threefry(next_key(n, device), n), dtype).reshape(shape) : Tensor::zeros(shape, dtype);
+}
+
+Tensor randn(const Shape& shape, DType dtype, std::string_view device) {
+    check_floating("randn", dtype);
+    check_shape("randn", shape);
+    int64_t n = product(shape);
+    return n ? normal_from(threefry(next_key(n, device), n), dtype).reshape(shape) : Tensor::zeros(shape, dtype);
+}
+
+Tensor randint(const Shape& shape, int64_t low, int64_t high, DType dtype, std::string_view device) {
+    check_shape("randint", shape);
+    if (!dtype.is_integer()) user_error(ErrorKind::DType, "[randint] gives integers, not {}", dtype.name());
+    if (low >= high || low < int_min(dtype) || high - 1 > int_max(dtype))
+        user_error(ErrorKind::Usage, "[randint] [{}, {}) is empty or does not fit {}", low, high, dtype.name());
+    int64_t n = product(shape);
+    if (n == 0) return Tensor::zeros(shape, dtype);
+    RandomBits bits = threefry(next_key(n, device), n);
+    uint64_t span = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+    Tensor word = bits.first.cast(dtypes::uint64);
+    // A 32-bit fraction of the span; spans that 32 bits cannot fill take the remainder of a 64-bit word.
+    Tensor in_span = span <= uint64_t{1} << 32
+                         ? word.mul(span).bitwise_right_shift(32)
+                         : word.bitwise_left_shift(32).bitwise_or(bits.second.cast(dtypes::uint64)).remainder(span);
+    return in_span.cast(dtypes::int64).add(low).cast(dtype).reshape(shape);
+}
+
+}  // namespace strata::ops
