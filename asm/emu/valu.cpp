@@ -148,6 +148,10 @@ bool resolve_valu(const Choice& choice, const Shape& shape) {
     op.neg_hi = inst.neg_hi;
     op.omod_clamp = static_cast<uint8_t>(inst.omod | (inst.clamp ? 4 : 0));
     if (inst.row->mnemonic == "v_fma_mixhi_f16") op.op_sel |= 8;
+    if (inst.encoding == Format::VOP3P && shape.src[0] == Kind::u32) {  // integer dot products: neg tells signed operands
+        op.omod_clamp |= static_cast<uint8_t>((inst.neg & 3) << 4);
+        op.neg = 0;
+    }
     if (inst.encoding != Format::VOP3P) {
         for (int i = 0; i < shape.sources && i < 3; i++)
             if (is_packed(shape.src[i])) op.op_sel &= ~(1u << i);

@@ -46,7 +46,7 @@ constexpr uint32_t kFloat = 0xff, kPlain = 0xf0;  ///< round to nearest, all den
 struct Context {
     uint32_t mode = 0;
     bool clamp = false;
-    uint8_t neg = 0;  ///< of the integer dot products: source i is signed
+    uint8_t is_signed = 0;  ///< of the integer dot products: source i is signed
     bool ieee() const { return mode & mode::kIeee; }
 };
 
