@@ -14,6 +14,11 @@ void select_half(Inst& inst, uint16_t& code, size_t bit) {
     inst.op_sel = static_cast<uint8_t>(inst.op_sel | 1u << bit);
 }
 
+Error failure(Arch arch, std::span<const uint32_t> words, const char* why) {
+    return make_error(ErrorKind::Assembly, "{:08x} is no {} instruction: {}",
+                      fmt::join(words.first(std::min<size_t>(words.size(), 3)), " "), info(arch).name, why);
+}
+
 }  // namespace
 
 bool Decoder::run(Inst& inst) {
@@ -28,11 +33,12 @@ bool Decoder::run(Inst& inst) {
     word_ = layout->words == 2 ? words_[0] | uint64_t{words_[1]} << 32 : words_[0];
     next_ = layout->words;
     if (layout->format == Format::VOPD) return decode_vopd(*layout, inst) && finish(inst);
-    const Row* row = table_.find(layout->format, layout->op.get(word_));
-    if (!row) return fail("unknown opcode");
+    uint16_t number = table_.number(layout->format, layout->op.get(word_));
+    if (number == FamilyTable::kNoRow) return fail("unknown opcode");
+    const Row* row = &table_.rows[number];
     if (row->flags & kGraphics) return fail("graphics instructions are not decoded");
     if (row->format != layout->format) layout = &table_.layout(row->format);
-    if (word_ & ~table_.allowed_bits(*row)) return fail("bits that must be zero are set");
+    if (word_ & ~table_.row_bits[number]) return fail("bits that must be zero are set");
     inst.row = row;
     inst.encoding = layout->format;
     layout_ = layout;
@@ -42,6 +48,7 @@ bool Decoder::run(Inst& inst) {
 
 bool Decoder::finish(Inst& inst) {
     if (literal_) {
+        if (inst.dpp.kind != DppKind::none) return fail("a literal cannot follow DPP");
         if (next_ >= words_.size()) return fail("the literal is missing");
         inst.literal = words_[next_++];
     }
@@ -49,31 +56,17 @@ bool Decoder::finish(Inst& inst) {
     return true;
 }
 
-/// Resolves a register or constant code against what the operand may be.
-bool Decoder::operand(Operand& out, uint32_t code, Type type, uint8_t kind) {
-    int span = dwords(type, 32);
+/// Groups of registers and 16-bit operands: what the code alone does not tell.
+bool Decoder::group(uint32_t& code, Type type) {
+    int span = span_of(type);
     if (code >= code::vgpr0) {
         uint32_t end = code - code::vgpr0 + static_cast<uint32_t>(span);
-        if (!(kind & kVgpr)) return fail("a vector register where none is allowed");
         if (end > 256) return fail("vector registers past v255");
         if (end > vgpr_limit_ && is_half(type)) return fail("upper halves of registers are not supported here");
-    } else if (!scalar(code, span, kind)) {
-        return fail("operand code is not allowed here");
+    } else if (code < code::inline_zero && code != code::null && span > 1) {
+        if (!scalar_fits(code, span)) return fail("no such group of scalar registers");
+        code &= span == 2 ? ~1u : ~3u;  // low bits of a group are ignored
     }
-    out = {static_cast<uint16_t>(code), type};
-    return true;
-}
-
-bool Decoder::scalar(uint32_t& code, int span, uint8_t kind) {
-    switch (scalar_class(code)) {
-        case ScalarClass::invalid: return false;
-        case ScalarClass::literal: return kind & kLiteralConstant ? literal_ = true : false;
-        case ScalarClass::constant: return kind & kInline;
-        case ScalarClass::special: return kind & kInline;
-        case ScalarClass::sgpr: break;
-    }
-    if (!(kind & kSgpr) || !scalar_fits(code, span)) return false;
-    if (span >= 2 && code != code::null) code &= span == 2 ? ~1u : ~3u;  // low bits of a group are ignored
     return true;
 }
 
@@ -81,7 +74,8 @@ bool Decoder::decode_alu(Inst& inst) {
     const Row& row = *inst.row;
     if (!decode_destinations(inst)) return false;
     if (layout_->words == 2) decode_modifiers(inst);
-    if (layout_->simm.bits) inst.offset = static_cast<int16_t>(layout_->simm.get(word_));
+    if (row.modifiers & mod::simm) inst.offset = static_cast<int16_t>(layout_->simm.get(word_));
+    if (row.modifiers & mod::message) inst.offset = static_cast<int32_t>(layout_->src[0].get(word_));
     for (size_t i = 0, field = 0; i < 4 && row.src_kind[i]; ++i) {
         if (row.src_kind[i] == kLiteralConstant) {
             inst.src[i] = {code::literal, row.src[i]};
@@ -128,8 +122,8 @@ bool Decoder::decode_destinations(Inst& inst) {
 
 void Decoder::decode_modifiers(Inst& inst) const {
     auto get = [&](const Field& field) { return static_cast<uint8_t>(field.get(word_)); };
-    inst.neg = get(layout_->neg);
-    inst.abs = get(layout_->abs);
+    inst.neg = get(layout_->neg) & inst.row->modifiers & 7;
+    inst.abs = get(layout_->abs) & inst.row->modifiers >> 3 & 7;
     inst.op_sel = get(layout_->op_sel);
     inst.op_sel_hi = static_cast<uint8_t>(get(layout_->op_sel_hi) | get(layout_->op_sel_hi2) << 2);
     inst.neg_hi = get(layout_->neg_hi);
@@ -153,6 +147,7 @@ bool Decoder::decode_dpp(Inst& inst, uint32_t code) {
     dpp.bound_ctrl = dpp_word_ >> 19 & 1;
     dpp.bank_mask = dpp_word_ >> 24 & 15;
     dpp.row_mask = dpp_word_ >> 28 & 15;
+    if (!valid_dpp_control(dpp.ctrl)) return fail("the DPP control names no lane pattern");
     return layout_->words == 2 || dpp_modifiers(inst);
 }
 
@@ -160,7 +155,10 @@ bool Decoder::decode_dpp(Inst& inst, uint32_t code) {
 bool Decoder::dpp_modifiers(Inst& inst) {
     inst.neg = static_cast<uint8_t>((dpp_word_ >> 20 & 1) | (dpp_word_ >> 21 & 2));
     inst.abs = static_cast<uint8_t>((dpp_word_ >> 21 & 1) | (dpp_word_ >> 22 & 2));
-    bool allowed = ((mod::neg(inst.neg) | mod::abs(inst.abs)) & ~inst.row->modifiers) == 0;
+    const Row& row = *inst.row;
+    bool allowed = ((mod::neg(inst.neg) | mod::abs(inst.abs)) & ~(row.modifiers | row.ignored)) == 0;
+    inst.neg &= row.modifiers & 7;
+    inst.abs &= row.modifiers >> 3 & 7;
     return allowed || fail("the instruction takes no neg or abs");
 }
 
@@ -188,12 +186,11 @@ bool Decoder::vopd_sources(const Row& row, const Field* fields, Operand* out) {
 Result<Inst> decode(Arch arch, std::span<const uint32_t> words) {
     const FamilyTable& family = table(info(arch).family);
     if (words.empty()) return make_error(ErrorKind::Assembly, "no words to decode");
-    Result<Inst> result{Inst{}};
+    Result<Inst> result(family.blank);  // filled in place: copying an Inst costs as much as decoding it
     Decoder decoder(family, words);
-    if (decoder.run(*result)) return result;
-    return make_error(ErrorKind::Assembly, "{:08x} is no {} instruction: {}",
-                      fmt::join(words.first(std::min<size_t>(words.size(), 3)), " "), info(arch).name,
-                      decoder.failure());
+    if (!decoder.run(*result)) [[unlikely]]
+        result = failure(arch, words, decoder.failure());
+    return result;
 }
 
 }  // namespace strata::isa

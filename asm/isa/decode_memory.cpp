@@ -10,7 +10,7 @@ int32_t sign_extend(uint32_t value, int bits) { return static_cast<int32_t>(valu
 bool Decoder::decode_memory(Inst& inst) {
     auto get = [&](const Field& field) { return field.bits && field.get(word_); };
     inst.glc = get(layout_->glc);
-    inst.slc = get(layout_->slc);
+    inst.slc = get(layout_->slc) && inst.row->modifiers & mod::slc;
     inst.dlc = get(layout_->dlc);
     switch (layout_->format) {
         case Format::SMEM: return decode_smem(inst);
@@ -25,6 +25,7 @@ bool Decoder::decode_smem(Inst& inst) {
     const Row& row = *inst.row;
     if (!row.src_kind[0]) return true;
     inst.offset = sign_extend(layout_->offset.get(word_), layout_->offset.bits);
+    if (!row.dst_kind[0]) inst.offset1 = static_cast<uint8_t>(layout_->dst.get(word_));  // of s_atc_probe
     if (row.dst_kind[0]) {
         if (layout_->dst.get(word_) > code::null) return fail("m0 and exec cannot be loaded");
         if (!operand(inst.dst[0], layout_->dst.get(word_), row.dst[0], kSgpr)) return false;
@@ -37,6 +38,7 @@ bool Decoder::decode_ds(Inst& inst) {
     const Row& row = *inst.row;
     uint32_t offset = layout_->offset.get(word_);
     inst.gds = layout_->gds.get(word_);
+    if (row.modifiers & mod::gds_only && !inst.gds) return fail("the instruction exists with gds only");
     if (row.modifiers & mod::two_offsets) {
         inst.offset = static_cast<int32_t>(offset & 255);
         inst.offset1 = static_cast<uint8_t>(offset >> 8);
@@ -59,6 +61,7 @@ bool Decoder::decode_flat(Inst& inst) {
     if (returns && !vector(inst.dst[0], layout_->dst, row.dst[0])) return false;
     uint32_t saddr = layout_->src[2].get(word_);
     bool off = saddr == code::null;
+    if (layout_->format == Format::SCRATCH && saddr == code::exec_hi) return fail("saddr cannot be exec_hi");
     if (flat && !off) return fail("flat instructions have no saddr");
     if (shape.address >= 0) {
         Operand& address = inst.src[static_cast<size_t>(shape.address)];
@@ -92,7 +95,7 @@ bool Decoder::decode_buffer(Inst& inst) {
     }
     if (row.src_kind[3] && !vector(inst.src[3], layout_->dst, row.src[3])) return false;
     const Operand& data = row.src_kind[3] ? inst.src[3] : inst.dst[0];  // tfe adds a status dword
-    if (inst.tfe && data.vgpr() + dwords(data.type, 32) > 255) return fail("vector registers past v255");
+    if (inst.tfe && data.vgpr() + span_of(data.type) > 255) return fail("vector registers past v255");
     return operand(inst.src[1], layout_->src[1].get(word_) << 2, row.src[1], kSgpr) &&
            operand(inst.src[2], layout_->src[2].get(word_), row.src[2], kSgpr | kInline);
 }

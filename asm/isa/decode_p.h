@@ -35,8 +35,16 @@ class Decoder {
         return false;
     }
     bool finish(Inst& inst);
-    bool operand(Operand& out, uint32_t code, Type type, uint8_t kind);
-    bool scalar(uint32_t& code, int span, uint8_t kind);
+    /// Resolves a register or constant code against what the operand may be.
+    bool operand(Operand& out, uint32_t code, Type type, uint8_t kind) {
+        if (!(kCodeKinds[code] & kind)) [[unlikely]]
+            return fail("operand code is not allowed here");
+        if ((span_of(type) > 1 || vgpr_limit_ < 256) && !group(code, type)) return false;
+        literal_ |= code == code::literal;
+        out = {static_cast<uint16_t>(code), type};
+        return true;
+    }
+    bool group(uint32_t& code, Type type);
     bool vector(Operand& out, const Field& field, Type type) {
         return operand(out, code::vgpr0 + field.get(word_), type, kVgpr);
     }

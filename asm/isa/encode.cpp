@@ -35,18 +35,14 @@ bool Encoder::run(Encoded& out) {
 /// Whether the operand's code may stand where `kind` and `type` are wanted.
 bool Encoder::check_operand(const Operand& operand, Type type, uint8_t kind, std::string_view name) {
     uint32_t code = operand.code;
-    int span = dwords(type, 32);
+    int span = span_of(type);
     if (operand.is_vgpr()) {
         if (!(kind & kVgpr)) return fail("{} must be {}", name, wanted(kind));
         int limit = half_limit_ && is_half(type) ? 128 : 256;
         if (operand.vgpr() + span > limit) return fail("{} needs registers past v{}", name, limit - 1);
         return true;
     }
-    ScalarClass what = scalar_class(code);
-    uint8_t have = what == ScalarClass::sgpr      ? uint8_t{kSgpr}
-                   : what == ScalarClass::literal ? uint8_t{kLiteralConstant}
-                   : what == ScalarClass::invalid ? uint8_t{0}
-                                                  : uint8_t{kInline};
+    uint8_t have = kCodeKinds[code & 511];
     if (have == 0) return fail("{} has operand code {}, which names nothing", name, code);
     if (!(kind & have)) return fail("{} must be {}", name, wanted(kind));
     if (have != kSgpr) return literal_ |= have == kLiteralConstant, true;
@@ -137,7 +133,8 @@ bool Encoder::dpp_word() {
         dpp_word_ = low | dpp.select << 8;
         return true;
     }
-    if (dpp.ctrl > 511 || dpp.row_mask > 15 || dpp.bank_mask > 15) return fail("a DPP control or mask is out of range");
+    if (!valid_dpp_control(dpp.ctrl)) return fail("DPP control {:#x} names no lane pattern", dpp.ctrl);
+    if (dpp.row_mask > 15 || dpp.bank_mask > 15) return fail("a DPP mask is more than four bits");
     dpp_word_ = low | dpp.ctrl << 8 | uint32_t{dpp.fi} << 18 | uint32_t{dpp.bound_ctrl} << 19 |
                 uint32_t{dpp.bank_mask} << 24 | uint32_t{dpp.row_mask} << 28;
     if (layout_.words == 1)
@@ -145,31 +142,46 @@ bool Encoder::dpp_word() {
     return true;
 }
 
-bool Encoder::group(bool set, const Field& field, uint32_t modifier, const char* name) {
-    if (!set) return true;
-    if (!(row_.modifiers & modifier) || !field.bits) return fail("the instruction takes no {}", name);
-    put(field, 1);
+bool Encoder::flag(uint32_t value, const Field& field, uint32_t modifier, const char* name) {
+    if (!value) return true;
+    if (!(row_.modifiers & modifier)) return fail("the instruction takes no {}", name);
+    if (!field.bits) return fail("{} needs the VOP3 encoding", name);
+    put(field, value);
     return true;
 }
 
 bool Encoder::modifiers() {
-    bool dpp16 = inst_.dpp.kind == DppKind::dpp16 && layout_.words == 1;
-    bool true16 = row_.flags & kTrue16;
-    auto bits = [&](uint32_t value, const Field& field, uint32_t shift, const char* name) {
-        if (value & ~(row_.modifiers >> shift) & 15) return fail("the operands take no {}", name);
-        if (value && !field.bits && !dpp16) return fail("{} needs the VOP3 encoding", name);
-        put(field, value);
-        return true;
+    struct Group {
+        uint32_t value, accepted, width;
+        const Field& field;
+        const char* name;
+        bool in_dpp_word;
     };
-    return bits(inst_.neg, layout_.neg, 0, "neg") && bits(inst_.abs, layout_.abs, 3, "abs") &&
-           (true16 || bits(inst_.op_sel, layout_.op_sel, 6, "op_sel")) &&
-           bits(inst_.op_sel_hi & 3u, layout_.op_sel_hi, 10, "op_sel_hi") &&
-           group(inst_.op_sel_hi & 4u, layout_.op_sel_hi2, mod::op_sel_hi(4), "op_sel_hi of src2") &&
-           bits(inst_.neg_hi, layout_.neg_hi, 13, "neg_hi") && group(inst_.clamp, layout_.clamp, mod::clamp, "clamp") &&
-           (group(inst_.omod, layout_.omod, mod::omod, "omod") && (put(layout_.omod, inst_.omod), inst_.omod < 4));
+    uint32_t takes = row_.modifiers, either = takes | row_.ignored;
+    const Group groups[] = {
+        {inst_.neg, takes, 7, layout_.neg, "neg", true},
+        {inst_.abs, takes >> 3, 7, layout_.abs, "abs", true},
+        {row_.flags & kTrue16 ? 0u : inst_.op_sel, either >> 6, 15, layout_.op_sel, "op_sel", false},
+        {inst_.op_sel_hi, either >> 10, 7, layout_.op_sel_hi, "op_sel_hi", false},
+        {inst_.neg_hi, takes >> 13, 7, layout_.neg_hi, "neg_hi", false},
+    };
+    bool dpp16 = inst_.dpp.kind == DppKind::dpp16 && layout_.words == 1;
+    for (const Group& group : groups) {
+        if (group.value & ~(group.accepted & group.width)) return fail("the operands take no {}", group.name);
+        if (group.value && !group.field.bits && !(dpp16 && group.in_dpp_word))
+            return fail("{} needs the VOP3 encoding", group.name);
+        put(group.field, group.value);
+    }
+    put(layout_.op_sel_hi2, inst_.op_sel_hi >> 2);
+    if (inst_.omod > 3) return fail("omod is 0 to 3");
+    return flag(inst_.clamp, layout_.clamp, mod::clamp, "clamp") && flag(inst_.omod, layout_.omod, mod::omod, "omod");
 }
 
 bool Encoder::simm() {
+    if (row_.modifiers & mod::message) {
+        if (inst_.offset < 0 || inst_.offset > 255) return fail("message {} does not fit 8 bits", inst_.offset);
+        put(layout_.src[0], static_cast<uint32_t>(inst_.offset));
+    }
     if (!layout_.simm.bits) return true;
     if (inst_.offset && !(row_.modifiers & mod::simm)) return fail("the instruction has no immediate");
     if (inst_.offset < -32768 || inst_.offset > 65535) return fail("immediate {} does not fit 16 bits", inst_.offset);

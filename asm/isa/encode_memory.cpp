@@ -11,9 +11,10 @@ bool Encoder::offset(int32_t low, int32_t high) {
 }
 
 bool Encoder::encode_memory() {
-    bool ok = group(inst_.glc, layout_.glc, mod::glc, "glc") && group(inst_.slc, layout_.slc, mod::slc, "slc") &&
-              group(inst_.dlc, layout_.dlc, mod::dlc, "dlc") && group(inst_.tfe, layout_.tfe, mod::tfe, "tfe") &&
-              group(inst_.gds, layout_.gds, mod::gds, "gds");
+    bool ok = flag(inst_.glc, layout_.glc, mod::glc, "glc") && flag(inst_.slc, layout_.slc, mod::slc, "slc") &&
+              flag(inst_.dlc, layout_.dlc, mod::dlc, "dlc") && flag(inst_.tfe, layout_.tfe, mod::tfe, "tfe") &&
+              flag(inst_.gds, layout_.gds, mod::gds | mod::gds_only, "gds");
+    if (row_.modifiers & mod::gds_only && !inst_.gds) return fail("the instruction exists with gds only");
     if (!ok) return false;
     switch (row_.format) {
         case Format::SMEM: return encode_smem();
@@ -26,6 +27,7 @@ bool Encoder::encode_memory() {
 
 bool Encoder::encode_smem() {
     if (!row_.src_kind[0]) return true;
+    if (!row_.dst_kind[0]) put(layout_.dst, inst_.offset1);
     if (row_.dst_kind[0]) {
         if (inst_.dst[0].code > code::null) return fail("sdata must be an SGPR other than m0 and exec");
         if (!reg(inst_.dst[0], layout_.dst, row_.dst[0], kSgpr, "sdata")) return false;

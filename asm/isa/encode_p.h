@@ -42,7 +42,7 @@ class Encoder {
     bool reg(const Operand& operand, const Field& field, Type type, uint8_t kind, std::string_view name,
              uint32_t scale = 1);
     bool check_operand(const Operand& operand, Type type, uint8_t kind, std::string_view name);
-    bool group(bool set, const Field& field, uint32_t modifier, const char* name);
+    bool flag(uint32_t value, const Field& field, uint32_t modifier, const char* name);
     bool offset(int32_t low, int32_t high);
     bool absent(const Operand& operand, std::string_view name);
     void put(const Field& field, uint64_t value) { word_ |= field.put(value); }

@@ -145,7 +145,7 @@ class Form:
     def __init__(self, opcode, mnemonic, text, size, value, letters):
         self.opcode, self.mnemonic, self.text, self.size, self.value = opcode, mnemonic, text, size, value
         self.letters = letters  # field name -> register file it was filled with
-        self.operands, self.mods, self.kinds, self.dpp = {}, set(), {}, False
+        self.operands, self.mods, self.ignored, self.kinds, self.dpp = {}, set(), set(), {}, False
 
 
 def candidates(fmt):
@@ -220,7 +220,7 @@ def probe(cpu, name, fmt, forms):
                 continue
             form.kinds[what] = form.kinds.get(what, 0) | kind
         else:
-            form.mods.add(what)
+            (form.ignored if answer[0] == form.text else form.mods).add(what)
 
 
 def probe_dpp(cpu, name, fmt, forms):
@@ -250,7 +250,21 @@ def probe_dpp(cpu, name, fmt, forms):
             for index, form in enumerate(forms) if form.dpp for name, bit in bits.items()]
     for (form, name, _), answer in zip(keys, disassemble(cpu, [value for *_, value in keys], fmt.words + 1)):
         if answer and base_name(answer[0].split()[0]) == form.mnemonic:
-            form.mods.add(name)
+            shown = '-' in answer[0] if name[:3] == 'neg' else '|' in answer[0]
+            (form.mods if shown else form.ignored).add(name)
+
+
+def buffer_formats(cpu):
+    """The names of MTBUF's format numbers."""
+    base = 0xE8000000 | (16 | 4 << 8 | 2 << 16 | 128 << 24) << 32
+    names = []
+    for number, answer in enumerate(disassemble(cpu, [base | number << 19 for number in range(128)], 3)):
+        match = re.search(r'BUF_FMT_(\w+)', answer[0]) if answer else None
+        default = 'BUF_FMT' not in answer[0] and 'format:' not in answer[0]
+        if match or default:
+            names.append(f'BUFFER_FORMAT( {number}, {match[1] if match else "8_UNORM"} )')
+    assert len(names) == 64 and names[63].startswith('BUFFER_FORMAT( 63,')
+    return ['// The formats of MTBUF instructions and buffer descriptors. Written by generate.py; do not edit.'] + names
 
 
 def main():
@@ -262,7 +276,7 @@ def main():
     options = parser.parse_args()
     cpu = {'rdna3': 'gfx1100'}[options.family]
     rows = [f'// {options.family}: one row an instruction form. Written by generate.py from llvm-mc-19; do not edit.',
-            '// INST( mnemonic, format, opcode, destinations, sources, flags, modifiers )']
+            '// INST( mnemonic, format, opcode, destinations, sources, flags, modifiers, ignored modifiers )']
     for name, fmt in FORMATS.items():
         forms = types.select(name, discover(cpu, name, fmt))
         describe(fmt, forms)
@@ -270,12 +284,20 @@ def main():
             probe(cpu, name, fmt, forms)
             probe_dpp(cpu, name, fmt, forms)
         rows += [types.row(name, form) for form in forms]
-    text = '\n'.join(rows) + '\n'
-    path = pathlib.Path(__file__).parent / f'{options.family}.def'
+    good = [publish(options, '', rows), publish(options, '_buffer_formats', buffer_formats(cpu))]
+    if not all(good):
+        sys.exit('run asm/isa/generate.py')
+
+
+def publish(options, suffix, lines):
+    """Writes a table, or with --verify says whether the one checked in is the same."""
+    path, text = pathlib.Path(__file__).parent / f'{options.family}{suffix}.def', '\n'.join(lines) + '\n'
     if not options.verify:
         path.write_text(text)
     elif path.read_text() != text:
-        sys.exit(f'{path.name} is not what generate.py writes; run asm/isa/generate.py')
+        print(f'{path.name} is not what generate.py writes')
+        return False
+    return True
 
 
 if __name__ == '__main__':

@@ -205,15 +205,21 @@ def flags(name, form):
     return ' | '.join(flag for flag, on in checks.items() if on) or '0'
 
 
-def modifiers(form):
+def modifiers(names):
     words = []
     for group in ('neg', 'abs', 'op_sel', 'op_sel_hi', 'neg_hi'):
-        bits = sum(1 << int(m[len(group):]) for m in form.mods if re.fullmatch(group + r'\d', m))
+        bits = sum(1 << int(m[len(group):]) for m in names if re.fullmatch(group + r'\d', m))
         if bits:
             words.append(f'{group}({bits})')
-    words += [m for m in ('clamp', 'omod', 'simm', 'offset', 'glc', 'slc', 'dlc', 'tfe', 'gds') if m in form.mods]
-    words += ['two_offsets'] * ('2addr' in form.mnemonic) + ['dpp'] * form.dpp
-    return ' | '.join(words) or '0'
+    order = ('clamp', 'omod', 'simm', 'message', 'offset', 'two_offsets', 'glc', 'slc', 'dlc', 'tfe', 'gds', 'gds_only', 'dpp')
+    return ' | '.join(words + [m for m in order if m in names]) or '0'
+
+
+def accepted(form):
+    extra = {'dpp'} if form.dpp else set()
+    extra |= {'message'} if 'sendmsg_rtn' in form.mnemonic else set()
+    extra |= {'gds_only'} if form.text.endswith(' gds') and 'gds' not in form.mods else set()
+    return form.mods | extra | ({'two_offsets'} if '2addr' in form.mnemonic else set())
 
 
 def row(name, form):
@@ -225,4 +231,4 @@ def row(name, form):
         dst, src = alu_operands(name, form)
     spell = lambda operands: ', '.join(f'{kind}({type_name})' for kind, type_name in operands)
     return (f'INST( {form.mnemonic}, {name}, {form.opcode:#x}, ({spell(dst)}), ({spell(src)}), '
-            f'{flags(name, form)}, {modifiers(form)} )')
+            f'{flags(name, form)}, {modifiers(accepted(form))}, {modifiers(form.ignored)} )')

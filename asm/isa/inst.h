@@ -111,7 +111,9 @@ constexpr uint32_t op_sel_hi(uint32_t sources) { return sources << 10; }
 constexpr uint32_t neg_hi(uint32_t sources) { return sources << 13; }
 constexpr uint32_t clamp = 1 << 16, omod = 1 << 17, offset = 1 << 18, glc = 1 << 19, slc = 1 << 20, dlc = 1 << 21,
                    tfe = 1 << 22, gds = 1 << 23, dpp = 1 << 24, simm = 1 << 25,
-                   two_offsets = 1 << 26;  // DS: two 8-bit offsets instead of one of 16 bits
+                   two_offsets = 1 << 26,  // DS: two 8-bit offsets instead of one of 16 bits
+    message = 1 << 27,                     // the source field is a message number, in Inst::offset
+    gds_only = 1 << 28;                    // DS: the gds bit must be set
 }  // namespace mod
 
 /// One instruction form of one family: a row of asm/isa/<family>.def.
@@ -125,6 +127,7 @@ struct Row {
     std::array<uint8_t, 2> dst_kind{};  ///< OperandKind bits
     std::array<uint8_t, 4> src_kind{};
     uint32_t modifiers = 0;  ///< mod:: bits
+    uint32_t ignored = 0;    ///< mod:: bits that may be set and have no effect
 };
 
 enum class DppKind : uint8_t { none, dpp16, dpp8 };

@@ -28,8 +28,8 @@ struct Specs {
 };
 
 constexpr Row make_row(std::string_view mnemonic, Format format, uint16_t opcode, Specs dst, Specs src, uint32_t flags,
-                       uint32_t modifiers) {
-    Row row{mnemonic, format, opcode, {}, {}, flags, {}, {}, modifiers};
+                       uint32_t modifiers, uint32_t ignored) {
+    Row row{mnemonic, format, opcode, {}, {}, flags, {}, {}, modifiers, ignored};
     for (size_t i = 0; i < 2; ++i) row.dst[i] = dst.at[i].type, row.dst_kind[i] = dst.at[i].kind;
     for (size_t i = 0; i < 4; ++i) row.src[i] = src.at[i].type, row.src_kind[i] = src.at[i].kind;
     return row;
@@ -38,8 +38,8 @@ constexpr Row make_row(std::string_view mnemonic, Format format, uint16_t opcode
 using enum Type;
 using namespace mod;
 
-#define INST(mnemonic, format, opcode, dst, src, flags, modifiers) \
-    make_row(#mnemonic, Format::format, opcode, Specs dst, Specs src, flags, modifiers),
+#define INST(mnemonic, format, opcode, dst, src, flags, modifiers, ignored) \
+    make_row(#mnemonic, Format::format, opcode, Specs dst, Specs src, flags, modifiers, ignored),
 constexpr Row rdna3_rows[] = {
 #include "strata/asm/isa/rdna3.def"
 };
@@ -87,10 +87,12 @@ uint64_t memory_bits(const Layout& layout, const Row& row) {
             bits |= layout.src[field++].mask();
         return bits;
     }
-    if (layout.format != Format::SMEM && !row.src_kind[0]) return 0;  // cache control
-    uint64_t bits = layout.dst.mask() | layout.sve.mask() | layout.segment.mask() | layout.buffer_format.mask();
+    uint64_t bits = layout.dst.mask();
     for (const Field& field : layout.src) bits |= field.mask();
-    return bits | layout.offen.mask() | layout.idxen.mask();
+    bool cache_control = layout.format != Format::SMEM && !row.src_kind[0];
+    if (cache_control) return bits;
+    return bits | layout.sve.mask() | layout.segment.mask() | layout.buffer_format.mask() | layout.offen.mask() |
+           layout.idxen.mask();
 }
 
 uint64_t modifier_bits(const Layout& layout, uint32_t modifiers) {
@@ -100,13 +102,14 @@ uint64_t modifier_bits(const Layout& layout, uint32_t modifiers) {
            group(layout.op_sel_hi, 10) | layout.op_sel_hi2.put(modifiers >> 12) | group(layout.neg_hi, 13) |
            single(layout.clamp, mod::clamp) | single(layout.simm, mod::simm) | single(layout.omod, mod::omod) |
            single(layout.offset, mod::offset) | single(layout.glc, mod::glc) | single(layout.slc, mod::slc) |
-           single(layout.dlc, mod::dlc) | single(layout.tfe, mod::tfe) | single(layout.gds, mod::gds);
+           single(layout.dlc, mod::dlc) | single(layout.tfe, mod::tfe) | single(layout.gds, mod::gds | mod::gds_only);
 }
 
 uint64_t prefix_mask(const Layout& layout) { return ~uint64_t{0} << (32 - layout.prefix_bits) & 0xffffffff; }
 
 uint64_t allowed(const Layout& layout, const Row& row) {
-    uint64_t bits = prefix_mask(layout) | layout.op.mask() | layout.ignored | modifier_bits(layout, row.modifiers);
+    uint64_t bits =
+        prefix_mask(layout) | layout.op.mask() | layout.ignored | modifier_bits(layout, row.modifiers | row.ignored);
     if (row.flags & kGraphics) return ~uint64_t{0};
     if (layout.format == Format::VOPD) return ~uint64_t{0};
     return bits | (is_memory(layout.format) ? memory_bits(layout, row) : register_bits(layout, row));
@@ -204,46 +207,7 @@ const Row* find_row(Family family, std::string_view mnemonic) {
     return numbers.empty() ? nullptr : &found.rows[numbers[0]];
 }
 
-ScalarClass scalar_class(uint32_t code) {
-    static const std::array<ScalarClass, 256> classes = [] {
-        std::array<ScalarClass, 256> result{};
-        auto fill = [&](int first, int last, ScalarClass value) {
-            std::fill(&result[first], &result[last] + 1, value);
-        };
-        fill(0, 127, ScalarClass::sgpr);
-        fill(128, 208, ScalarClass::constant);
-        fill(235, 239, ScalarClass::special);
-        fill(240, 248, ScalarClass::constant);
-        fill(251, 253, ScalarClass::special);
-        fill(255, 255, ScalarClass::literal);
-        return result;
-    }();
-    return classes[code];
-}
-
-bool scalar_fits(uint32_t code, int dwords) {
-    if (dwords == 1 || code >= code::inline_zero || code == code::null) return true;
-    if (dwords == 2) return code != code::vcc_hi && code != code::m0 && code != code::exec_hi;
-    uint32_t first = code & ~3u;  // groups of four or more start at a multiple of four
-    uint32_t last = first + static_cast<uint32_t>(dwords) - 1;
-    return last < code::vcc_lo || (first >= code::ttmp0 && last < code::null);
-}
-
-int dwords(Type type, int wave_size) {
-    switch (type) {
-        case Type::none: return 0;
-        case Type::b64:
-        case Type::f64:
-        case Type::i64:
-        case Type::u64: return 2;
-        case Type::b96: return 3;
-        case Type::b128: return 4;
-        case Type::b256: return 8;
-        case Type::b512: return 16;
-        case Type::lanes: return wave_size / 32;
-        default: return 1;
-    }
-}
+int dwords(Type type, int wave_size) { return type == Type::lanes ? wave_size / 32 : span_of(type); }
 
 std::string_view name(Format format) {
     static constexpr std::string_view names[] = {

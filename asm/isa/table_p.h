@@ -36,6 +36,7 @@ struct Layout {
 /// Everything the decoder and the encoder know about a family.
 struct FamilyTable {
     std::span<const Row> rows;
+    Inst blank{};  ///< in memory so that the decoder copies it with wide moves
     std::array<const Layout*, kFormatCount> layouts{};
     std::array<const Layout*, 512> by_prefix{};  ///< by the top nine bits of the first word
     std::vector<uint16_t> vop3_of;               ///< per row: number of its VOP3 form, or kNoRow
@@ -45,15 +46,15 @@ struct FamilyTable {
     const Layout& layout(Format format) const { return *layouts[index_of(format)]; }
     /// The row of an opcode; VOP3 and VOP3SD share one opcode space.
     const Row* find(Format format, uint32_t opcode) const {
-        uint16_t row = by_opcode_[index_of(format)][opcode & 1023];
+        uint16_t row = number(format, opcode);
         return row == kNoRow ? nullptr : &rows[row];
     }
+    uint16_t number(Format format, uint32_t opcode) const { return by_opcode_[index_of(format)][opcode & 1023]; }
     /// The VOP3 or VOP3SD form of a VOP1, VOP2 or VOPC row, or nullptr.
     const Row* vop3_form(const Row& row) const {
         uint16_t wide = vop3_of[static_cast<size_t>(&row - rows.data())];
         return wide == kNoRow ? nullptr : &rows[wide];
     }
-    uint64_t allowed_bits(const Row& row) const { return row_bits[static_cast<size_t>(&row - rows.data())]; }
 
     static constexpr uint16_t kNoRow = 0xffff;
     std::array<std::array<uint16_t, 1024>, kFormatCount> by_opcode_;
@@ -61,11 +62,36 @@ struct FamilyTable {
 
 const FamilyTable& table(Family family);
 
-/// Scalar operand codes 0 to 255: what they are.
-enum class ScalarClass : uint8_t { invalid, sgpr, special, constant, literal };
-ScalarClass scalar_class(uint32_t code);
+/// What each nine-bit operand code is, as an OperandKind bit; 0 names nothing.
+constexpr std::array<uint8_t, 512> kCodeKinds = [] {
+    std::array<uint8_t, 512> result{};
+    auto fill = [&](size_t first, size_t last, uint8_t kind) {
+        for (size_t code = first; code <= last; ++code) result[code] = kind;
+    };
+    fill(0, 127, kSgpr);
+    fill(128, 208, kInline);  // 0 to 64, -1 to -16
+    fill(235, 239, kInline);  // apertures, pops_exiting_wave_id
+    fill(240, 248, kInline);  // +-0.5 to +-4.0, 1/(2 pi)
+    fill(251, 253, kInline);  // vccz, execz, scc
+    fill(255, 255, kLiteralConstant);
+    fill(256, 511, kVgpr);
+    return result;
+}();
+
 /// Whether a scalar code can name an operand of that many dwords.
-bool scalar_fits(uint32_t code, int dwords);
+constexpr bool scalar_fits(uint32_t code, int dwords) {
+    if (dwords == 1 || code >= code::inline_zero || code == code::null) return true;
+    if (dwords == 2) return code != code::vcc_hi && code != code::m0 && code != code::exec_hi;
+    uint32_t first = code & ~3u;  // groups of four or more start at a multiple of four
+    uint32_t last = first + static_cast<uint32_t>(dwords) - 1;
+    return last < code::vcc_lo || (first >= code::ttmp0 && last < code::null);
+}
+
+/// Dwords of an operand, a lane mask counted as one.
+constexpr int span_of(Type type) {
+    constexpr uint8_t spans[] = {0, 1, 1, 2, 3, 4, 8, 16, 1, 1, 2, 1, 1, 2, 1, 1, 2, 1, 1, 1};
+    return spans[static_cast<size_t>(type)];
+}
 
 constexpr bool is_memory(Format format) {
     return format == Format::SMEM || format == Format::DS || format == Format::MUBUF || format == Format::MTBUF ||
@@ -82,5 +108,12 @@ constexpr bool is_half(Type type) {
 
 /// Codes of source 0 that announce a DPP word instead of naming an operand.
 constexpr uint16_t kDpp16Code = 250, kDpp8Code = 233, kDpp8FiCode = 234;
+
+/// quad_perm, row_shl, row_shr, row_ror 1 to 15, mirrors, row_share, row_xmask (RDNA3 ISA, "DPP16 Controls").
+constexpr bool valid_dpp_control(uint32_t ctrl) {
+    if (ctrl < 0x100) return true;
+    if (ctrl < 0x130) return (ctrl & 15) != 0;
+    return ctrl == 0x140 || ctrl == 0x141 || (ctrl >= 0x150 && ctrl < 0x170);
+}
 
 }  // namespace strata::isa

@@ -1,0 +1,248 @@
+#include "strata/asm/isa/print.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "strata/asm/isa/decode_p.h"
+#include "strata/asm/isa/print_p.h"
+
+namespace strata::isa {
+namespace {
+
+class Printer {
+  public:
+    Printer(const Inst& inst, Family family) : inst_(inst), row_(*inst.row), family_(family) {}
+
+    std::string run() {
+        if (inst_.encoding == Format::VOPD) return vopd();
+        out_ = mnemonic();
+        if (is_memory(row_.format)) {
+            memory();
+        } else {
+            alu();
+        }
+        return out_;
+    }
+
+  private:
+    void item(std::string_view text) {
+        out_ += first_ ? " " : ", ";
+        out_ += text;
+        first_ = false;
+    }
+    void word(std::string_view text) { (out_ += ' ') += text; }
+
+    bool packed_float() const { return row_.mnemonic.ends_with("f16"); }
+    std::string operand(const Operand& operand) const { return print_operand(operand, inst_.literal, packed_float()); }
+
+    std::string mnemonic() const {
+        std::string text(row_.mnemonic);
+        bool dpp = inst_.dpp.kind != DppKind::none;
+        const FamilyTable& rows = table(family_);
+        bool wide =
+            inst_.encoding == Format::VOP3 || inst_.encoding == Format::VOP3SD || inst_.encoding == Format::VOP3P;
+        bool operands = row_.src_kind[0];
+        if (wide) {
+            const Row* native = find_row(family_, row_.mnemonic);
+            bool promoted = native && has_half_registers(native->format) && operands;
+            return text + (dpp ? "_e64_dpp" : promoted ? "_e64" : "");
+        }
+        if (!has_half_registers(row_.format)) return text;
+        bool both = (rows.vop3_form(row_) && operands) || row_.flags & kTrue16;
+        if (row_.format == Format::VOPC && inst_.dpp.kind == DppKind::dpp8) return text;  // as LLVM 19 prints it
+        return text + (dpp ? "_dpp" : both ? "_e32" : "");
+    }
+
+    std::string half(std::string text, size_t bit) const {
+        bool vector = text[0] == 'v' && text[1] >= '0' && text[1] <= '9';
+        if (row_.flags & kTrue16 && vector) text += inst_.op_sel >> bit & 1 ? ".h" : ".l";
+        return text;
+    }
+
+    std::string source(size_t index) const {
+        const Operand& from = inst_.src[index];
+        if (row_.src_kind[index] == kLiteralConstant && row_.format != Format::SOPK)
+            return fmt::format("{:#x}", inst_.literal);
+        std::string text = half(operand(from), index);
+        bool packed = inst_.encoding == Format::VOP3P && !mix();
+        bool neg = !packed && inst_.neg >> index & 1;
+        bool abs = !packed && (mix() ? inst_.neg_hi : inst_.abs) >> index & 1;
+        if (abs) text = "|" + text + "|";
+        if (!neg) return text;
+        bool special = (from.code >= 235 && from.code <= 239) || (from.code >= code::vccz && from.code <= code::scc);
+        bool constant = from.code >= code::inline_zero && !from.is_vgpr() && !special;
+        return constant && !abs ? "neg(" + text + ")" : "-" + text;
+    }
+
+    /// v_fma_mix_*: neg_hi is abs, and op_sel_hi says which sources are f16.
+    bool mix() const { return row_.mnemonic.starts_with("v_fma_mix"); }
+
+    void alu() {
+        bool setreg = row_.mnemonic.starts_with("s_setreg");
+        bool simm = row_.modifiers & mod::simm;
+        auto immediate = static_cast<uint16_t>(inst_.offset);
+        if (setreg) item(print_simm(row_.mnemonic, immediate));
+        for (size_t i = 0; i < 2; ++i) {
+            bool implied_exec = row_.dst[i] == Type::lanes && row_.flags & kWritesExec;
+            if (row_.dst_kind[i] && !implied_exec) item(half(operand(inst_.dst[i]), 3));
+        }
+        for (size_t i = 0; i < 4 && row_.src_kind[i]; ++i) item(source(i));
+        if (simm && !setreg && !(row_.mnemonic == "s_endpgm" && immediate == 0))
+            item(print_simm(row_.mnemonic, immediate));
+        if (row_.mnemonic.starts_with("s_sendmsg_rtn")) item(print_message(immediate));
+        modifiers();
+        dpp();
+    }
+
+    void bit_list(const char* name, uint32_t bits, uint32_t count) {
+        std::string text;
+        for (uint32_t i = 0; i < count; ++i) text += fmt::format("{}{}", i ? "," : "", bits >> i & 1);
+        word(fmt::format("{}:[{}]", name, text));
+    }
+
+    void modifiers() {
+        uint32_t sources = 0;
+        while (sources < 3 && row_.src_kind[sources]) ++sources;
+        uint32_t all = (1u << sources) - 1;
+        if (inst_.encoding == Format::VOP3P) {
+            uint32_t op_sel_hi_default = mix() ? 0 : all;
+            bool selects = row_.modifiers & mod::op_sel(7);
+            if (selects && inst_.op_sel & all) bit_list("op_sel", inst_.op_sel, sources);
+            if (row_.modifiers & mod::op_sel_hi(7) && (inst_.op_sel_hi & all) != op_sel_hi_default)
+                bit_list("op_sel_hi", inst_.op_sel_hi, sources);
+            if (!mix() && inst_.neg & all) bit_list("neg_lo", inst_.neg, sources);
+            if (!mix() && inst_.neg_hi & all) bit_list("neg_hi", inst_.neg_hi, sources);
+        } else if (uint32_t shown = inst_.op_sel & row_.modifiers >> 6 & 15; shown && !(row_.flags & kTrue16)) {
+            bool with_dst = row_.modifiers & mod::op_sel(8);  // v_permlane16's two bits are fi and bound_ctrl
+            bit_list("op_sel", (shown & all) | (shown >> 3) << sources, with_dst ? sources + 1 : 2);
+        }
+        if (inst_.clamp) word("clamp");
+        static constexpr std::string_view omods[] = {"", "mul:2", "mul:4", "div:2"};
+        if (inst_.omod) word(omods[inst_.omod]);
+    }
+
+    void dpp() {
+        const Dpp& dpp = inst_.dpp;
+        if (dpp.kind == DppKind::none) return;
+        if (dpp.kind == DppKind::dpp8) {
+            std::string lanes;
+            for (int i = 0; i < 8; ++i) lanes += fmt::format("{}{}", i ? "," : "", dpp.select >> 3 * i & 7);
+            word("dpp8:[" + lanes + "]");
+        } else {
+            word(dpp_control(dpp.ctrl));
+            word(fmt::format("row_mask:{:#x} bank_mask:{:#x}", dpp.row_mask, dpp.bank_mask));
+            if (dpp.bound_ctrl) word("bound_ctrl:1");
+        }
+        if (dpp.fi) word("fi:1");
+    }
+
+    static std::string dpp_control(uint32_t ctrl) {
+        if (ctrl < 0x100)
+            return fmt::format("quad_perm:[{},{},{},{}]", ctrl & 3, ctrl >> 2 & 3, ctrl >> 4 & 3, ctrl >> 6 & 3);
+        if (ctrl == 0x140) return "row_mirror";
+        if (ctrl == 0x141) return "row_half_mirror";
+        static constexpr std::string_view names[] = {"row_shl", "row_shr", "row_ror", "", "", "row_share", "row_xmask"};
+        return fmt::format("{}:{}", names[std::min(ctrl >> 4 & 7, 6u)], ctrl & 15);
+    }
+
+    std::string vopd() {
+        auto half = [&](const Row& row, const Operand& dst, const Operand* src) {
+            std::string text = fmt::format("{} {}, {}", row.mnemonic, operand(dst), operand(src[0]));
+            bool literal = row.flags & kLiteral, middle = row.mnemonic.find("fmamk") != std::string_view::npos;
+            if (literal && middle) text += fmt::format(", {:#x}", inst_.literal);
+            if (src[1].present()) text += ", " + operand(src[1]);
+            if (literal && !middle) text += fmt::format(", {:#x}", inst_.literal);
+            return text;
+        };
+        return half(row_, inst_.dst[0], inst_.src.data()) +
+               " :: " + half(*inst_.row_y, inst_.dst_y, inst_.src_y.data());
+    }
+
+    void memory() {
+        switch (row_.format) {
+            case Format::SMEM: return smem();
+            case Format::DS: return ds();
+            case Format::MUBUF:
+            case Format::MTBUF: buffer(); break;
+            default: flat(); break;
+        }
+        if (inst_.glc) word("glc");
+        if (inst_.slc) word("slc");
+        if (inst_.dlc) word("dlc");
+        if (inst_.tfe) word("tfe");
+    }
+
+    void smem() {
+        if (!row_.src_kind[0]) return;
+        item(row_.dst_kind[0] ? operand(inst_.dst[0]) : std::to_string(inst_.offset1));
+        item(operand(inst_.src[0]));
+        std::string offset = fmt::format("{}{:#x}", inst_.offset < 0 ? "-" : "", std::abs(inst_.offset));
+        bool has_soffset = inst_.src[1].present() && inst_.src[1].code != code::null;
+        item(has_soffset ? operand(inst_.src[1]) : offset);
+        if (has_soffset) word("offset:" + offset);
+        if (inst_.glc) word("glc");
+        if (inst_.dlc) word("dlc");
+    }
+
+    void ds() {
+        if (row_.dst_kind[0]) item(operand(inst_.dst[0]));
+        for (size_t i = 0; i < 4 && row_.src_kind[i]; ++i) item(operand(inst_.src[i]));
+        if (row_.modifiers & mod::two_offsets) {
+            if (inst_.offset) word(fmt::format("offset0:{}", inst_.offset));
+            if (inst_.offset1) word(fmt::format("offset1:{}", inst_.offset1));
+        } else if (inst_.offset) {
+            word(fmt::format("offset:{}", inst_.offset));
+        }
+        if (inst_.gds) word("gds");
+    }
+
+    void flat() {
+        FlatShape shape = flat_shape(row_);
+        if (inst_.dst[0].present()) item(operand(inst_.dst[0]));
+        auto position = [&](int at) { return at >= 0 && inst_.src[static_cast<size_t>(at)].present(); };
+        if (shape.address >= 0) item(position(shape.address) ? operand(inst_.src[0]) : "off");
+        if (shape.data >= 0) item(operand(inst_.src[static_cast<size_t>(shape.data)]));
+        if (shape.saddr >= 0)
+            item(position(shape.saddr) ? operand(inst_.src[static_cast<size_t>(shape.saddr)]) : "off");
+        if (inst_.offset) word(fmt::format("offset:{}", inst_.offset));
+    }
+
+    void buffer_format() {
+        static constexpr std::string_view names[] = {
+#define BUFFER_FORMAT(number, name) "BUF_FMT_" #name,
+#include "strata/asm/isa/rdna3_buffer_formats.def"
+#undef BUFFER_FORMAT
+        };
+        if (inst_.buffer_format == 1) return;  // 8_UNORM goes without saying
+        bool known = inst_.buffer_format < std::size(names);
+        word(known ? fmt::format("format:[{}]", names[inst_.buffer_format])
+                   : fmt::format("format:{}", inst_.buffer_format));
+    }
+
+    void buffer() {
+        if (!row_.src_kind[0]) return;
+        const Operand& data = row_.src_kind[3] ? inst_.src[3] : inst_.dst[0];
+        if (data.present()) item(print_register(data.code, dwords(data.type, 32) + inst_.tfe));
+        item(inst_.src[0].present() ? operand(inst_.src[0]) : "off");
+        item(operand(inst_.src[1]));
+        item(operand(inst_.src[2]));
+        if (row_.format == Format::MTBUF) buffer_format();
+        if (inst_.idxen) word("idxen");
+        if (inst_.offen) word("offen");
+        if (inst_.offset) word(fmt::format("offset:{}", inst_.offset));
+    }
+
+    const Inst& inst_;
+    const Row& row_;
+    Family family_;
+    std::string out_;
+    bool first_ = true;
+};
+
+}  // namespace
+
+std::string print(const Inst& inst, Arch arch) {
+    return inst.row ? Printer(inst, info(arch).family).run() : "<no instruction>";
+}
+
+}  // namespace strata::isa

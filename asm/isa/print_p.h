@@ -1,0 +1,20 @@
+#pragma once
+#include <fmt/format.h>
+
+#include <string>
+
+#include "strata/asm/isa/inst.h"
+
+namespace strata::isa {
+
+/// One register, constant or literal as LLVM spells it; `packed_float` tells v_pk_add_f16 from v_pk_add_u16.
+std::string print_operand(const Operand& operand, uint32_t literal, bool packed_float);
+/// A group of registers: "s[4:7]", "v2", "vcc_lo", "ttmp[0:1]".
+std::string print_register(uint32_t code, int dwords);
+
+/// The 16-bit immediate of a SOPP or SOPK instruction (s_waitcnt counters, hwreg, sendmsg, ...).
+std::string print_simm(std::string_view mnemonic, uint16_t value);
+/// The operand of s_sendmsg_rtn_*.
+std::string print_message(uint32_t value);
+
+}  // namespace strata::isa

@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "strata/asm/isa/print_p.h"
+
+namespace strata::isa {
+namespace {
+
+struct Name {
+    uint32_t value;
+    std::string_view name;
+};
+
+// RDNA3 ISA, "S_SENDMSG Messages" and "S_SENDMSG_RTN Messages".
+constexpr Name messages[] = {
+    {1, "MSG_INTERRUPT"},           {2, "MSG_HS_TESSFACTOR"},   {3, "MSG_DEALLOC_VGPRS"},
+    {5, "MSG_STALL_WAVE_GEN"},      {6, "MSG_HALT_WAVES"},      {9, "MSG_GS_ALLOC_REQ"},
+    {128, "MSG_RTN_GET_DOORBELL"},  {129, "MSG_RTN_GET_DDID"},  {130, "MSG_RTN_GET_TMA"},
+    {131, "MSG_RTN_GET_REALTIME"},  {132, "MSG_RTN_SAVE_WAVE"}, {133, "MSG_RTN_GET_TBA"},
+    {134, "MSG_RTN_GET_TBA_TO_PC"},
+};
+
+// RDNA3 ISA, "Hardware Register Values".
+constexpr Name hardware_registers[] = {
+    {1, "HW_REG_MODE"},
+    {2, "HW_REG_STATUS"},
+    {3, "HW_REG_TRAPSTS"},
+    {5, "HW_REG_GPR_ALLOC"},
+    {6, "HW_REG_LDS_ALLOC"},
+    {7, "HW_REG_IB_STS"},
+    {15, "HW_REG_SH_MEM_BASES"},
+    {18, "HW_REG_PERF_SNAPSHOT_PC_LO"},
+    {19, "HW_REG_PERF_SNAPSHOT_PC_HI"},
+    {20, "HW_REG_FLAT_SCR_LO"},
+    {21, "HW_REG_FLAT_SCR_HI"},
+    {23, "HW_REG_HW_ID1"},
+    {24, "HW_REG_HW_ID2"},
+    {27, "HW_REG_PERF_SNAPSHOT_DATA"},
+    {29, "HW_REG_SHADER_CYCLES"},
+};
+
+template <size_t N>
+std::string_view lookup(const Name (&names)[N], uint32_t value) {
+    for (const Name& row : names)
+        if (row.value == value) return row.name;
+    return {};
+}
+
+/// vmcnt in bits 15:10, lgkmcnt in 9:4, expcnt in 2:0; a counter at its maximum is not waited for.
+std::string waitcnt(uint16_t value) {
+    uint32_t vm = value >> 10, expcnt = value & 7, lgkm = value >> 4 & 63;
+    bool none = vm == 63 && expcnt == 7 && lgkm == 63;
+    std::string text;
+    auto counter = [&](const char* name, uint32_t count, uint32_t maximum) {
+        if (count != maximum || none) text += fmt::format("{}{}({})", text.empty() ? "" : " ", name, count);
+    };
+    counter("vmcnt", vm, 63);
+    counter("expcnt", expcnt, 7);
+    counter("lgkmcnt", lgkm, 63);
+    return text;
+}
+
+std::string delay_alu(uint16_t value) {
+    static constexpr std::array<std::string_view, 12> ids = {"",
+                                                             "VALU_DEP_1",
+                                                             "VALU_DEP_2",
+                                                             "VALU_DEP_3",
+                                                             "VALU_DEP_4",
+                                                             "TRANS32_DEP_1",
+                                                             "TRANS32_DEP_2",
+                                                             "TRANS32_DEP_3",
+                                                             "FMA_ACCUM_CYCLE_1",
+                                                             "SALU_CYCLE_1",
+                                                             "SALU_CYCLE_2",
+                                                             "SALU_CYCLE_3"};
+    static constexpr std::array<std::string_view, 6> skips = {"", "NEXT", "SKIP_1", "SKIP_2", "SKIP_3", "SKIP_4"};
+    std::string text;
+    auto part = [&](const char* name, uint32_t index, auto& names, const char* kind) {
+        if (index == 0) return;
+        std::string spelled =
+            index < names.size() ? std::string(names[index]) : fmt::format("/* invalid {} value */", kind);
+        text += fmt::format("{}{}({})", text.empty() ? "" : " | ", name, spelled);
+    };
+    part("instid0", value & 15, ids, "instid");
+    part("instskip", value >> 4 & 7, skips, "instskip");
+    part("instid1", value >> 7 & 15, ids, "instid");
+    return text.empty() ? "0" : text;
+}
+
+std::string hardware_register(uint16_t value) {
+    uint32_t id = value & 63, first = value >> 6 & 31, size = (value >> 11) + 1u;
+    std::string_view known = lookup(hardware_registers, id);
+    std::string name = known.empty() ? std::to_string(id) : std::string(known);
+    return first == 0 && size == 32 ? fmt::format("hwreg({})", name)
+                                    : fmt::format("hwreg({}, {}, {})", name, first, size);
+}
+
+/// Counters of s_waitcnt_depctr (LLVM's names): {name, lowest bit, width}; all bits set means no wait.
+std::string depctr(uint16_t value) {
+    struct Counter {
+        const char* name;
+        uint32_t shift, bits;
+    };
+    static constexpr Counter counters[] = {
+        {"depctr_hold_cnt", 7, 1}, {"depctr_sa_sdst", 0, 1}, {"depctr_va_vdst", 12, 4}, {"depctr_va_sdst", 9, 3},
+        {"depctr_va_ssrc", 8, 1},  {"depctr_va_vcc", 1, 1},  {"depctr_vm_vsrc", 2, 3}};
+    uint32_t used = 0;
+    for (const Counter& c : counters) used |= ((1u << c.bits) - 1) << c.shift;
+    if ((value & ~used) != 0) return fmt::format("{:#x}", value);
+    bool none = value == used;
+    std::string text;
+    for (const Counter& c : counters) {
+        uint32_t maximum = (1u << c.bits) - 1, count = value >> c.shift & maximum;
+        if (count != maximum || none) text += fmt::format("{}{}({})", text.empty() ? "" : " ", c.name, count);
+    }
+    return text;
+}
+
+std::string version(uint16_t value) {
+    static constexpr Name versions[] = {{0, "UC_VERSION_GFX7"}, {4, "UC_VERSION_GFX10"}, {6, "UC_VERSION_GFX11"}};
+    std::string_view known = lookup(versions, value & 0xff);
+    bool plain = (value & 0xff00) == 0 && !known.empty();
+    return plain ? std::string(known) : value <= 64 ? std::to_string(value) : fmt::format("{:#x}", value);
+}
+
+enum class Style { hex, decimal, decimal_small };
+
+Style style(std::string_view mnemonic) {
+    static constexpr std::string_view branches[] = {"s_branch", "s_call_b64", "s_endpgm"};
+    static constexpr std::string_view small[] = {"s_nop",     "s_setkill",      "s_sethalt",
+                                                 "s_sleep",   "s_trap",         "s_denorm_mode",
+                                                 "s_setprio", "s_incperflevel", "s_decperflevel"};
+    if (std::find(std::begin(branches), std::end(branches), mnemonic) != std::end(branches)) return Style::decimal;
+    if (mnemonic.starts_with("s_cbranch") || mnemonic.starts_with("s_subvector")) return Style::decimal;
+    return std::find(std::begin(small), std::end(small), mnemonic) != std::end(small) ? Style::decimal_small
+                                                                                      : Style::hex;
+}
+
+}  // namespace
+
+std::string print_message(uint32_t value) {
+    uint32_t id = value & 255;
+    std::string_view known = lookup(messages, id);
+    bool plain = known.empty() ? value >> 8 != 0 : id < 128 && value >> 10 != 0;
+    if (plain) return std::to_string(value);
+    return known.empty() ? fmt::format("sendmsg({}, 0, 0)", id) : fmt::format("sendmsg({})", known);
+}
+
+std::string print_simm(std::string_view mnemonic, uint16_t value) {
+    if (mnemonic == "s_waitcnt") return waitcnt(value);
+    if (mnemonic == "s_delay_alu") return delay_alu(value);
+    if (mnemonic == "s_waitcnt_depctr") return depctr(value);
+    if (mnemonic == "s_version") return version(value);
+    if (mnemonic.starts_with("s_sendmsg")) return print_message(value);
+    if (mnemonic.find("etreg") != std::string_view::npos) return hardware_register(value);
+    Style spelled = style(mnemonic);
+    bool decimal = spelled == Style::decimal || (spelled == Style::decimal_small && value <= 64);
+    return decimal ? std::to_string(value) : fmt::format("{:#x}", value);
+}
+
+}  // namespace strata::isa
