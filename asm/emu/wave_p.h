@@ -11,14 +11,14 @@ namespace strata::emu {
 struct Wave;
 struct Op;
 
-/// A handler executes one decoded instruction and returns the next one, or nullptr to leave the wave (its end, a wait, a
-/// barrier, a fault: Wave::stop tells). Where the compiler guarantees tail calls a handler calls the next one itself.
+/// A handler executes one decoded instruction and returns the next one, or nullptr to leave the wave (its end, a wait,
+/// a barrier, a fault: Wave::stop tells). Where the compiler guarantees tail calls a handler calls the next one itself.
 using Handler = const Op* (*)(Wave*, const Op*);
 
 #if defined(__clang__)
-#define STRATA_EMU_GOTO(target)                                          \
-    do {                                                                 \
-        const ::strata::emu::Op* strata_next_ = (target);                \
+#define STRATA_EMU_GOTO(target)                                           \
+    do {                                                                  \
+        const ::strata::emu::Op* strata_next_ = (target);                 \
         [[clang::musttail]] return strata_next_->run(wave, strata_next_); \
     } while (0)
 #else
@@ -29,19 +29,20 @@ using Handler = const Op* (*)(Wave*, const Op*);
 
 /// One instruction ready to run: 64 bytes, operands resolved to places.
 /// A source place is a byte offset from the Wave for registers (vector rows and scalars alike), or, with the bit in
-/// `constant`, an index into `value`. `uniform` bit i: source i is one dword for all lanes (scalar register or constant).
+/// `constant`, an index into `value`. `uniform` bit i: source i is one dword for all lanes (scalar register or
+/// constant).
 struct alignas(64) Op {
     Handler run = nullptr;
-    uint32_t dst = 0, dst2 = 0;      ///< byte offset from the Wave
-    uint32_t src[3] = {0, 0, 0};     ///< byte offset from the Wave, or index into value
+    uint32_t dst = 0, dst2 = 0;   ///< byte offset from the Wave
+    uint32_t src[3] = {0, 0, 0};  ///< byte offset from the Wave, or index into value
     uint8_t uniform = 0, constant = 0;
-    uint8_t neg = 0, abs = 0;        ///< VOP3 source modifiers
+    uint8_t neg = 0, abs = 0;  ///< VOP3 source modifiers
     uint8_t op_sel = 0, op_sel_hi = 0, neg_hi = 0;
-    uint8_t omod_clamp = 0;          ///< bits 0-1 omod, bit 2 clamp
+    uint8_t omod_clamp = 0;            ///< bits 0-1 omod, bit 2 clamp
     uint32_t value[4] = {0, 0, 0, 0};  ///< constants of src0..2 (64-bit ones take two), or the handler's own use
-    uint32_t imm = 0;                ///< simm16, memory offset, branch distance in Ops, ...
-    uint32_t index = 0;              ///< byte offset in the code, for pc and disassembly
-    uint32_t aux = 0;                ///< the handler's own use
+    uint32_t imm = 0;                  ///< simm16, memory offset, branch distance in Ops, ...
+    uint32_t index = 0;                ///< ordinal of the instruction in its Chunk; differences count instructions
+    uint32_t aux = 0;                  ///< the handler's own use
 };
 static_assert(sizeof(Op) == 64);
 
@@ -49,44 +50,69 @@ enum class Stop : uint8_t { none, end, wait, barrier, fault, budget };
 
 /// The state of one wave. Vector registers follow the struct directly: row r is `lanes` dwords, 64-byte aligned.
 struct alignas(64) Wave {
-    static constexpr int kScalars = 136;  ///< by hardware code 0..127 (VCC 106, NULL 124, M0 125, EXEC 126), then:
-    static constexpr int kTrash = 128;    ///< writes to NULL land here (code 124 always reads 0); two dwords
-    static constexpr int kComputed = 130; ///< operands computed just before an instruction that reads them: 130..135
+    static constexpr int kScalars = 136;   ///< by hardware code 0..127 (VCC 106, NULL 124, M0 125, EXEC 126), then:
+    static constexpr int kTrash = 128;     ///< writes to NULL land here (code 124 always reads 0); two dwords
+    static constexpr int kComputed = 130;  ///< operands computed just before an instruction that reads them: 130..135
     uint32_t s[kScalars] = {};
     uint32_t scc = 0;
     uint32_t mode = 0;
     int lanes = 32;
     int vgprs = 0;
     Stop stop = Stop::none;
-    const Op* pc = nullptr;               ///< where to go on
-    const Op* run_start = nullptr;        ///< first op of the current straight run: executed += op - run_start + 1 at branches
+    const Op* pc = nullptr;         ///< where to go on
+    const Op* run_start = nullptr;  ///< first op of the current straight run; leave() and jump() count it
     uint64_t executed = 0, budget = 0;
     // Global memory: allocations hit last, half-open. A memory Op keeps to one slot; those from kStoreHits on hold
     // writable allocations only.
     struct Hit {
-        uint64_t low = 1, high = 0;
+        uint64_t low = ~0ull, high = 0;  ///< test: address < low || address > high - bytes
+        uint64_t bias = 0;               ///< host address - device address
     };
     static constexpr int kHits = 8, kStoreHits = 5;
     Hit hits[kHits];
     uint8_t* lds = nullptr;
     uint32_t lds_size = 0;
-    uint8_t* scratch = nullptr;           ///< this wave's scratch, lane-interleaved by dword
-    uint32_t scratch_size = 0;            ///< bytes a lane
+    uint8_t* scratch = nullptr;  ///< this wave's scratch, lane-interleaved by dword
+    uint32_t scratch_size = 0;   ///< bytes a lane
     struct Workgroup* group = nullptr;
     uint32_t wave_in_group = 0;
-    const Op* fault_op = nullptr;
-    std::string* fault = nullptr;         ///< set by a handler through fail()
+    const Op* last = nullptr;      ///< the op the wave stopped after, or faulted at
+    std::string* fault = nullptr;  ///< set by a handler through fail()
 
-    uint32_t* row(int vgpr) { return reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(this) + sizeof(Wave)) + vgpr * lanes; }
+    uint32_t* row(int vgpr) {
+        return reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(this) + sizeof(Wave)) + vgpr * lanes;
+    }
     uint64_t exec() const { return lanes == 32 ? s[126] : s[126] | uint64_t{s[127]} << 32; }
     uint64_t vcc() const { return lanes == 32 ? s[106] : s[106] | uint64_t{s[107]} << 32; }
-    static uint32_t scalar_place(int code);                    ///< byte offset of scalar `code`
-    static uint32_t vector_place(int vgpr, int lanes);         ///< byte offset of a vector row
+    static uint32_t scalar_place(int code);             ///< byte offset of scalar `code`
+    static uint32_t vector_place(int vgpr, int lanes);  ///< byte offset of a vector row
 };
 static_assert(sizeof(Wave) % 64 == 0);
 
-inline uint32_t Wave::scalar_place(int code) { return static_cast<uint32_t>(offsetof(Wave, s)) + 4u * static_cast<uint32_t>(code); }
-inline uint32_t Wave::vector_place(int vgpr, int lanes) { return static_cast<uint32_t>(sizeof(Wave) + 4u * static_cast<uint32_t>(vgpr * lanes)); }
+inline uint32_t Wave::scalar_place(int code) {
+    return static_cast<uint32_t>(offsetof(Wave, s)) + 4u * static_cast<uint32_t>(code);
+}
+inline uint32_t Wave::vector_place(int vgpr, int lanes) {
+    return static_cast<uint32_t>(sizeof(Wave) + 4u * static_cast<uint32_t>(vgpr * lanes));
+}
+
+// Aperture bases of flat addresses: bits 63:32 of an address in local and in private memory (AMDGPUUsage, "Flat").
+constexpr uint32_t kSharedAperture = 0x00010000, kPrivateAperture = 0x00020000;
+
+/// Counts the straight run that ends with `op` and goes on at `next`.
+inline void end_run(Wave* wave, const Op* op, const Op* next) {
+    wave->executed += op->index - wave->run_start->index + 1;
+    wave->run_start = next;
+}
+
+/// Leaves the wave after `op`; it will go on at `next`. For `return leave(...)`.
+inline const Op* leave(Wave* wave, const Op* op, const Op* next, Stop stop) {
+    end_run(wave, op, next);
+    wave->pc = next;
+    wave->last = op;
+    wave->stop = stop;
+    return nullptr;
+}
 
 /// The handler's view of one source: 32 bits of a uniform source, wherever it lives.
 inline uint32_t uniform_source(const Wave* wave, const Op* op, int i) {
@@ -98,8 +124,8 @@ inline uint32_t uniform_source(const Wave* wave, const Op* op, int i) {
 /// Stops the wave with a fault: `text` says what happened; the core adds kernel, pc, disassembly and wave.
 const Op* fail(Wave* wave, const Op* op, std::string text);
 
-/// Filled by the core before a handler is chosen: operands of `inst` are resolved into `op` already; the chooser returns
-/// the handler and may change `op` for its own use. nullptr: this instruction is not implemented.
+/// Filled by the core before a handler is chosen: operands of `inst` are resolved into `op` already; the chooser
+/// returns the handler and may change `op` for its own use. nullptr: this instruction is not implemented.
 struct Choice {
     const isa::Inst& inst;
     isa::Arch arch;
@@ -112,10 +138,10 @@ using Chooser = Handler (*)(const Choice&);
 // <what>_avx512.cpp define STRATA_EMU_VARIANT (portable, avx2, avx512) and include the shared <what>*_p.inc; the build
 // gives files ending in _avx2 and _avx512 their -march flags. Everything else in such a file has internal linkage, so
 // that no inline function built for a wider host is shared with the others.
-#define STRATA_EMU_CHOOSERS(variant)              \
-    namespace variant {                           \
-    Handler choose_valu(const Choice& choice);    \
-    Handler choose_memory(const Choice& choice);  \
+#define STRATA_EMU_CHOOSERS(variant)             \
+    namespace variant {                          \
+    Handler choose_valu(const Choice& choice);   \
+    Handler choose_memory(const Choice& choice); \
     }
 STRATA_EMU_CHOOSERS(portable)
 STRATA_EMU_CHOOSERS(avx2)

@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "strata/asm/emu/gpu_p.h"
+#include "strata/core/support/settings.h"
+
+namespace strata::emu {
+namespace {
+
+constexpr uint64_t kDefaultBudget = 1ull << 33;
+constexpr size_t kKernargOffset = 256;     // in the launch area; the dispatch packet is at its start
+constexpr uint32_t kDynamicStack = 16384;  // scratch bytes a lane of kernels whose stack depth is not known
+
+int thread_count(const LaunchConfig& config) {
+    int threads = config.threads ? config.threads : settings().emu_threads;
+    return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+
+Result<void> Gpu::State::reserve_launch_area(size_t bytes) {
+    if (bytes <= launch_area_size) return {};
+    size_t size = std::max<size_t>((bytes + 4095) / 4096 * 4096, 16384);
+    STRATA_TRY(launch_area, shared->memory.reserve(size));
+    launch_area_size = size;
+    return {};
+}
+
+Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_name, const LaunchConfig& config,
+                                std::span<const uint8_t> arguments) {
+    const Module::State& loaded = *module.state_;
+    if (loaded.shared != state_->shared) return make_error(ErrorKind::Usage, "the module belongs to another device");
+    auto it = loaded.kernels.find(kernel_name);
+    if (it == loaded.kernels.end()) {
+        std::string known;
+        for (const auto& [name, kernel] : loaded.kernels) known += (known.empty() ? "" : ", ") + name;
+        return make_error(ErrorKind::Usage, "the module has no kernel '{}'; it has: {}", kernel_name, known);
+    }
+    const LoadedKernel& kernel = it->second;
+    const isa::KernelDescriptor& descriptor = kernel.info->descriptor;
+    STRATA_TRY_VOID(check_dimensions(*kernel.info, isa::info(state_->arch), kernel.program->vgprs(), config));
+    STRATA_TRY(std::vector<uint8_t> kernarg, kernarg_segment(*kernel.info, {config, arguments}));
+
+    std::lock_guard one_launch(state_->launch_mutex);
+    std::lock_guard lock(state_->shared->mutex);
+    STRATA_TRY_VOID(state_->reserve_launch_area(kKernargOffset + kernarg.size() + 64));
+    const uint64_t packet_at = state_->launch_area, kernarg_at = packet_at + kKernargOffset;
+    auto packet = dispatch_packet(kernel, config, kernarg_at);
+    memcpy(reinterpret_cast<void*>(packet_at), packet.data(), packet.size());
+    memcpy(reinterpret_cast<void*>(kernarg_at), kernarg.data(), kernarg.size());
+    DeviceMemory& memory = state_->shared->memory;
+    memory.add({packet_at, packet_at + packet.size(), "dispatch packet", false});
+    // Scalar loads of arguments may be widened to 16 bytes and more; their tail is never used.
+    memory.add({kernarg_at, kernarg_at + (kernarg.size() + 63) / 64 * 64, "kernel arguments", false});
+
+    Plan plan;
+    plan.launch.memory = &memory;
+    plan.launch.program = kernel.program.get();
+    plan.launch.kernel = kernel.info->name;
+    plan.entry = kernel.entry;
+    plan.lanes = kernel.program->wave_size();
+    plan.vgprs = kernel.program->vgprs();
+    plan.grid = config.grid;
+    plan.lds = descriptor.group_segment_fixed_size + config.dynamic_lds;
+    plan.scratch = std::max(descriptor.private_segment_fixed_size, kernel.info->scratch);
+    if (descriptor.dynamic_stack() || kernel.info->uses_dynamic_stack)
+        plan.scratch = std::max(plan.scratch, kDynamicStack);
+    plan.mode =
+        descriptor.float_mode() | uint32_t{descriptor.dx10_clamp()} << 8 | uint32_t{descriptor.ieee_mode()} << 9;
+    plan.max_instructions = config.max_instructions ? config.max_instructions : kDefaultBudget;
+    plan.seed = config.seed ? config.seed : settings().emu_seed;
+    pack_user_sgprs(plan, descriptor, packet_at, kernarg_at);
+    pack_work_items(plan, config.block, descriptor.workitem_id_dims());
+
+    auto start = std::chrono::steady_clock::now();
+    STRATA_TRY(Outcome outcome, state_->pool.run(plan, thread_count(config)));
+    LaunchStats stats;
+    stats.wall_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    stats.wave_instructions = outcome.instructions;
+    stats.waves = outcome.waves;
+    return stats;
+}
+
+}  // namespace strata::emu

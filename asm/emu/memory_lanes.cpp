@@ -1,0 +1,228 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "strata/asm/emu/memory_ops_p.h"
+#include "strata/asm/emu/memory_p.h"
+#include "strata/asm/emu/operands_p.h"
+
+// Memory lane by lane: addresses, apertures, checks. The variants' fast paths come here when an access is not regular.
+namespace strata::emu {
+namespace {
+
+uint64_t extend(uint32_t offset) { return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(offset))); }
+
+/// A buffer descriptor V# (RDNA3 ISA, "Buffer Resource Descriptor").
+struct BufferDescriptor {
+    uint64_t base;
+    uint32_t stride, records, out_of_range, add_tid;
+    explicit BufferDescriptor(const uint32_t* v)
+        : base(v[0] | uint64_t{v[1] & 0xffff} << 32),
+          stride(v[1] >> 16 & 0x3fff),
+          records(v[2]),
+          out_of_range(v[3] >> 28 & 3),
+          add_tid(v[3] >> 23 & 1) {}
+
+    /// The four range checks of OOB_SELECT: structured with and without the offset, empty buffers only, raw.
+    bool inside(uint64_t index, uint64_t offset, uint64_t soffset, uint32_t bytes) const {
+        switch (out_of_range) {
+            case 0: return index < records && (stride == 0 || offset + bytes <= stride);
+            case 1: return index < records;
+            case 2: return records != 0;
+            default: return index * stride + offset + soffset + bytes <= records;
+        }
+    }
+};
+
+uint64_t buffer_addresses(Wave* wave, const Op* op, uint64_t* addresses) {
+    uint32_t v[4];
+    memcpy(v, reinterpret_cast<const char*>(wave) + op->src[1], sizeof v);
+    const BufferDescriptor buffer(v);
+    const uint8_t flags = op->op_sel_hi;
+    const uint32_t soffset = flags & kConstantSoffset ? op->value[3] : *row_at(wave, op->value[2]);
+    const uint32_t* first = row_at(wave, op->src[0]);
+    const uint32_t* second = flags & kIdxen ? first + wave->lanes : first;
+    uint64_t lanes = 0;
+    for (int lane = 0; lane < wave->lanes; ++lane) {
+        uint64_t index = flags & kIdxen ? first[lane] : 0;
+        if (buffer.add_tid) index += static_cast<uint64_t>(lane);
+        uint64_t offset = op->imm + uint64_t{flags & kOffen ? second[lane] : 0};
+        addresses[lane] = buffer.base + index * buffer.stride + offset + soffset;
+        lanes |= uint64_t{buffer.inside(index, offset, soffset, MemoryOp::bytes(op))} << lane;
+    }
+    return lanes & wave->exec();
+}
+
+/// The byte of one lane's scratch: lanes are interleaved by dword.
+uint8_t* scratch_byte(Wave* wave, int lane, uint32_t offset) {
+    return wave->scratch +
+           (uint64_t{offset / 4} * static_cast<uint32_t>(wave->lanes) + static_cast<uint32_t>(lane)) * 4 + offset % 4;
+}
+
+enum class Where { global, local, scratch };
+Where where(const Op* op, uint64_t address) {
+    Space space = MemoryOp::space(op);
+    if (space == Space::local) return Where::local;
+    if (space == Space::scratch) return Where::scratch;
+    if (space != Space::flat) return Where::global;
+    uint32_t aperture = static_cast<uint32_t>(address >> 32);
+    return aperture == kSharedAperture ? Where::local : aperture == kPrivateAperture ? Where::scratch : Where::global;
+}
+
+bool in_range(uint32_t offset, uint32_t bytes, uint32_t size) { return bytes <= size && offset <= size - bytes; }
+
+/// Host address of a global or local access; nullptr for none (then `failed` tells a fault from a dropped access).
+uint8_t* place(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, bool store, bool& failed) {
+    if (where(op, address) == Where::local) {
+        uint32_t offset = static_cast<uint32_t>(address);
+        if (in_range(offset, bytes, wave->lds_size)) return wave->lds + offset;
+        failed = wave->group->launch->strict;
+        if (failed) fail_local(wave, op, lane, offset, bytes, MemoryOp::access(op));
+        return nullptr;
+    }
+    Wave::Hit& hit = wave->hits[op->aux];
+    if (address < hit.low || address > hit.high - bytes) {
+        if (!find_memory(wave, address, bytes, store, hit)) {
+            failed = true;
+            fail_global(wave, op, lane, address, bytes, MemoryOp::access(op));
+            return nullptr;
+        }
+    }
+    return reinterpret_cast<uint8_t*>(address + hit.bias);
+}
+
+bool scratch_ok(Wave* wave, const Op* op, int lane, uint32_t offset, uint32_t bytes, bool& failed) {
+    if (in_range(offset, bytes, wave->scratch_size)) return true;
+    failed = wave->group->launch->strict;
+    if (failed) fail_scratch(wave, op, lane, offset, bytes, MemoryOp::access(op));
+    return false;
+}
+
+}  // namespace
+
+uint64_t lane_addresses(Wave* wave, const Op* op, uint64_t* addresses) {
+    const int lanes = wave->lanes;
+    const uint32_t* low = row_at(wave, op->src[0]);
+    const uint64_t imm = extend(op->imm);
+    switch (MemoryOp::space(op)) {
+        case Space::global_saddr: {
+            const uint64_t base = scalar64(wave, op->src[1]) + imm;
+            for (int lane = 0; lane < lanes; ++lane) addresses[lane] = base + low[lane];
+            break;
+        }
+        case Space::global_vaddr:
+        case Space::flat:
+            for (int lane = 0; lane < lanes; ++lane)
+                addresses[lane] = (low[lane] | uint64_t{low[lane + lanes]} << 32) + imm;
+            break;
+        case Space::scratch: {
+            const uint32_t base = *row_at(wave, op->src[1]) + op->imm;
+            const bool rows = op->uniform == 0;
+            for (int lane = 0; lane < lanes; ++lane)
+                addresses[lane] = uint64_t{kPrivateAperture} << 32 | (base + (rows ? low[lane] : 0));
+            break;
+        }
+        case Space::local:
+            for (int lane = 0; lane < lanes; ++lane)
+                addresses[lane] = uint64_t{kSharedAperture} << 32 | (low[lane] + op->imm);
+            break;
+        case Space::buffer: return buffer_addresses(wave, op, addresses);
+    }
+    return wave->exec();
+}
+
+bool read_lane(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, void* to) {
+    bool failed = false;
+    if (where(op, address) != Where::scratch) {
+        const uint8_t* from = place(wave, op, lane, address, bytes, false, failed);
+        if (from)
+            memcpy(to, from, bytes);
+        else
+            memset(to, 0, bytes);
+        return !failed;
+    }
+    const uint32_t offset = static_cast<uint32_t>(address);
+    memset(to, 0, bytes);
+    if (scratch_ok(wave, op, lane, offset, bytes, failed))
+        for (uint32_t i = 0; i < bytes; ++i) static_cast<uint8_t*>(to)[i] = *scratch_byte(wave, lane, offset + i);
+    return !failed;
+}
+
+bool write_lane(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, const void* from) {
+    bool failed = false;
+    if (where(op, address) != Where::scratch) {
+        if (uint8_t* to = place(wave, op, lane, address, bytes, true, failed)) memcpy(to, from, bytes);
+        return !failed;
+    }
+    const uint32_t offset = static_cast<uint32_t>(address);
+    if (scratch_ok(wave, op, lane, offset, bytes, failed))
+        for (uint32_t i = 0; i < bytes; ++i)
+            *scratch_byte(wave, lane, offset + i) = static_cast<const uint8_t*>(from)[i];
+    return !failed;
+}
+
+uint8_t* atomic_place(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, bool& failed) {
+    if (address % bytes != 0) {
+        failed = true;
+        fail_alignment(wave, op, lane, address, bytes);
+        return nullptr;
+    }
+    if (where(op, address) != Where::scratch) return place(wave, op, lane, address, bytes, true, failed);
+    const uint32_t offset = static_cast<uint32_t>(address);
+    // A private 64-bit atomic would straddle two interleaved dwords.
+    if (bytes > 4)
+        failed = true, fail(wave, op, "64-bit atomics in private memory are not supported");
+    else if (scratch_ok(wave, op, lane, offset, bytes, failed))
+        return scratch_byte(wave, lane, offset);
+    return nullptr;
+}
+
+bool plain_item(std::string_view mnemonic, Item& item, bool& store) {
+    struct Row {
+        std::string_view name;
+        Item item;
+    };
+    static constexpr Row kLoads[] = {
+        {"u8", Item::u8},
+        {"i8", Item::i8},
+        {"u16", Item::u16},
+        {"i16", Item::i16},
+        {"b32", Item::b32},
+        {"b64", Item::b64},
+        {"b96", Item::b96},
+        {"b128", Item::b128},
+        {"d16_u8", Item::d16_u8},
+        {"d16_i8", Item::d16_i8},
+        {"d16_b16", Item::d16_b16},
+        {"d16_hi_u8", Item::d16_hi_u8},
+        {"d16_hi_i8", Item::d16_hi_i8},
+        {"d16_hi_b16", Item::d16_hi_b16},
+        // DS spells the halves behind the width
+        {"u8_d16", Item::d16_u8},
+        {"i8_d16", Item::d16_i8},
+        {"u16_d16", Item::d16_b16},
+        {"u8_d16_hi", Item::d16_hi_u8},
+        {"i8_d16_hi", Item::d16_hi_i8},
+        {"u16_d16_hi", Item::d16_hi_b16},
+        {"addtid_b32", Item::b32},
+    };
+    static constexpr Row kStores[] = {
+        {"b8", Item::low8},           {"b16", Item::low16},         {"b32", Item::b32},
+        {"b64", Item::b64},           {"b96", Item::b96},           {"b128", Item::b128},
+        {"d16_hi_b8", Item::high8},   {"d16_hi_b16", Item::high16}, {"b8_d16_hi", Item::high8},
+        {"b16_d16_hi", Item::high16}, {"addtid_b32", Item::b32},
+    };
+    size_t load = mnemonic.find("_load_"), save = mnemonic.find("_store_");
+    store = save != std::string_view::npos;
+    if (!store && load == std::string_view::npos) return false;
+    std::string_view rest = mnemonic.substr(store ? save + 7 : load + 6);
+    auto look = [&](const auto& rows) {
+        auto it = std::ranges::find(rows, rest, &Row::name);
+        if (it == std::end(rows)) return false;
+        item = it->item;
+        return true;
+    };
+    return store ? look(kStores) : look(kLoads);
+}
+
+}  // namespace strata::emu

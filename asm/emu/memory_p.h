@@ -1,0 +1,68 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "strata/core/support/result.h"
+
+namespace strata::emu {
+
+/// One live or recently freed range of device memory.
+struct Allocation {
+    uint64_t low = 0, high = 0;  ///< half-open, exact
+    std::string label = {};
+    bool writable = true, live = true;
+    uint64_t bias = 0;  ///< host address - device address; 0 for all but memory mapped by map()
+};
+
+/// Device memory: a reserved range of host addresses, device address == host address. Blocks carry red zones, freed
+/// blocks rest in quarantine before their addresses are used again. Not thread-safe; the Gpu locks.
+class DeviceMemory {
+  public:
+    explicit DeviceMemory(uint64_t capacity);
+    ~DeviceMemory();
+    DeviceMemory(const DeviceMemory&) = delete;
+
+    Result<uint64_t> allocate(size_t bytes, std::string_view label);
+    Result<void> free(uint64_t address);
+    size_t allocated() const { return allocated_; }
+
+    /// A block whose parts are entered by add(): segments of a code object.
+    Result<uint64_t> reserve(size_t bytes);
+    void add(Allocation part);
+    void remove(uint64_t low);                  ///< takes one part out of the table
+    void release(uint64_t base, size_t bytes);  ///< gives a reserved block back
+
+    /// The live allocation that holds [address, address + bytes), or nullptr.
+    const Allocation* find(uint64_t address, size_t bytes) const;
+    /// Where an address lies relative to the nearest allocation, for messages.
+    std::string describe(uint64_t address, size_t bytes) const;
+
+    bool overlaps(uint64_t address, uint64_t bytes) const;
+    /// Memory owned by the host that the device may use as it is (run_wave).
+    void map(uint64_t address, void* host, uint64_t bytes, std::string label);
+
+  private:
+    struct Block {
+        uint64_t base = 0;
+        size_t bytes = 0;  ///< of the block with its red zones
+    };
+    Result<uint64_t> take(size_t bytes);
+    void give(Block block);
+    Result<void> commit(uint64_t end);
+
+    uint64_t base_ = 0, top_ = 0, committed_ = 0, end_ = 0;
+    uint64_t capacity_ = 0;
+    size_t allocated_ = 0;
+    std::map<uint64_t, Allocation> table_;          ///< by low
+    std::map<uint64_t, size_t> blocks_;             ///< user address -> block bytes, for free()
+    std::map<size_t, std::vector<uint64_t>> idle_;  ///< block bytes -> bases ready for use
+    std::deque<Block> quarantine_;
+    size_t quarantined_ = 0;
+};
+
+}  // namespace strata::emu

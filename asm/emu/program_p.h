@@ -1,0 +1,65 @@
+#pragma once
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "strata/asm/emu/wave_p.h"
+
+namespace strata::emu {
+
+/// A piece of decoded code: what was reachable from some entry when it was asked for. Never moves once built.
+struct Chunk {
+    std::vector<Op> ops;
+    std::vector<uint32_t> pcs;     ///< byte offset in the text of each instruction, by Op::index
+    std::vector<isa::Inst> insts;  ///< by Op::index
+    bool holds(const Op* op) const { return op >= ops.data() && op < ops.data() + ops.size(); }
+};
+
+/// The code of one kernel: ops decoded by following the control flow from its entry.
+class Program {
+  public:
+    /// `text` is the executable segment, at device address `address`.
+    Program(isa::Arch arch, int wave_size, int vgprs, std::span<const uint8_t> text, uint64_t address);
+
+    /// Decodes from byte offset `entry`. Error (Unsupported) names the instruction that cannot run and its offset.
+    Result<const Op*> entry(uint64_t offset);
+    /// The op at byte offset `offset`, decoding it now if need be.
+    Result<const Op*> at(uint64_t offset);
+
+    /// Byte offset of an op's instruction, and the instruction itself (nullptr for glue between chunks).
+    uint64_t pc(const Op* op) const;
+    const isa::Inst* inst(const Op* op) const;
+    const Chunk* chunk(const Op* op) const;
+    /// "v_add_f32 v0, v1, v2", or the raw words where no printer is at hand.
+    std::string disassembly(uint64_t offset) const;
+
+    uint64_t address() const { return address_; }
+    size_t size() const { return text_.size(); }
+    int wave_size() const { return wave_size_; }
+    int vgprs() const { return vgprs_; }
+    isa::Arch arch() const { return arch_; }
+
+  private:
+    struct Explorer;
+    Result<const Op*> decode(uint64_t offset);
+    Result<std::unique_ptr<Chunk>> build(const Explorer& found);
+    Error refuse(uint64_t offset, const isa::Inst* inst, std::string_view why) const;
+    std::span<const uint32_t> words(uint64_t offset) const;
+
+    isa::Arch arch_;
+    int wave_size_, vgprs_;
+    std::span<const uint8_t> text_;
+    uint64_t address_;
+    std::unique_ptr<std::atomic<const Op*>[]> at_;  ///< by dword of the text; nullptr: not decoded yet
+    std::deque<std::unique_ptr<Chunk>> chunks_;
+    std::atomic<int> chunk_count_{0};
+    static constexpr int kMaxChunks = 256;
+    std::array<std::atomic<const Chunk*>, kMaxChunks> published_{};
+    std::mutex mutex_;
+};
+
+}  // namespace strata::emu

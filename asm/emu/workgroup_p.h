@@ -1,0 +1,48 @@
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "strata/asm/emu/wave_p.h"
+
+namespace strata::emu {
+
+class DeviceMemory;
+class Program;
+class GroupTiming;
+
+/// What the waves of one launch share.
+struct Launch {
+    const DeviceMemory* memory = nullptr;
+    Program* program = nullptr;
+    std::string kernel = {};
+    bool strict = true;  ///< local and scratch accesses out of range are faults; else they read 0 as in hardware
+    std::atomic<bool> stop{false};
+};
+
+/// One workgroup while it runs.
+struct Workgroup {
+    Launch* launch = nullptr;
+    std::array<uint32_t, 3> id{};
+    uint32_t waves = 0, ended = 0, arrived = 0;  ///< of the barrier
+    GroupTiming* timing = nullptr;               ///< set while this workgroup is measured
+};
+
+/// The op at a device address of code, decoded on demand; nullptr after fail().
+const Op* code_at(Wave* wave, const Op* op, uint64_t address);
+
+/// The allocation that holds an access enters `hit`; false if none does or a store meets read-only memory.
+bool find_memory(const Wave* wave, uint64_t address, uint64_t bytes, bool store, Wave::Hit& hit);
+
+/// Faults of one lane (-1: the whole wave, a scalar access).
+enum class Access : uint8_t { load, store, atomic };
+const Op* fail_global(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, Access access);
+const Op* fail_local(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, Access access);
+const Op* fail_scratch(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, Access access);
+const Op* fail_alignment(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes);
+
+/// The whole message of a stopped wave: kernel, pc, disassembly, workgroup, wave, what happened.
+std::string fault_message(const Wave& wave);
+
+}  // namespace strata::emu
