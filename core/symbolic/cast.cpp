@@ -33,6 +33,8 @@ bool in_range(UOp u, DType to) {
 UOp through_middle(const Match& t) {
     UOp middle = t.root.src(0), source = middle.src(0);
     DType from = source.dtype(), via = middle.dtype(), to = t.root.dtype();
+    // Integers wrap where floats saturate.
+    if (via.is_float() && !from.is_float() && to.is_integer() && !keeps_values(from, to)) return {};
     bool kept = keeps_values(from, via) || in_range(source, via);
     // Wrapping twice is wrapping once, if the second type is the narrower.
     bool wraps = from.is_integer() && via.is_integer() && to.is_integer() && to.bits() <= via.bits();
