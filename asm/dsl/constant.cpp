@@ -1,0 +1,136 @@
+#include "strata/asm/dsl/constant_p.h"
+
+#include <bit>
+
+namespace strata::isa {
+namespace {
+
+/// Inline constants by bit pattern (RDNA3 ISA, "Scalar ALU operands": codes 240 to 248).
+struct InlineReal {
+    uint64_t f64;
+    uint32_t f32;
+    uint16_t f16;
+};
+constexpr InlineReal inline_reals[] = {
+    {0x3fe0000000000000, 0x3f000000, 0x3800},  // 0.5
+    {0xbfe0000000000000, 0xbf000000, 0xb800},  // -0.5
+    {0x3ff0000000000000, 0x3f800000, 0x3c00},  // 1
+    {0xbff0000000000000, 0xbf800000, 0xbc00},  // -1
+    {0x4000000000000000, 0x40000000, 0x4000},  // 2
+    {0xc000000000000000, 0xc0000000, 0xc000},  // -2
+    {0x4010000000000000, 0x40800000, 0x4400},  // 4
+    {0xc010000000000000, 0xc0800000, 0xc400},  // -4
+    {0x3fc45f306dc9c882, 0x3e22f983, 0x3118},  // 1 / (2 pi)
+};
+
+enum class Width : uint8_t { half, integer_half, packed, word, wide, wide_real };
+
+Width width_of(Type type) {
+    switch (type) {
+        case Type::f16: return Width::half;
+        case Type::b16:
+        case Type::i16:
+        case Type::u16:
+        case Type::bf16: return Width::integer_half;
+        case Type::pk16: return Width::packed;
+        case Type::f64: return Width::wide_real;
+        case Type::b64:
+        case Type::i64:
+        case Type::u64: return Width::wide;
+        default: return Width::word;
+    }
+}
+
+std::optional<uint16_t> inline_integer(int64_t value) {
+    if (value >= 0 && value <= 64) return static_cast<uint16_t>(code::inline_zero + value);
+    if (value >= -16 && value < 0) return static_cast<uint16_t>(code::inline_minus_one - 1 - value);
+    return {};
+}
+
+std::optional<uint16_t> inline_real(uint64_t pattern, Width width) {
+    for (size_t i = 0; i < std::size(inline_reals); i++) {
+        const InlineReal& row = inline_reals[i];
+        const bool wide = width == Width::wide || width == Width::wide_real;
+        if (pattern == (wide ? row.f64 : width == Width::word ? row.f32 : row.f16))
+            return static_cast<uint16_t>(code::inline_half + i);
+    }
+    return {};
+}
+
+Error does_not_fit(const std::string& value, std::string_view where) {
+    return make_error(ErrorKind::Assembly, "{} does not fit {}", value, where);
+}
+
+Result<Constant> encode_integer(int64_t value, Width width, bool literal_only) {
+    const bool wide = width == Width::wide || width == Width::wide_real;
+    const bool half = width == Width::half || width == Width::integer_half;
+    const int64_t low = half ? INT16_MIN : INT32_MIN, high = half ? UINT16_MAX : UINT32_MAX;
+    const bool fits = value >= low && value <= high;
+    if (!wide && !fits)
+        return does_not_fit(fmt::format("{:#x}", value), half ? "a 16-bit operand" : "a 32-bit operand");
+    // The bits decide: 0xffffffff is the inline constant -1, 0x3f800000 is 1.0.
+    if (!wide) value = half ? static_cast<int16_t>(value) : static_cast<int32_t>(value);
+    if (!literal_only) {
+        if (auto code = inline_integer(value)) return Constant{*code};
+        const uint64_t pattern = wide   ? static_cast<uint64_t>(value)
+                                 : half ? static_cast<uint16_t>(value)
+                                        : static_cast<uint32_t>(value);
+        if (width != Width::integer_half && width != Width::packed)
+            if (auto code = inline_real(pattern, width)) return Constant{*code};
+    }
+    if (half) value &= 0xffff;
+    if (fits) return Constant{code::literal, static_cast<uint32_t>(value)};
+    // A double's literal is its upper half.
+    if (width == Width::wide_real && (value & 0xffffffff) == 0)
+        return Constant{code::literal, static_cast<uint32_t>(static_cast<uint64_t>(value) >> 32)};
+    return does_not_fit(fmt::format("{:#x}", static_cast<uint64_t>(value)),
+                        "the 32 bits of a literal; load it from memory");
+}
+
+Result<Constant> encode_real(double value, Width width, bool literal_only) {
+    switch (width) {
+        case Width::integer_half: return make_error(ErrorKind::Assembly, "{} where an integer is needed", value);
+        case Width::half: return encode_integer(to_half(static_cast<float>(value)), width, literal_only);
+        case Width::packed:
+            if (auto code = inline_real(to_half(static_cast<float>(value)), Width::half)) return Constant{*code};
+            return make_error(ErrorKind::Assembly,
+                              "{} is no inline constant of a packed operand; give the 32 bits as an integer", value);
+        case Width::word:
+            return encode_integer(std::bit_cast<uint32_t>(static_cast<float>(value)), width, literal_only);
+        case Width::wide:
+        case Width::wide_real: break;
+    }
+    const auto bits = std::bit_cast<uint64_t>(value);
+    if (!literal_only)
+        if (auto code = bits == 0 ? std::optional(code::inline_zero) : inline_real(bits, width)) return Constant{*code};
+    if (bits & 0xffffffff)
+        return does_not_fit(fmt::format("{}", value), "the upper 32 bits of a double; load it from memory");
+    return Constant{code::literal, static_cast<uint32_t>(bits >> 32)};
+}
+
+}  // namespace
+
+uint16_t to_half(float value) {
+    const auto bits = std::bit_cast<uint32_t>(value);
+    const uint16_t sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
+    const uint32_t magnitude = bits & 0x7fffffff;
+    if (magnitude > 0x7f800000) return sign | 0x7e00;   // NaN
+    if (magnitude >= 0x47800000) return sign | 0x7c00;  // 65536 and more
+    const int exponent = static_cast<int>(magnitude >> 23);
+    if (exponent < 101) return sign;  // below 2^-26: rounds to zero
+    // Numbers below 2^-14 lose one bit more for each power of two; 13 bits are lost otherwise.
+    const int drop = exponent < 113 ? 126 - exponent : 13;
+    uint32_t mantissa = exponent < 113 ? (magnitude & 0x7fffff) | 0x800000 : magnitude - (112u << 23);
+    const uint32_t half = 1u << (drop - 1), rest = mantissa & ((half << 1) - 1);
+    mantissa >>= drop;
+    if (rest > half || (rest == half && mantissa & 1)) mantissa++;  // may carry into the exponent, up to infinity
+    return static_cast<uint16_t>(sign | mantissa);
+}
+
+Result<Constant> encode_constant(const DynOperand& operand, Type type, bool literal_only) {
+    const Width width = width_of(type);
+    if (operand.kind == DynOperand::Kind::real) return encode_real(operand.real, width, literal_only);
+    return encode_integer(operand.integer, width, literal_only);
+}
+
+}  // namespace strata::isa

@@ -1,0 +1,271 @@
+#include <charconv>
+#include <vector>
+
+#include "strata/asm/dsl/operand.h"
+
+// Modifiers and named immediates in LLVM's spelling.
+namespace strata::isa {
+namespace {
+
+std::string_view trim(std::string_view text) {
+    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+    return text;
+}
+
+std::optional<int> number(std::string_view text) {
+    text = trim(text);
+    const bool negative = text.starts_with('-');
+    if (negative) text.remove_prefix(1);
+    const bool hex = text.starts_with("0x");
+    if (hex) text.remove_prefix(2);
+    uint32_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, value, hex ? 16 : 10);
+    if (text.empty() || parsed.ec != std::errc() || parsed.ptr != end || value > INT32_MAX) return {};
+    return negative ? -static_cast<int>(value) : static_cast<int>(value);
+}
+
+/// "5" as one value, "[1,0,1]" as several; empty when it is neither.
+std::vector<int> numbers(std::string_view text) {
+    std::vector<int> values;
+    if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+    while (true) {
+        const size_t comma = text.find(',');
+        const auto value = number(text.substr(0, comma));
+        if (!value) return {};
+        values.push_back(*value);
+        if (comma == text.npos) return values;
+        text.remove_prefix(comma + 1);
+    }
+}
+
+uint8_t bits_of(const std::vector<int>& flags) {
+    uint8_t bits = 0;
+    for (size_t i = 0; i < flags.size(); i++) bits |= static_cast<uint8_t>((flags[i] & 1) << i);
+    return bits;
+}
+
+struct Flag {
+    std::string_view name;
+    bool Modifiers::* field;
+};
+constexpr Flag flags[] = {
+    {"glc", &Modifiers::glc}, {"slc", &Modifiers::slc},     {"dlc", &Modifiers::dlc},     {"gds", &Modifiers::gds},
+    {"tfe", &Modifiers::tfe}, {"offen", &Modifiers::offen}, {"idxen", &Modifiers::idxen}, {"clamp", &Modifiers::clamp},
+};
+
+/// A modifier with values; `apply` returns false when they are out of range.
+struct Valued {
+    std::string_view name;
+    size_t least, most;  ///< values in the list
+    bool (*apply)(Modifiers&, const std::vector<int>&);
+};
+
+bool set_dpp(Modifiers& m, int base, int value, int least, int most) {
+    m.dpp.kind = DppKind::dpp16;
+    m.dpp.ctrl = static_cast<uint16_t>(base + value);
+    return value >= least && value <= most;
+}
+
+bool quad_perm(Modifiers& m, const std::vector<int>& v) {
+    int ctrl = 0;
+    for (int i = 0; i < 4; i++) {
+        if (v[i] < 0 || v[i] > 3) return false;
+        ctrl |= v[i] << (2 * i);
+    }
+    return set_dpp(m, 0, ctrl, 0, 255);
+}
+
+bool dpp8(Modifiers& m, const std::vector<int>& v) {
+    m.dpp.kind = DppKind::dpp8;
+    m.dpp.select = 0;
+    for (int i = 0; i < 8; i++) {
+        if (v[i] < 0 || v[i] > 7) return false;
+        m.dpp.select |= static_cast<uint32_t>(v[i]) << (3 * i);
+    }
+    return true;
+}
+
+bool small(uint8_t& field, int value, int most) {
+    return field = static_cast<uint8_t>(value), value >= 0 && value <= most;
+}
+
+using List = const std::vector<int>&;
+// DPP_CTRL values: RDNA3 ISA, "DPP16".
+constexpr Valued valued[] = {
+    {"offset", 1, 1, [](Modifiers& m, List v) { return m.offset = v[0], true; }},
+    {"offset0", 1, 1, [](Modifiers& m, List v) { return m.offset = v[0], v[0] >= 0 && v[0] <= 255; }},
+    {"offset1", 1, 1, [](Modifiers& m, List v) { return small(m.offset1, v[0], 255); }},
+    {"mul", 1, 1, [](Modifiers& m, List v) { return m.omod = v[0] == 4 ? 2 : 1, v[0] == 2 || v[0] == 4; }},
+    {"div", 1, 1, [](Modifiers& m, List v) { return m.omod = 3, v[0] == 2; }},
+    {"op_sel", 1, 4, [](Modifiers& m, List v) { return m.op_sel = bits_of(v), true; }},
+    {"op_sel_hi", 1, 3, [](Modifiers& m, List v) { return m.op_sel_hi = bits_of(v), true; }},
+    {"neg_lo", 1, 3, [](Modifiers& m, List v) { return m.neg = bits_of(v), true; }},
+    {"neg_hi", 1, 3, [](Modifiers& m, List v) { return m.neg_hi = bits_of(v), true; }},
+    {"format", 1, 1,
+     [](Modifiers& m, List v) { return m.buffer_format = static_cast<uint8_t>(v[0]), v[0] >= 0 && v[0] <= 127; }},
+    {"quad_perm", 4, 4, quad_perm},
+    {"dpp8", 8, 8, dpp8},
+    {"row_shl", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x100, v[0], 1, 15); }},
+    {"row_shr", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x110, v[0], 1, 15); }},
+    {"row_ror", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x120, v[0], 1, 15); }},
+    {"row_mirror", 0, 0, [](Modifiers& m, List) { return set_dpp(m, 0x140, 0, 0, 0); }},
+    {"row_half_mirror", 0, 0, [](Modifiers& m, List) { return set_dpp(m, 0x141, 0, 0, 0); }},
+    {"row_share", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x150, v[0], 0, 15); }},
+    {"row_xmask", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x160, v[0], 0, 15); }},
+    {"row_mask", 1, 1, [](Modifiers& m, List v) { return small(m.dpp.row_mask, v[0], 15); }},
+    {"bank_mask", 1, 1, [](Modifiers& m, List v) { return small(m.dpp.bank_mask, v[0], 15); }},
+    {"bound_ctrl", 1, 1, [](Modifiers& m, List v) { return m.dpp.bound_ctrl = v[0] == 1, v[0] == 0 || v[0] == 1; }},
+    {"fi", 1, 1, [](Modifiers& m, List v) { return m.dpp.fi = v[0] == 1, v[0] == 0 || v[0] == 1; }},
+};
+
+// Register numbers of s_getreg and s_setreg (RDNA3 ISA, "Hardware register").
+struct NamedNumber {
+    std::string_view name;
+    uint16_t number;
+};
+constexpr NamedNumber hardware_registers[] = {
+    {"HW_REG_MODE", 1},         {"HW_REG_STATUS", 2},  {"HW_REG_TRAPSTS", 3},       {"HW_REG_GPR_ALLOC", 5},
+    {"HW_REG_LDS_ALLOC", 6},    {"HW_REG_IB_STS", 7},  {"HW_REG_SH_MEM_BASES", 15}, {"HW_REG_FLAT_SCR_LO", 20},
+    {"HW_REG_FLAT_SCR_HI", 21}, {"HW_REG_HW_ID1", 23}, {"HW_REG_HW_ID2", 24},       {"HW_REG_SHADER_CYCLES", 29},
+};
+constexpr NamedNumber messages[] = {
+    {"MSG_INTERRUPT", 1},
+    {"MSG_DEALLOC_VGPRS", kMessageDeallocVgprs},
+};
+
+// Fields of s_delay_alu (RDNA3 ISA, "S_DELAY_ALU").
+constexpr NamedNumber delays[] = {
+    {"NO_DEP", 0},        {"VALU_DEP_1", 1},    {"VALU_DEP_2", 2},    {"VALU_DEP_3", 3},        {"VALU_DEP_4", 4},
+    {"TRANS32_DEP_1", 5}, {"TRANS32_DEP_2", 6}, {"TRANS32_DEP_3", 7}, {"FMA_ACCUM_CYCLE_1", 8}, {"SALU_CYCLE_1", 9},
+    {"SALU_CYCLE_2", 10}, {"SALU_CYCLE_3", 11},
+};
+constexpr NamedNumber skips[] = {
+    {"SAME", 0}, {"NEXT", 1}, {"SKIP_1", 2}, {"SKIP_2", 3}, {"SKIP_3", 4}, {"SKIP_4", 5},
+};
+
+template <size_t N>
+std::optional<int> find(const NamedNumber (&table)[N], std::string_view name) {
+    for (const NamedNumber& row : table)
+        if (row.name == name) return row.number;
+    return number(name);
+}
+
+/// The part in parentheses of "name(...)", if the text is that.
+std::optional<std::string_view> call(std::string_view text, std::string_view name) {
+    text = trim(text);
+    if (!text.starts_with(name) || !text.ends_with(')')) return {};
+    text = trim(text.substr(name.size(), text.size() - name.size() - 1));
+    if (!text.starts_with('(')) return {};
+    return trim(text.substr(1));
+}
+
+std::optional<uint16_t> parse_waits(std::string_view text) {
+    Waits waits;
+    while (!(text = trim(text)).empty()) {
+        if (text.front() == '&' || text.front() == ',') {
+            text.remove_prefix(1);
+            continue;
+        }
+        const size_t end = text.find(')');
+        if (end == text.npos) return {};
+        const std::string_view item = text.substr(0, end + 1);
+        text.remove_prefix(end + 1);
+        bool known = false;
+        for (auto [name, field] :
+             {std::pair("vmcnt", &Waits::vmcnt), {"lgkmcnt", &Waits::lgkmcnt}, {"expcnt", &Waits::expcnt}})
+            if (auto inside = call(item, name)) {
+                const auto value = number(*inside);
+                if (!value || *value < 0 || *value > 63) return {};
+                waits.*field = static_cast<uint8_t>(*value);
+                known = true;
+            }
+        if (!known) return {};
+    }
+    return wait_immediate(waits);
+}
+
+/// "instid0(VALU_DEP_1) | instskip(NEXT) | instid1(VALU_DEP_2)"
+std::optional<uint16_t> parse_delay(std::string_view text) {
+    int value = 0;
+    while (!text.empty()) {
+        const size_t bar = text.find('|');
+        const std::string_view item = trim(text.substr(0, bar));
+        text = bar == text.npos ? std::string_view() : text.substr(bar + 1);
+        std::optional<int> field;
+        if (auto inside = call(item, "instid0"))
+            field = find(delays, *inside);
+        else if (auto inside = call(item, "instid1"))
+            field = find(delays, *inside) ? std::optional(*find(delays, *inside) << 7) : std::nullopt;
+        else if (auto inside = call(item, "instskip"))
+            field = find(skips, *inside) ? std::optional(*find(skips, *inside) << 4) : std::nullopt;
+        if (!field) return {};
+        value |= *field;
+    }
+    return static_cast<uint16_t>(value);
+}
+
+std::optional<uint16_t> parse_hwreg(std::string_view inside) {
+    int offset = 0, size = 32;
+    const size_t comma = inside.find(',');
+    const auto id = find(hardware_registers, trim(inside.substr(0, comma)));
+    if (comma != inside.npos) {
+        const std::vector<int> rest = numbers(inside.substr(comma + 1));
+        if (rest.size() != 2) return {};
+        offset = rest[0];
+        size = rest[1];
+    }
+    if (!id || *id > 63 || offset < 0 || offset > 31 || size < 1 || size > 32) return {};
+    return static_cast<uint16_t>(*id | offset << 6 | (size - 1) << 11);
+}
+
+}  // namespace
+
+Modifiers operator|(const Modifiers& a, const Modifiers& b) {
+    Modifiers m = a;
+    if (b.encoding != Modifiers::Encoding::any) m.encoding = b.encoding;
+    if (b.dpp.kind != DppKind::none) m.dpp = b.dpp;
+    m.neg |= b.neg;
+    m.abs |= b.abs;
+    m.op_sel |= b.op_sel;
+    m.neg_hi |= b.neg_hi;
+    m.omod |= b.omod;
+    if (b.op_sel_hi) m.op_sel_hi = b.op_sel_hi;
+    m.offset += b.offset;
+    m.offset1 |= b.offset1;
+    for (const Flag& flag : flags) m.*flag.field |= b.*flag.field;
+    if (b.buffer_format) m.buffer_format = b.buffer_format;
+    return m;
+}
+
+Result<void> parse_modifier(std::string_view text, Modifiers& modifiers) {
+    for (const Flag& flag : flags)
+        if (text == flag.name) return modifiers.*flag.field = true, Result<void>();
+    const size_t colon = text.find(':');
+    const std::string_view name = text.substr(0, colon);
+    for (const Valued& row : valued) {
+        if (row.name != name) continue;
+        const std::vector<int> values = colon == text.npos ? std::vector<int>() : numbers(text.substr(colon + 1));
+        if (values.size() >= row.least && values.size() <= row.most && row.apply(modifiers, values)) return {};
+        return make_error(ErrorKind::Assembly, "'{}': the value is missing or out of range", text);
+    }
+    return make_error(ErrorKind::Assembly, "'{}' is no modifier", text);
+}
+
+uint16_t wait_immediate(const Waits& waits) {
+    // RDNA3 ISA, "S_WAITCNT": vmcnt in bits 15:10, lgkmcnt in 9:4, expcnt in 2:0.
+    auto clamp = [](uint8_t value, uint16_t most) { return value > most ? most : static_cast<uint16_t>(value); };
+    return static_cast<uint16_t>(clamp(waits.vmcnt, 63) << 10 | clamp(waits.lgkmcnt, 63) << 4 | clamp(waits.expcnt, 7));
+}
+
+std::optional<uint16_t> parse_immediate(std::string_view mnemonic, std::string_view text) {
+    if (mnemonic == "s_waitcnt" && text.find('(') != text.npos) return parse_waits(text);
+    if (mnemonic == "s_delay_alu" && text.find('(') != text.npos) return parse_delay(text);
+    if (auto inside = call(text, "hwreg")) return parse_hwreg(*inside);
+    if (auto inside = call(text, "sendmsg"))
+        if (auto message = find(messages, *inside)) return static_cast<uint16_t>(*message);
+    return {};
+}
+
+}  // namespace strata::isa

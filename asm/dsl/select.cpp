@@ -1,0 +1,310 @@
+#include "strata/asm/dsl/select_p.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "strata/asm/dsl/constant_p.h"
+
+namespace strata::isa {
+namespace {
+
+using Kind = DynOperand::Kind;
+
+/// Where an operand of the text goes.
+enum class Place : uint8_t { dst0, dst1, src0, src1, src2, src3, immediate };
+
+struct Places {
+    std::array<Place, 7> at{};
+    size_t count = 0;
+    void add(Place place) { at[count++] = place; }
+    void add_destination(const Row& row, size_t i) {
+        if (row.dst_kind[i]) add(static_cast<Place>(i));
+    }
+    void add_source(const Row& row, size_t i) {
+        if (row.src_kind[i]) add(static_cast<Place>(static_cast<size_t>(Place::src0) + i));
+    }
+};
+
+bool is_buffer(Format format) { return format == Format::MUBUF || format == Format::MTBUF; }
+bool is_flat(Format format) { return format == Format::FLAT || format == Format::GLOBAL || format == Format::SCRATCH; }
+
+/// v_cmpx writes exec, which its text does not name.
+bool hidden_destination(const Row& row) { return row.flags & kWritesExec && row.dst[0] == Type::lanes; }
+
+size_t count_sources(const Row& row) {
+    return static_cast<size_t>(std::ranges::count_if(row.src_kind, [](uint8_t kind) { return kind != 0; }));
+}
+
+/// The order of operands in the text (LLVM AMDGPU operand syntax, one rule a format).
+Places places_of(const Row& row, size_t given) {
+    Places places;
+    const bool immediate = row.modifiers & mod::simm;
+    if (is_buffer(row.format) && row.src_kind[3]) {  // stores and atomics name the data first
+        places.add(Place::src3);
+        for (size_t i = 0; i < 3; i++) places.add_source(row, i);
+        return places;
+    }
+    if (immediate && row.mnemonic.starts_with("s_setreg")) {
+        places.add(Place::immediate);
+        places.add_source(row, 0);
+        return places;
+    }
+    // An atomic returns the old value when the text has an operand more.
+    const bool optional_result = is_flat(row.format) && row.flags & kAtomic;
+    if (!hidden_destination(row) && !(optional_result && given == count_sources(row)))
+        for (size_t i = 0; i < 2; i++) places.add_destination(row, i);
+    for (size_t i = 0; i < 4; i++) places.add_source(row, i);
+    if (immediate && !(given == 0 && row.mnemonic == "s_endpgm")) places.add(Place::immediate);
+    return places;
+}
+
+std::string place_name(Place place) {
+    if (place == Place::immediate) return "the immediate";
+    if (place < Place::src0) return place == Place::dst0 ? "the destination" : "the second destination";
+    return fmt::format("source {}", static_cast<int>(place) - static_cast<int>(Place::src0));
+}
+
+/// Fills one Inst from operands; shared by single and dual instructions.
+class Selector {
+  public:
+    Selector(const Machine& machine, std::string_view mnemonic) : machine_(machine), mnemonic_(mnemonic) {}
+
+    template <class... Args>
+    Error fail(fmt::format_string<Args...> text, Args&&... args) const {
+        return make_error(ErrorKind::Assembly, "{}: {}", mnemonic_, fmt::format(text, std::forward<Args>(args)...));
+    }
+
+    /// `wanted` is the number of registers that the field holds.
+    Result<Operand> operand(const DynOperand& given, Type type, uint8_t kind, int wanted, const std::string& name) {
+        switch (given.kind) {
+            case Kind::off: return Operand{};
+            case Kind::label: return fail("{} cannot be a label", name);
+            case Kind::integer:
+            case Kind::real: return constant(given, type, kind, name);
+            case Kind::vgpr:
+            case Kind::scalar: break;
+        }
+        if (given.count != 0 && given.count != wanted && given.index < code::inline_zero)
+            return fail("{} takes {} register{}, but {} is {}", name, wanted, wanted == 1 ? "" : "s", to_string(given),
+                        given.count);
+        if (given.kind == Kind::vgpr) {
+            result.vgprs = std::max(result.vgprs, given.index + wanted);
+            return Operand{static_cast<uint16_t>(code::vgpr0 + given.index), type};
+        }
+        if (given.index < code::vcc_lo) result.sgprs = std::max(result.sgprs, given.index + wanted);
+        return Operand{given.index, type};
+    }
+
+    /// Two literals in one instruction must be the same word.
+    Result<void> take_literal(uint32_t literal) {
+        if (has_literal_ && result.inst.literal != literal)
+            return fail("two different literals, {:#x} and {:#x}; one instruction has room for one",
+                        result.inst.literal, literal);
+        has_literal_ = true;
+        result.inst.literal = literal;
+        return {};
+    }
+
+    const Machine& machine() const { return machine_; }
+    Selected result;
+
+  private:
+    Result<Operand> constant(const DynOperand& given, Type type, uint8_t kind, const std::string& name) {
+        if (!(kind & (kInline | kLiteralConstant)))
+            return fail("{} must be a register, not {}", name, to_string(given));
+        Result<Constant> encoded = encode_constant(given, type, kind == kLiteralConstant);
+        if (!encoded) return fail("{}: {}", name, encoded.error().message);
+        if (encoded->code == code::literal) STRATA_TRY_VOID(take_literal(encoded->literal));
+        return Operand{encoded->code, type};
+    }
+
+    Machine machine_;
+    std::string_view mnemonic_;
+    bool has_literal_ = false;
+};
+
+/// Registers that source `index` spans: some address operands depend on others and on modifiers.
+int registers_of_source(const Machine& machine, const Row& row, size_t index, const Places& places,
+                        std::span<const DynOperand> operands, const Modifiers& modifiers) {
+    if (row.format == Format::GLOBAL && index == 0 && row.src[0] == Type::b64 && row.src_kind[0] == kVgpr) {
+        const DynOperand& base = operands[places.count - 1];  // saddr comes last
+        return base.kind == Kind::scalar && base.index != code::null ? 1 : 2;
+    }
+    if (is_buffer(row.format) && index == 0) return modifiers.offen && modifiers.idxen ? 2 : 1;
+    const bool data_with_status = is_buffer(row.format) && index == 3 && modifiers.tfe;
+    return dwords(row.src[index], machine.wave_size) + (data_with_status ? 1 : 0);
+}
+
+Result<void> place_immediate(Selector& selector, const Row& row, const DynOperand& given) {
+    if (given.kind == Kind::label) {
+        if (!(row.flags & kBranch)) return selector.fail("it takes a number, not a label");
+        selector.result.target = given.target;
+        return {};
+    }
+    if (given.kind != Kind::integer)
+        return selector.fail("the immediate must be a number{}", row.flags & kBranch ? " or a label" : "");
+    if (given.integer < INT16_MIN || given.integer > UINT16_MAX)
+        return selector.fail("the immediate {} does not fit 16 bits", given.integer);
+    selector.result.inst.offset = static_cast<int32_t>(given.integer);
+    return {};
+}
+
+Result<void> place_operand(Selector& selector, const Row& row, const Places& places, size_t index,
+                           std::span<const DynOperand> operands, const Modifiers& modifiers) {
+    const Place place = places.at[index];
+    const DynOperand& given = operands[index];
+    Inst& inst = selector.result.inst;
+    if (place == Place::immediate) return place_immediate(selector, row, given);
+    const std::string name = place_name(place);
+    if (place < Place::src0) {
+        const auto i = static_cast<size_t>(place);
+        const int wanted = dwords(row.dst[i], selector.machine().wave_size) + (modifiers.tfe ? 1 : 0);
+        STRATA_TRY(inst.dst[i], selector.operand(given, row.dst[i], row.dst_kind[i], wanted, name));
+        return {};
+    }
+    const size_t i = static_cast<size_t>(place) - static_cast<size_t>(Place::src0);
+    if (row.format == Format::SMEM && i == 1 && given.kind == Kind::integer) {
+        inst.offset += static_cast<int32_t>(given.integer);
+        return {};
+    }
+    // The VOP3 form may take more kinds of operand; encode() changes to it where needed and refuses the rest.
+    uint8_t kind = row.src_kind[i];
+    if (kind == kVgpr && (row.format == Format::VOP2 || row.format == Format::VOPC)) kind |= kInline | kLiteralConstant;
+    const int wanted = registers_of_source(selector.machine(), row, i, places, operands, modifiers);
+    STRATA_TRY(inst.src[i], selector.operand(given, row.src[i], kind, wanted, name));
+    if (given.negate) inst.neg |= static_cast<uint8_t>(1 << i);
+    if (given.absolute) inst.abs |= static_cast<uint8_t>(1 << i);
+    return {};
+}
+
+/// In the mixed-precision instructions op_sel_hi tells float16 sources from float32 ones, and neg_hi means |x|
+/// (RDNA3 ISA, "V_FMA_MIX_F32").
+bool is_mixed(const Row& row) { return row.mnemonic.starts_with("v_fma_mix"); }
+
+/// Packed instructions take the upper half of a source for the upper result unless told otherwise.
+uint8_t default_op_sel_hi(const Row& row) { return is_mixed(row) ? 0 : row.modifiers >> 10 & 7; }
+
+void apply_modifiers(Inst& inst, const Row& row, const Modifiers& m) {
+    inst.neg |= m.neg;
+    inst.abs |= m.abs;
+    inst.op_sel = m.op_sel;
+    inst.op_sel_hi = m.op_sel_hi.value_or(default_op_sel_hi(row));
+    inst.neg_hi = m.neg_hi;
+    if (is_mixed(row)) inst.neg_hi |= std::exchange(inst.abs, uint8_t{0});
+    inst.omod = m.omod;
+    inst.clamp = m.clamp;
+    inst.dpp = m.dpp;
+    inst.offset += m.offset;
+    inst.offset1 = m.offset1;
+    inst.glc = m.glc;
+    inst.slc = m.slc;
+    inst.dlc = m.dlc;
+    inst.gds = m.gds;
+    inst.tfe = m.tfe;
+    inst.offen = m.offen;
+    inst.idxen = m.idxen;
+    constexpr uint8_t k8Unorm = 1;  // RDNA3 ISA, "Buffer data formats"
+    if (row.format == Format::MTBUF) inst.buffer_format = m.buffer_format.value_or(k8Unorm);
+    if (row.flags & kAtomic && row.modifiers & mod::glc && inst.dst[0].present()) inst.glc = true;
+    if (m.encoding == Modifiers::Encoding::e64)
+        inst.encoding = row.format == Format::VOP3SD ? row.format : Format::VOP3;
+}
+
+struct Suffix {
+    std::string_view text;
+    Modifiers::Encoding encoding;
+    bool dpp;
+};
+constexpr Suffix suffixes[] = {
+    {"_e64_dpp", Modifiers::Encoding::e64, true}, {"_e64", Modifiers::Encoding::e64, false},
+    {"_e32", Modifiers::Encoding::e32, false},    {"_dpp8", Modifiers::Encoding::any, true},
+    {"_dpp", Modifiers::Encoding::any, true},
+};
+
+/// LLVM's encoding suffixes become modifiers; returns the bare mnemonic.
+std::string_view strip_suffix(std::string_view mnemonic, Modifiers& modifiers) {
+    for (const Suffix& suffix : suffixes)
+        if (mnemonic.ends_with(suffix.text)) {
+            if (suffix.encoding != Modifiers::Encoding::any) modifiers.encoding = suffix.encoding;
+            return mnemonic.substr(0, mnemonic.size() - suffix.text.size());
+        }
+    return mnemonic;
+}
+
+Result<const Row*> row_of(Arch arch, std::string_view mnemonic) {
+    const Family family = info(arch).family;
+    if (const Row* row = find_row(family, mnemonic)) return row;
+    if (rows(family).empty())
+        return make_error(ErrorKind::Unsupported, "no instruction table for {} yet; assemble text instead",
+                          info(arch).name);
+    return make_error(ErrorKind::Assembly, "{} has no instruction '{}'", info(arch).name, mnemonic);
+}
+
+}  // namespace
+
+Result<Selected> select(const Machine& machine, std::string_view mnemonic, std::span<const DynOperand> operands,
+                        const Modifiers& given_modifiers) {
+    Modifiers modifiers = given_modifiers;
+    const std::string_view bare = strip_suffix(mnemonic, modifiers);
+    STRATA_TRY(const Row* found, row_of(machine.arch, bare));
+    const Row& row = *found;
+    Selector selector(machine, bare);
+    if (row.flags & kGraphics) return selector.fail("graphics instructions are not assembled");
+    if (row.format == Format::VOPD) return selector.fail("a dual instruction needs its other half");
+    const Places places = places_of(row, operands.size());
+    // A scalar load may leave its offset out.
+    const bool no_offset = row.format == Format::SMEM && operands.size() + 1 == places.count;
+    if (operands.size() != places.count && !no_offset)
+        return selector.fail("it takes {} operand{}, not {}", places.count, places.count == 1 ? "" : "s",
+                             operands.size());
+    Inst& inst = selector.result.inst;
+    inst.row = &row;
+    inst.encoding = row.format;
+    for (size_t i = 0; i < operands.size(); i++)
+        STRATA_TRY_VOID(place_operand(selector, row, places, i, operands, modifiers));
+    if (is_buffer(row.format) && row.flags & kAtomic && modifiers.glc) inst.dst[0] = inst.src[3];
+    if (hidden_destination(row)) inst.dst[0] = {code::exec_lo, Type::lanes};
+    apply_modifiers(inst, row, modifiers);
+    selector.result.must_be_e32 = modifiers.encoding == Modifiers::Encoding::e32;
+    return std::move(selector.result);
+}
+
+Result<Selected> select_dual(const Machine& machine, const Half& x, const Half& y) {
+    Selector selector(machine, x.mnemonic);
+    if (machine.wave_size != 32) return selector.fail("dual instructions exist for waves of 32 lanes only");
+    Inst& inst = selector.result.inst;
+    inst.encoding = Format::VOPD;
+    for (const Half* half : {&x, &y}) {
+        const bool first = half == &x;
+        const Row* row = find_row(info(machine.arch).family, half->mnemonic, Format::VOPD);
+        if (!row) return selector.fail("'{}' is no half of a dual instruction", half->mnemonic);
+        (first ? inst.row : inst.row_y) = row;
+        // fmamk names its literal before the last register, fmaak after it.
+        const size_t literal = !(row->flags & kLiteral) ? SIZE_MAX : row->mnemonic == "v_dual_fmamk_f32" ? 2 : 3;
+        const size_t wanted = 1 + count_sources(*row) + (literal != SIZE_MAX);
+        if (half->operands.size() != wanted)
+            return selector.fail("{} takes {} operands, not {}", row->mnemonic, wanted, half->operands.size());
+        size_t source = 0;
+        for (size_t i = 0; i < wanted; i++) {
+            const DynOperand& given = half->operands[i];
+            if (i == literal) {
+                Result<Constant> constant = encode_constant(given, Type::f32, true);
+                if (!constant || (given.kind != Kind::integer && given.kind != Kind::real))
+                    return selector.fail("{} needs a constant as operand {}", row->mnemonic, i);
+                STRATA_TRY_VOID(selector.take_literal(constant->literal));
+            } else if (i == 0) {
+                STRATA_TRY((first ? inst.dst[0] : inst.dst_y),
+                           selector.operand(given, row->dst[0], row->dst_kind[0], 1, "the destination"));
+            } else {
+                const std::string name = fmt::format("source {} of {}", source, row->mnemonic);
+                STRATA_TRY((first ? inst.src[source] : inst.src_y[source]),
+                           selector.operand(given, row->src[source], row->src_kind[source], 1, name));
+                source++;
+            }
+        }
+    }
+    return std::move(selector.result);
+}
+
+}  // namespace strata::isa
