@@ -1,17 +1,15 @@
 #include "strata/codegen/compile/compile.h"
 
 #include <chrono>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
 
-#include "strata/codegen/compile/clang_p.h"
+#include "strata/codegen/compile/build_p.h"
 #include "strata/codegen/compile/compile_p.h"
-#include "strata/codegen/compile/device_libs_p.h"
-#include "strata/codegen/compile/diagnostics_p.h"
-#include "strata/codegen/compile/driver_p.h"
-#include "strata/codegen/compile/header_cache_p.h"
-#include "strata/codegen/compile/prelude_p.h"
+#include "strata/codegen/compile/entry_p.h"
+#include "strata/codegen/compile/includes_p.h"
 #include "strata/core/support/disk_cache.h"
 #include "strata/core/support/parallel.h"
 #include "strata/core/support/settings.h"
@@ -19,36 +17,34 @@
 namespace strata::codegen {
 namespace {
 
-constexpr std::string_view in_process = "clang (in process)", subprocess = "clang (subprocess)";
 constexpr size_t memo_limit_bytes = size_t{256} << 20;
 
-/// Code objects of this process by their whole key.
+struct Object {
+    std::string bytes;  ///< relocatable: linking takes microseconds, and so no store depends on our linker
+    std::string route;
+};
+
+/// Objects of this process by their whole key.
 class Memo {
   public:
-    std::optional<isa::Bytes> get(const std::string& key, std::string& route) {
+    std::optional<Object> get(const std::string& key) {
         std::lock_guard lock(mutex_);
         auto found = entries_.find(key);
-        if (found == entries_.end()) return std::nullopt;
-        route = found->second.route;
-        return found->second.bytes;
+        return found == entries_.end() ? std::nullopt : std::optional(found->second);
     }
-    void put(const std::string& key, const isa::Bytes& bytes, std::string_view route) {
+    void put(const std::string& key, const Object& object) {
         std::lock_guard lock(mutex_);
-        size_ += key.size() + bytes.size();
+        size_ += key.size() + object.bytes.size();
         if (size_ > memo_limit_bytes) {
             entries_.clear();
-            size_ = key.size() + bytes.size();
+            size_ = key.size() + object.bytes.size();
         }
-        entries_[key] = {bytes, std::string(route)};
+        entries_[key] = object;
     }
 
   private:
-    struct Entry {
-        isa::Bytes bytes;
-        std::string route;
-    };
     std::mutex mutex_;
-    std::unordered_map<std::string, Entry> entries_;
+    std::unordered_map<std::string, Object> entries_;
     size_t size_ = 0;
 };
 Memo memo;
@@ -64,128 +60,84 @@ Result<Toolchain> toolchain(const SearchPaths& paths) {
     return found;
 }
 
-/// Everything that decides the bytes of a code object.
+Prelude prelude_of(const HipSource& source) { return source.freestanding ? prelude_for(source.text) : Prelude{}; }
+
+/// Everything that decides the bytes of a code object but the contents of files that the source includes.
 std::string cache_key(const Toolchain& tools, const HipSource& source, const Prelude& prelude, isa::Arch arch) {
-    std::string key = fmt::format("code object 1\n{}{}\nfreestanding {}\nfile {}\n", tools.identity,
-                                  isa::info(arch).name, source.freestanding, source.file_name);
+    std::string key = fmt::format("{}{}\nfreestanding {}\nfile {}\n", tools.identity, isa::info(arch).name,
+                                  source.freestanding, source.file_name);
+    std::error_code ignored;
+    if (may_include_files(source)) key += fmt::format("folder {}\n", std::filesystem::current_path(ignored).string());
     for (const std::string& option : source.options) key += fmt::format("option {}\n", option);
     return key.append(prelude.text).append("\n---\n").append(source.text);
 }
 
-/// The text as a string literal's content, for #line.
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (char c : text) {
-        if (c == '"' || c == '\\') out += '\\';
-        if (c != '\n') out += c;
-    }
-    return out;
-}
+/// The stores of objects: memory, then disk. A source that includes files of the user is kept under its key and the
+/// contents of those files, which an entry of their own tells.
+class Store {
+  public:
+    Store(std::string key, bool includes_files)
+        : disk_(DiskCache::of_settings()), key_(std::move(key)), includes_files_(includes_files) {}
 
-/// One compilation: text and arguments for clang -cc1, ready but for what kind of output it makes.
-struct Job {
-    const Toolchain& tools;
-    const HipSource& source;
-    std::vector<std::string> args;
-    std::string before;  ///< prelude or definitions
-
-    std::string input() const {
-        return fmt::format("#line 1 \"<strata prelude>\"\n{}\n#line 1 \"{}\"\n{}", before, escaped(source.file_name),
-                           source.text);
+    std::optional<Object> find() {
+        if (settings().no_cache) return std::nullopt;
+        std::string key = key_;
+        if (includes_files_) {
+            auto includes = disk_.get("includes", key_);
+            if (!includes || !still_valid(*includes)) return std::nullopt;
+            key += *includes;
+        }
+        if (auto known = memo.get(key)) return known;
+        auto bytes = disk_.get("objects", key);
+        if (!bytes) return std::nullopt;
+        Object object{std::move(*bytes), "disk cache"};
+        memo.put(key, object);
+        return object;
     }
+
+    void add(const Object& object, const std::string& includes) {
+        if (settings().no_cache) return;
+        disk_.put("objects", key_ + includes, object.bytes);
+        if (includes_files_) disk_.put("includes", key_, includes);
+        memo.put(key_ + includes, object);
+    }
+
+  private:
+    DiskCache disk_;
+    std::string key_;
+    bool includes_files_;
 };
 
-Result<ClangOutput> run(const Job& job, bool may_use_plugin, std::string_view& route) {
-    if (may_use_plugin && !job.tools.plugin.empty()) {
-        route = in_process;
-        if (auto done = run_clang_in_process(job.tools, job.args, job.input())) return done;
-    }
-    route = subprocess;
-    return run_clang(job.tools, job.args, "hip", job.input());
-}
-
-/// Clang found that a header changed since it was precompiled.
-bool stale_header(const ClangOutput& output) {
-    return !output.ok &&
-           (output.log.find("precompiled file") != output.log.npos || output.log.find("PCH file") != output.log.npos ||
-            output.log.find("precompiled header") != output.log.npos);
-}
-
-Result<std::string> compile(const Toolchain& tools, const HipSource& source, const Prelude& prelude, isa::Arch arch,
-                            bool assembly, std::string_view& route) {
-    const DiskCache disk = DiskCache::of_settings();
-    if (!source.freestanding && tools.hip_headers.empty())
-        return make_error(ErrorKind::Device, "hip/hip_runtime.h is not there; on Debian: apt install libamdhip64-dev");
-    Job job{tools, source, {}, prelude.text};
-    STRATA_TRY(const std::vector<std::string> base, compiler_arguments(tools, source, arch, disk));
-    bool precompiled = false;
-    auto prepare = [&](HeaderUse use) -> Result<void> {
-        job.args = std::move(use.args);
-        job.before += use.defines;
-        precompiled = use.precompiled;
-        job.args.insert(job.args.end(), {"-main-file-name", source.file_name});
-        if (assembly) replace_argument(job.args, "-emit-obj", "-S");
-        DeviceLibs libs = !source.freestanding ? DeviceLibs::all
-                          : prelude.needs_ocml ? DeviceLibs::math
-                                               : DeviceLibs::none;
-        return add_device_libs(tools, arch, libs, disk, job.args);
-    };
-    HeaderUse use =
-        source.freestanding ? HeaderUse{base, {}, false} : use_runtime_header(tools, base, disk, isa::info(arch).name);
-    STRATA_TRY_VOID(prepare(std::move(use)));
-    // User text can crash clang, and -mllvm options are global to a process: both only in a subprocess.
-    bool may_use_plugin = source.freestanding && source.options.empty() && !assembly;
-    STRATA_TRY(ClangOutput done, run(job, may_use_plugin, route));
-    if (precompiled && stale_header(done)) {
-        job.before.clear();
-        STRATA_TRY_VOID(prepare(include_runtime_header(base)));
-        STRATA_TRY(done, run(job, false, route));
-    }
-    if (!done.ok) return compile_error(source, done.log, done.failure.empty() ? "clang failed" : done.failure);
-    return std::move(done.output);
+Result<Object> find_or_build(const HipSource& source, isa::Arch arch, const SearchPaths& paths, bool& cached) {
+    STRATA_TRY(const Toolchain tools, toolchain(paths));
+    const Prelude prelude = prelude_of(source);
+    Store store(cache_key(tools, source, prelude, arch), may_include_files(source));
+    auto found = store.find();
+    cached = found.has_value();
+    if (cached) return std::move(*found);
+    STRATA_TRY(Built built, build(tools, source, prelude, arch, Output::object));
+    Object object{std::move(built.output), std::string(built.route)};
+    store.add(object, built.includes);
+    return object;
 }
 
 }  // namespace
 
 Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch, const SearchPaths& paths) {
     auto start = std::chrono::steady_clock::now();
-    STRATA_TRY(const Toolchain tools, toolchain(paths));
-    const Prelude prelude = source.freestanding ? prelude_for(source.text) : Prelude{};
-    const std::string key = cache_key(tools, source, prelude, arch);
-    const DiskCache disk = DiskCache::of_settings();
-    Compiled result;
-    auto finish = [&] {
-        result.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-        return result;
-    };
-    if (!settings().no_cache) {
-        if (auto known = memo.get(key, result.route)) {
-            result.code_object = std::move(*known);
-            result.cached = true;
-            return finish();
-        }
-    }
-    if (auto known = disk.get("code-objects", key)) {
-        result.code_object.assign(known->begin(), known->end());
-        result.cached = true;
-        result.route = "disk cache";
-        memo.put(key, result.code_object, result.route);
-        return finish();
-    }
-    std::string_view route;
-    STRATA_TRY(const std::string object, compile(tools, source, prelude, arch, false, route));
-    auto linked = isa::link_relocatable({reinterpret_cast<const uint8_t*>(object.data()), object.size()});
+    Compiled compiled;
+    STRATA_TRY(Object object, find_or_build(source, arch, paths, compiled.cached));
+    auto linked = isa::link_relocatable({reinterpret_cast<const uint8_t*>(object.bytes.data()), object.bytes.size()});
     if (!linked)
         return Error{.kind = ErrorKind::Compile,
                      .message = fmt::format("{}: {}", source.file_name, linked.error().message),
                      .log = linked.error().message,
                      .source = source.text};
-    result.code_object = std::move(*linked);
-    result.route = route;
-    disk.put("code-objects", key,
-             {reinterpret_cast<const char*>(result.code_object.data()), result.code_object.size()});
-    if (!settings().no_cache) memo.put(key, result.code_object, route);
-    return finish();
+    STRATA_TRY(compiled.entry, find_entry(*linked, source));
+    compiled.code_object = std::move(*linked);
+    compiled.route = std::move(object.route);
+    compiled.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return compiled;
 }
 
 Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch) {
@@ -208,9 +160,8 @@ std::vector<Result<Compiled>> compile_all(std::span<const HipSource> sources, is
 
 Result<std::string> compile_to_assembly(const HipSource& source, isa::Arch arch, const SearchPaths& paths) {
     STRATA_TRY(const Toolchain tools, toolchain(paths));
-    const Prelude prelude = source.freestanding ? prelude_for(source.text) : Prelude{};
-    std::string_view route;
-    return compile(tools, source, prelude, arch, true, route);
+    STRATA_TRY(Built built, build(tools, source, prelude_of(source), arch, Output::assembly));
+    return std::move(built.output);
 }
 
 Result<std::string> compile_to_assembly(const HipSource& source, isa::Arch arch) {

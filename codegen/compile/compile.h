@@ -11,14 +11,17 @@ namespace strata::codegen {
 
 struct Compiled {
     isa::Bytes code_object;
+    std::string entry;      ///< the kernel in the code object that `source.kernel` names, which may be mangled
     double compile_ms = 0;  ///< spent by this call; near 0 when cached
     bool cached = false;    ///< from memory or disk
     std::string route;      ///< what made the bytes: "clang (in process)", "clang (subprocess)"
 };
 
 /// Compiles HIP source to a loadable code object; needs no GPU. Results are kept in memory and on disk.
-/// Errors: Compile (a mistake in the source, with clang's message, the whole log and line and column of `source.text`),
-/// Device (no compiler; the message names the Debian packages).
+/// `source.kernel` may be a symbol or the plain name of a C++ kernel ("sum" of `__global__ void sum(float*)`); empty:
+/// no entry is looked for. Errors: Compile (a mistake in the source, with clang's message, the whole log and line and
+/// column of `source.text`), Usage (no kernel of that name; lists those there), Device (no compiler; names Debian
+/// packages).
 Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch);
 
 /// Hears of progress, from any of the compiling threads but one at a time.

@@ -41,7 +41,7 @@ struct FirstError {
 
 /// Whether a line starts a message: "...: error: ", "...: warning: ", "...: note: ".
 bool starts_message(std::string_view line) {
-    for (std::string_view kind : {"error: ", "warning: ", "note: ", "remark: "})
+    for (std::string_view kind : {"fatal error: ", "error: ", "warning: ", "note: ", "remark: "})
         if (size_t at = line.find(kind); at != line.npos && (at == 0 || line.substr(0, at).ends_with(": ")))
             return true;
     return line.find(" generated.") != line.npos || line.find(" generated when compiling") != line.npos;

@@ -126,16 +126,26 @@ TEST_F(CompileTest, ErrorsAreTheSameOnBothRoutes) {
 }
 
 TEST_F(CompileTest, AnErrorThatEndsClangDoesNotEndTheProcess) {
-    // The backend has no exp of a double and gives up ("LLVM ERROR"), in process and as a program.
-    HipSource source{.text = "extern \"C\" __global__ void k(double* x) { *x = __builtin_elementwise_exp(*x); }\n",
+    // The backend cannot select this and calls it a fatal error, which ends the clang program.
+    HipSource source{.text = "extern \"C\" __global__ void k(long* x) { *x = (long)__builtin_thread_pointer(); }\n",
                      .kernel = "k"};
     for (int repeat = 0; repeat < 2; ++repeat) {
         auto compiled = compile_hip(source, Arch::gfx1100);
         ASSERT_FALSE(compiled);
         EXPECT_EQ(compiled.error().kind, ErrorKind::Compile);
-        EXPECT_FALSE(compiled.error().log.empty());
+        EXPECT_NE(compiled.error().message.find("Cannot select"), std::string::npos) << compiled.error().message;
     }
-    EXPECT_TRUE(compile_hip(scale_kernel(41), Arch::gfx1100));
+    auto after = compile_hip(scale_kernel(41), Arch::gfx1100);
+    ASSERT_TRUE(after);
+    if (plugin_built()) EXPECT_EQ(after->route, "clang (in process)");
+}
+
+TEST_F(CompileTest, AUserSourceThatCrashesClangIsACompileError) {
+    HipSource source{.text = "#pragma clang __debug crash\n", .freestanding = false};
+    auto compiled = compile_hip(source, Arch::gfx1100);
+    ASSERT_FALSE(compiled);
+    EXPECT_EQ(compiled.error().kind, ErrorKind::Compile);
+    EXPECT_NE(compiled.error().message.find("clang crashed"), std::string::npos) << compiled.error().message;
 }
 
 TEST_F(CompileTest, APluginThatCannotBeLoadedLeavesTheSubprocess) {

@@ -1,5 +1,7 @@
 #include "strata/codegen/compile/compile.h"
 
+#include <sys/wait.h>
+
 #include "fixtures.h"
 #include "strata/codegen/compile/compile_p.h"
 #include "strata/core/support/file.h"
@@ -53,9 +55,117 @@ TEST_F(CompileTest, ASecondCompilationComesFromMemoryAndAnotherProcessFindsItOnD
     EXPECT_TRUE(second->cached);
     EXPECT_EQ(second->code_object, first->code_object);
     EXPECT_LT(second->compile_ms, 5);
-    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder() + "/v1/code-objects"),
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder() + "/v1/objects"),
                             std::filesystem::directory_iterator()),
               1);
+}
+
+TEST_F(CompileTest, AnIncludedFileOfTheUserIsPartOfTheKey) {
+    std::string header = folder() + "/my header.h";
+    HipSource source{.text = "#include \"my header.h\"\nextern \"C\" __global__ void k(float* x) { *x = VALUE; }\n",
+                     .kernel = "k",
+                     .options = {"-I" + folder()}};
+    auto compile_with = [&](const char* value) {
+        EXPECT_TRUE(write_file_atomically(header, std::string("#define VALUE ") + value + "\n"));
+        return compile_hip(source, Arch::gfx1100).value();
+    };
+    Compiled one = compile_with("1.5f"), same = compile_with("1.5f"), two = compile_with("2.5f"),
+             back = compile_with("1.5f");
+    EXPECT_FALSE(one.cached);
+    EXPECT_TRUE(same.cached);
+    EXPECT_FALSE(two.cached);
+    EXPECT_NE(one.code_object, two.code_object);
+    EXPECT_EQ(one.code_object, back.code_object);
+}
+
+TEST_F(CompileTest, AKernelIsFoundByItsPlainName) {
+    HipSource source{.text =
+                         "namespace deep { template <class T> __global__ void twice(T* x) { *x += *x; }\n"
+                         "template __global__ void twice<float>(float*); }\n"
+                         "__global__ void sum(float* x, int n) { *x += n; }\n"
+                         "__global__ void pair(float* x) { *x = 1; }\n"
+                         "__global__ void pair(int* x) { *x = 1; }\n"};
+    auto entry = [&](const char* name) {
+        source.kernel = name;
+        auto compiled = compile_hip(source, Arch::gfx1100);
+        return compiled ? compiled->entry : compiled.error().message;
+    };
+    EXPECT_EQ(entry("sum"), "_Z3sumPfi");
+    EXPECT_EQ(entry("_Z3sumPfi"), "_Z3sumPfi");
+    EXPECT_EQ(entry("deep::twice"), "_ZN4deep5twiceIfEEvPT_");
+    EXPECT_EQ(entry("deep::twice<float>"), "_ZN4deep5twiceIfEEvPT_");
+    EXPECT_EQ(entry(""), "");
+    EXPECT_NE(entry("pair").find("has 2 kernels 'pair'"), std::string::npos) << entry("pair");
+    EXPECT_NE(entry("product").find("has no kernel 'product'; its kernels: "), std::string::npos) << entry("product");
+    EXPECT_NE(entry("product").find("sum(float*, int)"), std::string::npos) << entry("product");
+}
+
+/// What a child process found: its code object goes into a file.
+Compiled compiled_by_a_child(const HipSource& source, const std::string& file) {
+    pid_t child = fork();
+    if (child == 0) {
+        SearchPaths paths = SearchPaths::usual();
+        paths.plugin.clear();
+        auto compiled = compile_hip(source, Arch::gfx1100, paths);
+        if (!compiled) _exit(2);
+        write_file_atomically(
+            file, {reinterpret_cast<const char*>(compiled->code_object.data()), compiled->code_object.size()});
+        _exit(compiled->cached ? 1 : 0);
+    }
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) < 2) << status;
+    std::string bytes = read_file(file).value_or("");
+    return {.code_object = {bytes.begin(), bytes.end()}, .cached = WIFEXITED(status) && WEXITSTATUS(status) == 1};
+}
+
+TEST_F(CompileTest, ADamagedCacheEntryIsRebuiltNeverLoaded) {
+    const HipSource source = scale_kernel(60);
+    const std::string result = folder() + "/result";
+    Compiled good = compiled_by_a_child(source, result);
+    EXPECT_FALSE(good.cached);
+    EXPECT_TRUE(compiled_by_a_child(source, result).cached);
+    std::string entry;
+    for (auto& file : std::filesystem::directory_iterator(folder() + "/v1/objects")) entry = file.path();
+    const std::string bytes = read_file(entry).value();
+    for (size_t at : {size_t{0}, size_t{10}, size_t{60}, bytes.size() / 2, bytes.size() - 1}) {
+        std::string bad = bytes;
+        bad[at] ^= 1;
+        ASSERT_TRUE(write_file_atomically(entry, bad));
+        Compiled again = compiled_by_a_child(source, result);
+        EXPECT_FALSE(again.cached) << at;
+        EXPECT_EQ(again.code_object, good.code_object) << at;
+        EXPECT_EQ(read_file(entry), bytes) << at;
+    }
+    for (size_t size : {size_t{0}, size_t{30}, bytes.size() / 2, bytes.size() - 1}) {
+        ASSERT_TRUE(write_file_atomically(entry, bytes.substr(0, size)));
+        Compiled again = compiled_by_a_child(source, result);
+        EXPECT_FALSE(again.cached) << size;
+        EXPECT_EQ(again.code_object, good.code_object) << size;
+    }
+}
+
+TEST_F(CompileTest, ProcessesThatFillTheSameCacheAtOnceAllSucceed) {
+    std::vector<pid_t> children;
+    for (int i = 0; i < 4; ++i) {
+        pid_t child = fork();
+        if (child == 0) {
+            SearchPaths paths = SearchPaths::usual();
+            paths.plugin.clear();
+            int failures = 0;
+            for (int tag = 70; tag < 74; ++tag) failures += !compile_hip(scale_kernel(tag), Arch::gfx1100, paths);
+            HipSource math{.text = "extern \"C\" __global__ void k(float* x) { *x = sinf(*x); }", .kernel = "k"};
+            failures += !compile_hip(math, Arch::gfx1100, paths);
+            _exit(failures);
+        }
+        children.push_back(child);
+    }
+    for (pid_t child : children) {
+        int status = -1;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    }
+    for (int tag = 70; tag < 74; ++tag) EXPECT_TRUE(compile_hip(scale_kernel(tag), Arch::gfx1100)->cached) << tag;
 }
 
 TEST_F(CompileTest, NoCacheCompilesEachTimeAndWritesNothing) {

@@ -1,0 +1,139 @@
+#include "strata/codegen/compile/build_p.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <optional>
+#include <vector>
+
+#include "strata/codegen/compile/clang_p.h"
+#include "strata/codegen/compile/device_libs_p.h"
+#include "strata/codegen/compile/diagnostics_p.h"
+#include "strata/codegen/compile/driver_p.h"
+#include "strata/codegen/compile/header_cache_p.h"
+#include "strata/codegen/compile/includes_p.h"
+#include "strata/core/support/disk_cache.h"
+#include "strata/core/support/file.h"
+
+namespace strata::codegen {
+namespace {
+
+constexpr std::string_view in_process = "clang (in process)", subprocess = "clang (subprocess)";
+
+/// A file name as the content of a string literal, for #line.
+std::string escaped(std::string_view text) {
+    std::string out;
+    for (char c : text) {
+        if (c == '"' || c == '\\') out += '\\';
+        if (c != '\n') out += c;
+    }
+    return out;
+}
+
+/// A file that clang writes and we read; removed with this.
+class OutputFile {
+  public:
+    OutputFile() {
+        static std::atomic<unsigned> serial{0};
+        path_ = fmt::format("{}/dependencies{}", process_temp_folder(), serial++);
+    }
+    ~OutputFile() { unlink(path_.c_str()); }
+    OutputFile(const OutputFile&) = delete;
+    OutputFile& operator=(const OutputFile&) = delete;
+    const std::string& path() const { return path_; }
+
+  private:
+    std::string path_;
+};
+
+class Build {
+  public:
+    Build(const Toolchain& tools, const HipSource& source, const Prelude& prelude, isa::Arch arch, Output kind)
+        : tools_(tools), source_(source), prelude_(prelude), arch_(arch), kind_(kind) {}
+
+    Result<Built> run() {
+        STRATA_TRY(const Arguments base, compiler_arguments(tools_, source_, arch_, disk_));
+        if (source_.freestanding) return run({base, {}, false});
+        HeaderUse use = use_runtime_header(tools_, base, disk_, isa::info(arch_).name);
+        bool precompiled = use.precompiled;
+        auto built = run(std::move(use));
+        if (precompiled && stale_header_) return run(include_runtime_header(base));
+        return built;
+    }
+
+  private:
+    using Arguments = std::vector<std::string>;
+
+    Result<Built> run(HeaderUse use) {
+        STRATA_TRY_VOID(complete(use.args));
+        std::optional<OutputFile> dependencies;
+        if (may_include_files(source_)) {
+            dependencies.emplace();
+            use.args.insert(use.args.end(), {"-dependency-file", dependencies->path(), "-MT", "object"});
+        }
+        const std::string text = input(use.defines);
+        Built built;
+        STRATA_TRY(ClangOutput done, compile(use.args, text, built.route));
+        if (!done.ok) {
+            stale_header_ = is_stale_header(done.log);
+            return compile_error(source_, done.log, done.failure.empty() ? "clang failed" : done.failure);
+        }
+        built.output = std::move(done.output);
+        if (dependencies) built.includes = describe_includes(read_file(dependencies->path()).value_or(""));
+        return built;
+    }
+
+    Result<void> complete(Arguments& args) const {
+        args.insert(args.end(), {"-main-file-name", source_.file_name});
+        if (kind_ == Output::assembly) replace_argument(args, "-emit-obj", "-S");
+        DeviceLibs libs = !source_.freestanding ? DeviceLibs::all
+                          : prelude_.needs_ocml ? DeviceLibs::math
+                                                : DeviceLibs::none;
+        return add_device_libs(tools_, arch_, libs, disk_, args);
+    }
+
+    std::string input(std::string_view defines) const {
+        return fmt::format("#line 1 \"<strata prelude>\"\n{}{}\n#line 1 \"{}\"\n{}", prelude_.text, defines,
+                           escaped(source_.file_name), source_.text);
+    }
+
+    /// User text can crash clang, and -mllvm options are global to a process: both only in a subprocess.
+    bool may_run_in_process() const {
+        return source_.freestanding && source_.options.empty() && kind_ == Output::object && !tools_.plugin.empty() &&
+               !may_include_files(source_);
+    }
+
+    Result<ClangOutput> compile(const Arguments& args, std::string_view text, std::string_view& route) const {
+        if (may_run_in_process()) {
+            route = in_process;
+            if (auto done = run_clang_in_process(tools_, args, text)) return done;
+        }
+        route = subprocess;
+        return run_clang(tools_, args, "hip", text);
+    }
+
+    /// Clang found that a header changed since it was precompiled.
+    static bool is_stale_header(std::string_view log) {
+        return log.find("precompiled file") != log.npos || log.find("PCH file") != log.npos ||
+               log.find("precompiled header") != log.npos;
+    }
+
+    const Toolchain& tools_;
+    const HipSource& source_;
+    const Prelude& prelude_;
+    isa::Arch arch_;
+    Output kind_;
+    DiskCache disk_ = DiskCache::of_settings();
+    bool stale_header_ = false;
+};
+
+}  // namespace
+
+Result<Built> build(const Toolchain& tools, const HipSource& source, const Prelude& prelude, isa::Arch arch,
+                    Output kind) {
+    if (!source.freestanding && tools.hip_headers.empty())
+        return make_error(ErrorKind::Device, "hip/hip_runtime.h is not there; on Debian: apt install libamdhip64-dev");
+    return Build(tools, source, prelude, arch, kind).run();
+}
+
+}  // namespace strata::codegen
