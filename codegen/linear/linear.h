@@ -8,19 +8,21 @@
 
 namespace strata::codegen {
 
-/// A kernel as a list in order of execution: `range` (axis loop or reduce) opens a loop that the matching `end` closes,
-/// grid and block axes are `special`, index arithmetic is int32 or int64, memory may be accessed as vectors.
+/// A kernel as a list in order of execution: `range` opens a loop that the matching `end` (effect, range) closes, grid
+/// and block axes are `special`, index arithmetic is int32 or int64, memory may be accessed as vectors (load, vec,
+/// lane). Every node stands once, after its sources; what is computed in a loop is used in that loop. Sources may be
+/// `after` and `group` nodes, which are not in the list: look through them. A load reads at its place in the list.
 struct LinearProgram {
     std::string name;
     std::vector<UOp> ops;
-    std::vector<UOp> params;               ///< Op::param of global space by slot
+    std::vector<UOp> params;                 ///< Op::param of global space by slot
     std::array<uint32_t, 3> grid{1, 1, 1};   ///< workgroups
     std::array<uint32_t, 3> block{1, 1, 1};  ///< threads of a workgroup
-    uint32_t lds = 0;                      ///< bytes of local params
+    uint32_t lds = 0;                        ///< bytes of local params
 };
 
-/// Lowers a kernel; a kernel that breaks the rules of kernel.h is an Error: Internal for Strata's own, Usage for a user's
-/// (the message names the node).
+/// Lowers a kernel; a kernel that breaks the rules of kernel.h is an Error: Internal for Strata's own, Usage for a
+/// user's (the message names the node).
 Result<LinearProgram> linearize(const Kernel& kernel);
 
 }  // namespace strata::codegen

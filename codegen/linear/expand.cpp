@@ -1,0 +1,128 @@
+// expand: upcast and unroll ranges are replaced by their values, one copy of an expression each.
+//
+// Before  store(out[r0*4 + r1], value(r1)), r1 upcast 4;  reduce(value(r2), r0, r2), r2 unroll 2
+// After   four stores in a group;                         reduce(vec(value(0), value(1)), r0)
+// An expression that does not depend on such a range stays one node. Ranges of one step vanish the same way.
+#include <algorithm>
+
+#include "strata/codegen/linear/passes_p.h"
+
+namespace strata::codegen {
+namespace {
+
+constexpr size_t kMaxCopies = 255;  // lanes of a DType
+
+/// The steps of some ranges as one number, the first range slowest.
+class Steps {
+  public:
+    Steps(const Scopes& scopes, RangeSet set) : set_(set), ranges_(scopes.list(set)) {
+        for (UOp r : ranges_) count_ *= static_cast<size_t>(range_arg(r).size);
+    }
+    RangeSet set() const { return set_; }
+    size_t count() const { return count_; }
+    /// Which step of `part`, a subset, belongs to step `n` of this set.
+    size_t project(size_t n, const Steps& part) const {
+        size_t result = 0, scale = 1;
+        for (size_t i = ranges_.size(); i-- > 0;) {
+            size_t size = static_cast<size_t>(range_arg(ranges_[i]).size), digit = n % size;
+            n /= size;
+            if (std::find(part.ranges_.begin(), part.ranges_.end(), ranges_[i]) == part.ranges_.end()) continue;
+            result += digit * scale;
+            scale *= size;
+        }
+        return result;
+    }
+
+  private:
+    RangeSet set_;
+    std::vector<UOp> ranges_;
+    size_t count_ = 1;
+};
+
+class Expansion {
+  public:
+    explicit Expansion(UOp sink) : scopes_(sink), replicated_(scopes_.with_axis({Axis::upcast, Axis::unroll})) {
+        for (UOp r : scopes_.ranges())
+            if (range_arg(r).size == 1) replicated_ |= scopes_.bit(r);
+    }
+
+    Result<UOp> run() {
+        UOp sink = scopes_.order().back();
+        if (!replicated_) return sink;
+        for (UOp u : scopes_.order()) {
+            STRATA_TRY(copies_[u], copies(u));
+        }
+        return copies_.at(sink).nodes[0];
+    }
+
+  private:
+    struct Copies {
+        const Steps* steps;
+        std::vector<UOp> nodes;
+    };
+
+    const Steps& steps(RangeSet set) {
+        auto found = steps_.find(set);
+        return found != steps_.end() ? *found->second
+                                     : *steps_.emplace(set, std::make_unique<Steps>(scopes_, set)).first->second;
+    }
+
+    UOp copy_of(UOp source, const Steps& all, size_t n) const {
+        const Copies& held = copies_.at(source);
+        return held.nodes.size() == 1 ? held.nodes[0] : held.nodes[all.project(n, *held.steps)];
+    }
+
+    Result<Copies> copies(UOp u) {
+        const Steps& mine = steps(scopes_.free(u) & replicated_);
+        Copies out{&mine, {}};
+        if (u.is(Op::range) && mine.set()) {
+            for (size_t i = 0; i < mine.count(); i++) out.nodes.push_back(index_value(static_cast<int64_t>(i)));
+            return out;
+        }
+        RangeSet closed = scopes_.closed_by(u) & replicated_;
+        const Steps& all = steps(mine.set() | closed);
+        if (all.count() > kMaxCopies * 16 || (closed && all.count() / mine.count() > kMaxCopies))
+            return make_error(ErrorKind::Usage,
+                              "kernel: {} is copied {} times by upcast and unroll ranges; use smaller ones",
+                              to_string(u), all.count());
+        for (size_t n = 0; n < mine.count(); n++)
+            out.nodes.push_back(closed ? closing(u, mine, all, n) : plain(u, mine, n));
+        return out;
+    }
+
+    UOp plain(UOp u, const Steps& mine, size_t n) {
+        sources_.clear();
+        for (UOp s : u.src()) {
+            bool step_of_after = u.is(Op::after) && s.is(Op::range) && (scopes_.bit(s) & replicated_);
+            if (!step_of_after) sources_.push_back(copy_of(s, mine, n));
+        }
+        return u.with_src(sources_);
+    }
+
+    /// An end or reduce of replicated ranges over all copies of its first source.
+    UOp closing(UOp u, const Steps& mine, const Steps& all, size_t n) {
+        std::vector<UOp> parts;
+        for (size_t k = 0; k < all.count(); k++)
+            if (all.project(k, mine) == n) parts.push_back(copy_of(u.src(0), all, k));
+        sources_.assign(1, parts[0]);
+        if (u.is(Op::reduce) && parts.size() > 1)
+            sources_[0] = make(Op::vec, u.dtype().vector(static_cast<int>(parts.size())), parts);
+        else if (parts.size() > 1)
+            sources_[0] = make(Op::group, dtypes::none, parts);
+        for (UOp r : u.src().subspan(1))
+            if (!(scopes_.bit(r) & replicated_)) sources_.push_back(r);
+        return u.is(Op::end) && sources_.size() == 1 ? sources_[0] : u.with_src(sources_);
+    }
+
+    Scopes scopes_;
+    RangeSet replicated_;
+    std::unordered_map<RangeSet, std::unique_ptr<Steps>> steps_;
+    UOpMap<Copies> copies_;
+    std::vector<UOp> sources_;
+};
+
+}  // namespace
+
+Result<UOp> expand(UOp sink) { return Expansion(sink).run(); }
+
+}  // namespace strata::codegen

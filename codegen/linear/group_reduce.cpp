@@ -1,0 +1,153 @@
+// reduce_over_threads: partial results of the threads of a block are combined in local memory.
+//
+//   lds[thread] = partial; barrier
+//   while more than four are left: the first quarter of the threads adds the other three quarters' values; barrier
+//   every thread combines the last four itself, which hands the result to all without one more barrier
+// lds has one element a thread of the block, in the order of thread numbers, so that neighbours touch neighbours.
+#include <algorithm>
+
+#include "strata/codegen/linear/passes_p.h"
+
+namespace strata::codegen {
+namespace {
+
+constexpr int64_t kFanIn = 4;
+
+UOp element(UOp pointer, UOp offset, UOp gate = UOp()) {
+    if (gate) return make(Op::index, pointer.dtype(), {pointer, offset, gate});
+    return make(Op::index, pointer.dtype(), {pointer, offset});
+}
+UOp load(UOp place, UOp otherwise = UOp()) {
+    if (otherwise) return make(Op::load, place.dtype(), {place, otherwise});
+    return make(Op::load, place.dtype(), {place});
+}
+UOp store(UOp place, UOp value) { return make(Op::store, dtypes::none, {place, value}); }
+UOp both(UOp a, UOp b) { return a ? alu(Op::bit_and, {a, b}) : b; }
+
+/// The number of a thread within its block, without the ranges that are taken as zero.
+UOp thread_number(const ThreadOrder& threads, std::span<const UOp> zero) {
+    UOp number;
+    int64_t stride = 1;
+    for (UOp r : threads) {
+        if (std::find(zero.begin(), zero.end(), r) == zero.end()) {
+            UOp term = stride == 1 ? r : r * stride;
+            number = number ? number + term : term;
+        }
+        stride *= range_arg(r).size;
+    }
+    return number ? number : index_value(0);
+}
+
+int64_t stride_of(const ThreadOrder& threads, UOp range) {
+    int64_t stride = 1;
+    for (UOp r : threads) {
+        if (r == range) return stride;
+        stride *= range_arg(r).size;
+    }
+    STRATA_CHECK(false, "{} is no thread of the block", to_string(range));
+}
+
+class Tree {
+  public:
+    Tree(const GroupReduction& reduction, std::span<const UOp> partials, int& next_slot)
+        : reduction_(reduction), own_(thread_number(reduction.threads, {})) {
+        int64_t threads = 1;
+        for (UOp r : reduction.threads) threads *= range_arg(r).size;
+        std::vector<UOp> first;
+        for (UOp partial : partials) {
+            memory_.push_back(make(Op::param, partial.dtype(), {}, ParamArg{Space::local, next_slot++, threads}));
+            first.push_back(store(element(ready(memory_.back()), own_), partial));
+        }
+        meet(first);
+    }
+
+    std::vector<UOp> run() {
+        UOp gate;  // the threads that still take part
+        std::vector<UOp> results;
+        for (size_t g = 0; g < reduction_.groups.size(); g++) {
+            UOp range = reduction_.groups[g];
+            int64_t left = range_arg(range).size;
+            bool last = g + 1 == reduction_.groups.size();
+            while (left > (last ? kFanIn : 1)) {
+                int64_t step = (left + kFanIn - 1) / kFanIn;
+                stage(range, left, step, both(gate, range < step));
+                left = step;
+            }
+            gate = both(gate, range < 1);
+            if (last) results = finish(range, left);
+        }
+        return results;
+    }
+
+  private:
+    /// Local memory of a reduction inside loops: the threads have read the previous round's result.
+    UOp ready(UOp memory) const {
+        if (reduction_.loops.empty()) return memory;
+        return make(Op::after, memory.dtype(), {memory, make(Op::barrier, dtypes::none, reduction_.loops)});
+    }
+
+    void meet(std::span<const UOp> effects) { barrier_ = make(Op::barrier, dtypes::none, effects); }
+    UOp settled(UOp memory) const { return make(Op::after, memory.dtype(), {memory, barrier_}); }
+
+    void stage(UOp range, int64_t left, int64_t step, UOp gate) {
+        std::vector<UOp> stores;
+        for (UOp memory : memory_) {
+            UOp at = settled(memory), none = constant(memory.dtype(), 0);
+            UOp sum = load(element(at, own_, gate), none);
+            for (int64_t k = step; k < left; k += step) {
+                UOp there = own_ + k * stride_of(reduction_.threads, range);
+                UOp exists = k + step <= left ? gate : alu(Op::bit_and, {gate, range < left - k});
+                UOp other = load(element(at, there, exists), none);
+                UOp next = alu(reduction_.op, {sum, other});
+                sum = exists == gate ? next : alu(Op::where, {exists, next, sum});
+            }
+            stores.push_back(store(element(at, own_, gate), sum));
+        }
+        meet(stores);
+    }
+
+    std::vector<UOp> finish(UOp range, int64_t left) const {
+        UOp first = thread_number(reduction_.threads, reduction_.groups);
+        std::vector<UOp> results;
+        for (UOp memory : memory_) {
+            UOp at = settled(memory), sum = load(element(at, first));
+            for (int64_t k = 1; k < left; k++)
+                sum = alu(reduction_.op, {sum, load(element(at, first + k * stride_of(reduction_.threads, range)))});
+            results.push_back(sum);
+        }
+        return results;
+    }
+
+    const GroupReduction& reduction_;
+    UOp own_, barrier_;
+    std::vector<UOp> memory_;
+};
+
+}  // namespace
+
+std::vector<UOp> reduce_over_threads(const GroupReduction& reduction, std::span<const UOp> partials, int& next_slot) {
+    return Tree(reduction, partials, next_slot).run();
+}
+
+UOp gate_group_stores(UOp sink) {
+    Scopes scopes(sink);
+    RangeSet groups = scopes.with_axis({Axis::group});
+    if (!groups) return sink;
+    UOpMap<UOp> rebuilt;
+    std::vector<UOp> sources;
+    for (UOp u : scopes.order()) {
+        sources.clear();
+        for (UOp s : u.src()) sources.push_back(rebuilt.at(s));
+        bool writes = (u.is(Op::store) || u.is(Op::atomic_add)) &&
+                      skip_after(u.src(0).src(0)).as<ParamArg>().space == Space::global;
+        if (writes) {
+            UOp place = sources[0], gate = place.src().size() > 2 ? place.src(2) : UOp();
+            for (UOp r : scopes.list(groups & ~scopes.free(u))) gate = both(gate, r < 1);
+            if (gate) sources[0] = element(place.src(0), place.src(1), gate);
+        }
+        rebuilt[u] = u.with_src(sources);
+    }
+    return rebuilt.at(sink);
+}
+
+}  // namespace strata::codegen

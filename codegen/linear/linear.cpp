@@ -1,0 +1,56 @@
+#include "strata/codegen/linear/linear.h"
+
+#include <algorithm>
+
+#include "strata/codegen/linear/passes_p.h"
+#include "strata/core/symbolic/symbolic.h"
+
+namespace strata::codegen {
+namespace {
+
+constexpr uint32_t kMaxLds = 65536;  // bytes a workgroup can have (RDNA3 ISA 2.3; the same on CDNA3)
+
+void collect_params(LinearProgram& program) {
+    for (UOp u : program.ops) {
+        if (!u.is(Op::param)) continue;
+        const ParamArg& arg = u.as<ParamArg>();
+        if (arg.space == Space::global) program.params.push_back(u);
+        if (arg.space == Space::local)
+            program.lds += (static_cast<uint32_t>(arg.size * u.dtype().bytes()) + 15) / 16 * 16;
+    }
+    std::sort(program.params.begin(), program.params.end(),
+              [](UOp a, UOp b) { return a.as<ParamArg>().slot < b.as<ParamArg>().slot; });
+}
+
+}  // namespace
+
+Result<LinearProgram> linearize(const Kernel& kernel) {
+    GraphScope scope;
+    LinearProgram program;
+    program.name = kernel.name;
+    STRATA_TRY_VOID(verify_kernel(kernel.sink));
+    UOp sink = gate_group_stores(kernel.sink);
+    // From here no upcast and no unroll range is left.
+    STRATA_TRY(sink, expand(sink));
+    // Every reduction that becomes a loop of its own has ranges of its own.
+    sink = unshare_ranges(sink);
+    ThreadOrder threads = arrange_threads(sink);
+    // From here no reduce and no group range is left: loops are closed by end.
+    sink = lower_reduces(sink, threads);
+    // From here every range is a loop.
+    STRATA_TRY(sink, map_grid(sink, threads, program));
+    sink = simplify(sink);
+    // After simplify, which would take the casts between narrow and wide floats for needless.
+    sink = widen_floats(sink);
+    sink = vectorize(sink);
+    sink = lower_index(sink);
+    STRATA_TRY(program.ops, order(sink));
+    collect_params(program);
+    if (program.lds > kMaxLds)
+        return make_error(ErrorKind::Usage, "{}: {} bytes of local memory; a workgroup has {}", program.name,
+                          program.lds, kMaxLds);
+    STRATA_TRY_VOID(verify_linear(program));
+    return program;
+}
+
+}  // namespace strata::codegen

@@ -1,0 +1,28 @@
+#pragma once
+#include <tuple>
+
+#include "strata/codegen/linear/scopes_p.h"
+
+namespace strata::codegen {
+
+/// What reductions must agree in to become one loop: their ranges, the loops around them, and how many reductions deep
+/// they stand on others, so that none in the loop waits for another one's result.
+using LoopKey = std::tuple<RangeSet, RangeSet, size_t>;
+
+class LoopKeys {
+  public:
+    explicit LoopKeys(const Scopes& scopes);
+    /// All nodes, sources before users, and the values of all reductions with one key before any of these reductions.
+    const std::vector<UOp>& order() const { return order_; }
+    LoopKey key(UOp reduce) const;
+    /// Ranges that stand around a node and become loops.
+    RangeSet loops_around(UOp u) const { return scopes_.free(u) & serial_; }
+
+  private:
+    const Scopes& scopes_;
+    RangeSet serial_;
+    UOpMap<size_t> depth_;
+    std::vector<UOp> order_;
+};
+
+}  // namespace strata::codegen

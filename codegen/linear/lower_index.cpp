@@ -1,0 +1,56 @@
+// lower_index: index arithmetic gets a machine type, int32 where its bounds fit and int64 elsewhere.
+//
+// Before  index r0 * 4096 + r1
+// After   int32 where r0 * 4096 + r1 < 2^31; else int64(r0) * 4096 + int64(r1)
+// Bounds are those of the whole expression and of its sources: an int64 chain that ends small stays int64 inside.
+#include "strata/codegen/linear/passes_p.h"
+#include "strata/core/symbolic/symbolic.h"
+
+namespace strata::codegen {
+namespace {
+
+bool is_index(UOp u) { return u.dtype().scalar == Scalar::index; }
+
+bool fits_int32(UOp u) {
+    Bounds b = bounds(u);
+    return b.low >= int_min(dtypes::int32) && b.high <= int_max(dtypes::int32);
+}
+
+/// The type in which a node computes: its own bounds and those of its index sources must fit.
+DType machine_type(UOp u) {
+    bool small = !is_index(u) || fits_int32(u);
+    for (UOp s : u.src()) small &= !is_index(s) || fits_int32(s);
+    return small ? dtypes::int32 : dtypes::int64;
+}
+
+UOp retyped(UOp value, DType to) {
+    if (value.dtype() == to) return value;
+    return value.is_const() ? constant_int(to, const_int(value)) : cast(value, to);
+}
+
+}  // namespace
+
+UOp lower_index(UOp sink) {
+    UOpMap<UOp> rebuilt;
+    std::vector<UOp> sources;
+    for (UOp u : toposort(sink)) {
+        sources.clear();
+        bool elementwise = info(u.op()).elementwise() && !u.is(Op::cast);
+        DType type = machine_type(u);
+        for (UOp s : u.src())
+            sources.push_back(elementwise && is_index(s) ? retyped(rebuilt.at(s), type) : rebuilt.at(s));
+        if (!is_index(u)) {
+            rebuilt[u] = u.with_src(sources);
+        } else if (u.is_const()) {
+            rebuilt[u] = constant_int(type, const_int(u));
+        } else if (u.is(Op::cast)) {
+            rebuilt[u] = retyped(sources[0], fits_int32(u) ? dtypes::int32 : dtypes::int64);
+        } else {
+            UOp typed = make(u.op(), type, sources, u.arg());
+            rebuilt[u] = fits_int32(u) ? retyped(typed, dtypes::int32) : typed;
+        }
+    }
+    return rebuilt.at(sink);
+}
+
+}  // namespace strata::codegen

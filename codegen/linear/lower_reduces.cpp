@@ -1,0 +1,143 @@
+// lower_reduces: reductions become loops over register accumulators.
+//
+// Before  reduce(add, value, r0)
+// After   acc0 = register; store(acc0, 0); end(store(acc0, load(after(acc0, r0)) + value), r0); load(after(acc0, end))
+// Reductions over the same ranges share one loop (unshare_ranges has seen to it that others use other ranges). What a
+// `group` range spreads over threads is brought together by reduce_over_threads.
+#include <algorithm>
+#include <map>
+
+#include "strata/codegen/kernel/coordinates_p.h"
+#include "strata/codegen/linear/loop_key_p.h"
+#include "strata/codegen/linear/passes_p.h"
+
+namespace strata::codegen {
+namespace {
+
+/// Floats of 16 bits and fewer are summed in float32.
+DType accumulator_type(DType t) { return t.is_float() && t.bits() < 32 ? dtypes::float32 : t; }
+
+int next_free_slot(const Scopes& scopes) {
+    int slot = 0;
+    for (UOp u : scopes.order())
+        if (u.is(Op::param) && u.as<ParamArg>().space != Space::global)
+            slot = std::max(slot, u.as<ParamArg>().slot + 1);
+    return slot;
+}
+
+UOp element(UOp pointer, UOp offset) { return make(Op::index, pointer.dtype(), {pointer, offset}); }
+
+UOp after(UOp pointer, std::span<const UOp> earlier) {
+    if (earlier.empty()) return pointer;
+    std::vector<UOp> sources{pointer};
+    sources.insert(sources.end(), earlier.begin(), earlier.end());
+    return make(Op::after, pointer.dtype(), sources);
+}
+
+class Lowering {
+  public:
+    Lowering(UOp sink, const ThreadOrder& threads)
+        : scopes_(sink), keys_(scopes_), threads_(threads), next_slot_(next_free_slot(scopes_)) {}
+
+    UOp run() {
+        for (UOp u : keys_.order())
+            if (u.is(Op::reduce)) loops_[keys_.key(u)].push_back(u);
+        if (loops_.empty()) return scopes_.order().back();
+        std::vector<UOp> sources;
+        for (UOp u : keys_.order()) {
+            if (u.is(Op::reduce)) {
+                if (!rebuilt_.contains(u)) lower(loops_.at(keys_.key(u)));
+                continue;
+            }
+            sources.clear();
+            for (UOp s : u.src()) sources.push_back(rebuilt_.at(s));
+            rebuilt_[u] = u.with_src(sources);
+        }
+        return rebuilt_.at(scopes_.order().back());
+    }
+
+  private:
+    struct Member {
+        Op op;
+        DType type;
+        std::vector<UOp> terms;  ///< more than one where the reduction is unrolled
+    };
+
+    Member member(UOp reduce) const {
+        Member m{reduce.as<ReduceArg>().op, accumulator_type(reduce.dtype()), {}};
+        UOp value = rebuilt_.at(reduce.src(0));
+        bool unrolled = value.is(Op::vec) && reduce.dtype().lanes == 1;
+        for (UOp term : unrolled ? value.src() : std::span<const UOp>(&value, 1)) m.terms.push_back(cast(term, m.type));
+        return m;
+    }
+
+    void lower(std::span<const UOp> reduces) {
+        RangeSet closed = scopes_.closed_by(reduces[0]);
+        std::vector<UOp> serial = scopes_.list(closed & scopes_.with_axis({Axis::loop, Axis::reduce}));
+        std::vector<UOp> groups = scopes_.list(closed & scopes_.with_axis({Axis::group}));
+        std::vector<UOp> around = scopes_.list(keys_.loops_around(reduces[0]));
+        std::vector<Member> members;
+        for (UOp r : reduces) members.push_back(member(r));
+        std::vector<UOp> results = serial.empty() ? folded(members) : looped(members, serial, around);
+        if (!groups.empty()) spread(members, groups, around, results);
+        for (size_t i = 0; i < reduces.size(); i++) rebuilt_[reduces[i]] = cast(results[i], reduces[i].dtype());
+    }
+
+    static UOp fold(const Member& m, UOp start) {
+        for (size_t i = start ? 0 : 1; i < m.terms.size(); i++)
+            start = alu(m.op, {start ? start : m.terms[0], m.terms[i]});
+        return start ? start : m.terms[0];
+    }
+
+    static std::vector<UOp> folded(std::span<const Member> members) {
+        std::vector<UOp> results;
+        for (const Member& m : members) results.push_back(fold(m, UOp()));
+        return results;
+    }
+
+    std::vector<UOp> looped(std::span<const Member> members, std::span<const UOp> serial, std::span<const UOp> around) {
+        UOp zero = index_value(0);
+        std::vector<UOp> accumulators, updates, results;
+        for (const Member& m : members) {
+            UOp acc = make(Op::param, m.type, {}, ParamArg{Space::reg, next_slot_++, 1});
+            UOp init = make(Op::store, dtypes::none, {element(after(acc, around), zero), identity(m.op, m.type)});
+            std::vector<UOp> in_loop{init};
+            in_loop.insert(in_loop.end(), serial.begin(), serial.end());
+            UOp place = element(after(acc, in_loop), zero);
+            updates.push_back(make(Op::store, dtypes::none, {place, fold(m, make(Op::load, m.type, {place}))}));
+            accumulators.push_back(acc);
+        }
+        std::vector<UOp> ending{updates.size() == 1 ? updates[0] : make(Op::group, dtypes::none, updates)};
+        ending.insert(ending.end(), serial.begin(), serial.end());
+        UOp end = make(Op::end, dtypes::none, ending);
+        for (UOp acc : accumulators)
+            results.push_back(make(Op::load, acc.dtype(), {element(make(Op::after, acc.dtype(), {acc, end}), zero)}));
+        return results;
+    }
+
+    /// Members with one operation meet in local memory together.
+    void spread(std::span<const Member> members, const std::vector<UOp>& groups, const std::vector<UOp>& around,
+                std::vector<UOp>& results) {
+        std::map<Op, std::vector<size_t>> by_op;
+        for (size_t i = 0; i < members.size(); i++) by_op[members[i].op].push_back(i);
+        for (const auto& [op, which] : by_op) {
+            std::vector<UOp> partials;
+            for (size_t i : which) partials.push_back(results[i]);
+            partials = reduce_over_threads({op, groups, around, threads_}, partials, next_slot_);
+            for (size_t i = 0; i < which.size(); i++) results[which[i]] = partials[i];
+        }
+    }
+
+    Scopes scopes_;
+    LoopKeys keys_;
+    const ThreadOrder& threads_;
+    int next_slot_;
+    std::map<LoopKey, std::vector<UOp>> loops_;
+    UOpMap<UOp> rebuilt_;
+};
+
+}  // namespace
+
+UOp lower_reduces(UOp sink, const ThreadOrder& threads) { return Lowering(sink, threads).run(); }
+
+}  // namespace strata::codegen

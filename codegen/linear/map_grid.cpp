@@ -1,0 +1,120 @@
+// map_grid: global ranges become block indices, local and group ranges thread indices.
+//
+// Before  r0 (global 64), r1 (local 16), end(store, r0, r1, r2)
+// After   blockIdx.x, threadIdx.x, end(store, r2)
+// More ranges than dimensions, or a range beyond a dimension's limit, are folded into one index and taken apart by
+// division. The last global range is blockIdx.x, so that neighbouring blocks touch neighbouring memory.
+#include <algorithm>
+
+#include "strata/codegen/linear/passes_p.h"
+
+namespace strata::codegen {
+namespace {
+
+// Limits of hipModuleLaunchKernel; a dispatch packet counts threads in 32 bits (HSA 1.2, 2.9.6), hence x by block size.
+constexpr int64_t kMaxBlocksX = 0x7fffffff, kMaxBlocksYZ = 65535, kMaxThreads = 1024;
+constexpr int64_t kMaxGridThreads = 0xffffffff;
+
+UOp special(bool thread, int dim, int64_t size) {
+    return make(Op::special, dtypes::index, {}, SpecialArg{thread, dim, size});
+}
+
+struct Placement {
+    std::array<uint32_t, 3> sizes{1, 1, 1};
+    UOpMap<UOp> values;
+};
+
+/// One dimension a range, the fastest range first.
+Placement one_each(bool thread, std::span<const UOp> ranges) {
+    Placement out;
+    for (size_t i = 0; i < ranges.size(); i++) {
+        int64_t size = range_arg(ranges[i]).size;
+        out.sizes[i] = static_cast<uint32_t>(size);
+        out.values[ranges[i]] = special(thread, static_cast<int>(i), size);
+    }
+    return out;
+}
+
+/// Ranges are packed into dimensions from the fastest on, as many into each as its limit allows.
+Result<Placement> packed(bool thread, std::span<const UOp> ranges, std::array<int64_t, 3> limits) {
+    Placement out;
+    size_t next = 0;
+    for (int dim = 0; dim < 3 && next < ranges.size(); dim++) {
+        size_t first = next;
+        int64_t product = 1;
+        while (next < ranges.size() && product <= limits[static_cast<size_t>(dim)] / range_arg(ranges[next]).size)
+            product *= range_arg(ranges[next++]).size;
+        UOp flat = special(thread, dim, product);
+        int64_t stride = 1;
+        for (size_t i = first; i < next; i++) {
+            int64_t size = range_arg(ranges[i]).size;
+            UOp at = stride == 1 ? flat : flat / stride;
+            out.values[ranges[i]] = i + 1 == next ? at : at % size;
+            stride *= size;
+        }
+        out.sizes[static_cast<size_t>(dim)] = static_cast<uint32_t>(product);
+    }
+    if (next < ranges.size())
+        return make_error(ErrorKind::Unsupported, "the grid is too large: {} does not fit; split it into a loop",
+                          to_string(ranges[next]));
+    return out;
+}
+
+Result<Placement> place(bool thread, std::span<const UOp> ranges, std::array<int64_t, 3> limits) {
+    bool fits = ranges.size() <= 3;
+    for (size_t i = 0; fits && i < ranges.size(); i++) fits = range_arg(ranges[i]).size <= limits[i];
+    if (fits) return one_each(thread, ranges);
+    return packed(thread, ranges, limits);
+}
+
+/// end(effect, ranges) as one end a loop, the innermost first; grid ranges and sources that are no ranges any more go.
+UOp single_ends(UOp effect, std::vector<UOp> ranges) {
+    std::sort(ranges.begin(), ranges.end(), [](UOp a, UOp b) { return range_arg(a).id > range_arg(b).id; });
+    for (UOp r : ranges) effect = make(Op::end, dtypes::none, {effect, r});
+    return effect;
+}
+
+UOp replace_ranges(UOp sink, const UOpMap<UOp>& values) {
+    UOpMap<UOp> rebuilt;
+    std::vector<UOp> sources, ranges;
+    for (UOp u : toposort(sink)) {
+        if (auto found = values.find(u); found != values.end()) {
+            rebuilt[u] = found->second;
+            continue;
+        }
+        sources.clear();
+        ranges.clear();
+        for (UOp s : u.src()) {
+            bool mapped = values.contains(s);
+            if (u.is(Op::end) && s.is(Op::range)) {
+                if (!mapped) ranges.push_back(s);
+            } else if (!(mapped && u.is(Op::after))) {
+                sources.push_back(rebuilt.at(s));
+            }
+        }
+        rebuilt[u] = u.is(Op::end) ? single_ends(sources[0], ranges) : u.with_src(sources);
+    }
+    return rebuilt.at(sink);
+}
+
+}  // namespace
+
+Result<UOp> map_grid(UOp sink, const ThreadOrder& threads, LinearProgram& program) {
+    Scopes scopes(sink);
+    int64_t block = 1;
+    for (UOp r : threads) block *= range_arg(r).size;
+    if (block > kMaxThreads)
+        return make_error(ErrorKind::Usage, "a block of {} threads; the most is {}: use fewer local ranges", block,
+                          kMaxThreads);
+    std::vector<UOp> blocks = scopes.list(scopes.with_axis({Axis::global}));
+    std::reverse(blocks.begin(), blocks.end());
+    STRATA_TRY(Placement in_block, place(true, threads, {kMaxThreads, kMaxThreads, kMaxThreads}));
+    int64_t most_x = std::min(kMaxBlocksX, kMaxGridThreads / in_block.sizes[0]);
+    STRATA_TRY(Placement in_grid, place(false, blocks, {most_x, kMaxBlocksYZ, kMaxBlocksYZ}));
+    program.block = in_block.sizes;
+    program.grid = in_grid.sizes;
+    in_grid.values.merge(in_block.values);
+    return in_grid.values.empty() && scopes.ranges().empty() ? sink : replace_ranges(sink, in_grid.values);
+}
+
+}  // namespace strata::codegen

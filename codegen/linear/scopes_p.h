@@ -1,0 +1,44 @@
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "strata/core/uop/uop.h"
+
+namespace strata::codegen {
+
+/// A set of a kernel's ranges, one bit each.
+using RangeSet = uint64_t;
+inline constexpr size_t kMaxRanges = 64;
+
+/// Which ranges each node of a kernel depends on.
+class Scopes {
+  public:
+    explicit Scopes(UOp sink);
+
+    const std::vector<UOp>& order() const { return order_; }    ///< all nodes, sources before users
+    const std::vector<UOp>& ranges() const { return ranges_; }  ///< by ids; a range's place is its bit
+    /// Ranges a node depends on and that no end or reduce between has closed.
+    RangeSet free(UOp u) const { return free_.at(u); }
+    RangeSet bit(UOp range) const;
+    /// The ranges that an end or reduce closes.
+    RangeSet closed_by(UOp u) const;
+    RangeSet with_axis(std::initializer_list<Axis> axes) const;
+    std::vector<UOp> list(RangeSet set) const;  ///< in order of ids
+
+  private:
+    std::vector<UOp> order_, ranges_;
+    UOpMap<RangeSet> free_;
+};
+
+inline bool closes_ranges(UOp u) { return u.is(Op::end) || u.is(Op::reduce); }
+inline const RangeArg& range_arg(UOp range) { return range.as<RangeArg>(); }
+inline UOp index_value(int64_t value) { return constant_int(dtypes::index, value); }
+
+/// The value or pointer below `after` nodes.
+inline UOp skip_after(UOp u) {
+    while (u.is(Op::after)) u = u.src(0);
+    return u;
+}
+
+}  // namespace strata::codegen

@@ -1,0 +1,43 @@
+#pragma once
+#include <span>
+#include <string>
+
+#include "strata/core/support/result.h"
+#include "strata/core/uop/uop.h"
+
+namespace strata::codegen {
+
+/// How strongly an expression binds, as in C++.
+enum Precedence {
+    kTernary_ = 2,
+    kOr,
+    kAnd,
+    kBitOr,
+    kBitXor,
+    kBitAnd,
+    kEqual,
+    kLess,
+    kShift,
+    kAdd,
+    kMul,
+    kPrefix,
+    kPrimary
+};
+
+struct Expression {
+    std::string text;
+    int precedence = kPrimary;
+    bool assumes_gate = false;  ///< holds a load that may run only under the gate of its store
+
+    std::string within(int least) const { return precedence < least ? "(" + text + ")" : text; }
+};
+
+/// "float", "float4"
+std::string hip_type(DType type);
+/// A constant that the compiler reads as exactly this value of this type.
+Expression literal(UOp constant);
+/// An elementwise op over rendered sources; an empty text where no spelling exists.
+Expression spell(UOp op, std::span<const Expression> sources);
+Expression spell_cast(DType to, DType from, const Expression& x);
+
+}  // namespace strata::codegen

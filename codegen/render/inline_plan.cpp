@@ -1,0 +1,98 @@
+#include "strata/codegen/render/inline_plan_p.h"
+
+#include <algorithm>
+
+#include "strata/codegen/linear/scopes_p.h"
+
+namespace strata::codegen {
+namespace {
+
+using Form = InlinePlan::Form;
+
+bool is_statement(UOp u) {
+    return u.dtype().scalar == Scalar::none || u.is(Op::range) || u.is(Op::special) || u.is(Op::param);
+}
+bool is_register(UOp memory) {
+    const ParamArg& arg = memory.as<ParamArg>();
+    return arg.space == Space::reg && arg.size == 1;
+}
+
+class Planner {
+  public:
+    explicit Planner(std::span<const UOp> ops)
+        : ops_(ops), block_(ops.size()), uses_(ops.size()), consumer_(ops.size()) {
+        for (size_t i = 0; i < ops.size(); i++) place_[ops[i]] = i;
+        find_blocks();
+    }
+
+    InlinePlan run() {
+        InlinePlan plan{std::vector<Form>(ops_.size()), std::vector<size_t>(ops_.size()),
+                        std::vector<bool>(ops_.size())};
+        for (size_t i = ops_.size(); i-- > 0;) {
+            UOp u = ops_[i];
+            plan.form[i] = form(i, plan);
+            plan.statement[i] = plan.form[i] == Form::inlined && uses_[i] ? plan.statement[consumer_[i]] : i;
+            for (size_t k = 0; k < u.src().size(); k++) use(u, i, k, plan);
+        }
+        return plan;
+    }
+
+  private:
+    void find_blocks() {
+        std::vector<size_t> open{0};
+        for (size_t i = 0; i < ops_.size(); i++) {
+            UOp u = ops_[i];
+            if (u.is(Op::end)) open.pop_back();
+            block_[i] = open.back();
+            if (u.is(Op::range)) open.push_back(i + 1);
+            if (u.is(Op::store) || u.is(Op::atomic_add)) stores_[skip_after(u.src(0).src(0))].push_back(i);
+            if (u.is(Op::barrier)) barriers_.push_back(i);
+        }
+    }
+
+    void use(UOp u, size_t i, size_t k, InlinePlan& plan) {
+        auto found = place_.find(skip_after(u.src()[k]));
+        if (found == place_.end()) return;
+        size_t s = found->second;
+        uses_[s] += u.is(Op::index) ? uses_[i] : 1;
+        consumer_[s] = i;
+        plan.addresses[s] = plan.addresses[s] || (u.is(Op::index) ? k > 0 : plan.addresses[i]);
+    }
+
+    Form form(size_t i, const InlinePlan& plan) const {
+        UOp u = ops_[i];
+        if (is_statement(u)) return Form::statement;
+        if (u.is_const() || u.is(Op::index)) return Form::inlined;
+        if (u.is(Op::load) && is_register(memory_of(u)) && !changes_after(memory_of(u), i)) return Form::inlined;
+        if (uses_[i] != 1) return Form::named;
+        size_t target = plan.statement[consumer_[i]];
+        if (block_[target] != block_[i]) return Form::named;
+        return u.is(Op::load) && changes_between(memory_of(u), i, target) ? Form::named : Form::inlined;
+    }
+
+    static UOp memory_of(UOp load) { return skip_after(load.src(0).src(0)); }
+
+    bool changes_after(UOp memory, size_t i) const {
+        auto found = stores_.find(memory);
+        return found != stores_.end() && found->second.back() > i;
+    }
+
+    bool changes_between(UOp memory, size_t from, size_t to) const {
+        auto inside = [&](size_t at) { return at > from && at < to; };
+        auto found = stores_.find(memory);
+        if (found == stores_.end()) return false;
+        return std::any_of(found->second.begin(), found->second.end(), inside) ||
+               std::any_of(barriers_.begin(), barriers_.end(), inside);
+    }
+
+    std::span<const UOp> ops_;
+    std::vector<size_t> block_, uses_, consumer_, barriers_;
+    UOpMap<size_t> place_;
+    UOpMap<std::vector<size_t>> stores_;
+};
+
+}  // namespace
+
+InlinePlan plan_inlining(const LinearProgram& program) { return Planner(program.ops).run(); }
+
+}  // namespace strata::codegen

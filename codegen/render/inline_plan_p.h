@@ -1,0 +1,24 @@
+#pragma once
+#include <vector>
+
+#include "strata/codegen/linear/linear.h"
+
+namespace strata::codegen {
+
+/// What the text does with each node of a program, by its place in the list.
+struct InlinePlan {
+    enum class Form : uint8_t {
+        statement,  ///< loops, effects
+        named,      ///< a constant of its own
+        inlined,    ///< written where it is used
+    };
+    std::vector<Form> form;
+    std::vector<size_t> statement;  ///< place of the statement or named value that an inlined node is written in
+    std::vector<bool> addresses;    ///< computes an offset or gate
+};
+
+/// A value used once is written where it is used, unless that would move it into a loop or a load past a store or
+/// barrier.
+InlinePlan plan_inlining(const LinearProgram& program);
+
+}  // namespace strata::codegen

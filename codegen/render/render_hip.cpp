@@ -1,0 +1,231 @@
+// render_hip: a linear program as HIP text that a person can read.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "strata/codegen/linear/scopes_p.h"
+#include "strata/codegen/render/expression_p.h"
+#include "strata/codegen/render/inline_plan_p.h"
+#include "strata/codegen/render/render.h"
+
+namespace strata::codegen {
+namespace {
+
+constexpr size_t kLongExpression = 100;  // characters; longer ones get a name though used once
+
+struct NoSpelling {
+    UOp op;
+};
+
+class Renderer {
+  public:
+    explicit Renderer(const LinearProgram& program) : program_(program), plan_(plan_inlining(program)) {}
+
+    std::string run() {
+        for (UOp u : program_.ops)
+            if (u.is(Op::store) || u.is(Op::atomic_add)) written_[skip_after(u.src(0).src(0))] = true;
+        head();
+        for (at_ = 0; at_ < program_.ops.size(); at_++) emit(program_.ops[at_]);
+        return std::move(text_) + "}\n";
+    }
+
+  private:
+    template <class... Args>
+    void line(fmt::format_string<Args...> format, Args&&... args) {
+        text_.append(4 * depth_, ' ');
+        fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+        text_ += '\n';
+    }
+
+    void head() {
+        const auto &g = program_.grid, &b = program_.block;
+        text_ = fmt::format("// {}: grid {} x {} x {}, block {} x {} x {}", program_.name, g[0], g[1], g[2], b[0], b[1],
+                            b[2]);
+        if (program_.lds) text_ += fmt::format(", {} bytes of local memory", program_.lds);
+        text_ +=
+            fmt::format("\nextern \"C\" __global__ void __launch_bounds__({}) {}(", b[0] * b[1] * b[2], program_.name);
+        for (size_t i = 0; i < program_.params.size(); i++) {
+            UOp p = program_.params[i];
+            bool written = written_.contains(p);
+            std::string name = fmt::format("{}{}", written ? "out" : "in", p.as<ParamArg>().slot);
+            text_ += fmt::format("{}{}{}* __restrict__ {}", i ? ", " : "", written ? "" : "const ", hip_type(p.dtype()),
+                                 name);
+            values_[p] = {name};
+        }
+        text_ += ") {\n";
+        depth_ = 1;
+    }
+
+    void emit(UOp u) {
+        switch (u.op()) {
+            case Op::param: return declare(u);
+            case Op::special: return name_value(u, special(u));
+            case Op::range: return open_loop(u);
+            case Op::end: return close_loop();
+            case Op::store: return store(u);
+            case Op::atomic_add:
+                return guarded(u, fmt::format("atomicAdd(&{}, {})", element(u.src(0)).text, value(u.src(1)).text));
+            case Op::barrier: return line("__syncthreads();");
+            case Op::index: return;
+            default: break;
+        }
+        Expression e = u.is_const() ? literal(u) : u.is(Op::load) ? load(u) : compute(u);
+        if (e.text.empty()) throw NoSpelling{u};
+        bool inlined = plan_.form[at_] == InlinePlan::Form::inlined;
+        if (inlined && (e.text.size() <= kLongExpression || e.assumes_gate || u.is_const()))
+            values_[u] = std::move(e);
+        else
+            name_value(u, e);
+    }
+
+    void declare(UOp u) {
+        const ParamArg& arg = u.as<ParamArg>();
+        if (arg.space == Space::global) return;
+        std::string name = fmt::format("{}{}", arg.space == Space::local ? "lds" : "acc",
+                                       arg.space == Space::local ? next_lds_++ : next_acc_++);
+        if (arg.space == Space::local)
+            line("__shared__ __attribute__((aligned(16))) {} {}[{}];", hip_type(u.dtype()), name, arg.size);
+        else if (arg.size > 1)
+            line("{} {}[{}];", hip_type(u.dtype()), name, arg.size);
+        else
+            line("{} {};", hip_type(u.dtype()), name);
+        values_[u] = {name};
+    }
+
+    static Expression special(UOp u) {
+        const SpecialArg& arg = u.as<SpecialArg>();
+        return {fmt::format("{}.{}", arg.thread ? "threadIdx" : "blockIdx", "xyz"[arg.dim])};
+    }
+
+    void name_value(UOp u, const Expression& e) {
+        std::string name, note;
+        if (u.is(Op::special)) {
+            const SpecialArg& arg = u.as<SpecialArg>();
+            name = fmt::format("{}{}", arg.thread ? 't' : 'b', "xyz"[arg.dim]);
+            note = fmt::format("  // below {}", arg.size);
+        } else if (u.is(Op::load)) {
+            name = fmt::format("val{}", next_val_++);
+        } else if (plan_.addresses[at_]) {
+            name = fmt::format("idx{}", next_idx_++);
+        } else {
+            name = fmt::format("alu{}", next_alu_++);
+        }
+        line("const {} {} = {};{}", hip_type(u.dtype()), name, e.text, note);
+        values_[u] = {name};
+    }
+
+    void open_loop(UOp u) {
+        std::string name = fmt::format("r{}", range_arg(u).id);
+        line("for ({0} {1} = 0; {1} < {2}; {1}++) {{", hip_type(u.dtype()), name, range_arg(u).size);
+        values_[u] = {name};
+        depth_++;
+    }
+    void close_loop() {
+        depth_--;
+        line("}}");
+    }
+
+    const Expression& value(UOp u) const { return values_.at(skip_after(u)); }
+
+    /// The memory that an index names, as an lvalue.
+    Expression element(UOp index) const {
+        UOp memory = skip_after(index.src(0));
+        const std::string& name = value(memory).text;
+        const ParamArg& arg = memory.as<ParamArg>();
+        if (arg.space == Space::reg && arg.size == 1) return {name};
+        return {fmt::format("{}[{}]", name, value(index.src(1)).text)};
+    }
+
+    /// The same, or a vector that starts there.
+    Expression place(UOp index, DType type) const {
+        if (type.lanes == 1) return element(index);
+        const std::string& name = value(index.src(0)).text;
+        const Expression& offset = value(index.src(1));
+        std::string pointer = offset.text == "0" ? name : fmt::format("({} + {})", name, offset.within(kAdd));
+        bool constant = skip_after(index.src(0)).as<ParamArg>().space == Space::global &&
+                        !written_.contains(skip_after(index.src(0)));
+        return {fmt::format("*({}{}*){}", constant ? "const " : "", hip_type(type), pointer), kPrefix};
+    }
+
+    Expression load(UOp u) const {
+        UOp index = u.src(0);
+        Expression plain = place(index, u.dtype());
+        if (index.src().size() < 3) return plain;
+        if (under_gate(index.src(2))) {
+            plain.assumes_gate = true;
+            return plain;
+        }
+        return {
+            fmt::format("{} ? {} : {}", value(index.src(2)).within(kOr), plain.text, value(u.src(1)).within(kTernary_)),
+            kTernary_};
+    }
+
+    /// Is what is written now part of a store that runs only where `gate` holds?
+    bool under_gate(UOp gate) const {
+        if (plan_.form[at_] != InlinePlan::Form::inlined) return false;
+        UOp statement = program_.ops[plan_.statement[at_]];
+        if (!statement.is(Op::store) && !statement.is(Op::atomic_add)) return false;
+        UOp index = statement.src(0);
+        return index.src().size() == 3 && index.src(2) == gate;
+    }
+
+    Expression compute(UOp u) const {
+        if (u.is(Op::lane)) return lane(u);
+        std::vector<Expression> sources;
+        bool assumes_gate = false;
+        for (UOp s : u.src()) {
+            sources.push_back(value(s));
+            assumes_gate |= sources.back().assumes_gate;
+        }
+        Expression e;
+        if (u.is(Op::vec)) {
+            for (const Expression& s : sources) e.text += (e.text.empty() ? "" : ", ") + s.text;
+            e.text = fmt::format("make_{}({})", hip_type(u.dtype()), e.text);
+        } else if (info(u.op()).elementwise() && u.dtype().lanes == 1) {
+            e = spell(u, sources);
+        }
+        e.assumes_gate = assumes_gate;
+        return e;
+    }
+
+    Expression lane(UOp u) const {
+        const Expression& vector = value(u.src(0));
+        int i = u.as<IndexArg>().index;
+        std::string text = vector.within(kPrimary);
+        text += u.src(0).dtype().lanes <= 4 ? fmt::format(".{}", "xyzw"[i]) : fmt::format("[{}]", i);
+        return {std::move(text), kPrimary, vector.assumes_gate};
+    }
+
+    void store(UOp u) {
+        guarded(u, fmt::format("{} = {}", place(u.src(0), u.src(1).dtype()).text, value(u.src(1)).text));
+    }
+
+    void guarded(UOp u, std::string_view statement) {
+        if (u.src(0).src().size() == 3)
+            line("if ({}) {};", value(u.src(0).src(2)).text, statement);
+        else
+            line("{};", statement);
+    }
+
+    const LinearProgram& program_;
+    InlinePlan plan_;
+    std::string text_;
+    size_t at_ = 0, depth_ = 0;
+    UOpMap<Expression> values_;
+    UOpMap<bool> written_;
+    int next_lds_ = 0, next_acc_ = 0, next_val_ = 0, next_idx_ = 0, next_alu_ = 0;
+};
+
+}  // namespace
+
+Result<HipSource> render_hip(const LinearProgram& program, isa::Arch arch) {
+    GraphScope scope;
+    try {
+        return HipSource{.text = Renderer(program).run(), .kernel = program.name};
+    } catch (const NoSpelling& missing) {
+        return make_error(ErrorKind::Unsupported, "{}: HIP for {} has no {}", program.name, isa::info(arch).name,
+                          to_string(missing.op));
+    }
+}
+
+}  // namespace strata::codegen

@@ -1,0 +1,42 @@
+#include "strata/codegen/render/render.h"
+
+#include <gtest/gtest.h>
+
+#include "../linear/kernels.h"
+
+namespace strata::codegen {
+namespace {
+
+std::string rendered(const Kernel& kernel) {
+    auto program = linearize(kernel);
+    if (!program) return program.error().message;
+    auto source = render_hip(*program, isa::Arch{});
+    return source ? source->text : source.error().message;
+}
+
+TEST(RenderHip, WritesAUsersBlockSumAsItWasMeant) {
+    EXPECT_EQ(rendered(block_sum(64)), R"(// block_sum: grid 1024 x 1 x 1, block 256 x 1 x 1, 1024 bytes of local memory
+extern "C" __global__ void __launch_bounds__(256) block_sum(float* __restrict__ out0, const float* __restrict__ in1) {
+    const int bx = blockIdx.x;  // below 1024
+    const int tx = threadIdx.x;  // below 256
+    float acc0;
+    acc0 = 0.0f;
+    __shared__ __attribute__((aligned(16))) float lds0[256];
+    float acc1;
+    acc1 = 0.0f;
+    const int idx0 = bx * 256;
+    for (int r2 = 0; r2 < 64; r2++) {
+        acc1 = in1[r2 * 262144 + idx0 + tx] + acc1;
+    }
+    lds0[tx] = acc1;
+    __syncthreads();
+    for (int r3 = 0; r3 < 256; r3++) {
+        acc0 = lds0[r3] + acc0;
+    }
+    if (tx < 1) out0[bx] = acc0;
+}
+)");
+}
+
+}  // namespace
+}  // namespace strata::codegen
