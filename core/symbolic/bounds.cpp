@@ -176,6 +176,7 @@ Bounds compute(UOp u) {
             return {const_int(u), const_int(u)};
         case Op::range: return {0, std::max<int64_t>(u.as<RangeArg>().size, 1) - 1};
         case Op::special: return {0, std::max<int64_t>(u.as<SpecialArg>().size, 1) - 1};
+        case Op::iota: return {0, std::max<int64_t>(u.as<ShapeArg>().shape[0], 1) - 1};
         case Op::cmplt:
         case Op::cmpeq:
         case Op::cmpne: return compare(u);

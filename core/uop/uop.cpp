@@ -48,7 +48,7 @@ struct Key {
 uint64_t key_hash(Op op, DType dtype, std::span<const UOp> sources, const Arg& arg) {
     uint64_t h =
         hash_mix(static_cast<uint64_t>(op) | uint64_t(dtype.scalar) << 8 | uint64_t{dtype.lanes} << 16, hash(arg));
-    for (UOp s : sources) h = hash_mix(h, s.node()->hash);
+    for (UOp s : sources) h = hash_mix(h, s ? s.node()->hash : 0);  // check_node refuses empty ones
     return h;
 }
 

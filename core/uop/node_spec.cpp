@@ -1,0 +1,219 @@
+#include "strata/core/uop/node_spec_p.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace strata {
+namespace {
+
+constexpr int kTensor = 1, kGraph = 2, kList = 4;  // Level, as bits
+constexpr int kBelow = kGraph | kList;
+using Check = std::string (*)(UOp, Level);
+
+bool is_effect(UOp u) { return u.dtype().scalar == Scalar::none; }
+bool is_vector_of(DType held, DType element) {
+    return held.element() == element.element() && held.lanes >= element.lanes;
+}
+
+std::string only_effects(std::span<const UOp> sources) {
+    for (UOp s : sources)
+        if (!is_effect(s)) return fmt::format("lists effects, not {}", to_string(s));
+    return {};
+}
+std::string only_ranges(std::span<const UOp> sources) {
+    for (UOp s : sources)
+        if (!s.is(Op::range)) return fmt::format("closes ranges, not {}", to_string(s));
+    return {};
+}
+
+std::string check_reduce(UOp u, Level level) {
+    const ReduceArg& arg = u.as<ReduceArg>();
+    if (arg.op != Op::add && arg.op != Op::mul && arg.op != Op::max && arg.op != Op::min)
+        return "reduces with add, mul, max or min";
+    if (u.src().empty() || u.src(0).dtype() != u.dtype()) return "its value has another type";
+    if (level == Level::kernel)
+        return arg.axes.empty() ? only_ranges(u.src().subspan(1)) : "has axes, which are ranges by now";
+    if (u.src().size() != 1) return "reduces one tensor";
+    std::set<int> seen;
+    for (int axis : arg.axes)
+        if (axis < 0 || axis >= static_cast<int>(u.src(0).shape().size()) || !seen.insert(axis).second)
+            return fmt::format("axis {} of {}", axis, to_string(u.src(0).shape()));
+    return {};
+}
+
+std::string check_take(UOp u, Level) {
+    if (u.src(0).dtype() != u.dtype()) return "its value has another type";
+    return u.src(1).dtype().is_integer() ? "" : "takes at integer places";
+}
+
+std::string check_movement(UOp u, Level) { return u.src(0).dtype() == u.dtype() ? "" : "changes the type"; }
+
+std::string check_pick(UOp u, Level) {
+    if (!u.src(0).is(Op::custom)) return "picks from a custom kernel";
+    return u.dtype() == u.src(0).src(static_cast<size_t>(u.as<IndexArg>().index)).dtype() ? "" : "changes the type";
+}
+
+std::string check_custom(UOp u, Level) { return u.src().empty() ? "needs the tensor that it fills" : ""; }
+
+std::string check_param(UOp u, Level) { return u.as<ParamArg>().size < 0 ? "has a negative size" : ""; }
+
+std::string check_range(UOp u, Level level) {
+    const RangeArg& arg = u.as<RangeArg>();
+    if (arg.size < 1) return "a range needs at least one step";
+    if (!u.dtype().is_integer()) return "a range counts in an integer type";
+    bool serial = arg.axis == Axis::loop || arg.axis == Axis::reduce;
+    return level == Level::linear && !serial ? "only serial loops are left in a list" : "";
+}
+
+std::string check_special(UOp u, Level) {
+    const SpecialArg& arg = u.as<SpecialArg>();
+    if (arg.dim < 0 || arg.dim > 2) return fmt::format("dimension {}; there are x, y and z", arg.dim);
+    return arg.size < 1 ? "has no threads" : "";
+}
+
+std::string check_index(UOp u, Level) {
+    if (u.src().size() < 2 || u.src().size() > 3) return "takes a pointer, an offset and perhaps a gate";
+    UOp memory = u.src(0);
+    while (memory.is(Op::after) && !memory.src().empty()) memory = memory.src(0);
+    if (!memory.is(Op::param)) return fmt::format("points into {}, which is no param", to_string(memory));
+    if (u.dtype() != memory.dtype()) return fmt::format("its param holds {}", memory.dtype().name());
+    if (!u.src(1).dtype().is_integer() || u.src(1).dtype().lanes != 1)
+        return fmt::format("the offset is {}", to_string(u.src(1)));
+    if (u.src().size() == 3 && u.src(2).dtype() != dtypes::boolean)
+        return fmt::format("the gate is {}", to_string(u.src(2)));
+    return {};
+}
+
+std::string check_load(UOp u, Level) {
+    if (u.src().empty() || !u.src(0).is(Op::index)) return "loads from an index";
+    if (!is_vector_of(u.dtype(), u.src(0).dtype())) return fmt::format("the memory holds {}", u.src(0).dtype().name());
+    bool gated = u.src(0).src().size() == 3;
+    if (u.src().size() != (gated ? 2 : 1))
+        return "a gated index needs a value for where the gate is false, and only such an index";
+    return gated && u.src(1).dtype() != u.dtype() ? fmt::format("the other value is {}", to_string(u.src(1))) : "";
+}
+
+std::string check_store(UOp u, Level) {
+    if (!u.src(0).is(Op::index)) return fmt::format("writes to an index, not to {}", to_string(u.src(0)));
+    if (!is_vector_of(u.src(1).dtype(), u.src(0).dtype()))
+        return fmt::format("the value is {}, the memory holds {}", to_string(u.src(1)), u.src(0).dtype().name());
+    return {};
+}
+
+std::string check_after(UOp u, Level) {
+    if (u.src().empty() || u.src(0).dtype() != u.dtype()) return "gives its first source";
+    for (UOp s : u.src().subspan(1))
+        if (!is_effect(s) && !s.is(Op::range) && !s.is(Op::after))
+            return fmt::format("waits for effects and ranges, not {}", to_string(s));
+    return {};
+}
+
+std::string check_end(UOp u, Level) {
+    if (u.src().size() < 2 || !is_effect(u.src(0))) return "closes ranges around one effect";
+    return only_ranges(u.src().subspan(1));
+}
+
+std::string check_effects(UOp u, Level) { return only_effects(u.src()); }
+
+std::string check_barrier(UOp u, Level) {
+    for (UOp s : u.src())
+        if (!is_effect(s) && !s.is(Op::range) && !s.is(Op::after))
+            return fmt::format("waits for effects and ranges, not {}", to_string(s));
+    return {};
+}
+
+std::string check_vec(UOp u, Level) {
+    if (u.src().size() != u.dtype().lanes) return fmt::format("{} lanes of {} values", u.dtype().lanes, u.src().size());
+    bool fits = std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return s.dtype() == u.dtype().element(); });
+    return fits ? "" : "its lanes have another type";
+}
+
+std::string check_lane(UOp u, Level) {
+    int lane = u.as<IndexArg>().index;
+    if (lane < 0 || lane >= u.src(0).dtype().lanes) return fmt::format("lane {} of {}", lane, to_string(u.src(0)));
+    return u.dtype() == u.src(0).dtype().element() ? "" : "changes the type";
+}
+
+struct Row {
+    Op op;
+    size_t arg;  ///< which alternative of Arg the op carries
+    int levels;
+    Check check;
+};
+template <class A, class... All>
+consteval size_t position(const std::variant<All...>*) {
+    size_t i = 0;
+    (void)((std::is_same_v<A, All> || (i++, false)) || ...);
+    return i;
+}
+template <class A>
+constexpr size_t kCarries = position<A>(static_cast<const Arg*>(nullptr));
+constexpr size_t kNothing = kCarries<std::monostate>;
+
+// Elementwise ops and constants, which every level has, need no row.
+constexpr Row rows[] = {
+    {Op::buffer, kCarries<BufferArg>, kTensor, nullptr},
+    {Op::iota, kCarries<ShapeArg>, kTensor, nullptr},
+    {Op::reshape, kCarries<ShapeArg>, kTensor, check_movement},
+    {Op::expand, kCarries<ShapeArg>, kTensor, check_movement},
+    {Op::permute, kCarries<AxesArg>, kTensor, check_movement},
+    {Op::flip, kCarries<AxesArg>, kTensor, check_movement},
+    {Op::pad, kCarries<BoundsArg>, kTensor, check_movement},
+    {Op::shrink, kCarries<BoundsArg>, kTensor, check_movement},
+    {Op::contiguous, kNothing, kTensor, check_movement},
+    {Op::take, kCarries<TakeArg>, kTensor, check_take},
+    {Op::custom, kCarries<CustomArg>, kTensor, check_custom},
+    {Op::pick, kCarries<IndexArg>, kTensor, check_pick},
+    {Op::reduce, kCarries<ReduceArg>, kTensor | kGraph, check_reduce},
+    {Op::param, kCarries<ParamArg>, kBelow, check_param},
+    {Op::range, kCarries<RangeArg>, kBelow, check_range},
+    {Op::special, kCarries<SpecialArg>, kBelow, check_special},
+    {Op::index, kNothing, kBelow, check_index},
+    {Op::load, kNothing, kBelow, check_load},
+    {Op::store, kNothing, kBelow, check_store},
+    {Op::atomic_add, kNothing, kBelow, check_store},
+    {Op::after, kNothing, kBelow, check_after},
+    {Op::end, kNothing, kBelow, check_end},
+    {Op::barrier, kNothing, kBelow, check_barrier},
+    {Op::group, kNothing, kGraph, check_effects},
+    {Op::vec, kNothing, kBelow, check_vec},
+    {Op::lane, kCarries<IndexArg>, kBelow, check_lane},
+    {Op::sink, kCarries<SinkArg>, kGraph, check_effects},
+};
+
+const Row* row_of(Op op) {
+    static const auto table = [] {
+        std::array<const Row*, kOpCount> by_op{};
+        for (const Row& row : rows) by_op[static_cast<size_t>(row.op)] = &row;
+        return by_op;
+    }();
+    return table[static_cast<size_t>(op)];
+}
+
+std::string_view name(Level level) {
+    return level == Level::tensor ? "a tensor graph" : level == Level::kernel ? "a kernel" : "a linear program";
+}
+
+}  // namespace
+
+std::string node_fault(UOp u, Level level) {
+    if (level != Level::tensor && !u.shape().empty())
+        return fmt::format("{} has no place in {}: it has a shape", to_string(u), name(level));
+    if (level == Level::linear && u.dtype().scalar == Scalar::index) return "index arithmetic has machine types by now";
+    for (UOp s : u.src())
+        if (is_effect(s) && !info(u.op()).is(kKernel))
+            return fmt::format("computes with {}, which has no value", to_string(s));
+    if (info(u.op()).elementwise()) return u.arg().index() == 0 ? "" : "carries an argument";
+    if (u.is_const()) return std::holds_alternative<ConstArg>(u.arg()) ? "" : "carries no value";
+    const Row* row = row_of(u.op());
+    if (!row || !(row->levels & static_cast<int>(level)))
+        return fmt::format("{} has no place in {}", info(u.op()).name, name(level));
+    if (u.arg().index() != row->arg) return "carries another op's argument";
+    if (info(u.op()).is(kEffect) != is_effect(u)) return "an effect has the type none, and nothing else has";
+    return row->check ? row->check(u, level) : "";
+}
+
+}  // namespace strata

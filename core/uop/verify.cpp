@@ -1,0 +1,147 @@
+#include "strata/core/uop/verify.h"
+
+#include <fmt/format.h>
+
+#include <unordered_set>
+
+#include "strata/core/uop/node_spec_p.h"
+
+namespace strata {
+namespace {
+
+Error broken(UOp u, const std::string& what) {
+    return make_error(ErrorKind::Internal, "{}: {}\n{}", to_string(u), what, tree(u));
+}
+
+Result<void> verify_nodes(std::span<const UOp> nodes, Level level) {
+    for (UOp u : nodes)
+        if (std::string fault = node_fault(u, level); !fault.empty()) return broken(u, fault);
+    return {};
+}
+
+/// Which ranges each node still depends on, as bits in order of discovery.
+class OpenRanges {
+  public:
+    explicit OpenRanges(std::span<const UOp> nodes) {
+        for (UOp u : nodes)
+            if (u.is(Op::range)) {
+                bit_.emplace(u, ranges_.size());
+                ranges_.push_back(u);
+            }
+        words_ = (ranges_.size() + 63) / 64;
+        for (UOp u : nodes) visit(u);
+    }
+
+    /// A range that is open at `u`, or nothing.
+    UOp first_open(UOp u) const {
+        const std::vector<uint64_t>& set = open_.at(u);
+        for (size_t i = 0; i < ranges_.size(); i++)
+            if (set[i / 64] >> (i % 64) & 1) return ranges_[i];
+        return {};
+    }
+
+  private:
+    void visit(UOp u) {
+        std::vector<uint64_t> set(words_);
+        const bool closes = u.is(Op::end) || u.is(Op::reduce);
+        for (size_t i = 0; i < u.src().size(); i++) {
+            // An after orders what follows; a range it names is that of its place, which the effects in it close.
+            const std::vector<uint64_t>& source = open_.at(u.src()[i]);
+            for (size_t w = 0; w < words_; w++) set[w] |= source[w];
+        }
+        if (closes)
+            for (UOp r : u.src().subspan(1)) set[bit_.at(r) / 64] &= ~(uint64_t{1} << bit_.at(r) % 64);
+        if (u.is(Op::range)) set[bit_.at(u) / 64] |= uint64_t{1} << bit_.at(u) % 64;
+        open_.emplace(u, std::move(set));
+    }
+
+    std::vector<UOp> ranges_;
+    UOpMap<size_t> bit_;
+    UOpMap<std::vector<uint64_t>> open_;
+    size_t words_ = 0;
+};
+
+Result<void> verify_ranges(std::span<const UOp> nodes) {
+    std::unordered_set<int> ids;
+    UOpMap<UOp> closer;
+    for (UOp u : nodes) {
+        if (u.is(Op::range) && !ids.insert(u.as<RangeArg>().id).second) return broken(u, "another range has this id");
+        if (!u.is(Op::end) && !u.is(Op::reduce)) continue;
+        for (UOp r : u.src().subspan(1)) {
+            UOp& other = closer[r];
+            if (other && (u.is(Op::end) || other.is(Op::end)))
+                return broken(u, fmt::format("{} is closed by {} already", to_string(r), to_string(other)));
+            other = u;
+        }
+    }
+    if (UOp open = OpenRanges(nodes).first_open(nodes.back()))
+        return broken(open, "is used outside of what closes it, or nothing closes it");
+    return {};
+}
+
+/// Follows a list as the machine would and knows what is computed.
+class ListCheck {
+  public:
+    Result<void> run(std::span<const UOp> ops) {
+        for (UOp u : ops) {
+            if (std::string fault = node_fault(u, Level::linear); !fault.empty()) return broken(u, fault);
+            for (UOp s : u.src())
+                if (!is_computed(s)) return broken(u, fmt::format("its source {} is not computed here", to_string(s)));
+            if (u.is(Op::end)) {
+                STRATA_TRY_VOID(close(u));
+            }
+            if (u.is(Op::range)) loops_.push_back({u, {}});
+            add(u);
+        }
+        if (!loops_.empty()) return broken(loops_.back().range, "a loop without end");
+        return {};
+    }
+
+  private:
+    struct Loop {
+        UOp range;
+        std::vector<UOp> computed;
+    };
+
+    // An after needs no place of its own in a list: it is its first source.
+    bool is_computed(UOp u) const {
+        return computed_.contains(u) || (u.is(Op::after) && is_computed(u.src(0))) || u.dtype().scalar == Scalar::none;
+    }
+
+    Result<void> close(UOp end) {
+        for (UOp r : end.src().subspan(1)) {
+            if (loops_.empty() || loops_.back().range != r)
+                return broken(end, fmt::format("{} is not the innermost loop", to_string(r)));
+            for (UOp u : loops_.back().computed) computed_.erase(u);
+            loops_.pop_back();
+        }
+        return {};
+    }
+
+    void add(UOp u) {
+        computed_.insert(u);
+        if (!loops_.empty()) loops_.back().computed.push_back(u);
+    }
+
+    std::vector<Loop> loops_;
+    std::unordered_set<UOp, UOpHash> computed_;
+};
+
+}  // namespace
+
+Result<void> verify_tensor(UOp root) {
+    if (!root) return make_error(ErrorKind::Internal, "verify_tensor: no graph");
+    return verify_nodes(toposort(root), Level::tensor);
+}
+
+Result<void> verify_kernel(UOp sink) {
+    if (!sink || !sink.is(Op::sink))
+        return make_error(ErrorKind::Internal, "verify_kernel: {} is no sink", to_string(sink));
+    std::vector<UOp> nodes = toposort(sink);
+    STRATA_TRY_VOID(verify_nodes(nodes, Level::kernel));
+    return verify_ranges(nodes);
+}
+
+Result<void> verify_linear(std::span<const UOp> ops) { return ListCheck().run(ops); }
+
+}  // namespace strata

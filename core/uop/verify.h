@@ -1,0 +1,23 @@
+#pragma once
+#include <span>
+
+#include "strata/core/support/result.h"
+#include "strata/core/uop/uop.h"
+
+namespace strata {
+
+// What each stage's graphs may hold. An Error is Internal: it names the node, says what is wrong with it, and prints
+// the tree below it.
+
+/// A tensor-level graph: buffers, iota and constants below elementwise, movement, reduce, take, contiguous, custom and
+/// pick.
+Result<void> verify_tensor(UOp root);
+/// One kernel over ranges (codegen/kernel/kernel.h): memory is touched through index nodes of params, effects end in
+/// the sink, every range has an id of its own and is closed by an end or by reductions, and nothing uses it outside of
+/// them.
+Result<void> verify_kernel(UOp sink);
+/// A kernel in order of execution (codegen/linear/linear.h): sources before users, loops nest, no value leaves the loop
+/// it is computed in, no index type, reduction, or axis that is not a loop.
+Result<void> verify_linear(std::span<const UOp> ops);
+
+}  // namespace strata

@@ -1,0 +1,110 @@
+#include "strata/core/uop/verify.h"
+
+#include <gtest/gtest.h>
+
+namespace strata {
+namespace {
+
+UOp param(int slot, DType t = dtypes::float32) { return make(Op::param, t, {}, ParamArg{Space::global, slot, 64}); }
+UOp axis(int id, Axis kind = Axis::loop, DType t = dtypes::index) {
+    return make(Op::range, t, {}, RangeArg{id, 8, kind});
+}
+UOp place(UOp memory, UOp offset) { return make(Op::index, memory.dtype(), {memory, offset}); }
+UOp load(UOp memory, UOp offset) { return make(Op::load, memory.dtype(), {place(memory, offset)}); }
+UOp store(UOp memory, UOp offset, UOp value) { return make(Op::store, dtypes::none, {place(memory, offset), value}); }
+UOp end(UOp effect, UOp range) { return make(Op::end, dtypes::none, {effect, range}); }
+UOp sink(UOp effect) { return make(Op::sink, dtypes::none, {effect}, SinkArg{}); }
+UOp sum(UOp value, UOp range) { return make(Op::reduce, value.dtype(), {value, range}, ReduceArg{Op::add, {}}); }
+
+void expect_fault(const Result<void>& result, const std::string& text) {
+    ASSERT_FALSE(result.has_value()) << "nothing was found; expected: " << text;
+    EXPECT_EQ(result.error().kind, ErrorKind::Internal);
+    EXPECT_NE(result.error().message.find(text), std::string::npos) << result.error().message;
+    EXPECT_NE(result.error().message.find("%0 = "), std::string::npos)
+        << "the tree is missing: " << result.error().message;
+}
+
+TEST(VerifyTensor, accepts_a_reduction_over_a_view) {
+    UOp x = make(Op::buffer, dtypes::float32, {}, BufferArg{1, 12, 0});
+    UOp rows = make(Op::reshape, dtypes::float32, {x}, ShapeArg{{3, 4}});
+    UOp total = make(Op::reduce, dtypes::float32, {rows + constant(dtypes::float32, 1)}, ReduceArg{Op::max, {1}});
+    Result<void> result = verify_tensor(total);
+    EXPECT_TRUE(result.has_value()) << result.error().message;
+}
+
+TEST(VerifyTensor, names_what_does_not_belong) {
+    UOp x = make(Op::buffer, dtypes::float32, {}, BufferArg{1, 12, 0});
+    expect_fault(verify_tensor(cast(axis(0), dtypes::float32)), "range has no place in a tensor graph");
+    UOp rows = make(Op::reshape, dtypes::float32, {x}, ShapeArg{{3, 4}});
+    expect_fault(verify_tensor(make(Op::reduce, dtypes::float32, {rows}, ReduceArg{Op::add, {1, 1}})),
+                 "axis 1 of (3, 4)");
+    expect_fault(verify_tensor(make(Op::reduce, dtypes::float32, {rows}, ReduceArg{Op::sub, {1}})), "reduces with");
+    expect_fault(verify_tensor(make(Op::contiguous, dtypes::int32, {x})), "changes the type");
+    expect_fault(verify_tensor(make(Op::iota, dtypes::int32, {}, ShapeArg{{4}}) +
+                               make(Op::take, dtypes::int32,
+                                    {make(Op::iota, dtypes::int32, {}, ShapeArg{{4}}),
+                                     cast(make(Op::iota, dtypes::int32, {}, ShapeArg{{4}}), dtypes::float32)},
+                                    TakeArg{0})),
+                 "integer places");
+}
+
+TEST(VerifyKernel, accepts_a_loop_around_a_reduction) {
+    UOp r0 = axis(0), r1 = axis(1, Axis::reduce);
+    Result<void> result = verify_kernel(sink(end(store(param(0), r0, sum(load(param(1), r0 * 8 + r1), r1)), r0)));
+    EXPECT_TRUE(result.has_value()) << result.error().message;
+}
+
+TEST(VerifyKernel, finds_ranges_that_nothing_closes) {
+    UOp r0 = axis(0), r1 = axis(1, Axis::reduce);
+    expect_fault(verify_kernel(sink(store(param(0), r0, load(param(1), r0)))), "nothing closes it");
+    UOp leaked = sum(load(param(1), r1), r1) + load(param(1), r1);
+    expect_fault(verify_kernel(sink(end(store(param(0), r0, leaked), r0))), "used outside");
+}
+
+TEST(VerifyKernel, finds_ranges_closed_twice_or_sharing_an_id) {
+    UOp r0 = axis(0), r1 = axis(1, Axis::reduce);
+    UOp effect = end(store(param(0), r0, load(param(1), r0)), r0);
+    expect_fault(verify_kernel(sink(end(effect, r0))), "is closed by");
+    UOp twin = axis(0, Axis::reduce);
+    expect_fault(verify_kernel(sink(end(store(param(0), r0, sum(load(param(1), r0 + twin), twin)), r0))),
+                 "another range has this id");
+    EXPECT_TRUE(
+        verify_kernel(sink(end(store(param(0), r0, sum(load(param(1), r1), r1) + sum(load(param(2), r1), r1)), r0)))
+            .has_value());
+}
+
+TEST(VerifyKernel, checks_memory_nodes) {
+    UOp r0 = axis(0);
+    auto kernel = [&](UOp value) { return verify_kernel(sink(end(store(param(0), r0, value), r0))); };
+    UOp gate = r0 < 4, gated = make(Op::index, dtypes::float32, {param(1), r0, gate});
+    EXPECT_TRUE(kernel(make(Op::load, dtypes::float32, {gated, constant(dtypes::float32, 0)})).has_value());
+    expect_fault(kernel(make(Op::load, dtypes::float32, {gated})), "a gated index needs a value");
+    expect_fault(kernel(constant(dtypes::int32, 0)), "the memory holds float32");
+    expect_fault(kernel(load(constant(dtypes::float32, 1), r0)), "which is no param");
+    expect_fault(kernel(make(Op::load, dtypes::float32,
+                             {make(Op::index, dtypes::float32, {param(1), constant(dtypes::float32, 0)})})),
+                 "the offset is");
+    expect_fault(kernel(make(Op::buffer, dtypes::float32, {}, BufferArg{1, 4, 0})), "buffer float32");
+    EXPECT_FALSE(verify_kernel(store(param(0), r0, load(param(1), r0))).has_value());
+}
+
+TEST(VerifyLinear, follows_loops_and_values) {
+    DType t = dtypes::int32;
+    UOp out = param(0), in = param(1), r = axis(0, Axis::loop, t), s = axis(1, Axis::reduce, t);
+    UOp from = place(in, r), value = make(Op::load, dtypes::float32, {from}), to = place(out, r);
+    UOp effect = make(Op::store, dtypes::none, {to, value}), close = end(effect, r);
+    Result<void> result = verify_linear(std::vector{out, in, r, from, value, to, effect, close});
+    EXPECT_TRUE(result.has_value()) << result.error().message;
+    expect_fault(verify_linear(std::vector{out, in, from, r, value, to, effect, close}), "is not computed here");
+    expect_fault(verify_linear(std::vector{out, in, r, from, value, to, effect}), "a loop without end");
+    expect_fault(verify_linear(std::vector{out, in, r, s, from, value, to, effect, close, end(effect, s)}),
+                 "is not the innermost loop");
+    expect_fault(verify_linear(std::vector{out, in, r, from, value, to, effect, close, value + value}),
+                 "is not computed here");
+    expect_fault(verify_linear(std::vector{axis(0)}), "machine types");
+    expect_fault(verify_linear(std::vector{axis(0, Axis::upcast, t)}), "only serial loops");
+    expect_fault(verify_linear(std::vector{s, value, sum(value, s)}), "");
+}
+
+}  // namespace
+}  // namespace strata
