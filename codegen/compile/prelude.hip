@@ -236,6 +236,13 @@ STRATA_FN float tanh(float x) { return __ocml_tanh_f32(x); }
 STRATA_FN double tanh(double x) { return __ocml_tanh_f64(x); }
 STRATA_FN half tanh(half x) { return (half)__ocml_tanh_f32((float)x); }
 STRATA_FN float tanhf(float x) { return __ocml_tanh_f32(x); }
+//@ erf erff : ocml
+extern "C" __device__ __attribute__((const)) float __ocml_erf_f32(float);
+extern "C" __device__ __attribute__((const)) double __ocml_erf_f64(double);
+STRATA_FN float erf(float x) { return __ocml_erf_f32(x); }
+STRATA_FN double erf(double x) { return __ocml_erf_f64(x); }
+STRATA_FN half erf(half x) { return (half)__ocml_erf_f32((float)x); }
+STRATA_FN float erff(float x) { return __ocml_erf_f32(x); }
 //@ pow powf : ocml
 extern "C" __device__ __attribute__((const)) float __ocml_pow_f32(float, float);
 extern "C" __device__ __attribute__((const)) double __ocml_pow_f64(double, double);
@@ -275,6 +282,55 @@ template <class T> STRATA_FN T __shfl_down(T value, unsigned delta, int width = 
 STRATA_ATOMIC(atomicAdd, __hip_atomic_fetch_add)
 STRATA_ATOMIC(atomicMax, __hip_atomic_fetch_max)
 STRATA_ATOMIC(atomicMin, __hip_atomic_fetch_min)
+//@ strata_to_odd round_to_odd
+// A double rounded to odd, so that rounding it again to fewer bits is rounding once.
+STRATA_FN float strata_to_odd(double value) {
+    float near = (float)value;
+    uint32_t bits = __builtin_bit_cast(uint32_t, near);
+    if ((double)near == value || value != value || bits & 1) return near;
+    double size = __builtin_fabs(value), rounded = __builtin_fabs((double)near);
+    return __builtin_bit_cast(float, bits + (rounded > size ? -1 : 1));
+}
+//@ round_to_odd
+// What has more bits than a float, rounded to odd.
+STRATA_FN float round_to_odd(double x) { return strata_to_odd(x); }
+STRATA_FN float round_to_odd(uint64_t x) {
+    if (x < 1u << 24) return (float)x;
+    int shift = 40 - __builtin_clzl(x);
+    uint64_t kept = x >> shift | ((x & ((1ul << shift) - 1)) != 0);
+    return (float)kept * __builtin_bit_cast(float, (uint32_t)(127 + shift) << 23);
+}
+STRATA_FN float round_to_odd(int64_t x) { return x < 0 ? -round_to_odd(0 - (uint64_t)x) : round_to_odd((uint64_t)x); }
+STRATA_FN float round_to_odd(int32_t x) { return round_to_odd((int64_t)x); }
+STRATA_FN float round_to_odd(uint32_t x) { return round_to_odd((uint64_t)x); }
+//@ saturate
+// A float truncated to an integer, the nearest that exists; NaN gives 0.
+template <class T, class F> STRATA_FN T saturate(F x) {
+    constexpr bool is_signed = (T)-1 < 0;
+    constexpr int bits = sizeof(T) * 8 - is_signed;
+    constexpr T highest = (T)(~0ul >> (64 - bits)), lowest = is_signed ? (T)(-highest - 1) : (T)0;
+    constexpr double limit = 2.0 * (1ul << (bits - 1));
+    return x != x ? (T)0 : x >= (F)limit ? highest : x <= (is_signed ? (F)-limit : (F)0) ? lowest : (T)x;
+}
+template <class T> STRATA_FN T saturate(half x) { return saturate<T, float>(x); }
+//@ max min
+template <class T> STRATA_FN T max(T x, T y) { return x < y ? y : x; }
+template <class T> STRATA_FN T min(T x, T y) { return y < x ? y : x; }
+//@ nan_max nan_min
+// NaN where either is NaN, unlike fmax and fmin.
+template <class T> STRATA_FN T nan_max(T x, T y) { return __builtin_isunordered(x, y) ? (T)__builtin_nanf("") : fmax(x, y); }
+template <class T> STRATA_FN T nan_min(T x, T y) { return __builtin_isunordered(x, y) ? (T)__builtin_nanf("") : fmin(x, y); }
+//@ abs
+template <class T> STRATA_FN T abs(T x) { return __builtin_elementwise_abs(x); }
+//@ integer_pow
+// Wraps; a negative exponent gives the real power truncated.
+template <class T> STRATA_FN T integer_pow(T base, T exponent) {
+    if (exponent < 0) return base == 1 ? 1 : base == (T)-1 ? (exponent & 1 ? -1 : 1) : 0;
+    uint64_t result = 1, square = (uint64_t)base;
+    for (uint64_t e = (uint64_t)exponent; e; e >>= 1, square *= square)
+        if (e & 1) result *= square;
+    return (T)result;
+}
 //@ fp8_e4m3 fp8_e5m2 fp8_e4m3fnuz fp8_e5m2fnuz
 // 8-bit floats. Rounding is to nearest even, without saturation: out of range gives infinity in e5m2 and NaN in the
 // others. OCP e4m3: bias 7, no infinity, NaN 0x7f/0xff. OCP e5m2: bias 15, as IEEE. FNUZ: bias 8 and 16, the only NaN is
@@ -303,14 +359,6 @@ template <int M, int Bias, bool Fnuz> STRATA_FN float strata_from_fp8(uint8_t co
     if (Fnuz ? code == 0x80 : ieee ? abs > 0x7c : abs == 0x7f) bits = 0x7fc00000;
     if (ieee && abs == 0x7c) bits = 0x7f800000;
     return __builtin_bit_cast(float, Fnuz && code == 0x80 ? bits : bits | sign);
-}
-// A double rounded to odd, so that rounding it again to fewer bits is rounding once.
-STRATA_FN float strata_to_odd(double value) {
-    float near = (float)value;
-    uint32_t bits = __builtin_bit_cast(uint32_t, near);
-    if ((double)near == value || value != value || bits & 1) return near;
-    double size = __builtin_fabs(value), rounded = __builtin_fabs((double)near);
-    return __builtin_bit_cast(float, bits + (rounded > size ? -1 : 1));
 }
 #define STRATA_FP8(name, M, Bias, Fnuz)                                                     \
     struct name {                                                                           \

@@ -137,7 +137,9 @@ TEST_F(CompileTest, AnErrorThatEndsClangDoesNotEndTheProcess) {
     }
     auto after = compile_hip(scale_kernel(41), Arch::gfx1100);
     ASSERT_TRUE(after);
-    if (plugin_built()) EXPECT_EQ(after->route, "clang (in process)");
+    if (plugin_built()) {
+        EXPECT_EQ(after->route, "clang (in process)");
+    }
 }
 
 TEST_F(CompileTest, AUserSourceThatCrashesClangIsACompileError) {

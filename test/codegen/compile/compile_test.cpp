@@ -42,7 +42,9 @@ TEST_F(CompileTest, OnlyTheKernelIsLeftInTheCodeObject) {
         source.text += "\n";
         isa::CodeObject object = parsed(compile_hip(source, Arch::gfx1100));
         for (const isa::Symbol& symbol : object.symbols)
-            if (symbol.is_function) EXPECT_EQ(symbol.name, "k");
+            if (symbol.is_function) {
+                EXPECT_EQ(symbol.name, "k");
+            }
     }
 }
 

@@ -179,7 +179,9 @@ TEST_F(HostConversions, EightBitFloatsAgreeWithTheScalarConversions) {
         for (float v : values) {
             ASSERT_TRUE(same(type, of_float(v), encode_scalar(type, v))) << v << " gave " << of_float(v);
             for (double d : {std::nextafter(double{v}, -1e300), std::nextafter(double{v}, 1e300)})
-                if (std::isfinite(v)) ASSERT_TRUE(same(type, of_double(d), encode_scalar(type, d))) << d;
+                if (std::isfinite(v)) {
+                    ASSERT_TRUE(same(type, of_double(d), encode_scalar(type, d))) << d;
+                }
         }
     }
 }

@@ -91,7 +91,9 @@ TEST_F(DiskCacheTest, AnEntryOfAnotherKeyInItsPlaceIsNotTaken) {
     std::string first = files().at(0), entry = *read_file(first);
     cache.put("a", "key 2", "payload 2");
     for (const std::string& file : files())
-        if (file != first) ASSERT_TRUE(write_file_atomically(file, entry));
+        if (file != first) {
+            ASSERT_TRUE(write_file_atomically(file, entry));
+        }
     EXPECT_EQ(cache.get("a", "key 2"), std::nullopt);
     EXPECT_EQ(cache.get("a", "key 1"), "payload 1");
 }
