@@ -183,7 +183,7 @@ Result<void> place_operand(Selector& selector, const Row& row, const Places& pla
 bool is_mixed(const Row& row) { return row.mnemonic.starts_with("v_fma_mix"); }
 
 /// Packed instructions take the upper half of a source for the upper result unless told otherwise.
-uint8_t default_op_sel_hi(const Row& row) { return is_mixed(row) ? 0 : row.modifiers >> 10 & 7; }
+uint8_t default_op_sel_hi(const Row& row) { return is_mixed(row) ? 0 : (row.modifiers | row.ignored) >> 10 & 7; }
 
 void apply_modifiers(Inst& inst, const Row& row, const Modifiers& m) {
     inst.neg |= m.neg;
