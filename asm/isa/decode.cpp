@@ -76,6 +76,8 @@ bool Decoder::decode_alu(Inst& inst) {
     if (layout_->words == 2) decode_modifiers(inst);
     if (row.modifiers & mod::simm) inst.offset = static_cast<int16_t>(layout_->simm.get(word_));
     if (row.modifiers & mod::message) inst.offset = static_cast<int32_t>(layout_->src[0].get(word_));
+    if (!row.src_kind[0] && row.format == Format::VOP1 && is_dpp(layout_->src[0].get(word_)))
+        return fail("nothing to apply DPP to");
     for (size_t i = 0, field = 0; i < 4 && row.src_kind[i]; ++i) {
         if (row.src_kind[i] == kLiteralConstant) {
             inst.src[i] = {code::literal, row.src[i]};

@@ -125,6 +125,7 @@ bool Encoder::source(size_t index, const Field& field) {
 bool Encoder::dpp_word() {
     const Dpp& dpp = inst_.dpp;
     auto low = static_cast<uint32_t>(inst_.src[0].vgpr());
+    if (row_.flags & kTrue16 && inst_.op_sel & 1) low |= 128;
     if (!(row_.modifiers & mod::dpp)) return fail("the instruction takes no DPP");
     for (size_t i = 1; i < 4; ++i)
         if (inst_.src[i].is_literal()) return fail("{} cannot be a literal with DPP", source_names[i]);

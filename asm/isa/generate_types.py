@@ -216,7 +216,7 @@ def modifiers(names):
 
 
 def accepted(form):
-    extra = {'dpp'} if form.dpp else set()
+    extra = {'dpp'} if form.dpp and 'src0' in form.operands else set()
     extra |= {'message'} if 'sendmsg_rtn' in form.mnemonic else set()
     extra |= {'gds_only'} if form.text.endswith(' gds') and 'gds' not in form.mods else set()
     return form.mods | extra | ({'two_offsets'} if '2addr' in form.mnemonic else set())

@@ -49,7 +49,7 @@ class Printer {
         }
         if (!has_half_registers(row_.format)) return text;
         bool both = (rows.vop3_form(row_) && operands) || row_.flags & kTrue16;
-        if (row_.format == Format::VOPC && inst_.dpp.kind == DppKind::dpp8) return text;  // as LLVM 19 prints it
+        if (row_.format == Format::VOPC && dpp) return text;  // as LLVM 19 prints it
         return text + (dpp ? "_dpp" : both ? "_e32" : "");
     }
 
@@ -69,6 +69,8 @@ class Printer {
         bool abs = !packed && (mix() ? inst_.neg_hi : inst_.abs) >> index & 1;
         if (abs) text = "|" + text + "|";
         if (!neg) return text;
+        bool integer = from.type == Type::i32 || from.type == Type::u32;  // neg of v_ldexp's exponent
+        if (integer) return "sext(" + text + ")";
         bool special = (from.code >= 235 && from.code <= 239) || (from.code >= code::vccz && from.code <= code::scc);
         bool constant = from.code >= code::inline_zero && !from.is_vgpr() && !special;
         return constant && !abs ? "neg(" + text + ")" : "-" + text;
@@ -179,7 +181,7 @@ class Printer {
         std::string offset = fmt::format("{}{:#x}", inst_.offset < 0 ? "-" : "", std::abs(inst_.offset));
         bool has_soffset = inst_.src[1].present() && inst_.src[1].code != code::null;
         item(has_soffset ? operand(inst_.src[1]) : offset);
-        if (has_soffset) word("offset:" + offset);
+        if (has_soffset && inst_.offset) word("offset:" + offset);
         if (inst_.glc) word("glc");
         if (inst_.dlc) word("dlc");
     }

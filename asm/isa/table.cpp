@@ -74,6 +74,8 @@ uint64_t register_bits(const Layout& layout, const Row& row) {
         bool from_field = row.src_kind[i] != 0 && row.src_kind[i] != kLiteralConstant;
         if (from_field && field < 3) bits |= layout.src[field++].mask();
     }
+    bool nothing = !row.dst_kind[0] && !row.src_kind[0];
+    if (nothing && row.format == Format::VOP1) bits |= layout.src[0].mask();  // v_nop, v_pipeflush do not look
     if (row.dst_kind[0]) bits |= layout.dst.mask();
     if (row.dst_kind[1]) bits |= layout.sdst.mask();
     return bits;

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Keeps rdna3_golden.txt: lines 'hex ; asm' whose bytes llvm-mc-19 made from the text.
+
+usage: golden.py --verify    reassembles every text of the file and compares the bytes
+       golden.py --write     makes new lines: one of each instruction form with random operands (fixed seed), then the
+                             texts of extra.txt"""
+import pathlib
+import random
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[2] / 'asm' / 'isa'))
+import generate  # noqa: E402
+import generate_types  # noqa: E402
+
+GOLDEN, EXTRA, CPU = HERE / 'rdna3_golden.txt', HERE / 'rdna3_extra.txt', 'gfx1100'
+
+
+def assemble(texts):
+    """-> hex of each text's bytes, or None where llvm-mc refuses it."""
+    marked = '\n'.join(f'{text}\ns_nop {index & 0x7FFF | 0x8000}' for index, text in enumerate(texts))
+    result = subprocess.run(['llvm-mc-19', '-triple=amdgcn-amd-amdhsa', '-mcpu=' + CPU, '--show-encoding'],
+                            input=marked, capture_output=True, text=True, check=False)
+    out, current = [], None
+    for line in result.stdout.splitlines():
+        match = re.search(r'encoding: \[(.*?)\]', line)
+        if not match:
+            continue
+        data = bytes(int(byte, 16) for byte in match[1].split(','))
+        if data == (0xBF808000 | len(out) & 0x7FFF).to_bytes(4, 'little'):
+            out.append(current)
+            current = None
+        else:
+            current = data.hex()
+    return out
+
+
+def random_field(field, form, rng):
+    letter = form.operands[field.name][0] if field.name in form.operands else form.letters.get(field.name)
+    limit = 100 if letter == 's' else 112 if form.half else 240
+    number = 4 * rng.randrange(limit // 4)
+    if field.kind == 'any':
+        kinds = [k for k in (1, 2, 4) if form.kinds.get(field.name, 1) & k]
+        kind = rng.choice(kinds + [1] * (1 in kinds))
+        return 256 + number if kind == 1 else number % 100 if kind == 2 else rng.choice((128, 193, 240, 242, 248, 160))
+    return number // field.scale
+
+
+def variants(name, fmt, form, rng, count):
+    form.half = name in ('VOP1', 'VOP2', 'VOPC')
+    for _ in range(count):
+        value = form.value
+        for field in fmt.fields:
+            if form.letters.get(field.name) in ('v', 's') and (field.name in form.operands or rng.random() < 0.3):
+                value &= ~(((1 << field.bits) - 1) << field.shift)
+                value |= random_field(field, form, rng) << field.shift
+        for modifier, shift in fmt.mods.items():
+            if modifier in form.mods and rng.random() < 0.25:
+                value ^= 1 << shift
+        if form.dpp and rng.random() < 0.3:
+            shift = 32 if fmt.words == 2 else 0
+            value = value & ~(0x1FF << shift) | rng.choice((0xFA, 0xE9)) << shift
+            value |= (rng.randrange(100) | rng.choice((0xE4, 0x111, 0x12F, 0x140, 0x15F)) << 8 | 0xF3 << 24) << 32 * fmt.words
+        else:
+            value |= rng.randrange(0x10000, 1 << 32) << 32 * fmt.words
+        yield value
+
+
+def one_of_each_form(rng, tries=12):
+    texts = []
+    for name, fmt in generate.FORMATS.items():
+        if name in generate.GRAPHICS or name == 'VOPD':
+            continue
+        forms = generate_types.select(name, generate.discover(CPU, name, fmt))
+        generate.describe(fmt, forms)
+        generate.probe(CPU, name, fmt, forms)
+        generate.probe_dpp(CPU, name, fmt, forms)
+        forms = [f for f in forms if not re.match(generate_types.GRAPHICS_ONLY, f.mnemonic)]
+        values = [value for form in forms for value in variants(name, fmt, form, rng, tries)]
+        answers = generate.disassemble(CPU, values, fmt.words + 1)
+        shown = [answer[0] if answer and '/*' not in answer[0] else 'invalid' for answer in answers]
+        good = [text if data else None for text, data in zip(shown, assemble(shown))]
+        for index in range(len(forms)):
+            found = [text for text in good[index * tries:(index + 1) * tries] if text]
+            texts += found[:1]
+    return texts
+
+
+def main():
+    lines = GOLDEN.read_text().splitlines() if GOLDEN.exists() else []
+    if '--write' in sys.argv:
+        texts = one_of_each_form(random.Random(1)) + EXTRA.read_text().splitlines()
+        refused = [text for text, data in zip(texts, assemble(texts)) if not data]
+        assert not refused, refused
+        GOLDEN.write_text(''.join(f'{data} ; {text}\n' for text, data in zip(texts, assemble(texts))))
+    elif '--verify' in sys.argv:
+        texts = [line.split(' ; ')[1] for line in lines]
+        bad = [line for line, data in zip(lines, assemble(texts)) if line.split(' ; ')[0] != data]
+        sys.exit('\n'.join(bad[:20]) if bad else 0)
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,69 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "strata/asm/isa/inst.h"
+#include "strata/asm/isa/print.h"
+
+using namespace strata;
+using namespace strata::isa;
+
+namespace {
+
+struct Line {
+    std::vector<uint32_t> words;
+    std::string text;
+};
+
+/// The lines 'hex ; asm' of rdna3_golden.txt; golden.py made the bytes with llvm-mc.
+std::vector<Line> golden_lines() {
+    std::ifstream file(STRATA_SOURCE_DIR "/test/asm/isa/rdna3_golden.txt");
+    std::vector<Line> lines;
+    for (std::string text; std::getline(file, text);) {
+        size_t split = text.find(" ; ");
+        Line line{{}, text.substr(split + 3)};
+        for (size_t at = 0; at < split; at += 8) {
+            auto word = static_cast<uint32_t>(std::stoul(text.substr(at, 8), nullptr, 16));
+            line.words.push_back(__builtin_bswap32(word));
+        }
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+}  // namespace
+
+TEST(Golden, HasALineForNearlyEveryInstructionForm) { EXPECT_GT(golden_lines().size(), 1400u); }
+
+TEST(Golden, DecodesToTheInstructionThatLlvmAssembled) {
+    for (const Line& line : golden_lines()) {
+        auto inst = decode(Arch::gfx1100, line.words);
+        ASSERT_TRUE(inst) << line.text << ": " << inst.error().message;
+        EXPECT_EQ(inst->size, line.words.size() * 4) << line.text;
+        EXPECT_EQ(print(*inst, Arch::gfx1100), line.text);
+    }
+}
+
+TEST(Golden, EncodesToTheBytesThatLlvmAssembled) {
+    for (const Line& line : golden_lines()) {
+        auto inst = decode(Arch::gfx1100, line.words);
+        ASSERT_TRUE(inst) << line.text;
+        auto encoded = encode(Arch::gfx1100, *inst);
+        ASSERT_TRUE(encoded) << line.text << ": " << encoded.error().message;
+        std::vector<uint32_t> words(encoded->words.begin(), encoded->words.begin() + encoded->count);
+        EXPECT_EQ(words, line.words) << line.text;
+    }
+}
+
+TEST(Golden, EveryTruncationIsRefused) {
+    for (const Line& line : golden_lines()) {
+        std::span<const uint32_t> words(line.words);
+        for (size_t size = 0; size < words.size(); ++size) {
+            auto inst = decode(Arch::gfx1100, words.first(size));
+            ASSERT_FALSE(inst) << line.text << " with " << size << " words";
+            EXPECT_EQ(inst.error().kind, ErrorKind::Assembly);
+        }
+    }
+}
