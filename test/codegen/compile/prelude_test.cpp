@@ -1,5 +1,6 @@
 #include <dlfcn.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <random>
@@ -123,13 +124,25 @@ TEST_F(CompileTest, IndicesShufflesBarriersAndAtomicsBecomeTheirInstructions) {
 class HostConversions : public CompileTest {
   protected:
     void SetUp() override {
-        std::string source = prelude_for("fp8_e4m3 fp8_e5m2 fp8_e4m3fnuz fp8_e5m2fnuz").text;
+        std::string source =
+            prelude_for("fp8_e4m3 fp8_e5m2 fp8_e4m3fnuz fp8_e5m2fnuz round_to_odd saturate integer_pow").text;
         for (const char* type : {"fp8_e4m3", "fp8_e5m2", "fp8_e4m3fnuz", "fp8_e5m2fnuz"})
             source += fmt::format(
                 "extern \"C\" int {0}_of_float(float x) {{ return {0}(x).bits; }}\n"
                 "extern \"C\" int {0}_of_double(double x) {{ return {0}(x).bits; }}\n"
                 "extern \"C\" float {0}_to_float(int bits) {{ {0} x; x.bits = bits; return x; }}\n",
                 type);
+        for (auto [name, type] : {std::pair{"double", "double"}, {"int64", "int64_t"}, {"uint64", "uint64_t"}})
+            source += fmt::format("extern \"C\" float odd_{}({} x) {{ return round_to_odd(x); }}\n", name, type);
+        for (const char* type :
+             {"int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t"}) {
+            source += fmt::format("extern \"C\" int64_t {0}_of_float(float x) {{ return saturate<{0}>(x); }}\n", type);
+            source +=
+                fmt::format("extern \"C\" int64_t {0}_of_double(double x) {{ return saturate<{0}>(x); }}\n", type);
+        }
+        source +=
+            "extern \"C\" int power(int x, int y) { return integer_pow(x, y); }\n"
+            "extern \"C\" uint32_t upower(uint32_t x, uint32_t y) { return integer_pow(x, y); }\n";
         std::string file = folder() + "/conversions.cpp", library = folder() + "/conversions.so";
         ASSERT_TRUE(write_file_atomically(file, source));
         auto run = run_process({find_program("clang-19", SearchPaths::usual().programs), "-x", "c++", "-std=c++17",
@@ -184,6 +197,90 @@ TEST_F(HostConversions, EightBitFloatsAgreeWithTheScalarConversions) {
                 }
         }
     }
+}
+
+TEST_F(HostConversions, RoundingToOddLeavesOneRoundingToBfloat16) {
+    auto* of_double = function<float(double)>("odd_double");
+    auto* of_int64 = function<float(int64_t)>("odd_int64");
+    auto* of_uint64 = function<float(uint64_t)>("odd_uint64");
+    ASSERT_TRUE(of_double && of_int64 && of_uint64);
+    auto bits = [](double value) { return encode_scalar(dtypes::bfloat16, value); };
+    std::mt19937_64 random(2);
+    for (int i = 0; i < 100'000; ++i) {
+        // Near ties of bfloat16: few set bits far below the 8th.
+        uint64_t value = (random() >> 56 | 0x80) << 56 | (random() & 1) << 55 | (random() & 3);
+        value >>= random() % 60;
+        double real =
+            static_cast<double>(random() >> 55) + std::ldexp(1.0, -40) * static_cast<double>(random() % 3) + 0.5;
+        ASSERT_EQ(bits(of_double(real)), bits(real)) << real;
+        int64_t whole = static_cast<int64_t>(value >> 1) * (random() & 1 ? 1 : -1);
+        ASSERT_EQ(bits(of_int64(whole)), bits(int_to_float(dtypes::bfloat16, whole))) << whole;
+        ASSERT_EQ(bits(of_uint64(value)), bits(int_to_float(dtypes::bfloat16, static_cast<int64_t>(value), true)))
+            << value;
+    }
+}
+
+TEST_F(HostConversions, FloatsSaturateToIntegersAsTheScalarConversionDoes) {
+    std::mt19937_64 random(3);
+    for (DType type : {dtypes::int8, dtypes::uint8, dtypes::int16, dtypes::uint16, dtypes::int32, dtypes::uint32,
+                       dtypes::int64, dtypes::uint64}) {
+        SCOPED_TRACE(type.name());
+        auto* of_float = function<int64_t(float)>(std::string(type.name()) + "_t_of_float");
+        auto* of_double = function<int64_t(double)>(std::string(type.name()) + "_t_of_double");
+        ASSERT_TRUE(of_float && of_double);
+        std::vector<double> values = {NAN, INFINITY, -INFINITY, 0, -0.5, 0.5, -1, 1e300, -1e300};
+        for (int k = 5; k < 66; ++k)
+            for (double step : {-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5})
+                for (double sign : {-1.0, 1.0}) values.push_back(sign * (std::ldexp(1.0, k) + step));
+        for (int i = 0; i < 1000; ++i)
+            values.push_back(std::ldexp(static_cast<double>(static_cast<int64_t>(random())), -(i % 60)));
+        for (double v : values) {
+            ASSERT_EQ(of_double(v), float_to_int(type, v)) << v;
+            float f = static_cast<float>(v);
+            ASSERT_EQ(of_float(f), float_to_int(type, f)) << f;
+        }
+    }
+}
+
+TEST_F(HostConversions, IntegerPowersWrapAndTruncate) {
+    auto* power = function<int(int, int)>("power");
+    auto* upower = function<unsigned(unsigned, unsigned)>("upower");
+    ASSERT_TRUE(power && upower);
+    for (auto [x, y, expected] : {std::array{3, 4, 81},
+                                  {-2, 3, -8},
+                                  {2, -1, 0},
+                                  {1, -5, 1},
+                                  {-1, -3, -1},
+                                  {-1, -2, 1},
+                                  {0, 0, 1},
+                                  {7, 0, 1},
+                                  {2, 31, INT32_MIN},
+                                  {2, 32, 0},
+                                  {3, 21, 1870418611}})
+        EXPECT_EQ(power(x, y), expected) << x << "^" << y;
+    EXPECT_EQ(upower(0xffffffffu, 3), 0xffffffffu);
+}
+
+TEST_F(CompileTest, TheRenderersOwnFunctionsCompileForEveryTypeTheyTake) {
+    std::string text;
+    int count = 0;
+    auto kernel = [&](std::string_view type, std::string_view result, std::string_view call) {
+        text += fmt::format("extern \"C\" __global__ void k{}({}* p, {}* q) {{ {} x = p[0], y = p[1]; *q = {}; }}\n",
+                            count++, type, result, type, call);
+    };
+    for (const char* type : {"float", "double", "half"}) {
+        for (const char* call : {"nan_max(x, y)", "nan_min(x, y)", "erf(x)", "fabs(x)"}) kernel(type, type, call);
+        for (const char* to : {"signed char", "unsigned char", "int", "unsigned int", "long", "unsigned long"})
+            kernel(type, to, fmt::format("saturate<{}>(x)", to));
+    }
+    for (const char* type :
+         {"signed char", "unsigned char", "short", "unsigned short", "int", "unsigned int", "long", "unsigned long"})
+        for (const char* call : {"max(x, y)", "min(x, y)", "integer_pow(x, y)"}) kernel(type, type, call);
+    for (const char* type : {"signed char", "short", "int", "long"}) kernel(type, type, "abs(x)");
+    for (const char* type : {"double", "int", "unsigned int", "long", "unsigned long"})
+        kernel(type, "bfloat16", "(bfloat16)round_to_odd(x)");
+    EXPECT_EQ(parsed(compile_hip({.text = text, .kernel = "k0"}, Arch::gfx1100)).kernels.size(),
+              static_cast<size_t>(count));
 }
 
 TEST_F(CompileTest, NarrowFloatTypesConvertInAKernel) {
