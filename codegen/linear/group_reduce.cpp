@@ -53,10 +53,11 @@ class Tree {
         : reduction_(reduction), own_(thread_number(reduction.threads, {})) {
         int64_t threads = 1;
         for (UOp r : reduction.threads) threads *= range_arg(r).size;
-        std::vector<UOp> first;
-        for (UOp partial : partials) {
-            memory_.push_back(make(Op::param, partial.dtype(), {}, ParamArg{Space::local, next_slot++, threads}));
-            first.push_back(store(element(ready(memory_.back()), own_), partial));
+        std::vector<UOp> values(partials.begin(), partials.end()), first;
+        if (!reduction.loops.empty()) wait_for_readers(values, next_slot);
+        for (UOp value : values) {
+            memory_.push_back(make(Op::param, value.dtype(), {}, ParamArg{Space::local, next_slot++, threads}));
+            first.push_back(store(element(settled(memory_.back()), own_), value));
         }
         meet(first);
     }
@@ -80,14 +81,23 @@ class Tree {
     }
 
   private:
-    /// Local memory of a reduction inside loops: the threads have read the previous round's result.
-    UOp ready(UOp memory) const {
-        if (reduction_.loops.empty()) return memory;
-        return make(Op::after, memory.dtype(), {memory, make(Op::barrier, dtypes::none, reduction_.loops)});
+    /// In a loop local memory is written again when all threads have read the previous round's result: a barrier stands
+    /// between. It follows the store of the values to registers, which is in the loop.
+    void wait_for_readers(std::vector<UOp>& values, int& next_slot) {
+        UOp zero = index_value(0);
+        std::vector<UOp> registers, stores;
+        for (UOp value : values) {
+            registers.push_back(make(Op::param, value.dtype(), {}, ParamArg{Space::reg, next_slot++, 1}));
+            std::vector<UOp> in_loop{registers.back()};
+            in_loop.insert(in_loop.end(), reduction_.loops.begin(), reduction_.loops.end());
+            stores.push_back(store(element(make(Op::after, value.dtype(), in_loop), zero), value));
+        }
+        meet(stores);
+        for (size_t i = 0; i < values.size(); i++) values[i] = load(element(settled(registers[i]), zero));
     }
 
     void meet(std::span<const UOp> effects) { barrier_ = make(Op::barrier, dtypes::none, effects); }
-    UOp settled(UOp memory) const { return make(Op::after, memory.dtype(), {memory, barrier_}); }
+    UOp settled(UOp memory) const { return barrier_ ? make(Op::after, memory.dtype(), {memory, barrier_}) : memory; }
 
     void stage(UOp range, int64_t left, int64_t step, UOp gate) {
         std::vector<UOp> stores;

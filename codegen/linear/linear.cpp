@@ -4,6 +4,7 @@
 
 #include "strata/codegen/linear/passes_p.h"
 #include "strata/core/symbolic/symbolic.h"
+#include "strata/core/uop/verify.h"
 
 namespace strata::codegen {
 namespace {
@@ -28,7 +29,7 @@ Result<LinearProgram> linearize(const Kernel& kernel) {
     GraphScope scope;
     LinearProgram program;
     program.name = kernel.name;
-    STRATA_TRY_VOID(verify_kernel(kernel.sink));
+    STRATA_TRY_VOID(verify_input(kernel));
     UOp sink = gate_group_stores(kernel.sink);
     // From here no upcast and no unroll range is left.
     STRATA_TRY(sink, expand(sink));
@@ -49,7 +50,7 @@ Result<LinearProgram> linearize(const Kernel& kernel) {
     if (program.lds > kMaxLds)
         return make_error(ErrorKind::Usage, "{}: {} bytes of local memory; a workgroup has {}", program.name,
                           program.lds, kMaxLds);
-    STRATA_TRY_VOID(verify_linear(program));
+    STRATA_TRY_VOID(verify_linear(program.ops));
     return program;
 }
 

@@ -15,7 +15,7 @@ namespace strata::codegen {
 struct LinearProgram {
     std::string name;
     std::vector<UOp> ops;
-    std::vector<UOp> params;                 ///< Op::param of global space by slot
+    std::vector<UOp> params;                 ///< Op::param of global space in order of slot; unused slots are absent
     std::array<uint32_t, 3> grid{1, 1, 1};   ///< workgroups
     std::array<uint32_t, 3> block{1, 1, 1};  ///< threads of a workgroup
     uint32_t lds = 0;                        ///< bytes of local params

@@ -8,7 +8,7 @@ namespace strata::codegen {
 using ThreadOrder = std::vector<UOp>;
 
 // Each pass is described at the head of its file.
-Result<void> verify_kernel(UOp sink);
+Result<void> verify_input(const Kernel& kernel);
 Result<UOp> expand(UOp sink);
 UOp gate_group_stores(UOp sink);
 UOp unshare_ranges(UOp sink);
@@ -19,7 +19,6 @@ UOp widen_floats(UOp sink);
 UOp vectorize(UOp sink);
 UOp lower_index(UOp sink);
 Result<std::vector<UOp>> order(UOp sink);
-Result<void> verify_linear(const LinearProgram& program);
 
 // lower_reduces, in parts.
 /// Sums (or whatever `op` does) the threads' `partials` along the group ranges in local memory; every thread gets the

@@ -126,7 +126,7 @@ Expression function(UOp u, std::span<const Expression> s) {
 
 Expression spell(UOp u, std::span<const Expression> s) {
     DType t = u.dtype(), from = u.src(0).dtype();
-    bool compares_numbers = info(u.op()).rule == TypeRule::cmp && !from.is_bool();
+    const Infix* row = infix_of(u.op());
     switch (u.op()) {
         case Op::where:
             return {fmt::format("{} ? {} : {}", s[0].within(kOr), s[1].within(kOr), s[2].within(kTernary_)), kTernary_};
@@ -134,20 +134,19 @@ Expression spell(UOp u, std::span<const Expression> s) {
         case Op::bitcast: return {fmt::format("__builtin_bit_cast({}, {})", hip_type(t), s[0].text)};
         case Op::logical_not: return {"!" + s[0].within(kPrefix), kPrefix};
         case Op::cmpeq:
-        case Op::cmpne: return arithmetic(u, *infix_of(u.op()), s);
+        case Op::cmpne: return arithmetic(u, *row, s);
         default: break;
     }
     if (from.is_bool()) return boolean(u, s);
     if (u.is(Op::neg)) return negated(u, s[0]);
     if (u.is(Op::recip)) return infix("/", kMul, literal(constant(t, 1)), s[0]);
-    if (u.is(Op::mod) && t.is_float()) return call("fmod", s[0], s[1]);
-    if (u.is(Op::idiv) && t.is_float()) return call("trunc", infix("/", kMul, s[0], s[1]));
+    if (t.is_float() && (u.is(Op::mod) || u.is(Op::idiv))) return {""};
     if (u.is(Op::bit_not)) {
         Expression plain{"~" + s[0].within(kPrefix), kPrefix};
         return is_small_integer(t) ? c_cast(t.hip(), plain) : plain;
     }
-    if (const Infix* row = infix_of(u.op()); row && (compares_numbers || !t.is_float() || row->precedence >= kAdd))
-        return arithmetic(u, *row, s);
+    bool on_bits = row && (row->precedence < kEqual || row->precedence == kShift);
+    if (row && !(on_bits && t.is_float())) return arithmetic(u, *row, s);
     return function(u, s);
 }
 
