@@ -126,7 +126,7 @@ void Decoder::decode_modifiers(Inst& inst) const {
     auto get = [&](const Field& field) { return static_cast<uint8_t>(field.get(word_)); };
     inst.neg = get(layout_->neg) & inst.row->modifiers & 7;
     inst.abs = get(layout_->abs) & inst.row->modifiers >> 3 & 7;
-    inst.op_sel = get(layout_->op_sel);
+    inst.op_sel = get(layout_->op_sel) & table_.op_sel[static_cast<size_t>(inst.row - table_.rows.data())];
     inst.op_sel_hi = static_cast<uint8_t>(get(layout_->op_sel_hi) | get(layout_->op_sel_hi2) << 2);
     inst.neg_hi = get(layout_->neg_hi);
     inst.omod = get(layout_->omod);

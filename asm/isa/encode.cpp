@@ -194,16 +194,12 @@ bool Encoder::simm() {
 bool Encoder::scalar_reads() {
     bool scalar = row_.format <= Format::SMEM;
     if (scalar) return true;
-    std::array<uint16_t, 5> seen{};
-    size_t count = 0;
-    for (const Operand& operand : inst_.src) {
-        bool reads = operand.present() && (operand.is_literal() || (operand.is_sgpr() && operand.code != code::null));
-        if (reads && std::find(seen.begin(), seen.begin() + count, operand.code) == seen.begin() + count)
-            seen[count++] = operand.code;
-    }
+    ScalarReads reads;
+    for (const Operand& operand : inst_.src) reads.add(operand);
+    if (row_.flags & kReadsVcc) reads.add({code::vcc_lo, Type::lanes});
     size_t limit = row_.flags & kOneScalar ? 1 : 2;
-    return count <= limit ||
-           fail("reads {} scalar registers and literals; {} at most (constant bus limit)", count, limit);
+    return reads.count <= limit ||
+           fail("reads {} scalar registers and literals; {} at most (constant bus limit)", reads.count, limit);
 }
 
 namespace {

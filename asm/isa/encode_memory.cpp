@@ -34,8 +34,9 @@ bool Encoder::encode_smem() {
     }
     Operand soffset = inst_.src[1].present() ? inst_.src[1] : Operand{code::null, Type::u32};
     int32_t limit = 1 << (layout_.offset.bits - 1);
+    bool buffer = row_.src[0] == Type::b128;  // their offset has no sign
     return reg(inst_.src[0], layout_.src[0], row_.src[0], kSgpr, "sbase", 2) &&
-           reg(soffset, layout_.src[1], Type::u32, kSgpr, "soffset") && offset(-limit, limit - 1);
+           reg(soffset, layout_.src[1], Type::u32, kSgpr, "soffset") && offset(buffer ? 0 : -limit, limit - 1);
 }
 
 bool Encoder::encode_ds() {

@@ -5,6 +5,21 @@
 
 namespace strata::isa {
 
+/// The distinct scalar registers and literals that a vector instruction reads over the constant bus.
+struct ScalarReads {
+    std::array<uint16_t, 6> codes{};
+    size_t count = 0;
+
+    void add(const Operand& operand) {
+        uint16_t code = operand.code;
+        bool constant = (code >= code::inline_zero && code <= 208) || (code >= code::inline_half && code <= 248);
+        if (!operand.present() || operand.is_vgpr() || constant || code == code::null) return;
+        for (size_t i = 0; i < count; ++i)
+            if (codes[i] == code) return;
+        codes[count++] = code;
+    }
+};
+
 /// One try to encode an instruction as a given row; a Result<Encoded> costs a string only on failure.
 class Encoder {
   public:
@@ -37,7 +52,8 @@ class Encoder {
     bool scalar_reads();
 
     bool vopd_half(const Row& row, const Operand* sources, const Field* fields, char half);
-    bool vopd_rules();
+    bool vopd_banks();
+    bool vopd_scalars();
 
     bool reg(const Operand& operand, const Field& field, Type type, uint8_t kind, std::string_view name,
              uint32_t scale = 1);

@@ -11,28 +11,50 @@ bool Encoder::vopd_half(const Row& row, const Operand* sources, const Field* fie
     return absent(sources[1], second);
 }
 
-/// RDNA3 ISA, 7.6: the halves' sources of the same position come from different banks of four, one destination is even
-/// and the other odd, and both halves together read at most two scalar registers and literals.
-bool Encoder::vopd_rules() {
-    if (((inst_.dst[0].code ^ inst_.dst_y.code) & 1) == 0)
-        return fail("one half must write an even VGPR, the other an odd one");
-    for (size_t i = 0; i < 2; ++i) {
-        const Operand &x = inst_.src[i], &y = inst_.src_y[i];
-        if (x.present() && y.present() && x.is_vgpr() && y.is_vgpr() && x.vgpr() % 4 == y.vgpr() % 4)
-            return fail("src{} of both halves is in VGPR bank {}", i, x.vgpr() % 4);
-    }
-    std::array<uint16_t, 4> seen{};
-    size_t count = 0;
-    auto read = [&](uint16_t code) {
-        for (size_t i = 0; i < count; ++i)
-            if (seen[i] == code) return;
-        seen[count++] = code;
-    };
-    for (const Operand& operand : {inst_.src[0], inst_.src_y[0]})
-        if (operand.is_literal() || (operand.is_sgpr() && operand.code != code::null)) read(operand.code);
-    if (literal_) read(code::literal);
-    if ((row_.flags | inst_.row_y->flags) & kReadsVcc) read(code::vcc_lo);
-    return count <= 2 || fail("reads {} scalar registers and literals; 2 at most (constant bus limit)", count);
+namespace {
+
+/// The register a half reads as its third source: the accumulator of fmac and dot2acc, fmamk's addend.
+Operand third_source(const Row& row, const Operand& dst, const Operand& src1) {
+    if (row.mnemonic.find("fmamk") != std::string_view::npos) return src1;
+    bool accumulates =
+        row.mnemonic.find("fmac") != std::string_view::npos || row.mnemonic.find("acc") != std::string_view::npos;
+    return accumulates ? dst : Operand{};
+}
+
+/// fmamk's K stands in the place of the second source.
+Operand second_source(const Row& row, const Operand& src1) {
+    return row.mnemonic.find("fmamk") != std::string_view::npos ? Operand{} : src1;
+}
+
+bool collide(const Operand& x, const Operand& y, int banks) {
+    return x.present() && y.present() && x.is_vgpr() && y.is_vgpr() && x.vgpr() % banks == y.vgpr() % banks;
+}
+
+}  // namespace
+
+/// RDNA3 ISA, 7.6: first and second sources of the halves come from different ones of four banks; third sources, and
+/// destinations, are one even and one odd; both halves together read at most two scalar registers and literals.
+bool Encoder::vopd_banks() {
+    const Row& y = *inst_.row_y;
+    if (collide(inst_.dst[0], inst_.dst_y, 2)) return fail("one half must write an even VGPR, the other an odd one");
+    if (collide(inst_.src[0], inst_.src_y[0], 4))
+        return fail("src0 of both halves is in VGPR bank {}", inst_.src[0].vgpr() % 4);
+    if (collide(second_source(row_, inst_.src[1]), second_source(y, inst_.src_y[1]), 4))
+        return fail("src1 of both halves is in VGPR bank {}", inst_.src[1].vgpr() % 4);
+    bool third =
+        collide(third_source(row_, inst_.dst[0], inst_.src[1]), third_source(y, inst_.dst_y, inst_.src_y[1]), 2);
+    return !third ||
+           fail("the third sources of both halves are in the same VGPR bank, one must be even, the other odd");
+}
+
+bool Encoder::vopd_scalars() {
+    ScalarReads reads;
+    reads.add(inst_.src[0]);
+    reads.add(inst_.src_y[0]);
+    if (literal_) reads.add({code::literal, Type::b32});
+    if ((row_.flags | inst_.row_y->flags) & kReadsVcc) reads.add({code::vcc_lo, Type::lanes});
+    return reads.count <= 2 ||
+           fail("reads {} scalar registers and literals; 2 at most (constant bus limit)", reads.count);
 }
 
 bool Encoder::encode_vopd() {
@@ -46,7 +68,7 @@ bool Encoder::encode_vopd() {
     if (!check_operand(inst_.dst_y, y.dst[0], kVgpr, "dst of the Y half")) return false;
     put(layout_.dst_y, static_cast<uint32_t>(inst_.dst_y.vgpr()) >> 1);
     return vopd_half(row_, inst_.src.data(), layout_.src.data(), 'X') &&
-           vopd_half(y, inst_.src_y.data(), layout_.src_y.data(), 'Y') && vopd_rules();
+           vopd_half(y, inst_.src_y.data(), layout_.src_y.data(), 'Y') && vopd_banks() && vopd_scalars();
 }
 
 }  // namespace strata::isa

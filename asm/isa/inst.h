@@ -200,7 +200,8 @@ const Row* find_row(Family family, Format format, uint16_t opcode);
 ///   of the two-address forms, not yet scaled.
 /// - MUBUF, MTBUF: src = {vaddr, srsrc, soffset, vdata of stores and atomics}; vaddr is absent without offen and idxen,
 ///   and the pair {index, offset} with both. Loads, and atomics with glc, have dst[0].
-/// - Modifiers: neg and abs only where the form takes them. op_sel is raw: it selects halves of 16-bit operands only.
+/// - Modifiers: neg and abs only where the form takes them. op_sel selects halves of 16-bit operands and is
+///   0 for a form that has none.
 ///   op_sel_hi of VOP3P is raw: its default is all ones (0 for v_fma_mix_*, whose neg_hi means abs).
 ///   kTrue16 forms (v_mov_b16) hold the halves in op_sel as VOP3 does.
 /// - DPP applies to src[0]; with DPP16 on VOP1, VOP2, VOPC neg and abs come from the DPP word.

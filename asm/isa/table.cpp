@@ -148,6 +148,14 @@ void index_mnemonics(FamilyTable& table) {
     }
 }
 
+/// LLVM 19 prints op_sel of few instructions; hardware applies it to every 16-bit operand of VOP3.
+uint8_t op_sel_bits(const Row& row) {
+    bool half = false;
+    for (Type type : {row.dst[0], row.src[0], row.src[1], row.src[2]}) half |= is_half(type);
+    uint32_t accepted = half ? row.modifiers | row.ignored : row.modifiers;
+    return static_cast<uint8_t>(accepted >> 6 & 15);
+}
+
 FamilyTable build(Family family, std::span<const Row> rows) {
     FamilyTable table;
     table.rows = rows;
@@ -157,6 +165,7 @@ FamilyTable build(Family family, std::span<const Row> rows) {
         auto number = static_cast<uint16_t>(i);
         table.by_opcode_[index_of(rows[i].format)][rows[i].opcode] = number;
         if (rows[i].format == Format::VOP3SD) table.by_opcode_[index_of(Format::VOP3)][rows[i].opcode] = number;
+        table.op_sel.push_back(op_sel_bits(rows[i]));
         table.row_bits.push_back(allowed(table.layout(rows[i].format), rows[i]));
     }
     index_mnemonics(table);

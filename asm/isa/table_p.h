@@ -41,6 +41,7 @@ struct FamilyTable {
     std::array<const Layout*, 512> by_prefix{};  ///< by the top nine bits of the first word
     std::vector<uint16_t> vop3_of;               ///< per row: number of its VOP3 form, or kNoRow
     std::vector<uint16_t> by_mnemonic;           ///< row numbers by mnemonic, then format
+    std::vector<uint8_t> op_sel;                 ///< per row: bits of op_sel that select a half of something
     std::vector<uint64_t> row_bits;              ///< per row: bits of the instruction that may be set
 
     const Layout& layout(Format format) const { return *layouts[index_of(format)]; }

@@ -78,7 +78,7 @@ class Maker {
             uint8_t kind = row.src_kind[i];
             if (row.flags & kOneScalar)
                 kind &= may_be_literal ? uint8_t{kVgpr | kLiteralConstant} : uint8_t{kVgpr | kInline};
-            if (row.flags & kLiteral && kind != kLiteralConstant) kind &= ~uint8_t{kLiteralConstant};
+            if (row.flags & (kLiteral | kReadsVcc) && kind != kLiteralConstant) kind &= ~uint8_t{kLiteralConstant};
             if (row.flags & kLiteral && kind == kLiteralConstant) literal_ = inst.literal;
             inst.src[i] = lanes ? Operand{code::vcc_lo, Type::lanes} : operand(row.src[i], kind, narrow, inst);
         }
