@@ -190,6 +190,7 @@ void apply_modifiers(Inst& inst, const Row& row, const Modifiers& m) {
     inst.abs |= m.abs;
     inst.op_sel = m.op_sel;
     inst.op_sel_hi = m.op_sel_hi.value_or(default_op_sel_hi(row));
+    if (!row.src_kind[2]) inst.op_sel_hi |= default_op_sel_hi(row) & 4;  // the unused source keeps its default
     inst.neg_hi = m.neg_hi;
     if (is_mixed(row)) inst.neg_hi |= std::exchange(inst.abs, uint8_t{0});
     inst.omod = m.omod;

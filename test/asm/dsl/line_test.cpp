@@ -11,16 +11,28 @@ namespace {
 
 /// Random words behind the prefix of each format (RDNA3 ISA, "Microcode formats"), as LLVM's disassembler shows them.
 std::vector<std::string> random_instructions(int count, uint32_t seed) {
-    constexpr uint32_t prefixes[] = {0x00000000, 0x20000000, 0x40000000, 0x7c000000, 0x7e000000, 0x80000000,
-                                     0xb0000000, 0xbe800000, 0xbf000000, 0xbf800000, 0xc8000000, 0xcc000000,
-                                     0xd4000000, 0xd8000000, 0xdc000000, 0xe0000000, 0xf4000000};
+    struct Format {
+        uint32_t prefix, random_bits;
+        int weight;
+    };
+    constexpr Format formats[] = {
+        {0x00000000, 0x7fffffff, 4},                                                            // VOP2, VOP1, VOPC
+        {0x7e000000, 0x01ffffff, 2}, {0x7c000000, 0x01ffffff, 2}, {0x80000000, 0x3fffffff, 2},  // and scalar ones
+        {0xbe800000, 0x007fffff, 1}, {0xbf000000, 0x00ffffff, 1}, {0xb0000000, 0x0fffffff, 1},
+        {0xc8000000, 0x03ffffff, 2}, {0xcc000000, 0x007fffff, 6}, {0xd4000000, 0x03ffffff, 12},  // VOPD, VOP3P, VOP3
+        {0xd8000000, 0x03fdffff, 3}, {0xdc000000, 0x03ffffff, 3}, {0xe0000000, 0x03ffffff, 3},   // DS, FLAT, MUBUF
+        {0xe8000000, 0x03ffffff, 1}, {0xf4000000, 0x03ffffff, 2},                                // MTBUF, SMEM
+    };
+    constexpr uint32_t kVectorSources = 0x04020100;  // the ninth bit of three sources: makes them vector registers
     std::mt19937 random(seed);
     std::vector<uint32_t> words;
-    for (int i = 0; i < count; i++) {
-        const uint32_t prefix = prefixes[random() % std::size(prefixes)];
-        words.push_back(prefix | (random() & (prefix >> 31 ? 0x03ffffff : 0x1fffffff)));
-        words.push_back(random() & random());  // fewer set bits: more of the optional fields are empty
-    }
+    while (std::ssize(words) < 2 * count)
+        for (const Format& format : formats)
+            for (int i = 0; i < format.weight; i++) {
+                words.push_back(format.prefix | (random() & format.random_bits));
+                const uint32_t second = random() & random();  // fewer set bits: more of the optional fields are empty
+                words.push_back(random() % 4 ? second | kVectorSources : second);
+            }
     const auto* bytes = reinterpret_cast<const uint8_t*>(words.data());
     std::vector<std::string> texts;
     std::vector<DisassembledLine> lines = disassemble_instructions({bytes, words.size() * 4}, Arch::gfx1100).value();
@@ -48,15 +60,15 @@ std::vector<uint32_t> assemble_with_llvm(std::vector<std::string>& lines) {
 /// What the text reader leaves to LLVM.
 bool is_left_out(const std::string& line) {
     for (const char* part :
-         {"image_",    "exp ",        "lds_",      "v_interp",       "ds_bvh",       "sendmsg",  "UC_VERSION",
-          "BUF_FMT",   "depctr_",     "hwreg",     "src_lds_direct", "src_pops",     ".l",       ".h",
-          "v_illegal", "s_atc_probe", "fmaak_f16", "fmamk_f16",      "v_dual_fmamk", "s_movrels"})
+         {"image_",     "exp ",        "lds_",      "v_interp",  "ds_bvh",         "gs_reg",   "swizzle(", "sext(", "sendmsg",
+          "UC_VERSION", "BUF_FMT",     "depctr_",   "hwreg",     "src_lds_direct", "src_pops", ".l",       ".h",
+          "v_illegal",  "s_atc_probe", "fmaak_f16", "fmamk_f16", "v_dual_fmamk",   "s_movrels"})
         if (line.find(part) != std::string::npos) return true;
     return false;
 }
 
 TEST(emit_line, gives_the_bytes_of_llvm_for_all_that_llvm_accepts) {
-    std::vector<std::string> lines = random_instructions(60000, 5);
+    std::vector<std::string> lines = random_instructions(40000, 5);
     const std::vector<uint32_t> expected = assemble_with_llvm(lines);
     size_t at = 0, compared = 0;
     for (const std::string& line : lines) {
@@ -79,7 +91,7 @@ TEST(emit_line, gives_the_bytes_of_llvm_for_all_that_llvm_accepts) {
         compared++;
     }
     EXPECT_EQ(at, expected.size());
-    EXPECT_GT(compared, 40000u);
+    EXPECT_GT(compared, 30000u);
 }
 
 }  // namespace

@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "strata/asm/dsl/assembler.h"
+#include "strata/asm/text/assemble.h"
+
+namespace strata::isa {
+namespace {
+
+struct Golden {
+    std::vector<uint32_t> words;
+    std::string text;
+};
+
+std::vector<Golden> read_golden() {
+    std::ifstream file(STRATA_SOURCE_DIR "/test/asm/dsl/rdna3_golden.txt");
+    std::vector<Golden> lines;
+    for (std::string line; std::getline(file, line);) {
+        const size_t middle = line.find(" ; ");
+        if (line.starts_with("//") || middle == std::string::npos) continue;
+        Golden golden;
+        golden.text = line.substr(middle + 3);
+        for (const char* at = line.c_str(); at < line.c_str() + middle;) {
+            char* end = nullptr;
+            golden.words.push_back(static_cast<uint32_t>(std::strtoul(at, &end, 16)));
+            at = end;
+        }
+        lines.push_back(std::move(golden));
+    }
+    return lines;
+}
+
+TEST(rdna3_golden, is_what_the_own_assembler_writes) {
+    const std::vector<Golden> lines = read_golden();
+    ASSERT_GT(lines.size(), 900u);
+    for (const Golden& golden : lines) {
+        Assembler assembler(Arch::gfx1100);
+        assembler.emit_line(golden.text);
+        Result<std::vector<uint32_t>> words = assembler.words();
+        EXPECT_TRUE(words) << golden.text << "\n" << words.error().message;
+        if (words) EXPECT_EQ(*words, golden.words) << golden.text;
+    }
+}
+
+TEST(rdna3_golden, is_what_llvm_writes) {
+    std::string text;
+    std::vector<uint32_t> expected;
+    for (const Golden& golden : read_golden()) {
+        text += golden.text + "\n";
+        expected.insert(expected.end(), golden.words.begin(), golden.words.end());
+    }
+    Result<std::vector<uint32_t>> words = assemble_instructions(text, Arch::gfx1100);
+    ASSERT_TRUE(words) << words.error().message;
+    EXPECT_EQ(*words, expected);
+}
+
+}  // namespace
+}  // namespace strata::isa
