@@ -165,7 +165,7 @@ const RuleSet& compare_rules() {
         rule(p == 0, !p),
         rule(p != 0, p),
         rule(p != 1, !p),
-        rule(p < q, !p & q),
+        rule(p < q, (!p) & q),
     };
     return set;
 }

@@ -16,7 +16,7 @@ namespace {
 using Values = UOpMap<ConstArg>;
 
 const uint64_t kSeeds =
-    std::getenv("STRATA_FUZZ_SEEDS") ? std::strtoull(std::getenv("STRATA_FUZZ_SEEDS"), nullptr, 10) : 2;
+    std::getenv("STRATA_FUZZ_SEEDS") ? std::strtoull(std::getenv("STRATA_FUZZ_SEEDS"), nullptr, 10) : 1;
 
 class Fuzzer {
   public:
