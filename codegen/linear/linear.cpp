@@ -43,7 +43,8 @@ Result<LinearProgram> linearize(const Kernel& kernel) {
     sink = simplify(sink);
     // After simplify, which would take the casts between narrow and wide floats for needless.
     sink = widen_floats(sink);
-    sink = vectorize(sink);
+    // Constants stand last in sums, which is how vectorize finds neighbours.
+    sink = vectorize(arrange_sums(sink));
     sink = lower_index(sink);
     STRATA_TRY(program.ops, order(sink));
     collect_params(program);

@@ -16,6 +16,7 @@ ThreadOrder arrange_threads(UOp sink);
 UOp lower_reduces(UOp sink, const ThreadOrder& threads);
 Result<UOp> map_grid(UOp sink, const ThreadOrder& threads, LinearProgram& program);
 UOp widen_floats(UOp sink);
+UOp arrange_sums(UOp sink);
 UOp vectorize(UOp sink);
 UOp lower_index(UOp sink);
 Result<std::vector<UOp>> order(UOp sink);

@@ -1,7 +1,207 @@
+// vectorize: accesses to neighbouring elements become one access of up to 16 bytes.
+//
+// Before  load(x[4*i]), load(x[4*i + 1]), ...;  group(store(y[4*i], a), store(y[4*i + 1], b), ...)
+// After   lane 0, lane 1, ... of load float4(x[4*i]);  store(y[4*i], vec(a, b, ...))
+// The first element must be provably aligned to the vector; a gate must be the same for all. Memory is aligned to 16
+// bytes at least.
+#include <algorithm>
+#include <map>
+
 #include "strata/codegen/linear/passes_p.h"
+#include "strata/core/symbolic/symbolic.h"
 
 namespace strata::codegen {
+namespace {
 
-UOp vectorize(UOp sink) { return sink; }
+constexpr int kMaxBytes = 16;
+
+struct Place {
+    UOp pointer, gate, base;  ///< base: the offset without its constant; empty for none
+    int64_t offset = 0;
+};
+
+Place place_of(UOp index) {
+    Place p{index.src(0), index.src().size() > 2 ? index.src(2) : UOp(), index.src(1)};
+    UOp at = index.src(1);
+    if (at.is_const()) {
+        p.offset = const_int(at);
+        p.base = UOp();
+    } else if (at.is(Op::add) && at.src(1).is_const()) {
+        p.offset = const_int(at.src(1));
+        p.base = at.src(0);
+    }
+    return p;
+}
+
+/// What accesses of one vector have in common.
+using Key = std::array<const Node*, 4>;
+Key key_of(const Place& p, UOp otherwise) { return {p.pointer.node(), p.gate.node(), p.base.node(), otherwise.node()}; }
+
+bool can_be_vector(UOp index) {
+    DType t = index.dtype();
+    if (t.lanes > 1 || t.is_bool() || (t.is_float() && t.bits() == 8)) return false;
+    return skip_after(index.src(0)).as<ParamArg>().space != Space::reg && index.src(1).dtype().scalar == Scalar::index;
+}
+
+/// Elements by their constant offsets.
+using Run = std::map<int64_t, UOp>;
+
+/// The widest vector that starts at `first`, 1 for none.
+int lanes_at(const Run& run, Run::const_iterator first, UOp base, DType type) {
+    for (int n = kMaxBytes / type.bytes(); n > 1; n /= 2) {
+        if (first->first % n != 0 || (base && !proves_divisible(base, n))) continue;
+        int64_t expected = first->first;
+        auto it = first;
+        while (it != run.end() && it->first == expected && expected < first->first + n) ++it, ++expected;
+        if (expected == first->first + n) return n;
+    }
+    return 1;
+}
+
+class Vectorizer {
+  public:
+    explicit Vectorizer(UOp sink) : order_(toposort(sink)) {}
+
+    UOp run() {
+        find_loads();
+        std::vector<UOp> sources;
+        for (UOp u : order_) {
+            sources.clear();
+            for (UOp s : u.src()) sources.push_back(rebuilt_.at(s));
+            if (auto found = lanes_.find(u); found != lanes_.end())
+                rebuilt_[u] = lane_of(found->second, sources[0]);
+            else
+                rebuilt_[u] = u.is(Op::group) ? joined(u, sources) : u.with_src(sources);
+            depth_[u] = depth(u);
+            if (u.is(Op::store)) level_[rebuilt_.at(u)] = depth_.at(u);
+        }
+        return rebuilt_.at(order_.back());
+    }
+
+  private:
+    struct Vector {
+        Place first;
+        DType type;
+        UOp otherwise, load;
+    };
+    struct Lane {
+        size_t vector;
+        int lane;
+    };
+
+    void find_loads() {
+        std::map<Key, std::pair<Place, Run>> groups;
+        std::vector<Key> keys;  // in order of appearance, so that the result does not depend on addresses
+        for (UOp u : order_) {
+            if (!u.is(Op::load) || u.dtype().lanes > 1 || !can_be_vector(u.src(0))) continue;
+            UOp otherwise = u.src().size() > 1 ? u.src(1) : UOp();
+            if (otherwise && !otherwise.is_const()) continue;
+            Place p = place_of(u.src(0));
+            auto [entry, is_new] = groups.try_emplace(key_of(p, otherwise), p, Run());
+            if (is_new) keys.push_back(entry->first);
+            entry->second.second.emplace(p.offset, u);
+        }
+        for (const Key& key : keys) {
+            auto& [place, run] = groups.at(key);
+            for (auto it = run.begin(); it != run.end();) {
+                int n = lanes_at(run, it, place.base, it->second.dtype());
+                if (n > 1) add_vector(place, it, n);
+                std::advance(it, n);
+            }
+        }
+    }
+
+    void add_vector(Place place, Run::const_iterator it, int n) {
+        UOp load = it->second;
+        place.offset = it->first;
+        DType type = load.dtype().vector(n);
+        UOp otherwise = load.src().size() > 1 ? make(Op::constant, type, {}, load.src(1).arg()) : UOp();
+        vectors_.push_back({place, type, otherwise, UOp()});
+        for (int i = 0; i < n; i++, ++it) lanes_[it->second] = {vectors_.size() - 1, i};
+    }
+
+    UOp rebuilt(UOp u) const { return u ? rebuilt_.at(u) : u; }
+
+    static UOp index(const Place& p, UOp pointer, UOp gate, UOp base) {
+        UOp at = !base ? index_value(p.offset) : p.offset ? base + p.offset : base;
+        std::vector<UOp> sources{pointer, at};
+        if (gate) sources.push_back(gate);
+        return make(Op::index, pointer.dtype(), sources);
+    }
+
+    UOp lane_of(const Lane& lane, UOp element) {
+        Vector& v = vectors_[lane.vector];
+        if (!v.load) {
+            std::vector<UOp> sources{index(v.first, element.src(0), rebuilt(v.first.gate), rebuilt(v.first.base))};
+            if (v.otherwise) sources.push_back(v.otherwise);
+            v.load = make(Op::load, v.type, sources);
+        }
+        return make(Op::lane, v.type.element(), {v.load}, IndexArg{lane.lane});
+    }
+
+    /// How many stores deep a node stands on others: stores of one depth do not depend on each other.
+    int depth(UOp u) const {
+        int deepest = 0;
+        for (UOp s : u.src()) deepest = std::max(deepest, depth_.at(s));
+        return deepest + u.is(Op::store);
+    }
+
+    /// A group with neighbouring stores as one.
+    UOp joined(UOp group, std::span<const UOp> effects) {
+        std::map<std::pair<Key, int>, std::pair<Place, Run>> runs;
+        for (UOp e : effects) {
+            if (!e.is(Op::store) || !can_be_vector(e.src(0)) || e.src(1).dtype().lanes > 1) continue;
+            Place p = place_of(e.src(0));
+            auto& [place, run] = runs.try_emplace({key_of(p, UOp()), level_.at(e)}, p, Run()).first->second;
+            run.emplace(p.offset, e);
+        }
+        UOpMap<UOp> vector_of;
+        for (auto& [_, entry] : runs)
+            for (auto it = entry.second.begin(); it != entry.second.end();) {
+                int n = lanes_at(entry.second, it, entry.first.base, it->second.src(0).dtype());
+                if (n > 1) join(entry.first, it, n, vector_of);
+                std::advance(it, n);
+            }
+        std::vector<UOp> out;
+        for (UOp e : effects) {
+            auto found = vector_of.find(e);
+            UOp next = found == vector_of.end() ? e : found->second;
+            if (std::find(out.begin(), out.end(), next) == out.end()) out.push_back(next);
+        }
+        return out.size() == 1 ? out[0] : group.with_src(out);
+    }
+
+    void join(Place place, Run::const_iterator it, int n, UOpMap<UOp>& vector_of) {
+        place.offset = it->first;
+        std::vector<UOp> values, members;
+        for (int i = 0; i < n; i++, ++it) {
+            values.push_back(it->second.src(1));
+            members.push_back(it->second);
+        }
+        DType type = values[0].dtype().vector(n);
+        UOp store =
+            make(Op::store, dtypes::none, {index(place, place.pointer, place.gate, place.base), vector(type, values)});
+        level_[store] = level_.at(members[0]);
+        for (UOp m : members) vector_of[m] = store;
+    }
+
+    static UOp vector(DType type, std::span<const UOp> values) {
+        bool whole = true;
+        for (size_t i = 0; i < values.size() && whole; i++)
+            whole = values[i].is(Op::lane) && values[i].src(0) == values[0].src(0) &&
+                    values[i].src(0).dtype() == type && values[i].as<IndexArg>().index == static_cast<int>(i);
+        return whole ? values[0].src(0) : make(Op::vec, type, values);
+    }
+
+    std::vector<UOp> order_;
+    UOpMap<UOp> rebuilt_;
+    UOpMap<Lane> lanes_;
+    UOpMap<int> depth_, level_;  // of nodes; of the stores they became
+    std::vector<Vector> vectors_;
+};
+
+}  // namespace
+
+UOp vectorize(UOp sink) { return Vectorizer(sink).run(); }
 
 }  // namespace strata::codegen

@@ -26,8 +26,8 @@ class Planner {
     }
 
     InlinePlan run() {
-        InlinePlan plan{std::vector<Form>(ops_.size()), std::vector<size_t>(ops_.size()),
-                        std::vector<bool>(ops_.size())};
+        InlinePlan plan{
+            std::vector<Form>(ops_.size()), std::vector<size_t>(ops_.size()), std::vector<bool>(ops_.size()), {}};
         for (size_t i = ops_.size(); i-- > 0;) {
             UOp u = ops_[i];
             plan.form[i] = form(i, plan);
@@ -91,8 +91,35 @@ class Planner {
     UOpMap<std::vector<size_t>> stores_;
 };
 
+/// Stores at which a register can be declared: nothing touches it before, or after the loop that they stand in.
+std::vector<bool> find_declarations(std::span<const UOp> ops) {
+    struct Register {
+        size_t first, last, loop_end;
+    };
+    std::vector<size_t> loop_end(ops.size()), open{ops.size()};
+    for (size_t i = ops.size(); i-- > 0;) {
+        if (ops[i].is(Op::range)) open.pop_back();
+        loop_end[i] = open.back();
+        if (ops[i].is(Op::end)) open.push_back(i);
+    }
+    UOpMap<Register> registers;
+    for (size_t i = 0; i < ops.size(); i++) {
+        if (!ops[i].is(Op::load) && !ops[i].is(Op::store) && !ops[i].is(Op::atomic_add)) continue;
+        UOp memory = skip_after(ops[i].src(0).src(0));
+        if (is_register(memory)) registers.try_emplace(memory, Register{i, i, loop_end[i]}).first->second.last = i;
+    }
+    std::vector<bool> declares(ops.size());
+    for (const auto& [_, r] : registers)
+        declares[r.first] = ops[r.first].is(Op::store) && ops[r.first].src(0).src().size() == 2 && r.last < r.loop_end;
+    return declares;
+}
+
 }  // namespace
 
-InlinePlan plan_inlining(const LinearProgram& program) { return Planner(program.ops).run(); }
+InlinePlan plan_inlining(const LinearProgram& program) {
+    InlinePlan plan = Planner(program.ops).run();
+    plan.declares = find_declarations(program.ops);
+    return plan;
+}
 
 }  // namespace strata::codegen

@@ -15,6 +15,7 @@ struct InlinePlan {
     std::vector<Form> form;
     std::vector<size_t> statement;  ///< place of the statement or named value that an inlined node is written in
     std::vector<bool> addresses;    ///< computes an offset or gate
+    std::vector<bool> declares;     ///< a store that is the first use of its register, within the scope of all others
 };
 
 /// A value used once is written where it is used, unless that would move it into a loop or a load past a store or

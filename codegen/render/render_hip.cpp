@@ -22,8 +22,11 @@ class Renderer {
     explicit Renderer(const LinearProgram& program) : program_(program), plan_(plan_inlining(program)) {}
 
     std::string run() {
-        for (UOp u : program_.ops)
+        for (size_t i = 0; i < program_.ops.size(); i++) {
+            UOp u = program_.ops[i];
             if (u.is(Op::store) || u.is(Op::atomic_add)) written_[skip_after(u.src(0).src(0))] = true;
+            if (plan_.declares[i]) declared_later_[skip_after(u.src(0).src(0))] = true;
+        }
         head();
         for (at_ = 0; at_ < program_.ops.size(); at_++) emit(program_.ops[at_]);
         return std::move(text_) + "}\n";
@@ -80,15 +83,11 @@ class Renderer {
 
     void declare(UOp u) {
         const ParamArg& arg = u.as<ParamArg>();
-        if (arg.space == Space::global) return;
-        std::string name = fmt::format("{}{}", arg.space == Space::local ? "lds" : "acc",
-                                       arg.space == Space::local ? next_lds_++ : next_acc_++);
-        if (arg.space == Space::local)
-            line("__shared__ __attribute__((aligned(16))) {} {}[{}];", hip_type(u.dtype()), name, arg.size);
-        else if (arg.size > 1)
-            line("{} {}[{}];", hip_type(u.dtype()), name, arg.size);
-        else
-            line("{} {};", hip_type(u.dtype()), name);
+        if (arg.space == Space::global || declared_later_.contains(u)) return;
+        bool shared = arg.space == Space::local;
+        std::string name = shared ? fmt::format("lds{}", next_lds_++) : fmt::format("acc{}", next_acc_++);
+        std::string count = shared || arg.size > 1 ? fmt::format("[{}]", arg.size) : "";
+        line("{}{} {}{};", shared ? "__shared__ __attribute__((aligned(16))) " : "", hip_type(u.dtype()), name, count);
         values_[u] = {name};
     }
 
@@ -197,7 +196,12 @@ class Renderer {
     }
 
     void store(UOp u) {
-        guarded(u, fmt::format("{} = {}", place(u.src(0), u.src(1).dtype()).text, value(u.src(1)).text));
+        std::string type;
+        if (plan_.declares[at_]) {
+            type = hip_type(u.src(1).dtype()) + " ";
+            values_[skip_after(u.src(0).src(0))] = {fmt::format("acc{}", next_acc_++)};
+        }
+        guarded(u, type + fmt::format("{} = {}", place(u.src(0), u.src(1).dtype()).text, value(u.src(1)).text));
     }
 
     void guarded(UOp u, std::string_view statement) {
@@ -212,7 +216,7 @@ class Renderer {
     std::string text_;
     size_t at_ = 0, depth_ = 0;
     UOpMap<Expression> values_;
-    UOpMap<bool> written_;
+    UOpMap<bool> written_, declared_later_;
     int next_lds_ = 0, next_acc_ = 0, next_val_ = 0, next_idx_ = 0, next_alu_ = 0;
 };
 

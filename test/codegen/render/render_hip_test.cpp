@@ -19,14 +19,12 @@ TEST(RenderHip, WritesAUsersBlockSumAsItWasMeant) {
 extern "C" __global__ void __launch_bounds__(256) block_sum(float* __restrict__ out0, const float* __restrict__ in1) {
     const int bx = blockIdx.x;  // below 1024
     const int tx = threadIdx.x;  // below 256
-    float acc0;
-    acc0 = 0.0f;
+    float acc0 = 0.0f;
     __shared__ __attribute__((aligned(16))) float lds0[256];
-    float acc1;
-    acc1 = 0.0f;
-    const int idx0 = bx * 256;
+    float acc1 = 0.0f;
+    const int idx0 = bx * 256 + tx;
     for (int r2 = 0; r2 < 64; r2++) {
-        acc1 = in1[r2 * 262144 + idx0 + tx] + acc1;
+        acc1 = in1[idx0 + r2 * 262144] + acc1;
     }
     lds0[tx] = acc1;
     __syncthreads();
