@@ -148,7 +148,8 @@ bool resolve_valu(const Choice& choice, const Shape& shape) {
     op.neg_hi = inst.neg_hi;
     op.omod_clamp = static_cast<uint8_t>(inst.omod | (inst.clamp ? 4 : 0));
     if (inst.row->mnemonic == "v_fma_mixhi_f16") op.op_sel |= 8;
-    if (inst.encoding == Format::VOP3P && shape.src[0] == Kind::u32) {  // integer dot products: neg tells signed operands
+    if (inst.encoding == Format::VOP3P &&
+        shape.src[0] == Kind::u32) {  // integer dot products: neg tells signed operands
         op.omod_clamp |= static_cast<uint8_t>((inst.neg & 3) << 4);
         op.neg = 0;
     }
@@ -197,12 +198,16 @@ bool is_plain(const Op& op) {
 
 Handler pick_handler(const Choice& choice, const ValuEntry& entry) {
     const int wide = choice.wave_size == 64;
-    if (!entry.fast[wide] || !is_plain(choice.op)) return entry.general;
+    const Op& op = choice.op;
+    bool direct = !(op.op_sel | op.omod_clamp);
     if (is_packed(entry.shape->src[0])) {
         const int all = (1 << entry.shape->sources) - 1;
-        if ((choice.op.op_sel_hi & all) != all) return entry.general;
+        direct = direct && is_plain(op) && (op.op_sel_hi & all) == all;
     }
-    if (choice.op.uniform == 0 && entry.fast_vgpr[wide]) return entry.fast_vgpr[wide];
+    if (!direct) return entry.general;
+    if ((op.neg | op.abs) && entry.fast_signed && !(op.imm & valu_flag::kDpp)) return entry.fast_signed;
+    if (!is_plain(op) || !entry.fast[wide]) return entry.direct ? entry.direct : entry.general;
+    if (op.uniform == 0 && entry.fast_vgpr[wide]) return entry.fast_vgpr[wide];
     return entry.fast[wide];
 }
 
@@ -246,7 +251,7 @@ struct DppMaps {
             map[ctrl].valid = 0;
             for (int lane = 0; lane < 32; lane++) {
                 const int from = dpp16_known(ctrl) ? dpp16_source(ctrl, lane & 15) : 0;
-                map[ctrl].from[lane] = static_cast<uint8_t>(from < 0 ? lane : (lane & 16) | from);
+                map[ctrl].from[lane] = static_cast<uint32_t>(from < 0 ? lane : (lane & 16) | from);
                 if (from >= 0) map[ctrl].valid |= 1u << lane;
             }
         }

@@ -4,12 +4,6 @@
 // Handlers of the plain forms (no modifiers, no DPP) of common operations: one pass over 32 lanes, no buffers.
 namespace strata::emu::STRATA_EMU_VARIANT {
 
-constexpr bool computes_floats(const Shape& shape) {
-    for (Kind kind : shape.src)
-        if (is_float(kind) || kind == Kind::pk_f16) return true;
-    return false;
-}
-
 template <bool all_vgpr>
 STRATA_EMU_INLINE U32 fast_source(Wave* wave, const Op* op, int i, int half) {
     if constexpr (all_vgpr)
@@ -33,6 +27,39 @@ const Op* fast(Wave* wave, const Op* op) {
                      wave->s[isa::code::exec_lo + half]);
     }
     STRATA_EMU_NEXT;
+}
+
+/// Source i of single precision with its signs.
+STRATA_EMU_INLINE U32 signed_source(Wave* wave, const Op* op, int i, int half) {
+    const uint32_t keep = op->abs >> i & 1 ? 0x7fffffffu : ~0u, flip = static_cast<uint32_t>(op->neg >> i & 1) << 31;
+    return (source(wave, op, i, half) & keep) ^ flip;
+}
+
+/// The same with neg and abs, for operations on single precision only.
+template <const Shape& shape, auto vectors>
+const Op* fast_signed(Wave* wave, const Op* op) {
+    if ((wave->mode & mode::kFloat) != mode::kPlain) [[unlikely]]
+        STRATA_EMU_TAIL(general<shape>(wave, op));
+    for (int half = 0; half < wave->lanes / kLanes; half++) {
+        const U32 a = signed_source(wave, op, 0, half);
+        const U32 b = shape.sources > 1 ? signed_source(wave, op, 1, half) : a;
+        const U32 c = shape.sources > 2 ? signed_source(wave, op, 2, half) : a;
+        store_active(place(wave, op->dst) + kLanes * half, vectors(a, b, c, wave->mode),
+                     wave->s[isa::code::exec_lo + half]);
+    }
+    STRATA_EMU_NEXT;
+}
+constexpr bool all_single(const Shape& shape) {
+    for (int i = 0; i < shape.sources; i++)
+        if (shape.src[i] != Kind::f32) return false;
+    return true;
+}
+template <const Shape& shape, auto vectors>
+constexpr Handler signed_handler() {
+    if constexpr (all_single(shape))
+        return &fast_signed<shape, vectors>;
+    else
+        return nullptr;
 }
 
 /// The same for a comparison: `vectors` gives a condition.
@@ -89,8 +116,10 @@ constexpr ValuEntry hot_entry(std::string_view mnemonic) {
     return {mnemonic,
             &general<shape>,
             &shape,
+            &direct<shape>,
             {&fast<shape, vectors, 32, false>, &fast<shape, vectors, 64, false>},
-            {&fast<shape, vectors, 32, true>, &fast<shape, vectors, 64, true>}};
+            {&fast<shape, vectors, 32, true>, &fast<shape, vectors, 64, true>},
+            signed_handler<shape, vectors>()};
 }
 template <auto fn, auto vectors>
 constexpr ValuEntry hot_compare_entry(std::string_view mnemonic) {
@@ -98,6 +127,7 @@ constexpr ValuEntry hot_compare_entry(std::string_view mnemonic) {
     return {mnemonic,
             &general<shape>,
             &shape,
+            &direct<shape>,
             {&fast_compare<shape, vectors, 32, false>, &fast_compare<shape, vectors, 64, false>},
             {&fast_compare<shape, vectors, 32, true>, &fast_compare<shape, vectors, 64, true>}};
 }

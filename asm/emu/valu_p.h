@@ -76,8 +76,10 @@ struct ValuEntry {
     std::string_view mnemonic;
     Handler general;
     const Shape* shape;
+    Handler direct = nullptr;                   ///< any operands, but no half selection, clamp, output modifier or DPP
     Handler fast[2] = {nullptr, nullptr};       ///< wave32, wave64
     Handler fast_vgpr[2] = {nullptr, nullptr};  ///< the same with all sources vector registers
+    Handler fast_signed = nullptr;              ///< the same with neg and abs, any wave
 };
 
 /// Op::imm of a resolved vector instruction.
@@ -96,8 +98,8 @@ constexpr uint32_t kFi = 1u << 24, kDpp8 = 1u << 25, kBoundCtrl = 1u << 17;
 }
 
 /// Where each of 32 lanes reads under one DPP16 control; bit l of `valid`: lane l's source lies in its row.
-struct DppMap {
-    uint8_t from[32];
+struct alignas(64) DppMap {
+    uint32_t from[32];
     uint32_t valid;
 };
 const DppMap& dpp16_map(uint32_t ctrl);

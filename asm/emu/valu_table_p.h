@@ -26,9 +26,70 @@ struct IndicesOf<R (*)(const Context&, A...)> : ToIndices<std::make_integer_sequ
 template <auto fn>
 using KernelOf = LaneKernel<decltype(fn), fn, typename IndicesOf<decltype(fn)>::Type>;
 
+constexpr bool computes_floats(const Shape& shape) {
+    for (Kind kind : shape.src)
+        if (is_float(kind) || kind == Kind::pk_f16 || kind == Kind::mix) return true;
+    return is_float(shape.dst);
+}
+constexpr bool can_run_direct(const Shape& shape) {
+    for (int i = 0; i < shape.sources; i++)
+        if (shape.src[i] == Kind::mix || shape.src[i] == Kind::u128) return false;
+    return shape.dst != Kind::u128;
+}
+
+/// What `general` does, with the shape known to the compiler and no modifiers but signs.
+template <const Shape& shape>
+const Op* direct(Wave* wave, const Op* op) {
+    if constexpr (computes_floats(shape)) {
+        if ((wave->mode & mode::kFloat) != mode::kPlain) [[unlikely]]
+            STRATA_EMU_TAIL(general<shape>(wave, op));
+    }
+    [[maybe_unused]] uint32_t mask[2] = {0, 0};
+    for (int half = 0; half < wave->lanes / kLanes; half++) {
+        DirectBuffers<shape.sources> buffers;
+        const uint32_t exec = wave->s[isa::code::exec_lo + half];
+        uint32_t live = exec;
+        Lanes x;
+        x.exec = exec;
+        x.first_lane = static_cast<uint32_t>(kLanes * half);
+        x.context = {wave->mode, false, 0};
+        for (int i = 0; i < shape.sources; i++)
+            direct_source(wave, op, i, shape.src[i], half, x, buffers.src[i < 3 ? i : 0], &live);
+        for (int w = 0; w < dwords(shape.dst); w++) x.dst[w] = buffers.dst[w];
+        shape.kernel(x);
+        if constexpr (shape.writes_mask) mask[half] = x.mask_out & live;
+        if constexpr (shape.dst != Kind::none) {
+            uint32_t* row = place(wave, op->dst) + kLanes * half;
+            for (int w = 0; w < dwords(shape.dst); w++) {
+                const U32 value = load(buffers.dst[w]);
+                if constexpr (is_16bit(shape.dst))
+                    store_active(row, (load(row) & 0xffff0000) | (value & 0xffff), live);
+                else
+                    store_active(row + w * wave->lanes, value, live);
+            }
+        }
+    }
+    if constexpr (shape.writes_mask)
+        for (int half = 0; half < wave->lanes / kLanes; half++) place(wave, op->dst2)[half] = mask[half];
+    STRATA_EMU_NEXT;
+}
+
+template <const Shape& shape>
+constexpr Handler direct_handler() {
+    if constexpr (can_run_direct(shape))
+        return &direct<shape>;
+    else
+        return nullptr;
+}
+
 template <auto fn>
 constexpr ValuEntry lane_entry(std::string_view mnemonic) {
-    return {mnemonic, &general<KernelOf<fn>::shape>, &KernelOf<fn>::shape};
+    return {mnemonic, &general<KernelOf<fn>::shape>, &KernelOf<fn>::shape, direct_handler<KernelOf<fn>::shape>()};
+}
+
+constexpr ValuEntry with_fast(ValuEntry entry, Handler wave32, Handler wave64) {
+    entry.fast[0] = wave32, entry.fast[1] = wave64;
+    return entry;
 }
 
 /// For results that the rounding mode does not touch.
@@ -43,7 +104,8 @@ struct Approximate {
 };
 template <auto fn>
 constexpr ValuEntry approximate_entry(std::string_view mnemonic) {
-    return {mnemonic, &general<Approximate<fn>::shape>, &Approximate<fn>::shape};
+    return {mnemonic, &general<Approximate<fn>::shape>, &Approximate<fn>::shape,
+            direct_handler<Approximate<fn>::shape>()};
 }
 
 }  // namespace strata::emu::STRATA_EMU_VARIANT

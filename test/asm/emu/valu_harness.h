@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,36 @@ inline std::vector<Variant> variants() {
 #endif
     return all;
 }
+
+/// Decoded straight-line code with its handlers.
+struct Code {
+    std::vector<isa::Inst> insts;
+    std::vector<Op> ops;
+
+    bool load(const Variant& variant, std::span<const uint32_t> words, int lanes) {
+        for (size_t at = 0; at < words.size();) {
+            auto inst = isa::decode(isa::Arch::gfx1100, words.subspan(at));
+            if (!inst) {
+                ADD_FAILURE() << inst.error().message;
+                return false;
+            }
+            insts.push_back(*inst);
+            at += inst->size / 4;
+        }
+        ops.resize(insts.size() + 1);
+        for (size_t i = 0; i < insts.size(); i++) {
+            const Choice choice{insts[i], isa::Arch::gfx1100, lanes, ops[i]};
+            ops[i].run = variant.choose(choice);
+            ops[i].index = static_cast<uint32_t>(i);
+            if (!ops[i].run) {
+                ADD_FAILURE() << variant.name << ": no handler for " << insts[i].row->mnemonic;
+                return false;
+            }
+        }
+        ops.back().run = [](Wave*, const Op*) -> const Op* { return nullptr; };
+        return true;
+    }
+};
 
 /// A wave with 256 vector registers.
 class Bench {
@@ -57,32 +88,14 @@ class Bench {
 
     /// Runs straight-line vector code; false (with a test failure) when an instruction has no handler.
     bool run(const Variant& variant, std::span<const uint32_t> words) {
-        std::vector<Op> ops;
-        std::vector<isa::Inst> insts;
-        for (size_t at = 0; at < words.size();) {
-            auto inst = isa::decode(isa::Arch::gfx1100, words.subspan(at));
-            if (!inst) {
-                ADD_FAILURE() << inst.error().message;
-                return false;
-            }
-            insts.push_back(*inst);
-            at += inst->size / 4;
-        }
-        ops.resize(insts.size() + 1);
-        for (size_t i = 0; i < insts.size(); i++) {
-            const Choice choice{insts[i], isa::Arch::gfx1100, lanes_, ops[i]};
-            ops[i].run = variant.choose(choice);
-            ops[i].index = static_cast<uint32_t>(i);
-            if (!ops[i].run) {
-                ADD_FAILURE() << variant.name << ": no handler for " << insts[i].row->mnemonic;
-                return false;
-            }
-        }
-        ops.back().run = [](Wave*, const Op*) -> const Op* { return nullptr; };
+        Code code;
+        return code.load(variant, words, lanes_) && run(code);
+    }
+    bool run(const Code& code) {
         wave().stop = Stop::none;
-        wave().run_start = ops.data();
-        for (const Op* op = ops.data(); op;) op = op->run(&wave(), op);
-        return true;
+        wave().run_start = code.ops.data();
+        for (const Op* op = code.ops.data(); op;) op = op->run(&wave(), op);
+        return wave().stop == Stop::none;
     }
 
   private:
@@ -95,13 +108,17 @@ class Bench {
     std::string fault_;
 };
 
-inline std::vector<uint32_t> assembled(const std::string& text, int lanes) {
+/// Assembled once a text.
+inline const std::vector<uint32_t>& assembled(const std::string& text, int lanes) {
+    static std::map<std::pair<std::string, int>, std::vector<uint32_t>> known;
+    const auto [at, added] = known.try_emplace({text, lanes});
+    if (!added) return at->second;
     auto words = isa::assemble_instructions(text, isa::Arch::gfx1100, lanes);
-    if (!words) {
+    if (!words)
         ADD_FAILURE() << text << ": " << words.error().message;
-        return {};
-    }
-    return *words;
+    else
+        at->second = *words;
+    return at->second;
 }
 
 /// Deterministic bits that favour what arithmetic gets wrong.
