@@ -32,8 +32,10 @@ class Printer {
     }
     void word(std::string_view text) { (out_ += ' ') += text; }
 
-    bool packed_float() const { return row_.mnemonic.ends_with("f16"); }
-    std::string operand(const Operand& operand) const { return print_operand(operand, inst_.literal, packed_float()); }
+    LiteralStyle literal_style() const {
+        return {.packed_float = row_.mnemonic.ends_with("f16"), .word = inst_.encoding == Format::VOP3};
+    }
+    std::string operand(const Operand& operand) const { return print_operand(operand, inst_.literal, literal_style()); }
 
     std::string mnemonic() const {
         std::string text(row_.mnemonic);

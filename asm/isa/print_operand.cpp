@@ -16,7 +16,7 @@ constexpr std::array<uint32_t, 9> bfloat16_bits = {0x3f00, 0xbf00, 0x3f80, 0xbf8
 constexpr std::array<uint32_t, 8> float64_high = {0x3fe00000, 0xbfe00000, 0x3ff00000, 0xbff00000,
                                                   0x40000000, 0xc0000000, 0x40100000, 0xc0100000};
 
-std::string hex(uint32_t value) { return fmt::format("{:#x}", value); }
+std::string hex(uint32_t value) { return fmt::format("0x{:x}", value); }
 
 template <size_t N>
 std::string float_or_hex(uint32_t value, const std::array<uint32_t, N>& patterns) {
@@ -28,9 +28,14 @@ std::string float_or_hex(uint32_t value, const std::array<uint32_t, N>& patterns
 bool is_inline_int(int32_t value) { return value >= -16 && value <= 64; }
 
 /// A literal is spelled as the inline constant of the same value where there is one.
-std::string print_literal(uint32_t value, Type type, bool packed_float) {
+std::string print_literal(uint32_t value, Type type, LiteralStyle style) {
     auto wide = static_cast<int32_t>(value);
     int32_t narrow = static_cast<int16_t>(value);
+    bool integer16 = type == Type::i16 || type == Type::u16 || type == Type::b16;
+    if (integer16 && style.word) {
+        std::string text = print_literal(value, Type::b32, style);
+        return text.starts_with("0x") ? hex(value & 0xffff) : text;
+    }
     switch (type) {
         case Type::f64: return value == 0 ? "0" : float_or_hex(value, float64_high);
         case Type::i64:
@@ -46,7 +51,7 @@ std::string print_literal(uint32_t value, Type type, bool packed_float) {
         default: break;
     }
     if (is_inline_int(wide)) return std::to_string(wide);
-    if (type == Type::pk16 && packed_float) return float_or_hex(value, float16_bits);
+    if (type == Type::pk16 && style.packed_float) return float_or_hex(value, float16_bits);
     return float_or_hex(value, float32_bits);
 }
 
@@ -91,8 +96,8 @@ std::string print_register(uint32_t code, int dwords) {
     return dwords == 2 ? "vcc" : code == code::vcc_lo ? "vcc_lo" : "vcc_hi";
 }
 
-std::string print_operand(const Operand& operand, uint32_t literal, bool packed_float) {
-    if (operand.is_literal()) return print_literal(literal, operand.type, packed_float);
+std::string print_operand(const Operand& operand, uint32_t literal, LiteralStyle style) {
+    if (operand.is_literal()) return print_literal(literal, operand.type, style);
     if (std::string_view special = special_name(operand.code); !special.empty()) return std::string(special);
     bool constant = !operand.is_vgpr() && operand.code >= code::inline_zero;
     return constant ? print_inline(operand.code, operand.type) : print_register(operand.code, dwords(operand.type, 32));

@@ -7,8 +7,14 @@
 
 namespace strata::isa {
 
-/// One register, constant or literal as LLVM spells it; `packed_float` tells v_pk_add_f16 from v_pk_add_u16.
-std::string print_operand(const Operand& operand, uint32_t literal, bool packed_float);
+/// How LLVM 19 reads a literal when it looks for an inline constant of the same value.
+struct LiteralStyle {
+    bool packed_float = false;  ///< v_pk_add_f16 as against v_pk_add_u16
+    bool word = false;          ///< 16-bit integers as 32 bits: VOP3
+};
+
+/// One register, constant or literal as LLVM spells it.
+std::string print_operand(const Operand& operand, uint32_t literal, LiteralStyle style);
 /// A group of registers: "s[4:7]", "v2", "vcc_lo", "ttmp[0:1]".
 std::string print_register(uint32_t code, int dwords);
 

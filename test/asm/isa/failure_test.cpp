@@ -48,7 +48,9 @@ TEST(Failure, DecodeNamesTheWordsAndTheReason) {
     EXPECT_SAYS(decode_message({0xd5030000, 0xfc020501}), "must be zero");
     EXPECT_SAYS(decode_message({0xf0000000, 0}), "graphics");
     EXPECT_SAYS(decode_message({}), "no words");
-    EXPECT_FALSE(decode(Arch::gfx942, std::array<uint32_t, 1>{0xbf810000}));
+    auto other = decode(Arch::gfx942, std::array<uint32_t, 1>{0xbf810000});
+    ASSERT_FALSE(other);
+    EXPECT_SAYS(other.error().message, "gfx942 has no instruction table");
 }
 
 TEST(Failure, EncodeNamesTheOperand) {
@@ -103,6 +105,12 @@ TEST(Failure, EncodeEnforcesTheVopdRules) {
     EXPECT_SAYS(message(made), "src0 of both halves is in VGPR bank 1");
     made.src_y = {v(4), v(6)};
     EXPECT_SAYS(message(made), "src1 of both halves is in VGPR bank 2");
+    made.row_y = find_row(Family::rdna3, "v_dual_fmamk_f32");  // its addend is a third source, of two banks
+    EXPECT_EQ(message(made), "");
+    made.row = find_row(Family::rdna3, "v_dual_fmac_f32");
+    EXPECT_SAYS(message(made), "third sources");
+    made.row = find_row(Family::rdna3, "v_dual_mul_f32");
+    made.row_y = find_row(Family::rdna3, "v_dual_add_f32");
     made.src_y = {v(4), s(7)};
     EXPECT_SAYS(message(made), "src1 of the Y half must be a VGPR");
     made.row = find_row(Family::rdna3, "v_dual_and_b32");

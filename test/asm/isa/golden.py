@@ -3,7 +3,7 @@
 
 usage: golden.py --verify    reassembles every text of the file and compares the bytes
        golden.py --write     makes new lines: one of each instruction form with random operands (fixed seed), then the
-                             texts of extra.txt"""
+                             texts of rdna3_extra.txt"""
 import pathlib
 import random
 import re
