@@ -6,8 +6,8 @@ namespace strata {
 namespace {
 
 /// The sum and its range, where the algebra of floors may be used: exact, and never negative.
-std::optional<Linear> natural_sum(UOp x) {
-    if (!proves_at_least(x, 0)) return {};
+std::optional<Linear> natural_sum(UOp x, bool known) {
+    if (!known && !proves_at_least(x, 0)) return {};
     Linear sum = linear(x);
     if (!is_exact(sum)) return {};
     return sum;
@@ -34,14 +34,14 @@ bool drop_inner_remainders(Linear& sum, int64_t c) {
 
 }  // namespace
 
-UOp divide(UOp x, int64_t c) {
+UOp divide(UOp x, int64_t c, bool natural_x) {
     Linear sum = linear(x);
     const bool multiple =
         is_exact(sum) && sum.constant % c == 0 &&
         std::all_of(sum.terms.begin(), sum.terms.end(), [&](const Term& t) { return t.factor % c == 0; });
     Split split = split_by(sum, c);
     if (multiple) return build_sum(split.whole);
-    std::optional<Linear> natural = natural_sum(x);
+    std::optional<Linear> natural = natural_sum(x, natural_x);
     if (!natural) return {};
     if (!split.whole.terms.empty() || split.whole.constant) {
         std::optional<Bounds> rest = sum_bounds(split.rest);
@@ -60,8 +60,8 @@ UOp divide(UOp x, int64_t c) {
     return {};
 }
 
-UOp take_remainder(UOp x, int64_t c) {
-    std::optional<Linear> natural = natural_sum(x);
+UOp take_remainder(UOp x, int64_t c, bool natural_x) {
+    std::optional<Linear> natural = natural_sum(x, natural_x);
     if (!natural) return {};
     Linear& sum = *natural;
     UOp divisor = constant_int(x.dtype(), c);
@@ -81,7 +81,7 @@ UOp take_remainder(UOp x, int64_t c) {
     if (shrunk && is_natural(sum_bounds(smaller)) && is_exact(smaller)) return build_sum(smaller) % divisor;
     if (drop_inner_remainders(sum, c) && is_natural(sum_bounds(sum)) && is_exact(sum))
         return build_sum(linear(build_sum(sum))) % divisor;
-    sum = *natural_sum(x);
+    sum = *natural_sum(x, natural_x);
     for (int64_t g : common_divisors(sum, c)) {
         Split by = split_by(sum, g);
         std::optional<Bounds> rest = sum_bounds(by.rest);

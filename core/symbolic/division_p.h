@@ -3,8 +3,9 @@
 
 namespace strata {
 
-/// x / c and x % c in a simpler form, c > 0; empty when there is none.
-UOp divide(UOp x, int64_t c);
-UOp take_remainder(UOp x, int64_t c);
+/// x / c and x % c in a simpler form, c > 0; empty when there is none. `natural`: x is known not to be negative,
+/// whatever its bounds say.
+UOp divide(UOp x, int64_t c, bool natural = false);
+UOp take_remainder(UOp x, int64_t c, bool natural = false);
 
 }  // namespace strata

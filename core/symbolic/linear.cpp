@@ -46,7 +46,7 @@ void collect(UOp u, int64_t factor, Linear& out) {
 
 void merge_equal(Linear& sum) {
     std::sort(sum.terms.begin(), sum.terms.end(),
-                     [](const Term& a, const Term& b) { return compare_nodes(a.base, b.base) < 0; });
+              [](const Term& a, const Term& b) { return compare_nodes(a.base, b.base) < 0; });
     size_t kept = 0;
     for (size_t i = 0; i < sum.terms.size(); i++) {
         if (kept && sum.terms[kept - 1].base == sum.terms[i].base)

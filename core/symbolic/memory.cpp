@@ -1,9 +1,16 @@
+#include "strata/core/symbolic/given_p.h"
 #include "strata/core/symbolic/rules_p.h"
 
 namespace strata {
 namespace {
 
 using namespace vocabulary;
+
+/// Where the gate is false the offset does not matter.
+UOp offset_given_gate(const Match& t) {
+    UOp offset = simplify_given(t[i], t[p]);
+    return offset == t[i] ? UOp() : make(Op::index, t.root.dtype(), {t[x], offset, t[p]}, t.root.arg());
+}
 
 // Gates that are decided disappear from loads.
 UOp open_load(const Match& t) {
@@ -23,6 +30,7 @@ const RuleSet& memory_rules() {
     static const RuleSet set{
         rule({Op::index, {x, i, 1}},
              [](const Match& t) { return make(Op::index, t.root.dtype(), {t[x], t[i]}, t.root.arg()); }),
+        rule({Op::index, {x, i, p}}, offset_given_gate),
         rule({Op::load, {x, y}}, open_load),
     };
     return set;

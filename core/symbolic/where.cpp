@@ -1,8 +1,18 @@
+#include "strata/core/symbolic/given_p.h"
 #include "strata/core/symbolic/rules_p.h"
 
 namespace strata {
+namespace {
 
 using namespace vocabulary;
+
+UOp branch_given_condition(const Match& t) {
+    if (!is_index(t.root.dtype())) return {};
+    UOp branch = simplify_given(t[i], t[p]);
+    return branch == t[i] ? UOp() : alu(Op::where, {t[p], branch, t[j]});
+}
+
+}  // namespace
 
 const RuleSet& where_rules() {
     static const RuleSet set{
@@ -18,6 +28,7 @@ const RuleSet& where_rules() {
         rule(where(p, 0, q), (!p) & q),
         rule(where(p, where(p, x, y), z), where(p, x, z)),
         rule(where(p, x, where(p, y, z)), where(p, x, z)),
+        rule(where(p, i, j), branch_given_condition),
         rule(where(p, where(q, x, y), y), where(p & q, x, y)),
         rule(where(p, x, where(q, x, y)), where(p | q, x, y)),
     };

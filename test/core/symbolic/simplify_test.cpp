@@ -68,6 +68,71 @@ TEST_F(Simplify, comparisons_lose_constants_and_factors) {
     EXPECT_BECOMES(a * 8 + b < a * 8, constant(dtypes::boolean, 0));
 }
 
+TEST_F(Simplify, gates_keep_quotients_natural) {
+    UOp memory = make(Op::param, dtypes::float32, {}, ParamArg{Space::global, 0, 64});
+    UOp flat = axis(4, 10) * 4 + a, gate = number(7) < flat;
+    auto at = [&](UOp offset, UOp when) { return make(Op::index, dtypes::float32, {memory, offset, when}); };
+    EXPECT_BECOMES(at((flat - 8) / 4, gate), at(axis(4, 10) + -2, number(1) < axis(4, 10)));
+    EXPECT_BECOMES(at((b - 2) % 4, b < 6), at((b + -2) % 4, b < 6));  // may be negative
+    EXPECT_BECOMES(at((b - 2) % 4, number(1) < b), at((b + 2) % 4, number(1) < b));
+    EXPECT_BECOMES(at(b % 4, b < 4), at(b, b < 4));
+    UOp x = axis(5, 100);
+    EXPECT_BECOMES(alu(Op::where, {x < 7, x / 7 + x % 7, b}), alu(Op::where, {x < 7, x, b}));
+}
+
+TEST_F(Simplify, conditions_collapse) {
+    UOp yes = constant(dtypes::boolean, 1), no = constant(dtypes::boolean, 0);
+    auto both = [](UOp s, UOp t) { return alu(Op::bit_and, {s, t}); };
+    auto either = [](UOp s, UOp t) { return alu(Op::bit_or, {s, t}); };
+    auto negated = [](UOp s) { return alu(Op::logical_not, {s}); };
+    EXPECT_BECOMES(negated(b < 3), number(2) < b);
+    EXPECT_BECOMES(both(b < 3, b < 5), b < 3);
+    EXPECT_BECOMES(either(b < 3, b < 5), b < 5);
+    EXPECT_BECOMES(both(b < 3, negated(b < 3)), no);
+    EXPECT_BECOMES(either(b < 3, negated(b < 2)), yes);
+    EXPECT_BECOMES(both(both(a < 2, b < 3), both(b < 3, a < 2)), both(a < 2, b < 3));
+    EXPECT_BECOMES(alu(Op::where, {b < 3, alu(Op::where, {b < 3, a, c}), c}), alu(Op::where, {b < 3, a, c}));
+    EXPECT_BECOMES(alu(Op::where, {b < 3, alu(Op::where, {a < 2, a, c}), c}),
+                   alu(Op::where, {both(a < 2, b < 3), a, c}));
+    EXPECT_BECOMES(alu(Op::where, {b < 8, a, c}), a);
+    EXPECT_BECOMES(alu(Op::cmpne, {cast(b < 3, dtypes::int32), constant_int(dtypes::int32, 0)}), b < 3);
+}
+
+TEST_F(Simplify, decided_gates_disappear_from_loads) {
+    UOp memory = make(Op::param, dtypes::float32, {}, ParamArg{Space::global, 0, 64}),
+        zero = constant(dtypes::float32, 0);
+    auto load = [&](UOp when) {
+        return make(Op::load, dtypes::float32, {make(Op::index, dtypes::float32, {memory, b, when}), zero});
+    };
+    EXPECT_BECOMES(load(b < 8), make(Op::load, dtypes::float32, {make(Op::index, dtypes::float32, {memory, b})}));
+    EXPECT_BECOMES(load(number(8) < b), zero);
+    EXPECT_BECOMES(load(b < 5), load(b < 5));
+}
+
+TEST_F(Simplify, casts_that_keep_the_value_disappear) {
+    UOp memory = make(Op::param, dtypes::float16, {}, ParamArg{Space::global, 0, 64});
+    UOp half = make(Op::load, dtypes::float16, {make(Op::index, dtypes::float16, {memory, b})});
+    EXPECT_BECOMES(cast(cast(half, dtypes::float32), dtypes::float16), half);
+    EXPECT_BECOMES(cast(cast(half, dtypes::float32), dtypes::float64), cast(half, dtypes::float64));
+    UOp rounded = cast(cast(half, dtypes::bfloat16), dtypes::float16);
+    EXPECT_BECOMES(rounded, rounded);
+    EXPECT_BECOMES(cast(cast(b, dtypes::int32), dtypes::index), b);
+    EXPECT_BECOMES(cast(cast(cast(half, dtypes::int64), dtypes::int32), dtypes::int16),
+                   cast(cast(half, dtypes::int64), dtypes::int16));
+}
+
+TEST_F(Simplify, substitute_range_gives_the_simplified_result) {
+    EXPECT_EQ(substitute_range((a * 8 + b) / 8 + b % 3, b, number(5)), a + 2);
+}
+
+TEST_F(Simplify, divisibility_is_proved_from_factors) {
+    EXPECT_TRUE(proves_divisible(a * 8 + b * 4 + 12, 4));
+    EXPECT_FALSE(proves_divisible(a * 8 + b * 2, 4));
+    EXPECT_TRUE(proves_less(a * 8 + b, 32));
+    EXPECT_FALSE(proves_less(a * 8 + b, 31));
+    EXPECT_TRUE(proves_at_least(b - 2, -2));
+}
+
 TEST_F(Simplify, floats_change_only_where_it_is_exact) {
     UOp v = make(
         Op::load, dtypes::float32,
