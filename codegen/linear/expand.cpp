@@ -10,7 +10,8 @@
 namespace strata::codegen {
 namespace {
 
-constexpr size_t kMaxCopies = 255;  // lanes of a DType
+constexpr size_t kMaxCopies = 4096;  // of one node
+constexpr size_t kMaxTerms = 255;    // of one reduction: lanes of a DType
 
 /// The steps of some ranges as one number, the first range slowest.
 class Steps {
@@ -81,7 +82,7 @@ class Expansion {
         }
         RangeSet closed = scopes_.closed_by(u) & replicated_;
         const Steps& all = steps(mine.set() | closed);
-        if (all.count() > kMaxCopies * 16 || (closed && all.count() / mine.count() > kMaxCopies))
+        if (all.count() > kMaxCopies || (u.is(Op::reduce) && all.count() / mine.count() > kMaxTerms))
             return make_error(ErrorKind::Usage,
                               "kernel: {} is copied {} times by upcast and unroll ranges; use smaller ones",
                               to_string(u), all.count());

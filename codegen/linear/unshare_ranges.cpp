@@ -48,7 +48,8 @@ UOp unshare_ranges(UOp sink) {
     Scopes scopes(sink);
     LoopKeys keys(scopes);
     std::map<LoopKey, UOpMap<UOp>> names;  // per loop, for the ranges another loop has already
-    RangeSet taken = 0;
+    // A group range is a thread's number: the same in all loops.
+    RangeSet taken = 0, serial = scopes.with_axis({Axis::loop, Axis::reduce});
     int next_id = scopes.ranges().empty() ? 0 : range_arg(scopes.ranges().back()).id + 1;
     bool shared = false;
     for (UOp u : keys.order()) {
@@ -60,7 +61,7 @@ UOp unshare_ranges(UOp sink) {
             entry->second[r] = make(Op::range, dtypes::index, {}, RangeArg{next_id++, arg.size, arg.axis});
             shared = true;
         }
-        taken |= scopes.closed_by(u);
+        taken |= scopes.closed_by(u) & serial;
     }
     if (!shared) return sink;
     UOpMap<UOp> rebuilt;

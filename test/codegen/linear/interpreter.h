@@ -1,0 +1,213 @@
+#pragma once
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "strata/codegen/linear/linear.h"
+#include "strata/core/uop/reference.h"
+
+namespace strata::codegen {
+
+using Scalars = std::vector<ConstArg>;
+/// Elements of each global param by slot.
+using Memory = std::map<int, Scalars>;
+
+inline UOp below_after(UOp u) {
+    while (u.is(Op::after)) u = u.src(0);
+    return u;
+}
+inline ConstArg int_value(int64_t i) { return {i, 0}; }
+
+/// Runs a linear program as a GPU might: the threads of a block one after the other up to each barrier, in an order
+/// that changes from phase to phase, so that a missing barrier shows. Local memory and registers start as garbage.
+class Interpreter {
+  public:
+    Interpreter(const LinearProgram& program, Memory& memory) : program_(program), memory_(memory) {
+        std::vector<size_t> open;
+        partner_.resize(program.ops.size());
+        for (size_t i = 0; i < program.ops.size(); i++) {
+            place_[program.ops[i]] = i;
+            if (program.ops[i].is(Op::range)) open.push_back(i);
+            if (program.ops[i].is(Op::end)) {
+                partner_[i] = open.back();
+                partner_[open.back()] = i;
+                open.pop_back();
+            }
+        }
+    }
+
+    void run() {
+        for (uint32_t z = 0; z < program_.grid[2]; z++)
+            for (uint32_t y = 0; y < program_.grid[1]; y++)
+                for (uint32_t x = 0; x < program_.grid[0]; x++) run_block({x, y, z});
+    }
+
+  private:
+    using Dims = std::array<uint32_t, 3>;
+    struct Thread {
+        Dims at;
+        size_t pc = 0;
+        std::vector<Scalars> values;  ///< by place in the list
+        std::map<const Node*, Scalars> registers;
+    };
+
+    void run_block(Dims block) {
+        block_ = block;
+        local_.clear();
+        std::vector<Thread> threads;
+        const Dims& size = program_.block;
+        for (uint32_t i = 0; i < size[0] * size[1] * size[2]; i++)
+            threads.push_back({{i % size[0], i / size[0] % size[1], i / size[0] / size[1]},
+                               0,
+                               std::vector<Scalars>(program_.ops.size()),
+                               {}});
+        for (bool backwards = false, waiting = true; waiting; backwards = !backwards) {
+            size_t stopped = 0;
+            for (size_t i = 0; i < threads.size(); i++)
+                stopped += run_to_barrier(threads[backwards ? threads.size() - 1 - i : i]);
+            ASSERT_TRUE(stopped == 0 || stopped == threads.size()) << "threads part at a barrier";
+            waiting = stopped > 0;
+        }
+    }
+
+    /// True at a barrier, false at the end.
+    bool run_to_barrier(Thread& t) {
+        while (t.pc < program_.ops.size()) {
+            UOp u = program_.ops[t.pc];
+            size_t here = t.pc++;
+            switch (u.op()) {
+                case Op::barrier: return true;
+                case Op::range: t.values[here] = {int_value(0)}; break;
+                case Op::end: step(t, partner_[here]); break;
+                case Op::store: store(t, u); break;
+                case Op::param:
+                case Op::index: break;
+                default: t.values[here] = compute(t, u);
+            }
+        }
+        return false;
+    }
+
+    void step(Thread& t, size_t range) {
+        int64_t& i = t.values[range][0].i;
+        if (++i < program_.ops[range].as<RangeArg>().size) t.pc = range + 1;
+    }
+
+    const Scalars& value(const Thread& t, UOp u) const { return t.values[place_.at(below_after(u))]; }
+
+    Scalars* elements(Thread& t, UOp param) {
+        const ParamArg& arg = param.as<ParamArg>();
+        if (arg.space == Space::global) return &memory_.at(arg.slot);
+        auto& held = arg.space == Space::local ? local_ : t.registers;
+        return &held.try_emplace(param.node(), Scalars(static_cast<size_t>(arg.size), ConstArg{-77777, -77777}))
+                    .first->second;
+    }
+
+    struct Span {
+        Scalars* memory;
+        size_t first;
+    };
+    /// Where an access goes; nothing where its gate is false.
+    std::optional<Span> access(Thread& t, UOp index, int lanes) {
+        if (index.src().size() > 2 && !value(t, index.src(2))[0].i) return {};
+        Scalars* memory = elements(t, below_after(index.src(0)));
+        int64_t at = value(t, index.src(1))[0].i;
+        EXPECT_TRUE(at >= 0 && at + lanes <= static_cast<int64_t>(memory->size()))
+            << at << " of " << memory->size() << ": " << to_string(index.src(0));
+        EXPECT_EQ(at % lanes, 0) << "a vector is not aligned";
+        if (at < 0 || at + lanes > static_cast<int64_t>(memory->size())) return {};
+        return Span{memory, static_cast<size_t>(at)};
+    }
+
+    void store(Thread& t, UOp u) {
+        const Scalars& v = value(t, u.src(1));
+        if (auto to = access(t, u.src(0), u.src(1).dtype().lanes))
+            std::copy(v.begin(), v.end(), to->memory->begin() + static_cast<ptrdiff_t>(to->first));
+    }
+
+    Scalars compute(Thread& t, UOp u) {
+        size_t lanes = u.dtype().lanes;
+        if (u.is_const()) return Scalars(lanes, u.as<ConstArg>());
+        if (u.is(Op::special))
+            return {
+                int_value((u.as<SpecialArg>().thread ? t.at : block_)[static_cast<size_t>(u.as<SpecialArg>().dim)])};
+        if (u.is(Op::lane)) return {value(t, u.src(0))[static_cast<size_t>(u.as<IndexArg>().index)]};
+        if (u.is(Op::load)) {
+            auto from = access(t, u.src(0), static_cast<int>(lanes));
+            if (!from) return u.src().size() > 1 ? value(t, u.src(1)) : Scalars(lanes);
+            auto first = from->memory->begin() + static_cast<ptrdiff_t>(from->first);
+            return Scalars(first, first + static_cast<ptrdiff_t>(lanes));
+        }
+        Scalars sources;
+        for (UOp s : u.src()) sources.push_back(value(t, s)[0]);
+        if (u.is(Op::vec)) return sources;
+        auto result = reference(u.op(), u.dtype(), u.src().back().dtype(), sources);
+        EXPECT_TRUE(result) << to_string(u);
+        return {result.value_or(ConstArg{})};
+    }
+
+    const LinearProgram& program_;
+    Memory& memory_;
+    UOpMap<size_t> place_;
+    std::vector<size_t> partner_;
+    Dims block_{};
+    std::map<const Node*, Scalars> local_;
+};
+
+/// The meaning of a kernel without registers and local memory, straight from its graph.
+class Evaluator {
+  public:
+    explicit Evaluator(Memory& memory) : memory_(memory) {}
+
+    void run(UOp effect) {
+        if (effect.is(Op::store)) return store(effect);
+        if (effect.is(Op::end)) return loop(effect.src().subspan(1), [&] { run(effect.src(0)); });
+        for (UOp s : effect.src()) run(s);
+    }
+
+  private:
+    template <class Body>
+    void loop(std::span<const UOp> ranges, const Body& body) {
+        if (ranges.empty()) return body();
+        for (int64_t i = 0; i < ranges[0].as<RangeArg>().size; i++) {
+            at_[ranges[0]] = i;
+            loop(ranges.subspan(1), body);
+        }
+        at_.erase(ranges[0]);
+    }
+
+    bool open(UOp index) { return index.src().size() < 3 || value(index.src(2)).i; }
+    ConstArg& element(UOp index) {
+        return memory_.at(index.src(0).as<ParamArg>().slot).at(static_cast<size_t>(value(index.src(1)).i));
+    }
+    void store(UOp u) {
+        if (open(u.src(0))) element(u.src(0)) = value(u.src(1));
+    }
+
+    ConstArg value(UOp u) {
+        if (u.is_const()) return u.as<ConstArg>();
+        if (u.is(Op::range)) return int_value(at_.at(u));
+        if (u.is(Op::load)) return open(u.src(0)) ? element(u.src(0)) : value(u.src(1));
+        if (u.is(Op::reduce)) {
+            std::optional<ConstArg> total;
+            auto held = at_;
+            loop(u.src().subspan(1), [&] {
+                ConstArg next = value(u.src(0));
+                ConstArg both[] = {total.value_or(next), next};
+                total = total ? *reference(u.as<ReduceArg>().op, u.dtype(), u.dtype(), both) : next;
+            });
+            at_ = held;
+            return *total;
+        }
+        Scalars sources;
+        for (UOp s : u.src()) sources.push_back(value(s));
+        return *reference(u.op(), u.dtype(), u.src().back().dtype(), sources);
+    }
+
+    Memory& memory_;
+    UOpMap<int64_t> at_;
+};
+
+}  // namespace strata::codegen

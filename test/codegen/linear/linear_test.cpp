@@ -1,0 +1,230 @@
+#include "strata/codegen/linear/linear.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "interpreter.h"
+#include "kernels.h"
+#include "random_kernel.h"
+
+namespace strata::codegen {
+namespace {
+
+Scalars numbers(DType type, size_t count, int seed) {
+    Scalars out;
+    for (size_t i = 0; i < count; i++) {
+        int64_t v = static_cast<int64_t>((i * 2654435761u + static_cast<size_t>(seed) * 40503u) >> 7) % 9 - 4;
+        out.push_back(type.is_float() ? ConstArg{0, static_cast<double>(v)} : ConstArg{v, 0});
+    }
+    return out;
+}
+
+/// Small whole numbers for every param.
+Memory memory_for(const Kernel& kernel) {
+    Memory memory;
+    for (UOp u : toposort(kernel.sink))
+        if (u.is(Op::param) && u.as<ParamArg>().space == Space::global)
+            memory[u.as<ParamArg>().slot] =
+                numbers(u.dtype(), static_cast<size_t>(u.as<ParamArg>().size), u.as<ParamArg>().slot);
+    return memory;
+}
+
+std::string listing(const LinearProgram& program) {
+    std::string text;
+    for (UOp u : program.ops) text += to_string(u) + "\n";
+    return text;
+}
+
+/// The lowered program against the graph it came from.
+void expect_same(const Kernel& kernel) {
+    auto program = linearize(kernel);
+    ASSERT_TRUE(program) << program.error().message << "\n" << tree(kernel.sink);
+    Memory expected = memory_for(kernel), got = expected;
+    Evaluator(expected).run(kernel.sink);
+    Interpreter(*program, got).run();
+    for (const auto& [slot, values] : expected)
+        for (size_t i = 0; i < values.size(); i++)
+            ASSERT_TRUE(values[i].i == got.at(slot)[i].i && values[i].f == got.at(slot)[i].f)
+                << "param " << slot << " [" << i << "]: " << values[i].f << " expected, " << got.at(slot)[i].f
+                << " got\n"
+                << listing(*program) << tree(kernel.sink);
+}
+
+int count(const LinearProgram& program, Op op) {
+    return static_cast<int>(std::count_if(program.ops.begin(), program.ops.end(), [&](UOp u) { return u.is(op); }));
+}
+
+TEST(Linearize, ComputesWhatRandomKernelsMean) {
+    GraphScope scope;
+    for (unsigned seed = 0; seed < 120; seed++) {
+        SCOPED_TRACE(seed);
+        expect_same(RandomKernel(seed).make());
+        if (HasFatalFailure()) return;
+    }
+}
+
+TEST(Linearize, AUsersBlockSumAddsUpEveryElement) {
+    GraphScope scope;
+    Kernel kernel = block_sum(1);
+    auto program = linearize(kernel);
+    ASSERT_TRUE(program) << program.error().message;
+    EXPECT_EQ(program->grid[0], 1024u);
+    EXPECT_EQ(program->block[0], 256u);
+    EXPECT_EQ(program->lds, 1024u);
+    Memory memory = memory_for(kernel);
+    program->grid[0] = 3;
+    Interpreter(*program, memory).run();
+    for (size_t block = 0; block < 3; block++) {
+        double expected = 0;
+        for (size_t i = 0; i < 256; i++) expected += memory[1][block * 256 + i].f;
+        EXPECT_EQ(memory[0][block].f, expected);
+    }
+}
+
+TEST(Linearize, ReductionsOverOneRangeShareALoop) {
+    GraphScope scope;
+    UOp out = param(0, 8), x = param(1, 8 * 16), row = range(0, 8, Axis::loop), k = range(1, 16, Axis::reduce);
+    UOp value = load(at(x, row * 16 + k));
+    UOp both = reduce(Op::add, value, {k}) + reduce(Op::max, value, {k});
+    Kernel kernel = codegen::kernel("two", end(store(at(out, row), both), {row}));
+    expect_same(kernel);
+    EXPECT_EQ(count(*linearize(kernel), Op::range), 2);
+}
+
+TEST(Linearize, AReductionOfAReductionOverTheSameRangeGetsALoopOfItsOwn) {
+    GraphScope scope;
+    UOp out = param(0, 4), x = param(1, 4 * 8), row = range(0, 4, Axis::loop), k = range(1, 8, Axis::reduce);
+    UOp value = load(at(x, row * 8 + k));
+    UOp centred = value - reduce(Op::max, value, {k});
+    Kernel kernel = codegen::kernel("nested", end(store(at(out, row), reduce(Op::add, centred, {k})), {row}));
+    expect_same(kernel);
+    EXPECT_EQ(count(*linearize(kernel), Op::range), 3);
+}
+
+TEST(Linearize, ReductionsOverOneGroupRangeUseTheSameThreads) {
+    GraphScope scope;
+    UOp out = param(0, 4), x = param(1, 4 * 64), row = range(0, 4, Axis::loop), k = range(1, 4, Axis::reduce),
+        g = range(2, 16, Axis::group);
+    UOp value = load(at(x, row * 64 + k * 16 + g));
+    UOp centred = value - reduce(Op::max, value, {k, g});
+    Kernel kernel = codegen::kernel("softmax_like", end(store(at(out, row), reduce(Op::add, centred, {k, g})), {row}));
+    expect_same(kernel);
+    EXPECT_EQ(linearize(kernel)->block[0], 16u);
+}
+
+TEST(Linearize, UpcastReductionsKeepTheirAccumulatorsInOneLoop) {
+    GraphScope scope;
+    UOp out = param(0, 64), x = param(1, 64 * 8), row = range(0, 16, Axis::global), u = range(1, 4, Axis::upcast),
+        k = range(2, 8, Axis::reduce);
+    Kernel kernel = codegen::kernel(
+        "up", end(store(at(out, row * 4 + u), reduce(Op::add, load(at(x, k * 64 + row * 4 + u)), {k})), {row, u}));
+    expect_same(kernel);
+    LinearProgram program = *linearize(kernel);
+    EXPECT_EQ(count(program, Op::range), 1);
+    EXPECT_EQ(count(program, Op::param), 2 + 4);
+    EXPECT_EQ(count(program, Op::vec), 1) << "the four results are stored at once";
+}
+
+TEST(Linearize, NeighbouringAccessesBecomeVectorsOnlyWhereAligned) {
+    GraphScope scope;
+    UOp out = param(0, 64), x = param(1, 65), g = range(0, 16, Axis::global), u = range(1, 4, Axis::upcast);
+    UOp here = g * 4 + u;
+    LinearProgram aligned = *linearize(kernel("a", end(store(at(out, here), load(at(x, here))), {g, u})));
+    EXPECT_EQ(count(aligned, Op::load), 1);
+    EXPECT_EQ(count(aligned, Op::store), 1);
+    LinearProgram shifted = *linearize(kernel("b", end(store(at(out, here), load(at(x, here + 1))), {g, u})));
+    EXPECT_EQ(count(shifted, Op::load), 3) << "1, 2 and 3, 4: the middle pair is aligned";
+    EXPECT_EQ(count(shifted, Op::store), 1);
+}
+
+TEST(Linearize, WhatDoesNotChangeInALoopStandsBeforeIt) {
+    GraphScope scope;
+    UOp out = param(0, 1), x = param(1, 100), y = param(2, 1), k = range(0, 100, Axis::reduce);
+    UOp scale = alu(Op::exp2, {load(at(y, 0))});
+    LinearProgram program =
+        *linearize(kernel("hoist", store(at(out, 0), reduce(Op::add, load(at(x, k)) * scale, {k}))));
+    auto place = [&](Op op) {
+        return std::find_if(program.ops.begin(), program.ops.end(), [&](UOp u) { return u.is(op); });
+    };
+    EXPECT_LT(place(Op::exp2), place(Op::range));
+}
+
+TEST(Linearize, NarrowFloatsAreSummedInFloat32) {
+    GraphScope scope;
+    UOp out = param(0, 1, dtypes::float16), x = param(1, 100, dtypes::float16), k = range(0, 100, Axis::reduce);
+    Kernel kernel = codegen::kernel("h", store(at(out, 0), reduce(Op::add, load(at(x, k)), {k})));
+    LinearProgram program = *linearize(kernel);
+    for (UOp u : program.ops)
+        if (u.is(Op::add)) EXPECT_EQ(u.dtype(), dtypes::float32);
+}
+
+TEST(Linearize, IndicesBeyond32BitsAreComputedIn64) {
+    GraphScope scope;
+    int64_t rows = 1 << 20, columns = 1 << 14;
+    UOp out = param(0, rows), x = param(1, rows * columns), g = range(0, rows, Axis::global),
+        k = range(1, columns, Axis::reduce);
+    LinearProgram program =
+        *linearize(kernel("big", end(store(at(out, g), reduce(Op::add, load(at(x, g * columns + k)), {k})), {g})));
+    for (UOp u : program.ops) {
+        if (!u.is(Op::index) || u.src(1).is_const()) continue;
+        EXPECT_EQ(u.src(1).dtype(), u.src(0) == x ? dtypes::int64 : dtypes::int32);
+    }
+}
+
+TEST(Linearize, GridsWithMoreThanThreeAxesOrLongOnesAreFolded) {
+    GraphScope scope;
+    std::vector<UOp> axes;
+    UOp offset = constant_int(dtypes::index, 0);
+    for (int i = 0; i < 5; i++) {
+        axes.push_back(range(i, 3, Axis::global));
+        offset = offset * 3 + axes.back();
+    }
+    Kernel five = kernel("five", end(store(at(param(0, 243), offset), load(at(param(1, 243), offset))), axes));
+    EXPECT_EQ(linearize(five)->grid[0], 243u);
+    expect_same(five);
+    UOp a = range(0, 70000, Axis::global), b = range(1, 5, Axis::global), c = range(2, 4, Axis::global);
+    UOp at_long = (a * 5 + b) * 4 + c;
+    auto folded = linearize(
+        kernel("long", end(store(at(param(0, 1400000), at_long), load(at(param(1, 1400000), at_long))), {a, b, c})));
+    EXPECT_EQ(folded->grid[0], 1400000u);
+}
+
+TEST(Linearize, LanesFollowMemory) {
+    GraphScope scope;
+    UOp a = range(0, 16, Axis::local), b = range(1, 8, Axis::local);  // a is next to memory, b came last
+    UOp here = b * 16 + a;
+    LinearProgram program =
+        *linearize(kernel("t", end(store(at(param(0, 128), here), load(at(param(1, 128), here))), {a, b})));
+    EXPECT_EQ(program.block[0], 16u);
+    EXPECT_EQ(program.block[1], 8u);
+}
+
+TEST(Linearize, ErrorsNameTheNode) {
+    GraphScope scope;
+    UOp out = param(0, 8), x = param(1, 8), r = range(0, 8, Axis::loop);
+    auto message = [](const Kernel& k) {
+        auto program = linearize(k);
+        return program ? "it passed" : program.error().message;
+    };
+    EXPECT_NE(message(kernel("open", store(at(out, r), load(at(x, r))))).find("range index r0 8 loop"),
+              std::string::npos);
+    UOp gated = make(Op::load, dtypes::float32, {at(x, r, r < 4)});
+    EXPECT_NE(
+        message(kernel("gate", end(store(at(out, r), gated), {r}))).find("load float32: a gated index needs a value"),
+        std::string::npos);
+    UOp many = range(1, 2048, Axis::local);
+    EXPECT_NE(message(kernel("wide", end(store(at(param(0, 2048), many), load(at(param(1, 2048), many))), {many})))
+                  .find("2048 threads"),
+              std::string::npos);
+}
+
+TEST(Linearize, AUsersMistakeIsAUsageErrorAndOursIsInternal) {
+    GraphScope scope;
+    UOp out = param(0, 8), r = range(0, 8, Axis::loop), acc = param(0, 1, dtypes::float32, Space::reg);
+    EXPECT_EQ(linearize(kernel("ours", store(at(out, r), load(at(param(1, 8), r))))).error().kind, ErrorKind::Internal);
+    EXPECT_EQ(linearize(kernel("users", store(at(out, r), load(at(acc, 0))))).error().kind, ErrorKind::Usage);
+}
+
+}  // namespace
+}  // namespace strata::codegen
