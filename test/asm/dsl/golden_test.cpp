@@ -41,7 +41,9 @@ TEST(rdna3_golden, is_what_the_own_assembler_writes) {
         assembler.emit_line(golden.text);
         Result<std::vector<uint32_t>> words = assembler.words();
         EXPECT_TRUE(words) << golden.text << "\n" << words.error().message;
-        if (words) EXPECT_EQ(*words, golden.words) << golden.text;
+        if (words) {
+            EXPECT_EQ(*words, golden.words) << golden.text;
+        }
     }
 }
 
