@@ -20,7 +20,7 @@ std::string_view without_comment(std::string_view text) {
     return trim(text);
 }
 
-/// Cuts at the separators that stand outside brackets and, with `bars`, outside |...|.
+/// Cuts at the separators that stand outside brackets; empty parts are dropped.
 template <class IsSeparator>
 std::vector<std::string_view> split(std::string_view text, IsSeparator is_separator) {
     std::vector<std::string_view> parts;
@@ -50,34 +50,37 @@ struct ParsedLine {
     Modifiers modifiers;
 };
 
+/// The last part holds the modifiers too, separated by blanks; returns what is left of it, the operand. Where there is
+/// no other part, the instruction may have no operand at all.
+Result<std::string_view> take_modifiers(std::string_view part, bool only_part, Modifiers& modifiers) {
+    std::vector<std::string_view> words = split(part, [](char c) { return c == ' ' || c == '\t'; });
+    std::string_view operand = words.front();
+    if (only_part && parse_modifier(operand, modifiers)) operand = {};
+    for (size_t i = 1; i < words.size(); i++) STRATA_TRY_VOID(parse_modifier(words[i], modifiers));
+    return operand;
+}
+
+Result<DynOperand> parse_operand(Assembler& assembler, std::string_view mnemonic, std::string_view text) {
+    if (auto immediate = parse_immediate(mnemonic, text)) return DynOperand(static_cast<int>(*immediate));
+    return assembler.operand(text);
+}
+
 Result<ParsedLine> parse_line(Assembler& assembler, std::string_view text) {
     ParsedLine line;
     const size_t end = text.find_first_of(kBlank);
     line.mnemonic = text.substr(0, end);
     const std::string_view rest = end == text.npos ? std::string_view() : trim(text.substr(end));
-    if (auto immediate = parse_immediate(line.mnemonic, rest)) {
+    if (auto immediate = parse_immediate(line.mnemonic, rest)) {  // several words: "vmcnt(0) lgkmcnt(0)"
         line.operands = {DynOperand(static_cast<int>(*immediate))};
         return line;
     }
-    const std::vector<std::string_view> parts = split(rest, [](char c) { return c == ','; });
-    for (size_t i = 0; i < parts.size(); i++) {
-        std::string_view part = parts[i];
-        if (i + 1 == parts.size()) {  // modifiers follow the last operand, separated by blanks
-            std::vector<std::string_view> words = split(part, [](char c) { return c == ' ' || c == '\t'; });
-            size_t first = 1;
-            if (parts.size() == 1 && parse_modifier(words[0], line.modifiers)) first = 0, part = {};
-            if (!part.empty()) part = words[0];
-            if (words.size() > 1 && (words[0] == "-" || words[0] == "|"))
-                return make_error(ErrorKind::Assembly, "'{}': write operands without blanks", parts[i]);
-            for (size_t w = std::max<size_t>(first, 1); w < words.size(); w++)
-                STRATA_TRY_VOID(parse_modifier(words[w], line.modifiers));
-        }
+    std::vector<std::string_view> parts = split(rest, [](char c) { return c == ','; });
+    if (!parts.empty()) {
+        STRATA_TRY(parts.back(), take_modifiers(parts.back(), parts.size() == 1, line.modifiers));
+    }
+    for (std::string_view part : parts) {
         if (part.empty()) continue;
-        if (auto immediate = parse_immediate(line.mnemonic, part)) {
-            line.operands.push_back(DynOperand(static_cast<int>(*immediate)));
-            continue;
-        }
-        STRATA_TRY(DynOperand operand, assembler.operand(part));
+        STRATA_TRY(DynOperand operand, parse_operand(assembler, line.mnemonic, part));
         line.operands.push_back(operand);
     }
     return line;

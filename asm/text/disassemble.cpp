@@ -3,7 +3,10 @@
 #include <charconv>
 #include <cstring>
 
+#include "strata/asm/isa/inst.h"
+#include "strata/asm/isa/print.h"
 #include "strata/asm/text/assemble.h"
+#include "strata/asm/text/disassemble_p.h"
 #include "strata/asm/text/llvm_api_p.h"
 
 namespace strata::isa {
@@ -117,34 +120,63 @@ void drop_padding(std::vector<DisassembledLine>& lines) {
         lines.pop_back();
 }
 
-}  // namespace
-
-Result<std::vector<DisassembledLine>> disassemble_instructions(std::span<const uint8_t> code, Arch arch,
-                                                               int wave_size) {
-    const Result<LlvmApi>& api = llvm();
-    if (!api) return api.error();
-    STRATA_TRY_VOID(check_wave_size(arch, wave_size));
-    const std::string cpu(info(arch).name), features = wave_features(arch, wave_size);
-    Owned disassembler(
-        api->LLVMCreateDisasmCPUFeatures(kTriple, cpu.c_str(), features.c_str(), nullptr, 0, nullptr, nullptr),
-        api->LLVMDisasmDispose);
-    if (!disassembler.get()) return make_error(ErrorKind::Device, "LLVM cannot disassemble {}", cpu);
-    std::vector<uint8_t> bytes(code.begin(), code.end());  // the C API takes them as mutable
+/// `decode` returns the size of the instruction at an offset and sets its text; 0 when there is none.
+template <class Decode>
+std::vector<DisassembledLine> walk(std::span<const uint8_t> code, Decode decode) {
     std::vector<DisassembledLine> lines;
-    std::array<char, 512> text;
-    for (size_t at = 0; at < bytes.size();) {
-        size_t size = api->LLVMDisasmInstruction(disassembler.get(), bytes.data() + at, bytes.size() - at, at,
-                                                 text.data(), text.size());
+    for (size_t at = 0; at < code.size();) {
         DisassembledLine line{at};
-        if (size)
-            line.text = trim(text.data());
-        else
-            line.text = raw_bytes(code.subspan(at, size = std::min<size_t>(4, bytes.size() - at)));
+        size_t size = decode(at, line.text);
+        if (!size) {
+            size = std::min<size_t>(4, code.size() - at);
+            line.text = raw_bytes(code.subspan(at, size));
+        }
         line.size = static_cast<int>(size);
         lines.push_back(std::move(line));
         at += size;
     }
     return lines;
+}
+
+Result<std::vector<DisassembledLine>> disassemble_with_llvm(const LlvmApi& api, std::span<const uint8_t> code,
+                                                            Arch arch, int wave_size) {
+    const std::string cpu(info(arch).name), features = wave_features(arch, wave_size);
+    Owned disassembler(
+        api.LLVMCreateDisasmCPUFeatures(kTriple, cpu.c_str(), features.c_str(), nullptr, 0, nullptr, nullptr),
+        api.LLVMDisasmDispose);
+    if (!disassembler.get()) return make_error(ErrorKind::Device, "LLVM cannot disassemble {}", cpu);
+    std::vector<uint8_t> bytes(code.begin(), code.end());  // the C API takes them as mutable
+    std::array<char, 512> buffer;
+    return walk(code, [&](size_t at, std::string& text) {
+        const size_t size = api.LLVMDisasmInstruction(disassembler.get(), bytes.data() + at, bytes.size() - at, at,
+                                                      buffer.data(), buffer.size());
+        if (size) text = trim(buffer.data());
+        return size;
+    });
+}
+
+}  // namespace
+
+std::vector<DisassembledLine> disassemble_with_tables(std::span<const uint8_t> code, Arch arch) {
+    return walk(code, [&](size_t at, std::string& text) -> size_t {
+        std::array<uint32_t, 3> words{};  // the longest instruction
+        const size_t count = std::min<size_t>(words.size(), (code.size() - at) / sizeof(uint32_t));
+        if (!count) return 0;
+        std::memcpy(words.data(), code.data() + at, count * sizeof(uint32_t));
+        Result<Inst> inst = decode(arch, std::span(words.data(), count));
+        if (!inst) return 0;
+        text = print(*inst, arch);
+        return inst->size;
+    });
+}
+
+Result<std::vector<DisassembledLine>> disassemble_instructions(std::span<const uint8_t> code, Arch arch,
+                                                               int wave_size) {
+    STRATA_TRY_VOID(check_wave_size(arch, wave_size));
+    const Result<LlvmApi>& api = llvm();
+    if (api) return disassemble_with_llvm(*api, code, arch, wave_size);
+    if (rows(info(arch).family).empty()) return api.error();
+    return disassemble_with_tables(code, arch);
 }
 
 Result<std::string> disassemble(std::span<const uint8_t> code_object) {

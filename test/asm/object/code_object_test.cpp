@@ -92,7 +92,7 @@ TEST_P(EveryVersion, cut_at_any_length_is_an_error_and_no_crash) {
 TEST(code_object, damaged_at_random_never_crashes) {
     std::mt19937 random(20);
     int accepted = 0;
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0; round < 6000; round++) {
         Bytes image = sample(4 + round % 3);
         for (int hits = 1 + random() % 8; hits > 0; hits--) {
             // Half of the hits go to the headers, notes and symbols at the start, where the structure is.
@@ -110,7 +110,7 @@ TEST(code_object, damaged_at_random_never_crashes) {
         for (const Segment& segment : object->segments) ASSERT_LE(segment.bytes.size(), segment.memory_size);
     }
     EXPECT_GT(accepted, 100);
-    EXPECT_LT(accepted, 20000);
+    EXPECT_LT(accepted, 6000);
 }
 
 TEST(code_object, of_an_unknown_machine_is_refused_with_the_known_ones_listed) {
@@ -125,7 +125,7 @@ TEST(code_object, of_another_kind_of_file_says_what_is_wrong) {
     Result<CodeObject> text = CodeObject::parse(Bytes{'h', 'e', 'l', 'l', 'o'});
     ASSERT_FALSE(text);
     EXPECT_NE(text.error().message.find("5 bytes"), std::string::npos) << text.error().message;
-    Result<CodeObject> host = CodeObject::parse(test::read_file("/proc/self/exe"));
+    Result<CodeObject> host = CodeObject::parse(test::read_file("/bin/true"));
     ASSERT_FALSE(host);
     EXPECT_NE(host.error().message.find("AMDGPU"), std::string::npos) << host.error().message;
 }

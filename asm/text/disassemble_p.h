@@ -1,0 +1,12 @@
+#pragma once
+#include <span>
+#include <vector>
+
+#include "strata/asm/text/assemble.h"
+
+namespace strata::isa {
+
+/// Disassembles with Strata's own tables: what is used where LLVM is missing. The arch's family must have rows.
+std::vector<DisassembledLine> disassemble_with_tables(std::span<const uint8_t> code, Arch arch);
+
+}  // namespace strata::isa
