@@ -56,7 +56,6 @@ TEST_F(CompileTest, ASecondCompilationComesFromMemoryAndAnotherProcessFindsItOnD
     ASSERT_TRUE(second);
     EXPECT_TRUE(second->cached);
     EXPECT_EQ(second->code_object, first->code_object);
-    EXPECT_LT(second->compile_ms, 5);
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder() + "/v1/objects"),
                             std::filesystem::directory_iterator()),
               1);
