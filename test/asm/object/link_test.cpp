@@ -161,6 +161,28 @@ second: .zero 64
               64u + second - (object->segments.back().address + object->segments.back().bytes.size()));
 }
 
+TEST(link_relocatable, joins_code_sections_and_resolves_branches_between_them) {
+    Result<Bytes> linked = link_relocatable(assemble_object(R"(
+        .text
+        .globl code
+        .p2align 8
+code:   s_branch elsewhere
+        .section .text.elsewhere,"ax",@progbits
+        .globl elsewhere
+        .p2align 8
+elsewhere: s_endpgm
+        s_nop 0
+    )"));
+    ASSERT_TRUE(linked) << linked.error().message;
+    Result<CodeObject> object = CodeObject::parse(*linked);
+    ASSERT_TRUE(object) << object.error().message;
+    const uint64_t code = symbol(*object, "code").address, elsewhere = symbol(*object, "elsewhere").address;
+    const auto words = static_cast<int16_t>(word64(*object, code));  // the low half of s_branch
+    EXPECT_EQ(code + 4 + static_cast<uint64_t>(words * 4), elsewhere);
+    EXPECT_EQ(static_cast<uint32_t>(word64(*object, elsewhere)), 0xbfb00000u);
+    EXPECT_EQ(std::ranges::count_if(object->segments, [](const Segment& s) { return s.executable; }), 1);
+}
+
 TEST(link_relocatable, of_an_undefined_symbol_names_it) {
     Result<Bytes> linked = link_relocatable(assemble_object("s_add_u32 s0, s0, elsewhere@rel32@lo+4\ns_endpgm\n"));
     ASSERT_FALSE(linked);
