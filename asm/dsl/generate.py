@@ -60,10 +60,27 @@ def read_rows():
     return rows.values()
 
 
+def source_names(row):
+    """Parameter names of the sources, in row order."""
+    count = len(row.src)
+    if row.format in ("MUBUF", "MTBUF"):
+        return ["vaddr", "srsrc", "soffset", "data"]
+    if row.format == "SMEM":
+        return ["base", "offset"]
+    if row.format == "DS":
+        return (["addr"] if count > 1 or row.dst else ["data"]) + ["data0", "data1"]
+    if row.format in ("FLAT", "GLOBAL", "SCRATCH"):
+        data = ["data"] if row.flags & {"kStore", "kAtomic"} else []
+        saddr = ["saddr"] if row.format != "FLAT" else []
+        addr = ["addr"] if count > len(data) + len(saddr) else []
+        return addr + data + saddr
+    return [f"src{i}" for i in range(count)]
+
+
 def signatures(row):
     """Parameter lists [(type, name)] in the order of LLVM's text; several where operands are optional."""
     dst = [(o.cpp(), n) for o, n in zip(row.dst, ("dst", "sdst"))]
-    src = [(o.cpp(), f"src{i}") for i, o in enumerate(row.src)]
+    src = [(o.cpp(), n) for o, n in zip(row.src, source_names(row))]
     atomic = "kAtomic" in row.flags
     if "kWritesExec" in row.flags and row.dst and row.dst[0].type == "lanes":
         dst = []
