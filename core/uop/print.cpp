@@ -17,8 +17,8 @@ std::string to_string(UOp u) {
         out += fmt::format(" {}", u.dtype().name());
         if (u.dtype().lanes > 1) out += fmt::format("x{}", u.dtype().lanes);
     }
-    if (!u.shape().empty()) out += " " + to_string(u.shape());
-    if (std::string arg = to_string(u.arg(), u.dtype()); !arg.empty()) out += " " + arg;
+    if (!u.shape().empty()) out += fmt::format(" {}", to_string(u.shape()));
+    if (std::string arg = to_string(u.arg(), u.dtype()); !arg.empty()) out += fmt::format(" {}", arg);
     return out;
 }
 
