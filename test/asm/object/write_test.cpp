@@ -84,7 +84,8 @@ void expect_descriptor_of_llvm(Arch arch, int wave_size, const std::string& extr
     const std::string text =
         ".text\n.globl k\n.p2align 8\n.type k,@function\nk: s_endpgm\n.rodata\n.p2align 6\n.amdhsa_kernel k\n"
         ".amdhsa_group_segment_fixed_size 512\n.amdhsa_kernarg_size 12\n"
-        ".amdhsa_user_sgpr_kernarg_segment_ptr 1\n.amdhsa_next_free_vgpr 9\n.amdhsa_next_free_sgpr 6\n.amdhsa_float_denorm_mode_32 3\n" +
+        ".amdhsa_user_sgpr_kernarg_segment_ptr 1\n.amdhsa_next_free_vgpr 9\n.amdhsa_next_free_sgpr "
+        "6\n.amdhsa_float_denorm_mode_32 3\n" +
         extra_directives + ".end_amdhsa_kernel\n";
     Result<Bytes> reference = assemble(text, arch);
     ASSERT_TRUE(reference) << reference.error().message;
