@@ -1,7 +1,6 @@
 #include <cstring>
 #include <map>
 
-#include "strata/core/support/settings.h"
 #include "strata/ops/build_p.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/device.h"
@@ -61,12 +60,6 @@ void Tensor::realize(const std::vector<Tensor*>& tensors) {
     for (Tensor* t : tensors)
         if (!t->is_realized()) by_device[t->device_].push_back(t);
     for (auto& [device, group] : by_device) {
-        std::optional<ScopedSettings> on_device;
-        if (device) {
-            Settings next = settings();
-            next.device = device->name();
-            on_device.emplace(std::move(next));
-        }
         std::vector<Root> rooted;
         std::vector<UOp> nodes;
         for (Tensor* t : group) {
@@ -74,7 +67,7 @@ void Tensor::realize(const std::vector<Tensor*>& tensors) {
             rooted.emplace_back(t->uop());
             nodes.push_back(rooted.back().get());
         }
-        std::vector<Root> views = runtime::realize(nodes);
+        std::vector<Root> views = runtime::realize(nodes, device ? &runtime::device(device->index()) : nullptr);
         for (size_t i = 0; i < group.size(); i++) {
             STRATA_CHECK(views[i].get().shape() == group[i]->shape(), "a value of shape {} was realized as {}",
                          to_string(group[i]->shape()), to_string(views[i].get().shape()));
@@ -83,6 +76,7 @@ void Tensor::realize(const std::vector<Tensor*>& tensors) {
             group[i]->uniform_ = false;
         }
     }
+    runtime::collect();
 }
 
 Tensor& Tensor::realize() {

@@ -37,7 +37,7 @@ Artifact::Kernel finished(isa::Bytes code_object, const std::string& name, std::
 Artifact::Kernel compiled(const codegen::HipSource& source, isa::Arch arch, std::array<uint32_t, 3> grid,
                           std::array<uint32_t, 3> block) {
     codegen::Compiled made = codegen::compile_hip(source, arch).value();
-    Artifact::Kernel k = finished(std::move(made.code_object), source.kernel, grid, block);
+    Artifact::Kernel k = finished(std::move(made.code_object), made.entry, grid, block);
     k.source = source.text;
     k.compile_ms = made.compile_ms;
     return k;

@@ -2,10 +2,12 @@
 
 #include <atomic>
 
+#include "strata/runtime/realize.h"
+
 namespace strata::runtime {
 namespace {
 
-constexpr size_t kManyNodes = 1 << 14;
+constexpr size_t kFewNodes = 1 << 14;  // a sweep over so many takes well under a millisecond
 constexpr size_t kManyBytes = size_t{64} << 20;
 
 std::atomic<size_t> allocated_since{0};
@@ -28,8 +30,8 @@ void release_unreached() {
     nodes_after_sweep = live_nodes();
 }
 
-void release_sometimes() {
-    if (allocated_since > kManyBytes || live_nodes() > 2 * nodes_after_sweep + kManyNodes) release_unreached();
+void collect() {
+    if (allocated_since > kManyBytes || live_nodes() > 2 * nodes_after_sweep || live_nodes() < kFewNodes) release_unreached();
 }
 
 }  // namespace strata::runtime

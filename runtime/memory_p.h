@@ -6,8 +6,6 @@ namespace strata::runtime {
 /// Frees graph nodes that no tensor reaches, with the buffers, user kernels and remembered results that hang on them.
 /// Does nothing inside a GraphScope.
 void release_unreached();
-/// The same when enough has changed since the last time to be worth the walk over all nodes.
-void release_sometimes();
 void note_allocation(size_t bytes);
 
 void forget_buffer(UOp buffer);

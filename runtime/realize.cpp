@@ -65,6 +65,7 @@ Device& device_of(std::span<const UOp> roots, Device* fallback) {
 struct Step {
     std::shared_ptr<Program> program;
     std::vector<UOp> buffers;
+    bool custom = false;
 };
 
 std::vector<hip::DevicePtr> addresses(std::span<const UOp> buffers) {
@@ -103,6 +104,12 @@ void run(const Step& step) {
     if (s.launches.size() > kKeptLaunches) s.launches.erase(s.launches.begin());
 }
 
+void forget_results() {
+    UOpMap<Root> last;  // freed outside the lock
+    std::lock_guard lock(results_mutex);
+    last.swap(results());
+}
+
 class Executor {
   public:
     explicit Executor(Device& device) : device_(device) {}
@@ -113,7 +120,10 @@ class Executor {
         size_t batch = settings().beam ? 1 : schedule.items.size();
         for (size_t from = 0; from < schedule.items.size(); from += batch) {
             auto items = std::span(schedule.items).subspan(from, std::min(batch, schedule.items.size() - from));
-            for (const Step& step : prepare(items)) run(step);
+            for (const Step& step : prepare(items)) {
+                run(step);
+                if (step.custom) forget_results();  // it may have changed memory that results were computed from
+            }
         }
     }
 
@@ -151,7 +161,7 @@ class Executor {
     }
 
     Step custom_step(UOp body) {
-        Step step;
+        Step step{.custom = true};
         for (UOp s : body.src()) {
             while (info(s.op()).is(kMovement)) s = s.src(0);
             step.buffers.push_back(s);
@@ -193,7 +203,6 @@ std::vector<Root> realize(std::span<const UOp> roots, Device* fallback) {
             if (schedule.roots[i] != roots[i]) results().insert_or_assign(roots[i], Root(schedule.roots[i]));
         }
     }
-    release_sometimes();
     return out;
 }
 

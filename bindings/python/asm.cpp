@@ -1,5 +1,11 @@
+#include <pybind11/stl.h>
+
+#include <deque>
+#include <set>
+
 #include "convert_p.h"
-#include "strata/asm/isa/print.h"
+#include "strata/asm/dsl/assembler.h"
+#include "strata/asm/isa/inst.h"
 #include "strata/asm/text/assemble.h"
 
 namespace strata::python {
@@ -13,6 +19,49 @@ template <class T>
 py::bytes as_bytes(const std::vector<T>& data) {
     return py::bytes(reinterpret_cast<const char*>(data.data()), data.size() * sizeof(T));
 }
+
+/// The typed assembler's core; the Python package spells its instructions and places.
+class PyAssembler {
+  public:
+    PyAssembler(const std::string& arch, int wave_size) : arch_(isa::parse_arch(arch).value()), assembler_(arch_, wave_size) {}
+
+    void emit_line(const std::string& line, const std::string& file, int number) {
+        files_.push_back(file);
+        assembler_.emit_line(line, isa::Location(files_.back(), number));
+        raise();
+    }
+    uint32_t add_argument(const std::string& name, const std::string& kind, uint32_t size) {
+        uint32_t at = assembler_.add_argument({name, kind, size});
+        raise();
+        return at;
+    }
+    uint32_t declare_lds(uint32_t bytes, uint32_t align) {
+        uint32_t at = assembler_.declare_lds(bytes, align);
+        raise();
+        return at;
+    }
+    py::bytes code() const { return as_bytes(assembler_.words().value()); }
+    py::bytes finish(const std::string& name, std::array<uint32_t, 3> block, int grid_dims, bool hidden_args, uint32_t lds, uint32_t scratch) const {
+        isa::KernelOptions options;
+        options.name = name;
+        options.block = block;
+        options.grid_dims = grid_dims;
+        options.hidden_args = hidden_args;
+        options.lds = lds;
+        options.scratch = scratch;
+        return as_bytes(assembler_.finish(options).value());
+    }
+    std::string arch() const { return std::string(isa::info(arch_).name); }
+    size_t size() const { return assembler_.size(); }
+
+  private:
+    void raise() const {
+        if (const Error* error = assembler_.error()) throw Exception(*error);
+    }
+    isa::Arch arch_;
+    isa::Assembler assembler_;
+    std::deque<std::string> files_;  // locations point into them
+};
 
 }  // namespace
 
@@ -31,6 +80,21 @@ void bind_asm(py::module_& m) {
             out.append(py::make_tuple(line.offset, line.size, line.text));
         return out;
     });
+    m.def("_mnemonics", [](const std::string& arch) {
+        std::set<std::string> names;
+        for (const isa::Row& row : isa::rows(isa::info(isa::parse_arch(arch).value()).family))
+            if (!(row.flags & (isa::kGraphics | isa::kNotOnSilicon))) names.emplace(row.mnemonic);
+        return std::vector<std::string>(names.begin(), names.end());
+    });
+    py::class_<PyAssembler>(m, "_Assembler")
+        .def(py::init<const std::string&, int>())
+        .def("emit_line", &PyAssembler::emit_line)
+        .def("add_argument", &PyAssembler::add_argument)
+        .def("declare_lds", &PyAssembler::declare_lds)
+        .def("code", &PyAssembler::code)
+        .def("finish", &PyAssembler::finish)
+        .def_property_readonly("arch", &PyAssembler::arch)
+        .def_property_readonly("size", &PyAssembler::size);
 }
 
 }  // namespace strata::python

@@ -12,6 +12,7 @@ namespace {
 class Config {
   public:
     explicit Config(const py::kwargs& changes) : changes_(changes) { (void)changed(); }
+    Config(const Config&) = delete;
     void enter() { scopes_.push_back(std::make_unique<ScopedSettings>(changed())); }
     void exit() { scopes_.pop_back(); }
 
@@ -100,7 +101,7 @@ void bind_runtime(py::module_& m) {
     py::class_<Config>(
         m, "config",
         "with strata.config(beam=2, device='emu:gfx1100', debug=1): settings for a block; wins over the environment.")
-        .def(py::init([](const py::kwargs& changes) { return Config(changes); }))
+        .def(py::init([](const py::kwargs& changes) { return std::make_unique<Config>(changes); }))
         .def(
             "__enter__",
             [](Config& c) -> Config& {
@@ -116,7 +117,7 @@ void bind_runtime(py::module_& m) {
         "realize",
         [](const std::vector<Tensor*>& tensors) {
             py::gil_scoped_release release;
-            for (Tensor* t : tensors) t->realize();
+            Tensor::realize(tensors);
         },
         "Computes several tensors.");
     m.def(

@@ -1,0 +1,109 @@
+"""The command line: strata info | asm | disasm | run | bench."""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+
+def read(path, binary=False):
+    if path == "-":
+        return sys.stdin.buffer.read() if binary else sys.stdin.read()
+    return Path(path).read_bytes() if binary else Path(path).read_text()
+
+
+def info(args):
+    import strata
+    from strata import _strata
+
+    print(f"strata {strata.__version__}")
+    print(f"LLVM 19 (assembler): {'found' if _strata.llvm_available() else 'not found; Debian package libllvm19'}")
+    print(f"default device: {strata.default_device()}")
+    for name in strata.devices():
+        p = strata.device_properties(name)
+        print(f"  {name:12s} {p['name']}, waves of {p['warp_size']}, blocks up to {p['max_block']}, {p['lds_per_block'] // 1024} KiB LDS")
+    print("settings (STRATA_*, or strata.config):")
+    for key, value in strata.settings().items():
+        print(f"  {key} = {value!r}")
+
+
+def assemble(args):
+    from strata import asm
+
+    image = asm.assemble(read(args.file), args.arch, args.file)
+    target = args.output or (Path(args.file).stem + ".co" if args.file != "-" else "a.co")
+    Path(target).write_bytes(image)
+    print(f"{target}: {len(image)} bytes")
+
+
+def disassemble(args):
+    from strata import asm
+
+    print(asm.disassemble(read(args.file, binary=True), args.arch), end="")
+
+
+def run(args):
+    from .run import run_kernel
+
+    run_kernel(args)
+
+
+def bench(args):
+    from .bench import run_benchmarks
+
+    result = run_benchmarks(args.only, quick=args.quick)
+    json.dump(result, sys.stdout, indent=2)
+    print()
+
+
+def parser():
+    p = argparse.ArgumentParser(prog="strata", description="Lazy tensors for AMD GPUs, with an emulated GPU built in.")
+    sub = p.add_subparsers(dest="command", required=True, metavar="command")
+    add = lambda name, call, text: (c := sub.add_parser(name, help=text, description=text), c.set_defaults(call=call))[0]  # noqa: E731
+
+    add("info", info, "What this installation has: devices, toolchain, settings.")
+    c = add("asm", assemble, "Assemble LLVM-syntax text to a code object.")
+    c.add_argument("file", help="assembly text, - for standard input")
+    c.add_argument("-o", "--output", help="code object to write (default: the file's name with .co)")
+    c.add_argument("--arch", default="gfx1100")
+    c = add("disasm", disassemble, "List a code object: each kernel's resources and instructions.")
+    c.add_argument("file", help="code object, - for standard input")
+    c.add_argument("--arch", default="", help="take the file as bare machine code of this arch")
+    c = add("run", run, "Run one kernel of a .hip, .s or .co file over arrays.")
+    c.add_argument("file", help="HIP source (.hip, .cpp), assembly (.s) or code object (.co)")
+    c.add_argument("--kernel", default="", help="its name; not needed when there is one")
+    c.add_argument("--grid", default="1", help="workgroups: 4 or 4,2,1")
+    c.add_argument("--block", default="64", help="threads of a workgroup: 256 or 16,16")
+    c.add_argument("--lds", type=int, default=0, help="dynamic LDS bytes")
+    c.add_argument("--arg", action="append", default=[], metavar="SPEC",
+                   help="one a parameter, in order: f32[1024]=random, i32[16,4]=arange, f16[8]=0, or a .npy file; the first is the output")
+    c.add_argument("--save", action="append", default=[], metavar="N=FILE.npy", help="write parameter N after the run")
+    c.add_argument("--device", default="", help="emu:gfx1100, ...")
+    c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")
+    c = add("bench", bench, "Measure Strata on this machine; prints JSON.")
+    c.add_argument("only", nargs="*", help="import graph compile emulator sum beam (default: all)")
+    c.add_argument("--quick", action="store_true", help="fewer repetitions")
+    return p
+
+
+def main(argv=None):
+    args = parser().parse_args(argv)
+    try:
+        args.call(args)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as e:
+        sys.exit(f"strata: {e}")
+    except Exception as e:
+        from strata import Error
+
+        if not isinstance(e, Error):
+            raise
+        sys.exit(f"strata: {type(e).__name__}: {e}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""The AMD assembler: LLVM-syntax text to code objects and back, and the typed assembler.
+
+    from strata.asm import Assembler, rdna3 as r
+
+    a = Assembler("gfx1100", name="add_one", block=256)
+    x = a.argument("x")                                   # offset of the pointer in the kernel's arguments
+    a.emit(r.s_load_b64(r.s[4:5], r.s[0:1], x))
+    ...
+    a.emit(r.s_endpgm())
+    kernel = strata.asm_kernel(a, grid=1024)
+
+Registers, LDS and branch distances are counted by the assembler. A wrong operand raises AssemblyError with its place.
+"""
+
+import sys
+
+from .. import _strata
+from ._instruction import Instruction, Label
+
+__all__ = ["Assembler", "Instruction", "Label", "assemble", "assemble_instructions", "disassemble", "disassemble_instructions"]
+
+
+def assemble(text, arch="gfx1100", file="<asm>") -> bytes:
+    """LLVM-syntax text with its directives -> code object. Raises AssemblyError with file:line:column."""
+    return _strata._assemble(text, arch, file)
+
+
+def assemble_instructions(text, arch="gfx1100", wave_size=0) -> bytes:
+    """Bare instructions -> machine code, as emulator.run_wave takes it. wave_size: 32, 64, or 0 for the arch's own."""
+    return _strata._assemble_instructions(text, arch, wave_size)
+
+
+def disassemble(code_object, arch="") -> str:
+    """A code object -> a listing with each kernel's resources. With `arch`: bare machine code -> its instructions."""
+    if arch:
+        return "".join(f"{text}\n" for _, _, text in _strata._disassemble_instructions(bytes(code_object), arch))
+    return _strata._disassemble(bytes(code_object))
+
+
+def disassemble_instructions(code, arch="gfx1100"):
+    """Bare machine code -> list of (byte offset, bytes, text)."""
+    return _strata._disassemble_instructions(bytes(code), arch)
+
+
+class Assembler:
+    """Writes one kernel instruction by instruction.
+
+    arch: "gfx1100". name: of the kernel. block: threads of a workgroup, an int or up to three; grid: workgroups (both may be
+    given to asm_kernel instead). grid_dims: how many workgroup ids the code reads (s2, s3, s4). The code starts with the
+    argument pointer in s[0:1], the workgroup id in s2 and the thread index in v0.
+    """
+
+    def __init__(self, arch="gfx1100", *, name="kernel", block=None, grid=None, grid_dims=1, hidden_args=False, scratch=0, wave_size=0):
+        self._core = _strata._Assembler(arch, wave_size)
+        self.arch, self.name, self.block, self.grid = arch, name, block, grid
+        self._options = (grid_dims, hidden_args)
+        self._scratch = scratch
+        self._labels = 0
+
+    def argument(self, name="", kind="global_buffer", size=8) -> int:
+        """Adds a kernel argument; returns its byte offset from the pointer in s[0:1]."""
+        return self._core.add_argument(name, kind, size)
+
+    def lds(self, size, align=16) -> int:
+        """Reserves LDS bytes; returns their address."""
+        return self._core.declare_lds(size, align)
+
+    def label(self, name="") -> Label:
+        """A place to branch to, before or after it is bound with place()."""
+        self._labels += 1
+        return Label(name or f".L{self._labels}")
+
+    def place(self, label):
+        """Binds a label to the next instruction."""
+        frame = sys._getframe(1)
+        self._core.emit_line(f"{label.name}:", frame.f_code.co_filename, frame.f_lineno)
+
+    def emit(self, *instructions):
+        """Appends instructions of strata.asm.rdna3, or lines of LLVM-syntax text. Raises AssemblyError with file and line."""
+        frame = sys._getframe(1)
+        for i in instructions:
+            self._core.emit_line(str(i), frame.f_code.co_filename, frame.f_lineno)
+
+    def code(self) -> bytes:
+        """The machine code so far, branches resolved."""
+        return self._core.code()
+
+    def finish(self) -> bytes:
+        """The code object: resources and metadata from the code and the arguments."""
+        block = self.block if self.block is not None else 1024
+        block = (block,) if isinstance(block, int) else tuple(block)
+        grid_dims, hidden = self._options
+        return self._core.finish(self.name, block + (1,) * (3 - len(block)), grid_dims, hidden, 0, self._scratch)
+
+
+from . import rdna3  # noqa: E402
