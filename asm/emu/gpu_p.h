@@ -8,6 +8,7 @@
 #include "strata/asm/emu/model_p.h"
 #include "strata/asm/emu/plan_p.h"
 #include "strata/asm/emu/program_p.h"
+#include "strata/asm/emu/timing_p.h"
 
 namespace strata::emu {
 
@@ -35,6 +36,7 @@ struct Gpu::State {
 struct LoadedKernel {
     const isa::KernelInfo* info = nullptr;
     std::unique_ptr<Program> program;
+    std::unique_ptr<MeasuredCode> measured;  ///< for the timing model
     const Op* entry = nullptr;
     uint64_t descriptor = 0;  ///< device address
 };

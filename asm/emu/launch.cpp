@@ -13,6 +13,15 @@ constexpr uint64_t kDefaultBudget = 1ull << 33;
 constexpr size_t kKernargOffset = 256;     // in the launch area; the dispatch packet is at its start
 constexpr uint32_t kDynamicStack = 16384;  // scratch bytes a lane of kernels whose stack depth is not known
 
+/// Workgroups to measure: the first two, one in the middle and the last.
+std::vector<uint64_t> representatives(uint64_t groups) {
+    std::vector<uint64_t> numbers = {0, 1, groups / 2, groups - 1};
+    std::erase_if(numbers, [&](uint64_t number) { return number >= groups; });
+    std::ranges::sort(numbers);
+    numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
+    return numbers;
+}
+
 int thread_count(const LaunchConfig& config) {
     int threads = config.threads ? config.threads : settings().emu_threads;
     return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -74,12 +83,25 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     pack_user_sgprs(plan, descriptor, packet_at, kernarg_at);
     pack_work_items(plan, config.block, descriptor.workitem_id_dims());
 
+    std::vector<GroupTiming> timings;
+    if (config.timed) {
+        plan.measured = representatives(plan.groups());
+        for (size_t i = 0; i < plan.measured.size(); ++i)
+            timings.emplace_back(*kernel.measured, *state_->model, memory, static_cast<int>(plan.waves), plan.vgprs);
+        plan.timings = &timings;
+    }
     auto start = std::chrono::steady_clock::now();
     STRATA_TRY(Outcome outcome, state_->pool.run(plan, thread_count(config)));
     LaunchStats stats;
     stats.wall_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     stats.wave_instructions = outcome.instructions;
     stats.waves = outcome.waves;
+    if (config.timed) {
+        Occupancy shape{plan.groups(), plan.waves, plan.lds, plan.vgprs, plan.lanes, (descriptor.rsrc1 >> 29 & 1) != 0};
+        double cycles = estimate_cycles(*state_->model, isa::info(state_->arch), shape, timings);
+        stats.modelled_cycles = static_cast<uint64_t>(cycles);
+        stats.modelled_ms = cycles / state_->model->mhz / 1000;
+    }
     return stats;
 }
 

@@ -67,6 +67,7 @@ Result<void> Module::State::decode() {
         loaded.program = std::make_unique<Program>(
             object.arch, wave_size, kernel.descriptor.vgprs(arch),
             std::span(reinterpret_cast<const uint8_t*>(address), text->bytes.size()), address);
+        loaded.measured = std::make_unique<MeasuredCode>(*loaded.program);
         Result<const Op*> entry = loaded.program->entry(kernel.entry_address - text->address);
         if (!entry) {
             Error error = std::move(entry.error());

@@ -87,17 +87,14 @@ bool resolve_source(const Operand& operand, uint32_t literal, std::string_view m
         }
     }
     if (operand.code == isa::code::scc) return op.src[i] = static_cast<uint32_t>(offsetof(Wave, scc)), true;
-    if (operand.code == isa::code::vccz)
-        return computed.vccz = true, op.src[i] = Wave::scalar_place(Wave::kComputed), true;
-    if (operand.code == isa::code::execz)
-        return computed.execz = true, op.src[i] = Wave::scalar_place(Wave::kComputed + 1), true;
+    if (operand.code == isa::code::vccz || operand.code == isa::code::execz) return false;  // gone since GFX11
     uint64_t value = constant_value(operand, literal, mnemonic);
     int dwords = is_64bit(operand.type) || (operand.type == Type::lanes && wave_size == 64) ? 2 : 1;
     if (used + dwords > 4) {
         if (computed.wide_constant) return false;
         computed.wide_constant = true;
         computed.constant = value;
-        op.src[i] = Wave::scalar_place(Wave::kComputed + 2);
+        op.src[i] = Wave::scalar_place(Wave::kComputed);
         return true;
     }
     op.constant |= 1 << i;

@@ -11,12 +11,10 @@ uint32_t destination_place(const isa::Operand& operand, int wave_size);
 /// Operands of 32 bits and less use the low half.
 uint64_t constant_value(const isa::Operand& operand, uint32_t literal, std::string_view mnemonic);
 
-/// Operands that have to be computed before the instruction runs.
+/// What an Op has no room for: set by an Op of its own before the instruction runs.
 struct Computed {
-    bool vccz = false, execz = false;
     bool wide_constant = false;  ///< a third 64-bit constant: `constant` goes to two computed scalars
     uint64_t constant = 0;
-    bool any() const { return vccz || execz || wide_constant; }
 };
 
 /// Places of all operands. `used` dwords of op.value are taken already; returns how many are taken afterwards.

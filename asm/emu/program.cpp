@@ -10,6 +10,7 @@
 #include "strata/asm/emu/operands_p.h"
 #include "strata/asm/emu/scalar_p.h"
 #include "strata/asm/emu/workgroup_p.h"
+#include "strata/asm/isa/print.h"
 
 namespace strata::emu {
 namespace {
@@ -55,13 +56,10 @@ const Op* no_instruction(Wave* wave, const Op* op) {
     return fail(wave, op, "there is no instruction that can be executed here");
 }
 
-/// Sources that have no register of their own, just before their reader.
+/// Constants that found no room in an Op of their own, just before their reader.
 const Op* compute_operands(Wave* wave, const Op* op) {
-    uint32_t* to = wave->s + Wave::kComputed;
-    to[0] = wave->vcc() == 0;
-    to[1] = wave->exec() == 0;
-    to[2] = op->value[0];
-    to[3] = op->value[1];
+    wave->s[Wave::kComputed] = op->value[0];
+    wave->s[Wave::kComputed + 1] = op->value[1];
     STRATA_EMU_NEXT;
 }
 
@@ -125,10 +123,8 @@ Error Program::refuse(uint64_t offset, const Inst* inst, std::string_view why) c
 std::string Program::disassembly(uint64_t offset) const {
     std::span<const uint32_t> at = words(offset);
     if (at.empty()) return "past the end of the code";
-    Result<Inst> inst = isa::decode(arch_, at);
-    std::string text = inst ? std::string(inst->row->mnemonic) : ".long";
-    for (size_t i = 0; i < (inst ? inst->size / 4u : 1u); ++i) text += fmt::format(" {:#010x}", at[i]);
-    return text;
+    if (Result<Inst> inst = isa::decode(arch_, at)) return isa::print(*inst, arch_);
+    return fmt::format(".long {:#010x}", at[0]);
 }
 
 Result<const Op*> Program::entry(uint64_t offset) { return at(offset); }
@@ -152,7 +148,7 @@ Result<const Op*> Program::decode(uint64_t offset) {
             if (found.found.contains(at) || (at < text_.size() && at_[at / 4].load())) break;
             Result<Inst> inst = isa::decode(arch_, words(at));
             if (!inst || (inst->row->flags & isa::kNotOnSilicon)) {
-                if (!soft) return refuse(at, nullptr, "no instruction of this architecture");
+                if (!soft) return refuse(at, nullptr, inst ? "not on silicon" : inst.error().message);
                 if (at < text_.size()) found.found[at] = {{}, false};
                 break;
             }
@@ -249,7 +245,7 @@ Result<std::unique_ptr<Chunk>> Program::build(const Explorer& explorer) {
             op.value[2] = static_cast<uint32_t>(after);
             op.value[3] = static_cast<uint32_t>(after >> 32);
         }
-        if (computed.any()) {
+        if (computed.wide_constant) {
             Op before;
             before.run = compute_operands;
             before.index = op.index;

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <atomic>
 #include <deque>
 #include <memory>
@@ -22,6 +23,8 @@ struct Chunk {
 /// The code of one kernel: ops decoded by following the control flow from its entry.
 class Program {
   public:
+    static constexpr int kMaxChunks = 256;
+
     /// `text` is the executable segment, at device address `address`.
     Program(isa::Arch arch, int wave_size, int vgprs, std::span<const uint8_t> text, uint64_t address);
 
@@ -57,7 +60,6 @@ class Program {
     std::unique_ptr<std::atomic<const Op*>[]> at_;  ///< by dword of the text; nullptr: not decoded yet
     std::deque<std::unique_ptr<Chunk>> chunks_;
     std::atomic<int> chunk_count_{0};
-    static constexpr int kMaxChunks = 256;
     std::array<std::atomic<const Chunk*>, kMaxChunks> published_{};
     std::mutex mutex_;
 };

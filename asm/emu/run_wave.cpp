@@ -105,10 +105,10 @@ Result<void> run_wave(isa::Arch arch, std::span<const uint8_t> code, WaveRun& ru
     group.waves = 1;
     auto wave = make_wave(lanes);
     load_state(*wave, run, lanes);
-    std::vector<uint8_t> scratch((size_t{run.scratch} + 3) / 4 * 4 * static_cast<size_t>(lanes));
+    std::vector<uint8_t> scratch((size_t{run.scratch} + 3) / 4 * 4 * static_cast<size_t>(lanes) + 64);
     std::string fault;
     wave->lds = run.lds.data();
-    wave->scratch = scratch.data();
+    wave->scratch = scratch.data() + (-reinterpret_cast<uintptr_t>(scratch.data()) & 63);  // rows are aligned
     wave->group = &group;
     wave->fault = &fault;
     wave->pc = entry;

@@ -1,13 +1,133 @@
 #pragma once
-#include "strata/asm/emu/wave_p.h"
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
+#include "strata/asm/emu/model_p.h"
+#include "strata/asm/emu/program_p.h"
+#include "strata/asm/emu/workgroup_p.h"
+
+// The timing model. A few workgroups of a launch run a second copy of the code whose handlers account for each
+// instruction first; what they cost is scaled to the grid. Nothing here depends on the host's time, threads or
+// addresses.
 namespace strata::emu {
 
-/// Measures one workgroup: its waves run ops whose handlers account for the instruction first.
+enum class Unit : uint8_t {
+    none,
+    scalar,
+    vector,
+    transcendental,
+    wide,
+    matrix,
+    branch,
+    scalar_memory,
+    memory,
+    local,
+    barrier
+};
+
+/// Registers that an instruction touches: scalars by code, SCC as 128, vector registers from 256.
+struct RegisterRange {
+    uint16_t first = 0, count = 0;
+};
+
+struct Cost {
+    Handler run = nullptr;  ///< the plain handler
+    Unit unit = Unit::none;
+    uint16_t issue = 1;    ///< cycles the unit is busy
+    uint16_t latency = 1;  ///< cycles until the result may be read; memory adds its own
+    uint8_t sources = 0, results = 0;
+    RegisterRange source[6], result[3];
+};
+Cost cost_of(const isa::Inst& inst, int wave_size);
+
+/// Copies of a Program's chunks with accounting handlers.
+class MeasuredCode {
+  public:
+    MeasuredCode(const Program& program) : program_(program) {}
+    const Op* measured(const Op* plain);
+    const Op* plain(const Op* measured) const;
+    const Cost& cost(const Op* measured) const;
+
+  private:
+    struct Copy {
+        const Chunk* chunk = nullptr;
+        std::vector<Op> ops;
+        std::vector<Cost> costs;
+    };
+    const Copy* copy_of(const Op* measured) const;
+
+    const Program& program_;
+    std::mutex mutex_;
+    std::deque<Copy> copies_;
+    std::array<std::atomic<const Copy*>, Program::kMaxChunks> published_{};
+    std::atomic<size_t> count_{0};
+};
+
+/// What one measured workgroup asked of the GPU.
+struct Demand {
+    double vector = 0, scalar = 0, local = 0, memory = 0;  ///< busy cycles of the units
+    double latency = 0;                                    ///< cycles from start to end with the GPU to itself
+    double l2_bytes = 0, unique_bytes = 0;
+    double hot_atomics = 0;  ///< updates of the most contended address
+};
+
 class GroupTiming {
   public:
-    const Op* measured(const Op* plain) const { return plain; }
-    const Op* plain(const Op* measured) const { return measured; }
+    GroupTiming(MeasuredCode& code, const Model& model, const DeviceMemory& memory, int waves, int vgprs);
+
+    const Op* measured(const Op* plain) { return code_->measured(plain); }
+    const Op* plain(const Op* measured) const { return code_->plain(measured); }
+    /// Accounts for `op`, about to run; gives its plain handler.
+    Handler account(Wave* wave, const Op* op);
+    /// Whether this wave has been measured for long enough.
+    bool enough(const Wave* wave) const;
+    /// A wave has ended after `executed` instructions.
+    void finish(const Wave& wave);
+    Demand demand() const;
+    /// Sizes of the allocations touched, by address.
+    const std::vector<std::pair<uint64_t, uint64_t>>& touched() const { return touched_; }
+
+  private:
+    struct WaveState {
+        double time = 0;
+        uint32_t counted = 0, executed = 0, barriers = 0;
+        bool waiting = false;
+        std::vector<double> ready;  ///< by register
+    };
+    double memory_access(Wave* wave, const Op* op);
+    double local_access(Wave* wave, const Op* op);
+    double scalar_access(Wave* wave, const Op* op);
+    bool touch_line(uint64_t line, bool& fresh);
+    uint64_t line_of(uint64_t address);
+
+    MeasuredCode* code_;
+    const Model* model_;
+    const DeviceMemory* memory_;
+    std::vector<WaveState> waves_;
+    std::vector<double> barrier_times_;
+    std::vector<uint64_t> l0_;            ///< direct-mapped tags of 128-byte lines
+    std::unordered_set<uint64_t> lines_;  ///< all lines of this workgroup
+    std::vector<std::pair<uint64_t, uint64_t>> touched_;
+    size_t last_touched_ = 0;
+    std::unordered_map<uint64_t, uint32_t> atomics_;  ///< updates by address
+    Demand sum_;
+    uint32_t limit_ = 0;  ///< instructions measured of a wave
 };
+
+/// Shape of a launch as far as occupancy is concerned.
+struct Occupancy {
+    uint64_t groups = 1;
+    uint32_t waves = 1, lds = 0;
+    int vgprs = 0, wave_size = 32;
+    bool wgp_mode = true;
+};
+/// Cycles of the whole launch, from the demands of its measured workgroups.
+double estimate_cycles(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape,
+                       const std::vector<GroupTiming>& groups);
 
 }  // namespace strata::emu

@@ -35,6 +35,7 @@ struct Worker::Resident {
     std::vector<Wave*> places;  ///< by wave in the workgroup
     uint8_t* lds = nullptr;
     uint8_t* scratch = nullptr;
+    Wave::Hit hits[Wave::kHits];  ///< allocations that the last workgroup met: a good guess for the next
 
     explicit Resident(Plan& plan) {
         size_t wave = plan.wave_bytes();
@@ -63,6 +64,7 @@ size_t Worker::resident_groups() const {
 
 void Worker::start_wave(Resident& resident, uint32_t index) {
     Wave* wave = new (resident.places[index]) Wave();
+    std::ranges::copy(resident.hits, wave->hits);
     wave->lanes = plan_.lanes;
     wave->vgprs = plan_.vgprs;
     memset(wave->row(0), 0, static_cast<size_t>(plan_.vgprs) * static_cast<size_t>(plan_.lanes) * 4);
@@ -105,7 +107,7 @@ bool Worker::start(Resident& resident) {
     memset(resident.lds, 0xff, plan_.lds);  // unwritten local memory reads as NaN and -1
     for (uint32_t i = 0; i < plan_.waves; ++i) start_wave(resident, i);
     resident.waves = resident.places;
-    if (plan_.seed) {
+    if (plan_.seed && !group.timing) {  // modelled time does not depend on the seed
         uint64_t state = hash_mix(plan_.seed, number);
         for (size_t i = resident.waves.size(); i > 1; --i) {
             state = hash_mix(state, i);
@@ -148,7 +150,7 @@ void Worker::fault(const Wave& wave) {
 
 /// Runs a wave until it stops for whatever reason; false on a fault.
 bool Worker::step(Wave* wave) {
-    wave->budget = std::min(wave->executed + quantum_, plan_.max_instructions);
+    wave->budget = std::min(wave->executed + (wave->group->timing ? kQuantum : quantum_), plan_.max_instructions);
     wave->stop = Stop::none;
     wave->run_start = wave->pc;
     const uint64_t before = wave->executed;
@@ -167,9 +169,10 @@ bool Worker::turn(Resident& resident) {
     for (Wave* wave : resident.waves) {
         if (wave->stop == Stop::barrier || wave->stop == Stop::end) continue;
         if (!step(wave)) return false;
-        if (wave->stop == Stop::end)
+        if (wave->stop == Stop::end) {
             ++resident.group.ended;
-        else if (wave->stop == Stop::barrier)
+            if (resident.group.timing) resident.group.timing->finish(*wave);
+        } else if (wave->stop == Stop::barrier)
             ++resident.group.arrived;
         else
             continue;
@@ -177,6 +180,7 @@ bool Worker::turn(Resident& resident) {
     }
     if (resident.group.ended < resident.group.waves) return false;
     since_progress_ = 0;
+    std::ranges::copy(resident.places[0]->hits, resident.hits);
     return !start(resident);
 }
 
