@@ -13,10 +13,24 @@ bool is_storage_only(DType t) { return t.is_float() && (t.bits() == 8 || t.eleme
 
 bool computes(UOp u) { return info(u.op()).elementwise() && !u.is(Op::cast) && !u.is(Op::bitcast) && !u.is(Op::where); }
 
+/// a * b + c in float64, rounded to odd (the product of narrow floats is exact, the sum keeps one bit of what it
+/// loses), so that rounding to the narrow type is the only rounding.
+UOp fma_to_odd(UOp a, UOp b, UOp c) {
+    UOp product = a * b, sum = product + c, from_c = sum - product, zero = constant(dtypes::float64, 0);
+    UOp lost = (product - (sum - from_c)) + (c - from_c), bits = bitcast(sum, dtypes::int64);
+    UOp one = constant_int(dtypes::int64, 1), even = alu(Op::cmpeq, {alu(Op::bit_and, {bits, one}), one - one});
+    UOp finite = alu(Op::cmpeq, {sum - sum, zero}), inexact = alu(Op::cmpne, {lost, zero});
+    UOp away = alu(Op::cmpeq, {zero < lost, zero < sum});
+    UOp next = alu(Op::where, {away, bits + 1, bits - 1});
+    UOp moves = alu(Op::bit_and, {alu(Op::bit_and, {finite, inexact}), even});
+    return bitcast(alu(Op::where, {moves, next, bits}), dtypes::float64);
+}
+
 UOp widened(UOp u, std::span<const UOp> sources) {
+    DType to = u.is(Op::fma) ? dtypes::float64 : dtypes::float32;
     std::vector<UOp> wide;
-    for (UOp s : sources) wide.push_back(cast(s, dtypes::float32.vector(s.dtype().lanes)));
-    return cast(alu(u.op(), wide), u.dtype());
+    for (UOp s : sources) wide.push_back(cast(s, to));
+    return cast(u.is(Op::fma) ? fma_to_odd(wide[0], wide[1], wide[2]) : alu(u.op(), wide), u.dtype());
 }
 
 }  // namespace
@@ -29,7 +43,7 @@ UOp widen_floats(UOp sink) {
         for (UOp s : u.src()) sources.push_back(rebuilt.at(s));
         if (computes(u) && is_storage_only(u.src(0).dtype()))
             rebuilt[u] = widened(u, sources);
-        else if (u.is(Op::fma) && u.dtype().is_integer())
+        else if (u.is(Op::fma) && !u.dtype().is_float())
             rebuilt[u] = sources[0] * sources[1] + sources[2];
         else
             rebuilt[u] = u.with_src(sources);

@@ -89,8 +89,15 @@ Expression boolean(UOp u, std::span<const Expression> s) {
         case Op::bit_xor: return infix("!=", kEqual, s[0], s[1]);
         case Op::bit_not: return {"!" + s[0].within(kPrefix), kPrefix};
         case Op::cmplt: return infix("<", kLess, s[0], s[1]);
+        case Op::idiv: return infix("&&", kAnd, s[0], s[1]);
+        case Op::mod: return {"false"};
+        case Op::pow: return infix("||", kOr, s[0], {"!" + s[1].within(kPrefix), kPrefix});
         case Op::neg:
-        case Op::abs: return s[0];
+        case Op::abs:
+        case Op::floor:
+        case Op::ceil:
+        case Op::trunc:
+        case Op::rint: return s[0];
         default: return {""};
     }
 }
