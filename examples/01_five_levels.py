@@ -91,30 +91,24 @@ def tiling(elements):
 
 def assembly_text(elements):
     blocks, turns = tiling(elements)
+    row = THREADS * 16  # bytes that one load of the whole block reads
     return f"""\
-.amdgcn_target "amdgcn-amd-amdhsa--gfx1100"
-.set row, {THREADS * 16}                        // bytes that one load of the whole block reads
-.text
-.globl wave_sums
-.p2align 8
-.type wave_sums,@function
-wave_sums:
     s_load_b128 s[4:7], s[0:1], 0x0           // out, x
     v_lshlrev_b32_e32 v1, 4, v0
-    s_mul_i32 s3, s2, row
+    s_mul_i32 s3, s2, {row}                   // s2: workgroup
     v_dual_mov_b32 v8, 0 :: v_dual_mov_b32 v9, 0
     v_dual_mov_b32 v10, 0 :: v_dual_mov_b32 v11, 0
     v_add_nc_u32_e32 v1, s3, v1
     s_movk_i32 s8, {turns}
     s_waitcnt lgkmcnt(0)
 next:
-    v_add_nc_u32_e32 v2, row * {blocks}, v1
+    v_add_nc_u32_e32 v2, {row * blocks}, v1
     global_load_b128 v[12:15], v1, s[6:7]
-    v_add_nc_u32_e32 v3, row * {blocks * 2}, v1
+    v_add_nc_u32_e32 v3, {row * blocks * 2}, v1
     global_load_b128 v[16:19], v2, s[6:7]
-    v_add_nc_u32_e32 v4, row * {blocks * 3}, v1
+    v_add_nc_u32_e32 v4, {row * blocks * 3}, v1
     global_load_b128 v[20:23], v3, s[6:7]
-    v_add_nc_u32_e32 v1, row * {blocks * 4}, v1
+    v_add_nc_u32_e32 v1, {row * blocks * 4}, v1
     global_load_b128 v[24:27], v4, s[6:7]
     s_sub_u32 s8, s8, 1
     s_cmp_lg_u32 s8, 0
@@ -145,35 +139,6 @@ next:
     global_atomic_add_f32 v2, v9, s[4:5]
     s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)
     s_endpgm
-.size wave_sums, .-wave_sums
-
-.rodata
-.p2align 6
-.amdhsa_kernel wave_sums
-    .amdhsa_user_sgpr_kernarg_segment_ptr 1
-    .amdhsa_user_sgpr_count 2
-    .amdhsa_kernarg_size 16
-    .amdhsa_wavefront_size32 1
-    .amdhsa_next_free_vgpr .amdgcn.next_free_vgpr
-    .amdhsa_next_free_sgpr .amdgcn.next_free_sgpr
-.end_amdhsa_kernel
-.amdgpu_metadata
----
-amdhsa.version: [1, 2]
-amdhsa.kernels:
-  - .name: wave_sums
-    .symbol: wave_sums.kd
-    .kernarg_segment_size: 16
-    .kernarg_segment_align: 8
-    .group_segment_fixed_size: 0
-    .private_segment_fixed_size: 0
-    .wavefront_size: 32
-    .max_flat_workgroup_size: {THREADS}
-    .args:
-      - {{.offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}}
-      - {{.offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global}}
-...
-.end_amdgpu_metadata
 """
 
 
@@ -217,7 +182,7 @@ def assembler(elements):
 
 
 def assembly_from_text(x):
-    kernel = strata.asm_kernel(assembly_text(x.size), arch="gfx1100", grid=tiling(x.size)[0], block=THREADS)
+    kernel = strata.asm_kernel(assembly_text(x.size), name="wave_sums", arch="gfx1100", args=["out", "x"], grid=tiling(x.size)[0], block=THREADS)
     return Tensor.zeros(1).contiguous().custom_kernel(x, kernel=kernel)[0]
 
 

@@ -4,16 +4,23 @@ from . import _strata
 from ._strata import Artifact, CustomKernel, Tensor
 
 
-def asm_kernel(source, *, name="", arch="", grid=None, block=None, lds=0) -> CustomKernel:
+def asm_kernel(source, *, name="", arch="", args=(), grid=None, block=None, lds=0) -> CustomKernel:
     """A kernel from assembly, for custom_kernel(kernel=...).
 
-    source: LLVM-syntax text with its directives, a strata.asm.Assembler, or code object bytes.
+    source: LLVM-syntax text, a strata.asm.Assembler, or code object bytes. Text may be instructions and labels alone: then
+    name and args (a name for each pointer) make it a kernel and its resources are counted; or a whole file with
+    .amdhsa_kernel and .amdgpu_metadata directives.
     name: which kernel of the code object; not needed when it has one. arch: "gfx1100", ...; an Assembler knows its own.
     grid: workgroups, block: threads of a workgroup, each an int or up to three; an Assembler may have set both.
     lds: dynamic LDS bytes. Raises AssemblyError with file, line and column, LaunchError.
     """
     from . import asm
 
+    if isinstance(source, str) and ".amdhsa_kernel" not in source:
+        text, source = source, asm.Assembler(arch or "gfx1100", name=name or "kernel", block=block, grid=grid)
+        for argument in args:
+            source.argument(argument)
+        source.emit_text(text)
     if isinstance(source, asm.Assembler):
         arch = arch or source.arch
         grid = source.grid if grid is None else grid

@@ -81,6 +81,11 @@ class Assembler:
         for i in instructions:
             self._core.emit_line(str(i), frame.f_code.co_filename, frame.f_lineno)
 
+    def emit_text(self, text, file="<asm>"):
+        """Appends lines of LLVM-syntax text: instructions, labels and comments. Errors give the file and the text's line."""
+        for number, line in enumerate(text.splitlines(), 1):
+            self._core.emit_line(line, file, number)
+
     def code(self) -> bytes:
         """The machine code so far, branches resolved."""
         return self._core.code()
