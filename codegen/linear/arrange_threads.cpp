@@ -61,6 +61,7 @@ int64_t lane_distance(std::span<const UOp> offsets, UOp range) {
 ThreadOrder arrange_threads(UOp sink) {
     Scopes scopes(sink);
     ThreadOrder threads = scopes.list(scopes.with_axis({Axis::local, Axis::group}));
+    std::erase_if(threads, [](UOp r) { return range_arg(r).size == 1; });
     if (threads.size() < 2) return threads;
     std::vector<UOp> offsets;
     for (UOp u : scopes.order())

@@ -31,11 +31,11 @@ Result<LinearProgram> linearize(const Kernel& kernel) {
     program.name = kernel.name;
     STRATA_TRY_VOID(verify_input(kernel));
     UOp sink = gate_group_stores(kernel.sink);
-    // From here no upcast and no unroll range is left.
+    ThreadOrder threads = arrange_threads(sink);
+    // From here no upcast, no unroll range and none of one step is left.
     STRATA_TRY(sink, expand(sink));
     // Every reduction that becomes a loop of its own has ranges of its own.
     sink = unshare_ranges(sink);
-    ThreadOrder threads = arrange_threads(sink);
     // From here no reduce and no group range is left: loops are closed by end.
     sink = lower_reduces(sink, threads);
     // From here every range is a loop.

@@ -97,6 +97,30 @@ UOp replace_ranges(UOp sink, const UOpMap<UOp>& values) {
     return rebuilt.at(sink);
 }
 
+/// Block and thread indices that a user wrote himself.
+Result<void> place_specials(const Scopes& scopes, bool has_blocks, bool has_threads, LinearProgram& program) {
+    for (UOp u : scopes.order()) {
+        if (!u.is(Op::special)) continue;
+        const SpecialArg& arg = u.as<SpecialArg>();
+        if (arg.thread ? has_threads : has_blocks)
+            return make_error(ErrorKind::Usage, "kernel {}: {} beside ranges of the same kind; use one or the other",
+                              program.name, to_string(u));
+        int64_t limit = arg.thread ? kMaxThreads : arg.dim == 0 ? kMaxBlocksX : kMaxBlocksYZ;
+        if (arg.size > limit)
+            return make_error(ErrorKind::Usage, "kernel {}: {} is beyond the limit of {}", program.name, to_string(u),
+                              limit);
+        uint32_t& size = (arg.thread ? program.block : program.grid)[static_cast<size_t>(arg.dim)];
+        if (size != 1 && size != static_cast<uint32_t>(arg.size))
+            return make_error(ErrorKind::Usage, "kernel {}: {} has another size elsewhere ({})", program.name,
+                              to_string(u), size);
+        size = static_cast<uint32_t>(arg.size);
+    }
+    if (uint64_t{program.block[0]} * program.block[1] * program.block[2] > kMaxThreads)
+        return make_error(ErrorKind::Usage, "kernel {}: a block of {} x {} x {} threads; the most is {}", program.name,
+                          program.block[0], program.block[1], program.block[2], kMaxThreads);
+    return {};
+}
+
 }  // namespace
 
 Result<UOp> map_grid(UOp sink, const ThreadOrder& threads, LinearProgram& program) {
@@ -113,6 +137,7 @@ Result<UOp> map_grid(UOp sink, const ThreadOrder& threads, LinearProgram& progra
     STRATA_TRY(Placement in_grid, place(false, blocks, {most_x, kMaxBlocksYZ, kMaxBlocksYZ}));
     program.block = in_block.sizes;
     program.grid = in_grid.sizes;
+    STRATA_TRY_VOID(place_specials(scopes, !blocks.empty(), !threads.empty(), program));
     in_grid.values.merge(in_block.values);
     return in_grid.values.empty() && scopes.ranges().empty() ? sink : replace_ranges(sink, in_grid.values);
 }

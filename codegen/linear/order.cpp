@@ -25,10 +25,10 @@ class Ordering {
         const std::vector<UOp>& nodes = scopes_.order();
         for (UOp u : nodes) {
             if (u.is(Op::range)) continue;
-            size_t block = block_of(scopes_.free(u));
-            if (scopes_.free(u) & ~enclosing_[block])
+            size_t block = block_of(loops(u));
+            if (loops(u) & ~enclosing_[block])
                 return make_error(ErrorKind::Usage, "{} depends on loops that are not nested in each other: {}",
-                                  to_string(u), names(scopes_.free(u)));
+                                  to_string(u), names(loops(u)));
             if (is_executed(u)) blocks_[block].push_back(u);
         }
         out_.reserve(nodes.size());
@@ -37,12 +37,21 @@ class Ordering {
     }
 
   private:
+    /// The loops that a node stands in: those it depends on, and for an effect those that an end closes around it.
+    RangeSet loops(UOp u) const {
+        auto found = closed_around_.find(u);
+        return scopes_.free(u) | (found == closed_around_.end() ? 0 : found->second);
+    }
+
     /// Users come before sources here, so that the loops around an `end` are known when it is reached.
     void nest_loops() {
         const std::vector<UOp>& nodes = scopes_.order();
         for (auto u = nodes.rbegin(); u != nodes.rend(); ++u) {
+            if (u->is(Op::group))
+                for (UOp s : u->src()) closed_around_[s] |= loops(*u);
             if (!u->is(Op::end)) continue;
-            size_t outer = block_of(scopes_.free(*u)), inner = bit_number(scopes_.bit(u->src(1)));
+            closed_around_[u->src(0)] |= loops(*u) | scopes_.bit(u->src(1));
+            size_t outer = block_of(loops(*u)), inner = bit_number(scopes_.bit(u->src(1)));
             depth_[inner] = depth_[outer] + 1;
             enclosing_[inner] = enclosing_[outer] | scopes_.bit(u->src(1));
         }
@@ -72,6 +81,7 @@ class Ordering {
     }
 
     Scopes scopes_;
+    UOpMap<RangeSet> closed_around_;
     std::array<int, kMaxRanges + 1> depth_{};
     std::array<RangeSet, kMaxRanges + 1> enclosing_{};
     std::array<std::vector<UOp>, kMaxRanges + 1> blocks_;

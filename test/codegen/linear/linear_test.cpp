@@ -200,6 +200,29 @@ TEST(Linearize, LanesFollowMemory) {
     EXPECT_EQ(program.block[1], 8u);
 }
 
+TEST(Linearize, AnEffectRunsInEveryLoopThatIsClosedAroundIt) {
+    GraphScope scope;
+    UOp out = param(0, 4), a = range(0, 4, Axis::loop), b = range(1, 3, Axis::loop);
+    LinearProgram program = *linearize(kernel("twice", end(store(at(out, a), constant(dtypes::float32, 1)), {a, b})));
+    auto place = [&](auto matches) {
+        return std::find_if(program.ops.begin(), program.ops.end(), matches) - program.ops.begin();
+    };
+    auto inner = place([](UOp u) { return u.is(Op::range) && u.as<RangeArg>().id == 1; });
+    EXPECT_LT(inner, place([](UOp u) { return u.is(Op::store); }));
+    EXPECT_LT(place([](UOp u) { return u.is(Op::store); }), place([](UOp u) { return u.is(Op::end); }));
+}
+
+TEST(Linearize, IndicesAUserWritesHimselfSetTheGrid) {
+    GraphScope scope;
+    UOp block = make(Op::special, dtypes::index, {}, SpecialArg{false, 0, 6}),
+        thread = make(Op::special, dtypes::index, {}, SpecialArg{true, 0, 32});
+    UOp here = block * 32 + thread;
+    auto program = linearize(kernel("own", store(at(param(0, 192), here), load(at(param(1, 192), here)))));
+    ASSERT_TRUE(program) << program.error().message;
+    EXPECT_EQ(program->grid[0], 6u);
+    EXPECT_EQ(program->block[0], 32u);
+}
+
 TEST(Linearize, ErrorsNameTheNode) {
     GraphScope scope;
     UOp out = param(0, 8), x = param(1, 8), r = range(0, 8, Axis::loop);
