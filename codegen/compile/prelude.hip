@@ -303,6 +303,13 @@ STRATA_FN float round_to_odd(uint64_t x) {
 STRATA_FN float round_to_odd(int64_t x) { return x < 0 ? -round_to_odd(0 - (uint64_t)x) : round_to_odd((uint64_t)x); }
 STRATA_FN float round_to_odd(int32_t x) { return round_to_odd((int64_t)x); }
 STRATA_FN float round_to_odd(uint32_t x) { return round_to_odd((uint64_t)x); }
+//@ to_bfloat16
+// As a cast does; for values made from integers, whose direct conversion clang 19 cannot select.
+STRATA_FN bfloat16 to_bfloat16(float x) {
+    uint32_t bits = __builtin_bit_cast(uint32_t, x);
+    bits = x != x ? 0x7fc00000 : bits + 0x7fff + (bits >> 16 & 1);
+    return __builtin_bit_cast(bfloat16, (uint16_t)(bits >> 16));
+}
 //@ saturate
 // A float truncated to an integer, the nearest that exists; NaN gives 0.
 template <class T, class F> STRATA_FN T saturate(F x) {

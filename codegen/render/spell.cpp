@@ -164,8 +164,9 @@ Expression spell_cast(DType to, DType from, const Expression& x) {
     if (t.is_bool()) return infix("!=", kEqual, number, literal(constant(narrow_float ? dtypes::float32 : f, 0)));
     if (t == dtypes::float32 && narrow_float) return number;
     if (f.is_float() && !t.is_float()) return {fmt::format("saturate<{}>({})", t.hip(), number.text)};
-    if (t == dtypes::bfloat16 && (f == dtypes::float64 || (f.is_integer() && f.bits() >= 32)))
-        return c_cast(t.hip(), call("round_to_odd", x));
+    if (t == dtypes::bfloat16 && f == dtypes::float64) return c_cast(t.hip(), call("round_to_odd", x));
+    if (t == dtypes::bfloat16 && !f.is_float())
+        return call("to_bfloat16", f.is_integer() && f.bits() >= 32 ? call("round_to_odd", x) : c_cast("float", x));
     bool through_float = t == dtypes::bfloat16 || (t.is_float() && t.bits() == 8 && f != dtypes::float64);
     if (through_float && f != dtypes::float32 && !narrow_float) number = c_cast("float", x);
     return c_cast(t.hip(), number);
