@@ -22,7 +22,7 @@ struct Axes {
     std::optional<std::vector<int>> list;  ///< none = all axes
     Axes() = default;
     Axes(std::nullopt_t) {}
-    Axes(int axis) : list({axis}) {}
+    Axes(int axis) : list(std::in_place, 1, axis) {}
     Axes(std::initializer_list<int> axes) : list(axes) {}
     Axes(std::vector<int> axes) : list(std::move(axes)) {}
 };
