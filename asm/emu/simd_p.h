@@ -34,6 +34,21 @@ using U32 = uint32_t __attribute__((vector_size(128), aligned(64), may_alias));
 using I32 = int32_t __attribute__((vector_size(128), aligned(64), may_alias));
 using F32 = float __attribute__((vector_size(128), aligned(64), may_alias));
 
+// 32 lanes of 64 bits: two rows of dwords.
+using U64 = uint64_t __attribute__((vector_size(256), aligned(64), may_alias));
+using I64 = int64_t __attribute__((vector_size(256), aligned(64), may_alias));
+using F64 = double __attribute__((vector_size(256), aligned(64), may_alias));
+
+STRATA_EMU_INLINE U64 bits(const F64& x) { return reinterpret_cast<const U64&>(x); }
+STRATA_EMU_INLINE U64 bits(const I64& x) { return reinterpret_cast<const U64&>(x); }
+STRATA_EMU_INLINE F64 as_double(const U64& x) { return reinterpret_cast<const F64&>(x); }
+STRATA_EMU_INLINE I64 as_signed(const U64& x) { return reinterpret_cast<const I64&>(x); }
+STRATA_EMU_INLINE U64 joined(const U32& low, const U32& high) {
+    return __builtin_convertvector(low, U64) | __builtin_convertvector(high, U64) << 32;
+}
+STRATA_EMU_INLINE U32 low_dwords(const U64& x) { return __builtin_convertvector(x, U32); }
+STRATA_EMU_INLINE U32 high_dwords(const U64& x) { return __builtin_convertvector(x >> 32, U32); }
+
 STRATA_EMU_INLINE U32 bits(const F32& x) { return reinterpret_cast<const U32&>(x); }
 STRATA_EMU_INLINE U32 bits(const I32& x) { return reinterpret_cast<const U32&>(x); }
 STRATA_EMU_INLINE U32 bits(const U32& x) { return x; }
@@ -67,6 +82,8 @@ STRATA_EMU_INLINE uint32_t collect(const I32& condition) {
 #endif
 }
 
+STRATA_EMU_INLINE uint32_t collect(const I64& condition) { return collect(__builtin_convertvector(condition, I32)); }
+
 /// Stores the lanes of `exec`.
 STRATA_EMU_INLINE void store_active(uint32_t* row, const U32& x, uint32_t exec) {
     if (exec == ~0u) [[likely]] {
@@ -97,6 +114,16 @@ STRATA_EMU_INLINE F32 fma(const F32& a, const F32& b, const F32& c) {
 #else
     F32 r;
     for (int lane = 0; lane < kLanes; lane++) r[lane] = __builtin_fmaf(a[lane], b[lane], c[lane]);
+    return r;
+#endif
+}
+
+STRATA_EMU_INLINE F64 fma(const F64& a, const F64& b, const F64& c) {
+#if defined(__clang__)
+    return __builtin_elementwise_fma(a, b, c);
+#else
+    F64 r;
+    for (int lane = 0; lane < kLanes; lane++) r[lane] = __builtin_fma(a[lane], b[lane], c[lane]);
     return r;
 #endif
 }

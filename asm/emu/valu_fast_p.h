@@ -31,8 +31,10 @@ const Op* fast(Wave* wave, const Op* op) {
 
 /// Source i of single precision with its signs.
 STRATA_EMU_INLINE U32 signed_source(Wave* wave, const Op* op, int i, int half) {
+    const U32 x = source(wave, op, i, half);
+    if (!((op->neg | op->abs) >> i & 1)) return x;
     const uint32_t keep = op->abs >> i & 1 ? 0x7fffffffu : ~0u, flip = static_cast<uint32_t>(op->neg >> i & 1) << 31;
-    return (source(wave, op, i, half) & keep) ^ flip;
+    return (x & keep) ^ flip;
 }
 
 /// The same with neg and abs, for operations on single precision only.
@@ -110,6 +112,48 @@ const Op* fast_add_carry(Wave* wave, const Op* op) {
     STRATA_EMU_NEXT;
 }
 
+/// Source i as 64 bits a lane; a 32-bit one is extended by zeros.
+template <const Shape& shape, int i>
+STRATA_EMU_INLINE U64 wide_source(Wave* wave, const Op* op, int half) {
+    constexpr bool wide = is_64bit(shape.src[i]);
+    if (op->uniform >> i & 1) return uniform_value(wave, op, i, shape.src[i]) - U64{};
+    const uint32_t* row = place(wave, op->src[i]) + kLanes * half;
+    if constexpr (wide)
+        return joined(load(row), load(row + wave->lanes));
+    else
+        return __builtin_convertvector(load(row), U64);
+}
+
+/// Operations with a 64-bit result; with a mask result `carry(result, a, b, c)` gives it.
+template <const Shape& shape, auto vectors, auto carry>
+const Op* fast_wide(Wave* wave, const Op* op) {
+    if constexpr (computes_floats(shape)) {
+        if ((wave->mode & mode::kFloat) != mode::kPlain) [[unlikely]]
+            STRATA_EMU_TAIL(general<shape>(wave, op));
+    }
+    [[maybe_unused]] uint32_t mask[2] = {0, 0};
+    for (int half = 0; half < wave->lanes / kLanes; half++) {
+        const uint32_t exec = wave->s[isa::code::exec_lo + half];
+        const U64 a = wide_source<shape, 0>(wave, op, half), b = wide_source<shape, 1>(wave, op, half);
+        const U64 c = wide_source<shape, shape.sources - 1>(wave, op, half);
+        const U64 result = vectors(a, b, c);
+        if constexpr (shape.writes_mask) mask[half] = collect(carry(result, c)) & exec;
+        uint32_t* row = place(wave, op->dst) + kLanes * half;
+        store_active(row, low_dwords(result), exec);
+        store_active(row + wave->lanes, high_dwords(result), exec);
+    }
+    if constexpr (shape.writes_mask)
+        for (int half = 0; half < wave->lanes / kLanes; half++) place(wave, op->dst2)[half] = mask[half];
+    STRATA_EMU_NEXT;
+}
+constexpr auto kBelowAddend = [](const U64& result, const U64& addend)
+                                  STRATA_LAMBDA_INLINE -> I64 { return result < addend; };
+template <auto fn, auto vectors>
+constexpr ValuEntry wide_entry(std::string_view mnemonic) {
+    constexpr Handler handler = &fast_wide<KernelOf<fn>::shape, vectors, kBelowAddend>;
+    return with_fast(lane_entry<fn>(mnemonic), handler, handler);
+}
+
 template <auto fn, auto vectors>
 constexpr ValuEntry hot_entry(std::string_view mnemonic) {
     constexpr const Shape& shape = KernelOf<fn>::shape;
@@ -135,12 +179,19 @@ constexpr ValuEntry hot_compare_entry(std::string_view mnemonic) {
 }  // namespace strata::emu::STRATA_EMU_VARIANT
 
 /// A row with fast forms: the expression computes 32 lanes from the dword vectors a, b, c (and MODE in `mode_bits`).
-#define HOT_AS(mnemonic, fn, ...)                                                                                 \
-    hot_entry<&fn, [](const U32& a, const U32& b, const U32& c, uint32_t mode_bits) STRATA_LAMBDA_INLINE -> U32 { \
-        (void)a, (void)b, (void)c, (void)mode_bits;                                                               \
-        return __VA_ARGS__;                                                                                       \
-    }>(#mnemonic)
+/// The parentheses keep a > in it from ending the template's arguments.
+#define HOT_AS(mnemonic, fn, ...)                                                                                  \
+    hot_entry<&fn, ([](const U32& a, const U32& b, const U32& c, uint32_t mode_bits) STRATA_LAMBDA_INLINE -> U32 { \
+        (void)a, (void)b, (void)c, (void)mode_bits;                                                                \
+        return __VA_ARGS__;                                                                                        \
+    })>(#mnemonic)
 #define HOT(mnemonic, ...) HOT_AS(mnemonic, mnemonic, __VA_ARGS__)
-#define HOT_COMPARE(mnemonic, fn, ...)                                                                          \
-    hot_compare_entry<&fn, [](const U32& a, const U32& b) STRATA_LAMBDA_INLINE -> I32 { return __VA_ARGS__; }>( \
+#define HOT_COMPARE(mnemonic, fn, ...)                                                                            \
+    hot_compare_entry<&fn, ([](const U32& a, const U32& b) STRATA_LAMBDA_INLINE -> I32 { return __VA_ARGS__; })>( \
         #mnemonic)
+/// The same for 64-bit results.
+#define HOT_WIDE(mnemonic, ...)                                                                       \
+    wide_entry<&mnemonic, ([](const U64& a, const U64& b, const U64& c) STRATA_LAMBDA_INLINE -> U64 { \
+        (void)c;                                                                                      \
+        return __VA_ARGS__;                                                                           \
+    })>(#mnemonic)
