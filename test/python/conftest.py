@@ -1,0 +1,35 @@
+"""Every test runs on emu:gfx1100 with a cache of its own, whatever the environment says."""
+
+import atexit
+import os
+import shutil
+import tempfile
+import warnings
+
+import pytest
+from hypothesis import settings
+
+for name in [n for n in os.environ if n.startswith("STRATA_") and n != "STRATA_CACHE_DIR"]:
+    del os.environ[name]
+if "STRATA_CACHE_DIR" not in os.environ:  # workers of one run inherit it: they share the cache
+    os.environ["STRATA_CACHE_DIR"] = tempfile.mkdtemp(prefix="strata-test-")
+    atexit.register(shutil.rmtree, os.environ["STRATA_CACHE_DIR"], ignore_errors=True)
+os.environ["STRATA_DEVICE"] = "emu:gfx1100"
+
+settings.register_profile("strata", deadline=None, derandomize=True, max_examples=40)
+settings.load_profile("strata")
+
+
+@pytest.fixture(autouse=True)
+def numpy_is_quiet():
+    """Overflow and NaN are what many tests are about."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield
+
+
+@pytest.fixture
+def rng():
+    import numpy as np
+
+    return np.random.default_rng(1234)

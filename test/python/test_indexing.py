@@ -1,0 +1,115 @@
+"""x[...], take, gather, one_hot against NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import strata
+from strata import Tensor
+
+
+def same(t, expected):
+    expected = np.asarray(expected)
+    assert t.shape == expected.shape
+    np.testing.assert_array_equal(t.numpy(), expected)
+
+
+X = np.arange(2 * 5 * 7, dtype=np.int32).reshape(2, 5, 7)
+KEYS = [
+    0, -1, slice(None), slice(1, None), slice(None, None, 2), slice(None, None, -1), slice(9, 1), slice(-1, None), None, ...,
+    (0, 1), (0, 1, 2), (-1, -1, -1), (..., 0), (0, ...), (slice(None), 2), (slice(None), slice(1, 4), slice(None, None, 3)),
+    (slice(None), slice(4, 0, -2), slice(-1, None, -3)), (None, 0, None, ..., None), (0, None, slice(1, 2)), (..., slice(0, 0)),
+    (slice(-100, 100), slice(3, -1), -2), np.int64(1), (np.int32(-1), slice(None)),
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_integers_slices_none_and_ellipsis(key):
+    same(Tensor(X)[key], X[key])
+
+
+def slices(size):
+    bound = st.none() | st.integers(-size - 2, size + 2)
+    return st.builds(slice, bound, bound, st.none() | st.integers(-3, 3).filter(bool))
+
+
+@settings(max_examples=60)
+@given(st.tuples(slices(2), slices(5), slices(7)))
+def test_any_slices(key):
+    same(Tensor(X)[key] + 1, X[key] + 1)
+
+
+@settings(max_examples=30)
+@given(st.tuples(slices(7), slices(5)), slices(7))
+def test_slices_of_slices(first, second):
+    x = X.transpose(2, 1, 0)
+    same(Tensor(X).permute(2, 1, 0)[first][second], x[first][second])
+
+
+INDICES = [[0, 1, 4, 4, 2], [-1, -5, 0], [], [[0, 1], [2, -1]]]
+
+
+@pytest.mark.parametrize("indices", INDICES, ids=str)
+def test_integer_tensors(indices):
+    i = np.array(indices, np.int64)
+    t, ti = Tensor(X), Tensor(i)
+    same(t[:, ti], X[:, i])
+    same(t[0, ti], X[0][i])
+    same(t[..., ti], X[..., i])
+    same(t[:, ti, 1:3], X[:, i, 1:3])
+    same(t.take(ti, axis=1), np.take(X, i, axis=1))
+    same(t.take(ti % 2, axis=0), np.take(X, i % 2, axis=0))
+    same(t.take(ti), np.take(X, i))
+    same(t[:, i.astype(np.int32)], X[:, i])
+
+
+@pytest.mark.parametrize("name", ["int8", "uint8", "int32", "uint64"])
+def test_types_of_indices(name):
+    i = np.array([3, 0, 2], name)
+    same(Tensor(X)[:, Tensor(i)], X[:, i])
+
+
+def test_a_list_is_an_integer_tensor():
+    same(Tensor(X)[[1, 0, 1]], X[[1, 0, 1]])
+
+
+def test_gather_and_one_hot(rng):
+    i = rng.integers(0, 5, (2, 3, 7))
+    same(Tensor(X).gather(1, Tensor(i)), np.take_along_axis(X, i, 1))
+    j = rng.integers(0, 7, (2, 5, 4))
+    same(Tensor(X).gather(-1, Tensor(j)), np.take_along_axis(X, j, -1))
+    k = np.array([[0, 3], [2, 1]])
+    same(Tensor(k).one_hot(5), np.eye(5, dtype=np.int64)[k])
+    assert Tensor(k).one_hot(5, dtype="float32").dtype.name == "float32"
+
+
+def test_indexing_of_empty_and_large():
+    same(Tensor(np.zeros((0, 3), np.float32))[1:], np.zeros((0, 3)))
+    same(Tensor(np.zeros((3, 0), np.float32))[1], np.zeros(0))
+    x = np.arange(100003, dtype=np.float32)
+    same(Tensor(x)[::997], x[::997])
+    same(Tensor(x)[-5:], x[-5:])
+
+
+def test_rows_of_a_loop():
+    x = X[0]
+    rows = list(Tensor(x))
+    assert len(rows) == len(Tensor(x)) == 5
+    strata.realize(rows)
+    for t, row in zip(rows, x):
+        same(t, row)
+
+
+@pytest.mark.parametrize("key, kind", [((2, 0, 0), None), ((0, 5), None), ((0, 0, 0, 0), None), ((..., ...), None), (1.5, None), ("a", None)])
+def test_bad_keys(key, kind):
+    with pytest.raises((strata.Error, IndexError)) as e:
+        Tensor(X)[key]
+    assert str(e.value)
+
+
+def test_an_index_out_of_range_names_axis_and_size():
+    with pytest.raises((strata.Error, IndexError), match="5"):
+        Tensor(X)[0, 5]
+    with pytest.raises(strata.Error, match="float32"):
+        Tensor(X)[Tensor([0.5])]
