@@ -119,7 +119,7 @@ TEST(Elementwise, ShiftsByTheWidthOrMoreAreDefined) {
     expect_values(x << 1, {4}, dtypes::int8, {2, -2, 10, 0});
     expect_values(x >> 20, {4}, dtypes::int8, {0, -1, 0, -1});
     expect_values(vec({255, 255}, dtypes::uint8) >> vec({7, 8}, dtypes::uint8), {2}, dtypes::uint8, {1, 0});
-    expect_values(vec({6}, dtypes::int32) & 3 | 8, {1}, dtypes::int32, {10});
+    expect_values((vec({6}, dtypes::int32) & 3) | 8, {1}, dtypes::int32, {10});
     expect_values(~vec({6}, dtypes::int32), {1}, dtypes::int32, {-7});
 }
 

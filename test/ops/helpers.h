@@ -77,11 +77,12 @@ inline void expect_values(const Tensor& t, const Shape& shape, DType dtype, cons
     std::vector<double> got = numbers(t);
     ASSERT_EQ(got.size(), wanted.size());
     for (size_t k = 0; k < got.size(); k++) {
-        if (std::isnan(wanted[k]))
+        if (std::isnan(wanted[k])) {
             EXPECT_TRUE(std::isnan(got[k])) << "element " << k << ": " << got[k];
-        else if (got[k] != wanted[k])
+        } else if (got[k] != wanted[k]) {
             EXPECT_LE(std::fabs(got[k] - wanted[k]), relative * std::max(1.0, std::fabs(wanted[k])))
                 << "element " << k << ": " << got[k] << " for " << wanted[k];
+        }
     }
 }
 
