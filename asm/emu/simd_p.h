@@ -30,34 +30,39 @@ namespace strata::emu::STRATA_EMU_VARIANT {
 
 constexpr int kLanes = 32;
 
-using U32 = uint32_t __attribute__((vector_size(128), aligned(64), may_alias));
-using I32 = int32_t __attribute__((vector_size(128), aligned(64), may_alias));
-using F32 = float __attribute__((vector_size(128), aligned(64), may_alias));
+using U32 = uint32_t __attribute__((vector_size(128)));
+using I32 = int32_t __attribute__((vector_size(128)));
+using F32 = float __attribute__((vector_size(128)));
 
 // 32 lanes of 64 bits: two rows of dwords.
-using U64 = uint64_t __attribute__((vector_size(256), aligned(64), may_alias));
-using I64 = int64_t __attribute__((vector_size(256), aligned(64), may_alias));
-using F64 = double __attribute__((vector_size(256), aligned(64), may_alias));
+using U64 = uint64_t __attribute__((vector_size(256)));
+using I64 = int64_t __attribute__((vector_size(256)));
+using F64 = double __attribute__((vector_size(256)));
 
-STRATA_EMU_INLINE U64 bits(const F64& x) { return reinterpret_cast<const U64&>(x); }
-STRATA_EMU_INLINE U64 bits(const I64& x) { return reinterpret_cast<const U64&>(x); }
-STRATA_EMU_INLINE F64 as_double(const U64& x) { return reinterpret_cast<const F64&>(x); }
-STRATA_EMU_INLINE I64 as_signed(const U64& x) { return reinterpret_cast<const I64&>(x); }
+STRATA_EMU_INLINE U64 bits(const F64& x) { return (U64)x; }
+STRATA_EMU_INLINE U64 bits(const I64& x) { return (U64)x; }
+STRATA_EMU_INLINE F64 as_double(const U64& x) { return (F64)x; }
+STRATA_EMU_INLINE I64 as_signed(const U64& x) { return (I64)x; }
 STRATA_EMU_INLINE U64 joined(const U32& low, const U32& high) {
     return __builtin_convertvector(low, U64) | __builtin_convertvector(high, U64) << 32;
 }
 STRATA_EMU_INLINE U32 low_dwords(const U64& x) { return __builtin_convertvector(x, U32); }
 STRATA_EMU_INLINE U32 high_dwords(const U64& x) { return __builtin_convertvector(x >> 32, U32); }
 
-STRATA_EMU_INLINE U32 bits(const F32& x) { return reinterpret_cast<const U32&>(x); }
-STRATA_EMU_INLINE U32 bits(const I32& x) { return reinterpret_cast<const U32&>(x); }
+STRATA_EMU_INLINE U32 bits(const F32& x) { return (U32)x; }
+STRATA_EMU_INLINE U32 bits(const I32& x) { return (U32)x; }
 STRATA_EMU_INLINE U32 bits(const U32& x) { return x; }
-STRATA_EMU_INLINE F32 as_float(const U32& x) { return reinterpret_cast<const F32&>(x); }
-STRATA_EMU_INLINE I32 as_signed(const U32& x) { return reinterpret_cast<const I32&>(x); }
+STRATA_EMU_INLINE F32 as_float(const U32& x) { return (F32)x; }
+STRATA_EMU_INLINE I32 as_signed(const U32& x) { return (I32)x; }
 
 STRATA_EMU_INLINE U32 broadcast(uint32_t x) { return x - U32{}; }
-STRATA_EMU_INLINE U32 load(const uint32_t* row) { return *reinterpret_cast<const U32*>(row); }
-STRATA_EMU_INLINE void store(uint32_t* row, const U32& x) { *reinterpret_cast<U32*>(row) = x; }
+// Rows are 64-byte aligned, less than the vector types' own alignment.
+STRATA_EMU_INLINE U32 load(const uint32_t* row) {
+    U32 x;
+    __builtin_memcpy(&x, row, sizeof x);
+    return x;
+}
+STRATA_EMU_INLINE void store(uint32_t* row, const U32& x) { __builtin_memcpy(row, &x, sizeof x); }
 
 /// Lane i holds 1 << i.
 STRATA_EMU_INLINE U32 lane_bits() {
