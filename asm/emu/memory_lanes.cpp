@@ -59,6 +59,15 @@ uint8_t* scratch_byte(Wave* wave, int lane, uint32_t offset) {
            (uint64_t{offset / 4} * static_cast<uint32_t>(wave->lanes) + static_cast<uint32_t>(lane)) * 4 + offset % 4;
 }
 
+/// Cuts [offset, offset + bytes) at dword boundaries: move(position, count).
+template <class Move>
+void for_dwords(uint32_t offset, uint32_t bytes, Move move) {
+    for (uint32_t i = 0, count; i < bytes; i += count) {
+        count = std::min(4 - (offset + i) % 4, bytes - i);
+        move(i, count);
+    }
+}
+
 enum class Where { global, local, scratch };
 Where where(const Op* op, uint64_t address) {
     Space space = MemoryOp::space(op);
@@ -144,7 +153,9 @@ bool read_lane(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t by
     const uint32_t offset = static_cast<uint32_t>(address);
     memset(to, 0, bytes);
     if (scratch_ok(wave, op, lane, offset, bytes, failed))
-        for (uint32_t i = 0; i < bytes; ++i) static_cast<uint8_t*>(to)[i] = *scratch_byte(wave, lane, offset + i);
+        for_dwords(offset, bytes, [&](uint32_t i, uint32_t count) {
+            memcpy(static_cast<uint8_t*>(to) + i, scratch_byte(wave, lane, offset + i), count);
+        });
     return !failed;
 }
 
@@ -156,8 +167,9 @@ bool write_lane(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t b
     }
     const uint32_t offset = static_cast<uint32_t>(address);
     if (scratch_ok(wave, op, lane, offset, bytes, failed))
-        for (uint32_t i = 0; i < bytes; ++i)
-            *scratch_byte(wave, lane, offset + i) = static_cast<const uint8_t*>(from)[i];
+        for_dwords(offset, bytes, [&](uint32_t i, uint32_t count) {
+            memcpy(scratch_byte(wave, lane, offset + i), static_cast<const uint8_t*>(from) + i, count);
+        });
     return !failed;
 }
 

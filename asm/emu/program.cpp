@@ -35,9 +35,6 @@ uint64_t branch_target(uint64_t offset, const Inst& inst) {
     return offset + 4 + static_cast<uint64_t>(static_cast<int64_t>(inst.offset) * 4);
 }
 
-bool is_memory(const Inst& inst) { return inst.row->flags & isa::kMemory; }
-bool is_scalar(Format format) { return format <= Format::SMEM; }
-
 // Glue: ops that stand for no instruction of their own.
 
 /// Goes on at byte offset value[0] of the text, in whatever chunk that is.
@@ -138,6 +135,121 @@ Result<const Op*> Program::at(uint64_t offset) {
     return decode(offset);
 }
 
+/// Lays out what was found as ops: in the order of the text, with glue where that has gaps.
+class Program::Builder {
+  public:
+    Builder(const Program& program, const Explorer& explorer) : program_(program), explorer_(explorer) {}
+
+    Result<std::unique_ptr<Chunk>> build() {
+        for (const auto& [offset, found] : explorer_.found) {
+            if (next_ != kNowhere && next_ != offset) glue(next_);
+            waiting_.push_back(offset);
+            Op op;
+            op.index = static_cast<uint32_t>(chunk_->pcs.size());
+            chunk_->pcs.push_back(static_cast<uint32_t>(offset));
+            chunk_->insts.push_back(found.inst);
+            if (found.valid) {
+                STRATA_TRY_VOID(add(offset, found.inst, op));
+            } else {
+                op.run = no_instruction;
+                emit(op);
+                next_ = kNowhere;
+            }
+        }
+        if (next_ != kNowhere) glue(next_);
+        for (const Jump& jump : jumps_) link(jump);
+        return std::move(chunk_);
+    }
+
+  private:
+    static constexpr uint64_t kNowhere = ~0ull;
+    struct Jump {
+        size_t op;
+        uint64_t target;
+    };
+
+    /// One instruction: its operands, its handler, its op.
+    Result<void> add(uint64_t offset, const Inst& inst, Op& op) {
+        int highest = highest_vgpr(inst, program_.wave_size_);
+        if (highest >= program_.vgprs_)
+            return program_.refuse(offset, &inst,
+                                   fmt::format("uses v{}, but the kernel's descriptor allocates {} vector registers",
+                                               highest, program_.vgprs_));
+        Computed computed;
+        if (resolve_operands(inst, program_.wave_size_, op, computed) < 0)
+            return program_.refuse(offset, &inst, "its constants do not fit");
+        take_hit_slot(inst, op);
+        op.run = choose({inst, program_.arch_, program_.wave_size_, op});
+        if (!op.run) return program_.refuse(offset, &inst, "the emulator does not implement this instruction");
+        const std::string_view name = inst.row->mnemonic;
+        if (name == "s_getpc_b64" || name == "s_swappc_b64" || name == "s_call_b64") {
+            const uint64_t after = program_.address_ + offset + inst.size;
+            op.value[2] = static_cast<uint32_t>(after);
+            op.value[3] = static_cast<uint32_t>(after >> 32);
+        }
+        if (computed.wide_constant) emit(constant_op(op.index, computed.constant));
+        // Hints are left out, except where a branch leads.
+        if (op.run != nop || explorer_.targets.contains(offset)) emit(op);
+        const Flow flow = flow_of(inst);
+        if (flow == Flow::branch || flow == Flow::conditional || flow == Flow::call)
+            jumps_.push_back({chunk_->ops.size() - 1, branch_target(offset, inst)});
+        next_ = flow == Flow::branch || flow == Flow::stop ? kNowhere : offset + inst.size;
+        return {};
+    }
+
+    static Handler choose(const Choice& choice) {
+        const HandlerSet& set = handlers();
+        const Format format = choice.inst.row->format;
+        if (format <= Format::SMEM) return set.scalar(choice);
+        const bool memory = format >= Format::DS && format <= Format::GLOBAL && format != Format::MIMG;
+        return memory ? set.memory(choice) : set.valu(choice);
+    }
+
+    static Op constant_op(uint32_t index, uint64_t constant) {
+        Op op;
+        op.run = compute_operands;
+        op.index = index;
+        op.value[0] = static_cast<uint32_t>(constant);
+        op.value[1] = static_cast<uint32_t>(constant >> 32);
+        return op;
+    }
+
+    /// Memory instructions share a wave's hit slots in turn.
+    void take_hit_slot(const Inst& inst, Op& op) {
+        if (!(inst.row->flags & isa::kMemory)) return;
+        const bool writes = inst.row->flags & (isa::kStore | isa::kAtomic);
+        op.aux = writes ? Wave::kStoreHits + stores_++ % (Wave::kHits - Wave::kStoreHits) : loads_++ % Wave::kStoreHits;
+    }
+
+    void emit(const Op& op) {
+        for (uint64_t offset : waiting_) position_[offset] = chunk_->ops.size();
+        waiting_.clear();
+        chunk_->ops.push_back(op);
+    }
+    void glue(uint64_t offset) {
+        Op op;
+        op.run = go_on_elsewhere;
+        op.value[0] = static_cast<uint32_t>(offset);
+        op.index = chunk_->pcs.empty() ? 0 : static_cast<uint32_t>(chunk_->pcs.size() - 1);
+        emit(op);
+    }
+    void link(const Jump& jump) {
+        auto to = position_.find(jump.target);
+        const size_t at = to != position_.end() ? to->second : chunk_->ops.size();
+        if (to == position_.end()) glue(jump.target);
+        chunk_->ops[jump.op].imm = static_cast<uint32_t>(static_cast<int64_t>(at) - static_cast<int64_t>(jump.op));
+    }
+
+    const Program& program_;
+    const Explorer& explorer_;
+    std::unique_ptr<Chunk> chunk_ = std::make_unique<Chunk>();
+    std::map<uint64_t, size_t> position_;  ///< of the first op of an instruction
+    std::vector<uint64_t> waiting_;        ///< instructions left out, and the one at hand: they go to the next op
+    std::vector<Jump> jumps_;
+    uint64_t next_ = kNowhere;  ///< where the instruction before goes on, if it does
+    uint32_t loads_ = 0, stores_ = 0;
+};
+
 Result<const Op*> Program::decode(uint64_t offset) {
     Explorer found;
     found.add(offset, false);
@@ -164,7 +276,7 @@ Result<const Op*> Program::decode(uint64_t offset) {
             at += inst->size;
         }
     }
-    STRATA_TRY(std::unique_ptr<Chunk> chunk, build(found));
+    STRATA_TRY(std::unique_ptr<Chunk> chunk, Builder(*this, found).build());
     int index = chunk_count_.load();
     if (index == kMaxChunks)
         return make_error(ErrorKind::Unsupported, "too many separate pieces of code are reached at run time");
@@ -181,92 +293,6 @@ Result<const Op*> Program::decode(uint64_t offset) {
     }
     chunks_.push_back(std::move(chunk));
     return at_[offset / 4].load();
-}
-
-Result<std::unique_ptr<Chunk>> Program::build(const Explorer& explorer) {
-    auto chunk = std::make_unique<Chunk>();
-    std::map<uint64_t, size_t> position;  // of the first op of an instruction
-    struct Jump {
-        size_t op;
-        uint64_t target;
-    };
-    std::vector<Jump> jumps;
-    std::vector<uint64_t> waiting;
-    uint32_t loads = 0, stores = 0;
-    auto emit = [&](const Op& op) {
-        for (uint64_t offset : waiting) position[offset] = chunk->ops.size();
-        waiting.clear();
-        chunk->ops.push_back(op);
-    };
-    auto glue = [&](uint64_t offset) {
-        Op op;
-        op.run = go_on_elsewhere;
-        op.value[0] = static_cast<uint32_t>(offset);
-        op.index = chunk->pcs.empty() ? 0 : static_cast<uint32_t>(chunk->pcs.size() - 1);
-        emit(op);
-    };
-    uint64_t next = ~0ull;  // where the instruction before goes on, if it does
-    for (const auto& [offset, entry] : explorer.found) {
-        if (next != ~0ull && next != offset) glue(next);
-        const Inst& inst = entry.inst;
-        Op op;
-        op.index = static_cast<uint32_t>(chunk->pcs.size());
-        chunk->pcs.push_back(static_cast<uint32_t>(offset));
-        chunk->insts.push_back(inst);
-        waiting.push_back(offset);
-        if (!entry.valid) {
-            op.run = no_instruction;
-            emit(op);
-            next = ~0ull;
-            continue;
-        }
-        int highest = highest_vgpr(inst, wave_size_);
-        if (highest >= vgprs_)
-            return refuse(
-                offset, &inst,
-                fmt::format("uses v{}, but the kernel's descriptor allocates {} vector registers", highest, vgprs_));
-        Computed computed;
-        int used = resolve_operands(inst, wave_size_, op, computed);
-        if (used < 0) return refuse(offset, &inst, "its constants do not fit");
-        if (is_memory(inst)) {
-            bool writes = inst.row->flags & (isa::kStore | isa::kAtomic);
-            op.aux =
-                writes ? Wave::kStoreHits + stores++ % (Wave::kHits - Wave::kStoreHits) : loads++ % Wave::kStoreHits;
-        }
-        Choice choice{inst, arch_, wave_size_, op};
-        const HandlerSet& set = handlers();
-        Format format = inst.row->format;
-        op.run = is_scalar(format) ? set.scalar(choice) : is_memory(inst) ? set.memory(choice) : set.valu(choice);
-        if (!op.run) return refuse(offset, &inst, "the emulator does not implement this instruction");
-        Flow flow = flow_of(inst);
-        std::string_view name = inst.row->mnemonic;
-        if (name == "s_getpc_b64" || name == "s_swappc_b64" || name == "s_call_b64") {
-            uint64_t after = address_ + offset + inst.size;
-            op.value[2] = static_cast<uint32_t>(after);
-            op.value[3] = static_cast<uint32_t>(after >> 32);
-        }
-        if (computed.wide_constant) {
-            Op before;
-            before.run = compute_operands;
-            before.index = op.index;
-            before.value[0] = static_cast<uint32_t>(computed.constant);
-            before.value[1] = static_cast<uint32_t>(computed.constant >> 32);
-            emit(before);
-        }
-        bool left_out = op.run == nop && !explorer.targets.contains(offset);
-        if (!left_out) emit(op);
-        if (flow == Flow::branch || flow == Flow::conditional || flow == Flow::call)
-            jumps.push_back({chunk->ops.size() - 1, branch_target(offset, inst)});
-        next = flow == Flow::branch || flow == Flow::stop ? ~0ull : offset + inst.size;
-    }
-    if (next != ~0ull) glue(next);
-    for (const Jump& jump : jumps) {
-        auto to = position.find(jump.target);
-        size_t at = to != position.end() ? to->second : chunk->ops.size();
-        if (to == position.end()) glue(jump.target);
-        chunk->ops[jump.op].imm = static_cast<uint32_t>(static_cast<int64_t>(at) - static_cast<int64_t>(jump.op));
-    }
-    return chunk;
 }
 
 const Chunk* Program::chunk(const Op* op) const {

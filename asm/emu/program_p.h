@@ -48,8 +48,8 @@ class Program {
 
   private:
     struct Explorer;
+    class Builder;
     Result<const Op*> decode(uint64_t offset);
-    Result<std::unique_ptr<Chunk>> build(const Explorer& found);
     Error refuse(uint64_t offset, const isa::Inst* inst, std::string_view why) const;
     std::span<const uint32_t> words(uint64_t offset) const;
 
