@@ -9,8 +9,13 @@ namespace strata::runtime {
 namespace {
 
 std::mutex custom_mutex;
-std::unordered_map<uint64_t, std::shared_ptr<const CustomKernel>>& kernels() {
-    static auto* all = new std::unordered_map<uint64_t, std::shared_ptr<const CustomKernel>>;
+struct Entry {
+    std::shared_ptr<const CustomKernel> kernel;
+    UOp node = {};                ///< not kept alive
+    std::vector<Root> views = {}; ///< of its buffers, once it has run
+};
+std::unordered_map<uint64_t, Entry>& kernels() {
+    static auto* all = new std::unordered_map<uint64_t, Entry>;
     return *all;
 }
 uint64_t next_id = 1;
@@ -19,7 +24,7 @@ uint64_t next_id = 1;
 
 uint64_t register_custom(std::shared_ptr<const CustomKernel> kernel) {
     std::lock_guard lock(custom_mutex);
-    kernels().emplace(next_id, std::move(kernel));
+    kernels().emplace(next_id, Entry{std::move(kernel)});
     return next_id++;
 }
 
@@ -27,12 +32,35 @@ std::shared_ptr<const CustomKernel> find_custom(uint64_t id) {
     std::lock_guard lock(custom_mutex);
     auto found = kernels().find(id);
     STRATA_CHECK(found != kernels().end(), "user kernel {} is gone", id);
-    return found->second;
+    return found->second.kernel;
 }
 
-void forget_custom(uint64_t id) {
+void own_custom(UOp node) {
     std::lock_guard lock(custom_mutex);
-    kernels().erase(id);
+    kernels().at(node.as<CustomArg>().id).node = node;
+}
+
+void forget_custom(UOp node) {
+    Entry last;  // freed outside the lock
+    std::lock_guard lock(custom_mutex);
+    auto found = kernels().find(node.as<CustomArg>().id);
+    if (found == kernels().end() || found->second.node != node) return;
+    last = std::move(found->second);
+    kernels().erase(found);
+}
+
+void remember_custom(uint64_t id, std::span<const UOp> views) {
+    std::lock_guard lock(custom_mutex);
+    auto found = kernels().find(id);
+    if (found == kernels().end()) return;
+    for (UOp view : views) found->second.views.emplace_back(view);
+}
+
+UOp custom_view(UOp pick) {
+    std::lock_guard lock(custom_mutex);
+    auto found = kernels().find(pick.src(0).as<CustomArg>().id);
+    auto index = static_cast<size_t>(pick.as<IndexArg>().index);
+    return found == kernels().end() || found->second.views.size() <= index ? UOp() : found->second.views[index].get();
 }
 
 }  // namespace strata::runtime

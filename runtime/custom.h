@@ -22,8 +22,10 @@ struct CustomKernel {
     std::string arch;  ///< of a code object; "" = any
 };
 
-/// Keeps the kernel for a custom node; its id goes into CustomArg. Released when the node is freed.
+/// Keeps the kernel for a custom node; its id goes into CustomArg.
 uint64_t register_custom(std::shared_ptr<const CustomKernel> kernel);
+/// Says which node was made for the id: the kernel is released when it is freed.
+void own_custom(UOp node);
 std::shared_ptr<const CustomKernel> find_custom(uint64_t id);
 
 }  // namespace strata::runtime

@@ -15,7 +15,7 @@ std::atomic<size_t> nodes_after_sweep{0};
 
 void on_free(UOp node) {
     if (node.is(Op::buffer)) forget_buffer(node);
-    if (node.is(Op::custom)) forget_custom(node.as<CustomArg>().id);
+    if (node.is(Op::custom)) forget_custom(node);
     forget_result(node);
 }
 

@@ -71,13 +71,32 @@ std::shared_ptr<Program> Program::load(Device& device, isa::Bytes code_object, c
     return program;
 }
 
+std::shared_ptr<Program> Program::load(Device& device, isa::Bytes code_object, const Rendered& rendered) {
+    std::shared_ptr<Program> program =
+        load(device, std::move(code_object), rendered.source.kernel, rendered.slots.size());
+    program->grid = rendered.grid;
+    program->block = rendered.block;
+    program->slots = rendered.slots;
+    return program;
+}
+
 Program::~Program() {
     if (module_) (void)device_.api().module_unload(module_);
 }
 
 hip::LaunchCost Program::launch(std::span<const hip::DevicePtr> buffers) const {
-    std::vector<uint8_t> arguments(buffers.size() * sizeof(hip::DevicePtr));
-    std::memcpy(arguments.data(), buffers.data(), arguments.size());
+    std::vector<hip::DevicePtr> pointers(buffers.begin(), buffers.end());
+    if (!slots.empty()) {
+        pointers.clear();
+        for (int slot : slots) {
+            if (static_cast<size_t>(slot) >= buffers.size())
+                user_error(ErrorKind::Launch, "kernel '{}' uses buffer {} but {} buffers were given", name, slot,
+                           buffers.size());
+            pointers.push_back(buffers[static_cast<size_t>(slot)]);
+        }
+    }
+    std::vector<uint8_t> arguments(pointers.size() * sizeof(hip::DevicePtr));
+    std::memcpy(arguments.data(), pointers.data(), arguments.size());
     hip::LaunchCost cost;
     device_.api().module_launch_kernel(function_, grid, block, lds, nullptr, arguments, &cost).value();
     return cost;
@@ -86,7 +105,9 @@ hip::LaunchCost Program::launch(std::span<const hip::DevicePtr> buffers) const {
 Result<Rendered> render(const codegen::Kernel& kernel, isa::Arch arch) {
     STRATA_TRY(codegen::LinearProgram program, codegen::linearize(kernel));
     STRATA_TRY(codegen::HipSource source, codegen::render_hip(program, arch));
-    return Rendered{std::move(source), program.grid, program.block};
+    std::vector<int> slots;
+    for (UOp param : program.params) slots.push_back(param.as<ParamArg>().slot);
+    return Rendered{std::move(source), program.grid, program.block, std::move(slots)};
 }
 
 std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const codegen::Kernel> kernels) {
@@ -104,13 +125,7 @@ std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const c
     std::vector<Result<codegen::Compiled>> compiled = codegen::compile_all(sources, device.arch());
     for (size_t k = 0; k < missing.size(); k++) {
         codegen::Compiled& made = compiled[k].value();
-        size_t buffers = 0;
-        for (UOp u : toposort(kernels[missing[k]].sink))
-            buffers += u.is(Op::param) && u.as<ParamArg>().space == Space::global;
-        std::shared_ptr<Program> program =
-            Program::load(device, std::move(made.code_object), sources[k].kernel, buffers);
-        program->grid = rendered[k].grid;
-        program->block = rendered[k].block;
+        std::shared_ptr<Program> program = Program::load(device, std::move(made.code_object), rendered[k]);
         program->compile_ms = made.compile_ms;
         program->source = sources[k].text;
         program->flops = count_flops(kernels[missing[k]].sink);
@@ -127,19 +142,20 @@ std::shared_ptr<Program> program(Device& device, const CustomKernel& custom, siz
         return programs(device, std::span(kernel, 1))[0];
     isa::Bytes image;
     double compile_ms = 0;
-    std::string source;
+    std::string source, entry = custom.name;
     if (const auto* hip = std::get_if<codegen::HipSource>(&custom.body)) {
         codegen::Compiled made = codegen::compile_hip(*hip, device.arch()).value();
         image = std::move(made.code_object);
         compile_ms = made.compile_ms;
         source = hip->text;
+        entry = made.entry;
     } else {
         if (!custom.arch.empty() && custom.arch != isa::info(device.arch()).name)
             user_error(ErrorKind::Launch, "kernel '{}' was assembled for {} but the device {} is {}", custom.name,
                        custom.arch, device.name(), isa::info(device.arch()).name);
         image = std::get<isa::Bytes>(custom.body);
     }
-    std::shared_ptr<Program> made = Program::load(device, std::move(image), custom.name, buffers);
+    std::shared_ptr<Program> made = Program::load(device, std::move(image), entry, buffers);
     made->grid = custom.grid;
     made->block = custom.block;
     made->lds = custom.lds;

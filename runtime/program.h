@@ -13,6 +13,13 @@
 
 namespace strata::runtime {
 
+/// A scheduled kernel as text and launch dimensions.
+struct Rendered {
+    codegen::HipSource source;
+    std::array<uint32_t, 3> grid, block;
+    std::vector<int> slots;  ///< of the buffers it still uses, one a parameter
+};
+
 /// A kernel on a device, ready to launch.
 class Program {
   public:
@@ -20,10 +27,11 @@ class Program {
     /// pointers.
     static std::shared_ptr<Program> load(Device& device, isa::Bytes code_object, const std::string& name,
                                          size_t buffers);
+    static std::shared_ptr<Program> load(Device& device, isa::Bytes code_object, const Rendered& rendered);
     ~Program();
     Program(const Program&) = delete;
 
-    /// Runs over device memory, one pointer a parameter; returns what it cost. Throws what the device reports.
+    /// Runs over device memory, one pointer a buffer; returns what it cost. Throws what the device reports.
     hip::LaunchCost launch(std::span<const hip::DevicePtr> buffers) const;
 
     const isa::KernelInfo& info() const { return *object_.find(name); }
@@ -31,10 +39,11 @@ class Program {
 
     std::string name;
     std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+    std::vector<int> slots;         ///< which of the buffers are parameters; empty = all
     uint32_t lds = 0;               ///< dynamic LDS bytes
     double compile_ms = 0;          ///< source to code object, near 0 from the cache
     std::string source;             ///< HIP text, or "" for a code object
-    uint64_t bytes = 0, flops = 0;  ///< of one launch: memory named by the buffers; floating-point operations
+    uint64_t flops = 0;             ///< floating-point operations of one launch
 
   private:
     Program(Device& device, isa::CodeObject object) : device_(device), object_(std::move(object)) {}
@@ -44,11 +53,6 @@ class Program {
     hip::FunctionHandle* function_ = nullptr;
 };
 
-/// A scheduled kernel as text and launch dimensions.
-struct Rendered {
-    codegen::HipSource source;
-    std::array<uint32_t, 3> grid, block;
-};
 Result<Rendered> render(const codegen::Kernel& kernel, isa::Arch arch);
 
 /// Compiles and loads kernels, in parallel and in order; memoised by the kernel's graph and the device.

@@ -44,6 +44,7 @@ class DeviceStorage : public codegen::Storage {
         return buffer;
     }
     UOp find(UOp node) override {
+        if (node.is(Op::pick)) return custom_view(node);
         std::lock_guard lock(results_mutex);
         auto found = results().find(node);
         return found == results().end() ? UOp() : found->second.get();
@@ -65,7 +66,7 @@ Device& device_of(std::span<const UOp> roots, Device* fallback) {
 struct Step {
     std::shared_ptr<Program> program;
     std::vector<UOp> buffers;
-    bool custom = false;
+    UOp custom = {};  ///< the node, when it is a user's kernel
 };
 
 std::vector<hip::DevicePtr> addresses(std::span<const UOp> buffers) {
@@ -122,7 +123,9 @@ class Executor {
             auto items = std::span(schedule.items).subspan(from, std::min(batch, schedule.items.size() - from));
             for (const Step& step : prepare(items)) {
                 run(step);
-                if (step.custom) forget_results();  // it may have changed memory that results were computed from
+                if (!step.custom) continue;
+                forget_results();  // it may have changed memory that results were computed from
+                remember_custom(step.custom.as<CustomArg>().id, step.custom.src());
             }
         }
     }
@@ -161,7 +164,7 @@ class Executor {
     }
 
     Step custom_step(UOp body) {
-        Step step{.custom = true};
+        Step step{.custom = body};
         for (UOp s : body.src()) {
             while (info(s.op()).is(kMovement)) s = s.src(0);
             step.buffers.push_back(s);

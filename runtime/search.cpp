@@ -18,7 +18,7 @@
 namespace strata::runtime {
 namespace {
 
-constexpr int kSearchVersion = 1;  // part of the key: older winners were found by other rules
+constexpr int kSearchVersion = 2;  // part of the key: older winners were found by other rules
 
 std::vector<UOp> global_params(UOp sink) {
     std::vector<UOp> found;
@@ -41,14 +41,14 @@ class DeviceJudge : public codegen::Judge {
         : device_(device) {
         uint64_t state = 1;
         for (UOp param : global_params(plain.sink)) {
+            size_t slot = static_cast<size_t>(param.as<ParamArg>().slot);
             buffers_.push_back(std::make_unique<Buffer>(device, param.dtype(), param.as<ParamArg>().size));
             Buffer& b = *buffers_.back();
-            addresses_.push_back(b.address());
-            if (buffers_.size() == 1) continue;
+            addresses_.resize(slot + 1);  // a buffer that simplification dropped has no address
+            addresses_[slot] = b.address();
+            if (slot == 0) continue;
             if (!param.dtype().is_float()) {
-                device.api()
-                    .memcpy_on_device(device.ordinal(), b.address(), memory[buffers_.size() - 1], b.bytes())
-                    .value();
+                device.api().memcpy_on_device(device.ordinal(), b.address(), memory[slot], b.bytes()).value();
                 continue;
             }
             std::vector<uint8_t> values(b.bytes());
@@ -87,10 +87,7 @@ class DeviceJudge : public codegen::Judge {
     codegen::Trial try_one(Result<codegen::Compiled>& compiled, const Rendered& rendered) {
         if (!compiled) return {{}, compiled.error().message};
         try {
-            auto program =
-                Program::load(device_, std::move(compiled->code_object), rendered.source.kernel, buffers_.size());
-            program->grid = rendered.grid;
-            program->block = rendered.block;
+            auto program = Program::load(device_, std::move(compiled->code_object), rendered);
             double ms = 0;
             std::vector<double> got = run(*program, &ms);
             double most = 0, worst = 0;

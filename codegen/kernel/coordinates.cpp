@@ -1,7 +1,5 @@
 #include "strata/codegen/kernel/coordinates_p.h"
 
-#include <limits>
-
 #include "strata/core/symbolic/symbolic.h"
 
 namespace strata::codegen {
@@ -45,8 +43,6 @@ Coordinates reshape_coordinates(const Shape& from, const Shape& to, const Coordi
 
 }  // namespace
 
-UOp index_const(int64_t value) { return constant_int(dtypes::index, value); }
-
 UOp flatten(const Coordinates& at, const Shape& shape) {
     UOp flat = index_const(0);
     for (size_t i = 0; i < at.size(); i++) flat = i == 0 ? at[i] : flat * shape[i] + at[i];
@@ -78,19 +74,6 @@ Coordinates source_coordinates(UOp u, const Coordinates& at) {
             }
             return out;
         default: STRATA_CHECK(false, "no movement: {}", to_string(u));
-    }
-}
-
-UOp identity(Op op, DType type) {
-    constexpr double inf = std::numeric_limits<double>::infinity();
-    switch (op) {
-        case Op::add: return constant(type, 0);
-        case Op::mul: return constant(type, 1);
-        case Op::max: return type.is_float() ? constant(type, -inf) : constant_int(type, int_min(type));
-        case Op::min:
-            if (type == dtypes::uint64) return constant_int(type, -1);
-            return type.is_float() ? constant(type, inf) : constant_int(type, int_max(type));
-        default: STRATA_CHECK(false, "{} is no reduction", info(op).name);
     }
 }
 

@@ -7,7 +7,6 @@
 #include <array>
 #include <charconv>
 
-#include "strata/codegen/kernel/coordinates_p.h"
 #include "strata/core/symbolic/symbolic.h"
 
 namespace strata::codegen {
@@ -84,8 +83,9 @@ bool depends_on(UOp u, UOp range) {
 /// Rounds a range up: loads and stores beyond the old size are masked, reductions see their identity there.
 Result<Kernel> pad(const Kernel& kernel, UOp range, int64_t multiple) {
     const RangeArg& r = range.as<RangeArg>();
-    int64_t size = (r.size + multiple - 1) / multiple * multiple;
-    if (size == r.size || size > r.size * 2)
+    bool fits = multiple > 1 && multiple <= r.size * 2;
+    int64_t size = fits ? (r.size + multiple - 1) / multiple * multiple : 0;
+    if (!fits || size == r.size || size > r.size * 2)
         return make_error(ErrorKind::Usage, "padding a range of {} to a multiple of {} is of no use", r.size, multiple);
     UOp wide = new_range(r.id, size, r.axis), inside = wide < r.size;
     UOp sink = replace_range(kernel.sink, range, wide, std::array{wide});
@@ -118,8 +118,10 @@ Result<Kernel> swap(const Kernel& kernel, std::span<const UOp> axes, size_t at) 
     if (at + 1 >= axes.size()) return make_error(ErrorKind::Usage, "swap({}): no output range after it", at);
     const RangeArg &a = axes[at].as<RangeArg>(), &b = axes[at + 1].as<RangeArg>();
     UOp first = new_range(b.id, a.size, a.axis), second = new_range(a.id, b.size, b.axis);
-    UOp sink = replace_range(kernel.sink, axes[at], first, std::array{first});
-    return Kernel{replace_range(sink, axes[at + 1], second, std::array{second}), kernel.name};
+    UOp aside = new_range(next_id(kernel.sink), a.size, a.axis);  // first is the other range itself when sizes agree
+    UOp sink = replace_range(kernel.sink, axes[at], aside, std::array{aside});
+    sink = replace_range(sink, axes[at + 1], second, std::array{second});
+    return Kernel{replace_range(sink, aside, first, std::array{first}), kernel.name};
 }
 
 int64_t unrolled_copies(const Kernel& kernel) {
@@ -139,6 +141,12 @@ Result<Kernel> checked(Result<Kernel> kernel) {
         return make_error(ErrorKind::Usage, "{} unrolled copies; the most is {}", unrolled_copies(*kernel),
                           kMaxUnrolled);
     return kernel;
+}
+
+template <class T>
+bool whole_number(std::string_view text, T& value) {
+    auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc{} && stop == text.data() + text.size();
 }
 
 }  // namespace
@@ -169,9 +177,9 @@ Result<std::vector<Action>> parse_actions(std::string_view text) {
             return make_error(ErrorKind::Usage, "not a list of schedule actions: '{}'", text);
         auto name = std::find(names.begin(), names.end(), text.substr(0, open));
         Action action{static_cast<ActionKind>(name - names.begin())};
-        auto axis = std::from_chars(text.data() + open + 1, text.data() + comma, action.axis);
-        auto amount = std::from_chars(text.data() + comma + 2, text.data() + close, action.amount);
-        if (name == names.end() || axis.ec != std::errc{} || amount.ec != std::errc{})
+        bool numbers = whole_number(text.substr(open + 1, comma - open - 1), action.axis) &&
+                       whole_number(text.substr(comma + 2, close - comma - 2), action.amount);
+        if (name == names.end() || !numbers)
             return make_error(ErrorKind::Usage, "not a schedule action: '{}'", text.substr(0, close + 1));
         out.push_back(action);
         text.remove_prefix(close + 1);

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "strata/codegen/kernel/coordinates_p.h"
 #include "strata/codegen/optimize/action.h"
 #include "strata/core/symbolic/symbolic.h"
 
@@ -12,12 +11,14 @@ namespace {
 struct Access {
     UOp offset;
     bool is_store;
+    int64_t size;  ///< elements of the memory behind it
 };
 
 std::vector<Access> accesses(const Kernel& kernel) {
     std::vector<Access> found;
     for (UOp u : toposort(kernel.sink))
-        if (u.is(Op::load) || u.is(Op::store)) found.push_back({u.src(0).src(1), u.is(Op::store)});
+        if (u.is(Op::load) || u.is(Op::store))
+            found.push_back({u.src(0).src(1), u.is(Op::store), u.src(0).src(0).as<ParamArg>().size});
     return found;
 }
 
@@ -40,6 +41,11 @@ class Plan {
         actions_.push_back(action);
         return true;
     }
+    /// Rounds a range up to a multiple; it keeps its place among its kind.
+    bool pad(UOp range, int64_t multiple) {
+        std::vector<UOp> all = axes(ActionKind::pad);
+        return add(ActionKind::pad, static_cast<int>(std::find(all.begin(), all.end(), range) - all.begin()), multiple);
+    }
     /// The largest of these amounts that divides the axis.
     bool add_largest(ActionKind kind, int axis, std::initializer_list<int64_t> amounts) {
         for (int64_t amount : amounts)
@@ -51,17 +57,21 @@ class Plan {
     const Kernel& kernel() const { return kernel_; }
     std::vector<Action> take() { return std::move(actions_); }
 
-    /// The axis along which the most accesses move by one element; nothing when there is none.
+    /// The axis along which the most memory is walked element by element; nothing when there is none.
     std::optional<int> unit_stride_axis(ActionKind kind) const {
         std::vector<UOp> candidates = axes(kind);
         std::optional<int> best;
-        int most = 0;
+        int64_t most = 0;
         for (size_t i = 0; i < candidates.size(); i++) {
-            int n = 0;
-            for (const Access& a : accesses(kernel_)) n += stride(a.offset, candidates[i]) == 1;
-            if (n > most) most = n, best = static_cast<int>(i);
+            int64_t walked = walked_by_one(candidates[i]);
+            if (walked > most) most = walked, best = static_cast<int>(i);
         }
         return best;
+    }
+    int64_t walked_by_one(UOp range) const {
+        int64_t n = 0;
+        for (const Access& a : accesses(kernel_)) n += stride(a.offset, range) == 1 ? a.size : 0;
+        return n;
     }
 
   private:
@@ -102,6 +112,23 @@ bool tile_product(Plan& plan) {
     return true;
 }
 
+/// Reductions down the columns of memory, few results: neighbouring threads take neighbouring columns, and the rows are
+/// shared by several of them.
+bool share_columns(Plan& plan) {
+    std::optional<int> column = plan.unit_stride_axis(ActionKind::local),
+                       row = plan.unit_stride_axis(ActionKind::group);
+    std::vector<UOp> columns = plan.axes(ActionKind::local), rows = plan.axes(ActionKind::group);
+    if (!column || rows.empty() || product(columns) > 16384 || product(rows) < 64) return false;
+    if (row && plan.walked_by_one(rows[static_cast<size_t>(*row)]) >=
+                   plan.walked_by_one(columns[static_cast<size_t>(*column)]))
+        return false;
+    int last = static_cast<int>(rows.size()) - 1;
+    if (!plan.add_largest(ActionKind::local, *column, {32, 16, 8})) return false;
+    plan.add_largest(ActionKind::group, last, {16, 8, 4});
+    if (!plan.axes(ActionKind::unroll).empty()) plan.add_largest(ActionKind::unroll, 0, {4, 2});
+    return true;
+}
+
 /// Few results, long reductions: the threads of a block share one reduction.
 bool share_reduction(Plan& plan) {
     std::vector<UOp> reductions = plan.axes(ActionKind::group);
@@ -110,6 +137,8 @@ bool share_reduction(Plan& plan) {
          rows = plan.unit_stride_axis(ActionKind::unroll).has_value();
     int axis = plan.unit_stride_axis(ActionKind::group).value_or(static_cast<int>(reductions.size()) - 1);
     int64_t size = plan.size(ActionKind::group, axis);
+    if (size >= 256 && size % 32 != 0 && plan.pad(reductions[static_cast<size_t>(axis)], 256))
+        size = plan.size(ActionKind::group, axis);
     if (size < 32 || !(few || (rows && size >= 128))) return false;
     if (rows && size >= 1024) plan.add(ActionKind::unroll, axis, 4);
     if (axis < static_cast<int>(plan.axes(ActionKind::group).size()))
@@ -121,6 +150,12 @@ bool share_reduction(Plan& plan) {
 void spread_output(Plan& plan) {
     std::optional<int> along = plan.unit_stride_axis(ActionKind::upcast);
     int64_t results = product(plan.axes(ActionKind::local));
+    if (!plan.axes(ActionKind::local).empty()) {
+        int last = along.value_or(static_cast<int>(plan.axes(ActionKind::local).size()) - 1);
+        UOp range = plan.axes(ActionKind::local)[static_cast<size_t>(last)];
+        int64_t size = range.as<RangeArg>().size;
+        if (size > 64 && size % 32 != 0) plan.pad(range, size >= 4096 ? 1024 : size >= 512 ? 256 : 32);
+    }
     if (along && results >= 4096) plan.add_largest(ActionKind::upcast, *along, {4, 2});
     int64_t threads = 1;
     std::vector<int> order;
@@ -149,7 +184,7 @@ void spread_output(Plan& plan) {
 
 std::vector<Action> heuristic(const Kernel& kernel) {
     Plan plan(kernel);
-    if (!tile_product(plan) && !share_reduction(plan)) spread_output(plan);
+    if (!tile_product(plan) && !share_columns(plan) && !share_reduction(plan)) spread_output(plan);
     return plan.take();
 }
 

@@ -8,9 +8,9 @@
 namespace strata::codegen {
 namespace {
 
-constexpr int kDear = 8;            // weight of a transcendental: worth storing when many threads would repeat it
-constexpr int kShared = 48;         // weight above which a value with several users is stored
-constexpr int kKernelWeight = 600;  // a kernel is cut when its value grows past this
+constexpr int kDear = 8;             // weight of a transcendental: worth storing when many threads would repeat it
+constexpr int kShared = 64;          // work above which a value that several kernels read is stored
+constexpr int kKernelWeight = 1000;  // a kernel is cut when its value grows past this
 constexpr size_t kKernelBuffers = 24;
 
 int weight(Op op) {
@@ -57,6 +57,7 @@ class Planner {
             for (UOp s : u.src()) users_[s]++;
         for (UOp target : targets) users_[target]++, asked_.insert(target);
         for (UOp u : order) visit(u);
+        store_shared(order);
         return std::move(plan_);
     }
 
@@ -77,12 +78,55 @@ class Planner {
             for (UOp s : u.src())
                 if (carried_[s].reduction || carried_[s].weight >= kDear) store(s);
         Carried sum = combine(u);
-        bool shared = users_[u] > 1;
-        bool cut = sum.weight > kKernelWeight || sum.buffers.size() > kKernelBuffers ||
-                   (shared && (sum.reduction || sum.weight > kShared));
+        bool cut = sum.buffers.size() > kKernelBuffers || (users_[u] > 1 && sum.reduction) ||
+                   (sum.weight > kKernelWeight && work(u, kKernelWeight) > kKernelWeight);
         bool wanted = (asked_.contains(u) && !is_view(u)) || u.is(Op::contiguous);
         carried_[u] = std::move(sum);
-        if (wanted || (cut && !info(u.op()).is(kMovement) && !u.is(Op::constant) && !u.is(Op::iota))) store(u);
+        if (wanted || (cut && can_be_cut(u))) store(u);
+    }
+
+    static bool can_be_cut(UOp u) {
+        return !info(u.op()).is(kMovement) && !u.is(Op::constant) && !u.is(Op::iota) && !u.is(Op::buffer);
+    }
+
+    /// Weight of the distinct nodes that compute `u` from what is stored; counting stops above `limit`.
+    int work(UOp u, int limit) const {
+        std::unordered_set<UOp, UOpHash> seen{u};
+        std::vector<UOp> stack{u};
+        int total = 0;
+        while (!stack.empty() && total <= limit) {
+            UOp v = stack.back();
+            stack.pop_back();
+            if (info(v.op()).elementwise() && !v.is(Op::cast)) total += weight(v.op());
+            for (UOp s : v.src())
+                if (!plan_.stored.contains(s) && !s.is(Op::pick) && seen.insert(s).second) stack.push_back(s);
+        }
+        return total;
+    }
+
+    /// Stores dear values that would be computed in more than one kernel. Users come first, so that what a stored value
+    /// is made of is then needed by one kernel less.
+    void store_shared(const std::vector<UOp>& order) {
+        UOpMap<std::pair<UOp, UOp>> kernels;  // up to two stored values that a node is computed for
+        auto add = [&](UOp source, UOp kernel) {
+            auto& [first, second] = kernels[source];
+            if (!first || first == kernel)
+                first = kernel;
+            else
+                second = kernel;
+        };
+        for (auto it = order.rbegin(); it != order.rend(); ++it) {
+            UOp u = *it;
+            auto [first, second] = kernels[u];
+            if (first && second && can_be_cut(u) && !plan_.stored.contains(u) && carried_[u].weight > kShared &&
+                work(u, kShared) > kShared)
+                store(u);
+            bool own = plan_.stored.contains(u) || u.is(Op::custom) || u.is(Op::pick);
+            for (UOp s : u.src()) {
+                if (own || first) add(s, own ? u : first);
+                if (!own && second) add(s, second);
+            }
+        }
     }
 
     /// Work and reductions of all sources together; reductions over other loops than the first are stored on the way.

@@ -19,7 +19,7 @@ constexpr int64_t kLeastSerial = 16;      // elements a partial result, at least
 
 /// The divisor of n nearest to, and not above, `wish`; 0 when the best is below 64.
 int64_t divisor_near(int64_t n, int64_t wish) {
-    for (int64_t m = std::min(wish, n / kLeastSerial); m >= 64; m--)
+    for (int64_t m = wish; m >= 64; m--)
         if (n % m == 0) return m;
     return 0;
 }
@@ -28,7 +28,15 @@ UOp reshaped(UOp x, Shape shape) { return make(Op::reshape, x.dtype(), {x}, Shap
 
 UOp reduced(UOp x, Op op, int axis) { return make(Op::reduce, x.dtype(), {x}, ReduceArg{op, {axis}}); }
 
-UOp padded(UOp x, int64_t after) { return make(Op::pad, x.dtype(), {x}, BoundsArg{{{0, 0}, {0, after}}}); }
+/// Columns added to the rows so that m divides their length; they hold what leaves the reduction as it is.
+UOp padded(UOp rows, int64_t m, Op op) {
+    int64_t results = rows.shape()[0], n = rows.shape()[1], wide = (n + m - 1) / m * m;
+    UOp x = make(Op::pad, rows.dtype(), {rows}, BoundsArg{{{0, 0}, {0, wide - n}}});
+    if (op == Op::add) return x;
+    UOp column = reshaped(make(Op::iota, dtypes::int64, {}, ShapeArg{{wide}}), {1, wide});
+    if (results > 1) column = make(Op::expand, column.dtype(), {column}, ShapeArg{{results, wide}});
+    return alu(Op::where, {column < n, x, identity(op, x.dtype())});
+}
 
 /// The kept axes first, then all reduced elements as one axis.
 UOp as_rows(UOp x, const std::vector<int>& axes, int64_t results) {
@@ -47,13 +55,13 @@ UOp split(UOp u) {
     int64_t n = u.src(0).numel() / results;
     if (n < kSplitFrom) return u;
     UOp rows = as_rows(u.src(0), arg.axes, results);
-    int64_t wish = std::max<int64_t>(256, kPartials / results), m = divisor_near(n, wish);
-    if (m < wish / 4 && arg.op == Op::add) {
+    int64_t wish = std::min(std::max<int64_t>(256, kPartials / results), n / kLeastSerial / 256 * 256);
+    int64_t m = divisor_near(n, wish);
+    if (m < wish / 4) {
         m = wish;
-        rows = padded(rows, (m - n % m) % m);
+        rows = padded(rows, m, arg.op);
         n = rows.shape()[1];
     }
-    if (m == 0) return u;
     UOp partial = reduced(reshaped(rows, {results, n / m, m}), arg.op, 1);
     UOp total = reduced(make(Op::contiguous, partial.dtype(), {partial}), arg.op, 2);
     return reshaped(total, u.shape());

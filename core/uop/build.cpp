@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "strata/core/uop/uop.h"
 
@@ -55,6 +56,21 @@ bool UOp::is_const(double value) const {
     if (!is_const()) return false;
     const ConstArg& held = as<ConstArg>();
     return dtype().is_float() ? held.f == value : const_value(*this) == value;
+}
+
+UOp index_const(int64_t value) { return constant_int(dtypes::index, value); }
+
+UOp identity(Op op, DType type) {
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    switch (op) {
+        case Op::add: return constant(type, 0);
+        case Op::mul: return constant(type, 1);
+        case Op::max: return type.is_float() ? constant(type, -inf) : constant_int(type, int_min(type));
+        case Op::min:
+            if (type == dtypes::uint64) return constant_int(type, -1);
+            return type.is_float() ? constant(type, inf) : constant_int(type, int_max(type));
+        default: STRATA_CHECK(false, "{} is no reduction", info(op).name);
+    }
 }
 
 UOp operator+(UOp a, int64_t b) { return a + constant_int(a.dtype(), b); }

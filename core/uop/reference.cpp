@@ -171,6 +171,7 @@ Value cast_value(const Operands& o) {
 Value bitcast_value(const Operands& o) {
     if (o.type.bits() != o.source.bits() || o.type.is_bool() || o.source.is_bool()) return {};
     uint64_t bits = o.source.is_float() ? encode_scalar(o.source, o.v[0].f) : o.u(0);
+    if (o.source.bits() < 64) bits &= (uint64_t{1} << o.source.bits()) - 1;  // integers are kept sign-extended
     if (o.type.is_float()) return ConstArg{0, decode_scalar(o.type, bits)};
     return ConstArg{wrap_to(o.type, static_cast<int64_t>(bits)), 0};
 }

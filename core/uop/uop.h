@@ -122,6 +122,10 @@ inline UOp make(Op op, DType dtype, std::initializer_list<UOp> sources, Arg arg 
 // Builders that work out the result type.
 UOp constant(DType dtype, double value);  ///< rounded or wrapped to the type
 UOp constant_int(DType dtype, int64_t value);
+UOp index_const(int64_t value);
+/// What a reduction by add, mul, max or min starts from: 0, 1, or the type's smallest or largest value (infinities for
+/// floats).
+UOp identity(Op op, DType type);
 UOp alu(Op op, std::initializer_list<UOp> sources);  ///< any elementwise op except cast and bitcast
 UOp alu(Op op, std::span<const UOp> sources);
 UOp cast(UOp x, DType to);
