@@ -1,0 +1,248 @@
+#include "strata/codegen/optimize/action.h"
+
+#include "../kernel/build_helpers.h"
+
+namespace strata::codegen {
+namespace {
+
+using namespace test;
+using enum ActionKind;
+
+Filled started(UOp body) {
+    Filled f = built(body);
+    f.kernel = start_schedule(f.kernel);
+    return f;
+}
+
+/// The kernel after the actions; it computes what it computed before.
+Kernel expect_same(const Filled& before, std::vector<Action> actions) {
+    Result<Kernel> after = apply_all(before.kernel, actions);
+    EXPECT_TRUE(after) << to_string(actions) << ": " << after.error().message;
+    if (!after) return before.kernel;
+    EXPECT_EQ(difference(result(*after, before.slots), result(before.kernel, before.slots)), "")
+        << to_string(actions) << "\n"
+        << tree(after->sink);
+    return *after;
+}
+
+std::vector<int64_t> sizes(const Kernel& kernel, Axis axis) {
+    std::vector<int64_t> out;
+    for (UOp r : ranges(kernel.sink))
+        if (r.as<RangeArg>().axis == axis) out.push_back(r.as<RangeArg>().size);
+    return out;
+}
+
+void expect_error(const Kernel& kernel, Action action, const std::string& part) {
+    Result<Kernel> got = apply(kernel, action);
+    ASSERT_FALSE(got) << to_string(action);
+    EXPECT_EQ(got.error().kind, ErrorKind::Usage);
+    EXPECT_NE(got.error().message.find(part), std::string::npos) << got.error().message;
+}
+
+Filled rows_of(int64_t n, int64_t m) { return started(filled({n, m}) + permute(filled({m, n}), {1, 0})); }
+
+TEST(StartSchedule, PutsOutputLoopsOnTheGridAndLeavesReductions) {
+    GraphScope scope;
+    Filled f = built(sum(filled({6, 8}), {1}));
+    EXPECT_EQ(sizes(f.kernel, Axis::loop), std::vector<int64_t>{6});
+    Kernel k = start_schedule(f.kernel);
+    EXPECT_EQ(sizes(k, Axis::global), std::vector<int64_t>{6});
+    EXPECT_EQ(sizes(k, Axis::reduce), std::vector<int64_t>{8});
+    EXPECT_EQ(k.name, f.kernel.name);
+    EXPECT_EQ(difference(result(k, f.slots), result(f.kernel, f.slots)), "");
+}
+
+TEST(ApplyAction, LocalSplitsAnOutputRangeIntoBlocksAndThreads) {
+    GraphScope scope;
+    Kernel k = expect_same(rows_of(6, 8), {{local, 1, 4}});
+    EXPECT_EQ(sizes(k, Axis::global), (std::vector<int64_t>{6, 2}));
+    EXPECT_EQ(sizes(k, Axis::local), std::vector<int64_t>{4});
+    EXPECT_EQ(block_size(k), 4);
+}
+
+TEST(ApplyAction, UpcastSplitsAnOutputRangeIntoUnrolledParts) {
+    GraphScope scope;
+    Kernel k = expect_same(rows_of(6, 8), {{upcast, 0, 3}, {upcast, 1, 2}});
+    EXPECT_EQ(sizes(k, Axis::global), (std::vector<int64_t>{2, 4}));
+    EXPECT_EQ(sizes(k, Axis::upcast), (std::vector<int64_t>{3, 2}));
+    EXPECT_EQ(block_size(k), 1);
+}
+
+TEST(ApplyAction, GroupAndUnrollSplitAReduction) {
+    GraphScope scope;
+    Filled f = started(sum(filled({6, 32}) * filled({6, 32}), {1}));
+    Kernel k = expect_same(f, {{group, 0, 8}, {unroll, 0, 2}});
+    EXPECT_EQ(sizes(k, Axis::reduce), std::vector<int64_t>{2});
+    EXPECT_EQ(sizes(k, Axis::group), std::vector<int64_t>{8});
+    EXPECT_EQ(sizes(k, Axis::unroll), std::vector<int64_t>{2});
+    EXPECT_EQ(block_size(k), 8);
+}
+
+TEST(ApplyAction, ASplitByTheWholeSizeLeavesNoOuterRange) {
+    GraphScope scope;
+    Kernel k = expect_same(rows_of(6, 8), {{local, 1, 8}});
+    EXPECT_EQ(sizes(k, Axis::global), std::vector<int64_t>{6});
+    EXPECT_EQ(sizes(k, Axis::local), std::vector<int64_t>{8});
+    k = expect_same(started(sum(filled({6, 32}), {1})), {{unroll, 0, 32}});
+    EXPECT_TRUE(sizes(k, Axis::reduce).empty());
+}
+
+TEST(ApplyAction, PadRoundsAnOutputRangeUpAndMasksTheRest) {
+    GraphScope scope;
+    Kernel k = expect_same(rows_of(7, 10), {{pad, 0, 4}, {local, 0, 4}});
+    EXPECT_EQ(sizes(k, Axis::global), (std::vector<int64_t>{2, 10}));
+    expect_same(rows_of(7, 10), {{pad, 0, 4}, {pad, 1, 4}, {upcast, 1, 4}, {local, 0, 8}});
+}
+
+TEST(ApplyAction, PadRoundsEveryKindOfReductionUp) {
+    GraphScope scope;
+    UOp x = filled({5, 27});
+    for (Op op : {Op::add, Op::max, Op::min}) {
+        Kernel k = expect_same(started(reduce(x - number(20), op, {1})), {{pad, 1, 32}, {group, 0, 32}});
+        EXPECT_EQ(sizes(k, Axis::group), std::vector<int64_t>{32});
+        expect_same(started(reduce(x + number(20), op, {1})), {{pad, 1, 4}, {unroll, 0, 4}});
+    }
+    UOp whole = filled({5, 7}, dtypes::int64);
+    expect_same(started(reduce(whole, Op::mul, {1})), {{pad, 1, 4}});
+    expect_same(started(reduce(filled({5, 7}, dtypes::uint8), Op::min, {1})), {{pad, 1, 4}, {pad, 0, 4}});
+}
+
+TEST(ApplyAction, PadJoinsTheGatesThatAreThere) {
+    GraphScope scope;
+    Filled f = started(test::pad(filled({7, 5}) + number(3), {{1, 2}, {0, 4}}));
+    expect_same(f, {{pad, 0, 4}, {pad, 1, 4}, {local, 1, 4}});
+    UOp picked = take(filled({9, 3}), integers({8, 1, 4, 0, 8, 2, 7}), 0);
+    expect_same(started(picked), {{pad, 0, 4}});
+}
+
+TEST(ApplyAction, SwapExchangesNeighboursInTheGrid) {
+    GraphScope scope;
+    Kernel k = expect_same(rows_of(6, 8), {{swap, 0, 0}});
+    EXPECT_EQ(sizes(k, Axis::global), (std::vector<int64_t>{8, 6}));
+    expect_same(rows_of(6, 8), {{swap, 0, 0}, {local, 0, 4}, {swap, 0, 0}});
+}
+
+TEST(ApplyAction, SwapOfRangesOfOneSizeKeepsThemApart) {
+    GraphScope scope;
+    Kernel k = expect_same(rows_of(6, 6), {{swap, 0, 0}});
+    EXPECT_EQ(sizes(k, Axis::global), (std::vector<int64_t>{6, 6}));
+}
+
+TEST(ApplyAction, AMatrixProductInTiles) {
+    GraphScope scope;
+    Filled f = started(matmul(filled({8, 12}), filled({12, 16})));
+    Kernel k = expect_same(f, {{upcast, 1, 4}, {upcast, 0, 2}, {local, 1, 4}, {local, 0, 4}, {unroll, 0, 4}});
+    EXPECT_EQ(block_size(k), 16);
+    EXPECT_TRUE(sizes(k, Axis::global).empty());
+    expect_same(f, {{group, 0, 4}, {unroll, 0, 3}, {swap, 0, 0}, {upcast, 0, 8}});
+}
+
+TEST(ApplyAction, ErrorsNameTheActionAndWhatIsWrong) {
+    GraphScope scope;
+    Kernel k = started(sum(filled({6, 8192}), {1})).kernel;
+    expect_error(k, {local, 1, 2}, "local(1, 2): the kernel has 1 such ranges");
+    expect_error(k, {local, -1, 2}, "local(-1, 2)");
+    expect_error(k, {local, 0, 4}, "cannot split a range of 6 by 4");
+    expect_error(k, {local, 0, 12}, "cannot split a range of 6 by 12");
+    expect_error(k, {local, 0, 1}, "cannot split");
+    expect_error(k, {upcast, 0, 0}, "cannot split");
+    expect_error(k, {upcast, 0, -2}, "cannot split");
+    expect_error(k, {group, 0, 2048}, "a block of 2048 threads; the most is 1024");
+    expect_error(k, {unroll, 0, 256}, "256 unrolled copies");
+    expect_error(k, {swap, 0, 0}, "no output range after it");
+    expect_error(k, {pad, 1, 4}, "of no use");
+    expect_error(k, {pad, 0, 32}, "of no use");
+}
+
+TEST(ApplyAction, PaddingByNothingOrByTooMuchIsAnError) {
+    GraphScope scope;
+    Kernel k = rows_of(7, 10).kernel;
+    for (int64_t amount : {int64_t{0}, int64_t{1}, int64_t{-4}, int64_t{15}, INT64_MAX, INT64_MIN})
+        expect_error(k, {pad, 0, amount}, "padding a range of 7");
+}
+
+TEST(ApplyAction, TheBlockCountsEveryThreadAxis) {
+    GraphScope scope;
+    Kernel k = started(sum(filled({64, 64, 64}), {2})).kernel;
+    k = apply_all(k, std::vector<Action>{{local, 0, 64}, {group, 0, 16}}).value();
+    EXPECT_EQ(block_size(k), 1024);
+    expect_error(k, {local, 0, 2}, "a block of 2048 threads");
+}
+
+TEST(ApplyAction, ApplyAllStopsAtTheFirstError) {
+    GraphScope scope;
+    Result<Kernel> got =
+        apply_all(rows_of(6, 8).kernel, std::vector<Action>{{local, 0, 2}, {local, 0, 2}, {local, 1, 2}});
+    ASSERT_FALSE(got);
+    EXPECT_NE(got.error().message.find("a range of 3 by 2"), std::string::npos) << got.error().message;
+}
+
+TEST(ApplyAction, AnyActionsOnAnyKernelKeepItsValues) {
+    GraphScope scope;
+    uint32_t state = 7;
+    auto below = [&](size_t n) { return (state = state * 1664525u + 1013904223u) / 65536u % n; };
+    const int64_t amounts[] = {2, 3, 4, 5, 8};
+    int applied = 0;
+    for (unsigned seed = 0; seed < 300; seed++) {
+        Filled f = started(RandomGraph(seed + 5000).make_graph(6));
+        Array wanted = result(f.kernel, f.slots);
+        Kernel k = f.kernel;
+        std::vector<Action> done;
+        for (int i = 0; i < 24; i++) {
+            Action action{static_cast<ActionKind>(below(6)), static_cast<int>(below(3)), amounts[below(5)]};
+            Result<Kernel> next = apply(k, action);
+            if (!next) continue;
+            k = *next;
+            done.push_back(action);
+            applied++;
+        }
+        ASSERT_EQ(difference(result(k, f.slots), wanted), "") << "seed " << seed << ": " << to_string(done) << "\n"
+                                                              << tree(f.kernel.sink) << tree(k.sink);
+        if (HasFailure()) FAIL() << "seed " << seed << ": " << to_string(done);
+    }
+    EXPECT_GT(applied, 300);
+}
+
+TEST(ParseActions, ReadsWhatToStringWrites) {
+    std::vector<Action> all;
+    for (ActionKind kind : {local, upcast, group, unroll, pad, swap})
+        for (int axis : {0, 1, 12})
+            for (int64_t amount : {int64_t{0}, int64_t{4}, int64_t{1} << 40}) all.push_back({kind, axis, amount});
+    EXPECT_EQ(to_string(Action{upcast, 0, 4}), "upcast(0, 4)");
+    EXPECT_EQ(to_string(std::vector<Action>{{upcast, 0, 4}, {local, 0, 64}}), "upcast(0, 4) local(0, 64)");
+    Result<std::vector<Action>> read = parse_actions(to_string(all));
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(*read, all);
+    EXPECT_TRUE(parse_actions("")->empty());
+}
+
+TEST(ParseActions, RefusesEverythingElse) {
+    for (std::string_view text : {"local",
+                                  "local(",
+                                  "local)",
+                                  "local(0)",
+                                  "local(0 4)",
+                                  "local(0, )",
+                                  "local(, 4)",
+                                  "local(a, 4)",
+                                  "local(0, b)",
+                                  "tile(0, 4)",
+                                  "(0, 4)",
+                                  "local(0x, 4)",
+                                  "local(0, 4.5)",
+                                  "local(0, 4 )",
+                                  "local(0, 99999999999999999999)",
+                                  "local(99999999999, 4)",
+                                  "local(0, 4) nonsense",
+                                  ")(, ",
+                                  "local(0, 4",
+                                  "\1\2",
+                                  " local(0, 4)"}) {
+        Result<std::vector<Action>> read = parse_actions(text);
+        ASSERT_FALSE(read) << text;
+        EXPECT_EQ(read.error().kind, ErrorKind::Usage);
+    }
+}
+
+}  // namespace
+}  // namespace strata::codegen

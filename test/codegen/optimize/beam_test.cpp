@@ -1,0 +1,163 @@
+#include "strata/codegen/optimize/beam.h"
+
+#include <set>
+
+#include "../kernel/build_helpers.h"
+
+namespace strata::codegen {
+namespace {
+
+using namespace test;
+
+int64_t total(const Kernel& k, Axis axis) {
+    int64_t n = 1;
+    for (UOp r : ranges(k.sink))
+        if (r.as<RangeArg>().axis == axis) n *= r.as<RangeArg>().size;
+    return n;
+}
+
+/// Times a kernel by a rule instead of running it; refuses what another rule says.
+class RuleJudge : public Judge {
+  public:
+    using Time = double (*)(const Kernel&);
+    using Refuses = bool (*)(const Kernel&);
+    explicit RuleJudge(
+        Time time, Refuses refuses = [](const Kernel&) { return false; })
+        : time_(time), refuses_(refuses) {}
+
+    std::vector<Trial> judge(std::span<const Kernel> candidates) override {
+        std::vector<Trial> out;
+        for (const Kernel& k : candidates) {
+            EXPECT_TRUE(verify_kernel(k.sink));
+            seen.push_back(k.sink);
+            out.push_back(refuses_(k) ? Trial{{}, "wrong result"} : Trial{time_(k), {}});
+        }
+        return out;
+    }
+    std::vector<UOp> seen;
+
+  private:
+    Time time_;
+    Refuses refuses_;
+};
+
+/// Best at a block of 64 threads and 8 elements a thread.
+double blocks_of_64(const Kernel& k) {
+    double threads = std::log2(static_cast<double>(block_size(k))),
+           wide = std::log2(static_cast<double>(total(k, Axis::upcast)));
+    return 1 + std::fabs(threads - 6) + std::fabs(wide - 3);
+}
+/// Prefers long reductions in one thread, then threads.
+double serial(const Kernel& k) {
+    return 10 + static_cast<double>(total(k, Axis::group)) - 1 / static_cast<double>(total(k, Axis::local));
+}
+
+Kernel elementwise() { return start_schedule(built(filled({4096}) + number(1)).kernel); }
+Kernel rows() { return start_schedule(built(sum(filled({64, 256}), {1})).kernel); }
+
+TEST(BeamSearch, FindsTheFastestScheduleInReach) {
+    GraphScope scope;
+    for (int width : {2, 4}) {
+        RuleJudge judge(blocks_of_64);
+        Result<SearchResult> found = beam_search(elementwise(), width, judge);
+        ASSERT_TRUE(found) << found.error().message;
+        EXPECT_EQ(found->ms, 1) << to_string(found->actions);
+        Kernel k = apply_all(elementwise(), found->actions).value();
+        EXPECT_EQ(block_size(k), 64);
+        EXPECT_EQ(total(k, Axis::upcast), 8);
+    }
+}
+
+TEST(BeamSearch, ABeamOfOneImprovesTheHandWrittenSchedule) {
+    GraphScope scope;
+    RuleJudge judge(blocks_of_64);
+    SearchResult found = beam_search(elementwise(), 1, judge).value();
+    EXPECT_LT(found.ms, found.start_ms);
+    EXPECT_EQ(total(apply_all(elementwise(), found.actions).value(), Axis::upcast), 8);
+}
+
+TEST(BeamSearch, TheTimeReportedIsThatOfTheActions) {
+    GraphScope scope;
+    for (auto time : {blocks_of_64, serial})
+        for (auto kernel : {elementwise, rows}) {
+            RuleJudge judge(time);
+            SearchResult found = beam_search(kernel(), 2, judge).value();
+            EXPECT_EQ(time(apply_all(kernel(), found.actions).value()), found.ms);
+            EXPECT_EQ(time(apply_all(kernel(), heuristic(kernel())).value()), found.start_ms);
+            EXPECT_LE(found.ms, found.start_ms);
+        }
+}
+
+TEST(BeamSearch, IgnoresWhatTheJudgeRefuses) {
+    GraphScope scope;
+    RuleJudge judge(blocks_of_64, [](const Kernel& k) { return total(k, Axis::upcast) > 2; });
+    SearchResult found = beam_search(elementwise(), 2, judge).value();
+    Kernel k = apply_all(elementwise(), found.actions).value();
+    EXPECT_EQ(total(k, Axis::upcast), 2);
+    EXPECT_EQ(block_size(k), 64);
+    EXPECT_GT(found.rejected, 0);
+    ASSERT_FALSE(found.rejections.empty());
+    EXPECT_NE(found.rejections[0].find("upcast("), std::string::npos) << found.rejections[0];
+    EXPECT_NE(found.rejections[0].find(": wrong result"), std::string::npos) << found.rejections[0];
+}
+
+TEST(BeamSearch, WorksWhenTheHandWrittenScheduleIsRefused) {
+    GraphScope scope;
+    RuleJudge judge(serial, [](const Kernel& k) { return total(k, Axis::group) > 1; });
+    SearchResult found = beam_search(rows(), 2, judge).value();
+    EXPECT_EQ(total(apply_all(rows(), found.actions).value(), Axis::group), 1);
+}
+
+TEST(BeamSearch, GivesTheSameAnswerEveryTime) {
+    GraphScope scope;
+    RuleJudge flat([](const Kernel&) { return 1.0; });
+    std::vector<Action> first = beam_search(rows(), 3, flat).value().actions;
+    for (int i = 0; i < 3; i++) {
+        std::vector<UOp> noise;  // nodes in between move the addresses of later ones
+        for (int n = 0; n < 100; n++) noise.push_back(filled({n + 1}));
+        EXPECT_EQ(beam_search(rows(), 3, flat).value().actions, first);
+    }
+}
+
+TEST(BeamSearch, StopsWhenNothingIsWorthIt) {
+    GraphScope scope;
+    RuleJudge flat([](const Kernel& k) { return 1.0 - 0.0001 * static_cast<double>(block_size(k)) / 256; });
+    SearchResult found = beam_search(elementwise(), 2, flat).value();
+    EXPECT_LE(found.tried, 2 + 2 * 20) << "one round past the start, no more";
+}
+
+TEST(BeamSearch, NeverAsksForOneKernelTwice) {
+    GraphScope scope;
+    RuleJudge judge(blocks_of_64);
+    SearchResult found = beam_search(rows(), 4, judge).value();
+    std::set<const Node*> distinct;
+    for (UOp u : judge.seen) distinct.insert(u.node());
+    EXPECT_EQ(static_cast<size_t>(found.tried), judge.seen.size());
+    EXPECT_EQ(distinct.size(), judge.seen.size());
+}
+
+TEST(BeamSearch, SaysWhyWhenNothingRuns) {
+    GraphScope scope;
+    RuleJudge judge(serial, [](const Kernel&) { return true; });
+    Result<SearchResult> found = beam_search(rows(), 2, judge);
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().kind, ErrorKind::Device);
+    EXPECT_NE(found.error().message.find("r_64_256"), std::string::npos) << found.error().message;
+    EXPECT_NE(found.error().message.find("wrong result"), std::string::npos) << found.error().message;
+}
+
+TEST(BeamSearch, AWiderBeamIsNeverWorse) {
+    GraphScope scope;
+    // A valley: two steps that each cost before a third that pays.
+    RuleJudge::Time valley = [](const Kernel& k) {
+        bool all = total(k, Axis::local) > 1 && total(k, Axis::upcast) > 1 && total(k, Axis::unroll) > 1;
+        return all ? 1.0 : 5.0 - 0.5 * static_cast<double>(ranges(k.sink).size());
+    };
+    RuleJudge narrow(valley), wide(valley);
+    double one = beam_search(rows(), 1, narrow).value().ms, eight = beam_search(rows(), 8, wide).value().ms;
+    EXPECT_LE(eight, one);
+    EXPECT_EQ(eight, 1.0);
+}
+
+}  // namespace
+}  // namespace strata::codegen

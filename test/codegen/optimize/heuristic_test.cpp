@@ -1,0 +1,136 @@
+#include <functional>
+
+#include "../kernel/build_helpers.h"
+#include "strata/codegen/optimize/action.h"
+
+namespace strata::codegen {
+namespace {
+
+using namespace test;
+
+/// A kernel before and after the hand-written schedule.
+struct Planned {
+    Filled before;
+    std::vector<Action> actions;
+    Kernel after;
+    int64_t total(Axis axis) const {
+        int64_t n = 1;
+        for (UOp r : ranges(after.sink))
+            if (r.as<RangeArg>().axis == axis) n *= r.as<RangeArg>().size;
+        return n;
+    }
+};
+
+Planned planned(UOp body) {
+    Planned p{built(body), {}, {}};
+    p.before.kernel = start_schedule(p.before.kernel);
+    p.actions = heuristic(p.before.kernel);
+    Result<Kernel> after = apply_all(p.before.kernel, p.actions);
+    EXPECT_TRUE(after) << to_string(p.actions) << ": " << after.error().message;
+    if (after) p.after = *after;
+    EXPECT_LE(block_size(p.after), 1024);
+    return p;
+}
+
+Planned expect_same(UOp body) {
+    Planned p = planned(body);
+    EXPECT_EQ(difference(result(p.after, p.before.slots), result(p.before.kernel, p.before.slots)), "")
+        << to_string(p.actions) << "\n"
+        << tree(p.after.sink);
+    return p;
+}
+
+/// Distance in elements between neighbouring threads (or unrolled parts) in every access that moves with them.
+bool is_unit_stride(const Kernel& k, Axis axis) {
+    for (UOp r : ranges(k.sink)) {
+        if (r.as<RangeArg>().axis != axis) continue;
+        for (UOp s : nodes(k, Op::store)) {
+            UOp at = s.src(0).src(1);
+            UOp zero = substitute(at, {{r, index_const(0)}}), one = substitute(at, {{r, index_const(1)}});
+            std::function<int64_t(UOp)> value = [&](UOp u) -> int64_t {
+                if (u.is_const()) return const_int(u);
+                if (u.is(Op::range)) return 0;
+                std::vector<ConstArg> sources;
+                for (UOp x : u.src()) sources.push_back({value(x), 0});
+                return reference(u.op(), u.dtype(), u.src().back().dtype(), sources)->i;
+            };
+            if (value(one) - value(zero) == 1) return true;
+        }
+    }
+    return false;
+}
+
+TEST(Heuristic, ElementwiseWorkGetsWideAccessesAndBlocks) {
+    GraphScope scope;
+    Planned p = expect_same(filled({1 << 14}) * filled({1 << 14}) + number(1));
+    EXPECT_EQ(p.total(Axis::upcast), 4);
+    EXPECT_EQ(block_size(p.after), 256);
+    EXPECT_TRUE(is_unit_stride(p.after, Axis::upcast));
+    EXPECT_FALSE(is_unit_stride(p.after, Axis::local)) << "threads are four elements apart";
+}
+
+TEST(Heuristic, BlocksFollowTheOutputsMemory) {
+    GraphScope scope;
+    Planned p = expect_same(filled({64, 64}) + expand(filled({1, 64}), {64, 64}));
+    EXPECT_GE(block_size(p.after), 16);
+    EXPECT_TRUE(is_unit_stride(p.after, Axis::upcast));
+}
+
+TEST(Heuristic, FewResultsShareALongReductionOverThreads) {
+    GraphScope scope;
+    Planned p = expect_same(sum(filled({8, 2048}), {1}));
+    EXPECT_GE(p.total(Axis::group), 64);
+    EXPECT_EQ(block_size(p.after), p.total(Axis::group));
+    EXPECT_EQ(p.total(Axis::unroll), 4);
+    p = expect_same(sum(filled({4096}), {0}));
+    EXPECT_GE(p.total(Axis::group), 64);
+}
+
+TEST(Heuristic, ReductionsDownColumnsKeepNeighboursTogether) {
+    GraphScope scope;
+    Planned p = expect_same(sum(filled({16, 4096}), {0}));
+    EXPECT_EQ(p.total(Axis::group), 1);
+    EXPECT_GE(p.total(Axis::local), 64);
+}
+
+TEST(Heuristic, MatrixProductsGetTiles) {
+    GraphScope scope;
+    Planned p = expect_same(matmul(filled({64, 32}), filled({32, 64})));
+    EXPECT_EQ(p.total(Axis::upcast), 16);
+    EXPECT_EQ(p.total(Axis::local), 256);
+    EXPECT_EQ(p.total(Axis::unroll), 4);
+    EXPECT_EQ(p.total(Axis::group), 1);
+}
+
+TEST(Heuristic, OddSizesArePaddedWhereThatGivesWholeBlocks) {
+    GraphScope scope;
+    for (int64_t n : {67, 997, 4099, 8191}) {
+        Planned p = expect_same(filled({n}) + number(1));
+        EXPECT_GE(block_size(p.after), 32) << n << ": " << to_string(p.actions);
+    }
+    Planned p = expect_same(reduce(filled({3, 4099}), Op::max, {1}));
+    EXPECT_GE(p.total(Axis::group), 32) << to_string(p.actions);
+}
+
+TEST(Heuristic, TinyKernelsStayValid) {
+    GraphScope scope;
+    for (int64_t n : {1, 2, 3, 5, 7})
+        for (int64_t m : {1, 2, 3, 8}) {
+            expect_same(filled({n, m}) + permute(filled({m, n}), {1, 0}));
+            expect_same(sum(filled({n, m}), {0}));
+            expect_same(sum(filled({n, m}), {1}));
+            expect_same(matmul(filled({n, m}), filled({m, n})));
+        }
+    EXPECT_TRUE(planned(number(1)).actions.empty());
+}
+
+TEST(Heuristic, RandomKernelsStayWhatTheyAre) {
+    GraphScope scope;
+    for (unsigned seed = 0; seed < 300; seed++) {
+        expect_same(RandomGraph(seed + 9000).make_graph(7));
+        if (HasFailure()) FAIL() << "seed " << seed;
+    }
+}
+
+}  // namespace
+}  // namespace strata::codegen

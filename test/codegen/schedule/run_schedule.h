@@ -1,0 +1,75 @@
+#pragma once
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "../kernel/tensors.h"
+#include "strata/codegen/schedule/schedule.h"
+
+namespace strata::codegen {
+
+/// Memory on the host: new buffers are numbered from 1,000,000, and nodes may be declared to be in memory.
+class HostStorage : public Storage {
+  public:
+    UOp new_buffer(DType dtype, int64_t size) override {
+        return make(Op::buffer, dtype, {}, BufferArg{next_++, size, 0});
+    }
+    UOp find(UOp node) override {
+        auto known = held.find(node);
+        return known == held.end() ? UOp() : known->second;
+    }
+    UOpMap<UOp> held;
+
+  private:
+    uint64_t next_ = 1'000'000;
+};
+
+inline Schedule scheduled(std::vector<UOp> roots, HostStorage& storage) { return make_schedule(roots, storage); }
+inline Schedule scheduled(std::vector<UOp> roots) {
+    HostStorage storage;
+    return make_schedule(roots, storage);
+}
+
+inline uint64_t buffer_id(UOp buffer) { return buffer.as<BufferArg>().id; }
+
+/// Computes the items in order, each from what is in memory by then, and gives the value of each root.
+inline std::vector<test::Array> run(const Schedule& schedule) {
+    test::Memory memory = test::contents();
+    for (const ScheduleItem& item : schedule.items) {
+        EXPECT_FALSE(memory.contains(buffer_id(item.output))) << "stored twice: " << to_string(item.output);
+        memory[buffer_id(item.output)] = test::evaluate(item.body, memory);
+    }
+    for (UOp root : schedule.roots)  // a value without elements has a buffer, but nothing computes it
+        for (UOp u : toposort(root))
+            if (u.is(Op::buffer) && u.numel() == 0) memory.try_emplace(buffer_id(u), u.dtype(), u.shape());
+    std::vector<test::Array> out;
+    for (UOp root : schedule.roots) out.push_back(test::evaluate(root, memory));
+    return out;
+}
+
+/// Shapes and axes of the reductions in one body: one entry is one loop nest.
+inline std::set<std::pair<Shape, std::vector<int>>> loops(UOp body) {
+    std::set<std::pair<Shape, std::vector<int>>> out;
+    for (UOp u : toposort(body))
+        if (u.is(Op::reduce)) out.emplace(u.src(0).shape(), u.as<ReduceArg>().axes);
+    return out;
+}
+
+inline void expect_same_values(const std::vector<UOp>& roots, const Schedule& schedule) {
+    std::vector<test::Array> got = run(schedule);
+    ASSERT_EQ(got.size(), roots.size());
+    for (size_t i = 0; i < roots.size(); i++) {
+        EXPECT_EQ(got[i].shape, roots[i].shape());
+        EXPECT_EQ(test::difference(got[i], test::evaluate(roots[i], test::contents())), "") << tree(roots[i]);
+    }
+    for (const ScheduleItem& item : schedule.items) EXPECT_LE(loops(item.body).size(), 1u) << tree(item.body);
+}
+
+/// Schedules one root, checks its value, and tells how many kernels it takes.
+inline size_t kernels(UOp root) {
+    Schedule schedule = scheduled({root});
+    expect_same_values({root}, schedule);
+    return schedule.items.size();
+}
+
+}  // namespace strata::codegen

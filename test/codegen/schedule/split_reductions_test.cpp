@@ -1,0 +1,96 @@
+#include "run_schedule.h"
+
+namespace strata::codegen {
+namespace {
+
+using namespace test;
+
+/// Elements of each stored value, in order.
+std::vector<int64_t> stored(UOp root) {
+    Schedule schedule = scheduled({root});
+    expect_same_values({root}, schedule);
+    std::vector<int64_t> out;
+    for (const ScheduleItem& item : schedule.items) out.push_back(item.output.numel());
+    return out;
+}
+
+TEST(SplitReductions, ALargeSumHasTwoStages) {
+    GraphScope scope;
+    EXPECT_EQ(stored(sum(filled({1 << 18}), {0})), (std::vector<int64_t>{16384, 1}));
+    EXPECT_EQ(stored(sum(filled({1 << 15}), {0})), (std::vector<int64_t>{2048, 1}));
+}
+
+TEST(SplitReductions, APartialResultIsWorthAtLeastSixteenElements) {
+    GraphScope scope;
+    for (int64_t n : {1 << 15, 36000, 40009, 50000}) {
+        std::vector<int64_t> sizes = stored(sum(filled({n}), {0}));
+        ASSERT_EQ(sizes.size(), 2u);
+        EXPECT_GE(n / sizes[0], 15) << n;
+    }
+}
+
+TEST(SplitReductions, ASmallSumHasOne) {
+    GraphScope scope;
+    EXPECT_EQ(stored(sum(filled({(1 << 15) - 1}), {0})), (std::vector<int64_t>{1}));
+}
+
+TEST(SplitReductions, ManyResultsFillTheMachineUnsplit) {
+    GraphScope scope;
+    EXPECT_EQ(stored(sum(filled({2, 1 << 15}), {1})).size(), 2u);
+    UOp narrow = expand(filled({1, 32}), {1025, 32});
+    UOp wide = reshape(expand(reshape(narrow, {1025, 1, 32}), {1025, 1024, 32}), {1025, 1 << 15});
+    Schedule schedule = scheduled({sum(wide, {1})});
+    EXPECT_EQ(schedule.items.size(), 1u);
+}
+
+TEST(SplitReductions, ASumOverAPrimeNumberOfElementsIsPadded) {
+    GraphScope scope;
+    std::vector<int64_t> sizes = stored(sum(filled({40009}), {0}));
+    ASSERT_EQ(sizes.size(), 2u);
+    EXPECT_GE(sizes[0], 256);
+    EXPECT_EQ(stored(sum(filled({3, 32771}), {1})).size(), 2u);
+}
+
+TEST(SplitReductions, PaddingNeverShowsInAnyReduction) {
+    GraphScope scope;
+    UOp negative = alu(Op::neg, {alu(Op::abs, {filled({40009})}) + number(1)});
+    EXPECT_EQ(stored(reduce(negative, Op::max, {0})).size(), 2u);
+    EXPECT_EQ(stored(reduce(alu(Op::neg, {negative}), Op::min, {0})).size(), 2u);
+    UOp signs = alu(Op::where, {filled({40009}) < number(0), number(-1), number(1)});
+    EXPECT_EQ(stored(reduce(signs, Op::mul, {0})).size(), 2u);
+    EXPECT_EQ(stored(reduce(filled({3, 32771}, dtypes::int8) - constant_int(dtypes::int8, 20), Op::max, {1})).size(),
+              2u);
+}
+
+TEST(SplitReductions, AnyAxesMayBeReduced) {
+    GraphScope scope;
+    EXPECT_EQ(stored(sum(filled({40000, 3}), {0})).size(), 2u);
+    EXPECT_EQ(stored(sum(filled({200, 3, 200}), {0, 2})).size(), 2u);
+    EXPECT_EQ(stored(sum(filled({2, 33000, 2}, dtypes::int32), {1})).size(), 2u);
+    EXPECT_EQ(stored(reduce(filled({3, 36000}, dtypes::int64), Op::min, {1})).size(), 2u);
+}
+
+TEST(SplitReductions, NeighbouringPartialResultsReadNeighbouringElements) {
+    GraphScope scope;
+    UOp x = filled({1 << 18});
+    Schedule schedule = scheduled({sum(x, {0})});
+    ASSERT_EQ(schedule.items.size(), 2u);
+    Memory memory = contents();
+    Array& content = memory.at(buffer_id(x));
+    std::fill(content.f.begin(), content.f.end(), 0.0);
+    content.f[5] = 1;
+    content.f[6] = 2;
+    content.f[16384 + 5] = 4;
+    Array partial = evaluate(schedule.items[0].body, memory);
+    ASSERT_EQ(partial.numel(), 16384u);
+    EXPECT_EQ(partial.f[5], 5);
+    EXPECT_EQ(partial.f[6], 2);
+}
+
+TEST(SplitReductions, WhatFollowsTheSumIsFusedIntoTheSecondStage) {
+    GraphScope scope;
+    EXPECT_EQ(stored(reshape(sum(filled({1 << 16}), {0}), {}) * number(0.5)).size(), 2u);
+}
+
+}  // namespace
+}  // namespace strata::codegen
