@@ -109,19 +109,14 @@ struct Division {
     Tensor quotient, remainder;
 };
 
-/// floor(a / b) and a - floor(a / b) * b of floats. The rounded quotient may be one too large or too small; the fused
-/// remainder, exact while the quotient fits the mantissa, tells.
+/// floor(a / b) and a - floor(a / b) * b of floats. The rounded quotient may reach the integer above the true one,
+/// never one below; the fused remainder, whose sign is exact, tells. A remainder may round to the divisor itself.
 Division floor_division(const Tensor& a, const Tensor& b) {
     Tensor q = op(Op::floor, op(Op::fdiv, a, b));
     Tensor r = op(Op::fma, {op(Op::neg, q), b, a});
     r = select(is_inf(b), select(is_finite(a), a, r), r);  // 0 * inf above
     Tensor below = wrong_sign(r, b);
-    r = select(below, op(Op::add, r, b), r);
-    q = select(below, op(Op::sub, q, like(q, 1)), q);
-    Tensor above = op(Op::cmplt, op(Op::abs, b), op(Op::abs, r));
-    above = op(Op::bit_or, above, op(Op::cmpeq, op(Op::abs, b), op(Op::abs, r)));
-    above = op(Op::bit_and, above, is_finite(b));
-    return {select(above, op(Op::add, q, like(q, 1)), q), select(above, op(Op::sub, r, b), r)};
+    return {select(below, op(Op::sub, q, like(q, 1)), q), select(below, op(Op::add, r, b), r)};
 }
 
 Tensor floor_quotient(const Tensor& a, const Tensor& b) {
