@@ -11,4 +11,5 @@ PYBIND11_MODULE(_strata, m) {
     strata::python::bind_runtime(m);
     strata::python::bind_asm(m);
     strata::python::bind_emulator(m);
+    strata::python::bind_bench(m);
 }

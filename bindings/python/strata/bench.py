@@ -1,4 +1,4 @@
-"""strata bench: what this machine does with Strata, as JSON. Times are medians; ratios within one run are the ones to quote."""
+"""strata bench: what this machine does with Strata, as JSON. Times are medians; on a busy machine trust ratios within one run."""
 
 import os
 import platform
@@ -9,35 +9,57 @@ import tempfile
 import time
 
 
-def median_ms(call, repeat):
-    times = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        call()
-        times.append((time.perf_counter() - start) * 1e3)
-    return round(statistics.median(times), 4)
+def median(values, digits=4):
+    return round(statistics.median(values), digits)
+
+
+def elapsed_ms(call):
+    start = time.perf_counter()
+    call()
+    return (time.perf_counter() - start) * 1e3
+
+
+def field(path, key, separator):
+    """The value of the first `key<separator>value` line of a file, or ''."""
+    try:
+        with open(path) as f:
+            return next((line.split(separator, 1)[1].strip(' \t\n"') for line in f if line.startswith(key)), "")
+    except OSError:
+        return ""
 
 
 def machine():
-    model = "unknown"
-    try:
-        with open("/proc/cpuinfo") as f:
-            model = next((line.split(":", 1)[1].strip() for line in f if line.startswith("model name")), model)
-    except OSError:
-        pass
-    return {"cpu": model, "cores": os.cpu_count(), "system": platform.system(), "python": platform.python_version()}
+    import numpy
+
+    import strata
+
+    flags = field("/proc/cpuinfo", "flags", ":").split()
+    return {
+        "cpu": field("/proc/cpuinfo", "model name", ":") or platform.machine(),
+        "vectors": next((name for flag, name in (("avx512f", "AVX-512"), ("avx2", "AVX2")) if flag in flags), "portable"),
+        "cores": len(os.sched_getaffinity(0)),
+        "load": round(os.getloadavg()[0], 1),
+        "system": field("/etc/os-release", "PRETTY_NAME=", "=") or platform.system(),
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "strata": strata.__version__,
+        "device": strata.default_device(),
+    }
+
+
+def child_ms(code, repeat):
+    return [elapsed_ms(lambda: subprocess.run([sys.executable, "-c", code], check=True)) for _ in range(repeat)]
 
 
 def bench_import(quick):
-    def child(code):
-        return median_ms(lambda: subprocess.run([sys.executable, "-c", code], check=True), 5 if quick else 15)
-
-    python, strata = child("pass"), child("import strata")
-    return {"python_ms": python, "python_and_strata_ms": strata, "import_ms": round(strata - python, 2)}
+    """What `import strata` adds to the start of Python, in fresh processes."""
+    repeat = 5 if quick else 21
+    python, strata = child_ms("pass", repeat), child_ms("import strata", repeat)
+    return {"import_ms": round(statistics.median(strata) - statistics.median(python), 2), "python_start_ms": median(python, 2)}
 
 
 def mlp_graph(strata, width):
-    """A graph of its own for every width: no cache of Strata's knows it."""
+    """Four layers and a softmax over inputs of this width: a graph of its own for every width."""
     x = strata.Tensor.empty(64, width)
     for _ in range(4):
         x = (x @ strata.Tensor.empty(width, width) + strata.Tensor.empty(width)).gelu()
@@ -46,31 +68,76 @@ def mlp_graph(strata, width):
 
 
 def bench_graph(quick):
+    """A graph of matrix products, reductions and elementwise chains: building it, then tensor graph to HIP text."""
     import strata
     from strata import _strata
 
-    widths = iter(range(65, 1000, 2))
-    graphs = []
-    build = median_ms(lambda: graphs.append(mlp_graph(strata, next(widths))), 5 if quick else 15)
-    kernels, text_ms = 0, []
-    for g in graphs:
+    graphs, build, per_kernel, kernels = [], [], [], 0
+    for i in range(6 if quick else 16):
+        build.append(elapsed_ms(lambda i=i: graphs.append(mlp_graph(strata, 64 + 16 * i))))
+    for graph in graphs:
         start = time.perf_counter()
-        kernels = _strata._render_only([g])
-        text_ms.append((time.perf_counter() - start) * 1e3 / kernels)
-    return {"build_ms": build, "kernels": kernels, "schedule_and_render_ms_per_kernel": round(statistics.median(text_ms), 4)}
+        kernels = len(_strata._render_only([graph]))
+        per_kernel.append((time.perf_counter() - start) * 1e3 / kernels)
+    return {"graph": "4-layer perceptron", "build_ms": median(build), "kernels": kernels, "graph_to_hip_text_ms_per_kernel": median(per_kernel),
+            "first_ms_per_kernel": round(per_kernel[0], 4)}
+
+
+RUNTIME_KERNEL = """\
+#include <hip/hip_runtime.h>
+
+extern "C" __global__ void block_sums(float* out, const float* x, int n) {
+    __shared__ float partial[256];
+    float sum = {start}.0f;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += x[i];
+    partial[threadIdx.x] = sum;
+    __syncthreads();
+    for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half) partial[threadIdx.x] += partial[threadIdx.x + half];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) out[blockIdx.x] = partial[0];
+}
+"""
+
+
+def runtime_sources():
+    for n in range(1, 100):
+        yield "block_sums", RUNTIME_KERNEL.replace("{start}", str(n))
+
+
+def rendered_sources(first):
+    """Kernels that Strata rendered, none twice; `first` keeps routes from sharing texts."""
+    import strata
+    from strata import _strata
+
+    for n in range(first, 1 << 20, 64):
+        x = strata.Tensor.empty(n, 96)
+        yield from _strata._render_only([((x * 2.0 + 1.0).exp() / (x.sum(axis=1, keepdims=True) + 1.0)).gelu()])
 
 
 def bench_compile(quick):
+    """One kernel from HIP text to a loaded code object, by route. `first` pays for starting the compiler or its headers."""
     import strata
     from strata import _strata
 
+    routes = {
+        "rendered, in process": (rendered_sources(64), True, True),
+        "rendered, subprocess": (rendered_sources(65), True, False),
+        "hip_runtime.h, precompiled": (runtime_sources(), False, False),
+    }
     out = {}
-    for route in _strata._compile_routes():
-        n = iter(range(1000))
-        source = lambda: f'extern "C" __global__ void k(float* o, const float* x) {{ o[threadIdx.x] = x[threadIdx.x] * {next(n)}.5f; }}'  # noqa: E731
-        with strata.config(no_cache=True):
-            out[route] = median_ms(lambda: _strata._compile_route(route, source(), "k", "gfx1100"), 3 if quick else 7)
-    return {"small_kernel_ms": out}
+    with tempfile.TemporaryDirectory() as cold, strata.config(cache_dir=cold):
+        for name, (sources, freestanding, in_process) in routes.items():
+            times = []
+            for _ in range(4 if quick else 12):
+                kernel, text = next(sources)
+                ms, route, cached = _strata._compile_on(text, kernel, "gfx1100", freestanding, in_process)
+                if cached:
+                    raise strata.InternalError(f"the benchmark of compilation met a cached kernel: {name}")
+                times.append(ms)
+            out[name] = {"ms": median(times[1:], 2), "first_ms": round(times[0], 2), "route": route}
+    return out
 
 
 ALU_LOOP = """\
@@ -82,64 +149,83 @@ next:
     s_cbranch_scc1 next
     s_endpgm
 """
+ALU_BODY = ["v_fma_f32 v{0}, v1, v2, v{0}", "v_add_f32 v{0}, v1, v2", "v_xor_b32 v{0}, v1, v2", "v_mul_f32 v{0}, v1, v2"]
 
 
 def bench_emulator(quick):
+    """One wave of 32 lanes on one core: 16 vector operations and 3 scalar ones a turn."""
     from strata import asm, emulator
 
-    ops = ["v_fma_f32 v{0}, v{1}, v{2}, v{0}", "v_add_f32 v{0}, v{1}, v{2}", "v_xor_b32 v{0}, v{1}, v{2}", "v_mul_f32 v{0}, v{1}, v{2}"]
-    body = "\n".join("    " + ops[i % 4].format(3 + i % 8, 1, 2) for i in range(16))
-    turns = 1_000_000 if quick else 4_000_000
-    code = asm.assemble_instructions(ALU_LOOP.format(turns=turns, body=body))
-    best = 0.0
-    for _ in range(3):
+    body = "\n".join("    " + ALU_BODY[i % 4].format(3 + i % 8) for i in range(16))
+    code = asm.assemble_instructions(ALU_LOOP.format(turns=500_000 if quick else 4_000_000, body=body))
+    rates = []
+    for _ in range(5):
         start = time.perf_counter()
         state = emulator.run_wave("gfx1100", code, max_instructions=1 << 40)
-        best = max(best, state.instructions / (time.perf_counter() - start))
-    return {"alu_loop_wave_instructions_per_s_per_core": round(best)}
+        rates.append(state.instructions / (time.perf_counter() - start) * 1e-6)
+    return {"alu_loop_million_wave_instructions_per_s_per_core": median(rates, 1), "best": round(max(rates), 1), "wave_instructions": state.instructions}
+
+
+def one_sum(strata, x):
+    """(emulator ms, all ms, kernels, modelled ms, wave instructions) of one x.sum()."""
+    strata.reset_stats()
+    all_ms = elapsed_ms(lambda: x.sum().item())
+    s = strata.stats()
+    return s.wall_ms, all_ms, s.kernels, s.time_ms, sum(launch.wave_instructions for launch in s.launches)
 
 
 def bench_sum(quick):
+    """x.sum() of float32 on the default device, on all cores, beside NumPy's on one."""
     import numpy as np
 
     import strata
 
     out = {}
-    for elements in (1 << 18, 1 << 24):
+    for elements in (1 << 18, 1 << 24) if quick else (1 << 18, 1 << 24, 1 << 26):
         host = np.random.default_rng(0).random(elements, dtype=np.float32)
         x = strata.Tensor(host).realize()
-        x.sum().item()
-        strata.reset_stats()
-        steady = []
-        for _ in range(5 if quick else 15):
-            start = time.perf_counter()
-            x.sum().item()
-            steady.append((time.perf_counter() - start) * 1e3)
-        s = strata.stats()
-        per = len(s.launches) // len(steady)
-        wall = [sum(launch.wall_ms for launch in s.launches[i * per : (i + 1) * per]) for i in range(len(steady))]
-        ms = statistics.median(wall)
+        one_sum(strata, x)  # compiles
+        runs = [one_sum(strata, x) for _ in range(5 if quick else 11)]
+        numpy_ms = [elapsed_ms(host.sum) for _ in range(11)]
+        emulator_ms = statistics.median(r[0] for r in runs)
         out[str(elements)] = {
-            "emulator_ms": round(ms, 4), "emulator_gb_per_s": round(elements * 4 / ms * 1e-6, 3), "item_ms": round(statistics.median(steady), 4),
-            "modelled_ms": round(s.time_ms / len(steady), 5), "numpy_ms": median_ms(lambda h=host: h.sum(), 5),
+            "kernels": runs[-1][2], "emulator_ms": round(emulator_ms, 3), "emulator_gb_per_s": round(host.nbytes / emulator_ms * 1e-6, 2),
+            "item_ms": median([r[1] for r in runs], 3), "modelled_ms": round(runs[-1][3], 5), "modelled_gb_per_s": round(host.nbytes / runs[-1][3] * 1e-6, 1),
+            "numpy_ms": median(numpy_ms, 3), "emulator_to_numpy": round(emulator_ms / statistics.median(numpy_ms), 1),
         }
     return out
 
 
-def bench_beam(quick):
-    import strata
+COLD_SEARCH = """\
+import time, strata
+x = strata.Tensor.rand(1 << 18).realize()
+start = time.perf_counter()
+with strata.config(beam={beam}): x.sum().item()
+seconds = time.perf_counter() - start
+strata.reset_stats()
+with strata.config(beam={beam}): (x.sum() + 0.0).item()
+print(seconds, strata.stats().time_ms)
+"""
 
-    code = ("import time, strata\nx = strata.Tensor.rand(1 << 18).realize()\nstart = time.perf_counter()\n"
-            "with strata.config(beam=2): x.sum().item()\nprint(time.perf_counter() - start)")
-    with tempfile.TemporaryDirectory() as cold:
-        out = subprocess.run([sys.executable, "-c", code], env={**os.environ, "STRATA_CACHE_DIR": cold}, check=True, capture_output=True, text=True)
-    return {"beam2_sum_cold_s": round(float(out.stdout), 3), "device": strata.default_device()}
+
+def bench_beam(quick):
+    """config(beam=2) of the sum of 2^18 float32 in a fresh process with an empty cache."""
+    def cold(beam):
+        with tempfile.TemporaryDirectory() as folder:
+            run = subprocess.run([sys.executable, "-c", COLD_SEARCH.replace("{beam}", str(beam))], env={**os.environ, "STRATA_CACHE_DIR": folder},
+                                 check=True, capture_output=True, text=True)
+        return [float(word) for word in run.stdout.split()]
+
+    plain, searched = cold(0), cold(2)
+    return {"beam2_sum_cold_s": round(searched[0], 3), "beam0_sum_cold_s": round(plain[0], 3),
+            "beam2_modelled_ms": round(searched[1], 5), "beam0_modelled_ms": round(plain[1], 5)}
 
 
 BENCHMARKS = {"import": bench_import, "graph": bench_graph, "compile": bench_compile, "emulator": bench_emulator, "sum": bench_sum, "beam": bench_beam}
 
 
 def run_benchmarks(only=(), quick=False):
+    """Results by name, with the machine. only: some of BENCHMARKS; quick: fewer repetitions."""
     import strata
 
     unknown = [n for n in only if n not in BENCHMARKS]

@@ -1,0 +1,76 @@
+// What `strata bench` times and nothing else needs: the stages of a kernel without the ones after them.
+#include "convert_p.h"
+#include "strata/asm/isa/arch.h"
+#include "strata/codegen/compile/compile_p.h"
+#include "strata/codegen/kernel/build.h"
+#include "strata/codegen/optimize/action.h"
+#include "strata/codegen/schedule/schedule.h"
+#include "strata/runtime/buffer.h"
+#include "strata/runtime/program.h"
+
+namespace strata::python {
+namespace {
+
+/// Names memory that is never asked for, and has no results of earlier runs.
+class UnusedMemory : public codegen::Storage {
+  public:
+    UOp new_buffer(DType dtype, int64_t size) override { return runtime::new_buffer(runtime::device(), dtype, size); }
+    UOp find(UOp) override { return UOp(); }
+};
+
+/// Schedules and renders; compiles nothing.
+std::vector<codegen::HipSource> render_only(const std::vector<UOp>& roots) {
+    GraphScope scope;
+    UnusedMemory memory;
+    std::vector<codegen::HipSource> sources;
+    for (const codegen::ScheduleItem& item : codegen::make_schedule(roots, memory).items) {
+        if (item.body.is(Op::custom)) continue;
+        codegen::Kernel start = codegen::start_schedule(codegen::build_kernel(item.output, item.body).kernel);
+        codegen::Kernel kernel = codegen::apply_all(start, codegen::heuristic(start)).value();
+        sources.push_back(runtime::render(kernel, runtime::device().arch()).value().source);
+    }
+    return sources;
+}
+
+/// Compiles on one route: without the plugin clang runs as a subprocess.
+codegen::Compiled compile_on(const codegen::HipSource& source, isa::Arch arch, bool in_process) {
+    codegen::SearchPaths paths = codegen::SearchPaths::usual();
+    if (!in_process) paths.plugin.clear();
+    return codegen::compile_hip(source, arch, paths).value();
+}
+
+}  // namespace
+
+void bind_bench(py::module_& m) {
+    m.def(
+        "_render_only",
+        [](const std::vector<Tensor*>& tensors) {
+            std::vector<UOp> roots;
+            for (Tensor* t : tensors) roots.push_back(t->contiguous().uop());
+            std::vector<codegen::HipSource> sources;
+            {
+                py::gil_scoped_release release;
+                sources = render_only(roots);
+            }
+            py::list out;
+            for (const codegen::HipSource& s : sources) out.append(py::make_tuple(s.kernel, s.text));
+            return out;
+        },
+        py::arg("tensors"), "The (name, HIP text) of each kernel that computes the tensors; compiles nothing.");
+    m.def(
+        "_compile_on",
+        [](const std::string& text, const std::string& name, const std::string& arch, bool freestanding,
+           bool in_process) {
+            codegen::HipSource source{text, name, freestanding};
+            codegen::Compiled made;
+            {
+                py::gil_scoped_release release;
+                made = compile_on(source, isa::parse_arch(arch).value(), in_process);
+            }
+            return py::make_tuple(made.compile_ms, made.route, made.cached);
+        },
+        py::arg("text"), py::arg("name"), py::arg("arch"), py::arg("freestanding"), py::arg("in_process"),
+        "(milliseconds, route taken, from a cache) of one compilation to a code object.");
+}
+
+}  // namespace strata::python

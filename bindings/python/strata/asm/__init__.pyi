@@ -1,0 +1,58 @@
+"""The AMD assembler: LLVM-syntax text to code objects and back, and the typed assembler."""
+
+from .._types import Sizes
+from . import rdna3 as rdna3
+from ._instruction import Instruction as Instruction
+from ._instruction import Label as Label
+
+def assemble(text: str, arch: str = "gfx1100", file: str = "<asm>") -> bytes:
+    """LLVM-syntax text with its directives -> code object. Raises AssemblyError with file:line:column."""
+
+def assemble_instructions(text: str, arch: str = "gfx1100", wave_size: int = 0) -> bytes:
+    """Bare instructions -> machine code, as emulator.run_wave takes it. wave_size: 32, 64, or 0 for the arch's own."""
+
+def disassemble(code_object: bytes, arch: str = "") -> str:
+    """A code object -> a listing with each kernel's resources. With `arch`: bare machine code -> its instructions."""
+
+def disassemble_instructions(code: bytes, arch: str = "gfx1100") -> list[tuple[int, int, str]]:
+    """Bare machine code -> list of (byte offset, bytes, text)."""
+
+class Assembler:
+    """Writes one kernel instruction by instruction.
+
+    arch: "gfx1100". name: of the kernel. block: threads of a workgroup, an int or up to three; grid: workgroups (both may be
+    given to asm_kernel instead). grid_dims: how many workgroup ids the code reads (s2, s3, s4). scratch: bytes a lane.
+    The code starts with the argument pointer in s[0:1], the workgroup id in s2 and the thread index in v0.
+    """
+    arch: str
+    name: str
+    block: Sizes | None
+    grid: Sizes | None
+    def __init__(
+        self,
+        arch: str = "gfx1100",
+        *,
+        name: str = "kernel",
+        block: Sizes | None = None,
+        grid: Sizes | None = None,
+        grid_dims: int = 1,
+        hidden_args: bool = False,
+        scratch: int = 0,
+        wave_size: int = 0,
+    ) -> None: ...
+    def argument(self, name: str = "", kind: str = "global_buffer", size: int = 8) -> int:
+        """Adds a kernel argument of `size` bytes; returns its byte offset from the pointer in s[0:1]."""
+    def lds(self, size: int, align: int = 16) -> int:
+        """Reserves LDS bytes; returns their address."""
+    def label(self, name: str = "") -> Label:
+        """A place to branch to, before or after it is bound with place()."""
+    def place(self, label: Label) -> None:
+        """Binds a label to the next instruction."""
+    def emit(self, *instructions: Instruction | str) -> None:
+        """Appends instructions of strata.asm.rdna3, or lines of LLVM-syntax text. Raises AssemblyError with file and line."""
+    def emit_text(self, text: str, file: str = "<asm>") -> None:
+        """Appends lines of LLVM-syntax text: instructions, labels and comments. Errors give the file and the text's line."""
+    def code(self) -> bytes:
+        """The machine code so far, branches resolved."""
+    def finish(self) -> bytes:
+        """The code object: resources and metadata from the code and the arguments."""

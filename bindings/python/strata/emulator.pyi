@@ -1,0 +1,66 @@
+"""The emulated GPU below the HIP interface: single waves."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+class WaveState:
+    """A wave's registers after its last instruction."""
+    @property
+    def vgpr(self) -> NDArray[np.uint32]:
+        """uint32 (256, lanes)."""
+    @property
+    def sgpr(self) -> NDArray[np.uint32]:
+        """uint32 (106,)."""
+    @property
+    def lds(self) -> NDArray[np.uint8]:
+        """uint8 (size,)."""
+    @property
+    def exec_mask(self) -> int:
+        """One bit a lane."""
+    @property
+    def vcc(self) -> int:
+        """One bit a lane."""
+    @property
+    def scc(self) -> bool:
+        """The scalar condition code."""
+    @property
+    def m0(self) -> int:
+        """Register m0."""
+    @property
+    def mode(self) -> int:
+        """Register MODE: rounding, denormals, exceptions."""
+    @property
+    def instructions(self) -> int:
+        """Instructions run."""
+    @property
+    def pc(self) -> int:
+        """Byte offset of the last instruction."""
+
+def run_wave(
+    arch: str,
+    code: bytes,
+    *,
+    vgpr: ArrayLike | None = None,
+    sgpr: ArrayLike | None = None,
+    exec_mask: int | None = None,
+    vcc: int = 0,
+    scc: int = 0,
+    m0: int = 0,
+    mode: int | None = None,
+    lds: int | bytes | NDArray[Any] = 65536,
+    scratch: int = 0,
+    memory: Mapping[int, NDArray[Any] | bytearray] | None = None,
+    wave_size: int | None = None,
+    max_instructions: int = 1_000_000,
+) -> WaveState:
+    """Runs one wave as a workgroup of its own until s_endpgm and returns its WaveState.
+
+    code: machine code. vgpr: uint32 (registers <= 256, lanes); sgpr: uint32 (<= 106,); missing registers are 0. exec_mask:
+    all lanes by default. lds: size in bytes or initial bytes. scratch: bytes a lane. memory: {address: writable contiguous
+    array}, mapped there and changed in place. wave_size: 32 or 64, the arch's own by default.
+    Raises MemoryFault (a bad address, more than max_instructions), Unsupported (an instruction that is not executed),
+    UsageError.
+    """

@@ -1,0 +1,150 @@
+"""The type stubs say what is there: every public name, member and parameter, and nothing more."""
+
+import ast
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import strata
+
+FOLDER = Path(strata.__file__).parent
+MODULES = {
+    "strata": "__init__.pyi", "strata._strata": "_strata.pyi", "strata.dtypes": "dtypes.pyi", "strata.emulator": "emulator.pyi", "strata.nn": "nn.pyi",
+    "strata.uop": "uop.pyi", "strata.kernels": "kernels.pyi", "strata.asm": "asm/__init__.pyi", "strata.asm._instruction": "asm/_instruction.pyi",
+    "strata.asm.rdna3": "asm/rdna3.pyi",
+}
+PYTHON_ONLY = {"kernels": {"asm_kernel", "compile"}, "_instruction": {"Label", "Register", "RegisterFile", "Instruction", "Dual", "dual", "waits", "family"}}
+TYPES_ONLY = {"Mnemonic"}  # protocols of a stub: nothing at run time
+# What Python gives every class, and pybind11's own.
+GIVEN = {"__doc__", "__module__", "__dict__", "__weakref__", "__new__", "__pybind11_module_local__", "_pybind11_conduit_v1_"}
+
+
+def stub(name):
+    return ast.parse((FOLDER / MODULES[name]).read_text())
+
+
+def declared(body):
+    """name -> node of what a module's or class's stub declares; imports count when they re-export (as the same name)."""
+    out = {}
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            out[node.name] = node
+        elif isinstance(node, ast.AnnAssign):
+            out[node.target.id] = node
+        elif isinstance(node, ast.ImportFrom):
+            out.update({a.name: node for a in node.names if a.asname == a.name})
+    return out
+
+
+def public_names(name):
+    module = importlib.import_module(name)
+    last = name.rsplit(".", 1)[-1]
+    if last in PYTHON_ONLY:
+        return PYTHON_ONLY[last]
+    if last == "rdna3":
+        return {n for n in vars(module) if not n.startswith("_") and n not in ("Register", "RegisterFile", "family")}
+    if hasattr(module, "__all__"):
+        return set(module.__all__)
+    return {n for n in vars(module) if not n.startswith("__")}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_stub_has_every_public_name_and_no_other(name):
+    in_stub = set(declared(stub(name).body)) - {"__getattr__", "__version__"} - TYPES_ONLY
+    there = public_names(name)
+    assert there - in_stub == set()
+    importable = importlib.import_module(name)
+    assert {n for n in in_stub if not hasattr(importable, n)} == set()
+
+
+def classes():
+    return [pytest.param(getattr(importlib.import_module(name), class_name), node, id=class_name)
+            for name in MODULES for class_name, node in declared(stub(name).body).items()
+            if isinstance(node, ast.ClassDef) and class_name not in TYPES_ONLY]
+
+
+def assigned_attributes(cls):
+    """Attributes that a Python class sets on itself."""
+    if "_strata" in cls.__module__:
+        return set()
+    source = inspect.getsource(cls)
+    return set(re.findall(r"self\.(\w+)", source))
+
+
+@pytest.mark.parametrize("cls, node", classes())
+def test_a_class_has_the_members_of_its_stub(cls, node):
+    if issubclass(cls, strata.Error):
+        return  # log, source, file, line and column are attached when one is raised
+    in_stub = set(declared(node.body))
+    assert {n for n in in_stub if not hasattr(cls, n)} - assigned_attributes(cls) == set()
+    there = {n for n in vars(cls) if n not in GIVEN and (n.startswith("__") or not n.startswith("_"))}
+    assert there - in_stub - {"__init__", "__repr__", "__str__"} == set()
+
+
+def parameters_of_binding(function):
+    """Names in the first line that pybind11 writes, 'f(self: T, axis: object = None, *args, **kwargs) -> T'; not * and **."""
+    match = re.match(r"\w+\((.*)\)(?: -> .*)?$", (function.__doc__ or "").split("\n")[0])
+    assert match, f"no signature in the docstring: {function.__doc__!r}"
+    names, depth, quoted, start, text = [], 0, False, 0, match[1] + ","
+    for i, c in enumerate(text):
+        quoted ^= c == "'"
+        depth += 0 if quoted else (c in "([{") - (c in ")]}")
+        if c == "," and depth == 0 and not quoted:
+            names.append(text[start:i].split(":")[0].split("=")[0].strip())
+            start = i + 1
+    return [n for n in names if n and n != "self" and not n.startswith("*")]
+
+
+def bound_functions():
+    out = []
+    for name in ("strata._strata", "strata.emulator", "strata.nn", "strata.uop"):
+        module = importlib.import_module(name)
+        for n, node in declared(stub(name).body).items():
+            if isinstance(node, ast.FunctionDef):
+                out.append(pytest.param(getattr(module, n), node, id=f"{name}.{n}"))
+            elif isinstance(node, ast.ClassDef):
+                out += [pytest.param(getattr(getattr(module, n), member), inner, id=f"{n}.{member}")
+                        for member, inner in declared(node.body).items()
+                        if isinstance(inner, ast.FunctionDef) and not member.startswith("__") and not is_property(inner)]
+    return out
+
+
+def is_property(node):
+    return any(isinstance(d, ast.Name) and d.id == "property" for d in node.decorator_list)
+
+
+@pytest.mark.parametrize("function, node", bound_functions())
+def test_a_function_has_the_parameters_of_its_stub(function, node):
+    bound = parameters_of_binding(function)
+    positional_only = [p.arg for p in node.args.posonlyargs if p.arg != "self"]
+    named = positional_only + [p.arg for p in node.args.args + node.args.kwonlyargs if p.arg != "self"]
+    if len(bound) == len(named) + 1 and bound[0] == "arg0":
+        bound = bound[1:]  # the object itself: such a member takes any two operands
+    assert len(bound) == len(named)
+    for in_binding, in_stub in zip(bound, named):
+        if re.fullmatch(r"arg\d+", in_binding):
+            assert in_stub in positional_only, f"{in_stub} cannot be given by name"
+        else:
+            assert in_binding == in_stub
+
+
+def test_everything_public_is_described():
+    bare = []
+    for name in MODULES:
+        tree = stub(name)
+        assert ast.get_docstring(tree), name
+        for n, node in declared(tree.body).items():
+            if n.startswith("_") or isinstance(node, (ast.AnnAssign, ast.ImportFrom)):
+                continue
+            if not ast.get_docstring(node):
+                bare.append(n)
+            if isinstance(node, ast.ClassDef):
+                bare += [f"{n}.{m}" for m, f in declared(node.body).items() if isinstance(f, ast.FunctionDef) and not m.startswith("_") and not ast.get_docstring(f)]
+    assert bare == []
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (FOLDER / "py.typed").exists()
