@@ -58,7 +58,7 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     const uint64_t packet_at = state_->launch_area, kernarg_at = packet_at + kKernargOffset;
     auto packet = dispatch_packet(kernel, config, kernarg_at);
     memcpy(reinterpret_cast<void*>(packet_at), packet.data(), packet.size());
-    memcpy(reinterpret_cast<void*>(kernarg_at), kernarg.data(), kernarg.size());
+    std::ranges::copy(kernarg, reinterpret_cast<uint8_t*>(kernarg_at));
     DeviceMemory& memory = state_->shared->memory;
     memory.add({packet_at, packet_at + packet.size(), "dispatch packet", false});
     // Scalar loads of arguments may be widened to 16 bytes and more; their tail is never used.

@@ -50,7 +50,7 @@ Result<std::vector<uint8_t>> kernarg_segment(const isa::KernelInfo& kernel, cons
                           wanted, count, given);
     }
     std::vector<uint8_t> segment(std::max<size_t>({kernel.kernarg_size, kernel.descriptor.kernarg_size, given}));
-    memcpy(segment.data(), arguments.explicit_bytes.data(), given);
+    std::ranges::copy(arguments.explicit_bytes, segment.begin());
     for (const isa::KernelArg& arg : kernel.args) {
         if (!is_hidden(arg) || size_t{arg.offset} + arg.size > segment.size()) continue;
         auto it = std::ranges::find(kHidden, arg.value_kind, &Hidden::kind);

@@ -35,7 +35,7 @@ Result<void> Module::State::place(std::string_view label) {
     STRATA_TRY(base, shared->memory.reserve(size));
     for (const isa::Segment& segment : object.segments) {
         uint64_t at = base + segment.address;
-        memcpy(reinterpret_cast<void*>(at), segment.bytes.data(), segment.bytes.size());
+        std::ranges::copy(segment.bytes, reinterpret_cast<uint8_t*>(at));
         memset(reinterpret_cast<char*>(at) + segment.bytes.size(), 0, segment.memory_size - segment.bytes.size());
         if (segment.memory_size == 0) continue;
         shared->memory.add(

@@ -19,7 +19,7 @@ constexpr int kVgprs = 256;
 /// Memory of the wave: the struct and its 256 rows.
 std::unique_ptr<Wave, FreeDeleter> make_wave(int lanes) {
     size_t bytes = sizeof(Wave) + sizeof(uint32_t) * kVgprs * static_cast<size_t>(lanes);
-    void* at = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+    void* at = std::aligned_alloc(alignof(Wave), bytes);
     if (!at) throw std::bad_alloc();
     memset(at, 0, bytes);
     return std::unique_ptr<Wave, FreeDeleter>(new (at) Wave());
@@ -29,7 +29,7 @@ void load_state(Wave& wave, const WaveRun& run, int lanes) {
     wave.lanes = lanes;
     wave.vgprs = kVgprs;
     size_t count = std::min(run.vgpr.size(), static_cast<size_t>(kVgprs * lanes));
-    memcpy(wave.row(0), run.vgpr.data(), count * sizeof(uint32_t));
+    std::copy_n(run.vgpr.begin(), count, wave.row(0));
     std::ranges::copy(run.sgpr, wave.s);
     wave.s[106] = static_cast<uint32_t>(run.vcc);
     wave.s[107] = static_cast<uint32_t>(run.vcc >> 32);
@@ -90,7 +90,7 @@ Result<void> run_wave(isa::Arch arch, std::span<const uint8_t> code, WaveRun& ru
     }
     // s_endpgm follows, so that code without its own end stops there.
     std::vector<uint32_t> words((code.size() + 3) / 4 + 1, 0xbfb00000);
-    memcpy(words.data(), code.data(), code.size() / 4 * 4);
+    if (!code.empty()) memcpy(words.data(), code.data(), code.size() / 4 * 4);
     Program program(arch, lanes, kVgprs, std::span(reinterpret_cast<const uint8_t*>(words.data()), words.size() * 4),
                     kCodeAddress);
     STRATA_TRY(const Op* entry, program.entry(0));
@@ -105,10 +105,10 @@ Result<void> run_wave(isa::Arch arch, std::span<const uint8_t> code, WaveRun& ru
     group.waves = 1;
     auto wave = make_wave(lanes);
     load_state(*wave, run, lanes);
-    std::vector<uint8_t> scratch((size_t{run.scratch} + 3) / 4 * 4 * static_cast<size_t>(lanes) + 64);
+    std::vector<uint8_t> scratch((size_t{run.scratch} + 3) / 4 * 4 * static_cast<size_t>(lanes) + 128);
     std::string fault;
     wave->lds = run.lds.data();
-    wave->scratch = scratch.data() + (-reinterpret_cast<uintptr_t>(scratch.data()) & 63);  // rows are aligned
+    wave->scratch = scratch.data() + (-reinterpret_cast<uintptr_t>(scratch.data()) & 127);  // rows are aligned
     wave->group = &group;
     wave->fault = &fault;
     wave->pc = entry;
