@@ -1,8 +1,10 @@
 // choose_schedule: the device's side of the beam search. A candidate is compiled, run on data of its own, compared with
 // the unoptimised kernel and timed; a candidate that faults, hangs or is wrong has no time. Winners are kept on disk.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -34,11 +36,49 @@ double tolerance(DType type) {
     return 16 * std::sqrt(1024.0) * std::ldexp(1.0, -type.mantissa_bits() - 1);
 }
 
+/// Numbers from -0.25 to 1, so that sums do not cancel; they repeat after an odd count, which no schedule's tiles
+/// divide.
+void fill_random(Buffer& buffer, uint64_t& state) {
+    constexpr size_t kPeriod = 65537;
+    size_t width = static_cast<size_t>(buffer.dtype().bytes()), count = static_cast<size_t>(buffer.size());
+    std::vector<uint8_t> values(buffer.bytes());
+    for (size_t i = 0; i < std::min(count, kPeriod); i++) {
+        state = hash_mix(state, i);
+        uint64_t bits = encode_scalar(buffer.dtype(), static_cast<double>(state >> 11) * 0x1.4p-53 - 0.25);
+        std::memcpy(&values[i * width], &bits, width);
+    }
+    for (size_t done = kPeriod; done < count; done += kPeriod)
+        std::memcpy(&values[done * width], values.data(), std::min(kPeriod, count - done) * width);
+    buffer.copy_in(values.data(), values.size());
+}
+
+/// A line on a terminal that says how far a long search is; erased at the end.
+class Progress {
+  public:
+    explicit Progress(std::string what) : what_(std::move(what)), shown_(isatty(STDERR_FILENO)) {}
+    ~Progress() {
+        if (printed_) fmt::print(stderr, "\r\033[K");
+    }
+    void step(size_t done, size_t total) {
+        if (!shown_ || std::chrono::steady_clock::now() - start_ < std::chrono::milliseconds(500)) return;
+        fmt::print(stderr, "\rsearching {}: candidate {} of {}, {} before\033[K", what_, done + 1, total, earlier_);
+        std::fflush(stderr);
+        printed_ = true;
+        if (done + 1 == total) earlier_ += total;
+    }
+
+  private:
+    std::string what_;
+    bool shown_, printed_ = false;
+    size_t earlier_ = 0;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 class DeviceJudge : public codegen::Judge {
   public:
     /// `memory` is the kernel's own: integers are read from it, since they may be indices; floats are drawn at random.
     DeviceJudge(Device& device, const codegen::Kernel& plain, std::span<const hip::DevicePtr> memory)
-        : device_(device) {
+        : device_(device), progress_(plain.name) {
         uint64_t state = 1;
         for (UOp param : global_params(plain.sink)) {
             size_t slot = static_cast<size_t>(param.as<ParamArg>().slot);
@@ -51,14 +91,7 @@ class DeviceJudge : public codegen::Judge {
                 device.api().memcpy_on_device(device.ordinal(), b.address(), memory[slot], b.bytes()).value();
                 continue;
             }
-            std::vector<uint8_t> values(b.bytes());
-            size_t width = static_cast<size_t>(param.dtype().bytes());
-            for (size_t at = 0; at < values.size(); at += width) {
-                state = hash_mix(state, at);
-                uint64_t bits = encode_scalar(param.dtype(), static_cast<double>(state >> 11) * 0x1p-52 - 1);
-                std::memcpy(&values[at], &bits, width);
-            }
-            b.copy_in(values.data(), values.size());
+            fill_random(b, state);
         }
         expected_ = run(*programs(device, std::span(&plain, 1))[0], nullptr);
     }
@@ -79,7 +112,10 @@ class DeviceJudge : public codegen::Judge {
             rendered.push_back(*std::move(text));
         }
         std::vector<Result<codegen::Compiled>> compiled = codegen::compile_all(sources, device_.arch());
-        for (size_t k = 0; k < which.size(); k++) trials[which[k]] = try_one(compiled[k], rendered[k]);
+        for (size_t k = 0; k < which.size(); k++) {
+            progress_.step(k, which.size());
+            trials[which[k]] = try_one(compiled[k], rendered[k]);
+        }
         return trials;
     }
 
@@ -125,6 +161,7 @@ class DeviceJudge : public codegen::Judge {
     }
 
     Device& device_;
+    Progress progress_;
     std::vector<std::unique_ptr<Buffer>> buffers_;
     std::vector<hip::DevicePtr> addresses_;
     std::vector<double> expected_;

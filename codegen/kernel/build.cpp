@@ -12,6 +12,7 @@
 
 #include "strata/codegen/kernel/coordinates_p.h"
 #include "strata/core/symbolic/symbolic.h"
+#include "strata/core/uop/verify.h"
 
 namespace strata::codegen {
 namespace {
@@ -33,6 +34,7 @@ class Builder {
         ending.insert(ending.end(), ranges.begin(), ranges.end());
         UOp end = ranges.empty() ? ending[0] : make(Op::end, dtypes::none, ending);
         UOp sink = merge_ranges(make(Op::sink, dtypes::none, {end}, SinkArg{}));
+        verify_kernel(sink).value();
         return {Kernel{sink, kernel_name(sink)}, std::move(bound_.buffers)};
     }
 

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "strata/codegen/schedule/plan_p.h"
+#include "strata/core/uop/verify.h"
 
 namespace strata::codegen {
 namespace {
@@ -48,6 +49,7 @@ class Scheduler {
         UOpMap<UOp> resolved;
         std::vector<UOp> targets;
         for (UOp root : roots) {
+            verify_tensor(root).value();
             UOp target = split_reductions(resolve(root, storage_, resolved));
             if (target.is(Op::constant) || target.is(Op::iota)) target = make(Op::contiguous, target.dtype(), {target});
             targets.push_back(target);
