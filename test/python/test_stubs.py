@@ -131,6 +131,31 @@ def test_a_function_has_the_parameters_of_its_stub(function, node):
             assert in_binding == in_stub
 
 
+def python_functions():
+    out = []
+    for name in ("strata.kernels", "strata.asm", "strata.asm._instruction"):
+        module = importlib.import_module(name)
+        for n, node in declared(stub(name).body).items():
+            if isinstance(node, ast.FunctionDef):
+                out.append(pytest.param(getattr(module, n), node, id=n))
+            elif isinstance(node, ast.ClassDef):
+                out += [pytest.param(getattr(getattr(module, n), member), inner, id=f"{n}.{member}")
+                        for member, inner in declared(node.body).items() if isinstance(inner, ast.FunctionDef)]
+    return out
+
+
+@pytest.mark.parametrize("function, node", python_functions())
+def test_a_python_function_has_the_parameters_and_defaults_of_its_stub(function, node):
+    a = node.args
+    in_stub = [p.arg for p in a.posonlyargs + a.args] + [p.arg for p in [a.vararg] if p] + [p.arg for p in a.kwonlyargs] + [p.arg for p in [a.kwarg] if p]
+    there = inspect.signature(function).parameters
+    assert list(there) == in_stub
+    positional = [p for p in there.values() if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is not p.empty]
+    keyword = [p.default for p in there.values() if p.kind is p.KEYWORD_ONLY and p.default is not p.empty]
+    assert [ast.literal_eval(d) for d in a.defaults] == [p.default for p in positional]
+    assert [ast.literal_eval(d) for d in a.kw_defaults if d] == keyword
+
+
 def test_everything_public_is_described():
     bare = []
     for name in MODULES:

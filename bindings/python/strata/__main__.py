@@ -21,7 +21,11 @@ def info(args):
     print(f"LLVM 19 (assembler): {'found' if _strata.llvm_available() else 'not found; Debian package libllvm19'}")
     print(f"default device: {strata.default_device()}")
     for name in strata.devices():
-        p = strata.device_properties(name)
+        try:
+            p = strata.device_properties(name)
+        except strata.Unsupported as e:
+            print(f"  {name:12s} compiles only: {e}")
+            continue
         print(f"  {name:12s} {p['name']}, waves of {p['warp_size']}, blocks up to {p['max_block']}, {p['lds_per_block'] // 1024} KiB LDS")
     print("settings (STRATA_*, or strata.config):")
     for key, value in strata.settings().items():
