@@ -129,6 +129,11 @@ Expression function(UOp u, std::span<const Expression> s) {
     }
 }
 
+/// clang 19 takes element 0 of a vector when __builtin_bit_cast is given an lvalue such as v.y: it gets a value.
+std::string bits_of(UOp source, const Expression& x) {
+    return source.is(Op::lane) ? fmt::format("({}){}", hip_type(source.dtype()), x.within(kPrefix)) : x.text;
+}
+
 }  // namespace
 
 Expression spell(UOp u, std::span<const Expression> s) {
@@ -138,10 +143,7 @@ Expression spell(UOp u, std::span<const Expression> s) {
         case Op::where:
             return {fmt::format("{} ? {} : {}", s[0].within(kOr), s[1].within(kOr), s[2].within(kTernary_)), kTernary_};
         case Op::cast: return spell_cast(t, from, s[0]);
-        case Op::bitcast:  // clang 19 reads element 0 for __builtin_bit_cast of an lvalue such as v.y: give it a value
-            return {fmt::format(
-                u.src(0).is(Op::lane) ? "__builtin_bit_cast({0}, ({1}){2})" : "__builtin_bit_cast({0}, {2})",
-                hip_type(t), hip_type(from), u.src(0).is(Op::lane) ? s[0].within(kPrefix) : s[0].text)};
+        case Op::bitcast: return {fmt::format("__builtin_bit_cast({}, {})", hip_type(t), bits_of(u.src(0), s[0]))};
         case Op::logical_not: return {"!" + s[0].within(kPrefix), kPrefix};
         case Op::cmpeq:
         case Op::cmpne: return arithmetic(u, *row, s);
