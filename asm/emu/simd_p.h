@@ -21,7 +21,7 @@
 #endif
 
 #if defined(__clang__)
-#define STRATA_EMU_LANE_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#define STRATA_EMU_LANE_LOOP _Pragma("clang loop vectorize(assume_safety) unroll(disable)")
 #else
 #define STRATA_EMU_LANE_LOOP _Pragma("GCC ivdep")
 #endif
