@@ -17,11 +17,12 @@ std::vector<std::unique_ptr<Device>>& devices() {
 
 /// The emulator's ordinal of "emu:<arch>".
 Result<int> emulated_ordinal(std::string_view name) {
-    if (!name.starts_with("emu:"))
+    Result<isa::Arch> arch = isa::parse_arch(name.starts_with("emu:") ? name.substr(4) : "");
+    if (!arch)
         return make_error(ErrorKind::Device, "unknown device '{}'; known: {}", name, fmt::join(known_devices(), ", "));
-    Result<isa::Arch> arch = isa::parse_arch(name.substr(4));
-    if (!arch) return make_error(ErrorKind::Device, "unknown device '{}': {}", name, arch.error().message);
-    return static_cast<int>(*arch);
+    auto ordinal = static_cast<int>(*arch);
+    if (auto properties = hip::emulated().device_properties(ordinal); !properties) return properties.error();
+    return ordinal;
 }
 
 }  // namespace
@@ -31,7 +32,9 @@ Device::Device(std::string name, uint16_t index, isa::Arch arch, const hip::HipA
 
 std::vector<std::string> known_devices() {
     std::vector<std::string> names;
-    for (const isa::ArchInfo& arch : isa::archs()) names.push_back(fmt::format("emu:{}", arch.name));
+    for (size_t i = 0; i < isa::archs().size(); i++)
+        if (hip::emulated().device_properties(static_cast<int>(i)))
+            names.push_back(fmt::format("emu:{}", isa::archs()[i].name));
     return names;
 }
 

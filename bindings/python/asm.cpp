@@ -75,8 +75,8 @@ void bind_asm(py::module_& m) {
     m.def("_disassemble", [](const py::bytes& object) { return isa::disassemble(as_span(object)).value(); });
     m.def("_disassemble_instructions", [](const py::bytes& code, const std::string& arch) {
         py::list out;
-        for (const isa::DisassembledLine& line :
-             isa::disassemble_instructions(as_span(code), isa::parse_arch(arch).value()).value())
+        auto lines = isa::disassemble_instructions(as_span(code), isa::parse_arch(arch).value()).value();
+        for (const isa::DisassembledLine& line : lines)
             out.append(py::make_tuple(line.offset, line.size, line.text));
         return out;
     });

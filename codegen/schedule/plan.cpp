@@ -82,7 +82,20 @@ class Planner {
                    (sum.weight > kKernelWeight && work(u, kKernelWeight) > kKernelWeight);
         bool wanted = (asked_.contains(u) && !is_view(u)) || u.is(Op::contiguous);
         carried_[u] = std::move(sum);
-        if (wanted || (cut && can_be_cut(u))) store(u);
+        if (wanted || (cut && can_be_cut(u)))
+            store(u);
+        else if (cut && info(u.op()).is(kMovement))
+            store_below(u);
+    }
+
+    /// Stores what a view of several users shows, so that it is not computed for each of them.
+    void store_below(UOp view) {
+        std::vector<UOp> views{view};
+        while (info(views.back().src(0).op()).is(kMovement)) views.push_back(views.back().src(0));
+        UOp value = views.back().src(0);
+        if (!can_be_cut(value)) return;
+        store(value);
+        for (auto it = views.rbegin(); it != views.rend(); ++it) carried_[*it] = combine(*it);
     }
 
     static bool can_be_cut(UOp u) {

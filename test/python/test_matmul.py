@@ -1,0 +1,87 @@
+"""Matrix products against NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import strata
+from formats import FLOATS, INTEGERS, array, dtype_of, native, rounded, tensor, ulps
+from strata import Tensor
+
+SHAPES = [((3,), (3,)), ((1, 1), (1, 1)), ((5, 7), (7, 3)), ((13, 17), (17, 11)), ((4,), (4, 3)), ((3, 4), (4,)), ((2, 5, 4), (4, 3)), ((5, 4), (2, 4, 3)),
+          ((2, 1, 3, 4), (5, 4, 2)), ((0, 4), (4, 3)), ((3, 0), (0, 4)), ((3, 4), (4, 0)), ((2, 1, 3, 2, 5), (1, 4, 1, 5, 3)), ((33, 65), (65, 31)), ((64, 64), (64, 64)),
+          ((1, 300), (300, 1)), ((4,), (2, 4, 3)), ((2, 3, 4), (4,))]
+
+
+@pytest.mark.parametrize("a, b", SHAPES, ids=str)
+def test_shapes(a, b, rng):
+    x, y = (rng.integers(-8, 9, s).astype(np.float32) for s in (a, b))  # small integers: products and sums are exact
+    got, expected = Tensor(x) @ Tensor(y), x @ y
+    assert got.shape == np.shape(expected)
+    np.testing.assert_array_equal(got.numpy(), expected)
+
+
+@pytest.mark.parametrize("name", INTEGERS + FLOATS)
+def test_types(name, rng):
+    x, y = rounded(name, rng.integers(0, 4, (9, 13))), rounded(name, rng.integers(0, 4, (13, 6)))
+    got = tensor(name, x) @ tensor(name, y)
+    expected = x.astype(np.float64) @ y.astype(np.float64)
+    assert got.dtype == dtype_of(name)
+    if name in INTEGERS:
+        np.testing.assert_array_equal(got.numpy(), expected.astype(native(name)))
+    else:
+        assert (ulps(name, array(got), rounded(name, expected)) == 0).all()  # the sum fits float32 exactly
+
+
+@pytest.mark.parametrize("name, eps", [("float16", 2.0**-11), ("bfloat16", 2.0**-8), ("float32", 2.0**-24), ("float64", 2.0**-53)])
+def test_random_values(name, eps, rng):
+    x, y = rounded(name, rng.standard_normal((45, 70))), rounded(name, rng.standard_normal((70, 37)))
+    got = array(tensor(name, x) @ tensor(name, y)).astype(np.float64)
+    wide = np.longdouble if name == "float64" else np.float64
+    expected, magnitude = x.astype(wide) @ y.astype(wide), np.abs(x.astype(wide)) @ np.abs(y.astype(wide))
+    accumulate = 2.0**-53 if name == "float64" else 2.0**-24
+    assert (np.abs(got - expected) <= 70 * accumulate * magnitude + eps * np.abs(expected)).all()
+
+
+def test_narrow_floats_accumulate_as_float32():
+    x = np.full((2, 3000), 0.1, np.float16)
+    expected = np.float16((x.astype(np.float64) @ x.T.astype(np.float64)))
+    assert (ulps("float16", (Tensor(x) @ Tensor(x.T)).numpy(), expected) <= 1).all()
+
+
+def test_mixed_types_and_views(rng):
+    x, y = rng.integers(-9, 9, (6, 10)), rng.integers(-9, 9, (7, 10)).astype(np.float32)
+    got = Tensor(x) @ Tensor(y).T
+    assert got.dtype.name == "float32"
+    np.testing.assert_array_equal(got.numpy(), (x @ y.T).astype(np.float32))
+    np.testing.assert_array_equal((Tensor(x)[::2, ::-1] @ Tensor(y)[1:4].T).numpy(), (x[::2, ::-1] @ y[1:4].T).astype(np.float32))
+    np.testing.assert_array_equal((Tensor(x).T @ x).numpy(), x.T @ x)
+    np.testing.assert_array_equal((x.T @ Tensor(x)).numpy(), x.T @ x)
+    np.testing.assert_array_equal(((Tensor(x) + 1) @ (Tensor(x.T) * 2) + 3).numpy(), (x + 1) @ (x.T * 2) + 3)
+
+
+def test_a_chain_of_products(rng):
+    x, y, z = (rng.integers(-3, 4, (16, 16)).astype(np.float32) for _ in range(3))
+    np.testing.assert_array_equal((Tensor(x) @ Tensor(y) @ Tensor(z)).numpy(), x @ y @ z)
+
+
+def test_wrong_shapes_are_named():
+    with pytest.raises(strata.ShapeError) as e:
+        Tensor.zeros(3, 4) @ Tensor.zeros(5, 6)
+    assert "(3, 4)" in str(e.value) and "(5, 6)" in str(e.value) and "[matmul]" in str(e.value)
+    with pytest.raises(strata.ShapeError):
+        Tensor.zeros(2, 3, 4) @ Tensor.zeros(3, 4, 5)
+    with pytest.raises(strata.ShapeError):
+        Tensor(1.0).matmul(Tensor([1.0]))
+    with pytest.raises(TypeError):
+        Tensor.zeros(3, 3) @ 2
+    assert Tensor(2.0).dot(Tensor([3.0])).tolist() == [6.0]
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 20), st.integers(1, 20), st.integers(1, 20), st.integers(0, 1000))
+def test_any_sizes(n, k, m, seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.integers(-99, 99, (n, k)), rng.integers(-99, 99, (k, m))
+    np.testing.assert_array_equal((Tensor(x) @ Tensor(y)).numpy(), x @ y)
