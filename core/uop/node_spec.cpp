@@ -204,7 +204,7 @@ std::string node_fault(UOp u, Level level) {
         return fmt::format("{} has no place in {}: it has a shape", to_string(u), name(level));
     if (level == Level::linear && u.dtype().scalar == Scalar::index) return "index arithmetic has machine types by now";
     for (UOp s : u.src())
-        if (is_effect(s) && !info(u.op()).is(kKernel))
+        if (is_effect(s) && !info(u.op()).is(kKernel) && !u.is(Op::pick))
             return fmt::format("computes with {}, which has no value", to_string(s));
     if (info(u.op()).elementwise()) return u.arg().index() == 0 ? "" : "carries an argument";
     if (u.is_const()) return std::holds_alternative<ConstArg>(u.arg()) ? "" : "carries no value";
