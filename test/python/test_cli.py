@@ -1,0 +1,89 @@
+"""The command line."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from test_custom_kernel import ADD_ONE
+
+
+def strata(*arguments, cwd=None, stdin=None):
+    return subprocess.run([sys.executable, "-m", "strata", *map(str, arguments)], capture_output=True, text=True, cwd=cwd, input=stdin, env=os.environ, timeout=120)
+
+
+def ok(done):
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def fails(done, *words):
+    """Exits non-zero with one line on standard error."""
+    assert done.returncode != 0
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+def test_info_and_help():
+    text = ok(strata("info"))
+    assert "default device: emu:gfx1100" in text and "waves of 32" in text and "device = 'emu:gfx1100'" in text
+    text = ok(strata("--help"))
+    for command in ("info", "asm", "disasm", "run", "bench"):
+        assert command in text and command in ok(strata(command, "--help"))
+
+
+def test_asm_and_disasm(tmp_path):
+    (tmp_path / "add.s").write_text(ADD_ONE)
+    assert "add.co" in ok(strata("asm", "add.s", cwd=tmp_path))
+    assert (tmp_path / "add.co").read_bytes()[:4] == b"\x7fELF"
+    listing = ok(strata("disasm", "add.co", cwd=tmp_path))
+    assert "add_one" in listing and "v_add_f32" in listing
+    ok(strata("asm", "-", "-o", tmp_path / "b.co", stdin=ADD_ONE))
+    assert (tmp_path / "b.co").read_bytes() == (tmp_path / "add.co").read_bytes()
+    (tmp_path / "raw").write_bytes(bytes.fromhex("0000b0bf"))
+    assert ok(strata("disasm", "--arch", "gfx1100", tmp_path / "raw")).strip() == "s_endpgm"
+
+
+def test_run_of_each_kind_of_file(tmp_path):
+    (tmp_path / "twice.hip").write_text('extern "C" __global__ void twice(float* o, const float* x) { int i = blockIdx.x * blockDim.x + threadIdx.x; o[i] = 2 * x[i]; }')
+    (tmp_path / "add.s").write_text(ADD_ONE)
+    out = ok(strata("run", "twice.hip", "--grid", 4, "--block", 64, "--arg", "f32[256]", "--arg", "f32[256]=arange", "--save", "0=out.npy", cwd=tmp_path))
+    assert "twice: grid (4, 1, 1) block (64, 1, 1)" in out and "modelled" in out
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), 2 * np.arange(256))
+    np.save(tmp_path / "x.npy", np.full(256, 5, np.float32))
+    assert "6., 6." in ok(strata("run", "add.s", "--grid", 4, "--block", 64, "--arg", "f32[256]", "--arg", "x.npy", cwd=tmp_path))
+    ok(strata("asm", "add.s", cwd=tmp_path))
+    assert "8., 8." in ok(strata("run", "add.co", "--grid", 4, "--block", 64, "--arg", "f32[256]", "--arg", "f32[256]=7", cwd=tmp_path))
+
+
+def test_bad_input_is_one_line(tmp_path):
+    (tmp_path / "bad.s").write_text("v_nonsense v0\n")
+    (tmp_path / "bad.co").write_text("nothing")
+    (tmp_path / "ok.hip").write_text('extern "C" __global__ void k(float* o) { o[0] = 1; }')
+    fails(strata("asm", "missing.s", cwd=tmp_path), "missing.s")
+    fails(strata("asm", "bad.s", "--arch", "gfx9999", cwd=tmp_path), "gfx9999", "gfx1100")
+    fails(strata("disasm", "bad.co", cwd=tmp_path), "strata:")
+    fails(strata("run", "ok.hip", cwd=tmp_path), "--arg")
+    fails(strata("run", "ok.hip", "--arg", "f33[4]", cwd=tmp_path), "f33[4]")
+    fails(strata("run", "ok.hip", "--arg", "f32[4]", "--grid", "x", cwd=tmp_path), "'x'")
+    fails(strata("run", "ok.hip", "--arg", "f32[4]", "--device", "emu:gfx0", cwd=tmp_path), "emu:gfx1100")
+    fails(strata("bench", "nothing"), "nothing", "known")
+    done = strata("asm", "bad.s", cwd=tmp_path)
+    assert done.returncode != 0 and "bad.s:1:" in done.stderr and "Traceback" not in done.stderr
+    assert strata("frobnicate").returncode == 2 and strata().returncode == 2
+
+
+def test_bench_prints_json():
+    done = json.loads(ok(strata("bench", "import", "--quick")))
+    assert done["machine"]["cores"] >= 1 and done["import"]["import_ms"] > 0
+
+
+def test_the_installed_script():
+    script = os.path.join(os.path.dirname(sys.executable), "strata")
+    if not os.path.exists(script):
+        pytest.skip("the package is not installed here, only built")
+    assert "default device" in subprocess.run([script, "info"], capture_output=True, text=True, check=True).stdout

@@ -1,0 +1,71 @@
+"""strata.compile: sources, code objects and resources, nothing run."""
+
+import numpy as np
+import pytest
+
+import strata
+from strata import Tensor
+from test_custom_kernel import ADD_ONE, SCALE
+
+
+def test_a_tensor():
+    strata.reset_stats()
+    t = (Tensor.empty(1000) * 2 + 1).exp()
+    a = strata.compile(t)
+    (k,) = a.kernels
+    assert strata.stats().kernels == 0 and not t.is_realized
+    assert "__global__" in a.source and k.name in a.source and k.source in a.source
+    assert a.code_object[:4] == b"\x7fELF" and k.code_object == a.code_object
+    assert "s_endpgm" in a.assembly and "v_exp_f32" in k.assembly and k.name in a.assembly
+    assert len(k.grid) == 3 and len(k.block) == 3 and np.prod(k.grid) * np.prod(k.block) <= 1024  # whole waves
+    assert 0 < k.vgprs <= 256 and 0 < k.sgprs <= 106 and k.lds == 0 and k.scratch == 0 and k.compile_ms >= 0
+    assert k.name in repr(k) and isinstance(k.schedule, str)
+
+
+def test_several_kernels_in_order():
+    x = Tensor.empty(64, 64)
+    a = strata.compile(((x @ x).softmax() @ x).sum())
+    assert len(a.kernels) >= 3 and all(k.code_object[:4] == b"\x7fELF" for k in a.kernels)
+    b = strata.compile([x + 1, x * 2])
+    assert len(b.kernels) == 2
+
+
+def test_equal_work_gives_equal_bytes():
+    one, two = (strata.compile(Tensor.empty(333) * 5.5 + 2).code_object for _ in range(2))
+    assert one == two
+    with strata.config(no_cache=True):
+        assert strata.compile(Tensor.empty(333) * 5.5 + 2).code_object == one
+
+
+def test_kernels_of_the_users():
+    hip = strata.compile(strata.hip_kernel(SCALE, name="scale", grid=4, block=256), arch="gfx1100")
+    (k,) = hip.kernels
+    assert k.name == "scale" and list(k.grid) == [4, 1, 1] and list(k.block) == [256, 1, 1] and SCALE in hip.source
+    asm = strata.compile(strata.asm_kernel(ADD_ONE, grid=2, block=64))
+    assert asm.kernels[0].name == "add_one" and "global_load_b32" in asm.assembly
+
+
+def test_a_compiled_tensor_runs_as_a_kernel():
+    artifact = strata.compile(Tensor.empty(256) * 3)
+    k = artifact.kernels[0]
+    kernel = strata.asm_kernel(k.code_object, grid=list(k.grid), block=list(k.block))
+    x = np.arange(256, dtype=np.float32)
+    out, _ = Tensor.empty(256).custom_kernel(Tensor(x), kernel=kernel)
+    np.testing.assert_array_equal(out.numpy(), 3 * x)
+
+
+def test_local_memory_is_counted():
+    source = '#include <hip/hip_runtime.h>\nextern "C" __global__ void k(int* o) { __shared__ int a[100]; a[threadIdx.x] = o[0]; __syncthreads(); o[threadIdx.x] = a[99 - threadIdx.x]; }'
+    (k,) = strata.compile(strata.hip_kernel(source, name="k", grid=1, block=100)).kernels
+    assert k.lds == 400
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942", "gfx90a"])
+def test_other_archs(arch):
+    a = strata.compile((Tensor.empty(64) + 1).sum(), arch=arch)
+    assert a.kernels and all(k.code_object[:4] == b"\x7fELF" for k in a.kernels)
+
+
+def test_sources_are_readable():
+    source = strata.compile(Tensor.empty(100, 37).sum(1)).source
+    assert max(map(len, source.splitlines())) < 200 and "for (int" in source

@@ -1,0 +1,98 @@
+"""Settings: environment, context manager, search."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import strata
+from strata import Tensor
+
+
+def test_a_block_of_settings_ends():
+    assert strata.settings()["beam"] == 0 and strata.settings()["device"] == "emu:gfx1100"
+    with strata.config(beam=3, debug=1):
+        assert strata.settings()["beam"] == 3 and strata.settings()["debug"] == 1
+        with strata.config(beam=5):
+            assert strata.settings()["beam"] == 5 and strata.settings()["debug"] == 1
+        assert strata.settings()["beam"] == 3
+    assert strata.settings()["beam"] == 0 and strata.settings()["debug"] == 0
+    with pytest.raises(RuntimeError, match="inside"):
+        with strata.config(beam=7):
+            raise RuntimeError("inside")
+    assert strata.settings()["beam"] == 0
+
+
+def test_a_config_can_be_used_again():
+    c = strata.config(beam=2)
+    for _ in range(2):
+        with c:
+            assert strata.settings()["beam"] == 2
+        assert strata.settings()["beam"] == 0
+
+
+def run(code, **environment):
+    return subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True, timeout=120)
+
+
+def test_the_context_manager_beats_the_environment():
+    code = "import strata\ns = strata.settings\nprint(s()['beam'], s()['emu_seed'])\nwith strata.config(beam=1): print(s()['beam'], s()['emu_seed'])\nprint(s()['beam'])"
+    done = run(code, STRATA_BEAM="4", STRATA_EMU_SEED="9")
+    assert done.stdout.split() == ["4", "9", "1", "9", "4"], done.stderr
+
+
+def test_debug_prints_each_kernel():
+    done = run("import strata; (strata.Tensor([1.0, 2.0]) + 1).realize()", STRATA_DEBUG="1")
+    assert done.returncode == 0 and "e_2" in done.stderr and "modelled" in done.stderr
+    done = run("import strata; (strata.Tensor([1.0, 2.0]) + 1).realize()", STRATA_DEBUG="4")
+    assert "__global__" in done.stderr
+
+
+def test_no_cache_writes_nothing(tmp_path):
+    done = run("import strata; print((strata.Tensor([1.0, 2.0]) + 1).tolist())", STRATA_NO_CACHE="1", STRATA_CACHE_DIR=str(tmp_path / "c"))
+    assert done.stdout == "[2.0, 3.0]\n", done.stderr
+    assert not [p for p in tmp_path.rglob("*") if p.is_file() and p.suffix != ".pch"]
+
+
+def test_threads_and_seed_of_the_emulator_change_no_result(rng):
+    x = rng.standard_normal(5000).astype(np.float32)
+    results = set()
+    for settings in ({}, {"emu_threads": 1}, {"emu_threads": 2}, {"emu_seed": 5}):
+        with strata.config(**settings):
+            results.add((Tensor(x) * 3).sum().item())
+    assert len(results) == 1
+
+
+@pytest.mark.parametrize("build", [lambda x, y: x.sum(), lambda x, y: (x * y).sum(0), lambda x, y: x @ y.T, lambda x, y: (x + y).softmax()], ids=["sum", "rows", "matmul", "softmax"])
+def test_a_searched_schedule_gives_the_same_result(build, rng, tmp_path):
+    x, y = (rng.integers(-9, 10, (48, 64)).astype(np.float32) for _ in range(2))
+    plain = build(Tensor(x), Tensor(y)).numpy()
+    with strata.config(beam=2, cache_dir=str(tmp_path)):
+        searched = build(Tensor(x).realize(), Tensor(y).realize()).numpy()
+    np.testing.assert_allclose(searched, plain, rtol=2e-6, atol=1e-6)
+
+
+def test_integers_used_as_indices_survive_a_search(rng, tmp_path):
+    x, i = rng.standard_normal((40, 8)).astype(np.float32), rng.integers(0, 40, 25)
+    with strata.config(beam=2, cache_dir=str(tmp_path)):
+        np.testing.assert_array_equal(Tensor(x)[Tensor(i)].numpy(), x[i])
+
+
+def test_a_search_is_kept_on_disk(tmp_path):
+    code = ("import time, strata\nx = strata.Tensor.ones(1 << 16).contiguous().realize()\nstart = time.perf_counter()\n"
+            "with strata.config(beam=2): print(x.sum().item())\nprint(time.perf_counter() - start)")
+    cold, warm = (run(code, STRATA_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    assert cold.returncode == 0 and warm.returncode == 0, cold.stderr + warm.stderr
+    (result, first), (again, second) = cold.stdout.split(), warm.stdout.split()
+    assert result == again == "65536.0"
+    assert float(second) < float(first) / 3
+
+
+def test_devices():
+    assert strata.default_device() == "emu:gfx1100" and "emu:gfx1100" in strata.devices()
+    p = strata.device_properties("emu:gfx1100")
+    assert p["arch"] == "gfx1100" and p["warp_size"] == 32 and p["max_block"] == 1024 and p["lds_per_block"] == 65536 and p["emulated"] is True
+    with strata.config(device="emu:gfx1100"):
+        assert (Tensor([1]) + 1).device == "emu:gfx1100"

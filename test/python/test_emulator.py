@@ -1,0 +1,108 @@
+"""Single waves on the emulator."""
+
+import numpy as np
+import pytest
+
+import strata
+from strata import asm, emulator
+
+
+def run(text, wave_size=None, **kwargs):
+    code = asm.assemble_instructions(text + "\ns_endpgm", wave_size=wave_size or 0)
+    return emulator.run_wave("gfx1100", code, wave_size=wave_size, **kwargs)
+
+
+def test_registers_in_and_out():
+    lanes = np.arange(32, dtype=np.uint32)
+    state = run("v_add_nc_u32 v2, v0, v1\nv_add_nc_u32 v3, s5, v2\ns_add_u32 s6, s5, 3", vgpr=[lanes, lanes * 10], sgpr=[0, 0, 0, 0, 0, 100])
+    assert state.vgpr.shape == (256, 32) and state.vgpr.dtype == np.uint32 and len(state.sgpr) == 106
+    np.testing.assert_array_equal(state.vgpr[2], lanes * 11)
+    np.testing.assert_array_equal(state.vgpr[3], lanes * 11 + 100)
+    assert state.sgpr[6] == 103 and state.scc is False and state.instructions == 4
+
+
+def test_floats():
+    x = np.linspace(-3, 3, 32).astype(np.float32)
+    state = run("v_mul_f32 v1, v0, v0\nv_fma_f32 v2, v0, v0, 1.0\nv_max_f32 v3, 0, v0\nv_floor_f32 v4, v0", vgpr=[x.view(np.uint32)])
+    f = state.vgpr.view(np.float32)
+    np.testing.assert_array_equal(f[1], x * x)
+    np.testing.assert_array_equal(f[2], (x.astype(np.float64) ** 2 + 1).astype(np.float32))
+    np.testing.assert_array_equal(f[3], np.maximum(x, 0))
+    np.testing.assert_array_equal(f[4], np.floor(x))
+
+
+def test_waves_of_64():
+    lanes = np.arange(64, dtype=np.uint32)
+    state = run("v_cmp_lt_u32 vcc, v0, v1\nv_lshlrev_b32 v2, 1, v0", wave_size=64, vgpr=[lanes, np.full(64, 40, np.uint32)])
+    assert state.vcc == (1 << 40) - 1 and state.exec_mask == (1 << 64) - 1
+    np.testing.assert_array_equal(state.vgpr[2], lanes * 2)
+
+
+def test_masked_lanes_keep_their_values():
+    state = run("v_mov_b32 v1, 7", exec_mask=0x0000FF00)
+    np.testing.assert_array_equal(state.vgpr[1], [7 if 8 <= i < 16 else 0 for i in range(32)])
+    state = run("s_mov_b32 exec_lo, 1\nv_mov_b32 v1, 7\ns_cmp_eq_u32 s0, 0\ns_mov_b32 m0, 9\ns_mov_b32 vcc_lo, 5", vcc=1)
+    assert state.vgpr[1].sum() == 7 and state.exec_mask == 1 and state.scc is True and state.m0 == 9 and state.vcc == 5
+
+
+def test_mapped_memory_is_changed_in_place():
+    data = np.arange(64, dtype=np.float32)
+    table = np.array([10, 20, 30, 40], np.uint32)
+    base = 0x7F0000001000
+    state = run("s_load_b128 s[8:11], s[2:3], 0x0\nv_lshlrev_b32 v1, 2, v0\nglobal_load_b32 v2, v1, s[0:1]\ns_waitcnt vmcnt(0) lgkmcnt(0)\n"
+                "v_add_f32 v2, v2, v2\nglobal_store_b32 v1, v2, s[0:1] offset:128",
+                vgpr=[np.arange(32, dtype=np.uint32)], sgpr=[base & 0xFFFFFFFF, base >> 32, 0x8000, 0], memory={base: data, 0x8000: table})
+    np.testing.assert_array_equal(data[32:], 2 * np.arange(32))
+    assert state.sgpr[8:12].tolist() == [10, 20, 30, 40]
+
+
+def test_local_memory_and_scratch():
+    lanes = np.arange(32, dtype=np.uint32)
+    state = run("v_lshlrev_b32 v1, 2, v0\nds_store_b32 v1, v0\ns_waitcnt lgkmcnt(0)\nv_sub_nc_u32 v2, 124, v1\nds_load_b32 v3, v2\n"
+                "scratch_store_b32 off, v0, off offset:4\nscratch_load_b32 v4, off, off offset:4\ns_waitcnt vmcnt(0) lgkmcnt(0)", vgpr=[lanes], scratch=16, lds=128)
+    np.testing.assert_array_equal(state.vgpr[3], lanes[::-1])
+    np.testing.assert_array_equal(state.vgpr[4], lanes)
+    np.testing.assert_array_equal(state.lds.view(np.uint32), lanes)
+    given = np.arange(8, dtype=np.uint32)
+    state = run("v_mov_b32 v1, 12\nds_load_b32 v3, v1\ns_waitcnt lgkmcnt(0)", lds=given)
+    assert state.vgpr[3][0] == 3 and len(state.lds) == 32
+
+
+def test_a_loop_and_the_count_of_instructions():
+    state = run("s_movk_i32 s0, 10\nagain:\nv_add_nc_u32 v0, 1, v0\ns_sub_u32 s0, s0, 1\ns_cmp_lg_u32 s0, 0\ns_cbranch_scc1 again")
+    assert (state.vgpr[0] == 10).all() and state.instructions == 1 + 4 * 10 + 1
+
+
+def test_an_endless_loop_ends():
+    with pytest.raises(strata.Error, match=r"(?i)10000|instructions|endless"):
+        run("again:\ns_branch again", max_instructions=10000)
+    state = run("v_mov_b32 v0, 1")
+    assert (state.vgpr[0] == 1).all()
+
+
+def test_faults_have_a_place():
+    with pytest.raises(strata.MemoryFault) as e:
+        run("v_mov_b32 v0, 0x100\nglobal_load_b32 v2, v0, s[0:1]\ns_waitcnt vmcnt(0)")
+    text = str(e.value)
+    assert "0x100" in text and "global_load_b32" in text and "lane 0" in text and "0x8" in text
+
+
+def test_what_is_no_instruction():
+    with pytest.raises(strata.Error, match="(?i)0x0|offset|instruction"):
+        emulator.run_wave("gfx1100", b"\xff\xff\xff\xff" * 2)
+    with pytest.raises(strata.Error, match="end of the code"):
+        run("s_branch 100")
+    assert emulator.run_wave("gfx1100", b"").instructions == 1  # an s_endpgm stands behind every code
+
+
+@pytest.mark.parametrize("arguments, words", [({"vgpr": np.zeros((1, 16), np.uint32)}, "32 lanes"), ({"sgpr": np.zeros(107, np.uint32)}, "106"), ({"wave_size": 16}, "32 or 64")])
+def test_bad_arguments(arguments, words):
+    with pytest.raises(strata.UsageError, match=words):
+        emulator.run_wave("gfx1100", asm.assemble_instructions("s_endpgm"), **arguments)
+
+
+def test_read_only_memory_is_refused():
+    data = np.zeros(4)
+    data.flags.writeable = False
+    with pytest.raises((BufferError, ValueError)):
+        run("s_nop 0", memory={0x1000: data})
