@@ -5,8 +5,44 @@
 
 namespace strata::ops {
 
-std::vector<Tensor> custom_kernel(const Tensor& out, const std::vector<Tensor>& inputs,
-                                  std::shared_ptr<const runtime::CustomKernel> kernel) {
+namespace {
+
+std::array<uint32_t, 3> counts(const char* what, Dims d) {
+    if (d.x == 0 || d.y == 0 || d.z == 0)
+        user_error(ErrorKind::Launch, "{} ({}, {}, {}): every dimension is at least 1", what, d.x, d.y, d.z);
+    return {d.x, d.y, d.z};
+}
+
+}  // namespace
+
+UserKernel hip_kernel(std::string source, std::string name, Dims grid, Dims block, std::vector<std::string> options,
+                      uint32_t lds) {
+    codegen::HipSource text{std::move(source), name, false, name + ".hip", std::move(options)};
+    return std::make_shared<runtime::CustomKernel>(
+        runtime::CustomKernel{std::move(text), std::move(name), counts("grid", grid), counts("block", block), lds, {}});
+}
+
+UserKernel asm_kernel(std::vector<uint8_t> code_object, Dims grid, Dims block, std::string name, uint32_t lds) {
+    isa::CodeObject object = isa::CodeObject::parse(code_object).value();
+    if (name.empty() && object.kernels.size() != 1)
+        user_error(ErrorKind::Usage, "[asm_kernel] the code object has {} kernels: say which", object.kernels.size());
+    if (name.empty()) name = object.kernels[0].name;
+    return std::make_shared<runtime::CustomKernel>(
+        runtime::CustomKernel{std::move(code_object), std::move(name), counts("grid", grid), counts("block", block),
+                              lds, std::string(isa::info(object.arch).name)});
+}
+
+UserKernel uop_kernel(UOp sink) {
+    if (!sink.is(Op::sink)) user_error(ErrorKind::Usage, "[uop_kernel] a sink was expected, got {}", to_string(sink));
+    std::string name = sink.as<SinkArg>().name.empty() ? "kernel" : sink.as<SinkArg>().name;
+    auto kernel = std::make_shared<runtime::CustomKernel>();
+    kernel->body = codegen::Kernel{sink, name};
+    kernel->name = name;
+    kernel->graph = Root(sink);
+    return kernel;
+}
+
+std::vector<Tensor> custom_kernel(const Tensor& out, const std::vector<Tensor>& inputs, UserKernel kernel) {
     if (!kernel) user_error(ErrorKind::Usage, "[custom_kernel] no kernel was given");
     std::vector<Tensor> buffers{out};
     buffers.insert(buffers.end(), inputs.begin(), inputs.end());

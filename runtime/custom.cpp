@@ -11,8 +11,9 @@ namespace {
 std::mutex custom_mutex;
 struct Entry {
     std::shared_ptr<const CustomKernel> kernel;
-    UOp node = {};                ///< not kept alive
-    std::vector<Root> views = {}; ///< of its buffers, once it has run
+    UOp node = {};                 ///< not kept alive
+    std::vector<Root> views = {};  ///< of its buffers, once it has run
+    Root graph = {};               ///< the kernel itself where it is a graph: nothing else may keep it
 };
 std::unordered_map<uint64_t, Entry>& kernels() {
     static auto* all = new std::unordered_map<uint64_t, Entry>;
@@ -23,8 +24,10 @@ uint64_t next_id = 1;
 }  // namespace
 
 uint64_t register_custom(std::shared_ptr<const CustomKernel> kernel) {
+    Root graph;
+    if (const auto* body = std::get_if<codegen::Kernel>(&kernel->body)) graph = Root(body->sink);
     std::lock_guard lock(custom_mutex);
-    kernels().emplace(next_id, Entry{std::move(kernel)});
+    kernels().emplace(next_id, Entry{std::move(kernel), {}, {}, std::move(graph)});
     return next_id++;
 }
 

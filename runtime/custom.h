@@ -20,6 +20,7 @@ struct CustomKernel {
     std::array<uint32_t, 3> block{1, 1, 1};
     uint32_t lds = 0;  ///< dynamic LDS bytes
     std::string arch;  ///< of a code object; "" = any
+    Root graph = {};   ///< keeps a UOp graph alive
 };
 
 /// Keeps the kernel for a custom node; its id goes into CustomArg.

@@ -40,7 +40,11 @@ Result<Gpu*> gpu(int device) {
         return make_error(ErrorKind::Device, "hipErrorInvalidDevice: there is no emulated device {}", device);
     std::lock_guard lock(gpus_mutex);
     std::unique_ptr<Gpu>& slot = (*gpus)[static_cast<size_t>(device)];
-    if (!slot) slot = std::make_unique<Gpu>(isa::archs()[static_cast<size_t>(device)].arch, settings().emu_model);
+    try {
+        if (!slot) slot = std::make_unique<Gpu>(isa::archs()[static_cast<size_t>(device)].arch, settings().emu_model);
+    } catch (const Exception& e) {  // an arch that cannot be emulated, an unknown model
+        return e.error();
+    }
     return slot.get();
 }
 

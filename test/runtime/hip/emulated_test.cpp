@@ -1,0 +1,271 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+#include "strata/asm/text/assemble.h"
+#include "strata/runtime/hip/hip_api.h"
+
+namespace strata::hip {
+namespace {
+
+/// Blocks of 32: out[i] = x[i] + 1 over uint32.
+constexpr std::string_view kAddOne = R"(
+.amdgcn_target "amdgcn-amd-amdhsa--gfx1100"
+.text
+.globl add_one
+.p2align 8
+.type add_one,@function
+add_one:
+    s_load_b128 s[4:7], s[0:1], 0x0
+    v_lshlrev_b32_e32 v1, 2, v0
+    s_lshl_b32 s3, s2, 7
+    v_add_nc_u32_e32 v1, s3, v1
+    s_waitcnt lgkmcnt(0)
+    global_load_b32 v2, v1, s[6:7]
+    s_waitcnt vmcnt(0)
+    v_add_nc_u32_e32 v2, 1, v2
+    global_store_b32 v1, v2, s[4:5]
+    s_endpgm
+.size add_one, .-add_one
+.rodata
+.p2align 6
+.amdhsa_kernel add_one
+    .amdhsa_user_sgpr_kernarg_segment_ptr 1
+    .amdhsa_user_sgpr_count 2
+    .amdhsa_kernarg_size 16
+    .amdhsa_wavefront_size32 1
+    .amdhsa_next_free_vgpr .amdgcn.next_free_vgpr
+    .amdhsa_next_free_sgpr .amdgcn.next_free_sgpr
+.end_amdhsa_kernel
+.amdgpu_metadata
+---
+amdhsa.version: [1, 2]
+amdhsa.kernels:
+  - .name: add_one
+    .symbol: add_one.kd
+    .kernarg_segment_size: 16
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .wavefront_size: 32
+    .max_flat_workgroup_size: 256
+    .sgpr_count: 8
+    .vgpr_count: 3
+    .args:
+      - {.offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}
+      - {.offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global}
+...
+.end_amdgpu_metadata
+)";
+
+class EmulatedHip : public ::testing::Test {
+  protected:
+    const HipApi& api = emulated();
+    static constexpr int kDevice = 0;  // gfx1100 is the first row of archs.def
+
+    void SetUp() override {
+        if (!isa::llvm_available()) GTEST_SKIP() << "needs libLLVM";
+    }
+    DevicePtr filled(const std::vector<uint32_t>& values) {
+        DevicePtr memory = api.malloc(kDevice, values.size() * 4).value();
+        api.memcpy_to_device(kDevice, memory, values.data(), values.size() * 4).value();
+        return memory;
+    }
+    std::vector<uint32_t> read(DevicePtr memory, size_t count) {
+        std::vector<uint32_t> out(count);
+        api.memcpy_to_host(kDevice, out.data(), memory, count * 4).value();
+        return out;
+    }
+    ModuleHandle* module() {
+        isa::Bytes code = isa::assemble(kAddOne, isa::Arch::gfx1100).value();
+        return api.module_load(kDevice, code).value();
+    }
+    static std::vector<uint8_t> arguments(std::vector<DevicePtr> pointers) {
+        std::vector<uint8_t> out(pointers.size() * 8);
+        if (!pointers.empty()) std::memcpy(out.data(), pointers.data(), out.size());
+        return out;
+    }
+    template <class T>
+    void expect_error(const Result<T>& got, ErrorKind kind, std::string_view part) {
+        ASSERT_FALSE(got) << "no error; expected: " << part;
+        EXPECT_EQ(got.error().kind, kind) << got.error().message;
+        EXPECT_NE(got.error().message.find(part), std::string::npos) << got.error().message;
+    }
+};
+
+TEST_F(EmulatedHip, EveryRowOfTheTableIsFilled) {
+    EXPECT_EQ(api.provider, "emulated");
+    EXPECT_TRUE(api.modelled_time);
+    EXPECT_TRUE(api.device_count && api.device_properties && api.malloc && api.free && api.memcpy_to_device &&
+                api.memcpy_to_host && api.memcpy_on_device && api.memset && api.module_load && api.module_unload &&
+                api.module_function && api.stream_create && api.stream_destroy && api.stream_synchronize &&
+                api.module_launch_kernel && api.event_create && api.event_destroy && api.event_record &&
+                api.event_elapsed_ms && api.host_view);
+}
+
+TEST_F(EmulatedHip, EveryArchitectureIsADeviceOrSaysThatItIsNotEmulated) {
+    int count = api.device_count().value();
+    ASSERT_EQ(count, static_cast<int>(isa::archs().size()));
+    for (int i = 0; i < count; i++) {
+        const isa::ArchInfo& arch = isa::archs()[static_cast<size_t>(i)];
+        Result<DeviceProperties> got = api.device_properties(i);
+        if (i == kDevice) ASSERT_TRUE(got) << got.error().message;
+        if (!got) {
+            expect_error(got, ErrorKind::Unsupported, fmt::format("the emulator does not run {}", arch.name));
+            expect_error(api.malloc(i, 4), ErrorKind::Unsupported, arch.name);
+            continue;
+        }
+        DeviceProperties p = *got;
+        EXPECT_EQ(p.arch, arch.name);
+        EXPECT_NE(p.name.find("(emulated)"), std::string::npos) << p.name;
+        EXPECT_EQ(p.warp_size, arch.wave_size);
+        EXPECT_EQ(p.max_block, 1024);
+        EXPECT_EQ(p.lds_per_block, 65536);
+    }
+}
+
+TEST_F(EmulatedHip, AnUnknownDeviceIsAnErrorInEveryCall) {
+    for (int device : {-1, 99}) {
+        expect_error(api.device_properties(device), ErrorKind::Device, "hipErrorInvalidDevice");
+        expect_error(api.malloc(device, 4), ErrorKind::Device, "hipErrorInvalidDevice");
+        expect_error(api.free(device, 0), ErrorKind::Device, "hipErrorInvalidDevice");
+        expect_error(api.memset(device, 0, 0, 0), ErrorKind::Device, "hipErrorInvalidDevice");
+        expect_error(api.module_load(device, {}), ErrorKind::Device, "hipErrorInvalidDevice");
+    }
+}
+
+TEST_F(EmulatedHip, CopiesBetweenHostAndDevice) {
+    std::vector<uint32_t> values(1000);
+    std::iota(values.begin(), values.end(), 7u);
+    DevicePtr a = filled(values), b = api.malloc(kDevice, 4000).value();
+    ASSERT_TRUE(api.memcpy_on_device(kDevice, b, a, 4000));
+    EXPECT_EQ(read(b, 1000), values);
+    ASSERT_TRUE(api.memset(kDevice, b + 40, 0xab, 8));
+    std::vector<uint32_t> got = read(b, 1000);
+    EXPECT_EQ(got[9], values[9]);
+    EXPECT_EQ(got[10], 0xababababu);
+    EXPECT_EQ(got[11], 0xababababu);
+    EXPECT_EQ(got[12], values[12]);
+    EXPECT_EQ(std::memcmp(api.host_view(kDevice, a), values.data(), 4000), 0);
+    EXPECT_TRUE(api.free(kDevice, a));
+    EXPECT_TRUE(api.free(kDevice, b));
+}
+
+TEST_F(EmulatedHip, CopiesOutsideOfMemoryAreErrors) {
+    DevicePtr memory = api.malloc(kDevice, 64).value();
+    std::vector<uint8_t> host(1 << 20);
+    EXPECT_FALSE(api.memcpy_to_device(kDevice, memory, host.data(), host.size()));
+    EXPECT_FALSE(api.memcpy_to_host(kDevice, host.data(), memory, host.size()));
+    EXPECT_FALSE(api.memset(kDevice, memory, 0, host.size()));
+    EXPECT_FALSE(api.memcpy_to_host(kDevice, host.data(), 0, 4));
+    EXPECT_TRUE(api.memcpy_to_host(kDevice, host.data(), memory, 64));
+    EXPECT_TRUE(api.free(kDevice, memory));
+    expect_error(api.free(kDevice, memory), ErrorKind::Usage, "no live allocation");
+    EXPECT_FALSE(api.memcpy_to_host(kDevice, host.data(), memory, 4));
+}
+
+TEST_F(EmulatedHip, AnImpossibleAllocationIsAnError) {
+    expect_error(api.malloc(kDevice, size_t{1} << 60), ErrorKind::Device, "out of device memory");
+    EXPECT_TRUE(api.free(kDevice, api.malloc(kDevice, 16).value()));
+}
+
+TEST_F(EmulatedHip, LaunchesAKernelAndTellsWhatItCost) {
+    std::vector<uint32_t> values(128);
+    std::iota(values.begin(), values.end(), 100u);
+    DevicePtr x = filled(values), out = filled(std::vector<uint32_t>(128));
+    ModuleHandle* m = module();
+    FunctionHandle* f = api.module_function(m, "add_one").value();
+    LaunchCost cost;
+    ASSERT_TRUE(api.module_launch_kernel(f, {4, 1, 1}, {32, 1, 1}, 0, nullptr, arguments({out, x}), &cost));
+    for (uint32_t& v : values) v++;
+    EXPECT_EQ(read(out, 128), values);
+    EXPECT_EQ(cost.wave_instructions, 4u * 10);
+    EXPECT_GT(cost.modelled_ms, 0);
+    EXPECT_GT(cost.wall_ms, 0);
+    ASSERT_TRUE(api.module_launch_kernel(f, {1, 1, 1}, {32, 1, 1}, 0, nullptr, arguments({out, out}), nullptr));
+    EXPECT_EQ(read(out, 128)[0], values[0] + 1);
+    EXPECT_TRUE(api.module_unload(m));
+}
+
+TEST_F(EmulatedHip, EventsMeasureModelledTimeOnAStream) {
+    DevicePtr x = filled(std::vector<uint32_t>(128)), out = filled(std::vector<uint32_t>(128));
+    ModuleHandle* m = module();
+    FunctionHandle* f = api.module_function(m, "add_one").value();
+    StreamHandle* stream = api.stream_create(kDevice).value();
+    EventHandle *start = api.event_create(kDevice).value(), *stop = api.event_create(kDevice).value();
+    expect_error(api.event_elapsed_ms(start, stop), ErrorKind::Usage, "record both events");
+    ASSERT_TRUE(api.event_record(start, stream));
+    expect_error(api.event_elapsed_ms(start, stop), ErrorKind::Usage, "record both events");
+    LaunchCost first, second;
+    ASSERT_TRUE(api.module_launch_kernel(f, {4, 1, 1}, {32, 1, 1}, 0, stream, arguments({out, x}), &first));
+    ASSERT_TRUE(api.module_launch_kernel(f, {4, 1, 1}, {32, 1, 1}, 0, stream, arguments({out, x}), &second));
+    ASSERT_TRUE(api.event_record(stop, stream));
+    ASSERT_TRUE(api.stream_synchronize(stream));
+    EXPECT_EQ(first.modelled_ms, second.modelled_ms) << "the model is deterministic";
+    EXPECT_NEAR(api.event_elapsed_ms(start, stop).value(), first.modelled_ms + second.modelled_ms, 1e-12);
+    EXPECT_TRUE(api.event_destroy(start));
+    EXPECT_TRUE(api.event_destroy(stop));
+    EXPECT_TRUE(api.stream_destroy(stream));
+    EXPECT_TRUE(api.module_unload(m));
+}
+
+TEST_F(EmulatedHip, WhatIsNoCodeObjectIsNotLoaded) {
+    std::vector<uint8_t> garbage(256, 0x7f);
+    EXPECT_FALSE(api.module_load(kDevice, garbage));
+    EXPECT_FALSE(api.module_load(kDevice, {}));
+    isa::Bytes code = isa::assemble(kAddOne, isa::Arch::gfx1100).value();
+    EXPECT_FALSE(api.module_load(kDevice, std::span(code).first(code.size() / 2)));
+    for (int other = 1; other < api.device_count().value(); other++)
+        expect_error(api.module_load(other, code), ErrorKind::Unsupported,
+                     isa::archs()[static_cast<size_t>(other)].name);
+}
+
+TEST_F(EmulatedHip, AMissingFunctionIsNamedWithThoseThereAre) {
+    ModuleHandle* m = module();
+    expect_error(api.module_function(m, "add_two"), ErrorKind::Launch, "no kernel 'add_two'; it has: add_one");
+    EXPECT_TRUE(api.module_unload(m));
+}
+
+TEST_F(EmulatedHip, ImpossibleLaunchesAreRefusedAndRunNothing) {
+    DevicePtr x = filled(std::vector<uint32_t>(32, 5)), out = filled(std::vector<uint32_t>(32, 9));
+    ModuleHandle* m = module();
+    FunctionHandle* f = api.module_function(m, "add_one").value();
+    auto launch = [&](std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block, uint32_t lds,
+                      std::vector<DevicePtr> pointers) {
+        return api.module_launch_kernel(f, grid, block, lds, nullptr, arguments(pointers), nullptr);
+    };
+    expect_error(launch({1, 1, 1}, {512, 1, 1}, 0, {out, x}), ErrorKind::Launch, "256");
+    expect_error(launch({1, 1, 1}, {0, 1, 1}, 0, {out, x}), ErrorKind::Launch, "add_one");
+    expect_error(launch({0, 1, 1}, {32, 1, 1}, 0, {out, x}), ErrorKind::Launch, "add_one");
+    expect_error(launch({1, 1, 1}, {32, 1, 1}, 1 << 20, {out, x}), ErrorKind::Launch, "add_one");
+    expect_error(launch({1, 1, 1}, {32, 1, 1}, 0, {out}), ErrorKind::Launch, "add_one");
+    EXPECT_EQ(read(out, 32), std::vector<uint32_t>(32, 9));
+    EXPECT_TRUE(api.module_unload(m));
+}
+
+TEST_F(EmulatedHip, AFaultIsAnErrorAndTheDeviceLivesOn) {
+    DevicePtr x = filled(std::vector<uint32_t>(32, 5)), out = filled(std::vector<uint32_t>(32));
+    ModuleHandle* m = module();
+    FunctionHandle* f = api.module_function(m, "add_one").value();
+    Result<void> fault =
+        api.module_launch_kernel(f, {1 << 16, 1, 1}, {32, 1, 1}, 0, nullptr, arguments({out, x}), nullptr);
+    expect_error(fault, ErrorKind::MemoryFault, "add_one");
+    EXPECT_NE(fault.error().message.find("global_load_b32"), std::string::npos) << fault.error().message;
+    ASSERT_TRUE(api.module_launch_kernel(f, {1, 1, 1}, {32, 1, 1}, 0, nullptr, arguments({out, x}), nullptr));
+    EXPECT_EQ(read(out, 32), std::vector<uint32_t>(32, 6));
+    EXPECT_TRUE(api.module_unload(m));
+}
+
+TEST_F(EmulatedHip, AFunctionLivesAsLongAsItsModuleHoweverManyThereAre) {
+    ModuleHandle* m = module();
+    FunctionHandle* first = api.module_function(m, "add_one").value();
+    for (int i = 0; i < 100; i++) ASSERT_TRUE(api.module_function(m, "add_one"));
+    DevicePtr x = filled(std::vector<uint32_t>(32, 1)), out = filled(std::vector<uint32_t>(32));
+    ASSERT_TRUE(api.module_launch_kernel(first, {1, 1, 1}, {32, 1, 1}, 0, nullptr, arguments({out, x}), nullptr));
+    EXPECT_EQ(read(out, 32), std::vector<uint32_t>(32, 2));
+    EXPECT_TRUE(api.module_unload(m));
+}
+
+}  // namespace
+}  // namespace strata::hip

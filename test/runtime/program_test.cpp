@@ -1,0 +1,122 @@
+#include "strata/runtime/program.h"
+
+#include <set>
+
+#include "helpers.h"
+#include "strata/codegen/compile/compile.h"
+#include "strata/codegen/kernel/build.h"
+
+namespace strata::runtime {
+namespace {
+
+using namespace test;
+
+constexpr const char* kTwoKernels = R"(
+__global__ void scale(float* out, const float* x) { out[threadIdx.x] = 3 * x[threadIdx.x]; }
+extern "C" __global__ void three(float* a, const float* b, const float* c) { a[threadIdx.x] = b[threadIdx.x] - c[threadIdx.x]; }
+)";
+
+codegen::HipSource source(const std::string& kernel) {
+    return {"#include <hip/hip_runtime.h>" + std::string(kTwoKernels), kernel, false};
+}
+
+std::vector<hip::DevicePtr> pointers(std::vector<Root> buffers) {
+    std::vector<hip::DevicePtr> out;
+    for (const Root& b : buffers) out.push_back(find_buffer(b.get())->address());
+    return out;
+}
+
+codegen::Kernel kernel_of(UOp body) {
+    UOp output = make(Op::buffer, body.dtype(), {}, BufferArg{1'000'000, body.numel(), 0});
+    return codegen::start_schedule(codegen::build_kernel(output, body).kernel);
+}
+
+/// Slots of the buffers that the kernel's graph names.
+std::set<int> slots_of(const codegen::Kernel& kernel) {
+    std::set<int> out;
+    for (UOp u : toposort(kernel.sink))
+        if (u.is(Op::param)) out.insert(u.as<ParamArg>().slot);
+    return out;
+}
+
+TEST_F(Runtime, AProgramRunsOverTheBuffersInOrder) {
+    codegen::Compiled made = codegen::compile_hip(source("three"), isa::Arch::gfx1100).value();
+    auto program = Program::load(device(), std::move(made.code_object), "three", 3);
+    program->block = {8, 1, 1};
+    Root out = on_device(counting(8)), b = on_device(counting(8, 100)), c = on_device(counting(8, 1));
+    hip::LaunchCost cost = program->launch(pointers({out, b, c}));
+    EXPECT_EQ(values(out), std::vector<float>(8, 99));
+    EXPECT_GT(cost.modelled_ms, 0);
+    EXPECT_EQ(program->info().name, "three");
+}
+
+TEST_F(Runtime, AProgramWithAnotherNumberOfParametersIsNotLoaded) {
+    codegen::Compiled made = codegen::compile_hip(source("three"), isa::Arch::gfx1100).value();
+    for (size_t buffers : {0u, 2u, 4u})
+        expect_error(ErrorKind::Launch,
+                     fmt::format("kernel 'three' takes 3 parameters but {} buffers were given", buffers),
+                     [&] { Program::load(device(), isa::Bytes(made.code_object), "three", buffers); });
+    expect_error(ErrorKind::Launch, "no kernel 'four'; it has: ", [&] {
+        Program::load(device(), isa::Bytes(made.code_object), "four", 3);
+    });
+}
+
+TEST_F(Runtime, WhatIsNoCodeObjectIsNotLoaded) {
+    isa::Bytes garbage(200, 0x42);
+    EXPECT_THROW(Program::load(device(), garbage, "k", 1), Exception);
+    EXPECT_THROW(Program::load(device(), {}, "k", 1), Exception);
+}
+
+TEST_F(Runtime, AUsersHipKernelIsFoundByItsPlainName) {
+    CustomKernel custom{source("scale"), "scale", {1, 1, 1}, {4, 1, 1}, 0, ""};
+    auto made = program(device(), custom, 2);
+    Root out = on_device(std::vector<float>(4)), x = on_device(counting(4));
+    made->launch(pointers({out, x}));
+    EXPECT_EQ(values(out), (std::vector<float>{0, 3, 6, 9}));
+    EXPECT_NE(made->source.find("scale"), std::string::npos);
+}
+
+TEST_F(Runtime, ACodeObjectForAnotherArchitectureIsAnErrorThatNamesBoth) {
+    codegen::Compiled made = codegen::compile_hip(source("three"), isa::Arch::gfx942).value();
+    CustomKernel custom{made.code_object, "three", {1, 1, 1}, {4, 1, 1}, 0, "gfx942"};
+    expect_error(ErrorKind::Launch, "assembled for gfx942 but the device emu:gfx1100 is gfx1100",
+                 [&] { program(device(), custom, 3); });
+    custom.arch = "";
+    EXPECT_THROW(program(device(), custom, 3), Exception) << "the object itself says so too";
+}
+
+TEST_F(Runtime, OneKernelIsCompiledOncePerDevice) {
+    GraphScope scope;
+    codegen::Kernel a = kernel_of(filled({64}) + number(1)), b = kernel_of(filled({64}) + number(2));
+    std::vector<codegen::Kernel> kernels{a, b, a};
+    auto made = programs(device(), kernels);
+    ASSERT_EQ(made.size(), 3u);
+    EXPECT_EQ(made[0], made[2]);
+    EXPECT_NE(made[0], made[1]);
+    EXPECT_EQ(programs(device(), std::span(&a, 1))[0], made[0]);
+}
+
+TEST_F(Runtime, RenderedKernelsSayWhichBuffersTheyStillUse) {
+    GraphScope scope;
+    UOp unused = cast(filled({64}, dtypes::int32) * constant_int(dtypes::int32, 0), dtypes::float32);
+    codegen::Kernel k = kernel_of(filled({64}) + unused + filled({64}));
+    Rendered r = render(k, isa::Arch::gfx1100).value();
+    EXPECT_EQ(std::set<int>(r.slots.begin(), r.slots.end()), slots_of(k));
+    Root out = on_device(std::vector<float>(64)), one = on_device(counting(64)), two = on_device(counting(64, 5)),
+         three = on_device(counting(64, 9));
+    auto made = programs(device(), std::span(&k, 1))[0];
+    made->launch(pointers({out, one, two, three}));
+    for (size_t i = 0; i < 64; i++) EXPECT_EQ(values(out)[i], static_cast<float>(i) + static_cast<float>(i + 9));
+}
+
+TEST_F(Runtime, FlopsAreCountedFromTheLoops) {
+    GraphScope scope;
+    EXPECT_EQ(count_flops(kernel_of(filled({64}) + number(1)).sink), 64u);
+    EXPECT_EQ(count_flops(kernel_of(sum(filled({6, 50}), {1})).sink), 300u);
+    EXPECT_EQ(count_flops(kernel_of(matmul(filled({8, 16}), filled({16, 4}))).sink), 2u * 8 * 16 * 4);
+    EXPECT_EQ(count_flops(kernel_of(filled({64}, dtypes::int32) + constant_int(dtypes::int32, 1)).sink), 0u);
+    EXPECT_EQ(count_flops(kernel_of(permute(filled({6, 50}), {1, 0})).sink), 0u);
+}
+
+}  // namespace
+}  // namespace strata::runtime

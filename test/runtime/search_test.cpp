@@ -1,0 +1,155 @@
+// The search on a device: candidates that are checked and timed, winners on disk.
+#include <fstream>
+
+#include "helpers.h"
+#include "strata/codegen/kernel/build.h"
+#include "strata/core/support/disk_cache.h"
+#include "strata/runtime/program.h"
+
+namespace strata::runtime {
+namespace {
+
+using namespace test;
+
+class SearchOnDevice : public Runtime {
+  protected:
+    SearchOnDevice() {
+        Settings s = settings();
+        s.beam = 1;
+        s.debug = 1;  // a search says so on stderr
+        beam_.emplace(s);
+    }
+
+    std::vector<codegen::Action> choose(const codegen::Kernel& kernel, std::span<const hip::DevicePtr> memory) {
+        ::testing::internal::CaptureStderr();
+        std::vector<codegen::Action> actions = choose_schedule(device(), kernel, memory);
+        searched = ::testing::internal::GetCapturedStderr().find("search ") != std::string::npos;
+        return actions;
+    }
+    bool searched = false;
+
+    /// The one entry of the search on disk.
+    std::filesystem::path entry() {
+        for (const auto& file : std::filesystem::recursive_directory_iterator(folder()))
+            if (file.is_regular_file() && file.path().parent_path().filename() == "schedule") return file.path();
+        ADD_FAILURE() << "no schedule was kept";
+        return {};
+    }
+    static std::string content(const std::filesystem::path& path) {
+        std::ifstream in(path, std::ios::binary);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+
+  private:
+    std::optional<ScopedSettings> beam_;
+};
+
+codegen::Kernel started(UOp body) {
+    UOp output = make(Op::buffer, body.dtype(), {}, BufferArg{1'000'000, body.numel(), 0});
+    return codegen::start_schedule(codegen::build_kernel(output, body).kernel);
+}
+
+TEST_F(SearchOnDevice, GivesTheResultsOfTheUnsearchedSchedule) {
+    Root x = on_device(counting(64, -30)), y = on_device(counting(64, 5));
+    Root rows = on_device<int32_t>({3, 0, 7, 3, 1}, dtypes::int32);
+    std::vector<Root> roots;
+    {
+        GraphScope scope;
+        UOp a = reshape(x.get(), {8, 8}), b = reshape(y.get(), {8, 8});
+        roots.emplace_back(matmul(a, b));
+        roots.emplace_back(take(a, rows.get(), 0) * number(2));
+    }
+    Settings plain = settings();
+    plain.beam = 0;
+    for (const Root& root : roots) {
+        Array wanted;
+        {
+            Memory memory;
+            for (const Root& r : {x, y, rows}) {
+                Array held(r.get().dtype(), r.get().shape());
+                if (held.dtype.is_float())
+                    for (size_t i = 0; i < held.numel(); i++) held.f[i] = values(r)[i];
+                else
+                    for (size_t i = 0; i < held.numel(); i++) held.i[i] = values<int32_t>(r)[i];
+                memory[r.get().as<BufferArg>().id] = held;
+            }
+            wanted = evaluate(root.get(), memory);
+        }
+        ::testing::internal::CaptureStderr();
+        std::vector<float> got = values(realized(root.get()));
+        EXPECT_NE(::testing::internal::GetCapturedStderr().find("search "), std::string::npos);
+        ASSERT_EQ(got.size(), wanted.numel());
+        for (size_t i = 0; i < got.size(); i++) EXPECT_EQ(got[i], wanted.f[i]) << i;
+    }
+}
+
+TEST_F(SearchOnDevice, KeepsWinnersOnDiskAndTrustsOnlyWholeEntries) {
+    Root x = on_device(counting(96));
+    GraphScope scope;
+    codegen::Kernel kernel = started(sum(reshape(x.get(), {6, 16}), {1}));
+    std::vector<hip::DevicePtr> memory{0, find_buffer(x.get())->address()};
+
+    std::vector<codegen::Action> found = choose(kernel, memory);
+    EXPECT_TRUE(searched);
+    EXPECT_TRUE(codegen::apply_all(kernel, found));
+    EXPECT_EQ(choose(kernel, memory), found);
+    EXPECT_FALSE(searched) << "the winner was on disk";
+
+    // Header: magic, sizes of key and payload, checksum; then both.
+    std::string whole = content(entry());
+    uint64_t key_size = 0;
+    std::memcpy(&key_size, whole.data() + 8, 8);
+    std::string key = whole.substr(56, key_size);
+    EXPECT_NE(key.find("emu:gfx1100"), std::string::npos) << key;
+    DiskCache disk = DiskCache::of_settings();
+    ASSERT_EQ(disk.get("schedule", key), codegen::to_string(found));
+
+    disk.put("schedule", key, "upcast(0, 2)");
+    EXPECT_EQ(codegen::to_string(choose(kernel, memory)), "upcast(0, 2)") << "what is on disk is what is used";
+    EXPECT_FALSE(searched);
+
+    for (const char* unusable : {"upcast(0, 5)", "local(9, 2)", "nonsense", "pad(0, 0)"}) {
+        disk.put("schedule", key, unusable);
+        EXPECT_EQ(choose(kernel, memory), found) << unusable;
+        EXPECT_TRUE(searched) << unusable;
+    }
+    for (size_t cut : {whole.size() - 3, size_t{20}, size_t{0}}) {
+        std::ofstream(entry(), std::ios::binary | std::ios::trunc) << whole.substr(0, cut);
+        EXPECT_EQ(choose(kernel, memory), found);
+        EXPECT_TRUE(searched) << "an entry of " << cut << " bytes";
+    }
+    EXPECT_EQ(content(entry()), whole) << "the entry is back";
+    whole[whole.size() - 2] ^= 1;
+    std::ofstream(entry(), std::ios::binary | std::ios::trunc) << whole;
+    EXPECT_EQ(choose(kernel, memory), found);
+    EXPECT_TRUE(searched) << "a flipped bit";
+}
+
+TEST_F(SearchOnDevice, IsNeverSlowerThanTheHandWrittenSchedule) {
+    Root x = on_device(counting(1024));
+    GraphScope scope;
+    codegen::Kernel kernel = started(sum(reshape(x.get(), {16, 64}), {1}));
+    std::vector<hip::DevicePtr> memory{0, find_buffer(x.get())->address()};
+    std::vector<codegen::Action> found = choose(kernel, memory);
+    auto time = [&](const std::vector<codegen::Action>& actions) {
+        codegen::Kernel k = codegen::apply_all(kernel, actions).value();
+        Buffer out(device(), dtypes::float32, 16);
+        std::vector<hip::DevicePtr> buffers{out.address(), memory[1]};
+        return programs(device(), std::span(&k, 1))[0]->launch(buffers).modelled_ms;
+    };
+    EXPECT_LE(time(found), time(codegen::heuristic(kernel)));
+    EXPECT_LT(time(found), time({}));
+}
+
+TEST_F(SearchOnDevice, WithoutABeamTheHandWrittenScheduleIsTaken) {
+    GraphScope scope;
+    codegen::Kernel kernel = started(filled({4096}) + number(1));
+    Settings s = settings();
+    s.beam = 0;
+    ScopedSettings off(s);
+    EXPECT_EQ(choose(kernel, {}), codegen::heuristic(kernel));
+    EXPECT_FALSE(searched);
+}
+
+}  // namespace
+}  // namespace strata::runtime
