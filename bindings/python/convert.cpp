@@ -14,6 +14,12 @@ bool is_numpy_scalar(py::handle value) {
            py::len(value.attr("shape")) == 0;
 }
 
+int64_t as_index(py::handle value) {
+    PyObject* index = PyNumber_Index(value.ptr());
+    if (!index) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(index).cast<int64_t>();
+}
+
 Index to_index(py::handle value) {
     if (value.is_none()) return Index::new_axis();
     if (value.ptr() == Py_Ellipsis) return Index::ellipsis();
@@ -21,13 +27,13 @@ Index to_index(py::handle value) {
         auto part = [&](const char* name) -> std::optional<int64_t> {
             py::object p = value.attr(name);
             if (p.is_none()) return {};
-            return py::reinterpret_steal<py::object>(PyNumber_Index(p.ptr())).cast<int64_t>();
+            return as_index(p);
         };
         return Index::slice(part("start"), part("stop"), part("step").value_or(1));
     }
     if (py::isinstance<Tensor>(value)) return Index::tensor(value.cast<Tensor>());
     if (PyIndex_Check(value.ptr()) && !PyBool_Check(value.ptr()) && !py::hasattr(value, "__array__"))
-        return Index::at(py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr())).cast<int64_t>());
+        return Index::at(as_index(value));
     if (is_numpy_scalar(value)) return Index::at(value.attr("item")().cast<int64_t>());
     if (py::isinstance<py::list>(value) || py::hasattr(value, "__array__")) return Index::tensor(to_tensor(value));
     user_error(ErrorKind::Usage,
@@ -109,6 +115,8 @@ Tensor to_tensor(py::handle data, OptionalDType dtype, std::string_view device) 
         user_error(ErrorKind::Shape, "cannot make a tensor of {}: {}", py::str(py::type::of(data)).cast<std::string>(),
                    e.what());
     }
+    if (!array.attr("dtype").attr("isnative").cast<bool>())
+        array = array.attr("astype")(array.attr("dtype").attr("newbyteorder")("="));
     std::string name = py::str(array.attr("dtype").attr("name")).cast<std::string>();
     bool from_python = !py::hasattr(data, "dtype") && !PyObject_CheckBuffer(data.ptr());
     if (from_python && name == "float64" && (!dtype || *dtype != dtypes::float64)) {  // Python floats are float32

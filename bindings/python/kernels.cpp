@@ -70,7 +70,8 @@ Kernel uop_kernel(py::handle function, const std::vector<Tensor>& buffers) {
             py::hasattr(function, "__name__") && py::str(function.attr("__name__")).cast<std::string>() != "<lambda>"
                 ? py::str(function.attr("__name__")).cast<std::string>()
                 : "kernel";
-    k->body = codegen::Kernel{sink, k->name};
+    std::vector<UOp> effects(sink.src().begin(), sink.src().end());
+    k->body = codegen::Kernel{make(Op::sink, dtypes::none, effects, SinkArg{k->name}), k->name};
     return k;
 }
 

@@ -115,11 +115,20 @@ void bind_runtime(py::module_& m) {
     m.def("default_device", [] { return runtime::device().name(); });
     m.def(
         "realize",
-        [](const std::vector<Tensor*>& tensors) {
+        [](py::object tensors) {
+            // A tensor is a sequence of rows made on the way: it is not taken for a list.
+            py::list all = py::isinstance<Tensor>(tensors) ? py::list(py::make_tuple(tensors)) : py::list(tensors);
+            std::vector<Tensor*> wanted;
+            for (py::handle t : all) {
+                if (!py::isinstance<Tensor>(t))
+                    user_error(ErrorKind::Usage, "[realize] a tensor was expected, got {}",
+                               py::repr(t).cast<std::string>());
+                wanted.push_back(t.cast<Tensor*>());
+            }
             py::gil_scoped_release release;
-            Tensor::realize(tensors);
+            Tensor::realize(wanted);
         },
-        "Computes several tensors.");
+        py::arg("tensors"), "Computes a tensor or several, together: shared work is done once.");
     m.def(
         "device_properties",
         [](const std::string& name) {

@@ -59,7 +59,8 @@ def test_a_tensor_copies_the_array():
 
 
 def test_an_array_in_another_byte_order_or_of_objects():
-    same(Tensor(np.array([1.5, 2.5], ">f4").astype("<f4")), [1.5, 2.5])
+    same(Tensor(np.array([1.5, 2.5], ">f4")), np.array([1.5, 2.5], np.float32), dtypes.float32)
+    same(Tensor(np.array([[1, 2]], ">i2")), np.array([[1, 2]], np.int16), dtypes.int16)
     with pytest.raises(strata.Error):
         Tensor(np.array([object()]))
     with pytest.raises(strata.Error):

@@ -201,6 +201,15 @@ def test_uop_mistakes_are_named():
         Tensor.empty(4).custom_kernel(kernel=lambda out: out[i])
     with pytest.raises(strata.UsageError, match="indexed"):
         b.load()
+    with pytest.raises(strata.UsageError, match="nothing closes it"):
+        Tensor.empty(4).custom_kernel(kernel=lambda out: uop.sink(out[uop.range(4, 0, "global")].store(1.0)))[0].realize()
+    with pytest.raises(strata.UsageError, match="another range has this id"):
+        Tensor.empty(4).custom_kernel(kernel=lambda out: uop.sink(out[i].store(uop.range(2, 0, "local").cast("float32")).end(i, uop.range(2, 0, "local"))))[0].realize()
+    with pytest.raises(strata.UsageError, match="1024"):
+        many = uop.range(4096, 0, "local")
+        Tensor.empty(4096).custom_kernel(kernel=lambda out: uop.sink(out[many].store(1.0).end(many)))[0].realize()
+    with pytest.raises(ZeroDivisionError):
+        Tensor.empty(4).custom_kernel(kernel=lambda out: 1 // 0)
     with pytest.raises(strata.UsageError, match="gidx0"):
         uop.special("idx", 4)
 

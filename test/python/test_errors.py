@@ -186,6 +186,14 @@ def test_a_failed_computation_can_be_tried_again():
     assert t(hip("out[threadIdx.x] = x[threadIdx.x] + 1;"), Tensor.zeros(64)).tolist()[:32] == [1] * 32
 
 
+def test_memory_that_a_device_does_not_have():
+    with pytest.raises(strata.Error, match="memory|grid"):
+        Tensor.zeros(1 << 42, dtype="int8").contiguous().realize()
+    with pytest.raises(strata.ShapeError, match="64 bits"):
+        Tensor.zeros(1 << 40, 1 << 40)
+    assert Tensor.zeros(1 << 40).shape == (1 << 40,)  # nothing is stored
+
+
 def test_settings_that_do_not_exist():
     with pytest.raises(strata.UsageError, match="known: beam"):
         strata.config(bream=2)

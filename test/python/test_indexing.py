@@ -101,11 +101,25 @@ def test_rows_of_a_loop():
         same(t, row)
 
 
-@pytest.mark.parametrize("key, kind", [((2, 0, 0), None), ((0, 5), None), ((0, 0, 0, 0), None), ((..., ...), None), (1.5, None), ("a", None)])
+@pytest.mark.parametrize("key, kind", [((2, 0, 0), None), ((0, 5), None), ((0, 0, 0, 0), None), ((..., ...), None), (1.5, None), ("a", None), (True, None),
+                                       (slice(None, None, 0), None), ([True, False], None)])
 def test_bad_keys(key, kind):
     with pytest.raises((strata.Error, IndexError)) as e:
         Tensor(X)[key]
     assert str(e.value)
+
+
+@pytest.mark.parametrize("key", [slice(1.0, None), slice("a"), slice(None, 2.5)])
+def test_slices_of_what_is_no_integer(key):
+    with pytest.raises(TypeError):
+        Tensor(X)[key]
+
+
+def test_indices_outside_an_array_do_not_pass_unseen():
+    for i in (5, -9, 10**6):
+        with pytest.raises(strata.MemoryFault):
+            Tensor([1.0, 2.0]).take(Tensor([i])).realize()
+    assert Tensor([1.0, 2.0]).take(Tensor([-1])).tolist() == [2.0]
 
 
 def test_an_index_out_of_range_names_axis_and_size():

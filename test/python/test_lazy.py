@@ -204,4 +204,10 @@ def test_realizing_several_at_once():
     strata.realize(parts)
     assert kernels() == 8 and all(p.is_realized for p in parts)
     strata.realize([])
+    whole = Tensor(np.arange(10)) + 20
+    strata.realize(whole)  # one tensor is no list of its rows
+    assert whole.is_realized and whole[3].item() == 23
+    strata.realize(t for t in (whole * 2, whole * 3))
+    with pytest.raises(strata.UsageError, match="a tensor was expected"):
+        strata.realize([1])
     assert parts[7][0].item() == 7

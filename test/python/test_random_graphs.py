@@ -1,0 +1,176 @@
+"""Random graphs of int64 tensors, several results at once, against NumPy: exact whatever the schedule is."""
+
+import numpy as np
+import pytest
+
+import strata
+from strata import Tensor
+
+LIMIT = 4000  # elements of a value
+
+
+class Graph:
+    """Pairs of a lazy tensor and its NumPy value; each step takes some and adds one."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+        shapes = [(4, 6), (6,), (2, 3, 4), (1, 5), (), (7, 1, 3)]
+        self.values = []
+        for i in self.rng.choice(len(shapes), 3, replace=False):
+            x = self.rng.integers(-9, 10, shapes[i])
+            self.values.append((Tensor(x), x))
+
+    def pick(self, at_least=0):
+        fit = [v for v in self.values if v[1].ndim >= at_least]
+        return fit[self.rng.integers(len(fit))] if fit else None
+
+    def axis(self, x):
+        return int(self.rng.integers(x.ndim))
+
+    def step(self):
+        kind = self.rng.choice([n for n in dir(self) if n.startswith("op_")])
+        made = getattr(self, kind)()
+        if made is not None and made[1].size <= LIMIT:
+            t, x = made
+            x = np.asarray(x)
+            assert t.shape == x.shape, (kind, t.shape, x.shape)
+            self.values.append((t, x))
+
+    def op_binary(self):
+        (t, x), (u, y) = self.pick(), self.pick()
+        try:
+            np.broadcast_shapes(x.shape, y.shape)
+        except ValueError:
+            return None
+        which = self.rng.integers(5)
+        if which == 0:
+            return t + u, x + y
+        if which == 1:
+            return t * u, x * y
+        if which == 2:
+            return t.maximum(u), np.maximum(x, y)
+        if which == 3:
+            return strata.where(t < u, t, u - 1), np.where(x < y, x, y - 1)
+        return (t - u) ^ 3, (x - y) ^ 3
+
+    def op_unary(self):
+        t, x = self.pick()
+        n = int(self.rng.integers(1, 5))
+        which = self.rng.integers(4)
+        if which == 0:
+            return t // n, x // n
+        if which == 1:
+            return t % n - 1, x % n - 1
+        return (-t + n, -x + n) if which == 2 else (abs(t), abs(x))
+
+    def op_reduce(self):
+        got = self.pick(1)
+        if not got:
+            return None
+        t, x = got
+        axis, keep = self.axis(x), bool(self.rng.integers(2))
+        name = str(self.rng.choice(["sum", "max", "min", "sum"]))
+        return getattr(t, name)(axis, keepdims=keep), getattr(x, name)(axis=axis, keepdims=keep)
+
+    def op_position(self):
+        got = self.pick(1)
+        if not got:
+            return None
+        t, x = got
+        axis = self.axis(x)
+        return t.argmax(axis), x.argmax(axis)
+
+    def op_scan(self):
+        got = self.pick(1)
+        if not got:
+            return None
+        t, x = got
+        axis = self.axis(x)
+        return t.cumsum(axis), x.cumsum(axis)
+
+    def op_matmul(self):
+        got = self.pick(2)
+        if not got:
+            return None
+        t, x = got
+        return t % 5 @ (t.mT % 3), (x % 5) @ (x.swapaxes(-1, -2) % 3)
+
+    def op_permute(self):
+        t, x = self.pick()
+        order = [int(a) for a in self.rng.permutation(x.ndim)]
+        return (t.permute(order), x.transpose(order)) if order else None
+
+    def op_pad(self):
+        got = self.pick(1)
+        if not got:
+            return None
+        t, x = got
+        widths = [(int(a), int(b)) for a, b in self.rng.integers(0, 2, (x.ndim, 2))]
+        value = int(self.rng.integers(-2, 3))
+        return t.pad(widths, value), np.pad(x, widths, constant_values=value)
+
+    def op_slice(self):
+        got = self.pick(1)
+        if not got:
+            return None
+        t, x = got
+        axis = self.axis(x)
+        key = [slice(None)] * x.ndim
+        key[axis] = slice(None, None, -1) if self.rng.integers(2) else slice(int(self.rng.integers(0, x.shape[axis])), None, int(self.rng.integers(1, 3)))
+        return t[tuple(key)], x[tuple(key)]
+
+    def op_take(self):
+        got = self.pick(1)
+        if not got:
+            return None
+        (t, x), (u, y) = got, self.pick()
+        axis = self.axis(x)
+        return t.take(u % x.shape[axis], axis), np.take(x, y % x.shape[axis], axis)
+
+    def op_reshape(self):
+        t, x = self.pick()
+        return t.reshape(-1), x.reshape(-1)
+
+    def op_expand(self):
+        t, x = self.pick()
+        n = int(self.rng.integers(1, 4))
+        return t.expand((n, *x.shape)), np.broadcast_to(x, (n, *x.shape))
+
+    def op_join(self):
+        got = self.pick(1)
+        if not got:
+            return None
+        t, x = got
+        axis = self.axis(x)
+        return strata.cat([t, t * 2, t.flip(axis)], axis), np.concatenate([x, x * 2, np.flip(x, axis)], axis)
+
+    def op_contiguous(self):
+        t, x = self.pick()
+        return t.contiguous(), x
+
+    def op_realize(self):
+        t, x = self.pick()
+        t.realize()
+        return None
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_random_graph(seed):
+    g = Graph(seed)
+    for _ in range(14):
+        g.step()
+    results = g.values[3:]
+    wanted = [results[i] for i in np.random.default_rng(seed).permutation(len(results))[:4]]
+    strata.realize([t for t, _ in wanted])
+    for t, x in wanted:
+        np.testing.assert_array_equal(t.numpy(), x)
+
+
+def test_a_join_of_many_tensors():
+    parts = [np.full(3, i) for i in range(60)]
+    tensors = [Tensor(p).realize() for p in parts]
+    np.testing.assert_array_equal(strata.cat(tensors).numpy(), np.concatenate(parts))
+    total = tensors[0]
+    for t in tensors[1:]:
+        total = total + t
+    np.testing.assert_array_equal(total.numpy(), np.sum(parts, 0))
