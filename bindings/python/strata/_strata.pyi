@@ -4,7 +4,7 @@ Shapes are in elements, row-major. Times are in milliseconds; on an emulated dev
 would take on the GPU that is modelled, not what it took here. Every error is a strata.Error.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import EllipsisType, TracebackType
 from typing import Any, ClassVar
 
@@ -483,8 +483,8 @@ def broadcast_shapes(arg0: Shape, arg1: Shape, /) -> tuple[int, ...]:
 def manual_seed(seed: int = 0) -> None:
     """Starts the sequence of random numbers anew: the same calls give the same numbers on every device."""
 
-def realize(arg0: Sequence[Tensor], /) -> None:
-    """Computes several tensors; work they share is done once."""
+def realize(tensors: Tensor | Sequence[Tensor]) -> None:
+    """Computes a tensor or several, together: work they share is done once."""
 
 # Kernels -----------------------------------------------------------------------------------------------------------------
 
