@@ -483,7 +483,7 @@ def broadcast_shapes(arg0: Shape, arg1: Shape, /) -> tuple[int, ...]:
 def manual_seed(seed: int = 0) -> None:
     """Starts the sequence of random numbers anew: the same calls give the same numbers on every device."""
 
-def realize(tensors: Tensor | Sequence[Tensor]) -> None:
+def realize(tensors: Tensor | Iterable[Tensor]) -> None:
     """Computes a tensor or several, together: work they share is done once."""
 
 # Kernels -----------------------------------------------------------------------------------------------------------------
