@@ -33,8 +33,10 @@ UserKernel asm_kernel(std::vector<uint8_t> code_object, Dims grid, Dims block, s
 }
 
 UserKernel uop_kernel(UOp sink) {
+    GraphScope scope;
     if (!sink.is(Op::sink)) user_error(ErrorKind::Usage, "[uop_kernel] a sink was expected, got {}", to_string(sink));
     std::string name = sink.as<SinkArg>().name.empty() ? "kernel" : sink.as<SinkArg>().name;
+    sink = make(Op::sink, dtypes::none, sink.src(), SinkArg{name});  // a named sink is a user's: errors are theirs
     auto kernel = std::make_shared<runtime::CustomKernel>();
     kernel->body = codegen::Kernel{sink, name};
     kernel->name = name;

@@ -1,0 +1,49 @@
+#include "strata/runtime/device.h"
+
+#include "helpers.h"
+
+namespace strata::runtime {
+namespace {
+
+TEST_F(Runtime, TheDefaultDeviceComesFromTheSettings) {
+    EXPECT_EQ(device().name(), "emu:gfx1100");
+    Settings s = settings();
+    s.device = "elsewhere";
+    ScopedSettings scope(s);
+    expect_error(ErrorKind::Device, "unknown device 'elsewhere'", [] { device(); });
+}
+
+TEST_F(Runtime, ADeviceIsOpenedOnce) {
+    Device& d = device("emu:gfx1100");
+    EXPECT_EQ(&d, &device("emu:gfx1100"));
+    EXPECT_EQ(&d, &device("emu"));
+    EXPECT_EQ(&d, &device(d.index()));
+    EXPECT_TRUE(d.emulated());
+    EXPECT_EQ(d.arch(), isa::Arch::gfx1100);
+    EXPECT_EQ(d.api().device_properties(d.ordinal())->arch, "gfx1100");
+}
+
+TEST_F(Runtime, EveryKnownDeviceOpens) {
+    std::vector<std::string> names = known_devices();
+    EXPECT_NE(std::find(names.begin(), names.end(), "emu:gfx1100"), names.end());
+    for (const std::string& name : names) EXPECT_EQ(device(name).name(), name);
+}
+
+TEST_F(Runtime, AnArchitectureThatIsNotEmulatedIsNoDevice) {
+    std::vector<std::string> names = known_devices();
+    for (const isa::ArchInfo& arch : isa::archs()) {
+        std::string name = fmt::format("emu:{}", arch.name);
+        if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+        expect_error(ErrorKind::Unsupported, fmt::format("does not run {}", arch.name), [&] { device(name); });
+    }
+}
+
+TEST_F(Runtime, AnUnknownDeviceIsAnErrorThatListsTheKnownOnes) {
+    for (const char* name : {"emu:gfx9000", "cuda", "hip:77", "emu:", "gfx1100", "emu:gfx1100 "}) {
+        expect_error(ErrorKind::Device, "known: emu:gfx1100", [&] { device(name); });
+        expect_error(ErrorKind::Device, fmt::format("'{}'", name), [&] { device(name); });
+    }
+}
+
+}  // namespace
+}  // namespace strata::runtime
