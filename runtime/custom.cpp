@@ -13,7 +13,6 @@ struct Entry {
     std::shared_ptr<const CustomKernel> kernel;
     UOp node = {};                 ///< not kept alive
     std::vector<Root> views = {};  ///< of its buffers, once it has run
-    Root graph = {};               ///< the kernel itself where it is a graph: nothing else may keep it
 };
 std::unordered_map<uint64_t, Entry>& kernels() {
     static auto* all = new std::unordered_map<uint64_t, Entry>;
@@ -24,10 +23,10 @@ uint64_t next_id = 1;
 }  // namespace
 
 uint64_t register_custom(std::shared_ptr<const CustomKernel> kernel) {
-    Root graph;
-    if (const auto* body = std::get_if<codegen::Kernel>(&kernel->body)) graph = Root(body->sink);
+    if (const auto* body = std::get_if<codegen::Kernel>(&kernel->body))
+        STRATA_CHECK(kernel->graph.get() == body->sink, "kernel '{}' does not keep its graph alive", kernel->name);
     std::lock_guard lock(custom_mutex);
-    kernels().emplace(next_id, Entry{std::move(kernel), {}, {}, std::move(graph)});
+    kernels().emplace(next_id, Entry{std::move(kernel)});
     return next_id++;
 }
 

@@ -12,8 +12,8 @@ using runtime::CustomKernel;
 using Kernel = std::shared_ptr<CustomKernel>;
 
 /// int, (x,), (x, y) or (x, y, z).
-std::array<uint32_t, 3> dimensions(py::handle value, const char* what) {
-    std::array<uint32_t, 3> out{1, 1, 1};
+ops::Dims dimensions(py::handle value, const char* what) {
+    uint32_t out[3] = {1, 1, 1};
     Shape sizes = to_shape(value);
     if (sizes.empty() || sizes.size() > 3)
         user_error(ErrorKind::Launch, "{} has 1 to 3 dimensions, got {}", what, sizes.size());
@@ -22,34 +22,21 @@ std::array<uint32_t, 3> dimensions(py::handle value, const char* what) {
             user_error(ErrorKind::Launch, "{} {}: every dimension is at least 1", what, to_string(sizes));
         out[i] = static_cast<uint32_t>(sizes[i]);
     }
-    return out;
+    return {out[0], out[1], out[2]};
 }
+
+Kernel in_python(const ops::UserKernel& kernel) { return std::const_pointer_cast<CustomKernel>(kernel); }
 
 Kernel hip_kernel(const std::string& source, const std::string& name, py::handle grid, py::handle block, uint32_t lds,
                   const std::vector<std::string>& options) {
-    auto k = std::make_shared<CustomKernel>();
-    k->body = codegen::HipSource{source, name, false, name + ".hip", options};
-    k->name = name;
-    k->grid = dimensions(grid, "grid");
-    k->block = dimensions(block, "block");
-    k->lds = lds;
-    return k;
+    return in_python(ops::hip_kernel(source, name, dimensions(grid, "grid"), dimensions(block, "block"), options, lds));
 }
 
-Kernel object_kernel(isa::Bytes object, std::string name, const std::string& arch, py::handle grid, py::handle block,
+Kernel object_kernel(const py::bytes& object, const std::string& name, py::handle grid, py::handle block,
                      uint32_t lds) {
-    auto k = std::make_shared<CustomKernel>();
-    isa::CodeObject parsed = isa::CodeObject::parse(object).value();
-    if (name.empty() && parsed.kernels.size() == 1) name = parsed.kernels[0].name;
-    if (name.empty())
-        user_error(ErrorKind::Usage, "the code object has {} kernels: say which with name=", parsed.kernels.size());
-    k->arch = arch.empty() ? std::string(isa::info(parsed.arch).name) : arch;
-    k->name = name;
-    k->grid = dimensions(grid, "grid");
-    k->block = dimensions(block, "block");
-    k->lds = lds;
-    k->body = std::move(object);
-    return k;
+    std::string_view bytes = object;
+    return in_python(ops::asm_kernel(isa::Bytes(bytes.begin(), bytes.end()), dimensions(grid, "grid"),
+                                     dimensions(block, "block"), name, lds));
 }
 
 /// A Python function over one UOp a buffer -> the kernel it builds.
@@ -63,16 +50,11 @@ Kernel uop_kernel(py::handle function, const std::vector<Tensor>& buffers) {
     UOp sink = to_uop(made);
     if (!sink.is(Op::sink))
         user_error(ErrorKind::Usage, "the kernel function must return uop.sink(...), got {}", to_string(sink));
-    auto k = std::make_shared<CustomKernel>();
-    k->name = sink.as<SinkArg>().name;
-    if (k->name.empty())
-        k->name =
-            py::hasattr(function, "__name__") && py::str(function.attr("__name__")).cast<std::string>() != "<lambda>"
-                ? py::str(function.attr("__name__")).cast<std::string>()
-                : "kernel";
-    std::vector<UOp> effects(sink.src().begin(), sink.src().end());
-    k->body = codegen::Kernel{make(Op::sink, dtypes::none, effects, SinkArg{k->name}), k->name};
-    return k;
+    if (sink.as<SinkArg>().name.empty()) {
+        std::string name = py::hasattr(function, "__name__") ? py::str(function.attr("__name__")) : py::str("");
+        sink = make(Op::sink, dtypes::none, sink.src(), SinkArg{name == "<lambda>" ? "" : name});
+    }
+    return in_python(ops::uop_kernel(sink));
 }
 
 py::tuple custom_kernel(const Tensor& out, const py::args& inputs, py::handle kernel, py::handle grad) {
@@ -154,11 +136,7 @@ void bind_kernels(py::module_& m) {
           py::arg("block"), py::arg("lds") = 0, py::arg("options") = std::vector<std::string>{},
           "A kernel from HIP source, which may include hip/hip_runtime.h. grid: workgroups; block: threads; lds: "
           "dynamic LDS bytes; options: compiler options.");
-    m.def("_object_kernel", [](const py::bytes& object, const std::string& name, const std::string& arch,
-                               py::handle grid, py::handle block, uint32_t lds) {
-        std::string_view bytes = object;
-        return object_kernel(isa::Bytes(bytes.begin(), bytes.end()), name, arch, grid, block, lds);
-    });
+    m.def("_object_kernel", &object_kernel);
     m.attr("Tensor").cast<py::class_<Tensor>>().def(
         "custom_kernel",
         [](const Tensor& out, const py::args& inputs, py::handle kernel, py::handle grad) {

@@ -79,12 +79,15 @@ TEST(Interop, TheHostSeesTheMemoryOfAnEmulatedDevice) {
 }
 
 TEST(Interop, DevicesDoNotMix) {
-    Tensor a = on_device(), b = Tensor::ones({2, 3}).to("emu:gfx1201");
-    expect_error(ErrorKind::Device, "[add] tensors on emu:gfx1100 and emu:gfx1201", [&] { a + b; });
-    expect_error(ErrorKind::Device, "[matmul] tensors on emu:gfx1100 and emu:gfx1201", [&] { a.matmul(b.T()); });
-    expect_error(ErrorKind::Device, "[cat] tensors on emu:gfx1100 and emu:gfx1201", [&] { ops::cat({a, b}); });
-    EXPECT_EQ((Tensor::ones({2}) + 1).to("emu:gfx1201").device().name(), "emu:gfx1201");
+    const runtime::Device& here = runtime::device("emu:gfx1100");
+    static const runtime::Device other("emu:other", 77, here.arch(), here.api(), here.ordinal());
+    Tensor a = on_device(), b(Tensor::ones({2, 3}).uop(), &other);
+    expect_error(ErrorKind::Device, "[add] tensors on emu:gfx1100 and emu:other", [&] { a + b; });
+    expect_error(ErrorKind::Device, "[matmul] tensors on emu:gfx1100 and emu:other", [&] { a.matmul(b.T()); });
+    expect_error(ErrorKind::Device, "[cat] tensors on emu:gfx1100 and emu:other", [&] { ops::cat({a, b}); });
+    EXPECT_EQ((Tensor::ones({2}) + 1).to("emu:gfx1100").device().name(), "emu:gfx1100");
     expect_error(ErrorKind::Device, "unknown device 'abacus'", [&] { a.to("abacus"); });
+    expect_error(ErrorKind::Unsupported, "does not run gfx1201", [&] { a.to("emu:gfx1201"); });
 }
 
 TEST(Interop, SeedsRepeatTheSequence) {

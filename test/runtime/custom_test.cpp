@@ -20,6 +20,7 @@ CustomKernel hip_kernel(const std::string& name, uint32_t threads) {
 /// The custom node over these buffers.
 Root launch_of(CustomKernel kernel, std::vector<UOp> buffers) {
     GraphScope scope;
+    if (const auto* body = std::get_if<codegen::Kernel>(&kernel.body)) kernel.graph = Root(body->sink);
     uint64_t id = register_custom(std::make_shared<const CustomKernel>(std::move(kernel)));
     UOp node = make(Op::custom, dtypes::none, buffers, CustomArg{id});
     own_custom(node);

@@ -32,7 +32,7 @@ def asm_kernel(source, *, name="", arch="", args=(), grid=None, block=None, lds=
         image = asm.assemble(source, arch or "gfx1100")
     if grid is None or block is None:
         raise _strata.UsageError("asm_kernel needs grid= and block= (workgroups, and threads of a workgroup)")
-    return _strata._object_kernel(image, name, arch, grid, block, lds)
+    return _strata._object_kernel(image, name, grid, block, lds)
 
 
 def compile(what, arch="", target="hip") -> Artifact:
