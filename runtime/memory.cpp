@@ -31,7 +31,8 @@ void release_unreached() {
 }
 
 void collect() {
-    if (allocated_since > kManyBytes || live_nodes() > 2 * nodes_after_sweep || live_nodes() < kFewNodes) release_unreached();
+    if (allocated_since > kManyBytes || live_nodes() > 2 * nodes_after_sweep || live_nodes() < kFewNodes)
+        release_unreached();
 }
 
 }  // namespace strata::runtime

@@ -39,11 +39,11 @@ class Program {
 
     std::string name;
     std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
-    std::vector<int> slots;         ///< which of the buffers are parameters; empty = all
-    uint32_t lds = 0;               ///< dynamic LDS bytes
-    double compile_ms = 0;          ///< source to code object, near 0 from the cache
-    std::string source;             ///< HIP text, or "" for a code object
-    uint64_t flops = 0;             ///< floating-point operations of one launch
+    std::vector<int> slots;  ///< which of the buffers are parameters; empty = all
+    uint32_t lds = 0;        ///< dynamic LDS bytes
+    double compile_ms = 0;   ///< source to code object, near 0 from the cache
+    std::string source;      ///< HIP text, or "" for a code object
+    uint64_t flops = 0;      ///< floating-point operations of one launch
 
   private:
     Program(Device& device, isa::CodeObject object) : device_(device), object_(std::move(object)) {}

@@ -13,8 +13,9 @@ namespace strata::runtime {
 /// `fallback` is the device of graphs that read no memory; nullptr = the default device.
 std::vector<Root> realize(std::span<const UOp> roots, Device* fallback = nullptr);
 
-/// Frees graph nodes that no tensor reaches, with the memory that hangs on them. Call it after realize, once the tensors
-/// hold their views instead of their graphs: a value is remembered only as long as some graph contains its node.
+/// Frees graph nodes that no tensor reaches, with the memory that hangs on them. Call it after realize, once the
+/// tensors hold their views instead of their graphs: a value is remembered only as long as some graph contains its
+/// node.
 void collect();
 
 /// Counters since reset_stats(); time is modelled on an emulated device.

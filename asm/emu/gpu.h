@@ -29,7 +29,7 @@ struct LaunchConfig {
     uint64_t max_instructions = 0;           ///< a wave's budget; 0 = the default (2^33)
     int threads = 0;                         ///< 0 = settings().emu_threads, then all cores
     uint64_t seed = 0;
-    bool timed = true;                       ///< run the timing model on representative workgroups
+    bool timed = true;  ///< run the timing model on representative workgroups
 };
 
 class Module;
@@ -83,23 +83,23 @@ class Module {
 
 /// One wave as a workgroup of its own: the unit test of single instructions.
 struct WaveRun {
-    std::vector<uint32_t> vgpr;             ///< [256][lanes], row-major
+    std::vector<uint32_t> vgpr;  ///< [256][lanes], row-major
     std::array<uint32_t, 106> sgpr{};
     uint64_t exec = ~0ull, vcc = 0;
     bool scc = false;
-    uint32_t m0 = 0, mode = 0xf0;           ///< mode: round to nearest, all denormals kept
-    std::vector<uint8_t> lds;               ///< size = LDS bytes
-    uint32_t scratch = 0;                   ///< bytes a lane
+    uint32_t m0 = 0, mode = 0xf0;  ///< mode: round to nearest, all denormals kept
+    std::vector<uint8_t> lds;      ///< size = LDS bytes
+    uint32_t scratch = 0;          ///< bytes a lane
     struct Mapping {
         DeviceAddress address;
         std::span<uint8_t> bytes;
     };
-    std::vector<Mapping> memory;            ///< changed in place
+    std::vector<Mapping> memory;  ///< changed in place
     int wave_size = 32;
     uint64_t max_instructions = 1'000'000;
     // results
     uint64_t instructions = 0;
-    uint64_t pc = 0;                        ///< byte offset of the last instruction
+    uint64_t pc = 0;  ///< byte offset of the last instruction
 };
 Result<void> run_wave(isa::Arch arch, std::span<const uint8_t> code, WaveRun& run);
 

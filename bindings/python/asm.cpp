@@ -23,7 +23,8 @@ py::bytes as_bytes(const std::vector<T>& data) {
 /// The typed assembler's core; the Python package spells its instructions and places.
 class PyAssembler {
   public:
-    PyAssembler(const std::string& arch, int wave_size) : arch_(isa::parse_arch(arch).value()), assembler_(arch_, wave_size) {}
+    PyAssembler(const std::string& arch, int wave_size)
+        : arch_(isa::parse_arch(arch).value()), assembler_(arch_, wave_size) {}
 
     void emit_line(const std::string& line, const std::string& file, int number) {
         files_.push_back(file);
@@ -41,7 +42,8 @@ class PyAssembler {
         return at;
     }
     py::bytes code() const { return as_bytes(assembler_.words().value()); }
-    py::bytes finish(const std::string& name, std::array<uint32_t, 3> block, int grid_dims, bool hidden_args, uint32_t lds, uint32_t scratch) const {
+    py::bytes finish(const std::string& name, std::array<uint32_t, 3> block, int grid_dims, bool hidden_args,
+                     uint32_t lds, uint32_t scratch) const {
         isa::KernelOptions options;
         options.name = name;
         options.block = block;
@@ -76,8 +78,7 @@ void bind_asm(py::module_& m) {
     m.def("_disassemble_instructions", [](const py::bytes& code, const std::string& arch) {
         py::list out;
         auto lines = isa::disassemble_instructions(as_span(code), isa::parse_arch(arch).value()).value();
-        for (const isa::DisassembledLine& line : lines)
-            out.append(py::make_tuple(line.offset, line.size, line.text));
+        for (const isa::DisassembledLine& line : lines) out.append(py::make_tuple(line.offset, line.size, line.text));
         return out;
     });
     m.def("_mnemonics", [](const std::string& arch) {

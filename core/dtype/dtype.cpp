@@ -15,7 +15,8 @@ struct Row {
     int rank;
 };
 constexpr Row table[] = {
-#define DTYPE(name, kind, bits, exponent, mantissa, hip, numpy, rank) {#name, Kind::kind, bits, exponent, mantissa, hip, numpy, rank},
+#define DTYPE(name, kind, bits, exponent, mantissa, hip, numpy, rank) \
+    {#name, Kind::kind, bits, exponent, mantissa, hip, numpy, rank},
 #include "strata/core/dtype/dtypes.def"
 #undef DTYPE
     {"index", Kind::Int, 64, 0, 0, "long", "", -1},

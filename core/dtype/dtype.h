@@ -33,13 +33,15 @@ struct DType {
     int bytes() const;  ///< of the whole vector
     bool is_float() const { return scalar < Scalar::index && kind() == Kind::Float; }
     bool is_bool() const { return scalar == Scalar::boolean; }
-    bool is_integer() const { return scalar == Scalar::index || (scalar < Scalar::index && (kind() == Kind::Int || kind() == Kind::UInt)); }
+    bool is_integer() const {
+        return scalar == Scalar::index || (scalar < Scalar::index && (kind() == Kind::Int || kind() == Kind::UInt));
+    }
     bool is_unsigned() const { return scalar < Scalar::index && kind() == Kind::UInt; }
     int exponent_bits() const;
     int mantissa_bits() const;
-    std::string_view name() const;         ///< "float32"
-    std::string_view hip() const;          ///< "float"; element type
-    std::string_view numpy() const;        ///< "float32", or "" where NumPy has none
+    std::string_view name() const;   ///< "float32"
+    std::string_view hip() const;    ///< "float"; element type
+    std::string_view numpy() const;  ///< "float32", or "" where NumPy has none
 };
 
 namespace dtypes {
@@ -55,9 +57,9 @@ std::span<const DType> all_dtypes();
 /// By name or NumPy name; throws DType Exception listing the known ones.
 DType parse_dtype(std::string_view name);
 
-/// The type of an operation between arrays of two types: the array API's table, plus int with float -> the float, bfloat16
-/// with float16 -> float32, fp8 with a wider float -> the wider, two different fp8 -> float16, uint64 with a signed
-/// integer -> float32 (as PyTorch's default float; documented in the source).
+/// The type of an operation between arrays of two types: the array API's table, plus int with float -> the float,
+/// bfloat16 with float16 -> float32, fp8 with a wider float -> the wider, two different fp8 -> float16, uint64 with a
+/// signed integer -> float32 (as PyTorch's default float; documented in the source).
 DType promote(DType a, DType b);
 
 /// Exact scalar conversions. Encoded values are the bits of the type, zero-extended to 64.
@@ -72,8 +74,8 @@ int64_t wrap_to(DType type, int64_t value);
 double int_to_float(DType to, int64_t value, bool is_unsigned = false);
 int64_t float_to_int(DType to, double value);
 
-/// Converts `count` elements, each as a cast does: float to integer saturates, integer to narrower integer wraps, to bool
-/// is x != 0. The arrays may not overlap; they need no alignment.
+/// Converts `count` elements, each as a cast does: float to integer saturates, integer to narrower integer wraps, to
+/// bool is x != 0. The arrays may not overlap; they need no alignment.
 void convert_array(DType to, void* target, DType from, const void* source, size_t count);
 
 /// Smallest and largest value of an integer or bool type, as int64 (uint64's largest saturates to INT64_MAX).
