@@ -63,15 +63,19 @@ Result<Kernel> split(const Kernel& kernel, UOp range, int64_t amount, Axis inner
     return Kernel{simplify(sink), kernel.name};
 }
 
-UOp gated_load(UOp load, UOp inside) {
-    UOp place = load.src(0);
+/// The place, touched only where `inside` holds too.
+UOp gated(UOp place, UOp inside) {
     std::vector<UOp> sources(place.src().begin(), place.src().end());
     if (sources.size() == 3)
         sources[2] = alu(Op::bit_and, {sources[2], inside});
     else
         sources.push_back(inside);
-    place = make(Op::index, place.dtype(), sources);
-    return make(Op::load, load.dtype(), {place, load.src().size() > 1 ? load.src(1) : constant(load.dtype(), 0)});
+    return make(Op::index, place.dtype(), sources);
+}
+
+UOp gated_load(UOp load, UOp inside) {
+    UOp other = load.src().size() > 1 ? load.src(1) : constant(load.dtype(), 0);
+    return make(Op::load, load.dtype(), {gated(load.src(0), inside), other});
 }
 
 bool depends_on(UOp u, UOp range) {
@@ -101,12 +105,7 @@ Result<Kernel> pad(const Kernel& kernel, UOp range, int64_t multiple) {
             sources[0] = alu(Op::where, {inside, sources[0], identity(u.as<ReduceArg>().op, u.dtype())});
             next = u.with_src(sources);
         } else if (u.is(Op::store) && depends_on(u.src(0), wide)) {
-            std::vector<UOp> place(sources[0].src().begin(), sources[0].src().end());
-            if (place.size() == 3)
-                place[2] = alu(Op::bit_and, {place[2], inside});
-            else
-                place.push_back(inside);
-            sources[0] = make(Op::index, sources[0].dtype(), place);
+            sources[0] = gated(sources[0], inside);
             next = u.with_src(sources);
         }
         rebuilt[u] = next;
