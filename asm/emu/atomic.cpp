@@ -163,7 +163,7 @@ Handler choose_exchange_two(const Choice& choice, u32 unit) {
 }  // namespace
 
 Handler choose_atomic(const Choice& choice) {
-    std::string_view mnemonic = choice.inst.row->mnemonic;
+    std::string_view mnemonic = choice.name;
     if (mnemonic == "ds_append" || mnemonic == "ds_consume") {
         choice.op.abs = 4;
         return mnemonic == "ds_append" ? count_lanes<true> : count_lanes<false>;

@@ -72,7 +72,7 @@ Handler store_handler(Item item) {
 }  // namespace
 
 Handler choose_buffer(const Choice& choice) {
-    std::string_view mnemonic = choice.inst.row->mnemonic;
+    std::string_view mnemonic = choice.name;
     if (mnemonic == "buffer_gl0_inv" || mnemonic == "buffer_gl1_inv") return nop;
     Item item;
     bool store;

@@ -6,6 +6,10 @@
 namespace strata::emu {
 namespace {
 
+#if defined(STRATA_EMU_ONLY)
+constexpr HandlerSet kOnly = {"only", STRATA_EMU_ONLY::choose_valu, STRATA_EMU_ONLY::choose_memory, choose_scalar};
+const HandlerSet& pick() { return kOnly; }
+#else
 constexpr HandlerSet kPortable = {"portable", portable::choose_valu, portable::choose_memory, choose_scalar};
 #if defined(__x86_64__)
 constexpr HandlerSet kAvx2 = {"avx2", avx2::choose_valu, avx2::choose_memory, choose_scalar};
@@ -32,6 +36,7 @@ const HandlerSet& pick() {
 #endif
     return kPortable;
 }
+#endif
 
 }  // namespace
 

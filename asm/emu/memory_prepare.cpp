@@ -12,7 +12,7 @@ using isa::Inst;
 using isa::Operand;
 
 uint32_t place_of(const Operand& operand, int wave_size) {
-    if (operand.present() && operand.is_vgpr()) return Wave::vector_place(operand.vgpr(), wave_size);
+    if (operand.present() && operand.is_vector()) return Wave::vector_place(operand.row(), wave_size);
     return Wave::scalar_place(operand.present() && operand.code < isa::code::inline_zero ? operand.code
                                                                                          : isa::code::null);
 }
@@ -21,7 +21,7 @@ void prepare_ds(const Choice& choice) {
     const Inst& inst = choice.inst;
     Op& op = choice.op;
     op.neg = static_cast<uint8_t>(Space::local);
-    bool data_only = inst.row->mnemonic.starts_with("ds_store_addtid");
+    bool data_only = choice.name.starts_with("ds_store_addtid");
     op.src[0] = place_of(data_only ? Operand{} : inst.src[0], choice.wave_size);
     op.src[2] = place_of(inst.src[data_only ? 0 : 1], choice.wave_size);
     op.value[1] = place_of(inst.src[2], choice.wave_size);
@@ -31,7 +31,7 @@ void prepare_ds(const Choice& choice) {
 bool prepare_flat(const Choice& choice) {
     const Inst& inst = choice.inst;
     Op& op = choice.op;
-    bool addtid = inst.row->mnemonic.find("addtid") != std::string_view::npos;
+    bool addtid = choice.name.find("addtid") != std::string_view::npos;
     bool has_data = inst.row->flags & (isa::kStore | isa::kAtomic);
     size_t at = addtid ? 0 : 1;
     op.src[0] = addtid ? Wave::scalar_place(isa::code::null) : place_of(inst.src[0], choice.wave_size);
@@ -83,7 +83,7 @@ bool prepare_memory(const Choice& choice) {
     if (inst.dst[0].present()) op.op_sel |= kReturns;
     Item item;
     bool store;
-    if (plain_item(inst.row->mnemonic, item, store)) op.abs = static_cast<uint8_t>(item_bytes(item));
+    if (plain_item(choice.name, item, store)) op.abs = static_cast<uint8_t>(item_bytes(item));
     switch (inst.row->format) {
         case Format::DS: prepare_ds(choice); return true;
         case Format::FLAT:

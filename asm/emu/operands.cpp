@@ -47,7 +47,7 @@ uint64_t literal_value(uint32_t literal, Type type) {
 }  // namespace
 
 uint32_t destination_place(const Operand& operand, int wave_size) {
-    if (operand.is_vgpr()) return Wave::vector_place(operand.vgpr(), wave_size);
+    if (operand.is_vector()) return Wave::vector_place(operand.row(), wave_size);
     return Wave::scalar_place(operand.code == isa::code::null || !operand.present() ? Wave::kTrash : operand.code);
 }
 
@@ -74,8 +74,8 @@ bool resolve_source(const Operand& operand, uint32_t literal, std::string_view m
         op.src[i] = Wave::scalar_place(124);
         return true;
     }
-    if (operand.is_vgpr()) {
-        op.src[i] = Wave::vector_place(operand.vgpr(), wave_size);
+    if (operand.is_vector()) {
+        op.src[i] = Wave::vector_place(operand.row(), wave_size);
         return true;
     }
     op.uniform |= 1 << i;
@@ -123,8 +123,8 @@ int resolve_operands(const isa::Inst& inst, int wave_size, Op& op, Computed& com
 int highest_vgpr(const isa::Inst& inst, int wave_size) {
     int highest = -1;
     auto see = [&](const Operand& operand) {
-        if (operand.present() && operand.is_vgpr())
-            highest = std::max(highest, operand.vgpr() + std::max(isa::dwords(operand.type, wave_size), 1) - 1);
+        if (operand.present() && operand.is_vector())
+            highest = std::max(highest, operand.row() + std::max(isa::dwords(operand.type, wave_size), 1) - 1);
     };
     for (const Operand& operand : inst.dst) see(operand);
     for (const Operand& operand : inst.src) see(operand);

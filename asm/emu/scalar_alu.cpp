@@ -173,8 +173,8 @@ const std::vector<NamedHandler>& table() {
 }  // namespace
 
 Handler choose_sop(const Choice& choice) {
-    auto it = std::ranges::lower_bound(table(), choice.inst.row->mnemonic, {}, &NamedHandler::mnemonic);
-    return it != table().end() && it->mnemonic == choice.inst.row->mnemonic ? it->run : nullptr;
+    auto it = std::ranges::lower_bound(table(), choice.name, {}, &NamedHandler::mnemonic);
+    return it != table().end() && it->mnemonic == choice.name ? it->run : nullptr;
 }
 
 }  // namespace strata::emu

@@ -203,7 +203,7 @@ constexpr NamedHandler kControl[] = {
 }  // namespace
 
 Handler choose_control(const Choice& choice) {
-    std::string_view mnemonic = choice.inst.row->mnemonic;
+    std::string_view mnemonic = choice.name;
     if (mnemonic == "s_waitcnt")  // vmcnt is bits 15:10; 63 waits for nothing
         return (choice.inst.offset >> 10 & 63) != 63 ? wait : nop;
     if (std::ranges::find(kHints, mnemonic) != std::end(kHints)) return nop;

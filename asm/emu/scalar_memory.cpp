@@ -63,7 +63,7 @@ constexpr NamedHandler kLoads[] = {
 }  // namespace
 
 Handler choose_smem(const Choice& choice) {
-    auto it = std::ranges::find(kLoads, choice.inst.row->mnemonic, &NamedHandler::mnemonic);
+    auto it = std::ranges::find(kLoads, choice.name, &NamedHandler::mnemonic);
     if (it == std::end(kLoads)) return nullptr;
     if (choice.inst.dst[0].code == isa::code::null) return nop;  // a prefetch: 16 dwords would not fit the trash
     return it->run;

@@ -61,8 +61,8 @@ void set_cycles(const Inst& inst, int wave_size, Cost& cost) {
 void add_register(const Operand& operand, int wave_size, RegisterRange* list, uint8_t& count, uint8_t limit) {
     if (!operand.present() || count == limit) return;
     auto dwords = static_cast<uint16_t>(std::max(isa::dwords(operand.type, wave_size), 1));
-    if (operand.is_vgpr())
-        list[count++] = {static_cast<uint16_t>(kVgpr0 + operand.vgpr()), dwords};
+    if (operand.is_vector())
+        list[count++] = {static_cast<uint16_t>(kVgpr0 + operand.row()), dwords};
     else if (operand.code == isa::code::scc)
         list[count++] = {kScc, 1};
     else if (operand.is_sgpr() && operand.code != isa::code::null)

@@ -65,8 +65,8 @@ void set_scalar(Op& op, int i, int code) {
 bool set_source(const Choice& choice, const Op& core, int i, const Operand& operand, Kind kind) {
     Op& op = choice.op;
     const int code = operand.code;
-    if (operand.is_vgpr()) {
-        int vgpr = operand.vgpr();
+    if (operand.is_vector()) {
+        int vgpr = operand.row();
         if (is_16bit(kind) && is_short_form(choice.inst) && vgpr >= 128) {
             vgpr -= 128;
             op.op_sel |= 1u << i;
@@ -116,8 +116,8 @@ void resolve_destination(const Choice& choice, const Shape& shape) {
     Op& op = choice.op;
     if (shape.dst != Kind::none) {
         const Operand& operand = inst.dst[0];
-        if (operand.is_vgpr()) {
-            int vgpr = operand.vgpr();
+        if (operand.is_vector()) {
+            int vgpr = operand.row();
             if (is_16bit(shape.dst) && is_short_form(inst) && vgpr >= 128) {
                 vgpr -= 128;
                 op.op_sel |= 8;
@@ -182,12 +182,12 @@ bool resolve_vopd(const Choice& choice) {
     const Op core = op;
     op.uniform = op.constant = 0;
     op.neg = op.abs = op.op_sel = op.op_sel_hi = op.neg_hi = op.omod_clamp = 0;
-    op.dst = Wave::vector_place(inst.dst[0].vgpr(), choice.wave_size);
-    op.dst2 = Wave::vector_place(inst.dst_y.vgpr(), choice.wave_size);
+    op.dst = Wave::vector_place(inst.dst[0].row(), choice.wave_size);
+    op.dst2 = Wave::vector_place(inst.dst_y.row(), choice.wave_size);
     if (!set_source(choice, core, 0, inst.src[0], Kind::f32) || !set_source(choice, core, 2, inst.src_y[0], Kind::f32))
         return false;
-    op.src[1] = Wave::vector_place(inst.src[1].is_vgpr() ? inst.src[1].vgpr() : 0, choice.wave_size);
-    op.value[3] = Wave::vector_place(inst.src_y[1].is_vgpr() ? inst.src_y[1].vgpr() : 0, choice.wave_size);
+    op.src[1] = Wave::vector_place(inst.src[1].is_vgpr() ? inst.src[1].row() : 0, choice.wave_size);
+    op.value[3] = Wave::vector_place(inst.src_y[1].is_vgpr() ? inst.src_y[1].row() : 0, choice.wave_size);
     op.imm = inst.literal;
     return true;
 }

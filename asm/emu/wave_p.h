@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "strata/asm/isa/inst.h"
 
@@ -124,13 +125,25 @@ inline uint32_t uniform_source(const Wave* wave, const Op* op, int i) {
 /// Stops the wave with a fault: `text` says what happened; the core adds kernel, pc, disassembly and wave.
 const Op* fail(Wave* wave, const Op* op, std::string text);
 
+/// The name under which the handlers know an instruction: RDNA3's where families spell one operation differently
+/// (aliases.def), else the mnemonic itself.
+std::string_view handler_name(isa::Family family, std::string_view mnemonic);
+
 /// Filled by the core before a handler is chosen: operands of `inst` are resolved into `op` already; the chooser
 /// returns the handler and may change `op` for its own use. nullptr: this instruction is not implemented.
 struct Choice {
+    Choice(const isa::Inst& inst_, isa::Arch arch_, int wave_size_, Op& op_)
+        : inst(inst_),
+          arch(arch_),
+          wave_size(wave_size_),
+          op(op_),
+          name(handler_name(isa::info(arch_).family, inst_.row->mnemonic)) {}
     const isa::Inst& inst;
     isa::Arch arch;
     int wave_size;
     Op& op;
+    std::string_view name;  ///< what the handlers call the instruction: handler_name() of its mnemonic
+    isa::Family family() const { return isa::info(arch).family; }
 };
 using Chooser = Handler (*)(const Choice&);
 

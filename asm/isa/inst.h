@@ -33,6 +33,7 @@ enum class Format : uint8_t {
     GLOBAL,
     LDSDIR,
     EXP,
+    MFMA,  ///< the matrix opcodes of CDNA's VOP3P, which have fields of their own
 };
 
 /// How an operand's bits are read: decides the meaning of inline constants and literals and how many dwords it spans.
@@ -60,23 +61,30 @@ enum class Type : uint8_t {
 };
 // `lanes` is a wave-wide scalar mask: one dword in wave32, two in wave64.
 
-/// Hardware operand codes, as encoded in a 9-bit source field (RDNA3 ISA, "Scalar/Vector operand" tables).
+/// Operand codes: RDNA3's hardware codes of a 9-bit source field (RDNA3 ISA, "Scalar/Vector operand" tables) for all
+/// families. Where a family's bits differ (CDNA has M0 at 124) decode() and encode() translate; accumulation registers,
+/// which CDNA marks with a bit of their own, are codes 512 to 767.
 namespace code {
 constexpr uint16_t vcc_lo = 106, vcc_hi = 107, ttmp0 = 108, null = 124, m0 = 125, exec_lo = 126, exec_hi = 127;
 constexpr uint16_t inline_zero = 128, inline_minus_one = 193, shared_base = 235, shared_limit = 236, private_base = 237,
                    private_limit = 238, inline_half = 240, inline_inv_2pi = 248, vccz = 251, execz = 252, scc = 253,
-                   literal = 255, vgpr0 = 256;
+                   literal = 255, vgpr0 = 256, agpr0 = 512;
 }  // namespace code
 
-/// One register, constant or literal operand. Vector registers are code >= 256.
+/// One register, constant or literal operand.
 struct Operand {
     uint16_t code = code::null;
     Type type = Type::none;  ///< none: the operand is absent
     bool present() const { return type != Type::none; }
-    bool is_vgpr() const { return code >= code::vgpr0; }
+    bool is_vgpr() const { return code >= code::vgpr0 && code < code::agpr0; }
+    bool is_agpr() const { return code >= code::agpr0; }
     bool is_sgpr() const { return code < code::inline_zero; }
     bool is_literal() const { return code == code::literal; }
     int vgpr() const { return code - code::vgpr0; }
+    int agpr() const { return code - code::agpr0; }
+    /// A register of either vector file, and its row in a file that holds both.
+    bool is_vector() const { return code >= code::vgpr0; }
+    int row() const { return code - code::vgpr0; }
     bool operator==(const Operand&) const = default;
 };
 
@@ -100,7 +108,7 @@ enum RowFlag : uint32_t {
 };
 
 /// What an operand field accepts.
-enum OperandKind : uint8_t { kVgpr = 1, kSgpr = 2, kInline = 4, kLiteralConstant = 8 };
+enum OperandKind : uint8_t { kVgpr = 1, kSgpr = 2, kInline = 4, kLiteralConstant = 8, kAgpr = 16 };
 
 /// Modifiers that a form accepts: one bit a source for the first five groups.
 namespace mod {
@@ -113,7 +121,10 @@ constexpr uint32_t clamp = 1 << 16, omod = 1 << 17, offset = 1 << 18, glc = 1 <<
                    tfe = 1 << 22, gds = 1 << 23, dpp = 1 << 24, simm = 1 << 25,
                    two_offsets = 1 << 26,  // DS: two 8-bit offsets instead of one of 16 bits
     message = 1 << 27,                     // the source field is a message number, in Inst::offset
-    gds_only = 1 << 28;                    // DS: the gds bit must be set
+    gds_only = 1 << 28,                    // DS: the gds bit must be set
+    sc1 = 1 << 29,                         // CDNA: bit 1 of the cache scope ("scc" on gfx90a)
+    sdwa = 1 << 30,                        // CDNA: takes sub-dword addressing
+    matrix = 1u << 31;                     // MFMA: cbsz, abid and blgp
 }  // namespace mod
 
 /// One instruction form of one family: a row of asm/isa/<family>.def.
@@ -141,6 +152,18 @@ struct Dpp {
     bool operator==(const Dpp&) const = default;
 };
 
+/// Sub-dword addressing of CDNA's VOP1, VOP2 and VOPC. A selection is byte 0 to 3, word 4 or 5, or the whole dword (6).
+/// Its negation, absolute value, clamp and output modifier are those of the Inst.
+struct Sdwa {
+    enum Select : uint8_t { byte0, byte1, byte2, byte3, word0, word1, dword };
+    enum Unused : uint8_t { pad, sign_extend, preserve };
+    bool present = false;
+    uint8_t dst_sel = dword, dst_unused = pad;
+    std::array<uint8_t, 2> src_sel{dword, dword};
+    uint8_t sext = 0;  ///< bit i: source i is sign-extended
+    bool operator==(const Sdwa&) const = default;
+};
+
 /// One decoded instruction, and what the encoder takes: hardware fields resolved to operands, nothing interpreted.
 struct Inst {
     const Row* row = nullptr;
@@ -157,6 +180,12 @@ struct Inst {
     uint8_t offset1 = 0;  ///< DS second offset of the two-address forms
     bool glc = false, slc = false, dlc = false, gds = false, offen = false, idxen = false, tfe = false, lds = false;
     uint8_t buffer_format = 0;  ///< MTBUF format
+    // CDNA: glc is sc0 and slc is nt on gfx942
+    bool sc1 = false;
+    uint8_t cbsz = 0, abid = 0, blgp = 0;  ///< MFMA: broadcast size and block of A, lane permutation of B
+    Sdwa sdwa{};
+    // RDNA4: temporal hint and scope of memory instructions; an atomic returns where bit 0 of th is set (glc is false)
+    uint8_t th = 0, scope = 0;
     // VOPD: row/dst[0]/src[0..1] are the X half; these are the Y half
     const Row* row_y = nullptr;
     Operand dst_y{};

@@ -223,7 +223,7 @@ int dwords(Type type, int wave_size) { return type == Type::lanes ? wave_size / 
 std::string_view name(Format format) {
     static constexpr std::string_view names[] = {
         "SOP1",    "SOP2", "SOPK", "SOPC",  "SOPP",  "SMEM", "VOP1", "VOP2",    "VOPC",   "VOP3",   "VOP3SD", "VOP3P",
-        "VINTERP", "VOPD", "DS",   "MUBUF", "MTBUF", "MIMG", "FLAT", "SCRATCH", "GLOBAL", "LDSDIR", "EXP"};
+        "VINTERP", "VOPD", "DS",   "MUBUF", "MTBUF", "MIMG", "FLAT", "SCRATCH", "GLOBAL", "LDSDIR", "EXP",    "MFMA"};
     return names[index_of(format)];
 }
 
