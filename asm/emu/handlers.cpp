@@ -1,20 +1,16 @@
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
 #include "strata/asm/emu/wave_p.h"
 
 namespace strata::emu {
 namespace {
 
-#if defined(STRATA_EMU_ONLY)
-constexpr HandlerSet kOnly = {"only", STRATA_EMU_ONLY::choose_valu, STRATA_EMU_ONLY::choose_memory, choose_scalar};
-const HandlerSet& pick() { return kOnly; }
-#else
-constexpr HandlerSet kPortable = {"portable", portable::choose_valu, portable::choose_memory, choose_scalar};
-#if defined(__x86_64__)
-constexpr HandlerSet kAvx2 = {"avx2", avx2::choose_valu, avx2::choose_memory, choose_scalar};
-constexpr HandlerSet kAvx512 = {"avx512", avx512::choose_valu, avx512::choose_memory, choose_scalar};
+#define SET(variant) \
+    HandlerSet { #variant, variant::choose_valu, variant::choose_memory, choose_scalar }
 
+#if defined(__x86_64__)
 /// The feature sets of x86-64-v3 and x86-64-v4, as far as compilers make use of them here.
 bool runs_v3() {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
@@ -27,18 +23,32 @@ bool runs_v4() {
 }
 #endif
 
+std::vector<HandlerSet> find_sets() {
+#if defined(STRATA_EMU_ONLY)
+    return {SET(STRATA_EMU_ONLY)};
+#else
+    std::vector<HandlerSet> sets = {SET(portable)};
+#if defined(__x86_64__)
+    if (runs_v3()) sets.push_back(SET(avx2));
+    if (runs_v4()) sets.push_back(SET(avx512));
+#endif
+    return sets;
+#endif
+}
+
 const HandlerSet& pick() {
     const char* wanted = std::getenv("STRATA_EMU_SIMD");
-    std::string_view name = wanted ? wanted : "";
-#if defined(__x86_64__)
-    if (runs_v4() && (name.empty() || name == kAvx512.name)) return kAvx512;
-    if (runs_v3() && name != kPortable.name) return kAvx2;
-#endif
-    return kPortable;
+    for (const HandlerSet& set : host_handlers())
+        if (wanted && set.name == std::string_view(wanted)) return set;
+    return host_handlers().back();
 }
-#endif
 
 }  // namespace
+
+std::span<const HandlerSet> host_handlers() {
+    static const std::vector<HandlerSet> sets = find_sets();
+    return sets;
+}
 
 const HandlerSet& handlers() {
     static const HandlerSet& set = pick();

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -168,6 +169,7 @@ struct HandlerSet {
     Chooser memory;    ///< SMEM DS MUBUF MTBUF FLAT GLOBAL SCRATCH
     Chooser scalar;    ///< SOP1 SOP2 SOPK SOPC SOPP
 };
+std::span<const HandlerSet> host_handlers();  ///< all sets this host runs, the widest last
 const HandlerSet& handlers();  ///< the widest set this host runs; STRATA_EMU_SIMD=avx2|avx512|portable overrides
 
 }  // namespace strata::emu

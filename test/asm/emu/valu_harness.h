@@ -21,11 +21,8 @@ struct Variant {
 };
 
 inline std::vector<Variant> variants() {
-    std::vector<Variant> all{{"portable", &portable::choose_valu}};
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("x86-64-v3")) all.push_back({"avx2", &avx2::choose_valu});
-    if (__builtin_cpu_supports("x86-64-v4")) all.push_back({"avx512", &avx512::choose_valu});
-#endif
+    std::vector<Variant> all;
+    for (const HandlerSet& set : host_handlers()) all.push_back({set.name, set.valu});
     return all;
 }
 
