@@ -197,6 +197,7 @@ class Program::Builder {
         return {};
     }
 
+  public:
     static Handler choose(const Choice& choice) {
         const HandlerSet& set = handlers();
         const Format format = choice.inst.row->format;
@@ -205,6 +206,7 @@ class Program::Builder {
         return memory ? set.memory(choice) : set.valu(choice);
     }
 
+  private:
     static Op constant_op(uint32_t index, uint64_t constant) {
         Op op;
         op.run = compute_operands;
@@ -249,6 +251,12 @@ class Program::Builder {
     uint64_t next_ = kNowhere;  ///< where the instruction before goes on, if it does
     uint32_t loads_ = 0, stores_ = 0;
 };
+
+bool Program::executes(isa::Arch arch, int wave_size, const isa::Inst& inst) {
+    Op op;
+    Computed computed;
+    return resolve_operands(inst, wave_size, op, computed) >= 0 && Builder::choose({inst, arch, wave_size, op});
+}
 
 Result<const Op*> Program::decode(uint64_t offset) {
     Explorer found;

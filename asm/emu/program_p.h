@@ -28,6 +28,9 @@ class Program {
     /// `text` is the executable segment, at device address `address`.
     Program(isa::Arch arch, int wave_size, int vgprs, std::span<const uint8_t> text, uint64_t address);
 
+    /// Whether instructions like this one, with registers in place of other operands, can run.
+    static bool executes(isa::Arch arch, int wave_size, const isa::Inst& inst);
+
     /// Decodes from byte offset `entry`. Error (Unsupported) names the instruction that cannot run and its offset.
     Result<const Op*> entry(uint64_t offset);
     /// The op at byte offset `offset`, decoding it now if need be.

@@ -55,5 +55,6 @@ void bind_runtime(py::module_& m);
 void bind_asm(py::module_& m);
 void bind_emulator(py::module_& m);
 void bind_bench(py::module_& m);
+void bind_bench_emu(py::module_& m);
 
 }  // namespace strata::python

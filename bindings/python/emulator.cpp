@@ -1,6 +1,7 @@
 #include <pybind11/numpy.h>
 
 #include "convert_p.h"
+#include "strata/asm/emu/coverage.h"
 #include "strata/asm/emu/gpu.h"
 #include "strata/asm/isa/arch.h"
 
@@ -91,6 +92,23 @@ WaveState run_wave(const std::string& arch_name, const py::bytes& code, const py
             run.pc};
 }
 
+struct FormatCoverage {
+    std::string format;
+    int rows, executed, graphics;
+    std::vector<std::string> missing;
+};
+
+std::vector<FormatCoverage> coverage(const std::string& arch_name) {
+    std::vector<FormatCoverage> out;
+    for (const emu::FormatCoverage& format : emu::coverage(isa::parse_arch(arch_name).value()))
+        out.push_back({std::string(isa::name(format.format)),
+                       format.rows,
+                       format.executed,
+                       format.graphics,
+                       {format.missing.begin(), format.missing.end()}});
+    return out;
+}
+
 }  // namespace
 
 void bind_emulator(py::module_& m) {
@@ -106,6 +124,15 @@ void bind_emulator(py::module_& m) {
         .def_readonly("mode", &WaveState::mode)
         .def_readonly("instructions", &WaveState::instructions)
         .def_readonly("pc", &WaveState::pc, "Byte offset of the last instruction.");
+    py::class_<FormatCoverage>(e, "FormatCoverage", "How many instruction forms of one encoding format execute.")
+        .def_readonly("format", &FormatCoverage::format)
+        .def_readonly("rows", &FormatCoverage::rows, "Instruction forms in the table.")
+        .def_readonly("executed", &FormatCoverage::executed)
+        .def_readonly("graphics", &FormatCoverage::graphics,
+                      "Image, export, ray-tracing and interpolation instructions: not executed.")
+        .def_readonly("missing", &FormatCoverage::missing, "Compute instructions that are refused.");
+    e.def("coverage", &coverage, py::arg("arch"),
+          "What the emulator executes of an instruction set: a FormatCoverage for each encoding format.");
     e.def("run_wave", &run_wave, py::arg("arch"), py::arg("code"), py::kw_only(), py::arg("vgpr") = py::none(),
           py::arg("sgpr") = py::none(), py::arg("exec_mask") = py::none(), py::arg("vcc") = 0, py::arg("scc") = 0,
           py::arg("m0") = 0, py::arg("mode") = py::none(), py::arg("lds") = 65536, py::arg("scratch") = 0,

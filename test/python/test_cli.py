@@ -8,6 +8,8 @@ import sys
 import numpy as np
 import pytest
 
+from strata import emulator
+
 from test_custom_kernel import ADD_ONE
 
 
@@ -87,3 +89,12 @@ def test_the_installed_script():
     if not os.path.exists(script):
         pytest.skip("the package is not installed here, only built")
     assert "default device" in subprocess.run([script, "info"], capture_output=True, text=True, check=True).stdout
+
+
+def test_coverage_of_the_emulator():
+    text = ok(strata("emu", "coverage", "--arch", "gfx1100"))
+    assert "VOP3" in text and "% of the compute forms" in text
+    counts = {f.format: f for f in emulator.coverage("gfx1100")}
+    assert counts["VOP2"].executed == counts["VOP2"].rows and counts["MIMG"].executed == 0
+    assert all(f.rows == f.executed + f.graphics + len(f.missing) for f in counts.values())
+    fails(strata("emu", "coverage", "--arch", "gfx1"), "gfx1")

@@ -1,4 +1,4 @@
-"""The command line: strata info | asm | disasm | run | bench."""
+"""The command line: strata info | asm | disasm | run | emu | bench."""
 
 import argparse
 import json
@@ -53,6 +53,23 @@ def run(args):
     run_kernel(args)
 
 
+def emu_coverage(args):
+    from strata import _strata, emulator
+
+    archs = args.arch or _strata.archs()
+    for arch in archs:
+        formats = emulator.coverage(arch)
+        print(f"{arch}\n  {'format':8s} {'forms':>6s} {'run':>6s} {'graphics':>9s} {'refused':>8s}")
+        for f in formats:
+            print(f"  {f.format:8s} {f.rows:6d} {f.executed:6d} {f.graphics:9d} {len(f.missing):8d}")
+        rows, run, graphics = (sum(getattr(f, what) for f in formats) for what in ("rows", "executed", "graphics"))
+        share = f", {100 * run / (rows - graphics):.2f} % of the compute forms" if rows > graphics else ""
+        print(f"  {'all':8s} {rows:6d} {run:6d} {graphics:9d} {rows - run - graphics:8d}{share}")
+        for f in formats:
+            if f.missing:
+                print(f"  refused {f.format}: {' '.join(f.missing)}")
+
+
 def bench(args):
     from .bench import run_benchmarks
 
@@ -85,8 +102,13 @@ def parser():
     c.add_argument("--save", action="append", default=[], metavar="N=FILE.npy", help="write parameter N after the run")
     c.add_argument("--device", default="", help="emu:gfx1100, ...")
     c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")
+    c = add("emu", None, "Questions about the emulated GPU.")
+    e = c.add_subparsers(dest="question", required=True, metavar="question")
+    c = e.add_parser("coverage", help="Which instructions execute, by encoding format.", description="Which instructions execute, by encoding format.")
+    c.add_argument("--arch", action="append", default=[], help="gfx1100, gfx1201, gfx942 or gfx90a (default: all)")
+    c.set_defaults(call=emu_coverage)
     c = add("bench", bench, "Measure Strata on this machine; prints JSON.")
-    c.add_argument("only", nargs="*", help="import graph compile emulator sum beam (default: all)")
+    c.add_argument("only", nargs="*", help="import graph compile emu sum beam (default: all)")
     c.add_argument("--quick", action="store_true", help="fewer repetitions")
     return p
 

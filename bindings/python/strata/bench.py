@@ -142,34 +142,6 @@ def bench_compile(quick):
     return out
 
 
-ALU_LOOP = """\
-    s_mov_b32 s4, {turns}
-next:
-{body}
-    s_sub_u32 s4, s4, 1
-    s_cmp_lg_u32 s4, 0
-    s_cbranch_scc1 next
-    s_endpgm
-"""
-ALU_BODY = ["v_fma_f32 v{0}, v1, v2, v{0}", "v_add_f32 v{0}, v1, v2", "v_xor_b32 v{0}, v1, v2", "v_mul_f32 v{0}, v1, v2"]
-
-
-def bench_emulator(quick):
-    """One wave of 32 lanes on one core: 16 vector operations and 3 scalar ones a turn."""
-    from strata import asm, emulator
-
-    body = "\n".join("    " + ALU_BODY[i % 4].format(3 + i % 8) for i in range(16))
-    code = asm.assemble_instructions(ALU_LOOP.format(turns=500_000 if quick else 4_000_000, body=body))
-    rates, cpu_rates = [], []
-    for _ in range(5):
-        start, cpu_start = time.perf_counter(), time.process_time()
-        state = emulator.run_wave("gfx1100", code, max_instructions=1 << 40)
-        rates.append(state.instructions / (time.perf_counter() - start) * 1e-6)
-        cpu_rates.append(state.instructions / (time.process_time() - cpu_start) * 1e-6)
-    return {"alu_loop_million_wave_instructions_per_s": median(rates, 1), "alu_loop_million_wave_instructions_per_cpu_s": median(cpu_rates, 1),
-            "wave_instructions": state.instructions}
-
-
 def one_sum(strata, x):
     """(emulator ms, all ms, kernels, modelled ms, wave instructions) of one x.sum()."""
     strata.reset_stats()
@@ -225,7 +197,13 @@ def bench_beam(quick):
             "beam2_modelled_ms": round(searched[1], 5), "beam0_modelled_ms": round(plain[1], 5)}
 
 
-BENCHMARKS = {"import": bench_import, "graph": bench_graph, "compile": bench_compile, "emulator": bench_emulator, "sum": bench_sum, "beam": bench_beam}
+def bench_emu(quick):
+    from .bench_emu import bench_emu
+
+    return bench_emu(quick)
+
+
+BENCHMARKS = {"import": bench_import, "graph": bench_graph, "compile": bench_compile, "emu": bench_emu, "sum": bench_sum, "beam": bench_beam}
 
 
 def run_benchmarks(only=(), quick=False):

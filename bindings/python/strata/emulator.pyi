@@ -39,6 +39,27 @@ class WaveState:
     def pc(self) -> int:
         """Byte offset of the last instruction."""
 
+class FormatCoverage:
+    """How many instruction forms of one encoding format execute."""
+    @property
+    def format(self) -> str:
+        """"VOP3", ..."""
+    @property
+    def rows(self) -> int:
+        """Instruction forms in the table."""
+    @property
+    def executed(self) -> int:
+        """Forms that execute."""
+    @property
+    def graphics(self) -> int:
+        """Image, export, ray-tracing and interpolation instructions: not executed."""
+    @property
+    def missing(self) -> list[str]:
+        """Compute instructions that are refused when code is loaded."""
+
+def coverage(arch: str) -> list[FormatCoverage]:
+    """What the emulator executes of an instruction set ("gfx1100", ...), by encoding format. Raises UsageError for an unknown arch."""
+
 def run_wave(
     arch: str,
     code: bytes,
