@@ -30,15 +30,18 @@ bool Decoder::run(Inst& inst) {
         layout = table_.layouts[index_of(Format::FLAT) + segment];
     }
     if (words_.size() < layout->words) return fail("the instruction is longer than the words given");
-    word_ = layout->words == 2 ? words_[0] | uint64_t{words_[1]} << 32 : words_[0];
+    word_ = layout->words > 1 ? words_[0] | uint64_t{words_[1]} << 32 : words_[0];
+    if (layout->words == 3) third_ = words_[2];
     next_ = layout->words;
     if (layout->format == Format::VOPD) return decode_vopd(*layout, inst) && finish(inst);
-    uint16_t number = table_.number(layout->format, layout->op.get(word_));
+    uint16_t number = table_.number(layout->format, layout->op.get(word_) + layout->first_opcode);
     if (number == FamilyTable::kNoRow) return fail("unknown opcode");
     const Row* row = &table_.rows[number];
     if (row->flags & kGraphics) return fail("graphics instructions are not decoded");
     if (row->format != layout->format) layout = &table_.layout(row->format);
-    if (word_ & ~table_.row_bits[number]) return fail("bits that must be zero are set");
+    if ((word_ ^ table_.row_ones[number]) & ~table_.row_bits[number])
+        return fail(word_ & ~table_.row_bits[number] & ~table_.row_ones[number] ? "bits that must be zero are set"
+                                                                                : "op_sel_hi must be all ones");
     inst.row = row;
     inst.encoding = layout->format;
     layout_ = layout;
@@ -187,8 +190,7 @@ bool Decoder::vopd_sources(const Row& row, const Field* fields, Operand* out) {
 
 Result<Inst> decode(Arch arch, std::span<const uint32_t> words) {
     const FamilyTable& family = table(info(arch).family);
-    if (family.rows.empty())
-        return make_error(ErrorKind::Assembly, "{} has no instruction table; gfx1100 has one", info(arch).name);
+    if (family.rows.empty()) return make_error(ErrorKind::Assembly, "{} has no instruction table", info(arch).name);
     if (words.empty()) return make_error(ErrorKind::Assembly, "no words to decode");
     Result<Inst> result(family.blank);  // filled in place: copying an Inst costs as much as decoding it
     Decoder decoder(family, words);

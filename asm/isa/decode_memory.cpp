@@ -12,6 +12,10 @@ bool Decoder::decode_memory(Inst& inst) {
     inst.glc = get(layout_->glc);
     inst.slc = get(layout_->slc) && inst.row->modifiers & mod::slc;
     inst.dlc = get(layout_->dlc);
+    if (layout_->th.bits && inst.row->modifiers & mod::cache) {
+        inst.th = static_cast<uint8_t>(layout_->th.get(word_));
+        inst.scope = static_cast<uint8_t>(layout_->scope.get(word_));
+    }
     switch (layout_->format) {
         case Format::SMEM: return decode_smem(inst);
         case Format::DS: return decode_ds(inst);
@@ -25,11 +29,15 @@ bool Decoder::decode_smem(Inst& inst) {
     const Row& row = *inst.row;
     if (!row.src_kind[0]) return true;
     inst.offset = sign_extend(layout_->offset.get(word_), layout_->offset.bits);
-    if (!row.dst_kind[0]) inst.offset1 = static_cast<uint8_t>(layout_->dst.get(word_));  // of s_atc_probe
+    if (!row.dst_kind[0]) {  // the immediate of s_atc_probe and prefetches: five bits in RDNA4
+        inst.offset1 = static_cast<uint8_t>(layout_->dst.get(word_));
+        if (layout_->th.bits && inst.offset1 > 31) return fail("bits that must be zero are set");
+    }
     if (row.dst_kind[0]) {
         if (layout_->dst.get(word_) > code::null) return fail("m0 and exec cannot be loaded");
         if (!operand(inst.dst[0], layout_->dst.get(word_), row.dst[0], kSgpr)) return false;
     }
+    if (!row.src_kind[1]) return operand(inst.src[0], layout_->src[1].get(word_), row.src[0], kSgpr);  // pc_rel
     return operand(inst.src[0], layout_->src[0].get(word_) << 1, row.src[0], kSgpr) &&
            operand(inst.src[1], layout_->src[1].get(word_), row.src[1], kSgpr);
 }
@@ -54,15 +62,18 @@ bool Decoder::decode_ds(Inst& inst) {
 bool Decoder::decode_flat(Inst& inst) {
     const Row& row = *inst.row;
     FlatShape shape = flat_shape(row);
-    uint32_t offset = layout_->offset.get(word_);  // FLAT: 12 bits without sign, the others signed (RDNA3 ISA, 11.1)
-    bool flat = layout_->format == Format::FLAT;
-    inst.offset = flat ? static_cast<int32_t>(offset) : sign_extend(offset, layout_->offset.bits);
-    bool returns = row.dst_kind[0] && (!(row.flags & kAtomic) || inst.glc);
-    if (returns && !vector(inst.dst[0], layout_->dst, row.dst[0])) return false;
+    uint32_t offset = get(layout_->offset);  // RDNA3's FLAT: 12 bits without sign, the others signed (RDNA3 ISA, 11.1)
+    bool flat = layout_->format == Format::FLAT, unsigned_offset = flat && layout_->words == 2;
+    inst.offset = unsigned_offset ? static_cast<int32_t>(offset) : sign_extend(offset, layout_->offset.bits);
+    if (returns(inst) && !vector(inst.dst[0], layout_->dst, row.dst[0])) return false;
     uint32_t saddr = layout_->src[2].get(word_);
     bool off = saddr == code::null;
     if (layout_->format == Format::SCRATCH && saddr == code::exec_hi) return fail("saddr cannot be exec_hi");
     if (flat && !off) return fail("flat instructions have no saddr");
+    if (!row.src_kind[0]) {  // cache control
+        inst.offset = 0;
+        return off || fail("the instruction has no saddr");
+    }
     if (shape.address >= 0) {
         Operand& address = inst.src[static_cast<size_t>(shape.address)];
         bool present = layout_->sve.bits == 0 || layout_->sve.get(word_);
@@ -82,13 +93,13 @@ bool Decoder::decode_flat(Inst& inst) {
 bool Decoder::decode_buffer(Inst& inst) {
     const Row& row = *inst.row;
     if (!row.src_kind[0]) return true;
-    inst.offset = static_cast<int32_t>(layout_->offset.get(word_));
+    uint32_t offset = get(layout_->offset);
+    inst.offset = layout_->words == 3 ? sign_extend(offset, 24) : static_cast<int32_t>(offset);
     inst.offen = layout_->offen.get(word_);
     inst.idxen = layout_->idxen.get(word_);
     inst.tfe = layout_->tfe.get(word_);
     inst.buffer_format = static_cast<uint8_t>(layout_->buffer_format.get(word_));
-    bool returns = row.dst_kind[0] && (!(row.flags & kAtomic) || inst.glc);
-    if (returns && !vector(inst.dst[0], layout_->dst, row.dst[0])) return false;
+    if (returns(inst) && !vector(inst.dst[0], layout_->dst, row.dst[0])) return false;
     if (inst.offen || inst.idxen) {
         Type type = inst.offen && inst.idxen ? Type::b64 : Type::u32;
         if (!vector(inst.src[0], layout_->src[0], type)) return false;
@@ -96,8 +107,9 @@ bool Decoder::decode_buffer(Inst& inst) {
     if (row.src_kind[3] && !vector(inst.src[3], layout_->dst, row.src[3])) return false;
     const Operand& data = row.src_kind[3] ? inst.src[3] : inst.dst[0];  // tfe adds a status dword
     if (inst.tfe && data.vgpr() + span_of(data.type) > 255) return fail("vector registers past v255");
-    return operand(inst.src[1], layout_->src[1].get(word_) << 2, row.src[1], kSgpr) &&
-           operand(inst.src[2], layout_->src[2].get(word_), row.src[2], kSgpr | kInline);
+    uint32_t first = layout_->src[1].get(word_) << (layout_->src[1].bits == 5 ? 2 : 0);
+    return operand(inst.src[1], first, row.src[1], kSgpr) &&
+           operand(inst.src[2], layout_->src[2].get(word_), row.src[2], row.src_kind[2]);
 }
 
 }  // namespace strata::isa

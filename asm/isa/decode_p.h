@@ -45,8 +45,17 @@ class Decoder {
         return true;
     }
     bool group(uint32_t& code, Type type);
+    uint32_t get(const Field& field) const {
+        if (field.shift < 64) return field.get(word_);
+        return third_ >> (field.shift - 64) & ((uint32_t{1} << field.bits) - 1);
+    }
+    /// Whether a load, or an atomic that returns.
+    bool returns(const Inst& inst) const {
+        bool asked = !(inst.row->flags & kAtomic) || (layout_->th.bits ? inst.th & 1 : inst.glc);
+        return inst.row->dst_kind[0] && asked;
+    }
     bool vector(Operand& out, const Field& field, Type type) {
-        return operand(out, code::vgpr0 + field.get(word_), type, kVgpr);
+        return operand(out, code::vgpr0 + get(field), type, kVgpr);
     }
 
     bool decode_alu(Inst& inst);
@@ -68,7 +77,8 @@ class Decoder {
     std::span<const uint32_t> words_;
     const Layout* layout_ = nullptr;
     uint64_t word_ = 0;
-    size_t next_ = 0;  ///< words read so far
+    uint32_t third_ = 0;  ///< word of the three-word formats
+    size_t next_ = 0;     ///< words read so far
     uint32_t dpp_word_ = 0;
     bool literal_ = false;
     uint32_t vgpr_limit_ = 256;  ///< first vector register that 16-bit operands cannot name

@@ -159,11 +159,12 @@ bool Encoder::modifiers() {
         bool in_dpp_word;
     };
     uint32_t takes = row_.modifiers, either = takes | row_.ignored;
+    uint64_t ones = table_.row_ones[static_cast<size_t>(&row_ - table_.rows.data())];
     const Group groups[] = {
         {inst_.neg, takes, 7, layout_.neg, "neg", true},
         {inst_.abs, takes >> 3, 7, layout_.abs, "abs", true},
         {row_.flags & kTrue16 ? 0u : inst_.op_sel, either >> 6, 15, layout_.op_sel, "op_sel", false},
-        {inst_.op_sel_hi, either >> 10, 7, layout_.op_sel_hi, "op_sel_hi", false},
+        {inst_.op_sel_hi, ones ? 7 : either >> 10, 7, layout_.op_sel_hi, "op_sel_hi", false},
         {inst_.neg_hi, takes >> 13, 7, layout_.neg_hi, "neg_hi", false},
     };
     bool dpp16 = inst_.dpp.kind == DppKind::dpp16 && layout_.words == 1;
@@ -174,6 +175,7 @@ bool Encoder::modifiers() {
         put(group.field, group.value);
     }
     put(layout_.op_sel_hi2, inst_.op_sel_hi >> 2);
+    word_ |= ones;
     if (inst_.omod > 3) return fail("omod is 0 to 3");
     return flag(inst_.clamp, layout_.clamp, mod::clamp, "clamp") && flag(inst_.omod, layout_.omod, mod::omod, "omod");
 }
@@ -214,8 +216,7 @@ const Row* row_for(const FamilyTable& family, const Inst& inst) {
 
 Result<Encoded> encode(Arch arch, const Inst& inst) {
     const FamilyTable& family = table(info(arch).family);
-    if (family.rows.empty())
-        return make_error(ErrorKind::Assembly, "{} has no instruction table; gfx1100 has one", info(arch).name);
+    if (family.rows.empty()) return make_error(ErrorKind::Assembly, "{} has no instruction table", info(arch).name);
     if (!inst.row) return make_error(ErrorKind::Assembly, "no instruction row is set; take one from find_row()");
     const Row* row = row_for(family, inst);
     if (!row) return make_error(ErrorKind::Assembly, "{} has no VOP3 encoding", inst.row->mnemonic);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the instruction table of a family, one row an instruction form, from llvm-mc-19 alone.
 
-usage: generate.py [--family rdna3] [--verify]
+usage: generate.py [--family rdna4] [--verify]
 
 Method: for each format, every value of the opcode field is disassembled with several fillings of the operand fields.
 The filling that shows the most operands is the row's base; register numbers are distinct, so each printed operand names
@@ -82,7 +82,7 @@ def candidates(fmt):
 
 def discover(target, name, fmt):
     fillings = list(candidates(fmt))
-    if name == 'MIMG':
+    if name.startswith('MIMG'):
         fillings = [({}, bits) for bits in target.MIMG_FILLINGS]
     if name == 'VOPD':  # the X half is a plain v_dual_mul; Y's destination is odd
         fixed = 3 << 22 | 272 | 34 << 9 | 64 << 56 | 32 << 49
@@ -198,20 +198,24 @@ def main():
     sys.path.insert(0, str(pathlib.Path(__file__).parent))
     import generate_types as types  # the mnemonic -> operand type rules
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--family', default='rdna3', choices=['rdna3'])
+    parser.add_argument('--family', default='rdna3', choices=['rdna3', 'rdna4'])
     parser.add_argument('--verify', action='store_true', help='compare with the checked-in table instead of writing it')
     options = parser.parse_args()
     target = importlib.import_module(f'generate_{options.family}')
+    types.SPECIAL[:0] = getattr(target, 'SPECIAL', [])
     rows = [f'// {options.family}: one row an instruction form. Written by generate.py from llvm-mc-19; do not edit.',
             '// INST( mnemonic, format, opcode, destinations, sources, flags, modifiers, ignored modifiers )']
-    for name, fmt in target.FORMATS.items():
+    for key, fmt in target.FORMATS.items():
+        name = key.split()[0]
         forms = types.select(name, discover(target, name, fmt))
         describe(fmt, forms)
         if name not in GRAPHICS:
             probe(target, name, fmt, forms)
             probe_dpp(target, name, fmt, forms)
-        rows += [types.row(name, form) for form in forms]
-    good = [publish(options, '', rows), publish(options, '_buffer_formats', buffer_formats(target))]
+        rows += [types.row(name, form, fmt) for form in forms]
+    good = [publish(options, '', rows)]
+    if options.family == 'rdna3':  # RDNA4 has the same
+        good.append(publish(options, '_buffer_formats', buffer_formats(target)))
     if not all(good):
         sys.exit('run asm/isa/generate.py')
 

@@ -10,14 +10,15 @@ class Field:
     def options(self):
         encoded = self.number // self.scale
         values = {'any': [('v', 256 + self.number), ('s', self.number)], 'v': [('v', encoded)], 's': [('s', encoded)],
-                  'flag': [('flag', 1)], 'null': [('null', 124), ('s', encoded)], 'opt': [('s', encoded)]}[self.kind]
+                  'flag': [('flag', 1)], 'ones': [('flag', self.number)], 'null': [('null', 124), ('s', encoded)], 'opt': [('s', encoded)]}[self.kind]
         return [(letter, value << self.shift) for letter, value in values] + [('', 0)]
 
 
 class Format:
-    def __init__(self, base, op_shift, op_bits, fields=(), mods=None, words=1):
+    def __init__(self, base, op_shift, op_bits, fields=(), mods=None, words=1, first_opcode=0):
         self.base, self.op_shift, self.op_bits, self.fields = base, op_shift, op_bits, fields
         self.mods, self.words = mods or {}, words
+        self.first_opcode = first_opcode  # added where two encodings share a format's opcode space
 
 
 def mask_bits(name, *shifts):

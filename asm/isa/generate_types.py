@@ -5,7 +5,7 @@ import re
 NARROW = {'i24': 'i32', 'u24': 'u32', 'i8': 'i32', 'u8': 'u32', 'i4': 'i32', 'u4': 'u32', 'b8': 'b32'}
 NAMES = ('f16', 'f32', 'f64', 'bf16', 'i16', 'i32', 'i64', 'u16', 'u32', 'u64', 'b16', 'b32', 'b64', 'b96', 'b128')
 DWORDS = {'b96': 3, 'b128': 4, 'b256': 8, 'b512': 16, 'f64': 2, 'i64': 2, 'u64': 2, 'b64': 2}
-BY_WIDTH = {1: 'b32', 2: 'b64', 3: 'b96', 4: 'b128', 8: 'b256', 16: 'b512'}
+BY_WIDTH = {1: 'b32', 2: 'b64', 3: 'b96', 4: 'b128', 8: 'b256', 16: 'b512', 32: 'b1024'}
 
 # mnemonic pattern -> destination type, source types ($1.. are groups; the last source type repeats)
 SPECIAL = [
@@ -53,10 +53,10 @@ SPECIAL = [
 ]
 SCC_WRITERS = (r's_(add|sub|addc|subb|absdiff|min|max|and|or|xor|nand|nor|xnor|and_not1|or_not1|bfe|lshl|lshr|ashr|not|'
                r'quadmask|wqm|abs)_[biu]\d\d|s_lshl\d_add_u32|s_bcnt[01]_\w+|s_\w+_(saveexec|wrexec)_b\d\d|s_cmp\w*|'
-               r's_bitcmp\w+|s_addk_i32')
-SCC_READERS = r's_(addc|subb)_u32|s_cselect_\w+|s_cmovk?_\w+|s_cbranch_scc\d'
+               r's_bitcmp\w+|s_addk_i32|s_(add|sub)k?_co_(ci_)?[iu]32|s_barrier_(signal_isfirst|leave)')
+SCC_READERS = r's_(addc|subb|add_co_ci|sub_co_ci)_u32|s_cselect_\w+|s_cmovk?_\w+|s_cbranch_scc\d'
 BRANCHES = r's_(branch|cbranch_\w+|setpc_b64|swappc_b64|call_b64|rfe_b64|subvector_loop_\w+)'
-TRANSCENDENTAL = r'v_(exp|log|rcp|rcp_iflag|rsq|sqrt|sin|cos)_f\d\d'
+TRANSCENDENTAL = r'v_(?:s_)?(exp|log|rcp|rcp_iflag|rsq|sqrt|sin|cos)_f\d\d'
 GRAPHICS_ONLY = r'ds_(bvh|ordered|add_gs|sub_gs)\w*'
 MEMORY_FORMATS = ('SMEM', 'DS', 'MUBUF', 'MTBUF', 'FLAT', 'SCRATCH', 'GLOBAL')
 
@@ -66,7 +66,7 @@ def select(name, forms):
     limit = {'SOP2': 96, 'SOPK': 29, 'VOP2': 62}.get(name, 1 << 16)
     prefix = {'FLAT': 'flat_', 'SCRATCH': 'scratch_', 'GLOBAL': 'global_'}.get(name, '')
     kept = [f for f in forms if f.opcode < limit and f.mnemonic.startswith(prefix) and f.mnemonic != 'v_illegal']
-    scalar_dst = [f for f in kept if re.match(r'v_(div_scale|\w+_co_(ci_)?u32|mad_[ui]64)', f.mnemonic)]
+    scalar_dst = [f for f in kept if re.match(r'v_(div_scale|\w+_co_(ci_)?u32|mad_(co_)?[ui]64)', f.mnemonic)]
     if name == 'VOP3SD':
         return scalar_dst
     return [f for f in kept if f not in scalar_dst] if name == 'VOP3' else kept
@@ -103,7 +103,7 @@ def alu_operands(name, form):
     m = form.mnemonic
     sources = [f for f in ('src0', 'src1', 'src2') if f in form.operands]
     dst_fields = [f for f in ('vdst', 'sdst') if f in form.operands]
-    if re.match(r'v_wmma', m):
+    if re.match(r'v_s?wmm', m):
         kinds = form.kinds
         return ([('V', BY_WIDTH[form.operands['vdst'][1]])],
                 [(kind_name(kinds[f]), BY_WIDTH[form.operands[f][1]]) for f in sources])
@@ -122,9 +122,9 @@ def implicit_operands(name, m, dst, src, dst_types, src_types):
         dst, src = dst + [('S', 'lanes')], src + [('S', 'lanes')]
     if name == 'VOP2' and 'cndmask' in m:
         src = src + [('S', 'lanes')]
-    if 'fmaak' in m and name == 'VOP2':
+    if 'fmaak' in m and name in ('VOP2', 'SOP2'):
         src = src + [('L', dst_types[0])]
-    if 'fmamk' in m and name == 'VOP2':
+    if 'fmamk' in m and name in ('VOP2', 'SOP2'):
         src = [src[0], ('L', dst_types[0]), src[1]]
     if name == 'VOPD':
         dst = [('V', dst_types[0] if dst_types else src_types[0])]
@@ -139,6 +139,8 @@ def implicit_operands(name, m, dst, src, dst_types, src_types):
 def memory_data(m, width):
     """Type of a load's, store's or atomic's data."""
     token = [NARROW.get(t, t) for t in m.split('_') if t in NAMES or t in NARROW]
+    if '_pk_' in m:
+        return 'pk16'
     if 'd16' in m and width == 1:
         return 'b32' if 'format_xy' in m else 'b16'
     if not token or DWORDS.get(token[-1], 1) != width:
@@ -146,11 +148,11 @@ def memory_data(m, width):
     return token[-1]
 
 
-def memory_operands(name, form):
+def memory_operands(name, form, fmt):
     m, ops = form.mnemonic, form.operands
     if name == 'SMEM':
         if 'src0' not in ops:
-            return [], []
+            return [], [('S', 'u32')] if 'pc_rel' in m else []
         dst = [('S', BY_WIDTH[ops['sdst'][1]])] if 'sdst' in ops else []
         return dst, [('S', BY_WIDTH[ops['src0'][1]]), ('S', 'u32')]
     if name == 'DS':
@@ -169,10 +171,12 @@ def memory_operands(name, form):
     if name in ('MUBUF', 'MTBUF'):
         if 'srsrc' not in ops:
             return [], []
-        address = [('V', 'u32'), ('S', 'b128'), ('SC', 'u32')]
+        address = [('V', 'u32'), ('S', 'b128'), ('S' if fmt.words == 3 else 'SC', 'u32')]
         if 'atomic' in m:
             return returned, address + data
         return ([], address + data) if 'store' in m else (data, address)
+    if not ops:  # cache control
+        return [], []
     vaddr = [] if 'addtid' in m else [('V', 'u32' if name == 'SCRATCH' else 'b64')]
     saddr = [] if name == 'FLAT' else [('S', 'u32' if name == 'SCRATCH' else 'b64')]
     if 'atomic' in m:
@@ -187,11 +191,11 @@ def flags(name, form):
         'kMemory': name in MEMORY_FORMATS,
         'kStore': name in MEMORY_FORMATS and 'store' in m and 'storexchg' not in m and 'cmpstore' not in m,
         'kAtomic': 'atomic' in m or (name == 'DS' and re.match(
-            r'ds_(r?sub|add|inc|dec|min|max|and|or|xor|mskor|cmpstore|storexchg|wrap|condxchg32|append|consume)_|'
+            r'ds_(r?sub|add|pk_add|cond_sub|inc|dec|min|max|and|or|xor|mskor|cmpstore|storexchg|wrap|condxchg32|append|consume)_|'
             r'ds_(append|consume)', m) and 'gs_reg' not in m),
         'kBranch': re.fullmatch(BRANCHES, m),
         'kTrans': re.fullmatch(TRANSCENDENTAL, m),
-        'kMatrix': m.startswith('v_wmma'),
+        'kMatrix': re.match(r'v_s?wmm', m),
         'kReadsVcc': carry or (name in ('VOP2', 'VOPD') and 'cndmask' in m) or re.match(r'v_div_fmas|s_cbranch_vcc', m),
         'kWritesVcc': carry or (name == 'VOPC' and m.startswith('v_cmp_')),
         'kReadsScc': re.fullmatch(SCC_READERS, m),
@@ -211,7 +215,8 @@ def modifiers(names):
         bits = sum(1 << int(m[len(group):]) for m in names if re.fullmatch(group + r'\d', m))
         if bits:
             words.append(f'{group}({bits})')
-    order = ('clamp', 'omod', 'simm', 'message', 'offset', 'two_offsets', 'glc', 'slc', 'dlc', 'tfe', 'gds', 'gds_only', 'dpp')
+    order = ('clamp', 'omod', 'simm', 'message', 'offset', 'two_offsets', 'cache', 'glc', 'slc', 'dlc', 'tfe', 'gds', 'gds_only',
+             'dpp')
     return ' | '.join(words + [m for m in order if m in names]) or '0'
 
 
@@ -222,13 +227,13 @@ def accepted(form):
     return form.mods | extra | ({'two_offsets'} if '2addr' in form.mnemonic else set())
 
 
-def row(name, form):
+def row(name, form, fmt):
     if name in ('MIMG', 'EXP', 'VINTERP', 'LDSDIR'):
         dst, src = [], []
     elif name in MEMORY_FORMATS:
-        dst, src = memory_operands(name, form)
+        dst, src = memory_operands(name, form, fmt)
     else:
         dst, src = alu_operands(name, form)
     spell = lambda operands: ', '.join(f'{kind}({type_name})' for kind, type_name in operands)
-    return (f'INST( {form.mnemonic}, {name}, {form.opcode:#x}, ({spell(dst)}), ({spell(src)}), '
+    return (f'INST( {form.mnemonic}, {name}, {form.opcode + fmt.first_opcode:#x}, ({spell(dst)}), ({spell(src)}), '
             f'{flags(name, form)}, {modifiers(accepted(form))}, {modifiers(form.ignored)} )')

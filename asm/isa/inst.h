@@ -57,7 +57,8 @@ enum class Type : uint8_t {
     u64,
     pk16,
     bf16,
-    lanes
+    lanes,
+    b1024
 };
 // `lanes` is a wave-wide scalar mask: one dword in wave32, two in wave64.
 
@@ -122,6 +123,7 @@ constexpr uint32_t clamp = 1 << 16, omod = 1 << 17, offset = 1 << 18, glc = 1 <<
                    two_offsets = 1 << 26,  // DS: two 8-bit offsets instead of one of 16 bits
     message = 1 << 27,                     // the source field is a message number, in Inst::offset
     gds_only = 1 << 28,                    // DS: the gds bit must be set
+    cache = glc,                           // RDNA4: takes a temporal hint and a scope
     sc1 = 1 << 29,                         // CDNA: bit 1 of the cache scope ("scc" on gfx90a)
     sdwa = 1 << 30,                        // CDNA: takes sub-dword addressing
     matrix = 1u << 31;                     // MFMA: cbsz, abid and blgp
@@ -233,6 +235,15 @@ const Row* find_row(Family family, Format format, uint16_t opcode);
 ///   0 for a form that has none.
 ///   op_sel_hi of VOP3P is raw: its default is all ones (0 for v_fma_mix_*, whose neg_hi means abs).
 ///   kTrue16 forms (v_mov_b16) hold the halves in op_sel as VOP3 does.
+/// - RDNA4: VBUFFER is MUBUF and MTBUF, VFLAT, VSCRATCH and VGLOBAL are FLAT, SCRATCH and GLOBAL, VIMAGE and VSAMPLE
+///   (opcodes from 256) are MIMG, VEXPORT is EXP. Memory instructions have th and scope instead of glc, slc and dlc;
+///   an atomic returns, and has dst[0], where bit 0 of th is set. Their offsets are all sign-extended from 24 bits.
+///   Cache control (global_inv, global_wb, global_wbinv) has th and scope only. Prefetches have their length, five
+///   bits, in offset1; s_prefetch_*_pc_rel have src = {soffset}.
+/// - RDNA4: v_s_* have an SGPR in dst[0]. v_swmmac_* have src = {a, b, index}, the accumulator is dst[0]; op_sel(1)
+///   selects the half of the index (index_key). op_sel_hi of v_wmma_*, v_swmmac_* and v_dot4_f32_* is all ones.
+///   v_cvt_f32_fp8_e64 and _bf8 select byte 2 * op_sel[0] + op_sel[1]; v_cvt_sr_*8_f32 write byte op_sel >> 2;
+///   v_permlane16_var's op_sel is {fi, bound_ctrl}.
 /// - DPP applies to src[0]; with DPP16 on VOP1, VOP2, VOPC neg and abs come from the DPP word.
 Result<Inst> decode(Arch arch, std::span<const uint32_t> words);
 

@@ -43,6 +43,9 @@ using namespace mod;
 constexpr Row rdna3_rows[] = {
 #include "strata/asm/isa/rdna3.def"
 };
+constexpr Row rdna4_rows[] = {
+#include "strata/asm/isa/rdna4.def"
+};
 #undef INST
 
 constexpr Layout layouts[] = {
@@ -66,6 +69,7 @@ constexpr bool sorted_and_unique(const Row (&rows)[N]) {
     return true;
 }
 static_assert(sorted_and_unique(rdna3_rows), "rdna3.def: rows out of order or an opcode twice in a format");
+static_assert(sorted_and_unique(rdna4_rows), "rdna4.def: rows out of order or an opcode twice in a format");
 
 uint64_t register_bits(const Layout& layout, const Row& row) {
     uint64_t bits = 0;
@@ -104,7 +108,8 @@ uint64_t modifier_bits(const Layout& layout, uint32_t modifiers) {
            group(layout.op_sel_hi, 10) | layout.op_sel_hi2.put(modifiers >> 12) | group(layout.neg_hi, 13) |
            single(layout.clamp, mod::clamp) | single(layout.simm, mod::simm) | single(layout.omod, mod::omod) |
            single(layout.offset, mod::offset) | single(layout.glc, mod::glc) | single(layout.slc, mod::slc) |
-           single(layout.dlc, mod::dlc) | single(layout.tfe, mod::tfe) | single(layout.gds, mod::gds | mod::gds_only);
+           single(layout.dlc, mod::dlc) | single(layout.tfe, mod::tfe) | single(layout.gds, mod::gds | mod::gds_only) |
+           single(layout.th, mod::cache) | single(layout.scope, mod::cache);
 }
 
 uint64_t prefix_mask(const Layout& layout) { return ~uint64_t{0} << (32 - layout.prefix_bits) & 0xffffffff; }
@@ -121,8 +126,8 @@ void index_layouts(FamilyTable& table, Family family) {
     std::array<uint8_t, 512> specificity{};
     for (const Layout& layout : layouts) {
         if (layout.family != family) continue;
-        table.layouts[index_of(layout.format)] = &layout;
-        if (layout.format == Format::VOP3SD || layout.format == Format::SCRATCH || layout.format == Format::GLOBAL)
+        if (!layout.first_opcode) table.layouts[index_of(layout.format)] = &layout;
+        if (layout.format == Format::VOP3SD || (layout.segment.bits && layout.format != Format::FLAT))
             continue;  // reached through VOP3's opcode and FLAT's segment
         for (uint32_t top = 0; top < 512; ++top) {
             bool matches = ((top << 23 ^ layout.prefix) & prefix_mask(layout)) == 0;
@@ -165,8 +170,15 @@ FamilyTable build(Family family, std::span<const Row> rows) {
         auto number = static_cast<uint16_t>(i);
         table.by_opcode_[index_of(rows[i].format)][rows[i].opcode] = number;
         if (rows[i].format == Format::VOP3SD) table.by_opcode_[index_of(Format::VOP3)][rows[i].opcode] = number;
+        const Layout& layout = table.layout(rows[i].format);
+        if (layout.prefix_bits > 9) {  // MTBUF of RDNA4: reached through the highest bit of MUBUF's opcode
+            const Field& op = table.layout(Format::MUBUF).op;
+            table.by_opcode_[index_of(Format::MUBUF)][op.get(layout.prefix | layout.op.put(rows[i].opcode))] = number;
+        }
         table.op_sel.push_back(op_sel_bits(rows[i]));
-        table.row_bits.push_back(allowed(table.layout(rows[i].format), rows[i]));
+        uint64_t bits = allowed(layout, rows[i]);
+        table.row_bits.push_back(bits);
+        table.row_ones.push_back(layout.ones & ~bits);
     }
     index_mnemonics(table);
     return table;
@@ -189,12 +201,17 @@ std::span<const uint16_t> rows_named(const FamilyTable& table, std::string_view 
 
 const FamilyTable& table(Family family) {
     static const FamilyTable rdna3 = build(Family::rdna3, rdna3_rows);
+    static const FamilyTable rdna4 = build(Family::rdna4, rdna4_rows);
     static const FamilyTable empty = [] {
         FamilyTable none;
         for (auto& format : none.by_opcode_) format.fill(FamilyTable::kNoRow);
         return none;
     }();
-    return family == Family::rdna3 ? rdna3 : empty;
+    switch (family) {
+        case Family::rdna3: return rdna3;
+        case Family::rdna4: return rdna4;
+        default: return empty;
+    }
 }
 
 std::span<const Row> rows(Family family) { return table(family).rows; }

@@ -5,13 +5,14 @@
 
 namespace strata::isa {
 
-constexpr size_t kFormatCount = static_cast<size_t>(Format::EXP) + 1;
+constexpr size_t kFormatCount = static_cast<size_t>(Format::MFMA) + 1;
 constexpr size_t index_of(Format format) { return static_cast<size_t>(format); }
 
-/// A bit field of the little-endian 64-bit instruction; width 0 where the format has none.
+/// A bit field of the little-endian 64-bit instruction, or from bit 64 of its third word; width 0 where the format has
+/// none.
 struct Field {
     uint8_t shift = 0, bits = 0;
-    constexpr uint64_t mask() const { return ((uint64_t{1} << bits) - 1) << shift; }
+    constexpr uint64_t mask() const { return shift < 64 ? ((uint64_t{1} << bits) - 1) << shift : 0; }
     constexpr uint32_t get(uint64_t word) const {
         return static_cast<uint32_t>(word >> shift & ((uint64_t{1} << bits) - 1));
     }
@@ -29,8 +30,11 @@ struct Layout {
     Field simm{}, abs{}, op_sel{}, clamp{}, omod{}, neg{}, op_sel_hi{}, op_sel_hi2{}, neg_hi{};
     Field op_y{}, dst_y{};
     std::array<Field, 2> src_y{};
-    Field offset{}, glc{}, slc{}, dlc{}, gds{}, segment{}, sve{}, tfe{}, offen{}, idxen{}, buffer_format{};
-    uint64_t ignored = 0;  ///< bits that hardware does not look at
+    Field offset{}, th{}, scope{}, glc{}, slc{}, dlc{}, gds{}, segment{}, sve{}, tfe{}, offen{}, idxen{},
+        buffer_format{};
+    uint64_t ignored = 0;       ///< bits that hardware does not look at
+    uint64_t ones = 0;          ///< bits that must be set where no modifier of the row owns them
+    uint16_t first_opcode = 0;  ///< added to the field's value where two encodings share a format
 };
 
 /// Everything the decoder and the encoder know about a family.
@@ -42,7 +46,8 @@ struct FamilyTable {
     std::vector<uint16_t> vop3_of;               ///< per row: number of its VOP3 form, or kNoRow
     std::vector<uint16_t> by_mnemonic;           ///< row numbers by mnemonic, then format
     std::vector<uint8_t> op_sel;                 ///< per row: bits of op_sel that select a half of something
-    std::vector<uint64_t> row_bits;              ///< per row: bits of the instruction that may be set
+    std::vector<uint64_t> row_bits;              ///< per row: bits of the instruction that may vary
+    std::vector<uint64_t> row_ones;              ///< per row: bits of the others that must be set
 
     const Layout& layout(Format format) const { return *layouts[index_of(format)]; }
     /// The row of an opcode; VOP3 and VOP3SD share one opcode space.
@@ -90,7 +95,7 @@ constexpr bool scalar_fits(uint32_t code, int dwords) {
 
 /// Dwords of an operand, a lane mask counted as one.
 constexpr int span_of(Type type) {
-    constexpr uint8_t spans[] = {0, 1, 1, 2, 3, 4, 8, 16, 1, 1, 2, 1, 1, 2, 1, 1, 2, 1, 1, 1};
+    constexpr uint8_t spans[] = {0, 1, 1, 2, 3, 4, 8, 16, 1, 1, 2, 1, 1, 2, 1, 1, 2, 1, 1, 1, 32};
     return spans[static_cast<size_t>(type)];
 }
 

@@ -1,0 +1,54 @@
+"""The encodings of RDNA4 (RDNA4 ISA, chapter 15), as generate.py fills them in. Memory instructions are three words
+long; VBUFFER, VFLAT, VGLOBAL, VSCRATCH, VIMAGE and VEXPORT keep the names that RDNA3 has for them."""
+from generate_format import Field, Format
+from generate_rdna3 import FORMATS as RDNA3
+
+CPU = 'gfx1201'
+MARKER = 0xBFA00000  # s_branch, whose 16-bit target tells candidates apart
+CACHE = {'cache': 50}  # a bit of the scope; it comes with the temporal hint
+BUFFER = [Field('vdata', 32, 8, 'v', 64), Field('offen', 62, 1, 'flag', 1), Field('vaddr', 64, 8, 'v', 16),
+          Field('srsrc', 41, 7, 's', 8), Field('soffset', 0, 7, 's', 4)]
+BUFFER_MODS = {'offset': 75, **CACHE, 'tfe': 22}
+OP_SEL_HI = Field('op_sel_hi', 0, 0, 'ones', 3 << 59 | 1 << 14)  # must be ones where nothing is selected
+FLAT = [Field('vdst', 32, 8, 'v', 64), Field('vaddr', 64, 8, 'v', 16), Field('vdata', 55, 8, 'v', 32)]
+
+
+def flat(base, fields):
+    return Format(base, 14, 8, FLAT + fields, {'offset': 75, **CACHE}, 3)
+
+
+FORMATS = {
+    **{name: RDNA3[name] for name in ('SOP1', 'SOP2', 'SOPK', 'SOPC', 'SOPP')},
+    'SMEM': Format(0xF4000000, 13, 6, [Field('sdst', 6, 7, 's', 64), Field('src0', 0, 6, 's', 16, 2),
+                                      Field('src1', 57, 7, 'null', 7)], {'offset': 34, 'cache': 21}, 2),
+    **{name: RDNA3[name] for name in ('VOP1', 'VOP2', 'VOPC', 'VOP3', 'VOP3SD')},
+    'VOP3P': Format(0xCC000000, 16, 7, RDNA3['VOP3P'].fields + [OP_SEL_HI], RDNA3['VOP3P'].mods, 2),
+    **{name: RDNA3[name] for name in ('VINTERP', 'VOPD')},
+    'DS': Format(0xD8000000, 18, 8, RDNA3['DS'].fields[:4], {'offset': 3}, 2),
+    'MUBUF': Format(0xC4000000, 14, 7, BUFFER, BUFFER_MODS, 3),
+    'MTBUF': Format(0xC4200000 | 1 << 55, 14, 4, BUFFER, BUFFER_MODS, 3),
+    'MIMG': Format(0xD0000000, 14, 8, words=3),
+    'MIMG sample': Format(0xE4000000, 14, 8, words=3, first_opcode=256),
+    'FLAT': flat(0xEC000000, [Field('saddr', 0, 7, 'null', 8)]),
+    'SCRATCH': flat(0xED000000, [Field('saddr', 0, 7, 'opt', 8), Field('sve', 49, 1, 'flag', 1)]),
+    'GLOBAL': flat(0xEE000000, [Field('saddr', 0, 7, 'null', 8)]),
+    'LDSDIR': RDNA3['LDSDIR'],
+    'EXP': RDNA3['EXP'],
+}
+# Image instructions need a dmask and dim to be valid at all; only their names are wanted.
+MIMG_FILLINGS = [low | middle << 32 | (2 | 4 << 8) << 64 for low in (15 << 22 | 1, 1 << 22, 15 << 22, 15 << 22 | 2, 1 << 22 | 3)
+                 for middle in (8 | 8 << 9 | 16 << 23, 8 | 8 << 9, 8 | 8 << 9 | 1 << 23)]
+# Mnemonics whose operands generate_types.py cannot tell from their words (RDNA4 ISA, chapter 16).
+SPECIAL = [
+    (r's_cvt_pk_rtz_f16_f32', 'pk16', 'f32'),
+    (r's_barrier_(?:signal|signal_isfirst|init|join)|s_wakeup_barrier', '', 'b32'),
+    (r's_get_barrier_state', 'b32', 'b32'),
+    (r's_sleep_var', '', 'u32'),
+    (r'v_mad_co_([ui]64)_([ui]32)', '$1 lanes', '$2 $2 $1'),
+    (r'v_dot4_f32_\w+', 'f32', 'b32 b32 f32'),
+    (r'v_cvt_f32_[fb][pf]8', 'f32', 'b32'),
+    (r'v_cvt_pk_f32_[fb][pf]8', 'b64', 'b32'),
+    (r'v_cvt_pk_[fb][pf]8_f32', 'b32', 'f32'),
+    (r'v_cvt_sr_[fb][pf]8_f32', 'b32', 'f32 b32'),
+    (r'v_permlanex?16_var_b32', 'b32', 'b32'),
+]
