@@ -148,8 +148,11 @@ bool resolve_valu(const Choice& choice, const Shape& shape) {
     op.neg_hi = inst.neg_hi;
     op.omod_clamp = static_cast<uint8_t>(inst.omod | (inst.clamp ? 4 : 0));
     if (inst.row->mnemonic == "v_fma_mixhi_f16") op.op_sel |= 8;
-    if (inst.encoding == Format::VOP3P &&
-        shape.src[0] == Kind::u32) {  // integer dot products: neg tells signed operands
+    if (choice.family() == isa::Family::rdna4) op.imm |= valu_flag::kNanToZero;
+    if (inst.encoding == Format::VOP3P && shape.dst == Kind::f32 && shape.src[0] == Kind::u32) {
+        op.abs |= inst.neg_hi & 4;  // dot products of bytes: the addend alone has signs
+    } else if (inst.encoding == Format::VOP3P &&
+               shape.src[0] == Kind::u32) {  // integer dot products: neg tells signed operands
         op.omod_clamp |= static_cast<uint8_t>((inst.neg & 3) << 4);
         op.neg = 0;
     }
@@ -189,6 +192,7 @@ bool resolve_vopd(const Choice& choice) {
     op.src[1] = Wave::vector_place(inst.src[1].is_vgpr() ? inst.src[1].row() : 0, choice.wave_size);
     op.value[3] = Wave::vector_place(inst.src_y[1].is_vgpr() ? inst.src_y[1].row() : 0, choice.wave_size);
     op.imm = inst.literal;
+    op.aux = choice.family() == isa::Family::rdna4 ? mode::kNumber : 0;
     return true;
 }
 

@@ -26,16 +26,23 @@ STRATA_EMU_INLINE float half_to_float(uint16_t half) {
 #endif
 }
 
-/// Rounds as the host's current mode says (to nearest where the host has no conversion of its own).
+/// Rounds as the host's current mode says.
 STRATA_EMU_INLINE uint16_t float_to_half(float x) {
 #if defined(__F16C__)
     return __builtin_bit_cast(uint16_t, static_cast<_Float16>(x));
 #else
     const uint32_t sign = bits_of(x) >> 16 & 0x8000u, magnitude = bits_of(x) & 0x7fffffffu;
-    const uint32_t special = magnitude > 0x7f800000u ? 0x7e00u | (magnitude >> 13 & 0x3ff) : 0x7c00u;
-    const uint32_t tiny = bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f);
-    const uint32_t normal = (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
-    return static_cast<uint16_t>(sign | (magnitude >= 0x47800000u ? special : magnitude < 0x38800000u ? tiny : normal));
+    // The sum with 1.5 * 2^13 units of x's exponent has the half's precision.
+    const uint32_t exponent = magnitude & 0x7f800000u, least = 113u << 23;
+    const uint32_t of_sum = (exponent < least ? least : exponent < (142u << 23) ? exponent : 142u << 23) + (13u << 23);
+    const float shift = float_of(of_sum | 0x400000u), rounded = (x + shift) - shift;
+    const uint32_t r = bits_of(rounded) & 0x7fffffffu;
+    const uint32_t tiny = bits_of(float_of(r) + 0.5f) - bits_of(0.5f), normal = (r - (112u << 23)) >> 13;
+    // Twice the largest float is infinite or, rounding toward zero, not.
+    const uint32_t large = (bits_of(x * 0x1p112f) & 0x7fffffffu) == 0x7f800000u ? 0x7c00u : 0x7bffu;
+    const uint32_t nan = 0x7e00u | (magnitude >> 13 & 0x3ff);
+    const uint32_t finite = magnitude >= 0x47800000u ? large : r < 0x38800000u ? tiny : normal;
+    return static_cast<uint16_t>(sign | (magnitude > 0x7f800000u ? nan : magnitude == 0x7f800000u ? 0x7c00u : finite));
 #endif
 }
 

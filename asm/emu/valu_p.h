@@ -39,7 +39,10 @@ constexpr int dwords(Kind kind) { return kind == Kind::u128 ? 4 : is_64bit(kind)
 namespace mode {
 constexpr uint32_t kRound32 = 0x3, kRound16_64 = 0xc, kDenorm32 = 0x30, kDenorm16_64 = 0xc0, kDx10Clamp = 0x100,
                    kIeee = 0x200;
-constexpr uint32_t kFloat = 0xff, kPlain = 0xf0;  ///< round to nearest, all denormals kept
+constexpr uint32_t kFp16Ovfl = 1u << 23;                      ///< an overflowing half becomes the largest finite one
+constexpr uint32_t kFloat = 0xff | kFp16Ovfl, kPlain = 0xf0;  ///< round to nearest, all denormals kept
+/// No bit of the hardware: minimum and maximum by RDNA4's rules (V_MIN_NUM_F32), whatever IEEE says.
+constexpr uint32_t kNumber = 1u << 31;
 }  // namespace mode
 
 /// What an operation beyond its operands may depend on.
@@ -47,6 +50,7 @@ struct Context {
     uint32_t mode = 0;
     bool clamp = false;
     uint8_t is_signed = 0;  ///< of the integer dot products: source i is signed
+    uint8_t op_sel = 0;     ///< for operations that give it a meaning of their own
     bool ieee() const { return mode & mode::kIeee; }
 };
 
@@ -67,8 +71,10 @@ struct Shape {
     uint8_t sources = 0;
     Kind src[4] = {};  ///< a fourth one is the implied VCC
     Kind dst = Kind::none;
-    bool writes_mask = false;  ///< a carry-out or comparison result
-    bool approximate = false;  ///< unaffected by the rounding mode (transcendental)
+    bool writes_mask = false;      ///< a carry-out or comparison result
+    bool approximate = false;      ///< unaffected by the rounding mode (transcendental)
+    bool keeps_denormals = false;  ///< sees denormals whatever MODE says
+    bool never_overflows = false;  ///< an infinite half is no overflow
 };
 
 /// A row of the table of one family: `fast` (may be null) runs the instruction without modifiers, `general` any form.
@@ -89,6 +95,7 @@ constexpr uint32_t kSignExtend = 0x38;  ///< bit 3 + i: the high dword of consta
 constexpr uint32_t kHighDword = 0x1c0;  ///< bit 6 + i: constant i is the high dword, the low one is zero
 constexpr uint32_t kDpp = 0x200;        ///< Op::value[3] holds the DPP control
 constexpr uint32_t kExec = 0x400;       ///< the comparison writes EXEC
+constexpr uint32_t kNanToZero = 0x800;  ///< the family has no DX10_CLAMP bit: clamp makes NaN zero
 }  // namespace valu_flag
 
 /// Op::value[3] under kDpp: DPP16 has ctrl 0-8, row mask 9-12, bank mask 13-16, bound_ctrl 17; DPP8 eight 3-bit

@@ -52,7 +52,7 @@ const Op* direct(Wave* wave, const Op* op) {
         Lanes x;
         x.exec = exec;
         x.first_lane = static_cast<uint32_t>(kLanes * half);
-        x.context = {wave->mode, false, 0};
+        x.context = {wave->mode, false, 0, 0};
         for (int i = 0; i < shape.sources; i++)
             direct_source(wave, op, i, shape.src[i], half, x, buffers.src[i < 3 ? i : 0], &live);
         for (int w = 0; w < dwords(shape.dst); w++) x.dst[w] = buffers.dst[w];
@@ -90,6 +90,37 @@ constexpr ValuEntry lane_entry(std::string_view mnemonic) {
 constexpr ValuEntry with_fast(ValuEntry entry, Handler wave32, Handler wave64) {
     entry.fast[0] = wave32, entry.fast[1] = wave64;
     return entry;
+}
+
+/// For operations that look at denormals whatever MODE says.
+template <auto fn>
+struct KeepsDenormals {
+    static constexpr Shape make() {
+        Shape s = KernelOf<fn>::shape;
+        s.keeps_denormals = true;
+        return s;
+    }
+    static constexpr Shape shape = make();
+};
+template <auto fn>
+constexpr ValuEntry classifying_entry(std::string_view mnemonic) {
+    return {mnemonic, &general<KeepsDenormals<fn>::shape>, &KeepsDenormals<fn>::shape,
+            direct_handler<KeepsDenormals<fn>::shape>()};
+}
+/// For operations whose infinite results are never an overflow.
+template <auto fn>
+struct NeverOverflows {
+    static constexpr Shape make() {
+        Shape s = KernelOf<fn>::shape;
+        s.never_overflows = true;
+        return s;
+    }
+    static constexpr Shape shape = make();
+};
+template <auto fn>
+constexpr ValuEntry bounded_entry(std::string_view mnemonic) {
+    return {mnemonic, &general<NeverOverflows<fn>::shape>, &NeverOverflows<fn>::shape,
+            direct_handler<NeverOverflows<fn>::shape>()};
 }
 
 /// For results that the rounding mode does not touch.
