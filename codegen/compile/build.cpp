@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <optional>
 #include <vector>
@@ -99,8 +100,12 @@ class Build {
 
     /// User text can crash clang, and -mllvm options are global to a process: both only in a subprocess.
     bool may_run_in_process() const {
-        return source_.freestanding && source_.options.empty() && kind_ == Output::object && !tools_.plugin.empty() &&
-               !may_include_files(source_);
+        return source_.freestanding && std::all_of(source_.options.begin(), source_.options.end(), is_harmless) &&
+               kind_ == Output::object && !tools_.plugin.empty() && !may_include_files(source_);
+    }
+    static bool is_harmless(std::string_view option) {
+        return option.starts_with("-D") || option.starts_with("-ffp-contract=") || option == "-mwavefrontsize64" ||
+               (option.size() == 3 && option.starts_with("-O"));
     }
 
     Result<ClangOutput> compile(const Arguments& args, std::string_view text, std::string_view& route) const {
