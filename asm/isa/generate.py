@@ -54,13 +54,13 @@ def attribute(text, count):
 
 
 def base_name(mnemonic):
-    return re.sub(r'_(e32|e64|dpp|e64_dpp)$', '', mnemonic)
+    return re.sub(r'_(e32|e64|dpp|sdwa|e64_dpp)$', '', mnemonic)
 
 
 def registers(text):
     """{register number: (file letter, dwords, position)} of the operands printed."""
     found = {}
-    for position, match in enumerate(re.finditer(r'\b([vs])(?:(\d+)|\[(\d+):(\d+)\])', text)):
+    for position, match in enumerate(re.finditer(r'\b([vsa])(?:(\d+)|\[(\d+):(\d+)\])', text)):
         low = int(match[2] or match[3])
         found.setdefault(low, (match[1], int(match[4]) - low + 1 if match[4] else 1, position))
     return found
@@ -72,7 +72,8 @@ class Form:
     def __init__(self, opcode, mnemonic, text, size, value, letters):
         self.opcode, self.mnemonic, self.text, self.size, self.value = opcode, mnemonic, text, size, value
         self.letters = letters  # field name -> register file it was filled with
-        self.operands, self.mods, self.ignored, self.kinds, self.dpp = {}, set(), set(), {}, False
+        self.operands, self.mods, self.ignored, self.kinds = {}, set(), set(), {}
+        self.dpp, self.sdwa, self.cpu = False, False, ''
 
 
 def candidates(fmt):
@@ -102,7 +103,7 @@ def discover(target, name, fmt):
             text = text.split(' :: ')[1] if ' :: ' in text else text
         shown = registers(text)
         hits = sum(1 for f in fmt.fields if letters.get(f.name) in ('v', 's') and f.number in shown and
-                   (f.name == 'vdst' or shown[f.number][0] == letters[f.name]))
+                   (f.name == 'vdst' or shown[f.number][0].replace('a', 'v') == letters[f.name]))
         vectors = sum(1 for letter in letters.values() if letter == 'v')
         filled = sum(1 for letter in letters.values() if letter in ('v', 's', 'flag'))
         score = (hits, -filled, vectors)
@@ -196,12 +197,12 @@ def buffer_formats(target):
 
 def main():
     sys.path.insert(0, str(pathlib.Path(__file__).parent))
-    import generate_types as types  # the mnemonic -> operand type rules
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--family', default='rdna3', choices=['rdna3', 'rdna4'])
+    parser.add_argument('--family', default='rdna3', choices=['rdna3', 'rdna4', 'cdna3', 'cdna2'])
     parser.add_argument('--verify', action='store_true', help='compare with the checked-in table instead of writing it')
     options = parser.parse_args()
     target = importlib.import_module(f'generate_{options.family}')
+    types = importlib.import_module(getattr(target, 'TYPES', 'generate_types'))  # the mnemonic -> operand type rules
     types.SPECIAL[:0] = getattr(target, 'SPECIAL', [])
     rows = [f'// {options.family}: one row an instruction form. Written by generate.py from llvm-mc-19; do not edit.',
             '// INST( mnemonic, format, opcode, destinations, sources, flags, modifiers, ignored modifiers )']
@@ -211,7 +212,7 @@ def main():
         describe(fmt, forms)
         if name not in GRAPHICS:
             probe(target, name, fmt, forms)
-            probe_dpp(target, name, fmt, forms)
+            getattr(target, 'probe_dpp', probe_dpp)(target, name, fmt, forms)
         rows += [types.row(name, form, fmt) for form in forms]
     good = [publish(options, '', rows)]
     if options.family == 'rdna3':  # RDNA4 has the same

@@ -10,7 +10,8 @@ class Field:
     def options(self):
         encoded = self.number // self.scale
         values = {'any': [('v', 256 + self.number), ('s', self.number)], 'v': [('v', encoded)], 's': [('s', encoded)],
-                  'flag': [('flag', 1)], 'ones': [('flag', self.number)], 'null': [('null', 124), ('s', encoded)], 'opt': [('s', encoded)]}[self.kind]
+                  'flag': [('flag', 1)], 'ones': [('flag', self.number)], 'null': [('null', 124), ('s', encoded)],
+                  'off': [('null', 127), ('s', encoded)], 'opt': [('s', encoded)]}[self.kind]
         return [(letter, value << self.shift) for letter, value in values] + [('', 0)]
 
 

@@ -1,0 +1,119 @@
+"""The encodings of CDNA2 and CDNA3 (CDNA3 ISA, chapter 13), as generate.py fills them in, and probes of what only these
+families have: accumulation registers, sub-dword addressing, DPP without DPP8."""
+from generate import base_name, disassemble
+from generate_format import Field, Format, mask_bits
+
+TYPES = 'generate_cdna_types'
+MARKER = 0xBF820000  # s_branch, whose 16-bit target tells candidates apart
+VOP3_SOURCES = [Field('src0', 32, 9, 'any', 16), Field('src1', 41, 9, 'any', 32), Field('src2', 50, 9, 'any', 48)]
+VOP3_MODS = {**mask_bits('neg', 61, 62, 63), **mask_bits('abs', 8, 9, 10), **mask_bits('op_sel', 11, 12, 13, 14),
+             'clamp': 15, 'omod': 59}
+VOP3P_MODS = {**mask_bits('neg', 61, 62, 63), **mask_bits('neg_hi', 8, 9, 10), **mask_bits('op_sel', 11, 12, 13),
+              **mask_bits('op_sel_hi', 59, 60, 14), 'clamp': 15}
+VDST, SDST7 = Field('vdst', 0, 8, 'v', 64), Field('sdst', 16, 7, 's', 64)
+BUFFER = [Field('vdata', 40, 8, 'v', 64), Field('offen', 12, 1, 'flag', 1), Field('lds', 16, 1, 'flag', 1),
+          Field('vaddr', 32, 8, 'v', 16), Field('srsrc', 48, 5, 's', 8, 4), Field('soffset', 56, 8, 's', 4)]
+BUFFER_MODS = {'offset': 3, 'glc': 14, 'lds': 16, 'acc': 55}
+
+
+def flat(segment, fields, mods=None):
+    mods = {'offset': 3, 'glc': 16, 'slc': 17, 'sc1': 25, 'acc': 55, **(mods or {})}
+    return Format(0xDC000000 | segment << 14, 18, 7, fields, mods, 2)
+
+
+FLAT_FIELDS = [Field('vdst', 56, 8, 'v', 64), Field('vaddr', 32, 8, 'v', 16), Field('vdata', 40, 8, 'v', 32)]
+
+
+def formats(cpu):
+    scratch = [Field('sve', 13, 1, 'flag', 1)] if cpu == 'gfx942' else []
+    lds = {} if cpu == 'gfx942' else {'lds': 13}
+    result = {
+        'SOP1': Format(0xBE800000, 8, 8, [SDST7, Field('src0', 0, 8, 's', 16)]),
+        'SOP2': Format(0x80000000, 23, 7, [SDST7, Field('src0', 0, 8, 's', 16), Field('src1', 8, 8, 's', 32)]),
+        'SOPK': Format(0xB0000000, 23, 5, [SDST7], {'simm': 0}),
+        'SOPC': Format(0xBF000000, 16, 7, [Field('src0', 0, 8, 's', 16), Field('src1', 8, 8, 's', 32)]),
+        'SOPP': Format(0xBF800000, 16, 7, [], {'simm': 0}),
+        'SMEM': Format(0xC0000000, 18, 8, [Field('sdst', 6, 7, 's', 64), Field('src0', 0, 6, 's', 16, 2),
+                                          Field('imm', 17, 1, 'flag', 1)], {'offset': 34, 'glc': 16}, 2),
+        'VOP1': Format(0x7E000000, 9, 8, [Field('vdst', 17, 8, 'v', 64), Field('src0', 0, 9, 'any', 16)]),
+        'VOP2': Format(0x00000000, 25, 6, [Field('vdst', 17, 8, 'v', 64), Field('src0', 0, 9, 'any', 16),
+                                          Field('src1', 9, 8, 'v', 32)]),
+        'VOPC': Format(0x7C000000, 17, 8, [Field('src0', 0, 9, 'any', 16), Field('src1', 9, 8, 'v', 32)]),
+        'VOP3': Format(0xD0000000, 16, 10, [VDST] + VOP3_SOURCES, VOP3_MODS, 2),
+        'VOP3SD': Format(0xD0000000, 16, 10, [VDST, Field('sdst', 8, 7, 's', 80)] + VOP3_SOURCES,
+                         {k: v for k, v in VOP3_MODS.items() if k[:3] in ('neg', 'cla', 'omo')}, 2),
+        'VOP3P': Format(0xD3800000, 16, 7, [VDST] + VOP3_SOURCES, VOP3P_MODS, 2),
+        'DS': Format(0xD8000000, 17, 8, [Field('vdst', 56, 8, 'v', 64), Field('src0', 32, 8, 'v', 16), Field(
+            'src1', 40, 8, 'v', 32), Field('src2', 48, 8, 'v', 48), Field('gds', 16, 1, 'flag', 1)],
+            {'offset': 3, 'gds': 16, 'acc': 25}, 2),
+        'MUBUF': Format(0xE0000000, 18, 7, BUFFER, {**BUFFER_MODS, 'sc1': 15, 'slc': 17}, 2),
+        'MTBUF': Format(0xE8000000 | 1 << 19, 15, 4, BUFFER[:2] + BUFFER[3:],
+                        {k: v for k, v in {**BUFFER_MODS, 'sc1': 53, 'slc': 54}.items() if k != 'lds'}, 2),
+        'MIMG': Format(0xF0000000, 18, 7, [], {}, 2),
+        'FLAT': flat(0, FLAT_FIELDS),
+        'SCRATCH': flat(1, FLAT_FIELDS + [Field('saddr', 48, 7, 'off', 8)] + scratch, lds),
+        'GLOBAL': flat(2, FLAT_FIELDS + [Field('saddr', 48, 7, 'off', 8)], lds),
+        'MFMA': Format(0xD3800000, 16, 7, [VDST] + VOP3_SOURCES, {'cbsz': 8, 'abid': 11, 'acc_cd': 15, 'acc0': 59,
+                                                                  'acc1': 60, 'blgp': 61}, 2),
+    }
+    if cpu == 'gfx942':
+        del result['MIMG']  # MI300 has no image instructions
+    return result
+
+
+# Image instructions need a dmask to be valid at all; only their names are wanted.
+MIMG_FILLINGS = [low | high << 32 for low in (15 << 8 | 1 << 12, 1 << 8 | 1 << 12, 15 << 8)
+                 for high in (2 | 8 << 8 | 1 << 16 | 2 << 21, 2 | 8 << 8 | 1 << 16)]
+SDWA_WORD = 16 | 6 << 8 | 6 << 16
+ROW_NEWBCAST, ROW_SHR = 0x150, 0x111  # 64-bit operations know the first DPP control only
+
+
+def probe_dpp(target, name, fmt, forms):
+    """Which instructions take DPP and SDWA, and the source modifiers, clamp and omod of those words."""
+    for form in forms:
+        form.cpu = target.CPU
+    if name not in ('VOP1', 'VOP2', 'VOPC'):
+        return
+    cleared = [form.value & ~0x1FF for form in forms]
+    dpp = [value | 0xFA | (16 | ROW_NEWBCAST << 8 | 0xFF << 24) << 32 for value in cleared]
+    for form, answer in zip(forms, disassemble(target, dpp, 2)):
+        form.dpp = accepted(form, answer)
+    second = 0 if name == 'VOP1' else 6 << 24
+    dst_sel = 6 << 8 if name == 'VOPC' else 0
+    sdwa = [value | 0xF9 | (SDWA_WORD - dst_sel + second) << 32 for value in cleared]
+    for form, answer in zip(forms, disassemble(target, sdwa, 2)):
+        form.sdwa = accepted(form, answer)
+    trials = []
+    for form, with_dpp, with_sdwa in zip(forms, dpp, sdwa):
+        for bit, modifier in ((20, 'neg0'), (21, 'abs0'), (22, 'neg1'), (23, 'abs1')):
+            if form.dpp:
+                trials.append((form, 'dpp', modifier, with_dpp ^ 1 << 32 + bit))
+        for bit, modifier in ((20, 'neg0'), (21, 'abs0'), (28, 'neg1'), (29, 'abs1'), (19, 'sext0'), (27, 'sext1'),
+                              (13, 'clamp'), (14, 'omod')):
+            if form.sdwa and not (name == 'VOPC' and modifier in ('clamp', 'omod')):
+                trials.append((form, 'sdwa', modifier, with_sdwa ^ 1 << 32 + bit))
+    taken = {}
+    for (form, kind, modifier, _), answer in zip(trials, disassemble(target, [value for *_, value in trials], 2)):
+        if not accepted(form, answer):
+            continue
+        mark = {'neg': '-', 'abs': '|', 'sex': 'sext', 'cla': 'clamp', 'omo': 'mul:'}[modifier[:3]]
+        taken.setdefault(form.mnemonic, {}).setdefault(kind, {})[modifier] = mark in answer[0]
+        (form.mods if mark in answer[0] else form.ignored).add(modifier)
+    for form in forms:
+        check(name, form, taken.get(form.mnemonic, {}))
+
+
+def accepted(form, answer):
+    return bool(answer) and base_name(answer[0].split()[0]) == form.mnemonic
+
+
+def check(name, form, taken):
+    """The rows say neg and abs once for both words, and an SDWA source takes sext exactly when it takes no neg."""
+    shown = {kind: {m for m, on in mods.items() if on} for kind, mods in taken.items()}
+    both = {m for m in shown.get('sdwa', ()) if m[:3] in ('neg', 'abs')}
+    if form.dpp and form.sdwa and both != shown.get('dpp', set()):
+        print(f'{form.mnemonic} {name}: DPP {shown.get("dpp")}, SDWA {both}')
+    if form.sdwa and 'src0' in form.operands:
+        for index in range(1 if name == 'VOP1' else 2):
+            if (f'neg{index}' in form.mods) == (f'sext{index}' in form.mods):
+                print(f'{form.mnemonic} {name}: sext{index} is not the opposite of neg{index}')
