@@ -58,9 +58,10 @@ enum class Type : uint8_t {
     pk16,
     bf16,
     lanes,
-    b1024
+    b1024,
+    pk32
 };
-// `lanes` is a wave-wide scalar mask: one dword in wave32, two in wave64.
+// `lanes` is a wave-wide scalar mask: one dword in wave32, two in wave64. `pk32` is two 32-bit values in two registers.
 
 /// Operand codes: RDNA3's hardware codes of a 9-bit source field (RDNA3 ISA, "Scalar/Vector operand" tables) for all
 /// families. Where a family's bits differ (CDNA has M0 at 124) decode() and encode() translate; accumulation registers,
@@ -126,7 +127,8 @@ constexpr uint32_t clamp = 1 << 16, omod = 1 << 17, offset = 1 << 18, glc = 1 <<
     cache = glc,                           // RDNA4: takes a temporal hint and a scope
     sc1 = 1 << 29,                         // CDNA: bit 1 of the cache scope ("scc" on gfx90a)
     sdwa = 1 << 30,                        // CDNA: takes sub-dword addressing
-    matrix = 1u << 31;                     // MFMA: cbsz, abid and blgp
+    matrix = 1u << 31,                     // MFMA: cbsz, abid and blgp (SMFMAC has no blgp)
+    lds = neg(1);                          // CDNA's MUBUF and CDNA2's FLAT: the data may go to LDS
 }  // namespace mod
 
 /// One instruction form of one family: a row of asm/isa/<family>.def.

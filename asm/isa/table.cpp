@@ -10,7 +10,8 @@ struct Spec {
     Type type = Type::none;
 };
 
-// The spelling of operands in the rows: V vector register, S scalar register, C inline constant, L literal, A all.
+// The spelling of operands in the rows: V vector register, S scalar register, C inline constant, L literal, A all
+// of these; G accumulation register.
 #define KIND(name, bits) \
     constexpr Spec name(Type type) { return {bits, type}; }
 KIND(V, kVgpr)
@@ -20,6 +21,10 @@ KIND(SCL, kSgpr | kInline | kLiteralConstant)
 KIND(VCL, kVgpr | kInline | kLiteralConstant)
 KIND(L, kLiteralConstant)
 KIND(A, kVgpr | kSgpr | kInline | kLiteralConstant)
+KIND(VSC, kVgpr | kSgpr | kInline)
+KIND(G, kAgpr)
+KIND(VG, kVgpr | kAgpr)
+KIND(VCG, kVgpr | kInline | kAgpr)
 #undef KIND
 
 struct Specs {
@@ -46,6 +51,12 @@ constexpr Row rdna3_rows[] = {
 constexpr Row rdna4_rows[] = {
 #include "strata/asm/isa/rdna4.def"
 };
+constexpr Row cdna3_rows[] = {
+#include "strata/asm/isa/cdna3.def"
+};
+constexpr Row cdna2_rows[] = {
+#include "strata/asm/isa/cdna2.def"
+};
 #undef INST
 
 constexpr Layout layouts[] = {
@@ -57,6 +68,12 @@ constexpr Layout layouts[] = {
      .words = size,                                     \
      __VA_ARGS__},
 #include "strata/asm/isa/formats.def"
+#define CDNA cdna3
+#include "strata/asm/isa/formats_cdna.def"
+#undef CDNA
+#define CDNA cdna2
+#include "strata/asm/isa/formats_cdna.def"
+#undef CDNA
 #undef FORMAT
 };
 
@@ -70,6 +87,8 @@ constexpr bool sorted_and_unique(const Row (&rows)[N]) {
 }
 static_assert(sorted_and_unique(rdna3_rows), "rdna3.def: rows out of order or an opcode twice in a format");
 static_assert(sorted_and_unique(rdna4_rows), "rdna4.def: rows out of order or an opcode twice in a format");
+static_assert(sorted_and_unique(cdna3_rows), "cdna3.def: rows out of order or an opcode twice in a format");
+static_assert(sorted_and_unique(cdna2_rows), "cdna2.def: rows out of order or an opcode twice in a format");
 
 uint64_t register_bits(const Layout& layout, const Row& row) {
     uint64_t bits = 0;
@@ -98,7 +117,7 @@ uint64_t memory_bits(const Layout& layout, const Row& row) {
     bool cache_control = layout.format != Format::SMEM && !row.src_kind[0];
     if (cache_control) return bits;
     return bits | layout.sve.mask() | layout.segment.mask() | layout.buffer_format.mask() | layout.offen.mask() |
-           layout.idxen.mask();
+           layout.idxen.mask() | layout.imm.mask() | layout.soffset_en.mask();
 }
 
 uint64_t modifier_bits(const Layout& layout, uint32_t modifiers) {
@@ -109,7 +128,16 @@ uint64_t modifier_bits(const Layout& layout, uint32_t modifiers) {
            single(layout.clamp, mod::clamp) | single(layout.simm, mod::simm) | single(layout.omod, mod::omod) |
            single(layout.offset, mod::offset) | single(layout.glc, mod::glc) | single(layout.slc, mod::slc) |
            single(layout.dlc, mod::dlc) | single(layout.tfe, mod::tfe) | single(layout.gds, mod::gds | mod::gds_only) |
-           single(layout.th, mod::cache) | single(layout.scope, mod::cache);
+           single(layout.th, mod::cache) | single(layout.scope, mod::cache) | single(layout.sc1, mod::sc1) |
+           single(layout.lds, mod::lds) | single(layout.cbsz, mod::matrix) | single(layout.abid, mod::matrix);
+}
+
+/// Bits that choose the accumulation file, and the lane permutation of MFMA's B, which sparse forms do not have.
+uint64_t accumulation_bits(const Layout& layout, const Row& row) {
+    uint8_t kinds = row.dst_kind[0];
+    for (uint8_t kind : row.src_kind) kinds |= kind;
+    bool either = kinds & kAgpr && kinds & kVgpr, sparse = row.src[2] == Type::b32;
+    return (either ? layout.acc.mask() | layout.acc_cd.mask() : 0) | (sparse ? 0 : layout.blgp.mask());
 }
 
 uint64_t prefix_mask(const Layout& layout) { return ~uint64_t{0} << (32 - layout.prefix_bits) & 0xffffffff; }
@@ -119,6 +147,7 @@ uint64_t allowed(const Layout& layout, const Row& row) {
         prefix_mask(layout) | layout.op.mask() | layout.ignored | modifier_bits(layout, row.modifiers | row.ignored);
     if (row.flags & kGraphics) return ~uint64_t{0};
     if (layout.format == Format::VOPD) return ~uint64_t{0};
+    bits |= accumulation_bits(layout, row);
     return bits | (is_memory(layout.format) ? memory_bits(layout, row) : register_bits(layout, row));
 }
 
@@ -170,6 +199,7 @@ FamilyTable build(Family family, std::span<const Row> rows) {
         auto number = static_cast<uint16_t>(i);
         table.by_opcode_[index_of(rows[i].format)][rows[i].opcode] = number;
         if (rows[i].format == Format::VOP3SD) table.by_opcode_[index_of(Format::VOP3)][rows[i].opcode] = number;
+        if (rows[i].format == Format::MFMA) table.by_opcode_[index_of(Format::VOP3P)][rows[i].opcode] = number;
         const Layout& layout = table.layout(rows[i].format);
         if (layout.prefix_bits > 9) {  // MTBUF of RDNA4: reached through the highest bit of MUBUF's opcode
             const Field& op = table.layout(Format::MUBUF).op;
@@ -202,16 +232,15 @@ std::span<const uint16_t> rows_named(const FamilyTable& table, std::string_view 
 const FamilyTable& table(Family family) {
     static const FamilyTable rdna3 = build(Family::rdna3, rdna3_rows);
     static const FamilyTable rdna4 = build(Family::rdna4, rdna4_rows);
-    static const FamilyTable empty = [] {
-        FamilyTable none;
-        for (auto& format : none.by_opcode_) format.fill(FamilyTable::kNoRow);
-        return none;
-    }();
+    static const FamilyTable cdna3 = build(Family::cdna3, cdna3_rows);
+    static const FamilyTable cdna2 = build(Family::cdna2, cdna2_rows);
     switch (family) {
         case Family::rdna3: return rdna3;
         case Family::rdna4: return rdna4;
-        default: return empty;
+        case Family::cdna3: return cdna3;
+        case Family::cdna2: return cdna2;
     }
+    return rdna3;
 }
 
 std::span<const Row> rows(Family family) { return table(family).rows; }

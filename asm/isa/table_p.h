@@ -32,9 +32,11 @@ struct Layout {
     std::array<Field, 2> src_y{};
     Field offset{}, th{}, scope{}, glc{}, slc{}, dlc{}, gds{}, segment{}, sve{}, tfe{}, offen{}, idxen{},
         buffer_format{};
-    uint64_t ignored = 0;       ///< bits that hardware does not look at
-    uint64_t ones = 0;          ///< bits that must be set where no modifier of the row owns them
-    uint16_t first_opcode = 0;  ///< added to the field's value where two encodings share a format
+    Field sc1{}, lds{}, acc{}, imm{}, soffset_en{};  ///< CDNA; acc: data, or sources 0 and 1, in the other file
+    Field acc_cd{}, cbsz{}, abid{}, blgp{};          ///< MFMA; acc_cd: destination and source 2 in the other file
+    uint64_t ignored = 0;                            ///< bits that hardware does not look at
+    uint64_t ones = 0;                               ///< bits that must be set where no modifier of the row owns them
+    uint16_t first_opcode = 0;                       ///< added to the field's value where two encodings share a format
 };
 
 /// Everything the decoder and the encoder know about a family.
@@ -95,7 +97,7 @@ constexpr bool scalar_fits(uint32_t code, int dwords) {
 
 /// Dwords of an operand, a lane mask counted as one.
 constexpr int span_of(Type type) {
-    constexpr uint8_t spans[] = {0, 1, 1, 2, 3, 4, 8, 16, 1, 1, 2, 1, 1, 2, 1, 1, 2, 1, 1, 1, 32};
+    constexpr uint8_t spans[] = {0, 1, 1, 2, 3, 4, 8, 16, 1, 1, 2, 1, 1, 2, 1, 1, 2, 1, 1, 1, 32, 2};
     return spans[static_cast<size_t>(type)];
 }
 
