@@ -9,6 +9,7 @@ from types import EllipsisType, TracebackType
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from typing_extensions import CapsuleType, Self
 
 from . import dtypes as dtypes
