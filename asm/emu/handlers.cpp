@@ -7,8 +7,10 @@
 namespace strata::emu {
 namespace {
 
-#define SET(variant) \
-    HandlerSet { #variant, variant::choose_valu, variant::choose_memory, choose_scalar }
+// clang-format off
+#define SET(variant) HandlerSet{#variant, variant::choose_valu, variant::choose_memory, choose_scalar, \
+                                variant::group_memory, variant::plain_handler}
+// clang-format on
 
 #if defined(__x86_64__)
 /// The feature sets of x86-64-v3 and x86-64-v4, as far as compilers make use of them here.

@@ -158,6 +158,8 @@ class Program::Builder {
         }
         if (next_ != kNowhere) glue(next_);
         for (const Jump& jump : jumps_) link(jump);
+        std::vector<Op>& ops = chunk_->ops;
+        for (size_t i = 0; i < ops.size();) i += handlers().group(&ops[i], ops.size() - i);
         return std::move(chunk_);
     }
 

@@ -116,7 +116,7 @@ const Op* MeasuredCode::measured(const Op* plain) {
     for (Op& op : copy.ops) {
         const Inst* inst = program_.inst(&chunk->ops[static_cast<size_t>(&op - copy.ops.data())]);
         Cost cost = inst && inst->row ? cost_of(*inst, program_.wave_size()) : Cost{};
-        cost.run = op.run;
+        cost.run = handlers().plain(op);
         copy.costs.push_back(cost);
         op.run = account;
     }

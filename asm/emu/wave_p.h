@@ -156,6 +156,8 @@ using Chooser = Handler (*)(const Choice&);
     namespace variant {                          \
     Handler choose_valu(const Choice& choice);   \
     Handler choose_memory(const Choice& choice); \
+    size_t group_memory(Op* ops, size_t count);  \
+    Handler plain_handler(const Op& op);         \
     }
 STRATA_EMU_CHOOSERS(portable)
 STRATA_EMU_CHOOSERS(avx2)
@@ -168,6 +170,9 @@ struct HandlerSet {
     Chooser valu;      ///< VOP1 VOP2 VOPC VOP3 VOP3SD VOP3P VOPD, with DPP
     Chooser memory;    ///< SMEM DS MUBUF MTBUF FLAT GLOBAL SCRATCH
     Chooser scalar;    ///< SOP1 SOP2 SOPK SOPC SOPP
+    /// Makes one of as many ops at the start of a straight run as it can; returns how many these are (at least 1).
+    size_t (*group)(Op* ops, size_t count);
+    Handler (*plain)(const Op& op);  ///< of a grouped op: its handler before that
 };
 std::span<const HandlerSet> host_handlers();  ///< all sets this host runs, the widest last
 const HandlerSet& handlers();  ///< the widest set this host runs; STRATA_EMU_SIMD=avx2|avx512|portable overrides
