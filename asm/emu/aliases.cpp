@@ -19,6 +19,7 @@ std::vector<Alias> sorted() {
     std::vector<Alias> all = {
 #define ALIAS(families, mnemonic, name) {families, #mnemonic, #name},
 #include "strata/asm/emu/aliases.def"
+#include "strata/asm/emu/aliases_memory.def"
 #undef ALIAS
     };
     std::ranges::sort(all, {}, &Alias::mnemonic);

@@ -1,83 +1,33 @@
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <string>
 
-#include "strata/asm/emu/memory_ops_p.h"
+#include "strata/asm/emu/atomic_lanes_p.h"
 #include "strata/asm/emu/scalar_p.h"
 
-// Atomics of every address space, lane by lane in ascending order: host atomics, as workgroups run on several threads.
+// Atomics of every address space: those of one expression, and DS forms of their own. Float additions:
+// atomic_float.cpp.
 namespace strata::emu {
 namespace {
 
 using f32 = float;
 using f64 = double;
-using u8 = uint8_t;
 
+f32 quiet(f32 x) { return std::bit_cast<f32>(std::bit_cast<u32>(x) | 1u << 22); }
+f64 quiet(f64 x) { return std::bit_cast<f64>(std::bit_cast<u64>(x) | 1ull << 51); }
+
+/// The smaller number; -0 is smaller than 0, and a number is preferred to NaN (RDNA4 ISA, "GLOBAL_ATOMIC_MIN_NUM_F32").
 template <class T>
-T float_min(T a, T b) {
-    if (std::isnan(a)) return b;
-    if (std::isnan(b)) return a;
-    return a < b || (a == b && std::signbit(a)) ? a : b;
+T float_min(T old, T data) {
+    if (std::isnan(old)) return std::isnan(data) ? quiet(data) : data;
+    if (std::isnan(data)) return old;
+    return data < old || (data == old && std::signbit(data)) ? data : old;
 }
 template <class T>
-T float_max(T a, T b) {
-    if (std::isnan(a)) return b;
-    if (std::isnan(b)) return a;
-    return a > b || (a == b && std::signbit(b)) ? a : b;
-}
-
-template <class T>
-T register_value(const uint32_t* rows, int lanes, int lane) {
-    uint32_t bits[sizeof(T) / 4];
-    for (size_t i = 0; i < sizeof(T) / 4; ++i)
-        bits[i] = rows[i * static_cast<size_t>(lanes) + static_cast<size_t>(lane)];
-    T value;
-    memcpy(&value, bits, sizeof value);
-    return value;
-}
-
-template <class T>
-void set_register(uint32_t* rows, int lanes, int lane, T value) {
-    uint32_t bits[sizeof(T) / 4];
-    memcpy(bits, &value, sizeof value);
-    for (size_t i = 0; i < sizeof(T) / 4; ++i)
-        rows[i * static_cast<size_t>(lanes) + static_cast<size_t>(lane)] = bits[i];
-}
-
-/// One read-modify-write; `change` maps the old value to the new.
-template <class T, class Change>
-T exchange(uint8_t* place, Change change) {
-    std::atomic_ref<T> memory(*reinterpret_cast<T*>(place));
-    T old = memory.load(std::memory_order_relaxed);
-    while (!memory.compare_exchange_weak(old, change(old))) {
-    }
-    return old;
-}
-
-/// Runs `change(old, data, second)` on every lane of EXEC. Global forms hold (data, comparand) in consecutive
-/// registers; DS has two data operands, and its comparing forms since RDNA3 take the data first as well.
-template <class T, int Sources, class Change>
-bool for_lanes(Wave* wave, const Op* op, Change change) {
-    uint64_t addresses[64];
-    uint64_t active = lane_addresses(wave, op, addresses);
-    const int lanes = wave->lanes;
-    const uint32_t* data_rows = row_at(wave, op->src[2]);
-    const uint32_t* second_rows = MemoryOp::space(op) == Space::local
-                                      ? row_at(wave, op->value[1])
-                                      : data_rows + sizeof(T) / 4 * static_cast<size_t>(lanes);
-    for (; active; active &= active - 1) {
-        int lane = std::countr_zero(active);
-        bool failed = false;
-        uint8_t* place = atomic_place(wave, op, lane, addresses[lane], sizeof(T), failed);
-        if (failed) return false;
-        T data = register_value<T>(data_rows, lanes, lane), second{};
-        if constexpr (Sources == 2) second = register_value<T>(second_rows, lanes, lane);
-        T old{};
-        if (place) old = exchange<T>(place, [&](T now) { return change(now, data, second); });
-        if (MemoryOp::flags(op) & kReturns) set_register<T>(row_at(wave, op->dst), lanes, lane, old);
-    }
-    return true;
+T float_max(T old, T data) {
+    if (std::isnan(old)) return std::isnan(data) ? quiet(data) : data;
+    if (std::isnan(data)) return old;
+    return data > old || (data == old && !std::signbit(data)) ? data : old;
 }
 
 #define ATOMIC(name, T, operands, result)                                                                   \
@@ -113,18 +63,19 @@ std::string operation(std::string_view mnemonic) {
     return name;
 }
 
-/// ds_append and ds_consume: one counter in local memory moves by the number of active lanes; all get its old value.
+/// ds_append and ds_consume: one counter moves by the number of active lanes; all get its old value. It lies at M0 plus
+/// the offset, in the global share at M0's upper half.
 template <bool Append>
 const Op* count_lanes(Wave* wave, const Op* op) {
     const u32 active = static_cast<u32>(std::popcount(wave->exec()));
-    const u64 address = u64{kSharedAperture} << 32 | ((wave->s[125] & 0xffff) + op->imm);
-    bool failed = false;
-    u8* place = active ? atomic_place(wave, op, -1, address, 4, failed) : nullptr;
-    if (failed) return nullptr;
+    const u64 address = MemoryOp::space(op) == Space::gds
+                            ? (wave->s[125] >> 16) + op->imm
+                            : u64{kSharedAperture} << 32 | ((wave->s[125] & 0xffff) + op->imm);
     u32 old = 0;
-    if (place) old = exchange<u32>(place, [&](u32 now) { return Append ? now + active : now - active; });
-    for (int lane = 0; lane < wave->lanes; ++lane)
-        if (wave->exec() >> lane & 1) row_at(wave, op->dst)[lane] = old;
+    if (active && !exchange_lane<u32>(wave, op, -1, address, old,
+                                      [active](u32 now) { return Append ? now + active : now - active; }))
+        return nullptr;
+    for (u64 left = wave->exec(); left; left &= left - 1) row_at(wave, op->dst)[std::countr_zero(left)] = old;
     STRATA_EMU_NEXT;
 }
 
@@ -141,10 +92,8 @@ const Op* exchange_two(Wave* wave, const Op* op) {
                            register_value<T>(row_at(wave, op->value[1]), lanes, lane)};
         for (int i = 0; i < 2; ++i) {
             const u64 address = i == 0 ? addresses[lane] : addresses[lane] - op->imm + op->value[0];
-            bool failed = false;
-            u8* place = atomic_place(wave, op, lane, address, sizeof(T), failed);
-            if (failed) return nullptr;
-            T old = place ? exchange<T>(place, [&](T) { return data[i]; }) : T{};
+            T old;
+            if (!exchange_lane<T>(wave, op, lane, address, old, [&](T) { return data[i]; })) return nullptr;
             set_register<T>(row_at(wave, op->dst) + i * kRows * lanes, lanes, lane, old);
         }
     }
@@ -172,7 +121,13 @@ Handler choose_atomic(const Choice& choice) {
     if (mnemonic == "ds_storexchg_2addr_rtn_b64") return choose_exchange_two<u64>(choice, 8);
     if (mnemonic == "ds_storexchg_2addr_stride64_rtn_b32") return choose_exchange_two<u32>(choice, 4 * 64);
     if (mnemonic == "ds_storexchg_2addr_stride64_rtn_b64") return choose_exchange_two<u64>(choice, 8 * 64);
-    auto it = std::ranges::find(kRows, operation(mnemonic), &Row::name);
+    std::string name = operation(mnemonic);
+    if (name.starts_with("cmpst_")) {  // before RDNA3: (comparand, data)
+        std::swap(choice.op.src[2], choice.op.value[1]);
+        name.replace(0, 5, "cmpswap");
+    }
+    if (Handler run = choose_float_atomic(choice, name)) return run;
+    auto it = std::ranges::find(kRows, name, &Row::name);
     if (it == std::end(kRows)) return nullptr;
     choice.op.abs = it->bytes;
     return it->run;

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "strata/asm/emu/memory_ops_p.h"
+#include "strata/asm/emu/buffer_resource_p.h"
+#include "strata/asm/emu/gds_p.h"
 #include "strata/asm/emu/memory_p.h"
 #include "strata/asm/emu/operands_p.h"
 
@@ -12,45 +13,14 @@ namespace {
 
 uint64_t extend(uint32_t offset) { return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(offset))); }
 
-/// A buffer descriptor V# (RDNA3 ISA, "Buffer Resource Descriptor").
-struct BufferDescriptor {
-    uint64_t base;
-    uint32_t stride, records, out_of_range, add_tid;
-    explicit BufferDescriptor(const uint32_t* v)
-        : base(v[0] | uint64_t{v[1] & 0xffff} << 32),
-          stride(v[1] >> 16 & 0x3fff),
-          records(v[2]),
-          out_of_range(v[3] >> 28 & 3),
-          add_tid(v[3] >> 23 & 1) {}
-
-    /// The four range checks of OOB_SELECT: structured with and without the offset, empty buffers only, raw.
-    bool inside(uint64_t index, uint64_t offset, uint64_t soffset, uint32_t bytes) const {
-        switch (out_of_range) {
-            case 0: return index < records && (stride == 0 || offset + bytes <= stride);
-            case 1: return index < records;
-            case 2: return records != 0;
-            default: return index * stride + offset + soffset + bytes <= records;
-        }
-    }
-};
-
 uint64_t buffer_addresses(Wave* wave, const Op* op, uint64_t* addresses) {
-    uint32_t v[4];
-    memcpy(v, reinterpret_cast<const char*>(wave) + op->src[1], sizeof v);
-    const BufferDescriptor buffer(v);
-    const uint8_t flags = op->op_sel_hi;
-    const uint32_t soffset = flags & kConstantSoffset ? op->value[3] : *row_at(wave, op->value[2]);
-    const uint32_t* first = row_at(wave, op->src[0]);
-    const uint32_t* second = flags & kIdxen ? first + wave->lanes : first;
-    uint64_t lanes = 0;
+    const BufferView view(wave, op);
+    uint64_t inside = 0;
     for (int lane = 0; lane < wave->lanes; ++lane) {
-        uint64_t index = flags & kIdxen ? first[lane] : 0;
-        if (buffer.add_tid) index += static_cast<uint64_t>(lane);
-        uint64_t offset = op->imm + uint64_t{flags & kOffen ? second[lane] : 0};
-        addresses[lane] = buffer.base + index * buffer.stride + offset + soffset;
-        lanes |= uint64_t{buffer.inside(index, offset, soffset, MemoryOp::bytes(op))} << lane;
+        addresses[lane] = view.address(lane, 0);
+        inside |= uint64_t{view.inside(lane, 0, MemoryOp::bytes(op))} << lane;
     }
-    return lanes & wave->exec();
+    return inside & wave->exec();
 }
 
 /// The byte of one lane's scratch: lanes are interleaved by dword.
@@ -68,27 +38,64 @@ void for_dwords(uint32_t offset, uint32_t bytes, Move move) {
     }
 }
 
-enum class Where { global, local, scratch };
+/// window: the wave's scratch as it lies in memory. share: GDS.
+enum class Where { global, local, scratch, window, share };
 Where where(const Op* op, uint64_t address) {
-    Space space = MemoryOp::space(op);
-    if (space == Space::local) return Where::local;
-    if (space == Space::scratch) return Where::scratch;
-    if (space != Space::flat) return Where::global;
-    uint32_t aperture = static_cast<uint32_t>(address >> 32);
-    return aperture == kSharedAperture ? Where::local : aperture == kPrivateAperture ? Where::scratch : Where::global;
+    switch (MemoryOp::space(op)) {
+        case Space::local: return Where::local;
+        case Space::scratch: return Where::scratch;
+        case Space::gds: return Where::share;
+        case Space::flat: {
+            const auto aperture = static_cast<uint32_t>(address >> 32);
+            if (aperture == kSharedAperture) return Where::local;
+            if (aperture == kPrivateAperture) return Where::scratch;
+            [[fallthrough]];
+        }
+        default: return address >> 47 == kScratchWindow >> 47 ? Where::window : Where::global;
+    }
 }
 
-bool in_range(uint32_t offset, uint32_t bytes, uint32_t size) { return bytes <= size && offset <= size - bytes; }
+bool in_range(uint64_t offset, uint32_t bytes, uint64_t size) { return bytes <= size && offset <= size - bytes; }
 
-/// Host address of a global or local access; nullptr for none (then `failed` tells a fault from a dropped access).
+/// Only an instruction of a launch that is not strict may miss its memory.
+void miss(Wave* wave, bool& failed, const auto& report) {
+    failed = wave->group->launch->strict;
+    if (failed) report();
+}
+
+uint8_t* window_place(Wave* wave, const Op* op, int lane, uint64_t offset, uint32_t bytes, bool& failed) {
+    const auto row = 4 * static_cast<uint64_t>(wave->lanes);
+    if (in_range(offset, bytes, (uint64_t{wave->scratch_size} + 3) / 4 * row)) return wave->scratch + offset;
+    miss(wave, failed,
+         [&] { fail_scratch(wave, op, lane, offset / row * 4 + offset % 4, bytes, MemoryOp::access(op)); });
+    return nullptr;
+}
+
+/// M0 holds where a kernel's part of the global data share starts (bits 31:16) and its size (bits 15:0).
+uint8_t* share_place(Wave* wave, const Op* op, int lane, uint64_t offset, uint32_t bytes, bool& failed) {
+    const uint32_t base = wave->s[125] >> 16, size = wave->s[125] & 0xffff;
+    if (offset >= base && in_range(offset - base, bytes, size) && in_range(offset, bytes, GlobalShare::kBytes))
+        return GlobalShare::of(*wave->group->launch).bytes() + offset;
+    miss(wave, failed, [&] {
+        fail(wave, op,
+             fmt::format("lane {} accesses {} bytes at byte {} of the global data share (GDS), of which M0 gives the "
+                         "kernel {} bytes from {} on",
+                         lane, bytes, offset, size, base));
+    });
+    return nullptr;
+}
+
+/// Host address of an access outside private memory; nullptr for none (`failed` tells a fault from a dropped access).
 uint8_t* place(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, bool store, bool& failed) {
-    if (where(op, address) == Where::local) {
-        uint32_t offset = static_cast<uint32_t>(address);
+    const Where at = where(op, address);
+    if (at == Where::local) {
+        const auto offset = static_cast<uint32_t>(address);
         if (in_range(offset, bytes, wave->lds_size)) return wave->lds + offset;
-        failed = wave->group->launch->strict;
-        if (failed) fail_local(wave, op, lane, offset, bytes, MemoryOp::access(op));
+        miss(wave, failed, [&] { fail_local(wave, op, lane, offset, bytes, MemoryOp::access(op)); });
         return nullptr;
     }
+    if (at == Where::window) return window_place(wave, op, lane, address - kScratchWindow, bytes, failed);
+    if (at == Where::share) return share_place(wave, op, lane, address, bytes, failed);
     Wave::Hit& hit = wave->hits[op->aux];
     if (address < hit.low || address > hit.high - bytes) {
         if (!find_memory(wave, address, bytes, store, hit)) {
@@ -135,6 +142,10 @@ uint64_t lane_addresses(Wave* wave, const Op* op, uint64_t* addresses) {
             for (int lane = 0; lane < lanes; ++lane)
                 addresses[lane] = uint64_t{kSharedAperture} << 32 | (low[lane] + op->imm);
             break;
+        case Space::gds:
+            for (int lane = 0; lane < lanes; ++lane)
+                addresses[lane] = uint64_t{low[lane]} + op->imm + (wave->s[125] >> 16);
+            break;
         case Space::buffer: return buffer_addresses(wave, op, addresses);
     }
     return wave->exec();
@@ -179,15 +190,10 @@ uint8_t* atomic_place(Wave* wave, const Op* op, int lane, uint64_t address, uint
         fail_alignment(wave, op, lane, address, bytes);
         return nullptr;
     }
-    if (where(op, address) != Where::scratch) return place(wave, op, lane, address, bytes, true, failed);
-    const uint32_t offset = static_cast<uint32_t>(address);
-    // A private 64-bit atomic would straddle two interleaved dwords.
-    if (bytes > 4)
-        failed = true, fail(wave, op, "64-bit atomics in private memory are not supported");
-    else if (scratch_ok(wave, op, lane, offset, bytes, failed))
-        return scratch_byte(wave, lane, offset);
-    return nullptr;
+    return place(wave, op, lane, address, bytes, true, failed);
 }
+
+bool in_private(const Op* op, uint64_t address) { return where(op, address) == Where::scratch; }
 
 bool plain_item(std::string_view mnemonic, Item& item, bool& store) {
     struct Row {

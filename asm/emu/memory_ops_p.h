@@ -10,7 +10,7 @@
 namespace strata::emu {
 
 /// How lane addresses are formed.
-enum class Space : uint8_t { global_saddr, global_vaddr, flat, scratch, local, buffer };
+enum class Space : uint8_t { global_saddr, global_vaddr, flat, scratch, local, buffer, gds };
 
 /// What one lane moves, and between which bits of which registers.
 enum class Item : uint8_t {
@@ -43,8 +43,8 @@ enum MemoryFlag : uint8_t { kIsStore = 1, kIsAtomic = 2, kReturns = 4, kTwoAddre
 
 /// A memory Op keeps its facts in fields that only vector arithmetic uses otherwise:
 /// src[0] address rows, src[1] scalar base (saddr, V#), src[2] data rows, dst, imm offset, aux hit slot,
-/// value[0] second DS offset, value[1] second data row (DS), value[2] soffset place or value[3] soffset constant
-/// (buffer).
+/// value[0] second DS offset or buffer format, value[1] second data row (DS), value[2] soffset place or value[3]
+/// soffset constant (buffer).
 struct MemoryOp {
     static Space space(const Op* op) { return static_cast<Space>(op->neg); }
     static uint32_t bytes(const Op* op) { return op->abs; }
@@ -54,7 +54,14 @@ struct MemoryOp {
     }
 };
 /// Buffer modes, in Op::op_sel_hi.
-enum BufferFlag : uint8_t { kOffen = 1, kIdxen = 2, kConstantSoffset = 4 };
+enum BufferFlag : uint8_t {
+    kOffen = 1,
+    kIdxen = 2,
+    kConstantSoffset = 4,
+    kGfx9Resource = 8,        ///< the V# is one of GFX9
+    kInstructionFormat = 16,  ///< the format is in value[0], not in the V#
+    kStatus = 32              ///< tfe: a dword of status follows the data
+};
 
 inline uint32_t* row_at(Wave* wave, uint32_t place) {
     return reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(wave) + place);
@@ -74,12 +81,25 @@ uint64_t lane_addresses(Wave* wave, const Op* op, uint64_t* addresses);
 bool read_lane(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, void* to);
 bool write_lane(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, const void* from);
 
-/// Host address of an atomic; nullptr for none (a fault if `failed`).
+/// Whether a lane's address lies in private memory, whose dwords are interleaved.
+bool in_private(const Op* op, uint64_t address);
+/// Host address of an atomic outside private memory; nullptr for none (a fault if `failed`).
 uint8_t* atomic_place(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, bool& failed);
 
-/// Handlers that exist once: atomics, buffers, DS oddities.
+/// Zeroes the status dword that follows `rows` loaded ones (tfe: no page is missing here); false after a fault.
+bool clear_status(Wave* wave, const Op* op, int rows);
+
+/// Handlers that exist once: atomics, buffers, loads into local memory, register blocks, global wave sync, DS oddities.
 Handler choose_atomic(const Choice& choice);
+Handler choose_float_atomic(const Choice& choice, std::string_view operation);
 Handler choose_buffer(const Choice& choice);
+Handler choose_typed_buffer(const Choice& choice);
+Handler choose_to_local(const Choice& choice);
+Handler choose_block(const Choice& choice);
+Handler choose_gws(const Choice& choice);
+Handler choose_local_oddity(const Choice& choice);
+/// A plain load or store of DS that goes to the global data share.
+Handler choose_gds(const Choice& choice, Item item, bool store);
 
 /// Fills the Op's memory fields from the instruction; false if the form is not supported.
 bool prepare_memory(const Choice& choice);

@@ -20,7 +20,7 @@ uint32_t place_of(const Operand& operand, int wave_size) {
 void prepare_ds(const Choice& choice) {
     const Inst& inst = choice.inst;
     Op& op = choice.op;
-    op.neg = static_cast<uint8_t>(Space::local);
+    op.neg = static_cast<uint8_t>(inst.gds ? Space::gds : Space::local);
     bool data_only = choice.name.starts_with("ds_store_addtid");
     op.src[0] = place_of(data_only ? Operand{} : inst.src[0], choice.wave_size);
     op.src[2] = place_of(inst.src[data_only ? 0 : 1], choice.wave_size);
@@ -52,12 +52,13 @@ bool prepare_flat(const Choice& choice) {
 bool prepare_buffer(const Choice& choice) {
     const Inst& inst = choice.inst;
     Op& op = choice.op;
-    if (inst.tfe || inst.lds) return false;
     op.neg = static_cast<uint8_t>(Space::buffer);
     op.src[0] = place_of(inst.src[0], choice.wave_size);
     op.src[1] = place_of(inst.src[1], choice.wave_size);
     const Operand& soffset = inst.src[2];
-    op.op_sel_hi = static_cast<uint8_t>((inst.offen ? kOffen : 0) | (inst.idxen ? kIdxen : 0));
+    op.op_sel_hi =
+        static_cast<uint8_t>((inst.offen ? kOffen : 0) | (inst.idxen ? kIdxen : 0) | (inst.tfe ? kStatus : 0));
+    if (choice.family() == isa::Family::cdna2 || choice.family() == isa::Family::cdna3) op.op_sel_hi |= kGfx9Resource;
     if (soffset.present() && soffset.code >= isa::code::inline_zero) {
         op.op_sel_hi |= kConstantSoffset;
         op.value[3] = static_cast<uint32_t>(constant_value(soffset, inst.literal, inst.row->mnemonic));
@@ -73,7 +74,6 @@ bool prepare_buffer(const Choice& choice) {
 bool prepare_memory(const Choice& choice) {
     const Inst& inst = choice.inst;
     Op& op = choice.op;
-    if (inst.gds) return false;
     op.uniform = op.constant = op.abs = op.op_sel = op.op_sel_hi = op.neg_hi = op.omod_clamp = 0;
     std::ranges::fill(op.value, 0u);
     op.imm = static_cast<uint32_t>(inst.offset);

@@ -101,6 +101,10 @@ inline uint32_t Wave::vector_place(int vgpr, int lanes) {
 // Aperture bases of flat addresses: bits 63:32 of an address in local and in private memory (AMDGPUUsage, "Flat").
 constexpr uint32_t kSharedAperture = 0x00010000, kPrivateAperture = 0x00020000;
 
+/// Where gfx9 code finds its wave's scratch by address: the base of the private segment buffer and of FLAT_SCRATCH. No
+/// host address has this bit. Bytes from here on are those of Wave::scratch, lanes interleaved by dword.
+constexpr uint64_t kScratchWindow = 1ull << 47;
+
 /// Counts the straight run that ends with `op` and goes on at `next`.
 inline void end_run(Wave* wave, const Op* op, const Op* next) {
     wave->executed += op->index - wave->run_start->index + 1;

@@ -2,6 +2,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <string>
 
 #include "strata/asm/emu/wave_p.h"
@@ -12,6 +14,8 @@ class DeviceMemory;
 class Program;
 class GroupTiming;
 
+class GlobalShare;
+
 /// What the waves of one launch share.
 struct Launch {
     const DeviceMemory* memory = nullptr;
@@ -19,6 +23,8 @@ struct Launch {
     std::string kernel = {};
     bool strict = true;  ///< local and scratch accesses out of range are faults; else they read 0 as in hardware
     std::atomic<bool> stop{false};
+    std::shared_ptr<GlobalShare> global_share = {};  ///< GDS and GWS: made when an instruction that uses them is met
+    std::once_flag global_share_once = {};
 };
 
 /// One workgroup while it runs.

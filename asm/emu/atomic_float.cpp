@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "strata/asm/emu/atomic_lanes_p.h"
+#include "strata/asm/emu/scalar_p.h"
+
+// Atomic float additions: rounded to nearest even whatever MODE says. Local memory follows MODE's denormal bits. The
+// caches' 32-bit addition flushes denormals in GFX90a and GFX11 and keeps them since GFX942 and GFX12 (CDNA3 ISA 9.2,
+// RDNA3 ISA "Float Atomics"; LLVM's FeatureMemoryAtomicFAddF32DenormalSupport); 64-bit and packed ones keep them.
+namespace strata::emu {
+namespace {
+
+using f32 = float;
+using f64 = double;
+
+/// Two bits as in MODE.FP_DENORM: bit 0 lets denormal inputs pass, bit 1 denormal results.
+using Denormals = u32;
+constexpr Denormals kKeep = 3, kFlush = 0;
+
+template <class T>
+T flushed(T x, bool keep) {
+    return keep || std::fpclassify(x) != FP_SUBNORMAL ? x : std::copysign(T{0}, x);
+}
+
+/// The sum as the hardware forms it: of two NaNs memory's, quiet; opposite infinities give the positive NaN.
+template <class T>
+T sum(T old, T data, Denormals denormals) {
+    constexpr bool wide = sizeof(T) == 8;
+    using Bits = std::conditional_t<wide, u64, u32>;
+    constexpr Bits kQuiet = Bits{1} << (wide ? 51 : 22);
+    if (std::isnan(old)) return std::bit_cast<T>(std::bit_cast<Bits>(old) | kQuiet);
+    if (std::isnan(data)) return std::bit_cast<T>(std::bit_cast<Bits>(data) | kQuiet);
+    const T result = flushed(old, denormals & 1) + flushed(data, denormals & 1);
+    if (std::isnan(result)) return std::bit_cast<T>(std::bit_cast<Bits>(std::numeric_limits<T>::infinity()) | kQuiet);
+    return flushed(result, denormals & 2);
+}
+
+f32 half_to_float(u32 half) {
+    const u32 exponent = half >> 10 & 31, fraction = half & 1023, sign = (half & 0x8000) << 16;
+    if (exponent == 31) return std::bit_cast<f32>(sign | 0x7f800000 | fraction << 13);
+    if (exponent != 0) return std::bit_cast<f32>(sign | (exponent + 112) << 23 | fraction << 13);
+    return std::copysign(static_cast<f32>(fraction) * 0x1p-24f, std::bit_cast<f32>(sign | 0x3f800000));
+}
+/// Nearest even.
+u32 float_to_half(f32 x) {
+    const u32 bits = std::bit_cast<u32>(x), sign = bits >> 16 & 0x8000;
+    const f32 magnitude = std::fabs(x);
+    if (std::isnan(x)) return sign | 0x7e00 | (bits >> 13 & 0x3ff);
+    if (magnitude >= 65520.0f) return sign | 0x7c00;
+    if (magnitude < 0x1p-14f) return sign | static_cast<u32>(std::nearbyint(magnitude * 0x1p24f));
+    const u32 rounded = (bits & 0x7fffffff) + 0xfff + (bits >> 13 & 1);
+    return sign | ((rounded >> 13) - (112u << 10));
+}
+f32 brain_to_float(u32 brain) { return std::bit_cast<f32>(brain << 16); }
+u32 float_to_brain(f32 x) {
+    const u32 bits = std::bit_cast<u32>(x);
+    if (std::isnan(x)) return bits >> 16 | 0x40;
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+/// A single's 24 bits hold enough of the sum that rounding it again is rounding once.
+template <f32 (*widen)(u32), u32 (*narrow)(f32)>
+u32 packed_sum(u32 old, u32 data) {
+    const u32 low = narrow(sum(widen(old & 0xffff), widen(data & 0xffff), kKeep));
+    const u32 high = narrow(sum(widen(old >> 16), widen(data >> 16), kKeep));
+    return (low & 0xffff) | high << 16;
+}
+
+enum class Rule : uint8_t { keep, flush, mode };
+
+template <class T, Rule rule>
+const Op* add_float(Wave* wave, const Op* op) {
+    constexpr int kModeBit = sizeof(T) == 8 ? 6 : 4;
+    const Denormals denormals = rule == Rule::keep ? kKeep : rule == Rule::flush ? kFlush : wave->mode >> kModeBit & 3;
+    if (!for_lanes<T, 1>(wave, op, [=](T old, T data, T) { return sum(old, data, denormals); })) return nullptr;
+    STRATA_EMU_NEXT;
+}
+
+template <u32 (*add)(u32, u32)>
+const Op* add_packed(Wave* wave, const Op* op) {
+    if (!for_lanes<u32, 1>(wave, op, [](u32 old, u32 data, u32) { return add(old, data); })) return nullptr;
+    STRATA_EMU_NEXT;
+}
+
+}  // namespace
+
+Handler choose_float_atomic(const Choice& choice, std::string_view operation) {
+    const bool local = MemoryOp::space(&choice.op) == Space::local;
+    Handler run = nullptr;
+    if (operation == "add_f32") {
+        const bool flushes = choice.family() == isa::Family::rdna3 || choice.family() == isa::Family::cdna2;
+        run = local ? add_float<f32, Rule::mode> : flushes ? add_float<f32, Rule::flush> : add_float<f32, Rule::keep>;
+        choice.op.abs = 4;
+    } else if (operation == "add_f64") {
+        run = local ? add_float<f64, Rule::mode> : add_float<f64, Rule::keep>;
+        choice.op.abs = 8;
+    } else if (operation == "pk_add_f16" || operation == "pk_add_bf16") {
+        run = operation == "pk_add_f16" ? add_packed<packed_sum<half_to_float, float_to_half>>
+                                        : add_packed<packed_sum<brain_to_float, float_to_brain>>;
+        choice.op.abs = 4;
+    }
+    return run;
+}
+
+}  // namespace strata::emu

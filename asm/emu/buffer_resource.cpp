@@ -1,0 +1,87 @@
+#include "strata/asm/emu/buffer_resource_p.h"
+
+// CDNA3 ISA 9.1 and RDNA3 ISA 9.1, "Buffer Addressing", "Range Checking", "Swizzled Buffer Addressing".
+namespace strata::emu {
+namespace {
+
+constexpr uint32_t kSwizzleElement[] = {0, 4, 8, 16};  // GFX11+: bits 63:62
+
+const uint32_t* words_at(const Wave* wave, uint32_t place) {
+    return reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(wave) + place);
+}
+
+}  // namespace
+
+BufferResource::BufferResource(const uint32_t* v, bool gfx9_)
+    : base(v[0] | uint64_t{v[1] & 0xffff} << 32),
+      stride(v[1] >> 16 & 0x3fff),
+      records(v[2]),
+      index_stride(8u << (v[3] >> 21 & 3)),
+      out_of_range(v[3] >> 28 & 3),
+      add_tid(v[3] >> 23 & 1),
+      gfx9(gfx9_),
+      select(v[3] & 0xfff) {
+    if (gfx9) {
+        element = v[1] >> 31 ? 4 : 0;
+        format = static_cast<uint8_t>((v[3] >> 15 & 15) | (v[3] >> 12 & 7) << 4);
+        if (add_tid) stride |= (v[3] >> 15 & 15) << 14;  // the data format's bits extend the stride
+    } else {
+        element = kSwizzleElement[v[1] >> 30];
+        format = v[3] >> 12 & 63;
+    }
+}
+
+BufferView::BufferView(const Wave* wave, const Op* op)
+    : resource_(words_at(wave, op->src[1]), op->op_sel_hi & kGfx9Resource), imm_(op->imm), lanes_(wave->lanes) {
+    const uint8_t flags = op->op_sel_hi;
+    const uint32_t* rows = words_at(wave, op->src[0]);
+    index_rows_ = flags & kIdxen ? rows : nullptr;
+    offset_rows_ = !(flags & kOffen) ? nullptr : index_rows_ ? rows + lanes_ : rows;
+    soffset_ = flags & kConstantSoffset ? op->value[3] : *words_at(wave, op->value[2]);
+}
+
+uint64_t BufferView::index(int lane) const {
+    return (index_rows_ ? uint64_t{index_rows_[lane]} : 0) + (resource_.add_tid ? static_cast<uint64_t>(lane) : 0);
+}
+
+uint64_t BufferView::offset(int lane, uint32_t at) const {
+    return uint64_t{imm_} + at + (offset_rows_ ? offset_rows_[lane] : 0);
+}
+
+uint64_t BufferView::place(uint64_t index, uint64_t offset) const {
+    const BufferResource& r = resource_;
+    if (r.element == 0) return index * r.stride + offset;
+    const uint64_t rows = index / r.index_stride * r.stride + offset / r.element * r.element;
+    return rows * r.index_stride + index % r.index_stride * r.element + offset % r.element;
+}
+
+bool BufferView::inside(int lane, uint32_t at, uint32_t bytes) const {
+    const BufferResource& r = resource_;
+    const uint64_t i = index(lane), o = offset(lane, at);
+    auto by_index = [&] { return i < r.records; };
+    auto by_offset = [&] { return o + bytes <= r.stride; };
+    auto raw = [&] { return place(i, o) + soffset_ + bytes <= r.records; };
+    if (r.gfx9) {
+        const bool structured = r.stride != 0 && (index_rows_ || r.add_tid);
+        return structured ? by_index() && by_offset() : raw();
+    }
+    switch (r.out_of_range) {
+        case 0: return by_index() && (r.stride == 0 || by_offset());
+        case 1: return by_index();
+        case 2: return r.records != 0;
+        default: return r.element && r.stride ? by_index() && by_offset() : raw();
+    }
+}
+
+uint64_t BufferView::address(int lane, uint32_t at) const {
+    return resource_.base + soffset_ + place(index(lane), offset(lane, at));
+}
+
+uint64_t BufferView::consecutive_address(uint32_t at) const {
+    const BufferResource& r = resource_;
+    if (index_rows_ || offset_rows_ || !r.add_tid || r.element != 4 || (imm_ + at) % 4 != 0) return 0;
+    if (r.index_stride < static_cast<uint32_t>(lanes_)) return 0;
+    return address(0, at);
+}
+
+}  // namespace strata::emu
