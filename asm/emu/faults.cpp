@@ -4,6 +4,7 @@
 #include "strata/asm/emu/program_p.h"
 #include "strata/asm/emu/timing_p.h"
 #include "strata/asm/emu/workgroup_p.h"
+#include "strata/asm/object/line_table.h"
 
 namespace strata::emu {
 namespace {
@@ -12,6 +13,17 @@ std::string who(int lane, uint32_t bytes, Access access) {
     constexpr std::string_view verbs[] = {"reads", "writes", "updates"};
     std::string lanes = lane < 0 ? "the wave" : fmt::format("lane {}", lane);
     return fmt::format("{} {} {} bytes", lanes, verbs[static_cast<int>(access)], bytes);
+}
+
+/// " at file:line:column" of a byte offset in the code, where the code object has line tables.
+std::string source_of(const Launch& launch, uint64_t pc) {
+    if (!launch.object) return "";
+    Result<isa::LineTable> lines = isa::LineTable::read(*launch.object);
+    if (!lines) return "";
+    const isa::SourceLine at = lines->find(launch.text_address + pc);
+    if (at.file.empty()) return "";
+    return at.column ? fmt::format(" at {}:{}:{}", at.file, at.line, at.column)
+                     : fmt::format(" at {}:{}", at.file, at.line);
 }
 
 }  // namespace
@@ -77,9 +89,11 @@ std::string fault_message(const Wave& wave) {
     if (group.timing && op) op = group.timing->plain(op);
     const Program& program = *group.launch->program;
     uint64_t pc = op ? program.pc(op) : 0;
-    return fmt::format("kernel '{}' at code offset {:#x} ({}), workgroup ({}, {}, {}), wave {}: {}",
-                       group.launch->kernel, pc, program.disassembly(pc), group.id[0], group.id[1], group.id[2],
-                       wave.wave_in_group, wave.fault ? *wave.fault : std::string());
+    const std::string source = source_of(*group.launch, pc);
+    return fmt::format("kernel '{}'{}{} code offset {:#x} ({}), workgroup ({}, {}, {}), wave {}: {}",
+                       group.launch->kernel, source, source.empty() ? " at" : ",", pc, program.disassembly(pc),
+                       group.id[0], group.id[1], group.id[2], wave.wave_in_group,
+                       wave.fault ? *wave.fault : std::string());
 }
 
 }  // namespace strata::emu

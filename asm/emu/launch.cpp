@@ -68,6 +68,8 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     plan.launch.memory = &memory;
     plan.launch.program = kernel.program.get();
     plan.launch.kernel = kernel.info->name;
+    plan.launch.object = &module.state_->object;
+    plan.launch.text_address = kernel.program->address() - module.state_->base;
     plan.entry = kernel.entry;
     plan.lanes = kernel.program->wave_size();
     plan.vgprs = kernel.program->vgprs();

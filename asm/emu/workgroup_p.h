@@ -7,6 +7,7 @@
 #include <string>
 
 #include "strata/asm/emu/wave_p.h"
+#include "strata/asm/object/code_object.h"
 
 namespace strata::emu {
 
@@ -21,6 +22,8 @@ struct Launch {
     const DeviceMemory* memory = nullptr;
     Program* program = nullptr;
     std::string kernel = {};
+    const isa::CodeObject* object = nullptr;  ///< whose line tables tell where a fault comes from; may be null
+    uint64_t text_address = 0;                ///< of the program within the object
     bool strict = true;  ///< local and scratch accesses out of range are faults; else they read 0 as in hardware
     std::atomic<bool> stop{false};
     std::shared_ptr<GlobalShare> global_share = {};  ///< GDS and GWS: made when an instruction that uses them is met

@@ -1,6 +1,7 @@
 #include "strata/asm/object/line_table.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "strata/asm/object/byte_reader_p.h"
 #include "strata/asm/object/elf_view_p.h"
@@ -209,7 +210,7 @@ class LineProgram {
 
     void emit(bool end) {
         const uint32_t file = file_ < files_.size() ? files_[file_] : files_.empty() ? 0 : files_[0];
-        table_.rows_.push_back({address_, file, line_, column_, end});
+        table_.rows_.push_back({address_, file, line_, column_, end, static_cast<uint32_t>(table_.rows_.size())});
     }
     uint64_t offset_sized() { return wide_ ? in_.fixed<uint64_t>() : in_.fixed<uint32_t>(); }
 
@@ -239,9 +240,7 @@ Result<LineTable> LineTable::read(const CodeObject& object) {
         STRATA_TRY_VOID(LineProgram(sections, unit, wide, table).run());
     }
     // An end comes before what starts at the same address.
-    std::stable_sort(table.rows_.begin(), table.rows_.end(), [](const Row& a, const Row& b) {
-        return a.address != b.address ? a.address < b.address : a.end && !b.end;
-    });
+    std::ranges::sort(table.rows_, {}, [](const Row& row) { return std::tuple(row.address, !row.end, row.order); });
     return table;
 }
 

@@ -30,6 +30,7 @@ class LineTable {
         uint64_t address = 0;
         uint32_t file = 0, line = 0, column = 0;  ///< file: index into files_
         bool end = false;                         ///< first address after a sequence
+        uint32_t order = 0;                       ///< in the file
     };
     std::vector<Row> rows_;  ///< by address; of equal addresses the last one counts
     std::vector<std::string> files_;

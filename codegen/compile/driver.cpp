@@ -27,7 +27,8 @@ Arguments own_options(const Toolchain& tools, const HipSource& source, isa::Arch
     if (source.freestanding)
         options.insert(options.end(), {"-nogpuinc", "-nostdinc", "-nostdinc++", "-w", "-munsafe-fp-atomics"});
     else
-        options.push_back(fmt::format("--rocm-path={}/..", tools.hip_headers));
+        options.insert(options.end(), {"-gline-tables-only",  // faults name the line
+                                       fmt::format("--rocm-path={}/..", tools.hip_headers)});
     return options;
 }
 
