@@ -203,7 +203,7 @@ TEST_F(Faults, an_instruction_without_a_handler_is_refused_at_load) {
 .type odd,@function
 odd:
   v_mov_b32 v0, 1
-  ds_gws_init v0 offset:1 gds
+  ds_store_addtid_b32 v0 gds
   s_endpgm
 .rodata
 .p2align 6
@@ -231,7 +231,7 @@ amdhsa.kernels:
     ASSERT_TRUE(code) << code.error().message;
     auto module = gpu.load(*code);
     ASSERT_FALSE(module);
-    expect(module.error(), ErrorKind::Unsupported, {"kernel 'odd'", "ds_gws_init", "offset 0x4"});
+    expect(module.error(), ErrorKind::Unsupported, {"kernel 'odd'", "ds_store_addtid_b32", "offset 0x4"});
 }
 
 TEST_F(Faults, host_accesses_are_checked_too) {
