@@ -12,6 +12,15 @@ STRATA_EMU_INLINE U32 fast_source(Wave* wave, const Op* op, int i, int half) {
         return source(wave, op, i, half);
 }
 
+/// A 16-bit result keeps the register's upper half.
+template <const Shape& shape>
+STRATA_EMU_INLINE void store_fast(uint32_t* row, const U32& x, uint32_t exec) {
+    if constexpr (is_16bit(shape.dst))
+        store_active(row, (load(row) & 0xffff0000) | (x & 0xffff), exec);
+    else
+        store_active(row, x, exec);
+}
+
 /// `vectors(a, b, c, mode)` gives the 32 results. Floats in a MODE other than the plain one go the general way.
 template <const Shape& shape, auto vectors, int lanes, bool all_vgpr>
 const Op* fast(Wave* wave, const Op* op) {
@@ -23,8 +32,8 @@ const Op* fast(Wave* wave, const Op* op) {
         const U32 a = fast_source<all_vgpr>(wave, op, 0, half);
         const U32 b = shape.sources > 1 ? fast_source<all_vgpr>(wave, op, 1, half) : a;
         const U32 c = shape.sources > 2 ? fast_source<all_vgpr>(wave, op, 2, half) : a;
-        store_active(place(wave, op->dst) + kLanes * half, vectors(a, b, c, wave->mode),
-                     wave->s[isa::code::exec_lo + half]);
+        store_fast<shape>(place(wave, op->dst) + kLanes * half, vectors(a, b, c, wave->mode),
+                          wave->s[isa::code::exec_lo + half]);
     }
     STRATA_EMU_NEXT;
 }
@@ -46,8 +55,8 @@ const Op* fast_signed(Wave* wave, const Op* op) {
         const U32 a = signed_source(wave, op, 0, half);
         const U32 b = shape.sources > 1 ? signed_source(wave, op, 1, half) : a;
         const U32 c = shape.sources > 2 ? signed_source(wave, op, 2, half) : a;
-        store_active(place(wave, op->dst) + kLanes * half, vectors(a, b, c, wave->mode),
-                     wave->s[isa::code::exec_lo + half]);
+        store_fast<shape>(place(wave, op->dst) + kLanes * half, vectors(a, b, c, wave->mode),
+                          wave->s[isa::code::exec_lo + half]);
     }
     STRATA_EMU_NEXT;
 }

@@ -53,8 +53,9 @@ const Op* direct(Wave* wave, const Op* op) {
         x.exec = exec;
         x.first_lane = static_cast<uint32_t>(kLanes * half);
         x.context = {wave->mode, false, 0, 0};
-        for (int i = 0; i < shape.sources; i++)
-            direct_source(wave, op, i, shape.src[i], half, x, buffers.src[i < 3 ? i : 0], &live);
+        [&]<int... i>(std::integer_sequence<int, i...>) STRATA_LAMBDA_INLINE {
+            (direct_source(wave, op, i, shape.src[i], half, x, buffers.src[i < 3 ? i : 0], &live), ...);
+        }(std::make_integer_sequence<int, shape.sources>());
         for (int w = 0; w < dwords(shape.dst); w++) x.dst[w] = buffers.dst[w];
         shape.kernel(x);
         if constexpr (shape.writes_mask) mask[half] = x.mask_out & live;
