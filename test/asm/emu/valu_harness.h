@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "strata/asm/emu/valu_p.h"
@@ -31,9 +32,9 @@ struct Code {
     std::vector<isa::Inst> insts;
     std::vector<Op> ops;
 
-    bool load(const Variant& variant, std::span<const uint32_t> words, int lanes) {
+    bool load(const Variant& variant, std::span<const uint32_t> words, int lanes, isa::Arch arch = isa::Arch::gfx1100) {
         for (size_t at = 0; at < words.size();) {
-            auto inst = isa::decode(isa::Arch::gfx1100, words.subspan(at));
+            auto inst = isa::decode(arch, words.subspan(at));
             if (!inst) {
                 ADD_FAILURE() << inst.error().message;
                 return false;
@@ -43,7 +44,7 @@ struct Code {
         }
         ops.resize(insts.size() + 1);
         for (size_t i = 0; i < insts.size(); i++) {
-            const Choice choice{insts[i], isa::Arch::gfx1100, lanes, ops[i]};
+            const Choice choice{insts[i], arch, lanes, ops[i]};
             ops[i].run = variant.choose(choice);
             ops[i].index = static_cast<uint32_t>(i);
             if (!ops[i].run) {
@@ -84,9 +85,9 @@ class Bench {
     const std::string& fault() const { return fault_; }
 
     /// Runs straight-line vector code; false (with a test failure) when an instruction has no handler.
-    bool run(const Variant& variant, std::span<const uint32_t> words) {
+    bool run(const Variant& variant, std::span<const uint32_t> words, isa::Arch arch = isa::Arch::gfx1100) {
         Code code;
-        return code.load(variant, words, lanes_) && run(code);
+        return code.load(variant, words, lanes_, arch) && run(code);
     }
     bool run(const Code& code) {
         wave().stop = Stop::none;
@@ -106,11 +107,11 @@ class Bench {
 };
 
 /// Assembled once a text.
-inline const std::vector<uint32_t>& assembled(const std::string& text, int lanes) {
-    static std::map<std::pair<std::string, int>, std::vector<uint32_t>> known;
-    const auto [at, added] = known.try_emplace({text, lanes});
+inline const std::vector<uint32_t>& assembled(const std::string& text, int lanes, isa::Arch arch = isa::Arch::gfx1100) {
+    static std::map<std::tuple<std::string, int, isa::Arch>, std::vector<uint32_t>> known;
+    const auto [at, added] = known.try_emplace({text, lanes, arch});
     if (!added) return at->second;
-    auto words = isa::assemble_instructions(text, isa::Arch::gfx1100, lanes);
+    auto words = isa::assemble_instructions(text, arch, lanes);
     if (!words)
         ADD_FAILURE() << text << ": " << words.error().message;
     else
