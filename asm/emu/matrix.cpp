@@ -156,9 +156,9 @@ isa::Type constant_type(MatrixResult result) {
     }
 }
 
-uint64_t addend_constant(const isa::Operand& operand, MatrixResult result) {
+uint64_t addend_constant(const isa::Operand& operand, uint32_t literal, MatrixResult result) {
     const isa::Type type = constant_type(result);
-    const uint64_t value = constant_value({operand.code, type}, 0, {});
+    const uint64_t value = constant_value({operand.code, type}, literal, {});
     return type == isa::Type::f16 || type == isa::Type::bf16 ? (value & 0xffff) * 0x10001 : value;
 }
 
@@ -239,8 +239,8 @@ const MatrixPlan* resolve_matrix(const Choice& choice) {
         op.dst2 = Wave::vector_place(inst.src[2].row(), lanes);
         if (overlaps(inst.dst[0].row(), inst.src[2].row(), plan->c_registers)) op.imm |= matrix_bit::kCopy;
     } else {
-        if (inst.src[2].code < isa::code::inline_zero || inst.src[2].is_literal()) return nullptr;
-        own.constant = addend_constant(inst.src[2], plan->result);
+        if (inst.src[2].code < isa::code::inline_zero) return nullptr;
+        own.constant = addend_constant(inst.src[2], inst.literal, plan->result);
         op.imm |= matrix_bit::kConstant;
     }
     std::memcpy(op.value, &own, sizeof own);

@@ -23,6 +23,7 @@ struct Form {
     int c = kC, d = kD;
     uint16_t constant = 0;  ///< operand code of C, instead of a register
     uint32_t constant_bits = 0;
+    uint32_t literal = 0;
     int values = 0;  ///< 0 moderate ones, 1 tiny ones too, 2 infinities and NaN too
 };
 
@@ -135,6 +136,7 @@ class MatrixRun {
         inst.blgp = static_cast<uint8_t>(form_.blgp), inst.neg = static_cast<uint8_t>(form_.neg);
         inst.neg_hi = static_cast<uint8_t>(form_.neg_hi), inst.op_sel = static_cast<uint8_t>(form_.op_sel);
         inst.clamp = form_.clamp;
+        inst.literal = form_.literal;
         return inst;
     }
 
@@ -292,6 +294,10 @@ TEST_P(Matrix, TakesInlineConstantsAsAddend) {
     ASSERT_NO_FATAL_FAILURE(check({.constant = 245, .constant_bits = minus_two}));
     ASSERT_NO_FATAL_FAILURE(check({.constant = 240, .constant_bits = tenth}));
     ASSERT_NO_FATAL_FAILURE(check({.constant = 128, .constant_bits = 0}));
+    if (!c.cdna()) {
+        const uint32_t literal = half ? 0x4248 : 0x40490fdb, bits = brain ? 0x0fdb : literal;
+        ASSERT_NO_FATAL_FAILURE(check({.constant = 255, .constant_bits = bits, .literal = literal}));
+    }
     if (c.result == "i32")
         ASSERT_NO_FATAL_FAILURE(check({.constant = 195, .constant_bits = static_cast<uint32_t>(-3)}));
 }
