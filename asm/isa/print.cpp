@@ -85,15 +85,15 @@ class Printer {
         bool setreg = row_.mnemonic.starts_with("s_setreg");
         bool simm = row_.modifiers & mod::simm;
         auto immediate = static_cast<uint16_t>(inst_.offset);
-        if (setreg) item(print_simm(row_.mnemonic, immediate));
+        if (setreg) item(print_simm(row_.mnemonic, immediate, family_));
         for (size_t i = 0; i < 2; ++i) {
             bool implied_exec = row_.dst[i] == Type::lanes && row_.flags & kWritesExec;
             if (row_.dst_kind[i] && !implied_exec) item(half(operand(inst_.dst[i]), 3));
         }
         for (size_t i = 0; i < 4 && row_.src_kind[i]; ++i) item(source(i));
         if (simm && !setreg && !(row_.mnemonic == "s_endpgm" && immediate == 0))
-            item(print_simm(row_.mnemonic, immediate));
-        if (row_.mnemonic.starts_with("s_sendmsg_rtn")) item(print_message(immediate));
+            item(print_simm(row_.mnemonic, immediate, family_));
+        if (row_.mnemonic.starts_with("s_sendmsg_rtn")) item(print_message(immediate, family_));
         modifiers();
         dpp();
     }
@@ -104,6 +104,15 @@ class Printer {
         word(fmt::format("{}:[{}]", name, text));
     }
 
+    /// RDNA4 spells op_sel of conversions from and to one byte as the byte's number.
+    bool byte_select() {
+        bool from = row_.mnemonic.starts_with("v_cvt_f32_"), to = row_.mnemonic.starts_with("v_cvt_sr_");
+        if (!(from || to) || !(row_.modifiers & mod::op_sel(15))) return false;
+        int byte = to ? inst_.op_sel >> 2 : (inst_.op_sel & 1) << 1 | inst_.op_sel >> 1;
+        if (byte) word(fmt::format("byte_sel:{}", byte));
+        return true;
+    }
+
     void modifiers() {
         uint32_t sources = 0;
         while (sources < 3 && row_.src_kind[sources]) ++sources;
@@ -111,11 +120,14 @@ class Printer {
         if (inst_.encoding == Format::VOP3P) {
             uint32_t op_sel_hi_default = mix() ? 0 : all;
             bool selects = row_.modifiers & mod::op_sel(7);
-            if (selects && inst_.op_sel & all) bit_list("op_sel", inst_.op_sel, sources);
+            bool index = row_.mnemonic.starts_with("v_swmmac");
+            if (index && inst_.op_sel) word(fmt::format("index_key:{}", inst_.op_sel));
+            if (!index && selects && inst_.op_sel & all) bit_list("op_sel", inst_.op_sel, sources);
             if (row_.modifiers & mod::op_sel_hi(7) && (inst_.op_sel_hi & all) != op_sel_hi_default)
                 bit_list("op_sel_hi", inst_.op_sel_hi, sources);
             if (!mix() && inst_.neg & all) bit_list("neg_lo", inst_.neg, sources);
             if (!mix() && inst_.neg_hi & all) bit_list("neg_hi", inst_.neg_hi, sources);
+        } else if (family_ == Family::rdna4 && byte_select()) {
         } else if (uint32_t shown = inst_.op_sel & row_.modifiers >> 6 & 15; shown && !(row_.flags & kTrue16)) {
             bool with_dst = row_.modifiers & mod::op_sel(8);  // v_permlane16's two bits are fi and bound_ctrl
             bit_list("op_sel", (shown & all) | (shown >> 3) << sources, with_dst ? sources + 1 : 2);
@@ -164,7 +176,7 @@ class Printer {
 
     void memory() {
         switch (row_.format) {
-            case Format::SMEM: return smem();
+            case Format::SMEM: smem(); break;
             case Format::DS: return ds();
             case Format::MUBUF:
             case Format::MTBUF: buffer(); break;
@@ -173,19 +185,25 @@ class Printer {
         if (inst_.glc) word("glc");
         if (inst_.slc) word("slc");
         if (inst_.dlc) word("dlc");
+        out_ += print_cache_control(inst_);
         if (inst_.tfe) word("tfe");
     }
 
     void smem() {
         if (!row_.src_kind[0]) return;
+        std::string offset = fmt::format("{}{:#x}", inst_.offset < 0 ? "-" : "", std::abs(inst_.offset));
+        if (row_.mnemonic.find("prefetch") != std::string_view::npos) {
+            if (row_.src_kind[1]) item(operand(inst_.src[0]));
+            item(offset);
+            item(operand(inst_.src[row_.src_kind[1] ? 1 : 0]));
+            item(std::to_string(inst_.offset1));
+            return;
+        }
         item(row_.dst_kind[0] ? operand(inst_.dst[0]) : std::to_string(inst_.offset1));
         item(operand(inst_.src[0]));
-        std::string offset = fmt::format("{}{:#x}", inst_.offset < 0 ? "-" : "", std::abs(inst_.offset));
         bool has_soffset = inst_.src[1].present() && inst_.src[1].code != code::null;
         item(has_soffset ? operand(inst_.src[1]) : offset);
-        if (has_soffset && inst_.offset) word("offset:" + offset);
-        if (inst_.glc) word("glc");
-        if (inst_.dlc) word("dlc");
+        if (has_soffset && (inst_.offset || family_ == Family::rdna4)) word("offset:" + offset);
     }
 
     void ds() {
@@ -201,6 +219,7 @@ class Printer {
     }
 
     void flat() {
+        if (!row_.src_kind[0]) return;  // cache control
         FlatShape shape = flat_shape(row_);
         if (inst_.dst[0].present()) item(operand(inst_.dst[0]));
         auto position = [&](int at) { return at >= 0 && inst_.src[static_cast<size_t>(at)].present(); };

@@ -19,8 +19,10 @@ std::string print_operand(const Operand& operand, uint32_t literal, LiteralStyle
 std::string print_register(uint32_t code, int dwords);
 
 /// The 16-bit immediate of a SOPP or SOPK instruction (s_waitcnt counters, hwreg, sendmsg, ...).
-std::string print_simm(std::string_view mnemonic, uint16_t value);
+std::string print_simm(std::string_view mnemonic, uint16_t value, Family family);
 /// The operand of s_sendmsg_rtn_*.
-std::string print_message(uint32_t value);
+std::string print_message(uint32_t value, Family family);
+/// th and scope of a memory instruction of RDNA4, each after a blank.
+std::string print_cache_control(const Inst& inst);
 
 }  // namespace strata::isa

@@ -2,6 +2,7 @@
 #include <array>
 #include <vector>
 
+#include "strata/asm/isa/names_p.h"
 #include "strata/asm/isa/print_p.h"
 
 namespace strata::isa {
@@ -10,34 +11,6 @@ namespace {
 struct Name {
     uint32_t value;
     std::string_view name;
-};
-
-// RDNA3 ISA, "S_SENDMSG Messages" and "S_SENDMSG_RTN Messages".
-constexpr Name messages[] = {
-    {1, "MSG_INTERRUPT"},           {2, "MSG_HS_TESSFACTOR"},   {3, "MSG_DEALLOC_VGPRS"},
-    {5, "MSG_STALL_WAVE_GEN"},      {6, "MSG_HALT_WAVES"},      {9, "MSG_GS_ALLOC_REQ"},
-    {128, "MSG_RTN_GET_DOORBELL"},  {129, "MSG_RTN_GET_DDID"},  {130, "MSG_RTN_GET_TMA"},
-    {131, "MSG_RTN_GET_REALTIME"},  {132, "MSG_RTN_SAVE_WAVE"}, {133, "MSG_RTN_GET_TBA"},
-    {134, "MSG_RTN_GET_TBA_TO_PC"},
-};
-
-// RDNA3 ISA, "Hardware Register Values".
-constexpr Name hardware_registers[] = {
-    {1, "HW_REG_MODE"},
-    {2, "HW_REG_STATUS"},
-    {3, "HW_REG_TRAPSTS"},
-    {5, "HW_REG_GPR_ALLOC"},
-    {6, "HW_REG_LDS_ALLOC"},
-    {7, "HW_REG_IB_STS"},
-    {15, "HW_REG_SH_MEM_BASES"},
-    {18, "HW_REG_PERF_SNAPSHOT_PC_LO"},
-    {19, "HW_REG_PERF_SNAPSHOT_PC_HI"},
-    {20, "HW_REG_FLAT_SCR_LO"},
-    {21, "HW_REG_FLAT_SCR_HI"},
-    {23, "HW_REG_HW_ID1"},
-    {24, "HW_REG_HW_ID2"},
-    {27, "HW_REG_PERF_SNAPSHOT_DATA"},
-    {29, "HW_REG_SHADER_CYCLES"},
 };
 
 template <size_t N>
@@ -88,9 +61,9 @@ std::string delay_alu(uint16_t value) {
     return text.empty() ? "0" : text;
 }
 
-std::string hardware_register(uint16_t value) {
+std::string hardware_register(uint16_t value, Family family) {
     uint32_t id = value & 63, first = value >> 6 & 31, size = (value >> 11) + 1u;
-    std::string_view known = lookup(hardware_registers, id);
+    std::string_view known = name_of(hardware_register_names(), family, id);
     std::string name = known.empty() ? std::to_string(id) : std::string(known);
     return first == 0 && size == 32 ? fmt::format("hwreg({})", name)
                                     : fmt::format("hwreg({}, {}, {})", name, first, size);
@@ -117,20 +90,31 @@ std::string depctr(uint16_t value) {
     return text;
 }
 
+/// An expression of flags, as LLVM prints one; bits that are no flag make it a number.
 std::string version(uint16_t value) {
-    static constexpr Name versions[] = {{0, "UC_VERSION_GFX7"}, {4, "UC_VERSION_GFX10"}, {6, "UC_VERSION_GFX11"}};
+    static constexpr Name versions[] = {
+        {0, "UC_VERSION_GFX7"}, {4, "UC_VERSION_GFX10"}, {6, "UC_VERSION_GFX11"}, {9, "UC_VERSION_GFX12"}};
+    static constexpr Name flags[] = {
+        {0x2000, "UC_VERSION_W64_BIT"}, {0x4000, "UC_VERSION_W32_BIT"}, {0x8000, "UC_VERSION_MDP_BIT"}};
+    if (value & 0x1f00) return fmt::format("{:#x}", value);
     std::string_view known = lookup(versions, value & 0xff);
-    bool plain = (value & 0xff00) == 0 && !known.empty();
-    return plain ? std::string(known) : value <= 64 ? std::to_string(value) : fmt::format("{:#x}", value);
+    std::string text = known.empty() ? std::to_string(value & 0xff) : std::string(known);
+    bool compound = false;
+    for (const Name& flag : flags) {
+        if (!(value & flag.value)) continue;
+        text = fmt::format("{}{}{}|{}", compound ? "(" : "", text, compound ? ")" : "", flag.name);
+        compound = true;
+    }
+    return text;
 }
 
 enum class Style { hex, decimal, decimal_small };
 
 Style style(std::string_view mnemonic) {
     static constexpr std::string_view branches[] = {"s_branch", "s_call_b64", "s_endpgm"};
-    static constexpr std::string_view small[] = {"s_nop",     "s_setkill",      "s_sethalt",
-                                                 "s_sleep",   "s_trap",         "s_denorm_mode",
-                                                 "s_setprio", "s_incperflevel", "s_decperflevel"};
+    static constexpr std::string_view small[] = {"s_nop",          "s_setkill",     "s_sethalt",     "s_barrier_wait",
+                                                 "s_sleep",        "s_trap",        "s_denorm_mode", "s_setprio",
+                                                 "s_incperflevel", "s_decperflevel"};
     if (std::find(std::begin(branches), std::end(branches), mnemonic) != std::end(branches)) return Style::decimal;
     if (mnemonic.starts_with("s_cbranch") || mnemonic.starts_with("s_subvector")) return Style::decimal;
     return std::find(std::begin(small), std::end(small), mnemonic) != std::end(small) ? Style::decimal_small
@@ -139,21 +123,20 @@ Style style(std::string_view mnemonic) {
 
 }  // namespace
 
-std::string print_message(uint32_t value) {
+std::string print_message(uint32_t value, Family family) {
     uint32_t id = value & 255;
-    std::string_view known = lookup(messages, id);
-    bool plain = known.empty() ? value >> 8 != 0 : id < 128 && value >> 10 != 0;
-    if (plain) return std::to_string(value);
+    std::string_view known = name_of(message_names(), family, id);
+    if (known.empty() && value >> 8) return std::to_string(value);
     return known.empty() ? fmt::format("sendmsg({}, 0, 0)", id) : fmt::format("sendmsg({})", known);
 }
 
-std::string print_simm(std::string_view mnemonic, uint16_t value) {
+std::string print_simm(std::string_view mnemonic, uint16_t value, Family family) {
     if (mnemonic == "s_waitcnt") return waitcnt(value);
     if (mnemonic == "s_delay_alu") return delay_alu(value);
-    if (mnemonic == "s_waitcnt_depctr") return depctr(value);
+    if (mnemonic == "s_waitcnt_depctr" || mnemonic == "s_wait_alu") return depctr(value);
     if (mnemonic == "s_version") return version(value);
-    if (mnemonic.starts_with("s_sendmsg")) return print_message(value);
-    if (mnemonic.find("etreg") != std::string_view::npos) return hardware_register(value);
+    if (mnemonic.starts_with("s_sendmsg")) return print_message(value, family);
+    if (mnemonic.find("etreg") != std::string_view::npos) return hardware_register(value, family);
     Style spelled = style(mnemonic);
     bool decimal = spelled == Style::decimal || (spelled == Style::decimal_small && value <= 64);
     return decimal ? std::to_string(value) : fmt::format("{:#x}", value);

@@ -1,0 +1,30 @@
+#include "strata/asm/isa/names_p.h"
+
+namespace strata::isa {
+namespace {
+
+constexpr uint32_t bit(Family family) { return 1u << static_cast<uint32_t>(family); }
+[[maybe_unused]] constexpr uint32_t rdna3 = bit(Family::rdna3), rdna4 = bit(Family::rdna4), cdna3 = bit(Family::cdna3),
+                                    cdna2 = bit(Family::cdna2);
+
+constexpr ImmediateName messages[] = {
+#define MESSAGE(families, number, name) {families, number, #name},
+#include "strata/asm/isa/names.def"
+};
+constexpr ImmediateName hardware_registers[] = {
+#define HWREG(families, number, name) {families, number, #name},
+#include "strata/asm/isa/names.def"
+};
+
+}  // namespace
+
+std::span<const ImmediateName> message_names() { return messages; }
+std::span<const ImmediateName> hardware_register_names() { return hardware_registers; }
+
+std::string_view name_of(std::span<const ImmediateName> names, Family family, uint32_t number) {
+    for (const ImmediateName& row : names)
+        if (row.number == number && row.of(family)) return row.name;
+    return {};
+}
+
+}  // namespace strata::isa
