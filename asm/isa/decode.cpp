@@ -14,6 +14,12 @@ void select_half(Inst& inst, uint16_t& code, size_t bit) {
     inst.op_sel = static_cast<uint8_t>(inst.op_sel | 1u << bit);
 }
 
+/// Whether a source of VOP3P other than the first may be scalar with DPP: any of v_dot2, the last of v_fma_mix.
+bool dpp_scalar(const Row& row, size_t index) {
+    if (row.mnemonic.starts_with("v_dot4")) return false;
+    return index == 2 || !row.mnemonic.starts_with("v_fma_mix");
+}
+
 Error failure(Arch arch, std::span<const uint32_t> words, const char* why) {
     return make_error(ErrorKind::Assembly, "{:08x} is no {} instruction: {}",
                       fmt::join(words.first(std::min<size_t>(words.size(), 3)), " "), info(arch).name, why);
@@ -79,8 +85,6 @@ bool Decoder::decode_alu(Inst& inst) {
     if (layout_->words == 2) decode_modifiers(inst);
     if (row.modifiers & mod::simm) inst.offset = static_cast<int16_t>(layout_->simm.get(word_));
     if (row.modifiers & mod::message) inst.offset = static_cast<int32_t>(layout_->src[0].get(word_));
-    if (!row.src_kind[0] && row.format == Format::VOP1 && is_dpp(layout_->src[0].get(word_)))
-        return fail("nothing to apply DPP to");
     for (size_t i = 0, field = 0; i < 4 && row.src_kind[i]; ++i) {
         if (row.src_kind[i] == kLiteralConstant) {
             inst.src[i] = {code::literal, row.src[i]};
@@ -99,6 +103,10 @@ bool Decoder::decode_source(Inst& inst, size_t index, size_t field) {
     const Field& bits = layout_->src[field];
     uint32_t code = bits.get(word_);
     if (bits.bits == 8 && row.src_kind[index] == kVgpr) code += code::vgpr0;
+    if (row.src[index] == Type::lanes && (code == code::exec_lo || code == code::exec_hi))
+        return fail("exec cannot be a mask operand");
+    if (row.format == Format::VOP3P && inst.dpp.kind != DppKind::none && code < code::vgpr0 && !dpp_scalar(row, index))
+        return fail("the source is a VGPR with DPP");
     if (field == 0 && is_dpp(code) && row.modifiers & mod::dpp) {
         if (!decode_dpp(inst, code)) return false;
         code = code::vgpr0 + (dpp_word_ & 255);
@@ -119,6 +127,8 @@ bool Decoder::decode_destinations(Inst& inst) {
         }
         uint32_t code = bits.get(word_);
         if (row.dst_kind[i] == kVgpr) code += code::vgpr0;
+        if (row.flags & kTrans && (code == code::exec_lo || code == code::exec_hi))
+            return fail("exec cannot be written");
         if (!operand(inst.dst[i], code, row.dst[i], row.dst_kind[i])) return false;
         if (row.flags & kTrue16) select_half(inst, inst.dst[i].code, 3);
     }

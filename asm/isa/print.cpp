@@ -32,10 +32,29 @@ class Printer {
     }
     void word(std::string_view text) { (out_ += ' ') += text; }
 
-    LiteralStyle literal_style() const {
-        return {.packed_float = row_.mnemonic.ends_with("f16"), .word = inst_.encoding == Format::VOP3};
+    std::string operand(const Operand& operand) const {
+        bool real = row_.mnemonic.ends_with("f16"), brain = row_.mnemonic.ends_with("bf16");
+        return print_operand(operand, inst_.literal, brain ? Packed::bf16 : real ? Packed::f16 : Packed::integer);
     }
-    std::string operand(const Operand& operand) const { return print_operand(operand, inst_.literal, literal_style()); }
+
+    Type printed_accumulator() const {
+        if (family_ == Family::rdna3) return Type::f64;
+        bool real = row_.mnemonic.starts_with("v_wmma_f16"), brain = row_.mnemonic.starts_with("v_wmma_bf16");
+        return real ? Type::f16 : brain ? Type::bf16 : Type::b32;
+    }
+
+    /// What LLVM 19 takes a source for when it prints a constant, where that is not the source's type.
+    Operand printed(const Operand& source) const {
+        bool real = source.type == Type::f16, integer = source.type == Type::i16 || source.type == Type::b16;
+        if (mix()) return {source.code, Type::f16};
+        if (row_.flags & kMatrix && !source.is_vgpr()) return {source.code, printed_accumulator()};
+        if (source.type == Type::bf16) return {source.code, Type::pk16};
+        if (real && row_.format == Format::SOP1) return {source.code, Type::b32};
+        if (real && row_.format == Format::SOPC) return {source.code, Type::i16};
+        if (integer && row_.mnemonic == "v_ldexp_f16") return {source.code, Type::f16};
+        if (integer && row_.mnemonic.ends_with("class_f16")) return {source.code, Type::b32};
+        return source;
+    }
 
     std::string mnemonic() const {
         std::string text(row_.mnemonic);
@@ -65,14 +84,12 @@ class Printer {
         const Operand& from = inst_.src[index];
         if (row_.src_kind[index] == kLiteralConstant && row_.format != Format::SOPK)
             return fmt::format("{:#x}", inst_.literal);
-        std::string text = half(operand(from), index);
+        std::string text = half(operand(printed(from)), index);
         bool packed = inst_.encoding == Format::VOP3P && !mix();
         bool neg = !packed && inst_.neg >> index & 1;
         bool abs = !packed && (mix() ? inst_.neg_hi : inst_.abs) >> index & 1;
         if (abs) text = "|" + text + "|";
         if (!neg) return text;
-        bool integer = from.type == Type::i32 || from.type == Type::u32;  // neg of v_ldexp's exponent
-        if (integer) return "sext(" + text + ")";
         bool special = (from.code >= 235 && from.code <= 239) || (from.code >= code::vccz && from.code <= code::scc);
         bool constant = from.code >= code::inline_zero && !from.is_vgpr() && !special;
         return constant && !abs ? "neg(" + text + ")" : "-" + text;
@@ -130,6 +147,7 @@ class Printer {
         } else if (family_ == Family::rdna4 && byte_select()) {
         } else if (uint32_t shown = inst_.op_sel & row_.modifiers >> 6 & 15; shown && !(row_.flags & kTrue16)) {
             bool with_dst = row_.modifiers & mod::op_sel(8);  // v_permlane16's two bits are fi and bound_ctrl
+            if (row_.mnemonic == "v_fmac_f16") ++sources;     // the accumulator, whose bit is not used
             bit_list("op_sel", (shown & all) | (shown >> 3) << sources, with_dst ? sources + 1 : 2);
         }
         if (inst_.clamp) word("clamp");
@@ -199,7 +217,9 @@ class Printer {
             item(std::to_string(inst_.offset1));
             return;
         }
-        item(row_.dst_kind[0] ? operand(inst_.dst[0]) : std::to_string(inst_.offset1));
+        std::string immediate = fmt::format("{}", inst_.offset1);
+        if (inst_.offset1 > 64) immediate = fmt::format("{:#x}", inst_.offset1);
+        item(row_.dst_kind[0] ? operand(inst_.dst[0]) : immediate);
         item(operand(inst_.src[0]));
         bool has_soffset = inst_.src[1].present() && inst_.src[1].code != code::null;
         item(has_soffset ? operand(inst_.src[1]) : offset);
@@ -213,7 +233,9 @@ class Printer {
             if (inst_.offset) word(fmt::format("offset0:{}", inst_.offset));
             if (inst_.offset1) word(fmt::format("offset1:{}", inst_.offset1));
         } else if (inst_.offset) {
-            word(fmt::format("offset:{}", inst_.offset));
+            bool swizzle = row_.mnemonic == "ds_swizzle_b32";
+            auto offset = static_cast<uint16_t>(inst_.offset);
+            word("offset:" + (swizzle ? print_swizzle(offset) : std::to_string(offset)));
         }
         if (inst_.gds) word("gds");
     }

@@ -27,32 +27,31 @@ std::string float_or_hex(uint32_t value, const std::array<uint32_t, N>& patterns
 
 bool is_inline_int(int32_t value) { return value >= -16 && value <= 64; }
 
-/// A literal is spelled as the inline constant of the same value where there is one.
-std::string print_literal(uint32_t value, Type type, LiteralStyle style) {
+/// A literal is spelled as the inline constant of the same value where there is one; 16-bit integers are compared as 32
+/// bits and cut afterwards.
+std::string print_literal(uint32_t value, Type type, Packed packed) {
     auto wide = static_cast<int32_t>(value);
     int32_t narrow = static_cast<int16_t>(value);
-    bool integer16 = type == Type::i16 || type == Type::u16 || type == Type::b16;
-    if (integer16 && style.word) {
-        std::string text = print_literal(value, Type::b32, style);
-        return text.starts_with("0x") ? hex(value & 0xffff) : text;
-    }
     switch (type) {
         case Type::f64: return value == 0 ? "0" : float_or_hex(value, float64_high);
         case Type::i64:
         case Type::u64:
         case Type::b64: return value <= 64 ? std::to_string(value) : hex(value);
-        case Type::i16:
-        case Type::u16:
-        case Type::b16: return is_inline_int(narrow) ? std::to_string(narrow) : hex(value & 0xffff);
         case Type::f16:
             return is_inline_int(narrow) ? std::to_string(narrow) : float_or_hex(value & 0xffff, float16_bits);
-        case Type::bf16:
-            return is_inline_int(narrow) ? std::to_string(narrow) : float_or_hex(value & 0xffff, bfloat16_bits);
+        case Type::bf16: {
+            if (is_inline_int(narrow)) return std::to_string(narrow);
+            std::string text = float_or_hex(value & 0xffff, bfloat16_bits);
+            return text.starts_with("0x") ? hex(value) : text;
+        }
         default: break;
     }
     if (is_inline_int(wide)) return std::to_string(wide);
-    if (type == Type::pk16 && style.packed_float) return float_or_hex(value, float16_bits);
-    return float_or_hex(value, float32_bits);
+    if (type == Type::pk16 && packed == Packed::bf16) return float_or_hex(value, bfloat16_bits);
+    if (type == Type::pk16 && packed == Packed::f16) return float_or_hex(value, float16_bits);
+    std::string text = float_or_hex(value, float32_bits);
+    bool integer16 = type == Type::i16 || type == Type::u16 || type == Type::b16;
+    return integer16 && text.starts_with("0x") ? hex(value & 0xffff) : text;
 }
 
 std::string print_inline(uint32_t code, Type type) {
@@ -96,8 +95,8 @@ std::string print_register(uint32_t code, int dwords) {
     return dwords == 2 ? "vcc" : code == code::vcc_lo ? "vcc_lo" : "vcc_hi";
 }
 
-std::string print_operand(const Operand& operand, uint32_t literal, LiteralStyle style) {
-    if (operand.is_literal()) return print_literal(literal, operand.type, style);
+std::string print_operand(const Operand& operand, uint32_t literal, Packed packed) {
+    if (operand.is_literal()) return print_literal(literal, operand.type, packed);
     if (std::string_view special = special_name(operand.code); !special.empty()) return std::string(special);
     bool constant = !operand.is_vgpr() && operand.code >= code::inline_zero;
     return constant ? print_inline(operand.code, operand.type) : print_register(operand.code, dwords(operand.type, 32));

@@ -7,14 +7,11 @@
 
 namespace strata::isa {
 
-/// How LLVM 19 reads a literal when it looks for an inline constant of the same value.
-struct LiteralStyle {
-    bool packed_float = false;  ///< v_pk_add_f16 as against v_pk_add_u16
-    bool word = false;          ///< 16-bit integers as 32 bits: VOP3
-};
+/// What a packed operand's literal is compared with when LLVM 19 looks for an inline constant of the same value.
+enum class Packed : uint8_t { integer, f16, bf16 };
 
 /// One register, constant or literal as LLVM spells it.
-std::string print_operand(const Operand& operand, uint32_t literal, LiteralStyle style);
+std::string print_operand(const Operand& operand, uint32_t literal, Packed packed);
 /// A group of registers: "s[4:7]", "v2", "vcc_lo", "ttmp[0:1]".
 std::string print_register(uint32_t code, int dwords);
 
@@ -22,6 +19,8 @@ std::string print_register(uint32_t code, int dwords);
 std::string print_simm(std::string_view mnemonic, uint16_t value, Family family);
 /// The operand of s_sendmsg_rtn_*.
 std::string print_message(uint32_t value, Family family);
+/// The lane pattern in the offset of ds_swizzle_b32.
+std::string print_swizzle(uint16_t offset);
 /// th and scope of a memory instruction of RDNA4, each after a blank.
 std::string print_cache_control(const Inst& inst);
 

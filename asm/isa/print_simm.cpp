@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <vector>
 
 #include "strata/asm/isa/names_p.h"
@@ -122,6 +123,27 @@ Style style(std::string_view mnemonic) {
 }
 
 }  // namespace
+
+/// RDNA3 ISA, "DS_SWIZZLE_B32": bit 15 selects four lanes, else AND, OR and XOR masks of the lane number.
+std::string print_swizzle(uint16_t offset) {
+    if ((offset & 0xff00) == 0x8000)
+        return fmt::format("swizzle(QUAD_PERM,{},{},{},{})", offset & 3, offset >> 2 & 3, offset >> 4 & 3,
+                           offset >> 6 & 3);
+    if (offset & 0x8000) return std::to_string(offset);
+    uint32_t keep = offset & 31, set = offset >> 5 & 31, flip = offset >> 10 & 31;
+    if (keep == 31 && set == 0 && std::has_single_bit(flip)) return fmt::format("swizzle(SWAP,{})", flip);
+    if (keep == 31 && set == 0 && flip && std::has_single_bit(flip + 1))
+        return fmt::format("swizzle(REVERSE,{})", flip + 1);
+    uint32_t group = 32 - keep;
+    if (group > 1 && std::has_single_bit(group) && set < group && flip == 0)
+        return fmt::format("swizzle(BROADCAST,{},{})", group, set);
+    std::string mask;  // for each bit of the lane number: kept, inverted, zero, one
+    for (uint32_t bit = 16; bit; bit >>= 1) {
+        bool of_zero = (set ^ flip) & bit, of_one = ((keep | set) ^ flip) & bit;
+        mask += of_zero == of_one ? (of_one ? '1' : '0') : of_one ? 'p' : 'i';
+    }
+    return fmt::format("swizzle(BITMASK_PERM,\"{}\")", mask);
+}
 
 std::string print_message(uint32_t value, Family family) {
     uint32_t id = value & 255;

@@ -142,9 +142,14 @@ uint64_t accumulation_bits(const Layout& layout, const Row& row) {
 
 uint64_t prefix_mask(const Layout& layout) { return ~uint64_t{0} << (32 - layout.prefix_bits) & 0xffffffff; }
 
+/// Bits that the way to the row has checked; a prefix of more than nine bits runs into the opcode that led there.
+uint64_t known_bits(const Layout& layout) {
+    return layout.prefix_bits > 9 ? 0xfc000000u | layout.prefix : prefix_mask(layout);
+}
+
 uint64_t allowed(const Layout& layout, const Row& row) {
     uint64_t bits =
-        prefix_mask(layout) | layout.op.mask() | layout.ignored | modifier_bits(layout, row.modifiers | row.ignored);
+        known_bits(layout) | layout.op.mask() | layout.ignored | modifier_bits(layout, row.modifiers | row.ignored);
     if (row.flags & kGraphics) return ~uint64_t{0};
     if (layout.format == Format::VOPD) return ~uint64_t{0};
     bits |= accumulation_bits(layout, row);

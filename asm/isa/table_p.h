@@ -90,6 +90,7 @@ constexpr std::array<uint8_t, 512> kCodeKinds = [] {
 constexpr bool scalar_fits(uint32_t code, int dwords) {
     if (dwords == 1 || code >= code::inline_zero || code == code::null) return true;
     if (dwords == 2) return code != code::vcc_hi && code != code::m0 && code != code::exec_hi;
+    if (dwords == 3 && code >= code::ttmp0) return false;
     uint32_t first = code & ~3u;  // groups of four or more start at a multiple of four
     uint32_t last = first + static_cast<uint32_t>(dwords) - 1;
     return last < code::vcc_lo || (first >= code::ttmp0 && last < code::null);
