@@ -14,12 +14,6 @@ void select_half(Inst& inst, uint16_t& code, size_t bit) {
     inst.op_sel = static_cast<uint8_t>(inst.op_sel | 1u << bit);
 }
 
-/// Whether a source of VOP3P other than the first may be scalar with DPP: any of v_dot2, the last of v_fma_mix.
-bool dpp_scalar(const Row& row, size_t index) {
-    if (row.mnemonic.starts_with("v_dot4")) return false;
-    return index == 2 || !row.mnemonic.starts_with("v_fma_mix");
-}
-
 Error failure(Arch arch, std::span<const uint32_t> words, const char* why) {
     return make_error(ErrorKind::Assembly, "{:08x} is no {} instruction: {}",
                       fmt::join(words.first(std::min<size_t>(words.size(), 3)), " "), info(arch).name, why);
@@ -103,9 +97,9 @@ bool Decoder::decode_source(Inst& inst, size_t index, size_t field) {
     const Field& bits = layout_->src[field];
     uint32_t code = bits.get(word_);
     if (bits.bits == 8 && row.src_kind[index] == kVgpr) code += code::vgpr0;
-    if (row.src[index] == Type::lanes && (code == code::exec_lo || code == code::exec_hi))
-        return fail("exec cannot be a mask operand");
-    if (row.format == Format::VOP3P && inst.dpp.kind != DppKind::none && code < code::vgpr0 && !dpp_scalar(row, index))
+    if (row.src[index] == Type::lanes && is_exec(code)) return fail("exec cannot be a mask operand");
+    if (row.format == Format::VOP3P && inst.dpp.kind != DppKind::none && code < code::vgpr0 &&
+        !dpp_takes_scalar(row, index))
         return fail("the source is a VGPR with DPP");
     if (field == 0 && is_dpp(code) && row.modifiers & mod::dpp) {
         if (!decode_dpp(inst, code)) return false;
@@ -127,8 +121,7 @@ bool Decoder::decode_destinations(Inst& inst) {
         }
         uint32_t code = bits.get(word_);
         if (row.dst_kind[i] == kVgpr) code += code::vgpr0;
-        if (row.flags & kTrans && (code == code::exec_lo || code == code::exec_hi))
-            return fail("exec cannot be written");
+        if (row.flags & kTrans && is_exec(code)) return fail("exec cannot be written");
         if (!operand(inst.dst[i], code, row.dst[i], row.dst_kind[i])) return false;
         if (row.flags & kTrue16) select_half(inst, inst.dst[i].code, 3);
     }

@@ -26,7 +26,7 @@ bool Encoder::run(Encoded& out) {
     if (!ok) return false;
     out = {};
     for (int i = 0; i < layout_.words; ++i)
-        out.words[static_cast<size_t>(out.count++)] = static_cast<uint32_t>(word_ >> 32 * i);
+        out.words[static_cast<size_t>(out.count++)] = i == 2 ? third_ : static_cast<uint32_t>(word_ >> 32 * i);
     if (inst_.dpp.kind != DppKind::none) out.words[static_cast<size_t>(out.count++)] = dpp_word_;
     if (literal_) out.words[static_cast<size_t>(out.count++)] = inst_.literal;
     return true;
@@ -103,6 +103,7 @@ bool Encoder::destinations() {
             continue;
         }
         if (!reg(inst_.dst[i], field, row_.dst[i], row_.dst_kind[i], name)) return false;
+        if (row_.flags & kTrans && is_exec(inst_.dst[i].code)) return fail("{} cannot be exec", name);
         if (row_.flags & kTrue16 && inst_.op_sel & 8) put(field, 128);
     }
     return true;
@@ -111,12 +112,14 @@ bool Encoder::destinations() {
 bool Encoder::source(size_t index, const Field& field) {
     const Operand& operand = inst_.src[index];
     bool dpp = index == 0 && inst_.dpp.kind != DppKind::none;
+    if (row_.src[index] == Type::lanes && is_exec(operand.code)) return fail("the mask cannot be exec");
+    if (inst_.dpp.kind != DppKind::none && !operand.is_vgpr() && !dpp_takes_scalar(row_, index))
+        return fail("{} must be a VGPR with DPP", source_names[index]);
     if (!dpp) {
         if (!reg(operand, field, row_.src[index], row_.src_kind[index], source_names[index])) return false;
         if (row_.flags & kTrue16 && inst_.op_sel >> index & 1) put(field, 128);
         return true;
     }
-    if (!operand.is_vgpr()) return fail("src0 must be a VGPR with DPP");
     if (!check_operand(operand, row_.src[0], kVgpr, "src0")) return false;
     put(field, inst_.dpp.kind == DppKind::dpp16 ? kDpp16Code : inst_.dpp.fi ? kDpp8FiCode : kDpp8Code);
     return dpp_word();

@@ -10,10 +10,25 @@ bool Encoder::offset(int32_t low, int32_t high) {
     return true;
 }
 
+bool Encoder::cache_control() {
+    if (!layout_.th.bits) return true;
+    bool fits = inst_.th >> layout_.th.bits == 0 && inst_.scope >> layout_.scope.bits == 0;
+    if (!fits) return fail("th {} or scope {} is out of range", inst_.th, inst_.scope);
+    return flag(inst_.th, layout_.th, mod::cache, "temporal hint") &&
+           flag(inst_.scope, layout_.scope, mod::cache, "scope");
+}
+
+/// An atomic has a destination exactly when the bit that asks for the old value is set.
+bool Encoder::returns_where_asked(const char* what) {
+    bool wide = layout_.th.bits, asked = wide ? inst_.th & 1 : inst_.glc;
+    if (!(row_.flags & kAtomic) || asked == inst_.dst[0].present()) return true;
+    return fail("an atomic returns to {} exactly when {} is set", what, wide ? "bit 0 of th" : "glc");
+}
+
 bool Encoder::encode_memory() {
     bool ok = flag(inst_.glc, layout_.glc, mod::glc, "glc") && flag(inst_.slc, layout_.slc, mod::slc, "slc") &&
               flag(inst_.dlc, layout_.dlc, mod::dlc, "dlc") && flag(inst_.tfe, layout_.tfe, mod::tfe, "tfe") &&
-              flag(inst_.gds, layout_.gds, mod::gds | mod::gds_only, "gds");
+              flag(inst_.gds, layout_.gds, mod::gds | mod::gds_only, "gds") && cache_control();
     if (row_.modifiers & mod::gds_only && !inst_.gds) return fail("the instruction exists with gds only");
     if (!ok) return false;
     switch (row_.format) {
@@ -27,14 +42,20 @@ bool Encoder::encode_memory() {
 
 bool Encoder::encode_smem() {
     if (!row_.src_kind[0]) return true;
-    if (!row_.dst_kind[0]) put(layout_.dst, inst_.offset1);
+    if (!row_.dst_kind[0]) {
+        if (layout_.th.bits && inst_.offset1 > 31) return fail("the length {} does not fit 5 bits", inst_.offset1);
+        put(layout_.dst, inst_.offset1);
+    }
     if (row_.dst_kind[0]) {
         if (inst_.dst[0].code > code::null) return fail("sdata must be an SGPR other than m0 and exec");
         if (!reg(inst_.dst[0], layout_.dst, row_.dst[0], kSgpr, "sdata")) return false;
     }
-    Operand soffset = inst_.src[1].present() ? inst_.src[1] : Operand{code::null, Type::u32};
+    bool relative = !row_.src_kind[1];  // s_prefetch_*_pc_rel
+    const Operand& given = inst_.src[relative ? 0 : 1];
+    Operand soffset = given.present() ? given : Operand{code::null, Type::u32};
     int32_t limit = 1 << (layout_.offset.bits - 1);
     bool buffer = row_.src[0] == Type::b128;  // their offset has no sign
+    if (relative) return reg(soffset, layout_.src[1], Type::u32, kSgpr, "soffset") && offset(-limit, limit - 1);
     return reg(inst_.src[0], layout_.src[0], row_.src[0], kSgpr, "sbase", 2) &&
            reg(soffset, layout_.src[1], Type::u32, kSgpr, "soffset") && offset(buffer ? 0 : -limit, limit - 1);
 }
@@ -55,8 +76,7 @@ bool Encoder::encode_ds() {
 bool Encoder::encode_flat() {
     FlatShape shape = flat_shape(row_);
     bool flat = row_.format == Format::FLAT;
-    if (row_.flags & kAtomic && inst_.glc != inst_.dst[0].present())
-        return fail("an atomic returns to vdst exactly when glc is set");
+    if (!returns_where_asked("vdst")) return false;
     if (row_.dst_kind[0] && inst_.dst[0].present() && !reg(inst_.dst[0], layout_.dst, row_.dst[0], kVgpr, "vdst"))
         return false;
     if (row_.dst_kind[0] && !(row_.flags & kAtomic) && !inst_.dst[0].present()) return fail("vdst is missing");
@@ -76,18 +96,18 @@ bool Encoder::encode_flat() {
         auto data = static_cast<size_t>(shape.data);
         if (!reg(inst_.src[data], layout_.src[1], row_.src[data], kVgpr, "vdata")) return false;
     }
+    if (!row_.src_kind[0]) return true;  // cache control
     int32_t limit = 1 << (layout_.offset.bits - 1);
-    return flat ? offset(0, 2 * limit - 1) : offset(-limit, limit - 1);
+    return flat && layout_.words == 2 ? offset(0, 2 * limit - 1) : offset(-limit, limit - 1);
 }
 
 bool Encoder::encode_buffer() {
     if (!row_.src_kind[0]) return true;
-    if (row_.flags & kAtomic && inst_.glc != inst_.dst[0].present())
-        return fail("an atomic returns to its data register exactly when glc is set");
+    if (!returns_where_asked("its data register")) return false;
     const Operand& data = row_.src_kind[3] ? inst_.src[3] : inst_.dst[0];
     bool has_data = row_.src_kind[3] || row_.dst_kind[0];
     if (has_data && !reg(data, layout_.dst, row_.src_kind[3] ? row_.src[3] : row_.dst[0], kVgpr, "vdata")) return false;
-    if (row_.flags & kAtomic && inst_.glc && inst_.dst[0].code != data.code)
+    if (row_.flags & kAtomic && inst_.dst[0].present() && inst_.dst[0].code != data.code)
         return fail("an atomic returns to its data register");
     put(layout_.offen, inst_.offen);
     put(layout_.idxen, inst_.idxen);
@@ -98,9 +118,10 @@ bool Encoder::encode_buffer() {
     if (inst_.buffer_format >> layout_.buffer_format.bits)
         return fail("buffer format {} is out of range", inst_.buffer_format);
     put(layout_.buffer_format, inst_.buffer_format);
-    return reg(inst_.src[1], layout_.src[1], row_.src[1], kSgpr, "srsrc", 4) &&
-           reg(inst_.src[2], layout_.src[2], row_.src[2], kSgpr | kInline, "soffset") &&
-           offset(0, (1 << layout_.offset.bits) - 1);
+    // RDNA4's 24 bits have a sign, which must not be set.
+    int32_t limit = layout_.words == 3 ? 1 << (layout_.offset.bits - 1) : 1 << layout_.offset.bits;
+    return reg(inst_.src[1], layout_.src[1], row_.src[1], kSgpr, "srsrc", layout_.src[1].bits == 5 ? 4 : 1) &&
+           reg(inst_.src[2], layout_.src[2], row_.src[2], row_.src_kind[2], "soffset") && offset(0, limit - 1);
 }
 
 }  // namespace strata::isa

@@ -61,14 +61,22 @@ class Encoder {
     bool flag(uint32_t value, const Field& field, uint32_t modifier, const char* name);
     bool offset(int32_t low, int32_t high);
     bool absent(const Operand& operand, std::string_view name);
-    void put(const Field& field, uint64_t value) { word_ |= field.put(value); }
+    void put(const Field& field, uint64_t value) {
+        if (field.shift < 64) {
+            word_ |= field.put(value);
+        } else {
+            third_ |= static_cast<uint32_t>(Field{static_cast<uint8_t>(field.shift - 64), field.bits}.put(value));
+        }
+    }
+    bool cache_control();
+    bool returns_where_asked(const char* what);
 
     const FamilyTable& table_;
     const Row& row_;
     const Inst& inst_;
     const Layout& layout_;
     uint64_t word_ = 0;
-    uint32_t dpp_word_ = 0;
+    uint32_t dpp_word_ = 0, third_ = 0;
     bool literal_ = false, half_limit_ = false;
     std::string failure_;
 };

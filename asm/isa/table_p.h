@@ -118,6 +118,15 @@ constexpr bool is_half(Type type) {
 /// Codes of source 0 that announce a DPP word instead of naming an operand.
 constexpr uint16_t kDpp16Code = 250, kDpp8Code = 233, kDpp8FiCode = 234;
 
+constexpr bool is_exec(uint32_t code) { return code == code::exec_lo || code == code::exec_hi; }
+
+/// Whether a source may be scalar in an instruction with DPP: all but the first, and those of v_dot4 and v_fma_mix
+/// that are VGPRs in LLVM's tables.
+constexpr bool dpp_takes_scalar(const Row& row, size_t index) {
+    if (index == 0 || row.format != Format::VOP3P) return index != 0;
+    return !row.mnemonic.starts_with("v_dot4") && (index == 2 || !row.mnemonic.starts_with("v_fma_mix"));
+}
+
 /// quad_perm, row_shl, row_shr, row_ror 1 to 15, mirrors, row_share, row_xmask (RDNA3 ISA, "DPP16 Controls").
 constexpr bool valid_dpp_control(uint32_t ctrl) {
     if (ctrl < 0x100) return true;

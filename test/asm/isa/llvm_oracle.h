@@ -22,7 +22,8 @@ class LlvmOracle {
     explicit LlvmOracle(Arch arch) {
         if (!llvm()) return;
         std::string cpu(info(arch).name), features = wave_features(arch, info(arch).wave_size);
-        handle_ = llvm()->LLVMCreateDisasmCPUFeatures(kTriple, cpu.c_str(), features.c_str(), nullptr, 0, nullptr, nullptr);
+        handle_ =
+            llvm()->LLVMCreateDisasmCPUFeatures(kTriple, cpu.c_str(), features.c_str(), nullptr, 0, nullptr, nullptr);
     }
     ~LlvmOracle() {
         if (handle_) llvm()->LLVMDisasmDispose(handle_);
@@ -36,7 +37,8 @@ class LlvmOracle {
         std::array<uint8_t, sizeof(Words)> bytes;
         std::memcpy(bytes.data(), words.data(), bytes.size());
         std::array<char, 512> buffer{};
-        size_t size = llvm()->LLVMDisasmInstruction(handle_, bytes.data(), bytes.size(), 0, buffer.data(), buffer.size());
+        size_t size =
+            llvm()->LLVMDisasmInstruction(handle_, bytes.data(), bytes.size(), 0, buffer.data(), buffer.size());
         if (!size) return {};
         std::string text(buffer.data());
         text.erase(0, text.find_first_not_of(" \t"));

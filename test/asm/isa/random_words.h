@@ -35,7 +35,8 @@ class RandomWords {
     uint32_t second_word() {
         static constexpr uint32_t codes[] = {0, 1, 2, 4, 8, 106, 124, 125, 128, 193, 240, 250, 255, 256, 258, 260, 384};
         auto source = [&] { return random() % 3 ? codes[random() % std::size(codes)] : random() & 511; };
-        return random() % 2 ? source() | source() << 9 | source() << 18 | (random() % 4 ? 0 : random() << 27) : random();
+        return random() % 2 ? source() | source() << 9 | source() << 18 | (random() % 4 ? 0 : random() << 27)
+                            : random();
     }
 
     Words like_row(Words words) {
