@@ -13,23 +13,6 @@ namespace {
 using f32 = float;
 using f64 = double;
 
-f32 quiet(f32 x) { return std::bit_cast<f32>(std::bit_cast<u32>(x) | 1u << 22); }
-f64 quiet(f64 x) { return std::bit_cast<f64>(std::bit_cast<u64>(x) | 1ull << 51); }
-
-/// The smaller number; -0 is smaller than 0, and a number is preferred to NaN (RDNA4 ISA, "GLOBAL_ATOMIC_MIN_NUM_F32").
-template <class T>
-T float_min(T old, T data) {
-    if (std::isnan(old)) return std::isnan(data) ? quiet(data) : data;
-    if (std::isnan(data)) return old;
-    return data < old || (data == old && std::signbit(data)) ? data : old;
-}
-template <class T>
-T float_max(T old, T data) {
-    if (std::isnan(old)) return std::isnan(data) ? quiet(data) : data;
-    if (std::isnan(data)) return old;
-    return data > old || (data == old && !std::signbit(data)) ? data : old;
-}
-
 #define ATOMIC(name, T, operands, result)                                                                   \
     const Op* name(Wave* wave, const Op* op) {                                                              \
         auto change = []([[maybe_unused]] T old, [[maybe_unused]] T data, [[maybe_unused]] T second) -> T { \

@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <bit>
+#include <cmath>
 
 #include "strata/asm/emu/memory_ops_p.h"
 
@@ -23,6 +24,23 @@ void set_register(uint32_t* rows, int lanes, int lane, T value) {
     memcpy(bits, &value, sizeof value);
     for (size_t i = 0; i < sizeof(T) / 4; ++i)
         rows[i * static_cast<size_t>(lanes) + static_cast<size_t>(lane)] = bits[i];
+}
+
+inline float quiet(float x) { return std::bit_cast<float>(std::bit_cast<uint32_t>(x) | 1u << 22); }
+inline double quiet(double x) { return std::bit_cast<double>(std::bit_cast<uint64_t>(x) | 1ull << 51); }
+
+/// The smaller number; -0 is smaller than 0, and a number is preferred to NaN (RDNA4 ISA, "GLOBAL_ATOMIC_MIN_NUM_F32").
+template <class T>
+T float_min(T old, T data) {
+    if (std::isnan(old)) return std::isnan(data) ? quiet(data) : data;
+    if (std::isnan(data)) return old;
+    return data < old || (data == old && std::signbit(data)) ? data : old;
+}
+template <class T>
+T float_max(T old, T data) {
+    if (std::isnan(old)) return std::isnan(data) ? quiet(data) : data;
+    if (std::isnan(data)) return old;
+    return data > old || (data == old && !std::signbit(data)) ? data : old;
 }
 
 /// One read-modify-write; `change` maps the old value to the new.
