@@ -17,8 +17,18 @@ using isa::Format;
 using isa::Inst;
 using isa::Operand;
 
-bool is_short_form(const Inst& inst) {
-    return inst.encoding == Format::VOP1 || inst.encoding == Format::VOP2 || inst.encoding == Format::VOPC;
+/// Whether bit 7 of a 16-bit operand's register number is a half, as in RDNA's short encodings.
+bool names_halves(const Choice& choice) {
+    const Format format = choice.inst.encoding;
+    return (format == Format::VOP1 || format == Format::VOP2 || format == Format::VOPC) && !is_cdna(choice.family());
+}
+
+/// CDNA clears the upper half of a register that takes a 16-bit result, but for the VOP3 instructions that can choose
+/// the half (and v_div_fixup_f16, of their age), which keep the other one.
+bool zeroes_high_half(const Choice& choice) {
+    if (!is_cdna(choice.family())) return false;
+    const isa::Row& row = *choice.inst.row;
+    return !(row.modifiers & isa::mod::op_sel(15)) && row.mnemonic != "v_div_fixup_f16";
 }
 
 /// 0.5 -0.5 1 -1 2 -2 4 -4 1/(2 pi), codes 240..248.
@@ -67,7 +77,7 @@ bool set_source(const Choice& choice, const Op& core, int i, const Operand& oper
     const int code = operand.code;
     if (operand.is_vector()) {
         int vgpr = operand.row();
-        if (is_16bit(kind) && is_short_form(choice.inst) && vgpr >= 128) {
+        if (is_16bit(kind) && vgpr >= 128 && names_halves(choice)) {
             vgpr -= 128;
             op.op_sel |= 1u << i;
         }
@@ -106,6 +116,19 @@ uint32_t encode_dpp(const isa::Dpp& dpp) {
            (dpp.bound_ctrl ? dpp_bit::kBoundCtrl : 0);
 }
 
+/// DPP controls of CDNA between the rows of a wave64.
+bool leaves_rows(uint32_t ctrl) {
+    using namespace dpp_control;
+    return ctrl == kWaveShl || ctrl == kWaveRol || ctrl == kWaveShr || ctrl == kWaveRor || ctrl == kRowBcast15 ||
+           ctrl == kRowBcast31;
+}
+
+uint32_t encode_sdwa(const isa::Sdwa& sdwa) {
+    return sdwa.dst_sel | uint32_t{sdwa.dst_unused} << sdwa_bit::kUnused |
+           uint32_t{sdwa.src_sel[0]} << sdwa_bit::kSource | uint32_t{sdwa.src_sel[1]} << (sdwa_bit::kSource + 3) |
+           uint32_t{sdwa.sext} << sdwa_bit::kSignExtend;
+}
+
 uint32_t mask_place(const Operand& operand) {
     if (!operand.present()) return Wave::scalar_place(isa::code::vcc_lo);
     return Wave::scalar_place(operand.code == isa::code::null ? Wave::kTrash : operand.code);
@@ -118,7 +141,7 @@ void resolve_destination(const Choice& choice, const Shape& shape) {
         const Operand& operand = inst.dst[0];
         if (operand.is_vector()) {
             int vgpr = operand.row();
-            if (is_16bit(shape.dst) && is_short_form(inst) && vgpr >= 128) {
+            if (is_16bit(shape.dst) && vgpr >= 128 && names_halves(choice)) {
                 vgpr -= 128;
                 op.op_sel |= 8;
             }
@@ -127,8 +150,13 @@ void resolve_destination(const Choice& choice, const Shape& shape) {
             op.dst = mask_place(operand);
         }
     }
+    if (is_16bit(shape.dst) && zeroes_high_half(choice)) op.imm |= valu_flag::kZeroHigh;
     if (!shape.writes_mask) return;
-    if (inst.row->mnemonic.starts_with("v_cmpx")) {
+    const bool to_exec = inst.row->mnemonic.starts_with("v_cmpx");
+    if (to_exec && is_cdna(choice.family())) {
+        op.dst2 = mask_place(inst.dst[0]);
+        op.imm |= valu_flag::kAlsoExec;
+    } else if (to_exec) {
         op.dst2 = Wave::scalar_place(isa::code::exec_lo);
         op.imm |= valu_flag::kExec;
     } else {
@@ -167,13 +195,21 @@ bool resolve_valu(const Choice& choice, const Shape& shape) {
         if (shape.src[i] == Kind::mask && !operand.present()) operand.code = isa::code::vcc_lo;
         if (shape.src[i] != Kind::mask && !operand.present()) {  // an accumulator: the destination is the last source
             operand = inst.dst[0];
-            if (op.op_sel & 8) op.op_sel |= 1u << i;
+            if (op.op_sel & 8 && is_16bit(shape.src[i])) op.op_sel |= 1u << i;
         }
         if (!set_source(choice, core, i, operand, shape.src[i])) return false;
     }
+    if (inst.sdwa.present) {
+        if (!shape.kernel && shape.sources > 0) return false;
+        op.aux = encode_sdwa(inst.sdwa);
+        op.imm |= valu_flag::kSubDword;
+    }
     if (inst.dpp.kind == isa::DppKind::none) return true;
-    if (!shape.kernel) return false;  // a handler of its own that knows no DPP
-    if (inst.dpp.kind == isa::DppKind::dpp16 && !dpp16_known(inst.dpp.ctrl)) return false;
+    if (!shape.kernel) return shape.sources == 0;  // a handler of its own that knows no DPP
+    if (is_cdna(choice.family()) && leaves_rows(inst.dpp.ctrl))
+        op.imm |= valu_flag::kWaveDpp;
+    else if (inst.dpp.kind == isa::DppKind::dpp16 && !dpp16_known(inst.dpp.ctrl))
+        return false;
     op.value[3] = encode_dpp(inst.dpp);
     op.imm |= valu_flag::kDpp;
     return true;
@@ -203,6 +239,7 @@ bool is_plain(const Op& op) {
 Handler pick_handler(const Choice& choice, const ValuEntry& entry) {
     const int wide = choice.wave_size == 64;
     const Op& op = choice.op;
+    if (op.imm & (valu_flag::kAlsoExec | valu_flag::kSubDword | valu_flag::kWaveDpp)) return entry.general;
     bool direct = !(op.op_sel | op.omod_clamp);
     if (is_packed(entry.shape->src[0])) {
         const int all = (1 << entry.shape->sources) - 1;

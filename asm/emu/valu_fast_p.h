@@ -12,11 +12,11 @@ STRATA_EMU_INLINE U32 fast_source(Wave* wave, const Op* op, int i, int half) {
         return source(wave, op, i, half);
 }
 
-/// A 16-bit result keeps the register's upper half.
+/// A 16-bit result keeps the register's upper half, or clears it.
 template <const Shape& shape>
-STRATA_EMU_INLINE void store_fast(uint32_t* row, const U32& x, uint32_t exec) {
+STRATA_EMU_INLINE void store_fast(const Op* op, uint32_t* row, const U32& x, uint32_t exec) {
     if constexpr (is_16bit(shape.dst))
-        store_active(row, (load(row) & 0xffff0000) | (x & 0xffff), exec);
+        store_active(row, (load(row) & kept_high(op)) | (x & 0xffff), exec);
     else
         store_active(row, x, exec);
 }
@@ -32,7 +32,7 @@ const Op* fast(Wave* wave, const Op* op) {
         const U32 a = fast_source<all_vgpr>(wave, op, 0, half);
         const U32 b = shape.sources > 1 ? fast_source<all_vgpr>(wave, op, 1, half) : a;
         const U32 c = shape.sources > 2 ? fast_source<all_vgpr>(wave, op, 2, half) : a;
-        store_fast<shape>(place(wave, op->dst) + kLanes * half, vectors(a, b, c, wave->mode),
+        store_fast<shape>(op, place(wave, op->dst) + kLanes * half, vectors(a, b, c, wave->mode),
                           wave->s[isa::code::exec_lo + half]);
     }
     STRATA_EMU_NEXT;
@@ -55,7 +55,7 @@ const Op* fast_signed(Wave* wave, const Op* op) {
         const U32 a = signed_source(wave, op, 0, half);
         const U32 b = shape.sources > 1 ? signed_source(wave, op, 1, half) : a;
         const U32 c = shape.sources > 2 ? signed_source(wave, op, 2, half) : a;
-        store_fast<shape>(place(wave, op->dst) + kLanes * half, vectors(a, b, c, wave->mode),
+        store_fast<shape>(op, place(wave, op->dst) + kLanes * half, vectors(a, b, c, wave->mode),
                           wave->s[isa::code::exec_lo + half]);
     }
     STRATA_EMU_NEXT;

@@ -96,12 +96,28 @@ constexpr uint32_t kHighDword = 0x1c0;  ///< bit 6 + i: constant i is the high d
 constexpr uint32_t kDpp = 0x200;        ///< Op::value[3] holds the DPP control
 constexpr uint32_t kExec = 0x400;       ///< the comparison writes EXEC
 constexpr uint32_t kNanToZero = 0x800;  ///< the family has no DX10_CLAMP bit: clamp makes NaN zero
+constexpr uint32_t kAlsoExec = 0x1000;  ///< CDNA: it writes EXEC beside its own destination
+constexpr uint32_t kSubDword = 0x2000;  ///< CDNA: Op::aux holds the selections of SDWA
+constexpr uint32_t kZeroHigh = 0x4000;  ///< CDNA: a 16-bit result clears the upper half of the register
+constexpr uint32_t kWaveDpp = 0x8000;   ///< CDNA: the DPP control moves lanes between rows
 }  // namespace valu_flag
 
 /// Op::value[3] under kDpp: DPP16 has ctrl 0-8, row mask 9-12, bank mask 13-16, bound_ctrl 17; DPP8 eight 3-bit
 /// selects.
 namespace dpp_bit {
 constexpr uint32_t kFi = 1u << 24, kDpp8 = 1u << 25, kBoundCtrl = 1u << 17;
+}
+
+/// DPP16 controls of a wave64 that leave the rows of 16 (CDNA).
+namespace dpp_control {
+constexpr uint32_t kWaveShl = 0x130, kWaveRol = 0x134, kWaveShr = 0x138, kWaveRor = 0x13c, kRowBcast15 = 0x142,
+                   kRowBcast31 = 0x143;
+}
+
+/// Op::aux under kSubDword: selection of the destination, what becomes of its other bits, selections and signs of
+/// sources.
+namespace sdwa_bit {
+constexpr uint32_t kUnused = 3, kSource = 5, kSignExtend = 11;
 }
 
 /// Where each of 32 lanes reads under one DPP16 control; bit l of `valid`: lane l's source lies in its row.

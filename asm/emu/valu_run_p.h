@@ -34,6 +34,9 @@ STRATA_EMU_INLINE uint32_t mask_source(Wave* wave, const Op* op, int i, int half
     return op->constant >> i & 1 ? op->value[i] : place(wave, op->src[i])[half];
 }
 
+/// What a 16-bit result leaves of the register's upper half.
+STRATA_EMU_INLINE uint32_t kept_high(const Op* op) { return op->imm & valu_flag::kZeroHigh ? 0 : 0xffff0000u; }
+
 template <int sources>
 struct DirectBuffers {
     alignas(64) uint32_t src[sources ? (sources < 3 ? sources : 3) : 1][2][kLanes];

@@ -64,7 +64,7 @@ const Op* direct(Wave* wave, const Op* op) {
             for (int w = 0; w < dwords(shape.dst); w++) {
                 const U32 value = load(buffers.dst[w]);
                 if constexpr (is_16bit(shape.dst))
-                    store_active(row, (load(row) & 0xffff0000) | (value & 0xffff), live);
+                    store_active(row, (load(row) & kept_high(op)) | (value & 0xffff), live);
                 else
                     store_active(row + w * wave->lanes, value, live);
             }

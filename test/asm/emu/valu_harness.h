@@ -57,7 +57,7 @@ struct Code {
     }
 };
 
-/// A wave with 256 vector registers.
+/// A wave with 256 vector registers and, for CDNA, 256 accumulation registers after them.
 class Bench {
   public:
     explicit Bench(int lanes) : lanes_(lanes) {
@@ -100,7 +100,7 @@ class Bench {
     struct Free {
         void operator()(char* p) const { std::free(p); }
     };
-    size_t size() const { return (sizeof(Wave) + 256u * 4u * static_cast<size_t>(lanes_) + 127) / 128 * 128; }
+    size_t size() const { return (sizeof(Wave) + 512u * 4u * static_cast<size_t>(lanes_) + 127) / 128 * 128; }
     int lanes_;
     std::unique_ptr<char, Free> memory_;
     std::string fault_;

@@ -57,6 +57,7 @@ struct In {
     bool carry = false;
     bool ieee = false;
     int lane = 0;
+    uint32_t vcc_low = 0, vcc_high = 0;
 
     uint32_t u(int i) const { return v[i]; }
     int32_t i(int i) const { return static_cast<int32_t>(v[i]); }
