@@ -13,84 +13,119 @@ struct Input {
     uint32_t signs;
 };
 
-STRATA_EMU_INLINE float keep_nan(uint32_t x, uint32_t cut) {
-    return float_of((x & 0x7fffffff) > 0x7f800000 ? x | 0x400000 : x & cut);
+using Bits = uint32_t __attribute__((vector_size(64)));
+using Signed = int32_t __attribute__((vector_size(64)));
+using Floats = float __attribute__((vector_size(64)));
+constexpr int kTile = 16;  ///< lanes of these
+
+template <class V, class T>
+STRATA_EMU_INLINE V load_as(const T* from) {
+    V x;
+    __builtin_memcpy(&x, from, sizeof x);
+    return x;
+}
+template <class V, class T>
+STRATA_EMU_INLINE void store_as(T* to, const V& x) {
+    __builtin_memcpy(to, &x, sizeof x);
 }
 
-// Element types: `bits` a piece, widen() of the lowest piece of a dword.
+// Halves in the low bits of each dword, to and from floats.
+#if defined(__F16C__) && defined(__clang__)
+using Shorts = uint16_t __attribute__((vector_size(32)));
+using Halves = _Float16 __attribute__((vector_size(32)));
+STRATA_EMU_INLINE Floats from_halves(const Bits& x) {
+    return __builtin_convertvector((Halves) __builtin_convertvector(x, Shorts), Floats);
+}
+STRATA_EMU_INLINE Bits to_halves(const Floats& x) {
+    return __builtin_convertvector((Shorts) __builtin_convertvector(x, Halves), Bits);
+}
+#else
+STRATA_EMU_INLINE Floats from_halves(const Bits& x) {
+    alignas(64) uint32_t half[kTile];
+    alignas(64) float wide[kTile];
+    store_as(half, x);
+    STRATA_EMU_LANE_LOOP
+    for (int lane = 0; lane < kTile; lane++) wide[lane] = half_to_float(static_cast<uint16_t>(half[lane]));
+    return load_as<Floats>(wide);
+}
+STRATA_EMU_INLINE Bits to_halves(const Floats& x) {
+    alignas(64) float wide[kTile];
+    alignas(64) uint32_t half[kTile];
+    store_as(wide, x);
+    STRATA_EMU_LANE_LOOP
+    for (int lane = 0; lane < kTile; lane++) half[lane] = float_to_half(wide[lane]);
+    return load_as<Bits>(half);
+}
+#endif
+
+// Element types: `bits` a piece, widen() of the lowest piece of each dword.
 struct Single {
     static constexpr int bits = 32;
-    static STRATA_EMU_INLINE float widen(uint32_t x) { return float_of(x); }
+    static STRATA_EMU_INLINE Floats widen(const Bits& x) { return (Floats)x; }
 };
-/// CDNA3 ISA 7: the mantissa is cut to 10 bits.
+/// CDNA3 ISA 7: the mantissa is cut to 10 bits; a NaN stays one.
 struct ShortSingle {
     static constexpr int bits = 32;
-    static STRATA_EMU_INLINE float widen(uint32_t x) { return keep_nan(x, ~0x1fffu); }
+    static STRATA_EMU_INLINE Floats widen(const Bits& x) {
+        return (Floats)((x & 0x7fffffff) > 0x7f800000 ? x | 0x400000 : x & ~0x1fffu);
+    }
 };
 struct HalfFloat {
     static constexpr int bits = 16;
-    static STRATA_EMU_INLINE float widen(uint32_t x) { return half_to_float(static_cast<uint16_t>(x)); }
+    static STRATA_EMU_INLINE Floats widen(const Bits& x) { return from_halves(x); }
 };
 struct BrainFloat {
     static constexpr int bits = 16;
-    static STRATA_EMU_INLINE float widen(uint32_t x) { return float_of(x << 16); }
+    static STRATA_EMU_INLINE Floats widen(const Bits& x) { return (Floats)(x << 16); }
 };
 /// MI200 reads denormal halves and brain floats as zeros.
 struct FlushedHalf {
     static constexpr int bits = 16;
-    static STRATA_EMU_INLINE float widen(uint32_t x) {
-        return half_to_float(static_cast<uint16_t>(x & 0x7c00 ? x : x & 0x8000));
-    }
+    static STRATA_EMU_INLINE Floats widen(const Bits& x) { return from_halves((x & 0x7c00) == 0 ? x & 0x8000 : x); }
 };
 struct FlushedBrain {
     static constexpr int bits = 16;
-    static STRATA_EMU_INLINE float widen(uint32_t x) { return float_of((x & 0x7f80 ? x : x & 0x8000) << 16); }
+    static STRATA_EMU_INLINE Floats widen(const Bits& x) {
+        return (Floats)(((x & 0x7f80) == 0 ? x & 0x8000 : x) << 16);
+    }
 };
 /// 8-bit floats. FNUZ has one NaN in the place of -0 and no infinity; OCP's 5-bit exponent is IEEE, its 4-bit one has
-/// neither infinity nor more than one NaN a sign.
+/// no infinity and one NaN a sign.
 template <int mantissa, int bias, bool fnuz>
 struct ByteFloat {
     static constexpr int bits = 8;
-    static STRATA_EMU_INLINE float widen(uint32_t x) {
-        const uint32_t sign = (x & 0x80) << 24, magnitude = x & 0x7f;
+    static STRATA_EMU_INLINE Floats widen(const Bits& x) {
+        const Bits sign = (x & 0x80) << 24, magnitude = x & 0x7f;
         constexpr float unit = 1.0f / static_cast<float>(1u << (bias - 1 + mantissa));
-        const float tiny = static_cast<float>(static_cast<int32_t>(magnitude)) * unit;
-        const uint32_t normal = (magnitude << (23 - mantissa)) + (static_cast<uint32_t>(127 - bias) << 23);
-        uint32_t value = magnitude < (1u << mantissa) ? bits_of(tiny) : normal;
+        const Floats tiny = __builtin_convertvector((Signed)magnitude, Floats) * unit;
+        const Bits normal = (magnitude << (23 - mantissa)) + (static_cast<uint32_t>(127 - bias) << 23);
+        const Bits finite = magnitude < (1u << mantissa) ? (Bits)tiny : normal, nan = Bits{} + 0x7fc00000;
         if constexpr (fnuz)
-            value = (x & 0xff) == 0x80 ? 0x7fc00000 : value;
+            return (Floats)((x & 0xff) == 0x80 ? nan : finite | sign);
         else if constexpr (mantissa == 3)
-            value = magnitude == 0x7f ? 0x7fc00000 : value;
+            return (Floats)((magnitude == 0x7f ? nan : finite) | sign);
         else
-            value = magnitude >= 0x7c ? 0x7f800000 | (magnitude & 3) << 21 : value;
-        return float_of(value | sign);
+            return (Floats)((magnitude >= 0x7c ? 0x7f800000 | (magnitude & 3) << 21 : finite) | sign);
     }
 };
 template <int width, bool is_signed>
 struct Integer {
     static constexpr int bits = width;
-    static STRATA_EMU_INLINE float widen(uint32_t x) {
-        const uint32_t top = x << (32 - width);
-        return static_cast<float>(is_signed ? static_cast<int32_t>(top) >> (32 - width)
-                                            : static_cast<int32_t>(top >> (32 - width)));
+    static STRATA_EMU_INLINE Floats widen(const Bits& x) {
+        const Bits top = x << (32 - width);
+        return __builtin_convertvector(is_signed ? (Signed)top >> (32 - width) : (Signed)(top >> (32 - width)), Floats);
     }
 };
 
 template <class E>
 void widen_rows(const Input& in, float* out) {
-    constexpr int per_dword = 32 / E::bits;
-    for (int r = 0; r < in.registers; r++) {
-        for (int first = 0; first < in.lanes; first += 16) {
-            const uint32_t* from = in.rows + r * in.row_lanes + first;
-            alignas(64) uint32_t x[16];
-            for (int lane = 0; lane < 16; lane++) x[lane] = from[lane] ^ in.signs;
-            for (int e = 0; e < per_dword; e++) {
-                float* to = out + (r * per_dword + e) * in.lanes + first;
-                STRATA_EMU_LANE_LOOP
-                for (int lane = 0; lane < 16; lane++) to[lane] = E::widen(x[lane] >> (E::bits * e) % 32);
-            }
+    constexpr int pieces = 32 / E::bits;
+    for (int r = 0; r < in.registers; r++)
+        for (int first = 0; first < in.lanes; first += kTile) {
+            const Bits x = load_as<Bits>(in.rows + r * in.row_lanes + first) ^ in.signs;
+            for (int e = 0; e < pieces; e++)
+                store_as(out + (r * pieces + e) * in.lanes + first, E::widen(x >> (E::bits * e) % 32));
         }
-    }
 }
 
 using Widen = void (*)(const Input&, float*);
