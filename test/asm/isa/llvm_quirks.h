@@ -1,0 +1,76 @@
+#pragma once
+#include <charconv>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "llvm_oracle.h"
+
+// Where LLVM 19's disassembler prints what its own assembler refuses or misreads. Everything else agrees exactly.
+namespace strata::isa {
+
+inline bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+inline bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> prefixes) {
+    for (std::string_view prefix : prefixes)
+        if (text.starts_with(prefix)) return true;
+    return false;
+}
+
+/// Image, export, interpolation and ray tracing instructions.
+inline bool is_graphics(std::string_view text) {
+    return starts_with_any(text, {"image_", "exp ", "export ", "v_interp", "lds_", "ds_param_load", "ds_direct_load",
+                                  "ds_bvh", "ds_ordered", "ds_add_gs", "ds_sub_gs"});
+}
+
+/// Words that LLVM prints and calls invalid in the same breath, in a comment ("/*Invalid register"), or that have an
+/// operand which the family does not have: LDS as a source, a literal as the offset of a buffer instruction.
+/// s_delay_alu with a comment is valid: the fields are hints.
+inline bool refused_in_print(const LlvmOracle::Answer& answer, Arch arch) {
+    std::string_view text = answer.text;
+    if (text.starts_with("v_illegal")) return true;
+    if (has(text, "/*") && !text.starts_with("s_delay_alu")) return true;
+    if (has(text, "src_lds_direct")) return true;
+    bool buffer = starts_with_any(text, {"buffer_", "tbuffer_"});
+    return info(arch).family == Family::rdna3 && buffer && answer.size == 12;
+}
+
+inline void replace_all(std::string& text, std::string_view from, std::string_view to) {
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+        text.replace(at, from.size(), to);
+}
+
+/// The negation bit of an integer source, which means nothing, printed as a sign extension.
+inline void drop_sext(std::string& text) {
+    for (size_t at; (at = text.find("sext(")) != std::string::npos;) {
+        text.erase(text.find(')', at), 1);
+        text.erase(at, 5);
+    }
+}
+
+/// RDNA3's FLAT instructions have 12 bits of offset; LLVM prints the ignored thirteenth (RDNA3 ISA, 11.1).
+inline void cut_flat_offset(std::string& text) {
+    size_t at = text.find(" offset:");
+    if (!text.starts_with("flat_") || at == std::string::npos) return;
+    int offset = 0;
+    const char* first = text.data() + at + 8;
+    const char* last = std::from_chars(first, text.data() + text.size(), offset).ptr;
+    std::string kept = offset & 4095 ? " offset:" + std::to_string(offset & 4095) : "";
+    text.replace(at, static_cast<size_t>(last - first) + 8, kept);
+}
+
+/// LLVM's answer as it would be without its mistakes of spelling; of size 0 where it refuses the word in print.
+inline LlvmOracle::Answer without_quirks(LlvmOracle::Answer answer, Arch arch) {
+    if (size_t comment = answer.text.find(" ; "); comment != std::string::npos) answer.text.resize(comment);
+    if (refused_in_print(answer, arch)) return {};
+    replace_all(answer.text, ", vcc_lo|", "|, vcc_lo");  // |src1| of v_cndmask_b32_dpp
+    drop_sext(answer.text);
+    if (info(arch).family == Family::rdna3) cut_flat_offset(answer.text);
+    return answer;
+}
+
+/// LLVM counts null, the apertures, vccz, execz and scc as registers and lets them stand where only a VGPR or an SGPR
+/// may.
+inline bool names_no_register(std::string_view text) { return has(text, "null") || has(text, "src_"); }
+
+}  // namespace strata::isa
