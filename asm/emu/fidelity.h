@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "strata/asm/isa/inst.h"
+
+namespace strata::emu {
+
+/// How near an instruction's results are to silicon's.
+struct Fidelity {
+    enum class Level : uint8_t {
+        exact,       ///< the ISA document fixes every bit
+        ulp,         ///< within the document's error band
+        approximate  ///< the document says too little
+    };
+    Level level = Level::exact;
+    double documented_ulp = 0;   ///< the document's band, of Level::ulp
+    std::string_view here = {};  ///< what the emulator does where it is free to choose
+};
+
+Fidelity fidelity(isa::Family family, const isa::Row& row);
+
+std::string_view name(Fidelity::Level level);
+
+/// The rows of fidelity.def in order: for reports and tests.
+struct FidelityRow {
+    std::string_view pattern;
+    Fidelity fidelity;
+};
+std::span<const FidelityRow> fidelity_rows();
+/// Whether `name` fits a pattern in which * stands for any letters.
+bool fits(std::string_view name, std::string_view pattern);
+
+}  // namespace strata::emu
