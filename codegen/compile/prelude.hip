@@ -40,6 +40,8 @@ static const __device__ strata_block_dim blockDim = {};
 #define STRATA_BLOCK_COUNT(i) ((const __attribute__((address_space(4))) unsigned*)__builtin_amdgcn_implicitarg_ptr())[i]
 struct strata_grid_dim { STRATA_DIM(x, STRATA_BLOCK_COUNT(0)) STRATA_DIM(y, STRATA_BLOCK_COUNT(1)) STRATA_DIM(z, STRATA_BLOCK_COUNT(2)) };
 static const __device__ strata_grid_dim gridDim = {};
+//@ virtual
+extern "C" __device__ __attribute__((weak, noreturn)) void __cxa_pure_virtual() { __builtin_trap(); }
 //@ char2 char4 char8 char16
 typedef char char2 __attribute__((ext_vector_type(2)));
 typedef char char4 __attribute__((ext_vector_type(4)));

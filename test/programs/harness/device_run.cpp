@@ -35,7 +35,7 @@ class DeviceRun : public Run {
         config.grid = {grid.x, grid.y, grid.z};
         config.block = {block.x, block.y, block.z};
         config.dynamic_lds = static_cast<uint32_t>(dynamic_lds);
-        config.max_instructions = 100'000'000;
+        config.max_instructions = 5'000'000;
         config.threads = 1;
         config.timed = false;
         gpu_.launch(*module_, symbol_of(kernel), config, arguments).value();
@@ -64,6 +64,9 @@ std::span<const Machine> machines() {
     static const std::vector<Machine> rows = {
         {"gfx1100", Arch::gfx1100, 32, {}},
         {"gfx1100_wave64", Arch::gfx1100, 64, {"-mwavefrontsize64"}},
+        {"gfx1201", Arch::gfx1201, 32, {}},
+        {"gfx942", Arch::gfx942, 64, {}},
+        {"gfx90a", Arch::gfx90a, 64, {}},
     };
     return rows;
 }
