@@ -193,13 +193,17 @@ bool Decoder::vopd_sources(const Row& row, const Field* fields, Operand* out) {
 
 Result<Inst> decode(Arch arch, std::span<const uint32_t> words) {
     const FamilyTable& family = table(info(arch).family);
-    if (is_cdna(info(arch).family))
-        return make_error(ErrorKind::Assembly, "{} has no instruction table", info(arch).name);
     if (words.empty()) return make_error(ErrorKind::Assembly, "no words to decode");
     Result<Inst> result(family.blank);  // filled in place: copying an Inst costs as much as decoding it
-    Decoder decoder(family, words);
-    if (!decoder.run(*result)) [[unlikely]]
-        result = failure(arch, words, decoder.failure());
+    auto run = [&](auto decoder) {
+        if (!decoder.run(*result)) [[unlikely]]
+            result = failure(arch, words, decoder.failure());
+    };
+    if (is_cdna(info(arch).family)) {
+        run(CdnaDecoder(family, words));
+    } else {
+        run(Decoder(family, words));
+    }
     return result;
 }
 

@@ -85,4 +85,45 @@ class Decoder {
     const char* failure_ = "";
 };
 
+/// The same for CDNA2 and CDNA3, whose encodings differ (decode_cdna.cpp).
+class CdnaDecoder {
+  public:
+    CdnaDecoder(const FamilyTable& table, std::span<const uint32_t> words) : table_(table), words_(words) {}
+
+    bool run(Inst& inst);
+    const char* failure() const { return failure_; }
+
+  private:
+    bool fail(const char* why) {
+        failure_ = why;
+        return false;
+    }
+    bool finish(Inst& inst);
+    bool operand(Operand& out, uint32_t code, Type type, uint8_t kind);
+    bool data(Operand& out, const Field& field, Type type, uint8_t kind);
+
+    bool decode_alu(Inst& inst);
+    bool decode_destinations(Inst& inst);
+    bool decode_source(Inst& inst, size_t index, const Field& field);
+    void decode_modifiers(Inst& inst) const;
+    bool decode_dpp(Inst& inst);
+    bool decode_sdwa(Inst& inst);
+    bool decode_matrix(Inst& inst);
+
+    bool decode_memory(Inst& inst);
+    bool decode_smem(Inst& inst);
+    bool decode_ds(Inst& inst);
+    bool decode_flat(Inst& inst);
+    bool decode_buffer(Inst& inst);
+
+    const FamilyTable& table_;
+    std::span<const uint32_t> words_;
+    const Layout* layout_ = nullptr;
+    uint64_t word_ = 0;
+    size_t next_ = 0;  ///< words read so far
+    uint32_t sdwa_word_ = 0;
+    bool literal_ = false;
+    const char* failure_ = "";
+};
+
 }  // namespace strata::isa

@@ -211,6 +211,7 @@ def accepted(form):
     extra |= {'gds_only'} if form.text.endswith(' gds') else set()
     extra |= {'two_offsets'} if re.match(r'ds_(read2|write2|wrxchg2)', m) else set()
     extra |= {'simm'} if m == 's_set_gpr_idx_on' else set()
+    extra |= {'lds'} if m == 'buffer_store_lds_dword' else set()
     mods = form.mods - {'sext0', 'sext1', 'acc', 'acc0', 'acc1', 'acc_cd', 'abid', 'blgp'}
     if 'cbsz' in mods:
         mods = mods - {'cbsz'} | {'matrix'}
@@ -231,6 +232,6 @@ def row(name, form, _):
     else:
         dst, src = alu_operands(name, form)
     spell = lambda operands: ', '.join(f'{kind}({type_name})' for kind, type_name in operands)
-    ignored = form.ignored - {'sext0', 'sext1', 'acc', 'gds', 'simm', 'lds'}
+    ignored = form.ignored - {'sext0', 'sext1', 'acc', 'simm', 'lds'}
     return (f'INST( {form.mnemonic}, {name}, {form.opcode:#x}, ({spell(dst)}), ({spell(src)}), '
             f'{flags(name, form)}, {modifiers(accepted(form))}, {modifiers(ignored)} )')

@@ -4,8 +4,8 @@ namespace strata::isa {
 namespace {
 
 constexpr uint32_t bit(Family family) { return 1u << static_cast<uint32_t>(family); }
-[[maybe_unused]] constexpr uint32_t rdna3 = bit(Family::rdna3), rdna4 = bit(Family::rdna4), cdna3 = bit(Family::cdna3),
-                                    cdna2 = bit(Family::cdna2);
+constexpr uint32_t rdna3 = bit(Family::rdna3), rdna4 = bit(Family::rdna4), cdna3 = bit(Family::cdna3),
+                   cdna2 = bit(Family::cdna2);
 
 constexpr ImmediateName messages[] = {
 #define MESSAGE(families, number, name) {families, number, #name},

@@ -163,20 +163,11 @@ class Printer {
             for (int i = 0; i < 8; ++i) lanes += fmt::format("{}{}", i ? "," : "", dpp.select >> 3 * i & 7);
             word("dpp8:[" + lanes + "]");
         } else {
-            word(dpp_control(dpp.ctrl));
+            word(print_dpp_control(dpp.ctrl));
             word(fmt::format("row_mask:{:#x} bank_mask:{:#x}", dpp.row_mask, dpp.bank_mask));
             if (dpp.bound_ctrl) word("bound_ctrl:1");
         }
         if (dpp.fi) word("fi:1");
-    }
-
-    static std::string dpp_control(uint32_t ctrl) {
-        if (ctrl < 0x100)
-            return fmt::format("quad_perm:[{},{},{},{}]", ctrl & 3, ctrl >> 2 & 3, ctrl >> 4 & 3, ctrl >> 6 & 3);
-        if (ctrl == 0x140) return "row_mirror";
-        if (ctrl == 0x141) return "row_half_mirror";
-        static constexpr std::string_view names[] = {"row_shl", "row_shr", "row_ror", "", "", "row_share", "row_xmask"};
-        return fmt::format("{}:{}", names[std::min(ctrl >> 4 & 7, 6u)], ctrl & 15);
     }
 
     std::string vopd() {
@@ -286,7 +277,17 @@ class Printer {
 
 }  // namespace
 
+std::string print_dpp_control(uint32_t ctrl) {
+    if (ctrl < 0x100)
+        return fmt::format("quad_perm:[{},{},{},{}]", ctrl & 3, ctrl >> 2 & 3, ctrl >> 4 & 3, ctrl >> 6 & 3);
+    if (ctrl == 0x140) return "row_mirror";
+    if (ctrl == 0x141) return "row_half_mirror";
+    static constexpr std::string_view names[] = {"row_shl", "row_shr", "row_ror", "", "", "row_share", "row_xmask"};
+    return fmt::format("{}:{}", names[std::min(ctrl >> 4 & 7, 6u)], ctrl & 15);
+}
+
 std::string print(const Inst& inst, Arch arch) {
+    if (inst.row && is_cdna(info(arch).family)) return print_cdna(inst, info(arch).family);
     return inst.row ? Printer(inst, info(arch).family).run() : "<no instruction>";
 }
 

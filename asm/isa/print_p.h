@@ -24,4 +24,12 @@ std::string print_swizzle(uint16_t offset);
 /// th and scope of a memory instruction of RDNA4, each after a blank.
 std::string print_cache_control(const Inst& inst);
 
+/// An instruction of CDNA2 or CDNA3, whose spelling differs, and the immediates of its SOPP, SOPK and SOPC forms.
+std::string print_cdna(const Inst& inst, Family family);
+std::string print_cdna_simm(std::string_view mnemonic, uint16_t value, Family family);
+/// How a 16-bit immediate is spelled that has no syntax of its own.
+std::string print_plain_simm(std::string_view mnemonic, uint16_t value);
+/// quad_perm:[0,1,2,3], row_shl:1, ...
+std::string print_dpp_control(uint32_t ctrl);
+
 }  // namespace strata::isa

@@ -159,6 +159,10 @@ std::string print_simm(std::string_view mnemonic, uint16_t value, Family family)
     if (mnemonic == "s_version") return version(value);
     if (mnemonic.starts_with("s_sendmsg")) return print_message(value, family);
     if (mnemonic.find("etreg") != std::string_view::npos) return hardware_register(value, family);
+    return print_plain_simm(mnemonic, value);
+}
+
+std::string print_plain_simm(std::string_view mnemonic, uint16_t value) {
     Style spelled = style(mnemonic);
     bool decimal = spelled == Style::decimal || (spelled == Style::decimal_small && value <= 64);
     return decimal ? std::to_string(value) : fmt::format("{:#x}", value);

@@ -117,7 +117,7 @@ uint64_t memory_bits(const Layout& layout, const Row& row) {
     bool cache_control = layout.format != Format::SMEM && !row.src_kind[0];
     if (cache_control) return bits;
     return bits | layout.sve.mask() | layout.segment.mask() | layout.buffer_format.mask() | layout.offen.mask() |
-           layout.idxen.mask() | layout.imm.mask() | layout.soffset_en.mask();
+           layout.idxen.mask() | layout.soffset_en.mask() | (row.src_kind[0] ? layout.imm.mask() : 0);
 }
 
 uint64_t modifier_bits(const Layout& layout, uint32_t modifiers) {

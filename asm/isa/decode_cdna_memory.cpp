@@ -1,0 +1,120 @@
+#include "strata/asm/isa/decode_cdna_p.h"
+#include "strata/asm/isa/decode_p.h"
+
+namespace strata::isa {
+namespace {
+
+int32_t sign_extend(uint32_t value, int bits) { return static_cast<int32_t>(value << (32 - bits)) >> (32 - bits); }
+
+}  // namespace
+
+/// A data register, in the accumulation file where the instruction says so and the row allows it.
+bool CdnaDecoder::data(Operand& out, const Field& field, Type type, uint8_t kind) {
+    bool accumulator = kind & kAgpr && layout_->acc.get(word_);
+    return operand(out, code::vgpr0 + field.get(word_), type, accumulator ? kAgpr : kVgpr);
+}
+
+bool CdnaDecoder::decode_memory(Inst& inst) {
+    uint32_t takes = inst.row->modifiers;
+    auto get = [&](const Field& field, uint32_t modifier) { return takes & modifier && field.get(word_); };
+    inst.glc = get(layout_->glc, mod::glc);
+    inst.slc = get(layout_->slc, mod::slc);
+    inst.sc1 = get(layout_->sc1, mod::sc1);
+    inst.lds = get(layout_->lds, mod::lds);
+    if (inst.lds && layout_->acc.get(word_)) return fail("data that goes to LDS has no accumulation register");
+    switch (layout_->format) {
+        case Format::SMEM: return decode_smem(inst);
+        case Format::DS: return decode_ds(inst);
+        case Format::MUBUF:
+        case Format::MTBUF: return decode_buffer(inst);
+        default: return decode_flat(inst);
+    }
+}
+
+/// The offset is a 21-bit immediate (imm), a register (soffset_en), their sum (both), or a register whose number stands
+/// in the offset field (neither): CDNA3 ISA, 13.2.
+bool CdnaDecoder::decode_smem(Inst& inst) {
+    const Row& row = *inst.row;
+    uint32_t sdata = layout_->dst.get(word_);
+    bool loads = row.dst_kind[0] && (!(row.flags & kAtomic) || inst.glc);
+    if (row.dst_kind[0] || row.src_kind[2]) {
+        if (sdata > 123) return fail("m0 and exec cannot be loaded or stored");
+        if (loads && !operand(inst.dst[0], sdata, row.dst[0], kSgpr)) return false;
+        if (row.src_kind[2] && !operand(inst.src[2], sdata, row.src[2], kSgpr)) return false;
+    } else if (row.mnemonic.starts_with("s_atc_probe")) {
+        inst.offset1 = static_cast<uint8_t>(sdata);
+    }
+    if (!row.src_kind[0]) return true;
+    bool imm = layout_->imm.get(word_), soffset_en = layout_->soffset_en.get(word_);
+    uint32_t offset = layout_->offset.get(word_);
+    if (imm) inst.offset = sign_extend(offset, layout_->offset.bits);
+    inst.src[1] = {code::null, Type::u32};
+    if (!imm || soffset_en) {
+        uint32_t code = soffset_en ? layout_->src[1].get(word_) : offset & 127;
+        if (!operand(inst.src[1], code, Type::u32, kSgpr)) return false;
+    }
+    return operand(inst.src[0], layout_->src[0].get(word_) << 1, row.src[0], kSgpr);
+}
+
+bool CdnaDecoder::decode_ds(Inst& inst) {
+    const Row& row = *inst.row;
+    uint32_t offset = layout_->offset.get(word_);
+    inst.gds = row.modifiers & mod::gds_only;
+    if (inst.gds && !layout_->gds.get(word_)) return fail("the instruction exists with gds only");
+    inst.offset = static_cast<int32_t>(offset);
+    if (row.modifiers & mod::two_offsets) {
+        inst.offset = static_cast<int32_t>(offset & 255);
+        inst.offset1 = static_cast<uint8_t>(offset >> 8);
+    }
+    if (row.dst_kind[0] && !data(inst.dst[0], layout_->dst, row.dst[0], row.dst_kind[0])) return false;
+    for (size_t i = 0, field = first_ds_field(row); i < 3 && row.src_kind[i]; ++i, ++field)
+        if (!data(inst.src[i], layout_->src[field], row.src[i], row.src_kind[i])) return false;
+    return true;
+}
+
+bool CdnaDecoder::decode_flat(Inst& inst) {
+    const Row& row = *inst.row;
+    FlatShape shape = flat_shape(row);
+    bool flat = layout_->format == Format::FLAT, scratch = layout_->format == Format::SCRATCH;
+    uint32_t offset = layout_->offset.get(word_);
+    inst.offset = flat ? static_cast<int32_t>(offset) : sign_extend(offset, layout_->offset.bits);
+    bool returns = row.dst_kind[0] && !inst.lds && (!(row.flags & kAtomic) || inst.glc);
+    if (returns && !data(inst.dst[0], layout_->dst, row.dst[0], row.dst_kind[0])) return false;
+    uint32_t saddr = layout_->src[2].get(word_);
+    bool off = flat || saddr == kFlatOff;
+    if (flat && saddr) return fail("flat instructions have no saddr");
+    // scratch of CDNA2 has one address register: the scalar one unless that is off
+    bool addressed = !scratch || (layout_->sve.bits ? layout_->sve.get(word_) : off);
+    Type type = layout_->format == Format::GLOBAL && !off ? Type::u32 : row.src[0];
+    if (addressed && !operand(inst.src[0], code::vgpr0 + layout_->src[0].get(word_), type, kVgpr)) return false;
+    if (!addressed) inst.src[0] = {code::null, Type::none};
+    if (shape.data >= 0) {
+        auto at = static_cast<size_t>(shape.data);
+        if (!data(inst.src[at], layout_->src[1], row.src[at], row.src_kind[at])) return false;
+    }
+    if (off) return true;
+    auto at = static_cast<size_t>(shape.saddr);
+    return operand(inst.src[at], saddr, row.src[at], kSgpr);
+}
+
+bool CdnaDecoder::decode_buffer(Inst& inst) {
+    const Row& row = *inst.row;
+    if (!row.src_kind[0]) return true;
+    inst.offset = static_cast<int32_t>(layout_->offset.get(word_));
+    inst.offen = layout_->offen.get(word_);
+    inst.idxen = layout_->idxen.get(word_);
+    if (stores_from_lds(row) && (!inst.lds || inst.offen || inst.idxen))
+        return fail("the store from LDS has no address");
+    inst.buffer_format = static_cast<uint8_t>(layout_->buffer_format.get(word_));
+    bool returns = row.dst_kind[0] && !inst.lds && (!(row.flags & kAtomic) || inst.glc);
+    if (returns && !data(inst.dst[0], layout_->dst, row.dst[0], row.dst_kind[0])) return false;
+    if (inst.offen || inst.idxen) {
+        Type type = inst.offen && inst.idxen ? Type::b64 : Type::u32;
+        if (!operand(inst.src[0], code::vgpr0 + layout_->src[0].get(word_), type, kVgpr)) return false;
+    }
+    if (row.src_kind[3] && !data(inst.src[3], layout_->dst, row.src[3], row.src_kind[3])) return false;
+    return operand(inst.src[1], layout_->src[1].get(word_) << 2, row.src[1], kSgpr) &&
+           operand(inst.src[2], layout_->src[2].get(word_), row.src[2], kSgpr | kInline);
+}
+
+}  // namespace strata::isa
