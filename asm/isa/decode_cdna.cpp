@@ -148,7 +148,7 @@ bool CdnaDecoder::decode_sdwa(Inst& inst) {
     uint32_t word = sdwa_word_ = words_[next_++];
     const Row& row = *inst.row;
     Sdwa& sdwa = inst.sdwa;
-    bool vector_only = sdwa_vector_only(row);
+    bool whole = sdwa_whole_destination(row);
     sdwa.present = true;
     sdwa.src_sel[0] = word >> 16 & 7;
     if (layout_->format == Format::VOPC) {
@@ -159,8 +159,7 @@ bool CdnaDecoder::decode_sdwa(Inst& inst) {
         inst.clamp = word >> 13 & 1;
         inst.omod = word >> 14 & 3;
         if (sdwa.dst_unused > Sdwa::preserve) return fail("SDWA's unused bits are padded, sign-extended or preserved");
-        if (vector_only && (sdwa.dst_sel != Sdwa::dword || sdwa.dst_unused))
-            return fail("SDWA writes whole registers here");
+        if (whole && (sdwa.dst_sel != Sdwa::dword || sdwa.dst_unused)) return fail("SDWA writes whole registers here");
         if (inst.clamp > !!(row.modifiers & mod::clamp)) return fail("the instruction takes no clamp");
         if (inst.omod && !(row.modifiers & mod::omod)) return fail("the instruction takes no omod");
     }
@@ -178,7 +177,6 @@ bool CdnaDecoder::decode_sdwa(Inst& inst) {
     if ((mod::neg(inst.neg) | mod::abs(inst.abs)) & ~row.modifiers || sdwa.sext & ~sext_sources(row))
         return fail("the source takes no such modifier");
     bool scalar = word >> 23 & 1;
-    if (scalar && vector_only) return fail("the source must be a VGPR");
     return operand(inst.src[0], (word & 255) + (scalar ? 0 : code::vgpr0), row.src[0], scalar ? kSgpr : kVgpr);
 }
 

@@ -47,8 +47,10 @@ constexpr uint8_t sext_sources(const Row& row) {
     return static_cast<uint8_t>(sources & ~row.modifiers);
 }
 
-/// Conversions from 8-bit floats select in the source only: no scalar register, no part of the destination.
-inline bool sdwa_vector_only(const Row& row) { return row.mnemonic.ends_with("p8") || row.mnemonic.ends_with("f8"); }
+/// Conversions from 8-bit floats select in the source only.
+inline bool sdwa_whole_destination(const Row& row) {
+    return row.mnemonic.ends_with("p8") || row.mnemonic.ends_with("f8");
+}
 
 /// The store from LDS, which has neither address nor data register: LDS is read at M0.
 constexpr bool stores_from_lds(const Row& row) {

@@ -76,8 +76,6 @@ class CdnaPrinter {
         bool abs = !packed && (mix() ? inst_.neg_hi : inst_.abs) >> index & 1;
         if (abs) text = "|" + text + "|";
         if (!neg) return text;
-        bool integer = from.type == Type::i32 || from.type == Type::u32;  // neg of v_ldexp's exponent
-        if (integer && inst_.encoding == Format::VOP3) return "sext(" + text + ")";
         bool special = (from.code >= 235 && from.code <= 239) || (from.code >= code::vccz && from.code <= code::scc);
         bool constant = from.code >= code::inline_zero && from.code < code::vgpr0 && !special;
         return constant && !abs ? "neg(" + text + ")" : "-" + text;
@@ -135,7 +133,7 @@ class CdnaPrinter {
                                                        "WORD_0", "WORD_1", "DWORD",  "?"};
         static constexpr std::string_view unused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", "?"};
         const Sdwa& sdwa = inst_.sdwa;
-        if (row_.format != Format::VOPC && !sdwa_vector_only(row_))
+        if (row_.format != Format::VOPC && !sdwa_whole_destination(row_))
             word(fmt::format("dst_sel:{} dst_unused:{}", selects[sdwa.dst_sel & 7], unused[sdwa.dst_unused & 3]));
         word(fmt::format("src0_sel:{}", selects[sdwa.src_sel[0] & 7]));
         if (row_.src_kind[1] && row_.src[1] != Type::lanes)

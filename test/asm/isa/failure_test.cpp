@@ -48,9 +48,9 @@ TEST(Failure, DecodeNamesTheWordsAndTheReason) {
     EXPECT_SAYS(decode_message({0xd5030000, 0xfc020501}), "must be zero");
     EXPECT_SAYS(decode_message({0xf0000000, 0}), "graphics");
     EXPECT_SAYS(decode_message({}), "no words");
-    auto other = decode(Arch::gfx942, std::array<uint32_t, 2>{0x7e0002f9, 0x00060607});
+    auto other = decode(Arch::gfx942, std::array<uint32_t, 2>{0x7e0002f9, 0x00070607});
     ASSERT_FALSE(other);
-    EXPECT_SAYS(other.error().message, "7e0002f9 00060607 is no gfx942 instruction: no such SDWA selection");
+    EXPECT_SAYS(other.error().message, "7e0002f9 00070607 is no gfx942 instruction: no such SDWA selection");
 }
 
 TEST(Failure, EncodeNamesTheOperand) {
