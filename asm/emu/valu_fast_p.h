@@ -100,6 +100,27 @@ const Op* fast_select(Wave* wave, const Op* op) {
     STRATA_EMU_NEXT;
 }
 
+/// v_sub_co_u32, v_sub_co_ci_u32 and, the operands exchanged, the same with rev.
+template <bool borrow_in, bool reverse>
+const Op* fast_subtract_borrow(Wave* wave, const Op* op) {
+    uint32_t mask[2] = {0, 0};
+    for (int half = 0; half < wave->lanes / kLanes; half++) {
+        const uint32_t exec = wave->s[isa::code::exec_lo + half];
+        const U32 a = source(wave, op, reverse, half), b = source(wave, op, !reverse, half);
+        U32 rest = a - b;
+        I32 borrow = a < b;
+        if constexpr (borrow_in) {
+            const I32 in = expand(mask_source(wave, op, 2, half));
+            borrow |= in & (rest == 0);
+            rest += bits(in);
+        }
+        mask[half] = collect(borrow) & exec;
+        store_active(place(wave, op->dst) + kLanes * half, rest, exec);
+    }
+    for (int half = 0; half < wave->lanes / kLanes; half++) place(wave, op->dst2)[half] = mask[half];
+    STRATA_EMU_NEXT;
+}
+
 /// v_add_co_u32, v_add_co_ci_u32.
 template <bool carry_in, int lanes, bool all_vgpr>
 const Op* fast_add_carry(Wave* wave, const Op* op) {
