@@ -260,6 +260,143 @@ TEST_P(ValuRdna4, DoublesAndWideShiftsHaveAShortForm) {
                     lanes(), [](const In& x, uint64_t got) { ASSERT_EQ(got, uint64_t{x.u(0)} * x.u(1) + x.q(1)); });
 }
 
+// ---- floats of one byte (OCP): 1.4.3 without infinity, 1.5.2 with it ----
+
+Wide byte_value(uint32_t byte, bool brain) {
+    const int digits = brain ? 2 : 3, bias = brain ? 15 : 7;
+    const int exponent = static_cast<int>(byte >> digits & ((1u << (7 - digits)) - 1)),
+              mantissa = static_cast<int>(byte & ((1u << digits) - 1));
+    const Wide sign = byte & 0x80 ? -1 : 1;
+    if (brain && exponent == 31)
+        return mantissa ? std::numeric_limits<Wide>::quiet_NaN() : sign * std::numeric_limits<Wide>::infinity();
+    if (!brain && (byte & 0x7f) == 0x7f) return std::numeric_limits<Wide>::quiet_NaN();
+    return sign * (exponent ? std::ldexp(Wide((1 << digits) + mantissa), exponent - bias - digits)
+                            : std::ldexp(Wide(mantissa), 1 - bias - digits));
+}
+/// By search: the nearest value, of two the even one; past the largest by half a step or more NaN or infinity, or with
+/// FP16_OVFL the largest.
+uint32_t byte_bits(Wide x, bool brain, bool saturate) {
+    const uint32_t largest = brain ? 0x7b : 0x7e, sign = std::signbit(x) ? 0x80 : 0;
+    if (std::isnan(x)) return 0x7f;
+    const Wide magnitude = std::fabs(x), step = byte_value(largest, brain) - byte_value(largest - 1, brain);
+    const Wide limit = byte_value(largest, brain) + step / 2;
+    const bool tie_goes_up = largest & 1;
+    if (magnitude > limit || (magnitude == limit && tie_goes_up)) return sign | (saturate ? largest : largest + 1);
+    uint32_t best = 0;
+    for (uint32_t b = 1; b <= largest; b++) {
+        const Wide now = std::fabs(byte_value(b, brain) - magnitude),
+                   then = std::fabs(byte_value(best, brain) - magnitude);
+        if (now < then || (now == then && !(b & 1))) best = b;
+    }
+    return sign | best;
+}
+bool same_byte(uint32_t a, uint32_t b, bool brain) {
+    return a == b || (std::isnan(byte_value(a, brain)) && std::isnan(byte_value(b, brain)));
+}
+
+TEST_P(ValuRdna4, BytesWidenExactlyFromTheSelectedPlace) {
+    for (const bool brain : {false, true}) {
+        const std::string type = brain ? "bf8" : "fp8";
+        for (uint32_t byte = 0; byte < 4; byte++) {
+            const std::string text = "v_cvt_f32_" + type + "_e64 v8, v0 byte_sel:" + std::to_string(byte);
+            on_random_lanes(text, lanes(), [&](const In& x, uint64_t got) {
+                const Wide want = byte_value(x.u(0) >> (8 * byte) & 0xff, brain),
+                           have = to_float(static_cast<uint32_t>(got));
+                ASSERT_TRUE(want == have || (std::isnan(want) && std::isnan(have))) << std::hex << x.u(0);
+            });
+        }
+        for (uint32_t word = 0; word < 2; word++) {
+            const std::string text = "v_cvt_pk_f32_" + type + "_e64 v[8:9], v0" + (word ? " op_sel:[1,0]" : "");
+            on_random_lanes(text, lanes(), [&](const In& x, uint64_t got) {
+                for (uint32_t i = 0; i < 2; i++) {
+                    const Wide want = byte_value(x.u(0) >> (16 * word + 8 * i) & 0xff, brain),
+                               have = to_float(static_cast<uint32_t>(got >> (32 * i)));
+                    ASSERT_TRUE(want == have || (std::isnan(want) && std::isnan(have))) << std::hex << x.u(0);
+                }
+            });
+        }
+    }
+}
+
+TEST_P(ValuRdna4, PairsNarrowToNearestIntoTheSelectedHalf) {
+    Inputs inputs(31);
+    for (const Variant& variant : variants()) {
+        for (int form = 0; form < 8; form++) {
+            const bool brain = form & 1, high = form & 2, saturate = form & 4;
+            Bench bench(lanes());
+            bench.wave().mode = mode::kPlain | (saturate ? mode::kFp16Ovfl : 0) | 1;  // rounding up does not matter
+            for (int round = 0; round < 20; round++) {
+                for (int lane = 0; lane < lanes(); lane++) {
+                    const uint32_t near = static_cast<uint32_t>(inputs.next()) & 0x80ffffffu;
+                    bench.v(0, lane) = round & 1 ? inputs.dword() : near | 0x38000000u + ((inputs.next() & 15) << 23);
+                    bench.v(1, lane) = round & 1 ? inputs.dword() : (near & 0xfff00000u) | 0x3a000000u;
+                    bench.v(8, lane) = 0xdeadbeef;
+                }
+                const std::string text = std::string("v_cvt_pk_") + (brain ? "bf8" : "fp8") + "_f32 v8, -v0, v1" +
+                                         (high ? " op_sel:[0,0,1]" : "");
+                ASSERT_TRUE(bench.run(variant, assembled(text, lanes(), Arch::gfx1201), Arch::gfx1201));
+                for (int lane = 0; lane < lanes(); lane++) {
+                    const uint32_t got = bench.v(8, lane), pair = high ? got >> 16 : got & 0xffff;
+                    ASSERT_EQ(high ? got & 0xffff : got >> 16, high ? 0xbeefu : 0xdeadu);
+                    const uint32_t low = byte_bits(-to_float(bench.v(0, lane)), brain, saturate),
+                                   top = byte_bits(to_float(bench.v(1, lane)), brain, saturate);
+                    ASSERT_TRUE(same_byte(pair & 0xff, low, brain) && same_byte(pair >> 8, top, brain))
+                        << variant.name << " " << text << std::hex << " of " << bench.v(0, lane) << " "
+                        << bench.v(1, lane) << ": " << pair << ", want " << top << " " << low;
+                }
+            }
+        }
+    }
+}
+
+TEST_P(ValuRdna4, StochasticRoundingGoesUpInProportion) {
+    for (const Variant& variant : variants()) {
+        for (uint32_t byte = 0; byte < 4; byte++) {
+            Bench bench(lanes());
+            // A quarter of the way from 1 to its successor 1.125; random numbers evenly spread.
+            for (int lane = 0; lane < lanes(); lane++) {
+                bench.v(0, lane) = float_bits(1.03125f);
+                bench.v(1, lane) = static_cast<uint32_t>(lane) * (lanes() == 32 ? 0x08000000u : 0x04000000u);
+                bench.v(8, lane) = 0xaaaaaaaa;
+            }
+            const std::string text = "v_cvt_sr_fp8_f32 v8, v0, v1 byte_sel:" + std::to_string(byte);
+            ASSERT_TRUE(bench.run(variant, assembled(text, lanes(), Arch::gfx1201), Arch::gfx1201));
+            int up = 0;
+            for (int lane = 0; lane < lanes(); lane++) {
+                const uint32_t got = bench.v(8, lane), result = got >> (8 * byte) & 0xff;
+                ASSERT_EQ(got | 0xffu << (8 * byte), 0xaaaaaaaa | 0xffu << (8 * byte)) << "other bytes stay";
+                ASSERT_TRUE(result == 0x38 || result == 0x39) << std::hex << result;
+                up += result == 0x39;
+            }
+            EXPECT_EQ(up, lanes() / 4) << variant.name;
+        }
+    }
+}
+
+TEST_P(ValuRdna4, DotProductsOfBytesSumInOrder) {
+    for (int form = 0; form < 4; form++) {
+        const bool brain_a = form & 1, brain_b = form & 2;
+        const std::string name = std::string("v_dot4_f32_") + (brain_a ? "bf8" : "fp8") + (brain_b ? "_bf8" : "_fp8");
+        auto want = [=](const In& x, float sum) {
+            for (int i = 0; i < 32; i += 8)
+                sum += static_cast<float>(byte_value(x.u(0) >> i & 0xff, brain_a) *
+                                          byte_value(x.u(1) >> i & 0xff, brain_b));
+            return sum;
+        };
+        auto check = [&](float expected, uint64_t got) {
+            const float have = to_float(static_cast<uint32_t>(got));
+            ASSERT_TRUE(float_bits(expected) == float_bits(have) || (std::isnan(expected) && std::isnan(have)))
+                << expected << " " << have;
+        };
+        on_random_lanes(name + " v8, v0, v1, v2", lanes(),
+                        [&](const In& x, uint64_t got) { check(want(x, x.f(2)), got); });
+        on_random_lanes(name + " v8, v0, v1, v2 neg_lo:[0,0,1]", lanes(),
+                        [&](const In& x, uint64_t got) { check(want(x, -x.f(2)), got); });
+        on_random_lanes(name + " v8, v0, v1, v2 neg_hi:[0,0,1]", lanes(),
+                        [&](const In& x, uint64_t got) { check(want(x, std::fabs(x.f(2))), got); });
+    }
+}
+
 TEST(ValuRdna4Dual, MinimaOfPairsQuietTwoNans) {
     if (!isa::llvm_available()) GTEST_SKIP() << "needs libLLVM 19 to assemble";
     Inputs inputs(9);
