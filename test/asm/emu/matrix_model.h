@@ -1,4 +1,6 @@
 #pragma once
+#include <gtest/gtest.h>
+
 #include <array>
 #include <bit>
 #include <cmath>
@@ -8,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "strata/asm/isa/arch.h"
+#include "strata/asm/isa/inst.h"
 #include "valu_reference.h"
 
 // A model of the matrix instructions, written from the mnemonic and from the documents' "register to element" formulas:
@@ -90,7 +92,8 @@ inline double value_of(const Case& c, const std::string& type, uint64_t bits, bo
     if (type == "bf8") return byte_float(x, 2, fnuz ? 16 : 15, fnuz);
     const int bits_ = bits_of(type);
     const int limit = 1 << bits_;
-    return (is_signed || type == "i8") && x >= static_cast<uint32_t>(limit / 2) ? static_cast<int>(x) - limit : static_cast<int>(x);
+    return (is_signed || type == "i8") && x >= static_cast<uint32_t>(limit / 2) ? static_cast<int>(x) - limit
+                                                                                : static_cast<int>(x);
 }
 
 // ---- places: what a lane's element `e` is ----
@@ -164,5 +167,52 @@ inline int permuted(int lane, int blgp) {
     return 16 * fours[blgp][lane / 16] + lane % 16;
 }
 inline int broadcast(int block, int cbsz, int abid) { return (block >> cbsz << cbsz) + abid; }
+
+// ---- instructions under test ----
+
+constexpr int kA = 0, kB = 16, kC = 64, kD = 128, kIndex = 200;  // vector registers
+
+/// Modifiers and operands of one run.
+struct Form {
+    int cbsz = 0, abid = 0, blgp = 0, neg = 0, neg_hi = 0, op_sel = 0;
+    bool clamp = false;
+    int c = kC, d = kD;
+    uint16_t constant = 0;  ///< operand code of C, instead of a register
+    uint32_t constant_bits = 0;
+    uint32_t literal = 0;
+    int values = 0;  ///< 0 moderate ones, 1 tiny ones too, 2 infinities and NaN too
+};
+
+inline std::vector<Case> all_cases() {
+    std::vector<Case> cases;
+    auto add = [&](Arch arch, const char* mnemonic, int blocks) {
+        const bool cdna = arch == Arch::gfx942 || arch == Arch::gfx90a;
+        if (!cdna) cases.push_back(parse(arch, mnemonic, 32, 1));
+        cases.push_back(parse(arch, mnemonic, 64, blocks));
+    };
+#include "matrix_cases.inc"
+    return cases;
+}
+
+inline isa::Inst instruction(const Case& c, const Form& form, const isa::Row& row) {
+    auto v = [](int r) { return isa::Operand{static_cast<uint16_t>(256 + r), isa::Type::b256}; };
+    isa::Inst inst;
+    inst.row = &row;
+    inst.encoding = isa::Format::VOP3P;
+    inst.dst[0] = v(form.d);
+    inst.src = {v(kA), v(kB), v(c.sparse ? kIndex : form.c), {}};
+    if (form.constant) inst.src[2] = {form.constant, isa::Type::b256};
+    inst.cbsz = static_cast<uint8_t>(form.cbsz), inst.abid = static_cast<uint8_t>(form.abid);
+    inst.blgp = static_cast<uint8_t>(form.blgp), inst.neg = static_cast<uint8_t>(form.neg);
+    inst.neg_hi = static_cast<uint8_t>(form.neg_hi), inst.op_sel = static_cast<uint8_t>(form.op_sel);
+    inst.clamp = form.clamp;
+    inst.literal = form.literal;
+    return inst;
+}
+
+inline std::string case_name(const ::testing::TestParamInfo<Case>& info) {
+    const Case& c = info.param;
+    return std::string(isa::info(c.arch).name) + "_" + c.mnemonic + "_" + std::to_string(c.lanes);
+}
 
 }  // namespace strata::emu::matrix_model

@@ -14,30 +14,6 @@ using valu_test::Inputs;
 using valu_test::Variant;
 using valu_test::variants;
 
-constexpr int kA = 0, kB = 16, kC = 64, kD = 128, kIndex = 200;  // vector registers
-
-/// Modifiers and operands of one run.
-struct Form {
-    int cbsz = 0, abid = 0, blgp = 0, neg = 0, neg_hi = 0, op_sel = 0;
-    bool clamp = false;
-    int c = kC, d = kD;
-    uint16_t constant = 0;  ///< operand code of C, instead of a register
-    uint32_t constant_bits = 0;
-    uint32_t literal = 0;
-    int values = 0;  ///< 0 moderate ones, 1 tiny ones too, 2 infinities and NaN too
-};
-
-std::vector<Case> all_cases() {
-    std::vector<Case> cases;
-    auto add = [&](Arch arch, const char* mnemonic, int blocks) {
-        const bool cdna = arch == Arch::gfx942 || arch == Arch::gfx90a;
-        if (!cdna) cases.push_back(parse(arch, mnemonic, 32, 1));
-        cases.push_back(parse(arch, mnemonic, 64, blocks));
-    };
-#include "matrix_cases.inc"
-    return cases;
-}
-
 uint64_t element_bits(const std::string& type, int values, Inputs& in) {
     const int bits = bits_of(type);
     const uint64_t r = in.next();
@@ -88,7 +64,7 @@ class MatrixRun {
     void check(const Variant& variant) {
         std::vector<uint32_t> saved(bench_.wave().row(0), bench_.wave().row(0) + 256 * c_.lanes);
         isa::Row row{c_.mnemonic, isa::Format::VOP3P, 0, {}, {}, isa::kMatrix};
-        isa::Inst inst = instruction(row);
+        const isa::Inst inst = instruction(c_, form_, row);
         Op ops[2];
         ops[0].run = variant.choose({inst, c_.arch, c_.lanes, ops[0]});
         ASSERT_NE(ops[0].run, nullptr) << variant.name;
@@ -122,22 +98,6 @@ class MatrixRun {
                     word = (word & ~mask) | static_cast<uint32_t>(x << shift);
                 }
             }
-    }
-
-    isa::Inst instruction(const isa::Row& row) const {
-        auto v = [](int r) { return isa::Operand{static_cast<uint16_t>(256 + r), isa::Type::b256}; };
-        isa::Inst inst;
-        inst.row = &row;
-        inst.encoding = isa::Format::VOP3P;
-        inst.dst[0] = v(form_.d);
-        inst.src = {v(kA), v(kB), v(c_.sparse ? kIndex : form_.c), {}};
-        if (form_.constant) inst.src[2] = {form_.constant, isa::Type::b256};
-        inst.cbsz = static_cast<uint8_t>(form_.cbsz), inst.abid = static_cast<uint8_t>(form_.abid);
-        inst.blgp = static_cast<uint8_t>(form_.blgp), inst.neg = static_cast<uint8_t>(form_.neg);
-        inst.neg_hi = static_cast<uint8_t>(form_.neg_hi), inst.op_sel = static_cast<uint8_t>(form_.op_sel);
-        inst.clamp = form_.clamp;
-        inst.literal = form_.literal;
-        return inst;
     }
 
     /// Dense matrices by block: input[block][k][i].
@@ -354,11 +314,7 @@ TEST_P(Matrix, RefusesModifiersWithoutMeaning) {
     const Case& c = GetParam();
     if (!c.cdna()) return;
     isa::Row row{c.mnemonic, isa::Format::VOP3P, 0, {}, {}, isa::kMatrix};
-    auto v = [](int r) { return isa::Operand{static_cast<uint16_t>(256 + r), isa::Type::b256}; };
-    isa::Inst inst;
-    inst.row = &row;
-    inst.dst[0] = v(kD);
-    inst.src = {v(kA), v(kB), v(kC), {}};
+    isa::Inst inst = instruction(c, {}, row);
     Op op;
     EXPECT_NE(choose(inst, op), nullptr);
     if (c.sparse) {
@@ -370,11 +326,6 @@ TEST_P(Matrix, RefusesModifiersWithoutMeaning) {
         inst.abid = 0, inst.cbsz = 5;
         EXPECT_EQ(choose(inst, op), nullptr);
     }
-}
-
-std::string case_name(const ::testing::TestParamInfo<Case>& info) {
-    const Case& c = info.param;
-    return std::string(isa::info(c.arch).name) + "_" + c.mnemonic + "_" + std::to_string(c.lanes);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Matrix, ::testing::ValuesIn(all_cases()), case_name);

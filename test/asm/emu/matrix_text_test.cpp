@@ -1,0 +1,91 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "matrix_model.h"
+#include "strata/asm/text/assemble.h"
+#include "valu_harness.h"
+
+// Matrix instructions from text to handler: the decoder fills an Inst as the handlers read it.
+namespace strata::emu {
+namespace {
+
+using namespace matrix_model;
+
+std::string registers(int first, int dwords) {
+    if (dwords == 1) return "v" + std::to_string(first);
+    return "v[" + std::to_string(first) + ":" + std::to_string(first + dwords - 1) + "]";
+}
+
+std::string text_of(const Case& c, const std::string& modifiers, const std::string& addend = {}) {
+    auto dwords = [](int count, const std::string& type) { return (count * bits_of(type) + 31) / 32; };
+    const bool half_register = bits_of(c.result) == 16 && c.arch == Arch::gfx1100;
+    const int d = dwords(results(c), c.result) * (half_register ? 2 : 1);
+    const std::string third = c.sparse ? registers(kIndex, 1) : addend.empty() ? registers(kC, d) : addend;
+    return c.mnemonic + " " + registers(kD, d) + ", " + registers(kA, dwords(elements(c, true), c.a)) + ", " +
+           registers(kB, dwords(elements(c, false), c.b)) + ", " + third + modifiers;
+}
+
+class MatrixText : public ::testing::TestWithParam<Case> {
+  protected:
+    /// The text decodes to what `form` chooses.
+    void check(const std::string& text, const Form& form) {
+        const Case& c = GetParam();
+        const auto words = isa::assemble_instructions(text, c.arch, c.lanes);
+        ASSERT_TRUE(words) << text << ": " << words.error().message;
+        const auto inst = isa::decode(c.arch, *words);
+        ASSERT_TRUE(inst) << text << ": " << inst.error().message;
+        const isa::Row row{c.mnemonic, isa::Format::VOP3P, 0, {}, {}, isa::kMatrix};
+        Op decoded, made;
+        const Chooser choose = valu_test::variants().back().choose;
+        decoded.run = choose({*inst, c.arch, c.lanes, decoded});
+        made.run = choose({instruction(c, form, row), c.arch, c.lanes, made});
+        ASSERT_NE(decoded.run, nullptr) << text;
+        EXPECT_EQ(decoded.run, made.run) << text;
+        EXPECT_EQ(decoded.imm, made.imm) << text;
+        EXPECT_EQ(decoded.dst, made.dst) << text;
+        EXPECT_EQ(decoded.dst2, made.dst2) << text;
+        EXPECT_EQ(std::memcmp(decoded.src, made.src, sizeof made.src), 0) << text;
+        EXPECT_EQ(std::memcmp(decoded.value, made.value, sizeof made.value), 0) << text;
+        EXPECT_EQ(decoded.neg, made.neg) << text;
+        EXPECT_EQ(decoded.neg_hi, made.neg_hi) << text;
+    }
+};
+
+TEST_P(MatrixText, DecodesItsOperands) {
+    const Case& c = GetParam();
+    ASSERT_NO_FATAL_FAILURE(check(text_of(c, ""), {}));
+    if (!c.sparse) ASSERT_NO_FATAL_FAILURE(check(text_of(c, "", "-2.0"), {.constant = 245}));
+}
+
+TEST_P(MatrixText, DecodesItsModifiers) {
+    const Case& c = GetParam();
+    const int sets = 32 / (2 * elements(c, true));
+    if (c.cdna()) {
+        if (c.sparse) return check(text_of(c, " abid:" + std::to_string(sets - 1)), {.abid = sets - 1});
+        if (c.blocks > 1 && c.a != "f64") check(text_of(c, " cbsz:1 abid:1 blgp:5"), {.cbsz = 1, .abid = 1, .blgp = 5});
+        if (c.arch == Arch::gfx942 && c.a == "f64") check(text_of(c, " neg:[1,0,1]"), {.blgp = 5});
+        return;
+    }
+    // The table of gfx1201 is that of wave32, where K = 64 fills the index.
+    const bool key = c.sparse && sets > 1 && c.k < 64;
+    const std::string suffix = key ? " index_key:1" : "";
+    const int op_sel = key ? 1 : 0;
+    if (c.result == "i32") {
+        check(text_of(c, suffix + " neg_lo:[0,1,0] clamp"), {.neg = 2, .op_sel = op_sel, .clamp = true});
+    } else if (bits_of(c.a) == 8) {
+        if (c.sparse) return check(text_of(c, suffix), {.op_sel = op_sel});
+        check(text_of(c, " neg_lo:[0,0,1] neg_hi:[0,0,1]"), {.neg = 4, .neg_hi = 4});
+    } else if (c.sparse) {
+        check(text_of(c, suffix + " neg_lo:[1,0,0] neg_hi:[1,1,0]"), {.neg = 1, .neg_hi = 3, .op_sel = op_sel});
+    } else {
+        const bool high = c.arch == Arch::gfx1100 && bits_of(c.result) == 16;
+        check(text_of(c, std::string(high ? " op_sel:[0,0,1]" : "") + " neg_lo:[1,0,1] neg_hi:[0,1,1]"),
+              {.neg = 5, .neg_hi = 6, .op_sel = high ? 4 : 0});
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MatrixText, ::testing::ValuesIn(all_cases()), case_name);
+
+}  // namespace
+}  // namespace strata::emu
