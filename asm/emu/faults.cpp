@@ -83,6 +83,13 @@ const Op* code_at(Wave* wave, const Op* op, uint64_t address) {
     return wave->group->timing ? wave->group->timing->measured(*to) : *to;
 }
 
+std::string over_budget(uint64_t executed) {
+    return fmt::format(
+        "ran {} instructions without coming to its end; an endless loop? The budget of a wave is set by "
+        "STRATA_EMU_BUDGET or max_instructions",
+        executed);
+}
+
 std::string fault_message(const Wave& wave) {
     const Workgroup& group = *wave.group;
     const Op* op = wave.last;

@@ -18,6 +18,14 @@ uint64_t capacity_of(const Model& model) {
     return std::min(card, static_cast<uint64_t>(pages) * static_cast<uint64_t>(page));
 }
 
+/// The card that the settings name, if it is one of this arch, else the arch's usual card.
+const Model* usual_model(isa::Arch arch) {
+    const std::string& wanted = settings().emu_model;
+    for (const isa::ArchInfo& other : isa::archs())
+        if (other.arch != arch && find_model(other.arch, wanted)) return find_model(arch, {}).value();
+    return find_model(arch, wanted).value();
+}
+
 Error bad_range(std::string_view what, const DeviceMemory& memory, DeviceAddress address, size_t bytes) {
     return make_error(ErrorKind::Usage, "{} of {} bytes at {:#x}: {}", what, bytes, address,
                       memory.describe(address, bytes));
@@ -29,8 +37,7 @@ Gpu::State::State(isa::Arch arch_, const Model* model_)
     : arch(arch_), model(model_), shared(std::make_shared<SharedMemory>(capacity_of(*model_))) {}
 
 Gpu::Gpu(isa::Arch arch, std::string_view model) {
-    std::string_view name = model.empty() ? std::string_view(settings().emu_model) : model;
-    state_ = std::make_unique<State>(arch, find_model(arch, name).value());
+    state_ = std::make_unique<State>(arch, model.empty() ? usual_model(arch) : find_model(arch, model).value());
 }
 
 Gpu::~Gpu() = default;

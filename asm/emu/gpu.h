@@ -26,7 +26,7 @@ struct LaunchConfig {
     std::array<uint32_t, 3> grid{1, 1, 1};   ///< workgroups, as in hipModuleLaunchKernel
     std::array<uint32_t, 3> block{1, 1, 1};  ///< work-items of a workgroup
     uint32_t dynamic_lds = 0;                ///< bytes
-    uint64_t max_instructions = 0;           ///< a wave's budget; 0 = the default (2^33)
+    uint64_t max_instructions = 0;           ///< a wave's budget; 0 = settings().emu_budget, then 2^33
     int threads = 0;                         ///< 0 = settings().emu_threads, then all cores
     uint64_t seed = 0;
     bool timed = true;  ///< run the timing model on representative workgroups
@@ -83,7 +83,9 @@ class Module {
 
 /// One wave as a workgroup of its own: the unit test of single instructions.
 struct WaveRun {
-    std::vector<uint32_t> vgpr;  ///< [256][lanes], row-major
+    /// [256][lanes], row-major. gfx942 and gfx90a have [512][lanes]: v0 to v255, then a0 to a255. A shorter vector sets
+    /// the first rows, the others are 0; the result has all.
+    std::vector<uint32_t> vgpr;
     std::array<uint32_t, 106> sgpr{};
     uint64_t exec = ~0ull, vcc = 0;
     bool scc = false;

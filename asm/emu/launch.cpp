@@ -27,6 +27,11 @@ int thread_count(const LaunchConfig& config) {
     return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
+uint64_t budget(const LaunchConfig& config) {
+    if (config.max_instructions) return config.max_instructions;
+    return settings().emu_budget ? settings().emu_budget : kDefaultBudget;
+}
+
 }  // namespace
 
 Result<void> Gpu::State::reserve_launch_area(size_t bytes) {
@@ -49,7 +54,7 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     }
     const LoadedKernel& kernel = it->second;
     const isa::KernelDescriptor& descriptor = kernel.info->descriptor;
-    STRATA_TRY_VOID(check_dimensions(*kernel.info, isa::info(state_->arch), kernel.program->vgprs(), config));
+    STRATA_TRY_VOID(check_dimensions(*kernel.info, *state_->model, kernel.program->vgprs(), config));
     STRATA_TRY(std::vector<uint8_t> kernarg, kernarg_segment(*kernel.info, {config, arguments}));
 
     std::lock_guard one_launch(state_->launch_mutex);
@@ -70,6 +75,7 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     plan.launch.kernel = kernel.info->name;
     plan.launch.object = &module.state_->object;
     plan.launch.text_address = kernel.program->address() - module.state_->base;
+    plan.launch.strict = settings().emu_check;
     plan.entry = kernel.entry;
     plan.lanes = kernel.program->wave_size();
     plan.vgprs = kernel.program->vgprs();
@@ -78,12 +84,15 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     plan.scratch = std::max(descriptor.private_segment_fixed_size, kernel.info->scratch);
     if (descriptor.dynamic_stack() || kernel.info->uses_dynamic_stack)
         plan.scratch = std::max(plan.scratch, kDynamicStack);
+    const isa::ArchInfo& arch = isa::info(state_->arch);
     plan.mode =
-        descriptor.float_mode() | uint32_t{descriptor.dx10_clamp()} << 8 | uint32_t{descriptor.ieee_mode()} << 9;
-    plan.max_instructions = config.max_instructions ? config.max_instructions : kDefaultBudget;
+        effective_mode(arch.family, descriptor.float_mode() | uint32_t{descriptor.dx10_clamp()} << 8 |
+                                        uint32_t{descriptor.ieee_mode()} << 9 | (descriptor.rsrc1 >> 26 & 1) << 23);
+    plan.max_instructions = budget(config);
     plan.seed = config.seed ? config.seed : settings().emu_seed;
-    pack_user_sgprs(plan, descriptor, packet_at, kernarg_at);
+    plan.ordered = settings().emu_ordered;
     pack_work_items(plan, config.block, descriptor.workitem_id_dims());
+    pack_scalars(plan, descriptor, arch, packet_at, kernarg_at, kernarg);
 
     std::vector<GroupTiming> timings;
     if (config.timed) {
@@ -100,7 +109,7 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     stats.waves = outcome.waves;
     if (config.timed) {
         Occupancy shape{plan.groups(), plan.waves, plan.lds, plan.vgprs, plan.lanes, (descriptor.rsrc1 >> 29 & 1) != 0};
-        double cycles = estimate_cycles(*state_->model, isa::info(state_->arch), shape, timings);
+        double cycles = estimate_cycles(*state_->model, arch, shape, timings);
         stats.modelled_cycles = static_cast<uint64_t>(cycles);
         stats.modelled_ms = cycles / state_->model->mhz / 1000;
     }

@@ -28,6 +28,9 @@ constexpr Hidden kHidden[] = {
     // A grid counts whole workgroups, so remainders are 0; so are offsets, and queues and buffers that do not exist.
 };
 
+constexpr size_t kMaxUserSgprs = 32;
+constexpr size_t kFlatScratch = 102;  // FLAT_SCRATCH of gfx9
+
 bool is_hidden(const isa::KernelArg& arg) { return arg.value_kind.starts_with("hidden_"); }
 
 }  // namespace
@@ -76,8 +79,9 @@ std::array<uint8_t, 64> dispatch_packet(const LoadedKernel& kernel, const Launch
     return packet;
 }
 
-Result<void> check_dimensions(const isa::KernelInfo& kernel, const isa::ArchInfo& arch, int vgprs,
+Result<void> check_dimensions(const isa::KernelInfo& kernel, const Model& model, int vgprs,
                               const LaunchConfig& config) {
+    const isa::ArchInfo& arch = isa::info(model.arch);
     constexpr std::string_view axes[] = {"x", "y", "z"};
     auto refuse = [&]<class... Args>(fmt::format_string<Args...> text, Args&&... args) {
         return make_error(ErrorKind::Launch, "kernel '{}': {}", kernel.name,
@@ -108,12 +112,13 @@ Result<void> check_dimensions(const isa::KernelInfo& kernel, const isa::ArchInfo
     if (lds > static_cast<uint64_t>(arch.lds_bytes))
         return refuse("{} bytes of local memory ({} static, {} dynamic), the limit of a workgroup is {}", lds,
                       kernel.descriptor.group_segment_fixed_size, config.dynamic_lds, arch.lds_bytes);
-    // A workgroup sits on one CU, or on the two of a WGP when WGP_MODE (rsrc1 bit 29) is set.
+    // A workgroup sits on one CU, or on the two of a WGP when WGP_MODE (rsrc1 bit 29 of RDNA) is set.
     int wave_size = kernel.descriptor.wave32() ? 32 : 64;
     int granule = wave_size == 32 ? arch.vgpr_granule32 : arch.vgpr_granule64;
     int allocated = std::max((vgprs + granule - 1) / granule * granule, granule);
-    int per_simd = std::min(Model::kWavesPerSimd, Model::kRegistersPerSimd * 32 / wave_size / allocated);
-    int simds = Model::kSimdsPerCu * (kernel.descriptor.rsrc1 >> 29 & 1 ? 2 : 1);
+    int per_simd = std::min(model.waves_per_simd(), model.registers_per_simd() * 32 / wave_size / allocated);
+    const bool half = !model.cdna() && !(kernel.descriptor.rsrc1 >> 29 & 1);
+    int simds = Model::kSimdsPerUnit / (half ? 2 : 1);
     uint64_t waves = (items + static_cast<uint64_t>(wave_size) - 1) / static_cast<uint64_t>(wave_size);
     uint64_t fit = static_cast<uint64_t>(per_simd) * static_cast<uint64_t>(simds);
     if (waves > fit)
@@ -124,25 +129,62 @@ Result<void> check_dimensions(const isa::KernelInfo& kernel, const isa::ArchInfo
     return {};
 }
 
-void pack_user_sgprs(Plan& plan, const isa::KernelDescriptor& descriptor, uint64_t packet, uint64_t kernarg) {
+namespace {
+
+/// gfx9's descriptor of a wave's scratch: a window of addresses that stands for it, lanes interleaved by dword (element
+/// size 4, index stride 64, the lane's number added).
+constexpr uint32_t kScratchBuffer[4] = {0, static_cast<uint32_t>(kScratchWindow >> 32) | 1u << 31, 0xffffffff,
+                                        1u << 23 | 3u << 21};
+
+}  // namespace
+
+bool has_kernarg_preload(const isa::ArchInfo& arch) {
+    return arch.family == isa::Family::cdna3 || arch.family == isa::Family::cdna2;
+}
+
+uint64_t entry_offset(const isa::KernelDescriptor& descriptor, const isa::ArchInfo& arch) {
+    return has_kernarg_preload(arch) && (descriptor.kernarg_preload & 127) ? 256 : 0;
+}
+
+void pack_scalars(Plan& plan, const isa::KernelDescriptor& descriptor, const isa::ArchInfo& arch, uint64_t packet,
+                  uint64_t kernarg, std::span<const uint8_t> arguments) {
     size_t next = 0;
     auto add = [&](bool enabled, std::initializer_list<uint32_t> values) {
         if (!enabled) return;
         for (uint32_t value : values)
-            if (next < plan.sgprs.size()) plan.sgprs[next++] = value;
+            if (next < kMaxUserSgprs) plan.scalars[next++] = value;
     };
     auto low = [](uint64_t value) { return static_cast<uint32_t>(value); };
     auto high = [](uint64_t value) { return static_cast<uint32_t>(value >> 32); };
-    add(descriptor.private_segment_buffer(), {0, 0, 0, 0});
+    add(descriptor.private_segment_buffer(),
+        {kScratchBuffer[0], kScratchBuffer[1], kScratchBuffer[2], kScratchBuffer[3]});
     add(descriptor.dispatch_ptr(), {low(packet), high(packet)});
     add(descriptor.queue_ptr(), {0, 0});
     add(descriptor.kernarg_ptr(), {low(kernarg), high(kernarg)});
     add(descriptor.dispatch_id(), {0, 0});
-    add(descriptor.flat_scratch_init(), {0, 0});
+    add(descriptor.flat_scratch_init(), {low(kScratchWindow), high(kScratchWindow)});
     add(descriptor.private_segment_size(), {plan.scratch});
-    plan.user_sgprs = std::max(static_cast<int>(next), descriptor.user_sgprs());
-    for (int dim = 0; dim < 3; ++dim) plan.id_sgprs[static_cast<size_t>(dim)] = descriptor.workgroup_id(dim);
-    plan.info_sgpr = descriptor.workgroup_info();
+    const size_t count = has_kernarg_preload(arch) ? descriptor.kernarg_preload & 127 : 0;
+    const size_t first = size_t{4} * (descriptor.kernarg_preload >> 7 & 511);
+    for (size_t i = 0; i < count; ++i) {
+        uint32_t value = 0;
+        if (first + 4 * i + 4 <= arguments.size()) memcpy(&value, arguments.data() + first + 4 * i, 4);
+        add(true, {value});
+    }
+    next = std::max<size_t>(next, static_cast<size_t>(descriptor.user_sgprs()));
+
+    plan.ids_in_ttmp = arch.family == isa::Family::rdna4;
+    if (plan.ids_in_ttmp) return;
+    for (int dim = 0; dim < 3; ++dim)
+        if (descriptor.workgroup_id(dim)) plan.id_codes[static_cast<size_t>(dim)] = static_cast<int>(next++);
+    if (descriptor.workgroup_info()) plan.scalars[next++] = plan.waves;
+    // The wave's offset in the scratch of all waves: 0, every wave has a window of its own. gfx90a alone has this SGPR;
+    // where flat scratch is architected (gfx942), FLAT_SCRATCH holds the wave's base.
+    if (arch.family == isa::Family::cdna2 && (descriptor.rsrc2 & 1)) plan.scalars[next++] = 0;
+    if (arch.family == isa::Family::cdna3) {
+        plan.scalars[kFlatScratch] = low(kScratchWindow);
+        plan.scalars[kFlatScratch + 1] = high(kScratchWindow);
+    }
 }
 
 void pack_work_items(Plan& plan, const std::array<uint32_t, 3>& block, int dims) {

@@ -12,7 +12,15 @@ struct Model {
     int cus;
     double mhz, dram_gib, dram_gbs, llc_mib, llc_gbs, l2_mib, l2_gbs, l2_ns, dram_ns, launch_us;
 
-    static constexpr int kSimdsPerCu = 2, kWavesPerSimd = 16, kRegistersPerSimd = 1536;  // registers of wave32
+    /// What shares local memory: RDNA's WGP of two CUs with two SIMDs each, CDNA's CU of four SIMDs.
+    bool cdna() const {
+        const isa::Family family = isa::info(arch).family;
+        return family == isa::Family::cdna3 || family == isa::Family::cdna2;
+    }
+    static constexpr int kSimdsPerUnit = 4;
+    int cus_per_unit() const { return cdna() ? 1 : 2; }
+    int waves_per_simd() const { return cdna() ? 8 : 16; }
+    int registers_per_simd() const { return cdna() ? 1024 : 1536; }  ///< rows of 32 lanes
     double cycles(double nanoseconds) const { return nanoseconds * mhz / 1000; }
 };
 

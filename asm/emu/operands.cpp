@@ -1,6 +1,5 @@
 #include "strata/asm/emu/operands_p.h"
 
-#include <algorithm>
 #include <bit>
 
 namespace strata::emu {
@@ -87,7 +86,11 @@ bool resolve_source(const Operand& operand, uint32_t literal, std::string_view m
         }
     }
     if (operand.code == isa::code::scc) return op.src[i] = static_cast<uint32_t>(offsetof(Wave, scc)), true;
-    if (operand.code == isa::code::vccz || operand.code == isa::code::execz) return false;  // gone since GFX11
+    if (operand.code == isa::code::vccz || operand.code == isa::code::execz) {
+        computed.zero_flags = true;
+        op.src[i] = Wave::scalar_place(operand.code == isa::code::vccz ? Wave::kVccz : Wave::kExecz);
+        return true;
+    }
     uint64_t value = constant_value(operand, literal, mnemonic);
     int dwords = is_64bit(operand.type) || (operand.type == Type::lanes && wave_size == 64) ? 2 : 1;
     if (used + dwords > 4) {
@@ -118,19 +121,6 @@ int resolve_operands(const isa::Inst& inst, int wave_size, Op& op, Computed& com
     op.omod_clamp = static_cast<uint8_t>((inst.omod & 3) | (inst.clamp ? 4 : 0));
     op.imm = static_cast<uint32_t>(inst.offset);
     return used;
-}
-
-int highest_vgpr(const isa::Inst& inst, int wave_size) {
-    int highest = -1;
-    auto see = [&](const Operand& operand) {
-        if (operand.present() && operand.is_vector())
-            highest = std::max(highest, operand.row() + std::max(isa::dwords(operand.type, wave_size), 1) - 1);
-    };
-    for (const Operand& operand : inst.dst) see(operand);
-    for (const Operand& operand : inst.src) see(operand);
-    see(inst.dst_y);
-    for (const Operand& operand : inst.src_y) see(operand);
-    return highest;
 }
 
 }  // namespace strata::emu

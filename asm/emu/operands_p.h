@@ -14,7 +14,9 @@ uint64_t constant_value(const isa::Operand& operand, uint32_t literal, std::stri
 /// What an Op has no room for: set by an Op of its own before the instruction runs.
 struct Computed {
     bool wide_constant = false;  ///< a third 64-bit constant: `constant` goes to two computed scalars
+    bool zero_flags = false;     ///< VCCZ or EXECZ (gfx9)
     uint64_t constant = 0;
+    bool any() const { return wide_constant || zero_flags; }
 };
 
 /// Places of all operands. `used` dwords of op.value are taken already; returns how many are taken afterwards.
@@ -23,8 +25,5 @@ int resolve_operands(const isa::Inst& inst, int wave_size, Op& op, Computed& com
 /// Resolves source `i` of `op`; false when no room for its constant is left in op.value.
 bool resolve_source(const isa::Operand& operand, uint32_t literal, std::string_view mnemonic, int wave_size, Op& op,
                     int i, int& used, Computed& computed);
-
-/// The highest vector register that the instruction names, or -1.
-int highest_vgpr(const isa::Inst& inst, int wave_size);
 
 }  // namespace strata::emu

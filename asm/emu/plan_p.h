@@ -16,16 +16,18 @@ struct Plan {
     uint32_t waves = 1;             ///< of a workgroup
     uint32_t lds = 0, scratch = 0;  ///< bytes a workgroup, bytes a lane
     uint32_t mode = 0xf0;
-    std::array<uint32_t, 32> sgprs{};  ///< user SGPRs
-    int user_sgprs = 0;
-    std::array<bool, 3> id_sgprs{};  ///< which workgroup ids follow the user SGPRs
-    bool info_sgpr = false;
-    std::vector<uint32_t> v0;    ///< packed work-item ids, `lanes` a wave
-    std::vector<uint64_t> exec;  ///< by wave
+    std::array<uint32_t, 128> scalars{};      ///< of every wave, by code; EXEC is filled in
+    std::array<int, 3> id_codes{-1, -1, -1};  ///< where the workgroup's ids go
+    bool ids_in_ttmp = false;                 ///< RDNA4: ids and the wave's number are in TTMP7, 8 and 9
+    std::vector<uint32_t> v0;                 ///< packed work-item ids, `lanes` a wave
+    std::vector<uint64_t> exec;               ///< by wave
     uint64_t max_instructions = 0, seed = 0;
+    bool ordered = false;            ///< float atomics happen as if workgroups ran one after the other
     std::vector<uint64_t> measured;  ///< ascending numbers of the workgroups to measure
     std::vector<GroupTiming>* timings = nullptr;
 
+    /// Whether one workgroup has to end before the next one starts.
+    bool one_after_another() const;
     uint64_t groups() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }
     size_t wave_bytes() const { return sizeof(Wave) + static_cast<size_t>(vgprs) * static_cast<size_t>(lanes) * 4; }
 };

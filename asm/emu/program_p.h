@@ -20,13 +20,17 @@ struct Chunk {
     bool holds(const Op* op) const { return op >= ops.data() && op < ops.data() + ops.size(); }
 };
 
+struct Explored;
+
 /// The code of one kernel: ops decoded by following the control flow from its entry.
 class Program {
   public:
     static constexpr int kMaxChunks = 256;
 
-    /// `text` is the executable segment, at device address `address`.
-    Program(isa::Arch arch, int wave_size, int vgprs, std::span<const uint8_t> text, uint64_t address);
+    /// `text` is the executable segment, at device address `address`. `vgprs` rows in all; where the arch has
+    /// accumulation registers, those start at row `accum_offset`.
+    Program(isa::Arch arch, int wave_size, int vgprs, int accum_offset, std::span<const uint8_t> text,
+            uint64_t address);
 
     /// Whether instructions like this one, with registers in place of other operands, can run.
     static bool executes(isa::Arch arch, int wave_size, const isa::Inst& inst);
@@ -47,23 +51,29 @@ class Program {
     size_t size() const { return text_.size(); }
     int wave_size() const { return wave_size_; }
     int vgprs() const { return vgprs_; }
+    int accum_offset() const { return accum_offset_; }
+    /// Whether results may depend on the order of the workgroups: what has been decoded has atomics on global memory
+    /// that do not commute, or that give the old value back, or calls of what is not decoded yet.
+    bool order_matters() const { return order_matters_.load(std::memory_order_relaxed); }
     isa::Arch arch() const { return arch_; }
 
   private:
-    struct Explorer;
-    class Builder;
+    friend class ChunkBuilder;
     Result<const Op*> decode(uint64_t offset);
+    Result<Explored> explore(uint64_t offset);
     Error refuse(uint64_t offset, const isa::Inst* inst, std::string_view why) const;
     std::span<const uint32_t> words(uint64_t offset) const;
 
     isa::Arch arch_;
-    int wave_size_, vgprs_;
+    int wave_size_, vgprs_, accum_offset_;
     std::span<const uint8_t> text_;
     uint64_t address_;
     std::unique_ptr<std::atomic<const Op*>[]> at_;  ///< by dword of the text; nullptr: not decoded yet
     std::deque<std::unique_ptr<Chunk>> chunks_;
     std::atomic<int> chunk_count_{0};
     std::array<std::atomic<const Chunk*>, kMaxChunks> published_{};
+    std::atomic<bool> order_matters_{false};
+    bool indexed_ = false;  ///< gfx9: vector instructions look at MODE's GPR_IDX_EN and VSKIP first
     std::mutex mutex_;
 };
 

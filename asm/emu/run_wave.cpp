@@ -3,33 +3,84 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <unordered_map>
 
 #include "strata/asm/emu/gpu_p.h"
+#include "strata/core/support/hash.h"
 
 // One wave on its own, without a code object: its registers come from the caller and go back to it.
 namespace strata::emu {
 namespace {
 
-struct FreeDeleter {
-    void operator()(void* p) const { std::free(p); }
+constexpr uint64_t kCodeAddress = 1ull << 44;  // above any mapping a caller makes up
+constexpr uint64_t kQuantum = 1u << 16;
+constexpr int kAccumOffset = 256;      // both vector files whole, one after the other
+constexpr size_t kKeptPrograms = 256;  // decoded code a thread keeps
+
+/// Memory of a wave and its rows, used again by every call of a thread.
+class WaveMemory {
+  public:
+    WaveMemory() = default;
+    ~WaveMemory() { std::free(memory_); }
+    WaveMemory(const WaveMemory&) = delete;
+
+    Wave& fresh(int rows, int lanes) {
+        const size_t bytes = sizeof(Wave) + sizeof(uint32_t) * static_cast<size_t>(rows * lanes);
+        if (bytes > bytes_) {
+            std::free(memory_);
+            bytes_ = 0;
+            memory_ = std::aligned_alloc(alignof(Wave), bytes);
+            if (!memory_) throw std::bad_alloc();
+            bytes_ = bytes;
+        }
+        return *new (memory_) Wave();
+    }
+
+  private:
+    void* memory_ = nullptr;
+    size_t bytes_ = 0;
 };
 
-constexpr int kVgprs = 256;
+/// Decoded code with its bytes.
+struct KeptProgram {
+    isa::Arch arch;
+    std::vector<uint32_t> words;
+    std::unique_ptr<Program> program;
+};
 
-/// Memory of the wave: the struct and its 256 rows.
-std::unique_ptr<Wave, FreeDeleter> make_wave(int lanes) {
-    size_t bytes = sizeof(Wave) + sizeof(uint32_t) * kVgprs * static_cast<size_t>(lanes);
-    void* at = std::aligned_alloc(alignof(Wave), bytes);
-    if (!at) throw std::bad_alloc();
-    memset(at, 0, bytes);
-    return std::unique_ptr<Wave, FreeDeleter>(new (at) Wave());
+uint32_t end_of_program(isa::Arch arch) {
+    const isa::Family family = isa::info(arch).family;
+    return family == isa::Family::cdna3 || family == isa::Family::cdna2 ? 0xbf810000 : 0xbfb00000;
 }
 
-void load_state(Wave& wave, const WaveRun& run, int lanes) {
+int rows_of(isa::Arch arch) { return isa::info(arch).max_vgprs; }
+
+/// The decoded form of `code`, from the thread's store if it was run before. s_endpgm follows the code, so that code
+/// without its own end stops there.
+Program& program_of(isa::Arch arch, int lanes, std::span<const uint8_t> code) {
+    thread_local std::unordered_multimap<uint64_t, KeptProgram> kept;
+    thread_local std::vector<uint32_t> words;
+    words.assign(code.size() / 4 + 1, end_of_program(arch));
+    if (!code.empty()) memcpy(words.data(), code.data(), code.size() / 4 * 4);
+    uint64_t hash = hash_mix(static_cast<uint64_t>(arch), static_cast<uint64_t>(lanes));
+    for (uint32_t word : words) hash = hash_mix(hash, word);
+    for (auto [it, end] = kept.equal_range(hash); it != end; ++it)
+        if (it->second.arch == arch && it->second.program->wave_size() == lanes && it->second.words == words)
+            return *it->second.program;
+    if (kept.size() >= kKeptPrograms) kept.clear();
+    KeptProgram& fresh = kept.emplace(hash, KeptProgram{arch, words, nullptr})->second;
+    fresh.program = std::make_unique<Program>(
+        arch, lanes, rows_of(arch), kAccumOffset,
+        std::span(reinterpret_cast<const uint8_t*>(fresh.words.data()), fresh.words.size() * 4), kCodeAddress);
+    return *fresh.program;
+}
+
+void load_state(Wave& wave, WaveRun& run, int rows, int lanes) {
     wave.lanes = lanes;
-    wave.vgprs = kVgprs;
-    size_t count = std::min(run.vgpr.size(), static_cast<size_t>(kVgprs * lanes));
+    wave.vgprs = rows;
+    const size_t size = static_cast<size_t>(rows * lanes), count = std::min(run.vgpr.size(), size);
     std::copy_n(run.vgpr.begin(), count, wave.row(0));
+    std::fill_n(wave.row(0) + count, size - count, 0u);
     std::ranges::copy(run.sgpr, wave.s);
     wave.s[106] = static_cast<uint32_t>(run.vcc);
     wave.s[107] = static_cast<uint32_t>(run.vcc >> 32);
@@ -37,24 +88,20 @@ void load_state(Wave& wave, const WaveRun& run, int lanes) {
     wave.s[126] = static_cast<uint32_t>(run.exec);
     wave.s[127] = static_cast<uint32_t>(run.exec >> 32);
     wave.scc = run.scc;
-    wave.mode = run.mode;
     wave.lds_size = static_cast<uint32_t>(run.lds.size());
+    wave.lds = run.lds.data();
     wave.scratch_size = run.scratch;
 }
 
-void store_state(Wave& wave, WaveRun& run, int lanes) {
-    run.vgpr.assign(wave.row(0), wave.row(0) + kVgprs * lanes);
+void store_state(Wave& wave, WaveRun& run, int rows, int lanes) {
+    run.vgpr.assign(wave.row(0), wave.row(0) + rows * lanes);
     std::copy_n(wave.s, run.sgpr.size(), run.sgpr.begin());
     run.vcc = wave.vcc();
     run.exec = wave.exec();
     run.m0 = wave.s[125];
     run.scc = wave.scc != 0;
-    run.mode = wave.mode;
     run.instructions = wave.executed;
 }
-
-constexpr uint64_t kCodeAddress = 1ull << 44;  // above any mapping a caller makes up
-constexpr uint64_t kQuantum = 1u << 16;
 
 /// Runs the wave to its end; waits and barriers of a lone wave are passed at once.
 Result<void> run_to_end(Wave& wave, uint64_t budget) {
@@ -64,10 +111,13 @@ Result<void> run_to_end(Wave& wave, uint64_t budget) {
         wave.run_start = wave.pc;
         for (const Op* op = wave.pc; op;) op = op->run(&wave, op);
         if (wave.stop == Stop::end) return {};
+        if (wave.stop == Stop::split_barrier) {
+            fail(&wave, wave.last, "waits at a barrier that it has not signalled");
+            return Error{ErrorKind::Launch, fault_message(wave)};
+        }
         if (wave.stop == Stop::fault) return Error{ErrorKind::MemoryFault, fault_message(wave)};
         if (wave.stop == Stop::budget && wave.executed >= budget) {
-            *wave.fault =
-                "ran " + std::to_string(wave.executed) + " instructions without coming to its end; an endless loop?";
+            *wave.fault = over_budget(wave.executed);
             return Error{ErrorKind::Launch, fault_message(wave)};
         }
     }
@@ -76,11 +126,12 @@ Result<void> run_to_end(Wave& wave, uint64_t budget) {
 }  // namespace
 
 Result<void> run_wave(isa::Arch arch, std::span<const uint8_t> code, WaveRun& run) {
-    if (isa::info(arch).family != isa::Family::rdna3)
-        return make_error(ErrorKind::Unsupported, "the emulator does not run {} yet", isa::info(arch).name);
     if (run.wave_size != 32 && run.wave_size != 64)
         return make_error(ErrorKind::Usage, "wave_size is {}; it is 32 or 64", run.wave_size);
-    const int lanes = run.wave_size;
+    const isa::Family family = isa::info(arch).family;
+    if (run.wave_size < isa::info(arch).wave_size)
+        return make_error(ErrorKind::Usage, "wave_size is 32; the waves of {} have 64 lanes", isa::info(arch).name);
+    const int lanes = run.wave_size, rows = rows_of(arch);
     DeviceMemory memory(0);
     for (WaveRun::Mapping& mapping : run.memory) {
         if (mapping.bytes.empty()) continue;
@@ -88,11 +139,7 @@ Result<void> run_wave(isa::Arch arch, std::span<const uint8_t> code, WaveRun& ru
             return make_error(ErrorKind::Usage, "two mappings overlap at {:#x}", mapping.address);
         memory.map(mapping.address, mapping.bytes.data(), mapping.bytes.size(), "memory");
     }
-    // s_endpgm follows, so that code without its own end stops there.
-    std::vector<uint32_t> words((code.size() + 3) / 4 + 1, 0xbfb00000);
-    if (!code.empty()) memcpy(words.data(), code.data(), code.size() / 4 * 4);
-    Program program(arch, lanes, kVgprs, std::span(reinterpret_cast<const uint8_t*>(words.data()), words.size() * 4),
-                    kCodeAddress);
+    Program& program = program_of(arch, lanes, code);
     STRATA_TRY(const Op* entry, program.entry(0));
 
     Launch launch;
@@ -103,18 +150,20 @@ Result<void> run_wave(isa::Arch arch, std::span<const uint8_t> code, WaveRun& ru
     Workgroup group;
     group.launch = &launch;
     group.waves = 1;
-    auto wave = make_wave(lanes);
-    load_state(*wave, run, lanes);
+    thread_local WaveMemory wave_memory;
+    Wave& wave = wave_memory.fresh(rows, lanes);
+    load_state(wave, run, rows, lanes);
+    wave.mode = effective_mode(family, run.mode);
     std::vector<uint8_t> scratch((size_t{run.scratch} + 3) / 4 * 4 * static_cast<size_t>(lanes) + 128);
     std::string fault;
-    wave->lds = run.lds.data();
-    wave->scratch = scratch.data() + (-reinterpret_cast<uintptr_t>(scratch.data()) & 127);  // rows are aligned
-    wave->group = &group;
-    wave->fault = &fault;
-    wave->pc = entry;
-    Result<void> result = run_to_end(*wave, run.max_instructions);
-    store_state(*wave, run, lanes);
-    run.pc = wave->last ? program.pc(wave->last) : 0;
+    wave.scratch = scratch.data() + (-reinterpret_cast<uintptr_t>(scratch.data()) & 127);  // rows are aligned
+    wave.group = &group;
+    wave.fault = &fault;
+    wave.pc = entry;
+    Result<void> result = run_to_end(wave, run.max_instructions);
+    store_state(wave, run, rows, lanes);
+    run.mode = family == isa::Family::rdna4 ? wave.mode & ~kFixedOnGfx12 : wave.mode;
+    run.pc = wave.last ? program.pc(wave.last) : 0;
     return result;
 }
 

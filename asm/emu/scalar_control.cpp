@@ -6,12 +6,10 @@
 #include "strata/asm/emu/scalar_p.h"
 #include "strata/asm/emu/workgroup_p.h"
 
-// Branches, calls, waits, barriers, messages and hardware registers (RDNA3 ISA, "Program Flow Control").
+// Branches, calls, waits, ends and hints (RDNA3 ISA, "Program Flow Control").
 namespace strata::emu {
 
 const Op* nop(Wave* wave, const Op* op) { STRATA_EMU_NEXT; }
-
-namespace {
 
 const Op* out_of_budget(Wave* wave, const Op* op, const Op* next) {
     wave->pc = next;
@@ -19,6 +17,16 @@ const Op* out_of_budget(Wave* wave, const Op* op, const Op* next) {
     wave->last = op;
     return nullptr;
 }
+
+const Op* jump_to(Wave* wave, const Op* op, u64 address) {
+    const Op* to = code_at(wave, op, address);
+    if (!to) return nullptr;
+    end_run(wave, op, to);
+    if (wave->executed >= wave->budget) return out_of_budget(wave, op, to);
+    return to;
+}
+
+namespace {
 
 /// Every backward jump passes here, so that no loop escapes the instruction budget.
 #define JUMP(next)                                                                          \
@@ -45,22 +53,12 @@ BRANCH(s_cbranch_vccnz, wave->vcc() != 0)
 BRANCH(s_cbranch_execz, wave->exec() == 0)
 BRANCH(s_cbranch_execnz, wave->exec() != 0)
 
-/// Jumps through a register: the address is looked up, and decoded if it was not reached before.
-const Op* jump_to(Wave* wave, const Op* op, u64 address) {
-    const Op* to = code_at(wave, op, address);
-    if (!to) return nullptr;
-    end_run(wave, op, to);
-    if (wave->executed >= wave->budget) return out_of_budget(wave, op, to);
-    return to;
-}
 #define JUMP_TO(address)                                 \
     do {                                                 \
         const Op* const to = jump_to(wave, op, address); \
         if (!to) return nullptr;                         \
         STRATA_EMU_GOTO(to);                             \
     } while (0)
-
-u64 next_pc(const Op* op) { return op->value[2] | u64{op->value[3]} << 32; }
 
 const Op* s_getpc_b64(Wave* wave, const Op* op) {
     put<u64>(wave, op->dst, next_pc(op));
@@ -78,7 +76,6 @@ const Op* s_call_b64(Wave* wave, const Op* op) {
 }
 
 const Op* s_endpgm(Wave* wave, const Op* op) { return leave(wave, op, nullptr, Stop::end); }
-const Op* s_barrier(Wave* wave, const Op* op) { return leave(wave, op, op + 1, Stop::barrier); }
 /// A wait for vector memory: on hardware another wave runs now; here too, so that waves walk through memory together.
 const Op* wait(Wave* wave, const Op* op) { return leave(wave, op, op + 1, Stop::wait); }
 
@@ -91,56 +88,21 @@ const Op* s_sethalt(Wave* wave, const Op* op) {
     return fail(wave, op, "the kernel halted its wave");
 }
 
-const Op* s_round_mode(Wave* wave, const Op* op) {
-    wave->mode = (wave->mode & ~15u) | (op->imm & 15);
-    STRATA_EMU_NEXT;
-}
-const Op* s_denorm_mode(Wave* wave, const Op* op) {
-    wave->mode = (wave->mode & ~0xf0u) | (op->imm & 15) << 4;
-    STRATA_EMU_NEXT;
+const Op* s_sendmsghalt(Wave* wave, const Op* op) { return fail(wave, op, "the kernel halted its wave"); }
+const Op* s_setkill(Wave* wave, const Op* op) {
+    if ((op->imm & 1) == 0) STRATA_EMU_NEXT;
+    return leave(wave, op, nullptr, Stop::end);
 }
 
-// Hardware registers; simm16 holds id[5:0], offset[10:6], size-1[15:11].
-enum HwReg : u32 { kMode = 1, kStatus = 2, kLdsAlloc = 6, kShMemBases = 15, kHwId1 = 23, kShaderCycles = 29 };
-
-u32 hardware_register(const Wave* wave, const Op* op) {
-    u64 now = wave->executed + op->index - wave->run_start->index;
-    switch (op->imm & 63) {
-        case kMode: return wave->mode;
-        case kStatus: return wave->scc | u32{wave->exec() == 0} << 9 | u32{wave->vcc() == 0} << 10;
-        case kLdsAlloc: return (wave->lds_size + 511) / 512 << 12;
-        case kShMemBases: return kPrivateAperture >> 16 | (kSharedAperture >> 16) << 16;
-        case kHwId1: return wave->wave_in_group & 31;
-        case kShaderCycles: return static_cast<u32>(now) & 0xfffff;
-        default: return 0;
-    }
-}
-u32 field_mask(u32 imm) { return static_cast<u32>((2ull << (imm >> 11 & 31)) - 1); }
-
-const Op* s_getreg_b32(Wave* wave, const Op* op) {
-    put<u32>(wave, op->dst, hardware_register(wave, op) >> (op->imm >> 6 & 31) & field_mask(op->imm));
-    STRATA_EMU_NEXT;
-}
-const Op* s_setreg_b32(Wave* wave, const Op* op) {
-    if ((op->imm & 63) == kMode) {
-        u32 shift = op->imm >> 6 & 31, mask = field_mask(op->imm) << shift;
-        wave->mode = (wave->mode & ~mask) | (source<u32>(wave, op, 0) << shift & mask);
-    }
-    STRATA_EMU_NEXT;
-}
-
-/// Messages that answer: the real-time counter counts instructions (about 24 a tick of 100 MHz), others answer 0.
-constexpr u32 kGetRealtime = 0x83;
-u64 message(const Wave* wave, const Op* op) {
-    return (op->imm & 0xff) == kGetRealtime ? (wave->executed + op->index - wave->run_start->index) / 24 : 0;
-}
-const Op* s_sendmsg_rtn_b32(Wave* wave, const Op* op) {
-    put<u32>(wave, op->dst, static_cast<u32>(message(wave, op)));
-    STRATA_EMU_NEXT;
-}
-const Op* s_sendmsg_rtn_b64(Wave* wave, const Op* op) {
-    put<u64>(wave, op->dst, message(wave, op));
-    STRATA_EMU_NEXT;
+/// Message 3 of GFX11 on gives the vector registers back.
+constexpr u32 kDeallocVgprs = 3;
+const Op* dealloc_vgprs(Wave* wave, const Op* op) {
+    if (!op->aux) STRATA_EMU_NEXT;
+    return fail(
+        wave, op,
+        fmt::format("the wave gives its vector registers back (MSG_DEALLOC_VGPRS), but the instruction at offset "
+                    "{:#x} uses them",
+                    op->value[0]));
 }
 
 // Hints and events without meaning here: nothing to wait for, prefetch or trace.
@@ -159,7 +121,6 @@ constexpr std::string_view kHints[] = {
     "s_cbranch_cdbgsys_and_user",
     "s_wakeup",
     "s_setprio",
-    "s_sendmsg",
     "s_incperflevel",
     "s_decperflevel",
     "s_ttracedata",
@@ -169,8 +130,16 @@ constexpr std::string_view kHints[] = {
     "s_waitcnt_vscnt",
     "s_waitcnt_expcnt",
     "s_waitcnt_lgkmcnt",
-    "s_gl1_inv",
-    "s_dcache_inv",
+    "s_wait_alu",
+    "s_wait_storecnt",
+    "s_wait_storecnt_dscnt",
+    "s_wait_samplecnt",
+    "s_wait_bvhcnt",
+    "s_wait_expcnt",
+    "s_wait_dscnt",
+    "s_wait_kmcnt",
+    "s_singleuse_vdst",
+    "s_sleep_var",
 };
 constexpr NamedHandler kControl[] = {
     {"s_branch", s_branch},
@@ -186,38 +155,48 @@ constexpr NamedHandler kControl[] = {
     {"s_call_b64", s_call_b64},
     {"s_endpgm", s_endpgm},
     {"s_endpgm_saved", s_endpgm},
-    {"s_barrier", s_barrier},
+    {"s_endpgm_ordered_ps_done", s_endpgm},
+    {"s_rfe_b64", s_setpc_b64},
     {"s_sleep", wait},
     {"s_waitcnt_vmcnt", wait},
+    {"s_wait_loadcnt", wait},
+    {"s_wait_loadcnt_dscnt", wait},
     {"s_trap", s_trap},
     {"s_sethalt", s_sethalt},
-    {"s_round_mode", s_round_mode},
-    {"s_denorm_mode", s_denorm_mode},
-    {"s_getreg_b32", s_getreg_b32},
-    {"s_setreg_b32", s_setreg_b32},
-    {"s_setreg_imm32_b32", s_setreg_b32},
-    {"s_sendmsg_rtn_b32", s_sendmsg_rtn_b32},
-    {"s_sendmsg_rtn_b64", s_sendmsg_rtn_b64},
+    {"s_sendmsghalt", s_sendmsghalt},
+    {"s_setkill", s_setkill},
 };
+
+/// Whether an s_waitcnt waits for vector memory (all ones in vmcnt: it does not). vmcnt is bits 15:10 of RDNA3, and
+/// bits 15:14 and 3:0 of gfx9.
+bool waits_for_memory(const Choice& choice) {
+    const auto simm = static_cast<u32>(choice.inst.offset);
+    const bool gfx9 = choice.family() == isa::Family::cdna2 || choice.family() == isa::Family::cdna3;
+    return (gfx9 ? (simm & 15) | (simm >> 14 & 3) << 4 : simm >> 10 & 63) != 63;
+}
+
+bool deallocates(const Choice& choice) {
+    const bool rdna = choice.family() == isa::Family::rdna3 || choice.family() == isa::Family::rdna4;
+    return rdna && (choice.inst.offset & 0xff) == kDeallocVgprs;
+}
 
 }  // namespace
 
 Handler choose_control(const Choice& choice) {
     std::string_view mnemonic = choice.name;
-    if (mnemonic == "s_waitcnt")  // vmcnt is bits 15:10; 63 waits for nothing
-        return (choice.inst.offset >> 10 & 63) != 63 ? wait : nop;
+    if (mnemonic == "s_waitcnt") return waits_for_memory(choice) ? wait : nop;
+    if (mnemonic == "s_sendmsg") return deallocates(choice) ? dealloc_vgprs : nop;
     if (std::ranges::find(kHints, mnemonic) != std::end(kHints)) return nop;
     auto it = std::ranges::find(kControl, mnemonic, &NamedHandler::mnemonic);
     return it != std::end(kControl) ? it->run : nullptr;
 }
 
 Handler choose_scalar(const Choice& choice) {
-    if (choice.inst.row->format == isa::Format::SMEM) {
-        Handler run = choose_smem(choice);
-        return run ? run : choose_control(choice);
-    }
-    Handler run = choose_sop(choice);
-    return run ? run : choose_control(choice);
+    constexpr Chooser kChoosers[] = {choose_smem, choose_sop,     choose_control,    choose_mode,
+                                     choose_fork, choose_barrier, choose_salu_float};
+    for (Chooser chooser : kChoosers)
+        if (Handler run = chooser(choice)) return run;
+    return nullptr;
 }
 
 }  // namespace strata::emu

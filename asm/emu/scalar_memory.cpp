@@ -176,12 +176,6 @@ constexpr AtomicRow kAtomics[] = {
 #undef ATOMIC
 };
 
-/// Counters: what the wave has executed stands for time.
-const Op* s_memtime(Wave* wave, const Op* op) {
-    put<u64>(wave, op->dst, wave->executed + op->index - wave->run_start->index);
-    STRATA_EMU_NEXT;
-}
-
 constexpr NamedHandler kHandlers[] = {
     {"s_load_b32", s_load<1>},
     {"s_load_b64", s_load<2>},
@@ -215,8 +209,6 @@ constexpr NamedHandler kHandlers[] = {
     {"s_buffer_store_b32", s_buffer_store<1>},
     {"s_buffer_store_b64", s_buffer_store<2>},
     {"s_buffer_store_b128", s_buffer_store<4>},
-    {"s_memtime", s_memtime},
-    {"s_memrealtime", s_memtime},
     // Cache control, prefetches and address translation: nothing to do here.
     {"s_gl1_inv", nop},
     {"s_dcache_inv", nop},

@@ -10,14 +10,15 @@ namespace {
 constexpr int kShaderEngines = 6;  // each starts about one wave a cycle
 constexpr double kMiB = 1048576;
 
-/// Workgroups that fit on a WGP at once (RDNA3: 4 SIMDs, 128 KiB of local memory, 32 workgroups).
-double groups_on_wgp(const isa::ArchInfo& arch, const Occupancy& shape) {
+/// Workgroups that fit on a WGP at once (RDNA3: 4 SIMDs, 128 KiB of local memory, 32 workgroups), or on a CU of CDNA.
+double groups_on_unit(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape) {
     const int granule = shape.wave_size == 32 ? arch.vgpr_granule32 : arch.vgpr_granule64;
     const int allocated = std::max((shape.vgprs + granule - 1) / granule * granule, granule);
-    const int per_simd = std::min(Model::kWavesPerSimd, Model::kRegistersPerSimd * 32 / shape.wave_size / allocated);
-    const int simds = 2 * Model::kSimdsPerCu;
+    const int per_simd =
+        std::min(model.waves_per_simd(), model.registers_per_simd() * 32 / shape.wave_size / allocated);
+    const int simds = Model::kSimdsPerUnit;
     double groups = std::min(32.0, std::floor(static_cast<double>(per_simd * simds) / shape.waves));
-    if (shape.lds) groups = std::min(groups, std::floor(2.0 * arch.lds_bytes / shape.lds));
+    if (shape.lds) groups = std::min(groups, std::floor(1.0 * model.cus_per_unit() * arch.lds_bytes / shape.lds));
     return std::max(groups, 1.0);
 }
 
@@ -82,10 +83,11 @@ double combine(std::initializer_list<double> parts) {
 double estimate_cycles(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape,
                        const std::vector<GroupTiming>& groups) {
     const Demand mean = average(groups);
-    const double count = static_cast<double>(shape.groups), wgps = model.cus / 2.0;
-    const double share = std::ceil(count / wgps);  // workgroups of the busiest WGP
-    const double resident = std::min(groups_on_wgp(arch, shape), share);
-    const double simds = std::min(4.0, resident * shape.waves), cus = std::min(2.0, resident * shape.waves);
+    const double count = static_cast<double>(shape.groups), units = 1.0 * model.cus / model.cus_per_unit();
+    const double share = std::ceil(count / units);  // workgroups of the busiest WGP or CU
+    const double resident = std::min(groups_on_unit(model, arch, shape), share);
+    const double simds = std::min(4.0, resident * shape.waves),
+                 cus = std::min<double>(model.cus_per_unit(), resident * shape.waves);
     const double vector = share * mean.vector / simds, scalar = share * mean.scalar / simds;
     const double local = share * mean.local / cus;
     const double lines = share * mean.memory / cus;

@@ -48,13 +48,16 @@ struct alignas(64) Op {
 };
 static_assert(sizeof(Op) == 64);
 
-enum class Stop : uint8_t { none, end, wait, barrier, fault, budget };
+/// barrier: arrived at an s_barrier; split_barrier: in s_barrier_wait, until the workgroup's count of completed
+/// barriers is another than Wave::barriers_passed.
+enum class Stop : uint8_t { none, end, wait, barrier, fault, budget, split_barrier };
 
 /// The state of one wave. Vector registers follow the struct directly: row r is `lanes` dwords, 64-byte aligned.
 struct alignas(64) Wave {
     static constexpr int kScalars = 136;   ///< by hardware code 0..127 (VCC 106, NULL 124, M0 125, EXEC 126), then:
     static constexpr int kTrash = 128;     ///< writes to NULL land here (code 124 always reads 0); two dwords
-    static constexpr int kComputed = 130;  ///< operands computed just before an instruction that reads them: 130..135
+    static constexpr int kComputed = 130;  ///< operands computed just before an instruction that reads them: 130..133
+    static constexpr int kVccz = 134, kExecz = 135;  ///< VCC and EXEC compared with zero, computed likewise
     uint32_t s[kScalars] = {};
     uint32_t scc = 0;
     uint32_t mode = 0;
@@ -78,8 +81,10 @@ struct alignas(64) Wave {
     uint32_t scratch_size = 0;   ///< bytes a lane
     struct Workgroup* group = nullptr;
     uint32_t wave_in_group = 0;
-    const Op* last = nullptr;      ///< the op the wave stopped after, or faulted at
-    std::string* fault = nullptr;  ///< set by a handler through fail()
+    uint32_t barriers_passed = 0, barriers_signalled = 0;  ///< split barriers: Workgroup::completed when last passed;
+                                                           ///< one more than that when last signalled
+    const Op* last = nullptr;                              ///< the op the wave stopped after, or faulted at
+    std::string* fault = nullptr;                          ///< set by a handler through fail()
 
     uint32_t* row(int vgpr) {
         return reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(this) + sizeof(Wave)) + vgpr * lanes;
@@ -129,6 +134,9 @@ inline uint32_t uniform_source(const Wave* wave, const Op* op, int i) {
 
 /// Stops the wave with a fault: `text` says what happened; the core adds kernel, pc, disassembly and wave.
 const Op* fail(Wave* wave, const Op* op, std::string text);
+
+/// Instructions that the wave has run before `op`: the emulator's clock.
+inline uint64_t clock_of(const Wave* wave, const Op* op) { return wave->executed + op->index - wave->run_start->index; }
 
 /// The name under which the handlers know an instruction: RDNA3's where families spell one operation differently
 /// (aliases.def), else the mnemonic itself.

@@ -53,10 +53,13 @@ struct Worker::Resident {
     }
 };
 
+bool Plan::one_after_another() const { return ordered && launch.program->order_matters(); }
+
 Worker::Worker(Plan& plan, std::atomic<uint64_t>& next) : plan_(plan), next_(next) {}
 Worker::~Worker() = default;
 
 size_t Worker::resident_groups() const {
+    if (plan_.one_after_another()) return 1;
     size_t bytes = plan_.waves * plan_.wave_bytes() + plan_.lds;
     size_t by_waves = (kRotation + plan_.waves - 1) / plan_.waves;
     return std::clamp<size_t>(kRotationBytes / std::max<size_t>(bytes, 1), 1, by_waves);
@@ -71,11 +74,15 @@ void Worker::start_wave(Resident& resident, uint32_t index) {
     if (plan_.vgprs > 0)
         memcpy(wave->row(0), plan_.v0.data() + index * static_cast<size_t>(plan_.lanes),
                static_cast<size_t>(plan_.lanes) * 4);
-    memcpy(wave->s, plan_.sgprs.data(), sizeof(uint32_t) * static_cast<size_t>(plan_.user_sgprs));
-    int next = plan_.user_sgprs;
+    std::ranges::copy(plan_.scalars, wave->s);
+    const std::array<uint32_t, 3>& id = resident.group.id;
     for (size_t dim = 0; dim < 3; ++dim)
-        if (plan_.id_sgprs[dim]) wave->s[next++] = resident.group.id[dim];
-    if (plan_.info_sgpr) wave->s[next++] = 0;
+        if (plan_.id_codes[dim] >= 0) wave->s[plan_.id_codes[dim]] = id[dim];
+    if (plan_.ids_in_ttmp) {
+        wave->s[isa::code::ttmp0 + 9] = id[0];
+        wave->s[isa::code::ttmp0 + 7] = id[1] | id[2] << 16;
+        wave->s[isa::code::ttmp0 + 8] = (index & 31) << 25;
+    }
     wave->s[126] = static_cast<uint32_t>(plan_.exec[index]);
     if (plan_.lanes == 64) wave->s[127] = static_cast<uint32_t>(plan_.exec[index] >> 32);
     wave->mode = plan_.mode;
@@ -100,7 +107,7 @@ bool Worker::start(Resident& resident) {
     group.id = {static_cast<uint32_t>(number % plan_.grid[0]),
                 static_cast<uint32_t>(number / plan_.grid[0] % plan_.grid[1]),
                 static_cast<uint32_t>(number / plan_.grid[0] / plan_.grid[1])};
-    group.ended = group.arrived = 0;
+    group.ended = group.arrived = group.signals = group.completed = 0;
     group.timing = nullptr;
     if (auto it = std::ranges::lower_bound(plan_.measured, number); it != plan_.measured.end() && *it == number)
         group.timing = &(*plan_.timings)[static_cast<size_t>(it - plan_.measured.begin())];
@@ -128,10 +135,24 @@ bool Worker::admit() {
 
 void Worker::release_barrier(Resident& resident) {
     Workgroup& group = resident.group;
-    if (group.arrived == 0 || group.arrived + group.ended < group.waves) return;
-    group.arrived = 0;
-    for (Wave* wave : resident.waves)
-        if (wave->stop == Stop::barrier) wave->stop = Stop::none;
+    if (group.arrived != 0 && group.arrived + group.ended >= group.waves) {
+        group.arrived = 0;
+        for (Wave* wave : resident.waves)
+            if (wave->stop == Stop::barrier) wave->stop = Stop::none;
+    }
+    for (Wave* wave : resident.waves) {
+        if (wave->stop != Stop::split_barrier || wave->barriers_passed == group.completed) continue;
+        wave->barriers_passed = group.completed;
+        wave->stop = Stop::none;
+    }
+}
+
+void Worker::end_wave(Resident& resident, const Wave& wave) {
+    Workgroup& group = resident.group;
+    ++group.ended;
+    if (wave.barriers_signalled == group.completed + 1) --group.signals;  // it counts as a wave that ended
+    check_split_barrier(group);
+    if (group.timing) group.timing->finish(wave);
 }
 
 void Worker::fault(const Wave& wave) {
@@ -140,11 +161,20 @@ void Worker::fault(const Wave& wave) {
         if (&resident->group == wave.group) at = resident;
     error_group = at ? at->number : 0;
     if (wave.stop == Stop::budget) {
-        fault_text_ = fmt::format("ran {} instructions without coming to its end; an endless loop?", wave.executed);
+        fault_text_ = over_budget(wave.executed);
         error = Error{ErrorKind::Launch, fault_message(wave)};
     } else {
         error = Error{ErrorKind::MemoryFault, fault_message(wave)};
     }
+    plan_.launch.stop.store(true, std::memory_order_relaxed);
+}
+
+/// No wave of the workgroup can go on, and nobody else will wake it.
+void Worker::stuck(const Resident& resident) {
+    const auto waiting = std::ranges::find_if(resident.waves, [](const Wave* wave) { return wave->stop != Stop::end; });
+    fault_text_ = "every wave of the workgroup waits at a barrier that none of them signals";
+    error_group = resident.number;
+    error = Error{ErrorKind::Launch, fault_message(**waiting)};
     plan_.launch.stop.store(true, std::memory_order_relaxed);
 }
 
@@ -166,18 +196,21 @@ bool Worker::step(Wave* wave) {
 
 /// One turn of every wave of running_[i]; true if that workgroup is done and none was left to take its place.
 bool Worker::turn(Resident& resident) {
+    bool ran = false;
     for (Wave* wave : resident.waves) {
-        if (wave->stop == Stop::barrier || wave->stop == Stop::end) continue;
+        if (wave->stop == Stop::barrier || wave->stop == Stop::split_barrier || wave->stop == Stop::end) continue;
+        ran = true;
+        const uint32_t completed = resident.group.completed;
         if (!step(wave)) return false;
-        if (wave->stop == Stop::end) {
-            ++resident.group.ended;
-            if (resident.group.timing) resident.group.timing->finish(*wave);
-        } else if (wave->stop == Stop::barrier)
+        if (wave->stop == Stop::end)
+            end_wave(resident, *wave);
+        else if (wave->stop == Stop::barrier)
             ++resident.group.arrived;
-        else
+        else if (completed == resident.group.completed)
             continue;
         release_barrier(resident);
     }
+    if (!ran) stuck(resident);
     if (resident.group.ended < resident.group.waves) return false;
     since_progress_ = 0;
     std::ranges::copy(resident.places[0]->hits, resident.hits);

@@ -26,8 +26,10 @@ class Worker {
     bool start(Resident& resident);
     void start_wave(Resident& resident, uint32_t index);
     bool step(Wave* wave);
+    void end_wave(Resident& resident, const Wave& wave);
     void release_barrier(Resident& resident);
     void fault(const Wave& wave);
+    void stuck(const Resident& resident);
     bool turn(Resident& resident);
     void rotate();
     size_t resident_groups() const;

@@ -14,8 +14,14 @@ namespace strata::emu {
 class DeviceMemory;
 class Program;
 class GroupTiming;
-
 class GlobalShare;
+
+/// MODE bits that gfx12 does not have: DX10_CLAMP always holds there and IEEE never. Handlers find them in Wave::mode.
+constexpr uint32_t kFixedOnGfx12 = 0x300;
+/// MODE as the handlers want it, from what the descriptor or the caller asks for.
+constexpr uint32_t effective_mode(isa::Family family, uint32_t mode) {
+    return family == isa::Family::rdna4 ? (mode & ~kFixedOnGfx12) | 0x100 : mode;
+}
 
 /// What the waves of one launch share.
 struct Launch {
@@ -35,8 +41,12 @@ struct Workgroup {
     Launch* launch = nullptr;
     std::array<uint32_t, 3> id{};
     uint32_t waves = 0, ended = 0, arrived = 0;  ///< of the barrier
+    uint32_t signals = 0, completed = 0;         ///< of the split barrier: of this round; rounds done
     GroupTiming* timing = nullptr;               ///< set while this workgroup is measured
 };
+
+/// A wave signals the split barrier, or ends: the round is complete once all waves that have not ended signalled.
+void check_split_barrier(Workgroup& group);
 
 /// The op at a device address of code, decoded on demand; nullptr after fail().
 const Op* code_at(Wave* wave, const Op* op, uint64_t address);
@@ -50,6 +60,9 @@ const Op* fail_global(Wave* wave, const Op* op, int lane, uint64_t address, uint
 const Op* fail_local(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, Access access);
 const Op* fail_scratch(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, Access access);
 const Op* fail_alignment(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes);
+
+/// What a wave that ran out of its instruction budget did.
+std::string over_budget(uint64_t executed);
 
 /// The whole message of a stopped wave: kernel, pc, disassembly, workgroup, wave, what happened.
 std::string fault_message(const Wave& wave);

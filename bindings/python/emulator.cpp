@@ -18,14 +18,13 @@ struct WaveState {
     uint64_t instructions, pc;
 };
 
-void fill_vgprs(emu::WaveRun& run, const py::object& given) {
+void fill_vgprs(emu::WaveRun& run, int most, const py::object& given) {
     size_t lanes = static_cast<size_t>(run.wave_size);
-    run.vgpr.assign(256 * lanes, 0);
     if (given.is_none()) return;
     Words rows = Words::ensure(given);
-    if (!rows || rows.ndim() != 2 || rows.shape(0) > 256 || static_cast<size_t>(rows.shape(1)) != lanes)
-        user_error(ErrorKind::Usage, "[run_wave] vgpr is a uint32 array (registers <= 256, {} lanes)", lanes);
-    std::copy_n(rows.data(), rows.size(), run.vgpr.begin());
+    if (!rows || rows.ndim() != 2 || rows.shape(0) > most || static_cast<size_t>(rows.shape(1)) != lanes)
+        user_error(ErrorKind::Usage, "[run_wave] vgpr is a uint32 array (registers <= {}, {} lanes)", most, lanes);
+    run.vgpr.assign(rows.data(), rows.data() + rows.size());
 }
 
 void fill_sgprs(emu::WaveRun& run, const py::object& given) {
@@ -73,13 +72,13 @@ WaveState run_wave(const std::string& arch_name, const py::bytes& code, const py
     run.vcc = vcc, run.scc = scc != 0, run.m0 = m0, run.scratch = scratch, run.max_instructions = max_instructions;
     if (mode) run.mode = *mode;
     std::vector<py::buffer_info> held;
-    fill_vgprs(run, vgpr);
+    fill_vgprs(run, isa::info(arch).max_vgprs, vgpr);
     fill_sgprs(run, sgpr);
     fill_lds(run, lds);
     map_memory(run, memory, held);
     std::string_view bytes = code;
     emu::run_wave(arch, {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, run).value();
-    std::vector<py::ssize_t> shape{256, run.wave_size};
+    std::vector<py::ssize_t> shape{isa::info(arch).max_vgprs, run.wave_size};
     return {py::array_t<uint32_t>(shape, run.vgpr.data()),
             py::array_t<uint32_t>(static_cast<py::ssize_t>(run.sgpr.size()), run.sgpr.data()),
             py::array_t<uint8_t>(static_cast<py::ssize_t>(run.lds.size()), run.lds.data()),
@@ -114,7 +113,7 @@ std::vector<FormatCoverage> coverage(const std::string& arch_name) {
 void bind_emulator(py::module_& m) {
     py::module_ e = m.def_submodule("emulator", "The emulated GPU below the HIP interface: single waves.");
     py::class_<WaveState>(e, "WaveState", "A wave's registers after its last instruction.")
-        .def_readonly("vgpr", &WaveState::vgpr, "uint32 (256, lanes)")
+        .def_readonly("vgpr", &WaveState::vgpr, "uint32 (256, lanes); gfx942 and gfx90a: (512, lanes), a0 is row 256")
         .def_readonly("sgpr", &WaveState::sgpr, "uint32 (106,)")
         .def_readonly("lds", &WaveState::lds, "uint8")
         .def_readonly("exec_mask", &WaveState::exec_mask)

@@ -30,7 +30,11 @@ class Config {
             else if (name == "emu_seed")
                 s.emu_seed = value.cast<uint64_t>();
             else if (name == "emu_check")
-                s.emu_check = number(name, value, 0, 9);
+                s.emu_check = value.cast<bool>();
+            else if (name == "emu_ordered")
+                s.emu_ordered = value.cast<bool>();
+            else if (name == "emu_budget")
+                s.emu_budget = value.cast<uint64_t>();
             else if (name == "no_cache")
                 s.no_cache = value.cast<bool>();
             else if (name == "cache_dir")
@@ -44,7 +48,7 @@ class Config {
             else
                 user_error(ErrorKind::Usage,
                            "config has no setting '{}'; known: beam, target, device, debug, cache_dir, no_cache, "
-                           "emu_threads, emu_seed, emu_check, emu_model",
+                           "emu_threads, emu_seed, emu_check, emu_ordered, emu_budget, emu_model",
                            name);
         }
         return s;
@@ -148,7 +152,8 @@ void bind_runtime(py::module_& m) {
             out["device"] = s.device, out["target"] = s.target, out["beam"] = s.beam, out["debug"] = s.debug,
             out["cache_dir"] = s.cache_dir;
             out["no_cache"] = s.no_cache, out["emu_threads"] = s.emu_threads, out["emu_seed"] = s.emu_seed,
-            out["emu_check"] = s.emu_check, out["emu_model"] = s.emu_model;
+            out["emu_check"] = s.emu_check, out["emu_ordered"] = s.emu_ordered, out["emu_budget"] = s.emu_budget;
+            out["emu_model"] = s.emu_model;
             return out;
         },
         "The settings in force.");

@@ -25,6 +25,12 @@ void read(const char* variable, Int& field, Int low, Int high) {
     field = value;
 }
 
+void read(const char* variable, bool& field) {
+    int value = field;
+    read(variable, value, 0, 1);
+    field = value != 0;
+}
+
 void read(const char* variable, std::string& field) {
     if (const char* text = std::getenv(variable); text && *text) field = text;
 }
@@ -45,12 +51,12 @@ Settings from_environment() {
     read("STRATA_BEAM", s.beam, 0, 1000);
     read("STRATA_DEBUG", s.debug, 0, 7);
     read("STRATA_CACHE_DIR", s.cache_dir);
-    int no_cache = 0;
-    read("STRATA_NO_CACHE", no_cache, 0, 1);
-    s.no_cache = no_cache != 0;
+    read("STRATA_NO_CACHE", s.no_cache);
     read("STRATA_EMU_THREADS", s.emu_threads, 0, 1024);
     read("STRATA_EMU_SEED", s.emu_seed, uint64_t{0}, ~uint64_t{0});
-    read("STRATA_EMU_CHECK", s.emu_check, 0, 9);
+    read("STRATA_EMU_CHECK", s.emu_check);
+    read("STRATA_EMU_ORDERED", s.emu_ordered);
+    read("STRATA_EMU_BUDGET", s.emu_budget, uint64_t{0}, ~uint64_t{0});
     read("STRATA_EMU_MODEL", s.emu_model);
     return s;
 }

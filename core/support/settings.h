@@ -16,7 +16,9 @@ struct Settings {
     bool no_cache = false;       ///< STRATA_NO_CACHE
     int emu_threads = 0;         ///< STRATA_EMU_THREADS: 0 = all cores
     uint64_t emu_seed = 0;       ///< STRATA_EMU_SEED: order of waves
-    int emu_check = 1;           ///< STRATA_EMU_CHECK
+    bool emu_check = true;       ///< STRATA_EMU_CHECK: local and scratch accesses out of range are faults, not zeros
+    bool emu_ordered = false;    ///< STRATA_EMU_ORDERED: float atomics as if workgroups ran one after the other
+    uint64_t emu_budget = 0;     ///< STRATA_EMU_BUDGET: instructions of a wave before it is stopped; 0 = 2^33
     std::string emu_model;       ///< STRATA_EMU_MODEL: 7900xtx, w7900, ...; empty = the arch's usual card
 };
 

@@ -41,7 +41,7 @@ Result<Gpu*> gpu(int device) {
     std::lock_guard lock(gpus_mutex);
     std::unique_ptr<Gpu>& slot = (*gpus)[static_cast<size_t>(device)];
     try {
-        if (!slot) slot = std::make_unique<Gpu>(isa::archs()[static_cast<size_t>(device)].arch, settings().emu_model);
+        if (!slot) slot = std::make_unique<Gpu>(isa::archs()[static_cast<size_t>(device)].arch);
     } catch (const Exception& e) {  // an arch that cannot be emulated, an unknown model
         return e.error();
     }

@@ -583,14 +583,18 @@ class config:
         no_cache: bool = ...,
         emu_threads: int = ...,
         emu_seed: int = ...,
-        emu_check: int = ...,
+        emu_check: bool = ...,
+        emu_ordered: bool = ...,
+        emu_budget: int = ...,
         emu_model: str = ...,
     ) -> None:
         """Settings not named stay as they are. Raises UsageError for an unknown one or a value out of range.
 
         beam: search width, 0 = off. target: "hip". device: "emu:gfx1100", ... debug: 0 to 7; 1 prints every launch, 4 its
         source. cache_dir: folder of compiled kernels and search results; no_cache: neither read nor write it. emu_threads:
-        0 = all cores. emu_seed: order of waves. emu_model: the card whose time is modelled, "7900xtx", ...
+        0 = all cores. emu_seed: order of waves. emu_check: local and scratch accesses out of range are faults, not zeros.
+        emu_ordered: atomics as if workgroups ran one after the other, whatever emu_threads. emu_budget: instructions of a
+        wave before it is stopped, 0 = 2^33. emu_model: the card whose time is modelled, "7900xtx", ...
         """
     def __enter__(self) -> Self: ...
     def __exit__(self, *args: type[BaseException] | BaseException | TracebackType | None) -> None: ...

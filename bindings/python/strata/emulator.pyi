@@ -10,7 +10,7 @@ class WaveState:
     """A wave's registers after its last instruction."""
     @property
     def vgpr(self) -> NDArray[np.uint32]:
-        """uint32 (256, lanes)."""
+        """uint32 (256, lanes); gfx942 and gfx90a: (512, lanes), the accumulation registers from row 256 on."""
     @property
     def sgpr(self) -> NDArray[np.uint32]:
         """uint32 (106,)."""
@@ -79,7 +79,7 @@ def run_wave(
 ) -> WaveState:
     """Runs one wave as a workgroup of its own until s_endpgm and returns its WaveState.
 
-    code: machine code. vgpr: uint32 (registers <= 256, lanes); sgpr: uint32 (<= 106,); missing registers are 0. exec_mask:
+    code: machine code. vgpr: uint32 (registers <= 256 or 512, lanes); sgpr: uint32 (<= 106,); missing registers are 0. exec_mask:
     all lanes by default. lds: size in bytes or initial bytes. scratch: bytes a lane. memory: {address: writable contiguous
     array}, mapped there and changed in place. wave_size: 32 or 64, the arch's own by default.
     Raises MemoryFault (a bad address, more than max_instructions), Unsupported (an instruction that is not executed),
