@@ -43,16 +43,17 @@ inline std::vector<uint8_t> read_file(const std::string& path) {
 }
 
 /// Compiles HIP C with the prelude above; fails the test with clang's message.
-inline std::vector<uint8_t> compile_hip(const std::string& source, const std::string& options = "-O3") {
+inline std::vector<uint8_t> compile_hip(const std::string& source, const std::string& options = "-O3",
+                                        std::string_view arch = "gfx1100") {
     char folder[] = "/tmp/strata-emu-XXXXXX";
     EXPECT_NE(mkdtemp(folder), nullptr);
     std::string in = std::string(folder) + "/kernel.hip", out = std::string(folder) + "/kernel.co",
                 log = std::string(folder) + "/log";
     std::ofstream(in) << kPrelude << "#line 1 \"kernel.hip\"\n" << source;
-    std::string command =
-        "clang++-19 -x hip --offload-arch=gfx1100 --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib "
-        "-nostdinc -nostdinc++ " +
-        options + " -o " + out + " " + in + " > " + log + " 2>&1";
+    std::string command = "clang++-19 -x hip --offload-arch=" + std::string(arch) +
+                          " --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib "
+                          "-nostdinc -nostdinc++ " +
+                          options + " -o " + out + " " + in + " > " + log + " 2>&1";
     int status = system(command.c_str());
     std::vector<uint8_t> log_bytes = read_file(log), code = read_file(out);
     EXPECT_EQ(status, 0) << std::string(log_bytes.begin(), log_bytes.end());

@@ -224,10 +224,10 @@ uint32_t bits(float x) { return std::bit_cast<uint32_t>(x); }
 float flushed(float x, bool keep) { return !keep && std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
 
 constexpr int kHostRounding[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
-const float kSingles[] = {0.0f,     -0.0f,      1.0f,   -1.0f,  1.5f,     0.1f,       -0.1f,     3.0e38f,  -3.0e38f,
-                          1e-38f,   -1.2e-38f,  1e-45f, 3e-42f, 16777217, 1.0000001f, 2.5f,      -2.5f,    0.5f,
-                          INFINITY, -INFINITY,  NAN,    4e9f,   -3e9f,    2147483520, 1e-20f,    7e-20f,   65504.0f,
-                          65520.0f, 65519.996f, 6e-8f,  -3e-8f, 2.98e-8f, 6.1e-5f,    -6.09e-5f, 1234.567f};
+const float kSingles[] = {0.0f,     -0.0f,      1.0f,   -1.0f,  1.5f,        0.1f,       -0.1f,     3.0e38f,  -3.0e38f,
+                          1e-38f,   -1.2e-38f,  1e-45f, 3e-42f, 16777216.0f, 1.0000001f, 2.5f,      -2.5f,    0.5f,
+                          INFINITY, -INFINITY,  NAN,    4e9f,   -3e9f,       2147483520, 1e-20f,    7e-20f,   65504.0f,
+                          65520.0f, 65519.996f, 6e-8f,  -3e-8f, 2.98e-8f,    6.1e-5f,    -6.09e-5f, 1234.567f};
 
 struct Reference {
     const char* name;
