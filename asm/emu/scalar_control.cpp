@@ -192,7 +192,7 @@ Handler choose_control(const Choice& choice) {
 }
 
 Handler choose_scalar(const Choice& choice) {
-    constexpr Chooser kChoosers[] = {choose_smem, choose_sop,     choose_control,    choose_mode,
+    constexpr Chooser kChoosers[] = {choose_smem, choose_sop,     choose_control,   choose_mode,
                                      choose_fork, choose_barrier, choose_salu_float};
     for (Chooser chooser : kChoosers)
         if (Handler run = chooser(choice)) return run;

@@ -54,12 +54,12 @@ const Op* jump_to(Wave* wave, const Op* op, u64 address);
 const Op* out_of_budget(Wave* wave, const Op* op, const Op* next);
 inline u64 next_pc(const Op* op) { return op->value[2] | u64{op->value[3]} << 32; }
 
-Handler choose_sop(const Choice& choice);            ///< SOP1 SOP2 SOPC and the arithmetic of SOPK: scalar_alu.cpp
-Handler choose_control(const Choice& choice);        ///< SOPP, branches, calls, modes, messages: scalar_control.cpp
-Handler choose_smem(const Choice& choice);           ///< scalar_memory.cpp
-Handler choose_salu_float(const Choice& choice);     ///< RDNA4's scalar floats: scalar_float.cpp
-Handler choose_mode(const Choice& choice);           ///< hardware registers, modes, messages, clocks: scalar_mode.cpp
-Handler choose_barrier(const Choice& choice);        ///< scalar_barrier.cpp
-Handler choose_fork(const Choice& choice);           ///< forks, subvector loops: scalar_fork.cpp
+Handler choose_sop(const Choice& choice);         ///< SOP1 SOP2 SOPC and the arithmetic of SOPK: scalar_alu.cpp
+Handler choose_control(const Choice& choice);     ///< SOPP, branches, calls, modes, messages: scalar_control.cpp
+Handler choose_smem(const Choice& choice);        ///< scalar_memory.cpp
+Handler choose_salu_float(const Choice& choice);  ///< RDNA4's scalar floats: scalar_float.cpp
+Handler choose_mode(const Choice& choice);        ///< hardware registers, modes, messages, clocks: scalar_mode.cpp
+Handler choose_barrier(const Choice& choice);     ///< scalar_barrier.cpp
+Handler choose_fork(const Choice& choice);        ///< forks, subvector loops: scalar_fork.cpp
 
 }  // namespace strata::emu

@@ -21,7 +21,7 @@ Unit unit_of(const Inst& inst) {
         case Format::SOPK:
         case Format::SOPC: return inst.row->flags & isa::kBranch ? Unit::branch : Unit::scalar;
         case Format::SOPP:
-            if (name == "s_barrier") return Unit::barrier;
+            if (name == "s_barrier" || name == "s_barrier_wait") return Unit::barrier;
             return inst.row->flags & isa::kBranch ? Unit::branch : Unit::none;
         case Format::SMEM: return Unit::scalar_memory;
         case Format::DS: return Unit::local;

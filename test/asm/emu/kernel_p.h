@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -42,20 +43,25 @@ inline std::vector<uint8_t> read_file(const std::string& path) {
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-/// Compiles HIP C with the prelude above; fails the test with clang's message.
+/// Compiles HIP C with the prelude above; fails the test with clang's message. What one test program has compiled
+/// before is not compiled again.
 inline std::vector<uint8_t> compile_hip(const std::string& source, const std::string& options = "-O3",
                                         std::string_view arch = "gfx1100") {
+    static std::map<std::string, std::vector<uint8_t>> compiled;
+    const std::string flags = "--offload-arch=" + std::string(arch) + " " + options;
+    std::vector<uint8_t>& code = compiled[flags + "\n" + source];
+    if (!code.empty()) return code;
     char folder[] = "/tmp/strata-emu-XXXXXX";
     EXPECT_NE(mkdtemp(folder), nullptr);
     std::string in = std::string(folder) + "/kernel.hip", out = std::string(folder) + "/kernel.co",
                 log = std::string(folder) + "/log";
     std::ofstream(in) << kPrelude << "#line 1 \"kernel.hip\"\n" << source;
-    std::string command = "clang++-19 -x hip --offload-arch=" + std::string(arch) +
-                          " --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib "
-                          "-nostdinc -nostdinc++ " +
-                          options + " -o " + out + " " + in + " > " + log + " 2>&1";
+    std::string command =
+        "clang++-19 -x hip --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -nostdinc -nostdinc++ " +
+        flags + " -o " + out + " " + in + " > " + log + " 2>&1";
     int status = system(command.c_str());
-    std::vector<uint8_t> log_bytes = read_file(log), code = read_file(out);
+    std::vector<uint8_t> log_bytes = read_file(log);
+    code = read_file(out);
     EXPECT_EQ(status, 0) << std::string(log_bytes.begin(), log_bytes.end());
     for (const std::string& file : {in, out, log}) unlink(file.c_str());
     rmdir(folder);

@@ -1,4 +1,3 @@
-#include <map>
 #include <numeric>
 
 #include "kernel_p.h"
@@ -58,11 +57,7 @@ class LaunchAbi : public ::testing::TestWithParam<isa::Arch> {
 
     void run(const char* kernel, const LaunchConfig& c, const Arguments& arguments,
              const std::string& options = "-O2") {
-        static std::map<std::string, std::vector<uint8_t>> compiled;
-        const std::string_view arch = isa::info(GetParam()).name;
-        std::vector<uint8_t>& code = compiled[std::string(arch) + options];
-        if (code.empty()) code = compile_hip(kKernels, options, arch);
-        auto module = gpu.load(code);
+        auto module = gpu.load(compile_hip(kKernels, options, isa::info(GetParam()).name));
         ASSERT_TRUE(module) << module.error().message;
         auto stats = gpu.launch(**module, kernel, c, arguments.bytes());
         ASSERT_TRUE(stats) << stats.error().message;

@@ -291,8 +291,8 @@ double half_value(uint32_t h) {
 uint32_t rounded_half(double x, uint32_t rounding) {
     const uint32_t sign = std::signbit(x) ? 0x8000 : 0;
     const double magnitude = std::fabs(x);
-    uint32_t low = 0;  // the largest half not above the magnitude
-    while (low < 0x7bff && half_value(low + 1) <= magnitude) ++low;
+    uint32_t low = 0, high = 0x7c00;  // the largest half not above the magnitude, by bisection
+    while (high - low > 1) (half_value((low + high) / 2) <= magnitude ? low : high) = (low + high) / 2;
     const double below = half_value(low), above = low == 0x7bff ? 65536.0 : half_value(low + 1);
     if (magnitude == below || std::isinf(x)) return sign | (std::isinf(x) ? 0x7c00 : low);
     bool away = (rounding == 1 && !sign) || (rounding == 2 && sign);
