@@ -135,11 +135,14 @@ bool Worker::admit() {
 
 void Worker::release_barrier(Resident& resident) {
     Workgroup& group = resident.group;
-    if (group.arrived != 0 && group.arrived + group.ended >= group.waves) {
-        group.arrived = 0;
-        for (Wave* wave : resident.waves)
-            if (wave->stop == Stop::barrier) wave->stop = Stop::none;
-    }
+    if (group.arrived == 0 || group.arrived + group.ended < group.waves) return;
+    group.arrived = 0;
+    for (Wave* wave : resident.waves)
+        if (wave->stop == Stop::barrier) wave->stop = Stop::none;
+}
+
+void Worker::release_split_barrier(Resident& resident) {
+    const Workgroup& group = resident.group;
     for (Wave* wave : resident.waves) {
         if (wave->stop != Stop::split_barrier || wave->barriers_passed == group.completed) continue;
         wave->barriers_passed = group.completed;
@@ -206,9 +209,8 @@ bool Worker::turn(Resident& resident) {
             end_wave(resident, *wave);
         else if (wave->stop == Stop::barrier)
             ++resident.group.arrived;
-        else if (completed == resident.group.completed)
-            continue;
-        release_barrier(resident);
+        if (wave->stop == Stop::barrier || wave->stop == Stop::end) release_barrier(resident);
+        if (completed != resident.group.completed) release_split_barrier(resident);
     }
     if (!ran) stuck(resident);
     if (resident.group.ended < resident.group.waves) return false;

@@ -28,6 +28,7 @@ class Worker {
     bool step(Wave* wave);
     void end_wave(Resident& resident, const Wave& wave);
     void release_barrier(Resident& resident);
+    void release_split_barrier(Resident& resident);
     void fault(const Wave& wave);
     void stuck(const Resident& resident);
     bool turn(Resident& resident);

@@ -25,17 +25,9 @@ TEST_F(Runtime, ADeviceIsOpenedOnce) {
 
 TEST_F(Runtime, EveryKnownDeviceOpens) {
     std::vector<std::string> names = known_devices();
-    EXPECT_NE(std::find(names.begin(), names.end(), "emu:gfx1100"), names.end());
+    for (const isa::ArchInfo& arch : isa::archs())
+        EXPECT_NE(std::find(names.begin(), names.end(), fmt::format("emu:{}", arch.name)), names.end());
     for (const std::string& name : names) EXPECT_EQ(device(name).name(), name);
-}
-
-TEST_F(Runtime, AnArchitectureThatIsNotEmulatedIsNoDevice) {
-    std::vector<std::string> names = known_devices();
-    for (const isa::ArchInfo& arch : isa::archs()) {
-        std::string name = fmt::format("emu:{}", arch.name);
-        if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-        expect_error(ErrorKind::Unsupported, fmt::format("does not run {}", arch.name), [&] { device(name); });
-    }
 }
 
 TEST_F(Runtime, AnUnknownDeviceIsAnErrorThatListsTheKnownOnes) {
