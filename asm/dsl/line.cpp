@@ -61,7 +61,8 @@ Result<std::string_view> take_modifiers(std::string_view part, bool only_part, M
 }
 
 Result<DynOperand> parse_operand(Assembler& assembler, std::string_view mnemonic, std::string_view text) {
-    if (auto immediate = parse_immediate(mnemonic, text)) return DynOperand(static_cast<int>(*immediate));
+    if (auto immediate = parse_immediate(info(assembler.arch()).family, mnemonic, text))
+        return DynOperand(static_cast<int>(*immediate));
     return assembler.operand(text);
 }
 
@@ -70,7 +71,8 @@ Result<ParsedLine> parse_line(Assembler& assembler, std::string_view text) {
     const size_t end = text.find_first_of(kBlank);
     line.mnemonic = text.substr(0, end);
     const std::string_view rest = end == text.npos ? std::string_view() : trim(text.substr(end));
-    if (auto immediate = parse_immediate(line.mnemonic, rest)) {  // several words: "vmcnt(0) lgkmcnt(0)"
+    if (auto immediate = parse_immediate(info(assembler.arch()).family, line.mnemonic,
+                                         rest)) {  // several words: "vmcnt(0) lgkmcnt(0)"
         line.operands = {DynOperand(static_cast<int>(*immediate))};
         return line;
     }

@@ -1,7 +1,8 @@
 #include <charconv>
 #include <vector>
 
-#include "strata/asm/dsl/operand.h"
+#include "strata/asm/dsl/modifier_p.h"
+#include "strata/asm/isa/names.h"
 
 // Modifiers and named immediates in LLVM's spelling.
 namespace strata::isa {
@@ -99,7 +100,11 @@ constexpr Valued valued[] = {
     {"offset1", 1, 1, [](Modifiers& m, List v) { return small(m.offset1, v[0], 255); }},
     {"mul", 1, 1, [](Modifiers& m, List v) { return m.omod = v[0] == 4 ? 2 : 1, v[0] == 2 || v[0] == 4; }},
     {"div", 1, 1, [](Modifiers& m, List v) { return m.omod = 3, v[0] == 2; }},
-    {"op_sel", 1, 4, [](Modifiers& m, List v) { return m.op_sel = bits_of(v), true; }},
+    {"op_sel", 1, 4,
+     [](Modifiers& m, List v) {
+         m.op_sel_count = static_cast<uint8_t>(v.size());
+         return m.op_sel = bits_of(v), true;
+     }},
     {"op_sel_hi", 1, 3, [](Modifiers& m, List v) { return m.op_sel_hi = bits_of(v), true; }},
     {"neg_lo", 1, 3, [](Modifiers& m, List v) { return m.neg = bits_of(v), true; }},
     {"neg_hi", 1, 3, [](Modifiers& m, List v) { return m.neg_hi = bits_of(v), true; }},
@@ -117,22 +122,15 @@ constexpr Valued valued[] = {
     {"row_mask", 1, 1, [](Modifiers& m, List v) { return small(m.dpp.row_mask, v[0], 15); }},
     {"bank_mask", 1, 1, [](Modifiers& m, List v) { return small(m.dpp.bank_mask, v[0], 15); }},
     {"bound_ctrl", 1, 1, [](Modifiers& m, List v) { return m.dpp.bound_ctrl = v[0] == 1, v[0] == 0 || v[0] == 1; }},
+    {"byte_sel", 1, 1, [](Modifiers& m, List v) { return small(m.byte_sel, v[0], 3); }},
+    {"index_key", 1, 1, [](Modifiers& m, List v) { return small(m.index_key, v[0], 3); }},
+    {"th", 1, 1, [](Modifiers& m, List v) { return small(m.th, v[0], 7); }},
     {"fi", 1, 1, [](Modifiers& m, List v) { return m.dpp.fi = v[0] == 1, v[0] == 0 || v[0] == 1; }},
 };
 
-// Register numbers of s_getreg and s_setreg (RDNA3 ISA, "Hardware register").
 struct NamedNumber {
     std::string_view name;
     uint16_t number;
-};
-constexpr NamedNumber hardware_registers[] = {
-    {"HW_REG_MODE", 1},         {"HW_REG_STATUS", 2},  {"HW_REG_TRAPSTS", 3},       {"HW_REG_GPR_ALLOC", 5},
-    {"HW_REG_LDS_ALLOC", 6},    {"HW_REG_IB_STS", 7},  {"HW_REG_SH_MEM_BASES", 15}, {"HW_REG_FLAT_SCR_LO", 20},
-    {"HW_REG_FLAT_SCR_HI", 21}, {"HW_REG_HW_ID1", 23}, {"HW_REG_HW_ID2", 24},       {"HW_REG_SHADER_CYCLES", 29},
-};
-constexpr NamedNumber messages[] = {
-    {"MSG_INTERRUPT", 1},
-    {"MSG_DEALLOC_VGPRS", kMessageDeallocVgprs},
 };
 
 // Fields of s_delay_alu (RDNA3 ISA, "S_DELAY_ALU").
@@ -144,6 +142,13 @@ constexpr NamedNumber delays[] = {
 constexpr NamedNumber skips[] = {
     {"SAME", 0}, {"NEXT", 1}, {"SKIP_1", 2}, {"SKIP_2", 3}, {"SKIP_3", 4}, {"SKIP_4", 5},
 };
+
+/// A number, or a name of names.def that the family has.
+std::optional<int> find(std::span<const ImmediateName> names, Family family, std::string_view name) {
+    for (const ImmediateName& row : names)
+        if (row.name == name && row.of(family)) return static_cast<int>(row.number);
+    return number(name);
+}
 
 template <size_t N>
 std::optional<int> find(const NamedNumber (&table)[N], std::string_view name) {
@@ -206,10 +211,10 @@ std::optional<uint16_t> parse_delay(std::string_view text) {
     return static_cast<uint16_t>(value);
 }
 
-std::optional<uint16_t> parse_hwreg(std::string_view inside) {
+std::optional<uint16_t> parse_hwreg(std::string_view inside, Family family) {
     int offset = 0, size = 32;
     const size_t comma = inside.find(',');
-    const auto id = find(hardware_registers, trim(inside.substr(0, comma)));
+    const auto id = find(hardware_register_names(), family, trim(inside.substr(0, comma)));
     if (comma != inside.npos) {
         const std::vector<int> rest = numbers(inside.substr(comma + 1));
         if (rest.size() != 2) return {};
@@ -218,6 +223,60 @@ std::optional<uint16_t> parse_hwreg(std::string_view inside) {
     }
     if (!id || *id > 63 || offset < 0 || offset > 31 || size < 1 || size > 32) return {};
     return static_cast<uint16_t>(*id | offset << 6 | (size - 1) << 11);
+}
+
+/// "MSG_INTERRUPT", or three numbers of which the first is the message.
+std::optional<uint16_t> parse_message(std::string_view inside, Family family) {
+    const auto message = find(message_names(), family, trim(inside.substr(0, inside.find(','))));
+    if (!message) return {};
+    return static_cast<uint16_t>(*message);
+}
+
+/// Counters of s_wait_alu and s_waitcnt_depctr; those not named stay at their maximum, which is no wait.
+std::optional<uint16_t> parse_depctr(std::string_view text) {
+    struct Counter {
+        std::string_view name;
+        int shift, bits;
+    };
+    static constexpr Counter counters[] = {
+        {"depctr_hold_cnt", 7, 1}, {"depctr_sa_sdst", 0, 1}, {"depctr_va_vdst", 12, 4}, {"depctr_va_sdst", 9, 3},
+        {"depctr_va_ssrc", 8, 1},  {"depctr_va_vcc", 1, 1},  {"depctr_vm_vsrc", 2, 3}};
+    int value = 0xff9f;
+    while (!(text = trim(text)).empty()) {
+        const size_t end = text.find(')');
+        if (end == text.npos) return {};
+        bool known = false;
+        for (const Counter& counter : counters) {
+            const auto inside = call(text.substr(0, end + 1), counter.name);
+            const auto count = inside ? number(*inside) : std::nullopt;
+            if (!count || *count < 0 || *count >> counter.bits) continue;
+            value = (value & ~(((1 << counter.bits) - 1) << counter.shift)) | *count << counter.shift;
+            known = true;
+        }
+        if (!known) return {};
+        text.remove_prefix(end + 1);
+    }
+    return static_cast<uint16_t>(value);
+}
+
+/// Versions and flags joined by "|", with or without parentheses.
+std::optional<uint16_t> parse_version(std::string_view text) {
+    static constexpr NamedNumber names[] = {{"UC_VERSION_GFX7", 0},         {"UC_VERSION_GFX10", 4},
+                                            {"UC_VERSION_GFX11", 6},        {"UC_VERSION_GFX12", 9},
+                                            {"UC_VERSION_W64_BIT", 0x2000}, {"UC_VERSION_W32_BIT", 0x4000},
+                                            {"UC_VERSION_MDP_BIT", 0x8000}};
+    int value = 0;
+    while (!text.empty()) {
+        const size_t bar = text.find('|');
+        std::string_view item = trim(text.substr(0, bar));
+        while (item.starts_with('(')) item.remove_prefix(1);
+        while (item.ends_with(')')) item.remove_suffix(1);
+        const auto part = find(names, item);
+        if (!part) return {};
+        value |= *part;
+        text = bar == text.npos ? std::string_view() : text.substr(bar + 1);
+    }
+    return static_cast<uint16_t>(value);
 }
 
 }  // namespace
@@ -236,6 +295,11 @@ Modifiers operator|(const Modifiers& a, const Modifiers& b) {
     m.offset1 |= b.offset1;
     for (const Flag& flag : flags) m.*flag.field |= b.*flag.field;
     if (b.buffer_format) m.buffer_format = b.buffer_format;
+    m.th |= b.th;
+    m.scope |= b.scope;
+    m.byte_sel |= b.byte_sel;
+    m.index_key |= b.index_key;
+    m.op_sel_count |= b.op_sel_count;
     return m;
 }
 
@@ -244,6 +308,7 @@ Result<void> parse_modifier(std::string_view text, Modifiers& modifiers) {
         if (text == flag.name) return modifiers.*flag.field = true, Result<void>();
     const size_t colon = text.find(':');
     const std::string_view name = text.substr(0, colon);
+    if (colon != text.npos && parse_named_value(name, text.substr(colon + 1), modifiers)) return {};
     for (const Valued& row : valued) {
         if (row.name != name) continue;
         const std::vector<int> values = colon == text.npos ? std::vector<int>() : numbers(text.substr(colon + 1));
@@ -259,12 +324,13 @@ uint16_t wait_immediate(const Waits& waits) {
     return static_cast<uint16_t>(clamp(waits.vmcnt, 63) << 10 | clamp(waits.lgkmcnt, 63) << 4 | clamp(waits.expcnt, 7));
 }
 
-std::optional<uint16_t> parse_immediate(std::string_view mnemonic, std::string_view text) {
+std::optional<uint16_t> parse_immediate(Family family, std::string_view mnemonic, std::string_view text) {
     if (mnemonic == "s_waitcnt" && text.find('(') != text.npos) return parse_waits(text);
     if (mnemonic == "s_delay_alu" && text.find('(') != text.npos) return parse_delay(text);
-    if (auto inside = call(text, "hwreg")) return parse_hwreg(*inside);
-    if (auto inside = call(text, "sendmsg"))
-        if (auto message = find(messages, *inside)) return static_cast<uint16_t>(*message);
+    if (text.starts_with("depctr_")) return parse_depctr(text);
+    if (mnemonic == "s_version") return parse_version(text);
+    if (auto inside = call(text, "hwreg")) return parse_hwreg(*inside, family);
+    if (auto inside = call(text, "sendmsg")) return parse_message(*inside, family);
     return {};
 }
 

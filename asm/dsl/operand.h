@@ -72,6 +72,9 @@ struct Modifiers {
     uint8_t offset1 = 0;  ///< second offset of the two-address DS instructions
     bool glc = false, slc = false, dlc = false, gds = false, tfe = false, offen = false, idxen = false;
     std::optional<uint8_t> buffer_format{};  ///< of tbuffer instructions; absent: 8_unorm
+    uint8_t op_sel_count = 0;             ///< bits that a text lists; the one behind the sources is the destination's
+    uint8_t th = 0, scope = 0;            ///< RDNA4: temporal hint and scope of memory instructions
+    uint8_t byte_sel = 0, index_key = 0;  ///< RDNA4: the byte of an 8-bit conversion, the half of a sparse index
 };
 Modifiers operator|(const Modifiers& a, const Modifiers& b);
 
@@ -89,6 +92,6 @@ constexpr uint16_t kMessageDeallocVgprs = 3;  ///< operand of s_sendmsg (RDNA3 I
 
 /// The immediate spelled as LLVM does: "vmcnt(0) lgkmcnt(1)", "sendmsg(MSG_DEALLOC_VGPRS)", "hwreg(HW_REG_MODE, 0, 4)".
 /// Nothing when the text is no such spelling.
-std::optional<uint16_t> parse_immediate(std::string_view mnemonic, std::string_view text);
+std::optional<uint16_t> parse_immediate(Family family, std::string_view mnemonic, std::string_view text);
 
 }  // namespace strata::isa

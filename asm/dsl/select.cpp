@@ -12,7 +12,7 @@ namespace {
 using Kind = DynOperand::Kind;
 
 /// Where an operand of the text goes.
-enum class Place : uint8_t { dst0, dst1, src0, src1, src2, src3, immediate };
+enum class Place : uint8_t { dst0, dst1, src0, src1, src2, src3, immediate, offset, length };
 
 struct Places {
     std::array<Place, 7> at{};
@@ -39,7 +39,7 @@ size_t count_sources(const Row& row) {
 /// The order of operands in the text (LLVM AMDGPU operand syntax, one rule a format).
 Places places_of(const Row& row, size_t given) {
     Places places;
-    const bool immediate = row.modifiers & mod::simm;
+    const bool immediate = row.modifiers & (mod::simm | mod::message);
     if (is_buffer(row.format) && row.src_kind[3]) {  // stores and atomics name the data first
         places.add(Place::src3);
         for (size_t i = 0; i < 3; i++) places.add_source(row, i);
@@ -50,6 +50,15 @@ Places places_of(const Row& row, size_t given) {
         places.add_source(row, 0);
         return places;
     }
+    const bool prefetch = row.mnemonic.find("_prefetch") != std::string_view::npos;
+    if (prefetch && row.format == Format::SMEM) {  // base, offset, offset register, length; pc_rel has no base
+        if (row.src_kind[1]) places.add_source(row, 0);
+        places.add(Place::offset);
+        places.add_source(row, row.src_kind[1] ? 1 : 0);
+        places.add(Place::length);
+        return places;
+    }
+    if (row.mnemonic.starts_with("s_atc_probe")) places.add(Place::length);
     // An atomic returns the old value when the text has an operand more.
     const bool optional_result = is_flat(row.format) && row.flags & kAtomic;
     if (!hidden_destination(row) && !(optional_result && given == count_sources(row)))
@@ -61,6 +70,7 @@ Places places_of(const Row& row, size_t given) {
 
 std::string place_name(Place place) {
     if (place == Place::immediate) return "the immediate";
+    if (place > Place::immediate) return place == Place::offset ? "the offset" : "the first number";
     if (place < Place::src0) return place == Place::dst0 ? "the destination" : "the second destination";
     return fmt::format("source {}", static_cast<int>(place) - static_cast<int>(Place::src0));
 }
@@ -156,6 +166,14 @@ Result<void> place_operand(Selector& selector, const Row& row, const Places& pla
     const DynOperand& given = operands[index];
     Inst& inst = selector.result.inst;
     if (place == Place::immediate) return place_immediate(selector, row, given);
+    if (place == Place::offset || place == Place::length) {
+        const int64_t most = place == Place::offset ? INT32_MAX : UINT8_MAX;
+        if (given.kind != Kind::integer || given.integer > most || given.integer < (most == UINT8_MAX ? 0 : INT32_MIN))
+            return selector.fail("{} must be a number of up to {}", place_name(place), most);
+        if (place == Place::offset) inst.offset += static_cast<int32_t>(given.integer);
+        if (place == Place::length) inst.offset1 = static_cast<uint8_t>(given.integer);
+        return {};
+    }
     const std::string name = place_name(place);
     if (place < Place::src0) {
         const auto i = static_cast<size_t>(place);
@@ -185,10 +203,20 @@ bool is_mixed(const Row& row) { return row.mnemonic.starts_with("v_fma_mix"); }
 /// Packed instructions take the upper half of a source for the upper result unless told otherwise.
 uint8_t default_op_sel_hi(const Row& row) { return is_mixed(row) ? 0 : (row.modifiers | row.ignored) >> 10 & 7; }
 
-void apply_modifiers(Inst& inst, const Row& row, const Modifiers& m) {
+/// byte_sel and index_key are names of bits of op_sel: see the conventions of decode().
+uint8_t op_sel_of_names(const Row& row, const Modifiers& m) {
+    const bool writes_byte = row.mnemonic.starts_with("v_cvt_sr_");
+    const int byte = writes_byte ? m.byte_sel << 2 : m.byte_sel >> 1 | (m.byte_sel & 1) << 1;
+    return static_cast<uint8_t>(byte | m.index_key);
+}
+
+void apply_modifiers(Inst& inst, const Row& row, const Modifiers& m, bool rdna4) {
     inst.neg |= m.neg;
     inst.abs |= m.abs;
     inst.op_sel = m.op_sel;
+    const size_t sources = count_sources(row);
+    if (m.op_sel_count == sources + 1 && sources < 3)
+        inst.op_sel = static_cast<uint8_t>((m.op_sel & ((1u << sources) - 1)) | m.op_sel >> sources << 3);
     inst.op_sel_hi = m.op_sel_hi.value_or(default_op_sel_hi(row));
     if (!row.src_kind[2]) inst.op_sel_hi |= default_op_sel_hi(row) & 4;  // the unused source keeps its default
     inst.neg_hi = m.neg_hi;
@@ -197,7 +225,7 @@ void apply_modifiers(Inst& inst, const Row& row, const Modifiers& m) {
     inst.clamp = m.clamp;
     inst.dpp = m.dpp;
     inst.offset += m.offset;
-    inst.offset1 = m.offset1;
+    inst.offset1 |= m.offset1;
     inst.glc = m.glc;
     inst.slc = m.slc;
     inst.dlc = m.dlc;
@@ -207,7 +235,13 @@ void apply_modifiers(Inst& inst, const Row& row, const Modifiers& m) {
     inst.idxen = m.idxen;
     constexpr uint8_t k8Unorm = 1;  // RDNA3 ISA, "Buffer data formats"
     if (row.format == Format::MTBUF) inst.buffer_format = m.buffer_format.value_or(k8Unorm);
-    if (row.flags & kAtomic && row.modifiers & mod::glc && inst.dst[0].present()) inst.glc = true;
+    inst.th = m.th;
+    inst.scope = m.scope;
+    inst.op_sel |= op_sel_of_names(row, m);
+    if (row.flags & kAtomic && row.modifiers & mod::glc && inst.dst[0].present()) {
+        if (rdna4) inst.th |= 1;
+        if (!rdna4) inst.glc = true;
+    }
     if (m.encoding == Modifiers::Encoding::e64)
         inst.encoding = row.format == Format::VOP3SD ? row.format : Format::VOP3;
 }
@@ -264,9 +298,11 @@ Result<Selected> select(const Machine& machine, std::string_view mnemonic, std::
     inst.encoding = row.format;
     for (size_t i = 0; i < operands.size(); i++)
         STRATA_TRY_VOID(place_operand(selector, row, places, i, operands, modifiers));
-    if (is_buffer(row.format) && row.flags & kAtomic && modifiers.glc) inst.dst[0] = inst.src[3];
+    const bool rdna4 = info(machine.arch).family == Family::rdna4;
+    const bool returns = rdna4 ? modifiers.th & 1 : modifiers.glc;
+    if (is_buffer(row.format) && row.flags & kAtomic && returns) inst.dst[0] = {inst.src[3].code, row.dst[0]};
     if (hidden_destination(row)) inst.dst[0] = {code::exec_lo, Type::lanes};
-    apply_modifiers(inst, row, modifiers);
+    apply_modifiers(inst, row, modifiers, rdna4);
     selector.result.must_be_e32 = modifiers.encoding == Modifiers::Encoding::e32;
     return std::move(selector.result);
 }

@@ -1,4 +1,4 @@
-#include "strata/asm/isa/names_p.h"
+#include "strata/asm/isa/names.h"
 
 namespace strata::isa {
 namespace {

@@ -1,6 +1,6 @@
 #include <iterator>
 
-#include "strata/asm/isa/names_p.h"
+#include "strata/asm/isa/names.h"
 #include "strata/asm/isa/print_p.h"
 
 namespace strata::isa {

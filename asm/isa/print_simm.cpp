@@ -3,7 +3,7 @@
 #include <bit>
 #include <vector>
 
-#include "strata/asm/isa/names_p.h"
+#include "strata/asm/isa/names.h"
 #include "strata/asm/isa/print_p.h"
 
 namespace strata::isa {
