@@ -2,6 +2,7 @@
 
 #include "convert_p.h"
 #include "strata/asm/emu/coverage.h"
+#include "strata/asm/emu/fidelity_report.h"
 #include "strata/asm/emu/gpu.h"
 #include "strata/asm/isa/arch.h"
 
@@ -108,6 +109,24 @@ std::vector<FormatCoverage> coverage(const std::string& arch_name) {
     return out;
 }
 
+struct InstructionUse {
+    std::string mnemonic, level, here;
+    int count;
+    double documented_ulp;
+};
+
+std::vector<InstructionUse> fidelity(const py::bytes& code_object, const std::string& kernel) {
+    std::string_view bytes = code_object;
+    isa::CodeObject object = isa::CodeObject::parse(isa::Bytes(bytes.begin(), bytes.end())).value();
+    const std::string name = kernel.empty() && !object.kernels.empty() ? object.kernels[0].name : kernel;
+    std::vector<InstructionUse> out;
+    const std::vector<emu::InstructionUse> uses = emu::kernel_fidelity(object, name).value();
+    for (const emu::InstructionUse& use : uses)
+        out.push_back({std::string(use.mnemonic), std::string(emu::name(use.fidelity.level)),
+                       std::string(use.fidelity.here), use.count, use.fidelity.documented_ulp});
+    return out;
+}
+
 }  // namespace
 
 void bind_emulator(py::module_& m) {
@@ -132,6 +151,16 @@ void bind_emulator(py::module_& m) {
         .def_readonly("missing", &FormatCoverage::missing, "Compute instructions that are refused.");
     e.def("coverage", &coverage, py::arg("arch"),
           "What the emulator executes of an instruction set: a FormatCoverage for each encoding format.");
+    py::class_<InstructionUse>(e, "InstructionUse",
+                               "An instruction of a kernel and how near its results are to silicon's.")
+        .def_readonly("mnemonic", &InstructionUse::mnemonic)
+        .def_readonly("count", &InstructionUse::count, "In the code, not in a run.")
+        .def_readonly("level", &InstructionUse::level, "exact, ulp or approximate")
+        .def_readonly("documented_ulp", &InstructionUse::documented_ulp, "The ISA document's error band, of level ulp.")
+        .def_readonly("here", &InstructionUse::here, "What the emulator does where it is free to choose.");
+    e.def("fidelity", &fidelity, py::arg("code_object"), py::arg("kernel") = "",
+          "The instructions a kernel's code can reach, with how near their results are to silicon's. kernel: the first "
+          "one when empty. Raises UsageError, Unsupported.");
     e.def("run_wave", &run_wave, py::arg("arch"), py::arg("code"), py::kw_only(), py::arg("vgpr") = py::none(),
           py::arg("sgpr") = py::none(), py::arg("exec_mask") = py::none(), py::arg("vcc") = 0, py::arg("scc") = 0,
           py::arg("m0") = 0, py::arg("mode") = py::none(), py::arg("lds") = 65536, py::arg("scratch") = 0,

@@ -60,6 +60,28 @@ class FormatCoverage:
 def coverage(arch: str) -> list[FormatCoverage]:
     """What the emulator executes of an instruction set ("gfx1100", ...), by encoding format. Raises UsageError for an unknown arch."""
 
+class InstructionUse:
+    """An instruction of a kernel and how near its results are to silicon's."""
+    @property
+    def mnemonic(self) -> str:
+        """"v_exp_f32", ..."""
+    @property
+    def count(self) -> int:
+        """In the code, not in a run."""
+    @property
+    def level(self) -> str:
+        """exact (the ISA document fixes every bit), ulp (within its error band) or approximate (it says too little)."""
+    @property
+    def documented_ulp(self) -> float:
+        """The ISA document's error band, of level ulp."""
+    @property
+    def here(self) -> str:
+        """What the emulator does where it is free to choose."""
+
+def fidelity(code_object: bytes, kernel: str = "") -> list[InstructionUse]:
+    """The instructions a kernel's code can reach, with how near their results are to silicon's. kernel: the first one when empty.
+    Raises UsageError (no such kernel), Unsupported (an instruction that is not executed)."""
+
 def run_wave(
     arch: str,
     code: bytes,

@@ -54,11 +54,26 @@ def kernel(args):
     return strata.asm_kernel(image, name=args.kernel, **launch)
 
 
+def launch_arch(args):
+    return (args.device or strata.default_device()).partition(":")[2].partition(":")[0]
+
+
 def only_global(text, file):
     names = re.findall(r'extern\s+"C"\s+__global__[^(]*?(\w+)\s*\(', text)
     if len(names) != 1:
         raise strata.UsageError(f"{file} has {len(names)} extern \"C\" __global__ functions: say which with --kernel")
     return names[0]
+
+
+def print_fidelity(image, name):
+    uses = strata.emulator.fidelity(image, name)
+    total = sum(u.count for u in uses)
+    exact = sum(u.count for u in uses if u.level == "exact")
+    print(f"fidelity: {exact} of the kernel's {total} instructions give silicon's exact bits" + (":" if exact < total else ""))
+    for u in uses:
+        if u.level != "exact":
+            band = f"within the documented {u.documented_ulp:g} ulp" if u.level == "ulp" else "approximate"
+            print(f"  {u.count:4d} x {u.mnemonic}: {band}{'; here ' + u.here if u.here else ''}")
 
 
 def run_kernel(args):
@@ -76,6 +91,8 @@ def run_kernel(args):
     for n, (spec, t) in enumerate(zip(args.arg, results)):
         values = (t if t.dtype.numpy_name else t.cast("float32")).numpy()
         print(f"{n}: {spec}: {np.array2string(values.ravel()[:8], precision=6, separator=', ')}{' ...' if values.size > 8 else ''}")
+    if args.fidelity:
+        print_fidelity(strata.compile(k, launch_arch(args)).code_object, launch.name)
     for target in args.save:
         which, _, file = target.partition("=")
         if not which.isdigit() or int(which) >= len(results) or not file:

@@ -1,0 +1,21 @@
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "strata/asm/emu/fidelity.h"
+#include "strata/asm/object/code_object.h"
+
+namespace strata::emu {
+
+/// One instruction of a kernel, however often its code has it.
+struct InstructionUse {
+    std::string_view mnemonic;
+    int count = 0;  ///< in the code, not in a run
+    Fidelity fidelity;
+};
+
+/// The instructions that a kernel's code can reach, by mnemonic, with how near their results are to silicon's.
+/// Errors: Usage (no such kernel), Unsupported (an instruction that cannot be executed).
+Result<std::vector<InstructionUse>> kernel_fidelity(const isa::CodeObject& object, std::string_view kernel);
+
+}  // namespace strata::emu
