@@ -30,10 +30,10 @@ class Generator {
     RandomProgram program() {
         RandomProgram made;
         for (unsigned i = 0; i < 4; ++i) made.functions.push_back(function(i));
-        unsigned segments = 2 + pick(4);
+        unsigned segments = 1 + pick(4);
         in_function_ = false;
         for (unsigned i = 0; i < segments; ++i)
-            made.segments.push_back({statements(3 + pick(6), 0), i + 1 < segments ? meeting() : Meeting{}});
+            made.segments.push_back({statements(2 + pick(5), 0), i + 1 < segments ? meeting() : Meeting{}});
         return made;
     }
 
@@ -44,7 +44,7 @@ class Generator {
     RandomProgram::Function function(unsigned i) {
         in_function_ = true;
         callable_ = i;
-        std::vector<Statement> body = statements(2 + pick(3), 1);
+        std::vector<Statement> body = statements(1 + pick(3), 2);
         std::string again =
             pick(2) ? fmt::format("depth ? function{}(depth - 1, {}, b, s) : ", i, expression(u32, 1)) : "";
         RandomProgram::Function made{
@@ -84,7 +84,8 @@ class Generator {
 
     Statement assignment() {
         unsigned type = pick(type_count);
-        return {fmt::format("{} = {};", variable(type, pick(per_type)), expression(type, 3))};
+        return {
+            fmt::format("{} = {};", variable(type, pick(per_type)), expression(type, 1 + static_cast<int>(pick(3))))};
     }
     Statement call() {
         if (callable_ == 0 || loops_ > (in_function_ ? 0 : 1)) return assignment();  // keeps the number of calls small
