@@ -67,6 +67,13 @@ const Op* fail_alignment(Wave* wave, const Op* op, int lane, uint64_t address, u
 }
 
 bool find_memory(const Wave* wave, uint64_t address, uint64_t bytes, bool store, Wave::Hit& hit) {
+    for (int i = store ? Wave::kStoreHits : 0; i < Wave::kHits; ++i) {  // where another instruction met memory
+        const Wave::Hit& other = wave->hits[i];
+        if (address >= other.low && other.high >= bytes && address <= other.high - bytes) {
+            hit = other;
+            return true;
+        }
+    }
     const Allocation* at = wave->group->launch->memory->find(address, bytes);
     if (!at || (store && !at->writable)) return false;
     hit = {at->low, at->high, at->bias};

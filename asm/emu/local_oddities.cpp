@@ -24,28 +24,12 @@ const Op* condxchg32(Wave* wave, const Op* op) {
     STRATA_EMU_NEXT;
 }
 
-/// ds_bpermute_fi_b32: lanes outside EXEC are read like the others.
-const Op* bpermute_fi(Wave* wave, const Op* op) {
-    const auto lanes = static_cast<u32>(wave->lanes);
-    const u32* index = row_at(wave, op->src[0]);
-    const u32* data = row_at(wave, op->src[2]);
-    u32 out[64];
-    for (u32 lane = 0; lane < lanes; ++lane) out[lane] = data[(index[lane] + op->imm) / 4 % lanes];
-    for (u64 left = wave->exec(); left; left &= left - 1) {
-        const int lane = std::countr_zero(left);
-        row_at(wave, op->dst)[lane] = out[lane];
-    }
-    STRATA_EMU_NEXT;
-}
-
 }  // namespace
 
 Handler choose_local_oddity(const Choice& choice) {
-    if (choice.name == "ds_condxchg32_rtn_b64") {
-        choice.op.abs = 4;
-        return condxchg32;
-    }
-    return choice.name == "ds_bpermute_fi_b32" ? bpermute_fi : nullptr;
+    if (choice.name != "ds_condxchg32_rtn_b64") return nullptr;
+    choice.op.abs = 4;
+    return condxchg32;
 }
 
 }  // namespace strata::emu
