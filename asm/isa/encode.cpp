@@ -21,7 +21,7 @@ std::string_view wanted(uint8_t kind) {
 bool Encoder::run(Encoded& out) {
     if (row_.flags & kGraphics) return fail("graphics instructions are not encoded");
     half_limit_ = has_half_registers(row_.format) && !(row_.flags & kTrue16);
-    word_ = layout_.prefix | layout_.op.put(row_.opcode);
+    word_ = layout_.prefix | layout_.op.put(row_.opcode) | layout_.written;
     bool ok = row_.format == Format::VOPD ? encode_vopd() : is_memory(row_.format) ? encode_memory() : encode_alu();
     if (!ok) return false;
     out = {};

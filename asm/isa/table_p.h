@@ -36,6 +36,7 @@ struct Layout {
     Field acc_cd{}, cbsz{}, abid{}, blgp{};          ///< MFMA; acc_cd: destination and source 2 in the other file
     uint64_t ignored = 0;                            ///< bits that hardware does not look at
     uint64_t ones = 0;                               ///< bits that must be set where no modifier of the row owns them
+    uint64_t written = 0;                            ///< ignored bits that LLVM's assembler sets
     uint16_t first_opcode = 0;                       ///< added to the field's value where two encodings share a format
 };
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Keeps rdna3_golden.txt: lines 'hex ; asm' whose bytes llvm-mc-19 made from the text.
+"""Keeps <family>_golden.txt: lines 'hex ; asm' whose bytes llvm-mc-19 made from the text.
 
-usage: golden.py --verify    reassembles every text of the file and compares the bytes
-       golden.py --write     makes new lines: one of each instruction form with random operands (fixed seed), then the
-                             texts of rdna3_extra.txt"""
+usage: golden.py [--family rdna4] --verify    reassembles every text of the file and compares the bytes
+       golden.py [--family rdna4] --write     makes new lines: one of each instruction form with random operands (fixed seed), then the
+                             texts of <family>_extra.txt"""
+import argparse
+import importlib
 import pathlib
 import random
 import re
@@ -15,13 +17,12 @@ sys.path.insert(0, str(HERE.parents[2] / 'asm' / 'isa'))
 import generate  # noqa: E402
 import generate_types  # noqa: E402
 
-GOLDEN, EXTRA, CPU = HERE / 'rdna3_golden.txt', HERE / 'rdna3_extra.txt', 'gfx1100'
 
 
-def assemble(texts):
+def assemble(target, texts):
     """-> hex of each text's bytes, or None where llvm-mc refuses it."""
     marked = '\n'.join(f'{text}\ns_nop {index & 0x7FFF | 0x8000}' for index, text in enumerate(texts))
-    result = subprocess.run(['llvm-mc-19', '-triple=amdgcn-amd-amdhsa', '-mcpu=' + CPU, '--show-encoding'],
+    result = subprocess.run(['llvm-mc-19', '-triple=amdgcn-amd-amdhsa', '-mcpu=' + target.CPU, '--show-encoding'],
                             input=marked, capture_output=True, text=True, check=False)
     out, current = [], None
     for line in result.stdout.splitlines():
@@ -68,20 +69,21 @@ def variants(name, fmt, form, rng, count):
         yield value
 
 
-def one_of_each_form(rng, tries=12):
+def one_of_each_form(target, rng, tries=12):
     texts = []
-    for name, fmt in generate.FORMATS.items():
+    for key, fmt in target.FORMATS.items():
+        name = key.split()[0]
         if name in generate.GRAPHICS or name == 'VOPD':
             continue
-        forms = generate_types.select(name, generate.discover(CPU, name, fmt))
+        forms = generate_types.select(name, generate.discover(target, name, fmt))
         generate.describe(fmt, forms)
-        generate.probe(CPU, name, fmt, forms)
-        generate.probe_dpp(CPU, name, fmt, forms)
+        generate.probe(target, name, fmt, forms)
+        generate.probe_dpp(target, name, fmt, forms)
         forms = [f for f in forms if not re.match(generate_types.GRAPHICS_ONLY, f.mnemonic)]
         values = [value for form in forms for value in variants(name, fmt, form, rng, tries)]
-        answers = generate.disassemble(CPU, values, fmt.words + 1)
-        shown = [answer[0] if answer and '/*' not in answer[0] else 'invalid' for answer in answers]
-        good = [text if data else None for text, data in zip(shown, assemble(shown))]
+        answers = generate.disassemble(target, values, fmt.words + 1)
+        shown = [answer[0] if answer and '/*' not in answer[0] and 'sext(' not in answer[0] else 'invalid' for answer in answers]
+        good = [text if data else None for text, data in zip(shown, assemble(target, shown))]
         for index in range(len(forms)):
             found = [text for text in good[index * tries:(index + 1) * tries] if text]
             texts += found[:1]
@@ -89,18 +91,26 @@ def one_of_each_form(rng, tries=12):
 
 
 def main():
-    lines = GOLDEN.read_text().splitlines() if GOLDEN.exists() else []
-    if '--write' in sys.argv:
-        texts = one_of_each_form(random.Random(1)) + EXTRA.read_text().splitlines()
-        refused = [text for text, data in zip(texts, assemble(texts)) if not data]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--family', default='rdna3', choices=['rdna3', 'rdna4'])
+    action = parser.add_mutually_exclusive_group(required=True)
+    action.add_argument('--verify', action='store_true')
+    action.add_argument('--write', action='store_true')
+    options = parser.parse_args()
+    target = importlib.import_module(f'generate_{options.family}')
+    generate_types.SPECIAL[:0] = getattr(target, 'SPECIAL', [])
+    golden, extra = HERE / f'{options.family}_golden.txt', HERE / f'{options.family}_extra.txt'
+    if options.write:
+        texts = one_of_each_form(target, random.Random(1)) + extra.read_text().splitlines()
+        lines = list(zip(texts, assemble(target, texts)))
+        refused = [text for text, data in lines if not data]
         assert not refused, refused
-        GOLDEN.write_text(''.join(f'{data} ; {text}\n' for text, data in zip(texts, assemble(texts))))
-    elif '--verify' in sys.argv:
-        texts = [line.split(' ; ')[1] for line in lines]
-        bad = [line for line, data in zip(lines, assemble(texts)) if line.split(' ; ')[0] != data]
-        sys.exit('\n'.join(bad[:20]) if bad else 0)
-    else:
-        sys.exit(__doc__)
+        golden.write_text(''.join(f'{data} ; {text}\n' for text, data in lines))
+        return
+    lines = golden.read_text().splitlines()
+    made = assemble(target, [line.split(' ; ')[1] for line in lines])
+    bad = [line for line, data in zip(lines, made) if line.split(' ; ')[0] != data]
+    sys.exit('\n'.join(bad[:20]) if bad or len(made) != len(lines) else 0)
 
 
 if __name__ == '__main__':

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "families.h"
 #include "strata/asm/isa/inst.h"
 #include "strata/asm/isa/print.h"
 
@@ -17,9 +18,10 @@ struct Line {
     std::string text;
 };
 
-/// The lines 'hex ; asm' of rdna3_golden.txt; golden.py made the bytes with llvm-mc.
-std::vector<Line> golden_lines() {
-    std::ifstream file(STRATA_SOURCE_DIR "/test/asm/isa/rdna3_golden.txt");
+/// The lines 'hex ; asm' of <family>_golden.txt; golden.py made the bytes with llvm-mc.
+std::vector<Line> golden_lines(Arch arch) {
+    std::string family = info(arch).family == Family::rdna3 ? "rdna3" : "rdna4";
+    std::ifstream file(STRATA_SOURCE_DIR "/test/asm/isa/" + family + "_golden.txt");
     std::vector<Line> lines;
     for (std::string text; std::getline(file, text);) {
         size_t split = text.find(" ; ");
@@ -33,35 +35,41 @@ std::vector<Line> golden_lines() {
     return lines;
 }
 
+class Golden : public testing::TestWithParam<Arch> {
+  protected:
+    Arch arch() const { return GetParam(); }
+};
+INSTANTIATE_TEST_SUITE_P(Families, Golden, testing::Values(Arch::gfx1100, Arch::gfx1201), arch_name);
+
 }  // namespace
 
-TEST(Golden, HasALineForNearlyEveryInstructionForm) { EXPECT_GT(golden_lines().size(), 1400u); }
+TEST_P(Golden, HasALineForNearlyEveryInstructionForm) { EXPECT_GT(golden_lines(arch()).size(), 1400u); }
 
-TEST(Golden, DecodesToTheInstructionThatLlvmAssembled) {
-    for (const Line& line : golden_lines()) {
-        auto inst = decode(Arch::gfx1100, line.words);
+TEST_P(Golden, DecodesToTheInstructionThatLlvmAssembled) {
+    for (const Line& line : golden_lines(arch())) {
+        auto inst = decode(arch(), line.words);
         ASSERT_TRUE(inst) << line.text << ": " << inst.error().message;
         EXPECT_EQ(inst->size, line.words.size() * 4) << line.text;
-        EXPECT_EQ(print(*inst, Arch::gfx1100), line.text);
+        EXPECT_EQ(print(*inst, arch()), line.text);
     }
 }
 
-TEST(Golden, EncodesToTheBytesThatLlvmAssembled) {
-    for (const Line& line : golden_lines()) {
-        auto inst = decode(Arch::gfx1100, line.words);
+TEST_P(Golden, EncodesToTheBytesThatLlvmAssembled) {
+    for (const Line& line : golden_lines(arch())) {
+        auto inst = decode(arch(), line.words);
         ASSERT_TRUE(inst) << line.text;
-        auto encoded = encode(Arch::gfx1100, *inst);
+        auto encoded = encode(arch(), *inst);
         ASSERT_TRUE(encoded) << line.text << ": " << encoded.error().message;
         std::vector<uint32_t> words(encoded->words.begin(), encoded->words.begin() + encoded->count);
         EXPECT_EQ(words, line.words) << line.text;
     }
 }
 
-TEST(Golden, EveryTruncationIsRefused) {
-    for (const Line& line : golden_lines()) {
+TEST_P(Golden, EveryTruncationIsRefused) {
+    for (const Line& line : golden_lines(arch())) {
         std::span<const uint32_t> words(line.words);
         for (size_t size = 0; size < words.size(); ++size) {
-            auto inst = decode(Arch::gfx1100, words.first(size));
+            auto inst = decode(arch(), words.first(size));
             ASSERT_FALSE(inst) << line.text << " with " << size << " words";
             EXPECT_EQ(inst.error().kind, ErrorKind::Assembly);
         }
