@@ -22,9 +22,8 @@ Result<std::vector<InstructionUse>> kernel_fidelity(const isa::CodeObject& objec
     const isa::Segment* const text = code_segment(object, info->entry_address);
     if (!text) return make_error(ErrorKind::Unsupported, "kernel '{}' has its entry outside the code", kernel);
     const isa::ArchInfo& arch = isa::info(object.arch);
-    const int accum_offset = static_cast<int>((info->descriptor.rsrc3 & 63) + 1) * 4;
-    Program program(object.arch, static_cast<int>(info->wave_size), info->descriptor.vgprs(arch), accum_offset,
-                    text->bytes, text->address);
+    Program program(object.arch, static_cast<int>(info->wave_size), info->descriptor.vgprs(arch),
+                    info->descriptor.accum_offset(), text->bytes, text->address);
     STRATA_TRY(const Op* entry, program.entry(info->entry_address - text->address));
 
     std::map<std::string_view, InstructionUse> uses;

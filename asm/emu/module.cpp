@@ -64,11 +64,9 @@ Result<void> Module::State::decode() {
         loaded.descriptor = base + kernel.descriptor_address;
         int wave_size = kernel.descriptor.wave32() ? 32 : 64;
         uint64_t address = base + text->address;
-        // ACCUM_OFFSET of COMPUTE_PGM_RSRC3: the first accumulation register's row, in steps of 4.
-        const int accum_offset = static_cast<int>((kernel.descriptor.rsrc3 & 63) + 1) * 4;
         const uint64_t offset = kernel.entry_address - text->address + entry_offset(kernel.descriptor, arch);
         loaded.program = std::make_unique<Program>(
-            object.arch, wave_size, kernel.descriptor.vgprs(arch), accum_offset,
+            object.arch, wave_size, kernel.descriptor.vgprs(arch), kernel.descriptor.accum_offset(),
             std::span(reinterpret_cast<const uint8_t*>(address), text->bytes.size()), address);
         loaded.measured = std::make_unique<MeasuredCode>(*loaded.program);
         Result<const Op*> entry = loaded.program->entry(offset);

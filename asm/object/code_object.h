@@ -40,6 +40,7 @@ struct KernelDescriptor {
     uint32_t float_mode() const { return rsrc1 >> 12 & 0xff; }  ///< initial MODE[7:0]
     bool dx10_clamp() const { return rsrc1 >> 21 & 1; }
     bool ieee_mode() const { return rsrc1 >> 23 & 1; }
+    int accum_offset() const { return static_cast<int>((rsrc3 & 63) + 1) * 4; }  ///< CDNA: row of register a0
     int vgprs(const ArchInfo& arch) const;  ///< allocated, from the granulated count
 };
 
