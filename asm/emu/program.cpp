@@ -20,7 +20,7 @@ Flow flow_of(const Inst& inst) {
     if (name.starts_with("s_cbranch_cdbg") || name == "s_cbranch_g_fork" || name == "s_cbranch_join") return Flow::next;
     if (name.starts_with("s_cbranch_") || name.starts_with("s_subvector_loop_")) return Flow::conditional;
     if (name == "s_call_b64") return Flow::call;
-    if (name == "s_setpc_b64" || name.starts_with("s_endpgm") || name == "s_rfe_b64") return Flow::stop;
+    if (name == "s_setpc_b64" || name.starts_with("s_endpgm") || name.starts_with("s_rfe_")) return Flow::stop;
     return Flow::next;
 }
 

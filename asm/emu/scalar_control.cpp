@@ -157,6 +157,7 @@ constexpr NamedHandler kControl[] = {
     {"s_endpgm_saved", s_endpgm},
     {"s_endpgm_ordered_ps_done", s_endpgm},
     {"s_rfe_b64", s_setpc_b64},
+    {"s_rfe_restore_b64", s_setpc_b64},  // its second source is a mode of address translation
     {"s_sleep", wait},
     {"s_waitcnt_vmcnt", wait},
     {"s_wait_loadcnt", wait},
