@@ -32,10 +32,10 @@ STRATA_EMU_INLINE uint16_t float_to_half(float x) {
     return __builtin_bit_cast(uint16_t, static_cast<_Float16>(x));
 #else
     const uint32_t sign = bits_of(x) >> 16 & 0x8000u, magnitude = bits_of(x) & 0x7fffffffu;
-    // The sum with 1.5 * 2^13 units of x's exponent has the half's precision.
+    // The sum with 1.5 * 2^13 units of x's exponent, of x's sign, has the half's precision.
     const uint32_t exponent = magnitude & 0x7f800000u, least = 113u << 23;
     const uint32_t of_sum = (exponent < least ? least : exponent < (142u << 23) ? exponent : 142u << 23) + (13u << 23);
-    const float shift = float_of(of_sum | 0x400000u), rounded = (x + shift) - shift;
+    const float shift = float_of(of_sum | 0x400000u | (bits_of(x) & 0x80000000u)), rounded = (x + shift) - shift;
     const uint32_t r = bits_of(rounded) & 0x7fffffffu;
     const uint32_t tiny = bits_of(float_of(r) + 0.5f) - bits_of(0.5f), normal = (r - (112u << 23)) >> 13;
     // Twice the largest float is infinite or, rounding toward zero, not.
