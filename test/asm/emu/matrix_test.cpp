@@ -258,8 +258,9 @@ TEST_P(Matrix, TakesInlineConstantsAsAddend) {
         const uint32_t literal = half ? 0x4248 : 0x40490fdb, bits = brain ? 0x0fdb : literal;
         ASSERT_NO_FATAL_FAILURE(check({.constant = 255, .constant_bits = bits, .literal = literal}));
     }
-    if (c.result == "i32")
+    if (c.result == "i32") {
         ASSERT_NO_FATAL_FAILURE(check({.constant = 195, .constant_bits = static_cast<uint32_t>(-3)}));
+    }
 }
 
 TEST_P(Matrix, BroadcastsBlocksOfA) {
@@ -279,8 +280,9 @@ TEST_P(Matrix, PermutesLanesOfB) {
 
 TEST_P(Matrix, NegatesItsOperands) {
     const Case& c = GetParam();
-    if (c.arch == Arch::gfx942 && c.a == "f64")
+    if (c.arch == Arch::gfx942 && c.a == "f64") {
         for (int blgp = 1; blgp < 8; blgp++) ASSERT_NO_FATAL_FAILURE(check({.blgp = blgp, .values = 1}));
+    }
     if (c.cdna() || c.result == "i32") return;
     const int first = bits_of(c.a) == 16 ? 1 : 4;  // 8-bit sources have no signs
     for (int neg = first; neg < 8; neg += first)
@@ -296,8 +298,9 @@ TEST_P(Matrix, TellsSignedFromUnsignedAndClamps) {
 
 TEST_P(Matrix, TakesTheSelectedHalfOrIndexSet) {
     const Case& c = GetParam();
-    if (c.arch == Arch::gfx1100 && bits_of(c.result) == 16)
+    if (c.arch == Arch::gfx1100 && bits_of(c.result) == 16) {
         for (int values = 0; values < 3; values++) ASSERT_NO_FATAL_FAILURE(check({.op_sel = 4, .values = values}));
+    }
     if (!c.sparse) return;
     const int sets = 32 / (2 * elements(c, true));
     for (int set = 1; set < sets; set++) {

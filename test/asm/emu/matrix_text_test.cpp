@@ -55,7 +55,9 @@ class MatrixText : public ::testing::TestWithParam<Case> {
 TEST_P(MatrixText, DecodesItsOperands) {
     const Case& c = GetParam();
     ASSERT_NO_FATAL_FAILURE(check(text_of(c, ""), {}));
-    if (!c.sparse) ASSERT_NO_FATAL_FAILURE(check(text_of(c, "", "-2.0"), {.constant = 245}));
+    if (!c.sparse) {
+        ASSERT_NO_FATAL_FAILURE(check(text_of(c, "", "-2.0"), {.constant = 245}));
+    }
 }
 
 TEST_P(MatrixText, DecodesItsModifiers) {
