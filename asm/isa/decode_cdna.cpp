@@ -105,6 +105,7 @@ bool CdnaDecoder::decode_source(Inst& inst, size_t index, const Field& field) {
         code -= code::vgpr0;
         kind = kSgpr;
     }
+    if (row.src[index] == Type::lanes && code == code::exec_lo) return fail("exec is no mask to select with");
     return operand(inst.src[index], code, row.src[index], kind);
 }
 

@@ -41,6 +41,7 @@ bool CdnaDecoder::decode_smem(Inst& inst) {
         if (sdata > 123) return fail("m0 and exec cannot be loaded or stored");
         if (loads && !operand(inst.dst[0], sdata, row.dst[0], kSgpr)) return false;
         if (row.src_kind[2] && !operand(inst.src[2], sdata, row.src[2], kSgpr)) return false;
+        if (loads && row.src_kind[2]) inst.dst[0].code = inst.src[2].code;  // the start of the aligned group
     } else if (row.mnemonic.starts_with("s_atc_probe")) {
         inst.offset1 = static_cast<uint8_t>(sdata);
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "strata/asm/isa/encode_cdna_p.h"
+
 namespace strata::isa {
 namespace {
 
@@ -217,24 +219,34 @@ const Row* row_for(const FamilyTable& family, const Inst& inst) {
 
 }  // namespace
 
+namespace {
+
+/// Encodes with the row asked for; a native row that cannot hold the operands gives way to its VOP3 form.
+template <class AnyEncoder>
+Result<Encoded> encode_as(const FamilyTable& family, const Row& row, const Inst& inst) {
+    Encoded out;
+    AnyEncoder encoder(family, row, inst);
+    if (encoder.run(out)) return out;
+    std::string failure = std::move(encoder.failure());
+    const Row* wide = native_vector(row.format) && !inst.sdwa.present ? family.vop3_form(row) : nullptr;
+    if (wide) {
+        AnyEncoder promoted(family, *wide, inst);
+        if (promoted.run(out)) return out;
+        bool keeps_literal = std::ranges::any_of(inst.src, &Operand::is_literal) && is_cdna(family.family());
+        if (!keeps_literal) failure = std::move(promoted.failure());  // CDNA's VOP3 takes none: that would be no news
+    }
+    return make_error(ErrorKind::Assembly, "{}: {}", row.mnemonic, failure);
+}
+
+}  // namespace
+
 Result<Encoded> encode(Arch arch, const Inst& inst) {
-    const FamilyTable& family = table(info(arch).family);
-    if (is_cdna(info(arch).family))
-        return make_error(ErrorKind::Assembly, "{} has no instruction table", info(arch).name);
+    Family name = info(arch).family;
+    const FamilyTable& family = table(name);
     if (!inst.row) return make_error(ErrorKind::Assembly, "no instruction row is set; take one from find_row()");
     const Row* row = row_for(family, inst);
     if (!row) return make_error(ErrorKind::Assembly, "{} has no VOP3 encoding", inst.row->mnemonic);
-    Encoded out;
-    Encoder encoder(family, *row, inst);
-    if (encoder.run(out)) return out;
-    std::string failure = std::move(encoder.failure());
-    const Row* wide = native_vector(row->format) ? family.vop3_form(*row) : nullptr;
-    if (wide) {
-        Encoder promoted(family, *wide, inst);
-        if (promoted.run(out)) return out;
-        failure = std::move(promoted.failure());
-    }
-    return make_error(ErrorKind::Assembly, "{}: {}", row->mnemonic, failure);
+    return is_cdna(name) ? encode_as<CdnaEncoder>(family, *row, inst) : encode_as<Encoder>(family, *row, inst);
 }
 
 }  // namespace strata::isa

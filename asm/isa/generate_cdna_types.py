@@ -84,6 +84,7 @@ def alu_operands(name, form):
     letter = {'v': 'V', 's': 'S', 'a': 'G'}
     dst = [(letter[operands[f][0]], t) for f, t in zip(dst_fields, dst_types)]
     src = [('G' if operands[f][0] == 'a' else kind_name(form.kinds[f]), t) for f, t in zip(sources, src_types)]
+    src = [('S' if t == 'lanes' else kind, t) for kind, t in src]
     return implicit_operands(name, m, dst, src, dst_types)
 
 

@@ -247,6 +247,21 @@ const Row* find_row(Family family, Format format, uint16_t opcode);
 ///   v_cvt_f32_fp8_e64 and _bf8 select byte 2 * op_sel[0] + op_sel[1]; v_cvt_sr_*8_f32 write byte op_sel >> 2;
 ///   v_permlane16_var's op_sel is {fi, bound_ctrl}.
 /// - DPP applies to src[0]; with DPP16 on VOP1, VOP2, VOPC neg and abs come from the DPP word.
+/// - CDNA: M0 is code 125 here (124 in the bits); there is no null but as the absent soffset of SMEM. s102 to s105 are
+///   FLAT_SCRATCH and XNACK_MASK. VGPR groups start at even registers, which decode() does not check and encode() does.
+///   v_cmpx has dst[0] = its mask, vcc_lo or an SGPR pair, and writes EXEC too (kWritesExec).
+///   VOP1, VOP2 and VOPC take DPP16 without fi (quad_perm, row_shl/shr/ror, wave_shl/rol/shr/ror:1, mirrors,
+///   row_bcast:15 and :31, row_newbcast; 64-bit types the last only) or SDWA (clamp, omod, neg, abs in the Inst, a
+///   scalar register in either source; VOPC with a destination of its own). op_sel only where the row says so.
+/// - CDNA memory: glc, slc, sc1 are sc0, nt, sc1 on gfx942 (glc, slc, scc on gfx90a). Data registers may be AGPRs, all
+/// or
+///   none. With lds a load has no dst; global_load_lds_* have none either. SMEM stores and atomics: src = {sbase,
+///   soffset, sdata}, dst[0] with glc; offset is signed, soffset and offset add up. SCRATCH of gfx90a has one address,
+///   vaddr or saddr. FLAT's offset has 12 bits. buffer_format is dfmt | nfmt << 4. s_set_gpr_idx_on has its mask in
+///   offset.
+/// - MFMA: dst[0] and src = {a, b, c}, VGPRs or AGPRs, c may be an inline constant; SMFMAC: {a, b, index}, the
+///   accumulator is dst[0]. cbsz, abid, blgp; f64 on gfx942 has neg (the bits of blgp) instead of blgp.
+///   v_pk_*_f32 and v_pk_mov_b32 have Type::pk32; op_sel and op_sel_hi choose the register of each half.
 Result<Inst> decode(Arch arch, std::span<const uint32_t> words);
 
 /// Encodes into 1 to 3 words. Error (Assembly) names the operand or modifier that cannot be encoded.

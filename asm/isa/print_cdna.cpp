@@ -68,7 +68,12 @@ class CdnaPrinter {
         const Operand& from = inst_.src[index];
         if (row_.src_kind[index] == kLiteralConstant && row_.format != Format::SOPK)
             return fmt::format("{:#x}", inst_.literal);
-        std::string text = operand(from);
+        bool half = index == 1 && inst_.encoding == Format::VOP3 &&
+                    (row_.mnemonic == "v_ldexp_f16" || row_.mnemonic.ends_with("_class_f16"));
+        bool constant64 =
+            row_.format == Format::MFMA && from.code < code::vgpr0 && row_.mnemonic.starts_with("v_mfma_f64");
+        Type type = half ? Type::f16 : constant64 ? Type::f64 : from.type;  // what LLVM takes the constant for
+        std::string text = operand({from.code, type});
         if (inst_.sdwa.sext >> index & 1) return "sext(" + text + ")";
         if (row_.format == Format::MFMA) return text;
         bool packed = inst_.encoding == Format::VOP3P && !mix();
@@ -114,7 +119,8 @@ class CdnaPrinter {
             if (!mix() && inst_.neg & all) bit_list("neg_lo", inst_.neg, sources);
             if (!mix() && inst_.neg_hi & all) bit_list("neg_hi", inst_.neg_hi, sources);
         } else if (uint32_t shown = inst_.op_sel & row_.modifiers >> 6 & 15; shown) {
-            bit_list("op_sel", (shown & all) | (shown >> 3) << sources, sources + 1);
+            bool byte = row_.mnemonic.starts_with("v_cvt_sr");  // the upper two bits name the byte to write
+            bit_list("op_sel", byte ? shown : (shown & all) | (shown >> 3) << sources, byte ? 4 : sources + 1);
         }
         if (inst_.clamp) word("clamp");
         static constexpr std::string_view omods[] = {"", "mul:2", "mul:4", "div:2"};

@@ -67,7 +67,9 @@ TEST_P(Fuzz, WhatDecodesEncodesToAnEqualInstruction) {
         if (!again) {  // the decoder leaves the operand rules of whole instructions to the encoder
             const std::string& why = again.error().message;
             bool rule = why.find("bus limit") != std::string::npos || why.find("bank") != std::string::npos ||
-                        why.find("is not within 0 to") != std::string::npos;
+                        why.find("is not within 0 to") != std::string::npos ||
+                        why.find("at an even register") != std::string::npos ||
+                        why.find("is not a group of") != std::string::npos;
             EXPECT_TRUE(rule) << print(*inst, arch()) << ": " << why;
             continue;
         }
@@ -77,5 +79,5 @@ TEST_P(Fuzz, WhatDecodesEncodesToAnEqualInstruction) {
         EXPECT_EQ(*back, *inst) << print(*inst, arch());
     }
     EXPECT_GT(decoded, kWords / 8);
-    EXPECT_GT(encoded, decoded * 9 / 10);
+    EXPECT_GT(encoded, decoded * (is_cdna(info(arch()).family) ? 6 : 9) / 10);
 }

@@ -23,6 +23,20 @@ inline bool is_graphics(std::string_view text) {
                                   "ds_bvh", "ds_ordered", "ds_add_gs", "ds_sub_gs"});
 }
 
+/// An SDWA word names registers only; LLVM's assembler has no constants there.
+inline bool constant_in_sdwa(std::string_view text) {
+    if (!has(text, "_sdwa")) return false;
+    std::string_view operands = text.substr(0, text.find("_sel:"));
+    for (size_t at; (at = operands.find(", ")) != std::string_view::npos;) {
+        operands.remove_prefix(at + 2);
+        std::string_view value = operands;
+        for (std::string_view prefix : {"sext(", "neg(", "-", "|", "-"})
+            if (value.starts_with(prefix)) value.remove_prefix(prefix.size());
+        if (value[0] >= '0' && value[0] <= '9') return true;
+    }
+    return false;
+}
+
 /// Words that LLVM prints and calls invalid in the same breath, in a comment ("/*Invalid register"), or that have an
 /// operand which the family does not have: LDS as a source, a literal as the offset of a buffer instruction.
 /// s_delay_alu with a comment is valid: the fields are hints.
@@ -30,7 +44,7 @@ inline bool refused_in_print(const LlvmOracle::Answer& answer, Arch arch) {
     std::string_view text = answer.text;
     if (text.starts_with("v_illegal")) return true;
     if (has(text, "/*") && !text.starts_with("s_delay_alu")) return true;
-    if (has(text, "src_lds_direct")) return true;
+    if (has(text, "src_lds_direct") || constant_in_sdwa(text)) return true;
     bool buffer = starts_with_any(text, {"buffer_", "tbuffer_"});
     return info(arch).family == Family::rdna3 && buffer && answer.size == 12;
 }
@@ -48,7 +62,7 @@ inline void drop_sext(std::string& text) {
     }
 }
 
-/// RDNA3's FLAT instructions have 12 bits of offset; LLVM prints the ignored thirteenth (RDNA3 ISA, 11.1).
+/// FLAT instructions before RDNA4 have 12 bits of offset; LLVM prints the ignored thirteenth (RDNA3 ISA, 11.1).
 inline void cut_flat_offset(std::string& text) {
     size_t at = text.find(" offset:");
     if (!text.starts_with("flat_") || at == std::string::npos) return;
@@ -64,8 +78,10 @@ inline LlvmOracle::Answer without_quirks(LlvmOracle::Answer answer, Arch arch) {
     if (size_t comment = answer.text.find(" ; "); comment != std::string::npos) answer.text.resize(comment);
     if (refused_in_print(answer, arch)) return {};
     replace_all(answer.text, ", vcc_lo|", "|, vcc_lo");  // |src1| of v_cndmask_b32_dpp
-    drop_sext(answer.text);
-    if (info(arch).family == Family::rdna3) cut_flat_offset(answer.text);
+    if (!has(answer.text, "_sdwa")) drop_sext(answer.text);
+    bool scalar = is_cdna(info(arch).family) && answer.text.starts_with("s_");
+    if (scalar) replace_all(answer.text, " offset:0x0", "");  // a sum with zero
+    if (info(arch).family != Family::rdna4) cut_flat_offset(answer.text);
     return answer;
 }
 

@@ -10,12 +10,19 @@ namespace strata::isa {
 /// a row; operand fields are random or codes that mean something, and bits that a row has no use for are mostly zero.
 class RandomWords {
   public:
-    RandomWords(Family family, uint32_t seed) : table_(table(family)), engine_(seed) {
+    RandomWords(Family family, uint32_t seed) : family_(family), table_(table(family)), engine_(seed) {
         for (const Layout* layout : table_.layouts)
             if (layout) layouts_.push_back(layout);
     }
 
     Words next() {
+        Words words = any();
+        if (is_cdna(family_) && words[0] >> 31 == 0 && (words[0] & 511) == 249) words[1] = printable_sdwa(words);
+        return words;
+    }
+
+  private:
+    Words any() {
         Words words{random(), second_word(), random()};
         switch (random() % 4) {
             case 0: return words;
@@ -28,7 +35,16 @@ class RandomWords {
         }
     }
 
-  private:
+    /// LLVM's printer crashes on selections that do not exist.
+    static uint32_t printable_sdwa(const Words& words) {
+        uint32_t word = words[1];
+        bool compares = words[0] >> 25 == 0x3e;
+        for (uint32_t shift : {8, 16, 24})
+            if ((word >> shift & 7) == 7 && !(compares && shift == 8)) word &= ~(1u << shift);
+        if ((word >> 11 & 3) == 3 && !compares) word &= ~(1u << 11);
+        return word;
+    }
+
     uint32_t random() { return static_cast<uint32_t>(engine_()); }
     static uint32_t head(const Layout& layout) { return ~uint32_t{0} << (32 - layout.prefix_bits); }
 
@@ -63,6 +79,7 @@ class RandomWords {
         return random() % 2 ? word & ~0x00090000u & ~(random() % 2 ? 0u : 0xff00u) : word;
     }
 
+    Family family_;
     const FamilyTable& table_;
     std::mt19937 engine_;
     std::vector<const Layout*> layouts_;
