@@ -44,8 +44,10 @@ uint64_t BufferView::index(int lane) const {
     return (index_rows_ ? uint64_t{index_rows_[lane]} : 0) + (resource_.add_tid ? static_cast<uint64_t>(lane) : 0);
 }
 
+/// In GFX9's scratch the sum wraps: compilers index with a negative register and a positive immediate.
 uint64_t BufferView::offset(int lane, uint32_t at) const {
-    return uint64_t{imm_} + at + (offset_rows_ ? offset_rows_[lane] : 0);
+    const uint64_t sum = uint64_t{imm_} + at + (offset_rows_ ? offset_rows_[lane] : 0);
+    return resource_.gfx9 && resource_.add_tid ? static_cast<uint32_t>(sum) : sum;
 }
 
 uint64_t BufferView::place(uint64_t index, uint64_t offset) const {

@@ -179,7 +179,7 @@ class Generator {
     std::string real(unsigned type, int depth) {
         std::string x = expression(type, depth - 1);
         unsigned kind = pick(type == 8 ? 7 : 12);
-        const char* two[] = {"plus", "minus", "times", "lesser", "greater", "over"};
+        const char* two[] = {"plus", "minus", "times", "smaller", "bigger", "over"};
         if (kind < 6)
             return fmt::format("{}({}, {})", two[type == 8 ? kind % 5 : kind], x, expression(type, depth - 1));
         if (kind == 6) return fmt::format("size_of({})", x);

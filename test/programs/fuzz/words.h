@@ -29,11 +29,13 @@ FN uint32_t turned(uint32_t a, uint32_t by) { return a << (by & 31) | a >> (-by 
 FN uint32_t swapped(uint32_t a) { return __builtin_bswap32(a); }
 FN uint32_t field(uint32_t a, uint32_t at, uint32_t width) { return a >> (at & 31) & ((1u << (width & 31)) - 1); }
 
-// Which of two zeros fmin gives is open, so minima are made of comparisons. A product that is rounded to half loses the
+// Which of two zeros is the lesser is open, for comparisons that the compiler makes minima of too. A product that is rounded to half loses the
 // sign of a zero on some parts (a fused addition of +0): adding +0 first makes that the rule.
 template <class T> FN T plus(T a, T b) { return (T)(a + b); }
 template <class T> FN T minus(T a, T b) { return (T)(a - b); }
 template <class T> FN T times(T a, T b) { return (T)(a * b); }
+template <class T> FN T smaller(T a, T b) { return (T)((a < b ? a : b) + (T)0); }
+template <class T> FN T bigger(T a, T b) { return (T)((a > b ? a : b) + (T)0); }
 template <class T> FN T over(T a, T b) { return (T)(a / b); }
 FN half plus(half a, half b) { half r = a + b; return r; }
 FN half times(half a, half b) { half r = a * b; return r; }

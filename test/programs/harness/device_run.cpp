@@ -62,8 +62,9 @@ std::string text_of(const std::string& file) {
 
 std::span<const Machine> machines() {
     static const std::vector<Machine> rows = {
-        {"gfx1100", Arch::gfx1100, 32, {}},
-        {"gfx1100_wave64", Arch::gfx1100, 64, {"-mwavefrontsize64"}},
+        {"gfx1100", Arch::gfx1100, 32, {}}, {"gfx1100_wave64", Arch::gfx1100, 64, {"-mwavefrontsize64"}},
+        {"gfx1201", Arch::gfx1201, 32, {}}, {"gfx942", Arch::gfx942, 64, {}},
+        {"gfx90a", Arch::gfx90a, 64, {}},
     };
     return rows;
 }
