@@ -41,7 +41,7 @@ struct Assembler::State {
     std::vector<Fixup> fixups;
     std::vector<KernelArg> args;
     uint32_t kernarg_size = 0, lds = 0;
-    int vgprs = 0, sgprs = 0;
+    int vgprs = 0, agprs = 0, sgprs = 0;
     std::optional<Error> error;
 
     void fail(Error failure, const Location& where) {
@@ -78,6 +78,7 @@ Result<void> Assembler::State::append(const Result<Selected>& selected, const Lo
     }
     code.insert(code.end(), words.begin(), words.end());
     vgprs = std::max(vgprs, selected->vgprs);
+    agprs = std::max(agprs, selected->agprs);
     sgprs = std::max(sgprs, selected->sgprs);
     return {};
 }
@@ -207,7 +208,10 @@ Result<KernelSpec> Assembler::kernel(const KernelOptions& options) const {
     }
     spec.lds = state_->lds + options.lds;
     spec.scratch = options.scratch;
-    const auto preset_sgprs = static_cast<uint32_t>(2 + options.grid_dims);
+    // RDNA4 has the workgroup ids in TTMP9 and TTMP7.
+    const bool ids_in_sgprs = info(arch()).family != Family::rdna4;
+    const auto preset_sgprs = static_cast<uint32_t>(2 + (ids_in_sgprs ? options.grid_dims : 0));
+    spec.agprs = std::max(static_cast<uint32_t>(state_->agprs), options.agprs);
     spec.vgprs = std::max({static_cast<uint32_t>(state_->vgprs), options.vgprs, 1u});
     spec.sgprs = std::max({static_cast<uint32_t>(state_->sgprs), options.sgprs, preset_sgprs});
     spec.wave_size = wave_size();

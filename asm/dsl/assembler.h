@@ -36,15 +36,16 @@ struct KernelOptions {
     std::vector<KernelArgument> args = {};         ///< after those of add_argument()
     bool hidden_args = false;                      ///< append block counts, block sizes and remainders
     std::array<uint32_t, 3> block = {1024, 1, 1};  ///< largest block that is launched
-    int grid_dims = 1;                             ///< workgroup ids wanted: x in s2, y in s3, z in s4
-    uint32_t lds = 0;                              ///< bytes, besides declare_lds()
-    uint32_t scratch = 0;                          ///< bytes a lane
-    uint32_t vgprs = 0, sgprs = 0;                 ///< at least so many (for registers reached through an index)
+    int grid_dims = 1;     ///< workgroup ids wanted: x in s2, y in s3, z in s4 (RDNA4: ttmp9, ttmp7)
+    uint32_t lds = 0;      ///< bytes, besides declare_lds()
+    uint32_t scratch = 0;  ///< bytes a lane; gfx90a: see KernelSpec
+    uint32_t vgprs = 0, agprs = 0, sgprs = 0;  ///< at least so many (for registers reached through an index)
 };
 
 /// Writes machine code by mnemonic and operand: the core under the typed assembler and the Python one.
 /// An instruction is emitted whole or not at all. The first error is kept, with its location; finish() returns it.
-/// The code starts with the kernel argument pointer in s[0:1], the workgroup id x in s2 and the work-item id in v0.
+/// The code starts with the kernel argument pointer in s[0:1], the workgroup id x in s2 (RDNA4: ttmp9) and the
+/// work-item id in v0.
 class Assembler {
   public:
     /// wave_size 0 is the arch's default. Throws a Usage Exception when the arch has no such waves.

@@ -54,6 +54,8 @@ struct Flag {
 constexpr Flag flags[] = {
     {"glc", &Modifiers::glc}, {"slc", &Modifiers::slc},     {"dlc", &Modifiers::dlc},     {"gds", &Modifiers::gds},
     {"tfe", &Modifiers::tfe}, {"offen", &Modifiers::offen}, {"idxen", &Modifiers::idxen}, {"clamp", &Modifiers::clamp},
+    {"sc0", &Modifiers::glc}, {"nt", &Modifiers::slc},      {"sc1", &Modifiers::sc1},     {"scc", &Modifiers::sc1},
+    {"lds", &Modifiers::lds},
 };
 
 /// A modifier with values; `apply` returns false when they are out of range.
@@ -121,7 +123,24 @@ constexpr Valued valued[] = {
     {"row_xmask", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x160, v[0], 0, 15); }},
     {"row_mask", 1, 1, [](Modifiers& m, List v) { return small(m.dpp.row_mask, v[0], 15); }},
     {"bank_mask", 1, 1, [](Modifiers& m, List v) { return small(m.dpp.bank_mask, v[0], 15); }},
-    {"bound_ctrl", 1, 1, [](Modifiers& m, List v) { return m.dpp.bound_ctrl = v[0] == 1, v[0] == 0 || v[0] == 1; }},
+    {"bound_ctrl", 1, 1,
+     [](Modifiers& m, List v) {
+         m.dpp.bound_ctrl = v[0] == 1;
+         m.bound_ctrl_zero = v[0] == 0;
+         return v[0] == 0 || v[0] == 1;
+     }},
+    // CDNA3 ISA, "DPP Controls"
+    {"row_newbcast", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x150, v[0], 0, 15); }},
+    {"row_bcast", 1, 1,
+     [](Modifiers& m, List v) { return set_dpp(m, 0x142, v[0] == 31, 0, 1) && (v[0] == 15 || v[0] == 31); }},
+    {"wave_shl", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x130, 0, 0, 0) && v[0] == 1; }},
+    {"wave_rol", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x134, 0, 0, 0) && v[0] == 1; }},
+    {"wave_shr", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x138, 0, 0, 0) && v[0] == 1; }},
+    {"wave_ror", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x13c, 0, 0, 0) && v[0] == 1; }},
+    {"cbsz", 1, 1, [](Modifiers& m, List v) { return small(m.cbsz, v[0], 7); }},
+    {"abid", 1, 1, [](Modifiers& m, List v) { return small(m.abid, v[0], 15); }},
+    {"blgp", 1, 1, [](Modifiers& m, List v) { return small(m.blgp, v[0], 7); }},
+    {"neg", 1, 3, [](Modifiers& m, List v) { return m.neg = bits_of(v), true; }},
     {"byte_sel", 1, 1, [](Modifiers& m, List v) { return small(m.byte_sel, v[0], 3); }},
     {"index_key", 1, 1, [](Modifiers& m, List v) { return small(m.index_key, v[0], 3); }},
     {"th", 1, 1, [](Modifiers& m, List v) { return small(m.th, v[0], 7); }},
@@ -166,7 +185,7 @@ std::optional<std::string_view> call(std::string_view text, std::string_view nam
     return trim(text.substr(1));
 }
 
-std::optional<uint16_t> parse_waits(std::string_view text) {
+std::optional<uint16_t> parse_waits(std::string_view text, Family family) {
     Waits waits;
     while (!(text = trim(text)).empty()) {
         if (text.front() == '&' || text.front() == ',') {
@@ -188,7 +207,7 @@ std::optional<uint16_t> parse_waits(std::string_view text) {
             }
         if (!known) return {};
     }
-    return wait_immediate(waits);
+    return wait_immediate(waits, family);
 }
 
 /// "instid0(VALU_DEP_1) | instskip(NEXT) | instid1(VALU_DEP_2)"
@@ -293,6 +312,11 @@ Modifiers operator|(const Modifiers& a, const Modifiers& b) {
     if (b.op_sel_hi) m.op_sel_hi = b.op_sel_hi;
     m.offset += b.offset;
     m.offset1 |= b.offset1;
+    m.bound_ctrl_zero |= b.bound_ctrl_zero;
+    m.cbsz |= b.cbsz;
+    m.abid |= b.abid;
+    m.blgp |= b.blgp;
+    if (b.sdwa.present) m.sdwa = b.sdwa;
     for (const Flag& flag : flags) m.*flag.field |= b.*flag.field;
     if (b.buffer_format) m.buffer_format = b.buffer_format;
     m.th |= b.th;
@@ -309,6 +333,7 @@ Result<void> parse_modifier(std::string_view text, Modifiers& modifiers) {
     const size_t colon = text.find(':');
     const std::string_view name = text.substr(0, colon);
     if (colon != text.npos && parse_named_value(name, text.substr(colon + 1), modifiers)) return {};
+    if (colon != text.npos && parse_cdna_value(name, text.substr(colon + 1), modifiers)) return {};
     for (const Valued& row : valued) {
         if (row.name != name) continue;
         const std::vector<int> values = colon == text.npos ? std::vector<int>() : numbers(text.substr(colon + 1));
@@ -318,19 +343,26 @@ Result<void> parse_modifier(std::string_view text, Modifiers& modifiers) {
     return make_error(ErrorKind::Assembly, "'{}' is no modifier", text);
 }
 
-uint16_t wait_immediate(const Waits& waits) {
-    // RDNA3 ISA, "S_WAITCNT": vmcnt in bits 15:10, lgkmcnt in 9:4, expcnt in 2:0.
+uint16_t wait_immediate(const Waits& waits, Family family) {
     auto clamp = [](uint8_t value, uint16_t most) { return value > most ? most : static_cast<uint16_t>(value); };
+    if (is_cdna(family)) {  // CDNA3 ISA, "S_WAITCNT": vmcnt in bits 15:14 and 3:0, lgkmcnt in 11:8, expcnt in 6:4
+        const uint16_t vm = clamp(waits.vmcnt, 63);
+        return static_cast<uint16_t>((vm & 15) | (vm & 48) << 10 | clamp(waits.lgkmcnt, 15) << 8 |
+                                     clamp(waits.expcnt, 7) << 4);
+    }
+    // RDNA3 ISA, "S_WAITCNT": vmcnt in bits 15:10, lgkmcnt in 9:4, expcnt in 2:0.
     return static_cast<uint16_t>(clamp(waits.vmcnt, 63) << 10 | clamp(waits.lgkmcnt, 63) << 4 | clamp(waits.expcnt, 7));
 }
 
 std::optional<uint16_t> parse_immediate(Family family, std::string_view mnemonic, std::string_view text) {
-    if (mnemonic == "s_waitcnt" && text.find('(') != text.npos) return parse_waits(text);
+    if (mnemonic == "s_waitcnt" && text.find('(') != text.npos) return parse_waits(text, family);
     if (mnemonic == "s_delay_alu" && text.find('(') != text.npos) return parse_delay(text);
     if (text.starts_with("depctr_")) return parse_depctr(text);
     if (mnemonic == "s_version") return parse_version(text);
     if (auto inside = call(text, "hwreg")) return parse_hwreg(*inside, family);
-    if (auto inside = call(text, "sendmsg")) return parse_message(*inside, family);
+    if (auto inside = call(text, "sendmsg"))
+        return is_cdna(family) ? parse_cdna_message(*inside) : parse_message(*inside, family);
+    if (auto inside = call(text, "gpr_idx"); inside && is_cdna(family)) return parse_index_mode(*inside);
     return {};
 }
 

@@ -9,6 +9,7 @@ namespace {
 struct NamedScalar {
     std::string_view name;
     uint16_t code, count;  ///< count 0: one or two registers, as the wave size wants
+    bool reserved = false;
 };
 constexpr NamedScalar named_scalars[] = {
     {"vcc", code::vcc_lo, 0},
@@ -25,6 +26,17 @@ constexpr NamedScalar named_scalars[] = {
     {"src_shared_limit", code::shared_limit, 0},
     {"src_private_base", code::private_base, 0},
     {"src_private_limit", code::private_limit, 0},
+    {"flat_scratch", 102, 2, true},
+    {"flat_scratch_lo", 102, 1, true},
+    {"flat_scratch_hi", 103, 1, true},
+    {"xnack_mask", 104, 2, true},
+    {"xnack_mask_lo", 104, 1, true},
+    {"xnack_mask_hi", 105, 1, true},
+    {"src_vccz", code::vccz, 1},
+    {"src_execz", code::execz, 1},
+    {"vccz", code::vccz, 1},
+    {"execz", code::execz, 1},
+    {"src_pops_exiting_wave_id", 239, 1},
 };
 
 std::string_view trim(std::string_view text) {
@@ -62,9 +74,12 @@ std::optional<DynOperand> indexed(std::string_view text, int base, int limit, Dy
 
 std::optional<DynOperand> parse_register(std::string_view text) {
     for (const NamedScalar& row : named_scalars)
-        if (row.name == text) return DynOperand::scalar(row.code, row.count);
+        if (row.name == text)
+            return row.reserved ? DynOperand::reserved_scalar(row.code, row.count)
+                                : DynOperand::scalar(row.code, row.count);
     if (text.starts_with("ttmp")) return indexed(text.substr(4), code::ttmp0, 16, DynOperand::scalar);
     if (text.starts_with('v')) return indexed(text.substr(1), 0, 256, DynOperand::vgpr);
+    if (text.starts_with('a')) return indexed(text.substr(1), 0, 256, DynOperand::agpr);
     if (text.starts_with('s')) return indexed(text.substr(1), 0, 106, DynOperand::scalar);
     return {};
 }
@@ -100,11 +115,13 @@ std::optional<DynOperand> parse_any(std::string_view text) {
     };
     negate = strip("-", "") || strip("neg(", ")");
     absolute = strip("|", "|") || strip("abs(", ")");
+    const bool sign_extend = strip("sext(", ")");
     auto operand = parse_register(text);
     if (!operand && (negate || absolute)) operand = parse_number(text);
     if (!operand) return {};
     operand->negate = negate;
     operand->absolute = absolute;
+    operand->sign_extend = sign_extend;
     return operand;
 }
 
@@ -119,7 +136,7 @@ Result<DynOperand> DynOperand::parse(std::string_view text) {
     if (auto operand = parse_any(text)) return *operand;
     return make_error(ErrorKind::Assembly,
                       "'{}' is no operand; registers are v0 to v255, s0 to s105, v[a:b], s[a:b], vcc, exec, "
-                      "m0, null",
+                      "m0, null, a0 to a255",
                       text);
 }
 
@@ -131,15 +148,18 @@ std::string to_string(const DynOperand& operand) {
         case DynOperand::Kind::integer: text = fmt::format("{}", operand.integer); break;
         case DynOperand::Kind::real: text = fmt::format("{}", operand.real); break;
         case DynOperand::Kind::vgpr: text = spell("v", operand.index, operand.count); break;
+        case DynOperand::Kind::agpr: text = spell("a", operand.index, operand.count); break;
         case DynOperand::Kind::scalar:
             text = spell("s", operand.index, operand.count);
             if (operand.index >= code::ttmp0) text = spell("ttmp", operand.index - code::ttmp0, operand.count);
             for (const NamedScalar& row : named_scalars)
-                if (row.code == operand.index && (row.count == operand.count || operand.index >= code::null)) {
+                if (row.code == operand.index && row.reserved == operand.reserved &&
+                    (row.count == operand.count || operand.index >= code::null)) {
                     text = row.name;
                     break;
                 }
     }
+    if (operand.sign_extend) text = "sext(" + text + ")";
     if (operand.absolute) text = "|" + text + "|";
     return operand.negate ? "-" + text : text;
 }

@@ -17,12 +17,14 @@ struct Label {
 
 /// One operand as a small value: what names in Python, types in C++ and LLVM's spelling all become.
 struct DynOperand {
-    enum class Kind : uint8_t { off, vgpr, scalar, integer, real, label };
+    enum class Kind : uint8_t { off, vgpr, agpr, scalar, integer, real, label };
 
     Kind kind = Kind::off;  ///< off: no register, as in "global_load_b32 v0, v[2:3], off"
     bool negate = false, absolute = false;
-    uint16_t index = 0;  ///< vgpr: its number; scalar: its hardware code (code::)
-    uint16_t count = 1;  ///< registers; 0 = as many as the instruction wants (vcc, exec, null)
+    bool sign_extend = false;  ///< a narrow source of CDNA's SDWA
+    bool reserved = false;     ///< CDNA's flat_scratch and xnack_mask, which are s102 to s105 of others
+    uint16_t index = 0;        ///< vgpr, agpr: its number; scalar: its code (code::)
+    uint16_t count = 1;        ///< registers; 0 = as many as the instruction wants (vcc, exec, null)
     int64_t integer = 0;
     double real = 0;
     Label target = {};
@@ -36,14 +38,22 @@ struct DynOperand {
     DynOperand(double value) : kind(Kind::real), real(value) {}
 
     static DynOperand vgpr(int first, int count = 1) { return register_of(Kind::vgpr, first, count); }
+    /// An accumulation register of CDNA.
+    static DynOperand agpr(int first, int count = 1) { return register_of(Kind::agpr, first, count); }
     /// A scalar register by its hardware code: 0 to 105 are s0 to s105, the rest is in code::.
     static DynOperand scalar(int code, int count = 1) { return register_of(Kind::scalar, code, count); }
     static DynOperand vcc() { return scalar(code::vcc_lo, 0); }
     static DynOperand exec() { return scalar(code::exec_lo, 0); }
     static DynOperand null() { return scalar(code::null, 0); }
+    /// flat_scratch (code 102) and xnack_mask (104) of CDNA, or one half of them.
+    static DynOperand reserved_scalar(int code, int count) {
+        DynOperand operand = scalar(code, count);
+        operand.reserved = true;
+        return operand;
+    }
 
-    /// LLVM's spelling: "v0", "v[2:3]", "s4", "s[4:7]", "vcc_lo", "null", "off", "-v1", "|v2|", "0x10", "-1", "0.5".
-    /// Error (Assembly) for anything else.
+    /// LLVM's spelling: "v0", "v[2:3]", "a[0:3]", "s4", "s[4:7]", "vcc_lo", "null", "off", "-v1", "|v2|", "0x10", "-1",
+    /// "0.5". Error (Assembly) for anything else.
     static Result<DynOperand> parse(std::string_view text);
 
   private:
@@ -75,6 +85,11 @@ struct Modifiers {
     uint8_t op_sel_count = 0;             ///< bits that a text lists; the one behind the sources is the destination's
     uint8_t th = 0, scope = 0;            ///< RDNA4: temporal hint and scope of memory instructions
     uint8_t byte_sel = 0, index_key = 0;  ///< RDNA4: the byte of an 8-bit conversion, the half of a sparse index
+    // CDNA: glc is sc0 and slc is nt on gfx942
+    bool sc1 = false, lds = false;
+    bool bound_ctrl_zero = false;          ///< "bound_ctrl:0", which sets the bit before RDNA3
+    uint8_t cbsz = 0, abid = 0, blgp = 0;  ///< MFMA
+    Sdwa sdwa{.dst_unused = Sdwa::preserve};
 };
 Modifiers operator|(const Modifiers& a, const Modifiers& b);
 
@@ -86,8 +101,8 @@ struct Waits {
     static constexpr uint8_t kNone = 0xff;
     uint8_t vmcnt = kNone, lgkmcnt = kNone, expcnt = kNone;
 };
-/// The immediate of s_waitcnt.
-uint16_t wait_immediate(const Waits& waits);
+/// The immediate of s_waitcnt of RDNA3 and CDNA.
+uint16_t wait_immediate(const Waits& waits, Family family = Family::rdna3);
 constexpr uint16_t kMessageDeallocVgprs = 3;  ///< operand of s_sendmsg (RDNA3 ISA, "S_SENDMSG")
 
 /// The immediate spelled as LLVM does: "vmcnt(0) lgkmcnt(1)", "sendmsg(MSG_DEALLOC_VGPRS)", "hwreg(HW_REG_MODE, 0, 4)".

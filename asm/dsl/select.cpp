@@ -29,20 +29,30 @@ struct Places {
 bool is_buffer(Format format) { return format == Format::MUBUF || format == Format::MTBUF; }
 bool is_flat(Format format) { return format == Format::FLAT || format == Format::GLOBAL || format == Format::SCRATCH; }
 
-/// v_cmpx writes exec, which its text does not name.
-bool hidden_destination(const Row& row) { return row.flags & kWritesExec && row.dst[0] == Type::lanes; }
+/// v_cmpx writes exec, which its text does not name; CDNA's writes a mask too, which it names.
+bool hidden_destination(const Row& row, bool cdna) {
+    return !cdna && row.flags & kWritesExec && row.dst[0] == Type::lanes;
+}
+
+/// CDNA's store from LDS names no address.
+bool stores_from_lds(const Row& row) { return row.format == Format::MUBUF && row.flags & kStore && !row.src_kind[3]; }
 
 size_t count_sources(const Row& row) {
     return static_cast<size_t>(std::ranges::count_if(row.src_kind, [](uint8_t kind) { return kind != 0; }));
 }
 
 /// The order of operands in the text (LLVM AMDGPU operand syntax, one rule a format).
-Places places_of(const Row& row, size_t given) {
+Places places_of(const Row& row, size_t given, const Modifiers& modifiers, bool cdna) {
     Places places;
     const bool immediate = row.modifiers & (mod::simm | mod::message);
     if (is_buffer(row.format) && row.src_kind[3]) {  // stores and atomics name the data first
         places.add(Place::src3);
         for (size_t i = 0; i < 3; i++) places.add_source(row, i);
+        return places;
+    }
+    if (row.format == Format::SMEM && row.src_kind[2]) {  // CDNA: stores and atomics name the data first
+        places.add(Place::src2);
+        for (size_t i = 0; i < 2; i++) places.add_source(row, i);
         return places;
     }
     if (immediate && row.mnemonic.starts_with("s_setreg")) {
@@ -61,9 +71,10 @@ Places places_of(const Row& row, size_t given) {
     if (row.mnemonic.starts_with("s_atc_probe")) places.add(Place::length);
     // An atomic returns the old value when the text has an operand more.
     const bool optional_result = is_flat(row.format) && row.flags & kAtomic;
-    if (!hidden_destination(row) && !(optional_result && given == count_sources(row)))
+    const bool to_lds = modifiers.lds && (is_buffer(row.format) || is_flat(row.format));
+    if (!hidden_destination(row, cdna) && !to_lds && !(optional_result && given == count_sources(row)))
         for (size_t i = 0; i < 2; i++) places.add_destination(row, i);
-    for (size_t i = 0; i < 4; i++) places.add_source(row, i);
+    for (size_t i = stores_from_lds(row) ? 1 : 0; i < 4; i++) places.add_source(row, i);
     if (immediate && !(given == 0 && row.mnemonic == "s_endpgm")) places.add(Place::immediate);
     return places;
 }
@@ -93,8 +104,10 @@ class Selector {
             case Kind::integer:
             case Kind::real: return constant(given, type, kind, name);
             case Kind::vgpr:
+            case Kind::agpr:
             case Kind::scalar: break;
         }
+        STRATA_TRY_VOID(exists(given, wanted, name));
         if (given.count != 0 && given.count != wanted && given.index < code::inline_zero)
             return fail("{} takes {} register{}, but {} is {}", name, wanted, wanted == 1 ? "" : "s", to_string(given),
                         given.count);
@@ -102,7 +115,11 @@ class Selector {
             result.vgprs = std::max(result.vgprs, given.index + wanted);
             return Operand{static_cast<uint16_t>(code::vgpr0 + given.index), type};
         }
-        if (given.index < code::vcc_lo) result.sgprs = std::max(result.sgprs, given.index + wanted);
+        if (given.kind == Kind::agpr) {
+            result.agprs = std::max(result.agprs, given.index + wanted);
+            return Operand{static_cast<uint16_t>(code::agpr0 + given.index), type};
+        }
+        if (given.index < code::vcc_lo && !given.reserved) result.sgprs = std::max(result.sgprs, given.index + wanted);
         return Operand{given.index, type};
     }
 
@@ -117,9 +134,23 @@ class Selector {
     }
 
     const Machine& machine() const { return machine_; }
+    bool cdna() const { return is_cdna(info(machine_.arch).family); }
     Selected result;
 
   private:
+    /// Whether the arch has such registers: accumulation registers are CDNA's, which has 102 scalar ones.
+    Result<void> exists(const DynOperand& given, int wanted, const std::string& name) const {
+        const ArchInfo& arch = info(machine_.arch);
+        if (!cdna() && (given.kind == Kind::agpr || given.reserved))
+            return fail("{}: {} has no {}", name, arch.name, to_string(given));
+        const bool general = given.kind == Kind::scalar && !given.reserved && given.index < code::vcc_lo;
+        if (cdna() && given.kind == Kind::scalar && given.index == code::null)
+            return fail("{}: {} has no null", name, arch.name);
+        if (general && given.index + wanted > arch.sgprs)
+            return fail("{}: {} is past s{}, the last one of {}", name, to_string(given), arch.sgprs - 1, arch.name);
+        return {};
+    }
+
     Result<Operand> constant(const DynOperand& given, Type type, uint8_t kind, const std::string& name) {
         if (!(kind & (kInline | kLiteralConstant)))
             return fail("{} must be a register, not {}", name, to_string(given));
@@ -161,7 +192,7 @@ Result<void> place_immediate(Selector& selector, const Row& row, const DynOperan
 }
 
 Result<void> place_operand(Selector& selector, const Row& row, const Places& places, size_t index,
-                           std::span<const DynOperand> operands, const Modifiers& modifiers) {
+                           std::span<const DynOperand> operands, Modifiers& modifiers) {
     const Place place = places.at[index];
     const DynOperand& given = operands[index];
     Inst& inst = selector.result.inst;
@@ -193,6 +224,7 @@ Result<void> place_operand(Selector& selector, const Row& row, const Places& pla
     STRATA_TRY(inst.src[i], selector.operand(given, row.src[i], kind, wanted, name));
     if (given.negate) inst.neg |= static_cast<uint8_t>(1 << i);
     if (given.absolute) inst.abs |= static_cast<uint8_t>(1 << i);
+    if (given.sign_extend) modifiers.sdwa.sext |= static_cast<uint8_t>(1 << i);
     return {};
 }
 
@@ -246,6 +278,29 @@ void apply_modifiers(Inst& inst, const Row& row, const Modifiers& m, bool rdna4)
         inst.encoding = row.format == Format::VOP3SD ? row.format : Format::VOP3;
 }
 
+bool has_cdna_modifiers(const Modifiers& m) {
+    return m.sc1 || m.lds || m.cbsz || m.abid || m.blgp || m.sdwa.present || m.sdwa.sext;
+}
+
+/// Conversions from 8-bit floats and comparisons write whole registers (CDNA3 ISA, "SDWA").
+bool writes_whole_register(const Row& row) {
+    return row.format == Format::VOPC || row.mnemonic.ends_with("p8") || row.mnemonic.ends_with("f8");
+}
+
+Result<void> apply_cdna_modifiers(const Selector& selector, const Row& row, const Modifiers& m, Inst& inst) {
+    inst.sc1 = m.sc1;
+    inst.lds = m.lds;
+    inst.cbsz = m.cbsz;
+    inst.abid = m.abid;
+    inst.blgp = m.blgp;
+    inst.dpp.bound_ctrl |= m.bound_ctrl_zero;
+    if (m.sdwa.sext && !m.sdwa.present) return selector.fail("sext() needs sub-dword addressing (_sdwa)");
+    if (!m.sdwa.present) return {};
+    inst.sdwa = m.sdwa;
+    if (writes_whole_register(row)) inst.sdwa.dst_unused = Sdwa::pad;
+    return {};
+}
+
 struct Suffix {
     std::string_view text;
     Modifiers::Encoding encoding;
@@ -254,7 +309,7 @@ struct Suffix {
 constexpr Suffix suffixes[] = {
     {"_e64_dpp", Modifiers::Encoding::e64, true}, {"_e64", Modifiers::Encoding::e64, false},
     {"_e32", Modifiers::Encoding::e32, false},    {"_dpp8", Modifiers::Encoding::any, true},
-    {"_dpp", Modifiers::Encoding::any, true},
+    {"_dpp", Modifiers::Encoding::any, true},     {"_sdwa", Modifiers::Encoding::any, false},
 };
 
 /// LLVM's encoding suffixes become modifiers; returns the bare mnemonic.
@@ -262,6 +317,7 @@ std::string_view strip_suffix(std::string_view mnemonic, Modifiers& modifiers) {
     for (const Suffix& suffix : suffixes)
         if (mnemonic.ends_with(suffix.text)) {
             if (suffix.encoding != Modifiers::Encoding::any) modifiers.encoding = suffix.encoding;
+            if (suffix.text == "_sdwa") modifiers.sdwa.present = true;
             return mnemonic.substr(0, mnemonic.size() - suffix.text.size());
         }
     return mnemonic;
@@ -287,7 +343,8 @@ Result<Selected> select(const Machine& machine, std::string_view mnemonic, std::
     Selector selector(machine, bare);
     if (row.flags & kGraphics) return selector.fail("graphics instructions are not assembled");
     if (row.format == Format::VOPD) return selector.fail("a dual instruction needs its other half");
-    const Places places = places_of(row, operands.size());
+    const bool cdna = selector.cdna();
+    const Places places = places_of(row, operands.size(), modifiers, cdna);
     // A scalar load may leave its offset out.
     const bool no_offset = row.format == Format::SMEM && operands.size() + 1 == places.count;
     if (operands.size() != places.count && !no_offset)
@@ -301,8 +358,11 @@ Result<Selected> select(const Machine& machine, std::string_view mnemonic, std::
     const bool rdna4 = info(machine.arch).family == Family::rdna4;
     const bool returns = rdna4 ? modifiers.th & 1 : modifiers.glc;
     if (is_buffer(row.format) && row.flags & kAtomic && returns) inst.dst[0] = {inst.src[3].code, row.dst[0]};
-    if (hidden_destination(row)) inst.dst[0] = {code::exec_lo, Type::lanes};
+    if (row.format == Format::SMEM && row.flags & kAtomic && returns) inst.dst[0] = {inst.src[2].code, row.dst[0]};
+    if (hidden_destination(row, cdna)) inst.dst[0] = {code::exec_lo, Type::lanes};
     apply_modifiers(inst, row, modifiers, rdna4);
+    if (cdna) STRATA_TRY_VOID(apply_cdna_modifiers(selector, row, modifiers, inst));
+    if (!cdna && has_cdna_modifiers(modifiers)) return selector.fail("sc1, lds, sdwa and matrix modifiers are CDNA's");
     selector.result.must_be_e32 = modifiers.encoding == Modifiers::Encoding::e32;
     return std::move(selector.result);
 }

@@ -10,6 +10,7 @@ struct Selected {
     Inst inst;
     Label target;   ///< of a branch
     int vgprs = 0;  ///< registers up to the highest one named
+    int agprs = 0;
     int sgprs = 0;  ///< the same for s0 to s105
     bool must_be_e32 = false;
 };

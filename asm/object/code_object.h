@@ -118,12 +118,19 @@ struct KernelSpec {
     std::vector<uint32_t> code;   ///< words; the writer places them at a 256-byte boundary
     std::vector<KernelArg> args;  ///< user arguments, then hidden ones if the kernel wants them
     uint32_t kernarg_size = 0;
-    uint32_t lds = 0, scratch = 0, vgprs = 1, sgprs = 1;
+    /// Scratch on CDNA2: the kernel finds the base in s[2:3] behind the argument pointer, the workgroup ids after that,
+    /// then the wave's offset; it adds both into flat_scratch before its first access.
+    uint32_t lds = 0, scratch = 0, vgprs = 1, agprs = 0, sgprs = 1;
     int wave_size = 32;
     int workitem_id_dims = 0;  ///< 0: x only, 1: x y, 2: x y z
     std::array<bool, 3> workgroup_ids = {true, false, false};
     bool dispatch_ptr = false;
     uint32_t max_block = 1024;
+
+    /// CDNA: the row of a0 in the file that both kinds of vector registers share.
+    uint32_t accum_offset() const { return vgprs ? (vgprs + 3) / 4 * 4 : 4; }
+    /// Rows of the file that the kernel needs.
+    uint32_t all_vgprs() const { return agprs ? accum_offset() + agprs : vgprs ? vgprs : 1; }
 };
 
 /// Writes a complete code object (metadata v5, .symtab, .dynsym, section headers, note, descriptors).

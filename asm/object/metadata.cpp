@@ -132,11 +132,11 @@ Bytes write_metadata(const ArchInfo& arch, std::span<const KernelSpec> kernels) 
         kernel.set(".sgpr_spill_count", 0);
         kernel.set(".symbol", spec.name + std::string(elf::kDescriptorSuffix));
         kernel.set(".uses_dynamic_stack", false);
-        kernel.set(".vgpr_count", spec.vgprs);
+        kernel.set(".vgpr_count", spec.all_vgprs());
         kernel.set(".vgpr_spill_count", 0);
         kernel.set(".wavefront_size", spec.wave_size);
         if (arch.family == Family::cdna2 || arch.family == Family::cdna3)
-            kernel.set(".agpr_count", 0);
+            kernel.set(".agpr_count", spec.agprs);
         else
             kernel.set(".workgroup_processor_mode", 1);
         list.append(std::move(kernel));

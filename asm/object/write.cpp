@@ -26,6 +26,9 @@ Result<void> check(const ArchInfo& arch, const KernelSpec& spec) {
     if (spec.vgprs > static_cast<uint32_t>(std::min(arch.max_vgprs, 256)))
         return refuse(spec,
                       fmt::format("{} vector registers; a wave has {}", spec.vgprs, std::min(arch.max_vgprs, 256)));
+    if (spec.agprs > (is_rdna(arch) ? 0u : 256u))
+        return refuse(spec,
+                      fmt::format("{} accumulation registers; a wave has {}", spec.agprs, is_rdna(arch) ? 0 : 256));
     if (spec.sgprs > static_cast<uint32_t>(arch.sgprs))
         return refuse(spec, fmt::format("{} scalar registers; a wave has {}", spec.sgprs, arch.sgprs));
     if (spec.lds > static_cast<uint32_t>(arch.lds_bytes))
@@ -33,10 +36,6 @@ Result<void> check(const ArchInfo& arch, const KernelSpec& spec) {
     if (spec.max_block == 0 || spec.max_block > static_cast<uint32_t>(arch.max_block))
         return refuse(spec,
                       fmt::format("a block of {} work-items; allowed are 1 to {}", spec.max_block, arch.max_block));
-    if (spec.scratch && arch.family == Family::cdna2)
-        return make_error(ErrorKind::Unsupported,
-                          "kernel '{}': scratch on {} needs a flat_scratch set-up that is not written", spec.name,
-                          arch.name);
     for (const KernelArg& arg : spec.args)
         if (uint64_t{arg.offset} + arg.size > spec.kernarg_size)
             return refuse(spec, fmt::format("argument '{}' at {} of {} bytes lies outside the {} bytes of arguments",
@@ -56,18 +55,19 @@ KernelDescriptor describe(const ArchInfo& arch, const KernelSpec& spec) {
     d.group_segment_fixed_size = spec.lds;
     d.private_segment_fixed_size = spec.scratch;
     d.kernarg_size = spec.kernarg_size;
-    d.rsrc1 = ceil_div(std::max(spec.vgprs, 1u), granule) - 1;
+    d.rsrc1 = ceil_div(spec.all_vgprs(), granule) - 1;
     if (!rdna) d.rsrc1 |= (ceil_div(spec.sgprs + kReservedSgprs, 8) - 1) << 6;
     d.rsrc1 |= kKeepDenormals << 16;
     if (!rdna4) d.rsrc1 |= 1u << 21 | 1u << 23;  // DX10_CLAMP, IEEE_MODE
     if (rdna) d.rsrc1 |= 1u << 29 | 1u << 30;    // WGP_MODE, MEM_ORDERED
-    const uint32_t user_sgprs = 2 + (spec.dispatch_ptr ? 2 : 0);
+    const bool flat_scratch_init = spec.scratch && arch.family == Family::cdna2;
+    const uint32_t user_sgprs = 2 + (spec.dispatch_ptr ? 2 : 0) + (flat_scratch_init ? 2 : 0);
     d.rsrc2 = (spec.scratch ? 1u : 0u) | user_sgprs << 1;
     for (int dim = 0; dim < 3; dim++) d.rsrc2 |= (spec.workgroup_ids[dim] ? 1u : 0u) << (7 + dim);
     d.rsrc2 |= static_cast<uint32_t>(spec.workitem_id_dims) << 11;
-    if (!rdna) d.rsrc3 = ceil_div(std::max(spec.vgprs, 1u), 4) - 1;  // ACCUM_OFFSET: no accumulation registers
-    d.properties =
-        static_cast<uint16_t>(1u << 3 | (spec.dispatch_ptr ? 1u << 1 : 0u) | (spec.wave_size == 32 ? 1u << 10 : 0u));
+    if (!rdna) d.rsrc3 = spec.accum_offset() / 4 - 1;  // ACCUM_OFFSET
+    d.properties = static_cast<uint16_t>(1u << 3 | (spec.dispatch_ptr ? 1u << 1 : 0u) |
+                                         (flat_scratch_init ? 1u << 5 : 0u) | (spec.wave_size == 32 ? 1u << 10 : 0u));
     return d;
 }
 
