@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cfenv>
+#include <cfloat>
 #include <cmath>
 #include <set>
 
@@ -241,7 +242,10 @@ TEST_P(Cdna, PairsOfSinglesFollowMode) {
                         std::fesetround(saved);
                         for (const auto& [got, want] :
                              {std::pair<uint32_t, float>{bench.v(8 + i, lane), fused}, {bench.v(10 + i, lane), sum}})
-                            ASSERT_TRUE(got == float_bits(want) || (nan32(got) && std::isnan(want)))
+                            // Where flushing is on, the document leaves open whether a result that rounding lifts to
+                            // the smallest normal number counts as denormal.
+                            ASSERT_TRUE(got == float_bits(want) || (nan32(got) && std::isnan(want)) ||
+                                        (!(denormals & 0x20) && std::abs(want) == FLT_MIN && (got & 0x7fffffff) == 0))
                                 << variant.name << " mode " << mode << " " << denormals << " got " << got << " want "
                                 << float_bits(want) << " of " << a << " " << b << " " << c;
                     }
