@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "families.h"
 #include "strata/asm/isa/inst.h"
 #include "strata/asm/isa/print.h"
 
@@ -9,41 +8,12 @@ using namespace strata::isa;
 
 namespace {
 
-class CdnaRows : public testing::TestWithParam<Arch> {
-  protected:
-    Family family() const { return info(GetParam()).family; }
-};
-INSTANTIATE_TEST_SUITE_P(Families, CdnaRows, testing::Values(Arch::gfx942, Arch::gfx90a), arch_name);
-
 struct Golden {
     std::array<uint32_t, 2> words;
     std::string_view text;
 };
 
 }  // namespace
-
-TEST_P(CdnaRows, LookupsFindEveryRow) {
-    for (const Row& row : rows(family())) {
-        EXPECT_EQ(find_row(family(), row.format, row.opcode), &row);
-        EXPECT_EQ(find_row(family(), row.mnemonic, row.format), &row);
-    }
-    EXPECT_EQ(find_row(family(), "v_add_f32")->format, Format::VOP2);
-    EXPECT_EQ(find_row(family(), "image_bvh_intersect_ray"), nullptr);
-}
-
-TEST_P(CdnaRows, Vop3OpcodesFollowFromTheNativeFormats) {
-    for (const Row& row : rows(family())) {
-        int base = row.format == Format::VOP1   ? 0x140
-                   : row.format == Format::VOP2 ? 0x100
-                   : row.format == Format::VOPC ? 0
-                                                : -1;
-        const Row* wide = find_row(family(), row.mnemonic, Format::VOP3);
-        if (!wide) wide = find_row(family(), row.mnemonic, Format::VOP3SD);
-        if (base >= 0 && wide) {
-            EXPECT_EQ(wide->opcode, base + row.opcode) << row.mnemonic;
-        }
-    }
-}
 
 // Bytes and text of llvm-mc-19.
 TEST(CdnaGolden, TextAndBytesAreThoseOfTheAssembler) {

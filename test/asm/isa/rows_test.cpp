@@ -7,6 +7,7 @@
 #include "families.h"
 #include "llvm_oracle.h"
 #include "maker.h"
+#include "maker_cdna.h"
 #include "strata/asm/isa/print.h"
 
 using namespace strata;
@@ -21,10 +22,9 @@ class Rows : public testing::TestWithParam<Arch> {
 };
 
 /// Encodings of every row: a number of random instances each.
-template <class Check>
-void for_each_instance(Arch arch, int rounds, Check check) {
+template <class AnyMaker, class Check>
+void for_each_made(Arch arch, AnyMaker maker, int rounds, const Check& check) {
     Family family = info(arch).family;
-    Maker maker(family, 1);
     for (const Row& row : rows(family)) {
         if (row.flags & kGraphics) continue;
         for (int round = 0; round < rounds; ++round) {
@@ -38,12 +38,20 @@ void for_each_instance(Arch arch, int rounds, Check check) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, Rows, made_archs(), arch_name);
+template <class Check>
+void for_each_instance(Arch arch, int rounds, const Check& check) {
+    Family family = info(arch).family;
+    if (is_cdna(family)) return for_each_made(arch, CdnaMaker(family, 1), rounds, check);
+    for_each_made(arch, Maker(family, 1), rounds, check);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Rows, tested_archs(), arch_name);
 
 }  // namespace
 
 TEST_P(Rows, EveryComputeFormEncodesAndDecodesBack) {
     std::set<std::string_view> seen;
+    size_t dpp = 0, sdwa = 0, accumulators = 0;
     for_each_instance(arch(), 24, [&](const Inst& inst, std::span<const uint32_t> words) {
         auto decoded = decode(arch(), words);
         ASSERT_TRUE(decoded) << inst.row->mnemonic << ": " << decoded.error().message;
@@ -53,8 +61,14 @@ TEST_P(Rows, EveryComputeFormEncodesAndDecodesBack) {
         EXPECT_TRUE(std::ranges::equal(std::span(again->words).first(static_cast<size_t>(again->count)), words))
             << inst.row->mnemonic;
         seen.insert(inst.row->mnemonic);
+        dpp += inst.dpp.kind != DppKind::none;
+        sdwa += inst.sdwa.present;
+        accumulators += inst.dst[0].is_agpr();
     });
     EXPECT_GT(seen.size(), 900u);
+    EXPECT_GT(dpp, 500u);
+    EXPECT_EQ(sdwa > 1000, is_cdna(family())) << sdwa;
+    EXPECT_EQ(accumulators > 1000, is_cdna(family())) << accumulators;
 }
 
 TEST_P(Rows, EveryComputeFormPrintsTheTextOfLlvm) {
@@ -81,8 +95,9 @@ TEST_P(Rows, LookupsFindEveryRow) {
 }
 
 TEST_P(Rows, Vop3OpcodesFollowFromTheNativeFormats) {
+    const int unary = is_cdna(family()) ? 0x140 : 0x180;
     for (const Row& row : rows(family())) {
-        int base = row.format == Format::VOP1   ? 0x180
+        int base = row.format == Format::VOP1   ? unary
                    : row.format == Format::VOP2 ? 0x100
                    : row.format == Format::VOPC ? 0
                                                 : -1;
