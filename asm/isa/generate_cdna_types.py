@@ -199,7 +199,7 @@ def flags(name, form):
         'kReadsScc': re.fullmatch(SCC_READERS, m),
         'kWritesScc': re.fullmatch(SCC_WRITERS, m) and name.startswith('SOP'),
         'kWritesExec': 'cmpx' in m or 'saveexec' in m or 'wrexec' in m,
-        'kGraphics': name == 'MIMG' or m == 'v_screen_partition_4se_b32',
+        'kGraphics': name == 'MIMG' or re.match(common.GRAPHICS_ONLY, m),
         'kLiteral': re.match(r'v_(fma|mad)[am]k', m) or 'imm32' in m,
     }
     return ' | '.join(flag for flag, on in checks.items() if on) or '0'

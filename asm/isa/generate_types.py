@@ -57,7 +57,7 @@ SCC_WRITERS = (r's_(add|sub|addc|subb|absdiff|min|max|and|or|xor|nand|nor|xnor|a
 SCC_READERS = r's_(addc|subb|add_co_ci|sub_co_ci)_u32|s_cselect_\w+|s_cmovk?_\w+|s_cbranch_scc\d'
 BRANCHES = r's_(branch|cbranch_\w+|setpc_b64|swappc_b64|call_b64|rfe_b64|subvector_loop_\w+)'
 TRANSCENDENTAL = r'v_(?:s_)?(exp|log|rcp|rcp_iflag|rsq|sqrt|sin|cos)_f\d\d'
-GRAPHICS_ONLY = r'ds_(bvh|ordered|add_gs|sub_gs)\w*'
+GRAPHICS_ONLY = r'ds_(bvh|ordered|add_gs|sub_gs)\w*|v_screen_partition\w*'
 MEMORY_FORMATS = ('SMEM', 'DS', 'MUBUF', 'MTBUF', 'FLAT', 'SCRATCH', 'GLOBAL')
 
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -20,7 +21,8 @@ struct Line {
 
 /// The lines 'hex ; asm' of <family>_golden.txt; golden.py made the bytes with llvm-mc.
 std::vector<Line> golden_lines(Arch arch) {
-    std::string family = info(arch).family == Family::rdna3 ? "rdna3" : "rdna4";
+    static constexpr std::array names{"rdna3", "rdna4", "cdna3", "cdna2"};
+    std::string family = names[static_cast<size_t>(info(arch).family)];
     std::ifstream file(STRATA_SOURCE_DIR "/test/asm/isa/" + family + "_golden.txt");
     std::vector<Line> lines;
     for (std::string text; std::getline(file, text);) {
@@ -39,7 +41,7 @@ class Golden : public testing::TestWithParam<Arch> {
   protected:
     Arch arch() const { return GetParam(); }
 };
-INSTANTIATE_TEST_SUITE_P(Families, Golden, testing::Values(Arch::gfx1100, Arch::gfx1201), arch_name);
+INSTANTIATE_TEST_SUITE_P(Families, Golden, tested_archs(), arch_name);
 
 }  // namespace
 

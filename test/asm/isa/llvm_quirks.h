@@ -20,7 +20,7 @@ inline bool starts_with_any(std::string_view text, std::initializer_list<std::st
 /// Image, export, interpolation and ray tracing instructions.
 inline bool is_graphics(std::string_view text) {
     return starts_with_any(text, {"image_", "exp ", "export ", "v_interp", "lds_", "ds_param_load", "ds_direct_load",
-                                  "ds_bvh", "ds_ordered", "ds_add_gs", "ds_sub_gs"});
+                                  "ds_bvh", "ds_ordered", "ds_add_gs", "ds_sub_gs", "v_screen_partition"});
 }
 
 /// An SDWA word names registers only; LLVM's assembler has no constants there.
