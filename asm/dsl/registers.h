@@ -27,14 +27,28 @@ struct VgprRange {
 };
 using Vgpr = VgprRange<1>;
 
+/// N accumulation registers of CDNA from `first` on.
+template <int N>
+struct AgprRange {
+    int first = 0;
+    constexpr explicit AgprRange(int first) : first(first) {}
+    constexpr AgprRange<1> operator[](int i) const { return AgprRange<1>(first + i); }
+    operator DynOperand() const { return DynOperand::agpr(first, N); }
+};
+using Agpr = AgprRange<1>;
+
 /// N scalar registers from hardware code `first` on: 0 to 105 are s0 to s105.
 template <int N>
 struct SgprRange {
     int first = 0, count = N;
+    bool reserved = false;  ///< flat_scratch or xnack_mask
     constexpr explicit SgprRange(int first) : first(first) {}
     constexpr SgprRange(Special special) : first(special.code), count(0) {}
     constexpr SgprRange<1> operator[](int i) const { return SgprRange<1>(first + i); }
-    operator DynOperand() const { return DynOperand::scalar(first, count); }
+    constexpr SgprRange(int first, bool reserved) : first(first), reserved(reserved) {}
+    operator DynOperand() const {
+        return reserved ? DynOperand::reserved_scalar(first, count) : DynOperand::scalar(first, count);
+    }
 };
 using Sgpr = SgprRange<1>;
 
@@ -70,6 +84,14 @@ SignedRegister<N> abs(SgprRange<N> range) {
     return absolute<N>(range);
 }
 
+/// A source of SDWA that is sign-extended.
+template <int N>
+SignedRegister<N> sext(VgprRange<N> range) {
+    SignedRegister<N> result{range};
+    result.operand.sign_extend = true;
+    return result;
+}
+
 template <class T>
 concept Number = (std::integral<T> && !std::same_as<T, bool>) || std::floating_point<T>;
 
@@ -82,6 +104,9 @@ class Src {
         : operand_(range) {}
     Src(SgprRange<N> range)
         requires((Kinds & kSgpr) != 0)
+        : operand_(range) {}
+    Src(AgprRange<N> range)
+        requires((Kinds & kAgpr) != 0)
         : operand_(range) {}
     Src(Special special)
         requires((Kinds & kSgpr) != 0)
