@@ -125,3 +125,92 @@ def test_what_is_no_code():
         strata.asm_kernel(b"\x7fELF and then nothing", grid=1, block=1)
     with pytest.raises(strata.AssemblyError):
         asm.assemble_instructions("s_nonsense 1")
+
+
+RDNA4_LINES = """\
+s_load_b96 s[8:10], s[0:1], 0x10
+s_wait_kmcnt 0x0
+v_lshl_add_u32 v1, ttmp9, 6, v0
+global_load_b32 v2, v1, s[6:7] offset:-8 th:TH_LOAD_NT scope:SCOPE_DEV
+s_wait_loadcnt 0x0
+v_dual_add_f32 v8, v12, v8 :: v_dual_mov_b32 v9, v13
+v_wmma_f32_16x16x16_f16 v[0:7], v[8:11], v[16:19], v[0:7]
+v_cvt_f32_fp8_e64 v0, v1 byte_sel:2
+global_atomic_add_u32 v5, v1, v0, s[4:5] th:TH_ATOMIC_RETURN
+s_endpgm
+"""
+
+CDNA3_LINES = """\
+s_load_dwordx4 s[4:7], s[0:1], 0x10
+s_waitcnt vmcnt(17) lgkmcnt(0)
+v_mfma_f32_32x32x8_f16 a[0:15], v[4:5], a[30:31], a[0:15]
+v_mfma_f32_4x4x4_16b_f16 v[0:3], v[4:5], v[6:7], 1.0 cbsz:2 abid:3 blgp:5
+v_mfma_f64_16x16x4_f64 a[0:7], v[4:5], v[6:7], 0 neg:[1,1,0]
+v_accvgpr_read_b32 v8, a3
+global_load_dwordx4 a[4:7], v1, s[4:5] offset:16 sc0 nt sc1
+buffer_load_dword v1, s[4:7], s3 offen lds
+v_add_f32_dpp v0, v1, v0 row_bcast:15 row_mask:0xa bank_mask:0xf
+v_add_u32_sdwa v1, v2, sext(v3) dst_sel:WORD_1 dst_unused:UNUSED_PAD src0_sel:BYTE_0 src1_sel:DWORD
+v_cmpx_lt_f32_e32 vcc, v0, v1
+s_add_u32 flat_scratch_lo, s2, s8
+s_endpgm
+"""
+
+
+def test_rdna4_typed_and_text_instructions_are_the_same_bytes():
+    g = asm.rdna4
+    v, s = g.v, g.s
+    typed = Assembler("gfx1201")
+    typed.emit(
+        g.s_load_b96(s[8:10], s[0:1], 0x10), g.s_wait_kmcnt(0), g.v_lshl_add_u32(v[1], g.ttmp[9], 6, v[0]),
+        g.global_load_b32(v[2], v[1], s[6:7], offset=-8, th="TH_LOAD_NT", scope="SCOPE_DEV"), g.s_wait_loadcnt(0),
+        g.dual(g.v_dual_add_f32(v[8], v[12], v[8]), g.v_dual_mov_b32(v[9], v[13])), g.v_wmma_f32_16x16x16_f16(v[0:7], v[8:11], v[16:19], v[0:7]),
+        g.v_cvt_f32_fp8_e64(v[0], v[1], byte_sel=2), g.global_atomic_add_u32(v[5], v[1], v[0], s[4:5]), g.s_endpgm())
+    assert typed.code() == asm.assemble_instructions(RDNA4_LINES, "gfx1201")
+
+
+def test_cdna3_typed_and_text_instructions_are_the_same_bytes():
+    g = asm.cdna3
+    v, a, s = g.v, g.a, g.s
+    typed = Assembler("gfx942")
+    typed.emit(
+        g.s_load_dwordx4(s[4:7], s[0:1], 0x10), g.s_waitcnt(g.waits(vmcnt=17, lgkmcnt=0)), g.v_mfma_f32_32x32x8_f16(a[0:15], v[4:5], a[30:31], a[0:15]),
+        g.v_mfma_f32_4x4x4_16b_f16(v[0:3], v[4:5], v[6:7], 1.0, cbsz=2, abid=3, blgp=5), g.v_mfma_f64_16x16x4_f64(a[0:7], v[4:5], v[6:7], 0, neg=[1, 1, 0]),
+        g.v_accvgpr_read_b32(v[8], a[3]), g.global_load_dwordx4(a[4:7], v[1], s[4:5], offset=16, sc0=True, nt=True, sc1=True),
+        g.buffer_load_dword(v[1], s[4:7], s[3], offen=True, lds=True), g.v_add_f32_dpp(v[0], v[1], v[0], row_bcast=15, row_mask=0xA, bank_mask=0xF),
+        g.v_add_u32_sdwa(v[1], v[2], g.sext(v[3]), dst_sel="WORD_1", dst_unused="UNUSED_PAD", src0_sel="BYTE_0", src1_sel="DWORD"),
+        g.v_cmpx_lt_f32_e32(g.vcc, v[0], v[1]), g.s_add_u32(g.flat_scratch_lo, s[2], s[8]), g.s_endpgm())
+    assert typed.code() == asm.assemble_instructions(CDNA3_LINES, "gfx942")
+
+
+@pytest.mark.parametrize("arch, family, count, name", [("gfx1201", asm.rdna4, 900, "s_wait_loadcnt"), ("gfx942", asm.cdna3, 900, "v_mfma_f32_32x32x8_f16")])
+def test_every_mnemonic_of_a_family_has_a_function(arch, family, count, name):
+    names = [n for n in dir(family) if n.startswith(("v_", "s_", "ds_", "global_", "buffer_"))]
+    assert len(names) > count and name in names and getattr(family, name).__name__ == name
+    with pytest.raises(AttributeError, match=arch):
+        family.v_ad_f32
+
+
+def test_errors_of_operands_name_them_with_file_and_line():
+    def failure(arch, instruction):
+        with pytest.raises(strata.AssemblyError) as raised:
+            Assembler(arch).emit(instruction)
+        assert raised.value.file.endswith("test_asm.py") and raised.value.line > 0
+        return str(raised.value)
+
+    g, h = asm.cdna3, asm.rdna4
+    assert "v_add_f32: src1 must be a register or an inline constant" in failure("gfx942", g.v_add_f32(g.v[0], g.v[1], g.a[2]))
+    assert "dst must start at an even register" in failure("gfx942", g.v_mfma_f32_32x32x8_f16(g.a[1:16], g.v[4:5], g.v[6:7], 0))
+    assert "source 2 takes 16 registers, but a[0:3] is 4" in failure("gfx942", g.v_mfma_f32_32x32x8_f16(g.a[0:15], g.v[4:5], g.v[6:7], g.a[0:3]))
+    assert "gfx1201 has no a2" in failure("gfx1201", h.v_add_f32(h.v[0], h.v[1], g.a[2]))
+    assert "source 0 takes 2 registers" in failure("gfx1201", h.global_load_b32(h.v[0], h.v[1], None))
+    with pytest.raises(strata.AssemblyError, match="s0 to s101"):
+        g.s[102]
+
+
+def test_the_assembler_counts_accumulation_registers():
+    g = asm.cdna3
+    a = Assembler("gfx942", name="big", block=64, grid=1)
+    a.emit(g.v_mfma_f32_32x32x8_f16(g.a[0:15], g.v[4:5], g.v[6:7], 0), g.s_endpgm())
+    (k,) = strata.compile(strata.asm_kernel(a), "gfx942").kernels
+    assert k.vgprs == 8 + 16

@@ -14,9 +14,9 @@ FOLDER = Path(strata.__file__).parent
 MODULES = {
     "strata": "__init__.pyi", "strata._strata": "_strata.pyi", "strata.dtypes": "dtypes.pyi", "strata.emulator": "emulator.pyi", "strata.nn": "nn.pyi",
     "strata.uop": "uop.pyi", "strata.kernels": "kernels.pyi", "strata.asm": "asm/__init__.pyi", "strata.asm._instruction": "asm/_instruction.pyi",
-    "strata.asm.rdna3": "asm/rdna3.pyi",
+    "strata.asm.rdna3": "asm/rdna3.pyi", "strata.asm.rdna4": "asm/rdna4.pyi", "strata.asm.cdna3": "asm/cdna3.pyi",
 }
-PYTHON_ONLY = {"kernels": {"asm_kernel", "compile"}, "_instruction": {"Label", "Register", "RegisterFile", "Instruction", "Dual", "dual", "waits", "family"}}
+PYTHON_ONLY = {"kernels": {"asm_kernel", "compile"}, "_instruction": {"Label", "Register", "RegisterFile", "Instruction", "Dual", "dual", "sext", "waits", "family"}}
 TYPES_ONLY = {"Mnemonic"}  # protocols of a stub: nothing at run time
 # What Python gives every class, and pybind11's own.
 GIVEN = {"__doc__", "__module__", "__dict__", "__weakref__", "__new__", "__pybind11_module_local__", "_pybind11_conduit_v1_"}
@@ -44,7 +44,7 @@ def public_names(name):
     last = name.rsplit(".", 1)[-1]
     if last in PYTHON_ONLY:
         return PYTHON_ONLY[last]
-    if last == "rdna3":
+    if last in ("rdna3", "rdna4", "cdna3"):
         return {n for n in vars(module) if not n.startswith("_") and n not in ("Register", "RegisterFile", "family")}
     if hasattr(module, "__all__"):
         return set(module.__all__)

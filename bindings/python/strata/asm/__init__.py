@@ -9,6 +9,8 @@
     a.emit(r.s_endpgm())
     kernel = strata.asm_kernel(a, grid=1024)
 
+strata.asm.rdna3, .rdna4 and .cdna3 have the registers and mnemonics of gfx1100, gfx1201 and gfx942.
+
 Registers, LDS and branch distances are counted by the assembler. A wrong operand raises AssemblyError with its place.
 """
 
@@ -45,9 +47,9 @@ def disassemble_instructions(code, arch="gfx1100"):
 class Assembler:
     """Writes one kernel instruction by instruction.
 
-    arch: "gfx1100". name: of the kernel. block: threads of a workgroup, an int or up to three; grid: workgroups (both may be
-    given to asm_kernel instead). grid_dims: how many workgroup ids the code reads (s2, s3, s4). The code starts with the
-    argument pointer in s[0:1], the workgroup id in s2 and the thread index in v0.
+    arch: "gfx1100", "gfx1201", "gfx942" or "gfx90a". name: of the kernel. block: threads of a workgroup, an int or up to three; grid: workgroups (both may be
+    given to asm_kernel instead). grid_dims: how many workgroup ids the code reads (s2, s3, s4). scratch: bytes a lane.
+    The code starts with the argument pointer in s[0:1], the workgroup id in s2 (gfx1201: ttmp9) and the thread index in v0.
     """
 
     def __init__(self, arch="gfx1100", *, name="kernel", block=None, grid=None, grid_dims=1, hidden_args=False, scratch=0, wave_size=0):
@@ -76,7 +78,7 @@ class Assembler:
         self._core.emit_line(f"{label.name}:", frame.f_code.co_filename, frame.f_lineno)
 
     def emit(self, *instructions):
-        """Appends instructions of strata.asm.rdna3, or lines of LLVM-syntax text. Raises AssemblyError with file and line."""
+        """Appends instructions of strata.asm.rdna3, .rdna4 or .cdna3, or lines of LLVM-syntax text. Raises AssemblyError with file and line."""
         frame = sys._getframe(1)
         for i in instructions:
             self._core.emit_line(str(i), frame.f_code.co_filename, frame.f_lineno)
@@ -98,4 +100,4 @@ class Assembler:
         return self._core.finish(self.name, block + (1,) * (3 - len(block)), grid_dims, hidden, 0, self._scratch)
 
 
-from . import rdna3  # noqa: E402
+from . import cdna3, rdna3, rdna4  # noqa: E402

@@ -1,7 +1,9 @@
 """The AMD assembler: LLVM-syntax text to code objects and back, and the typed assembler."""
 
 from .._types import Sizes
+from . import cdna3 as cdna3
 from . import rdna3 as rdna3
+from . import rdna4 as rdna4
 from ._instruction import Instruction as Instruction
 from ._instruction import Label as Label
 
@@ -20,9 +22,9 @@ def disassemble_instructions(code: bytes, arch: str = "gfx1100") -> list[tuple[i
 class Assembler:
     """Writes one kernel instruction by instruction.
 
-    arch: "gfx1100". name: of the kernel. block: threads of a workgroup, an int or up to three; grid: workgroups (both may be
+    arch: "gfx1100", "gfx1201", "gfx942" or "gfx90a". name: of the kernel. block: threads of a workgroup, an int or up to three; grid: workgroups (both may be
     given to asm_kernel instead). grid_dims: how many workgroup ids the code reads (s2, s3, s4). scratch: bytes a lane.
-    The code starts with the argument pointer in s[0:1], the workgroup id in s2 and the thread index in v0.
+    The code starts with the argument pointer in s[0:1], the workgroup id in s2 (gfx1201: ttmp9) and the thread index in v0.
     """
     arch: str
     name: str
@@ -49,7 +51,7 @@ class Assembler:
     def place(self, label: Label) -> None:
         """Binds a label to the next instruction."""
     def emit(self, *instructions: Instruction | str) -> None:
-        """Appends instructions of strata.asm.rdna3, or lines of LLVM-syntax text. Raises AssemblyError with file and line."""
+        """Appends instructions of strata.asm.rdna3, .rdna4 or .cdna3, or lines of LLVM-syntax text. Raises AssemblyError with file and line."""
     def emit_text(self, text: str, file: str = "<asm>") -> None:
         """Appends lines of LLVM-syntax text: instructions, labels and comments. Errors give the file and the text's line."""
     def code(self) -> bytes:

@@ -94,6 +94,11 @@ def _modifier(name, value):
     return f"{name}:{value}"
 
 
+def sext(register):
+    """A source of sub-dword addressing (_sdwa) that is sign-extended."""
+    return Register(f"sext({register})")
+
+
 def waits(**counts):
     """The operand of s_waitcnt: waits(vmcnt=0, lgkmcnt=0)."""
     return " ".join(f"{k}({v})" for k, v in counts.items())
@@ -107,7 +112,7 @@ def family(arch, doc):
         if not mnemonics:
             mnemonics.extend(_strata._mnemonics(arch))
         base = name
-        for suffix in ("_e32", "_e64", "_dpp"):
+        for suffix in ("_e32", "_e64", "_dpp", "_sdwa"):
             base = base.removesuffix(suffix)
         if base not in mnemonics:
             close = difflib.get_close_matches(base, mnemonics, 3)

@@ -33,6 +33,9 @@ class Dual(Instruction):
 def dual(x: Instruction, y: Instruction) -> Dual:
     """Two v_dual_* operations as one instruction (VOPD)."""
 
+def sext(register: Register) -> Register:
+    """A source of sub-dword addressing (_sdwa) that is sign-extended."""
+
 def waits(**counts: int) -> str:
     """The operand of s_waitcnt: waits(vmcnt=0, lgkmcnt=0)."""
 
