@@ -1,0 +1,70 @@
+"""Every emulated architecture is a device like any other."""
+
+import numpy as np
+import pytest
+
+import strata
+from strata import Tensor
+
+DEVICES = [f"emu:{arch}" for arch in ("gfx1100", "gfx1201", "gfx942", "gfx90a")]
+
+
+@pytest.fixture(params=DEVICES)
+def device(request):
+    with strata.config(device=request.param):
+        yield request.param
+
+
+def test_the_device_is_listed_with_its_properties(device):
+    assert device in strata.devices() and strata.default_device() == device
+    properties = strata.device_properties(device)
+    assert properties["warp_size"] == (64 if device in ("emu:gfx942", "emu:gfx90a") else 32) and properties["max_block"] == 1024
+
+
+def test_reductions_products_and_functions(device):
+    rng = np.random.default_rng(1)
+    a, b = rng.standard_normal((37, 65)).astype(np.float32), rng.standard_normal((65, 29)).astype(np.float32)
+    np.testing.assert_allclose((Tensor(a) @ Tensor(b)).numpy(), a @ b, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(Tensor(a).sum(axis=1).numpy(), a.sum(axis=1), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(Tensor(a).max().item(), a.max())
+    e = np.exp(a - a.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(Tensor(a).softmax(axis=-1).numpy(), e / e.sum(axis=1, keepdims=True), rtol=1e-5)
+    np.testing.assert_allclose((Tensor(a).sin() * Tensor(a).abs().sqrt()).numpy(), np.sin(a) * np.sqrt(np.abs(a)), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float16", "float64", "bfloat16"])
+def test_types(device, dtype):
+    values = np.arange(-60, 60) if not dtype.startswith("u") else np.arange(120)
+    x = Tensor(values.astype(np.float32)).cast(dtype)
+    np.testing.assert_array_equal((x + x).cast("float64").numpy(), (values + values).astype(np.float64))
+
+
+def test_a_hip_kernel_with_local_memory_and_a_shuffle(device):
+    wave = strata.device_properties(device)["warp_size"]
+    source = """
+#include <hip/hip_runtime.h>
+extern "C" __global__ void swapped(float* out, const float* x) {
+    __shared__ float tile[128];
+    int i = threadIdx.x;
+    tile[i] = x[i] + __shfl_xor(x[i], 1);
+    __syncthreads();
+    out[i] = tile[127 - i];
+}"""
+    x = np.arange(128, dtype=np.float32)
+    out, _ = Tensor.empty(128).custom_kernel(Tensor(x), kernel=strata.hip_kernel(source, name="swapped", grid=1, block=128))
+    np.testing.assert_array_equal(out.numpy(), (x + x.reshape(-1, 2)[:, ::-1].reshape(-1))[::-1])
+    assert wave in (32, 64)
+
+
+def test_a_fault_names_the_line_of_the_source(device):
+    source = """
+#include <hip/hip_runtime.h>
+extern "C" __global__ void wild(float* out, const float* x) {
+    int i = threadIdx.x;
+    float v = x[i * 1000000];
+    out[i] = v;
+}"""
+    out, _ = Tensor.empty(64).custom_kernel(Tensor(np.zeros(64, np.float32)), kernel=strata.hip_kernel(source, name="wild", grid=1, block=64))
+    with pytest.raises(strata.MemoryFault, match=r":5:\d+, code offset .*lane 1 reads 4 bytes"):
+        out.numpy()
+    assert Tensor(np.ones(8, np.float32)).sum().item() == 8  # the process lives on
