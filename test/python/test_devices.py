@@ -68,3 +68,20 @@ extern "C" __global__ void wild(float* out, const float* x) {
     with pytest.raises(strata.MemoryFault, match=r":5:\d+, code offset .*lane 1 reads 4 bytes"):
         out.numpy()
     assert Tensor(np.ones(8, np.float32)).sum().item() == 8  # the process lives on
+
+
+ASSEMBLY = {
+    "emu:gfx1100": ["s_load_b128 s[4:7], s[0:1], 0x0", "s_waitcnt lgkmcnt(0)", "global_load_b32 v2, v1, s[6:7]", "s_waitcnt vmcnt(0)", "global_store_b32 v1, v2, s[4:5]"],
+    "emu:gfx1201": ["s_load_b128 s[4:7], s[0:1], 0x0", "s_wait_kmcnt 0x0", "global_load_b32 v2, v1, s[6:7]", "s_wait_loadcnt 0x0", "global_store_b32 v1, v2, s[4:5]"],
+    "emu:gfx942": ["s_load_dwordx4 s[4:7], s[0:1], 0x0", "s_waitcnt lgkmcnt(0)", "global_load_dword v2, v1, s[6:7]", "s_waitcnt vmcnt(0)", "global_store_dword v1, v2, s[4:5]"],
+}
+ASSEMBLY["emu:gfx90a"] = ASSEMBLY["emu:gfx942"]
+
+
+def test_a_kernel_in_assembly_is_for_the_default_device(device):
+    arguments, wait, load, loaded, store = ASSEMBLY[device]
+    text = "\n".join([arguments, "v_lshlrev_b32 v1, 2, v0", wait, load, loaded, "v_mul_f32 v2, 2.0, v2", store, "s_endpgm"])
+    kernel = strata.asm_kernel(text, name="doubled", args=["out", "x"], grid=1, block=64)
+    x = np.arange(64, dtype=np.float32)
+    out, _ = Tensor.empty(64).custom_kernel(Tensor(x), kernel=kernel)
+    np.testing.assert_array_equal(out.numpy(), 2 * x)

@@ -4,20 +4,26 @@ from . import _strata
 from ._strata import Artifact, CustomKernel, Tensor
 
 
+def device_arch():
+    """The architecture of the default device: "gfx1100" of "emu:gfx1100"."""
+    return _strata.default_device().split(":")[1]
+
+
 def asm_kernel(source, *, name="", arch="", args=(), grid=None, block=None, lds=0) -> CustomKernel:
     """A kernel from assembly, for custom_kernel(kernel=...).
 
     source: LLVM-syntax text, a strata.asm.Assembler, or code object bytes. Text may be instructions and labels alone: then
     name and args (a name for each pointer) make it a kernel and its resources are counted; or a whole file with
     .amdhsa_kernel and .amdgpu_metadata directives.
-    name: which kernel of the code object; not needed when it has one. arch: "gfx1100", ...; an Assembler knows its own.
+    name: which kernel of the code object; not needed when it has one. arch: "gfx1100", ...; the default device's when empty; an
+    Assembler knows its own.
     grid: workgroups, block: threads of a workgroup, each an int or up to three; an Assembler may have set both.
     lds: dynamic LDS bytes. Raises AssemblyError with file, line and column, LaunchError.
     """
     from . import asm
 
     if isinstance(source, str) and ".amdhsa_kernel" not in source:
-        text, source = source, asm.Assembler(arch or "gfx1100", name=name or "kernel", block=block, grid=grid)
+        text, source = source, asm.Assembler(arch or device_arch(), name=name or "kernel", block=block, grid=grid)
         for argument in args:
             source.argument(argument)
         source.emit_text(text)
@@ -29,7 +35,7 @@ def asm_kernel(source, *, name="", arch="", args=(), grid=None, block=None, lds=
     elif isinstance(source, (bytes, bytearray)):
         image = bytes(source)
     else:
-        image = asm.assemble(source, arch or "gfx1100")
+        image = asm.assemble(source, arch or device_arch())
     if grid is None or block is None:
         raise _strata.UsageError("asm_kernel needs grid= and block= (workgroups, and threads of a workgroup)")
     return _strata._object_kernel(image, name, grid, block, lds)

@@ -7,6 +7,8 @@ import numpy as np
 
 import strata
 
+from .kernels import device_arch
+
 SHORT = {"f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "bool": "bool",
          **{f"{k[0]}{n}": f"{k}{n}" for k in ("int", "uint") for n in (8, 16, 32, 64)}}
 SPEC = re.compile(r"(?P<type>\w+)\[(?P<shape>[\d,x ]+)\](=(?P<fill>.+))?$")
@@ -48,14 +50,10 @@ def kernel(args):
         name = args.kernel or only_global(text, args.file)
         return strata.hip_kernel(text, name=name, options=args.option, **launch)
     if suffix in (".s", ".S", ".asm"):
-        image = strata.asm.assemble(Path(args.file).read_text(), "gfx1100", args.file)
+        image = strata.asm.assemble(Path(args.file).read_text(), device_arch(), args.file)
     else:
         image = Path(args.file).read_bytes()
     return strata.asm_kernel(image, name=args.kernel, **launch)
-
-
-def launch_arch(args):
-    return (args.device or strata.default_device()).partition(":")[2].partition(":")[0]
 
 
 def only_global(text, file):
@@ -86,13 +84,14 @@ def run_kernel(args):
         results = tensors[0].custom_kernel(*tensors[1:], kernel=k)
         strata.realize(list(results))
         launch = strata.stats().launches[-1]
+        image = strata.compile(k).code_object if args.fidelity else b""
     print(f"{launch.name}: grid {tuple(launch.grid)} block {tuple(launch.block)}, {launch.time_ms:.4f} ms modelled, "
           f"{launch.wall_ms:.2f} ms emulator, {launch.wave_instructions} wave instructions")
     for n, (spec, t) in enumerate(zip(args.arg, results)):
         values = (t if t.dtype.numpy_name else t.cast("float32")).numpy()
         print(f"{n}: {spec}: {np.array2string(values.ravel()[:8], precision=6, separator=', ')}{' ...' if values.size > 8 else ''}")
     if args.fidelity:
-        print_fidelity(strata.compile(k, launch_arch(args)).code_object, launch.name)
+        print_fidelity(image, launch.name)
     for target in args.save:
         which, _, file = target.partition("=")
         if not which.isdigit() or int(which) >= len(results) or not file:
