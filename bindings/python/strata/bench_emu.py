@@ -105,11 +105,11 @@ def best(times, digits=3):
     return round(min(times), digits)
 
 
-def hip(source, name):
+def hip(source, name, arch="gfx1100"):
     import strata
 
     kernel = strata.hip_kernel("#include <hip/hip_runtime.h>\n" + source, name=name, grid=1, block=1)
-    return strata.compile(kernel, "gfx1100").code_object
+    return strata.compile(kernel, arch).code_object
 
 
 def as_bytes(array):
@@ -215,6 +215,17 @@ def run_wave_call(quick):
     return {"us": round(statistics.median(times), 1)}
 
 
+def decode(quick):
+    """Million instructions a second that the decoder reads, over the code of the matmul compiled for each architecture."""
+    from strata import _strata
+
+    out = {}
+    for arch in ("gfx1100", "gfx1201", "gfx942", "gfx90a"):
+        rate, instructions = _strata._decode_rate(hip(MATMUL, "matmul", arch), repeat=5 if quick else 25)
+        out[arch] = {"million_instructions_per_s": round(rate, 1), "instructions": instructions}
+    return out
+
+
 def bench_emu(quick):
     """The emulator's own speed. Times of kernels are the best of several launches, without the timing model."""
     from strata import _strata
@@ -232,4 +243,5 @@ def bench_emu(quick):
     out["matmul_256_float16_wmma"] = wmma(quick)
     out["start_up"] = start_up(quick)
     out["run_wave"] = run_wave_call(quick)
+    out["decode"] = decode(quick)
     return out
