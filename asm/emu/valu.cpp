@@ -183,6 +183,8 @@ bool resolve_valu(const Choice& choice, const Shape& shape) {
                shape.src[0] == Kind::u32) {  // integer dot products: neg tells signed operands
         op.omod_clamp |= static_cast<uint8_t>((inst.neg & 3) << 4);
         op.neg = 0;
+    } else if (inst.encoding == Format::VOP3P && shape.src[0] == Kind::pk_u16) {
+        op.neg = op.neg_hi = 0;  // integers have no sign modifiers, nor has what is added to their products
     }
     if (inst.encoding != Format::VOP3P) {
         for (int i = 0; i < shape.sources && i < 3; i++)

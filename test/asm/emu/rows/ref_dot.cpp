@@ -1,0 +1,99 @@
+#include "valu_model.h"
+
+// Dot products. Those of floats add the lower product first, each step rounded once (fidelity.def: the documents leave
+// the precision between the steps open).
+namespace strata::emu::rows {
+namespace {
+
+int64_t element(uint32_t word, int n, int width, bool is_signed) {
+    const uint64_t raw = word >> (n * width) & ((uint64_t{1} << width) - 1);
+    return is_signed && raw >> (width - 1) ? static_cast<int64_t>(raw) - (int64_t{1} << width)
+                                           : static_cast<int64_t>(raw);
+}
+int64_t products(const Lane& x, int width, bool signed_a, bool signed_b) {
+    int64_t sum = 0;
+    for (int n = 0; n < 32 / width; ++n)
+        sum += element(x.u(0), n, width, signed_a) * element(x.u(1), n, width, signed_b);
+    return sum;
+}
+template <int kWidth>
+void mixed_signs(Lane& x) {
+    const int64_t sum = products(x, kWidth, x.neg & 1, x.neg >> 1 & 1) + x.i(2);
+    x.b32(static_cast<uint64_t>(x.clamp ? std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX) : sum));
+}
+template <int kWidth>
+void signed_sum(Lane& x) {
+    const int64_t sum = products(x, kWidth, true, true) + x.i(2);
+    x.b32(static_cast<uint64_t>(x.clamp ? std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX) : sum));
+}
+template <int kWidth>
+void accumulated(Lane& x) {
+    x.s[2] = x.old;
+    signed_sum<kWidth>(x);
+}
+template <int kWidth>
+void unsigned_sum(Lane& x) {
+    const int64_t sum = products(x, kWidth, false, false) + x.u(2);
+    x.b32(static_cast<uint64_t>(x.clamp ? std::min<int64_t>(sum, UINT32_MAX) : sum));
+}
+
+float flush(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
+/// CDNA2's dot products of halves know no denormals (MI200: "DOT2 flushes").
+float half_sum(const Lane& x, float sum) {
+    const bool flushes = x.family == Family::cdna2;
+    auto half = [&](uint32_t bits) {
+        return static_cast<float>(reference::half_value(flushes && !(bits & 0x7c00) ? bits & 0x8000 : bits));
+    };
+    auto step = [&](uint32_t a, uint32_t b) {
+        sum = std::fma(half(a), half(b), flushes ? flush(sum) : sum);
+        if (flushes) sum = flush(sum);
+    };
+    step(x.u16(0), x.u16(1));
+    step(x.high(0), x.high(1));
+    return sum;
+}
+
+float brain(uint32_t bits) { return std::bit_cast<float>(bits << 16); }
+/// To the nearest 16-bit brain float, through single precision.
+uint32_t to_brain(float x) {
+    const uint32_t bits = std::bit_cast<uint32_t>(x);
+    if (std::isnan(x)) return 0x7fc0;
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+uint32_t brain_sum(const Lane& x) {
+    const uint32_t first = to_brain(std::fma(brain(x.u16(0)), brain(x.u16(1)), brain(x.u16(2))));
+    return to_brain(std::fma(brain(x.high(0)), brain(x.high(1)), brain(first)));
+}
+
+constexpr Operation kRows[] = {
+    {"v_dot4_i32_iu8", mixed_signs<8>},
+    {"v_dot8_i32_iu4", mixed_signs<4>},
+    {"v_dot2_i32_i16", signed_sum<16>},
+    {"v_dot4_i32_i8", signed_sum<8>},
+    {"v_dot8_i32_i4", signed_sum<4>},
+    {"v_dot2c_i32_i16", accumulated<16>},
+    {"v_dot4c_i32_i8", accumulated<8>},
+    {"v_dot8c_i32_i4", accumulated<4>},
+    {"v_dot2_u32_u16", unsigned_sum<16>},
+    {"v_dot4_u32_u8", unsigned_sum<8>},
+    {"v_dot8_u32_u4", unsigned_sum<4>},
+    {"v_dot2_f32_f16", [](Lane& x) { x.f32(half_sum(x, x.f(2))); }},
+    {"v_dot2acc_f32_f16 v_dot2c_f32_f16", [](Lane& x) { x.f32(half_sum(x, x.old_f())); }},
+    {"v_dot2_f16_f16",
+     [](Lane& x) {
+         const Wide first = reference::half_value(half_bits(x, x.h(0) * x.h(1) + x.h(2)));
+         x.f16(x.hh(0) * x.hh(1) + first);
+     }},
+    {"v_dot2_f32_bf16",
+     [](Lane& x) {
+         const float first = std::fma(brain(x.u16(0)), brain(x.u16(1)), x.f(2));
+         x.f32(std::fma(brain(x.high(0)), brain(x.high(1)), first));
+     }},
+    {"v_dot2_bf16_bf16", [](Lane& x) { x.set(Bits::bf16, brain_sum(x)); }},
+};
+
+}  // namespace
+
+std::span<const Operation> dot_operations() { return kRows; }
+
+}  // namespace strata::emu::rows
