@@ -107,6 +107,7 @@ void store_state(Wave& wave, WaveRun& run, int rows, int lanes) {
 Result<void> run_to_end(Wave& wave, uint64_t budget) {
     for (;;) {
         wave.budget = std::min(wave.executed + kQuantum, budget);
+        wave.turn_start = wave.executed;
         wave.stop = Stop::none;
         wave.run_start = wave.pc;
         for (const Op* op = wave.pc; op;) op = op->run(&wave, op);

@@ -11,6 +11,11 @@ namespace strata::emu {
 
 const Op* nop(Wave* wave, const Op* op) { STRATA_EMU_NEXT; }
 
+const Op* wait_for_loads(Wave* wave, const Op* op) {
+    if (op->aux && clock_of(wave, op) - wave->turn_start < op->aux && !wave->group->timing) STRATA_EMU_NEXT;
+    return leave(wave, op, op + 1, Stop::wait);
+}
+
 const Op* out_of_budget(Wave* wave, const Op* op, const Op* next) {
     wave->pc = next;
     wave->stop = Stop::budget;
@@ -76,8 +81,6 @@ const Op* s_call_b64(Wave* wave, const Op* op) {
 }
 
 const Op* s_endpgm(Wave* wave, const Op* op) { return leave(wave, op, nullptr, Stop::end); }
-/// A wait for vector memory: on hardware another wave runs now; here too, so that waves walk through memory together.
-const Op* wait(Wave* wave, const Op* op) { return leave(wave, op, op + 1, Stop::wait); }
 
 const Op* s_trap(Wave* wave, const Op* op) {
     if (op->imm == 3) STRATA_EMU_NEXT;  // debug trap: nothing is attached
@@ -158,10 +161,10 @@ constexpr NamedHandler kControl[] = {
     {"s_endpgm_ordered_ps_done", s_endpgm},
     {"s_rfe_b64", s_setpc_b64},
     {"s_rfe_restore_b64", s_setpc_b64},  // its second source is a mode of address translation
-    {"s_sleep", wait},
-    {"s_waitcnt_vmcnt", wait},
-    {"s_wait_loadcnt", wait},
-    {"s_wait_loadcnt_dscnt", wait},
+    {"s_sleep", wait_for_loads},
+    {"s_waitcnt_vmcnt", wait_for_loads},
+    {"s_wait_loadcnt", wait_for_loads},
+    {"s_wait_loadcnt_dscnt", wait_for_loads},
     {"s_trap", s_trap},
     {"s_sethalt", s_sethalt},
     {"s_sendmsghalt", s_sendmsghalt},
@@ -185,7 +188,7 @@ bool deallocates(const Choice& choice) {
 
 Handler choose_control(const Choice& choice) {
     std::string_view mnemonic = choice.name;
-    if (mnemonic == "s_waitcnt") return waits_for_memory(choice) ? wait : nop;
+    if (mnemonic == "s_waitcnt") return waits_for_memory(choice) ? wait_for_loads : nop;
     if (mnemonic == "s_sendmsg") return deallocates(choice) ? dealloc_vgprs : nop;
     if (std::ranges::find(kHints, mnemonic) != std::end(kHints)) return nop;
     auto it = std::ranges::find(kControl, mnemonic, &NamedHandler::mnemonic);

@@ -46,6 +46,9 @@ struct NamedHandler {
 
 /// Does nothing; the Program leaves such instructions out where no branch leads to them.
 const Op* nop(Wave* wave, const Op* op);
+/// A wait for vector memory: on hardware another wave runs now; here too, so that waves walk through memory together.
+/// `aux` is how many instructions of its turn a wave runs first, where it walks well alone.
+const Op* wait_for_loads(Wave* wave, const Op* op);
 
 /// Jumps through a register: the address is looked up, and decoded if it was not reached before. nullptr: leave the
 /// wave.

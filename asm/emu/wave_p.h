@@ -67,6 +67,7 @@ struct alignas(64) Wave {
     const Op* pc = nullptr;         ///< where to go on
     const Op* run_start = nullptr;  ///< first op of the current straight run; leave() and jump() count it
     uint64_t executed = 0, budget = 0;
+    uint64_t turn_start = 0;  ///< `executed` when its turn on the host's thread began
     // Global memory: allocations hit last, half-open. A memory Op keeps to one slot; those from kStoreHits on hold
     // writable allocations only.
     struct Hit {

@@ -186,7 +186,7 @@ bool Worker::step(Wave* wave) {
     wave->budget = std::min(wave->executed + (wave->group->timing ? kQuantum : quantum_), plan_.max_instructions);
     wave->stop = Stop::none;
     wave->run_start = wave->pc;
-    const uint64_t before = wave->executed;
+    const uint64_t before = wave->turn_start = wave->executed;
     for (const Op* op = wave->pc; op;) op = op->run(wave, op);
     since_progress_ += wave->executed - before;
     outcome.instructions += wave->executed - before;

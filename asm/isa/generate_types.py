@@ -57,6 +57,8 @@ SCC_WRITERS = (r's_(add|sub|addc|subb|absdiff|min|max|and|or|xor|nand|nor|xnor|a
 SCC_READERS = r's_(addc|subb|add_co_ci|sub_co_ci)_u32|s_cselect_\w+|s_cmovk?_\w+|s_cbranch_scc\d'
 BRANCHES = r's_(branch|cbranch_\w+|setpc_b64|swappc_b64|call_b64|rfe_b64|subvector_loop_\w+)'
 TRANSCENDENTAL = r'v_(?:s_)?(exp|log|rcp|rcp_iflag|rsq|sqrt|sin|cos)_f\d\d'
+# LLVM 19 lists the named barriers for gfx1201; the opcodes are not in the RDNA4 ISA document (SOP1 and SOPP opcodes).
+NOT_ON_SILICON = r's_barrier_(init|join|leave)|s_wakeup_barrier'
 GRAPHICS_ONLY = r'ds_(bvh|ordered|add_gs|sub_gs)\w*|v_screen_partition\w*'
 MEMORY_FORMATS = ('SMEM', 'DS', 'MUBUF', 'MTBUF', 'FLAT', 'SCRATCH', 'GLOBAL')
 
@@ -203,6 +205,7 @@ def flags(name, form):
         'kWritesExec': 'cmpx' in m or 'saveexec' in m or 'wrexec' in m,
         'kTrue16': re.search(r'v\d+\.[lh]', form.text),
         'kGraphics': name in ('MIMG', 'EXP', 'VINTERP', 'LDSDIR') or re.match(GRAPHICS_ONLY, m),
+        'kNotOnSilicon': re.fullmatch(NOT_ON_SILICON, m),
         'kOneScalar': re.fullmatch(r'v_(lshlrev_b|lshrrev_b|ashrrev_i)64', m),
         'kLiteral': 'fmaak' in m or 'fmamk' in m or 'imm32' in m,
     }

@@ -56,5 +56,6 @@ void bind_asm(py::module_& m);
 void bind_emulator(py::module_& m);
 void bind_bench(py::module_& m);
 void bind_bench_emu(py::module_& m);
+void bind_bench_decode(py::module_& m);
 
 }  // namespace strata::python

@@ -13,4 +13,5 @@ PYBIND11_MODULE(_strata, m) {
     strata::python::bind_emulator(m);
     strata::python::bind_bench(m);
     strata::python::bind_bench_emu(m);
+    strata::python::bind_bench_decode(m);
 }

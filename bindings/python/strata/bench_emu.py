@@ -19,7 +19,7 @@ next:
 """
 ALU_BODY = ["v_fma_f32 v{0}, v1, v2, v{0}", "v_add_f32 v{0}, v1, v2", "v_xor_b32 v{0}, v1, v2", "v_mul_f32 v{0}, v1, v2"]
 
-# Each lane keeps sixteen sums; the waves of all workgroups read rows of 2 KiB side by side, as far apart as all rows are long.
+# Each wave sums a range of its own, sixteen rows of 128 bytes a turn; a lane keeps sixteen sums.
 LOADS = "\n".join(f"    global_load_b32 v{32 + i}, v1, s[6:7] offset:{128 * i}" for i in range(16))
 ADDS = "\n".join(f"    v_dual_add_f32 v{i}, v{24 + i}, v{i} :: v_dual_add_f32 v{i + 1}, v{25 + i}, v{i + 1}" for i in range(8, 24, 2))
 SUM = """\
@@ -27,15 +27,15 @@ SUM = """\
     v_and_b32 v1, 31, v0
     v_lshrrev_b32 v2, 5, v0
     v_lshlrev_b32 v1, 2, v1
-    v_lshlrev_b32 v2, 11, v2                 // a wave's 2 KiB row
-    s_lshl_b32 s3, s2, 14                    // a workgroup's 16 KiB
+    v_mul_u32_u24 v2, {per_wave}, v2
+    s_mul_i32 s3, s2, {per_group}
     v_add3_u32 v1, v1, v2, s3
 {zeros}
     s_movk_i32 s8, {turns}
     s_waitcnt lgkmcnt(0)
 next:
 {loads}
-    v_add_nc_u32 v1, {stride}, v1
+    v_add_nc_u32 v1, 2048, v1
     s_sub_u32 s8, s8, 1
     s_cmp_lg_u32 s8, 0
     s_waitcnt vmcnt(0)
@@ -49,10 +49,10 @@ next:
 """
 
 
-def sum_text(turns, stride):
+def sum_text(per_wave, waves):
     zeros = "\n".join(f"    v_mov_b32 v{i}, 0" for i in range(8, 24))
     folds = "\n".join(f"    v_add_f32 v{i}, v{i}, v{i + half}" for half in (8, 4, 2, 1) for i in range(8, 8 + half))
-    return SUM.format(turns=turns, stride=stride, zeros=zeros, loads=LOADS, adds=ADDS, folds=folds)
+    return SUM.format(turns=per_wave // 2048, per_wave=per_wave, per_group=per_wave * waves, zeros=zeros, loads=LOADS, adds=ADDS, folds=folds)
 
 
 MATMUL = """\
@@ -105,11 +105,11 @@ def best(times, digits=3):
     return round(min(times), digits)
 
 
-def hip(source, name):
+def hip(source, name, arch="gfx1100"):
     import strata
 
     kernel = strata.hip_kernel("#include <hip/hip_runtime.h>\n" + source, name=name, grid=1, block=1)
-    return strata.compile(kernel, "gfx1100").code_object
+    return strata.compile(kernel, arch).code_object
 
 
 def as_bytes(array):
@@ -156,14 +156,12 @@ def sum_16m(quick, data):
     from strata import asm
 
     groups, waves, lanes = 128, 8, 32
-    stride = groups * waves * 2048
-    turns = data.nbytes // stride
     kernel = asm.Assembler("gfx1100", name="sum", block=waves * lanes, grid=groups)
     for argument in ("out", "x"):
         kernel.argument(argument)
-    kernel.emit_text(sum_text(turns, stride))
+    kernel.emit_text(sum_text(data.nbytes // (groups * waves), waves))
     out = np.zeros(groups * waves * lanes, np.float32)
-    _, times, instructions = launch(kernel.finish(), "sum", (groups, 1, 1), (waves * lanes, 1, 1), [out, data], 1, 5 if quick else 15)
+    _, times, instructions = launch(kernel.finish(), "sum", (groups, 1, 1), (waves * lanes, 1, 1), [out, data], 1, 15 if quick else 40)
     check("sum", out.sum(dtype=np.float64), data.sum(dtype=np.float64), 1e-5)
     return {"ms": best(times), "gb_per_s": round(data.nbytes / min(times) * 1e-6, 2), "wave_instructions": instructions}
 
@@ -217,6 +215,17 @@ def run_wave_call(quick):
     return {"us": round(statistics.median(times), 1)}
 
 
+def decode(quick):
+    """Million instructions a second that the decoder reads, over the code of the matmul compiled for each architecture."""
+    from strata import _strata
+
+    out = {}
+    for arch in ("gfx1100", "gfx1201", "gfx942", "gfx90a"):
+        rate, instructions = _strata._decode_rate(hip(MATMUL, "matmul", arch), repeat=5 if quick else 25)
+        out[arch] = {"million_instructions_per_s": round(rate, 1), "instructions": instructions}
+    return out
+
+
 def bench_emu(quick):
     """The emulator's own speed. Times of kernels are the best of several launches, without the timing model."""
     from strata import _strata
@@ -234,4 +243,5 @@ def bench_emu(quick):
     out["matmul_256_float16_wmma"] = wmma(quick)
     out["start_up"] = start_up(quick)
     out["run_wave"] = run_wave_call(quick)
+    out["decode"] = decode(quick)
     return out
