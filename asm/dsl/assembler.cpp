@@ -42,8 +42,10 @@ struct Assembler::State {
     std::vector<KernelArg> args;
     uint32_t kernarg_size = 0, lds = 0;
     int vgprs = 0, agprs = 0, sgprs = 0;
+    CodeLines lines;
     std::optional<Error> error;
 
+    void note_line(const Location& where);
     void fail(Error failure, const Location& where) {
         if (!error) error = locate(std::move(failure), where.file, where.line, where.column);
     }
@@ -58,6 +60,29 @@ struct Assembler::State {
     Result<void> resolve(const Fixup& fixup, std::vector<uint32_t>& words) const;
     uint32_t add_argument(const KernelArgument& argument, std::vector<KernelArg>& to, uint32_t& end) const;
 };
+
+/// Notes that the next word of code comes from `where`.
+void Assembler::State::note_line(const Location& where) {
+    const bool known = !where.file.empty() && where.line > 0;
+    if (!known && lines.rows.empty()) return;
+    CodeLines::Row row{static_cast<uint32_t>(code.size()), 0, 0, 0};
+    if (known) {
+        if (lines.rows.empty() || lines.files[lines.rows.back().file] != where.file) {
+            const auto found = std::ranges::find(lines.files, where.file);
+            row.file = static_cast<uint32_t>(found - lines.files.begin());
+            if (found == lines.files.end()) lines.files.emplace_back(where.file);
+        } else {
+            row.file = lines.rows.back().file;
+        }
+        row.line = static_cast<uint32_t>(where.line);
+        row.column = static_cast<uint32_t>(std::max(where.column, 0));
+    }
+    if (!lines.rows.empty()) {
+        const CodeLines::Row& last = lines.rows.back();
+        if (last.file == row.file && last.line == row.line && last.column == row.column) return;
+    }
+    lines.rows.push_back(row);
+}
 
 Result<void> Assembler::State::append(const Result<Selected>& selected, const Location& where) {
     if (!selected) return selected.error();
@@ -76,6 +101,7 @@ Result<void> Assembler::State::append(const Result<Selected>& selected, const Lo
         fixups.push_back(
             {code.size(), target, std::string(inst.row->mnemonic), std::string(where.file), where.line, where.column});
     }
+    note_line(where);
     code.insert(code.end(), words.begin(), words.end());
     vgprs = std::max(vgprs, selected->vgprs);
     agprs = std::max(agprs, selected->agprs);
@@ -198,6 +224,7 @@ Result<KernelSpec> Assembler::kernel(const KernelOptions& options) const {
         return make_error(ErrorKind::Usage, "kernel '{}': grid_dims is {}; allowed are 1 to 3", options.name,
                           options.grid_dims);
     spec.name = options.name;
+    spec.lines = state_->lines;
     spec.args = state_->args;
     spec.kernarg_size = state_->kernarg_size;
     for (const KernelArgument& argument : options.args) state_->add_argument(argument, spec.args, spec.kernarg_size);

@@ -112,6 +112,17 @@ class CodeObject {
     const KernelInfo* find(std::string_view kernel) const;  ///< nullptr when absent
 };
 
+/// Where code comes from: rows in the order of their words, each valid up to the next one.
+struct CodeLines {
+    struct Row {
+        uint32_t word = 0;              ///< of the code
+        uint32_t file = 0;              ///< index into files
+        uint32_t line = 0, column = 0;  ///< from 1; 0 is unknown
+    };
+    std::vector<std::string> files;
+    std::vector<Row> rows;
+};
+
 /// What the writer needs for one kernel; counts are exact, the writer rounds them to granules.
 struct KernelSpec {
     std::string name;
@@ -126,6 +137,7 @@ struct KernelSpec {
     std::array<bool, 3> workgroup_ids = {true, false, false};
     bool dispatch_ptr = false;
     uint32_t max_block = 1024;
+    CodeLines lines = {};  ///< go to .debug_line, so that a fault names its source
 
     /// CDNA: the row of a0 in the file that both kinds of vector registers share.
     uint32_t accum_offset() const { return vgprs ? (vgprs + 3) / 4 * 4 : 4; }
@@ -133,7 +145,8 @@ struct KernelSpec {
     uint32_t all_vgprs() const { return agprs ? accum_offset() + agprs : vgprs ? vgprs : 1; }
 };
 
-/// Writes a complete code object (metadata v5, .symtab, .dynsym, section headers, note, descriptors).
+/// Writes a complete code object (metadata v5, .symtab, .dynsym, section headers, note, descriptors). For more than
+/// kernels see object_spec.h.
 Result<Bytes> write_code_object(Arch arch, std::span<const KernelSpec> kernels);
 
 /// Links one relocatable object made by LLVM (ET_REL) into a loadable code object.

@@ -107,7 +107,8 @@ Result<std::vector<KernelInfo>> read_metadata(std::span<const uint8_t> bytes) {
     return kernels;
 }
 
-Bytes write_metadata(const ArchInfo& arch, std::span<const KernelSpec> kernels) {
+Bytes write_metadata(const ArchInfo& arch, std::span<const KernelSpec> kernels, int version) {
+    const bool cdna = arch.family == Family::cdna2 || arch.family == Family::cdna3;
     Value list = Value::array();
     for (const KernelSpec& spec : kernels) {
         Value args = Value::array();
@@ -131,23 +132,21 @@ Bytes write_metadata(const ArchInfo& arch, std::span<const KernelSpec> kernels) 
         kernel.set(".sgpr_count", spec.sgprs);
         kernel.set(".sgpr_spill_count", 0);
         kernel.set(".symbol", spec.name + std::string(elf::kDescriptorSuffix));
-        kernel.set(".uses_dynamic_stack", false);
+        if (version >= 5) kernel.set(".uses_dynamic_stack", false);
         kernel.set(".vgpr_count", spec.all_vgprs());
         kernel.set(".vgpr_spill_count", 0);
         kernel.set(".wavefront_size", spec.wave_size);
-        if (arch.family == Family::cdna2 || arch.family == Family::cdna3)
-            kernel.set(".agpr_count", spec.agprs);
-        else
-            kernel.set(".workgroup_processor_mode", 1);
+        if (cdna) kernel.set(".agpr_count", spec.agprs);
+        if (!cdna && version >= 5) kernel.set(".workgroup_processor_mode", 1);
         list.append(std::move(kernel));
     }
-    Value version = Value::array();  // of the metadata map for code object version 5
-    version.append(1);
-    version.append(2);
+    Value map_version = Value::array();  // 1.1 in code object version 4, 1.2 in 5 and 6
+    map_version.append(1);
+    map_version.append(version >= 5 ? 2 : 1);
     Value root = Value::map();
     root.set("amdhsa.kernels", std::move(list));
     root.set("amdhsa.target", fmt::format("amdgcn-amd-amdhsa--{}", arch.name));
-    root.set("amdhsa.version", std::move(version));
+    root.set("amdhsa.version", std::move(map_version));
     return msgpack::write(root);
 }
 

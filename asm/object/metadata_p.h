@@ -10,8 +10,8 @@ namespace strata::isa {
 /// The kernels of one metadata note's msgpack (AMDGPUUsage, "Code Object Metadata"); descriptors are left empty.
 Result<std::vector<KernelInfo>> read_metadata(std::span<const uint8_t> msgpack);
 
-/// The metadata (version 5) of kernels as msgpack.
-Bytes write_metadata(const ArchInfo& arch, std::span<const KernelSpec> kernels);
+/// The metadata of kernels as msgpack; `version` is 4, 5 or 6.
+Bytes write_metadata(const ArchInfo& arch, std::span<const KernelSpec> kernels, int version);
 
 /// One ELF note: what is found in PT_NOTE segments and SHT_NOTE sections.
 struct Note {

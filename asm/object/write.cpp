@@ -1,24 +1,20 @@
 #include <algorithm>
-#include <cstring>
 
-#include "strata/asm/object/link_p.h"
-#include "strata/asm/object/metadata_p.h"
+#include "strata/asm/object/write_p.h"
 
-// From kernel specs to the input of the layout: one .text, one descriptor a kernel, the metadata note.
+// What one kernel's spec may ask for, and its descriptor.
 namespace strata::isa {
 namespace {
 
-constexpr uint8_t kAbiVersionV5 = 3;
-constexpr uint32_t kCodeEnd = 0xbf9f0000, kNop = 0xbf800000;  // s_code_end (RDNA), s_nop 0
-
-bool is_rdna(const ArchInfo& arch) { return arch.family == Family::rdna3 || arch.family == Family::rdna4; }
 uint32_t ceil_div(uint32_t value, uint32_t by) { return (value + by - 1) / by; }
 
 Error refuse(const KernelSpec& spec, std::string_view what) {
     return make_error(ErrorKind::Usage, "kernel '{}': {}", spec.name, what);
 }
 
-Result<void> check(const ArchInfo& arch, const KernelSpec& spec) {
+}  // namespace
+
+Result<void> check_kernel(const ArchInfo& arch, const KernelSpec& spec) {
     if (spec.name.empty()) return make_error(ErrorKind::Usage, "a kernel needs a name");
     if (spec.code.empty()) return refuse(spec, "it has no code");
     if (spec.wave_size != arch.wave_size && !(spec.wave_size == 64 && arch.has_wave64))
@@ -44,7 +40,7 @@ Result<void> check(const ArchInfo& arch, const KernelSpec& spec) {
 }
 
 /// Register words of the descriptor; bit positions from LLVM AMDGPUUsage, "compute_pgm_rsrc1" to "compute_pgm_rsrc3".
-KernelDescriptor describe(const ArchInfo& arch, const KernelSpec& spec) {
+KernelDescriptor describe_kernel(const ArchInfo& arch, const KernelSpec& spec) {
     const auto granule = static_cast<uint32_t>(vgpr_encoding_granule(arch, spec.wave_size));
     const bool rdna = is_rdna(arch), rdna4 = arch.family == Family::rdna4;
     constexpr uint32_t kKeepDenormals =
@@ -69,61 +65,6 @@ KernelDescriptor describe(const ArchInfo& arch, const KernelSpec& spec) {
     d.properties = static_cast<uint16_t>(1u << 3 | (spec.dispatch_ptr ? 1u << 1 : 0u) |
                                          (flat_scratch_init ? 1u << 5 : 0u) | (spec.wave_size == 32 ? 1u << 10 : 0u));
     return d;
-}
-
-void append_words(Bytes& code, uint32_t word, size_t until) {
-    while (code.size() < until) {
-        const auto* bytes = reinterpret_cast<const uint8_t*>(&word);
-        code.insert(code.end(), bytes, bytes + sizeof(word));
-    }
-}
-
-constexpr size_t align_up(size_t size, size_t align) { return (size + align - 1) / align * align; }
-
-/// Fills behind a kernel as far as the instruction prefetch reads: three cache lines of 128 bytes on RDNA, sixteen of
-/// 64 on CDNA (LLVM, AMDGPUTargetELFStreamer::EmitCodeEnd).
-void pad_code(const ArchInfo& arch, Bytes& code) {
-    const size_t line = is_rdna(arch) ? 128 : 64, lines = is_rdna(arch) ? 3 : 16;
-    append_words(code, is_rdna(arch) ? kCodeEnd : kNop, align_up(code.size(), line) + lines * line);
-}
-
-}  // namespace
-
-Result<Bytes> write_code_object(Arch arch, std::span<const KernelSpec> kernels) {
-    const ArchInfo& row = info(arch);
-    if (kernels.empty()) return make_error(ErrorKind::Usage, "a code object needs at least one kernel");
-    LinkInput input;
-    input.flags = row.elf_mach;
-    if (!is_rdna(row)) input.flags |= 0x500;  // XNACK and SRAM-ECC "any" (EF_AMDGPU_FEATURE_*_ANY_V4)
-    input.abi_version = kAbiVersionV5;
-    enum Section { kNote, kDescriptors, kText };
-    input.sections = {{".note", SHT_NOTE, SHF_ALLOC, 4},
-                      {".rodata", SHT_PROGBITS, SHF_ALLOC, 64},
-                      {".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, elf::kCodeAlign}};
-    Bytes &descriptors = input.sections[kDescriptors].bytes, &text = input.sections[kText].bytes;
-    constexpr uint8_t kFunction = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), kObject = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
-    input.symbols.push_back({});
-    for (const KernelSpec& spec : kernels) {
-        STRATA_TRY_VOID(check(row, spec));
-        if (std::ranges::count(kernels, spec.name, &KernelSpec::name) > 1)
-            return refuse(spec, "the name is used twice");
-        append_words(text, is_rdna(row) ? kCodeEnd : kNop, align_up(text.size(), elf::kCodeAlign));
-        const uint64_t entry = text.size(), size = spec.code.size() * sizeof(uint32_t);
-        const auto* code = reinterpret_cast<const uint8_t*>(spec.code.data());
-        text.insert(text.end(), code, code + size);
-        const uint64_t descriptor = descriptors.size();
-        const std::array<uint8_t, 64> bytes = encode(describe(row, spec));
-        descriptors.insert(descriptors.end(), bytes.begin(), bytes.end());
-        const auto function = static_cast<int>(input.symbols.size());
-        input.symbols.push_back({spec.name, kFunction, STV_PROTECTED, kText, entry, size});
-        input.symbols.push_back(
-            {spec.name + std::string(elf::kDescriptorSuffix), kObject, STV_PROTECTED, kDescriptors, descriptor, 64});
-        constexpr uint64_t kEntryField = 16;  // of the descriptor: the entry relative to the descriptor's start
-        input.relocations.push_back({kDescriptors, descriptor + kEntryField, elf::kRelocRel64, function, kEntryField});
-    }
-    pad_code(row, text);
-    input.sections[kNote].bytes = write_metadata_note(write_metadata(row, kernels));
-    return lay_out(input);
 }
 
 }  // namespace strata::isa

@@ -60,13 +60,42 @@ int declared_wave_size(std::string_view text) {
     return value != text.npos && text[value] == '0' ? 64 : 32;
 }
 
+/// The text with a .loc in front of each line that may be an instruction, so that LLVM makes a line table. Text with
+/// line numbers of its own stays as it is.
+std::string with_lines(std::string_view text, std::string_view file_name) {
+    for (std::string_view own : {".loc ", ".loc\t", ".file"})
+        if (text.find(own) != text.npos) return std::string(text);
+    std::string marked = ".file 1 \"";
+    for (char c : file_name) {
+        if (c == '"' || c == '\\') marked += '\\';
+        marked += c;
+    }
+    marked += "\"\n";
+    bool metadata = false;  // a block of YAML
+    for (int number = 1; !text.empty(); number++) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        const size_t first = line.find_first_not_of(" \t\r");
+        const std::string_view word = first == line.npos ? std::string_view() : line.substr(first);
+        if (word.starts_with(".amdgpu_metadata")) metadata = true;
+        if (!metadata && !word.empty() && std::string_view(".;#/").find(word[0]) == word.npos)
+            marked += fmt::format(".loc 1 {}\n", number);
+        if (word.starts_with(".end_amdgpu_metadata")) metadata = false;
+        marked.append(line).append("\n");
+    }
+    return marked;
+}
+
 }  // namespace
 
 Result<Bytes> assemble(std::string_view text, Arch arch, std::string_view file_name) {
     const Result<LlvmApi>& api = llvm();
     if (!api) return api.error();
-    STRATA_TRY(Bytes object, emit_object(*api, text, arch, declared_wave_size(text), file_name));
-    Result<Bytes> linked = link_relocatable(object);
+    const int wave_size = declared_wave_size(text);
+    Result<Bytes> object = emit_object(*api, with_lines(text, file_name), arch, wave_size, file_name);
+    if (!object) object = emit_object(*api, text, arch, wave_size, file_name);  // errors count the user's lines
+    if (!object) return object;
+    Result<Bytes> linked = link_relocatable(*object);
     if (linked) return linked;
     Error error = linked.error();
     error.kind = ErrorKind::Assembly;

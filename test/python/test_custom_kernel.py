@@ -1,5 +1,8 @@
 """Kernels of the user's: HIP source, UOp graphs, assembly."""
 
+import re
+import sys
+
 import numpy as np
 import pytest
 
@@ -282,6 +285,22 @@ def test_typed_assembly_with_a_loop_and_local_memory():
     given = np.arange(32, dtype=np.int32)
     got, _ = Tensor.empty(32, dtype="int32").custom_kernel(Tensor(given), kernel=strata.asm_kernel(a))
     np.testing.assert_array_equal(got.numpy(), np.roll(given, -5))
+
+
+def test_a_fault_of_typed_assembly_names_the_line_that_wrote_the_instruction():
+    a = Assembler("gfx1100", name="poke", block=32, grid=1)
+    out = a.argument("out")
+    a.emit(r.s_load_b64(r.s[4:5], r.s[0:1], out), r.v_lshlrev_b32(r.v[1], 2, r.v[0]), r.s_waitcnt(r.waits(lgkmcnt=0)))
+    line = sys._getframe().f_lineno + 1
+    a.emit(r.global_store_b32(r.v[1], r.v[0], r.s[4:5]))
+    a.emit(r.s_endpgm())
+    with pytest.raises(strata.MemoryFault, match=rf"kernel 'poke' at {re.escape(__file__)}:{line}, code offset"):
+        Tensor.empty(16, dtype="int32").custom_kernel(kernel=strata.asm_kernel(a))[0].realize()
+    b = Assembler("gfx1100", name="poke", block=32, grid=1)
+    b.argument("out")
+    b.emit_text("v_lshlrev_b32 v1, 2, v0\ns_load_b64 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\n\nglobal_store_b32 v1, v0, s[4:5]\ns_endpgm", file="poke.s")
+    with pytest.raises(strata.MemoryFault, match="kernel 'poke' at poke.s:5, code offset"):
+        Tensor.empty(16, dtype="int32").custom_kernel(kernel=strata.asm_kernel(b))[0].realize()
 
 
 def test_asm_kernel_needs_launch_dimensions():

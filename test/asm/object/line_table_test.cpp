@@ -1,14 +1,10 @@
 #include "strata/asm/object/line_table.h"
 
-#include <map>
-
-#include "host_tools.h"
+#include "dwarfdump.h"
 
 // The reference is llvm-dwarfdump's listing of the same object.
 namespace strata::isa {
 namespace {
-
-using test::TemporaryFolder;
 
 constexpr std::string_view kSource = R"(
 #define KERNEL __attribute__((global))
@@ -28,24 +24,6 @@ extern "C" KERNEL void second(float* y) {
 }
 )";
 
-/// address -> "file line column" of llvm-dwarfdump's rows; the last of equal addresses wins.
-std::map<uint64_t, std::string> reference(const test::Bytes& object) {
-    TemporaryFolder folder;
-    test::write_file(folder.file("k.co"), object);
-    std::string text = test::run("llvm-dwarfdump-19 --debug-line " + folder.file("k.co")).output;
-    std::map<uint64_t, std::string> rows;
-    for (size_t at = text.find("\n0x"); at != text.npos; at = text.find("\n0x", at + 1)) {
-        unsigned long long address = 0;
-        unsigned line = 0, column = 0, file = 0;
-        char rest[128] = "";
-        if (sscanf(text.c_str() + at + 1, "0x%llx %u %u %u%127[^\n]", &address, &line, &column, &file, rest) < 4)
-            continue;
-        bool end = std::string_view(rest).find("end_sequence") != std::string_view::npos;
-        rows[address] = end || line == 0 ? "none" : std::to_string(line) + ":" + std::to_string(column);
-    }
-    return rows;
-}
-
 CodeObject compiled(const std::string& options, const std::string& arch) {
     return CodeObject::parse(test::compile_hip(kSource, options, arch)).value();
 }
@@ -54,7 +32,7 @@ TEST(LineTable, GivesTheLinesThatDwarfdumpGives) {
     for (const char* options :
          {"-g", "-gline-tables-only", "-gdwarf-4", "-gdwarf-3", "-gdwarf-2 -O1", "-g -O0", "-gdwarf64 -gdwarf-5"}) {
         CodeObject object = compiled(options, "gfx1100");
-        std::map<uint64_t, std::string> rows = reference(object.image);
+        std::map<uint64_t, std::string> rows = test::dwarfdump_lines(object.image);
         ASSERT_GT(rows.size(), 8u) << options;
         LineTable table = LineTable::read(object).value();
         for (const auto& [address, want] : rows) {
