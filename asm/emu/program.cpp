@@ -15,6 +15,7 @@ namespace strata::emu {
 using isa::Inst;
 
 Flow flow_of(const Inst& inst) {
+    if (inst.row->format > isa::Format::SOPP) return Flow::next;
     std::string_view name = inst.row->mnemonic;
     if (name == "s_branch") return Flow::branch;
     if (name.starts_with("s_cbranch_cdbg") || name == "s_cbranch_g_fork" || name == "s_cbranch_join") return Flow::next;
@@ -26,6 +27,11 @@ Flow flow_of(const Inst& inst) {
 
 uint64_t branch_target(uint64_t offset, const Inst& inst) {
     return offset + 4 + static_cast<uint64_t>(static_cast<int64_t>(inst.offset) * 4);
+}
+
+std::vector<Explored::Found>::const_iterator Explored::at(uint64_t offset) const {
+    auto it = std::ranges::lower_bound(found, offset, {}, &Found::offset);
+    return it != found.end() && it->offset == offset ? it : found.end();
 }
 
 namespace {
@@ -107,6 +113,7 @@ Result<const Op*> Program::at(uint64_t offset) {
 Result<Explored> Program::explore(uint64_t offset) {
     Explored explored;
     std::vector<Root> roots;
+    std::vector<bool> reached(text_.size() / 4);
     auto add = [&](uint64_t to, bool soft) {
         explored.targets.insert(to);
         roots.push_back({to, soft});
@@ -116,14 +123,17 @@ Result<Explored> Program::explore(uint64_t offset) {
         auto [at, soft] = roots.back();
         roots.pop_back();
         for (Flow flow = Flow::next; flow != Flow::stop && flow != Flow::branch;) {
-            if (explored.found.contains(at) || (at < text_.size() && at_[at / 4].load())) break;
+            if (at < text_.size() && (reached[at / 4] || at_[at / 4].load())) break;
             Result<Inst> inst = isa::decode(arch_, words(at));
             if (!inst || (inst->row->flags & isa::kNotOnSilicon)) {
                 if (!soft) return refuse(at, nullptr, inst ? "not on silicon" : inst.error().message);
-                if (at < text_.size()) explored.found[at] = {{}, false};
+                if (at >= text_.size()) break;
+                reached[at / 4] = true;
+                explored.found.push_back({at, false, {}});
                 break;
             }
-            explored.found[at] = {*inst};
+            reached[at / 4] = true;
+            explored.found.push_back({at, true, *inst});
             const std::string_view name = inst->row->mnemonic;
             flow = flow_of(*inst);
             if (flow == Flow::branch || flow == Flow::conditional || flow == Flow::call)
@@ -140,6 +150,8 @@ Result<Explored> Program::explore(uint64_t offset) {
             at += inst->size;
         }
     }
+    if (!std::ranges::is_sorted(explored.found, {}, &Explored::Found::offset))
+        std::ranges::sort(explored.found, {}, &Explored::Found::offset);
     return explored;
 }
 
@@ -151,12 +163,12 @@ bool Program::executes(isa::Arch arch, int wave_size, const Inst& inst) {
 
 Result<const Op*> Program::decode(uint64_t offset) {
     STRATA_TRY(Explored explored, explore(offset));
-    for (const auto& [at, found] : explored.found) {
+    for (const Explored::Found& found : explored.found) {
         if (!found.valid) continue;
         if (depends_on_order(found.inst)) order_matters_ = true;
         if (indexed_ || !starts_indexing(found.inst)) continue;
         if (chunk_count_.load())
-            return refuse(at, &found.inst, "register indexing in code that is first reached at run time");
+            return refuse(found.offset, &found.inst, "register indexing in code that is first reached at run time");
         indexed_ = true;
     }
     STRATA_TRY(std::unique_ptr<Chunk> chunk, ChunkBuilder(*this, explored).build());

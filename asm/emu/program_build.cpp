@@ -68,7 +68,11 @@ const Op* go_on_elsewhere(Wave* wave, const Op* op) {
 }
 
 Result<std::unique_ptr<Chunk>> ChunkBuilder::build() {
-    for (const auto& [offset, found] : explored_.found) {
+    chunk_->ops.reserve(explored_.found.size() + 8);
+    chunk_->pcs.reserve(explored_.found.size());
+    chunk_->insts.reserve(explored_.found.size());
+    for (const Explored::Found& found : explored_.found) {
+        const uint64_t offset = found.offset;
         if (next_ != kNowhere && next_ != offset) glue(next_);
         waiting_.push_back(offset);
         Op op;
@@ -143,6 +147,7 @@ Result<void> ChunkBuilder::add(uint64_t offset, Inst& inst, Op& op) {
 
 /// What handlers need to know of the place of their instruction.
 void ChunkBuilder::give_own_values(uint64_t offset, const Inst& inst, Op& op) const {
+    if (is_vector(inst)) return;
     const std::string_view name = inst.row->mnemonic;
     if (name == "s_getpc_b64" || name == "s_swappc_b64" || name == "s_call_b64" || name.starts_with("s_cbranch_g_f") ||
         name == "s_cbranch_i_fork") {
@@ -160,9 +165,8 @@ void ChunkBuilder::give_own_values(uint64_t offset, const Inst& inst, Op& op) co
 
 /// The first instruction of the straight run from `offset` on that uses a vector register, or kNowhere.
 uint64_t ChunkBuilder::vector_use_after(uint64_t offset) const {
-    for (auto it = explored_.found.find(offset); it != explored_.found.end() && it->second.valid;
-         it = explored_.found.find(offset)) {
-        Inst inst = it->second.inst;
+    for (auto it = explored_.at(offset); it != explored_.found.end() && it->valid; it = explored_.at(offset)) {
+        Inst inst = it->inst;
         bool uses = false;
         for_operands(inst, [&](const Operand& operand) { uses |= operand.present() && operand.is_vector(); });
         if (uses) return offset;
@@ -180,7 +184,7 @@ void ChunkBuilder::take_hit_slot(const Inst& inst, Op& op) {
 }
 
 void ChunkBuilder::emit(const Op& op) {
-    for (uint64_t offset : waiting_) position_[offset] = chunk_->ops.size();
+    for (uint64_t offset : waiting_) position_.emplace_back(offset, chunk_->ops.size());
     waiting_.clear();
     chunk_->ops.push_back(op);
 }
@@ -194,9 +198,10 @@ void ChunkBuilder::glue(uint64_t offset) {
 }
 
 void ChunkBuilder::link(const Jump& jump) {
-    auto to = position_.find(jump.target);
-    const size_t at = to != position_.end() ? to->second : chunk_->ops.size();
-    if (to == position_.end()) glue(jump.target);
+    auto to = std::ranges::lower_bound(position_, jump.target, {}, &std::pair<uint64_t, size_t>::first);
+    const bool known = to != position_.end() && to->first == jump.target;
+    const size_t at = known ? to->second : chunk_->ops.size();
+    if (!known) glue(jump.target);
     chunk_->ops[jump.op].imm = static_cast<uint32_t>(static_cast<int64_t>(at) - static_cast<int64_t>(jump.op));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-#include <map>
 #include <set>
+#include <utility>
 
 #include "strata/asm/emu/program_p.h"
 
@@ -13,14 +13,17 @@ Flow flow_of(const isa::Inst& inst);
 /// Target of a branch whose instruction is at byte offset `offset`.
 uint64_t branch_target(uint64_t offset, const isa::Inst& inst);
 
-/// What is reachable from one entry and not decoded yet, by byte offset.
+/// What is reachable from one entry and not decoded yet.
 struct Explored {
     struct Found {
-        isa::Inst inst;
+        uint64_t offset = 0;  ///< byte offset in the text
         bool valid = true;
+        isa::Inst inst;
     };
-    std::map<uint64_t, Found> found;
+    std::vector<Found> found;    ///< ascending offsets
     std::set<uint64_t> targets;  ///< of branches: these keep an op even if they do nothing
+    /// The instruction found at an offset, or the end of `found`.
+    std::vector<Found>::const_iterator at(uint64_t offset) const;
 };
 
 /// The handler of an instruction whose operands are resolved, or nullptr.
@@ -60,8 +63,8 @@ class ChunkBuilder {
     const Program& program_;
     const Explored& explored_;
     std::unique_ptr<Chunk> chunk_ = std::make_unique<Chunk>();
-    std::map<uint64_t, size_t> position_;  ///< of the first op of an instruction
-    std::vector<uint64_t> waiting_;        ///< instructions left out, and the one at hand: they go to the next op
+    std::vector<std::pair<uint64_t, size_t>> position_;  ///< offsets, ascending, and their first ops
+    std::vector<uint64_t> waiting_;  ///< instructions left out, and the one at hand: they go to the next op
     std::vector<Jump> jumps_;
     uint64_t next_ = kNowhere;  ///< where the instruction before goes on, if it does
     uint32_t loads_ = 0, stores_ = 0;
