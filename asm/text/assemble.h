@@ -10,6 +10,7 @@ namespace strata::isa {
 
 /// Assembles LLVM-syntax text with its directives (.amdhsa_kernel, .amdgpu_metadata, ...) to a loadable code object, in
 /// process through libLLVM's C API found at run time. An error carries `file_name`, line and column of the user's text.
+/// The code gets a line table in which the text is `file_name`, unless it has .file or .loc directives of its own.
 /// Where LLVM is missing the error (Device) names the Debian package.
 Result<Bytes> assemble(std::string_view text, Arch arch, std::string_view file_name = "<asm>");
 

@@ -301,6 +301,10 @@ def test_a_fault_of_typed_assembly_names_the_line_that_wrote_the_instruction():
     b.emit_text("v_lshlrev_b32 v1, 2, v0\ns_load_b64 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\n\nglobal_store_b32 v1, v0, s[4:5]\ns_endpgm", file="poke.s")
     with pytest.raises(strata.MemoryFault, match="kernel 'poke' at poke.s:5, code offset"):
         Tensor.empty(16, dtype="int32").custom_kernel(kernel=strata.asm_kernel(b))[0].realize()
+    text = strata.asm.assemble(ADD_ONE, file="add_one.s")
+    line = ADD_ONE.splitlines().index("    global_load_b32 v2, v1, s[6:7]") + 1
+    with pytest.raises(strata.MemoryFault, match=f"kernel 'add_one' at add_one.s:{line}, code offset"):
+        Tensor.empty(256).custom_kernel(Tensor([1.0]), kernel=strata.asm_kernel(text, grid=4, block=64))[0].realize()
 
 
 def test_asm_kernel_needs_launch_dimensions():

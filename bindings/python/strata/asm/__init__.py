@@ -23,7 +23,7 @@ __all__ = ["Assembler", "Instruction", "Label", "assemble", "assemble_instructio
 
 
 def assemble(text, arch="gfx1100", file="<asm>") -> bytes:
-    """LLVM-syntax text with its directives -> code object. Raises AssemblyError with file:line:column."""
+    """LLVM-syntax text with its directives -> code object. Raises AssemblyError with file:line:column; faults name file:line too."""
     return _strata._assemble(text, arch, file)
 
 
