@@ -5,6 +5,8 @@
 #include <cfenv>
 #include <set>
 
+#include "valu_bits.h"
+
 namespace strata::emu::rows {
 
 using isa::Operand;
@@ -14,90 +16,6 @@ using valu_test::Code;
 namespace {
 
 constexpr int kRows = 48;
-
-int width_of(Bits bits) {
-    switch (bits) {
-        case Bits::b16:
-        case Bits::f16:
-        case Bits::bf16: return 16;
-        case Bits::b64:
-        case Bits::f64:
-        case Bits::pk_f32: return 64;
-        case Bits::b128: return 128;
-        case Bits::none: return 0;
-        default: return 32;
-    }
-}
-bool nan_of(uint64_t x, int width) {
-    const uint64_t sign = uint64_t{1} << (width - 1);
-    const uint64_t infinity = width == 16 ? 0x7c00 : width == 32 ? 0x7f800000 : 0x7ffull << 52;
-    return (x & (sign - 1)) > infinity;
-}
-int64_t position(uint64_t x, int width) {
-    const uint64_t sign = uint64_t{1} << (width - 1);
-    return x & sign ? -static_cast<int64_t>(x & (sign - 1)) : static_cast<int64_t>(x);
-}
-/// Floats of `width` bits agree: any NaN for a NaN, else at most `steps` representable numbers apart.
-bool same_float(uint64_t want, uint64_t got, int width, int64_t steps) {
-    if (nan_of(want, width) || nan_of(got, width)) return nan_of(want, width) && nan_of(got, width);
-    if (want == got) return true;
-    return steps > 0 && std::llabs(position(want, width) - position(got, width)) <= steps;
-}
-bool agrees(Bits bits, uint64_t want, uint64_t got, int64_t steps) {
-    switch (bits) {
-        case Bits::f16: return same_float(want & 0xffff, got & 0xffff, 16, steps);
-        case Bits::bf16: return same_float(want << 16 & 0xffff0000, got << 16 & 0xffff0000, 32, 0);
-        case Bits::f32: return same_float(want, got, 32, steps);
-        case Bits::f64: return same_float(want, got, 64, steps);
-        case Bits::pk_f16:
-            return same_float(want & 0xffff, got & 0xffff, 16, 0) &&
-                   same_float(want >> 16 & 0xffff, got >> 16 & 0xffff, 16, 0);
-        case Bits::pk_f32:
-            return same_float(want & 0xffffffff, got & 0xffffffff, 32, 0) && same_float(want >> 32, got >> 32, 32, 0);
-        default: return want == got;
-    }
-}
-
-template <class T>
-T unit(T x, bool nan_to_zero) {
-    if (std::isnan(x)) return nan_to_zero ? T(0) : x;
-    return x > 0 ? std::min(x, T(1)) : T(0);
-}
-/// Clamp of a float result: to [0, 1].
-uint64_t clamped(Bits bits, uint64_t d, bool nan_to_zero) {
-    auto half = [&](uint64_t h) {
-        return uint64_t{half_bits(unit(reference::half_value(h & 0xffff), nan_to_zero), 0)};
-    };
-    auto single = [&](uint64_t s) {
-        return uint64_t{std::bit_cast<uint32_t>(unit(std::bit_cast<float>(static_cast<uint32_t>(s)), nan_to_zero))};
-    };
-    switch (bits) {
-        case Bits::f16: return half(d);
-        case Bits::f32: return single(d);
-        case Bits::f64: return std::bit_cast<uint64_t>(unit(std::bit_cast<double>(d), nan_to_zero));
-        case Bits::pk_f16: return half(d) | half(d >> 16) << 16;
-        case Bits::pk_f32: return single(d) | single(d >> 32) << 32;
-        case Bits::bf16: return single(d << 16) >> 16;
-        default: return d;
-    }
-}
-
-uint64_t field(uint64_t x, int select, bool sign) {
-    if (select == isa::Sdwa::dword) return x;
-    const int at = select < 4 ? 8 * select : select == isa::Sdwa::word1 ? 16 : 0, bits = select < 4 ? 8 : 16;
-    const uint64_t raw = x >> at & ((uint64_t{1} << bits) - 1);
-    return sign && raw >> (bits - 1) ? (raw | ~uint64_t{0} << bits) & 0xffffffff : raw;
-}
-/// A result where SDWA puts it.
-uint32_t placed(uint32_t result, uint32_t old, const isa::Sdwa& sdwa) {
-    const int select = sdwa.dst_sel;
-    if (select == isa::Sdwa::dword) return result;
-    const int at = select < 4 ? 8 * select : select == isa::Sdwa::word1 ? 16 : 0, bits = select < 4 ? 8 : 16;
-    const uint32_t mask = ((1u << bits) - 1) << at, value = result << at & mask;
-    if (sdwa.dst_unused == isa::Sdwa::preserve) return (old & ~mask) | value;
-    const bool fills = sdwa.dst_unused == isa::Sdwa::sign_extend && result >> (bits - 1) & 1;
-    return value | (fills && at + bits < 32 ? ~0u << (at + bits) : 0);
-}
 
 /// Signs are modifiers of floats; integer pairs pass over them (RDNA3 ISA 7.5).
 bool has_signs(const isa::Row& row) {
@@ -158,7 +76,13 @@ void Check::fill(Values& values, int round, bool modes) {
     mask_in_ = values.next() & all;
     mode_ = mode::kPlain | (round & 1 ? mode::kIeee | mode::kDx10Clamp : 0);
     // Rounding of 32 and of 16 and 64 bits, input and output denormals of either kept or not.
-    if (modes) mode_ = values.below(16) | (values.chance(2) ? 0x30 : 0) | (values.chance(2) ? 0xc0 : 0);
+    if (modes) {
+        bool sums = false;
+        for (const Half& half : halves_) sums |= follows_mode(*half.row);
+        const uint32_t kept = (values.chance(2) ? 0x30 : 0) | (values.chance(2) ? 0xc0 : 0);
+        mode_ = values.below(16) | (sums ? kept : mode::kPlain);
+    }
+    if (modes && !inst_.omod && values.chance(4)) mode_ |= mode::kFp16Ovfl;
     bench_.wave().mode = mode_;
     bench_.set_exec(exec_);
     bench_.wave().s[isa::code::m0] = 0;
@@ -202,22 +126,6 @@ uint64_t Check::selected(uint64_t bits, const Operand& source, int i) const {
 bool Check::flushes(Type type) const {
     const uint32_t kept = type == Type::f32 || type == Type::pk32 ? mode::kDenorm32 : mode::kDenorm16_64;
     return !(mode_ & kept);
-}
-
-/// The float or floats with zeros in place of denormals.
-uint64_t Check::without_denormals(uint64_t bits, Type type) const {
-    auto flush = [&](int at, int width, int mantissa) {
-        const uint64_t sign = uint64_t{1} << (at + width - 1),
-                       all = width == 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
-        const uint64_t exponent = (all >> 1 & ~((uint64_t{1} << mantissa) - 1)) << at;
-        if (!(bits & exponent)) bits &= ~(all << at) | sign;
-    };
-    if (type == Type::f16 || type == Type::pk16) flush(0, 16, 10);
-    if (type == Type::pk16) flush(16, 16, 10);
-    if (type == Type::f32 || type == Type::pk32) flush(0, 32, 23);
-    if (type == Type::pk32) flush(32, 32, 23);
-    if (type == Type::f64) flush(0, 64, 52);
-    return bits;
 }
 
 uint64_t Check::with_signs(uint64_t bits, const Operand& source, int i) const {
@@ -282,18 +190,18 @@ bool Check::scale(const Operand& dst, Lane& x) const {
     return true;
 }
 
-/// Whether a float of the result is the least normal one: where denormals are flushed no document tells whether what
-/// was rounded up to it counts as a denormal.
-bool least_normal(Bits bits, uint64_t d) {
-    auto is = [&](int at, int width, uint64_t least) {
-        const uint64_t all = width == 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
-        return (d >> at & (all >> 1)) == least;
-    };
-    if (bits == Bits::f16 || bits == Bits::pk_f16)
-        return is(0, 16, 0x400) || (bits == Bits::pk_f16 && is(16, 16, 0x400));
-    if (bits == Bits::f32 || bits == Bits::pk_f32)
-        return is(0, 32, 0x800000) || (bits == Bits::pk_f32 && is(32, 32, 0x800000));
-    return bits == Bits::f64 && is(0, 64, uint64_t{1} << 52);
+/// FP16_OVFL: a half that overflowed is the largest finite one; infinities made of infinities stay (RDNA3 ISA 3.4.2).
+void Check::limit_overflow(const Half& half, Lane& x) const {
+    if (!(mode_ & mode::kFp16Ovfl) || (x.bits != Bits::f16 && x.bits != Bits::pk_f16)) return;
+    for (int at = 0; at < (x.bits == Bits::pk_f16 ? 32 : 16); at += 16) {
+        auto infinite = [&](uint64_t bits) { return (bits >> at & 0x7fff) == 0x7c00; };
+        bool true_one = half.row->mnemonic.find("fmac") != std::string_view::npos && infinite(x.old);
+        for (size_t i = 0; i < half.src.size(); ++i) {
+            const bool single = half.src[i].type == Type::f32;
+            true_one |= single ? (x.s[i] & 0x7fffffff) == 0x7f800000 : infinite(x.s[i]);
+        }
+        if (infinite(x.d) && !true_one) x.d -= uint64_t{1} << at;
+    }
 }
 
 /// False where the documents leave the result open.
@@ -303,6 +211,7 @@ bool Check::finish(const Half& half, Lane& x) const {
     constexpr int kDirections[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     std::fesetround(kDirections[wide ? x.round16() : x.round32()]);
     half.run(x);
+    limit_overflow(half, x);
     const bool told = scale(half.dst, x);
     std::fesetround(FE_TONEAREST);
     if (!told || (follows_mode(*half.row) && flushes(type) && least_normal(x.bits, x.d))) return false;
@@ -393,9 +302,9 @@ std::string Check::compare(const valu_test::Variant& variant, const Half& half) 
         mask[static_cast<size_t>(lane)] = active && x.mask;
         std::string difference;
         if (scalar_result(half.dst)) {
-            const uint32_t got = bench_.wave().s[half.dst.code], want = static_cast<uint32_t>(x.d);
-            finish(half, x);
-            if (!agrees(x.bits, static_cast<uint32_t>(x.d), got, 1)) difference = describe(half, lane, x, got, want);
+            const uint32_t got = bench_.wave().s[half.dst.code];
+            if (!active) finish(half, x);  // EXEC does not matter
+            if (!agrees(x.bits, x.d, got, 1)) difference = describe(half, lane, x, got, x.d);
         } else {
             difference = compare_lane(half, lane, x, active);
         }

@@ -31,9 +31,9 @@ class Check {
     uint64_t source_bits(const Half& half, int i, int lane) const;
     bool moved_source(int lane, uint64_t& bits) const;
     uint64_t selected(uint64_t bits, const isa::Operand& source, int i) const;
-    uint64_t without_denormals(uint64_t bits, isa::Type type) const;
     uint64_t with_signs(uint64_t bits, const isa::Operand& source, int i) const;
     bool gather(const Half& half, int lane, Lane& x) const;
+    void limit_overflow(const Half& half, Lane& x) const;
     bool finish(const Half& half, Lane& x) const;
     bool flushes(isa::Type type) const;
     bool scale(const isa::Operand& dst, Lane& x) const;

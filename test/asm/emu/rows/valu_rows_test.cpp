@@ -60,7 +60,7 @@ class VectorRows : public testing::TestWithParam<Shape> {
     }
     void check(const Row& row, Variant variant, int repeats, int rounds, int& used) {
         const Arch arch = GetParam().arch;
-        if (variant == Variant::mode && !follows_mode(row)) return;
+        if (variant == Variant::mode && !follows_mode(row) && !only_rounds(row)) return;
         Values values(std::hash<std::string_view>{}(row.mnemonic) + static_cast<uint64_t>(variant));
         for (const int lanes : wave_sizes()) {
             Check& at = lanes == 64 ? wide_ : narrow_;
@@ -91,12 +91,18 @@ TEST_P(VectorRows, GiveTheModelsResults) {
 }
 
 TEST_P(ModifiedRows, TakeModifiersDppAndSdwa) {
+    int modified = 0, dpp = 0, sdwa = 0;
     each([&](const Row& row) {
-        int used = 0;
-        check(row, Variant::modifiers, 4, 2, used);
-        check(row, Variant::dpp, 2, 2, used);
-        check(row, Variant::sdwa, 4, 2, used);
+        check(row, Variant::modifiers, 4, 2, modified);
+        check(row, Variant::dpp, 2, 2, dpp);
+        check(row, Variant::sdwa, 4, 2, sdwa);
     });
+    const Format format = GetParam().format;
+    const bool cdna = isa::is_cdna(isa::info(GetParam().arch).family);
+    const bool native = format == Format::VOP1 || format == Format::VOP2 || format == Format::VOPC;
+    EXPECT_EQ(modified > 0, !native);
+    EXPECT_EQ(dpp > 0, cdna ? format == Format::VOP1 || format == Format::VOP2 : true);
+    EXPECT_EQ(sdwa > 0, cdna && native);
 }
 
 TEST_P(RoundedRows, RoundScaleAndFlushAsModeSays) {
@@ -119,7 +125,7 @@ using enum Format;
 INSTANTIATE_TEST_SUITE_P(All, VectorRows, testing::ValuesIn(shapes({VOP1, VOP2, VOPC, VOP3, VOP3SD, VOP3P, VOPD})),
                          title);
 INSTANTIATE_TEST_SUITE_P(All, ModifiedRows, testing::ValuesIn(shapes({VOP1, VOP2, VOPC, VOP3, VOP3SD, VOP3P})), title);
-INSTANTIATE_TEST_SUITE_P(All, RoundedRows, testing::ValuesIn(shapes({VOP2, VOP3, VOP3P, VOPD})), title);
+INSTANTIATE_TEST_SUITE_P(All, RoundedRows, testing::ValuesIn(shapes({VOP1, VOP2, VOP3, VOP3P, VOPD})), title);
 
 }  // namespace
 }  // namespace strata::emu::rows
