@@ -6,56 +6,22 @@
 namespace strata::emu {
 namespace {
 
-using isa::Format;
 using isa::Inst;
+using isa::LatencyClass;
 using isa::Operand;
-using isa::Type;
 
 constexpr uint16_t kScc = 128, kVgpr0 = 256;
+constexpr uint16_t kCdnaSlot = 4;  // cycles between two instructions of a wave64 (CDNA3 ISA, 2)
 
-Unit unit_of(const Inst& inst) {
-    const std::string_view name = inst.row->mnemonic;
-    switch (inst.row->format) {
-        case Format::SOP1:
-        case Format::SOP2:
-        case Format::SOPK:
-        case Format::SOPC: return inst.row->flags & isa::kBranch ? Unit::branch : Unit::scalar;
-        case Format::SOPP:
-            if (name == "s_barrier" || name == "s_barrier_wait") return Unit::barrier;
-            return inst.row->flags & isa::kBranch ? Unit::branch : Unit::none;
-        case Format::SMEM: return Unit::scalar_memory;
-        case Format::DS: return Unit::local;
-        case Format::MUBUF:
-        case Format::MTBUF:
-        case Format::FLAT:
-        case Format::SCRATCH:
-        case Format::GLOBAL: return Unit::memory;
-        default: break;
-    }
-    if (inst.row->flags & isa::kMatrix) return Unit::matrix;
-    if (inst.row->flags & isa::kTrans) return Unit::transcendental;
-    auto wide = [](const Operand& operand) { return operand.type == Type::f64; };
-    if (std::ranges::any_of(inst.src, wide) || std::ranges::any_of(inst.dst, wide)) return Unit::wide;
-    return Unit::vector;
-}
-
-/// Cycles of issue and of latency for a wave32. Latencies: LLVM's SISchedule.td for gfx11. Rates: a transcendental
-/// takes four slots, double precision 16 (1/32 of the dual-issue single rate), a 16x16x16 matrix product 32.
-void set_cycles(const Inst& inst, int wave_size, Cost& cost) {
-    const std::string_view name = inst.row->mnemonic;
-    struct Row {
-        uint16_t issue, latency;
-    };
-    constexpr Row rows[] = {{0, 0}, {1, 2}, {1, 5}, {4, 10}, {16, 38}, {32, 32},
-                            {1, 8}, {1, 0}, {1, 0}, {1, 0},  {1, 1}};
-    Row row = rows[static_cast<int>(cost.unit)];
-    if (name.starts_with("v_mul_lo_u32") || name.starts_with("v_mul_hi_") || name.starts_with("v_mad_u64") ||
-        name.starts_with("v_mad_i64"))
-        row = {4, 10};
-    const bool vector = cost.unit >= Unit::vector && cost.unit <= Unit::matrix;
-    cost.issue =
-        static_cast<uint16_t>(vector && wave_size == 64 && cost.unit != Unit::matrix ? row.issue * 2 : row.issue);
-    cost.latency = row.latency;
+/// Class and cycles from the instruction's facts. Cache control is a memory instruction without an access to measure.
+void set_cycles(isa::Family family, const Inst& inst, int wave_size, Cost& cost) {
+    const isa::Facts& facts = isa::facts(family, *inst.row);
+    const bool memory = facts.latency >= LatencyClass::lds && facts.latency <= LatencyClass::vector_memory;
+    cost.unit = memory && !(inst.row->flags & isa::kMemory) ? LatencyClass::none : facts.latency;
+    cost.busy = static_cast<uint16_t>(isa::issue_cycles(family, facts, wave_size));
+    cost.matrix_core = isa::matrix_passes(family, facts) > 0;
+    cost.issue = cost.matrix_core ? kCdnaSlot : cost.busy;
+    cost.latency = facts.result;
 }
 
 void add_register(const Operand& operand, int wave_size, RegisterRange* list, uint8_t& count, uint8_t limit) {
@@ -84,16 +50,19 @@ const Op* account(Wave* wave, const Op* op) {
 
 }  // namespace
 
-Cost cost_of(const Inst& inst, int wave_size) {
+Cost cost_of(isa::Family family, const Inst& inst, int wave_size) {
     Cost cost;
-    cost.unit = unit_of(inst);
-    set_cycles(inst, wave_size, cost);
+    set_cycles(family, inst, wave_size, cost);
     for (const Operand& operand : inst.src) add_register(operand, wave_size, cost.source, cost.sources, 6);
     for (const Operand& operand : inst.src_y) add_register(operand, wave_size, cost.source, cost.sources, 6);
-    if (inst.row->flags & isa::kReadsScc && cost.sources < 6) cost.source[cost.sources++] = {kScc, 1};
+    const uint8_t reads = isa::implicit_reads(family, inst);
+    if (reads & isa::implicit::scc && cost.sources < 6) cost.source[cost.sources++] = {kScc, 1};
+    if (reads & isa::implicit::vcc && cost.sources < 6) cost.source[cost.sources++] = {isa::code::vcc_lo, 2};
+    if (reads & isa::implicit::destination) add_register(inst.dst[0], wave_size, cost.source, cost.sources, 6);
     for (const Operand& operand : inst.dst) add_register(operand, wave_size, cost.result, cost.results, 3);
     add_register(inst.dst_y, wave_size, cost.result, cost.results, 3);
-    if (inst.row->flags & isa::kWritesScc && cost.results < 3) cost.result[cost.results++] = {kScc, 1};
+    if (isa::implicit_writes(family, inst) & isa::implicit::scc && cost.results < 3)
+        cost.result[cost.results++] = {kScc, 1};
     return cost;
 }
 
@@ -115,7 +84,8 @@ const Op* MeasuredCode::measured(const Op* plain) {
     copy.ops = chunk->ops;
     for (Op& op : copy.ops) {
         const Inst* inst = program_.inst(&chunk->ops[static_cast<size_t>(&op - copy.ops.data())]);
-        Cost cost = inst && inst->row ? cost_of(*inst, program_.wave_size()) : Cost{};
+        Cost cost =
+            inst && inst->row ? cost_of(isa::info(program_.arch()).family, *inst, program_.wave_size()) : Cost{};
         cost.run = handlers().plain(op);
         copy.costs.push_back(cost);
         op.run = account;

@@ -9,6 +9,8 @@
 namespace strata::emu {
 namespace {
 
+using isa::LatencyClass;
+
 // Instructions measured of a workgroup; what follows is taken to be alike. Accounting costs some 50 ns each.
 constexpr uint32_t kMeasuredOfGroup = 16384, kFewestOfWave = 512, kMostOfWave = 8192;
 constexpr uint64_t kLine = 128;
@@ -143,22 +145,32 @@ Handler GroupTiming::account(Wave* wave, const Op* op) {
         each(cost.source[i], [&](double ready) { state.time = std::max(state.time, ready); });
     double latency = cost.latency;
     switch (cost.unit) {
-        case Unit::vector:
-        case Unit::transcendental:
-        case Unit::wide:
-        case Unit::matrix: sum_.vector += cost.issue; break;
-        case Unit::scalar: sum_.scalar += cost.issue; break;
-        case Unit::branch: state.time += cost.latency; break;
-        case Unit::scalar_memory: latency = scalar_access(wave, op); break;
-        case Unit::memory: latency = memory_access(wave, op); break;
-        case Unit::local: latency = local_access(wave, op); break;
-        case Unit::barrier:
+        case LatencyClass::valu:
+        case LatencyClass::valu64:
+        case LatencyClass::valu_quarter:
+        case LatencyClass::trans:
+        case LatencyClass::trans64: sum_.vector += cost.busy; break;
+        case LatencyClass::matrix:
+            state.time = std::max(state.time, state.matrix_free);
+            state.matrix_free = state.time + cost.busy;
+            sum_.vector += cost.issue;
+            if (cost.matrix_core) sum_.matrix += cost.busy;
+            break;
+        case LatencyClass::salu:
+        case LatencyClass::salu_float:
+        case LatencyClass::message: sum_.scalar += cost.busy; break;
+        case LatencyClass::branch: state.time += cost.latency; break;
+        case LatencyClass::scalar_memory: latency = scalar_access(wave, op); break;
+        case LatencyClass::vector_memory: latency = memory_access(wave, op); break;
+        case LatencyClass::lds: latency = local_access(wave, op); break;
+        case LatencyClass::barrier:
             if (barrier_times_.size() == state.barriers) barrier_times_.push_back(0);
             barrier_times_[state.barriers] = std::max(barrier_times_[state.barriers], state.time);
             ++state.barriers;
             state.waiting = true;
             break;
-        case Unit::none: break;
+        case LatencyClass::export_:
+        case LatencyClass::none: break;
     }
     state.time += cost.issue;
     for (uint8_t i = 0; i < cost.results; ++i)
@@ -183,8 +195,8 @@ Demand GroupTiming::demand() const {
     const bool cut = std::ranges::any_of(waves_, [this](const WaveState& wave) { return wave.counted >= limit_; });
     const double scale = cut && counted > 0 ? std::max(1.0, executed / counted) : 1;
     Demand demand = sum_;
-    for (double* part : {&demand.vector, &demand.scalar, &demand.local, &demand.memory, &demand.l2_bytes,
-                         &demand.unique_bytes, &demand.hot_atomics})
+    for (double* part : {&demand.vector, &demand.matrix, &demand.scalar, &demand.local, &demand.memory,
+                         &demand.l2_bytes, &demand.unique_bytes, &demand.hot_atomics})
         *part *= scale;
     demand.latency = latency;
     return demand;

@@ -28,6 +28,7 @@ Demand average(const std::vector<GroupTiming>& groups) {
     for (const GroupTiming& group : groups) {
         Demand one = group.demand();
         mean.vector += one.vector * share;
+        mean.matrix += one.matrix * share;
         mean.scalar += one.scalar * share;
         mean.local += one.local * share;
         mean.memory += one.memory * share;
@@ -88,14 +89,15 @@ double estimate_cycles(const Model& model, const isa::ArchInfo& arch, const Occu
     const double resident = std::min(groups_on_unit(model, arch, shape), share);
     const double simds = std::min(4.0, resident * shape.waves),
                  cus = std::min<double>(model.cus_per_unit(), resident * shape.waves);
-    const double vector = share * mean.vector / simds, scalar = share * mean.scalar / simds;
+    const double vector = share * mean.vector / simds, matrix = share * mean.matrix / simds,
+                 scalar = share * mean.scalar / simds;
     const double local = share * mean.local / cus;
     const double lines = share * mean.memory / cus;
     const double waiting = std::ceil(share / resident) * mean.latency;
     const double memory = memory_cycles(model, mean, count, footprint(groups));
     const double atomics = mean.hot_atomics * count;
     const double dispatch = count * shape.waves / kShaderEngines;
-    return combine({vector, scalar, local, lines, waiting, memory, atomics, dispatch}) +
+    return combine({vector, matrix, scalar, local, lines, waiting, memory, atomics, dispatch}) +
            model.cycles(model.launch_us * 1000);
 }
 

@@ -10,25 +10,12 @@
 #include "strata/asm/emu/model_p.h"
 #include "strata/asm/emu/program_p.h"
 #include "strata/asm/emu/workgroup_p.h"
+#include "strata/asm/isa/facts.h"
 
 // The timing model. A few workgroups of a launch run a second copy of the code whose handlers account for each
 // instruction first; what they cost is scaled to the grid. Nothing here depends on the host's time, threads or
 // addresses.
 namespace strata::emu {
-
-enum class Unit : uint8_t {
-    none,
-    scalar,
-    vector,
-    transcendental,
-    wide,
-    matrix,
-    branch,
-    scalar_memory,
-    memory,
-    local,
-    barrier
-};
 
 /// Registers that an instruction touches: scalars by code, SCC as 128, vector registers from 256.
 struct RegisterRange {
@@ -37,13 +24,15 @@ struct RegisterRange {
 
 struct Cost {
     Handler run = nullptr;  ///< the plain handler
-    Unit unit = Unit::none;
-    uint16_t issue = 1;    ///< cycles the unit is busy
-    uint16_t latency = 1;  ///< cycles until the result may be read; memory adds its own
+    isa::LatencyClass unit = isa::LatencyClass::none;
+    uint16_t issue = 0;        ///< cycles the wave cannot issue
+    uint16_t busy = 0;         ///< cycles the unit is busy
+    uint16_t latency = 1;      ///< cycles until the result may be read; memory adds its own
+    bool matrix_core = false;  ///< runs beside the vector unit (CDNA)
     uint8_t sources = 0, results = 0;
     RegisterRange source[6], result[3];
 };
-Cost cost_of(const isa::Inst& inst, int wave_size);
+Cost cost_of(isa::Family family, const isa::Inst& inst, int wave_size);
 
 /// Copies of a Program's chunks with accounting handlers.
 class MeasuredCode {
@@ -70,8 +59,8 @@ class MeasuredCode {
 
 /// What one measured workgroup asked of the GPU.
 struct Demand {
-    double vector = 0, scalar = 0, local = 0, memory = 0;  ///< busy cycles of the units
-    double latency = 0;                                    ///< cycles from start to end with the GPU to itself
+    double vector = 0, matrix = 0, scalar = 0, local = 0, memory = 0;  ///< busy cycles of the units
+    double latency = 0;  ///< cycles from start to end with the GPU to itself
     double l2_bytes = 0, unique_bytes = 0;
     double hot_atomics = 0;  ///< updates of the most contended address
 };
@@ -94,7 +83,7 @@ class GroupTiming {
 
   private:
     struct WaveState {
-        double time = 0;
+        double time = 0, matrix_free = 0;
         uint32_t counted = 0, executed = 0, barriers = 0;
         bool waiting = false;
         std::vector<double> ready;  ///< by register

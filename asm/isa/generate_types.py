@@ -202,7 +202,7 @@ def flags(name, form):
         'kWritesVcc': carry or (name == 'VOPC' and m.startswith('v_cmp_')),
         'kReadsScc': re.fullmatch(SCC_READERS, m),
         'kWritesScc': re.fullmatch(SCC_WRITERS, m) and name.startswith('SOP'),
-        'kWritesExec': 'cmpx' in m or 'saveexec' in m or 'wrexec' in m,
+        'kWritesExec': 'cmpx' in m or 'saveexec' in m or 'wrexec' in m or 'subvector_loop' in m,
         'kTrue16': re.search(r'v\d+\.[lh]', form.text),
         'kGraphics': name in ('MIMG', 'EXP', 'VINTERP', 'LDSDIR') or re.match(GRAPHICS_ONLY, m),
         'kNotOnSilicon': re.fullmatch(NOT_ON_SILICON, m),

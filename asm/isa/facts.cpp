@@ -1,0 +1,144 @@
+#include "strata/asm/isa/facts.h"
+
+namespace strata::isa {
+namespace {
+
+struct Line {
+    std::string_view mnemonic;
+    Format format;
+    Facts facts;
+};
+
+using namespace counter;
+using namespace implicit;
+#define FACT(mnemonic, format, counters, latency, issue, result, reads, writes) \
+    {#mnemonic, Format::format, {counters, LatencyClass::latency, issue, result, reads, writes}},
+constexpr Line rdna3_lines[] = {
+#include "strata/asm/isa/facts_rdna3.def"
+};
+constexpr Line rdna4_lines[] = {
+#include "strata/asm/isa/facts_rdna4.def"
+};
+constexpr Line cdna3_lines[] = {
+#include "strata/asm/isa/facts_cdna3.def"
+};
+constexpr Line cdna2_lines[] = {
+#include "strata/asm/isa/facts_cdna2.def"
+};
+#undef FACT
+
+std::span<const Line> lines(Family family) {
+    switch (family) {
+        case Family::rdna3: return rdna3_lines;
+        case Family::rdna4: return rdna4_lines;
+        case Family::cdna3: return cdna3_lines;
+        case Family::cdna2: return cdna2_lines;
+    }
+    return {};
+}
+
+/// The line of each row, by the row's number. Lines are in the order of the rows.
+std::vector<const Line*> match(Family family) {
+    std::vector<const Line*> found;
+    const std::span<const Line> all = lines(family);
+    size_t next = 0;
+    for (const Row& row : rows(family)) {
+        size_t at = next;
+        while (at < all.size() && (all[at].mnemonic != row.mnemonic || all[at].format != row.format)) ++at;
+        found.push_back(at < all.size() ? &all[at] : nullptr);
+        if (at < all.size()) next = at + 1;
+    }
+    return found;
+}
+
+const Line* line(Family family, const Row& row) {
+    static const std::array<std::vector<const Line*>, 4> table{match(Family{0}), match(Family{1}), match(Family{2}),
+                                                               match(Family{3})};
+    const std::span<const Row> all = rows(family);
+    if (std::less<>()(&row, all.data()) || !std::less<>()(&row, all.data() + all.size())) return nullptr;
+    return table[static_cast<size_t>(family)][static_cast<size_t>(&row - all.data())];
+}
+
+constexpr struct {
+    std::string_view name;
+    uint16_t bit;
+} kCounterNames[] = {{"vmcnt", vmcnt},     {"vscnt", vscnt},       {"lgkmcnt", lgkmcnt},     {"expcnt", expcnt},
+                     {"loadcnt", loadcnt}, {"storecnt", storecnt}, {"samplecnt", samplecnt}, {"bvhcnt", bvhcnt},
+                     {"dscnt", dscnt},     {"kmcnt", kmcnt}},
+  kImplicitNames[] = {{"m0", m0},
+                      {"vcc", vcc},
+                      {"scc", scc},
+                      {"exec", exec},
+                      {"flat_scratch", flat_scratch},
+                      {"mode", mode},
+                      {"destination", destination}};
+
+template <size_t N, class Name>
+std::vector<std::string_view> names(const Name (&all)[N], uint16_t bits) {
+    std::vector<std::string_view> found;
+    for (const Name& one : all)
+        if (bits & one.bit) found.push_back(one.name);
+    return found;
+}
+
+/// Whether lanes or bits of a vector destination stay as they were because of the instruction's modifiers.
+bool keeps_destination(const Inst& inst) {
+    if (!inst.dst[0].is_vector()) return false;
+    const bool all_rows = inst.dpp.row_mask == 0xf && inst.dpp.bank_mask == 0xf;
+    const bool dpp = inst.dpp.kind == DppKind::dpp16 && !(inst.dpp.bound_ctrl && all_rows);
+    return dpp || inst.dpp.kind == DppKind::dpp8 || (inst.sdwa.present && inst.sdwa.dst_unused == Sdwa::preserve) ||
+           inst.op_sel & 8;
+}
+
+}  // namespace
+
+const Facts& facts(Family family, const Row& row) {
+    static constexpr Facts none{};
+    const Line* found = line(family, row);
+    return found ? found->facts : none;
+}
+
+bool has_facts(Family family, const Row& row) { return line(family, row) != nullptr; }
+
+uint16_t counters(Family family, const Inst& inst) {
+    const uint16_t issued = facts(family, *inst.row).counters;
+    const bool returns = inst.row->flags & kAtomic && inst.dst[0].present();
+    if (returns && issued & vscnt) return static_cast<uint16_t>((issued & ~vscnt) | vmcnt);
+    if (returns && issued & storecnt) return static_cast<uint16_t>((issued & ~storecnt) | loadcnt);
+    return issued;
+}
+
+uint8_t implicit_reads(Family family, const Inst& inst) {
+    unsigned reads = facts(family, *inst.row).reads;
+    if (inst.row_y) reads |= facts(family, *inst.row_y).reads;
+    if (keeps_destination(inst)) reads |= destination;
+    if (inst.lds) reads |= m0;
+    return static_cast<uint8_t>(reads);
+}
+
+uint8_t implicit_writes(Family family, const Inst& inst) {
+    unsigned writes = facts(family, *inst.row).writes;
+    if (inst.row_y) writes |= facts(family, *inst.row_y).writes;
+    return static_cast<uint8_t>(writes);
+}
+
+int issue_cycles(Family family, const Facts& facts, int wave_size) {
+    const bool vector = facts.latency >= LatencyClass::valu && facts.latency <= LatencyClass::trans64;
+    return !is_cdna(family) && vector && wave_size == 64 ? facts.issue * 2 : facts.issue;
+}
+
+int matrix_passes(Family family, const Facts& facts) {
+    return is_cdna(family) && facts.latency == LatencyClass::matrix ? facts.issue / 4 : 0;
+}
+
+std::string_view name(LatencyClass latency) {
+    static constexpr std::string_view names[] = {
+        "none",   "salu", "salu_float",    "valu",          "valu64", "valu_quarter", "trans",   "trans64",
+        "matrix", "lds",  "scalar_memory", "vector_memory", "branch", "message",      "barrier", "export"};
+    return names[static_cast<size_t>(latency)];
+}
+
+std::vector<std::string_view> counter_names(uint16_t counters) { return names(kCounterNames, counters); }
+std::vector<std::string_view> implicit_names(uint8_t registers) { return names(kImplicitNames, registers); }
+
+}  // namespace strata::isa

@@ -1,0 +1,71 @@
+#pragma once
+#include <vector>
+
+#include "strata/asm/isa/inst.h"
+
+// What later stages need to know of an instruction beyond its operands: scheduling, waits, the timing model. One row of
+// facts_<family>.def a row of <family>.def.
+namespace strata::isa {
+
+/// Counters of outstanding operations, by the names of the instructions that wait for them.
+/// RDNA3: vmcnt (loads, atomics with a result), vscnt, lgkmcnt, expcnt. CDNA: vmcnt, lgkmcnt, expcnt. RDNA4: the rest.
+namespace counter {
+constexpr uint16_t vmcnt = 1, vscnt = 2, lgkmcnt = 4, expcnt = 8, loadcnt = 16, storecnt = 32, samplecnt = 64,
+                   bvhcnt = 128, dscnt = 256, kmcnt = 512;
+}
+
+/// Registers that are read or written without being operands. `destination`: what was in the destination matters,
+/// because it is added to or some of its bits or lanes stay.
+namespace implicit {
+constexpr uint8_t m0 = 1, vcc = 2, scc = 4, exec = 8, flat_scratch = 16, mode = 32, destination = 64;
+}
+
+enum class LatencyClass : uint8_t {
+    none,  ///< waits, hints, the end of the program
+    salu,
+    salu_float,
+    valu,
+    valu64,        ///< double precision
+    valu_quarter,  ///< 32-bit products and other operations at a quarter of the rate
+    trans,
+    trans64,
+    matrix,
+    lds,
+    scalar_memory,
+    vector_memory,
+    branch,
+    message,
+    barrier,
+    export_  ///< export, interpolation
+};
+
+/// Cycles are clocks, of a wave32 on RDNA and of a wave64 on CDNA.
+struct Facts {
+    uint16_t counters = 0;
+    LatencyClass latency = LatencyClass::none;
+    uint16_t issue = 0;             ///< until the unit takes the next instruction
+    uint16_t result = 0;            ///< until a dependent instruction may issue; memory: with everything near and idle
+    uint8_t reads = 0, writes = 0;  ///< implicit:: bits
+};
+
+/// A row of the family's own table has facts; another Row has those of "none".
+const Facts& facts(Family family, const Row& row);
+/// Whether the row has a line in facts_<family>.def.
+bool has_facts(Family family, const Row& row);
+
+/// Of one instruction: with what its modifiers (returning atomics, DPP, SDWA, half destinations, the LDS bit) and the
+/// other half of a VOPD add to its row's facts.
+uint16_t counters(Family family, const Inst& inst);
+uint8_t implicit_reads(Family family, const Inst& inst);
+uint8_t implicit_writes(Family family, const Inst& inst);
+
+/// Clocks that the instruction holds its unit: a wave64 goes through RDNA's vector units twice.
+int issue_cycles(Family family, const Facts& facts, int wave_size);
+/// Passes of four clocks of a CDNA matrix instruction; 0 for any other.
+int matrix_passes(Family family, const Facts& facts);
+
+std::string_view name(LatencyClass latency);
+std::vector<std::string_view> counter_names(uint16_t counters);
+std::vector<std::string_view> implicit_names(uint8_t registers);
+
+}  // namespace strata::isa
