@@ -68,6 +68,7 @@ class PyAssembler {
 }  // namespace
 
 void bind_asm(py::module_& m) {
+    bind_describe(m);
     m.def("_assemble", [](const std::string& text, const std::string& arch, const std::string& file) {
         return as_bytes(isa::assemble(text, isa::parse_arch(arch).value(), file).value());
     });

@@ -53,6 +53,7 @@ void bind_uop(py::module_& m);
 void bind_kernels(py::module_& m);
 void bind_runtime(py::module_& m);
 void bind_asm(py::module_& m);
+void bind_describe(py::module_& m);
 void bind_emulator(py::module_& m);
 void bind_bench(py::module_& m);
 void bind_bench_emu(py::module_& m);

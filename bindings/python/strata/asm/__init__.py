@@ -14,12 +14,13 @@ strata.asm.rdna3, .rdna4 and .cdna3 have the registers and mnemonics of gfx1100,
 Registers, LDS and branch distances are counted by the assembler. A wrong operand raises AssemblyError with its place.
 """
 
+import difflib
 import sys
 
 from .. import _strata
 from ._instruction import Instruction, Label
 
-__all__ = ["Assembler", "Instruction", "Label", "assemble", "assemble_instructions", "disassemble", "disassemble_instructions"]
+__all__ = ["Assembler", "Instruction", "Label", "assemble", "assemble_instructions", "describe", "disassemble", "disassemble_instructions"]
 
 
 def assemble(text, arch="gfx1100", file="<asm>") -> bytes:
@@ -42,6 +43,24 @@ def disassemble(code_object, arch="") -> str:
 def disassemble_instructions(code, arch="gfx1100"):
     """Bare machine code -> list of (byte offset, bytes, text)."""
     return _strata._disassemble_instructions(bytes(code), arch)
+
+
+def describe(mnemonic, arch="gfx1100") -> list:
+    """What the instruction tables know of a mnemonic: a dict for each format it is encoded in, the smallest first.
+
+    format, opcode; destinations and sources (type, dwords, takes: "vgpr", "sgpr", "inline", "literal", "agpr"); flags and
+    modifiers; counters: what it adds to until it is done ("vmcnt", "lgkmcnt", ...; of an atomic without a result); latency:
+    kind, issue (clocks until its unit is free), result (clocks until a dependent instruction; memory: idle and near), and
+    passes of a matrix instruction; reads and writes: registers beside its operands ("destination": its old value matters).
+    """
+    name = mnemonic
+    for suffix in ("_e32", "_e64", "_dpp", "_sdwa"):
+        name = name.removesuffix(suffix)
+    forms = _strata._describe(name, arch)
+    if not forms:
+        near = difflib.get_close_matches(name, _strata._mnemonics(arch), 3)
+        raise _strata.AssemblyError(f"{arch} has no instruction {mnemonic}" + (f"; near it: {', '.join(near)}" if near else ""))
+    return forms
 
 
 class Assembler:

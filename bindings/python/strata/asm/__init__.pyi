@@ -1,5 +1,7 @@
 """The AMD assembler: LLVM-syntax text to code objects and back, and the typed assembler."""
 
+from typing import Any
+
 from .._types import Sizes
 from . import cdna3 as cdna3
 from . import rdna3 as rdna3
@@ -18,6 +20,15 @@ def disassemble(code_object: bytes, arch: str = "") -> str:
 
 def disassemble_instructions(code: bytes, arch: str = "gfx1100") -> list[tuple[int, int, str]]:
     """Bare machine code -> list of (byte offset, bytes, text)."""
+
+def describe(mnemonic: str, arch: str = "gfx1100") -> list[dict[str, Any]]:
+    """What the instruction tables know of a mnemonic: a dict for each format it is encoded in, the smallest first.
+
+    format, opcode; destinations and sources (type, dwords, takes: "vgpr", "sgpr", "inline", "literal", "agpr"); flags and
+    modifiers; counters: what it adds to until it is done ("vmcnt", "lgkmcnt", ...; of an atomic without a result); latency:
+    kind, issue (clocks until its unit is free), result (clocks until a dependent instruction; memory: idle and near), and
+    passes of a matrix instruction; reads and writes: registers beside its operands ("destination": its old value matters).
+    """
 
 class Assembler:
     """Writes one kernel instruction by instruction.
