@@ -45,7 +45,7 @@ bool Decoder::run(Inst& inst) {
     inst.row = row;
     inst.encoding = layout->format;
     layout_ = layout;
-    if (has_half_registers(layout->format) && !(row->flags & kTrue16)) vgpr_limit_ = 128;
+    names_halves_ = has_half_registers(layout->format);
     return (is_memory(layout->format) ? decode_memory(inst) : decode_alu(inst)) && finish(inst);
 }
 
@@ -59,13 +59,12 @@ bool Decoder::finish(Inst& inst) {
     return true;
 }
 
-/// Groups of registers and 16-bit operands: what the code alone does not tell.
+/// Groups of registers: what the code alone does not tell.
 bool Decoder::group(uint32_t& code, Type type) {
     int span = span_of(type);
     if (code >= code::vgpr0) {
         uint32_t end = code - code::vgpr0 + static_cast<uint32_t>(span);
         if (end > 256) return fail("vector registers past v255");
-        if (end > vgpr_limit_ && is_half(type)) return fail("upper halves of registers are not supported here");
     } else if (code < code::inline_zero && code != code::null && span > 1) {
         if (!scalar_fits(code, span)) return fail("no such group of scalar registers");
         code &= span == 2 ? ~1u : ~3u;  // low bits of a group are ignored
@@ -106,7 +105,7 @@ bool Decoder::decode_source(Inst& inst, size_t index, size_t field) {
         code = code::vgpr0 + (dpp_word_ & 255);
     }
     if (!operand(inst.src[index], code, row.src[index], row.src_kind[index])) return false;
-    if (row.flags & kTrue16) select_half(inst, inst.src[index].code, index);
+    if (names_halves_ && is_half(row.src[index])) select_half(inst, inst.src[index].code, index);
     return true;
 }
 
@@ -123,7 +122,7 @@ bool Decoder::decode_destinations(Inst& inst) {
         if (row.dst_kind[i] == kVgpr) code += code::vgpr0;
         if (row.flags & kTrans && is_exec(code)) return fail("exec cannot be written");
         if (!operand(inst.dst[i], code, row.dst[i], row.dst_kind[i])) return false;
-        if (row.flags & kTrue16) select_half(inst, inst.dst[i].code, 3);
+        if (names_halves_ && is_half(row.dst[i])) select_half(inst, inst.dst[i].code, 3);
     }
     return true;
 }

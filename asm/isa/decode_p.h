@@ -39,7 +39,7 @@ class Decoder {
     bool operand(Operand& out, uint32_t code, Type type, uint8_t kind) {
         if (!(kCodeKinds[code] & kind)) [[unlikely]]
             return fail("operand code is not allowed here");
-        if ((span_of(type) > 1 || vgpr_limit_ < 256) && !group(code, type)) return false;
+        if (span_of(type) > 1 && !group(code, type)) return false;
         literal_ |= code == code::literal;
         out = {static_cast<uint16_t>(code), type};
         return true;
@@ -81,7 +81,7 @@ class Decoder {
     size_t next_ = 0;     ///< words read so far
     uint32_t dpp_word_ = 0;
     bool literal_ = false;
-    uint32_t vgpr_limit_ = 256;  ///< first vector register that 16-bit operands cannot name
+    bool names_halves_ = false;  ///< bit 7 of a 16-bit operand's register number is the half
     const char* failure_ = "";
 };
 

@@ -22,7 +22,7 @@ std::string_view wanted(uint8_t kind) {
 
 bool Encoder::run(Encoded& out) {
     if (row_.flags & kGraphics) return fail("graphics instructions are not encoded");
-    half_limit_ = has_half_registers(row_.format) && !(row_.flags & kTrue16);
+    names_halves_ = has_half_registers(row_.format);
     word_ = layout_.prefix | layout_.op.put(row_.opcode) | layout_.written;
     bool ok = row_.format == Format::VOPD ? encode_vopd() : is_memory(row_.format) ? encode_memory() : encode_alu();
     if (!ok) return false;
@@ -40,7 +40,7 @@ bool Encoder::check_operand(const Operand& operand, Type type, uint8_t kind, std
     int span = span_of(type);
     if (operand.is_vgpr()) {
         if (!(kind & kVgpr)) return fail("{} must be {}", name, wanted(kind));
-        int limit = half_limit_ && is_half(type) ? 128 : 256;
+        int limit = names_halves_ && is_half(type) ? 128 : 256;
         if (operand.vgpr() + span > limit) return fail("{} needs registers past v{}", name, limit - 1);
         return true;
     }
@@ -106,7 +106,7 @@ bool Encoder::destinations() {
         }
         if (!reg(inst_.dst[i], field, row_.dst[i], row_.dst_kind[i], name)) return false;
         if (row_.flags & kTrans && is_exec(inst_.dst[i].code)) return fail("{} cannot be exec", name);
-        if (row_.flags & kTrue16 && inst_.op_sel & 8) put(field, 128);
+        if (upper_half(row_.dst[i], 3)) put(field, 128);
     }
     return true;
 }
@@ -119,7 +119,9 @@ bool Encoder::source(size_t index, const Field& field) {
         return fail("{} must be a VGPR with DPP", source_names[index]);
     if (!dpp) {
         if (!reg(operand, field, row_.src[index], row_.src_kind[index], source_names[index])) return false;
-        if (row_.flags & kTrue16 && inst_.op_sel >> index & 1) put(field, 128);
+        if (!upper_half(row_.src[index], index)) return true;
+        if (!operand.is_vgpr()) return fail("the upper half of {} needs the VOP3 encoding", source_names[index]);
+        put(field, 128);
         return true;
     }
     if (!check_operand(operand, row_.src[0], kVgpr, "src0")) return false;
@@ -130,7 +132,7 @@ bool Encoder::source(size_t index, const Field& field) {
 bool Encoder::dpp_word() {
     const Dpp& dpp = inst_.dpp;
     auto low = static_cast<uint32_t>(inst_.src[0].vgpr());
-    if (row_.flags & kTrue16 && inst_.op_sel & 1) low |= 128;
+    if (upper_half(row_.src[0], 0)) low |= 128;
     if (!(row_.modifiers & mod::dpp)) return fail("the instruction takes no DPP");
     for (size_t i = 1; i < 4; ++i)
         if (inst_.src[i].is_literal()) return fail("{} cannot be a literal with DPP", source_names[i]);
@@ -156,6 +158,13 @@ bool Encoder::flag(uint32_t value, const Field& field, uint32_t modifier, const 
     return true;
 }
 
+/// The bits of op_sel that go into the register numbers of 16-bit operands.
+uint32_t Encoder::register_halves() const {
+    uint32_t bits = 0;
+    for (size_t i = 0; i < 3; ++i) bits |= uint32_t{upper_half(row_.src[i], i)} << i;
+    return bits | uint32_t{upper_half(row_.dst[0], 3)} << 3;
+}
+
 bool Encoder::modifiers() {
     struct Group {
         uint32_t value, accepted, width;
@@ -168,7 +177,7 @@ bool Encoder::modifiers() {
     const Group groups[] = {
         {inst_.neg, takes, 7, layout_.neg, "neg", true},
         {inst_.abs, takes >> 3, 7, layout_.abs, "abs", true},
-        {row_.flags & kTrue16 ? 0u : inst_.op_sel, either >> 6, 15, layout_.op_sel, "op_sel", false},
+        {inst_.op_sel & ~register_halves(), either >> 6, 15, layout_.op_sel, "op_sel", false},
         {inst_.op_sel_hi, ones ? 7 : either >> 10, 7, layout_.op_sel_hi, "op_sel_hi", false},
         {inst_.neg_hi, takes >> 13, 7, layout_.neg_hi, "neg_hi", false},
     };

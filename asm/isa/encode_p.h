@@ -45,6 +45,9 @@ class Encoder {
 
     bool destinations();
     bool source(size_t index, const Field& field);
+    /// Whether a 16-bit operand of a native form is the upper half of its register; `bit` is its bit of op_sel.
+    bool upper_half(Type type, size_t bit) const { return names_halves_ && is_half(type) && inst_.op_sel >> bit & 1; }
+    uint32_t register_halves() const;
     bool implicit(const Operand& operand, uint16_t code, const char* name);
     bool modifiers();
     bool dpp_word();
@@ -77,7 +80,8 @@ class Encoder {
     const Layout& layout_;
     uint64_t word_ = 0;
     uint32_t dpp_word_ = 0, third_ = 0;
-    bool literal_ = false, half_limit_ = false;
+    bool literal_ = false;
+    bool names_halves_ = false;  ///< bit 7 of a 16-bit operand's register number is the half
     std::string failure_;
 };
 

@@ -74,9 +74,11 @@ class Printer {
         return text + (dpp ? "_dpp" : both ? "_e32" : "");
     }
 
-    std::string half(std::string text, size_t bit) const {
-        bool vector = text[0] == 'v' && text[1] >= '0' && text[1] <= '9';
-        if (row_.flags & kTrue16 && vector) text += inst_.op_sel >> bit & 1 ? ".h" : ".l";
+    /// LLVM 19 spells halves in the forms that it knows to have them (kTrue16). In others the lower half is the whole
+    /// register's name unless the instruction has an upper one.
+    std::string half(const Operand& from, std::string text, size_t bit) const {
+        bool named = row_.flags & kTrue16 || (has_half_registers(inst_.encoding) && inst_.op_sel);
+        if (named && is_half(from.type) && from.is_vgpr()) text += inst_.op_sel >> bit & 1 ? ".h" : ".l";
         return text;
     }
 
@@ -84,7 +86,7 @@ class Printer {
         const Operand& from = inst_.src[index];
         if (row_.src_kind[index] == kLiteralConstant && row_.format != Format::SOPK)
             return fmt::format("{:#x}", inst_.literal);
-        std::string text = half(operand(printed(from)), index);
+        std::string text = half(from, operand(printed(from)), index);
         bool packed = inst_.encoding == Format::VOP3P && !mix();
         bool neg = !packed && inst_.neg >> index & 1;
         bool abs = !packed && (mix() ? inst_.neg_hi : inst_.abs) >> index & 1;
@@ -105,7 +107,7 @@ class Printer {
         if (setreg) item(print_simm(row_.mnemonic, immediate, family_));
         for (size_t i = 0; i < 2; ++i) {
             bool implied_exec = row_.dst[i] == Type::lanes && row_.flags & kWritesExec;
-            if (row_.dst_kind[i] && !implied_exec) item(half(operand(inst_.dst[i]), 3));
+            if (row_.dst_kind[i] && !implied_exec) item(half(inst_.dst[i], operand(inst_.dst[i]), 3));
         }
         for (size_t i = 0; i < 4 && row_.src_kind[i]; ++i) item(source(i));
         if (simm && !setreg && !(row_.mnemonic == "s_endpgm" && immediate == 0))

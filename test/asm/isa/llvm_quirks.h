@@ -73,9 +73,27 @@ inline void cut_flat_offset(std::string& text) {
     text.replace(at, static_cast<size_t>(last - first) + 8, kept);
 }
 
+/// Upper halves of registers, which LLVM 19 has not in its tables of most 16-bit instructions: v133 with a remark is
+/// the upper half of v5 (RDNA3 ISA, 7.1), "v5.h" in LLVM 20.
+inline void name_upper_halves(std::string& text) {
+    constexpr std::string_view remark = "/*Invalid register, operand has '";
+    for (size_t at = 0; (at = text.find(remark, at)) != std::string::npos;) {
+        const size_t name = at + remark.size(), quote = text.find('\'', name), end = text.find("*/", quote);
+        const size_t first = text.find_last_not_of("0123456789", at - 1) + 1;
+        int number = 0;
+        std::from_chars(text.data() + first, text.data() + at, number);
+        const bool low128 = text.substr(name, quote - name).ends_with("_Lo128");
+        if (!low128 || first == 0 || text[first - 1] != 'v' || number < 128) return;
+        const std::string half = std::to_string(number - 128) + ".h";
+        text.replace(first, end + 2 - first, half);
+        at = first + half.size();
+    }
+}
+
 /// LLVM's answer as it would be without its mistakes of spelling; of size 0 where it refuses the word in print.
 inline LlvmOracle::Answer without_quirks(LlvmOracle::Answer answer, Arch arch) {
     if (size_t comment = answer.text.find(" ; "); comment != std::string::npos) answer.text.resize(comment);
+    if (!is_cdna(info(arch).family)) name_upper_halves(answer.text);
     if (refused_in_print(answer, arch)) return {};
     replace_all(answer.text, ", vcc_lo|", "|, vcc_lo");  // |src1| of v_cndmask_b32_dpp
     if (!has(answer.text, "_sdwa")) drop_sext(answer.text);
@@ -83,6 +101,16 @@ inline LlvmOracle::Answer without_quirks(LlvmOracle::Answer answer, Arch arch) {
     if (scalar) replace_all(answer.text, " offset:0x0", "");  // a sum with zero
     if (info(arch).family != Family::rdna4) cut_flat_offset(answer.text);
     return answer;
+}
+
+/// Words with every 16-bit register of a short encoding that `halves` (op_sel of an Inst) says is an upper half made
+/// the lower one: LLVM 19 refuses upper destinations and those of some sources altogether.
+inline Words with_lower_halves(Words words, uint32_t halves, bool dpp) {
+    constexpr uint32_t kSource0 = 1u << 7, kSource1 = 1u << 16, kDestination = 1u << 24;
+    if (halves & 1) words[dpp ? 1 : 0] &= ~kSource0;
+    if (halves & 6) words[0] &= ~kSource1;  // bit 2: behind the literal of v_fmamk_f16
+    if (halves & 8) words[0] &= ~kDestination;
+    return words;
 }
 
 /// LLVM counts null, the apertures, vccz, execz and scc as registers and lets them stand where only a VGPR or an SGPR
