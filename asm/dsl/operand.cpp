@@ -116,7 +116,10 @@ std::optional<DynOperand> parse_any(std::string_view text) {
     negate = strip("-", "") || strip("neg(", ")");
     absolute = strip("|", "|") || strip("abs(", ")");
     const bool sign_extend = strip("sext(", ")");
-    auto operand = parse_register(text);
+    const bool upper = text.ends_with(".h"), half = text.starts_with('v') && (upper || text.ends_with(".l"));
+    auto operand = parse_register(half ? text.substr(0, text.size() - 2) : text);
+    if (operand && half && operand->kind != DynOperand::Kind::vgpr) return {};
+    if (operand && half) operand->half = upper ? DynOperand::Half::upper : DynOperand::Half::lower;
     if (!operand && (negate || absolute)) operand = parse_number(text);
     if (!operand) return {};
     operand->negate = negate;
@@ -160,6 +163,7 @@ std::string to_string(const DynOperand& operand) {
                 }
     }
     if (operand.sign_extend) text = "sext(" + text + ")";
+    if (operand.half != DynOperand::Half::none) text += operand.half == DynOperand::Half::upper ? ".h" : ".l";
     if (operand.absolute) text = "|" + text + "|";
     return operand.negate ? "-" + text : text;
 }

@@ -23,8 +23,10 @@ struct DynOperand {
     bool negate = false, absolute = false;
     bool sign_extend = false;  ///< a narrow source of CDNA's SDWA
     bool reserved = false;     ///< CDNA's flat_scratch and xnack_mask, which are s102 to s105 of others
-    uint16_t index = 0;        ///< vgpr, agpr: its number; scalar: its code (code::)
-    uint16_t count = 1;        ///< registers; 0 = as many as the instruction wants (vcc, exec, null)
+    enum class Half : uint8_t { none, lower, upper };
+    Half half = Half::none;  ///< "v5.l" and "v5.h": the 16-bit operand's half of its register
+    uint16_t index = 0;      ///< vgpr, agpr: its number; scalar: its code (code::)
+    uint16_t count = 1;      ///< registers; 0 = as many as the instruction wants (vcc, exec, null)
     int64_t integer = 0;
     double real = 0;
     Label target = {};

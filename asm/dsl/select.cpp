@@ -191,6 +191,15 @@ Result<void> place_immediate(Selector& selector, const Row& row, const DynOperan
     return {};
 }
 
+/// The half of its register that a 16-bit operand names; `bit` is its bit of op_sel.
+Result<void> place_half(Selector& selector, const DynOperand& given, Type type, size_t bit, const std::string& name) {
+    if (given.half == DynOperand::Half::none) return {};
+    const bool half = type == Type::f16 || type == Type::i16 || type == Type::u16 || type == Type::b16;
+    if (!half) return selector.fail("{} is no 16-bit operand; {} names half a register", name, to_string(given));
+    if (given.half == DynOperand::Half::upper) selector.result.inst.op_sel |= static_cast<uint8_t>(1 << bit);
+    return {};
+}
+
 Result<void> place_operand(Selector& selector, const Row& row, const Places& places, size_t index,
                            std::span<const DynOperand> operands, Modifiers& modifiers) {
     const Place place = places.at[index];
@@ -210,7 +219,7 @@ Result<void> place_operand(Selector& selector, const Row& row, const Places& pla
         const auto i = static_cast<size_t>(place);
         const int wanted = dwords(row.dst[i], selector.machine().wave_size) + (modifiers.tfe ? 1 : 0);
         STRATA_TRY(inst.dst[i], selector.operand(given, row.dst[i], row.dst_kind[i], wanted, name));
-        return {};
+        return place_half(selector, given, row.dst[i], 3, name);
     }
     const size_t i = static_cast<size_t>(place) - static_cast<size_t>(Place::src0);
     if (row.format == Format::SMEM && i == 1 && given.kind == Kind::integer) {
@@ -225,7 +234,7 @@ Result<void> place_operand(Selector& selector, const Row& row, const Places& pla
     if (given.negate) inst.neg |= static_cast<uint8_t>(1 << i);
     if (given.absolute) inst.abs |= static_cast<uint8_t>(1 << i);
     if (given.sign_extend) modifiers.sdwa.sext |= static_cast<uint8_t>(1 << i);
-    return {};
+    return place_half(selector, given, row.src[i], i, name);
 }
 
 /// In the mixed-precision instructions op_sel_hi tells float16 sources from float32 ones, and neg_hi means |x|
@@ -245,7 +254,7 @@ uint8_t op_sel_of_names(const Row& row, const Modifiers& m) {
 void apply_modifiers(Inst& inst, const Row& row, const Modifiers& m, bool rdna4) {
     inst.neg |= m.neg;
     inst.abs |= m.abs;
-    inst.op_sel = m.op_sel;
+    const uint8_t halves = std::exchange(inst.op_sel, m.op_sel);
     const size_t sources = count_sources(row);
     if (m.op_sel_count == sources + 1 && sources < 3)
         inst.op_sel = static_cast<uint8_t>((m.op_sel & ((1u << sources) - 1)) | m.op_sel >> sources << 3);
@@ -269,7 +278,9 @@ void apply_modifiers(Inst& inst, const Row& row, const Modifiers& m, bool rdna4)
     if (row.format == Format::MTBUF) inst.buffer_format = m.buffer_format.value_or(k8Unorm);
     inst.th = m.th;
     inst.scope = m.scope;
-    inst.op_sel |= op_sel_of_names(row, m);
+    inst.op_sel |= op_sel_of_names(row, m) | halves;
+    const bool native = row.format == Format::VOP1 || row.format == Format::VOP2 || row.format == Format::VOPC;
+    if (m.op_sel && native) inst.encoding = Format::VOP3;  // short encodings have halves in their register numbers
     if (row.flags & kAtomic && row.modifiers & mod::glc && inst.dst[0].present()) {
         if (rdna4) inst.th |= 1;
         if (!rdna4) inst.glc = true;

@@ -236,7 +236,8 @@ const Row* find_row(Family family, Format format, uint16_t opcode);
 /// - Modifiers: neg and abs only where the form takes them. op_sel selects halves of 16-bit operands and is
 ///   0 for a form that has none.
 ///   op_sel_hi of VOP3P is raw: its default is all ones (0 for v_fma_mix_*, whose neg_hi means abs).
-///   kTrue16 forms (v_mov_b16) hold the halves in op_sel as VOP3 does.
+///   In VOP1, VOP2 and VOPC of RDNA bit 7 of a 16-bit operand's register number is the half: op_sel has it, the code
+///   is below v128. Upper halves with encoding VOP3 are that format's op_sel.
 /// - RDNA4: VBUFFER is MUBUF and MTBUF, VFLAT, VSCRATCH and VGLOBAL are FLAT, SCRATCH and GLOBAL, VIMAGE and VSAMPLE
 ///   (opcodes from 256) are MIMG, VEXPORT is EXP. Memory instructions have th and scope instead of glc, slc and dlc;
 ///   an atomic returns, and has dst[0], where bit 0 of th is set. Their offsets are all sign-extended from 24 bits.

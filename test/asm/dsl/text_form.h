@@ -3,9 +3,9 @@
 
 namespace strata::isa {
 
-/// Forms that LLVM 19's text does not tell from others: halves of registers, the long form of v_nop and v_pipeflush.
+/// Forms that LLVM 19's text does not tell from others: the long form of v_nop and v_pipeflush.
 inline bool has_no_text_form(const Row& row) {
-    return row.flags & (kGraphics | kTrue16) || (row.format == Format::VOP3 && !row.src_kind[0] && !row.dst_kind[0]);
+    return row.flags & kGraphics || (row.format == Format::VOP3 && !row.src_kind[0] && !row.dst_kind[0]);
 }
 
 /// Sets what the text leaves out to what a reader of the text takes: upper halves of 16-bit literals, op_sel_hi of

@@ -9,7 +9,8 @@ namespace strata::isa {
 /// Random but legal operands for a row; sources share one SGPR so that the constant bus limit holds.
 class Maker {
   public:
-    Maker(Family family, uint32_t seed) : family_(family), random_(seed) {}
+    /// With `halves` short encodings name upper halves of registers too, which LLVM 19 does not.
+    Maker(Family family, uint32_t seed, bool halves = false) : family_(family), halves_(halves), random_(seed) {}
 
     Inst make(const Row& row) {
         Inst inst;
@@ -76,6 +77,15 @@ class Maker {
         if (row.modifiers & mod::simm) inst.offset = static_cast<int16_t>(random_());
         if (row.modifiers & mod::message) inst.offset = static_cast<int32_t>(pick(256));
         if (!native && row.format >= Format::VOP1) modifiers(inst);
+        if (native && halves_) upper_halves(inst);
+    }
+
+    void upper_halves(Inst& inst) {
+        auto choose = [&](const Operand& operand, uint32_t bit) {
+            if (is_half(operand.type) && operand.is_vgpr()) inst.op_sel |= static_cast<uint8_t>(pick(2) << bit);
+        };
+        choose(inst.dst[0], 3);
+        for (uint32_t i = 0; i < 3; ++i) choose(inst.src[i], i);
     }
 
     void modifiers(Inst& inst) {
@@ -175,6 +185,7 @@ class Maker {
     }
 
     Family family_;
+    bool halves_;
     std::mt19937 random_;
     uint16_t scalar_ = 0;
     uint32_t literal_ = 0;
