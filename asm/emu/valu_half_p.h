@@ -22,7 +22,8 @@ STRATA_EMU_INLINE float half_to_float(uint16_t half) {
     const uint32_t normal = shifted + (112u << 23);
     const uint32_t special = shifted | 0x7f800000u | (magnitude > 0x7c00 ? 0x400000u : 0);
     const uint32_t tiny = bits_of(float_of(shifted + (113u << 23)) - float_of(113u << 23));
-    return float_of(sign | (magnitude >= 0x7c00 ? special : magnitude < 0x400 ? tiny : normal));
+    // Rounding down, the difference of equals is -0.
+    return float_of(sign | (magnitude >= 0x7c00 ? special : magnitude < 0x400 ? tiny & 0x7fffffff : normal));
 #endif
 }
 
