@@ -54,6 +54,8 @@ T div_fmas(const Lane& x, T a, T b, T c, int scale) {
     if (!x.carry || !std::isfinite(plain)) return plain;
     const int bias = std::numeric_limits<T>::max_exponent - 1;
     const T power = std::ldexp(T(1), biased_exponent(c) > bias ? scale : -scale);
+    const T scaled = plain * power;  // exact between normal numbers
+    if (std::isnormal(plain) && std::isnormal(scaled)) return scaled;
     return static_cast<T>((static_cast<Quad>(a) * b + c) * power);
 }
 
