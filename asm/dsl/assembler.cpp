@@ -39,6 +39,8 @@ struct Assembler::State {
     std::vector<LabelState> labels;
     std::map<std::string, int, std::less<>> label_names;
     std::vector<Fixup> fixups;
+    Bytes constants;
+    std::vector<ConstantReference> references;
     std::vector<KernelArg> args;
     uint32_t kernarg_size = 0, lds = 0;
     int vgprs = 0, agprs = 0, sgprs = 0;
@@ -58,6 +60,7 @@ struct Assembler::State {
 
     Result<void> append(const Result<Selected>& selected, const Location& where);
     Result<void> resolve(const Fixup& fixup, std::vector<uint32_t>& words) const;
+    Result<std::vector<uint32_t>> resolved() const;
     uint32_t add_argument(const KernelArgument& argument, std::vector<KernelArg>& to, uint32_t& end) const;
 };
 
@@ -199,11 +202,50 @@ uint32_t Assembler::declare_lds(uint32_t bytes, uint32_t align) {
     return offset;
 }
 
-Result<std::vector<uint32_t>> Assembler::words() const {
-    if (state_->error) return *state_->error;
-    std::vector<uint32_t> words = state_->code;
-    for (const Fixup& fixup : state_->fixups) STRATA_TRY_VOID(state_->resolve(fixup, words));
+Constants Assembler::constants(std::span<const uint8_t> bytes, uint32_t align, const Location& where) {
+    if (align == 0 || align > 256 || (align & (align - 1)))
+        state_->fail(make_error(ErrorKind::Usage, "constants: the alignment {} is no power of two up to 256", align),
+                     where);
+    if (bytes.empty()) state_->fail(make_error(ErrorKind::Usage, "constants: there are no bytes"), where);
+    if (state_->error) return {};
+    Bytes& data = state_->constants;
+    data.resize((data.size() + align - 1) / align * align);
+    const Constants result{static_cast<uint32_t>(data.size())};
+    data.insert(data.end(), bytes.begin(), bytes.end());
+    return result;
+}
+
+/// s_getpc_b64 gives the address of the next instruction, from which both halves of the distance count.
+void Assembler::address_of(Constants constants, const DynOperand& pair, const Location& where) {
+    if (state_->error) return;
+    if (pair.kind != DynOperand::Kind::scalar || pair.count != 2 || pair.index >= code::vcc_lo)
+        return state_->fail(
+            make_error(ErrorKind::Assembly, "address_of: {} is no pair of scalar registers", to_string(pair)), where);
+    const bool rdna4 = info(arch()).family == Family::rdna4;
+    const auto low = DynOperand::scalar(pair.index), high = DynOperand::scalar(pair.index + 1);
+    constexpr uint32_t kPlaceholder = 0x7fffff00;  // no inline constant: a literal word
+    emit("s_getpc_b64", {pair}, {}, where);
+    const auto base = static_cast<uint32_t>(state_->code.size());
+    emit(rdna4 ? "s_add_co_u32" : "s_add_u32", {low, low, kPlaceholder}, {}, where);
+    const auto middle = static_cast<uint32_t>(state_->code.size());
+    emit(rdna4 ? "s_add_co_ci_u32" : "s_addc_u32", {high, high, kPlaceholder}, {}, where);
+    if (state_->error) return;
+    for (const uint32_t word : {middle - 1, middle + 1})
+        state_->references.push_back({word, constants.offset, static_cast<int32_t>((word - base) * 4), word > middle});
+}
+
+Result<std::vector<uint32_t>> Assembler::State::resolved() const {
+    if (error) return *error;
+    std::vector<uint32_t> words = code;
+    for (const Fixup& fixup : fixups) STRATA_TRY_VOID(resolve(fixup, words));
     return words;
+}
+
+Result<std::vector<uint32_t>> Assembler::words() const {
+    if (!state_->error && !state_->references.empty())
+        return make_error(ErrorKind::Usage,
+                          "the code refers to constants, which only a code object holds: use finish()");
+    return state_->resolved();
 }
 
 namespace {
@@ -219,7 +261,9 @@ const KernelArgument hidden_arguments[] = {
 
 Result<KernelSpec> Assembler::kernel(const KernelOptions& options) const {
     KernelSpec spec;
-    STRATA_TRY(spec.code, words());
+    STRATA_TRY(spec.code, state_->resolved());
+    spec.constants = state_->constants;
+    spec.references = state_->references;
     if (options.grid_dims < 1 || options.grid_dims > 3)
         return make_error(ErrorKind::Usage, "kernel '{}': grid_dims is {}; allowed are 1 to 3", options.name,
                           options.grid_dims);

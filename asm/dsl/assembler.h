@@ -1,10 +1,12 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <memory>
 #include <source_location>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "strata/asm/dsl/operand.h"
@@ -28,6 +30,11 @@ struct KernelArgument {
     std::string name;
     std::string value_kind = "global_buffer";  ///< or "by_value", or a hidden kind
     uint32_t size = 8;                         ///< bytes, also the alignment (at most 8)
+};
+
+/// Constant data of a kernel, made by Assembler::constants().
+struct Constants {
+    uint32_t offset = 0;
 };
 
 /// What the code itself does not say about a kernel. Register counts are at least what the code names.
@@ -80,11 +87,24 @@ class Assembler {
     /// Reserves LDS; returns its address in bytes.
     uint32_t declare_lds(uint32_t bytes, uint32_t align = 16);
 
+    /// Adds read-only data that lies beside the code; `align` is a power of two, at most 256.
+    Constants constants(std::span<const uint8_t> bytes, uint32_t align = 16,
+                        const Location& where = std::source_location::current());
+    template <class T>
+        requires std::is_trivially_copyable_v<T>
+    Constants constants(std::span<const T> values, const Location& where = std::source_location::current()) {
+        return constants({reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()},
+                         std::max<uint32_t>(16, alignof(T)), where);
+    }
+    /// Puts the address of constants into a pair of scalar registers: three instructions, which change SCC.
+    void address_of(Constants constants, const DynOperand& pair,
+                    const Location& where = std::source_location::current());
+
     const Error* error() const;  ///< the first error, or nullptr
     /// Records an error of a layer above as if an instruction had failed.
     void fail(Error error, const Location& where = std::source_location::current());
 
-    /// The code with all branches resolved.
+    /// The code with all branches resolved. Error when it refers to constants: only finish() places them.
     Result<std::vector<uint32_t>> words() const;
     /// What the writer needs: resources come from the code.
     Result<KernelSpec> kernel(const KernelOptions& options) const;

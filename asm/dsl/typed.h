@@ -45,6 +45,10 @@ class TypedAssembler : public Assembler, protected OperandTypes {
     static constexpr SgprRange<2> kernarg() { return SgprRange<2>(0); }
     static constexpr Vgpr work_item_id() { return Vgpr(0); }  ///< x in bits 9:0, y in 19:10, z in 29:20
 
+    void address_of(Constants constants, SgprRange<2> pair, const Location& where = std::source_location::current()) {
+        Assembler::address_of(constants, pair, where);
+    }
+
   protected:
     using Assembler::Assembler;
 };

@@ -123,10 +123,19 @@ struct CodeLines {
     std::vector<Row> rows;
 };
 
+/// A word of a kernel's code that takes half of the distance to one of its constants: from the word on, plus `addend`.
+struct ConstantReference {
+    uint32_t word = 0, offset = 0;  ///< of the code; bytes into the constants
+    int32_t addend = 0;
+    bool high = false;  ///< the upper 32 bits
+};
+
 /// What the writer needs for one kernel; counts are exact, the writer rounds them to granules.
 struct KernelSpec {
     std::string name;
-    std::vector<uint32_t> code;   ///< words; the writer places them at a 256-byte boundary
+    std::vector<uint32_t> code;  ///< words; the writer places them at a 256-byte boundary
+    Bytes constants;             ///< read-only data beside the code, at a 256-byte boundary
+    std::vector<ConstantReference> references;
     std::vector<KernelArg> args;  ///< user arguments, then hidden ones if the kernel wants them
     uint32_t kernarg_size = 0;
     /// Scratch on CDNA2: the kernel finds the base in s[2:3] behind the argument pointer, the workgroup ids after that,

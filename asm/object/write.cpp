@@ -32,6 +32,9 @@ Result<void> check_kernel(const ArchInfo& arch, const KernelSpec& spec) {
     if (spec.max_block == 0 || spec.max_block > static_cast<uint32_t>(arch.max_block))
         return refuse(spec,
                       fmt::format("a block of {} work-items; allowed are 1 to {}", spec.max_block, arch.max_block));
+    for (const ConstantReference& from : spec.references)
+        if (from.word >= spec.code.size() || from.offset >= spec.constants.size())
+            return refuse(spec, "a reference to its constants lies outside the code or the constants");
     for (const KernelArg& arg : spec.args)
         if (uint64_t{arg.offset} + arg.size > spec.kernarg_size)
             return refuse(spec, fmt::format("argument '{}' at {} of {} bytes lies outside the {} bytes of arguments",

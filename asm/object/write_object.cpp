@@ -116,6 +116,7 @@ class ObjectWriter {
         STRATA_TRY_VOID(check_kernel(arch_, spec));
         STRATA_TRY_VOID(check_version(spec, spec_.abi_version));
         STRATA_TRY(int function, add_code("kernel", spec.name, kKernel, STV_PROTECTED, spec.code, spec.lines));
+        STRATA_TRY_VOID(add_constants(spec, input_.symbols[static_cast<size_t>(function)].value));
         Bytes& descriptors = input_.sections[kDescriptors].bytes;
         const uint64_t descriptor = descriptors.size();
         const std::array<uint8_t, 64> bytes = encode(describe_kernel(arch_, spec));
@@ -124,6 +125,21 @@ class ObjectWriter {
                                               kDescriptors, descriptor, 64}));
         constexpr uint64_t kEntryField = 16;  // of the descriptor: the entry relative to the descriptor's start
         input_.relocations.push_back({kDescriptors, descriptor + kEntryField, elf::kRelocRel64, function, kEntryField});
+        return {};
+    }
+
+    /// The kernel's own read-only data, and the distances to it in its code, which starts at `entry`.
+    Result<void> add_constants(const KernelSpec& spec, uint64_t entry) {
+        if (spec.constants.empty()) return {};
+        constexpr uint8_t kLocalObject = ELF64_ST_INFO(STB_LOCAL, STT_OBJECT);
+        const auto section = static_cast<int>(input_.sections.size());
+        input_.sections.push_back({".rodata", SHT_PROGBITS, SHF_ALLOC, elf::kCodeAlign, spec.constants});
+        STRATA_TRY(int symbol, add_symbol("constants", {spec.name + ".constants", kLocalObject, STV_DEFAULT, section, 0,
+                                                        spec.constants.size()}));
+        for (const ConstantReference& from : spec.references)
+            input_.relocations.push_back({kText, entry + from.word * sizeof(uint32_t),
+                                          from.high ? elf::kRelocRel32Hi : elf::kRelocRel32Lo, symbol,
+                                          int64_t{from.offset} + from.addend});
         return {};
     }
 

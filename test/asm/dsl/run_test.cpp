@@ -216,5 +216,72 @@ TEST(typed_kernels, reach_scratch_of_gfx90a_through_flat_scratch) {
     for (uint32_t i = 0; i < 128; i++) ASSERT_EQ(out.values()[i], 3 * i) << i;
 }
 
+/// out[i] = table[i & 3] + more[i & 1], both tables beside the code.
+template <class Kernel, class Load, class Wait>
+void expect_constants_read(Kernel a, Load load, Wait wait) {
+    const uint32_t table[] = {11, 22, 33, 44}, more[] = {1000, 2000};
+    const isa::VgprRange<1> index(1), value(2), other(3), place(4);
+    const isa::SgprRange<2> first(6), second(8), out(4);
+    a.add_argument({"out"});
+    const isa::Constants at = a.constants(std::span<const uint32_t>(table)),
+                         at_more = a.constants(std::span<const uint32_t>(more));
+    a.address_of(at, first);
+    a.address_of(at_more, second);
+    a.v_and_b32(index, 3, a.work_item_id());
+    a.v_lshlrev_b32(index, 2, index);
+    load(a, value, index, first);
+    a.v_and_b32(index, 1, a.work_item_id());
+    a.v_lshlrev_b32(index, 2, index);
+    load(a, other, index, second);
+    a.v_lshlrev_b32(place, 2, a.work_item_id());
+    wait(a, out, value, other, place);
+    a.s_endpgm();
+    EXPECT_FALSE(a.words());
+    Gpu gpu(a.arch());
+    Buffer<uint32_t> result(gpu, 64);
+    run(gpu, a, {.name = "look_up", .block = {64, 1, 1}}, 1, Arguments() << result);
+    for (uint32_t i = 0; i < 64; i++) ASSERT_EQ(result.values()[i], table[i & 3] + more[i & 1]) << i;
+}
+
+TEST(typed_kernels, read_constants_beside_the_code_on_rdna4) {
+    using namespace isa::rdna4;
+    expect_constants_read(
+        Rdna4(), [](Rdna4& a, auto to, auto index, auto base) { a.global_load_b32(to, index, base); },
+        [](Rdna4& a, auto out, auto x, auto y, auto place) {
+            a.s_load_b64(out, Rdna4::kernarg());
+            a.s_wait_loadcnt(0);
+            a.s_wait_kmcnt(0);
+            a.v_add_nc_u32(x, x, y);
+            a.global_store_b32(place, x, out);
+        });
+}
+
+TEST(typed_kernels, read_constants_beside_the_code_on_cdna3) {
+    using namespace isa::cdna3;
+    expect_constants_read(
+        Cdna3(), [](Cdna3& a, auto to, auto index, auto base) { a.global_load_dword(to, index, base); },
+        [](Cdna3& a, auto out, auto x, auto y, auto place) {
+            a.s_load_dwordx2(out, Cdna3::kernarg());
+            a.s_waitcnt({.vmcnt = 0, .lgkmcnt = 0});
+            a.v_add_u32(x, x, y);
+            a.global_store_dword(place, x, out);
+        });
+}
+
+TEST(typed_kernels, say_what_is_wrong_with_constants) {
+    Cdna3 a;
+    const int line = __LINE__ + 1;
+    a.constants(std::span<const uint8_t>(), 16);
+    ASSERT_NE(a.error(), nullptr);
+    EXPECT_EQ(a.error()->line, line);
+    Cdna3 b;
+    const uint8_t byte = 7;
+    b.constants(std::span(&byte, 1), 3);
+    EXPECT_NE(b.error()->message.find("alignment 3"), std::string::npos);
+    Cdna3 c;
+    c.address_of(c.constants(std::span(&byte, 1), 1), isa::SgprRange<2>(3));
+    EXPECT_NE(c.error()->message.find("multiple of 2"), std::string::npos) << c.error()->message;
+}
+
 }  // namespace
 }  // namespace strata::emu::testing
