@@ -41,6 +41,21 @@ class PyAssembler {
         raise();
         return at;
     }
+    uint32_t add_constants(const py::bytes& data, uint32_t align, const std::string& file, int number) {
+        files_.push_back(file);
+        const isa::Constants constants =
+            assembler_.constants(as_span(data), align, isa::Location(files_.back(), number));
+        raise();
+        return constants.offset;
+    }
+    void emit_address(uint32_t offset, const std::string& pair, const std::string& file, int number) {
+        files_.push_back(file);
+        const isa::Location where(files_.back(), number);
+        const auto operand = isa::DynOperand::parse(pair);
+        if (operand) assembler_.address_of(isa::Constants{offset}, *operand, where);
+        if (!operand) assembler_.fail(operand.error(), where);
+        raise();
+    }
     py::bytes code() const { return as_bytes(assembler_.words().value()); }
     py::bytes finish(const std::string& name, std::array<uint32_t, 3> block, int grid_dims, bool hidden_args,
                      uint32_t lds, uint32_t scratch) const {
@@ -93,6 +108,8 @@ void bind_asm(py::module_& m) {
         .def("emit_line", &PyAssembler::emit_line)
         .def("add_argument", &PyAssembler::add_argument)
         .def("declare_lds", &PyAssembler::declare_lds)
+        .def("add_constants", &PyAssembler::add_constants)
+        .def("emit_address", &PyAssembler::emit_address)
         .def("code", &PyAssembler::code)
         .def("finish", &PyAssembler::finish)
         .def_property_readonly("arch", &PyAssembler::arch)

@@ -93,3 +93,42 @@ def test_matrices_are_multiplied_in_accumulation_registers(rng):
     with strata.config(device="emu:gfx942"):
         product, *_ = Tensor.empty(32, 32).custom_kernel(Tensor(p), Tensor(q), kernel=strata.asm_kernel(a))
         np.testing.assert_array_equal(product.numpy(), p.astype(np.float32) @ q.astype(np.float32).T)
+
+
+def lookup(family, arch):
+    g = family
+    rdna4 = arch == "gfx1201"
+    v, s = g.v, g.s
+    a = Assembler(arch, name="lookup", block=64, grid=1)
+    a.argument("out")
+    table, more = a.constants(np.array([11, 22, 33, 44], np.int32)), a.constants(bytes([1, 2, 3, 4]), align=256)
+    assert (table.offset, more.offset, more.size) == (0, 256, 4)
+    load_pair, load, store = ((g.s_load_b64, g.global_load_b32, g.global_store_b32) if rdna4 else (g.s_load_dwordx2, g.global_load_dword, g.global_store_dword))
+    load_byte, add = (g.global_load_u8, g.v_add_nc_u32) if rdna4 else (g.global_load_ubyte, g.v_add_u32)
+    a.emit(load_pair(s[4:5], s[0:1], 0))
+    a.address_of(table, s[6:7])
+    a.address_of(more, s[8:9])
+    a.emit(g.v_and_b32(v[1], 3, v[0]), load_byte(v[2], v[1], s[8:9]), g.v_lshlrev_b32(v[1], 2, v[1]), load(v[3], v[1], s[6:7]), g.v_lshlrev_b32(v[0], 2, v[0]))
+    a.emit(*((g.s_wait_loadcnt(0), g.s_wait_kmcnt(0)) if rdna4 else (g.s_waitcnt(0),)))
+    a.emit(add(v[2], v[2], v[3]), store(v[0], v[2], s[4:5]), g.s_endpgm())
+    return a
+
+
+@pytest.mark.parametrize("family, arch", [(rdna4, "gfx1201"), (cdna3, "gfx942")])
+def test_constants_lie_beside_the_code(family, arch):
+    with strata.config(device=f"emu:{arch}"):
+        (out,) = Tensor.empty(64, dtype="int32").custom_kernel(kernel=strata.asm_kernel(lookup(family, arch)))
+        np.testing.assert_array_equal(out.numpy(), np.tile([12, 24, 36, 48], 16))
+
+
+def test_errors_of_constants_have_their_place():
+    a = Assembler("gfx942")
+    with pytest.raises(strata.UsageError, match=r"test_asm_kernels.py:\d+: constants: the alignment 3"):
+        a.constants(b"abc", align=3)
+    b = Assembler("gfx942")
+    with pytest.raises(strata.AssemblyError, match="v1 is no pair of scalar registers"):
+        b.address_of(b.constants(b"abc"), cdna3.v[1])
+    c = Assembler("gfx942")
+    c.address_of(c.constants(b"abc"), cdna3.s[2:3])
+    with pytest.raises(strata.UsageError, match="constants"):
+        c.code()

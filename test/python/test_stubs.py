@@ -16,7 +16,7 @@ MODULES = {
     "strata.uop": "uop.pyi", "strata.kernels": "kernels.pyi", "strata.asm": "asm/__init__.pyi", "strata.asm._instruction": "asm/_instruction.pyi",
     "strata.asm.rdna3": "asm/rdna3.pyi", "strata.asm.rdna4": "asm/rdna4.pyi", "strata.asm.cdna3": "asm/cdna3.pyi",
 }
-PYTHON_ONLY = {"kernels": {"asm_kernel", "compile"}, "_instruction": {"Label", "Register", "RegisterFile", "Instruction", "Dual", "dual", "sext", "waits", "family"}}
+PYTHON_ONLY = {"kernels": {"asm_kernel", "compile"}, "_instruction": {"Constants", "Label", "Register", "RegisterFile", "Instruction", "Dual", "dual", "sext", "waits", "family"}}
 TYPES_ONLY = {"Mnemonic"}  # protocols of a stub: nothing at run time
 # What Python gives every class, and pybind11's own.
 GIVEN = {"__doc__", "__module__", "__dict__", "__weakref__", "__new__", "__pybind11_module_local__", "_pybind11_conduit_v1_"}

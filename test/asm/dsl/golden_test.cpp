@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 
+#include "../isa/families.h"
 #include "strata/asm/dsl/assembler.h"
 #include "strata/asm/text/assemble.h"
 
@@ -57,6 +59,30 @@ TEST(rdna3_golden, is_what_llvm_writes) {
     Result<std::vector<uint32_t>> words = assemble_instructions(text, Arch::gfx1100);
     ASSERT_TRUE(words) << words.error().message;
     EXPECT_EQ(*words, expected);
+}
+
+class FamilyGolden : public testing::TestWithParam<Arch> {};
+INSTANTIATE_TEST_SUITE_P(Families, FamilyGolden, tested_archs(), arch_name);
+
+/// The lines of test/asm/isa: bytes in memory order, in LLVM's text.
+TEST_P(FamilyGolden, lines_become_the_bytes_of_llvm) {
+    static constexpr std::array names{"rdna3", "rdna4", "cdna3", "cdna2"};
+    const std::string family = names[static_cast<size_t>(info(GetParam()).family)];
+    std::ifstream file(STRATA_SOURCE_DIR "/test/asm/isa/" + family + "_golden.txt");
+    size_t lines = 0;
+    for (std::string line; std::getline(file, line); lines++) {
+        const size_t middle = line.find(" ; ");
+        ASSERT_NE(middle, line.npos) << line;
+        Assembler assembler(GetParam());
+        assembler.emit_line(line.substr(middle + 3));
+        Result<std::vector<uint32_t>> words = assembler.words();
+        EXPECT_TRUE(words) << line << "\n" << (words ? "" : words.error().message);
+        if (!words) continue;
+        std::string bytes;
+        for (uint32_t word : *words) bytes += fmt::format("{:08x}", __builtin_bswap32(word));
+        EXPECT_EQ(bytes, line.substr(0, middle)) << line;
+    }
+    EXPECT_GT(lines, 1400u);
 }
 
 }  // namespace

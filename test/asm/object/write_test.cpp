@@ -75,8 +75,11 @@ TEST(write_code_object, is_read_back_with_all_that_the_specs_say) {
 }
 
 /// The same kernel once through the writer and once through LLVM's text assembler.
-void expect_descriptor_of_llvm(Arch arch, int wave_size, const std::string& extra_directives) {
+void expect_descriptor_of_llvm(Arch arch, int wave_size, const std::string& extra_directives, uint32_t agprs = 0,
+                               uint32_t scratch = 0) {
     KernelSpec kernel = spec("k");
+    kernel.agprs = agprs;
+    kernel.scratch = scratch;
     kernel.code = words("s_endpgm", arch, wave_size);
     kernel.wave_size = wave_size;
     Result<Bytes> image = write_code_object(arch, {&kernel, 1});
@@ -84,9 +87,9 @@ void expect_descriptor_of_llvm(Arch arch, int wave_size, const std::string& extr
     const std::string text =
         ".text\n.globl k\n.p2align 8\n.type k,@function\nk: s_endpgm\n.rodata\n.p2align 6\n.amdhsa_kernel k\n"
         ".amdhsa_group_segment_fixed_size 512\n.amdhsa_kernarg_size 12\n"
-        ".amdhsa_user_sgpr_kernarg_segment_ptr 1\n.amdhsa_next_free_vgpr 9\n.amdhsa_next_free_sgpr "
-        "6\n.amdhsa_float_denorm_mode_32 3\n" +
-        extra_directives + ".end_amdhsa_kernel\n";
+        ".amdhsa_user_sgpr_kernarg_segment_ptr 1\n.amdhsa_next_free_sgpr 6\n.amdhsa_float_denorm_mode_32 3\n"
+        ".amdhsa_next_free_vgpr " +
+        std::to_string(agprs ? 12 + agprs : 9) + "\n" + extra_directives + ".end_amdhsa_kernel\n";
     Result<Bytes> reference = assemble(text, arch);
     ASSERT_TRUE(reference) << reference.error().message;
     const CodeObject ours = CodeObject::parse(*image).value(), theirs = CodeObject::parse(*reference).value();
@@ -105,6 +108,57 @@ TEST(write_code_object, gives_the_descriptor_that_llvm_gives) {
     expect_descriptor_of_llvm(Arch::gfx1201, 32, "");
     expect_descriptor_of_llvm(Arch::gfx942, 64, ".amdhsa_accum_offset 12\n");
     expect_descriptor_of_llvm(Arch::gfx90a, 64, ".amdhsa_accum_offset 12\n");
+    for (uint32_t agprs : {1u, 4u, 5u, 32u, 256u})
+        for (Arch arch : {Arch::gfx942, Arch::gfx90a})
+            expect_descriptor_of_llvm(arch, 64, ".amdhsa_accum_offset 12\n", agprs);
+    expect_descriptor_of_llvm(Arch::gfx942, 64,
+                              ".amdhsa_accum_offset 12\n.amdhsa_private_segment_fixed_size 64\n"
+                              ".amdhsa_enable_private_segment 1\n",
+                              0, 64);
+    expect_descriptor_of_llvm(Arch::gfx90a, 64,
+                              ".amdhsa_accum_offset 12\n.amdhsa_private_segment_fixed_size 64\n"
+                              ".amdhsa_user_sgpr_flat_scratch_init 1\n"
+                              ".amdhsa_system_sgpr_private_segment_wavefront_offset 1\n",
+                              0, 64);
+}
+
+TEST(write_code_object, places_each_kernels_constants_and_the_distances_to_them) {
+    std::vector<KernelSpec> specs = {spec("first"), spec("second")};
+    for (KernelSpec& kernel : specs) {
+        kernel.constants = Bytes(300, kernel.name == "first" ? 0x11 : 0x22);
+        kernel.constants[290] = 0x77;
+        kernel.code = std::vector<uint32_t>(8, 0);
+        kernel.references = {{3, 290, 4, false}, {5, 290, 12, true}};
+    }
+    Result<Bytes> image = write_code_object(Arch::gfx1100, specs);
+    ASSERT_TRUE(image) << image.error().message;
+    const CodeObject object = CodeObject::parse(*image).value();
+    auto byte_at = [&](uint64_t address) -> int {
+        for (const Segment& segment : object.segments)
+            if (address >= segment.address && address - segment.address < segment.bytes.size())
+                return segment.bytes[address - segment.address];
+        return -1;
+    };
+    auto word_at = [&](uint64_t address) {
+        uint32_t word = 0;
+        for (int i = 0; i < 4; i++) word |= static_cast<uint32_t>(byte_at(address + i)) << (8 * i);
+        return word;
+    };
+    for (const KernelInfo& kernel : object.kernels) {
+        const uint64_t low = kernel.entry_address + 12, high = kernel.entry_address + 20;
+        const uint64_t distance = word_at(low) | uint64_t{word_at(high)} << 32;
+        const uint64_t address = low - 4 + distance;  // both count from the word before the low half
+        EXPECT_EQ(byte_at(address), 0x77);
+        EXPECT_EQ(byte_at(address + 1), kernel.name == "first" ? 0x11 : 0x22);
+    }
+    test::TemporaryFolder folder;
+    test::write_file(folder.file("k.co"), *image);
+    test::CommandResult readelf = test::run("llvm-readelf-19 -a " + folder.file("k.co"));
+    EXPECT_EQ(readelf.status, 0);
+    EXPECT_EQ(readelf.output.find("warning"), std::string::npos) << readelf.output;
+
+    specs[0].references[0].offset = 300;
+    EXPECT_FALSE(write_code_object(Arch::gfx1100, specs));
 }
 
 TEST(write_code_object, is_accepted_by_readelf_and_objdump) {
@@ -194,6 +248,7 @@ TEST(write_code_object, refuses_what_the_device_cannot_run_and_says_the_limit) {
         return image ? std::string() : image.error().message;
     };
     EXPECT_NE(message([](KernelSpec& k) { k.vgprs = 257; }).find("256"), std::string::npos);
+    EXPECT_NE(message([](KernelSpec& k) { k.agprs = 1; }).find("accumulation"), std::string::npos);
     EXPECT_NE(message([](KernelSpec& k) { k.sgprs = 107; }).find("106"), std::string::npos);
     EXPECT_NE(message([](KernelSpec& k) { k.lds = 65537; }).find("65536"), std::string::npos);
     EXPECT_NE(message([](KernelSpec& k) { k.max_block = 2048; }).find("1024"), std::string::npos);

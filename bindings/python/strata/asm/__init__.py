@@ -18,9 +18,9 @@ import difflib
 import sys
 
 from .. import _strata
-from ._instruction import Instruction, Label
+from ._instruction import Constants, Instruction, Label
 
-__all__ = ["Assembler", "Instruction", "Label", "assemble", "assemble_instructions", "describe", "disassemble", "disassemble_instructions"]
+__all__ = ["Assembler", "Constants", "Instruction", "Label", "assemble", "assemble_instructions", "describe", "disassemble", "disassemble_instructions"]
 
 
 def assemble(text, arch="gfx1100", file="<asm>") -> bytes:
@@ -85,6 +85,17 @@ class Assembler:
     def lds(self, size, align=16) -> int:
         """Reserves LDS bytes; returns their address."""
         return self._core.declare_lds(size, align)
+
+    def constants(self, data, align=16) -> Constants:
+        """Adds read-only bytes (or a NumPy array) that lie beside the code; align: a power of two up to 256."""
+        frame = sys._getframe(1)
+        data = bytes(memoryview(data).cast("B"))
+        return Constants(self._core.add_constants(data, align, frame.f_code.co_filename, frame.f_lineno), len(data))
+
+    def address_of(self, constants, pair):
+        """Appends three instructions that put the address of constants into a pair of scalar registers; they change SCC."""
+        frame = sys._getframe(1)
+        self._core.emit_address(constants.offset, str(pair), frame.f_code.co_filename, frame.f_lineno)
 
     def label(self, name="") -> Label:
         """A place to branch to, before or after it is bound with place()."""

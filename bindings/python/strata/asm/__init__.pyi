@@ -2,12 +2,16 @@
 
 from typing import Any
 
+import numpy as np
+
 from .._types import Sizes
 from . import cdna3 as cdna3
 from . import rdna3 as rdna3
 from . import rdna4 as rdna4
+from ._instruction import Constants as Constants
 from ._instruction import Instruction as Instruction
 from ._instruction import Label as Label
+from ._instruction import Register
 
 def assemble(text: str, arch: str = "gfx1100", file: str = "<asm>") -> bytes:
     """LLVM-syntax text with its directives -> code object. Raises AssemblyError with file:line:column."""
@@ -57,6 +61,10 @@ class Assembler:
         """Adds a kernel argument of `size` bytes; returns its byte offset from the pointer in s[0:1]."""
     def lds(self, size: int, align: int = 16) -> int:
         """Reserves LDS bytes; returns their address."""
+    def constants(self, data: bytes | bytearray | memoryview | np.ndarray[Any, Any], align: int = 16) -> Constants:
+        """Adds read-only bytes (or a NumPy array) that lie beside the code; align: a power of two up to 256."""
+    def address_of(self, constants: Constants, pair: Register) -> None:
+        """Appends three instructions that put the address of constants into a pair of scalar registers; they change SCC."""
     def label(self, name: str = "") -> Label:
         """A place to branch to, before or after it is bound with place()."""
     def place(self, label: Label) -> None:

@@ -15,6 +15,13 @@ class Label:
         return self.name
 
 
+class Constants:
+    """Data beside the code of a kernel: its offset in all of them and its size in bytes."""
+
+    def __init__(self, offset, size):
+        self.offset, self.size = offset, size
+
+
 class Register:
     """One register or a range of neighbours; -r negates it and abs(r) takes its magnitude where the instruction can."""
 

@@ -8,6 +8,12 @@ class Label:
     name: str
     def __init__(self, name: str) -> None: ...
 
+class Constants:
+    """Data beside the code of a kernel: its offset in all of them and its size in bytes."""
+    offset: int
+    size: int
+    def __init__(self, offset: int, size: int) -> None: ...
+
 class Register:
     """One register or a range of neighbours; -r negates it and abs(r) takes its magnitude where the instruction can."""
     def __init__(self, text: str) -> None: ...
