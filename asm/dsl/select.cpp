@@ -230,7 +230,11 @@ Result<void> place_operand(Selector& selector, const Row& row, const Places& pla
     uint8_t kind = row.src_kind[i];
     if (kind == kVgpr && (row.format == Format::VOP2 || row.format == Format::VOPC)) kind |= kInline | kLiteralConstant;
     const int wanted = registers_of_source(selector.machine(), row, i, places, operands, modifiers);
-    STRATA_TRY(inst.src[i], selector.operand(given, row.src[i], kind, wanted, name));
+    // LLVM takes the exponent of v_ldexp_f16 and the mask of v_cmp_class_f16 for float16.
+    const bool half_float =
+        i == 1 && given.kind == Kind::real && (row.mnemonic == "v_ldexp_f16" || row.mnemonic.ends_with("_class_f16"));
+    STRATA_TRY(inst.src[i], selector.operand(given, half_float ? Type::f16 : row.src[i], kind, wanted, name));
+    if (half_float) inst.src[i].type = row.src[i];
     if (given.negate) inst.neg |= static_cast<uint8_t>(1 << i);
     if (given.absolute) inst.abs |= static_cast<uint8_t>(1 << i);
     if (given.sign_extend) modifiers.sdwa.sext |= static_cast<uint8_t>(1 << i);
