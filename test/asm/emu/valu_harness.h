@@ -141,7 +141,7 @@ class Inputs {
             case 2: return bits & 63;
             case 3: return 0u - (bits & 255);
             case 4:
-            case 5: return (bits & 0x807fffff) | (110 + (bits >> 23 & 31)) << 23;    // floats of moderate size
+            case 5: return (bits & 0x807fffff) | (110 + (bits >> 23 & 31)) << 23;      // floats of moderate size
             case 6: return (bits & 0x83ff83ff) | (0x30003000u + (bits & 0x0c000c00));  // halves of moderate size
             default: return bits;
         }
