@@ -45,7 +45,7 @@ def test_asm_and_disasm(tmp_path):
     listing = ok(strata("disasm", "add.co", cwd=tmp_path))
     assert "add_one" in listing and "v_add_f32" in listing
     ok(strata("asm", "-", "-o", tmp_path / "b.co", stdin=ADD_ONE))
-    assert (tmp_path / "b.co").read_bytes() == (tmp_path / "add.co").read_bytes()
+    assert ok(strata("disasm", tmp_path / "b.co")) == listing  # the files differ in the name that faults give the source
     (tmp_path / "raw").write_bytes(bytes.fromhex("0000b0bf"))
     assert ok(strata("disasm", "--arch", "gfx1100", tmp_path / "raw")).strip() == "s_endpgm"
 

@@ -172,7 +172,7 @@ def matmul(quick):
     image, out = hip(MATMUL, "matmul"), np.zeros((256, 256), np.float32)
     result = {}
     for threads in (1, 2):
-        _, times, instructions = launch(image, "matmul", (4, 4, 1), (256, 1, 1), [out, a, b], threads, 5 if quick else 25)
+        _, times, instructions = launch(image, "matmul", (4, 4, 1), (256, 1, 1), [out, a, b], threads, 15 if quick else 60)
         check("matmul", out, a.astype(np.float64) @ b, 1e-4)
         result[f"threads_{threads}_ms"] = best(times)
     result["wave_instructions"] = instructions
