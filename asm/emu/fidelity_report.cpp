@@ -2,20 +2,9 @@
 
 #include <map>
 
-#include "strata/asm/emu/program_p.h"
+#include "strata/asm/emu/gpu_p.h"
 
 namespace strata::emu {
-namespace {
-
-const isa::Segment* code_segment(const isa::CodeObject& object, uint64_t address) {
-    for (const isa::Segment& segment : object.segments)
-        if (segment.executable && address >= segment.address && address - segment.address < segment.bytes.size())
-            return &segment;
-    return nullptr;
-}
-
-}  // namespace
-
 Result<std::vector<InstructionUse>> kernel_fidelity(const isa::CodeObject& object, std::string_view kernel) {
     const isa::KernelInfo* const info = object.find(kernel);
     if (!info) return make_error(ErrorKind::Usage, "the code object has no kernel '{}'", kernel);

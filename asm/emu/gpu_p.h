@@ -32,6 +32,9 @@ struct Gpu::State {
     Result<void> reserve_launch_area(size_t bytes);
 };
 
+/// The executable segment that holds `address` of the object's own address space, or nullptr.
+const isa::Segment* code_segment(const isa::CodeObject& object, uint64_t address);
+
 /// A kernel ready to be launched.
 struct LoadedKernel {
     const isa::KernelInfo* info = nullptr;

@@ -14,14 +14,14 @@ std::string_view kind_of(const isa::Segment& segment) {
     return segment.executable ? "code" : segment.writable ? "device variables" : "constants";
 }
 
-const isa::Segment* segment_of(const isa::CodeObject& object, uint64_t address) {
+}  // namespace
+
+const isa::Segment* code_segment(const isa::CodeObject& object, uint64_t address) {
     for (const isa::Segment& segment : object.segments)
         if (segment.executable && address >= segment.address && address - segment.address < segment.bytes.size())
             return &segment;
     return nullptr;
 }
-
-}  // namespace
 
 /// Copies the segments into device memory and applies the relocations.
 Result<void> Module::State::place(std::string_view label) {
@@ -55,7 +55,7 @@ Result<void> Module::State::place(std::string_view label) {
 Result<void> Module::State::decode() {
     const isa::ArchInfo& arch = isa::info(object.arch);
     for (const isa::KernelInfo& kernel : object.kernels) {
-        const isa::Segment* text = segment_of(object, kernel.entry_address);
+        const isa::Segment* text = code_segment(object, kernel.entry_address);
         if (!text)
             return make_error(ErrorKind::Unsupported, "kernel '{}' has its entry {:#x} outside the code", kernel.name,
                               kernel.entry_address);
