@@ -9,7 +9,7 @@
 namespace strata::isa {
 namespace {
 
-class Printer {
+class Printer : InstText {
   public:
     Printer(const Inst& inst, Family family) : inst_(inst), row_(*inst.row), family_(family) {}
 
@@ -25,13 +25,6 @@ class Printer {
     }
 
   private:
-    void item(std::string_view text) {
-        out_ += first_ ? " " : ", ";
-        out_ += text;
-        first_ = false;
-    }
-    void word(std::string_view text) { (out_ += ' ') += text; }
-
     std::string operand(const Operand& operand) const {
         bool real = row_.mnemonic.ends_with("f16"), brain = row_.mnemonic.ends_with("bf16");
         return print_operand(operand, inst_.literal, brain ? Packed::bf16 : real ? Packed::f16 : Packed::integer);
@@ -115,12 +108,6 @@ class Printer {
         if (row_.mnemonic.starts_with("s_sendmsg_rtn")) item(print_message(immediate, family_));
         modifiers();
         dpp();
-    }
-
-    void bit_list(const char* name, uint32_t bits, uint32_t count) {
-        std::string text;
-        for (uint32_t i = 0; i < count; ++i) text += fmt::format("{}{}", i ? "," : "", bits >> i & 1);
-        word(fmt::format("{}:[{}]", name, text));
     }
 
     /// RDNA4 spells op_sel of conversions from and to one byte as the byte's number.
@@ -273,8 +260,6 @@ class Printer {
     const Inst& inst_;
     const Row& row_;
     Family family_;
-    std::string out_;
-    bool first_ = true;
 };
 
 }  // namespace

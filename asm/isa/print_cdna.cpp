@@ -19,7 +19,7 @@ std::string print_cdna_register(uint32_t code, int dwords) {
     return dwords == 2 ? name : name + (code % 2 ? "_hi" : "_lo");
 }
 
-class CdnaPrinter {
+class CdnaPrinter : InstText {
   public:
     CdnaPrinter(const Inst& inst, Family family) : inst_(inst), row_(*inst.row), family_(family) {}
 
@@ -34,13 +34,6 @@ class CdnaPrinter {
     }
 
   private:
-    void item(std::string_view text) {
-        out_ += first_ ? " " : ", ";
-        out_ += text;
-        first_ = false;
-    }
-    void word(std::string_view text) { (out_ += ' ') += text; }
-
     bool dpp_form() const { return inst_.dpp.kind != DppKind::none; }
     bool mix() const { return row_.mnemonic.starts_with("v_fma_mix"); }
 
@@ -100,12 +93,6 @@ class CdnaPrinter {
         modifiers();
         if (inst_.sdwa.present) sdwa();
         if (dpp_form()) dpp();
-    }
-
-    void bit_list(const char* name, uint32_t bits, uint32_t count) {
-        std::string text;
-        for (uint32_t i = 0; i < count; ++i) text += fmt::format("{}{}", i ? "," : "", bits >> i & 1);
-        word(fmt::format("{}:[{}]", name, text));
     }
 
     void modifiers() {
@@ -257,8 +244,6 @@ class CdnaPrinter {
     const Inst& inst_;
     const Row& row_;
     Family family_;
-    std::string out_;
-    bool first_ = true;
 };
 
 }  // namespace

@@ -32,4 +32,22 @@ std::string print_plain_simm(std::string_view mnemonic, uint16_t value);
 /// quad_perm:[0,1,2,3], row_shl:1, ...
 std::string print_dpp_control(uint32_t ctrl);
 
+/// The text of one instruction as it grows: operands set apart by commas, then words.
+struct InstText {
+    void item(std::string_view text) {
+        out_ += first_ ? " " : ", ";
+        out_ += text;
+        first_ = false;
+    }
+    void word(std::string_view text) { (out_ += ' ') += text; }
+    void bit_list(const char* name, uint32_t bits, uint32_t count) {
+        std::string text;
+        for (uint32_t i = 0; i < count; ++i) text += fmt::format("{}{}", i ? "," : "", bits >> i & 1);
+        word(fmt::format("{}:[{}]", name, text));
+    }
+
+    std::string out_;
+    bool first_ = true;
+};
+
 }  // namespace strata::isa
