@@ -69,10 +69,10 @@ def read_rows(family):
         row = Row(match)
         if row.flags & {"kGraphics", "kNotOnSilicon"}:
             continue
-        dual = row.format == "VOPD"
-        if (row.name, dual) in rows:
-            row.widen(rows[row.name, dual])
-        rows[row.name, dual] = row
+        key = row.name, row.format == "VOPD", "kWave64" in row.flags  # the last: an overload
+        if key in rows:
+            row.widen(rows[key])
+        rows[key] = row
     return rows.values()
 
 

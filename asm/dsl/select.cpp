@@ -338,9 +338,9 @@ std::string_view strip_suffix(std::string_view mnemonic, Modifiers& modifiers) {
     return mnemonic;
 }
 
-Result<const Row*> row_of(Arch arch, std::string_view mnemonic) {
+Result<const Row*> row_of(Arch arch, std::string_view mnemonic, int wave_size) {
     const Family family = info(arch).family;
-    if (const Row* row = find_row(family, mnemonic)) return row;
+    if (const Row* row = find_row(family, mnemonic)) return &in_wave(family, *row, wave_size);
     if (rows(family).empty())
         return make_error(ErrorKind::Unsupported, "no instruction table for {} yet; assemble text instead",
                           info(arch).name);
@@ -353,7 +353,7 @@ Result<Selected> select(const Machine& machine, std::string_view mnemonic, std::
                         const Modifiers& given_modifiers) {
     Modifiers modifiers = given_modifiers;
     const std::string_view bare = strip_suffix(mnemonic, modifiers);
-    STRATA_TRY(const Row* found, row_of(machine.arch, bare));
+    STRATA_TRY(const Row* found, row_of(machine.arch, bare, machine.wave_size));
     const Row& row = *found;
     Selector selector(machine, bare);
     if (row.flags & kGraphics) return selector.fail("graphics instructions are not assembled");

@@ -63,7 +63,7 @@ bool executes(isa::Arch arch, const Row& row) {
     const isa::ArchInfo& info = isa::info(arch);
     for (int variant = 0; variant < 2; ++variant) {
         Inst inst = row.format == Format::VOPD ? dual(info.family, row, variant) : instance(row, variant);
-        if (Program::executes(arch, info.wave_size, inst)) return true;
+        if (!(row.flags & isa::kWave64) && Program::executes(arch, info.wave_size, inst)) return true;
         if (info.has_wave64 && Program::executes(arch, 64, inst)) return true;
     }
     return false;

@@ -94,7 +94,7 @@ Error Program::refuse(uint64_t offset, const Inst* inst, std::string_view why) c
 std::string Program::disassembly(uint64_t offset) const {
     std::span<const uint32_t> at = words(offset);
     if (at.empty()) return "past the end of the code";
-    if (Result<Inst> inst = isa::decode(arch_, at)) return isa::print(*inst, arch_);
+    if (Result<Inst> inst = isa::decode(arch_, at, wave_size_)) return isa::print(*inst, arch_);
     return fmt::format(".long {:#010x}", at[0]);
 }
 
@@ -124,7 +124,7 @@ Result<Explored> Program::explore(uint64_t offset) {
         roots.pop_back();
         for (Flow flow = Flow::next; flow != Flow::stop && flow != Flow::branch;) {
             if (at < text_.size() && (reached[at / 4] || at_[at / 4].load())) break;
-            Result<Inst> inst = isa::decode(arch_, words(at));
+            Result<Inst> inst = isa::decode(arch_, words(at), wave_size_);
             if (!inst || (inst->row->flags & isa::kNotOnSilicon)) {
                 if (!soft) return refuse(at, nullptr, inst ? "not on silicon" : inst.error().message);
                 if (at >= text_.size()) break;

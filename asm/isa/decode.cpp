@@ -34,8 +34,9 @@ bool Decoder::run(Inst& inst) {
     if (layout->words == 3) third_ = words_[2];
     next_ = layout->words;
     if (layout->format == Format::VOPD) return decode_vopd(*layout, inst) && finish(inst);
-    uint16_t number = table_.number(layout->format, layout->op.get(word_) + layout->first_opcode);
+    size_t number = table_.number(layout->format, layout->op.get(word_) + layout->first_opcode);
     if (number == FamilyTable::kNoRow) return fail("unknown opcode");
+    if (wave_size_ == 64) number = table_.wave64_form(number);
     const Row* row = &table_.rows[number];
     if (row->flags & kGraphics) return fail("graphics instructions are not decoded");
     if (row->format != layout->format) layout = &table_.layout(row->format);
@@ -190,7 +191,7 @@ bool Decoder::vopd_sources(const Row& row, const Field* fields, Operand* out) {
     return fields[1].get(word_) == 0 || fail("bits that must be zero are set");
 }
 
-Result<Inst> decode(Arch arch, std::span<const uint32_t> words) {
+Result<Inst> decode(Arch arch, std::span<const uint32_t> words, int wave_size) {
     const FamilyTable& family = table(info(arch).family);
     if (words.empty()) return make_error(ErrorKind::Assembly, "no words to decode");
     Result<Inst> result(family.blank);  // filled in place: copying an Inst costs as much as decoding it
@@ -201,7 +202,7 @@ Result<Inst> decode(Arch arch, std::span<const uint32_t> words) {
     if (is_cdna(info(arch).family)) {
         run(CdnaDecoder(family, words));
     } else {
-        run(Decoder(family, words));
+        run(Decoder(family, words, wave_size));
     }
     return result;
 }

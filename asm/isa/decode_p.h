@@ -23,7 +23,8 @@ inline size_t first_ds_field(const Row& row) { return row.flags & kStore && !row
 /// One call of decode: the words, and what has been read of them.
 class Decoder {
   public:
-    Decoder(const FamilyTable& table, std::span<const uint32_t> words) : table_(table), words_(words) {}
+    Decoder(const FamilyTable& table, std::span<const uint32_t> words, int wave_size)
+        : table_(table), words_(words), wave_size_(wave_size) {}
 
     /// Fills `inst`; false when the bits are no instruction (failure() says why).
     bool run(Inst& inst);
@@ -75,6 +76,7 @@ class Decoder {
 
     const FamilyTable& table_;
     std::span<const uint32_t> words_;
+    int wave_size_;
     const Layout* layout_ = nullptr;
     uint64_t word_ = 0;
     uint32_t third_ = 0;  ///< word of the three-word formats

@@ -33,8 +33,8 @@ def disassemble(target, values, words):
         for index, value in enumerate(part):
             for block, size in ((value, 4 * words), (target.MARKER | index, 4)):
                 lines.append('[' + ' '.join(f'0x{byte:02x}' for byte in block.to_bytes(size, 'little')) + ']')
-        text = subprocess.run(LLVM_MC + ['-mcpu=' + target.CPU], input='\n'.join(lines), capture_output=True, text=True,
-                              check=False).stdout
+        options = ['-mcpu=' + target.CPU, '-mattr=' + getattr(target, 'FEATURES', '')]
+        text = subprocess.run(LLVM_MC + options, input='\n'.join(lines), capture_output=True, text=True, check=False).stdout
         out += attribute(text, len(part))
     return out
 
@@ -73,7 +73,7 @@ class Form:
         self.opcode, self.mnemonic, self.text, self.size, self.value = opcode, mnemonic, text, size, value
         self.letters = letters  # field name -> register file it was filled with
         self.operands, self.mods, self.ignored, self.kinds = {}, set(), set(), {}
-        self.dpp, self.sdwa, self.cpu = False, False, ''
+        self.dpp, self.sdwa, self.wave64, self.cpu = False, False, False, ''
 
 
 def candidates(fmt):
@@ -187,6 +187,25 @@ def probe_dpp(target, name, fmt, forms):
             (form.mods if shown else form.ignored).add(name)
 
 
+def learn(target, types, name, fmt):
+    """The forms of a format, with all that the disassembler tells of them."""
+    forms = types.select(name, discover(target, name, fmt))
+    describe(fmt, forms)
+    if name not in GRAPHICS:
+        probe(target, name, fmt, forms)
+        getattr(target, 'probe_dpp', probe_dpp)(target, name, fmt, forms)
+    return forms
+
+
+def matrix_forms_of_wave64(target, types, fmt):
+    """RDNA's matrix products spread a matrix over the lanes of a wave: in wave64 their operands have fewer registers."""
+    wave64 = argparse.Namespace(**vars(target), FEATURES='-wavefrontsize32,+wavefrontsize64')
+    forms = [form for form in learn(wave64, types, 'VOP3P', fmt) if types.is_matrix(form.mnemonic)]
+    for form in forms:
+        form.wave64 = True
+    return forms
+
+
 def buffer_formats(target):
     """The names of MTBUF's format numbers."""
     base = 0xE8000000 | (16 | 4 << 8 | 2 << 16 | 128 << 24) << 32
@@ -213,11 +232,9 @@ def main():
             '// INST( mnemonic, format, opcode, destinations, sources, flags, modifiers, ignored modifiers )']
     for key, fmt in target.FORMATS.items():
         name = key.split()[0]
-        forms = types.select(name, discover(target, name, fmt))
-        describe(fmt, forms)
-        if name not in GRAPHICS:
-            probe(target, name, fmt, forms)
-            getattr(target, 'probe_dpp', probe_dpp)(target, name, fmt, forms)
+        forms = learn(target, types, name, fmt)
+        if name == 'VOP3P' and not options.family.startswith('cdna'):
+            forms = sorted(forms + matrix_forms_of_wave64(target, types, fmt), key=lambda form: form.opcode)
         rows += [types.row(name, form, fmt) for form in forms]
     good = [publish(options, '', rows)]
     if options.family == 'rdna3':  # RDNA4 has the same

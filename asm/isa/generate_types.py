@@ -101,11 +101,15 @@ def kind_name(kinds):
     return 'A' if kinds == 15 else ''.join(letter for bit, letter in enumerate('VSCL') if kinds >> bit & 1)
 
 
+def is_matrix(mnemonic):
+    return re.match(r'v_s?wmm', mnemonic)
+
+
 def alu_operands(name, form):
     m = form.mnemonic
     sources = [f for f in ('src0', 'src1', 'src2') if f in form.operands]
     dst_fields = [f for f in ('vdst', 'sdst') if f in form.operands]
-    if re.match(r'v_s?wmm', m):
+    if is_matrix(m):
         kinds = form.kinds
         return ([('V', BY_WIDTH[form.operands['vdst'][1]])],
                 [(kind_name(kinds[f]), BY_WIDTH[form.operands[f][1]]) for f in sources])
@@ -197,7 +201,8 @@ def flags(name, form):
             r'ds_(append|consume)', m) and 'gs_reg' not in m),
         'kBranch': re.fullmatch(BRANCHES, m),
         'kTrans': re.fullmatch(TRANSCENDENTAL, m),
-        'kMatrix': re.match(r'v_s?wmm', m),
+        'kMatrix': is_matrix(m),
+        'kWave64': form.wave64,
         'kReadsVcc': carry or (name in ('VOP2', 'VOPD') and 'cndmask' in m) or re.match(r'v_div_fmas|s_cbranch_vcc', m),
         'kWritesVcc': carry or (name == 'VOPC' and m.startswith('v_cmp_')),
         'kReadsScc': re.fullmatch(SCC_READERS, m),

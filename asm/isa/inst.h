@@ -107,6 +107,7 @@ enum RowFlag : uint32_t {
     kGraphics = 8192,    // image, export, ray tracing, interpolation: no compute use
     kLiteral = 16384,    // always followed by a literal word (fmaak, fmamk, s_setreg_imm32)
     kOneScalar = 32768,  // reads at most one scalar register or literal, not two
+    kWave64 = 65536,     // RDNA's matrix products: the form in wave64, behind wave32's form of the same opcode
 };
 
 /// What an operand field accepts.
@@ -197,15 +198,17 @@ struct Inst {
     bool operator==(const Inst&) const = default;
 };
 
-/// All rows of a family, sorted by (format, opcode).
+/// All rows of a family, sorted by (format, opcode, kWave64).
 std::span<const Row> rows(Family family);
 /// The row of a mnemonic in a format, or nullptr. Without a format: the row in its native (smallest) format.
 const Row* find_row(Family family, std::string_view mnemonic);
 const Row* find_row(Family family, std::string_view mnemonic, Format format);
 /// The row of an opcode in a format, or nullptr.
 const Row* find_row(Family family, Format format, uint16_t opcode);
+/// The form of a row of the family in waves of that size: find_row() gives wave32's of RDNA's matrix products.
+const Row& in_wave(Family family, const Row& row, int wave_size);
 
-/// Decodes the instruction at the start of `words`.
+/// Decodes the instruction at the start of `words` as a wave of that size (0: the arch's own) reads it.
 /// Error (Assembly) when the bits are no instruction of the arch or the words end inside it.
 ///
 /// Conventions of the Inst it fills, which encode() expects too:
@@ -244,9 +247,9 @@ const Row* find_row(Family family, Format format, uint16_t opcode);
 ///   Cache control (global_inv, global_wb, global_wbinv) has th and scope only. Prefetches have their length, five
 ///   bits, in offset1; s_prefetch_*_pc_rel have src = {soffset}.
 /// - RDNA4: v_s_* have an SGPR in dst[0]. v_swmmac_* have src = {a, b, index}, the accumulator is dst[0]; op_sel(1)
-///   selects the half of the index (index_key). op_sel_hi of v_wmma_*, v_swmmac_* and v_dot4_f32_* is all ones.
-///   v_cvt_f32_fp8_e64 and _bf8 select byte 2 * op_sel[0] + op_sel[1]; v_cvt_sr_*8_f32 write byte op_sel >> 2;
-///   v_permlane16_var's op_sel is {fi, bound_ctrl}.
+///   selects the half of the index (index_key), op_sel(3) its byte. op_sel_hi of v_wmma_*, v_swmmac_* and v_dot4_f32_*
+///   is all ones. v_cvt_f32_fp8_e64 and _bf8 select byte 2 * op_sel[0] + op_sel[1]; v_cvt_sr_*8_f32 write byte op_sel
+///   >> 2; v_permlane16_var's op_sel is {fi, bound_ctrl}.
 /// - DPP applies to src[0]; with DPP16 on VOP1, VOP2, VOPC neg and abs come from the DPP word.
 /// - CDNA: M0 is code 125 here (124 in the bits); there is no null but as the absent soffset of SMEM. s102 to s105 are
 ///   FLAT_SCRATCH and XNACK_MASK. VGPR groups start at even registers, which decode() does not check and encode() does.
@@ -263,7 +266,7 @@ const Row* find_row(Family family, Format format, uint16_t opcode);
 /// - MFMA: dst[0] and src = {a, b, c}, VGPRs or AGPRs, c may be an inline constant; SMFMAC: {a, b, index}, the
 ///   accumulator is dst[0]. cbsz, abid, blgp; f64 on gfx942 has neg (the bits of blgp) instead of blgp.
 ///   v_pk_*_f32 and v_pk_mov_b32 have Type::pk32; op_sel and op_sel_hi choose the register of each half.
-Result<Inst> decode(Arch arch, std::span<const uint32_t> words);
+Result<Inst> decode(Arch arch, std::span<const uint32_t> words, int wave_size = 0);
 
 /// Encodes into 1 to 3 words. Error (Assembly) names the operand or modifier that cannot be encoded.
 /// With the native format of a VOP1, VOP2 or VOPC row the smallest encoding that holds the operands is chosen (VOP3

@@ -81,7 +81,8 @@ template <size_t N>
 constexpr bool sorted_and_unique(const Row (&rows)[N]) {
     for (size_t i = 1; i < N; ++i) {
         const Row &a = rows[i - 1], &b = rows[i];
-        if (a.format > b.format || (a.format == b.format && a.opcode >= b.opcode)) return false;
+        bool second_form = a.opcode == b.opcode && !(a.flags & kWave64) && b.flags & kWave64;
+        if (a.format > b.format || (a.format == b.format && a.opcode >= b.opcode && !second_form)) return false;
     }
     return true;
 }
@@ -174,7 +175,8 @@ void index_layouts(FamilyTable& table, Family family) {
 
 /// Row numbers by mnemonic; within one, the native format comes before VOP3.
 void index_mnemonics(FamilyTable& table) {
-    for (size_t i = 0; i < table.rows.size(); ++i) table.by_mnemonic.push_back(static_cast<uint16_t>(i));
+    for (size_t i = 0; i < table.rows.size(); ++i)
+        if (!(table.rows[i].flags & kWave64)) table.by_mnemonic.push_back(static_cast<uint16_t>(i));
     auto before = [&](uint16_t a, uint16_t b) {
         int order = table.rows[a].mnemonic.compare(table.rows[b].mnemonic);
         return order != 0 ? order < 0 : a < b;
@@ -202,7 +204,7 @@ FamilyTable build(Family family, std::span<const Row> rows) {
     index_layouts(table, family);
     for (size_t i = 0; i < rows.size(); ++i) {
         auto number = static_cast<uint16_t>(i);
-        table.by_opcode_[index_of(rows[i].format)][rows[i].opcode] = number;
+        if (!(rows[i].flags & kWave64)) table.by_opcode_[index_of(rows[i].format)][rows[i].opcode] = number;
         if (rows[i].format == Format::VOP3SD) table.by_opcode_[index_of(Format::VOP3)][rows[i].opcode] = number;
         if (rows[i].format == Format::MFMA) table.by_opcode_[index_of(Format::VOP3P)][rows[i].opcode] = number;
         const Layout& layout = table.layout(rows[i].format);
@@ -254,6 +256,11 @@ const Row* find_row(Family family, Format format, uint16_t opcode) {
     if (opcode > 1023) return nullptr;
     const Row* row = table(family).find(format, opcode);
     return row && row->format == format ? row : nullptr;
+}
+
+const Row& in_wave(Family family, const Row& row, int wave_size) {
+    const FamilyTable& found = table(family);
+    return wave_size == 64 ? found.rows[found.wave64_form(static_cast<size_t>(&row - found.rows.data()))] : row;
 }
 
 const Row* find_row(Family family, std::string_view mnemonic, Format format) {

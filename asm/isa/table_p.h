@@ -66,6 +66,11 @@ struct FamilyTable {
         return wide == kNoRow ? nullptr : &rows[wide];
     }
 
+    /// The number of a row's form in wave64.
+    size_t wave64_form(size_t number) const {
+        return number + 1 < rows.size() && rows[number + 1].flags & kWave64 ? number + 1 : number;
+    }
+
     static constexpr uint16_t kNoRow = 0xffff;
     std::array<std::array<uint16_t, 1024>, kFormatCount> by_opcode_;
 };

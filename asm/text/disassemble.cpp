@@ -157,13 +157,13 @@ Result<std::vector<DisassembledLine>> disassemble_with_llvm(const LlvmApi& api, 
 
 }  // namespace
 
-std::vector<DisassembledLine> disassemble_with_tables(std::span<const uint8_t> code, Arch arch) {
+std::vector<DisassembledLine> disassemble_with_tables(std::span<const uint8_t> code, Arch arch, int wave_size) {
     return walk(code, [&](size_t at, std::string& text) -> size_t {
         std::array<uint32_t, 3> words{};  // the longest instruction
         const size_t count = std::min<size_t>(words.size(), (code.size() - at) / sizeof(uint32_t));
         if (!count) return 0;
         std::memcpy(words.data(), code.data() + at, count * sizeof(uint32_t));
-        Result<Inst> inst = decode(arch, std::span(words.data(), count));
+        Result<Inst> inst = decode(arch, std::span(words.data(), count), wave_size);
         if (!inst) return 0;
         text = print(*inst, arch);
         return inst->size;
@@ -176,7 +176,7 @@ Result<std::vector<DisassembledLine>> disassemble_instructions(std::span<const u
     const Result<LlvmApi>& api = llvm();
     if (api) return disassemble_with_llvm(*api, code, arch, wave_size);
     if (rows(info(arch).family).empty()) return api.error();
-    return disassemble_with_tables(code, arch);
+    return disassemble_with_tables(code, arch, wave_size);
 }
 
 Result<std::string> disassemble(std::span<const uint8_t> code_object) {

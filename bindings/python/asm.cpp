@@ -91,9 +91,9 @@ void bind_asm(py::module_& m) {
         return as_bytes(isa::assemble_instructions(text, isa::parse_arch(arch).value(), wave_size).value());
     });
     m.def("_disassemble", [](const py::bytes& object) { return isa::disassemble(as_span(object)).value(); });
-    m.def("_disassemble_instructions", [](const py::bytes& code, const std::string& arch) {
+    m.def("_disassemble_instructions", [](const py::bytes& code, const std::string& arch, int wave_size) {
         py::list out;
-        auto lines = isa::disassemble_instructions(as_span(code), isa::parse_arch(arch).value()).value();
+        auto lines = isa::disassemble_instructions(as_span(code), isa::parse_arch(arch).value(), wave_size).value();
         for (const isa::DisassembledLine& line : lines) out.append(py::make_tuple(line.offset, line.size, line.text));
         return out;
     });

@@ -40,7 +40,8 @@ constexpr Bit kKinds[] = {{isa::kVgpr, "vgpr"},
 constexpr Bit kFlags[] = {{isa::kMemory, "memory"},     {isa::kStore, "store"},
                           {isa::kAtomic, "atomic"},     {isa::kBranch, "branch"},
                           {isa::kTrans, "trans"},       {isa::kMatrix, "matrix"},
-                          {isa::kGraphics, "graphics"}, {isa::kNotOnSilicon, "not_on_silicon"}};
+                          {isa::kGraphics, "graphics"}, {isa::kNotOnSilicon, "not_on_silicon"},
+                          {isa::kWave64, "wave64"}};
 constexpr Bit kModifiers[] = {{isa::mod::neg(7), "neg"},        {isa::mod::abs(7), "abs"},
                               {isa::mod::op_sel(15), "op_sel"}, {isa::mod::op_sel_hi(7), "op_sel_hi"},
                               {isa::mod::neg_hi(7), "neg_hi"},  {isa::mod::clamp, "clamp"},
@@ -78,7 +79,8 @@ void bind_describe(py::module_& m) {
         const isa::ArchInfo& info = isa::info(isa::parse_arch(arch).value());
         py::list forms;
         for (const Row& row : isa::rows(info.family))
-            if (row.mnemonic == mnemonic) forms.append(describe(info.family, row, info.wave_size));
+            if (row.mnemonic == mnemonic)
+                forms.append(describe(info.family, row, row.flags & isa::kWave64 ? 64 : info.wave_size));
         return forms;
     });
 }

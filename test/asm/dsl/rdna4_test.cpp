@@ -114,6 +114,27 @@ TEST(rdna4, writes_matrix_and_byte_instructions) {
     )");
 }
 
+TEST(rdna4, writes_matrix_instructions_of_wave64) {
+    Rdna4 a(64);
+    a.v_wmma_f32_16x16x16_f16(v.range<4>(0), v.range<2>(8), v.range<2>(16), v.range<4>(0));
+    a.v_wmma_i32_16x16x16_iu8(v.range<4>(0), v[8], v[16], 0, neg_lo(1) | clamp());
+    a.v_swmmac_f32_16x16x32_f16(v.range<4>(0), v.range<2>(8), v.range<4>(16), v[30], index_key(3));
+    expect_same(a, R"(
+        v_wmma_f32_16x16x16_f16 v[0:3], v[8:9], v[16:17], v[0:3]
+        v_wmma_i32_16x16x16_iu8 v[0:3], v8, v16, 0 neg_lo:[1,0,0] clamp
+        v_swmmac_f32_16x16x32_f16 v[0:3], v[8:9], v[16:19], v30 index_key:3
+    )");
+}
+
+TEST(rdna4, refuses_matrix_operands_of_the_other_wave_size) {
+    Rdna4 a;
+    a.v_wmma_f32_16x16x16_f16(v.range<4>(0), v.range<2>(8), v.range<2>(16), v.range<4>(0));
+    const auto words = a.words();
+    ASSERT_FALSE(words);
+    EXPECT_NE(words.error().message.find("takes 8 registers, but v[0:3] is 4"), std::string::npos)
+        << words.error().message;
+}
+
 // What must not compile, asked of the compiler.
 template <class A, class... T>
 concept LoadsScalars = requires(A a, T... t) { a.s_load_b96(t...); };

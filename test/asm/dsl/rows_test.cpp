@@ -27,10 +27,10 @@ TEST_P(ParsedRows, EveryFormPrintsParsesAndEncodesToTheSameBytes) {
             auto encoded = encode(arch, inst);
             ASSERT_TRUE(encoded) << encoded.error().message;
             const std::vector<uint32_t> words(encoded->words.begin(), encoded->words.begin() + encoded->count);
-            auto decoded = decode(arch, words);
+            auto decoded = decode(arch, words, wave_size(arch, row));
             ASSERT_TRUE(decoded) << decoded.error().message;
             const std::string text = print(*decoded, arch);
-            Assembler assembler(arch);
+            Assembler assembler(arch, wave_size(arch, row));
             assembler.emit_line(text);
             Result<std::vector<uint32_t>> again = assembler.words();
             EXPECT_TRUE(again) << text << "\n" << (again ? "" : again.error().message);

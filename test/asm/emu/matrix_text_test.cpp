@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "matrix_model.h"
+#include "strata/asm/emu/gpu.h"
 #include "strata/asm/text/assemble.h"
 #include "valu_harness.h"
 
@@ -33,7 +36,7 @@ class MatrixText : public ::testing::TestWithParam<Case> {
         const Case& c = GetParam();
         const auto words = isa::assemble_instructions(text, c.arch, c.lanes);
         ASSERT_TRUE(words) << text << ": " << words.error().message;
-        const auto inst = isa::decode(c.arch, *words);
+        const auto inst = isa::decode(c.arch, *words, c.lanes);
         ASSERT_TRUE(inst) << text << ": " << inst.error().message;
         const isa::Row row{c.mnemonic, isa::Format::VOP3P, 0, {}, {}, isa::kMatrix};
         Op decoded, made;
@@ -69,10 +72,8 @@ TEST_P(MatrixText, DecodesItsModifiers) {
         if (c.arch == Arch::gfx942 && c.a == "f64") check(text_of(c, " neg:[1,0,1]"), {.blgp = 5});
         return;
     }
-    // The table of gfx1201 is that of wave32, where K = 64 fills the index.
-    const bool key = c.sparse && sets > 1 && c.k < 64;
-    const std::string suffix = key ? " index_key:1" : "";
-    const int op_sel = key ? 1 : 0;
+    const int op_sel = c.sparse ? sets - 1 : 0;
+    const std::string suffix = op_sel ? " index_key:" + std::to_string(op_sel) : "";
     if (c.result == "i32") {
         check(text_of(c, suffix + " neg_lo:[0,1,0] clamp"), {.neg = 2, .op_sel = op_sel, .clamp = true});
     } else if (bits_of(c.a) == 8) {
@@ -84,6 +85,37 @@ TEST_P(MatrixText, DecodesItsModifiers) {
         const bool high = c.arch == Arch::gfx1100 && bits_of(c.result) == 16;
         check(text_of(c, std::string(high ? " op_sel:[0,0,1]" : "") + " neg_lo:[1,0,1] neg_hi:[0,1,1]"),
               {.neg = 5, .neg_hi = 6, .op_sel = high ? 4 : 0});
+    }
+}
+
+// A wave of 64 lanes has fewer registers of the same matrices: the program must not ask for those of a wave of 32.
+TEST(MatrixOfWave64, MultipliesInTheRegistersThatAWaveOf64Needs) {
+    struct Product {
+        Arch arch;
+        const char* text;
+    };
+    const Product products[] = {
+        {Arch::gfx1100, "v_wmma_f32_16x16x16_f16 v[16:19], v[0:7], v[8:15], v[16:19]"},
+        {Arch::gfx1201, "v_wmma_f32_16x16x16_f16 v[16:19], v[0:1], v[8:9], v[16:19]"},
+        {Arch::gfx1201, "v_swmmac_f32_16x16x32_f16 v[16:19], v[0:1], v[8:11], v15 index_key:3"}};
+    for (const Product& product : products) {
+        const auto words = isa::assemble_instructions(std::string(product.text) + "\ns_endpgm", product.arch, 64);
+        ASSERT_TRUE(words) << words.error().message;
+        WaveRun wave;
+        wave.wave_size = 64;
+        wave.exec = ~0ull;
+        wave.vgpr.resize(20 * 64);
+        auto fill = [&](size_t first, size_t count, uint32_t value) {
+            std::fill_n(wave.vgpr.begin() + static_cast<std::ptrdiff_t>(first * 64), count * 64, value);
+        };
+        fill(0, 8, 0x40004000);   // 2.0
+        fill(8, 7, 0x42004200);   // 3.0
+        fill(16, 4, 0x3f800000);  // 1.0
+        fill(15, 1, product.text[2] == 's' ? 0x44444444 : 0x42004200);
+        const auto result =
+            run_wave(product.arch, {reinterpret_cast<const uint8_t*>(words->data()), words->size() * 4}, wave);
+        ASSERT_TRUE(result) << product.text << ": " << result.error().message;
+        for (size_t i = 16 * 64; i < 20 * 64; ++i) EXPECT_EQ(std::bit_cast<float>(wave.vgpr[i]), 16 * 2 * 3 + 1) << i;
     }
 }
 

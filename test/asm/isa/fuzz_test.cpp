@@ -65,6 +65,28 @@ TEST_P(Fuzz, ValidityLengthAndTextAgreeWithLlvmOnAMillionWords) {
     EXPECT_EQ(upper_halves > 1000, !is_cdna(info(arch()).family)) << upper_halves;
 }
 
+TEST_P(Fuzz, MatrixProductsOfWave64AgreeWithLlvm) {
+    if (!info(arch()).has_wave64 || is_cdna(info(arch()).family)) GTEST_SKIP() << "one wave size only";
+    LlvmOracle llvm(arch(), 64);
+    if (!llvm.available()) GTEST_SKIP() << "libLLVM 19 is not installed";
+    RandomWords candidates = words(23);
+    size_t valid = 0;
+    for (size_t i = 0; i < kWords / 20; ++i) {
+        Words candidate = candidates.next();
+        candidate[0] = 0xcc400000 | (candidate[0] & 0x1fffff);  // VOP3P, opcodes 0x40 to 0x5f
+        if (i % 4)
+            candidate[1] |= 0x1c020100, candidate[0] = (candidate[0] & ~0xa000u) | 0x4000;  // registers, op_sel_hi
+        const auto inst = decode(arch(), candidate, 64);
+        const LlvmOracle::Answer theirs = without_quirks(llvm.ask(candidate), arch());
+        if (!inst && names_no_register(theirs.text)) continue;
+        valid += theirs.size > 0;
+        EXPECT_EQ(inst ? print(*inst, arch()) : "", theirs.text) << show(candidate);
+        EXPECT_EQ(inst ? inst->size : 0, theirs.size) << show(candidate);
+        EXPECT_TRUE(!inst || inst->row->flags & kWave64) << show(candidate);
+    }
+    EXPECT_GT(valid, kWords / 400);
+}
+
 TEST_P(Fuzz, WhatDecodesEncodesToAnEqualInstruction) {
     RandomWords candidates = words(21);
     size_t decoded = 0, encoded = 0;

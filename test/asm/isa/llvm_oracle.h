@@ -19,9 +19,9 @@ class LlvmOracle {
         int size = 0;  ///< bytes; 0: LLVM knows no such instruction
     };
 
-    explicit LlvmOracle(Arch arch) {
+    explicit LlvmOracle(Arch arch, int wave_size = 0) {
         if (!llvm()) return;
-        std::string cpu(info(arch).name), features = wave_features(arch, info(arch).wave_size);
+        std::string cpu(info(arch).name), features = wave_features(arch, wave_size ? wave_size : info(arch).wave_size);
         handle_ =
             llvm()->LLVMCreateDisasmCPUFeatures(kTriple, cpu.c_str(), features.c_str(), nullptr, 0, nullptr, nullptr);
     }

@@ -53,7 +53,7 @@ TEST_P(Rows, EveryComputeFormEncodesAndDecodesBack) {
     std::set<std::string_view> seen;
     size_t dpp = 0, sdwa = 0, accumulators = 0;
     for_each_instance(arch(), 24, [&](const Inst& inst, std::span<const uint32_t> words) {
-        auto decoded = decode(arch(), words);
+        auto decoded = decode(arch(), words, wave_size(arch(), *inst.row));
         ASSERT_TRUE(decoded) << inst.row->mnemonic << ": " << decoded.error().message;
         EXPECT_EQ(*decoded, inst) << inst.row->mnemonic << " " << name(inst.row->format);
         auto again = encode(arch(), *decoded);
@@ -72,12 +72,12 @@ TEST_P(Rows, EveryComputeFormEncodesAndDecodesBack) {
 }
 
 TEST_P(Rows, EveryComputeFormPrintsTheTextOfLlvm) {
-    LlvmOracle llvm(arch());
+    LlvmOracle llvm(arch()), llvm64(arch(), 64);
     if (!llvm.available()) GTEST_SKIP() << "libLLVM 19 is not installed";
     for_each_instance(arch(), 12, [&](const Inst& inst, std::span<const uint32_t> words) {
         Words padded{};
         std::ranges::copy(words, padded.begin());
-        LlvmOracle::Answer answer = llvm.ask(padded);
+        LlvmOracle::Answer answer = (inst.row->flags & kWave64 ? llvm64 : llvm).ask(padded);
         EXPECT_EQ(print(inst, arch()), answer.text);
         EXPECT_EQ(inst.size, answer.size) << answer.text;
     });
@@ -85,9 +85,10 @@ TEST_P(Rows, EveryComputeFormPrintsTheTextOfLlvm) {
 
 TEST_P(Rows, LookupsFindEveryRow) {
     for (const Row& row : rows(family())) {
-        EXPECT_EQ(find_row(family(), row.format, row.opcode), &row);
+        const int waves = wave_size(arch(), row);
+        EXPECT_EQ(&in_wave(family(), *find_row(family(), row.format, row.opcode), waves), &row);
         if (row.flags & kGraphics) continue;  // exports share one name
-        EXPECT_EQ(find_row(family(), row.mnemonic, row.format), &row);
+        EXPECT_EQ(&in_wave(family(), *find_row(family(), row.mnemonic, row.format), waves), &row);
     }
     EXPECT_EQ(find_row(family(), "v_add_f32")->format, Format::VOP2);
     EXPECT_EQ(find_row(family(), "v_nonsense"), nullptr);

@@ -33,20 +33,21 @@ def assemble_instructions(text, arch="gfx1100", wave_size=0) -> bytes:
     return _strata._assemble_instructions(text, arch, wave_size)
 
 
-def disassemble(code_object, arch="") -> str:
+def disassemble(code_object, arch="", wave_size=0) -> str:
     """A code object -> a listing with each kernel's resources. With `arch`: bare machine code -> its instructions."""
     if arch:
-        return "".join(f"{text}\n" for _, _, text in _strata._disassemble_instructions(bytes(code_object), arch))
+        return "".join(f"{text}\n" for _, _, text in disassemble_instructions(code_object, arch, wave_size))
     return _strata._disassemble(bytes(code_object))
 
 
-def disassemble_instructions(code, arch="gfx1100"):
-    """Bare machine code -> list of (byte offset, bytes, text)."""
-    return _strata._disassemble_instructions(bytes(code), arch)
+def disassemble_instructions(code, arch="gfx1100", wave_size=0):
+    """Bare machine code -> list of (byte offset, bytes, text). wave_size: 32, 64, or 0 for the arch's own."""
+    return _strata._disassemble_instructions(bytes(code), arch, wave_size)
 
 
 def describe(mnemonic, arch="gfx1100") -> list:
-    """What the instruction tables know of a mnemonic: a dict for each format it is encoded in, the smallest first.
+    """What the instruction tables know of a mnemonic: a dict for each format it is encoded in, the smallest
+    first; RDNA's matrix products have one more for wave64.
 
     format, opcode; destinations and sources (type, dwords, takes: "vgpr", "sgpr", "inline", "literal", "agpr"); flags and
     modifiers; counters: what it adds to until it is done ("vmcnt", "lgkmcnt", ...; of an atomic without a result); latency:

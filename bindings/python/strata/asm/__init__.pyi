@@ -19,14 +19,15 @@ def assemble(text: str, arch: str = "gfx1100", file: str = "<asm>") -> bytes:
 def assemble_instructions(text: str, arch: str = "gfx1100", wave_size: int = 0) -> bytes:
     """Bare instructions -> machine code, as emulator.run_wave takes it. wave_size: 32, 64, or 0 for the arch's own."""
 
-def disassemble(code_object: bytes, arch: str = "") -> str:
+def disassemble(code_object: bytes, arch: str = "", wave_size: int = 0) -> str:
     """A code object -> a listing with each kernel's resources. With `arch`: bare machine code -> its instructions."""
 
-def disassemble_instructions(code: bytes, arch: str = "gfx1100") -> list[tuple[int, int, str]]:
-    """Bare machine code -> list of (byte offset, bytes, text)."""
+def disassemble_instructions(code: bytes, arch: str = "gfx1100", wave_size: int = 0) -> list[tuple[int, int, str]]:
+    """Bare machine code -> list of (byte offset, bytes, text). wave_size: 32, 64, or 0 for the arch's own."""
 
 def describe(mnemonic: str, arch: str = "gfx1100") -> list[dict[str, Any]]:
-    """What the instruction tables know of a mnemonic: a dict for each format it is encoded in, the smallest first.
+    """What the instruction tables know of a mnemonic: a dict for each format it is encoded in, the smallest
+    first; RDNA's matrix products have one more for wave64.
 
     format, opcode; destinations and sources (type, dwords, takes: "vgpr", "sgpr", "inline", "literal", "agpr"); flags and
     modifiers; counters: what it adds to until it is done ("vmcnt", "lgkmcnt", ...; of an atomic without a result); latency:
