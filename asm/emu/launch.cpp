@@ -22,7 +22,9 @@ std::vector<uint64_t> representatives(uint64_t groups) {
     return numbers;
 }
 
-int thread_count(const LaunchConfig& config) {
+/// One thread alone gives workgroups an order that the seed fixes.
+int thread_count(const LaunchConfig& config, Order order) {
+    if (order == Order::decides || (order == Order::decides_floats && settings().emu_ordered)) return 1;
     int threads = config.threads ? config.threads : settings().emu_threads;
     return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
@@ -90,7 +92,6 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
                                         uint32_t{descriptor.ieee_mode()} << 9 | (descriptor.rsrc1 >> 26 & 1) << 23);
     plan.max_instructions = budget(config);
     plan.seed = config.seed ? config.seed : settings().emu_seed;
-    plan.ordered = settings().emu_ordered;
     pack_work_items(plan, config.block, descriptor.workitem_id_dims());
     pack_scalars(plan, descriptor, arch, packet_at, kernarg_at, kernarg);
 
@@ -102,7 +103,7 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
         plan.timings = &timings;
     }
     auto start = std::chrono::steady_clock::now();
-    STRATA_TRY(Outcome outcome, state_->pool.run(plan, thread_count(config)));
+    STRATA_TRY(Outcome outcome, state_->pool.run(plan, thread_count(config, kernel.program->order())));
     LaunchStats stats;
     stats.wall_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     stats.wave_instructions = outcome.instructions;

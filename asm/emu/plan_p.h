@@ -22,12 +22,9 @@ struct Plan {
     std::vector<uint32_t> v0;                 ///< packed work-item ids, `lanes` a wave
     std::vector<uint64_t> exec;               ///< by wave
     uint64_t max_instructions = 0, seed = 0;
-    bool ordered = false;            ///< float atomics happen as if workgroups ran one after the other
     std::vector<uint64_t> measured;  ///< ascending numbers of the workgroups to measure
     std::vector<GroupTiming>* timings = nullptr;
 
-    /// Whether one workgroup has to end before the next one starts.
-    bool one_after_another() const;
     uint64_t groups() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }
     size_t wave_bytes() const { return sizeof(Wave) + static_cast<size_t>(vgprs) * static_cast<size_t>(lanes) * 4; }
 };

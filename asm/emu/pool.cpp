@@ -44,7 +44,6 @@ Pool::~Pool() {
 }
 
 Result<Outcome> Pool::run(Plan& plan, int threads) {
-    if (plan.one_after_another()) threads = 1;
     std::atomic<uint64_t> next{0};
     size_t count =
         static_cast<size_t>(std::clamp<uint64_t>(plan.groups(), 1, static_cast<uint64_t>(std::max(threads, 1))));

@@ -58,17 +58,6 @@ std::optional<uint64_t> function_address(isa::Family family, uint64_t offset, co
     return {};
 }
 
-/// Whether workgroups that do this in another order may leave something else in memory.
-bool depends_on_order(const Inst& inst) {
-    const std::string_view name = inst.row->mnemonic;
-    if (name == "s_swappc_b64") return true;
-    if (!(inst.row->flags & isa::kAtomic) || inst.row->format == isa::Format::DS) return false;
-    if (inst.dst[0].present()) return true;
-    constexpr std::string_view kKept[] = {"_add_f", "_pk_add_",  "swap", "_inc",
-                                          "_dec",   "sub_clamp", "csub", "sub_u32_"};
-    return std::ranges::any_of(kKept, [&](std::string_view part) { return name.find(part) != name.npos; });
-}
-
 }  // namespace
 
 Program::Program(isa::Arch arch, int wave_size, int vgprs, int accum_offset, std::span<const uint8_t> text,
@@ -165,7 +154,8 @@ Result<const Op*> Program::decode(uint64_t offset) {
     STRATA_TRY(Explored explored, explore(offset));
     for (const Explored::Found& found : explored.found) {
         if (!found.valid) continue;
-        if (depends_on_order(found.inst)) order_matters_ = true;
+        order_ = std::max(order_, order_of(found.inst));
+        leaves_known_code_ |= leaves_known_code(found.inst);
         if (indexed_ || !starts_indexing(found.inst)) continue;
         if (chunk_count_.load())
             return refuse(found.offset, &found.inst, "register indexing in code that is first reached at run time");

@@ -13,6 +13,11 @@ Flow flow_of(const isa::Inst& inst);
 /// Target of a branch whose instruction is at byte offset `offset`.
 uint64_t branch_target(uint64_t offset, const isa::Inst& inst);
 
+/// What the order of the workgroups means for an instruction.
+Order order_of(const isa::Inst& inst);
+/// Whether control may go on where following the code's own flow does not lead.
+bool leaves_known_code(const isa::Inst& inst);
+
 /// What is reachable from one entry and not decoded yet.
 struct Explored {
     struct Found {

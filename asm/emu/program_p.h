@@ -22,6 +22,13 @@ struct Chunk {
 
 struct Explored;
 
+/// Whether the order in which workgroups come to an instruction can decide what is in memory at the end.
+enum class Order : uint8_t {
+    free,            ///< no
+    decides_floats,  ///< through atomics of floats only: sums round differently
+    decides          ///< through others that give the value before, or do not commute
+};
+
 /// The code of one kernel: ops decoded by following the control flow from its entry.
 class Program {
   public:
@@ -52,15 +59,16 @@ class Program {
     int wave_size() const { return wave_size_; }
     int vgprs() const { return vgprs_; }
     int accum_offset() const { return accum_offset_; }
-    /// Whether results may depend on the order of the workgroups: what has been decoded has atomics on global memory
-    /// that do not commute, or that give the old value back, or calls of what is not decoded yet.
-    bool order_matters() const { return order_matters_.load(std::memory_order_relaxed); }
+    /// Whether results may depend on the order of the workgroups. Code that jumps to what is not decoded yet may come
+    /// to any instruction of the text: all of it is looked at once, when this is first asked.
+    Order order();
     isa::Arch arch() const { return arch_; }
 
   private:
     friend class ChunkBuilder;
     Result<const Op*> decode(uint64_t offset);
     Result<Explored> explore(uint64_t offset);
+    Order order_in_text() const;
     Error refuse(uint64_t offset, const isa::Inst* inst, std::string_view why) const;
     std::span<const uint32_t> words(uint64_t offset) const;
 
@@ -72,7 +80,8 @@ class Program {
     std::deque<std::unique_ptr<Chunk>> chunks_;
     std::atomic<int> chunk_count_{0};
     std::array<std::atomic<const Chunk*>, kMaxChunks> published_{};
-    std::atomic<bool> order_matters_{false};
+    Order order_ = Order::free;  ///< of what is decoded; of all the text once that was looked at
+    bool leaves_known_code_ = false, text_was_read_ = false;
     bool indexed_ = false;  ///< gfx9: vector instructions look at MODE's GPR_IDX_EN and VSKIP first
     std::mutex mutex_;
 };

@@ -53,13 +53,10 @@ struct Worker::Resident {
     }
 };
 
-bool Plan::one_after_another() const { return ordered && launch.program->order_matters(); }
-
 Worker::Worker(Plan& plan, std::atomic<uint64_t>& next) : plan_(plan), next_(next) {}
 Worker::~Worker() = default;
 
 size_t Worker::resident_groups() const {
-    if (plan_.one_after_another()) return 1;
     size_t bytes = plan_.waves * plan_.wave_bytes() + plan_.lds;
     size_t by_waves = (kRotation + plan_.waves - 1) / plan_.waves;
     return std::clamp<size_t>(kRotationBytes / std::max<size_t>(bytes, 1), 1, by_waves);

@@ -17,7 +17,7 @@ struct Settings {
     int emu_threads = 0;         ///< STRATA_EMU_THREADS: 0 = all cores
     uint64_t emu_seed = 0;       ///< STRATA_EMU_SEED: order of waves
     bool emu_check = true;       ///< STRATA_EMU_CHECK: local and scratch accesses out of range are faults, not zeros
-    bool emu_ordered = false;    ///< STRATA_EMU_ORDERED: float atomics as if workgroups ran one after the other
+    bool emu_ordered = false;    ///< STRATA_EMU_ORDERED: same bits of float atomics whatever emu_threads
     uint64_t emu_budget = 0;     ///< STRATA_EMU_BUDGET: instructions of a wave before it is stopped; 0 = 2^33
     std::string emu_model;       ///< STRATA_EMU_MODEL: 7900xtx, w7900, ...; empty = the arch's usual card
 };
