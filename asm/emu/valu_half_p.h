@@ -14,9 +14,6 @@ STRATA_EMU_INLINE double double_of(uint64_t x) { return __builtin_bit_cast(doubl
 STRATA_EMU_INLINE uint64_t bits_of(double x) { return __builtin_bit_cast(uint64_t, x); }
 
 STRATA_EMU_INLINE float half_to_float(uint16_t half) {
-#if defined(__F16C__)
-    return static_cast<float>(__builtin_bit_cast(_Float16, half));
-#else
     const uint32_t magnitude = half & 0x7fffu, sign = (half & 0x8000u) << 16;
     const uint32_t shifted = magnitude << 13;
     const uint32_t normal = shifted + (112u << 23);
@@ -24,14 +21,10 @@ STRATA_EMU_INLINE float half_to_float(uint16_t half) {
     const uint32_t tiny = bits_of(float_of(shifted + (113u << 23)) - float_of(113u << 23));
     // Rounding down, the difference of equals is -0.
     return float_of(sign | (magnitude >= 0x7c00 ? special : magnitude < 0x400 ? tiny & 0x7fffffff : normal));
-#endif
 }
 
 /// Rounds as the host's current mode says.
 STRATA_EMU_INLINE uint16_t float_to_half(float x) {
-#if defined(__F16C__)
-    return __builtin_bit_cast(uint16_t, static_cast<_Float16>(x));
-#else
     const uint32_t sign = bits_of(x) >> 16 & 0x8000u, magnitude = bits_of(x) & 0x7fffffffu;
     // The sum with 1.5 * 2^13 units of x's exponent, of x's sign, has the half's precision.
     const uint32_t exponent = magnitude & 0x7f800000u, least = 113u << 23;
@@ -44,7 +37,6 @@ STRATA_EMU_INLINE uint16_t float_to_half(float x) {
     const uint32_t nan = 0x7e00u | (magnitude >> 13 & 0x3ff);
     const uint32_t finite = magnitude >= 0x47800000u ? large : r < 0x38800000u ? tiny : normal;
     return static_cast<uint16_t>(sign | (magnitude > 0x7f800000u ? nan : magnitude == 0x7f800000u ? 0x7c00u : finite));
-#endif
 }
 
 /// Toward zero whatever the host's mode is.
