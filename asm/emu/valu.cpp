@@ -242,14 +242,12 @@ Handler pick_handler(const Choice& choice, const ValuEntry& entry) {
     const int wide = choice.wave_size == 64;
     const Op& op = choice.op;
     if (op.imm & (valu_flag::kAlsoExec | valu_flag::kSubDword | valu_flag::kWaveDpp)) return entry.general;
-    bool direct = !(op.op_sel | op.omod_clamp);
-    if (is_packed(entry.shape->src[0])) {
-        const int all = (1 << entry.shape->sources) - 1;
-        direct = direct && is_plain(op) && (op.op_sel_hi & all) == all;
-    }
-    if (!direct) return entry.general;
-    if ((op.neg | op.abs) && entry.fast_signed && !(op.imm & valu_flag::kDpp)) return entry.fast_signed;
-    if (!is_plain(op) || !entry.fast[wide]) return entry.direct ? entry.direct : entry.general;
+    const int all = (1 << entry.shape->sources) - 1;
+    const bool packed = is_packed(entry.shape->src[0]),
+               plain = is_plain(op) && (!packed || (op.op_sel_hi & all) == all);
+    if (!plain && !op.omod_clamp && !(op.imm & valu_flag::kDpp) && entry.fast_modified) return entry.fast_modified;
+    if (op.op_sel | op.omod_clamp || (packed && !plain)) return entry.general;
+    if (!plain || !entry.fast[wide]) return entry.direct ? entry.direct : entry.general;
     if (op.uniform == 0 && entry.fast_vgpr[wide]) return entry.fast_vgpr[wide];
     return entry.fast[wide];
 }

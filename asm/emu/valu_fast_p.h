@@ -12,10 +12,12 @@ STRATA_EMU_INLINE U32 fast_source(Wave* wave, const Op* op, int i, int half) {
         return source(wave, op, i, half);
 }
 
-/// A 16-bit result keeps the register's upper half, or clears it.
-template <const Shape& shape>
+/// A 16-bit result keeps the register's upper half, or clears it; `modified` ones may go to the upper half.
+template <const Shape& shape, bool modified = false>
 STRATA_EMU_INLINE void store_fast(const Op* op, uint32_t* row, const U32& x, uint32_t exec) {
-    if constexpr (is_16bit(shape.dst))
+    if constexpr (is_16bit(shape.dst) && modified)
+        store_active(row, merged_half(op, load(row), x), exec);
+    else if constexpr (is_16bit(shape.dst))
         store_active(row, (load(row) & kept_high(op)) | (x & 0xffff), exec);
     else
         store_active(row, x, exec);
@@ -38,37 +40,45 @@ const Op* fast(Wave* wave, const Op* op) {
     STRATA_EMU_NEXT;
 }
 
-/// Source i of single precision with its signs.
-STRATA_EMU_INLINE U32 signed_source(Wave* wave, const Op* op, int i, int half) {
+/// Two halves chosen from each dword, each with a sign of its own.
+STRATA_EMU_INLINE U32 chosen_halves(const Op* op, int i, const U32& x) {
+    const bool low = op->op_sel >> i & 1, high = op->op_sel_hi >> i & 1;  // the upper half stands here
+    const U32 chosen = (low ? x >> 16 : x & 0xffff) | (high ? x & 0xffff0000 : x << 16);
+    return chosen ^ ((op->neg >> i & 1) << 15 | static_cast<uint32_t>(op->neg_hi >> i & 1) << 31);
+}
+/// Source i with its half or halves and its signs.
+template <Kind kind>
+STRATA_EMU_INLINE U32 modified_source(Wave* wave, const Op* op, int i, int half) {
     const U32 x = source(wave, op, i, half);
-    if (!((op->neg | op->abs) >> i & 1)) return x;
-    const uint32_t keep = op->abs >> i & 1 ? 0x7fffffffu : ~0u, flip = static_cast<uint32_t>(op->neg >> i & 1) << 31;
-    return (x & keep) ^ flip;
+    if constexpr (kind == Kind::pk_f16) return chosen_halves(op, i, x);
+    constexpr uint32_t sign = kind == Kind::f16 ? 0x8000u : 0x80000000u;
+    const uint32_t keep = op->abs >> i & 1 ? ~sign : ~0u, flip = op->neg >> i & 1 ? sign : 0;
+    return ((kind == Kind::f16 && op->op_sel >> i & 1 ? x >> 16 : x) & keep) ^ flip;
 }
 
-/// The same with neg and abs, for operations on single precision only.
+/// The same with signs and halves.
 template <const Shape& shape, auto vectors>
-const Op* fast_signed(Wave* wave, const Op* op) {
+const Op* fast_modified(Wave* wave, const Op* op) {
     if ((wave->mode & mode::kFloat) != mode::kPlain) [[unlikely]]
         STRATA_EMU_TAIL(general<shape>(wave, op));
     for (int half = 0; half < wave->lanes / kLanes; half++) {
-        const U32 a = signed_source(wave, op, 0, half);
-        const U32 b = shape.sources > 1 ? signed_source(wave, op, 1, half) : a;
-        const U32 c = shape.sources > 2 ? signed_source(wave, op, 2, half) : a;
-        store_fast<shape>(op, place(wave, op->dst) + kLanes * half, vectors(a, b, c, wave->mode),
-                          wave->s[isa::code::exec_lo + half]);
+        const U32 a = modified_source<shape.src[0]>(wave, op, 0, half);
+        const U32 b = shape.sources > 1 ? modified_source<shape.src[1]>(wave, op, 1, half) : a;
+        const U32 c = shape.sources > 2 ? modified_source<shape.src[2]>(wave, op, 2, half) : a;
+        store_fast<shape, true>(op, place(wave, op->dst) + kLanes * half, vectors(a, b, c, wave->mode),
+                                wave->s[isa::code::exec_lo + half]);
     }
     STRATA_EMU_NEXT;
 }
-constexpr bool all_single(const Shape& shape) {
+constexpr bool all_floats_of_a_dword(const Shape& shape) {
     for (int i = 0; i < shape.sources; i++)
-        if (shape.src[i] != Kind::f32) return false;
+        if (shape.src[i] != Kind::f32 && shape.src[i] != Kind::f16 && shape.src[i] != Kind::pk_f16) return false;
     return true;
 }
 template <const Shape& shape, auto vectors>
-constexpr Handler signed_handler() {
-    if constexpr (all_single(shape))
-        return &fast_signed<shape, vectors>;
+constexpr Handler modified_handler() {
+    if constexpr (all_floats_of_a_dword(shape))
+        return &fast_modified<shape, vectors>;
     else
         return nullptr;
 }
@@ -193,7 +203,7 @@ constexpr ValuEntry hot_entry(std::string_view mnemonic) {
             &direct<shape>,
             {&fast<shape, vectors, 32, false>, &fast<shape, vectors, 64, false>},
             {&fast<shape, vectors, 32, true>, &fast<shape, vectors, 64, true>},
-            signed_handler<shape, vectors>()};
+            modified_handler<shape, vectors>()};
 }
 template <auto fn, auto vectors>
 constexpr ValuEntry hot_compare_entry(std::string_view mnemonic) {

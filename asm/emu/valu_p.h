@@ -85,7 +85,7 @@ struct ValuEntry {
     Handler direct = nullptr;                   ///< any operands, but no half selection, clamp, output modifier or DPP
     Handler fast[2] = {nullptr, nullptr};       ///< wave32, wave64
     Handler fast_vgpr[2] = {nullptr, nullptr};  ///< the same with all sources vector registers
-    Handler fast_signed = nullptr;              ///< the same with neg and abs, any wave
+    Handler fast_modified = nullptr;            ///< the same with signs and halves selected, any wave
 };
 
 /// Op::imm of a resolved vector instruction.

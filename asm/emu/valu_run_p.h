@@ -36,6 +36,10 @@ STRATA_EMU_INLINE uint32_t mask_source(Wave* wave, const Op* op, int i, int half
 
 /// What a 16-bit result leaves of the register's upper half.
 STRATA_EMU_INLINE uint32_t kept_high(const Op* op) { return op->imm & valu_flag::kZeroHigh ? 0 : 0xffff0000u; }
+/// A register with a 16-bit result in the half that the instruction names.
+STRATA_EMU_INLINE U32 merged_half(const Op* op, const U32& old, const U32& x) {
+    return op->op_sel & 8 ? (old & 0xffff) | x << 16 : (old & kept_high(op)) | (x & 0xffff);
+}
 
 template <int sources>
 struct DirectBuffers {
