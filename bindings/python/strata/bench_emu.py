@@ -229,6 +229,7 @@ def decode(quick):
 def bench_emu(quick):
     """The emulator's own speed. Times of kernels are the best of several launches, without the timing model."""
     from strata import _strata
+    from strata.bench_instructions import instruction_costs
 
     data = np.random.default_rng(0).random(1 << 24, dtype=np.float32)
     out = {"simd": os.environ.get("STRATA_EMU_SIMD", "") or "widest"}
@@ -244,4 +245,5 @@ def bench_emu(quick):
     out["start_up"] = start_up(quick)
     out["run_wave"] = run_wave_call(quick)
     out["decode"] = decode(quick)
+    out["instructions"] = instruction_costs(quick)
     return out
