@@ -5,8 +5,6 @@
 namespace strata::isa {
 namespace {
 
-bool is_dpp(uint32_t code) { return code == kDpp16Code || code == kDpp8Code || code == kDpp8FiCode; }
-
 /// 16-bit operands of VOP1, VOP2 and VOPC: bit 7 of the register number is the half (RDNA3 ISA, 7.1).
 void select_half(Inst& inst, uint16_t& code, size_t bit) {
     if (code < code::vgpr0 + 128) return;
@@ -42,12 +40,15 @@ bool Decoder::run(Inst& inst) {
     if (row->format != layout->format) layout = &table_.layout(row->format);
     if ((word_ ^ table_.row_ones[number]) & ~table_.row_bits[number])
         return fail(word_ & ~table_.row_bits[number] & ~table_.row_ones[number] ? "bits that must be zero are set"
-                                                                                : "op_sel_hi must be all ones");
+                                                                                : "bits that must be one are not");
     inst.row = row;
     inst.encoding = layout->format;
     layout_ = layout;
-    names_halves_ = has_half_registers(layout->format);
-    return (is_memory(layout->format) ? decode_memory(inst) : decode_alu(inst)) && finish(inst);
+    names_halves_ = rules().half_registers && has_half_registers(layout->format);
+    bool ok = is_memory(layout->format)        ? decode_memory(inst)
+              : layout->format == Format::MFMA ? decode_matrix(inst)
+                                               : decode_alu(inst);
+    return ok && finish(inst);
 }
 
 bool Decoder::finish(Inst& inst) {
@@ -60,15 +61,17 @@ bool Decoder::finish(Inst& inst) {
     return true;
 }
 
-/// Groups of registers: what the code alone does not tell.
-bool Decoder::group(uint32_t& code, Type type) {
-    int span = span_of(type);
+/// Groups of registers, accumulation registers, literals and CDNA's M0: what the code alone does not tell.
+bool Decoder::resolve(uint32_t& code, Type type, uint8_t kind) {
+    auto span = static_cast<uint32_t>(rules().span(type));
+    literal_ |= code == code::literal;
     if (code >= code::vgpr0) {
-        uint32_t end = code - code::vgpr0 + static_cast<uint32_t>(span);
-        if (end > 256) return fail("vector registers past v255");
-    } else if (code < code::inline_zero && code != code::null && span > 1) {
-        if (!scalar_fits(code, span)) return fail("no such group of scalar registers");
-        code &= span == 2 ? ~1u : ~3u;  // low bits of a group are ignored
+        if (code - code::vgpr0 + span > 256) return fail("vector registers past v255");
+        if (kind == kAgpr) code += code::agpr0 - code::vgpr0;
+    } else if (code < code::inline_zero) {
+        code = rules().swap_m0(code);
+        if (!rules().scalar_fits(code, span)) return fail("no such group of scalar registers");
+        if (span > 1 && code != code::null) code &= span == 2 ? ~1u : ~3u;  // low bits of a group are ignored
     }
     return true;
 }
@@ -77,7 +80,10 @@ bool Decoder::decode_alu(Inst& inst) {
     const Row& row = *inst.row;
     if (!decode_destinations(inst)) return false;
     if (layout_->words == 2) decode_modifiers(inst);
-    if (row.modifiers & mod::simm) inst.offset = static_cast<int16_t>(layout_->simm.get(word_));
+    if (row.modifiers & mod::simm) {
+        auto simm = static_cast<uint16_t>(layout_->simm.get(word_));
+        inst.offset = layout_->simm.bits == 16 ? static_cast<int16_t>(simm) : simm;
+    }
     if (row.modifiers & mod::message) inst.offset = static_cast<int32_t>(layout_->src[0].get(word_));
     for (size_t i = 0, field = 0; i < 4 && row.src_kind[i]; ++i) {
         if (row.src_kind[i] == kLiteralConstant) {
@@ -96,16 +102,23 @@ bool Decoder::decode_source(Inst& inst, size_t index, size_t field) {
     const Row& row = *inst.row;
     const Field& bits = layout_->src[field];
     uint32_t code = bits.get(word_);
-    if (bits.bits == 8 && row.src_kind[index] == kVgpr) code += code::vgpr0;
+    uint8_t kind = row.src_kind[index];
+    if (bits.bits == 8 && kind == kVgpr) code += code::vgpr0;
     if (row.src[index] == Type::lanes && is_exec(code)) return fail("exec cannot be a mask operand");
     if (row.format == Format::VOP3P && inst.dpp.kind != DppKind::none && code < code::vgpr0 &&
         !dpp_takes_scalar(row, index))
         return fail("the source is a VGPR with DPP");
-    if (field == 0 && is_dpp(code) && row.modifiers & mod::dpp) {
-        if (!decode_dpp(inst, code)) return false;
-        code = code::vgpr0 + (dpp_word_ & 255);
+    if (field == 0 && rules().kinds[code] == kAnnounces) {
+        bool sdwa = code == kSdwaCode;
+        if (!(row.modifiers & (sdwa ? mod::sdwa : mod::dpp))) return fail("the instruction takes no DPP or SDWA");
+        if (!(sdwa ? decode_sdwa(inst) : decode_dpp(inst, code))) return false;
+        code = code::vgpr0 + (extra_word_ & 255);
     }
-    if (!operand(inst.src[index], code, row.src[index], row.src_kind[index])) return false;
+    if (inst.sdwa.present && extra_word_ >> (index ? 31 : 23) & 1) {  // a scalar register in the place of a VGPR
+        code -= code::vgpr0;
+        kind = kSgpr;
+    }
+    if (!operand(inst.src[index], code, row.src[index], kind)) return false;
     if (names_halves_ && is_half(row.src[index])) select_half(inst, inst.src[index].code, index);
     return true;
 }
@@ -114,13 +127,13 @@ bool Decoder::decode_destinations(Inst& inst) {
     const Row& row = *inst.row;
     for (size_t i = 0; i < 2 && row.dst_kind[i]; ++i) {
         const Field& bits = i == 0 ? layout_->dst : layout_->sdst;
-        bool exec = row.flags & kWritesExec && row.dst[i] == Type::lanes;
+        bool exec = rules().cmpx_has_exec && row.flags & kWritesExec && row.dst[i] == Type::lanes;
         if (exec || bits.bits == 0) {
             inst.dst[i] = {exec ? code::exec_lo : code::vcc_lo, Type::lanes};
             continue;
         }
         uint32_t code = bits.get(word_);
-        if (row.dst_kind[i] == kVgpr) code += code::vgpr0;
+        if (row.dst_kind[i] != kSgpr) code += code::vgpr0;
         if (row.flags & kTrans && is_exec(code)) return fail("exec cannot be written");
         if (!operand(inst.dst[i], code, row.dst[i], row.dst_kind[i])) return false;
         if (names_halves_ && is_half(row.dst[i])) select_half(inst, inst.dst[i].code, 3);
@@ -129,40 +142,42 @@ bool Decoder::decode_destinations(Inst& inst) {
 }
 
 void Decoder::decode_modifiers(Inst& inst) const {
-    auto get = [&](const Field& field) { return static_cast<uint8_t>(field.get(word_)); };
-    inst.neg = get(layout_->neg) & inst.row->modifiers & 7;
-    inst.abs = get(layout_->abs) & inst.row->modifiers >> 3 & 7;
-    inst.op_sel = get(layout_->op_sel) & table_.op_sel[static_cast<size_t>(inst.row - table_.rows.data())];
-    inst.op_sel_hi = static_cast<uint8_t>(get(layout_->op_sel_hi) | get(layout_->op_sel_hi2) << 2);
-    inst.neg_hi = get(layout_->neg_hi);
-    inst.omod = get(layout_->omod);
-    inst.clamp = get(layout_->clamp);
+    uint32_t takes = inst.row->modifiers;
+    auto get = [&](const Field& field, uint32_t mask) { return static_cast<uint8_t>(field.get(word_) & mask); };
+    inst.neg = get(layout_->neg, takes & 7);
+    inst.abs = get(layout_->abs, takes >> 3 & 7);
+    inst.op_sel = get(layout_->op_sel, table_.op_sel[static_cast<size_t>(inst.row - table_.rows.data())]);
+    inst.op_sel_hi = static_cast<uint8_t>(get(layout_->op_sel_hi, 3) | get(layout_->op_sel_hi2, 1) << 2);
+    inst.neg_hi = get(layout_->neg_hi, takes >> 13 & 7);
+    inst.omod = get(layout_->omod, takes & mod::omod ? 3 : 0);
+    inst.clamp = get(layout_->clamp, takes & mod::clamp ? 1 : 0);
 }
 
 bool Decoder::decode_dpp(Inst& inst, uint32_t code) {
     if (next_ >= words_.size()) return fail("the DPP word is missing");
-    dpp_word_ = words_[next_++];
+    extra_word_ = words_[next_++];
     Dpp& dpp = inst.dpp;
     if (code != kDpp16Code) {
         dpp.kind = DppKind::dpp8;
-        dpp.select = dpp_word_ >> 8;
+        dpp.select = extra_word_ >> 8;
         dpp.fi = code == kDpp8FiCode;
         return true;
     }
     dpp.kind = DppKind::dpp16;
-    dpp.ctrl = dpp_word_ >> 8 & 511;
-    dpp.fi = dpp_word_ >> 18 & 1;
-    dpp.bound_ctrl = dpp_word_ >> 19 & 1;
-    dpp.bank_mask = dpp_word_ >> 24 & 15;
-    dpp.row_mask = dpp_word_ >> 28 & 15;
-    if (!valid_dpp_control(dpp.ctrl)) return fail("the DPP control names no lane pattern");
+    dpp.ctrl = extra_word_ >> 8 & 511;
+    dpp.fi = rules().dpp8 && extra_word_ >> 18 & 1;
+    dpp.bound_ctrl = extra_word_ >> 19 & 1;
+    dpp.bank_mask = extra_word_ >> 24 & 15;
+    dpp.row_mask = extra_word_ >> 28 & 15;
+    if (!rules().dpp_control(*inst.row, dpp.ctrl))
+        return fail("the DPP control names no lane pattern of the operation");
     return layout_->words == 2 || dpp_modifiers(inst);
 }
 
 /// The DPP16 word of VOP1, VOP2 and VOPC carries neg and abs of two sources.
 bool Decoder::dpp_modifiers(Inst& inst) {
-    inst.neg = static_cast<uint8_t>((dpp_word_ >> 20 & 1) | (dpp_word_ >> 21 & 2));
-    inst.abs = static_cast<uint8_t>((dpp_word_ >> 21 & 1) | (dpp_word_ >> 22 & 2));
+    inst.neg = static_cast<uint8_t>((extra_word_ >> 20 & 1) | (extra_word_ >> 21 & 2));
+    inst.abs = static_cast<uint8_t>((extra_word_ >> 21 & 1) | (extra_word_ >> 22 & 2));
     const Row& row = *inst.row;
     bool allowed = ((mod::neg(inst.neg) | mod::abs(inst.abs)) & ~(row.modifiers | row.ignored)) == 0;
     inst.neg &= row.modifiers & 7;
@@ -195,15 +210,9 @@ Result<Inst> decode(Arch arch, std::span<const uint32_t> words, int wave_size) {
     const FamilyTable& family = table(info(arch).family);
     if (words.empty()) return make_error(ErrorKind::Assembly, "no words to decode");
     Result<Inst> result(family.blank);  // filled in place: copying an Inst costs as much as decoding it
-    auto run = [&](auto decoder) {
-        if (!decoder.run(*result)) [[unlikely]]
-            result = failure(arch, words, decoder.failure());
-    };
-    if (is_cdna(info(arch).family)) {
-        run(CdnaDecoder(family, words));
-    } else {
-        run(Decoder(family, words, wave_size));
-    }
+    Decoder decoder(family, words, wave_size);
+    if (!decoder.run(*result)) [[unlikely]]
+        result = failure(arch, words, decoder.failure());
     return result;
 }
 

@@ -1,4 +1,3 @@
-#include "strata/asm/isa/decode_p.h"
 #include "strata/asm/isa/encode_p.h"
 
 namespace strata::isa {
@@ -18,21 +17,33 @@ bool Encoder::cache_control() {
            flag(inst_.scope, layout_.scope, mod::cache, "scope");
 }
 
-/// An atomic has a destination exactly when the bit that asks for the old value is set.
-bool Encoder::returns_where_asked(const char* what) {
+/// An atomic has a destination exactly when the bit that asks for the old value is set; those of DS have no such bit.
+bool Encoder::returns_where_asked() {
     bool wide = layout_.th.bits, asked = wide ? inst_.th & 1 : inst_.glc;
-    if (!(row_.flags & kAtomic) || asked == inst_.dst[0].present()) return true;
-    return fail("an atomic returns to {} exactly when {} is set", what, wide ? "bit 0 of th" : "glc");
+    if (!(row_.flags & kAtomic) || row_.format == Format::DS || asked == inst_.dst[0].present()) return true;
+    return fail("an atomic returns exactly when {} is set", wide ? "bit 0 of th" : "glc");
+}
+
+/// A data register; one bit says for all of them which file they are in.
+bool Encoder::data(const Operand& operand, const Field& field, Type type, uint8_t kind, std::string_view name) {
+    if (!reg(operand, field, type, kind, name)) return false;
+    if (!(kind & kAgpr)) return true;
+    if (has_data_ && accumulator_ != operand.is_agpr()) return fail("data must all be VGPRs or all AGPRs");
+    has_data_ = true;
+    accumulator_ = operand.is_agpr();
+    put(layout_.acc, accumulator_);
+    return true;
 }
 
 bool Encoder::encode_memory() {
     bool ok = flag(inst_.glc, layout_.glc, mod::glc, "glc") && flag(inst_.slc, layout_.slc, mod::slc, "slc") &&
               flag(inst_.dlc, layout_.dlc, mod::dlc, "dlc") && flag(inst_.tfe, layout_.tfe, mod::tfe, "tfe") &&
-              flag(inst_.gds, layout_.gds, mod::gds | mod::gds_only, "gds") && cache_control();
-    if (row_.modifiers & mod::gds_only && !inst_.gds) return fail("the instruction exists with gds only");
+              flag(inst_.sc1, layout_.sc1, mod::sc1, "sc1") && flag(inst_.lds, layout_.lds, mod::lds, "lds") &&
+              flag(inst_.gds, layout_.gds, mod::gds | mod::gds_only, "gds") && cache_control() && returns_where_asked();
     if (!ok) return false;
+    if (row_.modifiers & mod::gds_only && !inst_.gds) return fail("the instruction exists with gds only");
     switch (row_.format) {
-        case Format::SMEM: return encode_smem();
+        case Format::SMEM: return layout_.imm.bits ? encode_cdna_smem() : encode_smem();
         case Format::DS: return encode_ds();
         case Format::MUBUF:
         case Format::MTBUF: return encode_buffer();
@@ -60,11 +71,33 @@ bool Encoder::encode_smem() {
            reg(soffset, layout_.src[1], Type::u32, kSgpr, "soffset") && offset(buffer ? 0 : -limit, limit - 1);
 }
 
+bool Encoder::encode_cdna_smem() {
+    bool stores = row_.src_kind[2];
+    const Operand& sdata = stores ? inst_.src[2] : inst_.dst[0];
+    if (stores || row_.dst_kind[0]) {
+        if (!reg(sdata, layout_.dst, stores ? row_.src[2] : row_.dst[0], kSgpr, "sdata")) return false;
+        if (sdata.code > 123) return fail("sdata must be an SGPR other than m0 and exec");
+        if (stores && inst_.dst[0].present() && inst_.dst[0].code != sdata.code)
+            return fail("an atomic returns to its data register");
+    } else if (row_.mnemonic.starts_with("s_atc_probe")) {
+        put(layout_.dst, inst_.offset1);
+    }
+    if (!row_.src_kind[0]) return true;
+    bool relative = inst_.src[1].present() && inst_.src[1].code != code::null;
+    if (!reg(inst_.src[0], layout_.src[0], row_.src[0], kSgpr, "sbase", 2)) return false;
+    if (relative && !inst_.offset) return reg(inst_.src[1], {layout_.offset.shift, 7}, Type::u32, kSgpr, "soffset");
+    if (relative && !reg(inst_.src[1], layout_.src[1], Type::u32, kSgpr, "soffset")) return false;
+    put(layout_.imm, 1);
+    put(layout_.soffset_en, relative);
+    int32_t limit = 1 << (layout_.offset.bits - 1);
+    return offset(-limit, limit - 1);
+}
+
 bool Encoder::encode_ds() {
     static constexpr std::string_view names[] = {"addr", "data0", "data1"};
-    if (row_.dst_kind[0] && !reg(inst_.dst[0], layout_.dst, row_.dst[0], kVgpr, "vdst")) return false;
+    if (row_.dst_kind[0] && !data(inst_.dst[0], layout_.dst, row_.dst[0], row_.dst_kind[0], "vdst")) return false;
     for (size_t i = 0, field = first_ds_field(row_); i < 3 && row_.src_kind[i]; ++i, ++field)
-        if (!reg(inst_.src[i], layout_.src[field], row_.src[i], kVgpr, names[field])) return false;
+        if (!data(inst_.src[i], layout_.src[field], row_.src[i], row_.src_kind[i], names[field])) return false;
     if (!(row_.modifiers & mod::two_offsets))
         return inst_.offset == 0 || row_.modifiers & mod::offset ? offset(0, 65535)
                                                                  : fail("the instruction has no offset");
@@ -75,26 +108,29 @@ bool Encoder::encode_ds() {
 
 bool Encoder::encode_flat() {
     FlatShape shape = flat_shape(row_);
-    bool flat = row_.format == Format::FLAT;
-    if (!returns_where_asked("vdst")) return false;
-    if (row_.dst_kind[0] && inst_.dst[0].present() && !reg(inst_.dst[0], layout_.dst, row_.dst[0], kVgpr, "vdst"))
-        return false;
-    if (row_.dst_kind[0] && !(row_.flags & kAtomic) && !inst_.dst[0].present()) return fail("vdst is missing");
-    Operand saddr = shape.saddr >= 0 ? inst_.src[static_cast<size_t>(shape.saddr)] : Operand{};
-    bool off = !saddr.present() || saddr.code == code::null;
-    if (off) saddr = {code::null, Type::b64};
-    if (!reg(saddr, layout_.src[2], off ? Type::u32 : row_.src[static_cast<size_t>(shape.saddr)], kSgpr, "saddr"))
-        return false;
+    bool flat = row_.format == Format::FLAT, scratch = row_.format == Format::SCRATCH;
+    auto usable = [](const Operand& operand) { return operand.present() && operand.code != code::null; };
+    bool loads = row_.dst_kind[0] && !(row_.flags & kAtomic) && !inst_.lds;
+    if (loads || inst_.dst[0].present()) {
+        if (!data(inst_.dst[0], layout_.dst, row_.dst[0], row_.dst_kind[0], "vdst")) return false;
+    }
+    bool off = flat || !usable(inst_.src[static_cast<size_t>(shape.saddr)]);
+    if (off) {
+        put(layout_.src[2], rules_.saddr_off);
+    } else {
+        auto at = static_cast<size_t>(shape.saddr);
+        if (!reg(inst_.src[at], layout_.src[2], row_.src[at], kSgpr, "saddr")) return false;
+    }
     if (shape.address >= 0) {
-        const Operand& address = inst_.src[static_cast<size_t>(shape.address)];
-        bool present = address.present() && address.code != code::null;
+        bool addressed = usable(inst_.src[0]), optional = scratch && (layout_.sve.bits || !off);
+        if (scratch && !layout_.sve.bits && addressed && !off) return fail("scratch has one address: vaddr or saddr");
         Type type = row_.format == Format::GLOBAL && !off ? Type::u32 : row_.src[0];
-        if ((present || !layout_.sve.bits) && !reg(address, layout_.src[0], type, kVgpr, "vaddr")) return false;
-        put(layout_.sve, present);
+        if ((addressed || !optional) && !reg(inst_.src[0], layout_.src[0], type, kVgpr, "vaddr")) return false;
+        put(layout_.sve, addressed);
     }
     if (shape.data >= 0) {
-        auto data = static_cast<size_t>(shape.data);
-        if (!reg(inst_.src[data], layout_.src[1], row_.src[data], kVgpr, "vdata")) return false;
+        auto at = static_cast<size_t>(shape.data);
+        if (!data(inst_.src[at], layout_.src[1], row_.src[at], row_.src_kind[at], "vdata")) return false;
     }
     if (!row_.src_kind[0]) return true;  // cache control
     int32_t limit = 1 << (layout_.offset.bits - 1);
@@ -103,12 +139,16 @@ bool Encoder::encode_flat() {
 
 bool Encoder::encode_buffer() {
     if (!row_.src_kind[0]) return true;
-    if (!returns_where_asked("its data register")) return false;
-    const Operand& data = row_.src_kind[3] ? inst_.src[3] : inst_.dst[0];
-    bool has_data = row_.src_kind[3] || row_.dst_kind[0];
-    if (has_data && !reg(data, layout_.dst, row_.src_kind[3] ? row_.src[3] : row_.dst[0], kVgpr, "vdata")) return false;
-    if (row_.flags & kAtomic && inst_.dst[0].present() && inst_.dst[0].code != data.code)
+    bool stores = row_.src_kind[3];
+    const Operand& vdata = stores ? inst_.src[3] : inst_.dst[0];
+    bool has_data = (stores || row_.dst_kind[0]) && !inst_.lds;
+    if (has_data && !data(vdata, layout_.dst, stores ? row_.src[3] : row_.dst[0],
+                          stores ? row_.src_kind[3] : row_.dst_kind[0], "vdata"))
+        return false;
+    if (row_.flags & kAtomic && inst_.dst[0].present() && inst_.dst[0].code != vdata.code)
         return fail("an atomic returns to its data register");
+    if (stores_from_lds(row_) && (!inst_.lds || inst_.offen || inst_.idxen))
+        return fail("the store from LDS has lds and no address");
     put(layout_.offen, inst_.offen);
     put(layout_.idxen, inst_.idxen);
     if (inst_.offen || inst_.idxen) {

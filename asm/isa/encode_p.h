@@ -13,7 +13,7 @@ struct ScalarReads {
     void add(const Operand& operand) {
         uint16_t code = operand.code;
         bool constant = (code >= code::inline_zero && code <= 208) || (code >= code::inline_half && code <= 248);
-        if (!operand.present() || operand.is_vgpr() || constant || code == code::null) return;
+        if (!operand.present() || operand.is_vector() || constant || code == code::null) return;
         for (size_t i = 0; i < count; ++i)
             if (codes[i] == code) return;
         codes[count++] = code;
@@ -24,7 +24,7 @@ struct ScalarReads {
 class Encoder {
   public:
     Encoder(const FamilyTable& table, const Row& row, const Inst& inst)
-        : table_(table), row_(row), inst_(inst), layout_(table.layout(row.format)) {}
+        : table_(table), rules_(table.rules), row_(row), inst_(inst), layout_(table.layout(row.format)) {}
 
     bool run(Encoded& out);
     std::string& failure() { return failure_; }
@@ -36,9 +36,11 @@ class Encoder {
         return false;
     }
     bool encode_alu();
+    bool encode_matrix();
     bool encode_vopd();
     bool encode_memory();
     bool encode_smem();
+    bool encode_cdna_smem();
     bool encode_ds();
     bool encode_flat();
     bool encode_buffer();
@@ -48,9 +50,11 @@ class Encoder {
     /// Whether a 16-bit operand of a native form is the upper half of its register; `bit` is its bit of op_sel.
     bool upper_half(Type type, size_t bit) const { return names_halves_ && is_half(type) && inst_.op_sel >> bit & 1; }
     uint32_t register_halves() const;
-    bool implicit(const Operand& operand, uint16_t code, const char* name);
+    bool implicit(const Operand& operand, uint16_t code, std::string_view name);
     bool modifiers();
+    bool takes_extra_word();
     bool dpp_word();
+    bool sdwa_word();
     bool simm();
     bool scalar_reads();
 
@@ -60,7 +64,12 @@ class Encoder {
 
     bool reg(const Operand& operand, const Field& field, Type type, uint8_t kind, std::string_view name,
              uint32_t scale = 1);
-    bool check_operand(const Operand& operand, Type type, uint8_t kind, std::string_view name);
+    bool data(const Operand& operand, const Field& field, Type type, uint8_t kind, std::string_view name);
+    bool check(const Operand& operand, Type type, uint8_t kind, std::string_view name);
+    bool check_vector(const Operand& operand, Type type, uint8_t kind, std::string_view name);
+    uint32_t hardware_code(const Operand& operand) const {
+        return operand.is_agpr() ? operand.code - code::agpr0 + code::vgpr0 : rules_.swap_m0(operand.code);
+    }
     bool flag(uint32_t value, const Field& field, uint32_t modifier, const char* name);
     bool offset(int32_t low, int32_t high);
     bool absent(const Operand& operand, std::string_view name);
@@ -72,16 +81,23 @@ class Encoder {
         }
     }
     bool cache_control();
-    bool returns_where_asked(const char* what);
+    bool returns_where_asked();
+    /// The bits that must be set where no modifier of the row owns them.
+    uint64_t ones() const { return table_.row_ones[row_number()]; }
+    size_t row_number() const { return static_cast<size_t>(&row_ - table_.rows.data()); }
+    bool has_extra_word() const { return inst_.dpp.kind != DppKind::none || inst_.sdwa.present; }
 
     const FamilyTable& table_;
+    const Rules& rules_;
     const Row& row_;
     const Inst& inst_;
     const Layout& layout_;
     uint64_t word_ = 0;
-    uint32_t dpp_word_ = 0, third_ = 0;
+    uint32_t third_ = 0;
+    uint32_t extra_word_ = 0;  ///< of DPP or SDWA
     bool literal_ = false;
-    bool names_halves_ = false;  ///< bit 7 of a 16-bit operand's register number is the half
+    bool has_data_ = false, accumulator_ = false;  ///< whether data registers were seen, and in which file they are
+    bool names_halves_ = false;                    ///< bit 7 of a 16-bit operand's register number is the half
     std::string failure_;
 };
 

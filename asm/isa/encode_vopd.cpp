@@ -64,8 +64,7 @@ bool Encoder::encode_vopd() {
     put(layout_.op_y, y.opcode);
     literal_ = (row_.flags | y.flags) & kLiteral;
     if (!reg(inst_.dst[0], layout_.dst, row_.dst[0], kVgpr, "dst of the X half")) return false;
-    if (!inst_.dst_y.present()) return fail("dst of the Y half is missing");
-    if (!check_operand(inst_.dst_y, y.dst[0], kVgpr, "dst of the Y half")) return false;
+    if (!check(inst_.dst_y, y.dst[0], kVgpr, "dst of the Y half")) return false;
     put(layout_.dst_y, static_cast<uint32_t>(inst_.dst_y.vgpr()) >> 1);
     return vopd_half(row_, inst_.src.data(), layout_.src.data(), 'X') &&
            vopd_half(y, inst_.src_y.data(), layout_.src_y.data(), 'Y') && vopd_banks() && vopd_scalars();

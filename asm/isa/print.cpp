@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "strata/asm/isa/decode_p.h"
 #include "strata/asm/isa/print_p.h"
+#include "strata/asm/isa/table_p.h"
 
 namespace strata::isa {
 namespace {

@@ -1,9 +1,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "strata/asm/isa/decode_cdna_p.h"
-#include "strata/asm/isa/decode_p.h"
 #include "strata/asm/isa/print_p.h"
+#include "strata/asm/isa/table_p.h"
 
 namespace strata::isa {
 namespace {
@@ -148,7 +147,7 @@ class CdnaPrinter : InstText {
             case 0x13c: return "wave_ror:1";
             case 0x142: return "row_bcast:15";
             case 0x143: return "row_bcast:31";
-            default: return is_newbcast(ctrl) ? fmt::format("row_newbcast:{}", ctrl & 15) : print_dpp_control(ctrl);
+            default: return ctrl >= 0x150 ? fmt::format("row_newbcast:{}", ctrl & 15) : print_dpp_control(ctrl);
         }
     }
 

@@ -1,4 +1,4 @@
-#include "strata/asm/isa/decode_p.h"
+#include "strata/asm/isa/table_p.h"
 
 #include <algorithm>
 
@@ -189,10 +189,10 @@ void index_mnemonics(FamilyTable& table) {
     }
 }
 
-/// LLVM 19 prints op_sel of few instructions; hardware applies it to every 16-bit operand of VOP3.
-uint8_t op_sel_bits(const Row& row) {
+/// LLVM 19 prints op_sel of few instructions; RDNA's hardware applies it to every 16-bit operand of VOP3.
+uint8_t op_sel_bits(const Rules& rules, const Row& row) {
     bool half = false;
-    for (Type type : {row.dst[0], row.src[0], row.src[1], row.src[2]}) half |= is_half(type);
+    for (Type type : {row.dst[0], row.src[0], row.src[1], row.src[2]}) half |= rules.half_registers && is_half(type);
     uint32_t accepted = half ? row.modifiers | row.ignored : row.modifiers;
     return static_cast<uint8_t>(accepted >> 6 & 15);
 }
@@ -200,6 +200,7 @@ uint8_t op_sel_bits(const Row& row) {
 FamilyTable build(Family family, std::span<const Row> rows) {
     FamilyTable table;
     table.rows = rows;
+    table.rules = rules(family);
     for (auto& format : table.by_opcode_) format.fill(FamilyTable::kNoRow);
     index_layouts(table, family);
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -212,7 +213,7 @@ FamilyTable build(Family family, std::span<const Row> rows) {
             const Field& op = table.layout(Format::MUBUF).op;
             table.by_opcode_[index_of(Format::MUBUF)][op.get(layout.prefix | layout.op.put(rows[i].opcode))] = number;
         }
-        table.op_sel.push_back(op_sel_bits(rows[i]));
+        table.op_sel.push_back(op_sel_bits(table.rules, rows[i]));
         uint64_t bits = allowed(layout, rows[i]);
         table.row_bits.push_back(bits);
         table.row_ones.push_back(layout.ones & ~bits);

@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "strata/asm/isa/inst.h"
+#include "strata/asm/isa/rules_p.h"
 
 namespace strata::isa {
 
@@ -43,6 +43,7 @@ struct Layout {
 /// Everything the decoder and the encoder know about a family.
 struct FamilyTable {
     std::span<const Row> rows;
+    Rules rules{};
     Inst blank{};  ///< in memory so that the decoder copies it with wide moves
     std::array<const Layout*, kFormatCount> layouts{};
     std::array<const Layout*, 512> by_prefix{};  ///< by the top nine bits of the first word
@@ -76,69 +77,5 @@ struct FamilyTable {
 };
 
 const FamilyTable& table(Family family);
-
-/// What each nine-bit operand code is, as an OperandKind bit; 0 names nothing.
-constexpr std::array<uint8_t, 512> kCodeKinds = [] {
-    std::array<uint8_t, 512> result{};
-    auto fill = [&](size_t first, size_t last, uint8_t kind) {
-        for (size_t code = first; code <= last; ++code) result[code] = kind;
-    };
-    fill(0, 127, kSgpr);
-    fill(128, 208, kInline);  // 0 to 64, -1 to -16
-    fill(235, 239, kInline);  // apertures, pops_exiting_wave_id
-    fill(240, 248, kInline);  // +-0.5 to +-4.0, 1/(2 pi)
-    fill(251, 253, kInline);  // vccz, execz, scc
-    fill(255, 255, kLiteralConstant);
-    fill(256, 511, kVgpr);
-    return result;
-}();
-
-/// Whether a scalar code can name an operand of that many dwords.
-constexpr bool scalar_fits(uint32_t code, int dwords) {
-    if (dwords == 1 || code >= code::inline_zero || code == code::null) return true;
-    if (dwords == 2) return code != code::vcc_hi && code != code::m0 && code != code::exec_hi;
-    if (dwords == 3 && code >= code::ttmp0) return false;
-    uint32_t first = code & ~3u;  // groups of four or more start at a multiple of four
-    uint32_t last = first + static_cast<uint32_t>(dwords) - 1;
-    return last < code::vcc_lo || (first >= code::ttmp0 && last < code::null);
-}
-
-/// Dwords of an operand, a lane mask counted as one.
-constexpr int span_of(Type type) {
-    constexpr uint8_t spans[] = {0, 1, 1, 2, 3, 4, 8, 16, 1, 1, 2, 1, 1, 2, 1, 1, 2, 1, 1, 1, 32, 2};
-    return spans[static_cast<size_t>(type)];
-}
-
-constexpr bool is_memory(Format format) {
-    return format == Format::SMEM || format == Format::DS || format == Format::MUBUF || format == Format::MTBUF ||
-           format == Format::FLAT || format == Format::SCRATCH || format == Format::GLOBAL;
-}
-
-/// Formats whose 16-bit vector operands are seven bits of register and one of half.
-constexpr bool has_half_registers(Format format) {
-    return format == Format::VOP1 || format == Format::VOP2 || format == Format::VOPC;
-}
-constexpr bool is_half(Type type) {
-    return type == Type::f16 || type == Type::i16 || type == Type::u16 || type == Type::b16;
-}
-
-/// Codes of source 0 that announce a DPP word instead of naming an operand.
-constexpr uint16_t kDpp16Code = 250, kDpp8Code = 233, kDpp8FiCode = 234;
-
-constexpr bool is_exec(uint32_t code) { return code == code::exec_lo || code == code::exec_hi; }
-
-/// Whether a source may be scalar in an instruction with DPP: all but the first, and those of v_dot4 and v_fma_mix
-/// that are VGPRs in LLVM's tables.
-constexpr bool dpp_takes_scalar(const Row& row, size_t index) {
-    if (index == 0 || row.format != Format::VOP3P) return index != 0;
-    return !row.mnemonic.starts_with("v_dot4") && (index == 2 || !row.mnemonic.starts_with("v_fma_mix"));
-}
-
-/// quad_perm, row_shl, row_shr, row_ror 1 to 15, mirrors, row_share, row_xmask (RDNA3 ISA, "DPP16 Controls").
-constexpr bool valid_dpp_control(uint32_t ctrl) {
-    if (ctrl < 0x100) return true;
-    if (ctrl < 0x130) return (ctrl & 15) != 0;
-    return ctrl == 0x140 || ctrl == 0x141 || (ctrl >= 0x150 && ctrl < 0x170);
-}
 
 }  // namespace strata::isa

@@ -1,8 +1,7 @@
 #pragma once
 #include <random>
 
-#include "strata/asm/isa/decode_cdna_p.h"
-#include "strata/asm/isa/decode_p.h"
+#include "strata/asm/isa/table_p.h"
 
 namespace strata::isa {
 
