@@ -85,21 +85,24 @@ std::string group(std::string_view file, uint32_t first, int dwords) {
 
 }  // namespace
 
-std::string print_register(uint32_t code, int dwords) {
+std::string print_register(const Rules& rules, uint32_t code, int dwords) {
+    auto named = [&](std::string name) { return dwords == 2 ? name : name + (code % 2 ? "_hi" : "_lo"); };
+    if (code >= code::agpr0) return group("a", code - code::agpr0, dwords);
     if (code >= code::vgpr0) return group("v", code - code::vgpr0, dwords);
-    if (code < code::vcc_lo) return group("s", code, dwords);
+    if (code < rules.sgprs) return group("s", code, dwords);
     if (code == code::null) return "null";
     if (code == code::m0) return "m0";
-    if (code >= code::exec_lo) return dwords == 2 ? "exec" : code == code::exec_lo ? "exec_lo" : "exec_hi";
+    if (code >= code::exec_lo) return named("exec");
     if (code >= code::ttmp0) return group("ttmp", code - code::ttmp0, dwords);
-    return dwords == 2 ? "vcc" : code == code::vcc_lo ? "vcc_lo" : "vcc_hi";
+    return named(code >= code::vcc_lo ? "vcc" : code < 104 ? "flat_scratch" : "xnack_mask");
 }
 
-std::string print_operand(const Operand& operand, uint32_t literal, Packed packed) {
+std::string print_operand(const Rules& rules, const Operand& operand, uint32_t literal, Packed packed) {
     if (operand.is_literal()) return print_literal(literal, operand.type, packed);
     if (std::string_view special = special_name(operand.code); !special.empty()) return std::string(special);
-    bool constant = !operand.is_vgpr() && operand.code >= code::inline_zero;
-    return constant ? print_inline(operand.code, operand.type) : print_register(operand.code, dwords(operand.type, 32));
+    bool constant = !operand.is_vector() && operand.code >= code::inline_zero;
+    return constant ? print_inline(operand.code, operand.type)
+                    : print_register(rules, operand.code, rules.span(operand.type));
 }
 
 }  // namespace strata::isa

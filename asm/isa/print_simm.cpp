@@ -21,18 +21,31 @@ std::string_view lookup(const Name (&names)[N], uint32_t value) {
     return {};
 }
 
-/// vmcnt in bits 15:10, lgkmcnt in 9:4, expcnt in 2:0; a counter at its maximum is not waited for.
-std::string waitcnt(uint16_t value) {
-    uint32_t vm = value >> 10, expcnt = value & 7, lgkm = value >> 4 & 63;
-    bool none = vm == 63 && expcnt == 7 && lgkm == 63;
+/// RDNA3: vmcnt in bits 15:10, lgkmcnt in 9:4, expcnt in 2:0; CDNA: vmcnt in bits 15:14 and 3:0, lgkmcnt in 11:8,
+/// expcnt in 6:4. A counter at its maximum is not waited for.
+std::string waitcnt(uint16_t value, bool cdna) {
+    uint32_t vm = cdna ? (value & 15u) | (value >> 10 & 48u) : value >> 10;
+    uint32_t expcnt = value >> (cdna ? 4 : 0) & 7, lgkm_maximum = cdna ? 15 : 63;
+    uint32_t lgkm = value >> (cdna ? 8 : 4) & lgkm_maximum;
+    bool none = vm == 63 && expcnt == 7 && lgkm == lgkm_maximum;
     std::string text;
     auto counter = [&](const char* name, uint32_t count, uint32_t maximum) {
         if (count != maximum || none) text += fmt::format("{}{}({})", text.empty() ? "" : " ", name, count);
     };
     counter("vmcnt", vm, 63);
     counter("expcnt", expcnt, 7);
-    counter("lgkmcnt", lgkm, 63);
+    counter("lgkmcnt", lgkm, lgkm_maximum);
     return text;
+}
+
+/// Which operands s_set_gpr_idx_* makes relative to M0.
+std::string index_mode(uint16_t value) {
+    if (value > 15) return fmt::format("{:#x}", value);
+    static constexpr std::string_view names[] = {"SRC0", "SRC1", "SRC2", "DST"};
+    std::string text;
+    for (uint32_t i = 0; i < 4; ++i)
+        if (value >> i & 1) text += fmt::format("{}{}", text.empty() ? "" : ",", names[i]);
+    return "gpr_idx(" + text + ")";
 }
 
 std::string delay_alu(uint16_t value) {
@@ -145,24 +158,14 @@ std::string print_swizzle(uint16_t offset) {
     return fmt::format("swizzle(BITMASK_PERM,\"{}\")", mask);
 }
 
-std::string print_message(uint32_t value, Family family) {
-    uint32_t id = value & 255;
-    std::string_view known = name_of(message_names(), family, id);
-    if (known.empty() && value >> 8) return std::to_string(value);
-    return known.empty() ? fmt::format("sendmsg({}, 0, 0)", id) : fmt::format("sendmsg({})", known);
-}
-
 std::string print_simm(std::string_view mnemonic, uint16_t value, Family family) {
-    if (mnemonic == "s_waitcnt") return waitcnt(value);
+    if (mnemonic == "s_waitcnt") return waitcnt(value, is_cdna(family));
     if (mnemonic == "s_delay_alu") return delay_alu(value);
     if (mnemonic == "s_waitcnt_depctr" || mnemonic == "s_wait_alu") return depctr(value);
     if (mnemonic == "s_version") return version(value);
     if (mnemonic.starts_with("s_sendmsg")) return print_message(value, family);
+    if (mnemonic.starts_with("s_set_gpr_idx")) return index_mode(value);
     if (mnemonic.find("etreg") != std::string_view::npos) return hardware_register(value, family);
-    return print_plain_simm(mnemonic, value);
-}
-
-std::string print_plain_simm(std::string_view mnemonic, uint16_t value) {
     Style spelled = style(mnemonic);
     bool decimal = spelled == Style::decimal || (spelled == Style::decimal_small && value <= 64);
     return decimal ? std::to_string(value) : fmt::format("{:#x}", value);

@@ -1,0 +1,106 @@
+#include "strata/asm/isa/print_p.h"
+
+namespace strata::isa {
+namespace {
+
+std::string dpp_control(uint32_t ctrl, bool cdna) {
+    if (ctrl < 0x100)
+        return fmt::format("quad_perm:[{},{},{},{}]", ctrl & 3, ctrl >> 2 & 3, ctrl >> 4 & 3, ctrl >> 6 & 3);
+    switch (ctrl) {
+        case 0x130: return "wave_shl:1";
+        case 0x134: return "wave_rol:1";
+        case 0x138: return "wave_shr:1";
+        case 0x13c: return "wave_ror:1";
+        case 0x140: return "row_mirror";
+        case 0x141: return "row_half_mirror";
+        case 0x142: return "row_bcast:15";
+        case 0x143: return "row_bcast:31";
+        default: break;
+    }
+    static constexpr std::string_view names[] = {"row_shl", "row_shr",   "row_ror",   "",
+                                                 "",        "row_share", "row_xmask", "row_xmask"};
+    std::string_view name = cdna && ctrl >= 0x150 ? "row_newbcast" : names[ctrl >> 4 & 7];
+    return fmt::format("{}:{}", name, ctrl & 15);
+}
+
+}  // namespace
+
+void Printer::bit_list(const char* name, uint32_t bits, uint32_t count) {
+    std::string text;
+    for (uint32_t i = 0; i < count; ++i) text += fmt::format("{}{}", i ? "," : "", bits >> i & 1);
+    word(fmt::format("{}:[{}]", name, text));
+}
+
+void Printer::modifiers() {
+    if (row_.format == Format::MFMA) return matrix();
+    uint32_t sources = 0;
+    while (sources < 3 && row_.src_kind[sources]) ++sources;
+    if (inst_.encoding == Format::VOP3P) {
+        packed_modifiers(sources);
+    } else {
+        op_sel(sources);
+    }
+    if (inst_.clamp) word("clamp");
+    static constexpr std::string_view omods[] = {"", "mul:2", "mul:4", "div:2"};
+    if (inst_.omod) word(omods[inst_.omod]);
+    if (inst_.sdwa.present) sdwa();
+    if (inst_.dpp.kind != DppKind::none) dpp();
+}
+
+void Printer::packed_modifiers(uint32_t sources) {
+    uint32_t all = (1u << sources) - 1, op_sel_hi_default = mix() ? 0 : all;
+    bool index = row_.mnemonic.starts_with("v_swmmac"), selects = row_.modifiers & mod::op_sel(7);
+    if (index && inst_.op_sel) word(fmt::format("index_key:{}", inst_.op_sel));
+    if (!index && selects && inst_.op_sel & all) bit_list("op_sel", inst_.op_sel, sources);
+    if (row_.modifiers & mod::op_sel_hi(7) && (inst_.op_sel_hi & all) != op_sel_hi_default)
+        bit_list("op_sel_hi", inst_.op_sel_hi, sources);
+    if (!mix() && inst_.neg & all) bit_list("neg_lo", inst_.neg, sources);
+    if (!mix() && inst_.neg_hi & all) bit_list("neg_hi", inst_.neg_hi, sources);
+}
+
+/// Conversions from and to one byte: RDNA4 spells its number, CDNA all four bits, of which the upper two name it.
+void Printer::op_sel(uint32_t sources) {
+    uint32_t shown = inst_.op_sel & row_.modifiers >> 6 & 15, all = (1u << sources) - 1;
+    if (!shown || row_.flags & kTrue16) return;
+    bool from = row_.mnemonic.starts_with("v_cvt_f32_"), to = row_.mnemonic.starts_with("v_cvt_sr_");
+    if (family_ == Family::rdna4 && (from || to))
+        return word(fmt::format("byte_sel:{}", to ? shown >> 2 : (shown & 1) << 1 | shown >> 1));
+    if (to) return bit_list("op_sel", shown, 4);
+    bool with_dst = row_.modifiers & mod::op_sel(8);         // v_permlane16's two bits are fi and bound_ctrl
+    if (row_.mnemonic == "v_fmac_f16" && !cdna_) ++sources;  // the accumulator, whose bit is not used
+    bit_list("op_sel", (shown & all) | (shown >> 3) << sources, with_dst ? sources + 1 : 2);
+}
+
+void Printer::matrix() {
+    if (inst_.cbsz) word(fmt::format("cbsz:{}", inst_.cbsz));
+    if (inst_.abid) word(fmt::format("abid:{}", inst_.abid));
+    if (inst_.blgp) word(fmt::format("blgp:{}", inst_.blgp));
+    if (inst_.neg) bit_list("neg", inst_.neg, 3);
+}
+
+void Printer::sdwa() {
+    static constexpr std::string_view selects[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3",
+                                                   "WORD_0", "WORD_1", "DWORD",  "?"};
+    static constexpr std::string_view unused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", "?"};
+    const Sdwa& sdwa = inst_.sdwa;
+    if (row_.format != Format::VOPC && !sdwa_whole_destination(row_))
+        word(fmt::format("dst_sel:{} dst_unused:{}", selects[sdwa.dst_sel & 7], unused[sdwa.dst_unused & 3]));
+    word(fmt::format("src0_sel:{}", selects[sdwa.src_sel[0] & 7]));
+    if (row_.src_kind[1] && row_.src[1] != Type::lanes) word(fmt::format("src1_sel:{}", selects[sdwa.src_sel[1] & 7]));
+}
+
+void Printer::dpp() {
+    const Dpp& dpp = inst_.dpp;
+    if (dpp.kind == DppKind::dpp8) {
+        std::string lanes;
+        for (int i = 0; i < 8; ++i) lanes += fmt::format("{}{}", i ? "," : "", dpp.select >> 3 * i & 7);
+        word("dpp8:[" + lanes + "]");
+    } else {
+        word(dpp_control(dpp.ctrl, cdna_));
+        word(fmt::format("row_mask:{:#x} bank_mask:{:#x}", dpp.row_mask, dpp.bank_mask));
+        if (dpp.bound_ctrl) word("bound_ctrl:1");
+    }
+    if (dpp.fi) word("fi:1");
+}
+
+}  // namespace strata::isa
