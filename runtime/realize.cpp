@@ -93,6 +93,7 @@ void run(const Step& step) {
     launch.wall_ms = ms_since(start);
     launch.time_ms = cost.modelled_ms;
     launch.wave_instructions = cost.wave_instructions;
+    launch.instructions = std::move(cost.instructions);
     print_launch(launch, program);
     std::lock_guard lock(stats_mutex);
     Stats& s = counters();

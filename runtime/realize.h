@@ -30,6 +30,7 @@ struct Stats {
         std::array<uint32_t, 3> grid, block;
         double time_ms, wall_ms, compile_ms;
         uint64_t bytes, flops, wave_instructions;
+        std::vector<emu::InstructionUse> instructions;  ///< with settings().emu_fidelity
     };
     std::vector<Launch> launches;  ///< the last 4096
 };

@@ -87,7 +87,7 @@ const Op* code_at(Wave* wave, const Op* op, uint64_t address) {
         return fail(wave, op, fmt::format("jumps to {:#x}, which is no code of this module", address));
     Result<const Op*> to = program.at(offset);
     if (!to) return fail(wave, op, to.error().message);
-    return wave->group->timing ? wave->group->timing->measured(*to) : *to;
+    return wave->group->measured ? wave->group->measured->measured(*to) : *to;
 }
 
 std::string over_budget(uint64_t executed) {
@@ -100,7 +100,7 @@ std::string over_budget(uint64_t executed) {
 std::string fault_message(const Wave& wave) {
     const Workgroup& group = *wave.group;
     const Op* op = wave.last;
-    if (group.timing && op) op = group.timing->plain(op);
+    if (group.measured && op) op = group.measured->plain(op);
     const Program& program = *group.launch->program;
     uint64_t pc = op ? program.pc(op) : 0;
     const std::string source = source_of(*group.launch, pc);

@@ -5,30 +5,41 @@
 #include "strata/asm/emu/gpu_p.h"
 
 namespace strata::emu {
+namespace {
+
+/// What the decoded code of a kernel has; `counts` gives those of a chunk's instructions, or none.
+template <class Counts>
+std::vector<InstructionUse> instructions_of(const Program& program, Counts counts) {
+    const isa::Family family = isa::info(program.arch()).family;
+    std::map<std::string_view, InstructionUse> uses;
+    for (const Chunk* chunk : program.chunks()) {
+        const std::vector<uint64_t> executed = counts(*chunk);
+        for (size_t i = 0; i < chunk->insts.size(); ++i)
+            for (const isa::Row* row : {chunk->insts[i].row, chunk->insts[i].row_y}) {
+                if (!row) continue;
+                InstructionUse& use = uses[row->mnemonic];
+                use.mnemonic = row->mnemonic;
+                use.fidelity = fidelity(family, *row);
+                ++use.count;
+                if (!executed.empty()) use.executed = use.executed.value_or(0) + executed[i];
+            }
+    }
+    std::vector<InstructionUse> list;
+    for (auto& [mnemonic, use] : uses) list.push_back(use);
+    return list;
+}
+
+}  // namespace
+
 Result<std::vector<InstructionUse>> kernel_fidelity(const isa::CodeObject& object, std::string_view kernel) {
     const isa::KernelInfo* const info = object.find(kernel);
     if (!info) return make_error(ErrorKind::Usage, "the code object has no kernel '{}'", kernel);
-    const isa::Segment* const text = code_segment(object, info->entry_address);
-    if (!text) return make_error(ErrorKind::Unsupported, "kernel '{}' has its entry outside the code", kernel);
-    const isa::ArchInfo& arch = isa::info(object.arch);
-    Program program(object.arch, static_cast<int>(info->wave_size), info->descriptor.vgprs(arch),
-                    info->descriptor.accum_offset(), text->bytes, text->address);
-    STRATA_TRY(const Op* entry, program.entry(info->entry_address - text->address));
+    STRATA_TRY(LoadedKernel loaded, decode_kernel(object, *info, 0));
+    return instructions_of(*loaded.program, [](const Chunk&) { return std::vector<uint64_t>(); });
+}
 
-    std::map<std::string_view, InstructionUse> uses;
-    auto use = [&](const isa::Row& row) {
-        InstructionUse& found = uses[row.mnemonic];
-        found.mnemonic = row.mnemonic;
-        found.fidelity = fidelity(arch.family, row);
-        ++found.count;
-    };
-    for (const isa::Inst& inst : program.chunk(entry)->insts) {
-        if (inst.row) use(*inst.row);
-        if (inst.row_y) use(*inst.row_y);
-    }
-    std::vector<InstructionUse> list;
-    for (auto& [mnemonic, found] : uses) list.push_back(found);
-    return list;
+std::vector<InstructionUse> executed_instructions(const LoadedKernel& kernel) {
+    return instructions_of(*kernel.program, [&](const Chunk& chunk) { return kernel.measured->counts(chunk); });
 }
 
 }  // namespace strata::emu

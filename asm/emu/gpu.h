@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "strata/asm/emu/fidelity_report.h"
 #include "strata/asm/isa/arch.h"
 #include "strata/asm/object/code_object.h"
 
@@ -20,6 +21,7 @@ struct LaunchStats {
     uint64_t modelled_cycles = 0;
     double modelled_ms = 0;
     double wall_ms = 0;
+    std::vector<InstructionUse> instructions;  ///< of the kernel, with how often each ran: if LaunchConfig::counted
 };
 
 struct LaunchConfig {
@@ -32,6 +34,7 @@ struct LaunchConfig {
     /// Run the timing model on representative workgroups, whose waves take turns as in hardware and not by the seed:
     /// what depends on the order of a workgroup's waves may differ from an untimed launch.
     bool timed = true;
+    bool counted = false;  ///< count what runs, at some tens of nanoseconds a wave instruction
 };
 
 class Module;

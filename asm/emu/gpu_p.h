@@ -44,6 +44,11 @@ struct LoadedKernel {
     uint64_t descriptor = 0;  ///< device address
 };
 
+/// Decodes a kernel of an object that was placed at `base`; 0: it was not, and is read from the object itself.
+Result<LoadedKernel> decode_kernel(const isa::CodeObject& object, const isa::KernelInfo& kernel, uint64_t base);
+/// The kernel's instructions with the counts of its last launch.
+std::vector<InstructionUse> executed_instructions(const LoadedKernel& kernel);
+
 struct Module::State {
     isa::CodeObject object;
     std::shared_ptr<SharedMemory> shared;

@@ -95,6 +95,9 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     pack_work_items(plan, config.block, descriptor.workitem_id_dims());
     pack_scalars(plan, descriptor, arch, packet_at, kernarg_at, kernarg);
 
+    plan.measured_code = kernel.measured.get();
+    plan.counted = config.counted || settings().emu_fidelity;
+    if (plan.counted) kernel.measured->clear_counts();
     std::vector<GroupTiming> timings;
     if (config.timed) {
         plan.measured = representatives(plan.groups());
@@ -108,6 +111,7 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     stats.wall_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     stats.wave_instructions = outcome.instructions;
     stats.waves = outcome.waves;
+    if (plan.counted) stats.instructions = executed_instructions(kernel);
     if (config.timed) {
         Occupancy shape{plan.groups(), plan.waves, plan.lds, plan.vgprs, plan.lanes, (descriptor.rsrc1 >> 29 & 1) != 0};
         double cycles = estimate_cycles(*state_->model, arch, shape, timings);

@@ -113,7 +113,7 @@ Result<void> check_dimensions(const isa::KernelInfo& kernel, const Model& model,
         return refuse("{} bytes of local memory ({} static, {} dynamic), the limit of a workgroup is {}", lds,
                       kernel.descriptor.group_segment_fixed_size, config.dynamic_lds, arch.lds_bytes);
     // A workgroup sits on one CU, or on the two of a WGP when WGP_MODE (rsrc1 bit 29 of RDNA) is set.
-    int wave_size = kernel.descriptor.wave32() ? 32 : 64;
+    const int wave_size = kernel.descriptor.wave_size(arch);
     int granule = wave_size == 32 ? arch.vgpr_granule32 : arch.vgpr_granule64;
     int allocated = std::max((vgprs + granule - 1) / granule * granule, granule);
     int per_simd = std::min(model.waves_per_simd(), model.registers_per_simd() * 32 / wave_size / allocated);

@@ -52,30 +52,35 @@ Result<void> Module::State::place(std::string_view label) {
     return {};
 }
 
-Result<void> Module::State::decode() {
+Result<LoadedKernel> decode_kernel(const isa::CodeObject& object, const isa::KernelInfo& kernel, uint64_t base) {
     const isa::ArchInfo& arch = isa::info(object.arch);
+    const isa::Segment* text = code_segment(object, kernel.entry_address);
+    if (!text)
+        return make_error(ErrorKind::Unsupported, "kernel '{}' has its entry {:#x} outside the code", kernel.name,
+                          kernel.entry_address);
+    LoadedKernel loaded;
+    loaded.info = &kernel;
+    loaded.descriptor = base + kernel.descriptor_address;
+    const uint64_t address = base + text->address;
+    const uint8_t* bytes = base ? reinterpret_cast<const uint8_t*>(address) : text->bytes.data();
+    const uint64_t offset = kernel.entry_address - text->address + entry_offset(kernel.descriptor, arch);
+    loaded.program =
+        std::make_unique<Program>(object.arch, kernel.descriptor.wave_size(arch), kernel.descriptor.vgprs(arch),
+                                  kernel.descriptor.accum_offset(), std::span(bytes, text->bytes.size()), address);
+    loaded.measured = std::make_unique<MeasuredCode>(*loaded.program);
+    Result<const Op*> entry = loaded.program->entry(offset);
+    if (!entry) {
+        Error error = std::move(entry.error());
+        error.message = fmt::format("kernel '{}': {}", kernel.name, error.message);
+        return error;
+    }
+    loaded.entry = *entry;
+    return loaded;
+}
+
+Result<void> Module::State::decode() {
     for (const isa::KernelInfo& kernel : object.kernels) {
-        const isa::Segment* text = code_segment(object, kernel.entry_address);
-        if (!text)
-            return make_error(ErrorKind::Unsupported, "kernel '{}' has its entry {:#x} outside the code", kernel.name,
-                              kernel.entry_address);
-        LoadedKernel loaded;
-        loaded.info = &kernel;
-        loaded.descriptor = base + kernel.descriptor_address;
-        int wave_size = kernel.descriptor.wave32() ? 32 : 64;
-        uint64_t address = base + text->address;
-        const uint64_t offset = kernel.entry_address - text->address + entry_offset(kernel.descriptor, arch);
-        loaded.program = std::make_unique<Program>(
-            object.arch, wave_size, kernel.descriptor.vgprs(arch), kernel.descriptor.accum_offset(),
-            std::span(reinterpret_cast<const uint8_t*>(address), text->bytes.size()), address);
-        loaded.measured = std::make_unique<MeasuredCode>(*loaded.program);
-        Result<const Op*> entry = loaded.program->entry(offset);
-        if (!entry) {
-            Error error = std::move(entry.error());
-            error.message = fmt::format("kernel '{}': {}", kernel.name, error.message);
-            return error;
-        }
-        loaded.entry = *entry;
+        STRATA_TRY(LoadedKernel loaded, decode_kernel(object, kernel, base));
         kernels.emplace(kernel.name, std::move(loaded));
     }
     return {};

@@ -24,6 +24,8 @@ struct Plan {
     uint64_t max_instructions = 0, seed = 0;
     std::vector<uint64_t> measured;  ///< ascending numbers of the workgroups to measure
     std::vector<GroupTiming>* timings = nullptr;
+    MeasuredCode* measured_code = nullptr;
+    bool counted = false;  ///< every workgroup counts what it runs
 
     uint64_t groups() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }
     size_t wave_bytes() const { return sizeof(Wave) + static_cast<size_t>(vgprs) * static_cast<size_t>(lanes) * 4; }

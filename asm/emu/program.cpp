@@ -189,6 +189,13 @@ const Chunk* Program::chunk(const Op* op) const {
     return nullptr;
 }
 
+std::vector<const Chunk*> Program::chunks() const {
+    std::vector<const Chunk*> chunks;
+    for (int i = 0; i < chunk_count_.load(std::memory_order_acquire); ++i)
+        chunks.push_back(published_[static_cast<size_t>(i)].load(std::memory_order_acquire));
+    return chunks;
+}
+
 uint64_t Program::pc(const Op* op) const {
     const Chunk* at = chunk(op);
     return at && op->index < at->pcs.size() ? at->pcs[op->index] : 0;

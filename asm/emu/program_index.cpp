@@ -47,7 +47,7 @@ bool can_be_indexed(const Inst& inst) {
 const Op* indexed(Wave* wave, const Op* op) {
     if (wave->mode & kVskip) STRATA_EMU_GOTO(op + 2);
     const Program& program = *wave->group->launch->program;
-    const Op* plain = wave->group->timing ? wave->group->timing->plain(op) : op;
+    const Op* plain = wave->group->measured ? wave->group->measured->plain(op) : op;
     const Inst* at = program.inst(plain + 1);
     const bool vector_alu = at->row->format < Format::DS || at->row->format == Format::MFMA;
     if (!(wave->mode & kGprIndex) || !vector_alu) STRATA_EMU_NEXT;

@@ -51,6 +51,7 @@ class Program {
     uint64_t pc(const Op* op) const;
     const isa::Inst* inst(const Op* op) const;
     const Chunk* chunk(const Op* op) const;
+    std::vector<const Chunk*> chunks() const;
     /// "v_add_f32 v0, v1, v2", or the raw words where no printer is at hand.
     std::string disassembly(uint64_t offset) const;
 

@@ -36,12 +36,15 @@ void add_register(const Operand& operand, int wave_size, RegisterRange* list, ui
 }
 
 const Op* account(Wave* wave, const Op* op) {
-    GroupTiming& timing = *wave->group->timing;
-    if (timing.enough(wave)) {
-        const Op* const plain = timing.plain(op);
+    const Workgroup& group = *wave->group;
+    const bool timed = group.timing && !group.timing->enough(wave);
+    if (group.counted) {
+        group.measured->count(op);
+    } else if (!timed) {
+        const Op* const plain = group.measured->plain(op);
         STRATA_EMU_GOTO(plain);
     }
-    const Handler run = timing.account(wave, op);
+    const Handler run = timed ? group.timing->account(wave, op) : group.measured->cost(op).run;
 #if defined(__clang__)
     [[clang::musttail]]
 #endif
@@ -90,6 +93,7 @@ const Op* MeasuredCode::measured(const Op* plain) {
         copy.costs.push_back(cost);
         op.run = account;
     }
+    copy.counts = std::make_unique<std::atomic<uint64_t>[]>(copy.ops.size());
     size_t at = count_.load();
     published_[at].store(&copy, std::memory_order_release);
     count_.store(at + 1, std::memory_order_release);

@@ -42,11 +42,19 @@ class MeasuredCode {
     const Op* plain(const Op* measured) const;
     const Cost& cost(const Op* measured) const;
 
+    /// An op of a counted workgroup is about to run.
+    void count(const Op* measured);
+    void clear_counts();
+    /// How often each instruction of a chunk ran since then, by Op::index. A hint without an op counts as often as its
+    /// neighbours allow.
+    std::vector<uint64_t> counts(const Chunk& chunk) const;
+
   private:
     struct Copy {
         const Chunk* chunk = nullptr;
         std::vector<Op> ops;
         std::vector<Cost> costs;
+        std::unique_ptr<std::atomic<uint64_t>[]> counts;  ///< by op
     };
     const Copy* copy_of(const Op* measured) const;
 
@@ -69,8 +77,6 @@ class GroupTiming {
   public:
     GroupTiming(MeasuredCode& code, const Model& model, const DeviceMemory& memory, int waves, int vgprs);
 
-    const Op* measured(const Op* plain) { return code_->measured(plain); }
-    const Op* plain(const Op* measured) const { return code_->plain(measured); }
     /// Accounts for `op`, about to run; gives its plain handler.
     Handler account(Wave* wave, const Op* op);
     /// Whether this wave has been measured for long enough.

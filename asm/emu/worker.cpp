@@ -92,7 +92,7 @@ void Worker::start_wave(Resident& resident, uint32_t index) {
     wave->group = &resident.group;
     wave->wave_in_group = index;
     wave->fault = &fault_text_;
-    wave->pc = resident.group.timing ? resident.group.timing->measured(plan_.entry) : plan_.entry;
+    wave->pc = resident.group.measured ? resident.group.measured->measured(plan_.entry) : plan_.entry;
 }
 
 /// Gives a resident the next workgroup; false when none is left.
@@ -108,6 +108,8 @@ bool Worker::start(Resident& resident) {
     group.timing = nullptr;
     if (auto it = std::ranges::lower_bound(plan_.measured, number); it != plan_.measured.end() && *it == number)
         group.timing = &(*plan_.timings)[static_cast<size_t>(it - plan_.measured.begin())];
+    group.counted = plan_.counted;
+    group.measured = group.timing || group.counted ? plan_.measured_code : nullptr;
     memset(resident.lds, 0xff, plan_.lds);  // unwritten local memory reads as NaN and -1
     for (uint32_t i = 0; i < plan_.waves; ++i) start_wave(resident, i);
     resident.waves = resident.places;

@@ -14,6 +14,7 @@ namespace strata::emu {
 class DeviceMemory;
 class Program;
 class GroupTiming;
+class MeasuredCode;
 class GlobalShare;
 
 /// MODE bits that gfx12 does not have: DX10_CLAMP always holds there and IEEE never. Handlers find them in Wave::mode.
@@ -43,6 +44,8 @@ struct Workgroup {
     uint32_t waves = 0, ended = 0, arrived = 0;  ///< of the barrier
     uint32_t signals = 0, completed = 0;         ///< of the split barrier: of this round; rounds done
     GroupTiming* timing = nullptr;               ///< set while this workgroup is measured
+    MeasuredCode* measured = nullptr;            ///< the copy of the code that it runs, if it is measured or counted
+    bool counted = false;
 };
 
 /// A wave signals the split barrier, or ends: the round is complete once all waves that have not ended signalled.

@@ -191,7 +191,7 @@ KernelInfo from_descriptor(const Symbol& symbol, const KernelDescriptor& descrip
     kernel.kernarg_size = descriptor.kernarg_size;
     kernel.lds = descriptor.group_segment_fixed_size;
     kernel.scratch = descriptor.private_segment_fixed_size;
-    kernel.wave_size = arch.wave_size == 32 && descriptor.wave32() ? 32 : 64;
+    kernel.wave_size = descriptor.wave_size(arch);
     kernel.vgprs = static_cast<uint32_t>(descriptor.vgprs(arch));
     kernel.sgprs = static_cast<uint32_t>(arch.sgprs);
     kernel.max_block = static_cast<uint32_t>(arch.max_block);

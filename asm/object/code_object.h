@@ -41,7 +41,8 @@ struct KernelDescriptor {
     bool dx10_clamp() const { return rsrc1 >> 21 & 1; }
     bool ieee_mode() const { return rsrc1 >> 23 & 1; }
     int accum_offset() const { return static_cast<int>((rsrc3 & 63) + 1) * 4; }  ///< CDNA: row of register a0
-    int vgprs(const ArchInfo& arch) const;  ///< allocated, from the granulated count
+    int wave_size(const ArchInfo& arch) const;  ///< lanes; what counts, whatever the metadata says
+    int vgprs(const ArchInfo& arch) const;      ///< allocated, from the granulated count
 };
 
 /// Registers a step of GRANULATED_WORKITEM_VGPR_COUNT stands for (AMDGPUUsage; differs from the allocation granule).

@@ -52,8 +52,10 @@ int vgpr_encoding_granule(const ArchInfo& arch, int wave_size) {
     return rdna && wave_size == 64 ? 4 : 8;
 }
 
+int KernelDescriptor::wave_size(const ArchInfo& arch) const { return arch.wave_size == 32 && wave32() ? 32 : 64; }
+
 int KernelDescriptor::vgprs(const ArchInfo& arch) const {
-    return static_cast<int>((rsrc1 & 63) + 1) * vgpr_encoding_granule(arch, wave32() ? 32 : 64);
+    return static_cast<int>((rsrc1 & 63) + 1) * vgpr_encoding_granule(arch, wave_size(arch));
 }
 
 }  // namespace strata::isa

@@ -109,22 +109,33 @@ std::vector<FormatCoverage> coverage(const std::string& arch_name) {
     return out;
 }
 
-struct InstructionUse {
-    std::string mnemonic, level, here;
-    int count;
-    double documented_ulp;
-};
-
-std::vector<InstructionUse> fidelity(const py::bytes& code_object, const std::string& kernel) {
+std::vector<emu::InstructionUse> fidelity(const py::bytes& code_object, const std::string& kernel) {
     std::string_view bytes = code_object;
     isa::CodeObject object = isa::CodeObject::parse(isa::Bytes(bytes.begin(), bytes.end())).value();
     const std::string name = kernel.empty() && !object.kernels.empty() ? object.kernels[0].name : kernel;
-    std::vector<InstructionUse> out;
-    const std::vector<emu::InstructionUse> uses = emu::kernel_fidelity(object, name).value();
-    for (const emu::InstructionUse& use : uses)
-        out.push_back({std::string(use.mnemonic), std::string(emu::name(use.fidelity.level)),
-                       std::string(use.fidelity.here), use.count, use.fidelity.documented_ulp});
-    return out;
+    return emu::kernel_fidelity(object, name).value();
+}
+
+void bind_fidelity(py::module_& e) {
+    using emu::InstructionUse;
+    py::class_<InstructionUse>(e, "InstructionUse",
+                               "An instruction of a kernel and how near its results are to silicon's.")
+        .def_readonly("mnemonic", &InstructionUse::mnemonic)
+        .def_readonly("count", &InstructionUse::count, "In the code.")
+        .def_readonly("executed", &InstructionUse::executed, "By the waves of a launch; None: nobody counted.")
+        .def_property_readonly(
+            "level", [](const InstructionUse& use) { return emu::name(use.fidelity.level); },
+            "exact, ulp or approximate")
+        .def_property_readonly(
+            "documented_ulp", [](const InstructionUse& use) { return use.fidelity.documented_ulp; },
+            "The ISA document's error band, of level ulp.")
+        .def_property_readonly(
+            "here", [](const InstructionUse& use) { return use.fidelity.here; },
+            "What the emulator does where it is free to choose.");
+    e.def("fidelity", &fidelity, py::arg("code_object"), py::arg("kernel") = "",
+          "The instructions a kernel's code can reach, with how near their results are to silicon's. kernel: the first "
+          "one when empty. What a launch ran: config(emu_fidelity=True) and stats().launches[-1].instructions. Raises "
+          "UsageError, Unsupported.");
 }
 
 }  // namespace
@@ -151,16 +162,7 @@ void bind_emulator(py::module_& m) {
         .def_readonly("missing", &FormatCoverage::missing, "Compute instructions that are refused.");
     e.def("coverage", &coverage, py::arg("arch"),
           "What the emulator executes of an instruction set: a FormatCoverage for each encoding format.");
-    py::class_<InstructionUse>(e, "InstructionUse",
-                               "An instruction of a kernel and how near its results are to silicon's.")
-        .def_readonly("mnemonic", &InstructionUse::mnemonic)
-        .def_readonly("count", &InstructionUse::count, "In the code, not in a run.")
-        .def_readonly("level", &InstructionUse::level, "exact, ulp or approximate")
-        .def_readonly("documented_ulp", &InstructionUse::documented_ulp, "The ISA document's error band, of level ulp.")
-        .def_readonly("here", &InstructionUse::here, "What the emulator does where it is free to choose.");
-    e.def("fidelity", &fidelity, py::arg("code_object"), py::arg("kernel") = "",
-          "The instructions a kernel's code can reach, with how near their results are to silicon's. kernel: the first "
-          "one when empty. Raises UsageError, Unsupported.");
+    bind_fidelity(e);
     e.def("run_wave", &run_wave, py::arg("arch"), py::arg("code"), py::kw_only(), py::arg("vgpr") = py::none(),
           py::arg("sgpr") = py::none(), py::arg("exec_mask") = py::none(), py::arg("vcc") = 0, py::arg("scc") = 0,
           py::arg("m0") = 0, py::arg("mode") = py::none(), py::arg("lds") = 65536, py::arg("scratch") = 0,

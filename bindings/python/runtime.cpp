@@ -33,6 +33,8 @@ class Config {
                 s.emu_check = value.cast<bool>();
             else if (name == "emu_ordered")
                 s.emu_ordered = value.cast<bool>();
+            else if (name == "emu_fidelity")
+                s.emu_fidelity = value.cast<bool>();
             else if (name == "emu_budget")
                 s.emu_budget = value.cast<uint64_t>();
             else if (name == "no_cache")
@@ -48,7 +50,7 @@ class Config {
             else
                 user_error(ErrorKind::Usage,
                            "config has no setting '{}'; known: beam, target, device, debug, cache_dir, no_cache, "
-                           "emu_threads, emu_seed, emu_check, emu_ordered, emu_budget, emu_model",
+                           "emu_threads, emu_seed, emu_check, emu_ordered, emu_fidelity, emu_budget, emu_model",
                            name);
         }
         return s;
@@ -80,7 +82,9 @@ void bind_stats(py::module_& m) {
         .def_readonly("compile_ms", &Stats::Launch::compile_ms)
         .def_readonly("bytes", &Stats::Launch::bytes)
         .def_readonly("flops", &Stats::Launch::flops)
-        .def_readonly("wave_instructions", &Stats::Launch::wave_instructions);
+        .def_readonly("wave_instructions", &Stats::Launch::wave_instructions)
+        .def_readonly("instructions", &Stats::Launch::instructions,
+                      "With config(emu_fidelity=True): an emulator.InstructionUse for each instruction of the kernel.");
     py::class_<Stats>(m, "Stats", "Counters since reset_stats().")
         .def_readonly("kernels", &Stats::kernels)
         .def_readonly("time_ms", &Stats::time_ms, "Milliseconds on the device; modelled where `modelled` is true.")
@@ -152,7 +156,8 @@ void bind_runtime(py::module_& m) {
             out["device"] = s.device, out["target"] = s.target, out["beam"] = s.beam, out["debug"] = s.debug,
             out["cache_dir"] = s.cache_dir;
             out["no_cache"] = s.no_cache, out["emu_threads"] = s.emu_threads, out["emu_seed"] = s.emu_seed,
-            out["emu_check"] = s.emu_check, out["emu_ordered"] = s.emu_ordered, out["emu_budget"] = s.emu_budget;
+            out["emu_check"] = s.emu_check, out["emu_ordered"] = s.emu_ordered, out["emu_fidelity"] = s.emu_fidelity;
+            out["emu_budget"] = s.emu_budget;
             out["emu_model"] = s.emu_model;
             return out;
         },

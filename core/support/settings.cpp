@@ -56,6 +56,7 @@ Settings from_environment() {
     read("STRATA_EMU_SEED", s.emu_seed, uint64_t{0}, ~uint64_t{0});
     read("STRATA_EMU_CHECK", s.emu_check);
     read("STRATA_EMU_ORDERED", s.emu_ordered);
+    read("STRATA_EMU_FIDELITY", s.emu_fidelity);
     read("STRATA_EMU_BUDGET", s.emu_budget, uint64_t{0}, ~uint64_t{0});
     read("STRATA_EMU_MODEL", s.emu_model);
     return s;

@@ -18,6 +18,7 @@ struct Settings {
     uint64_t emu_seed = 0;       ///< STRATA_EMU_SEED: order of waves
     bool emu_check = true;       ///< STRATA_EMU_CHECK: local and scratch accesses out of range are faults, not zeros
     bool emu_ordered = false;    ///< STRATA_EMU_ORDERED: same bits of float atomics whatever emu_threads
+    bool emu_fidelity = false;   ///< STRATA_EMU_FIDELITY: count which instructions each launch runs
     uint64_t emu_budget = 0;     ///< STRATA_EMU_BUDGET: instructions of a wave before it is stopped; 0 = 2^33
     std::string emu_model;       ///< STRATA_EMU_MODEL: 7900xtx, w7900, ...; empty = the arch's usual card
 };

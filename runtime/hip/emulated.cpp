@@ -126,7 +126,7 @@ Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std:
     config.seed = settings().emu_seed;
     STRATA_TRY(emu::LaunchStats stats, g->launch(*function->module, function->name, config, arguments));
     if (stream) stream->modelled_ms += stats.modelled_ms;
-    if (cost) *cost = {stats.modelled_ms, stats.wall_ms, stats.wave_instructions};
+    if (cost) *cost = {stats.modelled_ms, stats.wall_ms, stats.wave_instructions, std::move(stats.instructions)};
     return {};
 }
 

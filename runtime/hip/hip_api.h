@@ -5,7 +5,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "strata/asm/emu/fidelity_report.h"
 #include "strata/asm/isa/arch.h"
 #include "strata/core/support/result.h"
 
@@ -29,6 +31,7 @@ struct DeviceProperties {
 struct LaunchCost {
     double modelled_ms = 0, wall_ms = 0;
     uint64_t wave_instructions = 0;
+    std::vector<emu::InstructionUse> instructions = {};  ///< with settings().emu_fidelity
 };
 
 /// The HIP entry points that Strata calls, one row an entry, named as in hip_runtime_api.h without the prefix.

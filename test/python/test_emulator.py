@@ -106,3 +106,28 @@ def test_read_only_memory_is_refused():
     data.flags.writeable = False
     with pytest.raises((BufferError, ValueError)):
         run("s_nop 0", memory={0x1000: data})
+
+
+BRANCHES = """
+extern "C" __global__ void k(float* o, const float* x, const int* n) {
+    float v = x[threadIdx.x];
+    for (int i = 0; i < n[0]; ++i) v = __builtin_amdgcn_exp2f(v) * 0.5f;
+    for (int i = 0; i < n[1]; ++i) v = __builtin_amdgcn_logf(v) * 2;
+    o[threadIdx.x] = v;
+}
+"""
+
+
+def test_a_launch_says_what_it_ran():
+    out, x = (strata.Tensor(np.zeros(64, np.float32)).realize() for _ in range(2))
+    steps = strata.Tensor(np.array([11, 0], np.int32)).realize()
+    kernel = strata.hip_kernel(BRANCHES, name="k", grid=(1, 1, 1), block=(64, 1, 1))
+    with strata.config(emu_fidelity=True):
+        strata.realize(list(out.custom_kernel(x, steps, kernel=kernel)))
+    uses = {u.mnemonic: u for u in strata.stats().launches[-1].instructions}
+    assert uses["v_exp_f32"].executed == 2 * 11 * uses["v_exp_f32"].count and uses["v_exp_f32"].level == "ulp"
+    assert uses["v_log_f32"].executed == 0 and uses["v_log_f32"].count > 0 and uses["s_endpgm"].executed == 2
+    image = strata.compile(kernel).code_object
+    assert {u.mnemonic: (u.count, u.executed) for u in emulator.fidelity(image)} == {m: (u.count, None) for m, u in uses.items()}
+    strata.realize(list(out.custom_kernel(x, steps, kernel=kernel)))
+    assert strata.stats().launches[-1].instructions == []

@@ -101,7 +101,7 @@ def parser():
                    help="one a parameter, in order: f32[1024]=random, i32[16,4]=arange, f16[8]=0, or a .npy file; the first is the output")
     c.add_argument("--save", action="append", default=[], metavar="N=FILE.npy", help="write parameter N after the run")
     c.add_argument("--device", default="", help="emu:gfx1100, ...")
-    c.add_argument("--fidelity", action="store_true", help="also say which of the kernel's instructions give silicon's exact bits")
+    c.add_argument("--fidelity", action="store_true", help="also say which of the instructions that ran give silicon's exact bits")
     c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")
     c = add("emu", None, "Questions about the emulated GPU.")
     e = c.add_subparsers(dest="question", required=True, metavar="question")

@@ -585,6 +585,7 @@ class config:
         emu_seed: int = ...,
         emu_check: bool = ...,
         emu_ordered: bool = ...,
+        emu_fidelity: bool = ...,
         emu_budget: int = ...,
         emu_model: str = ...,
     ) -> None:
@@ -594,8 +595,8 @@ class config:
         source. cache_dir: folder of compiled kernels and search results; no_cache: neither read nor write it. emu_threads:
         0 = all cores. emu_seed: order of waves. emu_check: local and scratch accesses out of range are faults, not zeros.
         emu_ordered: kernels with atomics of floats give the same bits whatever emu_threads (others always do): they run on
-        one thread. emu_budget: instructions of a wave before it is stopped, 0 = 2^33. emu_model: the card whose time is
-        modelled, "7900xtx", ...
+        one thread. emu_fidelity: count which instructions each launch runs (Launch.instructions). emu_budget:
+        instructions of a wave before it is stopped, 0 = 2^33. emu_model: the card whose time is modelled, "7900xtx", ...
         """
     def __enter__(self) -> Self: ...
     def __exit__(self, *args: type[BaseException] | BaseException | TracebackType | None) -> None: ...
@@ -629,6 +630,9 @@ class Launch:
     @property
     def wave_instructions(self) -> int:
         """Instructions that waves ran, on an emulated device."""
+    @property
+    def instructions(self) -> list[emulator.InstructionUse]:
+        """With config(emu_fidelity=True): each instruction of the kernel, how often it ran, how near it is to silicon."""
 
 class Stats:
     """Counters since reset_stats()."""

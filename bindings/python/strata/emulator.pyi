@@ -67,7 +67,10 @@ class InstructionUse:
         """"v_exp_f32", ..."""
     @property
     def count(self) -> int:
-        """In the code, not in a run."""
+        """In the code."""
+    @property
+    def executed(self) -> int | None:
+        """By the waves of a launch (Launch.instructions); None: nobody counted."""
     @property
     def level(self) -> str:
         """exact (the ISA document fixes every bit), ulp (within its error band) or approximate (it says too little)."""
@@ -80,6 +83,7 @@ class InstructionUse:
 
 def fidelity(code_object: bytes, kernel: str = "") -> list[InstructionUse]:
     """The instructions a kernel's code can reach, with how near their results are to silicon's. kernel: the first one when empty.
+    What a launch ran: with strata.config(emu_fidelity=True), strata.stats().launches[-1].instructions.
     Raises UsageError (no such kernel), Unsupported (an instruction that is not executed)."""
 
 def run_wave(

@@ -63,35 +63,36 @@ def only_global(text, file):
     return names[0]
 
 
-def print_fidelity(image, name):
-    uses = strata.emulator.fidelity(image, name)
-    total = sum(u.count for u in uses)
-    exact = sum(u.count for u in uses if u.level == "exact")
-    print(f"fidelity: {exact} of the kernel's {total} instructions give silicon's exact bits" + (":" if exact < total else ""))
-    for u in uses:
-        if u.level != "exact":
-            band = f"within the documented {u.documented_ulp:g} ulp" if u.level == "ulp" else "approximate"
-            print(f"  {u.count:4d} x {u.mnemonic}: {band}{'; here ' + u.here if u.here else ''}")
+def print_fidelity(uses):
+    ran = [u for u in uses if u.executed]
+    total = sum(u.executed for u in ran)
+    inexact = [u for u in ran if u.level != "exact"]
+    exact = total - sum(u.executed for u in inexact)
+    print(f"fidelity: {exact} of the {total} instructions that ran give silicon's exact bits" + (":" if inexact else ""))
+    for u in inexact:
+        band = f"within the documented {u.documented_ulp:g} ulp" if u.level == "ulp" else "approximate"
+        print(f"  {u.executed:6d} x {u.mnemonic}: {band}{'; here ' + u.here if u.here else ''}")
+    if rest := [u.mnemonic for u in uses if not u.executed]:
+        print("  in the code, but not run:", ", ".join(rest))
 
 
 def run_kernel(args):
     if not args.arg:
         raise strata.UsageError("give each parameter of the kernel with --arg, the output first")
-    with strata.config(**({"device": args.device} if args.device else {})):
+    with strata.config(emu_fidelity=args.fidelity, **({"device": args.device} if args.device else {})):
         tensors = [array(spec).contiguous().realize() for spec in args.arg]
         k = kernel(args)
         strata.reset_stats()
         results = tensors[0].custom_kernel(*tensors[1:], kernel=k)
         strata.realize(list(results))
         launch = strata.stats().launches[-1]
-        image = strata.compile(k).code_object if args.fidelity else b""
     print(f"{launch.name}: grid {tuple(launch.grid)} block {tuple(launch.block)}, {launch.time_ms:.4f} ms modelled, "
           f"{launch.wall_ms:.2f} ms emulator, {launch.wave_instructions} wave instructions")
     for n, (spec, t) in enumerate(zip(args.arg, results)):
         values = (t if t.dtype.numpy_name else t.cast("float32")).numpy()
         print(f"{n}: {spec}: {np.array2string(values.ravel()[:8], precision=6, separator=', ')}{' ...' if values.size > 8 else ''}")
     if args.fidelity:
-        print_fidelity(image, launch.name)
+        print_fidelity(launch.instructions)
     for target in args.save:
         which, _, file = target.partition("=")
         if not which.isdigit() or int(which) >= len(results) or not file:
