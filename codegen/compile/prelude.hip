@@ -253,14 +253,23 @@ STRATA_FN double pow(double x, double y) { return __ocml_pow_f64(x, y); }
 STRATA_FN half pow(half x, half y) { return (half)__ocml_pow_f32((float)x, (float)y); }
 STRATA_FN float powf(float x, float y) { return __ocml_pow_f32(x, y); }
 //@ __shfl __shfl_xor __shfl_up __shfl_down
+STRATA_FN int strata_lane() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
 template <class T> struct strata_words { int w[sizeof(T) / 4]; };
 template <class T> STRATA_FN T strata_from_lane(T value, int lane) {
     static_assert(sizeof(T) % 4 == 0, "shuffles move whole 32-bit words");
     auto words = __builtin_bit_cast(strata_words<T>, value);
+#if __GFX11__ && __AMDGCN_WAVEFRONT_SIZE__ == 64  // ds_bpermute stays within each half of the wave
+    const bool other = (lane ^ strata_lane()) & 32;
+    for (int& w : words.w) {
+        const int near = __builtin_amdgcn_ds_bpermute(lane << 2, w);
+        const int far = __builtin_amdgcn_ds_bpermute(lane << 2, __builtin_amdgcn_permlane64(w));
+        w = other ? far : near;
+    }
+#else
     for (int& w : words.w) w = __builtin_amdgcn_ds_bpermute(lane << 2, w);
+#endif
     return __builtin_bit_cast(T, words);
 }
-STRATA_FN int strata_lane() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
 #define STRATA_WAVE (int)__builtin_amdgcn_wavefrontsize()
 template <class T> STRATA_FN T __shfl(T value, int source, int width = STRATA_WAVE) {
     int self = strata_lane();

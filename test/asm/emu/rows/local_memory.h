@@ -100,8 +100,11 @@ inline void exchange(isa::Arch arch, const isa::Row& row, uint64_t seed) {
     inst.dst[0] = vector(MemoryRun::kResult, row.dst[0]);
     Expected want{m.wave.vgpr, m.memory, m.local};
     std::vector<uint32_t> out(static_cast<size_t>(m.lanes()));
+    // RDNA3 counts modulo 32 whatever the wave's size, in either half.
+    const int group = m.scalars.family() == isa::Family::rdna3 ? 32 : m.lanes();
     auto lane_at = [&](int lane) {
-        return static_cast<int>((m.v(0, lane) + offset) / 4 % static_cast<uint32_t>(m.lanes()));
+        const uint32_t wanted = (m.v(0, lane) + offset) / 4;
+        return lane / group * group + static_cast<int>(wanted % static_cast<uint32_t>(group));
     };
     for (int lane = 0; lane < m.lanes(); ++lane) {
         if (name == "ds_permute_b32") {
