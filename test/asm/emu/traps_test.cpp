@@ -181,6 +181,15 @@ TEST_P(Traps, TheOutputModifierIsIgnoredWithDenormalsOrIeee) {
     EXPECT_EQ(result("v_add_f16_e64 v8, v0, 0 div:2", kFlush32) & 0xffff, 0x4200u);
 }
 
+TEST_P(Traps, TheOutputModifierHasNoDenormalsAndNoNegativeZeros) {
+    set(0, 0x80000000), set(1, 0x80800000), set(2, 0x00ffffff), set(3, 0x81000000);
+    EXPECT_EQ(result("v_add_f32_e64 v8, v0, v0", kFlush32), 0x80000000u);
+    EXPECT_EQ(result("v_add_f32_e64 v8, v0, v0 mul:2", kFlush32), 0u);
+    EXPECT_EQ(result("v_add_f32_e64 v8, v1, v0 div:2", kFlush32), 0x80000000u);
+    EXPECT_EQ(result("v_add_f32_e64 v8, v2, v0 div:2", kFlush32), 0u) << "not rounded up to the least normal number";
+    EXPECT_EQ(result("v_add_f32_e64 v8, v3, v0 div:2", kFlush32), 0x80800000u);
+}
+
 TEST_P(Traps, ClampMakesNanZeroWithDx10ClampOnly) {
     set(0, kNan);
     EXPECT_EQ(result("v_max_f32_e64 v8, v0, v0 clamp", kPlain | kDx10Clamp), 0u);

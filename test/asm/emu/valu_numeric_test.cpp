@@ -1,5 +1,7 @@
 #include <bit>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <memory>
 
 #include "valu_harness.h"
@@ -9,6 +11,7 @@
 namespace strata::emu {
 namespace {
 
+using isa::Arch;
 using namespace valu_test;
 using namespace reference;
 
@@ -45,53 +48,68 @@ constexpr const char* kDivide64 =
     "v_div_fmas_f64 v[4:5], v[4:5], v[6:7], v[12:13]\n"
     "v_div_fixup_f64 v[8:9], v[4:5], v[2:3], v[0:1]\n";
 
-/// All exponents, denormals included.
-uint32_t any_float(Inputs& inputs) {
+/// All exponents, denormals included, and often those at which v_div_scale changes its mind.
+template <class T>
+T any_float(Inputs& inputs) {
+    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+    constexpr int kFraction = std::numeric_limits<T>::digits - 1, kBias = std::numeric_limits<T>::max_exponent - 1;
+    constexpr int kFar = sizeof(T) == 4 ? 96 : 768, kTiny = kFraction + 1;
+    constexpr int kEdges[] = {0,     1,    kTiny - 1,    kTiny,         kTiny + 1, kBias - kFar, kBias - kTiny,
+                              kBias, kFar, kBias + kFar, 2 * kBias - 1, 2 * kBias};
     const uint64_t r = inputs.next();
-    return r & 3 ? static_cast<uint32_t>(r >> 32) : inputs.dword();
+    auto bits = static_cast<Bits>(inputs.next());
+    if (r % 8 == 0) return std::bit_cast<T>(static_cast<Bits>(inputs.dword()) << (sizeof(T) == 4 ? 0 : 32));
+    if (r % 8 < 5) return std::bit_cast<T>(bits);
+    constexpr Bits kOnes = (Bits{1} << kFraction) - 1;
+    const Bits fractions[] = {0, kOnes, bits & kOnes, 1};
+    const Bits exponent = static_cast<Bits>(kEdges[(r >> 8) % std::size(kEdges)] + static_cast<int>((r >> 16) % 3) - 1);
+    const Bits sign = bits & ~(~Bits{0} >> 1);
+    return std::bit_cast<T>(sign | (exponent & (2 * kBias + 1)) << kFraction | fractions[(r >> 24) % 4]);
+}
+
+/// The expansion run on pairs of numbers gives the host's quotients. v0 or v[0:1] is divided by v1 or v[2:3] to v8.
+template <class T>
+void expect_quotients(std::string text, Arch arch, int lanes, int rounds) {
+    if (lanes == 64)
+        for (const auto& [from, to] : {std::pair{"null", "s[0:1]"}, {"vcc_lo", "vcc"}})
+            for (size_t at; (at = text.find(from)) != std::string::npos;) text.replace(at, std::strlen(from), to);
+    constexpr int kRows = sizeof(T) / 4;
+    const auto words = assembled(text, lanes, arch);
+    for (const Variant& variant : variants()) {
+        Bench bench(lanes);
+        Code code;
+        ASSERT_TRUE(code.load(variant, words, lanes, arch));
+        Inputs inputs(static_cast<uint64_t>(lanes + kRows));
+        std::vector<T> n(static_cast<size_t>(lanes)), d(n.size());
+        for (int round = 0; round < rounds; round++) {
+            for (int lane = 0; lane < lanes; lane++) {
+                const T pair[] = {n[static_cast<size_t>(lane)] = any_float<T>(inputs),
+                                  d[static_cast<size_t>(lane)] = any_float<T>(inputs)};
+                uint32_t dwords[2 * kRows];
+                std::memcpy(dwords, pair, sizeof pair);
+                for (int row = 0; row < 2 * kRows; row++) bench.v(row, lane) = dwords[row];
+            }
+            ASSERT_TRUE(bench.run(code));
+            for (int lane = 0; lane < lanes; lane++) {
+                const T x = n[static_cast<size_t>(lane)], y = d[static_cast<size_t>(lane)], want = x / y;
+                T got;
+                const uint64_t bits = bench.v64(8, lane);
+                std::memcpy(&got, &bits, sizeof got);
+                ASSERT_TRUE(std::memcmp(&got, &want, sizeof got) == 0 || (std::isnan(got) && std::isnan(want)))
+                    << variant.name << std::hexfloat << " " << x << " / " << y << " = " << want << ", got " << got;
+            }
+        }
+    }
 }
 
 TEST_F(ValuNumeric, TheDivisionSequenceOfSinglePrecisionIsCorrectlyRounded) {
-    const auto words = assembled(kDivide32, 32);
-    for (const Variant& variant : variants()) {
-        Bench bench(32);
-        Code code;
-        ASSERT_TRUE(code.load(variant, words, 32));
-        Inputs inputs(1);
-        for (int round = 0; round < 600; round++) {
-            for (int lane = 0; lane < 32; lane++)
-                bench.v(0, lane) = any_float(inputs), bench.v(1, lane) = any_float(inputs);
-            ASSERT_TRUE(bench.run(code));
-            for (int lane = 0; lane < 32; lane++) {
-                const float n = to_float(bench.v(0, lane)), d = to_float(bench.v(1, lane)), want = n / d,
-                            got = to_float(bench.v(8, lane));
-                ASSERT_TRUE(float_bits(got) == float_bits(want) || (std::isnan(got) && std::isnan(want)))
-                    << variant.name << std::hexfloat << " " << n << " / " << d << " = " << want << ", got " << got;
-            }
-        }
-    }
+    expect_quotients<float>(kDivide32, Arch::gfx1100, 32, 1200);
+    expect_quotients<float>(kDivide32, Arch::gfx942, 64, 600);
 }
 
 TEST_F(ValuNumeric, TheDivisionSequenceOfDoublePrecisionIsCorrectlyRounded) {
-    const auto words = assembled(kDivide64, 32);
-    for (const Variant& variant : variants()) {
-        Bench bench(32);
-        Code code;
-        ASSERT_TRUE(code.load(variant, words, 32));
-        Inputs inputs(2);
-        for (int round = 0; round < 300; round++) {
-            for (int lane = 0; lane < 32; lane++)
-                for (int row = 0; row < 4; row++)
-                    bench.v(row, lane) = row & 1 ? any_float(inputs) : static_cast<uint32_t>(inputs.next());
-            ASSERT_TRUE(bench.run(code));
-            for (int lane = 0; lane < 32; lane++) {
-                const double n = to_double(bench.v64(0, lane)), d = to_double(bench.v64(2, lane)), want = n / d,
-                             got = to_double(bench.v64(8, lane));
-                ASSERT_TRUE(double_bits(got) == double_bits(want) || (std::isnan(got) && std::isnan(want)))
-                    << variant.name << std::hexfloat << " " << n << " / " << d << " = " << want << ", got " << got;
-            }
-        }
-    }
+    expect_quotients<double>(kDivide64, Arch::gfx1100, 32, 600);
+    expect_quotients<double>(kDivide64, Arch::gfx942, 64, 300);
 }
 
 TEST_F(ValuNumeric, DivScaleMarksWhatDivFmasScalesBack) {
@@ -109,6 +127,13 @@ TEST_F(ValuNumeric, DivScaleMarksWhatDivFmasScalesBack) {
         {0x1p-126f, 1, 0x1p-126f, true, 0x1p-62f},
         {1, 0x1p127f, 1, true, 1},  // reciprocal and quotient denormal: only the denominator is scaled
         {0x1p-140f, 0x1p-140f, 1, true, 0x1p-76f},
+        {0, 0, 0, false, NAN},
+        {1, 0x1p97f, 1, true, 0x1p64f},  // a small quotient: the numerator is scaled
+        {1, 0x1p95f, 1, false, 1},
+        {0x1p126f, 0x1p126f, 0x1p100f, false, 0x1p62f},  // a large denominator alone
+        {0x1p-103f, 1, 0x1p-103f, true, 0x1p-39f},
+        {0x1p-103f, 0x1p-20f, 0x1p-103f, false, 0x1p-39f},  // a tiny numerator, exponent field 24
+        {0x1p-102f, 0x1p-20f, 0x1p-102f, false, 0x1p-102f},
     };
     for (const Variant& variant : variants()) {
         for (const Row& row : rows) {

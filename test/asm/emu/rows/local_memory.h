@@ -9,7 +9,7 @@ namespace strata::emu::testing {
 inline void check_local(isa::Arch arch, const isa::Row& row, Access a, uint64_t seed) {
     MemoryRun m(arch, seed);
     isa::Inst inst = m.scalars.make(row);
-    m.make_numbers(a.type, a.bytes);
+    m.make_numbers(a.type, a.bytes, a.op == "min" || a.op == "max");
     const auto size = static_cast<uint32_t>(a.bytes);
     uint32_t first = 0, other = 0;  // bytes that the immediate offsets add
     if (a.two) {

@@ -110,13 +110,22 @@ struct AtomicInput {
     bool flush = false;  ///< single-precision denormals of sources and result become zeros
 };
 
+/// Minimum and maximum prefer a number to a quiet NaN: RDNA4's document says so, the older ones compare by `<` and `>`
+/// alone, and LLVM makes atomicrmw fmin and fmax, its minnum and maxnum, into these instructions on all. Of two NaN
+/// data is taken (RDNA4; elsewhere either may be).
+template <class T>
+bool takes_data(const Access& a, T old, T data) {
+    if (std::isnan(old) || std::isnan(data)) return std::isnan(old);
+    return a.op == "min" ? data < old : data > old;
+}
+
 inline uint64_t combine_float(const Access& a, const AtomicInput& in) {
     if (a.bytes == 8) {
         const auto x = std::bit_cast<double>(in.old), y = std::bit_cast<double>(in.data),
                    z = std::bit_cast<double>(in.second);
         if (a.op == "add") return std::bit_cast<uint64_t>(x + y);
         if (a.op == "cmpswap") return x == z ? in.data : in.old;
-        return (a.op == "min" ? y < x : y > x) ? in.data : in.old;
+        return takes_data(a, x, y) ? in.data : in.old;
     }
     auto source = [&](uint64_t bits) {
         const double value = exact_value(static_cast<uint32_t>(bits), kSingle);
@@ -129,7 +138,7 @@ inline uint64_t combine_float(const Access& a, const AtomicInput& in) {
         return rounded(sum, kSingle, Rounding::nearest, !in.flush);
     }
     if (a.op == "cmpswap") return x == source(in.second) ? in.data : in.old;
-    return (a.op == "min" ? y < x : y > x) ? in.data : in.old;
+    return takes_data(a, x, y) ? in.data : in.old;
 }
 
 /// The new value in memory.

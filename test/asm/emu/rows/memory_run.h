@@ -34,12 +34,15 @@ class MemoryRun {
     void set_pair(size_t at, uint64_t value) {
         wave.sgpr[at] = static_cast<uint32_t>(value), wave.sgpr[at + 1] = static_cast<uint32_t>(value >> 32);
     }
-    /// Memory and data of atomics: floats of near exponents, that sums are exact enough to be the same everywhere.
-    void make_numbers(char type, int bytes) {
+    /// Memory and data of atomics: floats of near exponents, that sums are exact enough to be the same everywhere; some
+    /// quiet NaN among those that are compared.
+    void make_numbers(char type, int bytes, bool compared = false) {
         if (std::string_view("fhn").find(type) == std::string_view::npos) return;
         auto number = [&](uint32_t r, bool top) -> uint32_t {
             if (type == 'h') return 0x3c003c00u ^ (r & 0x8fff8fffu);
             if (type == 'n') return 0x3f803f80u ^ (r & 0x83ff83ffu);
+            if (compared && type == 'f' && r >> 16 & 1 && r >> 18 & 1 && r >> 20 & 1)
+                return bytes == 4 ? 0x7fc00000u : top ? 0x7ff80000u : r;
             if (bytes == 8) return top ? 0x3ff00000u ^ (r & 0x807fffffu) : r;
             return 0x3f800000u ^ (r & 0x83ffffffu);
         };

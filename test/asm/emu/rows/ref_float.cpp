@@ -27,49 +27,77 @@ T fraction(T x, T below_one) {
 int biased_exponent(float x) { return static_cast<int>(std::bit_cast<uint32_t>(x) >> 23 & 255); }
 int biased_exponent(double x) { return static_cast<int>(std::bit_cast<uint64_t>(x) >> 52 & 2047); }
 
-/// V_DIV_SCALE of either precision: `huge` is the exponent distance that endangers the quotient, `tiny` the numerator's
-/// exponent that endangers the remainder, `scale` the power of two. The document's "denormal" is judged by exponents,
-/// of the operand's own format (its "1.0 / 64'F(S1) == DENORM.f64" can never hold); where reciprocal and quotient both
-/// are denormal its scale up would overflow, so that down is meant; and a zero operand sets the flag.
+/// What the pseudocode of a division names by number, for either precision.
+struct DivisionLimits {
+    int far;     ///< exponents this far apart: "N/D near MAX_FLOAT"
+    int tiny;    ///< biased exponent of a numerator whose remainder may be denormal
+    int scale;   ///< the power of two that v_div_scale multiplies by
+    int lowest;  ///< the least exponent distance with a quotient
+};
+constexpr DivisionLimits kSingleDivision{96, 24, 64, -150}, kDoubleDivision{768, 53, 128, -1075};
+
+/// V_DIV_SCALE, branch by branch in the document's order; `x` is S0, `d` S1, `n` S2. "exponent()" is the field of the
+/// encoding. Two predicates cannot be meant:
+/// - "1.0 / 64'F(S1) == DENORM.f64" never holds for a single, and LLVM's expansion would lose bits of a denormal
+///   reciprocal: the exponent field decides, from 2 bias - 1 on.
+/// - "S2 / S1 == DENORM" is the quotient that is being sought. gfx1100 and gfx1201, as AMD has published of comparing
+///   its emulator with them, mirror the branch of large quotients: exponents `far` apart. They let these distances set
+///   VCC with zeros too, and take a single's numerator as tiny up to exponent 24, not 23.
 template <class T>
-T div_scale(T x, T d, T n, int huge, int tiny, int scale, bool& flag) {
-    const int bias = std::numeric_limits<T>::max_exponent - 1, ratio = biased_exponent(n) - biased_exponent(d);
-    const bool inverse = biased_exponent(d) - bias >= bias - 1, quotient = ratio <= 1 - bias;
-    const bool is_d = std::memcmp(&x, &d, sizeof x) == 0, is_n = std::memcmp(&x, &n, sizeof x) == 0;
-    flag = false;
-    if (n == 0 || d == 0) return flag = true, std::numeric_limits<T>::quiet_NaN();
-    if (ratio >= huge) return flag = true, is_d ? std::ldexp(x, scale) : x;
-    if (biased_exponent(d) == 0) return std::ldexp(x, scale);
-    if (inverse && quotient) return flag = true, is_d ? std::ldexp(x, -scale) : x;
-    if (inverse) return std::ldexp(x, -scale);
-    if (quotient) return flag = true, is_n ? std::ldexp(x, scale) : x;
-    return biased_exponent(n) <= tiny ? std::ldexp(x, scale) : x;
+T div_scale(T x, T d, T n, const DivisionLimits& limits, bool& vcc) {
+    const int bias = std::numeric_limits<T>::max_exponent - 1;
+    const int exponent_d = biased_exponent(d), exponent_n = biased_exponent(n), distance = exponent_n - exponent_d;
+    vcc = distance >= limits.far || distance <= -limits.far;
+    if (n == 0 || d == 0) return std::numeric_limits<T>::quiet_NaN();
+    if (distance >= limits.far) return x == d ? std::ldexp(x, limits.scale) : x;  // only the denominator
+    if (exponent_d == 0) return std::ldexp(x, limits.scale);
+    if (exponent_d >= 2 * bias - 1 && distance <= -limits.far) return x == d ? std::ldexp(x, -limits.scale) : x;
+    if (exponent_d >= 2 * bias - 1) return std::ldexp(x, -limits.scale);
+    if (distance <= -limits.far) return x == d ? x : std::ldexp(x, limits.scale);  // only the numerator
+    if (exponent_n <= limits.tiny) return std::ldexp(x, limits.scale);
+    return x;
 }
 
-/// V_DIV_FMAS. With VCC the document multiplies by 2^32 and 2^64, which no division could use: what V_DIV_SCALE has
-/// scaled by 2^64 or 2^128 is undone, upwards for a large quotient and downwards for a small one, with one rounding.
+/// V_DIV_FMAS. With VCC the document multiplies by 2^32 and 2^64, always upwards; v_div_scale multiplies by 2^64 and
+/// 2^128, and of small quotients the numerator, so that LLVM's expansion would be off by 2^32 or more. Undone is what
+/// was done: upwards where the sum S2 is 2 or more (the denominator was scaled), else downwards; rounded once.
 template <class T>
 T div_fmas(const Lane& x, T a, T b, T c, int scale) {
-    const T plain = std::fma(a, b, c);
-    if (!x.carry || !std::isfinite(plain)) return plain;
+    if (!x.carry) return std::fma(a, b, c);
     const int bias = std::numeric_limits<T>::max_exponent - 1;
     const T power = std::ldexp(T(1), biased_exponent(c) > bias ? scale : -scale);
-    const T scaled = plain * power;  // exact between normal numbers
-    if (std::isnormal(plain) && std::isnormal(scaled)) return scaled;
-    return static_cast<T>((static_cast<Quad>(a) * b + c) * power);
+    if (!std::isfinite(a) || !std::isfinite(b) || !std::isfinite(c)) return std::fma(a, b, c);
+    const Quad sum = static_cast<Quad>(a) * b + c;
+    return static_cast<T>(sum * power);
 }
 
-/// V_DIV_FIXUP. Its branch for an overflow asks about S1, whose infinities and NaN are gone by then; S0 makes sense:
-/// the iteration has overflowed.
+/// An overflow or underflow of the direction that the caller has set: the sum of `large` values of that sign.
 template <class T>
-T div_fixup(T quotient, T d, T n, int underflow) {
-    const T sign = std::signbit(d) != std::signbit(n) ? T(-1) : T(1), infinity = std::numeric_limits<T>::infinity();
-    if (std::isnan(n) || std::isnan(d)) return std::numeric_limits<T>::quiet_NaN();
-    if ((d == 0 && n == 0) || (std::isinf(d) && std::isinf(n))) return std::numeric_limits<T>::quiet_NaN();
-    if (d == 0 || std::isinf(n)) return sign * infinity;
-    if (std::isinf(d) || n == 0) return sign * 0;
-    if (biased_exponent(n) - biased_exponent(d) < underflow) return sign * 0;
-    return std::isfinite(quotient) ? std::copysign(quotient, sign) : sign * infinity;
+T beyond(bool negative) {
+    volatile T large = negative ? -std::numeric_limits<T>::max() : std::numeric_limits<T>::max();
+    return large + large;
+}
+template <class T>
+T below(bool negative) {
+    volatile T least = negative ? -std::numeric_limits<T>::denorm_min() : std::numeric_limits<T>::denorm_min();
+    return least / 4;
+}
+
+/// V_DIV_FIXUP, line by line. Its branch for an overflow asks about S1, whose infinities and NaN are gone by then; S0
+/// makes sense, the result of the iteration: infinite or, from infinities, NaN.
+template <class T>
+T div_fixup(T quotient, T d, T n, const DivisionLimits& limits) {
+    const bool negative = std::signbit(d) != std::signbit(n);
+    const T infinity = std::numeric_limits<T>::infinity();
+    if (std::isnan(n)) return n;
+    if (std::isnan(d)) return d;
+    if (d == 0 && n == 0) return std::numeric_limits<T>::quiet_NaN();
+    if (std::isinf(d) && std::isinf(n)) return std::numeric_limits<T>::quiet_NaN();
+    if (d == 0 || std::isinf(n)) return negative ? -infinity : infinity;
+    if (std::isinf(d) || n == 0) return negative ? -T(0) : T(0);
+    if (biased_exponent(n) - biased_exponent(d) < limits.lowest) return below<T>(negative);
+    if (!std::isfinite(quotient)) return beyond<T>(negative);
+    return negative ? -std::fabs(quotient) : std::fabs(quotient);
 }
 
 struct Cube {
@@ -171,10 +199,10 @@ constexpr Operation kRows[] = {
     {"v_frexp_exp_i32_f32", [](Lane& x) { x.b32(static_cast<uint32_t>(exponent_of(x.f(0)))); }},
     {"v_ldexp_f32",
      [](Lane& x) { x.f32(static_cast<float>(std::ldexp(static_cast<Wide>(x.f(0)), std::clamp(x.i(1), -999, 999)))); }},
-    {"v_div_scale_f32", [](Lane& x) { x.f32(div_scale(x.f(0), x.f(1), x.f(2), 96, 23, 64, x.mask)); }},
-    {"v_div_scale_f64", [](Lane& x) { x.f64(div_scale(x.g(0), x.g(1), x.g(2), 768, 53, 128, x.mask)); }},
-    {"v_div_fixup_f32", [](Lane& x) { x.f32(div_fixup(x.f(0), x.f(1), x.f(2), -150)); }},
-    {"v_div_fixup_f64", [](Lane& x) { x.f64(div_fixup(x.g(0), x.g(1), x.g(2), -1075)); }},
+    {"v_div_scale_f32", [](Lane& x) { x.f32(div_scale(x.f(0), x.f(1), x.f(2), kSingleDivision, x.mask)); }},
+    {"v_div_scale_f64", [](Lane& x) { x.f64(div_scale(x.g(0), x.g(1), x.g(2), kDoubleDivision, x.mask)); }},
+    {"v_div_fixup_f32", [](Lane& x) { x.f32(div_fixup(x.f(0), x.f(1), x.f(2), kSingleDivision)); }},
+    {"v_div_fixup_f64", [](Lane& x) { x.f64(div_fixup(x.g(0), x.g(1), x.g(2), kDoubleDivision)); }},
     {"v_rcp_f32 v_rcp_iflag_f32 v_s_rcp_f32",
      [](Lane& x) { x.f32(static_cast<float>(1 / static_cast<Wide>(x.f(0)))); }},
     {"v_rsq_f32 v_s_rsq_f32", [](Lane& x) { x.f32(static_cast<float>(1 / std::sqrt(static_cast<Wide>(x.f(0))))); }},

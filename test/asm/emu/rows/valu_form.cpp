@@ -130,7 +130,8 @@ bool only_rounds(const Row& row) {
           "v_fma_mix_f32",      "v_dot2_f16_f16",     "v_cvt_pk_rtz_f16_f32", "v_cvt_pkrtz_f16_f32", "v_trunc_f32",
           "v_rndne_f32",        "v_rndne_f64",        "v_rndne_f16",          "v_floor_f32",         "v_ceil_f64",
           "v_max3_f32",         "v_med3_f16",         "v_cvt_i32_f32",        "v_cvt_u16_f16",       "v_cvt_pk_i16_f32",
-          "v_mul_dx9_zero_f32", "v_fma_dx9_zero_f32", "v_mul_legacy_f32",     "v_cubema_f32"})
+          "v_mul_dx9_zero_f32", "v_fma_dx9_zero_f32", "v_mul_legacy_f32",     "v_cubema_f32",        "v_div_scale_f32",
+          "v_div_scale_f64",    "v_div_fmas_f32",     "v_div_fmas_f64",       "v_div_fixup_f32",     "v_div_fixup_f64"})
         if (row.mnemonic == name) return true;
     return false;
 }

@@ -81,7 +81,7 @@ inline void check_global(isa::Arch arch, const isa::Row& row, Access a, uint64_t
     MemoryRun m(arch, seed);
     isa::Inst inst = m.scalars.make(row);
     const bool is_store = row.flags & isa::kStore, is_atomic = row.flags & isa::kAtomic;
-    m.make_numbers(a.type, a.bytes);
+    m.make_numbers(a.type, a.bytes, a.op == "min" || a.op == "max");
     a.returns = choose_return(m, row, inst);
     inst.offset = a.to_local ? static_cast<int32_t>(m.values.below(8) * 4) : any_offset(m, row.format);
     GlobalForm form{.flat = row.format == isa::Format::FLAT};
@@ -227,7 +227,7 @@ inline void check_buffer(isa::Arch arch, const isa::Row& row, Access a, uint64_t
     MemoryRun m(arch, seed);
     const bool is_store = row.flags & isa::kStore, is_atomic = row.flags & isa::kAtomic;
     isa::Inst inst = m.scalars.make(row);
-    m.make_numbers(a.type, a.bytes);
+    m.make_numbers(a.type, a.bytes, a.op == "min" || a.op == "max");
     a.returns = choose_return(m, row, inst);
     const BufferForm f = make_buffer(m, static_cast<uint32_t>(a.bytes), alignment(a));
     meet(m, a, f.at, m.memory, second_row(a));
