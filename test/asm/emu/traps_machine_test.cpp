@@ -124,6 +124,25 @@ TEST(LaunchTraps, TheModeOfAWaveIsThatOfTheDescriptor) {
     EXPECT_EQ(launched(Arch::gfx1100, kernel(body, other), 32)[0], 0xc9u);
 }
 
+TEST(LaunchTraps, AKernelFindsItsSizesInEveryVersionOfTheCodeObject) {
+    // Version 4 has them in the dispatch packet, later ones among the hidden arguments.
+    constexpr const char* kSource = R"(KERNEL void k(uint* out) {
+        uint i = TX + BX * NX + BY * NX * (__builtin_amdgcn_grid_size_x() / NX);
+        out[i] = NX | __builtin_amdgcn_grid_size_x() << 8 | __builtin_amdgcn_grid_size_y() << 16;
+    })";
+    for (Arch arch : {Arch::gfx1100, Arch::gfx942})
+        for (const char* version : {"4", "5", "6"}) {
+            Gpu gpu(arch);
+            const std::string options = std::string("-O2 -mcode-object-version=") + version;
+            auto module = gpu.load(compile_hip(kSource, options, isa::info(arch).name));
+            ASSERT_TRUE(module) << module.error().message;
+            Buffer<uint32_t> out(gpu, 24 * 5 * 3);
+            auto stats = gpu.launch(**module, "k", config({5, 3, 1}, {24, 1, 1}), (Arguments() << out).bytes());
+            ASSERT_TRUE(stats) << stats.error().message;
+            for (uint32_t value : out.values()) ASSERT_EQ(value, 24u | 120u << 8 | 3u << 16) << version;
+        }
+}
+
 TEST(WaveTraps, ShaderCyclesHaveTwentyBits) {
     Machine m(Arch::gfx1100, 32);
     m.run(
@@ -201,6 +220,34 @@ TEST_P(MachineTraps, AHalfResultClearsTheUpperHalfOnGfx9Only) {
     const uint32_t kept = m.cdna() ? 0 : 0xdead0000;
     EXPECT_EQ(m.v(8, 3), kept | 0x4000);
     EXPECT_EQ(m.v(9, 3), kept | 0x4000);
+}
+
+// ---- matrices ----
+
+TEST(MatrixTraps, Mi200FlushesDenormalHalvesAndKeepsDenormalSingles) {
+    for (Arch arch : {Arch::gfx90a, Arch::gfx942}) {
+        const bool mi200 = arch == Arch::gfx90a;
+        Machine m(arch, 64);
+        m.wave.exec = 0;  // does not matter
+        m.set_row(2, [](int) { return 0x00010001u; }), m.set_row(3, [](int) { return 0x00010001u; });
+        m.set_row(4, [](int) { return 0x3c003c00u; }), m.set_row(5, [](int) { return 0x3c003c00u; });
+        m.set_row(6, [](int) { return 3u; });
+        m.set_row(7, [](int) { return 0x3f800000u; });
+        m.run(mi200 ? "v_mfma_f32_16x16x16f16 v[8:11], v[2:3], v[4:5], 0\nv_mfma_f32_16x16x4f32 v[12:15], v6, v7, 0"
+                    : "v_mfma_f32_16x16x16_f16 v[8:11], v[2:3], v[4:5], 0\nv_mfma_f32_16x16x4_f32 v[12:15], v6, v7, 0");
+        for (int lane = 0; lane < 64; lane += 9) {
+            EXPECT_EQ(m.v(9, lane), mi200 ? 0u : 0x35800000u) << "16 times 2^-24";
+            EXPECT_EQ(m.v(14, lane), 12u);
+        }
+    }
+}
+
+TEST(MatrixTraps, Xf32CutsTheSignificand) {
+    Machine m(Arch::gfx942, 64);
+    m.set_row(2, [](int) { return 0x3f801fffu; }), m.set_row(3, [](int) { return 0x3f801fffu; });  // 1 + almost 2^-10
+    m.set_row(4, [](int) { return 0x3f802000u; }), m.set_row(5, [](int) { return 0x3f802000u; });  // 1 + 2^-10
+    m.run("v_mfma_f32_16x16x8_xf32 v[8:11], v[2:3], v[4:5], 0");
+    for (int lane = 0; lane < 64; lane += 9) EXPECT_EQ(m.v(8, lane), 0x41002000u) << "8 times 1 times 1 + 2^-10";
 }
 
 // ---- memory ----
