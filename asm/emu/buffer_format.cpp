@@ -5,8 +5,9 @@
 #include <cmath>
 #include <string_view>
 
-// RDNA3 ISA 9.4 "Buffer Resource", table of data formats; CDNA3 ISA 9.1. Names list components from the highest bits
-// down, so that X is the last number. Conversions follow Direct3D's functional specification, chapter 3.2.
+// RDNA3 ISA 9.6 "Buffer Resource", table of data formats; CDNA3 ISA 9.1. Names list components from the highest bits
+// down, so that X is the last number. RDNA3 ISA 9.3.1 says how halves are rounded; the rest of the conversions follows
+// Direct3D's functional specification, chapter 3.2.
 namespace strata::emu {
 namespace {
 
@@ -72,6 +73,17 @@ double real_value(uint32_t value, uint32_t bits, Numeric numeric) {
     }
 }
 
+/// A number that is neither infinite nor NaN.
+uint16_t nearest_half(double value) {
+    constexpr uint16_t kInfinity = 0x7c00, kSign = 0x8000;
+    const double magnitude = std::fabs(value);
+    const int power = magnitude == 0 ? -14 : std::max(std::ilogb(magnitude), -14);
+    const auto units =
+        static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, 10 - power)));  // with the leading bit
+    const uint32_t half = (static_cast<uint32_t>(power + 14) << 10) + units;
+    return static_cast<uint16_t>((half < kInfinity ? half : kInfinity) | (std::signbit(value) ? kSign : 0));
+}
+
 /// Saturated integer of a float: NaN gives 0, the fraction is dropped.
 double clamped(float value, double low, double high) {
     return std::isnan(value) ? 0 : std::clamp(static_cast<double>(value), low, high);
@@ -129,11 +141,9 @@ uint16_t component_to_half(uint32_t value, uint32_t bits, Numeric numeric) {
     if (numeric == Numeric::uint) return static_cast<uint16_t>(value);
     if (numeric == Numeric::sint) return static_cast<uint16_t>(sign_extend(value, bits));
     if (numeric == Numeric::real && bits == 16) return static_cast<uint16_t>(value);
-    // One rounding: the quotient of a normalised number is cut at the half's bits, not first at a float's.
     const double real = real_value(value, bits, numeric);
-    float cut = static_cast<float>(real);
-    if (std::fabs(static_cast<double>(cut)) > std::fabs(real)) cut = std::nextafterf(cut, 0.0f);
-    return static_cast<uint16_t>(float_to_small(cut, 10, true));
+    if (numeric == Numeric::real) return static_cast<uint16_t>(float_to_small(static_cast<float>(real), 10, true));
+    return nearest_half(real);
 }
 
 uint32_t component_from_register(uint32_t value, uint32_t bits, Numeric numeric) {

@@ -12,7 +12,7 @@ const uint32_t* words_at(const Wave* wave, uint32_t place) {
 
 }  // namespace
 
-BufferResource::BufferResource(const uint32_t* v, bool gfx9_)
+BufferResource::BufferResource(const uint32_t* v, bool gfx9_, bool formatted)
     : base(v[0] | uint64_t{v[1] & 0xffff} << 32),
       stride(v[1] >> 16 & 0x3fff),
       records(v[2]),
@@ -24,7 +24,7 @@ BufferResource::BufferResource(const uint32_t* v, bool gfx9_)
     if (gfx9) {
         element = v[1] >> 31 ? 4 : 0;
         format = static_cast<uint8_t>((v[3] >> 15 & 15) | (v[3] >> 12 & 7) << 4);
-        if (add_tid) stride |= (v[3] >> 15 & 15) << 14;  // the data format's bits extend the stride
+        if (add_tid && !formatted) stride |= (v[3] >> 15 & 15) << 14;  // the data format's bits extend the stride
     } else {
         element = kSwizzleElement[v[1] >> 30];
         format = v[3] >> 12 & 63;
@@ -32,7 +32,9 @@ BufferResource::BufferResource(const uint32_t* v, bool gfx9_)
 }
 
 BufferView::BufferView(const Wave* wave, const Op* op)
-    : resource_(words_at(wave, op->src[1]), op->op_sel_hi & kGfx9Resource), imm_(op->imm), lanes_(wave->lanes) {
+    : resource_(words_at(wave, op->src[1]), op->op_sel_hi & kGfx9Resource, op->op_sel_hi & kFormatted),
+      imm_(op->imm),
+      lanes_(wave->lanes) {
     const uint8_t flags = op->op_sel_hi;
     const uint32_t* rows = words_at(wave, op->src[0]);
     index_rows_ = flags & kIdxen ? rows : nullptr;
@@ -71,7 +73,8 @@ bool BufferView::inside(int lane, uint32_t at, uint32_t bytes) const {
         case 0: return by_index() && (r.stride == 0 || by_offset());
         case 1: return by_index();
         case 2: return r.records != 0;
-        default: return r.element && r.stride ? by_index() && by_offset() : raw();
+        // The scalar offset reduces the number of records, whatever its unit.
+        default: return r.element && r.stride ? i + soffset_ < r.records && by_offset() : raw();
     }
 }
 

@@ -1,4 +1,6 @@
 #pragma once
+#include <span>
+
 #include "strata/asm/emu/memory_ops_p.h"
 
 // Buffer descriptors (V#): where a lane's element lies and whether it is in range.
@@ -6,7 +8,7 @@ namespace strata::emu {
 
 /// The 128 bits of a V#, decoded by generation.
 struct BufferResource {
-    BufferResource(const uint32_t* words, bool gfx9);
+    BufferResource(const uint32_t* words, bool gfx9, bool formatted);
 
     uint64_t base;
     uint32_t stride, records;
@@ -42,5 +44,8 @@ class BufferView {
     uint32_t imm_, soffset_;
     int lanes_;
 };
+
+/// The components that a load in a data format gives a lane's registers; false after a fault.
+bool load_components(Wave* wave, const Op* op, const BufferView& view, int lane, std::span<uint32_t> values);
 
 }  // namespace strata::emu

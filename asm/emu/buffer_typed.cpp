@@ -5,22 +5,25 @@
 #include "strata/asm/emu/buffer_resource_p.h"
 #include "strata/asm/emu/scalar_p.h"
 
-// buffer_load_format_x and its kin, tbuffer_load_format_x likewise: memory in a data format. buffer_ takes format and
-// component selection from the V#, tbuffer_ has the format in the instruction and selects X, Y, Z, W. An element is in
-// range as a whole or not at all.
+// buffer_load_format_x and its kin, tbuffer_load_format_x likewise: memory in a data format (RDNA3 and RDNA4 ISA 9.3,
+// CDNA3 ISA 9.1.4). buffer_ takes format and component selection from the V#, tbuffer_ has the format in the
+// instruction and selects X, Y, Z, W. An element is in range as a whole or not at all. A V# without a format is
+// unbound: whatever the instruction's format, loads give 0 and stores do nothing.
 namespace strata::emu {
 namespace {
 
 /// How registers hold the components of an instruction.
 enum class Hold : uint8_t { dword, half, high_half };
 
-/// What an Op says about it: count in neg_hi, Hold in omod_clamp, format in value[0].
+/// What an Op says about it: count in neg_hi, Hold in omod_clamp, format in value[0], in value[1] whether stores fill
+/// the components that the instruction has not with X.
 int count_of(const Op* op) { return op->neg_hi; }
 Hold hold_of(const Op* op) { return static_cast<Hold>(op->omod_clamp); }
 
 BufferFormat format_of(const Op* op, const BufferResource& resource) {
-    const uint32_t number = op->op_sel_hi & kInstructionFormat ? op->value[0] : resource.format;
-    return resource.gfx9 ? gfx9_format(number) : unified_format(number);
+    auto named = [&](uint32_t number) { return resource.gfx9 ? gfx9_format(number) : unified_format(number); };
+    const BufferFormat own = named(resource.format);
+    return own.valid() && op->op_sel_hi & kInstructionFormat ? named(op->value[0]) : own;
 }
 
 struct Element {
@@ -46,17 +49,15 @@ bool read_element(Wave* wave, const Op* op, const BufferView& view, int lane, ui
         if (!read_lane(wave, op, lane, view.address(lane, at), std::min(4u, bytes - at), to + at)) return false;
     return true;
 }
-bool write_bytes(Wave* wave, const Op* op, const BufferView& view, int lane, uint32_t from, uint32_t to,
-                 const Element& element) {
+bool write_element(Wave* wave, const Op* op, const BufferView& view, int lane, uint32_t bytes, const Element& element) {
     const auto* data = reinterpret_cast<const uint8_t*>(element.bits);
-    for (uint32_t at = from; at < to; at += 4)
-        if (!write_lane(wave, op, lane, view.address(lane, at), std::min(4u, to - at), data + at)) return false;
+    for (uint32_t at = 0; at < bytes; at += 4)
+        if (!write_lane(wave, op, lane, view.address(lane, at), std::min(4u, bytes - at), data + at)) return false;
     return true;
 }
 
-/// Register bits of a component that the format has not: 0, or 1 for W and where the V# selects it.
-uint32_t constant_component(bool one, const BufferFormat& format, Hold hold) {
-    if (!one) return 0;
+/// Register bits of a one that the V# selects.
+uint32_t one_of(const BufferFormat& format, Hold hold) {
     return format.is_integer() ? 1 : hold == Hold::dword ? 0x3f800000 : 0x3c00;
 }
 
@@ -80,57 +81,50 @@ void put_component(Wave* wave, const Op* op, int lane, int i, uint32_t value) {
 
 bool load_typed(Wave* wave, const Op* op) {
     const BufferView view(wave, op);
-    const BufferFormat format = format_of(op, view.resource());
-    const Hold hold = hold_of(op);
+    const auto count = static_cast<size_t>(count_of(op));
     for (u64 left = wave->exec(); left; left &= left - 1) {
         const int lane = std::countr_zero(left);
-        const bool inside = format.valid() && view.inside(lane, 0, format.bytes());
-        Element element;
-        if (inside && !read_element(wave, op, view, lane, format.bytes(), element)) return false;
-        for (int i = 0; i < count_of(op); ++i) {
-            const int from = selected(op, view.resource(), i);
-            uint32_t value;
-            if (from == -2) {
-                value = constant_component(true, format, hold);
-            } else if (from < 0 || !inside) {
-                value = 0;
-            } else if (from >= format.components()) {
-                value = constant_component(from == 3, format, hold);
-            } else {
-                const uint32_t raw = element.component(format, from), bits = format.bits[static_cast<size_t>(from)];
-                value = hold == Hold::dword ? component_to_register(raw, bits, format.numeric)
-                                            : component_to_half(raw, bits, format.numeric);
-            }
-            put_component(wave, op, lane, i, value);
-        }
+        uint32_t values[4];
+        if (!load_components(wave, op, view, lane, {values, count})) return false;
+        for (size_t i = 0; i < count; ++i) put_component(wave, op, lane, static_cast<int>(i), values[i]);
     }
     return true;
 }
 
-uint32_t stored_component(Wave* wave, const Op* op, int lane, int i, const BufferFormat& format) {
+/// What a store makes of the register component i.
+uint32_t stored_component(Wave* wave, const Op* op, int lane, int i, uint32_t bits, Numeric numeric) {
     const uint32_t* rows = row_at(wave, op->src[2]);
-    const uint32_t bits = format.bits[static_cast<size_t>(i)];
-    if (hold_of(op) == Hold::dword) return component_from_register(rows[i * wave->lanes + lane], bits, format.numeric);
+    if (hold_of(op) == Hold::dword) return component_from_register(rows[i * wave->lanes + lane], bits, numeric);
     const uint32_t pair = rows[i / 2 * wave->lanes + lane];
     const bool high = hold_of(op) == Hold::high_half || i % 2 == 1;
-    return component_from_half(static_cast<uint16_t>(high ? pair >> 16 : pair), bits, format.numeric);
+    return component_from_half(static_cast<uint16_t>(high ? pair >> 16 : pair), bits, numeric);
 }
 
-/// Writes the components that the instruction has. Those of 10, 11 or 2 bits share bytes with their neighbours: there
-/// the whole element is written, with 0 for what is missing.
+/// The register component that a store puts into component i of the format, the first that a load would fill with it;
+/// -1 for zero, which is also what components get that the instruction has not (RDNA4: they get X).
+int stored_from(const Op* op, const BufferResource& resource, int i) {
+    for (int component = 0; component < 4; ++component) {
+        if (selected(op, resource, component) != i) continue;
+        return component < count_of(op) ? component : op->value[1] ? 0 : -1;
+    }
+    return -1;
+}
+
 bool store_typed(Wave* wave, const Op* op) {
     const BufferView view(wave, op);
     const BufferFormat format = format_of(op, view.resource());
     if (!format.valid()) return true;
-    const int count = std::min(count_of(op), format.components());
-    const bool whole = format.bits[0] % 8 != 0;
-    const uint32_t bytes = whole ? format.bytes() : static_cast<uint32_t>(count) * format.bits[0] / 8;
     for (u64 left = wave->exec(); left; left &= left - 1) {
         const int lane = std::countr_zero(left);
         if (!view.inside(lane, 0, format.bytes())) continue;
         Element element;
-        for (int i = 0; i < count; ++i) element.set(format, i, stored_component(wave, op, lane, i, format));
-        if (!write_bytes(wave, op, view, lane, 0, bytes, element)) return false;
+        for (int i = 0; i < format.components(); ++i) {
+            const int from = stored_from(op, view.resource(), i);
+            if (from < 0) continue;
+            const uint32_t bits = format.bits[static_cast<size_t>(i)];
+            element.set(format, i, stored_component(wave, op, lane, from, bits, format.numeric));
+        }
+        if (!write_element(wave, op, view, lane, format.bytes(), element)) return false;
     }
     return true;
 }
@@ -148,6 +142,27 @@ const Op* typed_store(Wave* wave, const Op* op) {
 
 }  // namespace
 
+bool load_components(Wave* wave, const Op* op, const BufferView& view, int lane, std::span<uint32_t> values) {
+    const BufferFormat format = format_of(op, view.resource());
+    const Hold hold = hold_of(op);
+    const bool inside = format.valid() && view.inside(lane, 0, format.bytes());
+    Element element;
+    if (inside && !read_element(wave, op, view, lane, format.bytes(), element)) return false;
+    for (size_t i = 0; i < values.size(); ++i) {
+        const int from = selected(op, view.resource(), static_cast<int>(i));
+        if (from == -2) {
+            values[i] = one_of(format, hold);
+        } else if (from < 0 || !inside || from >= format.components()) {
+            values[i] = 0;
+        } else {
+            const uint32_t raw = element.component(format, from), bits = format.bits[static_cast<size_t>(from)];
+            values[i] = hold == Hold::dword ? component_to_register(raw, bits, format.numeric)
+                                            : component_to_half(raw, bits, format.numeric);
+        }
+    }
+    return true;
+}
+
 Handler choose_typed_buffer(const Choice& choice) {
     std::string_view name = choice.name;
     const size_t at = name.find("format_");
@@ -160,6 +175,8 @@ Handler choose_typed_buffer(const Choice& choice) {
     const bool high = name.find("_d16_hi_") != std::string_view::npos,
                half = name.find("_d16_") != std::string_view::npos;
     op.omod_clamp = static_cast<uint8_t>(high ? Hold::high_half : half ? Hold::half : Hold::dword);
+    op.op_sel_hi |= kFormatted;
+    op.value[1] = choice.family() == isa::Family::rdna4;
     if (name.starts_with("tbuffer_")) {
         op.op_sel_hi |= kInstructionFormat;
         op.value[0] = choice.inst.buffer_format;

@@ -60,7 +60,8 @@ enum BufferFlag : uint8_t {
     kConstantSoffset = 4,
     kGfx9Resource = 8,        ///< the V# is one of GFX9
     kInstructionFormat = 16,  ///< the format is in value[0], not in the V#
-    kStatus = 32              ///< tfe: a dword of status follows the data
+    kStatus = 32,             ///< tfe: a dword of status follows the data
+    kFormatted = 64           ///< a load or store in a data format
 };
 
 inline uint32_t* row_at(Wave* wave, uint32_t place) {
@@ -89,13 +90,15 @@ uint8_t* atomic_place(Wave* wave, const Op* op, int lane, uint64_t address, uint
 /// Zeroes the status dword that follows `rows` loaded ones (tfe: no page is missing here); false after a fault.
 bool clear_status(Wave* wave, const Op* op, int rows);
 
-/// Handlers that exist once: atomics, buffers, loads into local memory, register blocks, global wave sync, DS oddities.
+/// Handlers that exist once: atomics, buffers, loads into local memory, register blocks, transposes, global wave sync,
+/// DS oddities.
 Handler choose_atomic(const Choice& choice);
 Handler choose_float_atomic(const Choice& choice, std::string_view operation);
 Handler choose_buffer(const Choice& choice);
 Handler choose_typed_buffer(const Choice& choice);
 Handler choose_to_local(const Choice& choice);
 Handler choose_block(const Choice& choice);
+Handler choose_transpose(const Choice& choice);
 Handler choose_gws(const Choice& choice);
 Handler choose_local_oddity(const Choice& choice);
 /// A plain load or store of DS that goes to the global data share.

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "strata/asm/emu/buffer_format_p.h"
 #include "strata/asm/emu/buffer_resource_p.h"
 #include "strata/asm/emu/scalar_p.h"
 
@@ -47,17 +46,10 @@ bool load_to_local(Wave* wave, const Op* op) {
 bool load_format_to_local(Wave* wave, const Op* op) {
     const Op local = local_op(op, true);
     const BufferView view(wave, op);
-    const BufferResource& resource = view.resource();
-    const BufferFormat format = resource.gfx9 ? gfx9_format(resource.format) : unified_format(resource.format);
-    const uint32_t bytes = (format.bits[0] + 7u) / 8;
     for (u64 left = wave->exec(); left; left &= left - 1) {
         const int lane = std::countr_zero(left);
         uint32_t dword = 0;
-        if (format.valid() && view.inside(lane, 0, format.bytes())) {
-            if (!read_lane(wave, op, lane, view.address(lane, 0), bytes, &dword)) return false;
-            if (format.bits[0] < 32) dword &= (1u << format.bits[0]) - 1;
-            dword = component_to_register(dword, format.bits[0], format.numeric);
-        }
+        if (!load_components(wave, op, view, lane, {&dword, 1})) return false;
         if (!write_lane(wave, &local, lane, local_address(wave, op, lane), 4, &dword)) return as_fault_of(wave, op);
     }
     return true;
@@ -103,6 +95,7 @@ Handler choose_to_local(const Choice& choice) {
     auto it = std::ranges::find(kItems, name.substr(at + skip), &NamedHandler::mnemonic);
     if (it == std::end(kItems)) return nullptr;
     choice.op.abs = kBytes[it - kItems];
+    if (it->mnemonic == "format_x") choice.op.op_sel_hi |= kFormatted;
     return it->run;
 }
 

@@ -96,10 +96,17 @@ TEST(BufferFormat, halves_are_rounded_once) {
     EXPECT_EQ(component_from_half(0x3c00, 32, Numeric::real), bits(1.0f));
     EXPECT_EQ(component_from_half(0x3800, 8, Numeric::unorm), 128u);
     EXPECT_EQ(component_from_half(0xffff, 8, Numeric::sint), 0xffu);
-    for (uint32_t value = 0; value <= 0xffff; value += 13) {  // never above the exact value
+    for (uint32_t value = 0; value <= 0xffff; value += 13) {  // no half is nearer
         const uint16_t half = component_to_half(value, 16, Numeric::unorm);
-        ASSERT_LE(static_cast<double>(small_to_float(half, 10, true)), value / 65535.0);
+        auto error = [&](int bits) {
+            return std::fabs(small_to_float(static_cast<uint32_t>(bits), 10, true) - value / 65535.0);
+        };
+        ASSERT_LE(error(half), error(half + 1));
+        if (half) ASSERT_LE(error(half), error(half - 1));
     }
+    EXPECT_EQ(component_to_half(0x3f8fffff, 32, Numeric::real), 0x3c7fu);  // singles are truncated
+    EXPECT_EQ(component_to_half(0xffff, 16, Numeric::uscaled), 0x7c00u);
+    EXPECT_EQ(component_to_half(0x8001, 16, Numeric::sscaled), 0xf800u);
 }
 
 }  // namespace

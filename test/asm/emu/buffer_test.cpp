@@ -179,11 +179,11 @@ struct Typed {
     bool integer = false;
 };
 const Typed kTyped[] = {
-    {"BUF_FMT_8_UNORM", "BUF_DATA_FORMAT_8", {255}, {1, 0, 0, 1}},
+    {"BUF_FMT_8_UNORM", "BUF_DATA_FORMAT_8", {255}, {1, 0, 0, 0}},
     {"BUF_FMT_8_8_8_8_SNORM", "BUF_DATA_FORMAT_8_8_8_8,BUF_NUM_FORMAT_SNORM", {127, 0x81, 0x80, 0}, {1, -1, -1, 0}},
-    {"BUF_FMT_16_16_SSCALED", "BUF_DATA_FORMAT_16_16,BUF_NUM_FORMAT_SSCALED", {0xff, 0xff, 5, 0}, {-1, 5, 0, 1}},
-    {"BUF_FMT_8_8_UINT", "BUF_DATA_FORMAT_8_8,BUF_NUM_FORMAT_UINT", {7, 200}, {7, 200, 0, 1}, true},
-    {"BUF_FMT_8_8_SINT", "BUF_DATA_FORMAT_8_8,BUF_NUM_FORMAT_SINT", {7, 200}, {7, -56, 0, 1}, true},
+    {"BUF_FMT_16_16_SSCALED", "BUF_DATA_FORMAT_16_16,BUF_NUM_FORMAT_SSCALED", {0xff, 0xff, 5, 0}, {-1, 5, 0, 0}},
+    {"BUF_FMT_8_8_UINT", "BUF_DATA_FORMAT_8_8,BUF_NUM_FORMAT_UINT", {7, 200}, {7, 200, 0, 0}, true},
+    {"BUF_FMT_8_8_SINT", "BUF_DATA_FORMAT_8_8,BUF_NUM_FORMAT_SINT", {7, 200}, {7, -56, 0, 0}, true},
     {"BUF_FMT_16_16_16_16_FLOAT",
      "BUF_DATA_FORMAT_16_16_16_16,BUF_NUM_FORMAT_FLOAT",
      {0, 0x3c, 0, 0xc0, 1, 0, 0xff, 0x7b},
@@ -196,11 +196,11 @@ const Typed kTyped[] = {
     {"BUF_FMT_10_11_11_FLOAT",
      "BUF_DATA_FORMAT_10_11_11,BUF_NUM_FORMAT_FLOAT",
      {0xc0, 0x03, 0x20, 0x70},
-     {1, 2, 0.5, 1}},
+     {1, 2, 0.5, 0}},
     {"BUF_FMT_32_32_32_FLOAT",
      "BUF_DATA_FORMAT_32_32_32,BUF_NUM_FORMAT_FLOAT",
      {0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 0, 0, 0, 0},
-     {1, -2, 0, 1}},
+     {1, -2, 0, 0}},
 };
 
 uint32_t register_bits(double value, bool integer) {
@@ -215,7 +215,7 @@ TEST_P(Buffers, typed_loads_convert_and_typed_stores_convert_back) {
     for (const Typed& typed : kTyped) {
         MemoryWave m(GetParam());
         const auto size = static_cast<uint32_t>(typed.bytes.size());
-        m.resource(16, 64, m.gfx9() ? 0 : 0);
+        m.resource(16, 64, m.gfx9() ? 4u << 15 : 20u << 12);  // any format but none
         m.set(0, [](int lane) { return lane; });
         for (size_t lane = 0; lane < 64; ++lane)
             std::copy(typed.bytes.begin(), typed.bytes.end(),

@@ -22,18 +22,28 @@ constexpr uint64_t kTries = 12;
 const std::map<std::string, std::string, std::less<>>& rows_of_other_tests() {
     static const char kBlocks[] = "Blocks.move_the_registers_whose_bit_is_set_in_m0";
     static const char kShare[] = "GlobalShare.semaphores_and_barriers_let_waves_pass_or_wait";
+    static const char kTranspose[] = "TransposingLoads.give_lanes_the_columns_of_a_matrix_in_memory";
     static const char kClocks[] = "Gfx9Scalars.hardware_registers_and_clocks";
     static const std::map<std::string, std::string, std::less<>> all = {
-        {"global_load_block", kBlocks},      {"global_store_block", kBlocks}, {"scratch_load_block", kBlocks},
-        {"scratch_store_block", kBlocks},    {"ds_gws_init", kShare},         {"ds_gws_barrier", kShare},
-        {"ds_gws_sema_v", kShare},           {"ds_gws_sema_p", kShare},       {"ds_gws_sema_br", kShare},
-        {"ds_gws_sema_release_all", kShare}, {"s_memtime", kClocks},          {"s_memrealtime", kClocks},
+        {"global_load_block", kBlocks},
+        {"global_store_block", kBlocks},
+        {"scratch_load_block", kBlocks},
+        {"scratch_store_block", kBlocks},
+        {"ds_gws_init", kShare},
+        {"ds_gws_barrier", kShare},
+        {"ds_gws_sema_v", kShare},
+        {"ds_gws_sema_p", kShare},
+        {"ds_gws_sema_br", kShare},
+        {"ds_gws_sema_release_all", kShare},
+        {"s_memtime", kClocks},
+        {"s_memrealtime", kClocks},
+        {"global_load_tr_b64", kTranspose},
+        {"global_load_tr_b128", kTranspose},
     };
     return all;
 }
 
-/// Conversions by a format: Buffers.typed_loads_convert_and_typed_stores_convert_back, Buffers.d16_forms_pack_halves_
-/// and_keep_the_rest and BufferFormat.*.
+/// Conversions by a format: BufferFormatRows has all of them.
 bool converts(std::string_view name) { return name.find("_format_") != name.npos; }
 
 /// The part of a mnemonic behind its unit.

@@ -75,15 +75,19 @@ class MemoryRun {
             return registers[static_cast<size_t>(row * lanes() + lane)];
         };
     }
-    /// Runs `code` and compares registers, memory and local memory with what the model made of copies of them.
-    void compare(std::vector<isa::Inst> code, const std::vector<uint32_t>& registers, const std::vector<uint8_t>& bytes,
-                 const std::vector<uint8_t>& local_bytes, const std::string& what) {
+    /// Runs `code`: wave.vgpr, memory and wave.lds become what it makes of them.
+    void run(std::vector<isa::Inst> code, const std::string& what) {
         code.push_back(scalars.make("s_endpgm"));
         const auto words = scalars.words(code);
         wave.memory = {{kMapped, memory}};
         wave.lds = local;
         auto done = run_wave(scalars.arch(), {reinterpret_cast<const uint8_t*>(words.data()), words.size() * 4}, wave);
         ASSERT_TRUE(done) << what << ": " << done.error().message;
+    }
+    /// Runs `code` and compares registers, memory and local memory with what the model made of copies of them.
+    void compare(std::vector<isa::Inst> code, const std::vector<uint32_t>& registers, const std::vector<uint8_t>& bytes,
+                 const std::vector<uint8_t>& local_bytes, const std::string& what) {
+        ASSERT_NO_FATAL_FAILURE(run(std::move(code), what));
         for (size_t i = 0; i < registers.size(); ++i)
             if (wave.vgpr[i] != registers[i])
                 FAIL() << what << ": v" << i / static_cast<size_t>(lanes()) << " of lane "
