@@ -1,9 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "rows/buffer_format_run.h"
-#include "strata/asm/emu/coverage.h"
 
 // Every typed buffer row of every family in every format against rows/buffer_format_model.h.
 namespace strata::emu::testing {
