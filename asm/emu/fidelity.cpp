@@ -5,8 +5,13 @@
 namespace strata::emu {
 namespace {
 
+constexpr uint32_t bit(isa::Family family) { return 1u << static_cast<int>(family); }
+constexpr uint32_t rdna3 = bit(isa::Family::rdna3), rdna4 = bit(isa::Family::rdna4), cdna3 = bit(isa::Family::cdna3),
+                   cdna2 = bit(isa::Family::cdna2), all = rdna3 | rdna4 | cdna3 | cdna2;
+
 constexpr FidelityRow kRows[] = {
-#define FIDELITY(pattern, level, ulp, here) {pattern, {Fidelity::Level::level, ulp, here}},
+#define FIDELITY(families, pattern, level, ulp, source, here) \
+    {families, pattern, {Fidelity::Level::level, ulp, source, here}},
 #include "strata/asm/emu/fidelity.def"
 #undef FIDELITY
 };
@@ -25,11 +30,17 @@ bool fits(std::string_view name, std::string_view pattern) {
     return false;
 }
 
-Fidelity fidelity(isa::Family family, const isa::Row& row) {
-    const std::string_view name = handler_name(family, row.mnemonic);
+const FidelityRow* fidelity_row(isa::Family family, const isa::Row& row) {
+    const std::string_view handler = handler_name(family, row.mnemonic);
     for (const FidelityRow& known : kRows)
-        if (fits(name, known.pattern)) return known.fidelity;
-    return {};
+        if (known.families & bit(family) && (fits(row.mnemonic, known.pattern) || fits(handler, known.pattern)))
+            return &known;
+    return nullptr;
+}
+
+Fidelity fidelity(isa::Family family, const isa::Row& row) {
+    const FidelityRow* known = fidelity_row(family, row);
+    return known ? known->fidelity : Fidelity{};
 }
 
 std::string_view name(Fidelity::Level level) {

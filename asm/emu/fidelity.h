@@ -15,8 +15,9 @@ struct Fidelity {
         approximate  ///< the document says too little
     };
     Level level = Level::exact;
-    double documented_ulp = 0;   ///< the document's band, of Level::ulp
-    std::string_view here = {};  ///< what the emulator does where it is free to choose
+    double documented_ulp = 0;     ///< the document's band, of Level::ulp
+    std::string_view source = {};  ///< of the band: documents and chapters; or that there is none
+    std::string_view here = {};    ///< what the emulator does where it is free to choose
 };
 
 Fidelity fidelity(isa::Family family, const isa::Row& row);
@@ -25,10 +26,13 @@ std::string_view name(Fidelity::Level level);
 
 /// The rows of fidelity.def in order: for reports and tests.
 struct FidelityRow {
+    uint32_t families;  ///< bits 1 << isa::Family
     std::string_view pattern;
     Fidelity fidelity;
 };
 std::span<const FidelityRow> fidelity_rows();
+/// The row that counts for an instruction; nullptr: it is exact.
+const FidelityRow* fidelity_row(isa::Family family, const isa::Row& row);
 /// Whether `name` fits a pattern in which * stands for any letters.
 bool fits(std::string_view name, std::string_view pattern);
 

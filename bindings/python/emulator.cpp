@@ -128,7 +128,10 @@ void bind_fidelity(py::module_& e) {
             "exact, ulp or approximate")
         .def_property_readonly(
             "documented_ulp", [](const InstructionUse& use) { return use.fidelity.documented_ulp; },
-            "The ISA document's error band, of level ulp.")
+            "The ISA document's error band, of level ulp; else 0.")
+        .def_property_readonly(
+            "source", [](const InstructionUse& use) { return use.fidelity.source; },
+            "Documents and chapters that give the band, or \"no documented bound\".")
         .def_property_readonly(
             "here", [](const InstructionUse& use) { return use.fidelity.here; },
             "What the emulator does where it is free to choose.");

@@ -76,7 +76,10 @@ class InstructionUse:
         """exact (the ISA document fixes every bit), ulp (within its error band) or approximate (it says too little)."""
     @property
     def documented_ulp(self) -> float:
-        """The ISA document's error band, of level ulp."""
+        """The ISA document's error band, of level ulp; else 0."""
+    @property
+    def source(self) -> str:
+        """Documents and chapters that give the band, or "no documented bound"."""
     @property
     def here(self) -> str:
         """What the emulator does where it is free to choose."""

@@ -70,7 +70,7 @@ def print_fidelity(uses):
     exact = total - sum(u.executed for u in inexact)
     print(f"fidelity: {exact} of the {total} instructions that ran give silicon's exact bits" + (":" if inexact else ""))
     for u in inexact:
-        band = f"within the documented {u.documented_ulp:g} ulp" if u.level == "ulp" else "approximate"
+        band = f"within the documented {u.documented_ulp:g} ulp ({u.source})" if u.level == "ulp" else f"approximate, {u.source}"
         print(f"  {u.executed:6d} x {u.mnemonic}: {band}{'; here ' + u.here if u.here else ''}")
     if rest := [u.mnemonic for u in uses if not u.executed]:
         print("  in the code, but not run:", ", ".join(rest))

@@ -28,24 +28,48 @@ TEST(Fidelity, NamesExactBandedAndApproximateInstructions) {
     const Fidelity exp = fidelity(Family::rdna3, row_of(Family::rdna3, "v_exp_f32"));
     EXPECT_EQ(exp.level, Level::ulp);
     EXPECT_EQ(exp.documented_ulp, 1);
-    EXPECT_EQ(fidelity(Family::rdna4, row_of(Family::rdna4, "v_s_log_f16")).documented_ulp, 0.51);
+    EXPECT_EQ(fidelity(Family::rdna4, row_of(Family::rdna4, "v_s_log_f16")).documented_ulp, 1);
+    const Fidelity iflag = fidelity(Family::rdna3, row_of(Family::rdna3, "v_rcp_iflag_f32"));
+    EXPECT_EQ(iflag.level, Level::approximate);
+    EXPECT_EQ(iflag.source, "no documented bound");
+    EXPECT_EQ(fidelity(Family::cdna2, row_of(Family::cdna2, "v_exp_legacy_f32")).level, Level::approximate);
+    EXPECT_EQ(fidelity(Family::cdna2, row_of(Family::cdna2, "v_mac_f32")).documented_ulp, 1);
     EXPECT_EQ(fidelity(Family::rdna3, row_of(Family::rdna3, "v_wmma_f32_16x16x16_f16")).level, Level::approximate);
     EXPECT_EQ(fidelity(Family::rdna3, row_of(Family::rdna3, "v_wmma_i32_16x16x16_iu8")).level, Level::exact);
     EXPECT_EQ(name(Level::approximate), "approximate");
 }
 
-TEST(Fidelity, EveryRowFitsAnInstruction) {
+constexpr Family kFamilies[] = {Family::rdna3, Family::rdna4, Family::cdna3, Family::cdna2};
+
+TEST(Fidelity, EveryRowCountsForAnInstruction) {
     for (const FidelityRow& known : fidelity_rows()) {
         bool used = false;
-        for (const Family family : {Family::rdna3, Family::rdna4, Family::cdna3, Family::cdna2})
-            for (const isa::Row& row : isa::rows(family))
-                used |= fits(handler_name(family, row.mnemonic), known.pattern);
+        for (const Family family : kFamilies)
+            for (const isa::Row& row : isa::rows(family)) used |= fidelity_row(family, row) == &known;
         EXPECT_TRUE(used) << known.pattern;
     }
 }
 
+TEST(Fidelity, EveryBandHasASourceAndOnlyABandHasANumber) {
+    for (const FidelityRow& known : fidelity_rows()) {
+        const Fidelity& row = known.fidelity;
+        EXPECT_EQ(row.level == Fidelity::Level::ulp, row.documented_ulp > 0) << known.pattern;
+        EXPECT_EQ(row.level == Fidelity::Level::approximate, row.source == "no documented bound") << known.pattern;
+        EXPECT_EQ(row.level == Fidelity::Level::exact, row.source.empty()) << known.pattern;
+    }
+}
+
+/// As the notes of the four documents have it.
+TEST(Fidelity, BandsOfHalvesDifferByFamily) {
+    for (const char* name : {"v_exp_f16", "v_log_f16", "v_rcp_f16", "v_rsq_f16", "v_sqrt_f16"})
+        for (const Family family : kFamilies)
+            EXPECT_EQ(fidelity(family, row_of(family, name)).documented_ulp,
+                      family == Family::rdna3 || family == Family::cdna2 ? 0.51 : 1)
+                << name;
+}
+
 TEST(Fidelity, EveryTranscendentalInstructionIsInTheTable) {
-    for (const Family family : {Family::rdna3, Family::rdna4})
+    for (const Family family : kFamilies)
         for (const isa::Row& row : isa::rows(family))
             if (row.flags & isa::kTrans && row.mnemonic.starts_with("v_"))
                 EXPECT_NE(fidelity(family, row).level, Fidelity::Level::exact) << row.mnemonic;

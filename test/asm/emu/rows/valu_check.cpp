@@ -259,8 +259,7 @@ std::string Check::compare_lane(const Half& half, int lane, const Lane& x, bool 
         return std::memcmp(got, want, 4u * static_cast<size_t>(dwords)) == 0
                    ? ""
                    : describe(half, lane, x, got[0], want[0]) + " (a lane that must not change)";
-    const auto steps =
-        static_cast<int64_t>(half.fidelity.level == Fidelity::Level::ulp || half.row->flags & isa::kTrans ? 1 : 0);
+    const auto steps = static_cast<int64_t>(half.row->flags & isa::kTrans ? 1 : 0);
     bool right;
     if (width_of(x.bits) <= 32) {
         want[0] = in_register(half, x, want[0]);
