@@ -6,7 +6,6 @@
 namespace strata::emu::testing {
 namespace {
 
-using isa::Format;
 using isa::Row;
 
 constexpr int kZero = -1, kOne = -2, kX = 4;
@@ -65,7 +64,7 @@ class Check {
     void run() {
         const Expected before{m_.wave.vgpr, m_.memory, m_.local};
         m_.run({inst_}, what_);
-        m_.wave.vgpr.resize(before.registers.size());  // the end has those of the granule
+        m_.wave.vgpr.resize(before.registers.size());  // the result has all registers
         if (::testing::Test::HasFatalFailure()) return;
         if (access_.store) {
             ASSERT_EQ(m_.wave.vgpr, before.registers) << what_;

@@ -239,14 +239,16 @@ TEST(GlobalShare, semaphores_and_barriers_let_waves_pass_or_wait) {
 }
 
 TEST(Blocks, move_the_registers_whose_bit_is_set_in_m0) {
-    MemoryWave m(Arch::gfx1201, 8192);
+    MemoryWave m(Arch::gfx1201, 8192 + 128);
     m.wave.m0 = 0x80000005;
     m.wave.scratch = 256;
     m.set64(0, [](int lane) { return kBase + static_cast<uint64_t>(lane) * 128; });
     m.set(2, [](int) { return 16; });
     for (int row = 8; row < 40; ++row) m.set(row, [&](int lane) { return row * 1000 + lane; });
+    const std::vector<uint8_t> before = m.memory;
     m.run(
-        "scratch_store_block v2, v[8:39], off offset:4\nglobal_load_block v[8:39], v[0:1], off\nscratch_load_block "
+        "scratch_store_block v2, v[8:39], off offset:4\nglobal_store_block v[0:1], v[8:39], off offset:4096\n"
+        "global_load_block v[8:39], v[0:1], off\nscratch_load_block "
         "v[48:79], v2, off offset:4");
     for (int lane = 0; lane < 32; ++lane)
         for (int i = 0; i < 32; ++i) {
@@ -255,6 +257,10 @@ TEST(Blocks, move_the_registers_whose_bit_is_set_in_m0) {
             EXPECT_EQ(m.v(8 + i, lane),
                       moved ? m.at<uint32_t>(128 * static_cast<size_t>(lane) + 4 * static_cast<size_t>(i)) : own);
             EXPECT_EQ(m.v(48 + i, lane), moved ? own : 0u);
+            const size_t stored = 4096 + 128 * static_cast<size_t>(lane) + 4 * static_cast<size_t>(i);
+            uint32_t old;
+            memcpy(&old, before.data() + stored, 4);
+            EXPECT_EQ(m.at<uint32_t>(stored), moved ? own : old);
         }
 }
 

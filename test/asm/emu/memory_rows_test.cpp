@@ -22,6 +22,8 @@ constexpr uint64_t kTries = 12;
 const std::map<std::string, std::string, std::less<>>& rows_of_other_tests() {
     static const char kBlocks[] = "Blocks.move_the_registers_whose_bit_is_set_in_m0";
     static const char kShare[] = "GlobalShare.semaphores_and_barriers_let_waves_pass_or_wait";
+    static const char kBulk[] = "GlobalSync.a_bulk_release_lets_as_many_waves_pass_as_the_first_active_lane_says";
+    static const char kReleaseAll[] = "GlobalSync.releasing_all_lets_every_waiting_wave_pass";
     static const char kTranspose[] = "TransposingLoads.give_lanes_the_columns_of_a_matrix_in_memory";
     static const char kClocks[] = "Gfx9Scalars.hardware_registers_and_clocks";
     static const std::map<std::string, std::string, std::less<>> all = {
@@ -33,8 +35,8 @@ const std::map<std::string, std::string, std::less<>>& rows_of_other_tests() {
         {"ds_gws_barrier", kShare},
         {"ds_gws_sema_v", kShare},
         {"ds_gws_sema_p", kShare},
-        {"ds_gws_sema_br", kShare},
-        {"ds_gws_sema_release_all", kShare},
+        {"ds_gws_sema_br", kBulk},
+        {"ds_gws_sema_release_all", kReleaseAll},
         {"s_memtime", kClocks},
         {"s_memrealtime", kClocks},
         {"global_load_tr_b64", kTranspose},

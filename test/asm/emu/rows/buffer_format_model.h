@@ -60,7 +60,7 @@ inline std::vector<DataFormat> cdna_formats() {
     for (uint32_t number = 0; number < 8; ++number)
         for (uint32_t data = 0; data < std::size(kData) && kNumbers[number]; ++data) {
             DataFormat format =
-                format_of_name(data + 1 | number << 4, std::string(kData[data]) + "_" + kNumbers[number]);
+                format_of_name((data + 1) | number << 4, std::string(kData[data]) + "_" + kNumbers[number]);
             const int narrowest = *std::min_element(format.widths.begin(), format.widths.end());
             if (format.number == Number::real ? narrowest < 10 : narrowest == 32 && !is_integer(format.number))
                 continue;
