@@ -21,11 +21,7 @@ class Cdna3 : public TypedAssembler {
         emit("s_waitcnt", {DynOperand(static_cast<int>(wait_immediate(waits, info(arch()).family)))}, {}, here);
     }
 
-#define MODIFIERS const Modifiers& m = {}
-#define HERE const Location& here = std::source_location::current()
 #include "strata/asm/dsl/cdna3_methods.inc"
-#undef HERE
-#undef MODIFIERS
 };
 
 }  // namespace strata::isa

@@ -18,6 +18,7 @@ REGISTERS = {"b64": 2, "i64": 2, "u64": 2, "f64": 2, "pk32": 2, "b96": 3, "b128"
 # register, A all but the last.
 KINDS = {"V": "V", "S": "S", "SC": "SC", "SCL": "SCL", "VCL": "VCL", "L": "L", "A": "VSCL", "VSC": "VSC", "G": "G", "VG": "VG", "VCG": "VCG"}
 BITS = {"V": "kVgpr", "S": "kSgpr", "C": "kInline", "L": "kLiteralConstant", "G": "kAgpr"}
+MACROS = "#define MODIFIERS const Modifiers& m = {}\n#define HERE const Location& here = std::source_location::current()\n"
 NAMED = {"VSCL": "kAnySource", "SCL": "kScalarSource"}
 
 
@@ -174,7 +175,7 @@ def outputs(family):
     cdna = family.startswith("cdna")
     lines = [line for r in rows if r.format != "VOPD" for line in methods(r, cdna)]
     duals = [dual(r) for r in rows if r.format == "VOPD"]
-    files = {f"{family}_methods.inc": head + "\n".join(lines) + "\n"}
+    files = {f"{family}_methods.inc": head + MACROS + "\n".join(lines) + "\n#undef HERE\n#undef MODIFIERS\n"}
     if duals:
         files[f"{family}_dual.inc"] = head + "\n".join(duals) + "\n"
     return files

@@ -30,14 +30,6 @@ struct OperandTypes {
     using S16 = SgprRange<16>;
 };
 
-/// One half of a dual-issue instruction of RDNA: v_dual_add_f32(v[0], v[1], v[2]) and the like make them for dual().
-struct DualHalf {
-    std::string_view mnemonic;
-    std::array<DynOperand, 4> operands;
-    size_t count;
-    std::span<const DynOperand> span() const { return {operands.data(), count}; }
-};
-
 /// What the typed assemblers of all families share.
 class TypedAssembler : public Assembler, protected OperandTypes {
   public:
@@ -52,5 +44,36 @@ class TypedAssembler : public Assembler, protected OperandTypes {
   protected:
     using Assembler::Assembler;
 };
+
+/// One half of a dual-issue instruction of RDNA: v_dual_add_f32(v[0], v[1], v[2]) and the like make them for dual().
+struct DualHalf {
+    std::string_view mnemonic;
+    std::array<DynOperand, 4> operands;
+    size_t count;
+    std::span<const DynOperand> span() const { return {operands.data(), count}; }
+};
+
+/// What those of RDNA share.
+class RdnaAssembler : public TypedAssembler {
+  public:
+    /// Two operations in one instruction (RDNA3 ISA, "Dual issue VALU").
+    void dual(const DualHalf& x, const DualHalf& y, const Location& here = std::source_location::current()) {
+        emit_dual(x.mnemonic, x.span(), y.mnemonic, y.span(), here);
+    }
+    /// Frees the wave's vector registers; only s_endpgm may follow (RDNA3 ISA, "S_SENDMSG").
+    void dealloc_vgprs(const Location& here = std::source_location::current()) {
+        emit("s_nop", {0}, {}, here);  // the message must not follow a vector memory instruction directly
+        emit("s_sendmsg", {kMessageDeallocVgprs}, {}, here);
+    }
+
+  protected:
+    using TypedAssembler::TypedAssembler;
+};
+
+namespace rdna {
+using DualHalf = isa::DualHalf;
+using V1 = OperandTypes::V1;
+inline constexpr int kAnySource = OperandTypes::kAnySource;
+}  // namespace rdna
 
 }  // namespace strata::isa

@@ -255,8 +255,9 @@ Result<Encoded> encode_as(const FamilyTable& family, const Row& row, const Inst&
     if (wide) {
         Encoder promoted(family, *wide, inst);
         if (promoted.run(out)) return out;
-        bool keeps_literal = std::ranges::any_of(inst.src, &Operand::is_literal) && is_cdna(family.family());
-        if (!keeps_literal) failure = std::move(promoted.failure());  // CDNA's VOP3 takes none: that would be no news
+        // That a VOP3 form which takes no literal refuses one would be no news.
+        bool literal = std::ranges::any_of(inst.src, &Operand::is_literal);
+        if (!literal || wide->src_kind[0] & kLiteralConstant) failure = std::move(promoted.failure());
     }
     return make_error(ErrorKind::Assembly, "{}: {}", row.mnemonic, failure);
 }

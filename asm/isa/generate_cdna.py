@@ -1,16 +1,10 @@
 """The encodings of CDNA2 and CDNA3 (CDNA3 ISA, chapter 13), as generate.py fills them in, and probes of what only these
 families have: accumulation registers, sub-dword addressing, DPP without DPP8."""
 from generate import base_name, disassemble
-from generate_format import Field, Format, mask_bits
+from generate_format import DS_FIELDS, FLAT_FIELDS, SCALAR, VDST, VOP3_SOURCES, Field, Format, vector
 
 TYPES = 'generate_cdna_types'
 MARKER = 0xBF820000  # s_branch, whose 16-bit target tells candidates apart
-VOP3_SOURCES = [Field('src0', 32, 9, 'any', 16), Field('src1', 41, 9, 'any', 32), Field('src2', 50, 9, 'any', 48)]
-VOP3_MODS = {**mask_bits('neg', 61, 62, 63), **mask_bits('abs', 8, 9, 10), **mask_bits('op_sel', 11, 12, 13, 14),
-             'clamp': 15, 'omod': 59}
-VOP3P_MODS = {**mask_bits('neg', 61, 62, 63), **mask_bits('neg_hi', 8, 9, 10), **mask_bits('op_sel', 11, 12, 13),
-              **mask_bits('op_sel_hi', 59, 60, 14), 'clamp': 15}
-VDST, SDST7 = Field('vdst', 0, 8, 'v', 64), Field('sdst', 16, 7, 's', 64)
 BUFFER = [Field('vdata', 40, 8, 'v', 64), Field('offen', 12, 1, 'flag', 1), Field('lds', 16, 1, 'flag', 1),
           Field('vaddr', 32, 8, 'v', 16), Field('srsrc', 48, 5, 's', 8, 4), Field('soffset', 56, 8, 's', 4)]
 BUFFER_MODS = {'offset': 3, 'glc': 14, 'lds': 16, 'acc': 55}
@@ -21,31 +15,16 @@ def flat(segment, fields, mods=None):
     return Format(0xDC000000 | segment << 14, 18, 7, fields, mods, 2)
 
 
-FLAT_FIELDS = [Field('vdst', 56, 8, 'v', 64), Field('vaddr', 32, 8, 'v', 16), Field('vdata', 40, 8, 'v', 32)]
-
-
 def formats(cpu):
     scratch = [Field('sve', 13, 1, 'flag', 1)] if cpu == 'gfx942' else []
     lds = {} if cpu == 'gfx942' else {'lds': 13}
     result = {
-        'SOP1': Format(0xBE800000, 8, 8, [SDST7, Field('src0', 0, 8, 's', 16)]),
-        'SOP2': Format(0x80000000, 23, 7, [SDST7, Field('src0', 0, 8, 's', 16), Field('src1', 8, 8, 's', 32)]),
-        'SOPK': Format(0xB0000000, 23, 5, [SDST7], {'simm': 0}),
-        'SOPC': Format(0xBF000000, 16, 7, [Field('src0', 0, 8, 's', 16), Field('src1', 8, 8, 's', 32)]),
-        'SOPP': Format(0xBF800000, 16, 7, [], {'simm': 0}),
+        **SCALAR,
         'SMEM': Format(0xC0000000, 18, 8, [Field('sdst', 6, 7, 's', 64), Field('src0', 0, 6, 's', 16, 2),
                                           Field('imm', 17, 1, 'flag', 1)], {'offset': 34, 'glc': 16}, 2),
-        'VOP1': Format(0x7E000000, 9, 8, [Field('vdst', 17, 8, 'v', 64), Field('src0', 0, 9, 'any', 16)]),
-        'VOP2': Format(0x00000000, 25, 6, [Field('vdst', 17, 8, 'v', 64), Field('src0', 0, 9, 'any', 16),
-                                          Field('src1', 9, 8, 'v', 32)]),
-        'VOPC': Format(0x7C000000, 17, 8, [Field('src0', 0, 9, 'any', 16), Field('src1', 9, 8, 'v', 32)]),
-        'VOP3': Format(0xD0000000, 16, 10, [VDST] + VOP3_SOURCES, VOP3_MODS, 2),
-        'VOP3SD': Format(0xD0000000, 16, 10, [VDST, Field('sdst', 8, 7, 's', 80)] + VOP3_SOURCES,
-                         {k: v for k, v in VOP3_MODS.items() if k[:3] in ('neg', 'cla', 'omo')}, 2),
-        'VOP3P': Format(0xD3800000, 16, 7, [VDST] + VOP3_SOURCES, VOP3P_MODS, 2),
-        'DS': Format(0xD8000000, 17, 8, [Field('vdst', 56, 8, 'v', 64), Field('src0', 32, 8, 'v', 16), Field(
-            'src1', 40, 8, 'v', 32), Field('src2', 48, 8, 'v', 48), Field('gds', 16, 1, 'flag', 1)],
-            {'offset': 3, 'gds': 16, 'acc': 25}, 2),
+        **vector(vop3=0xD0000000, vop3p=0xD3800000),
+        'DS': Format(0xD8000000, 17, 8, [*DS_FIELDS, Field('gds', 16, 1, 'flag', 1)],
+                     {'offset': 3, 'gds': 16, 'acc': 25}, 2),
         'MUBUF': Format(0xE0000000, 18, 7, BUFFER, {**BUFFER_MODS, 'sc1': 15, 'slc': 17}, 2),
         'MTBUF': Format(0xE8000000 | 1 << 19, 15, 4, BUFFER[:2] + BUFFER[3:],
                         {k: v for k, v in {**BUFFER_MODS, 'sc1': 53, 'slc': 54}.items() if k != 'lds'}, 2),
@@ -53,7 +32,7 @@ def formats(cpu):
         'FLAT': flat(0, FLAT_FIELDS),
         'SCRATCH': flat(1, FLAT_FIELDS + [Field('saddr', 48, 7, 'off', 8)] + scratch, lds),
         'GLOBAL': flat(2, FLAT_FIELDS + [Field('saddr', 48, 7, 'off', 8)], lds),
-        'MFMA': Format(0xD3800000, 16, 7, [VDST] + VOP3_SOURCES, {'cbsz': 8, 'abid': 11, 'acc_cd': 15, 'acc0': 59,
+        'MFMA': Format(0xD3800000, 16, 7, [VDST, *VOP3_SOURCES], {'cbsz': 8, 'abid': 11, 'acc_cd': 15, 'acc0': 59,
                                                                   'acc1': 60, 'blgp': 61}, 2),
     }
     if cpu == 'gfx942':

@@ -1,4 +1,5 @@
-"""How the generators describe an encoding: where its opcode, register fields and modifier bits sit."""
+"""How the generators describe an encoding: where its opcode, register fields and modifier bits sit; and the encodings that
+the families have in common."""
 
 
 class Field:
@@ -24,3 +25,36 @@ class Format:
 
 def mask_bits(name, *shifts):
     return {f'{name}{index}': shift for index, shift in enumerate(shifts)}
+
+
+VOP3_SOURCES = [Field('src0', 32, 9, 'any', 16), Field('src1', 41, 9, 'any', 32), Field('src2', 50, 9, 'any', 48)]
+VDST, SDST7 = Field('vdst', 0, 8, 'v', 64), Field('sdst', 16, 7, 's', 64)
+VDST8 = Field('vdst', 17, 8, 'v', 64)
+SRC8 = [Field('src0', 0, 8, 's', 16), Field('src1', 8, 8, 's', 32)]
+SRC9 = [Field('src0', 0, 9, 'any', 16), Field('src1', 9, 8, 'v', 32)]
+FLAT_FIELDS = [Field('vdst', 56, 8, 'v', 64), Field('vaddr', 32, 8, 'v', 16), Field('vdata', 40, 8, 'v', 32)]
+DS_FIELDS = [Field('vdst', 56, 8, 'v', 64), Field('src0', 32, 8, 'v', 16), Field('src1', 40, 8, 'v', 32),
+             Field('src2', 48, 8, 'v', 48)]
+SCALAR = {
+    'SOP1': Format(0xBE800000, 8, 8, [SDST7, SRC8[0]]),
+    'SOP2': Format(0x80000000, 23, 7, [SDST7, *SRC8]),
+    'SOPK': Format(0xB0000000, 23, 5, [SDST7], {'simm': 0}),
+    'SOPC': Format(0xBF000000, 16, 7, SRC8),
+    'SOPP': Format(0xBF800000, 16, 7, [], {'simm': 0}),
+}
+
+
+def vector(vop3, vop3p):
+    """The vector formats, of which VOP3 and VOP3P begin differently in each family."""
+    neg = mask_bits('neg', 61, 62, 63)
+    clamp = {'clamp': 15, 'omod': 59}
+    halves = {**mask_bits('abs', 8, 9, 10), **mask_bits('op_sel', 11, 12, 13, 14)}
+    packed = {**mask_bits('neg_hi', 8, 9, 10), **mask_bits('op_sel', 11, 12, 13), **mask_bits('op_sel_hi', 59, 60, 14)}
+    return {
+        'VOP1': Format(0x7E000000, 9, 8, [VDST8, SRC9[0]]),
+        'VOP2': Format(0x00000000, 25, 6, [VDST8, *SRC9]),
+        'VOPC': Format(0x7C000000, 17, 8, SRC9),
+        'VOP3': Format(vop3, 16, 10, [VDST, *VOP3_SOURCES], {**neg, **halves, **clamp}, 2),
+        'VOP3SD': Format(vop3, 16, 10, [VDST, Field('sdst', 8, 7, 's', 80), *VOP3_SOURCES], {**neg, **clamp}, 2),
+        'VOP3P': Format(vop3p, 16, 7, [VDST, *VOP3_SOURCES], {**neg, **packed, 'clamp': 15}, 2),
+    }

@@ -1,14 +1,8 @@
 """The encodings of RDNA3 (RDNA3 ISA, chapter 15), as generate.py fills them in."""
-from generate_format import Field, Format, mask_bits
+from generate_format import DS_FIELDS, FLAT_FIELDS, SCALAR, VDST, VOP3_SOURCES, Field, Format, vector
 
 CPU = 'gfx1100'
 MARKER = 0xBFA00000  # s_branch, whose 16-bit target tells candidates apart
-VOP3_SOURCES = [Field('src0', 32, 9, 'any', 16), Field('src1', 41, 9, 'any', 32), Field('src2', 50, 9, 'any', 48)]
-VOP3_MODS = {**mask_bits('neg', 61, 62, 63), **mask_bits('abs', 8, 9, 10), **mask_bits('op_sel', 11, 12, 13, 14),
-             'clamp': 15, 'omod': 59}
-VOP3P_MODS = {**mask_bits('neg', 61, 62, 63), **mask_bits('neg_hi', 8, 9, 10), **mask_bits('op_sel', 11, 12, 13),
-              **mask_bits('op_sel_hi', 59, 60, 14), 'clamp': 15}
-VDST, SDST7 = Field('vdst', 0, 8, 'v', 64), Field('sdst', 16, 7, 's', 64)
 BUFFER = [Field('vdata', 40, 8, 'v', 64), Field('offen', 54, 1, 'flag', 1), Field('vaddr', 32, 8, 'v', 16),
           Field('srsrc', 48, 5, 's', 8, 4), Field('soffset', 56, 8, 's', 4)]
 BUFFER_MODS = {'offset': 3, 'glc': 14, 'slc': 12, 'dlc': 13, 'tfe': 53}
@@ -18,28 +12,14 @@ def flat(segment, fields):
     return Format(0xDC000000 | segment << 16, 18, 7, fields, {'offset': 3, 'glc': 14, 'slc': 15, 'dlc': 13}, 2)
 
 
-FLAT_FIELDS = [Field('vdst', 56, 8, 'v', 64), Field('vaddr', 32, 8, 'v', 16), Field('vdata', 40, 8, 'v', 32)]
 FORMATS = {
-    'SOP1': Format(0xBE800000, 8, 8, [SDST7, Field('src0', 0, 8, 's', 16)]),
-    'SOP2': Format(0x80000000, 23, 7, [SDST7, Field('src0', 0, 8, 's', 16), Field('src1', 8, 8, 's', 32)]),
-    'SOPK': Format(0xB0000000, 23, 5, [SDST7], {'simm': 0}),
-    'SOPC': Format(0xBF000000, 16, 7, [Field('src0', 0, 8, 's', 16), Field('src1', 8, 8, 's', 32)]),
-    'SOPP': Format(0xBF800000, 16, 7, [], {'simm': 0}),
+    **SCALAR,
     'SMEM': Format(0xF4000000, 18, 8, [Field('sdst', 6, 7, 's', 64), Field('src0', 0, 6, 's', 16, 2),
                                       Field('src1', 57, 7, 'null', 7)], {'offset': 34, 'glc': 14, 'dlc': 13}, 2),
-    'VOP1': Format(0x7E000000, 9, 8, [Field('vdst', 17, 8, 'v', 64), Field('src0', 0, 9, 'any', 16)]),
-    'VOP2': Format(0x00000000, 25, 6, [Field('vdst', 17, 8, 'v', 64), Field('src0', 0, 9, 'any', 16),
-                                      Field('src1', 9, 8, 'v', 32)]),
-    'VOPC': Format(0x7C000000, 17, 8, [Field('src0', 0, 9, 'any', 16), Field('src1', 9, 8, 'v', 32)]),
-    'VOP3': Format(0xD4000000, 16, 10, [VDST] + VOP3_SOURCES, VOP3_MODS, 2),
-    'VOP3SD': Format(0xD4000000, 16, 10, [VDST, Field('sdst', 8, 7, 's', 80)] + VOP3_SOURCES,
-                     {k: v for k, v in VOP3_MODS.items() if k[:3] in ('neg', 'cla', 'omo')}, 2),
-    'VOP3P': Format(0xCC000000, 16, 7, [VDST] + VOP3_SOURCES, VOP3P_MODS, 2),
-    'VINTERP': Format(0xCD000000, 16, 7, [VDST] + VOP3_SOURCES, {}, 2),
+    **vector(vop3=0xD4000000, vop3p=0xCC000000),
+    'VINTERP': Format(0xCD000000, 16, 7, [VDST, *VOP3_SOURCES], {}, 2),
     'VOPD': Format(0xC8000000, 17, 5, [Field('src0', 32, 9, 'any', 17), Field('src1', 41, 8, 'v', 33)], {}, 2),
-    'DS': Format(0xD8000000, 18, 8, [Field('vdst', 56, 8, 'v', 64), Field('src0', 32, 8, 'v', 16), Field(
-        'src1', 40, 8, 'v', 32), Field('src2', 48, 8, 'v', 48), Field('gds', 17, 1, 'flag', 1)],
-        {'offset': 3, 'gds': 17}, 2),
+    'DS': Format(0xD8000000, 18, 8, [*DS_FIELDS, Field('gds', 17, 1, 'flag', 1)], {'offset': 3, 'gds': 17}, 2),
     'MUBUF': Format(0xE0000000, 18, 8, BUFFER, BUFFER_MODS, 2),
     'MTBUF': Format(0xE8000000 | 1 << 19, 15, 4, BUFFER, BUFFER_MODS, 2),
     'MIMG': Format(0xF0000000, 18, 8, [], {}, 2),

@@ -1,6 +1,6 @@
 """The encodings of RDNA4 (RDNA4 ISA, chapter 15), as generate.py fills them in. Memory instructions are three words
 long; VBUFFER, VFLAT, VGLOBAL, VSCRATCH, VIMAGE and VEXPORT keep the names that RDNA3 has for them."""
-from generate_format import Field, Format
+from generate_format import DS_FIELDS, SCALAR, Field, Format
 from generate_rdna3 import FORMATS as RDNA3
 
 CPU = 'gfx1201'
@@ -18,13 +18,13 @@ def flat(base, fields):
 
 
 FORMATS = {
-    **{name: RDNA3[name] for name in ('SOP1', 'SOP2', 'SOPK', 'SOPC', 'SOPP')},
+    **SCALAR,
     'SMEM': Format(0xF4000000, 13, 6, [Field('sdst', 6, 7, 's', 64), Field('src0', 0, 6, 's', 16, 2),
                                       Field('src1', 57, 7, 'null', 7)], {'offset': 34, 'cache': 21}, 2),
     **{name: RDNA3[name] for name in ('VOP1', 'VOP2', 'VOPC', 'VOP3', 'VOP3SD')},
     'VOP3P': Format(0xCC000000, 16, 7, RDNA3['VOP3P'].fields + [OP_SEL_HI], RDNA3['VOP3P'].mods, 2),
     **{name: RDNA3[name] for name in ('VINTERP', 'VOPD')},
-    'DS': Format(0xD8000000, 18, 8, RDNA3['DS'].fields[:4], {'offset': 3}, 2),
+    'DS': Format(0xD8000000, 18, 8, DS_FIELDS, {'offset': 3}, 2),
     'MUBUF': Format(0xC4000000, 14, 7, BUFFER, BUFFER_MODS, 3),
     'MTBUF': Format(0xC4200000 | 1 << 55, 14, 4, BUFFER, BUFFER_MODS, 3),
     'MIMG': Format(0xD0000000, 14, 8, words=3),

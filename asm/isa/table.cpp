@@ -59,21 +59,21 @@ constexpr Row cdna2_rows[] = {
 };
 #undef INST
 
+constexpr uint32_t bit(Family family) { return 1u << static_cast<uint32_t>(family); }
+namespace families {
+constexpr uint32_t rdna3 = bit(Family::rdna3), rdna4 = bit(Family::rdna4), cdna3 = bit(Family::cdna3),
+                   cdna2 = bit(Family::cdna2), rdna = rdna3 | rdna4, cdna = cdna3 | cdna2, all = rdna | cdna;
+}  // namespace families
+
 constexpr Layout layouts[] = {
 #define FORMAT(which, name, head, head_bits, size, ...) \
-    {.family = Family::which,                           \
+    {.families = families::which,                       \
      .format = Format::name,                            \
      .prefix = head,                                    \
      .prefix_bits = head_bits,                          \
      .words = size,                                     \
      __VA_ARGS__},
 #include "strata/asm/isa/formats.def"
-#define CDNA cdna3
-#include "strata/asm/isa/formats_cdna.def"
-#undef CDNA
-#define CDNA cdna2
-#include "strata/asm/isa/formats_cdna.def"
-#undef CDNA
 #undef FORMAT
 };
 
@@ -160,7 +160,7 @@ uint64_t allowed(const Layout& layout, const Row& row) {
 void index_layouts(FamilyTable& table, Family family) {
     std::array<uint8_t, 512> specificity{};
     for (const Layout& layout : layouts) {
-        if (layout.family != family) continue;
+        if (!(layout.families & bit(family))) continue;
         if (!layout.first_opcode) table.layouts[index_of(layout.format)] = &layout;
         if (layout.format == Format::VOP3SD || (layout.segment.bits && layout.format != Format::FLAT))
             continue;  // reached through VOP3's opcode and FLAT's segment

@@ -21,7 +21,7 @@ struct Field {
 
 /// One row of formats.def.
 struct Layout {
-    Family family{};
+    uint32_t families = 0;  ///< bit i: the family numbered i has it
     Format format{};
     uint32_t prefix = 0;
     uint8_t prefix_bits = 0, words = 0;
@@ -53,7 +53,6 @@ struct FamilyTable {
     std::vector<uint64_t> row_bits;              ///< per row: bits of the instruction that may vary
     std::vector<uint64_t> row_ones;              ///< per row: bits of the others that must be set
 
-    Family family() const { return layout(Format::SOP1).family; }
     const Layout& layout(Format format) const { return *layouts[index_of(format)]; }
     /// The row of an opcode; VOP3 and VOP3SD share one opcode space.
     const Row* find(Format format, uint32_t opcode) const {

@@ -14,7 +14,7 @@ FOLDER = Path(strata.__file__).parent
 MODULES = {
     "strata": "__init__.pyi", "strata._strata": "_strata.pyi", "strata.dtypes": "dtypes.pyi", "strata.emulator": "emulator.pyi", "strata.nn": "nn.pyi",
     "strata.uop": "uop.pyi", "strata.kernels": "kernels.pyi", "strata.asm": "asm/__init__.pyi", "strata.asm._instruction": "asm/_instruction.pyi",
-    "strata.asm.rdna3": "asm/rdna3.pyi", "strata.asm.rdna4": "asm/rdna4.pyi", "strata.asm.cdna3": "asm/cdna3.pyi",
+    "strata.asm.rdna3": "asm/rdna3.pyi", "strata.asm.rdna4": "asm/rdna4.pyi", "strata.asm.cdna3": "asm/cdna3.pyi", "strata.asm._rdna": "asm/_rdna.pyi",
 }
 PYTHON_ONLY = {"kernels": {"asm_kernel", "compile"}, "_instruction": {"Constants", "Label", "Register", "RegisterFile", "Instruction", "Dual", "dual", "sext", "waits", "family"}}
 TYPES_ONLY = {"Mnemonic"}  # protocols of a stub: nothing at run time
@@ -34,6 +34,8 @@ def declared(body):
             out[node.name] = node
         elif isinstance(node, ast.AnnAssign):
             out[node.target.id] = node
+        elif isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+            out.update(declared(stub(f"strata.asm.{node.module}").body))
         elif isinstance(node, ast.ImportFrom):
             out.update({a.name: node for a in node.names if a.asname == a.name})
     return out
@@ -44,7 +46,7 @@ def public_names(name):
     last = name.rsplit(".", 1)[-1]
     if last in PYTHON_ONLY:
         return PYTHON_ONLY[last]
-    if last in ("rdna3", "rdna4", "cdna3"):
+    if last in ("rdna3", "rdna4", "cdna3", "_rdna"):
         return {n for n in vars(module) if not n.startswith("_") and n not in ("Register", "RegisterFile", "family")}
     if hasattr(module, "__all__"):
         return set(module.__all__)
@@ -138,7 +140,7 @@ def python_functions():
         for n, node in declared(stub(name).body).items():
             if isinstance(node, ast.FunctionDef):
                 out.append(pytest.param(getattr(module, n), node, id=n))
-            elif isinstance(node, ast.ClassDef):
+            elif isinstance(node, ast.ClassDef) and n not in TYPES_ONLY:
                 out += [pytest.param(getattr(getattr(module, n), member), inner, id=f"{n}.{member}")
                         for member, inner in declared(node.body).items() if isinstance(inner, ast.FunctionDef)]
     return out

@@ -111,8 +111,8 @@ def waits(**counts):
     return " ".join(f"{k}({v})" for k, v in counts.items())
 
 
-def family(arch, doc):
-    """The contents of a family's module: its register files and one function a mnemonic."""
+def family(arch, names):
+    """__getattr__ and __dir__ of a family's module, which has one function a mnemonic besides the names it defines."""
     mnemonics = []
 
     def lookup(name):
@@ -133,6 +133,6 @@ def family(arch, doc):
         return build
 
     def listing():
-        return sorted(_strata._mnemonics(arch))
+        return [*names, *sorted(_strata._mnemonics(arch))]
 
     return lookup, listing

@@ -1,7 +1,7 @@
 """Registers, labels and instructions as Python values."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 class Label:
     """A place in the code."""
@@ -45,5 +45,9 @@ def sext(register: Register) -> Register:
 def waits(**counts: int) -> str:
     """The operand of s_waitcnt: waits(vmcnt=0, lgkmcnt=0)."""
 
-def family(arch: str, doc: str) -> tuple[Callable[[str], Callable[..., Instruction]], Callable[[], list[str]]]:
-    """The contents of a family's module: what looks a mnemonic up, and what lists them."""
+class Mnemonic(Protocol):
+    """Operands in LLVM's order, None for 'off'; modifiers by name: offset=16, row_shr=8, clamp=True."""
+    def __call__(self, *operands: Register | int | float | str | Label | None, **modifiers: bool | int | str | list[int]) -> Instruction: ...
+
+def family(arch: str, names: dict[str, Any]) -> tuple[Callable[[str], Mnemonic], Callable[[], list[str]]]:
+    """__getattr__ and __dir__ of a family's module, which has one function a mnemonic besides the names it defines."""

@@ -9,8 +9,4 @@ from ._instruction import Register, RegisterFile, family, sext, waits
 v, a, s, ttmp = RegisterFile("v", 256), RegisterFile("a", 256), RegisterFile("s", 102), RegisterFile("ttmp", 16)
 vcc, vcc_lo, vcc_hi, exec, exec_lo, exec_hi, m0, off = (Register(n) for n in ("vcc", "vcc_lo", "vcc_hi", "exec", "exec_lo", "exec_hi", "m0", "off"))
 flat_scratch, flat_scratch_lo, flat_scratch_hi = (Register(n) for n in ("flat_scratch", "flat_scratch_lo", "flat_scratch_hi"))
-__getattr__, _listing = family("gfx942", __doc__)
-
-
-def __dir__():
-    return [*globals(), *_listing()]
+__getattr__, __dir__ = family("gfx942", globals())

@@ -4,15 +4,9 @@
     v_add_f32_sdwa(v[0], v[1], sext(v[2]), dst_sel="WORD_1", dst_unused="UNUSED_PAD", src0_sel="BYTE_0", src1_sel="DWORD")
 """
 
-from typing import Protocol
-
-from ._instruction import Instruction, Label, Register, RegisterFile
+from ._instruction import Mnemonic, Register, RegisterFile
 from ._instruction import sext as sext
 from ._instruction import waits as waits
-
-class Mnemonic(Protocol):
-    """Operands in LLVM's order, None for 'off'; modifiers by name: offset=16, row_shr=8, clamp=True."""
-    def __call__(self, *operands: Register | int | float | str | Label | None, **modifiers: bool | int | str | list[int]) -> Instruction: ...
 
 v: RegisterFile
 a: RegisterFile

@@ -1,23 +1,7 @@
 """RDNA3 (gfx1100): registers v[..] and s[..], and one function a mnemonic: v_add_f32(v[0], v[1], s[2])."""
 
-from typing import Protocol
-
-from ._instruction import Instruction, Label, Register, RegisterFile
-from ._instruction import dual as dual
+from ._instruction import Mnemonic
 from ._instruction import waits as waits
-
-class Mnemonic(Protocol):
-    """Operands in LLVM's order, None for 'off'; modifiers by name: offset=16, row_shr=8, clamp=True."""
-    def __call__(self, *operands: Register | int | float | str | Label | None, **modifiers: bool | int | str | list[int]) -> Instruction: ...
-
-v: RegisterFile
-s: RegisterFile
-vcc: Register
-vcc_lo: Register
-exec_lo: Register
-exec_hi: Register
-m0: Register
-null: Register
-off: Register
+from ._rdna import *
 
 def __getattr__(name: str) -> Mnemonic: ...

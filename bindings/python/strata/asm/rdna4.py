@@ -4,12 +4,8 @@ Workgroup ids are in ttmp[9] (x) and ttmp[7] (y in the lower half, z in the uppe
 instructions are names: th="TH_LOAD_NT", scope="SCOPE_DEV".
 """
 
-from ._instruction import Register, RegisterFile, dual, family
+from ._instruction import RegisterFile, family
+from ._rdna import *
 
-v, s, ttmp = RegisterFile("v", 256), RegisterFile("s", 106), RegisterFile("ttmp", 16)
-vcc, vcc_lo, exec_lo, exec_hi, m0, null, off = (Register(n) for n in ("vcc", "vcc_lo", "exec_lo", "exec_hi", "m0", "null", "off"))
-__getattr__, _listing = family("gfx1201", __doc__)
-
-
-def __dir__():
-    return [*globals(), *_listing()]
+ttmp = RegisterFile("ttmp", 16)
+__getattr__, __dir__ = family("gfx1201", globals())

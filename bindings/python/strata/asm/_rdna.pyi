@@ -1,0 +1,14 @@
+"""What the modules of RDNA3 and RDNA4 have in common."""
+
+from ._instruction import Register, RegisterFile
+from ._instruction import dual as dual
+
+v: RegisterFile
+s: RegisterFile
+vcc: Register
+vcc_lo: Register
+exec_lo: Register
+exec_hi: Register
+m0: Register
+null: Register
+off: Register
