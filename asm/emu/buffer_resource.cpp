@@ -1,6 +1,7 @@
 #include "strata/asm/emu/buffer_resource_p.h"
 
-// CDNA3 ISA 9.1 and RDNA3 ISA 9.1, "Buffer Addressing", "Range Checking", "Swizzled Buffer Addressing".
+// CDNA3 ISA 9.1 and RDNA3 ISA 9.4, "Buffer Addressing", "Range Checking", "Swizzled Buffer Addressing". A V# without a
+// format is unbound (CDNA3 ISA 9.1.4, RDNA3 ISA 9.3): whatever the instruction's format, nothing is in range.
 namespace strata::emu {
 namespace {
 
@@ -24,10 +25,13 @@ BufferResource::BufferResource(const uint32_t* v, bool gfx9_, bool formatted)
     if (gfx9) {
         element = v[1] >> 31 ? 4 : 0;
         format = static_cast<uint8_t>((v[3] >> 15 & 15) | (v[3] >> 12 & 7) << 4);
-        if (add_tid && !formatted) stride |= (v[3] >> 15 & 15) << 14;  // the data format's bits extend the stride
+        const bool extended = add_tid && !formatted;  // by the data format's bits
+        if (extended) stride |= (v[3] >> 15 & 15) << 14;
+        bound = extended || (format & 15) != 0;
     } else {
         element = kSwizzleElement[v[1] >> 30];
         format = v[3] >> 12 & 63;
+        bound = format != 0;
     }
 }
 
@@ -61,6 +65,7 @@ uint64_t BufferView::place(uint64_t index, uint64_t offset) const {
 
 bool BufferView::inside(int lane, uint32_t at, uint32_t bytes) const {
     const BufferResource& r = resource_;
+    if (!r.bound) return false;
     const uint64_t i = index(lane), o = offset(lane, at);
     auto by_index = [&] { return i < r.records; };
     auto by_offset = [&] { return o + bytes <= r.stride; };

@@ -16,6 +16,7 @@ struct BufferResource {
     uint32_t index_stride;
     uint8_t out_of_range;  ///< OOB_SELECT; GFX9 has none
     bool add_tid, gfx9;
+    bool bound;       ///< has a format; GFX9's threads' buffers keep bits of the stride there
     uint8_t format;   ///< GFX11+: unified; GFX9: data format | number format << 4
     uint16_t select;  ///< four times three bits of dst_sel
 };

@@ -7,8 +7,7 @@
 
 // buffer_load_format_x and its kin, tbuffer_load_format_x likewise: memory in a data format (RDNA3 and RDNA4 ISA 9.3,
 // CDNA3 ISA 9.1.4). buffer_ takes format and component selection from the V#, tbuffer_ has the format in the
-// instruction and selects X, Y, Z, W. An element is in range as a whole or not at all. A V# without a format is
-// unbound: whatever the instruction's format, loads give 0 and stores do nothing.
+// instruction and selects X, Y, Z, W. An element is in range as a whole or not at all.
 namespace strata::emu {
 namespace {
 
@@ -21,9 +20,8 @@ int count_of(const Op* op) { return op->neg_hi; }
 Hold hold_of(const Op* op) { return static_cast<Hold>(op->omod_clamp); }
 
 BufferFormat format_of(const Op* op, const BufferResource& resource) {
-    auto named = [&](uint32_t number) { return resource.gfx9 ? gfx9_format(number) : unified_format(number); };
-    const BufferFormat own = named(resource.format);
-    return own.valid() && op->op_sel_hi & kInstructionFormat ? named(op->value[0]) : own;
+    const uint32_t number = op->op_sel_hi & kInstructionFormat ? op->value[0] : resource.format;
+    return resource.gfx9 ? gfx9_format(number) : unified_format(number);
 }
 
 struct Element {

@@ -14,7 +14,10 @@ struct Shape {
     uint32_t imm = 0, soffset = 0;
 
     uint32_t word3(bool gfx9) const {
-        return index_stride << 21 | (add_tid ? 1u << 23 : 0) | (gfx9 ? 0 : out_of_range << 28 | 1u << 12);
+        return index_stride << 21 | (add_tid ? 1u << 23 : 0) |
+               (!gfx9     ? out_of_range << 28 | 1u << 12
+                : add_tid ? 0
+                          : 4u << 15);
     }
     std::string operands() const {
         std::string address = idxen && offen ? "v[0:1]" : idxen ? "v0" : offen ? "v1" : "off";
@@ -154,7 +157,7 @@ TEST_P(Buffers, store_what_is_in_range_and_nothing_else) {
 
 TEST_P(Buffers, atomics_return_0_and_change_nothing_out_of_range) {
     MemoryWave m(GetParam());
-    m.resource(0, 64, m.gfx9() ? 0 : 3u << 28);
+    m.resource(0, 64, m.gfx9() ? 4u << 15 : 3u << 28 | 20u << 12);
     m.set(0, [](int lane) { return lane * 4; });
     m.set(1, [](int lane) { return lane + 100; });
     const std::vector<uint8_t> before = m.memory;
@@ -259,9 +262,22 @@ TEST_P(Buffers, d16_forms_pack_halves_and_keep_the_rest) {
     EXPECT_EQ(m.v(6, 3), 0x3c002222u);
 }
 
+TEST_P(Buffers, without_a_format_are_unbound_whatever_the_instruction_has) {
+    MemoryWave m(GetParam());
+    m.resource(0, 4096, m.gfx9() ? 0 : 3u << 28);
+    m.set(0, [](int lane) { return lane * 4; });
+    m.set(5, [](int) { return 77; });
+    const std::vector<uint8_t> before = m.memory;
+    const std::string size = m.gfx9() ? "dword" : "b32", add = m.gfx9() ? "add" : "add_u32";
+    m.run("buffer_load_" + size + " v4, v0, s[8:11], s4 offen\nbuffer_store_" + size +
+          " v5, v0, s[8:11], s4 offen\nbuffer_atomic_" + add + " v5, v0, s[8:11], s4 offen");
+    for (int lane = 0; lane < m.lanes; ++lane) EXPECT_EQ(m.v(4, lane), 0u);
+    EXPECT_EQ(m.memory, before);
+}
+
 TEST(Buffer, tfe_adds_a_status_of_zero) {
     MemoryWave m(isa::Arch::gfx1100);
-    m.resource(0, 4096, 3u << 28);
+    m.resource(0, 4096, 3u << 28 | 20u << 12);
     m.set(0, [](int lane) { return lane * 4; });
     m.set(6, [](int) { return 77; });
     m.run("buffer_load_b32 v[5:6], v0, s[8:11], s4 offen tfe");

@@ -179,7 +179,7 @@ TEST(LocalLoads, go_to_m0_plus_four_bytes_a_lane) {
         m.wave.lds.assign(2048, 0xee);
         m.wave.m0 = 512;
         m.wave.exec = ~2ull;
-        m.resource(0, 128, 0);
+        m.resource(0, 128, 4u << 15);
         m.set(0, [](int lane) { return lane * 4; });
         const std::string direct = arch == Arch::gfx942 ? "global_load_lds_sbyte v0, s[8:9] offset:1024"
                                                         : "global_load_sbyte v0, s[8:9] offset:1024 lds";
@@ -196,7 +196,7 @@ TEST(LocalLoads, go_to_m0_plus_four_bytes_a_lane) {
     MemoryWave m(Arch::gfx1100);
     m.wave.lds.assign(512, 0);
     m.wave.m0 = 128;
-    m.resource(0, 4096, 3u << 28);
+    m.resource(0, 4096, 3u << 28 | 20u << 12);
     m.set(0, [](int lane) { return lane * 2; });
     m.run("buffer_load_lds_i16 v0, s[8:11], 0 offen");
     for (int lane = 0; lane < 32; ++lane)

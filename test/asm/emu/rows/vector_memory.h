@@ -207,7 +207,7 @@ inline BufferForm make_buffer(MemoryRun& m, uint32_t size, uint32_t align) {
     m.set_pair(8, MemoryRun::kMapped | uint64_t{f.stride} << 48);
     m.wave.sgpr[10] = f.records, m.wave.sgpr[12] = f.soffset;
     // RDNA: OOB_SELECT checks the index (1) or the raw offset (3), the format is 32_UINT or the like.
-    m.wave.sgpr[11] = m.scalars.cdna() ? 0 : (f.stride ? 1u : 3u) << 28 | 22u << 12;
+    m.wave.sgpr[11] = m.scalars.cdna() ? 4u << 15 : (f.stride ? 1u : 3u) << 28 | 22u << 12;
     for (int lane = 0; lane < m.lanes(); ++lane) {
         uint32_t& at = f.at[static_cast<size_t>(lane)];
         if (f.stride && size == 12) at &= ~15u;  // within one record
