@@ -11,7 +11,7 @@ __device__ void use(T* cells, T value, unsigned i) {
     atomicOr(&cells[5], (T)(value & (T)1 << (i % 29)));
     atomicXor(&cells[6], value);
     T old = atomicAdd(&cells[7], (T)1);
-    atomicXor(&cells[8], (T)(old * old));
+    atomicXor(&cells[8], (T)((uint64_t)old * (uint64_t)old));
     for (T seen = cells[9];;) {
         T before = atomicCAS(&cells[9], seen, (T)(seen + (value & 255)));
         if (before == seen) break;

@@ -5,7 +5,7 @@ template <class T>
 __device__ void small(T a, T b, int64_t* out) {
     out[0] = (T)(a + b);
     out[1] = (T)(a - b);
-    out[2] = (T)(a * b);
+    out[2] = (T)((unsigned)a * b);
     out[3] = b ? (T)(a / b) : 0;
     out[4] = b ? (T)(a % b) : 0;
     out[5] = (T)(a << (b & 7));

@@ -32,6 +32,15 @@ T __shfl_down(T value, unsigned delta, int width = WAVE) {
     return programs::from_lane(value, (self & (width - 1)) + static_cast<int>(delta) >= width ? self : source);
 }
 
+/// Sums of atomics wrap: integers as their unsigned type.
+template <class T>
+auto wrapping(T value) {
+    if constexpr (std::is_integral_v<T>)
+        return static_cast<std::make_unsigned_t<T>>(value);
+    else
+        return value;
+}
+
 #define PROGRAMS_ATOMIC(name, expression)         \
     template <class T>                            \
     T name(T* at, std::type_identity_t<T> with) { \
@@ -39,8 +48,8 @@ T __shfl_down(T value, unsigned delta, int width = WAVE) {
         *at = static_cast<T>(expression);         \
         return old;                               \
     }
-PROGRAMS_ATOMIC(atomicAdd, old + with)
-PROGRAMS_ATOMIC(atomicSub, old - with)
+PROGRAMS_ATOMIC(atomicAdd, wrapping(old) + wrapping(with))
+PROGRAMS_ATOMIC(atomicSub, wrapping(old) - wrapping(with))
 PROGRAMS_ATOMIC(atomicMax, old < with ? with : old)
 PROGRAMS_ATOMIC(atomicMin, with < old ? with : old)
 PROGRAMS_ATOMIC(atomicAnd, old& with)
