@@ -71,8 +71,8 @@ bool BufferView::inside(int lane, uint32_t at, uint32_t bytes) const {
     auto by_offset = [&] { return o + bytes <= r.stride; };
     auto raw = [&] { return place(i, o) + soffset_ + bytes <= r.records; };
     if (r.gfx9) {
-        const bool structured = r.stride != 0 && (index_rows_ || r.add_tid);
-        return structured ? by_index() && by_offset() : raw();
+        if (r.add_tid && !index_rows_) return true;  // private memory has no limit
+        return r.stride != 0 && index_rows_ ? by_index() : raw();
     }
     switch (r.out_of_range) {
         case 0: return by_index() && (r.stride == 0 || by_offset());

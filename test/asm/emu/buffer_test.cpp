@@ -42,7 +42,7 @@ std::optional<uint64_t> model(const Shape& s, bool gfx9, uint64_t index, uint64_
     const bool raw = linear + s.soffset + bytes <= s.records;
     bool inside = raw;
     if (gfx9) {
-        inside = s.stride && (s.idxen || s.add_tid) ? within : raw;
+        inside = s.add_tid && !s.idxen ? true : s.stride && s.idxen ? index < s.records : raw;
     } else if (s.out_of_range == 0) {
         inside = s.stride ? within : index < s.records;
     } else if (s.out_of_range == 1) {
