@@ -1,3 +1,6 @@
+#include <cfenv>
+#include <cstring>
+
 #include "valu_model.h"
 
 // Single and double precision. The caller sets the host's rounding direction to the one MODE asks for.
@@ -9,6 +12,24 @@ __extension__ using Quad = __float128;  // holds the product of two doubles
 #else
 using Quad = long double;
 #endif
+__extension__ using QuadBits = unsigned __int128;
+
+/// a * b + c rounded to odd, whatever direction is set: a second rounding to fewer bits is as good as the only one.
+Quad sum_to_odd(double a, double b, double c) {
+    const int direction = std::fegetround();
+    std::fesetround(FE_TONEAREST);
+    const Quad product = static_cast<Quad>(a) * b, sum = product + c;
+    const Quad part = sum - product, lost = (product - (sum - part)) + (c - part);
+    std::fesetround(direction);
+    if (lost == 0 || sum == 0) return sum;
+    QuadBits bits;
+    static_assert(sizeof bits == sizeof sum);
+    std::memcpy(&bits, &sum, sizeof bits);
+    bits = ((lost > 0) == (sum > 0) ? bits : bits - 1) | 1;
+    Quad odd;
+    std::memcpy(&odd, &bits, sizeof odd);
+    return odd;
+}
 constexpr float kLeastNormal = 0x1p-126f;
 
 float flush(float x) { return std::fabs(x) < kLeastNormal ? std::copysign(0.0f, x) : x; }
@@ -67,8 +88,8 @@ T div_fmas(const Lane& x, T a, T b, T c, int scale) {
     const int bias = std::numeric_limits<T>::max_exponent - 1;
     const T power = std::ldexp(T(1), biased_exponent(c) > bias ? scale : -scale);
     if (!std::isfinite(a) || !std::isfinite(b) || !std::isfinite(c)) return std::fma(a, b, c);
-    const Quad sum = static_cast<Quad>(a) * b + c;
-    return static_cast<T>(sum * power);
+    const Quad sum = sum_to_odd(a, b, c);
+    return sum == 0 ? std::fma(a, b, c) : static_cast<T>(sum * power);  // the sign of zero follows the direction
 }
 
 /// An overflow or underflow of the direction that the caller has set: the sum of `large` values of that sign.
