@@ -16,6 +16,8 @@ import re
 import subprocess
 import sys
 
+import generate_types as types
+
 LLVM_MC = ['llvm-mc-19', '-triple=amdgcn-amd-amdhsa', '--disassemble', '--show-encoding']
 BATCH = 30000
 GRAPHICS = ('MIMG', 'EXP', 'VINTERP', 'LDSDIR')
@@ -73,7 +75,7 @@ class Form:
         self.opcode, self.mnemonic, self.text, self.size, self.value = opcode, mnemonic, text, size, value
         self.letters = letters  # field name -> register file it was filled with
         self.operands, self.mods, self.ignored, self.kinds = {}, set(), set(), {}
-        self.dpp, self.sdwa, self.wave64, self.cpu = False, False, False, ''
+        self.dpp, self.sdwa, self.wave64 = False, False, False
 
 
 def candidates(fmt):
@@ -187,7 +189,7 @@ def probe_dpp(target, name, fmt, forms):
             (form.mods if shown else form.ignored).add(name)
 
 
-def learn(target, types, name, fmt):
+def learn(target, name, fmt):
     """The forms of a format, with all that the disassembler tells of them."""
     forms = types.select(name, discover(target, name, fmt))
     describe(fmt, forms)
@@ -197,10 +199,10 @@ def learn(target, types, name, fmt):
     return forms
 
 
-def matrix_forms_of_wave64(target, types, fmt):
+def matrix_forms_of_wave64(target, fmt):
     """RDNA's matrix products spread a matrix over the lanes of a wave: in wave64 their operands have fewer registers."""
     wave64 = argparse.Namespace(**vars(target), FEATURES='-wavefrontsize32,+wavefrontsize64')
-    forms = [form for form in learn(wave64, types, 'VOP3P', fmt) if types.is_matrix(form.mnemonic)]
+    forms = [form for form in learn(wave64, 'VOP3P', fmt) if types.is_matrix(form.mnemonic)]
     for form in forms:
         form.wave64 = True
     return forms
@@ -220,22 +222,19 @@ def buffer_formats(target):
 
 
 def main():
-    sys.path.insert(0, str(pathlib.Path(__file__).parent))
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--family', default='rdna3', choices=['rdna3', 'rdna4', 'cdna3', 'cdna2'])
     parser.add_argument('--verify', action='store_true', help='compare with the checked-in table instead of writing it')
     options = parser.parse_args()
     target = importlib.import_module(f'generate_{options.family}')
-    types = importlib.import_module(getattr(target, 'TYPES', 'generate_types'))  # the mnemonic -> operand type rules
-    types.SPECIAL[:0] = getattr(target, 'SPECIAL', [])
     rows = [f'// {options.family}: one row an instruction form. Written by generate.py from llvm-mc-19; do not edit.',
             '// INST( mnemonic, format, opcode, destinations, sources, flags, modifiers, ignored modifiers )']
     for key, fmt in target.FORMATS.items():
         name = key.split()[0]
-        forms = learn(target, types, name, fmt)
-        if name == 'VOP3P' and not options.family.startswith('cdna'):
-            forms = sorted(forms + matrix_forms_of_wave64(target, types, fmt), key=lambda form: form.opcode)
-        rows += [types.row(name, form, fmt) for form in forms]
+        forms = learn(target, name, fmt)
+        if name == 'VOP3P' and not types.is_cdna(target):
+            forms = sorted(forms + matrix_forms_of_wave64(target, fmt), key=lambda form: form.opcode)
+        rows += [types.row(target, name, form, fmt) for form in forms]
     good = [publish(options, '', rows)]
     if options.family == 'rdna3':  # RDNA4 has the same
         good.append(publish(options, '_buffer_formats', buffer_formats(target)))

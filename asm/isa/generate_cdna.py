@@ -3,7 +3,6 @@ families have: accumulation registers, sub-dword addressing, DPP without DPP8.""
 from generate import base_name, disassemble
 from generate_format import DS_FIELDS, FLAT_FIELDS, SCALAR, VDST, VOP3_SOURCES, Field, Format, vector
 
-TYPES = 'generate_cdna_types'
 MARKER = 0xBF820000  # s_branch, whose 16-bit target tells candidates apart
 BUFFER = [Field('vdata', 40, 8, 'v', 64), Field('offen', 12, 1, 'flag', 1), Field('lds', 16, 1, 'flag', 1),
           Field('vaddr', 32, 8, 'v', 16), Field('srsrc', 48, 5, 's', 8, 4), Field('soffset', 56, 8, 's', 4)]
@@ -43,14 +42,33 @@ def formats(cpu):
 # Image instructions need a dmask to be valid at all; only their names are wanted.
 MIMG_FILLINGS = [low | high << 32 for low in (15 << 8 | 1 << 12, 1 << 8 | 1 << 12, 15 << 8)
                  for high in (2 | 8 << 8 | 1 << 16 | 2 << 21, 2 | 8 << 8 | 1 << 16)]
+# Mnemonics whose operands generate_types.py cannot tell from their words (CDNA3 ISA, chapter 12).
+SPECIAL = [
+    (r's_cbranch_g_fork', '', 'b64'),
+    (r's_cbranch_i_fork', 'b64', 'b64'),
+    (r's_rfe_restore_b64', '', 'b64 b32'),
+    (r's_(?:set_gpr_idx_(?:idx|on)|setvskip|cbranch_join)', '', 'b32'),
+    (r'v_readfirstlane_b32', 'b32', 'b32'),
+    (r'v_cvt_pkaccum_u8_f32', 'b32', 'f32 u32'),
+    (r'v_cvt_pk_[fb][fp]8_f32', 'b32', 'f32'),
+    (r'v_cvt_sr_[fb][fp]8_f32', 'b32', 'f32 b32'),
+    (r'v_cvt_f32_[fb][fp]8', 'f32', 'b32'),
+    (r'v_cvt_pk_f32_[fb][fp]8', 'pk32', 'b32'),
+    (r'v_cvt_pk(?:norm_|rtz_)[fiu]16_(\w\d\d)', 'pk16', '$1'),
+    (r'v_pk_\w+_[fb]32', 'pk32', 'pk32'),
+    (r'v_dot2c_([fi]32)_\w16', '$1', 'pk16'),
+    (r'v_dot[48]c_i32_\w\d', 'i32', 'b32'),
+    (r'v_dot2_([iu]32)_\w16', '$1', 'pk16 pk16 $1'),
+    (r'v_lshl_add_u64', 'u64', 'u64 u32 u64'),
+    (r'v_ff(?:bh|bl)_(\w\d\d)', '$1', '$1'),
+    (r'v_accvgpr_\w+', 'b32', 'b32'),
+]
 SDWA_WORD = 16 | 6 << 8 | 6 << 16
 ROW_NEWBCAST, ROW_SHR = 0x150, 0x111  # 64-bit operations know the first DPP control only
 
 
 def probe_dpp(target, name, fmt, forms):
     """Which instructions take DPP and SDWA, and the source modifiers, clamp and omod of those words."""
-    for form in forms:
-        form.cpu = target.CPU
     if name not in ('VOP1', 'VOP2', 'VOPC'):
         return
     cleared = [form.value & ~0x1FF for form in forms]

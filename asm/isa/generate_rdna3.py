@@ -32,3 +32,4 @@ FORMATS = {
 # Image instructions need a dmask and dim to be valid at all; only their names are wanted.
 MIMG_FILLINGS = [low | high << 32 for low in (1 << 2 | 15 << 8, 1 << 2 | 1 << 8, 1 << 8, 15 << 8 | 1 << 7)
                  for high in (2 | 8 << 8 | 1 << 16 | 2 << 26, 2 | 8 << 8 | 1 << 16)]
+SPECIAL, NOT_ON_SILICON = [], ''

@@ -52,3 +52,5 @@ SPECIAL = [
     (r'v_cvt_sr_[fb][pf]8_f32', 'b32', 'f32 b32'),
     (r'v_permlanex?16_var_b32', 'b32', 'b32'),
 ]
+# LLVM 19 lists the named barriers for gfx1201; the opcodes are not in the RDNA4 ISA document (SOP1 and SOPP opcodes).
+NOT_ON_SILICON = r's_barrier_(init|join|leave)|s_wakeup_barrier'

@@ -67,8 +67,8 @@ def second_word(form, rng):
     return 0xF9, word | signs
 
 
-def variants(name, fmt, form, rng, count):
-    cdna = hasattr(form, 'sdwa') and form.cpu in ('gfx942', 'gfx90a')
+def variants(target, name, fmt, form, rng, count):
+    cdna = generate_types.is_cdna(target)
     form.half = name in ('VOP1', 'VOP2', 'VOPC')
     for _ in range(count):
         value = form.value
@@ -96,18 +96,15 @@ def can_be_golden(answer):
     return answer and '/*' not in answer[0] and ('sext(' not in answer[0] or '_sdwa' in answer[0])
 
 
-def one_of_each_form(target, types, rng, tries=12):
+def one_of_each_form(target, rng, tries=12):
     texts = []
     for key, fmt in target.FORMATS.items():
         name = key.split()[0]
         if name in generate.GRAPHICS or name == 'VOPD':
             continue
-        forms = types.select(name, generate.discover(target, name, fmt))
-        generate.describe(fmt, forms)
-        generate.probe(target, name, fmt, forms)
-        getattr(target, 'probe_dpp', generate.probe_dpp)(target, name, fmt, forms)
-        forms = [f for f in forms if not re.match(generate_types.GRAPHICS_ONLY, f.mnemonic)]
-        values = [value for form in forms for value in variants(name, fmt, form, rng, tries)]
+        forms = [f for f in generate.learn(target, name, fmt)
+                 if not re.match(generate_types.GRAPHICS_ONLY, f.mnemonic)]
+        values = [value for form in forms for value in variants(target, name, fmt, form, rng, tries)]
         answers = generate.disassemble(target, values, fmt.words + 1)
         shown = [answer[0] if can_be_golden(answer) else 'invalid' for answer in answers]
         good = [text if data else None for text, data in zip(shown, assemble(target, shown))]
@@ -125,11 +122,9 @@ def main():
     action.add_argument('--write', action='store_true')
     options = parser.parse_args()
     target = importlib.import_module(f'generate_{options.family}')
-    types = importlib.import_module(getattr(target, 'TYPES', 'generate_types'))
-    types.SPECIAL[:0] = getattr(target, 'SPECIAL', [])
     golden, extra = HERE / f'{options.family}_golden.txt', HERE / f'{options.family}_extra.txt'
     if options.write:
-        texts = one_of_each_form(target, types, random.Random(1)) + extra.read_text().splitlines()
+        texts = one_of_each_form(target, random.Random(1)) + extra.read_text().splitlines()
         lines = list(zip(texts, assemble(target, texts)))
         refused = [text for text, data in lines if not data]
         assert not refused, refused
