@@ -1,11 +1,12 @@
 #include "strata/asm/emu/buffer_resource_p.h"
 
 // CDNA3 ISA 9.1 and RDNA3 ISA 9.4, "Buffer Addressing", "Range Checking", "Swizzled Buffer Addressing". A V# without a
-// format is unbound (CDNA3 ISA 9.1.4, RDNA3 ISA 9.3): whatever the instruction's format, nothing is in range.
+// format is unbound (RDNA3 ISA 9.6, "Unbound Resources"): whatever the instruction's format, nothing is in range.
 namespace strata::emu {
 namespace {
 
 constexpr uint32_t kSwizzleElement[] = {0, 4, 8, 16};  // GFX11+: bits 63:62
+constexpr uint32_t kStrideScale[] = {1, 4, 8, 32};     // RDNA4: bits 115:114
 
 const uint32_t* words_at(const Wave* wave, uint32_t place) {
     return reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(wave) + place);
@@ -13,32 +14,29 @@ const uint32_t* words_at(const Wave* wave, uint32_t place) {
 
 }  // namespace
 
-BufferResource::BufferResource(const uint32_t* v, bool gfx9_, bool formatted)
+BufferResource::BufferResource(const uint32_t* v, uint8_t flags)
     : base(v[0] | uint64_t{v[1] & 0xffff} << 32),
       stride(v[1] >> 16 & 0x3fff),
       records(v[2]),
       index_stride(8u << (v[3] >> 21 & 3)),
       out_of_range(v[3] >> 28 & 3),
       add_tid(v[3] >> 23 & 1),
-      gfx9(gfx9_),
+      gfx9(flags & kGfx9Resource),
       select(v[3] & 0xfff) {
     if (gfx9) {
         element = v[1] >> 31 ? 4 : 0;
         format = static_cast<uint8_t>((v[3] >> 15 & 15) | (v[3] >> 12 & 7) << 4);
-        const bool extended = add_tid && !formatted;  // by the data format's bits
-        if (extended) stride |= (v[3] >> 15 & 15) << 14;
-        bound = extended || (format & 15) != 0;
+        if (add_tid && !(flags & kFormatted)) stride |= (v[3] >> 15 & 15) << 14;  // the data format's bits extend it
     } else {
         element = kSwizzleElement[v[1] >> 30];
         format = v[3] >> 12 & 63;
-        bound = format != 0;
+        if (flags & kScaledStride) stride *= kStrideScale[v[3] >> 18 & 3];
     }
+    bound = (gfx9 ? format & 15 : format) != 0 || (add_tid && !(flags & kInstructionFormat));
 }
 
 BufferView::BufferView(const Wave* wave, const Op* op)
-    : resource_(words_at(wave, op->src[1]), op->op_sel_hi & kGfx9Resource, op->op_sel_hi & kFormatted),
-      imm_(op->imm),
-      lanes_(wave->lanes) {
+    : resource_(words_at(wave, op->src[1]), op->op_sel_hi), imm_(op->imm), lanes_(wave->lanes) {
     const uint8_t flags = op->op_sel_hi;
     const uint32_t* rows = words_at(wave, op->src[0]);
     index_rows_ = flags & kIdxen ? rows : nullptr;

@@ -8,7 +8,7 @@ namespace strata::emu {
 
 /// The 128 bits of a V#, decoded by generation.
 struct BufferResource {
-    BufferResource(const uint32_t* words, bool gfx9, bool formatted);
+    BufferResource(const uint32_t* words, uint8_t flags);  ///< BufferFlag bits
 
     uint64_t base;
     uint32_t stride, records;
@@ -16,7 +16,7 @@ struct BufferResource {
     uint32_t index_stride;
     uint8_t out_of_range;  ///< OOB_SELECT; GFX9 has none
     bool add_tid, gfx9;
-    bool bound;       ///< has a format; GFX9's threads' buffers keep bits of the stride there
+    bool bound;       ///< to memory: nothing is in range otherwise
     uint8_t format;   ///< GFX11+: unified; GFX9: data format | number format << 4
     uint16_t select;  ///< four times three bits of dst_sel
 };

@@ -61,7 +61,8 @@ enum BufferFlag : uint8_t {
     kGfx9Resource = 8,        ///< the V# is one of GFX9
     kInstructionFormat = 16,  ///< the format is in value[0], not in the V#
     kStatus = 32,             ///< tfe: a dword of status follows the data
-    kFormatted = 64           ///< a load or store in a data format
+    kFormatted = 64,          ///< a load or store in a data format
+    kScaledStride = 128       ///< the V# is one of RDNA4
 };
 
 inline uint32_t* row_at(Wave* wave, uint32_t place) {

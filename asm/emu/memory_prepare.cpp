@@ -59,6 +59,7 @@ bool prepare_buffer(const Choice& choice) {
     op.op_sel_hi =
         static_cast<uint8_t>((inst.offen ? kOffen : 0) | (inst.idxen ? kIdxen : 0) | (inst.tfe ? kStatus : 0));
     if (choice.family() == isa::Family::cdna2 || choice.family() == isa::Family::cdna3) op.op_sel_hi |= kGfx9Resource;
+    if (choice.family() == isa::Family::rdna4) op.op_sel_hi |= kScaledStride;
     if (soffset.present() && soffset.code >= isa::code::inline_zero) {
         op.op_sel_hi |= kConstantSoffset;
         op.value[3] = static_cast<uint32_t>(constant_value(soffset, inst.literal, inst.row->mnemonic));

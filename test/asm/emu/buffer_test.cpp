@@ -273,6 +273,10 @@ TEST_P(Buffers, without_a_format_are_unbound_whatever_the_instruction_has) {
           " v5, v0, s[8:11], s4 offen\nbuffer_atomic_" + add + " v5, v0, s[8:11], s4 offen");
     for (int lane = 0; lane < m.lanes; ++lane) EXPECT_EQ(m.v(4, lane), 0u);
     EXPECT_EQ(m.memory, before);
+    // One that adds the thread to the index needs no format.
+    m.resource(4, 4096, (m.gfx9() ? 0 : 2u << 28) | 1u << 23);
+    m.run("buffer_load_" + size + " v4, off, s[8:11], s4");
+    for (int lane = 0; lane < m.lanes; ++lane) EXPECT_EQ(m.v(4, lane), m.at<uint32_t>(4 * static_cast<size_t>(lane)));
 }
 
 TEST(Buffer, tfe_adds_a_status_of_zero) {

@@ -59,11 +59,13 @@ class Elements {
     /// `select` is the descriptor's dst_sel, `format` its format.
     void describe(MemoryRun& m, uint32_t select, uint32_t format) const {
         const uint32_t swizzle = unit_ == 16 ? 3 : unit_ == 4 ? 1 : 0;
-        m.set_pair(8, MemoryRun::kMapped | uint64_t{stride_} << 48 | uint64_t{swizzle} << 62);
+        static constexpr uint32_t kScales[] = {1, 4, 8, 32};  // RDNA4 ISA 9.6, "Stride Scale"
+        const uint32_t scale = m.scalars.family() == isa::Family::rdna4 ? m.values.below(4) : 0;
+        m.set_pair(8, MemoryRun::kMapped | uint64_t{stride_ / kScales[scale]} << 48 | uint64_t{swizzle} << 62);
         m.wave.sgpr[10] = records_;
         const uint32_t index_stride = static_cast<uint32_t>(std::countr_zero(group_ / 8));
         m.wave.sgpr[11] = cdna_ ? select | (format >> 4) << 12 | (format & 15) << 15
-                                : select | format << 12 | index_stride << 21 | mode_ << 28;
+                                : select | format << 12 | scale << 18 | index_stride << 21 | mode_ << 28;
     }
     /// RDNA3 and RDNA4 ISA, "Buffer Out Of Bounds Selection"; CDNA3 ISA 9.1.5.1. Elements are in range or not as a
     /// whole.
