@@ -31,11 +31,12 @@ T sum(T old, T data, Denormals denormals) {
     constexpr bool wide = sizeof(T) == 8;
     using Bits = std::conditional_t<wide, u64, u32>;
     constexpr Bits kQuiet = Bits{1} << (wide ? 51 : 22);
+    const T result = flushed(old, denormals & 1) + flushed(data, denormals & 1);
+    if (!std::isnan(result)) [[likely]]
+        return flushed(result, denormals & 2);
     if (std::isnan(old)) return std::bit_cast<T>(std::bit_cast<Bits>(old) | kQuiet);
     if (std::isnan(data)) return std::bit_cast<T>(std::bit_cast<Bits>(data) | kQuiet);
-    const T result = flushed(old, denormals & 1) + flushed(data, denormals & 1);
-    if (std::isnan(result)) return std::bit_cast<T>(std::bit_cast<Bits>(std::numeric_limits<T>::infinity()) | kQuiet);
-    return flushed(result, denormals & 2);
+    return std::bit_cast<T>(std::bit_cast<Bits>(std::numeric_limits<T>::infinity()) | kQuiet);
 }
 
 f32 half_to_float(u32 half) {

@@ -21,8 +21,10 @@ uint8_t* consecutive(const Wave* wave, const BufferView& view, uint32_t bytes) {
     return view.inside(0, 0, 4) && view.inside(last, bytes - 4, 4) ? wave->scratch + low : nullptr;
 }
 
+}  // namespace
+
 template <Item item>
-const Op* buffer_load(Wave* wave, const Op* op) {
+bool buffer_load(Wave* wave, const Op* op) {
     const BufferView view(wave, op);
     const u64 exec = wave->exec();
     uint32_t* rows = row_at(wave, op->dst);
@@ -30,7 +32,7 @@ const Op* buffer_load(Wave* wave, const Op* op) {
         if (const uint8_t* from = consecutive(wave, view, item_bytes(item))) {
             for (int i = 0; i < item_rows(item) * wave->lanes; ++i)
                 if (exec >> i % wave->lanes & 1) memcpy(rows + i, from + 4 * i, 4);
-            return op + 1;
+            return true;
         }
     }
     for (u64 left = exec; left; left &= left - 1) {
@@ -38,15 +40,15 @@ const Op* buffer_load(Wave* wave, const Op* op) {
         alignas(16) uint8_t data[16] = {};
         for (uint32_t at = 0; at < item_bytes(item); at += 4) {
             if (!view.inside(lane, at, part_bytes(item))) continue;
-            if (!read_lane(wave, op, lane, view.address(lane, at), part_bytes(item), data + at)) return nullptr;
+            if (!read_lane(wave, op, lane, view.address(lane, at), part_bytes(item), data + at)) return false;
         }
         load_item<item>(rows, wave->lanes, lane, data);
     }
-    return op + 1;
+    return true;
 }
 
 template <Item item>
-const Op* buffer_store(Wave* wave, const Op* op) {
+bool buffer_store(Wave* wave, const Op* op) {
     const BufferView view(wave, op);
     const u64 exec = wave->exec();
     const uint32_t* rows = row_at(wave, op->src[2]);
@@ -54,7 +56,7 @@ const Op* buffer_store(Wave* wave, const Op* op) {
         if (uint8_t* to = consecutive(wave, view, item_bytes(item))) {
             for (int i = 0; i < item_rows(item) * wave->lanes; ++i)
                 if (exec >> i % wave->lanes & 1) memcpy(to + 4 * i, rows + i, 4);
-            return op + 1;
+            return true;
         }
     }
     for (u64 left = exec; left; left &= left - 1) {
@@ -63,22 +65,30 @@ const Op* buffer_store(Wave* wave, const Op* op) {
         store_item<item>(rows, wave->lanes, lane, data);
         for (uint32_t at = 0; at < item_bytes(item); at += 4) {
             if (!view.inside(lane, at, part_bytes(item))) continue;
-            if (!write_lane(wave, op, lane, view.address(lane, at), part_bytes(item), data + at)) return nullptr;
+            if (!write_lane(wave, op, lane, view.address(lane, at), part_bytes(item), data + at)) return false;
         }
     }
-    return op + 1;
+    return true;
 }
 
-// The work is in functions that return, so that their frames are gone when the next handler runs.
+#define STRATA_LOADS(DO)                                                                                    \
+    DO(u8)                                                                                                  \
+    DO(i8) DO(u16) DO(i16) DO(b32) DO(b64) DO(b96) DO(b128) DO(d16_u8) DO(d16_i8) DO(d16_b16) DO(d16_hi_u8) \
+        DO(d16_hi_i8) DO(d16_hi_b16)
+#define STRATA_STORES(DO) DO(low8) DO(low16) DO(high8) DO(high16) DO(b32) DO(b64) DO(b96) DO(b128)
+#define LOAD(item) template bool buffer_load<Item::item>(Wave*, const Op*);
+#define STORE(item) template bool buffer_store<Item::item>(Wave*, const Op*);
+STRATA_LOADS(LOAD)
+STRATA_STORES(STORE)
+#undef LOAD
+#undef STORE
+
+namespace {
+
+/// With tfe. The work is in a function that returns, so that its frame is gone when the next handler runs.
 template <Item item>
-const Op* load(Wave* wave, const Op* op) {
-    if (!buffer_load<item>(wave, op)) return nullptr;
-    if ((op->op_sel_hi & kStatus) && !clear_status(wave, op, item_rows(item))) return nullptr;
-    STRATA_EMU_NEXT;
-}
-template <Item item>
-const Op* store(Wave* wave, const Op* op) {
-    if (!buffer_store<item>(wave, op)) return nullptr;
+const Op* load_with_status(Wave* wave, const Op* op) {
+    if (!buffer_load<item>(wave, op) || !clear_status(wave, op, item_rows(item))) return nullptr;
     STRATA_EMU_NEXT;
 }
 
@@ -86,21 +96,9 @@ struct LoadRow {
     Item item;
     Handler run;
 };
-#define LOAD(item) {Item::item, load<Item::item>}
-constexpr LoadRow kLoads[] = {LOAD(u8),      LOAD(i8),        LOAD(u16),       LOAD(i16),       LOAD(b32),
-                              LOAD(b64),     LOAD(b96),       LOAD(b128),      LOAD(d16_u8),    LOAD(d16_i8),
-                              LOAD(d16_b16), LOAD(d16_hi_u8), LOAD(d16_hi_i8), LOAD(d16_hi_b16)};
+#define LOAD(item) {Item::item, load_with_status<Item::item>},
+constexpr LoadRow kLoads[] = {STRATA_LOADS(LOAD)};
 #undef LOAD
-#define STORE(item) {Item::item, store<Item::item>}
-constexpr LoadRow kStores[] = {STORE(low8), STORE(low16), STORE(high8), STORE(high16),
-                               STORE(b32),  STORE(b64),   STORE(b96),   STORE(b128)};
-#undef STORE
-
-template <size_t n>
-Handler find(const LoadRow (&rows)[n], Item item) {
-    auto it = std::ranges::find(rows, item, &LoadRow::item);
-    return it == std::end(rows) ? nullptr : it->run;
-}
 
 /// Cache control: memory is coherent here.
 constexpr std::string_view kCache[] = {"buffer_gl0_inv", "buffer_gl1_inv", "buffer_wbl2",       "buffer_inv",
@@ -121,10 +119,10 @@ bool clear_status(Wave* wave, const Op* op, int rows) {
 Handler choose_buffer(const Choice& choice) {
     if (std::ranges::find(kCache, choice.name) != std::end(kCache)) return nop;
     Item item;
-    bool is_store;
-    if (!plain_item(choice.name, item, is_store)) return nullptr;
-    if (is_store && choice.inst.tfe) return nullptr;
-    return is_store ? find(kStores, item) : find(kLoads, item);
+    bool store;
+    if (!plain_item(choice.name, item, store) || store || !choice.inst.tfe) return nullptr;
+    auto it = std::ranges::find(kLoads, item, &LoadRow::item);
+    return it == std::end(kLoads) ? nullptr : it->run;
 }
 
 }  // namespace strata::emu

@@ -85,6 +85,15 @@ uint64_t BufferView::address(int lane, uint32_t at) const {
     return resource_.base + soffset_ + place(index(lane), offset(lane, at));
 }
 
+uint64_t BufferView::lanes(uint32_t bytes, uint64_t* addresses) const {
+    uint64_t in_range = 0;
+    for (int lane = 0; lane < lanes_; ++lane) {
+        addresses[lane] = address(lane, 0);
+        in_range |= uint64_t{inside(lane, 0, bytes)} << lane;
+    }
+    return in_range;
+}
+
 uint64_t BufferView::consecutive_address(uint32_t at) const {
     const BufferResource& r = resource_;
     if (index_rows_ || offset_rows_ || !r.add_tid || r.element != 4 || (imm_ + at) % 4 != 0) return 0;

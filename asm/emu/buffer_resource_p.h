@@ -31,6 +31,8 @@ class BufferView {
     bool inside(int lane, uint32_t at, uint32_t bytes) const;
     /// Address of the byte `at` behind the lane's first one.
     uint64_t address(int lane, uint32_t at) const;
+    /// Addresses of all lanes; returns those of which `bytes` bytes are in range.
+    uint64_t lanes(uint32_t bytes, uint64_t* addresses) const;
     /// Lane 0's address where the lanes' dwords lie one after the other, as in GFX9's scratch; 0 where they do not.
     uint64_t consecutive_address(uint32_t at) const;
 

@@ -13,16 +13,6 @@ namespace {
 
 uint64_t extend(uint32_t offset) { return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(offset))); }
 
-uint64_t buffer_addresses(Wave* wave, const Op* op, uint64_t* addresses) {
-    const BufferView view(wave, op);
-    uint64_t inside = 0;
-    for (int lane = 0; lane < wave->lanes; ++lane) {
-        addresses[lane] = view.address(lane, 0);
-        inside |= uint64_t{view.inside(lane, 0, MemoryOp::bytes(op))} << lane;
-    }
-    return inside & wave->exec();
-}
-
 /// The byte of one lane's scratch: lanes are interleaved by dword.
 uint8_t* scratch_byte(Wave* wave, int lane, uint32_t offset) {
     return wave->scratch +
@@ -146,7 +136,7 @@ uint64_t lane_addresses(Wave* wave, const Op* op, uint64_t* addresses) {
             for (int lane = 0; lane < lanes; ++lane)
                 addresses[lane] = uint64_t{low[lane]} + op->imm + (wave->s[125] >> 16);
             break;
-        case Space::buffer: return buffer_addresses(wave, op, addresses);
+        case Space::buffer: return BufferView(wave, op).lanes(MemoryOp::bytes(op), addresses) & wave->exec();
     }
     return wave->exec();
 }

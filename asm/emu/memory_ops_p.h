@@ -91,6 +91,12 @@ uint8_t* atomic_place(Wave* wave, const Op* op, int lane, uint64_t address, uint
 /// Zeroes the status dword that follows `rows` loaded ones (tfe: no page is missing here); false after a fault.
 bool clear_status(Wave* wave, const Op* op, int rows);
 
+/// Buffer loads and stores of any descriptor, in range or not; false after a fault.
+template <Item item>
+bool buffer_load(Wave* wave, const Op* op);
+template <Item item>
+bool buffer_store(Wave* wave, const Op* op);
+
 /// Handlers that exist once: atomics, buffers, loads into local memory, register blocks, transposes, global wave sync,
 /// DS oddities.
 Handler choose_atomic(const Choice& choice);

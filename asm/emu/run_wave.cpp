@@ -148,6 +148,7 @@ Result<void> run_wave(isa::Arch arch, std::span<const uint8_t> code, WaveRun& ru
     launch.program = &program;
     launch.kernel = "wave";
     launch.strict = false;
+    launch.alone = true;
     Workgroup group;
     group.launch = &launch;
     group.waves = 1;

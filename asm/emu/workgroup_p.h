@@ -32,6 +32,7 @@ struct Launch {
     const isa::CodeObject* object = nullptr;  ///< whose line tables tell where a fault comes from; may be null
     uint64_t text_address = 0;                ///< of the program within the object
     bool strict = true;  ///< local and scratch accesses out of range are faults; else they read 0 as in hardware
+    bool alone = false;  ///< one host thread runs all workgroups
     std::atomic<bool> stop{false};
     std::shared_ptr<GlobalShare> global_share = {};  ///< GDS and GWS: made when an instruction that uses them is met
     std::once_flag global_share_once = {};
