@@ -22,7 +22,7 @@ constexpr Denormals kKeep = 3, kFlush = 0;
 
 template <class T>
 T flushed(T x, bool keep) {
-    return keep || std::fpclassify(x) != FP_SUBNORMAL ? x : std::copysign(T{0}, x);
+    return keep || !(std::fabs(x) < std::numeric_limits<T>::min()) ? x : std::copysign(T{0}, x);
 }
 
 /// The sum as the hardware forms it: of two NaNs memory's, quiet; opposite infinities give the positive NaN.
@@ -76,7 +76,10 @@ template <class T, Rule rule>
 const Op* add_float(Wave* wave, const Op* op) {
     constexpr int kModeBit = sizeof(T) == 8 ? 6 : 4;
     const Denormals denormals = rule == Rule::keep ? kKeep : rule == Rule::flush ? kFlush : wave->mode >> kModeBit & 3;
-    if (!for_lanes<T, 1>(wave, op, [=](T old, T data, T) { return sum(old, data, denormals); })) return nullptr;
+    const bool done = denormals == kKeep
+                          ? for_lanes<T, 1>(wave, op, [](T old, T data, T) { return sum(old, data, kKeep); })
+                          : for_lanes<T, 1>(wave, op, [=](T old, T data, T) { return sum(old, data, denormals); });
+    if (!done) return nullptr;
     STRATA_EMU_NEXT;
 }
 

@@ -74,77 +74,103 @@ bool exchange_lane(Wave* wave, const Op* op, int lane, uint64_t address, T& old,
 
 /// Memory that lanes of a wave are likely to meet together: an aligned item in it needs no more checks.
 struct Stretch {
-    uint64_t low = 0, span = 0;  ///< items may start in [low, low + span)
-    uint8_t* host = nullptr;     ///< of `low`
-    bool shared = true;          ///< other host threads may change it
+    uint64_t low = 0, items = 0;  ///< of so many aligned items, the first at `low`
+    uint8_t* host = nullptr;      ///< of `low`
+    bool shared = true;           ///< other host threads may change it
 
     template <class T>
     bool holds(uint64_t address) const {
-        return address - low < span && address % sizeof(T) == 0;
+        return std::rotr(address - low, std::countr_zero(sizeof(T))) < items;
     }
     uint8_t* at(uint64_t address) const { return host + (address - low); }
 };
 
 /// The stretch around `address`; empty for memory that is not in one piece, or that was not met before.
-inline Stretch stretch_around(const Wave* wave, const Op* op, uint64_t address, uint64_t bytes) {
+template <class T>
+Stretch stretch_around(const Wave* wave, const Op* op, uint64_t address) {
     const Space space = MemoryOp::space(op);
     const uint64_t aperture = address >> 32;
     if (space == Space::scratch || space == Space::gds) return {};
     if (space == Space::local || space == Space::flat) {
-        if (aperture == kSharedAperture)
-            return {aperture << 32, wave->lds_size < bytes ? 0 : wave->lds_size - bytes + 1, wave->lds, false};
+        if (aperture == kSharedAperture) return {aperture << 32, wave->lds_size / sizeof(T), wave->lds, false};
         if (aperture == kPrivateAperture) return {};
     }
     const Wave::Hit& hit = wave->hits[op->aux];
-    if (address < hit.low || hit.high < bytes || address > hit.high - bytes) return {};
-    return {hit.low, hit.high - bytes - hit.low + 1, reinterpret_cast<uint8_t*>(hit.low + hit.bias),
+    if (address < hit.low || address >= hit.high || hit.low % sizeof(T) != 0) return {};
+    return {hit.low, (hit.high - hit.low) / sizeof(T), reinterpret_cast<uint8_t*>(hit.low + hit.bias),
             !wave->group->launch->alone};
 }
 
-inline bool at_one_address(const uint64_t* addresses, uint64_t active) {
+/// run(lane) for the lanes of `active` in ascending order, until it gives false; returns the lanes that are left.
+template <class Run>
+uint64_t each_lane(uint64_t active, int lanes, Run run) {
+    if (active == ~0ull >> (64 - lanes)) {
+        for (int lane = 0; lane < lanes; ++lane)
+            if (!run(lane)) return active & ~0ull << lane;
+        return 0;
+    }
+    for (; active; active &= active - 1)
+        if (!run(std::countr_zero(active))) break;
+    return active;
+}
+
+inline bool at_one_address(const uint64_t* addresses, uint64_t active, int lanes) {
     const uint64_t first = addresses[std::countr_zero(active)];
     if (addresses[63 - std::countl_zero(active)] != first) return false;
     uint64_t different = 0;
-    for (; active; active &= active - 1) different |= addresses[std::countr_zero(active)] ^ first;
+    each_lane(active, lanes, [&](int lane) { return different |= addresses[lane] ^ first, true; });
     return different == 0;
 }
 
-/// `now = change(now, lane)` for every active lane, in one go; `old` gets what each lane found.
-template <class T, class Change>
-void update_in_turn(uint8_t* place, bool shared, uint64_t active, int lanes, T* old, Change change) {
-    const bool all = active == ~0ull >> (64 - lanes);
-    auto run = [&](T now) {
-        if (all) {
-            for (int lane = 0; lane < lanes; ++lane) old[lane] = now, now = change(now, lane);
+/// now = change(now, lane) at each lane's place in the stretch; `old` gets what the lanes found. Returns the lanes from
+/// the first one on that lies elsewhere.
+template <class T, bool Shared, class Change>
+uint64_t update_apart(const Stretch& stretch, const uint64_t* addresses, uint64_t active, int lanes, T* old,
+                      Change change) {
+    return each_lane(active, lanes, [&](int lane) {
+        if (!stretch.holds<T>(addresses[lane])) return false;
+        uint8_t* const place = stretch.at(addresses[lane]);
+        if constexpr (Shared) {
+            old[lane] = exchange<T>(place, [&](T now) { return change(now, lane); });
         } else {
-            for (uint64_t left = active; left; left &= left - 1) {
-                const int lane = std::countr_zero(left);
-                old[lane] = now, now = change(now, lane);
-            }
+            T now;
+            memcpy(&now, place, sizeof now);
+            old[lane] = now, now = change(now, lane);
+            memcpy(place, &now, sizeof now);
         }
+        return true;
+    });
+}
+
+/// The same where all lanes meet in one place: memory is read and written once.
+template <class T, bool Shared, class Change>
+void update_together(uint8_t* place, uint64_t active, int lanes, T* old, Change change) {
+    auto all = [&](T now) {
+        each_lane(active, lanes, [&](int lane) { return old[lane] = now, now = change(now, lane), true; });
         return now;
     };
-    if (shared) {
+    if constexpr (Shared) {
         std::atomic_ref<T> memory(*reinterpret_cast<T*>(place));
         T before = memory.load(std::memory_order_relaxed);
-        while (!memory.compare_exchange_weak(before, run(before))) {
+        while (!memory.compare_exchange_weak(before, all(before))) {
         }
     } else {
         T now;
         memcpy(&now, place, sizeof now);
-        now = run(now);
+        now = all(now);
         memcpy(place, &now, sizeof now);
     }
 }
 
-template <class T, class Change>
-T update(uint8_t* place, bool shared, Change change) {
-    if (shared) return exchange<T>(place, change);
-    T old;
-    memcpy(&old, place, sizeof old);
-    const T now = change(old);
-    memcpy(place, &now, sizeof now);
-    return old;
+/// Updates lanes of `active` in the stretch around the first one's address; returns those that are left.
+template <class T, bool Shared, class Change>
+uint64_t update_lanes(const Stretch& stretch, const uint64_t* addresses, uint64_t active, int lanes, T* old,
+                      Change change) {
+    const uint64_t first = addresses[std::countr_zero(active)];
+    if (!stretch.holds<T>(first) || !at_one_address(addresses, active, lanes))
+        return update_apart<T, Shared>(stretch, addresses, active, lanes, old, change);
+    update_together<T, Shared>(stretch.at(first), active, lanes, old, change);
+    return 0;
 }
 
 /// Runs `change(old, data, second)` on every lane of EXEC. Global forms hold (data, comparand) in consecutive
@@ -152,48 +178,37 @@ T update(uint8_t* place, bool shared, Change change) {
 template <class T, int Sources, class Change>
 bool for_lanes(Wave* wave, const Op* op, Change change) {
     uint64_t addresses[64];
-    uint64_t active = lane_addresses(wave, op, addresses);
+    T old[64];
+    const uint64_t inside = lane_addresses(wave, op, addresses);
     const int lanes = wave->lanes;
     const bool local = MemoryOp::space(op) == Space::local || MemoryOp::space(op) == Space::gds;
-    const bool returns = MemoryOp::flags(op) & kReturns;
     const uint32_t* data_rows = row_at(wave, op->src[2]);
     const uint32_t* second_rows =
         local ? row_at(wave, op->value[1]) : data_rows + sizeof(T) / 4 * static_cast<size_t>(lanes);
-    uint32_t* const out = row_at(wave, op->dst);
     auto changed = [=](T now, int lane) {
         T second{};
         if constexpr (Sources == 2) second = register_value<T>(second_rows, lanes, lane);
         return change(now, register_value<T>(data_rows, lanes, lane), second);
     };
-    if (returns)  // what a buffer's range check drops returns 0
-        for (uint64_t dropped = wave->exec() & ~active; dropped; dropped &= dropped - 1)
-            set_register<T>(out, lanes, std::countr_zero(dropped), T{});
+    uint64_t active = inside;
     while (active) {
-        const uint64_t start = addresses[std::countr_zero(active)];
-        const Stretch stretch = stretch_around(wave, op, start, sizeof(T));
-        if (stretch.holds<T>(start) && at_one_address(addresses, active)) {
-            T old[64];
-            update_in_turn<T>(stretch.at(start), stretch.shared, active, lanes, old, changed);
-            for (; returns && active; active &= active - 1)
-                set_register<T>(out, lanes, std::countr_zero(active), old[std::countr_zero(active)]);
-            return true;
-        }
-        for (; active; active &= active - 1) {
-            const int lane = std::countr_zero(active);
-            if (!stretch.holds<T>(addresses[lane])) break;
-            const T old =
-                update<T>(stretch.at(addresses[lane]), stretch.shared, [&](T now) { return changed(now, lane); });
-            if (returns) set_register<T>(out, lanes, lane, old);
-        }
+        const Stretch stretch = stretch_around<T>(wave, op, addresses[std::countr_zero(active)]);
+        active = stretch.shared ? update_lanes<T, true>(stretch, addresses, active, lanes, old, changed)
+                                : update_lanes<T, false>(stretch, addresses, active, lanes, old, changed);
         if (!active) break;
         const int lane = std::countr_zero(active);
-        T old;
-        if (!exchange_lane<T>(wave, op, lane, addresses[lane], old, [&](T now) { return changed(now, lane); }))
-            return false;
-        if (returns) set_register<T>(out, lanes, lane, old);
+        if (!exchange_lane<T>(wave, op, lane, addresses[lane], old[lane], [&](T now) { return changed(now, lane); }))
+            break;
         active &= active - 1;
     }
-    return true;
+    if (MemoryOp::flags(op) & kReturns) {
+        uint32_t* const out = row_at(wave, op->dst);
+        auto give = [=](int lane, T value) { return set_register<T>(out, lanes, lane, value), true; };
+        each_lane(inside & ~active, lanes, [&](int lane) { return give(lane, old[lane]); });
+        if (const uint64_t dropped = wave->exec() & ~inside)  // what a buffer's range check drops returns 0
+            each_lane(dropped, lanes, [&](int lane) { return give(lane, T{}); });
+    }
+    return active == 0;
 }
 
 }  // namespace strata::emu
