@@ -22,21 +22,34 @@ constexpr Denormals kKeep = 3, kFlush = 0;
 
 template <class T>
 T flushed(T x, bool keep) {
-    return keep || !(std::fabs(x) < std::numeric_limits<T>::min()) ? x : std::copysign(T{0}, x);
+    return keep || std::fpclassify(x) != FP_SUBNORMAL ? x : std::copysign(T{0}, x);
 }
 
-/// The sum as the hardware forms it: of two NaNs memory's, quiet; opposite infinities give the positive NaN.
+/// What is neither a plain number before nor after. Of two NaNs memory's, quiet; opposite infinities give the positive
+/// NaN.
 template <class T>
-T sum(T old, T data, Denormals denormals) {
+[[gnu::noinline]] T odd_sum(T old, T data, Denormals denormals) {
     constexpr bool wide = sizeof(T) == 8;
     using Bits = std::conditional_t<wide, u64, u32>;
     constexpr Bits kQuiet = Bits{1} << (wide ? 51 : 22);
-    const T result = flushed(old, denormals & 1) + flushed(data, denormals & 1);
-    if (!std::isnan(result)) [[likely]]
-        return flushed(result, denormals & 2);
     if (std::isnan(old)) return std::bit_cast<T>(std::bit_cast<Bits>(old) | kQuiet);
     if (std::isnan(data)) return std::bit_cast<T>(std::bit_cast<Bits>(data) | kQuiet);
-    return std::bit_cast<T>(std::bit_cast<Bits>(std::numeric_limits<T>::infinity()) | kQuiet);
+    const T result = flushed(old, denormals & 1) + flushed(data, denormals & 1);
+    if (std::isnan(result)) return std::bit_cast<T>(std::bit_cast<Bits>(std::numeric_limits<T>::infinity()) | kQuiet);
+    return flushed(result, denormals & 2);
+}
+
+/// The sum as the hardware forms it.
+template <class T>
+T sum(T old, T data, Denormals denormals) {
+    using Bits = std::conditional_t<sizeof(T) == 8, u64, u32>;
+    constexpr Bits kMinimum = std::bit_cast<Bits>(std::numeric_limits<T>::min());
+    auto denormal = [](T x) { return 2 * std::bit_cast<Bits>(x) - 1 < 2 * kMinimum - 1; };
+    const T result = old + data;
+    const bool flushes = denormals != kKeep && (denormal(old) || denormal(data) || denormal(result));
+    if (flushes || std::isnan(result)) [[unlikely]]
+        return odd_sum(old, data, denormals);
+    return result;
 }
 
 f32 half_to_float(u32 half) {
@@ -74,14 +87,14 @@ struct Half {
     static F4 widen(U4 x) {
         const U4 magnitude = x & 0x7fff, normal = (magnitude << 13) + (112u << 23);
         const U4 tiny = (U4)(__builtin_convertvector((I4)magnitude, F4) * 0x1p-24f);
-        return (F4)((x & 0x8000) << 16 | (magnitude < 0x400 ? tiny : normal));
+        return (F4)((x & 0x8000) << 16 | ((I4)magnitude < 0x400 ? tiny : normal));
     }
     static U4 narrow(F4 x) {
         const U4 magnitude = (U4)x & 0x7fffffff;
         const U4 rounded = ((magnitude + 0xfff + (magnitude >> 13 & 1)) >> 13) - (112u << 10);
         const U4 tiny = (U4)((F4)magnitude + 0.5f) - 0x3f000000;  // a single's last bit is that of halves here
-        const U4 in_range = rounded < 0x7c00 ? rounded : U4{} + 0x7c00;
-        return ((U4)x >> 16 & 0x8000) | (magnitude < 0x38800000 ? tiny : in_range);
+        const U4 in_range = (I4)rounded < 0x7c00 ? rounded : U4{} + 0x7c00;
+        return ((U4)x >> 16 & 0x8000) | ((I4)magnitude < 0x38800000 ? tiny : in_range);
     }
 };
 struct Brain {
