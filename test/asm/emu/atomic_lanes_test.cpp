@@ -83,7 +83,7 @@ class AtomicLanes : public ::testing::TestWithParam<Shape> {
         m.wave.lds.assign(256, 0);
         m.wave.exec = setting.exec;
         m.wave.sgpr[2] = kBase;
-        m.resource(0, 4096, m.gfx9() ? 0 : 3u << 28);
+        m.resource(0, 4096, m.gfx9() ? 4u << 15 : 3u << 28 | 20u << 12);
         const bool local = space == "ds" || space == "flat in LDS";
         const uint64_t base = local ? 1ull << 48 : kBase;
         auto cell = [&](int lane) { return static_cast<size_t>(lane * 5 % setting.cells); };

@@ -50,7 +50,7 @@ class LinearBuffers : public ::testing::TestWithParam<Shape> {
     MemoryWave prepared(uint32_t records, uint64_t exec, uint32_t bytes) {
         MemoryWave m(GetParam().arch, 4096, GetParam().lanes);
         m.wave.exec &= exec;
-        m.resource(0, records, m.gfx9() ? 0 : 3u << 28);
+        m.resource(0, records, m.gfx9() ? 4u << 15 : 3u << 28 | 20u << 12);
         m.wave.sgpr[4] = kSoffset;
         for (int pattern = 0; pattern < kPatterns; ++pattern)
             m.set(20 + pattern, [&](int lane) { return offset_of(pattern, lane, bytes); });
@@ -154,7 +154,7 @@ TEST_P(LinearBuffers, of_large_indices_do_not_wrap) {
     std::vector<uint8_t> wrong(4096, 0x77);  // where a wrapped offset would lead
     m.wave.memory[0].address = kFar;
     m.wave.memory.push_back({kFar - (1ull << 32), wrong});
-    m.resource(16, ~0u, 0, kFar - (1ull << 32));
+    m.resource(16, ~0u, m.gfx9() ? 4u << 15 : 20u << 12, kFar - (1ull << 32));
     m.set(0, [](int lane) { return 0x10000000u + static_cast<uint32_t>(lane); });
     m.run(std::string("buffer_load_") + (m.gfx9() ? "dword" : "b32") + " v4, v0, s[8:11], s4 idxen");
     for (int lane = 0; lane < m.lanes; ++lane)
