@@ -2,18 +2,11 @@
 #include <vector>
 
 #include "strata/asm/dsl/assembler.h"
+#include "strata/asm/dsl/text_p.h"
 
 // One line of LLVM-syntax text, taken apart and handed to emit().
 namespace strata::isa {
 namespace {
-
-constexpr std::string_view kBlank = " \t\r\n";
-
-std::string_view trim(std::string_view text) {
-    const size_t first = text.find_first_not_of(kBlank);
-    if (first == text.npos) return {};
-    return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
 
 std::string_view without_comment(std::string_view text) {
     for (std::string_view mark : {"//", ";"}) text = text.substr(0, text.find(mark));

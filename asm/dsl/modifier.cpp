@@ -8,12 +8,6 @@
 namespace strata::isa {
 namespace {
 
-std::string_view trim(std::string_view text) {
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-    return text;
-}
-
 std::optional<int> number(std::string_view text) {
     text = trim(text);
     const bool negative = text.starts_with('-');
@@ -147,21 +141,6 @@ constexpr Valued valued[] = {
     {"fi", 1, 1, [](Modifiers& m, List v) { return m.dpp.fi = v[0] == 1, v[0] == 0 || v[0] == 1; }},
 };
 
-struct NamedNumber {
-    std::string_view name;
-    uint16_t number;
-};
-
-// Fields of s_delay_alu (RDNA3 ISA, "S_DELAY_ALU").
-constexpr NamedNumber delays[] = {
-    {"NO_DEP", 0},        {"VALU_DEP_1", 1},    {"VALU_DEP_2", 2},    {"VALU_DEP_3", 3},        {"VALU_DEP_4", 4},
-    {"TRANS32_DEP_1", 5}, {"TRANS32_DEP_2", 6}, {"TRANS32_DEP_3", 7}, {"FMA_ACCUM_CYCLE_1", 8}, {"SALU_CYCLE_1", 9},
-    {"SALU_CYCLE_2", 10}, {"SALU_CYCLE_3", 11},
-};
-constexpr NamedNumber skips[] = {
-    {"SAME", 0}, {"NEXT", 1}, {"SKIP_1", 2}, {"SKIP_2", 3}, {"SKIP_3", 4}, {"SKIP_4", 5},
-};
-
 /// A number, or a name of names.def that the family has.
 std::optional<int> find(std::span<const ImmediateName> names, Family family, std::string_view name) {
     for (const ImmediateName& row : names)
@@ -169,10 +148,8 @@ std::optional<int> find(std::span<const ImmediateName> names, Family family, std
     return number(name);
 }
 
-template <size_t N>
-std::optional<int> find(const NamedNumber (&table)[N], std::string_view name) {
-    for (const NamedNumber& row : table)
-        if (row.name == name) return row.number;
+std::optional<int> find(NameList names, std::string_view name) {
+    if (const auto known = number_of(names, name)) return *known;
     return number(name);
 }
 
@@ -219,11 +196,11 @@ std::optional<uint16_t> parse_delay(std::string_view text) {
         text = bar == text.npos ? std::string_view() : text.substr(bar + 1);
         std::optional<int> field;
         if (auto inside = call(item, "instid0"))
-            field = find(delays, *inside);
+            field = find(kDelays, *inside);
         else if (auto inside = call(item, "instid1"))
-            field = find(delays, *inside) ? std::optional(*find(delays, *inside) << 7) : std::nullopt;
+            field = find(kDelays, *inside) ? std::optional(*find(kDelays, *inside) << 7) : std::nullopt;
         else if (auto inside = call(item, "instskip"))
-            field = find(skips, *inside) ? std::optional(*find(skips, *inside) << 4) : std::nullopt;
+            field = find(kDelaySkips, *inside) ? std::optional(*find(kDelaySkips, *inside) << 4) : std::nullopt;
         if (!field) return {};
         value |= *field;
     }
@@ -253,19 +230,12 @@ std::optional<uint16_t> parse_message(std::string_view inside, Family family) {
 
 /// Counters of s_wait_alu and s_waitcnt_depctr; those not named stay at their maximum, which is no wait.
 std::optional<uint16_t> parse_depctr(std::string_view text) {
-    struct Counter {
-        std::string_view name;
-        int shift, bits;
-    };
-    static constexpr Counter counters[] = {
-        {"depctr_hold_cnt", 7, 1}, {"depctr_sa_sdst", 0, 1}, {"depctr_va_vdst", 12, 4}, {"depctr_va_sdst", 9, 3},
-        {"depctr_va_ssrc", 8, 1},  {"depctr_va_vcc", 1, 1},  {"depctr_vm_vsrc", 2, 3}};
     int value = 0xff9f;
     while (!(text = trim(text)).empty()) {
         const size_t end = text.find(')');
         if (end == text.npos) return {};
         bool known = false;
-        for (const Counter& counter : counters) {
+        for (const CounterField& counter : kDepctrCounters) {
             const auto inside = call(text.substr(0, end + 1), counter.name);
             const auto count = inside ? number(*inside) : std::nullopt;
             if (!count || *count < 0 || *count >> counter.bits) continue;
@@ -280,17 +250,15 @@ std::optional<uint16_t> parse_depctr(std::string_view text) {
 
 /// Versions and flags joined by "|", with or without parentheses.
 std::optional<uint16_t> parse_version(std::string_view text) {
-    static constexpr NamedNumber names[] = {{"UC_VERSION_GFX7", 0},         {"UC_VERSION_GFX10", 4},
-                                            {"UC_VERSION_GFX11", 6},        {"UC_VERSION_GFX12", 9},
-                                            {"UC_VERSION_W64_BIT", 0x2000}, {"UC_VERSION_W32_BIT", 0x4000},
-                                            {"UC_VERSION_MDP_BIT", 0x8000}};
     int value = 0;
     while (!text.empty()) {
         const size_t bar = text.find('|');
         std::string_view item = trim(text.substr(0, bar));
         while (item.starts_with('(')) item.remove_prefix(1);
         while (item.ends_with(')')) item.remove_suffix(1);
-        const auto part = find(names, item);
+        std::optional<int> part = number(item);
+        for (const VersionName& row : kVersions)
+            if (row.name == item) part = static_cast<int>(row.number);
         if (!part) return {};
         value |= *part;
         text = bar == text.npos ? std::string_view() : text.substr(bar + 1);

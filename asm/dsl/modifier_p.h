@@ -1,5 +1,6 @@
 #pragma once
 #include "strata/asm/dsl/operand.h"
+#include "strata/asm/dsl/text_p.h"
 
 namespace strata::isa {
 

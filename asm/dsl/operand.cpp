@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "strata/asm/dsl/text_p.h"
+
 namespace strata::isa {
 namespace {
 
@@ -38,12 +40,6 @@ constexpr NamedScalar named_scalars[] = {
     {"execz", code::execz, 1},
     {"src_pops_exiting_wave_id", 239, 1},
 };
-
-std::string_view trim(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-    return text;
-}
 
 std::optional<int> number(std::string_view text) {
     int value = 0;

@@ -27,4 +27,14 @@ std::string_view name_of(std::span<const ImmediateName> names, Family family, ui
     return {};
 }
 
+std::string_view name_at(NameList names, uint32_t number) {
+    return number < names.size() ? names[number] : std::string_view();
+}
+
+std::optional<uint8_t> number_of(NameList names, std::string_view name) {
+    for (size_t i = 0; i < names.size(); ++i)
+        if (!name.empty() && names[i] == name) return static_cast<uint8_t>(i);
+    return {};
+}
+
 }  // namespace strata::isa

@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <iterator>
 
+#include "strata/asm/isa/names.h"
 #include "strata/asm/isa/print_p.h"
 
 namespace strata::isa {
@@ -79,15 +80,10 @@ void Printer::buffer_format() {
 
 /// CDNA3 ISA, 9.1: data format in bits 3:0, number format in bits 6:4.
 void Printer::cdna_buffer_format() {
-    static constexpr std::string_view data[] = {
-        "INVALID",    "8",          "16",      "8_8",   "32",          "16_16",    "10_11_11",    "11_11_10",
-        "10_10_10_2", "2_10_10_10", "8_8_8_8", "32_32", "16_16_16_16", "32_32_32", "32_32_32_32", "RESERVED_15"};
-    static constexpr std::string_view numbers[] = {"UNORM", "SNORM", "USCALED",    "SSCALED",
-                                                   "UINT",  "SINT",  "RESERVED_6", "FLOAT"};
     uint32_t format = inst_.buffer_format & 15, number = inst_.buffer_format >> 4 & 7;
     std::string text;
-    if (format != 1) text = fmt::format("BUF_DATA_FORMAT_{}", data[format]);
-    if (number) text += fmt::format("{}BUF_NUM_FORMAT_{}", text.empty() ? "" : ",", numbers[number]);
+    if (format != 1) text = fmt::format("BUF_DATA_FORMAT_{}", kDataFormats[format]);
+    if (number) text += fmt::format("{}BUF_NUM_FORMAT_{}", text.empty() ? "" : ",", kNumberFormats[number]);
     if (!text.empty()) word("format:[" + text + "]");
 }
 

@@ -1,3 +1,4 @@
+#include "strata/asm/isa/names.h"
 #include "strata/asm/isa/print_p.h"
 
 namespace strata::isa {
@@ -79,14 +80,13 @@ void Printer::matrix() {
 }
 
 void Printer::sdwa() {
-    static constexpr std::string_view selects[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3",
-                                                   "WORD_0", "WORD_1", "DWORD",  "?"};
-    static constexpr std::string_view unused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", "?"};
     const Sdwa& sdwa = inst_.sdwa;
     if (row_.format != Format::VOPC && !sdwa_whole_destination(row_))
-        word(fmt::format("dst_sel:{} dst_unused:{}", selects[sdwa.dst_sel & 7], unused[sdwa.dst_unused & 3]));
-    word(fmt::format("src0_sel:{}", selects[sdwa.src_sel[0] & 7]));
-    if (row_.src_kind[1] && row_.src[1] != Type::lanes) word(fmt::format("src1_sel:{}", selects[sdwa.src_sel[1] & 7]));
+        word(fmt::format("dst_sel:{} dst_unused:{}", name_at(kSdwaSelects, sdwa.dst_sel),
+                         name_at(kSdwaUnused, sdwa.dst_unused)));
+    word(fmt::format("src0_sel:{}", name_at(kSdwaSelects, sdwa.src_sel[0])));
+    if (row_.src_kind[1] && row_.src[1] != Type::lanes)
+        word(fmt::format("src1_sel:{}", name_at(kSdwaSelects, sdwa.src_sel[1])));
 }
 
 void Printer::dpp() {

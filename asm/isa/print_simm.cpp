@@ -1,25 +1,11 @@
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <vector>
 
 #include "strata/asm/isa/names.h"
 #include "strata/asm/isa/print_p.h"
 
 namespace strata::isa {
 namespace {
-
-struct Name {
-    uint32_t value;
-    std::string_view name;
-};
-
-template <size_t N>
-std::string_view lookup(const Name (&names)[N], uint32_t value) {
-    for (const Name& row : names)
-        if (row.value == value) return row.name;
-    return {};
-}
 
 /// RDNA3: vmcnt in bits 15:10, lgkmcnt in 9:4, expcnt in 2:0; CDNA: vmcnt in bits 15:14 and 3:0, lgkmcnt in 11:8,
 /// expcnt in 6:4. A counter at its maximum is not waited for.
@@ -41,37 +27,23 @@ std::string waitcnt(uint16_t value, bool cdna) {
 /// Which operands s_set_gpr_idx_* makes relative to M0.
 std::string index_mode(uint16_t value) {
     if (value > 15) return fmt::format("{:#x}", value);
-    static constexpr std::string_view names[] = {"SRC0", "SRC1", "SRC2", "DST"};
     std::string text;
     for (uint32_t i = 0; i < 4; ++i)
-        if (value >> i & 1) text += fmt::format("{}{}", text.empty() ? "" : ",", names[i]);
+        if (value >> i & 1) text += fmt::format("{}{}", text.empty() ? "" : ",", kIndexedOperands[i]);
     return "gpr_idx(" + text + ")";
 }
 
 std::string delay_alu(uint16_t value) {
-    static constexpr std::array<std::string_view, 12> ids = {"",
-                                                             "VALU_DEP_1",
-                                                             "VALU_DEP_2",
-                                                             "VALU_DEP_3",
-                                                             "VALU_DEP_4",
-                                                             "TRANS32_DEP_1",
-                                                             "TRANS32_DEP_2",
-                                                             "TRANS32_DEP_3",
-                                                             "FMA_ACCUM_CYCLE_1",
-                                                             "SALU_CYCLE_1",
-                                                             "SALU_CYCLE_2",
-                                                             "SALU_CYCLE_3"};
-    static constexpr std::array<std::string_view, 6> skips = {"", "NEXT", "SKIP_1", "SKIP_2", "SKIP_3", "SKIP_4"};
     std::string text;
-    auto part = [&](const char* name, uint32_t index, auto& names, const char* kind) {
+    auto part = [&](const char* name, uint32_t index, NameList names, const char* kind) {
         if (index == 0) return;
-        std::string spelled =
-            index < names.size() ? std::string(names[index]) : fmt::format("/* invalid {} value */", kind);
+        std::string spelled(name_at(names, index));
+        if (spelled.empty()) spelled = fmt::format("/* invalid {} value */", kind);
         text += fmt::format("{}{}({})", text.empty() ? "" : " | ", name, spelled);
     };
-    part("instid0", value & 15, ids, "instid");
-    part("instskip", value >> 4 & 7, skips, "instskip");
-    part("instid1", value >> 7 & 15, ids, "instid");
+    part("instid0", value & 15, kDelays, "instid");
+    part("instskip", value >> 4 & 7, kDelaySkips, "instskip");
+    part("instid1", value >> 7 & 15, kDelays, "instid");
     return text.empty() ? "0" : text;
 }
 
@@ -83,21 +55,13 @@ std::string hardware_register(uint16_t value, Family family) {
                                     : fmt::format("hwreg({}, {}, {})", name, first, size);
 }
 
-/// Counters of s_waitcnt_depctr (LLVM's names): {name, lowest bit, width}; all bits set means no wait.
 std::string depctr(uint16_t value) {
-    struct Counter {
-        const char* name;
-        uint32_t shift, bits;
-    };
-    static constexpr Counter counters[] = {
-        {"depctr_hold_cnt", 7, 1}, {"depctr_sa_sdst", 0, 1}, {"depctr_va_vdst", 12, 4}, {"depctr_va_sdst", 9, 3},
-        {"depctr_va_ssrc", 8, 1},  {"depctr_va_vcc", 1, 1},  {"depctr_vm_vsrc", 2, 3}};
     uint32_t used = 0;
-    for (const Counter& c : counters) used |= ((1u << c.bits) - 1) << c.shift;
+    for (const CounterField& c : kDepctrCounters) used |= ((1u << c.bits) - 1) << c.shift;
     if ((value & ~used) != 0) return fmt::format("{:#x}", value);
     bool none = value == used;
     std::string text;
-    for (const Counter& c : counters) {
+    for (const CounterField& c : kDepctrCounters) {
         uint32_t maximum = (1u << c.bits) - 1, count = value >> c.shift & maximum;
         if (count != maximum || none) text += fmt::format("{}{}({})", text.empty() ? "" : " ", c.name, count);
     }
@@ -106,17 +70,13 @@ std::string depctr(uint16_t value) {
 
 /// An expression of flags, as LLVM prints one; bits that are no flag make it a number.
 std::string version(uint16_t value) {
-    static constexpr Name versions[] = {
-        {0, "UC_VERSION_GFX7"}, {4, "UC_VERSION_GFX10"}, {6, "UC_VERSION_GFX11"}, {9, "UC_VERSION_GFX12"}};
-    static constexpr Name flags[] = {
-        {0x2000, "UC_VERSION_W64_BIT"}, {0x4000, "UC_VERSION_W32_BIT"}, {0x8000, "UC_VERSION_MDP_BIT"}};
     if (value & 0x1f00) return fmt::format("{:#x}", value);
-    std::string_view known = lookup(versions, value & 0xff);
-    std::string text = known.empty() ? std::to_string(value & 0xff) : std::string(known);
+    std::string text = std::to_string(value & 0xff);
     bool compound = false;
-    for (const Name& flag : flags) {
-        if (!(value & flag.value)) continue;
-        text = fmt::format("{}{}{}|{}", compound ? "(" : "", text, compound ? ")" : "", flag.name);
+    for (const VersionName& row : kVersions) {
+        if (!row.is_flag() && row.number == (value & 0xffu)) text = row.name;
+        if (!(row.is_flag() && value & row.number)) continue;
+        text = fmt::format("{}{}{}|{}", compound ? "(" : "", text, compound ? ")" : "", row.name);
         compound = true;
     }
     return text;
