@@ -5,35 +5,11 @@
 namespace strata::emu {
 namespace {
 
-constexpr uint32_t kSwizzleElement[] = {0, 4, 8, 16};  // GFX11+: bits 63:62
-constexpr uint32_t kStrideScale[] = {1, 4, 8, 32};     // RDNA4: bits 115:114
-
 const uint32_t* words_at(const Wave* wave, uint32_t place) {
     return reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(wave) + place);
 }
 
 }  // namespace
-
-BufferResource::BufferResource(const uint32_t* v, uint8_t flags)
-    : base(v[0] | uint64_t{v[1] & 0xffff} << 32),
-      stride(v[1] >> 16 & 0x3fff),
-      records(v[2]),
-      index_stride(8u << (v[3] >> 21 & 3)),
-      out_of_range(v[3] >> 28 & 3),
-      add_tid(v[3] >> 23 & 1),
-      gfx9(flags & kGfx9Resource),
-      select(v[3] & 0xfff) {
-    if (gfx9) {
-        element = v[1] >> 31 ? 4 : 0;
-        format = static_cast<uint8_t>((v[3] >> 15 & 15) | (v[3] >> 12 & 7) << 4);
-        if (add_tid && !(flags & kFormatted)) stride |= (v[3] >> 15 & 15) << 14;  // the data format's bits extend it
-    } else {
-        element = kSwizzleElement[v[1] >> 30];
-        format = v[3] >> 12 & 63;
-        if (flags & kScaledStride) stride *= kStrideScale[v[3] >> 18 & 3];
-    }
-    bound = (gfx9 ? format & 15 : format) != 0 || (add_tid && !(flags & kInstructionFormat));
-}
 
 BufferView::BufferView(const Wave* wave, const Op* op)
     : resource_(words_at(wave, op->src[1]), op->op_sel_hi), imm_(op->imm), lanes_(wave->lanes) {
@@ -62,23 +38,8 @@ uint64_t BufferView::place(uint64_t index, uint64_t offset) const {
 }
 
 bool BufferView::inside(int lane, uint32_t at, uint32_t bytes) const {
-    const BufferResource& r = resource_;
-    if (!r.bound) return false;
     const uint64_t i = index(lane), o = offset(lane, at);
-    auto by_index = [&] { return i < r.records; };
-    auto by_offset = [&] { return o + bytes <= r.stride; };
-    auto raw = [&] { return place(i, o) + soffset_ + bytes <= r.records; };
-    if (r.gfx9) {
-        if (r.add_tid && !index_rows_) return true;  // private memory has no limit
-        return r.stride != 0 && index_rows_ ? by_index() : raw();
-    }
-    switch (r.out_of_range) {
-        case 0: return by_index() && (r.stride == 0 || by_offset());
-        case 1: return by_index();
-        case 2: return r.records != 0;
-        // The scalar offset reduces the number of records, whatever its unit.
-        default: return r.element && r.stride ? i + soffset_ < r.records && by_offset() : raw();
-    }
+    return resource_.in_range(index_rows_, i, o + bytes, place(i, o) + bytes, soffset_);
 }
 
 uint64_t BufferView::address(int lane, uint32_t at) const {
