@@ -94,7 +94,7 @@ inline uint32_t dot(const In& x, int width, bool signed_a, bool signed_b, bool c
     }
     return static_cast<uint32_t>(clamp ? std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX) : sum);
 }
-inline float flushed(Wide x) { return std::fabs(x) < 0x1p-126L ? 0.0f : static_cast<float>(x); }
+inline float flushed(Wide x) { return static_cast<float>(std::fabs(x) < 0x1p-126L ? std::copysign(Wide(0), x) : x); }
 inline constexpr Wide kPi = 3.14159265358979323846264338327950288L;
 /// Exact at multiples of a quarter turn.
 inline Wide sine(Wide turns) {
