@@ -26,13 +26,6 @@ BufferFormat format_of(const Op* op, const BufferResource& resource) {
 
 struct Element {
     uint64_t bits[2] = {0, 0};
-    uint32_t component(const BufferFormat& format, int i) const {
-        uint32_t at = 0;
-        for (int j = 0; j < i; ++j) at += format.bits[static_cast<size_t>(j)];
-        const uint64_t word = bits[at / 64] >> at % 64;
-        const uint32_t size = format.bits[static_cast<size_t>(i)];
-        return size == 32 ? static_cast<uint32_t>(word) : static_cast<uint32_t>(word) & ((1u << size) - 1);
-    }
     void set(const BufferFormat& format, int i, uint32_t value) {
         uint32_t at = 0;
         for (int j = 0; j < i; ++j) at += format.bits[static_cast<size_t>(j)];
@@ -77,14 +70,65 @@ void put_component(Wave* wave, const Op* op, int lane, int i, uint32_t value) {
     place = high ? (place & 0xffff) | value << 16 : (place & 0xffff0000) | (value & 0xffff);
 }
 
+/// One component of a load, whatever the lane.
+class LoadedComponent {
+  public:
+    LoadedComponent(const Op* op, const BufferResource& resource, int i)
+        : hold_(hold_of(op)), numeric_(format_of(op, resource).numeric) {
+        const BufferFormat format = format_of(op, resource);
+        const int from = selected(op, resource, i);
+        if (from == -2) outside_ = one_of(format, hold_);
+        if (from < 0 || from >= format.components()) return;
+        for (int j = 0; j < from; ++j) at_ += format.bits[static_cast<size_t>(j)];
+        bits_ = format.bits[static_cast<size_t>(from)];
+        const bool whole = bits_ == 32 && (numeric_ == Numeric::sint || numeric_ == Numeric::real);
+        as_it_is_ = hold_ == Hold::dword && (whole || numeric_ == Numeric::uint);
+    }
+    uint32_t value(const Element& element, bool inside) const {
+        if (!inside || bits_ == 0) return outside_;
+        const auto raw = static_cast<uint32_t>(element.bits[at_ / 64] >> at_ % 64) & (~0u >> (32 - bits_));
+        if (as_it_is_) return raw;
+        return hold_ == Hold::dword ? component_to_register(raw, bits_, numeric_)
+                                    : component_to_half(raw, bits_, numeric_);
+    }
+
+  private:
+    Hold hold_;
+    Numeric numeric_;
+    uint32_t at_ = 0, bits_ = 0;  ///< place in the element; 0 bits: `outside_` for all lanes
+    uint32_t outside_ = 0;
+    bool as_it_is_ = false;
+};
+
+/// The elements of the lanes of `inside`, whose addresses are given: at once where they lie in memory met before.
+bool read_elements(Wave* wave, const Op* op, const BufferView& view, u64 inside, const u64* addresses, uint32_t bytes,
+                   Element* elements) {
+    for (; inside; inside &= inside - 1) {
+        const int lane = std::countr_zero(inside);
+        const Wave::Hit& hit = wave->hits[op->aux];
+        const u64 address = addresses[lane];
+        if (view.resource().element == 0 && address >= hit.low && hit.high >= bytes && address <= hit.high - bytes)
+            memcpy(elements[lane].bits, reinterpret_cast<const void*>(address + hit.bias), bytes);
+        else if (!read_element(wave, op, view, lane, bytes, elements[lane]))
+            return false;
+    }
+    return true;
+}
+
 bool load_typed(Wave* wave, const Op* op) {
     const BufferView view(wave, op);
-    const auto count = static_cast<size_t>(count_of(op));
-    for (u64 left = wave->exec(); left; left &= left - 1) {
-        const int lane = std::countr_zero(left);
-        uint32_t values[4];
-        if (!load_components(wave, op, view, lane, {values, count})) return false;
-        for (size_t i = 0; i < count; ++i) put_component(wave, op, lane, static_cast<int>(i), values[i]);
+    const BufferFormat format = format_of(op, view.resource());
+    const u64 exec = wave->exec();
+    u64 addresses[64];
+    const u64 inside = format.valid() ? view.lanes(format.bytes(), addresses) & exec : 0;
+    Element elements[64];
+    if (!read_elements(wave, op, view, inside, addresses, format.bytes(), elements)) return false;
+    for (int i = 0; i < count_of(op); ++i) {
+        const LoadedComponent component(op, view.resource(), i);
+        for (u64 left = exec; left; left &= left - 1) {
+            const int lane = std::countr_zero(left);
+            put_component(wave, op, lane, i, component.value(elements[lane], inside >> lane & 1));
+        }
     }
     return true;
 }
@@ -141,23 +185,12 @@ const Op* typed_store(Wave* wave, const Op* op) {
 }  // namespace
 
 bool load_components(Wave* wave, const Op* op, const BufferView& view, int lane, std::span<uint32_t> values) {
-    const BufferFormat format = format_of(op, view.resource());
-    const Hold hold = hold_of(op);
-    const bool inside = format.valid() && view.inside(lane, 0, format.bytes());
+    const uint32_t bytes = format_of(op, view.resource()).bytes();
+    const bool inside = bytes != 0 && view.inside(lane, 0, bytes);
     Element element;
-    if (inside && !read_element(wave, op, view, lane, format.bytes(), element)) return false;
-    for (size_t i = 0; i < values.size(); ++i) {
-        const int from = selected(op, view.resource(), static_cast<int>(i));
-        if (from == -2) {
-            values[i] = one_of(format, hold);
-        } else if (from < 0 || !inside || from >= format.components()) {
-            values[i] = 0;
-        } else {
-            const uint32_t raw = element.component(format, from), bits = format.bits[static_cast<size_t>(from)];
-            values[i] = hold == Hold::dword ? component_to_register(raw, bits, format.numeric)
-                                            : component_to_half(raw, bits, format.numeric);
-        }
-    }
+    if (inside && !read_element(wave, op, view, lane, bytes, element)) return false;
+    for (size_t i = 0; i < values.size(); ++i)
+        values[i] = LoadedComponent(op, view.resource(), static_cast<int>(i)).value(element, inside);
     return true;
 }
 
