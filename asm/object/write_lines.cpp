@@ -55,8 +55,9 @@ class LineWriter {
             tail.insert(tail.end(), name.begin(), name.end());
             tail.insert(tail.end(), {0, 0});  // end of the string, directory
         }
-        Bytes bytes;
         constexpr uint32_t kBeforeTail = 2 + 1 + 1 + 4;  // version, sizes of an address and a segment, header length
+        Bytes bytes;
+        bytes.reserve(sizeof(uint32_t) + kBeforeTail + tail.size() + program_.size());
         word(bytes, static_cast<uint32_t>(kBeforeTail + tail.size() + program_.size()));
         bytes.insert(bytes.end(), {5, 0, sizeof(uint64_t), 0});
         word(bytes, static_cast<uint32_t>(tail.size()));
