@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -124,22 +125,47 @@ inline bool at_one_address(const uint64_t* addresses, uint64_t active, int lanes
 
 /// now = change(now, lane) at each lane's place in the stretch; `old` gets what the lanes found. Returns the lanes from
 /// the first one on that lies elsewhere.
-template <class T, bool Shared, class Change>
+template <class T, class Change>
 uint64_t update_apart(const Stretch& stretch, const uint64_t* addresses, uint64_t active, int lanes, T* old,
                       Change change) {
     return each_lane(active, lanes, [&](int lane) {
         if (!stretch.holds<T>(addresses[lane])) return false;
         uint8_t* const place = stretch.at(addresses[lane]);
-        if constexpr (Shared) {
-            old[lane] = exchange<T>(place, [&](T now) { return change(now, lane); });
-        } else {
-            T now;
-            memcpy(&now, place, sizeof now);
-            old[lane] = now, now = change(now, lane);
-            memcpy(place, &now, sizeof now);
-        }
+        T now;
+        memcpy(&now, place, sizeof now);
+        old[lane] = now, now = change(now, lane);
+        memcpy(place, &now, sizeof now);
         return true;
     });
+}
+
+/// The same with host atomics, whose number is what it costs: neighbouring dwords of neighbouring lanes take one.
+template <class T, class Change>
+uint64_t update_apart_shared(const Stretch& stretch, const uint64_t* addresses, uint64_t active, T* old,
+                             Change change) {
+    for (; active; active &= active - 1) {
+        const int lane = std::countr_zero(active);
+        const uint64_t address = addresses[lane];
+        if (!stretch.holds<T>(address)) break;
+        uint8_t* const place = stretch.at(address);
+        if constexpr (sizeof(T) == 4) {
+            const bool next_too = lane < 63 && active >> lane >> 1 & 1;
+            if (address % 8 == 0 && next_too && addresses[lane + 1] == address + 4 && stretch.holds<T>(address + 4)) {
+                exchange<uint64_t>(place, [&](uint64_t both) {
+                    auto now = std::bit_cast<std::array<T, 2>>(both);
+                    for (size_t i = 0; i < 2; ++i) {
+                        const int at = lane + static_cast<int>(i);
+                        old[at] = now[i], now[i] = change(now[i], at);
+                    }
+                    return std::bit_cast<uint64_t>(now);
+                });
+                active &= active - 1;
+                continue;
+            }
+        }
+        old[lane] = exchange<T>(place, [&](T now) { return change(now, lane); });
+    }
+    return active;
 }
 
 /// The same where all lanes meet in one place: memory is read and written once.
@@ -167,8 +193,10 @@ template <class T, bool Shared, class Change>
 uint64_t update_lanes(const Stretch& stretch, const uint64_t* addresses, uint64_t active, int lanes, T* old,
                       Change change) {
     const uint64_t first = addresses[std::countr_zero(active)];
-    if (!stretch.holds<T>(first) || !at_one_address(addresses, active, lanes))
-        return update_apart<T, Shared>(stretch, addresses, active, lanes, old, change);
+    if (!stretch.holds<T>(first) || !at_one_address(addresses, active, lanes)) {
+        if constexpr (Shared) return update_apart_shared<T>(stretch, addresses, active, old, change);
+        return update_apart<T>(stretch, addresses, active, lanes, old, change);
+    }
     update_together<T, Shared>(stretch.at(first), active, lanes, old, change);
     return 0;
 }

@@ -193,6 +193,7 @@ KERNEL void count(uint* counters, float* sum, uint n) {
         ADD(counters + 1 + (TX + i) % 16, TX);
         __hip_atomic_fetch_max(counters + 20, BX * 64 + TX, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
         ADD(sum, 1.0f);
+        if (TX != 7) ADD(sum + 1 + TX, (float)TX);
     }
 }
 )";
@@ -210,7 +211,7 @@ TEST_P(AtomicThreads, lose_no_update_of_a_counter_that_all_hammer) {
     const uint32_t groups = 64, n = 50, block = 64;
     for (const int threads : {1, 2, 4}) {
         Buffer<uint32_t> counters(gpu, std::vector<uint32_t>(32));
-        Buffer<float> sum(gpu, std::vector<float>{0});
+        Buffer<float> sum(gpu, std::vector<float>(1 + block));
         LaunchConfig c = config({groups, 1, 1}, {block, 1, 1});
         c.threads = threads;
         auto stats = gpu.launch(*module, "count", c, (Arguments() << counters << sum << n).bytes());
@@ -221,12 +222,15 @@ TEST_P(AtomicThreads, lose_no_update_of_a_counter_that_all_hammer) {
             for (uint32_t i = 0; i < n; ++i) want[1 + (lane + i) % 16] += lane * groups;
         want[20] = (groups - 1) * 64 + block - 1;
         EXPECT_EQ(counters.values(), want) << threads << " threads";
-        EXPECT_EQ(sum.values()[0], static_cast<float>(groups * n * block)) << threads << " threads";
+        std::vector<float> sums = {static_cast<float>(groups * n * block)};
+        for (uint32_t lane = 0; lane < block; ++lane)
+            sums.push_back(lane == 7 ? 0 : static_cast<float>(groups * n * lane));
+        EXPECT_EQ(sum.values(), sums) << threads << " threads";
     }
 }
 
 TEST_P(AtomicThreads, of_freed_memory_are_faults) {
-    Buffer<float> sum(gpu, std::vector<float>{0});
+    Buffer<float> sum(gpu, std::vector<float>(65));
     const uint64_t counters = gpu.allocate(128, "counters").value();
     LaunchConfig c = config({1, 1, 1}, {64, 1, 1});
     auto launch = [&] { return gpu.launch(*module, "count", c, (Arguments() << counters << sum << 2u).bytes()); };
