@@ -20,6 +20,8 @@ struct BufferResource {
     uint8_t format;   ///< GFX11+: unified; GFX9: data format | number format << 4
     uint16_t select;  ///< four times three bits of dst_sel
 
+    /// What of the scalar offset counts in the range: GFX9 leaves it out (CDNA3 ISA 9.1.5).
+    [[gnu::always_inline]] uint32_t checked(uint32_t soffset) const { return gfx9 ? 0 : soffset; }
     /// Whether num_records counts bytes.
     [[gnu::always_inline]] bool raw(bool indexed) const {
         return gfx9 ? stride == 0 || !indexed : out_of_range == 3 && (element == 0 || stride == 0);
@@ -30,7 +32,7 @@ struct BufferResource {
                                          uint32_t soffset) const {
         if (!bound) return false;
         if (gfx9 && add_tid && !indexed) return true;  // private memory has no limit
-        if (raw(indexed)) return place_end + soffset <= records;
+        if (raw(indexed)) return place_end + checked(soffset) <= records;
         if (!gfx9 && out_of_range == 2) return records != 0;
         const bool any_offset = gfx9 || out_of_range == 1 || (out_of_range == 0 && stride == 0);
         if (!gfx9 && out_of_range == 3) index += soffset;  // it reduces the number of records, whatever its unit

@@ -39,7 +39,7 @@ std::optional<uint64_t> model(const Shape& s, bool gfx9, uint64_t index, uint64_
         linear =
             (index / rows * s.stride + offset / element * element) * rows + index % rows * element + offset % element;
     const bool within = index < s.records && offset + bytes <= s.stride;
-    const bool raw = linear + s.soffset + bytes <= s.records;
+    const bool raw = linear + (gfx9 ? 0 : s.soffset) + bytes <= s.records;
     bool inside = raw;
     if (gfx9) {
         inside = s.add_tid && !s.idxen ? true : s.stride && s.idxen ? index < s.records : raw;

@@ -30,7 +30,7 @@ class Elements {
     Elements(MemoryRun& m, uint32_t bytes) : bytes_(bytes), cdna_(m.scalars.cdna()) {
         kind_ = static_cast<Kind>(m.values.below(cdna_ ? 3 : 5));
         const auto lanes = static_cast<uint32_t>(m.lanes());
-        imm_ = m.values.below(2) * 16, soffset_ = kind_ == raw && cdna_ ? 0 : m.values.below(3) * 8;
+        imm_ = m.values.below(2) * 16, soffset_ = m.values.below(3) * 8;
         stride_ = kind_ == raw ? 0 : 32;
         records_ = kind_ == raw ? 16 * lanes + (cdna_ ? 0 : m.values.below(24)) : lanes / 2 + m.values.below(8);
         if (kind_ == unchecked) records_ = m.values.below(2);
@@ -73,7 +73,7 @@ class Elements {
         const uint32_t index = index_[static_cast<size_t>(lane)];
         const uint32_t end = imm_ + offset_[static_cast<size_t>(lane)] + bytes_;
         if (kind_ == unchecked) return records_ != 0;
-        if (kind_ == raw) return end + soffset_ <= records_;
+        if (kind_ == raw) return end + (cdna_ ? 0 : soffset_) <= records_;
         if (cdna_ || mode_ == 1) return index < records_;
         return index + (mode_ == 3 ? soffset_ : 0) < records_ && end <= stride_;
     }

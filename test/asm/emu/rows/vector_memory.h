@@ -193,6 +193,7 @@ inline void check_scratch(isa::Arch arch, const isa::Row& row, Access a, uint64_
 struct BufferForm {
     bool offen = false, idxen = false;
     uint32_t stride = 0, records = 0, immediate = 0, soffset = 0;
+    uint32_t end = 0;           ///< of a raw buffer: CDNA adds the scalar offset after the check (CDNA3 ISA 9.1.5)
     std::vector<uint32_t> at;   ///< offsets from the base
     std::vector<bool> allowed;  ///< whole accesses; in raw buffers wide ones are allowed dword by dword
 };
@@ -203,6 +204,7 @@ inline BufferForm make_buffer(MemoryRun& m, uint32_t size, uint32_t align) {
     f.stride = f.idxen ? 16 : 0;
     f.records = f.stride ? 200 : 2048;
     f.immediate = m.values.below(3) * 16, f.soffset = m.values.below(3) * 32;
+    f.end = f.records + (m.scalars.cdna() ? f.soffset : 0);
     f.at = m.offsets(size, std::max(4u, align), MemoryRun::kBytes - 512);
     m.set_pair(8, MemoryRun::kMapped | uint64_t{f.stride} << 48);
     m.wave.sgpr[10] = f.records, m.wave.sgpr[12] = f.soffset;
@@ -216,7 +218,7 @@ inline BufferForm make_buffer(MemoryRun& m, uint32_t size, uint32_t align) {
         m.v(0, lane) = f.idxen ? index : rest;
         if (f.idxen && f.offen) m.v(1, lane) = rest;
         at += f.immediate + f.soffset;
-        f.allowed.push_back(f.stride ? index < f.records : at + size <= f.records);
+        f.allowed.push_back(f.stride ? index < f.records : at + size <= f.end);
     }
     return f;
 }
@@ -241,7 +243,7 @@ inline void check_buffer(isa::Arch arch, const isa::Row& row, Access a, uint64_t
     for (int lane = 0; lane < m.lanes(); ++lane) {
         if (!m.active(lane)) continue;
         const auto own = static_cast<size_t>(lane);
-        const Bytes seen(want.memory, by_dword ? f.records : f.allowed[own] ? MemoryRun::kBytes : 0);
+        const Bytes seen(want.memory, by_dword ? f.end : f.allowed[own] ? MemoryRun::kBytes : 0);
         if (a.to_local)
             load_to_local(a, seen, f.at[own], Bytes(want.local), local_place(inst, own));
         else
