@@ -156,15 +156,16 @@ bool store_typed(Wave* wave, const Op* op) {
     const BufferView view(wave, op);
     const BufferFormat format = format_of(op, view.resource());
     if (!format.valid()) return true;
-    for (u64 left = wave->exec(); left; left &= left - 1) {
+    int from[4];
+    for (int i = 0; i < 4; ++i) from[i] = i < format.components() ? stored_from(op, view.resource(), i) : -1;
+    u64 addresses[64];
+    for (u64 left = view.lanes(format.bytes(), addresses) & wave->exec(); left; left &= left - 1) {
         const int lane = std::countr_zero(left);
-        if (!view.inside(lane, 0, format.bytes())) continue;
         Element element;
-        for (int i = 0; i < format.components(); ++i) {
-            const int from = stored_from(op, view.resource(), i);
-            if (from < 0) continue;
+        for (int i = 0; i < 4; ++i) {
+            if (from[i] < 0) continue;
             const uint32_t bits = format.bits[static_cast<size_t>(i)];
-            element.set(format, i, stored_component(wave, op, lane, from, bits, format.numeric));
+            element.set(format, i, stored_component(wave, op, lane, from[i], bits, format.numeric));
         }
         if (!write_element(wave, op, view, lane, format.bytes(), element)) return false;
     }
