@@ -61,6 +61,9 @@ bool compile(llvm::ArrayRef<const char*> args, llvm::StringRef source, Objects& 
         clang::DiagnosticsEngine early(ids, &invocation->getDiagnosticOpts(), printer, false);
         if (!clang::CompilerInvocation::CreateFromArgs(*invocation, words, early)) return delete printer, false;
     }
+    // The arguments are those of a clang program, which leaves all to the end of its process.
+    invocation->getFrontendOpts().DisableFree = invocation->getCodeGenOpts().DisableFree = false;
+    invocation->getCodeGenOpts().ClearASTBeforeBackend = false;
     llvm::MemoryBufferRef buffer(source, "-");
     invocation->getFrontendOpts().Inputs = {clang::FrontendInputFile(buffer, clang::InputKind(clang::Language::HIP))};
     compiler.setInvocation(invocation);
