@@ -177,7 +177,9 @@ TEST_P(AtomicLanes, beyond_local_memory_give_0_and_change_nothing) {
             const bool inside = 4 * lane + 4 <= size;
             EXPECT_EQ(m.v(8, static_cast<int>(lane)), 0u);
             EXPECT_EQ(m.v(9, static_cast<int>(lane)), inside ? lane + 1 : 0) << "of " << size << " bytes";
-            if (inside) EXPECT_EQ(m.local<uint32_t>(4 * lane), 2 * (lane + 1));
+            if (inside) {
+                EXPECT_EQ(m.local<uint32_t>(4 * lane), 2 * (lane + 1));
+            }
         }
         for (uint32_t at = size / 4 * 4; at < size; ++at) EXPECT_EQ(m.wave.lds[at], 0);
     }

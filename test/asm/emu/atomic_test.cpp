@@ -120,7 +120,9 @@ TEST_P(Atomics, in_private_memory_are_each_lanes_own) {
         m.run(text);
         for (int lane = 0; lane < m.lanes; ++lane) {
             EXPECT_EQ(m.v(8, lane), 2u * static_cast<uint32_t>(lane + 1));
-            if (bits == 64) EXPECT_EQ(m.v(9, lane), 2u * static_cast<uint32_t>(lane + 1));
+            if (bits == 64) {
+                EXPECT_EQ(m.v(9, lane), 2u * static_cast<uint32_t>(lane + 1));
+            }
         }
     }
 }

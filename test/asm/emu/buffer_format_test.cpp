@@ -102,7 +102,9 @@ TEST(BufferFormat, halves_are_rounded_once) {
             return std::fabs(small_to_float(static_cast<uint32_t>(bits), 10, true) - value / 65535.0);
         };
         ASSERT_LE(error(half), error(half + 1));
-        if (half) ASSERT_LE(error(half), error(half - 1));
+        if (half) {
+            ASSERT_LE(error(half), error(half - 1));
+        }
     }
     EXPECT_EQ(component_to_half(0x3f8fffff, 32, Numeric::real), 0x3c7fu);  // singles are truncated
     EXPECT_EQ(component_to_half(0xffff, 16, Numeric::uscaled), 0x7c00u);

@@ -99,7 +99,9 @@ TEST_P(Local, two_addresses_count_elements_or_64_of_them) {
         EXPECT_EQ(m.v(5, lane), was(at + 4));
         EXPECT_EQ(m.v(9, lane), was(at + 516));
         EXPECT_EQ(m.v(10, lane), was(at + 1024));
-        if (m.lanes == 32) EXPECT_EQ(m.local<uint32_t>(at + 512), was(at + 12));
+        if (m.lanes == 32) {
+            EXPECT_EQ(m.local<uint32_t>(at + 512), was(at + 12));
+        }
     }
 }
 

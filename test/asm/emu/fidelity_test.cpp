@@ -71,8 +71,9 @@ TEST(Fidelity, BandsOfHalvesDifferByFamily) {
 TEST(Fidelity, EveryTranscendentalInstructionIsInTheTable) {
     for (const Family family : kFamilies)
         for (const isa::Row& row : isa::rows(family))
-            if (row.flags & isa::kTrans && row.mnemonic.starts_with("v_"))
+            if (row.flags & isa::kTrans && row.mnemonic.starts_with("v_")) {
                 EXPECT_NE(fidelity(family, row).level, Fidelity::Level::exact) << row.mnemonic;
+            }
 }
 
 constexpr Wide kTurn = 2 * 3.14159265358979323846264338327950288L;

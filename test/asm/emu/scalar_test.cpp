@@ -272,11 +272,12 @@ TEST_P(Gfx12Scalars, float_arithmetic_rounds_and_flushes_as_mode_says) {
                     const float want = flushed(reference.of(flushed(a, in), flushed(b, in), flushed(d, in)), out);
                     std::fesetround(FE_TONEAREST);
                     const float got = std::bit_cast<float>(wave.sgpr[4]);
-                    if (std::isnan(want))
+                    if (std::isnan(want)) {
                         ASSERT_TRUE(std::isnan(got)) << reference.name << " " << a << " " << b << " " << d;
-                    else
+                    } else {
                         ASSERT_EQ(bits(got), bits(want))
                             << reference.name << " mode " << mode << ": " << a << ", " << b << ", " << d;
+                    }
                 }
         }
     }
@@ -356,7 +357,9 @@ TEST_P(Gfx12Scalars, conversions_and_rounding_to_integers) {
         EXPECT_EQ(wave.sgpr[17], bits(back)) << a;
         EXPECT_EQ(wave.sgpr[18], rounded_half(a, 3) * 0x10001) << a;
         const uint32_t cut = rounded_half(a, 3);
-        if (!std::isinf(a)) EXPECT_EQ(wave.sgpr[19], bits(static_cast<float>(half_value(cut)))) << a;
+        if (!std::isinf(a)) {
+            EXPECT_EQ(wave.sgpr[19], bits(static_cast<float>(half_value(cut)))) << a;
+        }
     }
     wave.sgpr[2] = 0x7fc00000;
     run("s_cvt_i32_f32 s4, s2\ns_cvt_u32_f32 s5, s2\ns_cvt_f32_i32 s6, -3\ns_cvt_f32_u32 s7, -1");

@@ -425,7 +425,9 @@ TEST_P(Traps, CarriesAndConditionsOfInactiveLanesAreZero) {
     wave.vcc = full();
     run("v_add_co_u32 v8, " + mask(10) + ", v0, v1\nv_cmp_ne_u32 " + vcc() + ", v0, v1");
     EXPECT_EQ(wave.sgpr[10], 0xf0u);
-    if (lanes == 64) EXPECT_EQ(wave.sgpr[11], 0u);
+    if (lanes == 64) {
+        EXPECT_EQ(wave.sgpr[11], 0u);
+    }
     EXPECT_EQ(wave.vcc, 0xf0u);
 }
 

@@ -184,10 +184,11 @@ TEST_F(ValuForms, DirectedRoundingOfHalvesOrANamedRefusal) {
         bench.wave().mode = in.mode;
         for (int lane = 0; lane < 32; lane++) bench.v(0, lane) = in.v[0];
         const bool done = bench.run(variant, assembled("v_cvt_f16_f32 v8, v0", 32));
-        if (done)
+        if (done) {
             EXPECT_EQ(bench.v(8, 0) & 0xffff, 0x3c01u) << variant.name;
-        else
+        } else {
             EXPECT_NE(bench.fault().find("MODE"), std::string::npos) << variant.name;
+        }
         EXPECT_TRUE(done || variant.name == std::string("portable"));
     }
 }

@@ -119,10 +119,11 @@ TEST(Fp8, EveryCodeHasTheValueOfItsFormat) {
         for (uint32_t code = 0; code < 256; code++) {
             const Wide want = value_of(f, code);
             const float got = f.widen(code | 0xabcdef00);
-            if (std::isnan(want))
+            if (std::isnan(want)) {
                 EXPECT_TRUE(std::isnan(got)) << f.name << " " << code;
-            else
+            } else {
                 EXPECT_EQ(float_bits(got), float_bits(static_cast<float>(want))) << f.name << " " << code;
+            }
         }
 }
 

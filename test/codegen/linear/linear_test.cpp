@@ -156,7 +156,9 @@ TEST(Linearize, NarrowFloatsAreSummedInFloat32) {
     Kernel kernel = codegen::kernel("h", store(at(out, 0), reduce(Op::add, load(at(x, k)), {k})));
     LinearProgram program = *linearize(kernel);
     for (UOp u : program.ops)
-        if (u.is(Op::add)) EXPECT_EQ(u.dtype(), dtypes::float32);
+        if (u.is(Op::add)) {
+            EXPECT_EQ(u.dtype(), dtypes::float32);
+        }
 }
 
 TEST(Linearize, IndicesBeyond32BitsAreComputedIn64) {

@@ -82,10 +82,11 @@ TEST_P(SmallFloat, overflow_gives_infinity_or_nan) {
         EXPECT_EQ(round_to(t, sign * std::nextafter(largest + step / 2, 0)), sign * largest);
         for (double beyond : {largest + step, 1e300, kInf}) {
             double got = round_to(t, sign * beyond);
-            if (has_infinity)
+            if (has_infinity) {
                 EXPECT_EQ(got, sign * kInf);
-            else
+            } else {
                 EXPECT_TRUE(std::isnan(got)) << got;
+            }
         }
     }
 }
