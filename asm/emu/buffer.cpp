@@ -71,14 +71,13 @@ bool buffer_store(Wave* wave, const Op* op) {
     return true;
 }
 
-#define STRATA_LOADS(DO)                                                                                    \
-    DO(u8)                                                                                                  \
-    DO(i8) DO(u16) DO(i16) DO(b32) DO(b64) DO(b96) DO(b128) DO(d16_u8) DO(d16_i8) DO(d16_b16) DO(d16_hi_u8) \
-        DO(d16_hi_i8) DO(d16_hi_b16)
+#define STRATA_LOADS(DO) DO(u8) DO(i8) DO(u16) DO(i16) DO(b32) DO(b64) DO(b96) DO(b128)
+#define STRATA_HALF_LOADS(DO) DO(d16_u8) DO(d16_i8) DO(d16_b16) DO(d16_hi_u8) DO(d16_hi_i8) DO(d16_hi_b16)
 #define STRATA_STORES(DO) DO(low8) DO(low16) DO(high8) DO(high16) DO(b32) DO(b64) DO(b96) DO(b128)
 #define LOAD(item) template bool buffer_load<Item::item>(Wave*, const Op*);
 #define STORE(item) template bool buffer_store<Item::item>(Wave*, const Op*);
 STRATA_LOADS(LOAD)
+STRATA_HALF_LOADS(LOAD)
 STRATA_STORES(STORE)
 #undef LOAD
 #undef STORE
@@ -97,7 +96,7 @@ struct LoadRow {
     Handler run;
 };
 #define LOAD(item) {Item::item, load_with_status<Item::item>},
-constexpr LoadRow kLoads[] = {STRATA_LOADS(LOAD)};
+constexpr LoadRow kLoads[] = {STRATA_LOADS(LOAD) STRATA_HALF_LOADS(LOAD)};
 #undef LOAD
 
 /// Cache control: memory is coherent here.

@@ -13,9 +13,7 @@ struct Shape {
     Arch arch;
     int lanes;
 };
-std::vector<Shape> shapes() {
-    return {{Arch::gfx1100, 32}, {Arch::gfx1201, 64}, {Arch::gfx942, 64}};
-}
+std::vector<Shape> shapes() { return {{Arch::gfx1100, 32}, {Arch::gfx1201, 64}, {Arch::gfx942, 64}}; }
 std::string shape_name(const ::testing::TestParamInfo<Shape>& info) {
     return std::string(isa::info(info.param.arch).name) + "_wave" + std::to_string(info.param.lanes);
 }
