@@ -11,15 +11,6 @@ namespace {
 
 using isa::Arch;
 
-struct Shape {
-    Arch arch;
-    int lanes;
-};
-std::vector<Shape> shapes() { return {{Arch::gfx1100, 32}, {Arch::gfx1201, 64}, {Arch::gfx942, 64}}; }
-std::string shape_name(const ::testing::TestParamInfo<Shape>& info) {
-    return std::string(isa::info(info.param.arch).name) + "_wave" + std::to_string(info.param.lanes);
-}
-
 /// RDNA3's and CDNA's name behind _atomic_, that behind ds_ (DS puts _rtn before the type), and the meaning.
 struct Operation {
     std::string rdna, cdna, local, type;
@@ -39,7 +30,7 @@ const Operation kOperations[] = {
      [](uint32_t o, uint32_t d, uint32_t) { return std::bit_cast<uint32_t>(as_float(o) + as_float(d)); }},
 };
 
-class AtomicLanes : public ::testing::TestWithParam<Shape> {
+class AtomicLanes : public ::testing::TestWithParam<WaveShape> {
   protected:
     Arch arch = GetParam().arch;
     int lanes = GetParam().lanes;
@@ -185,7 +176,7 @@ TEST_P(AtomicLanes, beyond_local_memory_give_0_and_change_nothing) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, AtomicLanes, ::testing::ValuesIn(shapes()), shape_name);
+INSTANTIATE_TEST_SUITE_P(Shapes, AtomicLanes, ::testing::ValuesIn(wave_shapes()), wave_shape_name);
 
 const char* kKernels = R"(
 #define ADD(p, x) __hip_atomic_fetch_add(p, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)

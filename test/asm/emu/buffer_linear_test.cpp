@@ -9,15 +9,6 @@ namespace {
 
 using isa::Arch;
 
-struct Shape {
-    Arch arch;
-    int lanes;
-};
-std::vector<Shape> shapes() { return {{Arch::gfx1100, 32}, {Arch::gfx1201, 64}, {Arch::gfx942, 64}}; }
-std::string shape_name(const ::testing::TestParamInfo<Shape>& info) {
-    return std::string(isa::info(info.param.arch).name) + "_wave" + std::to_string(info.param.lanes);
-}
-
 struct Move {
     const char *rdna, *cdna;
     uint32_t bytes;
@@ -41,7 +32,7 @@ uint32_t offset_of(int pattern, int lane, uint32_t bytes) {
     return n % 3 == 1 ? 0x80000000u : n * bytes;
 }
 
-class LinearBuffers : public ::testing::TestWithParam<Shape> {
+class LinearBuffers : public ::testing::TestWithParam<WaveShape> {
   protected:
     static constexpr uint32_t kImm = 8, kSoffset = 32, kStart = kImm + kSoffset;
     /// Every pattern has its offsets in v[20 + pattern] and its data in four registers from v[4 + 4 * pattern] on.
@@ -160,7 +151,7 @@ TEST_P(LinearBuffers, of_large_indices_do_not_wrap) {
         ASSERT_EQ(m.v(4, lane), m.at<uint32_t>(16 * static_cast<size_t>(lane))) << lane;
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, LinearBuffers, ::testing::ValuesIn(shapes()), shape_name);
+INSTANTIATE_TEST_SUITE_P(Shapes, LinearBuffers, ::testing::ValuesIn(wave_shapes()), wave_shape_name);
 
 }  // namespace
 }  // namespace strata::emu::testing

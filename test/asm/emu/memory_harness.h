@@ -15,6 +15,18 @@ namespace strata::emu::testing {
 
 constexpr uint64_t kBase = 0x100000;
 
+/// An architecture and a wave size of it.
+struct WaveShape {
+    isa::Arch arch;
+    int lanes;
+};
+inline std::vector<WaveShape> wave_shapes() {
+    return {{isa::Arch::gfx1100, 32}, {isa::Arch::gfx1201, 64}, {isa::Arch::gfx942, 64}};
+}
+inline std::string wave_shape_name(const ::testing::TestParamInfo<WaveShape>& info) {
+    return std::string(isa::info(info.param.arch).name) + "_wave" + std::to_string(info.param.lanes);
+}
+
 struct MemoryWave {
     explicit MemoryWave(isa::Arch arch_, size_t bytes = 4096, int lanes_ = 0)
         : arch(arch_), lanes(lanes_ ? lanes_ : isa::info(arch_).wave_size), memory(bytes) {
