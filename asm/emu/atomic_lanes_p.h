@@ -44,11 +44,19 @@ T float_max(T old, T data) {
     return data > old || (data == old && !std::signbit(data)) ? data : old;
 }
 
-/// One read-modify-write; `change` maps the old value to the new.
+/// One read-modify-write; `change` maps the old value to the new. Memory that a caller lends to one wave may lie at any
+/// host address, and nobody else changes it.
 template <class T, class Change>
 T exchange(uint8_t* place, Change change) {
+    T old;
+    if (reinterpret_cast<uintptr_t>(place) % alignof(T) != 0) {
+        memcpy(&old, place, sizeof old);
+        const T now = change(old);
+        memcpy(place, &now, sizeof now);
+        return old;
+    }
     std::atomic_ref<T> memory(*reinterpret_cast<T*>(place));
-    T old = memory.load(std::memory_order_relaxed);
+    old = memory.load(std::memory_order_relaxed);
     while (!memory.compare_exchange_weak(old, change(old))) {
     }
     return old;
