@@ -38,9 +38,9 @@ void unsigned_sum(Lane& x) {
 }
 
 float flush(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
-/// CDNA2's dot products of halves know no denormals (MI200: "DOT2 flushes").
+/// CDNA's dot products of halves know no denormals (CDNA3 ISA 6.4).
 float half_sum(const Lane& x, float sum) {
-    const bool flushes = x.family == Family::cdna2;
+    const bool flushes = x.family == Family::cdna2 || x.family == Family::cdna3;
     auto half = [&](uint32_t bits) {
         return static_cast<float>(reference::half_value(flushes && !(bits & 0x7c00) ? bits & 0x8000 : bits));
     };
