@@ -44,19 +44,23 @@ T float_max(T old, T data) {
     return data > old || (data == old && !std::signbit(data)) ? data : old;
 }
 
-/// One read-modify-write; `change` maps the old value to the new. Memory that a caller lends to one wave may lie at any
-/// host address, and nobody else changes it.
+/// One read-modify-write of memory that no other thread changes; `change` maps the old value to the new.
+template <class T, class Change>
+T exchange_alone(uint8_t* place, Change change) {
+    T old;
+    memcpy(&old, place, sizeof old);
+    const T now = change(old);
+    memcpy(place, &now, sizeof now);
+    return old;
+}
+
+/// The same where others may. Memory that a caller lends to one wave may lie at any host address, and nobody else
+/// changes it.
 template <class T, class Change>
 T exchange(uint8_t* place, Change change) {
-    T old;
-    if (reinterpret_cast<uintptr_t>(place) % alignof(T) != 0) {
-        memcpy(&old, place, sizeof old);
-        const T now = change(old);
-        memcpy(place, &now, sizeof now);
-        return old;
-    }
+    if (reinterpret_cast<uintptr_t>(place) % alignof(T) != 0) return exchange_alone<T>(place, change);
     std::atomic_ref<T> memory(*reinterpret_cast<T*>(place));
-    old = memory.load(std::memory_order_relaxed);
+    T old = memory.load(std::memory_order_relaxed);
     while (!memory.compare_exchange_weak(old, change(old))) {
     }
     return old;
@@ -138,11 +142,7 @@ uint64_t update_apart(const Stretch& stretch, const uint64_t* addresses, uint64_
                       Change change) {
     return each_lane(active, lanes, [&](int lane) {
         if (!stretch.holds<T>(addresses[lane])) return false;
-        uint8_t* const place = stretch.at(addresses[lane]);
-        T now;
-        memcpy(&now, place, sizeof now);
-        old[lane] = now, now = change(now, lane);
-        memcpy(place, &now, sizeof now);
+        old[lane] = exchange_alone<T>(stretch.at(addresses[lane]), [&](T now) { return change(now, lane); });
         return true;
     });
 }
@@ -184,15 +184,9 @@ void update_together(uint8_t* place, uint64_t active, int lanes, T* old, Change 
         return now;
     };
     if constexpr (Shared) {
-        std::atomic_ref<T> memory(*reinterpret_cast<T*>(place));
-        T before = memory.load(std::memory_order_relaxed);
-        while (!memory.compare_exchange_weak(before, all(before))) {
-        }
+        exchange<T>(place, all);
     } else {
-        T now;
-        memcpy(&now, place, sizeof now);
-        now = all(now);
-        memcpy(place, &now, sizeof now);
+        exchange_alone<T>(place, all);
     }
 }
 

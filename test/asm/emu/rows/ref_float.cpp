@@ -160,17 +160,6 @@ double trig_preop(const Lane& x) {
     return std::ldexp(static_cast<double>(segment), scale);
 }
 
-constexpr Wide kPi = 3.14159265358979323846264338327950288L;
-/// Of a turn, exactly zero where the sine of a real number is.
-Wide sine(Wide turns) {
-    const Wide r = turns - std::nearbyint(turns);
-    return std::fabs(r) == 0.5L ? 0 : r == 0 ? std::copysign(r, turns) : std::sin(2 * kPi * r);
-}
-Wide cosine(Wide turns) {
-    const Wide r = std::fabs(turns - std::nearbyint(turns));
-    return r == 0.25L ? 0 : std::cos(2 * kPi * r);
-}
-
 float exp2_of(float x) { return flush(static_cast<float>(std::exp2(static_cast<Wide>(flush(x))))); }
 float log2_of(float x) { return static_cast<float>(std::log2(static_cast<Wide>(flush(x)))); }
 

@@ -25,16 +25,6 @@ uint32_t div_fixup(const Lane& x) {
     return sign | (x.u16(0) & 0x7fff);
 }
 
-constexpr Wide kPi = 3.14159265358979323846264338327950288L;
-/// Of a turn, exactly zero where the sine of a real number is.
-Wide sine(Wide turns) {
-    const Wide r = turns - std::nearbyint(turns);
-    return std::fabs(r) == 0.5L ? 0 : r == 0 ? std::copysign(r, turns) : std::sin(2 * kPi * r);
-}
-Wide cosine(Wide turns) {
-    const Wide r = std::fabs(turns - std::nearbyint(turns));
-    return r == 0.25L ? 0 : std::cos(2 * kPi * r);
-}
 int exponent_of(Wide x) {
     int exponent = 0;
     if (std::isfinite(x)) std::frexp(x, &exponent);

@@ -1,5 +1,6 @@
 #pragma once
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -70,6 +71,17 @@ struct Lane {
     void pk16(uint32_t low, uint32_t top) { b32((low & 0xffff) | top << 16); }
     void pk_f16(uint32_t low, uint32_t top) { set(Bits::pk_f16, (low & 0xffff) | uint64_t{top & 0xffff} << 16); }
 };
+
+constexpr Wide kPi = 3.14159265358979323846264338327950288L;
+/// Of an angle in turns; exactly zero where the function of a real number is.
+inline Wide sine(Wide turns) {
+    const Wide r = turns - std::nearbyint(turns);
+    return std::fabs(r) == 0.5L ? 0 : r == 0 ? std::copysign(r, turns) : std::sin(2 * kPi * r);
+}
+inline Wide cosine(Wide turns) {
+    const Wide r = std::fabs(turns - std::nearbyint(turns));
+    return r == 0.25L ? 0 : std::cos(2 * kPi * r);
+}
 
 /// Rounds to a format of `digits` significant binary digits whose least denormal is 2^least: 0 to nearest even, 1 up,
 /// 2 down, 3 to zero. What exceeds `largest` becomes infinite, or the largest where the direction says so.
