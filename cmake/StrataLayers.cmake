@@ -1,4 +1,5 @@
-# One static library and one include root a folder, so that an include of a folder that is not linked does not compile.
+# One static library and two include roots a folder, so that a wrong include does not compile: users of a folder see its
+# own public headers (not those of folders below it), and only the folder itself, with its tests, sees those that end in _p.
 #   strata_folder(asm/emu DEPENDS asm/isa core/support LIBRARIES Threads::Threads)
 # builds every .cpp of the folder into strata_asm_emu and lets its users write #include "strata/asm/emu/...".
 function(strata_folder path)
@@ -12,23 +13,57 @@ function(strata_folder path)
     add_library(strata_${name} INTERFACE)
     set(kind INTERFACE)
   endif()
-  set(root ${PROJECT_BINARY_DIR}/include_roots/${name})
-  get_filename_component(parent ${path} DIRECTORY)
-  file(MAKE_DIRECTORY ${root}/strata/${parent})
-  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${path} ${root}/strata/${path} SYMBOLIC)
-  target_include_directories(strata_${name} ${kind} $<BUILD_INTERFACE:${root}>)
+  strata_include_roots(${path} ${name})
+  target_include_directories(strata_${name} ${kind} $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include_roots/${name}>)
   string(REPLACE "/" "_" depends "${ARG_DEPENDS}")
   list(TRANSFORM depends PREPEND strata_)
   target_link_libraries(strata_${name} ${kind} ${depends} ${ARG_LIBRARIES} fmt::fmt)
   if(sources)
+    strata_opens(strata_${name} ${path})
     target_link_libraries(strata_${name} PRIVATE $<BUILD_INTERFACE:strata_warnings>)
   endif()
   set_property(GLOBAL APPEND PROPERTY STRATA_FOLDERS ${path})
 endfunction()
 
-# One test program a folder: test/asm/emu/*_test.cpp -> test_asm_emu, its cases registered with ctest.
+# include_roots/<name> and include_roots/<name>_private: links to the headers and tables of a folder.
+function(strata_include_roots path name)
+  file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/${path} ${PROJECT_SOURCE_DIR}/${path}/*.h
+       ${PROJECT_SOURCE_DIR}/${path}/*.def ${PROJECT_SOURCE_DIR}/${path}/*.inc)
+  foreach(root ${name} ${name}_private)
+    file(REMOVE_RECURSE ${PROJECT_BINARY_DIR}/include_roots/${root})
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include_roots/${root}/strata/${path})
+  endforeach()
+  foreach(header IN LISTS headers)
+    set(root ${name})
+    if(header MATCHES "_p\\.(h|inc)$")
+      set(root ${name}_private)
+    endif()
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${path}/${header} ${PROJECT_BINARY_DIR}/include_roots/${root}/strata/${path}/${header} SYMBOLIC)
+  endforeach()
+endfunction()
+
+# Tests that read files of the checkout are told where it is; the others compile to the same object in every clone.
+function(strata_source_dir)
+  foreach(source IN LISTS ARGN)
+    file(STRINGS ${source} uses REGEX STRATA_SOURCE_DIR LIMIT_COUNT 1)
+    if(uses)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS STRATA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    endif()
+  endforeach()
+endfunction()
+
+# Lets a target include the private headers of some folders.
+function(strata_opens target)
+  foreach(path IN LISTS ARGN)
+    string(REPLACE "/" "_" name ${path})
+    target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/include_roots/${name}_private)
+  endforeach()
+endfunction()
+
+# One test program a folder: test/asm/emu/*_test.cpp -> test_asm_emu, its cases registered with ctest. It may include the
+# private headers of its folder, and of those under OPENS.
 function(strata_tests path)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES;OPENS" ${ARGN})
   if(NOT STRATA_BUILD_TESTS)
     return()
   endif()
@@ -40,7 +75,8 @@ function(strata_tests path)
   add_executable(test_${name} ${sources})
   string(REPLACE "/" "_" depends "${ARG_DEPENDS}")
   list(TRANSFORM depends PREPEND strata_)
+  strata_opens(test_${name} ${path} ${ARG_OPENS})
   target_link_libraries(test_${name} PRIVATE strata_${name} ${depends} ${ARG_LIBRARIES} GTest::gtest_main strata_warnings)
-  target_compile_definitions(test_${name} PRIVATE STRATA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  strata_source_dir(${sources})
   gtest_discover_tests(test_${name} TEST_PREFIX "${path}: " DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
 endfunction()

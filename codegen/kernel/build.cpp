@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "strata/codegen/kernel/coordinates_p.h"
+#include "strata/codegen/kernel/coordinates.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/verify.h"
 

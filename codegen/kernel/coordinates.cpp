@@ -1,4 +1,4 @@
-#include "strata/codegen/kernel/coordinates_p.h"
+#include "strata/codegen/kernel/coordinates.h"
 
 #include "strata/core/symbolic/symbolic.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <tuple>
 
-#include "strata/codegen/linear/scopes_p.h"
+#include "strata/codegen/linear/scopes.h"
 
 namespace strata::codegen {
 

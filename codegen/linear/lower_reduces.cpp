@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <map>
 
-#include "strata/codegen/kernel/coordinates_p.h"
+#include "strata/codegen/kernel/coordinates.h"
 #include "strata/codegen/linear/loop_key_p.h"
 #include "strata/codegen/linear/passes_p.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "strata/codegen/linear/linear.h"
-#include "strata/codegen/linear/scopes_p.h"
+#include "strata/codegen/linear/scopes.h"
 
 namespace strata::codegen {
 

@@ -1,4 +1,4 @@
-#include "strata/codegen/linear/scopes_p.h"
+#include "strata/codegen/linear/scopes.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "strata/codegen/linear/scopes_p.h"
+#include "strata/codegen/linear/scopes.h"
 
 namespace strata::codegen {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "strata/codegen/linear/scopes_p.h"
+#include "strata/codegen/linear/scopes.h"
 #include "strata/codegen/render/expression_p.h"
 #include "strata/codegen/render/inline_plan_p.h"
 #include "strata/codegen/render/render.h"
