@@ -216,24 +216,21 @@ const Row& in_wave(Family family, const Row& row, int wave_size);
 /// - src is in the order of LLVM's text. Where an instruction also reads its destination (v_fmac_f32, v_dot2acc,
 ///   s_addk_i32, s_cmov_b32, v_swap_b32, v_writelane_b32, d16 loads) the destination is not repeated among the sources.
 /// - Implicit mask operands are explicit with Type::lanes: v_cndmask_b32_e32 has src[2] = vcc_lo; v_add_co_ci_u32_e32
-/// has
-///   dst[1] = vcc_lo and src[2] = vcc_lo; VOPC has dst[0] = vcc_lo; v_cmpx in any encoding has dst[0] = exec_lo.
+///   has dst[1] = vcc_lo and src[2] = vcc_lo; VOPC has dst[0] = vcc_lo; v_cmpx in any encoding has dst[0] = exec_lo.
 ///   Codes name the low half; in wave64 the operand spans two SGPRs.
 /// - SCC, EXEC and the VCC read by v_div_fmas or s_cbranch_vccz are implicit: see Row::flags.
 /// - Scalar groups are aligned: the hardware ignores low bits of an SGPR pair or quad, so decode clears them.
 /// - SOPK: s_cmpk_* and s_setreg_b32 have the register in src[0]; the 16-bit immediate is in offset, sign-extended.
 ///   s_sendmsg_rtn_*: the message is in offset.
 /// - fmaak: src = {a, b, literal}; fmamk: {a, literal, b}. In VOPD both halves hold only {src0, src1} and the literal K
-/// of
-///   fmaak (src0 * src1 + K) and fmamk (src0 * K + src1) is implied, as is vcc_lo of v_dual_cndmask_b32.
+///   of fmaak (src0 * src1 + K) and fmamk (src0 * K + src1) is implied, as is vcc_lo of v_dual_cndmask_b32.
 /// - FLAT, SCRATCH, GLOBAL loads: dst[0] = vdst, src = {vaddr, saddr}; stores and atomics: src = {vaddr, vdata, saddr}
 ///   (FLAT without saddr; addtid forms without vaddr); atomics have dst[0] only with glc. An operand that is "off" is
 ///   absent. With saddr a GLOBAL vaddr is one dword (Type::u32), else the 64-bit address. offset is sign-extended;
 ///   FLAT's is unsigned.
 /// - SMEM: dst[0] = sdata, src = {sbase, soffset}; soffset has code null when there is none.
 /// - DS: src = {addr, data0, data1} as far as the form has them (ds_store_addtid: {data0}); offset, or offset and
-/// offset1
-///   of the two-address forms, not yet scaled.
+///   offset1 of the two-address forms, not yet scaled.
 /// - MUBUF, MTBUF: src = {vaddr, srsrc, soffset, vdata of stores and atomics}; vaddr is absent without offen and idxen,
 ///   and the pair {index, offset} with both. Loads, and atomics with glc, have dst[0].
 /// - Modifiers: neg and abs only where the form takes them. op_sel selects halves of 16-bit operands and is
@@ -258,8 +255,7 @@ const Row& in_wave(Family family, const Row& row, int wave_size);
 ///   row_bcast:15 and :31, row_newbcast; 64-bit types the last only) or SDWA (clamp, omod, neg, abs in the Inst, a
 ///   scalar register in either source; VOPC with a destination of its own). op_sel only where the row says so.
 /// - CDNA memory: glc, slc, sc1 are sc0, nt, sc1 on gfx942 (glc, slc, scc on gfx90a). Data registers may be AGPRs, all
-/// or
-///   none. With lds a load has no dst; global_load_lds_* have none either. SMEM stores and atomics: src = {sbase,
+///   or none. With lds a load has no dst; global_load_lds_* have none either. SMEM stores and atomics: src = {sbase,
 ///   soffset, sdata}, dst[0] with glc; offset is signed, soffset and offset add up. SCRATCH of gfx90a has one address,
 ///   vaddr or saddr. FLAT's offset has 12 bits. buffer_format is dfmt | nfmt << 4. s_set_gpr_idx_on has its mask in
 ///   offset.

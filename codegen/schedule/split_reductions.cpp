@@ -2,8 +2,7 @@
 //
 // Before  reduce(x, axes) over n elements a result, few results
 // After   reduce(contiguous(reduce(reshape(x to (..., k, m, ...)), k)), m): m partial results a result. The m axis is
-// the
-//         fastest one in memory, so neighbouring threads of the first stage read neighbouring elements.
+//         the fastest one in memory, so neighbouring threads of the first stage read neighbouring elements.
 // Runs before plan_storage because the partial results need memory of their own.
 #include <algorithm>
 
