@@ -14,7 +14,7 @@
 #include <set>
 
 #include "strata/asm/dsl/rdna3.h"
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 #include "strata/core/support/settings.h"
 #include "strata/core/uop/kernel.h"
 #include "strata/ops/custom.h"

@@ -6,7 +6,7 @@
 #include "convert_p.h"
 #include "strata/asm/dsl/assembler.h"
 #include "strata/asm/isa/inst.h"
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 
 namespace strata::python {
 namespace {

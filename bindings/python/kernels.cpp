@@ -1,5 +1,5 @@
 #include "convert_p.h"
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 #include "strata/codegen/compile/compile.h"
 #include "strata/ops/custom.h"
 #include "strata/runtime/artifact.h"

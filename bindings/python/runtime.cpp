@@ -1,6 +1,6 @@
 #include "convert_p.h"
 #include "strata/asm/isa/arch.h"
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/realize.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "strata/asm/dsl/modifiers.h"
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 
 namespace strata::isa {
 namespace {

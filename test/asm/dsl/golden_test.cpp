@@ -7,7 +7,7 @@
 
 #include "../isa/families.h"
 #include "strata/asm/dsl/assembler.h"
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 
 namespace strata::isa {
 namespace {

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "strata/asm/dsl/assembler.h"
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 
 namespace strata::isa {
 namespace {

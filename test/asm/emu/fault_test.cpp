@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "kernel_p.h"
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 
 namespace strata::emu::testing {
 namespace {

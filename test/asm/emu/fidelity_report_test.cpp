@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "kernel_p.h"
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 
 // What a kernel's code has and what a launch ran of it.
 namespace strata::emu::testing {

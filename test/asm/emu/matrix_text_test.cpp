@@ -6,7 +6,7 @@
 
 #include "matrix_model.h"
 #include "strata/asm/emu/gpu.h"
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 #include "valu_harness.h"
 
 // Matrix instructions from text to handler: the decoder fills an Inst as the handlers read it.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "strata/asm/emu/gpu.h"
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 
 // Memory instructions of any arch on one wave with memory mapped at kBase.
 namespace strata::emu::testing {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "strata/asm/emu/gpu.h"
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 
 // One wave of any arch that runs a few lines of assembly.
 namespace strata::emu::testing {

@@ -4,7 +4,7 @@
 
 #include "kernel_p.h"
 #include "strata/asm/emu/program_p.h"
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 #include "strata/core/support/settings.h"
 
 // Same seed, same bits, whatever the number of threads.

@@ -1,6 +1,6 @@
 #include "kernel_p.h"
 #include "one_wave_p.h"
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 
 namespace strata::emu::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 
 namespace strata::emu {
 namespace {

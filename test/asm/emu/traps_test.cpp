@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "strata/asm/emu/gpu.h"
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 #include "valu_harness.h"
 
 // What emulators get wrong about the vector ALU: one fact of the ISA documents a test.

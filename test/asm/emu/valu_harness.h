@@ -10,7 +10,7 @@
 
 #include "strata/asm/emu/valu_p.h"
 #include "strata/asm/isa/inst.h"
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 
 // Runs vector instructions one at a time on a bare Wave, through the chooser of each host variant that this machine can
 // run.

@@ -2,8 +2,8 @@
 
 #include "kernel_p.h"
 #include "strata/asm/dsl/assembler.h"
+#include "strata/asm/llvm/assemble.h"
 #include "strata/asm/object/object_spec.h"
-#include "strata/asm/text/assemble.h"
 
 // Code objects of the own writer, loaded and run: device variables, function pointers, source lines.
 namespace strata::emu::testing {

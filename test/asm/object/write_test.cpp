@@ -4,8 +4,8 @@
 #include <random>
 
 #include "host_tools.h"
+#include "strata/asm/llvm/assemble.h"
 #include "strata/asm/object/code_object.h"
-#include "strata/asm/text/assemble.h"
 
 namespace strata::isa {
 namespace {

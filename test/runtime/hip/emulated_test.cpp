@@ -3,7 +3,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 #include "strata/runtime/hip/hip_api.h"
 
 namespace strata::hip {

@@ -1,11 +1,11 @@
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "strata/asm/text/disassemble_p.h"
-#include "strata/asm/text/llvm_api_p.h"
+#include "strata/asm/llvm/disassemble_p.h"
+#include "strata/asm/llvm/llvm_api_p.h"
 
 namespace strata::isa {
 namespace {

@@ -1,4 +1,4 @@
-#include "strata/asm/text/diagnostics_p.h"
+#include "strata/asm/llvm/diagnostics_p.h"
 
 #include <algorithm>
 #include <charconv>

@@ -2,7 +2,7 @@
 #include <span>
 #include <vector>
 
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 
 namespace strata::isa {
 

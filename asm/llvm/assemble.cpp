@@ -1,9 +1,9 @@
-#include "strata/asm/text/assemble.h"
+#include "strata/asm/llvm/assemble.h"
 
 #include <cstring>
 
-#include "strata/asm/text/diagnostics_p.h"
-#include "strata/asm/text/llvm_api_p.h"
+#include "strata/asm/llvm/diagnostics_p.h"
+#include "strata/asm/llvm/llvm_api_p.h"
 
 // The C API has no assembler as such. A module that holds only inline assembly, emitted as an object file, is one: text
 // with all directives goes in, a relocatable object comes out.

@@ -5,9 +5,9 @@
 
 #include "strata/asm/isa/inst.h"
 #include "strata/asm/isa/print.h"
-#include "strata/asm/text/assemble.h"
-#include "strata/asm/text/disassemble_p.h"
-#include "strata/asm/text/llvm_api_p.h"
+#include "strata/asm/llvm/assemble.h"
+#include "strata/asm/llvm/disassemble_p.h"
+#include "strata/asm/llvm/llvm_api_p.h"
 
 namespace strata::isa {
 namespace {
