@@ -1,4 +1,4 @@
-#include "strata/codegen/compile/clang_plugin/clang_plugin.h"
+#include "strata/codegen/compile/clang_plugin_p.h"
 
 #include <dlfcn.h>
 

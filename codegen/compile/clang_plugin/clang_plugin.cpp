@@ -1,6 +1,6 @@
 // HIP source to a relocatable object with libclang-cpp in this process: saves the 18 ms start of the clang program and
 // the reading of its libraries for every kernel.
-#include "strata/codegen/compile/clang_plugin/clang_plugin.h"
+#include "strata/codegen/compile/clang_plugin_p.h"
 
 #include <clang/CodeGen/CodeGenAction.h>
 #include <clang/Frontend/CompilerInstance.h>
