@@ -4,7 +4,7 @@ import graphlib
 import re
 
 import pytest
-from tree import CHECKOUT, LAYERS, Tree, check, make_tree
+from tree import CHECKOUT, CXX, LAYERS, Tree, check, make_tree
 
 PRIVATE = ("_p.h", "_p.inc")
 
@@ -42,7 +42,7 @@ def of_other_targets(tree, file):
 
 def unlisted(tree):
     out = {}
-    for file in tree.files:
+    for file in (f for f in tree.files if f.endswith(CXX)):
         for line, folder, header in tree.includes(file):
             allowed, opened = granted(tree, file)
             if folder not in tree.folders:
