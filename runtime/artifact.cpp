@@ -44,7 +44,7 @@ Artifact::Kernel compiled(const codegen::HipSource& source, isa::Arch arch, std:
 }
 
 Artifact::Kernel compiled(const codegen::Kernel& kernel, isa::Arch arch) {
-    Rendered r = render(kernel, arch).value();
+    Rendered r = render(kernel, codegen::target_of(arch)).value();
     return compiled(r.source, arch, r.grid, r.block);
 }
 
@@ -71,9 +71,9 @@ Artifact compile(std::span<const UOp> roots, const std::string& arch_name) {
             continue;
         }
         codegen::Kernel start = codegen::start_schedule(codegen::build_kernel(item.output, item.body).kernel);
-        std::vector<codegen::Action> actions = codegen::heuristic(start);
-        Artifact::Kernel k = compiled(codegen::apply_all(start, actions).value(), arch);
-        k.schedule = codegen::to_string(actions);
+        codegen::Scheduled scheduled = codegen::heuristic(start, codegen::target_of(arch));
+        Artifact::Kernel k = compiled(scheduled.kernel, arch);
+        k.schedule = codegen::to_string(scheduled.actions);
         out.kernels.push_back(std::move(k));
     }
     return out;

@@ -102,9 +102,9 @@ hip::LaunchCost Program::launch(std::span<const hip::DevicePtr> buffers) const {
     return cost;
 }
 
-Result<Rendered> render(const codegen::Kernel& kernel, isa::Arch arch) {
-    STRATA_TRY(codegen::LinearProgram program, codegen::linearize(kernel));
-    STRATA_TRY(codegen::HipSource source, codegen::render_hip(program, arch));
+Result<Rendered> render(const codegen::Kernel& kernel, const codegen::Target& target) {
+    STRATA_TRY(codegen::LinearProgram program, codegen::linearize(kernel, target));
+    STRATA_TRY(codegen::HipSource source, codegen::render_hip(program, target));
     std::vector<int> slots;
     for (UOp param : program.params) slots.push_back(param.as<ParamArg>().slot);
     return Rendered{std::move(source), program.grid, program.block, std::move(slots)};
@@ -118,7 +118,7 @@ std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const c
     for (size_t i = 0; i < kernels.size(); i++) {
         if (remembered({kernels[i].sink, device.index()}) || !asked.insert(kernels[i].sink).second) continue;
         missing.push_back(i);
-        rendered.push_back(render(kernels[i], device.arch()).value());
+        rendered.push_back(render(kernels[i], codegen::target_of(device.arch())).value());
     }
     std::vector<codegen::HipSource> sources;
     for (const Rendered& r : rendered) sources.push_back(r.source);

@@ -8,6 +8,7 @@
 #include "strata/codegen/kernel/kernel.h"
 #include "strata/codegen/optimize/action.h"
 #include "strata/codegen/render/hip_source.h"
+#include "strata/codegen/target/target.h"
 #include "strata/runtime/custom.h"
 #include "strata/runtime/device.h"
 
@@ -53,7 +54,7 @@ class Program {
     hip::FunctionHandle* function_ = nullptr;
 };
 
-Result<Rendered> render(const codegen::Kernel& kernel, isa::Arch arch);
+Result<Rendered> render(const codegen::Kernel& kernel, const codegen::Target& target);
 
 /// Compiles and loads kernels, in parallel and in order; memoised by the kernel's graph and the device.
 std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const codegen::Kernel> kernels);
@@ -64,7 +65,7 @@ uint64_t count_flops(UOp sink);
 
 /// The schedule of a kernel: by hand-written rules, or from the search when settings().beam is not 0. `buffers` are the
 /// memory that the search may read; the output is not touched.
-std::vector<codegen::Action> choose_schedule(Device& device, const codegen::Kernel& kernel,
-                                             std::span<const hip::DevicePtr> buffers);
+codegen::Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel,
+                                   std::span<const hip::DevicePtr> buffers);
 
 }  // namespace strata::runtime

@@ -161,7 +161,7 @@ class Executor {
         codegen::Kernel kernel = codegen::start_schedule(bound.kernel);
         std::vector<hip::DevicePtr> memory;
         if (settings().beam) memory = addresses(bound.buffers);
-        return codegen::apply_all(kernel, choose_schedule(device_, kernel, memory)).value();
+        return choose_schedule(device_, kernel, memory).kernel;
     }
 
     Step custom_step(UOp body) {

@@ -102,7 +102,7 @@ class DeviceJudge : public codegen::Judge {
         std::vector<Rendered> rendered;
         std::vector<size_t> which;
         for (size_t i = 0; i < candidates.size(); i++) {
-            Result<Rendered> text = render(candidates[i], device_.arch());
+            Result<Rendered> text = render(candidates[i], codegen::target_of(device_.arch()));
             if (!text) {
                 trials[i].why = text.error().message;
                 continue;
@@ -174,23 +174,24 @@ std::string search_key(Device& device, const codegen::Kernel& kernel) {
 
 }  // namespace
 
-std::vector<codegen::Action> choose_schedule(Device& device, const codegen::Kernel& kernel,
-                                             std::span<const hip::DevicePtr> buffers) {
-    if (settings().beam == 0) return codegen::heuristic(kernel);
+codegen::Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel,
+                                   std::span<const hip::DevicePtr> buffers) {
+    const codegen::Target target = codegen::target_of(device.arch());
+    if (settings().beam == 0) return codegen::heuristic(kernel, target);
     DiskCache disk = DiskCache::of_settings();
     std::string key = search_key(device, kernel);
     if (std::optional<std::string> kept = disk.get("schedule", key))
-        if (auto actions = codegen::parse_actions(*kept); actions && codegen::apply_all(kernel, *actions))
-            return *actions;
+        if (auto actions = codegen::parse_actions(*kept))
+            if (auto scheduled = codegen::apply_all(kernel, *actions, target)) return {*scheduled, *actions};
     DeviceJudge judge(device, kernel, buffers);
-    codegen::SearchResult found = codegen::beam_search(kernel, settings().beam, judge).value();
+    codegen::SearchResult found = codegen::beam_search(kernel, target, settings().beam, judge).value();
     if (settings().debug >= 1)
         fmt::print(stderr, "search {}: {} tried, {} rejected, {:.4f} -> {:.4f} ms: {}\n", kernel.name, found.tried,
-                   found.rejected, found.start_ms, found.ms, codegen::to_string(found.actions));
+                   found.rejected, found.start_ms, found.ms, codegen::to_string(found.best.actions));
     if (settings().debug >= 2)
         for (const std::string& why : found.rejections) fmt::print(stderr, "  rejected {}\n", why);
-    disk.put("schedule", key, codegen::to_string(found.actions));
-    return found.actions;
+    disk.put("schedule", key, codegen::to_string(found.best.actions));
+    return found.best;
 }
 
 }  // namespace strata::runtime

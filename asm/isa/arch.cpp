@@ -8,8 +8,8 @@ namespace strata::isa {
 namespace {
 
 constexpr ArchInfo rows[] = {
-#define ARCH(arch, family, mach, wave, wave64, vgprs, granule32, granule64, sgprs, lds_kib, max_block) \
-    {Arch::arch, Family::family, #arch,     mach,  wave,           wave64,                             \
+#define ARCH(arch, family, mach, wave, wave64, vgprs, granule32, granule64, sgprs, lds_kib, max_block, ...) \
+    {Arch::arch, Family::family, #arch,     mach,  wave,           wave64,                                  \
      vgprs,      granule32,      granule64, sgprs, lds_kib * 1024, max_block},
 #include "strata/asm/isa/archs.def"
 #undef ARCH

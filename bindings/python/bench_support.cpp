@@ -26,8 +26,8 @@ std::vector<codegen::HipSource> render_only(const std::vector<UOp>& roots) {
     for (const codegen::ScheduleItem& item : codegen::make_schedule(roots, memory).items) {
         if (item.body.is(Op::custom)) continue;
         codegen::Kernel start = codegen::start_schedule(codegen::build_kernel(item.output, item.body).kernel);
-        codegen::Kernel kernel = codegen::apply_all(start, codegen::heuristic(start)).value();
-        sources.push_back(runtime::render(kernel, runtime::device().arch()).value().source);
+        const codegen::Target target = codegen::target_of(runtime::device().arch());
+        sources.push_back(runtime::render(codegen::heuristic(start, target).kernel, target).value().source);
     }
     return sources;
 }

@@ -9,8 +9,6 @@
 namespace strata::codegen {
 namespace {
 
-constexpr uint32_t kMaxLds = 65536;  // bytes a workgroup can have (RDNA3 ISA 2.3; the same on CDNA3)
-
 void collect_params(LinearProgram& program) {
     for (UOp u : program.ops) {
         if (!u.is(Op::param)) continue;
@@ -25,7 +23,7 @@ void collect_params(LinearProgram& program) {
 
 }  // namespace
 
-Result<LinearProgram> linearize(const Kernel& kernel) {
+Result<LinearProgram> linearize(const Kernel& kernel, const Target& target) {
     GraphScope scope;
     LinearProgram program;
     program.name = kernel.name;
@@ -39,18 +37,18 @@ Result<LinearProgram> linearize(const Kernel& kernel) {
     // From here no reduce and no group range is left: loops are closed by end.
     sink = lower_reduces(sink, threads);
     // From here every range is a loop.
-    STRATA_TRY(sink, map_grid(sink, threads, program));
+    STRATA_TRY(sink, map_grid(sink, threads, target, program));
     sink = simplify(sink);
     // After simplify, which would take the casts between narrow and wide floats for needless.
     sink = widen_floats(sink);
     // Constants stand last in sums, which is how vectorize finds neighbours.
-    sink = vectorize(arrange_sums(sink));
+    sink = vectorize(arrange_sums(sink), target);
     sink = lower_index(sink);
     STRATA_TRY(program.ops, order(sink));
     collect_params(program);
-    if (program.lds > kMaxLds)
+    if (program.lds > target.lds_bytes)
         return make_error(ErrorKind::Usage, "{}: {} bytes of local memory; a workgroup has {}", program.name,
-                          program.lds, kMaxLds);
+                          program.lds, target.lds_bytes);
     STRATA_TRY_VOID(verify_linear(program.ops));
     return program;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "strata/codegen/kernel/kernel.h"
+#include "strata/codegen/target/target.h"
 #include "strata/core/support/result.h"
 
 namespace strata::codegen {
@@ -23,6 +24,6 @@ struct LinearProgram {
 
 /// Lowers a kernel; a kernel that breaks the rules of kernel.h is an Error: Internal for Strata's own, Usage for a
 /// user's (the message names the node).
-Result<LinearProgram> linearize(const Kernel& kernel);
+Result<LinearProgram> linearize(const Kernel& kernel, const Target& target);
 
 }  // namespace strata::codegen

@@ -11,10 +11,6 @@
 namespace strata::codegen {
 namespace {
 
-// Limits of hipModuleLaunchKernel; a dispatch packet counts threads in 32 bits (HSA 1.2, 2.9.6), hence x by block size.
-constexpr int64_t kMaxBlocksX = 0x7fffffff, kMaxBlocksYZ = 65535, kMaxThreads = 1024;
-constexpr int64_t kMaxGridThreads = 0xffffffff;
-
 UOp special(bool thread, int dim, int64_t size) {
     return make(Op::special, dtypes::index, {}, SpecialArg{thread, dim, size});
 }
@@ -98,14 +94,15 @@ UOp replace_ranges(UOp sink, const UOpMap<UOp>& values) {
 }
 
 /// Block and thread indices that a user wrote himself.
-Result<void> place_specials(const Scopes& scopes, bool has_blocks, bool has_threads, LinearProgram& program) {
+Result<void> place_specials(const Scopes& scopes, bool has_blocks, bool has_threads, const Target& target,
+                            LinearProgram& program) {
     for (UOp u : scopes.order()) {
         if (!u.is(Op::special)) continue;
         const SpecialArg& arg = u.as<SpecialArg>();
         if (arg.thread ? has_threads : has_blocks)
             return make_error(ErrorKind::Usage, "kernel {}: {} beside ranges of the same kind; use one or the other",
                               program.name, to_string(u));
-        int64_t limit = arg.thread ? kMaxThreads : arg.dim == 0 ? kMaxBlocksX : kMaxBlocksYZ;
+        int64_t limit = arg.thread ? target.max_block : target.max_grid[static_cast<size_t>(arg.dim)];
         if (arg.size > limit)
             return make_error(ErrorKind::Usage, "kernel {}: {} is beyond the limit of {}", program.name, to_string(u),
                               limit);
@@ -115,29 +112,30 @@ Result<void> place_specials(const Scopes& scopes, bool has_blocks, bool has_thre
                               to_string(u), size);
         size = static_cast<uint32_t>(arg.size);
     }
-    if (uint64_t{program.block[0]} * program.block[1] * program.block[2] > kMaxThreads)
+    if (int64_t{program.block[0]} * program.block[1] * program.block[2] > target.max_block)
         return make_error(ErrorKind::Usage, "kernel {}: a block of {} x {} x {} threads; the most is {}", program.name,
-                          program.block[0], program.block[1], program.block[2], kMaxThreads);
+                          program.block[0], program.block[1], program.block[2], target.max_block);
     return {};
 }
 
 }  // namespace
 
-Result<UOp> map_grid(UOp sink, const ThreadOrder& threads, LinearProgram& program) {
+Result<UOp> map_grid(UOp sink, const ThreadOrder& threads, const Target& target, LinearProgram& program) {
     Scopes scopes(sink);
     int64_t block = 1;
     for (UOp r : threads) block *= range_arg(r).size;
-    if (block > kMaxThreads)
+    if (block > target.max_block)
         return make_error(ErrorKind::Usage, "a block of {} threads; the most is {}: use fewer local ranges", block,
-                          kMaxThreads);
+                          target.max_block);
     std::vector<UOp> blocks = scopes.list(scopes.with_axis({Axis::global}));
     std::reverse(blocks.begin(), blocks.end());
-    STRATA_TRY(Placement in_block, place(true, threads, {kMaxThreads, kMaxThreads, kMaxThreads}));
-    int64_t most_x = std::min(kMaxBlocksX, kMaxGridThreads / in_block.sizes[0]);
-    STRATA_TRY(Placement in_grid, place(false, blocks, {most_x, kMaxBlocksYZ, kMaxBlocksYZ}));
+    STRATA_TRY(Placement in_block, place(true, threads, {target.max_block, target.max_block, target.max_block}));
+    std::array<int64_t, 3> most = target.max_grid;
+    most[0] = std::min(most[0], target.max_grid_threads / in_block.sizes[0]);
+    STRATA_TRY(Placement in_grid, place(false, blocks, most));
     program.block = in_block.sizes;
     program.grid = in_grid.sizes;
-    STRATA_TRY_VOID(place_specials(scopes, !blocks.empty(), !threads.empty(), program));
+    STRATA_TRY_VOID(place_specials(scopes, !blocks.empty(), !threads.empty(), target, program));
     in_grid.values.merge(in_block.values);
     return in_grid.values.empty() && scopes.ranges().empty() ? sink : replace_ranges(sink, in_grid.values);
 }

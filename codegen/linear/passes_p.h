@@ -14,10 +14,10 @@ UOp gate_group_stores(UOp sink);
 UOp unshare_ranges(UOp sink);
 ThreadOrder arrange_threads(UOp sink);
 UOp lower_reduces(UOp sink, const ThreadOrder& threads);
-Result<UOp> map_grid(UOp sink, const ThreadOrder& threads, LinearProgram& program);
+Result<UOp> map_grid(UOp sink, const ThreadOrder& threads, const Target& target, LinearProgram& program);
 UOp widen_floats(UOp sink);
 UOp arrange_sums(UOp sink);
-UOp vectorize(UOp sink);
+UOp vectorize(UOp sink, const Target& target);
 UOp lower_index(UOp sink);
 Result<std::vector<UOp>> order(UOp sink);
 

@@ -1,4 +1,4 @@
-// vectorize: accesses to neighbouring elements become one access of up to 16 bytes.
+// vectorize: accesses to neighbouring elements become one access, as wide as the target has.
 //
 // Before  load(x[4*i]), load(x[4*i + 1]), ...;  group(store(y[4*i], a), store(y[4*i + 1], b), ...)
 // After   lane 0, lane 1, ... of load float4(x[4*i]);  store(y[4*i], vec(a, b, ...))
@@ -12,8 +12,6 @@
 
 namespace strata::codegen {
 namespace {
-
-constexpr int kMaxBytes = 16;
 
 struct Place {
     UOp pointer, gate, base;  ///< base: the offset without its constant; empty for none
@@ -47,8 +45,8 @@ bool can_be_vector(UOp index) {
 using Run = std::map<int64_t, UOp>;
 
 /// The widest vector that starts at `first`, 1 for none.
-int lanes_at(const Run& run, Run::const_iterator first, UOp base, DType type) {
-    for (int n = kMaxBytes / type.bytes(); n > 1; n /= 2) {
+int lanes_at(const Run& run, Run::const_iterator first, UOp base, DType type, int max_bytes) {
+    for (int n = max_bytes / type.bytes(); n > 1; n /= 2) {
         if (first->first % n != 0 || (base && !proves_divisible(base, n))) continue;
         int64_t expected = first->first;
         auto it = first;
@@ -60,7 +58,7 @@ int lanes_at(const Run& run, Run::const_iterator first, UOp base, DType type) {
 
 class Vectorizer {
   public:
-    explicit Vectorizer(UOp sink) : order_(toposort(sink)) {}
+    Vectorizer(UOp sink, const Target& target) : order_(toposort(sink)), max_bytes_(target.vector_bytes) {}
 
     UOp run() {
         find_loads();
@@ -104,7 +102,7 @@ class Vectorizer {
         for (const Key& key : keys) {
             auto& [place, run] = groups.at(key);
             for (auto it = run.begin(); it != run.end();) {
-                int n = lanes_at(run, it, place.base, it->second.dtype());
+                int n = lanes_at(run, it, place.base, it->second.dtype(), max_bytes_);
                 if (n > 1) add_vector(place, it, n);
                 std::advance(it, n);
             }
@@ -158,7 +156,7 @@ class Vectorizer {
         UOpMap<UOp> vector_of;
         for (auto& [_, entry] : runs)
             for (auto it = entry.second.begin(); it != entry.second.end();) {
-                int n = lanes_at(entry.second, it, entry.first.base, it->second.src(0).dtype());
+                int n = lanes_at(entry.second, it, entry.first.base, it->second.src(0).dtype(), max_bytes_);
                 if (n > 1) join(entry.first, it, n, vector_of);
                 std::advance(it, n);
             }
@@ -194,6 +192,7 @@ class Vectorizer {
     }
 
     std::vector<UOp> order_;
+    int max_bytes_;
     UOpMap<UOp> rebuilt_;
     UOpMap<Lane> lanes_;
     UOpMap<int> depth_, level_;  // of nodes; of the stores they became
@@ -202,6 +201,6 @@ class Vectorizer {
 
 }  // namespace
 
-UOp vectorize(UOp sink) { return Vectorizer(sink).run(); }
+UOp vectorize(UOp sink, const Target& target) { return Vectorizer(sink, target).run(); }
 
 }  // namespace strata::codegen

@@ -12,7 +12,6 @@
 namespace strata::codegen {
 namespace {
 
-constexpr int64_t kMaxBlock = 1024;
 constexpr int64_t kMaxUnrolled = 128;  // copies of the kernel's body: more only bloats the code
 
 constexpr std::array<std::string_view, 6> names = {
@@ -132,10 +131,11 @@ int64_t unrolled_copies(const Kernel& kernel) {
     return n;
 }
 
-Result<Kernel> checked(Result<Kernel> kernel) {
+Result<Kernel> checked(Result<Kernel> kernel, const Target& target) {
     if (!kernel) return kernel;
-    if (block_size(*kernel) > kMaxBlock)
-        return make_error(ErrorKind::Usage, "a block of {} threads; the most is {}", block_size(*kernel), kMaxBlock);
+    if (block_size(*kernel) > target.max_block)
+        return make_error(ErrorKind::Usage, "a block of {} threads; the most is {}", block_size(*kernel),
+                          target.max_block);
     if (unrolled_copies(*kernel) > kMaxUnrolled)
         return make_error(ErrorKind::Usage, "{} unrolled copies; the most is {}", unrolled_copies(*kernel),
                           kMaxUnrolled);
@@ -220,26 +220,26 @@ int64_t block_size(const Kernel& kernel) {
     return n;
 }
 
-Result<Kernel> apply(const Kernel& kernel, const Action& action) {
+Result<Kernel> apply(const Kernel& kernel, const Action& action, const Target& target) {
     std::vector<UOp> axes = axes_of(kernel, action.kind);
     size_t at = static_cast<size_t>(action.axis);
     if (action.axis < 0 || at >= axes.size())
         return make_error(ErrorKind::Usage, "{}: the kernel has {} such ranges", to_string(action), axes.size());
     switch (action.kind) {
-        case ActionKind::local: return checked(split(kernel, axes[at], action.amount, Axis::local));
-        case ActionKind::upcast: return checked(split(kernel, axes[at], action.amount, Axis::upcast));
-        case ActionKind::group: return checked(split(kernel, axes[at], action.amount, Axis::group));
-        case ActionKind::unroll: return checked(split(kernel, axes[at], action.amount, Axis::unroll));
+        case ActionKind::local: return checked(split(kernel, axes[at], action.amount, Axis::local), target);
+        case ActionKind::upcast: return checked(split(kernel, axes[at], action.amount, Axis::upcast), target);
+        case ActionKind::group: return checked(split(kernel, axes[at], action.amount, Axis::group), target);
+        case ActionKind::unroll: return checked(split(kernel, axes[at], action.amount, Axis::unroll), target);
         case ActionKind::pad: return pad(kernel, axes[at], action.amount);
         case ActionKind::swap: return swap(kernel, axes, at);
     }
     return make_error(ErrorKind::Internal, "unknown schedule action");
 }
 
-Result<Kernel> apply_all(const Kernel& kernel, std::span<const Action> actions) {
+Result<Kernel> apply_all(const Kernel& kernel, std::span<const Action> actions, const Target& target) {
     Kernel current = kernel;
     for (const Action& action : actions) {
-        STRATA_TRY(current, apply(current, action));
+        STRATA_TRY(current, apply(current, action, target));
     }
     return current;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "strata/codegen/kernel/kernel.h"
+#include "strata/codegen/target/target.h"
 #include "strata/core/support/result.h"
 
 namespace strata::codegen {
@@ -40,16 +41,22 @@ Kernel start_schedule(const Kernel& kernel);
 std::vector<UOp> axes_of(const Kernel& kernel, ActionKind kind);
 
 /// The kernel after the action; Usage error when the axis does not exist, the amount does not divide it, or the block
-/// would grow past what an AMD GPU runs (1024 threads).
-Result<Kernel> apply(const Kernel& kernel, const Action& action);
-Result<Kernel> apply_all(const Kernel& kernel, std::span<const Action> actions);
+/// would grow past what the target runs.
+Result<Kernel> apply(const Kernel& kernel, const Action& action, const Target& target);
+Result<Kernel> apply_all(const Kernel& kernel, std::span<const Action> actions, const Target& target);
 
 /// Threads of a block that the kernel's local and group ranges ask for.
 int64_t block_size(const Kernel& kernel);
 std::vector<UOp> ranges(UOp sink);  ///< every range, in order of ids
 
+/// A kernel and the actions that made it from start_schedule's.
+struct Scheduled {
+    Kernel kernel;
+    std::vector<Action> actions;
+};
+
 /// A schedule by hand-written rules: wide loads along memory, blocks of 64 to 256 threads, tiles for matrix products,
 /// reductions over threads where there are few results.
-std::vector<Action> heuristic(const Kernel& kernel);
+Scheduled heuristic(const Kernel& kernel, const Target& target);
 
 }  // namespace strata::codegen

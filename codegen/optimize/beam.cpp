@@ -12,9 +12,7 @@ constexpr double kWorthIt = 0.99;  // a round must gain 1 %, else the search end
 constexpr int kMaxRounds = 12;
 constexpr size_t kKeptRejections = 16;
 
-struct Candidate {
-    std::vector<Action> actions;
-    Kernel kernel;
+struct Candidate : Scheduled {
     double ms = 0;
 };
 
@@ -33,18 +31,18 @@ const std::vector<Amounts>& amounts() {
 
 class Search {
   public:
-    Search(int width, Judge& judge) : width_(static_cast<size_t>(std::max(width, 1))), judge_(judge) {}
+    Search(const Target& target, int width, Judge& judge)
+        : target_(target), width_(static_cast<size_t>(std::max(width, 1))), judge_(judge) {}
 
     Result<SearchResult> run(const Kernel& kernel) {
-        std::vector<Action> start = heuristic(kernel);
-        STRATA_TRY(Kernel hand, apply_all(kernel, start));
-        std::vector<Candidate> beam = timed({{{}, kernel}, {start, hand}});
+        Scheduled start = heuristic(kernel, target_);
+        std::vector<Candidate> beam = timed({Candidate{{kernel, {}}}, Candidate{start}});
         if (beam.empty())
             return make_error(ErrorKind::Device, "no schedule of kernel {} runs: {}", kernel.name,
                               result_.rejections.empty() ? "nothing was tried" : result_.rejections[0]);
         result_.start_ms = beam.front().ms;
         for (const Candidate& c : beam)
-            if (c.actions == start) result_.start_ms = c.ms;
+            if (c.actions == start.actions) result_.start_ms = c.ms;
         Candidate best = beam.front();
         for (int round = 0; round < kMaxRounds; round++) {
             std::vector<Candidate> next = timed(successors(beam));
@@ -53,7 +51,7 @@ class Search {
             next.resize(std::min(next.size(), width_));
             beam = std::move(next);
         }
-        result_.actions = best.actions;
+        result_.best = best;
         result_.ms = best.ms;
         return std::move(result_);
     }
@@ -67,11 +65,11 @@ class Search {
                 for (int axis = 0; axis < axes; axis++)
                     for (int64_t amount : values) {
                         Action action{kind, axis, amount};
-                        Result<Kernel> next = apply(c.kernel, action);
+                        Result<Kernel> next = apply(c.kernel, action, target_);
                         if (!next || !seen_.insert(next->sink).second) continue;
                         std::vector<Action> actions = c.actions;
                         actions.push_back(action);
-                        out.push_back({std::move(actions), *std::move(next)});
+                        out.push_back(Candidate{{*std::move(next), std::move(actions)}});
                     }
             }
         return out;
@@ -100,6 +98,7 @@ class Search {
         return usable;
     }
 
+    const Target& target_;
     size_t width_;
     Judge& judge_;
     SearchResult result_;
@@ -108,8 +107,8 @@ class Search {
 
 }  // namespace
 
-Result<SearchResult> beam_search(const Kernel& kernel, int width, Judge& judge) {
-    return Search(width, judge).run(kernel);
+Result<SearchResult> beam_search(const Kernel& kernel, const Target& target, int width, Judge& judge) {
+    return Search(target, width, judge).run(kernel);
 }
 
 }  // namespace strata::codegen

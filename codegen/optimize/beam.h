@@ -22,7 +22,7 @@ class Judge {
 };
 
 struct SearchResult {
-    std::vector<Action> actions;
+    Scheduled best;
     double ms = 0;        ///< of the winner
     double start_ms = 0;  ///< of the heuristic schedule
     int tried = 0, rejected = 0;
@@ -31,6 +31,6 @@ struct SearchResult {
 
 /// Beam search: from the unoptimised kernel and the heuristic's, keep the `width` fastest of all one-action successors
 /// until none is faster by 1 %. `kernel` has its output ranges on the grid (start_schedule).
-Result<SearchResult> beam_search(const Kernel& kernel, int width, Judge& judge);
+Result<SearchResult> beam_search(const Kernel& kernel, const Target& target, int width, Judge& judge);
 
 }  // namespace strata::codegen

@@ -31,11 +31,11 @@ std::optional<int64_t> stride(UOp offset, UOp range) {
 /// Builds the list of actions and keeps the kernel they lead to; an action that does not fit is left out.
 class Plan {
   public:
-    explicit Plan(const Kernel& kernel) : kernel_(kernel) {}
+    Plan(const Kernel& kernel, const Target& target) : kernel_(kernel), target_(target) {}
 
     bool add(ActionKind kind, int axis, int64_t amount) {
         Action action{kind, axis, amount};
-        Result<Kernel> next = apply(kernel_, action);
+        Result<Kernel> next = apply(kernel_, action, target_);
         if (!next) return false;
         kernel_ = *std::move(next);
         actions_.push_back(action);
@@ -55,7 +55,7 @@ class Plan {
     std::vector<UOp> axes(ActionKind kind) const { return axes_of(kernel_, kind); }
     int64_t size(ActionKind kind, int axis) const { return axes(kind)[static_cast<size_t>(axis)].as<RangeArg>().size; }
     const Kernel& kernel() const { return kernel_; }
-    std::vector<Action> take() { return std::move(actions_); }
+    Scheduled take() { return {kernel_, std::move(actions_)}; }
 
     /// The axis along which the most memory is walked element by element; nothing when there is none.
     std::optional<int> unit_stride_axis(ActionKind kind) const {
@@ -76,6 +76,7 @@ class Plan {
 
   private:
     Kernel kernel_;
+    const Target& target_;
     std::vector<Action> actions_;
 };
 
@@ -182,8 +183,8 @@ void spread_output(Plan& plan) {
 
 }  // namespace
 
-std::vector<Action> heuristic(const Kernel& kernel) {
-    Plan plan(kernel);
+Scheduled heuristic(const Kernel& kernel, const Target& target) {
+    Plan plan(kernel, target);
     if (!tile_product(plan) && !share_columns(plan) && !share_reduction(plan)) spread_output(plan);
     return plan.take();
 }

@@ -1,12 +1,12 @@
 #pragma once
-#include "strata/asm/isa/arch.h"
 #include "strata/codegen/linear/linear.h"
 #include "strata/codegen/render/hip_source.h"
+#include "strata/codegen/target/target.h"
 
 namespace strata::codegen {
 
 /// The program as HIP text a person can read, for the small prelude of codegen/compile (freestanding).
 /// Unsupported error naming op, dtype and arch where no spelling exists.
-Result<HipSource> render_hip(const LinearProgram& program, isa::Arch arch);
+Result<HipSource> render_hip(const LinearProgram& program, const Target& target);
 
 }  // namespace strata::codegen

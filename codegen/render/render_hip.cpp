@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "strata/asm/isa/arch.h"
 #include "strata/codegen/linear/scopes.h"
 #include "strata/codegen/render/expression_p.h"
 #include "strata/codegen/render/inline_plan_p.h"
@@ -222,12 +223,12 @@ class Renderer {
 
 }  // namespace
 
-Result<HipSource> render_hip(const LinearProgram& program, isa::Arch arch) {
+Result<HipSource> render_hip(const LinearProgram& program, const Target& target) {
     GraphScope scope;
     try {
         return HipSource{.text = Renderer(program).run(), .kernel = program.name};
     } catch (const NoSpelling& missing) {
-        return make_error(ErrorKind::Unsupported, "{}: HIP for {} has no {}", program.name, isa::info(arch).name,
+        return make_error(ErrorKind::Unsupported, "{}: HIP for {} has no {}", program.name, isa::info(target.arch).name,
                           to_string(missing.op));
     }
 }

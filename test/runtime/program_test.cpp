@@ -100,7 +100,7 @@ TEST_F(Runtime, RenderedKernelsSayWhichBuffersTheyStillUse) {
     GraphScope scope;
     UOp unused = cast(filled({64}, dtypes::int32) * constant_int(dtypes::int32, 0), dtypes::float32);
     codegen::Kernel k = kernel_of(filled({64}) + unused + filled({64}));
-    Rendered r = render(k, isa::Arch::gfx1100).value();
+    Rendered r = render(k, codegen::target_of(isa::Arch::gfx1100)).value();
     EXPECT_EQ(std::set<int>(r.slots.begin(), r.slots.end()), slots_of(k));
     Root out = on_device(std::vector<float>(64)), one = on_device(counting(64)), two = on_device(counting(64, 5)),
          three = on_device(counting(64, 9));

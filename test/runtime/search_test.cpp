@@ -22,10 +22,11 @@ class SearchOnDevice : public Runtime {
 
     std::vector<codegen::Action> choose(const codegen::Kernel& kernel, std::span<const hip::DevicePtr> memory) {
         ::testing::internal::CaptureStderr();
-        std::vector<codegen::Action> actions = choose_schedule(device(), kernel, memory);
+        std::vector<codegen::Action> actions = choose_schedule(device(), kernel, memory).actions;
         searched = ::testing::internal::GetCapturedStderr().find("search ") != std::string::npos;
         return actions;
     }
+    static codegen::Target target() { return codegen::target_of(device().arch()); }
     bool searched = false;
 
     /// The one entry of the search on disk.
@@ -91,7 +92,7 @@ TEST_F(SearchOnDevice, KeepsWinnersOnDiskAndTrustsOnlyWholeEntries) {
 
     std::vector<codegen::Action> found = choose(kernel, memory);
     EXPECT_TRUE(searched);
-    EXPECT_TRUE(codegen::apply_all(kernel, found));
+    EXPECT_TRUE(codegen::apply_all(kernel, found, target()));
     EXPECT_EQ(choose(kernel, memory), found);
     EXPECT_FALSE(searched) << "the winner was on disk";
 
@@ -132,12 +133,12 @@ TEST_F(SearchOnDevice, IsNeverSlowerThanTheHandWrittenSchedule) {
     std::vector<hip::DevicePtr> memory{0, find_buffer(x.get())->address()};
     std::vector<codegen::Action> found = choose(kernel, memory);
     auto time = [&](const std::vector<codegen::Action>& actions) {
-        codegen::Kernel k = codegen::apply_all(kernel, actions).value();
+        codegen::Kernel k = codegen::apply_all(kernel, actions, target()).value();
         Buffer out(device(), dtypes::float32, 16);
         std::vector<hip::DevicePtr> buffers{out.address(), memory[1]};
         return programs(device(), std::span(&k, 1))[0]->launch(buffers).modelled_ms;
     };
-    EXPECT_LE(time(found), time(codegen::heuristic(kernel)));
+    EXPECT_LE(time(found), time(codegen::heuristic(kernel, target()).actions));
     EXPECT_LT(time(found), time({}));
 }
 
@@ -147,7 +148,7 @@ TEST_F(SearchOnDevice, WithoutABeamTheHandWrittenScheduleIsTaken) {
     Settings s = settings();
     s.beam = 0;
     ScopedSettings off(s);
-    EXPECT_EQ(choose(kernel, {}), codegen::heuristic(kernel));
+    EXPECT_EQ(choose(kernel, {}), codegen::heuristic(kernel, target()).actions);
     EXPECT_FALSE(searched);
 }
 

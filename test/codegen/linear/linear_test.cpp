@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "../target/gfx1100.h"
 #include "interpreter.h"
 #include "kernels.h"
 #include "random_kernel.h"
@@ -38,7 +39,7 @@ std::string listing(const LinearProgram& program) {
 
 /// The lowered program against the graph it came from.
 void expect_same(const Kernel& kernel) {
-    auto program = linearize(kernel);
+    auto program = linearize(kernel, gfx1100);
     ASSERT_TRUE(program) << program.error().message << "\n" << tree(kernel.sink);
     Memory expected = memory_for(kernel), got = expected;
     Evaluator(expected).run(kernel.sink);
@@ -67,7 +68,7 @@ TEST(Linearize, ComputesWhatRandomKernelsMean) {
 TEST(Linearize, AUsersBlockSumAddsUpEveryElement) {
     GraphScope scope;
     Kernel kernel = block_sum(1);
-    auto program = linearize(kernel);
+    auto program = linearize(kernel, gfx1100);
     ASSERT_TRUE(program) << program.error().message;
     EXPECT_EQ(program->grid[0], 1024u);
     EXPECT_EQ(program->block[0], 256u);
@@ -89,7 +90,7 @@ TEST(Linearize, ReductionsOverOneRangeShareALoop) {
     UOp both = reduce(Op::add, value, {k}) + reduce(Op::max, value, {k});
     Kernel kernel = codegen::kernel("two", end(store(at(out, row), both), {row}));
     expect_same(kernel);
-    EXPECT_EQ(count(*linearize(kernel), Op::range), 2);
+    EXPECT_EQ(count(*linearize(kernel, gfx1100), Op::range), 2);
 }
 
 TEST(Linearize, AReductionOfAReductionOverTheSameRangeGetsALoopOfItsOwn) {
@@ -99,7 +100,7 @@ TEST(Linearize, AReductionOfAReductionOverTheSameRangeGetsALoopOfItsOwn) {
     UOp centred = value - reduce(Op::max, value, {k});
     Kernel kernel = codegen::kernel("nested", end(store(at(out, row), reduce(Op::add, centred, {k})), {row}));
     expect_same(kernel);
-    EXPECT_EQ(count(*linearize(kernel), Op::range), 3);
+    EXPECT_EQ(count(*linearize(kernel, gfx1100), Op::range), 3);
 }
 
 TEST(Linearize, ReductionsOverOneGroupRangeUseTheSameThreads) {
@@ -110,7 +111,7 @@ TEST(Linearize, ReductionsOverOneGroupRangeUseTheSameThreads) {
     UOp centred = value - reduce(Op::max, value, {k, g});
     Kernel kernel = codegen::kernel("softmax_like", end(store(at(out, row), reduce(Op::add, centred, {k, g})), {row}));
     expect_same(kernel);
-    EXPECT_EQ(linearize(kernel)->block[0], 16u);
+    EXPECT_EQ(linearize(kernel, gfx1100)->block[0], 16u);
 }
 
 TEST(Linearize, UpcastReductionsKeepTheirAccumulatorsInOneLoop) {
@@ -120,7 +121,7 @@ TEST(Linearize, UpcastReductionsKeepTheirAccumulatorsInOneLoop) {
     Kernel kernel = codegen::kernel(
         "up", end(store(at(out, row * 4 + u), reduce(Op::add, load(at(x, k * 64 + row * 4 + u)), {k})), {row, u}));
     expect_same(kernel);
-    LinearProgram program = *linearize(kernel);
+    LinearProgram program = *linearize(kernel, gfx1100);
     EXPECT_EQ(count(program, Op::range), 1);
     EXPECT_EQ(count(program, Op::param), 2 + 4);
     EXPECT_EQ(count(program, Op::vec), 1) << "the four results are stored at once";
@@ -130,10 +131,10 @@ TEST(Linearize, NeighbouringAccessesBecomeVectorsOnlyWhereAligned) {
     GraphScope scope;
     UOp out = param(0, 64), x = param(1, 65), g = range(0, 16, Axis::global), u = range(1, 4, Axis::upcast);
     UOp here = g * 4 + u;
-    LinearProgram aligned = *linearize(kernel("a", end(store(at(out, here), load(at(x, here))), {g, u})));
+    LinearProgram aligned = *linearize(kernel("a", end(store(at(out, here), load(at(x, here))), {g, u})), gfx1100);
     EXPECT_EQ(count(aligned, Op::load), 1);
     EXPECT_EQ(count(aligned, Op::store), 1);
-    LinearProgram shifted = *linearize(kernel("b", end(store(at(out, here), load(at(x, here + 1))), {g, u})));
+    LinearProgram shifted = *linearize(kernel("b", end(store(at(out, here), load(at(x, here + 1))), {g, u})), gfx1100);
     EXPECT_EQ(count(shifted, Op::load), 3) << "1, 2 and 3, 4: the middle pair is aligned";
     EXPECT_EQ(count(shifted, Op::store), 1);
 }
@@ -143,7 +144,7 @@ TEST(Linearize, WhatDoesNotChangeInALoopStandsBeforeIt) {
     UOp out = param(0, 1), x = param(1, 100), y = param(2, 1), k = range(0, 100, Axis::reduce);
     UOp scale = alu(Op::exp2, {load(at(y, 0))});
     LinearProgram program =
-        *linearize(kernel("hoist", store(at(out, 0), reduce(Op::add, load(at(x, k)) * scale, {k}))));
+        *linearize(kernel("hoist", store(at(out, 0), reduce(Op::add, load(at(x, k)) * scale, {k}))), gfx1100);
     auto place = [&](Op op) {
         return std::find_if(program.ops.begin(), program.ops.end(), [&](UOp u) { return u.is(op); });
     };
@@ -154,7 +155,7 @@ TEST(Linearize, NarrowFloatsAreSummedInFloat32) {
     GraphScope scope;
     UOp out = param(0, 1, dtypes::float16), x = param(1, 100, dtypes::float16), k = range(0, 100, Axis::reduce);
     Kernel kernel = codegen::kernel("h", store(at(out, 0), reduce(Op::add, load(at(x, k)), {k})));
-    LinearProgram program = *linearize(kernel);
+    LinearProgram program = *linearize(kernel, gfx1100);
     for (UOp u : program.ops)
         if (u.is(Op::add)) {
             EXPECT_EQ(u.dtype(), dtypes::float32);
@@ -166,8 +167,8 @@ TEST(Linearize, IndicesBeyond32BitsAreComputedIn64) {
     int64_t rows = 1 << 20, columns = 1 << 14;
     UOp out = param(0, rows), x = param(1, rows * columns), g = range(0, rows, Axis::global),
         k = range(1, columns, Axis::reduce);
-    LinearProgram program =
-        *linearize(kernel("big", end(store(at(out, g), reduce(Op::add, load(at(x, g * columns + k)), {k})), {g})));
+    LinearProgram program = *linearize(
+        kernel("big", end(store(at(out, g), reduce(Op::add, load(at(x, g * columns + k)), {k})), {g})), gfx1100);
     for (UOp u : program.ops) {
         if (!u.is(Op::index) || u.src(1).is_const()) continue;
         EXPECT_EQ(u.src(1).dtype(), u.src(0) == x ? dtypes::int64 : dtypes::int32);
@@ -183,12 +184,13 @@ TEST(Linearize, GridsWithMoreThanThreeAxesOrLongOnesAreFolded) {
         offset = offset * 3 + axes.back();
     }
     Kernel five = kernel("five", end(store(at(param(0, 243), offset), load(at(param(1, 243), offset))), axes));
-    EXPECT_EQ(linearize(five)->grid[0], 243u);
+    EXPECT_EQ(linearize(five, gfx1100)->grid[0], 243u);
     expect_same(five);
     UOp a = range(0, 70000, Axis::global), b = range(1, 5, Axis::global), c = range(2, 4, Axis::global);
     UOp at_long = (a * 5 + b) * 4 + c;
     auto folded = linearize(
-        kernel("long", end(store(at(param(0, 1400000), at_long), load(at(param(1, 1400000), at_long))), {a, b, c})));
+        kernel("long", end(store(at(param(0, 1400000), at_long), load(at(param(1, 1400000), at_long))), {a, b, c})),
+        gfx1100);
     EXPECT_EQ(folded->grid[0], 1400000u);
 }
 
@@ -197,7 +199,7 @@ TEST(Linearize, LanesFollowMemory) {
     UOp a = range(0, 16, Axis::local), b = range(1, 8, Axis::local);  // a is next to memory, b came last
     UOp here = b * 16 + a;
     LinearProgram program =
-        *linearize(kernel("t", end(store(at(param(0, 128), here), load(at(param(1, 128), here))), {a, b})));
+        *linearize(kernel("t", end(store(at(param(0, 128), here), load(at(param(1, 128), here))), {a, b})), gfx1100);
     EXPECT_EQ(program.block[0], 16u);
     EXPECT_EQ(program.block[1], 8u);
 }
@@ -205,7 +207,8 @@ TEST(Linearize, LanesFollowMemory) {
 TEST(Linearize, AnEffectRunsInEveryLoopThatIsClosedAroundIt) {
     GraphScope scope;
     UOp out = param(0, 4), a = range(0, 4, Axis::loop), b = range(1, 3, Axis::loop);
-    LinearProgram program = *linearize(kernel("twice", end(store(at(out, a), constant(dtypes::float32, 1)), {a, b})));
+    LinearProgram program =
+        *linearize(kernel("twice", end(store(at(out, a), constant(dtypes::float32, 1)), {a, b})), gfx1100);
     auto place = [&](auto matches) {
         return std::find_if(program.ops.begin(), program.ops.end(), matches) - program.ops.begin();
     };
@@ -219,7 +222,7 @@ TEST(Linearize, IndicesAUserWritesHimselfSetTheGrid) {
     UOp block = make(Op::special, dtypes::index, {}, SpecialArg{false, 0, 6}),
         thread = make(Op::special, dtypes::index, {}, SpecialArg{true, 0, 32});
     UOp here = block * 32 + thread;
-    auto program = linearize(kernel("own", store(at(param(0, 192), here), load(at(param(1, 192), here)))));
+    auto program = linearize(kernel("own", store(at(param(0, 192), here), load(at(param(1, 192), here)))), gfx1100);
     ASSERT_TRUE(program) << program.error().message;
     EXPECT_EQ(program->grid[0], 6u);
     EXPECT_EQ(program->block[0], 32u);
@@ -229,7 +232,7 @@ TEST(Linearize, ErrorsNameTheNode) {
     GraphScope scope;
     UOp out = param(0, 8), x = param(1, 8), r = range(0, 8, Axis::loop);
     auto message = [](const Kernel& k) {
-        auto program = linearize(k);
+        auto program = linearize(k, gfx1100);
         return program ? "it passed" : program.error().message;
     };
     EXPECT_NE(message(kernel("open", store(at(out, r), load(at(x, r))))).find("range index r0 8 loop"),
@@ -247,8 +250,9 @@ TEST(Linearize, ErrorsNameTheNode) {
 TEST(Linearize, AUsersMistakeIsAUsageErrorAndOursIsInternal) {
     GraphScope scope;
     UOp out = param(0, 8), r = range(0, 8, Axis::loop), acc = param(0, 1, dtypes::float32, Space::reg);
-    EXPECT_EQ(linearize(kernel("ours", store(at(out, r), load(at(param(1, 8), r))))).error().kind, ErrorKind::Internal);
-    EXPECT_EQ(linearize(kernel("users", store(at(out, r), load(at(acc, 0))))).error().kind, ErrorKind::Usage);
+    EXPECT_EQ(linearize(kernel("ours", store(at(out, r), load(at(param(1, 8), r)))), gfx1100).error().kind,
+              ErrorKind::Internal);
+    EXPECT_EQ(linearize(kernel("users", store(at(out, r), load(at(acc, 0)))), gfx1100).error().kind, ErrorKind::Usage);
 }
 
 }  // namespace

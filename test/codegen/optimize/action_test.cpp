@@ -1,6 +1,7 @@
 #include "strata/codegen/optimize/action.h"
 
 #include "../kernel/build_helpers.h"
+#include "../target/gfx1100.h"
 
 namespace strata::codegen {
 namespace {
@@ -16,7 +17,7 @@ Filled started(UOp body) {
 
 /// The kernel after the actions; it computes what it computed before.
 Kernel expect_same(const Filled& before, std::vector<Action> actions) {
-    Result<Kernel> after = apply_all(before.kernel, actions);
+    Result<Kernel> after = apply_all(before.kernel, actions, gfx1100);
     EXPECT_TRUE(after) << to_string(actions) << ": " << after.error().message;
     if (!after) return before.kernel;
     EXPECT_EQ(difference(result(*after, before.slots), result(before.kernel, before.slots)), "")
@@ -33,7 +34,7 @@ std::vector<int64_t> sizes(const Kernel& kernel, Axis axis) {
 }
 
 void expect_error(const Kernel& kernel, Action action, const std::string& part) {
-    Result<Kernel> got = apply(kernel, action);
+    Result<Kernel> got = apply(kernel, action, gfx1100);
     ASSERT_FALSE(got) << to_string(action);
     EXPECT_EQ(got.error().kind, ErrorKind::Usage);
     EXPECT_NE(got.error().message.find(part), std::string::npos) << got.error().message;
@@ -164,7 +165,7 @@ TEST(ApplyAction, PaddingByNothingOrByTooMuchIsAnError) {
 TEST(ApplyAction, TheBlockCountsEveryThreadAxis) {
     GraphScope scope;
     Kernel k = started(sum(filled({64, 64, 64}), {2})).kernel;
-    k = apply_all(k, std::vector<Action>{{local, 0, 64}, {group, 0, 16}}).value();
+    k = apply_all(k, std::vector<Action>{{local, 0, 64}, {group, 0, 16}}, gfx1100).value();
     EXPECT_EQ(block_size(k), 1024);
     expect_error(k, {local, 0, 2}, "a block of 2048 threads");
 }
@@ -172,7 +173,7 @@ TEST(ApplyAction, TheBlockCountsEveryThreadAxis) {
 TEST(ApplyAction, ApplyAllStopsAtTheFirstError) {
     GraphScope scope;
     Result<Kernel> got =
-        apply_all(rows_of(6, 8).kernel, std::vector<Action>{{local, 0, 2}, {local, 0, 2}, {local, 1, 2}});
+        apply_all(rows_of(6, 8).kernel, std::vector<Action>{{local, 0, 2}, {local, 0, 2}, {local, 1, 2}}, gfx1100);
     ASSERT_FALSE(got);
     EXPECT_NE(got.error().message.find("a range of 3 by 2"), std::string::npos) << got.error().message;
 }
@@ -190,7 +191,7 @@ TEST(ApplyAction, AnyActionsOnAnyKernelKeepItsValues) {
         std::vector<Action> done;
         for (int i = 0; i < 24; i++) {
             Action action{static_cast<ActionKind>(below(6)), static_cast<int>(below(3)), amounts[below(5)]};
-            Result<Kernel> next = apply(k, action);
+            Result<Kernel> next = apply(k, action, gfx1100);
             if (!next) continue;
             k = *next;
             done.push_back(action);

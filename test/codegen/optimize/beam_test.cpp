@@ -3,6 +3,7 @@
 #include <set>
 
 #include "../kernel/build_helpers.h"
+#include "../target/gfx1100.h"
 
 namespace strata::codegen {
 namespace {
@@ -59,10 +60,11 @@ TEST(BeamSearch, FindsTheFastestScheduleInReach) {
     GraphScope scope;
     for (int width : {2, 4}) {
         RuleJudge judge(blocks_of_64);
-        Result<SearchResult> found = beam_search(elementwise(), width, judge);
+        Result<SearchResult> found = beam_search(elementwise(), gfx1100, width, judge);
         ASSERT_TRUE(found) << found.error().message;
-        EXPECT_EQ(found->ms, 1) << to_string(found->actions);
-        Kernel k = apply_all(elementwise(), found->actions).value();
+        EXPECT_EQ(found->ms, 1) << to_string(found->best.actions);
+        Kernel k = found->best.kernel;
+        EXPECT_EQ(apply_all(elementwise(), found->best.actions, gfx1100)->sink, k.sink);
         EXPECT_EQ(block_size(k), 64);
         EXPECT_EQ(total(k, Axis::upcast), 8);
     }
@@ -71,9 +73,9 @@ TEST(BeamSearch, FindsTheFastestScheduleInReach) {
 TEST(BeamSearch, ABeamOfOneImprovesTheHandWrittenSchedule) {
     GraphScope scope;
     RuleJudge judge(blocks_of_64);
-    SearchResult found = beam_search(elementwise(), 1, judge).value();
+    SearchResult found = beam_search(elementwise(), gfx1100, 1, judge).value();
     EXPECT_LT(found.ms, found.start_ms);
-    EXPECT_EQ(total(apply_all(elementwise(), found.actions).value(), Axis::upcast), 8);
+    EXPECT_EQ(total(found.best.kernel, Axis::upcast), 8);
 }
 
 TEST(BeamSearch, TheTimeReportedIsThatOfTheActions) {
@@ -81,9 +83,9 @@ TEST(BeamSearch, TheTimeReportedIsThatOfTheActions) {
     for (auto time : {blocks_of_64, serial})
         for (auto kernel : {elementwise, rows}) {
             RuleJudge judge(time);
-            SearchResult found = beam_search(kernel(), 2, judge).value();
-            EXPECT_EQ(time(apply_all(kernel(), found.actions).value()), found.ms);
-            EXPECT_EQ(time(apply_all(kernel(), heuristic(kernel())).value()), found.start_ms);
+            SearchResult found = beam_search(kernel(), gfx1100, 2, judge).value();
+            EXPECT_EQ(time(found.best.kernel), found.ms);
+            EXPECT_EQ(time(heuristic(kernel(), gfx1100).kernel), found.start_ms);
             EXPECT_LE(found.ms, found.start_ms);
         }
 }
@@ -91,8 +93,8 @@ TEST(BeamSearch, TheTimeReportedIsThatOfTheActions) {
 TEST(BeamSearch, IgnoresWhatTheJudgeRefuses) {
     GraphScope scope;
     RuleJudge judge(blocks_of_64, [](const Kernel& k) { return total(k, Axis::upcast) > 2; });
-    SearchResult found = beam_search(elementwise(), 2, judge).value();
-    Kernel k = apply_all(elementwise(), found.actions).value();
+    SearchResult found = beam_search(elementwise(), gfx1100, 2, judge).value();
+    Kernel k = found.best.kernel;
     EXPECT_EQ(total(k, Axis::upcast), 2);
     EXPECT_EQ(block_size(k), 64);
     EXPECT_GT(found.rejected, 0);
@@ -104,32 +106,32 @@ TEST(BeamSearch, IgnoresWhatTheJudgeRefuses) {
 TEST(BeamSearch, WorksWhenTheHandWrittenScheduleIsRefused) {
     GraphScope scope;
     RuleJudge judge(serial, [](const Kernel& k) { return total(k, Axis::group) > 1; });
-    SearchResult found = beam_search(rows(), 2, judge).value();
-    EXPECT_EQ(total(apply_all(rows(), found.actions).value(), Axis::group), 1);
+    SearchResult found = beam_search(rows(), gfx1100, 2, judge).value();
+    EXPECT_EQ(total(found.best.kernel, Axis::group), 1);
 }
 
 TEST(BeamSearch, GivesTheSameAnswerEveryTime) {
     GraphScope scope;
     RuleJudge flat([](const Kernel&) { return 1.0; });
-    std::vector<Action> first = beam_search(rows(), 3, flat).value().actions;
+    std::vector<Action> first = beam_search(rows(), gfx1100, 3, flat).value().best.actions;
     for (int i = 0; i < 3; i++) {
         std::vector<UOp> noise;  // nodes in between move the addresses of later ones
         for (int n = 0; n < 100; n++) noise.push_back(filled({n + 1}));
-        EXPECT_EQ(beam_search(rows(), 3, flat).value().actions, first);
+        EXPECT_EQ(beam_search(rows(), gfx1100, 3, flat).value().best.actions, first);
     }
 }
 
 TEST(BeamSearch, StopsWhenNothingIsWorthIt) {
     GraphScope scope;
     RuleJudge flat([](const Kernel& k) { return 1.0 - 0.0001 * static_cast<double>(block_size(k)) / 256; });
-    SearchResult found = beam_search(elementwise(), 2, flat).value();
+    SearchResult found = beam_search(elementwise(), gfx1100, 2, flat).value();
     EXPECT_LE(found.tried, 2 + 2 * 20) << "one round past the start, no more";
 }
 
 TEST(BeamSearch, NeverAsksForOneKernelTwice) {
     GraphScope scope;
     RuleJudge judge(blocks_of_64);
-    SearchResult found = beam_search(rows(), 4, judge).value();
+    SearchResult found = beam_search(rows(), gfx1100, 4, judge).value();
     std::set<const Node*> distinct;
     for (UOp u : judge.seen) distinct.insert(u.node());
     EXPECT_EQ(static_cast<size_t>(found.tried), judge.seen.size());
@@ -139,7 +141,7 @@ TEST(BeamSearch, NeverAsksForOneKernelTwice) {
 TEST(BeamSearch, SaysWhyWhenNothingRuns) {
     GraphScope scope;
     RuleJudge judge(serial, [](const Kernel&) { return true; });
-    Result<SearchResult> found = beam_search(rows(), 2, judge);
+    Result<SearchResult> found = beam_search(rows(), gfx1100, 2, judge);
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().kind, ErrorKind::Device);
     EXPECT_NE(found.error().message.find("r_64_256"), std::string::npos) << found.error().message;
@@ -154,7 +156,8 @@ TEST(BeamSearch, AWiderBeamIsNeverWorse) {
         return all ? 1.0 : 5.0 - 0.5 * static_cast<double>(ranges(k.sink).size());
     };
     RuleJudge narrow(valley), wide(valley);
-    double one = beam_search(rows(), 1, narrow).value().ms, eight = beam_search(rows(), 8, wide).value().ms;
+    double one = beam_search(rows(), gfx1100, 1, narrow).value().ms,
+           eight = beam_search(rows(), gfx1100, 8, wide).value().ms;
     EXPECT_LE(eight, one);
     EXPECT_EQ(eight, 1.0);
 }

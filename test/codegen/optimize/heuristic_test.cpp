@@ -1,6 +1,7 @@
 #include <functional>
 
 #include "../kernel/build_helpers.h"
+#include "../target/gfx1100.h"
 #include "strata/codegen/optimize/action.h"
 
 namespace strata::codegen {
@@ -24,10 +25,14 @@ struct Planned {
 Planned planned(UOp body) {
     Planned p{built(body), {}, {}};
     p.before.kernel = start_schedule(p.before.kernel);
-    p.actions = heuristic(p.before.kernel);
-    Result<Kernel> after = apply_all(p.before.kernel, p.actions);
-    EXPECT_TRUE(after) << to_string(p.actions) << ": " << after.error().message;
-    if (after) p.after = *after;
+    Scheduled found = heuristic(p.before.kernel, gfx1100);
+    p.actions = found.actions;
+    p.after = found.kernel;
+    Result<Kernel> again = apply_all(p.before.kernel, p.actions, gfx1100);
+    EXPECT_TRUE(again) << to_string(p.actions) << ": " << again.error().message;
+    if (again) {
+        EXPECT_EQ(again->sink, p.after.sink) << to_string(p.actions);
+    }
     EXPECT_LE(block_size(p.after), 1024);
     return p;
 }

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "../linear/kernels.h"
+#include "../target/gfx1100.h"
 #include "strata/codegen/compile/prelude_p.h"
 #include "strata/codegen/render/render.h"
 #include "strata/core/support/subprocess.h"
@@ -221,9 +222,10 @@ TEST_F(Operations, ComputeWhatTheReferenceSays) {
         int64_t n = static_cast<int64_t>(cases[i].expected.size());
         UOp r = range(0, n, Axis::loop);
         auto program = linearize(
-            kernel(fmt::format("op{}", i), end(store(at(param(0, n, cases[i].node.dtype()), r), cases[i].node), {r})));
+            kernel(fmt::format("op{}", i), end(store(at(param(0, n, cases[i].node.dtype()), r), cases[i].node), {r})),
+            gfx1100);
         ASSERT_TRUE(program) << program.error().message;
-        auto source = render_hip(*program, isa::Arch{});
+        auto source = render_hip(*program, gfx1100);
         ASSERT_TRUE(source) << source.error().message;
         text += source->text;
         params.push_back(program->params);

@@ -3,14 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "../linear/kernels.h"
+#include "../target/gfx1100.h"
 
 namespace strata::codegen {
 namespace {
 
 std::string rendered(const Kernel& kernel) {
-    auto program = linearize(kernel);
+    auto program = linearize(kernel, gfx1100);
     if (!program) return program.error().message;
-    auto source = render_hip(*program, isa::Arch{});
+    auto source = render_hip(*program, gfx1100);
     return source ? source->text : source.error().message;
 }
 

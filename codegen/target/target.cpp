@@ -1,0 +1,63 @@
+#include "strata/codegen/target/target.h"
+
+#include <algorithm>
+
+namespace strata::codegen {
+namespace {
+
+using isa::Family;
+using namespace wave_ops;
+
+/// The columns of archs.def that only the compiler reads.
+struct Offer {
+    int vector_bytes;
+    unsigned wave_ops;
+};
+constexpr Offer offers[] = {
+#define ARCH(arch, family, mach, wave, wave64, vgprs, granule32, granule64, sgprs, lds_kib, max_block, vector, ops) \
+    {vector, ops},
+#include "strata/asm/isa/archs.def"
+#undef ARCH
+};
+
+constexpr MatrixShape matrix_shapes[] = {
+#define MATRIX(family, mnemonic, m, n, k, operand, accumulator) \
+    {Family::family, #mnemonic, m, n, k, dtypes::operand, dtypes::accumulator},
+#include "strata/codegen/target/matrix_shapes.def"
+#undef MATRIX
+};
+
+std::span<const MatrixShape> shapes_of(Family family) {
+    auto mine = std::ranges::equal_range(matrix_shapes, family, {}, &MatrixShape::family);
+    return {mine.begin(), mine.end()};
+}
+static_assert(std::ranges::is_sorted(matrix_shapes, {}, &MatrixShape::family));
+
+// hipModuleLaunchKernel takes so many workgroups; a dispatch packet counts threads in 32 bits (HSA 1.2, 2.9.6).
+constexpr std::array<int64_t, 3> hip_max_grid{0x7fffffff, 65535, 65535};
+constexpr int64_t packet_max_threads = 0xffffffff;
+
+}  // namespace
+
+Result<Route> parse_route(std::string_view name) {
+    if (name == "hip") return Route::hip;
+    if (name == "asm") return Route::asm_;
+    return make_error(ErrorKind::Usage, "unknown target '{}'; known: hip, asm", name);
+}
+
+Target target_of(isa::Arch arch, Route route) {
+    const isa::ArchInfo& row = isa::info(arch);
+    const Offer& offer = offers[static_cast<size_t>(arch)];
+    return {.arch = arch,
+            .route = route,
+            .wave_size = row.wave_size,
+            .lds_bytes = row.lds_bytes,
+            .max_block = row.max_block,
+            .vector_bytes = offer.vector_bytes,
+            .wave_ops = offer.wave_ops,
+            .matrix = shapes_of(row.family),
+            .max_grid = hip_max_grid,
+            .max_grid_threads = packet_max_threads};
+}
+
+}  // namespace strata::codegen

@@ -1,0 +1,56 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "strata/asm/isa/arch.h"
+#include "strata/core/dtype/dtype.h"
+#include "strata/core/support/result.h"
+
+namespace strata::codegen {
+
+/// How a linear program becomes machine code: as HIP text through clang, or straight to instructions.
+enum class Route : uint8_t { hip, asm_ };
+
+/// "hip" or "asm"; the error lists them.
+Result<Route> parse_route(std::string_view name);
+
+/// How lanes of a wave reach each other without memory.
+namespace wave_ops {
+enum : unsigned {
+    dpp = 1,        ///< an operand of another lane in the row of 16: DPP16
+    dpp8 = 2,       ///< of any of 8 neighbours
+    row_bcast = 4,  ///< DPP16 row_bcast:15 and :31: the last lane of one row, or of two, to the next
+    permlane = 8,   ///< v_permlane16, v_permlanex16: any lane of the row, or of the row beside it
+    bpermute = 16,  ///< ds_bpermute: any lane (of 32 on RDNA)
+    ballot = 32,    ///< comparisons leave a mask of lanes in scalar registers
+};
+}
+
+/// A matrix instruction: D[m][n] = A[m][k] * B[k][n] + C. One row of matrix_shapes.def.
+struct MatrixShape {
+    isa::Family family;
+    std::string_view mnemonic;
+    int m, n, k;
+    DType operand, accumulator;
+};
+
+/// What a machine offers. The stages of the compiler have no limits of their own: they read them here.
+struct Target {
+    isa::Arch arch;
+    Route route;
+    int wave_size;                        ///< lanes
+    int64_t lds_bytes;                    ///< of a workgroup
+    int64_t max_block;                    ///< threads of a workgroup
+    int vector_bytes;                     ///< of a lane's widest memory access
+    unsigned wave_ops;                    ///< of namespace wave_ops
+    std::span<const MatrixShape> matrix;  ///< empty: no matrix instructions
+    std::array<int64_t, 3> max_grid;      ///< workgroups along each dimension
+    int64_t max_grid_threads;             ///< threads along one dimension
+};
+
+/// From the row of archs.def.
+Target target_of(isa::Arch arch, Route route = Route::hip);
+
+}  // namespace strata::codegen
