@@ -5,24 +5,6 @@
 namespace strata::isa {
 namespace {
 
-/// Inline constants by bit pattern (RDNA3 ISA, "Scalar ALU operands": codes 240 to 248).
-struct InlineReal {
-    uint64_t f64;
-    uint32_t f32;
-    uint16_t f16;
-};
-constexpr InlineReal inline_reals[] = {
-    {0x3fe0000000000000, 0x3f000000, 0x3800},  // 0.5
-    {0xbfe0000000000000, 0xbf000000, 0xb800},  // -0.5
-    {0x3ff0000000000000, 0x3f800000, 0x3c00},  // 1
-    {0xbff0000000000000, 0xbf800000, 0xbc00},  // -1
-    {0x4000000000000000, 0x40000000, 0x4000},  // 2
-    {0xc000000000000000, 0xc0000000, 0xc000},  // -2
-    {0x4010000000000000, 0x40800000, 0x4400},  // 4
-    {0xc010000000000000, 0xc0800000, 0xc400},  // -4
-    {0x3fc45f306dc9c882, 0x3e22f983, 0x3118},  // 1 / (2 pi)
-};
-
 enum class Width : uint8_t { half, integer_half, packed, word, wide, wide_real };
 
 Width width_of(Type type) {
@@ -41,20 +23,9 @@ Width width_of(Type type) {
     }
 }
 
-std::optional<uint16_t> inline_integer(int64_t value) {
-    if (value >= 0 && value <= 64) return static_cast<uint16_t>(code::inline_zero + value);
-    if (value >= -16 && value < 0) return static_cast<uint16_t>(code::inline_minus_one - 1 - value);
-    return {};
-}
-
-std::optional<uint16_t> inline_real(uint64_t pattern, Width width) {
-    for (size_t i = 0; i < std::size(inline_reals); i++) {
-        const InlineReal& row = inline_reals[i];
-        const bool wide = width == Width::wide || width == Width::wide_real;
-        if (pattern == (wide ? row.f64 : width == Width::word ? row.f32 : row.f16))
-            return static_cast<uint16_t>(code::inline_half + i);
-    }
-    return {};
+Reals reals_of(Width width) {
+    const bool wide = width == Width::wide || width == Width::wide_real;
+    return wide ? Reals::f64 : width == Width::word ? Reals::f32 : Reals::f16;
 }
 
 Error does_not_fit(const std::string& value, std::string_view where) {
@@ -71,12 +42,12 @@ Result<Constant> encode_integer(int64_t value, Width width, bool literal_only) {
     // The bits decide: 0xffffffff is the inline constant -1, 0x3f800000 is 1.0.
     if (!wide) value = half ? static_cast<int16_t>(value) : static_cast<int32_t>(value);
     if (!literal_only) {
-        if (auto code = inline_integer(value)) return Constant{*code};
+        if (auto code = inline_integer_code(value)) return Constant{*code};
         const uint64_t pattern = wide   ? static_cast<uint64_t>(value)
                                  : half ? static_cast<uint16_t>(value)
                                         : static_cast<uint32_t>(value);
         if (width != Width::integer_half && width != Width::packed)
-            if (auto code = inline_real(pattern, width)) return Constant{*code};
+            if (auto code = inline_real_code(pattern, reals_of(width))) return Constant{*code};
     }
     if (half) value &= 0xffff;
     if (fits) return Constant{code::literal, static_cast<uint32_t>(value)};
@@ -92,7 +63,7 @@ Result<Constant> encode_real(double value, Width width, bool literal_only) {
         case Width::integer_half: return make_error(ErrorKind::Assembly, "{} where an integer is needed", value);
         case Width::half: return encode_integer(to_half(static_cast<float>(value)), width, literal_only);
         case Width::packed:
-            if (auto code = inline_real(to_half(static_cast<float>(value)), Width::half)) return Constant{*code};
+            if (auto code = inline_real_code(to_half(static_cast<float>(value)), Reals::f16)) return Constant{*code};
             return make_error(ErrorKind::Assembly,
                               "{} is no inline constant of a packed operand; give the 32 bits as an integer", value);
         case Width::word:
@@ -102,7 +73,8 @@ Result<Constant> encode_real(double value, Width width, bool literal_only) {
     }
     const auto bits = std::bit_cast<uint64_t>(value);
     if (!literal_only)
-        if (auto code = bits == 0 ? std::optional(code::inline_zero) : inline_real(bits, width)) return Constant{*code};
+        if (auto code = bits == 0 ? std::optional(code::inline_zero) : inline_real_code(bits, Reals::f64))
+            return Constant{*code};
     if (bits & 0xffffffff)
         return does_not_fit(fmt::format("{}", value), "the upper 32 bits of a double; load it from memory");
     return Constant{code::literal, static_cast<uint32_t>(bits >> 32)};

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <charconv>
 #include <vector>
 
 #include "strata/asm/dsl/modifier_p.h"
+#include "strata/asm/isa/dpp.h"
 #include "strata/asm/isa/names.h"
 
 // Modifiers and named immediates in LLVM's spelling.
@@ -59,10 +61,9 @@ struct Valued {
     bool (*apply)(Modifiers&, const std::vector<int>&);
 };
 
-bool set_dpp(Modifiers& m, int base, int value, int least, int most) {
+void set_dpp16(Modifiers& m, int ctrl) {
     m.dpp.kind = DppKind::dpp16;
-    m.dpp.ctrl = static_cast<uint16_t>(base + value);
-    return value >= least && value <= most;
+    m.dpp.ctrl = static_cast<uint16_t>(ctrl);
 }
 
 bool quad_perm(Modifiers& m, const std::vector<int>& v) {
@@ -71,7 +72,8 @@ bool quad_perm(Modifiers& m, const std::vector<int>& v) {
         if (v[i] < 0 || v[i] > 3) return false;
         ctrl |= v[i] << (2 * i);
     }
-    return set_dpp(m, 0, ctrl, 0, 255);
+    set_dpp16(m, ctrl);
+    return true;
 }
 
 bool dpp8(Modifiers& m, const std::vector<int>& v) {
@@ -89,7 +91,6 @@ bool small(uint8_t& field, int value, int most) {
 }
 
 using List = const std::vector<int>&;
-// DPP_CTRL values: RDNA3 ISA, "DPP16".
 constexpr Valued valued[] = {
     {"offset", 1, 1, [](Modifiers& m, List v) { return m.offset = v[0], true; }},
     {"offset0", 1, 1, [](Modifiers& m, List v) { return m.offset = v[0], v[0] >= 0 && v[0] <= 255; }},
@@ -108,13 +109,6 @@ constexpr Valued valued[] = {
      [](Modifiers& m, List v) { return m.buffer_format = static_cast<uint8_t>(v[0]), v[0] >= 0 && v[0] <= 127; }},
     {"quad_perm", 4, 4, quad_perm},
     {"dpp8", 8, 8, dpp8},
-    {"row_shl", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x100, v[0], 1, 15); }},
-    {"row_shr", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x110, v[0], 1, 15); }},
-    {"row_ror", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x120, v[0], 1, 15); }},
-    {"row_mirror", 0, 0, [](Modifiers& m, List) { return set_dpp(m, 0x140, 0, 0, 0); }},
-    {"row_half_mirror", 0, 0, [](Modifiers& m, List) { return set_dpp(m, 0x141, 0, 0, 0); }},
-    {"row_share", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x150, v[0], 0, 15); }},
-    {"row_xmask", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x160, v[0], 0, 15); }},
     {"row_mask", 1, 1, [](Modifiers& m, List v) { return small(m.dpp.row_mask, v[0], 15); }},
     {"bank_mask", 1, 1, [](Modifiers& m, List v) { return small(m.dpp.bank_mask, v[0], 15); }},
     {"bound_ctrl", 1, 1,
@@ -123,14 +117,6 @@ constexpr Valued valued[] = {
          m.bound_ctrl_zero = v[0] == 0;
          return v[0] == 0 || v[0] == 1;
      }},
-    // CDNA3 ISA, "DPP Controls"
-    {"row_newbcast", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x150, v[0], 0, 15); }},
-    {"row_bcast", 1, 1,
-     [](Modifiers& m, List v) { return set_dpp(m, 0x142, v[0] == 31, 0, 1) && (v[0] == 15 || v[0] == 31); }},
-    {"wave_shl", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x130, 0, 0, 0) && v[0] == 1; }},
-    {"wave_rol", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x134, 0, 0, 0) && v[0] == 1; }},
-    {"wave_shr", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x138, 0, 0, 0) && v[0] == 1; }},
-    {"wave_ror", 1, 1, [](Modifiers& m, List v) { return set_dpp(m, 0x13c, 0, 0, 0) && v[0] == 1; }},
     {"cbsz", 1, 1, [](Modifiers& m, List v) { return small(m.cbsz, v[0], 7); }},
     {"abid", 1, 1, [](Modifiers& m, List v) { return small(m.abid, v[0], 15); }},
     {"blgp", 1, 1, [](Modifiers& m, List v) { return small(m.blgp, v[0], 7); }},
@@ -141,10 +127,20 @@ constexpr Valued valued[] = {
     {"fi", 1, 1, [](Modifiers& m, List v) { return m.dpp.fi = v[0] == 1, v[0] == 0 || v[0] == 1; }},
 };
 
+/// A row of dpp16.def: "row_shl:1", "row_mirror". Several may have one name.
+std::optional<uint16_t> dpp16_control(std::string_view name, const std::vector<int>& values) {
+    for (const Dpp16Pattern& row : kDpp16Patterns) {
+        if (row.text != name || values.size() != (row.last ? 1 : 0)) continue;
+        const int number = row.last ? values[0] : 0;
+        if (number >= row.first && number <= row.last) return static_cast<uint16_t>(row.control + number - row.first);
+    }
+    return {};
+}
+
 /// A number, or a name of names.def that the family has.
 std::optional<int> find(std::span<const ImmediateName> names, Family family, std::string_view name) {
     for (const ImmediateName& row : names)
-        if (row.name == name && row.of(family)) return static_cast<int>(row.number);
+        if (row.name == name && row.families.has(family)) return static_cast<int>(row.number);
     return number(name);
 }
 
@@ -302,13 +298,16 @@ Result<void> parse_modifier(std::string_view text, Modifiers& modifiers) {
     const std::string_view name = text.substr(0, colon);
     if (colon != text.npos && parse_named_value(name, text.substr(colon + 1), modifiers)) return {};
     if (colon != text.npos && parse_cdna_value(name, text.substr(colon + 1), modifiers)) return {};
-    for (const Valued& row : valued) {
-        if (row.name != name) continue;
-        const std::vector<int> values = colon == text.npos ? std::vector<int>() : numbers(text.substr(colon + 1));
-        if (values.size() >= row.least && values.size() <= row.most && row.apply(modifiers, values)) return {};
-        return make_error(ErrorKind::Assembly, "'{}': the value is missing or out of range", text);
-    }
-    return make_error(ErrorKind::Assembly, "'{}' is no modifier", text);
+    const std::vector<int> values = colon == text.npos ? std::vector<int>() : numbers(text.substr(colon + 1));
+    if (const auto ctrl = dpp16_control(name, values)) return set_dpp16(modifiers, *ctrl), Result<void>();
+    const Valued* row = std::ranges::find(valued, name, &Valued::name);
+    if (row == std::end(valued) &&
+        std::ranges::find(kDpp16Patterns, name, &Dpp16Pattern::text) == std::end(kDpp16Patterns))
+        return make_error(ErrorKind::Assembly, "'{}' is no modifier", text);
+    if (row != std::end(valued) && values.size() >= row->least && values.size() <= row->most &&
+        row->apply(modifiers, values))
+        return {};
+    return make_error(ErrorKind::Assembly, "'{}': the value is missing or out of range", text);
 }
 
 uint16_t wait_immediate(const Waits& waits, Family family) {

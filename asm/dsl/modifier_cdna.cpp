@@ -24,7 +24,7 @@ std::optional<uint16_t> number(std::string_view text, int bits) {
 
 std::optional<uint16_t> message_number(std::string_view text) {
     for (const ImmediateName& row : message_names())
-        if (row.name == text && row.of(Family::cdna3)) return static_cast<uint16_t>(row.number);
+        if (row.name == text && row.families.has(Family::cdna3)) return static_cast<uint16_t>(row.number);
     return number(text, 4);
 }
 

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "strata/asm/dsl/registers.h"
+#include "strata/asm/isa/dpp.h"
 
 // The vocabulary of assembly in C++: `using namespace strata::isa::rdna3;` (rdna4, cdna3) and write
 // a.v_add_f32(v[0], v[1], v[0], dpp(row_shr(8)));
@@ -55,14 +56,15 @@ inline Modifiers e64() { return {.encoding = Modifiers::Encoding::e64}; }
 inline Modifiers e32() { return {.encoding = Modifiers::Encoding::e32}; }
 
 /// Lane selection of DPP16 within rows of 16 lanes (RDNA3 ISA, "DPP16").
-enum class DppControl : uint16_t { row_mirror = 0x140, row_half_mirror = 0x141 };
+enum class DppControl : uint16_t {};
 constexpr DppControl quad_perm(int a, int b, int c, int d) {
     return DppControl((a & 3) | (b & 3) << 2 | (c & 3) << 4 | (d & 3) << 6);
 }
-constexpr DppControl row_shl(int lanes) { return DppControl(0x100 | (lanes & 15)); }
-constexpr DppControl row_shr(int lanes) { return DppControl(0x110 | (lanes & 15)); }
-constexpr DppControl row_ror(int lanes) { return DppControl(0x120 | (lanes & 15)); }
-inline constexpr DppControl row_mirror = DppControl::row_mirror, row_half_mirror = DppControl::row_half_mirror;
+constexpr DppControl row_shl(int lanes) { return DppControl(dpp16::row_shl - 1 + (lanes & 15)); }
+constexpr DppControl row_shr(int lanes) { return DppControl(dpp16::row_shr - 1 + (lanes & 15)); }
+constexpr DppControl row_ror(int lanes) { return DppControl(dpp16::row_ror - 1 + (lanes & 15)); }
+inline constexpr DppControl row_mirror = DppControl(dpp16::row_mirror),
+                            row_half_mirror = DppControl(dpp16::row_half_mirror);
 
 struct DppOptions {
     uint8_t row_mask = 0xf, bank_mask = 0xf;
@@ -79,8 +81,8 @@ inline Modifiers dpp(DppControl control, DppOptions o = {}) {
 namespace rdna {
 using namespace syntax;
 inline constexpr Special null{code::null};
-constexpr DppControl row_share(int lane) { return DppControl(0x150 | (lane & 15)); }
-constexpr DppControl row_xmask(int mask) { return DppControl(0x160 | (mask & 15)); }
+constexpr DppControl row_share(int lane) { return DppControl(dpp16::row_share | (lane & 15)); }
+constexpr DppControl row_xmask(int mask) { return DppControl(dpp16::row_xmask | (mask & 15)); }
 /// Lane i of each group of eight reads lane select[i] of the group.
 inline Modifiers dpp8(std::array<int, 8> select, bool fi = false) {
     Modifiers m{.dpp = {.kind = DppKind::dpp8, .fi = fi}};
@@ -162,10 +164,10 @@ inline Modifiers cbsz(uint8_t log2_blocks) { return {.cbsz = log2_blocks}; }
 inline Modifiers abid(uint8_t block) { return {.abid = block}; }
 inline Modifiers blgp(uint8_t permutation) { return {.blgp = permutation}; }
 
-constexpr DppControl row_newbcast(int lane) { return DppControl(0x150 | (lane & 15)); }
-inline constexpr DppControl row_bcast15 = DppControl(0x142), row_bcast31 = DppControl(0x143);
-inline constexpr DppControl wave_shl = DppControl(0x130), wave_rol = DppControl(0x134), wave_shr = DppControl(0x138),
-                            wave_ror = DppControl(0x13c);
+constexpr DppControl row_newbcast(int lane) { return DppControl(dpp16::row_newbcast | (lane & 15)); }
+inline constexpr DppControl row_bcast15 = DppControl(dpp16::row_bcast15), row_bcast31 = DppControl(dpp16::row_bcast31);
+inline constexpr DppControl wave_shl = DppControl(dpp16::wave_shl), wave_rol = DppControl(dpp16::wave_rol),
+                            wave_shr = DppControl(dpp16::wave_shr), wave_ror = DppControl(dpp16::wave_ror);
 
 /// Sub-dword addressing (CDNA3 ISA, "SDWA").
 enum SdwaSelect : uint8_t { BYTE_0, BYTE_1, BYTE_2, BYTE_3, WORD_0, WORD_1, DWORD };

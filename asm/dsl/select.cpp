@@ -26,16 +26,10 @@ struct Places {
     }
 };
 
-bool is_buffer(Format format) { return format == Format::MUBUF || format == Format::MTBUF; }
-bool is_flat(Format format) { return format == Format::FLAT || format == Format::GLOBAL || format == Format::SCRATCH; }
-
 /// v_cmpx writes exec, which its text does not name; CDNA's writes a mask too, which it names.
 bool hidden_destination(const Row& row, bool cdna) {
     return !cdna && row.flags & kWritesExec && row.dst[0] == Type::lanes;
 }
-
-/// CDNA's store from LDS names no address.
-bool stores_from_lds(const Row& row) { return row.format == Format::MUBUF && row.flags & kStore && !row.src_kind[3]; }
 
 size_t count_sources(const Row& row) {
     return static_cast<size_t>(std::ranges::count_if(row.src_kind, [](uint8_t kind) { return kind != 0; }));
@@ -55,20 +49,19 @@ Places places_of(const Row& row, size_t given, const Modifiers& modifiers, bool 
         for (size_t i = 0; i < 2; i++) places.add_source(row, i);
         return places;
     }
-    if (immediate && row.mnemonic.starts_with("s_setreg")) {
+    if (immediate && row.flags & kImmediateFirst) {
         places.add(Place::immediate);
         places.add_source(row, 0);
         return places;
     }
-    const bool prefetch = row.mnemonic.find("_prefetch") != std::string_view::npos;
-    if (prefetch && row.format == Format::SMEM) {  // base, offset, offset register, length; pc_rel has no base
+    if (row.flags & kPrefetch) {  // base, offset, offset register, length; pc_rel has no base
         if (row.src_kind[1]) places.add_source(row, 0);
         places.add(Place::offset);
         places.add_source(row, row.src_kind[1] ? 1 : 0);
         places.add(Place::length);
         return places;
     }
-    if (row.mnemonic.starts_with("s_atc_probe")) places.add(Place::length);
+    if (row.flags & kProbe) places.add(Place::length);
     // An atomic returns the old value when the text has an operand more.
     const bool optional_result = is_flat(row.format) && row.flags & kAtomic;
     const bool to_lds = modifiers.lds && (is_buffer(row.format) || is_flat(row.format));
@@ -243,7 +236,7 @@ Result<void> place_operand(Selector& selector, const Row& row, const Places& pla
 
 /// In the mixed-precision instructions op_sel_hi tells float16 sources from float32 ones, and neg_hi means |x|
 /// (RDNA3 ISA, "V_FMA_MIX_F32").
-bool is_mixed(const Row& row) { return row.mnemonic.starts_with("v_fma_mix"); }
+bool is_mixed(const Row& row) { return row.flags & kMix; }
 
 /// Packed instructions take the upper half of a source for the upper result unless told otherwise.
 uint8_t default_op_sel_hi(const Row& row) { return is_mixed(row) ? 0 : (row.modifiers | row.ignored) >> 10 & 7; }
@@ -297,11 +290,6 @@ bool has_cdna_modifiers(const Modifiers& m) {
     return m.sc1 || m.lds || m.cbsz || m.abid || m.blgp || m.sdwa.present || m.sdwa.sext;
 }
 
-/// Conversions from 8-bit floats and comparisons write whole registers (CDNA3 ISA, "SDWA").
-bool writes_whole_register(const Row& row) {
-    return row.format == Format::VOPC || row.mnemonic.ends_with("p8") || row.mnemonic.ends_with("f8");
-}
-
 Result<void> apply_cdna_modifiers(const Selector& selector, const Row& row, const Modifiers& m, Inst& inst) {
     inst.sc1 = m.sc1;
     inst.lds = m.lds;
@@ -312,7 +300,7 @@ Result<void> apply_cdna_modifiers(const Selector& selector, const Row& row, cons
     if (m.sdwa.sext && !m.sdwa.present) return selector.fail("sext() needs sub-dword addressing (_sdwa)");
     if (!m.sdwa.present) return {};
     inst.sdwa = m.sdwa;
-    if (writes_whole_register(row)) inst.sdwa.dst_unused = Sdwa::pad;
+    if (row.format == Format::VOPC || sdwa_whole_destination(row)) inst.sdwa.dst_unused = Sdwa::pad;
     return {};
 }
 
@@ -393,7 +381,7 @@ Result<Selected> select_dual(const Machine& machine, const Half& x, const Half& 
         if (!row) return selector.fail("'{}' is no half of a dual instruction", half->mnemonic);
         (first ? inst.row : inst.row_y) = row;
         // fmamk names its literal before the last register, fmaak after it.
-        const size_t literal = !(row->flags & kLiteral) ? SIZE_MAX : row->mnemonic == "v_dual_fmamk_f32" ? 2 : 3;
+        const size_t literal = !(row->flags & kLiteral) ? SIZE_MAX : row->flags & kLiteralSecond ? 2 : 3;
         const size_t wanted = 1 + count_sources(*row) + (literal != SIZE_MAX);
         if (half->operands.size() != wanted)
             return selector.fail("{} takes {} operands, not {}", row->mnemonic, wanted, half->operands.size());

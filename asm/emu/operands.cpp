@@ -17,8 +17,6 @@ constexpr uint32_t kFloat[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0
 constexpr uint16_t kHalf[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
 constexpr uint16_t kBrain[] = {0x3f00, 0xbf00, 0x3f80, 0xbf80, 0x4000, 0xc000, 0x4080, 0xc080, 0x3e22};
 
-bool is_64bit(Type type) { return type == Type::b64 || type == Type::f64 || type == Type::i64 || type == Type::u64; }
-
 uint64_t inline_float(int index, Type type, std::string_view mnemonic) {
     switch (type) {
         case Type::b64:

@@ -3,12 +3,10 @@
 #include <span>
 #include <string_view>
 
+#include "strata/asm/isa/family.h"
 #include "strata/core/support/result.h"
 
 namespace strata::isa {
-
-enum class Family : uint8_t { rdna3, rdna4, cdna3, cdna2 };
-constexpr bool is_cdna(Family family) { return family == Family::cdna3 || family == Family::cdna2; }
 
 enum class Arch : uint8_t {
 #define ARCH(arch, ...) arch,

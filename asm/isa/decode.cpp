@@ -169,7 +169,7 @@ bool Decoder::decode_dpp(Inst& inst, uint32_t code) {
     dpp.bound_ctrl = extra_word_ >> 19 & 1;
     dpp.bank_mask = extra_word_ >> 24 & 15;
     dpp.row_mask = extra_word_ >> 28 & 15;
-    if (!rules().dpp_control(*inst.row, dpp.ctrl))
+    if (!rules().knows_dpp16(*inst.row, dpp.ctrl))
         return fail("the DPP control names no lane pattern of the operation");
     return layout_->words == 2 || dpp_modifiers(inst);
 }

@@ -57,7 +57,7 @@ bool Decoder::decode_cdna_smem(Inst& inst) {
         if (loads && !operand(inst.dst[0], sdata, row.dst[0], kSgpr)) return false;
         if (row.src_kind[2] && !operand(inst.src[2], sdata, row.src[2], kSgpr)) return false;
         if (loads && row.src_kind[2]) inst.dst[0].code = inst.src[2].code;  // the start of the aligned group
-    } else if (row.mnemonic.starts_with("s_atc_probe")) {
+    } else if (row.flags & kProbe) {
         inst.offset1 = static_cast<uint8_t>(sdata);
     }
     if (!row.src_kind[0]) return true;

@@ -161,7 +161,7 @@ bool Encoder::dpp_word() {
         extra_word_ = low | dpp.select << 8;
         return true;
     }
-    if (!rules_.dpp_control(row_, dpp.ctrl))
+    if (!rules_.knows_dpp16(row_, dpp.ctrl))
         return fail("DPP control {:#x} names no lane pattern of the operation", dpp.ctrl);
     if (dpp.row_mask > 15 || dpp.bank_mask > 15) return fail("a DPP mask is more than four bits");
     extra_word_ = low | dpp.ctrl << 8 | uint32_t{dpp.fi} << 18 | uint32_t{dpp.bound_ctrl} << 19 |

@@ -79,7 +79,7 @@ bool Encoder::encode_cdna_smem() {
         if (sdata.code > 123) return fail("sdata must be an SGPR other than m0 and exec");
         if (stores && inst_.dst[0].present() && inst_.dst[0].code != sdata.code)
             return fail("an atomic returns to its data register");
-    } else if (row_.mnemonic.starts_with("s_atc_probe")) {
+    } else if (row_.flags & kProbe) {
         put(layout_.dst, inst_.offset1);
     }
     if (!row_.src_kind[0]) return true;

@@ -12,7 +12,7 @@ struct ScalarReads {
 
     void add(const Operand& operand) {
         uint16_t code = operand.code;
-        bool constant = (code >= code::inline_zero && code <= 208) || (code >= code::inline_half && code <= 248);
+        bool constant = is_inline_integer(code) || is_inline_real(code);
         if (!operand.present() || operand.is_vector() || constant || code == code::null) return;
         for (size_t i = 0; i < count; ++i)
             if (codes[i] == code) return;

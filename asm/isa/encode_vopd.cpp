@@ -15,16 +15,14 @@ namespace {
 
 /// The register a half reads as its third source: the accumulator of fmac and dot2acc, fmamk's addend.
 Operand third_source(const Row& row, const Operand& dst, const Operand& src1) {
-    if (row.mnemonic.find("fmamk") != std::string_view::npos) return src1;
+    if (row.flags & kLiteralSecond) return src1;
     bool accumulates =
         row.mnemonic.find("fmac") != std::string_view::npos || row.mnemonic.find("acc") != std::string_view::npos;
     return accumulates ? dst : Operand{};
 }
 
 /// fmamk's K stands in the place of the second source.
-Operand second_source(const Row& row, const Operand& src1) {
-    return row.mnemonic.find("fmamk") != std::string_view::npos ? Operand{} : src1;
-}
+Operand second_source(const Row& row, const Operand& src1) { return row.flags & kLiteralSecond ? Operand{} : src1; }
 
 bool collide(const Operand& x, const Operand& y, int banks) {
     return x.present() && y.present() && x.is_vgpr() && y.is_vgpr() && x.vgpr() % banks == y.vgpr() % banks;

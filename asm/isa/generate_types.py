@@ -247,6 +247,11 @@ def flags(target, name, form):
         'kNotOnSilicon': re.fullmatch(target.NOT_ON_SILICON, m),
         'kOneScalar': not cdna and re.fullmatch(r'v_(lshlrev_b|lshrrev_b|ashrrev_i)64', m),
         'kLiteral': re.search(r'(fma|mad)[am]k', m) or 'imm32' in m,
+        'kMix': m.startswith('v_fma_mix'),
+        'kLiteralSecond': name == 'VOPD' and 'fmamk' in m,
+        'kImmediateFirst': m.startswith('s_setreg'),
+        'kPrefetch': name == 'SMEM' and 'prefetch' in m,
+        'kProbe': name == 'SMEM' and m.startswith('s_atc_probe'),
     }
     return ' | '.join(flag for flag, on in checks.items() if on) or '0'
 

@@ -2,76 +2,13 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "strata/asm/isa/arch.h"
+#include "strata/asm/isa/constants.h"
+#include "strata/asm/isa/row.h"
 #include "strata/core/support/result.h"
 
 namespace strata::isa {
-
-enum class Format : uint8_t {
-    SOP1,
-    SOP2,
-    SOPK,
-    SOPC,
-    SOPP,
-    SMEM,
-    VOP1,
-    VOP2,
-    VOPC,
-    VOP3,
-    VOP3SD,
-    VOP3P,
-    VINTERP,
-    VOPD,
-    DS,
-    MUBUF,
-    MTBUF,
-    MIMG,
-    FLAT,
-    SCRATCH,
-    GLOBAL,
-    LDSDIR,
-    EXP,
-    MFMA,  ///< the matrix opcodes of CDNA's VOP3P, which have fields of their own
-};
-
-/// How an operand's bits are read: decides the meaning of inline constants and literals and how many dwords it spans.
-enum class Type : uint8_t {
-    none,
-    b16,
-    b32,
-    b64,
-    b96,
-    b128,
-    b256,
-    b512,
-    f16,
-    f32,
-    f64,
-    i16,
-    i32,
-    i64,
-    u16,
-    u32,
-    u64,
-    pk16,
-    bf16,
-    lanes,
-    b1024,
-    pk32
-};
-// `lanes` is a wave-wide scalar mask: one dword in wave32, two in wave64. `pk32` is two 32-bit values in two registers.
-
-/// Operand codes: RDNA3's hardware codes of a 9-bit source field (RDNA3 ISA, "Scalar/Vector operand" tables) for all
-/// families. Where a family's bits differ (CDNA has M0 at 124) decode() and encode() translate; accumulation registers,
-/// which CDNA marks with a bit of their own, are codes 512 to 767.
-namespace code {
-constexpr uint16_t vcc_lo = 106, vcc_hi = 107, ttmp0 = 108, null = 124, m0 = 125, exec_lo = 126, exec_hi = 127;
-constexpr uint16_t inline_zero = 128, inline_minus_one = 193, shared_base = 235, shared_limit = 236, private_base = 237,
-                   private_limit = 238, inline_half = 240, inline_inv_2pi = 248, vccz = 251, execz = 252, scc = 253,
-                   literal = 255, vgpr0 = 256, agpr0 = 512;
-}  // namespace code
 
 /// One register, constant or literal operand.
 struct Operand {
@@ -88,62 +25,6 @@ struct Operand {
     bool is_vector() const { return code >= code::vgpr0; }
     int row() const { return code - code::vgpr0; }
     bool operator==(const Operand&) const = default;
-};
-
-enum RowFlag : uint32_t {
-    kMemory = 1,
-    kStore = 2,
-    kAtomic = 4,
-    kBranch = 8,
-    kTrans = 16,
-    kMatrix = 32,
-    kNotOnSilicon = 64,
-    kReadsVcc = 128,
-    kWritesVcc = 256,
-    kReadsScc = 512,
-    kWritesScc = 1024,
-    kWritesExec = 2048,
-    kTrue16 = 4096,
-    kGraphics = 8192,    // image, export, ray tracing, interpolation: no compute use
-    kLiteral = 16384,    // always followed by a literal word (fmaak, fmamk, s_setreg_imm32)
-    kOneScalar = 32768,  // reads at most one scalar register or literal, not two
-    kWave64 = 65536,     // RDNA's matrix products: the form in wave64, behind wave32's form of the same opcode
-};
-
-/// What an operand field accepts.
-enum OperandKind : uint8_t { kVgpr = 1, kSgpr = 2, kInline = 4, kLiteralConstant = 8, kAgpr = 16 };
-
-/// Modifiers that a form accepts: one bit a source for the first five groups.
-namespace mod {
-constexpr uint32_t neg(uint32_t sources) { return sources; }
-constexpr uint32_t abs(uint32_t sources) { return sources << 3; }
-constexpr uint32_t op_sel(uint32_t sources) { return sources << 6; }  // bit 3: destination
-constexpr uint32_t op_sel_hi(uint32_t sources) { return sources << 10; }
-constexpr uint32_t neg_hi(uint32_t sources) { return sources << 13; }
-constexpr uint32_t clamp = 1 << 16, omod = 1 << 17, offset = 1 << 18, glc = 1 << 19, slc = 1 << 20, dlc = 1 << 21,
-                   tfe = 1 << 22, gds = 1 << 23, dpp = 1 << 24, simm = 1 << 25,
-                   two_offsets = 1 << 26,  // DS: two 8-bit offsets instead of one of 16 bits
-    message = 1 << 27,                     // the source field is a message number, in Inst::offset
-    gds_only = 1 << 28,                    // DS: the gds bit must be set
-    cache = glc,                           // RDNA4: takes a temporal hint and a scope
-    sc1 = 1 << 29,                         // CDNA: bit 1 of the cache scope ("scc" on gfx90a)
-    sdwa = 1 << 30,                        // CDNA: takes sub-dword addressing
-    matrix = 1u << 31,                     // MFMA: cbsz, abid and blgp (SMFMAC has no blgp)
-    lds = neg(1);                          // CDNA's MUBUF and CDNA2's FLAT: the data may go to LDS
-}  // namespace mod
-
-/// One instruction form of one family: a row of asm/isa/<family>.def.
-struct Row {
-    std::string_view mnemonic;  ///< vendor spelling without the _e32/_e64/_dpp suffix: "v_add_f32"
-    Format format;
-    uint16_t opcode;
-    std::array<Type, 2> dst;            ///< vector/scalar destination, second destination (carry-out, sdst)
-    std::array<Type, 4> src;            ///< sources in the order of LLVM's text
-    uint32_t flags;                     ///< RowFlag bits
-    std::array<uint8_t, 2> dst_kind{};  ///< OperandKind bits
-    std::array<uint8_t, 4> src_kind{};
-    uint32_t modifiers = 0;  ///< mod:: bits
-    uint32_t ignored = 0;    ///< mod:: bits that may be set and have no effect
 };
 
 enum class DppKind : uint8_t { none, dpp16, dpp8 };
@@ -197,16 +78,6 @@ struct Inst {
     std::array<Operand, 2> src_y{};
     bool operator==(const Inst&) const = default;
 };
-
-/// All rows of a family, sorted by (format, opcode, kWave64).
-std::span<const Row> rows(Family family);
-/// The row of a mnemonic in a format, or nullptr. Without a format: the row in its native (smallest) format.
-const Row* find_row(Family family, std::string_view mnemonic);
-const Row* find_row(Family family, std::string_view mnemonic, Format format);
-/// The row of an opcode in a format, or nullptr.
-const Row* find_row(Family family, Format format, uint16_t opcode);
-/// The form of a row of the family in waves of that size: find_row() gives wave32's of RDNA's matrix products.
-const Row& in_wave(Family family, const Row& row, int wave_size);
 
 /// Decodes the instruction at the start of `words` as a wave of that size (0: the arch's own) reads it.
 /// Error (Assembly) when the bits are no instruction of the arch or the words end inside it.
@@ -273,9 +144,5 @@ struct Encoded {
     int count = 0;
 };
 Result<Encoded> encode(Arch arch, const Inst& inst);
-
-/// Dwords spanned by an operand of this type.
-int dwords(Type type, int wave_size);
-std::string_view name(Format format);
 
 }  // namespace strata::isa

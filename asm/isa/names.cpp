@@ -3,9 +3,7 @@
 namespace strata::isa {
 namespace {
 
-constexpr uint32_t bit(Family family) { return 1u << static_cast<uint32_t>(family); }
-constexpr uint32_t rdna3 = bit(Family::rdna3), rdna4 = bit(Family::rdna4), cdna3 = bit(Family::cdna3),
-                   cdna2 = bit(Family::cdna2);
+using namespace families;
 
 constexpr ImmediateName messages[] = {
 #define MESSAGE(families, number, name) {families, number, #name},
@@ -23,7 +21,7 @@ std::span<const ImmediateName> hardware_register_names() { return hardware_regis
 
 std::string_view name_of(std::span<const ImmediateName> names, Family family, uint32_t number) {
     for (const ImmediateName& row : names)
-        if (row.number == number && row.of(family)) return row.name;
+        if (row.number == number && row.families.has(family)) return row.name;
     return {};
 }
 

@@ -9,10 +9,9 @@ namespace strata::isa {
 
 /// A row of names.def.
 struct ImmediateName {
-    uint32_t families;  ///< bit i: the family numbered i has it
+    FamilySet families;
     uint32_t number;
     std::string_view name;
-    bool of(Family family) const { return families >> static_cast<uint32_t>(family) & 1; }
 };
 std::span<const ImmediateName> message_names();
 std::span<const ImmediateName> hardware_register_names();

@@ -32,8 +32,7 @@ std::string Printer::mnemonic() const {
 }
 
 std::string Printer::operand(const Operand& operand) const {
-    bool real = row_.mnemonic.ends_with("f16"), brain = row_.mnemonic.ends_with("bf16");
-    return print_operand(rules_, operand, inst_.literal, brain ? Packed::bf16 : real ? Packed::f16 : Packed::integer);
+    return print_operand(rules_, operand, inst_.literal, row_.packed_reals);
 }
 
 Type Printer::matrix_constant_type() const {
@@ -76,13 +75,14 @@ std::string Printer::source(size_t index) const {
     bool abs = !listed && (mix() ? inst_.neg_hi : inst_.abs) >> index & 1;
     if (abs) text = "|" + text + "|";
     if (!neg) return text;
-    bool special = (from.code >= 235 && from.code <= 239) || (from.code >= code::vccz && from.code <= code::scc);
+    bool special = (from.code >= code::shared_base && from.code <= code::pops_exiting_wave_id) ||
+                   (from.code >= code::vccz && from.code <= code::scc);
     bool constant = from.code >= code::inline_zero && !from.is_vector() && !special;
     return constant && !abs ? "neg(" + text + ")" : "-" + text;
 }
 
 void Printer::alu() {
-    bool setreg = row_.mnemonic.starts_with("s_setreg");
+    bool setreg = row_.flags & kImmediateFirst;
     bool simm = row_.modifiers & mod::simm;
     auto immediate = static_cast<uint16_t>(inst_.offset);
     if (setreg) item(print_simm(row_.mnemonic, immediate, family_));
@@ -100,7 +100,7 @@ void Printer::alu() {
 std::string Printer::vopd() const {
     auto half = [&](const Row& row, const Operand& dst, const Operand* src) {
         std::string text = fmt::format("{} {}, {}", row.mnemonic, operand(dst), operand(src[0]));
-        bool literal = row.flags & kLiteral, middle = row.mnemonic.find("fmamk") != std::string_view::npos;
+        bool literal = row.flags & kLiteral, middle = row.flags & kLiteralSecond;
         if (literal && middle) text += fmt::format(", {:#x}", inst_.literal);
         if (src[1].present()) text += ", " + operand(src[1]);
         if (literal && !middle) text += fmt::format(", {:#x}", inst_.literal);

@@ -26,14 +26,14 @@ void Printer::memory() {
 
 void Printer::smem() {
     std::string offset = fmt::format("{}{:#x}", inst_.offset < 0 ? "-" : "", std::abs(inst_.offset));
-    if (row_.mnemonic.find("prefetch") != std::string_view::npos) {
+    if (row_.flags & kPrefetch) {
         if (row_.src_kind[1]) item(operand(inst_.src[0]));
         item(offset);
         item(operand(inst_.src[row_.src_kind[1] ? 1 : 0]));
         item(std::to_string(inst_.offset1));
         return;
     }
-    if (row_.mnemonic.starts_with("s_atc_probe"))
+    if (row_.flags & kProbe)
         item(inst_.offset1 <= 64 ? std::to_string(inst_.offset1) : fmt::format("{:#x}", inst_.offset1));
     if (row_.src_kind[2] || row_.dst_kind[0]) item(operand(row_.src_kind[2] ? inst_.src[2] : inst_.dst[0]));
     if (!row_.src_kind[0]) return;

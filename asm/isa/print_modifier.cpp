@@ -4,24 +4,11 @@
 namespace strata::isa {
 namespace {
 
-std::string dpp_control(uint32_t ctrl, bool cdna) {
-    if (ctrl < 0x100)
-        return fmt::format("quad_perm:[{},{},{},{}]", ctrl & 3, ctrl >> 2 & 3, ctrl >> 4 & 3, ctrl >> 6 & 3);
-    switch (ctrl) {
-        case 0x130: return "wave_shl:1";
-        case 0x134: return "wave_rol:1";
-        case 0x138: return "wave_shr:1";
-        case 0x13c: return "wave_ror:1";
-        case 0x140: return "row_mirror";
-        case 0x141: return "row_half_mirror";
-        case 0x142: return "row_bcast:15";
-        case 0x143: return "row_bcast:31";
-        default: break;
-    }
-    static constexpr std::string_view names[] = {"row_shl", "row_shr",   "row_ror",   "",
-                                                 "",        "row_share", "row_xmask", "row_xmask"};
-    std::string_view name = cdna && ctrl >= 0x150 ? "row_newbcast" : names[ctrl >> 4 & 7];
-    return fmt::format("{}:{}", name, ctrl & 15);
+std::string dpp16_text(Family family, uint32_t ctrl) {
+    for (const Dpp16Pattern& row : kDpp16Patterns)
+        if (row.families.has(family) && row.has(ctrl))
+            return row.last ? fmt::format("{}:{}", row.text, ctrl - row.control + row.first) : std::string(row.text);
+    return fmt::format("quad_perm:[{},{},{},{}]", ctrl & 3, ctrl >> 2 & 3, ctrl >> 4 & 3, ctrl >> 6 & 3);
 }
 
 }  // namespace
@@ -96,7 +83,7 @@ void Printer::dpp() {
         for (int i = 0; i < 8; ++i) lanes += fmt::format("{}{}", i ? "," : "", dpp.select >> 3 * i & 7);
         word("dpp8:[" + lanes + "]");
     } else {
-        word(dpp_control(dpp.ctrl, cdna_));
+        word(dpp16_text(family_, dpp.ctrl));
         word(fmt::format("row_mask:{:#x} bank_mask:{:#x}", dpp.row_mask, dpp.bank_mask));
         if (dpp.bound_ctrl) word("bound_ctrl:1");
     }

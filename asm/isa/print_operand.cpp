@@ -1,67 +1,47 @@
-#include <array>
-
 #include "strata/asm/isa/print_p.h"
 
 namespace strata::isa {
 namespace {
 
-constexpr std::array<std::string_view, 9> float_names = {"0.5",  "-0.5", "1.0",  "-1.0",      "2.0",
-                                                         "-2.0", "4.0",  "-4.0", "0.15915494"};
-constexpr std::array<uint32_t, 9> float32_bits = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
-                                                  0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
-constexpr std::array<uint32_t, 9> float16_bits = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
-                                                  0xc000, 0x4400, 0xc400, 0x3118};
-constexpr std::array<uint32_t, 9> bfloat16_bits = {0x3f00, 0xbf00, 0x3f80, 0xbf80, 0x4000,
-                                                   0xc000, 0x4080, 0xc080, 0x3e22};
-constexpr std::array<uint32_t, 8> float64_high = {0x3fe00000, 0xbfe00000, 0x3ff00000, 0xbff00000,
-                                                  0x40000000, 0xc0000000, 0x40100000, 0xc0100000};
-
 std::string hex(uint32_t value) { return fmt::format("0x{:x}", value); }
 
-template <size_t N>
-std::string float_or_hex(uint32_t value, const std::array<uint32_t, N>& patterns) {
-    for (size_t i = 0; i < N; ++i)
-        if (patterns[i] == value) return std::string(float_names[i]);
-    return hex(value);
+std::string real_or_hex(uint64_t bits, Reals format) {
+    auto code = inline_real_code(bits, format);
+    return code ? std::string(inline_real(*code).text) : hex(static_cast<uint32_t>(bits));
 }
-
-bool is_inline_int(int32_t value) { return value >= -16 && value <= 64; }
 
 /// A literal is spelled as the inline constant of the same value where there is one; 16-bit integers are compared as 32
 /// bits and cut afterwards.
-std::string print_literal(uint32_t value, Type type, Packed packed) {
+std::string print_literal(uint32_t value, Type type, Reals packed) {
     auto wide = static_cast<int32_t>(value);
     int32_t narrow = static_cast<int16_t>(value);
     switch (type) {
-        case Type::f64: return value == 0 ? "0" : float_or_hex(value, float64_high);
+        case Type::f64: {
+            auto code = inline_real_code(uint64_t{value} << 32, Reals::f64);
+            return value == 0 ? "0" : code ? std::string(inline_real(*code).text) : hex(value);
+        }
         case Type::i64:
         case Type::u64:
         case Type::b64: return value <= 64 ? std::to_string(value) : hex(value);
         case Type::f16:
-            return is_inline_int(narrow) ? std::to_string(narrow) : float_or_hex(value & 0xffff, float16_bits);
+            return inline_integer_code(narrow) ? std::to_string(narrow) : real_or_hex(value & 0xffff, Reals::f16);
         case Type::bf16: {
-            if (is_inline_int(narrow)) return std::to_string(narrow);
-            std::string text = float_or_hex(value & 0xffff, bfloat16_bits);
-            return text.starts_with("0x") ? hex(value) : text;
+            if (inline_integer_code(narrow)) return std::to_string(narrow);
+            auto code = inline_real_code(value & 0xffff, Reals::bf16);
+            return code ? std::string(inline_real(*code).text) : hex(value);
         }
         default: break;
     }
-    if (is_inline_int(wide)) return std::to_string(wide);
-    if (type == Type::pk16 && packed == Packed::bf16) return float_or_hex(value, bfloat16_bits);
-    if (type == Type::pk16 && packed == Packed::f16) return float_or_hex(value, float16_bits);
-    std::string text = float_or_hex(value, float32_bits);
-    bool integer16 = type == Type::i16 || type == Type::u16 || type == Type::b16;
-    return integer16 && text.starts_with("0x") ? hex(value & 0xffff) : text;
+    if (inline_integer_code(wide)) return std::to_string(wide);
+    if (type == Type::pk16) return real_or_hex(value, packed);
+    auto code = inline_real_code(value, Reals::f32);
+    return code ? std::string(inline_real(*code).text) : hex(is_half(type) ? value & 0xffff : value);
 }
 
 std::string print_inline(uint32_t code, Type type) {
-    if (code <= 192) return std::to_string(code - code::inline_zero);
-    if (code <= 208) return std::to_string(192 - static_cast<int>(code));
-    bool integer16 = type == Type::i16 || type == Type::u16 || type == Type::b16;
-    bool wide = type == Type::f64 || type == Type::b64 || type == Type::i64 || type == Type::u64;
-    size_t index = code - code::inline_half;
-    if (integer16) return hex(float16_bits[index]);
-    return code == code::inline_inv_2pi && wide ? "0.15915494309189532" : std::string(float_names[index]);
+    if (is_inline_integer(code)) return std::to_string(inline_integer(code));
+    if (is_half(type) && type != Type::f16) return hex(inline_real(code).f16);
+    return code == code::inline_inv_2pi && is_64bit(type) ? "0.15915494309189532" : std::string(inline_real(code).text);
 }
 
 std::string_view special_name(uint32_t code) {
@@ -70,7 +50,7 @@ std::string_view special_name(uint32_t code) {
         case code::shared_limit: return "src_shared_limit";
         case code::private_base: return "src_private_base";
         case code::private_limit: return "src_private_limit";
-        case 239: return "src_pops_exiting_wave_id";
+        case code::pops_exiting_wave_id: return "src_pops_exiting_wave_id";
         case code::vccz: return "src_vccz";
         case code::execz: return "src_execz";
         case code::scc: return "src_scc";
@@ -97,7 +77,7 @@ std::string print_register(const Rules& rules, uint32_t code, int dwords) {
     return named(code >= code::vcc_lo ? "vcc" : code < 104 ? "flat_scratch" : "xnack_mask");
 }
 
-std::string print_operand(const Rules& rules, const Operand& operand, uint32_t literal, Packed packed) {
+std::string print_operand(const Rules& rules, const Operand& operand, uint32_t literal, Reals packed) {
     if (operand.is_literal()) return print_literal(literal, operand.type, packed);
     if (std::string_view special = special_name(operand.code); !special.empty()) return std::string(special);
     bool constant = !operand.is_vector() && operand.code >= code::inline_zero;

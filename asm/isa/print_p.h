@@ -7,11 +7,8 @@
 
 namespace strata::isa {
 
-/// What a packed operand's literal is compared with when LLVM 19 looks for an inline constant of the same value.
-enum class Packed : uint8_t { integer, f16, bf16 };
-
-/// One register, constant or literal as LLVM spells it.
-std::string print_operand(const Rules& rules, const Operand& operand, uint32_t literal, Packed packed);
+/// One register, constant or literal as LLVM spells it. `packed`: the reals of a packed operand.
+std::string print_operand(const Rules& rules, const Operand& operand, uint32_t literal, Reals packed);
 /// A group of registers: "s[4:7]", "v2", "a0", "vcc_lo", "ttmp[0:1]".
 std::string print_register(const Rules& rules, uint32_t code, int dwords);
 
@@ -47,7 +44,7 @@ class Printer {
     std::string half(const Operand& from, std::string text, size_t bit) const;
     std::string source(size_t index) const;
     /// v_fma_mix_*: neg_hi is abs, and op_sel_hi says which sources are f16.
-    bool mix() const { return row_.mnemonic.starts_with("v_fma_mix"); }
+    bool mix() const { return row_.flags & kMix; }
     Type constant_type(size_t index) const;
     Type matrix_constant_type() const;
     std::string vopd() const;

@@ -9,35 +9,24 @@ constexpr std::array<uint8_t, 512> common_kinds = [] {
         for (size_t code = first; code <= last; ++code) result[code] = kind;
     };
     fill(0, 127, kSgpr);
-    fill(128, 208, kInline);  // 0 to 64, -1 to -16
-    fill(235, 239, kInline);  // apertures, pops_exiting_wave_id
-    fill(240, 248, kInline);  // +-0.5 to +-4.0, 1/(2 pi)
-    fill(251, 253, kInline);  // vccz, execz, scc
-    fill(255, 255, kLiteralConstant);
-    fill(256, 511, kVgpr | kAgpr);
+    fill(code::inline_zero, code::inline_minus_16, kInline);
+    fill(code::shared_base, code::pops_exiting_wave_id, kInline);
+    fill(code::inline_half, code::inline_inv_2pi, kInline);
+    fill(code::vccz, code::scc, kInline);
+    fill(code::literal, code::literal, kLiteralConstant);
+    fill(code::vgpr0, code::agpr0 - 1, kVgpr | kAgpr);
     result[kDpp16Code] = kAnnounces;
     return result;
 }();
 
-/// quad_perm, row_shl, row_shr, row_ror 1 to 15, mirrors, row_share, row_xmask (RDNA3 ISA, "DPP16 Controls").
-bool rdna_dpp_control(const Row&, uint32_t ctrl) {
-    if (ctrl < 0x100) return true;
-    if (ctrl < 0x130) return (ctrl & 15) != 0;
-    return ctrl == 0x140 || ctrl == 0x141 || (ctrl >= 0x150 && ctrl < 0x170);
-}
-
-/// quad_perm; row_shl, row_shr, row_ror 1 to 15; wave_shl, wave_rol, wave_shr, wave_ror by one; mirrors; row_bcast:15
-/// and :31; row_newbcast (CDNA3 ISA, "DPP Controls").
-bool cdna_dpp_control(const Row& row, uint32_t ctrl) {
-    bool newbcast = ctrl >= 0x150 && ctrl < 0x160;
-    if (newbcast || cdna_dpp_wide(row)) return newbcast;
-    if (ctrl < 0x100) return true;
-    if (ctrl < 0x130) return (ctrl & 15) != 0;
-    return ctrl < 0x140 ? (ctrl & 3) == 0 : ctrl <= 0x143;
+constexpr std::array<bool, 512> controls_of(Family family) {
+    std::array<bool, 512> known{};
+    for (uint32_t ctrl = 0; ctrl < known.size(); ++ctrl) known[ctrl] = knows_dpp16(family, ctrl);
+    return known;
 }
 
 constexpr Rules rdna = [] {
-    Rules rules{.kinds = common_kinds, .dpp_control = rdna_dpp_control};
+    Rules rules{.kinds = common_kinds, .dpp16_controls = controls_of(Family::rdna3)};
     rules.kinds[kDpp8Code] = rules.kinds[kDpp8FiCode] = kAnnounces;
     return rules;
 }();
@@ -55,7 +44,8 @@ constexpr Rules cdna = [] {
                 .even_groups = true,
                 .cmpx_has_exec = false,
                 .dpp8 = false,
-                .dpp_control = cdna_dpp_control};
+                .dpp16_controls = controls_of(Family::cdna3),
+                .dpp16_of_wide = false};
     rules.kinds[kSdwaCode] = kAnnounces;
     rules.kinds[rules.m0] = kSgpr | kRenamed;
     rules.kinds[code::m0] = 0;

@@ -1,5 +1,6 @@
 #pragma once
-#include "strata/asm/isa/row_p.h"
+#include "strata/asm/isa/dpp.h"
+#include "strata/asm/isa/inst.h"
 
 namespace strata::isa {
 
@@ -9,10 +10,16 @@ constexpr uint8_t kAnnounces = 32;
 constexpr uint8_t kRenamed = 64;
 constexpr uint16_t kDpp16Code = 250, kDpp8Code = 233, kDpp8FiCode = 234, kSdwaCode = 249;
 
+inline constexpr std::array<uint8_t, std::size(kTypes)> kSpans = [] {
+    std::array<uint8_t, std::size(kTypes)> spans{};
+    for (size_t i = 0; i < spans.size(); ++i) spans[i] = kTypes[i].dwords;
+    return spans;
+}();
+
 /// How a family reads operand codes, and the rules of its instructions that neither rows nor layouts tell.
 struct Rules {
     std::array<uint8_t, 512> kinds{};  ///< what each code names, as OperandKind bits; 0: nothing
-    std::array<uint8_t, 22> spans = kSpans;
+    std::array<uint8_t, std::size(kTypes)> spans = kSpans;
     uint16_t m0 = code::m0;                  ///< the bits that name M0; those of code::m0 then name nothing
     uint16_t saddr_off = code::null;         ///< the bits that stand for no saddr
     uint16_t sgprs = 106, groups_end = 106;  ///< plain scalar registers, and where groups of three and more must end
@@ -21,7 +28,13 @@ struct Rules {
     bool even_groups = false;                ///< groups of vector registers start at even ones
     bool cmpx_has_exec = true;               ///< EXEC is the destination of v_cmpx, not written besides it
     bool dpp8 = true;                        ///< there are DPP8 and DPP's fi
-    bool (*dpp_control)(const Row& row, uint32_t ctrl) = nullptr;  ///< whether it names a lane pattern
+    std::array<bool, 512> dpp16_controls{};  ///< controls that name a lane pattern
+    bool dpp16_of_wide = true;               ///< all of them for operations on 64-bit values, not row_newbcast alone
+
+    constexpr bool knows_dpp16(const Row& row, uint32_t ctrl) const {
+        return ctrl < dpp16_controls.size() && dpp16_controls[ctrl] &&
+               (dpp16_of_wide || !cdna_dpp_wide(row) || ctrl >> 4 == dpp16::row_newbcast >> 4);
+    }
 
     /// From an operand code to the bits of a nine-bit field and back, for all but accumulation registers.
     constexpr uint32_t swap_m0(uint32_t code) const {

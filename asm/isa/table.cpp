@@ -32,9 +32,14 @@ struct Specs {
     constexpr Specs(Spec a = {}, Spec b = {}, Spec c = {}, Spec d = {}) : at{a, b, c, d} {}
 };
 
+constexpr Reals reals_in(std::string_view mnemonic) {
+    bool brain = mnemonic.find("bf16") != std::string_view::npos, half = mnemonic.find("f16") != std::string_view::npos;
+    return brain ? Reals::bf16 : half ? Reals::f16 : Reals::f32;
+}
+
 constexpr Row make_row(std::string_view mnemonic, Format format, uint16_t opcode, Specs dst, Specs src, uint32_t flags,
                        uint32_t modifiers, uint32_t ignored) {
-    Row row{mnemonic, format, opcode, {}, {}, flags, {}, {}, modifiers, ignored};
+    Row row{mnemonic, format, opcode, {}, {}, flags, {}, {}, modifiers, ignored, reals_in(mnemonic)};
     for (size_t i = 0; i < 2; ++i) row.dst[i] = dst.at[i].type, row.dst_kind[i] = dst.at[i].kind;
     for (size_t i = 0; i < 4; ++i) row.src[i] = src.at[i].type, row.src_kind[i] = src.at[i].kind;
     return row;
@@ -59,14 +64,8 @@ constexpr Row cdna2_rows[] = {
 };
 #undef INST
 
-constexpr uint32_t bit(Family family) { return 1u << static_cast<uint32_t>(family); }
-namespace families {
-constexpr uint32_t rdna3 = bit(Family::rdna3), rdna4 = bit(Family::rdna4), cdna3 = bit(Family::cdna3),
-                   cdna2 = bit(Family::cdna2), rdna = rdna3 | rdna4, cdna = cdna3 | cdna2, all = rdna | cdna;
-}  // namespace families
-
 constexpr Layout layouts[] = {
-#define FORMAT(which, name, head, head_bits, size, ...) \
+#define LAYOUT(which, name, head, head_bits, size, ...) \
     {.families = families::which,                       \
      .format = Format::name,                            \
      .prefix = head,                                    \
@@ -74,7 +73,6 @@ constexpr Layout layouts[] = {
      .words = size,                                     \
      __VA_ARGS__},
 #include "strata/asm/isa/formats.def"
-#undef FORMAT
 };
 
 template <size_t N>
@@ -160,7 +158,7 @@ uint64_t allowed(const Layout& layout, const Row& row) {
 void index_layouts(FamilyTable& table, Family family) {
     std::array<uint8_t, 512> specificity{};
     for (const Layout& layout : layouts) {
-        if (!(layout.families & bit(family))) continue;
+        if (!layout.families.has(family)) continue;
         if (!layout.first_opcode) table.layouts[index_of(layout.format)] = &layout;
         if (layout.format == Format::VOP3SD || (layout.segment.bits && layout.format != Format::FLAT))
             continue;  // reached through VOP3's opcode and FLAT's segment
@@ -275,15 +273,6 @@ const Row* find_row(Family family, std::string_view mnemonic) {
     const FamilyTable& found = table(family);
     auto numbers = rows_named(found, mnemonic);
     return numbers.empty() ? nullptr : &found.rows[numbers[0]];
-}
-
-int dwords(Type type, int wave_size) { return type == Type::lanes ? wave_size / 32 : span_of(type); }
-
-std::string_view name(Format format) {
-    static constexpr std::string_view names[] = {
-        "SOP1",    "SOP2", "SOPK", "SOPC",  "SOPP",  "SMEM", "VOP1", "VOP2",    "VOPC",   "VOP3",   "VOP3SD", "VOP3P",
-        "VINTERP", "VOPD", "DS",   "MUBUF", "MTBUF", "MIMG", "FLAT", "SCRATCH", "GLOBAL", "LDSDIR", "EXP",    "MFMA"};
-    return names[index_of(format)];
 }
 
 }  // namespace strata::isa

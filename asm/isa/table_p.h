@@ -5,7 +5,7 @@
 
 namespace strata::isa {
 
-constexpr size_t kFormatCount = static_cast<size_t>(Format::MFMA) + 1;
+constexpr size_t kFormatCount = std::size(kFormats);
 constexpr size_t index_of(Format format) { return static_cast<size_t>(format); }
 
 /// A bit field of the little-endian 64-bit instruction, or from bit 64 of its third word; width 0 where the format has
@@ -21,7 +21,7 @@ struct Field {
 
 /// One row of formats.def.
 struct Layout {
-    uint32_t families = 0;  ///< bit i: the family numbered i has it
+    FamilySet families{};
     Format format{};
     uint32_t prefix = 0;
     uint8_t prefix_bits = 0, words = 0;

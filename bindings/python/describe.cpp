@@ -25,13 +25,6 @@ Names names_of(const Bit (&all)[N], uint32_t bits) {
     return names;
 }
 
-std::string_view type_name(isa::Type type) {
-    static constexpr std::string_view names[] = {"none", "b16",  "b32",  "b64",   "b96",   "b128", "b256", "b512",
-                                                 "f16",  "f32",  "f64",  "i16",   "i32",   "i64",  "u16",  "u32",
-                                                 "u64",  "pk16", "bf16", "lanes", "b1024", "pk32"};
-    return names[static_cast<size_t>(type)];
-}
-
 constexpr Bit kKinds[] = {{isa::kVgpr, "vgpr"},
                           {isa::kSgpr, "sgpr"},
                           {isa::kInline, "inline"},
@@ -54,7 +47,7 @@ py::list operands(const std::array<isa::Type, N>& types, const std::array<uint8_
     py::list list;
     for (size_t i = 0; i < N; ++i)
         if (kinds[i])
-            list.append(py::dict("type"_a = type_name(types[i]), "dwords"_a = isa::dwords(types[i], wave_size),
+            list.append(py::dict("type"_a = isa::info(types[i]).name, "dwords"_a = isa::dwords(types[i], wave_size),
                                  "takes"_a = names_of(kKinds, kinds[i])));
     return list;
 }
