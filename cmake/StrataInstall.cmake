@@ -10,11 +10,14 @@ set(libraries ${folders})
 list(TRANSFORM libraries REPLACE "/" "_")
 list(TRANSFORM libraries PREPEND strata_)
 target_link_libraries(strata INTERFACE ${libraries})
+get_property(rooms GLOBAL PROPERTY STRATA_ROOMS)  # linked through the folders that have them; nobody sees their headers
+list(TRANSFORM rooms REPLACE "/" "_")
+list(TRANSFORM rooms PREPEND strata_)
 target_include_directories(strata INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(strata INTERFACE cxx_std_20)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Strata)
-install(TARGETS strata ${libraries} EXPORT StrataTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cpp)
+install(TARGETS strata ${libraries} ${rooms} EXPORT StrataTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cpp)
 install(EXPORT StrataTargets NAMESPACE Strata:: DESTINATION ${package} COMPONENT cpp)
 foreach(folder IN LISTS folders)
   file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.h ${PROJECT_SOURCE_DIR}/${folder}/*.def

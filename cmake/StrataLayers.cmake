@@ -2,8 +2,12 @@
 # own public headers (not those of folders below it), and only the folder itself, with its tests, sees those that end in _p.
 #   strata_folder(asm/emu DEPENDS asm/isa core/support LIBRARIES Threads::Threads)
 # builds every .cpp of the folder into strata_asm_emu and lets its users write #include "strata/asm/emu/...".
+#
+# A folder may have rooms: asm/emu ROOMS asm/emu/launch is linked with its room, whose headers its users do not see. A room
+# is INTERNAL: its headers are not installed, and what it links with is checked to be what it lists. A room that IMPLEMENTS
+# asm/emu has the definitions of what that folder's headers declare.
 function(strata_folder path)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "INTERNAL" "IMPLEMENTS" "DEPENDS;LIBRARIES;ROOMS" ${ARGN})
   string(REPLACE "/" "_" name ${path})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${path}/*.cpp)
   set(kind PUBLIC)
@@ -18,11 +22,37 @@ function(strata_folder path)
   string(REPLACE "/" "_" depends "${ARG_DEPENDS}")
   list(TRANSFORM depends PREPEND strata_)
   target_link_libraries(strata_${name} ${kind} ${depends} ${ARG_LIBRARIES} fmt::fmt)
+  foreach(room IN LISTS ARG_ROOMS)
+    string(REPLACE "/" "_" room ${room})
+    target_link_libraries(strata_${name} ${kind} $<LINK_ONLY:strata_${room}>)
+  endforeach()
+  if(ARG_IMPLEMENTS)
+    string(REPLACE "/" "_" face ${ARG_IMPLEMENTS})
+    target_include_directories(strata_${name} ${kind} $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include_roots/${face}>)
+  endif()
   if(sources)
     strata_opens(strata_${name} ${path})
     target_link_libraries(strata_${name} PRIVATE $<BUILD_INTERFACE:strata_warnings>)
   endif()
-  set_property(GLOBAL APPEND PROPERTY STRATA_FOLDERS ${path})
+  if(ARG_INTERNAL)
+    set_property(GLOBAL APPEND PROPERTY STRATA_ROOMS ${path})
+    strata_links_alone(${name})
+  else()
+    set_property(GLOBAL APPEND PROPERTY STRATA_FOLDERS ${path})
+  endif()
+endfunction()
+
+# A program of everything in a library and of what that lists: a call of another folder's function does not link.
+function(strata_links_alone name)
+  if(NOT STRATA_BUILD_TESTS)
+    return()
+  endif()
+  set(main ${PROJECT_BINARY_DIR}/links_alone.cpp)
+  if(NOT EXISTS ${main})
+    file(WRITE ${main} "int main() {}\n")
+  endif()
+  add_executable(links_alone_${name} ${main})
+  target_link_libraries(links_alone_${name} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,strata_${name}>)
 endfunction()
 
 # include_roots/<name> and include_roots/<name>_private: links to the headers and tables of a folder.

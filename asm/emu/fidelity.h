@@ -1,9 +1,16 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "strata/asm/isa/inst.h"
+#include "strata/core/support/result.h"
+
+namespace strata::isa {
+class CodeObject;
+}
 
 namespace strata::emu {
 
@@ -23,6 +30,19 @@ struct Fidelity {
 Fidelity fidelity(isa::Family family, const isa::Row& row);
 
 std::string_view name(Fidelity::Level level);
+
+/// One instruction of a kernel, however often its code has it.
+struct InstructionUse {
+    std::string_view mnemonic;
+    int count = 0;                          ///< in the code
+    std::optional<uint64_t> executed = {};  ///< by the waves of a launch; none: nobody counted
+    Fidelity fidelity;
+};
+
+/// The instructions that a kernel's code can reach, by mnemonic, with how near their results are to silicon's. What ran
+/// is in LaunchStats::instructions.
+/// Errors: Usage (no such kernel), Unsupported (an instruction that cannot be executed).
+Result<std::vector<InstructionUse>> kernel_fidelity(const isa::CodeObject& object, std::string_view kernel);
 
 /// The rows of fidelity.def in order: for reports and tests.
 struct FidelityRow {

@@ -2,8 +2,8 @@
 
 #include "convert_p.h"
 #include "strata/asm/emu/coverage.h"
-#include "strata/asm/emu/fidelity_report.h"
-#include "strata/asm/emu/gpu.h"
+#include "strata/asm/emu/fidelity.h"
+#include "strata/asm/emu/run_wave.h"
 #include "strata/asm/isa/arch.h"
 
 namespace strata::python {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "strata/asm/emu/fidelity_report.h"
+#include "strata/asm/emu/fidelity.h"
 #include "strata/asm/isa/arch.h"
 #include "strata/core/support/result.h"
 

@@ -7,15 +7,15 @@ import subprocess
 from tree import CHECKOUT, Tree, check, make_tree
 
 UNFORMATTED = {
-    "asm/emu/valu_trans_p.inc": "to be formatted",
-    "asm/emu/valu_double_p.inc": "to be formatted",
-    "asm/emu/memory_rows_p.inc": "to be formatted",
-    "asm/emu/memory_private_p.inc": "to be formatted",
-    "asm/emu/memory_local_p.inc": "to be formatted",
-    "asm/emu/memory_group_p.inc": "to be formatted",
-    "asm/emu/memory_global_p.inc": "to be formatted",
-    "asm/emu/memory_choose_p.inc": "to be formatted",
-    "asm/emu/memory_buffer_p.inc": "to be formatted",
+    "asm/emu/vector/trans.inc": "to be formatted",
+    "asm/emu/vector/double.inc": "to be formatted",
+    "asm/emu/memory/rows.inc": "to be formatted",
+    "asm/emu/memory/private.inc": "to be formatted",
+    "asm/emu/memory/local.inc": "to be formatted",
+    "asm/emu/memory/group.inc": "to be formatted",
+    "asm/emu/memory/global.inc": "to be formatted",
+    "asm/emu/memory/choose.inc": "to be formatted",
+    "asm/emu/memory/buffer.inc": "to be formatted",
 }
 
 

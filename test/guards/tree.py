@@ -43,7 +43,7 @@ class Tree:
 
     @cached_property
     def folders(self):
-        return {path: words.get("DEPENDS", []) for path, words in self.calls("strata_folder")}
+        return {path: [*words.get("DEPENDS", []), *words.get("IMPLEMENTS", [])] for path, words in self.calls("strata_folder")}
 
     @cached_property
     def tests(self):

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "../emu/kernel_p.h"
+#include "../emu/kernel.h"
 #include "strata/asm/dsl/cdna3.h"
 #include "strata/asm/dsl/rdna4.h"
 

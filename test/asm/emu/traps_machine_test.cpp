@@ -1,5 +1,5 @@
-#include "kernel_p.h"
-#include "one_wave_p.h"
+#include "kernel.h"
+#include "one_wave.h"
 #include "strata/asm/isa/inst.h"
 
 // What emulators get wrong about waves, launches and memory: one fact of the documents a test.

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "strata/asm/emu/gpu.h"
+#include "strata/asm/emu/run_wave.h"
 #include "strata/asm/llvm/assemble.h"
-#include "valu_harness.h"
+#include "vector/harness.h"
 
 // What emulators get wrong about the vector ALU: one fact of the ISA documents a test.
 namespace strata::emu {

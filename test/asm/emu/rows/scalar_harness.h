@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "strata/asm/emu/gpu.h"
+#include "strata/asm/emu/run_wave.h"
 #include "strata/asm/isa/inst.h"
 
 // One wave's scalar state, instructions built from rows, and runs of them.

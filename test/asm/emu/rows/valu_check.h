@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "../valu_harness.h"
+#include "../vector/harness.h"
 #include "strata/asm/emu/fidelity.h"
 #include "valu_form.h"
 #include "valu_model.h"

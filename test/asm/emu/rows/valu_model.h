@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "../valu_reference.h"
+#include "../vector/reference.h"
 #include "strata/asm/isa/arch.h"
 
 // A scalar model of the vector instructions, one lane at a time, written from the ISA documents' pseudocode. It shares

@@ -1,0 +1,14 @@
+#pragma once
+#include <string>
+
+#include "strata/asm/emu/machine/workgroup.h"
+
+namespace strata::emu {
+
+/// What a wave that ran out of its instruction budget did.
+std::string over_budget(uint64_t executed);
+
+/// The whole message of a stopped wave: kernel, pc, disassembly, workgroup, wave, what happened.
+std::string fault_message(const Wave& wave);
+
+}  // namespace strata::emu

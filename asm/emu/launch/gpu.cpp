@@ -1,0 +1,112 @@
+#include "strata/asm/emu/gpu.h"
+
+#include <unistd.h>
+
+#include <cstring>
+
+#include "strata/asm/emu/launch/state.h"
+#include "strata/core/support/settings.h"
+
+namespace strata::emu {
+namespace {
+
+/// The card's memory, or the host's if that is smaller.
+uint64_t capacity_of(const Model& model) {
+    auto card = static_cast<uint64_t>(model.dram_gib * 1073741824.0);
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
+    if (pages <= 0 || page <= 0) return card;
+    return std::min(card, static_cast<uint64_t>(pages) * static_cast<uint64_t>(page));
+}
+
+/// The card that the settings name, if it is one of this arch, else the arch's usual card.
+const Model* usual_model(isa::Arch arch) {
+    const std::string& wanted = settings().emu_model;
+    for (const isa::ArchInfo& other : isa::archs())
+        if (other.arch != arch && find_model(other.arch, wanted)) return find_model(arch, {}).value();
+    return find_model(arch, wanted).value();
+}
+
+Error bad_range(std::string_view what, const DeviceMemory& memory, DeviceAddress address, size_t bytes) {
+    return make_error(ErrorKind::Usage, "{} of {} bytes at {:#x}: {}", what, bytes, address,
+                      memory.describe(address, bytes));
+}
+
+}  // namespace
+
+Gpu::State::State(isa::Arch arch_, const Model* model_)
+    : arch(arch_), model(model_), shared(std::make_shared<SharedMemory>(capacity_of(*model_))) {}
+
+Gpu::Gpu(isa::Arch arch, std::string_view model) {
+    state_ = std::make_unique<State>(arch, model.empty() ? usual_model(arch) : find_model(arch, model).value());
+}
+
+Gpu::~Gpu() = default;
+
+isa::Arch Gpu::arch() const { return state_->arch; }
+std::string_view Gpu::model() const { return state_->model->name; }
+
+Result<DeviceAddress> Gpu::allocate(size_t bytes, std::string_view label) {
+    std::lock_guard lock(state_->shared->mutex);
+    return state_->shared->memory.allocate(bytes, label);
+}
+
+Result<void> Gpu::free(DeviceAddress address) {
+    std::lock_guard lock(state_->shared->mutex);
+    return state_->shared->memory.free(address);
+}
+
+Result<void> Gpu::read(void* to, DeviceAddress from, size_t bytes) const {
+    std::lock_guard lock(state_->shared->mutex);
+    if (bytes == 0) return {};
+    if (!state_->shared->memory.find(from, bytes)) return bad_range("read", state_->shared->memory, from, bytes);
+    memcpy(to, reinterpret_cast<const void*>(from), bytes);
+    return {};
+}
+
+Result<void> Gpu::write(DeviceAddress to, const void* from, size_t bytes) {
+    std::lock_guard lock(state_->shared->mutex);
+    if (bytes == 0) return {};
+    if (!state_->shared->memory.find(to, bytes)) return bad_range("write", state_->shared->memory, to, bytes);
+    memcpy(reinterpret_cast<void*>(to), from, bytes);
+    return {};
+}
+
+Result<void> Gpu::fill(DeviceAddress to, uint8_t value, size_t bytes) {
+    std::lock_guard lock(state_->shared->mutex);
+    if (bytes == 0) return {};
+    if (!state_->shared->memory.find(to, bytes)) return bad_range("fill", state_->shared->memory, to, bytes);
+    memset(reinterpret_cast<void*>(to), value, bytes);
+    return {};
+}
+
+Result<void> Gpu::copy(DeviceAddress to, DeviceAddress from, size_t bytes) {
+    std::lock_guard lock(state_->shared->mutex);
+    if (bytes == 0) return {};
+    if (!state_->shared->memory.find(from, bytes)) return bad_range("copy from", state_->shared->memory, from, bytes);
+    if (!state_->shared->memory.find(to, bytes)) return bad_range("copy to", state_->shared->memory, to, bytes);
+    memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    return {};
+}
+
+size_t Gpu::allocated_bytes() const {
+    std::lock_guard lock(state_->shared->mutex);
+    return state_->shared->memory.allocated();
+}
+
+Result<std::shared_ptr<Module>> Gpu::load(std::span<const uint8_t> code_object) {
+    STRATA_TRY(isa::CodeObject object, isa::CodeObject::parse(isa::Bytes(code_object.begin(), code_object.end())));
+    if (object.arch != state_->arch)
+        return make_error(ErrorKind::Unsupported,
+                          "the code object is for {}, the device is {}; compile for the device's arch",
+                          isa::info(object.arch).name, isa::info(state_->arch).name);
+    auto state = std::make_unique<Module::State>();
+    state->object = std::move(object);
+    state->shared = state_->shared;
+    std::string label = state->object.kernels.empty() ? "module" : "module of '" + state->object.kernels[0].name + "'";
+    std::shared_ptr<Module> module(new Module(std::move(state)));  // from here on ~Module gives the memory back
+    STRATA_TRY_VOID(module->state_->place(label));
+    STRATA_TRY_VOID(module->state_->decode());
+    return module;
+}
+
+}  // namespace strata::emu

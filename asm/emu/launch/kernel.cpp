@@ -1,0 +1,51 @@
+#include "strata/asm/emu/launch/kernel.h"
+
+#include <fmt/format.h>
+
+#include "strata/asm/emu/fidelity.h"
+#include "strata/asm/emu/launch/abi.h"
+#include "strata/asm/emu/report/use.h"
+
+namespace strata::emu {
+
+const isa::Segment* code_segment(const isa::CodeObject& object, uint64_t address) {
+    for (const isa::Segment& segment : object.segments)
+        if (segment.executable && address >= segment.address && address - segment.address < segment.bytes.size())
+            return &segment;
+    return nullptr;
+}
+
+Result<LoadedKernel> decode_kernel(const isa::CodeObject& object, const isa::KernelInfo& kernel, uint64_t base) {
+    const isa::ArchInfo& arch = isa::info(object.arch);
+    const isa::Segment* text = code_segment(object, kernel.entry_address);
+    if (!text)
+        return make_error(ErrorKind::Unsupported, "kernel '{}' has its entry {:#x} outside the code", kernel.name,
+                          kernel.entry_address);
+    LoadedKernel loaded;
+    loaded.info = &kernel;
+    loaded.descriptor = base + kernel.descriptor_address;
+    const uint64_t address = base + text->address;
+    const uint8_t* bytes = base ? reinterpret_cast<const uint8_t*>(address) : text->bytes.data();
+    const uint64_t offset = kernel.entry_address - text->address + entry_offset(kernel.descriptor, arch);
+    loaded.program =
+        std::make_unique<Program>(object.arch, kernel.descriptor.wave_size(arch), kernel.descriptor.vgprs(arch),
+                                  kernel.descriptor.accum_offset(), std::span(bytes, text->bytes.size()), address);
+    loaded.measured = std::make_unique<MeasuredCode>(*loaded.program);
+    Result<const Op*> entry = loaded.program->entry(offset);
+    if (!entry) {
+        Error error = std::move(entry.error());
+        error.message = fmt::format("kernel '{}': {}", kernel.name, error.message);
+        return error;
+    }
+    loaded.entry = *entry;
+    return loaded;
+}
+
+Result<std::vector<InstructionUse>> kernel_fidelity(const isa::CodeObject& object, std::string_view kernel) {
+    const isa::KernelInfo* const info = object.find(kernel);
+    if (!info) return make_error(ErrorKind::Usage, "the code object has no kernel '{}'", kernel);
+    STRATA_TRY(LoadedKernel loaded, decode_kernel(object, *info, 0));
+    return instructions_of(*loaded.program);
+}
+
+}  // namespace strata::emu

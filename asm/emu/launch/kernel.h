@@ -1,0 +1,24 @@
+#pragma once
+#include <memory>
+
+#include "strata/asm/emu/observe/timing.h"
+#include "strata/asm/emu/program/program.h"
+#include "strata/asm/object/code_object.h"
+
+namespace strata::emu {
+
+/// The executable segment that holds `address` of the object's own address space, or nullptr.
+const isa::Segment* code_segment(const isa::CodeObject& object, uint64_t address);
+
+/// A kernel ready to be launched.
+struct LoadedKernel {
+    const isa::KernelInfo* info = nullptr;
+    std::unique_ptr<Program> program;
+    std::unique_ptr<MeasuredCode> measured;  ///< for the timing model
+    const Op* entry = nullptr;
+    uint64_t descriptor = 0;  ///< device address
+};
+
+/// Decodes a kernel of an object that was placed at `base`; 0: it was not, and is read from the object itself.
+Result<LoadedKernel> decode_kernel(const isa::CodeObject& object, const isa::KernelInfo& kernel, uint64_t base);
+}  // namespace strata::emu

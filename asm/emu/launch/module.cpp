@@ -1,0 +1,75 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "strata/asm/emu/launch/state.h"
+
+namespace strata::emu {
+namespace {
+
+constexpr uint64_t kLargestImage = 1ull << 32;
+
+std::string_view kind_of(const isa::Segment& segment) {
+    return segment.executable ? "code" : segment.writable ? "device variables" : "constants";
+}
+
+}  // namespace
+
+/// Copies the segments into device memory and applies the relocations.
+Result<void> Module::State::place(std::string_view label) {
+    for (const isa::Segment& segment : object.segments) {
+        if (segment.memory_size > kLargestImage || segment.address > kLargestImage ||
+            segment.bytes.size() > segment.memory_size)
+            return make_error(ErrorKind::Unsupported, "a segment of the code object is too large");
+        size = std::max(size, static_cast<size_t>(segment.address + segment.memory_size));
+    }
+    std::lock_guard lock(shared->mutex);
+    STRATA_TRY(base, shared->memory.reserve(size));
+    for (const isa::Segment& segment : object.segments) {
+        uint64_t at = base + segment.address;
+        std::ranges::copy(segment.bytes, reinterpret_cast<uint8_t*>(at));
+        memset(reinterpret_cast<char*>(at) + segment.bytes.size(), 0, segment.memory_size - segment.bytes.size());
+        if (segment.memory_size == 0) continue;
+        shared->memory.add(
+            {at, at + segment.memory_size, fmt::format("{} of {}", kind_of(segment), label), segment.writable});
+        parts.push_back(at);
+    }
+    for (const isa::Relocation& relocation : object.relocations) {
+        if (relocation.address > size || size - relocation.address < 8)
+            return make_error(ErrorKind::Unsupported, "a relocation at {:#x} lies outside the code object",
+                              relocation.address);
+        uint64_t value = base + relocation.addend;
+        memcpy(reinterpret_cast<void*>(base + relocation.address), &value, 8);
+    }
+    return {};
+}
+
+Result<void> Module::State::decode() {
+    for (const isa::KernelInfo& kernel : object.kernels) {
+        STRATA_TRY(LoadedKernel loaded, decode_kernel(object, kernel, base));
+        kernels.emplace(kernel.name, std::move(loaded));
+    }
+    return {};
+}
+
+Module::Module(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Module::~Module() {
+    std::lock_guard lock(state_->shared->mutex);
+    for (uint64_t part : state_->parts) state_->shared->memory.remove(part);
+    if (state_->base) state_->shared->memory.release(state_->base, state_->size);
+}
+
+const isa::CodeObject& Module::object() const { return state_->object; }
+
+Result<DeviceAddress> Module::symbol(std::string_view name, size_t* size) const {
+    for (const isa::Symbol& symbol : state_->object.symbols) {
+        if (symbol.name != name || symbol.is_function) continue;
+        if (size) *size = symbol.size;
+        return state_->base + symbol.address;
+    }
+    return make_error(ErrorKind::Usage, "the module has no device variable '{}'", name);
+}
+
+}  // namespace strata::emu

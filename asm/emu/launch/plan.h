@@ -1,0 +1,54 @@
+#pragma once
+#include <array>
+#include <vector>
+
+#include "strata/asm/emu/gpu.h"
+#include "strata/asm/emu/machine/workgroup.h"
+
+namespace strata::emu {
+
+/// Everything a worker needs to start and run the workgroups of one launch.
+struct Plan {
+    Launch launch;
+    const Op* entry = nullptr;
+    int lanes = 32, vgprs = 0;
+    std::array<uint32_t, 3> grid{1, 1, 1};
+    uint32_t waves = 1;             ///< of a workgroup
+    uint32_t lds = 0, scratch = 0;  ///< bytes a workgroup, bytes a lane
+    uint32_t mode = 0xf0;
+    std::array<uint32_t, 128> scalars{};      ///< of every wave, by code; EXEC is filled in
+    std::array<int, 3> id_codes{-1, -1, -1};  ///< where the workgroup's ids go
+    bool ids_in_ttmp = false;                 ///< RDNA4: ids and the wave's number are in TTMP7, 8 and 9
+    std::vector<uint32_t> v0;                 ///< packed work-item ids, `lanes` a wave
+    std::vector<uint64_t> exec;               ///< by wave
+    uint64_t max_instructions = 0, seed = 0;
+    std::vector<uint64_t> measured;  ///< ascending numbers of the workgroups to measure
+    std::vector<GroupTiming>* timings = nullptr;
+    MeasuredCode* measured_code = nullptr;
+    bool counted = false;  ///< every workgroup counts what it runs
+
+    uint64_t groups() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }
+    size_t wave_bytes() const { return sizeof(Wave) + static_cast<size_t>(vgprs) * static_cast<size_t>(lanes) * 4; }
+};
+
+/// What running a plan did.
+struct Outcome {
+    uint64_t instructions = 0;
+    uint64_t waves = 0;
+};
+
+/// Threads that take workgroups from a plan until none is left.
+class Pool {
+  public:
+    Pool();
+    ~Pool();
+    Pool(const Pool&) = delete;
+    /// Runs the plan on at most `threads` threads, the caller's among them.
+    Result<Outcome> run(Plan& plan, int threads);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace strata::emu

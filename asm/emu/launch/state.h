@@ -1,0 +1,46 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "strata/asm/emu/gpu.h"
+#include "strata/asm/emu/launch/kernel.h"
+#include "strata/asm/emu/launch/plan.h"
+#include "strata/asm/emu/machine/device_memory.h"
+#include "strata/asm/emu/observe/model.h"
+
+namespace strata::emu {
+
+/// Device memory with its lock; modules keep it alive after their Gpu.
+struct SharedMemory {
+    explicit SharedMemory(uint64_t capacity) : memory(capacity) {}
+    std::mutex mutex;
+    DeviceMemory memory;
+};
+
+struct Gpu::State {
+    isa::Arch arch;
+    const Model* model;
+    std::shared_ptr<SharedMemory> shared;
+    Pool pool;
+    std::mutex launch_mutex;
+    uint64_t launch_area = 0;  ///< dispatch packet and kernarg segment of the launch that runs
+    size_t launch_area_size = 0;
+
+    State(isa::Arch arch_, const Model* model_);
+    Result<void> reserve_launch_area(size_t bytes);
+};
+
+struct Module::State {
+    isa::CodeObject object;
+    std::shared_ptr<SharedMemory> shared;
+    uint64_t base = 0;
+    size_t size = 0;
+    std::vector<uint64_t> parts;  ///< entries in the allocation table
+    std::map<std::string, LoadedKernel, std::less<>> kernels;
+
+    Result<void> place(std::string_view label);
+    Result<void> decode();
+};
+
+}  // namespace strata::emu

@@ -1,0 +1,255 @@
+#include "strata/asm/emu/launch/worker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "strata/asm/emu/launch/faults.h"
+#include "strata/asm/emu/machine/device_memory.h"
+#include "strata/asm/emu/observe/timing.h"
+#include "strata/asm/emu/program/program.h"
+#include "strata/core/support/hash.h"
+
+namespace strata::emu {
+namespace {
+
+constexpr size_t kRotation = 32;             // waves that take turns on a thread, if memory allows
+constexpr size_t kRotationBytes = 1u << 20;  // their registers should stay in the host's L2
+constexpr uint64_t kQuantum = 1u << 16;      // instructions before a wave that never waits makes room
+constexpr uint64_t kPatience = 1u << 24;     // instructions without a finished workgroup before another is admitted
+constexpr size_t kMostResidents = 1024;
+
+struct FreeDeleter {
+    void operator()(void* p) const { std::free(p); }
+};
+
+}  // namespace
+
+struct Worker::Resident {
+    Workgroup group;
+    uint64_t number = 0;
+    std::unique_ptr<char, FreeDeleter> memory;
+    std::vector<Wave*> waves;   ///< in the order they run
+    std::vector<Wave*> places;  ///< by wave in the workgroup
+    uint8_t* lds = nullptr;
+    uint8_t* scratch = nullptr;
+    Wave::Hit hits[Wave::kHits];  ///< allocations that the last workgroup met: a good guess for the next
+
+    explicit Resident(Plan& plan) {
+        size_t wave = plan.wave_bytes();
+        size_t lds_bytes = (plan.lds + 63u) / 64 * 64;
+        size_t scratch_bytes = (size_t{plan.scratch} + 3) / 4 * 4 * static_cast<size_t>(plan.lanes);
+        size_t bytes = plan.waves * (wave + scratch_bytes) + lds_bytes + 64;
+        memory.reset(static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
+        if (!memory) throw std::bad_alloc();
+        char* at = memory.get();
+        for (uint32_t i = 0; i < plan.waves; ++i, at += wave) places.push_back(reinterpret_cast<Wave*>(at));
+        lds = reinterpret_cast<uint8_t*>(at);
+        scratch = lds + lds_bytes;
+        group.launch = &plan.launch;
+        group.waves = plan.waves;
+    }
+};
+
+Worker::Worker(Plan& plan, std::atomic<uint64_t>& next) : plan_(plan), next_(next) {}
+Worker::~Worker() = default;
+
+size_t Worker::resident_groups() const {
+    size_t bytes = plan_.waves * plan_.wave_bytes() + plan_.lds;
+    size_t by_waves = (kRotation + plan_.waves - 1) / plan_.waves;
+    return std::clamp<size_t>(kRotationBytes / std::max<size_t>(bytes, 1), 1, by_waves);
+}
+
+void Worker::start_wave(Resident& resident, uint32_t index) {
+    Wave* wave = new (resident.places[index]) Wave();
+    std::ranges::copy(resident.hits, wave->hits);
+    wave->lanes = plan_.lanes;
+    wave->vgprs = plan_.vgprs;
+    memset(wave->row(0), 0, static_cast<size_t>(plan_.vgprs) * static_cast<size_t>(plan_.lanes) * 4);
+    if (plan_.vgprs > 0)
+        memcpy(wave->row(0), plan_.v0.data() + index * static_cast<size_t>(plan_.lanes),
+               static_cast<size_t>(plan_.lanes) * 4);
+    std::ranges::copy(plan_.scalars, wave->s);
+    const std::array<uint32_t, 3>& id = resident.group.id;
+    for (size_t dim = 0; dim < 3; ++dim)
+        if (plan_.id_codes[dim] >= 0) wave->s[plan_.id_codes[dim]] = id[dim];
+    if (plan_.ids_in_ttmp) {
+        wave->s[isa::code::ttmp0 + 9] = id[0];
+        wave->s[isa::code::ttmp0 + 7] = id[1] | id[2] << 16;
+        wave->s[isa::code::ttmp0 + 8] = (index & 31) << 25;
+    }
+    wave->s[126] = static_cast<uint32_t>(plan_.exec[index]);
+    if (plan_.lanes == 64) wave->s[127] = static_cast<uint32_t>(plan_.exec[index] >> 32);
+    wave->mode = plan_.mode;
+    wave->lds = resident.lds;
+    wave->lds_size = plan_.lds;
+    wave->scratch_size = plan_.scratch;
+    size_t scratch_bytes = (size_t{plan_.scratch} + 3) / 4 * 4 * static_cast<size_t>(plan_.lanes);
+    wave->scratch = resident.scratch + index * scratch_bytes;
+    if (scratch_bytes <= 1u << 16) memset(wave->scratch, 0, scratch_bytes);
+    wave->group = &resident.group;
+    wave->wave_in_group = index;
+    wave->fault = &fault_text_;
+    wave->pc = resident.group.measured ? resident.group.measured->measured(plan_.entry) : plan_.entry;
+}
+
+/// Gives a resident the next workgroup; false when none is left.
+bool Worker::start(Resident& resident) {
+    uint64_t number = next_.fetch_add(1, std::memory_order_relaxed);
+    if (number >= plan_.groups()) return false;
+    resident.number = number;
+    Workgroup& group = resident.group;
+    group.id = {static_cast<uint32_t>(number % plan_.grid[0]),
+                static_cast<uint32_t>(number / plan_.grid[0] % plan_.grid[1]),
+                static_cast<uint32_t>(number / plan_.grid[0] / plan_.grid[1])};
+    group.ended = group.arrived = group.signals = group.completed = 0;
+    group.timing = nullptr;
+    if (auto it = std::ranges::lower_bound(plan_.measured, number); it != plan_.measured.end() && *it == number)
+        group.timing = &(*plan_.timings)[static_cast<size_t>(it - plan_.measured.begin())];
+    group.counted = plan_.counted;
+    group.measured = group.timing || group.counted ? plan_.measured_code : nullptr;
+    group.code = plan_.launch.program;
+    if (group.measured) group.code = group.measured;
+    memset(resident.lds, 0xff, plan_.lds);  // unwritten local memory reads as NaN and -1
+    for (uint32_t i = 0; i < plan_.waves; ++i) start_wave(resident, i);
+    resident.waves = resident.places;
+    if (plan_.seed && !group.timing) {  // modelled time does not depend on the seed
+        uint64_t state = hash_mix(plan_.seed, number);
+        for (size_t i = resident.waves.size(); i > 1; --i) {
+            state = hash_mix(state, i);
+            std::swap(resident.waves[i - 1], resident.waves[state % i]);
+        }
+    }
+    outcome.waves += plan_.waves;
+    return true;
+}
+
+bool Worker::admit() {
+    auto resident = std::make_unique<Resident>(plan_);
+    if (!start(*resident)) return false;
+    running_.push_back(resident.get());
+    residents_.push_back(std::move(resident));
+    return true;
+}
+
+void Worker::release_barrier(Resident& resident) {
+    Workgroup& group = resident.group;
+    if (group.arrived == 0 || group.arrived + group.ended < group.waves) return;
+    group.arrived = 0;
+    for (Wave* wave : resident.waves)
+        if (wave->stop == Stop::barrier) wave->stop = Stop::none;
+}
+
+void Worker::release_split_barrier(Resident& resident) {
+    const Workgroup& group = resident.group;
+    for (Wave* wave : resident.waves) {
+        if (wave->stop != Stop::split_barrier || wave->barriers_passed == group.completed) continue;
+        wave->barriers_passed = group.completed;
+        wave->stop = Stop::none;
+    }
+}
+
+void Worker::end_wave(Resident& resident, const Wave& wave) {
+    Workgroup& group = resident.group;
+    ++group.ended;
+    if (wave.barriers_signalled == group.completed + 1) --group.signals;  // it counts as a wave that ended
+    check_split_barrier(group);
+    if (group.timing) group.timing->finish(wave);
+}
+
+void Worker::fault(const Wave& wave) {
+    const Resident* at = nullptr;
+    for (const Resident* resident : running_)
+        if (&resident->group == wave.group) at = resident;
+    error_group = at ? at->number : 0;
+    if (wave.stop == Stop::budget) {
+        fault_text_ = over_budget(wave.executed);
+        error = Error{ErrorKind::Launch, fault_message(wave)};
+    } else {
+        error = Error{ErrorKind::MemoryFault, fault_message(wave)};
+    }
+    plan_.launch.stop.store(true, std::memory_order_relaxed);
+}
+
+/// No wave of the workgroup can go on, and nobody else will wake it.
+void Worker::stuck(const Resident& resident) {
+    const auto waiting = std::ranges::find_if(resident.waves, [](const Wave* wave) { return wave->stop != Stop::end; });
+    fault_text_ = "every wave of the workgroup waits at a barrier that none of them signals";
+    error_group = resident.number;
+    error = Error{ErrorKind::Launch, fault_message(**waiting)};
+    plan_.launch.stop.store(true, std::memory_order_relaxed);
+}
+
+/// Runs a wave until it stops for whatever reason; false on a fault.
+bool Worker::step(Wave* wave) {
+    wave->budget = std::min(wave->executed + (wave->group->timing ? kQuantum : quantum_), plan_.max_instructions);
+    wave->stop = Stop::none;
+    wave->run_start = wave->pc;
+    const uint64_t before = wave->turn_start = wave->executed;
+    for (const Op* op = wave->pc; op;) op = op->run(wave, op);
+    since_progress_ += wave->executed - before;
+    outcome.instructions += wave->executed - before;
+    if (wave->stop == Stop::fault || (wave->stop == Stop::budget && wave->executed >= plan_.max_instructions)) {
+        fault(*wave);
+        return false;
+    }
+    return true;
+}
+
+/// One turn of every wave of running_[i]; true if that workgroup is done and none was left to take its place.
+bool Worker::turn(Resident& resident) {
+    bool ran = false;
+    for (Wave* wave : resident.waves) {
+        if (wave->stop == Stop::barrier || wave->stop == Stop::split_barrier || wave->stop == Stop::end) continue;
+        ran = true;
+        const uint32_t completed = resident.group.completed;
+        if (!step(wave)) return false;
+        if (wave->stop == Stop::end)
+            end_wave(resident, *wave);
+        else if (wave->stop == Stop::barrier)
+            ++resident.group.arrived;
+        if (wave->stop == Stop::barrier || wave->stop == Stop::end) release_barrier(resident);
+        if (completed != resident.group.completed) release_split_barrier(resident);
+    }
+    if (!ran) stuck(resident);
+    if (resident.group.ended < resident.group.waves) return false;
+    since_progress_ = 0;
+    std::ranges::copy(resident.places[0]->hits, resident.hits);
+    return !start(resident);
+}
+
+void Worker::rotate() {
+    for (size_t count = resident_groups(); count > 0 && admit();) --count;
+    while (!running_.empty()) {
+        for (size_t i = 0; i < running_.size();) {
+            bool gone = turn(*running_[i]);
+            if (error) return;
+            if (gone)
+                running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
+            else
+                ++i;
+        }
+        if (plan_.launch.stop.load(std::memory_order_relaxed)) return;
+        // Waves may be waiting for a workgroup that has not started: let another one in.
+        if (since_progress_ > kPatience && residents_.size() < kMostResidents) {
+            since_progress_ = 0;
+            admit();
+        }
+    }
+}
+
+void Worker::run() {
+    quantum_ = plan_.seed ? 64 + hash_mix(plan_.seed, 1) % 4096 : kQuantum;
+    try {
+        rotate();
+    } catch (const std::bad_alloc&) {
+        error =
+            make_error(ErrorKind::Device, "the host has no memory for the waves of kernel '{}'", plan_.launch.kernel);
+        plan_.launch.stop.store(true, std::memory_order_relaxed);
+    }
+}
+
+}  // namespace strata::emu

@@ -1,0 +1,182 @@
+#include "strata/asm/emu/machine/device_memory.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+
+namespace strata::emu {
+namespace {
+
+constexpr uint64_t kRange = 1ull << 40;  // reserved addresses; only touched pages cost memory
+constexpr uint64_t kSmallestRange = 1ull << 32;
+constexpr size_t kAlign = 256;    // as hipMalloc
+constexpr size_t kRedZone = 256;  // on both sides of a block
+constexpr size_t kHuge = 2u << 20;
+constexpr size_t kQuarantine = 64u << 20;  // bytes of freed blocks that rest before reuse
+constexpr size_t kQuarantineBlocks = 1024;
+constexpr size_t kKeepPages = 256u << 20;  // a freed block larger than this gives its pages back to the host
+
+size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
+
+/// Block sizes fall into classes, so that a freed block fits the next request of about its size.
+size_t block_class(size_t bytes) {
+    if (bytes >= kHuge) return round_up(bytes, kHuge);
+    size_t step = std::max(kAlign, std::bit_floor(bytes) / 4);
+    return round_up(bytes, step);
+}
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(uint64_t capacity) : capacity_(capacity) {
+    if (capacity == 0) return;
+    for (uint64_t range = kRange; range >= kSmallestRange; range /= 2) {
+        void* at = mmap(nullptr, range, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (at == MAP_FAILED) continue;
+        base_ = reinterpret_cast<uint64_t>(at);
+        end_ = base_ + range;
+        top_ = committed_ = round_up(base_, kHuge);
+        break;
+    }
+}
+
+DeviceMemory::~DeviceMemory() {
+    if (base_) munmap(reinterpret_cast<void*>(base_), end_ - base_);
+}
+
+Result<void> DeviceMemory::commit(uint64_t end) {
+    if (end <= committed_) return {};
+    uint64_t to = std::min(round_up(end, 16 * kHuge), end_);
+    void* from = reinterpret_cast<void*>(committed_);
+    if (mprotect(from, to - committed_, PROT_READ | PROT_WRITE) != 0)
+        return make_error(ErrorKind::Device, "the host refuses {} more bytes for the emulated GPU's memory",
+                          to - committed_);
+    madvise(from, to - committed_, MADV_HUGEPAGE);
+    committed_ = to;
+    return {};
+}
+
+Result<uint64_t> DeviceMemory::take(size_t bytes) {
+    if (auto it = idle_.find(bytes); it != idle_.end() && !it->second.empty()) {
+        uint64_t base = it->second.back();
+        it->second.pop_back();
+        return base;
+    }
+    uint64_t base = bytes >= kHuge ? round_up(top_, kHuge) : top_;
+    if (base_ == 0 || base + bytes > end_)
+        return make_error(ErrorKind::Device, "out of address space for the emulated GPU's memory: {} bytes wanted",
+                          bytes);
+    STRATA_TRY_VOID(commit(base + bytes));
+    top_ = base + bytes;
+    return base;
+}
+
+void DeviceMemory::give(Block block) {
+    // Labels of the freed ranges go when their addresses become usable again.
+    auto it = table_.lower_bound(block.base);
+    while (it != table_.end() && it->first < block.base + block.bytes)
+        it = it->second.live ? std::next(it) : table_.erase(it);
+    if (block.bytes > kKeepPages) madvise(reinterpret_cast<void*>(block.base), block.bytes, MADV_DONTNEED);
+    idle_[block.bytes].push_back(block.base);
+}
+
+Result<uint64_t> DeviceMemory::allocate(size_t bytes, std::string_view label) {
+    if (bytes > capacity_ || allocated_ + bytes > capacity_)
+        return make_error(ErrorKind::Device,
+                          "out of device memory: {} bytes wanted, {} of {} in use; free buffers or use smaller ones",
+                          bytes, allocated_, capacity_);
+    // The block starts with its red zone, a huge one with a full huge page less, so that the data is aligned well.
+    size_t front = bytes >= kHuge ? kHuge : kRedZone;
+    size_t block = block_class(front + round_up(std::max<size_t>(bytes, 1), kAlign) + kRedZone);
+    STRATA_TRY(uint64_t base, take(block));
+    uint64_t address = base + front;
+    table_[address] = Allocation{address, address + bytes, std::string(label)};
+    blocks_[address] = block;
+    allocated_ += bytes;
+    return address;
+}
+
+Result<void> DeviceMemory::free(uint64_t address) {
+    auto block = blocks_.find(address);
+    auto it = table_.find(address);
+    if (block == blocks_.end() || it == table_.end() || !it->second.live)
+        return make_error(ErrorKind::Usage, "free of {:#x}, which is no live allocation: {}", address,
+                          describe(address, 1));
+    it->second.live = false;
+    size_t front = it->second.high - it->second.low >= kHuge ? kHuge : kRedZone;
+    allocated_ -= it->second.high - it->second.low;
+    quarantine_.push_back({address - front, block->second});
+    quarantined_ += block->second;
+    blocks_.erase(block);
+    while (quarantined_ > kQuarantine || quarantine_.size() > kQuarantineBlocks) {
+        Block oldest = quarantine_.front();
+        quarantine_.pop_front();
+        quarantined_ -= oldest.bytes;
+        give(oldest);
+    }
+    return {};
+}
+
+Result<uint64_t> DeviceMemory::reserve(size_t bytes) {
+    STRATA_TRY(uint64_t base, take(block_class(bytes + 2 * 4096)));
+    return round_up(base + 1, 4096);
+}
+
+void DeviceMemory::add(Allocation part) {
+    uint64_t low = part.low;
+    table_[low] = std::move(part);
+}
+
+void DeviceMemory::remove(uint64_t low) { table_.erase(low); }
+
+void DeviceMemory::release(uint64_t base, size_t bytes) {
+    // Code addresses are not used again: a stale pointer to code stays an error. Only the pages go back.
+    uint64_t first = round_up(base, 4096), last = (base + bytes) / 4096 * 4096;
+    if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
+void DeviceMemory::map(uint64_t address, void* host, uint64_t bytes, std::string label) {
+    add(Allocation{address, address + bytes, std::move(label), true, true, reinterpret_cast<uint64_t>(host) - address});
+}
+
+bool DeviceMemory::overlaps(uint64_t address, uint64_t bytes) const {
+    auto it = table_.lower_bound(address);
+    if (it != table_.end() && it->second.low - address < bytes) return true;
+    return it != table_.begin() && std::prev(it)->second.high > address;
+}
+
+const Allocation* DeviceMemory::find(uint64_t address, size_t bytes) const {
+    auto it = table_.upper_bound(address);
+    if (it == table_.begin()) return nullptr;
+    const Allocation& at = std::prev(it)->second;
+    return at.live && address >= at.low && bytes <= at.high - at.low && address - at.low <= at.high - at.low - bytes
+               ? &at
+               : nullptr;
+}
+
+std::string DeviceMemory::describe(uint64_t address, size_t bytes) const {
+    const Allocation* nearest = nullptr;
+    uint64_t distance = ~0ull;
+    auto consider = [&](const Allocation& at) {
+        uint64_t away = address + bytes > at.high ? address + bytes - at.high : address < at.low ? at.low - address : 0;
+        if (away < distance) nearest = &at, distance = away;
+    };
+    auto it = table_.upper_bound(address);
+    if (it != table_.end()) consider(it->second);
+    if (it != table_.begin()) consider(std::prev(it)->second);
+    if (!nearest) return "no device memory is allocated";
+    std::string what = fmt::format("{}{} ({} bytes at {:#x})", nearest->live ? "" : "freed ",
+                                   nearest->label.empty() ? "allocation" : "allocation '" + nearest->label + "'",
+                                   nearest->high - nearest->low, nearest->low);
+    if (address < nearest->low) return fmt::format("{} bytes before {}", nearest->low - address, what);
+    if (address >= nearest->high) return fmt::format("{} bytes past the end of {}", address - nearest->high, what);
+    if (address + bytes > nearest->high)
+        return fmt::format("at byte {} of {}, {} bytes too many", address - nearest->low, what,
+                           address + bytes - nearest->high);
+    return fmt::format("at byte {} of {}", address - nearest->low, what);
+}
+
+}  // namespace strata::emu

@@ -1,0 +1,119 @@
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "strata/asm/emu/machine/handler.h"
+#include "strata/asm/emu/memory/atomic_lanes.h"
+
+// Atomics of every address space: those of one expression, and DS forms of their own. Float additions:
+// atomic_float.cpp.
+namespace strata::emu {
+namespace {
+
+using f32 = float;
+using f64 = double;
+
+#define ATOMIC(name, T, operands, result)                                                                   \
+    const Op* name(Wave* wave, const Op* op) {                                                              \
+        auto change = []([[maybe_unused]] T old, [[maybe_unused]] T data, [[maybe_unused]] T second) -> T { \
+            return result;                                                                                  \
+        };                                                                                                  \
+        if (!for_lanes<T, operands>(wave, op, change)) return nullptr;                                      \
+        STRATA_EMU_NEXT;                                                                                    \
+    }
+#include "strata/asm/emu/memory/atomic.def"
+#undef ATOMIC
+
+struct Row {
+    std::string_view name;
+    Handler run;
+    uint8_t bytes;
+};
+constexpr Row kRows[] = {
+#define ATOMIC(name, T, operands, result) {#name, name, sizeof(T)},
+#include "strata/asm/emu/memory/atomic.def"
+};
+
+/// "global_atomic_add_u32" and "ds_add_rtn_u32" -> "add_u32"; DS names of its exchanges are brought to the global ones.
+std::string operation(std::string_view mnemonic) {
+    std::string name(mnemonic);
+    if (size_t at = name.find("_atomic_"); at != std::string::npos) return name.substr(at + 8);
+    if (!name.starts_with("ds_")) return {};
+    name.erase(0, 3);
+    if (size_t at = name.find("_rtn_"); at != std::string::npos) name.erase(at, 4);
+    if (name.starts_with("cmpstore_")) name.replace(0, 8, "cmpswap");
+    if (name.starts_with("storexchg_b")) name.replace(0, 9, "swap");
+    return name;
+}
+
+/// ds_append and ds_consume: one counter moves by the number of active lanes; all get its old value. It lies at M0 plus
+/// the offset, in the global share at M0's upper half.
+template <bool Append>
+const Op* count_lanes(Wave* wave, const Op* op) {
+    const u32 active = static_cast<u32>(std::popcount(wave->exec()));
+    const u64 address = MemoryOp::space(op) == Space::gds
+                            ? (wave->s[125] >> 16) + op->imm
+                            : u64{kSharedAperture} << 32 | ((wave->s[125] & 0xffff) + op->imm);
+    u32 old = 0;
+    if (active && !exchange_lane<u32>(wave, op, -1, address, old,
+                                      [active](u32 now) { return Append ? now + active : now - active; }))
+        return nullptr;
+    for (u64 left = wave->exec(); left; left &= left - 1) row_at(wave, op->dst)[std::countr_zero(left)] = old;
+    STRATA_EMU_NEXT;
+}
+
+/// ds_storexchg_2addr: two exchanges a lane, the second `value[0]` bytes from the base.
+template <class T>
+const Op* exchange_two(Wave* wave, const Op* op) {
+    u64 addresses[64];
+    u64 active = lane_addresses(wave, op, addresses);
+    const int lanes = wave->lanes;
+    constexpr int kRows = sizeof(T) / 4;
+    for (; active; active &= active - 1) {
+        const int lane = std::countr_zero(active);
+        const T data[2] = {register_value<T>(row_at(wave, op->src[2]), lanes, lane),
+                           register_value<T>(row_at(wave, op->value[1]), lanes, lane)};
+        for (int i = 0; i < 2; ++i) {
+            const u64 address = i == 0 ? addresses[lane] : addresses[lane] - op->imm + op->value[0];
+            T old;
+            if (!exchange_lane<T>(wave, op, lane, address, old, [&](T) { return data[i]; })) return nullptr;
+            set_register<T>(row_at(wave, op->dst) + i * kRows * lanes, lanes, lane, old);
+        }
+    }
+    STRATA_EMU_NEXT;
+}
+
+template <class T>
+Handler choose_exchange_two(const Choice& choice, u32 unit) {
+    choice.op.imm = static_cast<u32>(choice.inst.offset) * unit;
+    choice.op.value[0] = choice.inst.offset1 * unit;
+    choice.op.abs = sizeof(T);
+    choice.op.op_sel |= kIsAtomic | kReturns | kTwoAddresses;
+    return exchange_two<T>;
+}
+
+}  // namespace
+
+Handler choose_atomic(const Choice& choice) {
+    std::string_view mnemonic = choice.name;
+    if (mnemonic == "ds_append" || mnemonic == "ds_consume") {
+        choice.op.abs = 4;
+        return mnemonic == "ds_append" ? count_lanes<true> : count_lanes<false>;
+    }
+    if (mnemonic == "ds_storexchg_2addr_rtn_b32") return choose_exchange_two<u32>(choice, 4);
+    if (mnemonic == "ds_storexchg_2addr_rtn_b64") return choose_exchange_two<u64>(choice, 8);
+    if (mnemonic == "ds_storexchg_2addr_stride64_rtn_b32") return choose_exchange_two<u32>(choice, 4 * 64);
+    if (mnemonic == "ds_storexchg_2addr_stride64_rtn_b64") return choose_exchange_two<u64>(choice, 8 * 64);
+    std::string name = operation(mnemonic);
+    if (name.starts_with("cmpst_")) {  // before RDNA3: (comparand, data)
+        std::swap(choice.op.src[2], choice.op.value[1]);
+        name.replace(0, 5, "cmpswap");
+    }
+    if (Handler run = choose_float_atomic(choice, name)) return run;
+    auto it = std::ranges::find(kRows, name, &Row::name);
+    if (it == std::end(kRows)) return nullptr;
+    choice.op.abs = it->bytes;
+    return it->run;
+}
+
+}  // namespace strata::emu

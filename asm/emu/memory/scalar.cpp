@@ -1,0 +1,245 @@
+#include <algorithm>
+
+#include "strata/asm/emu/machine/handler.h"
+#include "strata/asm/emu/machine/workgroup.h"
+#include "strata/asm/emu/memory/atomic_lanes.h"
+
+// Scalar memory (RDNA3, RDNA4 and CDNA3 ISA, "Scalar Memory Operations"). src0 is the base, src1 the offset register,
+// src2 the data of stores and atomics, imm the offset.
+namespace strata::emu {
+namespace {
+
+u64 signed_imm(const Op* op) { return static_cast<u64>(static_cast<i64>(static_cast<i32>(op->imm))); }
+
+/// Host address of a scalar access; nullptr after a fault.
+uint8_t* scalar_place(Wave* wave, const Op* op, u64 address, u32 bytes, Access access) {
+    Wave::Hit& hit = wave->hits[op->aux];
+    if (address >= hit.low && address <= hit.high - bytes) return reinterpret_cast<uint8_t*>(address + hit.bias);
+    const u64 row = 4 * static_cast<u64>(wave->lanes), scratch = (u64{wave->scratch_size} + 3) / 4 * row;
+    if (address - kScratchWindow < scratch && bytes <= scratch - (address - kScratchWindow))
+        return wave->scratch + (address - kScratchWindow);
+    if (!find_memory(wave, address, bytes, access != Access::load, hit)) {
+        fail_global(wave, op, -1, address, bytes, access);
+        return nullptr;
+    }
+    return reinterpret_cast<uint8_t*>(address + hit.bias);
+}
+
+/// Scratch instructions count their offset register in units of 64 bytes: a dword of every lane or lane pair.
+template <u32 Scale>
+u64 plain_address(const Wave* wave, const Op* op, u32 align) {
+    return (at<u64>(wave, op->src[0]) + signed_imm(op) + u64{source<u32>(wave, op, 1)} * Scale) & ~u64{align - 1};
+}
+
+template <int Dwords>
+const Op* s_load(Wave* wave, const Op* op) {
+    constexpr u32 bytes = 4 * Dwords;
+    const u64 address = plain_address<1>(wave, op, 4);
+    const Wave::Hit& hit = wave->hits[op->aux];
+    const uint8_t* from = reinterpret_cast<const uint8_t*>(address + hit.bias);
+    if (address < hit.low || address > hit.high - bytes) [[unlikely]] {
+        from = scalar_place(wave, op, address, bytes, Access::load);
+        if (!from) return nullptr;
+    }
+    memcpy(reinterpret_cast<char*>(wave) + op->dst, from, bytes);
+    STRATA_EMU_NEXT;
+}
+
+template <int Dwords>
+const Op* s_scratch_load(Wave* wave, const Op* op) {
+    const uint8_t* from = scalar_place(wave, op, plain_address<64>(wave, op, 4), 4 * Dwords, Access::load);
+    if (!from) return nullptr;
+    memcpy(reinterpret_cast<char*>(wave) + op->dst, from, 4 * Dwords);
+    STRATA_EMU_NEXT;
+}
+
+/// A byte or word, extended to the dword.
+template <class T>
+const Op* s_load_small(Wave* wave, const Op* op) {
+    const uint8_t* from = scalar_place(wave, op, plain_address<1>(wave, op, sizeof(T)), sizeof(T), Access::load);
+    if (!from) return nullptr;
+    T value;
+    memcpy(&value, from, sizeof value);
+    put<u32>(wave, op->dst, static_cast<u32>(static_cast<i32>(value)));
+    STRATA_EMU_NEXT;
+}
+
+template <int Dwords, u32 Scale>
+const Op* s_store(Wave* wave, const Op* op) {
+    uint8_t* to = scalar_place(wave, op, plain_address<Scale>(wave, op, 4), 4 * Dwords, Access::store);
+    if (!to) return nullptr;
+    memcpy(to, reinterpret_cast<const char*>(wave) + op->src[2], 4 * Dwords);
+    STRATA_EMU_NEXT;
+}
+
+/// An access through a V#: what lies past num_records (bytes; a stride counts in strides) is cut off.
+struct BufferAccess {
+    u64 address;
+    u32 usable;  ///< of the wanted bytes
+    BufferAccess(const Wave* wave, const Op* op, u32 align, u32 bytes) {
+        u32 v[4];
+        memcpy(v, reinterpret_cast<const char*>(wave) + op->src[0], sizeof v);
+        const u32 stride = v[1] >> 16 & 0x3fff;
+        const u64 size = stride ? u64{stride} * v[2] : v[2];
+        const u64 offset = (signed_imm(op) + source<u32>(wave, op, 1)) & ~u64{align - 1};
+        address = (v[0] | u64{v[1] & 0xffff} << 32) + offset;
+        usable = offset < size ? static_cast<u32>(std::min<u64>((size - offset) / align * align, bytes)) : 0;
+    }
+};
+
+template <int Dwords>
+const Op* s_buffer_load(Wave* wave, const Op* op) {
+    const BufferAccess access(wave, op, 4, 4 * Dwords);
+    u32 data[Dwords] = {};
+    if (access.usable) {
+        const uint8_t* from = scalar_place(wave, op, access.address, access.usable, Access::load);
+        if (!from) return nullptr;
+        memcpy(data, from, access.usable);
+    }
+    memcpy(reinterpret_cast<char*>(wave) + op->dst, data, sizeof data);
+    STRATA_EMU_NEXT;
+}
+
+template <class T>
+const Op* s_buffer_load_small(Wave* wave, const Op* op) {
+    const BufferAccess access(wave, op, sizeof(T), sizeof(T));
+    T value{};
+    if (access.usable) {
+        const uint8_t* from = scalar_place(wave, op, access.address, sizeof(T), Access::load);
+        if (!from) return nullptr;
+        memcpy(&value, from, sizeof value);
+    }
+    put<u32>(wave, op->dst, static_cast<u32>(static_cast<i32>(value)));
+    STRATA_EMU_NEXT;
+}
+
+template <int Dwords>
+const Op* s_buffer_store(Wave* wave, const Op* op) {
+    const BufferAccess access(wave, op, 4, 4 * Dwords);
+    if (access.usable) {
+        uint8_t* to = scalar_place(wave, op, access.address, access.usable, Access::store);
+        if (!to) return nullptr;
+        memcpy(to, reinterpret_cast<const char*>(wave) + op->src[2], access.usable);
+    }
+    STRATA_EMU_NEXT;
+}
+
+// Atomics: cmpswap has (data, comparand) in consecutive registers; the old value returns to where the data was.
+template <class T, int Sources, bool Buffer, class Change>
+bool s_atomic(Wave* wave, const Op* op, Change change) {
+    u64 address = 0;
+    bool inside = true;
+    if constexpr (Buffer) {
+        const BufferAccess access(wave, op, 4, sizeof(T));
+        address = access.address;
+        inside = access.usable == sizeof(T);
+    } else {
+        address = plain_address<1>(wave, op, 4);
+    }
+    T old{};
+    if (inside) {
+        if (address % sizeof(T) != 0) {
+            fail_alignment(wave, op, -1, address, sizeof(T));
+            return false;
+        }
+        uint8_t* place = scalar_place(wave, op, address, sizeof(T), Access::atomic);
+        if (!place) return false;
+        const T data = at<T>(wave, op->src[2]), second = Sources == 2 ? at<T>(wave, op->src[2] + sizeof(T)) : T{};
+        old = exchange<T>(place, [&](T now) { return change(now, data, second); });
+    }
+    put<T>(wave, op->dst, old);
+    return true;
+}
+
+using f32 = float;
+using f64 = double;
+
+#define ATOMIC(name, T, operands, result)                                                                   \
+    template <bool Buffer>                                                                                  \
+    const Op* name(Wave* wave, const Op* op) {                                                              \
+        auto change = []([[maybe_unused]] T old, [[maybe_unused]] T data, [[maybe_unused]] T second) -> T { \
+            return result;                                                                                  \
+        };                                                                                                  \
+        if (!s_atomic<T, operands, Buffer>(wave, op, change)) return nullptr;                               \
+        STRATA_EMU_NEXT;                                                                                    \
+    }
+#include "strata/asm/emu/memory/atomic.def"
+#undef ATOMIC
+
+struct AtomicRow {
+    std::string_view name;
+    Handler plain, buffer;
+};
+constexpr AtomicRow kAtomics[] = {
+#define ATOMIC(name, T, operands, result) {#name, name<false>, name<true>},
+#include "strata/asm/emu/memory/atomic.def"
+#undef ATOMIC
+};
+
+constexpr NamedHandler kHandlers[] = {
+    {"s_load_b32", s_load<1>},
+    {"s_load_b64", s_load<2>},
+    {"s_load_b96", s_load<3>},
+    {"s_load_b128", s_load<4>},
+    {"s_load_b256", s_load<8>},
+    {"s_load_b512", s_load<16>},
+    {"s_load_u8", s_load_small<uint8_t>},
+    {"s_load_i8", s_load_small<int8_t>},
+    {"s_load_u16", s_load_small<uint16_t>},
+    {"s_load_i16", s_load_small<int16_t>},
+    {"s_buffer_load_b32", s_buffer_load<1>},
+    {"s_buffer_load_b64", s_buffer_load<2>},
+    {"s_buffer_load_b96", s_buffer_load<3>},
+    {"s_buffer_load_b128", s_buffer_load<4>},
+    {"s_buffer_load_b256", s_buffer_load<8>},
+    {"s_buffer_load_b512", s_buffer_load<16>},
+    {"s_buffer_load_u8", s_buffer_load_small<uint8_t>},
+    {"s_buffer_load_i8", s_buffer_load_small<int8_t>},
+    {"s_buffer_load_u16", s_buffer_load_small<uint16_t>},
+    {"s_buffer_load_i16", s_buffer_load_small<int16_t>},
+    {"s_scratch_load_b32", s_scratch_load<1>},
+    {"s_scratch_load_b64", s_scratch_load<2>},
+    {"s_scratch_load_b128", s_scratch_load<4>},
+    {"s_store_b32", s_store<1, 1>},
+    {"s_store_b64", s_store<2, 1>},
+    {"s_store_b128", s_store<4, 1>},
+    {"s_scratch_store_b32", s_store<1, 64>},
+    {"s_scratch_store_b64", s_store<2, 64>},
+    {"s_scratch_store_b128", s_store<4, 64>},
+    {"s_buffer_store_b32", s_buffer_store<1>},
+    {"s_buffer_store_b64", s_buffer_store<2>},
+    {"s_buffer_store_b128", s_buffer_store<4>},
+    // Cache control, prefetches and address translation: nothing to do here.
+    {"s_gl1_inv", nop},
+    {"s_dcache_inv", nop},
+    {"s_dcache_wb", nop},
+    {"s_dcache_inv_vol", nop},
+    {"s_dcache_wb_vol", nop},
+    {"s_dcache_discard", nop},
+    {"s_dcache_discard_x2", nop},
+    {"s_atc_probe", nop},
+    {"s_atc_probe_buffer", nop},
+    {"s_prefetch_inst", nop},
+    {"s_prefetch_inst_pc_rel", nop},
+    {"s_prefetch_data", nop},
+    {"s_prefetch_data_pc_rel", nop},
+    {"s_buffer_prefetch_data", nop},
+};
+
+}  // namespace
+
+Handler choose_smem(const Choice& choice) {
+    const std::string_view name = choice.name;
+    for (std::string_view prefix : {"s_atomic_", "s_buffer_atomic_"}) {
+        if (!name.starts_with(prefix)) continue;
+        auto it = std::ranges::find(kAtomics, name.substr(prefix.size()), &AtomicRow::name);
+        return it == std::end(kAtomics) ? nullptr : prefix.size() == 9 ? it->plain : it->buffer;
+    }
+    auto it = std::ranges::find(kHandlers, name, &NamedHandler::mnemonic);
+    if (it == std::end(kHandlers)) return nullptr;
+    // A load to NULL is a prefetch: its dwords would not fit the trash.
+    const bool to_null = choice.inst.dst[0].present() && choice.inst.dst[0].code == isa::code::null;
+    return to_null ? nop : it->run;
+}
+
+}  // namespace strata::emu

@@ -1,2 +1,0 @@
-#define STRATA_EMU_VARIANT portable
-#include "strata/asm/emu/memory_choose_p.inc"

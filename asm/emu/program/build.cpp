@@ -1,0 +1,200 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "strata/asm/emu/machine/handler.h"
+#include "strata/asm/emu/machine/operands.h"
+#include "strata/asm/emu/machine/workgroup.h"
+#include "strata/asm/emu/program/build.h"
+
+namespace strata::emu {
+namespace {
+
+using isa::Format;
+using isa::Inst;
+using isa::Operand;
+
+const Op* no_instruction(Wave* wave, const Op* op) {
+    return fail(wave, op, "there is no instruction that can be executed here");
+}
+
+/// Operands that found no room in an Op of their own, just before their reader.
+const Op* compute_operands(Wave* wave, const Op* op) {
+    wave->s[Wave::kComputed] = op->value[0];
+    wave->s[Wave::kComputed + 1] = op->value[1];
+    wave->s[Wave::kVccz] = wave->vcc() == 0;
+    wave->s[Wave::kExecz] = wave->exec() == 0;
+    STRATA_EMU_NEXT;
+}
+
+Op computed_op(uint32_t index, uint64_t constant) {
+    Op op;
+    op.run = compute_operands;
+    op.index = index;
+    op.value[0] = static_cast<uint32_t>(constant);
+    op.value[1] = static_cast<uint32_t>(constant >> 32);
+    return op;
+}
+
+template <class Visit>
+void for_operands(Inst& inst, Visit visit) {
+    for (Operand& operand : inst.dst) visit(operand);
+    for (Operand& operand : inst.src) visit(operand);
+    visit(inst.dst_y);
+    for (Operand& operand : inst.src_y) visit(operand);
+}
+
+bool is_vector(const Inst& inst) { return inst.row->format > Format::SMEM; }
+
+}  // namespace
+
+const Op* go_on_elsewhere(Wave* wave, const Op* op) {
+    const uint64_t address = wave->group->launch->program->address() + op->value[0];
+    const Op* const to = code_at(wave, op, address);
+    if (!to) return nullptr;
+    if (wave->run_start == op)
+        wave->run_start = to;
+    else
+        end_run(wave, op, to);
+    STRATA_EMU_GOTO(to);
+}
+
+Result<std::unique_ptr<Chunk>> ChunkBuilder::build() {
+    chunk_->ops.reserve(explored_.found.size() + 8);
+    chunk_->pcs.reserve(explored_.found.size());
+    chunk_->insts.reserve(explored_.found.size());
+    for (const Explored::Found& found : explored_.found) {
+        const uint64_t offset = found.offset;
+        if (next_ != kNowhere && next_ != offset) glue(next_);
+        waiting_.push_back(offset);
+        Op op;
+        op.index = static_cast<uint32_t>(chunk_->pcs.size());
+        chunk_->pcs.push_back(static_cast<uint32_t>(offset));
+        Inst inst = found.inst;
+        if (found.valid) {
+            STRATA_TRY_VOID(add(offset, inst, op));
+        } else {
+            op.run = no_instruction;
+            emit(op);
+            next_ = kNowhere;
+        }
+        chunk_->insts.push_back(inst);
+    }
+    if (next_ != kNowhere) glue(next_);
+    for (const Jump& jump : jumps_) link(jump);
+    std::vector<Op>& ops = chunk_->ops;
+    for (size_t i = 0; i < ops.size();) i += handlers().group(&ops[i], ops.size() - i);
+    return std::move(chunk_);
+}
+
+/// Both vector files are one file of rows: accumulation registers come after the others, from accum_offset on. Checks
+/// the descriptor's counts.
+Result<void> ChunkBuilder::place_registers(uint64_t offset, Inst& inst) const {
+    int highest_v = -1, highest_a = -1;
+    for_operands(inst, [&](Operand& operand) {
+        if (!operand.present() || !operand.is_vector()) return;
+        const int last = std::max(isa::dwords(operand.type, program_.wave_size_), 1) - 1;
+        if (operand.is_agpr()) {
+            highest_a = std::max(highest_a, operand.agpr() + last);
+            operand.code = static_cast<uint16_t>(isa::code::vgpr0 + program_.accum_offset_ + operand.agpr());
+        } else {
+            highest_v = std::max(highest_v, operand.vgpr() + last);
+        }
+    });
+    const isa::Family family = isa::info(program_.arch_).family;
+    const bool split = family == isa::Family::cdna3 || family == isa::Family::cdna2;
+    const int vgprs = split ? std::min(program_.accum_offset_, program_.vgprs_) : program_.vgprs_;
+    if (highest_v >= vgprs)
+        return program_.refuse(offset, &inst,
+                               fmt::format("uses v{}, but the kernel's descriptor allocates {} vector registers{}",
+                                           highest_v, vgprs, split ? " before its accum_offset" : ""));
+    if (highest_a >= program_.vgprs_ - vgprs)
+        return program_.refuse(
+            offset, &inst,
+            fmt::format("uses a{}, but the kernel's descriptor allocates {} accumulation registers (rows {} to {})",
+                        highest_a, program_.vgprs_ - vgprs, vgprs, program_.vgprs_));
+    return {};
+}
+
+/// One instruction: its operands, its handler, its op.
+Result<void> ChunkBuilder::add(uint64_t offset, Inst& inst, Op& op) {
+    STRATA_TRY_VOID(place_registers(offset, inst));
+    Computed computed;
+    if (resolve_operands(inst, program_.wave_size_, op, computed) < 0)
+        return program_.refuse(offset, &inst, "its constants do not fit");
+    take_hit_slot(inst, op);
+    op.run = choose_handler({inst, program_.arch_, program_.wave_size_, op});
+    if (!op.run) return program_.refuse(offset, &inst, "the emulator does not implement this instruction");
+    give_own_values(offset, inst, op);
+    if (computed.any()) emit(computed_op(op.index, computed.constant));
+    if (program_.indexed_ && is_vector(inst)) emit(indexed_op(op.index));
+    // Hints are left out, except where a branch leads.
+    if (op.run != nop || explored_.targets.contains(offset)) emit(op);
+    const Flow flow = flow_of(inst);
+    if (flow == Flow::branch || flow == Flow::conditional || flow == Flow::call)
+        jumps_.push_back({chunk_->ops.size() - 1, branch_target(offset, inst)});
+    next_ = flow == Flow::branch || flow == Flow::stop ? kNowhere : offset + inst.size;
+    return {};
+}
+
+/// What handlers need to know of the place of their instruction.
+void ChunkBuilder::give_own_values(uint64_t offset, const Inst& inst, Op& op) const {
+    if (is_vector(inst)) return;
+    const std::string_view name = inst.row->mnemonic;
+    if (name == "s_getpc_b64" || name == "s_swappc_b64" || name == "s_call_b64" || name.starts_with("s_cbranch_g_f") ||
+        name == "s_cbranch_i_fork") {
+        const uint64_t after = program_.address_ + offset + inst.size;
+        op.value[2] = static_cast<uint32_t>(after);
+        op.value[3] = static_cast<uint32_t>(after >> 32);
+    }
+    if (name == "s_cbranch_i_fork") op.aux = static_cast<uint32_t>(inst.offset);
+    if (name == "s_sendmsg") {
+        const uint64_t use = vector_use_after(offset + inst.size);
+        op.value[0] = static_cast<uint32_t>(use);
+        op.aux = use != kNowhere;
+    }
+}
+
+/// The first instruction of the straight run from `offset` on that uses a vector register, or kNowhere.
+uint64_t ChunkBuilder::vector_use_after(uint64_t offset) const {
+    for (auto it = explored_.at(offset); it != explored_.found.end() && it->valid; it = explored_.at(offset)) {
+        Inst inst = it->inst;
+        bool uses = false;
+        for_operands(inst, [&](const Operand& operand) { uses |= operand.present() && operand.is_vector(); });
+        if (uses) return offset;
+        if (flow_of(inst) != Flow::next) break;
+        offset += inst.size;
+    }
+    return kNowhere;
+}
+
+/// Memory instructions share a wave's hit slots in turn.
+void ChunkBuilder::take_hit_slot(const Inst& inst, Op& op) {
+    if (!(inst.row->flags & isa::kMemory)) return;
+    const bool writes = inst.row->flags & (isa::kStore | isa::kAtomic);
+    op.aux = writes ? Wave::kStoreHits + stores_++ % (Wave::kHits - Wave::kStoreHits) : loads_++ % Wave::kStoreHits;
+}
+
+void ChunkBuilder::emit(const Op& op) {
+    for (uint64_t offset : waiting_) position_.emplace_back(offset, chunk_->ops.size());
+    waiting_.clear();
+    chunk_->ops.push_back(op);
+}
+
+void ChunkBuilder::glue(uint64_t offset) {
+    Op op;
+    op.run = go_on_elsewhere;
+    op.value[0] = static_cast<uint32_t>(offset);
+    op.index = chunk_->pcs.empty() ? 0 : static_cast<uint32_t>(chunk_->pcs.size() - 1);
+    emit(op);
+}
+
+void ChunkBuilder::link(const Jump& jump) {
+    auto to = std::ranges::lower_bound(position_, jump.target, {}, &std::pair<uint64_t, size_t>::first);
+    const bool known = to != position_.end() && to->first == jump.target;
+    const size_t at = known ? to->second : chunk_->ops.size();
+    if (!known) glue(jump.target);
+    chunk_->ops[jump.op].imm = static_cast<uint32_t>(static_cast<int64_t>(at) - static_cast<int64_t>(jump.op));
+}
+
+}  // namespace strata::emu

@@ -1,0 +1,74 @@
+#include "strata/asm/emu/program/handlers.h"
+
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "strata/asm/emu/matrix/choose.h"
+#include "strata/asm/emu/memory/choose.h"
+#include "strata/asm/emu/scalar/choose.h"
+#include "strata/asm/emu/vector/choose.h"
+
+namespace strata::emu {
+namespace {
+
+// clang-format off
+#define SET(variant) HandlerSet{#variant, variant::choose_valu, variant::choose_matrix, variant::choose_memory, \
+                                variant::group_memory, variant::plain_handler}
+// clang-format on
+
+#if defined(__x86_64__)
+/// The feature sets of x86-64-v3 and x86-64-v4, as far as compilers make use of them here.
+bool runs_v3() {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
+}
+[[maybe_unused]] bool runs_v4() {
+    return runs_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+std::vector<HandlerSet> find_sets() {
+#if defined(STRATA_EMU_ONLY)
+    return {SET(STRATA_EMU_ONLY)};
+#else
+    std::vector<HandlerSet> sets = {SET(portable)};
+#if defined(__x86_64__)
+    if (runs_v3()) sets.push_back(SET(avx2));
+    if (runs_v4()) sets.push_back(SET(avx512));
+#endif
+    return sets;
+#endif
+}
+
+const HandlerSet& pick() {
+    const char* wanted = std::getenv("STRATA_EMU_SIMD");
+    for (const HandlerSet& set : host_handlers())
+        if (wanted && set.name == std::string_view(wanted)) return set;
+    return host_handlers().back();
+}
+
+}  // namespace
+
+std::span<const HandlerSet> host_handlers() {
+    static const std::vector<HandlerSet> sets = find_sets();
+    return sets;
+}
+
+const HandlerSet& handlers() {
+    static const HandlerSet& set = pick();
+    return set;
+}
+
+Handler choose_handler(const HandlerSet& set, const Choice& choice) {
+    using isa::Format;
+    const Format format = choice.inst.row->format;
+    if (format == Format::SMEM) return choose_smem(choice);
+    if (format < Format::SMEM) return choose_scalar(choice);
+    if (format >= Format::DS && format <= Format::GLOBAL && format != Format::MIMG) return set.memory(choice);
+    return choice.inst.row->flags & isa::kMatrix ? set.matrix(choice) : set.valu(choice);
+}
+
+}  // namespace strata::emu

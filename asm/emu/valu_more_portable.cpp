@@ -1,4 +1,0 @@
-// Less frequent vector-ALU families for one host instruction set.
-#define STRATA_EMU_VARIANT portable
-#include "strata/asm/emu/valu_convert_p.inc"
-#include "strata/asm/emu/valu_vopd_p.inc"

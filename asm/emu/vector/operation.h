@@ -1,0 +1,159 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "strata/asm/emu/machine/wave.h"
+
+// What the vector-ALU handlers of all host variants share: how an instruction's operands are read (Shape), its table
+// entry, and the part of the work that needs no vectors.
+namespace strata::emu {
+
+/// How the bits of one operand are read. Packed kinds are two 16-bit values in a dword.
+enum class Kind : uint8_t {
+    none,
+    f16,
+    f32,
+    f64,
+    u16,
+    u32,
+    u64,
+    i16,
+    i32,
+    i64,  ///< differ from the unsigned kinds in how a literal is extended
+    pk_f16,
+    pk_u16,
+    bf16x2,
+    mix,   ///< v_fma_mix: op_sel_hi chooses f32 or one f16 half; read as f32
+    u128,  ///< four consecutive rows
+    mask,  ///< one bit a lane in a scalar
+    row,   ///< vector register taken by a handler of its own
+};
+constexpr bool is_float(Kind kind) { return kind == Kind::f16 || kind == Kind::f32 || kind == Kind::f64; }
+constexpr bool is_16bit(Kind kind) { return kind == Kind::f16 || kind == Kind::u16 || kind == Kind::i16; }
+constexpr bool is_64bit(Kind kind) { return kind == Kind::f64 || kind == Kind::u64 || kind == Kind::i64; }
+constexpr bool is_packed(Kind kind) { return kind == Kind::pk_f16 || kind == Kind::pk_u16 || kind == Kind::bf16x2; }
+constexpr int dwords(Kind kind) { return kind == Kind::u128 ? 4 : is_64bit(kind) ? 2 : 1; }
+
+/// MODE register (RDNA3 ISA 3.4.2). Rounding: 0 nearest even, 1 up, 2 down, 3 to zero.
+namespace mode {
+constexpr uint32_t kRound32 = 0x3, kRound16_64 = 0xc, kDenorm32 = 0x30, kDenorm16_64 = 0xc0, kDx10Clamp = 0x100,
+                   kIeee = 0x200;
+constexpr uint32_t kFp16Ovfl = 1u << 23;                      ///< an overflowing half becomes the largest finite one
+constexpr uint32_t kFloat = 0xff | kFp16Ovfl, kPlain = 0xf0;  ///< round to nearest, all denormals kept
+/// No bit of the hardware: minimum and maximum by RDNA4's rules (V_MIN_NUM_F32), whatever IEEE says.
+constexpr uint32_t kNumber = 1u << 31;
+}  // namespace mode
+
+/// What an operation beyond its operands may depend on.
+struct Context {
+    uint32_t mode = 0;
+    bool clamp = false;
+    uint8_t is_signed = 0;  ///< of the integer dot products: source i is signed
+    uint8_t op_sel = 0;     ///< for operations that give it a meaning of their own
+    bool ieee() const { return mode & mode::kIeee; }
+};
+
+/// 32 lanes of one instruction: rows of 32 dwords, modifiers applied already.
+struct Lanes {
+    const uint32_t* src[4][4];
+    uint32_t* dst[4];
+    uint32_t exec;
+    uint32_t mask_in, mask_out;  ///< carry, condition
+    uint32_t first_lane;         ///< 0 or 32
+    Context context;
+};
+using Kernel = void (*)(Lanes&);
+
+/// One operation: what it reads and writes, and the code for 32 lanes.
+struct Shape {
+    Kernel kernel = nullptr;
+    uint8_t sources = 0;
+    Kind src[4] = {};  ///< a fourth one is the implied VCC
+    Kind dst = Kind::none;
+    bool writes_mask = false;      ///< a carry-out or comparison result
+    bool approximate = false;      ///< unaffected by the rounding mode (transcendental)
+    bool keeps_denormals = false;  ///< sees denormals whatever MODE says
+    bool never_overflows = false;  ///< an infinite half is no overflow
+};
+
+/// A row of the table of one family: `fast` (may be null) runs the instruction without modifiers, `general` any form.
+struct ValuEntry {
+    std::string_view mnemonic;
+    Handler general;
+    const Shape* shape;
+    Handler direct = nullptr;                   ///< any operands, but no half selection, clamp, output modifier or DPP
+    Handler fast[2] = {nullptr, nullptr};       ///< wave32, wave64
+    Handler fast_vgpr[2] = {nullptr, nullptr};  ///< the same with all sources vector registers
+    Handler fast_modified = nullptr;            ///< the same with signs and halves selected, any wave
+};
+
+/// Op::imm of a resolved vector instruction.
+namespace valu_flag {
+constexpr uint32_t kLow2Pi = 0x7;       ///< bit i: constant i is the f64 1/(2 pi), whose low dword is not zero
+constexpr uint32_t kSignExtend = 0x38;  ///< bit 3 + i: the high dword of constant i is its sign
+constexpr uint32_t kHighDword = 0x1c0;  ///< bit 6 + i: constant i is the high dword, the low one is zero
+constexpr uint32_t kDpp = 0x200;        ///< Op::value[3] holds the DPP control
+constexpr uint32_t kExec = 0x400;       ///< the comparison writes EXEC
+constexpr uint32_t kNanToZero = 0x800;  ///< the family has no DX10_CLAMP bit: clamp makes NaN zero
+constexpr uint32_t kAlsoExec = 0x1000;  ///< CDNA: it writes EXEC beside its own destination
+constexpr uint32_t kSubDword = 0x2000;  ///< CDNA: Op::aux holds the selections of SDWA
+constexpr uint32_t kZeroHigh = 0x4000;  ///< CDNA: a 16-bit result clears the upper half of the register
+constexpr uint32_t kWaveDpp = 0x8000;   ///< CDNA: the DPP control moves lanes between rows
+}  // namespace valu_flag
+
+/// Op::value[3] under kDpp: DPP16 has ctrl 0-8, row mask 9-12, bank mask 13-16, bound_ctrl 17; DPP8 eight 3-bit
+/// selects.
+namespace dpp_bit {
+constexpr uint32_t kFi = 1u << 24, kDpp8 = 1u << 25, kBoundCtrl = 1u << 17;
+}
+
+/// DPP16 controls of a wave64 that leave the rows of 16 (CDNA).
+namespace dpp_control {
+constexpr uint32_t kWaveShl = 0x130, kWaveRol = 0x134, kWaveShr = 0x138, kWaveRor = 0x13c, kRowBcast15 = 0x142,
+                   kRowBcast31 = 0x143;
+}
+
+/// Op::aux under kSubDword: selection of the destination, what becomes of its other bits, selections and signs of
+/// sources.
+namespace sdwa_bit {
+constexpr uint32_t kUnused = 3, kSource = 5, kSignExtend = 11;
+}
+
+/// Where each of 32 lanes reads under one DPP16 control; bit l of `valid`: lane l's source lies in its row.
+struct alignas(64) DppMap {
+    uint32_t from[32];
+    uint32_t valid;
+};
+const DppMap& dpp16_map(uint32_t ctrl);
+bool dpp16_known(uint32_t ctrl);
+
+/// Fills the operands of choice.op as `shape` reads them. False: an operand has no meaning here.
+bool resolve_valu(const Choice& choice, const Shape& shape);
+/// The same for the two halves of a VOPD (places as vopd.inc says).
+bool resolve_vopd(const Choice& choice);
+/// Whether the resolved instruction has no source or result modifier and no DPP.
+bool is_plain(const Op& op);
+/// The handler of a table entry for a resolved instruction.
+Handler pick_handler(const Choice& choice, const ValuEntry& entry);
+/// Looks a mnemonic up in the families of one variant.
+class ValuTable {
+  public:
+    explicit ValuTable(std::span<const std::span<const ValuEntry>> families);
+    const ValuEntry* find(std::string_view mnemonic) const;
+
+  private:
+    struct Slot {
+        std::string_view mnemonic;
+        const ValuEntry* entry;
+    };
+    std::span<Slot> slots_;  ///< sorted; lives as long as the program
+};
+
+/// Sets the host's rounding and denormal handling as MODE asks for operands of `shape`; returns what to restore.
+/// False in *possible: this host cannot.
+uint32_t enter_float_mode(uint32_t mode, const Shape& shape, bool* possible);
+void leave_float_mode(uint32_t saved);
+const Op* fail_valu(Wave* wave, const Op* op, const char* text);
+
+}  // namespace strata::emu

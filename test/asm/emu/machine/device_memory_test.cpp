@@ -1,0 +1,78 @@
+#include "strata/asm/emu/machine/device_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace strata::emu {
+namespace {
+
+TEST(DeviceMemory, keeps_allocations_apart_and_aligned) {
+    DeviceMemory memory(1 << 24);
+    uint64_t a = memory.allocate(100, "a").value(), b = memory.allocate(1 << 22, "b").value(),
+             c = memory.allocate(1, "c").value();
+    for (uint64_t at : {a, b, c}) EXPECT_EQ(at % 256, 0u);
+    EXPECT_NE(memory.find(a, 100), nullptr);
+    EXPECT_NE(memory.find(a + 99, 1), nullptr);
+    EXPECT_EQ(memory.find(a + 99, 2), nullptr);
+    EXPECT_EQ(memory.find(a - 1, 1), nullptr);
+    EXPECT_EQ(memory.find(~0ull, 1), nullptr);
+    EXPECT_EQ(memory.find(0, 1), nullptr);
+    EXPECT_EQ(memory.allocated(), 101u + (1 << 22));
+    memset(reinterpret_cast<void*>(b), 1, 1 << 22);
+}
+
+TEST(DeviceMemory, says_where_an_address_lies) {
+    DeviceMemory memory(1 << 24);
+    EXPECT_EQ(memory.describe(5, 1), "no device memory is allocated");
+    uint64_t a = memory.allocate(64, "image").value();
+    EXPECT_TRUE(memory.describe(a - 8, 4).starts_with("8 bytes before allocation 'image' (64 bytes at"));
+    EXPECT_TRUE(memory.describe(a + 64, 4).starts_with("0 bytes past the end of allocation 'image'"));
+    EXPECT_NE(memory.describe(a + 62, 4).find("2 bytes too many"), std::string::npos);
+    memory.free(a).value();
+    EXPECT_TRUE(memory.describe(a, 4).starts_with("at byte 0 of freed allocation 'image'"));
+}
+
+TEST(DeviceMemory, rests_freed_blocks_before_their_addresses_come_back) {
+    DeviceMemory memory(1 << 30);
+    uint64_t first = memory.allocate(4096, "old").value();
+    memory.free(first).value();
+    EXPECT_NE(memory.allocate(4096, "new").value(), first);
+    bool again = false;
+    for (int i = 0; i < 3000 && !again; ++i) {
+        uint64_t at = memory.allocate(4096, "churn").value();
+        again = at == first;
+        memory.free(at).value();
+    }
+    EXPECT_TRUE(again);
+}
+
+TEST(DeviceMemory, refuses_more_than_the_card_has_and_a_second_free) {
+    DeviceMemory memory(1000);
+    auto large = memory.allocate(1001, "large");
+    ASSERT_FALSE(large);
+    EXPECT_EQ(large.error().kind, ErrorKind::Device);
+    EXPECT_NE(large.error().message.find("1001 bytes wanted, 0 of 1000 in use"), std::string::npos);
+    uint64_t a = memory.allocate(1000, "all").value();
+    EXPECT_FALSE(memory.allocate(1, "more"));
+    EXPECT_TRUE(memory.free(a));
+    EXPECT_FALSE(memory.free(a));
+    EXPECT_FALSE(memory.free(12345));
+    EXPECT_TRUE(memory.allocate(1000, "again"));
+}
+
+TEST(DeviceMemory, maps_memory_of_the_host_at_any_address) {
+    DeviceMemory memory(0);
+    char bytes[16] = {};
+    memory.map(0x1000, bytes, sizeof bytes, "host");
+    const Allocation* at = memory.find(0x1008, 8);
+    ASSERT_NE(at, nullptr);
+    EXPECT_EQ(0x1000 + at->bias, reinterpret_cast<uint64_t>(bytes));
+    EXPECT_TRUE(memory.overlaps(0xfff, 2));
+    EXPECT_TRUE(memory.overlaps(0x100f, 1));
+    EXPECT_FALSE(memory.overlaps(0x1010, 1));
+    EXPECT_FALSE(memory.overlaps(0xff0, 16));
+}
+
+}  // namespace
+}  // namespace strata::emu

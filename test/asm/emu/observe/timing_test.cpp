@@ -1,0 +1,85 @@
+#include "../kernel.h"
+
+namespace strata::emu::testing {
+namespace {
+
+/// Modelled times rank schedules; the numbers themselves promise nothing.
+class Timing : public ::testing::Test {
+  protected:
+    Gpu gpu{isa::Arch::gfx1100};
+    static constexpr uint32_t kCount = 1 << 22;
+    Buffer<float> in{gpu, kCount}, out{gpu, kCount};
+    std::shared_ptr<Module> module = gpu.load(compile_hip(R"(
+        typedef float f4 __attribute__((ext_vector_type(4)));
+        KERNEL void straight(float* o, const float* a) { uint i = BX * NX + TX; o[i] = a[i] * 2; }
+        KERNEL void strided(float* o, const float* a) { uint i = BX * NX + TX, j = (i * 1024 + (i >> 12)) & ((1 << 22) - 1); o[j] = a[j] * 2; }
+        KERNEL void wide(f4* o, const f4* a) { uint i = BX * NX + TX; o[i] = a[i] * 2; }
+        KERNEL void sum(float* o, const float* a, uint n, uint step) { float s = 0; for (uint i = BX * NX + TX; i < n; i += step) s += a[i]; o[BX * NX + TX] = s; }
+        KERNEL void banks(float* o, uint stride) { __shared__ float t[8192]; float s = 0; for (uint k = 0; k < 64; ++k) { t[(TX * stride + k) & 8191] = s; s += t[(TX * stride + k * 3) & 8191]; } o[BX * NX + TX] = s; }
+        KERNEL void math(float* o, int n) { float x = TX; for (int i = 0; i < n; ++i) x = x * 1.5f + 0.25f; o[BX * NX + TX] = x; }
+    )"))
+                                         .value();
+
+    LaunchStats stats(const char* kernel, uint32_t grid, uint32_t block, const Arguments& arguments) {
+        return gpu.launch(*module, kernel, config({grid, 1, 1}, {block, 1, 1}), arguments.bytes()).value();
+    }
+    double ms(const char* kernel, uint32_t grid, uint32_t block, const Arguments& arguments) {
+        return stats(kernel, grid, block, arguments).modelled_ms;
+    }
+};
+
+TEST_F(Timing, coalesced_access_beats_strided) {
+    EXPECT_LT(ms("straight", kCount / 1024, 256, Arguments() << out << in) * 2,
+              ms("strided", kCount / 1024, 256, Arguments() << out << in));
+}
+
+TEST_F(Timing, wide_loads_are_no_slower_than_narrow_ones) {
+    EXPECT_LT(ms("wide", kCount / 1024, 256, Arguments() << out << in),
+              ms("straight", kCount / 256, 256, Arguments() << out << in));
+}
+
+TEST_F(Timing, one_workgroup_is_much_slower_than_a_full_grid) {
+    auto time = [&](uint32_t grid) { return ms("sum", grid, 256, Arguments() << out << in << kCount << grid * 256); };
+    EXPECT_GT(time(1), 10 * time(384));
+    EXPECT_GT(time(8), 2 * time(384));
+}
+
+TEST_F(Timing, a_stream_is_bound_by_memory_bandwidth) {
+    double gbs = 2.0 * kCount * 4 / (ms("wide", kCount / 1024, 256, Arguments() << out << in) * 1e6);
+    EXPECT_GT(gbs, 300);
+    EXPECT_LT(gbs, 960);
+}
+
+TEST_F(Timing, bank_conflicts_cost_time) {
+    double without = ms("banks", 192, 256, Arguments() << out << 1u),
+           with = ms("banks", 192, 256, Arguments() << out << 32u);
+    EXPECT_GT(with, 2 * without);
+}
+
+TEST_F(Timing, arithmetic_grows_with_the_work_and_a_launch_is_never_free) {
+    double none = ms("math", 96, 256, Arguments() << out << 0), some = ms("math", 96, 256, Arguments() << out << 4000),
+           twice = ms("math", 96, 256, Arguments() << out << 8000);
+    EXPECT_GE(none, 0.002);
+    EXPECT_NEAR((twice - none) / (some - none), 2, 0.1);
+}
+
+TEST_F(Timing, the_same_launch_has_the_same_time) {
+    LaunchStats one = stats("sum", 64, 256, Arguments() << out << in << kCount << 64 * 256u);
+    LaunchStats two = stats("sum", 64, 256, Arguments() << out << in << kCount << 64 * 256u);
+    EXPECT_EQ(one.modelled_cycles, two.modelled_cycles);
+    EXPECT_EQ(one.wave_instructions, two.wave_instructions);
+    EXPECT_EQ(one.waves, 64 * 8u);
+}
+
+TEST_F(Timing, unknown_models_are_refused_by_name) {
+    try {
+        Gpu other(isa::Arch::gfx1100, "9999xtx");
+        FAIL();
+    } catch (const Exception& e) {
+        EXPECT_NE(e.error().message.find("7900xtx, 7900xt, 7900gre"), std::string::npos) << e.error().message;
+    }
+    EXPECT_EQ(Gpu(isa::Arch::gfx1100, "w7900").model(), "w7900");
+}
+
+}  // namespace
+}  // namespace strata::emu::testing

@@ -1,0 +1,155 @@
+#include "strata/asm/emu/fidelity.h"
+
+#include <bit>
+#include <cmath>
+#include <functional>
+
+#include "../vector/harness.h"
+#include "../vector/reference.h"
+
+// The table of fidelity tells the truth: errors measured against long double keep the bands it states.
+namespace strata::emu {
+namespace {
+
+using namespace valu_test;
+using namespace reference;
+using isa::Family;
+
+const isa::Row& row_of(Family family, std::string_view mnemonic) {
+    const isa::Row* row = isa::find_row(family, mnemonic);
+    EXPECT_NE(row, nullptr) << mnemonic;
+    return *row;
+}
+
+TEST(Fidelity, NamesExactBandedAndApproximateInstructions) {
+    using Level = Fidelity::Level;
+    EXPECT_EQ(fidelity(Family::rdna3, row_of(Family::rdna3, "v_fma_f32")).level, Level::exact);
+    EXPECT_EQ(fidelity(Family::rdna3, row_of(Family::rdna3, "s_add_u32")).level, Level::exact);
+    const Fidelity exp = fidelity(Family::rdna3, row_of(Family::rdna3, "v_exp_f32"));
+    EXPECT_EQ(exp.level, Level::ulp);
+    EXPECT_EQ(exp.documented_ulp, 1);
+    EXPECT_EQ(fidelity(Family::rdna4, row_of(Family::rdna4, "v_s_log_f16")).documented_ulp, 1);
+    const Fidelity iflag = fidelity(Family::rdna3, row_of(Family::rdna3, "v_rcp_iflag_f32"));
+    EXPECT_EQ(iflag.level, Level::approximate);
+    EXPECT_EQ(iflag.source, "no documented bound");
+    EXPECT_EQ(fidelity(Family::cdna2, row_of(Family::cdna2, "v_exp_legacy_f32")).level, Level::approximate);
+    EXPECT_EQ(fidelity(Family::cdna2, row_of(Family::cdna2, "v_mac_f32")).documented_ulp, 1);
+    EXPECT_EQ(fidelity(Family::rdna3, row_of(Family::rdna3, "v_wmma_f32_16x16x16_f16")).level, Level::approximate);
+    EXPECT_EQ(fidelity(Family::rdna3, row_of(Family::rdna3, "v_wmma_i32_16x16x16_iu8")).level, Level::exact);
+    EXPECT_EQ(name(Level::approximate), "approximate");
+}
+
+constexpr Family kFamilies[] = {Family::rdna3, Family::rdna4, Family::cdna3, Family::cdna2};
+
+TEST(Fidelity, EveryRowCountsForAnInstruction) {
+    for (const FidelityRow& known : fidelity_rows()) {
+        bool used = false;
+        for (const Family family : kFamilies)
+            for (const isa::Row& row : isa::rows(family)) used |= fidelity_row(family, row) == &known;
+        EXPECT_TRUE(used) << known.pattern;
+    }
+}
+
+TEST(Fidelity, EveryBandHasASourceAndOnlyABandHasANumber) {
+    for (const FidelityRow& known : fidelity_rows()) {
+        const Fidelity& row = known.fidelity;
+        EXPECT_EQ(row.level == Fidelity::Level::ulp, row.documented_ulp > 0) << known.pattern;
+        EXPECT_EQ(row.level == Fidelity::Level::approximate, row.source == "no documented bound") << known.pattern;
+        EXPECT_EQ(row.level == Fidelity::Level::exact, row.source.empty()) << known.pattern;
+    }
+}
+
+/// As the notes of the four documents have it.
+TEST(Fidelity, BandsOfHalvesDifferByFamily) {
+    for (const char* name : {"v_exp_f16", "v_log_f16", "v_rcp_f16", "v_rsq_f16", "v_sqrt_f16"})
+        for (const Family family : kFamilies)
+            EXPECT_EQ(fidelity(family, row_of(family, name)).documented_ulp,
+                      family == Family::rdna3 || family == Family::cdna2 ? 0.51 : 1)
+                << name;
+}
+
+TEST(Fidelity, EveryTranscendentalInstructionIsInTheTable) {
+    for (const Family family : kFamilies)
+        for (const isa::Row& row : isa::rows(family))
+            if (row.flags & isa::kTrans && row.mnemonic.starts_with("v_")) {
+                EXPECT_NE(fidelity(family, row).level, Fidelity::Level::exact) << row.mnemonic;
+            }
+}
+
+constexpr Wide kTurn = 2 * 3.14159265358979323846264338327950288L;
+Wide sine(Wide turns) {
+    const Wide r = turns - std::nearbyint(turns);
+    return std::fabs(r) == 0.5L ? 0 : std::sin(kTurn * r);
+}
+Wide cosine(Wide turns) {
+    const Wide r = std::fabs(turns - std::nearbyint(turns));
+    return r == 0.25L ? 0 : std::cos(kTurn * r);
+}
+struct Function {
+    const char* name;
+    Wide (*value)(Wide);
+};
+constexpr Function kFunctions[] = {{"v_exp", [](Wide x) { return std::exp2(x); }},
+                                   {"v_log", [](Wide x) { return std::log2(x); }},
+                                   {"v_rcp", [](Wide x) { return 1 / x; }},
+                                   {"v_rsq", [](Wide x) { return 1 / std::sqrt(x); }},
+                                   {"v_sqrt", [](Wide x) { return std::sqrt(x); }},
+                                   {"v_sin", sine},
+                                   {"v_cos", cosine}};
+
+struct Format {
+    int digits, least;  ///< mantissa digits with the hidden one, exponent of the last place of denormals
+    bool half;
+    Wide value(uint32_t x) const { return half ? half_value(x & 0xffff) : Wide(to_float(x)); }
+    Wide least_normal() const { return std::ldexp(Wide(1), least + digits - 1); }
+};
+
+/// The error in units in the last place; 0 where there is none to speak of.
+Wide error_in_ulp(const Format& format, Wide want, Wide got) {
+    if (std::isnan(want) || std::isinf(want) || std::isinf(got)) return 0;
+    int exponent = 0;
+    std::frexp(want, &exponent);
+    return std::fabs(got - want) / std::ldexp(Wide(1), std::max(exponent - format.digits, format.least));
+}
+
+/// The largest error over every `step`th input.
+Wide worst_error(const Variant& variant, const Function& function, const Format& format, uint64_t step) {
+    const std::string text = std::string(function.name) + (format.half ? "_f16" : "_f32") + " v8, v0";
+    Bench bench(32);
+    Code code;
+    if (!code.load(variant, assembled(text, 32), 32)) return 1e9L;
+    const bool flushes = !format.half && !text.starts_with("v_sin") && !text.starts_with("v_cos");
+    Wide worst = 0;
+    for (uint64_t first = 0; first < (format.half ? 0x10000u : 0x100000000u); first += 32 * step) {
+        for (uint64_t lane = 0; lane < 32; lane++)
+            bench.v(0, static_cast<int>(lane)) = static_cast<uint32_t>(first + lane * step);
+        if (!bench.run(code)) return 1e9L;
+        for (int lane = 0; lane < 32; lane++) {
+            const Wide x = format.value(bench.v(0, lane)), want = function.value(x);
+            const bool flushed =
+                flushes && (std::fabs(x) < format.least_normal() || std::fabs(want) < format.least_normal());
+            if (std::isnan(x) || std::isinf(x) || flushed) continue;
+            worst = std::max(worst, error_in_ulp(format, want, format.value(bench.v(8, lane))));
+        }
+    }
+    return worst;
+}
+
+TEST(Fidelity, TranscendentalsOfHalvesAreCorrectlyRoundedOnAllInputs) {
+    if (!isa::llvm_available()) GTEST_SKIP() << "needs libLLVM 19 to assemble";
+    const Format half{11, -24, true};
+    for (const Variant& variant : variants())
+        for (const Function& function : kFunctions)
+            EXPECT_LE(worst_error(variant, function, half, 1), 0.5L) << variant.name << " " << function.name;
+}
+
+TEST(Fidelity, TranscendentalsOfSinglePrecisionStayWithinTheirBand) {
+    if (!isa::llvm_available()) GTEST_SKIP() << "needs libLLVM 19 to assemble";
+    const Format single{24, -149, false};
+    for (const Variant& variant : variants())
+        for (const Function& function : kFunctions)
+            EXPECT_LE(worst_error(variant, function, single, 40961), 0.5001L) << variant.name << " " << function.name;
+}
+
+}  // namespace
+}  // namespace strata::emu
