@@ -1,75 +1,11 @@
 #include "convert_p.h"
 #include "strata/asm/isa/arch.h"
 #include "strata/asm/llvm/assemble.h"
-#include "strata/core/support/settings.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/realize.h"
 
 namespace strata::python {
 namespace {
-
-/// Settings of a `with strata.config(...)` block: one C++ scope, entered and left with the block.
-class Config {
-  public:
-    explicit Config(const py::kwargs& changes) : changes_(changes) { (void)changed(); }
-    Config(const Config&) = delete;
-    void enter() { scopes_.push_back(std::make_unique<ScopedSettings>(changed())); }
-    void exit() { scopes_.pop_back(); }
-
-  private:
-    Settings changed() const {
-        Settings s = settings();
-        for (auto [key, value] : changes_) {
-            std::string name = py::str(key);
-            if (name == "beam")
-                s.beam = number(name, value, 0, 1000);
-            else if (name == "debug")
-                s.debug = number(name, value, 0, 7);
-            else if (name == "emu_threads")
-                s.emu_threads = number(name, value, 0, 1024);
-            else if (name == "emu_seed")
-                s.emu_seed = value.cast<uint64_t>();
-            else if (name == "emu_check")
-                s.emu_check = value.cast<bool>();
-            else if (name == "emu_ordered")
-                s.emu_ordered = value.cast<bool>();
-            else if (name == "emu_fidelity")
-                s.emu_fidelity = value.cast<bool>();
-            else if (name == "emu_budget")
-                s.emu_budget = value.cast<uint64_t>();
-            else if (name == "no_cache")
-                s.no_cache = value.cast<bool>();
-            else if (name == "cache_dir")
-                s.cache_dir = py::str(value);
-            else if (name == "emu_model")
-                s.emu_model = py::str(value);
-            else if (name == "device")
-                s.device = runtime::device(py::str(value).cast<std::string>()).name();
-            else if (name == "target")
-                s.target = target(py::str(value));
-            else
-                user_error(ErrorKind::Usage,
-                           "config has no setting '{}'; known: beam, target, device, debug, cache_dir, no_cache, "
-                           "emu_threads, emu_seed, emu_check, emu_ordered, emu_fidelity, emu_budget, emu_model",
-                           name);
-        }
-        return s;
-    }
-    static int number(const std::string& name, py::handle value, int low, int high) {
-        int n = value.cast<int>();
-        if (n < low || n > high) user_error(ErrorKind::Usage, "config({}={}): expected {} to {}", name, n, low, high);
-        return n;
-    }
-    static std::string target(const std::string& name) {
-        if (name == "asm")
-            user_error(ErrorKind::Unsupported,
-                       "target 'asm' (direct lowering) is not available in this version; use 'hip'");
-        if (name != "hip") user_error(ErrorKind::Usage, "unknown target '{}'; known: hip, asm", name);
-        return name;
-    }
-    py::kwargs changes_;
-    std::vector<std::unique_ptr<ScopedSettings>> scopes_;
-};
 
 void bind_stats(py::module_& m) {
     using runtime::Stats;
@@ -106,18 +42,6 @@ void bind_stats(py::module_& m) {
 }  // namespace
 
 void bind_runtime(py::module_& m) {
-    py::class_<Config>(
-        m, "config",
-        "with strata.config(beam=2, device='emu:gfx1100', debug=1): settings for a block; wins over the environment.")
-        .def(py::init([](const py::kwargs& changes) { return std::make_unique<Config>(changes); }))
-        .def(
-            "__enter__",
-            [](Config& c) -> Config& {
-                c.enter();
-                return c;
-            },
-            py::return_value_policy::reference_internal)
-        .def("__exit__", [](Config& c, const py::args&) { c.exit(); });
     bind_stats(m);
     m.def("devices", &runtime::known_devices, "Names that a device can be opened by.");
     m.def("default_device", [] { return runtime::device().name(); });
@@ -148,20 +72,6 @@ void bind_runtime(py::module_& m) {
             return out;
         },
         py::arg("device") = "");
-    m.def(
-        "settings",
-        [] {
-            const Settings& s = settings();
-            py::dict out;
-            out["device"] = s.device, out["target"] = s.target, out["beam"] = s.beam, out["debug"] = s.debug,
-            out["cache_dir"] = s.cache_dir;
-            out["no_cache"] = s.no_cache, out["emu_threads"] = s.emu_threads, out["emu_seed"] = s.emu_seed,
-            out["emu_check"] = s.emu_check, out["emu_ordered"] = s.emu_ordered, out["emu_fidelity"] = s.emu_fidelity;
-            out["emu_budget"] = s.emu_budget;
-            out["emu_model"] = s.emu_model;
-            return out;
-        },
-        "The settings in force.");
     m.def("llvm_available", &isa::llvm_available);
     m.def("archs", [] {
         std::vector<std::string> names;

@@ -1,38 +1,117 @@
 #include "strata/core/support/settings.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <mutex>
+#include <limits>
+#include <utility>
+#include <vector>
 
 #include "strata/core/support/error.h"
 
 namespace strata {
 namespace {
 
+using setting::Accepts, setting::Choice, setting::Row;
+
 thread_local std::optional<Settings> scoped;
-std::mutex environment_mutex;
-std::optional<Settings> environment;
 
-template <class Int>
-void read(const char* variable, Int& field, Int low, Int high) {
-    const char* text = std::getenv(variable);
-    if (!text || !*text) return;
-    Int value{};
-    auto [end, status] = std::from_chars(text, text + std::strlen(text), value);
-    if (status != std::errc{} || *end || value < low || value > high)
-        user_error(ErrorKind::Usage, "{}={}: expected a whole number from {} to {}", variable, text, low, high);
-    field = value;
+const char* value_of(const Row& row) {
+    const char* text = std::getenv(row.variable().c_str());
+    return text && *text ? text : nullptr;
 }
 
-void read(const char* variable, bool& field) {
-    int value = field;
-    read(variable, value, 0, 1);
-    field = value != 0;
+/// "a, b or c".
+std::string listed(const std::vector<std::string_view>& words, std::string_view last = " or ") {
+    std::string out;
+    for (size_t i = 0; i < words.size(); i++)
+        out += fmt::format("{}{}", i == 0 ? "" : i + 1 == words.size() ? last : ", ", words[i]);
+    return out;
 }
 
-void read(const char* variable, std::string& field) {
-    if (const char* text = std::getenv(variable); text && *text) field = text;
+// From text to a field; `given` names the value in errors: "STRATA_BEAM=x".
+
+template <std::integral Int>
+void assign(const Accepts& accepts, std::string_view given, std::string_view text, Int& field) {
+    uint64_t value = 0, high = std::min<uint64_t>(accepts.high, std::numeric_limits<Int>::max());
+    auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (status != std::errc{} || end != text.data() + text.size() || value < accepts.low || value > high)
+        user_error(ErrorKind::Usage, "{}: expected a whole number from {} to {}", given, accepts.low, high);
+    field = static_cast<Int>(value);
+}
+
+void assign(const Accepts& accepts, std::string_view given, std::string_view text, std::string& field) {
+    std::vector<std::string_view> known, available;
+    const Choice* chosen = nullptr;
+    for (const Choice& choice : accepts.choices) {
+        if (choice.word.empty()) break;
+        known.push_back(choice.word);
+        if (choice.available) available.push_back(choice.word);
+        if (choice.word == text) chosen = &choice;
+    }
+    if (!known.empty() && !chosen) user_error(ErrorKind::Usage, "{}: expected {}", given, listed(known));
+    if (chosen && !chosen->available)
+        user_error(ErrorKind::Unsupported, "{}: {} is not available in this version; use {}", given, text,
+                   listed(available));
+    field = text;
+}
+
+/// Insertions, deletions and changes of a character that make one word of the other.
+size_t distance(std::string_view a, std::string_view b) {
+    std::vector<size_t> row(b.size() + 1);
+    for (size_t j = 0; j < row.size(); j++) row[j] = j;
+    for (size_t i = 0; i < a.size(); i++) {
+        size_t diagonal = row[0]++;
+        for (size_t j = 0; j < b.size(); j++) {
+            size_t best = std::min({row[j] + 1, row[j + 1] + 1, diagonal + (a[i] != b[j])});
+            diagonal = std::exchange(row[j + 1], best);
+        }
+    }
+    return row.back();
+}
+
+/// A variable that is nearly a setting's would be left alone without a word.
+void warn_of_misspelt_variables() {
+    const Settings none;
+    for (char** variable = environ; *variable; variable++) {
+        std::string_view name(*variable, std::string_view(*variable).find('='));
+        if (!name.starts_with("STRATA_")) continue;
+        std::string nearest;
+        bool known = false;
+        visit_settings(none, [&](const Row& row, const auto&) {
+            known |= row.variable() == name;
+            if (distance(row.variable(), name) <= 2) nearest = row.variable();
+        });
+        if (!known && !nearest.empty())
+            fmt::print(stderr, "strata: {} is not a setting; did you mean {}?\n", name, nearest);
+    }
+}
+
+const Settings& environment() {
+    static const Settings read = [] {
+        warn_of_misspelt_variables();
+        return settings_of_environment();
+    }();
+    return read;
+}
+
+std::string text_of(const Settings& settings, std::string_view name) {
+    std::string out;
+    visit_settings(settings, [&](const Row& row, const auto& field) {
+        if (row.name == name) out = fmt::format("{}", field);
+    });
+    return out;
+}
+
+}  // namespace
+
+std::string setting::Row::variable() const {
+    std::string out = "STRATA_" + std::string(name);
+    for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    return out;
 }
 
 std::string default_cache_dir() {
@@ -41,39 +120,34 @@ std::string default_cache_dir() {
     return "/tmp/strata-cache";
 }
 
-Settings from_environment() {
-    Settings s;
-    s.cache_dir = default_cache_dir();
-    read("STRATA_DEVICE", s.device);
-    read("STRATA_TARGET", s.target);
-    if (s.target != "hip" && s.target != "asm")
-        user_error(ErrorKind::Usage, "STRATA_TARGET={}: expected hip or asm", s.target);
-    read("STRATA_BEAM", s.beam, 0, 1000);
-    read("STRATA_DEBUG", s.debug, 0, 7);
-    read("STRATA_CACHE_DIR", s.cache_dir);
-    read("STRATA_NO_CACHE", s.no_cache);
-    read("STRATA_EMU_THREADS", s.emu_threads, 0, 1024);
-    read("STRATA_EMU_SEED", s.emu_seed, uint64_t{0}, ~uint64_t{0});
-    read("STRATA_EMU_CHECK", s.emu_check);
-    read("STRATA_EMU_ORDERED", s.emu_ordered);
-    read("STRATA_EMU_FIDELITY", s.emu_fidelity);
-    read("STRATA_EMU_BUDGET", s.emu_budget, uint64_t{0}, ~uint64_t{0});
-    read("STRATA_EMU_MODEL", s.emu_model);
-    return s;
+Settings settings_of_environment() {
+    Settings out;
+    visit_settings(out, [](const Row& row, auto& field) {
+        if (const char* text = value_of(row))
+            assign(row.accepts, fmt::format("{}={}", row.variable(), text), text, field);
+    });
+    return out;
 }
 
-}  // namespace
+const Settings& settings() { return scoped ? *scoped : environment(); }
 
-const Settings& settings() {
-    if (scoped) return *scoped;
-    std::lock_guard lock(environment_mutex);
-    if (!environment) environment = from_environment();
-    return *environment;
+void set(Settings& settings, std::string_view name, std::string_view text) {
+    bool found = false;
+    std::vector<std::string_view> known;
+    visit_settings(settings, [&](const Row& row, auto& field) {
+        known.push_back(row.name);
+        if (row.name != name) return;
+        found = true;
+        assign(row.accepts, fmt::format("config({}={})", name, text), text, field);
+    });
+    if (!found) user_error(ErrorKind::Usage, "config has no setting '{}'; known: {}", name, listed(known, ", "));
 }
 
-void reload_environment() {
-    std::lock_guard lock(environment_mutex);
-    environment = from_environment();
+std::string_view origin_of_setting(std::string_view name) {
+    if (scoped && text_of(*scoped, name) != text_of(environment(), name)) return "config";
+    bool given = false;
+    visit_settings(environment(), [&](const Row& row, const auto&) { given |= row.name == name && value_of(row); });
+    return given ? "environment" : "default";
 }
 
 ScopedSettings::ScopedSettings(Settings next) : previous_(std::move(scoped)) { scoped = std::move(next); }

@@ -1,30 +1,42 @@
 #pragma once
-#include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
+
+#include "strata/core/support/setting_row.h"
 
 namespace strata {
 
-/// What `strata.config(...)` and the STRATA_* variables set. Precedence: config, then environment, then default.
+std::string default_cache_dir();  ///< the user's cache folder + /strata
+
+/// What `strata.config(...)` and the STRATA_* variables set: a field for each row of settings.def, which says what it
+/// means. Precedence: config, then environment, then default.
 struct Settings {
-    std::string device;          ///< STRATA_DEVICE: "emu:gfx1100", "hip", ...; empty = pick
-    std::string target = "hip";  ///< STRATA_TARGET: hip | asm
-    int beam = 0;                ///< STRATA_BEAM: width, 0 = off
-    int debug = 0;               ///< STRATA_DEBUG: 0-7
-    std::string cache_dir;       ///< STRATA_CACHE_DIR: absolute; default is the user's cache folder + /strata
-    bool no_cache = false;       ///< STRATA_NO_CACHE
-    int emu_threads = 0;         ///< STRATA_EMU_THREADS: 0 = all cores
-    uint64_t emu_seed = 0;       ///< STRATA_EMU_SEED: order of waves
-    bool emu_check = true;       ///< STRATA_EMU_CHECK: local and scratch accesses out of range are faults, not zeros
-    bool emu_ordered = false;    ///< STRATA_EMU_ORDERED: same bits of float atomics whatever emu_threads
-    bool emu_fidelity = false;   ///< STRATA_EMU_FIDELITY: count which instructions each launch runs
-    uint64_t emu_budget = 0;     ///< STRATA_EMU_BUDGET: instructions of a wave before it is stopped; 0 = 2^33
-    std::string emu_model;       ///< STRATA_EMU_MODEL: 7900xtx, w7900, ...; empty = the arch's usual card
+#define SETTING(name, type, initial, accepts, meaning) type name = initial;
+#include "strata/core/support/settings.def"
+#undef SETTING
+    bool operator==(const Settings&) const = default;
 };
+
+/// Calls visit(const setting::Row&, field) for each setting, in the order of the rows.
+template <class S, class Visitor>
+void visit_settings(S&& settings, Visitor&& visit) {
+    using namespace setting;
+#define SETTING(name, type, initial, accepts, meaning) visit(Row{#name, accepts, meaning}, settings.name);
+#include "strata/core/support/settings.def"
+#undef SETTING
+}
 
 /// The settings in force on this thread. Throws a Usage Exception when a variable holds something unusable.
 const Settings& settings();
+
+/// What the variables say now; settings() has read them once.
+Settings settings_of_environment();
+
+/// Sets one by name, as config does: throws a Usage Exception that names what there is, or what is accepted, and an
+/// Unsupported one for a choice that is not there yet. Bools are "0" and "1".
+void set(Settings& settings, std::string_view name, std::string_view text);
+
+/// Where the value in force on this thread comes from: "config", "environment" or "default".
+std::string_view origin_of_setting(std::string_view name);
 
 /// Overrides the settings of this thread for a scope; scopes nest.
 class ScopedSettings {
@@ -37,8 +49,5 @@ class ScopedSettings {
   private:
     std::optional<Settings> previous_;
 };
-
-/// Reads the environment again (tests, and Python's os.environ at import).
-void reload_environment();
 
 }  // namespace strata

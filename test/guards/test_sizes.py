@@ -18,7 +18,6 @@ LONG_FILES = {
 }
 LONG_FUNCTIONS = {
     "asm/emu/launch/launch.cpp:Gpu::launch": "to be split",
-    "bindings/python/runtime.cpp:bind_runtime": "a list of bindings",
     "bindings/python/tensor.cpp:bind_creation": "a list of bindings",
     "bindings/python/tensor.cpp:bind_data": "a list of bindings",
     "bindings/python/uop.cpp:bind_node": "a list of bindings",

@@ -33,7 +33,7 @@ def fails(done, *words):
 
 def test_info_and_help():
     text = ok(strata("info"))
-    assert "default device: emu:gfx1100" in text and "waves of 32" in text and "device = 'emu:gfx1100'" in text
+    assert "default device: emu:gfx1100" in text and "waves of 32" in text and "device = 'emu:gfx1100' (environment)" in text
     text = ok(strata("--help"))
     for command in ("info", "asm", "disasm", "run", "bench"):
         assert command in text and command in ok(strata(command, "--help"))

@@ -43,6 +43,29 @@ def test_the_context_manager_beats_the_environment():
     assert done.stdout.split() == ["4", "9", "1", "9", "4"], done.stderr
 
 
+def test_info_says_what_each_setting_is_and_where_it_comes_from():
+    text = subprocess.run([sys.executable, "-m", "strata", "info"], env={**os.environ, "STRATA_BEAM": "4"}, capture_output=True, text=True, check=True).stdout
+    for name in strata.settings():
+        assert f"\n  {name} = " in text
+    assert "beam = 4 (environment): width of the search" in text and "debug = 0 (default): 1 prints launches" in text
+    with strata.config(emu_seed=3):
+        assert ("emu_seed", 3, "config", "order in which waves take turns") in strata._strata._describe_settings()
+
+
+def test_a_misspelt_variable_is_told_of():
+    done = run("import strata; strata.settings()", STRATA_BEEM="4", STRATA_FUZZ_SEEDS="1")
+    assert done.returncode == 0 and done.stderr == "strata: STRATA_BEEM is not a setting; did you mean STRATA_BEAM?\n"
+
+
+def test_arguments_are_checked_and_keep_their_types(tmp_path):
+    with strata.config(emu_check=np.bool_(False), emu_seed=np.uint64(2**64 - 1), cache_dir=tmp_path, no_cache=1):
+        s = strata.settings()
+        assert s["emu_check"] is False and s["emu_seed"] == 2**64 - 1 and s["cache_dir"] == str(tmp_path) and s["no_cache"] is True
+    for name, value in (("beam", 2.5), ("beam", None), ("emu_seed", -1), ("emu_check", 2)):
+        with pytest.raises(strata.UsageError, match="expected a whole number from 0 to"):
+            strata.config(**{name: value})
+
+
 def test_debug_prints_each_kernel():
     done = run("import strata; (strata.Tensor([1.0, 2.0]) + 1).realize()", STRATA_DEBUG="1")
     assert done.returncode == 0 and "e_2" in done.stderr and "modelled" in done.stderr

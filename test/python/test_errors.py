@@ -195,11 +195,11 @@ def test_memory_that_a_device_does_not_have():
 
 
 def test_settings_that_do_not_exist():
-    with pytest.raises(strata.UsageError, match="known: beam"):
+    with pytest.raises(strata.UsageError, match="known: device, target, beam"):
         strata.config(bream=2)
     with pytest.raises(strata.UsageError, match="0 to 1000"):
         strata.config(beam=-1)
-    with pytest.raises(strata.UsageError, match="known: hip, asm"):
+    with pytest.raises(strata.UsageError, match="expected hip or asm"):
         strata.config(target="cuda")
     for call in (lambda: strata.config(target="asm"), lambda: strata.compile(Tensor([1]) + 1, target="asm")):
         with pytest.raises(strata.Unsupported, match="not available in this version"):
@@ -217,7 +217,8 @@ def child(code, cache, **environment):
     return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.parametrize("variable, value, words", [("STRATA_DEVICE", "emu:gfx1", "emu:gfx1100"), ("STRATA_BEAM", "many", "STRATA_BEAM"), ("STRATA_TARGET", "ptx", "hip or asm")])
+@pytest.mark.parametrize("variable, value, words", [("STRATA_DEVICE", "emu:gfx1", "emu:gfx1100"), ("STRATA_BEAM", "many", "STRATA_BEAM"), ("STRATA_TARGET", "ptx", "hip or asm"),
+                                                    ("STRATA_TARGET", "asm", "asm is not available in this version"), ("STRATA_EMU_SIMD", "avx1024", "widest, portable, avx2 or avx512")])
 def test_a_bad_environment_variable_is_named(variable, value, words, tmp_path):
     done = child("import strata; print((strata.Tensor([1]) + 1).tolist())", tmp_path, **{variable: value})
     assert done.returncode != 0 and words in done.stderr and "strata." in done.stderr.splitlines()[-1]

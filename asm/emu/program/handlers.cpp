@@ -1,13 +1,13 @@
 #include "strata/asm/emu/program/handlers.h"
 
-#include <cstdlib>
-#include <string_view>
 #include <vector>
 
 #include "strata/asm/emu/matrix/choose.h"
 #include "strata/asm/emu/memory/choose.h"
 #include "strata/asm/emu/scalar/choose.h"
 #include "strata/asm/emu/vector/choose.h"
+#include "strata/core/support/error.h"
+#include "strata/core/support/settings.h"
 
 namespace strata::emu {
 namespace {
@@ -44,10 +44,14 @@ std::vector<HandlerSet> find_sets() {
 }
 
 const HandlerSet& pick() {
-    const char* wanted = std::getenv("STRATA_EMU_SIMD");
-    for (const HandlerSet& set : host_handlers())
-        if (wanted && set.name == std::string_view(wanted)) return set;
-    return host_handlers().back();
+    const std::string& wanted = settings().emu_simd;
+    if (wanted == "widest") return host_handlers().back();
+    std::string known;
+    for (const HandlerSet& set : host_handlers()) {
+        if (set.name == wanted) return set;
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", set.name);
+    }
+    user_error(ErrorKind::Unsupported, "emu_simd={}: this build and this host have {}", wanted, known);
 }
 
 }  // namespace

@@ -27,9 +27,9 @@ def info(args):
             print(f"  {name:12s} compiles only: {e}")
             continue
         print(f"  {name:12s} {p['name']}, waves of {p['warp_size']}, blocks up to {p['max_block']}, {p['lds_per_block'] // 1024} KiB LDS")
-    print("settings (STRATA_*, or strata.config):")
-    for key, value in strata.settings().items():
-        print(f"  {key} = {value!r}")
+    print("settings: strata.config(name=...), else the variable STRATA_<NAME>, else the default")
+    for name, value, origin, meaning in _strata._describe_settings():
+        print(f"  {name} = {value!r} ({origin}): {meaning}")
 
 
 def assemble(args):

@@ -6,7 +6,7 @@ would take on the GPU that is modelled, not what it took here. Every error is a 
 
 from collections.abc import Iterable, Iterator, Sequence
 from types import EllipsisType, TracebackType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -575,9 +575,9 @@ class config:
     def __init__(
         self,
         *,
-        beam: int = ...,
-        target: str = ...,
         device: str = ...,
+        target: Literal["hip"] = ...,
+        beam: int = ...,
         debug: int = ...,
         cache_dir: str = ...,
         no_cache: bool = ...,
@@ -588,16 +588,9 @@ class config:
         emu_fidelity: bool = ...,
         emu_budget: int = ...,
         emu_model: str = ...,
+        emu_simd: Literal["widest", "portable", "avx2", "avx512"] = ...,
     ) -> None:
-        """Settings not named stay as they are. Raises UsageError for an unknown one or a value out of range.
-
-        beam: search width, 0 = off. target: "hip". device: "emu:gfx1100", ... debug: 0 to 7; 1 prints every launch, 4 its
-        source. cache_dir: folder of compiled kernels and search results; no_cache: neither read nor write it. emu_threads:
-        0 = all cores. emu_seed: order of waves. emu_check: local and scratch accesses out of range are faults, not zeros.
-        emu_ordered: kernels with atomics of floats give the same bits whatever emu_threads (others always do): they run on
-        one thread. emu_fidelity: count which instructions each launch runs (Launch.instructions). emu_budget:
-        instructions of a wave before it is stopped, 0 = 2^33. emu_model: the card whose time is modelled, "7900xtx", ...
-        """
+        """Settings not named stay as they are. Raises UsageError for an unknown one or a value out of range."""
     def __enter__(self) -> Self: ...
     def __exit__(self, *args: type[BaseException] | BaseException | TracebackType | None) -> None: ...
 
@@ -682,6 +675,8 @@ def device_properties(device: str = "") -> dict[str, Any]:
 
 def settings() -> dict[str, Any]:
     """The settings in force."""
+
+def _describe_settings() -> list[tuple[str, bool | int | str, str, str]]: ...
 
 def llvm_available() -> bool:
     """Whether LLVM 19's library is there, which assembles text."""

@@ -47,11 +47,7 @@ def compile(what, arch="", target="hip") -> Artifact:
     Returns an Artifact: .source, .assembly, .code_object and .kernels[i].{name, grid, block, vgprs, sgprs, lds, scratch}.
     arch: "gfx1100", ...; the default device's when empty. Raises CompileError, Unsupported.
     """
-    if target == "asm":
-        raise _strata.Unsupported("target 'asm' (direct lowering) is not available in this version; use target='hip'")
-    if target != "hip":
-        raise _strata.UsageError(f"unknown target '{target}'; known: hip, asm")
-    if isinstance(what, CustomKernel):
-        return _strata._compile_kernel(what, arch)
-    tensors = [what] if isinstance(what, Tensor) else list(what)
-    return _strata._compile(tensors, arch)
+    with _strata.config(target=target):
+        if isinstance(what, CustomKernel):
+            return _strata._compile_kernel(what, arch)
+        return _strata._compile([what] if isinstance(what, Tensor) else list(what), arch)
