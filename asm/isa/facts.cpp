@@ -3,61 +3,20 @@
 namespace strata::isa {
 namespace {
 
-struct Line {
-    std::string_view mnemonic;
-    Format format;
-    Facts facts;
-};
-
 using namespace counter;
 using namespace implicit;
-#define FACT(mnemonic, format, counters, latency, issue, result, reads, writes) \
-    {#mnemonic, Format::format, {counters, LatencyClass::latency, issue, result, reads, writes}},
-constexpr Line rdna3_lines[] = {
-#include "strata/asm/isa/facts_rdna3.def"
-};
-constexpr Line rdna4_lines[] = {
-#include "strata/asm/isa/facts_rdna4.def"
-};
-constexpr Line cdna3_lines[] = {
-#include "strata/asm/isa/facts_cdna3.def"
-};
-constexpr Line cdna2_lines[] = {
-#include "strata/asm/isa/facts_cdna2.def"
-};
-#undef FACT
+using Entry = Facts;
+#define INST(mnemonic, format, opcode, dst, src, flags, modifiers, ignored, counters, latency, issue, result, reads, \
+             writes)                                                                                                 \
+    {counters, LatencyClass::latency, issue, result, reads, writes},
+#include "family_tables.inc"
+#undef INST
 
-std::span<const Line> lines(Family family) {
-    switch (family) {
-        case Family::rdna3: return rdna3_lines;
-        case Family::rdna4: return rdna4_lines;
-        case Family::cdna3: return cdna3_lines;
-        case Family::cdna2: return cdna2_lines;
-    }
-    return {};
-}
-
-/// The line of each row, by the row's number. Lines are in the order of the rows.
-std::vector<const Line*> match(Family family) {
-    std::vector<const Line*> found;
-    const std::span<const Line> all = lines(family);
-    size_t next = 0;
-    for (const Row& row : rows(family)) {
-        size_t at = next;
-        while (at < all.size() && (all[at].mnemonic != row.mnemonic || all[at].format != row.format)) ++at;
-        found.push_back(at < all.size() ? &all[at] : nullptr);
-        if (at < all.size()) next = at + 1;
-    }
-    return found;
-}
-
-const Line* line(Family family, const Row& row) {
-    static const std::array<std::vector<const Line*>, 4> table{match(Family{0}), match(Family{1}), match(Family{2}),
-                                                               match(Family{3})};
-    const std::span<const Row> all = rows(family);
-    if (std::less<>()(&row, all.data()) || !std::less<>()(&row, all.data() + all.size())) return nullptr;
-    return table[static_cast<size_t>(family)][static_cast<size_t>(&row - all.data())];
-}
+constexpr std::span<const Facts> all_facts[] = {
+#define FAMILY(name, ...) name##_entries,
+#include "strata/asm/isa/families.def"
+#undef FAMILY
+};
 
 constexpr struct {
     std::string_view name;
@@ -94,11 +53,10 @@ bool keeps_destination(const Inst& inst) {
 
 const Facts& facts(Family family, const Row& row) {
     static constexpr Facts none{};
-    const Line* found = line(family, row);
-    return found ? found->facts : none;
+    const std::span<const Row> all = rows(family);
+    if (std::less<>()(&row, all.data()) || !std::less<>()(&row, all.data() + all.size())) return none;
+    return all_facts[static_cast<size_t>(family)][static_cast<size_t>(&row - all.data())];
 }
-
-bool has_facts(Family family, const Row& row) { return line(family, row) != nullptr; }
 
 uint16_t counters(Family family, const Inst& inst) {
     const uint16_t issued = facts(family, *inst.row).counters;
@@ -123,19 +81,11 @@ uint8_t implicit_writes(Family family, const Inst& inst) {
 }
 
 int issue_cycles(Family family, const Facts& facts, int wave_size) {
-    const bool vector = facts.latency >= LatencyClass::valu && facts.latency <= LatencyClass::trans64;
-    return !is_cdna(family) && vector && wave_size == 64 ? facts.issue * 2 : facts.issue;
+    return !is_cdna(family) && info(facts.latency).halves && wave_size == 64 ? facts.issue * 2 : facts.issue;
 }
 
 int matrix_passes(Family family, const Facts& facts) {
     return is_cdna(family) && facts.latency == LatencyClass::matrix ? facts.issue / 4 : 0;
-}
-
-std::string_view name(LatencyClass latency) {
-    static constexpr std::string_view names[] = {
-        "none",   "salu", "salu_float",    "valu",          "valu64", "valu_quarter", "trans",   "trans64",
-        "matrix", "lds",  "scalar_memory", "vector_memory", "branch", "message",      "barrier", "export"};
-    return names[static_cast<size_t>(latency)];
 }
 
 std::vector<std::string_view> counter_names(uint16_t counters) { return names(kCounterNames, counters); }

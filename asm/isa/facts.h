@@ -3,8 +3,8 @@
 
 #include "strata/asm/isa/inst.h"
 
-// What later stages need to know of an instruction beyond its operands: scheduling, waits, the timing model. One row of
-// facts_<family>.def a row of <family>.def.
+// What later stages need to know of an instruction beyond its operands: scheduling, waits, the timing model. The last
+// columns of <family>.def.
 namespace strata::isa {
 
 /// Counters of outstanding operations, by the names of the instructions that wait for them.
@@ -20,24 +20,23 @@ namespace implicit {
 constexpr uint8_t m0 = 1, vcc = 2, scc = 4, exec = 8, flat_scratch = 16, mode = 32, destination = 64;
 }
 
+/// A row of latencies.def.
 enum class LatencyClass : uint8_t {
-    none,  ///< waits, hints, the end of the program
-    salu,
-    salu_float,
-    valu,
-    valu64,        ///< double precision
-    valu_quarter,  ///< 32-bit products and other operations at a quarter of the rate
-    trans,
-    trans64,
-    matrix,
-    lds,
-    scalar_memory,
-    vector_memory,
-    branch,
-    message,
-    barrier,
-    export_  ///< export, interpolation
+#define LATENCY(latency, ...) latency,
+#include "strata/asm/isa/latencies.def"
+#undef LATENCY
 };
+struct LatencyInfo {
+    std::string_view name;
+    bool halves;  ///< a wave64 goes through RDNA's unit in two halves
+};
+inline constexpr LatencyInfo kLatencies[] = {
+#define LATENCY(latency, name, halves) {name, halves},
+#include "strata/asm/isa/latencies.def"
+#undef LATENCY
+};
+constexpr const LatencyInfo& info(LatencyClass latency) { return kLatencies[static_cast<size_t>(latency)]; }
+constexpr std::string_view name(LatencyClass latency) { return info(latency).name; }
 
 /// Cycles are clocks, of a wave32 on RDNA and of a wave64 on CDNA.
 struct Facts {
@@ -50,8 +49,6 @@ struct Facts {
 
 /// A row of the family's own table has facts; another Row has those of "none".
 const Facts& facts(Family family, const Row& row);
-/// Whether the row has a line in facts_<family>.def.
-bool has_facts(Family family, const Row& row);
 
 /// Of one instruction: with what its modifiers (returning atomics, DPP, SDWA, half destinations, the LDS bit) and the
 /// other half of a VOPD add to its row's facts.
@@ -64,7 +61,6 @@ int issue_cycles(Family family, const Facts& facts, int wave_size);
 /// Passes of four clocks of a CDNA matrix instruction; 0 for any other.
 int matrix_passes(Family family, const Facts& facts);
 
-std::string_view name(LatencyClass latency);
 std::vector<std::string_view> counter_names(uint16_t counters);
 std::vector<std::string_view> implicit_names(uint8_t registers);
 

@@ -48,21 +48,13 @@ constexpr Row make_row(std::string_view mnemonic, Format format, uint16_t opcode
 using enum Type;
 using namespace mod;
 
-#define INST(mnemonic, format, opcode, dst, src, flags, modifiers, ignored) \
+using Entry = Row;
+#define INST(mnemonic, format, opcode, dst, src, flags, modifiers, ignored, ...) \
     make_row(#mnemonic, Format::format, opcode, Specs dst, Specs src, flags, modifiers, ignored),
-constexpr Row rdna3_rows[] = {
-#include "strata/asm/isa/rdna3.def"
-};
-constexpr Row rdna4_rows[] = {
-#include "strata/asm/isa/rdna4.def"
-};
-constexpr Row cdna3_rows[] = {
-#include "strata/asm/isa/cdna3.def"
-};
-constexpr Row cdna2_rows[] = {
-#include "strata/asm/isa/cdna2.def"
-};
+#include "family_tables.inc"
 #undef INST
+
+using namespace families;
 
 constexpr Layout layouts[] = {
 #define LAYOUT(which, name, head, head_bits, size, ...) \
@@ -84,10 +76,10 @@ constexpr bool sorted_and_unique(const Row (&rows)[N]) {
     }
     return true;
 }
-static_assert(sorted_and_unique(rdna3_rows), "rdna3.def: rows out of order or an opcode twice in a format");
-static_assert(sorted_and_unique(rdna4_rows), "rdna4.def: rows out of order or an opcode twice in a format");
-static_assert(sorted_and_unique(cdna3_rows), "cdna3.def: rows out of order or an opcode twice in a format");
-static_assert(sorted_and_unique(cdna2_rows), "cdna2.def: rows out of order or an opcode twice in a format");
+#define FAMILY(name, ...) \
+    static_assert(sorted_and_unique(name##_entries), #name ".def: rows out of order or an opcode twice in a format");
+#include "strata/asm/isa/families.def"
+#undef FAMILY
 
 uint64_t register_bits(const Layout& layout, const Row& row) {
     uint64_t bits = 0;
@@ -220,6 +212,13 @@ FamilyTable build(Family family, std::span<const Row> rows) {
     return table;
 }
 
+/// The table of a family, built at the first call.
+template <Family family, const auto& entries>
+const FamilyTable& table_of() {
+    static const FamilyTable table = build(family, entries);
+    return table;
+}
+
 struct ByName {
     std::span<const Row> rows;
     bool operator()(uint16_t row, std::string_view mnemonic) const { return rows[row].mnemonic < mnemonic; }
@@ -236,17 +235,12 @@ std::span<const uint16_t> rows_named(const FamilyTable& table, std::string_view 
 }  // namespace
 
 const FamilyTable& table(Family family) {
-    static const FamilyTable rdna3 = build(Family::rdna3, rdna3_rows);
-    static const FamilyTable rdna4 = build(Family::rdna4, rdna4_rows);
-    static const FamilyTable cdna3 = build(Family::cdna3, cdna3_rows);
-    static const FamilyTable cdna2 = build(Family::cdna2, cdna2_rows);
-    switch (family) {
-        case Family::rdna3: return rdna3;
-        case Family::rdna4: return rdna4;
-        case Family::cdna3: return cdna3;
-        case Family::cdna2: return cdna2;
-    }
-    return rdna3;
+    static constexpr const FamilyTable& (*tables[])() = {
+#define FAMILY(name, ...) table_of<Family::name, name##_entries>,
+#include "strata/asm/isa/families.def"
+#undef FAMILY
+    };
+    return tables[static_cast<size_t>(family)]();
 }
 
 std::span<const Row> rows(Family family) { return table(family).rows; }

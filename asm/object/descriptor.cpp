@@ -48,7 +48,7 @@ KernelDescriptor decode_descriptor(std::span<const uint8_t, 64> bytes) {
 }
 
 int vgpr_encoding_granule(const ArchInfo& arch, int wave_size) {
-    const bool rdna = arch.family == Family::rdna3 || arch.family == Family::rdna4;
+    const bool rdna = !is_cdna(arch.family);
     return rdna && wave_size == 64 ? 4 : 8;
 }
 

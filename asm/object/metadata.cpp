@@ -108,7 +108,7 @@ Result<std::vector<KernelInfo>> read_metadata(std::span<const uint8_t> bytes) {
 }
 
 Bytes write_metadata(const ArchInfo& arch, std::span<const KernelSpec> kernels, int version) {
-    const bool cdna = arch.family == Family::cdna2 || arch.family == Family::cdna3;
+    const bool cdna = is_cdna(arch.family);
     Value list = Value::array();
     for (const KernelSpec& spec : kernels) {
         Value args = Value::array();

@@ -4,7 +4,7 @@
 // The parts of the code object writer.
 namespace strata::isa {
 
-inline bool is_rdna(const ArchInfo& arch) { return arch.family == Family::rdna3 || arch.family == Family::rdna4; }
+inline bool is_rdna(const ArchInfo& arch) { return !is_cdna(arch.family); }
 
 /// Error (Usage) when the device cannot run what the spec asks for.
 Result<void> check_kernel(const ArchInfo& arch, const KernelSpec& spec);

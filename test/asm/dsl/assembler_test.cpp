@@ -223,7 +223,7 @@ TEST(modifiers, join_to_their_union) {
 }
 
 TEST(generated_methods, are_those_of_the_instruction_rows) {
-    const std::string command = "python3 " STRATA_SOURCE_DIR "/asm/dsl/generate.py --verify";
+    const std::string command = "python3 " STRATA_SOURCE_DIR "/asm/isa/generate/generate.py methods --verify";
     EXPECT_EQ(std::system(command.c_str()), 0);
 }
 

@@ -24,10 +24,11 @@ std::string reads(Arch arch, const std::string& text) {
 }
 const Facts& facts_of(Family family, std::string_view mnemonic) { return facts(family, *find_row(family, mnemonic)); }
 
-TEST(Facts, every_row_has_facts) {
+TEST(Facts, every_row_but_those_without_a_unit_has_facts) {
     for (const ArchInfo& arch : archs())
         for (const Row& row : rows(arch.family))
-            EXPECT_TRUE(has_facts(arch.family, row)) << arch.name << " " << row.mnemonic << " " << name(row.format);
+            EXPECT_TRUE(row.format == Format::SOPP || facts(arch.family, row).issue)
+                << arch.name << " " << row.mnemonic << " " << name(row.format);
 }
 
 /// The flags come from the names of the instructions, the facts from LLVM's tables.

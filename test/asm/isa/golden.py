@@ -5,7 +5,6 @@ usage: golden.py [--family rdna4] --verify    reassembles every text of the file
        golden.py [--family rdna4] --write     makes new lines: one of each instruction form with random operands (fixed seed), then the
                              texts of <family>_extra.txt"""
 import argparse
-import importlib
 import pathlib
 import random
 import re
@@ -13,9 +12,10 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).parent
-sys.path.insert(0, str(HERE.parents[2] / 'asm' / 'isa'))
-import generate  # noqa: E402
-import generate_types  # noqa: E402
+sys.path.insert(0, str(HERE.parents[2] / 'asm' / 'isa' / 'generate'))
+import operands  # noqa: E402
+import rows  # noqa: E402
+import tables  # noqa: E402
 
 
 
@@ -68,7 +68,7 @@ def second_word(form, rng):
 
 
 def variants(target, name, fmt, form, rng, count):
-    cdna = generate_types.is_cdna(target)
+    cdna = tables.is_cdna(target.FAMILY)
     form.half = name in ('VOP1', 'VOP2', 'VOPC')
     for _ in range(count):
         value = form.value
@@ -100,12 +100,12 @@ def one_of_each_form(target, rng, tries=12):
     texts = []
     for key, fmt in target.FORMATS.items():
         name = key.split()[0]
-        if name in generate.GRAPHICS or name == 'VOPD':
+        if name in rows.GRAPHICS or name == 'VOPD':
             continue
-        forms = [f for f in generate.learn(target, name, fmt)
-                 if not re.match(generate_types.GRAPHICS_ONLY, f.mnemonic)]
+        forms = [f for f in rows.learn(target, name, fmt)
+                 if not re.match(operands.GRAPHICS_ONLY, f.mnemonic)]
         values = [value for form in forms for value in variants(target, name, fmt, form, rng, tries)]
-        answers = generate.disassemble(target, values, fmt.words + 1)
+        answers = rows.disassemble(target, values, fmt.words + 1)
         shown = [answer[0] if can_be_golden(answer) else 'invalid' for answer in answers]
         good = [text if data else None for text, data in zip(shown, assemble(target, shown))]
         for index in range(len(forms)):
@@ -116,12 +116,12 @@ def one_of_each_form(target, rng, tries=12):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--family', default='rdna3', choices=['rdna3', 'rdna4', 'cdna3', 'cdna2'])
+    parser.add_argument('--family', default='rdna3', choices=tables.families())
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument('--verify', action='store_true')
     action.add_argument('--write', action='store_true')
     options = parser.parse_args()
-    target = importlib.import_module(f'generate_{options.family}')
+    target = tables.target_of(options.family)
     golden, extra = HERE / f'{options.family}_golden.txt', HERE / f'{options.family}_extra.txt'
     if options.write:
         texts = one_of_each_form(target, random.Random(1)) + extra.read_text().splitlines()

@@ -1,26 +1,22 @@
-#!/usr/bin/env python3
-"""Writes the instruction table of a family, one row an instruction form, from llvm-mc-19 alone.
-
-usage: generate.py [--family rdna4] [--verify]
+"""The instruction columns of a family's table, one row an instruction form, from llvm-mc-19 alone.
 
 Method: for each format, every value of the opcode field is disassembled with several fillings of the operand fields.
 The filling that shows the most operands is the row's base; register numbers are distinct, so each printed operand names
 the field it came from and its register range gives the width. The base is then varied to learn which operand kinds a
 source takes (VGPR, SGPR, inline constant, literal) and which modifier bits the instruction accepts.
-The interpretation of the bits (f16, i32, ...) comes from the mnemonic. --verify compares with the checked-in table."""
+The interpretation of the bits (f16, i32, ...) comes from the mnemonic (operands.py)."""
 import argparse
-import importlib
 import itertools
-import pathlib
 import re
 import subprocess
 import sys
 
-import generate_types as types
+import operands
+import tables
 
 LLVM_MC = ['llvm-mc-19', '-triple=amdgcn-amd-amdhsa', '--disassemble', '--show-encoding']
 BATCH = 30000
-GRAPHICS = ('MIMG', 'EXP', 'VINTERP', 'LDSDIR')
+GRAPHICS = tables.formats('graphics')
 VGPR, SGPR, INLINE, LITERAL = 1, 2, 4, 8
 LITERAL_WORD = 0x12345
 
@@ -191,7 +187,7 @@ def probe_dpp(target, name, fmt, forms):
 
 def learn(target, name, fmt):
     """The forms of a format, with all that the disassembler tells of them."""
-    forms = types.select(name, discover(target, name, fmt))
+    forms = operands.select(name, discover(target, name, fmt))
     describe(fmt, forms)
     if name not in GRAPHICS:
         probe(target, name, fmt, forms)
@@ -202,7 +198,7 @@ def learn(target, name, fmt):
 def matrix_forms_of_wave64(target, fmt):
     """RDNA's matrix products spread a matrix over the lanes of a wave: in wave64 their operands have fewer registers."""
     wave64 = argparse.Namespace(**vars(target), FEATURES='-wavefrontsize32,+wavefrontsize64')
-    forms = [form for form in learn(wave64, 'VOP3P', fmt) if types.is_matrix(form.mnemonic)]
+    forms = [form for form in learn(wave64, 'VOP3P', fmt) if operands.is_matrix(form.mnemonic)]
     for form in forms:
         form.wave64 = True
     return forms
@@ -210,48 +206,31 @@ def matrix_forms_of_wave64(target, fmt):
 
 def buffer_formats(target):
     """The names of MTBUF's format numbers."""
-    base = 0xE8000000 | (16 | 4 << 8 | 2 << 16 | 128 << 24) << 32
     names = []
-    for number, answer in enumerate(disassemble(target, [base | number << 19 for number in range(128)], 3)):
+    for number, answer in enumerate(disassemble(target, [target.BUFFER_FORMATS | number << 19 for number in range(128)], 3)):
         match = re.search(r'BUF_FMT_(\w+)', answer[0]) if answer else None
         default = 'BUF_FMT' not in answer[0] and 'format:' not in answer[0]
         if match or default:
             names.append(f'BUFFER_FORMAT( {number}, {match[1] if match else "8_UNORM"} )')
     assert len(names) == 64 and names[63].startswith('BUFFER_FORMAT( 63,')
-    return ['// The formats of MTBUF instructions and buffer descriptors. Written by generate.py; do not edit.'] + names
+    head = '// The formats of MTBUF instructions and buffer descriptors. Written by generate/generate.py; do not edit.'
+    return '\n'.join([head] + names) + '\n'
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--family', default='rdna3', choices=['rdna3', 'rdna4', 'cdna3', 'cdna2'])
-    parser.add_argument('--verify', action='store_true', help='compare with the checked-in table instead of writing it')
-    options = parser.parse_args()
-    target = importlib.import_module(f'generate_{options.family}')
-    rows = [f'// {options.family}: one row an instruction form. Written by generate.py from llvm-mc-19; do not edit.',
-            '// INST( mnemonic, format, opcode, destinations, sources, flags, modifiers, ignored modifiers )']
+def files(family):
+    """The table with its instruction columns anew; rows that were there keep their facts."""
+    target = tables.target_of(family)
+    known = {row.key(): row.facts for row in tables.read_table(family)}
+    found = []
     for key, fmt in target.FORMATS.items():
         name = key.split()[0]
         forms = learn(target, name, fmt)
-        if name == 'VOP3P' and not types.is_cdna(target):
+        if name == 'VOP3P' and not tables.is_cdna(family):
             forms = sorted(forms + matrix_forms_of_wave64(target, fmt), key=lambda form: form.opcode)
-        rows += [types.row(target, name, form, fmt) for form in forms]
-    good = [publish(options, '', rows)]
-    if options.family == 'rdna3':  # RDNA4 has the same
-        good.append(publish(options, '_buffer_formats', buffer_formats(target)))
-    if not all(good):
-        sys.exit('run asm/isa/generate.py')
-
-
-def publish(options, suffix, lines):
-    """Writes a table, or with --verify says whether the one checked in is the same."""
-    path, text = pathlib.Path(__file__).parent / f'{options.family}{suffix}.def', '\n'.join(lines) + '\n'
-    if not options.verify:
-        path.write_text(text)
-    elif path.read_text() != text:
-        print(f'{path.name} is not what generate.py writes')
-        return False
-    return True
-
-
-if __name__ == '__main__':
-    main()
+        found += [tables.Row(operands.row(target, name, form, fmt)) for form in forms]
+    for row in found:
+        row.facts = known.get(row.key(), tables.NO_FACTS)
+    result = {tables.ISA / f'{family}.def': tables.table_text(family, found)}
+    if hasattr(target, 'BUFFER_FORMATS'):
+        result[tables.ISA / f'{family}_buffer_formats.def'] = buffer_formats(target)
+    return result

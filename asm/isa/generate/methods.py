@@ -1,19 +1,8 @@
-#!/usr/bin/env python3
-"""Writes the typed methods of the assemblers from the rows of asm/isa.
-
-    generate.py            writes <family>_methods.inc of every family, and <family>_dual.inc of RDNA
-    generate.py --verify   fails when a checked-in file differs from what the rows say
-    --family F             that family only
-"""
-import pathlib
+"""The typed methods of the assemblers, from the rows of asm/isa."""
 import re
-import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-FAMILIES = ("rdna3", "rdna4", "cdna3")
-OPERANDS = r"\(((?:\w+\(\w+\)(?:, )?)*)\)"
-ROW = re.compile(rf"INST\( (\w+), (\w+), \w+, {OPERANDS}, {OPERANDS}, ([^,]*), ([^,]*)(?:, .*)? \)$")
-REGISTERS = {"b64": 2, "i64": 2, "u64": 2, "f64": 2, "pk32": 2, "b96": 3, "b128": 4, "b256": 8, "b512": 16, "b1024": 32}
+import tables
+
 # What the letters of the rows accept: V vector register, S scalar register, C inline constant, L literal, G accumulation
 # register, A all but the last.
 KINDS = {"V": "V", "S": "S", "SC": "SC", "SCL": "SCL", "VCL": "VCL", "L": "L", "A": "VSCL", "VSC": "VSC", "G": "G", "VG": "VG", "VCG": "VCG"}
@@ -26,7 +15,7 @@ class Operand:
     def __init__(self, text):
         kind, self.type = re.fullmatch(r"(\w+)\((\w+)\)", text).groups()
         self.kinds = set(KINDS[kind])
-        self.count = REGISTERS.get(self.type, 1)
+        self.count = tables.DWORDS[self.type]
 
     def cpp(self, file=None):
         """The C++ type; `file` V or G settles an operand that may be in either vector file."""
@@ -41,13 +30,12 @@ class Operand:
         return f"Src<{self.count}, {NAMED.get(letters) or ' | '.join(BITS[letter] for letter in letters)}>"
 
 
-class Row:
-    def __init__(self, match):
-        self.name, self.format, dst, src, flags, modifiers = match.groups()
-        self.dst = [Operand(t) for t in dst.split(", ") if t]
-        self.src = [Operand(t) for t in src.split(", ") if t]
-        self.flags = set(flags.split(" | ")) - {"0"}
-        self.modifiers = set(modifiers.split(" | ")) - {"0"}
+class Method:
+    """The forms of one mnemonic that the assembler chooses from."""
+
+    def __init__(self, row):
+        self.name, self.format, self.flags, self.modifiers = row.mnemonic, row.format, set(row.flags), set(row.modifiers)
+        self.dst, self.src = [Operand(t) for t in row.dst], [Operand(t) for t in row.src]
 
     def widen(self, narrow):
         """Another form of the instruction: the assembler chooses the one that holds the operands."""
@@ -58,23 +46,17 @@ class Row:
                 mine.kinds |= other.kinds
 
 
-def read_rows(family):
-    path = HERE.parent / "isa" / f"{family}.def"
-    rows = {}
-    for line in path.read_text().splitlines():
-        match = ROW.match(line)
-        if not match:
-            if line.startswith("INST("):
-                sys.exit(f"{path}: row not understood: {line}")
-            continue
-        row = Row(match)
+def read_methods(family):
+    found = {}
+    for row in tables.read_table(family):
         if row.flags & {"kGraphics", "kNotOnSilicon"}:
             continue
-        key = row.name, row.format == "VOPD", "kWave64" in row.flags  # the last: an overload
-        if key in rows:
-            row.widen(rows[key])
-        rows[key] = row
-    return rows.values()
+        method = Method(row)
+        key = method.name, method.format == "VOPD", "kWave64" in method.flags  # the last: an overload
+        if key in found:
+            method.widen(found[key])
+        found[key] = method
+    return found.values()
 
 
 def source_names(row):
@@ -97,10 +79,10 @@ def source_names(row):
 def scalar_memory(row, dst, src):
     """SMEM: prefetches have their offset and length as numbers, CDNA's stores and atomics name the data first."""
     offset = ("Src<1, kSgpr | kInline | kLiteralConstant>", "offset = 0")
-    if "_prefetch" in row.name:
+    if "kPrefetch" in row.flags:
         relative = len(src) == 1
         return ([] if relative else src[:1]) + [("Imm", "bytes"), (src[-1][0], "soffset"), ("Imm", "length")]
-    if row.name.startswith("s_atc_probe"):
+    if "kProbe" in row.flags:
         return [("Imm", "mode"), src[0], offset]
     return (src[2:] if len(src) == 3 else dst) + src[:1] + [offset]
 
@@ -132,7 +114,7 @@ def signatures(row, cdna, file):
         return [scalar_memory(row, dst, src)]
     if row.modifiers & {"simm", "message"}:
         immediate = [("Label", "target")] if "kBranch" in row.flags else [("Imm", "imm")]
-        if row.name.startswith("s_setreg"):
+        if "kImmediateFirst" in row.flags:
             return [immediate + src]
         if row.name == "s_endpgm":
             return [[]]
@@ -163,36 +145,21 @@ def methods(row, cdna):
 def dual(row):
     parameters = [("V1", "dst")] + [(o.cpp(), f"src{i}") for i, o in enumerate(row.src)]
     if "kLiteral" in row.flags:
-        parameters.insert(2 if "fmamk" in row.name else 3, ("Imm", "literal"))
+        parameters.insert(2 if "kLiteralSecond" in row.flags else 3, ("Imm", "literal"))
     typed = ", ".join(f"{t} {n}" for t, n in parameters)
     names = ", ".join(n for _, n in parameters)
     return f'inline DualHalf {row.name}({typed}) {{ return {{"{row.name}", {{{names}}}, {len(parameters)}}}; }}'
 
 
-def outputs(family):
-    head = f"// Written by generate.py from asm/isa/{family}.def; do not edit.\n"
-    rows = list(read_rows(family))
-    cdna = family.startswith("cdna")
+def files(family):
+    if family not in tables.TYPED:
+        return {}
+    head = f"// Written by asm/isa/generate/generate.py from asm/isa/{family}.def; do not edit.\n"
+    rows = list(read_methods(family))
+    cdna = tables.is_cdna(family)
     lines = [line for r in rows if r.format != "VOPD" for line in methods(r, cdna)]
     duals = [dual(r) for r in rows if r.format == "VOPD"]
-    files = {f"{family}_methods.inc": head + MACROS + "\n".join(lines) + "\n#undef HERE\n#undef MODIFIERS\n"}
+    result = {tables.DSL / f"{family}_methods.inc": head + MACROS + "\n".join(lines) + "\n#undef HERE\n#undef MODIFIERS\n"}
     if duals:
-        files[f"{family}_dual.inc"] = head + "\n".join(duals) + "\n"
-    return files
-
-
-def main():
-    arguments = sys.argv[1:]
-    verify = "--verify" in arguments
-    families = [arguments[arguments.index("--family") + 1]] if "--family" in arguments else FAMILIES
-    for family in families:
-        for name, text in outputs(family).items():
-            path = HERE / name
-            if not verify:
-                path.write_text(text)
-            elif not path.exists() or path.read_text() != text:
-                sys.exit(f"{name} is not what the rows of asm/isa/{family}.def give; run {pathlib.Path(__file__).name}")
-
-
-if __name__ == "__main__":
-    main()
+        result[tables.DSL / f"{family}_dual.inc"] = head + "\n".join(duals) + "\n"
+    return result

@@ -1,9 +1,8 @@
-"""The encodings of RDNA4 (RDNA4 ISA, chapter 15), as generate.py fills them in. Memory instructions are three words
+"""The encodings of RDNA4 (RDNA4 ISA, chapter 15), as rows.py fills them in. Memory instructions are three words
 long; VBUFFER, VFLAT, VGLOBAL, VSCRATCH, VIMAGE and VEXPORT keep the names that RDNA3 has for them."""
-from generate_format import DS_FIELDS, SCALAR, Field, Format
-from generate_rdna3 import FORMATS as RDNA3
+from encoding import DS_FIELDS, SCALAR, Field, Format
+from rdna3 import FORMATS as RDNA3
 
-CPU = 'gfx1201'
 MARKER = 0xBFA00000  # s_branch, whose 16-bit target tells candidates apart
 CACHE = {'cache': 50}  # a bit of the scope; it comes with the temporal hint
 BUFFER = [Field('vdata', 32, 8, 'v', 64), Field('offen', 62, 1, 'flag', 1), Field('vaddr', 64, 8, 'v', 16),
@@ -38,7 +37,7 @@ FORMATS = {
 # Image instructions need a dmask and dim to be valid at all; only their names are wanted.
 MIMG_FILLINGS = [low | middle << 32 | (2 | 4 << 8) << 64 for low in (15 << 22 | 1, 1 << 22, 15 << 22, 15 << 22 | 2, 1 << 22 | 3)
                  for middle in (8 | 8 << 9 | 16 << 23, 8 | 8 << 9, 8 | 8 << 9 | 1 << 23)]
-# Mnemonics whose operands generate_types.py cannot tell from their words (RDNA4 ISA, chapter 16).
+# Mnemonics whose operands operands.py cannot tell from their words (RDNA4 ISA, chapter 16).
 SPECIAL = [
     (r's_cvt_pk_rtz_f16_f32', 'pk16', 'f32'),
     (r's_barrier_(?:signal|signal_isfirst|init|join)|s_wakeup_barrier', '', 'b32'),
@@ -54,3 +53,10 @@ SPECIAL = [
 ]
 # LLVM 19 lists the named barriers for gfx1201; the opcodes are not in the RDNA4 ISA document (SOP1 and SOPP opcodes).
 NOT_ON_SILICON = r's_barrier_(init|join|leave)|s_wakeup_barrier'
+COUNTERS = {'scalar': 'kmcnt', 'local': 'dscnt', 'load': 'loadcnt', 'store': 'storecnt', 'sample': 'samplecnt', 'bvh': 'bvhcnt'}
+BRANCH = 8  # clocks until the next instruction of the wave
+DOUBLE = 32  # 1/64 of the dual-issue single-precision rate
+# Clocks that a matrix product holds a SIMD, by the peak rates of the products: 512 operations a clock with 16-bit inputs,
+# double with 8-bit ones, double that with 4-bit ones. The RX 9070 XT's advertised 1557 sparse iu4 TOPS, of 64 CUs at
+# 2.97 GHz: 8192 a clock and CU, dense 4096, 8-bit 2048, 16-bit 1024.
+MATRIX = [('16x16x64_iu4|wmma_i32_16x16x32_iu4', 8), ('iu4', 4), ('iu8|fp8|bf8', 8), ('', 16)]

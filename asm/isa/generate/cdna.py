@@ -1,7 +1,7 @@
-"""The encodings of CDNA2 and CDNA3 (CDNA3 ISA, chapter 13), as generate.py fills them in, and probes of what only these
+"""The encodings of CDNA2 and CDNA3 (CDNA3 ISA, chapter 13), as rows.py fills them in, and probes of what only these
 families have: accumulation registers, sub-dword addressing, DPP without DPP8."""
-from generate import base_name, disassemble
-from generate_format import DS_FIELDS, FLAT_FIELDS, SCALAR, VDST, VOP3_SOURCES, Field, Format, vector
+from rows import base_name, disassemble
+from encoding import DS_FIELDS, FLAT_FIELDS, SCALAR, VDST, VOP3_SOURCES, Field, Format, vector
 
 MARKER = 0xBF820000  # s_branch, whose 16-bit target tells candidates apart
 BUFFER = [Field('vdata', 40, 8, 'v', 64), Field('offen', 12, 1, 'flag', 1), Field('lds', 16, 1, 'flag', 1),
@@ -14,9 +14,9 @@ def flat(segment, fields, mods=None):
     return Format(0xDC000000 | segment << 14, 18, 7, fields, mods, 2)
 
 
-def formats(cpu):
-    scratch = [Field('sve', 13, 1, 'flag', 1)] if cpu == 'gfx942' else []
-    lds = {} if cpu == 'gfx942' else {'lds': 13}
+def formats(family):
+    scratch = [Field('sve', 13, 1, 'flag', 1)] if family == 'cdna3' else []
+    lds = {} if family == 'cdna3' else {'lds': 13}
     result = {
         **SCALAR,
         'SMEM': Format(0xC0000000, 18, 8, [Field('sdst', 6, 7, 's', 64), Field('src0', 0, 6, 's', 16, 2),
@@ -34,7 +34,7 @@ def formats(cpu):
         'MFMA': Format(0xD3800000, 16, 7, [VDST, *VOP3_SOURCES], {'cbsz': 8, 'abid': 11, 'acc_cd': 15, 'acc0': 59,
                                                                   'acc1': 60, 'blgp': 61}, 2),
     }
-    if cpu == 'gfx942':
+    if family == 'cdna3':
         del result['MIMG']  # MI300 has no image instructions
     return result
 
@@ -42,7 +42,7 @@ def formats(cpu):
 # Image instructions need a dmask to be valid at all; only their names are wanted.
 MIMG_FILLINGS = [low | high << 32 for low in (15 << 8 | 1 << 12, 1 << 8 | 1 << 12, 15 << 8)
                  for high in (2 | 8 << 8 | 1 << 16 | 2 << 21, 2 | 8 << 8 | 1 << 16)]
-# Mnemonics whose operands generate_types.py cannot tell from their words (CDNA3 ISA, chapter 12).
+# Mnemonics whose operands operands.py cannot tell from their words (CDNA3 ISA, chapter 12).
 SPECIAL = [
     (r's_cbranch_g_fork', '', 'b64'),
     (r's_cbranch_i_fork', 'b64', 'b64'),
@@ -63,6 +63,8 @@ SPECIAL = [
     (r'v_ff(?:bh|bl)_(\w\d\d)', '$1', '$1'),
     (r'v_accvgpr_\w+', 'b32', 'b32'),
 ]
+COUNTERS = {'scalar': 'lgkmcnt', 'local': 'lgkmcnt', 'load': 'vmcnt', 'store': 'vmcnt', 'sample': 'vmcnt', 'bvh': 'vmcnt'}
+BRANCH = 16  # clocks until the next instruction of the wave
 SDWA_WORD = 16 | 6 << 8 | 6 << 16
 ROW_NEWBCAST, ROW_SHR = 0x150, 0x111  # 64-bit operations know the first DPP control only
 

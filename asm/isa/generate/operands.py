@@ -1,12 +1,13 @@
-"""What generate.py cannot read from operand fields: how each operand's bits are interpreted (from the mnemonic) and the
+"""What rows.py cannot read from operand fields: how each operand's bits are interpreted (from the mnemonic) and the
 flags later stages need. Sources: RDNA3 ISA document, chapters 4 to 12 and 16; CDNA3 ISA document, chapters 4 to 12. A
 family's module adds its own mnemonics in SPECIAL and NOT_ON_SILICON."""
 import re
 
+import tables
+
 NARROW = {'i24': 'i32', 'u24': 'u32', 'i8': 'i32', 'u8': 'u32', 'i4': 'i32', 'u4': 'u32', 'b8': 'b32'}
 NAMES = ('f16', 'f32', 'f64', 'bf16', 'i16', 'i32', 'i64', 'u16', 'u32', 'u64', 'b16', 'b32', 'b64', 'b96', 'b128')
 VGPR, AGPR = 1, 16
-DWORDS = {'pk32': 2, 'b96': 3, 'b128': 4, 'b256': 8, 'b512': 16, 'f64': 2, 'i64': 2, 'u64': 2, 'b64': 2}
 BY_WIDTH = {1: 'b32', 2: 'b64', 3: 'b96', 4: 'b128', 8: 'b256', 16: 'b512', 32: 'b1024'}
 
 # Words of CDNA's memory mnemonics, which name no type; atomics have the signedness.
@@ -65,7 +66,7 @@ BRANCHES = r's_(branch|cbranch_\w+|setpc_b64|swappc_b64|call_b64|rfe_\w+|subvect
 TRANSCENDENTAL = r'v_(?:s_)?(exp|log|rcp|rcp_iflag|rsq|sqrt|sin|cos)_(legacy_)?f\d\d'
 CARRY_IN = r'v_\w+_co_ci_|v_(addc|subb|subbrev)_co_'
 GRAPHICS_ONLY = r'ds_(bvh|ordered|add_gs|sub_gs)\w*|v_screen_partition\w*'
-MEMORY_FORMATS = ('SMEM', 'DS', 'MUBUF', 'MTBUF', 'FLAT', 'SCRATCH', 'GLOBAL')
+MEMORY_FORMATS = tables.formats('memory')
 
 
 def select(name, forms):
@@ -100,7 +101,7 @@ def mnemonic_types(target, mnemonic, dst_count, src_count):
 
 
 def check(mnemonic, type_name, dwords):
-    assert type_name == 'lanes' or DWORDS.get(type_name, 1) == dwords, f'{mnemonic}: {type_name} has {dwords} dwords'
+    assert tables.DWORDS[type_name] == dwords or type_name == 'lanes', f'{mnemonic}: {type_name} has {dwords} dwords'
 
 
 def kind_name(kinds):
@@ -163,7 +164,7 @@ def memory_data(m, width):
         return 'pk16'
     if 'd16' in m and width == 1:
         return 'b32' if re.search('format_(d16_)?xy', m) else 'b16'
-    if token and DWORDS.get(token[-1], 1) == width:
+    if token and tables.DWORDS[token[-1]] == width:
         return token[-1]
     for kind in [MEMORY_TYPES[word] for word in m.split('_') if word in MEMORY_TYPES]:
         if len(kind) > 1 and width == 1:
@@ -220,12 +221,8 @@ def lds_operands(m, ops, kind):
     return dst, src
 
 
-def is_cdna(target):
-    return target.CPU.startswith('gfx9')
-
-
 def flags(target, name, form):
-    m, cdna = form.mnemonic, is_cdna(target)
+    m, cdna = form.mnemonic, tables.is_cdna(target.FAMILY)
     memory, carry_in = name in MEMORY_FORMATS, name == 'VOP2' and re.match(CARRY_IN, m)
     checks = {
         'kMemory': memory,
@@ -243,7 +240,7 @@ def flags(target, name, form):
         'kWritesScc': re.fullmatch(SCC_WRITERS, m) and name.startswith('SOP'),
         'kWritesExec': 'cmpx' in m or 'saveexec' in m or 'wrexec' in m or 'subvector_loop' in m,
         'kTrue16': re.search(r'v\d+\.[lh]', form.text),
-        'kGraphics': name in ('MIMG', 'EXP', 'VINTERP', 'LDSDIR') or re.match(GRAPHICS_ONLY, m),
+        'kGraphics': name in tables.formats('graphics') or re.match(GRAPHICS_ONLY, m),
         'kNotOnSilicon': re.fullmatch(target.NOT_ON_SILICON, m),
         'kOneScalar': not cdna and re.fullmatch(r'v_(lshlrev_b|lshrrev_b|ashrrev_i)64', m),
         'kLiteral': re.search(r'(fma|mad)[am]k', m) or 'imm32' in m,
@@ -280,12 +277,12 @@ def accepted(form):
 
 
 def row(target, name, form, fmt):
-    if name in ('MIMG', 'EXP', 'VINTERP', 'LDSDIR'):
+    if name in tables.formats('graphics'):
         dst, src = [], []
     elif name in MEMORY_FORMATS:
         dst, src = memory_operands(name, form, fmt)
     else:
         dst, src = alu_operands(target, name, form)
     spell = lambda operands: ', '.join(f'{kind}({type_name})' for kind, type_name in operands)
-    return (f'INST( {form.mnemonic}, {name}, {form.opcode + fmt.first_opcode:#x}, ({spell(dst)}), ({spell(src)}), '
-            f'{flags(target, name, form)}, {modifiers(accepted(form))}, {modifiers(form.ignored - {"simm", "lds"})} )')
+    return (f'{form.mnemonic}, {name}, {form.opcode + fmt.first_opcode:#x}, ({spell(dst)}), ({spell(src)}), '
+            f'{flags(target, name, form)}, {modifiers(accepted(form))}, {modifiers(form.ignored - {"simm", "lds"})}')

@@ -1,7 +1,6 @@
-"""The encodings of RDNA3 (RDNA3 ISA, chapter 15), as generate.py fills them in."""
-from generate_format import DS_FIELDS, FLAT_FIELDS, SCALAR, VDST, VOP3_SOURCES, Field, Format, vector
+"""The encodings of RDNA3 (RDNA3 ISA, chapter 15), as rows.py fills them in."""
+from encoding import DS_FIELDS, FLAT_FIELDS, SCALAR, VDST, VOP3_SOURCES, Field, Format, vector
 
-CPU = 'gfx1100'
 MARKER = 0xBFA00000  # s_branch, whose 16-bit target tells candidates apart
 BUFFER = [Field('vdata', 40, 8, 'v', 64), Field('offen', 54, 1, 'flag', 1), Field('vaddr', 32, 8, 'v', 16),
           Field('srsrc', 48, 5, 's', 8, 4), Field('soffset', 56, 8, 's', 4)]
@@ -33,3 +32,11 @@ FORMATS = {
 MIMG_FILLINGS = [low | high << 32 for low in (1 << 2 | 15 << 8, 1 << 2 | 1 << 8, 1 << 8, 15 << 8 | 1 << 7)
                  for high in (2 | 8 << 8 | 1 << 16 | 2 << 26, 2 | 8 << 8 | 1 << 16)]
 SPECIAL, NOT_ON_SILICON = [], ''
+# An MTBUF load whose format is filled in: RDNA4 has the same formats.
+BUFFER_FORMATS = 0xE8000000 | (16 | 4 << 8 | 2 << 16 | 128 << 24) << 32
+COUNTERS = {'scalar': 'lgkmcnt', 'local': 'lgkmcnt', 'load': 'vmcnt', 'store': 'vscnt', 'sample': 'vmcnt', 'bvh': 'vmcnt'}
+BRANCH = 8  # clocks until the next instruction of the wave
+DOUBLE = 16  # 1/32 of the dual-issue single-precision rate
+# Clocks that a matrix product holds a SIMD, by the peak rates of the products: 256 operations a clock with 16- and 8-bit
+# inputs, double with 4-bit ones (GPUOpen, "WMMA on RDNA 3", operations a clock and CU of two SIMDs: 512, iu4 1024).
+MATRIX = [('iu4', 16), ('', 32)]

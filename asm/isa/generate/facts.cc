@@ -1,6 +1,6 @@
 // Reads instructions as lines of hexadecimal bytes and says what LLVM's tables know of each:
 //   opcode name ; implicit reads ; implicit writes ; destination tied to a source ; counter bits ; latency ; resources
-// Run by generate_facts.py, which compiles it with the public interfaces of LLVM 19. Arguments: the processor's name.
+// Run by facts.py, which compiles it with the public interfaces of LLVM 19. Arguments: the processor's name.
 #include <cstdio>
 #include <iostream>
 #include <memory>
