@@ -362,7 +362,7 @@ int run(const Options& options) {
     Tensor x = Tensor::from_host(host.data(), {static_cast<int64_t>(host.size())}, dtypes::float32);
     const runtime::Device& device = x.device();
     fmt::print("sum of {} float32 on {} ({}); times on the device are modelled\n\n", host.size(), device.name(),
-               device.api().device_properties(device.ordinal()).value().name);
+               device.properties().name);
 
     std::vector<Row> rows;
     std::vector<std::string> wrong;

@@ -1,11 +1,12 @@
 #pragma once
-#include <memory>
+#include <functional>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "strata/asm/isa/arch.h"
-#include "strata/runtime/hip/hip_api.h"
+#include "strata/runtime/hip/providers.h"
 
 namespace strata::runtime {
 
@@ -13,12 +14,19 @@ namespace strata::runtime {
 class Device {
   public:
     Device(std::string name, uint16_t index, isa::Arch arch, const hip::HipApi& api, int ordinal);
+    ~Device();
+    Device(const Device&) = delete;
+
     const std::string& name() const { return name_; }  ///< "emu:gfx1100"
     uint16_t index() const { return index_; }          ///< BufferArg::device
     isa::Arch arch() const { return arch_; }
     const hip::HipApi& api() const { return *api_; }
     int ordinal() const { return ordinal_; }
-    bool emulated() const { return api_->modelled_time; }
+    hip::DeviceProperties properties() const { return api_->device_properties(ordinal_).value(); }
+    bool time_is_modelled() const { return api_->modelled_time; }
+
+    /// Milliseconds on the device of what `enqueue` puts on the stream, once it is done.
+    Result<double> timed(const std::function<Result<void>(hip::StreamHandle*)>& enqueue);
 
   private:
     std::string name_;
@@ -26,12 +34,19 @@ class Device {
     isa::Arch arch_;
     const hip::HipApi* api_;
     int ordinal_;
+
+    std::mutex timing_mutex_;  // one launch at a time stands between the events
+    hip::StreamHandle* stream_ = nullptr;
+    hip::EventHandle *start_ = nullptr, *stop_ = nullptr;
 };
 
-/// Opens a device by name; "" means the setting or the default (hip where a GPU is found, else emu:gfx1100).
+/// Opens a device by name: "emu:gfx942", "emu" (the provider's first), "" (the setting, else the default).
 /// Throws a Device Exception that lists the known names.
 Device& device(std::string_view name = "");
 Device& device(uint16_t index);
 std::vector<std::string> known_devices();
+
+/// Adds a row to those of providers.def. Throws a Device Exception for a table that is not complete.
+void add_provider(hip::Provider provider);
 
 }  // namespace strata::runtime

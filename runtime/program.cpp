@@ -84,7 +84,7 @@ Program::~Program() {
     if (module_) (void)device_.api().module_unload(module_);
 }
 
-hip::LaunchCost Program::launch(std::span<const hip::DevicePtr> buffers) const {
+Launched Program::launch(std::span<const hip::DevicePtr> buffers) const {
     std::vector<hip::DevicePtr> pointers(buffers.begin(), buffers.end());
     if (!slots.empty()) {
         pointers.clear();
@@ -97,9 +97,11 @@ hip::LaunchCost Program::launch(std::span<const hip::DevicePtr> buffers) const {
     }
     std::vector<uint8_t> arguments(pointers.size() * sizeof(hip::DevicePtr));
     std::memcpy(arguments.data(), pointers.data(), arguments.size());
-    hip::LaunchCost cost;
-    device_.api().module_launch_kernel(function_, grid, block, lds, nullptr, arguments, &cost).value();
-    return cost;
+    hip::LaunchReport report;
+    Result<double> time_ms = device_.timed([&](hip::StreamHandle* stream) {
+        return device_.api().module_launch_kernel(function_, grid, block, lds, stream, arguments, report);
+    });
+    return {time_ms.value(), std::move(report)};
 }
 
 Result<Rendered> render(const codegen::Kernel& kernel, const codegen::Target& target) {

@@ -21,6 +21,12 @@ struct Rendered {
     std::vector<int> slots;  ///< of the buffers it still uses, one a parameter
 };
 
+/// What one launch took on the device, and what else its provider tells.
+struct Launched {
+    double time_ms;
+    hip::LaunchReport report;
+};
+
 /// A kernel on a device, ready to launch.
 class Program {
   public:
@@ -32,9 +38,10 @@ class Program {
     ~Program();
     Program(const Program&) = delete;
 
-    /// Runs over device memory, one pointer a buffer; returns what it cost. Throws what the device reports.
-    hip::LaunchCost launch(std::span<const hip::DevicePtr> buffers) const;
+    /// Runs over device memory, one pointer a buffer, to its end. Throws what the device reports.
+    Launched launch(std::span<const hip::DevicePtr> buffers) const;
 
+    const Device& device() const { return device_; }
     const isa::KernelInfo& info() const { return *object_.find(name); }
     const isa::CodeObject& object() const { return object_; }
 

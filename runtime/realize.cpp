@@ -78,27 +78,28 @@ std::vector<hip::DevicePtr> addresses(std::span<const UOp> buffers) {
 void print_launch(const Stats::Launch& l, const Program& program) {
     int debug = settings().debug;
     if (debug >= 1)
-        fmt::print(stderr, "{:<24} grid {}x{}x{} block {}x{}x{} modelled {:.4f} ms, {:.1f} GB/s, wall {:.2f} ms\n",
-                   l.name, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2], l.time_ms,
+        fmt::print(stderr, "{:<24} grid {}x{}x{} block {}x{}x{} {} {:.4f} ms, {:.1f} GB/s, wall {:.2f} ms\n", l.name,
+                   l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
+                   program.device().time_is_modelled() ? "modelled" : "measured", l.time_ms,
                    l.time_ms > 0 ? static_cast<double>(l.bytes) / l.time_ms * 1e-6 : 0, l.wall_ms);
     if (debug >= 4) fmt::print(stderr, "{}\n", program.source);
 }
 
 void run(const Step& step) {
     const Program& program = *step.program;
-    Stats::Launch launch{program.name, program.grid, program.block, 0, 0, program.compile_ms, 0, program.flops, 0};
+    Stats::Launch launch{program.name, program.grid, program.block, 0, 0, program.compile_ms, 0, program.flops};
     for (UOp b : step.buffers) launch.bytes += find_buffer(b)->bytes();
     auto start = Clock::now();
-    hip::LaunchCost cost = program.launch(addresses(step.buffers));
+    Launched launched = program.launch(addresses(step.buffers));
     launch.wall_ms = ms_since(start);
-    launch.time_ms = cost.modelled_ms;
-    launch.wave_instructions = cost.wave_instructions;
-    launch.instructions = std::move(cost.instructions);
+    launch.time_ms = launched.time_ms;
+    launch.report = std::move(launched.report);
     print_launch(launch, program);
     std::lock_guard lock(stats_mutex);
     Stats& s = counters();
     s.kernels++;
     s.time_ms += launch.time_ms;
+    s.modelled |= program.device().time_is_modelled();
     s.wall_ms += launch.wall_ms;
     s.bytes += launch.bytes;
     s.flops += launch.flops;

@@ -18,19 +18,19 @@ std::vector<Root> realize(std::span<const UOp> roots, Device* fallback = nullptr
 /// node.
 void collect();
 
-/// Counters since reset_stats(); time is modelled on an emulated device.
+/// Counters since reset_stats().
 struct Stats {
     uint64_t kernels = 0;
     double time_ms = 0;
-    bool modelled = true;
+    bool modelled = false;  ///< some of the time comes from a timing model
     uint64_t bytes = 0, flops = 0;
     double compile_ms = 0, schedule_ms = 0, wall_ms = 0;
     struct Launch {
         std::string name;
         std::array<uint32_t, 3> grid, block;
         double time_ms, wall_ms, compile_ms;
-        uint64_t bytes, flops, wave_instructions;
-        std::vector<emu::InstructionUse> instructions;  ///< with settings().emu_fidelity
+        uint64_t bytes, flops;
+        hip::LaunchReport report;
     };
     std::vector<Launch> launches;  ///< the last 4096
 };

@@ -2,6 +2,7 @@
 #include "strata/asm/isa/arch.h"
 #include "strata/asm/llvm/assemble.h"
 #include "strata/runtime/device.h"
+#include "strata/runtime/hip/emulated.h"
 #include "strata/runtime/realize.h"
 
 namespace strata::python {
@@ -13,14 +14,20 @@ void bind_stats(py::module_& m) {
         .def_readonly("name", &Stats::Launch::name)
         .def_readonly("grid", &Stats::Launch::grid)
         .def_readonly("block", &Stats::Launch::block)
-        .def_readonly("time_ms", &Stats::Launch::time_ms, "Modelled on an emulated device.")
+        .def_readonly("time_ms", &Stats::Launch::time_ms,
+                      "On the device; Stats.modelled says whether a timing model tells it.")
         .def_readonly("wall_ms", &Stats::Launch::wall_ms, "What the launch took on this machine.")
         .def_readonly("compile_ms", &Stats::Launch::compile_ms)
         .def_readonly("bytes", &Stats::Launch::bytes)
         .def_readonly("flops", &Stats::Launch::flops)
-        .def_readonly("wave_instructions", &Stats::Launch::wave_instructions)
-        .def_readonly("instructions", &Stats::Launch::instructions,
-                      "With config(emu_fidelity=True): an emulator.InstructionUse for each instruction of the kernel.");
+        .def_property_readonly("wave_instructions", [](const Stats::Launch& l) { return l.report.wave_instructions; })
+        .def_property_readonly(
+            "instructions",
+            [](const Stats::Launch& l) {
+                const auto* uses = std::any_cast<hip::InstructionUses>(&l.report.details);
+                return uses ? *uses : hip::InstructionUses{};
+            },
+            "With config(emu_fidelity=True): an emulator.InstructionUse for each instruction of the kernel.");
     py::class_<Stats>(m, "Stats", "Counters since reset_stats().")
         .def_readonly("kernels", &Stats::kernels)
         .def_readonly("time_ms", &Stats::time_ms, "Milliseconds on the device; modelled where `modelled` is true.")
@@ -65,10 +72,11 @@ void bind_runtime(py::module_& m) {
         "device_properties",
         [](const std::string& name) {
             runtime::Device& d = runtime::device(name);
-            hip::DeviceProperties p = d.api().device_properties(d.ordinal()).value();
+            hip::DeviceProperties p = d.properties();
             py::dict out;
             out["name"] = p.name, out["arch"] = p.arch, out["warp_size"] = p.warp_size, out["max_block"] = p.max_block;
-            out["lds_per_block"] = p.lds_per_block, out["max_grid"] = p.max_grid, out["emulated"] = d.emulated();
+            out["lds_per_block"] = p.lds_per_block, out["max_grid"] = p.max_grid,
+            out["time_is_modelled"] = d.time_is_modelled();
             return out;
         },
         py::arg("device") = "");

@@ -1,11 +1,14 @@
 // The emulator behind the HipApi table: device i is the i-th architecture of archs.def.
-#include <chrono>
+#include "strata/runtime/hip/emulated.h"
+
+#include <cmath>
+#include <memory>
 #include <mutex>
-#include <vector>
 
 #include "strata/asm/emu/gpu.h"
+#include "strata/asm/isa/arch.h"
 #include "strata/core/support/settings.h"
-#include "strata/runtime/hip/hip_api.h"
+#include "strata/runtime/hip/providers.h"
 
 namespace strata::hip {
 
@@ -19,13 +22,12 @@ struct FunctionHandle {
     emu::Module* module;
     std::string name;
 };
+/// Modelled time in femtoseconds: sums of whole numbers give a launch the same time wherever it stands.
 struct StreamHandle {
-    int device;
-    double modelled_ms = 0;  ///< launches so far
+    uint64_t femtoseconds = 0;
 };
 struct EventHandle {
-    double at_ms = 0;
-    bool recorded = false;
+    std::optional<uint64_t> at = {};
 };
 
 namespace {
@@ -59,8 +61,11 @@ Result<DeviceProperties> device_properties(int device) {
     p.warp_size = arch.wave_size;
     p.max_block = arch.max_block;
     p.lds_per_block = arch.lds_bytes;
+    p.max_grid = {2147483647, 65535, 65535};
     return p;
 }
+
+std::string device_label(int device) { return std::string(isa::archs()[static_cast<size_t>(device)].name); }
 
 Result<DevicePtr> allocate(int device, size_t bytes) {
     STRATA_TRY(Gpu * g, gpu(device));
@@ -108,7 +113,10 @@ Result<FunctionHandle*> module_function(ModuleHandle* module, std::string_view n
     return module->functions.back().get();
 }
 
-Result<StreamHandle*> stream_create(int device) { return new StreamHandle{device}; }
+Result<StreamHandle*> stream_create(int device) {
+    STRATA_TRY_VOID(gpu(device));
+    return new StreamHandle;
+}
 Result<void> stream_destroy(StreamHandle* stream) {
     delete stream;
     return {};
@@ -116,7 +124,8 @@ Result<void> stream_destroy(StreamHandle* stream) {
 Result<void> stream_synchronize(StreamHandle*) { return {}; }
 
 Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block,
-                    uint32_t dynamic_lds, StreamHandle* stream, std::span<const uint8_t> arguments, LaunchCost* cost) {
+                    uint32_t dynamic_lds, StreamHandle* stream, std::span<const uint8_t> arguments,
+                    LaunchReport& report) {
     STRATA_TRY(Gpu * g, gpu(function->device));
     emu::LaunchConfig config;
     config.grid = grid;
@@ -125,26 +134,29 @@ Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std:
     config.threads = settings().emu_threads;
     config.seed = settings().emu_seed;
     STRATA_TRY(emu::LaunchStats stats, g->launch(*function->module, function->name, config, arguments));
-    if (stream) stream->modelled_ms += stats.modelled_ms;
-    if (cost) *cost = {stats.modelled_ms, stats.wall_ms, stats.wave_instructions, std::move(stats.instructions)};
+    stream->femtoseconds += static_cast<uint64_t>(std::llround(stats.modelled_ms * 1e12));
+    report.wave_instructions = stats.wave_instructions;
+    if (!stats.instructions.empty()) report.details = std::move(stats.instructions);
     return {};
 }
 
-Result<EventHandle*> event_create(int) { return new EventHandle; }
+Result<EventHandle*> event_create(int device) {
+    STRATA_TRY_VOID(gpu(device));
+    return new EventHandle;
+}
 Result<void> event_destroy(EventHandle* event) {
     delete event;
     return {};
 }
 Result<void> event_record(EventHandle* event, StreamHandle* stream) {
-    event->at_ms = stream ? stream->modelled_ms : 0;
-    event->recorded = true;
+    event->at = stream->femtoseconds;
     return {};
 }
 Result<double> event_elapsed_ms(EventHandle* start, EventHandle* stop) {
-    if (!start->recorded || !stop->recorded)
+    if (!start->at || !stop->at)
         return make_error(ErrorKind::Usage,
                           "hipErrorInvalidHandle: record both events before asking for the time between them");
-    return stop->at_ms - start->at_ms;
+    return static_cast<double>(*stop->at - *start->at) * 1e-12;
 }
 
 void* host_view(int, DevicePtr memory) { return reinterpret_cast<void*>(memory); }
@@ -166,14 +178,15 @@ const HipApi& emulated() {
         .module_load = module_load,
         .module_unload = module_unload,
         .module_function = module_function,
+        .module_launch_kernel = launch,
         .stream_create = stream_create,
         .stream_destroy = stream_destroy,
         .stream_synchronize = stream_synchronize,
-        .module_launch_kernel = launch,
         .event_create = event_create,
         .event_destroy = event_destroy,
         .event_record = event_record,
         .event_elapsed_ms = event_elapsed_ms,
+        .device_label = device_label,
         .host_view = host_view,
     };
     return api;

@@ -116,6 +116,6 @@ def test_a_search_is_kept_on_disk(tmp_path):
 def test_devices():
     assert strata.default_device() == "emu:gfx1100" and "emu:gfx1100" in strata.devices()
     p = strata.device_properties("emu:gfx1100")
-    assert p["arch"] == "gfx1100" and p["warp_size"] == 32 and p["max_block"] == 1024 and p["lds_per_block"] == 65536 and p["emulated"] is True
+    assert p["arch"] == "gfx1100" and p["warp_size"] == 32 and p["max_block"] == 1024 and p["lds_per_block"] == 65536 and p["time_is_modelled"] is True
     with strata.config(device="emu:gfx1100"):
         assert (Tensor([1]) + 1).device == "emu:gfx1100"

@@ -18,9 +18,9 @@ TEST_F(Runtime, ADeviceIsOpenedOnce) {
     EXPECT_EQ(&d, &device("emu:gfx1100"));
     EXPECT_EQ(&d, &device("emu"));
     EXPECT_EQ(&d, &device(d.index()));
-    EXPECT_TRUE(d.emulated());
+    EXPECT_TRUE(d.time_is_modelled());
     EXPECT_EQ(d.arch(), isa::Arch::gfx1100);
-    EXPECT_EQ(d.api().device_properties(d.ordinal())->arch, "gfx1100");
+    EXPECT_EQ(d.properties().arch, "gfx1100");
 }
 
 TEST_F(Runtime, EveryKnownDeviceOpens) {

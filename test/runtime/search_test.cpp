@@ -136,7 +136,7 @@ TEST_F(SearchOnDevice, IsNeverSlowerThanTheHandWrittenSchedule) {
         codegen::Kernel k = codegen::apply_all(kernel, actions, target()).value();
         Buffer out(device(), dtypes::float32, 16);
         std::vector<hip::DevicePtr> buffers{out.address(), memory[1]};
-        return programs(device(), std::span(&k, 1))[0]->launch(buffers).modelled_ms;
+        return programs(device(), std::span(&k, 1))[0]->launch(buffers).time_ms;
     };
     EXPECT_LE(time(found), time(codegen::heuristic(kernel, target()).actions));
     EXPECT_LT(time(found), time({}));

@@ -607,7 +607,7 @@ class Launch:
         """Threads of a workgroup: x, y, z."""
     @property
     def time_ms(self) -> float:
-        """Milliseconds on the device; modelled on an emulated one."""
+        """Milliseconds on the device; modelled where Stats.modelled is true."""
     @property
     def wall_ms(self) -> float:
         """Milliseconds that the launch took on this machine."""
@@ -671,7 +671,7 @@ def default_device() -> str:
     """The device of tensors that name none. Raises DeviceError when STRATA_DEVICE names none that is known."""
 
 def device_properties(device: str = "") -> dict[str, Any]:
-    """name, arch, warp_size (lanes), max_block (threads), lds_per_block (bytes), max_grid, emulated."""
+    """name, arch, warp_size (lanes), max_block (threads), lds_per_block (bytes), max_grid, time_is_modelled."""
 
 def settings() -> dict[str, Any]:
     """The settings in force."""

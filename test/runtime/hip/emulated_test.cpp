@@ -4,7 +4,9 @@
 #include <numeric>
 
 #include "strata/asm/llvm/assemble.h"
-#include "strata/runtime/hip/hip_api.h"
+#include "strata/core/support/settings.h"
+#include "strata/runtime/hip/emulated.h"
+#include "strata/runtime/hip/providers.h"
 
 namespace strata::hip {
 namespace {
@@ -64,9 +66,13 @@ class EmulatedHip : public ::testing::Test {
     const HipApi& api = emulated();
     static constexpr int kDevice = 0;  // gfx1100 is the first row of archs.def
 
+    StreamHandle* stream = nullptr;
+
     void SetUp() override {
         if (!isa::llvm_available()) GTEST_SKIP() << "needs libLLVM";
+        stream = api.stream_create(kDevice).value();
     }
+    void TearDown() override { (void)api.stream_destroy(stream); }
     DevicePtr filled(const std::vector<uint32_t>& values) {
         DevicePtr memory = api.malloc(kDevice, values.size() * 4).value();
         api.memcpy_to_device(kDevice, memory, values.data(), values.size() * 4).value();
@@ -86,6 +92,11 @@ class EmulatedHip : public ::testing::Test {
         if (!pointers.empty()) std::memcpy(out.data(), pointers.data(), out.size());
         return out;
     }
+    /// Launches over pointers as arguments.
+    Result<void> launch(FunctionHandle* f, std::array<uint32_t, 3> grid, std::vector<DevicePtr> pointers) {
+        LaunchReport report;
+        return api.module_launch_kernel(f, grid, {32, 1, 1}, 0, stream, arguments(pointers), report);
+    }
     template <class T>
     void expect_error(const Result<T>& got, ErrorKind kind, std::string_view part) {
         ASSERT_FALSE(got) << "no error; expected: " << part;
@@ -97,11 +108,7 @@ class EmulatedHip : public ::testing::Test {
 TEST_F(EmulatedHip, EveryRowOfTheTableIsFilled) {
     EXPECT_EQ(api.provider, "emulated");
     EXPECT_TRUE(api.modelled_time);
-    EXPECT_TRUE(api.device_count && api.device_properties && api.malloc && api.free && api.memcpy_to_device &&
-                api.memcpy_to_host && api.memcpy_on_device && api.memset && api.module_load && api.module_unload &&
-                api.module_function && api.stream_create && api.stream_destroy && api.stream_synchronize &&
-                api.module_launch_kernel && api.event_create && api.event_destroy && api.event_record &&
-                api.event_elapsed_ms && api.host_view);
+    EXPECT_TRUE(check_complete(api));
 }
 
 TEST_F(EmulatedHip, EveryArchitectureIsADevice) {
@@ -171,15 +178,31 @@ TEST_F(EmulatedHip, LaunchesAKernelAndTellsWhatItCost) {
     DevicePtr x = filled(values), out = filled(std::vector<uint32_t>(128));
     ModuleHandle* m = module();
     FunctionHandle* f = api.module_function(m, "add_one").value();
-    LaunchCost cost;
-    ASSERT_TRUE(api.module_launch_kernel(f, {4, 1, 1}, {32, 1, 1}, 0, nullptr, arguments({out, x}), &cost));
+    LaunchReport report;
+    ASSERT_TRUE(api.module_launch_kernel(f, {4, 1, 1}, {32, 1, 1}, 0, stream, arguments({out, x}), report));
     for (uint32_t& v : values) v++;
     EXPECT_EQ(read(out, 128), values);
-    EXPECT_EQ(cost.wave_instructions, 4u * 10);
-    EXPECT_GT(cost.modelled_ms, 0);
-    EXPECT_GT(cost.wall_ms, 0);
-    ASSERT_TRUE(api.module_launch_kernel(f, {1, 1, 1}, {32, 1, 1}, 0, nullptr, arguments({out, out}), nullptr));
+    EXPECT_EQ(report.wave_instructions, 4u * 10);
+    EXPECT_FALSE(report.details.has_value()) << "nobody asked";
+    ASSERT_TRUE(launch(f, {1, 1, 1}, {out, out}));
     EXPECT_EQ(read(out, 128)[0], values[0] + 1);
+    EXPECT_TRUE(api.module_unload(m));
+}
+
+TEST_F(EmulatedHip, TheReportCountsInstructionsWhereTheSettingsAskForIt) {
+    Settings s = settings();
+    s.emu_fidelity = true;
+    ScopedSettings scope(s);
+    DevicePtr x = filled(std::vector<uint32_t>(32)), out = filled(std::vector<uint32_t>(32));
+    ModuleHandle* m = module();
+    FunctionHandle* f = api.module_function(m, "add_one").value();
+    LaunchReport report;
+    ASSERT_TRUE(api.module_launch_kernel(f, {1, 1, 1}, {32, 1, 1}, 0, stream, arguments({out, x}), report));
+    const auto* uses = std::any_cast<InstructionUses>(&report.details);
+    ASSERT_TRUE(uses);
+    uint64_t total = 0;
+    for (const emu::InstructionUse& use : *uses) total += use.executed.value();
+    EXPECT_EQ(total, report.wave_instructions);
     EXPECT_TRUE(api.module_unload(m));
 }
 
@@ -187,21 +210,21 @@ TEST_F(EmulatedHip, EventsMeasureModelledTimeOnAStream) {
     DevicePtr x = filled(std::vector<uint32_t>(128)), out = filled(std::vector<uint32_t>(128));
     ModuleHandle* m = module();
     FunctionHandle* f = api.module_function(m, "add_one").value();
-    StreamHandle* stream = api.stream_create(kDevice).value();
-    EventHandle *start = api.event_create(kDevice).value(), *stop = api.event_create(kDevice).value();
-    expect_error(api.event_elapsed_ms(start, stop), ErrorKind::Usage, "record both events");
-    ASSERT_TRUE(api.event_record(start, stream));
-    expect_error(api.event_elapsed_ms(start, stop), ErrorKind::Usage, "record both events");
-    LaunchCost first, second;
-    ASSERT_TRUE(api.module_launch_kernel(f, {4, 1, 1}, {32, 1, 1}, 0, stream, arguments({out, x}), &first));
-    ASSERT_TRUE(api.module_launch_kernel(f, {4, 1, 1}, {32, 1, 1}, 0, stream, arguments({out, x}), &second));
-    ASSERT_TRUE(api.event_record(stop, stream));
+    std::array<EventHandle*, 3> events{};
+    for (EventHandle*& event : events) event = api.event_create(kDevice).value();
+    expect_error(api.event_elapsed_ms(events[0], events[1]), ErrorKind::Usage, "record both events");
+    ASSERT_TRUE(api.event_record(events[0], stream));
+    expect_error(api.event_elapsed_ms(events[0], events[1]), ErrorKind::Usage, "record both events");
+    for (int i : {1, 2}) {
+        ASSERT_TRUE(launch(f, {4, 1, 1}, {out, x}));
+        ASSERT_TRUE(api.event_record(events[static_cast<size_t>(i)], stream));
+    }
     ASSERT_TRUE(api.stream_synchronize(stream));
-    EXPECT_EQ(first.modelled_ms, second.modelled_ms) << "the model is deterministic";
-    EXPECT_NEAR(api.event_elapsed_ms(start, stop).value(), first.modelled_ms + second.modelled_ms, 1e-12);
-    EXPECT_TRUE(api.event_destroy(start));
-    EXPECT_TRUE(api.event_destroy(stop));
-    EXPECT_TRUE(api.stream_destroy(stream));
+    double first = api.event_elapsed_ms(events[0], events[1]).value();
+    EXPECT_GT(first, 0);
+    EXPECT_EQ(api.event_elapsed_ms(events[1], events[2]).value(), first) << "the model is deterministic";
+    EXPECT_DOUBLE_EQ(api.event_elapsed_ms(events[0], events[2]).value(), 2 * first);
+    for (EventHandle* event : events) EXPECT_TRUE(api.event_destroy(event));
     EXPECT_TRUE(api.module_unload(m));
 }
 
@@ -226,15 +249,17 @@ TEST_F(EmulatedHip, ImpossibleLaunchesAreRefusedAndRunNothing) {
     DevicePtr x = filled(std::vector<uint32_t>(32, 5)), out = filled(std::vector<uint32_t>(32, 9));
     ModuleHandle* m = module();
     FunctionHandle* f = api.module_function(m, "add_one").value();
-    auto launch = [&](std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block, uint32_t lds,
-                      std::vector<DevicePtr> pointers) {
-        return api.module_launch_kernel(f, grid, block, lds, nullptr, arguments(pointers), nullptr);
+    auto refused = [&](std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block, uint32_t lds,
+                       std::vector<DevicePtr> pointers, std::string_view why) {
+        LaunchReport report;
+        expect_error(api.module_launch_kernel(f, grid, block, lds, stream, arguments(pointers), report),
+                     ErrorKind::Launch, why);
     };
-    expect_error(launch({1, 1, 1}, {512, 1, 1}, 0, {out, x}), ErrorKind::Launch, "256");
-    expect_error(launch({1, 1, 1}, {0, 1, 1}, 0, {out, x}), ErrorKind::Launch, "add_one");
-    expect_error(launch({0, 1, 1}, {32, 1, 1}, 0, {out, x}), ErrorKind::Launch, "add_one");
-    expect_error(launch({1, 1, 1}, {32, 1, 1}, 1 << 20, {out, x}), ErrorKind::Launch, "add_one");
-    expect_error(launch({1, 1, 1}, {32, 1, 1}, 0, {out}), ErrorKind::Launch, "add_one");
+    refused({1, 1, 1}, {512, 1, 1}, 0, {out, x}, "256");
+    refused({1, 1, 1}, {0, 1, 1}, 0, {out, x}, "add_one");
+    refused({0, 1, 1}, {32, 1, 1}, 0, {out, x}, "add_one");
+    refused({1, 1, 1}, {32, 1, 1}, 1 << 20, {out, x}, "add_one");
+    refused({1, 1, 1}, {32, 1, 1}, 0, {out}, "add_one");
     EXPECT_EQ(read(out, 32), std::vector<uint32_t>(32, 9));
     EXPECT_TRUE(api.module_unload(m));
 }
@@ -243,11 +268,10 @@ TEST_F(EmulatedHip, AFaultIsAnErrorAndTheDeviceLivesOn) {
     DevicePtr x = filled(std::vector<uint32_t>(32, 5)), out = filled(std::vector<uint32_t>(32));
     ModuleHandle* m = module();
     FunctionHandle* f = api.module_function(m, "add_one").value();
-    Result<void> fault =
-        api.module_launch_kernel(f, {1 << 16, 1, 1}, {32, 1, 1}, 0, nullptr, arguments({out, x}), nullptr);
+    Result<void> fault = launch(f, {1 << 16, 1, 1}, {out, x});
     expect_error(fault, ErrorKind::MemoryFault, "add_one");
     EXPECT_NE(fault.error().message.find("global_load_b32"), std::string::npos) << fault.error().message;
-    ASSERT_TRUE(api.module_launch_kernel(f, {1, 1, 1}, {32, 1, 1}, 0, nullptr, arguments({out, x}), nullptr));
+    ASSERT_TRUE(launch(f, {1, 1, 1}, {out, x}));
     EXPECT_EQ(read(out, 32), std::vector<uint32_t>(32, 6));
     EXPECT_TRUE(api.module_unload(m));
 }
@@ -257,7 +281,7 @@ TEST_F(EmulatedHip, AFunctionLivesAsLongAsItsModuleHoweverManyThereAre) {
     FunctionHandle* first = api.module_function(m, "add_one").value();
     for (int i = 0; i < 100; i++) ASSERT_TRUE(api.module_function(m, "add_one"));
     DevicePtr x = filled(std::vector<uint32_t>(32, 1)), out = filled(std::vector<uint32_t>(32));
-    ASSERT_TRUE(api.module_launch_kernel(first, {1, 1, 1}, {32, 1, 1}, 0, nullptr, arguments({out, x}), nullptr));
+    ASSERT_TRUE(launch(first, {1, 1, 1}, {out, x}));
     EXPECT_EQ(read(out, 32), std::vector<uint32_t>(32, 2));
     EXPECT_TRUE(api.module_unload(m));
 }

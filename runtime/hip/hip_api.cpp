@@ -1,0 +1,27 @@
+#include "strata/runtime/hip/hip_api.h"
+
+namespace strata::hip {
+
+std::span<const char* const> entry_points() {
+    static constexpr const char* kNames[] = {
+#define HIP(entry, ...) #entry,
+#include "strata/runtime/hip/hip_api.def"
+#undef HIP
+    };
+    return kNames;
+}
+
+Result<void> check_complete(const HipApi& api) {
+    auto lacks = [&](std::string_view row) {
+        return make_error(ErrorKind::Device, "the provider '{}' lacks {}", api.provider, row);
+    };
+#define HIP(entry, result, name, parameters) \
+    if (!api.name) return lacks(#entry);
+#include "strata/runtime/hip/hip_api.def"
+#undef HIP
+    if (!api.device_label) return lacks("device_label");
+    if (!api.host_view) return lacks("host_view");
+    return {};
+}
+
+}  // namespace strata::hip

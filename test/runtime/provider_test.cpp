@@ -1,0 +1,104 @@
+// A second provider through the seam that all providers use: the emulated GPU behind another name, with measured time.
+#include <chrono>
+
+#include "helpers.h"
+
+namespace strata::runtime {
+namespace {
+
+using namespace test;
+using Clock = std::chrono::steady_clock;
+
+Clock::time_point recorded[2];  // by event
+
+hip::EventHandle* handle(size_t event) { return reinterpret_cast<hip::EventHandle*>(&recorded[event]); }
+Clock::time_point& at(hip::EventHandle* event) { return *reinterpret_cast<Clock::time_point*>(event); }
+
+const hip::HipApi& stopwatch() {
+    static size_t events = 0;
+    static const hip::HipApi api = [] {
+        hip::HipApi a = hip::emulated();
+        a.provider = "stopwatch";
+        a.modelled_time = false;
+        a.device_count = [] { return Result<int>(1); };
+        a.device_label = [](int device) { return std::to_string(device); };
+        a.host_view = [](int, hip::DevicePtr) { return static_cast<void*>(nullptr); };
+        a.event_create = [](int) { return Result<hip::EventHandle*>(handle(events++ % 2)); };
+        a.event_destroy = [](hip::EventHandle*) { return Result<void>(); };
+        a.event_record = [](hip::EventHandle* event, hip::StreamHandle*) {
+            at(event) = Clock::now();
+            return Result<void>();
+        };
+        a.event_elapsed_ms = [](hip::EventHandle* start, hip::EventHandle* stop) {
+            return Result<double>(std::chrono::duration<double, std::milli>(at(stop) - at(start)).count());
+        };
+        return a;
+    }();
+    return api;
+}
+
+const hip::HipApi& nobody() {
+    static const hip::HipApi api = [] {
+        hip::HipApi a = hip::emulated();
+        a.device_count = [] { return Result<int>(make_error(ErrorKind::Device, "libnobody.so is not installed")); };
+        return a;
+    }();
+    return api;
+}
+
+const hip::HipApi& half() {
+    static const hip::HipApi api{.provider = "half"};
+    return api;
+}
+
+class Providers : public Runtime {
+  protected:
+    static void SetUpTestSuite() {
+        add_provider({"stopwatch", stopwatch});
+        add_provider({"nobody", nobody});
+    }
+};
+
+TEST_F(Providers, ItsDevicesAreKnownByPrefixAndLabel) {
+    std::vector<std::string> names = known_devices();
+    EXPECT_EQ(names.back(), "stopwatch:0");
+    EXPECT_EQ(device("stopwatch").name(), "stopwatch:0");
+    EXPECT_EQ(&device("stopwatch:0"), &device("stopwatch"));
+    expect_error(ErrorKind::Device, "unknown device 'stopwatch:1'", [] { device("stopwatch:1"); });
+    EXPECT_EQ(device().name(), "emu:gfx1100") << "the first row with a device is the default";
+}
+
+TEST_F(Providers, ATensorSumRunsThereAndItsTimeIsMeasured) {
+    Settings s = settings();
+    s.device = "stopwatch";
+    ScopedSettings scope(s);
+    Root x = on_device(counting(1 << 16));
+    EXPECT_FALSE(find_buffer(x.get())->host_view());
+    Root total;
+    {
+        GraphScope graph;
+        total = Root(sum(x.get(), {0}));
+    }
+    auto start = Clock::now();
+    EXPECT_EQ(values(realized(total.get()))[0], 65535.f * 32768.f);
+    double passed = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    Stats got = stats();
+    EXPECT_FALSE(got.modelled);
+    EXPECT_GT(got.time_ms, 0);
+    EXPECT_LT(got.time_ms, passed);
+    for (const Stats::Launch& launch : got.launches) EXPECT_LE(launch.time_ms, launch.wall_ms) << launch.name;
+}
+
+TEST_F(Providers, AMissingDriverIsSaidWhereItsDeviceIsAskedFor) {
+    expect_error(ErrorKind::Device, "libnobody.so is not installed", [] { device("nobody"); });
+    for (const std::string& name : known_devices()) EXPECT_FALSE(name.starts_with("nobody"));
+}
+
+TEST_F(Providers, AProviderThatLeavesRowsEmptyIsNotUsed) {
+    expect_error(ErrorKind::Device, "the provider 'half' lacks hipGetDeviceCount",
+                 [] { add_provider({"half", half}); });
+    expect_error(ErrorKind::Device, "unknown device 'half:0'", [] { device("half:0"); });
+}
+
+}  // namespace
+}  // namespace strata::runtime
