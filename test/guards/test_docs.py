@@ -78,6 +78,8 @@ def missing_names(tree):
         if f.endswith((*CXX, ".py", ".pyi", ".txt", ".cmake", ".hip", ".json", ".toml")) or "." not in f.rsplit("/", 1)[-1]:
             if not f.startswith("test/fuzz/corpus") and not f.startswith("test/guards"):
                 every.update(re.findall(r"\w+", tree.text(f)))
+        if f.endswith("settings.def"):
+            every.update("STRATA_" + name.upper() for name in re.findall(r"^SETTING\( (\w+)", tree.text(f), re.MULTILINE))
     for doc, line, m in words(tree, r"`([^`\n]+)`|\b(STRATA_[A-Z_]+)\b"):
         text = m[2] or (m[1] if re.fullmatch(r"[\w:.]+(?:<\w+>)?(?:\([^()]*\))?", m[1]) else "")
         for name in re.findall(r"[A-Za-z_]\w{2,}", text.split("(")[0]):
