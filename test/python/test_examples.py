@@ -1,0 +1,62 @@
+"""Every example runs, checks itself and shows what it is for; the small ones stay small."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
+SHOWS = {  # a line that a reader looks for, as a pattern
+    "01_five_levels": r"\| 5 assembly, typed +\| +2 \|",
+    "02_lazy_tensors": r"once more +0 kernels\n.*# +1 kernel\n",
+    "03_fusion": r"(?s)x \+ 1 .* 1 +########.*exp\(\).sum\(\)",
+    "04_hip_kernel": r"\n  0\.00 \.\. +0\.33 +8\d{3} #{70,85}\n",
+    "05_uop_kernel": r"(?s)a block of 64 threads a row +[\d.]+ us modelled +#+\n.*__global__",
+    "06_typed_assembler": r"(?s)out of block 0: 126 124 122.*v_lshl_add_u32 v1, v0, 2, s3.*refused.*\n  \w+Error: .*\n  \w+Error: ",
+    "07_beam": r"again +[\d.]+ us #+ +\d+\.\d\d s",
+    "08_compile_and_inspect": r"(?s)gfx1100 .*gfx1201 .*gfx942 .*gfx90a .*__global__.*s_load",
+    "09_single_instruction": r"row_shr:1 .* \.abcdefghijklmno \.qrstuvwxyzABCDE\n",
+    "10_faults": r"(?s)MemoryFault: kernel 'off_by_one' at .*lane\s+31\s+reads.*\n +4 \| .*\n +\| +\^\n.*CompileError",
+}
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_it_runs_and_shows_what_it_is_for(example):
+    done = run(sys.executable, example)
+    assert done.returncode == 0, done.stderr
+    assert re.search(SHOWS[example.stem], done.stdout), done.stdout
+    if example.stem != "03_fusion":
+        assert not done.stderr
+    elif done.stderr:
+        assert len(re.findall(r"^r\S* +grid .* modelled .* ms", done.stderr, re.MULTILINE)) >= 1
+
+
+def test_the_small_ones_are_under_80_lines_and_say_what_to_look_at():
+    for example in EXAMPLES[1:]:
+        lines = example.read_text().splitlines()
+        assert len(lines) < 80, example.name
+        assert max(map(len, lines)) <= 150, example.name
+        assert "Look at" in example.read_text().split('"""')[1], example.name
+
+
+def test_they_are_numbered_and_listed():
+    assert [e.name[:3] for e in EXAMPLES] == [f"{i:02}_" for i in range(1, len(EXAMPLES) + 1)]
+    listed = run("examples/run", "--list").stdout
+    readme = (ROOT / "README.md").read_text()
+    for example in EXAMPLES:
+        assert re.search(rf"^{example.stem} +\S.*[.?]$", listed, re.MULTILINE), listed
+        assert example.stem in readme or example.stem == "01_five_levels"
+
+
+def test_run_helps_and_refuses_what_is_not_one_example():
+    assert "examples/run --list" in run("examples/run", "--help").stdout
+    for name in ("nothing", "99", "_"):
+        done = run("examples/run", name)
+        assert done.returncode == 2 and "is not one example" in done.stderr and "09_single_instruction" in done.stderr
