@@ -1,7 +1,6 @@
 #include "strata/runtime/buffer.h"
 
 #include <mutex>
-#include <unordered_map>
 
 #include "strata/runtime/memory_p.h"
 
@@ -9,8 +8,8 @@ namespace strata::runtime {
 namespace {
 
 std::mutex buffers_mutex;
-std::unordered_map<uint64_t, std::shared_ptr<Buffer>>& buffers() {
-    static auto* all = new std::unordered_map<uint64_t, std::shared_ptr<Buffer>>;
+UOpMap<std::shared_ptr<Buffer>>& buffers() {  // by node, which is not kept alive
+    static auto* all = new UOpMap<std::shared_ptr<Buffer>>;
     return *all;
 }
 uint64_t next_id = 1;
@@ -48,14 +47,14 @@ void* Buffer::host_view() { return device_.api().host_view(device_.ordinal(), ad
 
 UOp new_buffer(Device& device, DType dtype, int64_t size) {
     std::lock_guard lock(buffers_mutex);
-    uint64_t id = next_id++;
-    buffers().emplace(id, std::make_shared<Buffer>(device, dtype, size));
-    return make(Op::buffer, dtype, {}, BufferArg{id, size, device.index()});
+    UOp node = make(Op::buffer, dtype, {}, BufferArg{next_id++, size, device.index()});
+    buffers().emplace(node, std::make_shared<Buffer>(device, dtype, size));
+    return node;
 }
 
 std::shared_ptr<Buffer> find_buffer(UOp buffer) {
     std::lock_guard lock(buffers_mutex);
-    auto found = buffers().find(buffer.as<BufferArg>().id);
+    auto found = buffers().find(buffer);
     STRATA_CHECK(found != buffers().end(), "{} has no memory", to_string(buffer));
     return found->second;
 }
@@ -63,7 +62,7 @@ std::shared_ptr<Buffer> find_buffer(UOp buffer) {
 void forget_buffer(UOp buffer) {
     std::shared_ptr<Buffer> last;  // freed outside the lock
     std::lock_guard lock(buffers_mutex);
-    if (auto found = buffers().find(buffer.as<BufferArg>().id); found != buffers().end()) {
+    if (auto found = buffers().find(buffer); found != buffers().end()) {
         last = std::move(found->second);
         buffers().erase(found);
     }

@@ -3,6 +3,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "strata/codegen/compile/compile.h"
+#include "strata/codegen/compile/compile_kernel.h"
 #include "strata/runtime/memory_p.h"
 
 namespace strata::runtime {
@@ -21,6 +23,23 @@ std::unordered_map<uint64_t, Entry>& kernels() {
 uint64_t next_id = 1;
 
 }  // namespace
+
+Result<codegen::Compiled> compile_custom(const CustomKernel& custom, const codegen::Target& target) {
+    if (const auto* kernel = std::get_if<codegen::Kernel>(&custom.body))
+        return codegen::compile_kernel({*kernel, {}}, target);
+    codegen::Compiled compiled;
+    if (const auto* source = std::get_if<codegen::HipSource>(&custom.body)) {
+        STRATA_TRY(compiled, codegen::compile_hip(*source, target.arch));
+    } else {
+        STRATA_TRY(isa::CodeObject object, isa::CodeObject::parse(std::get<isa::Bytes>(custom.body)));
+        compiled.object = std::make_shared<const isa::CodeObject>(std::move(object));
+        compiled.entry = custom.name;
+    }
+    compiled.grid = custom.grid;
+    compiled.block = custom.block;
+    compiled.dynamic_lds = custom.lds;
+    return compiled;
+}
 
 uint64_t register_custom(std::shared_ptr<const CustomKernel> kernel) {
     if (const auto* body = std::get_if<codegen::Kernel>(&kernel->body))

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "strata/asm/object/code_object.h"
+#include "strata/codegen/compile/compiled.h"
 #include "strata/codegen/kernel/kernel.h"
 #include "strata/codegen/render/hip_source.h"
 #include "strata/core/uop/uop.h"
@@ -22,6 +23,9 @@ struct CustomKernel {
     std::string arch;  ///< of a code object; "" = any
     Root graph = {};   ///< keeps a UOp graph alive
 };
+
+/// The kernel as machine code; a finished code object is taken as it is.
+Result<codegen::Compiled> compile_custom(const CustomKernel& kernel, const codegen::Target& target);
 
 /// Keeps the kernel for a custom node; its id goes into CustomArg.
 uint64_t register_custom(std::shared_ptr<const CustomKernel> kernel);

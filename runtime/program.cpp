@@ -5,9 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "strata/codegen/compile/compile.h"
-#include "strata/codegen/linear/linear.h"
-#include "strata/codegen/render/render.h"
+#include "strata/codegen/compile/compile_kernel.h"
+#include "strata/core/support/settings.h"
 
 namespace strata::runtime {
 namespace {
@@ -52,31 +51,13 @@ std::shared_ptr<Program> remembered(const ProgramKey& key) {
 
 }  // namespace
 
-std::shared_ptr<Program> Program::load(Device& device, isa::Bytes code_object, const std::string& name,
-                                       size_t buffers) {
-    isa::CodeObject object = isa::CodeObject::parse(std::move(code_object)).value();
-    const isa::KernelInfo* kernel = object.find(name);
-    if (!kernel) {
-        std::string known;
-        for (const isa::KernelInfo& k : object.kernels) known += (known.empty() ? "" : ", ") + k.name;
-        user_error(ErrorKind::Launch, "the code object has no kernel '{}'; it has: {}", name,
-                   known.empty() ? "none" : known);
-    }
-    if (!kernel->args.empty() || buffers == 0)
-        if (explicit_arguments(*kernel) != buffers) throw Exception(wrong_arguments(*kernel, buffers));
-    std::shared_ptr<Program> program(new Program(device, std::move(object)));
-    program->name = name;
-    program->module_ = device.api().module_load(device.ordinal(), program->object_.image).value();
-    program->function_ = device.api().module_function(program->module_, name).value();
-    return program;
-}
-
-std::shared_ptr<Program> Program::load(Device& device, isa::Bytes code_object, const Rendered& rendered) {
-    std::shared_ptr<Program> program =
-        load(device, std::move(code_object), rendered.source.kernel, rendered.slots.size());
-    program->grid = rendered.grid;
-    program->block = rendered.block;
-    program->slots = rendered.slots;
+std::shared_ptr<Program> Program::load(Device& device, codegen::Compiled code, size_t buffers) {
+    const isa::KernelInfo& kernel = code.info();
+    if (!kernel.args.empty() || buffers == 0)
+        if (explicit_arguments(kernel) != buffers) throw Exception(wrong_arguments(kernel, buffers));
+    std::shared_ptr<Program> program(new Program(device, std::move(code)));
+    program->module_ = device.api().module_load(device.ordinal(), program->code.code_object()).value();
+    program->function_ = device.api().module_function(program->module_, program->code.entry).value();
     return program;
 }
 
@@ -86,11 +67,11 @@ Program::~Program() {
 
 Launched Program::launch(std::span<const hip::DevicePtr> buffers) const {
     std::vector<hip::DevicePtr> pointers(buffers.begin(), buffers.end());
-    if (!slots.empty()) {
+    if (!code.slots.empty()) {
         pointers.clear();
-        for (int slot : slots) {
+        for (int slot : code.slots) {
             if (static_cast<size_t>(slot) >= buffers.size())
-                user_error(ErrorKind::Launch, "kernel '{}' uses buffer {} but {} buffers were given", name, slot,
+                user_error(ErrorKind::Launch, "kernel '{}' uses buffer {} but {} buffers were given", code.entry, slot,
                            buffers.size());
             pointers.push_back(buffers[static_cast<size_t>(slot)]);
         }
@@ -99,96 +80,44 @@ Launched Program::launch(std::span<const hip::DevicePtr> buffers) const {
     std::memcpy(arguments.data(), pointers.data(), arguments.size());
     hip::LaunchReport report;
     Result<double> time_ms = device_.timed([&](hip::StreamHandle* stream) {
-        return device_.api().module_launch_kernel(function_, grid, block, lds, stream, arguments, report);
+        return device_.api().module_launch_kernel(function_, code.grid, code.block, code.dynamic_lds, stream, arguments,
+                                                  report);
     });
     return {time_ms.value(), std::move(report)};
 }
 
-Result<Rendered> render(const codegen::Kernel& kernel, const codegen::Target& target) {
-    STRATA_TRY(codegen::LinearProgram program, codegen::linearize(kernel, target));
-    STRATA_TRY(codegen::HipSource source, codegen::render_hip(program, target));
-    std::vector<int> slots;
-    for (UOp param : program.params) slots.push_back(param.as<ParamArg>().slot);
-    return Rendered{std::move(source), program.grid, program.block, std::move(slots)};
+codegen::Target target_of(const Device& device) {
+    return codegen::target_of(device.arch(), codegen::parse_route(settings().target).value());
 }
 
-std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const codegen::Kernel> kernels) {
-    std::vector<std::shared_ptr<Program>> out(kernels.size());
-    std::vector<size_t> missing;
-    std::vector<Rendered> rendered;
+std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const codegen::Scheduled> kernels) {
+    std::vector<codegen::Scheduled> missing;
     std::unordered_set<UOp, UOpHash> asked;
-    for (size_t i = 0; i < kernels.size(); i++) {
-        if (remembered({kernels[i].sink, device.index()}) || !asked.insert(kernels[i].sink).second) continue;
-        missing.push_back(i);
-        rendered.push_back(render(kernels[i], codegen::target_of(device.arch())).value());
-    }
-    std::vector<codegen::HipSource> sources;
-    for (const Rendered& r : rendered) sources.push_back(r.source);
-    std::vector<Result<codegen::Compiled>> compiled = codegen::compile_all(sources, device.arch());
-    for (size_t k = 0; k < missing.size(); k++) {
-        codegen::Compiled& made = compiled[k].value();
-        std::shared_ptr<Program> program = Program::load(device, std::move(made.code_object), rendered[k]);
-        program->compile_ms = made.compile_ms;
-        program->source = sources[k].text;
-        program->flops = count_flops(kernels[missing[k]].sink);
+    for (const codegen::Scheduled& k : kernels)
+        if (!remembered({k.kernel.sink, device.index()}) && asked.insert(k.kernel.sink).second) missing.push_back(k);
+    std::vector<Result<codegen::Compiled>> compiled = codegen::compile_kernels(missing, target_of(device));
+    for (size_t i = 0; i < missing.size(); i++) {
+        codegen::Compiled& code = compiled[i].value();
+        const size_t parameters = code.slots.size();
+        UOp sink = missing[i].kernel.sink;
+        std::shared_ptr<Program> program = Program::load(device, std::move(code), parameters);
         std::lock_guard lock(memo_mutex);
-        UOp sink = kernels[missing[k]].sink;
         memo()[{sink, device.index()}] = Entry{Root(sink), program};
     }
-    for (size_t i = 0; i < kernels.size(); i++) out[i] = remembered({kernels[i].sink, device.index()});
+    std::vector<std::shared_ptr<Program>> out;
+    for (const codegen::Scheduled& k : kernels) out.push_back(remembered({k.kernel.sink, device.index()}));
     return out;
 }
 
 std::shared_ptr<Program> program(Device& device, const CustomKernel& custom, size_t buffers) {
-    if (const auto* kernel = std::get_if<codegen::Kernel>(&custom.body))
-        return programs(device, std::span(kernel, 1))[0];
-    isa::Bytes image;
-    double compile_ms = 0;
-    std::string source, entry = custom.name;
-    if (const auto* hip = std::get_if<codegen::HipSource>(&custom.body)) {
-        codegen::Compiled made = codegen::compile_hip(*hip, device.arch()).value();
-        image = std::move(made.code_object);
-        compile_ms = made.compile_ms;
-        source = hip->text;
-        entry = made.entry;
-    } else {
-        if (!custom.arch.empty() && custom.arch != isa::info(device.arch()).name)
-            user_error(ErrorKind::Launch, "kernel '{}' was assembled for {} but the device {} is {}", custom.name,
-                       custom.arch, device.name(), isa::info(device.arch()).name);
-        image = std::get<isa::Bytes>(custom.body);
+    if (const auto* kernel = std::get_if<codegen::Kernel>(&custom.body)) {
+        const codegen::Scheduled as_written{*kernel, {}};
+        return programs(device, std::span(&as_written, 1))[0];
     }
-    std::shared_ptr<Program> made = Program::load(device, std::move(image), entry, buffers);
-    made->grid = custom.grid;
-    made->block = custom.block;
-    made->lds = custom.lds;
-    made->compile_ms = compile_ms;
-    made->source = source;
-    return made;
-}
-
-uint64_t count_flops(UOp sink) {
-    std::vector<UOp> order = toposort(sink);
-    UOpMap<std::vector<UOp>> open;  // ranges a node is computed for
-    double total = 0;
-    for (UOp u : order) {
-        std::vector<UOp> mine;
-        if (u.is(Op::range)) mine.push_back(u);
-        for (UOp s : u.src())
-            for (UOp r : open[s])
-                if (std::find(mine.begin(), mine.end(), r) == mine.end()) mine.push_back(r);
-        double times = 1;
-        for (UOp r : mine) times *= static_cast<double>(r.as<RangeArg>().size);
-        if (u.dtype().is_float() && info(u.op()).elementwise() && !u.is(Op::cast) && !u.is(Op::bitcast) &&
-            !u.is(Op::where))
-            total += times * (u.is(Op::fma) ? 2 : 1);
-        if (u.is(Op::reduce)) {
-            if (u.dtype().is_float()) total += times;
-            std::erase_if(mine,
-                          [&](UOp r) { return std::find(u.src().begin() + 1, u.src().end(), r) != u.src().end(); });
-        }
-        open[u] = std::move(mine);
-    }
-    return static_cast<uint64_t>(total);
+    if (!custom.arch.empty() && custom.arch != isa::info(device.arch()).name)
+        user_error(ErrorKind::Launch, "kernel '{}' was assembled for {} but the device {} is {}", custom.name,
+                   custom.arch, device.name(), isa::info(device.arch()).name);
+    return Program::load(device, compile_custom(custom, target_of(device)).value(), buffers);
 }
 
 }  // namespace strata::runtime

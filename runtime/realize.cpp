@@ -7,12 +7,12 @@
 #include <deque>
 #include <mutex>
 
-#include "strata/codegen/kernel/build.h"
-#include "strata/codegen/schedule/schedule.h"
+#include "strata/codegen/compile/compile_kernel.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/custom.h"
 #include "strata/runtime/memory_p.h"
 #include "strata/runtime/program.h"
+#include "strata/runtime/search.h"
 
 namespace strata::runtime {
 namespace {
@@ -82,12 +82,13 @@ void print_launch(const Stats::Launch& l, const Program& program) {
                    l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
                    program.device().time_is_modelled() ? "modelled" : "measured", l.time_ms,
                    l.time_ms > 0 ? static_cast<double>(l.bytes) / l.time_ms * 1e-6 : 0, l.wall_ms);
-    if (debug >= 4) fmt::print(stderr, "{}\n", program.source);
+    if (debug >= 4) fmt::print(stderr, "{}\n", program.code.text);
 }
 
 void run(const Step& step) {
     const Program& program = *step.program;
-    Stats::Launch launch{program.name, program.grid, program.block, 0, 0, program.compile_ms, 0, program.flops};
+    const codegen::Compiled& code = program.code;
+    Stats::Launch launch{code.entry, code.grid, code.block, 0, 0, code.compile_ms, 0, code.flops};
     for (UOp b : step.buffers) launch.bytes += find_buffer(b)->bytes();
     auto start = Clock::now();
     Launched launched = program.launch(addresses(step.buffers));
@@ -136,14 +137,14 @@ class Executor {
     std::vector<Step> prepare(std::span<const codegen::ScheduleItem> items) {
         auto start = Clock::now();
         std::vector<Step> steps(items.size());
-        std::vector<codegen::Kernel> kernels;
+        std::vector<codegen::Scheduled> kernels;
         std::vector<size_t> which;
         for (size_t i = 0; i < items.size(); i++) {
             if (items[i].body.is(Op::custom)) {
                 steps[i] = custom_step(items[i].body);
                 continue;
             }
-            codegen::BoundKernel bound = codegen::build_kernel(items[i].output, items[i].body);
+            codegen::BoundKernel bound = codegen::start_kernel(items[i]);
             steps[i].buffers = bound.buffers;
             kernels.push_back(scheduled(bound));
             which.push_back(i);
@@ -158,11 +159,10 @@ class Executor {
         return steps;
     }
 
-    codegen::Kernel scheduled(const codegen::BoundKernel& bound) {
-        codegen::Kernel kernel = codegen::start_schedule(bound.kernel);
+    codegen::Scheduled scheduled(const codegen::BoundKernel& bound) {
         std::vector<hip::DevicePtr> memory;
         if (settings().beam) memory = addresses(bound.buffers);
-        return choose_schedule(device_, kernel, memory).kernel;
+        return choose_schedule(device_, bound.kernel, memory);
     }
 
     Step custom_step(UOp body) {

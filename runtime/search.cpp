@@ -9,7 +9,9 @@
 #include <cstring>
 #include <limits>
 
-#include "strata/codegen/compile/compile.h"
+#include "strata/runtime/search.h"
+
+#include "strata/codegen/compile/compile_kernel.h"
 #include "strata/codegen/optimize/beam.h"
 #include "strata/core/support/disk_cache.h"
 #include "strata/core/support/hash.h"
@@ -93,37 +95,26 @@ class DeviceJudge : public codegen::Judge {
             }
             fill_random(b, state);
         }
-        expected_ = run(*programs(device, std::span(&plain, 1))[0], nullptr);
+        const codegen::Scheduled unoptimised{plain, {}};
+        expected_ = run(*programs(device, std::span(&unoptimised, 1))[0], nullptr);
     }
 
-    std::vector<codegen::Trial> judge(std::span<const codegen::Kernel> candidates) override {
-        std::vector<codegen::Trial> trials(candidates.size());
-        std::vector<codegen::HipSource> sources;
-        std::vector<Rendered> rendered;
-        std::vector<size_t> which;
+    std::vector<codegen::Trial> judge(std::span<const codegen::Scheduled> candidates) override {
+        std::vector<Result<codegen::Compiled>> compiled = codegen::compile_kernels(candidates, target_of(device_));
+        std::vector<codegen::Trial> trials;
         for (size_t i = 0; i < candidates.size(); i++) {
-            Result<Rendered> text = render(candidates[i], codegen::target_of(device_.arch()));
-            if (!text) {
-                trials[i].why = text.error().message;
-                continue;
-            }
-            which.push_back(i);
-            sources.push_back(text->source);
-            rendered.push_back(*std::move(text));
-        }
-        std::vector<Result<codegen::Compiled>> compiled = codegen::compile_all(sources, device_.arch());
-        for (size_t k = 0; k < which.size(); k++) {
-            progress_.step(k, which.size());
-            trials[which[k]] = try_one(compiled[k], rendered[k]);
+            progress_.step(i, candidates.size());
+            trials.push_back(try_one(compiled[i]));
         }
         return trials;
     }
 
   private:
-    codegen::Trial try_one(Result<codegen::Compiled>& compiled, const Rendered& rendered) {
+    codegen::Trial try_one(Result<codegen::Compiled>& compiled) {
         if (!compiled) return {{}, compiled.error().message};
         try {
-            auto program = Program::load(device_, std::move(compiled->code_object), rendered);
+            const size_t parameters = compiled->slots.size();
+            auto program = Program::load(device_, *std::move(compiled), parameters);
             double ms = 0;
             std::vector<double> got = run(*program, &ms);
             double most = 0, worst = 0;
@@ -176,7 +167,7 @@ std::string search_key(Device& device, const codegen::Kernel& kernel) {
 
 codegen::Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel,
                                    std::span<const hip::DevicePtr> buffers) {
-    const codegen::Target target = codegen::target_of(device.arch());
+    const codegen::Target target = target_of(device);
     if (settings().beam == 0) return codegen::heuristic(kernel, target);
     DiskCache disk = DiskCache::of_settings();
     std::string key = search_key(device, kernel);

@@ -1,33 +1,24 @@
 // What `strata bench` times and nothing else needs: the stages of a kernel without the ones after them.
 #include "convert_p.h"
 #include "strata/asm/isa/arch.h"
+#include "strata/codegen/compile/compile_kernel.h"
 #include "strata/codegen/compile/compile_p.h"
-#include "strata/codegen/kernel/build.h"
-#include "strata/codegen/optimize/action.h"
-#include "strata/codegen/schedule/schedule.h"
-#include "strata/runtime/buffer.h"
+#include "strata/codegen/schedule/named_storage.h"
 #include "strata/runtime/program.h"
 
 namespace strata::python {
 namespace {
 
-/// Names memory that is never asked for, and has no results of earlier runs.
-class UnusedMemory : public codegen::Storage {
-  public:
-    UOp new_buffer(DType dtype, int64_t size) override { return runtime::new_buffer(runtime::device(), dtype, size); }
-    UOp find(UOp) override { return UOp(); }
-};
-
 /// Schedules and renders; compiles nothing.
 std::vector<codegen::HipSource> render_only(const std::vector<UOp>& roots) {
     GraphScope scope;
-    UnusedMemory memory;
+    codegen::NamedStorage storage;
+    const codegen::Target target = runtime::target_of(runtime::device());
     std::vector<codegen::HipSource> sources;
-    for (const codegen::ScheduleItem& item : codegen::make_schedule(roots, memory).items) {
+    for (const codegen::ScheduleItem& item : codegen::make_schedule(roots, storage).items) {
         if (item.body.is(Op::custom)) continue;
-        codegen::Kernel start = codegen::start_schedule(codegen::build_kernel(item.output, item.body).kernel);
-        const codegen::Target target = codegen::target_of(runtime::device().arch());
-        sources.push_back(runtime::render(codegen::heuristic(start, target).kernel, target).value().source);
+        codegen::Scheduled scheduled = codegen::heuristic(codegen::start_kernel(item).kernel, target);
+        sources.push_back(codegen::render_kernel(scheduled.kernel, target).value());
     }
     return sources;
 }

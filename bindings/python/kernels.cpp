@@ -70,53 +70,54 @@ py::tuple custom_kernel(const Tensor& out, const py::args& inputs, py::handle ke
     return py::tuple(py::cast(ops::custom_kernel(out, rest, k)));
 }
 
+py::bytes bytes_of(const codegen::Compiled& k) {
+    return py::bytes(reinterpret_cast<const char*>(k.code_object().data()), k.code_object().size());
+}
+
+/// What `part` says of every kernel, in order.
+template <class Part>
+std::string joined(const runtime::Artifact& a, std::string_view between, Part part) {
+    std::string all;
+    for (const codegen::Compiled& k : a.kernels) all += (all.empty() ? "" : std::string(between)) + part(k);
+    return all;
+}
+
 void bind_artifact(py::module_& m) {
+    using codegen::Compiled;
     using runtime::Artifact;
-    py::class_<Artifact::Kernel>(m, "ArtifactKernel", "One compiled kernel: launch dimensions and resources.")
-        .def_readonly("name", &Artifact::Kernel::name)
-        .def_readonly("grid", &Artifact::Kernel::grid)
-        .def_readonly("block", &Artifact::Kernel::block)
-        .def_readonly("vgprs", &Artifact::Kernel::vgprs)
-        .def_readonly("sgprs", &Artifact::Kernel::sgprs)
-        .def_readonly("lds", &Artifact::Kernel::lds, "Bytes a workgroup.")
-        .def_readonly("scratch", &Artifact::Kernel::scratch, "Bytes a lane.")
-        .def_readonly("source", &Artifact::Kernel::source)
-        .def_readonly("schedule", &Artifact::Kernel::schedule, "The schedule actions, as text.")
-        .def_readonly("compile_ms", &Artifact::Kernel::compile_ms)
-        .def_property_readonly("code_object",
-                               [](const Artifact::Kernel& k) {
-                                   return py::bytes(reinterpret_cast<const char*>(k.code_object.data()),
-                                                    k.code_object.size());
-                               })
-        .def_property_readonly("assembly",
-                               [](const Artifact::Kernel& k) { return isa::disassemble(k.code_object).value(); })
-        .def("__repr__", [](const Artifact::Kernel& k) {
-            return fmt::format("<kernel {} grid={} block={} vgprs={} sgprs={} lds={} scratch={}>", k.name,
-                               k.grid[0] * k.grid[1] * k.grid[2], k.block[0] * k.block[1] * k.block[2], k.vgprs,
-                               k.sgprs, k.lds, k.scratch);
+    auto assembly = [](const Compiled& k) { return isa::disassemble(k.code_object()).value(); };
+    py::class_<Compiled>(m, "ArtifactKernel", "One compiled kernel: launch dimensions and resources.")
+        .def_readonly("name", &Compiled::entry)
+        .def_readonly("grid", &Compiled::grid)
+        .def_readonly("block", &Compiled::block)
+        .def_property_readonly("vgprs", [](const Compiled& k) { return k.info().vgprs; })
+        .def_property_readonly("sgprs", [](const Compiled& k) { return k.info().sgprs; })
+        .def_property_readonly(
+            "lds", [](const Compiled& k) { return k.info().lds; }, "Bytes a workgroup.")
+        .def_property_readonly(
+            "scratch", [](const Compiled& k) { return k.info().scratch; }, "Bytes a lane.")
+        .def_readonly("source", &Compiled::text)
+        .def_property_readonly(
+            "schedule", [](const Compiled& k) { return codegen::to_string(k.actions); },
+            "The schedule actions, as text.")
+        .def_readonly("compile_ms", &Compiled::compile_ms)
+        .def_property_readonly("code_object", &bytes_of)
+        .def_property_readonly("assembly", assembly)
+        .def("__repr__", [](const Compiled& k) {
+            const isa::KernelInfo& info = k.info();
+            return fmt::format("<kernel {} grid={} block={} vgprs={} sgprs={} lds={} scratch={}>", k.entry,
+                               k.grid[0] * k.grid[1] * k.grid[2], k.block[0] * k.block[1] * k.block[2], info.vgprs,
+                               info.sgprs, info.lds, info.scratch);
         });
     py::class_<Artifact>(m, "Artifact",
                          "What strata.compile gives: sources, assembly and code objects of every kernel, in order.")
         .def_readonly("kernels", &Artifact::kernels)
-        .def_property_readonly("source",
-                               [](const Artifact& a) {
-                                   std::string all;
-                                   for (const auto& k : a.kernels) all += (all.empty() ? "" : "\n") + k.source;
-                                   return all;
-                               })
-        .def_property_readonly("assembly",
-                               [](const Artifact& a) {
-                                   std::string all;
-                                   for (const auto& k : a.kernels) all += isa::disassemble(k.code_object).value();
-                                   return all;
-                               })
+        .def_property_readonly(
+            "source", [](const Artifact& a) { return joined(a, "\n", [](const Compiled& k) { return k.text; }); })
+        .def_property_readonly("assembly", [=](const Artifact& a) { return joined(a, "", assembly); })
         .def_property_readonly(
             "code_object",
-            [](const Artifact& a) {
-                if (a.kernels.empty()) return py::bytes();
-                return py::bytes(reinterpret_cast<const char*>(a.kernels.back().code_object.data()),
-                                 a.kernels.back().code_object.size());
-            },
+            [](const Artifact& a) { return a.kernels.empty() ? py::bytes() : bytes_of(a.kernels.back()); },
             "The last kernel's; each kernel has its own in .kernels[i].code_object.");
 }
 
@@ -150,11 +151,11 @@ void bind_kernels(py::module_& m) {
         std::vector<UOp> roots;
         for (Tensor* t : tensors) roots.push_back(t->contiguous().uop());
         py::gil_scoped_release release;
-        return runtime::compile(roots, arch);
+        return runtime::compile(roots, runtime::target_named(arch));
     });
     m.def("_compile_kernel", [](const CustomKernel& k, const std::string& arch) {
         py::gil_scoped_release release;
-        return runtime::compile(k, arch);
+        return runtime::compile(k, runtime::target_named(arch));
     });
 }
 

@@ -11,7 +11,6 @@
 #include "strata/codegen/compile/entry_p.h"
 #include "strata/codegen/compile/includes_p.h"
 #include "strata/core/support/disk_cache.h"
-#include "strata/core/support/parallel.h"
 #include "strata/core/support/settings.h"
 
 namespace strata::codegen {
@@ -133,8 +132,10 @@ Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch, const Sear
                      .message = fmt::format("{}: {}", source.file_name, linked.error().message),
                      .log = linked.error().message,
                      .source = source.text};
-    STRATA_TRY(compiled.entry, find_entry(*linked, source));
-    compiled.code_object = std::move(*linked);
+    STRATA_TRY(isa::CodeObject parsed, isa::CodeObject::parse(*std::move(linked)));
+    STRATA_TRY(compiled.entry, find_entry(parsed, source));
+    compiled.object = std::make_shared<const isa::CodeObject>(std::move(parsed));
+    compiled.text = source.text;
     compiled.route = std::move(object.route);
     compiled.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return compiled;
@@ -142,20 +143,6 @@ Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch, const Sear
 
 Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch) {
     return compile_hip(source, arch, SearchPaths::usual());
-}
-
-std::vector<Result<Compiled>> compile_all(std::span<const HipSource> sources, isa::Arch arch,
-                                          CompileObserver* observer) {
-    std::vector<Result<Compiled>> results(sources.size(), Compiled{});
-    std::mutex mutex;
-    size_t finished = 0;
-    parallel_for(sources.size(), [&](size_t i) {
-        results[i] = compile_hip(sources[i], arch);
-        std::lock_guard lock(mutex);
-        ++finished;
-        if (observer) observer->on_compiled(finished, sources.size());
-    });
-    return results;
 }
 
 Result<std::string> compile_to_assembly(const HipSource& source, isa::Arch arch, const SearchPaths& paths) {

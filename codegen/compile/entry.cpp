@@ -43,9 +43,8 @@ std::string_view function_name(std::string_view signature) {
 
 }  // namespace
 
-Result<std::string> find_entry(const isa::Bytes& code_object, const HipSource& source) {
+Result<std::string> find_entry(const isa::CodeObject& object, const HipSource& source) {
     if (source.kernel.empty()) return std::string();
-    STRATA_TRY(const isa::CodeObject object, isa::CodeObject::parse(code_object));
     if (object.find(source.kernel)) return source.kernel;
     std::vector<std::string> names, matches;
     for (const isa::KernelInfo& kernel : object.kernels) {

@@ -8,6 +8,6 @@
 namespace strata::codegen {
 
 /// The symbol of the kernel that `source.kernel` names in a code object made from the source; empty for an empty name.
-Result<std::string> find_entry(const isa::Bytes& code_object, const HipSource& source);
+Result<std::string> find_entry(const isa::CodeObject& object, const HipSource& source);
 
 }  // namespace strata::codegen

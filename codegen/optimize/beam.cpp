@@ -77,9 +77,9 @@ class Search {
 
     /// The usable ones, fastest first.
     std::vector<Candidate> timed(std::vector<Candidate> candidates) {
-        std::vector<Kernel> kernels;
-        for (const Candidate& c : candidates) kernels.push_back(c.kernel), seen_.insert(c.kernel.sink);
-        std::vector<Trial> trials = judge_.judge(kernels);
+        std::vector<Scheduled> schedules(candidates.begin(), candidates.end());
+        for (const Scheduled& s : schedules) seen_.insert(s.kernel.sink);
+        std::vector<Trial> trials = judge_.judge(schedules);
         std::vector<Candidate> usable;
         for (size_t i = 0; i < candidates.size(); i++) {
             result_.tried++;

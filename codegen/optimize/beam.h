@@ -17,8 +17,8 @@ struct Trial {
 class Judge {
   public:
     virtual ~Judge() = default;
-    /// One trial a kernel, in order. A result that differs from the unoptimised kernel's has no time.
-    virtual std::vector<Trial> judge(std::span<const Kernel> candidates) = 0;
+    /// One trial a candidate, in order. A result that differs from the unoptimised kernel's has no time.
+    virtual std::vector<Trial> judge(std::span<const Scheduled> candidates) = 0;
 };
 
 struct SearchResult {

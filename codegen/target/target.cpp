@@ -13,14 +13,14 @@ struct Offer {
     int vector_bytes;
     unsigned wave_ops;
 };
-constexpr Offer offers[] = {
+constexpr Offer kOffers[] = {
 #define ARCH(arch, family, mach, wave, wave64, vgprs, granule32, granule64, sgprs, lds_kib, max_block, vector, ops) \
     {vector, ops},
 #include "strata/asm/isa/archs.def"
 #undef ARCH
 };
 
-constexpr MatrixShape matrix_shapes[] = {
+constexpr MatrixShape kMatrixShapes[] = {
 #define MATRIX(family, mnemonic, m, n, k, operand, accumulator) \
     {Family::family, #mnemonic, m, n, k, dtypes::operand, dtypes::accumulator},
 #include "strata/codegen/target/matrix_shapes.def"
@@ -28,14 +28,14 @@ constexpr MatrixShape matrix_shapes[] = {
 };
 
 std::span<const MatrixShape> shapes_of(Family family) {
-    auto mine = std::ranges::equal_range(matrix_shapes, family, {}, &MatrixShape::family);
+    auto mine = std::ranges::equal_range(kMatrixShapes, family, {}, &MatrixShape::family);
     return {mine.begin(), mine.end()};
 }
-static_assert(std::ranges::is_sorted(matrix_shapes, {}, &MatrixShape::family));
+static_assert(std::ranges::is_sorted(kMatrixShapes, {}, &MatrixShape::family));
 
 // hipModuleLaunchKernel takes so many workgroups; a dispatch packet counts threads in 32 bits (HSA 1.2, 2.9.6).
-constexpr std::array<int64_t, 3> hip_max_grid{0x7fffffff, 65535, 65535};
-constexpr int64_t packet_max_threads = 0xffffffff;
+constexpr std::array<int64_t, 3> kHipMaxGrid{0x7fffffff, 65535, 65535};
+constexpr int64_t kPacketMaxThreads = 0xffffffff;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ Result<Route> parse_route(std::string_view name) {
 
 Target target_of(isa::Arch arch, Route route) {
     const isa::ArchInfo& row = isa::info(arch);
-    const Offer& offer = offers[static_cast<size_t>(arch)];
+    const Offer& offer = kOffers[static_cast<size_t>(arch)];
     return {.arch = arch,
             .route = route,
             .wave_size = row.wave_size,
@@ -56,8 +56,8 @@ Target target_of(isa::Arch arch, Route route) {
             .vector_bytes = offer.vector_bytes,
             .wave_ops = offer.wave_ops,
             .matrix = shapes_of(row.family),
-            .max_grid = hip_max_grid,
-            .max_grid_threads = packet_max_threads};
+            .max_grid = kHipMaxGrid,
+            .max_grid_threads = kPacketMaxThreads};
 }
 
 }  // namespace strata::codegen

@@ -1,30 +1,27 @@
 #include "strata/runtime/artifact.h"
 
 #include "helpers.h"
-#include "strata/codegen/optimize/action.h"
 
 namespace strata::runtime {
 namespace {
 
 using namespace test;
 
-Artifact compiled(UOp root, const std::string& arch) { return compile(std::vector<UOp>{root}, arch); }
+Artifact compiled(UOp root, const std::string& arch) { return compile(std::vector<UOp>{root}, target_named(arch)); }
 
 TEST_F(Runtime, AnArtifactHoldsEveryKernelInOrderAndRunsNone) {
     GraphScope scope;
     UOp x = filled({64, 32});
     Artifact a = compiled(x - expand(reduce(x, Op::max, {1}), {64, 32}), "gfx1100");
     ASSERT_EQ(a.kernels.size(), 2u);
-    EXPECT_EQ(a.kernels[0].name, "r_64_32");
-    EXPECT_EQ(a.kernels[1].name, "e_64_32");
-    for (const Artifact::Kernel& k : a.kernels) {
-        isa::CodeObject object = isa::CodeObject::parse(isa::Bytes(k.code_object)).value();
-        ASSERT_TRUE(object.find(k.name));
-        EXPECT_EQ(object.arch, isa::Arch::gfx1100);
-        EXPECT_GT(k.vgprs, 0u);
-        EXPECT_GT(k.sgprs, 0u);
-        EXPECT_NE(k.source.find(k.name), std::string::npos);
-        EXPECT_TRUE(codegen::parse_actions(k.schedule)) << k.schedule;
+    EXPECT_EQ(a.kernels[0].entry, "r_64_32");
+    EXPECT_EQ(a.kernels[1].entry, "e_64_32");
+    for (const codegen::Compiled& k : a.kernels) {
+        EXPECT_EQ(k.object->arch, isa::Arch::gfx1100);
+        EXPECT_GT(k.info().vgprs, 0u);
+        EXPECT_GT(k.info().sgprs, 0u);
+        EXPECT_NE(k.text.find(k.entry), std::string::npos);
+        EXPECT_FALSE(k.actions.empty());
     }
     EXPECT_EQ(stats().kernels, 0u);
 }
@@ -35,8 +32,7 @@ TEST_F(Runtime, AnArtifactIsForTheArchitectureAskedFor) {
     for (const char* arch : {"gfx1100", "gfx942", ""}) {
         Artifact a = compiled(root, arch);
         ASSERT_EQ(a.kernels.size(), 1u);
-        isa::CodeObject object = isa::CodeObject::parse(isa::Bytes(a.kernels[0].code_object)).value();
-        EXPECT_EQ(isa::info(object.arch).name, *arch ? arch : "gfx1100");
+        EXPECT_EQ(isa::info(a.kernels[0].object->arch).name, *arch ? arch : "gfx1100");
     }
     expect_error(ErrorKind::Device, "unknown architecture 'gfx1'", [&] { compiled(root, "gfx1"); });
 }
@@ -55,23 +51,35 @@ extern "C" __global__ void shared(float* x) {
                         {256, 1, 1},
                         0,
                         ""};
-    Artifact a = compile(kernel, "gfx1100");
+    Artifact a = compile(kernel, target_named("gfx1100"));
     ASSERT_EQ(a.kernels.size(), 1u);
-    EXPECT_EQ(a.kernels[0].lds, 1024u);
+    EXPECT_EQ(a.kernels[0].info().lds, 1024u);
     EXPECT_EQ(a.kernels[0].grid[0], 2u);
     EXPECT_EQ(a.kernels[0].block[0], 256u);
-    CustomKernel finished{a.kernels[0].code_object, "shared", {1, 1, 1}, {64, 1, 1}, 0, "gfx1100"};
-    Artifact again = compile(finished, "gfx1100");
-    EXPECT_EQ(again.kernels.at(0).code_object, a.kernels[0].code_object);
-    EXPECT_EQ(again.kernels[0].lds, 1024u);
+    CustomKernel finished{a.kernels[0].code_object(), "shared", {1, 1, 1}, {64, 1, 1}, 0, "gfx1100"};
+    Artifact again = compile(finished, target_named("gfx1100"));
+    EXPECT_EQ(again.kernels.at(0).code_object(), a.kernels[0].code_object());
+    EXPECT_EQ(again.kernels[0].info().lds, 1024u);
     finished.name = "missing";
-    expect_error(ErrorKind::Launch, "no kernel 'missing'", [&] { compile(finished, "gfx1100"); });
+    expect_error(ErrorKind::Launch, "no kernel 'missing'", [&] { compile(finished, target_named("gfx1100")); });
+}
+
+TEST_F(Runtime, ARouteThatDoesNotExistIsAnErrorOfTheCompiler) {
+    GraphScope scope;
+    Root x = on_device(counting(64));
+    std::vector<UOp> roots{x.get() + number(1)};
+    Settings s = settings();
+    s.target = "asm";
+    ScopedSettings by_setting(s);
+    expect_error(ErrorKind::Unsupported, "target 'asm' (direct lowering) is not available",
+                 [&] { compile(roots, target_named("gfx1100")); });
+    expect_error(ErrorKind::Unsupported, "target 'asm'", [&] { realize(roots); });
 }
 
 TEST_F(Runtime, AMistakeInTheSourceIsACompileErrorWithItsPlace) {
     CustomKernel kernel{codegen::HipSource{"__global__ void k(float* x) {\n  x[0] = nonsense;\n}", "k"}, "k"};
     try {
-        compile(kernel, "gfx1100");
+        compile(kernel, target_named("gfx1100"));
         ADD_FAILURE() << "no error";
     } catch (const Exception& e) {
         EXPECT_EQ(e.kind(), ErrorKind::Compile);

@@ -2,9 +2,10 @@
 #include <fstream>
 
 #include "helpers.h"
-#include "strata/codegen/kernel/build.h"
+#include "strata/codegen/compile/compile_kernel.h"
 #include "strata/core/support/disk_cache.h"
 #include "strata/runtime/program.h"
+#include "strata/runtime/search.h"
 
 namespace strata::runtime {
 namespace {
@@ -26,7 +27,7 @@ class SearchOnDevice : public Runtime {
         searched = ::testing::internal::GetCapturedStderr().find("search ") != std::string::npos;
         return actions;
     }
-    static codegen::Target target() { return codegen::target_of(device().arch()); }
+    static codegen::Target target() { return target_of(device()); }
     bool searched = false;
 
     /// The one entry of the search on disk.
@@ -47,7 +48,7 @@ class SearchOnDevice : public Runtime {
 
 codegen::Kernel started(UOp body) {
     UOp output = make(Op::buffer, body.dtype(), {}, BufferArg{1'000'000, body.numel(), 0});
-    return codegen::start_schedule(codegen::build_kernel(output, body).kernel);
+    return codegen::start_kernel({output, body}).kernel;
 }
 
 TEST_F(SearchOnDevice, GivesTheResultsOfTheUnsearchedSchedule) {
@@ -133,7 +134,7 @@ TEST_F(SearchOnDevice, IsNeverSlowerThanTheHandWrittenSchedule) {
     std::vector<hip::DevicePtr> memory{0, find_buffer(x.get())->address()};
     std::vector<codegen::Action> found = choose(kernel, memory);
     auto time = [&](const std::vector<codegen::Action>& actions) {
-        codegen::Kernel k = codegen::apply_all(kernel, actions, target()).value();
+        codegen::Scheduled k{codegen::apply_all(kernel, actions, target()).value(), actions};
         Buffer out(device(), dtypes::float32, 16);
         std::vector<hip::DevicePtr> buffers{out.address(), memory[1]};
         return programs(device(), std::span(&k, 1))[0]->launch(buffers).time_ms;

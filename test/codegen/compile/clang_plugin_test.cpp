@@ -4,6 +4,7 @@
 #include "fixtures.h"
 #include "strata/codegen/compile/compile_p.h"
 #include "strata/core/support/file.h"
+#include "strata/core/support/parallel.h"
 
 namespace strata::codegen {
 namespace {
@@ -63,7 +64,7 @@ TEST_F(CompileTest, BothRoutesGiveTheSameBytes) {
         ASSERT_TRUE(inside && outside);
         EXPECT_EQ(inside->route, "clang (in process)");
         EXPECT_EQ(outside->route, "clang (subprocess)");
-        EXPECT_TRUE(inside->code_object == outside->code_object) << source.text;
+        EXPECT_TRUE(inside->code_object() == outside->code_object()) << source.text;
     }
 }
 
@@ -74,18 +75,11 @@ TEST_F(CompileTest, ParallelCompilationGivesTheBytesOfSerialCompilation) {
     for (auto arch : {Arch::gfx1100, Arch::gfx90a}) {
         std::vector<Result<Compiled>> serial;
         for (const HipSource& source : sources) serial.push_back(compile_hip(source, arch));
-        struct Counter : CompileObserver {
-            size_t calls = 0, last = 0, total = 0;
-            void on_compiled(size_t finished, size_t all) override { ++calls, last = finished, total = all; }
-        } counter;
-        auto parallel = compile_all(sources, arch, &counter);
-        ASSERT_EQ(parallel.size(), sources.size());
-        EXPECT_EQ(counter.calls, sources.size());
-        EXPECT_EQ(counter.last, sources.size());
-        EXPECT_EQ(counter.total, sources.size());
+        std::vector<Result<Compiled>> parallel(sources.size(), Compiled{});
+        parallel_for(sources.size(), [&](size_t i) { parallel[i] = compile_hip(sources[i], arch); });
         for (size_t i = 0; i + 1 < sources.size(); ++i) {
             ASSERT_TRUE(serial[i] && parallel[i]) << i;
-            EXPECT_TRUE(serial[i]->code_object == parallel[i]->code_object) << i;
+            EXPECT_TRUE(serial[i]->code_object() == parallel[i]->code_object()) << i;
         }
         ASSERT_FALSE(parallel.back());
         EXPECT_EQ(parallel.back().error().kind, ErrorKind::Compile);
@@ -98,7 +92,8 @@ TEST_F(CompileTest, ManyThreadsInTheCompilerDoNotDisturbOneAnother) {
     const Settings inherited = settings();
     const std::vector<HipSource> sources = mixed_sources(3);
     std::vector<isa::Bytes> expected;
-    for (const HipSource& source : sources) expected.push_back(compile_hip(source, Arch::gfx1100).value().code_object);
+    for (const HipSource& source : sources)
+        expected.push_back(compile_hip(source, Arch::gfx1100).value().code_object());
     std::vector<int> right(8);
     std::vector<std::thread> threads;
     for (size_t t = 0; t < right.size(); ++t)
@@ -107,7 +102,7 @@ TEST_F(CompileTest, ManyThreadsInTheCompilerDoNotDisturbOneAnother) {
             for (size_t i = 0; i < sources.size(); ++i) {
                 size_t at = (i + t) % sources.size();
                 auto compiled = compile_hip(sources[at], Arch::gfx1100);
-                right[t] += compiled && compiled->code_object == expected[at];
+                right[t] += compiled && compiled->code_object() == expected[at];
             }
         });
     for (auto& thread : threads) thread.join();

@@ -55,7 +55,7 @@ TEST_F(CompileTest, ASecondCompilationComesFromMemoryAndAnotherProcessFindsItOnD
     auto second = compile_hip(scale_kernel(2), Arch::gfx1100);
     ASSERT_TRUE(second);
     EXPECT_TRUE(second->cached);
-    EXPECT_EQ(second->code_object, first->code_object);
+    EXPECT_EQ(second->code_object(), first->code_object());
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder() + "/v1/objects"),
                             std::filesystem::directory_iterator()),
               1);
@@ -75,8 +75,8 @@ TEST_F(CompileTest, AnIncludedFileOfTheUserIsPartOfTheKey) {
     EXPECT_FALSE(one.cached);
     EXPECT_TRUE(same.cached);
     EXPECT_FALSE(two.cached);
-    EXPECT_NE(one.code_object, two.code_object);
-    EXPECT_EQ(one.code_object, back.code_object);
+    EXPECT_NE(one.code_object(), two.code_object());
+    EXPECT_EQ(one.code_object(), back.code_object());
 }
 
 TEST_F(CompileTest, AKernelIsFoundByItsPlainName) {
@@ -102,7 +102,11 @@ TEST_F(CompileTest, AKernelIsFoundByItsPlainName) {
 }
 
 /// What a child process found: its code object goes into a file.
-Compiled compiled_by_a_child(const HipSource& source, const std::string& file) {
+struct Found {
+    std::string code_object;
+    bool cached;
+};
+Found compiled_by_a_child(const HipSource& source, const std::string& file) {
     pid_t child = fork();
     if (child == 0) {
         SearchPaths paths = SearchPaths::usual();
@@ -110,20 +114,19 @@ Compiled compiled_by_a_child(const HipSource& source, const std::string& file) {
         auto compiled = compile_hip(source, Arch::gfx1100, paths);
         if (!compiled) _exit(2);
         write_file_atomically(
-            file, {reinterpret_cast<const char*>(compiled->code_object.data()), compiled->code_object.size()});
+            file, {reinterpret_cast<const char*>(compiled->code_object().data()), compiled->code_object().size()});
         _exit(compiled->cached ? 1 : 0);
     }
     int status = -1;
     EXPECT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) < 2) << status;
-    std::string bytes = read_file(file).value_or("");
-    return {.code_object = {bytes.begin(), bytes.end()}, .cached = WIFEXITED(status) && WEXITSTATUS(status) == 1};
+    return {read_file(file).value_or(""), WIFEXITED(status) && WEXITSTATUS(status) == 1};
 }
 
 TEST_F(CompileTest, ADamagedCacheEntryIsRebuiltNeverLoaded) {
     const HipSource source = scale_kernel(60);
     const std::string result = folder() + "/result";
-    Compiled good = compiled_by_a_child(source, result);
+    Found good = compiled_by_a_child(source, result);
     EXPECT_FALSE(good.cached);
     EXPECT_TRUE(compiled_by_a_child(source, result).cached);
     std::string entry;
@@ -133,14 +136,14 @@ TEST_F(CompileTest, ADamagedCacheEntryIsRebuiltNeverLoaded) {
         std::string bad = bytes;
         bad[at] ^= 1;
         ASSERT_TRUE(write_file_atomically(entry, bad));
-        Compiled again = compiled_by_a_child(source, result);
+        Found again = compiled_by_a_child(source, result);
         EXPECT_FALSE(again.cached) << at;
         EXPECT_EQ(again.code_object, good.code_object) << at;
         EXPECT_EQ(read_file(entry), bytes) << at;
     }
     for (size_t size : {size_t{0}, size_t{30}, bytes.size() / 2, bytes.size() - 1}) {
         ASSERT_TRUE(write_file_atomically(entry, bytes.substr(0, size)));
-        Compiled again = compiled_by_a_child(source, result);
+        Found again = compiled_by_a_child(source, result);
         EXPECT_FALSE(again.cached) << size;
         EXPECT_EQ(again.code_object, good.code_object) << size;
     }

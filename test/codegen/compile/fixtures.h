@@ -53,7 +53,7 @@ inline isa::CodeObject parsed(const Result<Compiled>& compiled) {
         ADD_FAILURE() << compiled.error().message << "\n" << compiled.error().log;
         return {};
     }
-    auto object = isa::CodeObject::parse(compiled->code_object);
+    auto object = isa::CodeObject::parse(compiled->code_object());
     if (!object) {
         ADD_FAILURE() << object.error().message;
         return {};

@@ -26,9 +26,9 @@ class RuleJudge : public Judge {
         Time time, Refuses refuses = [](const Kernel&) { return false; })
         : time_(time), refuses_(refuses) {}
 
-    std::vector<Trial> judge(std::span<const Kernel> candidates) override {
+    std::vector<Trial> judge(std::span<const Scheduled> candidates) override {
         std::vector<Trial> out;
-        for (const Kernel& k : candidates) {
+        for (const auto& [k, actions] : candidates) {
             EXPECT_TRUE(verify_kernel(k.sink));
             seen.push_back(k.sink);
             out.push_back(refuses_(k) ? Trial{{}, "wrong result"} : Trial{time_(k), {}});

@@ -91,7 +91,7 @@ std::string difference(const RandomProgram& program, const HostResults& host, co
     if (!compiled) return compiled.error().message + "\n" + compiled.error().log;
     std::vector<uint64_t> got;
     try {
-        auto run = make_device_run(machine, compiled->code_object);
+        auto run = make_device_run(machine, compiled->code_object());
         auto in = run->buffer(inputs());
         auto out = run->zeros<uint64_t>(items * RandomProgram::results());
         void (*none)(uint64_t*, uint64_t*) = nullptr;

@@ -83,7 +83,7 @@ strata::Result<std::vector<uint8_t>> compile(const std::string& name, const Mach
     source.options = machine.options;
     source.options.insert(source.options.end(), {level, "-ffp-contract=off"});
     STRATA_TRY(strata::codegen::Compiled compiled, strata::codegen::compile_hip(source, machine.arch));
-    return std::move(compiled.code_object);
+    return compiled.code_object();
 }
 
 std::unique_ptr<Run> make_device_run(const Machine& machine, std::span<const uint8_t> code_object) {

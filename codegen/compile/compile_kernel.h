@@ -1,0 +1,27 @@
+#pragma once
+#include <span>
+#include <vector>
+
+#include "strata/codegen/compile/compiled.h"
+#include "strata/codegen/kernel/build.h"
+#include "strata/codegen/render/hip_source.h"
+#include "strata/codegen/schedule/schedule.h"
+#include "strata/codegen/target/target.h"
+
+namespace strata::codegen {
+
+/// A step of a schedule (not a custom one) as a kernel with its output ranges on the grid: what heuristic() and
+/// beam_search() start from.
+BoundKernel start_kernel(const ScheduleItem& item);
+
+/// The compiler's last stages, the same for tensors, searches and users' UOp kernels: linear program, then by the
+/// target's route to machine code. Errors: Usage (a user's kernel breaks the rules), Unsupported (an operation or route
+/// that the target does not have), and what compile_hip reports.
+Result<Compiled> compile_kernel(const Scheduled& kernel, const Target& target);
+/// Many, on all cores; in order.
+std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels, const Target& target);
+
+/// The text that the route hip compiles.
+Result<HipSource> render_kernel(const Kernel& kernel, const Target& target);
+
+}  // namespace strata::codegen

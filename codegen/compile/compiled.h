@@ -1,0 +1,31 @@
+#pragma once
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "strata/asm/object/code_object.h"
+#include "strata/codegen/optimize/action.h"
+
+namespace strata::codegen {
+
+/// A kernel as machine code, with what a launch must know of it.
+struct Compiled {
+    std::shared_ptr<const isa::CodeObject> object;
+    std::string entry;  ///< the kernel in the object; its symbol, which may be mangled
+    std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+    std::vector<int> slots;       ///< of the buffers that are parameters, in order; empty: all
+    uint32_t dynamic_lds = 0;     ///< bytes
+    std::string text;             ///< HIP source, or "" where there is none
+    std::vector<Action> actions;  ///< its schedule
+    uint64_t flops = 0;           ///< floating-point operations of one launch
+    double compile_ms = 0;        ///< spent by the call that made it; near 0 when cached
+    bool cached = false;          ///< from memory or disk
+    std::string route;            ///< what made the bytes: "clang (in process)", "clang (subprocess)", "disk cache"
+
+    const isa::Bytes& code_object() const { return object->image; }
+    /// Registers, LDS, scratch and arguments of the entry. Throws (Launch) when the object has no such kernel.
+    const isa::KernelInfo& info() const;
+};
+
+}  // namespace strata::codegen
