@@ -22,7 +22,7 @@
 namespace strata::runtime {
 namespace {
 
-constexpr int kSearchVersion = 2;  // part of the key: older winners were found by other rules
+constexpr int kSearchVersion = 2;  // part of the key: older winners were judged by other rules
 
 std::vector<UOp> global_params(UOp sink) {
     std::vector<UOp> found;
@@ -44,7 +44,7 @@ void fill_random(Buffer& buffer, uint64_t& state) {
     constexpr size_t kPeriod = 65537;
     size_t width = static_cast<size_t>(buffer.dtype().bytes()), count = static_cast<size_t>(buffer.size());
     std::vector<uint8_t> values(buffer.bytes());
-    for (size_t i = 0; i < std::min(count, kPeriod); i++) {
+    for (size_t i = 0; i < std::min(count, kPeriod); ++i) {
         state = hash_mix(state, i);
         uint64_t bits = encode_scalar(buffer.dtype(), static_cast<double>(state >> 11) * 0x1.4p-53 - 0.25);
         std::memcpy(&values[i * width], &bits, width);
@@ -102,7 +102,7 @@ class DeviceJudge : public codegen::Judge {
     std::vector<codegen::Trial> judge(std::span<const codegen::Scheduled> candidates) override {
         std::vector<Result<codegen::Compiled>> compiled = codegen::compile_kernels(candidates, target_of(device_));
         std::vector<codegen::Trial> trials;
-        for (size_t i = 0; i < candidates.size(); i++) {
+        for (size_t i = 0; i < candidates.size(); ++i) {
             progress_.step(i, candidates.size());
             trials.push_back(try_one(compiled[i]));
         }
@@ -119,7 +119,7 @@ class DeviceJudge : public codegen::Judge {
             std::vector<double> got = run(*program, &ms);
             double most = 0, worst = 0;
             bool agree = true;
-            for (size_t i = 0; i < got.size(); i++) {
+            for (size_t i = 0; i < got.size(); ++i) {
                 if (std::isfinite(expected_[i])) most = std::max(most, std::fabs(expected_[i]));
                 if (std::isfinite(expected_[i]) && std::isfinite(got[i]))
                     worst = std::max(worst, std::fabs(got[i] - expected_[i]));
@@ -143,7 +143,7 @@ class DeviceJudge : public codegen::Judge {
         out.copy_out(bytes.data(), bytes.size());
         std::vector<double> values(static_cast<size_t>(out.size()));
         size_t width = static_cast<size_t>(out.dtype().bytes());
-        for (size_t i = 0; i < values.size(); i++) {
+        for (size_t i = 0; i < values.size(); ++i) {
             uint64_t bits = 0;
             std::memcpy(&bits, &bytes[i * width], width);
             values[i] = decode_scalar(out.dtype(), bits);
@@ -159,8 +159,8 @@ class DeviceJudge : public codegen::Judge {
 };
 
 std::string search_key(Device& device, const codegen::Kernel& kernel) {
-    return fmt::format("schedule v{} {} {} {} beam={}\n{}", kSearchVersion, device.name(), settings().target,
-                       settings().emu_model, settings().beam, tree(kernel.sink));
+    return fmt::format("schedule v{} {} {} {} beam={} actions {}\n{}", kSearchVersion, device.name(), settings().target,
+                       settings().emu_model, settings().beam, content_hash(codegen::action_rules()), tree(kernel.sink));
 }
 
 }  // namespace

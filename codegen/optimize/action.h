@@ -10,19 +10,14 @@
 
 namespace strata::codegen {
 
-/// One step of a schedule. `axis` counts the ranges that the action can change, in the order of axes_of().
-///   local   split an output range: its fast part becomes threads of the block
-///   upcast  split an output range: its fast part is computed by one thread, unrolled
-///   group   split a reduction: its fast part becomes threads that meet in local memory
-///   unroll  split a reduction: its fast part is unrolled
-///   pad     round an output range or a reduction up to a multiple; the rest is masked
-///   swap    exchange an output range with the next one in the grid
+/// What the steps of a schedule are: the rows of actions.def say what each does.
 enum class ActionKind : uint8_t {
 #define ACTION(name, ...) name,
 #include "strata/codegen/optimize/actions.def"
 #undef ACTION
 };
 
+/// One step of a schedule. `axis` counts the ranges that the action may name, in the order of axes_of().
 struct Action {
     ActionKind kind;
     int axis = 0;
@@ -33,6 +28,10 @@ struct Action {
 std::string to_string(const Action& action);             ///< "upcast(0, 4)"
 std::string to_string(std::span<const Action> actions);  ///< "upcast(0, 4) local(0, 64)"
 Result<std::vector<Action>> parse_actions(std::string_view text);
+
+/// What the search can try, as text: it changes when an action is added or tried with other amounts, and then results of
+/// earlier searches are out of date.
+std::string action_rules();
 
 /// The kernel with its output ranges spread over the grid: what every schedule starts from.
 Kernel start_schedule(const Kernel& kernel);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "strata/codegen/optimize/actions_p.h"
+
 namespace strata::codegen {
 namespace {
 
@@ -15,19 +17,6 @@ constexpr size_t kKeptRejections = 16;
 struct Candidate : Scheduled {
     double ms = 0;
 };
-
-struct Amounts {
-    ActionKind kind;
-    std::vector<int64_t> values;
-};
-const std::vector<Amounts>& amounts() {
-    static const std::vector<Amounts> rows = {
-#define ACTION(name, ...) {ActionKind::name, {__VA_ARGS__}},
-#include "strata/codegen/optimize/actions.def"
-#undef ACTION
-    };
-    return rows;
-}
 
 class Search {
   public:
@@ -44,7 +33,7 @@ class Search {
         for (const Candidate& c : beam)
             if (c.actions == start.actions) result_.start_ms = c.ms;
         Candidate best = beam.front();
-        for (int round = 0; round < kMaxRounds; round++) {
+        for (int round = 0; round < kMaxRounds; ++round) {
             std::vector<Candidate> next = timed(successors(beam));
             if (next.empty() || next.front().ms > best.ms * kWorthIt) break;
             best = next.front();
@@ -60,10 +49,11 @@ class Search {
     std::vector<Candidate> successors(const std::vector<Candidate>& beam) {
         std::vector<Candidate> out;
         for (const Candidate& c : beam)
-            for (const auto& [kind, values] : amounts()) {
+            for (size_t row = 0; row < action_rows().size(); ++row) {
+                ActionKind kind = static_cast<ActionKind>(row);
                 int axes = static_cast<int>(axes_of(c.kernel, kind).size());
-                for (int axis = 0; axis < axes; axis++)
-                    for (int64_t amount : values) {
+                for (int axis = 0; axis < axes; ++axis)
+                    for (int64_t amount : action_rows()[row].amounts) {
                         Action action{kind, axis, amount};
                         Result<Kernel> next = apply(c.kernel, action, target_);
                         if (!next || !seen_.insert(next->sink).second) continue;
@@ -81,7 +71,7 @@ class Search {
         for (const Scheduled& s : schedules) seen_.insert(s.kernel.sink);
         std::vector<Trial> trials = judge_.judge(schedules);
         std::vector<Candidate> usable;
-        for (size_t i = 0; i < candidates.size(); i++) {
+        for (size_t i = 0; i < candidates.size(); ++i) {
             result_.tried++;
             if (trials[i].ms) {
                 candidates[i].ms = *trials[i].ms;

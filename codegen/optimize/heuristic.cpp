@@ -62,7 +62,7 @@ class Plan {
         std::vector<UOp> candidates = axes(kind);
         std::optional<int> best;
         int64_t most = 0;
-        for (size_t i = 0; i < candidates.size(); i++) {
+        for (size_t i = 0; i < candidates.size(); ++i) {
             int64_t walked = walked_by_one(candidates[i]);
             if (walked > most) most = walked, best = static_cast<int>(i);
         }
@@ -90,7 +90,7 @@ int64_t product(std::span<const UOp> ranges) {
 std::vector<int> reused_axes(const Plan& plan) {
     std::vector<int> out;
     std::vector<UOp> axes = plan.axes(ActionKind::upcast);
-    for (size_t i = 0; i < axes.size(); i++) {
+    for (size_t i = 0; i < axes.size(); ++i) {
         bool free = false;
         for (const Access& a : accesses(plan.kernel())) free |= !a.is_store && stride(a.offset, axes[i]) == 0;
         if (free) out.push_back(static_cast<int>(i));
@@ -160,14 +160,14 @@ void spread_output(Plan& plan) {
     if (along && results >= 4096) plan.add_largest(ActionKind::upcast, *along, {4, 2});
     int64_t threads = 1;
     std::vector<int> order;
-    for (int i = 0; i < static_cast<int>(plan.axes(ActionKind::local).size()); i++) order.push_back(i);
+    for (int i = 0; i < static_cast<int>(plan.axes(ActionKind::local).size()); ++i) order.push_back(i);
     std::reverse(order.begin(), order.end());
     if (along && *along < static_cast<int>(order.size())) {
         order.erase(std::find(order.begin(), order.end(), *along));
         order.insert(order.begin(), *along);
     }
     std::sort(order.begin() + (order.empty() ? 0 : 1), order.end(), std::greater<>());
-    for (size_t i = 0; i < order.size() && threads < 64; i++) {
+    for (size_t i = 0; i < order.size() && threads < 64; ++i) {
         size_t before = plan.axes(ActionKind::local).size();
         int64_t most = 256 / threads;
         for (int64_t n : {256, 128, 64, 32, 16, 8, 4, 2})

@@ -2,6 +2,7 @@
 
 #include "../kernel/build_helpers.h"
 #include "../target/gfx1100.h"
+#include "strata/codegen/optimize/actions_p.h"
 
 namespace strata::codegen {
 namespace {
@@ -190,7 +191,8 @@ TEST(ApplyAction, AnyActionsOnAnyKernelKeepItsValues) {
         Kernel k = f.kernel;
         std::vector<Action> done;
         for (int i = 0; i < 24; i++) {
-            Action action{static_cast<ActionKind>(below(6)), static_cast<int>(below(3)), amounts[below(5)]};
+            Action action{static_cast<ActionKind>(below(action_rows().size())), static_cast<int>(below(3)),
+                          amounts[below(5)]};
             Result<Kernel> next = apply(k, action, gfx1100);
             if (!next) continue;
             k = *next;
@@ -206,9 +208,10 @@ TEST(ApplyAction, AnyActionsOnAnyKernelKeepItsValues) {
 
 TEST(ParseActions, ReadsWhatToStringWrites) {
     std::vector<Action> all;
-    for (ActionKind kind : {local, upcast, group, unroll, pad, swap})
+    for (size_t row = 0; row < action_rows().size(); row++)
         for (int axis : {0, 1, 12})
-            for (int64_t amount : {int64_t{0}, int64_t{4}, int64_t{1} << 40}) all.push_back({kind, axis, amount});
+            for (int64_t amount : {int64_t{0}, int64_t{4}, int64_t{1} << 40})
+                all.push_back({static_cast<ActionKind>(row), axis, amount});
     EXPECT_EQ(to_string(Action{upcast, 0, 4}), "upcast(0, 4)");
     EXPECT_EQ(to_string(std::vector<Action>{{upcast, 0, 4}, {local, 0, 64}}), "upcast(0, 4) local(0, 64)");
     Result<std::vector<Action>> read = parse_actions(to_string(all));
@@ -243,6 +246,8 @@ TEST(ParseActions, RefusesEverythingElse) {
         ASSERT_FALSE(read) << text;
         EXPECT_EQ(read.error().kind, ErrorKind::Usage);
     }
+    std::string known = parse_actions("tensorise(0, 4)").error().message;
+    EXPECT_NE(known.find("known: local(range, amount): split an output range"), std::string::npos) << known;
 }
 
 }  // namespace

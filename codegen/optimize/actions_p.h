@@ -1,0 +1,43 @@
+#pragma once
+#include "strata/codegen/optimize/action.h"
+
+namespace strata::codegen {
+
+/// An action about to be applied: to axes[at] of the ranges that it may name.
+struct Site {
+    const Kernel& kernel;
+    std::span<const UOp> axes;
+    size_t at;
+    int64_t amount;
+    const Target& target;
+
+    UOp range() const { return axes[at]; }
+};
+
+/// The kernel after an action; Usage error when it does not fit.
+using Change = Result<Kernel>(const Site& site);
+
+namespace actions {
+#define ACTION(name, ...) Change name;
+#include "strata/codegen/optimize/actions.def"
+#undef ACTION
+}  // namespace actions
+
+/// Ranges that an action may name, as bits.
+enum RangeKind : unsigned { kOutput = 1, kReduction = 2 };
+
+/// One row of actions.def; its place is its ActionKind.
+struct ActionRow {
+    std::string_view name;
+    unsigned ranges;        ///< of RangeKind
+    std::string_view what;  ///< it does, for people
+    Change* change;
+    std::vector<int64_t> amounts;
+};
+std::span<const ActionRow> action_rows();
+
+/// Rebuilds the sink with `old` replaced by `value` in expressions and by `parts` where it is closed.
+UOp replace_range(UOp sink, UOp old, UOp value, std::span<const UOp> parts);
+UOp new_range(int id, int64_t size, Axis axis);
+
+}  // namespace strata::codegen
