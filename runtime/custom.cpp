@@ -1,28 +1,10 @@
 #include "strata/runtime/custom.h"
 
-#include <mutex>
-#include <unordered_map>
-
 #include "strata/codegen/compile/compile.h"
 #include "strata/codegen/compile/compile_kernel.h"
-#include "strata/runtime/memory_p.h"
+#include "strata/runtime/context_p.h"
 
 namespace strata::runtime {
-namespace {
-
-std::mutex custom_mutex;
-struct Entry {
-    std::shared_ptr<const CustomKernel> kernel;
-    UOp node = {};                 ///< not kept alive
-    std::vector<Root> views = {};  ///< of its buffers, once it has run
-};
-std::unordered_map<uint64_t, Entry>& kernels() {
-    static auto* all = new std::unordered_map<uint64_t, Entry>;
-    return *all;
-}
-uint64_t next_id = 1;
-
-}  // namespace
 
 Result<codegen::Compiled> compile_custom(const CustomKernel& custom, const codegen::Target& target) {
     if (const auto* kernel = std::get_if<codegen::Kernel>(&custom.body))
@@ -44,44 +26,51 @@ Result<codegen::Compiled> compile_custom(const CustomKernel& custom, const codeg
 uint64_t register_custom(std::shared_ptr<const CustomKernel> kernel) {
     if (const auto* body = std::get_if<codegen::Kernel>(&kernel->body))
         STRATA_CHECK(kernel->graph.get() == body->sink, "kernel '{}' does not keep its graph alive", kernel->name);
-    std::lock_guard lock(custom_mutex);
-    kernels().emplace(next_id, Entry{std::move(kernel)});
-    return next_id++;
+    return context().custom.add(std::move(kernel));
 }
 
-std::shared_ptr<const CustomKernel> find_custom(uint64_t id) {
-    std::lock_guard lock(custom_mutex);
-    auto found = kernels().find(id);
-    STRATA_CHECK(found != kernels().end(), "user kernel {} is gone", id);
+void own_custom(UOp node) { context().custom.own(node); }
+std::shared_ptr<const CustomKernel> find_custom(uint64_t id) { return context().custom.find(id); }
+
+uint64_t CustomKernels::add(std::shared_ptr<const CustomKernel> kernel) {
+    std::lock_guard lock(mutex_);
+    all_.emplace(next_id_, Entry{std::move(kernel)});
+    return next_id_++;
+}
+
+void CustomKernels::own(UOp node) {
+    std::lock_guard lock(mutex_);
+    all_.at(node.as<CustomArg>().id).node = node;
+}
+
+std::shared_ptr<const CustomKernel> CustomKernels::find(uint64_t id) {
+    std::lock_guard lock(mutex_);
+    auto found = all_.find(id);
+    STRATA_CHECK(found != all_.end(), "user kernel {} is gone", id);
     return found->second.kernel;
 }
 
-void own_custom(UOp node) {
-    std::lock_guard lock(custom_mutex);
-    kernels().at(node.as<CustomArg>().id).node = node;
-}
-
-void forget_custom(UOp node) {
+void CustomKernels::forget(UOp node) {
     Entry last;  // freed outside the lock
-    std::lock_guard lock(custom_mutex);
-    auto found = kernels().find(node.as<CustomArg>().id);
-    if (found == kernels().end() || found->second.node != node) return;
+    std::lock_guard lock(mutex_);
+    auto found = all_.find(node.as<CustomArg>().id);
+    if (found == all_.end() || found->second.node != node) return;
     last = std::move(found->second);
-    kernels().erase(found);
+    all_.erase(found);
 }
 
-void remember_custom(uint64_t id, std::span<const UOp> views) {
-    std::lock_guard lock(custom_mutex);
-    auto found = kernels().find(id);
-    if (found == kernels().end()) return;
+void CustomKernels::remember(uint64_t id, std::span<const UOp> views) {
+    std::lock_guard lock(mutex_);
+    auto found = all_.find(id);
+    if (found == all_.end()) return;
     for (UOp view : views) found->second.views.emplace_back(view);
 }
 
-UOp custom_view(UOp pick) {
-    std::lock_guard lock(custom_mutex);
-    auto found = kernels().find(pick.src(0).as<CustomArg>().id);
+UOp CustomKernels::view(UOp pick) {
+    std::lock_guard lock(mutex_);
+    auto found = all_.find(pick.src(0).as<CustomArg>().id);
     auto index = static_cast<size_t>(pick.as<IndexArg>().index);
-    return found == kernels().end() || found->second.views.size() <= index ? UOp() : found->second.views[index].get();
+    return found == all_.end() || found->second.views.size() <= index ? UOp() : found->second.views[index].get();
 }
 
 }  // namespace strata::runtime

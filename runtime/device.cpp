@@ -2,30 +2,21 @@
 
 #include <fmt/ranges.h>
 
-#include <memory>
-
 #include "strata/core/support/settings.h"
+#include "strata/runtime/context_p.h"
 
 namespace strata::runtime {
 namespace {
 
-std::mutex devices_mutex;
-std::vector<std::unique_ptr<Device>>& devices() {
-    static auto* all = new std::vector<std::unique_ptr<Device>>;
-    return *all;
-}
-std::vector<hip::Provider>& providers() {
-    static auto* all = new std::vector<hip::Provider>(std::begin(hip::kProviders), std::end(hip::kProviders));
-    return *all;
-}
+using Providers = std::span<const hip::Provider>;
 
 std::string full_name(const hip::Provider& provider, int ordinal) {
     return fmt::format("{}:{}", provider.prefix, provider.api().device_label(ordinal));
 }
 
-std::vector<std::string> names() {
+std::vector<std::string> names(Providers providers) {
     std::vector<std::string> out;
-    for (const hip::Provider& provider : providers()) {
+    for (const hip::Provider& provider : providers) {
         Result<int> count = provider.api().device_count();
         for (int i = 0; count && i < *count; i++)
             if (provider.api().device_properties(i)) out.push_back(full_name(provider, i));
@@ -33,8 +24,8 @@ std::vector<std::string> names() {
     return out;
 }
 
-std::string default_name() {
-    for (const hip::Provider& provider : providers())
+std::string default_name(Providers providers) {
+    for (const hip::Provider& provider : providers)
         if (Result<int> count = provider.api().device_count(); count && *count > 0) return full_name(provider, 0);
     user_error(ErrorKind::Device, "there is no device");
 }
@@ -44,20 +35,14 @@ struct Place {
     const hip::Provider* provider;
     int ordinal;
 };
-Result<Place> find(std::string_view name) {
-    for (const hip::Provider& provider : providers()) {
+Result<Place> find(Providers providers, std::string_view name) {
+    for (const hip::Provider& provider : providers) {
         if (name.substr(0, name.find(':')) != provider.prefix) continue;
         STRATA_TRY(int count, provider.api().device_count());
         for (int i = 0; i < count; i++)
             if (name == provider.prefix || name == full_name(provider, i)) return Place{&provider, i};
     }
-    return make_error(ErrorKind::Device, "unknown device '{}'; known: {}", name, fmt::join(names(), ", "));
-}
-
-Device* opened(std::string_view name) {
-    for (auto& d : devices())
-        if (d->name() == name) return d.get();
-    return nullptr;
+    return make_error(ErrorKind::Device, "unknown device '{}'; known: {}", name, fmt::join(names(providers), ", "));
 }
 
 }  // namespace
@@ -89,36 +74,50 @@ Result<double> Device::timed(const std::function<Result<void>(hip::StreamHandle*
     return api_->event_elapsed_ms(start_, stop_);
 }
 
-std::vector<std::string> known_devices() {
-    std::lock_guard lock(devices_mutex);
-    return names();
+std::vector<std::string> known_devices() { return context().devices.known(); }
+Device& device(std::string_view name) {
+    return context().devices.open(name.empty() ? std::string_view(settings().device) : name);
+}
+Device& device(uint16_t index) { return context().devices.at(index); }
+void add_provider(hip::Provider provider) { context().devices.add_provider(provider); }
+
+Devices::Devices() : providers_(std::begin(hip::kProviders), std::end(hip::kProviders)) {}
+
+std::vector<std::string> Devices::known() {
+    std::lock_guard lock(mutex_);
+    return names(providers_);
 }
 
-Device& device(std::string_view name) {
-    std::lock_guard lock(devices_mutex);
-    std::string wanted(name.empty() ? std::string_view(settings().device) : name);
-    if (wanted.empty()) wanted = default_name();
+Device* Devices::opened(std::string_view name) {
+    for (auto& d : all_)
+        if (d->name() == name) return d.get();
+    return nullptr;
+}
+
+Device& Devices::open(std::string_view name) {
+    std::lock_guard lock(mutex_);
+    std::string wanted = name.empty() ? default_name(providers_) : std::string(name);
     if (Device* found = opened(wanted)) return *found;
-    Place place = find(wanted).value();
+    Place place = find(providers_, wanted).value();
     std::string full = full_name(*place.provider, place.ordinal);
     if (Device* found = opened(full)) return *found;
     const hip::HipApi& api = place.provider->api();
     isa::Arch arch = isa::parse_arch(api.device_properties(place.ordinal).value().arch).value();
-    auto index = static_cast<uint16_t>(devices().size());
-    devices().push_back(std::make_unique<Device>(full, index, arch, api, place.ordinal));
-    return *devices().back();
+    auto index = static_cast<uint16_t>(all_.size());
+    all_.push_back(std::make_unique<Device>(full, index, arch, api, place.ordinal));
+    return *all_.back();
 }
 
-Device& device(uint16_t index) {
-    std::lock_guard lock(devices_mutex);
-    STRATA_CHECK(index < devices().size(), "device {} was never opened", index);
-    return *devices()[index];
+Device& Devices::at(uint16_t index) {
+    std::lock_guard lock(mutex_);
+    STRATA_CHECK(index < all_.size(), "device {} was never opened", index);
+    return *all_[index];
 }
 
-void add_provider(hip::Provider provider) {
+void Devices::add_provider(hip::Provider provider) {
     hip::check_complete(provider.api()).value();
-    std::lock_guard lock(devices_mutex);
-    providers().push_back(provider);
+    std::lock_guard lock(mutex_);
+    providers_.push_back(provider);
 }
 
 }  // namespace strata::runtime

@@ -1,12 +1,11 @@
 #include "strata/runtime/program.h"
 
 #include <cstring>
-#include <mutex>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "strata/codegen/compile/compile_kernel.h"
 #include "strata/core/support/settings.h"
+#include "strata/runtime/context_p.h"
 
 namespace strata::runtime {
 namespace {
@@ -22,31 +21,6 @@ Error wrong_arguments(const isa::KernelInfo& kernel, size_t buffers) {
         ErrorKind::Launch,
         "kernel '{}' takes {} parameters but {} buffers were given; pass one tensor a parameter, the output first",
         kernel.name, explicit_arguments(kernel), buffers);
-}
-
-/// Programs by kernel graph and device. Sinks are rooted: their addresses stay theirs.
-struct ProgramKey {
-    UOp sink;
-    uint16_t device;
-    bool operator==(const ProgramKey&) const = default;
-};
-struct ProgramKeyHash {
-    size_t operator()(const ProgramKey& k) const { return UOpHash{}(k.sink) * 31 + k.device; }
-};
-struct Entry {
-    Root sink;
-    std::shared_ptr<Program> program;
-};
-std::mutex memo_mutex;
-std::unordered_map<ProgramKey, Entry, ProgramKeyHash>& memo() {
-    static auto* all = new std::unordered_map<ProgramKey, Entry, ProgramKeyHash>;
-    return *all;
-}
-
-std::shared_ptr<Program> remembered(const ProgramKey& key) {
-    std::lock_guard lock(memo_mutex);
-    auto found = memo().find(key);
-    return found == memo().end() ? nullptr : found->second.program;
 }
 
 }  // namespace
@@ -93,19 +67,19 @@ codegen::Target target_of(const Device& device) {
 std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const codegen::Scheduled> kernels) {
     std::vector<codegen::Scheduled> missing;
     std::unordered_set<UOp, UOpHash> asked;
+    Programs& known = context().programs;
     for (const codegen::Scheduled& k : kernels)
-        if (!remembered({k.kernel.sink, device.index()}) && asked.insert(k.kernel.sink).second) missing.push_back(k);
+        if (!known.find(k.kernel.sink, device) && asked.insert(k.kernel.sink).second) missing.push_back(k);
     std::vector<Result<codegen::Compiled>> compiled = codegen::compile_kernels(missing, target_of(device));
-    for (size_t i = 0; i < missing.size(); i++) {
+    for (size_t i = 0; i < missing.size(); ++i) {
         codegen::Compiled& code = compiled[i].value();
         const size_t parameters = code.slots.size();
         UOp sink = missing[i].kernel.sink;
         std::shared_ptr<Program> program = Program::load(device, std::move(code), parameters);
-        std::lock_guard lock(memo_mutex);
-        memo()[{sink, device.index()}] = Entry{Root(sink), program};
+        known.add(sink, device, std::move(program));
     }
     std::vector<std::shared_ptr<Program>> out;
-    for (const codegen::Scheduled& k : kernels) out.push_back(remembered({k.kernel.sink, device.index()}));
+    for (const codegen::Scheduled& k : kernels) out.push_back(known.find(k.kernel.sink, device));
     return out;
 }
 
@@ -118,6 +92,21 @@ std::shared_ptr<Program> program(Device& device, const CustomKernel& custom, siz
         user_error(ErrorKind::Launch, "kernel '{}' was assembled for {} but the device {} is {}", custom.name,
                    custom.arch, device.name(), isa::info(device.arch()).name);
     return Program::load(device, compile_custom(custom, target_of(device)).value(), buffers);
+}
+
+std::shared_ptr<Program> Programs::find(UOp sink, const Device& device) {
+    std::lock_guard lock(mutex_);
+    auto found = all_.find(sink);
+    if (found == all_.end()) return nullptr;
+    auto program = found->second.by_device.find(device.index());
+    return program == found->second.by_device.end() ? nullptr : program->second;
+}
+
+void Programs::add(UOp sink, const Device& device, std::shared_ptr<Program> program) {
+    std::lock_guard lock(mutex_);
+    Entry& entry = all_[sink];
+    entry.sink = Root(sink);
+    entry.by_device[device.index()] = std::move(program);
 }
 
 }  // namespace strata::runtime

@@ -4,13 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
-#include <mutex>
 
 #include "strata/codegen/compile/compile_kernel.h"
 #include "strata/core/support/settings.h"
-#include "strata/runtime/custom.h"
-#include "strata/runtime/memory_p.h"
+#include "strata/runtime/context_p.h"
 #include "strata/runtime/program.h"
 #include "strata/runtime/search.h"
 
@@ -22,19 +19,6 @@ double ms_since(Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-constexpr size_t kKeptLaunches = 4096;
-
-std::mutex results_mutex;
-UOpMap<Root>& results() {  // node -> view of the buffer that holds its value; the node itself is not kept alive
-    static auto* all = new UOpMap<Root>;
-    return *all;
-}
-std::mutex stats_mutex;
-Stats& counters() {
-    static auto* all = new Stats;
-    return *all;
-}
-
 class DeviceStorage : public codegen::Storage {
   public:
     explicit DeviceStorage(Device& device) : device_(device) {}
@@ -44,10 +28,7 @@ class DeviceStorage : public codegen::Storage {
         return buffer;
     }
     UOp find(UOp node) override {
-        if (node.is(Op::pick)) return custom_view(node);
-        std::lock_guard lock(results_mutex);
-        auto found = results().find(node);
-        return found == results().end() ? UOp() : found->second.get();
+        return node.is(Op::pick) ? context().custom.view(node) : context().results.find(node);
     }
 
   private:
@@ -96,22 +77,7 @@ void run(const Step& step) {
     launch.time_ms = launched.time_ms;
     launch.report = std::move(launched.report);
     print_launch(launch, program);
-    std::lock_guard lock(stats_mutex);
-    Stats& s = counters();
-    s.kernels++;
-    s.time_ms += launch.time_ms;
-    s.modelled |= program.device().time_is_modelled();
-    s.wall_ms += launch.wall_ms;
-    s.bytes += launch.bytes;
-    s.flops += launch.flops;
-    s.launches.push_back(std::move(launch));
-    if (s.launches.size() > kKeptLaunches) s.launches.erase(s.launches.begin());
-}
-
-void forget_results() {
-    UOpMap<Root> last;  // freed outside the lock
-    std::lock_guard lock(results_mutex);
-    last.swap(results());
+    context().counters.add(std::move(launch), program.device().time_is_modelled());
 }
 
 class Executor {
@@ -127,8 +93,8 @@ class Executor {
             for (const Step& step : prepare(items)) {
                 run(step);
                 if (!step.custom) continue;
-                forget_results();  // it may have changed memory that results were computed from
-                remember_custom(step.custom.as<CustomArg>().id, step.custom.src());
+                context().results.forget_all();  // it may have changed memory that results were computed from
+                context().custom.remember(step.custom.as<CustomArg>().id, step.custom.src());
             }
         }
     }
@@ -139,7 +105,7 @@ class Executor {
         std::vector<Step> steps(items.size());
         std::vector<codegen::Scheduled> kernels;
         std::vector<size_t> which;
-        for (size_t i = 0; i < items.size(); i++) {
+        for (size_t i = 0; i < items.size(); ++i) {
             if (items[i].body.is(Op::custom)) {
                 steps[i] = custom_step(items[i].body);
                 continue;
@@ -152,10 +118,8 @@ class Executor {
         double schedule_ms = ms_since(start);
         start = Clock::now();
         std::vector<std::shared_ptr<Program>> made = programs(device_, kernels);
-        for (size_t k = 0; k < which.size(); k++) steps[which[k]].program = made[k];
-        std::lock_guard lock(stats_mutex);
-        counters().schedule_ms += schedule_ms;
-        counters().compile_ms += ms_since(start);
+        for (size_t k = 0; k < which.size(); ++k) steps[which[k]].program = made[k];
+        context().counters.add_times(schedule_ms, ms_since(start));
         return steps;
     }
 
@@ -180,15 +144,6 @@ class Executor {
 
 }  // namespace
 
-void forget_result(UOp node) {
-    Root last;
-    std::lock_guard lock(results_mutex);
-    if (auto found = results().find(node); found != results().end()) {
-        last = std::move(found->second);
-        results().erase(found);
-    }
-}
-
 std::vector<Root> realize(std::span<const UOp> roots, Device* fallback) {
     std::vector<Root> out;
     {
@@ -197,28 +152,17 @@ std::vector<Root> realize(std::span<const UOp> roots, Device* fallback) {
         DeviceStorage storage(target);
         auto start = Clock::now();
         codegen::Schedule schedule = codegen::make_schedule(roots, storage);
-        {
-            std::lock_guard lock(stats_mutex);
-            counters().schedule_ms += ms_since(start);
-        }
+        context().counters.add_times(ms_since(start), 0);
         Executor(target).run_all(schedule);
-        std::lock_guard lock(results_mutex);
-        for (size_t i = 0; i < roots.size(); i++) {
+        for (size_t i = 0; i < roots.size(); ++i) {
             out.emplace_back(schedule.roots[i]);
-            if (schedule.roots[i] != roots[i]) results().insert_or_assign(roots[i], Root(schedule.roots[i]));
+            if (schedule.roots[i] != roots[i]) context().results.remember(roots[i], schedule.roots[i]);
         }
     }
     return out;
 }
 
-Stats stats() {
-    std::lock_guard lock(stats_mutex);
-    return counters();
-}
-
-void reset_stats() {
-    std::lock_guard lock(stats_mutex);
-    counters() = Stats{};
-}
+Stats stats() { return context().counters.get(); }
+void reset_stats() { context().counters.reset(); }
 
 }  // namespace strata::runtime

@@ -1,0 +1,136 @@
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "strata/runtime/buffer.h"
+#include "strata/runtime/custom.h"
+#include "strata/runtime/hip/providers.h"
+#include "strata/runtime/program.h"
+#include "strata/runtime/realize.h"
+
+namespace strata::runtime {
+
+/// Who provides devices, and those that were opened, by index.
+class Devices {
+  public:
+    Devices();
+    Device& open(std::string_view name);  ///< "" = the first there is
+    Device& at(uint16_t index);
+    std::vector<std::string> known();
+    void add_provider(hip::Provider provider);
+
+  private:
+    Device* opened(std::string_view name);
+
+    std::mutex mutex_;
+    std::vector<hip::Provider> providers_;
+    std::vector<std::unique_ptr<Device>> all_;
+};
+
+/// The memory behind buffer nodes.
+class Buffers {
+  public:
+    UOp add(Device& device, DType dtype, int64_t size);
+    std::shared_ptr<Buffer> find(UOp buffer);
+    void forget(UOp buffer);
+
+  private:
+    std::mutex mutex_;
+    UOpMap<std::shared_ptr<Buffer>> all_;  ///< the nodes are not kept alive
+    uint64_t next_id_ = 1;
+};
+
+/// The kernels behind custom nodes, and what those that have run left in memory.
+class CustomKernels {
+  public:
+    uint64_t add(std::shared_ptr<const CustomKernel> kernel);
+    void own(UOp node);
+    std::shared_ptr<const CustomKernel> find(uint64_t id);
+    void forget(UOp node);
+    /// The buffers of a custom node that has run: it does not run again for another of its results.
+    void remember(uint64_t id, std::span<const UOp> views);
+    /// The view for one result of a custom node that has run, else empty.
+    UOp view(UOp pick);
+
+  private:
+    struct Entry {
+        std::shared_ptr<const CustomKernel> kernel;
+        UOp node = {};                 ///< not kept alive
+        std::vector<Root> views = {};  ///< of its buffers, once it has run
+    };
+    std::mutex mutex_;
+    std::unordered_map<uint64_t, Entry> all_;
+    uint64_t next_id_ = 1;
+};
+
+/// Which nodes are in memory: a view of the buffer that holds the value. The node itself is not kept alive.
+class Results {
+  public:
+    UOp find(UOp node);
+    void remember(UOp node, UOp view);
+    void forget(UOp node);
+    void forget_all();
+
+  private:
+    std::mutex mutex_;
+    UOpMap<Root> views_;
+};
+
+/// Loaded programs by kernel graph and device. Sinks are rooted: their addresses stay theirs.
+class Programs {
+  public:
+    std::shared_ptr<Program> find(UOp sink, const Device& device);
+    void add(UOp sink, const Device& device, std::shared_ptr<Program> program);
+
+  private:
+    struct Entry {
+        Root sink;
+        std::unordered_map<uint16_t, std::shared_ptr<Program>> by_device;
+    };
+    std::mutex mutex_;
+    UOpMap<Entry> all_;
+};
+
+/// Stats since the last reset.
+class Counters {
+  public:
+    Stats get();
+    void reset();
+    void add_times(double schedule_ms, double compile_ms);
+    void add(Stats::Launch launch, bool modelled);
+
+  private:
+    std::mutex mutex_;
+    Stats stats_;
+};
+
+/// When to look for graph nodes that no tensor reaches, and what hangs on them.
+class Sweeper {
+  public:
+    void note_allocation(size_t bytes) { allocated_since_ += bytes; }
+    /// Frees unreached nodes with their buffers, user kernels and results. Does nothing inside a GraphScope.
+    void sweep_now();
+    void sweep_if_worthwhile();
+
+  private:
+    std::atomic<size_t> allocated_since_{0}, nodes_after_sweep_{0};
+};
+
+/// All that the runtime remembers from call to call; each part has a lock of its own, never held while another is taken.
+struct Context {
+    Devices devices;
+    Buffers buffers;
+    CustomKernels custom;
+    Results results;
+    Programs programs;
+    Counters counters;
+    Sweeper sweeper;
+};
+
+/// The one of this process, since graph nodes are the process's too. Made on first use and never destroyed: tensors of
+/// static life may outlive every other object.
+Context& context();
+
+}  // namespace strata::runtime
