@@ -69,8 +69,9 @@ const HandlerSet& handlers() {
 Handler choose_handler(const HandlerSet& set, const Choice& choice) {
     using isa::Format;
     const Format format = choice.inst.row->format;
-    if (format == Format::SMEM) return choose_smem(choice);
-    if (format < Format::SMEM) return choose_scalar(choice);
+    if (format == Format::SMEM)
+        if (Handler run = choose_smem(choice)) return run;
+    if (format <= Format::SMEM) return choose_scalar(choice);
     if (format >= Format::DS && format <= Format::GLOBAL && format != Format::MIMG) return set.memory(choice);
     return choice.inst.row->flags & isa::kMatrix ? set.matrix(choice) : set.valu(choice);
 }
