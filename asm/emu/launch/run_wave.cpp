@@ -87,11 +87,11 @@ void load_state(Wave& wave, WaveRun& run, int rows, int lanes) {
     std::copy_n(run.vgpr.begin(), count, wave.row(0));
     std::fill_n(wave.row(0) + count, size - count, 0u);
     std::ranges::copy(run.sgpr, wave.s);
-    wave.s[106] = static_cast<uint32_t>(run.vcc);
-    wave.s[107] = static_cast<uint32_t>(run.vcc >> 32);
-    wave.s[125] = run.m0;
-    wave.s[126] = static_cast<uint32_t>(run.exec);
-    wave.s[127] = static_cast<uint32_t>(run.exec >> 32);
+    wave.s[isa::code::vcc_lo] = static_cast<uint32_t>(run.vcc);
+    wave.s[isa::code::vcc_hi] = static_cast<uint32_t>(run.vcc >> 32);
+    wave.s[isa::code::m0] = run.m0;
+    wave.s[isa::code::exec_lo] = static_cast<uint32_t>(run.exec);
+    wave.s[isa::code::exec_hi] = static_cast<uint32_t>(run.exec >> 32);
     wave.scc = run.scc;
     wave.lds_size = static_cast<uint32_t>(run.lds.size());
     wave.lds = run.lds.data();
@@ -103,7 +103,7 @@ void store_state(Wave& wave, WaveRun& run, int rows, int lanes) {
     std::copy_n(wave.s, run.sgpr.size(), run.sgpr.begin());
     run.vcc = wave.vcc();
     run.exec = wave.exec();
-    run.m0 = wave.s[125];
+    run.m0 = wave.s[isa::code::m0];
     run.scc = wave.scc != 0;
     run.instructions = wave.executed;
 }

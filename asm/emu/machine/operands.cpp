@@ -68,7 +68,7 @@ bool resolve_source(const Operand& operand, uint32_t literal, std::string_view m
                     int& used, Computed& computed) {
     if (!operand.present()) {  // reads as 0 for handlers that add it without asking
         op.uniform |= 1 << i;
-        op.src[i] = Wave::scalar_place(124);
+        op.src[i] = Wave::scalar_place(isa::code::null);
         return true;
     }
     if (operand.is_vector()) {

@@ -52,8 +52,8 @@ template <bool Append>
 const Op* count_lanes(Wave* wave, const Op* op) {
     const u32 active = static_cast<u32>(std::popcount(wave->exec()));
     const u64 address = MemoryOp::space(op) == Space::gds
-                            ? (wave->s[125] >> 16) + op->imm
-                            : u64{kSharedAperture} << 32 | ((wave->s[125] & 0xffff) + op->imm);
+                            ? (wave->s[isa::code::m0] >> 16) + op->imm
+                            : u64{kSharedAperture} << 32 | ((wave->s[isa::code::m0] & 0xffff) + op->imm);
     u32 old = 0;
     if (active && !exchange_lane<u32>(wave, op, -1, address, old,
                                       [active](u32 now) { return Append ? now + active : now - active; }))

@@ -12,7 +12,7 @@ bool move_block(Wave* wave, const Op* op, bool store) {
     const auto row_bytes = 4u * static_cast<uint32_t>(wave->lanes);
     u64 addresses[64];
     const u64 active = lane_addresses(wave, op, addresses);
-    for (uint32_t mask = wave->s[125]; mask; mask &= mask - 1) {
+    for (uint32_t mask = wave->s[isa::code::m0]; mask; mask &= mask - 1) {
         const auto i = static_cast<uint32_t>(std::countr_zero(mask));
         if (first + i * row_bytes >= end) {
             fail(wave, op, "the block names vector registers that the kernel does not allocate");

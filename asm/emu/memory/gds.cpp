@@ -103,7 +103,7 @@ constexpr Row kRows[] = {BOTH(b32),       BOTH(b64),        BOTH(b96),    BOTH(b
 
 /// Bits 21:16 of M0 and the offset.
 uint32_t resource_of(const Wave* wave, const Op* op) {
-    return ((wave->s[125] >> 16 & 63) + op->imm) % GlobalShare::kResources;
+    return ((wave->s[isa::code::m0] >> 16 & 63) + op->imm) % GlobalShare::kResources;
 }
 /// The data operand of the first active lane.
 uint32_t first_data(Wave* wave, const Op* op) {

@@ -63,7 +63,7 @@ uint8_t* window_place(Wave* wave, const Op* op, int lane, uint64_t offset, uint3
 
 /// M0 holds where a kernel's part of the global data share starts (bits 31:16) and its size (bits 15:0).
 uint8_t* share_place(Wave* wave, const Op* op, int lane, uint64_t offset, uint32_t bytes, bool& failed) {
-    const uint32_t base = wave->s[125] >> 16, size = wave->s[125] & 0xffff;
+    const uint32_t base = wave->s[isa::code::m0] >> 16, size = wave->s[isa::code::m0] & 0xffff;
     if (offset >= base && in_range(offset - base, bytes, size) && in_range(offset, bytes, GlobalShare::kBytes))
         return GlobalShare::of(*wave->group->launch).bytes() + offset;
     miss(wave, failed, [&] {
@@ -134,7 +134,7 @@ uint64_t lane_addresses(Wave* wave, const Op* op, uint64_t* addresses) {
             break;
         case Space::gds:
             for (int lane = 0; lane < lanes; ++lane)
-                addresses[lane] = uint64_t{low[lane]} + op->imm + (wave->s[125] >> 16);
+                addresses[lane] = uint64_t{low[lane]} + op->imm + (wave->s[isa::code::m0] >> 16);
             break;
         case Space::buffer: return BufferView(wave, op).lanes(MemoryOp::bytes(op), addresses) & wave->exec();
     }

@@ -10,7 +10,7 @@ namespace strata::emu {
 namespace {
 
 u64 local_address(const Wave* wave, const Op* op, int lane) {
-    return u64{kSharedAperture} << 32 | ((wave->s[125] & 0xffff) + op->imm + 4 * static_cast<u32>(lane));
+    return u64{kSharedAperture} << 32 | ((wave->s[isa::code::m0] & 0xffff) + op->imm + 4 * static_cast<u32>(lane));
 }
 
 /// The same Op as seen by a local access.

@@ -19,7 +19,7 @@ uint32_t reader(uint32_t lane, uint32_t i) {
 
 template <uint32_t bytes>
 bool load_transposed(Wave* wave, const Op* op) {
-    if (wave->s[126] != ~0u) {
+    if (wave->s[isa::code::exec_lo] != ~0u) {
         fail(wave, op,
              "what a transposing load gives while lanes are switched off is not documented; set EXEC to all ones");
         return false;

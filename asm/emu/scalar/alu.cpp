@@ -105,15 +105,15 @@ T operand(Wave* wave, const Op* op, int i) {
         wave->scc = condition;                     \
         STRATA_EMU_NEXT;                           \
     }
-#define EXEC_HANDLER(name, T, what, saved)                \
-    const Op* name(Wave* wave, const Op* op) {            \
-        const T a = source<T>(wave, op, 0);               \
-        const T e = at<T>(wave, Wave::scalar_place(126)); \
-        const T r = what;                                 \
-        put<T>(wave, op->dst, saved);                     \
-        put<T>(wave, Wave::scalar_place(126), r);         \
-        wave->scc = r != 0;                               \
-        STRATA_EMU_NEXT;                                  \
+#define EXEC_HANDLER(name, T, what, saved)                               \
+    const Op* name(Wave* wave, const Op* op) {                           \
+        const T a = source<T>(wave, op, 0);                              \
+        const T e = at<T>(wave, Wave::scalar_place(isa::code::exec_lo)); \
+        const T r = what;                                                \
+        put<T>(wave, op->dst, saved);                                    \
+        put<T>(wave, Wave::scalar_place(isa::code::exec_lo), r);         \
+        wave->scc = r != 0;                                              \
+        STRATA_EMU_NEXT;                                                 \
     }
 #define SAVEEXEC(mnemonic, what) EXEC_HANDLER(mnemonic##_b32, u32, what, e) EXEC_HANDLER(mnemonic##_b64, u64, what, e)
 #define WREXEC(mnemonic, what) EXEC_HANDLER(mnemonic##_b32, u32, what, r) EXEC_HANDLER(mnemonic##_b64, u64, what, r)
@@ -128,22 +128,24 @@ T operand(Wave* wave, const Op* op, int i) {
 // Relative register moves: M0 is added to the register number.
 template <class T>
 const Op* s_movrels(Wave* wave, const Op* op) {
-    u32 from = op->src[0] + 4 * (wave->s[125] & 127);
-    if (op->constant & 1 || from > Wave::scalar_place(106) - sizeof(T))
+    u32 from = op->src[0] + 4 * (wave->s[isa::code::m0] & 127);
+    if (op->constant & 1 || from > Wave::scalar_place(isa::code::vcc_lo) - sizeof(T))
         return fail(wave, op, "M0 leads past the scalar registers");
     put<T>(wave, op->dst, at<T>(wave, from));
     STRATA_EMU_NEXT;
 }
 template <class T>
 const Op* s_movreld(Wave* wave, const Op* op) {
-    u32 to = op->dst + 4 * (wave->s[125] & 127);
-    if (to > Wave::scalar_place(106) - sizeof(T)) return fail(wave, op, "M0 leads past the scalar registers");
+    u32 to = op->dst + 4 * (wave->s[isa::code::m0] & 127);
+    if (to > Wave::scalar_place(isa::code::vcc_lo) - sizeof(T))
+        return fail(wave, op, "M0 leads past the scalar registers");
     put<T>(wave, to, source<T>(wave, op, 0));
     STRATA_EMU_NEXT;
 }
 const Op* s_movrelsd_2_b32(Wave* wave, const Op* op) {
-    u32 from = op->src[0] + 4 * (wave->s[125] & 0x3ff), to = op->dst + 4 * (wave->s[125] >> 16 & 0x3ff);
-    if (op->constant & 1 || std::max(from, to) > Wave::scalar_place(105))
+    u32 from = op->src[0] + 4 * (wave->s[isa::code::m0] & 0x3ff),
+        to = op->dst + 4 * (wave->s[isa::code::m0] >> 16 & 0x3ff);
+    if (op->constant & 1 || std::max(from, to) >= Wave::scalar_place(isa::code::vcc_lo))
         return fail(wave, op, "M0 leads past the scalar registers");
     put<u32>(wave, to, at<u32>(wave, from));
     STRATA_EMU_NEXT;

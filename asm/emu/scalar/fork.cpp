@@ -11,8 +11,8 @@ namespace {
 
 const Op* target(const Op* op) { return op + static_cast<i32>(op->imm); }
 
-u64 exec_of(const Wave* wave) { return at<u64>(wave, Wave::scalar_place(126)); }
-void set_exec(Wave* wave, u64 exec) { put<u64>(wave, Wave::scalar_place(126), exec); }
+u64 exec_of(const Wave* wave) { return at<u64>(wave, Wave::scalar_place(isa::code::exec_lo)); }
+void set_exec(Wave* wave, u64 exec) { put<u64>(wave, Wave::scalar_place(isa::code::exec_lo), exec); }
 
 // The stack of paths not taken yet is in SGPRs, four an entry: address, mask. Its depth is MODE.CSP.
 u32 depth(const Wave* wave) { return wave->mode >> kForkDepth; }
@@ -73,14 +73,14 @@ const Op* s_cbranch_join(Wave* wave, const Op* op) {
     } while (0)
 
 const Op* s_subvector_loop_begin(Wave* wave, const Op* op) {
-    u32 &low = wave->s[126], &high = wave->s[127];
+    u32 &low = wave->s[isa::code::exec_lo], &high = wave->s[isa::code::exec_hi];
     if ((low | high) == 0) JUMP(target(op));
     put<u32>(wave, op->dst, low == 0 ? low : high);  // what is left to do in a second pass
     if (low != 0) high = 0;
     STRATA_EMU_NEXT;
 }
 const Op* s_subvector_loop_end(Wave* wave, const Op* op) {
-    u32 &low = wave->s[126], &high = wave->s[127];
+    u32 &low = wave->s[isa::code::exec_lo], &high = wave->s[isa::code::exec_hi];
     const u32 saved = at<u32>(wave, op->dst);
     if (high != 0) {
         low = saved;
