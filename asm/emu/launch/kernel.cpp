@@ -30,7 +30,9 @@ Result<LoadedKernel> decode_kernel(const isa::CodeObject& object, const isa::Ker
     loaded.program =
         std::make_unique<Program>(object.arch, kernel.descriptor.wave_size(arch), kernel.descriptor.vgprs(arch),
                                   kernel.descriptor.accum_offset(), std::span(bytes, text->bytes.size()), address);
-    loaded.measured = std::make_unique<MeasuredCode>(*loaded.program);
+    loaded.instrumented = std::make_unique<InstrumentedCode>(*loaded.program);
+    loaded.costs = std::make_unique<CostTable>(*loaded.program);
+    loaded.counter = std::make_unique<Counter>();
     Result<const Op*> entry = loaded.program->entry(offset);
     if (!entry) {
         Error error = std::move(entry.error());

@@ -1,7 +1,9 @@
 #pragma once
 #include <memory>
 
-#include "strata/asm/emu/observe/timing.h"
+#include "strata/asm/emu/observe/cost.h"
+#include "strata/asm/emu/observe/counter.h"
+#include "strata/asm/emu/observe/instrumented.h"
 #include "strata/asm/emu/program/program.h"
 #include "strata/asm/object/code_object.h"
 
@@ -14,7 +16,9 @@ const isa::Segment* code_segment(const isa::CodeObject& object, uint64_t address
 struct LoadedKernel {
     const isa::KernelInfo* info = nullptr;
     std::unique_ptr<Program> program;
-    std::unique_ptr<MeasuredCode> measured;  ///< for the timing model
+    std::unique_ptr<InstrumentedCode> instrumented;  ///< what workgroups run that are observed
+    std::unique_ptr<CostTable> costs;
+    std::unique_ptr<Counter> counter;
     const Op* entry = nullptr;
     uint64_t descriptor = 0;  ///< device address
 };

@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 #include "strata/asm/emu/launch/abi.h"
 #include "strata/asm/emu/launch/state.h"
+#include "strata/asm/emu/observe/estimate.h"
+#include "strata/asm/emu/observe/group_timing.h"
 #include "strata/asm/emu/report/use.h"
 #include "strata/core/support/settings.h"
 
@@ -36,6 +39,72 @@ uint64_t budget(const LaunchConfig& config) {
     return settings().emu_budget ? settings().emu_budget : kDefaultBudget;
 }
 
+/// What the workgroups of a launch need besides their arguments.
+void set_resources(Plan& plan, const LoadedKernel& kernel, const LaunchConfig& config, const isa::ArchInfo& arch) {
+    const isa::KernelDescriptor& descriptor = kernel.info->descriptor;
+    plan.entry = kernel.entry;
+    plan.lanes = kernel.program->wave_size();
+    plan.vgprs = kernel.program->vgprs();
+    plan.grid = config.grid;
+    plan.lds = descriptor.group_segment_fixed_size + config.dynamic_lds;
+    plan.scratch = std::max(descriptor.private_segment_fixed_size, kernel.info->scratch);
+    if (descriptor.dynamic_stack() || kernel.info->uses_dynamic_stack)
+        plan.scratch = std::max(plan.scratch, kDynamicStack);
+    plan.mode =
+        effective_mode(arch.family, descriptor.float_mode() | uint32_t{descriptor.dx10_clamp()} << 8 |
+                                        uint32_t{descriptor.ieee_mode()} << 9 | (descriptor.rsrc1 >> 26 & 1) << 23);
+    plan.max_instructions = budget(config);
+    plan.seed = config.seed ? config.seed : settings().emu_seed;
+    pack_work_items(plan, config.block, descriptor.workitem_id_dims());
+}
+
+/// The timing model's view of a launch: some workgroups are measured, and what they cost is scaled to the grid.
+class Timing {
+  public:
+    Timing(Plan& plan, const LoadedKernel& kernel, const Model& model) : model_(model) {
+        const std::vector<uint64_t> numbers = representatives(plan.groups());
+        groups_.reserve(numbers.size());
+        for (uint64_t number : numbers)
+            plan.of_group[number] = &groups_.emplace_back(*kernel.costs, model, *plan.launch.memory,
+                                                          static_cast<int>(plan.waves), plan.vgprs);
+    }
+    void finish(const Plan& plan, const LoadedKernel& kernel, LaunchStats& stats) const {
+        const bool wgp_mode = (kernel.info->descriptor.rsrc1 >> 29 & 1) != 0;
+        const Occupancy shape{plan.groups(), plan.waves, plan.lds, plan.vgprs, plan.lanes, wgp_mode};
+        const double cycles = estimate_cycles(model_, isa::info(model_.arch), shape, groups_);
+        stats.modelled_cycles = static_cast<uint64_t>(cycles);
+        stats.modelled_ms = cycles / model_.mhz / 1000;
+    }
+
+  private:
+    const Model& model_;
+    std::vector<GroupTiming> groups_;
+};
+
+/// Runs the plan, observed as the configuration asks.
+Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, const Model& model,
+                        const LaunchConfig& config) {
+    plan.instrumented = kernel.instrumented.get();
+    const bool counted = config.counted || settings().emu_fidelity;
+    if (counted) {
+        kernel.counter->clear();
+        plan.observers.push_back(kernel.counter.get());
+    }
+    std::optional<Timing> timing;
+    if (config.timed) timing.emplace(plan, kernel, model);
+    const auto start = std::chrono::steady_clock::now();
+    STRATA_TRY(Outcome outcome, pool.run(plan, thread_count(config, kernel.program->order())));
+    LaunchStats stats;
+    stats.wall_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    stats.wave_instructions = outcome.instructions;
+    stats.waves = outcome.waves;
+    if (counted)
+        stats.instructions =
+            instructions_of(*kernel.program, [&](const Chunk& chunk) { return kernel.counter->counts(chunk); });
+    if (timing) timing->finish(plan, kernel, stats);
+    return stats;
+}
+
 }  // namespace
 
 Result<void> Gpu::State::reserve_launch_area(size_t bytes) {
@@ -46,83 +115,42 @@ Result<void> Gpu::State::reserve_launch_area(size_t bytes) {
     return {};
 }
 
+Result<LaunchArea> Gpu::State::place_arguments(const LoadedKernel& kernel, const LaunchConfig& config,
+                                               std::span<const uint8_t> kernarg) {
+    STRATA_TRY_VOID(reserve_launch_area(kKernargOffset + kernarg.size() + 64));
+    const LaunchArea area{launch_area, launch_area + kKernargOffset};
+    const auto packet = dispatch_packet(kernel, config, area.kernarg);
+    memcpy(reinterpret_cast<void*>(area.packet), packet.data(), packet.size());
+    std::ranges::copy(kernarg, reinterpret_cast<uint8_t*>(area.kernarg));
+    shared->memory.add({area.packet, area.packet + packet.size(), "dispatch packet", false});
+    // Scalar loads of arguments may be widened to 16 bytes and more; their tail is never used.
+    shared->memory.add({area.kernarg, area.kernarg + (kernarg.size() + 63) / 64 * 64, "kernel arguments", false});
+    return area;
+}
+
 Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_name, const LaunchConfig& config,
                                 std::span<const uint8_t> arguments) {
     const Module::State& loaded = *module.state_;
     if (loaded.shared != state_->shared) return make_error(ErrorKind::Usage, "the module belongs to another device");
-    auto it = loaded.kernels.find(kernel_name);
-    if (it == loaded.kernels.end()) {
-        std::string known;
-        for (const auto& [name, kernel] : loaded.kernels) known += (known.empty() ? "" : ", ") + name;
-        return make_error(ErrorKind::Usage, "the module has no kernel '{}'; it has: {}", kernel_name, known);
-    }
-    const LoadedKernel& kernel = it->second;
-    const isa::KernelDescriptor& descriptor = kernel.info->descriptor;
+    STRATA_TRY(const LoadedKernel* found, loaded.kernel(kernel_name));
+    const LoadedKernel& kernel = *found;
     STRATA_TRY_VOID(check_dimensions(*kernel.info, *state_->model, kernel.program->vgprs(), config));
     STRATA_TRY(std::vector<uint8_t> kernarg, kernarg_segment(*kernel.info, {config, arguments}));
 
     std::lock_guard one_launch(state_->launch_mutex);
     std::lock_guard lock(state_->shared->mutex);
-    STRATA_TRY_VOID(state_->reserve_launch_area(kKernargOffset + kernarg.size() + 64));
-    const uint64_t packet_at = state_->launch_area, kernarg_at = packet_at + kKernargOffset;
-    auto packet = dispatch_packet(kernel, config, kernarg_at);
-    memcpy(reinterpret_cast<void*>(packet_at), packet.data(), packet.size());
-    std::ranges::copy(kernarg, reinterpret_cast<uint8_t*>(kernarg_at));
-    DeviceMemory& memory = state_->shared->memory;
-    memory.add({packet_at, packet_at + packet.size(), "dispatch packet", false});
-    // Scalar loads of arguments may be widened to 16 bytes and more; their tail is never used.
-    memory.add({kernarg_at, kernarg_at + (kernarg.size() + 63) / 64 * 64, "kernel arguments", false});
-
+    STRATA_TRY(LaunchArea area, state_->place_arguments(kernel, config, kernarg));
+    const isa::ArchInfo& arch = isa::info(state_->arch);
     Plan plan;
-    plan.launch.memory = &memory;
+    plan.launch.memory = &state_->shared->memory;
     plan.launch.program = kernel.program.get();
     plan.launch.kernel = kernel.info->name;
-    plan.launch.object = &module.state_->object;
-    plan.launch.text_address = kernel.program->address() - module.state_->base;
+    plan.launch.object = &loaded.object;
+    plan.launch.text_address = kernel.program->address() - loaded.base;
     plan.launch.strict = settings().emu_check;
-    plan.entry = kernel.entry;
-    plan.lanes = kernel.program->wave_size();
-    plan.vgprs = kernel.program->vgprs();
-    plan.grid = config.grid;
-    plan.lds = descriptor.group_segment_fixed_size + config.dynamic_lds;
-    plan.scratch = std::max(descriptor.private_segment_fixed_size, kernel.info->scratch);
-    if (descriptor.dynamic_stack() || kernel.info->uses_dynamic_stack)
-        plan.scratch = std::max(plan.scratch, kDynamicStack);
-    const isa::ArchInfo& arch = isa::info(state_->arch);
-    plan.mode =
-        effective_mode(arch.family, descriptor.float_mode() | uint32_t{descriptor.dx10_clamp()} << 8 |
-                                        uint32_t{descriptor.ieee_mode()} << 9 | (descriptor.rsrc1 >> 26 & 1) << 23);
-    plan.max_instructions = budget(config);
-    plan.seed = config.seed ? config.seed : settings().emu_seed;
-    pack_work_items(plan, config.block, descriptor.workitem_id_dims());
-    pack_scalars(plan, descriptor, arch, packet_at, kernarg_at, kernarg);
-
-    plan.measured_code = kernel.measured.get();
-    plan.counted = config.counted || settings().emu_fidelity;
-    if (plan.counted) kernel.measured->clear_counts();
-    std::vector<GroupTiming> timings;
-    if (config.timed) {
-        plan.measured = representatives(plan.groups());
-        for (size_t i = 0; i < plan.measured.size(); ++i)
-            timings.emplace_back(*kernel.measured, *state_->model, memory, static_cast<int>(plan.waves), plan.vgprs);
-        plan.timings = &timings;
-    }
-    auto start = std::chrono::steady_clock::now();
-    STRATA_TRY(Outcome outcome, state_->pool.run(plan, thread_count(config, kernel.program->order())));
-    LaunchStats stats;
-    stats.wall_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    stats.wave_instructions = outcome.instructions;
-    stats.waves = outcome.waves;
-    if (plan.counted)
-        stats.instructions =
-            instructions_of(*kernel.program, [&](const Chunk& chunk) { return kernel.measured->counts(chunk); });
-    if (config.timed) {
-        Occupancy shape{plan.groups(), plan.waves, plan.lds, plan.vgprs, plan.lanes, (descriptor.rsrc1 >> 29 & 1) != 0};
-        double cycles = estimate_cycles(*state_->model, arch, shape, timings);
-        stats.modelled_cycles = static_cast<uint64_t>(cycles);
-        stats.modelled_ms = cycles / state_->model->mhz / 1000;
-    }
-    return stats;
+    set_resources(plan, kernel, config, arch);
+    pack_scalars(plan, kernel.info->descriptor, arch, area.packet, area.kernarg, kernarg);
+    return run(state_->pool, plan, kernel, *state_->model, config);
 }
 
 }  // namespace strata::emu

@@ -53,6 +53,13 @@ Result<void> Module::State::decode() {
     return {};
 }
 
+Result<const LoadedKernel*> Module::State::kernel(std::string_view name) const {
+    if (auto it = kernels.find(name); it != kernels.end()) return &it->second;
+    std::string known;
+    for (const auto& [other, loaded] : kernels) known += (known.empty() ? "" : ", ") + other;
+    return make_error(ErrorKind::Usage, "the module has no kernel '{}'; it has: {}", name, known);
+}
+
 Module::Module(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Module::~Module() {

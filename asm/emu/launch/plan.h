@@ -1,9 +1,12 @@
 #pragma once
 #include <array>
+#include <map>
+#include <memory>
 #include <vector>
 
 #include "strata/asm/emu/gpu.h"
 #include "strata/asm/emu/machine/workgroup.h"
+#include "strata/asm/emu/observe/instrumented.h"
 
 namespace strata::emu {
 
@@ -22,10 +25,9 @@ struct Plan {
     std::vector<uint32_t> v0;                 ///< packed work-item ids, `lanes` a wave
     std::vector<uint64_t> exec;               ///< by wave
     uint64_t max_instructions = 0, seed = 0;
-    std::vector<uint64_t> measured;  ///< ascending numbers of the workgroups to measure
-    std::vector<GroupTiming>* timings = nullptr;
-    MeasuredCode* measured_code = nullptr;
-    bool counted = false;  ///< every workgroup counts what it runs
+    InstrumentedCode* instrumented = nullptr;  ///< what workgroups run that are observed
+    std::vector<Observer*> observers;          ///< of every workgroup
+    std::map<uint64_t, Observer*> of_group;    ///< of single workgroups, by number
 
     uint64_t groups() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }
     size_t wave_bytes() const { return sizeof(Wave) + static_cast<size_t>(vgprs) * static_cast<size_t>(lanes) * 4; }

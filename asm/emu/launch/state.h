@@ -18,6 +18,11 @@ struct SharedMemory {
     DeviceMemory memory;
 };
 
+/// Device addresses of the dispatch packet and the kernarg segment.
+struct LaunchArea {
+    uint64_t packet = 0, kernarg = 0;
+};
+
 struct Gpu::State {
     isa::Arch arch;
     const Model* model;
@@ -29,6 +34,9 @@ struct Gpu::State {
 
     State(isa::Arch arch_, const Model* model_);
     Result<void> reserve_launch_area(size_t bytes);
+    /// Copies the arguments of a launch to where the kernel reads them.
+    Result<LaunchArea> place_arguments(const LoadedKernel& kernel, const LaunchConfig& config,
+                                       std::span<const uint8_t> kernarg);
 };
 
 struct Module::State {
@@ -39,6 +47,7 @@ struct Module::State {
     std::vector<uint64_t> parts;  ///< entries in the allocation table
     std::map<std::string, LoadedKernel, std::less<>> kernels;
 
+    Result<const LoadedKernel*> kernel(std::string_view name) const;
     Result<void> place(std::string_view label);
     Result<void> decode();
 };

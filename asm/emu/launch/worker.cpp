@@ -9,7 +9,6 @@
 
 #include "strata/asm/emu/launch/faults.h"
 #include "strata/asm/emu/machine/device_memory.h"
-#include "strata/asm/emu/observe/timing.h"
 #include "strata/asm/emu/program/program.h"
 #include "strata/core/support/hash.h"
 
@@ -36,6 +35,7 @@ struct Worker::Resident {
     std::vector<Wave*> places;  ///< by wave in the workgroup
     uint8_t* lds = nullptr;
     uint8_t* scratch = nullptr;
+    std::vector<Observer*> observers;
     Wave::Hit hits[Wave::kHits];  ///< allocations that the last workgroup met: a good guess for the next
 
     explicit Resident(Plan& plan) {
@@ -51,6 +51,16 @@ struct Worker::Resident {
         scratch = lds + lds_bytes;
         group.launch = &plan.launch;
         group.waves = plan.waves;
+    }
+
+    /// Who looks at the workgroup of this number, and what code it therefore runs.
+    void observe(const Plan& plan, uint64_t number) {
+        observers = plan.observers;
+        if (auto it = plan.of_group.find(number); it != plan.of_group.end()) observers.push_back(it->second);
+        group.observers = observers;
+        group.code = plan.launch.program;
+        if (!observers.empty()) group.code = plan.instrumented;
+        group.in_turns = std::ranges::any_of(observers, &Observer::orders_waves);
     }
 };
 
@@ -81,8 +91,8 @@ void Worker::start_wave(Resident& resident, uint32_t index) {
         wave->s[isa::code::ttmp0 + 7] = id[1] | id[2] << 16;
         wave->s[isa::code::ttmp0 + 8] = (index & 31) << 25;
     }
-    wave->s[126] = static_cast<uint32_t>(plan_.exec[index]);
-    if (plan_.lanes == 64) wave->s[127] = static_cast<uint32_t>(plan_.exec[index] >> 32);
+    wave->s[isa::code::exec_lo] = static_cast<uint32_t>(plan_.exec[index]);
+    if (plan_.lanes == 64) wave->s[isa::code::exec_hi] = static_cast<uint32_t>(plan_.exec[index] >> 32);
     wave->mode = plan_.mode;
     wave->lds = resident.lds;
     wave->lds_size = plan_.lds;
@@ -93,7 +103,7 @@ void Worker::start_wave(Resident& resident, uint32_t index) {
     wave->group = &resident.group;
     wave->wave_in_group = index;
     wave->fault = &fault_text_;
-    wave->pc = resident.group.measured ? resident.group.measured->measured(plan_.entry) : plan_.entry;
+    wave->pc = resident.group.observers.empty() ? plan_.entry : plan_.instrumented->copy_of(plan_.entry);
 }
 
 /// Gives a resident the next workgroup; false when none is left.
@@ -106,17 +116,11 @@ bool Worker::start(Resident& resident) {
                 static_cast<uint32_t>(number / plan_.grid[0] % plan_.grid[1]),
                 static_cast<uint32_t>(number / plan_.grid[0] / plan_.grid[1])};
     group.ended = group.arrived = group.signals = group.completed = 0;
-    group.timing = nullptr;
-    if (auto it = std::ranges::lower_bound(plan_.measured, number); it != plan_.measured.end() && *it == number)
-        group.timing = &(*plan_.timings)[static_cast<size_t>(it - plan_.measured.begin())];
-    group.counted = plan_.counted;
-    group.measured = group.timing || group.counted ? plan_.measured_code : nullptr;
-    group.code = plan_.launch.program;
-    if (group.measured) group.code = group.measured;
+    resident.observe(plan_, number);
     memset(resident.lds, 0xff, plan_.lds);  // unwritten local memory reads as NaN and -1
     for (uint32_t i = 0; i < plan_.waves; ++i) start_wave(resident, i);
     resident.waves = resident.places;
-    if (plan_.seed && !group.timing) {  // modelled time does not depend on the seed
+    if (plan_.seed && !group.in_turns) {  // modelled time does not depend on the seed
         uint64_t state = hash_mix(plan_.seed, number);
         for (size_t i = resident.waves.size(); i > 1; --i) {
             state = hash_mix(state, i);
@@ -157,7 +161,7 @@ void Worker::end_wave(Resident& resident, const Wave& wave) {
     ++group.ended;
     if (wave.barriers_signalled == group.completed + 1) --group.signals;  // it counts as a wave that ended
     check_split_barrier(group);
-    if (group.timing) group.timing->finish(wave);
+    for (Observer* observer : group.observers) observer->ended(wave);
 }
 
 void Worker::fault(const Wave& wave) {
@@ -185,7 +189,7 @@ void Worker::stuck(const Resident& resident) {
 
 /// Runs a wave until it stops for whatever reason; false on a fault.
 bool Worker::step(Wave* wave) {
-    wave->budget = std::min(wave->executed + (wave->group->timing ? kQuantum : quantum_), plan_.max_instructions);
+    wave->budget = std::min(wave->executed + (wave->group->in_turns ? kQuantum : quantum_), plan_.max_instructions);
     wave->stop = Stop::none;
     wave->run_start = wave->pc;
     const uint64_t before = wave->turn_start = wave->executed;

@@ -7,7 +7,7 @@ namespace strata::emu {
 const Op* nop(Wave* wave, const Op* op) { STRATA_EMU_NEXT; }
 
 const Op* wait_for_loads(Wave* wave, const Op* op) {
-    if (op->aux && clock_of(wave, op) - wave->turn_start < op->aux && !wave->group->timing) STRATA_EMU_NEXT;
+    if (op->aux && clock_of(wave, op) - wave->turn_start < op->aux && !wave->group->in_turns) STRATA_EMU_NEXT;
     return leave(wave, op, op + 1, Stop::wait);
 }
 

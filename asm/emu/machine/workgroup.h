@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 
 #include "strata/asm/emu/machine/wave.h"
@@ -17,8 +18,7 @@ namespace strata::emu {
 
 class DeviceMemory;
 class Program;
-class GroupTiming;
-class MeasuredCode;
+class Observer;
 class GlobalShare;
 
 /// MODE bits that gfx12 does not have: DX10_CLAMP always holds there and IEEE never. Handlers find them in Wave::mode.
@@ -60,10 +60,10 @@ struct Workgroup {
     std::array<uint32_t, 3> id{};
     uint32_t waves = 0, ended = 0, arrived = 0;  ///< of the barrier
     uint32_t signals = 0, completed = 0;         ///< of the split barrier: of this round; rounds done
-    GroupTiming* timing = nullptr;               ///< set while this workgroup is measured
     Code* code = nullptr;                        ///< that its waves run
-    MeasuredCode* measured = nullptr;            ///< the copy of the code that it runs, if it is measured or counted
-    bool counted = false;
+    std::span<Observer* const> observers =
+        {};                 ///< told of every instruction; if there are any, the code is instrumented
+    bool in_turns = false;  ///< waves change at every wait, as in hardware
 };
 
 /// A wave signals the split barrier, or ends: the round is complete once all waves that have not ended signalled.

@@ -1,7 +1,7 @@
+#include "strata/asm/emu/observe/estimate.h"
+
 #include <algorithm>
 #include <cmath>
-
-#include "strata/asm/emu/observe/timing.h"
 
 // From the demands of measured workgroups to the cycles of a launch.
 namespace strata::emu {

@@ -172,7 +172,8 @@ Result<const Op*> Program::decode(uint64_t offset) {
     int index = chunk_count_.load();
     if (index == kMaxChunks)
         return make_error(ErrorKind::Unsupported, "too many separate pieces of code are reached at run time");
-    published_[static_cast<size_t>(index)].store(chunk.get(), std::memory_order_release);
+    chunk->number = static_cast<size_t>(index);
+    published_[chunk->number].store(chunk.get(), std::memory_order_release);
     chunk_count_.store(index + 1, std::memory_order_release);
     // Places become visible only now: an op is found once all it leads to exists.
     uint64_t at = ~0ull;

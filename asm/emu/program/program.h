@@ -17,6 +17,7 @@ struct Chunk {
     std::vector<Op> ops;
     std::vector<uint32_t> pcs;     ///< byte offset in the text of each instruction, by Op::index
     std::vector<isa::Inst> insts;  ///< by Op::index
+    size_t number = 0;             ///< among the chunks of its program, below Program::kMaxChunks
     bool holds(const Op* op) const { return op >= ops.data() && op < ops.data() + ops.size(); }
 };
 

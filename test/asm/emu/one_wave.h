@@ -45,4 +45,14 @@ class OneWave : public ::testing::Test {
     WaveRun wave;
 };
 
+/// A wave of 32 or 64 lanes, gfx1100.
+class Gfx11Wave : public OneWave, public ::testing::WithParamInterface<int> {
+  protected:
+    Gfx11Wave() : OneWave(isa::Arch::gfx1100, GetParam()) {}
+    uint64_t full() const { return lanes == 32 ? 0xffffffffull : ~0ull; }
+    void set_rows(int reg, auto value) {
+        set_row(reg, [&](int lane) { return static_cast<uint32_t>(value(lane)); });
+    }
+};
+
 }  // namespace strata::emu::testing

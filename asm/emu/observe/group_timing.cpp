@@ -1,11 +1,11 @@
+#include "strata/asm/emu/observe/group_timing.h"
+
 #include <algorithm>
 #include <bit>
 
 #include "strata/asm/emu/machine/device_memory.h"
 #include "strata/asm/emu/memory/ops.h"
-#include "strata/asm/emu/observe/timing.h"
 
-// Accounting of one workgroup: a scoreboard a wave, busy cycles of the units, lines of memory touched.
 namespace strata::emu {
 namespace {
 
@@ -21,13 +21,11 @@ constexpr int kBanks = 32;
 
 }  // namespace
 
-GroupTiming::GroupTiming(MeasuredCode& code, const Model& model, const DeviceMemory& memory, int waves, int vgprs)
-    : code_(&code), model_(&model), memory_(&memory), waves_(static_cast<size_t>(waves)), l0_(kL0Lines, ~0ull) {
+GroupTiming::GroupTiming(CostTable& costs, const Model& model, const DeviceMemory& memory, int waves, int vgprs)
+    : costs_(&costs), model_(&model), memory_(&memory), waves_(static_cast<size_t>(waves)), l0_(kL0Lines, ~0ull) {
     limit_ = std::clamp(kMeasuredOfGroup / static_cast<uint32_t>(waves), kFewestOfWave, kMostOfWave);
     for (WaveState& wave : waves_) wave.ready.resize(256 + static_cast<size_t>(vgprs) + 32);
 }
-
-bool GroupTiming::enough(const Wave* wave) const { return waves_[wave->wave_in_group].counted >= limit_; }
 
 /// Brings a line into the CU's cache; true if it was there. `fresh`: this workgroup has never touched it.
 bool GroupTiming::touch_line(uint64_t line, bool& fresh) {
@@ -129,21 +127,18 @@ double GroupTiming::scalar_access(Wave* wave, const Op* op) {
     return model_->cycles(model_->l2_ns);
 }
 
-Handler GroupTiming::account(Wave* wave, const Op* op) {
-    const Cost& cost = code_->cost(op);
-    WaveState& state = waves_[wave->wave_in_group];
-    ++state.counted;
+/// Waits for barriers and for the registers that the instruction reads.
+void GroupTiming::wait(WaveState& state, const Cost& cost) {
     if (state.waiting) {
         state.waiting = false;
         state.time = std::max(state.time, barrier_times_[state.barriers - 1]);
     }
-    auto each = [&](const RegisterRange& range, auto action) {
-        for (size_t i = range.first; i < size_t{range.first} + range.count && i < state.ready.size(); ++i)
-            action(state.ready[i]);
-    };
     for (uint8_t i = 0; i < cost.sources; ++i)
-        each(cost.source[i], [&](double ready) { state.time = std::max(state.time, ready); });
-    double latency = cost.latency;
+        for (double& ready : state.registers(cost.source[i])) state.time = std::max(state.time, ready);
+}
+
+/// Occupies the unit; gives the cycles until the result is there.
+double GroupTiming::occupy(Wave& wave, const Op& op, WaveState& state, const Cost& cost) {
     switch (cost.unit) {
         case LatencyClass::valu:
         case LatencyClass::valu64:
@@ -160,9 +155,9 @@ Handler GroupTiming::account(Wave* wave, const Op* op) {
         case LatencyClass::salu_float:
         case LatencyClass::message: sum_.scalar += cost.busy; break;
         case LatencyClass::branch: state.time += cost.latency; break;
-        case LatencyClass::scalar_memory: latency = scalar_access(wave, op); break;
-        case LatencyClass::vector_memory: latency = memory_access(wave, op); break;
-        case LatencyClass::lds: latency = local_access(wave, op); break;
+        case LatencyClass::scalar_memory: return scalar_access(&wave, &op);
+        case LatencyClass::vector_memory: return memory_access(&wave, &op);
+        case LatencyClass::lds: return local_access(&wave, &op);
         case LatencyClass::barrier:
             if (barrier_times_.size() == state.barriers) barrier_times_.push_back(0);
             barrier_times_[state.barriers] = std::max(barrier_times_[state.barriers], state.time);
@@ -172,13 +167,23 @@ Handler GroupTiming::account(Wave* wave, const Op* op) {
         case LatencyClass::export_:
         case LatencyClass::none: break;
     }
-    state.time += cost.issue;
-    for (uint8_t i = 0; i < cost.results; ++i)
-        each(cost.result[i], [&](double& ready) { ready = state.time + latency - cost.issue; });
-    return cost.run;
+    return cost.latency;
 }
 
-void GroupTiming::finish(const Wave& wave) {
+bool GroupTiming::before(Wave& wave, const Site& site) {
+    WaveState& state = waves_[wave.wave_in_group];
+    if (state.counted >= limit_) return false;
+    ++state.counted;
+    const Cost& cost = costs_->at(site);
+    wait(state, cost);
+    const double latency = occupy(wave, site.op(), state, cost);
+    state.time += cost.issue;
+    for (uint8_t i = 0; i < cost.results; ++i)
+        for (double& ready : state.registers(cost.result[i])) ready = state.time + latency - cost.issue;
+    return true;
+}
+
+void GroupTiming::ended(const Wave& wave) {
     waves_[wave.wave_in_group].executed = static_cast<uint32_t>(std::min<uint64_t>(wave.executed, ~0u));
 }
 

@@ -1,0 +1,70 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "strata/asm/emu/observe/cost.h"
+#include "strata/asm/emu/observe/instrumented.h"
+#include "strata/asm/emu/observe/model.h"
+
+namespace strata::emu {
+
+/// What one measured workgroup asked of the GPU.
+struct Demand {
+    double vector = 0, matrix = 0, scalar = 0, local = 0, memory = 0;  ///< busy cycles of the units
+    double latency = 0;  ///< cycles from start to end with the GPU to itself
+    double l2_bytes = 0, unique_bytes = 0;
+    double hot_atomics = 0;  ///< updates of the most contended address
+};
+
+/// Measures one workgroup: a scoreboard a wave, busy cycles of the units, lines of memory touched. Nothing here depends on
+/// the host's time, threads or addresses.
+class GroupTiming final : public Observer {
+  public:
+    GroupTiming(CostTable& costs, const Model& model, const DeviceMemory& memory, int waves, int vgprs);
+
+    bool before(Wave& wave, const Site& site) override;
+    void ended(const Wave& wave) override;
+    bool orders_waves() const override { return true; }
+    Demand demand() const;
+    /// Sizes of the allocations touched, by address.
+    const std::vector<std::pair<uint64_t, uint64_t>>& touched() const { return touched_; }
+
+  private:
+    struct WaveState {
+        double time = 0, matrix_free = 0;
+        uint32_t counted = 0, executed = 0, barriers = 0;
+        bool waiting = false;
+        std::vector<double> ready;  ///< by register
+        std::span<double> registers(const RegisterRange& range) {
+            const size_t first = std::min<size_t>(range.first, ready.size());
+            return std::span(ready).subspan(first, std::min<size_t>(range.count, ready.size() - first));
+        }
+    };
+    void wait(WaveState& state, const Cost& cost);
+    double occupy(Wave& wave, const Op& op, WaveState& state, const Cost& cost);
+    double memory_access(Wave* wave, const Op* op);
+    double local_access(Wave* wave, const Op* op);
+    double scalar_access(Wave* wave, const Op* op);
+    bool touch_line(uint64_t line, bool& fresh);
+    uint64_t line_of(uint64_t address);
+
+    CostTable* costs_;
+    const Model* model_;
+    const DeviceMemory* memory_;
+    std::vector<WaveState> waves_;
+    std::vector<double> barrier_times_;
+    std::vector<uint64_t> l0_;            ///< direct-mapped tags of 128-byte lines
+    std::unordered_set<uint64_t> lines_;  ///< all lines of this workgroup
+    std::vector<std::pair<uint64_t, uint64_t>> touched_;
+    size_t last_touched_ = 0;
+    std::unordered_map<uint64_t, uint32_t> atomics_;  ///< updates by address
+    Demand sum_;
+    uint32_t limit_ = 0;  ///< instructions measured of a wave
+};
+
+}  // namespace strata::emu
