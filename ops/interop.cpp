@@ -18,11 +18,6 @@ UOp whole_buffer(UOp node) {
     return node.is(Op::buffer) ? node : UOp();
 }
 
-bool is_memory_view(UOp node) {
-    while (info(node.op()).is(kMovement) && !node.is(Op::pad)) node = node.src(0);
-    return node.is(Op::buffer);
-}
-
 }  // namespace
 
 Tensor Tensor::empty(Shape shape, DType dtype, std::string_view device) {
@@ -53,7 +48,7 @@ Tensor Tensor::to(std::string_view name) const {
     return moved;
 }
 
-bool Tensor::is_realized() const { return numel() == 0 || (!uniform_ && is_memory_view(value())); }
+bool Tensor::is_realized() const { return numel() == 0 || (!uniform_ && below_views(value()).is(Op::buffer)); }
 
 void Tensor::realize(const std::vector<Tensor*>& tensors) {
     std::map<const runtime::Device*, std::vector<Tensor*>> by_device;

@@ -131,10 +131,7 @@ class Executor {
 
     Step custom_step(UOp body) {
         Step step{.custom = body};
-        for (UOp s : body.src()) {
-            while (info(s.op()).is(kMovement)) s = s.src(0);
-            step.buffers.push_back(s);
-        }
+        for (UOp s : body.src()) step.buffers.push_back(buffer_under(s));
         step.program = program(device_, *find_custom(body.as<CustomArg>().id), step.buffers.size());
         return step;
     }

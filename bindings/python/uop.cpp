@@ -1,23 +1,21 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "convert_p.h"
 #include "strata/core/symbolic/symbolic.h"
+#include "strata/core/uop/kernel.h"
 
 namespace strata::python {
 namespace {
 
-constexpr std::pair<std::string_view, Axis> axes[] = {
-    {"global", Axis::global}, {"local", Axis::local},   {"loop", Axis::loop},  {"reduce", Axis::reduce},
-    {"upcast", Axis::upcast}, {"unroll", Axis::unroll}, {"group", Axis::group}};
-constexpr std::pair<std::string_view, Space> spaces[] = {
-    {"global", Space::global}, {"local", Space::local}, {"reg", Space::reg}};
-
-template <class Table>
-auto lookup(const Table& table, std::string_view what, const std::string& name) {
-    std::string known;
-    for (const auto& [key, value] : table) {
-        if (key == name) return value;
-        known += (known.empty() ? "" : ", ") + std::string(key);
-    }
-    user_error(ErrorKind::Usage, "unknown {} '{}'; known: {}", what, name, known);
+/// The member of an enum whose names are the rows of a table.
+template <class E>
+E lookup(std::span<const std::string_view> names, std::string_view what, const std::string& name) {
+    auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+        user_error(ErrorKind::Usage, "unknown {} '{}'; known: {}", what, name, fmt::join(names, ", "));
+    return static_cast<E>(found - names.begin());
 }
 
 /// A node in Python: rooted, since Python may keep it for any time.
@@ -59,12 +57,10 @@ Handle binary(Op op, py::handle a, py::handle b) {
 }
 
 Handle index_into(UOp pointer, py::handle offset, py::handle gate) {
-    UOp base = pointer.is(Op::after) ? pointer.src(0) : pointer;
-    if (!base.is(Op::param)) user_error(ErrorKind::Usage, "only a buffer can be indexed, got {}", to_string(pointer));
-    std::vector<UOp> sources{pointer, operand(offset, dtypes::index)};
-    if (sources[1].dtype() != dtypes::index) sources[1] = cast(sources[1], dtypes::index);
-    if (gate && !gate.is_none()) sources.push_back(operand(gate, dtypes::boolean));
-    return Handle(make(Op::index, pointer.dtype(), sources));
+    if (!skip_after(pointer).is(Op::param))
+        user_error(ErrorKind::Usage, "only a buffer can be indexed, got {}", to_string(pointer));
+    UOp at = cast(operand(offset, dtypes::index), dtypes::index);
+    return Handle(uop::at(pointer, at, gate && !gate.is_none() ? operand(gate, dtypes::boolean) : UOp()));
 }
 
 UOp place(const Handle& h, const char* what) {
@@ -75,12 +71,7 @@ UOp place(const Handle& h, const char* what) {
 
 Handle load(const Handle& h, py::handle alternative) {
     UOp at = place(h, "load");
-    std::vector<UOp> sources{at};
-    if (!alternative.is_none())
-        sources.push_back(operand(alternative, at.dtype()));
-    else if (at.src().size() == 3)
-        sources.push_back(constant(at.dtype(), 0));
-    return Handle(make(Op::load, at.dtype(), sources));
+    return Handle(uop::load(at, alternative.is_none() ? UOp() : operand(alternative, at.dtype())));
 }
 
 Handle store(const Handle& h, py::handle value) {
@@ -88,7 +79,7 @@ Handle store(const Handle& h, py::handle value) {
     if (v.dtype() != at.dtype())
         user_error(ErrorKind::DType, "cannot store {} into a buffer of {}; cast the value first", v.dtype().name(),
                    at.dtype().name());
-    return Handle(make(Op::store, dtypes::none, {at, v}));
+    return Handle(uop::store(at, v));
 }
 
 std::vector<UOp> nodes(const py::args& args, size_t from = 0) {
@@ -136,18 +127,9 @@ void bind_node(py::module_& m) {
     c.def("load", &load, py::arg("alt") = py::none());
     c.def("store", &store, py::arg("value"));
     c.def(
-        "after",
-        [](const Handle& h, const py::args& deps) {
-            std::vector<UOp> sources{h.get()};
-            for (UOp u : nodes(deps)) sources.push_back(u);
-            return Handle(make(Op::after, h.get().dtype(), sources));
-        },
+        "after", [](const Handle& h, const py::args& deps) { return Handle(uop::after(h.get(), nodes(deps))); },
         "This value or buffer, used only after the effects and inside the ranges given.");
-    c.def("end", [](const Handle& h, const py::args& ranges) {
-        std::vector<UOp> sources{h.get()};
-        for (UOp u : nodes(ranges)) sources.push_back(u);
-        return effect_of(Op::end, sources);
-    });
+    c.def("end", [](const Handle& h, const py::args& ranges) { return Handle(uop::end(h.get(), nodes(ranges))); });
     c.def("cast", [](const Handle& h, py::handle t) { return Handle(cast(h.get(), to_dtype(t))); }, py::arg("dtype"));
     c.def(
         "bitcast", [](const Handle& h, py::handle t) { return Handle(bitcast(h.get(), to_dtype(t))); },
@@ -208,7 +190,7 @@ void bind_uop(py::module_& m) {
         "range",
         [](int64_t size, int id, const std::string& axis) {
             if (size < 1) user_error(ErrorKind::Usage, "a range of {}: the size is at least 1", size);
-            return Handle(make(Op::range, dtypes::index, {}, RangeArg{id, size, lookup(axes, "axis", axis)}));
+            return Handle(uop::range(size, id, lookup<Axis>(axis_names(), "axis", axis)));
         },
         py::arg("size"), py::arg("id"), py::arg("axis") = "loop",
         "0..size-1. axis: 'global' (grid), 'local' (threads of a block), 'loop' and 'reduce' (serial), 'upcast', "
@@ -227,7 +209,7 @@ void bind_uop(py::module_& m) {
         "placeholder",
         [](int64_t size, py::handle dtype, const std::string& space, int slot) {
             if (size < 1) user_error(ErrorKind::Usage, "a buffer of {} elements: the size is at least 1", size);
-            return Handle(make(Op::param, to_dtype(dtype), {}, ParamArg{lookup(spaces, "space", space), slot, size}));
+            return Handle(uop::placeholder(size, to_dtype(dtype), lookup<Space>(space_names(), "space", space), slot));
         },
         py::arg("size"), py::arg("dtype") = "float32", py::arg("space") = "reg", py::arg("slot") = 0,
         "Memory of a kernel: 'reg' (registers), 'local' (LDS, shared by the block) or 'global' (a parameter). slot "

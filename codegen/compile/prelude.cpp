@@ -2,9 +2,13 @@
 // tenth of it, and what clang does not read costs nothing.
 #include "strata/codegen/compile/prelude_p.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <unordered_set>
 #include <vector>
+
+#include "strata/codegen/render/math_library.h"
 
 namespace strata::codegen {
 
@@ -81,10 +85,19 @@ bool wanted(const Section& section, const Words& words) {
     return true;
 }
 
+/// prelude.hip with a section for each function of the math library that an op is spelt with.
+std::string all_sections() {
+    std::string text = prelude_text;
+    for (const LibraryFunction& f : math_library())
+        text += fmt::format("//@ {0} {0}f : ocml\nSTRATA_MATH{1}({0})\n", f.name, f.arity);
+    return text;
+}
+
 }  // namespace
 
 Prelude prelude_for(std::string_view source) {
-    static const std::vector<Section> sections = read_sections(prelude_text);
+    static const std::string text = all_sections();
+    static const std::vector<Section> sections = read_sections(text);
     Words words;
     collect_words(source, words);
     std::vector<bool> used(sections.size());

@@ -217,41 +217,23 @@ STRATA_FN float log2f(float x) { return __builtin_log2f(x); }
 //@ log2 & double : ocml
 extern "C" __device__ __attribute__((const)) double __ocml_log2_f64(double);
 STRATA_FN double log2(double x) { return __ocml_log2_f64(x); }
-//@ sin sinf : ocml
-extern "C" __device__ __attribute__((const)) float __ocml_sin_f32(float);
-extern "C" __device__ __attribute__((const)) double __ocml_sin_f64(double);
-STRATA_FN float sin(float x) { return __ocml_sin_f32(x); }
-STRATA_FN double sin(double x) { return __ocml_sin_f64(x); }
-STRATA_FN half sin(half x) { return (half)__ocml_sin_f32((float)x); }
-STRATA_FN float sinf(float x) { return __ocml_sin_f32(x); }
-//@ cos cosf : ocml
-extern "C" __device__ __attribute__((const)) float __ocml_cos_f32(float);
-extern "C" __device__ __attribute__((const)) double __ocml_cos_f64(double);
-STRATA_FN float cos(float x) { return __ocml_cos_f32(x); }
-STRATA_FN double cos(double x) { return __ocml_cos_f64(x); }
-STRATA_FN half cos(half x) { return (half)__ocml_cos_f32((float)x); }
-STRATA_FN float cosf(float x) { return __ocml_cos_f32(x); }
-//@ tanh tanhf : ocml
-extern "C" __device__ __attribute__((const)) float __ocml_tanh_f32(float);
-extern "C" __device__ __attribute__((const)) double __ocml_tanh_f64(double);
-STRATA_FN float tanh(float x) { return __ocml_tanh_f32(x); }
-STRATA_FN double tanh(double x) { return __ocml_tanh_f64(x); }
-STRATA_FN half tanh(half x) { return (half)__ocml_tanh_f32((float)x); }
-STRATA_FN float tanhf(float x) { return __ocml_tanh_f32(x); }
-//@ erf erff : ocml
-extern "C" __device__ __attribute__((const)) float __ocml_erf_f32(float);
-extern "C" __device__ __attribute__((const)) double __ocml_erf_f64(double);
-STRATA_FN float erf(float x) { return __ocml_erf_f32(x); }
-STRATA_FN double erf(double x) { return __ocml_erf_f64(x); }
-STRATA_FN half erf(half x) { return (half)__ocml_erf_f32((float)x); }
-STRATA_FN float erff(float x) { return __ocml_erf_f32(x); }
-//@ pow powf : ocml
-extern "C" __device__ __attribute__((const)) float __ocml_pow_f32(float, float);
-extern "C" __device__ __attribute__((const)) double __ocml_pow_f64(double, double);
-STRATA_FN float pow(float x, float y) { return __ocml_pow_f32(x, y); }
-STRATA_FN double pow(double x, double y) { return __ocml_pow_f64(x, y); }
-STRATA_FN half pow(half x, half y) { return (half)__ocml_pow_f32((float)x, (float)y); }
-STRATA_FN float powf(float x, float y) { return __ocml_pow_f32(x, y); }
+//@ STRATA_MATH1
+// A function of the device math library by its name in C; prelude.cpp adds a section for each that ops.def names.
+#define STRATA_MATH1(name)                                                             \
+    extern "C" __device__ __attribute__((const)) float __ocml_##name##_f32(float);     \
+    extern "C" __device__ __attribute__((const)) double __ocml_##name##_f64(double);   \
+    STRATA_FN float name(float x) { return __ocml_##name##_f32(x); }                   \
+    STRATA_FN double name(double x) { return __ocml_##name##_f64(x); }                 \
+    STRATA_FN half name(half x) { return (half)__ocml_##name##_f32((float)x); }        \
+    STRATA_FN float name##f(float x) { return __ocml_##name##_f32(x); }
+//@ STRATA_MATH2
+#define STRATA_MATH2(name)                                                                             \
+    extern "C" __device__ __attribute__((const)) float __ocml_##name##_f32(float, float);              \
+    extern "C" __device__ __attribute__((const)) double __ocml_##name##_f64(double, double);           \
+    STRATA_FN float name(float x, float y) { return __ocml_##name##_f32(x, y); }                       \
+    STRATA_FN double name(double x, double y) { return __ocml_##name##_f64(x, y); }                    \
+    STRATA_FN half name(half x, half y) { return (half)__ocml_##name##_f32((float)x, (float)y); }      \
+    STRATA_FN float name##f(float x, float y) { return __ocml_##name##_f32(x, y); }
 //@ __shfl __shfl_xor __shfl_up __shfl_down
 STRATA_FN int strata_lane() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
 template <class T> struct strata_words { int w[sizeof(T) / 4]; };

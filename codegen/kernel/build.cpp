@@ -12,6 +12,7 @@
 
 #include "strata/codegen/kernel/coordinates.h"
 #include "strata/core/symbolic/symbolic.h"
+#include "strata/core/uop/kernel.h"
 #include "strata/core/uop/verify.h"
 
 namespace strata::codegen {
@@ -29,11 +30,8 @@ class Builder {
             at.push_back(r);
         }
         UOp value = value_at(body, at, UOp());
-        UOp place = make(Op::index, output.dtype(), {bound_.params[0], simplify(flatten(at, body.shape()))});
-        std::vector<UOp> ending{make(Op::store, dtypes::none, {place, value})};
-        ending.insert(ending.end(), ranges.begin(), ranges.end());
-        UOp end = ranges.empty() ? ending[0] : make(Op::end, dtypes::none, ending);
-        UOp sink = merge_ranges(make(Op::sink, dtypes::none, {end}, SinkArg{}));
+        UOp place = uop::at(bound_.params[0], simplify(flatten(at, body.shape())));
+        UOp sink = merge_ranges(uop::sink(uop::end(uop::store(place, value), ranges)));
         verify_kernel(sink).value();
         return {Kernel{sink, kernel_name(sink)}, std::move(bound_.buffers)};
     }
@@ -56,14 +54,11 @@ class Builder {
         if (found != bound_.buffers.end()) return bound_.params[static_cast<size_t>(found - bound_.buffers.begin())];
         int slot = static_cast<int>(bound_.buffers.size());
         bound_.buffers.push_back(buffer);
-        bound_.params.push_back(
-            make(Op::param, buffer.dtype(), {}, ParamArg{Space::global, slot, buffer.as<BufferArg>().size}));
+        bound_.params.push_back(uop::buffer(slot, buffer.dtype(), buffer.as<BufferArg>().size));
         return bound_.params.back();
     }
 
-    UOp new_range(int64_t size, Axis axis) {
-        return make(Op::range, dtypes::index, {}, RangeArg{next_range_++, size, axis});
-    }
+    UOp new_range(int64_t size, Axis axis) { return uop::range(size, next_range_++, axis); }
 
     /// The value of `u` at coordinates `at`; memory is touched only where `gate` (none = always) holds.
     UOp value_at(UOp u, const Coordinates& at, UOp gate) {
@@ -96,12 +91,7 @@ class Builder {
         return value_at(u.src(0), source_coordinates(u, at), gate);
     }
 
-    UOp load(UOp buffer, UOp offset, UOp gate) {
-        UOp param = bind(buffer);
-        if (!gate) return make(Op::load, buffer.dtype(), {make(Op::index, buffer.dtype(), {param, simplify(offset)})});
-        UOp place = make(Op::index, buffer.dtype(), {param, simplify(offset), gate});
-        return make(Op::load, buffer.dtype(), {place, constant(buffer.dtype(), 0)});
-    }
+    UOp load(UOp buffer, UOp offset, UOp gate) { return uop::load(uop::at(bind(buffer), simplify(offset), gate)); }
 
     UOp padded(UOp u, const Coordinates& at, UOp gate) {
         UOp x = u.src(0), inside;
@@ -109,21 +99,19 @@ class Builder {
         for (size_t i = 0; i < at.size(); i++) {
             auto [before, after] = u.as<BoundsArg>().bounds[i];
             below.push_back(before ? at[i] - before : at[i]);
-            if (before) inside = both(inside, alu(Op::logical_not, {at[i] < before}));
-            if (after) inside = both(inside, at[i] < x.shape()[i] + before);
+            if (before) inside = uop::both(inside, alu(Op::logical_not, {at[i] < before}));
+            if (after) inside = uop::both(inside, at[i] < x.shape()[i] + before);
         }
         UOp zero = constant(u.dtype(), 0);
         if (x.numel() == 0) return zero;
         if (!inside) return value_at(x, below, gate);
         inside = simplify(inside);
         if (inside.is_const()) return const_int(inside) ? value_at(x, below, gate) : zero;
-        UOp value = value_at(x, below, simplify(both(gate, inside)));
+        UOp value = value_at(x, below, simplify(uop::both(gate, inside)));
         bool gated_load_gives_zero =
             value.is(Op::load) && value.src(0).src().size() == 3 && value.src(0).src(2) == inside;
         return gated_load_gives_zero ? value : alu(Op::where, {inside, value, zero});
     }
-
-    static UOp both(UOp a, UOp b) { return !a ? b : !b ? a : alu(Op::bit_and, {a, b}); }
 
     UOp reduction(UOp u, const Coordinates& at, UOp gate) {
         const ReduceArg& arg = u.as<ReduceArg>();
@@ -147,7 +135,7 @@ class Builder {
     /// Reductions side by side over equal sizes share their ranges, so that they become one loop.
     UOp reduce_range(size_t nth, int64_t size) {
         for (const auto& r : reduce_ranges_)
-            if (r.depth == depth_ && r.nth == nth && r.range.as<RangeArg>().size == size) return r.range;
+            if (r.depth == depth_ && r.nth == nth && range_arg(r.range).size == size) return r.range;
         reduce_ranges_.push_back({depth_, nth, new_range(size, Axis::reduce)});
         return reduce_ranges_.back().range;
     }
@@ -178,15 +166,10 @@ class Builder {
 BoundKernel build_kernel(UOp output, UOp body) { return Builder().run(output, body); }
 
 std::string kernel_name(UOp sink) {
-    std::vector<UOp> ranges;
-    bool reduces = false;
-    for (UOp u : toposort(sink)) {
-        reduces |= u.is(Op::reduce);
-        if (u.is(Op::range)) ranges.push_back(u);
-    }
-    std::sort(ranges.begin(), ranges.end(), [](UOp a, UOp b) { return a.as<RangeArg>().id < b.as<RangeArg>().id; });
+    std::vector<UOp> nodes = toposort(sink);
+    bool reduces = std::any_of(nodes.begin(), nodes.end(), [](UOp u) { return u.is(Op::reduce); });
     std::string name = reduces ? "r" : "e";
-    for (UOp r : ranges) name += fmt::format("_{}", r.as<RangeArg>().size);
+    for (UOp r : ranges(sink)) name += fmt::format("_{}", range_arg(r).size);
     return name.size() == 1 ? name + "_1" : name;
 }
 

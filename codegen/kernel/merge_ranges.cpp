@@ -7,6 +7,7 @@
 
 #include "strata/codegen/kernel/build.h"
 #include "strata/core/symbolic/symbolic.h"
+#include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 namespace {
@@ -20,7 +21,7 @@ int division_count(UOp sink) {
 /// The node that lists both ranges one after the other, or empty.
 UOp closer_of(UOp sink, UOp a, UOp b) {
     for (UOp u : toposort(sink)) {
-        if (!u.is(Op::end) && !u.is(Op::reduce)) continue;
+        if (!closes_ranges(u)) continue;
         auto at = std::find(u.src().begin() + 1, u.src().end(), a);
         if (at != u.src().end() && at + 1 != u.src().end() && at[1] == b) return u;
     }
@@ -29,37 +30,25 @@ UOp closer_of(UOp sink, UOp a, UOp b) {
 
 /// The sink with ranges a and b as one, or empty where some closer lists only one of them.
 UOp merged(UOp sink, UOp a, UOp b) {
-    const RangeArg &ra = a.as<RangeArg>(), &rb = b.as<RangeArg>();
-    UOp joined = make(Op::range, dtypes::index, {}, RangeArg{ra.id, ra.size * rb.size, ra.axis});
-    UOpMap<UOp> rebuilt{{a, joined / rb.size}, {b, joined % rb.size}};
-    std::vector<UOp> sources;
-    for (UOp u : toposort(sink)) {
-        if (rebuilt.contains(u)) continue;
-        bool closes = u.is(Op::end) || u.is(Op::reduce);
-        sources.clear();
-        for (size_t i = 0; i < u.src().size(); i++) {
-            UOp s = u.src()[i];
-            if (closes && i > 0 && s == a) {
-                if (i + 1 >= u.src().size() || u.src()[i + 1] != b) return UOp();
-                sources.push_back(joined);
-                i++;
-            } else if (closes && i > 0 && s == b) {
-                return UOp();
-            } else {
-                sources.push_back(closes && i > 0 ? s : rebuilt.at(s));
-            }
+    const RangeArg &ra = range_arg(a), &rb = range_arg(b);
+    UOp joined = uop::range(ra.size * rb.size, ra.id, ra.axis);
+    bool apart = false;
+    UOp next = rebuild(sink, [&](UOp u, std::vector<UOp>& sources) {
+        if (u == a) return joined / rb.size;
+        if (u == b) return joined % rb.size;
+        if (!closes_ranges(u)) return u.with_src(sources);
+        size_t i = static_cast<size_t>(std::find(u.src().begin() + 1, u.src().end(), a) - u.src().begin());
+        bool first = i < u.src().size(), second = std::find(u.src().begin() + 1, u.src().end(), b) != u.src().end();
+        if (!first && !second) return u.with_src(sources);
+        if (!first || i + 1 == u.src().size() || u.src(i + 1) != b) {
+            apart = true;
+            return u;
         }
-        rebuilt[u] = u.with_src(sources);
-    }
-    return simplify(rebuilt.at(sink));
-}
-
-std::vector<UOp> ranges_of(UOp sink) {
-    std::vector<UOp> ranges;
-    for (UOp u : toposort(sink))
-        if (u.is(Op::range)) ranges.push_back(u);
-    std::sort(ranges.begin(), ranges.end(), [](UOp a, UOp b) { return a.as<RangeArg>().id < b.as<RangeArg>().id; });
-    return ranges;
+        sources[i] = joined;
+        sources.erase(sources.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+        return u.with_src(sources);
+    });
+    return apart ? UOp() : simplify(next);
 }
 
 }  // namespace
@@ -68,11 +57,11 @@ UOp merge_ranges(UOp sink) {
     sink = simplify(sink);
     for (bool changed = true; changed;) {
         changed = false;
-        std::vector<UOp> ranges = ranges_of(sink);
+        std::vector<UOp> ranges = strata::ranges(sink);
         int before = division_count(sink);
         for (size_t i = 0; i + 1 < ranges.size() && !changed; i++) {
             UOp a = ranges[i], b = ranges[i + 1];
-            if (a.as<RangeArg>().axis != b.as<RangeArg>().axis || !closer_of(sink, a, b)) continue;
+            if (range_arg(a).axis != range_arg(b).axis || !closer_of(sink, a, b)) continue;
             UOp next = merged(sink, a, b);
             if (!next || division_count(next) > before) continue;
             sink = next;

@@ -25,27 +25,21 @@ int rank(const Scopes& scopes, UOp original) {
 
 }  // namespace
 
-UOp arrange_sums(UOp sink) {
+Result<UOp> arrange_sums(UOp sink, Context&) {
     Scopes scopes(sink);
-    UOpMap<UOp> rebuilt;
-    std::vector<UOp> sources, terms;
-    for (UOp u : scopes.order()) {
-        if (is_sum(u)) {
-            terms.clear();
-            collect_terms(u, terms);
-            std::vector<std::pair<int, size_t>> places;
-            for (size_t i = 0; i < terms.size(); i++) places.emplace_back(rank(scopes, terms[i]), i);
-            std::sort(places.begin(), places.end());
-            UOp sum;
-            for (auto [_, i] : places) sum = sum ? sum + rebuilt.at(terms[i]) : rebuilt.at(terms[i]);
-            rebuilt[u] = sum;
-            continue;
-        }
-        sources.clear();
-        for (UOp s : u.src()) sources.push_back(rebuilt.at(s));
-        rebuilt[u] = u.with_src(sources);
-    }
-    return rebuilt.at(sink);
+    UOpMap<UOp> arranged;
+    std::vector<UOp> terms;
+    return rebuild(scopes.order(), arranged, [&](UOp u, std::span<const UOp> sources) {
+        if (!is_sum(u)) return u.with_src(sources);
+        terms.clear();
+        collect_terms(u, terms);
+        std::vector<std::pair<int, size_t>> places;
+        for (size_t i = 0; i < terms.size(); i++) places.emplace_back(rank(scopes, terms[i]), i);
+        std::sort(places.begin(), places.end());
+        UOp sum;
+        for (auto [_, i] : places) sum = sum ? sum + arranged.at(terms[i]) : arranged.at(terms[i]);
+        return sum;
+    });
 }
 
 }  // namespace strata::codegen

@@ -56,9 +56,7 @@ int64_t lane_distance(std::span<const UOp> offsets, UOp range) {
     return cost;
 }
 
-}  // namespace
-
-ThreadOrder arrange_threads(UOp sink) {
+ThreadOrder thread_order(UOp sink) {
     Scopes scopes(sink);
     ThreadOrder threads = scopes.list(scopes.with_axis({Axis::local, Axis::group}));
     std::erase_if(threads, [](UOp r) { return range_arg(r).size == 1; });
@@ -73,6 +71,13 @@ ThreadOrder arrange_threads(UOp sink) {
     auto key = [&](UOp r) { return std::pair(cost.at(r), -range_arg(r).id); };
     std::sort(threads.begin(), threads.end(), [&](UOp a, UOp b) { return key(a) < key(b); });
     return threads;
+}
+
+}  // namespace
+
+Result<UOp> arrange_threads(UOp sink, Context& context) {
+    context.threads = thread_order(sink);
+    return sink;
 }
 
 }  // namespace strata::codegen

@@ -77,7 +77,7 @@ class Expansion {
         const Steps& mine = steps(scopes_.free(u) & replicated_);
         Copies out{&mine, {}};
         if (u.is(Op::range) && mine.set()) {
-            for (size_t i = 0; i < mine.count(); i++) out.nodes.push_back(index_value(static_cast<int64_t>(i)));
+            for (size_t i = 0; i < mine.count(); i++) out.nodes.push_back(index_const(static_cast<int64_t>(i)));
             return out;
         }
         RangeSet closed = scopes_.closed_by(u) & replicated_;
@@ -124,6 +124,6 @@ class Expansion {
 
 }  // namespace
 
-Result<UOp> expand(UOp sink) { return Expansion(sink).run(); }
+Result<UOp> expand(UOp sink, Context&) { return Expansion(sink).run(); }
 
 }  // namespace strata::codegen

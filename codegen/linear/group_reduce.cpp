@@ -7,22 +7,12 @@
 #include <algorithm>
 
 #include "strata/codegen/linear/passes_p.h"
+#include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 namespace {
 
 constexpr int64_t kFanIn = 4;
-
-UOp element(UOp pointer, UOp offset, UOp gate = UOp()) {
-    if (gate) return make(Op::index, pointer.dtype(), {pointer, offset, gate});
-    return make(Op::index, pointer.dtype(), {pointer, offset});
-}
-UOp load(UOp place, UOp otherwise = UOp()) {
-    if (otherwise) return make(Op::load, place.dtype(), {place, otherwise});
-    return make(Op::load, place.dtype(), {place});
-}
-UOp store(UOp place, UOp value) { return make(Op::store, dtypes::none, {place, value}); }
-UOp both(UOp a, UOp b) { return a ? alu(Op::bit_and, {a, b}) : b; }
 
 /// The number of a thread within its block, without the ranges that are taken as zero.
 UOp thread_number(const ThreadOrder& threads, std::span<const UOp> zero) {
@@ -35,7 +25,7 @@ UOp thread_number(const ThreadOrder& threads, std::span<const UOp> zero) {
         }
         stride *= range_arg(r).size;
     }
-    return number ? number : index_value(0);
+    return number ? number : index_const(0);
 }
 
 int64_t stride_of(const ThreadOrder& threads, UOp range) {
@@ -56,8 +46,8 @@ class Tree {
         std::vector<UOp> values(partials.begin(), partials.end()), first;
         if (!reduction.loops.empty()) wait_for_readers(values, next_slot);
         for (UOp value : values) {
-            memory_.push_back(make(Op::param, value.dtype(), {}, ParamArg{Space::local, next_slot++, threads}));
-            first.push_back(store(element(settled(memory_.back()), own_), value));
+            memory_.push_back(uop::placeholder(threads, value.dtype(), Space::local, next_slot++));
+            first.push_back(uop::store(uop::at(settled(memory_.back()), own_), value));
         }
         meet(first);
     }
@@ -71,10 +61,10 @@ class Tree {
             bool last = g + 1 == reduction_.groups.size();
             while (left > (last ? kFanIn : 1)) {
                 int64_t step = (left + kFanIn - 1) / kFanIn;
-                stage(range, left, step, both(gate, range < step));
+                stage(range, left, step, uop::both(gate, range < step));
                 left = step;
             }
-            gate = both(gate, range < 1);
+            gate = uop::both(gate, range < 1);
             if (last) results = finish(range, left);
         }
         return results;
@@ -84,34 +74,30 @@ class Tree {
     /// In a loop local memory is written again when all threads have read the previous round's result: a barrier stands
     /// between. It follows the store of the values to registers, which is in the loop.
     void wait_for_readers(std::vector<UOp>& values, int& next_slot) {
-        UOp zero = index_value(0);
         std::vector<UOp> registers, stores;
         for (UOp value : values) {
-            registers.push_back(make(Op::param, value.dtype(), {}, ParamArg{Space::reg, next_slot++, 1}));
-            std::vector<UOp> in_loop{registers.back()};
-            in_loop.insert(in_loop.end(), reduction_.loops.begin(), reduction_.loops.end());
-            stores.push_back(store(element(make(Op::after, value.dtype(), in_loop), zero), value));
+            registers.push_back(uop::placeholder(1, value.dtype(), Space::reg, next_slot++));
+            stores.push_back(uop::store(uop::at(uop::after(registers.back(), reduction_.loops), 0), value));
         }
         meet(stores);
-        for (size_t i = 0; i < values.size(); i++) values[i] = load(element(settled(registers[i]), zero));
+        for (size_t i = 0; i < values.size(); i++) values[i] = uop::load(uop::at(settled(registers[i]), 0));
     }
 
-    void meet(std::span<const UOp> effects) { barrier_ = make(Op::barrier, dtypes::none, effects); }
-    UOp settled(UOp memory) const { return barrier_ ? make(Op::after, memory.dtype(), {memory, barrier_}) : memory; }
+    void meet(std::span<const UOp> effects) { barrier_ = uop::barrier(effects); }
+    UOp settled(UOp memory) const { return barrier_ ? uop::after(memory, {barrier_}) : memory; }
 
     void stage(UOp range, int64_t left, int64_t step, UOp gate) {
         std::vector<UOp> stores;
         for (UOp memory : memory_) {
-            UOp at = settled(memory), none = constant(memory.dtype(), 0);
-            UOp sum = load(element(at, own_, gate), none);
+            UOp at = settled(memory), sum = uop::load(uop::at(at, own_, gate));
             for (int64_t k = step; k < left; k += step) {
                 UOp there = own_ + k * stride_of(reduction_.threads, range);
-                UOp exists = k + step <= left ? gate : alu(Op::bit_and, {gate, range < left - k});
-                UOp other = load(element(at, there, exists), none);
+                UOp exists = k + step <= left ? gate : uop::both(gate, range < left - k);
+                UOp other = uop::load(uop::at(at, there, exists));
                 UOp next = alu(reduction_.op, {sum, other});
                 sum = exists == gate ? next : alu(Op::where, {exists, next, sum});
             }
-            stores.push_back(store(element(at, own_, gate), sum));
+            stores.push_back(uop::store(uop::at(at, own_, gate), sum));
         }
         meet(stores);
     }
@@ -120,9 +106,10 @@ class Tree {
         UOp first = thread_number(reduction_.threads, reduction_.groups);
         std::vector<UOp> results;
         for (UOp memory : memory_) {
-            UOp at = settled(memory), sum = load(element(at, first));
+            UOp at = settled(memory), sum = uop::load(uop::at(at, first));
             for (int64_t k = 1; k < left; k++)
-                sum = alu(reduction_.op, {sum, load(element(at, first + k * stride_of(reduction_.threads, range)))});
+                sum =
+                    alu(reduction_.op, {sum, uop::load(uop::at(at, first + k * stride_of(reduction_.threads, range)))});
             results.push_back(sum);
         }
         return results;
@@ -139,25 +126,20 @@ std::vector<UOp> reduce_over_threads(const GroupReduction& reduction, std::span<
     return Tree(reduction, partials, next_slot).run();
 }
 
-UOp gate_group_stores(UOp sink) {
+Result<UOp> gate_group_stores(UOp sink, Context&) {
     Scopes scopes(sink);
     RangeSet groups = scopes.with_axis({Axis::group});
     if (!groups) return sink;
-    UOpMap<UOp> rebuilt;
-    std::vector<UOp> sources;
-    for (UOp u : scopes.order()) {
-        sources.clear();
-        for (UOp s : u.src()) sources.push_back(rebuilt.at(s));
+    return rebuild(scopes.order(), [&](UOp u, std::vector<UOp>& sources) {
         bool writes = (u.is(Op::store) || u.is(Op::atomic_add)) &&
                       skip_after(u.src(0).src(0)).as<ParamArg>().space == Space::global;
         if (writes) {
             UOp place = sources[0], gate = place.src().size() > 2 ? place.src(2) : UOp();
-            for (UOp r : scopes.list(groups & ~scopes.free(u))) gate = both(gate, r < 1);
-            if (gate) sources[0] = element(place.src(0), place.src(1), gate);
+            for (UOp r : scopes.list(groups & ~scopes.free(u))) gate = uop::both(gate, r < 1);
+            sources[0] = uop::at(place.src(0), place.src(1), gate);
         }
-        rebuilt[u] = u.with_src(sources);
-    }
-    return rebuilt.at(sink);
+        return u.with_src(sources);
+    });
 }
 
 }  // namespace strata::codegen

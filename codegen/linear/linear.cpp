@@ -1,8 +1,13 @@
+// linearize: the passes of passes.def, then the order of execution.
 #include "strata/codegen/linear/linear.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <chrono>
 
 #include "strata/codegen/linear/passes_p.h"
+#include "strata/core/support/settings.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/verify.h"
 
@@ -21,36 +26,53 @@ void collect_params(LinearProgram& program) {
               [](UOp a, UOp b) { return a.as<ParamArg>().slot < b.as<ParamArg>().slot; });
 }
 
+struct Pass {
+    std::string_view name, after;
+    Result<UOp> (*run)(UOp, Context&);
+};
+constexpr Pass passes[] = {
+#define PASS(name, after) {#name, after, name},
+#include "strata/codegen/linear/passes.def"
+#undef PASS
+};
+
+Result<UOp> run(const Pass& pass, UOp sink, Context& context) {
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    STRATA_TRY(UOp next, pass.run(sink, context));
+    if (settings().debug >= 5) {
+        std::chrono::duration<double, std::milli> ms = Clock::now() - start;
+        fmt::print(stderr, "{}: {:<18} {:>6} -> {:<6} nodes {:.3f} ms\n", context.program.name, pass.name,
+                   toposort(sink).size(), toposort(next).size(), ms.count());
+    }
+#ifndef NDEBUG
+    if (Result<void> valid = verify_kernel(next); !valid)
+        return make_error(ErrorKind::Internal, "kernel {}: {}, after which {}, left this: {}", context.program.name,
+                          pass.name, pass.after, valid.error().message);
+#endif
+    return next;
+}
+
 }  // namespace
+
+Result<UOp> simplify(UOp sink, Context&) { return strata::simplify(sink); }
 
 Result<LinearProgram> linearize(const Kernel& kernel, const Target& target) {
     GraphScope scope;
-    LinearProgram program;
-    program.name = kernel.name;
     STRATA_TRY_VOID(verify_input(kernel));
-    UOp sink = gate_group_stores(kernel.sink);
-    ThreadOrder threads = arrange_threads(sink);
-    // From here no upcast, no unroll range and none of one step is left.
-    STRATA_TRY(sink, expand(sink));
-    // Every reduction that becomes a loop of its own has ranges of its own.
-    sink = unshare_ranges(sink);
-    // From here no reduce and no group range is left: loops are closed by end.
-    sink = lower_reduces(sink, threads);
-    // From here every range is a loop.
-    STRATA_TRY(sink, map_grid(sink, threads, target, program));
-    sink = simplify(sink);
-    // After simplify, which would take the casts between narrow and wide floats for needless.
-    sink = widen_floats(sink);
-    // Constants stand last in sums, which is how vectorize finds neighbours.
-    sink = vectorize(arrange_sums(sink), target);
-    sink = lower_index(sink);
+    Context context{.target = target, .program = {.name = kernel.name}};
+    UOp sink = kernel.sink;
+    for (const Pass& pass : passes) {
+        STRATA_TRY(sink, run(pass, sink, context));
+    }
+    LinearProgram& program = context.program;
     STRATA_TRY(program.ops, order(sink));
     collect_params(program);
     if (program.lds > target.lds_bytes)
         return make_error(ErrorKind::Usage, "{}: {} bytes of local memory; a workgroup has {}", program.name,
                           program.lds, target.lds_bytes);
     STRATA_TRY_VOID(verify_linear(program.ops));
-    return program;
+    return std::move(program);
 }
 
 }  // namespace strata::codegen

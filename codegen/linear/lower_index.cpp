@@ -30,27 +30,18 @@ UOp retyped(UOp value, DType to) {
 
 }  // namespace
 
-UOp lower_index(UOp sink) {
-    UOpMap<UOp> rebuilt;
-    std::vector<UOp> sources;
-    for (UOp u : toposort(sink)) {
-        sources.clear();
-        bool elementwise = info(u.op()).elementwise() && !u.is(Op::cast);
-        DType type = machine_type(u);
-        for (UOp s : u.src())
-            sources.push_back(elementwise && is_index(s) ? retyped(rebuilt.at(s), type) : rebuilt.at(s));
-        if (!is_index(u)) {
-            rebuilt[u] = u.with_src(sources);
-        } else if (u.is_const()) {
-            rebuilt[u] = constant_int(type, const_int(u));
-        } else if (u.is(Op::cast)) {
-            rebuilt[u] = retyped(sources[0], fits_int32(u) ? dtypes::int32 : dtypes::int64);
-        } else {
-            UOp typed = make(u.op(), type, sources, u.arg());
-            rebuilt[u] = fits_int32(u) ? retyped(typed, dtypes::int32) : typed;
-        }
-    }
-    return rebuilt.at(sink);
+Result<UOp> lower_index(UOp sink, Context&) {
+    return rebuild(sink, [](UOp u, std::vector<UOp>& sources) {
+        const DType type = machine_type(u);
+        if (info(u.op()).elementwise() && !u.is(Op::cast))
+            for (size_t i = 0; i < sources.size(); i++)
+                if (is_index(u.src(i))) sources[i] = retyped(sources[i], type);
+        if (!is_index(u)) return u.with_src(sources);
+        if (u.is_const()) return constant_int(type, const_int(u));
+        if (u.is(Op::cast)) return retyped(sources[0], fits_int32(u) ? dtypes::int32 : dtypes::int64);
+        UOp typed = make(u.op(), type, sources, u.arg());
+        return fits_int32(u) ? retyped(typed, dtypes::int32) : typed;
+    });
 }
 
 }  // namespace strata::codegen

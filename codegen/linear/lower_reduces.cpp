@@ -10,6 +10,7 @@
 #include "strata/codegen/kernel/coordinates.h"
 #include "strata/codegen/linear/loop_key_p.h"
 #include "strata/codegen/linear/passes_p.h"
+#include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 namespace {
@@ -25,15 +26,6 @@ int next_free_slot(const Scopes& scopes) {
     return slot;
 }
 
-UOp element(UOp pointer, UOp offset) { return make(Op::index, pointer.dtype(), {pointer, offset}); }
-
-UOp after(UOp pointer, std::span<const UOp> earlier) {
-    if (earlier.empty()) return pointer;
-    std::vector<UOp> sources{pointer};
-    sources.insert(sources.end(), earlier.begin(), earlier.end());
-    return make(Op::after, pointer.dtype(), sources);
-}
-
 class Lowering {
   public:
     Lowering(UOp sink, const ThreadOrder& threads)
@@ -43,17 +35,11 @@ class Lowering {
         for (UOp u : keys_.order())
             if (u.is(Op::reduce)) loops_[keys_.key(u)].push_back(u);
         if (loops_.empty()) return scopes_.order().back();
-        std::vector<UOp> sources;
-        for (UOp u : keys_.order()) {
-            if (u.is(Op::reduce)) {
-                if (!rebuilt_.contains(u)) lower(loops_.at(keys_.key(u)));
-                continue;
-            }
-            sources.clear();
-            for (UOp s : u.src()) sources.push_back(rebuilt_.at(s));
-            rebuilt_[u] = u.with_src(sources);
-        }
-        return rebuilt_.at(scopes_.order().back());
+        return rebuild(keys_.order(), rebuilt_, [&](UOp u, std::span<const UOp> sources) {
+            if (!u.is(Op::reduce)) return u.with_src(sources);
+            if (!rebuilt_.contains(u)) lower(loops_.at(keys_.key(u)));
+            return rebuilt_.at(u);
+        });
     }
 
   private:
@@ -96,22 +82,17 @@ class Lowering {
     }
 
     std::vector<UOp> looped(std::span<const Member> members, std::span<const UOp> serial, std::span<const UOp> around) {
-        UOp zero = index_value(0);
         std::vector<UOp> accumulators, updates, results;
         for (const Member& m : members) {
-            UOp acc = make(Op::param, m.type, {}, ParamArg{Space::reg, next_slot_++, 1});
-            UOp init = make(Op::store, dtypes::none, {element(after(acc, around), zero), identity(m.op, m.type)});
-            std::vector<UOp> in_loop{init};
+            UOp acc = uop::placeholder(1, m.type, Space::reg, next_slot_++);
+            std::vector<UOp> in_loop{uop::store(uop::at(uop::after(acc, around), 0), identity(m.op, m.type))};
             in_loop.insert(in_loop.end(), serial.begin(), serial.end());
-            UOp place = element(after(acc, in_loop), zero);
-            updates.push_back(make(Op::store, dtypes::none, {place, fold(m, make(Op::load, m.type, {place}))}));
+            UOp place = uop::at(uop::after(acc, in_loop), 0);
+            updates.push_back(uop::store(place, fold(m, uop::load(place))));
             accumulators.push_back(acc);
         }
-        std::vector<UOp> ending{updates.size() == 1 ? updates[0] : make(Op::group, dtypes::none, updates)};
-        ending.insert(ending.end(), serial.begin(), serial.end());
-        UOp end = make(Op::end, dtypes::none, ending);
-        for (UOp acc : accumulators)
-            results.push_back(make(Op::load, acc.dtype(), {element(make(Op::after, acc.dtype(), {acc, end}), zero)}));
+        UOp end = uop::end(uop::group(updates), serial);
+        for (UOp acc : accumulators) results.push_back(uop::load(uop::at(uop::after(acc, {end}), 0)));
         return results;
     }
 
@@ -138,6 +119,6 @@ class Lowering {
 
 }  // namespace
 
-UOp lower_reduces(UOp sink, const ThreadOrder& threads) { return Lowering(sink, threads).run(); }
+Result<UOp> lower_reduces(UOp sink, Context& context) { return Lowering(sink, context.threads).run(); }
 
 }  // namespace strata::codegen

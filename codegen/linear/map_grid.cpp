@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "strata/codegen/linear/passes_p.h"
+#include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 namespace {
@@ -66,31 +67,24 @@ Result<Placement> place(bool thread, std::span<const UOp> ranges, std::array<int
 /// end(effect, ranges) as one end a loop, the innermost first; grid ranges and sources that are no ranges any more go.
 UOp single_ends(UOp effect, std::vector<UOp> ranges) {
     std::sort(ranges.begin(), ranges.end(), [](UOp a, UOp b) { return range_arg(a).id > range_arg(b).id; });
-    for (UOp r : ranges) effect = make(Op::end, dtypes::none, {effect, r});
+    for (UOp r : ranges) effect = uop::end(effect, {r});
     return effect;
 }
 
 UOp replace_ranges(UOp sink, const UOpMap<UOp>& values) {
-    UOpMap<UOp> rebuilt;
-    std::vector<UOp> sources, ranges;
-    for (UOp u : toposort(sink)) {
-        if (auto found = values.find(u); found != values.end()) {
-            rebuilt[u] = found->second;
-            continue;
-        }
-        sources.clear();
-        ranges.clear();
-        for (UOp s : u.src()) {
-            bool mapped = values.contains(s);
-            if (u.is(Op::end) && s.is(Op::range)) {
-                if (!mapped) ranges.push_back(s);
+    return rebuild(sink, [&](UOp u, std::span<const UOp> sources) {
+        if (auto found = values.find(u); found != values.end()) return found->second;
+        std::vector<UOp> kept, ranges;
+        for (size_t i = 0; i < sources.size(); ++i) {
+            bool mapped = values.contains(u.src(i));
+            if (u.is(Op::end) && u.src(i).is(Op::range)) {
+                if (!mapped) ranges.push_back(u.src(i));
             } else if (!(mapped && u.is(Op::after))) {
-                sources.push_back(rebuilt.at(s));
+                kept.push_back(sources[i]);
             }
         }
-        rebuilt[u] = u.is(Op::end) ? single_ends(sources[0], ranges) : u.with_src(sources);
-    }
-    return rebuilt.at(sink);
+        return u.is(Op::end) ? single_ends(kept[0], ranges) : u.with_src(kept);
+    });
 }
 
 /// Block and thread indices that a user wrote himself.
@@ -120,7 +114,10 @@ Result<void> place_specials(const Scopes& scopes, bool has_blocks, bool has_thre
 
 }  // namespace
 
-Result<UOp> map_grid(UOp sink, const ThreadOrder& threads, const Target& target, LinearProgram& program) {
+Result<UOp> map_grid(UOp sink, Context& context) {
+    const ThreadOrder& threads = context.threads;
+    const Target& target = context.target;
+    LinearProgram& program = context.program;
     Scopes scopes(sink);
     int64_t block = 1;
     for (UOp r : threads) block *= range_arg(r).size;

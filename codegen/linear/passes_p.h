@@ -7,18 +7,19 @@ namespace strata::codegen {
 /// The ranges that become threads of a block, the fastest first (threadIdx.x).
 using ThreadOrder = std::vector<UOp>;
 
-// Each pass is described at the head of its file.
+/// What passes know beside the graph, and what they find out for later ones.
+struct Context {
+    const Target& target;
+    LinearProgram program;  ///< its name; map_grid fills in grid and block
+    ThreadOrder threads;    ///< found by arrange_threads
+};
+
+#define PASS(name, ...) Result<UOp> name(UOp sink, Context& context);
+#include "strata/codegen/linear/passes.def"
+#undef PASS
+
+// Before and after the passes.
 Result<void> verify_input(const Kernel& kernel);
-Result<UOp> expand(UOp sink);
-UOp gate_group_stores(UOp sink);
-UOp unshare_ranges(UOp sink);
-ThreadOrder arrange_threads(UOp sink);
-UOp lower_reduces(UOp sink, const ThreadOrder& threads);
-Result<UOp> map_grid(UOp sink, const ThreadOrder& threads, const Target& target, LinearProgram& program);
-UOp widen_floats(UOp sink);
-UOp arrange_sums(UOp sink);
-UOp vectorize(UOp sink, const Target& target);
-UOp lower_index(UOp sink);
 Result<std::vector<UOp>> order(UOp sink);
 
 // lower_reduces, in parts.

@@ -31,14 +31,4 @@ class Scopes {
     UOpMap<RangeSet> free_;
 };
 
-inline bool closes_ranges(UOp u) { return u.is(Op::end) || u.is(Op::reduce); }
-inline const RangeArg& range_arg(UOp range) { return range.as<RangeArg>(); }
-inline UOp index_value(int64_t value) { return constant_int(dtypes::index, value); }
-
-/// The value or pointer below `after` nodes.
-inline UOp skip_after(UOp u) {
-    while (u.is(Op::after)) u = u.src(0);
-    return u;
-}
-
 }  // namespace strata::codegen

@@ -8,6 +8,7 @@
 
 #include "strata/codegen/linear/loop_key_p.h"
 #include "strata/codegen/linear/passes_p.h"
+#include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 namespace {
@@ -22,29 +23,19 @@ std::vector<UOp> renamed_sources(UOp u, const UOpMap<UOp>& names) {
 
 /// Renames free ranges in `root`; a reduction inside that closes one of them itself keeps it.
 UOp rename_free(UOp root, const UOpMap<UOp>& names) {
-    UOpMap<UOp> rebuilt;
-    std::vector<UOp> sources;
     auto stops = [&](UOp u) {
         return closes_ranges(u) &&
                std::any_of(u.src().begin() + 1, u.src().end(), [&](UOp r) { return names.contains(r); });
     };
-    for (UOp u : toposort(root)) {
-        if (auto found = names.find(u); found != names.end()) {
-            rebuilt[u] = found->second;
-        } else if (stops(u)) {
-            rebuilt[u] = u;
-        } else {
-            sources.clear();
-            for (UOp s : u.src()) sources.push_back(rebuilt.at(s));
-            rebuilt[u] = u.with_src(sources);
-        }
-    }
-    return rebuilt.at(root);
+    return rebuild(root, [&](UOp u, std::span<const UOp> sources) {
+        if (auto found = names.find(u); found != names.end()) return found->second;
+        return stops(u) ? u : u.with_src(sources);
+    });
 }
 
 }  // namespace
 
-UOp unshare_ranges(UOp sink) {
+Result<UOp> unshare_ranges(UOp sink, Context&) {
     Scopes scopes(sink);
     LoopKeys keys(scopes);
     std::map<LoopKey, UOpMap<UOp>> names;  // per loop, for the ranges another loop has already
@@ -58,27 +49,21 @@ UOp unshare_ranges(UOp sink) {
         if (!is_new) continue;
         for (UOp r : scopes.list(scopes.closed_by(u) & taken)) {
             const RangeArg& arg = range_arg(r);
-            entry->second[r] = make(Op::range, dtypes::index, {}, RangeArg{next_id++, arg.size, arg.axis});
+            entry->second[r] = uop::range(arg.size, next_id++, arg.axis);
             shared = true;
         }
         taken |= scopes.closed_by(u) & serial;
     }
     if (!shared) return sink;
-    UOpMap<UOp> rebuilt;
-    std::vector<UOp> sources;
-    for (UOp u : scopes.order()) {
-        sources.clear();
-        for (UOp s : u.src()) sources.push_back(rebuilt.at(s));
+    return rebuild(scopes.order(), [&](UOp u, std::vector<UOp>& sources) {
         UOp next = u.with_src(sources);
-        if (u.is(Op::reduce))
-            if (const UOpMap<UOp>& own = names.at(keys.key(u)); !own.empty()) {
-                sources = renamed_sources(next, own);
-                sources[0] = rename_free(next.src(0), own);
-                next = next.with_src(sources);
-            }
-        rebuilt[u] = next;
-    }
-    return rebuilt.at(sink);
+        if (!u.is(Op::reduce)) return next;
+        const UOpMap<UOp>& own = names.at(keys.key(u));
+        if (own.empty()) return next;
+        sources = renamed_sources(next, own);
+        sources[0] = rename_free(next.src(0), own);
+        return next.with_src(sources);
+    });
 }
 
 }  // namespace strata::codegen

@@ -9,6 +9,7 @@
 
 #include "strata/codegen/linear/passes_p.h"
 #include "strata/core/symbolic/symbolic.h"
+#include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 namespace {
@@ -62,18 +63,15 @@ class Vectorizer {
 
     UOp run() {
         find_loads();
-        std::vector<UOp> sources;
-        for (UOp u : order_) {
-            sources.clear();
-            for (UOp s : u.src()) sources.push_back(rebuilt_.at(s));
-            if (auto found = lanes_.find(u); found != lanes_.end())
-                rebuilt_[u] = lane_of(found->second, sources[0]);
-            else
-                rebuilt_[u] = u.is(Op::group) ? joined(u, sources) : u.with_src(sources);
+        return rebuild(order_, rebuilt_, [&](UOp u, std::span<const UOp> sources) {
+            auto found = lanes_.find(u);
+            UOp next = found != lanes_.end() ? lane_of(found->second, sources[0])
+                       : u.is(Op::group)     ? joined(u, sources)
+                                             : u.with_src(sources);
             depth_[u] = depth(u);
-            if (u.is(Op::store)) level_[rebuilt_.at(u)] = depth_.at(u);
-        }
-        return rebuilt_.at(order_.back());
+            if (u.is(Op::store)) level_[next] = depth_.at(u);
+            return next;
+        });
     }
 
   private:
@@ -121,10 +119,7 @@ class Vectorizer {
     UOp rebuilt(UOp u) const { return u ? rebuilt_.at(u) : u; }
 
     static UOp index(const Place& p, UOp pointer, UOp gate, UOp base) {
-        UOp at = !base ? index_value(p.offset) : p.offset ? base + p.offset : base;
-        std::vector<UOp> sources{pointer, at};
-        if (gate) sources.push_back(gate);
-        return make(Op::index, pointer.dtype(), sources);
+        return uop::at(pointer, !base ? index_const(p.offset) : p.offset ? base + p.offset : base, gate);
     }
 
     UOp lane_of(const Lane& lane, UOp element) {
@@ -177,8 +172,7 @@ class Vectorizer {
             members.push_back(it->second);
         }
         DType type = values[0].dtype().vector(n);
-        UOp store =
-            make(Op::store, dtypes::none, {index(place, place.pointer, place.gate, place.base), vector(type, values)});
+        UOp store = uop::store(index(place, place.pointer, place.gate, place.base), vector(type, values));
         level_[store] = level_.at(members[0]);
         for (UOp m : members) vector_of[m] = store;
     }
@@ -201,6 +195,6 @@ class Vectorizer {
 
 }  // namespace
 
-UOp vectorize(UOp sink, const Target& target) { return Vectorizer(sink, target).run(); }
+Result<UOp> vectorize(UOp sink, Context& context) { return Vectorizer(sink, context.target).run(); }
 
 }  // namespace strata::codegen

@@ -35,20 +35,12 @@ UOp widened(UOp u, std::span<const UOp> sources) {
 
 }  // namespace
 
-UOp widen_floats(UOp sink) {
-    UOpMap<UOp> rebuilt;
-    std::vector<UOp> sources;
-    for (UOp u : toposort(sink)) {
-        sources.clear();
-        for (UOp s : u.src()) sources.push_back(rebuilt.at(s));
-        if (computes(u) && is_storage_only(u.src(0).dtype()))
-            rebuilt[u] = widened(u, sources);
-        else if (u.is(Op::fma) && !u.dtype().is_float())
-            rebuilt[u] = sources[0] * sources[1] + sources[2];
-        else
-            rebuilt[u] = u.with_src(sources);
-    }
-    return rebuilt.at(sink);
+Result<UOp> widen_floats(UOp sink, Context&) {
+    return rebuild(sink, [](UOp u, std::span<const UOp> sources) {
+        if (computes(u) && is_storage_only(u.src(0).dtype())) return widened(u, sources);
+        if (u.is(Op::fma) && !u.dtype().is_float()) return sources[0] * sources[1] + sources[2];
+        return u.with_src(sources);
+    });
 }
 
 }  // namespace strata::codegen

@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "strata/codegen/optimize/actions_p.h"
+#include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 namespace {
@@ -17,7 +18,7 @@ constexpr int64_t kMaxUnrolled = 128;  // copies of the kernel's body: more only
 int64_t unrolled_copies(const Kernel& kernel) {
     int64_t n = 1;
     for (UOp r : ranges(kernel.sink)) {
-        const RangeArg& arg = r.as<RangeArg>();
+        const RangeArg& arg = range_arg(r);
         if (arg.axis == Axis::upcast || arg.axis == Axis::unroll) n *= arg.size;
     }
     return n;
@@ -52,14 +53,6 @@ bool whole_number(std::string_view text, T& value) {
 }
 
 }  // namespace
-
-std::vector<UOp> ranges(UOp sink) {
-    std::vector<UOp> found;
-    for (UOp u : toposort(sink))
-        if (u.is(Op::range)) found.push_back(u);
-    std::sort(found.begin(), found.end(), [](UOp a, UOp b) { return a.as<RangeArg>().id < b.as<RangeArg>().id; });
-    return found;
-}
 
 std::span<const ActionRow> action_rows() {
     enum : unsigned { output = kOutput, reduction = kReduction };
@@ -112,9 +105,9 @@ Result<std::vector<Action>> parse_actions(std::string_view text) {
 Kernel start_schedule(const Kernel& kernel) {
     UOp sink = kernel.sink;
     for (UOp r : ranges(sink)) {
-        const RangeArg& arg = r.as<RangeArg>();
+        const RangeArg& arg = range_arg(r);
         if (arg.axis != Axis::loop) continue;
-        UOp global = new_range(arg.id, arg.size, Axis::global);
+        UOp global = uop::range(arg.size, arg.id, Axis::global);
         sink = replace_range(sink, r, global, std::array{global});
     }
     return {sink, kernel.name};
@@ -123,7 +116,7 @@ Kernel start_schedule(const Kernel& kernel) {
 std::vector<UOp> axes_of(const Kernel& kernel, ActionKind kind) {
     std::vector<UOp> out;
     for (UOp r : ranges(kernel.sink)) {
-        Axis axis = r.as<RangeArg>().axis;
+        Axis axis = range_arg(r).axis;
         unsigned is = axis == Axis::global ? kOutput : axis == Axis::reduce ? kReduction : 0;
         if (row_of(kind).ranges & is) out.push_back(r);
     }
@@ -133,7 +126,7 @@ std::vector<UOp> axes_of(const Kernel& kernel, ActionKind kind) {
 int64_t block_size(const Kernel& kernel) {
     int64_t n = 1;
     for (UOp r : ranges(kernel.sink)) {
-        const RangeArg& arg = r.as<RangeArg>();
+        const RangeArg& arg = range_arg(r);
         if (arg.axis == Axis::local || arg.axis == Axis::group) n *= arg.size;
     }
     return n;

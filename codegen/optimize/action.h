@@ -46,7 +46,6 @@ Result<Kernel> apply_all(const Kernel& kernel, std::span<const Action> actions, 
 
 /// Threads of a block that the kernel's local and group ranges ask for.
 int64_t block_size(const Kernel& kernel);
-std::vector<UOp> ranges(UOp sink);  ///< every range, in order of ids
 
 /// A kernel and the actions that made it from start_schedule's.
 struct Scheduled {

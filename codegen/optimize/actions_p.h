@@ -38,6 +38,5 @@ std::span<const ActionRow> action_rows();
 
 /// Rebuilds the sink with `old` replaced by `value` in expressions and by `parts` where it is closed.
 UOp replace_range(UOp sink, UOp old, UOp value, std::span<const UOp> parts);
-UOp new_range(int id, int64_t size, Axis axis);
 
 }  // namespace strata::codegen

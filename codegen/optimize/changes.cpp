@@ -4,15 +4,14 @@
 
 #include "strata/codegen/optimize/actions_p.h"
 #include "strata/core/symbolic/symbolic.h"
+#include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 namespace {
 
-bool closes_ranges(UOp u) { return u.is(Op::end) || u.is(Op::reduce); }
-
 int next_id(UOp sink) {
     int id = 0;
-    for (UOp r : ranges(sink)) id = std::max(id, r.as<RangeArg>().id + 1);
+    for (UOp r : ranges(sink)) id = std::max(id, range_arg(r).id + 1);
     return id;
 }
 
@@ -21,30 +20,21 @@ Result<Kernel> split(const Site& site, Axis inner_axis) {
     const Kernel& kernel = site.kernel;
     const UOp range = site.range();
     const int64_t amount = site.amount;
-    const RangeArg& r = range.as<RangeArg>();
+    const RangeArg& r = range_arg(range);
     if (amount < 2 || r.size % amount != 0)
         return make_error(ErrorKind::Usage, "cannot split a range of {} by {}", r.size, amount);
-    UOp inner = new_range(next_id(kernel.sink), amount, inner_axis);
+    UOp inner = uop::range(amount, next_id(kernel.sink), inner_axis);
     if (r.size == amount)
         return Kernel{simplify(replace_range(kernel.sink, range, inner, std::array{inner})), kernel.name};
-    UOp outer = new_range(r.id, r.size / amount, r.axis);
+    UOp outer = uop::range(r.size / amount, r.id, r.axis);
     UOp sink = replace_range(kernel.sink, range, outer * amount + inner, std::array{outer, inner});
     return Kernel{simplify(sink), kernel.name};
 }
 
 /// The place, touched only where `inside` holds too.
 UOp gated(UOp place, UOp inside) {
-    std::vector<UOp> sources(place.src().begin(), place.src().end());
-    if (sources.size() == 3)
-        sources[2] = alu(Op::bit_and, {sources[2], inside});
-    else
-        sources.push_back(inside);
-    return make(Op::index, place.dtype(), sources);
-}
-
-UOp gated_load(UOp load, UOp inside) {
-    UOp other = load.src().size() > 1 ? load.src(1) : constant(load.dtype(), 0);
-    return make(Op::load, load.dtype(), {gated(load.src(0), inside), other});
+    UOp gate = place.src().size() == 3 ? place.src(2) : UOp();
+    return uop::at(place.src(0), place.src(1), uop::both(gate, inside));
 }
 
 bool depends_on(UOp u, UOp range) {
@@ -56,24 +46,16 @@ bool depends_on(UOp u, UOp range) {
 }  // namespace
 
 UOp replace_range(UOp sink, UOp old, UOp value, std::span<const UOp> parts) {
-    UOpMap<UOp> rebuilt{{old, value}};
-    std::vector<UOp> sources;
-    for (UOp u : toposort(sink)) {
-        if (u == old) continue;
-        sources.clear();
-        for (size_t i = 0; i < u.src().size(); ++i) {
-            UOp s = u.src()[i];
-            if (s == old && closes_ranges(u) && i > 0)
-                sources.insert(sources.end(), parts.begin(), parts.end());
-            else
-                sources.push_back(rebuilt.at(s));
+    return rebuild(sink, [&](UOp u, std::vector<UOp>& sources) {
+        if (u == old) return value;
+        if (auto closed = closes_ranges(u) ? std::find(u.src().begin() + 1, u.src().end(), old) : u.src().end();
+            closed != u.src().end()) {
+            auto at = sources.erase(sources.begin() + (closed - u.src().begin()));
+            sources.insert(at, parts.begin(), parts.end());
         }
-        rebuilt[u] = u.with_src(sources);
-    }
-    return rebuilt.at(sink);
+        return u.with_src(sources);
+    });
 }
-
-UOp new_range(int id, int64_t size, Axis axis) { return make(Op::range, dtypes::index, {}, RangeArg{id, size, axis}); }
 
 namespace actions {
 
@@ -87,31 +69,22 @@ Result<Kernel> pad(const Site& site) {
     const Kernel& kernel = site.kernel;
     const UOp range = site.range();
     const int64_t multiple = site.amount;
-    const RangeArg& r = range.as<RangeArg>();
+    const RangeArg& r = range_arg(range);
     bool fits = multiple > 1 && multiple <= r.size * 2;
     int64_t size = fits ? (r.size + multiple - 1) / multiple * multiple : 0;
     if (!fits || size == r.size || size > r.size * 2)
         return make_error(ErrorKind::Usage, "padding a range of {} to a multiple of {} is of no use", r.size, multiple);
-    UOp wide = new_range(r.id, size, r.axis), inside = wide < r.size;
+    UOp wide = uop::range(size, r.id, r.axis), inside = wide < r.size;
     UOp sink = replace_range(kernel.sink, range, wide, std::array{wide});
-    UOpMap<UOp> rebuilt;
-    std::vector<UOp> sources;
-    for (UOp u : toposort(sink)) {
-        sources.clear();
-        for (UOp s : u.src()) sources.push_back(rebuilt.at(s));
-        UOp next = u.with_src(sources);
-        if (u.is(Op::load) && depends_on(u.src(0), wide)) {
-            next = gated_load(next, inside);
-        } else if (u.is(Op::reduce) && std::find(u.src().begin() + 1, u.src().end(), wide) != u.src().end()) {
+    UOp masked = rebuild(sink, [&](UOp u, std::vector<UOp>& sources) {
+        bool touches = (u.is(Op::load) || u.is(Op::store)) && depends_on(u.src(0), wide);
+        if (touches) sources[0] = gated(sources[0], inside);
+        if (touches && u.is(Op::load)) return uop::load(sources[0], sources.size() > 1 ? sources[1] : UOp());
+        if (u.is(Op::reduce) && std::find(u.src().begin() + 1, u.src().end(), wide) != u.src().end())
             sources[0] = alu(Op::where, {inside, sources[0], identity(u.as<ReduceArg>().op, u.dtype())});
-            next = u.with_src(sources);
-        } else if (u.is(Op::store) && depends_on(u.src(0), wide)) {
-            sources[0] = gated(sources[0], inside);
-            next = u.with_src(sources);
-        }
-        rebuilt[u] = next;
-    }
-    return Kernel{simplify(rebuilt.at(sink)), kernel.name};
+        return u.with_src(sources);
+    });
+    return Kernel{simplify(masked), kernel.name};
 }
 
 Result<Kernel> swap(const Site& site) {
@@ -119,9 +92,9 @@ Result<Kernel> swap(const Site& site) {
     const std::span<const UOp> axes = site.axes;
     const size_t at = site.at;
     if (at + 1 >= axes.size()) return make_error(ErrorKind::Usage, "swap({}): no output range after it", at);
-    const RangeArg &a = axes[at].as<RangeArg>(), &b = axes[at + 1].as<RangeArg>();
-    UOp first = new_range(b.id, a.size, a.axis), second = new_range(a.id, b.size, b.axis);
-    UOp aside = new_range(next_id(kernel.sink), a.size, a.axis);  // first is the other range itself when sizes agree
+    const RangeArg &a = range_arg(axes[at]), &b = range_arg(axes[at + 1]);
+    UOp first = uop::range(a.size, b.id, a.axis), second = uop::range(b.size, a.id, b.axis);
+    UOp aside = uop::range(a.size, next_id(kernel.sink), a.axis);  // first is the other range itself when sizes agree
     UOp sink = replace_range(kernel.sink, axes[at], aside, std::array{aside});
     sink = replace_range(sink, axes[at + 1], second, std::array{second});
     return Kernel{replace_range(sink, aside, first, std::array{first}), kernel.name};

@@ -9,7 +9,7 @@ namespace strata::codegen {
 
 /// How strongly an expression binds, as in C++.
 enum Precedence {
-    kTernary_ = 2,
+    kConditional = 2,
     kOr,
     kAnd,
     kBitOr,

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <variant>
 
 #include "strata/asm/isa/arch.h"
 #include "strata/codegen/linear/scopes.h"
@@ -14,22 +15,20 @@ namespace {
 
 constexpr size_t kLongExpression = 100;  // characters; longer ones get a name though used once
 
-struct NoSpelling {
-    UOp op;
-};
-
 class Renderer {
   public:
     explicit Renderer(const LinearProgram& program) : program_(program), plan_(plan_inlining(program)) {}
 
-    std::string run() {
+    /// The text, or the operation that HIP cannot write.
+    std::variant<std::string, UOp> run() {
         for (size_t i = 0; i < program_.ops.size(); i++) {
             UOp u = program_.ops[i];
             if (u.is(Op::store) || u.is(Op::atomic_add)) written_[skip_after(u.src(0).src(0))] = true;
             if (plan_.declares[i]) declared_later_[skip_after(u.src(0).src(0))] = true;
         }
         head();
-        for (at_ = 0; at_ < program_.ops.size(); at_++) emit(program_.ops[at_]);
+        for (at_ = 0; at_ < program_.ops.size(); at_++)
+            if (UOp u = program_.ops[at_]; !emit_statement(u) && !emit_value(u)) return u;
         return std::move(text_) + "}\n";
     }
 
@@ -60,26 +59,32 @@ class Renderer {
         depth_ = 1;
     }
 
-    void emit(UOp u) {
+    bool emit_statement(UOp u) {
         switch (u.op()) {
-            case Op::param: return declare(u);
-            case Op::special: return name_value(u, special(u));
-            case Op::range: return open_loop(u);
-            case Op::end: return close_loop();
-            case Op::store: return store(u);
+            case Op::param: declare(u); return true;
+            case Op::special: name_value(u, special(u)); return true;
+            case Op::range: open_loop(u); return true;
+            case Op::end: close_loop(); return true;
+            case Op::store: store(u); return true;
             case Op::atomic_add:
-                return guarded(u, fmt::format("atomicAdd(&{}, {})", element(u.src(0)).text, value(u.src(1)).text));
-            case Op::barrier: return line("__syncthreads();");
-            case Op::index: return;
-            default: break;
+                guarded(u, fmt::format("atomicAdd(&{}, {})", element(u.src(0)).text, value(u.src(1)).text));
+                return true;
+            case Op::barrier: line("__syncthreads();"); return true;
+            case Op::index: return true;
+            default: return false;
         }
+    }
+
+    /// False where there is no spelling.
+    bool emit_value(UOp u) {
         Expression e = u.is_const() ? literal(u) : u.is(Op::load) ? load(u) : compute(u);
-        if (e.text.empty()) throw NoSpelling{u};
+        if (e.text.empty()) return false;
         bool inlined = plan_.form[at_] == InlinePlan::Form::inlined;
         if (inlined && (e.text.size() <= kLongExpression || e.assumes_gate || u.is_const()))
             values_[u] = std::move(e);
         else
             name_value(u, e);
+        return true;
     }
 
     void declare(UOp u) {
@@ -155,9 +160,9 @@ class Renderer {
             plain.assumes_gate = true;
             return plain;
         }
-        return {
-            fmt::format("{} ? {} : {}", value(index.src(2)).within(kOr), plain.text, value(u.src(1)).within(kTernary_)),
-            kTernary_};
+        return {fmt::format("{} ? {} : {}", value(index.src(2)).within(kOr), plain.text,
+                            value(u.src(1)).within(kConditional)),
+                kConditional};
     }
 
     /// Is what is written now part of a store that runs only where `gate` holds?
@@ -225,12 +230,11 @@ class Renderer {
 
 Result<HipSource> render_hip(const LinearProgram& program, const Target& target) {
     GraphScope scope;
-    try {
-        return HipSource{.text = Renderer(program).run(), .kernel = program.name};
-    } catch (const NoSpelling& missing) {
+    std::variant<std::string, UOp> text = Renderer(program).run();
+    if (const UOp* missing = std::get_if<UOp>(&text))
         return make_error(ErrorKind::Unsupported, "{}: HIP for {} has no {}", program.name, isa::info(target.arch).name,
-                          to_string(missing.op));
-    }
+                          to_string(*missing));
+    return HipSource{.text = std::get<std::string>(std::move(text)), .kernel = program.name};
 }
 
 }  // namespace strata::codegen

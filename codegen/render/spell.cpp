@@ -1,32 +1,50 @@
-// How HIP writes each elementwise op. ops.def has the spelling of the common case; here is what differs by type.
-#include <fmt/args.h>
+// How HIP writes each elementwise op: the spellings of ops.def, and what differs by type.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <vector>
+
 #include "strata/codegen/render/expression_p.h"
+#include "strata/codegen/render/math_library.h"
 #include "strata/core/symbolic/symbolic.h"
 
 namespace strata::codegen {
 namespace {
 
-struct Infix {
-    Op op;
-    std::string_view sign;
-    int precedence;
+/// The column HIP of ops.def.
+struct Spelling {
+    enum class Form : uint8_t { own, infix, call } form = Form::own;
+    std::string_view text = {};      ///< the sign, or the function of floats
+    std::string_view integers = {};  ///< the function of integers; empty: there is none
+    int precedence = kPrimary;
+    bool floats = true, in_library = false;
 };
-constexpr Infix infixes[] = {
-    {Op::add, "+", kAdd},        {Op::sub, "-", kAdd},      {Op::mul, "*", kMul},      {Op::fdiv, "/", kMul},
-    {Op::idiv, "/", kMul},       {Op::mod, "%", kMul},      {Op::shl, "<<", kShift},   {Op::shr, ">>", kShift},
-    {Op::cmplt, "<", kLess},     {Op::cmpeq, "==", kEqual}, {Op::cmpne, "!=", kEqual}, {Op::bit_and, "&", kBitAnd},
-    {Op::bit_xor, "^", kBitXor}, {Op::bit_or, "|", kBitOr},
-};
-
-const Infix* infix_of(Op op) {
-    for (const Infix& row : infixes)
-        if (row.op == op) return &row;
-    return nullptr;
+constexpr Spelling own{};
+constexpr std::string_view itself = "itself";
+constexpr Spelling infix(std::string_view sign, int precedence) {
+    return {.form = Spelling::Form::infix, .text = sign, .precedence = precedence};
+}
+constexpr Spelling int_infix(std::string_view sign, int precedence) {
+    return {.form = Spelling::Form::infix, .text = sign, .precedence = precedence, .floats = false};
+}
+constexpr Spelling call(std::string_view function, std::string_view integers = {}) {
+    return {.form = Spelling::Form::call, .text = function, .integers = integers};
+}
+constexpr Spelling ocml(std::string_view function, std::string_view integers = {}) {
+    return {.form = Spelling::Form::call, .text = function, .integers = integers, .in_library = true};
 }
 
-Expression infix(std::string_view sign, int precedence, const Expression& a, const Expression& b) {
+Spelling spelling(Op op) {
+    switch (op) {
+#define ELEMENTWISE(name, arity, flags, rule, cost, hip, ...) \
+    case Op::name: return hip;
+#include "strata/core/uop/ops.def"
+        default: return own;
+    }
+}
+
+Expression joined(std::string_view sign, int precedence, const Expression& a, const Expression& b) {
     return {fmt::format("{} {} {}", a.within(precedence), sign, b.within(precedence + 1)), precedence};
 }
 
@@ -34,10 +52,9 @@ Expression c_cast(std::string_view type, const Expression& x) {
     return {fmt::format("({}){}", type, x.within(kPrefix)), kPrefix};
 }
 
-template <class... Texts>
-Expression call(std::string_view function, const Texts&... sources) {
+Expression called(std::string_view function, std::span<const Expression> sources) {
     std::string text;
-    ((text += (text.empty() ? "" : ", ") + sources.text), ...);
+    for (const Expression& s : sources) text += (text.empty() ? "" : ", ") + s.text;
     return {fmt::format("{}({})", function, text)};
 }
 
@@ -61,37 +78,35 @@ bool may_wrap(UOp u) {
     return low < int_min(t) || high > int_max(t);
 }
 
-Expression arithmetic(UOp u, const Infix& row, std::span<const Expression> s) {
+Expression arithmetic(UOp u, const Spelling& row, std::span<const Expression> s) {
     DType t = u.dtype();
     if (may_wrap(u)) {
         std::string_view type = t.bits() == 64 ? "unsigned long" : "unsigned int";
-        return c_cast(t.hip(), infix(row.sign, row.precedence, c_cast(type, s[0]), c_cast(type, s[1])));
+        return c_cast(t.hip(), joined(row.text, row.precedence, c_cast(type, s[0]), c_cast(type, s[1])));
     }
     // Narrow operands are promoted to int, whose product of two uint16 overflows.
     if (u.is(Op::mul) && t == dtypes::uint16)
-        return c_cast(t.hip(), infix(row.sign, row.precedence, c_cast("unsigned int", s[0]), s[1]));
-    Expression plain = infix(row.sign, row.precedence, s[0], s[1]);
+        return c_cast(t.hip(), joined(row.text, row.precedence, c_cast("unsigned int", s[0]), s[1]));
+    Expression plain = joined(row.text, row.precedence, s[0], s[1]);
     bool compares = info(u.op()).rule == TypeRule::cmp;
-    if (!compares && (is_small_integer(t) || t == dtypes::float16))
-        return is_small_integer(t) ? c_cast(t.hip(), plain) : plain;
-    return plain;
+    return !compares && is_small_integer(t) ? c_cast(t.hip(), plain) : plain;
 }
 
 Expression boolean(UOp u, std::span<const Expression> s) {
     switch (u.op()) {
         case Op::add:
         case Op::max:
-        case Op::bit_or: return infix("||", kOr, s[0], s[1]);
+        case Op::bit_or: return joined("||", kOr, s[0], s[1]);
         case Op::mul:
         case Op::min:
-        case Op::bit_and: return infix("&&", kAnd, s[0], s[1]);
+        case Op::bit_and: return joined("&&", kAnd, s[0], s[1]);
         case Op::sub:
-        case Op::bit_xor: return infix("!=", kEqual, s[0], s[1]);
+        case Op::bit_xor: return joined("!=", kEqual, s[0], s[1]);
         case Op::bit_not: return {"!" + s[0].within(kPrefix), kPrefix};
-        case Op::cmplt: return infix("<", kLess, s[0], s[1]);
-        case Op::idiv: return infix("&&", kAnd, s[0], s[1]);
+        case Op::cmplt: return joined("<", kLess, s[0], s[1]);
+        case Op::idiv: return joined("&&", kAnd, s[0], s[1]);
         case Op::mod: return {"false"};
-        case Op::pow: return infix("||", kOr, s[0], {"!" + s[1].within(kPrefix), kPrefix});
+        case Op::pow: return joined("||", kOr, s[0], {"!" + s[1].within(kPrefix), kPrefix});
         case Op::neg:
         case Op::abs:
         case Op::floor:
@@ -111,22 +126,10 @@ Expression negated(UOp u, const Expression& x) {
     return is_small_integer(t) ? c_cast(t.hip(), plain) : plain;
 }
 
-/// Functions of the prelude by op: the name for floats, and for integers where there is one.
-Expression function(UOp u, std::span<const Expression> s) {
-    DType t = u.dtype();
-    bool is_float = t.is_float();
-    switch (u.op()) {
-        case Op::max: return call(is_float ? "nan_max" : "max", s[0], s[1]);
-        case Op::min: return call(is_float ? "nan_min" : "min", s[0], s[1]);
-        case Op::abs: return is_float ? call("fabs", s[0]) : t.is_unsigned() ? s[0] : call("abs", s[0]);
-        case Op::floor:
-        case Op::ceil:
-        case Op::trunc:
-        case Op::rint: return is_float ? call(info(u.op()).name, s[0]) : s[0];
-        case Op::pow: return call(is_float ? "pow" : "integer_pow", s[0], s[1]);
-        case Op::fma: return is_float ? call("fma", s[0], s[1], s[2]) : Expression{""};
-        default: return is_float ? call(info(u.op()).name, s[0]) : Expression{""};
-    }
+Expression function(UOp u, const Spelling& row, std::span<const Expression> s) {
+    if (u.dtype().is_float()) return called(row.text, s);
+    bool unchanged = row.integers == itself || (u.is(Op::abs) && u.dtype().is_unsigned());
+    return unchanged ? s[0] : row.integers.empty() ? Expression{""} : called(row.integers, s);
 }
 
 /// clang 19 takes element 0 of a vector when __builtin_bit_cast is given an lvalue such as v.y: it gets a value.
@@ -138,43 +141,58 @@ std::string bits_of(UOp source, const Expression& x) {
 
 Expression spell(UOp u, std::span<const Expression> s) {
     DType t = u.dtype(), from = u.src(0).dtype();
-    const Infix* row = infix_of(u.op());
+    const Spelling row = spelling(u.op());
     switch (u.op()) {
         case Op::where:
-            return {fmt::format("{} ? {} : {}", s[0].within(kOr), s[1].within(kOr), s[2].within(kTernary_)), kTernary_};
+            return {fmt::format("{} ? {} : {}", s[0].within(kOr), s[1].within(kOr), s[2].within(kConditional)),
+                    kConditional};
         case Op::cast: return spell_cast(t, from, s[0]);
         case Op::bitcast: return {fmt::format("__builtin_bit_cast({}, {})", hip_type(t), bits_of(u.src(0), s[0]))};
         case Op::logical_not: return {"!" + s[0].within(kPrefix), kPrefix};
         case Op::cmpeq:
-        case Op::cmpne: return arithmetic(u, *row, s);
+        case Op::cmpne: return arithmetic(u, row, s);
         default: break;
     }
     if (from.is_bool()) return boolean(u, s);
-    if (u.is(Op::neg)) return negated(u, s[0]);
-    if (u.is(Op::recip)) return infix("/", kMul, literal(constant(t, 1)), s[0]);
-    if (t.is_float() && (u.is(Op::mod) || u.is(Op::idiv))) return {""};
-    if (u.is(Op::bit_not)) {
-        Expression plain{"~" + s[0].within(kPrefix), kPrefix};
-        return is_small_integer(t) ? c_cast(t.hip(), plain) : plain;
+    switch (u.op()) {
+        case Op::neg: return negated(u, s[0]);
+        case Op::recip: return joined("/", kMul, literal(constant(t, 1)), s[0]);
+        case Op::bit_not: {
+            Expression plain{"~" + s[0].within(kPrefix), kPrefix};
+            return is_small_integer(t) ? c_cast(t.hip(), plain) : plain;
+        }
+        default: break;
     }
-    bool on_bits = row && (row->precedence < kEqual || row->precedence == kShift);
-    if (row && !(on_bits && t.is_float())) return arithmetic(u, *row, s);
-    return function(u, s);
+    if (row.form == Spelling::Form::call) return function(u, row, s);
+    bool fits = row.form == Spelling::Form::infix && (row.floats || !from.is_float());
+    return fits ? arithmetic(u, row, s) : Expression{""};
 }
 
 Expression spell_cast(DType to, DType from, const Expression& x) {
     DType f = from.element(), t = to.element();
+    const std::span one(&x, 1);
     bool narrow_float = f.is_float() && (f == dtypes::bfloat16 || f.bits() == 8);
     Expression number = narrow_float ? c_cast("float", x) : x;
-    if (t.is_bool()) return infix("!=", kEqual, number, literal(constant(narrow_float ? dtypes::float32 : f, 0)));
+    if (t.is_bool()) return joined("!=", kEqual, number, literal(constant(narrow_float ? dtypes::float32 : f, 0)));
     if (t == dtypes::float32 && narrow_float) return number;
     if (f.is_float() && !t.is_float()) return {fmt::format("saturate<{}>({})", t.hip(), number.text)};
-    if (t == dtypes::bfloat16 && f == dtypes::float64) return c_cast(t.hip(), call("round_to_odd", x));
+    if (t == dtypes::bfloat16 && f == dtypes::float64) return c_cast(t.hip(), called("round_to_odd", one));
     if (t == dtypes::bfloat16 && !f.is_float())
-        return call("to_bfloat16", f.is_integer() && f.bits() >= 32 ? call("round_to_odd", x) : c_cast("float", x));
+        return called("to_bfloat16",
+                      std::array{f.is_integer() && f.bits() >= 32 ? called("round_to_odd", one) : c_cast("float", x)});
     bool through_float = t == dtypes::bfloat16 || (t.is_float() && t.bits() == 8 && f != dtypes::float64);
     if (through_float && f != dtypes::float32 && !narrow_float) number = c_cast("float", x);
     return c_cast(t.hip(), number);
+}
+
+std::span<const LibraryFunction> math_library() {
+    static const std::vector<LibraryFunction> functions = [] {
+        std::vector<LibraryFunction> out;
+        for (int i = 0; i < kOpCount; i++)
+            if (Spelling row = spelling(Op(i)); row.in_library) out.push_back({row.text, info(Op(i)).arity});
+        return out;
+    }();
+    return functions;
 }
 
 }  // namespace strata::codegen

@@ -8,31 +8,10 @@
 namespace strata::codegen {
 namespace {
 
-constexpr int kDear = 8;             // weight of a transcendental: worth storing when many threads would repeat it
-constexpr int kShared = 64;          // work above which a value that several kernels read is stored
+constexpr int kDear = 8;     // cost (ops.def) from which a value is worth storing when many threads would repeat it
+constexpr int kShared = 64;  // work above which a value that several kernels read is stored
 constexpr int kKernelWeight = 1000;  // a kernel is cut when its value grows past this
 constexpr size_t kKernelBuffers = 24;
-
-int weight(Op op) {
-    switch (op) {
-        case Op::exp2:
-        case Op::log2:
-        case Op::exp:
-        case Op::log:
-        case Op::sin:
-        case Op::cos:
-        case Op::tanh:
-        case Op::erf:
-        case Op::pow:
-        case Op::sqrt:
-        case Op::rsqrt:
-        case Op::fdiv:
-        case Op::recip:
-        case Op::idiv:
-        case Op::mod: return kDear;
-        default: return 1;
-    }
-}
 
 /// What a not yet stored value would bring into the kernel of its user.
 struct Carried {
@@ -110,7 +89,7 @@ class Planner {
         while (!stack.empty() && total <= limit) {
             UOp v = stack.back();
             stack.pop_back();
-            if (info(v.op()).elementwise() && !v.is(Op::cast)) total += weight(v.op());
+            total += info(v.op()).cost;
             for (UOp s : v.src())
                 if (!plan_.stored.contains(s) && !s.is(Op::pick) && seen.insert(s).second) stack.push_back(s);
         }
@@ -146,7 +125,7 @@ class Planner {
     Carried combine(UOp u) {
         Carried sum;
         if (u.is(Op::buffer) || u.is(Op::pick)) sum.buffers = {u};
-        sum.weight = info(u.op()).elementwise() && !u.is(Op::cast) ? weight(u.op()) : 0;
+        sum.weight = info(u.op()).cost;
         for (UOp s : u.src()) {
             if (u.is(Op::pick)) break;
             if (UOp r = carried_[s].reduction) {
@@ -175,7 +154,7 @@ class Planner {
     }
 
     static bool is_view(UOp u) {
-        while (info(u.op()).is(kMovement) && !u.is(Op::pad)) u = u.src(0);
+        u = below_views(u);
         return u.is(Op::buffer) || u.is(Op::pick);
     }
 

@@ -17,7 +17,6 @@ Plan plan_storage(std::span<const UOp> targets);
 /// Splits reductions that are large and leave few results into two stages, so that the first fills the machine.
 UOp split_reductions(UOp root);
 
-UOp buffer_under(UOp view);
 bool is_stored_view(UOp u);  ///< a whole buffer, at most reshaped
 
 }  // namespace strata::codegen

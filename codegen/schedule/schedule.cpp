@@ -94,12 +94,6 @@ class Scheduler {
 
 }  // namespace
 
-UOp buffer_under(UOp view) {
-    while (info(view.op()).is(kMovement) || view.is(Op::pick)) view = view.src(0);
-    STRATA_CHECK(view.is(Op::buffer), "a view of a buffer was expected, got {}", to_string(view));
-    return view;
-}
-
 bool is_stored_view(UOp u) {
     while (u.is(Op::reshape) || u.is(Op::contiguous)) u = u.src(0);
     return u.is(Op::buffer);

@@ -69,15 +69,10 @@ UOp split(UOp u) {
 }  // namespace
 
 UOp split_reductions(UOp root) {
-    UOpMap<UOp> rebuilt;
-    std::vector<UOp> sources;
-    for (UOp u : toposort(root)) {
-        sources.clear();
-        for (UOp s : u.src()) sources.push_back(rebuilt.at(s));
+    return rebuild(root, [](UOp u, std::span<const UOp> sources) {
         UOp next = u.with_src(sources);
-        rebuilt[u] = u.is(Op::reduce) ? split(next) : next;
-    }
-    return rebuilt.at(root);
+        return u.is(Op::reduce) ? split(next) : next;
+    });
 }
 
 }  // namespace strata::codegen

@@ -12,15 +12,14 @@ struct Row {
     Kind kind;
     int bits, exponent, mantissa;
     std::string_view hip, numpy;
-    int rank;
 };
 constexpr Row table[] = {
-#define DTYPE(name, kind, bits, exponent, mantissa, hip, numpy, rank) \
-    {#name, Kind::kind, bits, exponent, mantissa, hip, numpy, rank},
+#define DTYPE(name, kind, bits, exponent, mantissa, hip, numpy) \
+    {#name, Kind::kind, bits, exponent, mantissa, hip, numpy},
 #include "strata/core/dtype/dtypes.def"
 #undef DTYPE
-    {"index", Kind::Int, 64, 0, 0, "long", "", -1},
-    {"none", Kind::Int, 0, 0, 0, "void", "", -1},
+    {"index", Kind::Int, 64, 0, 0, "long", ""},
+    {"none", Kind::Int, 0, 0, 0, "void", ""},
 };
 const Row& row(DType t) { return table[static_cast<size_t>(t.scalar)]; }
 

@@ -74,10 +74,6 @@ int64_t wrap_to(DType type, int64_t value);
 double int_to_float(DType to, int64_t value, bool is_unsigned = false);
 int64_t float_to_int(DType to, double value);
 
-/// Converts `count` elements, each as a cast does: float to integer saturates, integer to narrower integer wraps, to
-/// bool is x != 0. The arrays may not overlap; they need no alignment.
-void convert_array(DType to, void* target, DType from, const void* source, size_t count);
-
 /// Smallest and largest value of an integer or bool type, as int64 (uint64's largest saturates to INT64_MAX).
 int64_t int_min(DType type);
 int64_t int_max(DType type);

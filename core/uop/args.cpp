@@ -12,7 +12,7 @@ namespace strata {
 namespace {
 
 // Each argument lists its parts once; hashing and comparing follow from the list.
-auto parts(const std::monostate&) { return std::tuple(); }
+auto parts(const NoArg&) { return std::tuple(); }
 auto parts(const ConstArg& a) { return std::tuple(a.i, std::bit_cast<int64_t>(a.f)); }
 auto parts(const BufferArg& a) { return std::tuple(a.id, a.size, a.device); }
 auto parts(const ShapeArg& a) { return std::tie(a.shape); }
@@ -43,10 +43,16 @@ uint64_t mix(uint64_t h, const std::vector<T>& values) {
     return h;
 }
 
-constexpr std::string_view axis_names[] = {"global", "local", "loop", "upcast", "reduce", "group", "unroll"};
-constexpr std::string_view space_names[] = {"global", "local", "reg"};
+constexpr std::string_view axes[] = {
+#define AXIS(name) #name,
+#include "strata/core/uop/axes.def"
+};
+constexpr std::string_view spaces[] = {
+#define SPACE(name) #name,
+#include "strata/core/uop/axes.def"
+};
 
-std::string text(const std::monostate&, DType) { return ""; }
+std::string text(const NoArg&, DType) { return ""; }
 std::string text(const ConstArg& a, DType t) {
     return t.is_float()          ? fmt::format("{}", a.f)
            : t == dtypes::uint64 ? fmt::format("{}", static_cast<uint64_t>(a.i))
@@ -67,15 +73,18 @@ std::string text(const TakeArg& a, DType) { return fmt::format("axis={}", a.axis
 std::string text(const IndexArg& a, DType) { return fmt::format("[{}]", a.index); }
 std::string text(const CustomArg& a, DType) { return fmt::format("kernel {}", a.id); }
 std::string text(const ParamArg& a, DType) {
-    return fmt::format("{} {} size={}", space_names[int(a.space)], a.slot, a.size);
+    return fmt::format("{} {} size={}", spaces[int(a.space)], a.slot, a.size);
 }
-std::string text(const RangeArg& a, DType) { return fmt::format("r{} {} {}", a.id, a.size, axis_names[int(a.axis)]); }
+std::string text(const RangeArg& a, DType) { return fmt::format("r{} {} {}", a.id, a.size, axes[int(a.axis)]); }
 std::string text(const SpecialArg& a, DType) {
     return fmt::format("{}{} {}", a.thread ? "thread" : "block", "xyz"[a.dim], a.size);
 }
 std::string text(const SinkArg& a, DType) { return a.name; }
 
 }  // namespace
+
+std::span<const std::string_view> axis_names() { return axes; }
+std::span<const std::string_view> space_names() { return spaces; }
 
 uint64_t hash(const Arg& arg) {
     return std::visit(

@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -10,10 +12,10 @@
 namespace strata {
 
 enum class Op : uint8_t;
+using NoArg = std::monostate;
 using Shape = std::vector<int64_t>;
 
-/// A value in the node's dtype: integers and bool in `i` (uint64 by bits), floats in `f` (already rounded to the
-/// dtype).
+/// A value in the node's dtype: integers and bool in `i` (uint64 by bits), floats in `f` (already rounded to the dtype).
 struct ConstArg {
     int64_t i = 0;
     double f = 0;
@@ -46,16 +48,24 @@ struct CustomArg {
     uint64_t id;  ///< the user's kernel in the front end's registry
 };
 
-enum class Space : uint8_t { global, local, reg };
+enum class Space : uint8_t {
+#define SPACE(name) name,
+#include "strata/core/uop/axes.def"
+};
 struct ParamArg {
     Space space;
     int slot;      ///< global: position among the kernel's buffers; local, reg: any distinct number
     int64_t size;  ///< elements
 };
 
-enum class Axis : uint8_t { global, local, loop, upcast, reduce, group, unroll };
-// global: grid; local: block; loop: serial output loop; upcast: unrolled output; reduce: serial reduction;
-// group: reduction spread over threads, finished in local memory; unroll: unrolled reduction
+enum class Axis : uint8_t {
+#define AXIS(name) name,
+#include "strata/core/uop/axes.def"
+};
+/// What kernels' ranges and memory may be, in table order.
+std::span<const std::string_view> axis_names();
+std::span<const std::string_view> space_names();
+
 struct RangeArg {
     int id;  ///< distinct within a kernel; the order of ids is the nesting order
     int64_t size;
@@ -70,8 +80,8 @@ struct SinkArg {
     std::string name;  ///< of the kernel; empty = derived from its shape
 };
 
-using Arg = std::variant<std::monostate, ConstArg, BufferArg, ShapeArg, AxesArg, BoundsArg, ReduceArg, TakeArg,
-                         IndexArg, CustomArg, ParamArg, RangeArg, SpecialArg, SinkArg>;
+using Arg = std::variant<NoArg, ConstArg, BufferArg, ShapeArg, AxesArg, BoundsArg, ReduceArg, TakeArg, IndexArg,
+                         CustomArg, ParamArg, RangeArg, SpecialArg, SinkArg>;
 
 uint64_t hash(const Arg& arg);
 bool equal(const Arg& a, const Arg& b);  ///< floats by bits

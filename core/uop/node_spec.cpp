@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 namespace strata {
 namespace {
 
-constexpr int kTensor = 1, kGraph = 2, kList = 4;  // Level, as bits
-constexpr int kBelow = kGraph | kList;
 using Check = std::string (*)(UOp, Level);
 
+bool has_place(const OpInfo& row, Level level) { return row.levels & static_cast<uint8_t>(level); }
 bool is_effect(UOp u) { return u.dtype().scalar == Scalar::none; }
 bool is_vector_of(DType held, DType element) {
     return held.element() == element.element() && held.lanes >= element.lanes;
@@ -137,60 +135,30 @@ std::string check_lane(UOp u, Level) {
     return u.dtype() == u.src(0).dtype().element() ? "" : "changes the type";
 }
 
-struct Row {
-    Op op;
-    size_t arg;  ///< which alternative of Arg the op carries
-    int levels;
-    Check check;
-};
-template <class A, class... All>
-consteval size_t position(const std::variant<All...>*) {
-    size_t i = 0;
-    (void)((std::is_same_v<A, All> || (i++, false)) || ...);
-    return i;
-}
-template <class A>
-constexpr size_t kCarries = position<A>(static_cast<const Arg*>(nullptr));
-constexpr size_t kNothing = kCarries<std::monostate>;
-
-// Elementwise ops and constants, which every level has, need no row.
-constexpr Row rows[] = {
-    {Op::buffer, kCarries<BufferArg>, kTensor, nullptr},
-    {Op::iota, kCarries<ShapeArg>, kTensor, nullptr},
-    {Op::reshape, kCarries<ShapeArg>, kTensor, check_movement},
-    {Op::expand, kCarries<ShapeArg>, kTensor, check_movement},
-    {Op::permute, kCarries<AxesArg>, kTensor, check_movement},
-    {Op::flip, kCarries<AxesArg>, kTensor, check_movement},
-    {Op::pad, kCarries<BoundsArg>, kTensor, check_movement},
-    {Op::shrink, kCarries<BoundsArg>, kTensor, check_movement},
-    {Op::contiguous, kNothing, kTensor, check_movement},
-    {Op::take, kCarries<TakeArg>, kTensor, check_take},
-    {Op::custom, kCarries<CustomArg>, kTensor, check_custom},
-    {Op::pick, kCarries<IndexArg>, kTensor, check_pick},
-    {Op::reduce, kCarries<ReduceArg>, kTensor | kGraph, check_reduce},
-    {Op::param, kCarries<ParamArg>, kBelow, check_param},
-    {Op::range, kCarries<RangeArg>, kBelow, check_range},
-    {Op::special, kCarries<SpecialArg>, kBelow, check_special},
-    {Op::index, kNothing, kBelow, check_index},
-    {Op::load, kNothing, kBelow, check_load},
-    {Op::store, kNothing, kBelow, check_store},
-    {Op::atomic_add, kNothing, kBelow, check_store},
-    {Op::after, kNothing, kBelow, check_after},
-    {Op::end, kNothing, kBelow, check_end},
-    {Op::barrier, kNothing, kBelow, check_barrier},
-    {Op::group, kNothing, kGraph, check_effects},
-    {Op::vec, kNothing, kBelow, check_vec},
-    {Op::lane, kCarries<IndexArg>, kBelow, check_lane},
-    {Op::sink, kCarries<SinkArg>, kGraph, check_effects},
-};
-
-const Row* row_of(Op op) {
-    static const auto table = [] {
-        std::array<const Row*, kOpCount> by_op{};
-        for (const Row& row : rows) by_op[static_cast<size_t>(row.op)] = &row;
-        return by_op;
-    }();
-    return table[static_cast<size_t>(op)];
+/// What an op asks of its sources and argument, beside its row.
+Check check_of(Op op) {
+    switch (op) {
+        case Op::reduce: return check_reduce;
+        case Op::take: return check_take;
+        case Op::contiguous: return check_movement;
+        case Op::custom: return check_custom;
+        case Op::pick: return check_pick;
+        case Op::param: return check_param;
+        case Op::range: return check_range;
+        case Op::special: return check_special;
+        case Op::index: return check_index;
+        case Op::load: return check_load;
+        case Op::store:
+        case Op::atomic_add: return check_store;
+        case Op::after: return check_after;
+        case Op::end: return check_end;
+        case Op::barrier: return check_barrier;
+        case Op::group:
+        case Op::sink: return check_effects;
+        case Op::vec: return check_vec;
+        case Op::lane: return check_lane;
+        default: return info(op).is(kMovement) ? check_movement : nullptr;
+    }
 }
 
 std::string_view name(Level level) {
@@ -203,17 +171,16 @@ std::string node_fault(UOp u, Level level) {
     if (level != Level::tensor && !u.shape().empty())
         return fmt::format("{} has no place in {}: it has a shape", to_string(u), name(level));
     if (level == Level::linear && u.dtype().scalar == Scalar::index) return "index arithmetic has machine types by now";
+    const OpInfo& row = info(u.op());
     for (UOp s : u.src())
-        if (is_effect(s) && !info(u.op()).is(kKernel) && !u.is(Op::pick))
+        if (is_effect(s) && has_place(row, Level::tensor) && !u.is(Op::pick))
             return fmt::format("computes with {}, which has no value", to_string(s));
-    if (info(u.op()).elementwise()) return u.arg().index() == 0 ? "" : "carries an argument";
-    if (u.is_const()) return std::holds_alternative<ConstArg>(u.arg()) ? "" : "carries no value";
-    const Row* row = row_of(u.op());
-    if (!row || !(row->levels & static_cast<int>(level)))
-        return fmt::format("{} has no place in {}", info(u.op()).name, name(level));
-    if (u.arg().index() != row->arg) return "carries another op's argument";
-    if (info(u.op()).is(kEffect) != is_effect(u)) return "an effect has the type none, and nothing else has";
-    return row->check ? row->check(u, level) : "";
+    if (!has_place(row, level)) return fmt::format("{} has no place in {}", row.name, name(level));
+    if (u.arg().index() != row.argument) return "carries another op's argument";
+    if (!row.elementwise() && row.is(kEffect) != is_effect(u))
+        return "an effect has the type none, and nothing else has";
+    Check check = check_of(u.op());
+    return check ? check(u, level) : "";
 }
 
 }  // namespace strata

@@ -1,11 +1,9 @@
 #pragma once
 #include <string>
 
-#include "strata/core/uop/uop.h"
+#include "strata/core/uop/node.h"
 
 namespace strata {
-
-enum class Level : uint8_t { tensor = 1, kernel = 2, linear = 4 };
 
 /// What is wrong with a node by itself and in view of its sources; empty when nothing is.
 std::string node_fault(UOp u, Level level);

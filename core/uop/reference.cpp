@@ -13,42 +13,12 @@ struct Operands {
     Op op;
     DType type, source;
     std::span<const ConstArg> v;
-    bool is_unsigned() const { return source.is_unsigned(); }
-    uint64_t u(size_t k) const { return static_cast<uint64_t>(v[k].i); }
+    uint64_t u(size_t k) const { return k < v.size() ? static_cast<uint64_t>(v[k].i) : 0; }
+    double f(size_t k) const { return k < v.size() ? v[k].f : 0; }
 };
 
-// floats: computed in double, rounded once. For + - * / and sqrt of formats up to float32 that is the correctly rounded
-// result, since double has more than twice their precision.
-
-using Unary = double (*)(double);
-double recip(double x) { return 1 / x; }
-double rsqrt(double x) { return 1 / std::sqrt(x); }
-double negate(double x) { return -x; }
-// Round half to even whatever the host's rounding mode is set to: it is left at its default everywhere in Strata.
-double rint_even(double x) { return std::nearbyint(x); }
-
-Unary float_unary(Op op) {
-    switch (op) {
-        case Op::neg: return negate;
-        case Op::recip: return recip;
-        case Op::sqrt: return std::sqrt;
-        case Op::rsqrt: return rsqrt;
-        case Op::exp2: return std::exp2;
-        case Op::log2: return std::log2;
-        case Op::exp: return std::exp;
-        case Op::log: return std::log;
-        case Op::sin: return std::sin;
-        case Op::cos: return std::cos;
-        case Op::tanh: return std::tanh;
-        case Op::erf: return std::erf;
-        case Op::floor: return std::floor;
-        case Op::ceil: return std::ceil;
-        case Op::trunc: return std::trunc;
-        case Op::rint: return rint_even;
-        case Op::abs: return std::fabs;
-        default: return nullptr;
-    }
-}
+// What the rows of ops.def call.
+constexpr std::nullopt_t none = std::nullopt;
 
 double float_max(double a, double b) {
     if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
@@ -68,29 +38,9 @@ double fma_to_odd(double a, double b, double c) {
     return std::bit_cast<double>(away ? bits + 1 : bits - 1);
 }
 
-Value float_value(const Operands& o) {
-    auto number = [&](double x) -> Value { return ConstArg{0, round_to(o.type, x)}; };
-    auto truth = [](bool b) -> Value { return ConstArg{b, 0}; };
-    if (Unary f = float_unary(o.op)) return number(f(o.v[0].f));
-    double a = o.v[0].f, b = o.v.size() > 1 ? o.v[1].f : 0;
-    switch (o.op) {
-        case Op::add: return number(a + b);
-        case Op::sub: return number(a - b);
-        case Op::mul: return number(a * b);
-        case Op::fdiv: return number(a / b);
-        case Op::max: return number(float_max(a, b));
-        case Op::min: return number(-float_max(-a, -b));
-        case Op::pow: return number(std::pow(a, b));
-        case Op::cmplt: return truth(a < b);
-        case Op::cmpeq: return truth(a == b);
-        case Op::cmpne: return truth(a != b);
-        case Op::fma:
-            return number(o.type.scalar == Scalar::float64 ? std::fma(a, b, o.v[2].f) : fma_to_odd(a, b, o.v[2].f));
-        default: return {};
-    }
+double fused(double a, double b, double c, DType type) {
+    return type == dtypes::float64 ? std::fma(a, b, c) : fma_to_odd(a, b, c);
 }
-
-// integers: computed modulo 2^64, wrapped to the type.
 
 uint64_t int_pow(uint64_t base, uint64_t exponent) {
     uint64_t out = 1;
@@ -99,63 +49,72 @@ uint64_t int_pow(uint64_t base, uint64_t exponent) {
     return out;
 }
 
-int64_t quotient(const Operands& o) {
-    if (o.v[1].i == 0) return 0;
-    if (o.is_unsigned()) return static_cast<int64_t>(o.u(0) / o.u(1));
-    return o.v[1].i == -1 ? static_cast<int64_t>(-o.u(0)) : o.v[0].i / o.v[1].i;
+bool is_minus_one(uint64_t x, bool is_unsigned) { return !is_unsigned && static_cast<int64_t>(x) == -1; }
+uint64_t quotient(uint64_t a, uint64_t b, bool is_unsigned) {
+    if (b == 0) return 0;
+    if (is_minus_one(b, is_unsigned)) return -a;
+    return is_unsigned ? a / b : static_cast<uint64_t>(static_cast<int64_t>(a) / static_cast<int64_t>(b));
 }
-int64_t remainder(const Operands& o) {
-    if (o.v[1].i == 0 || o.v[1].i == -1) return o.is_unsigned() && o.v[1].i ? static_cast<int64_t>(o.u(0) % o.u(1)) : 0;
-    return o.is_unsigned() ? static_cast<int64_t>(o.u(0) % o.u(1)) : o.v[0].i % o.v[1].i;
+uint64_t remainder(uint64_t a, uint64_t b, bool is_unsigned) {
+    if (b == 0 || is_minus_one(b, is_unsigned)) return 0;
+    return is_unsigned ? a % b : static_cast<uint64_t>(static_cast<int64_t>(a) % static_cast<int64_t>(b));
 }
-bool less(const Operands& o) { return o.is_unsigned() ? o.u(0) < o.u(1) : o.v[0].i < o.v[1].i; }
+bool less(uint64_t a, uint64_t b, bool is_unsigned) {
+    return is_unsigned ? a < b : static_cast<int64_t>(a) < static_cast<int64_t>(b);
+}
 
-Value shifted(const Operands& o) {
-    if (o.v[1].i < 0 || o.v[1].i >= o.type.bits() || o.type.is_bool()) return {};
-    auto by = static_cast<int>(o.v[1].i);
-    if (o.op == Op::shl) return ConstArg{wrap_to(o.type, static_cast<int64_t>(o.u(0) << by)), 0};
-    return ConstArg{o.is_unsigned() ? static_cast<int64_t>(o.u(0) >> by) : o.v[0].i >> by, 0};
+std::optional<uint64_t> shifted_left(uint64_t a, uint64_t by, DType type) {
+    if (by >= static_cast<uint64_t>(type.bits()) || type.is_bool()) return {};
+    return a << by;
+}
+std::optional<uint64_t> shifted_right(uint64_t a, uint64_t by, DType type) {
+    if (by >= static_cast<uint64_t>(type.bits()) || type.is_bool()) return {};
+    return type.is_unsigned() ? a >> by : static_cast<uint64_t>(static_cast<int64_t>(a) >> by);
 }
 
 /// What a negative power gives in C code that rounds a real power toward zero.
-int64_t power(const Operands& o) {
-    int64_t base = o.v[0].i, exponent = o.v[1].i;
-    if (o.is_unsigned() || exponent >= 0) return static_cast<int64_t>(int_pow(o.u(0), o.u(1)));
+uint64_t power(uint64_t base, uint64_t exponent, bool is_unsigned) {
+    if (is_unsigned || static_cast<int64_t>(exponent) >= 0) return int_pow(base, exponent);
     if (base == 1) return 1;
-    return base == -1 ? (exponent & 1 ? -1 : 1) : 0;
+    return is_minus_one(base, false) ? (exponent & 1 ? base : 1) : 0;
 }
 
-Value int_value(const Operands& o) {
-    const bool is_bool = o.source.is_bool();
-    auto wrap = [&](uint64_t x) -> Value { return ConstArg{wrap_to(o.type, static_cast<int64_t>(x)), 0}; };
-    auto truth = [](bool b) -> Value { return ConstArg{b, 0}; };
-    uint64_t a = o.u(0), b = o.v.size() > 1 ? o.u(1) : 0;
+/// What a row says, as a value of the node's type.
+struct Rounded {
+    DType type;
+    Value operator()(double x) const { return ConstArg{0, round_to(type, x)}; }
+    Value operator()(bool b) const { return ConstArg{b, 0}; }
+    Value operator()(std::nullopt_t) const { return {}; }
+};
+struct Wrapped {
+    DType type;
+    Value operator()(uint64_t x) const { return ConstArg{wrap_to(type, static_cast<int64_t>(x)), 0}; }
+    Value operator()(bool b) const { return ConstArg{b, 0}; }
+    Value operator()(std::optional<uint64_t> x) const { return x ? (*this)(*x) : Value(); }
+};
+
+// Computed in double, rounded once. For + - * / and sqrt of formats up to float32 that is the correctly rounded result,
+// since double has more than twice their precision. nearbyint rounds half to even: nothing in Strata changes the mode.
+Value float_value(const Operands& o) {
+    const DType type = o.type;
+    const double a = o.f(0), b = o.f(1), c = o.f(2);
     switch (o.op) {
-        case Op::neg: return wrap(-a);
-        case Op::floor:
-        case Op::ceil:
-        case Op::trunc:
-        case Op::rint: return o.v[0];
-        case Op::abs: return wrap(!o.is_unsigned() && o.v[0].i < 0 ? -a : a);
-        case Op::logical_not: return truth(a == 0);
-        case Op::bit_not: return is_bool ? truth(a == 0) : wrap(~a);
-        case Op::add: return wrap(a + b);
-        case Op::sub: return wrap(a - b);
-        case Op::mul: return wrap(a * b);
-        case Op::idiv: return wrap(static_cast<uint64_t>(quotient(o)));
-        case Op::mod: return wrap(static_cast<uint64_t>(remainder(o)));
-        case Op::max: return o.v[less(o) ? 1 : 0];
-        case Op::min: return o.v[less(o) ? 0 : 1];
-        case Op::pow: return wrap(static_cast<uint64_t>(power(o)));
-        case Op::bit_and: return wrap(a & b);
-        case Op::bit_or: return wrap(a | b);
-        case Op::bit_xor: return wrap(a ^ b);
-        case Op::shl:
-        case Op::shr: return shifted(o);
-        case Op::cmplt: return truth(less(o));
-        case Op::cmpeq: return truth(a == b);
-        case Op::cmpne: return truth(a != b);
-        case Op::fma: return wrap(a * b + o.u(2));
+#define ELEMENTWISE(name, arity, flags, rule, cost, hip, value, ...) \
+    case Op::name: return Rounded{type}(value);
+#include "strata/core/uop/ops.def"
+        default: return {};
+    }
+}
+
+// Computed modulo 2^64, wrapped to the type.
+Value int_value(const Operands& o) {
+    const DType type = o.type;
+    const bool is_unsigned = o.source.is_unsigned(), is_bool = o.source.is_bool();
+    const uint64_t a = o.u(0), b = o.u(1), c = o.u(2);
+    switch (o.op) {
+#define ELEMENTWISE(name, arity, flags, rule, cost, hip, floats, value) \
+    case Op::name: return Wrapped{type}(value);
+#include "strata/core/uop/ops.def"
         default: return {};
     }
 }

@@ -43,13 +43,9 @@ class OpenRanges {
   private:
     void visit(UOp u) {
         std::vector<uint64_t> set(words_);
-        const bool closes = u.is(Op::end) || u.is(Op::reduce);
-        for (size_t i = 0; i < u.src().size(); i++) {
-            // An after orders what follows; a range it names is that of its place, which the effects in it close.
-            const std::vector<uint64_t>& source = open_.at(u.src()[i]);
-            for (size_t w = 0; w < words_; w++) set[w] |= source[w];
-        }
-        if (closes)
+        for (UOp s : u.src())
+            for (size_t w = 0; w < words_; w++) set[w] |= open_.at(s)[w];
+        if (closes_ranges(u))
             for (UOp r : u.src().subspan(1)) set[bit_.at(r) / 64] &= ~(uint64_t{1} << bit_.at(r) % 64);
         if (u.is(Op::range)) set[bit_.at(u) / 64] |= uint64_t{1} << bit_.at(u) % 64;
         open_.emplace(u, std::move(set));
@@ -66,7 +62,7 @@ Result<void> verify_ranges(std::span<const UOp> nodes) {
     UOpMap<UOp> closer;
     for (UOp u : nodes) {
         if (u.is(Op::range) && !ids.insert(u.as<RangeArg>().id).second) return broken(u, "another range has this id");
-        if (!u.is(Op::end) && !u.is(Op::reduce)) continue;
+        if (!closes_ranges(u)) continue;
         for (UOp r : u.src().subspan(1)) {
             UOp& other = closer[r];
             if (other && (u.is(Op::end) || other.is(Op::end)))

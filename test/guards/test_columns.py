@@ -9,7 +9,6 @@ ADVICE = "Delete the column, or let what decides this fact read it."
 DEAD_COLUMNS = {
 }
 DEAD_FIELDS = {
-    "core/dtype/dtypes.def:Row.rank": "goes",
 }
 
 

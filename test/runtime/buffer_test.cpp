@@ -83,7 +83,7 @@ TEST_F(Runtime, TwoHundredRoundsNeedTheMemoryOfOne) {
                 sum = Root(x.get() * test::number(2) + x.get());
             }
             Root got = realized(sum.get());
-            ASSERT_EQ(*static_cast<float*>(find_buffer(buffer_of(got.get()))->host_view()), 0.0f);
+            ASSERT_EQ(*static_cast<float*>(find_buffer(buffer_under(got.get()))->host_view()), 0.0f);
         }
         collect();
         if (round == 100) bytes = resident_bytes(), nodes = live_nodes();

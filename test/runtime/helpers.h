@@ -47,15 +47,10 @@ Root on_device(const std::vector<T>& values, DType type = dtypes::float32) {
     return buffer;
 }
 
-inline UOp buffer_of(UOp view) {
-    while (info(view.op()).is(kMovement)) view = view.src(0);
-    return view;
-}
-
 /// What is in memory behind a whole-buffer view.
 template <class T = float>
 std::vector<T> values(const Root& view) {
-    std::shared_ptr<Buffer> memory = find_buffer(buffer_of(view.get()));
+    std::shared_ptr<Buffer> memory = find_buffer(buffer_under(view.get()));
     std::vector<T> out(static_cast<size_t>(memory->size()));
     memory->copy_out(out.data(), out.size() * sizeof(T));
     return out;

@@ -75,7 +75,7 @@ TEST_F(Runtime, AValueIsForgottenWithTheGraphsThatNameIt) {
                 root = rooted(x.get() + number(1));
             }
             Root got = realized(root.get());
-            memory = find_buffer(buffer_of(got.get()));
+            memory = find_buffer(buffer_under(got.get()));
             EXPECT_EQ(stats().kernels, round) << "nothing is left of the round before";
         }
         EXPECT_FALSE(memory.expired());
@@ -110,7 +110,7 @@ TEST_F(Runtime, ConstantsGoToTheFallbackDevice) {
     std::vector<Root> got = realize(std::vector<UOp>{three.get(), counted.get()}, &other);
     EXPECT_EQ(values(got[0]), std::vector<float>(5, 3));
     EXPECT_EQ(values<int32_t>(got[1]), (std::vector<int32_t>{0, 1, 2, 3, 4}));
-    EXPECT_EQ(&find_buffer(buffer_of(got[0].get()))->device(), &other);
+    EXPECT_EQ(&find_buffer(buffer_under(got[0].get()))->device(), &other);
 }
 
 TEST_F(Runtime, ALargeReductionIsExactInItsStages) {

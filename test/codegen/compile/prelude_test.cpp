@@ -8,6 +8,7 @@
 #include "fixtures.h"
 #include "strata/codegen/compile/compile_p.h"
 #include "strata/codegen/compile/prelude_p.h"
+#include "strata/codegen/render/math_library.h"
 #include "strata/core/dtype/dtype.h"
 #include "strata/core/support/file.h"
 #include "strata/core/support/subprocess.h"
@@ -45,12 +46,20 @@ std::string function_kernels(std::string_view type, const std::vector<std::strin
     return text;
 }
 
-TEST_F(CompileTest, EveryMathFunctionCompilesForFloatDoubleAndHalf) {
+/// Calls of each math function that the prelude has, those of the device library among them; `suffix` follows their names.
+std::vector<std::string> math_calls(std::string_view suffix) {
     std::vector<std::string> calls;
-    for (const char* name : {"exp", "exp2", "log", "log2", "sin", "cos", "tanh", "sqrt", "rsqrt", "floor", "ceil",
-                             "trunc", "rint", "fabs"})
-        calls.push_back(fmt::format("{}(x)", name));
-    calls.insert(calls.end(), {"pow(x, y)", "fmin(x, y)", "fmax(x, y)", "fma(x, y, x)"});
+    for (const char* name : {"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "floor", "ceil", "trunc", "rint", "fabs"})
+        calls.push_back(fmt::format("{}{}(x)", name, suffix));
+    for (const char* name : {"fmin", "fmax"}) calls.push_back(fmt::format("{}{}(x, y)", name, suffix));
+    calls.push_back(fmt::format("fma{}(x, y, x)", suffix));
+    for (const LibraryFunction& f : math_library())
+        calls.push_back(fmt::format("{}{}({})", f.name, suffix, f.arity == 2 ? "x, y" : "x"));
+    return calls;
+}
+
+TEST_F(CompileTest, EveryMathFunctionCompilesForFloatDoubleAndHalf) {
+    std::vector<std::string> calls = math_calls("");
     for (Arch arch : {Arch::gfx1100, Arch::gfx90a})
         for (const char* type : {"float", "double", "half"}) {
             SCOPED_TRACE(type);
@@ -60,10 +69,7 @@ TEST_F(CompileTest, EveryMathFunctionCompilesForFloatDoubleAndHalf) {
 }
 
 TEST_F(CompileTest, FunctionNamesWithFAreForFloat) {
-    std::vector<std::string> calls = {"powf(x, y)", "fminf(x, y)", "fmaxf(x, y)", "fmaf(x, y, x)"};
-    for (const char* name : {"expf", "exp2f", "logf", "log2f", "sinf", "cosf", "tanhf", "sqrtf", "rsqrtf", "floorf",
-                             "ceilf", "truncf", "rintf", "fabsf"})
-        calls.push_back(fmt::format("{}(x)", name));
+    std::vector<std::string> calls = math_calls("f");
     isa::CodeObject object =
         parsed(compile_hip({.text = function_kernels("float", calls), .kernel = "k0"}, Arch::gfx1100));
     EXPECT_EQ(object.kernels.size(), calls.size());

@@ -11,6 +11,7 @@
 #include "../linear/kernels.h"
 #include "../target/gfx1100.h"
 #include "strata/codegen/compile/prelude_p.h"
+#include "strata/codegen/render/math_library.h"
 #include "strata/codegen/render/render.h"
 #include "strata/core/support/subprocess.h"
 #include "strata/core/uop/reference.h"
@@ -137,16 +138,14 @@ uint64_t source_bits(const Case& c, size_t k) {
     return bits;
 }
 
-/// The device functions that the prelude calls, on this machine.
+/// The device functions that the prelude calls, on this machine: the host's functions of that name.
 constexpr const char* host_functions = R"(
-extern "C" { float sinf(float); float cosf(float); float tanhf(float); float powf(float, float); float erff(float);
-double exp(double); double exp2(double); double log(double); double log2(double); double sqrt(double);
-double sin(double); double cos(double); double tanh(double); double pow(double, double); double erf(double);
-float __ocml_sin_f32(float x) { return sinf(x); } double __ocml_sin_f64(double x) { return sin(x); }
-float __ocml_cos_f32(float x) { return cosf(x); } double __ocml_cos_f64(double x) { return cos(x); }
-float __ocml_tanh_f32(float x) { return tanhf(x); } double __ocml_tanh_f64(double x) { return tanh(x); }
-float __ocml_erf_f32(float x) { return erff(x); } double __ocml_erf_f64(double x) { return erf(x); }
-float __ocml_pow_f32(float x, float y) { return powf(x, y); } double __ocml_pow_f64(double x, double y) { return pow(x, y); }
+#include <math.h>
+#define MATH1(name) extern "C" float __ocml_##name##_f32(float x) { return name##f(x); } \
+                    extern "C" double __ocml_##name##_f64(double x) { return name(x); }
+#define MATH2(name) extern "C" float __ocml_##name##_f32(float x, float y) { return name##f(x, y); } \
+                    extern "C" double __ocml_##name##_f64(double x, double y) { return name(x, y); }
+extern "C" {
 double __ocml_exp_f64(double x) { return exp(x); } double __ocml_exp2_f64(double x) { return exp2(x); }
 double __ocml_log_f64(double x) { return log(x); } double __ocml_log2_f64(double x) { return log2(x); }
 float __truncsfbf2(float x) {
@@ -155,6 +154,12 @@ float __truncsfbf2(float x) {
     return __builtin_bit_cast(float, b >> 16); }
 double __ocml_rsqrt_f64(double x) { return 1 / sqrt(x); } float host_rsqrt(float x) { return (float)(1 / sqrt((double)x)); } }
 )";
+
+std::string host_text() {
+    std::string text = host_functions;
+    for (const LibraryFunction& f : math_library()) text += fmt::format("MATH{}({})\n", f.arity, f.name);
+    return text;
+}
 
 std::string device_text(std::string_view kernels) {
     std::string text = prelude_for(kernels).text;
@@ -178,7 +183,7 @@ class Operations : public testing::Test {
     /// False where there is no clang.
     bool build(const std::string& kernels) {
         std::ofstream(folder_ + "/kernels.cpp") << device_text(kernels);
-        std::ofstream(folder_ + "/host.cpp") << host_functions;
+        std::ofstream(folder_ + "/host.cpp") << host_text();
         std::string clang = find_program("clang++-19", std::getenv("PATH"));
         if (clang.empty()) return false;
         auto run = run_process({clang, "-shared", "-fPIC", "-O1", "-w", "-std=c++20", "-ffp-contract=off", "-fdeclspec",

@@ -173,40 +173,6 @@ TEST(Convert, integers_to_floats_round_once) {
     }
 }
 
-TEST(Convert, arrays_convert_as_scalars_do) {
-    std::mt19937_64 random(11);
-    for (DType from : all_dtypes())
-        for (DType to : all_dtypes()) {
-            const size_t count = 700, width = static_cast<size_t>(from.bytes()),
-                         out_width = static_cast<size_t>(to.bytes());
-            std::vector<uint8_t> source(count * width), target(count * out_width + 1, 0xcc);
-            for (uint8_t& b : source) b = static_cast<uint8_t>(random());
-            if (from.is_bool())
-                for (uint8_t& b : source) b &= 1;
-            convert_array(to, target.data(), from, source.data(), count);
-            EXPECT_EQ(target.back(), 0xcc);
-            for (size_t i = 0; i < count; i++) {
-                uint64_t in = 0, out = 0, expected;
-                std::memcpy(&in, &source[i * width], width);
-                std::memcpy(&out, &target[i * out_width], out_width);
-                int64_t whole = from.is_float() ? 0 : wrap_to(from, static_cast<int64_t>(in));
-                if (from == to)
-                    expected = in;
-                else if (from.is_float())
-                    expected = encode_scalar(to, decode_scalar(from, in));
-                else if (to.is_float())
-                    expected = encode_scalar(to, int_to_float(to, whole, from.is_unsigned()));
-                else
-                    expected = static_cast<uint64_t>(wrap_to(to, whole)) &
-                               (to.bits() == 64 ? ~uint64_t{0} : (uint64_t{1} << to.bits()) - 1);
-                bool both_nan =
-                    to.is_float() && std::isnan(decode_scalar(to, out)) && std::isnan(decode_scalar(to, expected));
-                ASSERT_TRUE(out == expected || both_nan)
-                    << from.name() << " " << in << " to " << to.name() << " " << out << " not " << expected;
-            }
-        }
-}
-
 TEST(Promote, follows_the_array_api_and_the_documented_additions) {
     using namespace dtypes;
     EXPECT_EQ(promote(int8, int32), int32);

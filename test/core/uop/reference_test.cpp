@@ -1,5 +1,6 @@
 #include "strata/core/uop/reference.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -35,6 +36,23 @@ TEST(Reference, float32_is_what_the_host_computes) {
         ASSERT_TRUE(same(real(Op::sqrt, dtypes::float32, {a}), std::sqrt(a))) << a;
         ASSERT_TRUE(same(real(Op::fma, dtypes::float32, {a, b, c}), std::fma(a, b, c))) << a << " " << b << " " << c;
     }
+}
+
+TEST(Reference, FunctionsNamedAsInCAreTheHosts) {
+    int found = 0;
+    for (int i = 0; i < kOpCount; ++i) {
+        const OpInfo& row = info(static_cast<Op>(i));
+        std::string name(row.name);
+        if (!row.is(kUnary) || name == "abs") continue;  // C's abs is of integers
+        auto function = reinterpret_cast<double (*)(double)>(dlsym(RTLD_DEFAULT, name.c_str()));
+        if (!function) continue;
+        ++found;
+        for (double x : {0.0, -0.0, 0.3, -0.7, 1.0, 2.5, -3.5, 40.0, 1e-3, kInf, -kInf}) {
+            double got = real(static_cast<Op>(i), dtypes::float64, {x}), expected = function(x);
+            EXPECT_TRUE(got == expected || (std::isnan(got) && std::isnan(expected))) << name << " of " << x;
+        }
+    }
+    EXPECT_GE(found, 13);
 }
 
 TEST(Reference, fma_rounds_once_in_narrow_types) {

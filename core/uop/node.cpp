@@ -1,40 +1,16 @@
-#include "strata/core/uop/uop.h"
+#include "strata/core/uop/node.h"
 
 #include <array>
-#include <bit>
-#include <cstring>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_set>
 
 #include "strata/core/support/hash.h"
+#include "strata/core/uop/root.h"
 #include "strata/core/uop/shape_rules_p.h"
 
 namespace strata {
 namespace {
-
-constexpr uint16_t flag_bits(std::string_view letters) {
-    uint16_t bits = 0;
-    for (char c : letters) {
-        switch (c) {
-            case 'U': bits |= kUnary; break;
-            case 'B': bits |= kBinary; break;
-            case 'T': bits |= kTernary; break;
-            case 'C': bits |= kCommutative; break;
-            case 'A': bits |= kAssociative; break;
-            case 'M': bits |= kMovement; break;
-            case 'E': bits |= kEffect; break;
-            case 'L': bits |= kKernel; break;
-        }
-    }
-    return bits;
-}
-
-constexpr OpInfo infos[] = {
-#define OP(name, arity, flags, rule, hip) {#name, arity, flag_bits(#flags), TypeRule::rule, hip},
-#include "strata/core/uop/ops.def"
-#undef OP
-};
 
 // The interner: 64 shards, each a set of nodes hashed by content under a mutex of its own.
 struct Key {
@@ -107,8 +83,6 @@ void check_node(Op op, DType dtype, std::span<const UOp> sources) {
 }
 
 }  // namespace
-
-const OpInfo& info(Op op) { return infos[static_cast<size_t>(op)]; }
 
 UOp make(Op op, DType dtype, std::span<const UOp> sources, Arg arg) {
     Key key{op, dtype, sources, &arg, key_hash(op, dtype, sources, arg)};
@@ -193,42 +167,6 @@ size_t live_nodes() {
         n += shard.nodes.size();
     }
     return n;
-}
-
-std::vector<UOp> toposort(UOp root, bool (*stop)(UOp)) {
-    std::vector<UOp> order;
-    std::unordered_set<UOp, UOpHash> done;
-    std::vector<std::pair<UOp, size_t>> stack{{root, 0}};
-    while (!stack.empty()) {
-        auto& [u, next] = stack.back();
-        if (next == 0 && done.contains(u)) {
-            stack.pop_back();
-            continue;
-        }
-        if (next < u.src().size() && !(stop && stop(u))) {
-            UOp child = u.src()[next++];
-            if (!done.contains(child)) stack.emplace_back(child, 0);
-            continue;
-        }
-        if (done.insert(u).second) order.push_back(u);
-        stack.pop_back();
-    }
-    return order;
-}
-
-UOp substitute(UOp root, const UOpMap<UOp>& replacements) {
-    UOpMap<UOp> rebuilt;
-    std::vector<UOp> sources;
-    for (UOp u : toposort(root)) {
-        if (auto found = replacements.find(u); found != replacements.end()) {
-            rebuilt[u] = found->second;
-            continue;
-        }
-        sources.clear();
-        for (UOp s : u.src()) sources.push_back(rebuilt.at(s));
-        rebuilt[u] = u.with_src(sources);
-    }
-    return rebuilt.at(root);
 }
 
 }  // namespace strata

@@ -1,0 +1,52 @@
+#include "strata/core/uop/kernel.h"
+
+namespace strata::uop {
+namespace {
+
+UOp listed(Op op, DType type, UOp first, std::span<const UOp> rest) {
+    if (rest.empty()) return first;
+    std::vector<UOp> sources{first};
+    sources.insert(sources.end(), rest.begin(), rest.end());
+    return make(op, type, sources);
+}
+
+std::span<const UOp> list(std::initializer_list<UOp> nodes) { return {nodes.begin(), nodes.size()}; }
+
+}  // namespace
+
+UOp buffer(int slot, DType type, int64_t size) {
+    return make(Op::param, type, {}, ParamArg{Space::global, slot, size});
+}
+UOp placeholder(int64_t size, DType type, Space space, int slot) {
+    return make(Op::param, type, {}, ParamArg{space, slot, size});
+}
+UOp range(int64_t size, int id, Axis axis) { return make(Op::range, dtypes::index, {}, RangeArg{id, size, axis}); }
+
+UOp at(UOp memory, UOp offset, UOp gate) {
+    if (gate) return make(Op::index, memory.dtype(), {memory, offset, gate});
+    return make(Op::index, memory.dtype(), {memory, offset});
+}
+UOp at(UOp memory, int64_t offset) { return at(memory, index_const(offset)); }
+
+UOp load(UOp place, UOp otherwise) {
+    if (otherwise) return make(Op::load, place.dtype(), {place, otherwise});
+    if (place.src().size() == 2) return make(Op::load, place.dtype(), {place});
+    return make(Op::load, place.dtype(), {place, constant(place.dtype(), 0)});
+}
+UOp store(UOp place, UOp value) { return make(Op::store, dtypes::none, {place, value}); }
+UOp store(UOp place, double value) { return store(place, constant(place.dtype(), value)); }
+
+UOp after(UOp u, std::span<const UOp> earlier) { return listed(Op::after, u.dtype(), u, earlier); }
+UOp after(UOp u, std::initializer_list<UOp> earlier) { return after(u, list(earlier)); }
+UOp end(UOp effect, std::span<const UOp> ranges) { return listed(Op::end, dtypes::none, effect, ranges); }
+UOp end(UOp effect, std::initializer_list<UOp> ranges) { return end(effect, list(ranges)); }
+UOp barrier(std::span<const UOp> effects) { return make(Op::barrier, dtypes::none, effects); }
+UOp barrier(UOp effect) { return barrier(std::span(&effect, 1)); }
+UOp group(std::span<const UOp> effects) {
+    return effects.size() == 1 ? effects[0] : make(Op::group, dtypes::none, effects);
+}
+UOp sink(UOp effect, std::string name) { return make(Op::sink, dtypes::none, {effect}, SinkArg{std::move(name)}); }
+
+UOp both(UOp a, UOp b) { return !a ? b : !b ? a : alu(Op::bit_and, {a, b}); }
+
+}  // namespace strata::uop

@@ -1,0 +1,63 @@
+#include "strata/core/uop/walk.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace strata {
+
+std::vector<UOp> toposort(UOp root, bool (*stop)(UOp)) {
+    std::vector<UOp> order;
+    std::unordered_set<UOp, UOpHash> done;
+    std::vector<std::pair<UOp, size_t>> stack{{root, 0}};
+    while (!stack.empty()) {
+        auto& [u, next] = stack.back();
+        if (next == 0 && done.contains(u)) {
+            stack.pop_back();
+            continue;
+        }
+        if (next < u.src().size() && !(stop && stop(u))) {
+            UOp child = u.src()[next++];
+            if (!done.contains(child)) stack.emplace_back(child, 0);
+            continue;
+        }
+        if (done.insert(u).second) order.push_back(u);
+        stack.pop_back();
+    }
+    return order;
+}
+
+UOp substitute(UOp root, const UOpMap<UOp>& replacements) {
+    return rebuild(root, [&](UOp u, std::span<const UOp> sources) {
+        auto found = replacements.find(u);
+        return found != replacements.end() ? found->second : u.with_src(sources);
+    });
+}
+
+UOp below_views(UOp u) {
+    while (info(u.op()).is(kMovement) && !u.is(Op::pad)) u = u.src(0);
+    return u;
+}
+
+UOp buffer_under(UOp view) {
+    while (info(view.op()).is(kMovement) || view.is(Op::pick)) view = view.src(0);
+    STRATA_CHECK(view.is(Op::buffer), "a view of a buffer was expected, got {}", to_string(view));
+    return view;
+}
+
+UOp skip_after(UOp u) {
+    while (u.is(Op::after)) u = u.src(0);
+    return u;
+}
+
+bool closes_ranges(UOp u) { return u.is(Op::end) || u.is(Op::reduce); }
+const RangeArg& range_arg(UOp range) { return range.as<RangeArg>(); }
+
+std::vector<UOp> ranges(UOp sink) {
+    std::vector<UOp> found;
+    for (UOp u : toposort(sink))
+        if (u.is(Op::range)) found.push_back(u);
+    std::sort(found.begin(), found.end(), [](UOp a, UOp b) { return range_arg(a).id < range_arg(b).id; });
+    return found;
+}
+
+}  // namespace strata

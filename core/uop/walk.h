@@ -1,0 +1,50 @@
+#pragma once
+#include "strata/core/uop/node.h"
+
+namespace strata {
+
+// Going through graphs and making new ones of them.
+
+/// Sources before users, each node once; stops at nodes for which `stop` is true (they are listed).
+std::vector<UOp> toposort(UOp root, bool (*stop)(UOp) = nullptr);
+
+/// Makes a graph anew, bottom up: `f(u, sources)` gives what stands for `u`, whose sources became `sources` (a vector
+/// that f may change); u.with_src(sources) keeps it as it is. `order` lists sources before users, what the result is made of
+/// last. `rebuilt` says what has become of each node so far.
+template <class F>
+UOp rebuild(std::span<const UOp> order, UOpMap<UOp>& rebuilt, F f) {
+    std::vector<UOp> sources;
+    for (UOp u : order) {
+        sources.clear();
+        for (UOp s : u.src()) sources.push_back(rebuilt.at(s));
+        rebuilt[u] = f(u, sources);
+    }
+    return rebuilt.at(order.back());
+}
+template <class F>
+UOp rebuild(std::span<const UOp> order, F f) {
+    UOpMap<UOp> rebuilt;
+    return rebuild(order, rebuilt, f);
+}
+template <class F>
+UOp rebuild(UOp root, F f) {
+    return rebuild(toposort(root), f);
+}
+
+/// Replaces nodes by others, bottom up, rebuilding what uses them.
+UOp substitute(UOp root, const UOpMap<UOp>& replacements);
+
+// Tensor graphs.
+/// What movement ops show: padding, whose zeros are nowhere in memory, is a value of its own.
+UOp below_views(UOp u);
+/// The buffer that a tensor in memory is part of: below movement ops and what custom kernels filled.
+UOp buffer_under(UOp view);
+
+// Kernels.
+/// The value or pointer below `after` nodes.
+UOp skip_after(UOp u);
+bool closes_ranges(UOp u);  ///< an end or reduce: its sources from 1 on are ranges
+const RangeArg& range_arg(UOp range);
+std::vector<UOp> ranges(UOp sink);  ///< every range of a kernel, in order of ids
+
+}  // namespace strata
