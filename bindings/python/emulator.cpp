@@ -5,6 +5,7 @@
 #include "strata/asm/emu/fidelity.h"
 #include "strata/asm/emu/run_wave.h"
 #include "strata/asm/isa/arch.h"
+#include "strata/asm/object/code_object.h"
 
 namespace strata::python {
 namespace {
