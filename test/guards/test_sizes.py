@@ -18,8 +18,6 @@ LONG_FUNCTIONS = {
     "bindings/python/tensor.cpp:bind_data": "a list of bindings",
     "bindings/python/uop.cpp:bind_node": "a list of bindings",
     "bindings/python/uop.cpp:bind_uop": "a list of bindings",
-    "test/asm/emu/rows/memory_model.h:parse_access": "to be split",
-    "test/asm/emu/rows/scalar_control.h:control_checks": "a list of checks",
 }
 
 

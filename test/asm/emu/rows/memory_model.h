@@ -10,100 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "access.h"
 #include "rounded.h"
 
 // What memory instructions do to one lane's registers and bytes, written from the operation descriptions of the RDNA3,
 // RDNA4 and CDNA3 documents. The mnemonic says all; families differ in spelling.
 namespace strata::emu::testing {
-
-struct Access {
-    enum Kind : uint8_t { load, store, atomic } kind = load;
-    int bytes = 4;  ///< of one element; of the whole value for 4 and more
-    bool is_signed = false, returns = false;
-    enum Part : uint8_t { whole, low, high } part = whole;  ///< d16: which half of the register
-    char type = 'b';                                        ///< of atomics: b u i f, h and n (packed half and bfloat)
-    std::string op;                                         ///< of atomics: "add", "min", "cmpswap", ...
-    bool compare_first = false;                             ///< ds_cmpst: the comparison is the first data operand
-    bool two = false, stride64 = false, thread_addresses = false, to_local = false;
-    int rows() const { return std::max(1, bytes / 4); }
-};
-
-/// The access that the part of a mnemonic behind its unit's prefix names; nothing for one that is more than that.
-inline std::optional<Access> parse_access(std::string_view text, bool local) {
-    Access a;
-    bool known = false, typed = false;
-    std::string name;
-    auto type = [&](std::string_view token) {
-        static constexpr std::pair<std::string_view, std::string_view> kOld[] = {
-            {"dword", "b32"},    {"dwordx2", "b64"},   {"dwordx3", "b96"}, {"dwordx4", "b128"},
-            {"dwordx8", "b256"}, {"dwordx16", "b512"}, {"ubyte", "u8"},    {"sbyte", "i8"},
-            {"byte", "b8"},      {"ushort", "u16"},    {"sshort", "i16"},  {"short", "b16"}};
-        for (auto [old, now] : kOld)
-            if (token == old) token = now;
-        if (token == "x2") return a.bytes = 8, typed = true;
-        if (token == "bf16") return a.type = 'n', a.bytes = 4, typed = true;
-        const bool letter = token.size() > 1 && std::string_view("buif").find(token[0]) != token.npos;
-        if (!letter || token.find_first_not_of("0123456789", 1) != token.npos) return false;
-        a.type = token[0];
-        a.is_signed = token[0] == 'i';
-        a.bytes = std::atoi(std::string(token.substr(1)).c_str()) / 8;
-        return typed = true;
-    };
-    for (size_t at = 0; at < text.size();) {
-        const size_t end = std::min(text.find('_', at), text.size());
-        const std::string_view token = text.substr(at, end - at);
-        at = end + 1;
-        const bool first = !known;
-        known = true;
-        if (first && (token == "load" || token == "read"))
-            a.kind = Access::load;
-        else if (first && local && (token == "read2" || token == "read2st64"))
-            a.two = true, a.stride64 = token != "read2";
-        else if (first && (token == "store" || token == "write"))
-            a.kind = Access::store;
-        else if (first && local && (token == "write2" || token == "write2st64"))
-            a.kind = Access::store, a.two = true, a.stride64 = token != "write2";
-        else if (first && token == "atomic" && !local)
-            a.kind = Access::atomic;
-        else if (token == "2addr")
-            a.two = true;
-        else if (token == "stride64")
-            a.stride64 = true;
-        else if (token == "rtn")
-            a.returns = true;
-        else if (token == "addtid")
-            a.thread_addresses = true;
-        else if (token == "lds")
-            a.to_local = true;
-        else if (token == "d16")
-            a.part = a.part == Access::high ? Access::high : Access::low;
-        else if (token == "hi")
-            a.part = Access::high;
-        else if (!type(token)) {
-            if (first && local) a.kind = Access::atomic;
-            name += (name.empty() ? "" : "_") + std::string(token);
-        }
-    }
-    if (a.kind != Access::atomic) {
-        if (!name.empty() || !typed) return {};
-        return a;
-    }
-    if (a.type == 'f' && a.bytes == 2) a.type = 'h', a.bytes = 4;
-    if (name == "smin" || name == "smax") a.type = 'i', name.erase(0, 1);
-    if (name == "umin" || name == "umax") a.type = 'u', name.erase(0, 1);
-    if (name == "min_num" || name == "max_num") name.resize(3);
-    if (name == "sub_clamp") name = "csub";
-    if (name == "cmpst") name = "cmpswap", a.compare_first = true;
-    if (name == "cmpstore") name = "cmpswap";
-    if (name == "storexchg" || name == "wrxchg") name = "swap";
-    if (name == "wrxchg2" || name == "wrxchg2st64") a.two = true, a.stride64 = name != "wrxchg2", name = "swap";
-    static constexpr std::string_view kOps[] = {"add",  "sub",      "rsub",   "inc",   "dec",  "min",
-                                                "max",  "and",      "or",     "xor",   "swap", "cmpswap",
-                                                "csub", "cond_sub", "pk_add", "mskor", "wrap"};
-    if (std::find(std::begin(kOps), std::end(kOps), name) == std::end(kOps)) return {};
-    a.op = name;
-    return a;
-}
 
 struct AtomicInput {
     uint64_t old, data, second;

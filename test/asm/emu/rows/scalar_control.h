@@ -273,6 +273,46 @@ inline void end(ScalarRun& run, const isa::Row& row) {
     EXPECT_EQ(state.s[50], 0u) << row.mnemonic;
 }
 
+/// Instructions that do nothing here.
+constexpr const char* kNothing[] = {"s_nop",
+                                    "s_sleep",
+                                    "s_sleep_var",
+                                    "s_setprio",
+                                    "s_waitcnt",
+                                    "s_waitcnt_vscnt",
+                                    "s_waitcnt_vmcnt",
+                                    "s_waitcnt_expcnt",
+                                    "s_waitcnt_lgkmcnt",
+                                    "s_waitcnt_depctr",
+                                    "s_wait_alu",
+                                    "s_wait_idle",
+                                    "s_wait_event",
+                                    "s_wait_loadcnt",
+                                    "s_wait_storecnt",
+                                    "s_wait_samplecnt",
+                                    "s_wait_bvhcnt",
+                                    "s_wait_expcnt",
+                                    "s_wait_dscnt",
+                                    "s_wait_kmcnt",
+                                    "s_wait_loadcnt_dscnt",
+                                    "s_wait_storecnt_dscnt",
+                                    "s_clause",
+                                    "s_delay_alu",
+                                    "s_singleuse_vdst",
+                                    "s_set_inst_prefetch_distance",
+                                    "s_incperflevel",
+                                    "s_decperflevel",
+                                    "s_ttracedata",
+                                    "s_ttracedata_imm",
+                                    "s_icache_inv",
+                                    "s_wakeup",
+                                    "s_sethalt",
+                                    "s_setkill",
+                                    "s_version",
+                                    "s_barrier",
+                                    "s_set_gpr_idx_off",
+                                    "s_code_end"};
+
 }  // namespace control
 
 inline const std::map<std::string, ControlCheck, std::less<>>& control_checks() {
@@ -294,44 +334,7 @@ inline const std::map<std::string, ControlCheck, std::less<>>& control_checks() 
         add(control::stop, {"s_sendmsghalt"});
         add(control::message, {"s_sendmsg_rtn_b32", "s_sendmsg_rtn_b64"});
         add(control::fork, {"s_cbranch_g_fork", "s_cbranch_i_fork"});
-        add(control::nothing, {"s_nop",
-                               "s_sleep",
-                               "s_sleep_var",
-                               "s_setprio",
-                               "s_waitcnt",
-                               "s_waitcnt_vscnt",
-                               "s_waitcnt_vmcnt",
-                               "s_waitcnt_expcnt",
-                               "s_waitcnt_lgkmcnt",
-                               "s_waitcnt_depctr",
-                               "s_wait_alu",
-                               "s_wait_idle",
-                               "s_wait_event",
-                               "s_wait_loadcnt",
-                               "s_wait_storecnt",
-                               "s_wait_samplecnt",
-                               "s_wait_bvhcnt",
-                               "s_wait_expcnt",
-                               "s_wait_dscnt",
-                               "s_wait_kmcnt",
-                               "s_wait_loadcnt_dscnt",
-                               "s_wait_storecnt_dscnt",
-                               "s_clause",
-                               "s_delay_alu",
-                               "s_singleuse_vdst",
-                               "s_set_inst_prefetch_distance",
-                               "s_incperflevel",
-                               "s_decperflevel",
-                               "s_ttracedata",
-                               "s_ttracedata_imm",
-                               "s_icache_inv",
-                               "s_wakeup",
-                               "s_sethalt",
-                               "s_setkill",
-                               "s_version",
-                               "s_barrier",
-                               "s_set_gpr_idx_off",
-                               "s_code_end"});
+        for (const char* name : control::kNothing) checks[name] = control::nothing;
         return checks;
     }();
     return all;
