@@ -15,8 +15,9 @@ using i64 = int64_t;
 /// Scalar source `i` as a T of 32 or 64 bits.
 template <class T>
 inline T source(const Wave* wave, const Op* op, int i) {
-    const char* place = (op->constant >> i & 1) ? reinterpret_cast<const char*>(op->value + op->src[i])
-                                                : reinterpret_cast<const char*>(wave) + op->src[i];
+    const ScalarFields& fields = op->scalar();
+    const char* place = (fields.constant >> i & 1) ? reinterpret_cast<const char*>(fields.value + fields.src[i])
+                                                   : reinterpret_cast<const char*>(wave) + fields.src[i];
     T value;
     memcpy(&value, place, sizeof value);
     return value;
@@ -43,7 +44,6 @@ struct NamedHandler {
 /// Does nothing; the Program leaves such instructions out where no branch leads to them.
 const Op* nop(Wave* wave, const Op* op);
 /// A wait for vector memory: on hardware another wave runs now; here too, so that waves walk through memory together.
-/// `aux` is how many instructions of its turn a wave runs first, where it walks well alone.
 const Op* wait_for_loads(Wave* wave, const Op* op);
 
 }  // namespace strata::emu

@@ -1,6 +1,6 @@
 #include "strata/asm/emu/machine/operands.h"
 
-#include <bit>
+#include <algorithm>
 
 namespace strata::emu {
 namespace {
@@ -64,61 +64,14 @@ uint64_t constant_value(const Operand& operand, uint32_t literal, std::string_vi
     return 0;  // NULL and codes without a value
 }
 
-bool resolve_source(const Operand& operand, uint32_t literal, std::string_view mnemonic, int wave_size, Op& op, int i,
-                    int& used, Computed& computed) {
-    if (!operand.present()) {  // reads as 0 for handlers that add it without asking
-        op.uniform |= 1 << i;
-        op.src[i] = Wave::scalar_place(isa::code::null);
-        return true;
-    }
-    if (operand.is_vector()) {
-        op.src[i] = Wave::vector_place(operand.row(), wave_size);
-        return true;
-    }
-    op.uniform |= 1 << i;
-    if (operand.code < isa::code::inline_zero) {
-        // NULL spans two dwords of a 64-bit operand, the second of which is M0: take a constant instead.
-        if (operand.code != isa::code::null || !is_64bit(operand.type)) {
-            op.src[i] = Wave::scalar_place(operand.code);
-            return true;
-        }
-    }
-    if (operand.code == isa::code::scc) return op.src[i] = static_cast<uint32_t>(offsetof(Wave, scc)), true;
-    if (operand.code == isa::code::vccz || operand.code == isa::code::execz) {
-        computed.zero_flags = true;
-        op.src[i] = Wave::scalar_place(operand.code == isa::code::vccz ? Wave::kVccz : Wave::kExecz);
-        return true;
-    }
-    uint64_t value = constant_value(operand, literal, mnemonic);
-    int dwords = is_64bit(operand.type) || (operand.type == Type::lanes && wave_size == 64) ? 2 : 1;
-    if (used + dwords > 4) {
-        if (computed.wide_constant) return false;
-        computed.wide_constant = true;
-        computed.constant = value;
-        op.src[i] = Wave::scalar_place(Wave::kComputed);
-        return true;
-    }
-    op.constant |= 1 << i;
-    op.src[i] = static_cast<uint32_t>(used);
-    op.value[used++] = static_cast<uint32_t>(value);
-    if (dwords == 2) op.value[used++] = static_cast<uint32_t>(value >> 32);
-    return true;
+bool is_zero_flag(const Operand& operand) {
+    return operand.code == isa::code::vccz || operand.code == isa::code::execz;
 }
 
-int resolve_operands(const isa::Inst& inst, int wave_size, Op& op, Computed& computed) {
-    op.dst = destination_place(inst.dst[0], wave_size);
-    op.dst2 = destination_place(inst.dst[1], wave_size);
-    int used = 0;
-    for (int i = 0; i < 3; ++i)
-        if (!resolve_source(inst.src[i], inst.literal, inst.row->mnemonic, wave_size, op, i, used, computed)) return -1;
-    op.neg = inst.neg;
-    op.abs = inst.abs;
-    op.op_sel = inst.op_sel;
-    op.op_sel_hi = inst.op_sel_hi;
-    op.neg_hi = inst.neg_hi;
-    op.omod_clamp = static_cast<uint8_t>((inst.omod & 3) | (inst.clamp ? 4 : 0));
-    op.imm = static_cast<uint32_t>(inst.offset);
-    return used;
+Place zero_flag_place(const Operand& operand) {
+    return Wave::scalar_place(operand.code == isa::code::vccz ? Wave::kVccz : Wave::kExecz);
 }
+
+bool reads_zero_flags(const isa::Inst& inst) { return std::any_of(inst.src.begin(), inst.src.end(), is_zero_flag); }
 
 }  // namespace strata::emu

@@ -104,13 +104,13 @@ STRATA_EMU_INLINE uint32_t* place(Wave* wave, uint32_t offset) {
 
 /// The dword of a source that is the same in all lanes.
 STRATA_EMU_INLINE uint32_t uniform_dword(Wave* wave, const Op* op, int i) {
-    return op->constant >> i & 1 ? op->value[i] : *place(wave, op->src[i]);
+    return op->vector().constant >> i & 1 ? op->vector().value[i] : *place(wave, op->vector().src[i]);
 }
 
 /// Source i of 32 lanes starting at lane 32 * half.
 STRATA_EMU_INLINE U32 source(Wave* wave, const Op* op, int i, int half) {
-    if (op->uniform >> i & 1) return broadcast(uniform_dword(wave, op, i));
-    return load(place(wave, op->src[i]) + kLanes * half);
+    if (op->vector().uniform >> i & 1) return broadcast(uniform_dword(wave, op, i));
+    return load(place(wave, op->vector().src[i]) + kLanes * half);
 }
 
 STRATA_EMU_INLINE F32 fma(const F32& a, const F32& b, const F32& c) {

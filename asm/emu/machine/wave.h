@@ -1,52 +1,16 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "strata/asm/emu/machine/op.h"
 #include "strata/asm/isa/inst.h"
 
 // The seam between the emulator's core and its instruction handlers.
 namespace strata::emu {
-
-struct Wave;
-struct Op;
-
-/// A handler executes one decoded instruction and returns the next one, or nullptr to leave the wave (its end, a wait,
-/// a barrier, a fault: Wave::stop tells). Where the compiler guarantees tail calls a handler calls the next one itself.
-using Handler = const Op* (*)(Wave*, const Op*);
-
-#if defined(__clang__)
-#define STRATA_EMU_GOTO(target)                                           \
-    do {                                                                  \
-        const ::strata::emu::Op* strata_next_ = (target);                 \
-        [[clang::musttail]] return strata_next_->run(wave, strata_next_); \
-    } while (0)
-#else
-#define STRATA_EMU_GOTO(target) return (target)
-#endif
-/// Ends a handler whose parameters are named `wave` and `op`.
-#define STRATA_EMU_NEXT STRATA_EMU_GOTO(op + 1)
-
-/// One instruction ready to run: 64 bytes, operands resolved to places.
-/// A source place is a byte offset from the Wave for registers (vector rows and scalars alike), or, with the bit in
-/// `constant`, an index into `value`. `uniform` bit i: source i is one dword for all lanes (scalar register or
-/// constant).
-struct alignas(64) Op {
-    Handler run = nullptr;
-    uint32_t dst = 0, dst2 = 0;   ///< byte offset from the Wave
-    uint32_t src[3] = {0, 0, 0};  ///< byte offset from the Wave, or index into value
-    uint8_t uniform = 0, constant = 0;
-    uint8_t neg = 0, abs = 0;  ///< VOP3 source modifiers
-    uint8_t op_sel = 0, op_sel_hi = 0, neg_hi = 0;
-    uint8_t omod_clamp = 0;            ///< bits 0-1 omod, bit 2 clamp
-    uint32_t value[4] = {0, 0, 0, 0};  ///< constants of src0..2 (64-bit ones take two), or the handler's own use
-    uint32_t imm = 0;                  ///< simm16, memory offset, branch distance in Ops, ...
-    uint32_t index = 0;                ///< ordinal of the instruction in its Chunk; differences count instructions
-    uint32_t aux = 0;                  ///< the handler's own use
-};
-static_assert(sizeof(Op) == 64);
 
 /// barrier: arrived at an s_barrier; split_barrier: in s_barrier_wait, until the workgroup's count of completed
 /// barriers is another than Wave::barriers_passed.
@@ -54,10 +18,9 @@ enum class Stop : uint8_t { none, end, wait, barrier, fault, budget, split_barri
 
 /// The state of one wave. Vector registers follow the struct directly: row r is `lanes` dwords, 64-byte aligned.
 struct alignas(64) Wave {
-    static constexpr int kScalars = 136;   ///< by hardware code 0..127 (VCC 106, NULL 124, M0 125, EXEC 126), then:
-    static constexpr int kTrash = 128;     ///< writes to NULL land here (code 124 always reads 0); two dwords
-    static constexpr int kComputed = 130;  ///< operands computed just before an instruction that reads them: 130..133
-    static constexpr int kVccz = 134, kExecz = 135;  ///< VCC and EXEC compared with zero, computed likewise
+    static constexpr int kScalars = 132;  ///< by hardware code 0..127 (VCC 106, NULL 124, M0 125, EXEC 126), then:
+    static constexpr int kTrash = 128;    ///< writes to NULL land here (code 124 always reads 0); two dwords
+    static constexpr int kVccz = 130, kExecz = 131;  ///< VCC and EXEC compared with zero, computed before a reader
     uint32_t s[kScalars] = {};
     uint32_t scc = 0;
     uint32_t mode = 0;
@@ -129,13 +92,6 @@ inline const Op* leave(Wave* wave, const Op* op, const Op* next, Stop stop) {
     return nullptr;
 }
 
-/// The handler's view of one source: 32 bits of a uniform source, wherever it lives.
-inline uint32_t uniform_source(const Wave* wave, const Op* op, int i) {
-    const char* place = (op->constant >> i & 1) ? reinterpret_cast<const char*>(op->value + op->src[i])
-                                                : reinterpret_cast<const char*>(wave) + op->src[i];
-    return *reinterpret_cast<const uint32_t*>(place);
-}
-
 /// Stops the wave with a fault: `text` says what happened; the core adds kernel, pc, disassembly and wave.
 const Op* fail(Wave* wave, const Op* op, std::string text);
 
@@ -146,22 +102,24 @@ inline uint64_t clock_of(const Wave* wave, const Op* op) { return wave->executed
 /// (aliases.def), else the mnemonic itself.
 std::string_view handler_name(isa::Family family, std::string_view mnemonic);
 
-/// Filled by the core before a handler is chosen: operands of `inst` are resolved into `op` already; the chooser
-/// returns the handler and may change `op` for its own use. nullptr: this instruction is not implemented.
-struct Choice {
-    Choice(const isa::Inst& inst_, isa::Arch arch_, int wave_size_, Op& op_)
+/// One instruction of a program, as its chooser sees it.
+struct Decoded {
+    Decoded(const isa::Inst& inst_, isa::Arch arch_, int wave_size_, uint64_t after_ = 0, uint8_t hit_ = 0)
         : inst(inst_),
           arch(arch_),
           wave_size(wave_size_),
-          op(op_),
+          after(after_),
+          hit(hit_),
           name(handler_name(isa::info(arch_).family, inst_.row->mnemonic)) {}
     const isa::Inst& inst;
     isa::Arch arch;
     int wave_size;
-    Op& op;
+    uint64_t after;         ///< address of the next instruction
+    uint8_t hit;            ///< of Wave::hits, for a memory access
     std::string_view name;  ///< what the handlers call the instruction: handler_name() of its mnemonic
     isa::Family family() const { return isa::info(arch).family; }
 };
-using Chooser = Handler (*)(const Choice&);
+/// The op of an instruction with all but its index; none: it is not implemented.
+using Chooser = std::optional<Op> (*)(const Decoded&);
 
 }  // namespace strata::emu

@@ -7,7 +7,8 @@ namespace strata::emu {
 const Op* nop(Wave* wave, const Op* op) { STRATA_EMU_NEXT; }
 
 const Op* wait_for_loads(Wave* wave, const Op* op) {
-    if (op->aux && clock_of(wave, op) - wave->turn_start < op->aux && !wave->group->in_turns) STRATA_EMU_NEXT;
+    const uint16_t patience = op->scalar().patience;
+    if (patience && clock_of(wave, op) - wave->turn_start < patience && !wave->group->in_turns) STRATA_EMU_NEXT;
     return leave(wave, op, op + 1, Stop::wait);
 }
 

@@ -4,7 +4,7 @@
 
 namespace strata::emu {
 
-/// The handler of a matrix instruction, or nullptr.
-STRATA_EMU_IN_EVERY_VARIANT(Handler choose_matrix(const Choice& choice);)
+/// WMMA SWMMAC MFMA SMFMAC.
+STRATA_EMU_IN_EVERY_VARIANT(std::optional<Op> choose_matrix(const Decoded& decoded);)
 
 }  // namespace strata::emu

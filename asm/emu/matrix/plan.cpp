@@ -163,18 +163,18 @@ uint64_t addend_constant(const isa::Operand& operand, uint32_t literal, MatrixRe
 }
 
 /// The modifiers of CDNA. False: they mean nothing to the instruction.
-bool take_moves(const isa::Inst& inst, const MatrixPlan& plan, uint32_t& imm) {
+bool take_moves(const isa::Inst& inst, const MatrixPlan& plan, uint32_t& flags) {
     if (plan.has(matrix_mod::sparse)) {
         const int set = inst.cbsz == 0 ? inst.abid : 0;
         if (inst.blgp != 0 || (set + 1) * plan.index_bits > 32) return false;
-        imm |= static_cast<uint32_t>(set * plan.index_bits) << matrix_bit::kIndexSet;
+        flags |= static_cast<uint32_t>(set * plan.index_bits) << matrix_bit::kIndexSet;
         return true;
     }
     const bool in_range = inst.cbsz < 5 && 1 << inst.cbsz <= plan.blocks && inst.abid < 1 << inst.cbsz;
     if (!in_range || (inst.cbsz && !plan.has(matrix_mod::broadcast))) return false;
     if (inst.blgp && !plan.has(matrix_mod::permute | matrix_mod::negate)) return false;
-    imm |= uint32_t{inst.cbsz} << matrix_bit::kCbsz | uint32_t{inst.abid} << matrix_bit::kAbid;
-    if (plan.has(matrix_mod::permute)) imm |= uint32_t{inst.blgp} << matrix_bit::kBlgp;
+    flags |= uint32_t{inst.cbsz} << matrix_bit::kCbsz | uint32_t{inst.abid} << matrix_bit::kAbid;
+    if (plan.has(matrix_mod::permute)) flags |= uint32_t{inst.blgp} << matrix_bit::kBlgp;
     return true;
 }
 
@@ -184,23 +184,23 @@ Element with_sign(Element e, bool is_signed) {
 }
 
 /// The modifiers of RDNA; on CDNA the signs of f64, which LLVM prints as neg.
-bool take_signs(const isa::Inst& inst, const MatrixPlan& plan, Op& op) {
+bool take_signs(const isa::Inst& inst, const MatrixPlan& plan, MatrixFields& fields) {
     const bool sparse = plan.has(matrix_mod::sparse);
-    op.neg = op.neg_hi = 0;
-    if (plan.has(matrix_mod::negate)) op.neg = inst.neg | inst.blgp;
-    if (plan.has(matrix_mod::signs) && bits_of_element(plan.a) == 16) op.neg = inst.neg, op.neg_hi = inst.neg_hi;
+    if (plan.has(matrix_mod::negate)) fields.neg = inst.neg | inst.blgp;
+    if (plan.has(matrix_mod::signs) && bits_of_element(plan.a) == 16)
+        fields.neg = inst.neg, fields.neg_hi = inst.neg_hi;
     if (!sparse && plan.result != MatrixResult::i32) {
-        if ((plan.has(matrix_mod::signs) ? inst.neg : op.neg) & 4) op.imm |= matrix_bit::kNegC;
-        if (plan.has(matrix_mod::signs) && inst.neg_hi & 4) op.imm |= matrix_bit::kAbsC;
+        if ((plan.has(matrix_mod::signs) ? inst.neg : fields.neg) & 4) fields.flags |= matrix_bit::kNegC;
+        if (plan.has(matrix_mod::signs) && inst.neg_hi & 4) fields.flags |= matrix_bit::kAbsC;
     }
     if (!plan.has(matrix_mod::signs)) return true;
-    if (inst.clamp) op.imm |= matrix_bit::kClamp;
+    if (inst.clamp) fields.flags |= matrix_bit::kClamp;
     if (sparse) {
         const int set = inst.op_sel & 3;
         if ((set + 1) * plan.index_bits > 32) return false;
-        op.imm |= static_cast<uint32_t>(set * plan.index_bits) << matrix_bit::kIndexSet;
+        fields.flags |= static_cast<uint32_t>(set * plan.index_bits) << matrix_bit::kIndexSet;
     } else if (inst.op_sel & 4) {
-        op.imm |= matrix_bit::kHigh;
+        fields.flags |= matrix_bit::kHigh;
     }
     return true;
 }
@@ -216,35 +216,33 @@ const MatrixPlan* find_matrix_plan(Family family, std::string_view mnemonic, int
     return nullptr;
 }
 
-const MatrixPlan* resolve_matrix(const Choice& choice) {
-    const isa::Inst& inst = choice.inst;
-    const MatrixPlan* plan = find_matrix_plan(choice.family(), inst.row->mnemonic, choice.wave_size);
-    if (!plan || !inst.dst[0].is_vector() || !inst.src[0].is_vector() || !inst.src[1].is_vector()) return nullptr;
-    Op& op = choice.op;
+std::optional<MatrixFields> resolve_matrix(const Decoded& decoded) {
+    const isa::Inst& inst = decoded.inst;
+    const MatrixPlan* plan = find_matrix_plan(decoded.family(), inst.row->mnemonic, decoded.wave_size);
+    if (!plan || !inst.dst[0].is_vector() || !inst.src[0].is_vector() || !inst.src[1].is_vector()) return {};
+    auto place = [&](const isa::Operand& operand) { return Wave::vector_place(operand.row(), decoded.wave_size); };
     const bool is_signed = plan->has(matrix_mod::signs);
-    op.imm = static_cast<uint32_t>(with_sign(plan->a, is_signed && inst.neg & 1)) << matrix_bit::kA |
-             static_cast<uint32_t>(with_sign(plan->b, is_signed && inst.neg & 2)) << matrix_bit::kB;
-    if (!take_signs(inst, *plan, op)) return nullptr;
-    if (!is_signed && !take_moves(inst, *plan, op.imm)) return nullptr;
-    const int lanes = choice.wave_size;
-    op.dst = Wave::vector_place(inst.dst[0].row(), lanes);
-    op.src[0] = Wave::vector_place(inst.src[0].row(), lanes);
-    op.src[1] = Wave::vector_place(inst.src[1].row(), lanes);
-    op.dst2 = op.dst;  // C
-    MatrixOp own{plan, 0};
+    MatrixFields fields;
+    fields.plan = plan;
+    fields.flags = static_cast<uint32_t>(with_sign(plan->a, is_signed && inst.neg & 1)) << matrix_bit::kA |
+                   static_cast<uint32_t>(with_sign(plan->b, is_signed && inst.neg & 2)) << matrix_bit::kB;
+    if (!take_signs(inst, *plan, fields)) return {};
+    if (!is_signed && !take_moves(inst, *plan, fields.flags)) return {};
+    fields.dst = fields.addend = place(inst.dst[0]);
+    fields.a = place(inst.src[0]);
+    fields.b = place(inst.src[1]);
     if (plan->has(matrix_mod::sparse)) {
-        if (!inst.src[2].is_vector()) return nullptr;
-        op.src[2] = Wave::vector_place(inst.src[2].row(), lanes);
+        if (!inst.src[2].is_vector()) return {};
+        fields.index = place(inst.src[2]);
     } else if (inst.src[2].is_vector()) {
-        op.dst2 = Wave::vector_place(inst.src[2].row(), lanes);
-        if (overlaps(inst.dst[0].row(), inst.src[2].row(), plan->c_registers)) op.imm |= matrix_bit::kCopy;
+        fields.addend = place(inst.src[2]);
+        if (overlaps(inst.dst[0].row(), inst.src[2].row(), plan->c_registers)) fields.flags |= matrix_bit::kCopy;
     } else {
-        if (inst.src[2].code < isa::code::inline_zero) return nullptr;
-        own.constant = addend_constant(inst.src[2], inst.literal, plan->result);
-        op.imm |= matrix_bit::kConstant;
+        if (inst.src[2].code < isa::code::inline_zero) return {};
+        fields.constant = addend_constant(inst.src[2], inst.literal, plan->result);
+        fields.flags |= matrix_bit::kConstant;
     }
-    std::memcpy(op.value, &own, sizeof own);
-    return plan;
+    return fields;
 }
 
 }  // namespace strata::emu

@@ -84,13 +84,7 @@ struct MatrixPlan {
 /// The plan of an instruction, or nullptr.
 const MatrixPlan* find_matrix_plan(isa::Family family, std::string_view mnemonic, int lanes);
 
-/// What the chooser puts into an Op (Op::src are the places of A, B, and the index of a sparse A).
-struct MatrixOp {
-    const MatrixPlan* plan;
-    uint64_t constant;  ///< C, where it is one
-};
-static_assert(sizeof(MatrixOp) == 16);
-/// Op::imm of a matrix instruction.
+/// MatrixFields::flags.
 namespace matrix_bit {
 constexpr uint32_t kA = 0, kB = 4;  ///< shifts of the Elements
 constexpr uint32_t kConstant = 1 << 8, kCopy = 1 << 9, kClamp = 1 << 10, kHigh = 1 << 11;
@@ -100,13 +94,7 @@ constexpr uint32_t kAbsC = 1 << 27, kNegC = 1 << 28;                ///< of the 
 constexpr uint32_t kMoves = 7 << kCbsz | 15 << kAbid | 7 << kBlgp;  ///< any element is elsewhere
 }  // namespace matrix_bit
 
-inline MatrixOp matrix_op(const Op* op) {
-    MatrixOp x;
-    __builtin_memcpy(&x, op->value, sizeof x);
-    return x;
-}
-
-/// Resolves operands and modifiers; nullptr: no matrix instruction, or a modifier that means nothing to it.
-const MatrixPlan* resolve_matrix(const Choice& choice);
+/// Resolves operands and modifiers; none: no matrix instruction, or a modifier that means nothing to it.
+std::optional<MatrixFields> resolve_matrix(const Decoded& decoded);
 
 }  // namespace strata::emu

@@ -51,14 +51,14 @@ std::string operation(std::string_view mnemonic) {
 template <bool Append>
 const Op* count_lanes(Wave* wave, const Op* op) {
     const u32 active = static_cast<u32>(std::popcount(wave->exec()));
-    const u64 address = MemoryOp::space(op) == Space::gds
-                            ? (wave->s[isa::code::m0] >> 16) + op->imm
-                            : u64{kSharedAperture} << 32 | ((wave->s[isa::code::m0] & 0xffff) + op->imm);
+    const u64 address = op->memory().space == Space::gds
+                            ? (wave->s[isa::code::m0] >> 16) + op->memory().offset
+                            : u64{kSharedAperture} << 32 | ((wave->s[isa::code::m0] & 0xffff) + op->memory().offset);
     u32 old = 0;
     if (active && !exchange_lane<u32>(wave, op, -1, address, old,
                                       [active](u32 now) { return Append ? now + active : now - active; }))
         return nullptr;
-    for (u64 left = wave->exec(); left; left &= left - 1) row_at(wave, op->dst)[std::countr_zero(left)] = old;
+    for (u64 left = wave->exec(); left; left &= left - 1) row_at(wave, op->memory().dst)[std::countr_zero(left)] = old;
     STRATA_EMU_NEXT;
 }
 
@@ -71,49 +71,54 @@ const Op* exchange_two(Wave* wave, const Op* op) {
     constexpr int kRows = sizeof(T) / 4;
     for (; active; active &= active - 1) {
         const int lane = std::countr_zero(active);
-        const T data[2] = {register_value<T>(row_at(wave, op->src[2]), lanes, lane),
-                           register_value<T>(row_at(wave, op->value[1]), lanes, lane)};
+        const T data[2] = {register_value<T>(row_at(wave, op->memory().data), lanes, lane),
+                           register_value<T>(row_at(wave, op->memory().local().data2), lanes, lane)};
         for (int i = 0; i < 2; ++i) {
-            const u64 address = i == 0 ? addresses[lane] : addresses[lane] - op->imm + op->value[0];
+            const u64 address =
+                i == 0 ? addresses[lane] : addresses[lane] - op->memory().offset + op->memory().local().offset2;
             T old;
             if (!exchange_lane<T>(wave, op, lane, address, old, [&](T) { return data[i]; })) return nullptr;
-            set_register<T>(row_at(wave, op->dst) + i * kRows * lanes, lanes, lane, old);
+            set_register<T>(row_at(wave, op->memory().dst) + i * kRows * lanes, lanes, lane, old);
         }
     }
     STRATA_EMU_NEXT;
 }
 
 template <class T>
-Handler choose_exchange_two(const Choice& choice, u32 unit) {
-    choice.op.imm = static_cast<u32>(choice.inst.offset) * unit;
-    choice.op.value[0] = choice.inst.offset1 * unit;
-    choice.op.abs = sizeof(T);
-    choice.op.op_sel |= kIsAtomic | kReturns | kTwoAddresses;
-    return exchange_two<T>;
+Op exchange_two_op(const Decoded& decoded, MemoryFields fields, u32 unit) {
+    fields.offset = static_cast<u32>(decoded.inst.offset) * unit;
+    fields.local().offset2 = decoded.inst.offset1 * unit;
+    fields.bytes = sizeof(T);
+    fields.flags |= kIsAtomic | kReturns | kTwoAddresses;
+    return Op(exchange_two<T>, fields);
+}
+
+/// DS forms that no other space has.
+std::optional<Op> choose_of_ds(const Decoded& decoded, MemoryFields fields) {
+    const std::string_view name = decoded.name;
+    if (name == "ds_storexchg_2addr_rtn_b32") return exchange_two_op<u32>(decoded, fields, 4);
+    if (name == "ds_storexchg_2addr_rtn_b64") return exchange_two_op<u64>(decoded, fields, 8);
+    if (name == "ds_storexchg_2addr_stride64_rtn_b32") return exchange_two_op<u32>(decoded, fields, 4 * 64);
+    if (name == "ds_storexchg_2addr_stride64_rtn_b64") return exchange_two_op<u64>(decoded, fields, 8 * 64);
+    if (name != "ds_append" && name != "ds_consume") return {};
+    fields.bytes = 4;
+    return Op(name == "ds_append" ? count_lanes<true> : count_lanes<false>, fields);
 }
 
 }  // namespace
 
-Handler choose_atomic(const Choice& choice) {
-    std::string_view mnemonic = choice.name;
-    if (mnemonic == "ds_append" || mnemonic == "ds_consume") {
-        choice.op.abs = 4;
-        return mnemonic == "ds_append" ? count_lanes<true> : count_lanes<false>;
-    }
-    if (mnemonic == "ds_storexchg_2addr_rtn_b32") return choose_exchange_two<u32>(choice, 4);
-    if (mnemonic == "ds_storexchg_2addr_rtn_b64") return choose_exchange_two<u64>(choice, 8);
-    if (mnemonic == "ds_storexchg_2addr_stride64_rtn_b32") return choose_exchange_two<u32>(choice, 4 * 64);
-    if (mnemonic == "ds_storexchg_2addr_stride64_rtn_b64") return choose_exchange_two<u64>(choice, 8 * 64);
-    std::string name = operation(mnemonic);
+std::optional<Op> choose_atomic(const Decoded& decoded, MemoryFields fields) {
+    if (std::optional<Op> op = choose_of_ds(decoded, fields)) return op;
+    std::string name = operation(decoded.name);
     if (name.starts_with("cmpst_")) {  // before RDNA3: (comparand, data)
-        std::swap(choice.op.src[2], choice.op.value[1]);
+        std::swap(fields.data, fields.local().data2);
         name.replace(0, 5, "cmpswap");
     }
-    if (Handler run = choose_float_atomic(choice, name)) return run;
-    auto it = std::ranges::find(kRows, name, &Row::name);
-    if (it == std::end(kRows)) return nullptr;
-    choice.op.abs = it->bytes;
-    return it->run;
+    if (std::optional<Op> op = choose_float_atomic(decoded, fields, name)) return op;
+    auto row = std::ranges::find(kRows, name, &Row::name);
+    if (row == std::end(kRows)) return {};
+    fields.bytes = row->bytes;
+    return Op(row->run, fields);
 }
 
 }  // namespace strata::emu

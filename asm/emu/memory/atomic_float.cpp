@@ -146,21 +146,16 @@ const Op* add_packed(Wave* wave, const Op* op) {
 
 }  // namespace
 
-Handler choose_float_atomic(const Choice& choice, std::string_view operation) {
-    const bool local = MemoryOp::space(&choice.op) == Space::local;
-    Handler run = nullptr;
-    if (operation == "add_f32") {
-        const bool flushes = choice.family() == isa::Family::rdna3 || choice.family() == isa::Family::cdna2;
-        run = local ? add_float<f32, Rule::mode> : flushes ? add_float<f32, Rule::flush> : add_float<f32, Rule::keep>;
-        choice.op.abs = 4;
-    } else if (operation == "add_f64") {
-        run = local ? add_float<f64, Rule::mode> : add_float<f64, Rule::keep>;
-        choice.op.abs = 8;
-    } else if (operation == "pk_add_f16" || operation == "pk_add_bf16") {
-        run = operation == "pk_add_f16" ? add_packed<packed_sum<Half>> : add_packed<packed_sum<Brain>>;
-        choice.op.abs = 4;
-    }
-    return run;
+std::optional<Op> choose_float_atomic(const Decoded& decoded, MemoryFields fields, std::string_view operation) {
+    const bool local = fields.space == Space::local;
+    fields.bytes = operation == "add_f64" ? 8 : 4;
+    if (operation == "add_f64") return Op(local ? add_float<f64, Rule::mode> : add_float<f64, Rule::keep>, fields);
+    if (operation == "pk_add_f16") return Op(add_packed<packed_sum<Half>>, fields);
+    if (operation == "pk_add_bf16") return Op(add_packed<packed_sum<Brain>>, fields);
+    if (operation != "add_f32") return {};
+    const bool flushes = decoded.family() == isa::Family::rdna3 || decoded.family() == isa::Family::cdna2;
+    const Handler global = flushes ? add_float<f32, Rule::flush> : add_float<f32, Rule::keep>;
+    return Op(local ? add_float<f32, Rule::mode> : global, fields);
 }
 
 }  // namespace strata::emu

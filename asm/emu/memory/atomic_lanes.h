@@ -101,14 +101,14 @@ struct Stretch {
 /// The stretch around `address`; empty for memory that is not in one piece, or that was not met before.
 template <class T>
 Stretch stretch_around(const Wave* wave, const Op* op, uint64_t address) {
-    const Space space = MemoryOp::space(op);
+    const Space space = op->memory().space;
     const uint64_t aperture = address >> 32;
     if (space == Space::scratch || space == Space::gds) return {};
     if (space == Space::local || space == Space::flat) {
         if (aperture == kSharedAperture) return {aperture << 32, wave->lds_size / sizeof(T), wave->lds, false};
         if (aperture == kPrivateAperture) return {};
     }
-    const Wave::Hit& hit = wave->hits[op->aux];
+    const Wave::Hit& hit = wave->hits[op->memory().hit];
     if (address < hit.low || address >= hit.high || hit.low % sizeof(T) != 0) return {};
     return {hit.low, (hit.high - hit.low) / sizeof(T), reinterpret_cast<uint8_t*>(hit.low + hit.bias),
             !wave->group->launch->alone};
@@ -211,10 +211,10 @@ bool for_lanes(Wave* wave, const Op* op, Change change) {
     T old[64];
     const uint64_t inside = lane_addresses(wave, op, addresses);
     const int lanes = wave->lanes;
-    const bool local = MemoryOp::space(op) == Space::local || MemoryOp::space(op) == Space::gds;
-    const uint32_t* data_rows = row_at(wave, op->src[2]);
+    const bool local = op->memory().space == Space::local || op->memory().space == Space::gds;
+    const uint32_t* data_rows = row_at(wave, op->memory().data);
     const uint32_t* second_rows =
-        local ? row_at(wave, op->value[1]) : data_rows + sizeof(T) / 4 * static_cast<size_t>(lanes);
+        local ? row_at(wave, op->memory().local().data2) : data_rows + sizeof(T) / 4 * static_cast<size_t>(lanes);
     auto changed = [=](T now, int lane) {
         T second{};
         if constexpr (Sources == 2) second = register_value<T>(second_rows, lanes, lane);
@@ -231,8 +231,8 @@ bool for_lanes(Wave* wave, const Op* op, Change change) {
             break;
         active &= active - 1;
     }
-    if (MemoryOp::flags(op) & kReturns) {
-        uint32_t* const out = row_at(wave, op->dst);
+    if (op->memory().is(kReturns)) {
+        uint32_t* const out = row_at(wave, op->memory().dst);
         auto give = [=](int lane, T value) { return set_register<T>(out, lanes, lane, value), true; };
         each_lane(inside & ~active, lanes, [&](int lane) { return give(lane, old[lane]); });
         if (const uint64_t dropped = wave->exec() & ~inside)  // what a buffer's range check drops returns 0

@@ -7,7 +7,7 @@ namespace strata::emu {
 namespace {
 
 bool move_block(Wave* wave, const Op* op, bool store) {
-    const uint32_t first = store ? op->src[2] : op->dst;
+    const uint32_t first = store ? op->memory().data : op->memory().dst;
     const uint32_t end = Wave::vector_place(wave->vgprs, wave->lanes);
     const auto row_bytes = 4u * static_cast<uint32_t>(wave->lanes);
     u64 addresses[64];
@@ -38,11 +38,12 @@ const Op* block(Wave* wave, const Op* op) {
 
 }  // namespace
 
-Handler choose_block(const Choice& choice) {
-    if (choice.name.ends_with("_load_block")) return block<false>;
-    if (choice.name.ends_with("_store_block")) return block<true>;
-    if (choice.name == "global_inv" || choice.name == "global_wb" || choice.name == "global_wbinv") return nop;
-    return nullptr;
+std::optional<Op> choose_block(const Decoded& decoded, MemoryFields fields) {
+    const std::string_view name = decoded.name;
+    if (name.ends_with("_load_block")) return Op(block<false>, fields);
+    if (name.ends_with("_store_block")) return Op(block<true>, fields);
+    if (name == "global_inv" || name == "global_wb" || name == "global_wbinv") return Op(nop);
+    return {};
 }
 
 }  // namespace strata::emu

@@ -27,7 +27,7 @@ template <Item item>
 bool buffer_load(Wave* wave, const Op* op) {
     const BufferView view(wave, op);
     const u64 exec = wave->exec();
-    uint32_t* rows = row_at(wave, op->dst);
+    uint32_t* rows = row_at(wave, op->memory().dst);
     if constexpr (item_bytes(item) >= 4) {
         if (const uint8_t* from = consecutive(wave, view, item_bytes(item))) {
             for (int i = 0; i < item_rows(item) * wave->lanes; ++i)
@@ -51,7 +51,7 @@ template <Item item>
 bool buffer_store(Wave* wave, const Op* op) {
     const BufferView view(wave, op);
     const u64 exec = wave->exec();
-    const uint32_t* rows = row_at(wave, op->src[2]);
+    const uint32_t* rows = row_at(wave, op->memory().data);
     if constexpr (item_bytes(item) >= 4) {
         if (uint8_t* to = consecutive(wave, view, item_bytes(item))) {
             for (int i = 0; i < item_rows(item) * wave->lanes; ++i)
@@ -106,7 +106,7 @@ constexpr std::string_view kCache[] = {"buffer_gl0_inv", "buffer_gl1_inv", "buff
 }  // namespace
 
 bool clear_status(Wave* wave, const Op* op, int rows) {
-    const uint32_t place = op->dst + 4u * static_cast<uint32_t>(rows * wave->lanes);
+    const uint32_t place = op->memory().dst + 4u * static_cast<uint32_t>(rows * wave->lanes);
     if (place >= Wave::vector_place(wave->vgprs, wave->lanes)) {
         fail(wave, op, "the status of tfe goes to a vector register that the kernel does not allocate");
         return false;
@@ -115,13 +115,13 @@ bool clear_status(Wave* wave, const Op* op, int rows) {
     return true;
 }
 
-Handler choose_buffer(const Choice& choice) {
-    if (std::ranges::find(kCache, choice.name) != std::end(kCache)) return nop;
+std::optional<Op> choose_buffer(const Decoded& decoded, MemoryFields fields) {
+    if (std::ranges::find(kCache, decoded.name) != std::end(kCache)) return Op(nop);
     Item item;
     bool store;
-    if (!plain_item(choice.name, item, store) || store || !choice.inst.tfe) return nullptr;
+    if (!plain_item(decoded.name, item, store) || store || !decoded.inst.tfe) return {};
     auto it = std::ranges::find(kLoads, item, &LoadRow::item);
-    return it == std::end(kLoads) ? nullptr : it->run;
+    return it == std::end(kLoads) ? std::nullopt : std::optional(Op(it->run, fields));
 }
 
 }  // namespace strata::emu

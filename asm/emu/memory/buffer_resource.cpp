@@ -12,12 +12,14 @@ const uint32_t* words_at(const Wave* wave, uint32_t place) {
 }  // namespace
 
 BufferView::BufferView(const Wave* wave, const Op* op)
-    : resource_(words_at(wave, op->src[1]), op->op_sel_hi), imm_(op->imm), lanes_(wave->lanes) {
-    const uint8_t flags = op->op_sel_hi;
-    const uint32_t* rows = words_at(wave, op->src[0]);
-    index_rows_ = flags & kIdxen ? rows : nullptr;
-    offset_rows_ = !(flags & kOffen) ? nullptr : index_rows_ ? rows + lanes_ : rows;
-    soffset_ = flags & kConstantSoffset ? op->value[3] : *words_at(wave, op->value[2]);
+    : resource_(words_at(wave, op->memory().base), op->memory().buffer().modes),
+      imm_(op->memory().offset),
+      lanes_(wave->lanes) {
+    const BufferFields& buffer = op->memory().buffer();
+    const uint32_t* rows = words_at(wave, op->memory().address);
+    index_rows_ = buffer.modes & kIdxen ? rows : nullptr;
+    offset_rows_ = !(buffer.modes & kOffen) ? nullptr : index_rows_ ? rows + lanes_ : rows;
+    soffset_ = buffer.modes & kConstantSoffset ? buffer.soffset : *words_at(wave, buffer.soffset);
 }
 
 uint64_t BufferView::index(int lane) const {

@@ -11,16 +11,12 @@
 namespace strata::emu {
 namespace {
 
-/// How registers hold the components of an instruction.
-enum class Hold : uint8_t { dword, half, high_half };
-
-/// What an Op says about it: count in neg_hi, Hold in omod_clamp, format in value[0], in value[1] whether stores fill
-/// the components that the instruction has not with X.
-int count_of(const Op* op) { return op->neg_hi; }
-Hold hold_of(const Op* op) { return static_cast<Hold>(op->omod_clamp); }
+int count_of(const Op* op) { return op->memory().buffer().components; }
+Hold hold_of(const Op* op) { return op->memory().buffer().hold; }
 
 BufferFormat format_of(const Op* op, const BufferResource& resource) {
-    const uint32_t number = op->op_sel_hi & kInstructionFormat ? op->value[0] : resource.format;
+    const BufferFields& buffer = op->memory().buffer();
+    const uint32_t number = buffer.modes & kInstructionFormat ? buffer.format : resource.format;
     return resource.gfx9 ? gfx9_format(number) : unified_format(number);
 }
 
@@ -54,13 +50,13 @@ uint32_t one_of(const BufferFormat& format, Hold hold) {
 
 /// The component of the format that goes to register component i: 0 to 3, -1 for zero, -2 for one.
 int selected(const Op* op, const BufferResource& resource, int i) {
-    if (op->op_sel_hi & kInstructionFormat) return i;
+    if (op->memory().buffer().modes & kInstructionFormat) return i;
     const int select = resource.select >> 3 * i & 7;
     return select >= 4 ? select - 4 : select == 1 ? -2 : -1;
 }
 
 void put_component(Wave* wave, const Op* op, int lane, int i, uint32_t value) {
-    uint32_t* rows = row_at(wave, op->dst);
+    uint32_t* rows = row_at(wave, op->memory().dst);
     if (hold_of(op) == Hold::dword) {
         rows[i * wave->lanes + lane] = value;
         return;
@@ -105,7 +101,7 @@ bool read_elements(Wave* wave, const Op* op, const BufferView& view, u64 inside,
                    Element* elements) {
     for (; inside; inside &= inside - 1) {
         const int lane = std::countr_zero(inside);
-        const Wave::Hit& hit = wave->hits[op->aux];
+        const Wave::Hit& hit = wave->hits[op->memory().hit];
         const u64 address = addresses[lane];
         if (view.resource().element == 0 && address >= hit.low && hit.high >= bytes && address <= hit.high - bytes)
             memcpy(elements[lane].bits, reinterpret_cast<const void*>(address + hit.bias), bytes);
@@ -135,7 +131,7 @@ bool load_typed(Wave* wave, const Op* op) {
 
 /// What a store makes of the register component i.
 uint32_t stored_component(Wave* wave, const Op* op, int lane, int i, uint32_t bits, Numeric numeric) {
-    const uint32_t* rows = row_at(wave, op->src[2]);
+    const uint32_t* rows = row_at(wave, op->memory().data);
     if (hold_of(op) == Hold::dword) return component_from_register(rows[i * wave->lanes + lane], bits, numeric);
     const uint32_t pair = rows[i / 2 * wave->lanes + lane];
     const bool high = hold_of(op) == Hold::high_half || i % 2 == 1;
@@ -147,7 +143,7 @@ uint32_t stored_component(Wave* wave, const Op* op, int lane, int i, uint32_t bi
 int stored_from(const Op* op, const BufferResource& resource, int i) {
     for (int component = 0; component < 4; ++component) {
         if (selected(op, resource, component) != i) continue;
-        return component < count_of(op) ? component : op->value[1] ? 0 : -1;
+        return component < count_of(op) ? component : op->memory().buffer().fills_with_x ? 0 : -1;
     }
     return -1;
 }
@@ -175,7 +171,7 @@ bool store_typed(Wave* wave, const Op* op) {
 const Op* typed_load(Wave* wave, const Op* op) {
     if (!load_typed(wave, op)) return nullptr;
     const int rows = hold_of(op) == Hold::dword ? count_of(op) : (count_of(op) + 1) / 2;
-    if ((op->op_sel_hi & kStatus) && !clear_status(wave, op, rows)) return nullptr;
+    if ((op->memory().buffer().modes & kStatus) && !clear_status(wave, op, rows)) return nullptr;
     STRATA_EMU_NEXT;
 }
 const Op* typed_store(Wave* wave, const Op* op) {
@@ -195,27 +191,25 @@ bool load_components(Wave* wave, const Op* op, const BufferView& view, int lane,
     return true;
 }
 
-Handler choose_typed_buffer(const Choice& choice) {
-    std::string_view name = choice.name;
+std::optional<Op> choose_typed_buffer(const Decoded& decoded, MemoryFields fields) {
+    const std::string_view name = decoded.name;
+    auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
     const size_t at = name.find("format_");
-    if (at == std::string_view::npos || name.find("_lds_") != std::string_view::npos) return nullptr;
+    if (at == std::string_view::npos || has("_lds_")) return {};
     const std::string_view components = name.substr(at + 7);
-    if (components.empty() || components.size() > 4 || !std::string_view("xyzw").starts_with(components))
-        return nullptr;
-    Op& op = choice.op;
-    op.neg_hi = static_cast<uint8_t>(components.size());
-    const bool high = name.find("_d16_hi_") != std::string_view::npos,
-               half = name.find("_d16_") != std::string_view::npos;
-    op.omod_clamp = static_cast<uint8_t>(high ? Hold::high_half : half ? Hold::half : Hold::dword);
-    op.op_sel_hi |= kFormatted;
-    op.value[1] = choice.family() == isa::Family::rdna4;
+    if (components.empty() || components.size() > 4 || !std::string_view("xyzw").starts_with(components)) return {};
+    const bool store = has("_store_");
+    if (store && decoded.inst.tfe) return {};
+    BufferFields& buffer = fields.buffer();
+    buffer.components = static_cast<uint8_t>(components.size());
+    buffer.hold = has("_d16_hi_") ? Hold::high_half : has("_d16_") ? Hold::half : Hold::dword;
+    buffer.modes |= kFormatted;
+    buffer.fills_with_x = decoded.family() == isa::Family::rdna4;
     if (name.starts_with("tbuffer_")) {
-        op.op_sel_hi |= kInstructionFormat;
-        op.value[0] = choice.inst.buffer_format;
+        buffer.modes |= kInstructionFormat;
+        buffer.format = static_cast<uint8_t>(decoded.inst.buffer_format);
     }
-    const bool store = name.find("_store_") != std::string_view::npos;
-    if (store && choice.inst.tfe) return nullptr;
-    return store ? typed_store : typed_load;
+    return Op(store ? typed_store : typed_load, fields);
 }
 
 }  // namespace strata::emu

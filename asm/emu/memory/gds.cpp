@@ -61,14 +61,15 @@ namespace {
 template <Item item>
 bool move_lanes(Wave* wave, const Op* op, bool store) {
     uint64_t addresses[64];
-    const bool two = MemoryOp::flags(op) & kTwoAddresses;
+    const bool two = op->memory().is(kTwoAddresses);
     for (u64 left = lane_addresses(wave, op, addresses); left; left &= left - 1) {
         const int lane = std::countr_zero(left);
         for (int i = 0; i < (two ? 2 : 1); ++i) {
-            const u64 address = i == 0 ? addresses[lane] : addresses[lane] - op->imm + op->value[0];
+            const u64 address =
+                i == 0 ? addresses[lane] : addresses[lane] - op->memory().offset + op->memory().local().offset2;
             alignas(16) uint8_t data[16] = {};
-            uint32_t* rows = store ? row_at(wave, i == 0 ? op->src[2] : op->value[1])
-                                   : row_at(wave, op->dst) + i * item_rows(item) * wave->lanes;
+            uint32_t* rows = store ? row_at(wave, i == 0 ? op->memory().data : op->memory().local().data2)
+                                   : row_at(wave, op->memory().dst) + i * item_rows(item) * wave->lanes;
             if (store) {
                 store_item<item>(rows, wave->lanes, lane, data);
                 if (!write_lane(wave, op, lane, address, item_bytes(item), data)) return false;
@@ -103,12 +104,12 @@ constexpr Row kRows[] = {BOTH(b32),       BOTH(b64),        BOTH(b96),    BOTH(b
 
 /// Bits 21:16 of M0 and the offset.
 uint32_t resource_of(const Wave* wave, const Op* op) {
-    return ((wave->s[isa::code::m0] >> 16 & 63) + op->imm) % GlobalShare::kResources;
+    return ((wave->s[isa::code::m0] >> 16 & 63) + op->memory().offset) % GlobalShare::kResources;
 }
 /// The data operand of the first active lane.
 uint32_t first_data(Wave* wave, const Op* op) {
     const u64 exec = wave->exec();
-    return row_at(wave, op->src[0])[exec ? std::countr_zero(exec) : 0];
+    return row_at(wave, op->memory().address)[exec ? std::countr_zero(exec) : 0];
 }
 
 const Op* gws_init(Wave* wave, const Op* op) {
@@ -146,14 +147,14 @@ constexpr NamedHandler kSync[] = {
 
 }  // namespace
 
-Handler choose_gds(const Choice&, Item item, bool store) {
+Handler gds_handler(Item item, bool store) {
     auto it = std::ranges::find(kRows, item, &Row::item);
     return it == std::end(kRows) ? nullptr : store ? it->store : it->load;
 }
 
-Handler choose_gws(const Choice& choice) {
-    auto it = std::ranges::find(kSync, choice.name, &NamedHandler::mnemonic);
-    return it == std::end(kSync) ? nullptr : it->run;
+std::optional<Op> choose_gws(const Decoded& decoded, MemoryFields fields) {
+    auto it = std::ranges::find(kSync, decoded.name, &NamedHandler::mnemonic);
+    return it == std::end(kSync) ? std::nullopt : std::optional(Op(it->run, fields));
 }
 
 }  // namespace strata::emu

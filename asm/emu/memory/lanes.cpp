@@ -31,7 +31,7 @@ void for_dwords(uint32_t offset, uint32_t bytes, Move move) {
 /// window: the wave's scratch as it lies in memory. share: GDS.
 enum class Where { global, local, scratch, window, share };
 Where where(const Op* op, uint64_t address) {
-    switch (MemoryOp::space(op)) {
+    switch (op->memory().space) {
         case Space::local: return Where::local;
         case Space::scratch: return Where::scratch;
         case Space::gds: return Where::share;
@@ -56,8 +56,7 @@ void miss(Wave* wave, bool& failed, const auto& report) {
 uint8_t* window_place(Wave* wave, const Op* op, int lane, uint64_t offset, uint32_t bytes, bool& failed) {
     const auto row = 4 * static_cast<uint64_t>(wave->lanes);
     if (in_range(offset, bytes, (uint64_t{wave->scratch_size} + 3) / 4 * row)) return wave->scratch + offset;
-    miss(wave, failed,
-         [&] { fail_scratch(wave, op, lane, offset / row * 4 + offset % 4, bytes, MemoryOp::access(op)); });
+    miss(wave, failed, [&] { fail_scratch(wave, op, lane, offset / row * 4 + offset % 4, bytes, access_of(op)); });
     return nullptr;
 }
 
@@ -81,16 +80,16 @@ uint8_t* place(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t by
     if (at == Where::local) {
         const auto offset = static_cast<uint32_t>(address);
         if (in_range(offset, bytes, wave->lds_size)) return wave->lds + offset;
-        miss(wave, failed, [&] { fail_local(wave, op, lane, offset, bytes, MemoryOp::access(op)); });
+        miss(wave, failed, [&] { fail_local(wave, op, lane, offset, bytes, access_of(op)); });
         return nullptr;
     }
     if (at == Where::window) return window_place(wave, op, lane, address - kScratchWindow, bytes, failed);
     if (at == Where::share) return share_place(wave, op, lane, address, bytes, failed);
-    Wave::Hit& hit = wave->hits[op->aux];
+    Wave::Hit& hit = wave->hits[op->memory().hit];
     if (address < hit.low || address > hit.high - bytes) {
         if (!find_memory(wave, address, bytes, store, hit)) {
             failed = true;
-            fail_global(wave, op, lane, address, bytes, MemoryOp::access(op));
+            fail_global(wave, op, lane, address, bytes, access_of(op));
             return nullptr;
         }
     }
@@ -100,7 +99,7 @@ uint8_t* place(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t by
 bool scratch_ok(Wave* wave, const Op* op, int lane, uint32_t offset, uint32_t bytes, bool& failed) {
     if (in_range(offset, bytes, wave->scratch_size)) return true;
     failed = wave->group->launch->strict;
-    if (failed) fail_scratch(wave, op, lane, offset, bytes, MemoryOp::access(op));
+    if (failed) fail_scratch(wave, op, lane, offset, bytes, access_of(op));
     return false;
 }
 
@@ -108,11 +107,11 @@ bool scratch_ok(Wave* wave, const Op* op, int lane, uint32_t offset, uint32_t by
 
 uint64_t lane_addresses(Wave* wave, const Op* op, uint64_t* addresses) {
     const int lanes = wave->lanes;
-    const uint32_t* low = row_at(wave, op->src[0]);
-    const uint64_t imm = extend(op->imm);
-    switch (MemoryOp::space(op)) {
+    const uint32_t* low = row_at(wave, op->memory().address);
+    const uint64_t imm = extend(op->memory().offset);
+    switch (op->memory().space) {
         case Space::global_saddr: {
-            const uint64_t base = scalar64(wave, op->src[1]) + imm;
+            const uint64_t base = scalar64(wave, op->memory().base) + imm;
             for (int lane = 0; lane < lanes; ++lane) addresses[lane] = base + low[lane];
             break;
         }
@@ -122,21 +121,21 @@ uint64_t lane_addresses(Wave* wave, const Op* op, uint64_t* addresses) {
                 addresses[lane] = (low[lane] | uint64_t{low[lane + lanes]} << 32) + imm;
             break;
         case Space::scratch: {
-            const uint32_t base = *row_at(wave, op->src[1]) + op->imm;
-            const bool rows = op->uniform == 0;
+            const uint32_t base = *row_at(wave, op->memory().base) + op->memory().offset;
+            const bool rows = !op->memory().is(kNoAddress);
             for (int lane = 0; lane < lanes; ++lane)
                 addresses[lane] = uint64_t{kPrivateAperture} << 32 | (base + (rows ? low[lane] : 0));
             break;
         }
         case Space::local:
             for (int lane = 0; lane < lanes; ++lane)
-                addresses[lane] = uint64_t{kSharedAperture} << 32 | (low[lane] + op->imm);
+                addresses[lane] = uint64_t{kSharedAperture} << 32 | (low[lane] + op->memory().offset);
             break;
         case Space::gds:
             for (int lane = 0; lane < lanes; ++lane)
-                addresses[lane] = uint64_t{low[lane]} + op->imm + (wave->s[isa::code::m0] >> 16);
+                addresses[lane] = uint64_t{low[lane]} + op->memory().offset + (wave->s[isa::code::m0] >> 16);
             break;
-        case Space::buffer: return BufferView(wave, op).lanes(MemoryOp::bytes(op), addresses) & wave->exec();
+        case Space::buffer: return BufferView(wave, op).lanes(op->memory().bytes, addresses) & wave->exec();
     }
     return wave->exec();
 }

@@ -5,12 +5,8 @@
 #include "strata/asm/emu/machine/wave.h"
 #include "strata/asm/emu/machine/workgroup.h"
 
-// What the memory handlers of all host variants share: how a memory Op is laid out, and everything that is done lane by
-// lane.
+// What the memory handlers of all host variants share: the items they move, and everything that is done lane by lane.
 namespace strata::emu {
-
-/// How lane addresses are formed.
-enum class Space : uint8_t { global_saddr, global_vaddr, flat, scratch, local, buffer, gds };
 
 /// What one lane moves, and between which bits of which registers.
 enum class Item : uint8_t {
@@ -39,31 +35,10 @@ constexpr uint32_t item_bytes(Item item) {
 }
 constexpr int item_rows(Item item) { return item_bytes(item) > 4 ? static_cast<int>(item_bytes(item) / 4) : 1; }
 
-enum MemoryFlag : uint8_t { kIsStore = 1, kIsAtomic = 2, kReturns = 4, kTwoAddresses = 8 };
-
-/// A memory Op keeps its facts in fields that only vector arithmetic uses otherwise:
-/// src[0] address rows, src[1] scalar base (saddr, V#), src[2] data rows, dst, imm offset, aux hit slot,
-/// value[0] second DS offset or buffer format, value[1] second data row (DS), value[2] soffset place or value[3]
-/// soffset constant (buffer).
-struct MemoryOp {
-    static Space space(const Op* op) { return static_cast<Space>(op->neg); }
-    static uint32_t bytes(const Op* op) { return op->abs; }
-    static uint8_t flags(const Op* op) { return op->op_sel; }
-    static Access access(const Op* op) {
-        return flags(op) & kIsAtomic ? Access::atomic : flags(op) & kIsStore ? Access::store : Access::load;
-    }
-};
-/// Buffer modes, in Op::op_sel_hi.
-enum BufferFlag : uint8_t {
-    kOffen = 1,
-    kIdxen = 2,
-    kConstantSoffset = 4,
-    kGfx9Resource = 8,        ///< the V# is one of GFX9
-    kInstructionFormat = 16,  ///< the format is in value[0], not in the V#
-    kStatus = 32,             ///< tfe: a dword of status follows the data
-    kFormatted = 64,          ///< a load or store in a data format
-    kScaledStride = 128       ///< the V# is one of RDNA4
-};
+inline Access access_of(const Op* op) {
+    const MemoryFields& fields = op->memory();
+    return fields.is(kIsAtomic) ? Access::atomic : fields.is(kIsStore) ? Access::store : Access::load;
+}
 
 inline uint32_t* row_at(Wave* wave, uint32_t place) {
     return reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(wave) + place);
@@ -98,21 +73,21 @@ template <Item item>
 bool buffer_store(Wave* wave, const Op* op);
 
 /// Handlers that exist once: atomics, buffers, loads into local memory, register blocks, transposes, global wave sync,
-/// DS oddities.
-Handler choose_atomic(const Choice& choice);
-Handler choose_float_atomic(const Choice& choice, std::string_view operation);
-Handler choose_buffer(const Choice& choice);
-Handler choose_typed_buffer(const Choice& choice);
-Handler choose_to_local(const Choice& choice);
-Handler choose_block(const Choice& choice);
-Handler choose_transpose(const Choice& choice);
-Handler choose_gws(const Choice& choice);
-Handler choose_local_oddity(const Choice& choice);
-/// A plain load or store of DS that goes to the global data share.
-Handler choose_gds(const Choice& choice, Item item, bool store);
+/// DS oddities. `fields` are those of prepare_memory(); a chooser changes its copy of them.
+std::optional<Op> choose_atomic(const Decoded& decoded, MemoryFields fields);
+std::optional<Op> choose_float_atomic(const Decoded& decoded, MemoryFields fields, std::string_view operation);
+std::optional<Op> choose_buffer(const Decoded& decoded, MemoryFields fields);
+std::optional<Op> choose_typed_buffer(const Decoded& decoded, MemoryFields fields);
+std::optional<Op> choose_to_local(const Decoded& decoded, MemoryFields fields);
+std::optional<Op> choose_block(const Decoded& decoded, MemoryFields fields);
+std::optional<Op> choose_transpose(const Decoded& decoded, MemoryFields fields);
+std::optional<Op> choose_gws(const Decoded& decoded, MemoryFields fields);
+std::optional<Op> choose_local_oddity(const Decoded& decoded, MemoryFields fields);
+/// The handler of a plain load or store of DS that goes to the global data share, or nullptr.
+Handler gds_handler(Item item, bool store);
 
-/// Fills the Op's memory fields from the instruction; false if the form is not supported.
-bool prepare_memory(const Choice& choice);
+/// What of the fields the instruction's operands tell; none: the form is not supported.
+std::optional<MemoryFields> prepare_memory(const Decoded& decoded);
 /// The item of a plain load or store by its mnemonic ("global_load_d16_hi_b16"); false for other instructions.
 bool plain_item(std::string_view mnemonic, Item& item, bool& store);
 

@@ -1,19 +1,28 @@
 #include <algorithm>
 
 #include "strata/asm/emu/machine/handler.h"
+#include "strata/asm/emu/machine/operands.h"
 #include "strata/asm/emu/machine/workgroup.h"
 #include "strata/asm/emu/memory/atomic_lanes.h"
 
-// Scalar memory (RDNA3, RDNA4 and CDNA3 ISA, "Scalar Memory Operations"). src0 is the base, src1 the offset register,
-// src2 the data of stores and atomics, imm the offset.
+// Scalar memory (RDNA3, RDNA4 and CDNA3 ISA, "Scalar Memory Operations").
 namespace strata::emu {
 namespace {
 
-u64 signed_imm(const Op* op) { return static_cast<u64>(static_cast<i64>(static_cast<i32>(op->imm))); }
+using isa::Operand;
+
+u64 signed_offset(const Op* op) {
+    return static_cast<u64>(static_cast<i64>(static_cast<i32>(op->scalar_memory().offset)));
+}
+/// The offset register, or its constant.
+u32 soffset(const Wave* wave, const Op* op) {
+    const ScalarMemoryFields& fields = op->scalar_memory();
+    return fields.constant_soffset ? fields.soffset : at<u32>(wave, fields.soffset);
+}
 
 /// Host address of a scalar access; nullptr after a fault.
 uint8_t* scalar_place(Wave* wave, const Op* op, u64 address, u32 bytes, Access access) {
-    Wave::Hit& hit = wave->hits[op->aux];
+    Wave::Hit& hit = wave->hits[op->scalar_memory().hit];
     if (address >= hit.low && address <= hit.high - bytes) return reinterpret_cast<uint8_t*>(address + hit.bias);
     const u64 row = 4 * static_cast<u64>(wave->lanes), scratch = (u64{wave->scratch_size} + 3) / 4 * row;
     if (address - kScratchWindow < scratch && bytes <= scratch - (address - kScratchWindow))
@@ -28,20 +37,21 @@ uint8_t* scalar_place(Wave* wave, const Op* op, u64 address, u32 bytes, Access a
 /// Scratch instructions count their offset register in units of 64 bytes: a dword of every lane or lane pair.
 template <u32 Scale>
 u64 plain_address(const Wave* wave, const Op* op, u32 align) {
-    return (at<u64>(wave, op->src[0]) + signed_imm(op) + u64{source<u32>(wave, op, 1)} * Scale) & ~u64{align - 1};
+    return (at<u64>(wave, op->scalar_memory().base) + signed_offset(op) + u64{soffset(wave, op)} * Scale) &
+           ~u64{align - 1};
 }
 
 template <int Dwords>
 const Op* s_load(Wave* wave, const Op* op) {
     constexpr u32 bytes = 4 * Dwords;
     const u64 address = plain_address<1>(wave, op, 4);
-    const Wave::Hit& hit = wave->hits[op->aux];
+    const Wave::Hit& hit = wave->hits[op->scalar_memory().hit];
     const uint8_t* from = reinterpret_cast<const uint8_t*>(address + hit.bias);
     if (address < hit.low || address > hit.high - bytes) [[unlikely]] {
         from = scalar_place(wave, op, address, bytes, Access::load);
         if (!from) return nullptr;
     }
-    memcpy(reinterpret_cast<char*>(wave) + op->dst, from, bytes);
+    memcpy(reinterpret_cast<char*>(wave) + op->scalar_memory().dst, from, bytes);
     STRATA_EMU_NEXT;
 }
 
@@ -49,7 +59,7 @@ template <int Dwords>
 const Op* s_scratch_load(Wave* wave, const Op* op) {
     const uint8_t* from = scalar_place(wave, op, plain_address<64>(wave, op, 4), 4 * Dwords, Access::load);
     if (!from) return nullptr;
-    memcpy(reinterpret_cast<char*>(wave) + op->dst, from, 4 * Dwords);
+    memcpy(reinterpret_cast<char*>(wave) + op->scalar_memory().dst, from, 4 * Dwords);
     STRATA_EMU_NEXT;
 }
 
@@ -60,7 +70,7 @@ const Op* s_load_small(Wave* wave, const Op* op) {
     if (!from) return nullptr;
     T value;
     memcpy(&value, from, sizeof value);
-    put<u32>(wave, op->dst, static_cast<u32>(static_cast<i32>(value)));
+    put<u32>(wave, op->scalar_memory().dst, static_cast<u32>(static_cast<i32>(value)));
     STRATA_EMU_NEXT;
 }
 
@@ -68,7 +78,7 @@ template <int Dwords, u32 Scale>
 const Op* s_store(Wave* wave, const Op* op) {
     uint8_t* to = scalar_place(wave, op, plain_address<Scale>(wave, op, 4), 4 * Dwords, Access::store);
     if (!to) return nullptr;
-    memcpy(to, reinterpret_cast<const char*>(wave) + op->src[2], 4 * Dwords);
+    memcpy(to, reinterpret_cast<const char*>(wave) + op->scalar_memory().data, 4 * Dwords);
     STRATA_EMU_NEXT;
 }
 
@@ -78,10 +88,10 @@ struct BufferAccess {
     u32 usable;  ///< of the wanted bytes
     BufferAccess(const Wave* wave, const Op* op, u32 align, u32 bytes) {
         u32 v[4];
-        memcpy(v, reinterpret_cast<const char*>(wave) + op->src[0], sizeof v);
+        memcpy(v, reinterpret_cast<const char*>(wave) + op->scalar_memory().base, sizeof v);
         const u32 stride = v[1] >> 16 & 0x3fff;
         const u64 size = stride ? u64{stride} * v[2] : v[2];
-        const u64 offset = (signed_imm(op) + source<u32>(wave, op, 1)) & ~u64{align - 1};
+        const u64 offset = (signed_offset(op) + soffset(wave, op)) & ~u64{align - 1};
         address = (v[0] | u64{v[1] & 0xffff} << 32) + offset;
         usable = offset < size ? static_cast<u32>(std::min<u64>((size - offset) / align * align, bytes)) : 0;
     }
@@ -96,7 +106,7 @@ const Op* s_buffer_load(Wave* wave, const Op* op) {
         if (!from) return nullptr;
         memcpy(data, from, access.usable);
     }
-    memcpy(reinterpret_cast<char*>(wave) + op->dst, data, sizeof data);
+    memcpy(reinterpret_cast<char*>(wave) + op->scalar_memory().dst, data, sizeof data);
     STRATA_EMU_NEXT;
 }
 
@@ -109,7 +119,7 @@ const Op* s_buffer_load_small(Wave* wave, const Op* op) {
         if (!from) return nullptr;
         memcpy(&value, from, sizeof value);
     }
-    put<u32>(wave, op->dst, static_cast<u32>(static_cast<i32>(value)));
+    put<u32>(wave, op->scalar_memory().dst, static_cast<u32>(static_cast<i32>(value)));
     STRATA_EMU_NEXT;
 }
 
@@ -119,7 +129,7 @@ const Op* s_buffer_store(Wave* wave, const Op* op) {
     if (access.usable) {
         uint8_t* to = scalar_place(wave, op, access.address, access.usable, Access::store);
         if (!to) return nullptr;
-        memcpy(to, reinterpret_cast<const char*>(wave) + op->src[2], access.usable);
+        memcpy(to, reinterpret_cast<const char*>(wave) + op->scalar_memory().data, access.usable);
     }
     STRATA_EMU_NEXT;
 }
@@ -144,10 +154,11 @@ bool s_atomic(Wave* wave, const Op* op, Change change) {
         }
         uint8_t* place = scalar_place(wave, op, address, sizeof(T), Access::atomic);
         if (!place) return false;
-        const T data = at<T>(wave, op->src[2]), second = Sources == 2 ? at<T>(wave, op->src[2] + sizeof(T)) : T{};
+        const T data = at<T>(wave, op->scalar_memory().data),
+                second = Sources == 2 ? at<T>(wave, op->scalar_memory().data + sizeof(T)) : T{};
         old = exchange<T>(place, [&](T now) { return change(now, data, second); });
     }
-    put<T>(wave, op->dst, old);
+    put<T>(wave, op->scalar_memory().dst, old);
     return true;
 }
 
@@ -226,20 +237,46 @@ constexpr NamedHandler kHandlers[] = {
     {"s_buffer_prefetch_data", nop},
 };
 
-}  // namespace
+ScalarMemoryFields resolve(const Decoded& decoded) {
+    const isa::Inst& inst = decoded.inst;
+    auto place = [](const Operand& operand) {
+        const bool scalar = operand.present() && operand.code < isa::code::inline_zero;
+        return Wave::scalar_place(scalar ? operand.code : isa::code::null);
+    };
+    const Operand& soffset = inst.src[1];
+    ScalarMemoryFields fields;
+    fields.dst = destination_place(inst.dst[0], decoded.wave_size);
+    fields.base = place(inst.src[0]);
+    fields.data = place(inst.src[2]);
+    fields.constant_soffset = soffset.present() && soffset.code >= isa::code::inline_zero;
+    fields.soffset = fields.constant_soffset
+                         ? static_cast<uint32_t>(constant_value(soffset, inst.literal, inst.row->mnemonic))
+                         : place(soffset);
+    fields.offset = static_cast<uint32_t>(inst.offset);
+    fields.hit = decoded.hit;
+    return fields;
+}
 
-Handler choose_smem(const Choice& choice) {
-    const std::string_view name = choice.name;
+/// The handler by its name, or nullptr.
+Handler handler_of(std::string_view name) {
     for (std::string_view prefix : {"s_atomic_", "s_buffer_atomic_"}) {
         if (!name.starts_with(prefix)) continue;
         auto it = std::ranges::find(kAtomics, name.substr(prefix.size()), &AtomicRow::name);
         return it == std::end(kAtomics) ? nullptr : prefix.size() == 9 ? it->plain : it->buffer;
     }
     auto it = std::ranges::find(kHandlers, name, &NamedHandler::mnemonic);
-    if (it == std::end(kHandlers)) return nullptr;
+    return it == std::end(kHandlers) ? nullptr : it->run;
+}
+
+}  // namespace
+
+std::optional<Op> choose_smem(const Decoded& decoded) {
+    const Handler run = handler_of(decoded.name);
+    if (!run) return {};
     // A load to NULL is a prefetch: its dwords would not fit the trash.
-    const bool to_null = choice.inst.dst[0].present() && choice.inst.dst[0].code == isa::code::null;
-    return to_null ? nop : it->run;
+    const bool load = !decoded.name.starts_with("s_atomic_") && !decoded.name.starts_with("s_buffer_atomic_");
+    const bool to_null = decoded.inst.dst[0].present() && decoded.inst.dst[0].code == isa::code::null;
+    return Op(load && to_null ? nop : run, resolve(decoded));
 }
 
 }  // namespace strata::emu

@@ -10,14 +10,17 @@ namespace strata::emu {
 namespace {
 
 u64 local_address(const Wave* wave, const Op* op, int lane) {
-    return u64{kSharedAperture} << 32 | ((wave->s[isa::code::m0] & 0xffff) + op->imm + 4 * static_cast<u32>(lane));
+    return u64{kSharedAperture} << 32 |
+           ((wave->s[isa::code::m0] & 0xffff) + op->memory().offset + 4 * static_cast<u32>(lane));
 }
 
 /// The same Op as seen by a local access.
 Op local_op(const Op* op, bool store) {
-    Op local = *op;
-    local.neg = static_cast<uint8_t>(Space::local);
-    local.op_sel = store ? kIsStore : 0;
+    MemoryFields fields = op->memory();
+    fields.space = Space::local;
+    fields.flags = store ? kIsStore : 0;
+    Op local(op->run, fields);
+    local.index = op->index;
     return local;
 }
 
@@ -73,30 +76,34 @@ const Op* run(Wave* wave, const Op* op) {
     STRATA_EMU_NEXT;
 }
 
-constexpr NamedHandler kItems[] = {
-    {"u8", run<load_to_local<Item::u8>>},   {"i8", run<load_to_local<Item::i8>>},
-    {"u16", run<load_to_local<Item::u16>>}, {"i16", run<load_to_local<Item::i16>>},
-    {"b32", run<load_to_local<Item::b32>>}, {"format_x", run<load_format_to_local>},
+struct Row {
+    std::string_view item;
+    Handler run;
+    uint8_t bytes;
 };
-constexpr uint8_t kBytes[] = {1, 1, 2, 2, 4, 4};
+constexpr Row kRows[] = {
+    {"u8", run<load_to_local<Item::u8>>, 1},   {"i8", run<load_to_local<Item::i8>>, 1},
+    {"u16", run<load_to_local<Item::u16>>, 2}, {"i16", run<load_to_local<Item::i16>>, 2},
+    {"b32", run<load_to_local<Item::b32>>, 4}, {"format_x", run<load_format_to_local>, 4},
+};
 
 }  // namespace
 
-Handler choose_to_local(const Choice& choice) {
-    const std::string_view name = choice.name;
+std::optional<Op> choose_to_local(const Decoded& decoded, MemoryFields fields) {
+    const std::string_view name = decoded.name;
     if (name == "buffer_store_lds_dword") {
-        choice.op.abs = 4;
-        return run<store_from_local>;
+        fields.bytes = 4;
+        return Op(run<store_from_local>, fields);
     }
     size_t at = name.find("_load_lds_");
     size_t skip = 10;
-    if (at == std::string_view::npos && choice.inst.lds) at = name.find("_load_"), skip = 6;
-    if (at == std::string_view::npos) return nullptr;
-    auto it = std::ranges::find(kItems, name.substr(at + skip), &NamedHandler::mnemonic);
-    if (it == std::end(kItems)) return nullptr;
-    choice.op.abs = kBytes[it - kItems];
-    if (it->mnemonic == "format_x") choice.op.op_sel_hi |= kFormatted;
-    return it->run;
+    if (at == std::string_view::npos && decoded.inst.lds) at = name.find("_load_"), skip = 6;
+    if (at == std::string_view::npos) return {};
+    auto row = std::ranges::find(kRows, name.substr(at + skip), &Row::item);
+    if (row == std::end(kRows)) return {};
+    fields.bytes = row->bytes;
+    if (row->item == "format_x") fields.buffer().modes |= kFormatted;
+    return Op(row->run, fields);
 }
 
 }  // namespace strata::emu

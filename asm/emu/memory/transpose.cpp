@@ -30,7 +30,7 @@ bool load_transposed(Wave* wave, const Op* op) {
     for (int lane = 0; lane < 32; ++lane)
         if (!read_lane(wave, op, lane, addresses[lane], bytes, read[lane])) return false;
     constexpr uint32_t kSize = bytes / kElements;
-    uint32_t* rows = row_at(wave, op->dst);
+    uint32_t* rows = row_at(wave, op->memory().dst);
     for (uint32_t lane = 0; lane < 32; ++lane) {
         uint32_t result[bytes / 4];
         for (uint32_t i = 0; i < kElements; ++i)
@@ -49,17 +49,12 @@ const Op* transpose(Wave* wave, const Op* op) {
 
 }  // namespace
 
-Handler choose_transpose(const Choice& choice) {
-    if (choice.wave_size != 32) return nullptr;  // the layout of wave64, whose result is half as long, is not public
-    if (choice.name == "global_load_tr_b64") {
-        choice.op.abs = 8;
-        return transpose<8>;
-    }
-    if (choice.name == "global_load_tr_b128") {
-        choice.op.abs = 16;
-        return transpose<16>;
-    }
-    return nullptr;
+std::optional<Op> choose_transpose(const Decoded& decoded, MemoryFields fields) {
+    const bool wide = decoded.name == "global_load_tr_b128";
+    if (!wide && decoded.name != "global_load_tr_b64") return {};
+    if (decoded.wave_size != 32) return {};  // the layout of wave64, whose result is half as long, is not public
+    fields.bytes = wide ? 16 : 8;
+    return Op(wide ? transpose<16> : transpose<8>, fields);
 }
 
 }  // namespace strata::emu

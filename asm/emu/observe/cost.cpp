@@ -57,7 +57,8 @@ std::vector<Cost> CostTable::costs_of(const Chunk& chunk) const {
     const isa::Family family = isa::info(program_.arch()).family;
     std::vector<Cost> costs;
     for (const Op& op : chunk.ops) {
-        const Inst* const inst = program_.inst(&op);
+        const bool own = op.layout != Layout::none;  // not one before it, that prepares it
+        const Inst* const inst = own ? program_.inst(&op) : nullptr;
         costs.push_back(inst && inst->row ? cost_of(family, *inst, program_.wave_size()) : Cost{});
     }
     return costs;

@@ -59,15 +59,15 @@ double GroupTiming::memory_access(Wave* wave, const Op* op) {
     uint64_t addresses[64];
     uint64_t active = lane_addresses(wave, op, addresses);
     if (!active) return 1;
-    const bool atomic = MemoryOp::flags(op) & kIsAtomic;
-    const uint32_t bytes = std::max<uint32_t>(MemoryOp::bytes(op), 1);
+    const bool atomic = op->memory().is(kIsAtomic);
+    const uint32_t bytes = std::max<uint32_t>(op->memory().bytes, 1);
     uint64_t lines[64 * 2];
     size_t count = 0;
     uint64_t lowest = ~0ull;
     for (uint64_t left = active; left; left &= left - 1) {
         const uint64_t address = addresses[std::countr_zero(left)];
         const uint32_t aperture = static_cast<uint32_t>(address >> 32);
-        if (MemoryOp::space(op) == Space::flat && aperture == kSharedAperture) continue;
+        if (op->memory().space == Space::flat && aperture == kSharedAperture) continue;
         lowest = std::min(lowest, address);
         if (atomic) {
             uint32_t& updates = atomics_[address];
@@ -80,7 +80,7 @@ double GroupTiming::memory_access(Wave* wave, const Op* op) {
     if (count == 0) return kLocalLatency;
     // Private memory is interleaved: one dword of all lanes is one line.
     const bool scratch =
-        MemoryOp::space(op) == Space::scratch || static_cast<uint32_t>(lines[0] >> 25) == kPrivateAperture;
+        op->memory().space == Space::scratch || static_cast<uint32_t>(lines[0] >> 25) == kPrivateAperture;
     if (scratch) count = (bytes + 3) / 4 * static_cast<size_t>(wave->lanes) / 32;
     bool missed = false, fresh = false;
     if (!scratch) {
@@ -98,7 +98,7 @@ double GroupTiming::local_access(Wave* wave, const Op* op) {
     uint64_t addresses[64];
     uint64_t active = lane_addresses(wave, op, addresses);
     const uint32_t dwords =
-        std::max<uint32_t>((MemoryOp::bytes(op) + 3) / 4, 1) * (MemoryOp::flags(op) & kTwoAddresses ? 2 : 1);
+        std::max<uint32_t>((op->memory().bytes + 3) / 4, 1) * (op->memory().is(kTwoAddresses) ? 2 : 1);
     const int phase_lanes = static_cast<int>(32 / std::bit_ceil(std::min<uint32_t>(dwords, 4)));
     double cycles = 0;
     for (int first = 0; first < wave->lanes; first += phase_lanes) {
@@ -120,7 +120,8 @@ double GroupTiming::local_access(Wave* wave, const Op* op) {
 
 double GroupTiming::scalar_access(Wave* wave, const Op* op) {
     const uint64_t address =
-        scalar64(wave, op->src[0]) + static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(op->imm)));
+        scalar64(wave, op->scalar_memory().base) +
+        static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(op->scalar_memory().offset)));
     bool fresh = false;
     sum_.scalar += 1;
     if (touch_line(line_of(address), fresh)) return kScalarHitLatency;

@@ -18,22 +18,11 @@ const Op* no_instruction(Wave* wave, const Op* op) {
     return fail(wave, op, "there is no instruction that can be executed here");
 }
 
-/// Operands that found no room in an Op of their own, just before their reader.
-const Op* compute_operands(Wave* wave, const Op* op) {
-    wave->s[Wave::kComputed] = op->value[0];
-    wave->s[Wave::kComputed + 1] = op->value[1];
+/// VCCZ and EXECZ, just before an instruction that reads them.
+const Op* compute_zero_flags(Wave* wave, const Op* op) {
     wave->s[Wave::kVccz] = wave->vcc() == 0;
     wave->s[Wave::kExecz] = wave->exec() == 0;
     STRATA_EMU_NEXT;
-}
-
-Op computed_op(uint32_t index, uint64_t constant) {
-    Op op;
-    op.run = compute_operands;
-    op.index = index;
-    op.value[0] = static_cast<uint32_t>(constant);
-    op.value[1] = static_cast<uint32_t>(constant >> 32);
-    return op;
 }
 
 template <class Visit>
@@ -49,7 +38,7 @@ bool is_vector(const Inst& inst) { return inst.row->format > Format::SMEM; }
 }  // namespace
 
 const Op* go_on_elsewhere(Wave* wave, const Op* op) {
-    const uint64_t address = wave->group->launch->program->address() + op->value[0];
+    const uint64_t address = wave->group->launch->program->address() + op->glue().offset;
     const Op* const to = code_at(wave, op, address);
     if (!to) return nullptr;
     if (wave->run_start == op)
@@ -67,15 +56,12 @@ Result<std::unique_ptr<Chunk>> ChunkBuilder::build() {
         const uint64_t offset = found.offset;
         if (next_ != kNowhere && next_ != offset) glue(next_);
         waiting_.push_back(offset);
-        Op op;
-        op.index = static_cast<uint32_t>(chunk_->pcs.size());
         chunk_->pcs.push_back(static_cast<uint32_t>(offset));
         Inst inst = found.inst;
         if (found.valid) {
-            STRATA_TRY_VOID(add(offset, inst, op));
+            STRATA_TRY_VOID(add(offset, inst));
         } else {
-            op.run = no_instruction;
-            emit(op);
+            emit(Op(no_instruction));
             next_ = kNowhere;
         }
         chunk_->insts.push_back(inst);
@@ -116,46 +102,26 @@ Result<void> ChunkBuilder::place_registers(uint64_t offset, Inst& inst) const {
     return {};
 }
 
-/// One instruction: its operands, its handler, its op.
-Result<void> ChunkBuilder::add(uint64_t offset, Inst& inst, Op& op) {
+/// One instruction: its op, and those that prepare it.
+Result<void> ChunkBuilder::add(uint64_t offset, Inst& inst) {
     STRATA_TRY_VOID(place_registers(offset, inst));
-    Computed computed;
-    if (resolve_operands(inst, program_.wave_size_, op, computed) < 0)
-        return program_.refuse(offset, &inst, "its constants do not fit");
-    take_hit_slot(inst, op);
-    op.run = choose_handler({inst, program_.arch_, program_.wave_size_, op});
-    if (!op.run) return program_.refuse(offset, &inst, "the emulator does not implement this instruction");
-    give_own_values(offset, inst, op);
-    if (computed.any()) emit(computed_op(op.index, computed.constant));
-    if (program_.indexed_ && is_vector(inst)) emit(indexed_op(op.index));
+    const uint64_t after = offset + inst.size;
+    std::optional<Op> op =
+        make_op({inst, program_.arch_, program_.wave_size_, program_.address_ + after, take_hit_slot(inst)});
+    if (!op) return program_.refuse(offset, &inst, "the emulator does not implement this instruction");
+    if (op->layout == Layout::release) op->release().user = vector_use_after(after);
+    if (reads_zero_flags(inst)) emit(Op(compute_zero_flags));
+    if (program_.indexed_ && is_vector(inst)) emit(Op(indexed));
     // Hints are left out, except where a branch leads.
-    if (op.run != nop || explored_.targets.contains(offset)) emit(op);
+    if (op->run != nop || explored_.targets.contains(offset)) emit(*op);
     const Flow flow = flow_of(inst);
     if (flow == Flow::branch || flow == Flow::conditional || flow == Flow::call)
         jumps_.push_back({chunk_->ops.size() - 1, branch_target(offset, inst)});
-    next_ = flow == Flow::branch || flow == Flow::stop ? kNowhere : offset + inst.size;
+    next_ = flow == Flow::branch || flow == Flow::stop ? kNowhere : after;
     return {};
 }
 
-/// What handlers need to know of the place of their instruction.
-void ChunkBuilder::give_own_values(uint64_t offset, const Inst& inst, Op& op) const {
-    if (is_vector(inst)) return;
-    const std::string_view name = inst.row->mnemonic;
-    if (name == "s_getpc_b64" || name == "s_swappc_b64" || name == "s_call_b64" || name.starts_with("s_cbranch_g_f") ||
-        name == "s_cbranch_i_fork") {
-        const uint64_t after = program_.address_ + offset + inst.size;
-        op.value[2] = static_cast<uint32_t>(after);
-        op.value[3] = static_cast<uint32_t>(after >> 32);
-    }
-    if (name == "s_cbranch_i_fork") op.aux = static_cast<uint32_t>(inst.offset);
-    if (name == "s_sendmsg") {
-        const uint64_t use = vector_use_after(offset + inst.size);
-        op.value[0] = static_cast<uint32_t>(use);
-        op.aux = use != kNowhere;
-    }
-}
-
-/// The first instruction of the straight run from `offset` on that uses a vector register, or kNowhere.
+/// The first instruction of the straight run from `offset` on that uses a vector register, or ReleaseFields::kNobody.
 uint64_t ChunkBuilder::vector_use_after(uint64_t offset) const {
     for (auto it = explored_.at(offset); it != explored_.found.end() && it->valid; it = explored_.at(offset)) {
         Inst inst = it->inst;
@@ -165,36 +131,34 @@ uint64_t ChunkBuilder::vector_use_after(uint64_t offset) const {
         if (flow_of(inst) != Flow::next) break;
         offset += inst.size;
     }
-    return kNowhere;
+    return ReleaseFields::kNobody;
 }
 
 /// Memory instructions share a wave's hit slots in turn.
-void ChunkBuilder::take_hit_slot(const Inst& inst, Op& op) {
-    if (!(inst.row->flags & isa::kMemory)) return;
+uint8_t ChunkBuilder::take_hit_slot(const Inst& inst) {
+    if (!(inst.row->flags & isa::kMemory)) return 0;
     const bool writes = inst.row->flags & (isa::kStore | isa::kAtomic);
-    op.aux = writes ? Wave::kStoreHits + stores_++ % (Wave::kHits - Wave::kStoreHits) : loads_++ % Wave::kStoreHits;
+    return static_cast<uint8_t>(writes ? Wave::kStoreHits + stores_++ % (Wave::kHits - Wave::kStoreHits)
+                                       : loads_++ % Wave::kStoreHits);
 }
 
-void ChunkBuilder::emit(const Op& op) {
+/// An op of the instruction at hand, or glue after it.
+void ChunkBuilder::emit(Op op) {
+    op.index = chunk_->pcs.empty() ? 0 : static_cast<uint32_t>(chunk_->pcs.size() - 1);
     for (uint64_t offset : waiting_) position_.emplace_back(offset, chunk_->ops.size());
     waiting_.clear();
     chunk_->ops.push_back(op);
 }
 
-void ChunkBuilder::glue(uint64_t offset) {
-    Op op;
-    op.run = go_on_elsewhere;
-    op.value[0] = static_cast<uint32_t>(offset);
-    op.index = chunk_->pcs.empty() ? 0 : static_cast<uint32_t>(chunk_->pcs.size() - 1);
-    emit(op);
-}
+void ChunkBuilder::glue(uint64_t offset) { emit(Op(go_on_elsewhere, GlueFields{offset})); }
 
 void ChunkBuilder::link(const Jump& jump) {
     auto to = std::ranges::lower_bound(position_, jump.target, {}, &std::pair<uint64_t, size_t>::first);
     const bool known = to != position_.end() && to->first == jump.target;
     const size_t at = known ? to->second : chunk_->ops.size();
     if (!known) glue(jump.target);
-    chunk_->ops[jump.op].imm = static_cast<uint32_t>(static_cast<int64_t>(at) - static_cast<int64_t>(jump.op));
+    chunk_->ops[jump.op].scalar().distance =
+        static_cast<int32_t>(static_cast<int64_t>(at) - static_cast<int64_t>(jump.op));
 }
 
 }  // namespace strata::emu

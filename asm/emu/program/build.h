@@ -32,12 +32,12 @@ struct Explored {
     std::vector<Found>::const_iterator at(uint64_t offset) const;
 };
 
-/// Glue between chunks: goes on at byte offset value[0] of the text, in whatever chunk that is.
+/// Glue between chunks: goes on at a byte offset of the text, in whatever chunk that is.
 const Op* go_on_elsewhere(Wave* wave, const Op* op);
 
 /// Before a vector instruction of code that uses gfx9's register indexing or VSKIP (CDNA3 ISA, "VGPR Indexing"): runs
-/// it as MODE says. `index` is the instruction's.
-Op indexed_op(uint32_t index);
+/// it as MODE says.
+const Op* indexed(Wave* wave, const Op* op);
 /// Whether the instruction turns on one of those modes.
 bool starts_indexing(const isa::Inst& inst);
 
@@ -54,12 +54,11 @@ class ChunkBuilder {
         uint64_t target;
     };
 
-    Result<void> add(uint64_t offset, isa::Inst& inst, Op& op);
+    Result<void> add(uint64_t offset, isa::Inst& inst);
     Result<void> place_registers(uint64_t offset, isa::Inst& inst) const;
-    void take_hit_slot(const isa::Inst& inst, Op& op);
-    void give_own_values(uint64_t offset, const isa::Inst& inst, Op& op) const;
+    uint8_t take_hit_slot(const isa::Inst& inst);
     uint64_t vector_use_after(uint64_t offset) const;
-    void emit(const Op& op);
+    void emit(Op op);
     void glue(uint64_t offset);
     void link(const Jump& jump);
 

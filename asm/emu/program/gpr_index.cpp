@@ -16,8 +16,8 @@ using isa::Operand;
 
 /// Goes on behind the instruction that was run in a changed form.
 const Op* resume(Wave* wave, const Op* op) {
-    const uint64_t next = op->value[0] | uint64_t{op->value[1]} << 32;
-    STRATA_EMU_GOTO(reinterpret_cast<const Op*>(next));
+    const Op* const next = op->resume().next;
+    STRATA_EMU_GOTO(next);
 }
 
 /// Adds M0's index to the registers that M0[15:12] selects; false if one leaves the wave's registers.
@@ -43,6 +43,8 @@ bool can_be_indexed(const Inst& inst) {
            !name.starts_with("v_writelane") && !name.starts_with("v_readfirstlane");
 }
 
+}  // namespace
+
 const Op* indexed(Wave* wave, const Op* op) {
     if (wave->mode & kVskip) STRATA_EMU_GOTO(op + 2);
     const Program& program = *wave->group->launch->program;
@@ -55,33 +57,18 @@ const Op* indexed(Wave* wave, const Op* op) {
     if (!shift_registers(inst, wave->s[isa::code::m0], program))
         return fail(wave, op, "M0 leads past the wave's vector registers");
     thread_local Op changed[2];
-    changed[0] = Op{};
-    changed[0].index = op->index;
-    Computed computed;  // the constants are those that were computed for the plain instruction
-    resolve_operands(inst, program.wave_size(), changed[0], computed);
-    changed[0].run = choose_handler({inst, program.arch(), program.wave_size(), changed[0]});
-    changed[1] = Op{};
-    changed[1].run = resume;
-    changed[1].index = op->index;
-    const auto next = reinterpret_cast<uint64_t>(op + 2);
-    changed[1].value[0] = static_cast<uint32_t>(next);
-    changed[1].value[1] = static_cast<uint32_t>(next >> 32);
+    const std::optional<Op> op_of_changed = make_op({inst, program.arch(), program.wave_size()});
+    if (!op_of_changed) return fail(wave, op, "the instruction has no form with these registers");
+    changed[0] = *op_of_changed;
+    changed[1] = Op(resume, ResumeFields{op + 2});
+    changed[0].index = changed[1].index = op->index;
     const Op* const first = changed;
     STRATA_EMU_GOTO(first);
 }
 
-}  // namespace
-
 bool starts_indexing(const Inst& inst) {
     const std::string_view name = inst.row->mnemonic;
     return name == "s_set_gpr_idx_on" || name == "s_setvskip";
-}
-
-Op indexed_op(uint32_t index) {
-    Op op;
-    op.run = indexed;
-    op.index = index;
-    return op;
 }
 
 }  // namespace strata::emu

@@ -66,14 +66,14 @@ const HandlerSet& handlers() {
     return set;
 }
 
-Handler choose_handler(const HandlerSet& set, const Choice& choice) {
+std::optional<Op> make_op(const HandlerSet& set, const Decoded& decoded) {
     using isa::Format;
-    const Format format = choice.inst.row->format;
+    const Format format = decoded.inst.row->format;
     if (format == Format::SMEM)
-        if (Handler run = choose_smem(choice)) return run;
-    if (format <= Format::SMEM) return choose_scalar(choice);
-    if (format >= Format::DS && format <= Format::GLOBAL && format != Format::MIMG) return set.memory(choice);
-    return choice.inst.row->flags & isa::kMatrix ? set.matrix(choice) : set.valu(choice);
+        if (std::optional<Op> op = choose_smem(decoded)) return op;
+    if (format <= Format::SMEM) return choose_scalar(decoded);
+    if (format >= Format::DS && format <= Format::GLOBAL && format != Format::MIMG) return set.memory(decoded);
+    return decoded.inst.row->flags & isa::kMatrix ? set.matrix(decoded) : set.valu(decoded);
 }
 
 }  // namespace strata::emu

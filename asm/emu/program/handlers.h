@@ -19,8 +19,8 @@ struct HandlerSet {
 std::span<const HandlerSet> host_handlers();  ///< all sets this host runs, the widest last
 const HandlerSet& handlers();  ///< the widest set this host runs; STRATA_EMU_SIMD=avx2|avx512|portable overrides
 
-/// The handler of an instruction whose operands are resolved, or nullptr.
-Handler choose_handler(const HandlerSet& set, const Choice& choice);
-inline Handler choose_handler(const Choice& choice) { return choose_handler(handlers(), choice); }
+/// The op of an instruction with all but its index; none: it is not implemented.
+std::optional<Op> make_op(const HandlerSet& set, const Decoded& decoded);
+inline std::optional<Op> make_op(const Decoded& decoded) { return make_op(handlers(), decoded); }
 
 }  // namespace strata::emu

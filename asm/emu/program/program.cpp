@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "strata/asm/emu/machine/operands.h"
 #include "strata/asm/emu/program/build.h"
 #include "strata/asm/isa/print.h"
 
@@ -152,9 +151,7 @@ Result<Explored> Program::explore(uint64_t offset) {
 }
 
 bool Program::executes(isa::Arch arch, int wave_size, const Inst& inst) {
-    Op op;
-    Computed computed;
-    return resolve_operands(inst, wave_size, op, computed) >= 0 && choose_handler({inst, arch, wave_size, op});
+    return make_op({inst, arch, wave_size}).has_value();
 }
 
 Result<const Op*> Program::decode(uint64_t offset) {

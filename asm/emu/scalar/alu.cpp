@@ -68,28 +68,28 @@ T operand(Wave* wave, const Op* op, int i) {
         {                                                                    \
             [[maybe_unused]] const A a = operand<A>(wave, op, 0);            \
             [[maybe_unused]] const B b = operand<B>(wave, op, 1);            \
-            [[maybe_unused]] const R d = at<R>(wave, op->dst);               \
+            [[maybe_unused]] const R d = at<R>(wave, op->scalar().dst);      \
             [[maybe_unused]] u32 c = wave->scc;                              \
             R r;                                                             \
             __VA_ARGS__;                                                     \
-            put<R>(wave, op->dst, r);                                        \
+            put<R>(wave, op->scalar().dst, r);                               \
             if constexpr (Scc::scc_rule == Scc::nonzero) wave->scc = r != 0; \
             if constexpr (Scc::scc_rule == Scc::carry) wave->scc = c;        \
         }                                                                    \
         STRATA_EMU_NEXT;                                                     \
     }
-#define SOPK(mnemonic, scc_rule, ...)                                 \
-    const Op* mnemonic(Wave* wave, const Op* op) {                    \
-        {                                                             \
-            const u32 k = op->imm;                                    \
-            [[maybe_unused]] const u32 d = at<u32>(wave, op->dst);    \
-            [[maybe_unused]] u32 c = wave->scc;                       \
-            u32 r;                                                    \
-            __VA_ARGS__;                                              \
-            put<u32>(wave, op->dst, r);                               \
-            if constexpr (Scc::scc_rule == Scc::carry) wave->scc = c; \
-        }                                                             \
-        STRATA_EMU_NEXT;                                              \
+#define SOPK(mnemonic, scc_rule, ...)                                       \
+    const Op* mnemonic(Wave* wave, const Op* op) {                          \
+        {                                                                   \
+            const u32 k = op->scalar().imm;                                 \
+            [[maybe_unused]] const u32 d = at<u32>(wave, op->scalar().dst); \
+            [[maybe_unused]] u32 c = wave->scc;                             \
+            u32 r;                                                          \
+            __VA_ARGS__;                                                    \
+            put<u32>(wave, op->scalar().dst, r);                            \
+            if constexpr (Scc::scc_rule == Scc::carry) wave->scc = c;       \
+        }                                                                   \
+        STRATA_EMU_NEXT;                                                    \
     }
 #define COMPARE(mnemonic, A, B, condition)         \
     const Op* mnemonic(Wave* wave, const Op* op) { \
@@ -98,19 +98,19 @@ T operand(Wave* wave, const Op* op, int i) {
         wave->scc = condition;                     \
         STRATA_EMU_NEXT;                           \
     }
-#define COMPAREK(mnemonic, A, K, condition)        \
-    const Op* mnemonic(Wave* wave, const Op* op) { \
-        const A a = source<A>(wave, op, 0);        \
-        const A b = static_cast<K>(op->imm);       \
-        wave->scc = condition;                     \
-        STRATA_EMU_NEXT;                           \
+#define COMPAREK(mnemonic, A, K, condition)           \
+    const Op* mnemonic(Wave* wave, const Op* op) {    \
+        const A a = source<A>(wave, op, 0);           \
+        const A b = static_cast<K>(op->scalar().imm); \
+        wave->scc = condition;                        \
+        STRATA_EMU_NEXT;                              \
     }
 #define EXEC_HANDLER(name, T, what, saved)                               \
     const Op* name(Wave* wave, const Op* op) {                           \
         const T a = source<T>(wave, op, 0);                              \
         const T e = at<T>(wave, Wave::scalar_place(isa::code::exec_lo)); \
         const T r = what;                                                \
-        put<T>(wave, op->dst, saved);                                    \
+        put<T>(wave, op->scalar().dst, saved);                           \
         put<T>(wave, Wave::scalar_place(isa::code::exec_lo), r);         \
         wave->scc = r != 0;                                              \
         STRATA_EMU_NEXT;                                                 \
@@ -128,24 +128,24 @@ T operand(Wave* wave, const Op* op, int i) {
 // Relative register moves: M0 is added to the register number.
 template <class T>
 const Op* s_movrels(Wave* wave, const Op* op) {
-    u32 from = op->src[0] + 4 * (wave->s[isa::code::m0] & 127);
-    if (op->constant & 1 || from > Wave::scalar_place(isa::code::vcc_lo) - sizeof(T))
+    u32 from = op->scalar().src[0] + 4 * (wave->s[isa::code::m0] & 127);
+    if (op->scalar().constant & 1 || from > Wave::scalar_place(isa::code::vcc_lo) - sizeof(T))
         return fail(wave, op, "M0 leads past the scalar registers");
-    put<T>(wave, op->dst, at<T>(wave, from));
+    put<T>(wave, op->scalar().dst, at<T>(wave, from));
     STRATA_EMU_NEXT;
 }
 template <class T>
 const Op* s_movreld(Wave* wave, const Op* op) {
-    u32 to = op->dst + 4 * (wave->s[isa::code::m0] & 127);
+    u32 to = op->scalar().dst + 4 * (wave->s[isa::code::m0] & 127);
     if (to > Wave::scalar_place(isa::code::vcc_lo) - sizeof(T))
         return fail(wave, op, "M0 leads past the scalar registers");
     put<T>(wave, to, source<T>(wave, op, 0));
     STRATA_EMU_NEXT;
 }
 const Op* s_movrelsd_2_b32(Wave* wave, const Op* op) {
-    u32 from = op->src[0] + 4 * (wave->s[isa::code::m0] & 0x3ff),
-        to = op->dst + 4 * (wave->s[isa::code::m0] >> 16 & 0x3ff);
-    if (op->constant & 1 || std::max(from, to) >= Wave::scalar_place(isa::code::vcc_lo))
+    u32 from = op->scalar().src[0] + 4 * (wave->s[isa::code::m0] & 0x3ff),
+        to = op->scalar().dst + 4 * (wave->s[isa::code::m0] >> 16 & 0x3ff);
+    if (op->scalar().constant & 1 || std::max(from, to) >= Wave::scalar_place(isa::code::vcc_lo))
         return fail(wave, op, "M0 leads past the scalar registers");
     put<u32>(wave, to, at<u32>(wave, from));
     STRATA_EMU_NEXT;
@@ -174,9 +174,9 @@ const std::vector<NamedHandler>& table() {
 
 }  // namespace
 
-Handler choose_sop(const Choice& choice) {
-    auto it = std::ranges::lower_bound(table(), choice.name, {}, &NamedHandler::mnemonic);
-    return it != table().end() && it->mnemonic == choice.name ? it->run : nullptr;
+Handler choose_sop(const Decoded& decoded) {
+    auto it = std::ranges::lower_bound(table(), decoded.name, {}, &NamedHandler::mnemonic);
+    return it != table().end() && it->mnemonic == decoded.name ? it->run : nullptr;
 }
 
 }  // namespace strata::emu

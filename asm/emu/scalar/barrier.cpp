@@ -45,7 +45,7 @@ const Op* s_barrier_signal_isfirst(Wave* wave, const Op* op) {
     STRATA_EMU_NEXT;
 }
 const Op* s_barrier_wait(Wave* wave, const Op* op) {
-    if (static_cast<i32>(op->imm) != kWorkgroup)
+    if (static_cast<i32>(op->scalar().imm) != kWorkgroup)
         return fail(wave, op, "waits for another barrier than the workgroup's (-1): there are no named barriers");
     Workgroup& group = *wave->group;
     if (wave->barriers_passed == group.completed) return leave(wave, op, op + 1, Stop::split_barrier);
@@ -58,7 +58,7 @@ const Op* s_get_barrier_state(Wave* wave, const Op* op) {
     const Workgroup& group = *wave->group;
     u32 state = 0;
     if (number == kWorkgroup) state = 1 | (group.waves - group.ended) << 4 | group.signals << 16;
-    put<u32>(wave, op->dst, state);
+    put<u32>(wave, op->scalar().dst, state);
     STRATA_EMU_NEXT;
 }
 
@@ -72,8 +72,8 @@ constexpr NamedHandler kRows[] = {
 
 }  // namespace
 
-Handler choose_barrier(const Choice& choice) {
-    auto it = std::ranges::find(kRows, choice.name, &NamedHandler::mnemonic);
+Handler choose_barrier(const Decoded& decoded) {
+    auto it = std::ranges::find(kRows, decoded.name, &NamedHandler::mnemonic);
     return it != std::end(kRows) ? it->run : nullptr;
 }
 

@@ -3,7 +3,7 @@
 
 namespace strata::emu {
 
-/// The handler of SOP1 SOP2 SOPK SOPC SOPP and of the clocks among SMEM, or nullptr.
-Handler choose_scalar(const Choice& choice);
+/// SOP1 SOP2 SOPK SOPC SOPP and the clocks among SMEM.
+std::optional<Op> choose_scalar(const Decoded& decoded);
 
 }  // namespace strata::emu

@@ -35,8 +35,6 @@ namespace {
         STRATA_EMU_GOTO(to);                                                                \
     } while (0)
 
-const Op* target(const Op* op) { return op + static_cast<i32>(op->imm); }
-
 const Op* s_branch(Wave* wave, const Op* op) { JUMP(target(op)); }
 
 #define BRANCH(name, condition)                \
@@ -59,51 +57,54 @@ BRANCH(s_cbranch_execnz, wave->exec() != 0)
     } while (0)
 
 const Op* s_getpc_b64(Wave* wave, const Op* op) {
-    put<u64>(wave, op->dst, next_pc(op));
+    put<u64>(wave, op->scalar().dst, op->scalar().after);
     STRATA_EMU_NEXT;
 }
 const Op* s_setpc_b64(Wave* wave, const Op* op) { JUMP_TO(source<u64>(wave, op, 0)); }
 const Op* s_swappc_b64(Wave* wave, const Op* op) {
     const u64 to_address = source<u64>(wave, op, 0);
-    put<u64>(wave, op->dst, next_pc(op));
+    put<u64>(wave, op->scalar().dst, op->scalar().after);
     JUMP_TO(to_address);
 }
 const Op* s_call_b64(Wave* wave, const Op* op) {
-    put<u64>(wave, op->dst, next_pc(op));
+    put<u64>(wave, op->scalar().dst, op->scalar().after);
     JUMP(target(op));
 }
 
 const Op* s_endpgm(Wave* wave, const Op* op) { return leave(wave, op, nullptr, Stop::end); }
 
 const Op* s_trap(Wave* wave, const Op* op) {
-    if (op->imm == 3) STRATA_EMU_NEXT;  // debug trap: nothing is attached
-    return fail(wave, op, fmt::format("the kernel stopped itself (trap {}: abort or __builtin_trap)", op->imm));
+    if (op->scalar().imm == 3) STRATA_EMU_NEXT;  // debug trap: nothing is attached
+    return fail(wave, op,
+                fmt::format("the kernel stopped itself (trap {}: abort or __builtin_trap)", op->scalar().imm));
 }
 const Op* s_sethalt(Wave* wave, const Op* op) {
-    if ((op->imm & 1) == 0) STRATA_EMU_NEXT;
+    if ((op->scalar().imm & 1) == 0) STRATA_EMU_NEXT;
     return fail(wave, op, "the kernel halted its wave");
 }
 
 const Op* s_sendmsghalt(Wave* wave, const Op* op) { return fail(wave, op, "the kernel halted its wave"); }
 const Op* s_setkill(Wave* wave, const Op* op) {
-    if ((op->imm & 1) == 0) STRATA_EMU_NEXT;
+    if ((op->scalar().imm & 1) == 0) STRATA_EMU_NEXT;
     return leave(wave, op, nullptr, Stop::end);
 }
 
 /// Message 3 of GFX11 on gives the vector registers back.
 constexpr u32 kDeallocVgprs = 3;
 const Op* dealloc_vgprs(Wave* wave, const Op* op) {
-    if (!op->aux) STRATA_EMU_NEXT;
+    const uint64_t user = op->release().user;
+    if (user == ReleaseFields::kNobody) STRATA_EMU_NEXT;
     return fail(
         wave, op,
         fmt::format("the wave gives its vector registers back (MSG_DEALLOC_VGPRS), but the instruction at offset "
                     "{:#x} uses them",
-                    op->value[0]));
+                    user));
 }
 
 // Hints and events without meaning here: nothing to wait for, prefetch or trace.
 constexpr std::string_view kHints[] = {
     "s_nop",
+    "s_sendmsg",
     "s_set_inst_prefetch_distance",
     "s_clause",
     "s_delay_alu",
@@ -166,34 +167,35 @@ constexpr NamedHandler kControl[] = {
 
 /// Whether an s_waitcnt waits for vector memory (all ones in vmcnt: it does not). vmcnt is bits 15:10 of RDNA3, and
 /// bits 15:14 and 3:0 of gfx9.
-bool waits_for_memory(const Choice& choice) {
-    const auto simm = static_cast<u32>(choice.inst.offset);
-    const bool gfx9 = choice.family() == isa::Family::cdna2 || choice.family() == isa::Family::cdna3;
+bool waits_for_memory(const Decoded& decoded) {
+    const auto simm = static_cast<u32>(decoded.inst.offset);
+    const bool gfx9 = decoded.family() == isa::Family::cdna2 || decoded.family() == isa::Family::cdna3;
     return (gfx9 ? (simm & 15) | (simm >> 14 & 3) << 4 : simm >> 10 & 63) != 63;
 }
 
-bool deallocates(const Choice& choice) {
-    const bool rdna = choice.family() == isa::Family::rdna3 || choice.family() == isa::Family::rdna4;
-    return rdna && (choice.inst.offset & 0xff) == kDeallocVgprs;
+bool deallocates(const Decoded& decoded) {
+    const bool rdna = decoded.family() == isa::Family::rdna3 || decoded.family() == isa::Family::rdna4;
+    return rdna && (decoded.inst.offset & 0xff) == kDeallocVgprs;
 }
 
 }  // namespace
 
-Handler choose_control(const Choice& choice) {
-    std::string_view mnemonic = choice.name;
-    if (mnemonic == "s_waitcnt") return waits_for_memory(choice) ? wait_for_loads : nop;
-    if (mnemonic == "s_sendmsg") return deallocates(choice) ? dealloc_vgprs : nop;
+Handler choose_control(const Decoded& decoded) {
+    std::string_view mnemonic = decoded.name;
+    if (mnemonic == "s_waitcnt") return waits_for_memory(decoded) ? wait_for_loads : nop;
     if (std::ranges::find(kHints, mnemonic) != std::end(kHints)) return nop;
     auto it = std::ranges::find(kControl, mnemonic, &NamedHandler::mnemonic);
     return it != std::end(kControl) ? it->run : nullptr;
 }
 
-Handler choose_scalar(const Choice& choice) {
-    constexpr Chooser kChoosers[] = {choose_sop,  choose_control, choose_mode,
-                                     choose_fork, choose_barrier, choose_salu_float};
-    for (Chooser chooser : kChoosers)
-        if (Handler run = chooser(choice)) return run;
-    return nullptr;
+std::optional<Op> choose_scalar(const Decoded& decoded) {
+    if (decoded.name == "s_sendmsg" && deallocates(decoded)) return Op(dealloc_vgprs, ReleaseFields{});
+    using HandlerChooser = Handler (*)(const Decoded&);
+    constexpr HandlerChooser kChoosers[] = {choose_sop,  choose_control, choose_mode,
+                                            choose_fork, choose_barrier, choose_salu_float};
+    for (HandlerChooser chooser : kChoosers)
+        if (Handler run = chooser(decoded)) return Op(run, resolve_scalar(decoded));
+    return {};
 }
 
 }  // namespace strata::emu

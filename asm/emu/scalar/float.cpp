@@ -223,16 +223,16 @@ bool holds(u32 a, u32 b, u32 mode) {
 }
 
 /// Rows: `a`, `b`, `d` are the sources and the old destination, `m` the MODE.
-#define FLOAT(mnemonic, ...)                                         \
-    const Op* mnemonic(Wave* wave, const Op* op) {                   \
-        {                                                            \
-            [[maybe_unused]] const u32 a = source<u32>(wave, op, 0); \
-            [[maybe_unused]] const u32 b = source<u32>(wave, op, 1); \
-            [[maybe_unused]] const u32 d = at<u32>(wave, op->dst);   \
-            [[maybe_unused]] const u32 m = wave->mode;               \
-            put<u32>(wave, op->dst, __VA_ARGS__);                    \
-        }                                                            \
-        STRATA_EMU_NEXT;                                             \
+#define FLOAT(mnemonic, ...)                                                \
+    const Op* mnemonic(Wave* wave, const Op* op) {                          \
+        {                                                                   \
+            [[maybe_unused]] const u32 a = source<u32>(wave, op, 0);        \
+            [[maybe_unused]] const u32 b = source<u32>(wave, op, 1);        \
+            [[maybe_unused]] const u32 d = at<u32>(wave, op->scalar().dst); \
+            [[maybe_unused]] const u32 m = wave->mode;                      \
+            put<u32>(wave, op->scalar().dst, __VA_ARGS__);                  \
+        }                                                                   \
+        STRATA_EMU_NEXT;                                                    \
     }
 #define COMPARE(mnemonic, F, relation)                                                                            \
     const Op* mnemonic(Wave* wave, const Op* op) {                                                                \
@@ -260,9 +260,9 @@ const std::vector<NamedHandler>& table() {
 
 }  // namespace
 
-Handler choose_salu_float(const Choice& choice) {
-    auto it = std::ranges::lower_bound(table(), choice.name, {}, &NamedHandler::mnemonic);
-    return it != table().end() && it->mnemonic == choice.name ? it->run : nullptr;
+Handler choose_salu_float(const Decoded& decoded) {
+    auto it = std::ranges::lower_bound(table(), decoded.name, {}, &NamedHandler::mnemonic);
+    return it != table().end() && it->mnemonic == decoded.name ? it->run : nullptr;
 }
 
 }  // namespace strata::emu

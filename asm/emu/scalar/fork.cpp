@@ -9,8 +9,6 @@
 namespace strata::emu {
 namespace {
 
-const Op* target(const Op* op) { return op + static_cast<i32>(op->imm); }
-
 u64 exec_of(const Wave* wave) { return at<u64>(wave, Wave::scalar_place(isa::code::exec_lo)); }
 void set_exec(Wave* wave, u64 exec) { put<u64>(wave, Wave::scalar_place(isa::code::exec_lo), exec); }
 
@@ -42,7 +40,7 @@ u64 fork(Wave* wave, u64 mask, u64 there, u64 after) {
 #define FORK(mask, there)                                                                     \
     do {                                                                                      \
         if (depth(wave) == 7) return fail(wave, op, "more than seven forks wait for a join"); \
-        const u64 after = next_pc(op), address = fork(wave, mask, there, after);              \
+        const u64 after = op->scalar().after, address = fork(wave, mask, there, after);       \
         const Op* const to = jump_to(wave, op, address);                                      \
         if (!to) return nullptr;                                                              \
         STRATA_EMU_GOTO(to);                                                                  \
@@ -50,7 +48,7 @@ u64 fork(Wave* wave, u64 mask, u64 there, u64 after) {
 
 const Op* s_cbranch_g_fork(Wave* wave, const Op* op) { FORK(source<u64>(wave, op, 0), source<u64>(wave, op, 1)); }
 const Op* s_cbranch_i_fork(Wave* wave, const Op* op) {
-    FORK(source<u64>(wave, op, 0), next_pc(op) + static_cast<u64>(i64{static_cast<i32>(op->aux)} * 4));
+    FORK(source<u64>(wave, op, 0), op->scalar().after + static_cast<u64>(i64{static_cast<i32>(op->scalar().imm)} * 4));
 }
 const Op* s_cbranch_join(Wave* wave, const Op* op) {
     if (depth(wave) == source<u32>(wave, op, 0)) STRATA_EMU_NEXT;  // both paths have been here
@@ -75,20 +73,20 @@ const Op* s_cbranch_join(Wave* wave, const Op* op) {
 const Op* s_subvector_loop_begin(Wave* wave, const Op* op) {
     u32 &low = wave->s[isa::code::exec_lo], &high = wave->s[isa::code::exec_hi];
     if ((low | high) == 0) JUMP(target(op));
-    put<u32>(wave, op->dst, low == 0 ? low : high);  // what is left to do in a second pass
+    put<u32>(wave, op->scalar().dst, low == 0 ? low : high);  // what is left to do in a second pass
     if (low != 0) high = 0;
     STRATA_EMU_NEXT;
 }
 const Op* s_subvector_loop_end(Wave* wave, const Op* op) {
     u32 &low = wave->s[isa::code::exec_lo], &high = wave->s[isa::code::exec_hi];
-    const u32 saved = at<u32>(wave, op->dst);
+    const u32 saved = at<u32>(wave, op->scalar().dst);
     if (high != 0) {
         low = saved;
         STRATA_EMU_NEXT;
     }
     if (saved == 0) STRATA_EMU_NEXT;
     high = saved;
-    put<u32>(wave, op->dst, low);
+    put<u32>(wave, op->scalar().dst, low);
     low = 0;
     JUMP(target(op));
 }
@@ -105,11 +103,11 @@ constexpr NamedHandler kWave64Rows[] = {
 
 }  // namespace
 
-Handler choose_fork(const Choice& choice) {
-    auto it = std::ranges::find(kRows, choice.name, &NamedHandler::mnemonic);
+Handler choose_fork(const Decoded& decoded) {
+    auto it = std::ranges::find(kRows, decoded.name, &NamedHandler::mnemonic);
     if (it != std::end(kRows)) return it->run;
-    if (choice.wave_size != 64) return nullptr;
-    auto loop = std::ranges::find(kWave64Rows, choice.name, &NamedHandler::mnemonic);
+    if (decoded.wave_size != 64) return nullptr;
+    auto loop = std::ranges::find(kWave64Rows, decoded.name, &NamedHandler::mnemonic);
     return loop != std::end(kWave64Rows) ? loop->run : nullptr;
 }
 

@@ -14,11 +14,11 @@ constexpr u64 kInstructionsPerTick = 24;
 constexpr u32 kLdsGranule = 512;  // bytes
 
 const Op* s_round_mode(Wave* wave, const Op* op) {
-    wave->mode = (wave->mode & ~15u) | (op->imm & 15);
+    wave->mode = (wave->mode & ~15u) | (op->scalar().imm & 15);
     STRATA_EMU_NEXT;
 }
 const Op* s_denorm_mode(Wave* wave, const Op* op) {
-    wave->mode = (wave->mode & ~0xf0u) | (op->imm & 15) << 4;
+    wave->mode = (wave->mode & ~0xf0u) | (op->scalar().imm & 15) << 4;
     STRATA_EMU_NEXT;
 }
 
@@ -63,11 +63,12 @@ u32 field_mask(u32 imm) { return static_cast<u32>((2ull << (imm >> 11 & 31)) - 1
 
 template <const auto& list, size_t i>
 const Op* getreg(Wave* wave, const Op* op) {
-    put<u32>(wave, op->dst, list[i].read(wave, op) >> (op->imm >> 6 & 31) & field_mask(op->imm));
+    put<u32>(wave, op->scalar().dst,
+             list[i].read(wave, op) >> (op->scalar().imm >> 6 & 31) & field_mask(op->scalar().imm));
     STRATA_EMU_NEXT;
 }
 const Op* getreg_zero(Wave* wave, const Op* op) {
-    put<u32>(wave, op->dst, 0);
+    put<u32>(wave, op->scalar().dst, 0);
     STRATA_EMU_NEXT;
 }
 template <const auto& list, size_t... i>
@@ -79,13 +80,13 @@ Handler pick_getreg(u32 id, std::index_sequence<i...>) {
 
 template <u32 writable>
 const Op* setreg_mode(Wave* wave, const Op* op) {
-    const u32 shift = op->imm >> 6 & 31, mask = field_mask(op->imm) << shift & writable;
+    const u32 shift = op->scalar().imm >> 6 & 31, mask = field_mask(op->scalar().imm) << shift & writable;
     wave->mode = (wave->mode & ~mask) | (source<u32>(wave, op, 0) << shift & mask);
     STRATA_EMU_NEXT;
 }
 /// gfx9: register indexing and VSKIP have instructions of their own, which are seen when the code is decoded.
 const Op* setreg_mode_gfx9(Wave* wave, const Op* op) {
-    const u32 shift = op->imm >> 6 & 31, mask = field_mask(op->imm) << shift;
+    const u32 shift = op->scalar().imm >> 6 & 31, mask = field_mask(op->scalar().imm) << shift;
     const u32 changed = (wave->mode & ~mask) | (source<u32>(wave, op, 0) << shift & mask);
     if ((changed ^ wave->mode) & (kGprIndex | kVskip))
         return fail(wave, op, "GPR_IDX_EN and VSKIP can be changed only by s_set_gpr_idx_* and s_setvskip");
@@ -96,22 +97,22 @@ const Op* setreg_mode_gfx9(Wave* wave, const Op* op) {
 /// Messages that answer; others answer 0.
 constexpr u32 kGetRealtime = 0x83;
 u64 message(const Wave* wave, const Op* op) {
-    return (op->imm & 0xff) == kGetRealtime ? clock_of(wave, op) / kInstructionsPerTick : 0;
+    return (op->scalar().imm & 0xff) == kGetRealtime ? clock_of(wave, op) / kInstructionsPerTick : 0;
 }
 const Op* s_sendmsg_rtn_b32(Wave* wave, const Op* op) {
-    put<u32>(wave, op->dst, static_cast<u32>(message(wave, op)));
+    put<u32>(wave, op->scalar().dst, static_cast<u32>(message(wave, op)));
     STRATA_EMU_NEXT;
 }
 const Op* s_sendmsg_rtn_b64(Wave* wave, const Op* op) {
-    put<u64>(wave, op->dst, message(wave, op));
+    put<u64>(wave, op->scalar().dst, message(wave, op));
     STRATA_EMU_NEXT;
 }
 const Op* s_memtime(Wave* wave, const Op* op) {
-    put<u64>(wave, op->dst, clock_of(wave, op));
+    put<u64>(wave, op->scalar().dst, clock_of(wave, op));
     STRATA_EMU_NEXT;
 }
 const Op* s_memrealtime(Wave* wave, const Op* op) {
-    put<u64>(wave, op->dst, clock_of(wave, op) / kInstructionsPerTick);
+    put<u64>(wave, op->scalar().dst, clock_of(wave, op) / kInstructionsPerTick);
     STRATA_EMU_NEXT;
 }
 
@@ -123,7 +124,7 @@ void set_m0(Wave* wave, u32 mask, u32 value) {
 const Op* s_set_gpr_idx_on(Wave* wave, const Op* op) {
     wave->mode |= kGprIndex;
     set_m0(wave, 0xff, source<u32>(wave, op, 0));
-    set_m0(wave, 0xf000, op->imm << 12);
+    set_m0(wave, 0xf000, op->scalar().imm << 12);
     STRATA_EMU_NEXT;
 }
 const Op* s_set_gpr_idx_off(Wave* wave, const Op* op) {
@@ -135,7 +136,7 @@ const Op* s_set_gpr_idx_idx(Wave* wave, const Op* op) {
     STRATA_EMU_NEXT;
 }
 const Op* s_set_gpr_idx_mode(Wave* wave, const Op* op) {
-    set_m0(wave, 0xf000, op->imm << 12);
+    set_m0(wave, 0xf000, op->scalar().imm << 12);
     STRATA_EMU_NEXT;
 }
 const Op* s_setvskip(Wave* wave, const Op* op) {
@@ -160,19 +161,19 @@ constexpr NamedHandler kRows[] = {
 
 }  // namespace
 
-Handler choose_mode(const Choice& choice) {
-    const bool gfx11 = choice.family() == isa::Family::rdna3, gfx12 = choice.family() == isa::Family::rdna4;
-    const u32 id = static_cast<u32>(choice.inst.offset) & 63;
-    if (choice.name == "s_getreg_b32") {
+Handler choose_mode(const Decoded& decoded) {
+    const bool gfx11 = decoded.family() == isa::Family::rdna3, gfx12 = decoded.family() == isa::Family::rdna4;
+    const u32 id = static_cast<u32>(decoded.inst.offset) & 63;
+    if (decoded.name == "s_getreg_b32") {
         if (gfx11) return pick_getreg<kGfx11>(id, std::make_index_sequence<std::size(kGfx11)>());
         if (gfx12) return pick_getreg<kGfx12>(id, std::make_index_sequence<std::size(kGfx12)>());
         return pick_getreg<kGfx9>(id, std::make_index_sequence<std::size(kGfx9)>());
     }
-    if (choice.name == "s_setreg_b32" || choice.name == "s_setreg_imm32_b32") {
+    if (decoded.name == "s_setreg_b32" || decoded.name == "s_setreg_imm32_b32") {
         if (id != kMode) return nop;  // the others are read-only or have no effect here
         return gfx11 ? setreg_mode<~0u> : gfx12 ? setreg_mode<~kFixedOnGfx12> : setreg_mode_gfx9;
     }
-    auto it = std::ranges::find(kRows, choice.name, &NamedHandler::mnemonic);
+    auto it = std::ranges::find(kRows, decoded.name, &NamedHandler::mnemonic);
     return it != std::end(kRows) ? it->run : nullptr;
 }
 

@@ -4,7 +4,7 @@
 
 namespace strata::emu {
 
-/// The handler of a vector-ALU instruction, or nullptr.
-STRATA_EMU_IN_EVERY_VARIANT(Handler choose_valu(const Choice& choice);)
+/// VOP1 VOP2 VOPC VOP3 VOP3SD VOP3P VOPD, with DPP.
+STRATA_EMU_IN_EVERY_VARIANT(std::optional<Op> choose_valu(const Decoded& decoded);)
 
 }  // namespace strata::emu

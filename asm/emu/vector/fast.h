@@ -7,7 +7,7 @@ namespace strata::emu::STRATA_EMU_VARIANT {
 template <bool all_vgpr>
 STRATA_EMU_INLINE U32 fast_source(Wave* wave, const Op* op, int i, int half) {
     if constexpr (all_vgpr)
-        return load(place(wave, op->src[i]) + kLanes * half);
+        return load(place(wave, op->vector().src[i]) + kLanes * half);
     else
         return source(wave, op, i, half);
 }
@@ -34,7 +34,7 @@ const Op* fast(Wave* wave, const Op* op) {
         const U32 a = fast_source<all_vgpr>(wave, op, 0, half);
         const U32 b = shape.sources > 1 ? fast_source<all_vgpr>(wave, op, 1, half) : a;
         const U32 c = shape.sources > 2 ? fast_source<all_vgpr>(wave, op, 2, half) : a;
-        store_fast<shape>(op, place(wave, op->dst) + kLanes * half, vectors(a, b, c, wave->mode),
+        store_fast<shape>(op, place(wave, op->vector().dst) + kLanes * half, vectors(a, b, c, wave->mode),
                           wave->s[isa::code::exec_lo + half]);
     }
     STRATA_EMU_NEXT;
@@ -42,9 +42,10 @@ const Op* fast(Wave* wave, const Op* op) {
 
 /// Two halves chosen from each dword, each with a sign of its own.
 STRATA_EMU_INLINE U32 chosen_halves(const Op* op, int i, const U32& x) {
-    const bool low = op->op_sel >> i & 1, high = op->op_sel_hi >> i & 1;  // the upper half stands here
+    const bool low = op->vector().op_sel >> i & 1,
+               high = op->vector().op_sel_hi >> i & 1;  // the upper half stands here
     const U32 chosen = (low ? x >> 16 : x & 0xffff) | (high ? x & 0xffff0000 : x << 16);
-    return chosen ^ ((op->neg >> i & 1) << 15 | static_cast<uint32_t>(op->neg_hi >> i & 1) << 31);
+    return chosen ^ ((op->vector().neg >> i & 1) << 15 | static_cast<uint32_t>(op->vector().neg_hi >> i & 1) << 31);
 }
 /// Source i with its half or halves and its signs.
 template <Kind kind>
@@ -52,8 +53,8 @@ STRATA_EMU_INLINE U32 modified_source(Wave* wave, const Op* op, int i, int half)
     const U32 x = source(wave, op, i, half);
     if constexpr (kind == Kind::pk_f16) return chosen_halves(op, i, x);
     constexpr uint32_t sign = kind == Kind::f16 ? 0x8000u : 0x80000000u;
-    const uint32_t keep = op->abs >> i & 1 ? ~sign : ~0u, flip = op->neg >> i & 1 ? sign : 0;
-    return ((kind == Kind::f16 && op->op_sel >> i & 1 ? x >> 16 : x) & keep) ^ flip;
+    const uint32_t keep = op->vector().abs >> i & 1 ? ~sign : ~0u, flip = op->vector().neg >> i & 1 ? sign : 0;
+    return ((kind == Kind::f16 && op->vector().op_sel >> i & 1 ? x >> 16 : x) & keep) ^ flip;
 }
 
 /// The same with signs and halves.
@@ -65,7 +66,7 @@ const Op* fast_modified(Wave* wave, const Op* op) {
         const U32 a = modified_source<shape.src[0]>(wave, op, 0, half);
         const U32 b = shape.sources > 1 ? modified_source<shape.src[1]>(wave, op, 1, half) : a;
         const U32 c = shape.sources > 2 ? modified_source<shape.src[2]>(wave, op, 2, half) : a;
-        store_fast<shape, true>(op, place(wave, op->dst) + kLanes * half, vectors(a, b, c, wave->mode),
+        store_fast<shape, true>(op, place(wave, op->vector().dst) + kLanes * half, vectors(a, b, c, wave->mode),
                                 wave->s[isa::code::exec_lo + half]);
     }
     STRATA_EMU_NEXT;
@@ -95,7 +96,7 @@ const Op* fast_compare(Wave* wave, const Op* op) {
         const U32 a = fast_source<all_vgpr>(wave, op, 0, half), b = fast_source<all_vgpr>(wave, op, 1, half);
         mask[half] = collect(vectors(a, b)) & wave->s[isa::code::exec_lo + half];
     }
-    for (int half = 0; half < lanes / kLanes; half++) place(wave, op->dst2)[half] = mask[half];
+    for (int half = 0; half < lanes / kLanes; half++) place(wave, op->vector().dst2)[half] = mask[half];
     STRATA_EMU_NEXT;
 }
 
@@ -103,9 +104,10 @@ const Op* fast_compare(Wave* wave, const Op* op) {
 template <int lanes, bool all_vgpr>
 const Op* fast_select(Wave* wave, const Op* op) {
     for (int half = 0; half < lanes / kLanes; half++) {
-        const uint32_t mask = place(wave, op->src[2])[half];
+        const uint32_t mask = place(wave, op->vector().src[2])[half];
         const U32 a = fast_source<all_vgpr>(wave, op, 0, half), b = fast_source<all_vgpr>(wave, op, 1, half);
-        store_active(place(wave, op->dst) + kLanes * half, expand(mask) ? b : a, wave->s[isa::code::exec_lo + half]);
+        store_active(place(wave, op->vector().dst) + kLanes * half, expand(mask) ? b : a,
+                     wave->s[isa::code::exec_lo + half]);
     }
     STRATA_EMU_NEXT;
 }
@@ -125,9 +127,9 @@ const Op* fast_subtract_borrow(Wave* wave, const Op* op) {
             rest += bits(in);
         }
         mask[half] = collect(borrow) & exec;
-        store_active(place(wave, op->dst) + kLanes * half, rest, exec);
+        store_active(place(wave, op->vector().dst) + kLanes * half, rest, exec);
     }
-    for (int half = 0; half < wave->lanes / kLanes; half++) place(wave, op->dst2)[half] = mask[half];
+    for (int half = 0; half < wave->lanes / kLanes; half++) place(wave, op->vector().dst2)[half] = mask[half];
     STRATA_EMU_NEXT;
 }
 
@@ -141,14 +143,14 @@ const Op* fast_add_carry(Wave* wave, const Op* op) {
         U32 sum = a + b;
         I32 carry = sum < a;
         if constexpr (carry_in) {
-            const U32 more = sum - bits(expand(place(wave, op->src[2])[half]));
+            const U32 more = sum - bits(expand(place(wave, op->vector().src[2])[half]));
             carry |= more < sum;
             sum = more;
         }
         mask[half] = collect(carry) & exec;
-        store_active(place(wave, op->dst) + kLanes * half, sum, exec);
+        store_active(place(wave, op->vector().dst) + kLanes * half, sum, exec);
     }
-    for (int half = 0; half < lanes / kLanes; half++) place(wave, op->dst2)[half] = mask[half];
+    for (int half = 0; half < lanes / kLanes; half++) place(wave, op->vector().dst2)[half] = mask[half];
     STRATA_EMU_NEXT;
 }
 
@@ -156,8 +158,8 @@ const Op* fast_add_carry(Wave* wave, const Op* op) {
 template <const Shape& shape, int i>
 STRATA_EMU_INLINE U64 wide_source(Wave* wave, const Op* op, int half) {
     constexpr bool wide = is_64bit(shape.src[i]);
-    if (op->uniform >> i & 1) return uniform_value(wave, op, i, shape.src[i]) - U64{};
-    const uint32_t* row = place(wave, op->src[i]) + kLanes * half;
+    if (op->vector().uniform >> i & 1) return uniform_value(wave, op, i, shape.src[i]) - U64{};
+    const uint32_t* row = place(wave, op->vector().src[i]) + kLanes * half;
     if constexpr (wide)
         return joined(load(row), load(row + wave->lanes));
     else
@@ -178,12 +180,12 @@ const Op* fast_wide(Wave* wave, const Op* op) {
         const U64 c = wide_source<shape, shape.sources - 1>(wave, op, half);
         const U64 result = vectors(a, b, c);
         if constexpr (shape.writes_mask) mask[half] = collect(carry(result, c)) & exec;
-        uint32_t* row = place(wave, op->dst) + kLanes * half;
+        uint32_t* row = place(wave, op->vector().dst) + kLanes * half;
         store_active(row, low_dwords(result), exec);
         store_active(row + wave->lanes, high_dwords(result), exec);
     }
     if constexpr (shape.writes_mask)
-        for (int half = 0; half < wave->lanes / kLanes; half++) place(wave, op->dst2)[half] = mask[half];
+        for (int half = 0; half < wave->lanes / kLanes; half++) place(wave, op->vector().dst2)[half] = mask[half];
     STRATA_EMU_NEXT;
 }
 constexpr auto kBelowAddend = [](const U64& result, const U64& addend)

@@ -14,19 +14,20 @@ STRATA_EMU_INLINE SubDword sub_dword(uint32_t select) {
 
 /// The selected part of source i, extended by zeros or its sign.
 inline void select_sub_dword(const Op* op, int i, const uint32_t* from, uint32_t* to) {
-    const SubDword part = sub_dword(op->aux >> (sdwa_bit::kSource + 3 * i) & 7);
+    const SubDword part = sub_dword(op->vector().sub_dword >> (sdwa_bit::kSource + 3 * i) & 7);
     const uint32_t left = 32 - part.width - part.shift, right = 32 - part.width;
     const U32 top = load(from) << left;
-    store(to, op->aux >> (sdwa_bit::kSignExtend + i) & 1 ? bits(as_signed(top) >> static_cast<int32_t>(right))
-                                                         : top >> right);
+    store(to, op->vector().sub_dword >> (sdwa_bit::kSignExtend + i) & 1
+                  ? bits(as_signed(top) >> static_cast<int32_t>(right))
+                  : top >> right);
 }
 
 /// The result in its place of the dword; `old` is what the register holds.
 STRATA_EMU_INLINE U32 place_sub_dword(const Op* op, const U32& value, const U32& old) {
-    const SubDword part = sub_dword(op->aux & 7);
+    const SubDword part = sub_dword(op->vector().sub_dword & 7);
     if (part.width == 32) return value;
     const uint32_t right = 32 - part.width, field = ~0u >> right << part.shift;
-    const uint32_t unused = op->aux >> sdwa_bit::kUnused & 3;
+    const uint32_t unused = op->vector().sub_dword >> sdwa_bit::kUnused & 3;
     if (unused == isa::Sdwa::sign_extend)
         return bits(as_signed(value << right) >> static_cast<int32_t>(right)) << part.shift;
     const U32 placed = value << part.shift & field;
@@ -48,7 +49,7 @@ STRATA_EMU_INLINE int wave_dpp_source(uint32_t control, int lane) {
 /// apply_dpp() for such a control; `from` are all 64 lanes as they were before the instruction.
 inline void apply_wave_dpp(const Wave* wave, const Op* op, const uint32_t* from, uint32_t* to, int half,
                            uint32_t* live) {
-    const uint32_t control = op->value[3];
+    const uint32_t control = op->vector().dpp;
     const uint64_t exec = wave->exec();
     uint32_t good = 0;
     for (int lane = 0; lane < kLanes; lane++) {

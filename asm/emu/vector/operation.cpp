@@ -10,6 +10,8 @@
 #include <xmmintrin.h>
 #endif
 
+#include "strata/asm/emu/machine/operands.h"
+
 namespace strata::emu {
 namespace {
 
@@ -18,16 +20,16 @@ using isa::Inst;
 using isa::Operand;
 
 /// Whether bit 7 of a 16-bit operand's register number is a half, as in RDNA's short encodings.
-bool names_halves(const Choice& choice) {
-    const Format format = choice.inst.encoding;
-    return (format == Format::VOP1 || format == Format::VOP2 || format == Format::VOPC) && !is_cdna(choice.family());
+bool names_halves(const Decoded& decoded) {
+    const Format format = decoded.inst.encoding;
+    return (format == Format::VOP1 || format == Format::VOP2 || format == Format::VOPC) && !is_cdna(decoded.family());
 }
 
 /// CDNA clears the upper half of a register that takes a 16-bit result, but for the VOP3 instructions that can choose
 /// the half (and v_div_fixup_f16, of their age), which keep the other one.
-bool zeroes_high_half(const Choice& choice) {
-    if (!is_cdna(choice.family())) return false;
-    const isa::Row& row = *choice.inst.row;
+bool zeroes_high_half(const Decoded& decoded) {
+    if (!is_cdna(decoded.family())) return false;
+    const isa::Row& row = *decoded.inst.row;
     return !(row.modifiers & isa::mod::op_sel(15)) && row.mnemonic != "v_div_fixup_f16";
 }
 
@@ -38,75 +40,63 @@ constexpr uint32_t kInlineF32[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf80000
 constexpr uint32_t kInlineF64High[] = {0x3fe00000, 0xbfe00000, 0x3ff00000, 0xbff00000, 0x40000000,
                                        0xc0000000, 0x40100000, 0xc0100000, 0x3fc45f30};
 
-void set_constant(Op& op, int i, uint32_t value, uint32_t flags = 0) {
-    op.uniform |= 1u << i;
-    op.constant |= 1u << i;
-    op.src[i] = static_cast<uint32_t>(i);
-    op.value[i] = value;
-    op.imm |= flags;
-}
+/// One source: a register's place, or a constant with the vector_flag of source 0 that extends it.
+struct Source {
+    Place place = 0;
+    bool uniform = false, constant = false, upper = false;  ///< upper: the register's upper half
+    uint32_t value = 0;
+    uint32_t flags = 0;
+};
 
-void set_float_constant(Op& op, int i, int index, Kind kind) {
-    const bool half_of_mix = kind == Kind::mix && op.op_sel_hi >> i & 1;
+Source constant_source(uint32_t value, uint32_t flags = 0) { return {0, true, true, false, value, flags}; }
+Source scalar_source(Place place) { return {place, true}; }
+
+Source float_constant(int index, Kind kind, bool half_of_mix) {
+    using namespace vector_flag;
     if (is_64bit(kind)) {
         const bool inverse_2pi = index == 8;
-        set_constant(op, i, kInlineF64High[index], inverse_2pi ? 1u << i : 1u << (6 + i));
-    } else if (kind == Kind::f16 || kind == Kind::pk_f16 || half_of_mix) {
-        set_constant(op, i, kInlineF16[index]);
-    } else if (kind == Kind::bf16x2) {
-        set_constant(op, i, kInlineF32[index] >> 16);
-    } else {
-        set_constant(op, i, kInlineF32[index]);  // 16-bit integers too: the hardware gives the f32 pattern
+        return constant_source(kInlineF64High[index], inverse_2pi ? kLow2Pi : kHighDword);
     }
+    if (kind == Kind::f16 || kind == Kind::pk_f16 || half_of_mix) return constant_source(kInlineF16[index]);
+    if (kind == Kind::bf16x2) return constant_source(kInlineF32[index] >> 16);
+    return constant_source(kInlineF32[index]);  // 16-bit integers too: the hardware gives the f32 pattern
 }
 
-void set_literal(Op& op, int i, uint32_t literal, Kind kind) {
-    uint32_t flags = 0;
-    if (kind == Kind::f64) flags = 1u << (6 + i);
-    if (kind == Kind::i64) flags = 1u << (3 + i);
-    set_constant(op, i, literal, flags);
+Source literal_source(uint32_t literal, Kind kind) {
+    using namespace vector_flag;
+    return constant_source(literal, kind == Kind::f64 ? kHighDword : kind == Kind::i64 ? kSignExtend : 0);
 }
 
-void set_scalar(Op& op, int i, int code) {
-    op.uniform |= 1u << i;
-    op.src[i] = Wave::scalar_place(code);
-}
-
-bool set_source(const Choice& choice, const Op& core, int i, const Operand& operand, Kind kind) {
-    Op& op = choice.op;
+/// Source `i`, of which a half is read if `half_of_mix`; none: the operand has no meaning here.
+std::optional<Source> source_of(const Decoded& decoded, const Operand& operand, Kind kind, bool half_of_mix = false) {
     const int code = operand.code;
     if (operand.is_vector()) {
-        int vgpr = operand.row();
-        if (is_16bit(kind) && vgpr >= 128 && names_halves(choice)) {
-            vgpr -= 128;
-            op.op_sel |= 1u << i;
-        }
-        op.src[i] = Wave::vector_place(vgpr, choice.wave_size);
-    } else if (code == isa::code::null) {
-        set_constant(op, i, 0);
-    } else if (code < isa::code::inline_zero) {
-        set_scalar(op, i, code);
-    } else if (code <= 208) {
-        set_constant(op, i, static_cast<uint32_t>(code <= 192 ? code - 128 : 192 - code),
-                     is_64bit(kind) ? 1u << (3 + i) : 0);
-    } else if (code >= isa::code::inline_half && code <= isa::code::inline_inv_2pi) {
-        set_float_constant(op, i, code - isa::code::inline_half, kind);
-    } else if (code == isa::code::literal) {
-        set_literal(op, i, choice.inst.literal, kind);
-    } else if (code == isa::code::scc) {
-        op.uniform |= 1u << i;
-        op.src[i] = static_cast<uint32_t>(offsetof(Wave, scc));
-    } else if (core.constant >> i & 1) {  // apertures: what the core made of them
-        const uint32_t* value = &core.value[core.src[i]];
-        if (is_64bit(kind) && value[0] != 0) return false;
-        set_constant(op, i, value[is_64bit(kind)], is_64bit(kind) ? 1u << (6 + i) : 0);
-    } else if (core.uniform >> i & 1) {
-        op.uniform |= 1u << i;
-        op.src[i] = core.src[i];
-    } else {
-        return false;
+        const bool upper = is_16bit(kind) && operand.row() >= 128 && names_halves(decoded);
+        return Source{Wave::vector_place(operand.row() - (upper ? 128 : 0), decoded.wave_size), false, false, upper};
     }
-    return true;
+    if (code == isa::code::null) return constant_source(0);
+    if (code < isa::code::inline_zero) return scalar_source(Wave::scalar_place(code));
+    if (code <= 208)
+        return constant_source(static_cast<uint32_t>(code <= 192 ? code - 128 : 192 - code),
+                               is_64bit(kind) ? vector_flag::kSignExtend : 0);
+    if (code >= isa::code::inline_half && code <= isa::code::inline_inv_2pi)
+        return float_constant(code - isa::code::inline_half, kind, half_of_mix);
+    if (code == isa::code::literal) return literal_source(decoded.inst.literal, kind);
+    if (code == isa::code::scc) return scalar_source(static_cast<Place>(offsetof(Wave, scc)));
+    if (code == isa::code::vccz || code == isa::code::execz) return scalar_source(zero_flag_place(operand));
+    const uint64_t value = constant_value(operand, 0, {});  // an aperture
+    if (!is_64bit(kind)) return constant_source(static_cast<uint32_t>(value));
+    if (static_cast<uint32_t>(value) != 0) return {};
+    return constant_source(static_cast<uint32_t>(value >> 32), vector_flag::kHighDword);
+}
+
+void set_source(VectorFields& fields, int i, const Source& source) {
+    fields.src[i] = source.place;
+    fields.uniform |= static_cast<uint8_t>(source.uniform << i);
+    fields.constant |= static_cast<uint8_t>(source.constant << i);
+    fields.op_sel |= static_cast<uint8_t>(source.upper << i);
+    fields.value[i] = source.value;
+    fields.flags |= static_cast<uint16_t>(source.flags << i);
 }
 
 uint32_t encode_dpp(const isa::Dpp& dpp) {
@@ -123,132 +113,144 @@ bool leaves_rows(uint32_t ctrl) {
            ctrl == kRowBcast31;
 }
 
-uint32_t encode_sdwa(const isa::Sdwa& sdwa) {
-    return sdwa.dst_sel | uint32_t{sdwa.dst_unused} << sdwa_bit::kUnused |
-           uint32_t{sdwa.src_sel[0]} << sdwa_bit::kSource | uint32_t{sdwa.src_sel[1]} << (sdwa_bit::kSource + 3) |
-           uint32_t{sdwa.sext} << sdwa_bit::kSignExtend;
+uint16_t encode_sdwa(const isa::Sdwa& sdwa) {
+    return static_cast<uint16_t>(
+        sdwa.dst_sel | uint32_t{sdwa.dst_unused} << sdwa_bit::kUnused | uint32_t{sdwa.src_sel[0]} << sdwa_bit::kSource |
+        uint32_t{sdwa.src_sel[1]} << (sdwa_bit::kSource + 3) | uint32_t{sdwa.sext} << sdwa_bit::kSignExtend);
 }
 
-uint32_t mask_place(const Operand& operand) {
+Place mask_place(const Operand& operand) {
     if (!operand.present()) return Wave::scalar_place(isa::code::vcc_lo);
     return Wave::scalar_place(operand.code == isa::code::null ? Wave::kTrash : operand.code);
 }
 
-void resolve_destination(const Choice& choice, const Shape& shape) {
-    const Inst& inst = choice.inst;
-    Op& op = choice.op;
+void resolve_destination(const Decoded& decoded, const Shape& shape, VectorFields& fields) {
+    const Inst& inst = decoded.inst;
     if (shape.dst != Kind::none) {
         const Operand& operand = inst.dst[0];
         if (operand.is_vector()) {
             int vgpr = operand.row();
-            if (is_16bit(shape.dst) && vgpr >= 128 && names_halves(choice)) {
+            if (is_16bit(shape.dst) && vgpr >= 128 && names_halves(decoded)) {
                 vgpr -= 128;
-                op.op_sel |= 8;
+                fields.op_sel |= 8;
             }
-            op.dst = Wave::vector_place(vgpr, choice.wave_size);
+            fields.dst = Wave::vector_place(vgpr, decoded.wave_size);
         } else {
-            op.dst = mask_place(operand);
+            fields.dst = mask_place(operand);
         }
     }
-    if (is_16bit(shape.dst) && zeroes_high_half(choice)) op.imm |= valu_flag::kZeroHigh;
+    if (is_16bit(shape.dst) && zeroes_high_half(decoded)) fields.flags |= vector_flag::kZeroHigh;
     if (!shape.writes_mask) return;
     const bool to_exec = inst.row->mnemonic.starts_with("v_cmpx");
-    if (to_exec && is_cdna(choice.family())) {
-        op.dst2 = mask_place(inst.dst[0]);
-        op.imm |= valu_flag::kAlsoExec;
+    if (to_exec && is_cdna(decoded.family())) {
+        fields.dst2 = mask_place(inst.dst[0]);
+        fields.flags |= vector_flag::kAlsoExec;
     } else if (to_exec) {
-        op.dst2 = Wave::scalar_place(isa::code::exec_lo);
-        op.imm |= valu_flag::kExec;
+        fields.dst2 = Wave::scalar_place(isa::code::exec_lo);
     } else {
-        op.dst2 = mask_place(inst.dst[shape.dst == Kind::none ? 0 : 1]);
+        fields.dst2 = mask_place(inst.dst[shape.dst == Kind::none ? 0 : 1]);
     }
+}
+
+/// Signs, halves and output of the instruction, as far as they mean something to its operands.
+void resolve_modifiers(const Decoded& decoded, const Shape& shape, VectorFields& fields) {
+    const Inst& inst = decoded.inst;
+    fields.neg = inst.neg, fields.abs = inst.abs, fields.neg_hi = inst.neg_hi;
+    fields.op_sel = inst.op_sel, fields.op_sel_hi = inst.op_sel_hi;
+    fields.omod = inst.omod & 3;
+    fields.clamp = inst.clamp;
+    if (inst.row->mnemonic == "v_fma_mixhi_f16") fields.op_sel |= 8;
+    if (decoded.family() == isa::Family::rdna4) fields.flags |= vector_flag::kNanToZero;
+    if (inst.encoding != Format::VOP3P) {
+        for (int i = 0; i < shape.sources && i < 3; i++)
+            if (is_packed(shape.src[i])) fields.op_sel &= static_cast<uint8_t>(~(1u << i));
+        fields.op_sel_hi = 7;
+    } else if (shape.dst == Kind::f32 && shape.src[0] == Kind::u32) {
+        fields.abs |= inst.neg_hi & 4;  // dot products of bytes: the addend alone has signs
+    } else if (shape.src[0] == Kind::u32) {
+        fields.is_signed = inst.neg & 3;  // integer dot products: neg tells signed operands
+        fields.neg = 0;
+    } else if (shape.src[0] == Kind::pk_u16) {
+        fields.neg = fields.neg_hi = 0;  // integers have no sign modifiers, nor has what is added to their products
+    }
+}
+
+/// DPP; false: it has no meaning here.
+bool resolve_dpp(const Decoded& decoded, const Shape& shape, VectorFields& fields) {
+    const isa::Dpp& dpp = decoded.inst.dpp;
+    if (dpp.kind == isa::DppKind::none) return true;
+    if (!shape.kernel) return shape.sources == 0;  // a handler of its own that knows no DPP
+    if (is_cdna(decoded.family()) && leaves_rows(dpp.ctrl))
+        fields.flags |= vector_flag::kWaveDpp;
+    else if (dpp.kind == isa::DppKind::dpp16 && !dpp16_known(dpp.ctrl))
+        return false;
+    fields.dpp = encode_dpp(dpp);
+    fields.flags |= vector_flag::kDpp;
+    return true;
 }
 
 }  // namespace
 
-bool resolve_valu(const Choice& choice, const Shape& shape) {
-    const Inst& inst = choice.inst;
-    Op& op = choice.op;
-    const Op core = op;
-    op.uniform = op.constant = 0;
-    op.imm = 0;
-    op.neg = inst.neg, op.abs = inst.abs, op.op_sel = inst.op_sel, op.op_sel_hi = inst.op_sel_hi,
-    op.neg_hi = inst.neg_hi;
-    op.omod_clamp = static_cast<uint8_t>(inst.omod | (inst.clamp ? 4 : 0));
-    if (inst.row->mnemonic == "v_fma_mixhi_f16") op.op_sel |= 8;
-    if (choice.family() == isa::Family::rdna4) op.imm |= valu_flag::kNanToZero;
-    if (inst.encoding == Format::VOP3P && shape.dst == Kind::f32 && shape.src[0] == Kind::u32) {
-        op.abs |= inst.neg_hi & 4;  // dot products of bytes: the addend alone has signs
-    } else if (inst.encoding == Format::VOP3P &&
-               shape.src[0] == Kind::u32) {  // integer dot products: neg tells signed operands
-        op.omod_clamp |= static_cast<uint8_t>((inst.neg & 3) << 4);
-        op.neg = 0;
-    } else if (inst.encoding == Format::VOP3P && shape.src[0] == Kind::pk_u16) {
-        op.neg = op.neg_hi = 0;  // integers have no sign modifiers, nor has what is added to their products
-    }
-    if (inst.encoding != Format::VOP3P) {
-        for (int i = 0; i < shape.sources && i < 3; i++)
-            if (is_packed(shape.src[i])) op.op_sel &= ~(1u << i);
-        op.op_sel_hi = 7;
-    }
-    resolve_destination(choice, shape);
+std::optional<VectorFields> resolve_valu(const Decoded& decoded, const Shape& shape) {
+    const Inst& inst = decoded.inst;
+    VectorFields fields;
+    resolve_modifiers(decoded, shape, fields);
+    resolve_destination(decoded, shape, fields);
     for (int i = 0; i < shape.sources && i < 3; i++) {
-        Operand operand = inst.src[i];
+        Operand operand = inst.src[static_cast<size_t>(i)];
         if (shape.src[i] == Kind::mask && !operand.present()) operand.code = isa::code::vcc_lo;
         if (shape.src[i] != Kind::mask && !operand.present()) {  // an accumulator: the destination is the last source
             operand = inst.dst[0];
-            if (op.op_sel & 8 && is_16bit(shape.src[i])) op.op_sel |= 1u << i;
+            if (fields.op_sel & 8 && is_16bit(shape.src[i])) fields.op_sel |= static_cast<uint8_t>(1u << i);
         }
-        if (!set_source(choice, core, i, operand, shape.src[i])) return false;
+        const bool half_of_mix = shape.src[i] == Kind::mix && fields.op_sel_hi >> i & 1;
+        const std::optional<Source> source = source_of(decoded, operand, shape.src[i], half_of_mix);
+        if (!source) return {};
+        set_source(fields, i, *source);
     }
     if (inst.sdwa.present) {
-        if (!shape.kernel && shape.sources > 0) return false;
-        op.aux = encode_sdwa(inst.sdwa);
-        op.imm |= valu_flag::kSubDword;
+        if (!shape.kernel && shape.sources > 0) return {};
+        fields.sub_dword = encode_sdwa(inst.sdwa);
+        fields.flags |= vector_flag::kSubDword;
     }
-    if (inst.dpp.kind == isa::DppKind::none) return true;
-    if (!shape.kernel) return shape.sources == 0;  // a handler of its own that knows no DPP
-    if (is_cdna(choice.family()) && leaves_rows(inst.dpp.ctrl))
-        op.imm |= valu_flag::kWaveDpp;
-    else if (inst.dpp.kind == isa::DppKind::dpp16 && !dpp16_known(inst.dpp.ctrl))
-        return false;
-    op.value[3] = encode_dpp(inst.dpp);
-    op.imm |= valu_flag::kDpp;
-    return true;
+    if (!resolve_dpp(decoded, shape, fields)) return {};
+    return fields;
 }
 
-bool resolve_vopd(const Choice& choice) {
-    const Inst& inst = choice.inst;
-    Op& op = choice.op;
-    const Op core = op;
-    op.uniform = op.constant = 0;
-    op.neg = op.abs = op.op_sel = op.op_sel_hi = op.neg_hi = op.omod_clamp = 0;
-    op.dst = Wave::vector_place(inst.dst[0].row(), choice.wave_size);
-    op.dst2 = Wave::vector_place(inst.dst_y.row(), choice.wave_size);
-    if (!set_source(choice, core, 0, inst.src[0], Kind::f32) || !set_source(choice, core, 2, inst.src_y[0], Kind::f32))
-        return false;
-    op.src[1] = Wave::vector_place(inst.src[1].is_vgpr() ? inst.src[1].row() : 0, choice.wave_size);
-    op.value[3] = Wave::vector_place(inst.src_y[1].is_vgpr() ? inst.src_y[1].row() : 0, choice.wave_size);
-    op.imm = inst.literal;
-    op.aux = choice.family() == isa::Family::rdna4 ? mode::kNumber : 0;
-    return true;
+std::optional<DualFields> resolve_vopd(const Decoded& decoded) {
+    const Inst& inst = decoded.inst;
+    auto row = [&](const Operand& operand) { return Wave::vector_place(operand.row(), decoded.wave_size); };
+    DualFields fields;
+    fields.dst[0] = row(inst.dst[0]), fields.dst[1] = row(inst.dst_y);
+    const Operand* const first[] = {&inst.src[0], &inst.src_y[0]};
+    const Operand* const second[] = {&inst.src[1], &inst.src_y[1]};
+    for (int i = 0; i < 2; i++) {
+        const std::optional<Source> source = source_of(decoded, *first[i], Kind::f32);
+        if (!source) return {};
+        fields.first[i] = source->place;
+        fields.uniform |= static_cast<uint8_t>(source->uniform << i);
+        fields.constant |= static_cast<uint8_t>(source->constant << i);
+        fields.value[i] = source->value;
+        fields.second[i] = Wave::vector_place(second[i]->is_vgpr() ? second[i]->row() : 0, decoded.wave_size);
+    }
+    fields.literal = inst.literal;
+    fields.mode_bits = decoded.family() == isa::Family::rdna4 ? mode::kNumber : 0;
+    return fields;
 }
 
-bool is_plain(const Op& op) {
-    return !(op.neg | op.abs | op.op_sel | op.neg_hi | op.omod_clamp) && !(op.imm & valu_flag::kDpp);
-}
-
-Handler pick_handler(const Choice& choice, const ValuEntry& entry) {
-    const int wide = choice.wave_size == 64;
-    const Op& op = choice.op;
-    if (op.imm & (valu_flag::kAlsoExec | valu_flag::kSubDword | valu_flag::kWaveDpp)) return entry.general;
+Handler pick_handler(const VectorFields& fields, const ValuEntry& entry, int wave_size) {
+    using namespace vector_flag;
+    const int wide = wave_size == 64;
+    if (fields.flags & (kAlsoExec | kSubDword | kWaveDpp)) return entry.general;
+    const bool dpp = fields.flags & kDpp, output = fields.omod || fields.clamp || fields.is_signed;
+    const bool modified = fields.neg | fields.abs | fields.op_sel | fields.neg_hi;
     const int all = (1 << entry.shape->sources) - 1;
-    const bool packed = is_packed(entry.shape->src[0]),
-               plain = is_plain(op) && (!packed || (op.op_sel_hi & all) == all);
-    if (!plain && !op.omod_clamp && !(op.imm & valu_flag::kDpp) && entry.fast_modified) return entry.fast_modified;
-    if (op.op_sel | op.omod_clamp || (packed && !plain)) return entry.general;
+    const bool packed = is_packed(entry.shape->src[0]);
+    const bool plain = !modified && !output && !dpp && (!packed || (fields.op_sel_hi & all) == all);
+    if (!plain && !output && !dpp && entry.fast_modified) return entry.fast_modified;
+    if (fields.op_sel || output || (packed && !plain)) return entry.general;
     if (!plain || !entry.fast[wide]) return entry.direct ? entry.direct : entry.general;
-    if (op.uniform == 0 && entry.fast_vgpr[wide]) return entry.fast_vgpr[wide];
+    if (fields.uniform == 0 && entry.fast_vgpr[wide]) return entry.fast_vgpr[wide];
     return entry.fast[wide];
 }
 

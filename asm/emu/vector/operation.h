@@ -88,22 +88,20 @@ struct ValuEntry {
     Handler fast_modified = nullptr;            ///< the same with signs and halves selected, any wave
 };
 
-/// Op::imm of a resolved vector instruction.
-namespace valu_flag {
-constexpr uint32_t kLow2Pi = 0x7;       ///< bit i: constant i is the f64 1/(2 pi), whose low dword is not zero
-constexpr uint32_t kSignExtend = 0x38;  ///< bit 3 + i: the high dword of constant i is its sign
-constexpr uint32_t kHighDword = 0x1c0;  ///< bit 6 + i: constant i is the high dword, the low one is zero
-constexpr uint32_t kDpp = 0x200;        ///< Op::value[3] holds the DPP control
-constexpr uint32_t kExec = 0x400;       ///< the comparison writes EXEC
-constexpr uint32_t kNanToZero = 0x800;  ///< the family has no DX10_CLAMP bit: clamp makes NaN zero
-constexpr uint32_t kAlsoExec = 0x1000;  ///< CDNA: it writes EXEC beside its own destination
-constexpr uint32_t kSubDword = 0x2000;  ///< CDNA: Op::aux holds the selections of SDWA
-constexpr uint32_t kZeroHigh = 0x4000;  ///< CDNA: a 16-bit result clears the upper half of the register
-constexpr uint32_t kWaveDpp = 0x8000;   ///< CDNA: the DPP control moves lanes between rows
-}  // namespace valu_flag
+/// VectorFields::flags.
+namespace vector_flag {
+constexpr uint32_t kLow2Pi = 0x1;       ///< << i: constant i is the f64 1/(2 pi), whose low dword is not zero
+constexpr uint32_t kSignExtend = 0x8;   ///< << i: the high dword of constant i is its sign
+constexpr uint32_t kHighDword = 0x40;   ///< << i: constant i is the high dword, the low one is zero
+constexpr uint32_t kDpp = 0x200;        ///< VectorFields::dpp holds the DPP control
+constexpr uint32_t kNanToZero = 0x400;  ///< the family has no DX10_CLAMP bit: clamp makes NaN zero
+constexpr uint32_t kAlsoExec = 0x800;   ///< CDNA: it writes EXEC beside its own destination
+constexpr uint32_t kSubDword = 0x1000;  ///< CDNA: VectorFields::sub_dword holds the selections of SDWA
+constexpr uint32_t kZeroHigh = 0x2000;  ///< CDNA: a 16-bit result clears the upper half of the register
+constexpr uint32_t kWaveDpp = 0x4000;   ///< CDNA: the DPP control moves lanes between rows
+}  // namespace vector_flag
 
-/// Op::value[3] under kDpp: DPP16 has ctrl 0-8, row mask 9-12, bank mask 13-16, bound_ctrl 17; DPP8 eight 3-bit
-/// selects.
+/// VectorFields::dpp: DPP16 has ctrl 0-8, row mask 9-12, bank mask 13-16, bound_ctrl 17; DPP8 eight 3-bit selects.
 namespace dpp_bit {
 constexpr uint32_t kFi = 1u << 24, kDpp8 = 1u << 25, kBoundCtrl = 1u << 17;
 }
@@ -114,7 +112,7 @@ constexpr uint32_t kWaveShl = 0x130, kWaveRol = 0x134, kWaveShr = 0x138, kWaveRo
                    kRowBcast31 = 0x143;
 }
 
-/// Op::aux under kSubDword: selection of the destination, what becomes of its other bits, selections and signs of
+/// VectorFields::sub_dword: selection of the destination, what becomes of its other bits, selections and signs of
 /// sources.
 namespace sdwa_bit {
 constexpr uint32_t kUnused = 3, kSource = 5, kSignExtend = 11;
@@ -128,14 +126,12 @@ struct alignas(64) DppMap {
 const DppMap& dpp16_map(uint32_t ctrl);
 bool dpp16_known(uint32_t ctrl);
 
-/// Fills the operands of choice.op as `shape` reads them. False: an operand has no meaning here.
-bool resolve_valu(const Choice& choice, const Shape& shape);
-/// The same for the two halves of a VOPD (places as vopd.inc says).
-bool resolve_vopd(const Choice& choice);
-/// Whether the resolved instruction has no source or result modifier and no DPP.
-bool is_plain(const Op& op);
-/// The handler of a table entry for a resolved instruction.
-Handler pick_handler(const Choice& choice, const ValuEntry& entry);
+/// The operands as `shape` reads them; none: one of them has no meaning here.
+std::optional<VectorFields> resolve_valu(const Decoded& decoded, const Shape& shape);
+/// The same for the two halves of a VOPD.
+std::optional<DualFields> resolve_vopd(const Decoded& decoded);
+/// The handler of a table entry for resolved operands.
+Handler pick_handler(const VectorFields& fields, const ValuEntry& entry, int wave_size);
 /// Looks a mnemonic up in the families of one variant.
 class ValuTable {
   public:

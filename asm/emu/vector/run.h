@@ -17,28 +17,31 @@ bool execute_scalar(Wave* wave, const Op* op, const Shape& shape);
 
 /// The constant or scalar of source i as up to two dwords.
 STRATA_EMU_INLINE uint64_t uniform_value(Wave* wave, const Op* op, int i, Kind kind) {
-    if (!(op->constant >> i & 1)) {
-        const uint32_t* from = place(wave, op->src[i]);
+    if (!(op->vector().constant >> i & 1)) {
+        const uint32_t* from = place(wave, op->vector().src[i]);
         return is_64bit(kind) ? from[0] | uint64_t{from[1]} << 32 : from[0];
     }
-    const uint64_t value = op->value[i];
-    if (op->imm >> i & 1) return value << 32 | 0x6dc9c882u;
-    if (op->imm >> (6 + i) & 1) return value << 32;
-    if (op->imm >> (3 + i) & 1) return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(op->value[i])));
+    const uint64_t value = op->vector().value[i];
+    if (op->vector().flags & vector_flag::kLow2Pi << i) return value << 32 | 0x6dc9c882u;
+    if (op->vector().flags & vector_flag::kHighDword << i) return value << 32;
+    if (op->vector().flags & vector_flag::kSignExtend << i)
+        return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(op->vector().value[i])));
     return value;
 }
 
 /// A mask source; the fourth source is VCC.
 STRATA_EMU_INLINE uint32_t mask_source(Wave* wave, const Op* op, int i, int half) {
     if (i == 3) return wave->s[isa::code::vcc_lo + half];
-    return op->constant >> i & 1 ? op->value[i] : place(wave, op->src[i])[half];
+    return op->vector().constant >> i & 1 ? op->vector().value[i] : place(wave, op->vector().src[i])[half];
 }
 
 /// What a 16-bit result leaves of the register's upper half.
-STRATA_EMU_INLINE uint32_t kept_high(const Op* op) { return op->imm & valu_flag::kZeroHigh ? 0 : 0xffff0000u; }
+STRATA_EMU_INLINE uint32_t kept_high(const Op* op) {
+    return op->vector().flags & vector_flag::kZeroHigh ? 0 : 0xffff0000u;
+}
 /// A register with a 16-bit result in the half that the instruction names.
 STRATA_EMU_INLINE U32 merged_half(const Op* op, const U32& old, const U32& x) {
-    return op->op_sel & 8 ? (old & 0xffff) | x << 16 : (old & kept_high(op)) | (x & 0xffff);
+    return op->vector().op_sel & 8 ? (old & 0xffff) | x << 16 : (old & kept_high(op)) | (x & 0xffff);
 }
 
 template <int sources>
@@ -55,24 +58,24 @@ STRATA_EMU_INLINE void direct_source(Wave* wave, const Op* op, int i, Kind kind,
         return;
     }
     const int count = dwords(kind);
-    if (op->uniform >> i & 1) {
+    if (op->vector().uniform >> i & 1) {
         const uint64_t value = uniform_value(wave, op, i, kind);
         store(buffer[0], broadcast(static_cast<uint32_t>(value)));
         if (count > 1) store(buffer[1], broadcast(static_cast<uint32_t>(value >> 32)));
         for (int w = 0; w < count; w++) x.src[i][w] = buffer[w];
     } else {
-        const uint32_t* row = place(wave, op->src[i]) + kLanes * half;
+        const uint32_t* row = place(wave, op->vector().src[i]) + kLanes * half;
         for (int w = 0; w < count; w++) x.src[i][w] = row + w * wave->lanes;
     }
-    if (i == 0 && op->imm & valu_flag::kDpp) [[unlikely]] {
+    if (i == 0 && op->vector().flags & vector_flag::kDpp) [[unlikely]] {
         for (int w = 0; w < count; w++) {
             apply_dpp(op, x.src[0][w], buffer[w], x.exec, half, live);
             x.src[0][w] = buffer[w];
         }
     }
-    if ((op->neg | op->abs) >> i & 1) {
+    if ((op->vector().neg | op->vector().abs) >> i & 1) {
         const uint32_t sign = is_16bit(kind) ? 0x8000u : 0x80000000u;
-        const uint32_t keep = op->abs >> i & 1 ? ~sign : ~0u, flip = op->neg >> i & 1 ? sign : 0;
+        const uint32_t keep = op->vector().abs >> i & 1 ? ~sign : ~0u, flip = op->vector().neg >> i & 1 ? sign : 0;
         store(buffer[count - 1], (load(x.src[i][count - 1]) & broadcast(keep)) ^ broadcast(flip));
         x.src[i][count - 1] = buffer[count - 1];
     }

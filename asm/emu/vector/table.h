@@ -60,7 +60,7 @@ const Op* direct(Wave* wave, const Op* op) {
         shape.kernel(x);
         if constexpr (shape.writes_mask) mask[half] = x.mask_out & live;
         if constexpr (shape.dst != Kind::none) {
-            uint32_t* row = place(wave, op->dst) + kLanes * half;
+            uint32_t* row = place(wave, op->vector().dst) + kLanes * half;
             for (int w = 0; w < dwords(shape.dst); w++) {
                 const U32 value = load(buffers.dst[w]);
                 if constexpr (is_16bit(shape.dst))
@@ -71,7 +71,7 @@ const Op* direct(Wave* wave, const Op* op) {
         }
     }
     if constexpr (shape.writes_mask)
-        for (int half = 0; half < wave->lanes / kLanes; half++) place(wave, op->dst2)[half] = mask[half];
+        for (int half = 0; half < wave->lanes / kLanes; half++) place(wave, op->vector().dst2)[half] = mask[half];
     STRATA_EMU_NEXT;
 }
 

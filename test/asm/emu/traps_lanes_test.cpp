@@ -48,10 +48,8 @@ TEST(TrapsOfHalves, ShortFormsNameTheUpperHalfByBitSeven) {
         for (int lane = 0; lane < 32; lane++)
             bench.v(0, lane) = 0x40003c00, bench.v(1, lane) = 0x48004400, bench.v(8, lane) = 0xdeadbeef;
         valu_test::Code code;
-        code.ops.resize(3);
-        code.ops[0].run = variant.choose(Choice{add, isa::Arch::gfx1100, 32, code.ops[0]});
-        code.ops[1].run = variant.choose(Choice{compare, isa::Arch::gfx1100, 32, code.ops[1]});
-        code.ops[2].run = [](Wave*, const Op*) -> const Op* { return nullptr; };
+        ASSERT_TRUE(code.add(variant, add, 32) && code.add(variant, compare, 32));
+        code.end();
         ASSERT_TRUE(bench.run(code));
         EXPECT_EQ(bench.v(8, 3), 0x4900beefu) << variant.name << ": 2 + 8 in the upper half";
         EXPECT_EQ(bench.s64(106), 0xffffffffu) << variant.name;

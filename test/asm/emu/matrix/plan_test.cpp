@@ -65,11 +65,10 @@ class MatrixRun {
         std::vector<uint32_t> saved(bench_.wave().row(0), bench_.wave().row(0) + 256 * c_.lanes);
         isa::Row row{c_.mnemonic, isa::Format::VOP3P, 0, {}, {}, isa::kMatrix};
         const isa::Inst inst = instruction(c_, form_, row);
-        Op ops[2];
-        ops[0].run = variant.choose({inst, c_.arch, c_.lanes, ops[0]});
-        ASSERT_NE(ops[0].run, nullptr) << variant.name;
-        ops[1].run = [](Wave*, const Op*) -> const Op* { return nullptr; };
-        for (const Op* op = ops; op;) op = op->run(&bench_.wave(), op);
+        valu_test::Code code;
+        ASSERT_TRUE(code.add(variant, inst, c_.lanes, c_.arch)) << variant.name;
+        code.end();
+        ASSERT_TRUE(bench_.run(code));
         for (int at = 0; at < 256 * c_.lanes; at++)
             ASSERT_EQ(bench_.wave().row(0)[at], expected_[static_cast<size_t>(at)])
                 << variant.name << " v" << at / c_.lanes << " lane " << at % c_.lanes << " form cbsz " << form_.cbsz
@@ -227,8 +226,8 @@ class Matrix : public ::testing::TestWithParam<Case> {
         MatrixRun run(GetParam(), form);
         for (const Variant& variant : variants()) ASSERT_NO_FATAL_FAILURE(run.check(variant));
     }
-    Handler choose(const isa::Inst& inst, Op& op) {
-        return variants()[0].choose({inst, GetParam().arch, GetParam().lanes, op});
+    bool takes(const isa::Inst& inst) {
+        return variants()[0].choose({inst, GetParam().arch, GetParam().lanes}).has_value();
     }
 };
 
@@ -318,16 +317,15 @@ TEST_P(Matrix, RefusesModifiersWithoutMeaning) {
     if (!c.cdna()) return;
     isa::Row row{c.mnemonic, isa::Format::VOP3P, 0, {}, {}, isa::kMatrix};
     isa::Inst inst = instruction(c, {}, row);
-    Op op;
-    EXPECT_NE(choose(inst, op), nullptr);
+    EXPECT_TRUE(takes(inst));
     if (c.sparse) {
         inst.blgp = 1;
-        EXPECT_EQ(choose(inst, op), nullptr);
+        EXPECT_FALSE(takes(inst));
     } else {
         inst.abid = 1;  // no group to choose from
-        EXPECT_EQ(choose(inst, op), nullptr);
+        EXPECT_FALSE(takes(inst));
         inst.abid = 0, inst.cbsz = 5;
-        EXPECT_EQ(choose(inst, op), nullptr);
+        EXPECT_FALSE(takes(inst));
     }
 }
 

@@ -20,7 +20,7 @@ namespace strata::emu::valu_test {
 struct Variant {
     const char* name;
     const HandlerSet* set;
-    Handler choose(const Choice& choice) const { return choose_handler(*set, choice); }
+    std::optional<Op> choose(const Decoded& decoded) const { return make_op(*set, decoded); }
 };
 
 inline std::vector<Variant> variants() {
@@ -44,18 +44,25 @@ struct Code {
             insts.push_back(*inst);
             at += inst->size / 4;
         }
-        ops.resize(insts.size() + 1);
-        for (size_t i = 0; i < insts.size(); i++) {
-            const Choice choice{insts[i], arch, lanes, ops[i]};
-            ops[i].run = variant.choose(choice);
-            ops[i].index = static_cast<uint32_t>(i);
-            if (!ops[i].run) {
-                ADD_FAILURE() << variant.name << ": no handler for " << insts[i].row->mnemonic;
+        for (const isa::Inst& inst : insts)
+            if (!add(variant, inst, lanes, arch)) {
+                ADD_FAILURE() << variant.name << ": no handler for " << inst.row->mnemonic;
                 return false;
             }
-        }
-        ops.back().run = [](Wave*, const Op*) -> const Op* { return nullptr; };
+        end();
         return true;
+    }
+    /// One more op; false if there is none for the instruction.
+    bool add(const Variant& variant, const isa::Inst& inst, int lanes, isa::Arch arch = isa::Arch::gfx1100) {
+        std::optional<Op> op = variant.choose({inst, arch, lanes});
+        if (!op) return false;
+        op->index = static_cast<uint32_t>(ops.size());
+        ops.push_back(*op);
+        return true;
+    }
+    /// After the last op.
+    void end() {
+        ops.emplace_back([](Wave*, const Op*) -> const Op* { return nullptr; });
     }
 };
 

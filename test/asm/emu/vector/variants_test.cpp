@@ -71,11 +71,10 @@ Result run_once(const Variant& variant, Arch arch, const isa::Inst& inst, int la
     bench.set_exec(seed & 1 ? inputs.next() | 1 : ~uint64_t{0});
     bench.wave().mode = mode;
     Code code;
-    code.ops.resize(2);
-    code.ops[0].run = variant.choose(Choice{inst, arch, lanes, code.ops[0]});
-    code.ops[1].run = [](Wave*, const Op*) -> const Op* { return nullptr; };
     Result result;
-    if (!code.ops[0].run || !bench.run(code)) return result;
+    if (!code.add(variant, inst, lanes, arch)) return result;
+    code.end();
+    if (!bench.run(code)) return result;
     result.ran = true;
     for (int row = 0; row < 24; row++)
         for (int lane = 0; lane < lanes; lane++) result.rows.push_back(bench.v(row, lane));
