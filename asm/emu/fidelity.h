@@ -46,7 +46,7 @@ Result<std::vector<InstructionUse>> kernel_fidelity(const isa::CodeObject& objec
 
 /// The rows of fidelity.def in order: for reports and tests.
 struct FidelityRow {
-    uint32_t families;  ///< bits 1 << isa::Family
+    isa::FamilySet families;
     std::string_view pattern;
     Fidelity fidelity;
 };

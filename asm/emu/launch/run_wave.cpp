@@ -55,7 +55,7 @@ struct KeptProgram {
 
 uint32_t end_of_program(isa::Arch arch) {
     const isa::Family family = isa::info(arch).family;
-    return family == isa::Family::cdna3 || family == isa::Family::cdna2 ? 0xbf810000 : 0xbfb00000;
+    return isa::is_cdna(family) ? 0xbf810000 : 0xbfb00000;
 }
 
 int rows_of(isa::Arch arch) { return isa::info(arch).max_vgprs; }

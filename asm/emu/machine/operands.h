@@ -7,9 +7,9 @@ namespace strata::emu {
 /// Byte offset from the Wave of a destination; writes to NULL go to the trash.
 uint32_t destination_place(const isa::Operand& operand, int wave_size);
 
-/// 64 bits of an inline constant or literal as an operand of `type` sees it (RDNA3 ISA, "Scalar/Vector operands").
-/// Operands of 32 bits and less use the low half.
-uint64_t constant_value(const isa::Operand& operand, uint32_t literal, std::string_view mnemonic);
+/// 64 bits of an inline constant or literal as an operand of its type sees it (RDNA3 ISA, "Scalar/Vector operands");
+/// `packed` is the row's packed_reals. Operands of 32 bits and less use the low half.
+uint64_t constant_value(const isa::Operand& operand, uint32_t literal, isa::Reals packed = isa::Reals::f32);
 
 /// VCCZ and EXECZ as sources (gfx9): an op before the instruction's own computes these scalars.
 bool is_zero_flag(const isa::Operand& operand);

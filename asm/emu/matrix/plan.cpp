@@ -158,7 +158,7 @@ isa::Type constant_type(MatrixResult result) {
 
 uint64_t addend_constant(const isa::Operand& operand, uint32_t literal, MatrixResult result) {
     const isa::Type type = constant_type(result);
-    const uint64_t value = constant_value({operand.code, type}, literal, {});
+    const uint64_t value = constant_value({operand.code, type}, literal);
     return type == isa::Type::f16 || type == isa::Type::bf16 ? (value & 0xffff) * 0x10001 : value;
 }
 

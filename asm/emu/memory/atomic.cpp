@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <type_traits>
 
 #include "strata/asm/emu/machine/handler.h"
 #include "strata/asm/emu/memory/atomic_lanes.h"
+#include "strata/asm/emu/memory/choose.h"
 
 // Atomics of every address space: those of one expression, and DS forms of their own. Float additions:
 // atomic_float.cpp.
@@ -13,7 +15,7 @@ namespace {
 using f32 = float;
 using f64 = double;
 
-#define ATOMIC(name, T, operands, result)                                                                   \
+#define ATOMIC(name, T, operands, order, result)                                                            \
     const Op* name(Wave* wave, const Op* op) {                                                              \
         auto change = []([[maybe_unused]] T old, [[maybe_unused]] T data, [[maybe_unused]] T second) -> T { \
             return result;                                                                                  \
@@ -24,13 +26,16 @@ using f64 = double;
 #include "strata/asm/emu/memory/atomic.def"
 #undef ATOMIC
 
+enum class In : uint8_t { any, given };
 struct Row {
     std::string_view name;
     Handler run;
     uint8_t bytes;
+    bool floats;
+    In order;
 };
 constexpr Row kRows[] = {
-#define ATOMIC(name, T, operands, result) {#name, name, sizeof(T)},
+#define ATOMIC(name, T, operands, order, result) {#name, name, sizeof(T), std::is_floating_point_v<T>, In::order},
 #include "strata/asm/emu/memory/atomic.def"
 };
 
@@ -43,6 +48,7 @@ std::string operation(std::string_view mnemonic) {
     if (size_t at = name.find("_rtn_"); at != std::string::npos) name.erase(at, 4);
     if (name.starts_with("cmpstore_")) name.replace(0, 8, "cmpswap");
     if (name.starts_with("storexchg_b")) name.replace(0, 9, "swap");
+    if (name.starts_with("cmpst_")) name.replace(0, 5, "cmpswap");
     return name;
 }
 
@@ -109,16 +115,22 @@ std::optional<Op> choose_of_ds(const Decoded& decoded, MemoryFields fields) {
 
 std::optional<Op> choose_atomic(const Decoded& decoded, MemoryFields fields) {
     if (std::optional<Op> op = choose_of_ds(decoded, fields)) return op;
-    std::string name = operation(decoded.name);
-    if (name.starts_with("cmpst_")) {  // before RDNA3: (comparand, data)
-        std::swap(fields.data, fields.local().data2);
-        name.replace(0, 5, "cmpswap");
-    }
+    const std::string name = operation(decoded.name);
+    if (decoded.name.starts_with("ds_cmpst_")) std::swap(fields.data, fields.local().data2);  // (comparand, data)
     if (std::optional<Op> op = choose_float_atomic(decoded, fields, name)) return op;
     auto row = std::ranges::find(kRows, name, &Row::name);
     if (row == std::end(kRows)) return {};
     fields.bytes = row->bytes;
     return Op(row->run, fields);
+}
+
+Order order_of_atomic(std::string_view mnemonic) {
+    const std::string name = operation(mnemonic);
+    if (adds_floats(name)) return Order::decides_floats;
+    auto row = std::ranges::find(kRows, name, &Row::name);
+    if (row == std::end(kRows)) return Order::decides;
+    if (row->floats) return Order::decides_floats;
+    return row->order == In::any ? Order::free : Order::decides;
 }
 
 }  // namespace strata::emu

@@ -144,18 +144,31 @@ const Op* add_packed(Wave* wave, const Op* op) {
     STRATA_EMU_NEXT;
 }
 
+struct Row {
+    std::string_view name;
+    Handler local, flushing, keeping;  ///< where the caches flush denormals, and where they keep them
+    uint8_t bytes;
+};
+constexpr Handler kAddHalves = add_packed<packed_sum<Half>>, kAddBrains = add_packed<packed_sum<Brain>>;
+constexpr Row kRows[] = {
+    {"add_f32", add_float<f32, Rule::mode>, add_float<f32, Rule::flush>, add_float<f32, Rule::keep>, 4},
+    {"add_f64", add_float<f64, Rule::mode>, add_float<f64, Rule::keep>, add_float<f64, Rule::keep>, 8},
+    {"pk_add_f16", kAddHalves, kAddHalves, kAddHalves, 4},
+    {"pk_add_bf16", kAddBrains, kAddBrains, kAddBrains, 4},
+};
+
 }  // namespace
 
+bool adds_floats(std::string_view operation) {
+    return std::ranges::find(kRows, operation, &Row::name) != std::end(kRows);
+}
+
 std::optional<Op> choose_float_atomic(const Decoded& decoded, MemoryFields fields, std::string_view operation) {
-    const bool local = fields.space == Space::local;
-    fields.bytes = operation == "add_f64" ? 8 : 4;
-    if (operation == "add_f64") return Op(local ? add_float<f64, Rule::mode> : add_float<f64, Rule::keep>, fields);
-    if (operation == "pk_add_f16") return Op(add_packed<packed_sum<Half>>, fields);
-    if (operation == "pk_add_bf16") return Op(add_packed<packed_sum<Brain>>, fields);
-    if (operation != "add_f32") return {};
+    auto row = std::ranges::find(kRows, operation, &Row::name);
+    if (row == std::end(kRows)) return {};
     const bool flushes = decoded.family() == isa::Family::rdna3 || decoded.family() == isa::Family::cdna2;
-    const Handler global = flushes ? add_float<f32, Rule::flush> : add_float<f32, Rule::keep>;
-    return Op(local ? add_float<f32, Rule::mode> : global, fields);
+    fields.bytes = row->bytes;
+    return Op(fields.space == Space::local ? row->local : flushes ? row->flushing : row->keeping, fields);
 }
 
 }  // namespace strata::emu

@@ -1,8 +1,12 @@
 #pragma once
+#include "strata/asm/emu/machine/order.h"
 #include "strata/asm/emu/machine/variants.h"
 #include "strata/asm/emu/machine/wave.h"
 
 namespace strata::emu {
+
+/// What the order of the workgroups means for an atomic that gives nobody the value before, by its handler's name.
+Order order_of_atomic(std::string_view mnemonic);
 
 /// Scalar loads, stores and atomics (SMEM).
 std::optional<Op> choose_smem(const Decoded& decoded);

@@ -75,6 +75,7 @@ bool buffer_store(Wave* wave, const Op* op);
 /// Handlers that exist once: atomics, buffers, loads into local memory, register blocks, transposes, global wave sync,
 /// DS oddities. `fields` are those of prepare_memory(); a chooser changes its copy of them.
 std::optional<Op> choose_atomic(const Decoded& decoded, MemoryFields fields);
+bool adds_floats(std::string_view operation);
 std::optional<Op> choose_float_atomic(const Decoded& decoded, MemoryFields fields, std::string_view operation);
 std::optional<Op> choose_buffer(const Decoded& decoded, MemoryFields fields);
 std::optional<Op> choose_typed_buffer(const Decoded& decoded, MemoryFields fields);

@@ -60,7 +60,7 @@ void prepare_buffer(const Decoded& decoded, MemoryFields& fields) {
     const Operand& soffset = inst.src[2];
     if (soffset.present() && soffset.code >= isa::code::inline_zero) {
         buffer.modes |= kConstantSoffset;
-        buffer.soffset = static_cast<uint32_t>(constant_value(soffset, inst.literal, inst.row->mnemonic));
+        buffer.soffset = static_cast<uint32_t>(constant_value(soffset, inst.literal));
     } else {
         buffer.soffset = place(soffset);
     }

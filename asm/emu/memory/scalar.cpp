@@ -165,7 +165,7 @@ bool s_atomic(Wave* wave, const Op* op, Change change) {
 using f32 = float;
 using f64 = double;
 
-#define ATOMIC(name, T, operands, result)                                                                   \
+#define ATOMIC(name, T, operands, order, result)                                                            \
     template <bool Buffer>                                                                                  \
     const Op* name(Wave* wave, const Op* op) {                                                              \
         auto change = []([[maybe_unused]] T old, [[maybe_unused]] T data, [[maybe_unused]] T second) -> T { \
@@ -182,7 +182,7 @@ struct AtomicRow {
     Handler plain, buffer;
 };
 constexpr AtomicRow kAtomics[] = {
-#define ATOMIC(name, T, operands, result) {#name, name<false>, name<true>},
+#define ATOMIC(name, T, operands, order, result) {#name, name<false>, name<true>},
 #include "strata/asm/emu/memory/atomic.def"
 #undef ATOMIC
 };
@@ -249,9 +249,8 @@ ScalarMemoryFields resolve(const Decoded& decoded) {
     fields.base = place(inst.src[0]);
     fields.data = place(inst.src[2]);
     fields.constant_soffset = soffset.present() && soffset.code >= isa::code::inline_zero;
-    fields.soffset = fields.constant_soffset
-                         ? static_cast<uint32_t>(constant_value(soffset, inst.literal, inst.row->mnemonic))
-                         : place(soffset);
+    fields.soffset =
+        fields.constant_soffset ? static_cast<uint32_t>(constant_value(soffset, inst.literal)) : place(soffset);
     fields.offset = static_cast<uint32_t>(inst.offset);
     fields.hit = decoded.hit;
     return fields;

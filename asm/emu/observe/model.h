@@ -13,10 +13,7 @@ struct Model {
     double mhz, dram_gib, dram_gbs, llc_mib, llc_gbs, l2_mib, l2_gbs, l2_ns, dram_ns, launch_us;
 
     /// What shares local memory: RDNA's WGP of two CUs with two SIMDs each, CDNA's CU of four SIMDs.
-    bool cdna() const {
-        const isa::Family family = isa::info(arch).family;
-        return family == isa::Family::cdna3 || family == isa::Family::cdna2;
-    }
+    bool cdna() const { return is_cdna(isa::info(arch).family); }
     static constexpr int kSimdsPerUnit = 4;
     int cus_per_unit() const { return cdna() ? 1 : 2; }
     int waves_per_simd() const { return cdna() ? 8 : 16; }

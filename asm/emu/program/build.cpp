@@ -88,7 +88,7 @@ Result<void> ChunkBuilder::place_registers(uint64_t offset, Inst& inst) const {
         }
     });
     const isa::Family family = isa::info(program_.arch_).family;
-    const bool split = family == isa::Family::cdna3 || family == isa::Family::cdna2;
+    const bool split = isa::is_cdna(family);
     const int vgprs = split ? std::min(program_.accum_offset_, program_.vgprs_) : program_.vgprs_;
     if (highest_v >= vgprs)
         return program_.refuse(offset, &inst,

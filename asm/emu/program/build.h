@@ -15,7 +15,7 @@ Flow flow_of(const isa::Inst& inst);
 uint64_t branch_target(uint64_t offset, const isa::Inst& inst);
 
 /// What the order of the workgroups means for an instruction.
-Order order_of(const isa::Inst& inst);
+Order order_of(isa::Family family, const isa::Inst& inst);
 /// Whether control may go on where following the code's own flow does not lead.
 bool leaves_known_code(const isa::Inst& inst);
 

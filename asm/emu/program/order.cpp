@@ -1,36 +1,19 @@
 #include <algorithm>
 
+#include "strata/asm/emu/memory/choose.h"
 #include "strata/asm/emu/program/build.h"
 
 // Whether the order of the workgroups decides what a kernel leaves in memory.
 namespace strata::emu {
-namespace {
 
 using isa::Inst;
 
-/// Operations that give the same memory in any order, as long as nobody asks for the value before.
-constexpr std::string_view kCommuting[] = {"_add", "_sub", "min", "max", "_and", "_or", "_xor"};
-// Names that hold one of these and do not commute.
-constexpr std::string_view kOthers[] = {"cond_sub", "csub", "sub_clamp", "ordered_add", "rsub"};
-
-bool contains_any(std::string_view name, std::span<const std::string_view> parts) {
-    return std::ranges::any_of(parts, [&](std::string_view part) { return name.find(part) != name.npos; });
-}
-
-bool of_floats(std::string_view name) {
-    return name.ends_with("f16") || name.ends_with("f32") || name.ends_with("f64") || name.ends_with("_flt");
-}
-
-}  // namespace
-
-Order order_of(const Inst& inst) {
-    const std::string_view name = inst.row->mnemonic;
-    if (name == "ds_gws_sema_p") return Order::decides;
+Order order_of(isa::Family family, const Inst& inst) {
+    if (inst.row->mnemonic == "ds_gws_sema_p") return Order::decides;
     if (!(inst.row->flags & isa::kAtomic)) return Order::free;
     if (inst.row->format == isa::Format::DS && !inst.gds) return Order::free;  // of one workgroup
-    if (of_floats(name)) return Order::decides_floats;
-    const bool commutes = contains_any(name, kCommuting) && !contains_any(name, kOthers);
-    return commutes && !inst.dst[0].present() ? Order::free : Order::decides;
+    const Order order = order_of_atomic(handler_name(family, inst.row->mnemonic));
+    return order == Order::free && inst.dst[0].present() ? Order::decides : order;
 }
 
 bool leaves_known_code(const Inst& inst) {
@@ -45,7 +28,7 @@ Order Program::order_in_text() const {
     Order order = Order::free;
     for (uint64_t at = 0; at < text_.size() && order != Order::decides; at += 4)
         if (Result<Inst> inst = isa::decode(arch_, words(at)); inst && !(inst->row->flags & isa::kNotOnSilicon))
-            order = std::max(order, order_of(*inst));
+            order = std::max(order, order_of(isa::info(arch_).family, *inst));
     return order;
 }
 

@@ -158,7 +158,7 @@ Result<const Op*> Program::decode(uint64_t offset) {
     STRATA_TRY(Explored explored, explore(offset));
     for (const Explored::Found& found : explored.found) {
         if (!found.valid) continue;
-        order_ = std::max(order_, order_of(found.inst));
+        order_ = std::max(order_, order_of(isa::info(arch_).family, found.inst));
         leaves_known_code_ |= leaves_known_code(found.inst);
         if (indexed_ || !starts_indexing(found.inst)) continue;
         if (chunk_count_.load())

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "strata/asm/emu/machine/order.h"
 #include "strata/asm/emu/machine/workgroup.h"
 
 namespace strata::emu {
@@ -22,13 +23,6 @@ struct Chunk {
 };
 
 struct Explored;
-
-/// Whether the order in which workgroups come to an instruction can decide what is in memory at the end.
-enum class Order : uint8_t {
-    free,            ///< no
-    decides_floats,  ///< through atomics of floats only: sums round differently
-    decides          ///< through others that give the value before, or do not commute
-};
 
 /// The code of one kernel: ops decoded by following the control flow from its entry.
 class Program final : public Code {

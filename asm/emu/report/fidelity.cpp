@@ -5,9 +5,7 @@
 namespace strata::emu {
 namespace {
 
-constexpr uint32_t bit(isa::Family family) { return 1u << static_cast<int>(family); }
-constexpr uint32_t rdna3 = bit(isa::Family::rdna3), rdna4 = bit(isa::Family::rdna4), cdna3 = bit(isa::Family::cdna3),
-                   cdna2 = bit(isa::Family::cdna2), all = rdna3 | rdna4 | cdna3 | cdna2;
+using namespace isa::families;
 
 constexpr FidelityRow kRows[] = {
 #define FIDELITY(families, pattern, level, ulp, source, here) \
@@ -33,7 +31,7 @@ bool fits(std::string_view name, std::string_view pattern) {
 const FidelityRow* fidelity_row(isa::Family family, const isa::Row& row) {
     const std::string_view handler = handler_name(family, row.mnemonic);
     for (const FidelityRow& known : kRows)
-        if (known.families & bit(family) && (fits(row.mnemonic, known.pattern) || fits(handler, known.pattern)))
+        if (known.families.has(family) && (fits(row.mnemonic, known.pattern) || fits(handler, known.pattern)))
             return &known;
     return nullptr;
 }

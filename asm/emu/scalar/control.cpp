@@ -169,7 +169,7 @@ constexpr NamedHandler kControl[] = {
 /// bits 15:14 and 3:0 of gfx9.
 bool waits_for_memory(const Decoded& decoded) {
     const auto simm = static_cast<u32>(decoded.inst.offset);
-    const bool gfx9 = decoded.family() == isa::Family::cdna2 || decoded.family() == isa::Family::cdna3;
+    const bool gfx9 = is_cdna(decoded.family());
     return (gfx9 ? (simm & 15) | (simm >> 14 & 3) << 4 : simm >> 10 & 63) != 63;
 }
 

@@ -23,7 +23,7 @@ void resolve_source(const Decoded& decoded, const Operand& operand, int i, int& 
     } else if (is_zero_flag(operand)) {
         fields.src[i] = zero_flag_place(operand);
     } else {
-        const uint64_t value = constant_value(operand, decoded.inst.literal, decoded.inst.row->mnemonic);
+        const uint64_t value = constant_value(operand, decoded.inst.literal, decoded.inst.row->packed_reals);
         fields.constant |= 1 << i;
         fields.src[i] = static_cast<uint32_t>(used);
         fields.value[used++] = static_cast<uint32_t>(value);

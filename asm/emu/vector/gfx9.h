@@ -1,5 +1,6 @@
 #pragma once
 #include "strata/asm/emu/vector/run.h"
+#include "strata/asm/isa/dpp.h"
 
 // What execute() does for CDNA only: sub-dword addressing and DPP across the rows of a wave64.
 namespace strata::emu::STRATA_EMU_VARIANT {
@@ -37,11 +38,11 @@ STRATA_EMU_INLINE U32 place_sub_dword(const Op* op, const U32& value, const U32&
 /// The lane that `lane` of a wave64 reads under a control that leaves the rows, or -1 (CDNA3 ISA, "DPP").
 STRATA_EMU_INLINE int wave_dpp_source(uint32_t control, int lane) {
     switch (control & 0x1ff) {
-        case dpp_control::kWaveShl: return lane + 1 < 64 ? lane + 1 : -1;
-        case dpp_control::kWaveRol: return (lane + 1) & 63;
-        case dpp_control::kWaveShr: return lane - 1;
-        case dpp_control::kWaveRor: return (lane - 1) & 63;
-        case dpp_control::kRowBcast15: return lane < 16 ? -1 : (lane & ~15) - 1;
+        case isa::dpp16::wave_shl: return lane + 1 < 64 ? lane + 1 : -1;
+        case isa::dpp16::wave_rol: return (lane + 1) & 63;
+        case isa::dpp16::wave_shr: return lane - 1;
+        case isa::dpp16::wave_ror: return (lane - 1) & 63;
+        case isa::dpp16::row_bcast15: return lane < 16 ? -1 : (lane & ~15) - 1;
         default: return lane < 32 ? -1 : 31;  // row_bcast:31
     }
 }

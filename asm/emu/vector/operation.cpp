@@ -11,6 +11,7 @@
 #endif
 
 #include "strata/asm/emu/machine/operands.h"
+#include "strata/asm/isa/dpp.h"
 
 namespace strata::emu {
 namespace {
@@ -33,13 +34,6 @@ bool zeroes_high_half(const Decoded& decoded) {
     return !(row.modifiers & isa::mod::op_sel(15)) && row.mnemonic != "v_div_fixup_f16";
 }
 
-/// 0.5 -0.5 1 -1 2 -2 4 -4 1/(2 pi), codes 240..248.
-constexpr uint16_t kInlineF16[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
-constexpr uint32_t kInlineF32[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
-                                   0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
-constexpr uint32_t kInlineF64High[] = {0x3fe00000, 0xbfe00000, 0x3ff00000, 0xbff00000, 0x40000000,
-                                       0xc0000000, 0x40100000, 0xc0100000, 0x3fc45f30};
-
 /// One source: a register's place, or a constant with the vector_flag of source 0 that extends it.
 struct Source {
     Place place = 0;
@@ -51,15 +45,13 @@ struct Source {
 Source constant_source(uint32_t value, uint32_t flags = 0) { return {0, true, true, false, value, flags}; }
 Source scalar_source(Place place) { return {place, true}; }
 
-Source float_constant(int index, Kind kind, bool half_of_mix) {
+Source real_constant(const isa::InlineReal& real, Kind kind, bool half_of_mix) {
     using namespace vector_flag;
-    if (is_64bit(kind)) {
-        const bool inverse_2pi = index == 8;
-        return constant_source(kInlineF64High[index], inverse_2pi ? kLow2Pi : kHighDword);
-    }
-    if (kind == Kind::f16 || kind == Kind::pk_f16 || half_of_mix) return constant_source(kInlineF16[index]);
-    if (kind == Kind::bf16x2) return constant_source(kInlineF32[index] >> 16);
-    return constant_source(kInlineF32[index]);  // 16-bit integers too: the hardware gives the f32 pattern
+    if (is_64bit(kind))
+        return constant_source(static_cast<uint32_t>(real.f64 >> 32), real.f64 << 32 ? kLow2Pi : kHighDword);
+    if (kind == Kind::f16 || kind == Kind::pk_f16 || half_of_mix) return constant_source(real.f16);
+    if (kind == Kind::bf16x2) return constant_source(static_cast<uint32_t>(real.bits(isa::Reals::bf16)));
+    return constant_source(real.f32);  // 16-bit integers too: the hardware gives the f32 pattern
 }
 
 Source literal_source(uint32_t literal, Kind kind) {
@@ -76,15 +68,14 @@ std::optional<Source> source_of(const Decoded& decoded, const Operand& operand, 
     }
     if (code == isa::code::null) return constant_source(0);
     if (code < isa::code::inline_zero) return scalar_source(Wave::scalar_place(code));
-    if (code <= 208)
-        return constant_source(static_cast<uint32_t>(code <= 192 ? code - 128 : 192 - code),
+    if (isa::is_inline_integer(operand.code))
+        return constant_source(static_cast<uint32_t>(isa::inline_integer(operand.code)),
                                is_64bit(kind) ? vector_flag::kSignExtend : 0);
-    if (code >= isa::code::inline_half && code <= isa::code::inline_inv_2pi)
-        return float_constant(code - isa::code::inline_half, kind, half_of_mix);
+    if (isa::is_inline_real(operand.code)) return real_constant(isa::inline_real(operand.code), kind, half_of_mix);
     if (code == isa::code::literal) return literal_source(decoded.inst.literal, kind);
     if (code == isa::code::scc) return scalar_source(static_cast<Place>(offsetof(Wave, scc)));
     if (code == isa::code::vccz || code == isa::code::execz) return scalar_source(zero_flag_place(operand));
-    const uint64_t value = constant_value(operand, 0, {});  // an aperture
+    const uint64_t value = constant_value(operand, 0);  // an aperture
     if (!is_64bit(kind)) return constant_source(static_cast<uint32_t>(value));
     if (static_cast<uint32_t>(value) != 0) return {};
     return constant_source(static_cast<uint32_t>(value >> 32), vector_flag::kHighDword);
@@ -108,9 +99,9 @@ uint32_t encode_dpp(const isa::Dpp& dpp) {
 
 /// DPP controls of CDNA between the rows of a wave64.
 bool leaves_rows(uint32_t ctrl) {
-    using namespace dpp_control;
-    return ctrl == kWaveShl || ctrl == kWaveRol || ctrl == kWaveShr || ctrl == kWaveRor || ctrl == kRowBcast15 ||
-           ctrl == kRowBcast31;
+    using namespace isa::dpp16;
+    return ctrl == wave_shl || ctrl == wave_rol || ctrl == wave_shr || ctrl == wave_ror || ctrl == row_bcast15 ||
+           ctrl == row_bcast31;
 }
 
 uint16_t encode_sdwa(const isa::Sdwa& sdwa) {
@@ -182,7 +173,7 @@ bool resolve_dpp(const Decoded& decoded, const Shape& shape, VectorFields& field
     if (!shape.kernel) return shape.sources == 0;  // a handler of its own that knows no DPP
     if (is_cdna(decoded.family()) && leaves_rows(dpp.ctrl))
         fields.flags |= vector_flag::kWaveDpp;
-    else if (dpp.kind == isa::DppKind::dpp16 && !dpp16_known(dpp.ctrl))
+    else if (dpp.kind == isa::DppKind::dpp16 && !isa::knows_dpp16(decoded.family(), dpp.ctrl))
         return false;
     fields.dpp = encode_dpp(dpp);
     fields.flags |= vector_flag::kDpp;
@@ -275,15 +266,16 @@ namespace {
 
 /// The lane that `lane` of a row of 16 reads; negative: outside the row.
 int dpp16_source(uint32_t ctrl, int lane) {
+    using namespace isa::dpp16;
     const int n = static_cast<int>(ctrl & 15);
-    if (ctrl < 0x100) return (lane & ~3) | (ctrl >> (2 * (lane & 3)) & 3);  // quad_perm
-    switch (ctrl >> 4) {
-        case 0x10: return lane + n < 16 ? lane + n : -1;                            // row_shl
-        case 0x11: return lane - n;                                                 // row_shr
-        case 0x12: return (lane - n) & 15;                                          // row_ror
-        case 0x15: return n;                                                        // row_share
-        case 0x16: return lane ^ n;                                                 // row_xmask
-        default: return ctrl == 0x140 ? 15 - lane : (lane & 8) | (7 - (lane & 7));  // row_mirror, row_half_mirror
+    if (ctrl < quad_perms) return (lane & ~3) | (ctrl >> (2 * (lane & 3)) & 3);
+    switch (ctrl - n) {
+        case row_shl - 1: return lane + n < 16 ? lane + n : -1;
+        case row_shr - 1: return lane - n;
+        case row_ror - 1: return (lane - n) & 15;
+        case row_share: return n;
+        case row_xmask: return lane ^ n;
+        default: return ctrl == row_mirror ? 15 - lane : (lane & 8) | (7 - (lane & 7));  // or row_half_mirror
     }
 }
 
@@ -293,7 +285,7 @@ struct DppMaps {
         for (uint32_t ctrl = 0; ctrl < 512; ctrl++) {
             map[ctrl].valid = 0;
             for (int lane = 0; lane < 32; lane++) {
-                const int from = dpp16_known(ctrl) ? dpp16_source(ctrl, lane & 15) : 0;
+                const int from = isa::knows_dpp16(isa::Family::rdna3, ctrl) ? dpp16_source(ctrl, lane & 15) : 0;
                 map[ctrl].from[lane] = static_cast<uint32_t>(from < 0 ? lane : (lane & 16) | from);
                 if (from >= 0) map[ctrl].valid |= 1u << lane;
             }
@@ -302,13 +294,6 @@ struct DppMaps {
 };
 
 }  // namespace
-
-bool dpp16_known(uint32_t ctrl) {
-    const uint32_t group = ctrl >> 4;
-    if (ctrl < 0x100 || ctrl == 0x140 || ctrl == 0x141) return true;
-    if (group >= 0x10 && group <= 0x12) return (ctrl & 15) != 0;
-    return group == 0x15 || group == 0x16;
-}
 
 const DppMap& dpp16_map(uint32_t ctrl) {
     static const DppMaps maps;

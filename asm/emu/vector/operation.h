@@ -106,12 +106,6 @@ namespace dpp_bit {
 constexpr uint32_t kFi = 1u << 24, kDpp8 = 1u << 25, kBoundCtrl = 1u << 17;
 }
 
-/// DPP16 controls of a wave64 that leave the rows of 16 (CDNA).
-namespace dpp_control {
-constexpr uint32_t kWaveShl = 0x130, kWaveRol = 0x134, kWaveShr = 0x138, kWaveRor = 0x13c, kRowBcast15 = 0x142,
-                   kRowBcast31 = 0x143;
-}
-
 /// VectorFields::sub_dword: selection of the destination, what becomes of its other bits, selections and signs of
 /// sources.
 namespace sdwa_bit {
@@ -124,7 +118,6 @@ struct alignas(64) DppMap {
     uint32_t valid;
 };
 const DppMap& dpp16_map(uint32_t ctrl);
-bool dpp16_known(uint32_t ctrl);
 
 /// The operands as `shape` reads them; none: one of them has no meaning here.
 std::optional<VectorFields> resolve_valu(const Decoded& decoded, const Shape& shape);
