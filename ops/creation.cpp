@@ -40,6 +40,10 @@ Tensor Tensor::full_like(Number value, OptionalDType dtype) const {
     return t;
 }
 
+Tensor Tensor::zeros_like(OptionalDType dtype) const { return full_like(0, dtype); }
+
+Tensor Tensor::ones_like(OptionalDType dtype) const { return full_like(1, dtype); }
+
 Tensor Tensor::arange(Number start, Number stop, Number step, OptionalDType dtype) {
     bool floating = start.kind == Kind::Float || stop.kind == Kind::Float || step.kind == Kind::Float;
     DType type = dtype.value_or(floating ? dtypes::float32 : dtypes::int64);

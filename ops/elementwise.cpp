@@ -207,14 +207,14 @@ Tensor finished(Accept accepts, DType from, const Tensor& result) {
 
 }  // namespace
 
-#define UNARY(name, accepts, ...)                                         \
+#define UNARY(name, accepts, meaning, ...)                                \
     Tensor Tensor::name() const {                                         \
         GraphScope scope;                                                 \
         Tensor x = cast(prepared_dtype(#name, Accept::accepts, dtype())); \
         return finished(Accept::accepts, dtype(), __VA_ARGS__);           \
     }                                                                     \
     Tensor ops::name(const Operand& x) { return as_tensor(x).name(); }
-#define BINARY(name, accepts, ...)                                  \
+#define BINARY(name, accepts, meaning, ...)                         \
     Tensor ops::name(const Operand& left, const Operand& right) {   \
         GraphScope scope;                                           \
         auto [a, b] = prepare(#name, Accept::accepts, left, right); \
@@ -225,10 +225,10 @@ Tensor finished(Accept accepts, DType from, const Tensor& result) {
 #undef UNARY
 #undef BINARY
 
-Tensor Tensor::clamp(std::optional<Number> low, std::optional<Number> high) const {
+Tensor Tensor::clamp(std::optional<Number> min, std::optional<Number> max) const {
     Tensor out = *this;
-    if (low) out = out.maximum(*low);
-    return high ? out.minimum(*high) : out;
+    if (min) out = out.maximum(*min);
+    return max ? out.minimum(*max) : out;
 }
 
 Tensor Tensor::cast(DType to) const {

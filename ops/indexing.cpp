@@ -8,8 +8,6 @@ using namespace ops;
 
 namespace {
 
-using Bounds2 = std::vector<std::pair<int64_t, int64_t>>;
-
 /// What one axis of the source becomes: elements begin, begin + step, ... (backwards when flipped).
 struct AxisPick {
     int64_t begin, end;  ///< range to keep, long enough for count * step elements where the axis has room
@@ -41,7 +39,7 @@ int64_t checked_position(int64_t i, int64_t n, int axis) {
 
 /// One pick an axis: shrink, flip, then every step-th element by a reshape to (count, step) of which column 0 is kept.
 Tensor picked(const Tensor& x, const std::vector<AxisPick>& picks) {
-    Bounds2 keep, room, columns;
+    Pairs keep, room, columns;
     std::vector<int> flips;
     Shape split, to;
     bool strided = false;

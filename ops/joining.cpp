@@ -9,10 +9,8 @@ using namespace ops;
 
 namespace {
 
-using Bounds2 = std::vector<std::pair<int64_t, int64_t>>;
-
-Bounds2 whole(const Shape& shape) {
-    Bounds2 bounds;
+Pairs whole(const Shape& shape) {
+    Pairs bounds;
     for (int64_t n : shape) bounds.emplace_back(0, n);
     return bounds;
 }
@@ -22,7 +20,7 @@ Bounds2 whole(const Shape& shape) {
 std::vector<Tensor> Tensor::split(const std::vector<int64_t>& sizes, int axis) const {
     axis = axis_of("split", axis, ndim());
     int64_t have = shape()[static_cast<size_t>(axis)], at = 0;
-    Bounds2 bounds = whole(shape());
+    Pairs bounds = whole(shape());
     std::vector<Tensor> pieces;
     for (int64_t n : sizes) {
         if (n < 0 || at + n > have) break;
@@ -110,7 +108,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int axis) {
     for (size_t i = tensors.size(); i-- > 0;) {
         int64_t n = tensors[i].shape()[at], begin = end - n;
         if (n > 0) {
-            Bounds2 room(shape.size(), {0, 0});
+            Pairs room(shape.size(), {0, 0});
             room[at] = {begin, total - end};
             Tensor piece = tensors[i].cast(type);
             piece = piece.is_uniform() ? Tensor::uniform(piece.value(), shape, piece.placement()) : piece.pad(room);

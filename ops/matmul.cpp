@@ -33,7 +33,7 @@ Tensor Tensor::matmul(const Tensor& other) const {
     full.insert(full.end(), {n, m, k});
     if (product(full) == 0) return Tensor::zeros(to, type);
     Tensor left = expand_to(a.cast(type).cast(wide).unsqueeze(-2), full);
-    Tensor right = expand_to(b.cast(type).cast(wide).matrix_transpose().unsqueeze(-3), full);
+    Tensor right = expand_to(b.cast(type).cast(wide).mT().unsqueeze(-3), full);
     return reduce(left.mul(right), Op::add, {static_cast<int>(full.size()) - 1}).reshape(to).cast(type);
 }
 

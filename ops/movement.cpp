@@ -9,8 +9,6 @@ using namespace ops;
 
 namespace {
 
-using Bounds2 = std::vector<std::pair<int64_t, int64_t>>;
-
 Tensor same_value(const Tensor& x, Shape shape) { return Tensor::uniform(x.value(), std::move(shape), x.placement()); }
 
 /// Every size, with -1 worked out from the number of elements.
@@ -36,7 +34,7 @@ Shape resolved(const Shape& from, Shape to) {
     return to;
 }
 
-void check_pairs(std::string_view name, const Bounds2& pairs, const Shape& shape) {
+void check_pairs(std::string_view name, const Pairs& pairs, const Shape& shape) {
     if (pairs.size() != shape.size())
         user_error(ErrorKind::Shape, "[{}] {} pairs for the {} axes of shape {}", name, pairs.size(), shape.size(),
                    to_string(shape));
@@ -91,6 +89,8 @@ Tensor Tensor::T() const {
     return permute(order);
 }
 
+Tensor Tensor::mT() const { return transpose(-2, -1); }
+
 Tensor Tensor::movedim(int from, int to) const {
     from = axis_of("movedim", from, ndim());
     to = axis_of("movedim", to, ndim());
@@ -117,7 +117,9 @@ Tensor Tensor::expand(Shape to) const {
     return expand_to(*this, to);
 }
 
-Tensor Tensor::pad(const Bounds2& before_after, Number fill) const {
+Tensor Tensor::broadcast_to(Shape to) const { return expand(std::move(to)); }
+
+Tensor Tensor::pad(const Pairs& before_after, Number fill) const {
     check_pairs("pad", before_after, shape());
     bool none = true;
     Shape to = shape();
@@ -140,7 +142,7 @@ Tensor Tensor::pad(const Bounds2& before_after, Number fill) const {
     return select(inside, padded, like(padded, fill));
 }
 
-Tensor Tensor::shrink(const Bounds2& begin_end) const {
+Tensor Tensor::shrink(const Pairs& begin_end) const {
     check_pairs("shrink", begin_end, shape());
     bool whole = true;
     Shape to;
@@ -155,7 +157,7 @@ Tensor Tensor::shrink(const Bounds2& begin_end) const {
     if (whole) return *this;
     if (uniform_) return same_value(*this, std::move(to));
     if (!value().is(Op::shrink)) return node(Op::shrink, *this, BoundsArg{begin_end});
-    Bounds2 merged = value().as<BoundsArg>().bounds;
+    Pairs merged = value().as<BoundsArg>().bounds;
     for (size_t i = 0; i < merged.size(); i++) {
         int64_t base = merged[i].first;
         merged[i] = {base + begin_end[i].first, base + begin_end[i].second};

@@ -74,7 +74,7 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
                    "(..., m, e)",
                    to_string(query.shape()), to_string(key.shape()), to_string(value.shape()));
     double by = scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
-    Tensor scores = widened(query).matmul(widened(key).matrix_transpose()).mul(by);
+    Tensor scores = widened(query).matmul(widened(key).mT()).mul(by);
     double never = -std::numeric_limits<double>::infinity();
     if (causal) {
         Shape matrix{query.size(-2), key.size(-2)};

@@ -13,6 +13,7 @@ struct Number {
     int64_t i = 0;          ///< Bool, Int, UInt (by bits)
     double f = 0;           ///< Float
 
+    Number() = default;  ///< 0
     Number(bool value) : kind(Kind::Bool), i(value) {}
     template <std::integral T>
     Number(T value)

@@ -28,6 +28,7 @@ struct Axes {
 };
 
 using OptionalAxis = std::optional<int>;
+using Pairs = std::vector<std::pair<int64_t, int64_t>>;  ///< a pair an axis: (before, after) or (begin, end)
 using OptionalDType = std::optional<DType>;
 
 /// A lazy n-dimensional array. Operations build a graph and compute nothing; realize, item, to_host and host_view
@@ -58,87 +59,32 @@ class Tensor {
     bool is_uniform() const { return uniform_; }
     const runtime::Device* placement() const { return device_; }
 
-    // Creation. The result is not placed; `to` places it. linspace, arange and eye take no memory.
-    static Tensor full(Shape shape, Number value, OptionalDType dtype = {});
-    static Tensor zeros(Shape shape, DType dtype = dtypes::float32);
-    static Tensor ones(Shape shape, DType dtype = dtypes::float32);
-    /// start, start + step, ... below stop. Type by default: int64, or float32 when an argument is a float.
-    static Tensor arange(Number start, Number stop, Number step = 1, OptionalDType dtype = {});
-    static Tensor arange(Number stop, OptionalDType dtype = {}) { return arange(0, stop, 1, dtype); }
-    static Tensor linspace(double start, double stop, int64_t count, DType dtype = dtypes::float32,
-                           bool endpoint = true);
-    static Tensor eye(int64_t rows, std::optional<int64_t> columns = {}, int64_t diagonal = 0,
-                      DType dtype = dtypes::float32);
-    Tensor full_like(Number value, OptionalDType dtype = {}) const;
-    Tensor zeros_like(OptionalDType dtype = {}) const { return full_like(0, dtype); }
-    Tensor ones_like(OptionalDType dtype = {}) const { return full_like(1, dtype); }
-    /// Keeps the elements on and below (above) a diagonal of the last two axes; the others become 0.
-    Tensor tril(int64_t diagonal = 0) const;
-    Tensor triu(int64_t diagonal = 0) const;
-
-    // Elementwise, one row each in elementwise.def.
+    // Creation, types, movement, indexing and reductions: a row each in methods.def, which says what they do.
+#define CREATION(name, parameters, meaning) static Tensor name parameters;
+#define METHOD(result, name, parameters, meaning) result name parameters const;
+#define SIZES(name, parameter, meaning) Tensor name parameter const;
+#define VIEW(name, meaning) Tensor name() const;
+#include "strata/ops/methods.def"
+#undef CREATION
+#undef METHOD
+#undef SIZES
+#undef VIEW
+    // Elementwise: a row each in elementwise.def.
 #define UNARY(name, ...) Tensor name() const;
 #define BINARY(name, ...) Tensor name(const Operand& other) const;
 #include "strata/ops/elementwise.def"
 #undef UNARY
 #undef BINARY
-    Tensor clamp(std::optional<Number> low, std::optional<Number> high) const;
-    Tensor cast(DType to) const;     ///< float -> integer truncates and saturates, NaN -> 0; to bool: x != 0
-    Tensor bitcast(DType to) const;  ///< the same bits; the types have one width
 
-    // Movement: no element is computed or copied.
-    Tensor reshape(Shape shape) const;  ///< one axis may be -1: what is left
-    Tensor permute(const std::vector<int>& axes) const;
-    Tensor transpose(int axis0 = -2, int axis1 = -1) const;
-    Tensor T() const;  ///< axes reversed
-    Tensor matrix_transpose() const { return transpose(-2, -1); }
-    Tensor movedim(int from, int to) const;
-    Tensor expand(Shape shape) const;  ///< as broadcast_to; -1 keeps the size of an axis
-    Tensor broadcast_to(Shape shape) const { return expand(std::move(shape)); }
-    Tensor pad(const std::vector<std::pair<int64_t, int64_t>>& before_after,
-               Number value = 0) const;                                              ///< one pair an axis
-    Tensor shrink(const std::vector<std::pair<int64_t, int64_t>>& begin_end) const;  ///< one pair an axis
-    Tensor flip(Axes axes = {}) const;
-    Tensor roll(int64_t shift, int axis) const;
-    Tensor squeeze(Axes axes = {}) const;  ///< all axes of size 1 by default
-    Tensor unsqueeze(int axis) const;
-    Tensor flatten(int first = 0, int last = -1) const;
-    Tensor unflatten(int axis, const Shape& sizes) const;
+    // What Python takes or names in another way.
+    static Tensor zeros(Shape shape, DType dtype = dtypes::float32);
+    static Tensor ones(Shape shape, DType dtype = dtypes::float32);
+    /// start, start + step, ... below stop. Type by default: int64, or float32 when an argument is a float.
+    static Tensor arange(Number start, Number stop, Number step = 1, OptionalDType dtype = {});
+    static Tensor arange(Number stop, OptionalDType dtype = {}) { return arange(0, stop, 1, dtype); }
     std::vector<Tensor> split(int64_t size, int axis = 0) const;  ///< pieces of `size`, the last may be smaller
-    std::vector<Tensor> split(const std::vector<int64_t>& sizes, int axis = 0) const;
-    std::vector<Tensor> chunk(int count,
-                              int axis = 0) const;  ///< at most `count` pieces of equal size, the last smaller
-    Tensor repeat(int64_t count,
-                  OptionalAxis axis = {}) const;     ///< each element `count` times; no axis: of the flat array
-    Tensor tile(std::vector<int64_t> counts) const;  ///< the array repeated along each axis
-    Tensor contiguous() const;                       ///< in memory of its own when realized
-
-    // Indexing. Integer tensors hold indices in [-n, n); others are the caller's mistake: they are not checked.
-    Tensor index(const std::vector<Index>& indices) const;               ///< x[...]
-    Tensor take(const Tensor& indices, OptionalAxis axis = {}) const;    ///< numpy.take; no axis: from the flat array
-    Tensor gather(int axis, const Tensor& indices) const;                ///< numpy.take_along_axis
-    Tensor one_hot(int64_t classes, DType dtype = dtypes::int64) const;  ///< a new last axis
-
-    // Reductions. No axes = all. sum and prod of integers and bool give int64 (uint64 for unsigned); floats narrower
-    // than 32 bits are accumulated as float32. mean, var, std and the softmax family turn integers into float32.
-    Tensor sum(Axes axes = {}, bool keepdims = false, OptionalDType dtype = {}) const;
-    Tensor prod(Axes axes = {}, bool keepdims = false, OptionalDType dtype = {}) const;
-    Tensor max(Axes axes = {}, bool keepdims = false) const;  ///< NaN if there is one; of nothing: Shape error
-    Tensor min(Axes axes = {}, bool keepdims = false) const;
-    Tensor mean(Axes axes = {}, bool keepdims = false) const;
-    Tensor var(Axes axes = {}, double correction = 0, bool keepdims = false) const;  ///< divides by n - correction
-    Tensor std(Axes axes = {}, double correction = 0, bool keepdims = false) const;
-    Tensor any(Axes axes = {}, bool keepdims = false) const;
-    Tensor all(Axes axes = {}, bool keepdims = false) const;
-    Tensor argmax(OptionalAxis axis = {},
-                  bool keepdims = false) const;  ///< int64, the first; no axis: of the flat array
-    Tensor argmin(OptionalAxis axis = {}, bool keepdims = false) const;
-    Tensor cumsum(OptionalAxis axis = {}, OptionalDType dtype = {}) const;  ///< no axis: 1-D tensors only
-    Tensor cumprod(OptionalAxis axis = {}, OptionalDType dtype = {}) const;
-    Tensor softmax(int axis = -1) const;
-    Tensor log_softmax(int axis = -1) const;
-    Tensor logsumexp(Axes axes = {}, bool keepdims = false) const;
-
+    std::vector<Tensor> split(const Shape& sizes, int axis = 0) const;
+    Tensor index(const std::vector<Index>& indices) const;  ///< x[...]
     /// (..., n, k) x (..., k, m) -> (..., n, m); leading axes broadcast; a 1-D side has its axis added and dropped
     /// again. Narrow floats accumulate as float32, narrow integers as int32.
     Tensor matmul(const Tensor& other) const;

@@ -91,12 +91,15 @@ void bind_asm(py::module_& m) {
         return as_bytes(isa::assemble_instructions(text, isa::parse_arch(arch).value(), wave_size).value());
     });
     m.def("_disassemble", [](const py::bytes& object) { return isa::disassemble(as_span(object)).value(); });
-    m.def("_disassemble_instructions", [](const py::bytes& code, const std::string& arch, int wave_size) {
-        py::list out;
-        auto lines = isa::disassemble_instructions(as_span(code), isa::parse_arch(arch).value(), wave_size).value();
-        for (const isa::DisassembledLine& line : lines) out.append(py::make_tuple(line.offset, line.size, line.text));
-        return out;
-    });
+    m.def(
+        "_disassemble_instructions",
+        [](const py::bytes& code, const std::string& arch, int wave_size) -> As<"list[tuple[int, int, str]]"> {
+            py::list out;
+            auto lines = isa::disassemble_instructions(as_span(code), isa::parse_arch(arch).value(), wave_size).value();
+            for (const isa::DisassembledLine& line : lines)
+                out.append(py::make_tuple(line.offset, line.size, line.text));
+            return py::object(out);
+        });
     m.def("_mnemonics", [](const std::string& arch) {
         std::set<std::string> names;
         for (const isa::Row& row : isa::rows(isa::info(isa::parse_arch(arch).value()).family))

@@ -1,4 +1,5 @@
-// What `strata bench` times and nothing else needs: the stages of a kernel without the ones after them.
+// What `strata bench` times of this process's graphs and settings: the stages of a kernel without the ones after them.
+// What needs neither is in strata._strata_bench.
 #include "convert_p.h"
 #include "strata/asm/isa/arch.h"
 #include "strata/codegen/compile/compile_kernel.h"
@@ -34,8 +35,7 @@ codegen::Compiled compile_on(const codegen::HipSource& source, isa::Arch arch, b
 
 void bind_bench(py::module_& m) {
     m.def(
-        "_render_only",
-        [](const std::vector<Tensor*>& tensors) {
+        "_render_only", [](const std::vector<Tensor*>& tensors) -> As<"list[tuple[str, str]]"> {
             std::vector<UOp> roots;
             for (Tensor* t : tensors) roots.push_back(t->contiguous().uop());
             std::vector<codegen::HipSource> sources;
@@ -45,20 +45,20 @@ void bind_bench(py::module_& m) {
             }
             py::list out;
             for (const codegen::HipSource& s : sources) out.append(py::make_tuple(s.kernel, s.text));
-            return out;
+            return py::object(out);
         },
         py::arg("tensors"), "The (name, HIP text) of each kernel that computes the tensors; compiles nothing.");
     m.def(
         "_compile_on",
         [](const std::string& text, const std::string& name, const std::string& arch, bool freestanding,
-           bool in_process) {
+           bool in_process) -> As<"tuple[float, str, bool]"> {
             codegen::HipSource source{text, name, freestanding};
             codegen::Compiled made;
             {
                 py::gil_scoped_release release;
                 made = compile_on(source, isa::parse_arch(arch).value(), in_process);
             }
-            return py::make_tuple(made.compile_ms, made.route, made.cached);
+            return py::object(py::make_tuple(made.compile_ms, made.route, made.cached));
         },
         py::arg("text"), py::arg("name"), py::arg("arch"), py::arg("freestanding"), py::arg("in_process"),
         "(milliseconds, route taken, from a cache) of one compilation to a code object.");

@@ -52,12 +52,11 @@ py::object nested(py::object flat, const Shape& shape, size_t axis, py::ssize_t&
 
 Shape to_shape(py::handle value) {
     if (PyIndex_Check(value.ptr())) return {value.cast<int64_t>()};
-    try {
-        return value.cast<Shape>();
-    } catch (const py::cast_error&) {
+    py::detail::list_caster<Shape, int64_t> sizes;
+    if (!sizes.load(value, true))
         user_error(ErrorKind::Shape, "a shape is an int or a sequence of ints, got {}",
                    py::repr(value).cast<std::string>());
-    }
+    return static_cast<Shape&>(sizes);
 }
 
 Shape to_shape(const py::args& sizes) {

@@ -54,10 +54,10 @@ void bind_kernels(py::module_& m);
 void bind_settings(py::module_& m);
 void bind_runtime(py::module_& m);
 void bind_asm(py::module_& m);
+void bind_bench(py::module_& m);
 void bind_describe(py::module_& m);
 void bind_emulator(py::module_& m);
-void bind_bench(py::module_& m);
-void bind_bench_emu(py::module_& m);
-void bind_bench_decode(py::module_& m);
 
 }  // namespace strata::python
+
+#include "casters_p.h"

@@ -68,14 +68,15 @@ py::dict describe(Family family, const Row& row, int wave_size) {
 }  // namespace
 
 void bind_describe(py::module_& m) {
-    m.def("_describe", [](const std::string& mnemonic, const std::string& arch) {
-        const isa::ArchInfo& info = isa::info(isa::parse_arch(arch).value());
-        py::list forms;
-        for (const Row& row : isa::rows(info.family))
-            if (row.mnemonic == mnemonic)
-                forms.append(describe(info.family, row, row.flags & isa::kWave64 ? 64 : info.wave_size));
-        return forms;
-    });
+    m.def(
+        "_describe", [](const std::string& mnemonic, const std::string& arch) -> As<"list[dict[str, Any]]"> {
+            const isa::ArchInfo& info = isa::info(isa::parse_arch(arch).value());
+            py::list forms;
+            for (const Row& row : isa::rows(info.family))
+                if (row.mnemonic == mnemonic)
+                    forms.append(describe(info.family, row, row.flags & isa::kWave64 ? 64 : info.wave_size));
+            return py::object(forms);
+        });
 }
 
 }  // namespace strata::python

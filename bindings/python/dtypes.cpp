@@ -20,31 +20,38 @@ OptionalDType to_optional_dtype(py::handle value) {
 }
 
 void bind_dtypes(py::module_& m) {
-    py::class_<DType>(m, "DType", "An element type.")
-        .def_property_readonly("name", [](DType t) { return std::string(t.name()); })
+    py::class_<DType>(m, "DType", "An element type. Equal to its name, and to the NumPy type it stands for.")
+        .def_property_readonly(
+            "name", [](DType t) { return t.name(); }, "'float32', 'boolean', ...")
         .def_property_readonly("itemsize", &DType::bytes, "Bytes of one element.")
-        .def_property_readonly("bits", &DType::bits)
-        .def_property_readonly("is_float", &DType::is_float)
-        .def_property_readonly("is_integer", &DType::is_integer)
-        .def_property_readonly("is_unsigned", &DType::is_unsigned)
-        .def_property_readonly("is_bool", &DType::is_bool)
+        .def_property_readonly("bits", &DType::bits, "Bits of one element.")
+        .def_property_readonly("is_float", &DType::is_float, "Whether it is a floating type.")
+        .def_property_readonly("is_integer", &DType::is_integer, "Whether it is an integer type; bool is none.")
+        .def_property_readonly("is_unsigned", &DType::is_unsigned, "Whether it is an unsigned integer type.")
+        .def_property_readonly("is_bool", &DType::is_bool, "Whether it is bool.")
         .def_property_readonly(
             "numpy_name", [](DType t) { return std::string(t.numpy()); },
             "NumPy's name, or '' where NumPy has no such type.")
         .def("__repr__", [](DType t) { return "dtypes." + std::string(t.name()); })
-        .def("__eq__",
-             [](DType a, py::handle b) {
-                 if (b.is_none()) return false;
-                 try {
-                     return a == to_dtype(b);
-                 } catch (const Exception&) {
-                     return false;
-                 }
-             })
+        .def(
+            "__eq__",
+            [](DType a, As<"object"> b) {
+                if (b.is_none()) return false;
+                try {
+                    return a == to_dtype(b);
+                } catch (const Exception&) {
+                    return false;
+                }
+            },
+            py::arg("other"), py::pos_only())
         .def("__hash__", [](DType t) { return static_cast<int>(t.scalar); });
     py::module_ d = m.def_submodule(
         "dtypes",
-        "Element types: bool, int8-int64, uint8-uint64, float16, bfloat16, float32, float64 and the fp8 formats.");
+        "Element types: bool, int8-int64, uint8-uint64, float16, bfloat16, float32, float64 and the fp8 formats.\n\n"
+        "fp8e4m3: OCP e4m3, no infinity, largest 448. fp8e5m2: OCP e5m2, has infinity, largest 57344. fp8e4m3fnuz: "
+        "e4m3 of CDNA3,\nno infinity, one NaN, no negative zero, largest 240. fp8e5m2fnuz: e5m2 of CDNA3, likewise, "
+        "largest 57344. index: of ranges and\noffsets in a kernel, int32 or int64, chosen when it is lowered. all: "
+        "every type that a tensor can have.");
     py::list names;
     for (DType t : all_dtypes()) {
         d.attr(std::string(t.name()).c_str()) = t;
@@ -53,9 +60,11 @@ void bind_dtypes(py::module_& m) {
     d.attr("bool") = dtypes::boolean;
     d.attr("index") = dtypes::index;
     d.attr("all") = names;
-    m.def("promote", &promote, "The type of an operation between two types.");
-    m.def("result_type",
-          [](py::handle a, py::handle b) { return ops::result_type(OperandHolder(a).get(), OperandHolder(b).get()); });
+    m.def("promote", &promote, py::arg("a"), py::arg("b"), py::pos_only(),
+          "The type of an operation between two types, by the array API's rules; integer with float gives the float.");
+    m.def("result_type", &ops::result_type, py::arg("a"), py::arg("b"), py::pos_only(),
+          "The type of an operation between two tensors or numbers; a Python number takes the type of the tensor it "
+          "meets.");
 }
 
 }  // namespace strata::python

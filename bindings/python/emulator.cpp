@@ -13,7 +13,8 @@ namespace {
 using Words = py::array_t<uint32_t, py::array::c_style | py::array::forcecast>;
 
 struct WaveState {
-    py::array vgpr, sgpr, lds;
+    py::array_t<uint32_t> vgpr, sgpr;
+    py::array_t<uint8_t> lds;
     uint64_t exec_mask, vcc;
     uint32_t m0, mode;
     bool scc;
@@ -61,9 +62,13 @@ void fill_lds(emu::WaveRun& run, const py::object& given) {
     run.lds.assign(bytes, bytes + info.size * info.itemsize);
 }
 
-WaveState run_wave(const std::string& arch_name, const py::bytes& code, const py::object& vgpr, const py::object& sgpr,
+using Registers = As<"ArrayLike | None">;
+using Bytes = As<"int | bytes | NDArray[Any]">;
+using Memory = As<"Mapping[int, NDArray[Any] | bytearray] | None">;
+
+WaveState run_wave(const std::string& arch_name, const py::bytes& code, const Registers& vgpr, const Registers& sgpr,
                    std::optional<uint64_t> exec_mask, uint64_t vcc, int scc, uint32_t m0, std::optional<uint32_t> mode,
-                   const py::object& lds, uint32_t scratch, const py::object& memory, std::optional<int> wave_size,
+                   const Bytes& lds, uint32_t scratch, const Memory& memory, std::optional<int> wave_size,
                    uint64_t max_instructions) {
     isa::Arch arch = isa::parse_arch(arch_name).value();
     emu::WaveRun run;
@@ -121,12 +126,14 @@ void bind_fidelity(py::module_& e) {
     using emu::InstructionUse;
     py::class_<InstructionUse>(e, "InstructionUse",
                                "An instruction of a kernel and how near its results are to silicon's.")
-        .def_readonly("mnemonic", &InstructionUse::mnemonic)
+        .def_readonly("mnemonic", &InstructionUse::mnemonic, "'v_exp_f32', ...")
         .def_readonly("count", &InstructionUse::count, "In the code.")
-        .def_readonly("executed", &InstructionUse::executed, "By the waves of a launch; None: nobody counted.")
+        .def_readonly("executed", &InstructionUse::executed,
+                      "By the waves of a launch (Launch.instructions); None: nobody counted.")
         .def_property_readonly(
             "level", [](const InstructionUse& use) { return emu::name(use.fidelity.level); },
-            "exact, ulp or approximate")
+            "exact (the ISA document fixes every bit), ulp (within its error band) or approximate (it says too "
+            "little).")
         .def_property_readonly(
             "documented_ulp", [](const InstructionUse& use) { return use.fidelity.documented_ulp; },
             "The ISA document's error band, of level ulp; else 0.")
@@ -137,9 +144,10 @@ void bind_fidelity(py::module_& e) {
             "here", [](const InstructionUse& use) { return use.fidelity.here; },
             "What the emulator does where it is free to choose.");
     e.def("fidelity", &fidelity, py::arg("code_object"), py::arg("kernel") = "",
-          "The instructions a kernel's code can reach, with how near their results are to silicon's. kernel: the first "
-          "one when empty. What a launch ran: config(emu_fidelity=True) and stats().launches[-1].instructions. Raises "
-          "UsageError, Unsupported.");
+          "The instructions a kernel's code can reach, with how near their results are to silicon's.\n\n"
+          "kernel: the first one when empty. What a launch ran: with strata.config(emu_fidelity=True), "
+          "strata.stats().launches[-1].instructions.\nRaises UsageError (no such kernel), Unsupported (an instruction "
+          "that is not executed).");
 }
 
 }  // namespace
@@ -147,34 +155,41 @@ void bind_fidelity(py::module_& e) {
 void bind_emulator(py::module_& m) {
     py::module_ e = m.def_submodule("emulator", "The emulated GPU below the HIP interface: single waves.");
     py::class_<WaveState>(e, "WaveState", "A wave's registers after its last instruction.")
-        .def_readonly("vgpr", &WaveState::vgpr, "uint32 (256, lanes); gfx942 and gfx90a: (512, lanes), a0 is row 256")
-        .def_readonly("sgpr", &WaveState::sgpr, "uint32 (106,)")
-        .def_readonly("lds", &WaveState::lds, "uint8")
-        .def_readonly("exec_mask", &WaveState::exec_mask)
-        .def_readonly("vcc", &WaveState::vcc)
-        .def_readonly("scc", &WaveState::scc)
-        .def_readonly("m0", &WaveState::m0)
-        .def_readonly("mode", &WaveState::mode)
-        .def_readonly("instructions", &WaveState::instructions)
+        .def_readonly(
+            "vgpr", &WaveState::vgpr,
+            "uint32 (256, lanes); gfx942 and gfx90a: (512, lanes), the accumulation registers from row 256 on.")
+        .def_readonly("sgpr", &WaveState::sgpr, "uint32 (106,).")
+        .def_readonly("lds", &WaveState::lds, "uint8 (size,).")
+        .def_readonly("exec_mask", &WaveState::exec_mask, "One bit a lane.")
+        .def_readonly("vcc", &WaveState::vcc, "One bit a lane.")
+        .def_readonly("scc", &WaveState::scc, "The scalar condition code.")
+        .def_readonly("m0", &WaveState::m0, "Register m0.")
+        .def_readonly("mode", &WaveState::mode, "Register MODE: rounding, denormals, exceptions.")
+        .def_readonly("instructions", &WaveState::instructions, "Instructions run.")
         .def_readonly("pc", &WaveState::pc, "Byte offset of the last instruction.");
     py::class_<FormatCoverage>(e, "FormatCoverage", "How many instruction forms of one encoding format execute.")
-        .def_readonly("format", &FormatCoverage::format)
+        .def_readonly("format", &FormatCoverage::format, "'VOP3', ...")
         .def_readonly("rows", &FormatCoverage::rows, "Instruction forms in the table.")
-        .def_readonly("executed", &FormatCoverage::executed)
+        .def_readonly("executed", &FormatCoverage::executed, "Forms that execute.")
         .def_readonly("graphics", &FormatCoverage::graphics,
                       "Image, export, ray-tracing and interpolation instructions: not executed.")
-        .def_readonly("missing", &FormatCoverage::missing, "Compute instructions that are refused.");
+        .def_readonly("missing", &FormatCoverage::missing,
+                      "Compute instructions that are refused when code is loaded.");
     e.def("coverage", &coverage, py::arg("arch"),
-          "What the emulator executes of an instruction set: a FormatCoverage for each encoding format.");
+          "What the emulator executes of an instruction set (\"gfx1100\", ...), by encoding format. Raises UsageError "
+          "for "
+          "an unknown arch.");
     bind_fidelity(e);
     e.def("run_wave", &run_wave, py::arg("arch"), py::arg("code"), py::kw_only(), py::arg("vgpr") = py::none(),
           py::arg("sgpr") = py::none(), py::arg("exec_mask") = py::none(), py::arg("vcc") = 0, py::arg("scc") = 0,
           py::arg("m0") = 0, py::arg("mode") = py::none(), py::arg("lds") = 65536, py::arg("scratch") = 0,
           py::arg("memory") = py::none(), py::arg("wave_size") = py::none(), py::arg("max_instructions") = 1'000'000,
-          "Runs one wave as a workgroup of its own until s_endpgm and returns its WaveState. code: bytes; vgpr: uint32 "
-          "(registers, lanes); sgpr: uint32 (<= 106,); "
-          "lds: size in bytes or initial bytes; scratch: bytes a lane; memory: {address: writable array} mapped there "
-          "and changed in place. Raises MemoryFault, Unsupported.");
+          "Runs one wave as a workgroup of its own until s_endpgm and returns its WaveState.\n\n"
+          "code: machine code. vgpr: uint32 (registers <= 256 or 512, lanes); sgpr: uint32 (<= 106,); missing "
+          "registers are 0. exec_mask:\nall lanes by default. lds: size in bytes or initial bytes. scratch: bytes a "
+          "lane. memory: {address: writable contiguous\narray}, mapped there and changed in place. wave_size: 32 or "
+          "64, the arch's own by default.\nRaises MemoryFault (a bad address, more than max_instructions), "
+          "Unsupported (an instruction that is not executed),\nUsageError.");
 }
 
 }  // namespace strata::python

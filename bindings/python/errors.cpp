@@ -4,6 +4,8 @@
 namespace strata::python {
 namespace {
 
+using namespace py::literals;
+
 /// One Python class a kind, by ErrorKind; owned by the module for the life of the process.
 std::vector<PyObject*>& classes() {
     static auto* all = new std::vector<PyObject*>;
@@ -26,16 +28,18 @@ void raise(const Error& error) {
 void bind_errors(py::module_& m) {
     py::object base = py::reinterpret_steal<py::object>(
         PyErr_NewExceptionWithDoc("strata.Error",
-                                  "Base of every error Strata raises. log: a compiler's output; source: the text it is "
-                                  "about; file, line, column: where.",
+                                  "Base of every error Strata raises. log: a compiler's whole output; source: the text "
+                                  "that the error is about;\nfile, line, column: where, from 1 on. '' and 0: unknown.",
                                   nullptr, nullptr));
+    base.attr("__annotations__") =
+        py::dict("log"_a = "str", "source"_a = "str", "file"_a = "str", "line"_a = "int", "column"_a = "int");
     m.attr("Error") = base;
-#define ERROR(kind, python, builtin)                                                                 \
-    {                                                                                                \
-        py::tuple bases = py::make_tuple(base, py::reinterpret_borrow<py::object>(PyExc_##builtin)); \
-        PyObject* type = PyErr_NewException("strata." #python, bases.ptr(), nullptr);                \
-        classes().push_back(type);                                                                   \
-        m.attr(#python) = py::reinterpret_borrow<py::object>(type);                                  \
+#define ERROR(kind, python, builtin, meaning)                                                         \
+    {                                                                                                 \
+        py::tuple bases = py::make_tuple(base, py::reinterpret_borrow<py::object>(PyExc_##builtin));  \
+        PyObject* type = PyErr_NewExceptionWithDoc("strata." #python, meaning, bases.ptr(), nullptr); \
+        classes().push_back(type);                                                                    \
+        m.attr(#python) = py::reinterpret_borrow<py::object>(type);                                   \
     }
 #include "strata/core/support/errors.def"
 #undef ERROR

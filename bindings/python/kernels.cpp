@@ -27,13 +27,14 @@ ops::Dims dimensions(py::handle value, const char* what) {
 
 Kernel in_python(const ops::UserKernel& kernel) { return std::const_pointer_cast<CustomKernel>(kernel); }
 
-Kernel hip_kernel(const std::string& source, const std::string& name, py::handle grid, py::handle block, uint32_t lds,
+using Sizes = As<"Sizes">;
+
+Kernel hip_kernel(const std::string& source, const std::string& name, Sizes grid, Sizes block, uint32_t lds,
                   const std::vector<std::string>& options) {
     return in_python(ops::hip_kernel(source, name, dimensions(grid, "grid"), dimensions(block, "block"), options, lds));
 }
 
-Kernel object_kernel(const py::bytes& object, const std::string& name, py::handle grid, py::handle block,
-                     uint32_t lds) {
+Kernel object_kernel(const py::bytes& object, const std::string& name, Sizes grid, Sizes block, uint32_t lds) {
     std::string_view bytes = object;
     return in_python(ops::asm_kernel(isa::Bytes(bytes.begin(), bytes.end()), dimensions(grid, "grid"),
                                      dimensions(block, "block"), name, lds));
@@ -82,27 +83,43 @@ std::string joined(const runtime::Artifact& a, std::string_view between, Part pa
     return all;
 }
 
+void bind_custom_kernel(py::class_<Tensor> c) {
+    OwnSignature own;
+    c.def("custom_kernel", &custom_kernel, py::kw_only(), py::arg("kernel"), py::arg("grad") = py::none(),
+          "custom_kernel(self, *inputs: ArrayLike, kernel: Kernel, grad: None = None) -> tuple[Tensor, ...]\n\n"
+          "Runs a kernel of the user's over this tensor (its output) and the inputs.\n\n"
+          "kernel: hip_kernel(...), asm_kernel(...), or a function that gets one uop.UOp a buffer and returns "
+          "uop.sink(...).\nReturns one tensor a buffer, the output first. Raises LaunchError when the number of "
+          "buffers differs from the\nkernel's parameters, Unsupported for grad.");
+}
+
+constexpr const char *kEntry = "The entry in its code object.", *kGrid = "Workgroups: x, y, z.",
+                     *kBlock = "Threads of a workgroup: x, y, z.";
+
 void bind_artifact(py::module_& m) {
     using codegen::Compiled;
     using runtime::Artifact;
     auto assembly = [](const Compiled& k) { return isa::disassemble(k.code_object()).value(); };
     py::class_<Compiled>(m, "ArtifactKernel", "One compiled kernel: launch dimensions and resources.")
-        .def_readonly("name", &Compiled::entry)
-        .def_readonly("grid", &Compiled::grid)
-        .def_readonly("block", &Compiled::block)
-        .def_property_readonly("vgprs", [](const Compiled& k) { return k.info().vgprs; })
-        .def_property_readonly("sgprs", [](const Compiled& k) { return k.info().sgprs; })
+        .def_readonly("name", &Compiled::entry, kEntry)
+        .def_readonly("grid", &Compiled::grid, kGrid)
+        .def_readonly("block", &Compiled::block, kBlock)
+        .def_property_readonly(
+            "vgprs", [](const Compiled& k) { return k.info().vgprs; }, "Vector registers a wave.")
+        .def_property_readonly(
+            "sgprs", [](const Compiled& k) { return k.info().sgprs; }, "Scalar registers a wave.")
         .def_property_readonly(
             "lds", [](const Compiled& k) { return k.info().lds; }, "Bytes a workgroup.")
         .def_property_readonly(
             "scratch", [](const Compiled& k) { return k.info().scratch; }, "Bytes a lane.")
-        .def_readonly("source", &Compiled::text)
+        .def_readonly("source", &Compiled::text, "HIP text; '' for a finished code object.")
         .def_property_readonly(
             "schedule", [](const Compiled& k) { return codegen::to_string(k.actions); },
             "The schedule actions, as text.")
-        .def_readonly("compile_ms", &Compiled::compile_ms)
-        .def_property_readonly("code_object", &bytes_of)
-        .def_property_readonly("assembly", assembly)
+        .def_readonly("compile_ms", &Compiled::compile_ms,
+                      "Milliseconds from text to code object; near 0 from a cache.")
+        .def_property_readonly("code_object", &bytes_of, "ELF that any HIP program can load.")
+        .def_property_readonly("assembly", assembly, "Listing of the code object.")
         .def("__repr__", [](const Compiled& k) {
             const isa::KernelInfo& info = k.info();
             return fmt::format("<kernel {} grid={} block={} vgprs={} sgprs={} lds={} scratch={}>", k.entry,
@@ -111,10 +128,12 @@ void bind_artifact(py::module_& m) {
         });
     py::class_<Artifact>(m, "Artifact",
                          "What strata.compile gives: sources, assembly and code objects of every kernel, in order.")
-        .def_readonly("kernels", &Artifact::kernels)
+        .def_readonly("kernels", &Artifact::kernels, "In order of execution.")
         .def_property_readonly(
-            "source", [](const Artifact& a) { return joined(a, "\n", [](const Compiled& k) { return k.text; }); })
-        .def_property_readonly("assembly", [=](const Artifact& a) { return joined(a, "", assembly); })
+            "source", [](const Artifact& a) { return joined(a, "\n", [](const Compiled& k) { return k.text; }); },
+            "HIP text of all kernels.")
+        .def_property_readonly(
+            "assembly", [=](const Artifact& a) { return joined(a, "", assembly); }, "Listings of all kernels.")
         .def_property_readonly(
             "code_object",
             [](const Artifact& a) { return a.kernels.empty() ? py::bytes() : bytes_of(a.kernels.back()); },
@@ -125,27 +144,22 @@ void bind_artifact(py::module_& m) {
 
 void bind_kernels(py::module_& m) {
     py::class_<CustomKernel, Kernel>(m, "CustomKernel", "A kernel of the user's, for custom_kernel(kernel=...).")
-        .def_readonly("name", &CustomKernel::name)
-        .def_readonly("grid", &CustomKernel::grid)
-        .def_readonly("block", &CustomKernel::block)
-        .def_readonly("lds", &CustomKernel::lds)
+        .def_readonly("name", &CustomKernel::name, kEntry)
+        .def_readonly("grid", &CustomKernel::grid, kGrid)
+        .def_readonly("block", &CustomKernel::block, kBlock)
+        .def_readonly("lds", &CustomKernel::lds, "Dynamic LDS bytes of a workgroup.")
         .def("__repr__", [](const CustomKernel& k) {
             return fmt::format("<CustomKernel {} grid=({}, {}, {}) block=({}, {}, {})>", k.name, k.grid[0], k.grid[1],
                                k.grid[2], k.block[0], k.block[1], k.block[2]);
         });
     m.def("hip_kernel", &hip_kernel, py::arg("source"), py::kw_only(), py::arg("name"), py::arg("grid"),
           py::arg("block"), py::arg("lds") = 0, py::arg("options") = std::vector<std::string>{},
-          "A kernel from HIP source, which may include hip/hip_runtime.h. grid: workgroups; block: threads; lds: "
-          "dynamic LDS bytes; options: compiler options.");
+          "A kernel from HIP source, which may include hip/hip_runtime.h; it compiles on first use.\n\n"
+          "name: the kernel, a symbol or the plain name of a C++ function. grid: workgroups, block: threads of a "
+          "workgroup, each an\nint or up to three. lds: dynamic LDS bytes. options: compiler options such as -O1 or "
+          "-DN=4. Raises LaunchError; using it\nraises CompileError with file:line:column in the source.");
     m.def("_object_kernel", &object_kernel);
-    m.attr("Tensor").cast<py::class_<Tensor>>().def(
-        "custom_kernel",
-        [](const Tensor& out, const py::args& inputs, py::handle kernel, py::handle grad) {
-            return custom_kernel(out, inputs, kernel, grad);
-        },
-        py::kw_only(), py::arg("kernel"), py::arg("grad") = py::none(),
-        "Runs a kernel of the user's over this tensor (its output) and the inputs; returns one tensor a buffer, the "
-        "output first.");
+    bind_custom_kernel(m.attr("Tensor").cast<py::class_<Tensor>>());
     bind_artifact(m);
     m.def("_compile", [](const std::vector<Tensor*>& tensors, const std::string& arch) {
         std::vector<UOp> roots;

@@ -1,9 +1,15 @@
 #include "convert_p.h"
 
 PYBIND11_MODULE(_strata, m) {
-    m.doc() = "Strata's core: tensors, UOps, kernels, the assembler and the emulator.";
+    m.doc() =
+        "Strata's core: tensors, UOps, kernels, the assembler and the emulator.\n\nShapes are in elements, row-major. "
+        "Times "
+        "are in milliseconds; on an emulated device `time_ms` is modelled: what the kernel\nwould take on the GPU that "
+        "is "
+        "modelled, not what it took here. Every error is a strata.Error.";
     strata::python::bind_errors(m);
     strata::python::bind_dtypes(m);
+    strata::python::bind_emulator(m);
     strata::python::bind_tensor(m);
     strata::python::bind_functions(m);
     strata::python::bind_uop(m);
@@ -11,8 +17,5 @@ PYBIND11_MODULE(_strata, m) {
     strata::python::bind_settings(m);
     strata::python::bind_runtime(m);
     strata::python::bind_asm(m);
-    strata::python::bind_emulator(m);
     strata::python::bind_bench(m);
-    strata::python::bind_bench_emu(m);
-    strata::python::bind_bench_decode(m);
 }

@@ -11,39 +11,44 @@ namespace {
 void bind_stats(py::module_& m) {
     using runtime::Stats;
     py::class_<Stats::Launch>(m, "Launch", "One kernel launch.")
-        .def_readonly("name", &Stats::Launch::name)
-        .def_readonly("grid", &Stats::Launch::grid)
-        .def_readonly("block", &Stats::Launch::block)
+        .def_readonly("name", &Stats::Launch::name, "The kernel.")
+        .def_readonly("grid", &Stats::Launch::grid, "Workgroups: x, y, z.")
+        .def_readonly("block", &Stats::Launch::block, "Threads of a workgroup: x, y, z.")
         .def_readonly("time_ms", &Stats::Launch::time_ms,
-                      "On the device; Stats.modelled says whether a timing model tells it.")
-        .def_readonly("wall_ms", &Stats::Launch::wall_ms, "What the launch took on this machine.")
-        .def_readonly("compile_ms", &Stats::Launch::compile_ms)
-        .def_readonly("bytes", &Stats::Launch::bytes)
-        .def_readonly("flops", &Stats::Launch::flops)
-        .def_property_readonly("wave_instructions", [](const Stats::Launch& l) { return l.report.wave_instructions; })
+                      "Milliseconds on the device; modelled where Stats.modelled is true.")
+        .def_readonly("wall_ms", &Stats::Launch::wall_ms, "Milliseconds that the launch took on this machine.")
+        .def_readonly("compile_ms", &Stats::Launch::compile_ms,
+                      "Milliseconds from text to code object when the kernel was made.")
+        .def_readonly("bytes", &Stats::Launch::bytes, "Size of all buffers that the kernel was given.")
+        .def_readonly("flops", &Stats::Launch::flops,
+                      "Floating-point operations, from the kernel's loops; 0 for a user's HIP or assembly.")
+        .def_property_readonly(
+            "wave_instructions", [](const Stats::Launch& l) { return l.report.wave_instructions; },
+            "Instructions that waves ran, on an emulated device.")
         .def_property_readonly(
             "instructions",
             [](const Stats::Launch& l) {
                 const auto* uses = std::any_cast<hip::InstructionUses>(&l.report.details);
                 return uses ? *uses : hip::InstructionUses{};
             },
-            "With config(emu_fidelity=True): an emulator.InstructionUse for each instruction of the kernel.");
+            "With config(emu_fidelity=True): each instruction of the kernel, how often it ran, how near it is to "
+            "silicon.");
     py::class_<Stats>(m, "Stats", "Counters since reset_stats().")
-        .def_readonly("kernels", &Stats::kernels)
+        .def_readonly("kernels", &Stats::kernels, "Launches.")
         .def_readonly("time_ms", &Stats::time_ms, "Milliseconds on the device; modelled where `modelled` is true.")
-        .def_readonly("modelled", &Stats::modelled)
+        .def_readonly("modelled", &Stats::modelled, "Whether time_ms comes from a timing model.")
         .def_readonly("bytes", &Stats::bytes, "Size of all buffers that kernels were given.")
-        .def_readonly("flops", &Stats::flops)
-        .def_readonly("compile_ms", &Stats::compile_ms)
-        .def_readonly("schedule_ms", &Stats::schedule_ms)
-        .def_readonly("wall_ms", &Stats::wall_ms)
+        .def_readonly("flops", &Stats::flops, "Floating-point operations of the kernels that Strata wrote.")
+        .def_readonly("compile_ms", &Stats::compile_ms, "Milliseconds spent on making programs from kernels.")
+        .def_readonly("schedule_ms", &Stats::schedule_ms, "Milliseconds spent on scheduling, search included.")
+        .def_readonly("wall_ms", &Stats::wall_ms, "Milliseconds that launches took on this machine.")
         .def_readonly("launches", &Stats::launches, "The last 4096 launches.")
         .def("__repr__", [](const Stats& s) {
             return fmt::format("<Stats kernels={} time_ms={:.4f}{} bytes={} flops={}>", s.kernels, s.time_ms,
                                s.modelled ? " (modelled)" : "", s.bytes, s.flops);
         });
     m.def("stats", &runtime::stats, "Kernels, time, bytes and operations since reset_stats().");
-    m.def("reset_stats", &runtime::reset_stats);
+    m.def("reset_stats", &runtime::reset_stats, "Sets all counters of stats() to 0.");
 }
 
 }  // namespace
@@ -51,10 +56,12 @@ void bind_stats(py::module_& m) {
 void bind_runtime(py::module_& m) {
     bind_stats(m);
     m.def("devices", &runtime::known_devices, "Names that a device can be opened by.");
-    m.def("default_device", [] { return runtime::device().name(); });
+    m.def(
+        "default_device", [] { return runtime::device().name(); },
+        "The device of tensors that name none. Raises DeviceError when STRATA_DEVICE names none that is known.");
     m.def(
         "realize",
-        [](py::object tensors) {
+        [](As<"Tensor | Iterable[Tensor]"> tensors) {
             // A tensor is a sequence of rows made on the way: it is not taken for a list.
             py::list all = py::isinstance<Tensor>(tensors) ? py::list(py::make_tuple(tensors)) : py::list(tensors);
             std::vector<Tensor*> wanted;
@@ -67,25 +74,28 @@ void bind_runtime(py::module_& m) {
             py::gil_scoped_release release;
             Tensor::realize(wanted);
         },
-        py::arg("tensors"), "Computes a tensor or several, together: shared work is done once.");
+        py::arg("tensors"), "Computes a tensor or several, together: work they share is done once.");
     m.def(
-        "device_properties",
-        [](const std::string& name) {
+        "device_properties", [](const std::string& name) -> As<"dict[str, Any]"> {
             runtime::Device& d = runtime::device(name);
             hip::DeviceProperties p = d.properties();
             py::dict out;
             out["name"] = p.name, out["arch"] = p.arch, out["warp_size"] = p.warp_size, out["max_block"] = p.max_block;
             out["lds_per_block"] = p.lds_per_block, out["max_grid"] = p.max_grid,
             out["time_is_modelled"] = d.time_is_modelled();
-            return out;
+            return py::object(out);
         },
-        py::arg("device") = "");
-    m.def("llvm_available", &isa::llvm_available);
-    m.def("archs", [] {
-        std::vector<std::string> names;
-        for (const isa::ArchInfo& a : isa::archs()) names.emplace_back(a.name);
-        return names;
-    });
+        py::arg("device") = "",
+        "name, arch, warp_size (lanes), max_block (threads), lds_per_block (bytes), max_grid, time_is_modelled.");
+    m.def("llvm_available", &isa::llvm_available, "Whether LLVM 19's library is there, which assembles text.");
+    m.def(
+        "archs",
+        [] {
+            std::vector<std::string> names;
+            for (const isa::ArchInfo& a : isa::archs()) names.emplace_back(a.name);
+            return names;
+        },
+        "Architectures that Strata knows by name.");
 }
 
 }  // namespace strata::python

@@ -58,18 +58,18 @@ std::string config_doc() {
         parameters, meanings);
 }
 
-py::dict in_force() {
+As<"dict[str, Any]"> in_force() {
     py::dict out;
     visit_settings(settings(), [&](const setting::Row& row, const auto& field) { out[py::str(row.name)] = field; });
-    return out;
+    return py::object(out);
 }
 
-py::list describe() {
+As<"list[tuple[str, Any, str, str]]"> describe() {
     py::list out;
     visit_settings(settings(), [&](const setting::Row& row, const auto& field) {
         out.append(py::make_tuple(row.name, field, origin_of_setting(row.name), row.meaning));
     });
-    return out;
+    return py::object(out);
 }
 
 }  // namespace
@@ -89,8 +89,7 @@ void bind_settings(py::module_& m) {
         .def("__exit__", [](Config& c, const py::args&) { c.exit(); });
     m.def("settings", &in_force, "The settings in force, by name.");
     m.def("_describe_settings", &describe, "(name, value, where it comes from, meaning) of each setting.");
-    py::options own_signature;
-    own_signature.disable_function_signatures();
+    OwnSignature own;
     config.def(py::init([](const py::kwargs& changes) { return std::make_unique<Config>(changes); }),
                config_doc().c_str());
 }

@@ -31,6 +31,11 @@ Op parse_op(const std::string& name) {
     user_error(ErrorKind::Usage, "unknown op '{}'", name);
 }
 
+using Value = As<"UOp | Scalar">;
+using MaybeValue = As<"UOp | Scalar | None">;
+using Offset = As<"UOp | int">;
+using Gate = As<"UOp | None">;
+
 /// A node, or a Python number as a constant of the type it meets.
 UOp operand(py::handle value, DType type) {
     if (py::isinstance<Handle>(value)) return value.cast<Handle>().get();
@@ -69,12 +74,12 @@ UOp place(const Handle& h, const char* what) {
     return h.get();
 }
 
-Handle load(const Handle& h, py::handle alternative) {
+Handle load(const Handle& h, MaybeValue alternative) {
     UOp at = place(h, "load");
     return Handle(uop::load(at, alternative.is_none() ? UOp() : operand(alternative, at.dtype())));
 }
 
-Handle store(const Handle& h, py::handle value) {
+Handle store(const Handle& h, Value value) {
     UOp at = place(h, "store"), v = operand(value, at.dtype());
     if (v.dtype() != at.dtype())
         user_error(ErrorKind::DType, "cannot store {} into a buffer of {}; cast the value first", v.dtype().name(),
@@ -92,55 +97,111 @@ Handle effect_of(Op op, std::vector<UOp> sources, Arg arg = {}) {
     return Handle(make(op, dtypes::none, sources, std::move(arg)));
 }
 
-void bind_node(py::module_& m) {
-    py::class_<Handle> c(m, "UOp", "A node of a graph: immutable; equal nodes are one.");
-    c.def_property_readonly("op", [](const Handle& h) { return std::string(info(h.get().op()).name); });
-    c.def_property_readonly("dtype", [](const Handle& h) { return h.get().dtype(); });
-    c.def_property_readonly("shape", [](const Handle& h) { return py::tuple(py::cast(h.get().shape())); });
-    c.def_property_readonly("src", [](const Handle& h) {
-        py::list out;
-        for (UOp s : h.get().src()) out.append(Handle(s));
-        return py::tuple(out);
-    });
+Handle where(const Handle& condition, Value x, Value y) {
+    DType type = type_of_pair(x, y);
+    return Handle(alu(Op::where, {condition.get(), operand(x, type), operand(y, type)}));
+}
+
+constexpr const char *kIndex =
+                         "A place in a buffer; where gate is false a load gives its alternative and a store does "
+                         "nothing.",
+                     *kLoad = "The value at a place; alt is given where the gate is false, 0 by default.",
+                     *kStore = "The effect of writing a value at a place.";
+
+using Class = py::class_<Handle>;
+
+void bind_properties(Class& c) {
+    c.def_property_readonly(
+        "op", [](const Handle& h) { return info(h.get().op()).name; }, "'add', 'load', ...: a row of the op table.");
+    c.def_property_readonly("dtype", [](const Handle& h) { return h.get().dtype(); }, "Element type.");
+    c.def_property_readonly(
+        "shape", [](const Handle& h) { return h.get().shape(); }, "Shape at tensor level; () in a kernel.");
+    c.def_property_readonly(
+        "src", [](const Handle& h) -> As<"tuple[UOp, ...]"> {
+            py::list out;
+            for (UOp s : h.get().src()) out.append(Handle(s));
+            return py::object(py::tuple(out));
+        },
+        "Sources.");
     c.def_property_readonly(
         "size",
-        [](const Handle& h) -> py::object {
+        [](const Handle& h) -> int64_t {
             UOp u = h.get().is(Op::after) ? h.get().src(0) : h.get();
-            if (const auto* p = std::get_if<ParamArg>(&u.arg())) return py::int_(p->size);
-            if (const auto* r = std::get_if<RangeArg>(&u.arg())) return py::int_(r->size);
-            return py::int_(u.numel());
+            if (const auto* p = std::get_if<ParamArg>(&u.arg())) return p->size;
+            if (const auto* r = std::get_if<RangeArg>(&u.arg())) return r->size;
+            return u.numel();
         },
         "Elements of a buffer, or of a range.");
     c.def("tree", [](const Handle& h) { return tree(h.get()); }, "The graph as numbered lines.");
-    c.def("simplify", [](const Handle& h) { return Handle(simplify(h.get())); });
-    c.def("__repr__", [](const Handle& h) { return "<UOp " + to_string(h.get()) + ">"; });
+    c.def("simplify", [](const Handle& h) { return Handle(simplify(h.get())); }, "After the algebraic rules.");
     c.def(
-        "same", [](const Handle& a, const Handle& b) { return a.get() == b.get(); },
+        "same", [](const Handle& a, const Handle& b) { return a.get() == b.get(); }, py::arg("other"), py::pos_only(),
         "Whether both are the same node (== builds a comparison).");
+    c.def("__repr__", [](const Handle& h) { return "<UOp " + to_string(h.get()) + ">"; });
     c.def("__hash__", [](const Handle& h) { return static_cast<py::ssize_t>(h.get().node()->hash >> 1); });
+}
+
+void bind_memory(Class& c) {
     c.def(
-        "__getitem__", [](const Handle& h, py::handle at) { return index_into(h.get(), at, py::none()); },
-        "buffer[i]: a place to load from or store to.");
+        "__getitem__", [](const Handle& h, Offset at) { return index_into(h.get(), at, py::none()); }, py::arg("at"),
+        py::pos_only(), "buffer[i]: a place to load from or store to.");
     c.def(
-        "index", [](const Handle& h, py::handle at, py::handle gate) { return index_into(h.get(), at, gate); },
-        py::arg("offset"), py::arg("gate") = py::none());
-    c.def("load", &load, py::arg("alt") = py::none());
-    c.def("store", &store, py::arg("value"));
+        "index", [](const Handle& h, Offset at, Gate gate) { return index_into(h.get(), at, gate); }, py::arg("offset"),
+        py::arg("gate") = py::none(), kIndex);
+    c.def("load", &load, py::arg("alt") = py::none(), kLoad);
+    c.def("store", &store, py::arg("value"), kStore);
+    OwnSignature own;
     c.def(
         "after", [](const Handle& h, const py::args& deps) { return Handle(uop::after(h.get(), nodes(deps))); },
-        "This value or buffer, used only after the effects and inside the ranges given.");
-    c.def("end", [](const Handle& h, const py::args& ranges) { return Handle(uop::end(h.get(), nodes(ranges))); });
-    c.def("cast", [](const Handle& h, py::handle t) { return Handle(cast(h.get(), to_dtype(t))); }, py::arg("dtype"));
+        "after(self, *deps: UOp) -> UOp\n\nThis value or buffer, used only after the effects and inside the ranges "
+        "given.");
     c.def(
-        "bitcast", [](const Handle& h, py::handle t) { return Handle(bitcast(h.get(), to_dtype(t))); },
-        py::arg("dtype"));
+        "end", [](const Handle& h, const py::args& ranges) { return Handle(uop::end(h.get(), nodes(ranges))); },
+        "end(self, *ranges: UOp) -> UOp\n\nCloses ranges after this effect.");
+}
+
+/// What the tensor function of the same op says of itself.
+std::string meaning_of(std::string_view op) {
+    struct {
+        std::string_view name, meaning;
+    } constexpr rows[] = {
+#define UNARY(name, accepts, meaning, ...) {#name, meaning},
+#define BINARY(...)
+#include "strata/ops/elementwise.def"
+#undef UNARY
+#undef BINARY
+    };
+    std::string_view tensor = op == "recip"     ? "reciprocal"
+                              : op == "rint"    ? "round"
+                              : op == "bit_not" ? "bitwise_invert"
+                                                : op;
+    for (const auto& row : rows)
+        if (row.name == tensor) return std::string(row.meaning);
+    return fmt::format("The op {} of each element.", op);
+}
+
+void bind_values(Class& c) {
     c.def(
-        "where",
-        [](const Handle& h, py::handle a, py::handle b) {
-            DType type = type_of_pair(a, b);
-            return Handle(alu(Op::where, {h.get(), operand(a, type), operand(b, type)}));
-        },
-        py::arg("x"), py::arg("y"));
+        "cast", [](const Handle& h, DType type) { return Handle(cast(h.get(), type)); }, py::arg("dtype"),
+        "To another type; float to integer truncates and saturates.");
+    c.def(
+        "bitcast", [](const Handle& h, DType type) { return Handle(bitcast(h.get(), type)); }, py::arg("dtype"),
+        "The same bits as another type of the same width.");
+    c.def("where", &where, py::arg("x"), py::arg("y"), "x where this is true, else y.");
+    auto two = [&](const char* name, Op op, const char* meaning) {
+        c.def(name, [op](Value a, Value b) { return binary(op, a, b); }, py::arg("other"), py::pos_only(), meaning);
+    };
+    two("maximum", Op::max, "The larger; NaN where either is NaN.");
+    two("minimum", Op::min, "The smaller; NaN where either is NaN.");
+    for (int i = 0; i < kOpCount; i++) {
+        Op op = static_cast<Op>(i);
+        if (!info(op).is(kUnary) || op == Op::cast || op == Op::bitcast) continue;
+        std::string name(info(op).name);
+        c.def(name.c_str(), [op](const Handle& h) { return Handle(alu(op, {h.get()})); }, meaning_of(name).c_str());
+    }
+}
+
+void bind_operators(Class& c) {
     struct Row {
         const char *name, *reflected;
         Op op;
@@ -156,22 +217,90 @@ void bind_node(py::module_& m) {
                            {"__xor__", "__rxor__", Op::bit_xor},
                            {"__lshift__", "__rlshift__", Op::shl},
                            {"__rshift__", "__rrshift__", Op::shr},
-                           {"__lt__", nullptr, Op::cmplt},
+                           {"__lt__", "__gt__", Op::cmplt},
                            {"__eq__", nullptr, Op::cmpeq},
-                           {"__ne__", nullptr, Op::cmpne},
-                           {"maximum", nullptr, Op::max},
-                           {"minimum", nullptr, Op::min}}) {
+                           {"__ne__", nullptr, Op::cmpne}}) {
         Op op = row.op;
-        c.def(row.name, [op](py::handle a, py::handle b) { return binary(op, a, b); });
-        if (row.reflected) c.def(row.reflected, [op](py::handle a, py::handle b) { return binary(op, b, a); });
+        c.def(row.name, [op](Value a, Value b) { return binary(op, a, b); }, py::arg("other"), py::pos_only());
+        if (row.reflected)
+            c.def(row.reflected, [op](Value a, Value b) { return binary(op, b, a); }, py::arg("other"), py::pos_only());
     }
-    c.def("__gt__", [](py::handle a, py::handle b) { return binary(Op::cmplt, b, a); });
     c.def("__neg__", [](const Handle& h) { return Handle(alu(Op::neg, {h.get()})); });
-    for (int i = 0; i < kOpCount; i++) {
-        Op op = static_cast<Op>(i);
-        if (info(op).is(kUnary) && op != Op::cast && op != Op::bitcast)
-            c.def(std::string(info(op).name).c_str(), [op](const Handle& h) { return Handle(alu(op, {h.get()})); });
-    }
+}
+
+void bind_leaves(py::module_& u) {
+    u.def(
+        "range",
+        [](int64_t size, int id, As<"AxisKind"> axis) {
+            if (size < 1) user_error(ErrorKind::Usage, "a range of {}: the size is at least 1", size);
+            return Handle(uop::range(size, id, lookup<Axis>(axis_names(), "axis", py::str(axis))));
+        },
+        py::arg("size"), py::arg("id"), py::arg("axis") = "loop",
+        "0 to size-1. axis: 'global' (grid), 'local' (threads of a block), 'loop' and 'reduce' (serial), 'upcast', "
+        "'unroll',\n'group'. id: distinct within a kernel; the order of ids is the nesting order.");
+    u.def(
+        "special",
+        [](const std::string& name, int64_t size) {
+            if (name.size() != 5 || (!name.starts_with("gidx") && !name.starts_with("lidx")) || name[4] < '0' ||
+                name[4] > '2')
+                user_error(ErrorKind::Usage, "special '{}': use gidx0..gidx2 (block) or lidx0..lidx2 (thread)", name);
+            return Handle(make(Op::special, dtypes::index, {}, SpecialArg{name[0] == 'l', name[4] - '0', size}));
+        },
+        py::arg("name"), py::arg("size"),
+        "A hardware index: 'gidx0' to 'gidx2' (block), 'lidx0' to 'lidx2' (thread); below size.");
+    u.def(
+        "placeholder",
+        [](int64_t size, DType dtype, As<"Space"> space, int slot) {
+            if (size < 1) user_error(ErrorKind::Usage, "a buffer of {} elements: the size is at least 1", size);
+            return Handle(uop::placeholder(size, dtype, lookup<Space>(space_names(), "space", py::str(space)), slot));
+        },
+        py::arg("size"), py::arg("dtype") = "float32", py::arg("space") = "reg", py::arg("slot") = 0,
+        "Memory of a kernel, in elements: 'reg' (registers), 'local' (LDS, shared by the block) or 'global' (a "
+        "parameter).\nslot tells several of a space apart.");
+    u.def(
+        "const", [](As<"Scalar"> value, DType dtype) { return Handle(operand(value, dtype)); }, py::arg("value"),
+        py::arg("dtype") = "float32", "A number of a type.");
+}
+
+void bind_effects(py::module_& u) {
+    u.def(
+        "index", [](const Handle& b, Offset at, Gate gate) { return index_into(b.get(), at, gate); }, py::arg("buffer"),
+        py::arg("offset"), py::arg("gate") = py::none(), kIndex);
+    u.def("load", &load, py::arg("place"), py::arg("alt") = py::none(), kLoad);
+    u.def("store", &store, py::arg("place"), py::arg("value"), kStore);
+    u.def(
+        "atomic_add",
+        [](const Handle& h, Value value) {
+            return effect_of(Op::atomic_add, {place(h, "atomic_add"), operand(value, h.get().dtype())});
+        },
+        py::arg("place"), py::arg("value"), "The effect of adding to a place, whatever other threads add to it.");
+    u.def("where", &where, py::arg("condition"), py::arg("x"), py::arg("y"), "x where the condition is true, else y.");
+    OwnSignature own;
+    auto effects = [&](const char* name, Op op, const char* doc) {
+        u.def(name, [op](const py::args& nodes_) { return effect_of(op, nodes(nodes_)); }, doc);
+    };
+    effects("barrier", Op::barrier,
+            "barrier(*effects: UOp) -> UOp\n\nAll threads of the block have finished these effects.");
+    effects("group", Op::group, "group(*effects: UOp) -> UOp\n\nSeveral effects as one.");
+    effects("end", Op::end, "end(effect: UOp, /, *ranges: UOp) -> UOp\n\nCloses the ranges after the effect.");
+    u.def(
+        "sink",
+        [](const py::args& effects, const std::string& name) {
+            return effect_of(Op::sink, nodes(effects), SinkArg{name});
+        },
+        py::arg("name") = "",
+        "sink(*effects: UOp, name: str = '') -> UOp\n\nThe whole kernel: its last effects. name: a C identifier; the "
+        "function's name when empty.");
+    u.def(
+        "reduce",
+        [](const Handle& value, const std::string& op, const py::args& ranges) {
+            std::vector<UOp> sources = nodes(ranges);
+            sources.insert(sources.begin(), value.get());
+            return Handle(make(Op::reduce, value.get().dtype(), sources, ReduceArg{parse_op(op), {}}));
+        },
+        py::arg("value"), py::arg("op"),
+        "reduce(value: UOp, op: str, *ranges: UOp) -> UOp\n\nFolds the value over the ranges; op: 'add', 'mul', "
+        "'max', 'min', ...");
 }
 
 }  // namespace
@@ -184,79 +313,18 @@ UOp to_uop(py::handle value) {
 py::object from_uop(UOp u) { return py::cast(Handle(u)); }
 
 void bind_uop(py::module_& m) {
-    py::module_ u = m.def_submodule("uop", "Kernels as UOp graphs: ranges, buffers, loads and stores.");
-    bind_node(u);
-    u.def(
-        "range",
-        [](int64_t size, int id, const std::string& axis) {
-            if (size < 1) user_error(ErrorKind::Usage, "a range of {}: the size is at least 1", size);
-            return Handle(uop::range(size, id, lookup<Axis>(axis_names(), "axis", axis)));
-        },
-        py::arg("size"), py::arg("id"), py::arg("axis") = "loop",
-        "0..size-1. axis: 'global' (grid), 'local' (threads of a block), 'loop' and 'reduce' (serial), 'upcast', "
-        "'unroll', 'group'. "
-        "id: distinct within a kernel; the order of ids is the nesting order.");
-    u.def(
-        "special",
-        [](const std::string& name, int64_t size) {
-            if (name.size() != 5 || (!name.starts_with("gidx") && !name.starts_with("lidx")) || name[4] < '0' ||
-                name[4] > '2')
-                user_error(ErrorKind::Usage, "special '{}': use gidx0..gidx2 (block) or lidx0..lidx2 (thread)", name);
-            return Handle(make(Op::special, dtypes::index, {}, SpecialArg{name[0] == 'l', name[4] - '0', size}));
-        },
-        py::arg("name"), py::arg("size"));
-    u.def(
-        "placeholder",
-        [](int64_t size, py::handle dtype, const std::string& space, int slot) {
-            if (size < 1) user_error(ErrorKind::Usage, "a buffer of {} elements: the size is at least 1", size);
-            return Handle(uop::placeholder(size, to_dtype(dtype), lookup<Space>(space_names(), "space", space), slot));
-        },
-        py::arg("size"), py::arg("dtype") = "float32", py::arg("space") = "reg", py::arg("slot") = 0,
-        "Memory of a kernel: 'reg' (registers), 'local' (LDS, shared by the block) or 'global' (a parameter). slot "
-        "tells several apart.");
-    u.def(
-        "const", [](py::handle value, py::handle dtype) { return Handle(operand(value, to_dtype(dtype))); },
-        py::arg("value"), py::arg("dtype") = "float32");
-    u.def(
-        "index", [](const Handle& b, py::handle at, py::handle gate) { return index_into(b.get(), at, gate); },
-        py::arg("buffer"), py::arg("offset"), py::arg("gate") = py::none(),
-        "A place in a buffer; where gate is false a load gives its alternative and a store does nothing.");
-    u.def("load", &load, py::arg("place"), py::arg("alt") = py::none());
-    u.def("store", &store, py::arg("place"), py::arg("value"));
-    u.def(
-        "atomic_add",
-        [](const Handle& h, py::handle value) {
-            return effect_of(Op::atomic_add, {place(h, "atomic_add"), operand(value, h.get().dtype())});
-        },
-        py::arg("place"), py::arg("value"));
-    u.def(
-        "barrier", [](const py::args& effects) { return effect_of(Op::barrier, nodes(effects)); },
-        "All threads of the block have finished these effects.");
-    u.def("group", [](const py::args& effects) { return effect_of(Op::group, nodes(effects)); });
-    u.def(
-        "end", [](const py::args& args) { return effect_of(Op::end, nodes(args)); },
-        "end(effect, *ranges): closes the ranges after the effect.");
-    u.def(
-        "sink",
-        [](const py::args& effects, const std::string& name) {
-            return effect_of(Op::sink, nodes(effects), SinkArg{name});
-        },
-        py::arg("name") = "", "The whole kernel: its last effects.");
-    u.def(
-        "where",
-        [](const Handle& c, py::handle a, py::handle b) {
-            DType type = type_of_pair(a, b);
-            return Handle(alu(Op::where, {c.get(), operand(a, type), operand(b, type)}));
-        },
-        py::arg("condition"), py::arg("x"), py::arg("y"));
-    u.def(
-        "reduce",
-        [](const Handle& value, const std::string& op, const py::args& ranges) {
-            std::vector<UOp> sources{value.get()};
-            for (UOp r : nodes(ranges)) sources.push_back(r);
-            return Handle(make(Op::reduce, value.get().dtype(), sources, ReduceArg{parse_op(op), {}}));
-        },
-        py::arg("value"), py::arg("op"), "reduce(value, 'add', *ranges): folds the value over the ranges.");
+    py::module_ u = m.def_submodule(
+        "uop",
+        "Kernels as UOp graphs: ranges, buffers, loads and stores.\n\nA kernel function gets one UOp a buffer and "
+        "returns sink(...). Numbers take the type of the node they meet. Errors: UsageError\nand DTypeError when a "
+        "node is built, UsageError when the kernel is lowered.");
+    Class c(u, "UOp", "A node of a graph: immutable; equal nodes are one.");
+    bind_properties(c);
+    bind_memory(c);
+    bind_values(c);
+    bind_operators(c);
+    bind_leaves(u);
+    bind_effects(u);
 }
 
 }  // namespace strata::python

@@ -4,7 +4,7 @@ namespace strata {
 
 std::string_view name(ErrorKind kind) {
     switch (kind) {
-#define ERROR(kind, python, base) \
+#define ERROR(kind, python, ...) \
     case ErrorKind::kind: return #python;
 #include "strata/core/support/errors.def"
 #undef ERROR

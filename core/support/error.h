@@ -8,7 +8,7 @@
 namespace strata {
 
 enum class ErrorKind {
-#define ERROR(kind, python, base) kind,
+#define ERROR(kind, ...) kind,
 #include "strata/core/support/errors.def"
 #undef ERROR
 };

@@ -1,6 +1,7 @@
 """The type stubs say what is there: every public name, member and parameter, and nothing more."""
 
 import ast
+import builtins
 import importlib
 import inspect
 import re
@@ -12,11 +13,11 @@ import strata
 
 FOLDER = Path(strata.__file__).parent
 MODULES = {
-    "strata": "__init__.pyi", "strata._strata": "_strata.pyi", "strata.dtypes": "dtypes.pyi", "strata.emulator": "emulator.pyi", "strata.nn": "nn.pyi",
-    "strata.uop": "uop.pyi", "strata.kernels": "kernels.pyi", "strata.asm": "asm/__init__.pyi", "strata.asm._instruction": "asm/_instruction.pyi",
+    "strata._strata": "_strata.pyi", "strata.dtypes": "dtypes.pyi", "strata.emulator": "emulator.pyi", "strata.nn": "nn.pyi",
+    "strata.uop": "uop.pyi", "strata.asm": "asm/__init__.pyi", "strata.asm._instruction": "asm/_instruction.pyi",
     "strata.asm.rdna3": "asm/rdna3.pyi", "strata.asm.rdna4": "asm/rdna4.pyi", "strata.asm.cdna3": "asm/cdna3.pyi", "strata.asm._rdna": "asm/_rdna.pyi",
 }
-PYTHON_ONLY = {"kernels": {"asm_kernel", "compile"}, "_instruction": {"Constants", "Label", "Register", "RegisterFile", "Instruction", "Dual", "dual", "sext", "waits", "family"}}
+PYTHON_ONLY = {"_instruction": {"Constants", "Label", "Register", "RegisterFile", "Instruction", "Dual", "dual", "sext", "waits", "family"}}
 TYPES_ONLY = {"Mnemonic"}  # protocols of a stub: nothing at run time
 # What Python gives every class, and pybind11's own.
 GIVEN = {"__doc__", "__module__", "__dict__", "__weakref__", "__new__", "__pybind11_module_local__", "_pybind11_conduit_v1_"}
@@ -97,7 +98,7 @@ def parameters_of_binding(function):
         if c == "," and depth == 0 and not quoted:
             names.append(text[start:i].split(":")[0].split("=")[0].strip())
             start = i + 1
-    return [n for n in names if n and n != "self" and not n.startswith("*")]
+    return [n for n in names if n not in ("", "self", "/") and not n.startswith("*")]
 
 
 def bound_functions():
@@ -135,7 +136,7 @@ def test_a_function_has_the_parameters_of_its_stub(function, node):
 
 def python_functions():
     out = []
-    for name in ("strata.kernels", "strata.asm", "strata.asm._instruction"):
+    for name in ("strata.asm", "strata.asm._instruction"):
         module = importlib.import_module(name)
         for n, node in declared(stub(name).body).items():
             if isinstance(node, ast.FunctionDef):
@@ -171,6 +172,62 @@ def test_everything_public_is_described():
             if isinstance(node, ast.ClassDef):
                 bare += [f"{n}.{m}" for m, f in declared(node.body).items() if isinstance(f, ast.FunctionDef) and not m.startswith("_") and not ast.get_docstring(f)]
     assert bare == []
+
+
+GENERATED = ["strata._strata", "strata.dtypes", "strata.emulator", "strata.nn", "strata.uop"]
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_annotations_use_names_that_are_there(name):
+    tree = stub(name)
+    known = set(dir(builtins)) | set(declared(tree.body))
+    for node in tree.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            known |= {a.asname or a.name for a in node.names}
+    annotations = [a for node in ast.walk(tree) for a in (getattr(node, "annotation", None), getattr(node, "returns", None)) if a]
+    assert len(annotations) > 10
+    assert {n.id for a in annotations for n in ast.walk(a) if isinstance(n, ast.Name)} - known == set()
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_parameters_have_types(name):
+    loose = []
+    for f in ast.walk(stub(name)):
+        if isinstance(f, ast.FunctionDef) and (not f.name.startswith("_") or f.name.startswith("__")):
+            everything = f.args.posonlyargs + f.args.args + f.args.kwonlyargs + [p for p in (f.args.vararg, f.args.kwarg) if p]
+            loose += [(f.name, p.arg) for p in everything if p.arg != "self" and (not p.annotation or ast.unparse(p.annotation) in ("Any", "object"))]
+    assert set(loose) <= {("__array__", "dtype"), ("__array__", "copy"), ("__dlpack__", "kwargs"), ("__eq__", "other"), ("__exit__", "args")}
+
+
+def test_signatures_say_what_python_takes():
+    text = (FOLDER / "_strata.pyi").read_text()
+    for line in (
+        "def sum(self, axis: Axes = None, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:",
+        "def reshape(self, *shape: Shape) -> Tensor:",
+        "def roll(self, shift: int, axis: int) -> Tensor:",
+        "def zeros(*shape: Shape, dtype: DTypeLike = 'float32', device: str = '') -> Tensor:",
+        "def full(shape: Shape, fill_value: Scalar, dtype: DTypeLike | None = None, device: str = '') -> Tensor:",
+        "def add(self, other: Operand) -> Tensor:",
+        "def __add__(self, other: Operand, /) -> Tensor: ...",
+        "def __eq__(self, other: Operand, /) -> Tensor: ...  # type: ignore[override]",
+        "def pad(self, padding: Sequence[tuple[int, int]], value: Scalar = 0) -> Tensor:",
+        "def clamp(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:",
+        "def shape(self) -> tuple[int, ...]:",
+        "def chunk(self, chunks: int, axis: int = 0) -> list[Tensor]:",
+        "def custom_kernel(self, *inputs: ArrayLike, kernel: Kernel, grad: None = None) -> tuple[Tensor, ...]:",
+        "def grid(self) -> list[int]:",
+        "def instructions(self) -> list[InstructionUse]:",
+        "def settings() -> dict[str, Any]:",
+    ):
+        assert f"{line}\n" in text, line
+
+
+def test_every_setting_is_an_argument_of_config():
+    init = declared(declared(stub("strata._strata").body)["config"].body)["__init__"]
+    types = {p.arg: ast.unparse(p.annotation) for p in init.args.kwonlyargs}
+    assert list(types) == list(strata.settings())
+    assert types["beam"] == "int" and types["no_cache"] == "bool" and types["target"] == "Literal['hip']"
+    assert all(f"\n{name}: " in ast.get_docstring(init) for name in types)
 
 
 def test_the_package_says_that_it_is_typed():

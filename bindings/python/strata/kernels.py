@@ -1,15 +1,35 @@
 """Kernels of the user's and compilation without running."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from . import _strata
 from ._strata import Artifact, CustomKernel, Tensor
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Literal
 
-def device_arch():
+    from ._types import Sizes
+    from .asm import Assembler
+
+
+def device_arch() -> str:
     """The architecture of the default device: "gfx1100" of "emu:gfx1100"."""
     return _strata.default_device().split(":")[1]
 
 
-def asm_kernel(source, *, name="", arch="", args=(), grid=None, block=None, lds=0) -> CustomKernel:
+def asm_kernel(
+    source: str | Assembler | bytes | bytearray,
+    *,
+    name: str = "",
+    arch: str = "",
+    args: Sequence[str] = (),
+    grid: Sizes | None = None,
+    block: Sizes | None = None,
+    lds: int = 0,
+) -> CustomKernel:
     """A kernel from assembly, for custom_kernel(kernel=...).
 
     source: LLVM-syntax text, a strata.asm.Assembler, or code object bytes. Text may be instructions and labels alone: then
@@ -41,7 +61,7 @@ def asm_kernel(source, *, name="", arch="", args=(), grid=None, block=None, lds=
     return _strata._object_kernel(image, name, grid, block, lds)
 
 
-def compile(what, arch="", target="hip") -> Artifact:
+def compile(what: Tensor | Iterable[Tensor] | CustomKernel, arch: str = "", target: Literal["hip"] = "hip") -> Artifact:
     """Schedules and compiles a tensor, several tensors, or a kernel, and runs nothing.
 
     Returns an Artifact: .source, .assembly, .code_object and .kernels[i].{name, grid, block, vgprs, sgprs, lds, scratch}.

@@ -4,11 +4,11 @@
 #include <cstring>
 #include <vector>
 
-#include "convert_p.h"
+#include "bench_p.h"
 #include "strata/asm/isa/inst.h"
 #include "strata/asm/object/code_object.h"
 
-namespace strata::python {
+namespace strata::bench {
 namespace {
 
 /// The words of all functions of a code object.
@@ -57,8 +57,8 @@ py::tuple decode_rate(const py::bytes& image, int repeat, int turns) {
 
 }  // namespace
 
-void bind_bench_decode(py::module_& m) {
-    m.def("_decode_rate", &decode_rate, py::arg("image"), py::arg("repeat") = 10, py::arg("turns") = 100);
+void bind_decode(py::module_& m) {
+    m.def("decode_rate", &decode_rate, py::arg("image"), py::arg("repeat") = 10, py::arg("turns") = 100);
 }
 
-}  // namespace strata::python
+}  // namespace strata::bench

@@ -118,10 +118,10 @@ def as_bytes(array):
 
 def launch(image, name, grid, block, arrays, threads=1, repeat=1):
     """(load ms, [launch ms], wave instructions) of a kernel over arrays; the first array holds its result afterwards."""
-    from strata import _strata
+    from strata import _strata_bench
 
     buffers = [as_bytes(a).copy() for a in arrays]
-    out = _strata._launches(image, "gfx1100", name, grid, block, buffers, threads, repeat)
+    out = _strata_bench.launches(image, "gfx1100", name, grid, block, buffers, threads, repeat)
     arrays[0].reshape(-1)[:] = buffers[0].view(arrays[0].dtype)
     return out
 
@@ -217,23 +217,23 @@ def run_wave_call(quick):
 
 def decode(quick):
     """Million instructions a second that the decoder reads, over the code of the matmul compiled for each architecture."""
-    from strata import _strata
-
     out = {}
     for arch in ("gfx1100", "gfx1201", "gfx942", "gfx90a"):
-        rate, instructions = _strata._decode_rate(hip(MATMUL, "matmul", arch), repeat=5 if quick else 25)
+        rate, instructions = _strata_bench.decode_rate(hip(MATMUL, "matmul", arch), repeat=5 if quick else 25)
         out[arch] = {"million_instructions_per_s": round(rate, 1), "instructions": instructions}
     return out
 
 
 def bench_emu(quick):
     """The emulator's own speed. Times of kernels are the best of several launches, without the timing model."""
-    from strata import _strata
-    from strata.bench_instructions import instruction_costs
+    import strata
+    from strata import _strata_bench
+
+    from .instructions import instruction_costs
 
     data = np.random.default_rng(0).random(1 << 24, dtype=np.float32)
-    out = {"simd": os.environ.get("STRATA_EMU_SIMD", "") or "widest"}
-    host = _strata._host_limits(data, 5 if quick else 15)
+    out = {"simd": strata.settings()["emu_simd"]}
+    host = _strata_bench.host_limits(data, 5 if quick else 15)
     out["host"] = {key: round(value, 3) for key, value in host.items()}
     out["alu_loop"] = alu_loop(quick)
     out["sum_2^24_float32_assembly"] = summed = sum_16m(quick, data)

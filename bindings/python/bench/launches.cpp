@@ -3,15 +3,16 @@
 #include <pybind11/numpy.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <thread>
 #include <vector>
 
-#include "convert_p.h"
+#include "bench_p.h"
 #include "strata/asm/emu/gpu.h"
 #include "strata/asm/isa/arch.h"
 
-namespace strata::python {
+namespace strata::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -124,10 +125,10 @@ py::tuple launches(const py::bytes& image, const std::string& arch, const std::s
 
 }  // namespace
 
-void bind_bench_emu(py::module_& m) {
-    m.def("_host_limits", &host_limits, py::arg("data"), py::arg("repeat"));
-    m.def("_launches", &launches, py::arg("image"), py::arg("arch"), py::arg("kernel"), py::arg("grid"),
+void bind_launches(py::module_& m) {
+    m.def("host_limits", &host_limits, py::arg("data"), py::arg("repeat"));
+    m.def("launches", &launches, py::arg("image"), py::arg("arch"), py::arg("kernel"), py::arg("grid"),
           py::arg("block"), py::arg("buffers"), py::arg("threads") = 1, py::arg("repeat") = 1);
 }
 
-}  // namespace strata::python
+}  // namespace strata::bench

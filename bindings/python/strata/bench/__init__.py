@@ -1,6 +1,7 @@
 """strata bench: what this machine does with Strata, as JSON. Times are medians of wall time, or of CPU time where the name says so
 (what other programs take from the machine does not count there); on a busy machine trust ratios within one run."""
 
+import importlib.util
 import os
 import platform
 import statistics
@@ -198,7 +199,7 @@ def bench_beam(quick):
 
 
 def bench_emu(quick):
-    from .bench_emu import bench_emu
+    from .emulator import bench_emu
 
     return bench_emu(quick)
 
@@ -213,6 +214,9 @@ def run_benchmarks(only=(), quick=False):
     unknown = [n for n in only if n not in BENCHMARKS]
     if unknown:
         raise strata.UsageError(f"unknown benchmark '{unknown[0]}'; known: {', '.join(BENCHMARKS)}")
+    if "emu" in (only or BENCHMARKS) and not importlib.util.find_spec("strata._strata_bench"):
+        others = " ".join(n for n in BENCHMARKS if n != "emu")
+        raise strata.Unsupported(f"'strata bench emu' needs a module that is built in a checkout (scripts/setup) and not installed; here: strata bench {others}")
     out = {"machine": machine()}
     for name in only or BENCHMARKS:
         if sys.stderr.isatty():
