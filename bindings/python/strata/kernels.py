@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from . import _strata
 from ._strata import Artifact, CustomKernel, Tensor
 
+TYPE_CHECKING = False  # importing typing takes longer than the rest of the package
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Literal
