@@ -97,4 +97,17 @@ TEST_P(UpperHalves, ComputeWhatLowerHalvesDoAndLeaveTheOtherHalfAlone) {
     EXPECT_GT(compared, 200u);
 }
 
+TEST_P(UpperHalves, TwoNaNGiveTheFirst) {
+    constexpr uint32_t first = 0xfe027e01, second = 0x7c03fd04;  // quiet and signalling, of both signs
+    for (const char* operation : {"v_pk_add_f16", "v_pk_mul_f16"}) {
+        set_row(kFirstSource, [](int) { return first; });
+        set_row(kFirstSource + 1, [](int) { return second; });
+        run(fmt::format("{} v1, v2, v3\n{} v4, v3, v2", operation, operation));
+        for (int lane = 0; lane < lanes; ++lane) {
+            EXPECT_EQ(v(kResult, lane), first) << operation << " lane " << lane;
+            EXPECT_EQ(v(4, lane), second | 0x02000200) << operation << " lane " << lane;
+        }
+    }
+}
+
 }  // namespace strata::emu::testing
