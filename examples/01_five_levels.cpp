@@ -210,14 +210,14 @@ isa::Bytes assemble_typed(Tiling tiling) {
     isa::Label next = a.label("next");
     a.bind(next);
     const uint32_t step = kRow * tiling.blocks;
-    for (int i = 0; i < kLoads; i++) {  // the next place is computed while the load is on its way
+    for (int i = 0; i < kLoads; ++i) {  // the next place is computed while the load is on its way
         if (i + 1 < kLoads) a.v_add_nc_u32(v[2 + i], step * static_cast<uint32_t>(i + 1), v[1]);
         a.global_load_b128(v.range<4>(12 + 4 * i), v[1 + i], x);
     }
     a.v_add_nc_u32(v[1], step * kLoads, v[1]);
     a.s_sub_u32(count, count, 1);
     a.s_cmp_lg_u32(count, 0);
-    for (int i = 0; i < kLoads; i++) {
+    for (int i = 0; i < kLoads; ++i) {
         a.s_waitcnt({.vmcnt = static_cast<uint8_t>(kLoads - 1 - i)});
         for (int k : {0, 2})
             a.dual(v_dual_add_f32(v[8 + k], v[12 + 4 * i + k], v[8 + k]),
@@ -293,18 +293,18 @@ std::pair<Row, bool> measure(const Level& level, const Tensor& x, double expecte
 
 void show(const std::vector<Row>& rows) {
     std::vector<size_t> widths;
-    for (size_t i = 0; i < kColumns.size(); i++) {
+    for (size_t i = 0; i < kColumns.size(); ++i) {
         widths.push_back(kColumns[i].size());
         for (const Row& row : rows) widths[i] = std::max(widths[i], row[i].size());
     }
     auto line = [&](const Row& row) {
         fmt::print("| {:<{}} |", row[0], widths[0]);
-        for (size_t i = 1; i < row.size(); i++) fmt::print(" {:>{}} |", row[i], widths[i]);
+        for (size_t i = 1; i < row.size(); ++i) fmt::print(" {:>{}} |", row[i], widths[i]);
         fmt::print("\n");
     };
     line(kColumns);
     fmt::print("|{:-<{}}|", "", widths[0] + 2);
-    for (size_t i = 1; i < widths.size(); i++) fmt::print("{:-<{}}:|", "", widths[i] + 1);
+    for (size_t i = 1; i < widths.size(); ++i) fmt::print("{:-<{}}:|", "", widths[i] + 1);
     fmt::print("\n");
     for (const Row& row : rows) line(row);
 }
@@ -326,7 +326,7 @@ struct Options {
 
 Options parse(int argc, char** argv) {
     Options options;
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; ++i) {
         std::string_view word = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
         if (word == "--full") {
             options.full = true;

@@ -63,7 +63,7 @@ std::vector<Tensor> custom_kernel(const Tensor& out, const std::vector<Tensor>& 
     UOp launch = make(Op::custom, dtypes::none, sources, CustomArg{id});
     runtime::own_custom(launch);
     std::vector<Tensor> results;
-    for (size_t i = 0; i < buffers.size(); i++)
+    for (size_t i = 0; i < buffers.size(); ++i)
         results.emplace_back(make(Op::pick, buffers[i].dtype(), {launch}, IndexArg{static_cast<int>(i)}), device);
     return results;
 }

@@ -151,7 +151,7 @@ Tensor repeated_product(Tensor x, int64_t n) {
 Tensor integer_power(const Tensor& a, const Tensor& b) {
     Tensor out = like(a, 1), x = a, zero = like(a, 0), one = like(a, 1);
     int bits = b.dtype().bits() - (b.dtype().is_unsigned() ? 0 : 1);
-    for (int k = 0; k < bits; k++) {
+    for (int k = 0; k < bits; ++k) {
         Tensor bit = op(Op::bit_and, k ? op(Op::shr, b, like(b, k)) : b, one);
         out = select(op(Op::cmpeq, bit, zero), out, op(Op::mul, out, x));
         if (k + 1 < bits) x = op(Op::mul, x, x);

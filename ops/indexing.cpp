@@ -43,7 +43,7 @@ Tensor picked(const Tensor& x, const std::vector<AxisPick>& picks) {
     std::vector<int> flips;
     Shape split, to;
     bool strided = false;
-    for (size_t i = 0; i < picks.size(); i++) {
+    for (size_t i = 0; i < picks.size(); ++i) {
         const AxisPick& p = picks[i];
         keep.emplace_back(p.begin, p.end);
         if (p.flip) flips.push_back(static_cast<int>(i));
@@ -95,20 +95,20 @@ Tensor take_together(Tensor x, const std::vector<AdvancedIndex>& parts) {
     bool adjacent = true;
     Shape shape, merged_sizes;
     std::vector<int> order;
-    for (size_t i = 0; i < parts.size(); i++) {
+    for (size_t i = 0; i < parts.size(); ++i) {
         adjacent &= i == 0 || parts[i].axis == parts[i - 1].axis + 1;
         if (parts[i].indices) shape = broadcast_shapes("index", shape, parts[i].indices.shape());
         merged_sizes.push_back(x.size(parts[i].axis));
     }
     int at = adjacent ? parts[0].axis : 0;
-    for (int i = 0; i < x.ndim(); i++)
+    for (int i = 0; i < x.ndim(); ++i)
         if (std::none_of(parts.begin(), parts.end(), [&](const AdvancedIndex& p) { return p.axis == i; }))
             order.push_back(i);
     for (size_t i = parts.size(); i-- > 0;) order.insert(order.begin() + at, parts[i].axis);
     int64_t stride = product(merged_sizes), known = 0;
     DType type = offset_dtype(stride);
     Tensor offset;
-    for (size_t i = 0; i < parts.size(); i++) {
+    for (size_t i = 0; i < parts.size(); ++i) {
         stride = merged_sizes[i] ? stride / merged_sizes[i] : 0;
         if (!parts[i].indices) {
             known += parts[i].position * stride;
@@ -210,7 +210,7 @@ Tensor Tensor::gather(int axis, const Tensor& indices) const {
     DType type = offset_dtype(stride);
     Tensor offset;
     if (product(to) == 0) return zeros(to, dtype());
-    for (int i = 0; i < ndim(); i++) {
+    for (int i = 0; i < ndim(); ++i) {
         int64_t n = shape()[static_cast<size_t>(i)];
         stride = n ? stride / n : 0;
         if (i != at && n == 1) continue;

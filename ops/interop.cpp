@@ -63,7 +63,7 @@ void Tensor::realize(const std::vector<Tensor*>& tensors) {
             nodes.push_back(rooted.back().get());
         }
         std::vector<Root> views = runtime::realize(nodes, device ? &runtime::device(device->index()) : nullptr);
-        for (size_t i = 0; i < group.size(); i++) {
+        for (size_t i = 0; i < group.size(); ++i) {
             STRATA_CHECK(views[i].get().shape() == group[i]->shape(), "a value of shape {} was realized as {}",
                          to_string(group[i]->shape()), to_string(views[i].get().shape()));
             group[i]->device_ = device ? device : &runtime::device();

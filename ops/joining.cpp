@@ -61,7 +61,7 @@ Tensor Tensor::tile(std::vector<int64_t> counts) const {
     if (counts.size() < shape().size()) counts.insert(counts.begin(), shape().size() - counts.size(), 1);
     Shape aligned(counts.size() - shape().size(), 1), spread, wide, to;
     aligned.insert(aligned.end(), shape().begin(), shape().end());
-    for (size_t i = 0; i < counts.size(); i++) {
+    for (size_t i = 0; i < counts.size(); ++i) {
         if (counts[i] < 0) user_error(ErrorKind::Usage, "[tile] {} times: a count cannot be negative", counts[i]);
         spread.insert(spread.end(), {1, aligned[i]});
         wide.insert(wide.end(), {counts[i], aligned[i]});

@@ -95,7 +95,7 @@ Tensor Tensor::movedim(int from, int to) const {
     from = axis_of("movedim", from, ndim());
     to = axis_of("movedim", to, ndim());
     std::vector<int> order;
-    for (int i = 0; i < ndim(); i++)
+    for (int i = 0; i < ndim(); ++i)
         if (i != from) order.push_back(i);
     order.insert(order.begin() + to, from);
     return permute(order);
@@ -105,7 +105,7 @@ Tensor Tensor::expand(Shape to) const {
     const Shape& from = shape();
     Shape wanted = to;
     bool fits = to.size() >= from.size();
-    for (size_t i = 0; fits && i < from.size(); i++) {
+    for (size_t i = 0; fits && i < from.size(); ++i) {
         int64_t& n = to[to.size() - from.size() + i];
         if (n == -1) n = from[i];
         fits = n == from[i] || from[i] == 1;
@@ -123,7 +123,7 @@ Tensor Tensor::pad(const Pairs& before_after, Number fill) const {
     check_pairs("pad", before_after, shape());
     bool none = true;
     Shape to = shape();
-    for (size_t i = 0; i < to.size(); i++) {
+    for (size_t i = 0; i < to.size(); ++i) {
         auto [before, after] = before_after[i];
         if (before < 0 || after < 0)
             user_error(ErrorKind::Usage,
@@ -146,7 +146,7 @@ Tensor Tensor::shrink(const Pairs& begin_end) const {
     check_pairs("shrink", begin_end, shape());
     bool whole = true;
     Shape to;
-    for (size_t i = 0; i < begin_end.size(); i++) {
+    for (size_t i = 0; i < begin_end.size(); ++i) {
         auto [begin, end] = begin_end[i];
         if (begin < 0 || begin > end || end > shape()[i])
             user_error(ErrorKind::Shape, "[shrink] axis {} to [{}, {}): shape {} has {} there", i, begin, end,
@@ -158,7 +158,7 @@ Tensor Tensor::shrink(const Pairs& begin_end) const {
     if (uniform_) return same_value(*this, std::move(to));
     if (!value().is(Op::shrink)) return node(Op::shrink, *this, BoundsArg{begin_end});
     Pairs merged = value().as<BoundsArg>().bounds;
-    for (size_t i = 0; i < merged.size(); i++) {
+    for (size_t i = 0; i < merged.size(); ++i) {
         int64_t base = merged[i].first;
         merged[i] = {base + begin_end[i].first, base + begin_end[i].second};
     }
@@ -180,7 +180,7 @@ Tensor Tensor::flip(Axes wanted) const {
 Tensor Tensor::squeeze(Axes wanted) const {
     std::vector<int> axes = axes_of("squeeze", wanted, ndim());
     Shape to;
-    for (int i = 0; i < ndim(); i++) {
+    for (int i = 0; i < ndim(); ++i) {
         int64_t n = shape()[static_cast<size_t>(i)];
         bool named = std::find(axes.begin(), axes.end(), i) != axes.end();
         if (named && wanted.list && n != 1)

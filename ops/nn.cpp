@@ -39,7 +39,7 @@ Tensor layernorm(const Tensor& x, int axes, const std::optional<Tensor>& weight,
     if (weight) check_same("layernorm", "weight", weight->shape(), tail);
     if (bias) check_same("layernorm", "bias", bias->shape(), tail);
     std::vector<int> last;
-    for (int i = -axes; i < 0; i++) last.push_back(i);
+    for (int i = -axes; i < 0; ++i) last.push_back(i);
     Tensor wide = widened(x), centred = wide.sub(wide.mean(last, true));
     Tensor y = centred.mul(centred.square().mean(last, true).add(eps).rsqrt());
     if (weight) y = y.mul(*weight);

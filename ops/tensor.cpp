@@ -125,7 +125,7 @@ Shape broadcast_shapes(std::string_view name, const Shape& a, const Shape& b) {
     const Shape &longer = a.size() >= b.size() ? a : b, &shorter = a.size() >= b.size() ? b : a;
     Shape out = longer;
     size_t skip = longer.size() - shorter.size();
-    for (size_t i = 0; i < shorter.size(); i++) {
+    for (size_t i = 0; i < shorter.size(); ++i) {
         int64_t& n = out[skip + i];
         int64_t m = shorter[i];
         if (n == m || m == 1) continue;
@@ -160,7 +160,7 @@ int axis_of(std::string_view name, int axis, int ndim) {
 std::vector<int> axes_of(std::string_view name, const Axes& axes, int ndim) {
     std::vector<int> out;
     if (!axes.list)
-        for (int i = 0; i < ndim; i++) out.push_back(i);
+        for (int i = 0; i < ndim; ++i) out.push_back(i);
     else
         for (int axis : *axes.list) out.push_back(axis_of(name, axis, ndim));
     std::sort(out.begin(), out.end());

@@ -30,7 +30,7 @@ RandomBits threefry(const Tensor& key, int64_t n) {
     Tensor low = iota(n).cast(dtypes::uint32).add(word(2));
     Tensor high = low.lt(word(2)).cast(dtypes::uint32).add(word(3));
     Tensor x = low.add(schedule[0]), y = high.add(schedule[1]);
-    for (int round = 0; round < 20; round++) {
+    for (int round = 0; round < 20; ++round) {
         x = x.add(y);
         y = rotated(y, kRotations[round % 8]).bitwise_xor(x);
         if (round % 4 != 3) continue;

@@ -18,7 +18,7 @@ std::vector<std::string> names(Providers providers) {
     std::vector<std::string> out;
     for (const hip::Provider& provider : providers) {
         Result<int> count = provider.api().device_count();
-        for (int i = 0; count && i < *count; i++)
+        for (int i = 0; count && i < *count; ++i)
             if (provider.api().device_properties(i)) out.push_back(full_name(provider, i));
     }
     return out;
@@ -39,7 +39,7 @@ Result<Place> find(Providers providers, std::string_view name) {
     for (const hip::Provider& provider : providers) {
         if (name.substr(0, name.find(':')) != provider.prefix) continue;
         STRATA_TRY(int count, provider.api().device_count());
-        for (int i = 0; i < count; i++)
+        for (int i = 0; i < count; ++i)
             if (name == provider.prefix || name == full_name(provider, i)) return Place{&provider, i};
     }
     return make_error(ErrorKind::Device, "unknown device '{}'; known: {}", name, fmt::join(names(providers), ", "));

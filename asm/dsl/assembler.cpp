@@ -289,7 +289,7 @@ Result<KernelSpec> Assembler::kernel(const KernelOptions& options) const {
     const uint64_t block = uint64_t{options.block[0]} * options.block[1] * options.block[2];
     spec.max_block = static_cast<uint32_t>(std::min<uint64_t>(block, UINT32_MAX));
     spec.workitem_id_dims = options.block[2] > 1 ? 2 : options.block[1] > 1 ? 1 : 0;
-    for (int dim = 0; dim < 3; dim++) spec.workgroup_ids[dim] = dim < options.grid_dims;
+    for (int dim = 0; dim < 3; ++dim) spec.workgroup_ids[dim] = dim < options.grid_dims;
     return spec;
 }
 

@@ -19,7 +19,7 @@ std::vector<std::string_view> split(std::string_view text, IsSeparator is_separa
     std::vector<std::string_view> parts;
     int depth = 0;
     size_t start = 0;
-    for (size_t i = 0; i <= text.size(); i++) {
+    for (size_t i = 0; i <= text.size(); ++i) {
         const char c = i < text.size() ? text[i] : 0;
         depth += c == '(' || c == '[';
         depth -= c == ')' || c == ']';
@@ -49,7 +49,7 @@ Result<std::string_view> take_modifiers(std::string_view part, bool only_part, M
     std::vector<std::string_view> words = split(part, [](char c) { return c == ' ' || c == '\t'; });
     std::string_view operand = words.front();
     if (only_part && parse_modifier(operand, modifiers)) operand = {};
-    for (size_t i = 1; i < words.size(); i++) STRATA_TRY_VOID(parse_modifier(words[i], modifiers));
+    for (size_t i = 1; i < words.size(); ++i) STRATA_TRY_VOID(parse_modifier(words[i], modifiers));
     return operand;
 }
 

@@ -39,7 +39,7 @@ std::vector<int> numbers(std::string_view text) {
 
 uint8_t bits_of(const std::vector<int>& flags) {
     uint8_t bits = 0;
-    for (size_t i = 0; i < flags.size(); i++) bits |= static_cast<uint8_t>((flags[i] & 1) << i);
+    for (size_t i = 0; i < flags.size(); ++i) bits |= static_cast<uint8_t>((flags[i] & 1) << i);
     return bits;
 }
 
@@ -68,7 +68,7 @@ void set_dpp16(Modifiers& m, int ctrl) {
 
 bool quad_perm(Modifiers& m, const std::vector<int>& v) {
     int ctrl = 0;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; ++i) {
         if (v[i] < 0 || v[i] > 3) return false;
         ctrl |= v[i] << (2 * i);
     }
@@ -79,7 +79,7 @@ bool quad_perm(Modifiers& m, const std::vector<int>& v) {
 bool dpp8(Modifiers& m, const std::vector<int>& v) {
     m.dpp.kind = DppKind::dpp8;
     m.dpp.select = 0;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; ++i) {
         if (v[i] < 0 || v[i] > 7) return false;
         m.dpp.select |= static_cast<uint32_t>(v[i]) << (3 * i);
     }

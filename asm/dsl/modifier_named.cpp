@@ -52,7 +52,7 @@ int numbers(std::string_view text, std::array<int, 4>& values) {
 int bitmask(std::string_view text) {
     if (text.size() != 7 || text.front() != '"' || text.back() != '"') return -1;
     int keep = 0, set = 0, flip = 0;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; ++i) {
         const int bit = 16 >> i;
         switch (text[static_cast<size_t>(i) + 1]) {
             case '0': break;

@@ -86,7 +86,7 @@ constexpr DppControl row_xmask(int mask) { return DppControl(dpp16::row_xmask | 
 /// Lane i of each group of eight reads lane select[i] of the group.
 inline Modifiers dpp8(std::array<int, 8> select, bool fi = false) {
     Modifiers m{.dpp = {.kind = DppKind::dpp8, .fi = fi}};
-    for (int i = 0; i < 8; i++) m.dpp.select |= static_cast<uint32_t>(select[i] & 7) << (3 * i);
+    for (int i = 0; i < 8; ++i) m.dpp.select |= static_cast<uint32_t>(select[i] & 7) << (3 * i);
     return m;
 }
 }  // namespace rdna

@@ -41,12 +41,12 @@ Places places_of(const Row& row, size_t given, const Modifiers& modifiers, bool 
     const bool immediate = row.modifiers & (mod::simm | mod::message);
     if (is_buffer(row.format) && row.src_kind[3]) {  // stores and atomics name the data first
         places.add(Place::src3);
-        for (size_t i = 0; i < 3; i++) places.add_source(row, i);
+        for (size_t i = 0; i < 3; ++i) places.add_source(row, i);
         return places;
     }
     if (row.format == Format::SMEM && row.src_kind[2]) {  // CDNA: stores and atomics name the data first
         places.add(Place::src2);
-        for (size_t i = 0; i < 2; i++) places.add_source(row, i);
+        for (size_t i = 0; i < 2; ++i) places.add_source(row, i);
         return places;
     }
     if (immediate && row.flags & kImmediateFirst) {
@@ -66,8 +66,8 @@ Places places_of(const Row& row, size_t given, const Modifiers& modifiers, bool 
     const bool optional_result = is_flat(row.format) && row.flags & kAtomic;
     const bool to_lds = modifiers.lds && (is_buffer(row.format) || is_flat(row.format));
     if (!hidden_destination(row, cdna) && !to_lds && !(optional_result && given == count_sources(row)))
-        for (size_t i = 0; i < 2; i++) places.add_destination(row, i);
-    for (size_t i = stores_from_lds(row) ? 1 : 0; i < 4; i++) places.add_source(row, i);
+        for (size_t i = 0; i < 2; ++i) places.add_destination(row, i);
+    for (size_t i = stores_from_lds(row) ? 1 : 0; i < 4; ++i) places.add_source(row, i);
     if (immediate && !(given == 0 && row.mnemonic == "s_endpgm")) places.add(Place::immediate);
     return places;
 }
@@ -356,7 +356,7 @@ Result<Selected> select(const Machine& machine, std::string_view mnemonic, std::
     Inst& inst = selector.result.inst;
     inst.row = &row;
     inst.encoding = row.format;
-    for (size_t i = 0; i < operands.size(); i++)
+    for (size_t i = 0; i < operands.size(); ++i)
         STRATA_TRY_VOID(place_operand(selector, row, places, i, operands, modifiers));
     const bool rdna4 = info(machine.arch).family == Family::rdna4;
     const bool returns = rdna4 ? modifiers.th & 1 : modifiers.glc;
@@ -386,7 +386,7 @@ Result<Selected> select_dual(const Machine& machine, const Half& x, const Half& 
         if (half->operands.size() != wanted)
             return selector.fail("{} takes {} operands, not {}", row->mnemonic, wanted, half->operands.size());
         size_t source = 0;
-        for (size_t i = 0; i < wanted; i++) {
+        for (size_t i = 0; i < wanted; ++i) {
             const DynOperand& given = half->operands[i];
             if (i == literal) {
                 Result<Constant> constant = encode_constant(given, Type::f32, true);

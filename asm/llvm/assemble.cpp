@@ -72,7 +72,7 @@ std::string with_lines(std::string_view text, std::string_view file_name) {
     }
     marked += "\"\n";
     bool metadata = false;  // a block of YAML
-    for (int number = 1; !text.empty(); number++) {
+    for (int number = 1; !text.empty(); ++number) {
         const std::string_view line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(text.size(), line.size() + 1));
         const size_t first = line.find_first_not_of(" \t\r");

@@ -17,7 +17,7 @@ int take_number(std::string_view& text) {
 }
 
 std::string_view line_of(std::string_view source, int line) {
-    for (; line > 1; line--) {
+    for (; line > 1; --line) {
         const size_t end = source.find('\n');
         if (end == source.npos) return {};
         source.remove_prefix(end + 1);
@@ -28,7 +28,7 @@ std::string_view line_of(std::string_view source, int line) {
 /// Spaces up to the column; tabs stay tabs, so that the caret stands under the character in any terminal.
 std::string indent_to(std::string_view line, int column) {
     std::string indent;
-    for (int i = 0; i + 1 < column; i++) indent += static_cast<size_t>(i) < line.size() && line[i] == '\t' ? '\t' : ' ';
+    for (int i = 0; i + 1 < column; ++i) indent += static_cast<size_t>(i) < line.size() && line[i] == '\t' ? '\t' : ' ';
     return indent;
 }
 

@@ -21,7 +21,7 @@ std::string_view trim(std::string_view text) {
 std::string raw_bytes(std::span<const uint8_t> bytes) {
     if (bytes.size() < 4) {
         std::string text = ".byte ";
-        for (size_t i = 0; i < bytes.size(); i++) text += fmt::format("{}{:#04x}", i ? ", " : "", bytes[i]);
+        for (size_t i = 0; i < bytes.size(); ++i) text += fmt::format("{}{:#04x}", i ? ", " : "", bytes[i]);
         return text;
     }
     uint32_t word;
@@ -80,7 +80,7 @@ std::vector<Stretch> find_stretches(const CodeObject& object) {
             stretches.push_back({symbol.address, symbol.size, nullptr, symbol.name});
     }
     std::ranges::sort(stretches, {}, &Stretch::address);
-    for (size_t i = 0; i < stretches.size(); i++) {
+    for (size_t i = 0; i < stretches.size(); ++i) {
         const uint64_t end = i + 1 < stretches.size() ? stretches[i + 1].address : UINT64_MAX;
         const uint64_t limit = end - stretches[i].address;
         if (stretches[i].size == 0 || stretches[i].size > limit) stretches[i].size = limit;

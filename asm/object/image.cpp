@@ -75,7 +75,7 @@ Bytes write_image(const Image& image) {
     header.e_shstrndx = static_cast<uint16_t>(image.shstrtab);
     put(file, 0, header);
     put(file, header.e_phoff, program_headers(image));
-    for (size_t i = 0; i < image.sections.size(); i++) {
+    for (size_t i = 0; i < image.sections.size(); ++i) {
         const OutputSection& s = image.sections[i];
         std::copy(s.bytes.begin(), s.bytes.end(), file.begin() + static_cast<std::ptrdiff_t>(s.offset));
         put(file, headers_at + i * sizeof(Elf64_Shdr),

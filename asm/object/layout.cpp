@@ -45,7 +45,7 @@ uint64_t output_flags(Region region) {
 /// Appends the input sections that go to `name` to one output section, made at the first.
 int gather(Image& image, std::string_view name) {
     int index = 0;
-    for (size_t i = 0; i < image.input.sections.size(); i++) {
+    for (size_t i = 0; i < image.input.sections.size(); ++i) {
         const InputSection& input = image.input.sections[i];
         if (output_name(input) != name) continue;
         if (!index) {
@@ -103,7 +103,7 @@ void make_sections(Image& image) {
                                         .bytes = Bytes(image.got.size() * sizeof(uint64_t))});
     gather(image, ".data");
     gather(image, ".bss");
-    for (size_t i = 0; i < image.input.sections.size(); i++)
+    for (size_t i = 0; i < image.input.sections.size(); ++i)
         if (image.placements[i].output < 0) gather(image, output_name(image.input.sections[i]));
     image.symtab = add(image, {.name = ".symtab",
                                .type = SHT_SYMTAB,
@@ -127,7 +127,7 @@ void assign_addresses(Image& image) {
     uint64_t offset = sizeof(Elf64_Ehdr) + kProgramHeaders * sizeof(Elf64_Phdr), shift = 0;
     Region region = Region::constant;
     uint64_t zero_end = 0;
-    for (size_t i = 1; i < image.sections.size(); i++) {
+    for (size_t i = 1; i < image.sections.size(); ++i) {
         OutputSection& section = image.sections[i];
         if (section.region != region) {
             region = section.region;
@@ -164,7 +164,7 @@ uint64_t Image::address(const InputSymbol& symbol) const {
 Result<Bytes> lay_out(const LinkInput& input) {
     Image image(input);
     image.placements.resize(input.sections.size());
-    for (size_t i = 0; i < input.symbols.size(); i++)
+    for (size_t i = 0; i < input.symbols.size(); ++i)
         if (input.symbols[i].exported()) image.exported.push_back(static_cast<int>(i));
     image.got = symbols_with_got_slot(input);
     make_sections(image);

@@ -52,7 +52,7 @@ bool is_kept(const Elf64_Shdr& header, std::string_view name) {
 Result<std::vector<int>> read_sections(const ElfView& view, LinkInput& input) {
     std::vector<int> index(view.sections().size(), -1);
     NoteMerger notes;
-    for (size_t i = 1; i < view.sections().size(); i++) {
+    for (size_t i = 1; i < view.sections().size(); ++i) {
         const Elf64_Shdr& header = view.sections()[i];
         STRATA_TRY(std::string_view name, view.section_name(header));
         STRATA_TRY(ByteSpan bytes, view.contents(header));

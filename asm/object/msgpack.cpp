@@ -50,7 +50,7 @@ class Reader {
     Result<uint64_t> number(size_t size) {
         if (bytes_.size() - at_ < size) return fail("the data ends inside a value");
         uint64_t result = 0;
-        for (size_t i = 0; i < size; i++) result = result << 8 | bytes_[at_++];
+        for (size_t i = 0; i < size; ++i) result = result << 8 | bytes_[at_++];
         return result;
     }
 
@@ -76,7 +76,7 @@ class Reader {
 
     Result<Value> array(uint64_t count, int depth) {
         Value result = Value::array();
-        for (uint64_t i = 0; i < count; i++) {
+        for (uint64_t i = 0; i < count; ++i) {
             STRATA_TRY(Value item, value(depth + 1));
             result.append(std::move(item));
         }
@@ -85,7 +85,7 @@ class Reader {
 
     Result<Value> map(uint64_t count, int depth) {
         Value result = Value::map();
-        for (uint64_t i = 0; i < count; i++) {
+        for (uint64_t i = 0; i < count; ++i) {
             STRATA_TRY(Value key, value(depth + 1));
             if (!key.is(Value::Kind::string)) return fail("a map key that is no string");
             STRATA_TRY(Value item, value(depth + 1));
@@ -125,7 +125,7 @@ class Writer {
   private:
     void byte(uint64_t value) { out.push_back(static_cast<uint8_t>(value)); }
     void big_endian(uint64_t value, int size) {
-        for (int i = size - 1; i >= 0; i--) byte(value >> (8 * i));
+        for (int i = size - 1; i >= 0; --i) byte(value >> (8 * i));
     }
     void tagged(uint8_t tag, uint64_t value, int size) {
         byte(tag);

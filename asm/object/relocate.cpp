@@ -82,7 +82,7 @@ class Relocator {
 
     Result<void> run() {
         for (const InputRelocation& relocation : image_.input.relocations) STRATA_TRY_VOID(apply(relocation));
-        for (size_t slot = 0; slot < image_.got.size(); slot++) fill_slot(slot);
+        for (size_t slot = 0; slot < image_.got.size(); ++slot) fill_slot(slot);
         if (!dynamic_.empty()) {
             Bytes& table = image_.sections[image_.rela].bytes;
             STRATA_CHECK(table.size() == dynamic_.size() * sizeof(Elf64_Rela));

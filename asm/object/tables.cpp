@@ -48,7 +48,7 @@ void fill_dynamic_symbols(Image& image) {
     std::vector<Elf64_Sym> table(1);
     std::vector<uint32_t> hash(2 + 2 * count);  // bucket count, chain count, buckets, chains
     hash[0] = hash[1] = count;
-    for (uint32_t i = 1; i < count; i++) {
+    for (uint32_t i = 1; i < count; ++i) {
         const InputSymbol& symbol = image.input.symbols[image.exported[i - 1]];
         table.push_back(encode_symbol(image, symbol, strings.add(symbol.name)));
         uint32_t& bucket = hash[2 + sysv_hash(symbol.name) % count];

@@ -62,7 +62,7 @@ KernelDescriptor describe_kernel(const ArchInfo& arch, const KernelSpec& spec) {
     const bool flat_scratch_init = spec.scratch && arch.family == Family::cdna2;
     const uint32_t user_sgprs = 2 + (spec.dispatch_ptr ? 2 : 0) + (flat_scratch_init ? 2 : 0);
     d.rsrc2 = (spec.scratch ? 1u : 0u) | user_sgprs << 1;
-    for (int dim = 0; dim < 3; dim++) d.rsrc2 |= (spec.workgroup_ids[dim] ? 1u : 0u) << (7 + dim);
+    for (int dim = 0; dim < 3; ++dim) d.rsrc2 |= (spec.workgroup_ids[dim] ? 1u : 0u) << (7 + dim);
     d.rsrc2 |= static_cast<uint32_t>(spec.workitem_id_dims) << 11;
     if (!rdna) d.rsrc3 = spec.accum_offset() / 4 - 1;  // ACCUM_OFFSET
     d.properties = static_cast<uint16_t>(1u << 3 | (spec.dispatch_ptr ? 1u << 1 : 0u) |

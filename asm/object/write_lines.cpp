@@ -69,7 +69,7 @@ class LineWriter {
 
   private:
     static void word(Bytes& to, uint32_t value) {
-        for (int i = 0; i < 4; i++) to.push_back(static_cast<uint8_t>(value >> 8 * i));
+        for (int i = 0; i < 4; ++i) to.push_back(static_cast<uint8_t>(value >> 8 * i));
     }
     static void put_uleb(Bytes& to, uint64_t value) {
         for (; value >= 0x80; value >>= 7) to.push_back(static_cast<uint8_t>(value | 0x80));

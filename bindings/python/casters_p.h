@@ -76,7 +76,7 @@ class type_caster<std::vector<int64_t>> {
     }
     static handle cast(const strata::Shape& shape, return_value_policy, handle) {
         tuple out(shape.size());
-        for (size_t i = 0; i < shape.size(); i++) out[i] = shape[i];
+        for (size_t i = 0; i < shape.size(); ++i) out[i] = shape[i];
         return out.release();
     }
 };

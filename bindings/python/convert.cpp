@@ -44,7 +44,7 @@ Index to_index(py::handle value) {
 py::object nested(py::object flat, const Shape& shape, size_t axis, py::ssize_t& at) {
     if (axis == shape.size()) return flat[py::int_(at++)];
     py::list out;
-    for (int64_t i = 0; i < shape[axis]; i++) out.append(nested(flat, shape, axis + 1, at));
+    for (int64_t i = 0; i < shape[axis]; ++i) out.append(nested(flat, shape, axis + 1, at));
     return out;
 }
 

@@ -17,7 +17,7 @@ ops::Dims dimensions(py::handle value, const char* what) {
     Shape sizes = to_shape(value);
     if (sizes.empty() || sizes.size() > 3)
         user_error(ErrorKind::Launch, "{} has 1 to 3 dimensions, got {}", what, sizes.size());
-    for (size_t i = 0; i < sizes.size(); i++) {
+    for (size_t i = 0; i < sizes.size(); ++i) {
         if (sizes[i] < 1 || sizes[i] > 0x7fffffff)
             user_error(ErrorKind::Launch, "{} {}: every dimension is at least 1", what, to_string(sizes));
         out[i] = static_cast<uint32_t>(sizes[i]);
@@ -43,7 +43,7 @@ Kernel object_kernel(const py::bytes& object, const std::string& name, Sizes gri
 /// A Python function over one UOp a buffer -> the kernel it builds.
 Kernel uop_kernel(py::handle function, const std::vector<Tensor>& buffers) {
     py::list params;
-    for (size_t i = 0; i < buffers.size(); i++)
+    for (size_t i = 0; i < buffers.size(); ++i)
         params.append(
             from_uop(make(Op::param, buffers[i].dtype(), {},
                           ParamArg{Space::global, static_cast<int>(i), std::max<int64_t>(buffers[i].numel(), 1)})));

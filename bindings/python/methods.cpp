@@ -27,7 +27,7 @@ std::vector<Parameter> parameters_of(std::string_view row) {
     std::vector<Parameter> out;
     size_t start = 1;
     int depth = 0;
-    for (size_t i = 1; i < row.size(); i++) {
+    for (size_t i = 1; i < row.size(); ++i) {
         bool last = i + 1 == row.size();
         depth += (row[i] == '<') - (row[i] == '>');
         if (depth || (row[i] != ',' && !last)) continue;

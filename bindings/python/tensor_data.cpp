@@ -121,7 +121,7 @@ void bind_protocols(Class& c) {
         "__iter__", [](const Tensor& t) -> As<"Iterator[Tensor]"> {
             if (t.ndim() == 0) throw py::type_error("iteration over a 0-d tensor");
             py::list rows;
-            for (int64_t i = 0; i < t.size(0); i++) rows.append(t.index({Index::at(i)}));
+            for (int64_t i = 0; i < t.size(0); ++i) rows.append(t.index({Index::at(i)}));
             return py::object(py::iter(rows));
         });
     c.def("__bool__", &to_bool);

@@ -26,7 +26,7 @@ struct Handle {
 };
 
 Op parse_op(const std::string& name) {
-    for (int i = 0; i < kOpCount; i++)
+    for (int i = 0; i < kOpCount; ++i)
         if (info(static_cast<Op>(i)).name == name) return static_cast<Op>(i);
     user_error(ErrorKind::Usage, "unknown op '{}'", name);
 }
@@ -89,7 +89,7 @@ Handle store(const Handle& h, Value value) {
 
 std::vector<UOp> nodes(const py::args& args, size_t from = 0) {
     std::vector<UOp> out;
-    for (size_t i = from; i < args.size(); i++) out.push_back(py::handle(args[i]).cast<Handle>().get());
+    for (size_t i = from; i < args.size(); ++i) out.push_back(py::handle(args[i]).cast<Handle>().get());
     return out;
 }
 
@@ -193,7 +193,7 @@ void bind_values(Class& c) {
     };
     two("maximum", Op::max, "The larger; NaN where either is NaN.");
     two("minimum", Op::min, "The smaller; NaN where either is NaN.");
-    for (int i = 0; i < kOpCount; i++) {
+    for (int i = 0; i < kOpCount; ++i) {
         Op op = static_cast<Op>(i);
         if (!info(op).is(kUnary) || op == Op::cast || op == Op::bitcast) continue;
         std::string name(info(op).name);

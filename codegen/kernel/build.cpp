@@ -96,7 +96,7 @@ class Builder {
     UOp padded(UOp u, const Coordinates& at, UOp gate) {
         UOp x = u.src(0), inside;
         Coordinates below;
-        for (size_t i = 0; i < at.size(); i++) {
+        for (size_t i = 0; i < at.size(); ++i) {
             auto [before, after] = u.as<BoundsArg>().bounds[i];
             below.push_back(before ? at[i] - before : at[i]);
             if (before) inside = uop::both(inside, alu(Op::logical_not, {at[i] < before}));

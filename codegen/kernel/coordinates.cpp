@@ -8,8 +8,8 @@ namespace {
 /// `flat` as coordinates of the axes [from, to) of a shape.
 void unflatten(UOp flat, const Shape& shape, size_t from, size_t to, Coordinates& out) {
     int64_t stride = 1;
-    for (size_t i = from; i < to; i++) stride *= shape[i];
-    for (size_t i = from; i < to; i++) {
+    for (size_t i = from; i < to; ++i) stride *= shape[i];
+    for (size_t i = from; i < to; ++i) {
         int64_t outer = stride;
         stride /= shape[i];
         UOp at = outer == 1 ? index_const(0) : flat;
@@ -45,7 +45,7 @@ Coordinates reshape_coordinates(const Shape& from, const Shape& to, const Coordi
 
 UOp flatten(const Coordinates& at, const Shape& shape) {
     UOp flat = index_const(0);
-    for (size_t i = 0; i < at.size(); i++) flat = i == 0 ? at[i] : flat * shape[i] + at[i];
+    for (size_t i = 0; i < at.size(); ++i) flat = i == 0 ? at[i] : flat * shape[i] + at[i];
     return flat;
 }
 
@@ -56,14 +56,14 @@ Coordinates source_coordinates(UOp u, const Coordinates& at) {
         case Op::reshape: return reshape_coordinates(from, u.shape(), at);
         case Op::permute: {
             const std::vector<int>& axes = u.as<AxesArg>().axes;
-            for (size_t i = 0; i < axes.size(); i++) out[static_cast<size_t>(axes[i])] = at[i];
+            for (size_t i = 0; i < axes.size(); ++i) out[static_cast<size_t>(axes[i])] = at[i];
             return out;
         }
         case Op::expand:
-            for (size_t i = 0; i < from.size(); i++) out[i] = from[i] == 1 ? index_const(0) : at[i];
+            for (size_t i = 0; i < from.size(); ++i) out[i] = from[i] == 1 ? index_const(0) : at[i];
             return out;
         case Op::shrink:
-            for (size_t i = 0; i < from.size(); i++)
+            for (size_t i = 0; i < from.size(); ++i)
                 out[i] = u.as<BoundsArg>().bounds[i].first ? at[i] + u.as<BoundsArg>().bounds[i].first : at[i];
             return out;
         case Op::flip:

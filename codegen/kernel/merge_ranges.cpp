@@ -59,7 +59,7 @@ UOp merge_ranges(UOp sink) {
         changed = false;
         std::vector<UOp> ranges = strata::ranges(sink);
         int before = division_count(sink);
-        for (size_t i = 0; i + 1 < ranges.size() && !changed; i++) {
+        for (size_t i = 0; i + 1 < ranges.size() && !changed; ++i) {
             UOp a = ranges[i], b = ranges[i + 1];
             if (range_arg(a).axis != range_arg(b).axis || !closer_of(sink, a, b)) continue;
             UOp next = merged(sink, a, b);

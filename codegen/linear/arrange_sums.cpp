@@ -34,7 +34,7 @@ Result<UOp> arrange_sums(UOp sink, Context&) {
         terms.clear();
         collect_terms(u, terms);
         std::vector<std::pair<int, size_t>> places;
-        for (size_t i = 0; i < terms.size(); i++) places.emplace_back(rank(scopes, terms[i]), i);
+        for (size_t i = 0; i < terms.size(); ++i) places.emplace_back(rank(scopes, terms[i]), i);
         std::sort(places.begin(), places.end());
         UOp sum;
         for (auto [_, i] : places) sum = sum ? sum + arranged.at(terms[i]) : arranged.at(terms[i]);

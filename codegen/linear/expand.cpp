@@ -77,7 +77,7 @@ class Expansion {
         const Steps& mine = steps(scopes_.free(u) & replicated_);
         Copies out{&mine, {}};
         if (u.is(Op::range) && mine.set()) {
-            for (size_t i = 0; i < mine.count(); i++) out.nodes.push_back(index_const(static_cast<int64_t>(i)));
+            for (size_t i = 0; i < mine.count(); ++i) out.nodes.push_back(index_const(static_cast<int64_t>(i)));
             return out;
         }
         RangeSet closed = scopes_.closed_by(u) & replicated_;
@@ -86,7 +86,7 @@ class Expansion {
             return make_error(ErrorKind::Usage,
                               "kernel: {} is copied {} times by upcast and unroll ranges; use smaller ones",
                               to_string(u), all.count());
-        for (size_t n = 0; n < mine.count(); n++)
+        for (size_t n = 0; n < mine.count(); ++n)
             out.nodes.push_back(closed ? closing(u, mine, all, n) : plain(u, mine, n));
         return out;
     }
@@ -103,7 +103,7 @@ class Expansion {
     /// An end or reduce of replicated ranges over all copies of its first source.
     UOp closing(UOp u, const Steps& mine, const Steps& all, size_t n) {
         std::vector<UOp> parts;
-        for (size_t k = 0; k < all.count(); k++)
+        for (size_t k = 0; k < all.count(); ++k)
             if (all.project(k, mine) == n) parts.push_back(copy_of(u.src(0), all, k));
         sources_.assign(1, parts[0]);
         if (u.is(Op::reduce) && parts.size() > 1)

@@ -55,7 +55,7 @@ class Tree {
     std::vector<UOp> run() {
         UOp gate;  // the threads that still take part
         std::vector<UOp> results;
-        for (size_t g = 0; g < reduction_.groups.size(); g++) {
+        for (size_t g = 0; g < reduction_.groups.size(); ++g) {
             UOp range = reduction_.groups[g];
             int64_t left = range_arg(range).size;
             bool last = g + 1 == reduction_.groups.size();
@@ -80,7 +80,7 @@ class Tree {
             stores.push_back(uop::store(uop::at(uop::after(registers.back(), reduction_.loops), 0), value));
         }
         meet(stores);
-        for (size_t i = 0; i < values.size(); i++) values[i] = uop::load(uop::at(settled(registers[i]), 0));
+        for (size_t i = 0; i < values.size(); ++i) values[i] = uop::load(uop::at(settled(registers[i]), 0));
     }
 
     void meet(std::span<const UOp> effects) { barrier_ = uop::barrier(effects); }
@@ -107,7 +107,7 @@ class Tree {
         std::vector<UOp> results;
         for (UOp memory : memory_) {
             UOp at = settled(memory), sum = uop::load(uop::at(at, first));
-            for (int64_t k = 1; k < left; k++)
+            for (int64_t k = 1; k < left; ++k)
                 sum =
                     alu(reduction_.op, {sum, uop::load(uop::at(at, first + k * stride_of(reduction_.threads, range)))});
             results.push_back(sum);

@@ -34,7 +34,7 @@ Result<UOp> lower_index(UOp sink, Context&) {
     return rebuild(sink, [](UOp u, std::vector<UOp>& sources) {
         const DType type = machine_type(u);
         if (info(u.op()).elementwise() && !u.is(Op::cast))
-            for (size_t i = 0; i < sources.size(); i++)
+            for (size_t i = 0; i < sources.size(); ++i)
                 if (is_index(u.src(i))) sources[i] = retyped(sources[i], type);
         if (!is_index(u)) return u.with_src(sources);
         if (u.is_const()) return constant_int(type, const_int(u));

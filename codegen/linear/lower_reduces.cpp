@@ -66,11 +66,11 @@ class Lowering {
         for (UOp r : reduces) members.push_back(member(r));
         std::vector<UOp> results = serial.empty() ? folded(members) : looped(members, serial, around);
         if (!groups.empty()) spread(members, groups, around, results);
-        for (size_t i = 0; i < reduces.size(); i++) rebuilt_[reduces[i]] = cast(results[i], reduces[i].dtype());
+        for (size_t i = 0; i < reduces.size(); ++i) rebuilt_[reduces[i]] = cast(results[i], reduces[i].dtype());
     }
 
     static UOp fold(const Member& m, UOp start) {
-        for (size_t i = start ? 0 : 1; i < m.terms.size(); i++)
+        for (size_t i = start ? 0 : 1; i < m.terms.size(); ++i)
             start = alu(m.op, {start ? start : m.terms[0], m.terms[i]});
         return start ? start : m.terms[0];
     }
@@ -100,12 +100,12 @@ class Lowering {
     void spread(std::span<const Member> members, const std::vector<UOp>& groups, const std::vector<UOp>& around,
                 std::vector<UOp>& results) {
         std::map<Op, std::vector<size_t>> by_op;
-        for (size_t i = 0; i < members.size(); i++) by_op[members[i].op].push_back(i);
+        for (size_t i = 0; i < members.size(); ++i) by_op[members[i].op].push_back(i);
         for (const auto& [op, which] : by_op) {
             std::vector<UOp> partials;
             for (size_t i : which) partials.push_back(results[i]);
             partials = reduce_over_threads({op, groups, around, threads_}, partials, next_slot_);
-            for (size_t i = 0; i < which.size(); i++) results[which[i]] = partials[i];
+            for (size_t i = 0; i < which.size(); ++i) results[which[i]] = partials[i];
         }
     }
 

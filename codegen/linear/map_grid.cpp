@@ -24,7 +24,7 @@ struct Placement {
 /// One dimension a range, the fastest range first.
 Placement one_each(bool thread, std::span<const UOp> ranges) {
     Placement out;
-    for (size_t i = 0; i < ranges.size(); i++) {
+    for (size_t i = 0; i < ranges.size(); ++i) {
         int64_t size = range_arg(ranges[i]).size;
         out.sizes[i] = static_cast<uint32_t>(size);
         out.values[ranges[i]] = special(thread, static_cast<int>(i), size);
@@ -36,14 +36,14 @@ Placement one_each(bool thread, std::span<const UOp> ranges) {
 Result<Placement> packed(bool thread, std::span<const UOp> ranges, std::array<int64_t, 3> limits) {
     Placement out;
     size_t next = 0;
-    for (int dim = 0; dim < 3 && next < ranges.size(); dim++) {
+    for (int dim = 0; dim < 3 && next < ranges.size(); ++dim) {
         size_t first = next;
         int64_t product = 1;
         while (next < ranges.size() && product <= limits[static_cast<size_t>(dim)] / range_arg(ranges[next]).size)
             product *= range_arg(ranges[next++]).size;
         UOp flat = special(thread, dim, product);
         int64_t stride = 1;
-        for (size_t i = first; i < next; i++) {
+        for (size_t i = first; i < next; ++i) {
             int64_t size = range_arg(ranges[i]).size;
             UOp at = stride == 1 ? flat : flat / stride;
             out.values[ranges[i]] = i + 1 == next ? at : at % size;
@@ -59,7 +59,7 @@ Result<Placement> packed(bool thread, std::span<const UOp> ranges, std::array<in
 
 Result<Placement> place(bool thread, std::span<const UOp> ranges, std::array<int64_t, 3> limits) {
     bool fits = ranges.size() <= 3;
-    for (size_t i = 0; fits && i < ranges.size(); i++) fits = range_arg(ranges[i]).size <= limits[i];
+    for (size_t i = 0; fits && i < ranges.size(); ++i) fits = range_arg(ranges[i]).size <= limits[i];
     if (fits) return one_each(thread, ranges);
     return packed(thread, ranges, limits);
 }

@@ -10,7 +10,7 @@ Scopes::Scopes(UOp sink) : order_(toposort(sink)) {
     STRATA_CHECK(ranges_.size() <= kMaxRanges, "{} ranges in a kernel; the most is {}", ranges_.size(), kMaxRanges);
     std::sort(ranges_.begin(), ranges_.end(), [](UOp a, UOp b) { return range_arg(a).id < range_arg(b).id; });
     free_.reserve(order_.size());
-    for (size_t i = 0; i < ranges_.size(); i++) free_[ranges_[i]] = RangeSet{1} << i;
+    for (size_t i = 0; i < ranges_.size(); ++i) free_[ranges_[i]] = RangeSet{1} << i;
     for (UOp u : order_) {
         if (u.is(Op::range)) continue;
         RangeSet set = 0;
@@ -41,7 +41,7 @@ RangeSet Scopes::with_axis(std::initializer_list<Axis> axes) const {
 
 std::vector<UOp> Scopes::list(RangeSet set) const {
     std::vector<UOp> out;
-    for (size_t i = 0; i < ranges_.size(); i++)
+    for (size_t i = 0; i < ranges_.size(); ++i)
         if (set >> i & 1) out.push_back(ranges_[i]);
     return out;
 }

@@ -179,7 +179,7 @@ class Vectorizer {
 
     static UOp vector(DType type, std::span<const UOp> values) {
         bool whole = true;
-        for (size_t i = 0; i < values.size() && whole; i++)
+        for (size_t i = 0; i < values.size() && whole; ++i)
             whole = values[i].is(Op::lane) && values[i].src(0) == values[0].src(0) &&
                     values[i].src(0).dtype() == type && values[i].as<IndexArg>().index == static_cast<int>(i);
         return whole ? values[0].src(0) : make(Op::vec, type, values);

@@ -21,7 +21,7 @@ class Planner {
   public:
     explicit Planner(std::span<const UOp> ops)
         : ops_(ops), block_(ops.size()), uses_(ops.size()), consumer_(ops.size()) {
-        for (size_t i = 0; i < ops.size(); i++) place_[ops[i]] = i;
+        for (size_t i = 0; i < ops.size(); ++i) place_[ops[i]] = i;
         find_blocks();
     }
 
@@ -32,7 +32,7 @@ class Planner {
             UOp u = ops_[i];
             plan.form[i] = form(i, plan);
             plan.statement[i] = plan.form[i] == Form::inlined && uses_[i] ? plan.statement[consumer_[i]] : i;
-            for (size_t k = 0; k < u.src().size(); k++) use(u, i, k, plan);
+            for (size_t k = 0; k < u.src().size(); ++k) use(u, i, k, plan);
         }
         return plan;
     }
@@ -40,7 +40,7 @@ class Planner {
   private:
     void find_blocks() {
         std::vector<size_t> open{0};
-        for (size_t i = 0; i < ops_.size(); i++) {
+        for (size_t i = 0; i < ops_.size(); ++i) {
             UOp u = ops_[i];
             if (u.is(Op::end)) open.pop_back();
             block_[i] = open.back();
@@ -103,7 +103,7 @@ std::vector<bool> find_declarations(std::span<const UOp> ops) {
         if (ops[i].is(Op::end)) open.push_back(i);
     }
     UOpMap<Register> registers;
-    for (size_t i = 0; i < ops.size(); i++) {
+    for (size_t i = 0; i < ops.size(); ++i) {
         if (!ops[i].is(Op::load) && !ops[i].is(Op::store) && !ops[i].is(Op::atomic_add)) continue;
         UOp memory = skip_after(ops[i].src(0).src(0));
         if (is_register(memory)) registers.try_emplace(memory, Register{i, i, loop_end[i]}).first->second.last = i;

@@ -47,7 +47,7 @@ Expression literal(UOp u) {
     DType type = u.dtype().element();
     if (u.dtype().lanes > 1) {
         std::string one = literal(constant(type, const_value(u))).text, all = one;
-        for (int i = 1; i < u.dtype().lanes; i++) all += ", " + one;
+        for (int i = 1; i < u.dtype().lanes; ++i) all += ", " + one;
         return {fmt::format("make_{}({})", hip_type(u.dtype()), all)};
     }
     if (type.is_bool()) return {const_int(u) ? "true" : "false"};

@@ -21,13 +21,13 @@ class Renderer {
 
     /// The text, or the operation that HIP cannot write.
     std::variant<std::string, UOp> run() {
-        for (size_t i = 0; i < program_.ops.size(); i++) {
+        for (size_t i = 0; i < program_.ops.size(); ++i) {
             UOp u = program_.ops[i];
             if (u.is(Op::store) || u.is(Op::atomic_add)) written_[skip_after(u.src(0).src(0))] = true;
             if (plan_.declares[i]) declared_later_[skip_after(u.src(0).src(0))] = true;
         }
         head();
-        for (at_ = 0; at_ < program_.ops.size(); at_++)
+        for (at_ = 0; at_ < program_.ops.size(); ++at_)
             if (UOp u = program_.ops[at_]; !emit_statement(u) && !emit_value(u)) return u;
         return std::move(text_) + "}\n";
     }
@@ -47,7 +47,7 @@ class Renderer {
         if (program_.lds) text_ += fmt::format(", {} bytes of local memory", program_.lds);
         text_ +=
             fmt::format("\nextern \"C\" __global__ void __launch_bounds__({}) {}(", b[0] * b[1] * b[2], program_.name);
-        for (size_t i = 0; i < program_.params.size(); i++) {
+        for (size_t i = 0; i < program_.params.size(); ++i) {
             UOp p = program_.params[i];
             bool written = written_.contains(p);
             std::string name = fmt::format("{}{}", written ? "out" : "in", p.as<ParamArg>().slot);

@@ -188,7 +188,7 @@ Expression spell_cast(DType to, DType from, const Expression& x) {
 std::span<const LibraryFunction> math_library() {
     static const std::vector<LibraryFunction> functions = [] {
         std::vector<LibraryFunction> out;
-        for (int i = 0; i < kOpCount; i++)
+        for (int i = 0; i < kOpCount; ++i)
             if (Spelling row = spelling(Op(i)); row.in_library) out.push_back({row.text, info(Op(i)).arity});
         return out;
     }();

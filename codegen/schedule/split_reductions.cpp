@@ -18,7 +18,7 @@ constexpr int64_t kLeastSerial = 16;      // elements a partial result, at least
 
 /// The divisor of n nearest to, and not above, `wish`; 0 when the best is below 64.
 int64_t divisor_near(int64_t n, int64_t wish) {
-    for (int64_t m = wish; m >= 64; m--)
+    for (int64_t m = wish; m >= 64; --m)
         if (n % m == 0) return m;
     return 0;
 }
@@ -40,7 +40,7 @@ UOp padded(UOp rows, int64_t m, Op op) {
 /// The kept axes first, then all reduced elements as one axis.
 UOp as_rows(UOp x, const std::vector<int>& axes, int64_t results) {
     std::vector<int> order;
-    for (int i = 0; i < static_cast<int>(x.shape().size()); i++)
+    for (int i = 0; i < static_cast<int>(x.shape().size()); ++i)
         if (std::find(axes.begin(), axes.end(), i) == axes.end()) order.push_back(i);
     order.insert(order.end(), axes.begin(), axes.end());
     if (!std::is_sorted(order.begin(), order.end())) x = make(Op::permute, x.dtype(), {x}, AxesArg{order});

@@ -102,8 +102,8 @@ UOp build_sources(const Pattern::Tree& t, const Captures& held, DType type) {
     const size_t count = t.sources.size();
     const bool typed_by_sources = info(t.op).rule == TypeRule::cmp;
     STRATA_CHECK(count <= 3 && info(t.op).elementwise(), "a replacement of {} needs a function", info(t.op).name);
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < count; i++) {
+    for (int pass = 0; pass < 2; ++pass)
+        for (size_t i = 0; i < count; ++i) {
             const Pattern::Tree& source = t.sources[i].tree();
             if ((source.kind == Pattern::Kind::number) != (pass == 1)) continue;
             if (pass == 0) {

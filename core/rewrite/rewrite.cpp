@@ -109,7 +109,7 @@ class Rewriter {
         std::vector<const Rule*> cycle;
         size_t from = stack_.size();
         while (from > 0 && stack_[from - 1].node != u) from--;
-        for (size_t i = from ? from - 1 : 0; i < stack_.size(); i++)
+        for (size_t i = from ? from - 1 : 0; i < stack_.size(); ++i)
             if (stack_[i].fired) cycle.push_back(stack_[i].fired);
         return cycle;
     }
@@ -119,9 +119,9 @@ class Rewriter {
         size_t held = std::min(kRecent, static_cast<size_t>(steps_));
         auto back = [&](size_t i) { return recent_[(static_cast<size_t>(steps_) - 1 - i) % kRecent]; };
         size_t period = 1;
-        for (; period <= held / 2; period++) {
+        for (; period <= held / 2; ++period) {
             bool repeats = true;
-            for (size_t i = 0; i + period < held && repeats; i++) repeats = back(i) == back(i + period);
+            for (size_t i = 0; i + period < held && repeats; ++i) repeats = back(i) == back(i + period);
             if (repeats) break;
         }
         std::vector<const Rule*> cycle;

@@ -27,7 +27,7 @@ const char* value_of(const Row& row) {
 /// "a, b or c".
 std::string listed(const std::vector<std::string_view>& words, std::string_view last = " or ") {
     std::string out;
-    for (size_t i = 0; i < words.size(); i++)
+    for (size_t i = 0; i < words.size(); ++i)
         out += fmt::format("{}{}", i == 0 ? "" : i + 1 == words.size() ? last : ", ", words[i]);
     return out;
 }
@@ -62,10 +62,10 @@ void assign(const Accepts& accepts, std::string_view given, std::string_view tex
 /// Insertions, deletions and changes of a character that make one word of the other.
 size_t distance(std::string_view a, std::string_view b) {
     std::vector<size_t> row(b.size() + 1);
-    for (size_t j = 0; j < row.size(); j++) row[j] = j;
-    for (size_t i = 0; i < a.size(); i++) {
+    for (size_t j = 0; j < row.size(); ++j) row[j] = j;
+    for (size_t i = 0; i < a.size(); ++i) {
         size_t diagonal = row[0]++;
-        for (size_t j = 0; j < b.size(); j++) {
+        for (size_t j = 0; j < b.size(); ++j) {
             size_t best = std::min({row[j] + 1, row[j + 1] + 1, diagonal + (a[i] != b[j])});
             diagonal = std::exchange(row[j + 1], best);
         }
@@ -76,7 +76,7 @@ size_t distance(std::string_view a, std::string_view b) {
 /// A variable that is nearly a setting's would be left alone without a word.
 void warn_of_misspelt_variables() {
     const Settings none;
-    for (char** variable = environ; *variable; variable++) {
+    for (char** variable = environ; *variable; ++variable) {
         std::string_view name(*variable, std::string_view(*variable).find('='));
         if (!name.starts_with("STRATA_")) continue;
         std::string nearest;

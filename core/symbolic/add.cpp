@@ -22,12 +22,12 @@ bool is_quotient(UOp u, UOp x, int64_t divisor) {
 
 /// x % n + n * (x / n) -> x, and x % n + n * (x / n % b) -> x % (n * b), for truncating division of any sign.
 bool join_remainder(Linear& sum) {
-    for (size_t low = 0; low < sum.terms.size(); low++) {
+    for (size_t low = 0; low < sum.terms.size(); ++low) {
         auto [remainder, factor] = sum.terms[low];
         if (!is_division(remainder, Op::mod)) continue;
         UOp x = remainder.src(0);
         const int64_t n = const_int(remainder.src(1));
-        for (size_t high = 0; high < sum.terms.size(); high++) {
+        for (size_t high = 0; high < sum.terms.size(); ++high) {
             UOp u = sum.terms[high].base;
             if (sum.terms[high].factor != wrapped_product(sum.type, factor, n)) continue;
             UOp joined;

@@ -9,7 +9,7 @@ namespace {
 
 std::vector<Op> ops_with(int flags) {
     std::vector<Op> out;
-    for (int i = 0; i < kOpCount; i++)
+    for (int i = 0; i < kOpCount; ++i)
         if (info(static_cast<Op>(i)).is(flags)) out.push_back(static_cast<Op>(i));
     return out;
 }

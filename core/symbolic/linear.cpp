@@ -48,7 +48,7 @@ void merge_equal(Linear& sum) {
     std::sort(sum.terms.begin(), sum.terms.end(),
               [](const Term& a, const Term& b) { return compare_nodes(a.base, b.base) < 0; });
     size_t kept = 0;
-    for (size_t i = 0; i < sum.terms.size(); i++) {
+    for (size_t i = 0; i < sum.terms.size(); ++i) {
         if (kept && sum.terms[kept - 1].base == sum.terms[i].base)
             sum.terms[kept - 1].factor = plus(sum.type, sum.terms[kept - 1].factor, sum.terms[i].factor);
         else

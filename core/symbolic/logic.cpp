@@ -55,7 +55,7 @@ UOp canonical(const Match& t) {
     flatten(t.root, op, parts);
     std::sort(parts.begin(), parts.end(), [](UOp a, UOp b) { return compare_nodes(a, b) < 0; });
     parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
-    for (size_t i = 0; i < parts.size(); i++)
+    for (size_t i = 0; i < parts.size(); ++i)
         for (size_t j = i + 1; j < parts.size();) {
             Pair pair = relate(parts[i], parts[j], conjunction);
             if (pair == Pair::always_settled) return constant_int(t.root.dtype(), !conjunction);
@@ -69,7 +69,7 @@ UOp canonical(const Match& t) {
         }
     std::sort(parts.begin(), parts.end(), [](UOp a, UOp b) { return compare_nodes(a, b) < 0; });
     UOp out = parts[0];
-    for (size_t i = 1; i < parts.size(); i++) out = alu(op, {out, parts[i]});
+    for (size_t i = 1; i < parts.size(); ++i) out = alu(op, {out, parts[i]});
     return out;
 }
 

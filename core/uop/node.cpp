@@ -141,7 +141,7 @@ size_t sweep(void (*on_free)(UOp)) {
         const Node* n = stack.back();
         stack.pop_back();
         if (std::exchange(n->marked, true)) continue;
-        for (uint32_t i = 0; i < n->source_count; i++)
+        for (uint32_t i = 0; i < n->source_count; ++i)
             if (!n->sources[i].node()->marked) stack.push_back(n->sources[i].node());
     }
     std::vector<const Node*> dead;

@@ -6,7 +6,7 @@ namespace strata {
 
 std::string to_string(const Shape& shape) {
     std::string out = "(";
-    for (size_t i = 0; i < shape.size(); i++) out += fmt::format("{}{}", i ? ", " : "", shape[i]);
+    for (size_t i = 0; i < shape.size(); ++i) out += fmt::format("{}{}", i ? ", " : "", shape[i]);
     return out + (shape.size() == 1 ? ",)" : ")");
 }
 
@@ -29,7 +29,7 @@ std::string tree(UOp root) {
         int id = static_cast<int>(number.size());
         number[u] = id;
         out += fmt::format("%{} = {}", id, to_string(u));
-        for (size_t i = 0; i < u.src().size(); i++) out += fmt::format("{}%{}", i ? ", " : "  <- ", number[u.src()[i]]);
+        for (size_t i = 0; i < u.src().size(); ++i) out += fmt::format("{}%{}", i ? ", " : "  <- ", number[u.src()[i]]);
         out += "\n";
     }
     return out;

@@ -149,7 +149,7 @@ Value reference(Op op, DType type, DType source, std::span<const ConstArg> value
 UOp fold(UOp node) {
     if (!info(node.op()).elementwise()) return {};
     std::array<ConstArg, 3> values;
-    for (size_t i = 0; i < node.src().size(); i++) {
+    for (size_t i = 0; i < node.src().size(); ++i) {
         UOp s = node.src()[i];
         if (!s.is_const()) return {};
         values[i] = s.as<ConstArg>();

@@ -39,7 +39,7 @@ Shape permute_shape(const Shape& from, const std::vector<int>& axes) {
 
 Shape expand_shape(const Shape& from, const Shape& to) {
     STRATA_CHECK(from.size() == to.size(), "expand {} to {}", to_string(from), to_string(to));
-    for (size_t i = 0; i < to.size(); i++)
+    for (size_t i = 0; i < to.size(); ++i)
         STRATA_CHECK(from[i] == to[i] || from[i] == 1, "expand {} to {}", to_string(from), to_string(to));
     return to;
 }
@@ -48,7 +48,7 @@ Shape bounds_shape(Op op, const Shape& from, const BoundsArg& arg) {
     STRATA_CHECK(from.size() == arg.bounds.size(), "{} of {} axes by {}", info(op).name, from.size(),
                  arg.bounds.size());
     Shape to;
-    for (size_t i = 0; i < from.size(); i++) {
+    for (size_t i = 0; i < from.size(); ++i) {
         auto [a, b] = arg.bounds[i];
         if (op == Op::shrink)
             STRATA_CHECK(0 <= a && a <= b && b <= from[i], "shrink axis {} of {} to [{}, {})", i, from[i], a, b);

@@ -35,7 +35,7 @@ class OpenRanges {
     /// A range that is open at `u`, or nothing.
     UOp first_open(UOp u) const {
         const std::vector<uint64_t>& set = open_.at(u);
-        for (size_t i = 0; i < ranges_.size(); i++)
+        for (size_t i = 0; i < ranges_.size(); ++i)
             if (set[i / 64] >> (i % 64) & 1) return ranges_[i];
         return {};
     }
@@ -44,7 +44,7 @@ class OpenRanges {
     void visit(UOp u) {
         std::vector<uint64_t> set(words_);
         for (UOp s : u.src())
-            for (size_t w = 0; w < words_; w++) set[w] |= open_.at(s)[w];
+            for (size_t w = 0; w < words_; ++w) set[w] |= open_.at(s)[w];
         if (closes_ranges(u))
             for (UOp r : u.src().subspan(1)) set[bit_.at(r) / 64] &= ~(uint64_t{1} << bit_.at(r) % 64);
         if (u.is(Op::range)) set[bit_.at(u) / 64] |= uint64_t{1} << bit_.at(u) % 64;

@@ -121,7 +121,7 @@ TEST(Random, OneKernelForEverySeed) {
         b = ops::uniform_from(ops::threefry(key(2, 9, 5, 0), 8), dtypes::float32).uop();
     std::vector<UOp> x = toposort(a), y = toposort(b);
     ASSERT_EQ(x.size(), y.size());
-    for (size_t k = 0; k < x.size(); k++)
+    for (size_t k = 0; k < x.size(); ++k)
         EXPECT_TRUE(x[k].is(Op::buffer) || (x[k].op() == y[k].op() && equal(x[k].arg(), y[k].arg())));
 }
 

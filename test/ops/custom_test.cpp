@@ -49,7 +49,7 @@ ops::UserKernel doubling() {
 
 TEST(CustomKernel, AGraphMayBeKeptAndUsedAgain) {
     ops::UserKernel kernel = doubling();
-    for (int round = 0; round < 3; round++) {
+    for (int round = 0; round < 3; ++round) {
         EXPECT_EQ(on_host(ops::custom_kernel(out(), {four()}, kernel)[0]), (std::vector<float>{2, 4, 6, 8}));
         runtime::collect();  // frees every graph that nothing holds
     }

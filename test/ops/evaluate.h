@@ -162,11 +162,11 @@ inline void reinterpret(Array& out, size_t at, const Array& x, size_t from) {
 
 inline Array elementwise(UOp u, const std::vector<const Array*>& src) {
     Array out(u.dtype(), u.shape());
-    for (size_t at = 0; at < out.numel(); at++) {
+    for (size_t at = 0; at < out.numel(); ++at) {
         size_t from[3];
         double f[3] = {};
         int64_t i[3] = {};
-        for (size_t s = 0; s < src.size(); s++) {
+        for (size_t s = 0; s < src.size(); ++s) {
             from[s] = src[s]->shape.empty() ? 0 : at;
             if (src[s]->dtype.is_float())
                 f[s] = src[s]->f[from[s]];
@@ -196,7 +196,7 @@ void each_position(const Shape& shape, F f) {
     int64_t n = 1;
     for (int64_t d : shape) n *= d;
     std::vector<int64_t> at(shape.size());
-    for (int64_t k = 0; k < n; k++) {
+    for (int64_t k = 0; k < n; ++k) {
         int64_t rest = k;
         for (size_t d = shape.size(); d-- > 0;) {
             at[d] = rest % shape[d];
@@ -208,14 +208,14 @@ void each_position(const Shape& shape, F f) {
 
 inline size_t offset(const Shape& shape, const std::vector<int64_t>& at) {
     int64_t out = 0;
-    for (size_t d = 0; d < shape.size(); d++) out = out * shape[d] + at[d];
+    for (size_t d = 0; d < shape.size(); ++d) out = out * shape[d] + at[d];
     return static_cast<size_t>(out);
 }
 
 /// Where an element of a movement op comes from; false for padding.
 inline bool source_position(UOp u, const Shape& from, const std::vector<int64_t>& at, std::vector<int64_t>& source) {
     source = at;
-    for (size_t d = 0; d < at.size(); d++) {
+    for (size_t d = 0; d < at.size(); ++d) {
         if (u.is(Op::permute)) source[static_cast<size_t>(u.as<AxesArg>().axes[d])] = at[d];
         if (u.is(Op::expand) && from[d] == 1) source[d] = 0;
         if (u.is(Op::shrink)) source[d] = at[d] + u.as<BoundsArg>().bounds[d].first;
@@ -281,9 +281,9 @@ inline Array taken(UOp u, const Array& x, const Array& indices) {
     size_t axis = static_cast<size_t>(u.as<TakeArg>().axis), count = indices.shape.size(), k = 0;
     std::vector<int64_t> inner(count), source(x.shape.size());
     each_position(out.shape, [&](const std::vector<int64_t>& at) {
-        for (size_t d = 0; d < axis; d++) source[d] = at[d];
-        for (size_t d = 0; d < count; d++) inner[d] = at[axis + d];
-        for (size_t d = axis + 1; d < x.shape.size(); d++) source[d] = at[d - 1 + count];
+        for (size_t d = 0; d < axis; ++d) source[d] = at[d];
+        for (size_t d = 0; d < count; ++d) inner[d] = at[axis + d];
+        for (size_t d = axis + 1; d < x.shape.size(); ++d) source[d] = at[d - 1 + count];
         source[axis] = indices.i[offset(indices.shape, inner)];
         if (source[axis] < 0 || source[axis] >= x.shape[axis]) throw std::runtime_error("take: index out of range");
         out.copy_element(k++, x, offset(x.shape, source));
@@ -304,7 +304,7 @@ inline Array leaf(UOp u, const Memory& memory) {
         else
             out.i[0] = u.as<ConstArg>().i;
     } else {
-        for (size_t k = 0; k < out.numel(); k++) out.i[k] = wrapped(u.dtype(), static_cast<int64_t>(k));
+        for (size_t k = 0; k < out.numel(); ++k) out.i[k] = wrapped(u.dtype(), static_cast<int64_t>(k));
     }
     return out;
 }

@@ -26,7 +26,7 @@ inline Tensor tensor(Array content) {
 
 inline Array array(Shape shape, DType dtype, const std::vector<double>& values) {
     Array a(dtype, std::move(shape));
-    for (size_t k = 0; k < a.numel(); k++) {
+    for (size_t k = 0; k < a.numel(); ++k) {
         if (dtype.is_float())
             a.f[k] = round_to(dtype, values[k % values.size()]);
         else
@@ -45,7 +45,7 @@ inline Tensor vec(const std::vector<double>& values, DType dtype = dtypes::float
 inline Array varied(Shape shape, DType dtype, uint32_t seed = 1) {
     Array a(dtype, std::move(shape));
     uint32_t state = seed * 2654435761u + 12345;
-    for (size_t k = 0; k < a.numel(); k++) {
+    for (size_t k = 0; k < a.numel(); ++k) {
         state = state * 1664525u + 1013904223u;
         int v = static_cast<int>(state >> 24) - 128;
         if (dtype.is_float())
@@ -66,7 +66,7 @@ inline Array value(const Tensor& t) {
 inline std::vector<double> numbers(const Tensor& t) {
     Array a = value(t);
     std::vector<double> out;
-    for (size_t k = 0; k < a.numel(); k++) out.push_back(a.number(k));
+    for (size_t k = 0; k < a.numel(); ++k) out.push_back(a.number(k));
     return out;
 }
 
@@ -76,7 +76,7 @@ inline void expect_values(const Tensor& t, const Shape& shape, DType dtype, cons
     EXPECT_EQ(t.dtype(), dtype) << t.dtype().name();
     std::vector<double> got = numbers(t);
     ASSERT_EQ(got.size(), wanted.size());
-    for (size_t k = 0; k < got.size(); k++) {
+    for (size_t k = 0; k < got.size(); ++k) {
         if (std::isnan(wanted[k])) {
             EXPECT_TRUE(std::isnan(got[k])) << "element " << k << ": " << got[k];
         } else if (got[k] != wanted[k]) {

@@ -11,7 +11,7 @@ Tensor counted(Shape shape) {
     int64_t n = 1;
     for (int64_t d : shape) n *= d;
     std::vector<double> v;
-    for (int64_t k = 0; k < n; k++) v.push_back(static_cast<double>(k));
+    for (int64_t k = 0; k < n; ++k) v.push_back(static_cast<double>(k));
     return tensor(std::move(shape), dtypes::int32, v.empty() ? std::vector<double>{0} : v);
 }
 Index at(int64_t i) { return Index::at(i); }
@@ -93,19 +93,19 @@ TEST(Indexing, SeveralIntegerTensorsPlaceTheirAxesAsNumPy) {
     Tensor x = tensor(a);
     std::vector<double> i0 = {1, 0, -1}, i1 = {2, 0, 3};
     std::vector<double> adjacent, apart, with_integer;
-    for (int64_t i = 0; i < 2; i++)
-        for (int p = 0; p < 3; p++)
-            for (int64_t l = 0; l < 5; l++)
+    for (int64_t i = 0; i < 2; ++i)
+        for (int p = 0; p < 3; ++p)
+            for (int64_t l = 0; l < 5; ++l)
                 adjacent.push_back(element(i, i0[p] < 0 ? 2 : int64_t(i0[p]), int64_t(i1[p]), l));
     expect_values(x.index({all(), ids(i0), ids(i1)}), {2, 3, 5}, dtypes::int32, adjacent);
-    for (int p = 0; p < 3; p++)
-        for (int64_t i = 0; i < 2; i++)
-            for (int64_t k = 0; k < 4; k++)
+    for (int p = 0; p < 3; ++p)
+        for (int64_t i = 0; i < 2; ++i)
+            for (int64_t k = 0; k < 4; ++k)
                 apart.push_back(element(i, i0[p] < 0 ? 2 : int64_t(i0[p]), k, int64_t(i1[p])));
     expect_values(x.index({all(), ids(i0), all(), ids(i1)}), {3, 2, 4}, dtypes::int32, apart);
-    for (int p = 0; p < 3; p++)
-        for (int64_t j = 0; j < 3; j++)
-            for (int64_t l = 0; l < 5; l++) with_integer.push_back(element(1, j, int64_t(i1[p]), l));
+    for (int p = 0; p < 3; ++p)
+        for (int64_t j = 0; j < 3; ++j)
+            for (int64_t l = 0; l < 5; ++l) with_integer.push_back(element(1, j, int64_t(i1[p]), l));
     expect_values(x.index({at(1), all(), ids(i1)}), {3, 3, 5}, dtypes::int32, with_integer);
     Tensor column = tensor({2, 1}, dtypes::int64, {0, 1});
     EXPECT_EQ(x.index({Index::tensor(column), ids(i1)}).shape(), (Shape{2, 3, 4, 5}));

@@ -9,11 +9,11 @@ namespace {
 /// Plain loops over (batch..., n, k) x (batch..., k, m) with equal batches.
 std::vector<double> product(const Array& a, const Array& b, int64_t batches, int64_t n, int64_t k, int64_t m) {
     std::vector<double> out;
-    for (int64_t s = 0; s < batches; s++)
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; j < m; j++) {
+    for (int64_t s = 0; s < batches; ++s)
+        for (int64_t i = 0; i < n; ++i)
+            for (int64_t j = 0; j < m; ++j) {
                 double total = 0;
-                for (int64_t l = 0; l < k; l++)
+                for (int64_t l = 0; l < k; ++l)
                     total += a.number(static_cast<size_t>((s * n + i) * k + l)) *
                              b.number(static_cast<size_t>((s * k + l) * m + j));
                 out.push_back(total);
@@ -44,8 +44,8 @@ TEST(Matmul, VectorsDropTheirAxis) {
 TEST(Matmul, BatchesBroadcast) {
     Array a = varied({2, 1, 3, 4}, dtypes::float32, 1), b = varied({5, 4, 2}, dtypes::float32, 2);
     std::vector<double> wanted;
-    for (int s = 0; s < 2; s++)
-        for (int t = 0; t < 5; t++) {
+    for (int s = 0; s < 2; ++s)
+        for (int t = 0; t < 5; ++t) {
             Array x(dtypes::float32, {3, 4}), y(dtypes::float32, {4, 2});
             std::copy_n(a.f.begin() + s * 12, 12, x.f.begin());
             std::copy_n(b.f.begin() + t * 8, 8, y.f.begin());
@@ -84,10 +84,10 @@ TEST(Nn, LinearLayer) {
     Array x = varied({2, 3}, dtypes::float32, 1), w = varied({4, 3}, dtypes::float32, 2),
           b = varied({4}, dtypes::float32, 3);
     std::vector<double> wanted;
-    for (size_t i = 0; i < 2; i++)
-        for (size_t j = 0; j < 4; j++) {
+    for (size_t i = 0; i < 2; ++i)
+        for (size_t j = 0; j < 4; ++j) {
             double v = b.f[j];
-            for (size_t k = 0; k < 3; k++) v += x.f[i * 3 + k] * w.f[j * 3 + k];
+            for (size_t k = 0; k < 3; ++k) v += x.f[i * 3 + k] * w.f[j * 3 + k];
             wanted.push_back(v);
         }
     expect_values(ops::linear(tensor(x), tensor(w), tensor(b)), {2, 4}, dtypes::float32, wanted, 1e-6);
@@ -101,14 +101,14 @@ TEST(Nn, Normalisations) {
     Array x = varied({3, 5}, dtypes::float32, 1), w = varied({5}, dtypes::float32, 2),
           b = varied({5}, dtypes::float32, 3);
     std::vector<double> layer, rms;
-    for (size_t r = 0; r < 3; r++) {
+    for (size_t r = 0; r < 3; ++r) {
         double mean = 0, var = 0, square = 0;
-        for (size_t c = 0; c < 5; c++) mean += x.f[r * 5 + c] / 5;
-        for (size_t c = 0; c < 5; c++) {
+        for (size_t c = 0; c < 5; ++c) mean += x.f[r * 5 + c] / 5;
+        for (size_t c = 0; c < 5; ++c) {
             var += (x.f[r * 5 + c] - mean) * (x.f[r * 5 + c] - mean) / 5;
             square += x.f[r * 5 + c] * x.f[r * 5 + c] / 5;
         }
-        for (size_t c = 0; c < 5; c++) {
+        for (size_t c = 0; c < 5; ++c) {
             layer.push_back((x.f[r * 5 + c] - mean) / std::sqrt(var + 1e-5) * w.f[c] + b.f[c]);
             rms.push_back(x.f[r * 5 + c] / std::sqrt(square + 1e-6) * w.f[c]);
         }
@@ -136,17 +136,17 @@ TEST(Nn, Attention) {
           v = varied({kHeads, kM, kD}, dtypes::float32, 3);
     auto reference = [&](auto seen) {
         std::vector<double> out;
-        for (int h = 0; h < kHeads; h++)
-            for (int i = 0; i < kN; i++) {
+        for (int h = 0; h < kHeads; ++h)
+            for (int i = 0; i < kN; ++i) {
                 double p[kM], total = 0;
-                for (int j = 0; j < kM; j++) {
+                for (int j = 0; j < kM; ++j) {
                     double s = 0;
-                    for (int d = 0; d < kD; d++) s += q.f[(h * kN + i) * kD + d] * k.f[(h * kM + j) * kD + d];
+                    for (int d = 0; d < kD; ++d) s += q.f[(h * kN + i) * kD + d] * k.f[(h * kM + j) * kD + d];
                     total += p[j] = seen(i, j) ? std::exp(s / std::sqrt(kD)) : 0;
                 }
-                for (int d = 0; d < kD; d++) {
+                for (int d = 0; d < kD; ++d) {
                     double s = 0;
-                    for (int j = 0; j < kM; j++) s += p[j] / total * v.f[(h * kM + j) * kD + d];
+                    for (int j = 0; j < kM; ++j) s += p[j] / total * v.f[(h * kM + j) * kD + d];
                     out.push_back(s);
                 }
             }
@@ -174,9 +174,9 @@ TEST(Nn, CrossEntropy) {
     const int target[3] = {1, 0, 3};
     double total = 0;
     std::vector<double> each;
-    for (size_t r = 0; r < 3; r++) {
+    for (size_t r = 0; r < 3; ++r) {
         double sum = 0;
-        for (size_t c = 0; c < 4; c++) sum += std::exp(x.f[r * 4 + c]);
+        for (size_t c = 0; c < 4; ++c) sum += std::exp(x.f[r * 4 + c]);
         each.push_back(std::log(sum) - x.f[r * 4 + static_cast<size_t>(target[r])]);
         total += each.back();
     }

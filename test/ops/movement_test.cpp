@@ -7,7 +7,7 @@ namespace {
 
 std::vector<double> counting(int64_t n) {
     std::vector<double> out;
-    for (int64_t k = 0; k < n; k++) out.push_back(static_cast<double>(k));
+    for (int64_t k = 0; k < n; ++k) out.push_back(static_cast<double>(k));
     return out;
 }
 Tensor counted(Shape shape, DType dtype = dtypes::int32) {

@@ -101,8 +101,8 @@ TEST(Reduce, MeansVariancesDeviations) {
     Array a = varied({4, 5}, dtypes::float32);
     std::vector<double> mean = folded(a, {0}, 0, [](double s, double v) { return s + v / 4; }), var(5), sample(5),
                         dev(5);
-    for (size_t k = 0; k < 20; k++) var[k % 5] += (a.f[k] - mean[k % 5]) * (a.f[k] - mean[k % 5]) / 4;
-    for (size_t k = 0; k < 5; k++) {
+    for (size_t k = 0; k < 20; ++k) var[k % 5] += (a.f[k] - mean[k % 5]) * (a.f[k] - mean[k % 5]) / 4;
+    for (size_t k = 0; k < 5; ++k) {
         sample[k] = var[k] * 4 / 3;
         dev[k] = std::sqrt(var[k]);
     }
@@ -148,7 +148,7 @@ TEST(Reduce, RunningSumsOfEveryLength) {
     }
     Array a = varied({3, 70, 2}, dtypes::float32);
     std::vector<double> wanted = a.f;
-    for (size_t k = 2; k < wanted.size(); k++)
+    for (size_t k = 2; k < wanted.size(); ++k)
         if (k % 140 >= 2) wanted[k] += wanted[k - 2];
     expect_values(tensor(a).cumsum(1), {3, 70, 2}, dtypes::float32, wanted, 1e-6);
     expect_values(vec({1, NAN, 2}).cumsum(0), {3}, dtypes::float32, {1, NAN, NAN});
@@ -171,11 +171,11 @@ TEST(Reduce, RunningSumsNeedLittleMemory) {
 TEST(Reduce, SoftmaxFamily) {
     Array a = varied({3, 5}, dtypes::float32);
     std::vector<double> soft, logs, lse;
-    for (size_t r = 0; r < 3; r++) {
+    for (size_t r = 0; r < 3; ++r) {
         double total = 0;
-        for (size_t c = 0; c < 5; c++) total += std::exp(a.f[r * 5 + c]);
+        for (size_t c = 0; c < 5; ++c) total += std::exp(a.f[r * 5 + c]);
         lse.push_back(std::log(total));
-        for (size_t c = 0; c < 5; c++) {
+        for (size_t c = 0; c < 5; ++c) {
             soft.push_back(std::exp(a.f[r * 5 + c]) / total);
             logs.push_back(a.f[r * 5 + c] - std::log(total));
         }

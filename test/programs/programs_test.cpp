@@ -47,7 +47,7 @@ void compare_with_host(const Machine& machine, const Program& program) {
 
 class Programs : public ::testing::TestWithParam<std::tuple<Machine, Program>> {};
 
-TEST_P(Programs, on) { compare_with_host(std::get<0>(GetParam()), std::get<1>(GetParam())); }
+TEST_P(Programs, On) { compare_with_host(std::get<0>(GetParam()), std::get<1>(GetParam())); }
 
 INSTANTIATE_TEST_SUITE_P(, Programs, ::testing::Combine(::testing::ValuesIn(machines()), ::testing::ValuesIn(all())),
                          [](const auto& info) {

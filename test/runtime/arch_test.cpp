@@ -24,7 +24,7 @@ class EveryArch : public Runtime, public ::testing::WithParamInterface<isa::Arch
 TEST_P(EveryArch, ALargeSumIsExactInItsStages) {
     std::vector<int32_t> host(100'003);
     int64_t total = 0;
-    for (size_t i = 0; i < host.size(); i++) total += host[i] = static_cast<int32_t>(i % 1009) - 400;
+    for (size_t i = 0; i < host.size(); ++i) total += host[i] = static_cast<int32_t>(i % 1009) - 400;
     Root x = on_device(host, dtypes::int32), root;
     {
         GraphScope scope;
@@ -67,7 +67,7 @@ TEST_P(EveryArch, AUsersKernelUsesLocalMemoryAndLaneExchange) {
     }
     const int wave = GetParam().wave_size;
     std::vector<float> got = values(realized(root.get()));
-    for (int i = 0; i < 256; i++)
+    for (int i = 0; i < 256; ++i)
         ASSERT_EQ(got[static_cast<size_t>(i)], static_cast<float>((256 - i) * wave + (i / wave * wave + 1) * wave))
             << i;
 }

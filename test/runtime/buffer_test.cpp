@@ -74,7 +74,7 @@ size_t resident_bytes() {
 TEST_F(Runtime, TwoHundredRoundsNeedTheMemoryOfOne) {
     std::vector<float> host = counting(1 << 17);
     size_t bytes = 0, nodes = 0;
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < 300; ++round) {
         {
             Root x = on_device(host);
             Root sum;

@@ -60,7 +60,7 @@ inline Root realized(UOp root) { return realize(std::vector<UOp>{root})[0]; }
 
 inline std::vector<float> counting(size_t n, float first = 0) {
     std::vector<float> out(n);
-    for (size_t i = 0; i < n; i++) out[i] = first + static_cast<float>(i);
+    for (size_t i = 0; i < n; ++i) out[i] = first + static_cast<float>(i);
     return out;
 }
 

@@ -105,7 +105,7 @@ TEST_F(Runtime, CompiledKernelsSayWhichBuffersTheyStillUse) {
          three = on_device(counting(64, 9));
     auto made = programs(device(), std::span(&k, 1))[0];
     made->launch(pointers({out, one, two, three}));
-    for (size_t i = 0; i < 64; i++) EXPECT_EQ(values(out)[i], static_cast<float>(i) + static_cast<float>(i + 9));
+    for (size_t i = 0; i < 64; ++i) EXPECT_EQ(values(out)[i], static_cast<float>(i) + static_cast<float>(i + 9));
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ TEST_F(Runtime, AValueIsForgottenWithTheGraphsThatNameIt) {
     Root x = on_device(counting(12));
     std::weak_ptr<Buffer> memory;
     size_t nodes = live_nodes();
-    for (uint64_t round = 1; round <= 3; round++) {
+    for (uint64_t round = 1; round <= 3; ++round) {
         {
             Root root;
             {
@@ -116,7 +116,7 @@ TEST_F(Runtime, ConstantsGoToTheFallbackDevice) {
 TEST_F(Runtime, ALargeReductionIsExactInItsStages) {
     std::vector<int32_t> host(1 << 17);
     int64_t total = 0;
-    for (size_t i = 0; i < host.size(); i++) total += host[i] = static_cast<int32_t>(i % 1009) - 400;
+    for (size_t i = 0; i < host.size(); ++i) total += host[i] = static_cast<int32_t>(i % 1009) - 400;
     Root x = on_device(host, dtypes::int32), root;
     {
         GraphScope scope;
@@ -128,14 +128,14 @@ TEST_F(Runtime, ALargeReductionIsExactInItsStages) {
 
 TEST_F(Runtime, ThreadsRealizeAtOnce) {
     std::vector<Root> inputs;
-    for (int t = 0; t < 4; t++) inputs.push_back(on_device(counting(64, static_cast<float>(t))));
+    for (int t = 0; t < 4; ++t) inputs.push_back(on_device(counting(64, static_cast<float>(t))));
     std::vector<std::thread> threads;
     std::array<float, 4> got{};
     Settings s = settings();
-    for (size_t t = 0; t < 4; t++)
+    for (size_t t = 0; t < 4; ++t)
         threads.emplace_back([&, t] {
             ScopedSettings scope(s);
-            for (int round = 0; round < 10; round++) {
+            for (int round = 0; round < 10; ++round) {
                 Root root;
                 {
                     GraphScope building;
@@ -145,7 +145,7 @@ TEST_F(Runtime, ThreadsRealizeAtOnce) {
             }
         });
     for (std::thread& t : threads) t.join();
-    for (size_t t = 0; t < 4; t++) EXPECT_EQ(got[t], 10 * 2 * static_cast<float>(t + 5) + 5);
+    for (size_t t = 0; t < 4; ++t) EXPECT_EQ(got[t], 10 * 2 * static_cast<float>(t + 5) + 5);
 }
 
 }  // namespace

@@ -70,9 +70,9 @@ TEST_F(SearchOnDevice, GivesTheResultsOfTheUnsearchedSchedule) {
             for (const Root& r : {x, y, rows}) {
                 Array held(r.get().dtype(), r.get().shape());
                 if (held.dtype.is_float())
-                    for (size_t i = 0; i < held.numel(); i++) held.f[i] = values(r)[i];
+                    for (size_t i = 0; i < held.numel(); ++i) held.f[i] = values(r)[i];
                 else
-                    for (size_t i = 0; i < held.numel(); i++) held.i[i] = values<int32_t>(r)[i];
+                    for (size_t i = 0; i < held.numel(); ++i) held.i[i] = values<int32_t>(r)[i];
                 memory[r.get().as<BufferArg>().id] = held;
             }
             wanted = evaluate(root.get(), memory);
@@ -81,7 +81,7 @@ TEST_F(SearchOnDevice, GivesTheResultsOfTheUnsearchedSchedule) {
         std::vector<float> got = values(realized(root.get()));
         EXPECT_NE(::testing::internal::GetCapturedStderr().find("search "), std::string::npos);
         ASSERT_EQ(got.size(), wanted.numel());
-        for (size_t i = 0; i < got.size(); i++) EXPECT_EQ(got[i], wanted.f[i]) << i;
+        for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], wanted.f[i]) << i;
     }
 }
 

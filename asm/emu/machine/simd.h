@@ -67,7 +67,7 @@ STRATA_EMU_INLINE void store(uint32_t* row, const U32& x) { __builtin_memcpy(row
 /// Lane i holds 1 << i.
 STRATA_EMU_INLINE U32 lane_bits() {
     U32 bit;
-    for (int lane = 0; lane < kLanes; lane++) bit[lane] = 1u << lane;
+    for (int lane = 0; lane < kLanes; ++lane) bit[lane] = 1u << lane;
     return bit;
 }
 
@@ -82,7 +82,7 @@ STRATA_EMU_INLINE uint32_t collect(const I32& condition) {
 #else
     const U32 picked = bits(condition) & lane_bits();
     uint32_t mask = 0;
-    for (int lane = 0; lane < kLanes; lane++) mask |= picked[lane];
+    for (int lane = 0; lane < kLanes; ++lane) mask |= picked[lane];
     return mask;
 #endif
 }
@@ -118,7 +118,7 @@ STRATA_EMU_INLINE F32 fma(const F32& a, const F32& b, const F32& c) {
     return __builtin_elementwise_fma(a, b, c);
 #else
     F32 r;
-    for (int lane = 0; lane < kLanes; lane++) r[lane] = __builtin_fmaf(a[lane], b[lane], c[lane]);
+    for (int lane = 0; lane < kLanes; ++lane) r[lane] = __builtin_fmaf(a[lane], b[lane], c[lane]);
     return r;
 #endif
 }
@@ -128,7 +128,7 @@ STRATA_EMU_INLINE F64 fma(const F64& a, const F64& b, const F64& c) {
     return __builtin_elementwise_fma(a, b, c);
 #else
     F64 r;
-    for (int lane = 0; lane < kLanes; lane++) r[lane] = __builtin_fma(a[lane], b[lane], c[lane]);
+    for (int lane = 0; lane < kLanes; ++lane) r[lane] = __builtin_fma(a[lane], b[lane], c[lane]);
     return r;
 #endif
 }

@@ -32,13 +32,13 @@ struct Input {
 
 constexpr int place_cdna(const Input& in, int blocks) {
     const int elements = in.columns * in.outer * blocks / 64;
-    for (int k = 0; k < in.columns; k++)
+    for (int k = 0; k < in.columns; ++k)
         in.at[k] = static_cast<uint16_t>(k % elements * 64 + k / elements * in.outer * blocks);
     return elements;
 }
 
 constexpr int place_rdna3(const Input& in) {
-    for (int k = 0; k < in.columns; k++) in.at[k] = static_cast<uint16_t>(k * 16);
+    for (int k = 0; k < in.columns; ++k) in.at[k] = static_cast<uint16_t>(k * 16);
     return in.columns;
 }
 
@@ -61,7 +61,7 @@ constexpr Spread spread(int bits, int dense_k, int lanes, bool sparse, bool is_a
 constexpr int place_rdna4(const Input& in, int lanes, Spread s, int packed) {
     const int groups = s.bit32 ? 4 : 2;
     int elements = 0;
-    for (int stored = 0; stored < in.columns; stored++) {
+    for (int stored = 0; stored < in.columns; ++stored) {
         const int k = stored * packed;
         const int element = (k % s.run + k / (s.run * groups) * s.run) / packed;
         const int lane = 16 * (k / s.bit16 % 2) + (s.bit32 ? 32 * (k / s.bit32 % 2) : 0);
@@ -74,7 +74,7 @@ constexpr int place_rdna4(const Input& in, int lanes, Spread s, int packed) {
 constexpr void place_result_cdna(MatrixPlan& p) {
     const int height = p.result == MatrixResult::f64 ? 1 : 4, dwords = p.result == MatrixResult::f64 ? 2 : 1;
     const int runs = 64 / p.n, side = p.n == 4 ? 64 / (16 / height) : 1;
-    for (int i = 0; i < p.m; i++) {
+    for (int i = 0; i < p.m; ++i) {
         const int reg = i / (height * runs) * height + i % height;
         p.c_at[i] = static_cast<uint16_t>(reg * dwords * 64 + i / height % runs * side * p.n);
     }
@@ -86,7 +86,7 @@ constexpr void place_result_rdna(MatrixPlan& p, MatrixLayout layout) {
     const int groups = p.lanes / 16;
     const bool packed = p.result == MatrixResult::f16_packed || p.result == MatrixResult::bf16_packed;
     p.c_registers = 16 / groups / (packed ? 2 : 1);
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; ++i) {
         int reg = i / groups, lane = 16 * (i % groups);
         if (layout == MatrixLayout::rdna4) {
             reg = i % (16 / groups) / (packed ? 2 : 1);

@@ -45,7 +45,7 @@ STRATA_EMU_INLINE Floats from_halves(const Bits& x) {
     alignas(64) float wide[kTile];
     store_as(half, x);
     STRATA_EMU_LANE_LOOP
-    for (int lane = 0; lane < kTile; lane++) wide[lane] = half_to_float(static_cast<uint16_t>(half[lane]));
+    for (int lane = 0; lane < kTile; ++lane) wide[lane] = half_to_float(static_cast<uint16_t>(half[lane]));
     return load_as<Floats>(wide);
 }
 STRATA_EMU_INLINE Bits to_halves(const Floats& x) {
@@ -53,7 +53,7 @@ STRATA_EMU_INLINE Bits to_halves(const Floats& x) {
     alignas(64) uint32_t half[kTile];
     store_as(wide, x);
     STRATA_EMU_LANE_LOOP
-    for (int lane = 0; lane < kTile; lane++) half[lane] = float_to_half(wide[lane]);
+    for (int lane = 0; lane < kTile; ++lane) half[lane] = float_to_half(wide[lane]);
     return load_as<Bits>(half);
 }
 #endif
@@ -120,10 +120,10 @@ struct Integer {
 template <class E>
 void widen_rows(const Input& in, float* out) {
     constexpr int pieces = 32 / E::bits;
-    for (int r = 0; r < in.registers; r++)
+    for (int r = 0; r < in.registers; ++r)
         for (int first = 0; first < in.lanes; first += kTile) {
             const Bits x = load_as<Bits>(in.rows + r * in.row_lanes + first) ^ in.signs;
-            for (int e = 0; e < pieces; e++)
+            for (int e = 0; e < pieces; ++e)
                 store_as(out + (r * pieces + e) * in.lanes + first, E::widen(x >> (E::bits * e) % 32));
         }
 }
@@ -148,31 +148,31 @@ constexpr Widen kWiden[] = {nullptr,
 
 STRATA_EMU_INLINE void widen(const Input& in, uint32_t element, float* out) { kWiden[element & 15](in, out); }
 STRATA_EMU_INLINE void widen(const Input& in, uint32_t, double* out) {
-    for (int lane = 0; lane < in.lanes; lane++)
+    for (int lane = 0; lane < in.lanes; ++lane)
         out[lane] = double_of(in.rows[lane] | uint64_t{in.rows[in.row_lanes + lane] ^ in.signs} << 32);
 }
 
 /// CBSZ and ABID: blocks of A in groups of 2^cbsz read block `abid` of the group.
 template <class T>
 void broadcast_blocks(T* a, int elements, int m, int blocks, int cbsz, int abid) {
-    for (int e = 0; e < elements; e++)
+    for (int e = 0; e < elements; ++e)
         for (int lane = 0; lane < 64; lane += m * blocks)  // one round a run of k
             for (int b = 0; b < blocks; b += 1 << cbsz) {
                 T* group = a + e * 64 + lane + b * m;
                 T from[32];
-                for (int i = 0; i < m; i++) from[i] = group[abid * m + i];
-                for (int to = 0; to < 1 << cbsz; to++)
-                    for (int i = 0; i < m; i++) group[to * m + i] = from[i];
+                for (int i = 0; i < m; ++i) from[i] = group[abid * m + i];
+                for (int to = 0; to < 1 << cbsz; ++to)
+                    for (int i = 0; i < m; ++i) group[to * m + i] = from[i];
             }
 }
 
 /// BLGP: 1, 2 the first or last 32 lanes twice; 3 all lanes 16 down; 4 to 7 the n-th 16 lanes four times.
 template <class T>
 void permute_lanes(T* b, int elements, int pattern) {
-    for (int e = 0; e < elements; e++) {
+    for (int e = 0; e < elements; ++e) {
         T from[64];
-        for (int lane = 0; lane < 64; lane++) from[lane] = b[64 * e + lane];
-        for (int lane = 0; lane < 64; lane++) {
+        for (int lane = 0; lane < 64; ++lane) from[lane] = b[64 * e + lane];
+        for (int lane = 0; lane < 64; ++lane) {
             const int source = pattern == 1   ? lane & 31
                                : pattern == 2 ? lane | 32
                                : pattern == 3 ? (lane + 16) & 63

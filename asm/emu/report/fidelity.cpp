@@ -23,7 +23,7 @@ bool fits(std::string_view name, std::string_view pattern) {
     if (star == std::string_view::npos) return name == pattern;
     if (name.substr(0, star) != pattern.substr(0, star)) return false;
     const std::string_view rest = pattern.substr(star + 1);
-    for (size_t at = star; at <= name.size(); at++)
+    for (size_t at = star; at <= name.size(); ++at)
         if (fits(name.substr(at), rest)) return true;
     return false;
 }

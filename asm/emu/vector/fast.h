@@ -30,7 +30,7 @@ const Op* fast(Wave* wave, const Op* op) {
         if ((wave->mode & mode::kFloat) != mode::kPlain) [[unlikely]]
             STRATA_EMU_TAIL(general<shape>(wave, op));
     }
-    for (int half = 0; half < lanes / kLanes; half++) {
+    for (int half = 0; half < lanes / kLanes; ++half) {
         const U32 a = fast_source<all_vgpr>(wave, op, 0, half);
         const U32 b = shape.sources > 1 ? fast_source<all_vgpr>(wave, op, 1, half) : a;
         const U32 c = shape.sources > 2 ? fast_source<all_vgpr>(wave, op, 2, half) : a;
@@ -62,7 +62,7 @@ template <const Shape& shape, auto vectors>
 const Op* fast_modified(Wave* wave, const Op* op) {
     if ((wave->mode & mode::kFloat) != mode::kPlain) [[unlikely]]
         STRATA_EMU_TAIL(general<shape>(wave, op));
-    for (int half = 0; half < wave->lanes / kLanes; half++) {
+    for (int half = 0; half < wave->lanes / kLanes; ++half) {
         const U32 a = modified_source<shape.src[0]>(wave, op, 0, half);
         const U32 b = shape.sources > 1 ? modified_source<shape.src[1]>(wave, op, 1, half) : a;
         const U32 c = shape.sources > 2 ? modified_source<shape.src[2]>(wave, op, 2, half) : a;
@@ -72,7 +72,7 @@ const Op* fast_modified(Wave* wave, const Op* op) {
     STRATA_EMU_NEXT;
 }
 constexpr bool all_floats_of_a_dword(const Shape& shape) {
-    for (int i = 0; i < shape.sources; i++)
+    for (int i = 0; i < shape.sources; ++i)
         if (shape.src[i] != Kind::f32 && shape.src[i] != Kind::f16 && shape.src[i] != Kind::pk_f16) return false;
     return true;
 }
@@ -92,18 +92,18 @@ const Op* fast_compare(Wave* wave, const Op* op) {
             STRATA_EMU_TAIL(general<shape>(wave, op));
     }
     uint32_t mask[2] = {0, 0};
-    for (int half = 0; half < lanes / kLanes; half++) {
+    for (int half = 0; half < lanes / kLanes; ++half) {
         const U32 a = fast_source<all_vgpr>(wave, op, 0, half), b = fast_source<all_vgpr>(wave, op, 1, half);
         mask[half] = collect(vectors(a, b)) & wave->s[isa::code::exec_lo + half];
     }
-    for (int half = 0; half < lanes / kLanes; half++) place(wave, op->vector().dst2)[half] = mask[half];
+    for (int half = 0; half < lanes / kLanes; ++half) place(wave, op->vector().dst2)[half] = mask[half];
     STRATA_EMU_NEXT;
 }
 
 /// v_cndmask_b32.
 template <int lanes, bool all_vgpr>
 const Op* fast_select(Wave* wave, const Op* op) {
-    for (int half = 0; half < lanes / kLanes; half++) {
+    for (int half = 0; half < lanes / kLanes; ++half) {
         const uint32_t mask = place(wave, op->vector().src[2])[half];
         const U32 a = fast_source<all_vgpr>(wave, op, 0, half), b = fast_source<all_vgpr>(wave, op, 1, half);
         store_active(place(wave, op->vector().dst) + kLanes * half, expand(mask) ? b : a,
@@ -116,7 +116,7 @@ const Op* fast_select(Wave* wave, const Op* op) {
 template <bool borrow_in, bool reverse>
 const Op* fast_subtract_borrow(Wave* wave, const Op* op) {
     uint32_t mask[2] = {0, 0};
-    for (int half = 0; half < wave->lanes / kLanes; half++) {
+    for (int half = 0; half < wave->lanes / kLanes; ++half) {
         const uint32_t exec = wave->s[isa::code::exec_lo + half];
         const U32 a = source(wave, op, reverse, half), b = source(wave, op, !reverse, half);
         U32 rest = a - b;
@@ -129,7 +129,7 @@ const Op* fast_subtract_borrow(Wave* wave, const Op* op) {
         mask[half] = collect(borrow) & exec;
         store_active(place(wave, op->vector().dst) + kLanes * half, rest, exec);
     }
-    for (int half = 0; half < wave->lanes / kLanes; half++) place(wave, op->vector().dst2)[half] = mask[half];
+    for (int half = 0; half < wave->lanes / kLanes; ++half) place(wave, op->vector().dst2)[half] = mask[half];
     STRATA_EMU_NEXT;
 }
 
@@ -137,7 +137,7 @@ const Op* fast_subtract_borrow(Wave* wave, const Op* op) {
 template <bool carry_in, int lanes, bool all_vgpr>
 const Op* fast_add_carry(Wave* wave, const Op* op) {
     uint32_t mask[2] = {0, 0};
-    for (int half = 0; half < lanes / kLanes; half++) {
+    for (int half = 0; half < lanes / kLanes; ++half) {
         const uint32_t exec = wave->s[isa::code::exec_lo + half];
         const U32 a = fast_source<all_vgpr>(wave, op, 0, half), b = fast_source<all_vgpr>(wave, op, 1, half);
         U32 sum = a + b;
@@ -150,7 +150,7 @@ const Op* fast_add_carry(Wave* wave, const Op* op) {
         mask[half] = collect(carry) & exec;
         store_active(place(wave, op->vector().dst) + kLanes * half, sum, exec);
     }
-    for (int half = 0; half < lanes / kLanes; half++) place(wave, op->vector().dst2)[half] = mask[half];
+    for (int half = 0; half < lanes / kLanes; ++half) place(wave, op->vector().dst2)[half] = mask[half];
     STRATA_EMU_NEXT;
 }
 
@@ -174,7 +174,7 @@ const Op* fast_wide(Wave* wave, const Op* op) {
             STRATA_EMU_TAIL(general<shape>(wave, op));
     }
     [[maybe_unused]] uint32_t mask[2] = {0, 0};
-    for (int half = 0; half < wave->lanes / kLanes; half++) {
+    for (int half = 0; half < wave->lanes / kLanes; ++half) {
         const uint32_t exec = wave->s[isa::code::exec_lo + half];
         const U64 a = wide_source<shape, 0>(wave, op, half), b = wide_source<shape, 1>(wave, op, half);
         const U64 c = wide_source<shape, shape.sources - 1>(wave, op, half);
@@ -185,7 +185,7 @@ const Op* fast_wide(Wave* wave, const Op* op) {
         store_active(row + wave->lanes, high_dwords(result), exec);
     }
     if constexpr (shape.writes_mask)
-        for (int half = 0; half < wave->lanes / kLanes; half++) place(wave, op->vector().dst2)[half] = mask[half];
+        for (int half = 0; half < wave->lanes / kLanes; ++half) place(wave, op->vector().dst2)[half] = mask[half];
     STRATA_EMU_NEXT;
 }
 constexpr auto kBelowAddend = [](const U64& result, const U64& addend)

@@ -15,7 +15,7 @@ STRATA_EMU_INLINE void gather_in_rows(const uint32_t* from, const uint32_t* at, 
         _mm512_storeu_si512(to + row, _mm512_permutexvar_epi32(_mm512_loadu_si512(at + row), x));
     }
 #else
-    for (int lane = 0; lane < kLanes; lane++) to[lane] = from[at[lane]];
+    for (int lane = 0; lane < kLanes; ++lane) to[lane] = from[at[lane]];
 #endif
 }
 

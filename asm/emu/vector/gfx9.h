@@ -53,7 +53,7 @@ inline void apply_wave_dpp(const Wave* wave, const Op* op, const uint32_t* from,
     const uint32_t control = op->vector().dpp;
     const uint64_t exec = wave->exec();
     uint32_t good = 0;
-    for (int lane = 0; lane < kLanes; lane++) {
+    for (int lane = 0; lane < kLanes; ++lane) {
         const int source = wave_dpp_source(control, kLanes * half + lane);
         const bool valid = source >= 0 && exec >> source & 1;
         to[lane] = valid ? from[source] : 0;

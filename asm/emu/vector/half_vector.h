@@ -23,7 +23,7 @@ STRATA_EMU_INLINE F32 widened(const U32& x) {
         F32 row;
         __m512 part[2];
     } out;
-    for (int i = 0; i < 2; i++) out.part[i] = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(in.part[i]));
+    for (int i = 0; i < 2; ++i) out.part[i] = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(in.part[i]));
     return out.row;
 #elif defined(__F16C__)
     union {
@@ -34,7 +34,7 @@ STRATA_EMU_INLINE F32 widened(const U32& x) {
         F32 row;
         __m256 part[4];
     } out;
-    for (int i = 0; i < 4; i++) out.part[i] = _mm256_cvtph_ps(_mm_packus_epi32(in.part[2 * i], in.part[2 * i + 1]));
+    for (int i = 0; i < 4; ++i) out.part[i] = _mm256_cvtph_ps(_mm_packus_epi32(in.part[2 * i], in.part[2 * i + 1]));
     return out.row;
 #else
     const U32 magnitude = x & 0x7fff, sign = (x & 0x8000) << 16, shifted = magnitude << 13;
@@ -57,7 +57,7 @@ STRATA_EMU_INLINE U32 narrowed(const F32& x) {
         U32 row;
         __m512i part[2];
     } out;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; ++i)
         out.part[i] = _mm512_cvtepu16_epi32(_mm512_cvtps_ph(in.part[i], _MM_FROUND_TO_NEAREST_INT));
     return out.row;
 #elif defined(__F16C__)
@@ -69,7 +69,7 @@ STRATA_EMU_INLINE U32 narrowed(const F32& x) {
         U32 row;
         __m256i part[4];
     } out;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; ++i)
         out.part[i] = _mm256_cvtepu16_epi32(_mm256_cvtps_ph(in.part[i], _MM_FROUND_TO_NEAREST_INT));
     return out.row;
 #else

@@ -101,7 +101,7 @@ STRATA_EMU_INLINE T lane_value(const Lanes& x, const uint32_t* const* rows, int 
 template <class T>
 STRATA_EMU_INLINE void put_value(uint32_t* const* rows, int lane, const T& value) {
     if constexpr (kind_of<T> == Kind::u128) {
-        for (int i = 0; i < 4; i++) rows[i][lane] = value.dword[i];
+        for (int i = 0; i < 4; ++i) rows[i][lane] = value.dword[i];
     } else if constexpr (is_64bit(kind_of<T>)) {
         const auto x = __builtin_bit_cast(uint64_t, value);
         rows[0][lane] = static_cast<uint32_t>(x);
@@ -119,11 +119,11 @@ STRATA_EMU_INLINE void run_lanes(Lanes& x, F&& f) {
     uint32_t* const dst[4] = {x.dst[0], x.dst[1], x.dst[2], x.dst[3]};
     if constexpr (!Result_<R>::mask) {
         STRATA_EMU_LANE_LOOP
-        for (int lane = 0; lane < kLanes; lane++) put_value(dst, lane, f(lane));
+        for (int lane = 0; lane < kLanes; ++lane) put_value(dst, lane, f(lane));
     } else {
         alignas(64) uint32_t bit[kLanes];
         STRATA_EMU_LANE_LOOP
-        for (int lane = 0; lane < kLanes; lane++) {
+        for (int lane = 0; lane < kLanes; ++lane) {
             if constexpr (std::is_same_v<R, bool>) {
                 bit[lane] = f(lane) ? ~0u : 0;
             } else {

@@ -153,7 +153,7 @@ void resolve_modifiers(const Decoded& decoded, const Shape& shape, VectorFields&
     if (inst.row->mnemonic == "v_fma_mixhi_f16") fields.op_sel |= 8;
     if (decoded.family() == isa::Family::rdna4) fields.flags |= vector_flag::kNanToZero;
     if (inst.encoding != Format::VOP3P) {
-        for (int i = 0; i < shape.sources && i < 3; i++)
+        for (int i = 0; i < shape.sources && i < 3; ++i)
             if (is_packed(shape.src[i])) fields.op_sel &= static_cast<uint8_t>(~(1u << i));
         fields.op_sel_hi = 7;
     } else if (shape.dst == Kind::f32 && shape.src[0] == Kind::u32) {
@@ -187,7 +187,7 @@ std::optional<VectorFields> resolve_valu(const Decoded& decoded, const Shape& sh
     VectorFields fields;
     resolve_modifiers(decoded, shape, fields);
     resolve_destination(decoded, shape, fields);
-    for (int i = 0; i < shape.sources && i < 3; i++) {
+    for (int i = 0; i < shape.sources && i < 3; ++i) {
         Operand operand = inst.src[static_cast<size_t>(i)];
         if (shape.src[i] == Kind::mask && !operand.present()) operand.code = isa::code::vcc_lo;
         if (shape.src[i] != Kind::mask && !operand.present()) {  // an accumulator: the destination is the last source
@@ -215,7 +215,7 @@ std::optional<DualFields> resolve_vopd(const Decoded& decoded) {
     fields.dst[0] = row(inst.dst[0]), fields.dst[1] = row(inst.dst_y);
     const Operand* const first[] = {&inst.src[0], &inst.src_y[0]};
     const Operand* const second[] = {&inst.src[1], &inst.src_y[1]};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; ++i) {
         const std::optional<Source> source = source_of(decoded, *first[i], Kind::f32);
         if (!source) return {};
         fields.first[i] = source->place;
@@ -282,9 +282,9 @@ int dpp16_source(uint32_t ctrl, int lane) {
 struct DppMaps {
     DppMap map[512];
     DppMaps() {
-        for (uint32_t ctrl = 0; ctrl < 512; ctrl++) {
+        for (uint32_t ctrl = 0; ctrl < 512; ++ctrl) {
             map[ctrl].valid = 0;
-            for (int lane = 0; lane < 32; lane++) {
+            for (int lane = 0; lane < 32; ++lane) {
                 const int from = isa::knows_dpp16(isa::Family::rdna3, ctrl) ? dpp16_source(ctrl, lane & 15) : 0;
                 map[ctrl].from[lane] = static_cast<uint32_t>(from < 0 ? lane : (lane & 16) | from);
                 if (from >= 0) map[ctrl].valid |= 1u << lane;

@@ -62,13 +62,13 @@ STRATA_EMU_INLINE void direct_source(Wave* wave, const Op* op, int i, Kind kind,
         const uint64_t value = uniform_value(wave, op, i, kind);
         store(buffer[0], broadcast(static_cast<uint32_t>(value)));
         if (count > 1) store(buffer[1], broadcast(static_cast<uint32_t>(value >> 32)));
-        for (int w = 0; w < count; w++) x.src[i][w] = buffer[w];
+        for (int w = 0; w < count; ++w) x.src[i][w] = buffer[w];
     } else {
         const uint32_t* row = place(wave, op->vector().src[i]) + kLanes * half;
-        for (int w = 0; w < count; w++) x.src[i][w] = row + w * wave->lanes;
+        for (int w = 0; w < count; ++w) x.src[i][w] = row + w * wave->lanes;
     }
     if (i == 0 && op->vector().flags & vector_flag::kDpp) [[unlikely]] {
-        for (int w = 0; w < count; w++) {
+        for (int w = 0; w < count; ++w) {
             apply_dpp(op, x.src[0][w], buffer[w], x.exec, half, live);
             x.src[0][w] = buffer[w];
         }

@@ -32,7 +32,7 @@ constexpr bool computes_floats(const Shape& shape) {
     return is_float(shape.dst);
 }
 constexpr bool can_run_direct(const Shape& shape) {
-    for (int i = 0; i < shape.sources; i++)
+    for (int i = 0; i < shape.sources; ++i)
         if (shape.src[i] == Kind::mix || shape.src[i] == Kind::u128) return false;
     return shape.dst != Kind::u128;
 }
@@ -45,7 +45,7 @@ const Op* direct(Wave* wave, const Op* op) {
             STRATA_EMU_TAIL(general<shape>(wave, op));
     }
     [[maybe_unused]] uint32_t mask[2] = {0, 0};
-    for (int half = 0; half < wave->lanes / kLanes; half++) {
+    for (int half = 0; half < wave->lanes / kLanes; ++half) {
         DirectBuffers<shape.sources> buffers;
         const uint32_t exec = wave->s[isa::code::exec_lo + half];
         uint32_t live = exec;
@@ -56,12 +56,12 @@ const Op* direct(Wave* wave, const Op* op) {
         [&]<int... i>(std::integer_sequence<int, i...>) STRATA_LAMBDA_INLINE {
             (direct_source(wave, op, i, shape.src[i], half, x, buffers.src[i < 3 ? i : 0], &live), ...);
         }(std::make_integer_sequence<int, shape.sources>());
-        for (int w = 0; w < dwords(shape.dst); w++) x.dst[w] = buffers.dst[w];
+        for (int w = 0; w < dwords(shape.dst); ++w) x.dst[w] = buffers.dst[w];
         shape.kernel(x);
         if constexpr (shape.writes_mask) mask[half] = x.mask_out & live;
         if constexpr (shape.dst != Kind::none) {
             uint32_t* row = place(wave, op->vector().dst) + kLanes * half;
-            for (int w = 0; w < dwords(shape.dst); w++) {
+            for (int w = 0; w < dwords(shape.dst); ++w) {
                 const U32 value = load(buffers.dst[w]);
                 if constexpr (is_16bit(shape.dst))
                     store_active(row, (load(row) & kept_high(op)) | (value & 0xffff), live);
@@ -71,7 +71,7 @@ const Op* direct(Wave* wave, const Op* op) {
         }
     }
     if constexpr (shape.writes_mask)
-        for (int half = 0; half < wave->lanes / kLanes; half++) place(wave, op->vector().dst2)[half] = mask[half];
+        for (int half = 0; half < wave->lanes / kLanes; ++half) place(wave, op->vector().dst2)[half] = mask[half];
     STRATA_EMU_NEXT;
 }
 

@@ -17,7 +17,7 @@ std::string failure(std::string_view line, Arch arch = Arch::gfx1100) {
     return words ? "" : words.error().message;
 }
 
-TEST(assembler, resolves_branches_forward_and_back) {
+TEST(assembler, ResolvesBranchesForwardAndBack) {
     Assembler a(Arch::gfx1100);
     Label top = a.label("top"), end = a.label("end");
     a.bind(top);
@@ -31,7 +31,7 @@ TEST(assembler, resolves_branches_forward_and_back) {
     EXPECT_EQ(*words, (std::vector<uint32_t>{0xbfa20002, 0xbf800000, 0xbfa0fffd, 0xbfb00000}));
 }
 
-TEST(assembler, gives_one_label_a_name_and_new_ones_without) {
+TEST(assembler, GivesOneLabelANameAndNewOnesWithout) {
     Assembler a(Arch::gfx1100);
     EXPECT_EQ(a.label("x"), a.label("x"));
     EXPECT_FALSE(a.label() == a.label());
@@ -40,7 +40,7 @@ TEST(assembler, gives_one_label_a_name_and_new_ones_without) {
     EXPECT_EQ(operand->target, a.label("x"));
 }
 
-TEST(assembler, reports_labels_that_are_unbound_bound_twice_or_too_far) {
+TEST(assembler, ReportsLabelsThatAreUnboundBoundTwiceOrTooFar) {
     Assembler unbound(Arch::gfx1100);
     unbound.emit("s_branch", {unbound.label("nowhere")}, {}, Location("k.py", 12));
     ASSERT_FALSE(unbound.words());
@@ -56,20 +56,20 @@ TEST(assembler, reports_labels_that_are_unbound_bound_twice_or_too_far) {
     Assembler far(Arch::gfx1100);
     Label start = far.label("start");
     far.bind(start);
-    for (int i = 0; i < 32768; i++) far.emit("s_nop", {0});
+    for (int i = 0; i < 32768; ++i) far.emit("s_nop", {0});
     far.emit("s_branch", {start});
     ASSERT_FALSE(far.words());
     EXPECT_NE(far.words().error().message.find("-32769 words away"), std::string::npos) << far.words().error().message;
 }
 
-TEST(assembler, refuses_labels_of_another_assembler) {
+TEST(assembler, RefusesLabelsOfAnotherAssembler) {
     Assembler a(Arch::gfx1100), b(Arch::gfx1100);
     b.emit("s_branch", {a.label("x")});
     ASSERT_NE(b.error(), nullptr);
     EXPECT_NE(b.error()->message.find("another assembler"), std::string::npos);
 }
 
-TEST(assembler, names_what_is_wrong_with_an_operand) {
+TEST(assembler, NamesWhatIsWrongWithAnOperand) {
     EXPECT_EQ(failure("v_nonsense v0, v1"), "k.py:7:3: gfx1100 has no instruction 'v_nonsense'");
     EXPECT_EQ(failure("v_add_f32 v0, v1"), "k.py:7:3: v_add_f32: it takes 3 operands, not 2");
     EXPECT_EQ(failure("s_load_b64 s4, s[0:1], 0"),
@@ -91,7 +91,7 @@ TEST(assembler, names_what_is_wrong_with_an_operand) {
     EXPECT_NE(failure("s_nop 70000").find("16 bits"), std::string::npos);
 }
 
-TEST(assembler, keeps_the_first_error_and_emits_nothing_after_it) {
+TEST(assembler, KeepsTheFirstErrorAndEmitsNothingAfterIt) {
     Assembler a(Arch::gfx1100);
     a.emit("s_nop", {0});
     a.emit("v_add_f32", {V::vgpr(0), V::scalar(1), V::scalar(2)}, {.encoding = Modifiers::Encoding::e32},
@@ -106,12 +106,12 @@ TEST(assembler, keeps_the_first_error_and_emits_nothing_after_it) {
     EXPECT_EQ(object.error().file, "k.py");
 }
 
-TEST(assembler, refuses_wave_sizes_that_the_arch_lacks) {
+TEST(assembler, RefusesWaveSizesThatTheArchLacks) {
     EXPECT_THROW(Assembler(Arch::gfx1100, 16), Exception);
     EXPECT_THROW(Assembler(Arch::gfx942, 32), Exception);
 }
 
-TEST(assembler, counts_the_registers_that_the_code_names) {
+TEST(assembler, CountsTheRegistersThatTheCodeNames) {
     Assembler a(Arch::gfx1100);
     a.emit("global_load_b128", {V::vgpr(4, 4), V::vgpr(8, 2), V()});
     a.emit("s_load_b256", {V::scalar(8, 8), V::scalar(0, 2), 0});
@@ -130,7 +130,7 @@ TEST(assembler, counts_the_registers_that_the_code_names) {
     EXPECT_FALSE(small.kernel({.name = "k", .grid_dims = 4}));
 }
 
-TEST(assembler, lays_out_arguments_and_lds) {
+TEST(assembler, LaysOutArgumentsAndLds) {
     Assembler a(Arch::gfx1100);
     EXPECT_EQ(a.add_argument({"out"}), 0u);
     EXPECT_EQ(a.add_argument({"n", "by_value", 4}), 8u);
@@ -159,7 +159,7 @@ TEST(assembler, lays_out_arguments_and_lds) {
     EXPECT_EQ(kernel->args[0].address_space, "global");
 }
 
-TEST(assembler, finishes_a_code_object_that_disassembles_to_the_code) {
+TEST(assembler, FinishesACodeObjectThatDisassemblesToTheCode) {
     Assembler a(Arch::gfx1100);
     const uint32_t data = a.add_argument({"data"});
     a.emit_line(fmt::format("s_load_b64 s[4:5], s[0:1], {}", data));
@@ -182,7 +182,7 @@ TEST(assembler, finishes_a_code_object_that_disassembles_to_the_code) {
     EXPECT_NE(text->find("global_store_b32 v1, v0, s[4:5]"), std::string::npos) << *text;
 }
 
-TEST(assembler, refuses_at_the_end_what_the_device_cannot_run) {
+TEST(assembler, RefusesAtTheEndWhatTheDeviceCannotRun) {
     Assembler a(Arch::gfx1100);
     a.emit("s_endpgm", {});
     Result<Bytes> lds = a.finish({.name = "k", .lds = 70000});
@@ -192,7 +192,7 @@ TEST(assembler, refuses_at_the_end_what_the_device_cannot_run) {
     EXPECT_FALSE(Assembler(Arch::gfx1100).finish({.name = "empty"}));
 }
 
-TEST(dyn_operand, parses_every_spelling_and_prints_it_again) {
+TEST(dyn_operand, ParsesEverySpellingAndPrintsItAgain) {
     for (std::string_view text : {"v0", "v[2:5]", "s105", "s[4:7]", "vcc", "vcc_lo", "vcc_hi", "exec", "m0", "null",
                                   "off", "ttmp4", "ttmp[4:7]", "-v1", "|v2|", "-|v2|", "17", "-16", "0.5"}) {
         Result<DynOperand> operand = DynOperand::parse(text);
@@ -206,14 +206,14 @@ TEST(dyn_operand, parses_every_spelling_and_prints_it_again) {
         EXPECT_FALSE(DynOperand::parse(text)) << text;
 }
 
-TEST(wait_immediate, packs_the_counters_of_llvm) {
+TEST(wait_immediate, PacksTheCountersOfLlvm) {
     EXPECT_EQ(wait_immediate({.vmcnt = 0}), 0x03f7);
     EXPECT_EQ(wait_immediate({.vmcnt = 0, .lgkmcnt = 0, .expcnt = 0}), 0);
     EXPECT_EQ(wait_immediate({.lgkmcnt = 2}), 0xfc27);
     EXPECT_EQ(wait_immediate({}), 0xfff7);
 }
 
-TEST(modifiers, join_to_their_union) {
+TEST(modifiers, JoinToTheirUnion) {
     using namespace rdna3;
     const Modifiers m = dpp(row_share(3), {.bound_ctrl = true}) | clamp() | offset(8) | glc();
     EXPECT_EQ(m.dpp.ctrl, 0x153);
@@ -222,7 +222,7 @@ TEST(modifiers, join_to_their_union) {
     EXPECT_EQ(m.offset, 8);
 }
 
-TEST(generated_methods, are_those_of_the_instruction_rows) {
+TEST(generated_methods, AreThoseOfTheInstructionRows) {
     const std::string command = "python3 " STRATA_SOURCE_DIR "/asm/isa/generate/generate.py methods --verify";
     EXPECT_EQ(std::system(command.c_str()), 0);
 }

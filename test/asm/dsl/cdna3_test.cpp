@@ -18,7 +18,7 @@ void expect_same(const Cdna3& ours, std::string_view text) {
     EXPECT_EQ(*words, *theirs);
 }
 
-TEST(cdna3, writes_a_loop_with_labels_waits_and_matrix_products) {
+TEST(cdna3, WritesALoopWithLabelsWaitsAndMatrixProducts) {
     Cdna3 a;
     Label loop = a.label("loop"), done = a.label();
     a.s_load_dwordx4(s.range<4>(4), Cdna3::kernarg(), 0x10);
@@ -59,7 +59,7 @@ TEST(cdna3, writes_a_loop_with_labels_waits_and_matrix_products) {
     )");
 }
 
-TEST(cdna3, writes_memory_instructions_of_every_segment) {
+TEST(cdna3, WritesMemoryInstructionsOfEverySegment) {
     Cdna3 a;
     a.s_load_dwordx2(s.range<2>(2), s.range<2>(0), s[9], offset(0x10));
     a.s_store_dword(s[2], s.range<2>(0), 4, glc());
@@ -105,7 +105,7 @@ TEST(cdna3, writes_memory_instructions_of_every_segment) {
     )");
 }
 
-TEST(cdna3, writes_sdwa_dpp_and_packed_floats) {
+TEST(cdna3, WritesSdwaDppAndPackedFloats) {
     Cdna3 a;
     a.v_add_u32(v[1], v[2], sext(v[3]), sdwa({.src0_sel = BYTE_0, .src1_sel = WORD_1}));
     a.v_add_f32(v[4], -v[2], s[3], sdwa({.dst_sel = WORD_1, .dst_unused = UNUSED_PAD, .src0_sel = WORD_1}));
@@ -168,7 +168,7 @@ static_assert(ReadsAccumulator<Cdna3, Vgpr, Agpr> && !ReadsAccumulator<Cdna3, Vg
 static_assert(ExchangesInLds<Cdna3, Agpr, Vgpr, Agpr> && !ExchangesInLds<Cdna3, Agpr, Vgpr, Vgpr>);
 static_assert(LoadsGlobal<Cdna3, Agpr, VgprRange<2>, Off> && !LoadsGlobal<Cdna3, Sgpr, VgprRange<2>, Off>);
 
-TEST(cdna3, errors_point_to_the_line_of_the_call_and_name_the_operand) {
+TEST(cdna3, ErrorsPointToTheLineOfTheCallAndNameTheOperand) {
     Cdna3 a;
     a.s_mov_b32(s[0], 1);
     const int line = __LINE__ + 1;
@@ -182,7 +182,7 @@ TEST(cdna3, errors_point_to_the_line_of_the_call_and_name_the_operand) {
         << words.error().message;
 }
 
-TEST(cdna3, names_what_is_wrong_with_a_line) {
+TEST(cdna3, NamesWhatIsWrongWithALine) {
     auto failure = [](std::string_view line, Arch arch = Arch::gfx942) {
         Assembler assembler(arch);
         assembler.emit_line(line, Location("k.py", 7));
@@ -201,7 +201,7 @@ TEST(cdna3, names_what_is_wrong_with_a_line) {
     EXPECT_NE(failure("global_load_b32 v0, v[2:3], off").find("no instruction 'global_load_b32'"), std::string::npos);
 }
 
-TEST(cdna3, counts_both_kinds_of_vector_registers) {
+TEST(cdna3, CountsBothKindsOfVectorRegisters) {
     Cdna3 a;
     a.v_mfma_f32_32x32x8_f16(acc.range<16>(2), v.range<2>(4), v.range<2>(6), 0);
     a.v_accvgpr_read_b32(v[8], acc[17]);

@@ -35,7 +35,7 @@ std::vector<Golden> read_golden() {
     return lines;
 }
 
-TEST(rdna3_golden, is_what_the_own_assembler_writes) {
+TEST(rdna3_golden, IsWhatTheOwnAssemblerWrites) {
     const std::vector<Golden> lines = read_golden();
     ASSERT_GT(lines.size(), 900u);
     for (const Golden& golden : lines) {
@@ -49,7 +49,7 @@ TEST(rdna3_golden, is_what_the_own_assembler_writes) {
     }
 }
 
-TEST(rdna3_golden, is_what_llvm_writes) {
+TEST(rdna3_golden, IsWhatLlvmWrites) {
     std::string text;
     std::vector<uint32_t> expected;
     for (const Golden& golden : read_golden()) {
@@ -65,12 +65,12 @@ class FamilyGolden : public testing::TestWithParam<Arch> {};
 INSTANTIATE_TEST_SUITE_P(Families, FamilyGolden, tested_archs(), arch_name);
 
 /// The lines of test/asm/isa: bytes in memory order, in LLVM's text.
-TEST_P(FamilyGolden, lines_become_the_bytes_of_llvm) {
+TEST_P(FamilyGolden, LinesBecomeTheBytesOfLlvm) {
     static constexpr std::array names{"rdna3", "rdna4", "cdna3", "cdna2"};
     const std::string family = names[static_cast<size_t>(info(GetParam()).family)];
     std::ifstream file(STRATA_SOURCE_DIR "/test/asm/isa/" + family + "_golden.txt");
     size_t lines = 0;
-    for (std::string line; std::getline(file, line); lines++) {
+    for (std::string line; std::getline(file, line); ++lines) {
         const size_t middle = line.find(" ; ");
         ASSERT_NE(middle, line.npos) << line;
         Assembler assembler(GetParam());

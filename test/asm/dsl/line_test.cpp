@@ -28,7 +28,7 @@ std::vector<std::string> random_instructions(int count, uint32_t seed) {
     std::vector<uint32_t> words;
     while (std::ssize(words) < 2 * count)
         for (const Format& format : formats)
-            for (int i = 0; i < format.weight; i++) {
+            for (int i = 0; i < format.weight; ++i) {
                 words.push_back(format.prefix | (random() & format.random_bits));
                 const uint32_t second = random() & random();  // fewer set bits: more of the optional fields are empty
                 words.push_back(random() % 4 ? second | kVectorSources : second);
@@ -44,7 +44,7 @@ std::vector<std::string> random_instructions(int count, uint32_t seed) {
 
 /// Assembles all lines with LLVM; lines it refuses (the disassembler shows some) become empty.
 std::vector<uint32_t> assemble_with_llvm(std::vector<std::string>& lines) {
-    for (int attempt = 0; attempt < 5; attempt++) {
+    for (int attempt = 0; attempt < 5; ++attempt) {
         std::string text;
         for (const std::string& line : lines) text += line + "\n";
         Result<std::vector<uint32_t>> words = assemble_instructions(text, Arch::gfx1100);
@@ -65,7 +65,7 @@ bool is_left_out(const std::string& line) {
     return false;
 }
 
-TEST(emit_line, gives_the_bytes_of_llvm_for_all_that_llvm_accepts) {
+TEST(emit_line, GivesTheBytesOfLlvmForAllThatLlvmAccepts) {
     std::vector<std::string> lines = random_instructions(40000, 5);
     const std::vector<uint32_t> expected = assemble_with_llvm(lines);
     size_t at = 0, compared = 0;

@@ -39,7 +39,7 @@ std::vector<uint32_t> words_of(const Encoded& encoded) {
 std::vector<uint32_t> words_in_brackets(std::string_view text) {
     std::vector<uint32_t> words;
     size_t bytes = 0;
-    for (size_t at; (at = text.find("0x")) != text.npos; bytes++) {
+    for (size_t at; (at = text.find("0x")) != text.npos; ++bytes) {
         uint32_t byte = 0;
         std::from_chars(text.data() + at + 2, text.data() + text.size(), byte, 16);
         if (bytes % 4 == 0) words.push_back(0);
@@ -53,7 +53,7 @@ std::vector<uint32_t> words_in_brackets(std::string_view text) {
 std::vector<Answer> ask_llvm_mc(const std::vector<Line>& lines, Arch arch, bool wave64) {
     TemporaryFolder folder;
     std::string source;
-    for (size_t i = 0; i < lines.size(); i++) source += fmt::format("line_{}:\n{}\n", i, lines[i].text);
+    for (size_t i = 0; i < lines.size(); ++i) source += fmt::format("line_{}:\n{}\n", i, lines[i].text);
     test::write_file(folder.file("lines.s"), source);
     test::run(fmt::format("(llvm-mc-19 -triple=amdgcn-amd-amdhsa -mcpu={} {} --show-encoding {} >{} 2>{})",
                           info(arch).name, wave64 ? "-mattr=-wavefrontsize32,+wavefrontsize64" : "",
@@ -129,7 +129,7 @@ TEST_P(LlvmBytes, OfEveryFormAreThoseOfTheEncoderAndOfTheOwnAssembler) {
         const std::vector<Line> lines = made_lines(arch, wave64);
         const std::vector<Answer> answers = ask_llvm_mc(lines, arch, wave64);
         all += lines.size();
-        for (size_t i = 0; i < lines.size(); i++) {
+        for (size_t i = 0; i < lines.size(); ++i) {
             const Line& line = lines[i];
             EXPECT_EQ(own_words(line, arch), line.words) << line.text;
             const std::string_view complaint = due_complaint(line.inst, info(arch).family);

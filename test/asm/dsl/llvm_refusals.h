@@ -23,7 +23,7 @@ inline bool literal_at(const Inst& inst, size_t i) { return inst.src[i].present(
 /// A double's literal is its upper dword in hexadecimal, which the assembler takes with neither sign nor bars.
 inline bool signed_double_literal(const Inst& inst, Family family) {
     if (is_cdna(family)) return false;
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; ++i)
         if (literal_at(inst, i) && inst.src[i].type == Type::f64 && (inst.neg | inst.abs) >> i & 1) return true;
     return false;
 }

@@ -18,7 +18,7 @@ void expect_same(const Rdna3& ours, std::string_view text) {
     EXPECT_EQ(*words, *theirs);
 }
 
-TEST(rdna3, writes_a_loop_with_loads_waits_and_dual_adds) {
+TEST(rdna3, WritesALoopWithLoadsWaitsAndDualAdds) {
     Rdna3 a;
     Label loop = a.label("loop"), done = a.label();
     a.s_load_b128(s.range<4>(4), Rdna3::kernarg(), 0x10);
@@ -54,7 +54,7 @@ TEST(rdna3, writes_a_loop_with_loads_waits_and_dual_adds) {
     )");
 }
 
-TEST(rdna3, writes_the_wave_reduction_with_dpp_and_permlane) {
+TEST(rdna3, WritesTheWaveReductionWithDppAndPermlane) {
     Rdna3 a;
     a.v_add_f32(v[0], v[0], v[0], dpp(row_shr(8)));
     a.v_add_f32(v[0], v[0], v[0], dpp(row_shr(4), {.bound_ctrl = true}));
@@ -78,7 +78,7 @@ TEST(rdna3, writes_the_wave_reduction_with_dpp_and_permlane) {
     )");
 }
 
-TEST(rdna3, chooses_the_encoding_that_the_operands_need) {
+TEST(rdna3, ChoosesTheEncodingThatTheOperandsNeed) {
     Rdna3 a;
     a.v_add_f32(v[0], v[1], v[2]);
     a.v_add_f32(v[0], v[1], s[2]);
@@ -128,7 +128,7 @@ TEST(rdna3, chooses_the_encoding_that_the_operands_need) {
     )");
 }
 
-TEST(rdna3, writes_memory_instructions_of_every_segment) {
+TEST(rdna3, WritesMemoryInstructionsOfEverySegment) {
     Rdna3 a;
     a.s_load_b64(s.range<2>(2), s.range<2>(0));
     a.s_load_b32(s[2], s.range<2>(0), s[9]);
@@ -166,7 +166,7 @@ TEST(rdna3, writes_memory_instructions_of_every_segment) {
     )");
 }
 
-TEST(rdna3, writes_wave64_code_with_mask_pairs) {
+TEST(rdna3, WritesWave64CodeWithMaskPairs) {
     Rdna3 a(64);
     a.v_cmp_eq_u32(s.range<2>(2), v[0], v[1]);
     a.v_cmp_eq_u32(vcc, v[0], v[1]);
@@ -180,7 +180,7 @@ TEST(rdna3, writes_wave64_code_with_mask_pairs) {
     )");
 }
 
-TEST(rdna3, writes_matrix_instructions) {
+TEST(rdna3, WritesMatrixInstructions) {
     Rdna3 a;
     a.v_wmma_f32_16x16x16_f16(v.range<8>(0), v.range<8>(8), v.range<8>(16), v.range<8>(0));
     a.v_wmma_f32_16x16x16_bf16(v.range<8>(0), v.range<8>(8), v.range<8>(16), 0);
@@ -214,7 +214,7 @@ static_assert(!LoadsScalars<Rdna3, SgprRange<2>, Sgpr>, "a base address is a pai
 static_assert(LoadsGlobal<Rdna3, Vgpr, VgprRange<2>, Off> && LoadsGlobal<Rdna3, Vgpr, Vgpr, SgprRange<2>>);
 static_assert(!LoadsGlobal<Rdna3, Vgpr, Vgpr, Off>, "without a base the address is a pair");
 
-TEST(rdna3, errors_point_to_the_line_of_the_call) {
+TEST(rdna3, ErrorsPointToTheLineOfTheCall) {
     Rdna3 a;
     a.s_mov_b32(s[0], 1);
     const int line = __LINE__ + 1;

@@ -18,7 +18,7 @@ void expect_same(const Rdna4& ours, std::string_view text) {
     EXPECT_EQ(*words, *theirs);
 }
 
-TEST(rdna4, writes_a_loop_with_split_waits_and_dual_adds) {
+TEST(rdna4, WritesALoopWithSplitWaitsAndDualAdds) {
     Rdna4 a;
     Label loop = a.label("loop"), done = a.label();
     a.s_load_b128(s.range<4>(4), Rdna4::kernarg(), 0x10);
@@ -56,7 +56,7 @@ TEST(rdna4, writes_a_loop_with_split_waits_and_dual_adds) {
     )");
 }
 
-TEST(rdna4, writes_memory_instructions_with_hints_and_scopes) {
+TEST(rdna4, WritesMemoryInstructionsWithHintsAndScopes) {
     Rdna4 a;
     a.global_load_b32(v[0], v.range<2>(2), off, th(TH_LOAD_NT) | scope(SCOPE_DEV));
     a.global_store_b64(v[0], v.range<2>(2), s.range<2>(4), th(TH_STORE_HT) | offset(-8388608));
@@ -96,7 +96,7 @@ TEST(rdna4, writes_memory_instructions_with_hints_and_scopes) {
     )");
 }
 
-TEST(rdna4, writes_matrix_and_byte_instructions) {
+TEST(rdna4, WritesMatrixAndByteInstructions) {
     Rdna4 a;
     a.v_wmma_f32_16x16x16_f16(v.range<8>(0), v.range<4>(8), v.range<4>(16), v.range<8>(0));
     a.v_wmma_i32_16x16x16_iu8(v.range<8>(0), v.range<2>(8), v.range<2>(16), 0, neg_lo(1) | clamp());
@@ -114,7 +114,7 @@ TEST(rdna4, writes_matrix_and_byte_instructions) {
     )");
 }
 
-TEST(rdna4, writes_matrix_instructions_of_wave64) {
+TEST(rdna4, WritesMatrixInstructionsOfWave64) {
     Rdna4 a(64);
     a.v_wmma_f32_16x16x16_f16(v.range<4>(0), v.range<2>(8), v.range<2>(16), v.range<4>(0));
     a.v_wmma_i32_16x16x16_iu8(v.range<4>(0), v[8], v[16], 0, neg_lo(1) | clamp());
@@ -126,7 +126,7 @@ TEST(rdna4, writes_matrix_instructions_of_wave64) {
     )");
 }
 
-TEST(rdna4, refuses_matrix_operands_of_the_other_wave_size) {
+TEST(rdna4, RefusesMatrixOperandsOfTheOtherWaveSize) {
     Rdna4 a;
     a.v_wmma_f32_16x16x16_f16(v.range<4>(0), v.range<2>(8), v.range<2>(16), v.range<4>(0));
     const auto words = a.words();
@@ -154,7 +154,7 @@ static_assert(!MultipliesMatrices<Rdna4, VgprRange<8>, VgprRange<8>, VgprRange<8
 static_assert(!MultipliesMatrices<Rdna4, VgprRange<8>, AgprRange<4>, VgprRange<4>, VgprRange<8>>);
 static_assert(!HasOldName<Rdna4>, "RDNA4 calls it s_add_co_u32");
 
-TEST(rdna4, errors_point_to_the_line_of_the_call) {
+TEST(rdna4, ErrorsPointToTheLineOfTheCall) {
     Rdna4 a;
     a.s_mov_b32(s[0], 1);
     const int line = __LINE__ + 1;
@@ -166,7 +166,7 @@ TEST(rdna4, errors_point_to_the_line_of_the_call) {
     EXPECT_NE(words.error().message.find("global_load_b32"), std::string::npos) << words.error().message;
 }
 
-TEST(rdna4, counts_no_scalar_registers_for_workgroup_ids) {
+TEST(rdna4, CountsNoScalarRegistersForWorkgroupIds) {
     Rdna4 a;
     a.v_mov_b32(v[7], Rdna4::workgroup_ids_yz());
     a.s_endpgm();

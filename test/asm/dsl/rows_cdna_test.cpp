@@ -24,7 +24,7 @@ class WordMaker {
         const Layout& layout = table_.layout(row.format);
         const auto number = static_cast<size_t>(&row - table_.rows.data());
         const bool native = has_half_registers(row.format);
-        for (int attempt = 0; attempt < 2000; attempt++) {
+        for (int attempt = 0; attempt < 2000; ++attempt) {
             uint64_t word = random64();
             if (random_() % 2) word &= random64();  // fewer bits: more optional fields are empty
             const uint64_t fixed = layout.op.mask() | (~uint32_t{0} << (32 - layout.prefix_bits));

@@ -86,26 +86,26 @@ void expect_vectors_added(Arch arch, const isa::Assembler& kernel) {
     Buffer<float> out(gpu, std::vector<float>(256, -1)), dx(gpu, x), dy(gpu, y);
     run(gpu, kernel, {.name = "add", .block = {64, 1, 1}}, 4, Arguments() << out << dx << dy << n);
     const std::vector<float> sums = out.values();
-    for (uint32_t i = 0; i < 256; i++) ASSERT_EQ(sums[i], i < n ? x[i] + y[i] : -1) << i;
+    for (uint32_t i = 0; i < 256; ++i) ASSERT_EQ(sums[i], i < n ? x[i] + y[i] : -1) << i;
 }
 
-TEST(typed_kernels, add_vectors_on_rdna4) { expect_vectors_added(Arch::gfx1201, add_on_rdna4()); }
-TEST(typed_kernels, add_vectors_on_cdna3) { expect_vectors_added(Arch::gfx942, add_on_cdna3()); }
+TEST(typed_kernels, AddVectorsOnRdna4) { expect_vectors_added(Arch::gfx1201, add_on_rdna4()); }
+TEST(typed_kernels, AddVectorsOnCdna3) { expect_vectors_added(Arch::gfx942, add_on_cdna3()); }
 
 /// Sums of the lanes of each wave, seen by all of them.
 void expect_waves_summed(Arch arch, const isa::Assembler& kernel, uint32_t lanes) {
     Gpu gpu(arch);
     std::vector<uint32_t> x(128);
-    for (uint32_t i = 0; i < 128; i++) x[i] = i * i * 7919 + 3;
+    for (uint32_t i = 0; i < 128; ++i) x[i] = i * i * 7919 + 3;
     Buffer<uint32_t> out(gpu, 128), dx(gpu, x);
     run(gpu, kernel, {.name = "sum", .block = {128, 1, 1}}, 1, Arguments() << out << dx);
-    for (uint32_t i = 0; i < 128; i++) {
+    for (uint32_t i = 0; i < 128; ++i) {
         const auto first = x.begin() + i / lanes * lanes;
         ASSERT_EQ(out.values()[i], std::accumulate(first, first + lanes, 0u)) << i;
     }
 }
 
-TEST(typed_kernels, sum_a_wave_on_rdna4) {
+TEST(typed_kernels, SumAWaveOnRdna4) {
     using namespace isa::rdna4;
     Rdna4 a;
     for (const char* name : {"out", "x"}) a.add_argument({name});
@@ -124,7 +124,7 @@ TEST(typed_kernels, sum_a_wave_on_rdna4) {
     expect_waves_summed(Arch::gfx1201, a, 32);
 }
 
-TEST(typed_kernels, sum_a_wave_on_cdna3) {
+TEST(typed_kernels, SumAWaveOnCdna3) {
     using namespace isa::cdna3;
     Cdna3 a;
     for (const char* name : {"out", "x"}) a.add_argument({name});
@@ -167,16 +167,16 @@ Cdna3 multiply_on_cdna3() {
     a.v_lshl_add_u32(v[12], v[2], 9, v[12]);
     a.s_nop(15);
     a.s_nop(2);
-    for (int r = 0; r < 16; r++)
+    for (int r = 0; r < 16; ++r)
         a.global_store_dword(v[12], acc[r], s.range<2>(4), offset((8 * (r / 4) + r % 4) * 128));
     a.s_endpgm();
     return a;
 }
 
-TEST(typed_kernels, multiply_matrices_in_accumulation_registers) {
+TEST(typed_kernels, MultiplyMatricesInAccumulationRegisters) {
     Gpu gpu(Arch::gfx942);
     std::vector<_Float16> x(32 * 16), y(32 * 16);
-    for (int i = 0; i < 32 * 16; i++) {
+    for (int i = 0; i < 32 * 16; ++i) {
         x[i] = static_cast<_Float16>(i * 37 % 23 - 11);
         y[i] = static_cast<_Float16>((i * 53 % 29 - 14) * 0.25f);
     }
@@ -184,16 +184,16 @@ TEST(typed_kernels, multiply_matrices_in_accumulation_registers) {
     Buffer<float> out(gpu, 32 * 32);
     run(gpu, multiply_on_cdna3(), {.name = "multiply", .block = {64, 1, 1}}, 1, Arguments() << out << dx << dy);
     const std::vector<float> values = out.values();
-    for (int row = 0; row < 32; row++)
-        for (int column = 0; column < 32; column++) {
+    for (int row = 0; row < 32; ++row)
+        for (int column = 0; column < 32; ++column) {
             float sum = 0;  // exact: small multiples of a quarter
-            for (int k = 0; k < 16; k++)
+            for (int k = 0; k < 16; ++k)
                 sum += static_cast<float>(x[row * 16 + k]) * static_cast<float>(y[column * 16 + k]);
             ASSERT_EQ(values[row * 32 + column], sum) << row << ", " << column;
         }
 }
 
-TEST(typed_kernels, reach_scratch_of_gfx90a_through_flat_scratch) {
+TEST(typed_kernels, ReachScratchOfGfx90aThroughFlatScratch) {
     using namespace isa::cdna3;
     Cdna3 a(Arch::gfx90a);
     a.add_argument({"out"});
@@ -213,7 +213,7 @@ TEST(typed_kernels, reach_scratch_of_gfx90a_through_flat_scratch) {
     Gpu gpu(Arch::gfx90a);
     Buffer<uint32_t> out(gpu, 128);
     run(gpu, a, {.name = "spill", .block = {128, 1, 1}, .scratch = 16}, 1, Arguments() << out);
-    for (uint32_t i = 0; i < 128; i++) ASSERT_EQ(out.values()[i], 3 * i) << i;
+    for (uint32_t i = 0; i < 128; ++i) ASSERT_EQ(out.values()[i], 3 * i) << i;
 }
 
 /// out[i] = table[i & 3] + more[i & 1], both tables beside the code.
@@ -240,10 +240,10 @@ void expect_constants_read(Kernel a, Load load, Wait wait) {
     Gpu gpu(a.arch());
     Buffer<uint32_t> result(gpu, 64);
     run(gpu, a, {.name = "look_up", .block = {64, 1, 1}}, 1, Arguments() << result);
-    for (uint32_t i = 0; i < 64; i++) ASSERT_EQ(result.values()[i], table[i & 3] + more[i & 1]) << i;
+    for (uint32_t i = 0; i < 64; ++i) ASSERT_EQ(result.values()[i], table[i & 3] + more[i & 1]) << i;
 }
 
-TEST(typed_kernels, read_constants_beside_the_code_on_rdna4) {
+TEST(typed_kernels, ReadConstantsBesideTheCodeOnRdna4) {
     using namespace isa::rdna4;
     expect_constants_read(
         Rdna4(), [](Rdna4& a, auto to, auto index, auto base) { a.global_load_b32(to, index, base); },
@@ -256,7 +256,7 @@ TEST(typed_kernels, read_constants_beside_the_code_on_rdna4) {
         });
 }
 
-TEST(typed_kernels, read_constants_beside_the_code_on_cdna3) {
+TEST(typed_kernels, ReadConstantsBesideTheCodeOnCdna3) {
     using namespace isa::cdna3;
     expect_constants_read(
         Cdna3(), [](Cdna3& a, auto to, auto index, auto base) { a.global_load_dword(to, index, base); },
@@ -268,7 +268,7 @@ TEST(typed_kernels, read_constants_beside_the_code_on_cdna3) {
         });
 }
 
-TEST(typed_kernels, say_what_is_wrong_with_constants) {
+TEST(typed_kernels, SayWhatIsWrongWithConstants) {
     Cdna3 a;
     const int line = __LINE__ + 1;
     a.constants(std::span<const uint8_t>(), 16);

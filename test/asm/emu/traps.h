@@ -34,7 +34,7 @@ class Traps : public testing::TestWithParam<int> {
     }
     uint32_t& v(int reg, int lane = 5) { return wave.vgpr[static_cast<size_t>(reg * lanes + lane)]; }
     void set(int reg, uint32_t x) {
-        for (int lane = 0; lane < lanes; lane++) v(reg, lane) = x;
+        for (int lane = 0; lane < lanes; ++lane) v(reg, lane) = x;
     }
     void set64(int reg, double x) {
         set(reg, static_cast<uint32_t>(std::bit_cast<uint64_t>(x)));

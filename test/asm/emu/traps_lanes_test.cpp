@@ -45,7 +45,7 @@ TEST(TrapsOfHalves, ShortFormsNameTheUpperHalfByBitSeven) {
     ASSERT_NE(add.row, nullptr);
     for (const valu_test::Variant& variant : valu_test::variants()) {
         valu_test::Bench bench(32);
-        for (int lane = 0; lane < 32; lane++)
+        for (int lane = 0; lane < 32; ++lane)
             bench.v(0, lane) = 0x40003c00, bench.v(1, lane) = 0x48004400, bench.v(8, lane) = 0xdeadbeef;
         valu_test::Code code;
         ASSERT_TRUE(code.add(variant, add, 32) && code.add(variant, compare, 32));
@@ -83,7 +83,7 @@ TEST_P(TrapsOfLanes, DotProductsOfBrainFloatsRoundEachSumToEven) {
 // ---- lanes ----
 
 TEST_P(TrapsOfLanes, DppMasksKeepTheDestinationAndBoundCtrlMakesZeros) {
-    for (int lane = 0; lane < lanes; lane++) v(1, lane) = static_cast<uint32_t>(100 + lane);
+    for (int lane = 0; lane < lanes; ++lane) v(1, lane) = static_cast<uint32_t>(100 + lane);
     result("v_mov_b32_dpp v8, v1 row_shr:1 row_mask:0xf bank_mask:0xf");
     EXPECT_EQ(v(8, 16), 0xdeadbeefu) << "the source lies in another row of 16";
     EXPECT_EQ(v(8, 17), 116u);
@@ -97,7 +97,7 @@ TEST_P(TrapsOfLanes, DppMasksKeepTheDestinationAndBoundCtrlMakesZeros) {
 }
 
 TEST_P(TrapsOfLanes, DppReadsInactiveLanesOnlyWithFetchInactive) {
-    for (int lane = 0; lane < lanes; lane++) v(1, lane) = static_cast<uint32_t>(100 + lane);
+    for (int lane = 0; lane < lanes; ++lane) v(1, lane) = static_cast<uint32_t>(100 + lane);
     wave.exec = full() & ~uint64_t{1};
     result("v_mov_b32_dpp v8, v1 quad_perm:[0,0,0,0] row_mask:0xf bank_mask:0xf");
     EXPECT_EQ(v(8, 1), 0xdeadbeefu);
@@ -110,7 +110,7 @@ TEST_P(TrapsOfLanes, DppReadsInactiveLanesOnlyWithFetchInactive) {
 }
 
 TEST_P(TrapsOfLanes, PermlanesReadInactiveLanesByTheirBits) {
-    for (int lane = 0; lane < lanes; lane++) v(1, lane) = static_cast<uint32_t>(100 + lane);
+    for (int lane = 0; lane < lanes; ++lane) v(1, lane) = static_cast<uint32_t>(100 + lane);
     wave.exec = full() & ~uint64_t{1};
     wave.sgpr[0] = wave.sgpr[1] = 0;  // all read lane 0 of their row
     EXPECT_EQ(result("v_permlane16_b32 v8, v1, s0, s1"), 0xdeadbeefu);
@@ -123,7 +123,7 @@ TEST_P(TrapsOfLanes, PermlanesReadInactiveLanesByTheirBits) {
 }
 
 TEST_P(TrapsOfLanes, RelativeMovesAddM0ToTheRegisterNumber) {
-    for (int reg = 0; reg < 8; reg++) set(reg, static_cast<uint32_t>(100 * reg));
+    for (int reg = 0; reg < 8; ++reg) set(reg, static_cast<uint32_t>(100 * reg));
     wave.m0 = 2;
     run("v_movrels_b32 v16, v1\nv_movreld_b32 v17, v4");
     EXPECT_EQ(v(16), 300u);

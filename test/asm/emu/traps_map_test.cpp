@@ -29,7 +29,7 @@ std::set<std::string> tests_below(const std::filesystem::path& folder) {
         if (!entry.path().string().ends_with("_test.cpp")) continue;
         std::ifstream file(entry.path());
         const std::string text(std::istreambuf_iterator<char>(file), {});
-        for (size_t at = 0; (at = text.find("\nTEST", at)) != std::string::npos; at++) {
+        for (size_t at = 0; (at = text.find("\nTEST", at)) != std::string::npos; ++at) {
             const size_t open = text.find('(', at), comma = text.find(',', open), close = text.find(')', comma);
             if (close == std::string::npos) break;
             std::string name =
@@ -52,7 +52,7 @@ TEST(TrapsMap, NamesTestsThatExistForEveryTrap) {
     for (const Trap& trap : kTraps) {
         std::istringstream names(trap.tests);
         size_t count = 0;
-        for (std::string name; names >> name; count++)
+        for (std::string name; names >> name; ++count)
             EXPECT_TRUE(known.contains(name)) << trap.number << ", " << trap.what << ": there is no " << name;
         EXPECT_GT(count, 0u) << trap.what;
         numbers.insert(trap.number);

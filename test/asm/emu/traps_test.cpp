@@ -16,7 +16,7 @@ INSTANTIATE_TEST_SUITE_P(Waves, Traps, testing::Values(32, 64),
 // ---- EXEC ----
 
 TEST_P(Traps, ReadlaneReadfirstlaneAndWritelaneIgnoreExec) {
-    for (int lane = 0; lane < lanes; lane++) v(1, lane) = static_cast<uint32_t>(lane);
+    for (int lane = 0; lane < lanes; ++lane) v(1, lane) = static_cast<uint32_t>(lane);
     wave.exec = 0;
     run("v_readlane_b32 s0, v1, 7\nv_readfirstlane_b32 s1, v1\nv_writelane_b32 v2, 9, 3");
     EXPECT_EQ(wave.sgpr[0], 7u);
@@ -25,7 +25,7 @@ TEST_P(Traps, ReadlaneReadfirstlaneAndWritelaneIgnoreExec) {
 }
 
 TEST_P(Traps, CmpxWritesExecAndNothingElse) {
-    for (int lane = 0; lane < lanes; lane++) v(1, lane) = static_cast<uint32_t>(lane);
+    for (int lane = 0; lane < lanes; ++lane) v(1, lane) = static_cast<uint32_t>(lane);
     wave.vcc = 0x5a;
     wave.exec = full() & ~uint64_t{2};
     run("v_cmpx_gt_u32 4, v1");

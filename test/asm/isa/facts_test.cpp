@@ -24,7 +24,7 @@ std::string reads(Arch arch, const std::string& text) {
 }
 const Facts& facts_of(Family family, std::string_view mnemonic) { return facts(family, *find_row(family, mnemonic)); }
 
-TEST(Facts, every_row_but_those_without_a_unit_has_facts) {
+TEST(Facts, EveryRowButThoseWithoutAUnitHasFacts) {
     for (const ArchInfo& arch : archs())
         for (const Row& row : rows(arch.family))
             EXPECT_TRUE(row.format == Format::SOPP || facts(arch.family, row).issue)
@@ -32,7 +32,7 @@ TEST(Facts, every_row_but_those_without_a_unit_has_facts) {
 }
 
 /// The flags come from the names of the instructions, the facts from LLVM's tables.
-TEST(Facts, implicit_scalars_agree_with_the_flags_of_the_rows) {
+TEST(Facts, ImplicitScalarsAgreeWithTheFlagsOfTheRows) {
     const std::pair<uint32_t, uint8_t> read[] = {{kReadsVcc, implicit::vcc}, {kReadsScc, implicit::scc}};
     const std::pair<uint32_t, uint8_t> written[] = {
         {kWritesVcc, implicit::vcc}, {kWritesScc, implicit::scc}, {kWritesExec, implicit::exec}};
@@ -48,7 +48,7 @@ TEST(Facts, implicit_scalars_agree_with_the_flags_of_the_rows) {
         }
 }
 
-TEST(Facts, memory_counts_and_nothing_else_but_messages_and_exports_does) {
+TEST(Facts, MemoryCountsAndNothingElseButMessagesAndExportsDoes) {
     for (const ArchInfo& arch : archs())
         for (const Row& row : rows(arch.family)) {
             if (row.flags & (kGraphics | kNotOnSilicon) || row.format == Format::SMEM) continue;
@@ -61,7 +61,7 @@ TEST(Facts, memory_counts_and_nothing_else_but_messages_and_exports_does) {
 }
 
 // What LLVM's own waits are for, by kernels compiled for each arch.
-TEST(Facts, each_kind_of_access_has_the_counter_that_is_waited_for) {
+TEST(Facts, EachKindOfAccessHasTheCounterThatIsWaitedFor) {
     const Arch r3 = Arch::gfx1100, r4 = Arch::gfx1201, c3 = Arch::gfx942;
     EXPECT_EQ(counted(r3, "global_load_b32 v0, v[2:3], off"), "vmcnt");
     EXPECT_EQ(counted(r3, "global_store_b32 v[2:3], v0, off"), "vscnt");
@@ -84,7 +84,7 @@ TEST(Facts, each_kind_of_access_has_the_counter_that_is_waited_for) {
     EXPECT_EQ(counted(c3, "ds_write_b32 v0, v1"), "lgkmcnt");
 }
 
-TEST(Facts, a_destination_that_is_added_to_or_partly_kept_is_read) {
+TEST(Facts, ADestinationThatIsAddedToOrPartlyKeptIsRead) {
     const Arch r3 = Arch::gfx1100, c3 = Arch::gfx942;
     EXPECT_EQ(reads(r3, "v_fma_f32 v0, v1, v2, v3"), "exec mode");
     EXPECT_EQ(reads(r3, "v_fmac_f32 v0, v1, v2"), "exec mode destination");
@@ -105,7 +105,7 @@ TEST(Facts, a_destination_that_is_added_to_or_partly_kept_is_read) {
 }
 
 /// Peak rates that AMD publishes, in operations a clock of a CU of four SIMDs (RDNA: of two).
-TEST(Facts, matrix_cycles_give_the_published_peak_rates) {
+TEST(Facts, MatrixCyclesGiveThePublishedPeakRates) {
     auto rate = [](Family family, std::string_view mnemonic, int simds) {
         int m = 0, n = 0, k = 0;
         for (size_t at = 0; (at = mnemonic.find('_', at)) != mnemonic.npos; ++at)
@@ -130,7 +130,7 @@ TEST(Facts, matrix_cycles_give_the_published_peak_rates) {
     EXPECT_EQ(matrix_passes(Family::cdna3, facts_of(Family::cdna3, "v_mfma_f32_32x32x2_f32")), 16);
 }
 
-TEST(Facts, classes_and_cycles_follow_the_units) {
+TEST(Facts, ClassesAndCyclesFollowTheUnits) {
     EXPECT_EQ(facts_of(Family::rdna3, "v_exp_f32").latency, LatencyClass::trans);
     EXPECT_EQ(facts_of(Family::rdna3, "v_rcp_f64").latency, LatencyClass::trans64);
     EXPECT_EQ(facts_of(Family::rdna3, "v_fma_f64").latency, LatencyClass::valu64);

@@ -61,7 +61,7 @@ amdhsa.kernels:
     .end_amdgpu_metadata
 )";
 
-TEST(assemble, makes_a_code_object_with_the_kernel_of_the_text) {
+TEST(assemble, MakesACodeObjectWithTheKernelOfTheText) {
     Result<Bytes> image = assemble(kKernel, Arch::gfx1100);
     ASSERT_TRUE(image) << image.error().message;
     Result<CodeObject> object = CodeObject::parse(*image);
@@ -77,7 +77,7 @@ TEST(assemble, makes_a_code_object_with_the_kernel_of_the_text) {
     EXPECT_EQ(kernel.descriptor.kernarg_size, 8u);
 }
 
-TEST(assemble, of_text_without_metadata_gives_a_kernel_from_its_descriptor) {
+TEST(assemble, OfTextWithoutMetadataGivesAKernelFromItsDescriptor) {
     const std::string text(kKernel.substr(0, kKernel.find(".amdgpu_metadata")));
     Result<Bytes> image = assemble(text, Arch::gfx1100);
     ASSERT_TRUE(image) << image.error().message;
@@ -88,7 +88,7 @@ TEST(assemble, of_text_without_metadata_gives_a_kernel_from_its_descriptor) {
     EXPECT_EQ(object->kernels[0].kernarg_size, 8u);
 }
 
-TEST(assemble, reports_file_line_column_and_the_source_line) {
+TEST(assemble, ReportsFileLineColumnAndTheSourceLine) {
     Result<Bytes> image = assemble("s_nop 0\ns_nop 0\n\tv_add_f32 v0, v1\ns_endpgm\n", Arch::gfx1100, "mine.s");
     ASSERT_FALSE(image);
     const Error& error = image.error();
@@ -99,7 +99,7 @@ TEST(assemble, reports_file_line_column_and_the_source_line) {
     EXPECT_EQ(error.message, "mine.s:3:2: error: too few operands for instruction\n\tv_add_f32 v0, v1\n\t^");
 }
 
-TEST(assemble, reports_the_first_of_several_errors_and_logs_all) {
+TEST(assemble, ReportsTheFirstOfSeveralErrorsAndLogsAll) {
     Result<Bytes> image = assemble("v_nonsense v0\ns_nop 0\nv_more_nonsense v1, v2\n", Arch::gfx1100, "two.s");
     ASSERT_FALSE(image);
     EXPECT_EQ(image.error().line, 1);
@@ -107,7 +107,7 @@ TEST(assemble, reports_the_first_of_several_errors_and_logs_all) {
     EXPECT_NE(image.error().log.find("two.s:3:1"), std::string::npos) << image.error().log;
 }
 
-TEST(assemble, names_an_instruction_that_the_arch_lacks) {
+TEST(assemble, NamesAnInstructionThatTheArchLacks) {
     EXPECT_TRUE(assemble_instructions("v_dual_mov_b32 v0, 0 :: v_dual_mov_b32 v1, 1", Arch::gfx1100));
     Result<std::vector<uint32_t>> code =
         assemble_instructions("v_dual_mov_b32 v0, 0 :: v_dual_mov_b32 v1, 1", Arch::gfx942);
@@ -115,14 +115,14 @@ TEST(assemble, names_an_instruction_that_the_arch_lacks) {
     EXPECT_EQ(code.error().line, 1);
 }
 
-TEST(assemble, of_an_undefined_symbol_names_it) {
+TEST(assemble, OfAnUndefinedSymbolNamesIt) {
     Result<Bytes> image = assemble("s_add_u32 s0, s0, elsewhere@rel32@lo+4\n", Arch::gfx1100, "mine.s");
     ASSERT_FALSE(image);
     EXPECT_EQ(image.error().kind, ErrorKind::Assembly);
     EXPECT_NE(image.error().message.find("'elsewhere'"), std::string::npos) << image.error().message;
 }
 
-TEST(assemble_instructions, gives_exactly_the_words_of_the_text) {
+TEST(assemble_instructions, GivesExactlyTheWordsOfTheText) {
     Result<std::vector<uint32_t>> code =
         assemble_instructions("s_mov_b32 s0, 0x12345678\nL: s_branch L\ns_endpgm", Arch::gfx1100);
     ASSERT_TRUE(code) << code.error().message;
@@ -132,7 +132,7 @@ TEST(assemble_instructions, gives_exactly_the_words_of_the_text) {
     EXPECT_TRUE(nothing->empty());
 }
 
-TEST(assemble_instructions, follows_the_wave_size) {
+TEST(assemble_instructions, FollowsTheWaveSize) {
     EXPECT_TRUE(assemble_instructions("v_cmp_eq_u32_e64 s[2:3], v0, v1", Arch::gfx1100, 64));
     EXPECT_FALSE(assemble_instructions("v_cmp_eq_u32_e64 s[2:3], v0, v1", Arch::gfx1100, 32));
     EXPECT_TRUE(assemble_instructions("v_cmp_eq_u32_e64 s[2:3], v0, v1", Arch::gfx942));
@@ -141,7 +141,7 @@ TEST(assemble_instructions, follows_the_wave_size) {
     EXPECT_EQ(wave32.error().kind, ErrorKind::Usage);
 }
 
-TEST(disassemble_instructions, gives_text_that_assembles_to_the_same_words) {
+TEST(disassemble_instructions, GivesTextThatAssemblesToTheSameWords) {
     Result<std::vector<uint32_t>> code = assemble_instructions(
         "s_load_b128 s[4:7], s[0:1], 0x10\nv_add_f32_e64 v1, -v2, |v3| clamp\ns_cbranch_scc1 4\n"
         "v_add_f32_dpp v0, v1, v2 row_shr:4 row_mask:0xf bank_mask:0xf\nds_add_u32 v0, v1 offset:16\ns_endpgm",
@@ -161,7 +161,7 @@ TEST(disassemble_instructions, gives_text_that_assembles_to_the_same_words) {
     EXPECT_EQ(*again, *code);
 }
 
-TEST(disassemble_instructions, without_llvm_gives_the_same_lines) {
+TEST(disassemble_instructions, WithoutLlvmGivesTheSameLines) {
     Result<std::vector<uint32_t>> code = assemble_instructions(
         "s_load_b128 s[4:7], s[0:1], 0x10\nv_add_f32_e32 v1, v2, v3\ns_waitcnt lgkmcnt(0)\ns_cbranch_scc1 4\n"
         "v_dual_add_f32 v0, v1, v2 :: v_dual_mov_b32 v3, 0\nglobal_load_b128 v[0:3], v[4:5], off offset:16\ns_endpgm",
@@ -173,14 +173,14 @@ TEST(disassemble_instructions, without_llvm_gives_the_same_lines) {
     ASSERT_TRUE(theirs);
     std::vector<DisassembledLine> ours = disassemble_with_tables(bytes, Arch::gfx1100);
     ASSERT_EQ(ours.size(), theirs->size());
-    for (size_t i = 0; i < ours.size(); i++) {
+    for (size_t i = 0; i < ours.size(); ++i) {
         EXPECT_EQ(ours[i].text, (*theirs)[i].text);
         EXPECT_EQ(ours[i].offset, (*theirs)[i].offset);
         EXPECT_EQ(ours[i].size, (*theirs)[i].size);
     }
 }
 
-TEST(disassemble_instructions, shows_bytes_that_are_no_instruction_as_data) {
+TEST(disassemble_instructions, ShowsBytesThatAreNoInstructionAsData) {
     const std::vector<uint8_t> bytes = {0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0xb0, 0xbf, 0x01, 0x02};
     Result<std::vector<DisassembledLine>> lines = disassemble_instructions(bytes, Arch::gfx1100);
     ASSERT_TRUE(lines);
@@ -190,7 +190,7 @@ TEST(disassemble_instructions, shows_bytes_that_are_no_instruction_as_data) {
     EXPECT_EQ((*lines)[2].text, ".byte 0x01, 0x02");
 }
 
-TEST(disassemble, heads_each_kernel_with_its_resources_and_labels_branch_targets) {
+TEST(disassemble, HeadsEachKernelWithItsResourcesAndLabelsBranchTargets) {
     Result<Bytes> image = assemble(kKernel, Arch::gfx1100);
     ASSERT_TRUE(image) << image.error().message;
     Result<std::string> text = disassemble(*image);
@@ -203,14 +203,14 @@ TEST(disassemble, heads_each_kernel_with_its_resources_and_labels_branch_targets
     EXPECT_EQ(text->find("s_code_end"), std::string::npos) << *text;
 }
 
-TEST(disassemble, of_a_damaged_object_is_an_error) {
+TEST(disassemble, OfADamagedObjectIsAnError) {
     Result<Bytes> image = assemble(kKernel, Arch::gfx1100);
     ASSERT_TRUE(image);
     image->resize(image->size() / 2);
     EXPECT_FALSE(disassemble(*image));
 }
 
-TEST(llvm, missing_names_the_debian_package) {
+TEST(llvm, MissingNamesTheDebianPackage) {
     const char* const names[] = {"libLLVM-that-does-not-exist.so"};
     Result<LlvmApi> api = load_llvm(names);
     ASSERT_FALSE(api);
@@ -218,21 +218,21 @@ TEST(llvm, missing_names_the_debian_package) {
     EXPECT_NE(api.error().message.find("libllvm19"), std::string::npos) << api.error().message;
 }
 
-TEST(llvm, without_the_functions_needed_is_refused_by_name) {
+TEST(llvm, WithoutTheFunctionsNeededIsRefusedByName) {
     const char* const names[] = {"libm.so.6"};
     Result<LlvmApi> api = load_llvm(names);
     ASSERT_FALSE(api);
     EXPECT_NE(api.error().message.find("LLVMInitialize"), std::string::npos) << api.error().message;
 }
 
-TEST(assemble, works_on_several_threads_at_once) {
+TEST(assemble, WorksOnSeveralThreadsAtOnce) {
     Result<Bytes> expected = assemble(kKernel, Arch::gfx1100);
     ASSERT_TRUE(expected);
     std::array<int, 4> good{};
     std::vector<std::thread> threads;
     for (int& count : good)
         threads.emplace_back([&] {
-            for (int i = 0; i < 25; i++) {
+            for (int i = 0; i < 25; ++i) {
                 Result<Bytes> image = assemble(kKernel, Arch::gfx1100);
                 Result<Bytes> wrong = assemble("v_nonsense", Arch::gfx1100);
                 count += image && *image == *expected && !wrong && wrong.error().line == 1;

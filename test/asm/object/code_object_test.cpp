@@ -20,7 +20,7 @@ const Bytes& sample(int version) {
 class EveryVersion : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Metadata, EveryVersion, testing::Values(4, 5, 6));
 
-TEST_P(EveryVersion, of_clang_is_parsed_with_its_kernels_and_arguments) {
+TEST_P(EveryVersion, OfClangIsParsedWithItsKernelsAndArguments) {
     Result<CodeObject> object = CodeObject::parse(sample(GetParam()));
     ASSERT_TRUE(object) << object.error().message;
     EXPECT_EQ(object->abi_version, GetParam());
@@ -45,7 +45,7 @@ TEST_P(EveryVersion, of_clang_is_parsed_with_its_kernels_and_arguments) {
     EXPECT_EQ(object->find("absent"), nullptr);
 }
 
-TEST_P(EveryVersion, of_clang_gives_descriptors_that_agree_with_the_metadata) {
+TEST_P(EveryVersion, OfClangGivesDescriptorsThatAgreeWithTheMetadata) {
     Result<CodeObject> object = CodeObject::parse(sample(GetParam()));
     ASSERT_TRUE(object) << object.error().message;
     for (const KernelInfo& kernel : object->kernels) {
@@ -63,7 +63,7 @@ TEST_P(EveryVersion, of_clang_gives_descriptors_that_agree_with_the_metadata) {
     }
 }
 
-TEST_P(EveryVersion, of_clang_gives_segments_symbols_and_relocations) {
+TEST_P(EveryVersion, OfClangGivesSegmentsSymbolsAndRelocations) {
     Result<CodeObject> object = CodeObject::parse(sample(GetParam()));
     ASSERT_TRUE(object) << object.error().message;
     EXPECT_EQ(std::ranges::count_if(object->segments, [](const Segment& s) { return s.executable; }), 1);
@@ -78,9 +78,9 @@ TEST_P(EveryVersion, of_clang_gives_segments_symbols_and_relocations) {
     EXPECT_EQ(object->relocations[0].addend, symbol("counter").address);
 }
 
-TEST_P(EveryVersion, cut_at_any_length_is_an_error_and_no_crash) {
+TEST_P(EveryVersion, CutAtAnyLengthIsAnErrorAndNoCrash) {
     const Bytes& whole = sample(GetParam());
-    for (size_t length = 0; length < whole.size(); length++) {
+    for (size_t length = 0; length < whole.size(); ++length) {
         Result<CodeObject> object = CodeObject::parse(Bytes(whole.begin(), whole.begin() + length));
         // The section headers' strings come last; everything the reader needs may be there a few bytes earlier.
         if (length < whole.size() - 256) {
@@ -89,12 +89,12 @@ TEST_P(EveryVersion, cut_at_any_length_is_an_error_and_no_crash) {
     }
 }
 
-TEST(code_object, damaged_at_random_never_crashes) {
+TEST(code_object, DamagedAtRandomNeverCrashes) {
     std::mt19937 random(20);
     int accepted = 0;
-    for (int round = 0; round < 6000; round++) {
+    for (int round = 0; round < 6000; ++round) {
         Bytes image = sample(4 + round % 3);
-        for (int hits = 1 + random() % 8; hits > 0; hits--) {
+        for (int hits = 1 + random() % 8; hits > 0; --hits) {
             // Half of the hits go to the headers, notes and symbols at the start, where the structure is.
             const size_t range = random() % 2 ? image.size() : 0x300;
             image[random() % range] = random() % 4 ? static_cast<uint8_t>(random()) : 0xff;
@@ -113,7 +113,7 @@ TEST(code_object, damaged_at_random_never_crashes) {
     EXPECT_LT(accepted, 6000);
 }
 
-TEST(code_object, of_an_unknown_machine_is_refused_with_the_known_ones_listed) {
+TEST(code_object, OfAnUnknownMachineIsRefusedWithTheKnownOnesListed) {
     Bytes image = test::compile_hip(test::kHipSample, "", "gfx1030");
     Result<CodeObject> object = CodeObject::parse(image);
     ASSERT_FALSE(object);
@@ -121,7 +121,7 @@ TEST(code_object, of_an_unknown_machine_is_refused_with_the_known_ones_listed) {
     EXPECT_NE(object.error().message.find("gfx942"), std::string::npos) << object.error().message;
 }
 
-TEST(code_object, of_another_kind_of_file_says_what_is_wrong) {
+TEST(code_object, OfAnotherKindOfFileSaysWhatIsWrong) {
     Result<CodeObject> text = CodeObject::parse(Bytes{'h', 'e', 'l', 'l', 'o'});
     ASSERT_FALSE(text);
     EXPECT_NE(text.error().message.find("5 bytes"), std::string::npos) << text.error().message;
@@ -130,7 +130,7 @@ TEST(code_object, of_another_kind_of_file_says_what_is_wrong) {
     EXPECT_NE(host.error().message.find("AMDGPU"), std::string::npos) << host.error().message;
 }
 
-TEST(code_object, for_wave64_on_cdna_is_parsed) {
+TEST(code_object, ForWave64OnCdnaIsParsed) {
     Result<CodeObject> object = CodeObject::parse(test::compile_hip(test::kHipSample, "", "gfx942"));
     ASSERT_TRUE(object) << object.error().message;
     EXPECT_EQ(object->arch, Arch::gfx942);

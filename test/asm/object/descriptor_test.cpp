@@ -5,7 +5,7 @@
 namespace strata::isa {
 namespace {
 
-TEST(kernel_descriptor, encodes_each_field_at_its_documented_byte) {
+TEST(kernel_descriptor, EncodesEachFieldAtItsDocumentedByte) {
     KernelDescriptor d;
     d.group_segment_fixed_size = 0x01020304;
     d.private_segment_fixed_size = 0x11121314;
@@ -36,7 +36,7 @@ TEST(kernel_descriptor, encodes_each_field_at_its_documented_byte) {
     EXPECT_TRUE(back.kernarg_ptr());
 }
 
-TEST(kernel_descriptor, counts_registers_in_the_granules_of_family_and_wave_size) {
+TEST(kernel_descriptor, CountsRegistersInTheGranulesOfFamilyAndWaveSize) {
     KernelDescriptor d;
     d.rsrc1 = 2;  // three granules
     d.properties = 1 << 10;

@@ -19,7 +19,7 @@ extern "C" KERNEL void first(float* y) {
 }
 # 40 "elsewhere/other.hip"
 extern "C" KERNEL void second(float* y) {
-    for (int i = 0; i < 77; i++)
+    for (int i = 0; i < 77; ++i)
         y[i] *= y[i + 1];
 }
 )";

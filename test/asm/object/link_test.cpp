@@ -60,7 +60,7 @@ uint64_t word64(const CodeObject& object, uint64_t address) {
     throw std::runtime_error("address is not loaded");
 }
 
-TEST(link_relocatable, makes_the_object_that_lld_makes_apart_from_addresses) {
+TEST(link_relocatable, MakesTheObjectThatLldMakesApartFromAddresses) {
     Bytes relocatable = sample_object("");
     Result<Bytes> ours = link_relocatable(relocatable);
     ASSERT_TRUE(ours) << ours.error().message;
@@ -90,7 +90,7 @@ TEST(link_relocatable, makes_the_object_that_lld_makes_apart_from_addresses) {
     std::vector<std::string> our_lines = instructions(*ours), their_lines = instructions(theirs);
     ASSERT_EQ(our_lines.size(), their_lines.size());
     int different = 0;  // only the distances to variables may differ
-    for (size_t i = 0; i < our_lines.size(); i++) {
+    for (size_t i = 0; i < our_lines.size(); ++i) {
         if (our_lines[i] == their_lines[i]) continue;
         different++;
         EXPECT_TRUE(our_lines[i].starts_with("\ts_add_u32 ")) << our_lines[i] << " / " << their_lines[i];
@@ -98,7 +98,7 @@ TEST(link_relocatable, makes_the_object_that_lld_makes_apart_from_addresses) {
     EXPECT_LE(different, 3);
 }
 
-TEST(link_relocatable, resolves_relative_references_to_the_address_of_the_symbol) {
+TEST(link_relocatable, ResolvesRelativeReferencesToTheAddressOfTheSymbol) {
     Result<Bytes> linked = link_relocatable(assemble_object(R"(
         .text
         .globl code
@@ -123,7 +123,7 @@ target: .quad 42
     EXPECT_EQ(word64(*object, symbol(*object, "target").address), 42u);
 }
 
-TEST(link_relocatable, makes_a_global_offset_table_and_relocations_for_addresses) {
+TEST(link_relocatable, MakesAGlobalOffsetTableAndRelocationsForAddresses) {
     Result<Bytes> linked = link_relocatable(assemble_object(R"(
         .text
         .globl code
@@ -161,7 +161,7 @@ second: .zero 64
               64u + second - (object->segments.back().address + object->segments.back().bytes.size()));
 }
 
-TEST(link_relocatable, joins_code_sections_and_resolves_branches_between_them) {
+TEST(link_relocatable, JoinsCodeSectionsAndResolvesBranchesBetweenThem) {
     Result<Bytes> linked = link_relocatable(assemble_object(R"(
         .text
         .globl code
@@ -183,19 +183,19 @@ elsewhere: s_endpgm
     EXPECT_EQ(std::ranges::count_if(object->segments, [](const Segment& s) { return s.executable; }), 1);
 }
 
-TEST(link_relocatable, of_an_undefined_symbol_names_it) {
+TEST(link_relocatable, OfAnUndefinedSymbolNamesIt) {
     Result<Bytes> linked = link_relocatable(assemble_object("s_add_u32 s0, s0, elsewhere@rel32@lo+4\ns_endpgm\n"));
     ASSERT_FALSE(linked);
     EXPECT_NE(linked.error().message.find("'elsewhere'"), std::string::npos) << linked.error().message;
 }
 
-TEST(link_relocatable, refuses_an_address_in_read_only_data) {
+TEST(link_relocatable, RefusesAnAddressInReadOnlyData) {
     Result<Bytes> linked = link_relocatable(assemble_object(".rodata\n.quad there\n.data\nthere: .quad 0\n"));
     ASSERT_FALSE(linked);
     EXPECT_NE(linked.error().message.find(".data"), std::string::npos) << linked.error().message;
 }
 
-TEST(link_relocatable, keeps_debug_lines_readable) {
+TEST(link_relocatable, KeepsDebugLinesReadable) {
     Result<Bytes> linked = link_relocatable(sample_object("-g"));
     ASSERT_TRUE(linked) << linked.error().message;
     test::TemporaryFolder folder;
@@ -206,14 +206,14 @@ TEST(link_relocatable, keeps_debug_lines_readable) {
     EXPECT_EQ(result.output.find("error:"), std::string::npos) << result.output;
 }
 
-TEST(link_relocatable, of_damaged_objects_never_crashes) {
+TEST(link_relocatable, OfDamagedObjectsNeverCrashes) {
     const Bytes whole = sample_object("-g");
     std::mt19937 random(21);
     int accepted = 0;
     for (size_t length = 0; length < whole.size(); length += 7) (void)link_relocatable(std::span(whole).first(length));
-    for (int round = 0; round < 1500; round++) {
+    for (int round = 0; round < 1500; ++round) {
         Bytes image = whole;
-        for (int hits = 1 + random() % 8; hits > 0; hits--) {
+        for (int hits = 1 + random() % 8; hits > 0; --hits) {
             const size_t at = random() % 2 ? random() % image.size() : image.size() - 1 - random() % (32 * 64);
             image[at] = random() % 4 ? static_cast<uint8_t>(random()) : 0xff;
         }

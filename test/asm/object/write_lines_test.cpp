@@ -28,7 +28,7 @@ std::string at(const SourceLine& line) {
     return line.line ? line.file + ":" + std::to_string(line.line) + ":" + std::to_string(line.column) : "none";
 }
 
-TEST(write_code_object, gives_each_word_its_source_line) {
+TEST(write_code_object, GivesEachWordItsSourceLine) {
     CodeObject object = CodeObject::parse(write_code_object(Arch::gfx1100, sample()).value()).value();
     Result<LineTable> table = LineTable::read(object);
     ASSERT_TRUE(table) << table.error().message;
@@ -53,7 +53,7 @@ TEST(write_code_object, gives_each_word_its_source_line) {
     EXPECT_EQ(line("helper", 1), "c.s:5:1");
 }
 
-TEST(write_code_object, writes_line_tables_that_dwarfdump_reads) {
+TEST(write_code_object, WritesLineTablesThatDwarfdumpReads) {
     for (Arch arch : {Arch::gfx1100, Arch::gfx942}) {
         ObjectSpec spec = sample();
         for (KernelSpec& each : spec.kernels) each.wave_size = info(arch).wave_size;
@@ -68,7 +68,7 @@ TEST(write_code_object, writes_line_tables_that_dwarfdump_reads) {
     }
 }
 
-TEST(write_code_object, refuses_lines_that_do_not_fit_the_code) {
+TEST(write_code_object, RefusesLinesThatDoNotFitTheCode) {
     for (CodeLines::Row row : {CodeLines::Row{300, 0, 1, 0}, CodeLines::Row{299, 1, 1, 0}}) {
         ObjectSpec object;
         object.kernels = {kernel("k", 300)};

@@ -46,7 +46,7 @@ Notes notes_of(const Bytes& object) {
     return notes;
 }
 
-TEST(write_code_object, writes_the_header_and_the_metadata_fields_of_clang_in_each_version) {
+TEST(write_code_object, WritesTheHeaderAndTheMetadataFieldsOfClangInEachVersion) {
     constexpr std::string_view kSource =
         "extern \"C\" __attribute__((global)) void k(int* p, int n) { p[0] = n; }\n"
         "extern \"C\" __attribute__((global)) void l(int* p, int n) { p[n] = n; }\n";
@@ -79,7 +79,7 @@ TEST(write_code_object, writes_the_header_and_the_metadata_fields_of_clang_in_ea
         }
 }
 
-TEST(write_code_object, keeps_hidden_arguments_of_version_5_out_of_version_4) {
+TEST(write_code_object, KeepsHiddenArgumentsOfVersion5OutOfVersion4) {
     for (const char* kind : {"hidden_block_count_x", "hidden_remainder_z", "hidden_grid_dims"}) {
         KernelSpec spec = kernel("k");
         spec.args.push_back({8, 4, kind});
@@ -135,14 +135,14 @@ class WrittenVariables : public ::testing::TestWithParam<Arch> {
     uint64_t load(std::string_view name, uint64_t offset, size_t size) const {
         uint64_t value = 0;
         const Segment& home = segment(name);
-        for (size_t i = 0; i < size; i++)
+        for (size_t i = 0; i < size; ++i)
             if (const uint64_t at = symbol(name).address + offset + i - home.address; at < home.bytes.size())
                 value |= uint64_t{home.bytes[at]} << 8 * i;
         return value;
     }
 };
 
-TEST_P(WrittenVariables, lie_where_their_kind_says) {
+TEST_P(WrittenVariables, LieWhereTheirKindSays) {
     EXPECT_TRUE(segment("counter").writable);
     EXPECT_TRUE(segment("zeroes").writable);
     EXPECT_TRUE(segment("table").writable);
@@ -158,7 +158,7 @@ TEST_P(WrittenVariables, lie_where_their_kind_says) {
     EXPECT_EQ(load("names", 0, 8), 9u);
 }
 
-TEST_P(WrittenVariables, are_relocated_where_they_hold_addresses) {
+TEST_P(WrittenVariables, AreRelocatedWhereTheyHoldAddresses) {
     std::map<uint64_t, uint64_t> got;
     for (const Relocation& relocation : object.relocations) got[relocation.address] = relocation.addend;
     const uint64_t table = symbol("table").address;
@@ -168,12 +168,12 @@ TEST_P(WrittenVariables, are_relocated_where_they_hold_addresses) {
                                                  {symbol("names").address + 8, symbol("zeroes").address + 16}}));
 }
 
-TEST_P(WrittenVariables, are_reached_from_code_through_the_program_counter) {
+TEST_P(WrittenVariables, AreReachedFromCodeThroughTheProgramCounter) {
     const uint64_t distance = load("second", 8, 4) | load("second", 16, 4) << 32;
     EXPECT_EQ(symbol("second").address + 4 + distance, symbol("limits").address + 3);
 }
 
-TEST_P(WrittenVariables, are_listed_by_readelf) {
+TEST_P(WrittenVariables, AreListedByReadelf) {
     test::TemporaryFolder folder;
     test::write_file(folder.file("k.co"), object.image);
     auto readelf = [&](const std::string& options) {
@@ -200,7 +200,7 @@ TEST_P(WrittenVariables, are_listed_by_readelf) {
 INSTANTIATE_TEST_SUITE_P(Archs, WrittenVariables, ::testing::ValuesIn(kArchs),
                          [](const auto& test) { return std::string(isa::info(test.param).name); });
 
-TEST(write_code_object, refuses_variables_and_references_that_cannot_be) {
+TEST(write_code_object, RefusesVariablesAndReferencesThatCannotBe) {
     auto message = [](auto change) {
         ObjectSpec object = sample();
         change(object);
@@ -229,13 +229,13 @@ TEST(write_code_object, refuses_variables_and_references_that_cannot_be) {
     expect("descriptor", [](ObjectSpec& o) { o.references[0].holder = "first.kd"; });
 }
 
-TEST(write_code_object, with_variables_and_lines_never_crashes_the_reader_when_damaged) {
+TEST(write_code_object, WithVariablesAndLinesNeverCrashesTheReaderWhenDamaged) {
     const Bytes image = write_code_object(Arch::gfx1100, sample()).value();
     std::mt19937 random(5);
     size_t refused = 0;
-    for (int round = 0; round < 3000; round++) {
+    for (int round = 0; round < 3000; ++round) {
         Bytes damaged = image;
-        for (int hits = 1 + random() % 6; hits > 0; hits--)
+        for (int hits = 1 + random() % 6; hits > 0; --hits)
             damaged[random() % damaged.size()] = static_cast<uint8_t>(random());
         Result<CodeObject> object = CodeObject::parse(std::move(damaged));
         refused += !object || !LineTable::read(*object);

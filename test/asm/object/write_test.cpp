@@ -29,7 +29,7 @@ KernelSpec spec(std::string name) {
     return kernel;
 }
 
-TEST(write_code_object, is_read_back_with_all_that_the_specs_say) {
+TEST(write_code_object, IsReadBackWithAllThatTheSpecsSay) {
     std::vector<KernelSpec> specs = {spec("first"), spec("second")};
     specs[1].workitem_id_dims = 2;
     specs[1].workgroup_ids = {true, true, true};
@@ -41,7 +41,7 @@ TEST(write_code_object, is_read_back_with_all_that_the_specs_say) {
     ASSERT_TRUE(object) << object.error().message;
     EXPECT_EQ(object->abi_version, 5);
     ASSERT_EQ(object->kernels.size(), 2u);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; ++i) {
         const KernelInfo& kernel = object->kernels[i];
         EXPECT_EQ(kernel.name, specs[i].name);
         EXPECT_EQ(kernel.kernarg_size, 12u);
@@ -102,7 +102,7 @@ void expect_descriptor_of_llvm(Arch arch, int wave_size, const std::string& extr
     EXPECT_EQ(a.group_segment_fixed_size, b.group_segment_fixed_size);
 }
 
-TEST(write_code_object, gives_the_descriptor_that_llvm_gives) {
+TEST(write_code_object, GivesTheDescriptorThatLlvmGives) {
     expect_descriptor_of_llvm(Arch::gfx1100, 32, "");
     expect_descriptor_of_llvm(Arch::gfx1100, 64, ".amdhsa_wavefront_size32 0\n");
     expect_descriptor_of_llvm(Arch::gfx1201, 32, "");
@@ -122,7 +122,7 @@ TEST(write_code_object, gives_the_descriptor_that_llvm_gives) {
                               0, 64);
 }
 
-TEST(write_code_object, places_each_kernels_constants_and_the_distances_to_them) {
+TEST(write_code_object, PlacesEachKernelsConstantsAndTheDistancesToThem) {
     std::vector<KernelSpec> specs = {spec("first"), spec("second")};
     for (KernelSpec& kernel : specs) {
         kernel.constants = Bytes(300, kernel.name == "first" ? 0x11 : 0x22);
@@ -141,7 +141,7 @@ TEST(write_code_object, places_each_kernels_constants_and_the_distances_to_them)
     };
     auto word_at = [&](uint64_t address) {
         uint32_t word = 0;
-        for (int i = 0; i < 4; i++) word |= static_cast<uint32_t>(byte_at(address + i)) << (8 * i);
+        for (int i = 0; i < 4; ++i) word |= static_cast<uint32_t>(byte_at(address + i)) << (8 * i);
         return word;
     };
     for (const KernelInfo& kernel : object.kernels) {
@@ -161,7 +161,7 @@ TEST(write_code_object, places_each_kernels_constants_and_the_distances_to_them)
     EXPECT_FALSE(write_code_object(Arch::gfx1100, specs));
 }
 
-TEST(write_code_object, is_accepted_by_readelf_and_objdump) {
+TEST(write_code_object, IsAcceptedByReadelfAndObjdump) {
     for (Arch arch : {Arch::gfx1100, Arch::gfx1201, Arch::gfx942, Arch::gfx90a}) {
         KernelSpec kernel = spec("k");
         kernel.code = words("s_nop 0\ns_endpgm", arch);
@@ -196,7 +196,7 @@ struct Comgr {
     }
 };
 
-TEST(write_code_object, is_accepted_by_amd_comgr) {
+TEST(write_code_object, IsAcceptedByAmdComgr) {
     Comgr comgr;
     if (!comgr.library) GTEST_SKIP() << "libamd_comgr.so.2 is not installed (Debian package libamd-comgr2)";
     using Handle = Comgr::Handle;
@@ -226,9 +226,9 @@ TEST(write_code_object, is_accepted_by_amd_comgr) {
     comgr.function<int(Handle)>("amd_comgr_release_data")(data);
 }
 
-TEST(write_code_object, finds_each_kernel_through_the_hash_table_as_the_loader_does) {
+TEST(write_code_object, FindsEachKernelThroughTheHashTableAsTheLoaderDoes) {
     std::vector<KernelSpec> specs;
-    for (int i = 0; i < 50; i++) specs.push_back(spec("kernel_" + std::to_string(i)));
+    for (int i = 0; i < 50; ++i) specs.push_back(spec("kernel_" + std::to_string(i)));
     Result<Bytes> image = write_code_object(Arch::gfx1100, specs);
     ASSERT_TRUE(image);
     test::TemporaryFolder folder;
@@ -240,7 +240,7 @@ TEST(write_code_object, finds_each_kernel_through_the_hash_table_as_the_loader_d
         EXPECT_NE(readelf.output.find(" " + kernel.name + ".kd"), std::string::npos) << kernel.name;
 }
 
-TEST(write_code_object, refuses_what_the_device_cannot_run_and_says_the_limit) {
+TEST(write_code_object, RefusesWhatTheDeviceCannotRunAndSaysTheLimit) {
     auto message = [](auto change) {
         KernelSpec kernel = spec("k");
         change(kernel);
@@ -260,16 +260,16 @@ TEST(write_code_object, refuses_what_the_device_cannot_run_and_says_the_limit) {
     EXPECT_FALSE(write_code_object(Arch::gfx1100, {}));
 }
 
-TEST(write_code_object, cut_or_damaged_never_crashes_the_reader) {
+TEST(write_code_object, CutOrDamagedNeverCrashesTheReader) {
     KernelSpec kernel = spec("k");
     Result<Bytes> image = write_code_object(Arch::gfx1100, {&kernel, 1});
     ASSERT_TRUE(image);
-    for (size_t length = 0; length < image->size(); length++)
+    for (size_t length = 0; length < image->size(); ++length)
         ASSERT_FALSE(CodeObject::parse(Bytes(image->begin(), image->begin() + length))) << length;
     std::mt19937 random(22);
-    for (int round = 0; round < 6000; round++) {
+    for (int round = 0; round < 6000; ++round) {
         Bytes damaged = *image;
-        for (int hits = 1 + random() % 6; hits > 0; hits--)
+        for (int hits = 1 + random() % 6; hits > 0; --hits)
             damaged[random() % damaged.size()] = static_cast<uint8_t>(random());
         (void)CodeObject::parse(std::move(damaged));
     }

@@ -19,7 +19,7 @@ inline Filled built(UOp body) {
     BoundKernel bound = build_kernel(output, body);
     Filled out{bound.kernel, {test::Array(body.dtype(), {body.numel()})}};
     EXPECT_EQ(bound.buffers[0], output);
-    for (size_t i = 1; i < bound.buffers.size(); i++)
+    for (size_t i = 1; i < bound.buffers.size(); ++i)
         out.slots.push_back(test::contents().at(bound.buffers[i].as<BufferArg>().id));
     return out;
 }

@@ -128,7 +128,7 @@ TEST(BuildKernel, NamesTellTheFormAndTheSizes) {
 
 TEST(BuildKernel, RandomGraphsKeepTheirValues) {
     GraphScope scope;
-    for (unsigned seed = 0; seed < 400; seed++) {
+    for (unsigned seed = 0; seed < 400; ++seed) {
         expect_built(RandomGraph(seed + 1000).make_graph(6));
         if (HasFailure()) FAIL() << "seed " << seed;
     }

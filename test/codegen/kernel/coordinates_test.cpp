@@ -23,21 +23,21 @@ int64_t value(UOp u, const UOpMap<int64_t>& at) {
 void expect_coordinates(UOp movement) {
     const Shape &from = movement.src(0).shape(), &to = movement.shape();
     Coordinates ranges;
-    for (size_t i = 0; i < to.size(); i++)
+    for (size_t i = 0; i < to.size(); ++i)
         ranges.push_back(make(Op::range, dtypes::index, {}, RangeArg{static_cast<int>(i), to[i], Axis::loop}));
     Coordinates got = source_coordinates(movement, ranges);
     ASSERT_EQ(got.size(), from.size());
     UOp place = flatten(got, from);
     host::each_position(to, [&](const std::vector<int64_t>& at) {
         UOpMap<int64_t> values;
-        for (size_t i = 0; i < to.size(); i++) values[ranges[i]] = at[i];
+        for (size_t i = 0; i < to.size(); ++i) values[ranges[i]] = at[i];
         std::vector<int64_t> source;
         size_t wanted = host::offset(to, at);  // a reshape keeps the row-major order
         if (!movement.is(Op::reshape)) {
             ASSERT_TRUE(host::source_position(movement, from, at, source));
             wanted = host::offset(from, source);
         }
-        for (size_t i = 0; i < from.size(); i++) {
+        for (size_t i = 0; i < from.size(); ++i) {
             int64_t c = value(got[i], values);
             ASSERT_TRUE(c >= 0 && c < from[i]) << to_string(movement) << ", axis " << i << ": " << c;
         }

@@ -20,7 +20,7 @@ class KernelRun {
         known_.assign(order_.size(), false);
         users_.resize(order_.size());
         UOpMap<std::vector<UOp>> open;
-        for (size_t i = 0; i < order_.size(); i++) {
+        for (size_t i = 0; i < order_.size(); ++i) {
             UOp u = order_[i];
             place_[u] = i;
             std::vector<UOp>& mine = open[u];
@@ -46,7 +46,7 @@ class KernelRun {
     void loop(std::span<const UOp> ranges, const Body& body) {
         if (ranges.empty()) return body();
         size_t r = place_.at(ranges[0]);
-        for (int64_t i = 0; i < ranges[0].as<RangeArg>().size; i++) {
+        for (int64_t i = 0; i < ranges[0].as<RangeArg>().size; ++i) {
             for (size_t user : users_[r]) known_[user] = false;
             values_[r] = {i, 0};
             known_[r] = true;

@@ -17,7 +17,7 @@ inline UOp filled(Shape shape, DType type = dtypes::float32, uint32_t seed = 1) 
     for (int64_t d : shape) n *= d;
     Array a(type, {n});
     uint32_t state = seed * 2654435761u + static_cast<uint32_t>(id);
-    for (size_t k = 0; k < a.numel(); k++) {
+    for (size_t k = 0; k < a.numel(); ++k) {
         state = state * 1664525u + 1013904223u;
         int v = static_cast<int>(state >> 28) - 7;
         if (type.is_float())
@@ -68,7 +68,7 @@ inline UOp matmul(UOp x, UOp y) {
 inline std::string difference(const Array& got, const Array& wanted) {
     if (got.numel() != wanted.numel())
         return std::to_string(got.numel()) + " elements for " + std::to_string(wanted.numel());
-    for (size_t k = 0; k < got.numel(); k++) {
+    for (size_t k = 0; k < got.numel(); ++k) {
         double g = got.number(k), w = wanted.number(k);
         if (g != w && !(g != g && w != w))
             return "element " + std::to_string(k) + ": " + std::to_string(g) + " for " + std::to_string(w);
@@ -83,7 +83,7 @@ class RandomGraph {
 
     UOp make_graph(int steps) {
         std::vector<UOp> made{filled(shape(), dtypes::float32, next())};
-        for (int i = 0; i < steps; i++) made.push_back(step(made[below(static_cast<unsigned>(made.size()))], made));
+        for (int i = 0; i < steps; ++i) made.push_back(step(made[below(static_cast<unsigned>(made.size()))], made));
         return made.back();
     }
 
@@ -92,7 +92,7 @@ class RandomGraph {
     unsigned below(unsigned n) { return (next() >> 12) % n; }
     Shape shape() {
         Shape s;
-        for (unsigned d = 0, n = below(3) + 1; d < n; d++) s.push_back(static_cast<int64_t>(below(5)) + 1);
+        for (unsigned d = 0, n = below(3) + 1; d < n; ++d) s.push_back(static_cast<int64_t>(below(5)) + 1);
         return s;
     }
     static Shape factored(int64_t n) {
@@ -110,7 +110,7 @@ class RandomGraph {
             case 0: return reshape(x, factored(x.numel()));
             case 1: {
                 std::vector<int> order;
-                for (int i = 0; i < axes; i++) order.push_back((i + 1) % axes);
+                for (int i = 0; i < axes; ++i) order.push_back((i + 1) % axes);
                 return permute(x, order);
             }
             case 2: return flip(x, {axis});

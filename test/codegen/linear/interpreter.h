@@ -27,7 +27,7 @@ class Interpreter {
     Interpreter(const LinearProgram& program, Memory& memory) : program_(program), memory_(memory) {
         std::vector<size_t> open;
         partner_.resize(program.ops.size());
-        for (size_t i = 0; i < program.ops.size(); i++) {
+        for (size_t i = 0; i < program.ops.size(); ++i) {
             place_[program.ops[i]] = i;
             if (program.ops[i].is(Op::range)) open.push_back(i);
             if (program.ops[i].is(Op::end)) {
@@ -39,9 +39,9 @@ class Interpreter {
     }
 
     void run() {
-        for (uint32_t z = 0; z < program_.grid[2]; z++)
-            for (uint32_t y = 0; y < program_.grid[1]; y++)
-                for (uint32_t x = 0; x < program_.grid[0]; x++) run_block({x, y, z});
+        for (uint32_t z = 0; z < program_.grid[2]; ++z)
+            for (uint32_t y = 0; y < program_.grid[1]; ++y)
+                for (uint32_t x = 0; x < program_.grid[0]; ++x) run_block({x, y, z});
     }
 
   private:
@@ -58,14 +58,14 @@ class Interpreter {
         local_.clear();
         std::vector<Thread> threads;
         const Dims& size = program_.block;
-        for (uint32_t i = 0; i < size[0] * size[1] * size[2]; i++)
+        for (uint32_t i = 0; i < size[0] * size[1] * size[2]; ++i)
             threads.push_back({{i % size[0], i / size[0] % size[1], i / size[0] / size[1]},
                                0,
                                std::vector<Scalars>(program_.ops.size()),
                                {}});
         for (bool backwards = false, waiting = true; waiting; backwards = !backwards) {
             size_t stopped = 0;
-            for (size_t i = 0; i < threads.size(); i++)
+            for (size_t i = 0; i < threads.size(); ++i)
                 stopped += run_to_barrier(threads[backwards ? threads.size() - 1 - i : i]);
             ASSERT_TRUE(stopped == 0 || stopped == threads.size()) << "threads part at a barrier";
             waiting = stopped > 0;
@@ -171,7 +171,7 @@ class Evaluator {
     template <class Body>
     void loop(std::span<const UOp> ranges, const Body& body) {
         if (ranges.empty()) return body();
-        for (int64_t i = 0; i < ranges[0].as<RangeArg>().size; i++) {
+        for (int64_t i = 0; i < ranges[0].as<RangeArg>().size; ++i) {
             at_[ranges[0]] = i;
             loop(ranges.subspan(1), body);
         }

@@ -14,7 +14,7 @@ namespace {
 
 Scalars numbers(DType type, size_t count, int seed) {
     Scalars out;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         int64_t v = static_cast<int64_t>((i * 2654435761u + static_cast<size_t>(seed) * 40503u) >> 7) % 9 - 4;
         out.push_back(type.is_float() ? ConstArg{0, static_cast<double>(v)} : ConstArg{v, 0});
     }
@@ -45,7 +45,7 @@ void expect_same(const Kernel& kernel) {
     Evaluator(expected).run(kernel.sink);
     Interpreter(*program, got).run();
     for (const auto& [slot, values] : expected)
-        for (size_t i = 0; i < values.size(); i++)
+        for (size_t i = 0; i < values.size(); ++i)
             ASSERT_TRUE(values[i].i == got.at(slot)[i].i && values[i].f == got.at(slot)[i].f)
                 << "param " << slot << " [" << i << "]: " << values[i].f << " expected, " << got.at(slot)[i].f
                 << " got\n"
@@ -58,7 +58,7 @@ int count(const LinearProgram& program, Op op) {
 
 TEST(Linearize, ComputesWhatRandomKernelsMean) {
     GraphScope scope;
-    for (unsigned seed = 0; seed < 120; seed++) {
+    for (unsigned seed = 0; seed < 120; ++seed) {
         SCOPED_TRACE(seed);
         expect_same(RandomKernel(seed).make());
         if (HasFatalFailure()) return;
@@ -76,9 +76,9 @@ TEST(Linearize, AUsersBlockSumAddsUpEveryElement) {
     Memory memory = memory_for(kernel);
     program->grid[0] = 3;
     Interpreter(*program, memory).run();
-    for (size_t block = 0; block < 3; block++) {
+    for (size_t block = 0; block < 3; ++block) {
         double expected = 0;
-        for (size_t i = 0; i < 256; i++) expected += memory[1][block * 256 + i].f;
+        for (size_t i = 0; i < 256; ++i) expected += memory[1][block * 256 + i].f;
         EXPECT_EQ(memory[0][block].f, expected);
     }
 }
@@ -179,7 +179,7 @@ TEST(Linearize, GridsWithMoreThanThreeAxesOrLongOnesAreFolded) {
     GraphScope scope;
     std::vector<UOp> axes;
     UOp offset = constant_int(dtypes::index, 0);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; ++i) {
         axes.push_back(range(i, 3, Axis::global));
         offset = offset * 3 + axes.back();
     }

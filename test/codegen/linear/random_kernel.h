@@ -16,11 +16,11 @@ class RandomKernel {
         std::vector<UOp> coordinates, closed;
         std::vector<int64_t> sizes;
         int dims = below(3) + 1;
-        for (int i = 0; i < dims; i++)
+        for (int i = 0; i < dims; ++i)
             coordinates.push_back(axis(sizes, closed, {Axis::global, Axis::local, Axis::upcast, Axis::loop}));
         UOp offset = coordinates[0];
         int64_t total = sizes[0];
-        for (size_t i = 1; i < sizes.size(); i++) {
+        for (size_t i = 1; i < sizes.size(); ++i) {
             offset = offset * sizes[i] + coordinates[i];
             total *= sizes[i];
         }
@@ -50,7 +50,7 @@ class RandomKernel {
         int parts = below(3) + 1;
         UOp at;
         int64_t size = 1;
-        for (int i = 0; i < parts; i++) {
+        for (int i = 0; i < parts; ++i) {
             int64_t n = std::vector<int64_t>{1, 2, 3, 4, 5, 8}[static_cast<size_t>(below(i == 0 ? 6 : 4))];
             closed.push_back(new_range(n, kinds[static_cast<size_t>(below(static_cast<int>(kinds.size())))]));
             at = at ? at * n + closed.back() : closed.back();
@@ -64,7 +64,7 @@ class RandomKernel {
         if (below(5) == 0) return constant_int(type_, below(5) - 2);
         UOp offset;
         int64_t size = 1;
-        for (size_t i = 0; i < coordinates.size(); i++) {
+        for (size_t i = 0; i < coordinates.size(); ++i) {
             if (below(4) == 0 || size * sizes[i] > 4096) continue;
             offset = offset ? offset * sizes[i] + coordinates[i] : coordinates[i];
             size *= sizes[i];

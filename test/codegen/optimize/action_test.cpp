@@ -185,12 +185,12 @@ TEST(ApplyAction, AnyActionsOnAnyKernelKeepItsValues) {
     auto below = [&](size_t n) { return (state = state * 1664525u + 1013904223u) / 65536u % n; };
     const int64_t amounts[] = {2, 3, 4, 5, 8};
     int applied = 0;
-    for (unsigned seed = 0; seed < 300; seed++) {
+    for (unsigned seed = 0; seed < 300; ++seed) {
         Filled f = started(RandomGraph(seed + 5000).make_graph(6));
         Array wanted = result(f.kernel, f.slots);
         Kernel k = f.kernel;
         std::vector<Action> done;
-        for (int i = 0; i < 24; i++) {
+        for (int i = 0; i < 24; ++i) {
             Action action{static_cast<ActionKind>(below(action_rows().size())), static_cast<int>(below(3)),
                           amounts[below(5)]};
             Result<Kernel> next = apply(k, action, gfx1100);
@@ -208,7 +208,7 @@ TEST(ApplyAction, AnyActionsOnAnyKernelKeepItsValues) {
 
 TEST(ParseActions, ReadsWhatToStringWrites) {
     std::vector<Action> all;
-    for (size_t row = 0; row < action_rows().size(); row++)
+    for (size_t row = 0; row < action_rows().size(); ++row)
         for (int axis : {0, 1, 12})
             for (int64_t amount : {int64_t{0}, int64_t{4}, int64_t{1} << 40})
                 all.push_back({static_cast<ActionKind>(row), axis, amount});

@@ -114,9 +114,9 @@ TEST(BeamSearch, GivesTheSameAnswerEveryTime) {
     GraphScope scope;
     RuleJudge flat([](const Kernel&) { return 1.0; });
     std::vector<Action> first = beam_search(rows(), gfx1100, 3, flat).value().best.actions;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; ++i) {
         std::vector<UOp> noise;  // nodes in between move the addresses of later ones
-        for (int n = 0; n < 100; n++) noise.push_back(filled({n + 1}));
+        for (int n = 0; n < 100; ++n) noise.push_back(filled({n + 1}));
         EXPECT_EQ(beam_search(rows(), gfx1100, 3, flat).value().best.actions, first);
     }
 }

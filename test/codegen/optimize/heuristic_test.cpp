@@ -131,7 +131,7 @@ TEST(Heuristic, TinyKernelsStayValid) {
 
 TEST(Heuristic, RandomKernelsStayWhatTheyAre) {
     GraphScope scope;
-    for (unsigned seed = 0; seed < 300; seed++) {
+    for (unsigned seed = 0; seed < 300; ++seed) {
         expect_same(RandomGraph(seed + 9000).make_graph(7));
         if (HasFailure()) FAIL() << "seed " << seed;
     }

@@ -57,20 +57,20 @@ Case make_case(Op op, DType type, std::vector<DType> sources) {
         pools.push_back(samples(t));
         total *= pools.back().size();
     }
-    for (size_t n = 0; n < total; n++) {
+    for (size_t n = 0; n < total; ++n) {
         std::vector<ConstArg> values;
         for (size_t i = 0, k = n; i < pools.size(); k /= pools[i].size(), i++)
             values.push_back(pools[i][k % pools[i].size()]);
         if (undefined(op, sources[0], values)) continue;
         auto result = reference(op, type, sources.back(), values);
         if (!result) continue;
-        for (size_t i = 0; i < values.size(); i++) c.data[i].push_back(values[i]);
+        for (size_t i = 0; i < values.size(); ++i) c.data[i].push_back(values[i]);
         c.expected.push_back(*result);
     }
     if (c.expected.empty()) return c;
     UOp r = range(0, static_cast<int64_t>(c.expected.size()), Axis::loop);
     std::vector<UOp> loads;
-    for (size_t i = 0; i < sources.size(); i++)
+    for (size_t i = 0; i < sources.size(); ++i)
         loads.push_back(
             load(at(param(static_cast<int>(i) + 1, static_cast<int64_t>(c.expected.size()), sources[i]), r)));
     c.node = strata::make(op, type, loads);
@@ -83,7 +83,7 @@ std::vector<Case> all_cases() {
         if (!c.expected.empty()) cases.push_back(std::move(c));
     };
     for (DType t : all_dtypes()) {
-        for (int i = 0; i < kOpCount; i++) {
+        for (int i = 0; i < kOpCount; ++i) {
             Op op = static_cast<Op>(i);
             if (!info(op).elementwise() || op == Op::cast || op == Op::bitcast) continue;
             if (op == Op::logical_not && !t.is_bool()) continue;
@@ -109,7 +109,7 @@ uint64_t encoded(DType t, const ConstArg& v) {
 
 std::vector<char> packed(DType t, const std::vector<ConstArg>& values) {
     std::vector<char> out(values.size() * static_cast<size_t>(t.bytes()));
-    for (size_t i = 0; i < values.size(); i++) {
+    for (size_t i = 0; i < values.size(); ++i) {
         uint64_t bits = encoded(t, values[i]);
         std::memcpy(out.data() + i * static_cast<size_t>(t.bytes()), &bits, static_cast<size_t>(t.bytes()));
     }
@@ -206,8 +206,8 @@ class Operations : public testing::Test {
 void run_kernel(void* function, const Case& c, std::span<const UOp> params, std::vector<char>& out) {
     std::vector<std::vector<char>> in;
     void* args[4] = {};
-    for (size_t i = 0; i < c.data.size(); i++) in.push_back(packed(c.node.src(i).dtype(), c.data[i]));
-    for (size_t i = 0; i < params.size(); i++) {
+    for (size_t i = 0; i < c.data.size(); ++i) in.push_back(packed(c.node.src(i).dtype(), c.data[i]));
+    for (size_t i = 0; i < params.size(); ++i) {
         int slot = params[i].as<ParamArg>().slot;
         args[i] = slot == 0 ? out.data() : in[static_cast<size_t>(slot) - 1].data();
     }
@@ -223,7 +223,7 @@ TEST_F(Operations, ComputeWhatTheReferenceSays) {
     std::vector<Case> cases = all_cases();
     std::string text;
     std::vector<std::vector<UOp>> params;
-    for (size_t i = 0; i < cases.size(); i++) {
+    for (size_t i = 0; i < cases.size(); ++i) {
         int64_t n = static_cast<int64_t>(cases[i].expected.size());
         UOp r = range(0, n, Axis::loop);
         auto program = linearize(
@@ -237,20 +237,20 @@ TEST_F(Operations, ComputeWhatTheReferenceSays) {
     }
     if (!build(text)) GTEST_SKIP() << "needs clang++-19";
     int wrong = 0;
-    for (size_t i = 0; i < cases.size() && wrong < 20; i++) {
+    for (size_t i = 0; i < cases.size() && wrong < 20; ++i) {
         const Case& c = cases[i];
         void* function = symbol(fmt::format("op{}", i));
         ASSERT_TRUE(function);
         size_t width = static_cast<size_t>(c.node.dtype().bytes());
         std::vector<char> out(c.expected.size() * width);
         run_kernel(function, c, params[i], out);
-        for (size_t k = 0; k < c.expected.size(); k++) {
+        for (size_t k = 0; k < c.expected.size(); ++k) {
             uint64_t bits = 0;
             std::memcpy(&bits, out.data() + k * width, width);
             bool same_bits = bits == source_bits(c, k);
             if (c.node.is(Op::bitcast) ? same_bits : is_close(c.node, c.expected[k], bits)) continue;
             std::string sources;
-            for (size_t s = 0; s < c.data.size(); s++) sources += " " + to_string(c.data[s][k], c.node.src(s).dtype());
+            for (size_t s = 0; s < c.data.size(); ++s) sources += " " + to_string(c.data[s][k], c.node.src(s).dtype());
             ADD_FAILURE() << to_string(c.node) << " of" << sources << " (" << to_string(c.node.src(0))
                           << "): " << to_string(c.expected[k], c.node.dtype()) << " expected, bits " << std::hex << bits
                           << " got";

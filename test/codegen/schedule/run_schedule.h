@@ -58,7 +58,7 @@ inline std::set<std::pair<Shape, std::vector<int>>> loops(UOp body) {
 inline void expect_same_values(const std::vector<UOp>& roots, const Schedule& schedule) {
     std::vector<test::Array> got = run(schedule);
     ASSERT_EQ(got.size(), roots.size());
-    for (size_t i = 0; i < roots.size(); i++) {
+    for (size_t i = 0; i < roots.size(); ++i) {
         EXPECT_EQ(got[i].shape, roots[i].shape());
         EXPECT_EQ(test::difference(got[i], test::evaluate(roots[i], test::contents())), "") << tree(roots[i]);
     }

@@ -69,7 +69,7 @@ TEST(MakeSchedule, ACheapValueWithTwoUsersIsComputedTwice) {
 TEST(MakeSchedule, AHeavyValueWithTwoUsersIsComputedOnce) {
     GraphScope scope;
     UOp x = filled({30}), heavy = x;
-    for (int i = 0; i < 12; i++) heavy = alu(Op::sin, {heavy});
+    for (int i = 0; i < 12; ++i) heavy = alu(Op::sin, {heavy});
     std::vector<UOp> roots{heavy + number(1), heavy * number(2)};
     Schedule schedule = scheduled(roots);
     expect_same_values(roots, schedule);
@@ -108,13 +108,13 @@ TEST(MakeSchedule, SoftmaxTakesThreeKernels) {
     Schedule schedule = scheduled({root});
     EXPECT_EQ(schedule.items.size(), 3u);
     Array got = run(schedule)[0], wanted = evaluate(root, contents());
-    for (size_t k = 0; k < got.numel(); k++) EXPECT_NEAR(got.f[k], wanted.f[k], 1e-6);
+    for (size_t k = 0; k < got.numel(); ++k) EXPECT_NEAR(got.f[k], wanted.f[k], 1e-6);
 }
 
 TEST(MakeSchedule, CutsAKernelThatReadsTooManyBuffers) {
     GraphScope scope;
     UOp total = filled({12});
-    for (int i = 0; i < 60; i++) total = total + filled({12});
+    for (int i = 0; i < 60; ++i) total = total + filled({12});
     Schedule schedule = scheduled({total});
     expect_same_values({total}, schedule);
     EXPECT_GE(schedule.items.size(), 3u);
@@ -128,14 +128,14 @@ TEST(MakeSchedule, CutsAKernelThatReadsTooManyBuffers) {
 TEST(MakeSchedule, CutsAKernelThatDoesTooMuch) {
     GraphScope scope;
     UOp x = filled({12});
-    for (int i = 0; i < 300; i++) x = alu(Op::sqrt, {alu(Op::abs, {x})});
+    for (int i = 0; i < 300; ++i) x = alu(Op::sqrt, {alu(Op::abs, {x})});
     EXPECT_EQ(kernels(x), 3u);
 }
 
 TEST(MakeSchedule, DoublingFortyTimesStaysSmall) {
     GraphScope scope;
     UOp x = filled({4}), root = x;
-    for (int i = 0; i < 40; i++) root = root + flip(root, {0});
+    for (int i = 0; i < 40; ++i) root = root + flip(root, {0});
     Schedule schedule = scheduled({root});
     EXPECT_LE(schedule.items.size(), 20u);
     Array got = run(schedule)[0];
@@ -150,7 +150,7 @@ TEST(MakeSchedule, DoublingFortyTimesStaysSmall) {
 
 TEST(MakeSchedule, RandomGraphsKeepTheirValues) {
     GraphScope scope;
-    for (unsigned seed = 0; seed < 400; seed++) {
+    for (unsigned seed = 0; seed < 400; ++seed) {
         std::vector<UOp> roots{RandomGraph(seed).make_graph(12)};
         if (seed % 3 == 0) roots.push_back(sum(roots[0], {0}));
         expect_same_values(roots, scheduled(roots));

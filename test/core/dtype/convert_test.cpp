@@ -40,9 +40,9 @@ class SmallFloat : public testing::TestWithParam<DType> {
     uint64_t codes() const { return uint64_t{1} << GetParam().bits(); }
 };
 
-TEST_P(SmallFloat, every_code_has_its_defined_value_and_comes_back) {
+TEST_P(SmallFloat, EveryCodeHasItsDefinedValueAndComesBack) {
     DType t = GetParam();
-    for (uint64_t code = 0; code < codes(); code++) {
+    for (uint64_t code = 0; code < codes(); ++code) {
         double value = decode_scalar(t, code);
         ASSERT_TRUE(same_bits(value, by_definition(t, code))) << t.name() << " " << code << " " << value;
         ASSERT_EQ(encode_scalar(t, value), code) << t.name() << " " << value;
@@ -50,10 +50,10 @@ TEST_P(SmallFloat, every_code_has_its_defined_value_and_comes_back) {
     }
 }
 
-TEST_P(SmallFloat, rounds_to_the_nearest_with_ties_to_even) {
+TEST_P(SmallFloat, RoundsToTheNearestWithTiesToEven) {
     DType t = GetParam();
     std::map<double, uint64_t> values;  // finite, one zero
-    for (uint64_t code = 0; code < codes(); code++)
+    for (uint64_t code = 0; code < codes(); ++code)
         if (double v = by_definition(t, code); std::isfinite(v) && (v != 0 || code == 0)) values.emplace(v, code);
     for (auto low = values.begin(), high = std::next(low); high != values.end(); low = high++) {
         auto [a, a_code] = *low;
@@ -68,10 +68,10 @@ TEST_P(SmallFloat, rounds_to_the_nearest_with_ties_to_even) {
     }
 }
 
-TEST_P(SmallFloat, overflow_gives_infinity_or_nan) {
+TEST_P(SmallFloat, OverflowGivesInfinityOrNan) {
     DType t = GetParam();
     double largest = 0, step = 0;
-    for (uint64_t code = 0; code < codes() / 2; code++)
+    for (uint64_t code = 0; code < codes() / 2; ++code)
         if (double v = by_definition(t, code); std::isfinite(v)) {
             step = v - largest;
             largest = v;
@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, SmallFloat,
                                          dtypes::float16, dtypes::bfloat16),
                          [](const auto& info) { return std::string(info.param.name()); });
 
-TEST(Convert, fp8_limits_are_those_of_the_formats) {
+TEST(Convert, Fp8LimitsAreThoseOfTheFormats) {
     EXPECT_EQ(round_to(dtypes::fp8e4m3, 448), 448);
     EXPECT_EQ(encode_scalar(dtypes::fp8e4m3, 449), 0x7eu);
     EXPECT_EQ(encode_scalar(dtypes::fp8e4m3, 464), 0x7eu);  // the tie with the code of NaN stays finite: even mantissa
@@ -114,9 +114,9 @@ TEST(Convert, fp8_limits_are_those_of_the_formats) {
     EXPECT_EQ(encode_scalar(dtypes::fp8e4m3, -0.0), 0x80u);
 }
 
-TEST(Convert, agrees_with_the_compilers_half_and_float) {
+TEST(Convert, AgreesWithTheCompilersHalfAndFloat) {
     std::mt19937_64 random(7);
-    for (int i = 0; i < 300'000; i++) {
+    for (int i = 0; i < 300'000; ++i) {
         int exponent = static_cast<int>(random() % 300) - 160;
         double x = std::ldexp(static_cast<double>(static_cast<int64_t>(random())), exponent - 62);
         EXPECT_EQ(encode_scalar(dtypes::float32, x), std::bit_cast<uint32_t>(static_cast<float>(x))) << x;
@@ -133,7 +133,7 @@ TEST(Convert, agrees_with_the_compilers_half_and_float) {
     }
 }
 
-TEST(Convert, integers_wrap) {
+TEST(Convert, IntegersWrap) {
     EXPECT_EQ(wrap_to(dtypes::int8, 200), -56);
     EXPECT_EQ(wrap_to(dtypes::uint8, -1), 255);
     EXPECT_EQ(wrap_to(dtypes::int32, int64_t{1} << 31), std::numeric_limits<int32_t>::min());
@@ -145,7 +145,7 @@ TEST(Convert, integers_wrap) {
     EXPECT_EQ(int_max(dtypes::uint32), 0xffffffff);
 }
 
-TEST(Convert, floats_to_integers_truncate_and_saturate) {
+TEST(Convert, FloatsToIntegersTruncateAndSaturate) {
     EXPECT_EQ(float_to_int(dtypes::int8, -3.9), -3);
     EXPECT_EQ(float_to_int(dtypes::int8, 1000), 127);
     EXPECT_EQ(float_to_int(dtypes::uint8, -5), 0);
@@ -157,13 +157,13 @@ TEST(Convert, floats_to_integers_truncate_and_saturate) {
     EXPECT_EQ(float_to_int(dtypes::boolean, 0.25), 1);
 }
 
-TEST(Convert, integers_to_floats_round_once) {
+TEST(Convert, IntegersToFloatsRoundOnce) {
     // 2^24 + 1 + a little: rounding to double first would lose the little and take the tie to even.
     int64_t x = (int64_t{1} << 60) + (int64_t{1} << 36) + 1;
     EXPECT_EQ(int_to_float(dtypes::float32, x), static_cast<double>(static_cast<float>(x)));
     EXPECT_EQ(int_to_float(dtypes::float32, -x), static_cast<double>(static_cast<float>(-x)));
     std::mt19937_64 random(3);
-    for (int i = 0; i < 200'000; i++) {
+    for (int i = 0; i < 200'000; ++i) {
         auto v = static_cast<int64_t>(random()) >> (random() % 40);
         ASSERT_EQ(int_to_float(dtypes::float32, v), static_cast<double>(static_cast<float>(v))) << v;
         ASSERT_EQ(int_to_float(dtypes::float32, v, true),
@@ -173,7 +173,7 @@ TEST(Convert, integers_to_floats_round_once) {
     }
 }
 
-TEST(Promote, follows_the_array_api_and_the_documented_additions) {
+TEST(Promote, FollowsTheArrayApiAndTheDocumentedAdditions) {
     using namespace dtypes;
     EXPECT_EQ(promote(int8, int32), int32);
     EXPECT_EQ(promote(uint8, int8), int16);

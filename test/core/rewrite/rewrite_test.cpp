@@ -14,27 +14,27 @@ using namespace vocabulary;
 UOp axis(int id, int64_t size = 16) { return make(Op::range, dtypes::index, {}, RangeArg{id, size, Axis::loop}); }
 UOp number(int64_t value) { return constant_int(dtypes::index, value); }
 
-TEST(Rewrite, rules_read_as_algebra) {
+TEST(Rewrite, RulesReadAsAlgebra) {
     const RuleSet rules{rule(i + 0, i), rule((i * c0) * c1, i * (c0 * c1))};
     EXPECT_EQ(rewrite(axis(0) + 0, rules), axis(0));
     EXPECT_EQ(rewrite(axis(0) * 3 * 5, rules), axis(0) * 15);
     EXPECT_EQ(rewrite((axis(0) + 0) * 2 * (number(3)) + 0, rules), axis(0) * 6);
 }
 
-TEST(Rewrite, commutative_operands_match_either_way) {
+TEST(Rewrite, CommutativeOperandsMatchEitherWay) {
     const RuleSet rules{rule(i + 0, i),
                         rule(as(k, i * c0) + i, [](const Match& t) { return t[i] * (t.value(c0) + 1); })};
     EXPECT_EQ(rewrite(number(0) + axis(1), rules), axis(1));
     EXPECT_EQ(rewrite(axis(1) + number(4) * axis(1), rules), axis(1) * 5);
 }
 
-TEST(Rewrite, a_repeated_variable_stands_for_one_node) {
+TEST(Rewrite, ARepeatedVariableStandsForOneNode) {
     const RuleSet rules{rule(i - i, 0)};
     EXPECT_EQ(rewrite(axis(0) - axis(0), rules), number(0));
     EXPECT_EQ(rewrite(axis(0) - axis(1), rules), axis(0) - axis(1));
 }
 
-TEST(Rewrite, variables_accept_their_kind_of_value) {
+TEST(Rewrite, VariablesAcceptTheirKindOfValue) {
     const RuleSet rules{rule(i * 0, 0), rule(f + -0.0, f)};
     UOp real = cast(axis(0), dtypes::float32), zero = constant(dtypes::float32, 0.0),
         minus_zero = constant(dtypes::float32, -0.0);
@@ -43,21 +43,21 @@ TEST(Rewrite, variables_accept_their_kind_of_value) {
     EXPECT_EQ(rewrite(real + minus_zero, rules), real);
 }
 
-TEST(Rewrite, guards_decide_and_see_the_context) {
+TEST(Rewrite, GuardsDecideAndSeeTheContext) {
     int64_t limit = 4;
     const RuleSet rules{rule(i * n, i, [](const Match& t) { return t.value(n) < t.context<int64_t>(); })};
     EXPECT_EQ(rewrite(axis(0) * 3, rules, &limit), axis(0));
     EXPECT_EQ(rewrite(axis(0) * 5, rules, &limit), axis(0) * 5);
 }
 
-TEST(Rewrite, top_down_sees_a_node_before_its_sources) {
+TEST(Rewrite, TopDownSeesANodeBeforeItsSources) {
     const RuleSet rules{rule((i + 1) * n, i), rule(i + 1, i)};
     UOp e = (axis(0) + 1) * 7;
     EXPECT_EQ(rewrite(e, rules), axis(0) * 7);
     EXPECT_EQ(rewrite(e, rules, nullptr, {.order = Order::top_down}), axis(0));
 }
 
-TEST(Rewrite, a_replacement_of_another_shape_is_dropped) {
+TEST(Rewrite, AReplacementOfAnotherShapeIsDropped) {
     const RuleSet rules{rule(i * 0, 0)};
     UOp tensor = make(Op::buffer, dtypes::int32, {}, BufferArg{1, 8, 0});
     UOp product = tensor * 0;
@@ -74,7 +74,7 @@ std::string error_of(UOp root, const RuleSet& rules, const RewriteOptions& optio
     return "";
 }
 
-TEST(Rewrite, a_cycle_of_rules_is_an_error_that_names_them) {
+TEST(Rewrite, ACycleOfRulesIsAnErrorThatNamesThem) {
     const int line = __LINE__;
     const RuleSet rules{rule(i + j, [](const Match& t) { return t[j] - t[i]; }),
                         rule(i - j, [](const Match& t) { return t[j] + t[i]; }), rule(i * 1, i)};
@@ -86,7 +86,7 @@ TEST(Rewrite, a_cycle_of_rules_is_an_error_that_names_them) {
     EXPECT_NE(error.find("sub index"), std::string::npos) << error;
 }
 
-TEST(Rewrite, an_endless_growth_runs_out_of_steps_and_names_its_rules) {
+TEST(Rewrite, AnEndlessGrowthRunsOutOfStepsAndNamesItsRules) {
     const int line = __LINE__;
     const RuleSet rules{rule(i * n, [](const Match& t) { return t[i] * (t.value(n) + 2) + 0; }), rule(i + 0, i)};
     std::string error = error_of(axis(0) * 3, rules, {.max_steps = 500});
@@ -95,7 +95,7 @@ TEST(Rewrite, an_endless_growth_runs_out_of_steps_and_names_its_rules) {
     EXPECT_NE(error_of(axis(0) * 3, rules).find("endless"), std::string::npos);
 }
 
-TEST(Rewrite, trace_tells_which_rule_fired_where) {
+TEST(Rewrite, TraceTellsWhichRuleFiredWhere) {
     const int line = __LINE__;
     const RuleSet rules{rule(i + 0, i), rule(i * 1, i)};
     Trace trace;
@@ -108,7 +108,7 @@ TEST(Rewrite, trace_tells_which_rule_fired_where) {
     EXPECT_NE(trace.text().find("mul index  ->  range index r0 16 loop"), std::string::npos) << trace.text();
 }
 
-TEST(Rewrite, debug_level_six_prints_the_trace) {
+TEST(Rewrite, DebugLevelSixPrintsTheTrace) {
     Settings verbose = settings();
     verbose.debug = 6;
     ScopedSettings scope(verbose);
@@ -118,10 +118,10 @@ TEST(Rewrite, debug_level_six_prints_the_trace) {
     EXPECT_NE(testing::internal::GetCapturedStderr().find("rewrite_test.cpp"), std::string::npos);
 }
 
-TEST(Rewrite, deep_graphs_need_no_deep_stack) {
+TEST(Rewrite, DeepGraphsNeedNoDeepStack) {
     const RuleSet rules{rule(i * 1, i)};
     UOp x = axis(0), expected = x;
-    for (int depth = 0; depth < 60'000; depth++) {
+    for (int depth = 0; depth < 60'000; ++depth) {
         x = (x * 1) - axis(1 + depth % 5);
         expected = expected - axis(1 + depth % 5);
     }
@@ -129,25 +129,25 @@ TEST(Rewrite, deep_graphs_need_no_deep_stack) {
     sweep();
 }
 
-TEST(Rewrite, shared_nodes_are_rewritten_once) {
+TEST(Rewrite, SharedNodesAreRewrittenOnce) {
     const RuleSet rules{rule(i * 1, i)};
     UOp x = axis(0) * 1;
-    for (int level = 0; level < 60; level++) x = x + x;  // 2^60 paths
+    for (int level = 0; level < 60; ++level) x = x + x;  // 2^60 paths
     Trace trace;
     rewrite(x, rules, nullptr, {.trace = &trace});
     EXPECT_EQ(trace.steps.size(), 1u);
 }
 
-TEST(Rewrite, threads_share_a_rule_set) {
+TEST(Rewrite, ThreadsShareARuleSet) {
     const RuleSet rules{rule(i + 0, i), rule((i * c0) * c1, i * (c0 * c1))};
     GraphScope scope;
     std::vector<std::thread> threads;
     std::vector<UOp> results(8);
-    for (size_t t = 0; t < results.size(); t++)
+    for (size_t t = 0; t < results.size(); ++t)
         threads.emplace_back([&, t] {
             GraphScope inner;
             UOp x = axis(0);
-            for (int step = 0; step < 300; step++) x = x * 3 - axis(step) + 0;
+            for (int step = 0; step < 300; ++step) x = x * 3 - axis(step) + 0;
             results[t] = rewrite(x, rules);
         });
     for (std::thread& t : threads) t.join();

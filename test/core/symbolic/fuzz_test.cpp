@@ -163,7 +163,7 @@ Outcome evaluate(UOp root, const Values& leaves, bool check_bounds) {
             values[u] = u.as<ConstArg>();
         } else {
             std::array<ConstArg, 3> v;
-            for (size_t i = 0; i < u.src().size(); i++) v[i] = values.at(u.src()[i]);
+            for (size_t i = 0; i < u.src().size(); ++i) v[i] = values.at(u.src()[i]);
             auto value = reference(u.op(), u.dtype(), u.src().back().dtype(), std::span(v.data(), u.src().size()));
             if (!value) {
                 ADD_FAILURE() << "no value for " << to_string(u) << "\n" << tree(root);
@@ -193,7 +193,7 @@ bool same_value(DType t, const ConstArg& a, const ConstArg& b) {
 void fuzz(DType type, uint64_t seed, int expressions, int depth) {
     Fuzzer fuzzer(seed);
     int64_t compared = 0, changed = 0;
-    for (int i = 0; i < expressions && !testing::Test::HasFailure(); i++) {
+    for (int i = 0; i < expressions && !testing::Test::HasFailure(); ++i) {
         GraphScope scope;
         UOp e = fuzzer.expression(type, depth);
         UOp s = simplify(e);
@@ -208,7 +208,7 @@ void fuzz(DType type, uint64_t seed, int expressions, int depth) {
         for (UOp root : {e, s})
             for (UOp u : toposort(root, is_leaf))
                 if (is_leaf(u) && leaves.try_emplace(u).second) variables.push_back(u);
-        for (int round = 0; round < 12; round++) {
+        for (int round = 0; round < 12; ++round) {
             for (UOp u : variables) leaves[u] = fuzzer.value_of(u);
             Outcome before = evaluate(e, leaves, true);
             if (!before.defined) continue;
@@ -233,8 +233,8 @@ void fuzz(DType type, uint64_t seed, int expressions, int depth) {
 
 class FuzzOfType : public testing::TestWithParam<DType> {};
 
-TEST_P(FuzzOfType, simplified_expressions_keep_their_value) {
-    for (uint64_t seed = 1; seed <= kSeeds && !HasFailure(); seed++) {
+TEST_P(FuzzOfType, SimplifiedExpressionsKeepTheirValue) {
+    for (uint64_t seed = 1; seed <= kSeeds && !HasFailure(); ++seed) {
         fuzz(GetParam(), seed, 1500, 3);
         fuzz(GetParam(), seed + 100, 400, 5);
     }

@@ -15,7 +15,7 @@ class Simplify : public testing::Test {
 
 #define EXPECT_BECOMES(from, to) EXPECT_EQ(simplify(from), (to)) << tree(simplify(from)) << "expected\n" << tree(to)
 
-TEST_F(Simplify, quotient_and_remainder_of_a_flattened_index_are_its_parts) {
+TEST_F(Simplify, QuotientAndRemainderOfAFlattenedIndexAreItsParts) {
     UOp flat = a * 8 + b;
     EXPECT_BECOMES(flat / 8, a);
     EXPECT_BECOMES(flat % 8, b);
@@ -25,14 +25,14 @@ TEST_F(Simplify, quotient_and_remainder_of_a_flattened_index_are_its_parts) {
     EXPECT_BECOMES((flat * 3 + c) % 3, c);
 }
 
-TEST_F(Simplify, quotient_and_remainder_join_again) {
+TEST_F(Simplify, QuotientAndRemainderJoinAgain) {
     UOp x = a * 5 + b;
     EXPECT_BECOMES(x / 7 * 7 + x % 7, simplify(x));
     EXPECT_BECOMES(x / 7 % 2 * 21 + x % 7 * 3, simplify(x % 14 * 3));
     EXPECT_BECOMES(x / 3 % 2 + x / 6 * 2, simplify(x / 3));
 }
 
-TEST_F(Simplify, a_common_factor_leaves_a_division) {
+TEST_F(Simplify, ACommonFactorLeavesADivision) {
     UOp d = axis(3, 2);
     UOp x = axis(0, 64) * 16 + b * 2 + d;
     EXPECT_BECOMES(x / 32, axis(0, 64) / 2);
@@ -40,7 +40,7 @@ TEST_F(Simplify, a_common_factor_leaves_a_division) {
     EXPECT_BECOMES((b * 4 + 3) / 8, b / 2);
 }
 
-TEST_F(Simplify, constants_come_out_of_divisions) {
+TEST_F(Simplify, ConstantsComeOutOfDivisions) {
     EXPECT_BECOMES((b + 13) / 4, (b + 1) / 4 + 3);
     EXPECT_BECOMES((b + 13) % 4, (b + 1) % 4);
     EXPECT_BECOMES((number(7) - b) / 8, number(0));
@@ -49,7 +49,7 @@ TEST_F(Simplify, constants_come_out_of_divisions) {
     EXPECT_BECOMES((a + 4) % 4, a);
 }
 
-TEST_F(Simplify, sums_have_one_form) {
+TEST_F(Simplify, SumsHaveOneForm) {
     EXPECT_BECOMES(b + a, a + b);
     EXPECT_BECOMES(a + 1 + (b + 2), a + b + 3);
     EXPECT_BECOMES(a * 2 + b + a * 3, a * 5 + b);
@@ -57,7 +57,7 @@ TEST_F(Simplify, sums_have_one_form) {
     EXPECT_BECOMES(a - a, number(0));
 }
 
-TEST_F(Simplify, comparisons_lose_constants_and_factors) {
+TEST_F(Simplify, ComparisonsLoseConstantsAndFactors) {
     EXPECT_BECOMES(a < 4, constant(dtypes::boolean, 1));
     EXPECT_BECOMES(a * 8 + b < 16, a < 2);
     EXPECT_BECOMES(a * 4 + 3 < 8, a < 2);
@@ -68,7 +68,7 @@ TEST_F(Simplify, comparisons_lose_constants_and_factors) {
     EXPECT_BECOMES(a * 8 + b < a * 8, constant(dtypes::boolean, 0));
 }
 
-TEST_F(Simplify, gates_keep_quotients_natural) {
+TEST_F(Simplify, GatesKeepQuotientsNatural) {
     UOp memory = make(Op::param, dtypes::float32, {}, ParamArg{Space::global, 0, 64});
     UOp flat = axis(4, 10) * 4 + a, gate = number(7) < flat;
     auto at = [&](UOp offset, UOp when) { return make(Op::index, dtypes::float32, {memory, offset, when}); };
@@ -80,7 +80,7 @@ TEST_F(Simplify, gates_keep_quotients_natural) {
     EXPECT_BECOMES(alu(Op::where, {x < 7, x / 7 + x % 7, b}), alu(Op::where, {x < 7, x, b}));
 }
 
-TEST_F(Simplify, conditions_collapse) {
+TEST_F(Simplify, ConditionsCollapse) {
     UOp yes = constant(dtypes::boolean, 1), no = constant(dtypes::boolean, 0);
     auto both = [](UOp s, UOp t) { return alu(Op::bit_and, {s, t}); };
     auto either = [](UOp s, UOp t) { return alu(Op::bit_or, {s, t}); };
@@ -98,7 +98,7 @@ TEST_F(Simplify, conditions_collapse) {
     EXPECT_BECOMES(alu(Op::cmpne, {cast(b < 3, dtypes::int32), constant_int(dtypes::int32, 0)}), b < 3);
 }
 
-TEST_F(Simplify, decided_gates_disappear_from_loads) {
+TEST_F(Simplify, DecidedGatesDisappearFromLoads) {
     UOp memory = make(Op::param, dtypes::float32, {}, ParamArg{Space::global, 0, 64}),
         zero = constant(dtypes::float32, 0);
     auto load = [&](UOp when) {
@@ -109,7 +109,7 @@ TEST_F(Simplify, decided_gates_disappear_from_loads) {
     EXPECT_BECOMES(load(b < 5), load(b < 5));
 }
 
-TEST_F(Simplify, casts_that_keep_the_value_disappear) {
+TEST_F(Simplify, CastsThatKeepTheValueDisappear) {
     UOp memory = make(Op::param, dtypes::float16, {}, ParamArg{Space::global, 0, 64});
     UOp half = make(Op::load, dtypes::float16, {make(Op::index, dtypes::float16, {memory, b})});
     EXPECT_BECOMES(cast(cast(half, dtypes::float32), dtypes::float16), half);
@@ -121,11 +121,11 @@ TEST_F(Simplify, casts_that_keep_the_value_disappear) {
                    cast(cast(half, dtypes::int64), dtypes::int16));
 }
 
-TEST_F(Simplify, substitute_range_gives_the_simplified_result) {
+TEST_F(Simplify, SubstituteRangeGivesTheSimplifiedResult) {
     EXPECT_EQ(substitute_range((a * 8 + b) / 8 + b % 3, b, number(5)), a + 2);
 }
 
-TEST_F(Simplify, divisibility_is_proved_from_factors) {
+TEST_F(Simplify, DivisibilityIsProvedFromFactors) {
     EXPECT_TRUE(proves_divisible(a * 8 + b * 4 + 12, 4));
     EXPECT_FALSE(proves_divisible(a * 8 + b * 2, 4));
     EXPECT_TRUE(proves_less(a * 8 + b, 32));
@@ -133,7 +133,7 @@ TEST_F(Simplify, divisibility_is_proved_from_factors) {
     EXPECT_TRUE(proves_at_least(b - 2, -2));
 }
 
-TEST_F(Simplify, floats_change_only_where_it_is_exact) {
+TEST_F(Simplify, FloatsChangeOnlyWhereItIsExact) {
     UOp v = make(
         Op::load, dtypes::float32,
         {make(Op::index, dtypes::float32, {make(Op::param, dtypes::float32, {}, ParamArg{Space::global, 0, 8}), b})});

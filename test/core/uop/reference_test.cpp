@@ -23,11 +23,11 @@ int64_t whole(Op op, DType t, std::initializer_list<int64_t> v) {
     return reference(op, t, t, args)->i;
 }
 
-TEST(Reference, float32_is_what_the_host_computes) {
+TEST(Reference, Float32IsWhatTheHostComputes) {
     std::mt19937_64 random(5);
     auto pick = [&] { return std::bit_cast<float>(static_cast<uint32_t>(random())); };
     auto same = [](double a, float b) { return (a != a && b != b) || a == static_cast<double>(b); };
-    for (int i = 0; i < 100'000; i++) {
+    for (int i = 0; i < 100'000; ++i) {
         float a = pick(), b = pick(), c = pick();
         if (i % 2) c = -a * b * (1 + static_cast<float>(static_cast<int>(random() % 5)) * 0x1p-23f);  // cancellation
         ASSERT_TRUE(same(real(Op::add, dtypes::float32, {a, b}), a + b)) << a << " " << b;
@@ -55,7 +55,7 @@ TEST(Reference, FunctionsNamedAsInCAreTheHosts) {
     EXPECT_GE(found, 13);
 }
 
-TEST(Reference, fma_rounds_once_in_narrow_types) {
+TEST(Reference, FmaRoundsOnceInNarrowTypes) {
     // 1 + 2^-11 lies between two halves; a second product bit far below decides.
     double tiny = 0x1p-24;
     EXPECT_EQ(real(Op::fma, dtypes::float16, {1, 1 + 0x1p-10, -0x1p-11}), 1);  // exact tie, to even
@@ -63,7 +63,7 @@ TEST(Reference, fma_rounds_once_in_narrow_types) {
     EXPECT_EQ(real(Op::fma, dtypes::bfloat16, {0x1p-60, 0x1p-60, 1 + 0x1p-7}), 1 + 0x1p-7);
 }
 
-TEST(Reference, max_and_min_keep_nan_and_order_the_zeros) {
+TEST(Reference, MaxAndMinKeepNanAndOrderTheZeros) {
     EXPECT_TRUE(std::isnan(real(Op::max, dtypes::float32, {std::nan(""), 1})));
     EXPECT_TRUE(std::isnan(real(Op::min, dtypes::float32, {1, std::nan("")})));
     EXPECT_FALSE(std::signbit(real(Op::max, dtypes::float32, {-0.0, 0.0})));
@@ -73,7 +73,7 @@ TEST(Reference, max_and_min_keep_nan_and_order_the_zeros) {
     EXPECT_EQ(real(Op::rint, dtypes::float32, {-1.5}), -2);
 }
 
-TEST(Reference, integers_wrap_and_division_truncates) {
+TEST(Reference, IntegersWrapAndDivisionTruncates) {
     EXPECT_EQ(whole(Op::add, dtypes::int8, {127, 1}), -128);
     EXPECT_EQ(whole(Op::mul, dtypes::uint32, {0xffffffff, 0xffffffff}), 1);
     EXPECT_EQ(whole(Op::idiv, dtypes::int32, {-7, 2}), -3);
@@ -98,14 +98,14 @@ TEST(Reference, integers_wrap_and_division_truncates) {
     EXPECT_EQ(whole(Op::bit_not, dtypes::boolean, {1}), 0);
 }
 
-TEST(Reference, what_has_no_value_is_empty) {
+TEST(Reference, WhatHasNoValueIsEmpty) {
     std::vector<ConstArg> shift{{1, 0}, {32, 0}};
     EXPECT_FALSE(reference(Op::shl, dtypes::int32, dtypes::int32, shift));
     EXPECT_FALSE(reference(Op::sqrt, dtypes::int32, dtypes::int32, std::span(shift).first(1)));
     EXPECT_FALSE(reference(Op::bit_and, dtypes::float32, dtypes::float32, shift));
 }
 
-TEST(Reference, casts_convert_as_the_op_table_says) {
+TEST(Reference, CastsConvertAsTheOpTableSays) {
     auto cast_real = [](DType to, DType from, double x) {
         return *reference(Op::cast, to, from, std::vector<ConstArg>{{0, x}});
     };
@@ -120,7 +120,7 @@ TEST(Reference, casts_convert_as_the_op_table_says) {
     EXPECT_EQ(reference(Op::bitcast, dtypes::float16, dtypes::uint16, std::vector<ConstArg>{{0x3c00, 0}})->f, 1);
 }
 
-TEST(Fold, gives_a_constant_node_or_nothing) {
+TEST(Fold, GivesAConstantNodeOrNothing) {
     UOp two = constant_int(dtypes::int32, 2);
     EXPECT_EQ(fold(two + two), constant_int(dtypes::int32, 4));
     EXPECT_EQ(fold(two < two), constant(dtypes::boolean, 0));

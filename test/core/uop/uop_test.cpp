@@ -11,7 +11,7 @@ namespace {
 
 UOp axis(int id, int64_t size = 16) { return make(Op::range, dtypes::index, {}, RangeArg{id, size, Axis::loop}); }
 
-TEST(UOp, equal_nodes_are_one) {
+TEST(UOp, EqualNodesAreOne) {
     EXPECT_EQ(axis(0) + axis(1) * 3, axis(0) + axis(1) * 3);
     EXPECT_NE(axis(0) + axis(1), axis(1) + axis(0));
     EXPECT_NE(axis(0, 16), axis(0, 17));
@@ -24,30 +24,30 @@ TEST(UOp, equal_nodes_are_one) {
     EXPECT_NE(make(Op::sink, dtypes::none, {}, SinkArg{"name"}), make(Op::sink, dtypes::none, {}, SinkArg{"other"}));
 }
 
-TEST(UOp, with_src_keeps_the_node_when_nothing_changed) {
+TEST(UOp, WithSrcKeepsTheNodeWhenNothingChanged) {
     UOp sum = axis(0) + axis(1);
     EXPECT_EQ(sum.with_src(sum.src()), sum);
     std::vector<UOp> other{axis(1), axis(0)};
     EXPECT_EQ(sum.with_src(other), axis(1) + axis(0));
 }
 
-TEST(UOp, ill_typed_nodes_are_refused) {
+TEST(UOp, IllTypedNodesAreRefused) {
     EXPECT_THROW(axis(0) + constant_int(dtypes::int32, 1), Exception);
     EXPECT_THROW(make(Op::add, dtypes::index, {axis(0)}), Exception);
     EXPECT_THROW(make(Op::cmplt, dtypes::index, {axis(0), axis(1)}), Exception);
     EXPECT_THROW(make(Op::neg, dtypes::index, {UOp()}), Exception);
 }
 
-TEST(UOp, threads_build_the_same_nodes_at_once) {
+TEST(UOp, ThreadsBuildTheSameNodesAtOnce) {
     constexpr int kThreads = 8, kNodes = 20'000;
     GraphScope scope;
     std::vector<std::vector<UOp>> built(kThreads);
     std::vector<std::thread> threads;
-    for (int t = 0; t < kThreads; t++)
+    for (int t = 0; t < kThreads; ++t)
         threads.emplace_back([&, t] {
             GraphScope inner;
             UOp x = axis(0);
-            for (int i = 0; i < kNodes; i++) {
+            for (int i = 0; i < kNodes; ++i) {
                 x = i % 3 ? x + axis(i % 97) : x * (i % 31 + 2);
                 built[static_cast<size_t>(t)].push_back(x);
             }
@@ -58,7 +58,7 @@ TEST(UOp, threads_build_the_same_nodes_at_once) {
     EXPECT_EQ(distinct.size(), static_cast<size_t>(kNodes));
 }
 
-TEST(Sweep, frees_what_no_root_reaches) {
+TEST(Sweep, FreesWhatNoRootReaches) {
     sweep();
     const size_t before = live_nodes();
     UOp kept = axis(500) + axis(501);
@@ -79,7 +79,7 @@ TEST(Sweep, frees_what_no_root_reaches) {
     EXPECT_EQ(live_nodes(), before);
 }
 
-TEST(Sweep, waits_for_every_graph_scope) {
+TEST(Sweep, WaitsForEveryGraphScope) {
     sweep();
     UOp x = axis(510);
     {
@@ -94,13 +94,13 @@ TEST(Sweep, waits_for_every_graph_scope) {
     EXPECT_EQ(sweep(), 1u);
 }
 
-TEST(Sweep, memory_stays_flat_over_many_steps) {
+TEST(Sweep, MemoryStaysFlatOverManySteps) {
     sweep();
     Root state(axis(0));
     size_t after_first = 0;
-    for (int step = 0; step < 2000; step++) {
+    for (int step = 0; step < 2000; ++step) {
         UOp x = state.get();
-        for (int i = 0; i < 20; i++) x = (x + axis(step % 7)) * (i + 1);
+        for (int i = 0; i < 20; ++i) x = (x + axis(step % 7)) * (i + 1);
         state = Root(axis(step % 5) + constant_int(dtypes::index, step));
         sweep();
         if (step == 0) after_first = live_nodes();
@@ -110,15 +110,15 @@ TEST(Sweep, memory_stays_flat_over_many_steps) {
     sweep();
 }
 
-TEST(Sweep, runs_beside_threads_that_build) {
+TEST(Sweep, RunsBesideThreadsThatBuild) {
     std::vector<std::thread> threads;
     std::atomic<bool> stop = false;
-    for (int t = 0; t < 4; t++)
+    for (int t = 0; t < 4; ++t)
         threads.emplace_back([t] {
-            for (int step = 0; step < 300; step++) {
+            for (int step = 0; step < 300; ++step) {
                 GraphScope scope;
                 UOp x = axis(t);
-                for (int i = 0; i < 50; i++) x = x + axis(i);
+                for (int i = 0; i < 50; ++i) x = x + axis(i);
                 ASSERT_EQ(toposort(x).back(), x);
             }
         });
@@ -131,16 +131,16 @@ TEST(Sweep, runs_beside_threads_that_build) {
     sweep();
 }
 
-TEST(Toposort, lists_sources_first_and_each_node_once) {
+TEST(Toposort, ListsSourcesFirstAndEachNodeOnce) {
     UOp x = axis(0);
-    for (int level = 0; level < 60; level++) x = x + x;
+    for (int level = 0; level < 60; ++level) x = x + x;
     std::vector<UOp> order = toposort(x);
     EXPECT_EQ(order.size(), 61u);
     EXPECT_EQ(order.front(), axis(0));
     EXPECT_EQ(order.back(), x);
 }
 
-TEST(Substitute, rebuilds_what_uses_the_replaced) {
+TEST(Substitute, RebuildsWhatUsesTheReplaced) {
     UOp e = (axis(0) + axis(1)) * axis(0);
     EXPECT_EQ(substitute(e, {{axis(0), axis(2)}}), (axis(2) + axis(1)) * axis(2));
     EXPECT_EQ(substitute(e, {{axis(5), axis(2)}}), e);

@@ -24,7 +24,7 @@ void expect_fault(const Result<void>& result, const std::string& text) {
         << "the tree is missing: " << result.error().message;
 }
 
-TEST(VerifyTensor, accepts_a_reduction_over_a_view) {
+TEST(VerifyTensor, AcceptsAReductionOverAView) {
     UOp x = make(Op::buffer, dtypes::float32, {}, BufferArg{1, 12, 0});
     UOp rows = make(Op::reshape, dtypes::float32, {x}, ShapeArg{{3, 4}});
     UOp total = make(Op::reduce, dtypes::float32, {rows + constant(dtypes::float32, 1)}, ReduceArg{Op::max, {1}});
@@ -32,7 +32,7 @@ TEST(VerifyTensor, accepts_a_reduction_over_a_view) {
     EXPECT_TRUE(result.has_value()) << result.error().message;
 }
 
-TEST(VerifyTensor, names_what_does_not_belong) {
+TEST(VerifyTensor, NamesWhatDoesNotBelong) {
     UOp x = make(Op::buffer, dtypes::float32, {}, BufferArg{1, 12, 0});
     expect_fault(verify_tensor(cast(axis(0), dtypes::float32)), "range has no place in a tensor graph");
     UOp rows = make(Op::reshape, dtypes::float32, {x}, ShapeArg{{3, 4}});
@@ -48,20 +48,20 @@ TEST(VerifyTensor, names_what_does_not_belong) {
                  "integer places");
 }
 
-TEST(VerifyKernel, accepts_a_loop_around_a_reduction) {
+TEST(VerifyKernel, AcceptsALoopAroundAReduction) {
     UOp r0 = axis(0), r1 = axis(1, Axis::reduce);
     Result<void> result = verify_kernel(sink(end(store(param(0), r0, sum(load(param(1), r0 * 8 + r1), r1)), r0)));
     EXPECT_TRUE(result.has_value()) << result.error().message;
 }
 
-TEST(VerifyKernel, finds_ranges_that_nothing_closes) {
+TEST(VerifyKernel, FindsRangesThatNothingCloses) {
     UOp r0 = axis(0), r1 = axis(1, Axis::reduce);
     expect_fault(verify_kernel(sink(store(param(0), r0, load(param(1), r0)))), "nothing closes it");
     UOp leaked = sum(load(param(1), r1), r1) + load(param(1), r1);
     expect_fault(verify_kernel(sink(end(store(param(0), r0, leaked), r0))), "used outside");
 }
 
-TEST(VerifyKernel, finds_ranges_closed_twice_or_sharing_an_id) {
+TEST(VerifyKernel, FindsRangesClosedTwiceOrSharingAnId) {
     UOp r0 = axis(0), r1 = axis(1, Axis::reduce);
     UOp effect = end(store(param(0), r0, load(param(1), r0)), r0);
     expect_fault(verify_kernel(sink(end(effect, r0))), "is closed by");
@@ -73,7 +73,7 @@ TEST(VerifyKernel, finds_ranges_closed_twice_or_sharing_an_id) {
             .has_value());
 }
 
-TEST(VerifyKernel, checks_memory_nodes) {
+TEST(VerifyKernel, ChecksMemoryNodes) {
     UOp r0 = axis(0);
     auto kernel = [&](UOp value) { return verify_kernel(sink(end(store(param(0), r0, value), r0))); };
     UOp gate = r0 < 4, gated = make(Op::index, dtypes::float32, {param(1), r0, gate});
@@ -88,7 +88,7 @@ TEST(VerifyKernel, checks_memory_nodes) {
     EXPECT_FALSE(verify_kernel(store(param(0), r0, load(param(1), r0))).has_value());
 }
 
-TEST(VerifyLinear, follows_loops_and_values) {
+TEST(VerifyLinear, FollowsLoopsAndValues) {
     DType t = dtypes::int32;
     UOp out = param(0), in = param(1), r = axis(0, Axis::loop, t), s = axis(1, Axis::reduce, t);
     UOp from = place(in, r), value = make(Op::load, dtypes::float32, {from}), to = place(out, r);

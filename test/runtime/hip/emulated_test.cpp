@@ -114,7 +114,7 @@ TEST_F(EmulatedHip, EveryRowOfTheTableIsFilled) {
 TEST_F(EmulatedHip, EveryArchitectureIsADevice) {
     int count = api.device_count().value();
     ASSERT_EQ(count, static_cast<int>(isa::archs().size()));
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; ++i) {
         const isa::ArchInfo& arch = isa::archs()[static_cast<size_t>(i)];
         Result<DeviceProperties> got = api.device_properties(i);
         ASSERT_TRUE(got) << got.error().message;
@@ -234,7 +234,7 @@ TEST_F(EmulatedHip, WhatIsNoCodeObjectIsNotLoaded) {
     EXPECT_FALSE(api.module_load(kDevice, {}));
     isa::Bytes code = isa::assemble(kAddOne, isa::Arch::gfx1100).value();
     EXPECT_FALSE(api.module_load(kDevice, std::span(code).first(code.size() / 2)));
-    for (int other = 1; other < api.device_count().value(); other++)
+    for (int other = 1; other < api.device_count().value(); ++other)
         expect_error(api.module_load(other, code), ErrorKind::Unsupported,
                      isa::archs()[static_cast<size_t>(other)].name);
 }
@@ -279,7 +279,7 @@ TEST_F(EmulatedHip, AFaultIsAnErrorAndTheDeviceLivesOn) {
 TEST_F(EmulatedHip, AFunctionLivesAsLongAsItsModuleHoweverManyThereAre) {
     ModuleHandle* m = module();
     FunctionHandle* first = api.module_function(m, "add_one").value();
-    for (int i = 0; i < 100; i++) ASSERT_TRUE(api.module_function(m, "add_one"));
+    for (int i = 0; i < 100; ++i) ASSERT_TRUE(api.module_function(m, "add_one"));
     DevicePtr x = filled(std::vector<uint32_t>(32, 1)), out = filled(std::vector<uint32_t>(32));
     ASSERT_TRUE(launch(first, {1, 1, 1}, {out, x}));
     EXPECT_EQ(read(out, 32), std::vector<uint32_t>(32, 2));

@@ -64,7 +64,7 @@ class LaunchAbi : public ::testing::TestWithParam<isa::Arch> {
     }
 };
 
-TEST_P(LaunchAbi, ids_in_three_dimensions) {
+TEST_P(LaunchAbi, IdsInThreeDimensions) {
     Buffer<uint32_t> out(gpu, size_t{5 * 3 * 2} * (4 * 3 * 7));
     run("ids", config({5, 3, 2}, {4, 3, 7}), Arguments() << out);
     std::vector<uint32_t> values = out.values();
@@ -78,7 +78,7 @@ TEST_P(LaunchAbi, ids_in_three_dimensions) {
                             ASSERT_EQ(values[i], bx | by << 4 | bz << 8 | x << 12 | y << 16 | z << 20 | 7u << 24) << i;
 }
 
-TEST_P(LaunchAbi, private_memory_belongs_to_each_work_item) {
+TEST_P(LaunchAbi, PrivateMemoryBelongsToEachWorkItem) {
     const uint32_t blocks = 3, items = 100, n = 70;
     std::vector<uint32_t> in(n);
     for (uint32_t i = 0; i < n; ++i) in[i] = i * 2654435761u >> 20;
@@ -95,7 +95,7 @@ TEST_P(LaunchAbi, private_memory_belongs_to_each_work_item) {
     }
 }
 
-TEST_P(LaunchAbi, barriers_order_local_memory_across_waves) {
+TEST_P(LaunchAbi, BarriersOrderLocalMemoryAcrossWaves) {
     const uint32_t blocks = 5, items = 200;
     std::vector<uint32_t> in(blocks * items);
     std::iota(in.begin(), in.end(), 17u);
@@ -106,7 +106,7 @@ TEST_P(LaunchAbi, barriers_order_local_memory_across_waves) {
         EXPECT_EQ(got[block], std::accumulate(in.begin() + block * items, in.begin() + (block + 1) * items, 0u));
 }
 
-TEST_P(LaunchAbi, functions_are_called_with_a_stack) {
+TEST_P(LaunchAbi, FunctionsAreCalledWithAStack) {
     const std::vector<uint32_t> in = {5, 6};
     Buffer<uint32_t> from(gpu, in), out(gpu, 2 * 64);
     run("calls", config({2, 1, 1}, {64, 1, 1}), Arguments() << out << from);
@@ -119,7 +119,7 @@ TEST_P(LaunchAbi, functions_are_called_with_a_stack) {
         }
 }
 
-TEST_P(LaunchAbi, generic_pointers_reach_all_three_memories) {
+TEST_P(LaunchAbi, GenericPointersReachAllThreeMemories) {
     std::vector<uint32_t> in(64);
     std::iota(in.begin(), in.end(), 1000u);
     Buffer<uint32_t> from(gpu, in), out(gpu, 64);
@@ -128,7 +128,7 @@ TEST_P(LaunchAbi, generic_pointers_reach_all_three_memories) {
     for (uint32_t i = 0; i < 64; ++i) ASSERT_EQ(got[i], 1 + (i % 3 == 0 ? i * 11 : i % 3 == 1 ? i * 7 : 1000 + i)) << i;
 }
 
-TEST_P(LaunchAbi, arguments_are_loaded_or_preloaded) {
+TEST_P(LaunchAbi, ArgumentsAreLoadedOrPreloaded) {
     const isa::Family family = isa::info(GetParam()).family;
     Buffer<uint32_t> out(gpu, 64);
     const Arguments given = Arguments() << out << uint8_t{200} << uint16_t{50000} << 7u << 0x1234500000007ull << 12.0f;
@@ -163,7 +163,7 @@ std::vector<uint8_t> bytes_of(std::initializer_list<uint32_t> words) {
     return bytes;
 }
 
-TEST(InitialScalars, gfx90a_has_every_kind_in_order_and_the_wave_offset_last) {
+TEST(InitialScalars, Gfx90aHasEveryKindInOrderAndTheWaveOffsetLast) {
     Plan plan;
     plan.scratch = 48;
     // All seven enable bits; 19 user SGPRs with the preloaded two; ids x and z; scratch.
@@ -188,7 +188,7 @@ TEST(InitialScalars, gfx90a_has_every_kind_in_order_and_the_wave_offset_last) {
     EXPECT_EQ(entry_offset(descriptor(0, 0, 2), isa::info(isa::Arch::gfx90a)), 256u);
 }
 
-TEST(InitialScalars, gfx942_and_gfx11_pack_without_gaps_and_gfx12_keeps_ids_in_ttmps) {
+TEST(InitialScalars, Gfx942AndGfx11PackWithoutGapsAndGfx12KeepsIdsInTtmps) {
     Plan cdna3;
     pack_scalars(cdna3, descriptor(0x8, 2u << 1 | 7u << 7), isa::info(isa::Arch::gfx942), kPacket, kKernarg, {});
     EXPECT_EQ(cdna3.scalars[0], 0xddeeff00u);
@@ -206,7 +206,7 @@ TEST(InitialScalars, gfx942_and_gfx11_pack_without_gaps_and_gfx12_keeps_ids_in_t
     EXPECT_EQ(entry_offset(descriptor(0, 0, 2), isa::info(isa::Arch::gfx1201)), 0u);
 }
 
-TEST(EmulatorSettings, the_budget_stops_an_endless_loop_and_is_named) {
+TEST(EmulatorSettings, TheBudgetStopsAnEndlessLoopAndIsNamed) {
     Gpu gpu(isa::Arch::gfx1100);
     Settings s = settings();
     s.emu_budget = 5000;
@@ -220,7 +220,7 @@ TEST(EmulatorSettings, the_budget_stops_an_endless_loop_and_is_named) {
     EXPECT_NE(stats.error().message.find("STRATA_EMU_BUDGET"), std::string::npos) << stats.error().message;
 }
 
-TEST(EmulatorSettings, without_checks_local_memory_out_of_range_reads_zero) {
+TEST(EmulatorSettings, WithoutChecksLocalMemoryOutOfRangeReadsZero) {
     Gpu gpu(isa::Arch::gfx1100);
     auto module =
         gpu.load(compile_hip("KERNEL void far(uint* out, uint at) { __shared__ uint part[64]; part[TX] = 5; sync(); "

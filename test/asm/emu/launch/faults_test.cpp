@@ -30,7 +30,7 @@ class Faults : public ::testing::Test {
 constexpr const char* kPoke = "KERNEL void poke(int* p, long i, int* unused) { p[i + TX] = 7; }";
 constexpr const char* kPeek = "KERNEL void peek(int* p, long i, int* out) { out[TX] = p[i + TX]; }";
 
-TEST_F(Faults, a_store_past_the_end_names_everything_and_spares_the_neighbour) {
+TEST_F(Faults, AStorePastTheEndNamesEverythingAndSparesTheNeighbour) {
     auto module = load(kPoke);
     Buffer<int> a(gpu, 64, "weights"), b(gpu, std::vector<int>(64, 5), "other");
     Error e = error(*module, "poke", config({3, 1, 1}, {32, 1, 1}), Arguments() << a << int64_t{40} << b);
@@ -47,14 +47,14 @@ TEST_F(Faults, a_store_past_the_end_names_everything_and_spares_the_neighbour) {
     EXPECT_EQ(c.values()[31], 7);
 }
 
-TEST_F(Faults, a_load_before_the_start) {
+TEST_F(Faults, ALoadBeforeTheStart) {
     auto module = load(kPeek);
     Buffer<int> a(gpu, 64, "input"), out(gpu, 64, "output");
     expect(error(*module, "peek", config({1, 1, 1}, {64, 1, 1}), Arguments() << a << int64_t{-1} << out),
            ErrorKind::MemoryFault, {"lane 0 reads 4 bytes", "4 bytes before allocation 'input'"});
 }
 
-TEST_F(Faults, a_null_pointer_and_a_wild_one) {
+TEST_F(Faults, ANullPointerAndAWildOne) {
     auto module = load(kPeek);
     Buffer<int> out(gpu, 64, "output");
     expect(error(*module, "peek", config({1, 1, 1}, {32, 1, 1}), Arguments() << uint64_t{0} << int64_t{0} << out),
@@ -63,7 +63,7 @@ TEST_F(Faults, a_null_pointer_and_a_wild_one) {
            ErrorKind::MemoryFault, {"lane 0 reads"});
 }
 
-TEST_F(Faults, memory_used_after_free) {
+TEST_F(Faults, MemoryUsedAfterFree) {
     auto module = load(kPeek);
     Buffer<int> out(gpu, 64, "output");
     DeviceAddress gone = gpu.allocate(256, "temporary").value();
@@ -73,7 +73,7 @@ TEST_F(Faults, memory_used_after_free) {
     EXPECT_FALSE(gpu.free(gone));
 }
 
-TEST_F(Faults, code_and_arguments_are_read_only) {
+TEST_F(Faults, CodeAndArgumentsAreReadOnly) {
     auto module = load(R"(
         KERNEL void where(const int** out) { out[0] = (const int*)__builtin_amdgcn_s_getpc(); out[1] = (const int*)__builtin_amdgcn_kernarg_segment_ptr(); }
         KERNEL void poke(int* p) { p[TX] = 7; })");
@@ -85,7 +85,7 @@ TEST_F(Faults, code_and_arguments_are_read_only) {
            {"read-only", "kernel arguments"});
 }
 
-TEST_F(Faults, local_and_private_memory_have_bounds) {
+TEST_F(Faults, LocalAndPrivateMemoryHaveBounds) {
     auto module = load(
         R"(KERNEL void local(int* out, int i) { __shared__ int t[16]; t[i + TX] = TX; sync(); out[TX] = t[TX & 15]; }
         KERNEL void stack(int* out, int i) { volatile int a[64]; for (int k = 0; k < 64; ++k) a[k] = k * TX; a[i] = 3; out[TX] = a[(TX + i) & 63]; })");
@@ -97,7 +97,7 @@ TEST_F(Faults, local_and_private_memory_have_bounds) {
         {"flat_store_b32", "lane 0 writes 4 bytes at byte 4000", "private memory (scratch)", "a lane has 272 bytes"});
 }
 
-TEST_F(Faults, an_aborting_kernel_and_a_misaligned_atomic) {
+TEST_F(Faults, AnAbortingKernelAndAMisalignedAtomic) {
     auto module = load(R"(KERNEL void stop(int* p) { if (p[TX] == 0) __builtin_trap(); }
         KERNEL void add(char* p) { __hip_atomic_fetch_add((int*)(p + 2), 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); })");
     Buffer<int> p(gpu, 64);
@@ -107,7 +107,7 @@ TEST_F(Faults, an_aborting_kernel_and_a_misaligned_atomic) {
            {"not aligned to 4"});
 }
 
-TEST_F(Faults, an_endless_loop_is_stopped) {
+TEST_F(Faults, AnEndlessLoopIsStopped) {
     auto module = load("KERNEL void spin(volatile int* p) { while (p[0] == 0) {} p[1] = 1; }");
     Buffer<int> p(gpu, 2);
     LaunchConfig c = config({4, 1, 1}, {32, 1, 1});
@@ -116,7 +116,7 @@ TEST_F(Faults, an_endless_loop_is_stopped) {
            {"kernel 'spin'", "s_cbranch", "endless loop?", "instructions"});
 }
 
-TEST_F(Faults, workgroups_may_wait_for_each_other) {
+TEST_F(Faults, WorkgroupsMayWaitForEachOther) {
     auto module = load(
         R"(KERNEL void chain(volatile int* p) { if (TX == 0) { while (p[BX + 1] == 0) {} p[BX] = p[BX + 1] + 1; } })");
     std::vector<int> start(65);
@@ -128,7 +128,7 @@ TEST_F(Faults, workgroups_may_wait_for_each_other) {
     EXPECT_EQ(p.values()[0], 65);
 }
 
-TEST_F(Faults, launches_out_of_limits) {
+TEST_F(Faults, LaunchesOutOfLimits) {
     auto module = load(R"(KERNEL void k(int* p, int n) { __shared__ int t[1024]; t[TX] = n; sync(); p[TX] = t[0]; }
         KERNEL __launch_bounds__(64) void small(int* p) { p[TX] = 0; })");
     Buffer<int> p(gpu, 1024);
@@ -153,7 +153,7 @@ TEST_F(Faults, launches_out_of_limits) {
     expect(error(*module, "missing", config({1, 1, 1}, {32, 1, 1}), good), ErrorKind::Usage, {"'missing'", "k"});
 }
 
-TEST_F(Faults, too_many_registers_for_the_block) {
+TEST_F(Faults, TooManyRegistersForTheBlock) {
     std::string text = R"(
 .text
 .globl big
@@ -195,7 +195,7 @@ amdhsa.kernels:
     EXPECT_TRUE(gpu.launch(**module, "big", config({1, 1, 1}, {640, 1, 1}), {}));
 }
 
-TEST_F(Faults, an_instruction_without_a_handler_is_refused_at_load) {
+TEST_F(Faults, AnInstructionWithoutAHandlerIsRefusedAtLoad) {
     std::string text = R"(
 .text
 .globl odd
@@ -234,7 +234,7 @@ amdhsa.kernels:
     expect(module.error(), ErrorKind::Unsupported, {"kernel 'odd'", "ds_store_addtid_b32", "offset 0x4"});
 }
 
-TEST_F(Faults, host_accesses_are_checked_too) {
+TEST_F(Faults, HostAccessesAreCheckedToo) {
     DeviceAddress a = gpu.allocate(16, "little").value();
     int values[8] = {};
     auto read = gpu.read(values, a, 20);

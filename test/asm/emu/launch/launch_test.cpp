@@ -21,7 +21,7 @@ class Launches : public ::testing::TestWithParam<const char*> {
     }
 };
 
-TEST_P(Launches, add_vectors_with_a_partial_last_block) {
+TEST_P(Launches, AddVectorsWithAPartialLastBlock) {
     const uint32_t n = 1000;
     std::vector<float> a(n), b(n);
     std::iota(a.begin(), a.end(), 1.0f);
@@ -34,7 +34,7 @@ TEST_P(Launches, add_vectors_with_a_partial_last_block) {
     for (uint32_t i = 0; i < n; ++i) ASSERT_EQ(c[i], a[i] + b[i]) << i;
 }
 
-TEST_P(Launches, ids_and_hidden_arguments_in_three_dimensions) {
+TEST_P(Launches, IdsAndHiddenArgumentsInThreeDimensions) {
     Buffer<uint32_t> out(gpu, size_t{5 * 3 * 2} * (4 * 3 * 7));
     run(R"(KERNEL void ids(uint* out) {
              uint gx = __builtin_amdgcn_grid_size_x() / NX, gy = __builtin_amdgcn_grid_size_y() / NY;
@@ -52,7 +52,7 @@ TEST_P(Launches, ids_and_hidden_arguments_in_three_dimensions) {
                             ASSERT_EQ(values[i], bx | by << 4 | bz << 8 | x << 12 | y << 16 | z << 20 | 7u << 24) << i;
 }
 
-TEST_P(Launches, reduction_in_local_memory_with_barriers) {
+TEST_P(Launches, ReductionInLocalMemoryWithBarriers) {
     const uint32_t blocks = 7, n = 100;
     std::vector<int> a(blocks * n);
     for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<int>(i * 7919 % 1000) - 400;
@@ -68,7 +68,7 @@ TEST_P(Launches, reduction_in_local_memory_with_barriers) {
         EXPECT_EQ(sums.values()[b], std::accumulate(a.begin() + b * n, a.begin() + (b + 1) * n, 0)) << b;
 }
 
-TEST_P(Launches, dynamic_local_memory) {
+TEST_P(Launches, DynamicLocalMemory) {
     Buffer<float> out(gpu, 256);
     LaunchConfig c = config({1, 1, 1}, {256, 1, 1});
     c.dynamic_lds = 1024;
@@ -78,7 +78,7 @@ TEST_P(Launches, dynamic_local_memory) {
     for (size_t i = 0; i < 256; ++i) ASSERT_EQ(out.values()[i], static_cast<float>(255 - i) * 0.5f);
 }
 
-TEST_P(Launches, atomics_of_many_workgroups) {
+TEST_P(Launches, AtomicsOfManyWorkgroups) {
     Buffer<uint32_t> counts(gpu, 8);
     Buffer<uint64_t> wide(gpu, 2);
     Buffer<float> sum(gpu, 1);
@@ -102,7 +102,7 @@ TEST_P(Launches, atomics_of_many_workgroups) {
     EXPECT_EQ(sum.values()[0], 0.25f * n);
 }
 
-TEST_P(Launches, private_arrays_and_function_calls) {
+TEST_P(Launches, PrivateArraysAndFunctionCalls) {
     Buffer<int> out(gpu, 200);
     run(R"(__device__ __attribute__((noinline)) int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
            KERNEL void work(int* out) {
@@ -127,7 +127,7 @@ TEST_P(Launches, private_arrays_and_function_calls) {
     }
 }
 
-TEST_P(Launches, wide_integers_and_doubles) {
+TEST_P(Launches, WideIntegersAndDoubles) {
     Buffer<uint64_t> out(gpu, 64 * 4);
     Buffer<double> reals(gpu, 64);
     run(R"(KERNEL void wide(ulong* out, double* d) {
@@ -146,7 +146,7 @@ TEST_P(Launches, wide_integers_and_doubles) {
     }
 }
 
-TEST_P(Launches, bytes_and_halves) {
+TEST_P(Launches, BytesAndHalves) {
     std::vector<int8_t> bytes(96);
     std::vector<uint16_t> halves(96);
     for (size_t i = 0; i < 96; ++i) bytes[i] = static_cast<int8_t>(i * 37), halves[i] = static_cast<uint16_t>(i * 2741);
@@ -168,7 +168,7 @@ TEST_P(Launches, bytes_and_halves) {
     }
 }
 
-TEST_P(Launches, vectors_of_four_and_gathers) {
+TEST_P(Launches, VectorsOfFourAndGathers) {
     std::vector<float> a(4 * 256);
     std::vector<uint32_t> order(256);
     for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i) * 0.125f;
@@ -185,7 +185,7 @@ TEST_P(Launches, vectors_of_four_and_gathers) {
             ASSERT_EQ(values[order[i] * 4 + k], a[i * 4 + k] * 2.0f + a[order[i] * 4 + 3 - k]) << i << ' ' << k;
 }
 
-TEST_P(Launches, device_variables_and_constants) {
+TEST_P(Launches, DeviceVariablesAndConstants) {
     std::vector<uint8_t> code = compile_hip(R"(__device__ int counter = 40; __constant__ int table[4] = {3, 1, 4, 1};
         KERNEL void bump(int* out) { if (TX == 0) counter += 2; out[TX] = table[TX & 3]; })",
                                             GetParam());
@@ -205,7 +205,7 @@ TEST_P(Launches, device_variables_and_constants) {
     EXPECT_EQ(counter, 42);
 }
 
-TEST_P(Launches, results_do_not_depend_on_threads_or_seed) {
+TEST_P(Launches, ResultsDoNotDependOnThreadsOrSeed) {
     std::vector<uint8_t> code = compile_hip(R"(KERNEL void blur(float* out, const float* in) {
         __shared__ float t[66]; uint i = BX * 64 + TX; t[TX + 1] = in[i];
         if (TX == 0) t[0] = i ? in[i - 1] : 0; if (TX == 63) t[65] = i + 1 < 64 * 40 ? in[i + 1] : 0;

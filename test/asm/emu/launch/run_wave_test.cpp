@@ -9,7 +9,7 @@ namespace {
 
 class RunWave : public testing::Gfx11Wave {};
 
-TEST_P(RunWave, comes_back_with_its_state) {
+TEST_P(RunWave, ComesBackWithItsState) {
     wave.sgpr[4] = 7;
     wave.m0 = 3;
     run("s_mov_b32 s5, 12\ns_add_i32 s4, s4, s5\nv_mov_b32 v9, s4\ns_cmp_eq_u32 s4, 19\ns_mov_b32 m0, 5\ns_mov_b64 "
@@ -24,7 +24,7 @@ TEST_P(RunWave, comes_back_with_its_state) {
     EXPECT_EQ(wave.pc, 24u);
 }
 
-TEST_P(RunWave, an_endless_loop_ends_with_an_error) {
+TEST_P(RunWave, AnEndlessLoopEndsWithAnError) {
     wave.max_instructions = 1000;
     auto result = attempt("loop: s_add_u32 s0, s0, 1\ns_branch loop");
     ASSERT_FALSE(result);

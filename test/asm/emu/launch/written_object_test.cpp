@@ -105,7 +105,7 @@ isa::ObjectSpec sample(Arch arch, int version) {
 
 class WrittenObject : public ::testing::TestWithParam<std::tuple<Arch, int>> {};
 
-TEST_P(WrittenObject, runs_with_its_variables_and_function_pointers) {
+TEST_P(WrittenObject, RunsWithItsVariablesAndFunctionPointers) {
     const auto [arch, version] = GetParam();
     Gpu gpu(arch);
     Result<isa::Bytes> image = isa::write_code_object(arch, sample(arch, version));
@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(Archs, WrittenObject,
                                                 std::get<1>(test.param));
                          });
 
-TEST(AssembledKernel, a_fault_names_the_line_that_wrote_the_instruction) {
+TEST(AssembledKernel, AFaultNamesTheLineThatWroteTheInstruction) {
     Gpu gpu(Arch::gfx1100);
     Assembler a(Arch::gfx1100);
     a.emit_line("v_mov_b32 v0, 0");
@@ -161,7 +161,7 @@ TEST(AssembledKernel, a_fault_names_the_line_that_wrote_the_instruction) {
     EXPECT_NE(stats.error().message.find(where), std::string::npos) << stats.error().message;
 }
 
-TEST(AssembledText, a_fault_names_the_line_of_the_text) {
+TEST(AssembledText, AFaultNamesTheLineOfTheText) {
     Gpu gpu(Arch::gfx1100);
     const std::string text = R"(; a comment, a macro and a label do not shift the lines
 .macro clear reg

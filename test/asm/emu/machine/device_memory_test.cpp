@@ -7,7 +7,7 @@
 namespace strata::emu {
 namespace {
 
-TEST(DeviceMemory, keeps_allocations_apart_and_aligned) {
+TEST(DeviceMemory, KeepsAllocationsApartAndAligned) {
     DeviceMemory memory(1 << 24);
     uint64_t a = memory.allocate(100, "a").value(), b = memory.allocate(1 << 22, "b").value(),
              c = memory.allocate(1, "c").value();
@@ -22,7 +22,7 @@ TEST(DeviceMemory, keeps_allocations_apart_and_aligned) {
     memset(reinterpret_cast<void*>(b), 1, 1 << 22);
 }
 
-TEST(DeviceMemory, says_where_an_address_lies) {
+TEST(DeviceMemory, SaysWhereAnAddressLies) {
     DeviceMemory memory(1 << 24);
     EXPECT_EQ(memory.describe(5, 1), "no device memory is allocated");
     uint64_t a = memory.allocate(64, "image").value();
@@ -33,7 +33,7 @@ TEST(DeviceMemory, says_where_an_address_lies) {
     EXPECT_TRUE(memory.describe(a, 4).starts_with("at byte 0 of freed allocation 'image'"));
 }
 
-TEST(DeviceMemory, rests_freed_blocks_before_their_addresses_come_back) {
+TEST(DeviceMemory, RestsFreedBlocksBeforeTheirAddressesComeBack) {
     DeviceMemory memory(1 << 30);
     uint64_t first = memory.allocate(4096, "old").value();
     memory.free(first).value();
@@ -47,7 +47,7 @@ TEST(DeviceMemory, rests_freed_blocks_before_their_addresses_come_back) {
     EXPECT_TRUE(again);
 }
 
-TEST(DeviceMemory, refuses_more_than_the_card_has_and_a_second_free) {
+TEST(DeviceMemory, RefusesMoreThanTheCardHasAndASecondFree) {
     DeviceMemory memory(1000);
     auto large = memory.allocate(1001, "large");
     ASSERT_FALSE(large);
@@ -61,7 +61,7 @@ TEST(DeviceMemory, refuses_more_than_the_card_has_and_a_second_free) {
     EXPECT_TRUE(memory.allocate(1000, "again"));
 }
 
-TEST(DeviceMemory, maps_memory_of_the_host_at_any_address) {
+TEST(DeviceMemory, MapsMemoryOfTheHostAtAnyAddress) {
     DeviceMemory memory(0);
     char bytes[16] = {};
     memory.map(0x1000, bytes, sizeof bytes, "host");

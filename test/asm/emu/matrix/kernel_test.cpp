@@ -25,7 +25,7 @@ KERNEL __launch_bounds__(64) void product(float* c, const _Float16* a, const _Fl
     float8 sum = {};
     for (int k = 0; k < N; k += 16)
         sum = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(*(const half16*)(x + k), *(const half16*)(y + k), sum);
-    for (int r = 0; r < 8; r++) c[(16 * BY + 2 * r + lane / 16) * N + 16 * BX + lane % 16] = sum[r];
+    for (int r = 0; r < 8; ++r) c[(16 * BY + 2 * r + lane / 16) * N + 16 * BX + lane % 16] = sum[r];
 #elif defined(__gfx1201__)
     const _Float16 *x = a + (16 * BY + lane % 16) * N + 4 * (lane / 16), *y = bt + (16 * BX + lane % 16) * N + 4 * (lane / 16);
     float8 sum = {};
@@ -34,13 +34,13 @@ KERNEL __launch_bounds__(64) void product(float* c, const _Float16* a, const _Fl
         half8 v = __builtin_shufflevector(*(const half4*)(y + k), *(const half4*)(y + k + 8), 0, 1, 2, 3, 4, 5, 6, 7);
         sum = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(u, v, sum);
     }
-    for (int r = 0; r < 8; r++) c[(16 * BY + 8 * (lane / 16) + r) * N + 16 * BX + lane % 16] = sum[r];
+    for (int r = 0; r < 8; ++r) c[(16 * BY + 8 * (lane / 16) + r) * N + 16 * BX + lane % 16] = sum[r];
 #else
     const _Float16 *x = a + (32 * BY + lane % 32) * N + 4 * (lane / 32), *y = bt + (32 * BX + lane % 32) * N + 4 * (lane / 32);
     float16 sum = {};
     for (int k = 0; k < N; k += 8)
         sum = __builtin_amdgcn_mfma_f32_32x32x8f16(*(const half4*)(x + k), *(const half4*)(y + k), sum, 0, 0, 0);
-    for (int r = 0; r < 16; r++) c[(32 * BY + 8 * (r / 4) + 4 * (lane / 32) + r % 4) * N + 32 * BX + lane % 32] = sum[r];
+    for (int r = 0; r < 16; ++r) c[(32 * BY + 8 * (r / 4) + 4 * (lane / 32) + r % 4) * N + 32 * BX + lane % 32] = sum[r];
 #endif
 }
 )";
@@ -56,7 +56,7 @@ TEST_P(MatrixKernel, MultipliesHalves) {
     std::vector<uint16_t> a(kSize * kSize), b(a.size());
     std::vector<double> a_value(a.size()), b_value(a.size());
     auto fill = [](std::vector<uint16_t>& bits, std::vector<double>& values, unsigned step) {
-        for (size_t i = 0; i < bits.size(); i++) {
+        for (size_t i = 0; i < bits.size(); ++i) {
             const int quarters = static_cast<int>(i * step % 61) - 30;
             values[i] = quarters / 4.0;
             const auto half = static_cast<_Float16>(values[i]);
@@ -72,10 +72,10 @@ TEST_P(MatrixKernel, MultipliesHalves) {
                             (Arguments() << out << in_a << in_b).bytes());
     ASSERT_TRUE(stats) << stats.error().message;
     const std::vector<float> c = out.values();
-    for (size_t i = 0; i < kSize; i++)
-        for (size_t j = 0; j < kSize; j++) {
+    for (size_t i = 0; i < kSize; ++i)
+        for (size_t j = 0; j < kSize; ++j) {
             double sum = 0;
-            for (size_t k = 0; k < kSize; k++) sum += a_value[i * kSize + k] * b_value[j * kSize + k];
+            for (size_t k = 0; k < kSize; ++k) sum += a_value[i * kSize + k] * b_value[j * kSize + k];
             ASSERT_EQ(c[i * kSize + j], sum) << i << ", " << j;
         }
 }

@@ -47,15 +47,15 @@ class MatrixRun {
   public:
     MatrixRun(const Case& c, const Form& form) : c_(c), form_(form), bench_(c.lanes) {
         Inputs in(std::hash<std::string>{}(c.mnemonic) + static_cast<uint64_t>(form.values));
-        for (int row = 0; row < 256; row++)
-            for (int lane = 0; lane < c.lanes; lane++) bench_.v(row, lane) = static_cast<uint32_t>(in.next() >> 32);
+        for (int row = 0; row < 256; ++row)
+            for (int lane = 0; lane < c.lanes; ++lane) bench_.v(row, lane) = static_cast<uint32_t>(in.next() >> 32);
         fill(kA, c.a, elements(c, true), in);
         fill(kB, c.b, elements(c, false), in);
         const int c_row = c.sparse ? form.d : form.c;
         fill(c_row, c.result, results(c) * (half_register() ? 2 : 1), in);
         if (form.clamp)  // near the ends
-            for (int r = 0; r < results(c); r++)
-                for (int lane = 0; lane < c.lanes; lane++)
+            for (int r = 0; r < results(c); ++r)
+                for (int lane = 0; lane < c.lanes; ++lane)
                     bench_.v(c_row + r, lane) = lane & 1 ? 0x7fffff00u : 0x80000100u;
         bench_.set_exec(0);  // does not matter
         expect();
@@ -69,7 +69,7 @@ class MatrixRun {
         ASSERT_TRUE(code.add(variant, inst, c_.lanes, c_.arch)) << variant.name;
         code.end();
         ASSERT_TRUE(bench_.run(code));
-        for (int at = 0; at < 256 * c_.lanes; at++)
+        for (int at = 0; at < 256 * c_.lanes; ++at)
             ASSERT_EQ(bench_.wave().row(0)[at], expected_[static_cast<size_t>(at)])
                 << variant.name << " v" << at / c_.lanes << " lane " << at % c_.lanes << " form cbsz " << form_.cbsz
                 << " abid " << form_.abid << " blgp " << form_.blgp << " neg " << form_.neg << " neg_hi "
@@ -84,8 +84,8 @@ class MatrixRun {
     void fill(int row, const std::string& type, int count, Inputs& in) {
         const std::string kind = type == "i32" ? "f32" : type;
         const int bits = bits_of(kind);
-        for (int lane = 0; lane < c_.lanes; lane++)
-            for (int e = 0; e < count; e++) {
+        for (int lane = 0; lane < c_.lanes; ++lane)
+            for (int e = 0; e < count; ++e) {
                 const uint64_t x = element_bits(kind, form_.values, in);
                 if (bits == 64) {
                     bench_.v(row + 2 * e, lane) = static_cast<uint32_t>(x);
@@ -110,8 +110,8 @@ class MatrixRun {
         const std::string& type = is_a ? c_.a : c_.b;
         const int bits = bits_of(type), source = is_a ? 0 : 1;
         Dense x(static_cast<size_t>(c_.blocks * columns * outer), NAN);
-        for (int lane = 0; lane < c_.lanes; lane++)
-            for (int e = 0; e < elements(c_, is_a); e++) {
+        for (int lane = 0; lane < c_.lanes; ++lane)
+            for (int e = 0; e < elements(c_, is_a); ++e) {
                 const At place = input_at(c_, is_a, lane, e);
                 if (!place.used) continue;
                 const int from = is_a ? lane : permuted(lane, c_.result == "f64" ? 0 : form_.blgp);
@@ -128,8 +128,8 @@ class MatrixRun {
     /// Row of B that stored element `slot` of row i of A multiplies.
     int row_of_b(int i, int slot) {
         if (!c_.sparse) return slot;
-        for (int lane = 0; lane < c_.lanes; lane++)
-            for (int e = 0; e < elements(c_, true); e++) {
+        for (int lane = 0; lane < c_.lanes; ++lane)
+            for (int e = 0; e < elements(c_, true); ++e) {
                 const At place = input_at(c_, true, lane, e);
                 if (!place.used || place.k != slot || place.i != i) continue;
                 const int set = c_.cdna() ? (form_.cbsz ? 0 : form_.abid) : form_.op_sel;
@@ -144,14 +144,14 @@ class MatrixRun {
         expected_.assign(bench_.wave().row(0), bench_.wave().row(0) + 256 * c_.lanes);
         Dense a = gather(true), b = gather(false);
         std::vector<int> b_row(static_cast<size_t>(c_.m * c_.stored()));
-        for (int i = 0; i < c_.m; i++)
-            for (int s = 0; s < c_.stored(); s++) b_row[static_cast<size_t>(i * c_.stored() + s)] = row_of_b(i, s);
-        for (int r = 0; r < results(c_); r++)
-            for (int lane = 0; lane < c_.lanes; lane++) {
+        for (int i = 0; i < c_.m; ++i)
+            for (int s = 0; s < c_.stored(); ++s) b_row[static_cast<size_t>(i * c_.stored() + s)] = row_of_b(i, s);
+        for (int r = 0; r < results(c_); ++r)
+            for (int lane = 0; lane < c_.lanes; ++lane) {
                 const ResultAt to = result_at(c_, r, lane);
                 const int a_block = broadcast(to.block, c_.sparse ? 0 : form_.cbsz, c_.sparse ? 0 : form_.abid);
                 std::vector<std::pair<double, double>> products;
-                for (int s = 0; s < c_.stored(); s++)
+                for (int s = 0; s < c_.stored(); ++s)
                     products.push_back(
                         {at(a, c_.m, c_.stored(), a_block, s, to.i),
                          at(b, c_.n, c_.k, to.block, b_row[static_cast<size_t>(to.i * c_.stored() + s)], to.j)});
@@ -232,7 +232,7 @@ class Matrix : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(Matrix, MultipliesAndAddsInTheStatedOrder) {
-    for (int values = 0; values < 3; values++) ASSERT_NO_FATAL_FAILURE(check({.values = values}));
+    for (int values = 0; values < 3; ++values) ASSERT_NO_FATAL_FAILURE(check({.values = values}));
 }
 
 TEST_P(Matrix, ResultMayReplaceOrPartlyOverlapTheAddend) {
@@ -265,7 +265,7 @@ TEST_P(Matrix, TakesInlineConstantsAsAddend) {
 TEST_P(Matrix, BroadcastsBlocksOfA) {
     const Case& c = GetParam();
     if (c.blocks == 1 || c.a == "f64") return;
-    for (int cbsz = 1; 1 << cbsz <= c.blocks; cbsz++)
+    for (int cbsz = 1; 1 << cbsz <= c.blocks; ++cbsz)
         for (int abid : {0, (1 << cbsz) - 1, (1 << cbsz) / 2})
             ASSERT_NO_FATAL_FAILURE(check({.cbsz = cbsz, .abid = abid}));
 }
@@ -274,13 +274,13 @@ TEST_P(Matrix, PermutesLanesOfB) {
     const Case& c = GetParam();
     const bool single_block = c.arch == Arch::gfx90a || c.a == "f32";
     if (!c.cdna() || c.sparse || c.a == "f64" || (c.blocks == 1 && !single_block)) return;
-    for (int blgp = 1; blgp < 8; blgp++) ASSERT_NO_FATAL_FAILURE(check({.blgp = blgp}));
+    for (int blgp = 1; blgp < 8; ++blgp) ASSERT_NO_FATAL_FAILURE(check({.blgp = blgp}));
 }
 
 TEST_P(Matrix, NegatesItsOperands) {
     const Case& c = GetParam();
     if (c.arch == Arch::gfx942 && c.a == "f64") {
-        for (int blgp = 1; blgp < 8; blgp++) ASSERT_NO_FATAL_FAILURE(check({.blgp = blgp, .values = 1}));
+        for (int blgp = 1; blgp < 8; ++blgp) ASSERT_NO_FATAL_FAILURE(check({.blgp = blgp, .values = 1}));
     }
     if (c.cdna() || c.result == "i32") return;
     const int first = bits_of(c.a) == 16 ? 1 : 4;  // 8-bit sources have no signs
@@ -291,18 +291,18 @@ TEST_P(Matrix, NegatesItsOperands) {
 TEST_P(Matrix, TellsSignedFromUnsignedAndClamps) {
     const Case& c = GetParam();
     if (c.cdna() || c.result != "i32") return;
-    for (int neg = 0; neg < 4; neg++)
+    for (int neg = 0; neg < 4; ++neg)
         for (bool clamp : {false, true}) ASSERT_NO_FATAL_FAILURE(check({.neg = neg, .clamp = clamp}));
 }
 
 TEST_P(Matrix, TakesTheSelectedHalfOrIndexSet) {
     const Case& c = GetParam();
     if (c.arch == Arch::gfx1100 && bits_of(c.result) == 16) {
-        for (int values = 0; values < 3; values++) ASSERT_NO_FATAL_FAILURE(check({.op_sel = 4, .values = values}));
+        for (int values = 0; values < 3; ++values) ASSERT_NO_FATAL_FAILURE(check({.op_sel = 4, .values = values}));
     }
     if (!c.sparse) return;
     const int sets = 32 / (2 * elements(c, true));
-    for (int set = 1; set < sets; set++) {
+    for (int set = 1; set < sets; ++set) {
         if (c.cdna()) {
             ASSERT_NO_FATAL_FAILURE(check({.abid = set}));
             ASSERT_NO_FATAL_FAILURE(check({.cbsz = 1, .abid = set}));

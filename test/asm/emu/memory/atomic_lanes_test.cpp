@@ -110,7 +110,7 @@ class AtomicLanes : public ::testing::TestWithParam<WaveShape> {
     }
 };
 
-TEST_P(AtomicLanes, are_served_in_ascending_order_wherever_they_meet) {
+TEST_P(AtomicLanes, AreServedInAscendingOrderWhereverTheyMeet) {
     for (const Operation& op : kOperations)
         for (const std::string_view space : {"global", "ds", "flat", "flat in LDS", "buffer"}) {
             if (!has(op, space)) continue;
@@ -120,7 +120,7 @@ TEST_P(AtomicLanes, are_served_in_ascending_order_wherever_they_meet) {
 }
 
 /// Lanes take turns in two mappings; each of them starts off a multiple of 8.
-TEST_P(AtomicLanes, may_lie_in_several_allocations) {
+TEST_P(AtomicLanes, MayLieInSeveralAllocations) {
     MemoryWave m = wave();
     std::vector<uint8_t> other(4096);
     constexpr uint64_t kOther = 0x900004;
@@ -141,7 +141,7 @@ TEST_P(AtomicLanes, may_lie_in_several_allocations) {
     }
 }
 
-TEST_P(AtomicLanes, fault_at_the_first_lane_that_is_outside_or_misaligned) {
+TEST_P(AtomicLanes, FaultAtTheFirstLaneThatIsOutsideOrMisaligned) {
     for (const uint64_t bad : {kBase + 4094, kBase + 4096, kBase - 4, kBase + 18}) {
         MemoryWave m = wave();
         std::fill(m.memory.begin(), m.memory.end(), uint8_t{0});
@@ -156,7 +156,7 @@ TEST_P(AtomicLanes, fault_at_the_first_lane_that_is_outside_or_misaligned) {
     }
 }
 
-TEST_P(AtomicLanes, beyond_local_memory_give_0_and_change_nothing) {
+TEST_P(AtomicLanes, BeyondLocalMemoryGive0AndChangeNothing) {
     for (const uint32_t size : {0u, 3u, 4u, 66u, 67u, 68u, 252u, 256u}) {
         MemoryWave m = wave();
         m.wave.lds.assign(size, 0);
@@ -200,7 +200,7 @@ class AtomicThreads : public ::testing::TestWithParam<Arch> {
             .value();
 };
 
-TEST_P(AtomicThreads, lose_no_update_of_a_counter_that_all_hammer) {
+TEST_P(AtomicThreads, LoseNoUpdateOfACounterThatAllHammer) {
     const uint32_t groups = 64, n = 50, block = 64;
     for (const int threads : {1, 2, 4}) {
         Buffer<uint32_t> counters(gpu, std::vector<uint32_t>(32));
@@ -222,7 +222,7 @@ TEST_P(AtomicThreads, lose_no_update_of_a_counter_that_all_hammer) {
     }
 }
 
-TEST_P(AtomicThreads, of_freed_memory_are_faults) {
+TEST_P(AtomicThreads, OfFreedMemoryAreFaults) {
     Buffer<float> sum(gpu, std::vector<float>(65));
     const uint64_t counters = gpu.allocate(128, "counters").value();
     LaunchConfig c = config({1, 1, 1}, {64, 1, 1});

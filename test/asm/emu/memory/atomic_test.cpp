@@ -78,7 +78,7 @@ void expect_sequence(MemoryWave& m, const Integer& op, const std::vector<uint8_t
     }
 }
 
-TEST_P(Atomics, of_integers_return_the_old_value_lane_by_lane) {
+TEST_P(Atomics, OfIntegersReturnTheOldValueLaneByLane) {
     for (const Integer& op : kIntegers)
         for (int bits : {32, 64})
             for (const char* unit : {"global", "flat", "flat in LDS", "ds"}) {
@@ -106,7 +106,7 @@ TEST_P(Atomics, of_integers_return_the_old_value_lane_by_lane) {
             }
 }
 
-TEST_P(Atomics, in_private_memory_are_each_lanes_own) {
+TEST_P(Atomics, InPrivateMemoryAreEachLanesOwn) {
     for (int bits : {32, 64}) {
         MemoryWave m(arch);
         m.wave.scratch = 64;
@@ -127,7 +127,7 @@ TEST_P(Atomics, in_private_memory_are_each_lanes_own) {
     }
 }
 
-TEST_P(Atomics, compare_and_swap_know_their_operand_order) {
+TEST_P(Atomics, CompareAndSwapKnowTheirOperandOrder) {
     const bool gfx9 = arch == Arch::gfx942 || arch == Arch::gfx90a;
     MemoryWave m(arch);
     m.wave.lds.assign(512, 0);
@@ -149,7 +149,7 @@ TEST_P(Atomics, compare_and_swap_know_their_operand_order) {
 
 uint32_t bits_of(float x) { return std::bit_cast<uint32_t>(x); }
 
-TEST_P(Atomics, of_float_additions_follow_the_denormal_rules_of_their_unit) {
+TEST_P(Atomics, OfFloatAdditionsFollowTheDenormalRulesOfTheirUnit) {
     const float tiny = 0x1p-140f, inf = std::numeric_limits<float>::infinity();
     const float pairs[][2] = {{1, 2},      {tiny, tiny}, {0x1p-126f, -0x1.8p-126f}, {1, 0x1p-24f}, {1, 0x1.8p-24f},
                               {inf, -inf}, {inf, 1},     {std::nanf("1"), 1}};
@@ -184,7 +184,7 @@ TEST_P(Atomics, of_float_additions_follow_the_denormal_rules_of_their_unit) {
     }
 }
 
-TEST_P(Atomics, of_float_minima_prefer_numbers_and_order_zeros) {
+TEST_P(Atomics, OfFloatMinimaPreferNumbersAndOrderZeros) {
     if (arch == Arch::gfx942 || arch == Arch::gfx90a) return;  // have the 64-bit ones only
     const float nan = std::nanf("1"), inf = std::numeric_limits<float>::infinity();
     struct Case {
@@ -216,7 +216,7 @@ TEST_P(Atomics, of_float_minima_prefer_numbers_and_order_zeros) {
 std::string arch_name(const ::testing::TestParamInfo<Arch>& info) { return std::string(isa::info(info.param).name); }
 INSTANTIATE_TEST_SUITE_P(Archs, Atomics, ::testing::ValuesIn(kArchs), arch_name);
 
-TEST(Atomic, doubles_and_packed_halves_add_on_cdna3) {
+TEST(Atomic, DoublesAndPackedHalvesAddOnCdna3) {
     MemoryWave m(Arch::gfx942);
     m.wave.lds.assign(1024, 0);
     m.wave.exec = 0xf;
@@ -243,7 +243,7 @@ TEST(Atomic, doubles_and_packed_halves_add_on_cdna3) {
     }
 }
 
-TEST(Atomic, subtractions_of_rdna4_clamp_or_do_nothing) {
+TEST(Atomic, SubtractionsOfRdna4ClampOrDoNothing) {
     MemoryWave m(Arch::gfx1201);
     m.wave.lds.assign(256, 0);
     for (uint32_t i = 0; i < 32; ++i) m.put_local(4 * i, i), m.put(4 * i, i);
@@ -259,7 +259,7 @@ TEST(Atomic, subtractions_of_rdna4_clamp_or_do_nothing) {
     }
 }
 
-TEST(Atomic, misaligned_ones_are_faults) {
+TEST(Atomic, MisalignedOnesAreFaults) {
     MemoryWave m(Arch::gfx1100);
     m.set64(0, [](int) { return kBase + 2; });
     auto result = m.attempt("global_atomic_add_u32 v[0:1], v2, off");

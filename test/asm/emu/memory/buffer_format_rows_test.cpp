@@ -171,7 +171,7 @@ class Check {
 
 class BufferFormatRows : public ::testing::TestWithParam<isa::Arch> {};
 
-TEST_P(BufferFormatRows, convert_as_the_documents_say) {
+TEST_P(BufferFormatRows, ConvertAsTheDocumentsSay) {
     const isa::Arch arch = GetParam();
     const std::vector<DataFormat> formats = isa::is_cdna(isa::info(arch).family) ? cdna_formats() : rdna_formats();
     int rows = 0;
@@ -189,7 +189,7 @@ TEST_P(BufferFormatRows, convert_as_the_documents_say) {
     EXPECT_GE(rows, 34);
 }
 
-TEST(BufferFormats, of_the_model_are_those_that_the_documents_list) {
+TEST(BufferFormats, OfTheModelAreThoseThatTheDocumentsList) {
     EXPECT_EQ(rdna_formats().size(), 63u);
     EXPECT_EQ(cdna_formats().size(), 4u * 10 + 2 * 14 + 9);
     for (const DataFormat& format : rdna_formats()) EXPECT_EQ(format.bits_before(format.components()) % 8, 0u);

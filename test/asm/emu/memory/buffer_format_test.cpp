@@ -13,7 +13,7 @@ uint32_t bits(float x) { return std::bit_cast<uint32_t>(x); }
 float real(uint32_t x) { return std::bit_cast<float>(x); }
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-TEST(BufferFormat, numbers_name_layouts_with_x_in_the_lowest_bits) {
+TEST(BufferFormat, NumbersNameLayoutsWithXInTheLowestBits) {
     using Bits = std::array<uint8_t, 4>;
     EXPECT_EQ(unified_format(1), (BufferFormat{Bits{8}, Numeric::unorm}));
     EXPECT_EQ(unified_format(22), (BufferFormat{Bits{32}, Numeric::real}));
@@ -31,7 +31,7 @@ TEST(BufferFormat, numbers_name_layouts_with_x_in_the_lowest_bits) {
     EXPECT_FALSE(gfx9_format(15).valid());
 }
 
-TEST(BufferFormat, normalised_numbers_span_their_range) {
+TEST(BufferFormat, NormalisedNumbersSpanTheirRange) {
     for (uint32_t size : {2u, 8u, 10u, 16u}) {
         const uint32_t top = (1u << size) - 1;
         EXPECT_EQ(real(component_to_register(0, size, Numeric::unorm)), 0.0f);
@@ -51,7 +51,7 @@ TEST(BufferFormat, normalised_numbers_span_their_range) {
     EXPECT_EQ(component_from_register(bits(NAN), 8, Numeric::unorm), 0u);
 }
 
-TEST(BufferFormat, integers_extend_and_saturate) {
+TEST(BufferFormat, IntegersExtendAndSaturate) {
     EXPECT_EQ(component_to_register(0x3ff, 10, Numeric::sint), 0xffffffffu);
     EXPECT_EQ(component_to_register(0x3ff, 10, Numeric::uint), 0x3ffu);
     EXPECT_EQ(component_to_register(0x80000000, 32, Numeric::sint), 0x80000000u);
@@ -64,7 +64,7 @@ TEST(BufferFormat, integers_extend_and_saturate) {
     EXPECT_EQ(component_from_register(bits(kInf), 16, Numeric::uscaled), 0xffffu);
 }
 
-TEST(BufferFormat, every_small_float_comes_back_from_a_single) {
+TEST(BufferFormat, EverySmallFloatComesBackFromASingle) {
     for (int mantissa : {5, 6, 10}) {
         const bool has_sign = mantissa == 10;
         const uint32_t count = 1u << (mantissa + 5 + has_sign);
@@ -87,7 +87,7 @@ TEST(BufferFormat, every_small_float_comes_back_from_a_single) {
     EXPECT_TRUE(std::isnan(small_to_float(float_to_small(NAN, 5, false), 5, false)));
 }
 
-TEST(BufferFormat, halves_are_rounded_once) {
+TEST(BufferFormat, HalvesAreRoundedOnce) {
     EXPECT_EQ(component_to_half(255, 8, Numeric::unorm), 0x3c00u);
     EXPECT_EQ(component_to_half(0x81, 8, Numeric::snorm), 0xbc00u);
     EXPECT_EQ(component_to_half(0x1234, 16, Numeric::real), 0x1234u);

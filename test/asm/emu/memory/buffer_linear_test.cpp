@@ -76,7 +76,7 @@ class LinearBuffers : public ::testing::TestWithParam<WaveShape> {
     size_t masks_ = 0;
 };
 
-TEST_P(LinearBuffers, load_0_from_the_end_of_the_range_on) {
+TEST_P(LinearBuffers, Load0FromTheEndOfTheRangeOn) {
     for (const Move& load : kLoads)
         for (const uint32_t records : ends(load.bytes)) {
             MemoryWave m = prepared(records, next_mask(), load.bytes);
@@ -103,7 +103,7 @@ TEST_P(LinearBuffers, load_0_from_the_end_of_the_range_on) {
         }
 }
 
-TEST_P(LinearBuffers, store_nothing_from_the_end_of_the_range_on) {
+TEST_P(LinearBuffers, StoreNothingFromTheEndOfTheRangeOn) {
     for (const Move& store : kStores)
         for (const uint32_t records : ends(store.bytes))
             for (int pattern = 0; pattern < kPatterns; ++pattern) {
@@ -122,7 +122,7 @@ TEST_P(LinearBuffers, store_nothing_from_the_end_of_the_range_on) {
             }
 }
 
-TEST_P(LinearBuffers, fault_where_memory_ends_before_the_range) {
+TEST_P(LinearBuffers, FaultWhereMemoryEndsBeforeTheRange) {
     for (const char* verb : {"load_", "store_"})
         for (const int pattern : {0, 1}) {
             MemoryWave m = prepared(1u << 20, pattern == 0 ? ~0ull : ~0ull << 5 & ~(1ull << 9), 16);
@@ -138,7 +138,7 @@ TEST_P(LinearBuffers, fault_where_memory_ends_before_the_range) {
 }
 
 /// 16 bytes an index lead past 4 GiB.
-TEST_P(LinearBuffers, of_large_indices_do_not_wrap) {
+TEST_P(LinearBuffers, OfLargeIndicesDoNotWrap) {
     constexpr uint64_t kFar = 1ull << 40;
     MemoryWave m(GetParam().arch, 4096, GetParam().lanes);
     std::vector<uint8_t> wrong(4096, 0x77);  // where a wrapped offset would lead

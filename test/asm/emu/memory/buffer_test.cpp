@@ -104,7 +104,7 @@ class Buffers : public ::testing::TestWithParam<isa::Arch> {
     }
 };
 
-TEST_P(Buffers, load_what_the_descriptor_says) {
+TEST_P(Buffers, LoadWhatTheDescriptorSays) {
     struct Load {
         const char *rdna, *cdna;
         uint32_t bytes;
@@ -139,7 +139,7 @@ TEST_P(Buffers, load_what_the_descriptor_says) {
         }
 }
 
-TEST_P(Buffers, store_what_is_in_range_and_nothing_else) {
+TEST_P(Buffers, StoreWhatIsInRangeAndNothingElse) {
     for (const Shape& shape : shapes()) {
         MemoryWave m = prepared(shape);
         std::vector<uint8_t> want = m.memory;
@@ -155,7 +155,7 @@ TEST_P(Buffers, store_what_is_in_range_and_nothing_else) {
     }
 }
 
-TEST_P(Buffers, atomics_return_0_and_change_nothing_out_of_range) {
+TEST_P(Buffers, AtomicsReturn0AndChangeNothingOutOfRange) {
     MemoryWave m(GetParam());
     m.resource(0, 64, m.gfx9() ? 4u << 15 : 3u << 28 | 20u << 12);
     m.set(0, [](int lane) { return lane * 4; });
@@ -214,7 +214,7 @@ uint32_t register_bits(double value, bool integer) {
     return bits;
 }
 
-TEST_P(Buffers, typed_loads_convert_and_typed_stores_convert_back) {
+TEST_P(Buffers, TypedLoadsConvertAndTypedStoresConvertBack) {
     for (const Typed& typed : kTyped) {
         MemoryWave m(GetParam());
         const auto size = static_cast<uint32_t>(typed.bytes.size());
@@ -240,7 +240,7 @@ TEST_P(Buffers, typed_loads_convert_and_typed_stores_convert_back) {
     }
 }
 
-TEST_P(Buffers, d16_forms_pack_halves_and_keep_the_rest) {
+TEST_P(Buffers, D16FormsPackHalvesAndKeepTheRest) {
     MemoryWave m(GetParam());
     // 8_8_8_8 UNORM in the descriptor, components selected W, 1, 0, X
     const uint32_t select = 7 | 1 << 3 | 0 << 6 | 4 << 9;
@@ -262,7 +262,7 @@ TEST_P(Buffers, d16_forms_pack_halves_and_keep_the_rest) {
     EXPECT_EQ(m.v(6, 3), 0x3c002222u);
 }
 
-TEST_P(Buffers, without_a_format_are_unbound_whatever_the_instruction_has) {
+TEST_P(Buffers, WithoutAFormatAreUnboundWhateverTheInstructionHas) {
     MemoryWave m(GetParam());
     m.resource(0, 4096, m.gfx9() ? 0 : 3u << 28);
     m.set(0, [](int lane) { return lane * 4; });
@@ -279,7 +279,7 @@ TEST_P(Buffers, without_a_format_are_unbound_whatever_the_instruction_has) {
     for (int lane = 0; lane < m.lanes; ++lane) EXPECT_EQ(m.v(4, lane), m.at<uint32_t>(4 * static_cast<size_t>(lane)));
 }
 
-TEST(Buffer, tfe_adds_a_status_of_zero) {
+TEST(Buffer, TfeAddsAStatusOfZero) {
     MemoryWave m(isa::Arch::gfx1100);
     m.resource(0, 4096, 3u << 28 | 20u << 12);
     m.set(0, [](int lane) { return lane * 4; });

@@ -21,7 +21,7 @@ class Local : public ::testing::TestWithParam<Arch> {
     }
 };
 
-TEST_P(Local, loads_of_every_width_and_pattern_agree_with_the_bytes) {
+TEST_P(Local, LoadsOfEveryWidthAndPatternAgreeWithTheBytes) {
     struct Load {
         const char *rdna, *cdna;
         int rows;
@@ -49,7 +49,7 @@ TEST_P(Local, loads_of_every_width_and_pattern_agree_with_the_bytes) {
             }
 }
 
-TEST_P(Local, the_last_bytes_are_loaded_and_what_lies_behind_reads_0) {
+TEST_P(Local, TheLastBytesAreLoadedAndWhatLiesBehindReads0) {
     MemoryWave m = prepared(64);
     m.set(0, [](int lane) { return lane * 4; });
     m.run(gfx9() ? "ds_read_b96 v[4:6], v0\n ds_read_b96 v[8:10], v1 offset:52"
@@ -61,7 +61,7 @@ TEST_P(Local, the_last_bytes_are_loaded_and_what_lies_behind_reads_0) {
     }
 }
 
-TEST_P(Local, parts_of_registers_are_loaded_and_stored) {
+TEST_P(Local, PartsOfRegistersAreLoadedAndStored) {
     MemoryWave m = prepared();
     m.put_local<uint32_t>(0, 0x8081f2f3);
     for (int row = 4; row < 12; ++row) m.set(row, [](int) { return 0x11112222; });
@@ -79,7 +79,7 @@ TEST_P(Local, parts_of_registers_are_loaded_and_stored) {
     EXPECT_EQ(m.local<uint16_t>(16), 0x2222u);
 }
 
-TEST_P(Local, two_addresses_count_elements_or_64_of_them) {
+TEST_P(Local, TwoAddressesCountElementsOr64OfThem) {
     MemoryWave m = prepared();
     m.set(0, [](int lane) { return lane * 8; });
     const std::string read = gfx9() ? "ds_read2" : "ds_load_2addr", st64 = gfx9() ? "st64" : "_stride64",
@@ -105,7 +105,7 @@ TEST_P(Local, two_addresses_count_elements_or_64_of_them) {
     }
 }
 
-TEST_P(Local, lanes_are_exchanged_as_the_patterns_say) {
+TEST_P(Local, LanesAreExchangedAsThePatternsSay) {
     MemoryWave m = prepared();
     const int lanes = m.lanes;
     m.wave.exec &= ~0x20ull;
@@ -134,7 +134,7 @@ TEST_P(Local, lanes_are_exchanged_as_the_patterns_say) {
     }
 }
 
-TEST_P(Local, counters_and_thread_addresses_come_from_m0) {
+TEST_P(Local, CountersAndThreadAddressesComeFromM0) {
     MemoryWave m = prepared();
     m.wave.exec &= 0xff0ff;
     m.wave.m0 = 64;
@@ -156,7 +156,7 @@ TEST_P(Local, counters_and_thread_addresses_come_from_m0) {
     EXPECT_EQ(m.local<uint32_t>(72), 500u);
 }
 
-TEST_P(Local, conditional_exchanges_look_at_the_top_bits) {
+TEST_P(Local, ConditionalExchangesLookAtTheTopBits) {
     MemoryWave m = prepared();
     m.wave.exec = 0xf;
     for (size_t i = 0; i < 8; ++i) m.put_local<uint32_t>(4 * i, 10 + static_cast<uint32_t>(i));
@@ -175,7 +175,7 @@ TEST_P(Local, conditional_exchanges_look_at_the_top_bits) {
 std::string arch_name(const ::testing::TestParamInfo<Arch>& info) { return std::string(isa::info(info.param).name); }
 INSTANTIATE_TEST_SUITE_P(Archs, Local, ::testing::ValuesIn(kArchs), arch_name);
 
-TEST(LocalLoads, go_to_m0_plus_four_bytes_a_lane) {
+TEST(LocalLoads, GoToM0PlusFourBytesALane) {
     for (Arch arch : {Arch::gfx942, Arch::gfx90a}) {
         MemoryWave m(arch);
         m.wave.lds.assign(2048, 0xee);
@@ -205,7 +205,7 @@ TEST(LocalLoads, go_to_m0_plus_four_bytes_a_lane) {
         EXPECT_EQ(m.local<int32_t>(128 + 4 * static_cast<size_t>(lane)), m.at<int16_t>(2 * static_cast<size_t>(lane)));
 }
 
-TEST(GlobalShare, keeps_what_ds_instructions_with_gds_write) {
+TEST(GlobalShare, KeepsWhatDsInstructionsWithGdsWrite) {
     MemoryWave m(Arch::gfx1100);
     m.wave.m0 = 256u << 16 | 1024;  // base and size
     m.set(0, [](int lane) { return lane * 8; });
@@ -226,7 +226,7 @@ TEST(GlobalShare, keeps_what_ds_instructions_with_gds_write) {
     }
 }
 
-TEST(GlobalShare, semaphores_and_barriers_let_waves_pass_or_wait) {
+TEST(GlobalShare, SemaphoresAndBarriersLetWavesPassOrWait) {
     MemoryWave m(Arch::gfx1100);
     m.set(0, [](int) { return 0; });
     m.run(
@@ -240,7 +240,7 @@ TEST(GlobalShare, semaphores_and_barriers_let_waves_pass_or_wait) {
     EXPECT_EQ(result.error().kind, ErrorKind::Launch);
 }
 
-TEST(Blocks, move_the_registers_whose_bit_is_set_in_m0) {
+TEST(Blocks, MoveTheRegistersWhoseBitIsSetInM0) {
     MemoryWave m(Arch::gfx1201, 8192 + 128);
     m.wave.m0 = 0x80000005;
     m.wave.scratch = 256;

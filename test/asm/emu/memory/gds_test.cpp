@@ -9,7 +9,7 @@ class GlobalSync : public ::testing::TestWithParam<isa::Arch> {};
 INSTANTIATE_TEST_SUITE_P(Archs, GlobalSync, ::testing::Values(isa::Arch::gfx1100, isa::Arch::gfx942, isa::Arch::gfx90a),
                          [](const auto& param) { return std::string(isa::info(param.param).name); });
 
-TEST_P(GlobalSync, a_bulk_release_lets_as_many_waves_pass_as_the_first_active_lane_says) {
+TEST_P(GlobalSync, ABulkReleaseLetsAsManyWavesPassAsTheFirstActiveLaneSays) {
     for (int passes : {3, 4}) {
         MemoryWave m(GetParam());
         m.set(0, [](int lane) { return lane == 5 ? 3 : 100; });
@@ -23,7 +23,7 @@ TEST_P(GlobalSync, a_bulk_release_lets_as_many_waves_pass_as_the_first_active_la
 }
 
 // Wave 0 lets the waiting ones pass until all have told it that they did.
-TEST_P(GlobalSync, releasing_all_lets_every_waiting_wave_pass) {
+TEST_P(GlobalSync, ReleasingAllLetsEveryWaitingWavePass) {
     Gpu gpu(GetParam());
     const std::string source = R"hip(KERNEL void sync_all(uint* out) {
         const uint wave = TX / WAVE;

@@ -41,12 +41,12 @@ std::vector<uint32_t> turns(int step) {
     return order.values();
 }
 
-TEST(MemoryGroup, a_wave_that_reads_side_by_side_goes_on_and_others_take_turns) {
+TEST(MemoryGroup, AWaveThatReadsSideBySideGoesOnAndOthersTakeTurns) {
     EXPECT_EQ(turns(128), (std::vector<uint32_t>{0, 0, 0, 0, 1, 1, 1, 1}));
     EXPECT_EQ(turns(256), (std::vector<uint32_t>{0, 1, 0, 1, 0, 1, 0, 1}));
 }
 
-TEST(MemoryGroup, loads_together_give_what_loads_alone_give) {
+TEST(MemoryGroup, LoadsTogetherGiveWhatLoadsAloneGive) {
     Gpu gpu(isa::Arch::gfx1100);
     std::vector<float> values(8 * 32);
     std::iota(values.begin(), values.end(), 1.0f);

@@ -34,7 +34,7 @@ class MemoryOps : public testing::Gfx11Wave {
     }
 };
 
-TEST_P(MemoryOps, loads_of_every_width_and_address_form) {
+TEST_P(MemoryOps, LoadsOfEveryWidthAndAddressForm) {
     struct Case {
         const char* name;
         uint32_t (*value)(const uint8_t*);
@@ -89,7 +89,7 @@ TEST_P(MemoryOps, loads_of_every_width_and_address_form) {
                 }
 }
 
-TEST_P(MemoryOps, stores_of_every_width) {
+TEST_P(MemoryOps, StoresOfEveryWidth) {
     struct Case {
         const char* name;
         int rows, bytes, shift;
@@ -127,7 +127,7 @@ TEST_P(MemoryOps, stores_of_every_width) {
                 }
 }
 
-TEST_P(MemoryOps, local_memory_loads_stores_and_two_addresses) {
+TEST_P(MemoryOps, LocalMemoryLoadsStoresAndTwoAddresses) {
     set_rows(0, [](int lane) { return lane * 8; });
     set_rows(1, [&](int lane) { return (lanes - 1 - lane) * 8; });
     set_rows(4, [](int lane) { return lane * 1000 + 1; });
@@ -157,7 +157,7 @@ TEST_P(MemoryOps, local_memory_loads_stores_and_two_addresses) {
     EXPECT_EQ(v(30, 3), 0u);
 }
 
-TEST_P(MemoryOps, lane_exchanges_through_the_ds_unit) {
+TEST_P(MemoryOps, LaneExchangesThroughTheDsUnit) {
     set_rows(0, [&](int lane) { return (lane * 3 + 1) * 4; });
     set_rows(1, [](int lane) { return lane + 100; });
     wave.exec = full() & ~uint64_t{4};
@@ -184,7 +184,7 @@ TEST_P(MemoryOps, lane_exchanges_through_the_ds_unit) {
     }
 }
 
-TEST_P(MemoryOps, atomics_return_the_old_value_and_go_in_lane_order) {
+TEST_P(MemoryOps, AtomicsReturnTheOldValueAndGoInLaneOrder) {
     std::ranges::fill(bytes, uint8_t{0});
     set_rows(0, [](int) { return 16; });
     set_rows(1, [](int lane) { return lane + 1; });
@@ -206,7 +206,7 @@ TEST_P(MemoryOps, atomics_return_the_old_value_and_go_in_lane_order) {
     EXPECT_EQ(at<uint32_t>(32), 5u);
 }
 
-TEST_P(MemoryOps, scratch_is_private_to_a_lane_and_flat_addresses_reach_it) {
+TEST_P(MemoryOps, ScratchIsPrivateToALaneAndFlatAddressesReachIt) {
     set_rows(1, [](int lane) { return lane * 7; });
     run("s_mov_b32 s8, 16\nscratch_store_b32 off, v1, s8 offset:4\nv_mov_b32 v0, 20\nscratch_load_b32 v4, v0, "
         "off\ns_mov_b64 s[10:11], src_private_base\n"
@@ -223,7 +223,7 @@ TEST_P(MemoryOps, scratch_is_private_to_a_lane_and_flat_addresses_reach_it) {
     }
 }
 
-TEST_P(MemoryOps, buffers_check_their_range) {
+TEST_P(MemoryOps, BuffersCheckTheirRange) {
     wave.sgpr[4] = kAt;
     wave.sgpr[5] = 0;
     wave.sgpr[6] = 64;          // bytes
@@ -244,7 +244,7 @@ TEST_P(MemoryOps, buffers_check_their_range) {
     EXPECT_NE(at<uint32_t>(64), 9u);
 }
 
-TEST_P(MemoryOps, scalar_loads_and_faults) {
+TEST_P(MemoryOps, ScalarLoadsAndFaults) {
     run("s_load_b32 s10, s[2:3], 0x10\ns_load_b128 s[12:15], s[2:3], 0x20\ns_mov_b32 s9, 64\ns_load_b64 s[16:17], "
         "s[2:3], s9 offset:0x8\ns_waitcnt lgkmcnt(0)");
     EXPECT_EQ(wave.sgpr[10], at<uint32_t>(0x10));

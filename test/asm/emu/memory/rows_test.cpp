@@ -20,12 +20,12 @@ constexpr uint64_t kTries = 12;
 
 /// Rows that the model has no part in, and the tests that have them.
 const std::map<std::string, std::string, std::less<>>& rows_of_other_tests() {
-    static const char kBlocks[] = "Blocks.move_the_registers_whose_bit_is_set_in_m0";
-    static const char kShare[] = "GlobalShare.semaphores_and_barriers_let_waves_pass_or_wait";
-    static const char kBulk[] = "GlobalSync.a_bulk_release_lets_as_many_waves_pass_as_the_first_active_lane_says";
-    static const char kReleaseAll[] = "GlobalSync.releasing_all_lets_every_waiting_wave_pass";
-    static const char kTranspose[] = "TransposingLoads.give_lanes_the_columns_of_a_matrix_in_memory";
-    static const char kClocks[] = "Gfx9Scalars.hardware_registers_and_clocks";
+    static const char kBlocks[] = "Blocks.MoveTheRegistersWhoseBitIsSetInM0";
+    static const char kShare[] = "GlobalShare.SemaphoresAndBarriersLetWavesPassOrWait";
+    static const char kBulk[] = "GlobalSync.ABulkReleaseLetsAsManyWavesPassAsTheFirstActiveLaneSays";
+    static const char kReleaseAll[] = "GlobalSync.ReleasingAllLetsEveryWaitingWavePass";
+    static const char kTranspose[] = "TransposingLoads.GiveLanesTheColumnsOfAMatrixInMemory";
+    static const char kClocks[] = "Gfx9Scalars.HardwareRegistersAndClocks";
     static const std::map<std::string, std::string, std::less<>> all = {
         {"global_load_block", kBlocks},
         {"global_store_block", kBlocks},
@@ -69,7 +69,7 @@ void check(isa::Arch arch, const Row& row, uint64_t seed) {
 
 class MemoryRows : public ::testing::TestWithParam<std::tuple<isa::Arch, Format>> {};
 
-TEST_P(MemoryRows, do_what_the_documents_say) {
+TEST_P(MemoryRows, DoWhatTheDocumentsSay) {
     const auto [arch, format] = GetParam();
     std::set<std::string_view> refused;
     for (const FormatCoverage& all : coverage(arch))
@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Archs, MemoryRows,
                                     std::string(isa::name(std::get<1>(param.param)));
                          });
 
-TEST(MemoryRowsList, of_other_tests_has_no_row_that_the_model_knows) {
+TEST(MemoryRowsList, OfOtherTestsHasNoRowThatTheModelKnows) {
     for (const auto& [name, test] : rows_of_other_tests()) {
         EXPECT_FALSE(parse_access(without_unit(name), name.starts_with("ds_"))) << name;
         EXPECT_FALSE(local_checks().count(name)) << name;

@@ -18,7 +18,7 @@ class ScalarMemory : public ::testing::TestWithParam<Arch> {
     }
 };
 
-TEST_P(ScalarMemory, loads_add_register_and_offset) {
+TEST_P(ScalarMemory, LoadsAddRegisterAndOffset) {
     MemoryWave m = prepared();
     if (m.gfx9())
         m.run(
@@ -33,7 +33,7 @@ TEST_P(ScalarMemory, loads_add_register_and_offset) {
     for (size_t i = 0; i < 16; ++i) EXPECT_EQ(m.wave.sgpr[32 + i], m.at<uint32_t>(4 * i));
 }
 
-TEST_P(ScalarMemory, buffer_loads_are_cut_at_the_records) {
+TEST_P(ScalarMemory, BufferLoadsAreCutAtTheRecords) {
     MemoryWave m = prepared();
     m.resource(0, 40, 0);
     m.run(m.gfx9() ? "s_buffer_load_dwordx4 s[20:23], s[8:11], 0x20\ns_buffer_load_dword s24, s[8:11], 0x28"
@@ -44,7 +44,7 @@ TEST_P(ScalarMemory, buffer_loads_are_cut_at_the_records) {
     EXPECT_EQ(m.wave.sgpr[24], 0u);
 }
 
-TEST_P(ScalarMemory, faults_name_the_address) {
+TEST_P(ScalarMemory, FaultsNameTheAddress) {
     MemoryWave m = prepared();
     auto result = m.attempt(m.gfx9() ? "s_load_dword s20, s[4:5], 0xffc\ns_load_dword s20, s[4:5], 0x1000"
                                      : "s_load_b32 s20, s[4:5], 0xffc\ns_load_b32 s20, s[4:5], 0x1000");
@@ -55,7 +55,7 @@ TEST_P(ScalarMemory, faults_name_the_address) {
 std::string arch_name(const ::testing::TestParamInfo<Arch>& info) { return std::string(isa::info(info.param).name); }
 INSTANTIATE_TEST_SUITE_P(Archs, ScalarMemory, ::testing::ValuesIn(kArchs), arch_name);
 
-TEST(ScalarAccess, bytes_and_words_of_rdna4_extend) {
+TEST(ScalarAccess, BytesAndWordsOfRdna4Extend) {
     MemoryWave m(Arch::gfx1201);
     m.wave.sgpr[4] = static_cast<uint32_t>(kBase);
     m.put<uint32_t>(16, 0x80f1c2d3);
@@ -75,7 +75,7 @@ TEST(ScalarAccess, bytes_and_words_of_rdna4_extend) {
     EXPECT_EQ(m.wave.sgpr[29], 0u);  // past the records
 }
 
-TEST(ScalarAccess, stores_and_atomics_of_cdna_change_memory) {
+TEST(ScalarAccess, StoresAndAtomicsOfCdnaChangeMemory) {
     MemoryWave m(Arch::gfx90a);
     m.wave.sgpr[4] = static_cast<uint32_t>(kBase);
     m.resource(0, 72, 0);

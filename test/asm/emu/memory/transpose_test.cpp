@@ -38,7 +38,7 @@ void check(const char* name, int registers, Start (*start)(int), bool with_base)
         }
 }
 
-TEST(TransposingLoads, give_lanes_the_columns_of_a_matrix_in_memory) {
+TEST(TransposingLoads, GiveLanesTheColumnsOfAMatrixInMemory) {
     for (bool with_base : {false, true}) {
         check<uint16_t>("global_load_tr_b128", 4, start16, with_base);
         check<uint8_t>("global_load_tr_b64", 2, start8, with_base);
@@ -46,7 +46,7 @@ TEST(TransposingLoads, give_lanes_the_columns_of_a_matrix_in_memory) {
 }
 
 // Measured on gfx1201: lane L reads the eight bytes at 8 * L; byte s of its result is the byte here.
-TEST(TransposingLoads, of_bytes_permute_as_measured) {
+TEST(TransposingLoads, OfBytesPermuteAsMeasured) {
     MemoryWave m(isa::Arch::gfx1201, 4096, 32);
     m.set64(0, [](int lane) { return kBase + 8 * static_cast<uint64_t>(lane); });
     m.run("global_load_tr_b64 v[8:9], v[0:1], off");
@@ -57,7 +57,7 @@ TEST(TransposingLoads, of_bytes_permute_as_measured) {
         }
 }
 
-TEST(TransposingLoads, refuse_what_is_not_documented) {
+TEST(TransposingLoads, RefuseWhatIsNotDocumented) {
     MemoryWave part(isa::Arch::gfx1201, 4096, 32);
     part.set64(0, [](int) { return kBase; });
     part.wave.exec = 0xffff;

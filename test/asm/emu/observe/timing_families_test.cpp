@@ -74,7 +74,7 @@ class Rank {
 
 constexpr int kRounds = 4;  // of 128 multiply-adds
 
-TEST(TimingOfFamilies, matrix_products_beat_the_same_work_in_multiply_adds) {
+TEST(TimingOfFamilies, MatrixProductsBeatTheSameWorkInMultiplyAdds) {
     for (isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx90a}) {
         Rank rank(arch);
         // 16384 operations: 128 multiply-adds of a wave, one product of halves, four of singles.
@@ -86,7 +86,7 @@ TEST(TimingOfFamilies, matrix_products_beat_the_same_work_in_multiply_adds) {
     }
 }
 
-TEST(TimingOfFamilies, double_precision_is_at_full_rate_on_cdna_only) {
+TEST(TimingOfFamilies, DoublePrecisionIsAtFullRateOnCdnaOnly) {
     for (isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx90a}) {
         Rank rank(arch);
         EXPECT_NEAR(rank.cycles("doubles", kRounds) / rank.cycles("singles", kRounds), 1, 0.2) << isa::info(arch).name;
@@ -98,14 +98,14 @@ TEST(TimingOfFamilies, double_precision_is_at_full_rate_on_cdna_only) {
     EXPECT_NEAR(four, 32, 8);
 }
 
-TEST(TimingOfFamilies, transcendentals_cost_four_times_a_multiply_add) {
+TEST(TimingOfFamilies, TranscendentalsCostFourTimesAMultiplyAdd) {
     for (const isa::ArchInfo& arch : isa::archs()) {
         Rank rank(arch.arch);
         EXPECT_NEAR(rank.cycles("roots", kRounds) / rank.cycles("singles", kRounds), 4, 0.8) << arch.name;
     }
 }
 
-TEST(TimingOfFamilies, conflicting_banks_cost_time_on_every_arch) {
+TEST(TimingOfFamilies, ConflictingBanksCostTimeOnEveryArch) {
     for (const isa::ArchInfo& arch : isa::archs()) {
         Rank rank(arch.arch);
         EXPECT_GT(rank.measure("banks", 32), 2 * rank.measure("banks", 1)) << arch.name;
@@ -113,7 +113,7 @@ TEST(TimingOfFamilies, conflicting_banks_cost_time_on_every_arch) {
 }
 
 /// A compute unit of CDNA has four times 16 lanes of two operations a clock (CDNA3 ISA, 2).
-TEST(TimingOfFamilies, multiply_adds_come_near_the_published_rate) {
+TEST(TimingOfFamilies, MultiplyAddsComeNearThePublishedRate) {
     Rank rank(isa::Arch::gfx942);
     const double work = rank.blocks() * 256.0 * 128 * 2 * kRounds, rate = work / rank.cycles("singles", kRounds) / 304;
     EXPECT_LE(rate, 128);

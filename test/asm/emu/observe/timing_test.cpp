@@ -28,42 +28,42 @@ class Timing : public ::testing::Test {
     }
 };
 
-TEST_F(Timing, coalesced_access_beats_strided) {
+TEST_F(Timing, CoalescedAccessBeatsStrided) {
     EXPECT_LT(ms("straight", kCount / 1024, 256, Arguments() << out << in) * 2,
               ms("strided", kCount / 1024, 256, Arguments() << out << in));
 }
 
-TEST_F(Timing, wide_loads_are_no_slower_than_narrow_ones) {
+TEST_F(Timing, WideLoadsAreNoSlowerThanNarrowOnes) {
     EXPECT_LT(ms("wide", kCount / 1024, 256, Arguments() << out << in),
               ms("straight", kCount / 256, 256, Arguments() << out << in));
 }
 
-TEST_F(Timing, one_workgroup_is_much_slower_than_a_full_grid) {
+TEST_F(Timing, OneWorkgroupIsMuchSlowerThanAFullGrid) {
     auto time = [&](uint32_t grid) { return ms("sum", grid, 256, Arguments() << out << in << kCount << grid * 256); };
     EXPECT_GT(time(1), 10 * time(384));
     EXPECT_GT(time(8), 2 * time(384));
 }
 
-TEST_F(Timing, a_stream_is_bound_by_memory_bandwidth) {
+TEST_F(Timing, AStreamIsBoundByMemoryBandwidth) {
     double gbs = 2.0 * kCount * 4 / (ms("wide", kCount / 1024, 256, Arguments() << out << in) * 1e6);
     EXPECT_GT(gbs, 300);
     EXPECT_LT(gbs, 960);
 }
 
-TEST_F(Timing, bank_conflicts_cost_time) {
+TEST_F(Timing, BankConflictsCostTime) {
     double without = ms("banks", 192, 256, Arguments() << out << 1u),
            with = ms("banks", 192, 256, Arguments() << out << 32u);
     EXPECT_GT(with, 2 * without);
 }
 
-TEST_F(Timing, arithmetic_grows_with_the_work_and_a_launch_is_never_free) {
+TEST_F(Timing, ArithmeticGrowsWithTheWorkAndALaunchIsNeverFree) {
     double none = ms("math", 96, 256, Arguments() << out << 0), some = ms("math", 96, 256, Arguments() << out << 4000),
            twice = ms("math", 96, 256, Arguments() << out << 8000);
     EXPECT_GE(none, 0.002);
     EXPECT_NEAR((twice - none) / (some - none), 2, 0.1);
 }
 
-TEST_F(Timing, the_same_launch_has_the_same_time) {
+TEST_F(Timing, TheSameLaunchHasTheSameTime) {
     LaunchStats one = stats("sum", 64, 256, Arguments() << out << in << kCount << 64 * 256u);
     LaunchStats two = stats("sum", 64, 256, Arguments() << out << in << kCount << 64 * 256u);
     EXPECT_EQ(one.modelled_cycles, two.modelled_cycles);
@@ -71,7 +71,7 @@ TEST_F(Timing, the_same_launch_has_the_same_time) {
     EXPECT_EQ(one.waves, 64 * 8u);
 }
 
-TEST_F(Timing, unknown_models_are_refused_by_name) {
+TEST_F(Timing, UnknownModelsAreRefusedByName) {
     try {
         Gpu other(isa::Arch::gfx1100, "9999xtx");
         FAIL();

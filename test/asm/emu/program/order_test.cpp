@@ -48,7 +48,7 @@ class ProgramOrder : public ::testing::TestWithParam<isa::Arch> {
     }
 };
 
-TEST_P(ProgramOrder, tickets_are_the_same_whatever_the_number_of_threads) {
+TEST_P(ProgramOrder, TicketsAreTheSameWhateverTheNumberOfThreads) {
     const uint32_t groups = 100, n = 50;
     for (uint64_t seed : {0, 5}) {
         std::vector<uint32_t> first;
@@ -64,7 +64,7 @@ TEST_P(ProgramOrder, tickets_are_the_same_whatever_the_number_of_threads) {
     }
 }
 
-TEST_P(ProgramOrder, the_last_exchange_is_the_same_whatever_the_number_of_threads) {
+TEST_P(ProgramOrder, TheLastExchangeIsTheSameWhateverTheNumberOfThreads) {
     std::vector<uint32_t> first;
     for (int threads : {1, 4, 2, 4}) {
         Buffer<uint32_t> out(gpu, 1);
@@ -74,7 +74,7 @@ TEST_P(ProgramOrder, the_last_exchange_is_the_same_whatever_the_number_of_thread
     }
 }
 
-TEST_P(ProgramOrder, workgroups_on_one_thread_can_wait_for_all_others) {
+TEST_P(ProgramOrder, WorkgroupsOnOneThreadCanWaitForAllOthers) {
     const uint32_t groups = 33;  // one more than take turns from the start
     Buffer<uint32_t> arrived(gpu, std::vector<uint32_t>{0}), out(gpu, groups);
     launch("wait_for_all", groups, 2, 0, Arguments() << arrived << out);
@@ -84,7 +84,7 @@ TEST_P(ProgramOrder, workgroups_on_one_thread_can_wait_for_all_others) {
     EXPECT_EQ(got, want);
 }
 
-TEST_P(ProgramOrder, float_sums_are_reproducible_in_ordered_mode) {
+TEST_P(ProgramOrder, FloatSumsAreReproducibleInOrderedMode) {
     const uint32_t groups = 300, n = 7;
     std::vector<float> in(groups * n);
     for (size_t i = 0; i < in.size(); ++i)
@@ -119,7 +119,7 @@ Order order_of_text(const std::string& text, isa::Arch arch = isa::Arch::gfx1100
     return program.order();
 }
 
-TEST(OrderOfProgram, depends_on_what_atomics_give_back_and_whether_they_commute) {
+TEST(OrderOfProgram, DependsOnWhatAtomicsGiveBackAndWhetherTheyCommute) {
     struct Case {
         const char* text;
         Order order;
@@ -154,7 +154,7 @@ TEST(OrderOfProgram, depends_on_what_atomics_give_back_and_whether_they_commute)
         EXPECT_EQ(order_of_text(c.text + std::string("\ns_endpgm"), isa::Arch::gfx942), c.order) << c.text;
 }
 
-TEST(OrderOfProgram, looks_at_code_out_of_sight_only_if_the_program_can_come_there) {
+TEST(OrderOfProgram, LooksAtCodeOutOfSightOnlyIfTheProgramCanComeThere) {
     const std::string ticket = "global_atomic_add_u32 v4, v0, v1, s[2:3] glc\ns_setpc_b64 s[30:31]\n";
     const std::string call = "s_swappc_b64 s[30:31], s[4:5]\ns_endpgm\n";
     EXPECT_EQ(order_of_text("s_endpgm\n" + ticket), Order::free);

@@ -38,7 +38,7 @@ class AccumulationRegisters : public ::testing::TestWithParam<isa::Arch> {
     }
 };
 
-TEST_P(AccumulationRegisters, follow_the_others_and_take_part_in_memory_instructions) {
+TEST_P(AccumulationRegisters, FollowTheOthersAndTakePartInMemoryInstructions) {
     std::vector<uint32_t> out = run(R"(
         s_load_dwordx2 s[2:3], s[0:1], 0x0
         v_and_b32 v0, 0x3ff, v0
@@ -61,7 +61,7 @@ TEST_P(AccumulationRegisters, follow_the_others_and_take_part_in_memory_instruct
     for (uint32_t i = 0; i < 64; ++i) ASSERT_EQ(out[i], 4 * i + i + 111) << i;
 }
 
-TEST_P(AccumulationRegisters, beyond_the_descriptor_are_refused_by_name) {
+TEST_P(AccumulationRegisters, BeyondTheDescriptorAreRefusedByName) {
     auto a8 = load("v_accvgpr_write_b32 a8, v0");
     ASSERT_FALSE(a8);
     EXPECT_EQ(a8.error().kind, ErrorKind::Unsupported);
@@ -77,7 +77,7 @@ TEST_P(AccumulationRegisters, beyond_the_descriptor_are_refused_by_name) {
     EXPECT_FALSE(pair);
 }
 
-TEST_P(AccumulationRegisters, are_the_second_half_of_a_wave_run_alone) {
+TEST_P(AccumulationRegisters, AreTheSecondHalfOfAWaveRunAlone) {
     class Alone : public OneWave {
       public:
         explicit Alone(isa::Arch arch) : OneWave(arch, 64) {}
@@ -97,7 +97,7 @@ TEST_P(AccumulationRegisters, are_the_second_half_of_a_wave_run_alone) {
 INSTANTIATE_TEST_SUITE_P(Archs, AccumulationRegisters, ::testing::Values(isa::Arch::gfx942, isa::Arch::gfx90a),
                          [](const auto& arch) { return std::string(isa::info(arch.param).name); });
 
-TEST(SplitBarriers, that_nobody_signals_end_with_an_error) {
+TEST(SplitBarriers, ThatNobodySignalsEndWithAnError) {
     Gpu gpu(isa::Arch::gfx1201);
     auto image = isa::assemble(kernel("s_barrier_wait -1", ".amdhsa_next_free_vgpr 8"), isa::Arch::gfx1201);
     ASSERT_TRUE(image) << image.error().message;
@@ -110,7 +110,7 @@ TEST(SplitBarriers, that_nobody_signals_end_with_an_error) {
     EXPECT_NE(stats.error().message.find("none of them signals"), std::string::npos) << stats.error().message;
 }
 
-TEST(SplitBarriers, complete_without_the_waves_that_have_ended) {
+TEST(SplitBarriers, CompleteWithoutTheWavesThatHaveEnded) {
     Gpu gpu(isa::Arch::gfx1201);
     // Wave 0 signals and ends, wave 1 ends at once; the others meet twice.
     auto image = isa::assemble(kernel(R"(
@@ -147,7 +147,7 @@ TEST(SplitBarriers, complete_without_the_waves_that_have_ended) {
     EXPECT_EQ(got[127], 3u);
 }
 
-TEST(RunWave, starts_afresh_each_time_and_tells_codes_apart) {
+TEST(RunWave, StartsAfreshEachTimeAndTellsCodesApart) {
     auto words = [](const char* text) { return isa::assemble_instructions(text, isa::Arch::gfx1100, 32).value(); };
     auto run = [](const std::vector<uint32_t>& code) {
         WaveRun wave;

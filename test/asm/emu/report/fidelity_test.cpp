@@ -121,10 +121,10 @@ Wide worst_error(const Variant& variant, const Function& function, const Format&
     const bool flushes = !format.half && !text.starts_with("v_sin") && !text.starts_with("v_cos");
     Wide worst = 0;
     for (uint64_t first = 0; first < (format.half ? 0x10000u : 0x100000000u); first += 32 * step) {
-        for (uint64_t lane = 0; lane < 32; lane++)
+        for (uint64_t lane = 0; lane < 32; ++lane)
             bench.v(0, static_cast<int>(lane)) = static_cast<uint32_t>(first + lane * step);
         if (!bench.run(code)) return 1e9L;
-        for (int lane = 0; lane < 32; lane++) {
+        for (int lane = 0; lane < 32; ++lane) {
             const Wide x = format.value(bench.v(0, lane)), want = function.value(x);
             const bool flushed =
                 flushes && (std::fabs(x) < format.least_normal() || std::fabs(want) < format.least_normal());

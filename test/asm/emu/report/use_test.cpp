@@ -60,7 +60,7 @@ uint64_t total(const std::vector<InstructionUse>& uses) {
                            [](uint64_t sum, const InstructionUse& use) { return sum + use.executed.value_or(0); });
 }
 
-TEST(FidelityReport, says_how_often_each_instruction_ran) {
+TEST(FidelityReport, SaysHowOftenEachInstructionRan) {
     Gpu gpu(isa::Arch::gfx1100);
     auto module = gpu.load(isa::assemble(kLoop, isa::Arch::gfx1100).value()).value();
     Buffer<float> out(gpu, 32);
@@ -90,7 +90,7 @@ TEST(FidelityReport, says_how_often_each_instruction_ran) {
             }
 }
 
-TEST(FidelityReport, is_empty_unless_it_is_asked_for_and_changes_no_time) {
+TEST(FidelityReport, IsEmptyUnlessItIsAskedForAndChangesNoTime) {
     Gpu gpu(isa::Arch::gfx1100);
     auto module = gpu.load(isa::assemble(kLoop, isa::Arch::gfx1100).value()).value();
     Buffer<float> out(gpu, 32);
@@ -108,7 +108,7 @@ TEST(FidelityReport, is_empty_unless_it_is_asked_for_and_changes_no_time) {
 }
 
 /// Calls, recursion and loops as clang makes them, with code that is found only at run time.
-TEST(FidelityReport, counts_add_up_to_what_the_waves_ran) {
+TEST(FidelityReport, CountsAddUpToWhatTheWavesRan) {
     const char* source = R"(
         __device__ __attribute__((noinline)) uint fib(uint n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
         __device__ __attribute__((noinline)) uint twice(uint n) { return 2 * n; }
@@ -131,7 +131,7 @@ TEST(FidelityReport, counts_add_up_to_what_the_waves_ran) {
     }
 }
 
-TEST(FidelityReport, of_code_alone_has_the_instructions_of_the_launch_without_counts) {
+TEST(FidelityReport, OfCodeAloneHasTheInstructionsOfTheLaunchWithoutCounts) {
     const std::vector<uint8_t> image = isa::assemble(kLoop, isa::Arch::gfx1100).value();
     const isa::CodeObject object = isa::CodeObject::parse(isa::Bytes(image.begin(), image.end())).value();
     const std::vector<InstructionUse> uses = kernel_fidelity(object, "k").value();
@@ -141,7 +141,7 @@ TEST(FidelityReport, of_code_alone_has_the_instructions_of_the_launch_without_co
     EXPECT_EQ(kernel_fidelity(object, "other").error().kind, ErrorKind::Usage);
 }
 
-TEST(FidelityReport, takes_the_wave_size_from_the_descriptor_as_a_launch_does) {
+TEST(FidelityReport, TakesTheWaveSizeFromTheDescriptorAsALaunchDoes) {
     std::string text = kLoop;  // a pair is an instruction of waves of 32
     text.replace(text.find("v_log_f32 v1, v1"), 16, "v_dual_mov_b32 v1, 0 :: v_dual_mov_b32 v2, 0");
     const std::vector<uint8_t> image = isa::assemble(text, isa::Arch::gfx1100).value();

@@ -342,23 +342,23 @@ inline const std::map<std::string, ControlCheck, std::less<>>& control_checks() 
 
 /// Rows that need more than one instruction or one wave, and the tests that have them.
 inline const std::map<std::string, std::string, std::less<>>& scalar_rows_of_other_tests() {
-    static const char kRegisters[] = "Gfx9Scalars.register_indexing_adds_m0_to_the_selected_operands";
-    static const char kForks[] = "Gfx9Scalars.forks_run_both_paths_and_join";
-    static const char kBarriers[] = "Gfx12Scalars.a_lone_wave_passes_its_split_barrier_once_for_each_signal";
-    static const char kLoop[] = "Gfx11Scalars.a_subvector_loop_runs_once_for_each_half_with_lanes";
+    static const char kRegisters[] = "Gfx9Scalars.RegisterIndexingAddsM0ToTheSelectedOperands";
+    static const char kForks[] = "Gfx9Scalars.ForksRunBothPathsAndJoin";
+    static const char kBarriers[] = "Gfx12Scalars.ALoneWavePassesItsSplitBarrierOnceForEachSignal";
+    static const char kLoop[] = "Gfx11Scalars.ASubvectorLoopRunsOnceForEachHalfWithLanes";
     static const std::map<std::string, std::string, std::less<>> all = {
         {"s_set_gpr_idx_on", kRegisters},
         {"s_set_gpr_idx_idx", kRegisters},
         {"s_set_gpr_idx_mode", kRegisters},
         {"s_cbranch_join", kForks},
-        {"s_setvskip", "Gfx9Scalars.vskip_leaves_vector_instructions_out"},
+        {"s_setvskip", "Gfx9Scalars.VskipLeavesVectorInstructionsOut"},
         {"s_subvector_loop_begin", kLoop},
         {"s_subvector_loop_end", kLoop},
         {"s_barrier_signal", kBarriers},
         {"s_barrier_signal_isfirst", kBarriers},
         {"s_barrier_wait", kBarriers},
         {"s_get_barrier_state", kBarriers},
-        {"s_sendmsg", "Gfx11Scalars.vector_registers_given_back_may_not_be_used"},
+        {"s_sendmsg", "Gfx11Scalars.VectorRegistersGivenBackMayNotBeUsed"},
         {"s_trap", "Faults"},
     };
     return all;

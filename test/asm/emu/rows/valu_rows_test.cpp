@@ -13,7 +13,7 @@ using isa::Arch;
 using isa::Format;
 using isa::Row;
 
-/// Lanes of these read others, or registers that an index names: LaneRows.give_the_models_results_in_every_family.
+/// Lanes of these read others, or registers that an index names: LaneRows.GiveTheModelsResultsInEveryFamily.
 const std::set<std::string_view> kElsewhere = {
     "v_readlane_b32",   "v_readfirstlane_b32",  "v_writelane_b32",       "v_permlane16_b32", "v_permlanex16_b32",
     "v_permlane64_b32", "v_permlane16_var_b32", "v_permlanex16_var_b32", "v_movreld_b32",    "v_movrels_b32",

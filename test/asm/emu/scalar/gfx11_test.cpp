@@ -12,7 +12,7 @@ class Gfx11Scalars : public OneWave {
     Gfx11Scalars() : OneWave(isa::Arch::gfx1100, 64) {}
 };
 
-TEST_F(Gfx11Scalars, a_subvector_loop_runs_once_for_each_half_with_lanes) {
+TEST_F(Gfx11Scalars, ASubvectorLoopRunsOnceForEachHalfWithLanes) {
     const std::string code = R"(
         s_mov_b32 s4, 0
         s_subvector_loop_begin s6, done
@@ -40,7 +40,7 @@ TEST_F(Gfx11Scalars, a_subvector_loop_runs_once_for_each_half_with_lanes) {
     }
 }
 
-TEST_F(Gfx11Scalars, vector_registers_given_back_may_not_be_used) {
+TEST_F(Gfx11Scalars, VectorRegistersGivenBackMayNotBeUsed) {
     run("v_mov_b32 v1, 0\ns_nop 0\ns_sendmsg sendmsg(MSG_DEALLOC_VGPRS)");
     auto late = attempt("s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)\ns_nop 0\nv_mov_b32 v1, 0");
     ASSERT_FALSE(late);

@@ -54,7 +54,7 @@ const Reference kArithmetic[] = {
      }},
 };
 
-TEST_P(Gfx12Scalars, float_arithmetic_rounds_and_flushes_as_mode_says) {
+TEST_P(Gfx12Scalars, FloatArithmeticRoundsAndFlushesAsModeSays) {
     for (const Reference& reference : kArithmetic) {
         Code code = assembled(std::string(reference.name) + " s4, s2, s3");
         for (uint32_t mode : {0xf0u, 0xf1u, 0xf2u, 0xf3u, 0xc0u, 0xd0u, 0xe0u}) {
@@ -99,7 +99,7 @@ uint32_t rounded_half(double x, uint32_t rounding) {
     return sign | (low + away);
 }
 
-TEST_P(Gfx12Scalars, half_precision_rounds_once) {
+TEST_P(Gfx12Scalars, HalfPrecisionRoundsOnce) {
     const uint32_t halves[] = {0,      0x8000, 1,      0x8001, 0x3ff,  0x400,  0x3c00, 0xbc00,
                                0x3c01, 0x7bff, 0xfbff, 0x2e66, 0x0fff, 0x5640, 0x7800};
     for (const char* name : {"s_add_f16", "s_mul_f16", "s_fmac_f16"}) {
@@ -121,7 +121,7 @@ TEST_P(Gfx12Scalars, half_precision_rounds_once) {
     }
 }
 
-TEST_P(Gfx12Scalars, conversions_and_rounding_to_integers) {
+TEST_P(Gfx12Scalars, ConversionsAndRoundingToIntegers) {
     Code code = assembled(R"(
         s_cvt_i32_f32 s10, s2
         s_cvt_u32_f32 s11, s2
@@ -166,7 +166,7 @@ TEST_P(Gfx12Scalars, conversions_and_rounding_to_integers) {
     EXPECT_EQ(wave.sgpr[7], bits(4294967296.0f));
 }
 
-TEST_P(Gfx12Scalars, minimum_and_maximum_treat_nan_and_zero_by_name) {
+TEST_P(Gfx12Scalars, MinimumAndMaximumTreatNanAndZeroByName) {
     const uint32_t nan = 0x7fc00123, signalling = 0x7f800001, minus_zero = 0x80000000, one = 0x3f800000;
     auto result = [&](const char* name, uint32_t a, uint32_t b) {
         wave.sgpr[2] = a, wave.sgpr[3] = b;
@@ -183,7 +183,7 @@ TEST_P(Gfx12Scalars, minimum_and_maximum_treat_nan_and_zero_by_name) {
     EXPECT_EQ(result("s_maximum_f16", 0x3c00, 0x4000), 0x4000u);
 }
 
-TEST_P(Gfx12Scalars, float_compares_know_unordered) {
+TEST_P(Gfx12Scalars, FloatComparesKnowUnordered) {
     struct Case {
         const char* name;
         bool less, equal, greater, unordered;
@@ -209,7 +209,7 @@ TEST_P(Gfx12Scalars, float_compares_know_unordered) {
         }
 }
 
-TEST_P(Gfx12Scalars, wide_arithmetic_and_new_names) {
+TEST_P(Gfx12Scalars, WideArithmeticAndNewNames) {
     wave.sgpr[2] = 0xffffffff, wave.sgpr[3] = 1;
     wave.sgpr[4] = 3, wave.sgpr[5] = 0x10;
     run(R"(
@@ -232,7 +232,7 @@ TEST_P(Gfx12Scalars, wide_arithmetic_and_new_names) {
     EXPECT_EQ(wave.sgpr[15], bits(5.0f));
 }
 
-TEST_P(Gfx12Scalars, mode_has_no_clamp_and_ieee_bits_and_scc_is_in_state_priv) {
+TEST_P(Gfx12Scalars, ModeHasNoClampAndIeeeBitsAndSccIsInStatePriv) {
     wave.mode = 0xf0;
     wave.scc = true;
     run("s_getreg_b32 s4, hwreg(HW_REG_MODE)\ns_getreg_b32 s5, hwreg(HW_REG_STATE_PRIV, 9, 1)\ns_setreg_imm32_b32 "
@@ -242,7 +242,7 @@ TEST_P(Gfx12Scalars, mode_has_no_clamp_and_ieee_bits_and_scc_is_in_state_priv) {
     EXPECT_EQ(wave.mode, 0xf5u);
 }
 
-TEST_P(Gfx12Scalars, small_loads_extend_and_odd_sizes_load) {
+TEST_P(Gfx12Scalars, SmallLoadsExtendAndOddSizesLoad) {
     std::vector<uint8_t> bytes(64);
     for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(0xf0 + i);
     wave.memory = {{0x10000, bytes}};
@@ -257,7 +257,7 @@ TEST_P(Gfx12Scalars, small_loads_extend_and_odd_sizes_load) {
     EXPECT_EQ(wave.sgpr[14], 0xfffefdfcu);
 }
 
-TEST_P(Gfx12Scalars, a_lone_wave_passes_its_split_barrier_once_for_each_signal) {
+TEST_P(Gfx12Scalars, ALoneWavePassesItsSplitBarrierOnceForEachSignal) {
     run("s_barrier_signal -1\ns_barrier_wait -1\ns_barrier_signal_isfirst -1\ns_cselect_b32 s4, 1, "
         "0\ns_get_barrier_state s5, "
         "-1\ns_barrier_wait -1\ns_mov_b32 s6, 3");

@@ -10,7 +10,7 @@ class Gfx9Scalars : public OneWave, public ::testing::WithParamInterface<isa::Ar
     Gfx9Scalars() : OneWave(GetParam(), 64) {}
 };
 
-TEST_P(Gfx9Scalars, names_of_their_own_mean_the_same_operations) {
+TEST_P(Gfx9Scalars, NamesOfTheirOwnMeanTheSameOperations) {
     wave.sgpr[2] = 0xf0f0;
     wave.sgpr[3] = 0xff;
     wave.sgpr[4] = 0x7fffffff;
@@ -40,7 +40,7 @@ TEST_P(Gfx9Scalars, names_of_their_own_mean_the_same_operations) {
     EXPECT_EQ(pair(26), ~0xffull);
 }
 
-TEST_P(Gfx9Scalars, zero_flags_are_sources) {
+TEST_P(Gfx9Scalars, ZeroFlagsAreSources) {
     run("s_mov_b64 vcc, 0\ns_mov_b32 s4, src_vccz\ns_mov_b32 s5, src_execz\ns_mov_b64 vcc, 1\ns_add_u32 s6, src_vccz, "
         "3");
     EXPECT_EQ(wave.sgpr[4], 1u);
@@ -48,7 +48,7 @@ TEST_P(Gfx9Scalars, zero_flags_are_sources) {
     EXPECT_EQ(wave.sgpr[6], 3u);
 }
 
-TEST_P(Gfx9Scalars, register_indexing_adds_m0_to_the_selected_operands) {
+TEST_P(Gfx9Scalars, RegisterIndexingAddsM0ToTheSelectedOperands) {
     for (int r = 0; r < 8; ++r) set_row(r, [&](int lane) { return static_cast<uint32_t>(r * 100 + lane); });
     wave.sgpr[2] = 3;
     wave.m0 = 0xabcd0f00;
@@ -87,7 +87,7 @@ TEST_P(Gfx9Scalars, register_indexing_adds_m0_to_the_selected_operands) {
     EXPECT_NE(past.error().message.find("M0 leads past"), std::string::npos) << past.error().message;
 }
 
-TEST_P(Gfx9Scalars, vskip_leaves_vector_instructions_out) {
+TEST_P(Gfx9Scalars, VskipLeavesVectorInstructionsOut) {
     wave.sgpr[2] = 4;
     run("v_mov_b32 v1, 1\ns_setvskip s2, 2\nv_mov_b32 v1, 2\ns_mov_b32 s3, 7\ns_setvskip 0, 0\nv_mov_b32 v2, 3");
     EXPECT_EQ(v(1, 5), 1u);
@@ -95,7 +95,7 @@ TEST_P(Gfx9Scalars, vskip_leaves_vector_instructions_out) {
     EXPECT_EQ(wave.sgpr[3], 7u);
 }
 
-TEST_P(Gfx9Scalars, forks_run_both_paths_and_join) {
+TEST_P(Gfx9Scalars, ForksRunBothPathsAndJoin) {
     // Lanes 0 to 9 take the branch; the smaller set runs first.
     wave.sgpr[20] = 0x3ff;
     wave.sgpr[21] = 0;
@@ -120,7 +120,7 @@ TEST_P(Gfx9Scalars, forks_run_both_paths_and_join) {
     EXPECT_EQ(wave.exec, ~0x3ffull);  // of the path that ran last: a join does not bring the others back
 }
 
-TEST_P(Gfx9Scalars, scalar_stores_and_atomics_reach_memory) {
+TEST_P(Gfx9Scalars, ScalarStoresAndAtomicsReachMemory) {
     std::vector<uint8_t> bytes(256);
     wave.memory = {{0x10000, bytes}};
     auto word = [&](size_t at) {
@@ -161,7 +161,7 @@ TEST_P(Gfx9Scalars, scalar_stores_and_atomics_reach_memory) {
     EXPECT_EQ(past.error().kind, ErrorKind::MemoryFault);
 }
 
-TEST_P(Gfx9Scalars, hardware_registers_and_clocks) {
+TEST_P(Gfx9Scalars, HardwareRegistersAndClocks) {
     wave.mode = 0xf0;
     wave.scc = true;
     run(R"(
@@ -186,7 +186,7 @@ TEST_P(Gfx9Scalars, hardware_registers_and_clocks) {
     EXPECT_EQ(wave.sgpr[12], 0u);
 }
 
-TEST_P(Gfx9Scalars, a_call_through_a_register_returns) {
+TEST_P(Gfx9Scalars, ACallThroughARegisterReturns) {
     run(R"(
         s_getpc_b64 s[4:5]
     base:

@@ -65,7 +65,7 @@ const ArithmeticCase kArithmetic[] = {
     {"s_bitreplicate_b64_b32", 0x80000001, 0, 0xc000000000000003, -1, true},
 };
 
-TEST_P(ScalarOps, scalar_arithmetic_follows_the_document) {
+TEST_P(ScalarOps, ScalarArithmeticFollowsTheDocument) {
     for (const ArithmeticCase& c : kArithmetic) {
         std::string name = c.text;
         bool one = name == "s_not_b64" || name.starts_with("s_brev") || name.starts_with("s_c") ||
@@ -89,7 +89,7 @@ TEST_P(ScalarOps, scalar_arithmetic_follows_the_document) {
     }
 }
 
-TEST_P(ScalarOps, compares_constants_and_saves_exec) {
+TEST_P(ScalarOps, ComparesConstantsAndSavesExec) {
     wave.sgpr[4] = 0xfffffff0;
     run("s_cmpk_lt_i32 s4, -15\ns_cselect_b32 s5, 1, 2\ns_cmpk_gt_u32 s4, 0xfff0\ns_cselect_b32 s6, 1, 2\ns_addk_i32 "
         "s4, 0x20\ns_movk_i32 s7, 0x8000\n"
@@ -111,7 +111,7 @@ TEST_P(ScalarOps, compares_constants_and_saves_exec) {
     EXPECT_EQ(wave.exec, 0u);
 }
 
-TEST_P(ScalarOps, branches_calls_and_hardware_registers) {
+TEST_P(ScalarOps, BranchesCallsAndHardwareRegisters) {
     run("s_mov_b32 s0, 5\ns_mov_b32 s1, 0\nloop: s_add_u32 s1, s1, s0\ns_sub_u32 s0, s0, 1\ns_cmp_lg_u32 s0, "
         "0\ns_cbranch_scc1 loop\n"
         "s_getpc_b64 s[2:3]\ns_call_b64 s[4:5], sub\ns_mov_b32 s6, 1\ns_branch done\nsub: s_mov_b32 s7, 2\ns_setpc_b64 "
@@ -132,7 +132,7 @@ TEST_P(ScalarOps, branches_calls_and_hardware_registers) {
     EXPECT_NE(wave.sgpr[5], wave.sgpr[7]);
 }
 
-TEST_P(ScalarOps, branches_on_vcc_and_exec) {
+TEST_P(ScalarOps, BranchesOnVccAndExec) {
     run("s_mov_b64 vcc, 0\ns_cbranch_vccz a\ns_mov_b32 s0, 1\na: s_mov_b64 s[10:11], exec\ns_mov_b64 exec, "
         "0\ns_cbranch_execnz b\ns_mov_b32 s1, 1\nb: s_mov_b64 exec, s[10:11]\n"
         "s_cmp_eq_u32 s0, 0\ns_mov_b32 s4, src_scc");

@@ -135,7 +135,7 @@ void check_row(ScalarRun& run, const Row& row, const ScalarRule& rule) {
 
 class ScalarRows : public ::testing::TestWithParam<std::tuple<isa::Arch, Format>> {};
 
-TEST_P(ScalarRows, do_what_the_documents_say) {
+TEST_P(ScalarRows, DoWhatTheDocumentsSay) {
     const auto [arch, format] = GetParam();
     const isa::ArchInfo& info = isa::info(arch);
     std::set<std::string_view> refused;
@@ -174,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
                std::string(isa::name(std::get<1>(param.param)));
     });
 
-TEST(ScalarRowsList, of_other_tests_has_no_row_that_the_model_knows) {
+TEST(ScalarRowsList, OfOtherTestsHasNoRowThatTheModelKnows) {
     for (const auto& [name, test] : scalar_rows_of_other_tests()) {
         EXPECT_FALSE(scalar_rules().count(name)) << name;
         EXPECT_FALSE(control_checks().count(name)) << name;

@@ -57,7 +57,7 @@ inline bool agrees(Check check, const Out& want, const uint32_t* got, const uint
             return (low == (w & 0xffff) || (nan16(low) && nan16(w))) &&
                    (high == w >> 16 || (nan16(high) && nan16(w >> 16)));
         case Check::pair32:
-            for (int i = 0; i < 2; i++)
+            for (int i = 0; i < 2; ++i)
                 if (got[i] != want.w[i] && !(nan32(got[i]) && nan32(want.w[i]))) return false;
             return true;
         case Check::near16: return (nan16(low) ? nan16(w) : !nan16(w) && near(low, w, 16)) && high_right;
@@ -82,10 +82,10 @@ inline State randomise(Bench& bench, int lanes, Inputs& inputs, bool ieee, bool 
     bench.set_mask(10, ~uint64_t{0});
     bench.set_mask(12, carry);
     bench.set_mask(106, carry);
-    for (int lane = 0; lane < lanes; lane++) {
+    for (int lane = 0; lane < lanes; ++lane) {
         In in;
-        for (int i = 0; i < 6; i++) bench.v(i, lane) = in.v[i] = inputs.dword();
-        for (int i = 0; i < 4; i++) bench.v(8 + i, lane) = in.old[i] = inputs.dword();
+        for (int i = 0; i < 6; ++i) bench.v(i, lane) = in.v[i] = inputs.dword();
+        for (int i = 0; i < 4; ++i) bench.v(8 + i, lane) = in.old[i] = inputs.dword();
         in.vcc_low = static_cast<uint32_t>(carry), in.vcc_high = static_cast<uint32_t>(carry >> 32);
         in.carry = carry >> lane & 1, in.ieee = ieee, in.lane = lane;
         state.in.push_back(in);
@@ -97,7 +97,7 @@ inline std::string describe(const In& in, const Out& want, const uint32_t* got) 
     std::string text;
     auto words = [&](const char* name, const uint32_t* w, int n) {
         text += name;
-        for (int i = 0; i < n; i++) {
+        for (int i = 0; i < n; ++i) {
             char buffer[16];
             std::snprintf(buffer, sizeof buffer, " %08x", w[i]);
             text += buffer;
@@ -114,11 +114,11 @@ inline void check_case(const Case& row, const Variant& variant, int lanes, Bench
     const std::string text = row.text;
     const bool masked = text.find("$m") != std::string::npos, vcc = text.find("$vcc,") != std::string::npos;
     Inputs inputs(std::hash<std::string>{}(text));
-    for (int round = 0; round < 24; round++) {
+    for (int round = 0; round < 24; ++round) {
         const State state = randomise(bench, lanes, inputs, round & 1, round % 3 != 0);
         ASSERT_TRUE(bench.run(code)) << bench.fault();
         const uint64_t mask = masked ? bench.s64(10) : vcc ? bench.s64(106) : 0;
-        for (int lane = 0; lane < lanes; lane++) {
+        for (int lane = 0; lane < lanes; ++lane) {
             const In& in = state.in[lane];
             const uint32_t got[4] = {bench.v(8, lane), bench.v(9, lane), bench.v(10, lane), bench.v(11, lane)};
             const bool active = state.exec >> lane & 1;

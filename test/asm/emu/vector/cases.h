@@ -37,12 +37,12 @@ inline Cube cube(const In& in) {
 inline uint32_t permuted(const In& x) {
     const uint64_t data = uint64_t{x.u(0)} << 32 | x.u(1);
     uint32_t r = 0;
-    for (int i = 0; i < 4; i++) r |= byte_permute(data, x.u(2) >> (8 * i) & 255) << (8 * i);
+    for (int i = 0; i < 4; ++i) r |= byte_permute(data, x.u(2) >> (8 * i) & 255) << (8 * i);
     return r;
 }
 inline uint64_t quad(const In& x, bool masked) {
     uint64_t r = 0;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; ++i)
         r |= uint64_t{(sad(static_cast<uint32_t>(x.q(0) >> (8 * i)), x.u(2), masked) +
                        static_cast<uint32_t>(x.q(2) >> (16 * i) & 0xffff)) &
                       0xffff}
@@ -51,7 +51,7 @@ inline uint64_t quad(const In& x, bool masked) {
 }
 inline Out quad32(const In& x) {
     Out out;
-    for (int i = 0; i < 4; i++) out.w[i] = sad(static_cast<uint32_t>(x.q(0) >> (8 * i)), x.u(2), true) + x.u(2 + i);
+    for (int i = 0; i < 4; ++i) out.w[i] = sad(static_cast<uint32_t>(x.q(0) >> (8 * i)), x.u(2), true) + x.u(2 + i);
     return out;
 }
 inline uint32_t lerp(const In& x) {

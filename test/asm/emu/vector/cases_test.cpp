@@ -47,8 +47,8 @@ TEST(Valu, EveryRowOfTheTableHasAHandler) {
                 const bool mask = type == isa::Type::lanes;
                 return isa::Operand{static_cast<uint16_t>(mask ? isa::code::vcc_lo : isa::code::vgpr0 + 16), type};
             };
-            for (size_t i = 0; i < row.dst.size(); i++) inst.dst[i] = place(row.dst[i]);
-            for (size_t i = 0; i < row.src.size(); i++) inst.src[i] = place(row.src[i]);
+            for (size_t i = 0; i < row.dst.size(); ++i) inst.dst[i] = place(row.dst[i]);
+            for (size_t i = 0; i < row.src.size(); ++i) inst.src[i] = place(row.src[i]);
             if (!variant.choose({inst, isa::Arch::gfx1100, 32})) missing.insert(std::string(row.mnemonic));
         }
         EXPECT_EQ(missing, allowed) << variant.name;

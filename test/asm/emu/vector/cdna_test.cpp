@@ -143,8 +143,8 @@ TEST_P(Cdna, EveryVectorRowHasAHandler) {
                 const bool mask = type == isa::Type::lanes;
                 return isa::Operand{static_cast<uint16_t>(mask ? isa::code::vcc_lo : isa::code::vgpr0 + 16), type};
             };
-            for (size_t i = 0; i < row.dst.size(); i++) inst.dst[i] = place(row.dst[i]);
-            for (size_t i = 0; i < row.src.size(); i++) inst.src[i] = place(row.src[i]);
+            for (size_t i = 0; i < row.dst.size(); ++i) inst.dst[i] = place(row.dst[i]);
+            for (size_t i = 0; i < row.src.size(); ++i) inst.src[i] = place(row.src[i]);
             if (!variant.choose({inst, GetParam(), 64})) missing.insert(std::string(row.mnemonic));
         }
         EXPECT_EQ(missing, std::set<std::string>{"v_screen_partition_4se_b32"}) << variant.name;
@@ -193,8 +193,8 @@ TEST_P(Cdna, ComparisonsWriteTheirMaskAndCmpxWritesExecToo) {
                         const uint64_t exec = inputs.next();
                         bench.set_exec(exec);
                         uint64_t want = 0;
-                        for (int lane = 0; lane < 64; lane++) {
-                            for (int i = 0; i < 4; i++) bench.v(i, lane) = inputs.dword();
+                        for (int lane = 0; lane < 64; ++lane) {
+                            for (int i = 0; i < 4; ++i) bench.v(i, lane) = inputs.dword();
                             if (lane % 4 == 0) bench.v(2, lane) = bench.v(0, lane), bench.v(3, lane) = bench.v(1, lane);
                             const bool set = holds(relation, typed(bench, type, 0, lane), typed(bench, type, 2, lane));
                             want |= uint64_t{set && (exec >> lane & 1)} << lane;
@@ -212,11 +212,11 @@ TEST_P(Cdna, PairsOfSinglesFollowMode) {
     const int saved = std::fegetround();
     Inputs inputs(9);
     for (const Variant& variant : variants())
-        for (uint32_t mode = 0; mode < 4; mode++)
+        for (uint32_t mode = 0; mode < 4; ++mode)
             for (uint32_t denormals : {0u, 0x10u, 0x20u, 0x30u}) {
                 bench.set_exec(~uint64_t{0});
-                for (int lane = 0; lane < 64; lane++)
-                    for (int row = 0; row < 6; row++)
+                for (int lane = 0; lane < 64; ++lane)
+                    for (int row = 0; row < 6; ++row)
                         bench.v(row, lane) = inputs.dword() & (lane & 1 ? ~0u : 0x80ffffff);
                 bench.wave().mode = 0xc0 | denormals | mode;
                 ASSERT_TRUE(bench.run(variant,
@@ -224,8 +224,8 @@ TEST_P(Cdna, PairsOfSinglesFollowMode) {
                                                 "v_pk_add_f32 v[10:11], v[0:1], v[2:3]",
                                                 64, GetParam()),
                                       GetParam()));
-                for (int lane = 0; lane < 64; lane++)
-                    for (int i = 0; i < 2; i++) {
+                for (int lane = 0; lane < 64; ++lane)
+                    for (int i = 0; i < 2; ++i) {
                         auto in = [&](int row) {
                             const float x = to_float(bench.v(row + i, lane));
                             return denormals & 0x10 ? x : ftz(x);

@@ -39,8 +39,8 @@ bool holds(const std::string& relation, Wide a, Wide b) {
 
 /// Equal pairs and neighbours are as likely as distant values.
 void fill(Bench& bench, int lanes, Inputs& inputs) {
-    for (int lane = 0; lane < lanes; lane++) {
-        for (int row = 0; row < 4; row++) bench.v(row, lane) = inputs.dword();
+    for (int lane = 0; lane < lanes; ++lane) {
+        for (int row = 0; row < 4; ++row) bench.v(row, lane) = inputs.dword();
         const uint64_t r = inputs.next();
         if (r & 1) bench.v(3, lane) = bench.v(1, lane);
         if ((r & 6) == 0) bench.v(2, lane) = bench.v(0, lane);
@@ -77,7 +77,7 @@ TEST_P(ValuCompare, EveryRelationAndTypeSetsBitsOfActiveLanesOnly) {
                 Code code;
                 ASSERT_TRUE(!words.empty() && code.load(variant, words, lanes)) << text;
                 Inputs inputs(std::hash<std::string>{}(text));
-                for (int round = 0; round < 12; round++) {
+                for (int round = 0; round < 12; ++round) {
                     fill(bench, lanes, inputs);
                     const uint64_t exec = round & 1 ? ~uint64_t{0} : inputs.next();
                     bench.set_exec(exec);
@@ -86,7 +86,7 @@ TEST_P(ValuCompare, EveryRelationAndTypeSetsBitsOfActiveLanesOnly) {
                     ASSERT_TRUE(bench.run(code));
                     const uint64_t got = bench.s64(exec_form ? 126 : 10);
                     EXPECT_EQ(bench.s64(106), 0x1234u) << text << " changed VCC";
-                    for (int lane = 0; lane < lanes; lane++) {
+                    for (int lane = 0; lane < lanes; ++lane) {
                         const bool want = (exec >> lane & 1) &&
                                           holds(relation, value(bench, type, 0, lane), value(bench, type, 1, lane));
                         ASSERT_EQ(got >> lane & 1, want ? 1u : 0u)
@@ -132,11 +132,11 @@ TEST(ValuCompareClass, FindsTheClassOfEveryKindOfNumber) {
         Code code;
         ASSERT_TRUE(code.load(variant, words, 32));
         Inputs inputs(5);
-        for (int round = 0; round < 40; round++) {
-            for (int lane = 0; lane < 32; lane++)
-                for (int row = 0; row < 5; row++) bench.v(row, lane) = inputs.dword();
+        for (int round = 0; round < 40; ++round) {
+            for (int lane = 0; lane < 32; ++lane)
+                for (int row = 0; row < 5; ++row) bench.v(row, lane) = inputs.dword();
             ASSERT_TRUE(bench.run(code));
-            for (int lane = 0; lane < 32; lane++) {
+            for (int lane = 0; lane < 32; ++lane) {
                 const uint32_t x = bench.v(0, lane), classes = bench.v(4, lane);
                 const uint64_t q = bench.v64(0, lane);
                 const int c32 = class_of(std::fpclassify(to_float(x)), x >> 31, x & 0x400000);
@@ -155,10 +155,10 @@ TEST(ValuCompareForms, ShortFormWritesVccAndTakesHalvesOfUpperRegisters) {
     for (const Variant& variant : variants()) {
         Bench bench(64);
         Inputs inputs(9);
-        for (int lane = 0; lane < 64; lane++)
-            for (int row = 0; row < 2; row++) bench.v(row, lane) = inputs.dword();
+        for (int lane = 0; lane < 64; ++lane)
+            for (int row = 0; row < 2; ++row) bench.v(row, lane) = inputs.dword();
         ASSERT_TRUE(bench.run(variant, assembled("v_cmp_gt_u32 vcc, s5, v1\n", 64)));
-        for (int lane = 0; lane < 64; lane++)
+        for (int lane = 0; lane < 64; ++lane)
             EXPECT_EQ(bench.s64(106) >> lane & 1, bench.wave().s[5] > bench.v(1, lane) ? 1u : 0u);
     }
 }
@@ -169,9 +169,9 @@ TEST(ValuCompareForms, AMaskThatOverwritesItsOwnScalarSourceReadsItFirst) {
         for (const char* text : {"v_cmp_eq_u32_e64 s[4:5], s4, v0", "v_cmp_eq_u32_e64 s[4:5], s5, v0"}) {
             Bench bench(64);
             bench.wave().s[4] = bench.wave().s[5] = 7;
-            for (int lane = 0; lane < 64; lane++) bench.v(0, lane) = lane % 3 ? 7 : 8;
+            for (int lane = 0; lane < 64; ++lane) bench.v(0, lane) = lane % 3 ? 7 : 8;
             ASSERT_TRUE(bench.run(variant, assembled(text, 64)));
-            for (int lane = 0; lane < 64; lane++) EXPECT_EQ(bench.s64(4) >> lane & 1, lane % 3 ? 1u : 0u) << text;
+            for (int lane = 0; lane < 64; ++lane) EXPECT_EQ(bench.s64(4) >> lane & 1, lane % 3 ? 1u : 0u) << text;
         }
     }
 }

@@ -15,8 +15,8 @@ class ValuCross : public testing::TestWithParam<int> {
     }
     /// Lane l of row r holds 100 r + l.
     static void number(Bench& bench, int lanes) {
-        for (int row = 0; row < 16; row++)
-            for (int lane = 0; lane < lanes; lane++) bench.v(row, lane) = static_cast<uint32_t>(100 * row + lane);
+        for (int row = 0; row < 16; ++row)
+            for (int lane = 0; lane < lanes; ++lane) bench.v(row, lane) = static_cast<uint32_t>(100 * row + lane);
     }
     int lanes() const { return GetParam(); }
 };
@@ -59,7 +59,7 @@ TEST_P(ValuCross, Permlane16SelectsWithinAndAcrossRows) {
                                          " v8, v1, s0, s1 op_sel:[" + (select & 1 ? "1," : "0,") +
                                          (select & 2 ? "1]" : "0]");
                 ASSERT_TRUE(bench.run(variant, assembled(text, lanes())));
-                for (int lane = 0; lane < lanes(); lane++) {
+                for (int lane = 0; lane < lanes(); ++lane) {
                     const uint64_t selects = 0x89abcdef01234567u;
                     const int row = (across ? lane / 16 ^ 1 : lane / 16) * 16;
                     const int from = row + static_cast<int>(selects >> (4 * (lane % 16)) & 15);
@@ -79,7 +79,7 @@ TEST_P(ValuCross, Permlane64ExchangesTheHalvesOfAWave64Only) {
         number(bench, lanes());
         bench.set_exec(~uint64_t{2});
         ASSERT_TRUE(bench.run(variant, assembled("v_permlane64_b32 v8, v1", lanes())));
-        for (int lane = 0; lane < lanes(); lane++) {
+        for (int lane = 0; lane < lanes(); ++lane) {
             const bool moved = lanes() == 64 && lane != 1;
             EXPECT_EQ(bench.v(8, lane), static_cast<uint32_t>(moved ? 100 + (lane ^ 32) : 800 + lane));
         }
@@ -95,7 +95,7 @@ TEST_P(ValuCross, SwapAndRelativeMovesKeepInactiveLanes) {
         ASSERT_TRUE(bench.run(
             variant, assembled("v_swap_b32 v1, v2\nv_movrels_b32 v5, v4\nv_movreld_b32 v6, v3\nv_movrelsd_b32 v10, v0",
                                lanes())));
-        for (int lane = 0; lane < lanes(); lane++) {
+        for (int lane = 0; lane < lanes(); ++lane) {
             auto is = [&](int row, int want) {
                 EXPECT_EQ(bench.v(row, lane), static_cast<uint32_t>(100 * want + lane)) << variant.name << " v" << row;
             };
@@ -134,7 +134,7 @@ std::vector<DppControl> dpp_controls() {
 TEST_P(ValuCross, Dpp16MovesMasksAndBounds) {
     for (const Variant& variant : variants()) {
         for (const DppControl& control : dpp_controls()) {
-            for (int form = 0; form < 8; form++) {
+            for (int form = 0; form < 8; ++form) {
                 const bool bound = form & 1, fi = form & 2, masks = form & 4;
                 const std::string text = "v_add_nc_u32_dpp v8, v1, v2 " + control.text +
                                          (masks ? " row_mask:0x9 bank_mask:0xb" : " row_mask:0xf bank_mask:0xf") +
@@ -144,7 +144,7 @@ TEST_P(ValuCross, Dpp16MovesMasksAndBounds) {
                 const uint64_t exec = 0xfffeefff7ffdffdfu;
                 bench.set_exec(exec);
                 ASSERT_TRUE(bench.run(variant, assembled(text, lanes()))) << text;
-                for (int lane = 0; lane < lanes(); lane++) {
+                for (int lane = 0; lane < lanes(); ++lane) {
                     const int from = control.from(lane % 16), source = lane / 16 * 16 + from;
                     const bool valid = from >= 0 && (fi || (exec >> source & 1));
                     bool written = (exec >> lane & 1) && (valid || bound);
@@ -169,7 +169,7 @@ TEST_P(ValuCross, Dpp8SelectsWithinEightLanes) {
             ASSERT_TRUE(bench.run(
                 variant,
                 assembled(std::string("v_mov_b32_dpp v8, v1 dpp8:[7,6,5,4,3,2,1,0]") + (fi ? " fi:1" : ""), lanes())));
-            for (int lane = 0; lane < lanes(); lane++) {
+            for (int lane = 0; lane < lanes(); ++lane) {
                 const int from = (lane & ~7) | (7 - (lane & 7));
                 const int want = exec >> lane & 1 ? (fi || (exec >> from & 1) ? 100 + from : 0) : 800 + lane;
                 EXPECT_EQ(bench.v(8, lane), static_cast<uint32_t>(want)) << variant.name << " lane " << lane;
@@ -181,7 +181,7 @@ TEST_P(ValuCross, Dpp8SelectsWithinEightLanes) {
 TEST_P(ValuCross, DppWorksWithComparisonsSignsAndTheLongForm) {
     for (const Variant& variant : variants()) {
         Bench bench(lanes());
-        for (int lane = 0; lane < lanes(); lane++) {
+        for (int lane = 0; lane < lanes(); ++lane) {
             bench.v(1, lane) = std::bit_cast<uint32_t>(static_cast<float>(lane));
             bench.v(2, lane) = std::bit_cast<uint32_t>(20.0f);
         }
@@ -192,7 +192,7 @@ TEST_P(ValuCross, DppWorksWithComparisonsSignsAndTheLongForm) {
                                              "v_sub_f32_dpp v8, -v1, |v2| row_ror:1 row_mask:0xf bank_mask:0xf\n"
                                              "v_fma_f32_e64_dpp v9, v1, -v2, v2 row_ror:1 row_mask:0xf bank_mask:0xf",
                                          lanes())));
-        for (int lane = 0; lane < lanes(); lane++) {
+        for (int lane = 0; lane < lanes(); ++lane) {
             const float moved = static_cast<float>(lane / 16 * 16 + (lane + 15) % 16);
             EXPECT_EQ(bench.s64(106) >> lane & 1, moved < 20 ? 1u : 0u);
             EXPECT_EQ(std::bit_cast<float>(bench.v(8, lane)), -moved - 20);

@@ -29,13 +29,13 @@ struct Probe {
 uint64_t probe(const Variant& variant, const std::string& text, const Probe& in, int lanes = 32) {
     Bench bench(lanes);
     bench.wave().mode = in.mode;
-    for (int i = 0; i < 4; i++) bench.wave().s[i] = in.scalar[i];
-    for (int lane = 0; lane < lanes; lane++) {
-        for (int i = 0; i < 6; i++) bench.v(i, lane) = in.v[i];
+    for (int i = 0; i < 4; ++i) bench.wave().s[i] = in.scalar[i];
+    for (int lane = 0; lane < lanes; ++lane) {
+        for (int i = 0; i < 6; ++i) bench.v(i, lane) = in.v[i];
         bench.v(8, lane) = bench.v(9, lane) = in.old;
     }
     EXPECT_TRUE(bench.run(variant, assembled(text, lanes))) << text << ": " << bench.fault();
-    for (int lane = 1; lane < lanes; lane++) EXPECT_EQ(bench.v64(8, lane), bench.v64(8, 0)) << text;
+    for (int lane = 1; lane < lanes; ++lane) EXPECT_EQ(bench.v64(8, lane), bench.v64(8, 0)) << text;
     return bench.v64(8, 0);
 }
 
@@ -87,7 +87,7 @@ TEST_F(ValuForms, ConstantsTakeThePatternOfTheOperandType) {
 TEST_F(ValuForms, SignsApplyBeforeTheOperation) {
     Inputs inputs(3);
     for (const Variant& variant : variants()) {
-        for (int n = 0; n < 40; n++) {
+        for (int n = 0; n < 40; ++n) {
             Probe in;
             for (uint32_t& v : in.v) v = inputs.dword();
             const float a = to_float(in.v[0]), b = to_float(in.v[1]), c = to_float(in.v[2]);
@@ -144,8 +144,8 @@ TEST_F(ValuForms, RoundingModesOfSingleAndDouble) {
     constexpr int host[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     Inputs inputs(11);
     for (const Variant& variant : variants()) {
-        for (uint32_t rounding = 0; rounding < 4; rounding++) {
-            for (int n = 0; n < 30; n++) {
+        for (uint32_t rounding = 0; rounding < 4; ++rounding) {
+            for (int n = 0; n < 30; ++n) {
                 Probe in;
                 in.v[0] = (inputs.dword() & 0x807fffff) | 0x3f800000,
                 in.v[1] = (inputs.dword() & 0x807fffff) | 0x3e000000;
@@ -182,7 +182,7 @@ TEST_F(ValuForms, DirectedRoundingOfHalvesOrANamedRefusal) {
     for (const Variant& variant : variants()) {
         Bench bench(32);
         bench.wave().mode = in.mode;
-        for (int lane = 0; lane < 32; lane++) bench.v(0, lane) = in.v[0];
+        for (int lane = 0; lane < 32; ++lane) bench.v(0, lane) = in.v[0];
         const bool done = bench.run(variant, assembled("v_cvt_f16_f32 v8, v0", 32));
         if (done) {
             EXPECT_EQ(bench.v(8, 0) & 0xffff, 0x3c01u) << variant.name;
@@ -280,12 +280,12 @@ TEST_F(ValuForms, EveryDualPairReadsBothHalvesBeforeWriting) {
                 std::vector<In> in(32);
                 const uint64_t vcc = inputs.next(), exec = inputs.next() | inputs.next();
                 bench.set_mask(106, vcc), bench.set_exec(exec);
-                for (int lane = 0; lane < 32; lane++) {
-                    for (int i = 0; i < 4; i++) bench.v(i, lane) = in[lane].v[i] = inputs.dword();
+                for (int lane = 0; lane < 32; ++lane) {
+                    for (int i = 0; i < 4; ++i) bench.v(i, lane) = in[lane].v[i] = inputs.dword();
                     in[lane].carry = vcc >> lane & 1;
                 }
                 ASSERT_TRUE(bench.run(variant, words));
-                for (int lane = 0; lane < 32; lane++) {
+                for (int lane = 0; lane < 32; ++lane) {
                     const In& v = in[lane];
                     const bool active = exec >> lane & 1;
                     const uint32_t want_x = active ? x.value(v, v.v[1], v.v[2], v.v[0]) : v.v[0];
@@ -303,12 +303,12 @@ TEST_F(ValuForms, DualPairsTakeScalarsAndLiterals) {
     for (const Variant& variant : variants()) {
         Bench bench(32);
         bench.wave().s[3] = float_bits(10.0f);
-        for (int lane = 0; lane < 32; lane++)
+        for (int lane = 0; lane < 32; ++lane)
             bench.v(2, lane) = float_bits(static_cast<float>(lane)), bench.v(5, lane) = 7;
         ASSERT_TRUE(bench.run(variant, assembled("v_dual_add_f32 v8, s3, v2 :: v_dual_and_b32 v9, 5, v5\n"
                                                  "v_dual_mul_f32 v10, 0x40400000, v2 :: v_dual_mov_b32 v11, 1.0",
                                                  32)));
-        for (int lane = 0; lane < 32; lane++) {
+        for (int lane = 0; lane < 32; ++lane) {
             EXPECT_EQ(to_float(bench.v(8, lane)), 10.0f + static_cast<float>(lane));
             EXPECT_EQ(bench.v(9, lane), 5u);
             EXPECT_EQ(to_float(bench.v(10, lane)), 3.0f * static_cast<float>(lane));

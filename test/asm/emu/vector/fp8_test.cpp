@@ -92,7 +92,7 @@ uint32_t stochastic_code(const ByteFormat& f, float x, uint32_t random, bool sat
     const Wide rounded = std::ldexp(std::floor(std::ldexp(parts, -drop)), unit);
     const uint32_t sign = std::signbit(x) ? 0x80 : 0, top = largest(f);
     if (rounded > value_of(f, top)) return overflow(f, sign, saturate);
-    for (uint32_t code = 1; code <= top; code++)
+    for (uint32_t code = 1; code <= top; ++code)
         if (value_of(f, code) == rounded) return code | sign;
     return zero(f, x);
 }
@@ -100,7 +100,7 @@ uint32_t stochastic_code(const ByteFormat& f, float x, uint32_t random, bool sat
 /// Codes, their neighbours, the ties between them, and what else is special.
 std::vector<float> interesting(const ByteFormat& f) {
     std::vector<float> all = {0.0f, -0.0f, 1e-30f, 1e-40f, 1e30f, INFINITY, -INFINITY, NAN, 0x1.fffffep127f};
-    for (uint32_t code = 0; code < 255; code++) {
+    for (uint32_t code = 0; code < 255; ++code) {
         const float a = static_cast<float>(value_of(f, code)), b = static_cast<float>(value_of(f, code + 1));
         if (!std::isfinite(a)) continue;
         for (float x : {a, (a + b) / 2, a * 1.03f, a * 4})
@@ -108,15 +108,15 @@ std::vector<float> interesting(const ByteFormat& f) {
                 for (float y : {x, std::nextafter(x, 1e30f), std::nextafter(x, -1e30f)}) all.push_back(y);
     }
     Inputs inputs(11);
-    for (int i = 0; i < 1500; i++) all.push_back(to_float(inputs.dword()));
-    for (int i = 0; i < 1500; i++)
+    for (int i = 0; i < 1500; ++i) all.push_back(to_float(inputs.dword()));
+    for (int i = 0; i < 1500; ++i)
         all.push_back(to_float((static_cast<uint32_t>(inputs.next()) & 0x81ffffff) | (105u + i % 30) << 23));
     return all;
 }
 
 TEST(Fp8, EveryCodeHasTheValueOfItsFormat) {
     for (const ByteFormat& f : kFormats)
-        for (uint32_t code = 0; code < 256; code++) {
+        for (uint32_t code = 0; code < 256; ++code) {
             const Wide want = value_of(f, code);
             const float got = f.widen(code | 0xabcdef00);
             if (std::isnan(want)) {
@@ -156,9 +156,9 @@ class Fp8OfCdna3 : public testing::Test {
                  uint32_t mode = mode::kPlain) {
         Bench bench(64);
         bench.wave().mode = mode;
-        for (int lane = 0; lane < 64; lane++) bench.v(0, lane) = a, bench.v(1, lane) = b, bench.v(8, lane) = old;
+        for (int lane = 0; lane < 64; ++lane) bench.v(0, lane) = a, bench.v(1, lane) = b, bench.v(8, lane) = old;
         EXPECT_TRUE(bench.run(variant, assembled(text, 64, Arch::gfx942), Arch::gfx942)) << text << bench.fault();
-        for (int lane = 1; lane < 64; lane++) EXPECT_EQ(bench.v64(8, lane), bench.v64(8, 0)) << text;
+        for (int lane = 1; lane < 64; ++lane) EXPECT_EQ(bench.v64(8, lane), bench.v64(8, 0)) << text;
         return bench.v64(8, 0);
     }
     static bool same(uint32_t got, Wide want) {
@@ -172,7 +172,7 @@ TEST_F(Fp8OfCdna3, WideningTakesTheSelectedByteOrWord) {
     for (const Variant& variant : variants()) {
         const uint32_t plain = static_cast<uint32_t>(run(variant, "v_cvt_f32_fp8 v8, v0", word, 0, 0));
         EXPECT_TRUE(same(plain, value_of(fp8, 0x33))) << variant.name;
-        for (int byte = 0; byte < 4; byte++) {
+        for (int byte = 0; byte < 4; ++byte) {
             const std::string sel = " src0_sel:BYTE_" + std::to_string(byte);
             const uint32_t code = word >> (8 * byte) & 255;
             EXPECT_TRUE(same(static_cast<uint32_t>(run(variant, "v_cvt_f32_fp8_sdwa v8, v0" + sel, word, 0, 0)),
@@ -180,7 +180,7 @@ TEST_F(Fp8OfCdna3, WideningTakesTheSelectedByteOrWord) {
             EXPECT_TRUE(same(static_cast<uint32_t>(run(variant, "v_cvt_f32_bf8_sdwa v8, v0" + sel, word, 0, 0)),
                              value_of(bf8, code)));
         }
-        for (int high = 0; high < 2; high++) {
+        for (int high = 0; high < 2; ++high) {
             const std::string sel = high ? "_sdwa v[8:9], v0 src0_sel:WORD_1" : " v[8:9], v0";
             const uint64_t got = run(variant, "v_cvt_pk_f32_fp8" + sel, word, 0, 0);
             EXPECT_TRUE(same(static_cast<uint32_t>(got), value_of(fp8, word >> (16 * high) & 255)));
@@ -207,7 +207,7 @@ TEST_F(Fp8OfCdna3, NarrowingFillsTheChosenPartAndKeepsTheRest) {
             EXPECT_EQ(get(pk + " op_sel:[0,0,1]", float_bits(b), ovfl), (old & 0xffff) | pack(f, true) << 16) << name;
             // MODE's rounding does not matter.
             EXPECT_EQ(get(pk, float_bits(b), ovfl | 3), (old & 0xffff0000) | pack(f, true)) << name;
-            for (uint32_t byte = 0; byte < 4; byte++)
+            for (uint32_t byte = 0; byte < 4; ++byte)
                 for (uint32_t random : {0u, 0xfff00000u, 0x12345678u}) {
                     const std::string select = byte == 0   ? ""
                                                : byte == 1 ? " op_sel:[0,0,1,0]"

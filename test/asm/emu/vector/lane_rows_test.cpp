@@ -174,7 +174,7 @@ constexpr std::pair<std::string_view, void (*)(LaneCase&)> kModels[] = {
     {"v_swaprel_b32", relative<Moves::each, true>},
 };
 
-TEST(LaneRows, give_the_models_results_in_every_family) {
+TEST(LaneRows, GiveTheModelsResultsInEveryFamily) {
     for (const isa::ArchInfo& info : isa::archs())
         for (const auto& [name, model] : kModels) {
             int rows = 0;

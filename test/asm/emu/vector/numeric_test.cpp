@@ -81,16 +81,16 @@ void expect_quotients(std::string text, Arch arch, int lanes, int rounds) {
         ASSERT_TRUE(code.load(variant, words, lanes, arch));
         Inputs inputs(static_cast<uint64_t>(lanes + kRows));
         std::vector<T> n(static_cast<size_t>(lanes)), d(n.size());
-        for (int round = 0; round < rounds; round++) {
-            for (int lane = 0; lane < lanes; lane++) {
+        for (int round = 0; round < rounds; ++round) {
+            for (int lane = 0; lane < lanes; ++lane) {
                 const T pair[] = {n[static_cast<size_t>(lane)] = any_float<T>(inputs),
                                   d[static_cast<size_t>(lane)] = any_float<T>(inputs)};
                 uint32_t dwords[2 * kRows];
                 std::memcpy(dwords, pair, sizeof pair);
-                for (int row = 0; row < 2 * kRows; row++) bench.v(row, lane) = dwords[row];
+                for (int row = 0; row < 2 * kRows; ++row) bench.v(row, lane) = dwords[row];
             }
             ASSERT_TRUE(bench.run(code));
-            for (int lane = 0; lane < lanes; lane++) {
+            for (int lane = 0; lane < lanes; ++lane) {
                 const T x = n[static_cast<size_t>(lane)], y = d[static_cast<size_t>(lane)], want = x / y;
                 T got;
                 const uint64_t bits = bench.v64(8, lane);
@@ -138,7 +138,7 @@ TEST_F(ValuNumeric, DivScaleMarksWhatDivFmasScalesBack) {
     for (const Variant& variant : variants()) {
         for (const Row& row : rows) {
             Bench bench(32);
-            for (int lane = 0; lane < 32; lane++)
+            for (int lane = 0; lane < 32; ++lane)
                 bench.v(0, lane) = float_bits(row.x), bench.v(1, lane) = float_bits(row.d),
                            bench.v(2, lane) = float_bits(row.n);
             ASSERT_TRUE(bench.run(variant, assembled("v_div_scale_f32 v8, vcc_lo, v0, v1, v2", 32)));
@@ -153,11 +153,11 @@ TEST_F(ValuNumeric, DivScaleMarksWhatDivFmasScalesBack) {
 TEST_F(ValuNumeric, TrigPreopGivesConsecutiveSegmentsOfTwoOverPi) {
     for (const Variant& variant : variants()) {
         Bench bench(32);
-        for (int lane = 0; lane < 32; lane++)
+        for (int lane = 0; lane < 32; ++lane)
             bench.v(1, lane) = 0x3ff00000, bench.v(0, lane) = 0, bench.v(2, lane) = static_cast<uint32_t>(lane);
         ASSERT_TRUE(bench.run(variant, assembled("v_trig_preop_f64 v[8:9], v[0:1], v2", 32)));
         Wide sum = 0;
-        for (int lane = 2; lane >= 0; lane--) sum += to_double(bench.v64(8, lane));
+        for (int lane = 2; lane >= 0; --lane) sum += to_double(bench.v64(8, lane));
         EXPECT_NEAR(static_cast<double>(sum - 0.63661977236758134307553505349005744L), 0, 0x1p-64);
         EXPECT_EQ(bench.v64(8, 0), double_bits(0x1.45f306dc9c882p-1)) << "53 bits, not rounded";
         // Segment 20 begins at bit 1060: all of it lies inside the 1201 bits, its magnitude below 2^-1060 is a
@@ -179,9 +179,9 @@ std::unique_ptr<Matrices> load_matrices(Bench& bench, int lanes, int bits, Input
                                         Addend&& addend) {
     auto m = std::make_unique<Matrices>();
     const int per = 32 / bits;
-    for (int lane = 0; lane < 16; lane++) {
-        for (int k = 0; k < 16; k++) {
-            for (int operand = 0; operand < 2; operand++) {
+    for (int lane = 0; lane < 16; ++lane) {
+        for (int k = 0; k < 16; ++k) {
+            for (int operand = 0; operand < 2; ++operand) {
                 const auto [value, raw] = element(inputs);
                 (operand ? m->b[k][lane] : m->a[lane][k]) = value;
                 for (int copy = lane; copy < lanes; copy += 16) {
@@ -192,8 +192,8 @@ std::unique_ptr<Matrices> load_matrices(Bench& bench, int lanes, int bits, Input
             }
         }
     }
-    for (int i = 0; i < 256 / lanes; i++)
-        for (int lane = 0; lane < lanes; lane++) {
+    for (int i = 0; i < 256 / lanes; ++i)
+        for (int lane = 0; lane < lanes; ++lane) {
             const auto [value, raw] = addend(inputs);
             m->c[lanes / 16 * i + lane / 16][lane % 16] = value;
             bench.v(16 + i, lane) = raw;
@@ -202,7 +202,7 @@ std::unique_ptr<Matrices> load_matrices(Bench& bench, int lanes, int bits, Input
 }
 Wide element_of(const Matrices& m, int row, int column) {
     Wide sum = m.c[row][column];
-    for (int k = 0; k < 16; k++) sum += m.a[row][k] * m.b[k][column];
+    for (int k = 0; k < 16; ++k) sum += m.a[row][k] * m.b[k][column];
     return sum;
 }
 std::string ranges(int lanes, int input_registers) {
@@ -246,8 +246,8 @@ TEST_P(ValuMatrix, FloatTilesMultiplyAndAdd) {
             ASSERT_TRUE(bench.run(
                 variant,
                 assembled(std::string("v_wmma_f32_16x16x16_") + (brain ? "bf16" : "f16") + ranges(lanes, 8), lanes)));
-            for (int i = 0; i < 256 / lanes; i++)
-                for (int lane = 0; lane < lanes; lane++)
+            for (int i = 0; i < 256 / lanes; ++i)
+                for (int lane = 0; lane < lanes; ++lane)
                     ASSERT_EQ(Wide(to_float(bench.v(24 + i, lane))),
                               element_of(*m, lanes / 16 * i + lane / 16, lane % 16))
                         << variant.name << " register " << i << " lane " << lane;
@@ -267,13 +267,13 @@ TEST_P(ValuMatrix, HalfResultsGoToTheSelectedHalf) {
                 return std::pair<Wide, uint32_t>(value, raw << shift | (0x7777u << (16 - shift)));
             };
             auto m = load_matrices(bench, lanes, 16, inputs, small_half, addend);
-            for (int i = 0; i < 8; i++)
-                for (int lane = 0; lane < lanes; lane++) bench.v(24 + i, lane) = 0xabcdabcd;
+            for (int i = 0; i < 8; ++i)
+                for (int lane = 0; lane < lanes; ++lane) bench.v(24 + i, lane) = 0xabcdabcd;
             ASSERT_TRUE(bench.run(
                 variant,
                 assembled("v_wmma_f16_16x16x16_f16" + ranges(lanes, 8) + (high ? " op_sel:[0,0,1]" : ""), lanes)));
-            for (int i = 0; i < 256 / lanes; i++)
-                for (int lane = 0; lane < lanes; lane++) {
+            for (int i = 0; i < 256 / lanes; ++i)
+                for (int lane = 0; lane < lanes; ++lane) {
                     const uint32_t word = bench.v(24 + i, lane);
                     ASSERT_EQ(half_value(word >> shift & 0xffff), element_of(*m, lanes / 16 * i + lane / 16, lane % 16))
                         << variant.name;
@@ -287,7 +287,7 @@ TEST_P(ValuMatrix, IntegerTilesTakeSignsAndSaturate) {
     const int lanes = GetParam();
     for (const Variant& variant : variants()) {
         for (const int bits : {8, 4}) {
-            for (int form = 0; form < 8; form++) {
+            for (int form = 0; form < 8; ++form) {
                 const bool signed_a = form & 1, signed_b = form & 2, clamp = form & 4;
                 Bench bench(lanes);
                 Inputs inputs(static_cast<uint64_t>(form));
@@ -307,8 +307,8 @@ TEST_P(ValuMatrix, IntegerTilesTakeSignsAndSaturate) {
                                          " neg_lo:[" + (signed_a ? "1," : "0,") + (signed_b ? "1,0]" : "0,0]") +
                                          (clamp ? " clamp" : "");
                 ASSERT_TRUE(bench.run(variant, assembled(text, lanes)));
-                for (int i = 0; i < 256 / lanes; i++)
-                    for (int lane = 0; lane < lanes; lane++) {
+                for (int i = 0; i < 256 / lanes; ++i)
+                    for (int lane = 0; lane < lanes; ++lane) {
                         const auto sum = static_cast<int64_t>(element_of(*m, lanes / 16 * i + lane / 16, lane % 16));
                         const int64_t want =
                             clamp ? std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX) : static_cast<int32_t>(sum);

@@ -101,18 +101,18 @@ void on_random_lanes(const std::string& text, int lanes, Check&& check) {
         Code code;
         ASSERT_TRUE(code.load(variant, words, lanes, Arch::gfx1201)) << text;
         Inputs inputs(std::hash<std::string>{}(text));
-        for (int round = 0; round < 12; round++) {
+        for (int round = 0; round < 12; ++round) {
             std::vector<In> in(static_cast<size_t>(lanes));
             const uint64_t exec = round % 3 ? ~uint64_t{0} : inputs.next();
             bench.set_exec(exec);
             bench.wave().mode = mode::kPlain | (round & 1 ? mode::kIeee : 0);  // the bit means nothing here
-            for (int lane = 0; lane < lanes; lane++) {
-                for (int i = 0; i < 6; i++) bench.v(i, lane) = in[lane].v[i] = value_bits(inputs, round & 2);
-                for (int i = 0; i < 2; i++) bench.v(8 + i, lane) = in[lane].old[i] = inputs.dword();
+            for (int lane = 0; lane < lanes; ++lane) {
+                for (int i = 0; i < 6; ++i) bench.v(i, lane) = in[lane].v[i] = value_bits(inputs, round & 2);
+                for (int i = 0; i < 2; ++i) bench.v(8 + i, lane) = in[lane].old[i] = inputs.dword();
                 in[lane].lane = lane;
             }
             ASSERT_TRUE(bench.run(code)) << text << ": " << bench.fault();
-            for (int lane = 0; lane < lanes; lane++) {
+            for (int lane = 0; lane < lanes; ++lane) {
                 const uint64_t got = bench.v64(8, lane), old = in[lane].old[0] | uint64_t{in[lane].old[1]} << 32;
                 SCOPED_TRACE(std::string(variant.name) + " " + text + " lane " + std::to_string(lane));
                 if (exec >> lane & 1)
@@ -171,7 +171,7 @@ TEST_P(ValuRdna4, SelectionsTakeSignsAndDpp) {
 TEST_P(ValuRdna4, ClampMakesNanZeroWithoutAModeBit) {
     for (const Variant& variant : variants()) {
         Bench bench(lanes());
-        for (int lane = 0; lane < lanes(); lane++) {
+        for (int lane = 0; lane < lanes(); ++lane) {
             bench.v(0, lane) = lane & 1 ? 0x7fc00000 : float_bits(2.5f);
             bench.v(1, lane) = 0x3c007e00;
         }
@@ -187,19 +187,19 @@ TEST_P(ValuRdna4, ClampMakesNanZeroWithoutAModeBit) {
 
 TEST_P(ValuRdna4, PermlaneVarTakesEachLanesOwnSelector) {
     for (const Variant& variant : variants()) {
-        for (int form = 0; form < 8; form++) {
+        for (int form = 0; form < 8; ++form) {
             const bool across = form & 1, fetch_inactive = form & 2, bound = form & 4;
             Bench bench(lanes());
             const uint64_t exec = 0xfdff7fffbffdfff7u;
             bench.set_exec(exec);
-            for (int lane = 0; lane < lanes(); lane++)
+            for (int lane = 0; lane < lanes(); ++lane)
                 bench.v(1, lane) = static_cast<uint32_t>(100 + lane),
                            bench.v(2, lane) = 0xfffffff0u | static_cast<uint32_t>(lane * 7 + 3) % 16,
                            bench.v(8, lane) = static_cast<uint32_t>(800 + lane);
             const std::string text = std::string(across ? "v_permlanex16_var_b32" : "v_permlane16_var_b32") +
                                      " v8, v1, v2 op_sel:[" + (fetch_inactive ? "1," : "0,") + (bound ? "1]" : "0]");
             ASSERT_TRUE(bench.run(variant, assembled(text, lanes(), Arch::gfx1201), Arch::gfx1201));
-            for (int lane = 0; lane < lanes(); lane++) {
+            for (int lane = 0; lane < lanes(); ++lane) {
                 const int from = ((across ? lane / 16 ^ 1 : lane / 16) * 16) + (lane * 7 + 3) % 16;
                 int want = 100 + from;
                 if (!(exec >> from & 1) && !fetch_inactive) want = bound ? 0 : 800 + lane;
@@ -217,11 +217,11 @@ TEST_P(ValuRdna4, ScalarTranscendentalsGiveWhatAVectorLaneGivesWhateverExecIs) {
         for (const char* name : kNames) {
             for (const bool half : {false, true}) {
                 const std::string suffix = std::string(name) + (half ? "_f16" : "_f32");
-                for (int n = 0; n < 40; n++) {
+                for (int n = 0; n < 40; ++n) {
                     Bench bench(lanes());
                     const uint32_t x = inputs.dword();
                     bench.wave().s[4] = x;
-                    for (int lane = 0; lane < lanes(); lane++) bench.v(0, lane) = x;
+                    for (int lane = 0; lane < lanes(); ++lane) bench.v(0, lane) = x;
                     ASSERT_TRUE(bench.run(
                         variant,
                         assembled("v_" + suffix + "_e64 v8, -|v0|\nv_" + suffix + " v9, v0", lanes(), Arch::gfx1201),
@@ -283,7 +283,7 @@ uint32_t byte_bits(Wide x, bool brain, bool saturate) {
     const bool tie_goes_up = largest & 1;
     if (magnitude > limit || (magnitude == limit && tie_goes_up)) return sign | (saturate ? largest : largest + 1);
     uint32_t best = 0;
-    for (uint32_t b = 1; b <= largest; b++) {
+    for (uint32_t b = 1; b <= largest; ++b) {
         const Wide now = std::fabs(byte_value(b, brain) - magnitude),
                    then = std::fabs(byte_value(best, brain) - magnitude);
         if (now < then || (now == then && !(b & 1))) best = b;
@@ -297,7 +297,7 @@ bool same_byte(uint32_t a, uint32_t b, bool brain) {
 TEST_P(ValuRdna4, BytesWidenExactlyFromTheSelectedPlace) {
     for (const bool brain : {false, true}) {
         const std::string type = brain ? "bf8" : "fp8";
-        for (uint32_t byte = 0; byte < 4; byte++) {
+        for (uint32_t byte = 0; byte < 4; ++byte) {
             const std::string text = "v_cvt_f32_" + type + "_e64 v8, v0 byte_sel:" + std::to_string(byte);
             on_random_lanes(text, lanes(), [&](const In& x, uint64_t got) {
                 const Wide want = byte_value(x.u(0) >> (8 * byte) & 0xff, brain),
@@ -305,10 +305,10 @@ TEST_P(ValuRdna4, BytesWidenExactlyFromTheSelectedPlace) {
                 ASSERT_TRUE(want == have || (std::isnan(want) && std::isnan(have))) << std::hex << x.u(0);
             });
         }
-        for (uint32_t word = 0; word < 2; word++) {
+        for (uint32_t word = 0; word < 2; ++word) {
             const std::string text = "v_cvt_pk_f32_" + type + "_e64 v[8:9], v0" + (word ? " op_sel:[1,0]" : "");
             on_random_lanes(text, lanes(), [&](const In& x, uint64_t got) {
-                for (uint32_t i = 0; i < 2; i++) {
+                for (uint32_t i = 0; i < 2; ++i) {
                     const Wide want = byte_value(x.u(0) >> (16 * word + 8 * i) & 0xff, brain),
                                have = to_float(static_cast<uint32_t>(got >> (32 * i)));
                     ASSERT_TRUE(want == have || (std::isnan(want) && std::isnan(have))) << std::hex << x.u(0);
@@ -321,12 +321,12 @@ TEST_P(ValuRdna4, BytesWidenExactlyFromTheSelectedPlace) {
 TEST_P(ValuRdna4, PairsNarrowToNearestIntoTheSelectedHalf) {
     Inputs inputs(31);
     for (const Variant& variant : variants()) {
-        for (int form = 0; form < 8; form++) {
+        for (int form = 0; form < 8; ++form) {
             const bool brain = form & 1, high = form & 2, saturate = form & 4;
             Bench bench(lanes());
             bench.wave().mode = mode::kPlain | (saturate ? mode::kFp16Ovfl : 0) | 1;  // rounding up does not matter
-            for (int round = 0; round < 20; round++) {
-                for (int lane = 0; lane < lanes(); lane++) {
+            for (int round = 0; round < 20; ++round) {
+                for (int lane = 0; lane < lanes(); ++lane) {
                     const uint32_t near = static_cast<uint32_t>(inputs.next()) & 0x80ffffffu;
                     bench.v(0, lane) = round & 1 ? inputs.dword() : near | 0x38000000u + ((inputs.next() & 15) << 23);
                     bench.v(1, lane) = round & 1 ? inputs.dword() : (near & 0xfff00000u) | 0x3a000000u;
@@ -335,7 +335,7 @@ TEST_P(ValuRdna4, PairsNarrowToNearestIntoTheSelectedHalf) {
                 const std::string text = std::string("v_cvt_pk_") + (brain ? "bf8" : "fp8") + "_f32 v8, -v0, v1" +
                                          (high ? " op_sel:[0,0,1]" : "");
                 ASSERT_TRUE(bench.run(variant, assembled(text, lanes(), Arch::gfx1201), Arch::gfx1201));
-                for (int lane = 0; lane < lanes(); lane++) {
+                for (int lane = 0; lane < lanes(); ++lane) {
                     const uint32_t got = bench.v(8, lane), pair = high ? got >> 16 : got & 0xffff;
                     ASSERT_EQ(high ? got & 0xffff : got >> 16, high ? 0xbeefu : 0xdeadu);
                     const uint32_t low = byte_bits(-to_float(bench.v(0, lane)), brain, saturate),
@@ -351,10 +351,10 @@ TEST_P(ValuRdna4, PairsNarrowToNearestIntoTheSelectedHalf) {
 
 TEST_P(ValuRdna4, StochasticRoundingGoesUpInProportion) {
     for (const Variant& variant : variants()) {
-        for (uint32_t byte = 0; byte < 4; byte++) {
+        for (uint32_t byte = 0; byte < 4; ++byte) {
             Bench bench(lanes());
             // A quarter of the way from 1 to its successor 1.125; random numbers evenly spread.
-            for (int lane = 0; lane < lanes(); lane++) {
+            for (int lane = 0; lane < lanes(); ++lane) {
                 bench.v(0, lane) = float_bits(1.03125f);
                 bench.v(1, lane) = static_cast<uint32_t>(lane) * (lanes() == 32 ? 0x08000000u : 0x04000000u);
                 bench.v(8, lane) = 0xaaaaaaaa;
@@ -362,7 +362,7 @@ TEST_P(ValuRdna4, StochasticRoundingGoesUpInProportion) {
             const std::string text = "v_cvt_sr_fp8_f32 v8, v0, v1 byte_sel:" + std::to_string(byte);
             ASSERT_TRUE(bench.run(variant, assembled(text, lanes(), Arch::gfx1201), Arch::gfx1201));
             int up = 0;
-            for (int lane = 0; lane < lanes(); lane++) {
+            for (int lane = 0; lane < lanes(); ++lane) {
                 const uint32_t got = bench.v(8, lane), result = got >> (8 * byte) & 0xff;
                 ASSERT_EQ(got | 0xffu << (8 * byte), 0xaaaaaaaa | 0xffu << (8 * byte)) << "other bytes stay";
                 ASSERT_TRUE(result == 0x38 || result == 0x39) << std::hex << result;
@@ -374,7 +374,7 @@ TEST_P(ValuRdna4, StochasticRoundingGoesUpInProportion) {
 }
 
 TEST_P(ValuRdna4, DotProductsOfBytesSumInOrder) {
-    for (int form = 0; form < 4; form++) {
+    for (int form = 0; form < 4; ++form) {
         const bool brain_a = form & 1, brain_b = form & 2;
         const std::string name = std::string("v_dot4_f32_") + (brain_a ? "bf8" : "fp8") + (brain_b ? "_bf8" : "_fp8");
         auto want = [=](const In& x, float sum) {
@@ -404,12 +404,12 @@ TEST(ValuRdna4Dual, MinimaOfPairsQuietTwoNans) {
         Bench bench(32);
         bench.wave().mode = mode::kPlain | mode::kIeee;
         std::vector<In> in(32);
-        for (int lane = 0; lane < 32; lane++)
-            for (int i = 0; i < 4; i++) bench.v(i, lane) = in[lane].v[i] = value_bits(inputs, true);
+        for (int lane = 0; lane < 32; ++lane)
+            for (int i = 0; i < 4; ++i) bench.v(i, lane) = in[lane].v[i] = value_bits(inputs, true);
         ASSERT_TRUE(bench.run(
             variant, assembled("v_dual_min_num_f32 v0, v1, v2 :: v_dual_max_num_f32 v1, v0, v3", 32, Arch::gfx1201),
             Arch::gfx1201));
-        for (int lane = 0; lane < 32; lane++) {
+        for (int lane = 0; lane < 32; ++lane) {
             EXPECT_EQ(bench.v(0, lane), numeric(kSingle, in[lane].u(1), in[lane].u(2), false)) << variant.name;
             EXPECT_EQ(bench.v(1, lane), numeric(kSingle, in[lane].u(0), in[lane].u(3), true)) << variant.name;
         }

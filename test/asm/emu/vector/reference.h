@@ -143,7 +143,7 @@ inline uint32_t fmed16(const In& in, uint32_t a, uint32_t b, uint32_t c) {
 inline uint32_t abs_diff(uint32_t a, uint32_t b) { return a > b ? a - b : b - a; }
 inline uint32_t sad(uint32_t a, uint32_t b, bool masked) {
     uint32_t sum = 0;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; ++i) {
         const uint32_t x = a >> (8 * i) & 255, y = b >> (8 * i) & 255;
         if (!masked || y) sum += abs_diff(x, y);
     }

@@ -22,8 +22,8 @@ class Gfx9Forms : public testing::Test {
         if (!isa::llvm_available()) GTEST_SKIP() << "needs libLLVM 19 to assemble";
     }
     void fill(Inputs& inputs) {
-        for (int lane = 0; lane < 64; lane++)
-            for (int row = 0; row < 12; row++) bench.v(row, lane) = inputs.dword();
+        for (int lane = 0; lane < 64; ++lane)
+            for (int row = 0; row < 12; ++row) bench.v(row, lane) = inputs.dword();
     }
     ::testing::AssertionResult run(const Variant& variant, const std::string& text) {
         if (bench.run(variant, assembled(text, 64, Arch::gfx942), Arch::gfx942)) return ::testing::AssertionSuccess();
@@ -78,7 +78,7 @@ bool equal_or_nan(const std::string& name, uint32_t got, uint32_t want) {
 TEST_F(Gfx9Forms, SdwaSelectsItsSourcesAndPlacesItsResult) {
     Inputs inputs(3);
     for (const Operation& op : kOperations)
-        for (int round = 0; round < 60; round++) {
+        for (int round = 0; round < 60; ++round) {
             const uint64_t r = inputs.next();
             const int to = round % 7, unused = round / 7 % 3, first = (r >> 8) % 7, second = (r >> 16) % 7;
             const bool sign0 = r & 1, sign1 = r & 2;
@@ -99,19 +99,19 @@ TEST_F(Gfx9Forms, SdwaSelectsItsSourcesAndPlacesItsResult) {
                 fill(inputs);
                 // A NaN's payload is no part of the result: keep NaN out where parts of it would be compared.
                 if (!op.sign_extends)
-                    for (int lane = 0; lane < 64; lane++)
-                        for (int row = 0; row < 2; row++) bench.v(row, lane) &= 0xbb7fbbff;
+                    for (int lane = 0; lane < 64; ++lane)
+                        for (int row = 0; row < 2; ++row) bench.v(row, lane) &= 0xbb7fbbff;
                 const uint64_t exec = inputs.next();
                 bench.set_exec(exec);
                 std::vector<uint32_t> want(64);
-                for (int lane = 0; lane < 64; lane++) {
+                for (int lane = 0; lane < 64; ++lane) {
                     const uint32_t old = bench.v(8, lane);
                     const uint32_t result =
                         op.compute(source(bench.v(0, lane), first, sign0), source(bench.v(1, lane), second, sign1));
                     want[lane] = exec >> lane & 1 ? put(result, old, to, unused) : old;
                 }
                 ASSERT_TRUE(run(variant, text));
-                for (int lane = 0; lane < 64; lane++)
+                for (int lane = 0; lane < 64; ++lane)
                     ASSERT_TRUE(equal_or_nan(op.name, bench.v(8, lane), want[lane]))
                         << variant.name << " " << text << " lane " << lane << " want " << want[lane] << " got "
                         << bench.v(8, lane);
@@ -127,7 +127,7 @@ TEST_F(Gfx9Forms, SdwaComparesIntoAScalarPairAndTakesScalarsAndCarries) {
         bench.wave().s[4] = 0xdeadbeef;
         for (int lane = 0; lane < 64; lane += 3) bench.v(1, lane) = bench.v(0, lane) >> 16;
         uint64_t equal = 0, less = 0;
-        for (int lane = 0; lane < 64; lane++) {
+        for (int lane = 0; lane < 64; ++lane) {
             equal |= uint64_t{bench.v(0, lane) >> 16 == (bench.v(1, lane) & 0xffff)} << lane;
             less |= uint64_t{sext(bench.v(0, lane) & 255, 8) < static_cast<int32_t>(bench.v(1, lane))} << lane;
         }
@@ -139,7 +139,7 @@ TEST_F(Gfx9Forms, SdwaComparesIntoAScalarPairAndTakesScalarsAndCarries) {
             run(variant, "v_addc_co_u32_sdwa v8, vcc, v0, v1, vcc dst_sel:DWORD src0_sel:BYTE_3 src1_sel:DWORD"));
         ASSERT_TRUE(run(variant, "v_cndmask_b32_sdwa v9, v0, v1, vcc dst_sel:DWORD src0_sel:BYTE_2 src1_sel:WORD_1"));
         ASSERT_TRUE(run(variant, "v_mov_b32_sdwa v10, s4 dst_sel:DWORD src0_sel:WORD_1"));
-        for (int lane = 0; lane < 64; lane++) {
+        for (int lane = 0; lane < 64; ++lane) {
             const uint64_t sum = uint64_t{bench.v(0, lane) >> 24} + bench.v(1, lane) + (less >> lane & 1);
             EXPECT_EQ(bench.v(8, lane), static_cast<uint32_t>(sum));
             EXPECT_EQ(bench.s64(106) >> lane & 1, sum >> 32);
@@ -155,7 +155,7 @@ TEST_F(Gfx9Forms, SdwaComparesIntoAScalarPairAndTakesScalarsAndCarries) {
 
 TEST_F(Gfx9Forms, SdwaClampsBeforeItPlaces) {
     for (const Variant& variant : variants()) {
-        for (int lane = 0; lane < 64; lane++)
+        for (int lane = 0; lane < 64; ++lane)
             bench.v(0, lane) = 0xfffffff0, bench.v(1, lane) = 0x20, bench.v(2, lane) = float_bits(3.0f),
                        bench.v(8, lane) = bench.v(9, lane) = 0x11223344;
         ASSERT_TRUE(run(variant,
@@ -172,7 +172,7 @@ TEST_F(Gfx9Forms, SdwaClampsBeforeItPlaces) {
 TEST_F(Gfx9Forms, SdwaHasSignsAndTheOutputModifier) {
     for (const Variant& variant : variants()) {
         bench.wave().mode = 0xc0;  // no denormals in single precision: the output modifier counts
-        for (int lane = 0; lane < 64; lane++)
+        for (int lane = 0; lane < 64; ++lane)
             bench.v(0, lane) = float_bits(-3.0f), bench.v(1, lane) = float_bits(5.0f), bench.v(2, lane) = 0xc2000000;
         ASSERT_TRUE(run(variant, "v_mul_f32_sdwa v8, -|v0|, v1 mul:2 dst_sel:DWORD src0_sel:DWORD src1_sel:DWORD"));
         EXPECT_EQ(bench.v(8, 7), float_bits(-30.0f)) << variant.name;
@@ -203,7 +203,7 @@ TEST_F(Gfx9Forms, DppMovesLanesWithinRowsAndBetweenThem) {
     for (const std::string control :
          {"wave_shl:1", "wave_rol:1", "wave_shr:1", "wave_ror:1", "row_bcast:15", "row_bcast:31", "row_mirror",
           "row_half_mirror", "row_newbcast:3", "row_shr:5", "quad_perm:[3,2,1,0]"})
-        for (int masks = 0; masks < 3; masks++)
+        for (int masks = 0; masks < 3; ++masks)
             for (bool bound : {false, true})
                 for (const Variant& variant : variants()) {
                     const char* mask = masks == 0   ? " row_mask:0xf bank_mask:0xf"
@@ -216,7 +216,7 @@ TEST_F(Gfx9Forms, DppMovesLanesWithinRowsAndBetweenThem) {
                     const uint64_t exec = inputs.next() | inputs.next();
                     bench.set_exec(exec);
                     uint32_t want[64];
-                    for (int lane = 0; lane < 64; lane++) {
+                    for (int lane = 0; lane < 64; ++lane) {
                         const int from = dpp_source(control, lane);
                         const bool valid = from >= 0 && (exec >> from & 1);
                         const bool row = masks != 1 || (0xa >> (lane / 16) & 1);
@@ -225,17 +225,17 @@ TEST_F(Gfx9Forms, DppMovesLanesWithinRowsAndBetweenThem) {
                         want[lane] = written ? (valid ? bench.v(0, from) : 0) + bench.v(1, lane) : bench.v(0, lane);
                     }
                     ASSERT_TRUE(run(variant, text));
-                    for (int lane = 0; lane < 64; lane++)
+                    for (int lane = 0; lane < 64; ++lane)
                         ASSERT_EQ(bench.v(0, lane), want[lane]) << variant.name << " " << text << " lane " << lane;
                 }
 }
 
 TEST_F(Gfx9Forms, DppHasSigns) {
     for (const Variant& variant : variants()) {
-        for (int lane = 0; lane < 64; lane++)
+        for (int lane = 0; lane < 64; ++lane)
             bench.v(0, lane) = float_bits(static_cast<float>(lane)), bench.v(1, lane) = float_bits(-100.0f);
         ASSERT_TRUE(run(variant, "v_add_f32_dpp v8, -v0, |v1| wave_ror:1 row_mask:0xf bank_mask:0xf"));
-        for (int lane = 0; lane < 64; lane++)
+        for (int lane = 0; lane < 64; ++lane)
             EXPECT_EQ(to_float(bench.v(8, lane)), 100.0f - static_cast<float>((lane + 63) % 64)) << variant.name;
     }
 }
@@ -247,7 +247,7 @@ TEST_F(Gfx9Forms, DppMovesPairsOfDwords) {
             fill(inputs);
             bench.set_exec(~uint64_t{0});
             ASSERT_TRUE(run(variant, "v_mov_b64_dpp v[8:9], v[0:1] " + control + " row_mask:0xf bank_mask:0xf"));
-            for (int lane = 0; lane < 64; lane++)
+            for (int lane = 0; lane < 64; ++lane)
                 ASSERT_EQ(bench.v64(8, lane), bench.v64(0, dpp_source(control, lane))) << variant.name << " " << lane;
         }
 }

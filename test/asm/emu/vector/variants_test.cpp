@@ -45,9 +45,9 @@ isa::Inst instruction(const isa::Row& row) {
         if (type == Type::lanes) return {isa::code::vcc_lo, type};
         return {static_cast<uint16_t>(vector ? isa::code::vgpr0 + vgpr : 20), type};
     };
-    for (size_t i = 0; i < row.dst.size(); i++)
+    for (size_t i = 0; i < row.dst.size(); ++i)
         inst.dst[i] = operand(row.dst[i], 16, !(row.dst_kind[i] & isa::kSgpr) || row.dst_kind[i] & isa::kVgpr);
-    for (size_t i = 0; i < row.src.size(); i++)
+    for (size_t i = 0; i < row.src.size(); ++i)
         inst.src[i] = operand(row.src[i], static_cast<int>(4 * i), row.src_kind[i] & isa::kVgpr);
     if (row.mnemonic.starts_with("v_cmpx")) inst.dst[0] = {isa::code::exec_lo, Type::lanes};
     return inst;
@@ -63,9 +63,9 @@ struct Result {
 Result run_once(const Variant& variant, Arch arch, const isa::Inst& inst, int lanes, uint32_t mode, uint64_t seed) {
     Bench bench(lanes);
     Inputs inputs(seed);
-    for (int row = 0; row < 24; row++)
-        for (int lane = 0; lane < lanes; lane++) bench.v(row, lane) = inputs.dword();
-    for (int code = 0; code < 128; code++) bench.wave().s[code] = inputs.dword();
+    for (int row = 0; row < 24; ++row)
+        for (int lane = 0; lane < lanes; ++lane) bench.v(row, lane) = inputs.dword();
+    for (int code = 0; code < 128; ++code) bench.wave().s[code] = inputs.dword();
     bench.wave().s[isa::code::null] = 0;
     bench.wave().s[isa::code::m0] = 1;
     bench.set_exec(seed & 1 ? inputs.next() | 1 : ~uint64_t{0});
@@ -76,8 +76,8 @@ Result run_once(const Variant& variant, Arch arch, const isa::Inst& inst, int la
     code.end();
     if (!bench.run(code)) return result;
     result.ran = true;
-    for (int row = 0; row < 24; row++)
-        for (int lane = 0; lane < lanes; lane++) result.rows.push_back(bench.v(row, lane));
+    for (int row = 0; row < 24; ++row)
+        for (int lane = 0; lane < lanes; ++lane) result.rows.push_back(bench.v(row, lane));
     result.scalars.assign(bench.wave().s, bench.wave().s + 128);
     return result;
 }
@@ -108,7 +108,7 @@ class ValuVariants : public testing::TestWithParam<std::tuple<Arch, int>> {};
 std::string difference(const isa::Row& row, const Result& want, const Result& got, int lanes) {
     if (got.ran != want.ran) return "one of them does not run it";
     if (got.scalars != want.scalars) return "scalars differ";
-    for (size_t at = 0; at < want.rows.size(); at++) {
+    for (size_t at = 0; at < want.rows.size(); ++at) {
         if (same(float_kind(row), want, got, at, static_cast<size_t>(lanes))) continue;
         char text[80];
         std::snprintf(text, sizeof text, "v%d lane %d: %08x, %08x", static_cast<int>(at) / lanes,
@@ -131,9 +131,9 @@ TEST_P(ValuVariants, GiveTheSameBits) {
         if (!formats.count(row.format) || row.flags & kElsewhere) continue;
         const isa::Inst inst = instruction(row);
         std::string wrong;
-        for (uint64_t seed = 1; seed <= std::size(kModes) && wrong.empty(); seed++) {
+        for (uint64_t seed = 1; seed <= std::size(kModes) && wrong.empty(); ++seed) {
             const Result want = run_once(all.back(), arch, inst, lanes, kModes[seed - 1], seed);
-            for (size_t i = 0; i + 1 < all.size() && wrong.empty(); i++) {
+            for (size_t i = 0; i + 1 < all.size() && wrong.empty(); ++i) {
                 const Result got = run_once(all[i], arch, inst, lanes, kModes[seed - 1], seed);
                 wrong = difference(row, want, got, lanes);
                 EXPECT_EQ(wrong, "") << isa::name(row.format) << " " << row.mnemonic << " MODE " << std::hex

@@ -1,0 +1,49 @@
+"""What clang-format does not see and CONTRIBUTING.md decides once: names of tests, loops."""
+
+import re
+
+import pytest
+from tree import CHECKOUT, Tree, check, make_tree
+
+
+def cxx(tree):
+    return [f for f in tree.files if f.endswith((".cpp", ".h", ".inc"))]
+
+
+def test_names(tree):
+    out = {}
+    for file in cxx(tree):
+        for m in re.finditer(r"^ *TEST(?:_[FP])?\((\w+),\s*(\w+)\)", tree.text(file), re.MULTILINE):
+            if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", m[2]):
+                out[f"{file}:{m[1]}.{m[2]}"] = f"{file}: {m[1]}.{m[2]}"
+    return out
+
+
+test_names.__test__ = False
+
+
+def postfix_loops(tree):
+    out = {}
+    for file in cxx(tree):
+        for number, line in enumerate(tree.text(file).split("\n"), 1):
+            if m := re.search(r"\bfor \(.*; [\w.>-]+(?:\+\+|--)\)", line):
+                out[f"{file}:{number}"] = f"{file}:{number}: {m[0]}"
+    return out
+
+
+def test_a_tests_name_is_a_sentence_in_pascal_case():
+    check(test_names(Tree(CHECKOUT)), {}, "Write the name of a test as TheCacheKeepsWhatItIsGiven.")
+
+
+def test_loops_count_with_a_prefix():
+    check(postfix_loops(Tree(CHECKOUT)), {}, "Write `++i`.")
+
+
+@pytest.mark.parametrize("text, found", [("TEST(A, a_name) {}", 1), ("TEST_P(A,\n       ANameOf2Words) {}", 0), ("INSTANTIATE_TEST_SUITE_P(a_b, A, x)", 0)])
+def test_a_name_in_another_style_is_found(tmp_path, text, found):
+    assert len(test_names(make_tree(tmp_path, {"test/a_test.cpp": text}))) == found
+
+
+def test_a_loop_in_another_style_is_found(tmp_path):
+    tree = make_tree(tmp_path, {"a.cpp": "for (int i = 0; i < n; i++)\nfor (int i = 0; i < n; ++i)\nfor (; i < n; f(i++))\n"})
+    assert list(postfix_loops(tree)) == ["a.cpp:1"]
