@@ -13,29 +13,29 @@ STRATA_EMU_INLINE U32 fast_source(Wave* wave, const Op* op, int i, int half) {
 }
 
 /// A 16-bit result keeps the register's upper half, or clears it; `modified` ones may go to the upper half.
-template <const Shape& shape, bool modified = false>
+template <const Signature& signature, bool modified = false>
 STRATA_EMU_INLINE void store_fast(const Op* op, uint32_t* row, const U32& x, uint32_t exec) {
-    if constexpr (is_16bit(shape.dst) && modified)
+    if constexpr (is_16bit(signature.dst) && modified)
         store_active(row, merged_half(op, load(row), x), exec);
-    else if constexpr (is_16bit(shape.dst))
+    else if constexpr (is_16bit(signature.dst))
         store_active(row, (load(row) & kept_high(op)) | (x & 0xffff), exec);
     else
         store_active(row, x, exec);
 }
 
 /// `vectors(a, b, c, mode)` gives the 32 results. Floats in a MODE other than the plain one go the general way.
-template <const Shape& shape, auto vectors, int lanes, bool all_vgpr>
+template <const Signature& signature, auto vectors, int lanes, bool all_vgpr>
 const Op* fast(Wave* wave, const Op* op) {
-    if constexpr (computes_floats(shape)) {
+    if constexpr (computes_floats(signature)) {
         if ((wave->mode & mode::kFloat) != mode::kPlain) [[unlikely]]
-            STRATA_EMU_TAIL(general<shape>(wave, op));
+            STRATA_EMU_TAIL(general<signature>(wave, op));
     }
     for (int half = 0; half < lanes / kLanes; ++half) {
         const U32 a = fast_source<all_vgpr>(wave, op, 0, half);
-        const U32 b = shape.sources > 1 ? fast_source<all_vgpr>(wave, op, 1, half) : a;
-        const U32 c = shape.sources > 2 ? fast_source<all_vgpr>(wave, op, 2, half) : a;
-        store_fast<shape>(op, place(wave, op->vector().dst) + kLanes * half, vectors(a, b, c, wave->mode),
-                          wave->s[isa::code::exec_lo + half]);
+        const U32 b = signature.sources > 1 ? fast_source<all_vgpr>(wave, op, 1, half) : a;
+        const U32 c = signature.sources > 2 ? fast_source<all_vgpr>(wave, op, 2, half) : a;
+        store_fast<signature>(op, place(wave, op->vector().dst) + kLanes * half, vectors(a, b, c, wave->mode),
+                              wave->s[isa::code::exec_lo + half]);
     }
     STRATA_EMU_NEXT;
 }
@@ -58,38 +58,39 @@ STRATA_EMU_INLINE U32 modified_source(Wave* wave, const Op* op, int i, int half)
 }
 
 /// The same with signs and halves.
-template <const Shape& shape, auto vectors>
+template <const Signature& signature, auto vectors>
 const Op* fast_modified(Wave* wave, const Op* op) {
     if ((wave->mode & mode::kFloat) != mode::kPlain) [[unlikely]]
-        STRATA_EMU_TAIL(general<shape>(wave, op));
+        STRATA_EMU_TAIL(general<signature>(wave, op));
     for (int half = 0; half < wave->lanes / kLanes; ++half) {
-        const U32 a = modified_source<shape.src[0]>(wave, op, 0, half);
-        const U32 b = shape.sources > 1 ? modified_source<shape.src[1]>(wave, op, 1, half) : a;
-        const U32 c = shape.sources > 2 ? modified_source<shape.src[2]>(wave, op, 2, half) : a;
-        store_fast<shape, true>(op, place(wave, op->vector().dst) + kLanes * half, vectors(a, b, c, wave->mode),
-                                wave->s[isa::code::exec_lo + half]);
+        const U32 a = modified_source<signature.src[0]>(wave, op, 0, half);
+        const U32 b = signature.sources > 1 ? modified_source<signature.src[1]>(wave, op, 1, half) : a;
+        const U32 c = signature.sources > 2 ? modified_source<signature.src[2]>(wave, op, 2, half) : a;
+        store_fast<signature, true>(op, place(wave, op->vector().dst) + kLanes * half, vectors(a, b, c, wave->mode),
+                                    wave->s[isa::code::exec_lo + half]);
     }
     STRATA_EMU_NEXT;
 }
-constexpr bool all_floats_of_a_dword(const Shape& shape) {
-    for (int i = 0; i < shape.sources; ++i)
-        if (shape.src[i] != Kind::f32 && shape.src[i] != Kind::f16 && shape.src[i] != Kind::pk_f16) return false;
+constexpr bool all_floats_of_a_dword(const Signature& signature) {
+    for (int i = 0; i < signature.sources; ++i)
+        if (signature.src[i] != Kind::f32 && signature.src[i] != Kind::f16 && signature.src[i] != Kind::pk_f16)
+            return false;
     return true;
 }
-template <const Shape& shape, auto vectors>
+template <const Signature& signature, auto vectors>
 constexpr Handler modified_handler() {
-    if constexpr (all_floats_of_a_dword(shape))
-        return &fast_modified<shape, vectors>;
+    if constexpr (all_floats_of_a_dword(signature))
+        return &fast_modified<signature, vectors>;
     else
         return nullptr;
 }
 
 /// The same for a comparison: `vectors` gives a condition.
-template <const Shape& shape, auto vectors, int lanes, bool all_vgpr>
+template <const Signature& signature, auto vectors, int lanes, bool all_vgpr>
 const Op* fast_compare(Wave* wave, const Op* op) {
-    if constexpr (computes_floats(shape)) {
+    if constexpr (computes_floats(signature)) {
         if ((wave->mode & mode::kFloat) != mode::kPlain) [[unlikely]]
-            STRATA_EMU_TAIL(general<shape>(wave, op));
+            STRATA_EMU_TAIL(general<signature>(wave, op));
     }
     uint32_t mask[2] = {0, 0};
     for (int half = 0; half < lanes / kLanes; ++half) {
@@ -155,10 +156,10 @@ const Op* fast_add_carry(Wave* wave, const Op* op) {
 }
 
 /// Source i as 64 bits a lane; a 32-bit one is extended by zeros.
-template <const Shape& shape, int i>
+template <const Signature& signature, int i>
 STRATA_EMU_INLINE U64 wide_source(Wave* wave, const Op* op, int half) {
-    constexpr bool wide = is_64bit(shape.src[i]);
-    if (op->vector().uniform >> i & 1) return uniform_value(wave, op, i, shape.src[i]) - U64{};
+    constexpr bool wide = is_64bit(signature.src[i]);
+    if (op->vector().uniform >> i & 1) return uniform_value(wave, op, i, signature.src[i]) - U64{};
     const uint32_t* row = place(wave, op->vector().src[i]) + kLanes * half;
     if constexpr (wide)
         return joined(load(row), load(row + wave->lanes));
@@ -167,24 +168,24 @@ STRATA_EMU_INLINE U64 wide_source(Wave* wave, const Op* op, int half) {
 }
 
 /// Operations with a 64-bit result; with a mask result `carry(result, a, b, c)` gives it.
-template <const Shape& shape, auto vectors, auto carry>
+template <const Signature& signature, auto vectors, auto carry>
 const Op* fast_wide(Wave* wave, const Op* op) {
-    if constexpr (computes_floats(shape)) {
+    if constexpr (computes_floats(signature)) {
         if ((wave->mode & mode::kFloat) != mode::kPlain) [[unlikely]]
-            STRATA_EMU_TAIL(general<shape>(wave, op));
+            STRATA_EMU_TAIL(general<signature>(wave, op));
     }
     [[maybe_unused]] uint32_t mask[2] = {0, 0};
     for (int half = 0; half < wave->lanes / kLanes; ++half) {
         const uint32_t exec = wave->s[isa::code::exec_lo + half];
-        const U64 a = wide_source<shape, 0>(wave, op, half), b = wide_source<shape, 1>(wave, op, half);
-        const U64 c = wide_source<shape, shape.sources - 1>(wave, op, half);
+        const U64 a = wide_source<signature, 0>(wave, op, half), b = wide_source<signature, 1>(wave, op, half);
+        const U64 c = wide_source<signature, signature.sources - 1>(wave, op, half);
         const U64 result = vectors(a, b, c);
-        if constexpr (shape.writes_mask) mask[half] = collect(carry(result, c)) & exec;
+        if constexpr (signature.writes_mask) mask[half] = collect(carry(result, c)) & exec;
         uint32_t* row = place(wave, op->vector().dst) + kLanes * half;
         store_active(row, low_dwords(result), exec);
         store_active(row + wave->lanes, high_dwords(result), exec);
     }
-    if constexpr (shape.writes_mask)
+    if constexpr (signature.writes_mask)
         for (int half = 0; half < wave->lanes / kLanes; ++half) place(wave, op->vector().dst2)[half] = mask[half];
     STRATA_EMU_NEXT;
 }
@@ -192,30 +193,30 @@ constexpr auto kBelowAddend = [](const U64& result, const U64& addend)
                                   STRATA_LAMBDA_INLINE -> I64 { return result < addend; };
 template <auto fn, auto vectors>
 constexpr ValuEntry wide_entry(std::string_view mnemonic) {
-    constexpr Handler handler = &fast_wide<KernelOf<fn>::shape, vectors, kBelowAddend>;
+    constexpr Handler handler = &fast_wide<KernelOf<fn>::signature, vectors, kBelowAddend>;
     return with_fast(lane_entry<fn>(mnemonic), handler, handler);
 }
 
 template <auto fn, auto vectors>
 constexpr ValuEntry hot_entry(std::string_view mnemonic) {
-    constexpr const Shape& shape = KernelOf<fn>::shape;
+    constexpr const Signature& signature = KernelOf<fn>::signature;
     return {mnemonic,
-            &general<shape>,
-            &shape,
-            &direct<shape>,
-            {&fast<shape, vectors, 32, false>, &fast<shape, vectors, 64, false>},
-            {&fast<shape, vectors, 32, true>, &fast<shape, vectors, 64, true>},
-            modified_handler<shape, vectors>()};
+            &general<signature>,
+            &signature,
+            &direct<signature>,
+            {&fast<signature, vectors, 32, false>, &fast<signature, vectors, 64, false>},
+            {&fast<signature, vectors, 32, true>, &fast<signature, vectors, 64, true>},
+            modified_handler<signature, vectors>()};
 }
 template <auto fn, auto vectors>
 constexpr ValuEntry hot_compare_entry(std::string_view mnemonic) {
-    constexpr const Shape& shape = KernelOf<fn>::shape;
+    constexpr const Signature& signature = KernelOf<fn>::signature;
     return {mnemonic,
-            &general<shape>,
-            &shape,
-            &direct<shape>,
-            {&fast_compare<shape, vectors, 32, false>, &fast_compare<shape, vectors, 64, false>},
-            {&fast_compare<shape, vectors, 32, true>, &fast_compare<shape, vectors, 64, true>}};
+            &general<signature>,
+            &signature,
+            &direct<signature>,
+            {&fast_compare<signature, vectors, 32, false>, &fast_compare<signature, vectors, 64, false>},
+            {&fast_compare<signature, vectors, 32, true>, &fast_compare<signature, vectors, 64, true>}};
 }
 
 }  // namespace strata::emu::STRATA_EMU_VARIANT

@@ -140,10 +140,10 @@ template <int... I>
 struct Indices {};
 
 template <class R, class... A>
-struct Signature {
-    static constexpr Shape shape(Kernel kernel) {
-        Shape s;
-        s.kernel = kernel;
+struct SignatureOf {
+    static constexpr Signature signature(LaneFunction function) {
+        Signature s;
+        s.function = function;
         s.sources = sizeof...(A);
         int i = 0;
         ((s.src[i++] = kind_of<A>), ...);
@@ -162,7 +162,7 @@ struct LaneKernel<R (*)(A...), fn, Indices<I...>> {
         const Lanes in = x;
         run_lanes<R>(x, [&](int lane) STRATA_LAMBDA_INLINE { return fn(lane_value<A>(in, in.src[I], lane)...); });
     }
-    static constexpr Shape shape = Signature<R, A...>::shape(&run);
+    static constexpr Signature signature = SignatureOf<R, A...>::signature(&run);
 };
 template <class R, class... A, R (*fn)(const Context&, A...), int... I>
 struct LaneKernel<R (*)(const Context&, A...), fn, Indices<I...>> {
@@ -171,7 +171,7 @@ struct LaneKernel<R (*)(const Context&, A...), fn, Indices<I...>> {
         run_lanes<R>(
             x, [&](int lane) STRATA_LAMBDA_INLINE { return fn(in.context, lane_value<A>(in, in.src[I], lane)...); });
     }
-    static constexpr Shape shape = Signature<R, A...>::shape(&run);
+    static constexpr Signature signature = SignatureOf<R, A...>::signature(&run);
 };
 
 }  // namespace strata::emu::STRATA_EMU_VARIANT

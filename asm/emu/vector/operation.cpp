@@ -115,13 +115,13 @@ Place mask_place(const Operand& operand) {
     return Wave::scalar_place(operand.code == isa::code::null ? Wave::kTrash : operand.code);
 }
 
-void resolve_destination(const Decoded& decoded, const Shape& shape, VectorFields& fields) {
+void resolve_destination(const Decoded& decoded, const Signature& signature, VectorFields& fields) {
     const Inst& inst = decoded.inst;
-    if (shape.dst != Kind::none) {
+    if (signature.dst != Kind::none) {
         const Operand& operand = inst.dst[0];
         if (operand.is_vector()) {
             int vgpr = operand.row();
-            if (is_16bit(shape.dst) && vgpr >= 128 && names_halves(decoded)) {
+            if (is_16bit(signature.dst) && vgpr >= 128 && names_halves(decoded)) {
                 vgpr -= 128;
                 fields.op_sel |= 8;
             }
@@ -130,8 +130,8 @@ void resolve_destination(const Decoded& decoded, const Shape& shape, VectorField
             fields.dst = mask_place(operand);
         }
     }
-    if (is_16bit(shape.dst) && zeroes_high_half(decoded)) fields.flags |= vector_flag::kZeroHigh;
-    if (!shape.writes_mask) return;
+    if (is_16bit(signature.dst) && zeroes_high_half(decoded)) fields.flags |= vector_flag::kZeroHigh;
+    if (!signature.writes_mask) return;
     const bool to_exec = inst.row->mnemonic.starts_with("v_cmpx");
     if (to_exec && is_cdna(decoded.family())) {
         fields.dst2 = mask_place(inst.dst[0]);
@@ -139,12 +139,12 @@ void resolve_destination(const Decoded& decoded, const Shape& shape, VectorField
     } else if (to_exec) {
         fields.dst2 = Wave::scalar_place(isa::code::exec_lo);
     } else {
-        fields.dst2 = mask_place(inst.dst[shape.dst == Kind::none ? 0 : 1]);
+        fields.dst2 = mask_place(inst.dst[signature.dst == Kind::none ? 0 : 1]);
     }
 }
 
 /// Signs, halves and output of the instruction, as far as they mean something to its operands.
-void resolve_modifiers(const Decoded& decoded, const Shape& shape, VectorFields& fields) {
+void resolve_modifiers(const Decoded& decoded, const Signature& signature, VectorFields& fields) {
     const Inst& inst = decoded.inst;
     fields.neg = inst.neg, fields.abs = inst.abs, fields.neg_hi = inst.neg_hi;
     fields.op_sel = inst.op_sel, fields.op_sel_hi = inst.op_sel_hi;
@@ -153,24 +153,24 @@ void resolve_modifiers(const Decoded& decoded, const Shape& shape, VectorFields&
     if (inst.row->mnemonic == "v_fma_mixhi_f16") fields.op_sel |= 8;
     if (decoded.family() == isa::Family::rdna4) fields.flags |= vector_flag::kNanToZero;
     if (inst.encoding != Format::VOP3P) {
-        for (int i = 0; i < shape.sources && i < 3; ++i)
-            if (is_packed(shape.src[i])) fields.op_sel &= static_cast<uint8_t>(~(1u << i));
+        for (int i = 0; i < signature.sources && i < 3; ++i)
+            if (is_packed(signature.src[i])) fields.op_sel &= static_cast<uint8_t>(~(1u << i));
         fields.op_sel_hi = 7;
-    } else if (shape.dst == Kind::f32 && shape.src[0] == Kind::u32) {
+    } else if (signature.dst == Kind::f32 && signature.src[0] == Kind::u32) {
         fields.abs |= inst.neg_hi & 4;  // dot products of bytes: the addend alone has signs
-    } else if (shape.src[0] == Kind::u32) {
+    } else if (signature.src[0] == Kind::u32) {
         fields.is_signed = inst.neg & 3;  // integer dot products: neg tells signed operands
         fields.neg = 0;
-    } else if (shape.src[0] == Kind::pk_u16) {
+    } else if (signature.src[0] == Kind::pk_u16) {
         fields.neg = fields.neg_hi = 0;  // integers have no sign modifiers, nor has what is added to their products
     }
 }
 
 /// DPP; false: it has no meaning here.
-bool resolve_dpp(const Decoded& decoded, const Shape& shape, VectorFields& fields) {
+bool resolve_dpp(const Decoded& decoded, const Signature& signature, VectorFields& fields) {
     const isa::Dpp& dpp = decoded.inst.dpp;
     if (dpp.kind == isa::DppKind::none) return true;
-    if (!shape.kernel) return shape.sources == 0;  // a handler of its own that knows no DPP
+    if (!signature.function) return signature.sources == 0;  // a handler of its own that knows no DPP
     if (is_cdna(decoded.family()) && leaves_rows(dpp.ctrl))
         fields.flags |= vector_flag::kWaveDpp;
     else if (dpp.kind == isa::DppKind::dpp16 && !isa::knows_dpp16(decoded.family(), dpp.ctrl))
@@ -182,29 +182,30 @@ bool resolve_dpp(const Decoded& decoded, const Shape& shape, VectorFields& field
 
 }  // namespace
 
-std::optional<VectorFields> resolve_valu(const Decoded& decoded, const Shape& shape) {
+std::optional<VectorFields> resolve_valu(const Decoded& decoded, const Signature& signature) {
     const Inst& inst = decoded.inst;
     VectorFields fields;
-    resolve_modifiers(decoded, shape, fields);
-    resolve_destination(decoded, shape, fields);
-    for (int i = 0; i < shape.sources && i < 3; ++i) {
+    resolve_modifiers(decoded, signature, fields);
+    resolve_destination(decoded, signature, fields);
+    for (int i = 0; i < signature.sources && i < 3; ++i) {
         Operand operand = inst.src[static_cast<size_t>(i)];
-        if (shape.src[i] == Kind::mask && !operand.present()) operand.code = isa::code::vcc_lo;
-        if (shape.src[i] != Kind::mask && !operand.present()) {  // an accumulator: the destination is the last source
+        if (signature.src[i] == Kind::mask && !operand.present()) operand.code = isa::code::vcc_lo;
+        if (signature.src[i] != Kind::mask &&
+            !operand.present()) {  // an accumulator: the destination is the last source
             operand = inst.dst[0];
-            if (fields.op_sel & 8 && is_16bit(shape.src[i])) fields.op_sel |= static_cast<uint8_t>(1u << i);
+            if (fields.op_sel & 8 && is_16bit(signature.src[i])) fields.op_sel |= static_cast<uint8_t>(1u << i);
         }
-        const bool half_of_mix = shape.src[i] == Kind::mix && fields.op_sel_hi >> i & 1;
-        const std::optional<Source> source = source_of(decoded, operand, shape.src[i], half_of_mix);
+        const bool half_of_mix = signature.src[i] == Kind::mix && fields.op_sel_hi >> i & 1;
+        const std::optional<Source> source = source_of(decoded, operand, signature.src[i], half_of_mix);
         if (!source) return {};
         set_source(fields, i, *source);
     }
     if (inst.sdwa.present) {
-        if (!shape.kernel && shape.sources > 0) return {};
+        if (!signature.function && signature.sources > 0) return {};
         fields.sub_dword = encode_sdwa(inst.sdwa);
         fields.flags |= vector_flag::kSubDword;
     }
-    if (!resolve_dpp(decoded, shape, fields)) return {};
+    if (!resolve_dpp(decoded, signature, fields)) return {};
     return fields;
 }
 
@@ -235,8 +236,8 @@ Handler pick_handler(const VectorFields& fields, const ValuEntry& entry, int wav
     if (fields.flags & (kAlsoExec | kSubDword | kWaveDpp)) return entry.general;
     const bool dpp = fields.flags & kDpp, output = fields.omod || fields.clamp || fields.is_signed;
     const bool modified = fields.neg | fields.abs | fields.op_sel | fields.neg_hi;
-    const int all = (1 << entry.shape->sources) - 1;
-    const bool packed = is_packed(entry.shape->src[0]);
+    const int all = (1 << entry.signature->sources) - 1;
+    const bool packed = is_packed(entry.signature->src[0]);
     const bool plain = !modified && !output && !dpp && (!packed || (fields.op_sel_hi & all) == all);
     if (!plain && !output && !dpp && entry.fast_modified) return entry.fast_modified;
     if (fields.op_sel || output || (packed && !plain)) return entry.general;
@@ -304,20 +305,20 @@ const DppMap& dpp16_map(uint32_t ctrl) {
 namespace {
 
 /// The kind whose rounding and denormal bits rule the operation.
-Kind ruling_kind(const Shape& shape) {
-    if (shape.dst != Kind::none && shape.dst != Kind::u32) return shape.dst;
-    return shape.src[0];
+Kind ruling_kind(const Signature& signature) {
+    if (signature.dst != Kind::none && signature.dst != Kind::u32) return signature.dst;
+    return signature.src[0];
 }
 
 bool uses_single_bits(Kind kind) { return kind == Kind::f32 || kind == Kind::mix; }
 
 }  // namespace
 
-uint32_t enter_float_mode(uint32_t mode, const Shape& shape, bool* possible) {
-    const Kind kind = ruling_kind(shape);
-    const uint32_t rounding = shape.approximate ? 0 : (uses_single_bits(kind) ? mode : mode >> 2) & 3;
+uint32_t enter_float_mode(uint32_t mode, const Signature& signature, bool* possible) {
+    const Kind kind = ruling_kind(signature);
+    const uint32_t rounding = signature.approximate ? 0 : (uses_single_bits(kind) ? mode : mode >> 2) & 3;
     // A half is computed in single precision on the host: its denormals are flushed by the handler itself.
-    const bool single = uses_single_bits(kind) || uses_single_bits(shape.src[0]);
+    const bool single = uses_single_bits(kind) || uses_single_bits(signature.src[0]);
     const bool half = kind == Kind::f16 || kind == Kind::pk_f16;
     const uint32_t denormals = single ? mode >> 4 & 3 : half ? 3 : mode >> 6 & 3;
     *possible = true;

@@ -5,7 +5,7 @@
 
 #include "strata/asm/emu/machine/wave.h"
 
-// What the vector-ALU handlers of all host variants share: how an instruction's operands are read (Shape), its table
+// What the vector-ALU handlers of all host variants share: how an instruction's operands are read (Signature), its table
 // entry, and the part of the work that needs no vectors.
 namespace strata::emu {
 
@@ -63,11 +63,11 @@ struct Lanes {
     uint32_t first_lane;         ///< 0 or 32
     Context context;
 };
-using Kernel = void (*)(Lanes&);
+using LaneFunction = void (*)(Lanes&);
 
 /// One operation: what it reads and writes, and the code for 32 lanes.
-struct Shape {
-    Kernel kernel = nullptr;
+struct Signature {
+    LaneFunction function = nullptr;
     uint8_t sources = 0;
     Kind src[4] = {};  ///< a fourth one is the implied VCC
     Kind dst = Kind::none;
@@ -81,7 +81,7 @@ struct Shape {
 struct ValuEntry {
     std::string_view mnemonic;
     Handler general;
-    const Shape* shape;
+    const Signature* signature;
     Handler direct = nullptr;                   ///< any operands, but no half selection, clamp, output modifier or DPP
     Handler fast[2] = {nullptr, nullptr};       ///< wave32, wave64
     Handler fast_vgpr[2] = {nullptr, nullptr};  ///< the same with all sources vector registers
@@ -119,8 +119,8 @@ struct alignas(64) DppMap {
 };
 const DppMap& dpp16_map(uint32_t ctrl);
 
-/// The operands as `shape` reads them; none: one of them has no meaning here.
-std::optional<VectorFields> resolve_valu(const Decoded& decoded, const Shape& shape);
+/// The operands as `signature` reads them; none: one of them has no meaning here.
+std::optional<VectorFields> resolve_valu(const Decoded& decoded, const Signature& signature);
 /// The same for the two halves of a VOPD.
 std::optional<DualFields> resolve_vopd(const Decoded& decoded);
 /// The handler of a table entry for resolved operands.
@@ -139,9 +139,9 @@ class ValuTable {
     std::span<Slot> slots_;  ///< sorted; lives as long as the program
 };
 
-/// Sets the host's rounding and denormal handling as MODE asks for operands of `shape`; returns what to restore.
+/// Sets the host's rounding and denormal handling as MODE asks for operands of `signature`; returns what to restore.
 /// False in *possible: this host cannot.
-uint32_t enter_float_mode(uint32_t mode, const Shape& shape, bool* possible);
+uint32_t enter_float_mode(uint32_t mode, const Signature& signature, bool* possible);
 void leave_float_mode(uint32_t saved);
 const Op* fail_valu(Wave* wave, const Op* op, const char* text);
 

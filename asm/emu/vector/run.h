@@ -9,11 +9,11 @@ namespace strata::emu::STRATA_EMU_VARIANT {
 /// that may be read.
 void apply_dpp(const Op* op, const uint32_t* from, uint32_t* to, uint32_t exec, int half, uint32_t* live);
 
-/// Runs `op` as `shape` says. False: the host cannot do this MODE.
-bool execute(Wave* wave, const Op* op, const Shape& shape);
+/// Runs `op` as `signature` says. False: the host cannot do this MODE.
+bool execute(Wave* wave, const Op* op, const Signature& signature);
 
-/// Runs `op` on its scalar source: `shape` has one, and a scalar destination. False as of execute().
-bool execute_scalar(Wave* wave, const Op* op, const Shape& shape);
+/// Runs `op` on its scalar source: `signature` has one, and a scalar destination. False as of execute().
+bool execute_scalar(Wave* wave, const Op* op, const Signature& signature);
 
 /// The constant or scalar of source i as up to two dwords.
 STRATA_EMU_INLINE uint64_t uniform_value(Wave* wave, const Op* op, int i, Kind kind) {
@@ -84,16 +84,16 @@ STRATA_EMU_INLINE void direct_source(Wave* wave, const Op* op, int i, Kind kind,
 constexpr const char* kNoSuchMode =
     "this host cannot do the rounding or denormal flush that the MODE register asks for";
 
-template <const Shape& shape>
+template <const Signature& signature>
 const Op* general(Wave* wave, const Op* op) {
-    if (!execute(wave, op, shape)) [[unlikely]]
+    if (!execute(wave, op, signature)) [[unlikely]]
         return fail_valu(wave, op, kNoSuchMode);
     STRATA_EMU_NEXT;
 }
 
-template <const Shape& shape>
+template <const Signature& signature>
 const Op* scalar(Wave* wave, const Op* op) {
-    if (!execute_scalar(wave, op, shape)) [[unlikely]]
+    if (!execute_scalar(wave, op, signature)) [[unlikely]]
         return fail_valu(wave, op, kNoSuchMode);
     STRATA_EMU_NEXT;
 }

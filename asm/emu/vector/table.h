@@ -26,27 +26,27 @@ struct IndicesOf<R (*)(const Context&, A...)> : ToIndices<std::make_integer_sequ
 template <auto fn>
 using KernelOf = LaneKernel<decltype(fn), fn, typename IndicesOf<decltype(fn)>::Type>;
 
-constexpr bool computes_floats(const Shape& shape) {
-    for (Kind kind : shape.src)
+constexpr bool computes_floats(const Signature& signature) {
+    for (Kind kind : signature.src)
         if (is_float(kind) || kind == Kind::pk_f16 || kind == Kind::mix) return true;
-    return is_float(shape.dst);
+    return is_float(signature.dst);
 }
-constexpr bool can_run_direct(const Shape& shape) {
-    for (int i = 0; i < shape.sources; ++i)
-        if (shape.src[i] == Kind::mix || shape.src[i] == Kind::u128) return false;
-    return shape.dst != Kind::u128;
+constexpr bool can_run_direct(const Signature& signature) {
+    for (int i = 0; i < signature.sources; ++i)
+        if (signature.src[i] == Kind::mix || signature.src[i] == Kind::u128) return false;
+    return signature.dst != Kind::u128;
 }
 
-/// What `general` does, with the shape known to the compiler and no modifiers but signs.
-template <const Shape& shape>
+/// What `general` does, with the signature known to the compiler and no modifiers but signs.
+template <const Signature& signature>
 const Op* direct(Wave* wave, const Op* op) {
-    if constexpr (computes_floats(shape)) {
+    if constexpr (computes_floats(signature)) {
         if ((wave->mode & mode::kFloat) != mode::kPlain) [[unlikely]]
-            STRATA_EMU_TAIL(general<shape>(wave, op));
+            STRATA_EMU_TAIL(general<signature>(wave, op));
     }
     [[maybe_unused]] uint32_t mask[2] = {0, 0};
     for (int half = 0; half < wave->lanes / kLanes; ++half) {
-        DirectBuffers<shape.sources> buffers;
+        DirectBuffers<signature.sources> buffers;
         const uint32_t exec = wave->s[isa::code::exec_lo + half];
         uint32_t live = exec;
         Lanes x;
@@ -54,38 +54,39 @@ const Op* direct(Wave* wave, const Op* op) {
         x.first_lane = static_cast<uint32_t>(kLanes * half);
         x.context = {wave->mode, false, 0, 0};
         [&]<int... i>(std::integer_sequence<int, i...>) STRATA_LAMBDA_INLINE {
-            (direct_source(wave, op, i, shape.src[i], half, x, buffers.src[i < 3 ? i : 0], &live), ...);
-        }(std::make_integer_sequence<int, shape.sources>());
-        for (int w = 0; w < dwords(shape.dst); ++w) x.dst[w] = buffers.dst[w];
-        shape.kernel(x);
-        if constexpr (shape.writes_mask) mask[half] = x.mask_out & live;
-        if constexpr (shape.dst != Kind::none) {
+            (direct_source(wave, op, i, signature.src[i], half, x, buffers.src[i < 3 ? i : 0], &live), ...);
+        }(std::make_integer_sequence<int, signature.sources>());
+        for (int w = 0; w < dwords(signature.dst); ++w) x.dst[w] = buffers.dst[w];
+        signature.function(x);
+        if constexpr (signature.writes_mask) mask[half] = x.mask_out & live;
+        if constexpr (signature.dst != Kind::none) {
             uint32_t* row = place(wave, op->vector().dst) + kLanes * half;
-            for (int w = 0; w < dwords(shape.dst); ++w) {
+            for (int w = 0; w < dwords(signature.dst); ++w) {
                 const U32 value = load(buffers.dst[w]);
-                if constexpr (is_16bit(shape.dst))
+                if constexpr (is_16bit(signature.dst))
                     store_active(row, (load(row) & kept_high(op)) | (value & 0xffff), live);
                 else
                     store_active(row + w * wave->lanes, value, live);
             }
         }
     }
-    if constexpr (shape.writes_mask)
+    if constexpr (signature.writes_mask)
         for (int half = 0; half < wave->lanes / kLanes; ++half) place(wave, op->vector().dst2)[half] = mask[half];
     STRATA_EMU_NEXT;
 }
 
-template <const Shape& shape>
+template <const Signature& signature>
 constexpr Handler direct_handler() {
-    if constexpr (can_run_direct(shape))
-        return &direct<shape>;
+    if constexpr (can_run_direct(signature))
+        return &direct<signature>;
     else
         return nullptr;
 }
 
 template <auto fn>
 constexpr ValuEntry lane_entry(std::string_view mnemonic) {
-    return {mnemonic, &general<KernelOf<fn>::shape>, &KernelOf<fn>::shape, direct_handler<KernelOf<fn>::shape>()};
+    return {mnemonic, &general<KernelOf<fn>::signature>, &KernelOf<fn>::signature,
+            direct_handler<KernelOf<fn>::signature>()};
 }
 
 constexpr ValuEntry with_fast(ValuEntry entry, Handler wave32, Handler wave64) {
@@ -96,48 +97,48 @@ constexpr ValuEntry with_fast(ValuEntry entry, Handler wave32, Handler wave64) {
 /// For operations that look at denormals whatever MODE says.
 template <auto fn>
 struct KeepsDenormals {
-    static constexpr Shape make() {
-        Shape s = KernelOf<fn>::shape;
+    static constexpr Signature make() {
+        Signature s = KernelOf<fn>::signature;
         s.keeps_denormals = true;
         return s;
     }
-    static constexpr Shape shape = make();
+    static constexpr Signature signature = make();
 };
 template <auto fn>
 constexpr ValuEntry classifying_entry(std::string_view mnemonic) {
-    return {mnemonic, &general<KeepsDenormals<fn>::shape>, &KeepsDenormals<fn>::shape,
-            direct_handler<KeepsDenormals<fn>::shape>()};
+    return {mnemonic, &general<KeepsDenormals<fn>::signature>, &KeepsDenormals<fn>::signature,
+            direct_handler<KeepsDenormals<fn>::signature>()};
 }
 /// For operations whose infinite results are never an overflow.
 template <auto fn>
 struct NeverOverflows {
-    static constexpr Shape make() {
-        Shape s = KernelOf<fn>::shape;
+    static constexpr Signature make() {
+        Signature s = KernelOf<fn>::signature;
         s.never_overflows = true;
         return s;
     }
-    static constexpr Shape shape = make();
+    static constexpr Signature signature = make();
 };
 template <auto fn>
 constexpr ValuEntry bounded_entry(std::string_view mnemonic) {
-    return {mnemonic, &general<NeverOverflows<fn>::shape>, &NeverOverflows<fn>::shape,
-            direct_handler<NeverOverflows<fn>::shape>()};
+    return {mnemonic, &general<NeverOverflows<fn>::signature>, &NeverOverflows<fn>::signature,
+            direct_handler<NeverOverflows<fn>::signature>()};
 }
 
 /// For results that the rounding mode does not touch.
 template <auto fn>
 struct Approximate {
-    static constexpr Shape make() {
-        Shape s = KernelOf<fn>::shape;
+    static constexpr Signature make() {
+        Signature s = KernelOf<fn>::signature;
         s.approximate = true;
         return s;
     }
-    static constexpr Shape shape = make();
+    static constexpr Signature signature = make();
 };
 template <auto fn>
 constexpr ValuEntry approximate_entry(std::string_view mnemonic) {
-    return {mnemonic, &general<Approximate<fn>::shape>, &Approximate<fn>::shape,
-            direct_handler<Approximate<fn>::shape>()};
+    return {mnemonic, &general<Approximate<fn>::signature>, &Approximate<fn>::signature,
+            direct_handler<Approximate<fn>::signature>()};
 }
 
 }  // namespace strata::emu::STRATA_EMU_VARIANT
