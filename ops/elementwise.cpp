@@ -10,7 +10,7 @@ using namespace ops;
 namespace {
 
 enum class Accept { any, number, integer, bits, logic, floating, wide };
-constexpr std::string_view accepted[] = {
+constexpr std::string_view kAccepted[] = {
     "any type", "integers and floats", "integers", "integers and bool", "any type", "any type", "any type"};
 
 /// The type operands are turned into before the operation.
@@ -20,7 +20,7 @@ DType prepared_dtype(std::string_view name, Accept accepts, DType type) {
                 : accepts == Accept::bits    ? !type.is_float()
                                              : true;
     if (!fits)
-        user_error(ErrorKind::DType, "[{}] takes {}, not {}; cast first", name, accepted[static_cast<int>(accepts)],
+        user_error(ErrorKind::DType, "[{}] takes {}, not {}; cast first", name, kAccepted[static_cast<int>(accepts)],
                    type.name());
     if (accepts == Accept::logic) return dtypes::boolean;
     if (accepts == Accept::floating || accepts == Accept::wide) {

@@ -47,7 +47,7 @@ struct Flag {
     std::string_view name;
     bool Modifiers::* field;
 };
-constexpr Flag flags[] = {
+constexpr Flag kFlags[] = {
     {"glc", &Modifiers::glc}, {"slc", &Modifiers::slc},     {"dlc", &Modifiers::dlc},     {"gds", &Modifiers::gds},
     {"tfe", &Modifiers::tfe}, {"offen", &Modifiers::offen}, {"idxen", &Modifiers::idxen}, {"clamp", &Modifiers::clamp},
     {"sc0", &Modifiers::glc}, {"nt", &Modifiers::slc},      {"sc1", &Modifiers::sc1},     {"scc", &Modifiers::sc1},
@@ -91,7 +91,7 @@ bool small(uint8_t& field, int value, int most) {
 }
 
 using List = const std::vector<int>&;
-constexpr Valued valued[] = {
+constexpr Valued kValued[] = {
     {"offset", 1, 1, [](Modifiers& m, List v) { return m.offset = v[0], true; }},
     {"offset0", 1, 1, [](Modifiers& m, List v) { return m.offset = v[0], v[0] >= 0 && v[0] <= 255; }},
     {"offset1", 1, 1, [](Modifiers& m, List v) { return small(m.offset1, v[0], 255); }},
@@ -281,7 +281,7 @@ Modifiers operator|(const Modifiers& a, const Modifiers& b) {
     m.abid |= b.abid;
     m.blgp |= b.blgp;
     if (b.sdwa.present) m.sdwa = b.sdwa;
-    for (const Flag& flag : flags) m.*flag.field |= b.*flag.field;
+    for (const Flag& flag : kFlags) m.*flag.field |= b.*flag.field;
     if (b.buffer_format) m.buffer_format = b.buffer_format;
     m.th |= b.th;
     m.scope |= b.scope;
@@ -292,7 +292,7 @@ Modifiers operator|(const Modifiers& a, const Modifiers& b) {
 }
 
 Result<void> parse_modifier(std::string_view text, Modifiers& modifiers) {
-    for (const Flag& flag : flags)
+    for (const Flag& flag : kFlags)
         if (text == flag.name) return modifiers.*flag.field = true, Result<void>();
     const size_t colon = text.find(':');
     const std::string_view name = text.substr(0, colon);
@@ -300,11 +300,11 @@ Result<void> parse_modifier(std::string_view text, Modifiers& modifiers) {
     if (colon != text.npos && parse_cdna_value(name, text.substr(colon + 1), modifiers)) return {};
     const std::vector<int> values = colon == text.npos ? std::vector<int>() : numbers(text.substr(colon + 1));
     if (const auto ctrl = dpp16_control(name, values)) return set_dpp16(modifiers, *ctrl), Result<void>();
-    const Valued* row = std::ranges::find(valued, name, &Valued::name);
-    if (row == std::end(valued) &&
+    const Valued* row = std::ranges::find(kValued, name, &Valued::name);
+    if (row == std::end(kValued) &&
         std::ranges::find(kDpp16Patterns, name, &Dpp16Pattern::text) == std::end(kDpp16Patterns))
         return make_error(ErrorKind::Assembly, "'{}' is no modifier", text);
-    if (row != std::end(valued) && values.size() >= row->least && values.size() <= row->most &&
+    if (row != std::end(kValued) && values.size() >= row->least && values.size() <= row->most &&
         row->apply(modifiers, values))
         return {};
     return make_error(ErrorKind::Assembly, "'{}': the value is missing or out of range", text);

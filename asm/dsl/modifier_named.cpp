@@ -11,7 +11,7 @@ struct Name {
     uint8_t value;
 };
 // RDNA4 ISA, "Memory Scopes and Temporal Hints". The bit of an atomic that returns is set by its destination too.
-constexpr Name hints[] = {
+constexpr Name kHints[] = {
     {"TH_LOAD_RT", 0},          {"TH_LOAD_NT", 1},           {"TH_LOAD_HT", 2},           {"TH_LOAD_LU", 3},
     {"TH_LOAD_BYPASS", 3},      {"TH_LOAD_NT_RT", 4},        {"TH_LOAD_RT_NT", 5},        {"TH_LOAD_NT_HT", 6},
     {"TH_STORE_RT", 0},         {"TH_STORE_NT", 1},          {"TH_STORE_HT", 2},          {"TH_STORE_RT_WB", 3},
@@ -20,8 +20,8 @@ constexpr Name hints[] = {
     {"TH_ATOMIC_NT_RETURN", 3}, {"TH_ATOMIC_CASCADE_RT", 4}, {"TH_ATOMIC_CASCADE_NT", 6}, {"TH_ATOMIC_0x4", 4},
     {"TH_ATOMIC_0x5", 5},       {"TH_ATOMIC_0x6", 6},        {"TH_ATOMIC_0x7", 7},
 };
-constexpr Name scopes[] = {{"SCOPE_CU", 0}, {"SCOPE_SE", 1}, {"SCOPE_DEV", 2}, {"SCOPE_SYS", 3}};
-constexpr Name buffer_formats[] = {
+constexpr Name kScopes[] = {{"SCOPE_CU", 0}, {"SCOPE_SE", 1}, {"SCOPE_DEV", 2}, {"SCOPE_SYS", 3}};
+constexpr Name kBufferFormats[] = {
 #define BUFFER_FORMAT(number, name) {"BUF_FMT_" #name, number},
 #include "strata/asm/isa/rdna3_buffer_formats.def"
 #undef BUFFER_FORMAT
@@ -85,11 +85,11 @@ int swizzle(std::string_view text) {
 }  // namespace
 
 bool parse_named_value(std::string_view name, std::string_view value, Modifiers& modifiers) {
-    if (name == "th") return take(hints, value, modifiers.th);
-    if (name == "scope") return take(scopes, value, modifiers.scope);
+    if (name == "th") return take(kHints, value, modifiers.th);
+    if (name == "scope") return take(kScopes, value, modifiers.scope);
     if (name == "format" && value.starts_with('[') && value.ends_with(']')) {
         uint8_t format = 0;
-        if (!take(buffer_formats, value.substr(1, value.size() - 2), format)) return false;
+        if (!take(kBufferFormats, value.substr(1, value.size() - 2), format)) return false;
         return modifiers.buffer_format = format, true;
     }
     if (name != "offset") return false;

@@ -13,7 +13,7 @@ struct NamedScalar {
     uint16_t code, count;  ///< count 0: one or two registers, as the wave size wants
     bool reserved = false;
 };
-constexpr NamedScalar named_scalars[] = {
+constexpr NamedScalar kNamedScalars[] = {
     {"vcc", code::vcc_lo, 0},
     {"vcc_lo", code::vcc_lo, 1},
     {"vcc_hi", code::vcc_hi, 1},
@@ -69,7 +69,7 @@ std::optional<DynOperand> indexed(std::string_view text, int base, int limit, Dy
 }
 
 std::optional<DynOperand> parse_register(std::string_view text) {
-    for (const NamedScalar& row : named_scalars)
+    for (const NamedScalar& row : kNamedScalars)
         if (row.name == text)
             return row.reserved ? DynOperand::reserved_scalar(row.code, row.count)
                                 : DynOperand::scalar(row.code, row.count);
@@ -151,7 +151,7 @@ std::string to_string(const DynOperand& operand) {
         case DynOperand::Kind::scalar:
             text = spell("s", operand.index, operand.count);
             if (operand.index >= code::ttmp0) text = spell("ttmp", operand.index - code::ttmp0, operand.count);
-            for (const NamedScalar& row : named_scalars)
+            for (const NamedScalar& row : kNamedScalars)
                 if (row.code == operand.index && row.reserved == operand.reserved &&
                     (row.count == operand.count || operand.index >= code::null)) {
                     text = row.name;

@@ -309,7 +309,7 @@ struct Suffix {
     Modifiers::Encoding encoding;
     bool dpp;
 };
-constexpr Suffix suffixes[] = {
+constexpr Suffix kSuffixes[] = {
     {"_e64_dpp", Modifiers::Encoding::e64, true}, {"_e64", Modifiers::Encoding::e64, false},
     {"_e32", Modifiers::Encoding::e32, false},    {"_dpp8", Modifiers::Encoding::any, true},
     {"_dpp", Modifiers::Encoding::any, true},     {"_sdwa", Modifiers::Encoding::any, false},
@@ -317,7 +317,7 @@ constexpr Suffix suffixes[] = {
 
 /// LLVM's encoding suffixes become modifiers; returns the bare mnemonic.
 std::string_view strip_suffix(std::string_view mnemonic, Modifiers& modifiers) {
-    for (const Suffix& suffix : suffixes)
+    for (const Suffix& suffix : kSuffixes)
         if (mnemonic.ends_with(suffix.text)) {
             if (suffix.encoding != Modifiers::Encoding::any) modifiers.encoding = suffix.encoding;
             if (suffix.text == "_sdwa") modifiers.sdwa.present = true;

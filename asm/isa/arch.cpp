@@ -7,7 +7,7 @@
 namespace strata::isa {
 namespace {
 
-constexpr ArchInfo rows[] = {
+constexpr ArchInfo kRows[] = {
 #define ARCH(arch, family, mach, wave, wave64, vgprs, granule32, granule64, sgprs, lds_kib, max_block, ...) \
     {Arch::arch, Family::family, #arch,     mach,  wave,           wave64,                                  \
      vgprs,      granule32,      granule64, sgprs, lds_kib * 1024, max_block},
@@ -17,12 +17,12 @@ constexpr ArchInfo rows[] = {
 
 }  // namespace
 
-std::span<const ArchInfo> archs() { return rows; }
-const ArchInfo& info(Arch arch) { return rows[static_cast<size_t>(arch)]; }
+std::span<const ArchInfo> archs() { return kRows; }
+const ArchInfo& info(Arch arch) { return kRows[static_cast<size_t>(arch)]; }
 
 Result<Arch> parse_arch(std::string_view name) {
     std::vector<std::string_view> known;
-    for (const ArchInfo& row : rows) {
+    for (const ArchInfo& row : kRows) {
         if (row.name == name) return row.arch;
         known.push_back(row.name);
     }

@@ -5,7 +5,7 @@
 namespace strata::isa {
 namespace {
 
-constexpr std::string_view source_names[] = {"src0", "src1", "src2", "src3"};
+constexpr std::string_view kSourceNames[] = {"src0", "src1", "src2", "src3"};
 
 std::string_view wanted(uint8_t kind) {
     if (kind == kVgpr) return "a VGPR";
@@ -86,9 +86,9 @@ bool Encoder::encode_alu() {
     size_t field = 0;
     for (size_t i = 0; i < 4; ++i) {
         if (!row_.src_kind[i]) {
-            if (!absent(inst_.src[i], source_names[i])) return false;
+            if (!absent(inst_.src[i], kSourceNames[i])) return false;
         } else if (row_.src_kind[i] == kLiteralConstant) {
-            if (!inst_.src[i].is_literal()) return fail("{} must be a literal", source_names[i]);
+            if (!inst_.src[i].is_literal()) return fail("{} must be a literal", kSourceNames[i]);
             literal_ = true;
         } else if (field == 3 || layout_.src[field].bits == 0) {
             if (!implicit(inst_.src[i], code::vcc_lo, "the mask")) return false;
@@ -123,7 +123,7 @@ bool Encoder::destinations() {
 
 bool Encoder::source(size_t index, const Field& field) {
     const Operand& operand = inst_.src[index];
-    const std::string_view name = source_names[index];
+    const std::string_view name = kSourceNames[index];
     const Dpp& dpp = inst_.dpp;
     uint8_t kind = row_.src_kind[index];
     if (row_.src[index] == Type::lanes && is_exec(operand.code)) return fail("the mask cannot be exec");

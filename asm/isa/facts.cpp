@@ -12,7 +12,7 @@ using Entry = Facts;
 #include "family_tables.inc"
 #undef INST
 
-constexpr std::span<const Facts> all_facts[] = {
+constexpr std::span<const Facts> kAllFacts[] = {
 #define FAMILY(name, ...) name##_entries,
 #include "strata/asm/isa/families.def"
 #undef FAMILY
@@ -55,7 +55,7 @@ const Facts& facts(Family family, const Row& row) {
     static constexpr Facts none{};
     const std::span<const Row> all = rows(family);
     if (std::less<>()(&row, all.data()) || !std::less<>()(&row, all.data() + all.size())) return none;
-    return all_facts[static_cast<size_t>(family)][static_cast<size_t>(&row - all.data())];
+    return kAllFacts[static_cast<size_t>(family)][static_cast<size_t>(&row - all.data())];
 }
 
 uint16_t counters(Family family, const Inst& inst) {

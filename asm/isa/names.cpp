@@ -5,19 +5,19 @@ namespace {
 
 using namespace families;
 
-constexpr ImmediateName messages[] = {
+constexpr ImmediateName kMessages[] = {
 #define MESSAGE(families, number, name) {families, number, #name},
 #include "strata/asm/isa/names.def"
 };
-constexpr ImmediateName hardware_registers[] = {
+constexpr ImmediateName kHardwareRegisters[] = {
 #define HWREG(families, number, name) {families, number, #name},
 #include "strata/asm/isa/names.def"
 };
 
 }  // namespace
 
-std::span<const ImmediateName> message_names() { return messages; }
-std::span<const ImmediateName> hardware_register_names() { return hardware_registers; }
+std::span<const ImmediateName> message_names() { return kMessages; }
+std::span<const ImmediateName> hardware_register_names() { return kHardwareRegisters; }
 
 std::string_view name_of(std::span<const ImmediateName> names, Family family, uint32_t number) {
     for (const ImmediateName& row : names)

@@ -3,11 +3,11 @@
 namespace strata::isa {
 namespace {
 
-constexpr uint8_t scope_device = 2, scope_system = 3;
+constexpr uint8_t kScopeDevice = 2, kScopeSystem = 3;
 
 std::string atomic_hint(uint8_t th, uint8_t scope) {
     bool returns = th & 1, nontemporal = th & 2, cascade = th & 4;
-    if (cascade && scope >= scope_device) return nontemporal ? "CASCADE_NT" : "CASCADE_RT";
+    if (cascade && scope >= kScopeDevice) return nontemporal ? "CASCADE_NT" : "CASCADE_RT";
     if (cascade) return fmt::format("{:#x}", th);
     return nontemporal ? (returns ? "NT_RETURN" : "NT") : "RETURN";
 }
@@ -26,7 +26,7 @@ std::string print_cache_control(const Inst& inst) {
     } else if (th == 7 && !store) {
         text = " th:0x7";
     } else if (th) {
-        std::string_view third = scope == scope_system ? "BYPASS" : store ? "RT_WB" : "LU";
+        std::string_view third = scope == kScopeSystem ? "BYPASS" : store ? "RT_WB" : "LU";
         text = fmt::format(" th:TH_{}_{}", store ? "STORE" : "LOAD", th == 3 ? third : hints[th]);
     }
     if (scope) text += fmt::format(" scope:SCOPE_{}", scopes[scope]);

@@ -3,7 +3,7 @@
 namespace strata::isa {
 namespace {
 
-constexpr std::array<uint8_t, 512> common_kinds = [] {
+constexpr std::array<uint8_t, 512> kCommonKinds = [] {
     std::array<uint8_t, 512> result{};
     auto fill = [&](size_t first, size_t last, uint8_t kind) {
         for (size_t code = first; code <= last; ++code) result[code] = kind;
@@ -25,16 +25,16 @@ constexpr std::array<bool, 512> controls_of(Family family) {
     return known;
 }
 
-constexpr Rules rdna = [] {
-    Rules rules{.kinds = common_kinds, .dpp16_controls = controls_of(Family::rdna3)};
+constexpr Rules kRdna = [] {
+    Rules rules{.kinds = kCommonKinds, .dpp16_controls = controls_of(Family::rdna3)};
     rules.kinds[kDpp8Code] = rules.kinds[kDpp8FiCode] = kAnnounces;
     return rules;
 }();
 
 /// s102 to s105 are FLAT_SCRATCH and XNACK_MASK; LLVM 19 lets s[100:103] pass. M0 is 124 and there is no null (CDNA3
 /// ISA, "Scalar ALU Operands").
-constexpr Rules cdna = [] {
-    Rules rules{.kinds = common_kinds,
+constexpr Rules kCdna = [] {
+    Rules rules{.kinds = kCommonKinds,
                 .m0 = 124,
                 .saddr_off = 127,
                 .sgprs = 102,
@@ -55,6 +55,6 @@ constexpr Rules cdna = [] {
 
 }  // namespace
 
-const Rules& rules(Family family) { return is_cdna(family) ? cdna : rdna; }
+const Rules& rules(Family family) { return is_cdna(family) ? kCdna : kRdna; }
 
 }  // namespace strata::isa

@@ -56,7 +56,7 @@ using Entry = Row;
 
 using namespace families;
 
-constexpr Layout layouts[] = {
+constexpr Layout kLayouts[] = {
 #define LAYOUT(which, name, head, head_bits, size, ...) \
     {.families = families::which,                       \
      .format = Format::name,                            \
@@ -149,7 +149,7 @@ uint64_t allowed(const Layout& layout, const Row& row) {
 
 void index_layouts(FamilyTable& table, Family family) {
     std::array<uint8_t, 512> specificity{};
-    for (const Layout& layout : layouts) {
+    for (const Layout& layout : kLayouts) {
         if (!layout.families.has(family)) continue;
         if (!layout.first_opcode) table.layouts[index_of(layout.format)] = &layout;
         if (layout.format == Format::VOP3SD || (layout.segment.bits && layout.format != Format::FLAT))

@@ -20,7 +20,7 @@ struct RelocRow {
     Field field;
 };
 
-constexpr RelocRow rows[] = {
+constexpr RelocRow kRows[] = {
     {elf::kRelocNone, "NONE", Formula::none, Field::none},
     {elf::kRelocAbs32Lo, "ABS32_LO", Formula::absolute, Field::low32},
     {elf::kRelocAbs32Hi, "ABS32_HI", Formula::absolute, Field::high32},
@@ -37,7 +37,7 @@ constexpr RelocRow rows[] = {
 };
 
 const RelocRow* find_row(uint32_t type) {
-    for (const RelocRow& row : rows)
+    for (const RelocRow& row : kRows)
         if (row.type == type) return &row;
     return nullptr;
 }

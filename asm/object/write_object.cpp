@@ -19,7 +19,7 @@ constexpr uint8_t kKernel = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), kObject = ELF64
                   kFunction = ELF64_ST_INFO(STB_LOCAL, STT_FUNC);
 
 /// Hidden arguments that came with version 5 (LLVM AMDGPUUsage, "Code Object V5 Kernel Argument Metadata").
-constexpr std::string_view since_v5[] = {
+constexpr std::string_view kSinceV5[] = {
     "hidden_block_count_",     "hidden_group_size_",  "hidden_remainder_",  "hidden_grid_dims", "hidden_heap_v1",
     "hidden_dynamic_lds_size", "hidden_private_base", "hidden_shared_base", "hidden_queue_ptr",
 };
@@ -32,7 +32,7 @@ Error refuse(std::string_view what, std::string_view name, std::string_view why)
 
 Result<void> check_version(const KernelSpec& spec, int version) {
     for (const KernelArg& arg : spec.args)
-        for (std::string_view kind : since_v5)
+        for (std::string_view kind : kSinceV5)
             if (version < 5 && std::string_view(arg.value_kind).starts_with(kind))
                 return refuse("kernel", spec.name,
                               fmt::format("metadata of version 4 has no argument '{}'; read the dispatch packet, or "

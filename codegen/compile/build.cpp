@@ -19,7 +19,7 @@
 namespace strata::codegen {
 namespace {
 
-constexpr std::string_view in_process = "clang (in process)", subprocess = "clang (subprocess)";
+constexpr std::string_view kInProcess = "clang (in process)", kSubprocess = "clang (subprocess)";
 
 /// A file name as the content of a string literal, for #line.
 std::string escaped(std::string_view text) {
@@ -110,10 +110,10 @@ class Build {
 
     Result<ClangOutput> compile(const Arguments& args, std::string_view text, std::string_view& route) const {
         if (may_run_in_process()) {
-            route = in_process;
+            route = kInProcess;
             if (auto done = run_clang_in_process(tools_, args, text)) return done;
         }
-        route = subprocess;
+        route = kSubprocess;
         return run_clang(tools_, args, "hip", text);
     }
 

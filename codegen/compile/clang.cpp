@@ -8,10 +8,10 @@
 namespace strata::codegen {
 namespace {
 
-constexpr double time_limit_seconds = 300;
+constexpr double kTimeLimitSeconds = 300;
 
 std::string failure_of(const ProcessOutput& run) {
-    if (run.timed_out) return fmt::format("clang did not end within {} s and was stopped", time_limit_seconds);
+    if (run.timed_out) return fmt::format("clang did not end within {} s and was stopped", kTimeLimitSeconds);
     if (run.signal == SIGINT || run.signal == SIGTERM) return "compilation was interrupted";
     if (run.signal) return fmt::format("clang crashed ({})", strsignal(run.signal));
     return {};
@@ -26,7 +26,7 @@ Result<ClangOutput> run_clang(const Toolchain& tools, const std::vector<std::str
     for (std::string_view arg :
          {std::string_view("-o"), std::string_view("-"), std::string_view("-x"), language, std::string_view("-")})
         command.emplace_back(arg);
-    STRATA_TRY(ProcessOutput run, run_process(command, input, time_limit_seconds));
+    STRATA_TRY(ProcessOutput run, run_process(command, input, kTimeLimitSeconds));
     return ClangOutput{run.ok(), std::move(run.out), std::move(run.err), failure_of(run)};
 }
 

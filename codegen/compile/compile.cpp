@@ -16,7 +16,7 @@
 namespace strata::codegen {
 namespace {
 
-constexpr size_t memo_limit_bytes = size_t{256} << 20;
+constexpr size_t kMemoLimitBytes = size_t{256} << 20;
 
 struct Object {
     std::string bytes;  ///< relocatable: linking takes microseconds, and so no store depends on our linker
@@ -34,7 +34,7 @@ class Memo {
     void put(const std::string& key, const Object& object) {
         std::lock_guard lock(mutex_);
         size_ += key.size() + object.bytes.size();
-        if (size_ > memo_limit_bytes) {
+        if (size_ > kMemoLimitBytes) {
             entries_.clear();
             size_ = key.size() + object.bytes.size();
         }

@@ -11,8 +11,8 @@
 namespace strata::codegen {
 namespace {
 
-constexpr std::string_view wrapper = "__clang_hip_runtime_wrapper.h";
-constexpr std::string_view runtime_header = "hip/hip_runtime.h";
+constexpr std::string_view kWrapper = "__clang_hip_runtime_wrapper.h";
+constexpr std::string_view kRuntimeHeader = "hip/hip_runtime.h";
 
 /// A definition that hip_runtime.h itself might read must be there when the header is compiled.
 bool header_may_read(std::string_view macro) {
@@ -40,7 +40,7 @@ HeaderUse lift_definitions(const std::vector<std::string>& args) {
 
 std::string build_header(const Toolchain& tools, std::vector<std::string> args) {
     replace_argument(args, "-emit-obj", "-emit-pch");
-    args.insert(args.end(), {"-include", std::string(runtime_header)});
+    args.insert(args.end(), {"-include", std::string(kRuntimeHeader)});
     auto made = run_clang(tools, args, "hip", "");
     return made && made->ok ? made->output : std::string();
 }
@@ -51,7 +51,7 @@ std::mutex build_mutex;  // one build at a time: the others find its result
 
 HeaderUse include_runtime_header(const std::vector<std::string>& args) {
     HeaderUse use{args, {}, false};
-    use.args.insert(use.args.end(), {"-include", std::string(runtime_header)});
+    use.args.insert(use.args.end(), {"-include", std::string(kRuntimeHeader)});
     return use;
 }
 
@@ -68,7 +68,7 @@ HeaderUse use_runtime_header(const Toolchain& tools, const std::vector<std::stri
         if (!bytes.empty()) header = disk.put_file("precompiled-headers", key, bytes);
     }
     if (!header) return include_runtime_header(args);
-    remove_argument_pair(use.args, "-include", wrapper);
+    remove_argument_pair(use.args, "-include", kWrapper);
     use.args.insert(use.args.end(), {"-include-pch", *header});
     use.precompiled = true;
     return use;

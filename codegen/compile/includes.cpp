@@ -11,7 +11,7 @@
 namespace strata::codegen {
 namespace {
 
-constexpr std::string_view reading_options[] = {"-I", "-i", "-F", "-x", "@", "--include", "--config"};
+constexpr std::string_view kReadingOptions[] = {"-I", "-i", "-F", "-x", "@", "--include", "--config"};
 
 std::string_view skip_spaces(std::string_view text) {
     size_t at = text.find_first_not_of(" \t");
@@ -40,7 +40,7 @@ std::vector<std::string> words_of_rule(std::string_view rule) {
 
 bool may_include_files(const HipSource& source) {
     for (std::string_view option : source.options)
-        for (std::string_view start : reading_options)
+        for (std::string_view start : kReadingOptions)
             if (option.starts_with(start)) return true;
     std::string_view text = source.text;
     for (size_t at = 0; (at = text.find('#', at)) != text.npos; ++at) {

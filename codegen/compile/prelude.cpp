@@ -24,7 +24,7 @@ struct Section {
     std::string_view body;
 };
 
-constexpr std::string_view marker = "//@";
+constexpr std::string_view kMarker = "//@";
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
     std::vector<std::string_view> parts;
@@ -43,7 +43,7 @@ std::vector<Section> read_sections(std::string_view text) {
         size_t next = text.find("\n//@", at + 1);
         size_t line_end = rest.find('\n');
         Section section;
-        std::string_view head = rest.substr(marker.size(), line_end - marker.size());
+        std::string_view head = rest.substr(kMarker.size(), line_end - kMarker.size());
         section.body = text.substr(at + 1 + line_end + 1, next == text.npos ? next : next - (at + 1 + line_end));
         if (size_t colon = head.find(':'); colon != head.npos) {
             section.ocml = true;

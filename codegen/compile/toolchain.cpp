@@ -12,7 +12,7 @@
 namespace strata::codegen {
 namespace {
 
-constexpr const char* plugin_name = "strata_clang.so";
+constexpr const char* kPluginName = "strata_clang.so";
 
 /// Folders beside and above the program or module that holds this code: where installs and build trees put the plugin.
 std::string plugin_folders() {
@@ -67,8 +67,8 @@ Result<Toolchain> find_toolchain(const SearchPaths& paths) {
                           "rocm-device-libs (and libamdhip64-dev for sources that use hip_runtime.h)");
     found.bitcode = find_folder_with("ocml.bc", paths.bitcode);
     found.hip_headers = find_folder_with("hip/hip_runtime.h", paths.hip_headers);
-    if (std::string folder = find_folder_with(plugin_name, paths.plugin); !folder.empty())
-        found.plugin = fmt::format("{}/{}", folder, plugin_name);
+    if (std::string folder = find_folder_with(kPluginName, paths.plugin); !folder.empty())
+        found.plugin = fmt::format("{}/{}", folder, kPluginName);
     found.identity = fmt::format("clang {}\nocml {}\nockl {}\nhip {}\n", file_identity(found.clang),
                                  file_identity(found.bitcode + "/ocml.bc"), file_identity(found.bitcode + "/ockl.bc"),
                                  file_identity(found.hip_headers + "/hip/hip_runtime.h"));

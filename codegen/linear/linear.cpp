@@ -30,7 +30,7 @@ struct Pass {
     std::string_view name, after;
     Result<UOp> (*run)(UOp, Context&);
 };
-constexpr Pass passes[] = {
+constexpr Pass kPasses[] = {
 #define PASS(name, after) {#name, after, name},
 #include "strata/codegen/linear/passes.def"
 #undef PASS
@@ -62,7 +62,7 @@ Result<LinearProgram> linearize(const Kernel& kernel, const Target& target) {
     STRATA_TRY_VOID(verify_input(kernel));
     Context context{.target = target, .program = {.name = kernel.name}};
     UOp sink = kernel.sink;
-    for (const Pass& pass : passes) {
+    for (const Pass& pass : kPasses) {
         STRATA_TRY(sink, run(pass, sink, context));
     }
     LinearProgram& program = context.program;

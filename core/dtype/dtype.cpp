@@ -13,7 +13,7 @@ struct Row {
     int bits, exponent, mantissa;
     std::string_view hip, numpy;
 };
-constexpr Row table[] = {
+constexpr Row kTable[] = {
 #define DTYPE(name, kind, bits, exponent, mantissa, hip, numpy) \
     {#name, Kind::kind, bits, exponent, mantissa, hip, numpy},
 #include "strata/core/dtype/dtypes.def"
@@ -21,9 +21,9 @@ constexpr Row table[] = {
     {"index", Kind::Int, 64, 0, 0, "long", ""},
     {"none", Kind::Int, 0, 0, 0, "void", ""},
 };
-const Row& row(DType t) { return table[static_cast<size_t>(t.scalar)]; }
+const Row& row(DType t) { return kTable[static_cast<size_t>(t.scalar)]; }
 
-constexpr DType every[] = {
+constexpr DType kEvery[] = {
 #define DTYPE(name, ...) DType(Scalar::name),
 #include "strata/core/dtype/dtypes.def"
 #undef DTYPE
@@ -40,11 +40,11 @@ std::string_view DType::name() const { return row(*this).name; }
 std::string_view DType::hip() const { return row(*this).hip; }
 std::string_view DType::numpy() const { return row(*this).numpy; }
 
-std::span<const DType> all_dtypes() { return every; }
+std::span<const DType> all_dtypes() { return kEvery; }
 
 DType parse_dtype(std::string_view name) {
     std::string known;
-    for (DType t : every) {
+    for (DType t : kEvery) {
         if (name == t.name() || (!t.numpy().empty() && name == t.numpy())) return t;
         known += (known.empty() ? "" : ", ") + std::string(t.name());
     }

@@ -29,11 +29,11 @@ struct Header {
     uint64_t key_size, payload_size;
     char checksum[32];
 };
-constexpr char magic[8] = {'S', 'T', 'R', 'A', 'T', 'A', 'C', '1'};
-constexpr const char* layout = "v1";       // all entries are in this subfolder; only it is ever trimmed
-constexpr int touch_after_seconds = 3600;  // how stale an entry's time of last use may get
-constexpr int trim_every = 256;            // puts of one process between two looks at the size
-constexpr int stale_temporary_seconds = 3600;
+constexpr char kMagic[8] = {'S', 'T', 'R', 'A', 'T', 'A', 'C', '1'};
+constexpr const char* kLayout = "v1";     // all entries are in this subfolder; only it is ever trimmed
+constexpr int kTouchAfterSeconds = 3600;  // how stale an entry's time of last use may get
+constexpr int kTrimEvery = 256;           // puts of one process between two looks at the size
+constexpr int kStaleTemporarySeconds = 3600;
 
 std::string checksum(std::string_view key, std::string_view payload) {
     return content_hash(std::string(key) + content_hash(payload));
@@ -41,7 +41,7 @@ std::string checksum(std::string_view key, std::string_view payload) {
 
 std::string pack(std::string_view key, std::string_view payload) {
     Header header{};
-    std::memcpy(header.magic, magic, sizeof magic);
+    std::memcpy(header.magic, kMagic, sizeof kMagic);
     header.key_size = key.size();
     header.payload_size = payload.size();
     std::memcpy(header.checksum, checksum(key, payload).data(), sizeof header.checksum);
@@ -54,7 +54,7 @@ std::optional<std::string> unpack(std::string_view entry, std::string_view key) 
     if (entry.size() < sizeof header) return std::nullopt;
     std::memcpy(&header, entry.data(), sizeof header);
     std::string_view rest = entry.substr(sizeof header);
-    if (std::memcmp(header.magic, magic, sizeof magic) != 0 || header.key_size != key.size() ||
+    if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.key_size != key.size() ||
         rest.size() < key.size() || header.payload_size != rest.size() - key.size() ||
         rest.substr(0, key.size()) != key)
         return std::nullopt;
@@ -66,7 +66,7 @@ std::optional<std::string> unpack(std::string_view entry, std::string_view key) 
 /// Marks an entry as used, so that trimming spares it; not on every read, which would write to the disk each time.
 void touch(const std::string& path) {
     struct stat entry{};
-    if (stat(path.c_str(), &entry) == 0 && time(nullptr) - entry.st_mtime > touch_after_seconds)
+    if (stat(path.c_str(), &entry) == 0 && time(nullptr) - entry.st_mtime > kTouchAfterSeconds)
         utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
 }
 
@@ -89,7 +89,7 @@ bool is_ours(const std::string& folder) {
 }  // namespace
 
 DiskCache::DiskCache(std::string folder, uint64_t capacity) : capacity_(capacity) {
-    if (!folder.empty()) folder_ = fmt::format("{}/{}", folder, layout);
+    if (!folder.empty()) folder_ = fmt::format("{}/{}", folder, kLayout);
 }
 
 DiskCache DiskCache::of_settings() {
@@ -124,7 +124,7 @@ void DiskCache::put(std::string_view kind, std::string_view key, std::string_vie
     if (!make_folder(kind)) return;
     write_file_atomically(path(kind, key), pack(key, payload));
     static std::atomic<int> puts{0};
-    if (puts++ % trim_every == 0) trim();
+    if (puts++ % kTrimEvery == 0) trim();
 }
 
 std::optional<std::string> DiskCache::get_file(std::string_view kind, std::string_view key) const {
@@ -182,7 +182,7 @@ void DiskCache::trim() const {
         Entry entry{at->last_write_time(gone), at->file_size(gone), at->path()};
         if (gone) continue;
         if (entry.path.extension() == ".tmp") {
-            if (now - entry.used > std::chrono::seconds(stale_temporary_seconds)) fs::remove(entry.path, gone);
+            if (now - entry.used > std::chrono::seconds(kStaleTemporarySeconds)) fs::remove(entry.path, gone);
             continue;
         }
         total += entry.size;

@@ -43,11 +43,11 @@ uint64_t mix(uint64_t h, const std::vector<T>& values) {
     return h;
 }
 
-constexpr std::string_view axes[] = {
+constexpr std::string_view kAxes[] = {
 #define AXIS(name) #name,
 #include "strata/core/uop/axes.def"
 };
-constexpr std::string_view spaces[] = {
+constexpr std::string_view kSpaces[] = {
 #define SPACE(name) #name,
 #include "strata/core/uop/axes.def"
 };
@@ -73,9 +73,9 @@ std::string text(const TakeArg& a, DType) { return fmt::format("axis={}", a.axis
 std::string text(const IndexArg& a, DType) { return fmt::format("[{}]", a.index); }
 std::string text(const CustomArg& a, DType) { return fmt::format("kernel {}", a.id); }
 std::string text(const ParamArg& a, DType) {
-    return fmt::format("{} {} size={}", spaces[int(a.space)], a.slot, a.size);
+    return fmt::format("{} {} size={}", kSpaces[int(a.space)], a.slot, a.size);
 }
-std::string text(const RangeArg& a, DType) { return fmt::format("r{} {} {}", a.id, a.size, axes[int(a.axis)]); }
+std::string text(const RangeArg& a, DType) { return fmt::format("r{} {} {}", a.id, a.size, kAxes[int(a.axis)]); }
 std::string text(const SpecialArg& a, DType) {
     return fmt::format("{}{} {}", a.thread ? "thread" : "block", "xyz"[a.dim], a.size);
 }
@@ -83,8 +83,8 @@ std::string text(const SinkArg& a, DType) { return a.name; }
 
 }  // namespace
 
-std::span<const std::string_view> axis_names() { return axes; }
-std::span<const std::string_view> space_names() { return spaces; }
+std::span<const std::string_view> axis_names() { return kAxes; }
+std::span<const std::string_view> space_names() { return kSpaces; }
 
 uint64_t hash(const Arg& arg) {
     return std::visit(

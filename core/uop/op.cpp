@@ -29,7 +29,7 @@ consteval size_t position(const std::variant<All...>*) {
 template <class A>
 constexpr size_t carries = position<A>(static_cast<const Arg*>(nullptr));
 
-constexpr OpInfo infos[] = {
+constexpr OpInfo kInfos[] = {
 #define OP(name, arity, letters, at, argument) \
     {#name, arity, flags(#letters), levels(#at), carries<argument>, TypeRule::args, 0},
 #define ELEMENTWISE(name, arity, letters, rule, cost, ...) \
@@ -39,6 +39,6 @@ constexpr OpInfo infos[] = {
 
 }  // namespace
 
-const OpInfo& info(Op op) { return infos[static_cast<size_t>(op)]; }
+const OpInfo& info(Op op) { return kInfos[static_cast<size_t>(op)]; }
 
 }  // namespace strata
