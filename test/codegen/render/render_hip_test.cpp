@@ -24,12 +24,12 @@ extern "C" __global__ void __launch_bounds__(256) block_sum(float* __restrict__ 
     __shared__ __attribute__((aligned(16))) float lds0[256];
     float acc1 = 0.0f;
     const int idx0 = bx * 256 + tx;
-    for (int r2 = 0; r2 < 64; ++r2) {
+    for (int r2 = 0; r2 < 64; r2++) {
         acc1 = in1[idx0 + r2 * 262144] + acc1;
     }
     lds0[tx] = acc1;
     __syncthreads();
-    for (int r3 = 0; r3 < 256; ++r3) {
+    for (int r3 = 0; r3 < 256; r3++) {
         acc0 = lds0[r3] + acc0;
     }
     if (tx < 1) out0[bx] = acc0;
