@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,15 +15,18 @@
 #include <thread>
 
 #include "strata/core/support/file.h"
-
-extern char** environ;
+#include "strata/core/support/spawn_p.h"
 
 namespace strata {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-UniqueFd memory_file(const char* name) { return UniqueFd(memfd_create(name, MFD_CLOEXEC)); }
+/// None of the numbers 0 to 2, which may be free here and are the child's streams.
+UniqueFd memory_file(const char* name) {
+    UniqueFd file(memfd_create(name, MFD_CLOEXEC));
+    return file.get() > 2 ? std::move(file) : UniqueFd(fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
+}
 
 /// Milliseconds until `end`, at least 0.
 int until(Clock::time_point end) {
@@ -56,27 +58,17 @@ Result<ProcessOutput> run_process(const std::vector<std::string>& argv, std::str
     STRATA_CHECK(!argv.empty(), "no program given");
     UniqueFd in = memory_file("stdin"), out = memory_file("stdout"), err = memory_file("stderr");
     if (!in || !out || !err || !write_all(in.get(), input) || lseek(in.get(), 0, SEEK_SET) != 0)
-        return make_error(ErrorKind::Device, "cannot run {}: no memory file: {}", argv[0], std::strerror(errno));
+        return make_error(ErrorKind::Device, "cannot run {}: no memory file: {}{}", argv[0], std::strerror(errno),
+                          errno == EFBIG ? " (ulimit -f)" : "");
 
-    std::vector<char*> args;
-    for (const std::string& arg : argv) args.push_back(const_cast<char*>(arg.c_str()));
-    args.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in.get(), 0);
-    posix_spawn_file_actions_adddup2(&actions, out.get(), 1);
-    posix_spawn_file_actions_adddup2(&actions, err.get(), 2);
-    pid_t child = -1;
-    int status = posix_spawn(&child, argv[0].c_str(), &actions, nullptr, args.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (status != 0) return make_error(ErrorKind::Device, "cannot run {}: {}", argv[0], std::strerror(status));
-
+    STRATA_TRY(const pid_t child, spawn(argv, in.get(), out.get(), err.get()));
     ProcessOutput result;
     auto end = Clock::now() + std::chrono::milliseconds(static_cast<long long>(timeout_seconds * 1000));
     if (!wait_for_end(child, end)) {
         result.timed_out = true;
-        kill(child, SIGKILL);
+        kill(-child, SIGKILL);
     }
+    int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
