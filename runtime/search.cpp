@@ -171,7 +171,7 @@ codegen::Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel
     if (settings().beam == 0) return codegen::heuristic(kernel, target);
     DiskCache disk = DiskCache::of_settings();
     std::string key = search_key(device, kernel);
-    if (std::optional<std::string> kept = disk.get("schedule", key))
+    if (std::optional<std::string> kept = disk.get(CacheKind::schedules, key))
         if (auto actions = codegen::parse_actions(*kept))
             if (auto scheduled = codegen::apply_all(kernel, *actions, target)) return {*scheduled, *actions};
     DeviceJudge judge(device, kernel, buffers);
@@ -181,7 +181,7 @@ codegen::Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel
                    found.rejected, found.start_ms, found.ms, codegen::to_string(found.best.actions));
     if (settings().debug >= 2)
         for (const std::string& why : found.rejections) fmt::print(stderr, "  rejected {}\n", why);
-    disk.put("schedule", key, codegen::to_string(found.best.actions));
+    disk.put(CacheKind::schedules, key, codegen::to_string(found.best.actions));
     return found.best;
 }
 

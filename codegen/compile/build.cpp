@@ -13,8 +13,10 @@
 #include "strata/codegen/compile/driver_p.h"
 #include "strata/codegen/compile/header_cache_p.h"
 #include "strata/codegen/compile/includes_p.h"
+#include "strata/codegen/compile/options_p.h"
 #include "strata/core/support/disk_cache.h"
 #include "strata/core/support/file.h"
+#include "strata/core/support/temp_folder.h"
 
 namespace strata::codegen {
 namespace {
@@ -34,9 +36,9 @@ std::string escaped(std::string_view text) {
 /// A file that clang writes and we read; removed with this.
 class OutputFile {
   public:
-    OutputFile() {
+    explicit OutputFile(const std::string& folder) {
         static std::atomic<unsigned> serial{0};
-        path_ = fmt::format("{}/dependencies{}", process_temp_folder(), serial++);
+        path_ = fmt::format("{}/dependencies{}", folder, serial++);
     }
     ~OutputFile() { unlink(path_.c_str()); }
     OutputFile(const OutputFile&) = delete;
@@ -54,9 +56,10 @@ class Build {
 
     Result<Built> run() {
         STRATA_TRY(const Arguments base, compiler_arguments(tools_, source_, arch_, disk_));
-        if (source_.freestanding) return run({base, {}, false});
+        if (source_.freestanding) return run({base, {}, {}});
+        if (!are_listed(source_.options)) return run(include_runtime_header(base));
         HeaderUse use = use_runtime_header(tools_, base, disk_, isa::info(arch_).name);
-        bool precompiled = use.precompiled;
+        const bool precompiled = !use.precompiled.empty();
         auto built = run(std::move(use));
         if (precompiled && stale_header_) return run(include_runtime_header(base));
         return built;
@@ -69,7 +72,8 @@ class Build {
         STRATA_TRY_VOID(complete(use.args));
         std::optional<OutputFile> dependencies;
         if (may_include_files(source_)) {
-            dependencies.emplace();
+            STRATA_TRY(const std::string folder, process_temp_folder());
+            dependencies.emplace(folder);
             use.args.insert(use.args.end(), {"-dependency-file", dependencies->path(), "-MT", "object"});
         }
         const std::string text = input(use.defines);
@@ -80,7 +84,8 @@ class Build {
             return compile_error(source_, done.log, done.failure.empty() ? "clang failed" : done.failure);
         }
         built.output = std::move(done.output);
-        if (dependencies) built.includes = describe_includes(read_file(dependencies->path()).value_or(""));
+        if (dependencies)
+            built.includes = describe_includes(read_file(dependencies->path()).value_or(""), use.precompiled);
         return built;
     }
 

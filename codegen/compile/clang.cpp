@@ -1,32 +1,49 @@
 #include "strata/codegen/compile/clang_p.h"
 
+#include <cerrno>
 #include <csignal>
 #include <cstring>
-
-#include "strata/core/support/subprocess.h"
 
 namespace strata::codegen {
 namespace {
 
 constexpr double kTimeLimitSeconds = 300;
+constexpr int kLoaderFailed = 127;  // exit code of a program whose libraries the loader does not find
+
+std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
 
 std::string failure_of(const ProcessOutput& run) {
     if (run.timed_out) return fmt::format("clang did not end within {} s and was stopped", kTimeLimitSeconds);
     if (run.signal == SIGINT || run.signal == SIGTERM) return "compilation was interrupted";
+    if (run.signal == SIGXFSZ || run.err.find(std::strerror(EFBIG)) != run.err.npos)
+        return "what clang writes is larger than a file may be here (ulimit -f)";
     if (run.signal) return fmt::format("clang crashed ({})", strsignal(run.signal));
     return {};
 }
 
-}  // namespace
+Result<ProcessOutput> run_clang_program(const Toolchain& tools, const std::vector<std::string>& words,
+                                        std::string_view input) {
+    std::vector<std::string> command = {tools.clang};
+    command.insert(command.end(), words.begin(), words.end());
+    STRATA_TRY(ProcessOutput run, run_process(command, input, kTimeLimitSeconds));
+    if (run.exit_code == kLoaderFailed && run.out.empty() && run.err.find("shared librar") != run.err.npos)
+        return make_error(ErrorKind::Device,
+                          "{} does not start: {}\nIts packages are not whole; on Debian: apt install "
+                          "--reinstall clang-19 libclang-cpp19 libllvm19",
+                          tools.clang, first_line(run.err));
+    return run;
+}
 
 Result<ClangOutput> run_clang(const Toolchain& tools, const std::vector<std::string>& args, std::string_view language,
                               std::string_view input) {
-    std::vector<std::string> command = {tools.clang, "-cc1"};
+    std::vector<std::string> command = {"-cc1"};
     command.insert(command.end(), args.begin(), args.end());
     for (std::string_view arg :
          {std::string_view("-o"), std::string_view("-"), std::string_view("-x"), language, std::string_view("-")})
         command.emplace_back(arg);
-    STRATA_TRY(ProcessOutput run, run_process(command, input, kTimeLimitSeconds));
+    STRATA_TRY(ProcessOutput run, run_clang_program(tools, command, input));
     return ClangOutput{run.ok(), std::move(run.out), std::move(run.err), failure_of(run)};
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "strata/codegen/compile/toolchain_p.h"
+#include "strata/core/support/subprocess.h"
 
 namespace strata::codegen {
 
@@ -14,6 +15,12 @@ struct ClangOutput {
     std::string log;      ///< its messages
     std::string failure;  ///< a crash, time-out or signal in words, else empty
 };
+
+/// Runs the clang program with the given words. An Error (Device) when it does not start, with the loader's words.
+Result<ProcessOutput> run_clang_program(const Toolchain& tools, const std::vector<std::string>& words,
+                                        std::string_view input);
+/// A crash, time-out or signal in words, else empty.
+std::string failure_of(const ProcessOutput& run);
 
 /// Runs `clang -cc1 args... -o - -x language -` on `input` as a subprocess.
 Result<ClangOutput> run_clang(const Toolchain& tools, const std::vector<std::string>& args, std::string_view language,

@@ -10,6 +10,7 @@
 #include "strata/codegen/compile/compile_p.h"
 #include "strata/codegen/compile/entry_p.h"
 #include "strata/codegen/compile/includes_p.h"
+#include "strata/codegen/compile/options_p.h"
 #include "strata/core/support/disk_cache.h"
 #include "strata/core/support/settings.h"
 
@@ -75,19 +76,22 @@ std::string cache_key(const Toolchain& tools, const HipSource& source, const Pre
 /// contents of those files, which an entry of their own tells.
 class Store {
   public:
-    Store(std::string key, bool includes_files)
-        : disk_(DiskCache::of_settings()), key_(std::move(key)), includes_files_(includes_files) {}
+    Store(std::string key, const HipSource& source)
+        : disk_(DiskCache::of_settings()),
+          key_(std::move(key)),
+          includes_files_(may_include_files(source)),
+          keeps_(!settings().no_cache && are_listed(source.options)) {}
 
     std::optional<Object> find() {
-        if (settings().no_cache) return std::nullopt;
+        if (!keeps_) return std::nullopt;
         std::string key = key_;
         if (includes_files_) {
-            auto includes = disk_.get("includes", key_);
+            auto includes = disk_.get(CacheKind::includes, key_);
             if (!includes || !still_valid(*includes)) return std::nullopt;
             key += *includes;
         }
         if (auto known = memo.get(key)) return known;
-        auto bytes = disk_.get("objects", key);
+        auto bytes = disk_.get(CacheKind::objects, key);
         if (!bytes) return std::nullopt;
         Object object{std::move(*bytes), "disk cache"};
         memo.put(key, object);
@@ -95,9 +99,9 @@ class Store {
     }
 
     void add(const Object& object, const std::string& includes) {
-        if (settings().no_cache) return;
-        disk_.put("objects", key_ + includes, object.bytes);
-        if (includes_files_) disk_.put("includes", key_, includes);
+        if (!keeps_) return;
+        disk_.put(CacheKind::objects, key_ + includes, object.bytes);
+        if (includes_files_) disk_.put(CacheKind::includes, key_, includes);
         memo.put(key_ + includes, object);
     }
 
@@ -105,12 +109,14 @@ class Store {
     DiskCache disk_;
     std::string key_;
     bool includes_files_;
+    bool keeps_;
 };
 
 Result<Object> find_or_build(const HipSource& source, isa::Arch arch, const SearchPaths& paths, bool& cached) {
+    STRATA_TRY_VOID(check_options(source.options));
     STRATA_TRY(const Toolchain tools, toolchain(paths));
     const Prelude prelude = prelude_of(source);
-    Store store(cache_key(tools, source, prelude, arch), may_include_files(source));
+    Store store(cache_key(tools, source, prelude, arch), source);
     auto found = store.find();
     cached = found.has_value();
     if (cached) return std::move(*found);
@@ -146,6 +152,7 @@ Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch) {
 }
 
 Result<std::string> compile_to_assembly(const HipSource& source, isa::Arch arch, const SearchPaths& paths) {
+    STRATA_TRY_VOID(check_options(source.options));
     STRATA_TRY(const Toolchain tools, toolchain(paths));
     STRATA_TRY(Built built, build(tools, source, prelude_of(source), arch, Output::assembly));
     return std::move(built.output);

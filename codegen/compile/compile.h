@@ -10,7 +10,8 @@ namespace strata::codegen {
 /// Compiles HIP source to a loadable code object; needs no GPU. Results are kept in memory and on disk.
 /// `source.kernel` may be a symbol or the plain name of a C++ kernel ("sum" of `__global__ void sum(float*)`); empty:
 /// no entry is looked for. Errors: Compile (a mistake in the source, with clang's message, the whole log and line and
-/// column of `source.text`), Usage (no kernel of that name; lists those there), Device (no compiler; names Debian
+/// column of `source.text`), Usage (no kernel of that name, and lists those there; an option that is not on the list
+/// of options.def), Device (no compiler; names Debian
 /// packages).
 Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch);
 

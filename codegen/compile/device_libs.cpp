@@ -53,7 +53,7 @@ Result<std::string> constants_module(const Toolchain& tools, isa::Arch arch, con
                                      const std::vector<std::string>& args) {
     std::string source = constants_source(arch, args);
     std::string key = fmt::format("{}{}\n{}", tools.identity, isa::info(arch).name, source);
-    if (auto known = disk.get_file("device-constants", key)) return *known;
+    if (auto known = disk.get_file(CacheKind::device_constants, key)) return *known;
     std::vector<std::string> command = {"-triple",       "amdgcn-amd-amdhsa",
                                         "-target-cpu",   std::string(isa::info(arch).name),
                                         "-emit-llvm-bc", "-fvisibility=protected"};
@@ -61,7 +61,7 @@ Result<std::string> constants_module(const Toolchain& tools, isa::Arch arch, con
     if (!made.ok)
         return make_error(ErrorKind::Device, "clang cannot make the device library constants for {}: {}{}",
                           isa::info(arch).name, made.failure, made.log);
-    if (auto path = disk.put_file("device-constants", key, made.output)) return *path;
+    if (auto path = disk.put_file(CacheKind::device_constants, key, made.output)) return *path;
     return make_error(ErrorKind::Device, "cannot write to the cache folder nor to the temporary folder");
 }
 

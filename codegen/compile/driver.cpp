@@ -4,8 +4,9 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "strata/codegen/compile/clang_p.h"
 #include "strata/codegen/compile/diagnostics_p.h"
-#include "strata/core/support/subprocess.h"
+#include "strata/codegen/compile/options_p.h"
 
 namespace strata::codegen {
 namespace {
@@ -87,15 +88,33 @@ Arguments unjoin(std::string_view text) {
     return args;
 }
 
+/// What a program said, for people.
+std::string words_of(const ProcessOutput& run) {
+    std::string_view text = run.err.empty() ? run.out : run.err;
+    text = text.substr(0, std::min(text.find('\n'), size_t{200}));
+    return text.empty() ? fmt::format("nothing (exit code {})", run.exit_code) : fmt::format("\"{}\"", text);
+}
+
 Result<Arguments> ask_driver(const Toolchain& tools, const Arguments& options, const HipSource& source) {
-    Arguments command = {tools.clang, "-###"};
+    Arguments command = {"-###"};
     command.insert(command.end(), options.begin(), options.end());
     command.emplace_back("-");
-    STRATA_TRY(ProcessOutput run, run_process(command));
+    STRATA_TRY(ProcessOutput run, run_clang_program(tools, command, {}));
+    if (std::string failure = failure_of(run); !failure.empty())
+        return Error{
+            .kind = ErrorKind::Device,
+            .message = fmt::format("{}, asked with -### what it makes of the options: {}", tools.clang, failure),
+            .log = run.err};
     Arguments line = compiler_line(run.err);
-    if (!run.ok() || line.empty() || !has_argument(line, "-emit-obj"))
+    if (run.ok() && has_argument(line, "-emit-obj")) return lasting(line);
+    if (run.err.find("error: ") != run.err.npos || !line.empty())
         return compile_error(source, run.err, "clang does not take these options");
-    return lasting(line);
+    return Error{
+        .kind = ErrorKind::Device,
+        .message = fmt::format("{} is no clang 19 that works: asked with -### how it compiles, it wrote {}; is "
+                               "another program of that name first in PATH?",
+                               tools.clang, words_of(run)),
+        .log = run.out + run.err};
 }
 
 std::mutex memo_mutex;
@@ -107,17 +126,18 @@ Result<std::vector<std::string>> compiler_arguments(const Toolchain& tools, cons
                                                     const DiskCache& disk) {
     Arguments options = own_options(tools, source, arch);
     options.insert(options.end(), source.options.begin(), source.options.end());
+    if (!are_listed(source.options)) return ask_driver(tools, options, source);
     std::string key = tools.identity + join(options);
     {
         std::lock_guard lock(memo_mutex);
         if (auto known = memo.find(key); known != memo.end()) return known->second;
     }
     Arguments args;
-    if (auto known = disk.get("clang-arguments", key)) {
+    if (auto known = disk.get(CacheKind::clang_arguments, key)) {
         args = unjoin(*known);
     } else {
         STRATA_TRY(args, ask_driver(tools, options, source));
-        disk.put("clang-arguments", key, join(args));
+        disk.put(CacheKind::clang_arguments, key, join(args));
     }
     std::lock_guard lock(memo_mutex);
     return memo[key] = args;

@@ -50,7 +50,7 @@ std::mutex build_mutex;  // one build at a time: the others find its result
 }  // namespace
 
 HeaderUse include_runtime_header(const std::vector<std::string>& args) {
-    HeaderUse use{args, {}, false};
+    HeaderUse use{args, {}};
     use.args.insert(use.args.end(), {"-include", std::string(kRuntimeHeader)});
     return use;
 }
@@ -61,16 +61,16 @@ HeaderUse use_runtime_header(const Toolchain& tools, const std::vector<std::stri
     std::string key = tools.identity;
     for (const std::string& arg : use.args) key.append(arg).push_back('\n');
     std::lock_guard lock(build_mutex);
-    auto header = disk.get_file("precompiled-headers", key);
+    auto header = disk.get_file(CacheKind::precompiled_headers, key);
     if (!header) {
         if (isatty(STDERR_FILENO)) fmt::print(stderr, "strata: precompiling hip_runtime.h for {}, once\n", arch_name);
         std::string bytes = build_header(tools, use.args);
-        if (!bytes.empty()) header = disk.put_file("precompiled-headers", key, bytes);
+        if (!bytes.empty()) header = disk.put_file(CacheKind::precompiled_headers, key, bytes);
     }
     if (!header) return include_runtime_header(args);
     remove_argument_pair(use.args, "-include", kWrapper);
     use.args.insert(use.args.end(), {"-include-pch", *header});
-    use.precompiled = true;
+    use.precompiled = *header;
     return use;
 }
 

@@ -14,7 +14,7 @@ namespace strata::codegen {
 struct HeaderUse {
     std::vector<std::string> args;
     std::string defines;
-    bool precompiled = false;
+    std::string precompiled = {};  ///< the header's path, if it is used
 };
 
 HeaderUse use_runtime_header(const Toolchain& tools, const std::vector<std::string>& args, const DiskCache& disk,

@@ -5,13 +5,12 @@
 #include <filesystem>
 #include <vector>
 
+#include "strata/codegen/compile/options_p.h"
 #include "strata/core/support/file.h"
 #include "strata/core/support/hash.h"
 
 namespace strata::codegen {
 namespace {
-
-constexpr std::string_view kReadingOptions[] = {"-I", "-i", "-F", "-x", "@", "--include", "--config"};
 
 std::string_view skip_spaces(std::string_view text) {
     size_t at = text.find_first_not_of(" \t");
@@ -39,9 +38,7 @@ std::vector<std::string> words_of_rule(std::string_view rule) {
 }  // namespace
 
 bool may_include_files(const HipSource& source) {
-    for (std::string_view option : source.options)
-        for (std::string_view start : kReadingOptions)
-            if (option.starts_with(start)) return true;
+    if (may_read_files(source.options)) return true;
     std::string_view text = source.text;
     for (size_t at = 0; (at = text.find('#', at)) != text.npos; ++at) {
         std::string_view line = skip_spaces(text.substr(at + 1));
@@ -52,14 +49,14 @@ bool may_include_files(const HipSource& source) {
     return false;
 }
 
-std::string describe_includes(std::string_view dependencies) {
+std::string describe_includes(std::string_view dependencies, std::string_view header) {
     std::string description;
     size_t colon = dependencies.find(": ");
     if (colon == dependencies.npos) return description;
     for (const std::string& word : words_of_rule(dependencies.substr(colon + 2))) {
         std::error_code status;
         std::string path = std::filesystem::absolute(word, status).string();
-        if (status || path.find("/precompiled-headers/") != path.npos) continue;
+        if (status || path == header) continue;
         if (auto content = read_file(path)) description += fmt::format("{} {}\n", content_hash(*content), path);
     }
     return description;

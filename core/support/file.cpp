@@ -8,8 +8,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 
 namespace strata {
 
@@ -43,8 +41,9 @@ std::string read_all(int fd) {
 }
 
 std::optional<std::string> read_file(const std::string& path) {
-    UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file) return std::nullopt;
+    UniqueFd file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    struct stat entry{};
+    if (!file || fstat(file.get(), &entry) != 0 || !S_ISREG(entry.st_mode)) return std::nullopt;
     return read_all(file.get());
 }
 
@@ -56,39 +55,6 @@ bool write_file_atomically(const std::string& path, std::string_view bytes) {
     if (write_all(file.get(), bytes) && std::rename(temporary.c_str(), path.c_str()) == 0) return true;
     unlink(temporary.c_str());
     return false;
-}
-
-bool make_private_folder(const std::string& path) {
-    for (size_t slash = path.find('/', 1); slash != path.npos; slash = path.find('/', slash + 1))
-        mkdir(path.substr(0, slash).c_str(), 0777);
-    mkdir(path.c_str(), 0700);
-    struct stat entry{};
-    return stat(path.c_str(), &entry) == 0 && S_ISDIR(entry.st_mode) && entry.st_uid == geteuid() &&
-           access(path.c_str(), R_OK | W_OK | X_OK) == 0;
-}
-
-namespace {
-
-struct TempFolder {
-    std::string path;
-    pid_t owner = getpid();
-
-    TempFolder() {
-        const char* base = std::getenv("TMPDIR");
-        path = fmt::format("{}/strata-XXXXXX", base && *base == '/' ? base : "/tmp");
-        if (!mkdtemp(path.data())) path.clear();
-    }
-    ~TempFolder() {
-        std::error_code ignored;
-        if (!path.empty() && getpid() == owner) std::filesystem::remove_all(path, ignored);
-    }
-};
-
-}  // namespace
-
-const std::string& process_temp_folder() {
-    static TempFolder folder;
-    return folder.path;
 }
 
 }  // namespace strata

@@ -26,15 +26,10 @@ class UniqueFd {
 bool write_all(int fd, std::string_view bytes);
 /// Everything from the start of the file, wherever its position is.
 std::string read_all(int fd);
+/// A regular file; nothing else is read, so that nothing blocks.
 std::optional<std::string> read_file(const std::string& path);
 
 /// Writes beside `path` and renames: a reader sees the old file or the whole new one. Mode 0600.
 bool write_file_atomically(const std::string& path, std::string_view bytes);
-
-/// Makes a folder and its parents; the last one private (0700). False unless it is there, ours and writable.
-bool make_private_folder(const std::string& path);
-
-/// A private folder of this process, removed when the process ends normally.
-const std::string& process_temp_folder();
 
 }  // namespace strata

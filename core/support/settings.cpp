@@ -1,8 +1,10 @@
 #include "strata/core/support/settings.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -117,7 +119,11 @@ std::string setting::Row::variable() const {
 std::string default_cache_dir() {
     if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg == '/') return std::string(xdg) + "/strata";
     if (const char* home = std::getenv("HOME"); home && *home == '/') return std::string(home) + "/.cache/strata";
-    return "/tmp/strata-cache";
+    passwd entry{}, *found = nullptr;
+    std::array<char, 4096> text{};
+    if (getpwuid_r(geteuid(), &entry, text.data(), text.size(), &found) == 0 && found && *found->pw_dir == '/')
+        return std::string(found->pw_dir) + "/.cache/strata";
+    return {};
 }
 
 Settings settings_of_environment() {

@@ -5,7 +5,7 @@
 
 namespace strata {
 
-std::string default_cache_dir();  ///< the user's cache folder + /strata
+std::string default_cache_dir();  ///< the user's cache folder + /strata; empty where there is no home
 
 /// What `strata.config(...)` and the STRATA_* variables set: a field for each row of settings.def, which says what it
 /// means. Precedence: config, then environment, then default.

@@ -33,7 +33,7 @@ class SearchOnDevice : public Runtime {
     /// The one entry of the search on disk.
     std::filesystem::path entry() {
         for (const auto& file : std::filesystem::recursive_directory_iterator(folder()))
-            if (file.is_regular_file() && file.path().parent_path().filename() == "schedule") return file.path();
+            if (file.is_regular_file() && file.path().parent_path().filename() == "schedules") return file.path();
         ADD_FAILURE() << "no schedule was kept";
         return {};
     }
@@ -104,14 +104,14 @@ TEST_F(SearchOnDevice, KeepsWinnersOnDiskAndTrustsOnlyWholeEntries) {
     std::string key = whole.substr(56, key_size);
     EXPECT_NE(key.find("emu:gfx1100"), std::string::npos) << key;
     DiskCache disk = DiskCache::of_settings();
-    ASSERT_EQ(disk.get("schedule", key), codegen::to_string(found));
+    ASSERT_EQ(disk.get(CacheKind::schedules, key), codegen::to_string(found));
 
-    disk.put("schedule", key, "upcast(0, 2)");
+    disk.put(CacheKind::schedules, key, "upcast(0, 2)");
     EXPECT_EQ(codegen::to_string(choose(kernel, memory)), "upcast(0, 2)") << "what is on disk is what is used";
     EXPECT_FALSE(searched);
 
     for (const char* unusable : {"upcast(0, 5)", "local(9, 2)", "nonsense", "pad(0, 0)"}) {
-        disk.put("schedule", key, unusable);
+        disk.put(CacheKind::schedules, key, unusable);
         EXPECT_EQ(choose(kernel, memory), found) << unusable;
         EXPECT_TRUE(searched) << unusable;
     }

@@ -56,7 +56,7 @@ TEST_F(CompileTest, ASecondCompilationComesFromMemoryAndAnotherProcessFindsItOnD
     ASSERT_TRUE(second);
     EXPECT_TRUE(second->cached);
     EXPECT_EQ(second->code_object(), first->code_object());
-    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder() + "/v1/objects"),
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder() + "/v2/objects"),
                             std::filesystem::directory_iterator()),
               1);
 }
@@ -130,7 +130,7 @@ TEST_F(CompileTest, ADamagedCacheEntryIsRebuiltNeverLoaded) {
     EXPECT_FALSE(good.cached);
     EXPECT_TRUE(compiled_by_a_child(source, result).cached);
     std::string entry;
-    for (auto& file : std::filesystem::directory_iterator(folder() + "/v1/objects")) entry = file.path();
+    for (auto& file : std::filesystem::directory_iterator(folder() + "/v2/objects")) entry = file.path();
     const std::string bytes = read_file(entry).value();
     for (size_t at : {size_t{0}, size_t{10}, size_t{60}, bytes.size() / 2, bytes.size() - 1}) {
         std::string bad = bytes;
@@ -228,7 +228,10 @@ TEST_F(CompileTest, AnUndefinedDeviceFunctionIsACompileErrorThatNamesIt) {
     EXPECT_NE(compiled.error().message.find("far_away"), std::string::npos) << compiled.error().message;
 }
 
-TEST_F(CompileTest, AnUnknownOptionIsACompileErrorThatNamesIt) {
+TEST_F(CompileTest, AnOptionThatClangDoesNotKnowIsACompileErrorThatNamesIt) {
+    Settings next = settings();
+    next.unsafe_options = true;
+    ScopedSettings scope(next);
     HipSource source = scale_kernel(5);
     source.options = {"-fno-such-thing"};
     auto compiled = compile_hip(source, Arch::gfx1100);
@@ -293,7 +296,7 @@ TEST_F(CompileTest, ThePrecompiledHeaderIsMadeOnceAndADamagedOneIsMadeAgain) {
     auto first = compile_hip(source, Arch::gfx1100);
     ASSERT_TRUE(first) << first.error().message << first.error().log;
     std::string header;
-    for (auto& entry : std::filesystem::directory_iterator(folder() + "/v1/precompiled-headers"))
+    for (auto& entry : std::filesystem::directory_iterator(folder() + "/v2/precompiled_headers"))
         if (entry.path().extension() != ".sum") header = entry.path();
     ASSERT_FALSE(header.empty());
     auto before = std::filesystem::last_write_time(header);

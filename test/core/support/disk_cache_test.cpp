@@ -23,11 +23,11 @@ class DiskCacheTest : public testing::Test {
     ~DiskCacheTest() override { fs::remove_all(folder_); }
 
     std::string cache_folder() const { return folder_ + "/deep/cache"; }
-    /// The files below the cache folder.
+    /// The entries below the cache folder.
     std::vector<std::string> files() const {
         std::vector<std::string> found;
         for (auto& entry : fs::recursive_directory_iterator(cache_folder()))
-            if (entry.is_regular_file()) found.push_back(entry.path());
+            if (entry.is_regular_file() && entry.path().filename() != "strata-cache") found.push_back(entry.path());
         return found;
     }
 
@@ -37,17 +37,17 @@ class DiskCacheTest : public testing::Test {
 TEST_F(DiskCacheTest, AnEntryIsReadBackAndKindsAndKeysAreApart) {
     DiskCache cache(cache_folder());
     std::string payload("bytes\0and more\xff", 15);
-    cache.put("a", "key", payload);
-    EXPECT_EQ(cache.get("a", "key"), payload);
-    EXPECT_EQ(cache.get("b", "key"), std::nullopt);
-    EXPECT_EQ(cache.get("a", "other"), std::nullopt);
-    cache.put("a", "key", "");
-    EXPECT_EQ(cache.get("a", "key"), "");
+    cache.put(CacheKind::objects, "key", payload);
+    EXPECT_EQ(cache.get(CacheKind::objects, "key"), payload);
+    EXPECT_EQ(cache.get(CacheKind::includes, "key"), std::nullopt);
+    EXPECT_EQ(cache.get(CacheKind::objects, "other"), std::nullopt);
+    cache.put(CacheKind::objects, "key", "");
+    EXPECT_EQ(cache.get(CacheKind::objects, "key"), "");
 }
 
 TEST_F(DiskCacheTest, FoldersAndEntriesAreForTheUserOnly) {
-    DiskCache(cache_folder()).put("a", "key", "payload");
-    for (const std::string& path : {cache_folder(), cache_folder() + "/v1", cache_folder() + "/v1/a"}) {
+    DiskCache(cache_folder()).put(CacheKind::objects, "key", "payload");
+    for (const std::string& path : {cache_folder(), cache_folder() + "/v2", cache_folder() + "/v2/objects"}) {
         struct stat entry{};
         ASSERT_EQ(stat(path.c_str(), &entry), 0) << path;
         EXPECT_EQ(entry.st_mode & 0777, 0700u) << path;
@@ -59,54 +59,54 @@ TEST_F(DiskCacheTest, FoldersAndEntriesAreForTheUserOnly) {
 
 TEST_F(DiskCacheTest, ADisabledCacheHoldsNothing) {
     DiskCache cache{std::string()};
-    cache.put("a", "key", "payload");
-    EXPECT_EQ(cache.get("a", "key"), std::nullopt);
+    cache.put(CacheKind::objects, "key", "payload");
+    EXPECT_EQ(cache.get(CacheKind::objects, "key"), std::nullopt);
     EXPECT_FALSE(cache.enabled());
 }
 
 TEST_F(DiskCacheTest, ADamagedEntryIsDroppedWhereverTheDamageIs) {
     DiskCache cache(cache_folder());
-    cache.put("a", "the key", "the payload");
+    cache.put(CacheKind::objects, "the key", "the payload");
     std::string file = files().at(0), good = *read_file(file);
     for (size_t at = 0; at < good.size(); ++at) {
         std::string bad = good;
         bad[at] ^= 0x10;
         ASSERT_TRUE(write_file_atomically(file, bad));
-        EXPECT_EQ(cache.get("a", "the key"), std::nullopt) << "byte " << at;
+        EXPECT_EQ(cache.get(CacheKind::objects, "the key"), std::nullopt) << "byte " << at;
         EXPECT_FALSE(fs::exists(file)) << "byte " << at;
     }
     for (size_t size = 0; size < good.size(); ++size) {
         ASSERT_TRUE(write_file_atomically(file, std::string_view(good).substr(0, size)));
-        EXPECT_EQ(cache.get("a", "the key"), std::nullopt) << "size " << size;
+        EXPECT_EQ(cache.get(CacheKind::objects, "the key"), std::nullopt) << "size " << size;
     }
     ASSERT_TRUE(write_file_atomically(file, good + "x"));
-    EXPECT_EQ(cache.get("a", "the key"), std::nullopt);
-    cache.put("a", "the key", "the payload");
-    EXPECT_EQ(cache.get("a", "the key"), "the payload");
+    EXPECT_EQ(cache.get(CacheKind::objects, "the key"), std::nullopt);
+    cache.put(CacheKind::objects, "the key", "the payload");
+    EXPECT_EQ(cache.get(CacheKind::objects, "the key"), "the payload");
 }
 
 TEST_F(DiskCacheTest, AnEntryOfAnotherKeyInItsPlaceIsNotTaken) {
     DiskCache cache(cache_folder());
-    cache.put("a", "key 1", "payload 1");
+    cache.put(CacheKind::objects, "key 1", "payload 1");
     std::string first = files().at(0), entry = *read_file(first);
-    cache.put("a", "key 2", "payload 2");
+    cache.put(CacheKind::objects, "key 2", "payload 2");
     for (const std::string& file : files())
         if (file != first) {
             ASSERT_TRUE(write_file_atomically(file, entry));
         }
-    EXPECT_EQ(cache.get("a", "key 2"), std::nullopt);
-    EXPECT_EQ(cache.get("a", "key 1"), "payload 1");
+    EXPECT_EQ(cache.get(CacheKind::objects, "key 2"), std::nullopt);
+    EXPECT_EQ(cache.get(CacheKind::objects, "key 1"), "payload 1");
 }
 
 TEST_F(DiskCacheTest, APlainFileHasExactlyThePayloadAndIsVerified) {
     DiskCache cache(cache_folder());
-    EXPECT_EQ(cache.get_file("headers", "key"), std::nullopt);
-    auto path = cache.put_file("headers", "key", "plain bytes");
+    EXPECT_EQ(cache.get_file(CacheKind::precompiled_headers, "plain key"), std::nullopt);
+    auto path = cache.put_file(CacheKind::precompiled_headers, "plain key", "plain bytes");
     ASSERT_TRUE(path);
     EXPECT_EQ(read_file(*path), "plain bytes");
-    EXPECT_EQ(cache.get_file("headers", "key"), path);
+    EXPECT_EQ(cache.get_file(CacheKind::precompiled_headers, "plain key"), path);
     ASSERT_TRUE(write_file_atomically(*path, "plain bytEs"));
-    EXPECT_EQ(cache.get_file("headers", "key"), std::nullopt);
+    EXPECT_EQ(cache.get_file(CacheKind::precompiled_headers, "plain key"), std::nullopt);
     EXPECT_FALSE(fs::exists(*path));
 }
 
@@ -114,7 +114,7 @@ TEST_F(DiskCacheTest, PlainFilesOfADisabledOrUnusableCacheLastForTheProcess) {
     ASSERT_TRUE(write_file_atomically(folder_ + "/file", ""));
     for (const std::string& folder : {std::string(), folder_ + "/file/cache"}) {
         DiskCache cache(folder);
-        auto path = cache.put_file("headers", "key", "payload");
+        auto path = cache.put_file(CacheKind::precompiled_headers, "key", "payload");
         ASSERT_TRUE(path) << folder;
         EXPECT_EQ(read_file(*path), "payload");
     }
@@ -123,26 +123,26 @@ TEST_F(DiskCacheTest, PlainFilesOfADisabledOrUnusableCacheLastForTheProcess) {
 TEST_F(DiskCacheTest, AFolderThatCannotBeWrittenIsAnEmptyCache) {
     ASSERT_TRUE(write_file_atomically(folder_ + "/file", ""));
     DiskCache cache(folder_ + "/file/cache");
-    cache.put("a", "key", "payload");
-    EXPECT_EQ(cache.get("a", "key"), std::nullopt);
+    cache.put(CacheKind::objects, "key", "payload");
+    EXPECT_EQ(cache.get(CacheKind::objects, "key"), std::nullopt);
 }
 
 TEST_F(DiskCacheTest, TrimmingDropsTheEntriesLongestUnusedAndNothingOutside) {
     DiskCache cache(cache_folder(), 40'000);
     std::string payload(10'000, 'x');
-    cache.put("a", "old", payload);
+    cache.put(CacheKind::objects, "old", payload);
     fs::last_write_time(files().at(0), fs::file_time_type::clock::now() - std::chrono::hours(48));
-    cache.put("a", "used", payload);
+    cache.put(CacheKind::objects, "used", payload);
     for (auto& file : files())
         if (fs::last_write_time(file) > fs::file_time_type::clock::now() - std::chrono::hours(1))
             fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(47));
-    EXPECT_TRUE(cache.get("a", "used"));
-    for (int i = 0; i < 2; ++i) cache.put("a", "new" + std::to_string(i), payload);
+    EXPECT_TRUE(cache.get(CacheKind::objects, "used"));
+    for (int i = 0; i < 2; ++i) cache.put(CacheKind::objects, "new" + std::to_string(i), payload);
     ASSERT_TRUE(write_file_atomically(cache_folder() + "/not-ours", payload));
     cache.trim();
-    EXPECT_FALSE(cache.get("a", "old"));
-    EXPECT_TRUE(cache.get("a", "used"));
-    EXPECT_TRUE(cache.get("a", "new1"));
+    EXPECT_FALSE(cache.get(CacheKind::objects, "old"));
+    EXPECT_TRUE(cache.get(CacheKind::objects, "used"));
+    EXPECT_TRUE(cache.get(CacheKind::objects, "new1"));
     EXPECT_TRUE(fs::exists(cache_folder() + "/not-ours"));
 }
 
@@ -151,10 +151,11 @@ int hammer(const std::string& folder, int rounds) {
     DiskCache cache(folder);
     for (int i = 0; i < rounds; ++i) {
         std::string key = std::to_string(i % 5), payload(1000 + 100 * (i % 5), static_cast<char>('a' + i % 5));
-        if (i % 2) cache.put("a", key, payload);
-        if (auto found = cache.get("a", key); found && *found != payload) return 1;
-        if (i % 2 && !cache.put_file("f", key, payload)) return 2;
-        if (auto path = cache.get_file("f", key); path && read_file(*path) != payload) return 3;
+        if (i % 2) cache.put(CacheKind::objects, key, payload);
+        if (auto found = cache.get(CacheKind::objects, key); found && *found != payload) return 1;
+        if (i % 2 && !cache.put_file(CacheKind::precompiled_headers, key, payload)) return 2;
+        if (auto path = cache.get_file(CacheKind::precompiled_headers, key); path && read_file(*path) != payload)
+            return 3;
     }
     return 0;
 }
@@ -178,7 +179,7 @@ TEST_F(DiskCacheTest, ProcessesAndThreadsThatFillItAtOnceAllSucceed) {
         EXPECT_TRUE(WIFEXITED(state) && WEXITSTATUS(state) == 0) << state;
     }
     DiskCache cache(cache_folder());
-    for (int i = 0; i < 5; ++i) EXPECT_TRUE(cache.get("a", std::to_string(i))) << i;
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(cache.get(CacheKind::objects, std::to_string(i))) << i;
     for (const std::string& file : files()) EXPECT_FALSE(file.ends_with(".tmp")) << file;
 }
 

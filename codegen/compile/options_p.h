@@ -1,0 +1,20 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "strata/core/support/result.h"
+
+namespace strata::codegen {
+
+/// Which of a user's compiler options have rows in options.def. Those that have none could run code or touch files: they
+/// are refused, or with the setting unsafe_options passed on without that anything of the result is kept, as we do not
+/// know what decides it.
+bool are_listed(const std::vector<std::string>& options);
+
+/// An Error (Usage) names the first option that is not passed on.
+Result<void> check_options(const std::vector<std::string>& options);
+
+/// Whether one of them makes clang read files of the user.
+bool may_read_files(const std::vector<std::string>& options);
+
+}  // namespace strata::codegen
