@@ -104,11 +104,6 @@ def update(source, target):
     git(target, "add", "-A", check=True)
 
 
-def host_width():
-    flags = Path("/proc/cpuinfo").read_text()
-    return "avx512" if all(f" avx512{x}" in flags for x in ("f", "bw", "dq", "vl")) else "avx2" if " avx2" in flags else "portable"
-
-
 @pytest.fixture(scope="module")
 def built(base):
     """A build of the tree with every recipe applied."""
@@ -119,7 +114,7 @@ def built(base):
     update(base, TREE)
     if not (TREE / ".venv").exists():
         (TREE / ".venv").symlink_to(CHECKOUT / ".venv")
-    run(["cmake", "--preset", "release", f"-DSTRATA_EMU_ONLY={host_width()}"])
+    run(["cmake", "--preset", "release", "-DSTRATA_EMU_ONLY=native"])
     run(["ninja", "-C", "build/release", "_strata", *GTESTS])
     return TREE / "build/release"
 
