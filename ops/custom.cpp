@@ -1,5 +1,7 @@
 #include "strata/ops/custom.h"
 
+#include <algorithm>
+
 #include "strata/ops/build_p.h"
 #include "strata/runtime/custom.h"
 
@@ -11,6 +13,13 @@ std::array<uint32_t, 3> counts(const char* what, Dims d) {
     if (d.x == 0 || d.y == 0 || d.z == 0)
         user_error(ErrorKind::Launch, "{} ({}, {}, {}): every dimension is at least 1", what, d.x, d.y, d.z);
     return {d.x, d.y, d.z};
+}
+
+/// The name stands in the text of the kernel.
+bool is_identifier(std::string_view name) {
+    auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+    return !name.empty() && letter(name[0]) &&
+           std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
 }  // namespace
@@ -36,6 +45,11 @@ UserKernel uop_kernel(UOp sink) {
     GraphScope scope;
     if (!sink.is(Op::sink)) user_error(ErrorKind::Usage, "[uop_kernel] a sink was expected, got {}", to_string(sink));
     std::string name = sink.as<SinkArg>().name.empty() ? "kernel" : sink.as<SinkArg>().name;
+    if (!is_identifier(name))
+        user_error(ErrorKind::Usage,
+                   "[uop_kernel] '{}' cannot be a kernel's name, which is letters a to z, digits and _: say sink(..., "
+                   "name=\"...\")",
+                   name);
     sink = make(Op::sink, dtypes::none, sink.src(), SinkArg{name});  // a named sink is a user's: errors are theirs
     auto kernel = std::make_shared<runtime::CustomKernel>();
     kernel->body = codegen::Kernel{sink, name};

@@ -10,8 +10,17 @@ namespace {
 std::string setting_text(py::handle value) {
     py::object plain = py::hasattr(value, "item") ? value.attr("item")() : py::reinterpret_borrow<py::object>(value);
     if (PyBool_Check(plain.ptr())) return plain.ptr() == Py_True ? "1" : "0";
-    return py::str(plain);
+    auto bytes = py::reinterpret_steal<py::object>(PyUnicode_EncodeFSDefault(py::str(plain).ptr()));
+    if (!bytes) throw py::error_already_set();
+    return py::bytes(bytes);
 }
+
+/// A field as Python has it; text as Python has names of files, which may be no UTF-8.
+py::object in_python(const std::string& text) {
+    return py::reinterpret_steal<py::object>(
+        PyUnicode_DecodeFSDefaultAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
+}
+py::object in_python(const std::integral auto& field) { return py::cast(field); }
 
 /// Settings of a `with strata.config(...)` block: one C++ scope, entered and left with the block.
 class Config {
@@ -60,14 +69,15 @@ std::string config_doc() {
 
 As<"dict[str, Any]"> in_force() {
     py::dict out;
-    visit_settings(settings(), [&](const setting::Row& row, const auto& field) { out[py::str(row.name)] = field; });
+    visit_settings(settings(),
+                   [&](const setting::Row& row, const auto& field) { out[py::str(row.name)] = in_python(field); });
     return py::object(out);
 }
 
 As<"list[tuple[str, Any, str, str]]"> describe() {
     py::list out;
     visit_settings(settings(), [&](const setting::Row& row, const auto& field) {
-        out.append(py::make_tuple(row.name, field, origin_of_setting(row.name), row.meaning));
+        out.append(py::make_tuple(row.name, in_python(field), origin_of_setting(row.name), row.meaning));
     });
     return py::object(out);
 }

@@ -1,6 +1,5 @@
 #include "strata/codegen/compile/clang_p.h"
 
-#include <cerrno>
 #include <csignal>
 #include <cstring>
 
@@ -17,8 +16,6 @@ std::string_view first_line(std::string_view text) { return text.substr(0, text.
 std::string failure_of(const ProcessOutput& run) {
     if (run.timed_out) return fmt::format("clang did not end within {} s and was stopped", kTimeLimitSeconds);
     if (run.signal == SIGINT || run.signal == SIGTERM) return "compilation was interrupted";
-    if (run.signal == SIGXFSZ || run.err.find(std::strerror(EFBIG)) != run.err.npos)
-        return "what clang writes is larger than a file may be here (ulimit -f)";
     if (run.signal) return fmt::format("clang crashed ({})", strsignal(run.signal));
     return {};
 }
@@ -44,7 +41,8 @@ Result<ClangOutput> run_clang(const Toolchain& tools, const std::vector<std::str
          {std::string_view("-o"), std::string_view("-"), std::string_view("-x"), language, std::string_view("-")})
         command.emplace_back(arg);
     STRATA_TRY(ProcessOutput run, run_clang_program(tools, command, input));
-    return ClangOutput{run.ok(), std::move(run.out), std::move(run.err), failure_of(run)};
+    std::string failure = failure_of(run);
+    return ClangOutput{run.ok(), std::move(run.out), std::move(run.err), std::move(failure)};
 }
 
 }  // namespace strata::codegen

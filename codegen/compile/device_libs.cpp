@@ -62,7 +62,10 @@ Result<std::string> constants_module(const Toolchain& tools, isa::Arch arch, con
         return make_error(ErrorKind::Device, "clang cannot make the device library constants for {}: {}{}",
                           isa::info(arch).name, made.failure, made.log);
     if (auto path = disk.put_file(CacheKind::device_constants, key, made.output)) return *path;
-    return make_error(ErrorKind::Device, "cannot write to the cache folder nor to the temporary folder");
+    return make_error(ErrorKind::Device,
+                      "no room for {} bytes of a kernel's device library: neither in the cache folder nor in the "
+                      "temporary folder; set STRATA_CACHE_DIR or TMPDIR to a folder with room",
+                      made.output.size());
 }
 
 }  // namespace

@@ -75,26 +75,27 @@ size_t distance(std::string_view a, std::string_view b) {
     return row.back();
 }
 
-/// A variable that is nearly a setting's would be left alone without a word.
-void warn_of_misspelt_variables() {
+/// A variable that is no setting's would be left alone without a word. Those of the test programs are theirs.
+void warn_of_unknown_variables() {
     const Settings none;
     for (char** variable = environ; *variable; ++variable) {
         std::string_view name(*variable, std::string_view(*variable).find('='));
-        if (!name.starts_with("STRATA_")) continue;
+        if (!name.starts_with("STRATA_") || name.starts_with("STRATA_FUZZ_")) continue;
         std::string nearest;
-        bool known = false;
+        size_t least = name.size() / 3;
         visit_settings(none, [&](const Row& row, const auto&) {
-            known |= row.variable() == name;
-            if (distance(row.variable(), name) <= 2) nearest = row.variable();
+            size_t apart = distance(row.variable(), name);
+            if (apart < least) least = apart, nearest = row.variable();
         });
-        if (!known && !nearest.empty())
-            fmt::print(stderr, "strata: {} is not a setting; did you mean {}?\n", name, nearest);
+        if (nearest == name) continue;
+        fmt::print(stderr, "strata: {} is not a setting; {}\n", name,
+                   nearest.empty() ? "`strata info` lists them" : "did you mean " + nearest + "?");
     }
 }
 
 const Settings& environment() {
     static const Settings read = [] {
-        warn_of_misspelt_variables();
+        warn_of_unknown_variables();
         return settings_of_environment();
     }();
     return read;

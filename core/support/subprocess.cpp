@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -75,6 +77,10 @@ Result<ProcessOutput> run_process(const std::vector<std::string>& argv, std::str
     if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
     result.out = read_all(out.get());
     result.err = read_all(err.get());
+    rlimit largest{};
+    if (getrlimit(RLIMIT_FSIZE, &largest) == 0 && std::max(result.out.size(), result.err.size()) >= largest.rlim_cur)
+        return make_error(ErrorKind::Device, "{} writes more than the {} bytes that a file may have here (ulimit -f)",
+                          argv[0], largest.rlim_cur);
     return result;
 }
 

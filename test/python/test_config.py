@@ -52,9 +52,26 @@ def test_info_says_what_each_setting_is_and_where_it_comes_from():
         assert ("emu_seed", 3, "config", "order in which waves take turns") in strata._strata._describe_settings()
 
 
-def test_a_misspelt_variable_is_told_of():
-    done = run("import strata; strata.settings()", STRATA_BEEM="4", STRATA_FUZZ_SEEDS="1")
-    assert done.returncode == 0 and done.stderr == "strata: STRATA_BEEM is not a setting; did you mean STRATA_BEAM?\n"
+@pytest.mark.parametrize("name, words", [
+    ("STRATA_BEEM", "did you mean STRATA_BEAM?"), ("STRATA_BEAMS", "did you mean STRATA_BEAM?"),
+    ("STRATA_CACHE_FOLDER", "did you mean STRATA_CACHE_DIR?"), ("STRATA_EMU_THREDS", "did you mean STRATA_EMU_THREADS?"),
+    ("STRATA_", "`strata info` lists them"), ("STRATA_BACKEND_LIBRARY_PATH", "`strata info` lists them"),
+])
+def test_a_variable_that_is_no_setting_is_told_of(name, words):
+    done = run("import strata; strata.settings()", **{name: "4", "STRATA_FUZZ_SEEDS": "1", "STRATA_EMU_SEED": "5"})
+    assert done.returncode == 0 and done.stderr == f"strata: {name} is not a setting; {words}\n"
+
+
+def test_a_cache_folder_may_have_any_name(tmp_path):
+    folder = os.path.join(os.fsencode(tmp_path), b"gr\xfc\xdf \xff")
+    code = ("import os, strata\nassert (strata.Tensor([1.0, 2.0]) * 3.125).tolist() == [3.125, 6.25]\n"
+            "print(os.fsencode(strata.settings()['cache_dir']).hex())\n"
+            "with strata.config(cache_dir=os.fsdecode(bytes.fromhex('{}'))): print(os.fsencode(strata.settings()['cache_dir']).hex())")
+    done = run(code.format((folder + b"2").hex()), STRATA_CACHE_DIR=os.fsdecode(folder))
+    assert done.stdout.split() == [folder.hex(), (folder + b"2").hex()] and done.stderr == ""
+    assert os.path.isdir(folder + b"/v2/objects")
+    done = subprocess.run([sys.executable, "-m", "strata", "info"], env={**os.environ, "STRATA_CACHE_DIR": os.fsdecode(folder)}, capture_output=True)
+    assert done.returncode == 0 and done.stderr == b"" and rb"gr\udcfc\udcdf \udcff" in done.stdout
 
 
 def test_arguments_are_checked_and_keep_their_types(tmp_path):

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -125,6 +126,22 @@ TEST(Subprocess, StreamsThatAreClosedHereAreTheChildsAllTheSame) {
     int status = -1;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
+}
+
+TEST(Subprocess, OutputBeyondTheLimitOnFilesIsAnErrorThatNamesIt) {
+    for (const char* script : {"head -c 5000 /dev/zero", "head -c 5000 /dev/zero >&2", "trap '' XFSZ; yes"}) {
+        pid_t child = fork();
+        if (child == 0) {
+            rlimit limit{1000, 1000};
+            setrlimit(RLIMIT_FSIZE, &limit);
+            auto run = run_process({"/bin/sh", "-c", script});
+            const char* words = "/bin/sh writes more than the 1000 bytes that a file may have here (ulimit -f)";
+            _exit(!run && run.error().message == words ? 0 : 1);
+        }
+        int status = -1;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0) << script;
+    }
 }
 
 TEST(Subprocess, AProgramThatIsNotThereIsAnErrorWithItsName) {
