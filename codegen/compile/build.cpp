@@ -55,6 +55,16 @@ class Build {
         : tools_(tools), source_(source), prelude_(prelude), arch_(arch), kind_(kind) {}
 
     Result<Built> run() {
+        auto built = run_once();
+        if (built || !files_gone_) return built;
+        disk_ = DiskCache(std::string());  // somebody empties the cache: with files of this process, then
+        return run_once();
+    }
+
+  private:
+    using Arguments = std::vector<std::string>;
+
+    Result<Built> run_once() {
         STRATA_TRY(const Arguments base, compiler_arguments(tools_, source_, arch_, disk_));
         if (source_.freestanding) return run({base, {}, {}});
         if (!are_listed(source_.options)) return run(include_runtime_header(base));
@@ -64,9 +74,6 @@ class Build {
         if (precompiled && stale_header_) return run(include_runtime_header(base));
         return built;
     }
-
-  private:
-    using Arguments = std::vector<std::string>;
 
     Result<Built> run(HeaderUse use) {
         STRATA_TRY_VOID(complete(use.args));
@@ -81,6 +88,7 @@ class Build {
         STRATA_TRY(ClangOutput done, compile(use.args, text, built.route));
         if (!done.ok) {
             stale_header_ = is_stale_header(done.log);
+            files_gone_ = are_gone(use.args);
             return compile_error(source_, done.log, done.failure.empty() ? "clang failed" : done.failure);
         }
         built.output = std::move(done.output);
@@ -122,6 +130,15 @@ class Build {
         return run_clang(tools_, args, "hip", text);
     }
 
+    /// Whether a file of the cache that the arguments name is no longer there.
+    static bool are_gone(const Arguments& args) {
+        for (size_t i = 0; i + 1 < args.size(); ++i)
+            if ((args[i] == "-include-pch" || args[i] == "-mlink-builtin-bitcode") &&
+                access(args[i + 1].c_str(), R_OK) != 0)
+                return true;
+        return false;
+    }
+
     /// Clang found that a header changed since it was precompiled.
     static bool is_stale_header(std::string_view log) {
         return log.find("precompiled file") != log.npos || log.find("PCH file") != log.npos ||
@@ -134,7 +151,7 @@ class Build {
     isa::Arch arch_;
     Output kind_;
     DiskCache disk_ = DiskCache::of_settings();
-    bool stale_header_ = false;
+    bool stale_header_ = false, files_gone_ = false;
 };
 
 }  // namespace

@@ -49,7 +49,7 @@ class TempFolder {
 
     Result<std::string> path() {
         std::lock_guard guard(mutex_);
-        if (owner_ == getpid() && folder_) return folder_->path();
+        if (owner_ == getpid() && folder_ && folder_->status(kLock)) return folder_->path();  // not swept from outside
         return make();
     }
 

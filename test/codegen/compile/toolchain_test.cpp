@@ -76,6 +76,25 @@ TEST_F(FakeClangTest, ACompilerThatCrashesOnASourceIsACompileErrorThatSaysSo) {
     EXPECT_NE(libraries.message.find(kLoader), std::string::npos) << libraries.message;
 }
 
+TEST_F(FakeClangTest, ACacheThatIsDeletedBeforeEveryCompilationCostsNoResult) {
+    const std::string file = folder() + "/bin/clang-19", real = find_program("clang-19", SearchPaths::usual().programs);
+    std::filesystem::create_directory(folder() + "/bin");
+    ASSERT_TRUE(write_file_atomically(
+        file, fmt::format("#!/bin/sh\nif [ \"$1\" = -cc1 ]; then rm -rf {}/v2; fi\nexec {} \"$@\"\n", folder(), real)));
+    ASSERT_EQ(chmod(file.c_str(), 0700), 0);
+    SearchPaths paths = SearchPaths::usual();
+    paths.programs = folder() + "/bin";
+    paths.plugin.clear();
+    for (bool freestanding : {true, false}) {
+        HipSource source{.text = "extern \"C\" __global__ void k(float* x) { *x = sinf(*x); }\n",
+                         .kernel = "k",
+                         .freestanding = freestanding};
+        auto compiled = compile_hip(source, Arch::gfx1100, paths);
+        ASSERT_TRUE(compiled) << compiled.error().message << compiled.error().log;
+        EXPECT_TRUE(compiled->object->find("k"));
+    }
+}
+
 TEST_F(CompileTest, ALimitOnTheSizeOfFilesIsNamed) {
     pid_t child = fork();
     if (child == 0) {

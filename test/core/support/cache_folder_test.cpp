@@ -273,6 +273,15 @@ TEST_F(TempFolders, TheNextProcessRemovesThoseOfKilledProcessesAndNoOthers) {
     for (const auto& [path, what] : after) EXPECT_EQ(path.find("/v2"), path.npos) << "of the killed process: " << path;
 }
 
+TEST_F(TempFolders, OneThatIsCleanedAwayMeanwhileIsMadeAnew) {
+    EXPECT_EQ(child([](const std::string& folder) {
+                  fs::remove_all(folder);
+                  auto again = process_temp_folder();
+                  return again && fs::is_directory(*again) ? 0 : 1;
+              }),
+              0);
+}
+
 TEST_F(TempFolders, AForkedChildHasOneOfItsOwn) {
     EXPECT_EQ(child([&](const std::string& mine) {
                   return in_child([&] {
@@ -283,7 +292,7 @@ TEST_F(TempFolders, AForkedChildHasOneOfItsOwn) {
               0);
 }
 
-TEST_F(TempFolders, WithoutAPlaceForItTheErrorSaysWhatToSet) {
+TEST_F(TempFolders, WhereTheSetFolderIsNotUsableItIsInTmp) {
     EXPECT_EQ(in_child([&] {
                   setenv("TMPDIR", (scratch_ / "nowhere").c_str(), 1);
                   auto made = process_temp_folder();

@@ -1,5 +1,5 @@
 // Caches in random states: whatever lies in the folders, what is read is right or absent, nothing outside changes, nothing
-// waits. STRATA_FUZZ_SEEDS=n tries n states, STRATA_FUZZ_SECONDS=s goes on for s seconds.
+// waits. STRATA_FUZZ_SEEDS=n tries n states from STRATA_FUZZ_SEED on, STRATA_FUZZ_SECONDS=s goes on for s seconds.
 #include <fcntl.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -137,8 +137,10 @@ int in_time(const std::function<int()>& body) {
 
 TEST(CacheFuzz, AnyStateOfTheFoldersGivesRightResultsAndLeavesTheRestAlone) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(number_of("STRATA_FUZZ_SECONDS", 0));
-    const uint64_t seeds = number_of("STRATA_FUZZ_SEEDS", 24);
-    for (uint64_t seed = 0; seed < seeds || std::chrono::steady_clock::now() < end; ++seed) {
+    const uint64_t first = number_of("STRATA_FUZZ_SEED", 0), seeds = number_of("STRATA_FUZZ_SEEDS", 24);
+    uint64_t tried = 0;
+    for (; tried < seeds || std::chrono::steady_clock::now() < end; ++tried) {
+        const uint64_t seed = first + tried;
         SCOPED_TRACE(seed);
         Random random(seed);
         Scratch scratch;
@@ -155,6 +157,7 @@ TEST(CacheFuzz, AnyStateOfTheFoldersGivesRightResultsAndLeavesTheRestAlone) {
         ASSERT_EQ(in_time([&] { return use(cache, true); }), 0);
         ASSERT_EQ(snapshot(outside), before);
     }
+    fmt::print("{} states of a cache from seed {}\n", tried, first);
 }
 
 TEST(CacheFuzz, ACacheThatVanishesAndChangesWhileItIsUsedGivesRightResults) {
