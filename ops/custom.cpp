@@ -1,16 +1,21 @@
 #include "strata/ops/custom.h"
 
 #include <algorithm>
+#include <filesystem>
 
+#include "strata/core/support/file.h"
 #include "strata/ops/build_p.h"
 #include "strata/runtime/custom.h"
+#include "strata/runtime/program.h"
+#include "strata/runtime/realize.h"
 
 namespace strata::ops {
 
 namespace {
 
 std::array<uint32_t, 3> counts(const char* what, Dims d) {
-    if (d.x == 0 || d.y == 0 || d.z == 0)
+    const bool said = d.x || d.y || d.z;
+    if (said && (d.x == 0 || d.y == 0 || d.z == 0))
         user_error(ErrorKind::Launch, "{} ({}, {}, {}): every dimension is at least 1", what, d.x, d.y, d.z);
     return {d.x, d.y, d.z};
 }
@@ -22,13 +27,123 @@ bool is_identifier(std::string_view name) {
            std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
+UserKernel hip_kernel(codegen::HipSource source, Dims grid, Dims block, uint32_t lds) {
+    std::string name = source.kernel;
+    return std::make_shared<runtime::CustomKernel>(runtime::CustomKernel{
+        std::move(source), std::move(name), counts("grid", grid), counts("block", block), lds, {}});
+}
+
+/// What a call of the kernel says; the tensors among its arguments are the sources.
+runtime::CustomLaunch launch_of(const std::vector<KernelArgument>& arguments, UserKernel kernel,
+                                const LaunchOptions& options) {
+    runtime::CustomLaunch launch{
+        std::move(kernel), {}, counts("grid", options.grid), counts("block", options.block), options.lds};
+    for (const KernelArgument& a : arguments) launch.arguments.push_back(a.value);
+    return launch;
+}
+
+/// The tensors among the arguments; they are on one device, and have memory.
+std::vector<Tensor> tensors_of(std::string_view where, const std::vector<KernelArgument>& arguments,
+                               const UserKernel& kernel) {
+    if (!kernel) user_error(ErrorKind::Usage, "[{}] no kernel was given", where);
+    std::vector<Tensor> tensors;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        const Tensor& t = arguments[i].tensor;
+        if (!t) continue;
+        if (t.numel() == 0)
+            user_error(ErrorKind::Shape, "[{}] argument {} has shape {}: it has no memory", where, i,
+                       to_string(t.shape()));
+        for (const Tensor& other : tensors) common_device(where, other, t);
+        tensors.push_back(t);
+    }
+    return tensors;
+}
+
+/// Whether the memory of its buffer is the tensor in row-major order.
+bool is_whole(const Tensor& t) {
+    if (t.is_uniform()) return false;
+    UOp node = t.value();
+    while (node.is(Op::reshape)) node = node.src(0);
+    return node.is(Op::buffer);
+}
+
+/// Puts the tensor into memory, row by row; `own`: memory that no other value shares.
+void place(Tensor& t, bool own) {
+    if (is_whole(t)) return;
+    const bool shared = own && !t.is_realized();
+    t.realize();
+    if (!is_whole(t)) {
+        t = t.contiguous().realize();
+    } else if (shared) {
+        Tensor copy = Tensor::empty(t.shape(), t.dtype(), t.device().name());
+        auto from = runtime::find_buffer(buffer_under(t.value())),
+             to = runtime::find_buffer(buffer_under(copy.value()));
+        runtime::Device& device = to->device();
+        device.api().memcpy_on_device(device.ordinal(), to->address(), from->address(), to->bytes()).value();
+        t = copy;
+    }
+}
+
+runtime::Program& loaded(const UserKernel& kernel) { return *runtime::program(runtime::device(), *kernel); }
+
+/// The arguments that `outputs` names, as places.
+std::vector<size_t> named_outputs(const Outputs& outputs, const codegen::Compiled& code) {
+    std::vector<size_t> places;
+    std::string names;
+    for (const codegen::Parameter& p : code.parameters) names += (names.empty() ? "" : ", ") + p.name;
+    for (const auto& output : outputs) {
+        const auto* place = std::get_if<int64_t>(&output);
+        if (place && *place >= 0 && static_cast<size_t>(*place) < code.parameters.size()) {
+            places.push_back(static_cast<size_t>(*place));
+            continue;
+        }
+        if (place)
+            user_error(ErrorKind::Usage, "[outputs] {}: kernel '{}' has {} parameters, counted from 0", *place,
+                       code.entry, code.parameters.size());
+        const auto& name = std::get<std::string>(output);
+        auto found = std::ranges::find(code.parameters, name, &codegen::Parameter::name);
+        if (found == code.parameters.end())
+            user_error(ErrorKind::Usage, "[outputs] kernel '{}' has no parameter '{}'; its parameters: {}", code.entry,
+                       name, names);
+        places.push_back(static_cast<size_t>(found - code.parameters.begin()));
+    }
+    return places;
+}
+
+/// Of the tensors, those that the kernel writes: `parameters` has the parameter of each.
+std::vector<size_t> written_of(const Outputs& outputs, const codegen::Compiled& code,
+                               std::span<const size_t> parameters) {
+    std::vector<size_t> written;
+    if (!outputs.empty()) {
+        for (size_t place : named_outputs(outputs, code)) {
+            auto found = std::ranges::find(parameters, place);
+            if (found == parameters.end())
+                user_error(ErrorKind::Usage, "[outputs] argument {} of kernel '{}' is no tensor", place, code.entry);
+            written.push_back(static_cast<size_t>(found - parameters.begin()));
+        }
+        return written;
+    }
+    for (size_t i = 0; i < parameters.size(); ++i)
+        if (parameters[i] >= code.parameters.size() || code.parameters[parameters[i]].writable) written.push_back(i);
+    return written;
+}
+
 }  // namespace
 
 UserKernel hip_kernel(std::string source, std::string name, Dims grid, Dims block, std::vector<std::string> options,
                       uint32_t lds) {
-    codegen::HipSource text{std::move(source), name, false, name + ".hip", std::move(options)};
-    return std::make_shared<runtime::CustomKernel>(
-        runtime::CustomKernel{std::move(text), std::move(name), counts("grid", grid), counts("block", block), lds, {}});
+    std::string file = (name.empty() ? "kernel" : name) + ".hip";
+    return hip_kernel({std::move(source), std::move(name), false, std::move(file), std::move(options)}, grid, block,
+                      lds);
+}
+
+UserKernel hip_kernel_file(const std::string& path, std::string name, Dims grid, Dims block,
+                           std::vector<std::string> options, uint32_t lds) {
+    std::optional<std::string> text = read_file(path);
+    if (!text) user_error(ErrorKind::Usage, "[hip_kernel] cannot read {}", path);
+    std::string folder = std::filesystem::absolute(path).parent_path().string();
+    return hip_kernel({*std::move(text), std::move(name), false, path, std::move(options), std::move(folder)}, grid,
+                      block, lds);
 }
 
 UserKernel asm_kernel(std::vector<uint8_t> code_object, Dims grid, Dims block, std::string name, uint32_t lds) {
@@ -58,28 +173,74 @@ UserKernel uop_kernel(UOp sink) {
     return kernel;
 }
 
-std::vector<Tensor> custom_kernel(const Tensor& out, const std::vector<Tensor>& inputs, UserKernel kernel) {
-    if (!kernel) user_error(ErrorKind::Usage, "[custom_kernel] no kernel was given");
-    std::vector<Tensor> buffers{out};
-    buffers.insert(buffers.end(), inputs.begin(), inputs.end());
+std::vector<Tensor> custom_kernel(const std::vector<KernelArgument>& arguments, UserKernel kernel,
+                                  const LaunchOptions& options) {
+    std::vector<Tensor> tensors = tensors_of("custom_kernel", arguments, kernel);
+    if (tensors.empty())
+        user_error(ErrorKind::Usage,
+                   "[custom_kernel] there is no tensor whose value would launch kernel '{}'; call the kernel itself",
+                   kernel->name);
+    runtime::CustomLaunch call = launch_of(arguments, std::move(kernel), options);
     GraphScope scope;
     std::vector<UOp> sources;
     const runtime::Device* device = nullptr;
-    for (const Tensor& t : buffers) {
-        if (t.numel() == 0)
-            user_error(ErrorKind::Shape, "[custom_kernel] buffer {} has shape {}: it has no memory", sources.size(),
-                       to_string(t.shape()));
-        for (const Tensor& other : buffers) common_device("custom_kernel", other, t);
+    for (const Tensor& t : tensors) {
         if (!device) device = t.placement();
         sources.push_back(t.uop());
     }
-    uint64_t id = runtime::register_custom(std::move(kernel));
-    UOp launch = make(Op::custom, dtypes::none, sources, CustomArg{id});
-    runtime::own_custom(launch);
+    uint64_t id = runtime::register_custom(std::move(call));
+    UOp node = make(Op::custom, dtypes::none, sources, CustomArg{id});
+    runtime::own_custom(node);
     std::vector<Tensor> results;
-    for (size_t i = 0; i < buffers.size(); ++i)
-        results.emplace_back(make(Op::pick, buffers[i].dtype(), {launch}, IndexArg{static_cast<int>(i)}), device);
+    for (size_t i = 0; i < tensors.size(); ++i)
+        results.emplace_back(make(Op::pick, tensors[i].dtype(), {node}, IndexArg{static_cast<int>(i)}), device);
     return results;
+}
+
+std::vector<Tensor> custom_kernel(const Tensor& out, const std::vector<Tensor>& inputs, UserKernel kernel) {
+    std::vector<KernelArgument> arguments{out};
+    arguments.insert(arguments.end(), inputs.begin(), inputs.end());
+    return custom_kernel(arguments, std::move(kernel));
+}
+
+LaunchResult launch(std::vector<KernelArgument> arguments, UserKernel kernel, const LaunchOptions& options,
+                    const Outputs& outputs) {
+    LaunchResult result{tensors_of("launch", arguments, kernel), {}};
+    const runtime::Device* placed = nullptr;
+    for (const Tensor& t : result.tensors) placed = placed ? placed : t.placement();
+    runtime::Device& device = placed ? runtime::device(placed->index()) : runtime::device();
+    std::vector<UOp> buffers;
+    for (Tensor& t : result.tensors) {
+        place(t, true);
+        buffers.push_back(buffer_under(t.value()));
+    }
+    runtime::LaunchedKernel done = runtime::launch(device, launch_of(arguments, std::move(kernel), options), buffers);
+    result.written = written_of(outputs, done.program->code, done.parameters);
+    return result;
+}
+
+std::vector<std::string> variables(const UserKernel& kernel) {
+    std::vector<std::string> names = runtime::variables_of(*loaded(kernel).code.object);
+    for (std::string& name : names) name = codegen::demangled(name);
+    return names;
+}
+
+size_t variable_size(const UserKernel& kernel, const std::string& name) { return loaded(kernel).variable(name).bytes; }
+
+std::vector<uint8_t> read_variable(const UserKernel& kernel, const std::string& name) {
+    const hip::DeviceRange range = loaded(kernel).variable(name);
+    const runtime::Device& device = runtime::device();
+    std::vector<uint8_t> bytes(range.bytes);
+    device.api().memcpy_to_host(device.ordinal(), bytes.data(), range.address, range.bytes).value();
+    return bytes;
+}
+
+void write_variable(const UserKernel& kernel, const std::string& name, std::span<const uint8_t> bytes) {
+    const hip::DeviceRange range = loaded(kernel).variable(name);
+    if (bytes.size() != range.bytes)
+        user_error(ErrorKind::Usage, "the variable '{}' has {} bytes, {} were given", name, range.bytes, bytes.size());
+    const runtime::Device& device = runtime::device();
+    device.api().memcpy_to_device(device.ordinal(), range.address, bytes.data(), bytes.size()).value();
 }
 
 }  // namespace strata::ops

@@ -1,5 +1,13 @@
 #pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
 #include "strata/ops/tensor.h"
+#include "strata/runtime/arguments.h"
 
 namespace strata {
 
@@ -9,25 +17,71 @@ struct CustomKernel;
 
 namespace ops {
 
-/// Workgroups of a grid, or threads of a block.
+/// Workgroups of a grid, or threads of a block; {} = not said here.
 struct Dims {
-    uint32_t x, y, z;
+    uint32_t x = 0, y = 0, z = 0;
+    Dims() = default;
     Dims(uint32_t x, uint32_t y = 1, uint32_t z = 1) : x(x), y(y), z(z) {}
 };
 using UserKernel = std::shared_ptr<const runtime::CustomKernel>;
 
-/// HIP source as any HIP program has it. `options` go to the compiler ("-DN=4"), `lds` is dynamic LDS in bytes.
-UserKernel hip_kernel(std::string source, std::string name, Dims grid, Dims block,
+/// HIP source as any HIP program has it. `name` is a symbol or what C++ calls the kernel ("scale", "scale<float, 4>",
+/// "scale(float*, int)"), empty where the text has one kernel. `options` go to the compiler ("-DN=4"), `lds` is dynamic
+/// LDS in bytes. Without grid or block the launch says them.
+UserKernel hip_kernel(std::string source, std::string name, Dims grid = {}, Dims block = {},
                       std::vector<std::string> options = {}, uint32_t lds = 0);
+/// The same of a file, beside which quoted includes are looked for.
+UserKernel hip_kernel_file(const std::string& path, std::string name, Dims grid = {}, Dims block = {},
+                           std::vector<std::string> options = {}, uint32_t lds = 0);
 /// A finished code object (isa::assemble, isa::Assembler::finish); `name` may be empty when it holds one kernel.
-UserKernel asm_kernel(std::vector<uint8_t> code_object, Dims grid, Dims block, std::string name = {}, uint32_t lds = 0);
+UserKernel asm_kernel(std::vector<uint8_t> code_object, Dims grid = {}, Dims block = {}, std::string name = {},
+                      uint32_t lds = 0);
 /// A kernel as a graph (core/uop/kernel.h); its ranges say how it is launched.
 UserKernel uop_kernel(UOp sink);
 
-/// A user's kernel over tensors: it gets `out` and the inputs as buffers in this order (row-major, made so where they
-/// are not) and fills `out`, whose previous content it may read. Lazy: launched once, when a result is realized.
-/// Returns one tensor a buffer as the kernel leaves them, `out` first.
+/// One argument of a user's kernel: a tensor for a pointer (row-major, made so where it is not), nullptr for none, a
+/// number, or the bytes of what is passed by value.
+struct KernelArgument {
+    KernelArgument(Tensor tensor) : tensor(std::move(tensor)) {}
+    KernelArgument(std::nullptr_t) : value{runtime::Argument::Null{}} {}
+    KernelArgument(std::vector<uint8_t> bytes) : value{std::move(bytes)} {}
+    KernelArgument(Number n, std::optional<DType> exact = {})
+        : value{runtime::Argument::Number{n.kind, n.i, n.f, exact}} {}
+    template <class T>
+        requires std::is_arithmetic_v<T>
+    KernelArgument(T number) : KernelArgument(Number(number)) {}
+
+    Tensor tensor;  ///< none when it is something else
+    runtime::Argument value;
+};
+
+/// What a launch says instead of its kernel.
+struct LaunchOptions {
+    Dims grid = {}, block = {};
+    std::optional<uint32_t> lds = {};
+};
+
+/// A user's kernel over these arguments, in its own order. Lazy: launched once, when a result is realized. Returns one
+/// tensor a tensor, as the kernel leaves them.
+std::vector<Tensor> custom_kernel(const std::vector<KernelArgument>& arguments, UserKernel kernel,
+                                  const LaunchOptions& options = {});
 std::vector<Tensor> custom_kernel(const Tensor& out, const std::vector<Tensor>& inputs, UserKernel kernel);
+
+/// The same now. A tensor that is in memory is changed there; another one gets memory of its own first.
+struct LaunchResult {
+    std::vector<Tensor> tensors;  ///< as the kernel leaves them
+    std::vector<size_t> written;  ///< which of them the kernel may have written, as `outputs` or its parameters say
+};
+/// Which arguments are outputs: their places or the names of their parameters; none: pointers that are not to const.
+using Outputs = std::vector<std::variant<int64_t, std::string>>;
+LaunchResult launch(std::vector<KernelArgument> arguments, UserKernel kernel, const LaunchOptions& options = {},
+                    const Outputs& outputs = {});
+
+/// The device's memory of a __device__ or __constant__ variable of the kernel's module. Usage error where there is none.
+std::vector<std::string> variables(const UserKernel& kernel);
+size_t variable_size(const UserKernel& kernel, const std::string& name);
+std::vector<uint8_t> read_variable(const UserKernel& kernel, const std::string& name);
+void write_variable(const UserKernel& kernel, const std::string& name, std::span<const uint8_t> bytes);
 
 }  // namespace ops
 }  // namespace strata

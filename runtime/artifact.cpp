@@ -4,8 +4,22 @@
 #include "strata/codegen/schedule/named_storage.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/device.h"
+#include "strata/runtime/program.h"
 
 namespace strata::runtime {
+
+namespace {
+
+Result<codegen::Compiled> compile_launch(const CustomLaunch& launch, const codegen::Target& target) {
+    STRATA_TRY(codegen::Compiled compiled, compile_custom(*launch.kernel, target));
+    const LaunchShape shape = shape_of(launch, compiled);
+    compiled.grid = shape.grid;
+    compiled.block = shape.block;
+    compiled.dynamic_lds = shape.dynamic_lds;
+    return compiled;
+}
+
+}  // namespace
 
 codegen::Target target_named(const std::string& arch) {
     return codegen::target_of(arch.empty() ? device().arch() : isa::parse_arch(arch).value(),
@@ -25,7 +39,7 @@ Artifact compile(std::span<const UOp> roots, const codegen::Target& target) {
     for (const codegen::ScheduleItem& item : codegen::make_schedule(roots, storage).items) {
         Result<codegen::Compiled> compiled =
             item.body.is(Op::custom)
-                ? compile_custom(*find_custom(item.body.as<CustomArg>().id), target)
+                ? compile_launch(*find_custom(item.body.as<CustomArg>().id), target)
                 : compile_kernel(codegen::heuristic(codegen::start_kernel(item).kernel, target), target);
         out.kernels.push_back(std::move(compiled).value());
     }

@@ -48,7 +48,10 @@ void Results::forget_all() {
 
 Stats Counters::get() {
     std::lock_guard lock(mutex_);
-    return stats_;
+    Stats out = stats_;
+    if (out.launches.size() > kKeptLaunches)
+        out.launches.erase(out.launches.begin(), out.launches.end() - kKeptLaunches);
+    return out;
 }
 
 void Counters::reset() {
@@ -71,7 +74,8 @@ void Counters::add(Stats::Launch launch, bool modelled) {
     stats_.bytes += launch.bytes;
     stats_.flops += launch.flops;
     stats_.launches.push_back(std::move(launch));
-    if (stats_.launches.size() > kKeptLaunches) stats_.launches.erase(stats_.launches.begin());
+    if (stats_.launches.size() >= 2 * kKeptLaunches)  // all at once: moving thousands for each launch takes its time
+        stats_.launches.erase(stats_.launches.begin(), stats_.launches.end() - kKeptLaunches);
 }
 
 void Sweeper::sweep_now() {

@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -45,9 +46,9 @@ class Buffers {
 /// The kernels behind custom nodes, and what those that have run left in memory.
 class CustomKernels {
   public:
-    uint64_t add(std::shared_ptr<const CustomKernel> kernel);
+    uint64_t add(std::shared_ptr<const CustomLaunch> launch);
     void own(UOp node);
-    std::shared_ptr<const CustomKernel> find(uint64_t id);
+    std::shared_ptr<const CustomLaunch> find(uint64_t id);
     void forget(UOp node);
     /// The buffers of a custom node that has run: it does not run again for another of its results.
     void remember(uint64_t id, std::span<const UOp> views);
@@ -56,7 +57,7 @@ class CustomKernels {
 
   private:
     struct Entry {
-        std::shared_ptr<const CustomKernel> kernel;
+        std::shared_ptr<const CustomLaunch> launch;
         UOp node = {};                 ///< not kept alive
         std::vector<Root> views = {};  ///< of its buffers, once it has run
     };
@@ -93,6 +94,21 @@ class Programs {
     UOpMap<Entry> all_;
 };
 
+/// Code objects of users' kernels that were loaded last. A module that a kernel uses lives as long as the kernel.
+class Modules {
+  public:
+    std::shared_ptr<Module> load(Device& device, std::span<const uint8_t> code_object);
+
+  private:
+    static constexpr size_t kMost = 64;
+    struct Entry {
+        std::string key;
+        std::shared_ptr<Module> module;
+    };
+    std::mutex mutex_;
+    std::list<Entry> recent_;
+};
+
 /// Stats since the last reset.
 class Counters {
   public:
@@ -125,6 +141,7 @@ struct Context {
     CustomKernels custom;
     Results results;
     Programs programs;
+    Modules modules;
     Counters counters;
     Sweeper sweeper;
 };

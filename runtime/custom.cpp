@@ -6,6 +6,19 @@
 
 namespace strata::runtime {
 
+namespace {
+
+Result<std::string> only_kernel(const isa::CodeObject& object) {
+    if (object.kernels.size() == 1) return object.kernels[0].name;
+    std::string names;
+    for (const isa::KernelInfo& kernel : object.kernels)
+        names += (names.empty() ? "" : ", ") + codegen::demangled(kernel.name);
+    return make_error(ErrorKind::Usage, "there are {} kernels, say which by name: {}", object.kernels.size(),
+                      names.empty() ? "none (is __global__ missing?)" : names);
+}
+
+}  // namespace
+
 Result<codegen::Compiled> compile_custom(const CustomKernel& custom, const codegen::Target& target) {
     if (const auto* kernel = std::get_if<codegen::Kernel>(&custom.body))
         return codegen::compile_kernel({*kernel, {}}, target);
@@ -17,24 +30,37 @@ Result<codegen::Compiled> compile_custom(const CustomKernel& custom, const codeg
         compiled.object = std::make_shared<const isa::CodeObject>(std::move(object));
         compiled.entry = custom.name;
     }
+    if (compiled.entry.empty()) {
+        STRATA_TRY(compiled.entry, only_kernel(*compiled.object));
+    }
+    compiled.parameters = codegen::parameters_of(compiled.info(), compiled.text);
     compiled.grid = custom.grid;
     compiled.block = custom.block;
     compiled.dynamic_lds = custom.lds;
     return compiled;
 }
 
-uint64_t register_custom(std::shared_ptr<const CustomKernel> kernel) {
-    if (const auto* body = std::get_if<codegen::Kernel>(&kernel->body))
-        STRATA_CHECK(kernel->graph.get() == body->sink, "kernel '{}' does not keep its graph alive", kernel->name);
-    return context().custom.add(std::move(kernel));
+LaunchShape shape_of(const CustomLaunch& launch, const codegen::Compiled& code) {
+    LaunchShape shape{code.grid, code.block, launch.lds.value_or(code.dynamic_lds)};
+    if (std::holds_alternative<codegen::Kernel>(launch.kernel->body)) return shape;
+    if (launch.grid[0]) shape.grid = launch.grid;
+    if (launch.block[0]) shape.block = launch.block;
+    return shape;
+}
+
+uint64_t register_custom(CustomLaunch launch) {
+    if (const auto* body = std::get_if<codegen::Kernel>(&launch.kernel->body))
+        STRATA_CHECK(launch.kernel->graph.get() == body->sink, "kernel '{}' does not keep its graph alive",
+                     launch.kernel->name);
+    return context().custom.add(std::make_shared<const CustomLaunch>(std::move(launch)));
 }
 
 void own_custom(UOp node) { context().custom.own(node); }
-std::shared_ptr<const CustomKernel> find_custom(uint64_t id) { return context().custom.find(id); }
+std::shared_ptr<const CustomLaunch> find_custom(uint64_t id) { return context().custom.find(id); }
 
-uint64_t CustomKernels::add(std::shared_ptr<const CustomKernel> kernel) {
+uint64_t CustomKernels::add(std::shared_ptr<const CustomLaunch> launch) {
     std::lock_guard lock(mutex_);
-    all_.emplace(next_id_, Entry{std::move(kernel)});
+    all_.emplace(next_id_, Entry{std::move(launch)});
     return next_id_++;
 }
 
@@ -43,11 +69,11 @@ void CustomKernels::own(UOp node) {
     all_.at(node.as<CustomArg>().id).node = node;
 }
 
-std::shared_ptr<const CustomKernel> CustomKernels::find(uint64_t id) {
+std::shared_ptr<const CustomLaunch> CustomKernels::find(uint64_t id) {
     std::lock_guard lock(mutex_);
     auto found = all_.find(id);
     STRATA_CHECK(found != all_.end(), "user kernel {} is gone", id);
-    return found->second.kernel;
+    return found->second.launch;
 }
 
 void CustomKernels::forget(UOp node) {

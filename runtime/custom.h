@@ -1,6 +1,7 @@
 #pragma once
-#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -10,27 +11,60 @@
 #include "strata/codegen/kernel/kernel.h"
 #include "strata/codegen/render/hip_source.h"
 #include "strata/core/uop/uop.h"
+#include "strata/runtime/arguments.h"
+#include "strata/runtime/device.h"
 
 namespace strata::runtime {
+
+class Program;
+
+/// Workgroups, threads of one, bytes of dynamic LDS.
+struct LaunchShape {
+    std::array<uint32_t, 3> grid, block;
+    uint32_t dynamic_lds = 0;
+};
+
+/// A user's kernel on the devices where it was launched.
+class LoadedKernel {
+  public:
+    std::shared_ptr<Program> find(const Device& device);
+    std::shared_ptr<Program> add(const Device& device, std::shared_ptr<Program> program);
+
+  private:
+    std::mutex mutex_;
+    std::vector<std::shared_ptr<Program>> programs_;
+};
 
 /// A user's kernel: HIP source, a UOp graph or a finished code object, and how to launch it.
 struct CustomKernel {
     std::variant<codegen::HipSource, codegen::Kernel, isa::Bytes> body;
-    std::string name;                       ///< the entry
-    std::array<uint32_t, 3> grid{1, 1, 1};  ///< workgroups; taken from the linear program for a UOp graph
-    std::array<uint32_t, 3> block{1, 1, 1};
+    std::string name;                ///< the entry; "" = the only one
+    std::array<uint32_t, 3> grid{};  ///< workgroups; 0 = the launch says; a UOp graph has its own
+    std::array<uint32_t, 3> block{};
     uint32_t lds = 0;  ///< dynamic LDS bytes
     std::string arch;  ///< of a code object; "" = any
     Root graph = {};   ///< keeps a UOp graph alive
+    std::shared_ptr<LoadedKernel> loaded = std::make_shared<LoadedKernel>();
 };
+
+/// One call of a kernel, but for its tensors.
+struct CustomLaunch {
+    std::shared_ptr<const CustomKernel> kernel;
+    std::vector<Argument> arguments = {};           ///< in the kernel's order; none = its tensors alone
+    std::array<uint32_t, 3> grid = {}, block = {};  ///< 0 = the kernel's
+    std::optional<uint32_t> lds = {};               ///< none = the kernel's
+};
+
+/// What the call says, else the kernel; a dimension is 0 where neither does. A UOp graph has its own.
+LaunchShape shape_of(const CustomLaunch& launch, const codegen::Compiled& code);
 
 /// The kernel as machine code; a finished code object is taken as it is.
 Result<codegen::Compiled> compile_custom(const CustomKernel& kernel, const codegen::Target& target);
 
-/// Keeps the kernel for a custom node; its id goes into CustomArg.
-uint64_t register_custom(std::shared_ptr<const CustomKernel> kernel);
-/// Says which node was made for the id: the kernel is released when it is freed.
+/// Keeps the launch for a custom node; its id goes into CustomArg.
+uint64_t register_custom(CustomLaunch launch);
+/// Says which node was made for the id: the launch is released when it is freed.
 void own_custom(UOp node);
-std::shared_ptr<const CustomKernel> find_custom(uint64_t id);
+std::shared_ptr<const CustomLaunch> find_custom(uint64_t id);
 
 }  // namespace strata::runtime

@@ -1,42 +1,40 @@
 #include "strata/runtime/program.h"
 
-#include <cstring>
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <unordered_set>
 
 #include "strata/codegen/compile/compile_kernel.h"
+#include "strata/core/support/hash.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/context_p.h"
 
 namespace strata::runtime {
 namespace {
 
-size_t explicit_arguments(const isa::KernelInfo& kernel) {
-    size_t n = 0;
-    for (const isa::KernelArg& arg : kernel.args) n += !arg.value_kind.starts_with("hidden_");
-    return n;
-}
-
-Error wrong_arguments(const isa::KernelInfo& kernel, size_t buffers) {
-    return make_error(
-        ErrorKind::Launch,
-        "kernel '{}' takes {} parameters but {} buffers were given; pass one tensor a parameter, the output first",
-        kernel.name, explicit_arguments(kernel), buffers);
+bool is_variable(const isa::Symbol& symbol) {
+    if (symbol.is_function || symbol.size == 0 || symbol.name.ends_with(".kd")) return false;
+    return !symbol.name.starts_with("__hip_") && !symbol.name.starts_with(codegen::kOwnSymbols);
 }
 
 }  // namespace
 
-std::shared_ptr<Program> Program::load(Device& device, codegen::Compiled code, size_t buffers) {
-    const isa::KernelInfo& kernel = code.info();
-    if (!kernel.args.empty() || buffers == 0)
-        if (explicit_arguments(kernel) != buffers) throw Exception(wrong_arguments(kernel, buffers));
-    std::shared_ptr<Program> program(new Program(device, std::move(code)));
-    program->module_ = device.api().module_load(device.ordinal(), program->code.code_object()).value();
-    program->function_ = device.api().module_function(program->module_, program->code.entry).value();
-    return program;
+Module::Module(Device& device, std::span<const uint8_t> code_object)
+    : device_(device), handle_(device.api().module_load(device.ordinal(), code_object).value()) {}
+Module::~Module() { (void)device_.api().module_unload(handle_); }
+
+std::shared_ptr<Program> Program::load(Device& device, codegen::Compiled code) {
+    (void)code.info();  // its entry is there
+    return of_module(std::make_shared<Module>(device, code.code_object()), std::move(code));
 }
 
-Program::~Program() {
-    if (module_) (void)device_.api().module_unload(module_);
+std::shared_ptr<Program> Program::of_module(std::shared_ptr<Module> module, codegen::Compiled code) {
+    (void)code.info();
+    std::shared_ptr<Program> program(new Program(std::move(module), std::move(code)));
+    const Module& loaded = *program->module_;
+    program->function_ = loaded.device().api().module_function(loaded.handle(), program->code.entry).value();
+    return program;
 }
 
 Launched Program::launch(std::span<const hip::DevicePtr> buffers) const {
@@ -50,14 +48,39 @@ Launched Program::launch(std::span<const hip::DevicePtr> buffers) const {
             pointers.push_back(buffers[static_cast<size_t>(slot)]);
         }
     }
-    std::vector<uint8_t> arguments(pointers.size() * sizeof(hip::DevicePtr));
-    std::memcpy(arguments.data(), pointers.data(), arguments.size());
+    return launch({code.grid, code.block, code.dynamic_lds},
+                  {reinterpret_cast<const uint8_t*>(pointers.data()), pointers.size() * sizeof(hip::DevicePtr)});
+}
+
+Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> arguments) const {
     hip::LaunchReport report;
-    Result<double> time_ms = device_.timed([&](hip::StreamHandle* stream) {
-        return device_.api().module_launch_kernel(function_, code.grid, code.block, code.dynamic_lds, stream, arguments,
-                                                  report);
+    Device& device = module_->device();
+    Result<double> time_ms = device.timed([&](hip::StreamHandle* stream) {
+        return device.api().module_launch_kernel(function_, shape.grid, shape.block, shape.dynamic_lds, stream,
+                                                 arguments, report);
     });
     return {time_ms.value(), std::move(report)};
+}
+
+std::vector<std::string> variables_of(const isa::CodeObject& object) {
+    std::vector<std::string> names;
+    for (const isa::Symbol& symbol : object.symbols)
+        if (is_variable(symbol)) names.push_back(symbol.name);
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+}
+
+hip::DeviceRange Program::variable(std::string_view name) const {
+    std::string known;
+    for (const std::string& symbol : variables_of(*code.object)) {
+        std::string spelt = codegen::demangled(symbol);
+        if (name == symbol || name == spelt)
+            return module_->device().api().module_global(module_->handle(), symbol).value();
+        known += (known.empty() ? "" : ", ") + spelt;
+    }
+    user_error(ErrorKind::Usage, "the module of kernel '{}' has no variable '{}'; it has: {}", code.entry, name,
+               known.empty() ? "none (a variable that no kernel uses is dropped)" : known);
 }
 
 codegen::Target target_of(const Device& device) {
@@ -73,9 +96,8 @@ std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const c
     std::vector<Result<codegen::Compiled>> compiled = codegen::compile_kernels(missing, target_of(device));
     for (size_t i = 0; i < missing.size(); ++i) {
         codegen::Compiled& code = compiled[i].value();
-        const size_t parameters = code.slots.size();
         UOp sink = missing[i].kernel.sink;
-        std::shared_ptr<Program> program = Program::load(device, std::move(code), parameters);
+        std::shared_ptr<Program> program = Program::load(device, std::move(code));
         known.add(sink, device, std::move(program));
     }
     std::vector<std::shared_ptr<Program>> out;
@@ -83,15 +105,46 @@ std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const c
     return out;
 }
 
-std::shared_ptr<Program> program(Device& device, const CustomKernel& custom, size_t buffers) {
+std::shared_ptr<Program> program(Device& device, const CustomKernel& custom) {
     if (const auto* kernel = std::get_if<codegen::Kernel>(&custom.body)) {
         const codegen::Scheduled as_written{*kernel, {}};
         return programs(device, std::span(&as_written, 1))[0];
     }
+    if (auto known = custom.loaded->find(device)) return known;
     if (!custom.arch.empty() && custom.arch != isa::info(device.arch()).name)
         user_error(ErrorKind::Launch, "kernel '{}' was assembled for {} but the device {} is {}", custom.name,
                    custom.arch, device.name(), isa::info(device.arch()).name);
-    return Program::load(device, compile_custom(custom, target_of(device)).value(), buffers);
+    codegen::Compiled compiled = compile_custom(custom, target_of(device)).value();
+    std::shared_ptr<Module> module = context().modules.load(device, compiled.code_object());
+    return custom.loaded->add(device, Program::of_module(std::move(module), std::move(compiled)));
+}
+
+std::shared_ptr<Program> LoadedKernel::find(const Device& device) {
+    std::lock_guard lock(mutex_);
+    for (const auto& program : programs_)
+        if (&program->device() == &device) return program;
+    return nullptr;
+}
+
+std::shared_ptr<Program> LoadedKernel::add(const Device& device, std::shared_ptr<Program> program) {
+    if (auto other = find(device)) return other;  // of another thread
+    std::lock_guard lock(mutex_);
+    return programs_.emplace_back(std::move(program));
+}
+
+std::shared_ptr<Module> Modules::load(Device& device, std::span<const uint8_t> code_object) {
+    std::string key = fmt::format("{} ", device.index());
+    key += content_hash({reinterpret_cast<const char*>(code_object.data()), code_object.size()});
+    std::lock_guard lock(mutex_);
+    auto found = std::ranges::find(recent_, key, &Entry::key);
+    if (found == recent_.end()) {
+        std::shared_ptr<Module> module = std::make_shared<Module>(device, code_object);
+        recent_.push_front({std::move(key), std::move(module)});
+        if (recent_.size() > kMost) recent_.pop_back();
+    } else {
+        recent_.splice(recent_.begin(), recent_, found);
+    }
+    return recent_.front().module;
 }
 
 std::shared_ptr<Program> Programs::find(UOp sink, const Device& device) {

@@ -15,34 +15,56 @@ struct Launched {
     hip::LaunchReport report;
 };
 
+/// A code object on a device.
+class Module {
+  public:
+    Module(Device& device, std::span<const uint8_t> code_object);
+    ~Module();
+    Module(const Module&) = delete;
+    Device& device() const { return device_; }
+    hip::ModuleHandle* handle() const { return handle_; }
+
+  private:
+    Device& device_;
+    hip::ModuleHandle* handle_;
+};
+
 /// A kernel on a device, ready to launch.
 class Program {
   public:
-    /// Loads the code object; Launch error when the entry is not in it or its explicit arguments are not `buffers`
-    /// pointers.
-    static std::shared_ptr<Program> load(Device& device, codegen::Compiled code, size_t buffers);
-    ~Program();
-    Program(const Program&) = delete;
+    /// Loads the code object; Launch error when the entry is not in it.
+    static std::shared_ptr<Program> load(Device& device, codegen::Compiled code);
+    /// The same of a code object that is loaded already.
+    static std::shared_ptr<Program> of_module(std::shared_ptr<Module> module, codegen::Compiled code);
 
     /// Runs over device memory, one pointer a buffer, to its end. Throws what the device reports.
     Launched launch(std::span<const hip::DevicePtr> buffers) const;
+    /// Runs with the explicit part of the kernarg segment as it is given.
+    Launched launch(const LaunchShape& shape, std::span<const uint8_t> arguments) const;
 
-    const Device& device() const { return device_; }
+    const Device& device() const { return module_->device(); }
+    /// A variable of the module, by its symbol or as C++ writes it. Usage error that lists those there are.
+    hip::DeviceRange variable(std::string_view name) const;
 
     codegen::Compiled code;  ///< grid, block and dynamic LDS may be changed
 
   private:
-    Program(Device& device, codegen::Compiled code) : code(std::move(code)), device_(device) {}
-    Device& device_;
-    hip::ModuleHandle* module_ = nullptr;
+    Program(std::shared_ptr<Module> module, codegen::Compiled code)
+        : code(std::move(code)), module_(std::move(module)) {}
+    std::shared_ptr<Module> module_;
     hip::FunctionHandle* function_ = nullptr;
 };
+
+/// The __device__ and __constant__ variables of a code object, by their symbols.
+std::vector<std::string> variables_of(const isa::CodeObject& object);
 
 /// What a device's kernels are compiled for: its arch, by the route of the settings.
 codegen::Target target_of(const Device& device);
 
 /// Compiles and loads kernels, in parallel and in order; memoised by the kernel's graph and the device.
 std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const codegen::Scheduled> kernels);
-std::shared_ptr<Program> program(Device& device, const CustomKernel& kernel, size_t buffers);
+/// A user's kernel, compiled and loaded once for a device. Kernels of one code object share a module, so their variables
+/// too.
+std::shared_ptr<Program> program(Device& device, const CustomKernel& kernel);
 
 }  // namespace strata::runtime

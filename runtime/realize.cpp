@@ -43,17 +43,40 @@ Device& device_of(std::span<const UOp> roots, Device* fallback) {
     return fallback ? *fallback : device();
 }
 
+std::vector<hip::DevicePtr> addresses(std::span<const UOp> buffers) {
+    std::vector<hip::DevicePtr> out;
+    for (UOp b : buffers) out.push_back(find_buffer(b)->address());
+    return out;
+}
+
 /// One step ready to run.
 struct Step {
     std::shared_ptr<Program> program;
     std::vector<UOp> buffers;
     UOp custom = {};  ///< the node, when it is a user's kernel
+    LaunchShape shape = {};
+    std::optional<PackedArguments> arguments = {};  ///< none: the addresses of the buffers
+
+    Launched launch() {
+        if (!arguments) return program->launch(addresses(buffers));
+        return program->launch(shape, arguments->bytes(addresses(buffers)));
+    }
 };
 
-std::vector<hip::DevicePtr> addresses(std::span<const UOp> buffers) {
-    std::vector<hip::DevicePtr> out;
-    for (UOp b : buffers) out.push_back(find_buffer(b)->address());
-    return out;
+/// A user's kernel over these buffers, ready to run.
+Step step_of(Device& device, const CustomLaunch& launch, std::vector<UOp> buffers) {
+    Step step{.program = program(device, *launch.kernel), .buffers = std::move(buffers)};
+    const codegen::Compiled& code = step.program->code;
+    step.shape = shape_of(launch, code);
+    if (!step.shape.grid[0] || !step.shape.block[0])
+        user_error(ErrorKind::Launch, "kernel '{}' has no {}: give grid= (workgroups) and block= (threads of one)",
+                   code.entry, step.shape.grid[0] ? "block" : "grid");
+    if (std::holds_alternative<codegen::Kernel>(launch.kernel->body)) return step;
+    if (launch.arguments.empty() && !step.buffers.empty())
+        step.arguments = PackedArguments::pack(code, std::vector<Argument>(step.buffers.size())).value();
+    else
+        step.arguments = PackedArguments::pack(code, launch.arguments).value();
+    return step;
 }
 
 void print_launch(const Stats::Launch& l, const Program& program) {
@@ -66,13 +89,14 @@ void print_launch(const Stats::Launch& l, const Program& program) {
     if (debug >= 4) fmt::print(stderr, "{}\n", program.code.text);
 }
 
-void run(const Step& step) {
+void run(Step& step) {
     const Program& program = *step.program;
     const codegen::Compiled& code = program.code;
     Stats::Launch launch{code.entry, code.grid, code.block, 0, 0, code.compile_ms, 0, code.flops};
+    if (step.arguments) launch.grid = step.shape.grid, launch.block = step.shape.block;
     for (UOp b : step.buffers) launch.bytes += find_buffer(b)->bytes();
     auto start = Clock::now();
-    Launched launched = program.launch(addresses(step.buffers));
+    Launched launched = step.launch();
     launch.wall_ms = ms_since(start);
     launch.time_ms = launched.time_ms;
     launch.report = std::move(launched.report);
@@ -90,7 +114,7 @@ class Executor {
         size_t batch = settings().beam ? 1 : schedule.items.size();
         for (size_t from = 0; from < schedule.items.size(); from += batch) {
             auto items = std::span(schedule.items).subspan(from, std::min(batch, schedule.items.size() - from));
-            for (const Step& step : prepare(items)) {
+            for (Step& step : prepare(items)) {
                 run(step);
                 if (!step.custom) continue;
                 context().results.forget_all();  // it may have changed memory that results were computed from
@@ -130,9 +154,10 @@ class Executor {
     }
 
     Step custom_step(UOp body) {
-        Step step{.custom = body};
-        for (UOp s : body.src()) step.buffers.push_back(buffer_under(s));
-        step.program = program(device_, *find_custom(body.as<CustomArg>().id), step.buffers.size());
+        std::vector<UOp> buffers;
+        for (UOp s : body.src()) buffers.push_back(buffer_under(s));
+        Step step = step_of(device_, *find_custom(body.as<CustomArg>().id), std::move(buffers));
+        step.custom = body;
         return step;
     }
 
@@ -157,6 +182,19 @@ std::vector<Root> realize(std::span<const UOp> roots, Device* fallback) {
         }
     }
     return out;
+}
+
+LaunchedKernel launch(Device& device, const CustomLaunch& launch, std::span<const UOp> buffers) {
+    Step step = step_of(device, launch, {buffers.begin(), buffers.end()});
+    run(step);
+    context().results.forget_all();  // it may have changed memory that results were computed from
+    LaunchedKernel done{step.program, {}};
+    if (step.arguments) {
+        done.parameters = step.arguments->tensor_parameters();
+    } else {
+        for (size_t i = 0; i < buffers.size(); ++i) done.parameters.push_back(i);
+    }
+    return done;
 }
 
 Stats stats() { return context().counters.get(); }

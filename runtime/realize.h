@@ -5,6 +5,7 @@
 
 #include "strata/core/uop/uop.h"
 #include "strata/runtime/buffer.h"
+#include "strata/runtime/custom.h"
 
 namespace strata::runtime {
 
@@ -12,6 +13,13 @@ namespace strata::runtime {
 /// memory already is not computed again. Nodes stay usable: the runtime remembers which of them are in memory.
 /// `fallback` is the device of graphs that read no memory; nullptr = the default device.
 std::vector<Root> realize(std::span<const UOp> roots, Device* fallback = nullptr);
+
+/// Runs a user's kernel over these buffers now. Returns for each whether the kernel may write it, and its parameters.
+struct LaunchedKernel {
+    std::shared_ptr<const Program> program;
+    std::vector<size_t> parameters;  ///< of each tensor, its place among the kernel's parameters
+};
+LaunchedKernel launch(Device& device, const CustomLaunch& launch, std::span<const UOp> buffers);
 
 /// Frees graph nodes that no tensor reaches, with the memory that hangs on them. Call it after realize, once the
 /// tensors hold their views instead of their graphs: a value is remembered only as long as some graph contains its

@@ -113,8 +113,7 @@ class DeviceJudge : public codegen::Judge {
     codegen::Trial try_one(Result<codegen::Compiled>& compiled) {
         if (!compiled) return {{}, compiled.error().message};
         try {
-            const size_t parameters = compiled->slots.size();
-            auto program = Program::load(device_, *std::move(compiled), parameters);
+            auto program = Program::load(device_, *std::move(compiled));
             double ms = 0;
             std::vector<double> got = run(*program, &ms);
             double most = 0, worst = 0;

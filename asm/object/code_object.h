@@ -58,6 +58,9 @@ struct KernelArg {
     std::string value_kind;
     std::string name = {};
     std::string address_space = {};
+    std::string access = {};  ///< "read_only", "write_only", "read_write": .actual_access, else .access; "" = not said
+    std::string type_name = {};
+    bool is_const = false;  ///< what it points to
 };
 
 struct KernelInfo {

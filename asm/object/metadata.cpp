@@ -56,6 +56,8 @@ Result<KernelArg> read_arg(const Value& map, const KernelInfo& kernel) {
     FieldReader fields(map, "an argument of '" + kernel.name + "'");
     fields.number(".offset", arg.offset).number(".size", arg.size).text(".value_kind", arg.value_kind);
     fields.text(".name", arg.name).text(".address_space", arg.address_space);
+    fields.text(".access", arg.access).text(".actual_access", arg.access).text(".type_name", arg.type_name);
+    fields.number(".is_const", arg.is_const, 1);
     STRATA_TRY_VOID(fields.done());
     if (uint64_t{arg.offset} + arg.size > kernel.kernarg_size)
         return damaged("kernel '{}': argument at {} of {} bytes lies outside the kernarg segment of {} bytes",
@@ -114,10 +116,13 @@ Bytes write_metadata(const ArchInfo& arch, std::span<const KernelSpec> kernels, 
         Value args = Value::array();
         for (const KernelArg& arg : spec.args) {
             Value fields = Value::map();
+            if (!arg.access.empty()) fields.set(".actual_access", arg.access);
             if (!arg.address_space.empty()) fields.set(".address_space", arg.address_space);
+            if (arg.is_const) fields.set(".is_const", true);
             if (!arg.name.empty()) fields.set(".name", arg.name);
             fields.set(".offset", arg.offset);
             fields.set(".size", arg.size);
+            if (!arg.type_name.empty()) fields.set(".type_name", arg.type_name);
             fields.set(".value_kind", arg.value_kind);
             args.append(std::move(fields));
         }

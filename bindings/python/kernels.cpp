@@ -1,4 +1,4 @@
-#include "convert_p.h"
+#include "kernels_p.h"
 #include "strata/asm/llvm/assemble.h"
 #include "strata/codegen/compile/compile.h"
 #include "strata/ops/custom.h"
@@ -11,42 +11,36 @@ namespace {
 using runtime::CustomKernel;
 using Kernel = std::shared_ptr<CustomKernel>;
 
-/// int, (x,), (x, y) or (x, y, z).
-ops::Dims dimensions(py::handle value, const char* what) {
-    uint32_t out[3] = {1, 1, 1};
-    Shape sizes = to_shape(value);
-    if (sizes.empty() || sizes.size() > 3)
-        user_error(ErrorKind::Launch, "{} has 1 to 3 dimensions, got {}", what, sizes.size());
-    for (size_t i = 0; i < sizes.size(); ++i) {
-        if (sizes[i] < 1 || sizes[i] > 0x7fffffff)
-            user_error(ErrorKind::Launch, "{} {}: every dimension is at least 1", what, to_string(sizes));
-        out[i] = static_cast<uint32_t>(sizes[i]);
-    }
-    return {out[0], out[1], out[2]};
-}
-
 Kernel in_python(const ops::UserKernel& kernel) { return std::const_pointer_cast<CustomKernel>(kernel); }
 
-using Sizes = As<"Sizes">;
+using Sizes = As<"Sizes | None">;
 
 Kernel hip_kernel(const std::string& source, const std::string& name, Sizes grid, Sizes block, uint32_t lds,
-                  const std::vector<std::string>& options) {
-    return in_python(ops::hip_kernel(source, name, dimensions(grid, "grid"), dimensions(block, "block"), options, lds));
+                  const std::vector<std::string>& options, bool file) {
+    ops::Dims g = to_dims(grid, "grid"), b = to_dims(block, "block");
+    return in_python(file ? ops::hip_kernel_file(source, name, g, b, options, lds)
+                          : ops::hip_kernel(source, name, g, b, options, lds));
 }
 
 Kernel object_kernel(const py::bytes& object, const std::string& name, Sizes grid, Sizes block, uint32_t lds) {
     std::string_view bytes = object;
-    return in_python(ops::asm_kernel(isa::Bytes(bytes.begin(), bytes.end()), dimensions(grid, "grid"),
-                                     dimensions(block, "block"), name, lds));
+    return in_python(ops::asm_kernel(isa::Bytes(bytes.begin(), bytes.end()), to_dims(grid, "grid"),
+                                     to_dims(block, "block"), name, lds));
 }
 
-/// A Python function over one UOp a buffer -> the kernel it builds.
-Kernel uop_kernel(py::handle function, const std::vector<Tensor>& buffers) {
+/// A Python function over one UOp a tensor, and numbers as they are -> the kernel it builds.
+Kernel uop_kernel(py::handle function, const std::vector<py::object>& values) {
     py::list params;
-    for (size_t i = 0; i < buffers.size(); ++i)
+    int slot = 0;
+    for (const py::object& value : values) {
+        if (!py::isinstance<Tensor>(value)) {
+            params.append(value);
+            continue;
+        }
+        const Tensor& t = value.cast<const Tensor&>();
         params.append(
-            from_uop(make(Op::param, buffers[i].dtype(), {},
-                          ParamArg{Space::global, static_cast<int>(i), std::max<int64_t>(buffers[i].numel(), 1)})));
+            from_uop(make(Op::param, t.dtype(), {}, ParamArg{Space::global, slot++, std::max<int64_t>(t.numel(), 1)})));
+    }
     py::object made = function(*params);
     UOp sink = to_uop(made);
     if (!sink.is(Op::sink))
@@ -60,15 +54,23 @@ Kernel uop_kernel(py::handle function, const std::vector<Tensor>& buffers) {
 
 py::tuple custom_kernel(const Tensor& out, const py::args& inputs, py::handle kernel, py::handle grad) {
     if (!grad.is_none()) user_error(ErrorKind::Unsupported, "[custom_kernel] grad= is not available in this version");
-    std::vector<Tensor> buffers{out}, rest;
-    for (py::handle x : inputs) rest.push_back(to_tensor(x)), buffers.push_back(rest.back());
-    Kernel k = py::isinstance<CustomKernel>(kernel) ? kernel.cast<Kernel>() : nullptr;
-    if (!k && !PyCallable_Check(kernel.ptr()))
+    std::vector<ops::KernelArgument> arguments{out};
+    for (py::handle x : inputs) arguments.push_back(to_kernel_argument(x));
+    if (py::isinstance<CustomKernel>(kernel))
+        return py::tuple(py::cast(ops::custom_kernel(arguments, kernel.cast<Kernel>())));
+    if (!PyCallable_Check(kernel.ptr()))
         user_error(
             ErrorKind::Usage,
             "[custom_kernel] kernel= takes hip_kernel(...), asm_kernel(...) or a function that builds a UOp graph");
-    if (!k) k = uop_kernel(kernel, buffers);
-    return py::tuple(py::cast(ops::custom_kernel(out, rest, k)));
+    std::vector<Tensor> tensors;
+    std::vector<py::object> values;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        if (arguments[i].tensor) tensors.push_back(arguments[i].tensor);
+        values.push_back(arguments[i].tensor ? py::cast(arguments[i].tensor)
+                                             : py::reinterpret_borrow<py::object>(inputs[i - 1]));
+    }
+    Kernel k = uop_kernel(kernel, values);
+    return py::tuple(py::cast(ops::custom_kernel({tensors.begin(), tensors.end()}, k)));
 }
 
 py::bytes bytes_of(const codegen::Compiled& k) {
@@ -85,16 +87,18 @@ std::string joined(const runtime::Artifact& a, std::string_view between, Part pa
 
 void bind_custom_kernel(py::class_<Tensor> c) {
     OwnSignature own;
-    c.def("custom_kernel", &custom_kernel, py::kw_only(), py::arg("kernel"), py::arg("grad") = py::none(),
-          "custom_kernel(self, *inputs: ArrayLike, kernel: Kernel, grad: None = None) -> tuple[Tensor, ...]\n\n"
-          "Runs a kernel of the user's over this tensor (its output) and the inputs.\n\n"
-          "kernel: hip_kernel(...), asm_kernel(...), or a function that gets one uop.UOp a buffer and returns "
-          "uop.sink(...).\nReturns one tensor a buffer, the output first. Raises LaunchError when the number of "
-          "buffers differs from the\nkernel's parameters, Unsupported for grad.");
+    c.def(
+        "custom_kernel", &custom_kernel, py::kw_only(), py::arg("kernel"), py::arg("grad") = py::none(),
+        "custom_kernel(self, *inputs: KernelArgument, kernel: Kernel, grad: None = None) -> tuple[Tensor, ...]\n\n"
+        "Runs a kernel of the user's over this tensor (its output) and the inputs, when a result is realized.\n\n"
+        "inputs: in the kernel's order, what CustomKernel.__call__ takes. kernel: hip_kernel(...), asm_kernel(...), or "
+        "a function\nthat gets one uop.UOp a tensor, and numbers as they are, and returns uop.sink(...). Returns one "
+        "tensor a tensor, the output first.\nRaises LaunchError when an argument does not fit its parameter, "
+        "Unsupported for grad.");
 }
 
-constexpr const char *kEntry = "The entry in its code object.", *kGrid = "Workgroups: x, y, z.",
-                     *kBlock = "Threads of a workgroup: x, y, z.";
+constexpr const char *kEntry = "The entry in its code object.", *kGrid = "Workgroups: x, y, z; 0: the launch says.",
+                     *kBlock = "Threads of a workgroup: x, y, z; 0: the launch says.";
 
 void bind_artifact(py::module_& m) {
     using codegen::Compiled;
@@ -143,8 +147,9 @@ void bind_artifact(py::module_& m) {
 }  // namespace
 
 void bind_kernels(py::module_& m) {
-    py::class_<CustomKernel, Kernel>(m, "CustomKernel", "A kernel of the user's, for custom_kernel(kernel=...).")
-        .def_readonly("name", &CustomKernel::name, kEntry)
+    py::class_<CustomKernel, Kernel> c(m, "CustomKernel",
+                                       "A kernel of the user's: called, or for custom_kernel(kernel=...).");
+    c.def_readonly("name", &CustomKernel::name, kEntry)
         .def_readonly("grid", &CustomKernel::grid, kGrid)
         .def_readonly("block", &CustomKernel::block, kBlock)
         .def_readonly("lds", &CustomKernel::lds, "Dynamic LDS bytes of a workgroup.")
@@ -152,12 +157,8 @@ void bind_kernels(py::module_& m) {
             return fmt::format("<CustomKernel {} grid=({}, {}, {}) block=({}, {}, {})>", k.name, k.grid[0], k.grid[1],
                                k.grid[2], k.block[0], k.block[1], k.block[2]);
         });
-    m.def("hip_kernel", &hip_kernel, py::arg("source"), py::kw_only(), py::arg("name"), py::arg("grid"),
-          py::arg("block"), py::arg("lds") = 0, py::arg("options") = std::vector<std::string>{},
-          "A kernel from HIP source, which may include hip/hip_runtime.h; it compiles on first use.\n\n"
-          "name: the kernel, a symbol or the plain name of a C++ function. grid: workgroups, block: threads of a "
-          "workgroup, each an\nint or up to three. lds: dynamic LDS bytes. options: compiler options such as -O1 or "
-          "-DN=4. Raises LaunchError; using it\nraises CompileError with file:line:column in the source.");
+    bind_kernel_calls(m, c);
+    m.def("_hip_kernel", &hip_kernel);
     m.def("_object_kernel", &object_kernel);
     bind_custom_kernel(m.attr("Tensor").cast<py::class_<Tensor>>());
     bind_artifact(m);

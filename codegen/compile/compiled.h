@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "strata/asm/object/code_object.h"
+#include "strata/codegen/compile/parameters.h"
 #include "strata/codegen/optimize/action.h"
 
 namespace strata::codegen {
@@ -22,6 +23,8 @@ struct Compiled {
     double compile_ms = 0;        ///< spent by the call that made it; near 0 when cached
     bool cached = false;          ///< from memory or disk
     std::string route;            ///< what made the bytes: "clang (in process)", "clang (subprocess)", "disk cache"
+
+    std::vector<Parameter> parameters;  ///< the explicit ones of a user's kernel
 
     const isa::Bytes& code_object() const { return object->image; }
     /// Registers, LDS, scratch and arguments of the entry. Throws (Launch) when the object has no such kernel.

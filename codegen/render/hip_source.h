@@ -11,6 +11,7 @@ struct HipSource {
     bool freestanding = true;               ///< compiled against the own small prelude; false: against hip_runtime.h
     std::string file_name = "kernel.hip";   ///< how compiler messages name the text
     std::vector<std::string> options = {};  ///< extra compiler options of the user, e.g. -O1, -DN=4
+    std::string folder = {};                ///< where quoted includes are looked for first; "" = nowhere
 };
 
 }  // namespace strata::codegen

@@ -113,6 +113,12 @@ Result<FunctionHandle*> module_function(ModuleHandle* module, std::string_view n
     return module->functions.back().get();
 }
 
+Result<DeviceRange> module_global(ModuleHandle* module, std::string_view name) {
+    DeviceRange range;
+    STRATA_TRY(range.address, module->module->symbol(name, &range.bytes));
+    return range;
+}
+
 Result<StreamHandle*> stream_create(int device) {
     STRATA_TRY_VOID(gpu(device));
     return new StreamHandle;
@@ -178,6 +184,7 @@ const HipApi& emulated() {
         .module_load = module_load,
         .module_unload = module_unload,
         .module_function = module_function,
+        .module_global = module_global,
         .module_launch_kernel = launch,
         .stream_create = stream_create,
         .stream_destroy = stream_destroy,

@@ -24,6 +24,12 @@ struct DeviceProperties {
     std::array<uint32_t, 3> max_grid;
 };
 
+/// A variable of a module.
+struct DeviceRange {
+    DevicePtr address = 0;
+    size_t bytes = 0;
+};
+
 /// What a provider knows about a launch beyond its time. A driver knows nothing more.
 struct LaunchReport {
     uint64_t wave_instructions = 0;

@@ -67,6 +67,44 @@ TEST(CustomKernel, AGateKeepsLoadsAndStoresInBounds) {
     EXPECT_EQ(on_host(ops::custom_kernel(out(), {four()}, kernel)[0]), (std::vector<float>{3, 4, 0, 0}));
 }
 
+constexpr const char* kAxpy = R"(#include <hip/hip_runtime.h>
+extern "C" __global__ void axpy(int n, float a, const float* x, float* y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] += a * x[i];
+})";
+
+TEST(CustomKernel, TakesNumbersInItsOwnOrder) {
+    auto kernel = ops::hip_kernel(kAxpy, "axpy");
+    ops::LaunchOptions shape{2, 2};
+    std::vector<Tensor> got = ops::custom_kernel({4, 10.0f, four(), four()}, kernel, shape);
+    ASSERT_EQ(got.size(), 2u);
+    EXPECT_EQ(on_host(got[1]), (std::vector<float>{11, 22, 33, 44}));
+    EXPECT_EQ(on_host(got[0]), (std::vector<float>{1, 2, 3, 4}));
+}
+
+TEST(CustomKernel, ACallRunsNowAndReturnsWhatWasWritten) {
+    auto kernel = ops::hip_kernel(kAxpy, "axpy");
+    Tensor x = four().realize(), y = four().realize();
+    ops::LaunchResult done = ops::launch({3, 1, x, y}, kernel, {2, 2});
+    EXPECT_EQ(done.written, (std::vector<size_t>{1}));
+    EXPECT_EQ(on_host(y), (std::vector<float>{2, 4, 6, 4})) << "changed where it lies";
+    EXPECT_EQ(ops::launch({3, 1, x, y}, kernel, {2, 2}, {"y", 2}).written, (std::vector<size_t>{1, 0}));
+    expect_error(ErrorKind::Usage, "no parameter 'z'; its parameters: n, a, x, y",
+                 [&] { ops::launch({3, 1, x, y}, kernel, {2, 2}, {"z"}); });
+    expect_error(ErrorKind::Usage, "argument 0 of kernel 'axpy' is no tensor",
+                 [&] { ops::launch({3, 1, x, y}, kernel, {2, 2}, {0}); });
+}
+
+TEST(CustomKernel, ACallGivesALazyTensorMemoryThatNothingElseShares) {
+    auto kernel = ops::hip_kernel(kAxpy, "axpy");
+    Tensor zero = Tensor::zeros({2, 2}).to("emu:gfx1100"), again = Tensor::zeros({2, 2}).to("emu:gfx1100");
+    zero.realize();
+    ops::LaunchResult done = ops::launch({4, 1, four(), again}, kernel, {2, 2});
+    EXPECT_EQ(on_host(done.tensors[1]), (std::vector<float>{1, 2, 3, 4}));
+    EXPECT_EQ(on_host(zero), (std::vector<float>{0, 0, 0, 0}));
+    EXPECT_EQ(on_host(Tensor::zeros({2, 2}).to("emu:gfx1100")), (std::vector<float>{0, 0, 0, 0}));
+}
+
 TEST(CustomKernel, MistakesAreTheUsers) {
     expect_error(ErrorKind::Launch, "grid (0, 1, 1)", [] { ops::hip_kernel(kScale, "scale", 0, 64); });
     expect_error(ErrorKind::Launch, "block (4, 0, 1)", [] { ops::hip_kernel(kScale, "scale", 1, {4, 0}); });

@@ -308,7 +308,7 @@ def test_a_fault_of_typed_assembly_names_the_line_that_wrote_the_instruction():
 
 
 def test_asm_kernel_needs_launch_dimensions():
-    with pytest.raises(strata.UsageError, match="grid= and block="):
-        strata.asm_kernel(ADD_ONE)
+    with pytest.raises(strata.LaunchError, match="'add_one' has no grid: give grid= .* and block="):
+        strata.asm_kernel(ADD_ONE)(Tensor.empty(256), Tensor.empty(256))
     with pytest.raises(strata.Error, match="add_one"):
         Tensor.empty(4).custom_kernel(Tensor([1.0]), kernel=strata.asm_kernel(ADD_ONE, name="other", grid=1, block=64))[0].realize()

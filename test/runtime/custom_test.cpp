@@ -1,6 +1,7 @@
 #include "strata/runtime/custom.h"
 
 #include "helpers.h"
+#include "strata/runtime/program.h"
 
 namespace strata::runtime {
 namespace {
@@ -21,7 +22,7 @@ CustomKernel hip_kernel(const std::string& name, uint32_t threads) {
 Root launch_of(CustomKernel kernel, std::vector<UOp> buffers) {
     GraphScope scope;
     if (const auto* body = std::get_if<codegen::Kernel>(&kernel.body)) kernel.graph = Root(body->sink);
-    uint64_t id = register_custom(std::make_shared<const CustomKernel>(std::move(kernel)));
+    uint64_t id = register_custom({std::make_shared<const CustomKernel>(std::move(kernel))});
     UOp node = make(Op::custom, dtypes::none, buffers, CustomArg{id});
     own_custom(node);
     return Root(node);
@@ -94,7 +95,7 @@ TEST_F(Runtime, AKernelAsAGraphTakesItsLaunchFromItsRanges) {
 
 TEST_F(Runtime, AGraphOfAUsersKernelLivesUntilItIsLaunched) {
     Root x = on_device(counting(64)), result;
-    std::weak_ptr<const CustomKernel> watched;
+    std::weak_ptr<const CustomLaunch> watched;
     {
         Root launch;
         {
@@ -120,7 +121,7 @@ TEST_F(Runtime, AGraphOfAUsersKernelLivesUntilItIsLaunched) {
 TEST_F(Runtime, AUsersKernelWithTheWrongNumberOfBuffersIsALaunchError) {
     Root x = on_device(counting(8));
     Root wrong = pick(launch_of(hip_kernel("add_to", 8), {x.get()}), 0);
-    expect_error(ErrorKind::Launch, "kernel 'add_to' takes 2 parameters but 1 buffers were given",
+    expect_error(ErrorKind::Launch, "kernel 'add_to' takes 2 parameters (float* out, float* x), 1 arguments were given",
                  [&] { realized(wrong.get()); });
 }
 
@@ -128,7 +129,8 @@ TEST_F(Runtime, AUsersMistakesAreErrorsAndTheRuntimeLivesOn) {
     Root x = on_device(counting(8)), plus;
     Root wild = pick(launch_of(hip_kernel("wild", 8), {x.get()}), 0);
     expect_error(ErrorKind::MemoryFault, "wild", [&] { realized(wild.get()); });
-    CustomKernel broken{codegen::HipSource{"__global__ void k(float* x) { x[0] = nonsense; }", "k"}, "k"};
+    CustomKernel broken{
+        codegen::HipSource{"__global__ void k(float* x) { x[0] = nonsense; }", "k"}, "k", {1, 1, 1}, {1, 1, 1}};
     Root uncompiled = pick(launch_of(broken, {x.get()}), 0);
     expect_error(ErrorKind::Compile, "nonsense", [&] { realized(uncompiled.get()); });
     {
@@ -136,6 +138,36 @@ TEST_F(Runtime, AUsersMistakesAreErrorsAndTheRuntimeLivesOn) {
         plus = Root(x.get() + number(1));
     }
     EXPECT_EQ(values(realized(plus.get()))[7], 8);
+}
+
+TEST_F(Runtime, ALaunchCarriesTheValuesOfItsNumbers) {
+    constexpr const char* text = R"(#include <hip/hip_runtime.h>
+extern "C" __global__ void fill(float value, float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = value; })";
+    auto kernel = std::make_shared<const CustomKernel>(
+        CustomKernel{codegen::HipSource{text, "fill", false}, "fill", {1, 1, 1}, {8, 1, 1}});
+    for (float value : {2.5f, -1.0f}) {
+        Root x = on_device(counting(8)), result;
+        {
+            GraphScope scope;
+            CustomLaunch launch{kernel,
+                                {{Argument::Number{Kind::Float, 0, value}}, {}, {Argument::Number{Kind::Int, 6}}}};
+            UOp node = make(Op::custom, dtypes::none, {x.get()}, CustomArg{register_custom(launch)});
+            own_custom(node);
+            result = Root(make(Op::pick, dtypes::float32, {node}, IndexArg{0}));
+        }
+        realized(result.get());
+        EXPECT_EQ(values(x), (std::vector<float>{value, value, value, value, value, value, 6, 7}));
+    }
+}
+
+TEST_F(Runtime, AKernelThatWasLaunchedIsNotLoadedAgain) {
+    auto kernel = std::make_shared<const CustomKernel>(hip_kernel("twice", 8));
+    Root x = on_device(counting(8));
+    launch(device(), {kernel}, std::array{x.get()});
+    auto first = program(device(), *kernel);
+    launch(device(), {kernel}, std::array{x.get()});
+    EXPECT_EQ(program(device(), *kernel), first);
+    EXPECT_EQ(values(x)[3], 12);
 }
 
 TEST_F(Runtime, AUsersKernelGoesWithItsNode) {
@@ -147,7 +179,7 @@ TEST_F(Runtime, AUsersKernelGoesWithItsNode) {
         memory = find_buffer(x.get());
         {
             GraphScope scope;
-            uint64_t id = register_custom(std::move(kernel));
+            uint64_t id = register_custom({std::move(kernel)});
             UOp node = make(Op::custom, dtypes::none, {x.get()}, CustomArg{id});
             own_custom(node);
             root = Root(make(Op::pick, dtypes::float32, {node}, IndexArg{0}));

@@ -5,7 +5,8 @@
     print(x.sum().item())
 
 Operations on a Tensor build a graph; realize, item, numpy and tolist schedule, compile and run it. A kernel of your own
-(hip_kernel, asm_kernel, or a function that builds a strata.uop graph) joins through Tensor.custom_kernel.
+(hip_kernel, asm_kernel) is called with tensors and numbers; it, or a function that builds a strata.uop graph, joins a lazy
+expression through Tensor.custom_kernel.
 """
 
 import sys as _sys
@@ -36,7 +37,6 @@ from ._strata import (
     devices,
     dtypes,
     emulator,
-    hip_kernel,
     manual_seed,
     nn,
     promote,
@@ -54,7 +54,7 @@ for _name in ("dtypes", "emulator", "nn", "uop"):
     _sys.modules[f"strata.{_name}"] = getattr(_strata, _name)
 
 from . import asm  # noqa: E402  (after the submodules above are importable)
-from .kernels import asm_kernel, compile  # noqa: E402
+from .kernels import asm_kernel, compile, hip_kernel  # noqa: E402
 
 __version__ = "0.1.0"
 __all__ = [

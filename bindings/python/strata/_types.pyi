@@ -20,6 +20,7 @@ Axes: TypeAlias = int | Sequence[int] | None
 Shape: TypeAlias = int | Sequence[int]
 IndexPart: TypeAlias = int | slice | None | Tensor | HasArray | list[Any]
 Sizes: TypeAlias = int | Sequence[int]
+KernelArgument: TypeAlias = ArrayLike | np.generic | bytes | bytearray | Any | None
 Kernel: TypeAlias = CustomKernel | Callable[..., UOp]
 Space: TypeAlias = Literal["reg", "local", "global"]
 AxisKind: TypeAlias = Literal["global", "local", "loop", "reduce", "upcast", "unroll", "group"]

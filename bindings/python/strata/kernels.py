@@ -8,6 +8,7 @@ from ._strata import Artifact, CustomKernel, Tensor
 TYPE_CHECKING = False  # importing typing takes longer than the rest of the package
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from os import PathLike
     from typing import Literal
 
     from ._types import Sizes
@@ -17,6 +18,34 @@ if TYPE_CHECKING:
 def device_arch() -> str:
     """The architecture of the default device: "gfx1100" of "emu:gfx1100"."""
     return _strata.default_device().split(":")[1]
+
+
+def hip_kernel(
+    source: str | bytes | PathLike[str] = "",
+    *,
+    name: str = "",
+    grid: Sizes | None = None,
+    block: Sizes | None = None,
+    lds: int = 0,
+    options: Sequence[str] = (),
+    path: str | PathLike[str] | None = None,
+) -> CustomKernel:
+    """A kernel from HIP source, which may include hip/hip_runtime.h; it compiles on first use.
+
+    source: the text, or a pathlib.Path of a file, as path= is: quoted includes are then looked for beside it, and errors
+    name it. name: a symbol or what C++ calls the kernel: "scale", "scale<float, 4>" (which is instantiated), "scale(float*, int)";
+    not needed where the source has one kernel. grid: workgroups, block: threads of a workgroup, each an int or up to three; what is
+    not given here is said by the launch. lds: dynamic LDS bytes. options: compiler options such as -O1 or -DN=4.
+    Raises LaunchError; using it raises CompileError with file:line:column in the source.
+    """
+    import os
+
+    if path is None and isinstance(source, os.PathLike):
+        path, source = source, ""
+    if (path is None) == (not source):
+        raise _strata.UsageError("[hip_kernel] give the source's text, or path= of its file")
+    what = source if path is None else os.fspath(path)
+    return _strata._hip_kernel(what, name, grid, block, lds, list(options), path is not None)
 
 
 def asm_kernel(
@@ -32,11 +61,12 @@ def asm_kernel(
     """A kernel from assembly, for custom_kernel(kernel=...).
 
     source: LLVM-syntax text, a strata.asm.Assembler, or code object bytes. Text may be instructions and labels alone: then
-    name and args (a name for each pointer) make it a kernel and its resources are counted; or a whole file with
-    .amdhsa_kernel and .amdgpu_metadata directives.
+    name and args (each a pointer "x", or a value of a type "n:int32") make it a kernel and its resources are counted; or a
+    whole file with .amdhsa_kernel and .amdgpu_metadata directives.
     name: which kernel of the code object; not needed when it has one. arch: "gfx1100", ...; the default device's when empty; an
     Assembler knows its own.
-    grid: workgroups, block: threads of a workgroup, each an int or up to three; an Assembler may have set both.
+    grid: workgroups, block: threads of a workgroup, each an int or up to three; an Assembler may have set both, and a
+    launch may say them.
     lds: dynamic LDS bytes. Raises AssemblyError with file, line and column, LaunchError.
     """
     from . import asm
@@ -44,7 +74,13 @@ def asm_kernel(
     if isinstance(source, str) and ".amdhsa_kernel" not in source:
         text, source = source, asm.Assembler(arch or device_arch(), name=name or "kernel", block=block, grid=grid)
         for argument in args:
-            source.argument(argument)
+            label, _, value = argument.partition(":")
+            if not value:
+                source.argument(label)
+            elif hasattr(_strata.dtypes, value):
+                source.argument(label, kind="by_value", size=getattr(_strata.dtypes, value).itemsize)
+            else:
+                raise _strata.UsageError(f"[asm_kernel] args: '{argument}': expected a pointer's name, or a value's with its type such as 'n:int32'")
         source.emit_text(text)
     if isinstance(source, asm.Assembler):
         arch = arch or source.arch
@@ -55,8 +91,6 @@ def asm_kernel(
         image = bytes(source)
     else:
         image = asm.assemble(source, arch or device_arch())
-    if grid is None or block is None:
-        raise _strata.UsageError("asm_kernel needs grid= and block= (workgroups, and threads of a workgroup)")
     return _strata._object_kernel(image, name, grid, block, lds)
 
 

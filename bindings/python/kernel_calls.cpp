@@ -1,0 +1,200 @@
+// Calls of a user's kernel: Python's arguments, launches, the module's variables.
+#include "kernels_p.h"
+
+namespace strata::python {
+namespace {
+
+using runtime::CustomKernel;
+using Kernel = std::shared_ptr<CustomKernel>;
+
+/// The bytes of anything with the buffer protocol, row by row.
+std::vector<uint8_t> bytes_of_buffer(py::handle value) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(value.ptr(), &view, PyBUF_FULL_RO) != 0) throw py::error_already_set();
+    std::vector<uint8_t> bytes(static_cast<size_t>(view.len));
+    const int status = PyBuffer_ToContiguous(bytes.data(), &view, view.len, 'C');
+    PyBuffer_Release(&view);
+    if (status != 0) throw py::error_already_set();
+    return bytes;
+}
+
+/// A NumPy scalar or 0-d array: a number with a type of its own, or a record.
+ops::KernelArgument of_numpy_scalar(py::handle value) {
+    py::object type = value.attr("dtype");
+    if (!type.attr("fields").is_none() || type.attr("kind").cast<std::string>() == "V") return bytes_of_buffer(value);
+    DType exact = parse_dtype(py::str(type.attr("name")).cast<std::string>());
+    return {to_number(exact.is_float() ? py::float_(py::reinterpret_borrow<py::object>(value)).cast<py::object>()
+                                       : value.attr("item")()),
+            exact};
+}
+
+bool is_ctypes(py::handle value) {
+    return py::hasattr(py::type::of(value), "_fields_") || py::hasattr(value, "_b_base_");
+}
+
+ops::Outputs to_outputs(py::handle value) {
+    ops::Outputs outputs;
+    if (value.is_none()) return outputs;
+    auto add = [&](py::handle one) {
+        if (py::isinstance<py::str>(one))
+            outputs.emplace_back(one.cast<std::string>());
+        else if (PyIndex_Check(one.ptr()) && !PyBool_Check(one.ptr()))
+            outputs.emplace_back(one.cast<int64_t>());
+        else
+            user_error(ErrorKind::Usage, "[outputs] an argument's place or its parameter's name was expected, got {}",
+                       py::repr(one).cast<std::string>());
+    };
+    if (py::isinstance<py::str>(value) || PyIndex_Check(value.ptr()))
+        add(value);
+    else
+        for (py::handle one : value) add(one);
+    return outputs;
+}
+
+py::tuple call(const Kernel& kernel, const py::args& values, py::handle grid, py::handle block, py::handle lds,
+               py::handle outputs) {
+    std::vector<ops::KernelArgument> arguments;
+    std::vector<Tensor*> handles;  // of Python's tensors; none where the tensor was made here
+    arguments.reserve(values.size());
+    for (py::handle value : values) {
+        arguments.push_back(to_kernel_argument(value));
+        if (arguments.back().tensor) handles.push_back(py::isinstance<Tensor>(value) ? value.cast<Tensor*>() : nullptr);
+    }
+    const ops::LaunchOptions options{to_dims(grid, "grid"), to_dims(block, "block"),
+                                     lds.is_none() ? std::nullopt : std::optional(lds.cast<uint32_t>())};
+    const ops::Outputs names = to_outputs(outputs);
+    ops::LaunchResult done;
+    {
+        py::gil_scoped_release release;
+        done = ops::launch(std::move(arguments), kernel, options, names);
+    }
+    for (size_t i = 0; i < handles.size(); ++i)
+        if (handles[i] && handles[i]->value() != done.tensors[i].value()) *handles[i] = done.tensors[i];
+    py::tuple results(done.written.size());
+    for (size_t i = 0; i < done.written.size(); ++i) results[i] = py::cast(done.tensors[done.written[i]]);
+    return results;
+}
+
+/// The variables of a kernel's module, by name.
+struct Globals {
+    Kernel kernel;
+};
+struct Variable {
+    Kernel kernel;
+    std::string name;
+    size_t nbytes;
+};
+
+Variable variable(const Kernel& kernel, const std::string& name) {
+    return {kernel, name, ops::variable_size(kernel, name)};
+}
+
+py::bytes read(const Variable& v) {
+    std::vector<uint8_t> bytes = ops::read_variable(v.kernel, v.name);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+py::object as_numpy(const Variable& v, const As<"object">& dtype, const As<"Shape | None">& shape) {
+    py::module_ numpy = py::module_::import("numpy");
+    py::object type = numpy.attr("dtype")(dtype);
+    if (const auto item = type.attr("itemsize").cast<size_t>(); item == 0 || v.nbytes % item != 0)
+        user_error(ErrorKind::DType, "the variable '{}' has {} bytes, no whole number of {}", v.name, v.nbytes,
+                   py::str(type).cast<std::string>());
+    py::object array = numpy.attr("frombuffer")(read(v), type).attr("copy")();
+    return shape.is_none() ? array : array.attr("reshape")(shape);
+}
+
+void write(const Variable& v, const As<"object">& value) {
+    std::vector<uint8_t> bytes;
+    if (is_number(value) && !py::hasattr(value, "dtype")) {
+        const Number n = to_number(value);
+        bytes = runtime::bytes_of_number({n.kind, n.i, n.f}, v.nbytes).value();
+    } else if (PyObject_CheckBuffer(value.ptr())) {
+        bytes = bytes_of_buffer(value);
+    } else {
+        Tensor t = to_tensor(value);
+        bytes.resize(static_cast<size_t>(t.nbytes()));
+        t.to_host(bytes.data());
+    }
+    ops::write_variable(v.kernel, v.name, bytes);
+}
+
+void bind_globals(py::module_& m) {
+    py::class_<Variable>(m, "KernelVariable", "A __device__ or __constant__ variable of a kernel's module.")
+        .def_readonly("name", &Variable::name, "As C++ writes it.")
+        .def_readonly("nbytes", &Variable::nbytes, "Its size.")
+        .def("__bytes__", &read)
+        .def("numpy", &as_numpy, py::arg("dtype") = "uint8", py::arg("shape") = py::none(),
+             "Its value now, as an array of a type that the caller knows.")
+        .def("write", &write, py::arg("value"),
+             "Sets all of it: an array or bytes of its size, or a number that takes its size. Raises UsageError.")
+        .def("__repr__",
+             [](const Variable& v) { return fmt::format("<KernelVariable {} of {} bytes>", v.name, v.nbytes); });
+    py::class_<Globals>(
+        m, "KernelGlobals",
+        "The variables of a kernel's module on the default device, by name. Kernels of one code object share them.")
+        .def(
+            "__getitem__", [](const Globals& g, const std::string& name) { return variable(g.kernel, name); },
+            py::arg("name"))
+        .def(
+            "__setitem__",
+            [](const Globals& g, const std::string& name, const As<"object">& value) {
+                write(variable(g.kernel, name), value);
+            },
+            py::arg("name"), py::arg("value"), "KernelVariable.write.")
+        .def(
+            "keys", [](const Globals& g) { return ops::variables(g.kernel); }, "Their names.")
+        .def("__iter__", [](const Globals& g) { return py::iter(py::cast(ops::variables(g.kernel))); })
+        .def("__len__", [](const Globals& g) { return ops::variables(g.kernel).size(); });
+}
+
+}  // namespace
+
+ops::Dims to_dims(py::handle value, const char* what) {
+    if (value.is_none()) return {};
+    uint32_t out[3] = {1, 1, 1};
+    Shape sizes = to_shape(value);
+    if (sizes.empty() || sizes.size() > 3)
+        user_error(ErrorKind::Launch, "{} has 1 to 3 dimensions, got {}", what, sizes.size());
+    for (size_t i = 0; i < sizes.size(); ++i) {
+        if (sizes[i] < 1 || sizes[i] > 0x7fffffff)
+            user_error(ErrorKind::Launch, "{} {}: every dimension is at least 1 and below 2^31", what,
+                       to_string(sizes));
+        out[i] = static_cast<uint32_t>(sizes[i]);
+    }
+    return ops::Dims{out[0], out[1], out[2]};
+}
+
+ops::KernelArgument to_kernel_argument(py::handle value) {
+    if (py::isinstance<Tensor>(value)) return value.cast<const Tensor&>();
+    if (value.is_none()) return nullptr;
+    if (py::hasattr(value, "dtype") && py::hasattr(value, "shape") && py::len(value.attr("shape")) == 0)
+        return of_numpy_scalar(value);
+    if (is_number(value)) return to_number(value);
+    if (PyBytes_Check(value.ptr()) || PyByteArray_Check(value.ptr()) || is_ctypes(value)) return bytes_of_buffer(value);
+    return to_tensor(value);
+}
+
+void bind_kernel_calls(py::module_& m, KernelClass& c) {
+    bind_globals(m);
+    c.def_property_readonly(
+        "globals", [](const Kernel& k) { return Globals{k}; },
+        "KernelGlobals of the kernel's module, which this loads.");
+    OwnSignature own;
+    c.def(
+        "__call__", &call, py::kw_only(), py::arg("grid") = py::none(), py::arg("block") = py::none(),
+        py::arg("lds") = py::none(), py::arg("outputs") = py::none(),
+        "__call__(self, *arguments: KernelArgument, grid: Sizes | None = None, block: Sizes | None = None, lds: int | "
+        "None "
+        "= None, outputs: object = None) -> tuple[Tensor, ...]\n\n"
+        "Launches the kernel now.\n\n"
+        "arguments: in the kernel's order. A pointer takes a tensor or what makes one, or None for no memory; a value "
+        "takes a Python\nor NumPy number, a struct its bytes, a ctypes structure or a NumPy record. Tensors that are "
+        "in "
+        "memory are changed there, others\nget memory first. grid, block, lds: instead of the kernel's own. outputs: "
+        "places or parameter names of the tensors to return;\nnone: those behind pointers that are not to const. "
+        "Raises "
+        "LaunchError when an argument does not fit its parameter.");
+}
+
+}  // namespace strata::python

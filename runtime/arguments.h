@@ -1,0 +1,47 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "strata/codegen/compile/compiled.h"
+#include "strata/runtime/hip/hip_api.h"
+
+namespace strata::runtime {
+
+/// One argument of a launch as its caller gave it. What its bytes are is decided when the kernel's parameters are known.
+struct Argument {
+    struct Tensor {};  ///< the next of the launch's tensors
+    struct Null {};    ///< no memory
+    struct Number {
+        Kind kind = Kind::Int;
+        int64_t i = 0;                    ///< Bool, Int, UInt (by bits)
+        double f = 0;                     ///< Float
+        std::optional<DType> exact = {};  ///< of a number that has a type of its own
+    };
+    std::variant<Tensor, Null, Number, isa::Bytes> value;
+};
+
+/// A number in so many bytes, by its own kind: an integer, or a float of that size. Error (Launch) where there is none.
+Result<isa::Bytes> bytes_of_number(const Argument::Number& number, size_t size);
+
+/// A launch's arguments as the kernel reads them, but for the addresses.
+class PackedArguments {
+  public:
+    /// Errors (Launch) name the kernel and the parameter: a wrong count, a tensor for a number or the other way round, a
+    /// value that its type cannot hold, a struct of another size.
+    static Result<PackedArguments> pack(const codegen::Compiled& kernel, std::span<const Argument> arguments);
+
+    /// The explicit part of the kernarg segment; an address a tensor, in order.
+    std::span<const uint8_t> bytes(std::span<const hip::DevicePtr> addresses);
+    /// Of each tensor, its parameter.
+    const std::vector<size_t>& tensor_parameters() const { return tensor_parameters_; }
+
+  private:
+    isa::Bytes bytes_;
+    std::vector<uint32_t> places_;  ///< of each tensor's address
+    std::vector<size_t> tensor_parameters_;
+};
+
+}  // namespace strata::runtime
