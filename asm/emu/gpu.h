@@ -34,7 +34,8 @@ struct LaunchConfig {
     /// Run the timing model on representative workgroups, whose waves take turns as in hardware and not by the seed:
     /// what depends on the order of a workgroup's waves may differ from an untimed launch.
     bool timed = true;
-    bool counted = false;  ///< count what runs, at some tens of nanoseconds a wave instruction
+    std::string* output = nullptr;  ///< gets what the kernel prints, also of a launch that ends in an error
+    bool counted = false;           ///< count what runs, at some tens of nanoseconds a wave instruction
 };
 
 class Module;

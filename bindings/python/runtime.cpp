@@ -26,6 +26,13 @@ void bind_stats(py::module_& m) {
             "wave_instructions", [](const Stats::Launch& l) { return l.report.wave_instructions; },
             "Instructions that waves ran, on an emulated device.")
         .def_property_readonly(
+            "output",
+            [](const Stats::Launch& l) {
+                return py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(
+                    l.report.output.data(), static_cast<Py_ssize_t>(l.report.output.size()), "replace"));
+            },
+            "What the kernel printed, workgroup by workgroup; it went to stderr too.")
+        .def_property_readonly(
             "instructions",
             [](const Stats::Launch& l) {
                 const auto* uses = std::any_cast<hip::InstructionUses>(&l.report.details);

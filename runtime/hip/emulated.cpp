@@ -2,6 +2,7 @@
 #include "strata/runtime/hip/emulated.h"
 
 #include <cmath>
+#include <cstdio>
 #include <memory>
 #include <mutex>
 
@@ -139,7 +140,10 @@ Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std:
     config.dynamic_lds = dynamic_lds;
     config.threads = settings().emu_threads;
     config.seed = settings().emu_seed;
-    STRATA_TRY(emu::LaunchStats stats, g->launch(*function->module, function->name, config, arguments));
+    config.output = &report.output;
+    Result<emu::LaunchStats> launched = g->launch(*function->module, function->name, config, arguments);
+    if (!report.output.empty()) fwrite(report.output.data(), 1, report.output.size(), stderr);
+    STRATA_TRY(emu::LaunchStats stats, std::move(launched));
     stream->femtoseconds += static_cast<uint64_t>(std::llround(stats.modelled_ms * 1e12));
     report.wave_instructions = stats.wave_instructions;
     if (!stats.instructions.empty()) report.details = std::move(stats.instructions);

@@ -33,7 +33,8 @@ struct DeviceRange {
 /// What a provider knows about a launch beyond its time. A driver knows nothing more.
 struct LaunchReport {
     uint64_t wave_instructions = 0;
-    std::any details;  ///< of a type that the provider's header names
+    std::string output;  ///< what the kernel printed
+    std::any details;    ///< of a type that the provider's header names
 };
 
 /// The HIP calls of hip_api.def, and what no call of HIP says. A provider fills every row.

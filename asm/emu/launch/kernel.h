@@ -5,6 +5,7 @@
 #include "strata/asm/emu/observe/counter.h"
 #include "strata/asm/emu/observe/instrumented.h"
 #include "strata/asm/emu/program/program.h"
+#include "strata/asm/emu/services/services.h"
 #include "strata/asm/object/code_object.h"
 
 namespace strata::emu {
@@ -20,6 +21,7 @@ struct LoadedKernel {
     std::unique_ptr<CostTable> costs;
     std::unique_ptr<Counter> counter;
     const Op* entry = nullptr;
+    ServiceArguments services;
     uint64_t descriptor = 0;  ///< device address
 };
 

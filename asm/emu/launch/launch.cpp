@@ -93,11 +93,14 @@ Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, cons
     std::optional<Timing> timing;
     if (config.timed) timing.emplace(plan, kernel, model);
     const auto start = std::chrono::steady_clock::now();
-    STRATA_TRY(Outcome outcome, pool.run(plan, thread_count(config, kernel.program->order())));
+    const int threads = plan.services ? 1 : thread_count(config, kernel.program->order());
+    const Result<Outcome> outcome = pool.run(plan, threads);
+    if (plan.services && config.output) *config.output = plan.services->output();
+    if (!outcome) return outcome.error();
     LaunchStats stats;
     stats.wall_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    stats.wave_instructions = outcome.instructions;
-    stats.waves = outcome.waves;
+    stats.wave_instructions = outcome->instructions;
+    stats.waves = outcome->waves;
     if (counted)
         stats.instructions =
             instructions_of(*kernel.program, [&](const Chunk& chunk) { return kernel.counter->counts(chunk); });
@@ -113,6 +116,21 @@ Result<void> Gpu::State::reserve_launch_area(size_t bytes) {
     STRATA_TRY(launch_area, shared->memory.reserve(size));
     launch_area_size = size;
     return {};
+}
+
+Result<void> Gpu::State::offer_services(Plan& plan, const LoadedKernel& kernel, const LaunchConfig& config,
+                                        std::span<uint8_t> kernarg) {
+    if (!kernel.services.any()) return {};
+    if (!services) services = std::make_unique<Services>(shared->memory);
+    plan.services = services.get();
+    uint64_t groups = 1, items = 1;
+    for (size_t dim = 0; dim < 3; ++dim) {
+        groups *= config.grid[dim];
+        items *= config.block[dim];
+    }
+    const auto lanes = static_cast<uint64_t>(kernel.program->wave_size());
+    const uint64_t waves = std::min(groups, kMostResidents) * ((items + lanes - 1) / lanes);
+    return services->begin(kernel.services, {config.grid, config.block, waves}, kernarg);
 }
 
 Result<LaunchArea> Gpu::State::place_arguments(const LoadedKernel& kernel, const LaunchConfig& config,
@@ -139,9 +157,10 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
 
     std::lock_guard one_launch(state_->launch_mutex);
     std::lock_guard lock(state_->shared->mutex);
+    Plan plan;
+    STRATA_TRY_VOID(state_->offer_services(plan, kernel, config, kernarg));
     STRATA_TRY(LaunchArea area, state_->place_arguments(kernel, config, kernarg));
     const isa::ArchInfo& arch = isa::info(state_->arch);
-    Plan plan;
     plan.launch.memory = &state_->shared->memory;
     plan.launch.program = kernel.program.get();
     plan.launch.kernel = kernel.info->name;

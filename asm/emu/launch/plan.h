@@ -10,6 +10,10 @@
 
 namespace strata::emu {
 
+class Services;
+
+constexpr uint64_t kMostResidents = 1024;  ///< workgroups on a thread
+
 /// Everything a worker needs to start and run the workgroups of one launch.
 struct Plan {
     Launch launch;
@@ -25,6 +29,7 @@ struct Plan {
     std::vector<uint32_t> v0;                 ///< packed work-item ids, `lanes` a wave
     std::vector<uint64_t> exec;               ///< by wave
     uint64_t max_instructions = 0, seed = 0;
+    Services* services = nullptr;              ///< of a kernel that calls its host: one thread runs all its workgroups
     InstrumentedCode* instrumented = nullptr;  ///< what workgroups run that are observed
     std::vector<Observer*> observers;          ///< of every workgroup
     std::map<uint64_t, Observer*> of_group;    ///< of single workgroups, by number

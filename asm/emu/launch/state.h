@@ -31,8 +31,12 @@ struct Gpu::State {
     std::mutex launch_mutex;
     uint64_t launch_area = 0;  ///< dispatch packet and kernarg segment of the launch that runs
     size_t launch_area_size = 0;
+    std::unique_ptr<Services> services;  ///< once a kernel wanted them
 
     State(isa::Arch arch_, const Model* model_);
+    /// Has the host ready that the kernel will call, if it calls one.
+    Result<void> offer_services(Plan& plan, const LoadedKernel& kernel, const LaunchConfig& config,
+                                std::span<uint8_t> kernarg);
     Result<void> reserve_launch_area(size_t bytes);
     /// Copies the arguments of a launch to where the kernel reads them.
     Result<LaunchArea> place_arguments(const LoadedKernel& kernel, const LaunchConfig& config,

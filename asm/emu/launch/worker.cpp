@@ -10,6 +10,7 @@
 #include "strata/asm/emu/launch/faults.h"
 #include "strata/asm/emu/machine/device_memory.h"
 #include "strata/asm/emu/program/program.h"
+#include "strata/asm/emu/services/services.h"
 #include "strata/core/support/hash.h"
 
 namespace strata::emu {
@@ -19,7 +20,6 @@ constexpr size_t kRotation = 32;             // waves that take turns on a threa
 constexpr size_t kRotationBytes = 1u << 20;  // their registers should stay in the host's L2
 constexpr uint64_t kQuantum = 1u << 16;      // instructions before a wave that never waits makes room
 constexpr uint64_t kPatience = 1u << 24;     // instructions without a finished workgroup before another is admitted
-constexpr size_t kMostResidents = 1024;
 
 struct FreeDeleter {
     void operator()(void* p) const { std::free(p); }
@@ -169,6 +169,9 @@ void Worker::fault(const Wave& wave) {
     for (const Resident* resident : running_)
         if (&resident->group == wave.group) at = resident;
     error_group = at ? at->number : 0;
+    if (plan_.services)
+        if (std::string words = plan_.services->last_words(wave); !words.empty() && wave.stop == Stop::fault)
+            fault_text_ = std::move(words);
     if (wave.stop == Stop::budget) {
         fault_text_ = over_budget(wave.executed);
         error = Error{ErrorKind::Launch, fault_message(wave)};
@@ -176,6 +179,16 @@ void Worker::fault(const Wave& wave) {
         error = Error{ErrorKind::MemoryFault, fault_message(wave)};
     }
     plan_.launch.stop.store(true, std::memory_order_relaxed);
+}
+
+/// Answers what the wave asked its host for; false if it asked for what there is not.
+bool Worker::serve(Wave& wave) {
+    const Result<void> served = plan_.services->serve(wave);
+    if (served) return true;
+    fault_text_ = served.error().message;
+    wave.stop = Stop::fault;
+    fault(wave);
+    return false;
 }
 
 /// No wave of the workgroup can go on, and nobody else will wake it.
@@ -200,7 +213,7 @@ bool Worker::step(Wave* wave) {
         fault(*wave);
         return false;
     }
-    return true;
+    return !plan_.services || serve(*wave);
 }
 
 /// One turn of every wave of running_[i]; true if that workgroup is done and none was left to take its place.

@@ -30,6 +30,7 @@ class Worker {
     void release_barrier(Resident& resident);
     void release_split_barrier(Resident& resident);
     void fault(const Wave& wave);
+    bool serve(Wave& wave);
     void stuck(const Resident& resident);
     bool turn(Resident& resident);
     void rotate();

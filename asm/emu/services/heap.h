@@ -1,0 +1,33 @@
+#pragma once
+#include <cstdint>
+#include <map>
+
+#include "strata/asm/emu/machine/device_memory.h"
+
+namespace strata::emu {
+
+/// The memory that malloc() in kernels gives out: whole pages of one range. The device library takes slabs of 2 MiB for
+/// small blocks, and pages for large ones; what it notes about its slabs lives here too, from launch to launch.
+class DeviceHeap {
+  public:
+    DeviceHeap(DeviceMemory& memory, uint64_t bytes) : memory_(memory), bytes_(bytes) {}
+    ~DeviceHeap();
+    DeviceHeap(const DeviceHeap&) = delete;
+
+    /// Reserves the range; before the first use.
+    Result<void> place();
+    uint64_t bytes() const { return bytes_; }
+    /// Of the device library's notes: the argument hidden_heap_v1.
+    uint64_t notes() const { return notes_; }
+    /// 0: there is no room.
+    uint64_t allocate(uint64_t bytes);
+    /// False: no address that allocate() gave.
+    bool free(uint64_t address);
+
+  private:
+    DeviceMemory& memory_;
+    uint64_t bytes_ = 0, notes_ = 0, base_ = 0;
+    std::map<uint64_t, uint64_t> used_;  ///< address -> end of its last page
+};
+
+}  // namespace strata::emu

@@ -1,0 +1,117 @@
+#include "strata/asm/emu/services/services.h"
+
+#include <bit>
+#include <cstring>
+
+#include "strata/asm/emu/services/printf.h"
+#include "strata/core/support/settings.h"
+
+namespace strata::emu {
+namespace {
+
+/// The numbers of ockl/services.
+enum Service : uint32_t { function_call = 1, fprintf = 2, device_memory = 3 };
+
+constexpr uint64_t kStderr = 1;
+
+}  // namespace
+
+ServiceArguments ServiceArguments::of(const isa::KernelInfo& kernel) {
+    ServiceArguments found;
+    for (const isa::KernelArg& arg : kernel.args) {
+        if (arg.size != sizeof(uint64_t)) continue;
+        if (arg.value_kind == "hidden_hostcall_buffer") found.hostcall = static_cast<int>(arg.offset);
+        if (arg.value_kind == "hidden_heap_v1") found.heap = static_cast<int>(arg.offset);
+    }
+    return found;
+}
+
+Result<void> Services::begin(const ServiceArguments& wanted, const Shape& shape, std::span<uint8_t> kernarg) {
+    auto put = [&](int offset, uint64_t address) {
+        if (offset >= 0 && static_cast<size_t>(offset) + sizeof address <= kernarg.size())
+            memcpy(kernarg.data() + offset, &address, sizeof address);
+    };
+    shape_ = shape;
+    output_ = Output(settings().emu_output);
+    messages_.clear();
+    last_words_.reset();
+    STRATA_TRY_VOID(buffer_.reset(shape.waves));
+    put(wanted.hostcall, buffer_.address());
+    if (wanted.heap < 0) return {};
+    if (!heap_ || heap_->bytes() != settings().emu_heap) {
+        heap_.emplace(memory_, settings().emu_heap);
+        STRATA_TRY_VOID(heap_->place());
+    }
+    put(wanted.heap, heap_->notes());
+    return {};
+}
+
+uint64_t Services::number(const Workgroup& group) const {
+    return group.id[0] + shape_.grid[0] * (group.id[1] + uint64_t{shape_.grid[1]} * group.id[2]);
+}
+
+Services::Caller Services::caller(const Wave& wave, int lane) const {
+    const uint32_t item = wave.wave_in_group * static_cast<uint32_t>(wave.lanes) + static_cast<uint32_t>(lane);
+    const auto& block = shape_.block;
+    return {number(*wave.group),
+            {item % block[0], item / block[0] % block[1], item / block[0] / block[1]},
+            wave.wave_in_group};
+}
+
+Result<void> Services::serve(const Wave& wave) {
+    if (!buffer_.called()) return {};
+    for (const HostcallBuffer::Packet& packet : buffer_.take()) {
+        for (uint64_t left = packet.lanes; left; left &= left - 1) {
+            const int lane = std::countr_zero(left);
+            STRATA_TRY_VOID(call(packet.service, packet.slots[lane], caller(wave, lane)));
+        }
+        packet.answer();
+    }
+    return {};
+}
+
+Result<void> Services::call(uint32_t service, HostcallBuffer::Slot& slot, const Caller& from) {
+    if (service == fprintf) return print(slot, from);
+    if (service == device_memory) return manage(slot);
+    return make_error(
+        ErrorKind::Launch, "the kernel asks its host for {}; there are printf and malloc",
+        service == function_call ? std::string("the call of a function") : fmt::format("service {}", service));
+}
+
+Result<void> Services::print(HostcallBuffer::Slot& slot, const Caller& from) {
+    STRATA_TRY(const bool complete, messages_.enter(slot, words_));
+    if (!complete) return {};
+    PrintfArguments arguments{words_};
+    if (arguments.empty()) return make_error(ErrorKind::Launch, "the kernel prints a message without a stream");
+    const uint64_t stream = arguments.number();
+    const std::string text = format_printf(arguments.string(), arguments);
+    output_.add(from.group, text);
+    if (stream == kStderr) {
+        if (!last_words_ || last_words_->from.group != from.group || last_words_->from.wave != from.wave)
+            last_words_ = {from, text};
+    } else if (last_words_ && last_words_->from.group == from.group && last_words_->from.wave == from.wave) {
+        last_words_.reset();
+    }
+    slot[0] = text.size();
+    return {};
+}
+
+Result<void> Services::manage(HostcallBuffer::Slot& slot) {
+    if (slot[0] == 0) {
+        slot[0] = heap_ ? heap_->allocate(slot[1]) : 0;
+        return {};
+    }
+    if (heap_ && heap_->free(slot[0])) return {};
+    return make_error(ErrorKind::Launch, "the kernel frees {:#x}, which no malloc of a kernel gave", slot[0]);
+}
+
+std::string Services::last_words(const Wave& wave) const {
+    if (!last_words_ || last_words_->from.group != number(*wave.group) || last_words_->from.wave != wave.wave_in_group)
+        return {};
+    const auto& [x, y, z] = last_words_->from.thread;
+    std::string_view text = last_words_->text;
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    return fmt::format("thread ({}, {}, {}): {}", x, y, z, text);
+}
+
+}  // namespace strata::emu

@@ -1,0 +1,70 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "strata/asm/emu/machine/workgroup.h"
+#include "strata/asm/emu/services/heap.h"
+#include "strata/asm/emu/services/hostcall.h"
+#include "strata/asm/emu/services/output.h"
+#include "strata/asm/object/code_object.h"
+
+namespace strata::emu {
+
+/// Where the kernarg segment of a kernel has the addresses by which it finds its host; -1: it has not.
+struct ServiceArguments {
+    int hostcall = -1, heap = -1;
+    static ServiceArguments of(const isa::KernelInfo& kernel);
+    bool any() const { return hostcall >= 0 || heap >= 0; }
+};
+
+/// The workgroups of a launch.
+struct Shape {
+    std::array<uint32_t, 3> grid{}, block{};
+    uint64_t waves = 0;  ///< that may be resident at once
+};
+
+/// The host that a kernel calls while it runs: it prints, and gives out memory. Called by one thread, between the turns
+/// of waves: what is printed depends on nothing else.
+class Services {
+  public:
+    explicit Services(DeviceMemory& memory) : memory_(memory), buffer_(memory) {}
+
+    /// Gets ready for a launch, and writes the addresses that the kernel wants into its arguments.
+    Result<void> begin(const ServiceArguments& wanted, const Shape& shape, std::span<uint8_t> kernarg);
+    /// Answers what a wave asked in its turn. Error: what it did wrong.
+    Result<void> serve(const Wave& wave);
+    /// What the wave last said on stderr: why it is about to trap. Empty: nothing.
+    std::string last_words(const Wave& wave) const;
+    std::string output() const { return output_.text(); }
+
+  private:
+    struct Caller {
+        uint64_t group = 0;
+        std::array<uint32_t, 3> thread{};
+        uint32_t wave = 0;
+    };
+    Caller caller(const Wave& wave, int lane) const;
+    uint64_t number(const Workgroup& group) const;
+    Result<void> call(uint32_t service, HostcallBuffer::Slot& slot, const Caller& from);
+    Result<void> print(HostcallBuffer::Slot& slot, const Caller& from);
+    Result<void> manage(HostcallBuffer::Slot& slot);
+
+    DeviceMemory& memory_;
+    HostcallBuffer buffer_;
+    std::optional<DeviceHeap> heap_;
+    Messages messages_;
+    Output output_{0};
+    Shape shape_;
+    struct LastWords {
+        Caller from;
+        std::string text;
+    };
+    std::optional<LastWords> last_words_;
+    std::vector<uint64_t> words_;
+};
+
+}  // namespace strata::emu
