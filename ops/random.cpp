@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "strata/core/support/mutex.h"
 #include "strata/ops/build_p.h"
 
 namespace strata::ops {
@@ -9,7 +10,7 @@ namespace {
 
 /// Where the sequence stands. Every call takes as many counters as it makes numbers.
 struct Sequence {
-    std::mutex mutex;
+    Mutex mutex;
     uint64_t seed = 0, offset = 0;
 };
 Sequence& sequence() {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "strata/core/support/mutex.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/custom.h"
 #include "strata/runtime/hip/providers.h"
@@ -25,7 +26,7 @@ class Devices {
   private:
     Device* opened(std::string_view name);
 
-    std::mutex mutex_;
+    Mutex mutex_;
     std::vector<hip::Provider> providers_;
     std::vector<std::unique_ptr<Device>> all_;
 };
@@ -38,7 +39,7 @@ class Buffers {
     void forget(UOp buffer);
 
   private:
-    std::mutex mutex_;
+    Mutex mutex_;
     UOpMap<std::shared_ptr<Buffer>> all_;  ///< the nodes are not kept alive
     uint64_t next_id_ = 1;
 };
@@ -61,7 +62,7 @@ class CustomKernels {
         UOp node = {};                 ///< not kept alive
         std::vector<Root> views = {};  ///< of its buffers, once it has run
     };
-    std::mutex mutex_;
+    Mutex mutex_;
     std::unordered_map<uint64_t, Entry> all_;
     uint64_t next_id_ = 1;
 };
@@ -75,7 +76,7 @@ class Results {
     void forget_all();
 
   private:
-    std::mutex mutex_;
+    Mutex mutex_;
     UOpMap<Root> views_;
 };
 
@@ -90,7 +91,7 @@ class Programs {
         Root sink;
         std::unordered_map<uint16_t, std::shared_ptr<Program>> by_device;
     };
-    std::mutex mutex_;
+    Mutex mutex_;
     UOpMap<Entry> all_;
 };
 
@@ -105,7 +106,7 @@ class Modules {
         std::string key;
         std::shared_ptr<Module> module;
     };
-    std::mutex mutex_;
+    Mutex mutex_;
     std::list<Entry> recent_;
 };
 
@@ -118,7 +119,7 @@ class Counters {
     void add(Stats::Launch launch, bool modelled);
 
   private:
-    std::mutex mutex_;
+    Mutex mutex_;
     Stats stats_;
 };
 

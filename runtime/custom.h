@@ -1,6 +1,5 @@
 #pragma once
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <variant>
@@ -10,6 +9,7 @@
 #include "strata/codegen/compile/compiled.h"
 #include "strata/codegen/kernel/kernel.h"
 #include "strata/codegen/render/hip_source.h"
+#include "strata/core/support/mutex.h"
 #include "strata/core/uop/uop.h"
 #include "strata/runtime/arguments.h"
 #include "strata/runtime/device.h"
@@ -31,7 +31,7 @@ class LoadedKernel {
     std::shared_ptr<Program> add(const Device& device, std::shared_ptr<Program> program);
 
   private:
-    std::mutex mutex_;
+    Mutex mutex_;
     std::vector<std::shared_ptr<Program>> programs_;
 };
 

@@ -57,7 +57,7 @@ Device::~Device() {
 }
 
 Result<double> Device::timed(const std::function<Result<void>(hip::StreamHandle*)>& enqueue) {
-    std::lock_guard lock(timing_mutex_);
+    StoppableLock lock(timing_mutex_);
     if (!stream_) {
         STRATA_TRY(stream_, api_->stream_create(ordinal_));
     }

@@ -1,11 +1,11 @@
 #pragma once
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "strata/asm/isa/arch.h"
+#include "strata/core/support/mutex.h"
 #include "strata/runtime/hip/providers.h"
 
 namespace strata::runtime {
@@ -35,7 +35,7 @@ class Device {
     const hip::HipApi* api_;
     int ordinal_;
 
-    std::mutex timing_mutex_;  // one launch at a time stands between the events
+    Mutex timing_mutex_;  // one launch at a time stands between the events
     hip::StreamHandle* stream_ = nullptr;
     hip::EventHandle *start_ = nullptr, *stop_ = nullptr;
 };

@@ -135,7 +135,7 @@ std::shared_ptr<Program> LoadedKernel::add(const Device& device, std::shared_ptr
 std::shared_ptr<Module> Modules::load(Device& device, std::span<const uint8_t> code_object) {
     std::string key = fmt::format("{} ", device.index());
     key += content_hash({reinterpret_cast<const char*>(code_object.data()), code_object.size()});
-    std::lock_guard lock(mutex_);
+    StoppableLock lock(mutex_);  // loading waits for launches
     auto found = std::ranges::find(recent_, key, &Entry::key);
     if (found == recent_.end()) {
         std::shared_ptr<Module> module = std::make_shared<Module>(device, code_object);

@@ -15,6 +15,7 @@
 #include "strata/codegen/optimize/beam.h"
 #include "strata/core/support/disk_cache.h"
 #include "strata/core/support/hash.h"
+#include "strata/core/support/interrupt.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/program.h"
@@ -103,6 +104,7 @@ class DeviceJudge : public codegen::Judge {
         std::vector<Result<codegen::Compiled>> compiled = codegen::compile_kernels(candidates, target_of(device_));
         std::vector<codegen::Trial> trials;
         for (size_t i = 0; i < candidates.size(); ++i) {
+            poll_interrupt();
             progress_.step(i, candidates.size());
             trials.push_back(try_one(compiled[i]));
         }

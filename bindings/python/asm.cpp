@@ -4,6 +4,7 @@
 #include <set>
 
 #include "convert_p.h"
+#include "front_end_p.h"
 #include "strata/asm/dsl/assembler.h"
 #include "strata/asm/isa/inst.h"
 #include "strata/asm/llvm/assemble.h"
@@ -85,17 +86,21 @@ class PyAssembler {
 void bind_asm(py::module_& m) {
     bind_describe(m);
     m.def("_assemble", [](const std::string& text, const std::string& arch, const std::string& file) {
-        return as_bytes(isa::assemble(text, isa::parse_arch(arch).value(), file).value());
+        return as_bytes(computing([&] { return isa::assemble(text, isa::parse_arch(arch).value(), file).value(); }));
     });
     m.def("_assemble_instructions", [](const std::string& text, const std::string& arch, int wave_size) {
-        return as_bytes(isa::assemble_instructions(text, isa::parse_arch(arch).value(), wave_size).value());
+        return as_bytes(computing(
+            [&] { return isa::assemble_instructions(text, isa::parse_arch(arch).value(), wave_size).value(); }));
     });
-    m.def("_disassemble", [](const py::bytes& object) { return isa::disassemble(as_span(object)).value(); });
+    m.def("_disassemble",
+          [](const py::bytes& object) { return computing([&] { return isa::disassemble(as_span(object)).value(); }); });
     m.def(
         "_disassemble_instructions",
         [](const py::bytes& code, const std::string& arch, int wave_size) -> As<"list[tuple[int, int, str]]"> {
             py::list out;
-            auto lines = isa::disassemble_instructions(as_span(code), isa::parse_arch(arch).value(), wave_size).value();
+            auto lines = computing([&] {
+                return isa::disassemble_instructions(as_span(code), isa::parse_arch(arch).value(), wave_size).value();
+            });
             for (const isa::DisassembledLine& line : lines)
                 out.append(py::make_tuple(line.offset, line.size, line.text));
             return py::object(out);

@@ -1,6 +1,7 @@
 // What `strata bench` times of this process's graphs and settings: the stages of a kernel without the ones after them.
 // What needs neither is in strata._strata_bench.
 #include "convert_p.h"
+#include "front_end_p.h"
 #include "strata/asm/isa/arch.h"
 #include "strata/codegen/compile/compile_kernel.h"
 #include "strata/codegen/compile/compile_p.h"
@@ -38,11 +39,7 @@ void bind_bench(py::module_& m) {
         "_render_only", [](const std::vector<Tensor*>& tensors) -> As<"list[tuple[str, str]]"> {
             std::vector<UOp> roots;
             for (Tensor* t : tensors) roots.push_back(t->contiguous().uop());
-            std::vector<codegen::HipSource> sources;
-            {
-                py::gil_scoped_release release;
-                sources = render_only(roots);
-            }
+            const std::vector<codegen::HipSource> sources = computing([&] { return render_only(roots); });
             py::list out;
             for (const codegen::HipSource& s : sources) out.append(py::make_tuple(s.kernel, s.text));
             return py::object(out);
@@ -53,11 +50,8 @@ void bind_bench(py::module_& m) {
         [](const std::string& text, const std::string& name, const std::string& arch, bool freestanding,
            bool in_process) -> As<"tuple[float, str, bool]"> {
             codegen::HipSource source{text, name, freestanding};
-            codegen::Compiled made;
-            {
-                py::gil_scoped_release release;
-                made = compile_on(source, isa::parse_arch(arch).value(), in_process);
-            }
+            const codegen::Compiled made =
+                computing([&] { return compile_on(source, isa::parse_arch(arch).value(), in_process); });
             return py::object(py::make_tuple(made.compile_ms, made.route, made.cached));
         },
         py::arg("text"), py::arg("name"), py::arg("arch"), py::arg("freestanding"), py::arg("in_process"),

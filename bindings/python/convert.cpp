@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "strata/core/support/settings.h"
+#include "front_end_p.h"
 
 namespace strata::python {
 namespace {
@@ -86,7 +86,12 @@ Number to_number(py::handle value) {
         PyErr_Clear();
         user_error(ErrorKind::DType, "{} fits no integer type", py::repr(value).cast<std::string>());
     }
-    if (is_numpy_scalar(value)) return to_number(value.attr("item")());
+    if (is_numpy_scalar(value)) {
+        py::object plain = value.attr("item")();
+        if (is_number(plain)) return to_number(plain);
+        if (py::isinstance(value, numpy().attr("floating")))
+            return Number(py::float_(py::reinterpret_borrow<py::object>(value)).cast<double>());
+    }
     user_error(ErrorKind::Usage, "a number was expected, got {}", py::repr(value).cast<std::string>());
 }
 
@@ -126,7 +131,7 @@ Tensor to_tensor(py::handle data, OptionalDType dtype, std::string_view device) 
     DType held = parse_dtype(name);
     py::buffer_info info = py::buffer(array).request();
     Shape shape(info.shape.begin(), info.shape.end());
-    Tensor out = Tensor::from_host(info.ptr, shape, held, device);
+    Tensor out = computing([&] { return Tensor::from_host(info.ptr, shape, held, device); });
     return dtype ? out.cast(*dtype) : out;
 }
 
@@ -157,11 +162,7 @@ py::object to_numpy(Tensor& t, bool copy) {
     py::module_ np = numpy();
     py::object shape = py::tuple(py::cast(t.shape()));
     if (!copy && t.numel() > 0) {
-        Tensor::HostView view;
-        {
-            py::gil_scoped_release release;
-            view = t.host_view();
-        }
+        Tensor::HostView view = computing([&] { return t.host_view(); });
         if (view.data) {
             auto* keep = new std::shared_ptr<runtime::Buffer>(view.memory);
             py::capsule owner(keep, [](void* p) { delete static_cast<std::shared_ptr<runtime::Buffer>*>(p); });
@@ -175,8 +176,7 @@ py::object to_numpy(Tensor& t, bool copy) {
     }
     py::object array = np.attr("empty")(shape, py::arg("dtype") = std::string(name));
     void* to = py::buffer(array).request(true).ptr;
-    py::gil_scoped_release release;
-    t.to_host(to);
+    computing([&] { t.to_host(to); });
     return array;
 }
 
@@ -191,7 +191,7 @@ py::object to_python(const Number& n) {
 }
 
 py::object to_list(Tensor& t) {
-    if (t.ndim() == 0) return to_python(t.item());
+    if (t.ndim() == 0) return to_python(computing([&] { return t.item(); }));
     bool has_numpy = !t.dtype().numpy().empty();
     Tensor readable = has_numpy ? t : t.cast(dtypes::float32);
     py::object flat = to_numpy(readable, true).attr("ravel")().attr("tolist")();

@@ -44,7 +44,10 @@ py::object to_python(const Number& number);
 UOp to_uop(py::handle value);  ///< strata.uop.UOp -> node
 py::object from_uop(UOp u);
 
+void raise_interruption();  ///< as a Python exception: what the handler of the signal raised
+
 // The parts of the module.
+void bind_front_end();
 void bind_errors(py::module_& m);
 void bind_dtypes(py::module_& m);
 void bind_tensor(py::module_& m);

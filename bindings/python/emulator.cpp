@@ -1,11 +1,13 @@
 #include <pybind11/numpy.h>
 
 #include "convert_p.h"
+#include "front_end_p.h"
 #include "strata/asm/emu/coverage.h"
 #include "strata/asm/emu/fidelity.h"
 #include "strata/asm/emu/run_wave.h"
 #include "strata/asm/isa/arch.h"
 #include "strata/asm/object/code_object.h"
+#include "strata/core/support/mutex.h"
 
 namespace strata::python {
 namespace {
@@ -66,10 +68,19 @@ using Registers = As<"ArrayLike | None">;
 using Bytes = As<"int | bytes | NDArray[Any]">;
 using Memory = As<"Mapping[int, NDArray[Any] | bytearray] | None">;
 
+/// pybind11 looks NumPy's functions up on first use, and gives up the GIL there.
+void find_numpy() {
+    static Mutex one_at_a_time;
+    std::lock_guard lock(one_at_a_time);
+    HoldUpTheEnd until_found;
+    (void)py::detail::npy_api::get();
+}
+
 WaveState run_wave(const std::string& arch_name, const py::bytes& code, const Registers& vgpr, const Registers& sgpr,
                    std::optional<uint64_t> exec_mask, uint64_t vcc, int scc, uint32_t m0, std::optional<uint32_t> mode,
                    const Bytes& lds, uint32_t scratch, const Memory& memory, std::optional<int> wave_size,
                    uint64_t max_instructions) {
+    find_numpy();
     isa::Arch arch = isa::parse_arch(arch_name).value();
     emu::WaveRun run;
     run.wave_size = wave_size.value_or(isa::info(arch).wave_size);
@@ -84,7 +95,8 @@ WaveState run_wave(const std::string& arch_name, const py::bytes& code, const Re
     fill_lds(run, lds);
     map_memory(run, memory, held);
     std::string_view bytes = code;
-    emu::run_wave(arch, {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, run).value();
+    computing(
+        [&] { emu::run_wave(arch, {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, run).value(); });
     std::vector<py::ssize_t> shape{isa::info(arch).max_vgprs, run.wave_size};
     return {py::array_t<uint32_t>(shape, run.vgpr.data()),
             py::array_t<uint32_t>(static_cast<py::ssize_t>(run.sgpr.size()), run.sgpr.data()),
@@ -119,7 +131,7 @@ std::vector<emu::InstructionUse> fidelity(const py::bytes& code_object, const st
     std::string_view bytes = code_object;
     isa::CodeObject object = isa::CodeObject::parse(isa::Bytes(bytes.begin(), bytes.end())).value();
     const std::string name = kernel.empty() && !object.kernels.empty() ? object.kernels[0].name : kernel;
-    return emu::kernel_fidelity(object, name).value();
+    return computing([&] { return emu::kernel_fidelity(object, name).value(); });
 }
 
 void bind_fidelity(py::module_& e) {

@@ -1,5 +1,6 @@
 #include "convert_p.h"
 #include "strata/core/support/error.h"
+#include "strata/core/support/interrupt.h"
 
 namespace strata::python {
 namespace {
@@ -48,6 +49,8 @@ void bind_errors(py::module_& m) {
             if (p) std::rethrow_exception(p);
         } catch (const Exception& e) {
             raise(e.error());
+        } catch (const Interrupted&) {
+            raise_interruption();
         }
     });
 }

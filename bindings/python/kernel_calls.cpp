@@ -1,4 +1,5 @@
 // Calls of a user's kernel: Python's arguments, launches, the module's variables.
+#include "front_end_p.h"
 #include "kernels_p.h"
 
 namespace strata::python {
@@ -63,11 +64,7 @@ py::tuple call(const Kernel& kernel, const py::args& values, py::handle grid, py
     const ops::LaunchOptions options{to_dims(grid, "grid"), to_dims(block, "block"),
                                      lds.is_none() ? std::nullopt : std::optional(lds.cast<uint32_t>())};
     const ops::Outputs names = to_outputs(outputs);
-    ops::LaunchResult done;
-    {
-        py::gil_scoped_release release;
-        done = ops::launch(std::move(arguments), kernel, options, names);
-    }
+    const ops::LaunchResult done = computing([&] { return ops::launch(std::move(arguments), kernel, options, names); });
     for (size_t i = 0; i < handles.size(); ++i)
         if (handles[i] && handles[i]->value() != done.tensors[i].value()) *handles[i] = done.tensors[i];
     py::tuple results(done.written.size());
@@ -85,12 +82,16 @@ struct Variable {
     size_t nbytes;
 };
 
+auto names(const Globals& globals) {
+    return computing([&] { return ops::variables(globals.kernel); });
+}
+
 Variable variable(const Kernel& kernel, const std::string& name) {
-    return {kernel, name, ops::variable_size(kernel, name)};
+    return {kernel, name, computing([&] { return ops::variable_size(kernel, name); })};
 }
 
 py::bytes read(const Variable& v) {
-    std::vector<uint8_t> bytes = ops::read_variable(v.kernel, v.name);
+    std::vector<uint8_t> bytes = computing([&] { return ops::read_variable(v.kernel, v.name); });
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -116,7 +117,7 @@ void write(const Variable& v, const As<"object">& value) {
         bytes.resize(static_cast<size_t>(t.nbytes()));
         t.to_host(bytes.data());
     }
-    ops::write_variable(v.kernel, v.name, bytes);
+    computing([&] { ops::write_variable(v.kernel, v.name, bytes); });
 }
 
 void bind_globals(py::module_& m) {
@@ -143,9 +144,9 @@ void bind_globals(py::module_& m) {
             },
             py::arg("name"), py::arg("value"), "KernelVariable.write.")
         .def(
-            "keys", [](const Globals& g) { return ops::variables(g.kernel); }, "Their names.")
-        .def("__iter__", [](const Globals& g) { return py::iter(py::cast(ops::variables(g.kernel))); })
-        .def("__len__", [](const Globals& g) { return ops::variables(g.kernel).size(); });
+            "keys", [](const Globals& g) { return names(g); }, "Their names.")
+        .def("__iter__", [](const Globals& g) { return py::iter(py::cast(names(g))); })
+        .def("__len__", [](const Globals& g) { return names(g).size(); });
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "front_end_p.h"
 #include "kernels_p.h"
 #include "strata/asm/llvm/assemble.h"
 #include "strata/codegen/compile/compile.h"
@@ -103,7 +104,9 @@ constexpr const char *kEntry = "The entry in its code object.", *kGrid = "Workgr
 void bind_artifact(py::module_& m) {
     using codegen::Compiled;
     using runtime::Artifact;
-    auto assembly = [](const Compiled& k) { return isa::disassemble(k.code_object()).value(); };
+    auto assembly = [](const Compiled& k) {
+        return computing([&] { return isa::disassemble(k.code_object()).value(); });
+    };
     py::class_<Compiled>(m, "ArtifactKernel", "One compiled kernel: launch dimensions and resources.")
         .def_readonly("name", &Compiled::entry, kEntry)
         .def_readonly("grid", &Compiled::grid, kGrid)
@@ -165,12 +168,10 @@ void bind_kernels(py::module_& m) {
     m.def("_compile", [](const std::vector<Tensor*>& tensors, const std::string& arch) {
         std::vector<UOp> roots;
         for (Tensor* t : tensors) roots.push_back(t->contiguous().uop());
-        py::gil_scoped_release release;
-        return runtime::compile(roots, runtime::target_named(arch));
+        return computing([&] { return runtime::compile(roots, runtime::target_named(arch)); });
     });
     m.def("_compile_kernel", [](const CustomKernel& k, const std::string& arch) {
-        py::gil_scoped_release release;
-        return runtime::compile(k, runtime::target_named(arch));
+        return computing([&] { return runtime::compile(k, runtime::target_named(arch)); });
     });
 }
 

@@ -1,4 +1,5 @@
 #include "convert_p.h"
+#include "front_end_p.h"
 #include "strata/asm/isa/arch.h"
 #include "strata/asm/llvm/assemble.h"
 #include "strata/runtime/device.h"
@@ -78,8 +79,7 @@ void bind_runtime(py::module_& m) {
                                py::repr(t).cast<std::string>());
                 wanted.push_back(t.cast<Tensor*>());
             }
-            py::gil_scoped_release release;
-            Tensor::realize(wanted);
+            computing([&] { Tensor::realize(wanted); });
         },
         py::arg("tensors"), "Computes a tensor or several, together: work they share is done once.");
     m.def(

@@ -1,6 +1,7 @@
 #include "strata/core/support/settings.h"
 
 #include "convert_p.h"
+#include "front_end_p.h"
 #include "strata/runtime/device.h"
 
 namespace strata::python {
@@ -22,23 +23,78 @@ py::object in_python(const std::string& text) {
 }
 py::object in_python(const std::integral auto& field) { return py::cast(field); }
 
-/// Settings of a `with strata.config(...)` block: one C++ scope, entered and left with the block.
+using Changes = std::vector<std::pair<std::string, std::string>>;
+
+Settings with(Settings settings, const Changes& changes) {
+    for (const auto& [name, text] : changes) set(settings, name, text);
+    return settings;
+}
+
+/// A block that a context is in.
+struct Block {
+    std::shared_ptr<const Block> around;
+    std::shared_ptr<const Changes> changes;
+    Settings settings;
+};
+using InnermostBlock = std::shared_ptr<const Block>;
+
+InnermostBlock inside(InnermostBlock around, std::shared_ptr<const Changes> changes) {
+    Settings settings = with(around ? around->settings : environment(), *changes);
+    return std::make_shared<const Block>(std::move(around), std::move(changes), std::move(settings));
+}
+
+/// The blocks without the innermost one of these changes; those within it stay in force.
+InnermostBlock without(const InnermostBlock& block, const Changes* changes) {
+    if (!block)
+        user_error(
+            ErrorKind::Usage,
+            "config is left that was not entered in this context (a thread or an asyncio task has one of its own)");
+    if (block->changes.get() == changes) return block->around;
+    return inside(without(block->around, changes), block->changes);
+}
+
+/// The variable of contextvars that holds the innermost block of a context, in a capsule.
+PyObject* variable() {
+    static PyObject* it = PyContextVar_New("strata.config", nullptr);
+    return it;
+}
+
+const InnermostBlock* innermost() {
+    PyObject* value = nullptr;
+    if (PyContextVar_Get(variable(), nullptr, &value) < 0) throw py::error_already_set();
+    if (!value) return nullptr;
+    auto* block = static_cast<const InnermostBlock*>(PyCapsule_GetPointer(value, nullptr));
+    Py_DECREF(value);  // the context still has it
+    return block;
+}
+
+void set_innermost(InnermostBlock block) {
+    py::capsule value(new InnermostBlock(std::move(block)), [](void* p) { delete static_cast<InnermostBlock*>(p); });
+    PyObject* token = PyContextVar_Set(variable(), value.ptr());
+    if (!token) throw py::error_already_set();
+    Py_DECREF(token);
+}
+
+/// Settings of a `with strata.config(...)` block.
 class Config {
   public:
-    explicit Config(const py::kwargs& changes) : changes_(changes) { (void)changed(); }
-    Config(const Config&) = delete;
-    void enter() { scopes_.push_back(std::make_unique<ScopedSettings>(changed())); }
-    void exit() { scopes_.pop_back(); }
+    explicit Config(const py::kwargs& given) {
+        Changes changes;
+        for (auto [name, value] : given) changes.emplace_back(py::str(name).cast<std::string>(), setting_text(value));
+        (void)with(Settings{}, changes);
+        for (auto& [name, text] : changes)
+            if (name == "device") text = runtime::device(text).name();
+        changes_ = std::make_shared<const Changes>(std::move(changes));
+    }
+    void enter() const { set_innermost(inside(around(), changes_)); }
+    void exit() const { set_innermost(without(around(), changes_.get())); }
 
   private:
-    Settings changed() const {
-        Settings s = settings();
-        for (auto [name, value] : changes_) set(s, py::str(name).cast<std::string>(), setting_text(value));
-        if (s.device != settings().device) s.device = runtime::device(s.device).name();
-        return s;
+    static InnermostBlock around() {
+        const InnermostBlock* block = innermost();
+        return block ? *block : nullptr;
     }
-    py::kwargs changes_;
-    std::vector<std::unique_ptr<ScopedSettings>> scopes_;
+    std::shared_ptr<const Changes> changes_;
 };
 
 std::string python_type(const setting::Row& row, const std::string&) {
@@ -63,7 +119,9 @@ std::string config_doc() {
     });
     return fmt::format(
         "__init__(self, *{}) -> None\n\nSettings not named stay as they are. Raises UsageError for an unknown one or a "
-        "value out of range.\n{}",
+        "value out of range.\n\nA block's settings are those of its context (contextvars): other threads and asyncio "
+        "tasks do not see them, tasks "
+        "that are started in the block do.\n{}",
         parameters, meanings);
 }
 
@@ -83,6 +141,12 @@ As<"list[tuple[str, Any, str, str]]"> describe() {
 }
 
 }  // namespace
+
+std::shared_ptr<const Settings> settings_of_context() {
+    const InnermostBlock* block = innermost();
+    if (!block || !*block) return nullptr;
+    return {*block, &(*block)->settings};
+}
 
 void bind_settings(py::module_& m) {
     py::class_<Config> config(

@@ -1,3 +1,4 @@
+#include "front_end_p.h"
 #include "methods_p.h"
 #include "strata/runtime/device.h"
 
@@ -5,11 +6,15 @@
 namespace strata::python {
 namespace {
 
+Number value_of(Tensor& t) {
+    return computing([&] { return t.item(); });
+}
+
 bool to_bool(Tensor& t) {
     if (t.numel() != 1)
         user_error(ErrorKind::Usage, "a tensor of shape {} is neither true nor false; use .any() or .all()",
                    to_string(t.shape()));
-    return t.item().as_double() != 0;
+    return value_of(t).as_double() != 0;
 }
 
 /// (dtype code, bits) of DLPack's DLDataType; Unsupported for types it has no code for.
@@ -42,7 +47,7 @@ struct Exported {
 
 py::capsule to_dlpack(Tensor& t) {
     auto [code, bits] = dlpack_type(t.dtype());
-    Tensor::HostView view = t.host_view();
+    Tensor::HostView view = computing([&] { return t.host_view(); });
     if (!view.data && t.numel())
         user_error(ErrorKind::Unsupported, "[__dlpack__] the memory of {} is not readable by the host",
                    t.device().name());
@@ -79,20 +84,14 @@ void bind_values(Class& c) {
     c.def(
         "realize",
         [](Tensor& t) -> Tensor& {
-            py::gil_scoped_release release;
-            return t.realize();
+            computing([&] { t.realize(); });
+            return t;
         },
         py::return_value_policy::reference_internal,
         "Computes the value now; returns the tensor itself. Raises CompileError, LaunchError, MemoryFault, "
         "DeviceError.");
     c.def(
-        "item", [](Tensor & t) -> As<"Any"> {
-            Number n = [&] {
-                py::gil_scoped_release release;
-                return t.item();
-            }();
-            return to_python(n);
-        },
+        "item", [](Tensor & t) -> As<"Any"> { return to_python(value_of(t)); },
         "The value of a tensor of one element as a Python number; computes it.");
     c.def(
         "numpy", [](Tensor & t) -> As<"NDArray[Any]"> { return to_numpy(t, true); },
@@ -125,11 +124,11 @@ void bind_protocols(Class& c) {
             return py::object(py::iter(rows));
         });
     c.def("__bool__", &to_bool);
-    c.def("__float__", [](Tensor& t) { return t.item().as_double(); });
-    c.def("__int__", [](Tensor& t) { return t.item().as_int(); });
+    c.def("__float__", [](Tensor& t) { return value_of(t).as_double(); });
+    c.def("__int__", [](Tensor& t) { return value_of(t).as_int(); });
     c.def("__index__", [](Tensor& t) {
         if (!t.dtype().is_integer()) throw py::type_error("only an integer tensor of one element can be an index");
-        return t.item().as_int();
+        return value_of(t).as_int();
     });
     c.def("__repr__", [](const Tensor& t) {
         return fmt::format("<Tensor {} {} on {}{}>", to_string(t.shape()), t.dtype().name(), t.device().name(),

@@ -2,10 +2,12 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <mutex>
 #include <unordered_map>
 
 #include "strata/codegen/compile/clang_p.h"
+#include "strata/core/support/mutex.h"
 
 namespace strata::codegen {
 namespace {
@@ -13,7 +15,7 @@ namespace {
 /// The plugin's entry, or null when it or the libraries it needs cannot be loaded. Stays loaded: LLVM cannot be
 /// unloaded.
 StrataClangCompile load(const std::string& path) {
-    static std::mutex mutex;
+    static Mutex mutex;
     static std::unordered_map<std::string, StrataClangCompile> loaded;
     std::lock_guard lock(mutex);
     if (auto known = loaded.find(path); known != loaded.end()) return known->second;
@@ -26,12 +28,34 @@ StrataClangCompile load(const std::string& path) {
     return loaded[path] = entry;
 }
 
+/// LLVM has locks of its own, which a thread of the parent may have held when this process was forked.
+class Use {
+  public:
+    Use() : allowed_(allowed()) { ++running; }
+    ~Use() { --running; }
+    Use(const Use&) = delete;
+    explicit operator bool() const { return allowed_; }
+
+  private:
+    static bool allowed() {
+        if (process == Mutex::process_number()) return true;
+        if (running > 0) return false;
+        process = Mutex::process_number();
+        return true;
+    }
+    static inline std::atomic<int> running{0};
+    static inline std::atomic<uint32_t> process{0};
+    const bool allowed_;
+};
+
 void append(void* text, const char* bytes, size_t size) { static_cast<std::string*>(text)->append(bytes, size); }
 
 }  // namespace
 
 Result<ClangOutput> run_clang_in_process(const Toolchain& tools, const std::vector<std::string>& args,
                                          std::string_view input) {
+    const Use use;
+    if (!use) return make_error(ErrorKind::Device, "clang was at work in the parent when this process was forked");
     StrataClangCompile entry = load(tools.plugin);
     if (!entry) return make_error(ErrorKind::Device, "{} cannot be loaded", tools.plugin);
     std::vector<const char*> words;

@@ -12,6 +12,7 @@
 #include "strata/codegen/compile/includes_p.h"
 #include "strata/codegen/compile/options_p.h"
 #include "strata/core/support/disk_cache.h"
+#include "strata/core/support/mutex.h"
 #include "strata/core/support/settings.h"
 
 namespace strata::codegen {
@@ -43,7 +44,7 @@ class Memo {
     }
 
   private:
-    std::mutex mutex_;
+    Mutex mutex_;
     std::unordered_map<std::string, Object> entries_;
     size_t size_ = 0;
 };
@@ -51,7 +52,7 @@ Memo memo;
 
 /// The tools of the last search: looking takes a dozen system calls.
 Result<Toolchain> toolchain(const SearchPaths& paths) {
-    static std::mutex mutex;
+    static Mutex mutex;
     static std::optional<std::pair<SearchPaths, Toolchain>> last;
     std::lock_guard lock(mutex);
     if (last && last->first == paths) return last->second;

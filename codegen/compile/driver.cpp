@@ -7,6 +7,7 @@
 #include "strata/codegen/compile/clang_p.h"
 #include "strata/codegen/compile/diagnostics_p.h"
 #include "strata/codegen/compile/options_p.h"
+#include "strata/core/support/mutex.h"
 
 namespace strata::codegen {
 namespace {
@@ -117,7 +118,7 @@ Result<Arguments> ask_driver(const Toolchain& tools, const Arguments& options, c
         .log = run.out + run.err};
 }
 
-std::mutex memo_mutex;
+Mutex memo_mutex;
 std::unordered_map<std::string, Arguments> memo;
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "strata/codegen/compile/clang_p.h"
 #include "strata/codegen/compile/driver_p.h"
+#include "strata/core/support/mutex.h"
 
 namespace strata::codegen {
 namespace {
@@ -45,7 +46,7 @@ std::string build_header(const Toolchain& tools, std::vector<std::string> args) 
     return made && made->ok ? made->output : std::string();
 }
 
-std::mutex build_mutex;  // one build at a time: the others find its result
+Mutex build_mutex;  // one build at a time: the others find its result
 
 }  // namespace
 
@@ -60,7 +61,7 @@ HeaderUse use_runtime_header(const Toolchain& tools, const std::vector<std::stri
     HeaderUse use = lift_definitions(args);
     std::string key = tools.identity;
     for (const std::string& arg : use.args) key.append(arg).push_back('\n');
-    std::lock_guard lock(build_mutex);
+    StoppableLock lock(build_mutex);
     auto header = disk.get_file(CacheKind::precompiled_headers, key);
     if (!header) {
         if (isatty(STDERR_FILENO)) fmt::print(stderr, "strata: precompiling hip_runtime.h for {}, once\n", arch_name);

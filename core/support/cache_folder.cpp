@@ -4,6 +4,7 @@
 #include <set>
 
 #include "strata/core/support/cache_folder_p.h"
+#include "strata/core/support/mutex.h"
 #include "strata/core/support/temp_folder.h"
 
 namespace strata {
@@ -38,7 +39,7 @@ bool is_hex(std::string_view text, size_t size) {
 }  // namespace
 
 void tell_of_unused_cache(std::string_view why) {
-    static std::mutex mutex;
+    static Mutex mutex;
     static std::set<std::string, std::less<>> told;
     std::lock_guard lock(mutex);
     if (told.emplace(why).second)

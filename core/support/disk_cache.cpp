@@ -13,6 +13,7 @@
 
 #include "strata/core/support/cache_folder_p.h"
 #include "strata/core/support/hash.h"
+#include "strata/core/support/mutex.h"
 #include "strata/core/support/settings.h"
 
 namespace strata {
@@ -73,7 +74,7 @@ void touch(const Folder& folder, const std::string& name) {
 }
 
 /// Plain files verified in this process: path -> size and time of change, so that large ones are not read every time.
-std::mutex verified_mutex;
+Mutex verified_mutex;
 std::unordered_map<std::string, std::string> verified;
 
 std::string stamp(const Folder& folder, const std::string& name) {

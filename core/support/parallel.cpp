@@ -1,42 +1,151 @@
 #include "strata/core/support/parallel.h"
 
+#include <pthread.h>
+
 #include <atomic>
+#include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "strata/core/support/error.h"
+#include "strata/core/support/interrupt.h"
 #include "strata/core/support/settings.h"
 
 namespace strata::detail {
+namespace {
+
+constexpr size_t kEnoughStack = size_t{4} << 20, kNewStack = size_t{32} << 20;
+
+/// The indices of one parallel_for and who works on them.
+class Job {
+  public:
+    Job(size_t count, void (*body)(void*, size_t), void* context) : count_(count), body_(body), context_(context) {}
+
+    void run(size_t workers) {
+        std::vector<std::thread> pool;
+        const Settings inherited = settings();
+        try {
+            for (size_t i = 1; i < workers; ++i) {
+                pool.emplace_back([&] { help(inherited); });
+                ++helpers_;
+            }
+        } catch (const std::system_error&) {  // the threads there are do it
+        }
+        work();
+        wait();
+        for (std::thread& thread : pool) thread.join();
+        if (failure_) std::rethrow_exception(failure_);
+    }
+
+  private:
+    void help(const Settings& inherited) {
+        ScopedSettings scope(inherited);
+        StopFlag flag(stop_);
+        work();
+        std::lock_guard lock(mutex_);
+        ++ended_;
+        changed_.notify_one();
+    }
+
+    void work() {
+        try {
+            for (size_t i; (i = next_.fetch_add(1)) < count_;) {
+                poll_interrupt();
+                body_(context_, i);
+            }
+        } catch (...) {
+            fail();
+        }
+    }
+
+    void wait() {
+        std::unique_lock lock(mutex_);
+        auto interruption = wait_polling(changed_, lock, [&] { return ended_ == helpers_; }, [&] { end(); });
+        if (interruption) failure_ = interruption;
+    }
+
+    void fail() {
+        std::lock_guard lock(mutex_);
+        // An interruption that the front end was told of must reach it; a helper's follows from another failure.
+        if (!failure_ || std::this_thread::get_id() == caller_) failure_ = std::current_exception();
+        end();
+    }
+
+    void end() {
+        next_ = count_;
+        stop_ = true;
+    }
+
+    const std::thread::id caller_ = std::this_thread::get_id();
+    const size_t count_;
+    void (*const body_)(void*, size_t);
+    void* const context_;
+    std::atomic<size_t> next_{0};
+    std::atomic<bool> stop_{false};
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    size_t helpers_ = 0, ended_ = 0;
+    std::exception_ptr failure_;
+};
+
+/// Bytes of this thread's stack that are left.
+size_t stack_left() {
+    thread_local const char* const low = [] {
+        pthread_attr_t attributes;
+        void* start = nullptr;
+        size_t size = 0;
+        if (pthread_getattr_np(pthread_self(), &attributes) != 0) return static_cast<const char*>(nullptr);
+        pthread_attr_getstack(&attributes, &start, &size);
+        pthread_attr_destroy(&attributes);
+        return static_cast<const char*>(start);
+    }();
+    return static_cast<size_t>(static_cast<const char*>(__builtin_frame_address(0)) - low);
+}
+
+struct OnNewStack {
+    void (*body)(void*);
+    void* context;
+    Settings inherited;
+    std::exception_ptr failure;
+
+    static void* run(void* self) {
+        auto& job = *static_cast<OnNewStack*>(self);
+        ScopedSettings scope(job.inherited);
+        try {
+            job.body(job.context);
+        } catch (...) {
+            job.failure = std::current_exception();
+        }
+        return nullptr;
+    }
+};
+
+}  // namespace
 
 void parallel_for(size_t count, int threads, void (*body)(void*, size_t), void* context) {
-    size_t workers = threads > 0 ? static_cast<size_t>(threads) : std::max(1u, std::thread::hardware_concurrency());
-    workers = std::min(workers, count);
-    std::atomic<size_t> next{0};
-    std::exception_ptr failure;
-    std::mutex failure_mutex;
-    auto work = [&] {
-        for (size_t i; (i = next.fetch_add(1)) < count;) {
-            try {
-                body(context, i);
-            } catch (...) {
-                std::lock_guard lock(failure_mutex);
-                if (!failure) failure = std::current_exception();
-                next = count;
-            }
-        }
-    };
-    std::vector<std::thread> pool;
-    const Settings inherited = settings();
-    for (size_t i = 1; i < workers; ++i)
-        pool.emplace_back([&] {
-            ScopedSettings scope(inherited);
-            work();
-        });
-    work();
-    for (std::thread& thread : pool) thread.join();
-    if (failure) std::rethrow_exception(failure);
+    const size_t workers =
+        threads > 0 ? static_cast<size_t>(threads) : std::max(1u, std::thread::hardware_concurrency());
+    Job(count, body, context).run(std::min(workers, count));
+}
+
+void with_stack(void (*body)(void*), void* context) {
+    if (stack_left() >= kEnoughStack) return body(context);
+    OnNewStack job{body, context, settings(), {}};
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, kNewStack);
+    pthread_t thread{};
+    const int refused = pthread_create(&thread, &attributes, &OnNewStack::run, &job);
+    pthread_attr_destroy(&attributes);
+    if (refused)
+        user_error(ErrorKind::Device,
+                   "the stack of this thread is too small to compile on, and the system gives no further thread; start "
+                   "threads with 8 MiB of stack (threading.stack_size, ulimit -s)");
+    pthread_join(thread, nullptr);
+    if (job.failure) std::rethrow_exception(job.failure);
 }
 
 }  // namespace strata::detail

@@ -13,13 +13,14 @@
 #include <vector>
 
 #include "strata/core/support/error.h"
+#include "strata/core/support/interrupt.h"
 
 namespace strata {
 namespace {
 
 using setting::Accepts, setting::Choice, setting::Row;
 
-thread_local std::optional<Settings> scoped;
+thread_local const Settings* scoped = nullptr;
 
 const char* value_of(const Row& row) {
     const char* text = std::getenv(row.variable().c_str());
@@ -93,14 +94,6 @@ void warn_of_unknown_variables() {
     }
 }
 
-const Settings& environment() {
-    static const Settings read = [] {
-        warn_of_unknown_variables();
-        return settings_of_environment();
-    }();
-    return read;
-}
-
 std::string text_of(const Settings& settings, std::string_view name) {
     std::string out;
     visit_settings(settings, [&](const Row& row, const auto& field) {
@@ -136,7 +129,20 @@ Settings settings_of_environment() {
     return out;
 }
 
-const Settings& settings() { return scoped ? *scoped : environment(); }
+const Settings& environment() {
+    static const Settings read = [] {
+        warn_of_unknown_variables();
+        return settings_of_environment();
+    }();
+    return read;
+}
+
+const Settings& settings() {
+    if (scoped) return *scoped;
+    if (const FrontEnd* asked = front_end())
+        if (const Settings* of_context = asked->settings()) return *of_context;
+    return environment();
+}
 
 void set(Settings& settings, std::string_view name, std::string_view text) {
     bool found = false;
@@ -151,13 +157,16 @@ void set(Settings& settings, std::string_view name, std::string_view text) {
 }
 
 std::string_view origin_of_setting(std::string_view name) {
-    if (scoped && text_of(*scoped, name) != text_of(environment(), name)) return "config";
+    if (text_of(settings(), name) != text_of(environment(), name)) return "config";
     bool given = false;
     visit_settings(environment(), [&](const Row& row, const auto&) { given |= row.name == name && value_of(row); });
     return given ? "environment" : "default";
 }
 
-ScopedSettings::ScopedSettings(Settings next) : previous_(std::move(scoped)) { scoped = std::move(next); }
-ScopedSettings::~ScopedSettings() { scoped = std::move(previous_); }
+ScopedSettings::ScopedSettings(Settings next) : ScopedSettings(std::make_shared<const Settings>(std::move(next))) {}
+ScopedSettings::ScopedSettings(std::shared_ptr<const Settings> next) : held_(std::move(next)), previous_(scoped) {
+    if (held_) scoped = held_.get();
+}
+ScopedSettings::~ScopedSettings() { scoped = previous_; }
 
 }  // namespace strata

@@ -1,5 +1,5 @@
 #pragma once
-#include <optional>
+#include <memory>
 
 #include "strata/core/support/setting_row.h"
 
@@ -25,10 +25,12 @@ void visit_settings(S&& settings, Visitor&& visit) {
 #undef SETTING
 }
 
-/// The settings in force on this thread. Throws a Usage Exception when a variable holds something unusable.
+/// The settings in force on this thread: of the innermost scope, else of the front end's context (interrupt.h), else the
+/// environment's. Throws a Usage Exception when a variable holds something unusable.
 const Settings& settings();
 
-/// What the variables say now; settings() has read them once.
+const Settings& environment();  ///< what the variables said when this was first asked
+/// What the variables say now; environment() has read them once.
 Settings settings_of_environment();
 
 /// Sets one by name, as config does: throws a Usage Exception that names what there is, or what is accepted, and an
@@ -42,12 +44,14 @@ std::string_view origin_of_setting(std::string_view name);
 class ScopedSettings {
   public:
     explicit ScopedSettings(Settings next);
+    explicit ScopedSettings(std::shared_ptr<const Settings> next);  ///< null: they stay as they are
     ~ScopedSettings();
     ScopedSettings(const ScopedSettings&) = delete;
     ScopedSettings& operator=(const ScopedSettings&) = delete;
 
   private:
-    std::optional<Settings> previous_;
+    std::shared_ptr<const Settings> held_;
+    const Settings* previous_;
 };
 
 }  // namespace strata

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "strata/core/support/file.h"
+#include "strata/core/support/interrupt.h"
 #include "strata/core/support/spawn_p.h"
 
 namespace strata {
@@ -43,15 +44,41 @@ bool wait_for_end(pid_t child, Clock::time_point end) {
     UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
     while (!ended()) {
         if (Clock::now() >= end) return false;
+        poll_interrupt();
         if (process) {
             pollfd waiting{process.get(), POLLIN, 0};
-            poll(&waiting, 1, until(end));
+            poll(&waiting, 1, std::min(until(end), static_cast<int>(kPollInterval.count())));
         } else {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
     }
     return true;
 }
+
+/// A child with the children it has started; left behind, they end.
+class Child {
+  public:
+    explicit Child(pid_t id) : id_(id) {}
+    ~Child() {
+        if (waited_for_) return;
+        end();
+        (void)status();
+    }
+    Child(const Child&) = delete;
+    void end() const { kill(-id_, SIGKILL); }
+    /// Once it has ended.
+    int status() {
+        int status = 0;
+        while (waitpid(id_, &status, 0) < 0 && errno == EINTR) {
+        }
+        waited_for_ = true;
+        return status;
+    }
+
+  private:
+    const pid_t id_;
+    bool waited_for_ = false;
+};
 
 }  // namespace
 
@@ -63,16 +90,13 @@ Result<ProcessOutput> run_process(const std::vector<std::string>& argv, std::str
         return make_error(ErrorKind::Device, "cannot run {}: no memory file: {}{}", argv[0], std::strerror(errno),
                           errno == EFBIG ? " (ulimit -f)" : "");
 
-    STRATA_TRY(const pid_t child, spawn(argv, in.get(), out.get(), err.get()));
+    STRATA_TRY(const pid_t started, spawn(argv, in.get(), out.get(), err.get()));
+    Child child(started);
     ProcessOutput result;
     auto end = Clock::now() + std::chrono::milliseconds(static_cast<long long>(timeout_seconds * 1000));
-    if (!wait_for_end(child, end)) {
-        result.timed_out = true;
-        kill(-child, SIGKILL);
-    }
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+    result.timed_out = !wait_for_end(started, end);
+    if (result.timed_out) child.end();
+    const int status = child.status();
     if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
     result.out = read_all(out.get());

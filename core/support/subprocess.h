@@ -21,6 +21,7 @@ struct ProcessOutput {
 /// No shell, no temporary files: the three streams are memory files, so neither side can block on the other. It ends with
 /// this process, and with its time the children it has started do.
 /// An Error (Device) only when the program cannot be started, or its output cannot be kept.
+/// Throws Interrupted (interrupt.h), with the child gone.
 Result<ProcessOutput> run_process(const std::vector<std::string>& argv, std::string_view input = {},
                                   double timeout_seconds = 300);
 

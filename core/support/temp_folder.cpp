@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "strata/core/support/folder_p.h"
+#include "strata/core/support/mutex.h"
 
 namespace strata {
 namespace {
@@ -84,7 +85,7 @@ class TempFolder {
         return path;
     }
 
-    std::mutex mutex_;
+    Mutex mutex_;
     pid_t owner_ = 0;
     UniqueFd lock_;
     std::optional<Folder> folder_;

@@ -1,11 +1,13 @@
 #include "strata/core/uop/node.h"
 
 #include <array>
-#include <mutex>
+#include <atomic>
 #include <shared_mutex>
 #include <unordered_set>
 
 #include "strata/core/support/hash.h"
+#include "strata/core/support/interrupt.h"
+#include "strata/core/support/mutex.h"
 #include "strata/core/uop/root.h"
 #include "strata/core/uop/shape_rules_p.h"
 
@@ -45,7 +47,7 @@ struct NodeEqual {
     bool operator()(const Node* n, const Key& k) const { return matches(n, k); }
 };
 struct Shard {
-    std::mutex mutex;
+    Mutex mutex;
     std::unordered_set<const Node*, NodeHash, NodeEqual> nodes;
 };
 constexpr size_t kShards = 64;
@@ -54,11 +56,25 @@ std::array<Shard, kShards>& shards() {
     static auto* all = new std::array<Shard, kShards>;  // never destroyed: tensors of static life may outlive us
     return *all;
 }
-std::shared_mutex& scope_mutex() {
-    static auto* mutex = new std::shared_mutex;
-    return *mutex;
+/// Who builds graphs holds it shared, who sweeps alone.
+struct ScopeLock {
+    std::shared_mutex mutex;
+    bool sweeping = false;
+    const uint32_t process = Mutex::process_number();
+};
+/// A child has one of its own: what threads of the parent held is not given back there.
+ScopeLock& scope_lock() {
+    static std::atomic<ScopeLock*> current{new ScopeLock};
+    ScopeLock* lock = current.load();
+    if (lock->process == Mutex::process_number()) return *lock;
+    if (lock->sweeping) refuse_after_fork();
+    auto* fresh = new ScopeLock;
+    if (current.compare_exchange_strong(lock, fresh)) return *fresh;
+    delete fresh;
+    return *lock;
 }
 thread_local int scope_depth = 0;
+thread_local ScopeLock* held_scope = nullptr;
 
 void free_node(const Node* n) {
     delete[] n->sources;
@@ -121,16 +137,22 @@ UOp UOp::with_src(std::span<const UOp> sources) const {
 }
 
 GraphScope::GraphScope() {
-    if (scope_depth++ == 0) scope_mutex().lock_shared();
+    if (scope_depth++ > 0) return;
+    held_scope = &scope_lock();
+    if (held_scope->mutex.try_lock_shared()) return;
+    OutsideFrontEnd outside;
+    held_scope->mutex.lock_shared();
 }
 GraphScope::~GraphScope() {
-    if (--scope_depth == 0) scope_mutex().unlock_shared();
+    if (--scope_depth == 0) held_scope->mutex.unlock_shared();
 }
 
 size_t sweep(void (*on_free)(UOp)) {
     if (scope_depth > 0) return 0;
-    std::unique_lock exclusive(scope_mutex(), std::try_to_lock);
+    ScopeLock& scope = scope_lock();
+    std::unique_lock exclusive(scope.mutex, std::try_to_lock);
     if (!exclusive) return 0;
+    scope.sweeping = true;
     std::vector<const Node*> stack;
     for (Shard& shard : shards())
         for (const Node* n : shard.nodes) {
@@ -157,6 +179,7 @@ size_t sweep(void (*on_free)(UOp)) {
     if (on_free)
         for (const Node* n : dead) on_free(UOp(n));
     for (const Node* n : dead) free_node(n);
+    scope.sweeping = false;
     return dead.size();
 }
 

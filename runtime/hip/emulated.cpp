@@ -8,6 +8,7 @@
 
 #include "strata/asm/emu/gpu.h"
 #include "strata/asm/isa/arch.h"
+#include "strata/core/support/mutex.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/hip/providers.h"
 
@@ -35,7 +36,7 @@ namespace {
 
 using emu::Gpu;
 
-std::mutex gpus_mutex;
+Mutex gpus_mutex;
 
 Result<Gpu*> gpu(int device) {
     static auto* gpus = new std::vector<std::unique_ptr<Gpu>>(isa::archs().size());

@@ -1,8 +1,12 @@
 """Settings: environment, context manager, search."""
 
+import asyncio
+import contextvars
+import itertools
 import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -31,6 +35,102 @@ def test_a_config_can_be_used_again():
         with c:
             assert strata.settings()["beam"] == 2
         assert strata.settings()["beam"] == 0
+
+
+def test_a_block_is_left_once_for_each_time_it_was_entered():
+    c = strata.config(beam=2)
+    with pytest.raises(strata.UsageError, match="not entered in this context"):
+        c.__exit__()
+    with c, strata.config(debug=0), c:
+        pass
+    for _ in range(2):
+        with pytest.raises(strata.UsageError, match="not entered in this context"):
+            c.__exit__(None, None, None)
+    assert strata.settings()["beam"] == 0
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_blocks_left_in_any_order_leave_what_the_others_say(order):
+    changes = [{"beam": 1, "debug": 1}, {"beam": 2, "emu_seed": 2}, {"beam": 3, "emu_threads": 3}]
+    blocks = [strata.config(**change) for change in changes]
+    for block in blocks:
+        block.__enter__()
+    inside = list(range(3))
+    for i in order:
+        blocks[i].__exit__()
+        inside.remove(i)
+        expected = {"beam": 0, "debug": 0, "emu_seed": 0, "emu_threads": 0}
+        for j in inside:
+            expected |= changes[j]
+        assert {name: strata.settings()[name] for name in expected} == expected
+
+
+def test_a_generator_that_is_dropped_takes_its_block_with_it():
+    def numbers():
+        with strata.config(emu_seed=1):
+            yield 1
+
+    with strata.config(beam=1):
+        generator = numbers()
+        next(generator)
+        with strata.config(debug=1):
+            generator.close()
+            assert [strata.settings()[n] for n in ("beam", "debug", "emu_seed")] == [1, 1, 0]
+    assert strata.settings()["beam"] == 0
+
+
+def test_settings_are_of_a_context():
+    seen = {}
+
+    def look(name):
+        seen[name] = strata.settings()["beam"]
+
+    async def task(beam, enter, leave):
+        with strata.config(beam=beam):
+            enter.set()
+            await leave.wait()
+            look(f"task {beam}")
+            with strata.config(no_cache=True):
+                assert (Tensor([1.0]) * beam).tolist() == [beam]
+            look(f"task {beam} still")
+        look(f"task {beam} afterwards")
+
+    async def tasks():
+        one, two, three = (asyncio.Event() for _ in range(3))
+        with strata.config(beam=9):
+            first, second = asyncio.create_task(task(1, one, two)), asyncio.create_task(task(2, two, three))
+            await one.wait()
+            look("main")
+            await first
+            three.set()
+            await second
+
+    asyncio.run(tasks())
+    assert seen == {"main": 9, "task 1": 1, "task 1 still": 1, "task 1 afterwards": 9, "task 2": 2, "task 2 still": 2, "task 2 afterwards": 9}
+    with strata.config(beam=4):
+        thread = threading.Thread(target=look, args=("thread",))
+        thread.start()
+        thread.join()
+        contextvars.copy_context().run(look, "copy")
+    assert seen["thread"] == 0 and seen["copy"] == 4 and strata.settings()["beam"] == 0
+
+
+def test_a_block_of_a_thread_ends_with_it():
+    block = strata.config(beam=6)
+    thread = threading.Thread(target=block.__enter__)
+    thread.start()
+    thread.join()
+    assert strata.settings()["beam"] == 0
+    with pytest.raises(strata.UsageError, match="not entered in this context"):
+        block.__exit__()
+
+
+def test_workers_compute_with_the_settings_of_the_context(tmp_path):
+    with strata.config(cache_dir=str(tmp_path / "a")):
+        strata.realize([Tensor([1.0, 2.0]) * n for n in (1.25, 2.25, 3.25)])
+        with strata.config(cache_dir=str(tmp_path / "b")):
+            strata.realize([Tensor([1.0, 2.0]) * n for n in (4.25, 5.25, 6.25)])
+    assert [len([p for p in (tmp_path / name / "v1" / "objects").iterdir() if "." not in p.name]) for name in "ab"] == [3, 3]
 
 
 def run(code, **environment):

@@ -28,6 +28,13 @@ std::string over_budget(uint64_t executed) {
         executed);
 }
 
+std::string over_launch_budget(uint64_t budget) {
+    return fmt::format(
+        "the launch ran {} instructions without coming to its end; a smaller grid, or a larger budget by "
+        "config(emu_launch_budget=...), STRATA_EMU_LAUNCH_BUDGET",
+        budget);
+}
+
 std::string fault_message(const Wave& wave) {
     const Workgroup& group = *wave.group;
     const Op* op = wave.last;

@@ -46,17 +46,21 @@ isa::Arch Gpu::arch() const { return state_->arch; }
 std::string_view Gpu::model() const { return state_->model->name; }
 
 Result<DeviceAddress> Gpu::allocate(size_t bytes, std::string_view label) {
-    std::lock_guard lock(state_->shared->mutex);
+    StoppableLock lock(state_->shared->mutex);
     return state_->shared->memory.allocate(bytes, label);
 }
 
 Result<void> Gpu::free(DeviceAddress address) {
-    std::lock_guard lock(state_->shared->mutex);
-    return state_->shared->memory.free(address);
+    try {
+        std::lock_guard lock(state_->shared->mutex);
+        return state_->shared->memory.free(address);
+    } catch (const Exception& e) {  // a destructor asks: after a fork the memory stays
+        return e.error();
+    }
 }
 
 Result<void> Gpu::read(void* to, DeviceAddress from, size_t bytes) const {
-    std::lock_guard lock(state_->shared->mutex);
+    StoppableLock lock(state_->shared->mutex);
     if (bytes == 0) return {};
     if (!state_->shared->memory.find(from, bytes)) return bad_range("read", state_->shared->memory, from, bytes);
     memcpy(to, reinterpret_cast<const void*>(from), bytes);
@@ -64,7 +68,7 @@ Result<void> Gpu::read(void* to, DeviceAddress from, size_t bytes) const {
 }
 
 Result<void> Gpu::write(DeviceAddress to, const void* from, size_t bytes) {
-    std::lock_guard lock(state_->shared->mutex);
+    StoppableLock lock(state_->shared->mutex);
     if (bytes == 0) return {};
     if (!state_->shared->memory.find(to, bytes)) return bad_range("write", state_->shared->memory, to, bytes);
     memcpy(reinterpret_cast<void*>(to), from, bytes);
@@ -72,7 +76,7 @@ Result<void> Gpu::write(DeviceAddress to, const void* from, size_t bytes) {
 }
 
 Result<void> Gpu::fill(DeviceAddress to, uint8_t value, size_t bytes) {
-    std::lock_guard lock(state_->shared->mutex);
+    StoppableLock lock(state_->shared->mutex);
     if (bytes == 0) return {};
     if (!state_->shared->memory.find(to, bytes)) return bad_range("fill", state_->shared->memory, to, bytes);
     memset(reinterpret_cast<void*>(to), value, bytes);
@@ -80,7 +84,7 @@ Result<void> Gpu::fill(DeviceAddress to, uint8_t value, size_t bytes) {
 }
 
 Result<void> Gpu::copy(DeviceAddress to, DeviceAddress from, size_t bytes) {
-    std::lock_guard lock(state_->shared->mutex);
+    StoppableLock lock(state_->shared->mutex);
     if (bytes == 0) return {};
     if (!state_->shared->memory.find(from, bytes)) return bad_range("copy from", state_->shared->memory, from, bytes);
     if (!state_->shared->memory.find(to, bytes)) return bad_range("copy to", state_->shared->memory, to, bytes);
@@ -89,7 +93,7 @@ Result<void> Gpu::copy(DeviceAddress to, DeviceAddress from, size_t bytes) {
 }
 
 size_t Gpu::allocated_bytes() const {
-    std::lock_guard lock(state_->shared->mutex);
+    StoppableLock lock(state_->shared->mutex);
     return state_->shared->memory.allocated();
 }
 

@@ -14,7 +14,7 @@
 namespace strata::emu {
 namespace {
 
-constexpr uint64_t kDefaultBudget = 1ull << 33;
+constexpr uint64_t kDefaultBudget = 1ull << 33, kDefaultLaunchBudget = 1ull << 42;
 constexpr size_t kKernargOffset = 256;     // in the launch area; the dispatch packet is at its start
 constexpr uint32_t kDynamicStack = 16384;  // scratch bytes a lane of kernels whose stack depth is not known
 
@@ -39,6 +39,16 @@ uint64_t budget(const LaunchConfig& config) {
     return settings().emu_budget ? settings().emu_budget : kDefaultBudget;
 }
 
+/// A wave runs an instruction at least.
+Result<void> check_budget(const Plan& plan) {
+    if (plan.groups() <= plan.max_of_launch / plan.waves) return {};
+    return make_error(ErrorKind::Launch,
+                      "kernel '{}' over a grid of ({}, {}, {}) workgroups cannot end: {} instructions are a launch's "
+                      "budget; a smaller grid, or a larger budget by config(emu_launch_budget=...), "
+                      "STRATA_EMU_LAUNCH_BUDGET",
+                      plan.launch.kernel, plan.grid[0], plan.grid[1], plan.grid[2], plan.max_of_launch);
+}
+
 /// What the workgroups of a launch need besides their arguments.
 void set_resources(Plan& plan, const LoadedKernel& kernel, const LaunchConfig& config, const isa::ArchInfo& arch) {
     const isa::KernelDescriptor& descriptor = kernel.info->descriptor;
@@ -54,6 +64,7 @@ void set_resources(Plan& plan, const LoadedKernel& kernel, const LaunchConfig& c
         effective_mode(arch.family, descriptor.float_mode() | uint32_t{descriptor.dx10_clamp()} << 8 |
                                         uint32_t{descriptor.ieee_mode()} << 9 | (descriptor.rsrc1 >> 26 & 1) << 23);
     plan.max_instructions = budget(config);
+    plan.max_of_launch = settings().emu_launch_budget ? settings().emu_launch_budget : kDefaultLaunchBudget;
     plan.seed = config.seed ? config.seed : settings().emu_seed;
     pack_work_items(plan, config.block, descriptor.workitem_id_dims());
 }
@@ -155,8 +166,8 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     STRATA_TRY_VOID(check_dimensions(*kernel.info, *state_->model, kernel.program->vgprs(), config));
     STRATA_TRY(std::vector<uint8_t> kernarg, kernarg_segment(*kernel.info, {config, arguments}));
 
-    std::lock_guard one_launch(state_->launch_mutex);
-    std::lock_guard lock(state_->shared->mutex);
+    StoppableLock one_launch(state_->launch_mutex);
+    StoppableLock lock(state_->shared->mutex);
     Plan plan;
     STRATA_TRY_VOID(state_->offer_services(plan, kernel, config, kernarg));
     STRATA_TRY(LaunchArea area, state_->place_arguments(kernel, config, kernarg));
@@ -168,6 +179,7 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     plan.launch.text_address = kernel.program->address() - loaded.base;
     plan.launch.strict = settings().emu_check;
     set_resources(plan, kernel, config, arch);
+    STRATA_TRY_VOID(check_budget(plan));
     pack_scalars(plan, kernel.info->descriptor, arch, area.packet, area.kernarg, kernarg);
     return run(state_->pool, plan, kernel, *state_->model, config);
 }

@@ -24,7 +24,7 @@ Result<void> Module::State::place(std::string_view label) {
             return make_error(ErrorKind::Unsupported, "a segment of the code object is too large");
         size = std::max(size, static_cast<size_t>(segment.address + segment.memory_size));
     }
-    std::lock_guard lock(shared->mutex);
+    StoppableLock lock(shared->mutex);
     STRATA_TRY(base, shared->memory.reserve(size));
     for (const isa::Segment& segment : object.segments) {
         uint64_t at = base + segment.address;
@@ -63,9 +63,12 @@ Result<const LoadedKernel*> Module::State::kernel(std::string_view name) const {
 Module::Module(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Module::~Module() {
-    std::lock_guard lock(state_->shared->mutex);
-    for (uint64_t part : state_->parts) state_->shared->memory.remove(part);
-    if (state_->base) state_->shared->memory.release(state_->base, state_->size);
+    try {
+        std::lock_guard lock(state_->shared->mutex);
+        for (uint64_t part : state_->parts) state_->shared->memory.remove(part);
+        if (state_->base) state_->shared->memory.release(state_->base, state_->size);
+    } catch (const Exception&) {  // after a fork the memory stays
+    }
 }
 
 const isa::CodeObject& Module::object() const { return state_->object; }

@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <vector>
@@ -23,12 +24,14 @@ struct Plan {
     uint32_t waves = 1;             ///< of a workgroup
     uint32_t lds = 0, scratch = 0;  ///< bytes a workgroup, bytes a lane
     uint32_t mode = 0xf0;
-    std::array<uint32_t, 128> scalars{};      ///< of every wave, by code; EXEC is filled in
-    std::array<int, 3> id_codes{-1, -1, -1};  ///< where the workgroup's ids go
-    bool ids_in_ttmp = false;                 ///< RDNA4: ids and the wave's number are in TTMP7, 8 and 9
-    std::vector<uint32_t> v0;                 ///< packed work-item ids, `lanes` a wave
-    std::vector<uint64_t> exec;               ///< by wave
-    uint64_t max_instructions = 0, seed = 0;
+    std::array<uint32_t, 128> scalars{};       ///< of every wave, by code; EXEC is filled in
+    std::array<int, 3> id_codes{-1, -1, -1};   ///< where the workgroup's ids go
+    bool ids_in_ttmp = false;                  ///< RDNA4: ids and the wave's number are in TTMP7, 8 and 9
+    std::vector<uint32_t> v0;                  ///< packed work-item ids, `lanes` a wave
+    std::vector<uint64_t> exec;                ///< by wave
+    uint64_t max_instructions = 0, seed = 0;   ///< max_instructions: of a wave
+    uint64_t max_of_launch = 0;                ///< instructions of all waves
+    std::atomic<uint64_t> executed{0};         ///< by all waves; workers add to it now and then
     Services* services = nullptr;              ///< of a kernel that calls its host: one thread runs all its workgroups
     InstrumentedCode* instrumented = nullptr;  ///< what workgroups run that are observed
     std::vector<Observer*> observers;          ///< of every workgroup
@@ -50,11 +53,13 @@ class Pool {
     Pool();
     ~Pool();
     Pool(const Pool&) = delete;
-    /// Runs the plan on at most `threads` threads, the caller's among them.
+    /// Runs the plan on at most `threads` threads, the caller's among them. Throws Interrupted.
     Result<Outcome> run(Plan& plan, int threads);
 
   private:
     struct State;
+    State& of_this_process();
+
     std::unique_ptr<State> state_;
 };
 

@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "strata/asm/emu/launch/worker.h"
+#include "strata/core/support/interrupt.h"
+#include "strata/core/support/mutex.h"
 
 namespace strata::emu {
 
@@ -15,6 +18,7 @@ struct Pool::State {
     std::vector<Worker*> waiting;
     size_t busy = 0;
     bool closing = false;
+    const uint32_t process = Mutex::process_number();
 
     void serve() {
         std::unique_lock lock(mutex);
@@ -30,17 +34,45 @@ struct Pool::State {
             if (--busy == 0) done.notify_all();
         }
     }
+
+    /// Gives the workers to threads, as many as the system lets us have.
+    void start(std::span<const std::unique_ptr<Worker>> workers) {
+        std::lock_guard lock(mutex);
+        try {
+            while (threads.size() < workers.size()) threads.emplace_back([this] { serve(); });
+        } catch (const std::system_error&) {  // the threads there are take all workgroups
+        }
+        for (const auto& worker : workers) waiting.push_back(worker.get());
+        work.notify_all();
+    }
+
+    /// What no helper has taken up yet has nothing left to do.
+    std::exception_ptr finish(std::atomic<bool>& stop) {
+        std::unique_lock lock(mutex);
+        waiting.clear();
+        return wait_polling(done, lock, [&] { return busy == 0; }, [&] { stop = true; });
+    }
 };
 
 Pool::Pool() : state_(std::make_unique<State>()) {}
 
 Pool::~Pool() {
+    State& state = of_this_process();
     {
-        std::lock_guard lock(state_->mutex);
-        state_->closing = true;
+        std::lock_guard lock(state.mutex);
+        state.closing = true;
     }
-    state_->work.notify_all();
-    for (std::thread& thread : state_->threads) thread.join();
+    state.work.notify_all();
+    for (std::thread& thread : state.threads) thread.join();
+}
+
+/// The threads of a parent are not in its child, where what they left is not touched.
+Pool::State& Pool::of_this_process() {
+    if (state_->process != Mutex::process_number()) {
+        (void)state_.release();
+        state_ = std::make_unique<State>();
+    }
+    return *state_;
 }
 
 Result<Outcome> Pool::run(Plan& plan, int threads) {
@@ -49,27 +81,22 @@ Result<Outcome> Pool::run(Plan& plan, int threads) {
         static_cast<size_t>(std::clamp<uint64_t>(plan.groups(), 1, static_cast<uint64_t>(std::max(threads, 1))));
     plan.launch.alone = count == 1;
     std::vector<std::unique_ptr<Worker>> workers;
-    for (size_t i = 0; i < count; ++i) workers.push_back(std::make_unique<Worker>(plan, next));
-    {
-        std::lock_guard lock(state_->mutex);
-        while (state_->threads.size() + 1 < count)
-            state_->threads.emplace_back([state = state_.get()] { state->serve(); });
-        for (size_t i = 1; i < count; ++i) state_->waiting.push_back(workers[i].get());
-    }
-    if (count > 1) state_->work.notify_all();
+    for (size_t i = 0; i < count; ++i) workers.push_back(std::make_unique<Worker>(plan, next, i == 0));
+    State& state = of_this_process();
+    if (count > 1) state.start(std::span(workers).subspan(1));
     workers[0]->run();
-    if (count > 1) {
-        std::unique_lock lock(state_->mutex);
-        state_->waiting.clear();  // what no helper has taken up yet has nothing left to do
-        state_->done.wait(lock, [&] { return state_->busy == 0; });
-    }
+    std::exception_ptr interruption = workers[0]->thrown;
+    if (count > 1)
+        if (auto later = state.finish(plan.launch.stop)) interruption = later;
     Outcome total;
     const Worker* failed = nullptr;
     for (const auto& worker : workers) {
         total.instructions += worker->outcome.instructions;
         total.waves += worker->outcome.waves;
+        if (worker->thrown && !interruption) interruption = worker->thrown;
         if (worker->error && (!failed || worker->error_group < failed->error_group)) failed = worker.get();
     }
+    if (interruption) std::rethrow_exception(interruption);
     if (failed) return *failed->error;
     return total;
 }

@@ -12,6 +12,7 @@
 #include "strata/asm/emu/machine/workgroup.h"
 #include "strata/asm/emu/program/program.h"
 #include "strata/core/support/hash.h"
+#include "strata/core/support/interrupt.h"
 
 // One wave on its own, without a code object: its registers come from the caller and go back to it.
 namespace strata::emu {
@@ -111,6 +112,7 @@ void store_state(Wave& wave, WaveRun& run, int rows, int lanes) {
 /// Runs the wave to its end; waits and barriers of a lone wave are passed at once.
 Result<void> run_to_end(Wave& wave, uint64_t budget) {
     for (;;) {
+        poll_interrupt();
         wave.budget = std::min(wave.executed + kQuantum, budget);
         wave.turn_start = wave.executed;
         wave.stop = Stop::none;

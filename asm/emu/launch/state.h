@@ -1,20 +1,20 @@
 #pragma once
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include "strata/asm/emu/gpu.h"
 #include "strata/asm/emu/launch/kernel.h"
 #include "strata/asm/emu/launch/plan.h"
 #include "strata/asm/emu/machine/device_memory.h"
 #include "strata/asm/emu/observe/model.h"
+#include "strata/core/support/mutex.h"
 
 namespace strata::emu {
 
 /// Device memory with its lock; modules keep it alive after their Gpu.
 struct SharedMemory {
     explicit SharedMemory(uint64_t capacity) : memory(capacity) {}
-    std::mutex mutex;
+    Mutex mutex;
     DeviceMemory memory;
 };
 
@@ -28,7 +28,7 @@ struct Gpu::State {
     const Model* model;
     std::shared_ptr<SharedMemory> shared;
     Pool pool;
-    std::mutex launch_mutex;
+    Mutex launch_mutex;
     uint64_t launch_area = 0;  ///< dispatch packet and kernarg segment of the launch that runs
     size_t launch_area_size = 0;
     std::unique_ptr<Services> services;  ///< once a kernel wanted them

@@ -12,6 +12,7 @@
 #include "strata/asm/emu/program/program.h"
 #include "strata/asm/emu/services/services.h"
 #include "strata/core/support/hash.h"
+#include "strata/core/support/interrupt.h"
 
 namespace strata::emu {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 constexpr size_t kRotation = 32;             // waves that take turns on a thread, if memory allows
 constexpr size_t kRotationBytes = 1u << 20;  // their registers should stay in the host's L2
 constexpr uint64_t kQuantum = 1u << 16;      // instructions before a wave that never waits makes room
+constexpr uint64_t kTurnCost = 64;           // about what a turn costs beside its instructions, in instructions
 constexpr uint64_t kPatience = 1u << 24;     // instructions without a finished workgroup before another is admitted
 
 struct FreeDeleter {
@@ -64,7 +66,7 @@ struct Worker::Resident {
     }
 };
 
-Worker::Worker(Plan& plan, std::atomic<uint64_t>& next) : plan_(plan), next_(next) {}
+Worker::Worker(Plan& plan, std::atomic<uint64_t>& next, bool polls) : plan_(plan), next_(next), polls_(polls) {}
 Worker::~Worker() = default;
 
 size_t Worker::resident_groups() const {
@@ -164,21 +166,23 @@ void Worker::end_wave(Resident& resident, const Wave& wave) {
     for (Observer* observer : group.observers) observer->ended(wave);
 }
 
-void Worker::fault(const Wave& wave) {
+/// Ends the launch: fault_text_ says what the wave did.
+void Worker::fail(const Wave& wave, ErrorKind kind) {
     const Resident* at = nullptr;
     for (const Resident* resident : running_)
         if (&resident->group == wave.group) at = resident;
     error_group = at ? at->number : 0;
+    error = Error{kind, fault_message(wave)};
+    plan_.launch.stop.store(true, std::memory_order_relaxed);
+}
+
+void Worker::fault(const Wave& wave) {
     if (plan_.services)
         if (std::string words = plan_.services->last_words(wave); !words.empty() && wave.stop == Stop::fault)
             fault_text_ = std::move(words);
-    if (wave.stop == Stop::budget) {
-        fault_text_ = over_budget(wave.executed);
-        error = Error{ErrorKind::Launch, fault_message(wave)};
-    } else {
-        error = Error{ErrorKind::MemoryFault, fault_message(wave)};
-    }
-    plan_.launch.stop.store(true, std::memory_order_relaxed);
+    if (wave.stop != Stop::budget) return fail(wave, ErrorKind::MemoryFault);
+    fault_text_ = over_budget(wave.executed);
+    fail(wave, ErrorKind::Launch);
 }
 
 /// Answers what the wave asked its host for; false if it asked for what there is not.
@@ -195,25 +199,39 @@ bool Worker::serve(Wave& wave) {
 void Worker::stuck(const Resident& resident) {
     const auto waiting = std::ranges::find_if(resident.waves, [](const Wave* wave) { return wave->stop != Stop::end; });
     fault_text_ = "every wave of the workgroup waits at a barrier that none of them signals";
-    error_group = resident.number;
-    error = Error{ErrorKind::Launch, fault_message(**waiting)};
-    plan_.launch.stop.store(true, std::memory_order_relaxed);
+    fail(**waiting, ErrorKind::Launch);
 }
 
-/// Runs a wave until it stops for whatever reason; false on a fault.
+/// Asked every quantum of this thread's work, whatever waves it is of. Throws Interrupted.
+bool Worker::may_go_on(const Wave& wave) {
+    since_check_ = 0;
+    if (polls_) poll_interrupt();
+    const uint64_t ran = outcome.instructions - reported_;
+    reported_ = outcome.instructions;
+    if (plan_.executed.fetch_add(ran, std::memory_order_relaxed) + ran > plan_.max_of_launch) {
+        fault_text_ = over_launch_budget(plan_.max_of_launch);
+        fail(wave, ErrorKind::Launch);
+    }
+    return !plan_.launch.stop.load(std::memory_order_relaxed);
+}
+
+/// Runs a wave until it stops for whatever reason; false when the launch is over: a fault, a budget, another worker's.
 bool Worker::step(Wave* wave) {
     wave->budget = std::min(wave->executed + (wave->group->in_turns ? kQuantum : quantum_), plan_.max_instructions);
     wave->stop = Stop::none;
     wave->run_start = wave->pc;
     const uint64_t before = wave->turn_start = wave->executed;
     for (const Op* op = wave->pc; op;) op = op->run(wave, op);
-    since_progress_ += wave->executed - before;
-    outcome.instructions += wave->executed - before;
+    const uint64_t ran = wave->executed - before;
+    since_progress_ += ran;
+    outcome.instructions += ran;
+    since_check_ += ran + kTurnCost;
     if (wave->stop == Stop::fault || (wave->stop == Stop::budget && wave->executed >= plan_.max_instructions)) {
         fault(*wave);
         return false;
     }
-    return !plan_.services || serve(*wave);
+    if (plan_.services && !serve(*wave)) return false;
+    return since_check_ < kQuantum || may_go_on(*wave);
 }
 
 /// One turn of every wave of running_[i]; true if that workgroup is done and none was left to take its place.
@@ -243,13 +261,12 @@ void Worker::rotate() {
     while (!running_.empty()) {
         for (size_t i = 0; i < running_.size();) {
             bool gone = turn(*running_[i]);
-            if (error) return;
+            if (error || plan_.launch.stop.load(std::memory_order_relaxed)) return;
             if (gone)
                 running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
             else
                 ++i;
         }
-        if (plan_.launch.stop.load(std::memory_order_relaxed)) return;
         // Waves may be waiting for a workgroup that has not started: let another one in.
         if (since_progress_ > kPatience && residents_.size() < kMostResidents) {
             since_progress_ = 0;
@@ -265,6 +282,9 @@ void Worker::run() {
     } catch (const std::bad_alloc&) {
         error =
             make_error(ErrorKind::Device, "the host has no memory for the waves of kernel '{}'", plan_.launch.kernel);
+        plan_.launch.stop.store(true, std::memory_order_relaxed);
+    } catch (...) {
+        thrown = std::current_exception();
         plan_.launch.stop.store(true, std::memory_order_relaxed);
     }
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -11,14 +12,16 @@ namespace strata::emu {
 /// One thread's share of a launch: a few resident workgroups whose waves take turns.
 class Worker {
   public:
-    Worker(Plan& plan, std::atomic<uint64_t>& next);
+    Worker(Plan& plan, std::atomic<uint64_t>& next, bool polls);
     ~Worker();
-    /// Runs workgroups until none is left or one faults.
+    /// Runs workgroups until none is left, one faults, or another worker stops the launch. One of them, on the launching
+    /// thread, polls for interrupts.
     void run();
 
     Outcome outcome;
     std::optional<Error> error;
     uint64_t error_group = 0;
+    std::exception_ptr thrown;  ///< an interruption
 
   private:
     struct Resident;  // one workgroup and the memory of its waves
@@ -26,9 +29,11 @@ class Worker {
     bool start(Resident& resident);
     void start_wave(Resident& resident, uint32_t index);
     bool step(Wave* wave);
+    bool may_go_on(const Wave& wave);
     void end_wave(Resident& resident, const Wave& wave);
     void release_barrier(Resident& resident);
     void release_split_barrier(Resident& resident);
+    void fail(const Wave& wave, ErrorKind kind);
     void fault(const Wave& wave);
     bool serve(Wave& wave);
     void stuck(const Resident& resident);
@@ -41,6 +46,8 @@ class Worker {
     std::vector<std::unique_ptr<Resident>> residents_;
     std::vector<Resident*> running_;
     uint64_t quantum_ = 0, since_progress_ = 0;
+    uint64_t reported_ = 0, since_check_ = 0;  ///< of outcome.instructions, to the plan; since may_go_on()
+    const bool polls_;
     std::string fault_text_;
 };
 

@@ -1,9 +1,17 @@
 #include "strata/core/support/parallel.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <fstream>
+#include <mutex>
+#include <set>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "strata/core/support/settings.h"
@@ -34,6 +42,62 @@ TEST(Parallel, AnExceptionReachesTheCaller) {
     };
     EXPECT_THROW(parallel_for(10, body, 4), std::runtime_error);
     EXPECT_THROW(parallel_for(10, body, 1), std::runtime_error);
+}
+
+TEST(Parallel, GoesOnWithTheThreadsThatTheSystemGives) {
+#if defined(__SANITIZE_ADDRESS__) || (defined(__has_feature) && __has_feature(address_sanitizer))
+    GTEST_SKIP() << "the sanitizer needs the address space";
+#endif
+    rlimit before{};
+    getrlimit(RLIMIT_AS, &before);
+    size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlimit tight{pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + (size_t{20} << 20), before.rlim_max};
+    setrlimit(RLIMIT_AS, &tight);  // room for two stacks of 8 MiB
+    std::atomic<int> done{0};
+    std::set<std::thread::id> threads;
+    std::mutex mutex;
+    parallel_for(
+        256,
+        [&](size_t) {
+            ++done;
+            std::lock_guard lock(mutex);
+            threads.insert(std::this_thread::get_id());
+        },
+        64);
+    setrlimit(RLIMIT_AS, &before);
+    EXPECT_EQ(done, 256);
+    EXPECT_LT(threads.size(), 64u);
+}
+
+/// Touches `bytes` of stack, a page a call; how many.
+[[gnu::noinline]] size_t deep(size_t bytes) {
+    std::array<volatile char, 4096> frame{};
+    frame[0] = 1;
+    return bytes < frame.size() ? 0 : deep(bytes - frame.size()) + static_cast<size_t>(frame[0]);
+}
+
+TEST(Parallel, ASmallStackIsChangedForALargeOne) {
+    Settings next = settings();
+    next.beam = 78;
+    const auto body = [](void* settings_of_thread) -> void* {
+        ScopedSettings scope(*static_cast<Settings*>(settings_of_thread));
+        const auto here = std::this_thread::get_id();
+        EXPECT_EQ(with_stack([] { return deep(size_t{6} << 20); }), size_t{6} << 8);
+        EXPECT_EQ(with_stack([] { return settings().beam; }), 78);
+        EXPECT_NE(with_stack([] { return std::this_thread::get_id(); }), here);
+        EXPECT_THROW(with_stack([] { throw std::runtime_error("inside"); }), std::runtime_error);
+        return nullptr;
+    };
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 65536);
+    pthread_t thread{};
+    ASSERT_EQ(pthread_create(&thread, &attributes, body, &next), 0);
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+    const auto here = std::this_thread::get_id();
+    EXPECT_EQ(with_stack([] { return std::this_thread::get_id(); }), here);
 }
 
 }  // namespace

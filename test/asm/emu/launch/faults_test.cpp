@@ -2,6 +2,7 @@
 
 #include "../kernel.h"
 #include "strata/asm/llvm/assemble.h"
+#include "strata/core/support/settings.h"
 
 namespace strata::emu::testing {
 namespace {
@@ -232,6 +233,25 @@ amdhsa.kernels:
     auto module = gpu.load(*code);
     ASSERT_FALSE(module);
     expect(module.error(), ErrorKind::Unsupported, {"kernel 'odd'", "ds_store_addtid_b32", "offset 0x4"});
+}
+
+TEST_F(Faults, AGridThatCannotEndIsRefusedAndALaunchHasABudgetOfItsOwn) {
+    auto empty = load("KERNEL void nothing() {}");
+    expect(error(*empty, "nothing", config({2147483647, 65535, 65535}, {1, 1, 1}), Arguments()), ErrorKind::Launch,
+           {"kernel 'nothing'", "(2147483647, 65535, 65535)", "cannot end", "STRATA_EMU_LAUNCH_BUDGET"});
+    Settings limited = settings();
+    limited.emu_launch_budget = 1'000'000;
+    ScopedSettings scope(limited);
+    EXPECT_TRUE(gpu.launch(*empty, "nothing", config({1000, 1, 1}, {1, 1, 1}), {}));
+    auto counts = load("KERNEL void counts() { for (int i = 0; i < 10000; ++i) __builtin_amdgcn_s_sleep(0); }");
+    for (int threads : {1, 2}) {
+        LaunchConfig many = config({200, 1, 1}, {64, 1, 1});
+        many.threads = threads;
+        expect(error(*counts, "counts", many, Arguments()), ErrorKind::Launch,
+               {"kernel 'counts'", "the launch ran 1000000 instructions", "emu_launch_budget"});
+        many.grid = {4, 1, 1};
+        EXPECT_TRUE(gpu.launch(*counts, "counts", many, {}));
+    }
 }
 
 TEST_F(Faults, HostAccessesAreCheckedToo) {

@@ -1,0 +1,76 @@
+"""A child made by fork computes, or says why it cannot; it never hangs."""
+
+import subprocess
+import sys
+import textwrap
+
+CHILD = """
+import os, sys, threading, time
+import strata
+from strata import Tensor
+
+def in_child(body, seconds=30):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os._exit(body())
+        except strata.DeviceError as e:
+            os._exit(7 if "forked while another thread of its parent computed" in str(e) else 8)
+        except BaseException as e:
+            print(repr(e), file=sys.stderr, flush=True)
+            os._exit(9)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.005)
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    return "hangs"
+
+def computes():
+    with strata.config(emu_threads=2):
+        return 0 if (Tensor([1.0, 2.0]) + 1).tolist() == [2.0, 3.0] and Tensor.ones(100000).contiguous().sum().item() == 100000 else 1
+"""
+
+
+def run(code):
+    done = subprocess.run([sys.executable, "-c", CHILD + textwrap.dedent(code)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_a_child_of_an_idle_process_computes_and_its_children_too():
+    assert run("""
+        assert computes() == 0
+        print(in_child(computes), in_child(lambda: in_child(computes)), computes())
+    """) == ["0", "0", "0"]
+
+
+def test_a_child_of_a_process_with_a_busy_thread_computes_or_says_why_not():
+    codes = run("""
+        assert computes() == 0
+        x, go = Tensor.rand(100000).realize(), True
+        def work():
+            step = 0
+            while go:
+                (x * 2 + (x.shape[0] + step)).sum().item()  # a new kernel each time
+                Tensor.rand(1000).realize()
+                step += 1
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.2)
+        codes = []
+        for _ in range(25):
+            codes.append(in_child(computes))
+            time.sleep(0.01)
+        go = False
+        for thread in threads:
+            thread.join()
+        assert computes() == 0
+        print(*codes)
+    """)
+    assert len(codes) == 25 and set(codes) <= {"0", "7"}
+    assert "7" in codes  # the threads were at work
