@@ -173,19 +173,20 @@ def test_a_handler_that_raises_nothing_stops_nothing():
             global count
             count += 1
         signal.signal(signal.SIGALRM, handler)
-        signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+        signal.setitimer(signal.ITIMER_REAL, 0.06, 0.06)
         a = Assembler("gfx1100", name="long", block=64, grid=1)
         a.argument("out")
         again = a.label()
         a.place(again)
         a.emit(r.s_add_u32(r.s[4], r.s[4], 1), r.s_branch(again), r.s_endpgm())
         try:
-            with strata.config(emu_budget=400_000_000):
+            with strata.config(emu_budget=200_000_000):
                 strata.Tensor.empty(64).custom_kernel(kernel=strata.asm_kernel(a))[0].realize()
         except strata.LaunchError as e:
-            assert "ran 4000" in str(e)
+            assert "ran 2000" in str(e)
+            signal.setitimer(signal.ITIMER_REAL, 0)
             print(count)
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) >= 3  # handlers run meanwhile
+    assert int(done.stdout) > 0  # handlers run meanwhile

@@ -1,0 +1,43 @@
+"""Whoever waits can be stopped, lets others run, and is not left waiting after a fork."""
+
+import re
+
+from tree import CHECKOUT, Tree, check, make_tree
+
+# What knows of interrupts, of the front end's lock and of forks, and what it stands in for.
+RULES = {
+    r"\bstd::(?:timed_|shared_)?mutex\b": "core/support/mutex.h has the Mutex of a process's state",
+    r"\bgil_scoped_release\b": "computing() of bindings/python/front_end_p.h gives up the GIL",
+}
+EXCEPTIONS = {
+    "core/support/mutex.h": "the Mutex itself",
+    "core/support/interrupt.h": "waits, and polls",
+    "core/support/parallel.cpp": "of one call, which polls",
+    "core/uop/node.cpp": "held by readers and one writer; handles all three itself",
+    "asm/emu/launch/pool.cpp": "of one launch, which polls; a child makes its own",
+    "asm/emu/program/program.h": "of a program, held within a launch alone",
+    "asm/emu/observe/per_chunk.h": "of a program, held within a launch alone",
+    "asm/emu/memory/gds.h": "of one launch",
+    "codegen/compile/clang_plugin/clang_plugin.cpp": "a library of its own, which a child of a busy process does not use",
+    "bindings/python/front_end.cpp": "what computing() is made of",
+    "bindings/python/bench/launches.cpp": "a module of its own that measures",
+}
+
+
+def strays(tree):
+    out = {}
+    for file in tree.product(suffixes=(".cpp", ".h", ".inc")):
+        for pattern, instead in RULES.items():
+            if re.search(rf"^(?!#include)[^/\n]*{pattern}", tree.text(file), re.MULTILINE):
+                out[file] = f"{file} has {pattern.strip(chr(92) + 'b')}: {instead}"
+    return out
+
+
+def test_state_of_the_process_is_under_a_mutex_that_can_be_left():
+    check(strays(Tree(CHECKOUT)), EXCEPTIONS, "Use it, or list the file in this guard with the reason why nobody waits for long.")
+
+
+def test_strays_are_found(tmp_path):
+    tree = make_tree(tmp_path, {"runtime/a.cpp": "#include <mutex>\nstatic std::mutex mutex;", "runtime/b.cpp": "Mutex m; std::lock_guard lock(m);",
+                                "ops/c.cpp": "// std::mutex", "bindings/python/d.cpp": "py::gil_scoped_release release;"})
+    assert list(strays(tree)) == ["bindings/python/d.cpp", "runtime/a.cpp"]
