@@ -5,13 +5,21 @@ namespace {
 
 [[noreturn]] void* no_value(size_t) { throw py::type_error("the object has no value: it was made without __init__"); }
 
-/// pybind11 gives memory to an object that reaches a function without a value, as after T.__new__(T).
+PyObject* no_object(PyTypeObject* type, PyObject*, PyObject*) {
+    PyErr_Format(PyExc_TypeError, "%s: the class makes no objects, functions of strata do", type->tp_name);
+    return nullptr;
+}
+
+/// pybind11 gives memory to an object that reaches a function without a value, as after T.__new__(T), unless the value is
+/// shared: then its class makes none.
 void refuse_objects_without_value(py::handle module) {
     for (auto [name, member] : module.attr("__dict__").cast<py::dict>()) {
         if (PyModule_Check(member.ptr())) refuse_objects_without_value(member);
         if (!PyType_Check(member.ptr())) continue;
-        if (auto* type = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(member.ptr())))
-            type->operator_new = no_value;
+        auto* type = reinterpret_cast<PyTypeObject*>(member.ptr());
+        auto* info = py::detail::get_type_info(type);
+        if (info) info->operator_new = no_value;
+        if (info && info->holder_enum_v == py::detail::holder_enum_t::std_shared_ptr) type->tp_new = no_object;
     }
 }
 

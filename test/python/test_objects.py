@@ -27,7 +27,12 @@ def test_all_classes_are_found():
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)
 def test_an_object_made_without_init_is_a_type_error_wherever_it_is_used(cls):
-    made = cls.__new__(cls)
+    try:
+        made = cls.__new__(cls)
+    except TypeError:
+        with pytest.raises(TypeError, match="makes no objects"):
+            cls()
+        return
     uses = 0
     for name, member in vars(cls).items():
         if isinstance(member, property):
