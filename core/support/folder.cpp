@@ -37,6 +37,16 @@ Result<void> check_above(std::string path) {
     return {};
 }
 
+Result<UniqueFd> open_or_make(int in, const std::string& name, const std::string& path) {
+    UniqueFd fd(openat(in, name.c_str(), kOpenFolder));
+    if (!fd && errno == ENOENT) {
+        if (mkdirat(in, name.c_str(), 0700) != 0 && errno != EEXIST) return unusable(path, errno);
+        fd = UniqueFd(openat(in, name.c_str(), kOpenFolder));
+    }
+    if (!fd) return unusable(path, errno);
+    return fd;
+}
+
 std::string random_digits() {
     uint64_t number = 0;
     if (getrandom(&number, sizeof number, 0) != sizeof number) number = static_cast<uint64_t>(getpid());
@@ -81,17 +91,19 @@ Result<Folder> Folder::open(const std::string& path) {
     std::string whole = std::filesystem::absolute(path, status).string();
     if (status) return make_error(ErrorKind::Device, "{}: {}", path, status.message());
     while (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
-    for (size_t slash = whole.find('/', 1); slash != whole.npos; slash = whole.find('/', slash + 1))
-        mkdir(whole.substr(0, slash).c_str(), 0700);
-    size_t last = whole.rfind('/');
-    std::unique_ptr<char, decltype(&std::free)> above(
-        realpath(whole.substr(0, std::max<size_t>(last, 1)).c_str(), nullptr), &std::free);
-    if (!above) return unusable(whole.substr(0, last), errno);
-    std::string resolved = std::strcmp(above.get(), "/") == 0 ? "" : above.get();
+    const size_t last = whole.rfind('/');
+    const std::string above = whole.substr(0, std::max<size_t>(last, 1));
+    if (access(above.c_str(), F_OK) != 0)
+        for (size_t end = 0; end != above.npos;) {
+            end = above.find('/', end + 1);
+            mkdir(above.substr(0, end).c_str(), 0700);
+        }
+    std::unique_ptr<char, decltype(&std::free)> real(realpath(above.c_str(), nullptr), &std::free);
+    if (!real) return unusable(above, errno);
+    std::string resolved = std::strcmp(real.get(), "/") == 0 ? "" : real.get();
     STRATA_TRY_VOID(check_above(resolved));
     resolved += whole.substr(last);
-    if (mkdir(resolved.c_str(), 0700) != 0 && errno != EEXIST) return unusable(resolved, errno);
-    UniqueFd fd(::open(resolved.c_str(), kOpenFolder));
+    STRATA_TRY(UniqueFd fd, open_or_make(AT_FDCWD, resolved, resolved));
     return checked(std::move(fd), std::move(resolved));
 }
 
@@ -101,8 +113,7 @@ Result<Folder> Folder::existing(const std::string& path) {
 }
 
 Result<Folder> Folder::child(const std::string& name) const {
-    if (mkdirat(fd(), name.c_str(), 0700) != 0 && errno != EEXIST) return unusable(path(name), errno);
-    UniqueFd fd(openat(fd_.get(), name.c_str(), kOpenFolder));
+    STRATA_TRY(UniqueFd fd, open_or_make(fd_.get(), name, path(name)));
     return checked(std::move(fd), path(name));
 }
 
