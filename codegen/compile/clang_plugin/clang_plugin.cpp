@@ -12,22 +12,54 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 
-#include <csetjmp>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <csignal>
+#include <memory>
 #include <mutex>
 
 namespace {
 
 using Objects = llvm::SmallVector<char, 0>;
 
-// LLVM ends the process on errors that it deems fatal. Here the compilation is left behind instead (what it had
-// allocated is lost) and the caller takes another route.
-thread_local std::jmp_buf* escape = nullptr;
-thread_local std::string* fatal_message = nullptr;
+constexpr size_t kStackBytes = size_t{8} << 20;  // as the clang program has
+
+/// One compilation, which has a thread and so a stack of its own, whatever thread asks for it. LLVM ends the process on
+/// errors that it deems fatal. Here the thread sleeps for good instead, as LLVM keeps lists through what is on its stack,
+/// and the caller takes another route; what the compilation had allocated is lost.
+struct Job {
+    llvm::ArrayRef<const char*> args;
+    llvm::StringRef source;
+    Objects object;
+    std::string log;
+    bool ok = false;
+
+    enum class State { running, done, given_up };
+    void end(State how) {
+        std::lock_guard lock(mutex);
+        state = how;
+        ended.notify_all();
+    }
+    State wait() {
+        std::unique_lock lock(mutex);
+        ended.wait(lock, [&] { return state != State::running; });
+        return state;
+    }
+
+  private:
+    std::mutex mutex;
+    std::condition_variable ended;
+    State state = State::running;
+};
+thread_local Job* job_of_thread = nullptr;
 
 void on_fatal_error(void*, const char* reason, bool) {
-    if (!escape) return;
-    *fatal_message = reason;
-    std::longjmp(*escape, 1);
+    if (!job_of_thread) return;
+    job_of_thread->log = reason;
+    job_of_thread->end(Job::State::given_up);
+    for (;;) pause();
 }
 
 /// Drops device functions that were inlined everywhere. It is a global option of LLVM, in the arguments as -mllvm,
@@ -75,26 +107,26 @@ bool compile(llvm::ArrayRef<const char*> args, llvm::StringRef source, Objects& 
     return compiler.ExecuteAction(action);
 }
 
-struct Job {
-    llvm::ArrayRef<const char*> args;
-    llvm::StringRef source;
-    Objects object;
-    std::string log;
-    bool ok = false;
-};
-
-/// False when LLVM gave up on the job. A frame of its own without objects, as it is returned to by longjmp.
-[[gnu::noinline]] bool run_guarded(Job& job) {
-    std::jmp_buf here;
-    if (setjmp(here) != 0) {
-        escape = nullptr;
-        return false;
-    }
-    fatal_message = &job.log;
-    escape = &here;
+void* run(void* argument) {
+    Job& job = *static_cast<Job*>(argument);
+    job_of_thread = &job;
     job.ok = compile(job.args, job.source, job.object, job.log);
-    escape = nullptr;
-    return true;
+    job.end(Job::State::done);
+    return nullptr;
+}
+
+/// The thread of a job, which handles no signals; false when the host refuses it.
+bool start(Job& job, pthread_t& thread) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, kStackBytes);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int refused = pthread_create(&thread, &attributes, run, &job);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_attr_destroy(&attributes);
+    return refused == 0;
 }
 
 }  // namespace
@@ -109,12 +141,21 @@ extern "C" {
     static std::once_flag started;
     std::call_once(started, start_llvm);
     internalize_symbols();
-    Job job{{args, arg_count}, {source, source_size}, {}, {}};
-    bool ended = run_guarded(job);
-    append(log, job.log.data(), job.log.size());
-    if (!ended) return strata_clang_unusable;
-    if (!job.ok) return strata_clang_error;
-    append(object, job.object.data(), job.object.size());
+    auto job = std::make_unique<Job>();
+    job->args = {args, arg_count};
+    job->source = {source, source_size};
+    pthread_t thread{};
+    if (!start(*job, thread)) return strata_clang_unusable;
+    const Job::State end = job->wait();
+    append(log, job->log.data(), job->log.size());
+    if (end == Job::State::given_up) {
+        pthread_detach(thread);
+        (void)job.release();  // its thread has it
+        return strata_clang_unusable;
+    }
+    pthread_join(thread, nullptr);
+    if (!job->ok) return strata_clang_error;
+    append(object, job->object.data(), job->object.size());
     return strata_clang_ok;
 }
 }
