@@ -148,8 +148,16 @@ UserKernel hip_kernel_file(const std::string& path, std::string name, Dims grid,
 
 UserKernel asm_kernel(std::vector<uint8_t> code_object, Dims grid, Dims block, std::string name, uint32_t lds) {
     isa::CodeObject object = isa::CodeObject::parse(code_object).value();
-    if (name.empty() && object.kernels.size() != 1)
-        user_error(ErrorKind::Usage, "[asm_kernel] the code object has {} kernels: say which", object.kernels.size());
+    if (object.kernels.empty())
+        user_error(ErrorKind::Usage,
+                   "[asm_kernel] the code object has no kernel: assembly needs .amdhsa_kernel "
+                   "directives, instructions alone a name and args");
+    if (name.empty() && object.kernels.size() != 1) {
+        std::string names;
+        for (const isa::KernelInfo& k : object.kernels) names += (names.empty() ? "" : ", ") + k.name;
+        user_error(ErrorKind::Usage, "[asm_kernel] the code object has {} kernels, say which by name: {}",
+                   object.kernels.size(), names);
+    }
     if (name.empty()) name = object.kernels[0].name;
     return std::make_shared<runtime::CustomKernel>(
         runtime::CustomKernel{std::move(code_object), std::move(name), counts("grid", grid), counts("block", block),

@@ -11,6 +11,7 @@
 #include "strata/codegen/compile/device_libs_p.h"
 #include "strata/codegen/compile/diagnostics_p.h"
 #include "strata/codegen/compile/driver_p.h"
+#include "strata/codegen/compile/entry_p.h"
 #include "strata/codegen/compile/header_cache_p.h"
 #include "strata/codegen/compile/includes_p.h"
 #include "strata/codegen/compile/options_p.h"
@@ -68,11 +69,14 @@ class Build {
         STRATA_TRY(const Arguments base, compiler_arguments(tools_, source_, arch_, disk_));
         if (source_.freestanding) return run({base, {}, {}});
         if (!are_listed(source_.options)) return run(include_runtime_header(base));
+        if (compares_definitions(base)) return run(include_runtime_header(base));
         HeaderUse use = use_runtime_header(tools_, base, disk_, isa::info(arch_).name);
         const bool precompiled = !use.precompiled.empty();
         auto built = run(std::move(use));
-        if (precompiled && stale_header_) return run(include_runtime_header(base));
-        return built;
+        if (precompiled && stale_header_) built = run(include_runtime_header(base));
+        if (built || files_gone_ || source_.text.find("hip/hip_") != source_.text.npos) return built;
+        auto alone = run(without_runtime_header(base));  // a text may bring declarations of its own that clash
+        return alone ? std::move(alone) : std::move(built);
     }
 
     Result<Built> run(HeaderUse use) {
@@ -89,7 +93,8 @@ class Build {
         if (!done.ok) {
             stale_header_ = is_stale_header(done.log);
             files_gone_ = are_gone(use.args);
-            return compile_error(source_, done.log, done.failure.empty() ? "clang failed" : done.failure);
+            Error error = compile_error(source_, done.log, done.failure.empty() ? "clang failed" : done.failure);
+            return error.file == kEntryFile ? no_such_entry(error) : error;
         }
         built.output = std::move(done.output);
         if (dependencies)
@@ -99,6 +104,7 @@ class Build {
 
     Result<void> complete(Arguments& args) const {
         args.insert(args.end(), {"-main-file-name", source_.file_name});
+        if (!source_.folder.empty()) args.insert(args.end(), {"-iquote", source_.folder});
         if (kind_ == Output::assembly) replace_argument(args, "-emit-obj", "-S");
         DeviceLibs libs = !source_.freestanding ? DeviceLibs::all
                           : prelude_.needs_ocml ? DeviceLibs::math
@@ -107,8 +113,24 @@ class Build {
     }
 
     std::string input(std::string_view defines) const {
-        return fmt::format("#line 1 \"<strata prelude>\"\n{}{}\n#line 1 \"{}\"\n{}", prelude_.text, defines,
-                           escaped(source_.file_name), source_.text);
+        return fmt::format("#line 1 \"<strata prelude>\"\n{}{}\n#line 1 \"{}\"\n{}{}", prelude_.text, defines,
+                           escaped(source_.file_name), source_.text, entry_request(source_));
+    }
+
+    Error no_such_entry(const Error& error) const {
+        return {.kind = ErrorKind::Usage,
+                .message = fmt::format("{} has no kernel '{}': {}", source_.file_name, source_.kernel, error.message),
+                .log = error.log,
+                .source = source_.text};
+    }
+
+    /// From C++20 on clang refuses a function that the text and a precompiled header both define, as both read its wrapper
+    /// of the C++ library.
+    static bool compares_definitions(const Arguments& args) {
+        return std::any_of(args.begin(), args.end(), [](std::string_view arg) {
+            size_t year = arg.find("++2");
+            return arg.starts_with("-std=") && year != arg.npos;
+        });
     }
 
     /// User text can crash clang, and -mllvm options are global to a process: both only in a subprocess.

@@ -69,6 +69,7 @@ std::string cache_key(const Toolchain& tools, const HipSource& source, const Pre
                                   source.freestanding, source.file_name);
     std::error_code ignored;
     if (may_include_files(source)) key += fmt::format("folder {}\n", std::filesystem::current_path(ignored).string());
+    key += fmt::format("beside {}\nentry {}\n", source.folder, entry_request(source));
     for (const std::string& option : source.options) key += fmt::format("option {}\n", option);
     return key.append(prelude.text).append("\n---\n").append(source.text);
 }

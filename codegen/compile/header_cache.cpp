@@ -56,6 +56,18 @@ HeaderUse include_runtime_header(const std::vector<std::string>& args) {
     return use;
 }
 
+HeaderUse without_runtime_header(const std::vector<std::string>& args) {
+    HeaderUse use{args, {}};
+    remove_argument_pair(use.args, "-include", kWrapper);
+    for (std::string_view word : {"host", "device", "global", "shared", "constant", "managed"})
+        use.defines += fmt::format("#define __{0}__ __attribute__(({0}))\n", word);
+    use.defines += "#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))\n";
+    use.defines +=
+        "#define __forceinline__ inline __attribute__((always_inline))\n#define __noinline__ "
+        "__attribute__((noinline))\n";
+    return use;
+}
+
 HeaderUse use_runtime_header(const Toolchain& tools, const std::vector<std::string>& args, const DiskCache& disk,
                              std::string_view arch_name) {
     HeaderUse use = lift_definitions(args);

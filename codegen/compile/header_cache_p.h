@@ -17,6 +17,8 @@ struct HeaderUse {
     std::string precompiled = {};  ///< the header's path, if it is used
 };
 
+/// Without hip_runtime.h: the words of HIP alone, as macros.
+HeaderUse without_runtime_header(const std::vector<std::string>& args);
 HeaderUse use_runtime_header(const Toolchain& tools, const std::vector<std::string>& args, const DiskCache& disk,
                              std::string_view arch_name);
 /// The same without a precompiled header: for when clang finds that headers changed under it.

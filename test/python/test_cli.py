@@ -70,7 +70,7 @@ def test_bad_input_is_one_line(tmp_path):
     fails(strata("asm", "missing.s", cwd=tmp_path), "missing.s")
     fails(strata("asm", "bad.s", "--arch", "gfx9999", cwd=tmp_path), "gfx9999", "gfx1100")
     fails(strata("disasm", "bad.co", cwd=tmp_path), "strata:")
-    fails(strata("run", "ok.hip", cwd=tmp_path), "--arg")
+    fails(strata("run", "ok.hip", cwd=tmp_path), "kernel 'k' takes 1 parameters (float* o), 0 arguments were given")
     fails(strata("run", "ok.hip", "--arg", "f33[4]", cwd=tmp_path), "f33[4]")
     fails(strata("run", "ok.hip", "--arg", "f32[4]", "--grid", "x", cwd=tmp_path), "'x'")
     fails(strata("run", "ok.hip", "--arg", "f32[4]", "--device", "emu:gfx0", cwd=tmp_path), "emu:gfx1100")
@@ -110,3 +110,60 @@ def test_fidelity_of_a_kernel(tmp_path):
     counts = [int(n) for n in out.partition("fidelity: ")[2].replace("of the", "").split()[:2]]
     ran = int(re.search(r"(\d+) wave instructions", out)[1])
     assert counts[0] == counts[1] == ran > 3 * 4 * 2
+
+
+AXPY = """
+struct Pair { float a, b; };
+template <class T> __global__ void scaled(T* x, T by) { x[threadIdx.x] *= by; }
+extern "C" __global__ void axpy(int n, float a, const float* x, float* y, Pair p, const float* none) {
+    if (threadIdx.x < n) y[threadIdx.x] += a * x[threadIdx.x] + p.a + p.b + (none ? 100 : 0);
+}
+"""
+
+
+def test_run_takes_numbers_structs_and_no_memory(tmp_path):
+    (tmp_path / "axpy.cc").write_bytes("// Gr\xf6\xdfe\n".encode("latin-1") + AXPY.encode())
+    pair = "bytes:" + np.array([0.5, 2], np.float32).tobytes().hex()
+    arguments = [x for a in ("i64:6", "3", "f32[8]=arange", "f32[8]=1", pair, "none") for x in ("--arg", a)]
+    out = ok(strata("run", "axpy.cc", "--kernel", "axpy", "--block", 8, *arguments, "--save", "3=y.npy", cwd=tmp_path))
+    assert "axpy: grid (1, 1, 1) block (8, 1, 1)" in out and "3: f32[8]=1: [ 3.5,  6.5" in out
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), np.where(np.arange(8) < 6, 3 * np.arange(8) + 3.5, 1))
+    assert "[2, 2, 2, 2]" in ok(strata("run", "axpy.cc", "--kernel", "scaled<int>", "--block", 4, "--arg", "i32[4]=1", "--arg", "0x2", cwd=tmp_path))
+
+
+def test_what_run_is_given_is_checked_before_the_launch(tmp_path):
+    (tmp_path / "axpy.hip").write_text(AXPY)
+    (tmp_path / "broken.hip").write_text("\n__global__ void k(float* x) { nonsense; }")
+    (tmp_path / "latin.s").write_bytes(b"v_nonsense \xe9\n")
+    (tmp_path / "bare.s").write_text("s_endpgm\n")
+    np.savez(tmp_path / "many.npy", a=np.zeros(3))
+    (tmp_path / "text.npy").write_text("no array")
+    run = lambda *a: strata("run", "axpy.hip", "--kernel", "axpy", *[x for spec in a for x in ("--arg", spec)], cwd=tmp_path)  # noqa: E731
+    fails(run("1.5", "1", "f32[8]", "f32[8]", "bytes:0011223344556677", "none"), "parameter 0 (int n, 4 bytes): the number 1.5 is no integer")
+    fails(run("1", "1", "7", "f32[8]", "bytes:0011223344556677", "none"), "parameter 2 (float* x, 8 bytes): a pointer takes a tensor")
+    fails(run("1", "1", "f32[8]", "f32[8]", "bytes:0011", "none"), "parameter 4 (Pair p, 8 bytes): 2 bytes were given")
+    fails(run("i8:300"), "--arg i8:300: 300 is no int8")
+    fails(run("bytes:0"), "--arg bytes:0: expected hexadecimal digits")
+    fails(run("seven"), "--arg seven: expected TYPE[SHAPE]=FILL")
+    fails(run("f32[9999999999999]"), "--arg f32[9999999999999]: 9999999999999 elements")
+    fails(run("f32[0]"), "--arg f32[0]: 0 elements")
+    fails(run("many.npy"), "many.npy")
+    fails(run("text.npy"), "--arg text.npy: no array of numbers")
+    fails(strata("run", "axpy.hip", "--arg", "f32[8]", cwd=tmp_path), "axpy")
+    fails(strata("run", "axpy.hip", "--kernel", "axpy", "--arg", "1", "--save", "0=x.npy", cwd=tmp_path), "--save 0=x.npy: expected N=FILE.npy, where --arg number N")
+    fails(strata("run", "axpy.hip", "--kernel", "axpy", "--arg", "f32[8]", "--save", "0=no/x.npy", cwd=tmp_path), "there is no folder")
+    fails(strata("run", "bare.s", cwd=tmp_path), "has no kernel: assembly needs .amdhsa_kernel")
+    for name, text in (("broken.hip", "broken.hip:2:31: error: use of undeclared identifier 'nonsense'"), ("latin.s", "latin.s:1:")):
+        done = strata("run", name, "--arg", "f32[8]", cwd=tmp_path)
+        assert done.returncode == 1 and text in done.stderr and "Traceback" not in done.stderr, done.stderr
+    done = strata("run", "axpy.hip", "--lds", "-1", cwd=tmp_path)
+    assert done.returncode == 2 and "--lds" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_version_and_terminals_that_know_ascii_alone(tmp_path):
+    import strata as package
+
+    assert ok(strata("--version")).strip() == f"strata {package.__version__}"
+    (tmp_path / "größe.hip").write_text('extern "C" __global__ void k(float* ö) { ö[0] = nonsense; }')
+    done = subprocess.run([sys.executable, "-m", "strata", "run", "größe.hip", "--arg", "f32[1]"], capture_output=True, cwd=tmp_path, env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, timeout=120)
+    assert done.returncode == 1 and b"nonsense" in done.stderr and b"Traceback" not in done.stderr, done.stderr

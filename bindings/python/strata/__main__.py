@@ -8,9 +8,13 @@ from pathlib import Path
 
 
 def read(path, binary=False):
-    if path == "-":
-        return sys.stdin.buffer.read() if binary else sys.stdin.read()
-    return Path(path).read_bytes() if binary else Path(path).read_text()
+    data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    if binary:
+        return data
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
 
 
 def info(args):
@@ -70,6 +74,13 @@ def emu_coverage(args):
                 print(f"  refused {f.format}: {' '.join(f.missing)}")
 
 
+def count(text):
+    value = int(text)
+    if value < 0:
+        raise ValueError
+    return value
+
+
 def bench(args):
     from .bench import run_benchmarks
 
@@ -78,8 +89,17 @@ def bench(args):
     print()
 
 
+class Version(argparse.Action):
+    def __call__(self, parser, *ignored):
+        import strata
+
+        print(f"strata {strata.__version__}")
+        parser.exit()
+
+
 def parser():
     p = argparse.ArgumentParser(prog="strata", description="Lazy tensors for AMD GPUs, with an emulated GPU built in.")
+    p.add_argument("--version", action=Version, nargs=0, help="print the version and exit")
     sub = p.add_subparsers(dest="command", required=True, metavar="command")
     add = lambda name, call, text: (c := sub.add_parser(name, help=text, description=text), c.set_defaults(call=call))[0]  # noqa: E731
 
@@ -92,14 +112,15 @@ def parser():
     c.add_argument("file", help="code object, - for standard input")
     c.add_argument("--arch", default="", help="take the file as bare machine code of this arch")
     c = add("run", run, "Run one kernel of a .hip, .s or .co file over arrays.")
-    c.add_argument("file", help="HIP source (.hip, .cpp), assembly (.s) or code object (.co)")
-    c.add_argument("--kernel", default="", help="its name; not needed when there is one")
+    c.add_argument("file", help="HIP source (.hip, .cpp, .cc), assembly (.s) or code object (.co)")
+    c.add_argument("--kernel", default="", help="its name, such as scale or 'scale<float, 4>'; not needed when there is one")
     c.add_argument("--grid", default="1", help="workgroups: 4 or 4,2,1")
     c.add_argument("--block", default="64", help="threads of a workgroup: 256 or 16,16")
-    c.add_argument("--lds", type=int, default=0, help="dynamic LDS bytes")
+    c.add_argument("--lds", type=count, default=0, help="dynamic LDS bytes")
     c.add_argument("--arg", action="append", default=[], metavar="SPEC",
-                   help="one a parameter, in order: f32[1024]=random, i32[16,4]=arange, f16[8]=0, or a .npy file; the first is the output")
-    c.add_argument("--save", action="append", default=[], metavar="N=FILE.npy", help="write parameter N after the run")
+                   help="one a parameter, in order: f32[1024]=random, i32[16,4]=arange, f16[8]=0 or a .npy file for a pointer, none for no memory; "
+                   "3, 0.5 or i64:7 for a number; bytes:00ff for a struct")
+    c.add_argument("--save", action="append", default=[], metavar="N=FILE.npy", help="write tensor argument N, counted from 0, after the run")
     c.add_argument("--device", default="", help="emu:gfx1100, ...")
     c.add_argument("--fidelity", action="store_true", help="also say which of the instructions that ran give silicon's exact bits")
     c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")
@@ -115,6 +136,9 @@ def parser():
 
 
 def main(argv=None):
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # an error may quote what the terminal's encoding has not
     args = parser().parse_args(argv)
     try:
         args.call(args)
@@ -122,6 +146,8 @@ def main(argv=None):
         sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except MemoryError:
+        sys.exit("strata: out of memory")
     except OSError as e:
         sys.exit(f"strata: {e}")
     except Exception as e:

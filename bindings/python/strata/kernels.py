@@ -44,7 +44,7 @@ def hip_kernel(
         path, source = source, ""
     if (path is None) == (not source):
         raise _strata.UsageError("[hip_kernel] give the source's text, or path= of its file")
-    what = source if path is None else os.fspath(path)
+    what = source if path is None else os.fsencode(path)
     return _strata._hip_kernel(what, name, grid, block, lds, list(options), path is not None)
 
 

@@ -1,5 +1,7 @@
 """strata run: one kernel of a file over arrays given on the command line."""
 
+import math
+import os
 import re
 from pathlib import Path
 
@@ -21,17 +23,32 @@ def sizes(text):
         raise strata.UsageError(f"'{text}': expected numbers such as 256 or 16,16") from None
 
 
-def array(spec):
-    """The tensor that a --arg describes."""
-    if spec.endswith(".npy"):
-        return strata.Tensor(np.load(spec))
-    m = SPEC.match(spec)
-    if not m or m["type"] not in SHORT:
-        raise strata.UsageError(f"--arg {spec}: expected TYPE[SHAPE]=FILL such as f32[1024]=random; types: {', '.join(SHORT)}")
-    shape, fill = sizes(m["shape"]), m["fill"] or "0"
-    count, rng = int(np.prod(shape)), np.random.default_rng(0)
+def number(spec, kind, text):
+    """TYPE:NUMBER, a number that has this type whatever the kernel's parameter is."""
+    try:
+        value = float(text) if "f" in kind else int(text, 0)
+        name = SHORT[kind]
+        return np.dtype(name).type(value) if name != "bfloat16" else value
+    except (ValueError, OverflowError):
+        raise strata.UsageError(f"--arg {spec}: {text} is no {SHORT[kind]}") from None
+
+
+def load(spec):
+    try:
+        return strata.Tensor(np.load(spec, allow_pickle=False))
+    except (ValueError, EOFError) as e:
+        raise strata.UsageError(f"--arg {spec}: no array of numbers in NumPy's .npy format ({e})") from None
+
+
+def array(spec, kind, shape, fill):
+    """TYPE[SHAPE]=FILL."""
+    shape, rng = sizes(shape), np.random.default_rng(0)
+    count = math.prod(shape)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if min(shape) < 1 or 8 * count > memory:
+        raise strata.UsageError(f"--arg {spec}: {count} elements; at least one, and no more than fit this machine's {memory >> 30} GiB as float64")
     if fill == "random":
-        values = rng.standard_normal(count) if "f" in m["type"] else rng.integers(0, 100, count)
+        values = rng.standard_normal(count) if "f" in kind else rng.integers(0, 100, count)
     elif fill == "arange":
         values = np.arange(count)
     else:
@@ -39,28 +56,69 @@ def array(spec):
             values = np.full(count, float(fill))
         except ValueError:
             raise strata.UsageError(f"--arg {spec}: fill with random, arange or a number") from None
-    return strata.Tensor(values.astype("float64").reshape(shape)).cast(SHORT[m["type"]])
+    return strata.Tensor(values.astype("float64").reshape(shape)).cast(SHORT[kind])
+
+
+def argument(spec):
+    """What a --arg describes: a tensor, a number, the bytes of a struct or no memory."""
+    if spec.endswith(".npy"):
+        return load(spec)
+    if spec == "none":
+        return None
+    kind, colon, value = spec.partition(":")
+    if colon and kind == "bytes":
+        try:
+            return bytes.fromhex(value)
+        except ValueError:
+            raise strata.UsageError(f"--arg {spec}: expected hexadecimal digits, two a byte") from None
+    if colon and kind in SHORT:
+        return number(spec, kind, value)
+    if (m := SPEC.match(spec)) and m["type"] in SHORT:
+        return array(spec, m["type"], m["shape"], m["fill"] or "0")
+    for convert in (lambda text: int(text, 0), float):
+        try:
+            return convert(spec)
+        except ValueError:
+            pass
+    raise strata.UsageError(f"--arg {spec}: expected TYPE[SHAPE]=FILL such as f32[1024]=random, a .npy file, a number such as 3 or i64:3, "
+                            f"bytes:00ff for a struct, or none; types: {', '.join(SHORT)}")
+
+
+def source_text(file):
+    data = Path(file).read_bytes()
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
 
 
 def kernel(args):
     launch = {"grid": sizes(args.grid), "block": sizes(args.block), "lds": args.lds}
     suffix = Path(args.file).suffix
-    if suffix in (".hip", ".cpp", ".cu"):
-        text = Path(args.file).read_text()
-        name = args.kernel or only_global(text, args.file)
-        return strata.hip_kernel(text, name=name, options=args.option, **launch)
+    if suffix in (".hip", ".cpp", ".cc", ".cxx", ".cu"):
+        return strata.hip_kernel(path=args.file, name=args.kernel, options=args.option, **launch)
     if suffix in (".s", ".S", ".asm"):
-        image = strata.asm.assemble(Path(args.file).read_text(), device_arch(), args.file)
+        image = strata.asm.assemble(source_text(args.file), device_arch(), args.file)
     else:
         image = Path(args.file).read_bytes()
     return strata.asm_kernel(image, name=args.kernel, **launch)
 
 
-def only_global(text, file):
-    names = re.findall(r'extern\s+"C"\s+__global__[^(]*?(\w+)\s*\(', text)
-    if len(names) != 1:
-        raise strata.UsageError(f"{file} has {len(names)} extern \"C\" __global__ functions: say which with --kernel")
-    return names[0]
+def saves(args, values):
+    """(argument, file) of each --save."""
+    out = []
+    for target in args.save:
+        which, _, file = target.partition("=")
+        if not which.isdigit() or int(which) >= len(values) or not isinstance(values[int(which)], strata.Tensor) or not file:
+            raise strata.UsageError(f"--save {target}: expected N=FILE.npy, where --arg number N, counted from 0, is a tensor")
+        if not Path(file).absolute().parent.is_dir():
+            raise strata.UsageError(f"--save {target}: there is no folder {Path(file).absolute().parent}")
+        out.append((int(which), file))
+    return out
+
+
+def as_numpy(tensor):
+    return (tensor if tensor.dtype.numpy_name else tensor.cast("float32")).numpy()
 
 
 def print_fidelity(uses):
@@ -77,24 +135,20 @@ def print_fidelity(uses):
 
 
 def run_kernel(args):
-    if not args.arg:
-        raise strata.UsageError("give each parameter of the kernel with --arg, the output first")
     with strata.config(emu_fidelity=args.fidelity, **({"device": args.device} if args.device else {})):
-        tensors = [array(spec).contiguous().realize() for spec in args.arg]
+        values = [argument(spec) for spec in args.arg]
+        wanted = saves(args, values)
         k = kernel(args)
         strata.reset_stats()
-        results = tensors[0].custom_kernel(*tensors[1:], kernel=k)
-        strata.realize(list(results))
+        k(*values)
         launch = strata.stats().launches[-1]
-    print(f"{launch.name}: grid {tuple(launch.grid)} block {tuple(launch.block)}, {launch.time_ms:.4f} ms modelled, "
-          f"{launch.wall_ms:.2f} ms emulator, {launch.wave_instructions} wave instructions")
-    for n, (spec, t) in enumerate(zip(args.arg, results)):
-        values = (t if t.dtype.numpy_name else t.cast("float32")).numpy()
-        print(f"{n}: {spec}: {np.array2string(values.ravel()[:8], precision=6, separator=', ')}{' ...' if values.size > 8 else ''}")
-    if args.fidelity:
-        print_fidelity(launch.instructions)
-    for target in args.save:
-        which, _, file = target.partition("=")
-        if not which.isdigit() or int(which) >= len(results) or not file:
-            raise strata.UsageError(f"--save {target}: expected N=FILE.npy with N below {len(results)}")
-        np.save(file, results[int(which)].numpy())
+        print(f"{launch.name}: grid {tuple(launch.grid)} block {tuple(launch.block)}, {launch.time_ms:.4f} ms modelled, "
+              f"{launch.wall_ms:.2f} ms emulator, {launch.wave_instructions} wave instructions")
+        for n, (spec, t) in enumerate(zip(args.arg, values)):
+            if isinstance(t, strata.Tensor):
+                result = as_numpy(t)
+                print(f"{n}: {spec}: {np.array2string(result.ravel()[:8], precision=6, separator=', ')}{' ...' if result.size > 8 else ''}")
+        if args.fidelity:
+            print_fidelity(launch.instructions)
+        for n, file in wanted:
+            np.save(file, as_numpy(values[n]))
