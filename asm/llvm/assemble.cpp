@@ -1,54 +1,38 @@
 #include "strata/asm/llvm/assemble.h"
 
 #include <cstring>
+#include <filesystem>
 
+#include "strata/asm/llvm/child_p.h"
 #include "strata/asm/llvm/diagnostics_p.h"
-#include "strata/asm/llvm/llvm_api_p.h"
+#include "strata/asm/llvm/service/llvm_api.h"
 
-// The C API has no assembler as such. A module that holds only inline assembly, emitted as an object file, is one: text
-// with all directives goes in, a relocatable object comes out.
 namespace strata::isa {
 namespace {
 
-struct Collector {
-    const LlvmApi& api;
-    std::vector<Diagnostic> errors;
-};
-
-/// AMDGPU also reports remarks and warnings here; only errors count.
-void collect(LlvmDiagnostic diagnostic, void* user) {
-    Collector& collector = *static_cast<Collector*>(user);
-    if (collector.api.LLVMGetDiagInfoSeverity(diagnostic) != kLlvmSeverityError) return;
-    char* text = collector.api.LLVMGetDiagInfoDescription(diagnostic);
-    collector.errors.push_back(parse_diagnostic(text));
-    collector.api.LLVMDisposeMessage(text);
+Error about(std::string_view text, std::string_view file_name, const Error& cause) {
+    if (cause.kind == ErrorKind::Device) return cause;
+    Error error{ErrorKind::Assembly, fmt::format("{}: error: {}", file_name, cause.message)};
+    error.source = std::string(text);
+    error.file = std::string(file_name);
+    return error;
 }
 
-Result<Bytes> emit_object(const LlvmApi& api, std::string_view text, Arch arch, int wave_size,
-                          std::string_view file_name) {
-    Collector collector{api, {}};
-    Owned context(api.LLVMContextCreate(), api.LLVMContextDispose);
-    api.LLVMContextSetDiagnosticHandler(context.get(), collect, &collector);
-    const std::string cpu(info(arch).name), features = wave_features(arch, wave_size);
-    Owned machine(api.LLVMCreateTargetMachine(api.amdgpu, kTriple, cpu.c_str(), features.c_str(), kLlvmCodeGenDefault,
-                                              kLlvmRelocPic, kLlvmCodeModelDefault),
-                  api.LLVMDisposeTargetMachine);
-    if (!machine.get()) return make_error(ErrorKind::Device, "LLVM cannot target {}", cpu);
-    Owned module(api.LLVMModuleCreateWithNameInContext("assembly", context.get()), api.LLVMDisposeModule);
-    api.LLVMSetTarget(module.get(), kTriple);
-    api.LLVMSetModuleInlineAsm2(module.get(), text.data(), text.size());
-
-    Owned<LlvmBuffer> buffer(nullptr, api.LLVMDisposeMemoryBuffer);
-    char* message = nullptr;
-    const bool failed =
-        api.LLVMTargetMachineEmitToMemoryBuffer(machine.get(), module.get(), kLlvmObjectFile, &message, buffer.out());
-    if (message) {
-        if (failed && collector.errors.empty()) collector.errors.push_back(parse_diagnostic(message));
-        api.LLVMDisposeMessage(message);
-    }
-    if (failed || !collector.errors.empty()) return assembly_error(collector.errors, text, file_name);
-    const auto* start = reinterpret_cast<const uint8_t*>(api.LLVMGetBufferStart(buffer.get()));
-    return Bytes(start, start + api.LLVMGetBufferSize(buffer.get()));
+/// A relocatable object from LLVM's assembler, which works in a process of its own. `ended`, where given: whether the
+/// text ended that process.
+Result<Bytes> emit_object(std::string_view text, Arch arch, int wave_size, std::string_view file_name,
+                          bool* ended = nullptr) {
+    std::error_code status;
+    const std::string folder = std::filesystem::current_path(status).string();
+    Result<Message> reply = ask_llvm({std::string(kAssemble), status ? "/" : folder, std::string(info(arch).name),
+                                      wave_features(arch, wave_size), std::string(text)});
+    if (ended) *ended = !reply;
+    if (!reply) return about(text, file_name, reply.error());
+    if ((*reply)[0] == kMissing) return Error{ErrorKind::Device, reply->back()};
+    if ((*reply)[0] == kObject) return Bytes(reply->back().begin(), reply->back().end());
+    std::vector<Diagnostic> errors;
+    for (size_t i = 1; i < reply->size(); ++i) errors.push_back(parse_diagnostic((*reply)[i]));
+    return assembly_error(errors, text, file_name);
 }
 
 /// Text that declares its kernels wave64 on an arch whose default is wave32 has to be assembled as such.
@@ -89,29 +73,24 @@ std::string with_lines(std::string_view text, std::string_view file_name) {
 }  // namespace
 
 Result<Bytes> assemble(std::string_view text, Arch arch, std::string_view file_name) {
-    const Result<LlvmApi>& api = llvm();
-    if (!api) return api.error();
     const int wave_size = declared_wave_size(text);
-    Result<Bytes> object = emit_object(*api, with_lines(text, file_name), arch, wave_size, file_name);
-    if (!object) object = emit_object(*api, text, arch, wave_size, file_name);  // errors count the user's lines
-    if (!object) return object;
+    bool ended = false;
+    Result<Bytes> object = emit_object(with_lines(text, file_name), arch, wave_size, file_name, &ended);
+    if (!object && !ended) object = emit_object(text, arch, wave_size, file_name);  // errors count the user's lines
+    if (!object) {
+        object.error().source = std::string(text);
+        return object;
+    }
     Result<Bytes> linked = link_relocatable(*object);
     if (linked) return linked;
-    Error error = linked.error();
-    error.kind = ErrorKind::Assembly;
-    error.message = fmt::format("{}: error: {}", file_name, error.message);
-    error.source = std::string(text);
-    error.file = std::string(file_name);
-    return error;
+    return about(text, file_name, linked.error());
 }
 
 Result<std::vector<uint32_t>> assemble_instructions(std::string_view text, Arch arch, int wave_size) {
-    const Result<LlvmApi>& api = llvm();
-    if (!api) return api.error();
     STRATA_TRY_VOID(check_wave_size(arch, wave_size));
     // LLVM pads the section with s_code_end; the label tells where the user's code ends.
     constexpr std::string_view kEnd = "strata_end_of_code";
-    STRATA_TRY(Bytes object, emit_object(*api, fmt::format("{}\n{}:\n", text, kEnd), arch, wave_size, "<asm>"));
+    STRATA_TRY(Bytes object, emit_object(fmt::format("{}\n{}:\n", text, kEnd), arch, wave_size, "<asm>"));
     STRATA_TRY(Bytes code, code_of_relocatable(object, kEnd));
     if (code.size() % 4)
         return make_error(ErrorKind::Assembly, "<asm>: the code is {} bytes long, not a number of words", code.size());
@@ -120,6 +99,9 @@ Result<std::vector<uint32_t>> assemble_instructions(std::string_view text, Arch 
     return words;
 }
 
-bool llvm_available() { return llvm().has_value(); }
+bool llvm_available() {
+    const Result<Message> reply = ask_llvm({std::string(kHello)});
+    return reply && (*reply)[0] == kObject;
+}
 
 }  // namespace strata::isa

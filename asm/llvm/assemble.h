@@ -8,13 +8,14 @@
 
 namespace strata::isa {
 
-/// Assembles LLVM-syntax text with its directives (.amdhsa_kernel, .amdgpu_metadata, ...) to a loadable code object, in
-/// process through libLLVM's C API found at run time. An error carries `file_name`, line and column of the user's text.
+/// Assembles LLVM-syntax text with its directives (.amdhsa_kernel, .amdgpu_metadata, ...) to a loadable code object, by
+/// libLLVM in a process of its own: no text ends or holds up this one, and what crashes LLVM or keeps it for 10 s is an
+/// error like others. An error carries `file_name`, line and column of the user's text.
 /// The code gets a line table in which the text is `file_name`, unless it has .file or .loc directives of its own.
 /// Where LLVM is missing the error (Device) names the Debian package.
 Result<Bytes> assemble(std::string_view text, Arch arch, std::string_view file_name = "<asm>");
 
-/// Assembles bare instructions (no directives) to words; for tests and run_wave.
+/// Assembles bare instructions (no directives) to words as LLVM does.
 Result<std::vector<uint32_t>> assemble_instructions(std::string_view text, Arch arch, int wave_size = 0);
 
 struct DisassembledLine {
@@ -22,6 +23,7 @@ struct DisassembledLine {
     int size = 0;
     std::string text;  ///< LLVM syntax; undecodable bytes appear as ".long 0x..."
 };
+/// By Strata's own tables, which need no LLVM.
 Result<std::vector<DisassembledLine>> disassemble_instructions(std::span<const uint8_t> code, Arch arch,
                                                                int wave_size = 0);
 

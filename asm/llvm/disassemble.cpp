@@ -6,17 +6,10 @@
 #include "strata/asm/isa/inst.h"
 #include "strata/asm/isa/print.h"
 #include "strata/asm/llvm/assemble.h"
-#include "strata/asm/llvm/disassemble_p.h"
-#include "strata/asm/llvm/llvm_api_p.h"
+#include "strata/asm/llvm/service/llvm_api.h"
 
 namespace strata::isa {
 namespace {
-
-std::string_view trim(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\n')) text.remove_suffix(1);
-    return text;
-}
 
 std::string raw_bytes(std::span<const uint8_t> bytes) {
     if (bytes.size() < 4) {
@@ -120,13 +113,27 @@ void drop_padding(std::vector<DisassembledLine>& lines) {
         lines.pop_back();
 }
 
-/// `decode` returns the size of the instruction at an offset and sets its text; 0 when there is none.
-template <class Decode>
-std::vector<DisassembledLine> walk(std::span<const uint8_t> code, Decode decode) {
+/// The instruction at the start of the code as text, and its size; 0 when there is none.
+size_t decode_one(std::span<const uint8_t> code, Arch arch, int wave_size, std::string& text) {
+    std::array<uint32_t, 3> words{};  // the longest instruction
+    const size_t count = std::min<size_t>(words.size(), code.size() / sizeof(uint32_t));
+    if (!count) return 0;
+    std::memcpy(words.data(), code.data(), count * sizeof(uint32_t));
+    const Result<Inst> inst = decode(arch, std::span(words.data(), count), wave_size);
+    if (!inst) return 0;
+    text = print(*inst, arch);
+    return inst->size;
+}
+
+}  // namespace
+
+Result<std::vector<DisassembledLine>> disassemble_instructions(std::span<const uint8_t> code, Arch arch,
+                                                               int wave_size) {
+    STRATA_TRY_VOID(check_wave_size(arch, wave_size));
     std::vector<DisassembledLine> lines;
     for (size_t at = 0; at < code.size();) {
         DisassembledLine line{at};
-        size_t size = decode(at, line.text);
+        size_t size = decode_one(code.subspan(at), arch, wave_size, line.text);
         if (!size) {
             size = std::min<size_t>(4, code.size() - at);
             line.text = raw_bytes(code.subspan(at, size));
@@ -136,47 +143,6 @@ std::vector<DisassembledLine> walk(std::span<const uint8_t> code, Decode decode)
         at += size;
     }
     return lines;
-}
-
-Result<std::vector<DisassembledLine>> disassemble_with_llvm(const LlvmApi& api, std::span<const uint8_t> code,
-                                                            Arch arch, int wave_size) {
-    const std::string cpu(info(arch).name), features = wave_features(arch, wave_size);
-    Owned disassembler(
-        api.LLVMCreateDisasmCPUFeatures(kTriple, cpu.c_str(), features.c_str(), nullptr, 0, nullptr, nullptr),
-        api.LLVMDisasmDispose);
-    if (!disassembler.get()) return make_error(ErrorKind::Device, "LLVM cannot disassemble {}", cpu);
-    std::vector<uint8_t> bytes(code.begin(), code.end());  // the C API takes them as mutable
-    std::array<char, 512> buffer;
-    return walk(code, [&](size_t at, std::string& text) {
-        const size_t size = api.LLVMDisasmInstruction(disassembler.get(), bytes.data() + at, bytes.size() - at, at,
-                                                      buffer.data(), buffer.size());
-        if (size) text = trim(buffer.data());
-        return size;
-    });
-}
-
-}  // namespace
-
-std::vector<DisassembledLine> disassemble_with_tables(std::span<const uint8_t> code, Arch arch, int wave_size) {
-    return walk(code, [&](size_t at, std::string& text) -> size_t {
-        std::array<uint32_t, 3> words{};  // the longest instruction
-        const size_t count = std::min<size_t>(words.size(), (code.size() - at) / sizeof(uint32_t));
-        if (!count) return 0;
-        std::memcpy(words.data(), code.data() + at, count * sizeof(uint32_t));
-        Result<Inst> inst = decode(arch, std::span(words.data(), count), wave_size);
-        if (!inst) return 0;
-        text = print(*inst, arch);
-        return inst->size;
-    });
-}
-
-Result<std::vector<DisassembledLine>> disassemble_instructions(std::span<const uint8_t> code, Arch arch,
-                                                               int wave_size) {
-    STRATA_TRY_VOID(check_wave_size(arch, wave_size));
-    const Result<LlvmApi>& api = llvm();
-    if (api) return disassemble_with_llvm(*api, code, arch, wave_size);
-    if (rows(info(arch).family).empty()) return api.error();
-    return disassemble_with_tables(code, arch, wave_size);
 }
 
 Result<std::string> disassemble(std::span<const uint8_t> code_object) {

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <set>
+#include <sstream>
 
 #include "convert_p.h"
 #include "front_end_p.h"
@@ -19,6 +20,20 @@ std::span<const uint8_t> as_span(const py::bytes& data) {
 template <class T>
 py::bytes as_bytes(const std::vector<T>& data) {
     return py::bytes(reinterpret_cast<const char*>(data.data()), data.size() * sizeof(T));
+}
+
+/// Bare instructions by Strata's own assembler; by LLVM's where the text has what only that reads, and for its words
+/// about a wrong one.
+Result<std::vector<uint32_t>> instructions_of(const std::string& text, isa::Arch arch, int wave_size) {
+    isa::Assembler assembler(arch, wave_size);
+    std::istringstream lines(text);
+    int number = 0;
+    for (std::string line; !assembler.error() && std::getline(lines, line);)
+        assembler.emit_line(line, isa::Location("<asm>", ++number));
+    Result<std::vector<uint32_t>> words = assembler.words();
+    if (words) return words;
+    Result<std::vector<uint32_t>> by_llvm = isa::assemble_instructions(text, arch, wave_size);
+    return !by_llvm && by_llvm.error().kind == ErrorKind::Device ? words : by_llvm;
 }
 
 /// The typed assembler's core; the Python package spells its instructions and places.
@@ -89,8 +104,8 @@ void bind_asm(py::module_& m) {
         return as_bytes(computing([&] { return isa::assemble(text, isa::parse_arch(arch).value(), file).value(); }));
     });
     m.def("_assemble_instructions", [](const std::string& text, const std::string& arch, int wave_size) {
-        return as_bytes(computing(
-            [&] { return isa::assemble_instructions(text, isa::parse_arch(arch).value(), wave_size).value(); }));
+        return as_bytes(
+            computing([&] { return instructions_of(text, isa::parse_arch(arch).value(), wave_size).value(); }));
     });
     m.def("_disassemble",
           [](const py::bytes& object) { return computing([&] { return isa::disassemble(as_span(object)).value(); }); });

@@ -1,41 +1,17 @@
 #include "strata/codegen/compile/toolchain_p.h"
 
-#include <dlfcn.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 
+#include "strata/core/support/beside.h"
 #include "strata/core/support/subprocess.h"
 
 namespace strata::codegen {
 namespace {
 
 constexpr const char* kPluginName = "strata_clang.so";
-
-/// Folders beside and above the program or module that holds this code: where installs and build trees put the plugin.
-std::string plugin_folders() {
-    Dl_info here{};
-    if (!dladdr(reinterpret_cast<void*>(&plugin_folders), &here) || !here.dli_fname) return {};
-    std::error_code status;
-    std::filesystem::path folder = std::filesystem::canonical(here.dli_fname, status).parent_path();
-    if (status) return {};
-    std::string list = folder.string();
-    for (int level = 0; level < 4 && folder.has_relative_path(); ++level, folder = folder.parent_path())
-        list += fmt::format(":{0}/lib:{0}/lib/strata", folder.string());
-    return list;
-}
-
-std::string find_folder_with(std::string_view file, std::string_view folders) {
-    while (!folders.empty()) {
-        size_t colon = std::min(folders.find(':'), folders.size());
-        std::string folder(folders.substr(0, colon));
-        folders.remove_prefix(std::min(colon + 1, folders.size()));
-        if (!folder.empty() && access(fmt::format("{}/{}", folder, file).c_str(), R_OK) == 0) return folder;
-    }
-    return {};
-}
 
 /// The file behind `path`, its size and time: cheap, and changes when a package is upgraded.
 std::string file_identity(const std::string& path) {
@@ -54,7 +30,7 @@ SearchPaths SearchPaths::usual() {
     paths.programs += ":/usr/bin:/usr/lib/llvm-19/bin";
     paths.bitcode = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode:/usr/lib/amdgcn/bitcode:/opt/rocm/amdgcn/bitcode";
     paths.hip_headers = "/usr/include:/opt/rocm/include";
-    paths.plugin = plugin_folders();
+    paths.plugin = folders_beside();
     return paths;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "strata/asm/isa/inst.h"
-#include "strata/asm/llvm/llvm_api_p.h"
+#include "strata/asm/llvm/service/llvm_api.h"
 
 namespace strata::isa {
 

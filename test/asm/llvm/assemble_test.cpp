@@ -4,8 +4,7 @@
 
 #include <thread>
 
-#include "strata/asm/llvm/disassemble_p.h"
-#include "strata/asm/llvm/llvm_api_p.h"
+#include "strata/asm/llvm/service/llvm_api.h"
 
 namespace strata::isa {
 namespace {
@@ -159,25 +158,6 @@ TEST(disassemble_instructions, GivesTextThatAssemblesToTheSameWords) {
     Result<std::vector<uint32_t>> again = assemble_instructions(text, Arch::gfx1100);
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(*again, *code);
-}
-
-TEST(disassemble_instructions, WithoutLlvmGivesTheSameLines) {
-    Result<std::vector<uint32_t>> code = assemble_instructions(
-        "s_load_b128 s[4:7], s[0:1], 0x10\nv_add_f32_e32 v1, v2, v3\ns_waitcnt lgkmcnt(0)\ns_cbranch_scc1 4\n"
-        "v_dual_add_f32 v0, v1, v2 :: v_dual_mov_b32 v3, 0\nglobal_load_b128 v[0:3], v[4:5], off offset:16\ns_endpgm",
-        Arch::gfx1100);
-    ASSERT_TRUE(code) << code.error().message;
-    code->push_back(0xffffffff);
-    const std::span bytes(reinterpret_cast<const uint8_t*>(code->data()), code->size() * 4);
-    Result<std::vector<DisassembledLine>> theirs = disassemble_instructions(bytes, Arch::gfx1100);
-    ASSERT_TRUE(theirs);
-    std::vector<DisassembledLine> ours = disassemble_with_tables(bytes, Arch::gfx1100);
-    ASSERT_EQ(ours.size(), theirs->size());
-    for (size_t i = 0; i < ours.size(); ++i) {
-        EXPECT_EQ(ours[i].text, (*theirs)[i].text);
-        EXPECT_EQ(ours[i].offset, (*theirs)[i].offset);
-        EXPECT_EQ(ours[i].size, (*theirs)[i].size);
-    }
 }
 
 TEST(disassemble_instructions, ShowsBytesThatAreNoInstructionAsData) {

@@ -26,7 +26,7 @@ constexpr int kLlvmSeverityError = 0, kLlvmCodeGenDefault = 2, kLlvmRelocPic = 2
 /// The entry points, by their own names.
 struct LlvmApi {
 #define LLVM(result, name, parameters) result(*name) parameters = nullptr;
-#include "strata/asm/llvm/llvm_api.def"
+#include "strata/asm/llvm/service/llvm_api.def"
 #undef LLVM
     LlvmTarget amdgpu = nullptr;
 };

@@ -1,4 +1,4 @@
-#include "strata/asm/llvm/llvm_api_p.h"
+#include "strata/asm/llvm/service/llvm_api.h"
 
 #include <dlfcn.h>
 
@@ -33,7 +33,7 @@ Result<LlvmApi> load_llvm(std::span<const char* const> libraries) {
 #define LLVM(result, name, parameters)                                        \
     api.name = reinterpret_cast<result(*) parameters>(dlsym(library, #name)); \
     if (!api.name) return missing("it lacks the function " #name);
-#include "strata/asm/llvm/llvm_api.def"
+#include "strata/asm/llvm/service/llvm_api.def"
 #undef LLVM
     api.LLVMInitializeAMDGPUTargetInfo();
     api.LLVMInitializeAMDGPUTarget();

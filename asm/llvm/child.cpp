@@ -1,0 +1,154 @@
+#include "strata/asm/llvm/child_p.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <mutex>
+
+#include "strata/core/support/beside.h"
+#include "strata/core/support/file.h"
+
+extern char** environ;
+
+namespace strata::isa {
+namespace {
+
+constexpr const char* kProgram = "strata_llvm";
+
+class Child {
+  public:
+    Result<Message> ask(const Message& request);
+    /// In a process that was forked: the service stays the parent's.
+    void forget() {
+        socket_ = UniqueFd();
+        process_ = -1;
+    }
+
+  private:
+    struct End {
+        bool in_time = true;
+        int status = 0;
+        std::string log;
+    };
+    Result<void> start();
+    bool running();
+    End end(bool in_time);
+    Error explain(const End& end) const;
+
+    UniqueFd socket_, log_;
+    pid_t process_ = -1;
+};
+
+Result<void> Child::start() {
+    static const std::string folder = find_folder_with(kProgram, folders_beside());
+    if (folder.empty())
+        return make_error(ErrorKind::Device,
+                          "assembly text with directives needs the program {} beside Strata's library, and it is not "
+                          "there: install Strata again",
+                          kProgram);
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return make_error(ErrorKind::Device, "cannot run {}: {}", kProgram, std::strerror(errno));
+    socket_ = UniqueFd(ends[0]);
+    const UniqueFd theirs(ends[1]);
+    log_ = UniqueFd(memfd_create("log", MFD_CLOEXEC));
+    std::string path = fmt::format("{}/{}", folder, kProgram);
+    char* arguments[] = {path.data(), nullptr};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, theirs.get(), kServiceSocket);
+    posix_spawn_file_actions_adddup2(&actions, log_.get(), 1);
+    posix_spawn_file_actions_adddup2(&actions, log_.get(), 2);
+    const int status = posix_spawn(&process_, path.c_str(), &actions, nullptr, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (status == 0) return {};
+    process_ = -1;
+    return make_error(ErrorKind::Device, "cannot run {}: {}", path, std::strerror(status));
+}
+
+bool Child::running() {
+    if (process_ < 0) return false;
+    siginfo_t info{};
+    if (waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOHANG) == 0 && info.si_pid == 0) return true;
+    process_ = -1;
+    return false;
+}
+
+/// Ends the service if it has not ended by itself.
+Child::End Child::end(bool in_time) {
+    End end{in_time, 0, read_all(log_.get())};
+    if (!in_time) kill(process_, SIGKILL);
+    socket_ = UniqueFd();
+    while (waitpid(process_, &end.status, 0) < 0 && errno == EINTR) {
+    }
+    process_ = -1;
+    return end;
+}
+
+Error Child::explain(const End& end) const {
+    if (!end.in_time)
+        return make_error(ErrorKind::Assembly,
+                          "LLVM's assembler does not come to an end of this text; stopped after {} s",
+                          kMostSeconds.count());
+    for (std::string_view sign : {"out of memory", "bad_alloc", "allocation-size-too-big", "hard rss limit"})
+        if (end.log.find(sign) != std::string::npos)
+            return make_error(ErrorKind::Assembly,
+                              "LLVM's assembler needs more than {} MiB for this text: look for large numbers in .zero, "
+                              ".fill, .space, .org, .rept and .p2align",
+                              kMostMemory >> 20);
+    constexpr std::string_view kFatal = "LLVM ERROR: ";
+    if (const size_t at = end.log.find(kFatal); at != std::string::npos) {
+        const size_t from = at + kFatal.size();
+        return make_error(ErrorKind::Assembly, "LLVM's assembler gives up on this text: {}",
+                          end.log.substr(from, end.log.find('\n', from) - from));
+    }
+    return make_error(ErrorKind::Assembly, "LLVM's assembler crashed on this text ({})",
+                      WIFSIGNALED(end.status) ? strsignal(WTERMSIG(end.status)) : "it ended early");
+}
+
+Result<Message> Child::ask(const Message& request) {
+    for (bool again : {true, false}) {
+        if (!running()) STRATA_TRY_VOID(start());
+        const Deadline deadline = std::chrono::steady_clock::now() + kMostSeconds;
+        Message reply;
+        Told told = send_message(socket_.get(), request, deadline);
+        if (told == Told::all) told = receive_message(socket_.get(), reply, deadline);
+        if (told == Told::all && !reply.empty()) return reply;
+        const End end = this->end(told != Told::late);
+        // It was idle for long, or somebody ended it: no fault of the text.
+        const bool left = WIFEXITED(end.status) ? WEXITSTATUS(end.status) == 0
+                                                : WTERMSIG(end.status) == SIGKILL || WTERMSIG(end.status) == SIGTERM;
+        if (!end.in_time || !left || !again) return explain(end);
+    }
+    return Message();
+}
+
+std::mutex* lock = new std::mutex;  // lives as long as threads may ask
+
+Child& child() {
+    static Child& instance = *[] {
+        static Child* made = new Child;
+        pthread_atfork(nullptr, nullptr, [] {
+            made->forget();
+            lock = new std::mutex;  // a thread that is not here may have held it
+        });
+        return made;
+    }();
+    return instance;
+}
+
+}  // namespace
+
+Result<Message> ask_llvm(const Message& request) {
+    std::lock_guard one_at_a_time(*lock);
+    return child().ask(request);
+}
+
+}  // namespace strata::isa

@@ -1,0 +1,15 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "strata/asm/llvm/service/wire.h"
+#include "strata/core/support/result.h"
+
+namespace strata::isa {
+
+/// Asks the LLVM service, a process of this one's own that reads what the user wrote: it is started at the first
+/// request, ends with this process, and is started anew when a text has ended it. Error: Assembly, when it ended or did
+/// not answer in kMostSeconds; Device, when there is no service. Thread-safe; after fork(), each process has its own.
+Result<Message> ask_llvm(const Message& request);
+
+}  // namespace strata::isa
