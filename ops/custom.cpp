@@ -150,8 +150,8 @@ UserKernel asm_kernel(std::vector<uint8_t> code_object, Dims grid, Dims block, s
     isa::CodeObject object = isa::CodeObject::parse(code_object).value();
     if (object.kernels.empty())
         user_error(ErrorKind::Usage,
-                   "[asm_kernel] the code object has no kernel: assembly needs .amdhsa_kernel "
-                   "directives, instructions alone a name and args");
+                   "[asm_kernel] the code object has no kernel: a whole file has .amdhsa_kernel directives; bare "
+                   "instructions are given to asm_kernel as text, with args=");
     if (name.empty() && object.kernels.size() != 1) {
         std::string names;
         for (const isa::KernelInfo& k : object.kernels) names += (names.empty() ? "" : ", ") + k.name;

@@ -8,9 +8,10 @@ namespace strata::isa {
 namespace {
 
 constexpr ArchInfo kRows[] = {
-#define ARCH(arch, family, mach, wave, wave64, vgprs, granule32, granule64, sgprs, lds_kib, max_block, ...) \
-    {Arch::arch, Family::family, #arch,     mach,  wave,           wave64,                                  \
-     vgprs,      granule32,      granule64, sgprs, lds_kib * 1024, max_block},
+#define ARCH(arch, family, mach, wave, wave64, vgprs, granule32, granule64, sgprs, lds_kib, scratch_kib, max_block, \
+             ...)                                                                                                   \
+    {Arch::arch,     Family::family,     #arch,    mach, wave, wave64, vgprs, granule32, granule64, sgprs,          \
+     lds_kib * 1024, scratch_kib * 1024, max_block},
 #include "strata/asm/isa/archs.def"
 #undef ARCH
 };

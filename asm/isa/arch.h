@@ -26,6 +26,7 @@ struct ArchInfo {
     int vgpr_granule32, vgpr_granule64;  ///< allocation granule by wave size
     int sgprs;                           ///< general scalar registers
     int lds_bytes;                       ///< limit of one workgroup
+    int wave_scratch;                    ///< bytes, limit of one wave
     int max_block;                       ///< work-items of one workgroup
 };
 

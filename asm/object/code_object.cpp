@@ -5,6 +5,7 @@
 #include "strata/asm/object/amdgpu_elf_p.h"
 #include "strata/asm/object/elf_view_p.h"
 #include "strata/asm/object/metadata_p.h"
+#include "strata/core/support/utf8.h"
 
 namespace strata::isa {
 namespace {
@@ -77,6 +78,7 @@ Result<std::vector<Symbol>> read_symbols(const ElfView& view, std::span<const Se
         if (symbol.name.empty() || symbol.raw.st_shndx == SHN_UNDEF || symbol.raw.st_shndx >= SHN_LORESERVE ||
             !has_place)
             continue;
+        if (!is_utf8(symbol.name)) return damaged("the name of a symbol is not UTF-8");
         if (!find_segment(segments, symbol.raw.st_value, symbol.raw.st_size))
             return damaged("symbol '{}' ({:#x}, {} bytes) lies outside the loaded segments", symbol.name,
                            symbol.raw.st_value, symbol.raw.st_size);

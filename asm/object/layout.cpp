@@ -10,6 +10,7 @@ namespace {
 using elf::damaged;
 
 constexpr uint64_t kPage = 0x1000;
+constexpr uint64_t kMostAlign = uint64_t{1} << 16;  // the file has a gap of up to the alignment
 
 constexpr uint64_t align_up(uint64_t value, uint64_t align) { return (value + align - 1) & ~(align - 1); }
 
@@ -162,6 +163,10 @@ uint64_t Image::address(const InputSymbol& symbol) const {
 }
 
 Result<Bytes> lay_out(const LinkInput& input) {
+    for (const InputSection& section : input.sections)
+        if (section.align > kMostAlign)
+            return damaged("section '{}' wants an alignment of {} bytes; the most is {}", section.name, section.align,
+                           kMostAlign);
     Image image(input);
     image.placements.resize(input.sections.size());
     for (size_t i = 0; i < input.symbols.size(); ++i)

@@ -1,6 +1,7 @@
 #include "strata/asm/object/msgpack_p.h"
 
 #include "strata/asm/object/elf_view_p.h"
+#include "strata/core/support/utf8.h"
 
 namespace strata::isa::msgpack {
 namespace {
@@ -70,6 +71,7 @@ class Reader {
     Result<Value> string(uint64_t size) {
         if (bytes_.size() - at_ < size) return fail("the data ends inside a string");
         std::string_view text(reinterpret_cast<const char*>(bytes_.data()) + at_, size);
+        if (!is_utf8(text)) return fail("a string that is not UTF-8");
         at_ += size;
         return Value(text);
     }

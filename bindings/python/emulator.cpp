@@ -1,5 +1,7 @@
 #include <pybind11/numpy.h>
 
+#include <utility>
+
 #include "convert_p.h"
 #include "front_end_p.h"
 #include "strata/asm/emu/coverage.h"
@@ -23,45 +25,116 @@ struct WaveState {
     uint64_t instructions, pc;
 };
 
+/// An integer argument from 0 to `most`.
+uint64_t whole_number(std::string_view name, py::handle given, uint64_t most) {
+    const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(given.ptr()));
+    if (!number) throw py::error_already_set();
+    const uint64_t value = PyLong_AsUnsignedLongLong(number.ptr());
+    const bool fits = !PyErr_Occurred() && value <= most;
+    PyErr_Clear();
+    if (!fits)
+        user_error(ErrorKind::Usage, "[run_wave] {} is {}; it is from 0 to {}", name,
+                   py::str(number).cast<std::string>(), most);
+    return value;
+}
+
+/// The integers of an array as registers; negative ones as their two's complement.
+template <class T>
+Words integer_words(std::string_view name, const py::array& array) {
+    const auto values = py::array_t < T, py::array::c_style | py::array::forcecast > ::ensure(array);
+    Words words(std::vector<py::ssize_t>(values.shape(), values.shape() + values.ndim()));
+    for (py::ssize_t i = 0; i < values.size(); ++i) {
+        const T value = values.data()[i];
+        if (std::cmp_less(value, INT32_MIN) || std::cmp_greater(value, UINT32_MAX))
+            user_error(ErrorKind::Usage, "[run_wave] {} has the value {}, which no 32-bit register holds", name, value);
+        words.mutable_data()[i] = static_cast<uint32_t>(value);
+    }
+    return words;
+}
+
+/// An array of registers: integers by their values, 32-bit floats by their bits.
+Words register_words(std::string_view name, const py::object& given) {
+    const auto array = py::array::ensure(given);
+    if (array) {
+        const char kind = array.dtype().kind();
+        if (kind == 'f' && array.itemsize() == 4) return Words::ensure(array.attr("view")("uint32"));
+        if (kind == 'u') return integer_words<uint64_t>(name, array);
+        if (kind == 'i' || kind == 'b' || array.size() == 0) return integer_words<int64_t>(name, array);
+    }
+    PyErr_Clear();
+    user_error(ErrorKind::Usage,
+               "[run_wave] {} is an array of 32-bit registers: uint32, integers that fit them, or float32 for their "
+               "bits (of other floats take .view(\"uint32\"))",
+               name);
+}
+
 void fill_vgprs(emu::WaveRun& run, int most, const py::object& given) {
-    size_t lanes = static_cast<size_t>(run.wave_size);
     if (given.is_none()) return;
-    Words rows = Words::ensure(given);
-    if (!rows || rows.ndim() != 2 || rows.shape(0) > most || static_cast<size_t>(rows.shape(1)) != lanes)
-        user_error(ErrorKind::Usage, "[run_wave] vgpr is a uint32 array (registers <= {}, {} lanes)", most, lanes);
+    const Words rows = register_words("vgpr", given);
+    if (rows.ndim() != 2 || rows.shape(0) > most || rows.shape(1) != run.wave_size)
+        user_error(ErrorKind::Usage, "[run_wave] vgpr is a uint32 array (registers <= {}, {} lanes)", most,
+                   run.wave_size);
     run.vgpr.assign(rows.data(), rows.data() + rows.size());
 }
 
 void fill_sgprs(emu::WaveRun& run, const py::object& given) {
     if (given.is_none()) return;
-    Words values = Words::ensure(given);
-    if (!values || values.ndim() != 1 || values.shape(0) > 106)
+    const Words values = register_words("sgpr", given);
+    if (values.ndim() != 1 || values.shape(0) > 106)
         user_error(ErrorKind::Usage, "[run_wave] sgpr is a 1-D uint32 array of at most 106 registers");
     std::copy_n(values.data(), values.size(), run.sgpr.begin());
 }
 
+/// The bytes of an array whose elements lie one behind the other.
+std::span<uint8_t> contiguous_bytes(std::string_view what, const py::buffer_info& info) {
+    py::ssize_t stride = info.itemsize;
+    for (size_t i = info.shape.size(); i-- > 0; stride *= info.shape[i])
+        if (info.shape[i] > 1 && info.strides[i] != stride)
+            user_error(ErrorKind::Usage, "[run_wave] {} is not contiguous: copy it first (numpy.ascontiguousarray)",
+                       what);
+    return {static_cast<uint8_t*>(info.ptr), static_cast<size_t>(info.size * info.itemsize)};
+}
+
+py::buffer_info buffer_of(std::string_view what, const py::handle& given, bool writable) {
+    if (PyObject_CheckBuffer(given.ptr())) try {
+            return py::reinterpret_borrow<py::buffer>(given).request(writable);
+        } catch (py::error_already_set&) {
+        }
+    user_error(ErrorKind::Usage, "[run_wave] {} takes {}array or bytearray, not {}", what,
+               writable ? "a writable " : "a number of bytes, bytes, an ", Py_TYPE(given.ptr())->tp_name);
+}
+
 void map_memory(emu::WaveRun& run, const py::object& given, std::vector<py::buffer_info>& held) {
     if (given.is_none()) return;
-    for (auto [address, array] : given.cast<py::dict>()) {
-        held.push_back(py::reinterpret_borrow<py::buffer>(array).request(true));
-        py::buffer_info& info = held.back();
-        py::ssize_t stride = info.itemsize;
-        for (py::ssize_t i = info.ndim; i-- > 0; stride *= info.shape[static_cast<size_t>(i)])
-            if (info.shape[static_cast<size_t>(i)] > 1 && info.strides[static_cast<size_t>(i)] != stride)
-                user_error(ErrorKind::Usage, "[run_wave] memory arrays must be contiguous");
-        run.memory.push_back({address.cast<uint64_t>(),
-                              {static_cast<uint8_t*>(info.ptr), static_cast<size_t>(info.size * info.itemsize)}});
+    if (!PyMapping_Check(given.ptr()) || !py::hasattr(given, "items"))
+        user_error(ErrorKind::Usage, "[run_wave] memory is a dict {{address: writable array}}");
+    for (auto [address, array] : py::dict(given)) {
+        const auto at = whole_number("an address of memory", address, UINT64_MAX);
+        held.push_back(buffer_of("memory", array, true));
+        const std::span<uint8_t> bytes = contiguous_bytes("an array of memory", held.back());
+        if (bytes.size() > UINT64_MAX - at)
+            user_error(ErrorKind::Usage, "[run_wave] {} bytes of memory at {:#x} go past the last address",
+                       bytes.size(), at);
+        run.memory.push_back({at, bytes});
     }
 }
 
-void fill_lds(emu::WaveRun& run, const py::object& given) {
-    if (PyLong_Check(given.ptr())) {
-        run.lds.assign(given.cast<size_t>(), 0);
+void fill_lds(emu::WaveRun& run, const isa::ArchInfo& arch, const py::object& given) {
+    const auto most = static_cast<uint64_t>(arch.lds_bytes);
+    auto check = [&](uint64_t size) {
+        if (size > most)
+            user_error(ErrorKind::Usage, "[run_wave] lds is {} bytes; a workgroup of {} has at most {}", size,
+                       arch.name, most);
+        return size;
+    };
+    if (PyIndex_Check(given.ptr()) && !py::isinstance<py::array>(given)) {
+        run.lds.assign(check(whole_number("lds", given, UINT64_MAX)), 0);
         return;
     }
-    py::buffer_info info = py::reinterpret_borrow<py::buffer>(given).request();
-    const auto* bytes = static_cast<const uint8_t*>(info.ptr);
-    run.lds.assign(bytes, bytes + info.size * info.itemsize);
+    const py::buffer_info info = buffer_of("lds", given, false);
+    const std::span<uint8_t> bytes = contiguous_bytes("lds", info);
+    check(bytes.size());
+    run.lds.assign(bytes.begin(), bytes.end());
 }
 
 using Registers = As<"ArrayLike | None">;
@@ -92,7 +165,7 @@ WaveState run_wave(const std::string& arch_name, const py::bytes& code, const Re
     std::vector<py::buffer_info> held;
     fill_vgprs(run, isa::info(arch).max_vgprs, vgpr);
     fill_sgprs(run, sgpr);
-    fill_lds(run, lds);
+    fill_lds(run, isa::info(arch), lds);
     map_memory(run, memory, held);
     std::string_view bytes = code;
     computing(
@@ -192,16 +265,18 @@ void bind_emulator(py::module_& m) {
           "for "
           "an unknown arch.");
     bind_fidelity(e);
-    e.def("run_wave", &run_wave, py::arg("arch"), py::arg("code"), py::kw_only(), py::arg("vgpr") = py::none(),
-          py::arg("sgpr") = py::none(), py::arg("exec_mask") = py::none(), py::arg("vcc") = 0, py::arg("scc") = 0,
-          py::arg("m0") = 0, py::arg("mode") = py::none(), py::arg("lds") = 65536, py::arg("scratch") = 0,
-          py::arg("memory") = py::none(), py::arg("wave_size") = py::none(), py::arg("max_instructions") = 1'000'000,
-          "Runs one wave as a workgroup of its own until s_endpgm and returns its WaveState.\n\n"
-          "code: machine code. vgpr: uint32 (registers <= 256 or 512, lanes); sgpr: uint32 (<= 106,); missing "
-          "registers are 0. exec_mask:\nall lanes by default. lds: size in bytes or initial bytes. scratch: bytes a "
-          "lane. memory: {address: writable contiguous\narray}, mapped there and changed in place. wave_size: 32 or "
-          "64, the arch's own by default.\nRaises MemoryFault (a bad address, more than max_instructions), "
-          "Unsupported (an instruction that is not executed),\nUsageError.");
+    e.def(
+        "run_wave", &run_wave, py::arg("arch"), py::arg("code"), py::kw_only(), py::arg("vgpr") = py::none(),
+        py::arg("sgpr") = py::none(), py::arg("exec_mask") = py::none(), py::arg("vcc") = 0, py::arg("scc") = 0,
+        py::arg("m0") = 0, py::arg("mode") = py::none(), py::arg("lds") = 65536, py::arg("scratch") = 0,
+        py::arg("memory") = py::none(), py::arg("wave_size") = py::none(), py::arg("max_instructions") = 1'000'000,
+        "Runs one wave as a workgroup of its own until s_endpgm and returns its WaveState.\n\n"
+        "code: machine code. vgpr: uint32 (registers <= 256 or 512, lanes); sgpr: uint32 (<= 106,), or float32 for its "
+        "bits; missing registers are 0.\nexec_mask: all lanes by default. lds: size in bytes or initial bytes, at most "
+        "the arch's. scratch: bytes a lane. memory: {address: writable contiguous\narray}, mapped there and changed in "
+        "place. wave_size: 32 or "
+        "64, the arch's own by default.\nRaises MemoryFault (a bad address, more than max_instructions), "
+        "Unsupported (an instruction that is not executed),\nUsageError.");
 }
 
 }  // namespace strata::python

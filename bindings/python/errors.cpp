@@ -13,12 +13,18 @@ std::vector<PyObject*>& classes() {
     return *all;
 }
 
+/// Messages quote files, whose bytes may be anything.
+py::object text(const std::string& bytes) {
+    return py::reinterpret_steal<py::object>(
+        PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace"));
+}
+
 void raise(const Error& error) {
     py::object type = py::reinterpret_borrow<py::object>(classes()[static_cast<size_t>(error.kind)]);
-    py::object value = type(error.message);
-    value.attr("log") = error.log;
-    value.attr("source") = error.source;
-    value.attr("file") = error.file;
+    py::object value = type(text(error.message));
+    value.attr("log") = text(error.log);
+    value.attr("source") = text(error.source);
+    value.attr("file") = text(error.file);
     value.attr("line") = error.line;
     value.attr("column") = error.column;
     PyErr_SetObject(type.ptr(), value.ptr());

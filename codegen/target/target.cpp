@@ -14,7 +14,8 @@ struct Offer {
     unsigned wave_ops;
 };
 constexpr Offer kOffers[] = {
-#define ARCH(arch, family, mach, wave, wave64, vgprs, granule32, granule64, sgprs, lds_kib, max_block, vector, ops) \
+#define ARCH(arch, family, mach, wave, wave64, vgprs, granule32, granule64, sgprs, lds_kib, scratch_kib, max_block, \
+             vector, ops)                                                                                           \
     {vector, ops},
 #include "strata/asm/isa/archs.def"
 #undef ARCH

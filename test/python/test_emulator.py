@@ -104,8 +104,75 @@ def test_bad_arguments(arguments, words):
 def test_read_only_memory_is_refused():
     data = np.zeros(4)
     data.flags.writeable = False
-    with pytest.raises((BufferError, ValueError)):
+    with pytest.raises(strata.UsageError, match="writable"):
         run("s_nop 0", memory={0x1000: data})
+
+
+LANES = np.arange(32)
+
+
+@pytest.mark.parametrize("row, registers", [
+    (LANES.astype(np.float32) / 3, (LANES.astype(np.float32) / 3).view(np.uint32)),
+    (-LANES, (-LANES).astype(np.int32).view(np.uint32)),
+    (LANES.astype(np.uint64) << 27, LANES.astype(np.uint32) << 27),
+    ((LANES % 2).astype(bool), LANES % 2),
+    ((LANES - 128).astype(np.int8), (LANES - 128).astype(np.int32).view(np.uint32)),
+    (np.repeat(LANES, 3).astype(np.float32)[::3], LANES.astype(np.float32).view(np.uint32)),
+    (np.repeat(LANES, 2)[::-2], LANES[::-1]),
+    (np.broadcast_to(np.uint32(9), 32), np.full(32, 9)),
+    ([1] * 32, np.ones(32)),
+], ids=["float32", "negative", "uint64", "bool", "int8", "strided float32", "reversed", "broadcast", "list"])
+def test_registers_take_any_integers_and_the_bits_of_floats(row, registers):
+    state = run("s_nop 0", vgpr=[row], sgpr=row)
+    np.testing.assert_array_equal(state.vgpr[0], registers)
+    np.testing.assert_array_equal(state.sgpr[:32], registers)
+
+
+@pytest.mark.parametrize("row", [LANES / 3, LANES.astype(np.float16), LANES + (1 << 32), LANES - (1 << 33), LANES.astype(np.uint64) << 60, [1.5] * 32, ["a"] * 32, [2**70] * 32, [None] * 32],
+                         ids=["float64", "float16", "too large", "too small", "uint64", "python floats", "text", "huge", "None"])
+@pytest.mark.parametrize("name", ["vgpr", "sgpr"])
+def test_what_no_register_holds_is_refused_by_name(name, row):
+    with pytest.raises(strata.UsageError, match=name):
+        run("s_nop 0", **{name: [row] if name == "vgpr" else row})
+
+
+BYTES = np.arange(256, dtype=np.uint8)
+
+
+@pytest.mark.parametrize("lds", [BYTES[::-1], BYTES[::2], np.broadcast_to(np.zeros(1, np.uint8), (1 << 30,)), BYTES.reshape(16, 16).T, BYTES.view(np.uint32)[::-1]],
+                         ids=["reversed", "strided", "broadcast", "transposed", "words"])
+@pytest.mark.parametrize("as_memory", [False, True])
+def test_arrays_with_gaps_are_refused(lds, as_memory):
+    with pytest.raises(strata.UsageError, match="contiguous|writable"):
+        run("s_nop 0", **({"memory": {0x1000: lds}} if as_memory else {"lds": lds}))
+
+
+@pytest.mark.parametrize("lds", [BYTES, bytes(BYTES), bytearray(BYTES), BYTES.view(np.uint32), BYTES[::2].copy()])
+def test_local_memory_is_the_bytes_given(lds):
+    np.testing.assert_array_equal(run("s_nop 0", lds=lds).lds, np.frombuffer(bytes(memoryview(lds).cast("B")), np.uint8))
+
+
+@pytest.mark.parametrize("arguments, words", [
+    ({"lds": -1}, "lds"), ({"lds": 65537}, "65536"), ({"lds": 2**33}, "65536"), ({"lds": 2**80}, "lds"), ({"lds": 1.5}, "lds"), ({"lds": None}, "lds"),
+    ({"lds": np.zeros(65537, np.uint8)}, "65536"), ({"scratch": 2**32 - 1}, "scratch"), ({"memory": {-1: bytearray(4)}}, "address"),
+    ({"memory": {2**64: bytearray(4)}}, "address"), ({"memory": {2**64 - 2: bytearray(4)}}, "address"), ({"memory": {0x1000: 5}}, "memory"),
+    ({"memory": {0x1000: "text"}}, "memory"), ({"memory": [bytearray(4)]}, "dict"),
+])
+def test_sizes_that_a_workgroup_does_not_have_are_refused(arguments, words):
+    with pytest.raises(strata.UsageError, match=words):
+        run("s_nop 0", **arguments)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 7])
+def test_code_is_whole_words(size):
+    with pytest.raises(strata.UsageError, match="4 bytes"):
+        emulator.run_wave("gfx1100", bytes(size))
+
+
+def test_code_that_does_not_end_is_told_so():
+    kernel = strata.asm_kernel("s_nop 0", args=["out"], grid=1, block=32)
+    with pytest.raises(strata.Unsupported, match="s_endpgm"):
+        strata.Tensor.empty(4).custom_kernel(kernel=kernel)[0].numpy()
 
 
 BRANCHES = """

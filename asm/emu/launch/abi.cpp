@@ -28,6 +28,7 @@ constexpr Hidden kHidden[] = {
     // A grid counts whole workgroups, so remainders are 0; so are offsets, and queues and buffers that do not exist.
 };
 
+constexpr uint64_t kMostArguments = uint64_t{1} << 20;  // bytes; more than any compiler makes
 constexpr size_t kMaxUserSgprs = 32;
 constexpr size_t kFlatScratch = 102;  // FLAT_SCRATCH of gfx9
 
@@ -35,16 +36,24 @@ bool is_hidden(const isa::KernelArg& arg) { return arg.value_kind.starts_with("h
 
 }  // namespace
 
-uint32_t explicit_size(const isa::KernelInfo& kernel) {
+uint32_t most_scratch(const isa::ArchInfo& arch, int lanes) {
+    return static_cast<uint32_t>(arch.wave_scratch / lanes) / 4 * 4;
+}
+
+uint64_t explicit_size(const isa::KernelInfo& kernel) {
     if (kernel.args.empty()) return kernel.kernarg_size;
-    uint32_t size = 0;
+    uint64_t size = 0;
     for (const isa::KernelArg& arg : kernel.args)
-        if (!is_hidden(arg)) size = std::max(size, arg.offset + arg.size);
+        if (!is_hidden(arg)) size = std::max(size, uint64_t{arg.offset} + arg.size);
     return size;
 }
 
 Result<std::vector<uint8_t>> kernarg_segment(const isa::KernelInfo& kernel, const LaunchArguments& arguments) {
-    uint32_t wanted = explicit_size(kernel);
+    const uint64_t wanted = explicit_size(kernel);
+    const uint64_t most = std::max<uint64_t>({kernel.kernarg_size, kernel.descriptor.kernarg_size, wanted});
+    if (most > kMostArguments)
+        return make_error(ErrorKind::Launch, "kernel '{}' asks for {} bytes of arguments; a launch has at most {}",
+                          kernel.name, most, kMostArguments);
     size_t given = arguments.explicit_bytes.size();
     if (given != wanted && given != (wanted + 7u) / 8 * 8) {  // a struct of the arguments may be padded at its end
         auto count = std::ranges::count_if(kernel.args, [](const isa::KernelArg& arg) { return !is_hidden(arg); });
@@ -112,6 +121,10 @@ Result<void> check_dimensions(const isa::KernelInfo& kernel, const Model& model,
     if (lds > static_cast<uint64_t>(arch.lds_bytes))
         return refuse("{} bytes of local memory ({} static, {} dynamic), the limit of a workgroup is {}", lds,
                       kernel.descriptor.group_segment_fixed_size, config.dynamic_lds, arch.lds_bytes);
+    const uint32_t scratch = std::max(kernel.descriptor.private_segment_fixed_size, kernel.scratch);
+    if (const int lanes = kernel.descriptor.wave_size(arch); scratch > most_scratch(arch, lanes))
+        return refuse("{} bytes of scratch a lane, the limit of a wave of {} lanes is {}", scratch, lanes,
+                      most_scratch(arch, lanes));
     // A workgroup sits on one CU, or on the two of a WGP when WGP_MODE (rsrc1 bit 29 of RDNA) is set.
     const int wave_size = kernel.descriptor.wave_size(arch);
     int granule = wave_size == 32 ? arch.vgpr_granule32 : arch.vgpr_granule64;

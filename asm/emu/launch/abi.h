@@ -11,13 +11,16 @@
 
 namespace strata::emu {
 
+/// Bytes of scratch that a lane of such a wave can have.
+uint32_t most_scratch(const isa::ArchInfo& arch, int lanes);
+
 /// Layout of a kernarg segment (AMDGPUUsage, "Kernarg Segment"): explicit bytes, then hidden arguments by kind.
 struct LaunchArguments {
     const LaunchConfig& config;
     std::span<const uint8_t> explicit_bytes;
 };
 /// Size of the explicit part.
-uint32_t explicit_size(const isa::KernelInfo& kernel);
+uint64_t explicit_size(const isa::KernelInfo& kernel);
 Result<std::vector<uint8_t>> kernarg_segment(const isa::KernelInfo& kernel, const LaunchArguments& arguments);
 /// hsa_kernel_dispatch_packet_t.
 std::array<uint8_t, 64> dispatch_packet(const LoadedKernel& kernel, const LaunchConfig& config, uint64_t kernarg);

@@ -103,6 +103,11 @@ Result<std::shared_ptr<Module>> Gpu::load(std::span<const uint8_t> code_object) 
         return make_error(ErrorKind::Unsupported,
                           "the code object is for {}, the device is {}; compile for the device's arch",
                           isa::info(object.arch).name, isa::info(state_->arch).name);
+    uint64_t wanted = 0;  // segments are in order
+    for (const isa::Segment& segment : object.segments) wanted = segment.address + segment.memory_size;
+    if (const uint64_t capacity = capacity_of(*state_->model); wanted > capacity)
+        return make_error(ErrorKind::Device, "the code object wants {} bytes of device memory; {} has {}", wanted,
+                          state_->model->name, capacity);
     auto state = std::make_unique<Module::State>();
     state->object = std::move(object);
     state->shared = state_->shared;

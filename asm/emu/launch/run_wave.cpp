@@ -7,6 +7,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "strata/asm/emu/launch/abi.h"
 #include "strata/asm/emu/launch/faults.h"
 #include "strata/asm/emu/machine/device_memory.h"
 #include "strata/asm/emu/machine/workgroup.h"
@@ -67,7 +68,7 @@ Program& program_of(isa::Arch arch, int lanes, std::span<const uint8_t> code) {
     thread_local std::unordered_multimap<uint64_t, KeptProgram> kept;
     thread_local std::vector<uint32_t> words;
     words.assign(code.size() / 4 + 1, end_of_program(arch));
-    if (!code.empty()) memcpy(words.data(), code.data(), code.size() / 4 * 4);
+    if (!code.empty()) memcpy(words.data(), code.data(), code.size());
     uint64_t hash = hash_mix(static_cast<uint64_t>(arch), static_cast<uint64_t>(lanes));
     for (uint32_t word : words) hash = hash_mix(hash, word);
     for (auto [it, end] = kept.equal_range(hash); it != end; ++it)
@@ -131,6 +132,20 @@ Result<void> run_to_end(Wave& wave, uint64_t budget) {
     }
 }
 
+/// What the device has for one wave.
+Result<void> check_sizes(const isa::ArchInfo& arch, std::span<const uint8_t> code, const WaveRun& run) {
+    if (code.size() % 4)
+        return make_error(ErrorKind::Usage, "the code is {} bytes long; instructions are whole words of 4 bytes",
+                          code.size());
+    if (run.lds.size() > static_cast<size_t>(arch.lds_bytes))
+        return make_error(ErrorKind::Usage, "{} bytes of local memory; a workgroup of {} has at most {}",
+                          run.lds.size(), arch.name, arch.lds_bytes);
+    if (run.scratch > most_scratch(arch, run.wave_size))
+        return make_error(ErrorKind::Usage, "{} bytes of scratch a lane; a wave of {} lanes of {} has at most {}",
+                          run.scratch, run.wave_size, arch.name, most_scratch(arch, run.wave_size));
+    return {};
+}
+
 }  // namespace
 
 Result<void> run_wave(isa::Arch arch, std::span<const uint8_t> code, WaveRun& run) {
@@ -139,6 +154,7 @@ Result<void> run_wave(isa::Arch arch, std::span<const uint8_t> code, WaveRun& ru
     const isa::Family family = isa::info(arch).family;
     if (run.wave_size < isa::info(arch).wave_size)
         return make_error(ErrorKind::Usage, "wave_size is 32; the waves of {} have 64 lanes", isa::info(arch).name);
+    STRATA_TRY_VOID(check_sizes(isa::info(arch), code, run));
     const int lanes = run.wave_size, rows = rows_of(arch);
     DeviceMemory memory(0);
     for (WaveRun::Mapping& mapping : run.memory) {

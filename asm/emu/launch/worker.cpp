@@ -8,6 +8,7 @@
 #include <new>
 
 #include "strata/asm/emu/launch/faults.h"
+#include "strata/asm/emu/launch/scratch.h"
 #include "strata/asm/emu/machine/device_memory.h"
 #include "strata/asm/emu/program/program.h"
 #include "strata/asm/emu/services/services.h"
@@ -27,6 +28,8 @@ struct FreeDeleter {
     void operator()(void* p) const { std::free(p); }
 };
 
+size_t scratch_bytes(const Plan& plan) { return (size_t{plan.scratch} + 3) / 4 * 4 * static_cast<size_t>(plan.lanes); }
+
 }  // namespace
 
 struct Worker::Resident {
@@ -36,21 +39,19 @@ struct Worker::Resident {
     std::vector<Wave*> waves;   ///< in the order they run
     std::vector<Wave*> places;  ///< by wave in the workgroup
     uint8_t* lds = nullptr;
-    uint8_t* scratch = nullptr;
+    Scratch scratch;
     std::vector<Observer*> observers;
     Wave::Hit hits[Wave::kHits];  ///< allocations that the last workgroup met: a good guess for the next
 
-    explicit Resident(Plan& plan) {
+    explicit Resident(Plan& plan) : scratch(scratch_bytes(plan), plan.waves) {
         size_t wave = plan.wave_bytes();
         size_t lds_bytes = (plan.lds + 63u) / 64 * 64;
-        size_t scratch_bytes = (size_t{plan.scratch} + 3) / 4 * 4 * static_cast<size_t>(plan.lanes);
-        size_t bytes = plan.waves * (wave + scratch_bytes) + lds_bytes + 64;
+        size_t bytes = plan.waves * wave + lds_bytes + 64;
         memory.reset(static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
         if (!memory) throw std::bad_alloc();
         char* at = memory.get();
         for (uint32_t i = 0; i < plan.waves; ++i, at += wave) places.push_back(reinterpret_cast<Wave*>(at));
         lds = reinterpret_cast<uint8_t*>(at);
-        scratch = lds + lds_bytes;
         group.launch = &plan.launch;
         group.waves = plan.waves;
     }
@@ -99,9 +100,7 @@ void Worker::start_wave(Resident& resident, uint32_t index) {
     wave->lds = resident.lds;
     wave->lds_size = plan_.lds;
     wave->scratch_size = plan_.scratch;
-    size_t scratch_bytes = (size_t{plan_.scratch} + 3) / 4 * 4 * static_cast<size_t>(plan_.lanes);
-    wave->scratch = resident.scratch + index * scratch_bytes;
-    if (scratch_bytes <= 1u << 16) memset(wave->scratch, 0, scratch_bytes);
+    wave->scratch = resident.scratch.cleared(index);
     wave->group = &resident.group;
     wave->wave_in_group = index;
     wave->fault = &fault_text_;

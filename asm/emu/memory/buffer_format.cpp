@@ -101,7 +101,10 @@ BufferFormat unified_format(uint32_t number) { return number < 64 ? kUnified[num
 BufferFormat gfx9_format(uint32_t data_and_number) {
     constexpr Numeric kNumbers[] = {Numeric::unorm, Numeric::snorm, Numeric::uscaled, Numeric::sscaled,
                                     Numeric::uint,  Numeric::sint,  Numeric::snorm,   Numeric::real};
-    return {kGfx9Data[data_and_number & 15], kNumbers[data_and_number >> 4 & 7]};
+    const BufferFormat format{kGfx9Data[data_and_number & 15], kNumbers[data_and_number >> 4 & 7]};
+    const bool is_real = format.numeric == Numeric::real;
+    const bool too_small = std::ranges::any_of(format.bits, [](uint8_t size) { return size == 2 || size == 8; });
+    return is_real && too_small ? BufferFormat{} : format;
 }
 
 float small_to_float(uint32_t value, int mantissa, bool has_sign) {

@@ -18,7 +18,8 @@ struct BufferFormat {
     bool operator==(const BufferFormat&) const = default;
 };
 
-/// By GFX11's unified number, and by GFX9's data format (low 4 bits) and number format (3 bits above).
+/// By GFX11's unified number, and by GFX9's data format (low 4 bits) and number format (3 bits above), where floats of 2 or
+/// 8 bits are no format.
 BufferFormat unified_format(uint32_t number);
 BufferFormat gfx9_format(uint32_t data_and_number);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -29,6 +30,21 @@ TEST(BufferFormat, NumbersNameLayoutsWithXInTheLowestBits) {
     EXPECT_EQ(gfx9_format(12 | 7 << 4), (BufferFormat{Bits{16, 16, 16, 16}, Numeric::real}));
     EXPECT_EQ(gfx9_format(8 | 4 << 4), (BufferFormat{Bits{2, 10, 10, 10}, Numeric::uint}));
     EXPECT_FALSE(gfx9_format(15).valid());
+}
+
+TEST(BufferFormat, EveryComponentOfEveryFormatKeepsItsValue) {
+    for (uint32_t number = 0; number < 128 + 64; ++number) {
+        const BufferFormat format = number < 128 ? gfx9_format(number) : unified_format(number - 128);
+        for (uint32_t size : format.bits) {
+            if (size == 0) continue;
+            if (format.numeric == Numeric::real) EXPECT_TRUE(size == 10 || size == 11 || size == 16 || size == 32);
+            for (uint32_t value : {0u, 1u, (1u << std::min(size - 2, 22u)) - 1}) {
+                const uint32_t as_register = component_to_register(value, size, format.numeric);
+                EXPECT_EQ(component_from_register(as_register, size, format.numeric), value)
+                    << number << " " << size << " bits";
+            }
+        }
+    }
 }
 
 TEST(BufferFormat, NormalisedNumbersSpanTheirRange) {

@@ -68,6 +68,8 @@ std::vector<Shape> shapes() {
         {.stride = 32, .records = 25, .index_stride = 0, .swizzle = 1, .out_of_range = 0, .idxen = true},
         {.stride = 32, .records = 25, .index_stride = 1, .swizzle = 3, .out_of_range = 3, .idxen = true},
         {.stride = 16, .records = 30, .index_stride = 2, .swizzle = 2, .out_of_range = 3, .idxen = true},
+        {.stride = 16, .records = 300, .index_stride = 1, .swizzle = 2},  // all elements are of index 0
+        {.stride = 0, .records = 300, .index_stride = 0, .swizzle = 2},
         {.stride = 16, .records = 24, .add_tid = true, .offen = false, .imm = 12},
         {.stride = 16, .records = 24, .index_stride = 3, .swizzle = 2, .add_tid = true},
         {.stride = 0,
