@@ -127,6 +127,57 @@ def test_what_is_no_code():
         asm.assemble_instructions("s_nonsense 1")
 
 
+# Texts that end LLVM's assembler or that it never finishes.
+HOSTILE = {
+    "byte": ".byte 1",
+    "text": 's_endpgm\n.ascii "abc"',
+    "size of nothing": "f:\n.size f, nowhere",
+    "difference": ".uleb128 a-b",
+    "parentheses": ".long " + "(" * 100000 + "1" + ")" * 100000,
+    "signs": ".long " + "-" * 200000 + "1",
+    "operand of parentheses": "s_mov_b32 s0, " + "(" * 100000 + "1" + ")" * 100000,
+    "operand of brackets": "s_mov_b32 s0, " + "[" * 100000,
+    "modifiers": "v_add_f32 v0, " + "-|" * 100000,
+    "zeros": ".zero 1<<40",
+    "comment": "s_nop 0,, /*",
+}
+
+
+@pytest.mark.parametrize("call", [asm.assemble, asm.assemble_instructions, lambda text: strata.asm_kernel(text, grid=1, block=32)],
+                         ids=["assemble", "assemble_instructions", "asm_kernel"])
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_no_text_ends_the_process(text, call):
+    with pytest.raises(strata.AssemblyError):
+        call(text)
+    assert asm.assemble_instructions("s_set_gpr_idx_off ; LLVM's turn", "gfx90a") == bytes.fromhex("00009cbf")
+
+
+def test_instructions_need_no_llvm_to_be_those_of_llvm():
+    own = asm.assemble_instructions(LINES)
+    assert asm.assemble_instructions(LINES + ".set unused, 1\n") == own  # a directive, which only LLVM reads
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942", "gfx90a"])
+def test_any_bytes_can_be_listed(arch, rng):
+    ends_llvm = bytes.fromhex("f9806a271c27c502")
+    for code in [ends_llvm, *(rng.bytes(size) for size in [*range(9), *([4096] * 20)])]:
+        lines = asm.disassemble_instructions(code, arch)
+        assert sum(length for _, length, _ in lines) == len(code)
+        assert asm.disassemble(code, arch).splitlines() == [text for _, _, text in lines]
+
+
+@pytest.mark.parametrize("arch, ids", [("gfx1100", "s_add_u32 s2, s2, s3"), ("gfx942", "s_add_u32 s2, s2, s3"), ("gfx1201", "s_add_co_u32 s2, ttmp9, ttmp7")])
+def test_the_dimensions_of_the_grid_are_the_workgroup_ids_that_code_finds(arch, ids):
+    wait, store = ("s_wait_kmcnt 0x0" if arch == "gfx1201" else "s_waitcnt lgkmcnt(0)"), ("dword" if arch == "gfx942" else "b32")
+    load = "s_load_dwordx2" if arch == "gfx942" else "s_load_b64"
+    row = "s_mul_i32 s7, s3, 5\ns_add_u32 s7, s7, s2" if arch != "gfx1201" else "s_mul_i32 s7, ttmp7, 5\ns_add_co_u32 s7, s7, ttmp9"
+    text = f"{load} s[4:5], s[0:1], 0x0\n{row}\n{ids}\ns_lshl_b32 s7, s7, 2\nv_mov_b32 v1, s7\nv_mov_b32 v2, s2\n{wait}\nglobal_store_{store} v1, v2, s[4:5]\ns_endpgm\n"
+    with strata.config(device=f"emu:{arch}"):
+        kernel = strata.asm_kernel(text, args=["out"], grid=(5, 3), block=1)
+        out, *_ = strata.Tensor.empty(3, 5, dtype="int32").custom_kernel(kernel=kernel)
+        assert out.tolist() == [[x + y for x in range(5)] for y in range(3)]
+
+
 RDNA4_LINES = """\
 s_load_b96 s[8:10], s[0:1], 0x10
 s_wait_kmcnt 0x0

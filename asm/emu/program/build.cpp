@@ -15,7 +15,12 @@ using isa::Inst;
 using isa::Operand;
 
 const Op* no_instruction(Wave* wave, const Op* op) {
-    return fail(wave, op, "there is no instruction that can be executed here");
+    const Program& program = *wave->group->launch->program;
+    const Op* const plain = wave->group->code->plain(op);
+    const Chunk* const chunk = program.chunk(plain);
+    const auto why = chunk ? chunk->refused.find(plain->index) : std::map<uint32_t, std::string>::const_iterator();
+    const bool known = chunk && why != chunk->refused.end();
+    return fail(wave, op, known ? why->second : "there is no instruction that can be executed here");
 }
 
 /// VCCZ and EXECZ, just before an instruction that reads them.
@@ -58,13 +63,14 @@ Result<std::unique_ptr<Chunk>> ChunkBuilder::build() {
         waiting_.push_back(offset);
         chunk_->pcs.push_back(static_cast<uint32_t>(offset));
         Inst inst = found.inst;
-        if (found.valid) {
-            STRATA_TRY_VOID(add(offset, inst));
-        } else {
+        const Result<void> added = found.valid ? add(offset, inst) : Result<void>();
+        if (!added && !found.soft) return added.error();
+        if (!added) chunk_->refused[static_cast<uint32_t>(chunk_->pcs.size() - 1)] = added.error().message;
+        if (!added || !found.valid) {
             emit(Op(no_instruction));
             next_ = kNowhere;
         }
-        chunk_->insts.push_back(inst);
+        chunk_->insts.push_back(added ? inst : found.inst);
     }
     if (next_ != kNowhere) glue(next_);
     for (const Jump& jump : jumps_) link(jump);
@@ -87,18 +93,17 @@ Result<void> ChunkBuilder::place_registers(uint64_t offset, Inst& inst) const {
             highest_v = std::max(highest_v, operand.vgpr() + last);
         }
     });
-    const isa::Family family = isa::info(program_.arch_).family;
-    const bool split = isa::is_cdna(family);
-    const int vgprs = split ? std::min(program_.accum_offset_, program_.vgprs_) : program_.vgprs_;
-    if (highest_v >= vgprs)
+    // One allocation holds both kinds (CDNA3 ISA 3.6.4): v registers from accum_offset on are a0 and those behind it.
+    const int before = std::min(program_.accum_offset_, program_.vgprs_);
+    if (highest_v >= program_.vgprs_)
         return program_.refuse(offset, &inst,
-                               fmt::format("uses v{}, but the kernel's descriptor allocates {} vector registers{}",
-                                           highest_v, vgprs, split ? " before its accum_offset" : ""));
-    if (highest_a >= program_.vgprs_ - vgprs)
+                               fmt::format("uses v{}, but the kernel's descriptor allocates {} vector registers",
+                                           highest_v, program_.vgprs_));
+    if (highest_a >= program_.vgprs_ - before)
         return program_.refuse(
             offset, &inst,
             fmt::format("uses a{}, but the kernel's descriptor allocates {} accumulation registers (rows {} to {})",
-                        highest_a, program_.vgprs_ - vgprs, vgprs, program_.vgprs_));
+                        highest_a, program_.vgprs_ - before, before, program_.vgprs_));
     return {};
 }
 

@@ -40,7 +40,16 @@ bool shift_registers(Inst& inst, uint32_t m0, const Program& program) {
 bool can_be_indexed(const Inst& inst) {
     const std::string_view name = inst.row->mnemonic;
     return inst.dpp.kind == isa::DppKind::none && !inst.sdwa.present && !name.starts_with("v_readlane") &&
-           !name.starts_with("v_writelane") && !name.starts_with("v_readfirstlane");
+           !name.starts_with("v_readfirstlane");
+}
+
+/// Whether M0[15:12] selects one of the instruction's vector registers.
+bool is_selected(const Inst& inst, uint32_t m0) {
+    auto selected = [&](const Operand& operand, int bit) {
+        return (m0 >> bit & 1) && operand.present() && operand.is_vector();
+    };
+    return selected(inst.src[0], 12) || selected(inst.src[1], 13) || selected(inst.src[2], 14) ||
+           selected(inst.dst[0], 15);
 }
 
 }  // namespace
@@ -51,7 +60,7 @@ const Op* indexed(Wave* wave, const Op* op) {
     const Op* plain = wave->group->code->plain(op);
     const Inst* at = program.inst(plain + 1);
     const bool vector_alu = at->row->format < Format::DS || at->row->format == Format::MFMA;
-    if (!(wave->mode & kGprIndex) || !vector_alu) STRATA_EMU_NEXT;
+    if (!(wave->mode & kGprIndex) || !vector_alu || !is_selected(*at, wave->s[isa::code::m0])) STRATA_EMU_NEXT;
     if (!can_be_indexed(*at)) return fail(wave, op, "lane reads, DPP and SDWA have no relative register numbers");
     Inst inst = *at;
     if (!shift_registers(inst, wave->s[isa::code::m0], program))

@@ -37,7 +37,7 @@ namespace {
 
 struct Root {
     uint64_t offset;
-    bool soft;  ///< may turn out not to be code: what follows a call that never returns
+    bool soft;  ///< may never be reached, or be no code at all: what follows a trap or a call
 };
 
 /// s_getpc_b64 s[n:n+1]; s_add_u32 sn, sn, literal: how LLVM forms the address of a function. `next` decodes at an
@@ -104,14 +104,14 @@ Result<const Op*> Program::at_address(uint64_t address) {
     return at(offset);
 }
 
-/// What is reachable from `offset`, as far as it is not decoded yet.
+/// What is reachable from `offset`, as far as it is not decoded yet. What only soft roots lead to comes last.
 Result<Explored> Program::explore(uint64_t offset) {
     Explored explored;
     std::vector<Root> roots;
     std::vector<bool> reached(text_.size() / 4);
     auto add = [&](uint64_t to, bool soft) {
         explored.targets.insert(to);
-        roots.push_back({to, soft});
+        roots.insert(soft ? roots.begin() : roots.end(), {to, soft});
     };
     add(offset, false);
     while (!roots.empty()) {
@@ -119,16 +119,21 @@ Result<Explored> Program::explore(uint64_t offset) {
         roots.pop_back();
         for (Flow flow = Flow::next; flow != Flow::stop && flow != Flow::branch;) {
             if (at < text_.size() && (reached[at / 4] || at_[at / 4].load())) break;
+            if (at >= text_.size() && !soft)
+                return make_error(ErrorKind::Unsupported,
+                                  "control goes past the end of the code, to offset {:#x} of {} bytes: it ends with "
+                                  "s_endpgm, and branches stay within it",
+                                  at, text_.size());
             Result<Inst> inst = isa::decode(arch_, words(at), wave_size_);
             if (!inst || (inst->row->flags & isa::kNotOnSilicon)) {
                 if (!soft) return refuse(at, nullptr, inst ? "not on silicon" : inst.error().message);
                 if (at >= text_.size()) break;
                 reached[at / 4] = true;
-                explored.found.push_back({at, false, {}});
+                explored.found.push_back({at, false, true, {}});
                 break;
             }
             reached[at / 4] = true;
-            explored.found.push_back({at, true, *inst});
+            explored.found.push_back({at, true, soft, *inst});
             const std::string_view name = inst->row->mnemonic;
             flow = flow_of(*inst);
             if (flow == Flow::branch || flow == Flow::conditional || flow == Flow::call)
@@ -139,10 +144,12 @@ Result<Explored> Program::explore(uint64_t offset) {
                 if (function && *function < size() && *function % 4 == 0) add(*function, true);
             }
             const bool returns = flow == Flow::call || name == "s_swappc_b64";
-            if (returns || name == "s_cbranch_g_fork" || name == "s_cbranch_i_fork")
-                explored.targets.insert(at + inst->size);
-            soft = soft || returns || name == "s_trap";
             at += inst->size;
+            if (name == "s_cbranch_g_fork" || name == "s_cbranch_i_fork") explored.targets.insert(at);
+            if (returns) explored.targets.insert(at);
+            if (soft || !(returns || name == "s_trap")) continue;
+            roots.insert(roots.begin(), {at, true});  // perhaps nobody comes back here
+            break;
         }
     }
     if (!std::ranges::is_sorted(explored.found, {}, &Explored::Found::offset))

@@ -2,6 +2,7 @@
 #include <array>
 #include <atomic>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -16,9 +17,10 @@ namespace strata::emu {
 /// A piece of decoded code: what was reachable from some entry when it was asked for. Never moves once built.
 struct Chunk {
     std::vector<Op> ops;
-    std::vector<uint32_t> pcs;     ///< byte offset in the text of each instruction, by Op::index
-    std::vector<isa::Inst> insts;  ///< by Op::index
-    size_t number = 0;             ///< among the chunks of its program, below Program::kMaxChunks
+    std::vector<uint32_t> pcs;                ///< byte offset in the text of each instruction, by Op::index
+    std::vector<isa::Inst> insts;             ///< by Op::index
+    std::map<uint32_t, std::string> refused;  ///< by Op::index: why an instruction that may never run cannot
+    size_t number = 0;                        ///< among the chunks of its program, below Program::kMaxChunks
     bool holds(const Op* op) const { return op >= ops.data() && op < ops.data() + ops.size(); }
 };
 

@@ -61,8 +61,9 @@ def asm_kernel(
     """A kernel from assembly, for custom_kernel(kernel=...).
 
     source: LLVM-syntax text, a strata.asm.Assembler, or code object bytes. Text may be instructions and labels alone: then
-    name and args (each a pointer "x", or a value of a type "n:int32") make it a kernel and its resources are counted; or a
-    whole file with .amdhsa_kernel and .amdgpu_metadata directives.
+    name and args (each a pointer "x", or a value of a type "n:int32") make it a kernel, its resources are counted, and it finds
+    a workgroup id for each dimension of the grid (s2, s3, s4; gfx1201: ttmp9, ttmp7); or a whole file with .amdhsa_kernel and
+    .amdgpu_metadata directives.
     name: which kernel of the code object; not needed when it has one. arch: "gfx1100", ...; the default device's when empty; an
     Assembler knows its own.
     grid: workgroups, block: threads of a workgroup, each an int or up to three; an Assembler may have set both, and a
@@ -86,7 +87,7 @@ def asm_kernel(
         arch = arch or source.arch
         grid = source.grid if grid is None else grid
         block = source.block if block is None else block
-        image = source.finish()
+        image = source.finish(grid)
     elif isinstance(source, (bytes, bytearray)):
         image = bytes(source)
     else:

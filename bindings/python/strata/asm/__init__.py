@@ -68,11 +68,11 @@ class Assembler:
     """Writes one kernel instruction by instruction.
 
     arch: "gfx1100", "gfx1201", "gfx942" or "gfx90a". name: of the kernel. block: threads of a workgroup, an int or up to three; grid: workgroups (both may be
-    given to asm_kernel instead). grid_dims: how many workgroup ids the code reads (s2, s3, s4). scratch: bytes a lane.
+    given to asm_kernel instead). grid_dims: how many workgroup ids the code reads (s2, s3, s4); the dimensions of the grid when None. scratch: bytes a lane.
     The code starts with the argument pointer in s[0:1], the workgroup id in s2 (gfx1201: ttmp9) and the thread index in v0.
     """
 
-    def __init__(self, arch="gfx1100", *, name="kernel", block=None, grid=None, grid_dims=1, hidden_args=False, scratch=0, wave_size=0):
+    def __init__(self, arch="gfx1100", *, name="kernel", block=None, grid=None, grid_dims=None, hidden_args=False, scratch=0, wave_size=0):
         self._core = _strata._Assembler(arch, wave_size)
         self.arch, self.name, self.block, self.grid = arch, name, block, grid
         self._options = (grid_dims, hidden_args)
@@ -123,11 +123,14 @@ class Assembler:
         """The machine code so far, branches resolved."""
         return self._core.code()
 
-    def finish(self) -> bytes:
-        """The code object: resources and metadata from the code and the arguments."""
+    def finish(self, grid=None) -> bytes:
+        """The code object: resources and metadata from the code and the arguments. grid: when the constructor was given none."""
+        grid = self.grid if grid is None else grid
         block = self.block if self.block is not None else 1024
         block = (block,) if isinstance(block, int) else tuple(block)
         grid_dims, hidden = self._options
+        if grid_dims is None:
+            grid_dims = 1 if grid is None or isinstance(grid, int) else len(grid)
         return self._core.finish(self.name, block + (1,) * (3 - len(block)), grid_dims, hidden, 0, self._scratch)
 
 

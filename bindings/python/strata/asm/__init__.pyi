@@ -39,7 +39,7 @@ class Assembler:
     """Writes one kernel instruction by instruction.
 
     arch: "gfx1100", "gfx1201", "gfx942" or "gfx90a". name: of the kernel. block: threads of a workgroup, an int or up to three; grid: workgroups (both may be
-    given to asm_kernel instead). grid_dims: how many workgroup ids the code reads (s2, s3, s4). scratch: bytes a lane.
+    given to asm_kernel instead). grid_dims: how many workgroup ids the code reads (s2, s3, s4); the dimensions of the grid when None. scratch: bytes a lane.
     The code starts with the argument pointer in s[0:1], the workgroup id in s2 (gfx1201: ttmp9) and the thread index in v0.
     """
     arch: str
@@ -53,7 +53,7 @@ class Assembler:
         name: str = "kernel",
         block: Sizes | None = None,
         grid: Sizes | None = None,
-        grid_dims: int = 1,
+        grid_dims: int | None = None,
         hidden_args: bool = False,
         scratch: int = 0,
         wave_size: int = 0,
@@ -76,5 +76,5 @@ class Assembler:
         """Appends lines of LLVM-syntax text: instructions, labels and comments. Errors give the file and the text's line."""
     def code(self) -> bytes:
         """The machine code so far, branches resolved."""
-    def finish(self) -> bytes:
+    def finish(self, grid: Sizes | None = None) -> bytes:
         """The code object: resources and metadata from the code and the arguments."""

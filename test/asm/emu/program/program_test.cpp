@@ -68,13 +68,54 @@ TEST_P(AccumulationRegisters, BeyondTheDescriptorAreRefusedByName) {
     EXPECT_NE(a8.error().message.find("uses a8, but the kernel's descriptor allocates 8 accumulation registers"),
               std::string::npos)
         << a8.error().message;
-    auto v8 = load("v_mov_b32 v8, 0");  // a row that exists, but on the other side of accum_offset
-    ASSERT_FALSE(v8);
-    EXPECT_NE(v8.error().message.find("uses v8, but the kernel's descriptor allocates 8 vector registers"),
+    auto v16 = load("v_mov_b32 v16, 0");
+    ASSERT_FALSE(v16);
+    EXPECT_NE(v16.error().message.find("uses v16, but the kernel's descriptor allocates 16 vector registers"),
               std::string::npos)
-        << v8.error().message;
-    auto pair = load("v_lshlrev_b64 v[6:7], 1, v[8:9]");
+        << v16.error().message;
+    auto pair = load("v_lshlrev_b64 v[6:7], 1, v[16:17]");
     EXPECT_FALSE(pair);
+}
+
+TEST_P(AccumulationRegisters, AreVectorRegistersFromAccumOffsetOn) {
+    std::vector<uint32_t> out = run(R"(
+        s_load_dwordx2 s[2:3], s[0:1], 0x0
+        v_and_b32 v0, 0x3ff, v0
+        v_accvgpr_write_b32 a1, v0
+        v_mov_b32 v13, 1000
+        v_accvgpr_read_b32 v1, a5
+        v_add_u32 v1, v1, v9
+        v_lshlrev_b32 v2, 2, v0
+        s_waitcnt lgkmcnt(0)
+        global_store_dword v2, v1, s[2:3]
+    )",
+                                    64);
+    for (uint32_t i = 0; i < 64; ++i) ASSERT_EQ(out[i], 1000 + i) << i;
+}
+
+// What clang puts behind an abort, or behind a call that it knows not to return, is held to nobody's registers.
+TEST_P(AccumulationRegisters, AreCountedOnlyWhereTheCodeIsSureToGo) {
+    const std::string store =
+        "s_load_dwordx2 s[2:3], s[0:1], 0x0\nv_and_b32 v0, 0x3ff, v0\nv_lshlrev_b32 v2, 2, v0\n"
+        "v_mov_b32 v3, 5\ns_waitcnt lgkmcnt(0)\nglobal_store_dword v2, v3, s[2:3]\ns_endpgm\n";
+    const std::string beyond = "v_mov_b32 v99, 0\nv_accvgpr_write_b32 a99, v0\ns_endpgm\n";
+    for (const std::string way :
+         {"s_trap 2\n", "s_getpc_b64 s[4:5]\ns_swappc_b64 s[6:7], s[4:5]\n", "s_call_b64 s[6:7], on\n"}) {
+        SCOPED_TRACE(way);
+        const std::string text = "s_cmp_eq_u32 s15, s15\ns_cbranch_scc1 on\n" + way + beyond + "on:\n" + store;
+        EXPECT_EQ(run(text, 64), std::vector<uint32_t>(64, 5));
+    }
+    // Where control does come, it is a fault that says why.
+    auto module = load("s_call_b64 s[6:7], on\n" + beyond + "on:\ns_setpc_b64 s[6:7]\n");
+    ASSERT_TRUE(module) << module.error().message;
+    Buffer<uint32_t> out(gpu, 64);
+    auto stats = gpu.launch(**module, "k", config({1, 1, 1}, {64, 1, 1}), (Arguments() << out).bytes());
+    ASSERT_FALSE(stats);
+    EXPECT_NE(stats.error().message.find("uses v99"), std::string::npos) << stats.error().message;
+    // Code that is reached by both ways is counted.
+    auto both = load("s_cbranch_scc1 last\ns_trap 2\nlast:\nv_mov_b32 v99, 0\n");
+    ASSERT_FALSE(both);
+    EXPECT_NE(both.error().message.find("uses v99"), std::string::npos) << both.error().message;
 }
 
 TEST_P(AccumulationRegisters, AreTheSecondHalfOfAWaveRunAlone) {

@@ -87,6 +87,24 @@ TEST_P(Gfx9Scalars, RegisterIndexingAddsM0ToTheSelectedOperands) {
     EXPECT_NE(past.error().message.find("M0 leads past"), std::string::npos) << past.error().message;
 }
 
+TEST_P(Gfx9Scalars, RegisterIndexingMovesWhereALaneIsWritten) {
+    wave.sgpr[2] = 3;
+    wave.sgpr[4] = 77;
+    run(R"(
+        s_set_gpr_idx_on s2, gpr_idx(DST)
+        v_writelane_b32 v10, s4, 5
+        s_set_gpr_idx_mode gpr_idx(SRC0)
+        v_writelane_b32 v10, s4, 6
+        s_set_gpr_idx_off
+    )");
+    EXPECT_EQ(v(13, 5), 77u);
+    EXPECT_EQ(v(10, 5), 0u);
+    EXPECT_EQ(v(10, 6), 77u);
+    EXPECT_EQ(v(13, 6), 0u);
+    auto read = attempt("s_set_gpr_idx_on s2, gpr_idx(SRC0)\nv_readlane_b32 s5, v1, 3\ns_set_gpr_idx_off");
+    EXPECT_FALSE(read);
+}
+
 TEST_P(Gfx9Scalars, VskipLeavesVectorInstructionsOut) {
     wave.sgpr[2] = 4;
     run("v_mov_b32 v1, 1\ns_setvskip s2, 2\nv_mov_b32 v1, 2\ns_mov_b32 s3, 7\ns_setvskip 0, 0\nv_mov_b32 v2, 3");
