@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "strata/core/support/beside.h"
 #include "strata/core/support/file.h"
@@ -21,6 +22,29 @@ namespace strata::isa {
 namespace {
 
 constexpr const char* kProgram = "strata_llvm";
+
+/// The same file under a number that is no standard stream's.
+UniqueFd above_streams(UniqueFd file) {
+    return file.get() > 2 ? std::move(file) : UniqueFd(fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
+}
+
+/// Starts a program that is to live on after the thread that starts it (core/support/subprocess.h has those that do not).
+/// It has its own process group: Ctrl-C is the parent's to deal with.
+int spawn_service(std::string path, int socket, int log, pid_t& process) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, socket, kServiceSocket);
+    posix_spawn_file_actions_adddup2(&actions, log, 1);
+    posix_spawn_file_actions_adddup2(&actions, log, 2);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    char* arguments[] = {path.data(), nullptr};
+    const int status = posix_spawn(&process, path.c_str(), &actions, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return status;
+}
 
 class Child {
   public:
@@ -56,18 +80,11 @@ Result<void> Child::start() {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return make_error(ErrorKind::Device, "cannot run {}: {}", kProgram, std::strerror(errno));
-    socket_ = UniqueFd(ends[0]);
-    const UniqueFd theirs(ends[1]);
-    log_ = UniqueFd(memfd_create("log", MFD_CLOEXEC));
-    std::string path = fmt::format("{}/{}", folder, kProgram);
-    char* arguments[] = {path.data(), nullptr};
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, theirs.get(), kServiceSocket);
-    posix_spawn_file_actions_adddup2(&actions, log_.get(), 1);
-    posix_spawn_file_actions_adddup2(&actions, log_.get(), 2);
-    const int status = posix_spawn(&process_, path.c_str(), &actions, nullptr, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
+    socket_ = above_streams(UniqueFd(ends[0]));
+    const UniqueFd theirs = above_streams(UniqueFd(ends[1]));
+    log_ = above_streams(UniqueFd(memfd_create("log", MFD_CLOEXEC)));
+    const std::string path = fmt::format("{}/{}", folder, kProgram);
+    const int status = spawn_service(path, theirs.get(), log_.get(), process_);
     if (status == 0) return {};
     process_ = -1;
     return make_error(ErrorKind::Device, "cannot run {}: {}", path, std::strerror(status));

@@ -80,7 +80,7 @@ def test_mutated_texts_are_assembled_or_refused():
 def test_mutated_code_objects_are_run_or_refused():
     clock = Clock("code objects")
     x = strata.Tensor(np.arange(256, dtype=np.float32)).realize()
-    images = [asm.assemble(ADD_ONE), strata.compile(strata.Tensor.rand(64, 8).sum(axis=1) * 2).kernels and strata.compile(x * 2 + 1).code_object]
+    images = [asm.assemble(ADD_ONE), strata.compile(x * 2 + 1).code_object]
     for rng in clock:
         image = bytearray(rng.choice(images))
         for _ in range(rng.randint(1, 5)):

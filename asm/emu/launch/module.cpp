@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,6 +13,17 @@ constexpr uint64_t kLargestImage = 1ull << 32;
 
 std::string_view kind_of(const isa::Segment& segment) {
     return segment.executable ? "code" : segment.writable ? "device variables" : "constants";
+}
+
+/// Makes bytes zero; of many, by fresh pages of the host, which cost nothing until they are used.
+void clear(uint64_t at, size_t bytes) {
+    constexpr uint64_t kPage = 4096, kMany = uint64_t{1} << 20;
+    const uint64_t first = (at + kPage - 1) / kPage * kPage, last = (at + bytes) / kPage * kPage;
+    auto write = [](uint64_t from, uint64_t to) { memset(reinterpret_cast<void*>(from), 0, to - from); };
+    if (bytes < kMany || madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED) != 0)
+        return write(at, at + bytes);
+    write(at, first);
+    write(last, at + bytes);
 }
 
 }  // namespace
@@ -29,7 +41,7 @@ Result<void> Module::State::place(std::string_view label) {
     for (const isa::Segment& segment : object.segments) {
         uint64_t at = base + segment.address;
         std::ranges::copy(segment.bytes, reinterpret_cast<uint8_t*>(at));
-        memset(reinterpret_cast<char*>(at) + segment.bytes.size(), 0, segment.memory_size - segment.bytes.size());
+        clear(at + segment.bytes.size(), segment.memory_size - segment.bytes.size());
         if (segment.memory_size == 0) continue;
         shared->memory.add(
             {at, at + segment.memory_size, fmt::format("{} of {}", kind_of(segment), label), segment.writable});

@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <thread>
 
 #include "strata/asm/llvm/service/emit.h"
@@ -26,9 +25,8 @@ void limit(int what, rlim_t most) {
     setrlimit(what, &both);
 }
 
-/// No text takes more than this process may have; it leaves no core files, and its parent decides about Ctrl-C.
+/// No text takes more than this process may have; it leaves no core files.
 void limit_this_process() {
-    std::signal(SIGINT, SIG_IGN);
     limit(RLIMIT_CORE, 0);
 #ifndef STRATA_SANITIZED  // whose shadow memory is larger
     limit(RLIMIT_AS, kMostMemory);

@@ -60,6 +60,24 @@ TEST(Sizes, ThatTheDeviceDoesNotHaveAreErrorsBeforeMemoryIsTaken) {
     EXPECT_TRUE(attempt(object("", ".amdhsa_kernarg_size 8\n.amdhsa_private_segment_fixed_size 0xfffe0")));
 }
 
+TEST(Sizes, OfVariablesThatNobodyUsesTakeNoMemoryOfTheHost) {
+    const auto image = object("", ".amdhsa_kernarg_size 8", ".bss\nbig: .zero 2<<30");
+    ASSERT_TRUE(image) << image.error().message;
+    auto resident = [] {
+        std::ifstream file("/proc/self/statm");
+        size_t all = 0, pages = 0;
+        file >> all >> pages;
+        return pages * 4096;
+    };
+    Gpu gpu(isa::Arch::gfx1100);
+    const size_t before = resident();
+    for (int i = 0; i < 3; ++i) {
+        auto module = gpu.load(*image);
+        ASSERT_TRUE(module) << module.error().message;
+        EXPECT_LT(resident(), before + (size_t{64} << 20));
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Bytes, ScratchOf, ::testing::Values(64u, 2044u, 2048u, 2052u, 16380u, 16384u, 20000u));
 
 TEST_P(ScratchOf, AWaveIsZeroWhoeverHadThePlaceBefore) {
