@@ -125,6 +125,12 @@ def test_what_is_no_code():
         strata.asm_kernel(b"\x7fELF and then nothing", grid=1, block=1)
     with pytest.raises(strata.AssemblyError):
         asm.assemble_instructions("s_nonsense 1")
+    image = asm.assemble(ADD_ONE)
+    for call in (asm.disassemble, lambda damaged: strata.asm_kernel(damaged, grid=1, block=1)):
+        with pytest.raises(strata.Error, match="UTF-8"):
+            call(image.replace(b"add_one", b"add\xffone"))
+    with pytest.raises(strata.UsageError, match="no kernel"):
+        strata.asm_kernel(asm.assemble("s_endpgm"), grid=1, block=1)
 
 
 # Texts that end LLVM's assembler or that it never finishes.
