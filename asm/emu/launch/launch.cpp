@@ -124,7 +124,9 @@ Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, cons
 Result<void> Gpu::State::reserve_launch_area(size_t bytes) {
     if (bytes <= launch_area_size) return {};
     size_t size = std::max<size_t>((bytes + 4095) / 4096 * 4096, 16384);
-    STRATA_TRY(launch_area, shared->memory.reserve(size));
+    STRATA_TRY(uint64_t area, shared->memory.reserve(size));
+    if (launch_area) shared->memory.release(launch_area);
+    launch_area = area;
     launch_area_size = size;
     return {};
 }

@@ -45,7 +45,6 @@ Result<void> Module::State::place(std::string_view label) {
         if (segment.memory_size == 0) continue;
         shared->memory.add(
             {at, at + segment.memory_size, fmt::format("{} of {}", kind_of(segment), label), segment.writable});
-        parts.push_back(at);
     }
     for (const isa::Relocation& relocation : object.relocations) {
         if (relocation.address > size || size - relocation.address < 8)
@@ -77,8 +76,7 @@ Module::Module(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Module::~Module() {
     try {
         std::lock_guard lock(state_->shared->mutex);
-        for (uint64_t part : state_->parts) state_->shared->memory.remove(part);
-        if (state_->base) state_->shared->memory.release(state_->base, state_->size);
+        if (state_->base) state_->shared->memory.release(state_->base);
     } catch (const Exception&) {  // after a fork the memory stays
     }
 }

@@ -48,7 +48,6 @@ struct Module::State {
     std::shared_ptr<SharedMemory> shared;
     uint64_t base = 0;
     size_t size = 0;
-    std::vector<uint64_t> parts;  ///< entries in the allocation table
     std::map<std::string, LoadedKernel, std::less<>> kernels;
 
     Result<const LoadedKernel*> kernel(std::string_view name) const;

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <iterator>
+
+#include "strata/core/support/settings.h"
 
 namespace strata::emu {
 namespace {
@@ -15,19 +15,12 @@ constexpr uint64_t kRange = 1ull << 40;  // reserved addresses; only touched pag
 constexpr uint64_t kSmallestRange = 1ull << 32;
 constexpr size_t kAlign = 256;    // as hipMalloc
 constexpr size_t kRedZone = 256;  // on both sides of a block
+constexpr size_t kPage = 4096;
 constexpr size_t kHuge = 2u << 20;
 constexpr size_t kQuarantine = 64u << 20;  // bytes of freed blocks that rest before reuse
 constexpr size_t kQuarantineBlocks = 1024;
-constexpr size_t kKeepPages = 256u << 20;  // a freed block larger than this gives its pages back to the host
 
-size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
-
-/// Block sizes fall into classes, so that a freed block fits the next request of about its size.
-size_t block_class(size_t bytes) {
-    if (bytes >= kHuge) return round_up(bytes, kHuge);
-    size_t step = std::max(kAlign, std::bit_floor(bytes) / 4);
-    return round_up(bytes, step);
-}
+uint64_t round_up(uint64_t bytes, uint64_t to) { return (bytes + to - 1) / to * to; }
 
 }  // namespace
 
@@ -49,6 +42,9 @@ DeviceMemory::~DeviceMemory() {
 
 Result<void> DeviceMemory::commit(uint64_t end) {
     if (end <= committed_) return {};
+    if (end > end_)
+        return make_error(ErrorKind::Device, "out of address space for the emulated GPU's memory: {} bytes wanted",
+                          end - top_);
     uint64_t to = std::min(round_up(end, 16 * kHuge), end_);
     void* from = reinterpret_cast<void*>(committed_);
     if (mprotect(from, to - committed_, PROT_READ | PROT_WRITE) != 0)
@@ -59,28 +55,47 @@ Result<void> DeviceMemory::commit(uint64_t end) {
     return {};
 }
 
-Result<uint64_t> DeviceMemory::take(size_t bytes) {
-    if (auto it = idle_.find(bytes); it != idle_.end() && !it->second.empty()) {
-        uint64_t base = it->second.back();
-        it->second.pop_back();
-        return base;
+Result<uint64_t> DeviceMemory::take(const FreeRanges::Request& request) {
+    if (auto base = free_.take(request)) {
+        pooled_ = quarantined_ + free_.kept();
+        return *base;
     }
-    uint64_t base = bytes >= kHuge ? round_up(top_, kHuge) : top_;
-    if (base_ == 0 || base + bytes > end_)
-        return make_error(ErrorKind::Device, "out of address space for the emulated GPU's memory: {} bytes wanted",
-                          bytes);
-    STRATA_TRY_VOID(commit(base + bytes));
-    top_ = base + bytes;
+    auto [low, used] = free_.take_last(top_);
+    const uint64_t base = request.base_in(low), end = base + request.bytes;
+    Result<void> room = commit(end);
+    if (!room) {
+        free_.add(low, top_ - low, used);
+        return room.error();
+    }
+    free_.add(low, base - low, used);
+    top_ = end;
     return base;
 }
 
 void DeviceMemory::give(Block block) {
     // Labels of the freed ranges go when their addresses become usable again.
     auto it = table_.lower_bound(block.base);
-    while (it != table_.end() && it->first < block.base + block.bytes)
-        it = it->second.live ? std::next(it) : table_.erase(it);
-    if (block.bytes > kKeepPages) madvise(reinterpret_cast<void*>(block.base), block.bytes, MADV_DONTNEED);
-    idle_[block.bytes].push_back(block.base);
+    while (it != table_.end() && it->first < block.base + block.bytes) it = table_.erase(it);
+    free_.add(block.base, block.bytes, block.bytes);
+    free_.trim(settings().emu_pool_mb << 20);
+}
+
+/// The block that was handed out as `address` rests, with the parts of the table that lie in it.
+void DeviceMemory::rest(uint64_t address) {
+    auto found = blocks_.find(address);
+    const Block block = found->second;
+    blocks_.erase(found);
+    for (auto it = table_.lower_bound(block.base); it != table_.end() && it->first < block.base + block.bytes; ++it)
+        it->second.live = false;
+    quarantine_.push_back(block);
+    quarantined_ += block.bytes;
+    while (quarantined_ > kQuarantine || quarantine_.size() > kQuarantineBlocks) {
+        Block oldest = quarantine_.front();
+        quarantine_.pop_front();
+        quarantined_ -= oldest.bytes;
+        give(oldest);
+    }
+    pooled_ = quarantined_ + free_.kept();
 }
 
 Result<uint64_t> DeviceMemory::allocate(size_t bytes, std::string_view label) {
@@ -88,54 +103,40 @@ Result<uint64_t> DeviceMemory::allocate(size_t bytes, std::string_view label) {
         return make_error(ErrorKind::Device,
                           "out of device memory: {} bytes wanted, {} of {} in use; free buffers or use smaller ones",
                           bytes, allocated_, capacity_);
-    // The block starts with its red zone, a huge one with a full huge page less, so that the data is aligned well.
-    size_t front = bytes >= kHuge ? kHuge : kRedZone;
-    size_t block = block_class(front + round_up(std::max<size_t>(bytes, 1), kAlign) + kRedZone);
-    STRATA_TRY(uint64_t base, take(block));
-    uint64_t address = base + front;
+    const size_t room = round_up(std::max<size_t>(bytes, 1), kAlign), align = room >= kHuge ? kHuge : kAlign;
+    STRATA_TRY(uint64_t base, take({kRedZone + room + kRedZone, kRedZone, align}));
+    uint64_t address = base + kRedZone;
     table_[address] = Allocation{address, address + bytes, std::string(label)};
-    blocks_[address] = block;
+    blocks_[address] = {base, kRedZone + room + kRedZone};
     allocated_ += bytes;
     return address;
 }
 
 Result<void> DeviceMemory::free(uint64_t address) {
-    auto block = blocks_.find(address);
     auto it = table_.find(address);
-    if (block == blocks_.end() || it == table_.end() || !it->second.live)
+    auto block = blocks_.find(address);
+    if (block == blocks_.end() || block->second.reserved || it == table_.end() || !it->second.live)
         return make_error(ErrorKind::Usage, "free of {:#x}, which is no live allocation: {}", address,
                           describe(address, 1));
-    it->second.live = false;
-    size_t front = it->second.high - it->second.low >= kHuge ? kHuge : kRedZone;
     allocated_ -= it->second.high - it->second.low;
-    quarantine_.push_back({address - front, block->second});
-    quarantined_ += block->second;
-    blocks_.erase(block);
-    while (quarantined_ > kQuarantine || quarantine_.size() > kQuarantineBlocks) {
-        Block oldest = quarantine_.front();
-        quarantine_.pop_front();
-        quarantined_ -= oldest.bytes;
-        give(oldest);
-    }
+    rest(address);
     return {};
 }
 
 Result<uint64_t> DeviceMemory::reserve(size_t bytes) {
-    STRATA_TRY(uint64_t base, take(block_class(bytes + 2 * 4096)));
-    return round_up(base + 1, 4096);
-}
-
-void DeviceMemory::add(Allocation part) {
-    uint64_t low = part.low;
-    table_[low] = std::move(part);
+    const size_t block = kPage + round_up(bytes, kPage) + kPage;
+    STRATA_TRY(uint64_t base, take({block, kPage, kPage}));
+    blocks_[base + kPage] = {base, block, true};
+    return base + kPage;
 }
 
 void DeviceMemory::remove(uint64_t low) { table_.erase(low); }
 
-void DeviceMemory::release(uint64_t base, size_t bytes) {
-    // Code addresses are not used again: a stale pointer to code stays an error. Only the pages go back.
-    uint64_t first = round_up(base, 4096), last = (base + bytes) / 4096 * 4096;
-    if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+void DeviceMemory::release(uint64_t base) { rest(base); }
+
+void DeviceMemory::add(Allocation part) {
+    uint64_t low = part.low;
+    table_[low] = std::move(part);
 }
 
 void DeviceMemory::map(uint64_t address, void* host, uint64_t bytes, std::string label) {

@@ -1,12 +1,13 @@
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "strata/asm/emu/machine/free_ranges.h"
 #include "strata/core/support/result.h"
 
 namespace strata::emu {
@@ -20,7 +21,8 @@ struct Allocation {
 };
 
 /// Device memory: a reserved range of host addresses, device address == host address. Blocks carry red zones, freed
-/// blocks rest in quarantine before their addresses are used again. Not thread-safe; the Gpu locks.
+/// blocks rest in quarantine before their addresses are used again. Pages of free blocks go back to the host beyond
+/// settings().emu_pool_mb. Not thread-safe; the Gpu locks.
 class DeviceMemory {
   public:
     explicit DeviceMemory(uint64_t capacity);
@@ -30,12 +32,15 @@ class DeviceMemory {
     Result<uint64_t> allocate(size_t bytes, std::string_view label);
     Result<void> free(uint64_t address);
     size_t allocated() const { return allocated_; }
+    /// Bytes that are not allocated and may have pages of the host: blocks in quarantine, and free ones. Any thread may
+    /// ask.
+    size_t pooled() const { return pooled_.load(std::memory_order_relaxed); }
 
     /// A block whose parts are entered by add(): segments of a code object.
     Result<uint64_t> reserve(size_t bytes);
     void add(Allocation part);
-    void remove(uint64_t low);                  ///< takes one part out of the table
-    void release(uint64_t base, size_t bytes);  ///< gives a reserved block back
+    void remove(uint64_t low);    ///< takes one part out of the table
+    void release(uint64_t base);  ///< gives a reserved block back, with its parts
 
     /// The live allocation that holds [address, address + bytes), or nullptr.
     const Allocation* find(uint64_t address, size_t bytes) const;
@@ -49,20 +54,23 @@ class DeviceMemory {
   private:
     struct Block {
         uint64_t base = 0;
-        size_t bytes = 0;  ///< of the block with its red zones
+        size_t bytes = 0;       ///< of the block with its red zones
+        bool reserved = false;  ///< by reserve()
     };
-    Result<uint64_t> take(size_t bytes);
+    Result<uint64_t> take(const FreeRanges::Request& request);
     void give(Block block);
+    void rest(uint64_t address);
     Result<void> commit(uint64_t end);
 
     uint64_t base_ = 0, top_ = 0, committed_ = 0, end_ = 0;
     uint64_t capacity_ = 0;
     size_t allocated_ = 0;
-    std::map<uint64_t, Allocation> table_;          ///< by low
-    std::map<uint64_t, size_t> blocks_;             ///< user address -> block bytes, for free()
-    std::map<size_t, std::vector<uint64_t>> idle_;  ///< block bytes -> bases ready for use
+    std::map<uint64_t, Allocation> table_;  ///< by low
+    std::map<uint64_t, Block> blocks_;      ///< by the address that was handed out
+    FreeRanges free_;
     std::deque<Block> quarantine_;
     size_t quarantined_ = 0;
+    std::atomic<size_t> pooled_{0};
 };
 
 }  // namespace strata::emu

@@ -16,18 +16,14 @@ Result<void> DeviceHeap::place() {
     STRATA_TRY(notes_, memory_.reserve(kNotes));
     memset(reinterpret_cast<void*>(notes_), 0, kNotes);
     memory_.add({notes_, notes_ + kNotes, "notes of the device heap"});
-    STRATA_TRY(const uint64_t range, memory_.reserve(bytes_ + kSlab));
-    base_ = round_up(range, kSlab);
+    STRATA_TRY(range_, memory_.reserve(bytes_ + kSlab));
+    base_ = round_up(range_, kSlab);
     return {};
 }
 
 DeviceHeap::~DeviceHeap() {
-    for (const auto& [address, end] : used_) memory_.remove(address);
-    if (notes_) {
-        memory_.remove(notes_);
-        memory_.release(notes_, kNotes);
-    }
-    if (base_) memory_.release(base_, bytes_);
+    if (notes_) memory_.release(notes_);
+    if (range_) memory_.release(range_);
 }
 
 uint64_t DeviceHeap::allocate(uint64_t bytes) {

@@ -26,7 +26,7 @@ class DeviceHeap {
 
   private:
     DeviceMemory& memory_;
-    uint64_t bytes_ = 0, notes_ = 0, base_ = 0;
+    uint64_t bytes_ = 0, notes_ = 0, range_ = 0, base_ = 0;
     std::map<uint64_t, uint64_t> used_;  ///< address -> end of its last page
 };
 

@@ -40,8 +40,7 @@ HostcallBuffer::~HostcallBuffer() { release(); }
 
 void HostcallBuffer::release() {
     if (!base_) return;
-    memory_.remove(base_);
-    memory_.release(base_, bytes_);
+    memory_.release(base_);
     base_ = packets_ = 0;
 }
 

@@ -2,10 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <optional>
+#include <random>
+
+#include "strata/core/support/settings.h"
 
 namespace strata::emu {
 namespace {
+
+size_t resident_bytes() {
+    size_t total = 0, resident = 0;
+    std::ifstream("/proc/self/statm") >> total >> resident;
+    return resident * 4096;
+}
 
 TEST(DeviceMemory, KeepsAllocationsApartAndAligned) {
     DeviceMemory memory(1 << 24);
@@ -43,6 +55,64 @@ TEST(DeviceMemory, RestsFreedBlocksBeforeTheirAddressesComeBack) {
         uint64_t at = memory.allocate(4096, "churn").value();
         again = at == first;
         memory.free(at).value();
+    }
+    EXPECT_TRUE(again);
+}
+
+/// Sizes of one block after the other, each freed when the next was made.
+template <class Size>
+size_t most_resident(DeviceMemory& memory, int blocks, Size size) {
+    const size_t before = resident_bytes();
+    size_t most = before;
+    std::optional<uint64_t> last;
+    for (int i = 0; i < blocks; ++i) {
+        const size_t bytes = size(i);
+        const uint64_t at = memory.allocate(bytes, "block").value();
+        memset(reinterpret_cast<void*>(at), 1, bytes);
+        if (last) memory.free(*last).value();
+        last = at;
+        most = std::max(most, resident_bytes());
+    }
+    return most - before;
+}
+
+TEST(DeviceMemory, ABlockThatGrowsNeedsAFewTimesItsSize) {
+    Settings small_pool = settings();
+    small_pool.emu_pool_mb = 32;
+    ScopedSettings scope(small_pool);
+    DeviceMemory memory(size_t{1} << 32);
+    // Two blocks of at most 48 MiB live at a time, 64 MiB rest in quarantine; all together are 1.2 GiB.
+    EXPECT_LT(most_resident(memory, 48, [](int i) { return (size_t{1} + static_cast<size_t>(i)) << 20; }),
+              size_t{240} << 20);
+    EXPECT_LE(memory.pooled(), size_t{64 + 32} << 20);
+}
+
+TEST(DeviceMemory, BlocksOfRandomSizesUseTheMemoryOfOneAnother) {
+    DeviceMemory memory(size_t{1} << 32);
+    std::mt19937 random(3);
+    // Two of at most 48 MiB, 64 in quarantine and 256 in the pool; all together are 1.3 GiB.
+    EXPECT_LT(most_resident(memory, 40, [&](int) { return (size_t{16} << 20) + random() % (size_t{32} << 20); }),
+              size_t{450} << 20);
+}
+
+TEST(DeviceMemory, CodeAddressesComeBackAfterARest) {
+    DeviceMemory memory(1 << 24);
+    uint64_t first = 0, last = 0;
+    bool again = false;
+    for (int i = 0; i < 3000 && !again; ++i) {
+        last = memory.reserve(5000).value();
+        EXPECT_EQ(last % 4096, 0u);
+        memory.add({last, last + 5000, "code", false});
+        if (i == 0) first = last;
+        EXPECT_NE(memory.find(last, 5000), nullptr);
+        again = i > 0 && last == first;
+        EXPECT_FALSE(memory.free(last)) << "code is no allocation of the user's";
+        memory.release(last);
+        EXPECT_EQ(memory.find(last, 1), nullptr);
+        if (i == 1) {
+            EXPECT_NE(last, first) << "it rests before it is used again";
+            EXPECT_NE(memory.describe(last, 1).find("freed allocation 'code'"), std::string::npos);
+        }
     }
     EXPECT_TRUE(again);
 }
