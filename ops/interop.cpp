@@ -71,7 +71,7 @@ void Tensor::realize(const std::vector<Tensor*>& tensors) {
             group[i]->uniform_ = false;
         }
     }
-    runtime::collect();
+    runtime::collect_recent();
 }
 
 Tensor& Tensor::realize() {

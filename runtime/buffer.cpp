@@ -7,18 +7,22 @@ namespace strata::runtime {
 Buffer::Buffer(Device& device, DType dtype, int64_t size) : device_(device), dtype_(dtype), size_(size) {}
 
 Buffer::~Buffer() {
-    if (address_) (void)device_.api().free(device_.ordinal(), address_);
+    if (!address_) return;
+    (void)device_.api().free(device_.ordinal(), address_);
+    context().memory.remove(bytes());
 }
 
 hip::DevicePtr Buffer::address() {
     if (!address_) {
+        context().sweeper.sweep_for(bytes());
         Result<hip::DevicePtr> got = device_.api().malloc(device_.ordinal(), bytes());
         if (!got) {  // memory of dead tensors may be waiting for a sweep
-            context().sweeper.sweep_now();
+            context().sweeper.sweep(Generation::all);
             got = device_.api().malloc(device_.ordinal(), bytes());
         }
         address_ = got.value();
         context().sweeper.note_allocation(bytes());
+        context().memory.add(bytes());
     }
     return address_;
 }

@@ -1,19 +1,22 @@
 #include "strata/runtime/context_p.h"
 
+#include "strata/core/support/settings.h"
+
 namespace strata::runtime {
 namespace {
 
 constexpr size_t kKeptLaunches = 4096;
-constexpr size_t kFewNodes = 1 << 14;  // a sweep over so many takes well under a millisecond
-constexpr size_t kManyBytes = size_t{64} << 20;
+constexpr size_t kFewNodes = 1 << 10;  // a look at so many takes some ten microseconds
 
-void on_free(UOp node) {
+void forget(UOp node) {
     if (node.is(Op::buffer)) context().buffers.forget(node);
     if (node.is(Op::custom)) context().custom.forget(node);
     context().results.forget(node);
 }
 
 }  // namespace
+
+Context::Context() { on_free(forget); }
 
 Context& context() {
     static auto* process = new Context;
@@ -78,17 +81,41 @@ void Counters::add(Stats::Launch launch, bool modelled) {
         stats_.launches.erase(stats_.launches.begin(), stats_.launches.end() - kKeptLaunches);
 }
 
-void Sweeper::sweep_now() {
-    while (sweep(on_free) > 0) {  // a freed result lets go of its buffer, which the next round frees
-    }
-    allocated_since_ = 0;
-    nodes_after_sweep_ = live_nodes();
+void Sweeper::sweep(Generation which) {
+    const size_t before = collections();
+    collect_nodes(which);
+    if (collections() != before) allocated_since_ = 0;  // no thread was using nodes
 }
 
-void Sweeper::sweep_if_worthwhile() {
-    if (allocated_since_ > kManyBytes || live_nodes() > 2 * nodes_after_sweep_ || live_nodes() < kFewNodes) sweep_now();
+void Sweeper::sweep_for(size_t bytes) {
+    const size_t allocated = allocated_since_, live = memory_.live();
+    if (allocated + bytes <= settings().garbage_mb << 20) return;
+    sweep(Generation::young);
+    if (memory_.live() + allocated / 2 > live) sweep(Generation::all);
 }
 
-void collect() { context().sweeper.sweep_if_worthwhile(); }
+void collect() { context().sweeper.sweep(Generation::all); }
+
+void collect_recent() {
+    Sweeper& sweeper = context().sweeper;
+    sweeper.sweep_for(0);
+    sweeper.sweep(live_nodes() < kFewNodes ? Generation::all : Generation::young);
+}
+
+Stats stats() {
+    Context& c = context();
+    Stats out = c.counters.get();
+    c.memory.count_into(out);
+    c.programs.count_into(out);
+    out.pooled_bytes = c.devices.pooled_bytes();
+    out.graph_nodes = live_nodes();
+    out.collections = collections();
+    return out;
+}
+
+void reset_stats() {
+    context().counters.reset();
+    context().memory.reset_peak();
+}
 
 }  // namespace strata::runtime

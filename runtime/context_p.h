@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "strata/core/support/lru.h"
 #include "strata/core/support/mutex.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/custom.h"
@@ -21,6 +22,7 @@ class Devices {
     Device& open(std::string_view name);  ///< "" = the first there is
     Device& at(uint16_t index);
     std::vector<std::string> known();
+    size_t pooled_bytes();
     void add_provider(hip::Provider provider);
 
   private:
@@ -80,19 +82,29 @@ class Results {
     UOpMap<Root> views_;
 };
 
-/// Loaded programs by kernel graph and device. Sinks are rooted: their addresses stay theirs.
+/// Loaded programs by kernel graph and device, up to settings().programs_mb. Sinks are rooted: their addresses stay
+/// theirs. A program that goes is unloaded when its last launch is over, and its graph is swept.
 class Programs {
   public:
     std::shared_ptr<Program> find(UOp sink, const Device& device);
     void add(UOp sink, const Device& device, std::shared_ptr<Program> program);
+    void count_into(Stats& stats);
 
   private:
+    struct Key {
+        UOp sink;
+        uint16_t device;
+        bool operator==(const Key&) const = default;
+    };
+    struct KeyHash {
+        size_t operator()(const Key& key) const { return UOpHash()(key.sink) * 31 + key.device; }
+    };
     struct Entry {
         Root sink;
-        std::unordered_map<uint16_t, std::shared_ptr<Program>> by_device;
+        std::shared_ptr<Program> program;
     };
     Mutex mutex_;
-    UOpMap<Entry> all_;
+    Lru<Key, Entry, KeyHash> all_;
 };
 
 /// Code objects of users' kernels that were loaded last. A module that a kernel uses lives as long as the kernel.
@@ -110,7 +122,24 @@ class Modules {
     std::list<Entry> recent_;
 };
 
-/// Stats since the last reset.
+/// Bytes of tensors in the memory of all devices.
+class MemoryUse {
+  public:
+    void add(size_t bytes) {
+        const size_t now = live_.fetch_add(bytes) + bytes;
+        for (size_t peak = peak_.load(); now > peak && !peak_.compare_exchange_weak(peak, now);) {
+        }
+    }
+    void remove(size_t bytes) { live_ -= bytes; }
+    size_t live() const { return live_; }
+    void reset_peak() { peak_ = live_.load(); }
+    void count_into(Stats& stats) const { stats.live_bytes = live_, stats.peak_bytes = peak_; }
+
+  private:
+    std::atomic<size_t> live_{0}, peak_{0};
+};
+
+/// What Stats counts since the last reset.
 class Counters {
   public:
     Stats get();
@@ -123,28 +152,32 @@ class Counters {
     Stats stats_;
 };
 
-/// When to look for graph nodes that no tensor reaches, and what hangs on them.
+/// When to look for graph nodes that no tensor reaches, and what hangs on them: buffers, user kernels, results.
 class Sweeper {
   public:
+    explicit Sweeper(const MemoryUse& memory) : memory_(memory) {}
     void note_allocation(size_t bytes) { allocated_since_ += bytes; }
-    /// Frees unreached nodes with their buffers, user kernels and results. Does nothing inside a GraphScope.
-    void sweep_now();
-    void sweep_if_worthwhile();
+    void sweep(Generation which);
+    /// Before `bytes` more are allocated.
+    void sweep_for(size_t bytes);
 
   private:
-    std::atomic<size_t> allocated_since_{0}, nodes_after_sweep_{0};
+    const MemoryUse& memory_;
+    std::atomic<size_t> allocated_since_{0};
 };
 
 /// All that the runtime remembers from call to call; each part has a lock of its own, never held while another is taken.
 struct Context {
+    Context();
     Devices devices;
     Buffers buffers;
+    MemoryUse memory;
     CustomKernels custom;
     Results results;
     Programs programs;
     Modules modules;
     Counters counters;
-    Sweeper sweeper;
+    Sweeper sweeper{memory};
 };
 
 /// The one of this process, since graph nodes are the process's too. Made on first use and never destroyed: tensors of

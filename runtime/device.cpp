@@ -88,6 +88,13 @@ std::vector<std::string> Devices::known() {
     return names(providers_);
 }
 
+size_t Devices::pooled_bytes() {
+    std::lock_guard lock(mutex_);
+    size_t bytes = 0;
+    for (const auto& d : all_) bytes += d->api().pooled_bytes(d->ordinal());
+    return bytes;
+}
+
 Device* Devices::opened(std::string_view name) {
     for (auto& d : all_)
         if (d->name() == name) return d.get();

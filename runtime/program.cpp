@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "strata/codegen/compile/compile_kernel.h"
 #include "strata/core/support/hash.h"
@@ -89,19 +88,23 @@ codegen::Target target_of(const Device& device) {
 
 std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const codegen::Scheduled> kernels) {
     std::vector<codegen::Scheduled> missing;
-    std::unordered_set<UOp, UOpHash> asked;
+    UOpMap<std::shared_ptr<Program>> by_sink;
     Programs& known = context().programs;
     for (const codegen::Scheduled& k : kernels)
-        if (!known.find(k.kernel.sink, device) && asked.insert(k.kernel.sink).second) missing.push_back(k);
+        if (auto [at, first] = by_sink.try_emplace(k.kernel.sink); first) {
+            at->second = known.find(k.kernel.sink, device);
+            if (!at->second) missing.push_back(k);
+        }
     std::vector<Result<codegen::Compiled>> compiled = codegen::compile_kernels(missing, target_of(device));
     for (size_t i = 0; i < missing.size(); ++i) {
         codegen::Compiled& code = compiled[i].value();
         UOp sink = missing[i].kernel.sink;
         std::shared_ptr<Program> program = Program::load(device, std::move(code));
-        known.add(sink, device, std::move(program));
+        known.add(sink, device, program);
+        by_sink[sink] = std::move(program);
     }
     std::vector<std::shared_ptr<Program>> out;
-    for (const codegen::Scheduled& k : kernels) out.push_back(known.find(k.kernel.sink, device));
+    for (const codegen::Scheduled& k : kernels) out.push_back(by_sink.at(k.kernel.sink));
     return out;
 }
 
@@ -147,19 +150,28 @@ std::shared_ptr<Module> Modules::load(Device& device, std::span<const uint8_t> c
     return recent_.front().module;
 }
 
+size_t Program::bytes() const {
+    // Beside the code object there are its segments and decoded instructions, here and in the emulator.
+    constexpr size_t kFixed = 16 << 10, kPerByte = 8;
+    return kFixed + kPerByte * code.code_object().size() + code.text.size();
+}
+
 std::shared_ptr<Program> Programs::find(UOp sink, const Device& device) {
     std::lock_guard lock(mutex_);
-    auto found = all_.find(sink);
-    if (found == all_.end()) return nullptr;
-    auto program = found->second.by_device.find(device.index());
-    return program == found->second.by_device.end() ? nullptr : program->second;
+    const Entry* found = all_.find({sink, device.index()});
+    return found ? found->program : nullptr;
 }
 
 void Programs::add(UOp sink, const Device& device, std::shared_ptr<Program> program) {
+    std::vector<Entry> gone;  // freed outside the lock
     std::lock_guard lock(mutex_);
-    Entry& entry = all_[sink];
-    entry.sink = Root(sink);
-    entry.by_device[device.index()] = std::move(program);
+    const size_t bytes = program->bytes();
+    gone = all_.put({sink, device.index()}, {Root(sink), std::move(program)}, bytes, settings().programs_mb << 20);
+}
+
+void Programs::count_into(Stats& stats) {
+    std::lock_guard lock(mutex_);
+    stats.programs = all_.size(), stats.program_bytes = all_.bytes(), stats.evicted_programs = all_.evictions();
 }
 
 }  // namespace strata::runtime

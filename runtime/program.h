@@ -43,6 +43,7 @@ class Program {
     Launched launch(const LaunchShape& shape, std::span<const uint8_t> arguments) const;
 
     const Device& device() const { return module_->device(); }
+    size_t bytes() const;  ///< of the host that it takes, about
     /// A variable of the module, by its symbol or as C++ writes it. Usage error that lists those there are.
     hip::DeviceRange variable(std::string_view name) const;
 

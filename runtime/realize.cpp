@@ -197,7 +197,4 @@ LaunchedKernel launch(Device& device, const CustomLaunch& launch, std::span<cons
     return done;
 }
 
-Stats stats() { return context().counters.get(); }
-void reset_stats() { context().counters.reset(); }
-
 }  // namespace strata::runtime

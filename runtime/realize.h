@@ -21,12 +21,14 @@ struct LaunchedKernel {
 };
 LaunchedKernel launch(Device& device, const CustomLaunch& launch, std::span<const UOp> buffers);
 
-/// Frees graph nodes that no tensor reaches, with the memory that hangs on them. Call it after realize, once the
-/// tensors hold their views instead of their graphs: a value is remembered only as long as some graph contains its
-/// node.
+/// Frees graph nodes that no tensor reaches, with the memory that hangs on them.
 void collect();
+/// The same after realize, once the tensors hold their views instead of their graphs, in microseconds: of many nodes it
+/// looks at those alone that were made since the last time. A value is remembered only as long as some graph contains
+/// its node.
+void collect_recent();
 
-/// Counters since reset_stats().
+/// What ran since reset_stats(), and what is held in memory now.
 struct Stats {
     uint64_t kernels = 0;
     double time_ms = 0;
@@ -41,6 +43,12 @@ struct Stats {
         hip::LaunchReport report;
     };
     std::vector<Launch> launches;  ///< the last 4096
+
+    uint64_t live_bytes = 0, peak_bytes = 0;   ///< of tensors in device memory: now, and the most since reset_stats()
+    uint64_t pooled_bytes = 0;                 ///< freed device memory that is kept for the next tensors
+    uint64_t programs = 0, program_bytes = 0;  ///< loaded, with what they take, about
+    uint64_t graph_nodes = 0;
+    uint64_t evicted_programs = 0, collections = 0;  ///< since the process began
 };
 Stats stats();
 void reset_stats();

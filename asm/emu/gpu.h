@@ -58,6 +58,7 @@ class Gpu {
     Result<void> fill(DeviceAddress to, uint8_t value, size_t bytes);
     Result<void> copy(DeviceAddress to, DeviceAddress from, size_t bytes);
     size_t allocated_bytes() const;
+    size_t pooled_bytes() const;  ///< of freed memory that is not given back to the host yet
 
     /// Loads a code object: every instruction is decoded here; one that cannot be executed is refused by name.
     Result<std::shared_ptr<Module>> load(std::span<const uint8_t> code_object);

@@ -41,7 +41,7 @@ void bind_stats(py::module_& m) {
             },
             "With config(emu_fidelity=True): each instruction of the kernel, how often it ran, how near it is to "
             "silicon.");
-    py::class_<Stats>(m, "Stats", "Counters since reset_stats().")
+    py::class_<Stats>(m, "Stats", "What ran since reset_stats(), and what is held in memory now.")
         .def_readonly("kernels", &Stats::kernels, "Launches.")
         .def_readonly("time_ms", &Stats::time_ms, "Milliseconds on the device; modelled where `modelled` is true.")
         .def_readonly("modelled", &Stats::modelled, "Whether time_ms comes from a timing model.")
@@ -51,12 +51,28 @@ void bind_stats(py::module_& m) {
         .def_readonly("schedule_ms", &Stats::schedule_ms, "Milliseconds spent on scheduling, search included.")
         .def_readonly("wall_ms", &Stats::wall_ms, "Milliseconds that launches took on this machine.")
         .def_readonly("launches", &Stats::launches, "The last 4096 launches.")
+        .def_readonly("live_bytes", &Stats::live_bytes, "Bytes of tensors in device memory, now.")
+        .def_readonly("peak_bytes", &Stats::peak_bytes, "The most that live_bytes was since reset_stats().")
+        .def_readonly("pooled_bytes", &Stats::pooled_bytes,
+                      "Bytes of freed device memory that are kept for the next tensors: config(emu_pool_mb=...).")
+        .def_readonly("programs", &Stats::programs, "Programs that are loaded now.")
+        .def_readonly("program_bytes", &Stats::program_bytes,
+                      "About how much memory of the host they take: config(programs_mb=...).")
+        .def_readonly("evicted_programs", &Stats::evicted_programs,
+                      "Programs that others displaced since the process began.")
+        .def_readonly("graph_nodes", &Stats::graph_nodes, "Nodes of lazy graphs and of kernels that are kept now.")
+        .def_readonly("collections", &Stats::collections,
+                      "Looks for what no tensor reaches since the process began: config(garbage_mb=...).")
         .def("__repr__", [](const Stats& s) {
-            return fmt::format("<Stats kernels={} time_ms={:.4f}{} bytes={} flops={}>", s.kernels, s.time_ms,
-                               s.modelled ? " (modelled)" : "", s.bytes, s.flops);
+            return fmt::format(
+                "<Stats kernels={} time_ms={:.4f}{} bytes={} flops={}; now live_bytes={} peak_bytes={} pooled_bytes={} "
+                "programs={} graph_nodes={}>",
+                s.kernels, s.time_ms, s.modelled ? " (modelled)" : "", s.bytes, s.flops, s.live_bytes, s.peak_bytes,
+                s.pooled_bytes, s.programs, s.graph_nodes);
         });
-    m.def("stats", &runtime::stats, "Kernels, time, bytes and operations since reset_stats().");
-    m.def("reset_stats", &runtime::reset_stats, "Sets all counters of stats() to 0.");
+    m.def("stats", &runtime::stats,
+          "Kernels, time, bytes and operations since reset_stats(); what is held in memory now.");
+    m.def("reset_stats", &runtime::reset_stats, "Sets the counters of what ran to 0, and peak_bytes to live_bytes.");
 }
 
 }  // namespace

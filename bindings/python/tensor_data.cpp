@@ -74,7 +74,11 @@ void bind_properties(Class& c) {
     c.def_property_readonly("nbytes", &Tensor::nbytes, "Bytes of all elements.");
     c.def_property_readonly("is_realized", &Tensor::is_realized, "Whether the value is in memory.");
     c.def_property_readonly(
-        "uop", [](const Tensor& t) -> As<"uop.UOp"> { return from_uop(t.uop()); }, "The node of the lazy graph.");
+        "uop", [](const Tensor& t) -> As<"uop.UOp"> {
+            GraphScope scope;
+            return from_uop(t.uop());
+        },
+        "The node of the lazy graph.");
     c.def("numel", &Tensor::numel, "Number of elements.");
     c.def("to", &Tensor::to, py::arg("device"),
           "The same values on a device; they are copied through the host when they live elsewhere.");

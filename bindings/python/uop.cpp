@@ -108,7 +108,18 @@ constexpr const char *kIndex =
                      *kLoad = "The value at a place; alt is given where the gate is false, 0 by default.",
                      *kStore = "The effect of writing a value at a place.";
 
-using Class = py::class_<Handle>;
+/// A class or module whose functions make nodes: what they make is used before a Handle roots it.
+template <class Binding>
+struct Building : Binding {
+    using Binding::Binding;
+    Building(Binding binding) : Binding(std::move(binding)) {}
+    template <class Function, class... Extra>
+    void def(const char* name, Function&& function, const Extra&... extra) {
+        Binding::def(name, std::forward<Function>(function), py::call_guard<GraphScope>(), extra...);
+    }
+};
+using Class = Building<py::class_<Handle>>;
+using Module = Building<py::module_>;
 
 void bind_properties(Class& c) {
     c.def_property_readonly(
@@ -228,7 +239,7 @@ void bind_operators(Class& c) {
     c.def("__neg__", [](const Handle& h) { return Handle(alu(Op::neg, {h.get()})); });
 }
 
-void bind_leaves(py::module_& u) {
+void bind_leaves(Module& u) {
     u.def(
         "range",
         [](int64_t size, int id, As<"AxisKind"> axis) {
@@ -262,7 +273,7 @@ void bind_leaves(py::module_& u) {
         py::arg("dtype") = "float32", "A number of a type.");
 }
 
-void bind_effects(py::module_& u) {
+void bind_effects(Module& u) {
     u.def(
         "index", [](const Handle& b, Offset at, Gate gate) { return index_into(b.get(), at, gate); }, py::arg("buffer"),
         py::arg("offset"), py::arg("gate") = py::none(), kIndex);
@@ -313,7 +324,7 @@ UOp to_uop(py::handle value) {
 py::object from_uop(UOp u) { return py::cast(Handle(u)); }
 
 void bind_uop(py::module_& m) {
-    py::module_ u = m.def_submodule(
+    Module u = m.def_submodule(
         "uop",
         "Kernels as UOp graphs: ranges, buffers, loads and stores.\n\nA kernel function gets one UOp a buffer and "
         "returns sink(...). Numbers take the type of the node they meet. Errors: UsageError\nand DTypeError when a "

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 
 #include "strata/codegen/compile/build_p.h"
 #include "strata/codegen/compile/compile_p.h"
@@ -12,13 +11,14 @@
 #include "strata/codegen/compile/includes_p.h"
 #include "strata/codegen/compile/options_p.h"
 #include "strata/core/support/disk_cache.h"
+#include "strata/core/support/lru.h"
 #include "strata/core/support/mutex.h"
 #include "strata/core/support/settings.h"
 
 namespace strata::codegen {
 namespace {
 
-constexpr size_t kMemoLimitBytes = size_t{256} << 20;
+constexpr size_t kMemoBytes = size_t{2} << 20;  // what goes from it is on disk
 
 struct Object {
     std::string bytes;  ///< relocatable: linking takes microseconds, and so no store depends on our linker
@@ -30,23 +30,17 @@ class Memo {
   public:
     std::optional<Object> get(const std::string& key) {
         std::lock_guard lock(mutex_);
-        auto found = entries_.find(key);
-        return found == entries_.end() ? std::nullopt : std::optional(found->second);
+        const Object* found = entries_.find(key);
+        return found ? std::optional(*found) : std::nullopt;
     }
     void put(const std::string& key, const Object& object) {
         std::lock_guard lock(mutex_);
-        size_ += key.size() + object.bytes.size();
-        if (size_ > kMemoLimitBytes) {
-            entries_.clear();
-            size_ = key.size() + object.bytes.size();
-        }
-        entries_[key] = object;
+        (void)entries_.put(key, object, 2 * key.size() + object.bytes.size(), kMemoBytes);
     }
 
   private:
     Mutex mutex_;
-    std::unordered_map<std::string, Object> entries_;
-    size_t size_ = 0;
+    Lru<std::string, Object> entries_;
 };
 Memo memo;
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <mutex>
-#include <unordered_map>
 
 #include "strata/codegen/compile/clang_p.h"
 #include "strata/codegen/compile/diagnostics_p.h"
 #include "strata/codegen/compile/options_p.h"
+#include "strata/core/support/lru.h"
 #include "strata/core/support/mutex.h"
 
 namespace strata::codegen {
@@ -119,8 +119,9 @@ Result<Arguments> ask_driver(const Toolchain& tools, const Arguments& options, c
         .log = run.out + run.err};
 }
 
+constexpr size_t kMemoBytes = size_t{1} << 20;
 Mutex memo_mutex;
-std::unordered_map<std::string, Arguments> memo;
+Lru<std::string, Arguments> memo;
 
 }  // namespace
 
@@ -132,7 +133,7 @@ Result<std::vector<std::string>> compiler_arguments(const Toolchain& tools, cons
     std::string key = tools.identity + join(options);
     {
         std::lock_guard lock(memo_mutex);
-        if (auto known = memo.find(key); known != memo.end()) return known->second;
+        if (const Arguments* known = memo.find(key)) return *known;
     }
     Arguments args;
     if (auto known = disk.get(CacheKind::clang_arguments, key)) {
@@ -142,7 +143,8 @@ Result<std::vector<std::string>> compiler_arguments(const Toolchain& tools, cons
         disk.put(CacheKind::clang_arguments, key, join(args));
     }
     std::lock_guard lock(memo_mutex);
-    return memo[key] = args;
+    (void)memo.put(key, args, 2 * key.size() + join(args).size(), kMemoBytes);
+    return args;
 }
 
 bool has_argument(const std::vector<std::string>& args, std::string_view arg) {

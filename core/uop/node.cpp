@@ -1,7 +1,10 @@
 #include "strata/core/uop/node.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <exception>
+#include <optional>
 #include <shared_mutex>
 #include <unordered_set>
 
@@ -49,8 +52,10 @@ struct NodeEqual {
 struct Shard {
     Mutex mutex;
     std::unordered_set<const Node*, NodeHash, NodeEqual> nodes;
+    std::vector<const Node*> young;  ///< made since the last collection: no older node leads to one
 };
 constexpr size_t kShards = 64;
+constexpr size_t kManyNodes = 1 << 13;  // made since the last collection; they are still in the processor's cache
 
 std::array<Shard, kShards>& shards() {
     static auto* all = new std::array<Shard, kShards>;  // never destroyed: tensors of static life may outlive us
@@ -75,6 +80,19 @@ ScopeLock& scope_lock() {
 }
 thread_local int scope_depth = 0;
 thread_local ScopeLock* held_scope = nullptr;
+
+// Counted since the process began; when `collect_at` are made, the end of a GraphScope collects.
+std::atomic<size_t> nodes_made{0}, nodes_freed{0}, collect_at{kManyNodes}, collections_done{0};
+std::atomic<size_t> kept_of_all{0};  // live after the last collection that looked at all nodes
+std::atomic<void (*)(UOp)> on_free_node{nullptr};
+
+void collect_on_pressure() {
+    if (nodes_made.load(std::memory_order_relaxed) < collect_at.load(std::memory_order_relaxed)) return;
+    try {
+        collect_nodes(Generation::young);
+    } catch (const std::exception&) {  // no memory, or the child of a fork: there is a next time
+    }
+}
 
 void free_node(const Node* n) {
     delete[] n->sources;
@@ -120,7 +138,10 @@ UOp make(Op op, DType dtype, std::span<const UOp> sources, Arg arg) {
     node->arg = arg;
     std::lock_guard lock(shard.mutex);
     if (auto found = shard.nodes.find(key); found != shard.nodes.end()) return UOp(*found);
+    if (shard.young.size() == shard.young.capacity()) shard.young.reserve(2 * shard.young.size() + 16);
     shard.nodes.insert(node.get());
+    shard.young.push_back(node.get());
+    nodes_made.fetch_add(1, std::memory_order_relaxed);
     copy.release();
     return UOp(node.release());
 }
@@ -144,21 +165,17 @@ GraphScope::GraphScope() {
     held_scope->mutex.lock_shared();
 }
 GraphScope::~GraphScope() {
-    if (--scope_depth == 0) held_scope->mutex.unlock_shared();
+    if (--scope_depth > 0) return;
+    held_scope->mutex.unlock_shared();
+    collect_on_pressure();
 }
 
-size_t sweep(void (*on_free)(UOp)) {
-    if (scope_depth > 0) return 0;
-    ScopeLock& scope = scope_lock();
-    std::unique_lock exclusive(scope.mutex, std::try_to_lock);
-    if (!exclusive) return 0;
-    scope.sweeping = true;
-    std::vector<const Node*> stack;
-    for (Shard& shard : shards())
-        for (const Node* n : shard.nodes) {
-            n->marked = false;
-            if (n->roots.load(std::memory_order_relaxed)) stack.push_back(n);
-        }
+void on_free(void (*told)(UOp)) { on_free_node = told; }
+
+namespace {
+
+/// Marks what the nodes reach; marked ones are known to be reached, with all they lead to.
+void mark(std::vector<const Node*> stack) {
     while (!stack.empty()) {
         const Node* n = stack.back();
         stack.pop_back();
@@ -166,30 +183,74 @@ size_t sweep(void (*on_free)(UOp)) {
         for (uint32_t i = 0; i < n->source_count; ++i)
             if (!n->sources[i].node()->marked) stack.push_back(n->sources[i].node());
     }
-    std::vector<const Node*> dead;
-    for (Shard& shard : shards())
+}
+
+/// Takes the nodes without a mark out of the shard.
+void take_dead(Shard& shard, Generation which, std::vector<const Node*>& dead) {
+    auto is_dead = [](const Node* n) { return !n->marked; };
+    if (which == Generation::young) {
+        for (const Node* n : shard.young)
+            if (is_dead(n)) dead.push_back(n), shard.nodes.erase(n);
+    } else {
         for (auto it = shard.nodes.begin(); it != shard.nodes.end();) {
-            if ((*it)->marked) {
+            if (is_dead(*it)) {
+                dead.push_back(*it);
+                it = shard.nodes.erase(it);
+            } else {
                 ++it;
-                continue;
             }
-            dead.push_back(*it);
-            it = shard.nodes.erase(it);
         }
-    if (on_free)
-        for (const Node* n : dead) on_free(UOp(n));
+    }
+    std::erase_if(shard.young, is_dead);
+}
+
+/// None: some thread is in a GraphScope. Young nodes are old when nothing was freed; old ones keep their marks.
+std::optional<size_t> try_sweep(Generation which) {
+    if (scope_depth > 0) return std::nullopt;
+    ScopeLock& scope = scope_lock();
+    std::unique_lock exclusive(scope.mutex, std::try_to_lock);
+    if (!exclusive) return std::nullopt;
+    scope.sweeping = true;
+    std::vector<const Node*> roots, dead;
+    auto look_at = [&](const Node* n) {
+        n->marked = false;
+        if (n->roots.load(std::memory_order_relaxed)) roots.push_back(n);
+    };
+    for (Shard& shard : shards())
+        if (which == Generation::young)
+            std::ranges::for_each(shard.young, look_at);
+        else
+            std::ranges::for_each(shard.nodes, look_at);
+    mark(std::move(roots));
+    for (Shard& shard : shards()) take_dead(shard, which, dead);
+    if (dead.empty())
+        for (Shard& shard : shards()) shard.young.clear();
+    if (auto* told = on_free_node.load())
+        for (const Node* n : dead) told(UOp(n));
     for (const Node* n : dead) free_node(n);
     scope.sweeping = false;
+    nodes_freed.fetch_add(dead.size(), std::memory_order_relaxed);
     return dead.size();
 }
 
-size_t live_nodes() {
-    size_t n = 0;
-    for (Shard& shard : shards()) {
-        std::lock_guard lock(shard.mutex);
-        n += shard.nodes.size();
-    }
-    return n;
+}  // namespace
+
+size_t sweep() { return try_sweep(Generation::all).value_or(0); }
+
+size_t collect_nodes(Generation which) {
+    if (live_nodes() > 2 * kept_of_all.load(std::memory_order_relaxed) + kManyNodes) which = Generation::all;
+    size_t freed = 0;
+    std::optional<size_t> round;
+    while ((round = try_sweep(which)) && *round > 0) freed += *round;  // what is told of a node may let go of a Root
+    if (!round) return freed;
+    collections_done.fetch_add(1, std::memory_order_relaxed);
+    if (which == Generation::all) kept_of_all = live_nodes();
+    collect_at = nodes_made.load(std::memory_order_relaxed) + kManyNodes;
+    return freed;
 }
+
+size_t collections() { return collections_done.load(std::memory_order_relaxed); }
+
+size_t live_nodes() { return nodes_made.load(std::memory_order_relaxed) - nodes_freed.load(std::memory_order_relaxed); }
 
 }  // namespace strata

@@ -29,6 +29,7 @@ class Root {
 };
 
 /// Held by every thread while it builds or uses unrooted nodes; sweep waits for none: it does nothing while one is held.
+/// When a thread's last one ends, nodes are collected if many were made since they were the last time.
 class GraphScope {
   public:
     GraphScope();
@@ -36,9 +37,15 @@ class GraphScope {
     GraphScope(const GraphScope&) = delete;
 };
 
-/// Frees the nodes no Root reaches; returns how many. Does nothing (0) inside a GraphScope of any thread. `on_free`
-/// runs for each freed node before its memory goes.
-size_t sweep(void (*on_free)(UOp) = nullptr);
+/// Frees the nodes no Root reaches; returns how many. Does nothing (0) inside a GraphScope of any thread.
+size_t sweep();
+enum class Generation { young, all };  ///< young: made since the last collection
+/// Sweeps until nothing is freed; returns how many nodes were. Young nodes alone take a time that does not depend on how
+/// many live; where twice as many live as when all were looked at last, all are.
+size_t collect_nodes(Generation which);
+/// `told` runs for each node that a sweep frees, before its memory goes. One for the process.
+void on_free(void (*told)(UOp));
 size_t live_nodes();
+size_t collections();  ///< how often collect_nodes came to its end
 
 }  // namespace strata

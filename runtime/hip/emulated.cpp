@@ -172,6 +172,11 @@ Result<double> event_elapsed_ms(EventHandle* start, EventHandle* stop) {
 
 void* host_view(int, DevicePtr memory) { return reinterpret_cast<void*>(memory); }
 
+size_t pooled_bytes(int device) {
+    Result<Gpu*> g = gpu(device);
+    return g ? (*g)->pooled_bytes() : 0;
+}
+
 }  // namespace
 
 const HipApi& emulated() {
@@ -200,6 +205,7 @@ const HipApi& emulated() {
         .event_elapsed_ms = event_elapsed_ms,
         .device_label = device_label,
         .host_view = host_view,
+        .pooled_bytes = pooled_bytes,
     };
     return api;
 }

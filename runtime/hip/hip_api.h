@@ -48,6 +48,8 @@ struct HipApi {
     std::string (*device_label)(int device) = nullptr;
     /// Host address of device memory where both are one (the emulator), else nullptr.
     void* (*host_view)(int device, DevicePtr memory) = nullptr;
+    /// Bytes of freed memory that the provider keeps for the next request.
+    size_t (*pooled_bytes)(int device) = nullptr;
 };
 
 /// HIP's names of the calls, for looking them up in a driver's library.

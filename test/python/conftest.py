@@ -9,7 +9,7 @@ import warnings
 import pytest
 from hypothesis import settings
 
-for name in [n for n in os.environ if n.startswith("STRATA_") and n != "STRATA_CACHE_DIR"]:
+for name in [n for n in os.environ if n.startswith("STRATA_") and n != "STRATA_CACHE_DIR" and "_FUZZ_" not in n]:
     del os.environ[name]
 if "STRATA_CACHE_DIR" not in os.environ:  # workers of one run inherit it: they share the cache
     os.environ["STRATA_CACHE_DIR"] = tempfile.mkdtemp(prefix="strata-test-")

@@ -97,6 +97,8 @@ size_t Gpu::allocated_bytes() const {
     return state_->shared->memory.allocated();
 }
 
+size_t Gpu::pooled_bytes() const { return state_->shared->memory.pooled(); }
+
 Result<std::shared_ptr<Module>> Gpu::load(std::span<const uint8_t> code_object) {
     STRATA_TRY(isa::CodeObject object, isa::CodeObject::parse(isa::Bytes(code_object.begin(), code_object.end())));
     if (object.arch != state_->arch)

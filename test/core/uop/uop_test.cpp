@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 #include <thread>
 #include <unordered_set>
 
@@ -67,7 +68,9 @@ TEST(Sweep, FreesWhatNoRootReaches) {
     EXPECT_EQ(live_nodes(), before + 6);
     static int told;
     told = 0;
-    EXPECT_EQ(sweep([](UOp) { told++; }), 3u);
+    on_free([](UOp) { told++; });
+    EXPECT_EQ(sweep(), 3u);
+    on_free(nullptr);
     EXPECT_EQ(told, 3);
     EXPECT_EQ(live_nodes(), before + 3);
     EXPECT_EQ(root.get(), axis(500) + axis(501));
@@ -108,6 +111,88 @@ TEST(Sweep, MemoryStaysFlatOverManySteps) {
     }
     state = Root();
     sweep();
+}
+
+TEST(Sweep, ComesByItselfWhereManyNodesWereMade) {
+    collect_nodes(Generation::all);
+    const size_t before = collections(), live = live_nodes();
+    Root kept(axis(0));
+    size_t most = 0;
+    for (int step = 0; step < 50'000; ++step) {
+        GraphScope building;
+        kept = Root(axis(0) + constant_int(dtypes::index, step));
+        most = std::max(most, live_nodes());
+    }
+    EXPECT_GT(collections(), before + 5);
+    EXPECT_LT(most, live + 10'000) << "100,000 were made";
+    EXPECT_EQ(kept.get(), axis(0) + constant_int(dtypes::index, 49'999));
+}
+
+TEST(Sweep, LeavesTheLastGraphScopeAsItFoundIt) {
+    GraphScope outer;
+    const size_t before = collections();
+    UOp x = axis(0);
+    for (int step = 0; step < 50'000; ++step) {
+        GraphScope inner;
+        x = x + constant_int(dtypes::index, step % 7);
+    }
+    EXPECT_EQ(collections(), before) << "a thread uses nodes that no root reaches";
+    EXPECT_GT(toposort(x).size(), 50'000u);
+}
+
+TEST(Sweep, OfYoungNodesLeavesOldOnesUntilThereAreTwiceAsMany) {
+    collect_nodes(Generation::all);
+    const size_t before = live_nodes();
+    Root old(axis(600) + axis(601));
+    EXPECT_EQ(collect_nodes(Generation::young), 0u);
+    Root young(old.get() * axis(602));
+    axis(603) + old.get();
+    EXPECT_EQ(collect_nodes(Generation::young), 2u) << "the unrooted sum and its range";
+    young = Root();
+    old = Root();
+    axis(604);
+    EXPECT_EQ(collect_nodes(Generation::young), 1u) << "what has lived through one is old";
+    EXPECT_EQ(live_nodes(), before + 5);
+    EXPECT_EQ(collect_nodes(Generation::all), 5u);
+}
+
+TEST(Sweep, FreesWhatIsLetGoOfWhileItFrees) {
+    collect_nodes(Generation::all);
+    static Root held;
+    static UOp first;
+    first = axis(610);
+    held = Root(axis(611) + axis(612));
+    on_free([](UOp u) {
+        if (u == first) held = Root();
+    });
+    EXPECT_EQ(collect_nodes(Generation::young), 4u);
+    on_free(nullptr);
+}
+
+TEST(Sweep, OfYoungNodesFreesWhatOneOfAllWouldHave) {
+    std::mt19937 random(11);
+    collect_nodes(Generation::all);
+    std::vector<Root> roots(20);
+    for (int step = 0; step < 3000; ++step) {
+        Root& at = roots[random() % roots.size()];
+        UOp x = roots[random() % roots.size()].get();
+        if (!x) x = axis(static_cast<int>(random() % 50));
+        UOp y = x + constant_int(dtypes::index, static_cast<int64_t>(random() % 1000));
+        if (random() % 3 == 0) at = Root(y);
+        if (random() % 5 == 0) at = Root();
+        if (random() % 10 == 0) collect_nodes(Generation::young);
+        for (const Root& root : roots)
+            if (root.get()) ASSERT_LE(toposort(root.get()).size(), live_nodes());
+    }
+    size_t reached = 0;
+    collect_nodes(Generation::all);
+    UOpMap<bool> seen;
+    for (const Root& root : roots)
+        if (root.get())
+            for (UOp u : toposort(root.get())) reached += seen.emplace(u, true).second;
+    const size_t live = live_nodes();
+    roots.clear();
+    EXPECT_EQ(collect_nodes(Generation::all), reached) << live;
 }
 
 TEST(Sweep, RunsBesideThreadsThatBuild) {

@@ -1,0 +1,94 @@
+// What the runtime remembers stays within its budgets.
+#include "helpers.h"
+#include "strata/codegen/compile/compile_kernel.h"
+#include "strata/core/support/settings.h"
+#include "strata/runtime/program.h"
+
+namespace strata::runtime {
+namespace {
+
+using namespace test;
+
+Settings with_budgets(uint64_t garbage_mb, uint64_t programs_mb) {
+    Settings s = settings();
+    s.garbage_mb = garbage_mb;
+    s.programs_mb = programs_mb;
+    return s;
+}
+
+/// x * factor, a program of its own for each factor; the second value.
+float times(const Root& x, int factor) {
+    Root product;
+    {
+        GraphScope scope;
+        product = Root(x.get() * number(static_cast<float>(factor)));
+    }
+    const float value = values(realized(product.get()))[1];
+    collect();
+    return value;
+}
+
+TEST_F(Runtime, ProgramsBeyondTheBudgetGoWithTheirGraphsAndComeBack) {
+    ScopedSettings scope(with_budgets(64, 1));
+    Root x = on_device({1, 2, 3});
+    size_t nodes = 0;
+    for (int factor = 3; factor < 43; ++factor) {
+        ASSERT_EQ(times(x, factor), 2.0f * static_cast<float>(factor));
+        if (factor == 33) nodes = live_nodes();
+    }
+    const Stats after = stats();
+    EXPECT_GE(after.evicted_programs, 10u);
+    EXPECT_LE(after.program_bytes, size_t{1} << 20);
+    EXPECT_LT(after.programs, 30u);
+    EXPECT_GE(after.programs, 3u);
+    EXPECT_LE(live_nodes(), nodes + 8) << "programs that went took their graphs with them";
+    for (int factor = 3; factor < 43; factor += 7) ASSERT_EQ(times(x, factor), 2.0f * static_cast<float>(factor));
+}
+
+TEST_F(Runtime, AProgramThatIsHeldRunsAfterItWasDisplaced) {
+    ScopedSettings scope(with_budgets(64, 1));
+    Root x = on_device({1, 2, 3}), out = on_device({0, 0, 0});
+    Root sink;
+    codegen::Kernel kernel;
+    std::shared_ptr<Program> held;
+    {
+        GraphScope graph;
+        kernel = codegen::start_kernel({out.get(), x.get() * number(77)}).kernel;
+        sink = Root(kernel.sink);
+        const codegen::Scheduled as_it_is{kernel, {}};
+        held = programs(device(), std::span(&as_it_is, 1))[0];
+        EXPECT_EQ(programs(device(), std::span(&as_it_is, 1))[0], held);
+    }
+    for (int factor = 103; factor < 133; ++factor) times(x, factor);
+    {
+        GraphScope graph;
+        const codegen::Scheduled as_it_is{kernel, {}};
+        EXPECT_NE(programs(device(), std::span(&as_it_is, 1))[0], held) << "it was displaced and made again";
+    }
+    held->launch(std::vector{find_buffer(out.get())->address(), find_buffer(x.get())->address()});
+    EXPECT_EQ(values(out), (std::vector<float>{77, 154, 231}));
+}
+
+TEST_F(Runtime, MemoryOfDroppedTensorsIsFoundBeforeMoreIsTaken) {
+    ScopedSettings scope(with_budgets(4, 256));
+    constexpr size_t kMiB = 1 << 20;
+    collect();
+    reset_stats();
+    const uint64_t before = stats().live_bytes;
+    const std::vector<uint8_t> host(kMiB);
+    for (int i = 0; i < 64; ++i) {
+        Root dropped;
+        {
+            GraphScope graph;
+            dropped = Root(new_buffer(device(), dtypes::uint8, kMiB));
+        }
+        find_buffer(dropped.get())->copy_in(host.data(), host.size());
+    }
+    EXPECT_LE(stats().peak_bytes, before + 5 * kMiB);
+    collect();
+    EXPECT_EQ(stats().live_bytes, before);
+    EXPECT_GE(stats().pooled_bytes, kMiB);
+}
+
+}  // namespace
+}  // namespace strata::runtime
