@@ -42,7 +42,10 @@ int axis_of(std::string_view name, int axis, int ndim);
 /// 0-based and sorted; Usage error for an axis named twice.
 std::vector<int> axes_of(std::string_view name, const Axes& axes, int ndim);
 
-int64_t product(const Shape& shape);
+int64_t product(const Shape& shape);  ///< of a shape that check_shape let pass
+/// Sizes that callers give meet in these: Shape error where 64 bits do not hold the result.
+int64_t times(std::string_view name, int64_t a, int64_t b);
+int64_t plus(std::string_view name, int64_t a, int64_t b);
 void check_shape(std::string_view name, const Shape& shape);  ///< no negative sizes, and the product fits int64
 void check_integer(std::string_view name, const Tensor& x);
 

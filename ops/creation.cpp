@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "strata/ops/build_p.h"
 
@@ -12,8 +14,12 @@ int64_t arange_count(const Number& start, const Number& stop, const Number& step
     double by = step.as_double();
     if (by == 0 || std::isnan(by)) user_error(ErrorKind::Usage, "[arange] a step of {} goes nowhere", by);
     if (start.kind != Kind::Float && stop.kind != Kind::Float && step.kind != Kind::Float) {
-        int64_t span = stop.as_int() - start.as_int(), s = step.as_int();
-        return std::max<int64_t>(0, s > 0 ? (span + s - 1) / s : (span + s + 1) / s);
+        using Wide = __int128;
+        auto wide = [](const Number& n) { return n.kind == Kind::UInt ? Wide(static_cast<uint64_t>(n.i)) : Wide(n.i); };
+        Wide span = wide(stop) - wide(start), s = wide(step), n = s > 0 ? (span + s - 1) / s : (span + s + 1) / s;
+        if (n > std::numeric_limits<int64_t>::max())
+            user_error(ErrorKind::Shape, "[arange] more elements than 64 bits can count");
+        return std::max<int64_t>(0, static_cast<int64_t>(n));
     }
     double n = std::ceil((stop.as_double() - start.as_double()) / by);
     if (!(n < 9e18))
@@ -49,6 +55,11 @@ Tensor Tensor::arange(Number start, Number stop, Number step, OptionalDType dtyp
     DType type = dtype.value_or(floating ? dtypes::float32 : dtypes::int64);
     int64_t n = arange_count(start, stop, step);
     if (n == 0) return zeros({0}, type);
+    if (!floating && type.is_integer()) {
+        uint64_t last = static_cast<uint64_t>(start.i) + static_cast<uint64_t>(n - 1) * static_cast<uint64_t>(step.i);
+        start.constant(type);  // a DType error where a value does not fit
+        (stop.kind == Kind::UInt ? Number(last) : Number(static_cast<int64_t>(last))).constant(type);
+    }
     // Counted in a type that holds every value, then cast: a narrow type neither wraps on the way nor loses bits twice.
     DType counted = type.is_float() ? (type.bits() < 32 ? dtypes::float32 : type)
                     : floating      ? dtypes::float64
@@ -78,6 +89,7 @@ Tensor Tensor::eye(int64_t rows, std::optional<int64_t> columns, int64_t diagona
     check_shape("eye", shape);
     if (product(shape) == 0) return zeros(shape, dtype);
     Tensor row = iota_along(shape, 0).cast(dtypes::int64), column = iota_along(shape, 1).cast(dtypes::int64);
+    diagonal = std::clamp(diagonal, -shape[0], shape[1]);  // all beyond are outside
     return ops::eq(ops::add(row, diagonal), column).cast(dtype);
 }
 
@@ -87,6 +99,7 @@ Tensor below_diagonal(std::string_view name, const Tensor& x, int64_t diagonal) 
     if (x.ndim() < 2)
         user_error(ErrorKind::Shape, "[{}] shape {} has no matrices: two axes are needed", name, to_string(x.shape()));
     Shape matrix(x.shape().end() - 2, x.shape().end());
+    diagonal = std::clamp(diagonal, -matrix[0], matrix[1]);  // beyond these all are on one side
     return le(iota_along(matrix, 1).cast(dtypes::int64), add(iota_along(matrix, 0).cast(dtypes::int64), diagonal));
 }
 
@@ -97,7 +110,8 @@ Tensor Tensor::tril(int64_t diagonal) const {
 }
 
 Tensor Tensor::triu(int64_t diagonal) const {
-    return numel() ? where(below_diagonal("triu", *this, diagonal - 1), like(*this, 0), *this) : *this;
+    int64_t above = diagonal == std::numeric_limits<int64_t>::min() ? diagonal : diagonal - 1;
+    return numel() ? where(below_diagonal("triu", *this, above), like(*this, 0), *this) : *this;
 }
 
 }  // namespace strata

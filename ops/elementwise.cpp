@@ -9,9 +9,9 @@ using namespace ops;
 
 namespace {
 
-enum class Accept { any, number, integer, bits, logic, floating, wide };
+enum class Accept { any, comparable, number, integer, bits, logic, floating, wide };
 constexpr std::string_view kAccepted[] = {
-    "any type", "integers and floats", "integers", "integers and bool", "any type", "any type", "any type"};
+    "any type", "any type", "integers and floats", "integers", "integers and bool", "any type", "any type", "any type"};
 
 /// The type operands are turned into before the operation.
 DType prepared_dtype(std::string_view name, Accept accepts, DType type) {
@@ -38,7 +38,41 @@ Tensor converted(const Operand& x, DType type) {
 struct Pair {
     Tensor a, b;
 };
+/// Integers and a number that their type does not have, as a pair that compares like them: 0 or 2 with 1 for those below
+/// and above it, and 0 with NaN. Empty where the type has the number.
+std::optional<Pair> outside_of_type(const Tensor& x, const Number& n) {
+    DType type = x.dtype();
+    if (std::isnan(n.as_double())) return Pair{like(x.cast(dtypes::float32), 0), like(x.cast(dtypes::float32), n)};
+    double whole = std::floor(n.as_double());
+    bool is_unsigned = type == dtypes::uint64;
+    double low = static_cast<double>(int_min(type)),
+           high = is_unsigned ? 0x1p64 : static_cast<double>(int_max(type)) + 1;
+    if (type.bits() == 64 && !is_unsigned) high = 0x1p63;
+    bool is_int = n.kind == Kind::Bool || n.kind == Kind::Int, is_float = n.kind == Kind::Float;
+    bool under = is_int ? n.i < int_min(type) : whole < low;
+    bool over = is_int ? !is_unsigned && n.i > int_max(type) : is_float ? whole >= high : !is_unsigned;
+    if (!under && !over && (!is_float || whole == n.f)) return {};
+    Tensor small = like(x.cast(dtypes::int32), 0), large = like(small, 2), between = like(small, 1);
+    if (under || over) return Pair{over ? small : large, between};
+    Tensor limit = like(x, is_unsigned ? Number(static_cast<uint64_t>(whole)) : Number(static_cast<int64_t>(whole)));
+    return Pair{select(op(Op::cmplt, limit, x), large, small), between};
+}
+
+/// A float that an integer type has, as an integer: comparing rounds neither side.
+std::optional<Pair> exact_pair(const Operand& a, const Operand& b) {
+    const Tensor* x = a.tensor() ? a.tensor() : b.tensor();
+    const Number& n = a.tensor() ? b.number() : a.number();
+    if (!x || x->dtype().is_float() || (a.tensor() && b.tensor())) return {};
+    Tensor whole = x->dtype().is_bool() ? x->cast(dtypes::int32) : *x;
+    std::optional<Pair> pair = outside_of_type(whole, n);
+    if (!pair) pair = Pair{whole, like(whole, n)};
+    if (!a.tensor()) std::swap(pair->a, pair->b);
+    return pair;
+}
+
 Pair prepare(std::string_view name, Accept accepts, const Operand& a, const Operand& b) {
+    if (accepts == Accept::comparable)
+        if (std::optional<Pair> exact = exact_pair(a, b)) return *exact;
     if (a.tensor() && b.tensor()) common_device(name, *a.tensor(), *b.tensor());
     DType type = prepared_dtype(name, accepts, result_type(a, b));
     Pair p{converted(a, type), converted(b, type)};
@@ -57,10 +91,15 @@ Tensor negative(const Tensor& x) { return op(Op::cmplt, x, like(x, 0)); }
 Tensor sign_of(const Tensor& x) {
     Tensor zero = like(x, 0), one = like(x, 1);
     if (x.dtype().is_unsigned()) return op(Op::min, x, one);
-    return select(negative(x), like(x, -1), select(op(Op::cmplt, zero, x), one, x));
+    Tensor rest = x.dtype().is_float() ? select(op(Op::cmpeq, x, zero), zero, x) : zero;  // of -0: 0; of NaN: NaN
+    return select(negative(x), like(x, -1), select(op(Op::cmplt, zero, x), one, rest));
 }
 
-Tensor sigmoid_of(const Tensor& x) { return op(Op::recip, op(Op::add, op(Op::exp, op(Op::neg, x)), like(x, 1))); }
+/// 1 / (1 + e^-x), or e^x / (1 + e^x) below 0: no power overflows, so that nothing is lost before the result is.
+Tensor sigmoid_of(const Tensor& x) {
+    Tensor power = op(Op::exp, op(Op::neg, op(Op::abs, x))), one = like(x, 1);
+    return op(Op::fdiv, select(negative(x), power, one), op(Op::add, power, one));
+}
 
 Tensor gelu_erf(const Tensor& x) {
     Tensor e = op(Op::erf, op(Op::mul, x, like(x, std::sqrt(0.5))));
@@ -109,23 +148,26 @@ struct Division {
     Tensor quotient, remainder;
 };
 
-/// floor(a / b) and a - floor(a / b) * b of floats. The rounded quotient may reach the integer above the true one,
-/// never one below; the fused remainder, whose sign is exact, tells. A remainder may round to the divisor itself.
+/// floor(a / b) and a - floor(a / b) * b of floats, as NumPy has them: from the exact remainder of the truncated
+/// quotient. A zero remainder has the divisor's sign, a zero quotient that of a / b; a remainder may round to the divisor.
 Division floor_division(const Tensor& a, const Tensor& b) {
-    Tensor q = op(Op::floor, op(Op::fdiv, a, b));
-    Tensor r = op(Op::fma, {op(Op::neg, q), b, a});
-    r = select(is_inf(b), select(is_finite(a), a, r), r);  // 0 * inf above
+    Tensor r = op(Op::fmod, a, b), zero = like(a, 0), one = like(a, 1), direct = op(Op::fdiv, a, b);
     Tensor below = wrong_sign(r, b);
-    return {select(below, op(Op::sub, q, like(q, 1)), q), select(below, op(Op::add, r, b), r)};
+    Tensor q = op(Op::fdiv, op(Op::sub, a, r), b);  // an integer, but for its rounding
+    q = select(below, op(Op::sub, q, one), q);
+    Tensor whole = op(Op::floor, q);
+    whole = select(op(Op::cmplt, like(a, 0.5), op(Op::sub, q, whole)), op(Op::add, whole, one), whole);
+    q = select(op(Op::cmpeq, q, zero), op(Op::mul, direct, zero), whole);  // the sign of a / b
+    Tensor nothing = select(negative(b), like(a, -0.0), zero);
+    return {select(op(Op::cmpeq, b, zero), direct, q),
+            select(op(Op::cmpeq, r, zero), nothing, select(below, op(Op::add, r, b), r))};
 }
 
 Tensor floor_quotient(const Tensor& a, const Tensor& b) {
     if (a.dtype().is_unsigned()) return op(Op::idiv, a, b);
-    if (a.dtype().is_float()) {
-        Tensor q = floor_division(a, b).quotient, direct = op(Op::fdiv, a, b);
-        q = select(op(Op::cmpeq, b, like(b, 0)), direct, q);
-        return select(is_inf(a), like(a, std::numeric_limits<double>::quiet_NaN()), q);
-    }
+    if (a.dtype().is_float() && a.dtype().bits() < 32)  // a - r would round
+        return floor_division(a.cast(dtypes::float32), b.cast(dtypes::float32)).quotient.cast(a.dtype());
+    if (a.dtype().is_float()) return floor_division(a, b).quotient;
     Tensor q = op(Op::idiv, a, b);
     Tensor r = op(Op::sub, a, op(Op::mul, q, b));
     return select(wrong_sign(r, b), op(Op::sub, q, like(q, 1)), q);
@@ -183,21 +225,25 @@ Tensor power(const Tensor& a, const Tensor& b) {
     return n < 0 ? op(Op::recip, product) : product;
 }
 
-/// Shifts by the width or more are not defined for the op: they are made 0, or the sign, here.
+/// Shifts by the width or more, or by less than 0, are not defined for the op: here they give 0, or the sign.
+Tensor shifts(const Tensor& by, int bits) {
+    Tensor below = op(Op::cmplt, by, like(by, bits));
+    return by.dtype().is_unsigned() ? below : op(Op::bit_and, below, op(Op::logical_not, negative(by)));
+}
+
 Tensor shifted_left(const Tensor& a, const Tensor& b) {
     int bits = a.dtype().bits();
     if (b.value().is_const() && const_int(b.value()) >= 0 && const_int(b.value()) < bits) return op(Op::shl, a, b);
     Tensor shifted = op(Op::shl, a, op(Op::bit_and, b, like(b, bits - 1)));
-    return select(op(Op::cmplt, b, like(b, bits)), shifted, like(a, 0));
+    return select(shifts(b, bits), shifted, like(a, 0));
 }
 
 Tensor shifted_right(const Tensor& a, const Tensor& b) {
     int bits = a.dtype().bits();
     if (b.value().is_const() && const_int(b.value()) >= 0 && const_int(b.value()) < bits) return op(Op::shr, a, b);
-    if (!a.dtype().is_unsigned())
-        return op(Op::shr, a, op(Op::bit_and, op(Op::min, b, like(b, bits - 1)), like(b, bits - 1)));
+    if (!a.dtype().is_unsigned()) return op(Op::shr, a, select(shifts(b, bits), b, like(b, bits - 1)));
     Tensor shifted = op(Op::shr, a, op(Op::bit_and, b, like(b, bits - 1)));
-    return select(op(Op::cmplt, b, like(b, bits)), shifted, like(a, 0));
+    return select(shifts(b, bits), shifted, like(a, 0));
 }
 
 Tensor finished(Accept accepts, DType from, const Tensor& result) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "strata/core/support/settings.h"
 #include "strata/ops/build_p.h"
 
 namespace strata {
@@ -18,7 +19,9 @@ struct AxisPick {
 AxisPick pick_slice(const Index& s, int64_t n) {
     if (s.step == 0) user_error(ErrorKind::Usage, "[index] a slice with step 0");
     bool down = s.step < 0;
-    int64_t step = down ? -s.step : s.step, lowest = down ? -1 : 0, highest = down ? n - 1 : n;
+    int64_t most = std::max<int64_t>(n, 1), step = std::clamp(s.step, -most, most);
+    if (down) step = -step;
+    int64_t lowest = down ? -1 : 0, highest = down ? n - 1 : n;
     auto bound = [&](std::optional<int64_t> at, int64_t absent) {
         if (!at) return absent;
         return std::clamp(*at < 0 ? *at + n : *at, lowest, highest);
@@ -26,8 +29,8 @@ AxisPick pick_slice(const Index& s, int64_t n) {
     int64_t start = bound(s.start, down ? highest : lowest), stop = bound(s.stop, down ? lowest : highest);
     int64_t span = down ? start - stop : stop - start;
     if (span <= 0) return {0, 0, 0};
-    int64_t count = (span - 1) / step + 1, reach = count * step;
-    if (!down) return {start, std::min(start + reach, n), count, step, false};
+    int64_t count = (span - 1) / step + 1, reach = times("index", count, step);
+    if (!down) return {start, reach < n - start ? start + reach : n, count, step, false};
     return {std::max(start - reach + 1, int64_t{0}), start + 1, count, step, true};
 }
 
@@ -64,14 +67,21 @@ Tensor picked(const Tensor& x, const std::vector<AxisPick>& picks) {
 
 struct AdvancedIndex {
     int axis;        ///< in the tensor that basic indexing left
+    int source;      ///< in the tensor that is indexed
     Tensor indices;  ///< or empty: `position`
     int64_t position = 0;
 };
 
-/// Negative indices counted from the end.
-Tensor wrapped(const Tensor& indices, int64_t n) {
-    if (indices.dtype().is_unsigned()) return indices;
-    return where(lt(indices, 0), add(indices, n), indices);
+/// Positions from 0 on, in a type that holds every position and every index. An index outside of the axis ends the kernel
+/// that computes it.
+Tensor wrapped(const Tensor& indices, int64_t n, int axis) {
+    DType type = indices.dtype();
+    bool narrow = type.bits() < 32 || type == dtypes::int32;
+    Tensor wide = indices.cast(type == dtypes::uint64                  ? type
+                               : narrow && n <= int_max(dtypes::int32) ? dtypes::int32
+                                                                       : dtypes::int64);
+    if (settings().check_indices) return op(Op::bounded, {wide, like(wide, n), like(wide, axis)});
+    return wide.dtype().is_unsigned() ? wide : where(lt(wide, 0), add(wide, n), wide);
 }
 
 Tensor take_axis(const Tensor& x, const Tensor& indices, int axis) {
@@ -79,6 +89,7 @@ Tensor take_axis(const Tensor& x, const Tensor& indices, int axis) {
     Shape to(x.shape().begin(), x.shape().begin() + axis);
     to.insert(to.end(), indices.shape().begin(), indices.shape().end());
     to.insert(to.end(), x.shape().begin() + axis + 1, x.shape().end());
+    check_shape("take", to);
     if (product(to) > 0 && x.size(axis) == 0)
         user_error(ErrorKind::Shape, "[take] axis {} of shape {} has no elements to take", axis, to_string(x.shape()));
     GraphScope scope;
@@ -88,7 +99,10 @@ Tensor take_axis(const Tensor& x, const Tensor& indices, int axis) {
     return Tensor(result, common_device("take", x, indices));
 }
 
-DType offset_dtype(int64_t elements) { return elements <= int_max(dtypes::int32) ? dtypes::int32 : dtypes::int64; }
+/// Of offsets below `elements`; those that are not checked keep all bits of their indices.
+DType offset_dtype(int64_t elements) {
+    return settings().check_indices && elements <= int_max(dtypes::int32) ? dtypes::int32 : dtypes::int64;
+}
 
 /// Integer tensors on several axes: the axes are made one, indexed by the offset into it.
 Tensor take_together(Tensor x, const std::vector<AdvancedIndex>& parts) {
@@ -114,7 +128,7 @@ Tensor take_together(Tensor x, const std::vector<AdvancedIndex>& parts) {
             known += parts[i].position * stride;
             continue;
         }
-        Tensor part = mul(wrapped(parts[i].indices, merged_sizes[i]).cast(type), stride);
+        Tensor part = mul(wrapped(parts[i].indices, merged_sizes[i], parts[i].source).cast(type), stride);
         offset = offset ? add(offset, part) : part;
     }
     if (known) offset = add(offset, known);
@@ -172,7 +186,7 @@ Tensor Tensor::index(const std::vector<Index>& indices) const {
         if (entry.kind == Index::Kind::integer) {
             int64_t i = checked_position(entry.start.value_or(0), n, axis);
             // Beside integer tensors an integer takes part as a 0-D one: NumPy's rule for where their axes go.
-            if (advanced) parts.push_back({static_cast<int>(to.size()), {}, i});
+            if (advanced) parts.push_back({static_cast<int>(to.size()), axis, {}, i});
             picks.push_back(advanced ? AxisPick{0, n, n} : AxisPick{i, i + 1, 1});
             if (advanced) to.push_back(n);
         } else if (entry.kind == Index::Kind::slice) {
@@ -180,7 +194,11 @@ Tensor Tensor::index(const std::vector<Index>& indices) const {
             to.push_back(picks.back().count);
         } else {
             check_indices(entry.indices);
-            parts.push_back({static_cast<int>(to.size()), entry.indices});
+            if (entry.ends) {
+                checked_position(entry.ends->first, n, axis);
+                checked_position(entry.ends->second, n, axis);
+            }
+            parts.push_back({static_cast<int>(to.size()), axis, entry.indices});
             picks.push_back({0, n, n});
             to.push_back(n);
         }
@@ -194,7 +212,7 @@ Tensor Tensor::take(const Tensor& indices, OptionalAxis axis) const {
     check_indices(indices);
     if (!axis) return flatten().take(indices, 0);
     int at = axis_of("take", *axis, ndim());
-    return take_axis(*this, wrapped(indices, size(at)), at);
+    return take_axis(*this, size(at) ? wrapped(indices, size(at), at) : indices, at);
 }
 
 Tensor Tensor::gather(int axis, const Tensor& indices) const {
@@ -214,7 +232,7 @@ Tensor Tensor::gather(int axis, const Tensor& indices) const {
         int64_t n = shape()[static_cast<size_t>(i)];
         stride = n ? stride / n : 0;
         if (i != at && n == 1) continue;
-        Tensor position = i == at ? wrapped(indices, n) : iota_along(to, i);
+        Tensor position = i == at && n ? wrapped(indices, n, at) : iota_along(to, i);
         Tensor part = ops::mul(position.cast(type), stride);
         offset = offset ? ops::add(offset, part) : part;
     }
@@ -229,7 +247,8 @@ Tensor Tensor::one_hot(int64_t classes, DType type) const {
         to.push_back(classes);
         return zeros(to, type);
     }
-    return ops::eq(unsqueeze(-1), iota(classes).cast(dtype())).cast(type);
+    DType compared = classes - 1 <= int_max(dtype()) ? dtype() : dtypes::int64;  // one that has every class
+    return ops::eq(unsqueeze(-1).cast(compared), iota(classes).cast(compared)).cast(type);
 }
 
 }  // namespace strata

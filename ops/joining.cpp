@@ -23,7 +23,7 @@ std::vector<Tensor> Tensor::split(const std::vector<int64_t>& sizes, int axis) c
     Pairs bounds = whole(shape());
     std::vector<Tensor> pieces;
     for (int64_t n : sizes) {
-        if (n < 0 || at + n > have) break;
+        if (n < 0 || n > have - at) break;
         bounds[static_cast<size_t>(axis)] = {at, at + n};
         pieces.push_back(shrink(bounds));
         at += n;
@@ -37,14 +37,21 @@ std::vector<Tensor> Tensor::split(const std::vector<int64_t>& sizes, int axis) c
 std::vector<Tensor> Tensor::split(int64_t size, int axis) const {
     if (size <= 0) user_error(ErrorKind::Usage, "[split] pieces of {}: the size must be positive", size);
     int64_t have = this->size(axis);
+    constexpr int64_t kMostPieces = 1 << 24;
+    if (have / size >= kMostPieces)
+        user_error(ErrorKind::Usage, "[split] {} elements in pieces of {}: at most {} pieces", have, size, kMostPieces);
     std::vector<int64_t> sizes;
-    for (int64_t at = 0; at < have || at == 0; at += size) sizes.push_back(std::min(size, have - at));
+    for (int64_t at = 0; at < have || at == 0; at += sizes.back()) {
+        sizes.push_back(std::min(size, have - at));
+        if (have == 0) break;
+    }
     return split(sizes, axis);
 }
 
 std::vector<Tensor> Tensor::chunk(int count, int axis) const {
     if (count <= 0) user_error(ErrorKind::Usage, "[chunk] {} pieces: the count must be positive", count);
-    return split(std::max<int64_t>(1, (size(axis) + count - 1) / count), axis);
+    int64_t n = size(axis);
+    return split(std::max<int64_t>(1, n / count + (n % count != 0)), axis);
 }
 
 Tensor Tensor::repeat(int64_t count, OptionalAxis axis) const {
@@ -53,7 +60,7 @@ Tensor Tensor::repeat(int64_t count, OptionalAxis axis) const {
     size_t at = static_cast<size_t>(axis_of("repeat", *axis, ndim()));
     Shape wide = shape(), to = shape();
     wide.insert(wide.begin() + static_cast<int64_t>(at) + 1, count);
-    to[at] *= count;
+    to[at] = times("repeat", to[at], count);
     return unsqueeze(static_cast<int>(at) + 1).expand(wide).reshape(to);
 }
 
@@ -65,7 +72,7 @@ Tensor Tensor::tile(std::vector<int64_t> counts) const {
         if (counts[i] < 0) user_error(ErrorKind::Usage, "[tile] {} times: a count cannot be negative", counts[i]);
         spread.insert(spread.end(), {1, aligned[i]});
         wide.insert(wide.end(), {counts[i], aligned[i]});
-        to.push_back(counts[i] * aligned[i]);
+        to.push_back(times("tile", counts[i], aligned[i]));
     }
     return reshape(spread).expand(wide).reshape(to);
 }
@@ -74,7 +81,8 @@ Tensor Tensor::roll(int64_t shift, int axis) const {
     axis = axis_of("roll", axis, ndim());
     int64_t n = size(axis);
     if (n == 0) return *this;
-    shift = ((shift % n) + n) % n;
+    shift = shift % n;
+    if (shift < 0) shift += n;
     if (shift == 0) return *this;
     std::vector<Tensor> pieces = split(std::vector<int64_t>{n - shift, shift}, axis);
     return cat({pieces[1], pieces[0]}, axis);
@@ -96,13 +104,14 @@ Tensor cat(const std::vector<Tensor>& tensors, int axis) {
                        to_string(t.shape()), at);
         common_device("cat", first, t);
         if (type != t.dtype()) type = promote(type, t.dtype());
-        total += t.shape()[at];
+        total = plus("cat", total, t.shape()[at]);
     }
     GraphScope scope;
     // Each piece padded with zeros to the whole, chosen by position: bits survive, which adding would not promise for
     // -0.
     Shape shape = first.shape();
     shape[at] = total;
+    check_shape("cat", shape);
     Tensor out, position = iota_along(shape, static_cast<int>(at));
     int64_t end = total;
     for (size_t i = tensors.size(); i-- > 0;) {

@@ -31,6 +31,7 @@ Tensor Tensor::matmul(const Tensor& other) const {
     if (other.ndim() > 1) to.push_back(m);
     DType type = result_type(*this, other), wide = product_dtype(type);
     full.insert(full.end(), {n, m, k});
+    check_shape("matmul", full);
     if (product(full) == 0) return Tensor::zeros(to, type);
     Tensor left = expand_to(a.cast(type).cast(wide).unsqueeze(-2), full);
     Tensor right = expand_to(b.cast(type).cast(wide).mT().unsqueeze(-3), full);

@@ -23,7 +23,7 @@ Shape resolved(const Shape& from, Shape to) {
         if (n < 0)
             user_error(ErrorKind::Shape, "[reshape] {} to {}: one size may be -1, none below", to_string(from),
                        to_string(to));
-        known *= n;
+        known = times("reshape", known, n);
     }
     int64_t have = product(from);
     Shape asked = to;
@@ -130,9 +130,10 @@ Tensor Tensor::pad(const Pairs& before_after, Number fill) const {
                        "[pad] axis {} by ({}, {}): sizes cannot be negative; shrink takes elements away", i, before,
                        after);
         none &= before == 0 && after == 0;
-        to[i] += before + after;
+        to[i] = plus("pad", to[i], plus("pad", before, after));
     }
     if (none) return *this;
+    check_shape("pad", to);
     if (numel() == 0) return full(to, fill, dtype()).cast(dtype());
     BoundsArg arg{before_after};
     Tensor padded = node(Op::pad, *this, arg);

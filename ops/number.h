@@ -22,7 +22,7 @@ struct Number {
     Number(T value) : kind(Kind::Float), f(static_cast<double>(value)) {}
 
     double as_double() const;
-    int64_t as_int() const;  ///< a float is truncated
+    int64_t as_int() const;  ///< a float is truncated and saturated, NaN gives 0
     /// The type it has when it meets no tensor: bool, int64 (uint64), float32.
     DType default_dtype() const;
     /// The type of an operation between it and a tensor of type `other`: `other`, except that an int makes a bool int64

@@ -13,7 +13,7 @@ double Number::as_double() const {
     return kind == Kind::UInt ? static_cast<double>(static_cast<uint64_t>(i)) : static_cast<double>(i);
 }
 
-int64_t Number::as_int() const { return kind == Kind::Float ? static_cast<int64_t>(f) : i; }
+int64_t Number::as_int() const { return kind == Kind::Float ? float_to_int(dtypes::int64, f) : i; }
 
 DType Number::default_dtype() const {
     switch (kind) {
@@ -34,15 +34,18 @@ UOp Number::constant(DType dtype) const {
     if (dtype.is_bool()) return constant_int(dtype, as_double() != 0);
     if (dtype.is_float()) return strata::constant(dtype, as_double());
     if (kind == Kind::Float) {
-        if (!(std::abs(f) < 9.3e18)) user_error(ErrorKind::DType, "the number {} has no value in {}", f, dtype.name());
-        return constant_int(dtype, static_cast<int64_t>(f));
+        double whole = std::trunc(f),
+               above = dtype == dtypes::uint64 ? 0x1p64 : std::ldexp(1.0, dtype.bits() - !dtype.is_unsigned());
+        if (!(whole >= static_cast<double>(int_min(dtype)) && whole < above))
+            user_error(ErrorKind::DType, "the number {} does not fit {}; cast the tensor to a wider type first", f,
+                       dtype.name());
+        return constant_int(dtype, float_to_int(dtype, f));
     }
     bool fits = kind == Kind::UInt ? dtype == dtypes::uint64
                                    : i >= int_min(dtype) && (i <= int_max(dtype) || dtype == dtypes::uint64);
     if (!fits)
         user_error(ErrorKind::DType, "the integer {} does not fit {}; cast the tensor to a wider type first",
-                   kind == Kind::UInt ? static_cast<double>(static_cast<uint64_t>(i)) : static_cast<double>(i),
-                   dtype.name());
+                   kind == Kind::UInt ? std::to_string(static_cast<uint64_t>(i)) : std::to_string(i), dtype.name());
     return constant_int(dtype, i);
 }
 
@@ -56,6 +59,14 @@ Tensor Tensor::uniform(UOp scalar, Shape shape, const runtime::Device* device) {
 int64_t Tensor::size(int axis) const { return shape()[static_cast<size_t>(ops::axis_of("size", axis, ndim()))]; }
 
 int64_t Tensor::numel() const { return ops::product(shape()); }
+
+int64_t Tensor::nbytes() const {
+    int64_t bytes = 0;
+    if (__builtin_mul_overflow(numel(), dtype().bytes(), &bytes))
+        user_error(ErrorKind::Shape, "shape {} of {} has more bytes than 64 bits can count", to_string(shape()),
+                   dtype().name());
+    return bytes;
+}
 
 UOp Tensor::uop() const {
     if (!uniform_ || uniform_shape_.empty()) return root_.get();
@@ -135,6 +146,7 @@ Shape broadcast_shapes(std::string_view name, const Shape& a, const Shape& b) {
                        b[b.size() - (shorter.size() - i)], shorter.size() - i);
         n = m;
     }
+    check_shape(name, out);
     return out;
 }
 
@@ -173,6 +185,17 @@ int64_t product(const Shape& shape) {
     int64_t n = 1;
     for (int64_t d : shape) n *= d;
     return n;
+}
+
+int64_t times(std::string_view name, int64_t a, int64_t b) {
+    if (!__builtin_mul_overflow(a, b, &a)) return a;
+    user_error(ErrorKind::Shape, "[{}] the size {} x {} does not fit 64 bits", name, a, b);
+}
+
+int64_t plus(std::string_view name, int64_t a, int64_t b) {
+    int64_t sum = 0;
+    if (!__builtin_add_overflow(a, b, &sum)) return sum;
+    user_error(ErrorKind::Shape, "[{}] the size {} + {} does not fit 64 bits", name, a, b);
 }
 
 void check_shape(std::string_view name, const Shape& shape) {

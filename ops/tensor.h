@@ -53,7 +53,7 @@ class Tensor {
     int ndim() const { return static_cast<int>(shape().size()); }
     int64_t size(int axis) const;
     int64_t numel() const;
-    int64_t nbytes() const { return numel() * dtype().bytes(); }
+    int64_t nbytes() const;
     UOp uop() const;                           ///< the node, with the tensor's shape
     UOp value() const { return root_.get(); }  ///< the node, with shape () when uniform
     bool is_uniform() const { return uniform_; }
@@ -141,7 +141,8 @@ struct Index {
     Kind kind = Kind::ellipsis;
     std::optional<int64_t> start = {}, stop = {};  ///< of a slice; start of an integer
     int64_t step = 1;
-    Tensor indices = {};  ///< integer tensor
+    Tensor indices = {};                                   ///< integer tensor
+    std::optional<std::pair<int64_t, int64_t>> ends = {};  ///< its smallest and largest, where the host knows them
 
     static Index at(int64_t i) { return {Kind::integer, i}; }
     static Index slice(std::optional<int64_t> start = {}, std::optional<int64_t> stop = {}, int64_t step = 1) {

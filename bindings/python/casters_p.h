@@ -42,6 +42,41 @@ struct handle_type_name<strata::python::As<type>> {
     static constexpr auto name = const_name(type.data);
 };
 
+/// Integers come from what Python takes as an index, in range; nothing is truncated.
+template <class T>
+class integer_caster {
+  public:
+    PYBIND11_TYPE_CASTER(T, const_name("int"));
+    bool load(handle source, bool) {
+        object index = reinterpret_steal<object>(PyIndex_Check(source.ptr()) ? PyNumber_Index(source.ptr()) : nullptr);
+        if (index) {
+            if constexpr (std::is_signed_v<T>) {
+                long long wide = PyLong_AsLongLong(index.ptr());
+                value = static_cast<T>(wide);
+                if (value == wide && !PyErr_Occurred()) return true;
+            } else {
+                unsigned long long wide = PyLong_AsUnsignedLongLong(index.ptr());
+                value = static_cast<T>(wide);
+                if (value == wide && !PyErr_Occurred()) return true;
+            }
+        }
+        PyErr_Clear();
+        return false;
+    }
+    static handle cast(T number, return_value_policy, handle) {
+        return std::is_signed_v<T> ? PyLong_FromLongLong(static_cast<long long>(number))
+                                   : PyLong_FromUnsignedLongLong(number);
+    }
+};
+template <>
+class type_caster<int> : public integer_caster<int> {};
+template <>
+class type_caster<int64_t> : public integer_caster<int64_t> {};
+template <>
+class type_caster<uint32_t> : public integer_caster<uint32_t> {};
+template <>
+class type_caster<uint64_t> : public integer_caster<uint64_t> {};
+
 template <>
 class type_caster<strata::Axes> {
   public:

@@ -14,10 +14,27 @@ bool is_numpy_scalar(py::handle value) {
            py::len(value.attr("shape")) == 0;
 }
 
-int64_t as_index(py::handle value) {
-    PyObject* index = PyNumber_Index(value.ptr());
+/// A bound of a slice: Python's own are cut to what 64 bits hold, as they end at the axis anyway.
+int64_t slice_bound(py::handle value) {
+    py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
     if (!index) throw py::error_already_set();
-    return py::reinterpret_steal<py::object>(index).cast<int64_t>();
+    py::ssize_t at = PyNumber_AsSsize_t(index.ptr(), nullptr);
+    if (at == -1 && PyErr_Occurred()) throw py::error_already_set();
+    return at;
+}
+
+/// An array of the host as indices: its ends are known here, so that they can be checked at the call.
+Index host_indices(py::handle value) {
+    py::object array = numpy().attr("asarray")(value);
+    bool empty = array.attr("size").cast<int64_t>() == 0;
+    Tensor indices = to_tensor(value, empty ? OptionalDType(dtypes::int64) : OptionalDType());
+    Index index = Index::tensor(indices);
+    if (!empty && indices.dtype().is_integer()) {
+        Number low = to_number(array.attr("min")()), high = to_number(array.attr("max")());
+        index.ends = {low.i, high.kind == Kind::UInt ? std::numeric_limits<int64_t>::max() : high.i};
+        if (low.kind == Kind::UInt) index.ends->first = std::numeric_limits<int64_t>::max();
+    }
+    return index;
 }
 
 Index to_index(py::handle value) {
@@ -27,18 +44,18 @@ Index to_index(py::handle value) {
         auto part = [&](const char* name) -> std::optional<int64_t> {
             py::object p = value.attr(name);
             if (p.is_none()) return {};
-            return as_index(p);
+            return slice_bound(p);
         };
         return Index::slice(part("start"), part("stop"), part("step").value_or(1));
     }
     if (py::isinstance<Tensor>(value)) return Index::tensor(value.cast<Tensor>());
-    if (PyIndex_Check(value.ptr()) && !PyBool_Check(value.ptr()) && !py::hasattr(value, "__array__"))
-        return Index::at(as_index(value));
-    if (is_numpy_scalar(value)) return Index::at(value.attr("item")().cast<int64_t>());
-    if (py::isinstance<py::list>(value) || py::hasattr(value, "__array__")) return Index::tensor(to_tensor(value));
+    bool array = py::isinstance<py::list>(value) || (py::hasattr(value, "__array__") && !is_numpy_scalar(value));
+    if (array) return host_indices(value);
+    if (PyIndex_Check(value.ptr()) && !PyBool_Check(value.ptr()))
+        return Index::at(to_integer(value, "[index] an index"));
     user_error(ErrorKind::Usage,
                "[index] cannot index with {}; use an integer, slice, None, Ellipsis or an integer tensor",
-               py::repr(value).cast<std::string>());
+               shown(value));
 }
 
 py::object nested(py::object flat, const Shape& shape, size_t axis, py::ssize_t& at) {
@@ -51,11 +68,11 @@ py::object nested(py::object flat, const Shape& shape, size_t axis, py::ssize_t&
 }  // namespace
 
 Shape to_shape(py::handle value) {
-    if (PyIndex_Check(value.ptr())) return {value.cast<int64_t>()};
+    if (PyIndex_Check(value.ptr()) && !py::isinstance<py::sequence>(value)) return {to_integer(value, "a size")};
     py::detail::list_caster<Shape, int64_t> sizes;
     if (!sizes.load(value, true))
-        user_error(ErrorKind::Shape, "a shape is an int or a sequence of ints, got {}",
-                   py::repr(value).cast<std::string>());
+        user_error(ErrorKind::Shape, "a shape is an int or a sequence of ints of at most 64 bits, got {}",
+                   shown(value));
     return static_cast<Shape&>(sizes);
 }
 
@@ -64,10 +81,50 @@ Shape to_shape(const py::args& sizes) {
     return to_shape(py::handle(sizes));
 }
 
+int64_t to_integer(py::handle value, std::string_view what, int64_t low, int64_t high) {
+    py::object index =
+        py::reinterpret_steal<py::object>(PyIndex_Check(value.ptr()) ? PyNumber_Index(value.ptr()) : nullptr);
+    if (!index) {
+        PyErr_Clear();
+        user_error(ErrorKind::Usage, "{} is an int, got {}", what, shown(value));
+    }
+    int overflow = 0;
+    int64_t n = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+    if (overflow || n < low || n > high)
+        user_error(ErrorKind::Usage, "{} of {}: it is out of range", what, shown(index));
+    return n;
+}
+
+int to_axis(py::handle value) {
+    constexpr int64_t most = std::numeric_limits<int>::max();
+    return static_cast<int>(to_integer(value, "an axis", -most, most));
+}
+
+std::string shown(py::handle value) {
+    std::string text;
+    try {
+        text = py::repr(value).cast<std::string>();
+    } catch (py::error_already_set&) {
+        text = py::str(py::type::of(value)).cast<std::string>();
+    }
+    constexpr size_t kMost = 200;
+    return text.size() <= kMost ? text : text.substr(0, kMost) + " ...";
+}
+
 Axes to_axes(py::handle value) {
     if (!value || value.is_none()) return {};
-    if (PyIndex_Check(value.ptr())) return Axes(value.cast<int>());
-    return Axes(value.cast<std::vector<int>>());
+    if (PyIndex_Check(value.ptr())) return Axes(to_axis(value));
+    if (!py::isinstance<py::sequence>(value) || py::isinstance<py::str>(value))
+        user_error(ErrorKind::Usage, "an axis is an int or a sequence of ints, got {}", shown(value));
+    std::vector<int> axes;
+    for (py::handle axis : value) axes.push_back(to_axis(axis));
+    return Axes(std::move(axes));
+}
+
+std::vector<int> to_axes_list(const py::args& given) {
+    Axes axes = to_axes(given.size() == 1 ? py::handle(given[0]) : py::handle(given));
+    if (!axes.list) user_error(ErrorKind::Usage, "the axes are ints, got None");
+    return *axes.list;
 }
 
 bool is_number(py::handle value) {
@@ -84,7 +141,7 @@ Number to_number(py::handle value) {
         unsigned long long u = PyLong_AsUnsignedLongLong(value.ptr());
         if (!PyErr_Occurred()) return Number(static_cast<uint64_t>(u));
         PyErr_Clear();
-        user_error(ErrorKind::DType, "{} fits no integer type", py::repr(value).cast<std::string>());
+        user_error(ErrorKind::DType, "{} fits no integer type", shown(value));
     }
     if (is_numpy_scalar(value)) {
         py::object plain = value.attr("item")();
@@ -92,7 +149,7 @@ Number to_number(py::handle value) {
         if (py::isinstance(value, numpy().attr("floating")))
             return Number(py::float_(py::reinterpret_borrow<py::object>(value)).cast<double>());
     }
-    user_error(ErrorKind::Usage, "a number was expected, got {}", py::repr(value).cast<std::string>());
+    user_error(ErrorKind::Usage, "a number was expected, got {}", shown(value));
 }
 
 std::vector<Index> to_indices(py::handle value) {
@@ -105,6 +162,47 @@ std::vector<Index> to_indices(py::handle value) {
     return out;
 }
 
+namespace {
+
+/// Arrays of what a tensor cannot hold: NumPy makes them of anything.
+void check_elements(py::handle data, const py::object& array) {
+    std::string kind = array.attr("dtype").attr("kind").cast<std::string>();
+    std::string name = py::str(array.attr("dtype").attr("name")).cast<std::string>();
+    if (kind == "c")
+        user_error(ErrorKind::DType, "{}: there are no complex tensors; make one of .real, one of .imag", name);
+    if (kind == "f" && array.attr("itemsize").cast<int>() > 8)
+        user_error(ErrorKind::DType, "{} is wider than any type here: array.astype('float64')", name);
+    bool numbers = kind == "b" || kind == "i" || kind == "u" || kind == "f" || kind == "V";
+    if (!numbers && py::hasattr(data, "__next__"))
+        user_error(ErrorKind::Usage, "cannot make a tensor of {}: make it a list first, list(...)", shown(data));
+    if (!numbers)
+        user_error(ErrorKind::DType,
+                   "cannot make a tensor of {}: its elements are not bools, integers of at most 64 bits or floats",
+                   shown(data));
+}
+
+/// NumPy makes floats of Python's integers where some need uint64 and some int64: they stay integers, or are an error.
+py::object whole_numbers(py::handle data, py::object array) {
+    bool large = array.attr("dtype").attr("kind").cast<std::string>() == "f" &&
+                 array.attr("size").cast<int64_t>() > 0 &&
+                 array.attr("__abs__")().attr("max")().cast<double>() >= 0x1p63;
+    if (!large) return array;
+    py::object each = numpy().attr("asarray")(data, py::arg("dtype") = "object");
+    for (py::handle value : each.attr("ravel")())
+        if (!PyLong_Check(value.ptr())) return array;
+    if (py::int_(0).attr("__gt__")(each.attr("min")()).cast<bool>())
+        user_error(ErrorKind::DType, "no integer type holds all of {}: make them floats", shown(data));
+    return each.attr("astype")("uint64");
+}
+
+/// Numbers of Python must fit the type that they shall have; those of arrays are converted as by cast.
+void check_range(const py::object& array, DType to) {
+    if (!to.is_integer() || array.attr("size").cast<int64_t>() == 0) return;
+    for (const char* end : {"min", "max"}) (void)to_number(array.attr(end)()).constant(to);
+}
+
+}  // namespace
+
 Tensor to_tensor(py::handle data, OptionalDType dtype, std::string_view device) {
     if (py::isinstance<Tensor>(data)) {
         Tensor t = data.cast<Tensor>();
@@ -116,13 +214,18 @@ Tensor to_tensor(py::handle data, OptionalDType dtype, std::string_view device) 
     try {
         array = np.attr("asarray")(data, py::arg("order") = "C");
     } catch (py::error_already_set& e) {
-        user_error(ErrorKind::Shape, "cannot make a tensor of {}: {}", py::str(py::type::of(data)).cast<std::string>(),
-                   e.what());
+        std::string why = py::str(e.value()).cast<std::string>();
+        if (why.find("inhomogeneous") != why.npos) why = "its lists differ in length";
+        user_error(ErrorKind::Shape, "cannot make a tensor of {}: {}", shown(data), why);
     }
     if (!array.attr("dtype").attr("isnative").cast<bool>())
         array = array.attr("astype")(array.attr("dtype").attr("newbyteorder")("="));
     std::string name = py::str(array.attr("dtype").attr("name")).cast<std::string>();
     bool from_python = !py::hasattr(data, "dtype") && !PyObject_CheckBuffer(data.ptr());
+    check_elements(data, array);
+    if (from_python)
+        array = whole_numbers(data, array), name = py::str(array.attr("dtype").attr("name")).cast<std::string>();
+    if (from_python && dtype) check_range(array, *dtype);
     if (from_python && name == "float64" && (!dtype || *dtype != dtypes::float64)) {  // Python floats are float32
         array = array.attr("astype")("float32"), name = "float32";
     }
@@ -169,7 +272,7 @@ py::object to_numpy(Tensor& t, bool copy) {
             py::object type = np.attr("dtype")(std::string(name)).attr("str");
             py::object holder = py::module_::import("types").attr("SimpleNamespace")(py::arg("owner") = owner);
             holder.attr("__array_interface__") =
-                py::dict(py::arg("data") = py::make_tuple(reinterpret_cast<uintptr_t>(view.data), false),
+                py::dict(py::arg("data") = py::make_tuple(reinterpret_cast<uintptr_t>(view.data), true),
                          py::arg("shape") = shape, py::arg("typestr") = type, py::arg("version") = 3);
             return np.attr("asarray")(holder);  // the array keeps the holder, the holder the memory
         }

@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,11 +16,17 @@ namespace py = pybind11;
 // From Python values to Strata's arguments. Each throws an Exception of the fitting kind that says what was expected.
 DType to_dtype(py::handle value);  ///< DType, its name, a NumPy dtype, bool, int, float
 OptionalDType to_optional_dtype(py::handle value);
-Shape to_shape(const py::args& sizes);  ///< f(2, 3) or f((2, 3))
-Shape to_shape(py::handle value);       ///< int or sequence
-Axes to_axes(py::handle value);         ///< None, int or sequence
-bool is_number(py::handle value);       ///< Python or NumPy bool, int, float
+Shape to_shape(const py::args& sizes);                ///< f(2, 3) or f((2, 3))
+Shape to_shape(py::handle value);                     ///< int or sequence
+Axes to_axes(py::handle value);                       ///< None, int or sequence
+std::vector<int> to_axes_list(const py::args& axes);  ///< f(1, 0) or f((1, 0))
+bool is_number(py::handle value);                     ///< Python or NumPy bool, int, float
 Number to_number(py::handle value);
+/// An integer within a range, from Python or NumPy; Usage error that says what it is for. Nothing else becomes one.
+int64_t to_integer(py::handle value, std::string_view what, int64_t low = std::numeric_limits<int64_t>::min(),
+                   int64_t high = std::numeric_limits<int64_t>::max());
+int to_axis(py::handle value);
+std::string shown(py::handle value);              ///< its repr, shortened, for messages
 std::vector<Index> to_indices(py::handle value);  ///< what x[...] was called with
 /// A tensor from nested lists, a NumPy array or scalar, anything with __array__ or the buffer protocol.
 Tensor to_tensor(py::handle data, OptionalDType dtype = {}, std::string_view device = "");
@@ -36,7 +43,8 @@ class OperandHolder {
     std::optional<Operand> operand_;
 };
 
-/// numpy.ndarray over the tensor's values; the memory itself where the host can read it and `copy` is false.
+/// numpy.ndarray over the tensor's values; where `copy` is false and the host can read it the memory itself, not to be
+/// written: what other tensors made of it would not notice.
 py::object to_numpy(Tensor& tensor, bool copy);
 py::object to_list(Tensor& tensor);
 py::object to_python(const Number& number);
@@ -60,6 +68,7 @@ void bind_asm(py::module_& m);
 void bind_bench(py::module_& m);
 void bind_describe(py::module_& m);
 void bind_emulator(py::module_& m);
+void bind_arguments(py::module_& m);
 
 }  // namespace strata::python
 

@@ -11,7 +11,7 @@ DType to_dtype(py::handle value) {
     if (py::hasattr(value, "name")) return parse_dtype(py::str(value.attr("name")).cast<std::string>());  // numpy.dtype
     if (py::hasattr(value, "__name__"))
         return parse_dtype(py::str(value.attr("__name__")).cast<std::string>());  // numpy.float32
-    user_error(ErrorKind::DType, "not an element type: {}", py::repr(value).cast<std::string>());
+    user_error(ErrorKind::DType, "not an element type: {}", shown(value));
 }
 
 OptionalDType to_optional_dtype(py::handle value) {
@@ -21,6 +21,15 @@ OptionalDType to_optional_dtype(py::handle value) {
 
 void bind_dtypes(py::module_& m) {
     py::class_<DType>(m, "DType", "An element type. Equal to its name, and to the NumPy type it stands for.")
+        .def(py::init([](As<"DTypeLike"> like) {
+                 bool index = py::isinstance<py::str>(like) && like.cast<std::string>() == dtypes::index.name();
+                 return index ? dtypes::index : to_dtype(like);
+             }),
+             py::arg("like"), "By its name, a NumPy type, or bool, int or float of Python.")
+        .def(
+            "__reduce__", [](DType t) -> As<"tuple[Any, ...]"> {
+                return py::make_tuple(py::type::of<DType>(), py::make_tuple(t.name()));
+            })
         .def_property_readonly(
             "name", [](DType t) { return t.name(); }, "'float32', 'boolean', ...")
         .def_property_readonly("itemsize", &DType::bytes, "Bytes of one element.")

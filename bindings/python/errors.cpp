@@ -50,6 +50,11 @@ void bind_errors(py::module_& m) {
     }
 #include "strata/core/support/errors.def"
 #undef ERROR
+    py::object usage = m.attr("UsageError"), type_error = py::reinterpret_borrow<py::object>(PyExc_TypeError);
+    m.attr("ArgumentError") = py::reinterpret_steal<py::object>(PyErr_NewExceptionWithDoc(
+        "strata.ArgumentError",
+        "An argument that a function does not have, or of a type or range that it does not take; the message has both.",
+        py::make_tuple(usage, type_error).ptr(), nullptr));
     py::register_exception_translator([](std::exception_ptr p) {
         try {
             if (p) std::rethrow_exception(p);

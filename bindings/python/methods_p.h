@@ -58,12 +58,15 @@ void bind_sizes(Class& c, const char* name, Tensor (Tensor::*f)(Sizes) const, st
     c.def(
         name,
         [f](const Tensor& t, const py::args& given) {
-            Shape sizes = to_shape(given);
-            return (t.*f)(std::decay_t<Sizes>(sizes.begin(), sizes.end()));
+            if constexpr (std::is_same_v<std::decay_t<Sizes>, Shape>) {
+                return (t.*f)(to_shape(given));
+            } else {
+                return (t.*f)(to_axes_list(given));
+            }
         },
         fmt::format("{}(self, *{}: Shape) -> Tensor\n\n{}", name, parameters_of(row).at(0).text_name, meaning).c_str());
 }
 
-void bind_data(Class& c);  ///< the value, its memory, and Python's protocols
+void bind_data(py::module_& m, Class& c);  ///< the value, its memory, and Python's protocols
 
 }  // namespace strata::python

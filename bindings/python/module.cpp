@@ -46,4 +46,5 @@ PYBIND11_MODULE(_strata, m) {
     strata::python::bind_asm(m);
     strata::python::bind_bench(m);
     strata::python::refuse_objects_without_value(m);
+    strata::python::bind_arguments(m);  // last: it goes through what is bound
 }

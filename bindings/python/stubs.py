@@ -53,6 +53,11 @@ def written(a):
     return ", ".join(out + (["**" + a.kwarg.arg + any_of(a.kwarg)] if a.kwarg else []))
 
 
+def refuses(member):
+    """Is it there only to say what to write instead?"""
+    return (member.__doc__ or "").partition("\n")[0].endswith("-> Never")
+
+
 class Stub:
     """The text of one module's stub."""
 
@@ -102,6 +107,8 @@ class Stub:
         for member, value in vars(cls).items():
             if member in GIVEN or (member == "__init__" and isinstance(value, types.WrapperDescriptorType)):
                 continue  # the latter: of a class that Python cannot make
+            if refuses(value):
+                continue
             if isinstance(value, property):
                 self.property(member, value)
             elif isinstance(value, staticmethod):

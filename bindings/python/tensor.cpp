@@ -76,7 +76,7 @@ void bind_creation_of_its_own(Class& c) {
     c.def_static(
         "arange",
         [](Number start, std::optional<Number> stop, Number step, OptionalDType dtype, const std::string& device) {
-            return placed(stop ? Tensor::arange(start, *stop, step, dtype) : Tensor::arange(start, dtype), device);
+            return placed(Tensor::arange(stop ? start : Number(0), stop.value_or(start), step, dtype), device);
         },
         py::arg("start"), py::arg("stop") = py::none(), py::arg("step") = 1, py::arg("dtype") = py::none(),
         py::arg("device") = "",
@@ -97,6 +97,11 @@ void bind_methods_of_their_own(Class& c) {
             return t.index(to_indices(key));
         },
         py::arg("key"), py::pos_only());
+    c.def(
+        "__setitem__", [](const Tensor&, As<"Any">, As<"Any">) -> As<"Never"> {
+            throw py::type_error("tensors do not change: x = strata.where(mask, value, x), or strata.cat of the parts");
+        },
+        py::arg("key"), py::arg("value"), py::pos_only());
     c.def(
         "matmul", [](const Tensor& a, As<"ArrayLike"> b) { return a.matmul(to_tensor(b)); }, py::arg("other"),
         "(..., n, k) x (..., k, m) -> (..., n, m); leading axes broadcast. Narrow floats accumulate as float32.");
@@ -119,6 +124,19 @@ Answer binary(BinaryFunction f, py::handle a, py::handle b) {
     return py::cast(f(OperandHolder(a).get(), OperandHolder(b).get()));
 }
 
+/// x += y and its like keep the shape and the type of x, which Python's own would change unseen.
+Answer in_place(Answer result, py::handle a, std::string_view sign) {
+    if (!py::isinstance<Tensor>(result)) return result;
+    const Tensor &now = result.cast<const Tensor&>(), &was = a.cast<const Tensor&>();
+    if (now.shape() != was.shape())
+        user_error(ErrorKind::Shape, "x {}= y would change x from shape {} to {}: write x = x {} y", sign,
+                   to_string(was.shape()), to_string(now.shape()), sign);
+    if (now.dtype() != was.dtype())
+        user_error(ErrorKind::DType, "x {}= y would change x from {} to {}: write x = x {} y, or cast y", sign,
+                   was.dtype().name(), now.dtype().name(), sign);
+    return result;
+}
+
 Answer matrix_product(py::handle a, py::handle b) {
     for (py::handle side : {a, b})
         if (!OperandHolder::accepts(side) || is_number(side))
@@ -130,19 +148,20 @@ void bind_operators(Class& c) {
     struct Row {
         const char *name, *reflected;
         BinaryFunction function;
+        const char* sign = "";
     };
-    for (const Row& row : {Row{"__add__", "__radd__", &ops::add},
-                           {"__sub__", "__rsub__", &ops::sub},
-                           {"__mul__", "__rmul__", &ops::mul},
-                           {"__truediv__", "__rtruediv__", &ops::div},
-                           {"__floordiv__", "__rfloordiv__", &ops::floor_divide},
-                           {"__mod__", "__rmod__", &ops::remainder},
-                           {"__pow__", "__rpow__", &ops::pow},
-                           {"__and__", "__rand__", &ops::bitwise_and},
-                           {"__or__", "__ror__", &ops::bitwise_or},
-                           {"__xor__", "__rxor__", &ops::bitwise_xor},
-                           {"__lshift__", "__rlshift__", &ops::bitwise_left_shift},
-                           {"__rshift__", "__rrshift__", &ops::bitwise_right_shift},
+    for (const Row& row : {Row{"__add__", "__radd__", &ops::add, "+"},
+                           {"__sub__", "__rsub__", &ops::sub, "-"},
+                           {"__mul__", "__rmul__", &ops::mul, "*"},
+                           {"__truediv__", "__rtruediv__", &ops::div, "/"},
+                           {"__floordiv__", "__rfloordiv__", &ops::floor_divide, "//"},
+                           {"__mod__", "__rmod__", &ops::remainder, "%"},
+                           {"__pow__", "__rpow__", &ops::pow, "**"},
+                           {"__and__", "__rand__", &ops::bitwise_and, "&"},
+                           {"__or__", "__ror__", &ops::bitwise_or, "|"},
+                           {"__xor__", "__rxor__", &ops::bitwise_xor, "^"},
+                           {"__lshift__", "__rlshift__", &ops::bitwise_left_shift, "<<"},
+                           {"__rshift__", "__rrshift__", &ops::bitwise_right_shift, ">>"},
                            {"__eq__", nullptr, &ops::eq},
                            {"__ne__", nullptr, &ops::ne},
                            {"__lt__", nullptr, &ops::lt},
@@ -151,11 +170,18 @@ void bind_operators(Class& c) {
                            {"__ge__", nullptr, &ops::ge}}) {
         BinaryFunction f = row.function;
         c.def(row.name, [f](Value a, Value b) { return binary(f, a, b); }, py::arg("other"), py::pos_only());
-        if (row.reflected)
-            c.def(row.reflected, [f](Value a, Value b) { return binary(f, b, a); }, py::arg("other"), py::pos_only());
+        if (!row.reflected) continue;
+        c.def(row.reflected, [f](Value a, Value b) { return binary(f, b, a); }, py::arg("other"), py::pos_only());
+        std::string changing = "__i" + std::string(row.name + 2);
+        c.def(
+            changing.c_str(), [f, sign = row.sign](Value a, Value b) { return in_place(binary(f, a, b), a, sign); },
+            py::arg("other"), py::pos_only());
     }
     using Matrix = As<"ArrayLike">;
     c.def("__matmul__", [](Matrix a, Matrix b) { return matrix_product(a, b); }, py::arg("other"), py::pos_only());
+    c.def(
+        "__imatmul__", [](Matrix a, Matrix b) { return in_place(matrix_product(a, b), a, "@"); }, py::arg("other"),
+        py::pos_only());
     c.def("__rmatmul__", [](Matrix a, Matrix b) { return matrix_product(b, a); }, py::arg("other"), py::pos_only());
     c.def("__neg__", &Tensor::neg).def("__abs__", &Tensor::abs).def("__invert__", &Tensor::bitwise_invert);
     c.def("__pos__", [](const Tensor& t) { return t; });
@@ -170,7 +196,7 @@ void bind_tensor(py::module_& m) {
             "A lazy n-dimensional array on a device. Operations build a graph; realize, item, numpy and tolist compute "
             "it.\n\nShapes of elementwise operands broadcast; types are promoted by the array API's rules. Errors: "
             "ShapeError names both\nshapes, DTypeError both types, UsageError what was wrong with an argument.");
-    bind_data(c);
+    bind_data(m, c);
     bind_creation_of_its_own(c);
     bind_rows(c);
     bind_methods_of_their_own(c);

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <memory>
+
 #include "front_end_p.h"
 #include "methods_p.h"
 #include "strata/runtime/device.h"
@@ -6,7 +9,7 @@
 namespace strata::python {
 namespace {
 
-Number value_of(Tensor& t) {
+Number one_value(Tensor& t) {
     return computing([&] { return t.item(); });
 }
 
@@ -14,18 +17,19 @@ bool to_bool(Tensor& t) {
     if (t.numel() != 1)
         user_error(ErrorKind::Usage, "a tensor of shape {} is neither true nor false; use .any() or .all()",
                    to_string(t.shape()));
-    return value_of(t).as_double() != 0;
+    return one_value(t).as_double() != 0;
 }
 
-/// (dtype code, bits) of DLPack's DLDataType; Unsupported for types it has no code for.
+/// (dtype code, bits) of DLPack's DLDataType; BufferError for types it has no code for.
 std::pair<int, int> dlpack_type(DType t) {
     if (t.is_bool()) return {6, 8};
     if (t == dtypes::bfloat16) return {4, 16};
-    if (t.is_float() && t.bits() == 8) user_error(ErrorKind::Unsupported, "[__dlpack__] {} is not exchanged", t.name());
+    if (t.is_float() && t.bits() == 8)
+        throw py::buffer_error(fmt::format("{} is not exchanged: bitcast it to uint8", t.name()));
     return {t.is_float() ? 2 : t.is_unsigned() ? 1 : 0, t.bits()};
 }
 
-// The memory layout of DLPack 0.8's DLManagedTensor (dlpack.h), as consumers expect it behind a "dltensor" capsule.
+// The memory layouts of dlpack.h, as consumers expect them behind a "dltensor" or "dltensor_versioned" capsule.
 struct DLTensor {
     void* data;
     int32_t device_type, device_id, ndim;
@@ -39,29 +43,108 @@ struct DLManagedTensor {
     void* context;
     void (*deleter)(DLManagedTensor*);
 };
+struct DLManagedTensorVersioned {
+    uint32_t major = 1, minor = 0;
+    void* context;
+    void (*deleter)(DLManagedTensorVersioned*);
+    uint64_t flags;
+    DLTensor tensor;
+};
+constexpr uint64_t kReadOnly = 1, kCopied = 2;
+constexpr int kHost = 1;  ///< kDLCPU
+
+/// What a capsule keeps alive.
 struct Exported {
-    DLManagedTensor managed{};
+    Exported(Tensor& t, bool copy);
     Shape shape;
     std::shared_ptr<runtime::Buffer> memory;
+    std::vector<uint8_t> copied;
+    DLTensor tensor;
 };
 
-py::capsule to_dlpack(Tensor& t) {
+Exported::Exported(Tensor& t, bool copy) : shape(t.shape()) {
     auto [code, bits] = dlpack_type(t.dtype());
-    Tensor::HostView view = computing([&] { return t.host_view(); });
-    if (!view.data && t.numel())
-        user_error(ErrorKind::Unsupported, "[__dlpack__] the memory of {} is not readable by the host",
-                   t.device().name());
-    auto* exported = new Exported{{}, t.shape(), view.memory};
-    exported->managed.tensor = {
-        view.data, 1, 0, t.ndim(), static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1, exported->shape.data(),
-        nullptr,   0};
-    exported->managed.context = exported;
-    exported->managed.deleter = [](DLManagedTensor* self) { delete static_cast<Exported*>(self->context); };
-    return py::capsule(&exported->managed, "dltensor", [](PyObject* capsule) {
-        if (!PyCapsule_IsValid(capsule, "dltensor")) return;  // taken: the consumer deletes it
-        auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
-        managed->deleter(managed);
+    void* data = nullptr;
+    computing([&] {
+        if (copy) {
+            copied.resize(std::max<size_t>(static_cast<size_t>(t.nbytes()), 1));
+            t.to_host(data = copied.data());
+        } else {
+            Tensor::HostView view = t.host_view();
+            data = view.data;
+            memory = view.memory;
+        }
     });
+    if (!data && t.numel())
+        throw py::buffer_error("the memory of " + t.device().name() + " is not readable by the host");
+    tensor = {data, kHost,        0,       t.ndim(), static_cast<uint8_t>(code), static_cast<uint8_t>(bits),
+              1,    shape.data(), nullptr, 0};
+}
+
+/// A capsule of the layout that consumers of DLPack from 1.0 on ask for, or of the one before it.
+template <class Managed>
+py::capsule capsule_of(std::unique_ptr<Exported> exported, const char* name) {
+    auto* managed = new Managed{};
+    if constexpr (std::is_same_v<Managed, DLManagedTensorVersioned>)
+        managed->flags = exported->copied.empty() ? kReadOnly : kCopied;
+    managed->tensor = exported->tensor;
+    managed->context = exported.release();
+    managed->deleter = [](Managed* self) {
+        delete static_cast<Exported*>(self->context);
+        delete self;
+    };
+    return py::capsule(managed, name, [](PyObject* capsule) {
+        const char* at = PyCapsule_GetName(capsule);
+        if (std::string_view(at).starts_with("used")) return;  // taken: the consumer deletes it
+        auto* own = static_cast<Managed*>(PyCapsule_GetPointer(capsule, at));
+        own->deleter(own);
+    });
+}
+
+py::capsule to_dlpack(Tensor& t, py::handle max_version, py::handle device, py::handle copy) {
+    if (!device.is_none() && !device.equal(py::make_tuple(kHost, 0)))
+        throw py::buffer_error(
+            fmt::format("dl_device={}: tensors of Strata are exchanged on the host, (1, 0)", shown(device)));
+    auto exported = std::make_unique<Exported>(t, !copy.is_none() && copy.cast<bool>());
+    bool versioned =
+        !max_version.is_none() && to_integer(py::object(max_version[py::int_(0)]), "a version of DLPack") >= 1;
+    if (versioned) return capsule_of<DLManagedTensorVersioned>(std::move(exported), "dltensor_versioned");
+    return capsule_of<DLManagedTensor>(std::move(exported), "dltensor");
+}
+
+// Values for people: computed, large ones in part, as NumPy prints them.
+
+std::string described(const Tensor& t, std::string_view state) {
+    return fmt::format("<Tensor {} {} on {}{}>", to_string(t.shape()), t.dtype().name(), t.device().name(), state);
+}
+
+std::string printed(Tensor& t) {
+    try {
+        Tensor readable = t.dtype().numpy().empty() ? t.cast(dtypes::float32) : t;
+        py::object array = to_numpy(readable, false);
+        if (readable.dtype() == t.dtype()) t = readable;
+        py::object text = py::module_::import("numpy").attr("array2string")(array, py::arg("separator") = ", ",
+                                                                            py::arg("prefix") = "Tensor(");
+        return fmt::format("Tensor({}, {} on {})", text.cast<std::string>(), t.dtype().name(), t.device().name());
+    } catch (const Exception& e) {
+        return described(t, fmt::format(", cannot be computed: {}", e.what()));
+    }
+}
+
+// pickle and deepcopy: the bytes, their type and where they were.
+
+Tensor restored(const py::bytes& bytes, const Shape& shape, DType type, const std::string& device) {
+    std::string_view content = bytes;
+    if (static_cast<int64_t>(content.size()) != Tensor::zeros(shape, type).nbytes())
+        user_error(ErrorKind::Usage, "{} bytes do not hold a tensor of shape {} of {}", content.size(),
+                   to_string(shape), type.name());
+    return Tensor::from_host(content.data(), shape, type, device);
+}
+
+py::tuple state_of(Tensor& t) {
+    std::string content(static_cast<size_t>(t.nbytes()), 0);
+    computing([&] { t.to_host(content.data()); });
+    return py::make_tuple(py::bytes(content), t.shape(), t.dtype(), t.device().name());
 }
 
 void bind_properties(Class& c) {
@@ -80,8 +163,15 @@ void bind_properties(Class& c) {
         },
         "The node of the lazy graph.");
     c.def("numel", &Tensor::numel, "Number of elements.");
-    c.def("to", &Tensor::to, py::arg("device"),
-          "The same values on a device; they are copied through the host when they live elsewhere.");
+    c.def(
+        "to",
+        [](const Tensor& t, const std::string& device) {
+            for (DType type : all_dtypes())
+                if (device == type.name() || (!type.numpy().empty() && device == type.numpy()))
+                    user_error(ErrorKind::Usage, "[to] '{}' is a type, not a device: x.cast('{}')", device, device);
+            return computing([&] { return t.to(device); });
+        },
+        py::arg("device"), "The same values on a device; they are copied through the host when they live elsewhere.");
 }
 
 void bind_values(Class& c) {
@@ -95,7 +185,7 @@ void bind_values(Class& c) {
         "Computes the value now; returns the tensor itself. Raises CompileError, LaunchError, MemoryFault, "
         "DeviceError.");
     c.def(
-        "item", [](Tensor & t) -> As<"Any"> { return to_python(value_of(t)); },
+        "item", [](Tensor & t) -> As<"Any"> { return to_python(one_value(t)); },
         "The value of a tensor of one element as a Python number; computes it.");
     c.def(
         "numpy", [](Tensor & t) -> As<"NDArray[Any]"> { return to_numpy(t, true); },
@@ -107,12 +197,35 @@ void bind_values(Class& c) {
 void bind_exchange(Class& c) {
     c.def(
         "__array__", [](Tensor & t, As<"Any"> dtype, As<"Any"> copy) -> As<"NDArray[Any]"> {
-            py::object array = to_numpy(t, copy.is_none() || copy.cast<bool>());
-            return dtype.is_none() ? array : array.attr("astype")(dtype);
+            bool own = !copy.is_none() && copy.cast<bool>();
+            py::object array = to_numpy(t, own);
+            py::object type = array.attr("dtype");
+            if (!dtype.is_none() && !type.equal(py::object(py::module_::import("numpy").attr("dtype")(dtype)))) {
+                if (!copy.is_none() && !own) throw py::value_error("another dtype is a copy, which copy=False forbids");
+                return array.attr("astype")(dtype);
+            }
+            return array;
         },
         py::arg("dtype") = py::none(), py::arg("copy") = py::none());
-    c.def("__dlpack__", [](Tensor & t, const py::kwargs&) -> As<"CapsuleType"> { return to_dlpack(t); });
-    c.def("__dlpack_device__", [](const Tensor&) { return std::pair(1, 0); });
+    c.def(
+        "__dlpack__",
+        [](Tensor & t, As<"None">, As<"tuple[int, int] | None"> max_version, As<"tuple[int, int] | None"> device,
+           As<"bool | None"> copy) -> As<"CapsuleType"> { return to_dlpack(t, max_version, device, copy); },
+        py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),
+        py::arg("dl_device") = py::none(), py::arg("copy") = py::none());
+    c.def("__dlpack_device__", [](const Tensor&) { return std::pair(kHost, 0); });
+    c.def(
+        "__reduce__", [](Tensor & t) -> As<"tuple[Any, ...]"> {
+            return py::make_tuple(py::module_::import("strata._strata").attr("_restored"), state_of(t));
+        });
+    c.def("__copy__", [](const Tensor& t) { return t; });
+    c.def(
+        "__deepcopy__",
+        [](Tensor& t, As<"dict[int, Any]">) {
+            py::tuple state = state_of(t);
+            return restored(state[0], state[1].cast<Shape>(), state[2].cast<DType>(), state[3].cast<std::string>());
+        },
+        py::arg("memo"));
 }
 
 void bind_protocols(Class& c) {
@@ -123,26 +236,43 @@ void bind_protocols(Class& c) {
     c.def(
         "__iter__", [](const Tensor& t) -> As<"Iterator[Tensor]"> {
             if (t.ndim() == 0) throw py::type_error("iteration over a 0-d tensor");
-            py::list rows;
-            for (int64_t i = 0; i < t.size(0); ++i) rows.append(t.index({Index::at(i)}));
-            return py::object(py::iter(rows));
+            py::module_ python = py::module_::import("builtins");
+            return python.attr("map")(py::cast(t).attr("__getitem__"), python.attr("range")(t.size(0)));
         });
+    c.def(
+        "__contains__",
+        [](const Tensor& t, const Operand& value) {
+            Tensor any = ops::eq(t, value).any();
+            return to_bool(any);
+        },
+        py::arg("value"), py::pos_only());
     c.def("__bool__", &to_bool);
-    c.def("__float__", [](Tensor& t) { return value_of(t).as_double(); });
-    c.def("__int__", [](Tensor& t) { return value_of(t).as_int(); });
-    c.def("__index__", [](Tensor& t) {
-        if (!t.dtype().is_integer()) throw py::type_error("only an integer tensor of one element can be an index");
-        return value_of(t).as_int();
-    });
-    c.def("__repr__", [](const Tensor& t) {
-        return fmt::format("<Tensor {} {} on {}{}>", to_string(t.shape()), t.dtype().name(), t.device().name(),
-                           t.is_realized() ? "" : ", lazy");
-    });
+    c.def("__float__", [](Tensor& t) { return one_value(t).as_double(); });
+    c.def(
+        "__int__", [](Tensor & t) -> As<"int"> {
+            PyObject* whole = PyNumber_Long(to_python(one_value(t)).ptr());
+            if (!whole) throw py::error_already_set();
+            return py::reinterpret_steal<py::object>(whole);
+        });
+    c.def(
+        "__index__", [](Tensor & t) -> As<"int"> {
+            if (!t.dtype().is_integer()) throw py::type_error("only an integer tensor of one element can be an index");
+            return to_python(one_value(t));
+        });
+    c.def("__repr__", [](const Tensor& t) { return described(t, t.is_realized() ? "" : ", lazy"); });
+    c.def("__str__", &printed);
+    c.def(
+        "__format__", [](Tensor & t, const std::string& format) -> As<"str"> {
+            if (format.empty()) return py::object(py::str(printed(t)));
+            return py::module_::import("builtins").attr("format")(to_python(one_value(t)), format);
+        },
+        py::arg("format"), py::pos_only());
 }
 
 }  // namespace
 
-void bind_data(Class& c) {
+void bind_data(py::module_& m, Class& c) {
+    m.def("_restored", &restored);
     bind_properties(c);
     bind_values(c);
     bind_exchange(c);

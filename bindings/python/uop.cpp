@@ -1,10 +1,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 
-#include "convert_p.h"
 #include "strata/core/symbolic/symbolic.h"
-#include "strata/core/uop/kernel.h"
+#include "uop_p.h"
 
 namespace strata::python {
 namespace {
@@ -18,88 +18,10 @@ E lookup(std::span<const std::string_view> names, std::string_view what, const s
     return static_cast<E>(found - names.begin());
 }
 
-/// A node in Python: rooted, since Python may keep it for any time.
-struct Handle {
-    Root root;
-    explicit Handle(UOp u) : root(u) {}
-    UOp get() const { return root.get(); }
-};
-
 Op parse_op(const std::string& name) {
     for (int i = 0; i < kOpCount; ++i)
         if (info(static_cast<Op>(i)).name == name) return static_cast<Op>(i);
     user_error(ErrorKind::Usage, "unknown op '{}'", name);
-}
-
-using Value = As<"UOp | Scalar">;
-using MaybeValue = As<"UOp | Scalar | None">;
-using Offset = As<"UOp | int">;
-using Gate = As<"UOp | None">;
-
-/// A node, or a Python number as a constant of the type it meets.
-UOp operand(py::handle value, DType type) {
-    if (py::isinstance<Handle>(value)) return value.cast<Handle>().get();
-    if (!is_number(value))
-        user_error(ErrorKind::Usage, "a UOp or a number was expected, got {}", py::repr(value).cast<std::string>());
-    Number n = to_number(value);
-    if (n.kind == Kind::Float && !type.is_float())
-        user_error(ErrorKind::DType, "the float {} does not fit into {}; cast the other side first", n.f, type.name());
-    return n.kind == Kind::Float ? constant(type, n.f) : constant_int(type, n.i);
-}
-
-DType type_of_pair(py::handle a, py::handle b) {
-    if (py::isinstance<Handle>(a)) return a.cast<Handle>().get().dtype();
-    return b.cast<Handle>().get().dtype();
-}
-
-Handle binary(Op op, py::handle a, py::handle b) {
-    DType type = type_of_pair(a, b);
-    UOp x = operand(a, type), y = operand(b, type);
-    if (x.dtype() != y.dtype())
-        user_error(ErrorKind::DType, "{} of {} and {}: cast one side, e.g. x.cast('{}')", info(op).name,
-                   x.dtype().name(), y.dtype().name(), y.dtype().name());
-    return Handle(alu(op, {x, y}));
-}
-
-Handle index_into(UOp pointer, py::handle offset, py::handle gate) {
-    if (!skip_after(pointer).is(Op::param))
-        user_error(ErrorKind::Usage, "only a buffer can be indexed, got {}", to_string(pointer));
-    UOp at = cast(operand(offset, dtypes::index), dtypes::index);
-    return Handle(uop::at(pointer, at, gate && !gate.is_none() ? operand(gate, dtypes::boolean) : UOp()));
-}
-
-UOp place(const Handle& h, const char* what) {
-    if (!h.get().is(Op::index))
-        user_error(ErrorKind::Usage, "{} needs an indexed buffer such as buffer[i], got {}", what, to_string(h.get()));
-    return h.get();
-}
-
-Handle load(const Handle& h, MaybeValue alternative) {
-    UOp at = place(h, "load");
-    return Handle(uop::load(at, alternative.is_none() ? UOp() : operand(alternative, at.dtype())));
-}
-
-Handle store(const Handle& h, Value value) {
-    UOp at = place(h, "store"), v = operand(value, at.dtype());
-    if (v.dtype() != at.dtype())
-        user_error(ErrorKind::DType, "cannot store {} into a buffer of {}; cast the value first", v.dtype().name(),
-                   at.dtype().name());
-    return Handle(uop::store(at, v));
-}
-
-std::vector<UOp> nodes(const py::args& args, size_t from = 0) {
-    std::vector<UOp> out;
-    for (size_t i = from; i < args.size(); ++i) out.push_back(py::handle(args[i]).cast<Handle>().get());
-    return out;
-}
-
-Handle effect_of(Op op, std::vector<UOp> sources, Arg arg = {}) {
-    return Handle(make(op, dtypes::none, sources, std::move(arg)));
-}
-
-Handle where(const Handle& condition, Value x, Value y) {
-    DType type = type_of_pair(x, y);
-    return Handle(alu(Op::where, {condition.get(), operand(x, type), operand(y, type)}));
 }
 
 constexpr const char *kIndex =
@@ -167,7 +89,10 @@ void bind_memory(Class& c) {
         "after(self, *deps: UOp) -> UOp\n\nThis value or buffer, used only after the effects and inside the ranges "
         "given.");
     c.def(
-        "end", [](const Handle& h, const py::args& ranges) { return Handle(uop::end(h.get(), nodes(ranges))); },
+        "end",
+        [](const Handle& h, const py::args& ranges) {
+            return Handle(uop::end(effect(h.get()), ranges_of("end", ranges)));
+        },
         "end(self, *ranges: UOp) -> UOp\n\nCloses ranges after this effect.");
 }
 
@@ -193,11 +118,18 @@ std::string meaning_of(std::string_view op) {
 
 void bind_values(Class& c) {
     c.def(
-        "cast", [](const Handle& h, DType type) { return Handle(cast(h.get(), type)); }, py::arg("dtype"),
+        "cast", [](const Handle& h, DType type) { return Handle(cast(with_value(h.get()), type)); }, py::arg("dtype"),
         "To another type; float to integer truncates and saturates.");
     c.def(
-        "bitcast", [](const Handle& h, DType type) { return Handle(bitcast(h.get(), type)); }, py::arg("dtype"),
-        "The same bits as another type of the same width.");
+        "bitcast",
+        [](const Handle& h, DType type) {
+            DType from = with_value(h.get()).dtype();
+            if (from.bits() != type.bits() || from.is_bool() || type.is_bool())
+                user_error(ErrorKind::DType, "bitcast of {} to {}: the types differ in width or one is bool",
+                           from.name(), type.name());
+            return Handle(bitcast(h.get(), type));
+        },
+        py::arg("dtype"), "The same bits as another type of the same width.");
     c.def("where", &where, py::arg("x"), py::arg("y"), "x where this is true, else y.");
     auto two = [&](const char* name, Op op, const char* meaning) {
         c.def(name, [op](Value a, Value b) { return binary(op, a, b); }, py::arg("other"), py::pos_only(), meaning);
@@ -208,7 +140,9 @@ void bind_values(Class& c) {
         Op op = static_cast<Op>(i);
         if (!info(op).is(kUnary) || op == Op::cast || op == Op::bitcast) continue;
         std::string name(info(op).name);
-        c.def(name.c_str(), [op](const Handle& h) { return Handle(alu(op, {h.get()})); }, meaning_of(name).c_str());
+        c.def(
+            name.c_str(), [op](const Handle& h) { return Handle(checked(op, {with_value(h.get())})); },
+            meaning_of(name).c_str());
     }
 }
 
@@ -236,7 +170,38 @@ void bind_operators(Class& c) {
         if (row.reflected)
             c.def(row.reflected, [op](Value a, Value b) { return binary(op, b, a); }, py::arg("other"), py::pos_only());
     }
-    c.def("__neg__", [](const Handle& h) { return Handle(alu(Op::neg, {h.get()})); });
+    c.def("__le__", [](Value a, Value b) { return less_or_equal(a, b); }, py::arg("other"), py::pos_only());
+    c.def("__ge__", [](Value a, Value b) { return less_or_equal(b, a); }, py::arg("other"), py::pos_only());
+    c.def("__neg__", [](const Handle& h) { return Handle(checked(Op::neg, {with_value(h.get())})); });
+    c.def("__abs__", [](const Handle& h) { return Handle(checked(Op::abs, {with_value(h.get())})); });
+    c.def("__invert__", [](const Handle& h) {
+        UOp x = with_value(h.get());
+        return Handle(checked(x.dtype().is_bool() ? Op::logical_not : Op::bit_not, {x}));
+    });
+}
+
+/// What Python asks of a value: a node has none before the kernel runs.
+void bind_refusals(Class& c) {
+    c.def(
+        "__bool__", [](const Handle& h) -> As<"Never"> {
+            throw py::type_error(
+                fmt::format("{} has no value before the kernel runs: it cannot decide an if, and, or, not, min or max "
+                            "in Python. Write "
+                            "uop.where(condition, x, y), & and | for and and or, x.minimum(y), x.maximum(y); a.same(b) "
+                            "compares nodes",
+                            to_string(h.get())));
+        });
+    c.def(
+        "__iter__", [](const Handle& h) -> As<"Never"> {
+            throw py::type_error(fmt::format(
+                "{} cannot be iterated: loop with i = uop.range(buffer.size, id, 'loop') and take buffer[i].load()",
+                to_string(h.get())));
+        });
+    c.def(
+        "__contains__", [](const Handle& h, As<"object">) -> As<"Never"> {
+            throw py::type_error(fmt::format("what {} holds is not known before the kernel runs", to_string(h.get())));
+        },
+        py::arg("value"), py::pos_only());
 }
 
 void bind_leaves(Module& u) {
@@ -255,6 +220,7 @@ void bind_leaves(Module& u) {
             if (name.size() != 5 || (!name.starts_with("gidx") && !name.starts_with("lidx")) || name[4] < '0' ||
                 name[4] > '2')
                 user_error(ErrorKind::Usage, "special '{}': use gidx0..gidx2 (block) or lidx0..lidx2 (thread)", name);
+            if (size < 1) user_error(ErrorKind::Usage, "special '{}' below {}: the size is at least 1", name, size);
             return Handle(make(Op::special, dtypes::index, {}, SpecialArg{name[0] == 'l', name[4] - '0', size}));
         },
         py::arg("name"), py::arg("size"),
@@ -282,22 +248,32 @@ void bind_effects(Module& u) {
     u.def(
         "atomic_add",
         [](const Handle& h, Value value) {
-            return effect_of(Op::atomic_add, {place(h, "atomic_add"), operand(value, h.get().dtype())});
+            UOp at = place(h, "atomic_add");
+            return effect_of(Op::atomic_add, {at, written(at, value)});
         },
         py::arg("place"), py::arg("value"), "The effect of adding to a place, whatever other threads add to it.");
     u.def("where", &where, py::arg("condition"), py::arg("x"), py::arg("y"), "x where the condition is true, else y.");
     OwnSignature own;
     auto effects = [&](const char* name, Op op, const char* doc) {
-        u.def(name, [op](const py::args& nodes_) { return effect_of(op, nodes(nodes_)); }, doc);
+        u.def(name, [op, name](const py::args& given) { return effect_of(op, effects_of(name, given)); }, doc);
     };
     effects("barrier", Op::barrier,
             "barrier(*effects: UOp) -> UOp\n\nAll threads of the block have finished these effects.");
     effects("group", Op::group, "group(*effects: UOp) -> UOp\n\nSeveral effects as one.");
-    effects("end", Op::end, "end(effect: UOp, /, *ranges: UOp) -> UOp\n\nCloses the ranges after the effect.");
+    u.def(
+        "end",
+        [](const Handle& h, const py::args& ranges) {
+            return Handle(uop::end(effect(h.get()), ranges_of("end", ranges)));
+        },
+        "end(effect: UOp, /, *ranges: UOp) -> UOp\n\nCloses the ranges after the effect.");
     u.def(
         "sink",
         [](const py::args& effects, const std::string& name) {
-            return effect_of(Op::sink, nodes(effects), SinkArg{name});
+            auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+            if (!std::all_of(name.begin(), name.end(), word) ||
+                (!name.empty() && std::isdigit(static_cast<unsigned char>(name[0]))))
+                user_error(ErrorKind::Usage, "sink(name='{}'): a name is letters, digits and _", name);
+            return effect_of(Op::sink, effects_of("sink", effects), SinkArg{name});
         },
         py::arg("name") = "",
         "sink(*effects: UOp, name: str = '') -> UOp\n\nThe whole kernel: its last effects. name: a C identifier; the "
@@ -305,9 +281,13 @@ void bind_effects(Module& u) {
     u.def(
         "reduce",
         [](const Handle& value, const std::string& op, const py::args& ranges) {
-            std::vector<UOp> sources = nodes(ranges);
-            sources.insert(sources.begin(), value.get());
-            return Handle(make(Op::reduce, value.get().dtype(), sources, ReduceArg{parse_op(op), {}}));
+            std::vector<UOp> sources = ranges_of("reduce", ranges);
+            sources.insert(sources.begin(), with_value(value.get()));
+            Op folds = parse_op(op);
+            if (folds != Op::add && folds != Op::mul && folds != Op::max && folds != Op::min)
+                user_error(ErrorKind::Usage, "reduce by '{}': use add, mul, max or min", op);
+            checked(folds, {sources[0], sources[0]});
+            return Handle(make(Op::reduce, value.get().dtype(), sources, ReduceArg{folds, {}}));
         },
         py::arg("value"), py::arg("op"),
         "reduce(value: UOp, op: str, *ranges: UOp) -> UOp\n\nFolds the value over the ranges; op: 'add', 'mul', "
@@ -315,13 +295,6 @@ void bind_effects(Module& u) {
 }
 
 }  // namespace
-
-UOp to_uop(py::handle value) {
-    if (!py::isinstance<Handle>(value))
-        user_error(ErrorKind::Usage, "a UOp was expected, got {}", py::repr(value).cast<std::string>());
-    return value.cast<Handle>().get();
-}
-py::object from_uop(UOp u) { return py::cast(Handle(u)); }
 
 void bind_uop(py::module_& m) {
     Module u = m.def_submodule(
@@ -334,6 +307,7 @@ void bind_uop(py::module_& m) {
     bind_memory(c);
     bind_values(c);
     bind_operators(c);
+    bind_refusals(c);
     bind_leaves(u);
     bind_effects(u);
 }

@@ -322,6 +322,18 @@ template <class T> STRATA_FN T nan_max(T x, T y) { return __builtin_isunordered(
 template <class T> STRATA_FN T nan_min(T x, T y) { return __builtin_isunordered(x, y) ? (T)__builtin_nanf("") : fmin(x, y); }
 //@ abs
 template <class T> STRATA_FN T abs(T x) { return __builtin_elementwise_abs(x); }
+//@ bounded
+// An index of an axis, counted from its end below 0. Any other ends the kernel: core/support/wrong_index.h.
+template <class T> STRATA_FN T bounded(T i, T size, T axis) {
+    T at = i < 0 ? (T)(i + size) : i;
+    if (at < 0 || at >= size) {
+        constexpr int64_t most = (1l << 41) - 1;
+        int64_t which = (uint64_t)i > (uint64_t)most && (i > 0 || i < -most) ? (i < 0 ? -most : most) : (int64_t)i;
+        uint64_t address = 0xb1d0ul << 48 | (uint64_t)axis << 42 | ((uint64_t)which & ((1ul << 42) - 1));
+        *(volatile __attribute__((address_space(1))) char*)address = 0;
+    }
+    return at;
+}
 //@ integer_pow
 // Wraps; a negative exponent gives the real power truncated.
 template <class T> STRATA_FN T integer_pow(T base, T exponent) {

@@ -74,6 +74,8 @@ class Builder {
         if (info(u.op()).elementwise()) {
             std::vector<UOp> sources;
             for (UOp s : u.src()) sources.push_back(value_at(s, s.shape().empty() ? Coordinates{} : at, gate));
+            if (u.is(Op::bounded) && gate)  // not an index where nothing is read
+                sources[0] = alu(Op::where, {gate, sources[0], constant(u.dtype(), 0)});
             return u.with_src(sources);
         }
         switch (u.op()) {

@@ -64,7 +64,8 @@ Result<Kernel> upcast(const Site& site) { return split(site, Axis::upcast); }
 Result<Kernel> group(const Site& site) { return split(site, Axis::group); }
 Result<Kernel> unroll(const Site& site) { return split(site, Axis::unroll); }
 
-/// Rounds a range up: loads and stores beyond the old size are masked, reductions see their identity there.
+/// Rounds a range up: loads, stores and checks of indices beyond the old size are masked, reductions see their identity
+/// there.
 Result<Kernel> pad(const Site& site) {
     const Kernel& kernel = site.kernel;
     const UOp range = site.range();
@@ -79,6 +80,8 @@ Result<Kernel> pad(const Site& site) {
     UOp masked = rebuild(sink, [&](UOp u, std::vector<UOp>& sources) {
         bool touches = (u.is(Op::load) || u.is(Op::store)) && depends_on(u.src(0), wide);
         if (touches) sources[0] = gated(sources[0], inside);
+        if (u.is(Op::bounded) && depends_on(u.src(0), wide))
+            sources[0] = alu(Op::where, {inside, sources[0], constant(u.dtype(), 0)});
         if (touches && u.is(Op::load)) return uop::load(sources[0], sources.size() > 1 ? sources[1] : UOp());
         if (u.is(Op::reduce) && std::find(u.src().begin() + 1, u.src().end(), wide) != u.src().end())
             sources[0] = alu(Op::where, {inside, sources[0], identity(u.as<ReduceArg>().op, u.dtype())});

@@ -45,18 +45,30 @@ class Renderer {
         text_ = fmt::format("// {}: grid {} x {} x {}, block {} x {} x {}", program_.name, g[0], g[1], g[2], b[0], b[1],
                             b[2]);
         if (program_.lds) text_ += fmt::format(", {} bytes of local memory", program_.lds);
-        text_ +=
-            fmt::format("\nextern \"C\" __global__ void __launch_bounds__({}) {}(", b[0] * b[1] * b[2], program_.name);
+        std::string parameters;
         for (size_t i = 0; i < program_.params.size(); ++i) {
             UOp p = program_.params[i];
             bool written = written_.contains(p);
             std::string name = fmt::format("{}{}", written ? "out" : "in", p.as<ParamArg>().slot);
-            text_ += fmt::format("{}{}{}* __restrict__ {}", i ? ", " : "", written ? "" : "const ", hip_type(p.dtype()),
-                                 name);
+            parameters += fmt::format("{}{}{}* __restrict__ {}", i ? ", " : "", written ? "" : "const ",
+                                      hip_type(p.dtype()), name);
             values_[p] = {name};
         }
-        text_ += ") {\n";
+        std::string name = program_.name;
+        if (!is_ours(name)) {  // a user's may be a word of the language or of a library: only the symbol has it
+            name += "_kernel";
+            text_ +=
+                fmt::format("\nextern \"C\" __global__ void {}({}) __asm__(\"{}\");", name, parameters, program_.name);
+        }
+        text_ += fmt::format("\nextern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n", b[0] * b[1] * b[2],
+                             name, parameters);
         depth_ = 1;
+    }
+
+    /// As codegen/kernel names kernels: e_16_4, r_256.
+    static bool is_ours(std::string_view name) {
+        return name.size() > 2 && (name[0] == 'e' || name[0] == 'r') && name[1] == '_' &&
+               name.find_first_not_of("0123456789_", 1) == name.npos;
     }
 
     bool emit_statement(UOp u) {

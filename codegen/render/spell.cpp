@@ -127,7 +127,7 @@ Expression negated(UOp u, const Expression& x) {
 }
 
 Expression function(UOp u, const Spelling& row, std::span<const Expression> s) {
-    if (u.dtype().is_float()) return called(row.text, s);
+    if (u.dtype().is_float()) return row.text.empty() ? Expression{""} : called(row.text, s);
     bool unchanged = row.integers == itself || (u.is(Op::abs) && u.dtype().is_unsigned());
     return unchanged ? s[0] : row.integers.empty() ? Expression{""} : called(row.integers, s);
 }

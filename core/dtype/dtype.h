@@ -58,8 +58,8 @@ std::span<const DType> all_dtypes();
 DType parse_dtype(std::string_view name);
 
 /// The type of an operation between arrays of two types: the array API's table, plus int with float -> the float,
-/// bfloat16 with float16 -> float32, fp8 with a wider float -> the wider, two different fp8 -> float16, uint64 with a
-/// signed integer -> float32 (as PyTorch's default float; documented in the source).
+/// bfloat16 with float16 -> float32, fp8 with a wider float -> the wider, two different fp8 -> float16. uint64 with a
+/// signed integer is a DType error: no integer type holds both.
 DType promote(DType a, DType b);
 
 /// Exact scalar conversions. Encoded values are the bits of the type, zero-extended to 64.

@@ -22,12 +22,15 @@ DType promote_floats(DType a, DType b) {
     return a.bits() == 8 ? dtypes::float16 : dtypes::float32;  // two fp8 formats; float16 with bfloat16
 }
 
-// A signed type that holds both; no integer holds uint64 and negative numbers, so that pair goes to the default float.
+// A signed type that holds both. No integer type holds uint64 and negative numbers: NumPy's float64 would round what both
+// sides have exactly, so the caller decides.
 DType promote_integers(DType a, DType b) {
     if (a.scalar == Scalar::index || b.scalar == Scalar::index) return dtypes::index;
     if (a.is_unsigned() == b.is_unsigned()) return wider(a, b);
     DType with_sign = a.is_unsigned() ? b : a, without = a.is_unsigned() ? a : b;
-    if (without.bits() == 64) return dtypes::float32;
+    if (without.bits() == 64)
+        user_error(ErrorKind::DType, "uint64 with {}: no integer type holds both; cast one side, e.g. x.cast('{}')",
+                   with_sign.name(), with_sign.name());
     return signed_of_bits(std::max(with_sign.bits(), 2 * without.bits()));
 }
 

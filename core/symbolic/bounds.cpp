@@ -182,6 +182,8 @@ Bounds compute(UOp u) {
         case Op::cmpne: return compare(u);
         case Op::cast: return converted(t, u.src(0));
         case Op::where: return chosen(u);
+        case Op::bounded:  // never one value: what folds would not be checked
+            return u.src(1).is_const() ? Bounds{0, std::max<int64_t>(const_int(u.src(1)) - 1, 1)} : everything(t);
         case Op::vec: return joined(u);
         case Op::lane:
         case Op::after: return u.src(0).dtype().element() == t.element() ? bounds(u.src(0)) : everything(t);

@@ -24,10 +24,20 @@ UOp open_load(const Match& t) {
     return gate.is_const(0) && t.root.src(1).dtype() == t.root.dtype() ? t.root.src(1) : UOp();
 }
 
+/// An index that is known to be in its axis needs no check.
+UOp known_index(const Match& t) {
+    Bounds is = bounds(t[i]);
+    int64_t size = const_int(t[n]);
+    if (size < 1 || (is.low < 0 && is.high >= 0)) return {};
+    if (is.low >= 0) return proves_less(t[i], size) ? t[i] : UOp();
+    return is.low >= -size ? t[i] + size : UOp();
+}
+
 }  // namespace
 
 const RuleSet& memory_rules() {
     static const RuleSet set{
+        rule({Op::bounded, {i, n, m}}, known_index),
         rule({Op::index, {x, i, 1}},
              [](const Match& t) { return make(Op::index, t.root.dtype(), {t[x], t[i]}, t.root.arg()); }),
         rule({Op::index, {x, i, p}}, offset_given_gate),

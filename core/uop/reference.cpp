@@ -72,6 +72,13 @@ std::optional<uint64_t> shifted_right(uint64_t a, uint64_t by, DType type) {
     return type.is_unsigned() ? a >> by : static_cast<uint64_t>(static_cast<int64_t>(a) >> by);
 }
 
+std::optional<uint64_t> in_axis(uint64_t i, uint64_t size, DType type) {
+    bool is_signed = !type.is_unsigned();
+    if (type.is_bool() || (is_signed && static_cast<int64_t>(size) < 0)) return {};
+    uint64_t at = is_signed && static_cast<int64_t>(i) < 0 ? i + size : i;
+    return at < size ? std::optional(at) : std::nullopt;
+}
+
 /// What a negative power gives in C code that rounds a real power toward zero.
 uint64_t power(uint64_t base, uint64_t exponent, bool is_unsigned) {
     if (is_unsigned || static_cast<int64_t>(exponent) >= 0) return int_pow(base, exponent);

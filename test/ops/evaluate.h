@@ -77,7 +77,7 @@ inline double float_op(Op op, const double* v) {
         case Op::sub: return a - b;
         case Op::mul: return a * b;
         case Op::fdiv: return a / b;
-        case Op::mod: return std::fmod(a, b);
+        case Op::fmod: return std::fmod(a, b);
         case Op::max: return std::isnan(a) || std::isnan(b) ? NAN : std::fmax(a, b);
         case Op::min: return std::isnan(a) || std::isnan(b) ? NAN : std::fmin(a, b);
         case Op::pow: return std::pow(a, b);
@@ -113,6 +113,9 @@ inline int64_t int_op(Op op, DType t, const int64_t* v) {
         case Op::bit_xor: return a ^ b;
         case Op::shl: return static_cast<int64_t>(x << y);
         case Op::shr: return u ? static_cast<int64_t>(x >> y) : a >> y;
+        case Op::bounded:
+            if (u ? x >= y : a < -b || a >= b) throw std::runtime_error(fmt::format("index {} of axis {}", a, v[2]));
+            return !u && a < 0 ? a + b : a;
         default: throw std::runtime_error("no integer value: " + std::string(info(op).name));
     }
 }

@@ -33,7 +33,7 @@ def test_from_lists_and_numbers():
 
 
 def test_ragged_lists_are_an_error():
-    with pytest.raises(strata.ShapeError, match="list"):
+    with pytest.raises(strata.ShapeError, match="lists differ in length"):
         Tensor([[1, 2], [3]])
     with pytest.raises(strata.Error):
         Tensor("text")

@@ -1,7 +1,6 @@
 """Tensors and the rest of Python: numbers, lists, NumPy, DLPack, text."""
 
 import gc
-import pickle
 
 import numpy as np
 import pytest
@@ -107,17 +106,15 @@ def test_dlpack_of_views_and_of_types_it_lacks():
     np.testing.assert_array_equal(np.from_dlpack(t[1:, ::2]), np.arange(12).reshape(3, 4)[1:, ::2])
     np.testing.assert_array_equal(np.from_dlpack(t.T), np.arange(12).reshape(3, 4).T)
     assert np.from_dlpack(Tensor.zeros(0, 2)).shape == (0, 2)
-    with pytest.raises(strata.Unsupported, match="fp8e4m3"):
+    with pytest.raises(BufferError, match="fp8e4m3"):
         Tensor([1.0], dtype="fp8e4m3").__dlpack__()
     t.__dlpack__()  # a capsule nobody takes frees its memory
     gc.collect()
 
 
-def test_a_tensor_is_hashable_and_not_pickled_by_accident():
+def test_a_tensor_is_hashable():
     t = Tensor([1])
     assert {t: 1}[t] == 1
-    with pytest.raises(TypeError):
-        pickle.dumps(t)
 
 
 def test_moving_between_devices():

@@ -2,6 +2,7 @@
 
 #include "strata/asm/emu/machine/device_memory.h"
 #include "strata/asm/emu/machine/workgroup.h"
+#include "strata/core/support/wrong_index.h"
 
 namespace strata::emu {
 namespace {
@@ -24,6 +25,8 @@ const Op* fail(Wave* wave, const Op* op, std::string text) {
 }
 
 const Op* fail_global(Wave* wave, const Op* op, int lane, uint64_t address, uint32_t bytes, Access access) {
+    if (auto wrong = wrong_index(address))
+        return fail(wave, op, fmt::format("lane {}: index {} is outside of axis {}", lane, wrong->index, wrong->axis));
     const DeviceMemory& memory = *wave->group->launch->memory;
     const Allocation* at = memory.find(address, bytes);
     if (at)

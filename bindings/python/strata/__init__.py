@@ -13,6 +13,7 @@ import sys as _sys
 
 from . import _strata
 from ._strata import (
+    ArgumentError,
     Artifact,
     AssemblyError,
     CompileError,
@@ -56,9 +57,30 @@ for _name in ("dtypes", "emulator", "nn", "uop"):
 from . import asm  # noqa: E402  (after the submodules above are importable)
 from .kernels import asm_kernel, compile, hip_kernel  # noqa: E402
 
+
+def _names(owner, of, table):
+    """A __getattr__ for names that are not there: those of other packages and misspelt ones."""
+
+    def missing(*asked):
+        name = asked[-1]
+        if name.startswith("_"):  # protocols that Python and NumPy look for
+            raise AttributeError(f"{owner} has no '{name}'", name=name)
+        from . import _words
+
+        return _words.missing(owner, dir(of), getattr(_words, table), name)
+
+    return missing
+
+
+Tensor.__getattr__ = _names("Tensor", Tensor, "TENSOR")
+uop.UOp.__getattr__ = _names("UOp", uop.UOp, "UOP")
+uop.__getattr__ = _names("strata.uop", uop, "UOP")
+dtypes.__getattr__ = _names("strata.dtypes", dtypes, "DTYPES")
+__getattr__ = _names("strata", _sys.modules[__name__], "PACKAGE")
+
 __version__ = "0.1.0"
 __all__ = [
-    "Artifact", "AssemblyError", "CompileError", "CustomKernel", "DType", "DTypeError", "DeviceError", "Error", "InternalError",
+    "ArgumentError", "Artifact", "AssemblyError", "CompileError", "CustomKernel", "DType", "DTypeError", "DeviceError", "Error", "InternalError",
     "LaunchError", "MemoryFault", "ShapeError", "Stats", "Tensor", "Unsupported", "UsageError", "asm", "asm_kernel",
     "broadcast_shapes", "cat", "compile", "config", "default_device", "device_properties", "devices", "dtypes", "emulator",
     "hip_kernel", "manual_seed", "nn", "promote", "realize", "reset_stats", "result_type", "settings", "stack", "stats", "uop",

@@ -17,7 +17,8 @@ std::string rendered(const Kernel& kernel) {
 
 TEST(RenderHip, WritesAUsersBlockSumAsItWasMeant) {
     EXPECT_EQ(rendered(block_sum(64)), R"(// block_sum: grid 1024 x 1 x 1, block 256 x 1 x 1, 1024 bytes of local memory
-extern "C" __global__ void __launch_bounds__(256) block_sum(float* __restrict__ out0, const float* __restrict__ in1) {
+extern "C" __global__ void block_sum_kernel(float* __restrict__ out0, const float* __restrict__ in1) __asm__("block_sum");
+extern "C" __global__ void __launch_bounds__(256) block_sum_kernel(float* __restrict__ out0, const float* __restrict__ in1) {
     const int bx = blockIdx.x;  // below 1024
     const int tx = threadIdx.x;  // below 256
     float acc0 = 0.0f;

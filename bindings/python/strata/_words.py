@@ -1,0 +1,116 @@
+"""What Strata says of names and arguments that it does not have: those of NumPy, PyTorch and tinygrad, and misspelt ones.
+
+Imported at the first mistake, never before.
+"""
+
+import difflib
+import re
+import reprlib
+
+import strata
+
+_NEVER_CHANGES = "tensors do not change: "
+_NO_GRADIENTS = "Strata computes no gradients"
+_CAST = "x.cast(dtypes.{})"
+
+# Names of members of a Tensor elsewhere -> what to write.
+TENSOR = {
+    "view": "x.reshape(...)", "view_as": "x.reshape(y.shape)", "reshape_as": "x.reshape(y.shape)", "ravel": "x.flatten()", "resize": "x.reshape(...)",
+    "cuda": 'x.to("emu:gfx1100"); strata.devices() lists what there is', "cpu": "x.numpy(), for the values on the host", "get_device": "x.device",
+    "clone": _NEVER_CHANGES + "use x itself, or x.contiguous() for memory of its own", "copy": _NEVER_CHANGES + "use x itself, or x.contiguous() for memory of its own",
+    "detach": _NO_GRADIENTS + ": use x itself", "requires_grad": _NO_GRADIENTS, "requires_grad_": _NO_GRADIENTS, "grad": _NO_GRADIENTS, "backward": _NO_GRADIENTS,
+    "float": _CAST.format("float32"), "double": _CAST.format("float64"), "half": _CAST.format("float16"), "bfloat16": _CAST.format("bfloat16"),
+    "int": _CAST.format("int32"), "long": _CAST.format("int64"), "short": _CAST.format("int16"), "char": _CAST.format("int8"), "byte": _CAST.format("uint8"),
+    "bool": _CAST.format("bool"), "type": "x.cast(dtype)", "type_as": "x.cast(y.dtype)",
+    "dim": "x.ndim", "itemsize": "x.dtype.itemsize", "element_size": "x.dtype.itemsize", "nelement": "x.size", "stride": "x.shape; memory is row-major", "strides": "x.shape; memory is row-major",
+    "data": "x.numpy()", "data_ptr": "np.asarray(x).ctypes.data", "tobytes": "x.numpy().tobytes()", "buffer": "np.asarray(x)", "lazydata": "x.uop",
+    "t": "x.T", "swapaxes": "x.transpose(a, b)", "swapdims": "x.transpose(a, b)", "moveaxis": "x.movedim(a, b)", "rearrange": "x.reshape(...).permute(...)",
+    "expand_as": "x.expand(y.shape)", "repeat_interleave": "x.repeat(n, axis)", "concat": "strata.cat([x, y])", "concatenate": "strata.cat([x, y])", "cat": "strata.cat([x, y])",
+    "stack": "strata.stack([x, y])", "masked_fill": "strata.where(mask, value, x)", "masked_select": "x.numpy()[mask]: its shape depends on the data", "nonzero": "x.numpy().nonzero(): its shape depends on the data",
+    "fill": "x.full_like(value)", "fill_": "x.full_like(value)", "zero_": "x.zeros_like()", "copy_": "the new tensor itself", "add_": "x = x + y", "sub_": "x = x - y", "mul_": "x = x * y", "div_": "x = x / y", "assign": "the new tensor itself",
+    "index_select": "x.take(indices, axis)", "take_along_dim": "x.gather(axis, indices)", "take_along_axis": "x.gather(axis, indices)", "scatter": "x.one_hot(n), or a kernel of your own", "onehot": "x.one_hot(n)",
+    "mm": "x @ y", "bmm": "x @ y", "mv": "x @ y", "norm": "x.square().sum(axis).sqrt()", "amax": "x.max(axis)", "amin": "x.min(axis)", "ptp": "x.max() - x.min()", "nansum": "strata.where(x.isnan(), 0, x).sum()",
+    "true_divide": "x / y", "floor_div": "x // y", "fmod": "x - (x / y).trunc() * y", "mod": "x % y", "power": "x ** y", "negative": "-x", "invert": "~x", "bitwise_not": "~x", "absolute": "x.abs()", "rint": "x.round()",
+    "relu_": "x = x.relu()", "logsoftmax": "x.log_softmax()", "cross_entropy": "strata.nn.cross_entropy(x, target)", "sparse_categorical_crossentropy": "strata.nn.cross_entropy(x, target)", "layernorm": "strata.nn.layernorm(x)", "linear": "strata.nn.linear(x, weight)",
+    "argsort": "np.argsort(x)", "sort": "np.sort(x)", "topk": "np.argsort(x)", "unique": "np.unique(x): its shape depends on the data", "diagonal": "(x * Tensor.eye(n)).sum(-1)", "trace": "(x * Tensor.eye(n)).sum()",
+    "is_contiguous": "x.contiguous()", "is_cuda": "x.device", "save": "np.save(file, x)",
+}  # fmt: skip
+
+# Names of functions of a package elsewhere -> what to write.
+_OF_TENSOR = ("empty", "zeros", "ones", "full", "arange", "linspace", "eye", "rand", "randn", "randint")
+PACKAGE = {
+    **{name: f"strata.Tensor.{name}(...)" for name in _OF_TENSOR}, "tensor": "strata.Tensor(data)", "array": "strata.Tensor(data)", "asarray": "strata.Tensor(data)", "from_numpy": "strata.Tensor(array)",
+    "as_tensor": "strata.Tensor(data)", "concat": "strata.cat(tensors)", "concatenate": "strata.cat(tensors)", "vstack": "strata.cat(tensors)", "hstack": "strata.cat(tensors, axis=1)", "no_grad": _NO_GRADIENTS, "grad": _NO_GRADIENTS,
+    "matmul": "x @ y", "mm": "x @ y", "save": "np.save(file, x)", "load": "strata.Tensor(np.load(file))", "device": "strata.devices(), or device= of what makes a tensor", "cuda": "strata.devices()", "set_default_device": "strata.config(device=...)", "jit": "strata.compile(tensor)",
+    "optim": _NO_GRADIENTS, "random": "strata.Tensor.rand(...)", "float32": "strata.dtypes.float32", "float16": "strata.dtypes.float16", "float64": "strata.dtypes.float64", "int32": "strata.dtypes.int32", "int64": "strata.dtypes.int64", "bool": "strata.dtypes.bool",
+}  # fmt: skip
+
+UOP = {
+    "for_range": 'uop.range(size, id, "loop")', "loop": 'uop.range(size, id, "loop")', "if_": "uop.where(condition, x, y), or a gate: buffer.index(i, gate)", "select": "uop.where(condition, x, y)", "global_id": 'uop.range(size, id, "global")',
+    "thread_idx": 'uop.special("lidx0", size)', "block_idx": 'uop.special("gidx0", size)', "shared": 'uop.placeholder(size, dtype, "local")', "syncthreads": "uop.barrier(effects)", "max": "x.maximum(y)", "min": "x.minimum(y)", "item": "a UOp has no value before the kernel runs",
+    "numpy": "a UOp has no value before the kernel runs", "astype": "x.cast(dtype)", "sum": 'uop.reduce(value, "add", *ranges)', "constant": "uop.const(value, dtype)",
+}  # fmt: skip
+
+DTYPES = {
+    "float": "dtypes.float32", "double": "dtypes.float64", "half": "dtypes.float16", "int": "dtypes.int32", "long": "dtypes.int64", "short": "dtypes.int16", "uint": "dtypes.uint32", "char": "dtypes.int8", "uchar": "dtypes.uint8", "bool_": "dtypes.bool",
+    "complex64": "there are no complex tensors", "complex128": "there are no complex tensors", "fp8": "dtypes.fp8e4m3 or dtypes.fp8e5m2", "float8_e4m3fn": "dtypes.fp8e4m3", "float8_e5m2": "dtypes.fp8e5m2",
+}  # fmt: skip
+
+# Arguments elsewhere -> Strata's of the same meaning; those that may be given with their neutral value.
+ARGUMENTS = {"dim": "axis", "dims": "axis", "axes": "axis", "keepdim": "keepdims", "ddof": "correction", "a_min": "min", "a_max": "max", "dim0": "axis0", "dim1": "axis1", "indices_or_sections": "sizes", "split_size": "sizes", "num_classes": "classes", "steps": "num", "fill": "fill_value"}
+NEUTRAL = {"out": (None,), "dtype": (None,), "order": ("C", "K", None), "copy": (None,), "requires_grad": (False,), "device": (None, ""), "stream": (None,), "memory_format": (None,)}
+ABOUT = {"requires_grad": _NO_GRADIENTS, "out": _NEVER_CHANGES + "use the result", "dtype": "cast the result: .cast(dtype)", "unbiased": "correction=1 divides by n - 1", "inplace": _NEVER_CHANGES + "use the result"}
+
+_short = reprlib.Repr()
+_short.maxother = _short.maxstring = 80
+
+
+def missing(owner, names, table, name):
+    """Raises the AttributeError of a name that `owner` does not have."""
+    error = f"{owner} has no '{name}'"
+    if name in table:
+        raise AttributeError(f"{error}: {table[name]}", name=name)
+    close = difflib.get_close_matches(name, [n for n in names if not n.startswith("_")], 3, 0.7)
+    raise AttributeError(f"{error}; close: {', '.join(close)}" if close else error, name=name)
+
+
+def signature(function):
+    """(name, parameters as text, their names) of a bound function."""
+    first = (function.__doc__ or "").split("\n", 1)[0]
+    name, _, rest = first.partition("(")
+    parameters = rest.rpartition(" -> ")[0].rpartition(")")[0]
+    parameters = re.sub(r"\b(?:strata\.)?_strata\.(?:\w+\.)*", "", parameters)
+    parameters = re.sub(r"^self(: \w+)?(, )?(/, )?", "", parameters)
+    return name, parameters, re.findall(r"(\*{0,2}\w+)(?=: )", parameters)
+
+
+def _owner(function, given):
+    """'Tensor.' for a method of Tensor that was called on one."""
+    kind = type(given[0]).__name__ if given else ""
+    return f"{kind}." if given and (function.__doc__ or "").partition("(")[2].startswith("self") else ""
+
+
+def call(function, given, named):
+    """Makes the call that was meant, or raises ArgumentError: what the function takes and what it was given."""
+    name, parameters, known = signature(function)
+    meant = dict(named)
+    for argument, value in named.items():
+        target = ARGUMENTS.get(argument)
+        if argument in known:
+            continue
+        if target in known and target not in named:
+            meant[target] = meant.pop(argument)
+        elif argument in NEUTRAL and any(value is neutral or value == neutral for neutral in NEUTRAL[argument] if type(value) is type(neutral)):
+            del meant[argument]
+    if meant.keys() != named.keys():
+        return function(*given, **meant)
+    own = _owner(function, given)
+    shown = [_short.repr(v) for v in (given[1:] if own else given)] + [f"{k}={_short.repr(v)}" for k, v in named.items()]
+    text = f"[{name.strip('_')}] takes ({parameters}), got ({', '.join(shown)})"
+    for argument in named:
+        if argument not in known and not any(k.startswith("**") for k in known):
+            close = difflib.get_close_matches(argument, known, 1, 0.6)
+            text += f"; there is no argument '{argument}'" + (f": {ABOUT[argument]}" if argument in ABOUT else f" ({close[0]}?)" if close else "")
+    if any(isinstance(v, int) and not -(2**63) <= v < 2**64 for v in [*given, *named.values()]):
+        text += "; an int is one of at most 64 bits"
+    raise strata.ArgumentError(text) from None

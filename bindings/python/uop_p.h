@@ -1,0 +1,42 @@
+#pragma once
+#include "convert_p.h"
+#include "strata/core/uop/kernel.h"
+
+// How nodes are made from what Python gives: types, ranges and roles are checked here, before a graph has them.
+
+namespace strata::python {
+
+/// A node in Python: rooted, since Python may keep it for any time.
+struct Handle {
+    Root root;
+    explicit Handle(UOp u) : root(u) {}
+    UOp get() const { return root.get(); }
+};
+
+using Value = As<"UOp | Scalar">;
+using MaybeValue = As<"UOp | Scalar | None">;
+using Offset = As<"UOp | int">;
+using Gate = As<"UOp | None">;
+
+/// A node that has a value: not a place in memory that somebody forgot to load, nor an effect.
+UOp with_value(UOp u);
+/// A node, or a Python number as a constant of the type it meets, which must have it.
+UOp operand(py::handle value, DType type);
+UOp place(const Handle& h, const char* what);  ///< the node of an indexed buffer
+UOp effect(UOp u);                             ///< the node, which must be an effect
+UOp written(UOp place, py::handle value);      ///< what is written to a place: a value of its type
+std::vector<UOp> nodes(const py::args& args);
+std::vector<UOp> effects_of(const char* what, const py::args& args);
+std::vector<UOp> ranges_of(const char* what, const py::args& args);
+
+/// The op, where its row has these types.
+UOp checked(Op op, std::initializer_list<UOp> sources);
+Handle binary(Op op, py::handle a, py::handle b);
+Handle less_or_equal(py::handle a, py::handle b);
+Handle where(const Handle& condition, Value x, Value y);
+Handle index_into(UOp pointer, py::handle offset, py::handle gate);
+Handle load(const Handle& h, MaybeValue alternative);
+Handle store(const Handle& h, Value value);
+Handle effect_of(Op op, std::vector<UOp> sources, Arg arg = {});
+
+}  // namespace strata::python

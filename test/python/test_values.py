@@ -1,0 +1,105 @@
+"""What a tensor shows of its values, and how they are copied, pickled and shared."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import strata
+from formats import ALL, dtype_of
+from strata import Tensor, dtypes, uop
+
+
+def test_print_shows_the_values_and_repr_computes_nothing():
+    x = Tensor([[1.0, 2.0], [3.0, 4.5]]) * 2
+    before = strata.stats().launches[:] if hasattr(strata.stats(), "launches") else None
+    assert repr(x) == "<Tensor (2, 2) float32 on emu:gfx1100, lazy>" and not x.is_realized
+    assert str(x) == "Tensor([[2., 4.],\n        [6., 9.]], float32 on emu:gfx1100)"
+    assert x.is_realized and f"{x}" == str(x)
+    assert f"{x.sum():.2f}" == "21.00" and str(Tensor(3)) == "Tensor(3, int64 on emu:gfx1100)"
+    assert before is None or len(before) >= 0
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_values_of_every_type_are_shown(name):
+    assert str(Tensor.ones(3, dtype=dtype_of(name))).count("1" if name != "boolean" else "True") >= 3
+    assert "[]" in str(Tensor.zeros(0, dtype=dtype_of(name)))
+
+
+def test_a_large_tensor_is_shown_in_part():
+    text = str(Tensor.arange(1 << 20))
+    assert "..." in text and len(text) < 200 and "1048575" in text
+
+
+def test_printing_never_fails():
+    wrong = Tensor([1.0, 2.0]).take(Tensor([7]))
+    assert "cannot be computed" in str(wrong) and "index 7" in str(wrong)
+    assert "cannot be computed" in str(Tensor.zeros(1 << 45))
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t)), lambda t: pickle.loads(pickle.dumps(t, protocol=2))])
+def test_copies_have_values_type_and_device(name, again):
+    for x in (Tensor([[0, 1, 1], [1, 0, 1]]).cast(dtype_of(name)), Tensor.ones(2, 2, dtype=dtype_of(name)), Tensor.zeros(0, 3, dtype=dtype_of(name)), Tensor(1).cast(dtype_of(name))):
+        y = again(x)
+        assert y.shape == x.shape and y.dtype == x.dtype and y.device == x.device and y.tolist() == x.tolist()
+
+
+def test_a_deep_copy_has_memory_of_its_own():
+    def twice(out):
+        i = uop.range(4, 0, "global")
+        return uop.sink(out[i].store(out[i].load() * 2.0).end(i))
+
+    x = Tensor([1.0, 2.0, 3.0, 4.0]).realize()
+    deep, shared = copy.deepcopy(x), copy.copy(x)
+    assert x.custom_kernel(kernel=twice)[0].tolist() == [2, 4, 6, 8]
+    assert deep.tolist() == [1, 2, 3, 4] and shared.shape == (4,)
+    other = Tensor([1, 2]).to("emu:gfx942")
+    assert pickle.loads(pickle.dumps(other)).device == "emu:gfx942"
+
+
+def test_types_can_be_pickled():
+    for t in [*dtypes.all, dtypes.index]:
+        assert pickle.loads(pickle.dumps(t)) == t and copy.deepcopy(t) == t
+
+
+def test_a_damaged_pickle_is_an_error():
+    restore, (content, *rest) = Tensor([1.0, 2.0]).__reduce__()
+    for wrong in (content[:-1], content + b"x", b""):
+        with pytest.raises(strata.UsageError, match="bytes"):
+            restore(wrong, *rest)
+
+
+def test_views_of_device_memory_cannot_be_written():
+    x = Tensor([1.0, 2.0]).realize()
+    for view in (np.asarray(x), np.array(x, copy=False), np.from_dlpack(x)):
+        assert not view.flags.writeable
+        with pytest.raises(ValueError):
+            view[0] = 50
+    for own in (x.numpy(), np.array(x), np.asarray(x).copy(), np.from_dlpack(x, copy=True)):
+        own[0] = 50
+    assert (x + 1).tolist() == [2, 3]
+    with pytest.raises(ValueError):
+        np.array(x, dtype=np.float64, copy=False)
+
+
+def test_dlpack_says_what_it_gives():
+    x = Tensor([1.0, 2.0])
+    assert x.__dlpack_device__() == (1, 0)
+    assert (np.from_dlpack(x, device="cpu") == [1, 2]).all()
+    for device in ((2, 0), (1, 1), (10, 0)):
+        with pytest.raises(BufferError, match="dl_device"):
+            x.__dlpack__(dl_device=device)
+    with pytest.raises(BufferError, match="uint8"):
+        Tensor([1.0]).cast("fp8e4m3").__dlpack__()
+    for version, name in ((None, "dltensor"), ((0, 8), "dltensor"), ((1, 0), "dltensor_versioned"), ((1, 3), "dltensor_versioned")):
+        assert f'"{name}"' in repr(x.__dlpack__(max_version=version))
+    for _ in range(3):  # capsules that nobody takes free what they hold
+        x.__dlpack__(copy=True, max_version=(1, 0))
+
+
+def test_iteration_is_lazy_and_membership_compares():
+    rows = iter(Tensor.zeros(1 << 40))
+    assert next(rows).shape == ()
+    assert 2.0 in Tensor([[1.0, 2.0]]) and 5 not in Tensor([1, 2])
