@@ -1,7 +1,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "strata/core/symbolic/symbolic.h"
 #include "uop_p.h"
@@ -269,10 +268,6 @@ void bind_effects(Module& u) {
     u.def(
         "sink",
         [](const py::args& effects, const std::string& name) {
-            auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-            if (!std::all_of(name.begin(), name.end(), word) ||
-                (!name.empty() && std::isdigit(static_cast<unsigned char>(name[0]))))
-                user_error(ErrorKind::Usage, "sink(name='{}'): a name is letters, digits and _", name);
             return effect_of(Op::sink, effects_of("sink", effects), SinkArg{name});
         },
         py::arg("name") = "",

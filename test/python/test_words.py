@@ -25,7 +25,7 @@ def test_every_name_of_the_table_is_explained_and_is_not_there(owner, table):
     assert explained > 5
 
 
-@pytest.mark.parametrize("owner, wrong, right", [(lambda: Tensor([1.0]), "sofmax", "softmax"), (lambda: Tensor([1.0]), "reshap", "reshape"), (lambda: strata, "staks", "stack"), (lambda: strata, "wher", "where"),
+@pytest.mark.parametrize("owner, wrong, right", [(lambda: Tensor([1.0]), "sofmax", "softmax"), (lambda: Tensor([1.0]), "reshap", "reshape"), (lambda: Tensor, "zeroes", "zeros"), (lambda: strata, "staks", "stack"), (lambda: strata, "wher", "where"),
                                                  (lambda: uop, "barier", "barrier"), (lambda: uop.const(1.0), "maximun", "maximum"), (lambda: dtypes, "float31", "float32")])
 def test_a_misspelt_name_suggests_the_right_one(owner, wrong, right):
     with pytest.raises(AttributeError, match=f"'{wrong}'; close: .*{right}"):

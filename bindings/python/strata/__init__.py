@@ -73,6 +73,7 @@ def _names(owner, of, table):
 
 
 Tensor.__getattr__ = _names("Tensor", Tensor, "TENSOR")
+Tensor.__class__ = type("TensorType", (type(Tensor),), {"__getattr__": Tensor.__getattr__})  # for Tensor.name itself
 uop.UOp.__getattr__ = _names("UOp", uop.UOp, "UOP")
 uop.__getattr__ = _names("strata.uop", uop, "UOP")
 dtypes.__getattr__ = _names("strata.dtypes", dtypes, "DTYPES")

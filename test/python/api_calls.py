@@ -1,0 +1,230 @@
+"""Calls every public function of strata, Tensor, UOp and DType with random arguments: the child of test_api_fuzz.py.
+
+    python api_calls.py FILE [SECONDS [SEED]]     0 seconds: the same calls every time
+
+FILE has the call that is made, so that it is known which one took the process. A call that takes 30 s ends it. Errors are
+Strata's or Python's own of arguments; results that NumPy knows are compared. The last line gives the figures as JSON.
+"""
+
+import collections
+import faulthandler
+import inspect
+import json
+import operator
+import sys
+import time
+import warnings
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+import strata
+from strata import Tensor, _words, dtypes, uop
+
+FOREIGN = ("incompatible function", "incompatible constructor", "Unable to cast", "pybind", "C++", "std::", "::at", "vector::", "basic_string", "_M_", "stoi", "bad_alloc", "bad_")
+ALLOWED = (strata.Error, TypeError, ValueError, OverflowError, AttributeError, BufferError)
+LEFT_OUT = {"asm_kernel": "its text goes to LLVM's assembler", "config": "settings of the process", "compile": "a compiler run a call", "manual_seed": "state of the process"}
+
+ARRAYS = [np.array(v, t) for v, t in [([1, -2, 3], "int32"), ([[1, 2, 3], [4, 5, 6]], "int64"), ([1.5, -2.5, 0.0, np.nan], "float32"), ([[0.5], [2.0]], "float64"), ([True, False, True], "bool"), ([250, 3, 255], "uint8"), (7, "int64"), (2.5, "float32"),
+                                      ([], "float32"), ([[0, 1], [1, 0]], "uint64"), ([127, -128, 5], "int8"), (np.arange(24).reshape(2, 3, 4), "float32"), ([[2**62, -(2**63)]], "int64"), ([-0.0, np.inf, -np.inf], "float16"), ([0, 2, 1], "int16"), ([2**31, 1], "uint32")]]  # fmt: skip
+EDGES = [0, 1, -1, 2, 3, 5, 31, 32, 63, 64, 127, 128, 255, 256, 2**31 - 1, 2**31, 2**32, 2**32 + 1, 2**53 + 1, 2**62, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 2**70, -2, -3, -128, -(2**31), -(2**31) - 1, -(2**63), -(2**63) - 1, -(2**70)]
+
+
+class Opaque:
+    """Of no use to anybody."""
+
+
+small = st.integers(-3, 6)
+ints = st.one_of(small, small, small, st.sampled_from(EDGES))
+floats = st.one_of(st.sampled_from([0.0, -0.0, 1.0, 0.5, -1.5, 1e30, -1e300, 1e-320, float("nan"), float("inf"), -float("inf"), 16777217.0]), st.floats(-10, 10))
+numbers = st.one_of(small, ints, floats, st.booleans(), ints.filter(lambda i: -128 <= i < 128).map(np.int8), st.floats(-10, 10).map(np.float32))
+arrays = st.sampled_from(ARRAYS)
+tensors = arrays.map(Tensor)
+shapes = st.one_of(ints, st.lists(st.one_of(small, small, ints), max_size=4), st.lists(small, max_size=3).map(tuple))
+types = st.one_of(st.sampled_from([*dtypes.all, *(t.name for t in dtypes.all), bool, int, float, np.float32, np.dtype("int16")]), st.sampled_from(["float31", "", "index", object, "complex64"]))
+words = st.sampled_from(["", "x", "mean", "sum", "none", "float32", "emu:gfx1100", "emu:gfx942", "cuda", "global", "local", "loop", "reg", "reduce", "add", "max", "gidx0", "lidx2", "k", "double", "é", "\0", "a" * 300])
+lists = st.recursive(st.one_of(ints, floats, st.booleans()), lambda inner: st.lists(inner, max_size=3), max_leaves=6)
+parts = st.one_of(ints, st.none(), st.just(...), st.builds(slice, *[st.one_of(st.none(), ints)] * 3), tensors, arrays, lists.filter(lambda v: isinstance(v, list)), st.just(np.True_), st.just(np.array(1)))
+
+
+def nodes():
+    place = lambda t: uop.placeholder(8, t, "global")[uop.range(8, 0, "loop")]  # noqa: E731
+    of_type = st.sampled_from(["float32", "int32", "boolean", "float16", "uint64"])
+    return st.one_of(of_type.map(lambda t: place(t).load()), of_type.map(place), of_type.map(lambda t: uop.placeholder(4, t)), st.just(None).map(lambda _: uop.range(4, 1)), ints.filter(lambda i: abs(i) < 2**31).map(lambda i: uop.const(i, "int64")),
+                     st.just(None).map(lambda _: place("float32").store(1.0)))  # fmt: skip
+
+
+junk = st.one_of(numbers, tensors, arrays, shapes, types, words, lists, parts, nodes(), st.none(), st.builds(Opaque), st.just({}), st.just(b"bytes"), st.just(lambda *a: None), st.just(1j))
+BY_TYPE = {
+    "int": ints, "float": floats, "bool": st.booleans(), "str": words, "Scalar": numbers, "Operand": st.one_of(tensors, numbers, numbers, numbers, arrays, lists), "Tensor": tensors, "ArrayLike": st.one_of(tensors, arrays, lists), "Shape": shapes, "Axes": shapes, "DTypeLike": types,
+    "IndexPart": st.one_of(parts, st.lists(parts, max_size=3).map(tuple)), "UOp": nodes(), "Sequence[ArrayLike]": st.lists(tensors, max_size=3), "Sequence[tuple[int, int]]": st.lists(st.tuples(small, st.one_of(small, ints)), max_size=3), "Sequence[int]": st.lists(ints, max_size=3),
+    "AxisKind": words, "Space": words, "list[Tensor]": st.lists(tensors, max_size=3),
+}  # fmt: skip
+
+
+AXES = st.integers(-2, 1)
+
+
+def strategy_of(parameter, annotation):
+    """Mostly what the parameter takes; now and then anything."""
+    if "axis" in parameter:
+        return st.one_of(AXES, AXES, AXES, ints, st.lists(AXES, max_size=2).map(tuple), junk)
+    fitting = [s for name, s in BY_TYPE.items() if name in annotation] or [junk]
+    return st.one_of(*fitting * 6, junk)
+
+
+def functions():
+    """(label, function, its owner's strategy or None, [(parameter, annotation)]) of everything public."""
+    own = {Tensor: tensors, uop.UOp: nodes(), strata.DType: st.sampled_from(dtypes.all)}
+    for owner in (strata, strata.nn, uop, Tensor, uop.UOp, strata.DType):
+        for name in dir(owner):
+            f = inspect.getattr_static(owner, name)
+            shared = isinstance(f, staticmethod)
+            f = f.__func__ if shared else f
+            if (name.startswith("_") and not name.startswith("__")) or name in LEFT_OUT or not callable(f):
+                continue
+            if isinstance(f, type):
+                if f in own:
+                    yield f"{name}()", f, None, described(f.__init__)
+            elif (f.__doc__ or "").startswith(f"{name}("):
+                method = inspect.isclass(owner) and not shared and name != "__init__"
+                if name != "__init__":
+                    yield f"{owner.__name__}.{name}", f, own[owner] if method else None, described(f)
+
+
+def described(f):
+    first = (f.__doc__ or "").partition("\n")[0]
+    text = first.partition("(")[2].rpartition(" -> ")[0].rpartition(")")[0]
+    out, depth, start = [], 0, 0
+    for i, c in enumerate(text + ","):
+        depth += (c in "([{") - (c in ")]}")
+        if c == "," and depth == 0:
+            name, _, annotation = text[start:i].strip().partition(":")
+            if name and name not in ("self", "/", "*") and not name.startswith("arg0"):
+                out.append((name, annotation))
+            start = i + 1
+    return out
+
+
+# What NumPy says: of functions that both have, over the arrays behind the tensors.
+ONE_TO_ONE = {"neg": np.negative, "abs": np.abs, "square": np.square, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite, "logical_not": np.logical_not, "bitwise_invert": np.invert, "maximum": np.maximum,
+              "minimum": np.minimum, "sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min, "mean": np.mean, "any": np.any, "all": np.all, "argmax": np.argmax, "argmin": np.argmin, "tril": np.tril, "triu": np.triu, "roll": np.roll, "flip": np.flip, "transpose": np.swapaxes, "take": np.take,
+              "repeat": np.repeat, "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor, "unsqueeze": np.expand_dims, "movedim": np.moveaxis, "clamp": np.clip, "clip": np.clip, "remainder": np.remainder, "floor_divide": np.floor_divide}  # fmt: skip
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor", "lshift", "rshift", "eq", "ne", "lt", "le", "gt", "ge", "getitem"):
+    ONE_TO_ONE[f"__{_name}__"] = getattr(operator, f"__{_name}__")
+DIVIDES = {"remainder", "floor_divide", "__floordiv__", "__mod__", "__truediv__"}
+
+def plain(value):
+    if isinstance(value, Tensor):
+        return value.numpy()
+    return type(value)(map(plain, value)) if isinstance(value, (list, tuple)) else value
+
+
+def expected(name, given, named):
+    """NumPy's result, or None where it has none or another meaning."""
+    if name not in ONE_TO_ONE or named.keys() & {"dtype"} or any(v is None for v in named.values()):
+        return None
+    values = [plain(v) for v in given]
+    if name in ("max", "min", "argmax", "argmin", "sum", "prod", "mean") and values[0].dtype == bool:
+        return None
+    if name == "transpose" and len(values) + len(named) < 3:
+        return None
+    if name in DIVIDES and len(values) > 1 and (np.asarray(values[1]) == 0).any():
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return np.asarray(ONE_TO_ONE[name](*values, **{k: plain(v) for k, v in named.items()}))
+    except Exception:
+        return None
+
+
+def differs(got, want):
+    """'' or how Strata's result is not NumPy's. Types may be narrower: numbers take the type of the tensor they meet."""
+    if got.shape != want.shape:
+        return f"shape {got.shape}, NumPy {want.shape}"
+    if got.dtype.kind == "f" or want.dtype.kind == "f":
+        with np.errstate(all="ignore"):
+            close = np.isclose(got.astype(np.float64), want.astype(got.dtype if got.dtype.kind == "f" else np.float64).astype(np.float64), rtol=1e-2 if got.dtype == np.float16 else 1e-5, atol=1e-6, equal_nan=True)
+        return "" if close.all() else f"{got}, NumPy {want}"
+    return "" if (got == want.astype(got.dtype)).all() and (want.dtype.kind == "b") == (got.dtype.kind == "b") else f"{got}, NumPy {want}"
+
+
+class Fuzzer:
+    """Makes the calls and counts."""
+
+    def __init__(self, file, compared_per_function):
+        self.file, self.counts, self.limit = open(file, "w"), collections.Counter(), compared_per_function
+
+    def call(self, label, function, given, named):
+        text = f"{label}({', '.join([*map(_words._short.repr, given), *(f'{k}={_words._short.repr(v)}' for k, v in named.items())])})"
+        self.file.seek(0)
+        self.file.write(text + "\n")
+        self.file.truncate()
+        self.file.flush()
+        faulthandler.dump_traceback_later(30, exit=True)
+        self.counts["calls"] += 1
+        try:
+            result = function(*given, **named)
+            self.counts["results"] += 1
+            if isinstance(result, Tensor):
+                self.compare(text, label.rpartition(".")[2], given, named, result)
+        except strata.InternalError as e:
+            raise AssertionError(f"{text}: {e!r}") from e
+        except ALLOWED as e:
+            assert not any(w in str(e) for w in FOREIGN), f"{text}: {e!r}"
+            self.counts["errors"] += 1
+        except RecursionError:
+            self.counts["errors"] += 1
+
+    def compare(self, text, name, given, named, result):
+        assert result.shape == tuple(result.shape) and all(n >= 0 for n in result.shape) and result.size < 2**63, f"{text}: shape {result.shape}"
+        if result.size > 1000 or not result.dtype.numpy_name or self.compared[name] >= self.limit:
+            return
+        want = expected(name, given, named)
+        if want is None:
+            return
+        self.compared[name] += 1
+        self.counts["compared"] += 1
+        wrong = differs(result.numpy(), want)
+        assert not wrong, f"{text}: {wrong}"
+
+    def round(self, examples, seed_):
+        self.compared = collections.Counter()
+        for label, function, owner, parameters in functions():
+            self.counts["functions"] += 1
+            fixed = [p for p in parameters if not p[0].startswith("*")]
+            variadic = any(p[0].startswith("*") and not p[0].startswith("**") for p in parameters)
+
+            @seed(seed_)
+            @settings(max_examples=examples, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck), print_blob=False)
+            @given(st.data())
+            def attempt(data):
+                given_ = [data.draw(owner)] if owner is not None else []
+                for parameter in fixed[: data.draw(st.integers(0, len(fixed)))]:
+                    given_.append(data.draw(strategy_of(*parameter)))
+                if variadic:
+                    given_ += data.draw(st.lists(st.one_of(small, shapes, nodes() if "UOp" in label or "uop" in label else tensors, junk), max_size=3))
+                rest = [] if variadic else fixed[len(given_) - (owner is not None) :]
+                named = {p[0]: data.draw(strategy_of(*p)) for p in rest if data.draw(st.integers(0, 2)) == 0 or "=" not in p[1]}
+                if data.draw(st.integers(0, 30)) == 0:
+                    given_.append(data.draw(junk))
+                self.call(label, function, given_, named)
+
+            attempt()
+
+
+def main(file, seconds="0", seed_="0"):
+    faulthandler.enable()
+    fuzzer, start, rounds = Fuzzer(file, 2), time.time(), 0
+    while rounds == 0 or time.time() - start < float(seconds):
+        fuzzer.round(12, int(seed_) + rounds)
+        rounds += 1
+    faulthandler.cancel_dump_traceback_later()
+    counts = dict(fuzzer.counts, functions=fuzzer.counts["functions"] // rounds, rounds=rounds, seconds=round(time.time() - start, 1))
+    print(json.dumps(counts))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
