@@ -95,9 +95,11 @@ py::bytes read(const Variable& v) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-py::object as_numpy(const Variable& v, const As<"object">& dtype, const As<"Shape | None">& shape) {
+py::object as_numpy(const Variable& v, const As<"DTypeLike">& dtype, const As<"Shape | None">& shape) {
     py::module_ numpy = py::module_::import("numpy");
-    py::object type = numpy.attr("dtype")(dtype);
+    py::object named = dtype;
+    if (py::isinstance<DType>(dtype)) named = py::str(std::string(dtype.cast<DType>().numpy()));
+    py::object type = numpy.attr("dtype")(named);
     if (const auto item = type.attr("itemsize").cast<size_t>(); item == 0 || v.nbytes % item != 0)
         user_error(ErrorKind::DType, "the variable '{}' has {} bytes, no whole number of {}", v.name, v.nbytes,
                    py::str(type).cast<std::string>());
@@ -105,7 +107,7 @@ py::object as_numpy(const Variable& v, const As<"object">& dtype, const As<"Shap
     return shape.is_none() ? array : array.attr("reshape")(shape);
 }
 
-void write(const Variable& v, const As<"object">& value) {
+void write(const Variable& v, const As<"KernelArgument">& value) {
     std::vector<uint8_t> bytes;
     if (is_number(value) && !py::hasattr(value, "dtype")) {
         const Number n = to_number(value);
@@ -139,7 +141,7 @@ void bind_globals(py::module_& m) {
             py::arg("name"))
         .def(
             "__setitem__",
-            [](const Globals& g, const std::string& name, const As<"object">& value) {
+            [](const Globals& g, const std::string& name, const As<"KernelArgument">& value) {
                 write(variable(g.kernel, name), value);
             },
             py::arg("name"), py::arg("value"), "KernelVariable.write.")
@@ -186,8 +188,7 @@ void bind_kernel_calls(py::module_& m, KernelClass& c) {
         "__call__", &call, py::kw_only(), py::arg("grid") = py::none(), py::arg("block") = py::none(),
         py::arg("lds") = py::none(), py::arg("outputs") = py::none(),
         "__call__(self, *arguments: KernelArgument, grid: Sizes | None = None, block: Sizes | None = None, lds: int | "
-        "None "
-        "= None, outputs: object = None) -> tuple[Tensor, ...]\n\n"
+        "None = None, outputs: str | int | Sequence[str | int] | None = None) -> tuple[Tensor, ...]\n\n"
         "Launches the kernel now.\n\n"
         "arguments: in the kernel's order. A pointer takes a tensor or what makes one, or None for no memory; a value "
         "takes a Python\nor NumPy number, a struct its bytes, a ctypes structure or a NumPy record. Tensors that are "

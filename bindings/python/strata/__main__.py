@@ -130,7 +130,7 @@ def parser():
     c.add_argument("--arch", action="append", default=[], help="gfx1100, gfx1201, gfx942 or gfx90a (default: all)")
     c.set_defaults(call=emu_coverage)
     c = add("bench", bench, "Measure Strata on this machine; prints JSON.")
-    c.add_argument("only", nargs="*", help="import graph compile emu sum beam (default: all)")
+    c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam (default: all)")
     c.add_argument("--quick", action="store_true", help="fewer repetitions")
     return p
 

@@ -143,6 +143,28 @@ def bench_compile(quick):
     return out
 
 
+def bench_launch(quick):
+    """A kernel of one wave that was launched before, over tensors in memory: called, and through the lazy graph."""
+    import strata
+
+    kernel = strata.hip_kernel('extern "C" __global__ void scale(float* out, const float* x, float by) { out[threadIdx.x] = x[threadIdx.x] * by; }',
+                               name="scale", grid=1, block=32)
+    out, x = strata.Tensor.empty(32).realize(), strata.Tensor.rand(32).realize()
+    ways = {"call": lambda: kernel(out, x, 3.0), "custom_kernel": lambda: out.custom_kernel(x, 3.0, kernel=kernel)[0].realize()}
+    result = {}
+    for name, launch in ways.items():
+        many = 500
+        for _ in range(many):
+            launch()
+        times, emulator = [], []
+        for _ in range(5 if quick else 21):
+            strata.reset_stats()
+            times.append(elapsed_ms(lambda: [launch() for _ in range(many)]) * 1e3 / many)
+            emulator.append(strata.stats().wall_ms * 1e3 / many)
+        result[name] = {"us": median(times, 2), "best_us": round(min(times), 2), "of_it_emulator_us": round(min(emulator), 2)}
+    return result
+
+
 def one_sum(strata, x):
     """(emulator ms, all ms, kernels, modelled ms, wave instructions) of one x.sum()."""
     strata.reset_stats()
@@ -204,7 +226,7 @@ def bench_emu(quick):
     return bench_emu(quick)
 
 
-BENCHMARKS = {"import": bench_import, "graph": bench_graph, "compile": bench_compile, "emu": bench_emu, "sum": bench_sum, "beam": bench_beam}
+BENCHMARKS = {"import": bench_import, "graph": bench_graph, "compile": bench_compile, "launch": bench_launch, "emu": bench_emu, "sum": bench_sum, "beam": bench_beam}
 
 
 def run_benchmarks(only=(), quick=False):
