@@ -95,9 +95,12 @@ Tensor Tensor::eye(int64_t rows, std::optional<int64_t> columns, int64_t diagona
 
 namespace {
 
-Tensor below_diagonal(std::string_view name, const Tensor& x, int64_t diagonal) {
+void check_matrices(std::string_view name, const Tensor& x) {
     if (x.ndim() < 2)
         user_error(ErrorKind::Shape, "[{}] shape {} has no matrices: two axes are needed", name, to_string(x.shape()));
+}
+
+Tensor below_diagonal(const Tensor& x, int64_t diagonal) {
     Shape matrix(x.shape().end() - 2, x.shape().end());
     diagonal = std::clamp(diagonal, -matrix[0], matrix[1]);  // beyond these all are on one side
     return le(iota_along(matrix, 1).cast(dtypes::int64), add(iota_along(matrix, 0).cast(dtypes::int64), diagonal));
@@ -106,12 +109,14 @@ Tensor below_diagonal(std::string_view name, const Tensor& x, int64_t diagonal) 
 }  // namespace
 
 Tensor Tensor::tril(int64_t diagonal) const {
-    return numel() ? where(below_diagonal("tril", *this, diagonal), *this, like(*this, 0)) : *this;
+    check_matrices("tril", *this);
+    return numel() ? where(below_diagonal(*this, diagonal), *this, like(*this, 0)) : *this;
 }
 
 Tensor Tensor::triu(int64_t diagonal) const {
+    check_matrices("triu", *this);
     int64_t above = diagonal == std::numeric_limits<int64_t>::min() ? diagonal : diagonal - 1;
-    return numel() ? where(below_diagonal("triu", *this, above), like(*this, 0), *this) : *this;
+    return numel() ? where(below_diagonal(*this, above), like(*this, 0), *this) : *this;
 }
 
 }  // namespace strata
