@@ -10,6 +10,7 @@ namespace strata::emu {
 namespace {
 
 constexpr uint64_t kLargestImage = 1ull << 32;
+constexpr std::string_view kManaged = ".managed";  // clang's suffix for the value of a __managed__ variable
 
 std::string_view kind_of(const isa::Segment& segment) {
     return segment.executable ? "code" : segment.writable ? "device variables" : "constants";
@@ -27,6 +28,18 @@ void clear(uint64_t at, size_t bytes) {
 }
 
 }  // namespace
+
+/// A __managed__ variable is a pointer, which the host sets to where the value is.
+void Module::State::set_managed() const {
+    for (const isa::Symbol& value : object.symbols) {
+        if (!value.name.ends_with(kManaged)) continue;
+        const std::string_view name(value.name.data(), value.name.size() - kManaged.size());
+        const auto pointer = std::ranges::find(object.symbols, name, &isa::Symbol::name);
+        if (pointer == object.symbols.end() || pointer->size != 8 || pointer->address > size - 8) continue;
+        const uint64_t address = base + value.address;
+        memcpy(reinterpret_cast<void*>(base + pointer->address), &address, 8);
+    }
+}
 
 /// Copies the segments into device memory and applies the relocations.
 Result<void> Module::State::place(std::string_view label) {
@@ -53,6 +66,7 @@ Result<void> Module::State::place(std::string_view label) {
         uint64_t value = base + relocation.addend;
         memcpy(reinterpret_cast<void*>(base + relocation.address), &value, 8);
     }
+    set_managed();
     return {};
 }
 
@@ -84,10 +98,16 @@ Module::~Module() {
 const isa::CodeObject& Module::object() const { return state_->object; }
 
 Result<DeviceAddress> Module::symbol(std::string_view name, size_t* size) const {
+    const isa::Symbol* found = nullptr;
     for (const isa::Symbol& symbol : state_->object.symbols) {
-        if (symbol.name != name || symbol.is_function) continue;
-        if (size) *size = symbol.size;
-        return state_->base + symbol.address;
+        if (symbol.is_function) continue;
+        const bool managed = symbol.name.ends_with(kManaged) && symbol.name.size() == name.size() + kManaged.size() &&
+                             symbol.name.starts_with(name);
+        if (managed || (!found && symbol.name == name)) found = &symbol;
+    }
+    if (found) {
+        if (size) *size = found->size;
+        return state_->base + found->address;
     }
     return make_error(ErrorKind::Usage, "the module has no device variable '{}'", name);
 }

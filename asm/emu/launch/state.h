@@ -52,6 +52,7 @@ struct Module::State {
 
     Result<const LoadedKernel*> kernel(std::string_view name) const;
     Result<void> place(std::string_view label);
+    void set_managed() const;
     Result<void> decode();
 };
 
