@@ -55,7 +55,9 @@ Result<Toolchain> toolchain(const SearchPaths& paths) {
     return found;
 }
 
-Prelude prelude_of(const HipSource& source) { return source.freestanding ? prelude_for(source.text) : Prelude{}; }
+Prelude prelude_of(const HipSource& source) {
+    return source.freestanding ? prelude_for(source.text) : prelude_behind_runtime_header();
+}
 
 /// Everything that decides the bytes of a code object but the contents of files that the source includes.
 std::string cache_key(const Toolchain& tools, const HipSource& source, const Prelude& prelude, isa::Arch arch) {

@@ -85,6 +85,28 @@ bool wanted(const Section& section, const Words& words) {
     return true;
 }
 
+constexpr std::string_view kBehindRuntimeHeader = R"(
+#if defined(HIP_INCLUDE_HIP_HIP_RUNTIME_H) && HIP_VERSION_MAJOR < 6
+#define STRATA_COORDINATE(name, call, i) \
+    static __device__ __attribute__((always_inline)) unsigned get_##name() { return call(i); } \
+    __declspec(property(get = get_##name)) unsigned name;
+#define STRATA_COORDINATES(name, call) \
+    struct strata_type_of_##name { \
+        STRATA_COORDINATE(x, call, 0) STRATA_COORDINATE(y, call, 1) STRATA_COORDINATE(z, call, 2) \
+        __device__ operator dim3() const { return dim3(x, y, z); } \
+    }; \
+    static const __device__ strata_type_of_##name strata_##name = {};
+STRATA_COORDINATES(threadIdx, __ockl_get_local_id)
+STRATA_COORDINATES(blockIdx, __ockl_get_group_id)
+STRATA_COORDINATES(blockDim, __ockl_get_local_size)
+STRATA_COORDINATES(gridDim, __ockl_get_num_groups)
+#define threadIdx strata_threadIdx
+#define blockIdx strata_blockIdx
+#define blockDim strata_blockDim
+#define gridDim strata_gridDim
+#endif
+)";
+
 /// prelude.hip with a section for each function of the math library that an op is spelt with.
 std::string all_sections() {
     std::string text = prelude_text;
@@ -94,6 +116,8 @@ std::string all_sections() {
 }
 
 }  // namespace
+
+Prelude prelude_behind_runtime_header() { return {std::string(kBehindRuntimeHeader), true}; }
 
 Prelude prelude_for(std::string_view source) {
     static const std::string text = all_sections();

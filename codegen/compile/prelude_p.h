@@ -12,4 +12,8 @@ struct Prelude {
 
 Prelude prelude_for(std::string_view source);
 
+/// What stands behind hip_runtime.h: in its version 5 the members of threadIdx and its like are objects, which printf
+/// does not take; here they are numbers, as in later versions.
+Prelude prelude_behind_runtime_header();
+
 }  // namespace strata::codegen
