@@ -131,6 +131,14 @@ Result<void> stream_destroy(StreamHandle* stream) {
 }
 Result<void> stream_synchronize(StreamHandle*) { return {}; }
 
+/// Prints what the kernel printed, however its launch ends.
+struct ShowOutput {
+    const std::string& text;
+    ~ShowOutput() {
+        if (!text.empty()) fwrite(text.data(), 1, text.size(), stderr);
+    }
+};
+
 Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block,
                     uint32_t dynamic_lds, StreamHandle* stream, std::span<const uint8_t> arguments,
                     LaunchReport& report) {
@@ -142,9 +150,8 @@ Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std:
     config.threads = settings().emu_threads;
     config.seed = settings().emu_seed;
     config.output = &report.output;
-    Result<emu::LaunchStats> launched = g->launch(*function->module, function->name, config, arguments);
-    if (!report.output.empty()) fwrite(report.output.data(), 1, report.output.size(), stderr);
-    STRATA_TRY(emu::LaunchStats stats, std::move(launched));
+    const ShowOutput show{report.output};
+    STRATA_TRY(emu::LaunchStats stats, g->launch(*function->module, function->name, config, arguments));
     stream->femtoseconds += static_cast<uint64_t>(std::llround(stats.modelled_ms * 1e12));
     report.wave_instructions = stats.wave_instructions;
     if (!stats.instructions.empty()) report.details = std::move(stats.instructions);

@@ -25,8 +25,7 @@ def run(source, *inputs, device, n=1, dtype="int32", grid=1, block=1):
 def test_workgroups_print_in_order_and_lanes_in_theirs(device, capfd):
     source = """
     extern "C" __global__ void f(int* out) {
-        const int block = blockIdx.x, thread = threadIdx.x;
-        printf("%d:%d\\n", block, thread);
+        printf("%d:%d\\n", blockIdx.x, threadIdx.x);
     }"""
     _, output = run(source, device=device, grid=5, block=100)
     lines = output.splitlines()
@@ -85,7 +84,7 @@ def test_every_launch_has_its_own_output(device):
 def test_the_same_seed_prints_the_same(device):
     source = """
     extern "C" __global__ void f(int* out) {
-        for (int i = 0; i < 3; ++i) printf("%d %d\\n", i, (int)threadIdx.x);
+        for (int i = 0; i < 3; ++i) printf("%d %d\\n", i, threadIdx.x);
     }"""
     texts = {}
     for threads in (1, 4):
@@ -106,7 +105,7 @@ def test_output_is_cut_at_the_limit(device):
 def test_a_fault_keeps_what_was_printed(device, capfd):
     source = """
     extern "C" __global__ void f(int* out) {
-        printf("before %d\\n", (int)blockIdx.x);
+        printf("before %d\\n", blockIdx.x);
         if (blockIdx.x == 2) out[1 << 20] = 1;
     }"""
     with pytest.raises(strata.MemoryFault, match="bytes past the end"):
@@ -135,3 +134,156 @@ def test_abort_ends_the_launch_by_name(device):
     extern "C" __global__ void f(int* out) { if (blockIdx.x == 1) abort(); }"""
     with pytest.raises(strata.MemoryFault, match=r"workgroup \(1, 0, 0\).*abort"):
         run(source, device=device, grid=2, block=1)
+
+
+# memory
+
+
+def test_malloc_gives_each_thread_its_own_memory(device):
+    source = """
+    struct Node { int value; Node* next; };
+    extern "C" __global__ void f(int* out) {
+        const int i = blockIdx.x * blockDim.x + threadIdx.x;
+        Node* list = nullptr;
+        for (int k = 0; k < i % 4 + 1; ++k) {
+            Node* node = (Node*)malloc(sizeof(Node));
+            *node = {i * 10 + k, list};
+            list = node;
+        }
+        int sum = 0;
+        while (list) {
+            sum += list->value;
+            Node* next = list->next;
+            free(list);
+            list = next;
+        }
+        out[i] = sum;
+    }"""
+    out, _ = run(source, device=device, n=192, grid=3, block=64)
+    assert out.tolist() == [sum(i * 10 + k for k in range(i % 4 + 1)) for i in range(192)]
+
+
+def test_large_blocks_have_their_exact_size(device):
+    source = """
+    extern "C" __global__ void f(int* out, const int* past) {
+        const int n = 5000 + threadIdx.x;
+        char* p = (char*)malloc(n);
+        for (int i = 0; i < n + past[0]; ++i) p[i] = i;
+        out[threadIdx.x] = p[n - 1] == (char)(n - 1);
+        free(p);
+    }"""
+    assert run(source, np.array([0], np.int32), device=device, n=40, block=40)[0].all()
+    with pytest.raises(strata.MemoryFault, match="past the end of allocation 'device malloc'"):
+        run(source, np.array([1], np.int32), device=device, n=40, block=40)
+
+
+def test_what_one_launch_allocates_another_reads_and_frees(device):
+    make = """
+    extern "C" __global__ void f(unsigned long long* out) {
+        int* p = new int[4000];
+        for (int i = 0; i < 4000; ++i) p[i] = i * (threadIdx.x + 1);
+        out[threadIdx.x] = (unsigned long long)p;
+    }"""
+    use = """
+    extern "C" __global__ void f(int* out, int* const* in) {
+        int sum = 0;
+        for (int i = 0; i < 4000; ++i) sum += in[threadIdx.x][i];
+        delete[] in[threadIdx.x];
+        out[threadIdx.x] = sum;
+    }"""
+    pointers, _ = run(make, device=device, n=8, dtype="uint64", block=8)
+    out, _ = run(use, pointers, device=device, n=8, block=8)
+    assert out.tolist() == [sum(range(4000)) * (t + 1) for t in range(8)]
+
+
+def test_an_exhausted_heap_gives_null(device):
+    source = """
+    extern "C" __global__ void f(int* out) {
+        int n = 0;
+        while (n < 100 && malloc(100000)) ++n;
+        *out = n;
+    }"""
+    with strata.config(emu_heap=1 << 20):
+        assert run(source, device=device)[0].tolist() == [10]  # of 25 pages each
+    with strata.config(emu_heap=1 << 21):
+        assert run(source, device=device)[0].tolist() == [20]
+
+
+def test_freeing_what_malloc_did_not_give_is_a_fault(device):
+    source = """
+    extern "C" __global__ void f(int* out) {
+        char* p = (char*)malloc(10000);
+        free(p);
+        free(p);
+    }"""
+    with pytest.raises(strata.MemoryFault, match="frees 0x.*which no malloc of a kernel gave"):
+        run(source, device=device)
+
+
+# the whole grid
+
+GRID = """
+#include <hip/hip_cooperative_groups.h>
+extern "C" __global__ void f(int* out, int* cells) {
+    auto grid = cooperative_groups::this_grid();
+    const int n = gridDim.x * blockDim.x, i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int step = 0; step < 5; ++step) {
+        const int left = __hip_atomic_load(&cells[(i + n - 1) % n], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+        grid.sync();
+        cells[i] += left;
+        grid.sync();
+    }
+    out[i] = grid.is_valid() ? cells[i] : -1;
+}"""
+
+
+@pytest.mark.parametrize("grid, block", [(1, 64), (2, 32), (7, 100), (64, 256), (500, 64)])
+def test_the_whole_grid_waits_for_itself(device, grid, block):
+    n = grid * block
+    cells = np.arange(n, dtype=np.int32) % 13
+    out, _ = run(GRID, cells, device=device, n=n, grid=grid, block=block)
+    for _ in range(5):
+        cells = cells + np.roll(cells, 1)
+    np.testing.assert_array_equal(out, cells)
+
+
+def test_a_barrier_of_our_own_ends_soon(device):
+    source = """
+    extern "C" __global__ void f(int* out, int* arrived) {
+        if (threadIdx.x == 0) {
+            __hip_atomic_fetch_add(arrived, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+            while (__hip_atomic_load(arrived, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) < gridDim.x)
+                __builtin_amdgcn_s_sleep(1);
+        }
+        __syncthreads();
+        out[blockIdx.x] = *arrived;
+    }"""
+    out, _ = run(source, np.zeros(1, np.int32), device=device, n=300, grid=300, block=64)
+    assert (out == 300).all()
+
+
+def test_a_grid_that_does_not_fit_is_refused_by_its_barrier(device):
+    cells = np.zeros(64 * 20000, np.int32)
+    with pytest.raises(strata.MemoryFault, match="all 20000 workgroups must be on the GPU at once, of which it holds"):
+        run(GRID, cells, device=device, n=cells.size, grid=20000, block=64)
+
+
+def test_a_workgroup_that_skips_the_barrier_is_an_error(device):
+    source = GRID.replace("auto grid", "if (blockIdx.x == 3) return; auto grid")
+    with pytest.raises(strata.LaunchError, match="waits for others at a barrier or semaphore of the grid"):
+        run(source, np.zeros(320, np.int32), device=device, n=320, grid=5, block=64)
+
+
+# variables of host and device
+
+
+def test_managed_variables_keep_their_values_over_launches(device):
+    source = """
+    __managed__ int counter = 5;
+    __managed__ float table[4] = {1, 2, 4, 8};
+    __device__ int plain = 3;
+    extern "C" __global__ void f(float* out) {
+        out[threadIdx.x] = table[threadIdx.x] + plain + counter;
+    }"""
+    out, _ = run(source, device=device, n=4, dtype="float32", block=4)
+    assert out.tolist() == [9, 10, 12, 16]

@@ -69,6 +69,11 @@ void set_resources(Plan& plan, const LoadedKernel& kernel, const LaunchConfig& c
     pack_work_items(plan, config.block, descriptor.workitem_id_dims());
 }
 
+Occupancy shape_of(const Plan& plan, const LoadedKernel& kernel) {
+    const bool wgp_mode = (kernel.info->descriptor.rsrc1 >> 29 & 1) != 0;
+    return {plan.groups(), plan.waves, plan.lds, plan.vgprs, plan.lanes, wgp_mode};
+}
+
 /// The timing model's view of a launch: some workgroups are measured, and what they cost is scaled to the grid.
 class Timing {
   public:
@@ -80,9 +85,7 @@ class Timing {
                                                           static_cast<int>(plan.waves), plan.vgprs);
     }
     void finish(const Plan& plan, const LoadedKernel& kernel, LaunchStats& stats) const {
-        const bool wgp_mode = (kernel.info->descriptor.rsrc1 >> 29 & 1) != 0;
-        const Occupancy shape{plan.groups(), plan.waves, plan.lds, plan.vgprs, plan.lanes, wgp_mode};
-        const double cycles = estimate_cycles(model_, isa::info(model_.arch), shape, groups_);
+        const double cycles = estimate_cycles(model_, isa::info(model_.arch), shape_of(plan, kernel), groups_);
         stats.modelled_cycles = static_cast<uint64_t>(cycles);
         stats.modelled_ms = cycles / model_.mhz / 1000;
     }
@@ -90,6 +93,15 @@ class Timing {
   private:
     const Model& model_;
     std::vector<GroupTiming> groups_;
+};
+
+/// Hands over what was printed, however the launch ends.
+struct KeepOutput {
+    const Services* services;
+    std::string* output;
+    ~KeepOutput() {
+        if (services && output) *output = services->output();
+    }
 };
 
 /// Runs the plan, observed as the configuration asks.
@@ -105,13 +117,12 @@ Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, cons
     if (config.timed) timing.emplace(plan, kernel, model);
     const auto start = std::chrono::steady_clock::now();
     const int threads = plan.services ? 1 : thread_count(config, kernel.program->order());
-    const Result<Outcome> outcome = pool.run(plan, threads);
-    if (plan.services && config.output) *config.output = plan.services->output();
-    if (!outcome) return outcome.error();
+    const KeepOutput keep{plan.services, config.output};
+    STRATA_TRY(const Outcome outcome, pool.run(plan, threads));
     LaunchStats stats;
     stats.wall_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    stats.wave_instructions = outcome->instructions;
-    stats.waves = outcome->waves;
+    stats.wave_instructions = outcome.instructions;
+    stats.waves = outcome.waves;
     if (counted)
         stats.instructions =
             instructions_of(*kernel.program, [&](const Chunk& chunk) { return kernel.counter->counts(chunk); });
@@ -135,7 +146,7 @@ Result<void> Gpu::State::offer_services(Plan& plan, const LoadedKernel& kernel, 
                                         std::span<uint8_t> kernarg) {
     if (!kernel.services.any()) return {};
     if (!services) services = std::make_unique<Services>(shared->memory);
-    plan.services = services.get();
+    if (kernel.services.hostcall >= 0) plan.services = services.get();
     uint64_t groups = 1, items = 1;
     for (size_t dim = 0; dim < 3; ++dim) {
         groups *= config.grid[dim];
@@ -182,6 +193,8 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     plan.launch.strict = settings().emu_check;
     set_resources(plan, kernel, config, arch);
     STRATA_TRY_VOID(check_budget(plan));
+    plan.launch.groups = plan.groups();
+    plan.launch.most_groups = std::min(groups_at_once(*state_->model, arch, shape_of(plan, kernel)), kMostResidents);
     pack_scalars(plan, kernel.info->descriptor, arch, area.packet, area.kernarg, kernarg);
     return run(state_->pool, plan, kernel, *state_->model, config);
 }

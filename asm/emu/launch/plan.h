@@ -13,7 +13,7 @@ namespace strata::emu {
 
 class Services;
 
-constexpr uint64_t kMostResidents = 1024;  ///< workgroups on a thread
+constexpr uint64_t kMostResidents = 16384;  ///< workgroups on a thread
 
 /// Everything a worker needs to start and run the workgroups of one launch.
 struct Plan {

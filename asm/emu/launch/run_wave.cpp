@@ -125,7 +125,8 @@ Result<void> run_to_end(Wave& wave, uint64_t budget) {
             return Error{ErrorKind::Launch, fault_message(wave)};
         }
         if (wave.stop == Stop::fault) return Error{ErrorKind::MemoryFault, fault_message(wave)};
-        if (wave.stop == Stop::budget && wave.executed >= budget) {
+        const bool waits = wave.stop == Stop::budget || wave.stop == Stop::global_wait;
+        if (waits && wave.executed >= budget) {
             *wave.fault = over_budget(wave.executed);
             return Error{ErrorKind::Launch, fault_message(wave)};
         }

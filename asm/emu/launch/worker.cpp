@@ -186,6 +186,8 @@ void Worker::fault(const Wave& wave) {
 
 /// Answers what the wave asked its host for; false if it asked for what there is not.
 bool Worker::serve(Wave& wave) {
+    if (!plan_.services->called()) return true;
+    if (wave.stop == Stop::sleep) wave.stop = Stop::wait;  // what it sleeps for is there
     const Result<void> served = plan_.services->serve(wave);
     if (served) return true;
     fault_text_ = served.error().message;
@@ -195,9 +197,11 @@ bool Worker::serve(Wave& wave) {
 }
 
 /// No wave of the workgroup can go on, and nobody else will wake it.
-void Worker::stuck(const Resident& resident) {
-    const auto waiting = std::ranges::find_if(resident.waves, [](const Wave* wave) { return wave->stop != Stop::end; });
-    fault_text_ = "every wave of the workgroup waits at a barrier that none of them signals";
+void Worker::stuck(const Resident& resident, std::string_view why) {
+    auto waiting = std::ranges::find(resident.waves, Stop::global_wait, &Wave::stop);
+    if (waiting == resident.waves.end())
+        waiting = std::ranges::find_if(resident.waves, [](const Wave* wave) { return wave->stop != Stop::end; });
+    fault_text_ = why;
     fail(**waiting, ErrorKind::Launch);
 }
 
@@ -225,6 +229,7 @@ bool Worker::step(Wave* wave) {
     since_progress_ += ran;
     outcome.instructions += ran;
     since_check_ += ran + kTurnCost;
+    if (wave->stop == Stop::global_wait && wave->executed >= plan_.max_instructions) wave->stop = Stop::budget;
     if (wave->stop == Stop::fault || (wave->stop == Stop::budget && wave->executed >= plan_.max_instructions)) {
         fault(*wave);
         return false;
@@ -241,6 +246,8 @@ bool Worker::turn(Resident& resident) {
         ran = true;
         const uint32_t completed = resident.group.completed;
         if (!step(wave)) return false;
+        asleep_ |= wave->stop == Stop::sleep;
+        idle_ &= wave->stop == Stop::sleep || wave->stop == Stop::global_wait;
         if (wave->stop == Stop::end)
             end_wave(resident, *wave);
         else if (wave->stop == Stop::barrier)
@@ -248,7 +255,7 @@ bool Worker::turn(Resident& resident) {
         if (wave->stop == Stop::barrier || wave->stop == Stop::end) release_barrier(resident);
         if (completed != resident.group.completed) release_split_barrier(resident);
     }
-    if (!ran) stuck(resident);
+    if (!ran) stuck(resident, "every wave of the workgroup waits at a barrier that none of them signals");
     if (resident.group.ended < resident.group.waves) return false;
     since_progress_ = 0;
     std::ranges::copy(resident.places[0]->hits, resident.hits);
@@ -258,6 +265,8 @@ bool Worker::turn(Resident& resident) {
 void Worker::rotate() {
     for (size_t count = resident_groups(); count > 0 && admit();) --count;
     while (!running_.empty()) {
+        idle_ = true;
+        asleep_ = false;
         for (size_t i = 0; i < running_.size();) {
             bool gone = turn(*running_[i]);
             if (error || plan_.launch.stop.load(std::memory_order_relaxed)) return;
@@ -266,12 +275,21 @@ void Worker::rotate() {
             else
                 ++i;
         }
-        // Waves may be waiting for a workgroup that has not started: let another one in.
-        if (since_progress_ > kPatience && residents_.size() < kMostResidents) {
-            since_progress_ = 0;
-            admit();
+        if (plan_.launch.stop.load(std::memory_order_relaxed)) return;
+        if ((!idle_ && since_progress_ <= kPatience) || running_.empty()) continue;
+        since_progress_ = 0;
+        if (!admit_as_many() && idle_ && !asleep_ && plan_.launch.alone) {
+            stuck(*running_[0], "every wave that is left waits for others at a barrier or semaphore of the grid");
+            return;
         }
     }
+}
+
+/// Waves may be waiting for workgroups that have not started: lets in as many as there are. False: there are no more.
+bool Worker::admit_as_many() {
+    size_t count = 0;
+    for (const size_t most = running_.size(); count < most && residents_.size() < kMostResidents && admit();) ++count;
+    return count > 0;
 }
 
 void Worker::run() {

@@ -26,6 +26,7 @@ class Worker {
   private:
     struct Resident;  // one workgroup and the memory of its waves
     bool admit();
+    bool admit_as_many();
     bool start(Resident& resident);
     void start_wave(Resident& resident, uint32_t index);
     bool step(Wave* wave);
@@ -36,7 +37,7 @@ class Worker {
     void fail(const Wave& wave, ErrorKind kind);
     void fault(const Wave& wave);
     bool serve(Wave& wave);
-    void stuck(const Resident& resident);
+    void stuck(const Resident& resident, std::string_view why);
     bool turn(Resident& resident);
     void rotate();
     size_t resident_groups() const;
@@ -48,6 +49,7 @@ class Worker {
     uint64_t quantum_ = 0, since_progress_ = 0;
     uint64_t reported_ = 0, since_check_ = 0;  ///< of outcome.instructions, to the plan; since may_go_on()
     const bool polls_;
+    bool idle_ = false, asleep_ = false;  ///< this round of turns: all waves waited for others; some in s_sleep
     std::string fault_text_;
 };
 

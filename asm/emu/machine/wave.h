@@ -13,8 +13,9 @@
 namespace strata::emu {
 
 /// barrier: arrived at an s_barrier; split_barrier: in s_barrier_wait, until the workgroup's count of completed
-/// barriers is another than Wave::barriers_passed.
-enum class Stop : uint8_t { none, end, wait, barrier, fault, budget, split_barrier };
+/// barriers is another than Wave::barriers_passed. sleep: in s_sleep; global_wait: at a barrier or semaphore of GWS that
+/// does not let it pass, which it asks again in its next turn.
+enum class Stop : uint8_t { none, end, wait, barrier, fault, budget, split_barrier, sleep, global_wait };
 
 /// The state of one wave. Vector registers follow the struct directly: row r is `lanes` dwords, 64-byte aligned.
 struct alignas(64) Wave {

@@ -47,8 +47,10 @@ struct Launch {
     std::string kernel = {};
     const isa::CodeObject* object = nullptr;  ///< whose line tables tell where a fault comes from; may be null
     uint64_t text_address = 0;                ///< of the program within the object
-    bool strict = true;  ///< local and scratch accesses out of range are faults; else they read 0 as in hardware
-    bool alone = false;  ///< one host thread runs all workgroups
+    bool strict = true;   ///< local and scratch accesses out of range are faults; else they read 0 as in hardware
+    uint64_t groups = 0;  ///< of the grid
+    uint64_t most_groups = ~0ull;  ///< that the GPU holds at once
+    bool alone = false;            ///< one host thread runs all workgroups
     std::atomic<bool> stop{false};
     std::shared_ptr<GlobalShare> global_share = {};  ///< GDS and GWS: made when an instruction that uses them is met
     std::once_flag global_share_once = {};

@@ -1,5 +1,7 @@
 #include "strata/asm/emu/memory/gds.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "strata/asm/emu/machine/handler.h"
@@ -9,7 +11,10 @@
 namespace strata::emu {
 
 GlobalShare& GlobalShare::of(Launch& launch) {
-    std::call_once(launch.global_share_once, [&] { launch.global_share = std::make_shared<GlobalShare>(); });
+    std::call_once(launch.global_share_once, [&] {
+        launch.global_share = std::make_shared<GlobalShare>();
+        if (launch.groups) launch.global_share->init(0, static_cast<uint32_t>(launch.groups - 1));
+    });
     return *launch.global_share;
 }
 
@@ -128,15 +133,21 @@ const Op* gws_sema_release_all(Wave* wave, const Op* op) {
     GlobalShare::of(*wave->group->launch).release_all(resource_of(wave, op));
     STRATA_EMU_NEXT;
 }
-// A wave that has to wait makes room as one whose quantum is over, and asks again when its turn comes.
 const Op* gws_sema_p(Wave* wave, const Op* op) {
     if (!GlobalShare::of(*wave->group->launch).acquire(resource_of(wave, op), wave))
-        return leave(wave, op, op, Stop::budget);
+        return leave(wave, op, op, Stop::global_wait);
     STRATA_EMU_NEXT;
 }
 const Op* gws_barrier(Wave* wave, const Op* op) {
+    const Launch& launch = *wave->group->launch;
+    if (launch.groups > launch.most_groups)
+        return fail(
+            wave, op,
+            fmt::format("a barrier of the whole grid: all {} workgroups must be on the GPU at once, of which it "
+                        "holds {}; launch a smaller grid",
+                        launch.groups, launch.most_groups));
     if (!GlobalShare::of(*wave->group->launch).arrive(resource_of(wave, op), wave, first_data(wave, op)))
-        return leave(wave, op, op, Stop::budget);
+        return leave(wave, op, op, Stop::global_wait);
     STRATA_EMU_NEXT;
 }
 

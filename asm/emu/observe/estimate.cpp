@@ -81,6 +81,10 @@ double combine(std::initializer_list<double> parts) {
 
 }  // namespace
 
+uint64_t groups_at_once(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape) {
+    return static_cast<uint64_t>(model.cus / model.cus_per_unit() * groups_on_unit(model, arch, shape));
+}
+
 double estimate_cycles(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape,
                        const std::vector<GroupTiming>& groups) {
     const Demand mean = average(groups);

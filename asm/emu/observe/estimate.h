@@ -13,6 +13,8 @@ struct Occupancy {
     int vgprs = 0, wave_size = 32;
     bool wgp_mode = true;
 };
+/// Workgroups that the whole card holds at once.
+uint64_t groups_at_once(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape);
 /// Cycles of the whole launch, from the demands of its measured workgroups.
 double estimate_cycles(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape,
                        const std::vector<GroupTiming>& groups);

@@ -9,7 +9,7 @@ namespace strata::emu {
 using isa::Inst;
 
 Order order_of(isa::Family family, const Inst& inst) {
-    if (inst.row->mnemonic == "ds_gws_sema_p") return Order::decides;
+    if (inst.row->mnemonic == "ds_gws_sema_p" || inst.row->mnemonic == "ds_gws_barrier") return Order::decides;
     if (!(inst.row->flags & isa::kAtomic)) return Order::free;
     if (inst.row->format == isa::Format::DS && !inst.gds) return Order::free;  // of one workgroup
     const Order order = order_of_atomic(handler_name(family, inst.row->mnemonic));

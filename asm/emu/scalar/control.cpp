@@ -71,6 +71,8 @@ const Op* s_call_b64(Wave* wave, const Op* op) {
     JUMP(target(op));
 }
 
+const Op* s_sleep(Wave* wave, const Op* op) { return leave(wave, op, op + 1, Stop::sleep); }
+
 const Op* s_endpgm(Wave* wave, const Op* op) { return leave(wave, op, nullptr, Stop::end); }
 
 const Op* s_trap(Wave* wave, const Op* op) {
@@ -136,7 +138,6 @@ constexpr std::string_view kHints[] = {
     "s_wait_dscnt",
     "s_wait_kmcnt",
     "s_singleuse_vdst",
-    "s_sleep_var",
 };
 constexpr NamedHandler kControl[] = {
     {"s_branch", s_branch},
@@ -155,7 +156,8 @@ constexpr NamedHandler kControl[] = {
     {"s_endpgm_ordered_ps_done", s_endpgm},
     {"s_rfe_b64", s_setpc_b64},
     {"s_rfe_restore_b64", s_setpc_b64},  // its second source is a mode of address translation
-    {"s_sleep", wait_for_loads},
+    {"s_sleep", s_sleep},
+    {"s_sleep_var", s_sleep},
     {"s_waitcnt_vmcnt", wait_for_loads},
     {"s_wait_loadcnt", wait_for_loads},
     {"s_wait_loadcnt_dscnt", wait_for_loads},

@@ -1,6 +1,7 @@
 #include "strata/asm/emu/services/services.h"
 
 #include <bit>
+#include <cstddef>
 #include <cstring>
 
 #include "strata/asm/emu/services/printf.h"
@@ -14,6 +15,16 @@ enum Service : uint32_t { function_call = 1, fprintf = 2, device_memory = 3 };
 
 constexpr uint64_t kStderr = 1;
 
+/// What hidden_multigrid_sync_arg points to (ockl/cg), and the barrier of all grids.
+struct GridInfo {
+    uint64_t all = 0;
+    uint32_t number = 0, grids = 1;
+    uint64_t items_before = 0, items = 0;
+    uint32_t barrier[2] = {};
+    uint32_t groups = 0, unused = 0;
+    uint32_t all_grids[2] = {};
+};
+
 }  // namespace
 
 ServiceArguments ServiceArguments::of(const isa::KernelInfo& kernel) {
@@ -21,6 +32,7 @@ ServiceArguments ServiceArguments::of(const isa::KernelInfo& kernel) {
     for (const isa::KernelArg& arg : kernel.args) {
         if (arg.size != sizeof(uint64_t)) continue;
         if (arg.value_kind == "hidden_hostcall_buffer") found.hostcall = static_cast<int>(arg.offset);
+        if (arg.value_kind == "hidden_multigrid_sync_arg") found.grid = static_cast<int>(arg.offset);
         if (arg.value_kind == "hidden_heap_v1") found.heap = static_cast<int>(arg.offset);
     }
     return found;
@@ -35,8 +47,14 @@ Result<void> Services::begin(const ServiceArguments& wanted, const Shape& shape,
     output_ = Output(settings().emu_output);
     messages_.clear();
     last_words_.reset();
-    STRATA_TRY_VOID(buffer_.reset(shape.waves));
-    put(wanted.hostcall, buffer_.address());
+    if (wanted.hostcall >= 0) {
+        STRATA_TRY_VOID(buffer_.reset(shape.waves));
+        put(wanted.hostcall, buffer_.address());
+    }
+    if (wanted.grid >= 0) {
+        STRATA_TRY(const uint64_t grid, describe_grid());
+        put(wanted.grid, grid);
+    }
     if (wanted.heap < 0) return {};
     if (!heap_ || heap_->bytes() != settings().emu_heap) {
         heap_.emplace(memory_, settings().emu_heap);
@@ -44,6 +62,25 @@ Result<void> Services::begin(const ServiceArguments& wanted, const Shape& shape,
     }
     put(wanted.heap, heap_->notes());
     return {};
+}
+
+/// As after a cooperative launch on one GPU: every kernel may wait for its whole grid.
+Result<uint64_t> Services::describe_grid() {
+    if (!grid_) {
+        STRATA_TRY(grid_, memory_.reserve(sizeof(GridInfo)));
+        memory_.add({grid_, grid_ + sizeof(GridInfo), "the grid's barrier"});
+    }
+    GridInfo info;
+    info.all = grid_ + offsetof(GridInfo, all_grids);
+    uint64_t items = 1;
+    info.groups = 1;
+    for (size_t dim = 0; dim < 3; ++dim) {
+        items *= uint64_t{shape_.grid[dim]} * shape_.block[dim];
+        info.groups *= shape_.grid[dim];
+    }
+    info.items = items;
+    memcpy(reinterpret_cast<void*>(grid_), &info, sizeof info);
+    return grid_;
 }
 
 uint64_t Services::number(const Workgroup& group) const {
@@ -59,7 +96,6 @@ Services::Caller Services::caller(const Wave& wave, int lane) const {
 }
 
 Result<void> Services::serve(const Wave& wave) {
-    if (!buffer_.called()) return {};
     for (const HostcallBuffer::Packet& packet : buffer_.take()) {
         for (uint64_t left = packet.lanes; left; left &= left - 1) {
             const int lane = std::countr_zero(left);

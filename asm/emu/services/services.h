@@ -16,9 +16,9 @@ namespace strata::emu {
 
 /// Where the kernarg segment of a kernel has the addresses by which it finds its host; -1: it has not.
 struct ServiceArguments {
-    int hostcall = -1, heap = -1;
+    int hostcall = -1, heap = -1, grid = -1;
     static ServiceArguments of(const isa::KernelInfo& kernel);
-    bool any() const { return hostcall >= 0 || heap >= 0; }
+    bool any() const { return hostcall >= 0 || heap >= 0 || grid >= 0; }
 };
 
 /// The workgroups of a launch.
@@ -35,6 +35,8 @@ class Services {
 
     /// Gets ready for a launch, and writes the addresses that the kernel wants into its arguments.
     Result<void> begin(const ServiceArguments& wanted, const Shape& shape, std::span<uint8_t> kernarg);
+    /// Whether a wave waits for an answer.
+    bool called() const { return buffer_.called(); }
     /// Answers what a wave asked in its turn. Error: what it did wrong.
     Result<void> serve(const Wave& wave);
     /// What the wave last said on stderr: why it is about to trap. Empty: nothing.
@@ -49,6 +51,7 @@ class Services {
     };
     Caller caller(const Wave& wave, int lane) const;
     uint64_t number(const Workgroup& group) const;
+    Result<uint64_t> describe_grid();
     Result<void> call(uint32_t service, HostcallBuffer::Slot& slot, const Caller& from);
     Result<void> print(HostcallBuffer::Slot& slot, const Caller& from);
     Result<void> manage(HostcallBuffer::Slot& slot);
@@ -56,6 +59,7 @@ class Services {
     DeviceMemory& memory_;
     HostcallBuffer buffer_;
     std::optional<DeviceHeap> heap_;
+    uint64_t grid_ = 0;  ///< what kernels find of the grid's barrier
     Messages messages_;
     Output output_{0};
     Shape shape_;
