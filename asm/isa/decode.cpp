@@ -36,7 +36,7 @@ bool Decoder::run(Inst& inst) {
     if (number == FamilyTable::kNoRow) return fail("unknown opcode");
     if (wave_size_ == 64) number = table_.wave64_form(number);
     const Row* row = &table_.rows[number];
-    if (row->flags & kGraphics) return fail("graphics instructions are not decoded");
+    if (row->flags & kGraphics) return fail("textures, images and exports are not there; read data through pointers");
     if (row->format != layout->format) layout = &table_.layout(row->format);
     if ((word_ ^ table_.row_ones[number]) & ~table_.row_bits[number])
         return fail(word_ & ~table_.row_bits[number] & ~table_.row_ones[number] ? "bits that must be zero are set"
