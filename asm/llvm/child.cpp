@@ -10,11 +10,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <mutex>
 #include <utility>
 
 #include "strata/core/support/beside.h"
 #include "strata/core/support/file.h"
+#include "strata/core/support/mutex.h"
 
 extern char** environ;
 
@@ -135,8 +135,14 @@ Result<Message> Child::ask(const Message& request) {
         if (!running()) STRATA_TRY_VOID(start());
         const Deadline deadline = std::chrono::steady_clock::now() + kMostSeconds;
         Message reply;
-        Told told = send_message(socket_.get(), request, deadline);
-        if (told == Told::all) told = receive_message(socket_.get(), reply, deadline);
+        Told told = Told::closed;
+        try {
+            told = send_message(socket_.get(), request, deadline);
+            if (told == Told::all) told = receive_message(socket_.get(), reply, deadline);
+        } catch (...) {  // what it may still answer is nobody's
+            this->end(false);
+            throw;
+        }
         if (told == Told::all && !reply.empty()) return reply;
         const End end = this->end(told != Told::late);
         // It was idle for long, or somebody ended it: no fault of the text.
@@ -147,14 +153,14 @@ Result<Message> Child::ask(const Message& request) {
     return Message();
 }
 
-std::mutex* lock = new std::mutex;  // lives as long as threads may ask
+Mutex* lock = new Mutex;  // lives as long as threads may ask
 
 Child& child() {
     static Child& instance = *[] {
         static Child* made = new Child;
         pthread_atfork(nullptr, nullptr, [] {
             made->forget();
-            lock = new std::mutex;  // a thread that is not here may have held it
+            lock = new Mutex;  // a thread that is not here may have held it
         });
         return made;
     }();
@@ -164,7 +170,7 @@ Child& child() {
 }  // namespace
 
 Result<Message> ask_llvm(const Message& request) {
-    std::lock_guard one_at_a_time(*lock);
+    StoppableLock one_at_a_time(*lock);
     return child().ask(request);
 }
 

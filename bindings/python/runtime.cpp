@@ -9,7 +9,7 @@
 namespace strata::python {
 namespace {
 
-void bind_stats(py::module_& m) {
+void bind_launch(py::module_& m) {
     using runtime::Stats;
     py::class_<Stats::Launch>(m, "Launch", "One kernel launch.")
         .def_readonly("name", &Stats::Launch::name, "The kernel.")
@@ -41,6 +41,10 @@ void bind_stats(py::module_& m) {
             },
             "With config(emu_fidelity=True): each instruction of the kernel, how often it ran, how near it is to "
             "silicon.");
+}
+
+void bind_stats(py::module_& m) {
+    using runtime::Stats;
     py::class_<Stats>(m, "Stats", "What ran since reset_stats(), and what is held in memory now.")
         .def_readonly("kernels", &Stats::kernels, "Launches.")
         .def_readonly("time_ms", &Stats::time_ms, "Milliseconds on the device; modelled where `modelled` is true.")
@@ -78,6 +82,7 @@ void bind_stats(py::module_& m) {
 }  // namespace
 
 void bind_runtime(py::module_& m) {
+    bind_launch(m);
     bind_stats(m);
     m.def("devices", &runtime::known_devices, "Names that a device can be opened by.");
     m.def(

@@ -6,17 +6,20 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "strata/core/support/interrupt.h"
+
 namespace strata::isa {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Waits until the socket can be read or written.
+/// Waits until the socket can be read or written. Throws Interrupted.
 Told wait_for(int socket, short what, Deadline deadline) {
     for (;;) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
         pollfd waiting{socket, what, 0};
-        const int ready = poll(&waiting, 1, static_cast<int>(std::clamp<int64_t>(left + 1, 0, 1 << 30)));
+        const int ready = poll(&waiting, 1, static_cast<int>(std::clamp<int64_t>(left + 1, 0, kPollInterval.count())));
+        poll_interrupt();
         if (ready > 0) return Told::all;
         if (ready < 0 && errno != EINTR) return Told::closed;
         if (ready == 0 && left <= 0) return Told::late;

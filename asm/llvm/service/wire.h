@@ -27,6 +27,7 @@ constexpr uint64_t kMostBytes = uint64_t{256} << 20;  ///< of a message
 
 enum class Told { all, late, closed };
 
+// Both throw Interrupted: then the two no longer agree where a message begins.
 Told send_message(int socket, const Message& message, Deadline deadline);
 /// `message` is whole only where the answer is `all`. A message of more than kMostBytes counts as closed.
 Told receive_message(int socket, Message& message, Deadline deadline);
