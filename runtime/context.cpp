@@ -84,14 +84,16 @@ void Counters::add(Stats::Launch launch, bool modelled) {
 void Sweeper::sweep(Generation which) {
     const size_t before = collections();
     collect_nodes(which);
-    if (collections() != before) allocated_since_ = 0;  // no thread was using nodes
+    if (collections() == before) return;  // a thread was using nodes
+    allocated_since_ = 0;
+    if (which == Generation::all) kept_ = memory_.live();
 }
 
 void Sweeper::sweep_for(size_t bytes) {
-    const size_t allocated = allocated_since_, live = memory_.live();
-    if (allocated + bytes <= settings().garbage_mb << 20) return;
+    const size_t budget = settings().garbage_mb << 20;
+    if (allocated_since_ + bytes <= budget) return;
     sweep(Generation::young);
-    if (memory_.live() + allocated / 2 > live) sweep(Generation::all);
+    if (memory_.live() > 2 * kept_ + budget) sweep(Generation::all);  // old ones have died
 }
 
 void collect() { context().sweeper.sweep(Generation::all); }

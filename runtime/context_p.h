@@ -164,6 +164,7 @@ class Sweeper {
   private:
     const MemoryUse& memory_;
     std::atomic<size_t> allocated_since_{0};
+    std::atomic<size_t> kept_{0};  ///< bytes of tensors that the last look at all nodes left
 };
 
 /// All that the runtime remembers from call to call; each part has a lock of its own, never held while another is taken.

@@ -199,11 +199,13 @@ void DiskCache::trim() const {
     if (!layout) return;
     std::vector<Folder> folders;
     std::vector<Entry> entries;
-    for (size_t kind = 0; kind < std::size(kNames); ++kind)
+    for (size_t kind = 0; kind < std::size(kNames); ++kind) {
+        if (!layout->has(std::string(kNames[kind]))) continue;
         if (auto folder = child(layout, static_cast<CacheKind>(kind))) {
             list_entries(*folder, folders.size(), entries);
             folders.push_back(std::move(*folder));
         }
+    }
     uint64_t total = 0;
     for (const Entry& entry : entries) total += entry.size;
     if (total <= capacity_) return;

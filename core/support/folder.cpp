@@ -117,6 +117,10 @@ Result<Folder> Folder::child(const std::string& name) const {
     return checked(std::move(fd), path(name));
 }
 
+bool Folder::has(const std::string& name) const {
+    return faccessat(fd_.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 std::optional<struct stat> Folder::status(const std::string& name) const {
     struct stat entry{};
     if (fstatat(fd(), name.c_str(), &entry, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(entry.st_mode) ||

@@ -25,6 +25,7 @@ class Folder {
     static Result<Folder> existing(const std::string& path);
     /// One in this folder, made where it is missing.
     Result<Folder> child(const std::string& name) const;
+    bool has(const std::string& name) const;
 
     const std::string& path() const { return path_; }  ///< absolute, without links
     std::string path(std::string_view name) const { return path_ + "/" + std::string(name); }

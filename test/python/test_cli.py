@@ -152,7 +152,7 @@ def test_what_run_is_given_is_checked_before_the_launch(tmp_path):
     fails(strata("run", "axpy.hip", "--arg", "f32[8]", cwd=tmp_path), "axpy")
     fails(strata("run", "axpy.hip", "--kernel", "axpy", "--arg", "1", "--save", "0=x.npy", cwd=tmp_path), "--save 0=x.npy: expected N=FILE.npy, where --arg number N")
     fails(strata("run", "axpy.hip", "--kernel", "axpy", "--arg", "f32[8]", "--save", "0=no/x.npy", cwd=tmp_path), "there is no folder")
-    fails(strata("run", "bare.s", cwd=tmp_path), "has no kernel: assembly needs .amdhsa_kernel")
+    fails(strata("run", "bare.s", cwd=tmp_path), "has no kernel: a whole file has .amdhsa_kernel directives")
     for name, text in (("broken.hip", "broken.hip:2:31: error: use of undeclared identifier 'nonsense'"), ("latin.s", "latin.s:1:")):
         done = strata("run", name, "--arg", "f32[8]", cwd=tmp_path)
         assert done.returncode == 1 and text in done.stderr and "Traceback" not in done.stderr, done.stderr

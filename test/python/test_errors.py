@@ -108,9 +108,9 @@ def test_a_label_that_is_never_placed():
 
 
 def test_parameters_and_buffers_that_differ_in_number():
-    with pytest.raises(strata.LaunchError, match="2 parameters but 1 buffers"):
+    with pytest.raises(strata.LaunchError, match="takes 2 parameters .*1 arguments were given"):
         launch(hip("out[0] = x[0];"))
-    with pytest.raises(strata.LaunchError, match="2 parameters but 3 buffers"):
+    with pytest.raises(strata.LaunchError, match="takes 2 parameters .*3 arguments were given"):
         launch(hip("out[0] = x[0];"), Tensor.zeros(4), Tensor.zeros(4))
 
 

@@ -84,7 +84,7 @@ TEST_F(Runtime, MemoryOfDroppedTensorsIsFoundBeforeMoreIsTaken) {
         }
         find_buffer(dropped.get())->copy_in(host.data(), host.size());
     }
-    EXPECT_LE(stats().peak_bytes, before + 5 * kMiB);
+    EXPECT_LE(stats().peak_bytes, before + 8 * kMiB) << "what dies old, and what is new: a budget each";
     collect();
     EXPECT_EQ(stats().live_bytes, before);
     EXPECT_GE(stats().pooled_bytes, kMiB);

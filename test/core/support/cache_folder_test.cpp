@@ -158,6 +158,7 @@ TEST(CacheFolder, AFolderOfTheUserThatHasTheNameOfOursIsLeftAlone) {
 TEST(CacheFolder, TrimmingRemovesOnlyWhatACacheWrites) {
     Scratch scratch;
     const std::string folder = scratch / "cache", outside = scratch / "outside";
+    DiskCache(scratch / "another").put(CacheKind::objects, "key", "the first put of a process trims");
     DiskCache cache(folder, 1);
     cache.put(CacheKind::objects, "key", std::string(10'000, 'x'));
     const std::string kind = folder + "/v2/objects/", hash = content_hash("other");
@@ -179,8 +180,6 @@ TEST(CacheFolder, TrimmingRemovesOnlyWhatACacheWrites) {
     auto after = snapshot(scratch.path());
     for (auto& [path, what] : expected)
         if (!fs::is_directory(path)) EXPECT_EQ(after[path], what) << path;
-    for (const char* made : {"includes", "clang_arguments", "device_constants", "precompiled_headers"})
-        after.erase(folder + "/v2/" + made);
     EXPECT_EQ(after.size(), expected.size());
 }
 
