@@ -17,10 +17,13 @@ uint32_t Mutex::process_number() {
 void Mutex::wait(bool may_stop) {
     // A thread of this process may have locked it and not yet said so: not for two intervals.
     constexpr int kIntervalsOfDoubt = 2;
+    if (process_.load(std::memory_order_relaxed) == kLost) refuse_after_fork();
     OutsideFrontEnd outside;
     for (int failed = 0; !mutex_.try_lock_for(kPollInterval); ++failed) {
-        if (failed >= kIntervalsOfDoubt && process_.load(std::memory_order_relaxed) != process_number())
+        if (failed >= kIntervalsOfDoubt && process_.load(std::memory_order_relaxed) != process_number()) {
+            process_.store(kLost, std::memory_order_relaxed);
             refuse_after_fork();
+        }
         if (may_stop) poll_interrupt();
     }
     process_.store(process_number(), std::memory_order_relaxed);

@@ -27,6 +27,8 @@ class Mutex {
     static uint32_t process_number();
 
   private:
+    static constexpr uint32_t kLost = ~0u;  ///< a process that is not: nobody will unlock it
+
     void wait(bool may_stop);
     std::timed_mutex mutex_;
     std::atomic<uint32_t> process_{0};  ///< that locked it last

@@ -65,6 +65,8 @@ std::array<Shard, kShards>& shards() {
 struct ScopeLock {
     std::shared_mutex mutex;
     bool sweeping = false;
+    bool lost =
+        false;  ///< threads of the parent were building graphs: their nodes may be half made, nobody sweeps here
     const uint32_t process = Mutex::process_number();
 };
 /// A child has one of its own: what threads of the parent held is not given back there.
@@ -74,6 +76,7 @@ ScopeLock& scope_lock() {
     if (lock->process == Mutex::process_number()) return *lock;
     if (lock->sweeping) refuse_after_fork();
     auto* fresh = new ScopeLock;
+    fresh->lost = lock->lost || !lock->mutex.try_lock();
     if (current.compare_exchange_strong(lock, fresh)) return *fresh;
     delete fresh;
     return *lock;
@@ -209,7 +212,7 @@ std::optional<size_t> try_sweep(Generation which) {
     if (scope_depth > 0) return std::nullopt;
     ScopeLock& scope = scope_lock();
     std::unique_lock exclusive(scope.mutex, std::try_to_lock);
-    if (!exclusive) return std::nullopt;
+    if (!exclusive || scope.lost) return std::nullopt;
     scope.sweeping = true;
     std::vector<const Node*> roots, dead;
     auto look_at = [&](const Node* n) {

@@ -139,7 +139,9 @@ def test_abort_ends_the_launch_by_name(device):
 # memory
 
 
-def test_malloc_gives_each_thread_its_own_memory(device):
+def test_malloc_gives_each_thread_its_own_memory(device, request):
+    if device == "emu:gfx1100":
+        request.applymarker(pytest.mark.xfail(strict=True, raises=strata.LaunchError, reason="blocks below 4 KiB: the library's loop does not end at -O3"))
     source = """
     struct Node { int value; Node* next; };
     extern "C" __global__ void f(int* out) {
@@ -159,7 +161,8 @@ def test_malloc_gives_each_thread_its_own_memory(device):
         }
         out[i] = sum;
     }"""
-    out, _ = run(source, device=device, n=192, grid=3, block=64)
+    with strata.config(emu_budget=1 << 24):
+        out, _ = run(source, device=device, n=192, grid=3, block=64)
     assert out.tolist() == [sum(i * 10 + k for k in range(i % 4 + 1)) for i in range(192)]
 
 
