@@ -142,10 +142,9 @@ def test_stats_tell_what_is_held():
     import numpy as np
     import strata
 
-    before = strata.stats()
     held = strata.Tensor(np.zeros(1 << 20, np.float32)).realize()
     after = strata.stats()
-    assert after.live_bytes >= before.live_bytes + held.nbytes
+    assert after.live_bytes >= held.nbytes  # what was dropped before may be gone
     assert after.peak_bytes >= after.live_bytes
     (held + 1).realize()
     assert strata.stats().programs >= 1 and strata.stats().program_bytes > 0
