@@ -86,14 +86,15 @@ void Sweeper::sweep(Generation which) {
     collect_nodes(which);
     if (collections() == before) return;  // a thread was using nodes
     allocated_since_ = 0;
-    if (which == Generation::all) kept_ = memory_.live();
+    if (which == Generation::young) {
+        if (memory_.live() <= 2 * kept_ + (settings().garbage_mb << 20)) return;
+        collect_nodes(Generation::all);  // old ones have died
+    }
+    kept_ = memory_.live();
 }
 
 void Sweeper::sweep_for(size_t bytes) {
-    const size_t budget = settings().garbage_mb << 20;
-    if (allocated_since_ + bytes <= budget) return;
-    sweep(Generation::young);
-    if (memory_.live() > 2 * kept_ + budget) sweep(Generation::all);  // old ones have died
+    if (allocated_since_ + bytes > settings().garbage_mb << 20) sweep(Generation::young);
 }
 
 void collect() { context().sweeper.sweep(Generation::all); }
