@@ -8,6 +8,7 @@
 
 #include "strata/asm/emu/fidelity.h"
 #include "strata/asm/isa/arch.h"
+#include "strata/asm/lint/finding.h"
 #include "strata/asm/object/code_object.h"
 
 namespace strata::emu {
@@ -24,6 +25,13 @@ struct LaunchStats {
     std::vector<InstructionUse> instructions;  ///< of the kernel, with how often each ran: if LaunchConfig::counted
 };
 
+/// What strict mode does with what it finds.
+enum class Check : uint8_t {
+    off,
+    report,  ///< keeps it
+    raise    ///< ends the launch at the first
+};
+
 struct LaunchConfig {
     std::array<uint32_t, 3> grid{1, 1, 1};   ///< workgroups, as in hipModuleLaunchKernel
     std::array<uint32_t, 3> block{1, 1, 1};  ///< work-items of a workgroup
@@ -35,7 +43,10 @@ struct LaunchConfig {
     /// what depends on the order of a workgroup's waves may differ from an untimed launch.
     bool timed = true;
     std::string* output = nullptr;  ///< gets what the kernel prints, also of a launch that ends in an error
-    bool counted = false;           ///< count what runs, at some tens of nanoseconds a wave instruction
+    Check check = Check::off;
+    std::vector<lint::Finding>* findings =
+        nullptr;           ///< gets what strict mode finds, also if the launch ends in an error
+    bool counted = false;  ///< count what runs, at some tens of nanoseconds a wave instruction
 };
 
 class Module;

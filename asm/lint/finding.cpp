@@ -22,6 +22,7 @@ std::string name(Kind kind) {
 std::string_view title(Kind kind) { return kKinds[static_cast<size_t>(kind)].second; }
 
 void Findings::add(Finding finding) {
+    if (witness_ && !finding.witness) finding.witness = *witness_;
     const auto [at, fresh] = found_.try_emplace({finding.pc, finding.kind}, finding);
     if (!fresh) at->second.count += finding.count;
 }

@@ -46,10 +46,13 @@ class Findings {
     bool empty() const { return found_.empty(); }
     /// Whether one of that kind at that instruction is known: it is counted, and its words need not be made again.
     bool again(Kind kind, uint64_t pc);
+    /// Who is seen in the findings to come that name nobody; nullptr: nobody.
+    void witness(const Witness* witness) { witness_ = witness; }
     std::vector<Finding> sorted() const;  ///< by instruction, then by kind
 
   private:
     std::map<std::pair<uint64_t, Kind>, Finding> found_;
+    const Witness* witness_ = nullptr;
 };
 
 }  // namespace strata::lint

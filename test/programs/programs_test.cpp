@@ -32,6 +32,9 @@ void compare_with_host(const Machine& machine, const Program& program) {
         auto code = compile(program.name, machine, level);
         ASSERT_TRUE(code) << code.error().message << "\n" << code.error().log;
         try {
+            std::unique_ptr<Run> checked = make_device_run(machine, *code, strata::emu::Check::report);
+            program.program(*checked);
+            expect_no_failures(*checked);
             std::unique_ptr<Run> device = make_device_run(machine, *code);
             program.program(*device);
             expect_no_failures(*device);

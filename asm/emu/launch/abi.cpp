@@ -162,10 +162,15 @@ uint64_t entry_offset(const isa::KernelDescriptor& descriptor, const isa::ArchIn
 void pack_scalars(Plan& plan, const isa::KernelDescriptor& descriptor, const isa::ArchInfo& arch, uint64_t packet,
                   uint64_t kernarg, std::span<const uint8_t> arguments) {
     size_t next = 0;
+    const auto give = [&](uint32_t value) {
+        plan.given.scalars.set(next);
+        plan.scalars[next++] = value;
+    };
+    for (size_t trap = isa::code::ttmp0; trap < isa::code::null; ++trap) plan.given.scalars.set(trap);
     auto add = [&](bool enabled, std::initializer_list<uint32_t> values) {
         if (!enabled) return;
         for (uint32_t value : values)
-            if (next < kMaxUserSgprs) plan.scalars[next++] = value;
+            if (next < kMaxUserSgprs) give(value);
     };
     auto low = [](uint64_t value) { return static_cast<uint32_t>(value); };
     auto high = [](uint64_t value) { return static_cast<uint32_t>(value >> 32); };
@@ -189,14 +194,18 @@ void pack_scalars(Plan& plan, const isa::KernelDescriptor& descriptor, const isa
     plan.ids_in_ttmp = arch.family == isa::Family::rdna4;
     if (plan.ids_in_ttmp) return;
     for (int dim = 0; dim < 3; ++dim)
-        if (descriptor.workgroup_id(dim)) plan.id_codes[static_cast<size_t>(dim)] = static_cast<int>(next++);
-    if (descriptor.workgroup_info()) plan.scalars[next++] = plan.waves;
+        if (descriptor.workgroup_id(dim)) {
+            plan.id_codes[static_cast<size_t>(dim)] = static_cast<int>(next);
+            give(0);
+        }
+    if (descriptor.workgroup_info()) give(plan.waves);
     // The wave's offset in the scratch of all waves: 0, every wave has a window of its own. gfx90a alone has this SGPR;
     // where flat scratch is architected (gfx942), FLAT_SCRATCH holds the wave's base.
-    if (arch.family == isa::Family::cdna2 && (descriptor.rsrc2 & 1)) plan.scalars[next++] = 0;
+    if (arch.family == isa::Family::cdna2 && (descriptor.rsrc2 & 1)) give(0);
     if (arch.family == isa::Family::cdna3) {
         plan.scalars[kFlatScratch] = low(kScratchWindow);
         plan.scalars[kFlatScratch + 1] = high(kScratchWindow);
+        plan.given.scalars.set(kFlatScratch).set(kFlatScratch + 1);
     }
 }
 

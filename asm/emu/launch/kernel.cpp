@@ -34,6 +34,7 @@ Result<LoadedKernel> decode_kernel(const isa::CodeObject& object, const isa::Ker
     loaded.instrumented = std::make_unique<InstrumentedCode>(*loaded.program);
     loaded.costs = std::make_unique<CostTable>(*loaded.program);
     loaded.counter = std::make_unique<Counter>();
+    loaded.accesses = std::make_unique<AccessTable>(*loaded.program);
     Result<const Op*> entry = loaded.program->entry(offset);
     if (!entry) {
         Error error = std::move(entry.error());

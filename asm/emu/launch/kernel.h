@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 
+#include "strata/asm/emu/check/access_table.h"
 #include "strata/asm/emu/observe/cost.h"
 #include "strata/asm/emu/observe/counter.h"
 #include "strata/asm/emu/observe/instrumented.h"
@@ -20,6 +21,7 @@ struct LoadedKernel {
     std::unique_ptr<InstrumentedCode> instrumented;  ///< what workgroups run that are observed
     std::unique_ptr<CostTable> costs;
     std::unique_ptr<Counter> counter;
+    std::unique_ptr<AccessTable> accesses;
     const Op* entry = nullptr;
     ServiceArguments services;
     uint64_t descriptor = 0;  ///< device address

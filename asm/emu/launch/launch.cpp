@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -9,6 +11,7 @@
 #include "strata/asm/emu/observe/estimate.h"
 #include "strata/asm/emu/observe/group_timing.h"
 #include "strata/asm/emu/report/use.h"
+#include "strata/asm/lint/lint.h"
 #include "strata/core/support/settings.h"
 
 namespace strata::emu {
@@ -104,6 +107,32 @@ struct KeepOutput {
     }
 };
 
+/// Strict mode of a launch: hands over what it found, however the launch ends.
+class Checks {
+  public:
+    Checks(Plan& plan, const LoadedKernel& kernel, const LaunchConfig& config)
+        : checks_({*kernel.program, *kernel.accesses, plan.given, plan.waves, plan.lds, plan.scratch,
+                   config.check == Check::raise}),
+          findings_(config.findings) {
+        plan.checks = &checks_;
+    }
+    ~Checks() {
+        if (findings_) *findings_ = checks_.findings();
+    }
+    Checks(const Checks&) = delete;
+    /// The error of a launch that a finding ended.
+    Error error(const isa::CodeObject& object, const LoadedKernel& kernel) const {
+        const isa::Segment* const text = code_segment(object, kernel.info->entry_address);
+        return {ErrorKind::Check, fmt::format("kernel '{}': {}", kernel.info->name,
+                                              lint::to_text(checks_.findings().front(), object, *text))};
+    }
+    bool ended_launch() const { return checks_.setup().raises && !checks_.findings().empty(); }
+
+  private:
+    LaunchChecks checks_;
+    std::vector<lint::Finding>* findings_;
+};
+
 /// Runs the plan, observed as the configuration asks.
 Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, const Model& model,
                         const LaunchConfig& config) {
@@ -118,7 +147,12 @@ Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, cons
     const auto start = std::chrono::steady_clock::now();
     const int threads = plan.services ? 1 : thread_count(config, kernel.program->order());
     const KeepOutput keep{plan.services, config.output};
-    STRATA_TRY(const Outcome outcome, pool.run(plan, threads));
+    std::optional<Checks> checks;
+    if (config.check != Check::off) checks.emplace(plan, kernel, config);
+    const Result<Outcome> ran = pool.run(plan, threads);
+    if (checks && checks->ended_launch()) return checks->error(*plan.launch.object, kernel);
+    if (!ran) return ran.error();
+    const Outcome& outcome = *ran;
     LaunchStats stats;
     stats.wall_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     stats.wave_instructions = outcome.instructions;

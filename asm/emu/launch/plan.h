@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "strata/asm/emu/check/launch_checks.h"
 #include "strata/asm/emu/gpu.h"
 #include "strata/asm/emu/machine/workgroup.h"
 #include "strata/asm/emu/observe/instrumented.h"
@@ -36,6 +37,8 @@ struct Plan {
     InstrumentedCode* instrumented = nullptr;  ///< what workgroups run that are observed
     std::vector<Observer*> observers;          ///< of every workgroup
     std::map<uint64_t, Observer*> of_group;    ///< of single workgroups, by number
+    LaunchChecks* checks = nullptr;            ///< of a launch in strict mode
+    GivenRegisters given = {};                 ///< what the waves find in their registers
 
     uint64_t groups() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }
     size_t wave_bytes() const { return sizeof(Wave) + static_cast<size_t>(vgprs) * static_cast<size_t>(lanes) * 4; }

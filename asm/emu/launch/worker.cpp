@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "strata/asm/emu/check/group_checks.h"
 #include "strata/asm/emu/launch/faults.h"
 #include "strata/asm/emu/launch/scratch.h"
 #include "strata/asm/emu/machine/device_memory.h"
@@ -41,6 +42,7 @@ struct Worker::Resident {
     uint8_t* lds = nullptr;
     Scratch scratch;
     std::vector<Observer*> observers;
+    std::unique_ptr<GroupChecks> checks;
     Wave::Hit hits[Wave::kHits];  ///< allocations that the last workgroup met: a good guess for the next
 
     explicit Resident(Plan& plan) : scratch(scratch_bytes(plan), plan.waves) {
@@ -59,6 +61,11 @@ struct Worker::Resident {
     /// Who looks at the workgroup of this number, and what code it therefore runs.
     void observe(const Plan& plan, uint64_t number) {
         observers = plan.observers;
+        if (plan.checks) {
+            if (!checks) checks = std::make_unique<GroupChecks>(*plan.checks);
+            checks->begin();
+            observers.push_back(checks.get());
+        }
         if (auto it = plan.of_group.find(number); it != plan.of_group.end()) observers.push_back(it->second);
         group.observers = observers;
         group.code = plan.launch.program;
@@ -104,6 +111,7 @@ void Worker::start_wave(Resident& resident, uint32_t index) {
     wave->group = &resident.group;
     wave->wave_in_group = index;
     wave->fault = &fault_text_;
+    for (Observer* observer : resident.group.observers) observer->started(*wave);
     wave->pc = resident.group.observers.empty() ? plan_.entry : plan_.instrumented->copy_of(plan_.entry);
 }
 

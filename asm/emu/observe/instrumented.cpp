@@ -9,6 +9,7 @@ namespace {
 const Op* observed(Wave* wave, const Op* op) {
     const auto& code = static_cast<const InstrumentedCode&>(*wave->group->code);
     const Handler run = code.observe(*wave, op);
+    if (wave->stop == Stop::fault) return nullptr;  // an observer ended the launch
     if (!run) {
         const Op* const plain = code.plain(op);
         STRATA_EMU_GOTO(plain);

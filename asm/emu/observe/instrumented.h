@@ -22,6 +22,8 @@ class Observer {
     virtual ~Observer() = default;
     /// The op is about to run on the wave. False: this observer has seen enough of the wave.
     virtual bool before(Wave& wave, const Site& site) = 0;
+    /// The wave is ready to start.
+    virtual void started(const Wave&) {}
     /// The wave has come to its end.
     virtual void ended(const Wave&) {}
     /// Whether the waves of its workgroups take turns at each wait, as in hardware, whatever the seed.

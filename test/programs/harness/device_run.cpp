@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "strata/asm/lint/lint.h"
 #include "strata/codegen/compile/compile.h"
 #include "strata/core/support/file.h"
 
@@ -12,8 +13,8 @@ using strata::isa::Arch;
 
 class DeviceRun : public Run {
   public:
-    DeviceRun(const Machine& machine, std::span<const uint8_t> code_object)
-        : gpu_(machine.arch), module_(gpu_.load(code_object).value()) {}
+    DeviceRun(const Machine& machine, std::span<const uint8_t> code_object, strata::emu::Check check)
+        : check_(check), gpu_(machine.arch), module_(gpu_.load(code_object).value()) {}
 
     void* allocate(const void* from, size_t bytes) override {
         strata::emu::DeviceAddress address = gpu_.allocate(bytes).value();
@@ -38,7 +39,13 @@ class DeviceRun : public Run {
         config.max_instructions = 5'000'000;
         config.threads = 1;
         config.timed = false;
-        gpu_.launch(*module_, symbol_of(kernel), config, arguments).value();
+        std::vector<strata::lint::Finding> findings;
+        config.check = check_;
+        config.findings = &findings;
+        const std::string symbol = symbol_of(kernel);
+        gpu_.launch(*module_, symbol, config, arguments).value();
+        for (const strata::lint::Finding& finding : findings)
+            failures.push_back(fmt::format("{}: strict mode: {}: {}", symbol, name(finding.kind), text_of(finding)));
     }
 
   private:
@@ -50,6 +57,13 @@ class DeviceRun : public Run {
         return std::string(kernel);
     }
 
+    std::string text_of(const strata::lint::Finding& finding) const {
+        for (const strata::isa::Segment& segment : module_->object().segments)
+            if (segment.executable) return to_text(finding, module_->object(), segment);
+        return finding.what;
+    }
+
+    strata::emu::Check check_;
     strata::emu::Gpu gpu_;
     std::shared_ptr<strata::emu::Module> module_;
 };
@@ -86,8 +100,9 @@ strata::Result<std::vector<uint8_t>> compile(const std::string& name, const Mach
     return compiled.code_object();
 }
 
-std::unique_ptr<Run> make_device_run(const Machine& machine, std::span<const uint8_t> code_object) {
-    return std::make_unique<DeviceRun>(machine, code_object);
+std::unique_ptr<Run> make_device_run(const Machine& machine, std::span<const uint8_t> code_object,
+                                     strata::emu::Check check) {
+    return std::make_unique<DeviceRun>(machine, code_object, check);
 }
 
 }  // namespace programs

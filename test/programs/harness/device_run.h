@@ -21,7 +21,8 @@ std::string device_source(const std::string& name);
 
 strata::Result<std::vector<uint8_t>> compile(const std::string& name, const Machine& machine, const std::string& level);
 
-/// Runs the kernels of one code object on an emulated GPU. Errors are thrown.
-std::unique_ptr<Run> make_device_run(const Machine& machine, std::span<const uint8_t> code_object);
+/// Runs the kernels of one code object on an emulated GPU. Errors are thrown; what strict mode finds is a failure.
+std::unique_ptr<Run> make_device_run(const Machine& machine, std::span<const uint8_t> code_object,
+                                     strata::emu::Check check = strata::emu::Check::off);
 
 }  // namespace programs

@@ -1,0 +1,120 @@
+#include "strata/asm/emu/check/group_checks.h"
+
+#include <fmt/format.h>
+
+#include "strata/asm/emu/program/build.h"
+
+namespace strata::emu {
+namespace {
+
+/// Whether an op is the one that does its instruction's work: others come before it and prepare it.
+bool is_last_of_instruction(const Chunk& chunk, size_t at) {
+    const Op& op = chunk.ops[at];
+    if (op.run == go_on_elsewhere) return false;
+    if (at + 1 == chunk.ops.size()) return true;
+    const Op& next = chunk.ops[at + 1];
+    return next.index != op.index || next.run == go_on_elsewhere;
+}
+
+}  // namespace
+
+GroupChecks::GroupChecks(LaunchChecks& launch) : launch_(launch), local_(launch.setup().lds, launch.setup().waves) {
+    const Program& program = launch.setup().program;
+    const OfWave fresh{nullptr,
+                       0,
+                       0,
+                       lint::Outstanding(program.arch(), program.wave_size()),
+                       lint::Recent(program.arch(), program.wave_size()),
+                       {},
+                       {},
+                       false};
+    waves_.assign(launch.setup().waves, fresh);
+}
+
+GroupChecks::~GroupChecks() { launch_.add(found_); }
+
+void GroupChecks::begin() {
+    local_.start();
+    barriers_.clear();
+}
+
+void GroupChecks::started(const Wave& wave) {
+    const Program& program = launch_.setup().program;
+    OfWave& state = waves_[wave.wave_in_group];
+    state.chunk = nullptr;
+    state.ended = false;
+    state.outstanding = lint::Outstanding(program.arch(), program.wave_size());
+    state.recent = lint::Recent(program.arch(), program.wave_size());
+    state.registers.start(wave, launch_.setup().given);
+    state.scratch.start(launch_.setup().scratch, wave.lanes);
+}
+
+bool GroupChecks::before(Wave& wave, const Site& site) {
+    OfWave& state = waves_[wave.wave_in_group];
+    const Chunk& chunk = *site.chunk;
+    const Op& op = site.op();
+    // Hints between this op and the one before it have none of their own.
+    if (state.chunk == &chunk && site.at == state.at + 1)
+        for (uint32_t hint = state.index + 1; hint < op.index + (op.run == go_on_elsewhere); ++hint)
+            step(state, wave, chunk, hint, nullptr);
+    state.chunk = &chunk;
+    state.at = site.at;
+    if (is_last_of_instruction(chunk, site.at)) step(state, wave, chunk, op.index, &op);
+    state.index = op.index;
+    if (launch_.setup().raises && !found_.empty()) fail(&wave, &op, "strict mode");
+    return true;
+}
+
+void GroupChecks::ended(const Wave& wave) { waves_[wave.wave_in_group].ended = true; }
+
+void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t index, const Op* op) {
+    const isa::Inst& inst = chunk.insts[index];
+    if (!inst.row) return;
+    const lint::Step step{chunk.pcs[index], &inst, &launch_.setup().accesses.of(chunk)[index]};
+    const lint::Witness witness{wave.group->id, wave.wave_in_group};
+    found_.witness(&witness);
+    state.outstanding.step(step, found_);
+    state.recent.step(step, found_);
+    found_.witness(nullptr);
+    const Moment moment{wave, step, op, found_};
+    state.registers.step(moment);
+    if (op && op->layout == Layout::memory) {
+        const Space space = op->memory().space;
+        if (space == Space::local || space == Space::flat) local_.step(moment, state.registers);
+        if (space != Space::local && space != Space::gds) state.scratch.step(moment, state.registers);
+    }
+    barrier(moment);
+}
+
+/// The waves of a workgroup come to the same barriers, or to none.
+void GroupChecks::barrier(const Moment& moment) {
+    const std::string_view name = moment.row().mnemonic;
+    if (!name.starts_with("s_barrier")) return;
+    Progress& progress = local_.progress(moment.wave);
+    if (name == "s_barrier_wait") {
+        progress.passed = progress.signalled;
+        return;
+    }
+    if (name != "s_barrier" && !name.starts_with("s_barrier_signal")) return;
+    const uint32_t number = progress.signalled++;
+    if (name == "s_barrier") progress.passed = progress.signalled;
+    if (number >= barriers_.size()) barriers_.resize(number + 1, moment.step.pc);
+    for (const OfWave& other : waves_)
+        if (other.ended && local_.progress_of(static_cast<size_t>(&other - waves_.data())).signalled <= number)
+            moment.report(lint::Kind::divergent_barrier, 0, [&] {
+                lint::Finding finding;
+                finding.what = fmt::format("wave {} ended without coming to this barrier", &other - waves_.data());
+                finding.fix = "all waves of a workgroup come to each of its barriers; leave after the last one";
+                return finding;
+            });
+    if (barriers_[number] == moment.step.pc) return;
+    moment.report(lint::Kind::divergent_barrier, 0, [&] {
+        lint::Finding finding;
+        finding.what = fmt::format("the wave waits here while another waits at another barrier");
+        finding.fix = "a barrier outside of what waves do differently";
+        finding.earlier = barriers_[number];
+        return finding;
+    });
+}
+
+}  // namespace strata::emu

@@ -1,0 +1,47 @@
+#pragma once
+#include <vector>
+
+#include "strata/asm/emu/check/launch_checks.h"
+#include "strata/asm/emu/check/local_memory.h"
+#include "strata/asm/emu/check/private_memory.h"
+#include "strata/asm/emu/check/registers.h"
+#include "strata/asm/emu/observe/instrumented.h"
+#include "strata/asm/lint/hazards.h"
+#include "strata/asm/lint/waits.h"
+
+namespace strata::emu {
+
+/// Strict mode of one resident workgroup after another.
+class GroupChecks final : public Observer {
+  public:
+    explicit GroupChecks(LaunchChecks& launch);
+    ~GroupChecks() override;
+    /// Another workgroup begins.
+    void begin();
+
+    void started(const Wave& wave) override;
+    bool before(Wave& wave, const Site& site) override;
+    void ended(const Wave& wave) override;
+
+  private:
+    struct OfWave {
+        const Chunk* chunk = nullptr;
+        size_t at = 0;       ///< the op that it ran last
+        uint32_t index = 0;  ///< and its instruction
+        lint::Outstanding outstanding;
+        lint::Recent recent;
+        Registers registers;
+        PrivateMemory scratch;
+        bool ended = false;
+    };
+    void step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t index, const Op* op);
+    void barrier(const Moment& moment);
+
+    LaunchChecks& launch_;
+    lint::Findings found_;
+    std::vector<OfWave> waves_;
+    LocalMemory local_;
+    std::vector<uint64_t> barriers_;  ///< where the first wave met the workgroup's barriers, by number
+};
+
+}  // namespace strata::emu

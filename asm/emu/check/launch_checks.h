@@ -1,0 +1,40 @@
+#pragma once
+#include <bitset>
+#include <mutex>
+
+#include "strata/asm/emu/check/access_table.h"
+#include "strata/asm/lint/finding.h"
+
+// Strict mode: asm/lint's rules along the way of every wave, and what only running code shows.
+namespace strata::emu {
+
+/// What a wave finds when it starts, as its kernel's descriptor asks (AMDGPUUsage, "Initial Kernel Execution State").
+struct GivenRegisters {
+    std::bitset<128> scalars{};  ///< by operand code
+    int vectors = 1;             ///< rows from v0 on
+};
+
+/// The findings of a launch. Thread-safe.
+class LaunchChecks {
+  public:
+    struct Setup {
+        const Program& program;
+        AccessTable& accesses;
+        GivenRegisters given;
+        uint32_t waves = 1;             ///< of a workgroup
+        uint32_t lds = 0, scratch = 0;  ///< bytes a workgroup, bytes a lane
+        bool raises = false;            ///< the first finding ends the launch
+    };
+    explicit LaunchChecks(Setup setup) : setup_(std::move(setup)) {}
+
+    const Setup& setup() const { return setup_; }
+    void add(const lint::Findings& found);
+    std::vector<lint::Finding> findings() const;
+
+  private:
+    Setup setup_;
+    mutable std::mutex mutex_;
+    lint::Findings found_;
+};
+
+}  // namespace strata::emu
