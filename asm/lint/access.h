@@ -38,7 +38,7 @@ enum class Use : uint8_t {
 struct Read {
     Registers registers;
     Use use = Use::value;
-    int8_t source = -1;  ///< in Inst::src; -1: implicit, or a destination that is read
+    int8_t source = -1;  ///< in Inst::src, from 4 on in Inst::src_y; -1: implicit, or a destination that is read
     bool every_lane = false;
 };
 struct Write {
@@ -54,6 +54,7 @@ struct Access {
     std::array<Write, kWrites> writes{};
     uint8_t read_count = 0, write_count = 0;
     uint16_t counters = 0;  ///< isa::counter bits that the instruction raises
+    bool indexed = false;   ///< M0 is added to register numbers: those named here are where counting begins
     std::span<const Read> all_reads() const { return {reads.data(), read_count}; }
     std::span<const Write> all_writes() const { return {writes.data(), write_count}; }
 };
