@@ -27,6 +27,7 @@ GroupChecks::GroupChecks(LaunchChecks& launch) : launch_(launch), local_(launch.
                        lint::Recent(program.arch(), program.wave_size()),
                        {},
                        {},
+                       false,
                        false};
     waves_.assign(launch.setup().waves, fresh);
 }
@@ -57,9 +58,14 @@ bool GroupChecks::before(Wave& wave, const Site& site) {
     if (state.chunk == &chunk && site.at == state.at + 1)
         for (uint32_t hint = state.index + 1; hint < op.index + (op.run == go_on_elsewhere); ++hint)
             step(state, wave, chunk, hint, nullptr);
+    // Register indexing runs its instruction in code of its own, and does not come to the op behind it.
+    const bool is_indexed = op.run == indexed && wave.mode & kGprIndex;
+    const bool was_indexed = state.was_indexed && state.chunk == &chunk && site.at == state.at + 1;
+    if (is_indexed || (is_last_of_instruction(chunk, site.at) && !was_indexed))
+        step(state, wave, chunk, op.index, is_indexed ? nullptr : &op);
+    state.was_indexed = is_indexed;
     state.chunk = &chunk;
     state.at = site.at;
-    if (is_last_of_instruction(chunk, site.at)) step(state, wave, chunk, op.index, &op);
     state.index = op.index;
     if (launch_.setup().raises && !found_.empty()) fail(&wave, &op, "strict mode");
     return true;
@@ -70,13 +76,14 @@ void GroupChecks::ended(const Wave& wave) { waves_[wave.wave_in_group].ended = t
 void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t index, const Op* op) {
     const isa::Inst& inst = chunk.insts[index];
     if (!inst.row) return;
-    const lint::Step step{chunk.pcs[index], &inst, &launch_.setup().accesses.of(chunk)[index]};
+    const Checked& checked = launch_.setup().accesses.of(chunk)[index];
+    const lint::Step step{chunk.pcs[index], &inst, &checked.access};
     const lint::Witness witness{wave.group->id, wave.wave_in_group};
     found_.witness(&witness);
     state.outstanding.step(step, found_);
     state.recent.step(step, found_);
     found_.witness(nullptr);
-    const Moment moment{wave, step, op, found_};
+    const Moment moment{wave, step, op, found_, checked.transfer, checked.transfer_y};
     state.registers.step(moment);
     if (op && op->layout == Layout::memory) {
         const Space space = op->memory().space;

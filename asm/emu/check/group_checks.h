@@ -32,7 +32,7 @@ class GroupChecks final : public Observer {
         lint::Recent recent;
         Registers registers;
         PrivateMemory scratch;
-        bool ended = false;
+        bool ended = false, was_indexed = false;
     };
     void step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t index, const Op* op);
     void barrier(const Moment& moment);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "strata/asm/emu/check/private_memory.h"
 #include "strata/asm/emu/check/registers.h"
 #include "strata/asm/emu/memory/ops.h"
 
@@ -20,7 +21,7 @@ void LocalMemory::start() {
 /// Whether an earlier touch by another wave has no barrier between it and one now.
 bool LocalMemory::races(const Touch& touch, uint32_t wave, uint32_t passed, Way way) const {
     if (touch.when <= base_ || (touch.wave == wave && !touch.several)) return false;
-    if (touch.atomic && way == Way::atomic) return false;
+    if (touch.atomic && way != Way::store) return false;
     return base_ + passed + 1 <= touch.when;
 }
 
@@ -30,7 +31,7 @@ void LocalMemory::touch(const Moment& moment, uint32_t offset, Way way, int lane
     Cell& cell = cells_[offset];
     const bool writes = way != Way::load;
     const bool with_write = races(cell.write, wave, progress.passed, way);
-    const bool with_read = writes && races(cell.read, wave, progress.passed, way);
+    const bool with_read = way == Way::store && races(cell.read, wave, progress.passed, way);
     if (with_write || with_read)
         moment.report(lint::Kind::lds_race, 1ull << lane, [&] {
             lint::Finding finding;
@@ -51,34 +52,57 @@ void LocalMemory::touch(const Moment& moment, uint32_t offset, Way way, int lane
     }
 }
 
+/// Bits of a byte that are known; those of earlier workgroups are not.
+uint8_t& LocalMemory::known(uint32_t offset) {
+    if (cells_[offset].write.when <= base_) known_[offset] = 0;
+    return known_[offset];
+}
+
+namespace {
+
+LocalMemory::Way way_of(const MemoryFields& fields) {
+    if (fields.is(kIsAtomic)) return LocalMemory::Way::atomic;
+    return fields.is(kIsStore) ? LocalMemory::Way::store : LocalMemory::Way::load;
+}
+
+}  // namespace
+
+/// One of a lane's items: who touches its bytes, and what is known of them.
+void LocalMemory::move(const Moment& moment, Registers& registers, int lane, int item, uint32_t first) {
+    const MemoryFields& fields = moment.op->memory();
+    const Way way = way_of(fields);
+    const DataRows rows(moment);
+    const int dwords = (fields.bytes + 3) / 4;
+    for (uint32_t at = 0; at < fields.bytes; at += 4) {
+        uint32_t loaded = ~0u;
+        const int dword = static_cast<int>(at / 4);
+        const int from = rows.stored[item];
+        const uint32_t data =
+            way == Way::store && from >= 0 ? registers.bits(static_cast<uint16_t>(from + dword), lane) : ~0u;
+        for (uint32_t byte = 0; byte < 4 && at + byte < fields.bytes; ++byte) {
+            const uint32_t offset = first + at + byte;
+            if (offset >= cells_.size()) continue;
+            loaded &= uint32_t{known(offset)} << 8 * byte | ~(0xffu << 8 * byte);
+            touch(moment, offset, way, lane);
+            if (way != Way::load) known_[offset] = static_cast<uint8_t>(data >> 8 * byte);
+        }
+        if (way != Way::store && rows.loaded >= 0 && loaded != ~0u)
+            registers.put_loaded(static_cast<uint16_t>(rows.loaded + dword + item * dwords), lane, loaded,
+                                 moment.step.pc);
+    }
+}
+
 void LocalMemory::step(const Moment& moment, Registers& registers) {
     const MemoryFields& fields = moment.op->memory();
     uint64_t addresses[64];
     const uint64_t active = lane_addresses(&moment.wave, moment.op, addresses);
-    const Way way = fields.is(kIsAtomic) ? Way::atomic : fields.is(kIsStore) ? Way::store : Way::load;
     const bool two = fields.is(kTwoAddresses) && fields.space == Space::local;
-    int row = -1, data[2] = {-1, -1}, count = 0;
-    for (const lint::Write& write : moment.step.access->all_writes())
-        if (is_vector(write.registers)) row = write.registers.first - lint::kVectors;
-    for (const lint::Read& read : moment.step.access->all_reads())
-        if (read.use == lint::Use::stored && count < 2) data[count++] = read.registers.first - lint::kVectors;
-    for (int item = 0; item < (two ? 2 : 1); ++item) {
-        const uint32_t shift = item ? fields.local().offset2 - fields.offset : 0;
-        for (uint64_t left = active; left; left &= left - 1) {
-            const int lane = std::countr_zero(left);
-            if (addresses[lane] >> 32 != kSharedAperture) continue;  // FLAT that leads elsewhere
-            const uint32_t first = static_cast<uint32_t>(addresses[lane]) + shift;
-            for (uint32_t byte = 0; byte < fields.bytes && first + byte < cells_.size(); ++byte) {
-                const int dword = static_cast<int>(byte / 4 + static_cast<uint32_t>(item) * ((fields.bytes + 3u) / 4));
-                const bool known = written(first + byte);
-                if (way == Way::load && !known && row >= 0)
-                    registers.take_unwritten(row + dword, 1ull << lane, moment.step.pc);
-                const bool keeps = way == Way::store && data[item] >= 0 &&
-                                   !(registers.written(data[item] + static_cast<int>(byte / 4)) >> lane & 1);
-                touch(moment, first + byte, way, lane);
-                if (keeps && !known) cells_[first + byte].write.when = base_;  // a copy of what nobody wrote
-            }
-        }
+    for (uint64_t left = active; left; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        if (addresses[lane] >> 32 != kSharedAperture) continue;  // FLAT that leads elsewhere
+        const auto first = static_cast<uint32_t>(addresses[lane]);
+        move(moment, registers, lane, 0, first);
+        if (two) move(moment, registers, lane, 1, first + fields.local().offset2 - fields.offset);
     }
 }
 

@@ -18,12 +18,14 @@ struct Progress {
 /// The local memory of a workgroup, byte by byte: who wrote and read it since which barrier, and whether anybody wrote it.
 class LocalMemory {
   public:
-    LocalMemory(uint32_t bytes, uint32_t waves) : cells_(bytes), progress_(waves) {}
+    LocalMemory(uint32_t bytes, uint32_t waves) : cells_(bytes), known_(bytes), progress_(waves) {}
     void start();
     Progress& progress(const Wave& wave) { return progress_[wave.wave_in_group]; }
     const Progress& progress_of(size_t wave) const { return progress_[wave]; }
     /// A memory instruction about to run.
     void step(const Moment& moment, Registers& registers);
+
+    enum class Way : uint8_t { load, store, atomic };
 
   private:
     struct Touch {
@@ -34,12 +36,13 @@ class LocalMemory {
     struct Cell {
         Touch write, read;
     };
-    enum class Way : uint8_t { load, store, atomic };
     void touch(const Moment& moment, uint32_t offset, Way way, int lane);
     bool races(const Touch& touch, uint32_t wave, uint32_t passed, Way way) const;
-    bool written(uint32_t offset) const { return cells_[offset].write.when > base_; }
+    uint8_t& known(uint32_t offset);
+    void move(const Moment& moment, Registers& registers, int lane, int item, uint32_t first);
 
     std::vector<Cell> cells_;
+    std::vector<uint8_t> known_;  ///< bits of a byte that come from what was written
     std::vector<Progress> progress_;
     uint32_t base_ = 0;  ///< what happened up to here belongs to earlier workgroups
 };

@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "strata/asm/emu/check/transfer.h"
 #include "strata/asm/emu/machine/workgroup.h"
 #include "strata/asm/lint/access.h"
 #include "strata/asm/lint/finding.h"
@@ -13,6 +14,7 @@ struct Moment {
     const lint::Step& step;
     const Op* op;  ///< with its fields as the program has them; nullptr: a hint that has none
     lint::Findings& found;
+    Transfer transfer = nullptr, transfer_y = nullptr;
 
     const isa::Inst& inst() const { return *step.inst; }
     const isa::Row& row() const { return *step.inst->row; }

@@ -1,6 +1,7 @@
 #include "strata/asm/emu/check/private_memory.h"
 
 #include <bit>
+#include <optional>
 
 #include "strata/asm/emu/check/registers.h"
 #include "strata/asm/emu/memory/ops.h"
@@ -19,27 +20,39 @@ std::optional<uint32_t> private_byte(const Wave& wave, int lane, uint64_t addres
 
 }  // namespace
 
+DataRows::DataRows(const Moment& moment) {
+    int count = 0;
+    for (const lint::Write& write : moment.step.access->all_writes())
+        if (is_vector(write.registers)) loaded = write.registers.first;
+    for (const lint::Read& read : moment.step.access->all_reads())
+        if (read.use == lint::Use::stored && is_vector(read.registers) && count < 2)
+            stored[count++] = read.registers.first;
+}
+
 void PrivateMemory::step(const Moment& moment, Registers& registers) {
     const MemoryFields& fields = moment.op->memory();
     uint64_t addresses[64];
     const uint64_t active = lane_addresses(&moment.wave, moment.op, addresses);
     const bool load = !fields.is(kIsStore) && !fields.is(kIsAtomic);
-    int row = -1, data = -1;
-    for (const lint::Write& write : moment.step.access->all_writes())
-        if (is_vector(write.registers)) row = write.registers.first - lint::kVectors;
-    for (const lint::Read& read : moment.step.access->all_reads())
-        if (read.use == lint::Use::stored && data < 0) data = read.registers.first - lint::kVectors;
+    const DataRows rows(moment);
+    const auto lanes = static_cast<size_t>(moment.wave.lanes);
     for (uint64_t left = active; left; left &= left - 1) {
         const int lane = std::countr_zero(left);
-        const uint64_t bit = 1ull << lane;
         const std::optional<uint32_t> first = private_byte(moment.wave, lane, addresses[lane]);
-        for (uint32_t byte = 0; first && byte < fields.bytes && *first + byte < written_.size(); ++byte) {
-            uint64_t& written = written_[*first + byte];
-            const int dword = static_cast<int>(byte / 4);
-            if (load && !(written & bit) && row >= 0) registers.take_unwritten(row + dword, bit, moment.step.pc);
-            if (load) continue;
-            const bool known = data < 0 || (registers.written(data + dword) & bit);
-            written = known ? written | bit : written & ~bit;
+        if (!first) continue;
+        for (uint32_t at = 0; at < fields.bytes; at += 4) {
+            uint32_t loaded = ~0u;
+            const auto reg = static_cast<uint16_t>((load ? rows.loaded : rows.stored[0]) + static_cast<int>(at / 4));
+            const uint32_t data = !load && rows.stored[0] >= 0 ? registers.bits(reg, lane) : ~0u;
+            for (uint32_t byte = 0; byte < 4 && at + byte < fields.bytes; ++byte) {
+                const size_t place = (size_t{*first} + at + byte) * lanes + static_cast<size_t>(lane);
+                if (place >= known_.size()) continue;
+                if (load)
+                    loaded &= uint32_t{known_[place]} << 8 * byte | ~(0xffu << 8 * byte);
+                else
+                    known_[place] = static_cast<uint8_t>(data >> 8 * byte);
+            }
+            if (load && rows.loaded >= 0 && loaded != ~0u) registers.put_loaded(reg, lane, loaded, moment.step.pc);
         }
     }
 }

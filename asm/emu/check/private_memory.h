@@ -8,16 +8,26 @@ namespace strata::emu {
 
 class Registers;
 
-/// Which bytes of a wave's scratch hold what was written.
+/// Which bits of a wave's scratch come from what was written.
 class PrivateMemory {
   public:
-    void start(uint32_t bytes, int lanes) { written_.assign(bytes, 0), lanes_ = lanes; }
+    void start(uint32_t bytes, int lanes) { known_.assign(size_t{bytes} * static_cast<size_t>(lanes), 0); }
     /// A memory instruction about to run.
     void step(const Moment& moment, Registers& registers);
 
   private:
-    std::vector<uint64_t> written_;  ///< lanes, by byte
-    int lanes_ = 0;
+    std::vector<uint8_t> known_;  ///< bits of a byte, by byte and lane
+};
+
+/// Whether an address of a lane leads to private memory.
+constexpr bool is_private(uint64_t address) {
+    return address >> 32 == kPrivateAperture || address >> 47 == kScratchWindow >> 47;
+}
+
+/// The rows that a memory instruction fills, or takes its data from; -1: none.
+struct DataRows {
+    explicit DataRows(const Moment& moment);
+    int loaded = -1, stored[2] = {-1, -1};
 };
 
 }  // namespace strata::emu

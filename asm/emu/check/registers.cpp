@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+
+#include "strata/asm/emu/check/private_memory.h"
+#include "strata/asm/emu/memory/ops.h"
 
 namespace strata::emu {
 
@@ -10,114 +14,174 @@ using lint::Read;
 using lint::Use;
 using lint::Write;
 
-void Registers::start(const Wave& wave, const GivenRegisters& given) {
-    all_ = wave.lanes == 64 ? ~0ull : (1ull << wave.lanes) - 1;
-    rows_.assign(static_cast<size_t>(wave.vgprs), 0);
-    loaded_.assign(rows_.size(), 0);
-    std::fill_n(rows_.begin(), std::min<size_t>(rows_.size(), static_cast<size_t>(given.vectors)), all_);
-    scalars_.reset();
-    for (size_t i = 0; i < given.scalars.size(); ++i) scalars_[i] = given.scalars[i];
-    for (const uint16_t always : {isa::code::null, isa::code::exec_lo, isa::code::exec_hi, lint::kMode})
-        scalars_.set(always);
+namespace {
+
+/// Bits of a register that a store takes.
+uint32_t stored_bits(const Moment& moment) {
+    const uint8_t bytes = moment.op && moment.op->layout == Layout::memory ? moment.op->memory().bytes : 4;
+    if (bytes >= 4 || bytes == 0) return ~0u;
+    const uint32_t low = (1u << 8 * bytes) - 1;
+    return moment.row().mnemonic.find("d16_hi") != std::string_view::npos ? low << 16 : low;
 }
 
-void Registers::take_unwritten(int row, uint64_t lanes, uint64_t pc) {
-    if (!lanes || row >= static_cast<int>(rows_.size())) return;
-    rows_[static_cast<size_t>(row)] &= ~lanes;
-    loaded_[static_cast<size_t>(row)] = pc + 1;
-}
-
-/// Lanes in which one of some registers is written: all or none of a scalar.
-uint64_t Registers::lanes_of(const lint::Registers& registers, uint16_t dword) const {
-    const auto reg = static_cast<size_t>(registers.first + std::min<uint16_t>(dword, registers.count - 1));
-    if (reg < lint::kVectors) return reg >= scalars_.size() || scalars_[reg] ? all_ : 0;
-    return reg - lint::kVectors < rows_.size() ? rows_[reg - lint::kVectors] : all_;
-}
-
-void Registers::set(uint16_t reg, uint64_t lanes, uint64_t written) {
-    if (reg < lint::kVectors) {
-        if (reg < scalars_.size()) scalars_[reg] = written != 0;
-        return;
-    }
-    const size_t row = reg - lint::kVectors;
-    if (row < rows_.size()) rows_[row] = (rows_[row] & ~lanes) | (written & lanes);
-}
-
-/// Reads that need what was written.
-void Registers::use(const Moment& moment, const Read& read) {
-    const bool exchanges = read.every_lane || (moment.inst().dpp.kind != isa::DppKind::none && read.source == 0);
-    const bool whole = exchanges && moment.row().flags & isa::kMatrix;
-    for (uint16_t i = 0; i < read.registers.count; ++i) {
-        const uint64_t lanes = lanes_of(read.registers, i);
-        uint64_t missing = (whole ? all_ : moment.exec()) & ~lanes;
-        if (exchanges && !whole && lanes) missing = 0;  // another lane's, which nobody knows before it runs
-        if (!missing) continue;
-        const auto reg = static_cast<uint16_t>(read.registers.first + i);
-        const size_t row = reg >= lint::kVectors ? reg - lint::kVectors : rows_.size();
-        const uint64_t load = row < loaded_.size() ? loaded_[row] : 0;
-        moment.report(load ? lint::Kind::uninitialised_memory : lint::Kind::uninitialised,
-                      is_vector(read.registers) ? missing : 0, [&] {
-                          lint::Finding finding;
-                          const std::string name = lint::name({reg, 1});
-                          if (load) {
-                              finding.earlier = load - 1;
-                              finding.what =
-                                  fmt::format("{} is used; what was loaded into it, nothing has written", name);
-                              finding.fix = "write the memory before it is loaded";
-                          } else {
-                              finding.what = fmt::format("{} is used, but nothing has written it", name);
-                              finding.fix = fmt::format("write {} on every way to this", name);
-                          }
-                          return finding;
-                      });
-        set(reg, ~0ull, ~0ull);
-    }
-}
-
-/// Lanes of a dword of the result that are written if its sources are, of an instruction that passes them on.
-uint64_t Registers::copied(const Moment& moment, uint16_t dword) const {
-    const std::string_view name = moment.row().mnemonic;
-    uint64_t lanes = ~0ull, choice = ~0ull;
-    const bool selects = name == "v_cndmask_b32" || name.starts_with("s_cselect");
-    if (name == "v_cndmask_b32") {
-        const uint16_t mask = moment.inst().src[2].code;
-        if (mask + 1u < Wave::kScalars)
-            choice = moment.wave.s[mask] | (moment.wave.lanes == 64 ? uint64_t{moment.wave.s[mask + 1]} << 32 : 0);
-    } else if (selects) {
-        choice = moment.wave.scc ? 0 : ~0ull;  // the first source if SCC
-    }
-    for (const Read& read : moment.step.access->all_reads()) {
-        if (read.use != Use::copied) continue;
-        uint64_t written = lanes_of(read.registers, dword);
-        const bool exchanges = read.every_lane || moment.inst().dpp.kind != isa::DppKind::none;
-        if (exchanges || !is_vector(read.registers)) written = written ? ~0ull : 0;
-        if (selects) written |= read.source == 0 ? choice : ~choice;
-        lanes &= written;
+/// Lanes whose memory others read too: not private.
+uint64_t shared_lanes(const Moment& moment) {
+    if (!moment.op || moment.op->layout != Layout::memory) return ~0ull;
+    uint64_t addresses[64], lanes = ~0ull;
+    for (uint64_t left = lane_addresses(&moment.wave, moment.op, addresses); left; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        if (is_private(addresses[lane])) lanes &= ~(1ull << lane);
     }
     return lanes;
 }
 
-void Registers::step(const Moment& moment) {
-    const lint::Access& access = *moment.step.access;
-    if (moment.wave.mode & kGprIndex) return;  // its operands are other registers
-    const bool own_memory = moment.op && moment.op->layout == Layout::memory &&
-                            (moment.op->memory().space == Space::local || moment.op->memory().space == Space::scratch);
-    bool copies = false;
-    for (const Read& read : access.all_reads()) {
-        copies |= read.use == Use::copied;
-        if (read.use == Use::copied || read.use == Use::kept || (read.use == Use::stored && own_memory)) continue;
-        use(moment, read);
+}  // namespace
+
+void Registers::start(const Wave& wave, const GivenRegisters& given) {
+    lanes_ = wave.lanes;
+    rows_.assign(static_cast<size_t>(wave.vgprs), 0);
+    std::fill_n(rows_.begin(), std::min<size_t>(rows_.size(), static_cast<size_t>(given.vectors)), ~0ull);
+    partial_.assign(rows_.size() * static_cast<size_t>(lanes_), 0);
+    loaded_.assign(rows_.size(), 0);
+    scalars_.fill(0);
+    for (size_t i = 0; i < given.scalars.size(); ++i)
+        if (given.scalars[i]) scalars_[i] = ~0u;
+    for (const uint16_t always : {isa::code::null, isa::code::exec_lo, isa::code::exec_hi, lint::kMode})
+        scalars_[always] = ~0u;
+}
+
+uint32_t Registers::bits(uint16_t reg, int lane) const {
+    if (reg < lint::kVectors) return reg < scalars_.size() ? scalars_[reg] : ~0u;
+    const size_t row = reg - size_t{lint::kVectors};
+    if (row >= rows_.size() || rows_[row] >> lane & 1) return ~0u;
+    return partial_[row * static_cast<size_t>(lanes_) + static_cast<size_t>(lane)];
+}
+
+void Registers::put(uint16_t reg, int lane, uint32_t bits) {
+    if (reg < lint::kVectors) {
+        if (reg < scalars_.size() && reg != isa::code::null) scalars_[reg] = bits;
+        return;
     }
-    for (const Write& write : access.all_writes()) {
-        const uint64_t lanes = write.every_lane || !is_vector(write.registers) ? ~0ull : moment.exec();
-        for (uint16_t i = 0; i < write.registers.count; ++i) {
-            const auto reg = static_cast<uint16_t>(write.registers.first + i);
-            set(reg, lanes, copies && reg != lint::kScc ? copied(moment, i) : ~0ull);
-            if (copies && is_vector(write.registers)) {  // what a spill brought stays what it is
-                const size_t row = reg - lint::kVectors;
-                if (row < loaded_.size()) loaded_[row] = 0;
-            }
+    const size_t row = reg - size_t{lint::kVectors};
+    if (row >= rows_.size()) return;
+    const uint64_t bit = 1ull << lane;
+    rows_[row] = bits == ~0u ? rows_[row] | bit : rows_[row] & ~bit;
+    partial_[row * static_cast<size_t>(lanes_) + static_cast<size_t>(lane)] = bits;
+}
+
+void Registers::put_loaded(uint16_t reg, int lane, uint32_t bits, uint64_t pc) {
+    put(reg, lane, bits);
+    const size_t row = reg - size_t{lint::kVectors};
+    if (row < loaded_.size()) loaded_[row] = pc + 1;
+}
+
+bool Registers::whole(const lint::Registers& registers, uint64_t lanes) const {
+    for (uint16_t i = 0; i < registers.count; ++i) {
+        const auto reg = static_cast<size_t>(registers.first + i);
+        if (reg < lint::kVectors) {
+            if (reg < scalars_.size() && scalars_[reg] != ~0u) return false;
+        } else if (reg - lint::kVectors < rows_.size() && lanes & ~rows_[reg - lint::kVectors]) {
+            return false;
         }
+    }
+    return true;
+}
+
+/// Lanes whose value a read asks for: those of EXEC, or all.
+uint64_t Registers::need(const Moment& moment, const Read& read) const {
+    const uint64_t all = lanes_ == 64 ? ~0ull : (1ull << lanes_) - 1;
+    const bool exchanges = read.every_lane || (moment.inst().dpp.kind != isa::DppKind::none && read.source == 0);
+    return exchanges ? all : moment.exec();
+}
+
+/// All that is written is known: what is read is.
+void Registers::mark(const Moment& moment) {
+    for (const Write& write : moment.step.access->all_writes()) {
+        const uint64_t lanes = write.every_lane ? ~0ull : moment.exec();
+        for (uint16_t i = 0; i < write.registers.count; ++i) {
+            const auto reg = static_cast<size_t>(write.registers.first + i);
+            if (reg < scalars_.size())
+                scalars_[reg] = ~0u;
+            else if (reg >= lint::kVectors && reg - lint::kVectors < rows_.size())
+                rows_[reg - lint::kVectors] |= lanes;
+        }
+    }
+}
+
+/// M0 has a say in which registers are meant: what is written, by v_movreld or gfx9's indexing (CDNA3 ISA, "VGPR Indexing"),
+/// counts as known, wherever that is.
+void Registers::mark_indexed(const Moment& moment) {
+    const uint32_t m0 = moment.wave.s[isa::code::m0];
+    const std::string_view name = moment.row().mnemonic;
+    const bool gfx9 = moment.wave.mode & kGprIndex, two_fields = name.find("_2_") != std::string_view::npos;
+    const bool names_destination = name.starts_with("v_movrels_") || (gfx9 && !(m0 >> 15 & 1));
+    const uint32_t shift = names_destination ? 0 : gfx9 ? m0 & 0xff : two_fields ? m0 >> 16 & 0x3ff : m0;
+    for (const Write& write : moment.step.access->all_writes())
+        for (uint16_t i = 0; i < write.registers.count; ++i) {
+            const size_t reg = size_t{write.registers.first} + i + shift;
+            if (reg < scalars_.size())
+                scalars_[reg] = ~0u;
+            else if (reg >= lint::kVectors && reg - lint::kVectors < rows_.size())
+                rows_[reg - lint::kVectors] |= moment.exec();
+        }
+}
+
+void Registers::step(const Moment& moment) {
+    if (moment.wave.mode & kGprIndex || moment.step.access->indexed) return mark_indexed(moment);
+    bool whole_reads = true;
+    for (const Read& read : moment.step.access->all_reads())
+        whole_reads = whole_reads && whole(read.registers, need(moment, read));
+    if (whole_reads) return mark(moment);
+    check(moment);
+    derive(moment);
+}
+
+/// The reads that need what is known.
+void Registers::check(const Moment& moment) {
+    const bool memory = moment.op && moment.op->layout == Layout::memory;
+    const bool own_memory =
+        memory && (moment.op->memory().space == Space::local || moment.op->memory().space == Space::scratch);
+    for (const Read& read : moment.step.access->all_reads()) {
+        const uint64_t lanes = need(moment, read);
+        if (whole(read.registers, lanes)) continue;
+        if (read.use == Use::address) use(moment, read.registers, lanes, "forms an address");
+        if (read.use == Use::stored && !own_memory)
+            use(moment, read.registers, lanes & shared_lanes(moment), "is stored", stored_bits(moment));
+        if (read.use == Use::control && moment.row().flags & isa::kBranch) branch(moment, read);
+    }
+}
+
+/// A branch on VCC knows where to go by any lane that is known to be set.
+void Registers::branch(const Moment& moment, const Read& read) {
+    const bool mask = read.registers.first == isa::code::vcc_lo;
+    for (uint16_t i = 0; mask && i < read.registers.count; ++i)
+        if (moment.wave.s[read.registers.first + i] & bits(static_cast<uint16_t>(read.registers.first + i), 0)) return;
+    use(moment, read.registers, 0, "decides where the wave goes on");
+}
+
+void Registers::use(const Moment& moment, const lint::Registers& registers, uint64_t lanes, std::string_view how,
+                    uint32_t asked) {
+    for (uint16_t i = 0; i < registers.count; ++i) {
+        const auto reg = static_cast<uint16_t>(registers.first + i);
+        const bool vector = reg >= lint::kVectors;
+        uint64_t missing = 0;
+        for (int lane = 0; lane < (vector ? lanes_ : 1); ++lane)
+            if ((!vector || lanes >> lane & 1) && asked & ~bits(reg, lane)) missing |= 1ull << lane;
+        if (!missing) continue;
+        const size_t row = vector ? reg - size_t{lint::kVectors} : loaded_.size();
+        const uint64_t load = row < loaded_.size() ? loaded_[row] : 0;
+        moment.report(load ? lint::Kind::uninitialised_memory : lint::Kind::uninitialised, vector ? missing : 0, [&] {
+            lint::Finding finding;
+            const std::string name = lint::name({reg, 1});
+            finding.what =
+                fmt::format("{} {}, but nothing has written {}", name, how, load ? "what it was loaded from" : "it");
+            finding.fix =
+                load ? "write the memory before it is loaded" : fmt::format("write {} on every way to this", name);
+            if (load) finding.earlier = load - 1;
+            return finding;
+        });
+        for (int lane = 0; lane < (vector ? lanes_ : 1); ++lane)
+            if (missing >> lane & 1) put(reg, lane, ~0u);
     }
 }
 

@@ -1,36 +1,69 @@
 #pragma once
-#include <bitset>
+#include <array>
+#include <span>
 #include <vector>
 
+#include "strata/asm/emu/check/known.h"
 #include "strata/asm/emu/check/launch_checks.h"
 #include "strata/asm/emu/check/moment.h"
+#include "strata/asm/emu/check/transfer.h"
 
 namespace strata::emu {
 
-/// Which registers of a wave hold what was written, and not what happened to be there. Moves, selects and spills pass on
-/// what they find; anything else that uses it is a finding, after which the register counts as written.
+/// Which bits of a wave's registers come from what was written, and not from what happened to be there. Instructions pass
+/// on what they know (transfers.def); that an unknown bit forms an address, decides where the wave goes on or is stored in
+/// memory that others read is a finding, after which it counts as known.
 class Registers {
   public:
     void start(const Wave& wave, const GivenRegisters& given);
     /// Looks at what the instruction reads, and notes what it writes.
     void step(const Moment& moment);
-    /// Lanes whose dword of a row is written.
-    uint64_t written(int row) const {
-        return row < static_cast<int>(rows_.size()) ? rows_[static_cast<size_t>(row)] : ~0ull;
-    }
-    /// A load brought what nothing has written into some lanes of a row.
-    void take_unwritten(int row, uint64_t lanes, uint64_t pc);
+
+    /// Known bits of a register in a lane.
+    uint32_t bits(uint16_t reg, int lane) const;
+    void put(uint16_t reg, int lane, uint32_t bits);
+    /// The same, of a load at `pc` that brought what nothing has written.
+    void put_loaded(uint16_t reg, int lane, uint32_t bits, uint64_t pc);
 
   private:
-    uint64_t lanes_of(const lint::Registers& registers, uint16_t dword) const;
-    void set(uint16_t reg, uint64_t lanes, uint64_t written);
-    void use(const Moment& moment, const lint::Read& read);
-    uint64_t copied(const Moment& moment, uint16_t dword) const;
+    struct Result {
+        uint16_t reg;
+        int lane;
+        uint32_t bits;
+    };
+    /// One half of a VOPD, or an instruction of one half.
+    struct Part {
+        const isa::Row& row;
+        std::span<const isa::Operand> src;
+        const isa::Operand& dst;
+        Transfer transfer;
+    };
 
-    std::vector<uint64_t> rows_;    ///< lanes, by row
-    std::vector<uint64_t> loaded_;  ///< by row: pc + 1 of the load that brought what is not written; 0: none did
-    std::bitset<lint::kMode + 1> scalars_;
-    uint64_t all_ = ~0ull;  ///< lanes of the wave
+    uint64_t need(const Moment& moment, const lint::Read& read) const;
+    bool whole(const lint::Registers& registers, uint64_t lanes) const;
+    void mark(const Moment& moment);
+    void mark_indexed(const Moment& moment);
+    void check(const Moment& moment);
+    void use(const Moment& moment, const lint::Registers& registers, uint64_t lanes, std::string_view how,
+             uint32_t asked = ~0u);
+    void branch(const Moment& moment, const lint::Read& read);
+
+    Known fetch(const Moment& moment, const isa::Operand& operand, int lane) const;
+    bool knows_all(const Moment& moment, int lane, int half = 0) const;
+    Known result(const Moment& moment, const Part& part, int lane) const;
+    void derive(const Moment& moment);
+    void derive_vector(const Moment& moment, const Part& part);
+    void derive_scalar(const Moment& moment);
+    bool move_lane(const Moment& moment);
+    void write_exec(const Moment& moment, uint64_t bits);
+    void set(const isa::Operand& dst, int lane, Known value, const isa::Row& row, uint8_t op_sel, bool partly);
+
+    int lanes_ = 32;
+    std::vector<uint64_t> rows_;     ///< lanes that are known whole, by row
+    std::vector<uint32_t> partial_;  ///< known bits of the others, by row and lane
+    std::vector<uint64_t> loaded_;   ///< by row: pc + 1 of the load that brought what is not known; 0: none did
+    std::array<uint32_t, lint::kMode + 1> scalars_{};
+    std::vector<Result> results_;  ///< of the instruction at hand
 };
 
 }  // namespace strata::emu
