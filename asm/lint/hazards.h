@@ -12,15 +12,45 @@ namespace strata::lint {
 /// several paths'.
 class Recent {
   public:
-    Recent(isa::Arch arch, int wave_size) : arch_(arch), wave_size_(wave_size) {}
+    /// `replays`: memory instructions may run again after a page fault (XNACK).
+    Recent(isa::Arch arch, int wave_size, bool replays = false);
     /// The instruction runs: finds rules that it breaks with those before it.
     void step(const Step& step, Findings& found);
     bool join(const Recent& other);
     bool operator==(const Recent&) const = default;
 
   private:
+    /// What an instruction left for rules to look at: a set of registers, or only that it ran.
+    struct Trace {
+        uint64_t pc = 0;
+        uint64_t rules = 0;     ///< bit i: row i of hazards.def
+        Registers registers{};  ///< those that no later instruction of the kind took over
+        Registers whole{};      ///< all
+        const isa::Row* row = nullptr;
+        uint8_t leaves = 0, passes = 0;
+        uint8_t states = 0, valus = 0, trans = 0;  ///< since then
+        bool doubles = false, exec = false;        ///< a product of doubles came since, a scalar write of EXEC
+        bool operator==(const Trace&) const = default;
+    };
+    struct Broken;
+    struct Now;
+
+    static int past(size_t rule, const Trace& trace);
+    int needed(size_t rule, const Trace& trace, const Now& now) const;
+    bool meets(size_t rule, const Trace& trace, const Now& now) const;
+    bool forwards(const Trace& pair, const Now& now) const;
+    void check(const Now& now, Findings& found) const;
+    void age(const Now& now);
+    void leave(const Now& now);
+    void leave(const Now& now, uint8_t leaves, const Registers& registers);
+    void supersede(const Now& now, uint8_t leaves, const Registers& registers);
+    void leave_pairs(const Now& now, const Registers& registers);
+    bool rewrites_mask(const Registers& registers) const;
+
     isa::Arch arch_;
     int wave_size_;
+    uint64_t rules_ = 0;  ///< those of the arch and the wave
+    std::vector<Trace> traces_;
 };
 
 }  // namespace strata::lint
