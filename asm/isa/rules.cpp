@@ -31,6 +31,12 @@ constexpr Rules kRdna = [] {
     return rules;
 }();
 
+constexpr Rules kRdna4 = [] {
+    Rules rules = kRdna;
+    rules.dual_moves_share = true;
+    return rules;
+}();
+
 /// s102 to s105 are FLAT_SCRATCH and XNACK_MASK; LLVM 19 lets s[100:103] pass. M0 is 124 and there is no null (CDNA3
 /// ISA, "Scalar ALU Operands").
 constexpr Rules kCdna = [] {
@@ -55,6 +61,6 @@ constexpr Rules kCdna = [] {
 
 }  // namespace
 
-const Rules& rules(Family family) { return is_cdna(family) ? kCdna : kRdna; }
+const Rules& rules(Family family) { return is_cdna(family) ? kCdna : family == Family::rdna4 ? kRdna4 : kRdna; }
 
 }  // namespace strata::isa

@@ -92,6 +92,22 @@ TEST(Failure, EncodeNamesTheModifier) {
     EXPECT_SAYS(message(made), "exactly when glc is set");
 }
 
+TEST(Failure, TwoDualMovesReadOneBankOnRdna4Only) {
+    for (Arch which : {Arch::gfx1100, Arch::gfx1201}) {
+        const Family family = info(which).family;
+        Inst moves;
+        moves.row = moves.row_y = find_row(family, "v_dual_mov_b32");
+        moves.encoding = Format::VOPD;
+        moves.dst[0] = v(1);
+        moves.src[0] = v(0);
+        moves.dst_y = v(2);
+        moves.src_y[0] = v(4);
+        const auto encoded = encode(which, moves);
+        EXPECT_EQ(bool(encoded), family == Family::rdna4);
+        if (!encoded) EXPECT_SAYS(encoded.error().message, "src0 of both halves is in VGPR bank 0");
+    }
+}
+
 TEST(Failure, EncodeEnforcesTheVopdRules) {
     Inst made = inst("v_dual_mul_f32", v(0), v(1), v(2));
     made.row_y = find_row(Family::rdna3, "v_dual_add_f32");
