@@ -1,5 +1,7 @@
 #pragma once
+#include <array>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "strata/asm/lint/access.h"
@@ -9,18 +11,57 @@
 namespace strata::lint {
 
 /// What may be outstanding at a place of the code. One path's, or with join() what any of several paths left.
+///
+/// A counter tells how many operations are under way, not which. Those of one kind end in the order in which they began:
+/// so an operation has ended once a wait lets through no more than began after it of its kind. Scalar loads, and FLAT on
+/// CDNA, end in any order: only a wait for none tells (RDNA3 ISA 5.6, CDNA3 ISA 4.4; LLVM's SIInsertWaitcnts).
 class Outstanding {
   public:
-    Outstanding(isa::Arch arch, int wave_size) : arch_(arch), wave_size_(wave_size) {}
+    Outstanding(isa::Arch arch, int) : arch_(arch) {}
     /// The instruction runs: finds uses of what is under way, lets waits end what they cover, adds what it starts.
     void step(const Step& step, Findings& found);
     /// Adds what another path left; whether anything was new. Counters take the path that waited less.
     bool join(const Outstanding& other);
+    /// Everything has ended: functions wait for all when they are entered and before they return.
+    void settle();
     bool operator==(const Outstanding&) const = default;
 
   private:
+    /// Operations of one queue in one counter end in order.
+    enum class Queue : uint8_t { vector, image, local, global_share, message, export_, scalar, flat };
+    struct Count {
+        uint16_t counter = 0;  ///< an isa::counter bit; 0: waited for
+        Queue queue{};
+        uint8_t younger = 0;  ///< of its queue in this counter, begun after it
+        bool operator==(const Count&) const = default;
+    };
+    struct Operation {
+        uint64_t pc = 0;
+        const isa::Row* row = nullptr;
+        std::array<Count, 2> counts{};
+        Registers fills;
+        std::array<Registers, 3> holds{};  ///< what it still reads, until an export is granted
+        bool writes_local = false;
+        bool operator==(const Operation&) const = default;
+    };
+
+    bool wait(const isa::Inst& inst);
+    void let_through(uint16_t counter, uint32_t count);
+    void check_use(const Step& step, Findings& found);
+    void check_barrier(const Step& step, Findings& found);
+    void check_release(const Step& step, Findings& found);
+    void start(const Step& step);
+    void mark();
+    bool may_touch(const Registers& registers) const;
+    bool ends_before(const Operation& operation, const isa::Inst& later) const;
+    void report(Findings& found, const Step& step, const Operation& operation, Kind kind, std::string what) const;
+    std::string wait_for(const Operation& operation) const;
+    std::array<Count, 2> counts_of(const isa::Inst& inst, uint16_t counters) const;
+
     isa::Arch arch_;
-    int wave_size_;
+    bool released_ = false;              ///< the vector registers were given back
+    std::vector<Operation> operations_;  ///< by pc: of one instruction the last time it began
+    std::array<uint64_t, 12> marks_{};   ///< a bit for each register that some operation fills or holds
 };
 
 }  // namespace strata::lint

@@ -1,0 +1,299 @@
+#include "strata/asm/lint/waits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "strata/asm/isa/facts.h"
+
+namespace strata::lint {
+namespace {
+
+using isa::Format;
+using isa::Inst;
+namespace counter = isa::counter;
+
+/// A row of waits.def.
+struct WaitField {
+    isa::FamilySet families;
+    std::string_view mnemonic;
+    uint16_t counter;
+    uint8_t shift, bits, high_shift, high_bits;
+    uint32_t most() const { return (1u << (bits + high_bits)) - 1; }
+    uint32_t count(uint32_t immediate) const {
+        return (immediate >> shift & ((1u << bits) - 1)) | (immediate >> high_shift & ((1u << high_bits) - 1)) << bits;
+    }
+};
+constexpr WaitField kWaits[] = {
+#define WAIT(which, mnemonic, count, ...) {isa::families::which, #mnemonic, counter::count, __VA_ARGS__},
+#include "strata/asm/lint/waits.def"
+#undef WAIT
+};
+
+constexpr uint32_t kReleaseMessage = 3;  // MSG_DEALLOC_VGPRS (RDNA3 ISA 5.4.2)
+
+bool is_barrier(std::string_view mnemonic) {
+    return mnemonic == "s_barrier" || mnemonic.starts_with("s_barrier_signal");
+}
+bool writes_local(const Inst& inst) {
+    return inst.row->format == Format::DS && !inst.gds && inst.row->flags & (isa::kStore | isa::kAtomic);
+}
+bool stores_privately(const isa::Row& row) { return row.format == Format::SCRATCH && row.flags & isa::kStore; }
+/// Cache invalidations before RDNA4 raise no counter.
+bool is_uncounted(const Inst& inst) {
+    return inst.row->format == Format::MUBUF && !inst.row->src_kind[0] &&
+           inst.row->mnemonic.find("inv") != std::string_view::npos;
+}
+
+}  // namespace
+
+std::array<Outstanding::Count, 2> Outstanding::counts_of(const Inst& inst, uint16_t counters) const {
+    constexpr uint16_t local = counter::lgkmcnt | counter::dscnt;
+    const bool cdna = isa::is_cdna(isa::info(arch_).family);
+    auto queue_of = [&](uint16_t bit) {
+        switch (inst.row->format) {
+            case Format::SMEM: return Queue::scalar;
+            case Format::DS: return inst.gds ? Queue::global_share : Queue::local;
+            case Format::FLAT: return cdna ? Queue::flat : bit & local ? Queue::local : Queue::vector;
+            case Format::MIMG: return Queue::image;
+            case Format::EXP:
+            case Format::LDSDIR: return Queue::export_;
+            case Format::SOP1:
+            case Format::SOPP: return Queue::message;
+            default: return Queue::vector;
+        }
+    };
+    if (inst.row->format == Format::DS && inst.gds) counters |= counter::expcnt;
+    std::array<Count, 2> counts{};
+    size_t next = 0;
+    for (uint16_t bit = 1; bit <= counters && next < counts.size(); bit = static_cast<uint16_t>(bit << 1))
+        if (counters & bit) counts[next++] = {bit, queue_of(bit), 0};
+    return counts;
+}
+
+void Outstanding::step(const Step& step, Findings& found) {
+    const Inst& inst = *step.inst;
+    const bool plain = inst.row->format == Format::SOPP || inst.row->format == Format::SOPK;
+    if (plain && wait(inst)) return;
+    if (!operations_.empty()) {
+        check_use(step, found);
+        if (is_barrier(inst.row->mnemonic)) check_barrier(step, found);
+    }
+    check_release(step, found);
+    if (step.access->counters && !is_uncounted(inst)) start(step);
+}
+
+void Outstanding::settle() {
+    operations_.clear();
+    marks_ = {};
+}
+
+/// Whether the instruction is a wait for counters, which it then is.
+bool Outstanding::wait(const Inst& inst) {
+    const std::string_view mnemonic = inst.row->mnemonic;
+    if (!mnemonic.starts_with("s_wait")) return false;
+    if (mnemonic == "s_wait_idle") settle();
+    if (inst.src[0].present() && inst.src[0].code != isa::code::null) return true;  // a register is added to the count
+    for (const WaitField& field : kWaits) {
+        if (!field.families.has(isa::info(arch_).family) || field.mnemonic != mnemonic) continue;
+        const uint32_t count = field.count(static_cast<uint32_t>(inst.offset));
+        if (count < field.most()) let_through(field.counter, count);
+    }
+    return true;
+}
+
+void Outstanding::let_through(uint16_t counter, uint32_t count) {
+    for (Operation& operation : operations_)
+        for (Count& own : operation.counts) {
+            const bool in_order = own.queue != Queue::scalar && own.queue != Queue::flat;
+            if (own.counter == counter && count <= (in_order ? own.younger : 0u)) own = {};
+        }
+    const auto ended = [](const Operation& operation) {
+        return !operation.counts[0].counter && !operation.counts[1].counter;
+    };
+    if (std::erase_if(operations_, ended)) mark();
+}
+
+void Outstanding::mark() {
+    marks_ = {};
+    auto add = [&](const Registers& registers) {
+        for (uint32_t i = registers.first; i < uint32_t{registers.first} + registers.count; ++i)
+            if (i / 64 < marks_.size()) marks_[i / 64] |= uint64_t{1} << i % 64;
+    };
+    for (const Operation& operation : operations_) {
+        add(operation.fills);
+        for (const Registers& held : operation.holds) add(held);
+    }
+}
+
+bool Outstanding::may_touch(const Registers& registers) const {
+    for (uint32_t i = registers.first; i < uint32_t{registers.first} + registers.count; ++i)
+        if (i / 64 < marks_.size() && marks_[i / 64] >> i % 64 & 1) return true;
+    return false;
+}
+
+/// Whether what a later instruction writes comes after what the operation writes, without a wait: both are of one kind.
+/// FLAT goes two ways.
+bool Outstanding::ends_before(const Operation& operation, const Inst& later) const {
+    if (operation.row->format == Format::FLAT || later.row->format == Format::FLAT) return false;
+    const std::array<Count, 2> counts = counts_of(later, isa::counters(isa::info(arch_).family, later));
+    return std::ranges::all_of(operation.counts, [&](const Count& own) {
+        return !own.counter || (own.queue != Queue::scalar && std::ranges::any_of(counts, [&](const Count& other) {
+                                    return other.counter == own.counter && other.queue == own.queue;
+                                }));
+    });
+}
+
+void Outstanding::check_use(const Step& step, Findings& found) {
+    bool changed = false;
+    auto check = [&](const Registers& registers, bool writes, bool follows) {
+        if (!may_touch(registers)) return;
+        for (Operation& operation : operations_) {
+            if (operation.fills.overlaps(registers) && !(follows && ends_before(operation, *step.inst))) {
+                report(found, step, operation, Kind::missing_wait,
+                       fmt::format("{} is {} while {} may still fill it", name(registers), writes ? "written" : "read",
+                                   operation.row->mnemonic));
+                operation.fills = {};
+                changed = true;
+            }
+            for (Registers& held : operation.holds)
+                if (writes && held.overlaps(registers)) {
+                    report(found, step, operation, Kind::overwritten_source,
+                           fmt::format("{} is written while {} may still read it", name(registers),
+                                       operation.row->mnemonic));
+                    held = {};
+                    changed = true;
+                }
+        }
+    };
+    const bool late = step.access->counters;
+    for (const Read& read : step.access->all_reads()) check(read.registers, false, late && read.use == Use::kept);
+    for (const Write& write : step.access->all_writes()) check(write.registers, true, write.late);
+    if (changed) mark();
+}
+
+/// Other waves may read what this one stores as soon as it is at the barrier.
+void Outstanding::check_barrier(const Step& step, Findings& found) {
+    for (Operation& operation : operations_) {
+        if (!operation.writes_local) continue;
+        report(found, step, operation, Kind::missing_wait,
+               fmt::format("{} is reached while {} may still write local memory", step.inst->row->mnemonic,
+                           operation.row->mnemonic));
+        operation.writes_local = false;
+    }
+}
+
+void Outstanding::check_release(const Step& step, Findings& found) {
+    const Inst& inst = *step.inst;
+    if (released_) {
+        const auto touches = [](const auto& part) { return is_vector(part.registers); };
+        if (!std::ranges::any_of(step.access->all_reads(), touches) &&
+            !std::ranges::any_of(step.access->all_writes(), touches))
+            return;
+        found.add({.kind = Kind::released_registers,
+                   .pc = step.pc,
+                   .what = fmt::format("{} uses vector registers after s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)",
+                                       inst.row->mnemonic),
+                   .fix = "send the message behind the last use, before s_endpgm"});
+        return;
+    }
+    const bool releases = inst.row->format == Format::SOPP && inst.row->mnemonic == "s_sendmsg" &&
+                          (inst.offset & 255) == kReleaseMessage && !isa::is_cdna(isa::info(arch_).family);
+    if (!releases) return;
+    released_ = true;
+    for (const Operation& operation : operations_)
+        if (stores_privately(*operation.row))
+            report(found, step, operation, Kind::released_registers,
+                   fmt::format("vector registers are given back while {} may still store to private memory",
+                               operation.row->mnemonic));
+}
+
+void Outstanding::start(const Step& step) {
+    const Inst& inst = *step.inst;
+    Operation fresh{.pc = step.pc, .row = inst.row, .counts = counts_of(inst, step.access->counters)};
+    for (Operation& operation : operations_)
+        for (Count& own : operation.counts)
+            for (const Count& other : fresh.counts)
+                if (own.counter && own.counter == other.counter && own.queue == other.queue && own.younger < 255)
+                    ++own.younger;
+    for (const Write& write : step.access->all_writes())
+        if (write.late) fresh.fills = write.registers;
+    size_t next = 0;
+    const bool held = std::ranges::any_of(fresh.counts, [](const Count& c) { return c.counter == counter::expcnt; });
+    for (const Read& read : step.access->all_reads())
+        if (held && next < fresh.holds.size() &&
+            (is_vector(read.registers) || read.registers.first == isa::code::exec_lo))
+            fresh.holds[next++] = read.registers;
+    fresh.writes_local = writes_local(inst);
+    if (!fresh.fills.count && !next && !fresh.writes_local && !stores_privately(*inst.row)) return;
+    const auto at = std::ranges::lower_bound(operations_, step.pc, {}, &Operation::pc);
+    if (at != operations_.end() && at->pc == step.pc)
+        *at = fresh;
+    else
+        operations_.insert(at, fresh);
+    mark();
+}
+
+bool Outstanding::join(const Outstanding& other) {
+    bool changed = other.released_ && !released_;
+    released_ = released_ || other.released_;
+    for (const Operation& theirs : other.operations_) {
+        const auto at = std::ranges::lower_bound(operations_, theirs.pc, {}, &Operation::pc);
+        if (at == operations_.end() || at->pc != theirs.pc) {
+            operations_.insert(at, theirs);
+            changed = true;
+            continue;
+        }
+        const Operation before = *at;
+        for (size_t i = 0; i < theirs.counts.size(); ++i) {
+            Count& own = at->counts[i];
+            if (!own.counter)
+                own = theirs.counts[i];
+            else if (theirs.counts[i].counter)
+                own.younger = std::min(own.younger, theirs.counts[i].younger);
+        }
+        if (!at->fills.count) at->fills = theirs.fills;
+        for (size_t i = 0; i < theirs.holds.size(); ++i)
+            if (!at->holds[i].count) at->holds[i] = theirs.holds[i];
+        at->writes_local = at->writes_local || theirs.writes_local;
+        changed = changed || *at != before;
+    }
+    if (changed) mark();
+    return changed;
+}
+
+void Outstanding::report(Findings& found, const Step& step, const Operation& operation, Kind kind,
+                         std::string what) const {
+    if (found.again(kind, step.pc)) return;
+    found.add({.kind = kind,
+               .pc = step.pc,
+               .what = std::move(what),
+               .fix = wait_for(operation) + " before this",
+               .earlier = operation.pc});
+}
+
+/// The waits that end an operation: "s_waitcnt vmcnt(1) lgkmcnt(0)".
+std::string Outstanding::wait_for(const Operation& operation) const {
+    std::string text;
+    bool combined = false;
+    for (const Count& own : operation.counts) {
+        if (!own.counter) continue;
+        const WaitField* const field = std::ranges::find_if(kWaits, [&](const WaitField& row) {
+            return row.families.has(isa::info(arch_).family) && row.counter == own.counter;
+        });
+        if (field == std::end(kWaits)) continue;
+        const bool in_order = own.queue != Queue::scalar && own.queue != Queue::flat;
+        const uint32_t count = in_order ? std::min<uint32_t>(own.younger, field->most() - 1) : 0;
+        if (field->mnemonic == "s_waitcnt") {
+            text += combined ? " " : text.empty() ? "s_waitcnt " : " and s_waitcnt ";
+            text += fmt::format("{}({})", isa::counter_names(own.counter).front(), count);
+            combined = true;
+            continue;
+        }
+        if (!text.empty()) text += " and ";
+        text += fmt::format("{} {}{:#x}", field->mnemonic, field->mnemonic == "s_waitcnt_vscnt" ? "null, " : "", count);
+    }
+    return text;
+}
+
+}  // namespace strata::lint
