@@ -1,0 +1,226 @@
+#include <algorithm>
+
+#include "../kernel.h"
+#include "strata/asm/llvm/assemble.h"
+#include "strata/asm/object/code_object.h"
+
+// Strict mode on small kernels in assembly: each has one mistake, or none.
+namespace strata::emu::testing {
+namespace {
+
+using isa::Arch;
+using lint::Finding;
+using lint::Kind;
+
+struct Sizes {
+    uint32_t lds = 0, scratch = 0;
+    uint32_t block = 32;
+};
+
+/// A kernel k(int* out) with its argument's pointer in s[0:1] and workgroup x in s2.
+std::vector<uint8_t> object(Arch arch, std::string_view text, const Sizes& sizes) {
+    isa::KernelSpec kernel;
+    kernel.name = "k";
+    kernel.code = isa::assemble_instructions(text, arch).value();
+    kernel.args = {{0, 8, "global_buffer", "out", "global"}};
+    kernel.kernarg_size = 8;
+    kernel.vgprs = 32;
+    kernel.sgprs = 32;
+    kernel.lds = sizes.lds;
+    kernel.scratch = sizes.scratch;
+    kernel.wave_size = isa::info(arch).wave_size;
+    return isa::write_code_object(arch, std::span(&kernel, 1)).value();
+}
+
+struct Ran {
+    Result<LaunchStats> stats = LaunchStats{};
+    std::vector<Finding> findings = {};
+    std::vector<int> out = {};
+};
+
+Ran run(Arch arch, std::string_view text, const Sizes& sizes = {}, Check check = Check::report) {
+    Gpu gpu{arch};
+    auto module = gpu.load(object(arch, text, sizes)).value();
+    Buffer<int> out(gpu, std::vector<int>(256, -1));
+    Ran ran;
+    LaunchConfig launch = config({1, 1, 1}, {sizes.block, 1, 1});
+    launch.check = check;
+    launch.findings = &ran.findings;
+    ran.stats = gpu.launch(*module, "k", launch, (Arguments() << out).bytes());
+    ran.out = out.values();
+    return ran;
+}
+
+std::vector<Kind> kinds(const Ran& ran) {
+    std::vector<Kind> kinds;
+    for (const Finding& finding : ran.findings) kinds.push_back(finding.kind);
+    return kinds;
+}
+std::string words(const Ran& ran) {
+    std::string all;
+    for (const Finding& finding : ran.findings)
+        all += lint::name(finding.kind) + ": " + finding.what + "; " + finding.fix + "\n";
+    return all;
+}
+void expect_one(const Ran& ran, Kind kind, std::string_view word) {
+    ASSERT_TRUE(ran.stats) << ran.stats.error().message;
+    ASSERT_EQ(ran.findings.size(), 1u) << words(ran);
+    EXPECT_EQ(ran.findings[0].kind, kind) << words(ran);
+    EXPECT_NE(words(ran).find(word), std::string::npos) << words(ran);
+}
+void expect_none(const Ran& ran) {
+    ASSERT_TRUE(ran.stats) << ran.stats.error().message;
+    EXPECT_TRUE(ran.findings.empty()) << words(ran);
+}
+
+constexpr std::string_view kStart =
+    "s_load_b64 s[4:5], s[0:1], 0x0\n"
+    "v_and_b32 v0, 0x3ff, v0\n"
+    "v_lshlrev_b32 v1, 2, v0\n"
+    "s_waitcnt lgkmcnt(0)\n";
+std::string body(std::string_view text) { return std::string(kStart) + std::string(text) + "\ns_endpgm\n"; }
+
+TEST(Strict, AnUnwrittenRegisterIsFoundWhereItIsStored) {
+    expect_one(run(Arch::gfx1100, body("v_add_f32 v3, v2, v2\nglobal_store_b32 v1, v3, s[4:5]")), Kind::uninitialised,
+               "v3 is stored");
+    expect_none(run(Arch::gfx1100, body("v_mov_b32 v2, 1.0\nv_add_f32 v3, v2, v2\nglobal_store_b32 v1, v3, s[4:5]")));
+}
+
+TEST(Strict, AnUnwrittenRegisterIsFoundInAnAddressAndABranch) {
+    expect_one(run(Arch::gfx1100, body("v_and_b32 v2, 63, v2\nv_mov_b32 v3, 0\nglobal_store_b32 v2, v3, s[4:5]")),
+               Kind::uninitialised, "v2 forms an address");
+    expect_one(run(Arch::gfx1100, body("s_cmp_eq_u32 s20, 0\ns_cbranch_scc1 1\ns_nop 0")), Kind::uninitialised,
+               "scc decides");
+    expect_one(run(Arch::gfx1100, body("v_cmp_eq_u32 vcc_lo, 0, v9\ns_and_saveexec_b32 s8, vcc_lo")),
+               Kind::uninitialised, "whether a lane is active");
+}
+
+TEST(Strict, WhatCannotReachTheResultIsNotFound) {
+    expect_none(run(Arch::gfx1100, body("v_lshlrev_b32 v2, 16, v9\nv_and_b32 v3, 0xffff, v2\n"
+                                        "global_store_b32 v1, v3, s[4:5]")));
+    expect_none(
+        run(Arch::gfx1100, body("v_mov_b32 v3, v9\nv_cmp_ne_u32 vcc_lo, v0, v0\nv_cndmask_b32 v3, 7, v3, vcc_lo\n"
+                                "global_store_b32 v1, v3, s[4:5]")));
+    expect_none(run(Arch::gfx1100, body("v_mad_u64_u32 v[2:3], null, 4, v0, v[0:1]\nglobal_store_b32 v1, v2, s[4:5]")));
+}
+
+TEST(Strict, LanesCountOneByOne) {
+    expect_none(
+        run(Arch::gfx1100, body("s_mov_b32 exec_lo, 0xffff\nv_mov_b32 v3, 1\nglobal_store_b32 v1, v3, s[4:5]")));
+    const Ran ran = run(Arch::gfx1100, body("s_mov_b32 exec_lo, 0xffff\nv_mov_b32 v3, 1\ns_mov_b32 exec_lo, -1\n"
+                                            "global_store_b32 v1, v3, s[4:5]"));
+    expect_one(ran, Kind::uninitialised, "v3 is stored");
+    EXPECT_EQ(ran.findings[0].witness->lanes, 0xffff0000u);
+}
+
+TEST(Strict, UnwrittenLocalAndPrivateMemoryIsFoundAtItsUse) {
+    const Ran local = run(Arch::gfx1100,
+                          body("ds_load_b32 v3, v1\ns_waitcnt lgkmcnt(0)\n"
+                               "global_store_b32 v1, v3, s[4:5]"),
+                          {.lds = 256});
+    expect_one(local, Kind::uninitialised_memory, "v3 is stored");
+    EXPECT_EQ(local.findings[0].earlier, 24u);
+    expect_none(run(Arch::gfx1100,
+                    body("ds_store_b32 v1, v0\ns_waitcnt lgkmcnt(0)\nds_load_b32 v3, v1\n"
+                         "s_waitcnt lgkmcnt(0)\nglobal_store_b32 v1, v3, s[4:5]"),
+                    {.lds = 256}));
+    expect_one(run(Arch::gfx1100,
+                   body("scratch_store_b32 off, v9, off\ns_waitcnt_vscnt null, 0x0\n"
+                        "scratch_load_b32 v3, off, off\ns_waitcnt vmcnt(0)\n"
+                        "global_store_b32 v1, v3, s[4:5]"),
+                   {.scratch = 16}),
+               Kind::uninitialised_memory, "v3 is stored");
+}
+
+TEST(Strict, AMissingWaitIsFoundWithWhatIsMissing) {
+    const Ran ran = run(Arch::gfx1100, body("global_load_b32 v3, v1, s[4:5]\nv_add_nc_u32 v3, 1, v3\n"
+                                            "global_store_b32 v1, v3, s[4:5]"));
+    expect_one(ran, Kind::missing_wait, "s_waitcnt vmcnt(0)");
+    EXPECT_EQ(ran.findings[0].count, 1u);
+    expect_none(run(Arch::gfx1100, body("global_load_b32 v3, v1, s[4:5]\ns_waitcnt vmcnt(0)\nv_add_nc_u32 v3, 1, v3\n"
+                                        "global_store_b32 v1, v3, s[4:5]")));
+}
+
+TEST(Strict, ADistanceTooShortIsFound) {
+    const std::string_view start = "s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_lshlrev_b32 v1, 2, v0\n";
+    const auto code = [&](std::string_view nop) {
+        return std::string(start) + "v_mov_b32 v2, v0\n" + std::string(nop) +
+               "v_mov_b32_dpp v3, v2 row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:0\n"
+               "s_waitcnt lgkmcnt(0)\nglobal_store_dword v1, v3, s[4:5]\ns_endpgm\n";
+    };
+    expect_one(run(Arch::gfx942, code("")), Kind::hazard, "s_nop 1");
+    expect_none(run(Arch::gfx942, code("s_nop 1\n")));
+}
+
+constexpr std::string_view kExchange =
+    "ds_store_b32 v1, v0\n"
+    "s_waitcnt lgkmcnt(0)\n"
+    "{}"
+    "v_xor_b32 v2, 0x80, v1\n"
+    "ds_load_b32 v3, v2\n"
+    "s_waitcnt lgkmcnt(0)\n"
+    "global_store_b32 v1, v3, s[4:5]";
+std::string exchange(std::string_view barrier) {
+    std::string text(kExchange);
+    text.replace(text.find("{}"), 2, barrier);
+    return body(text);
+}
+
+TEST(Strict, LocalMemoryWithoutABarrierBetweenWavesIsARace) {
+    const Ran ran = run(Arch::gfx1100, exchange(""), {.lds = 256, .block = 64});
+    ASSERT_TRUE(ran.stats);
+    EXPECT_TRUE(std::ranges::count(kinds(ran), Kind::lds_race)) << words(ran);
+    expect_none(run(Arch::gfx1100, exchange("s_barrier\n"), {.lds = 256, .block = 64}));
+    expect_none(run(Arch::gfx1100, exchange(""), {.lds = 256, .block = 32}).stats
+                    ? run(Arch::gfx1100,
+                          body("ds_store_b32 v1, v0\ns_waitcnt lgkmcnt(0)\nds_load_b32 v3, v1\n"
+                               "s_waitcnt lgkmcnt(0)\nglobal_store_b32 v1, v3, s[4:5]"),
+                          {.lds = 256, .block = 64})
+                    : Ran{});
+}
+
+TEST(Strict, AtomicsOnLocalMemoryAreNoRace) {
+    expect_none(run(Arch::gfx1100,
+                    body("v_mov_b32 v2, 0\nv_mov_b32 v3, 1\nv_cmp_gt_u32 vcc_lo, 32, v0\n"
+                         "s_and_saveexec_b32 s8, vcc_lo\nds_store_b32 v2, v2\ns_mov_b32 exec_lo, s8\n"
+                         "s_waitcnt lgkmcnt(0)\ns_barrier\nds_add_u32 v2, v3\n"
+                         "s_waitcnt lgkmcnt(0)"),
+                    {.lds = 256, .block = 64}));
+}
+
+TEST(Strict, ABarrierThatAWaveNeverMeetsIsFound) {
+    const Ran ran =
+        run(Arch::gfx1100, body("v_readfirstlane_b32 s8, v0\ns_cmp_lt_u32 s8, 32\ns_cbranch_scc1 1\ns_barrier"),
+            {.block = 64});
+    expect_one(ran, Kind::divergent_barrier, "ended without coming to this barrier");
+    expect_none(run(Arch::gfx1100,
+                    body("s_barrier\nv_readfirstlane_b32 s8, v0\ns_cmp_lt_u32 s8, 32\ns_cbranch_scc1 1\ns_nop 0"),
+                    {.block = 64}));
+}
+
+TEST(Strict, RaisingEndsTheLaunchAtTheFirstFinding) {
+    const Ran ran = run(Arch::gfx1100,
+                        body("v_mov_b32 v3, v9\nglobal_store_b32 v1, v3, s[4:5]\n"
+                             "global_store_b32 v1, v10, s[4:5]"),
+                        {}, Check::raise);
+    ASSERT_FALSE(ran.stats);
+    EXPECT_EQ(ran.stats.error().kind, ErrorKind::Check);
+    for (const char* part : {"kernel 'k'", "global_store_b32 v1, v3", "write v3 on every way"})
+        EXPECT_NE(ran.stats.error().message.find(part), std::string::npos) << ran.stats.error().message;
+    EXPECT_EQ(ran.findings.size(), 1u);
+    EXPECT_EQ(ran.out, std::vector<int>(256, -1)) << "the store did not happen";
+}
+
+TEST(Strict, ResultsAndModelledTimeStay) {
+    const std::string text = exchange("s_barrier\n");
+    const Ran plain = run(Arch::gfx1100, text, {.lds = 256, .block = 64}, Check::off),
+              strict = run(Arch::gfx1100, text, {.lds = 256, .block = 64});
+    ASSERT_TRUE(plain.stats);
+    expect_none(strict);
+    EXPECT_EQ(plain.out, strict.out);
+    EXPECT_EQ(plain.stats->modelled_cycles, strict.stats->modelled_cycles);
+    EXPECT_EQ(plain.stats->wave_instructions, strict.stats->wave_instructions);
+}
+
+}  // namespace
+}  // namespace strata::emu::testing
