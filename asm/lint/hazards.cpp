@@ -156,9 +156,12 @@ void Recent::step(const Step& step, Findings& found) {
         if (row.producer.has(is)) now.produced_by |= rule;
         if (classes::kind(row.producer).has(is)) now.kind_of |= rule;
     }
+    for (Trace& trace : traces_)
+        if (trace.next != step.pc) add(trace.states, 1);
     check(now, found);
     age(now);
     leave(now);
+    for (Trace& trace : traces_) trace.next = step.pc + step.inst->size;
     // Compilers look at one function at a time, and so do the rules.
     const std::string_view name = step.inst->row->mnemonic;
     if (name == "s_swappc_b64" || name == "s_setpc_b64" || name == "s_call_b64") traces_.clear();
@@ -194,9 +197,6 @@ bool Recent::meets(size_t rule, const Trace& trace, const Now& now) const {
         }
         case Meets::accumulates_whole: return summand(now.access) == trace.whole && left.count;
         case Meets::same_register: return hardware_register(now.inst) == left.first;
-        case Meets::overwrites_own:
-            return std::ranges::any_of(now.access.all_writes(),
-                                       [&](const Write& write) { return reads(now.access, write.registers); });
         case Meets::forwards: return forwards(trace, now);
         case Meets::remembered: break;
     }
@@ -251,7 +251,7 @@ void Recent::age(const Now& now) {
     uint64_t ended = 0;
     for (size_t event = 0; event < kEndedBy.size(); ++event)
         if (now.events >> event & 1) ended |= kEndedBy[event];
-    const int states = states_of(now.inst);
+    const int states = states_of(now.inst, now.is);
     const bool is_valu = valu.has(now.is);
     const bool exec = salu.has(now.is) && writes(now.access, {code::exec_lo, 2});
     for (Trace& trace : traces_) {
@@ -363,8 +363,8 @@ void Recent::leave(const Now& now) {
 bool Recent::join(const Recent& other) {
     bool changed = false;
     const auto key = [](const Trace& trace) {
-        return std::tuple(trace.pc, trace.leaves, trace.registers.first, trace.registers.count, trace.whole.first,
-                          trace.whole.count);
+        return std::tuple(trace.pc, trace.next, trace.leaves, trace.registers.first, trace.registers.count,
+                          trace.whole.first, trace.whole.count);
     };
     for (const Trace& theirs : other.traces_) {
         const auto at = std::ranges::find_if(traces_, [&](const Trace& mine) { return key(mine) == key(theirs); });

@@ -9,7 +9,7 @@
 namespace strata::lint {
 
 /// The instructions behind a place of the code that a rule may still look at. One path's, or with join() the nearest of
-/// several paths'.
+/// several paths'. A branch that is taken is two wait states: LLVM counts an s_branch behind it, which does not run.
 class Recent {
   public:
     /// `replays`: memory instructions may run again after a page fault (XNACK).
@@ -23,6 +23,7 @@ class Recent {
     /// What an instruction left for rules to look at: a set of registers, or only that it ran.
     struct Trace {
         uint64_t pc = 0;
+        uint64_t next = 0;      ///< behind the last instruction: another one comes by a branch that is taken
         uint64_t rules = 0;     ///< bit i: row i of hazards.def
         Registers registers{};  ///< those that no later instruction of the kind took over
         Registers whole{};      ///< all

@@ -9,13 +9,11 @@ using isa::Format;
 using isa::Inst;
 namespace code = isa::code;
 
-constexpr int kTrapStatus = 3;  // a hardware register
+constexpr int kTrapStatus = 3, kReleaseMessage = 3;  // numbers of a hardware register and a message
 
-bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> starts) {
-    return std::ranges::any_of(starts, [&](std::string_view start) { return text.starts_with(start); });
-}
+uint64_t bit(classes::Bit bit, bool set = true) { return uint64_t{set} << bit; }
 
-/// A class that an instruction's name tells.
+/// Classes that an instruction's name tells.
 struct Named {
     std::string_view start;
     classes::Bit bit;
@@ -32,9 +30,6 @@ constexpr Named kNamed[] = {
     {"v_div_fmas", classes::div_fmas_bit},
     {"v_fma_f64", classes::fma_f64_bit},
     {"v_fmac_f64", classes::fma_f64_bit},
-    {"s_setreg", classes::setreg_bit},
-    {"s_getreg", classes::getreg_bit},
-    {"s_rfe", classes::rfe_bit},
     {"v_cmpx", classes::cmpx_bit},
     {"v_permlane", classes::permlane_bit},
     {"v_cndmask", classes::masked_bit},
@@ -42,6 +37,15 @@ constexpr Named kNamed[] = {
     {"v_add_co_ci", classes::masked_bit},
     {"v_sub_co_ci", classes::masked_bit},
     {"v_subrev_co_ci", classes::masked_bit},
+    {"v_nop", classes::vector_nop_bit},
+    {"s_setreg", classes::setreg_bit},
+    {"s_getreg", classes::getreg_bit},
+    {"s_rfe", classes::rfe_bit},
+    {"s_sendmsg", classes::uses_m0_bit},
+    {"s_ttracedata", classes::uses_m0_bit},
+    {"s_nop", classes::nop_bit},
+    {"s_waitcnt_depctr", classes::waits_alu_bit},
+    {"s_wait_alu", classes::waits_alu_bit},
 };
 
 bool is_valu(Format format) {
@@ -51,13 +55,19 @@ bool is_vector_memory(Format format) {
     return isa::is_buffer(format) || isa::is_flat(format) || format == Format::MIMG;
 }
 
-/// M0 is read by what moves scalar registers by it, messages, GDS, LDS without an address, and loads into LDS.
+/// M0 is also read by what moves scalar registers by it, GDS, LDS without an address, and loads into LDS.
 bool takes_m0(const Inst& inst, const Access& access) {
     if (inst.gds || inst.row->modifiers & isa::mod::gds_only) return true;
-    if (starts_with_any(inst.row->mnemonic, {"s_sendmsg", "s_ttracedata"})) return true;
     const bool reads = std::ranges::any_of(
         access.all_reads(), [](const Read& read) { return read.source < 0 && read.registers.first == code::m0; });
     return reads && !inst.row->mnemonic.starts_with("s_set_gpr_idx");
+}
+
+bool overwrites_source(const Access& access) {
+    return std::ranges::any_of(access.all_writes(), [&](const Write& write) {
+        return std::ranges::any_of(access.all_reads(),
+                                   [&](const Read& read) { return read.registers.overlaps(write.registers); });
+    });
 }
 
 bool is_shifted(const Inst& inst) {
@@ -71,42 +81,58 @@ bool reads_zero_flag(const Inst& inst) {
     });
 }
 
-uint64_t bit(classes::Bit bit, bool set = true) { return uint64_t{set} << bit; }
-
 /// The factors of CDNA3's products outside of the XDL units are f32, in whose names the type stands last.
-uint64_t matrix_classes(isa::Family family, const Inst& inst) {
-    const std::string_view name = inst.row->mnemonic;
-    const bool doubles = name.starts_with("v_mfma_f64");
-    const bool xdl = !doubles && (family == isa::Family::cdna2 || !name.ends_with("_f32") || name.ends_with("_xf32"));
-    return bit(classes::matrix_bit) | bit(classes::doubles_bit, doubles) | bit(classes::xdl_bit, xdl) |
-           bit(classes::narrow_bit, doubles && isa::matrix_passes(family, isa::facts(family, *inst.row)) == 4);
+uint64_t matrix_classes(isa::Family family, const isa::Row& row) {
+    const bool doubles = row.mnemonic.starts_with("v_mfma_f64");
+    const bool singles = row.mnemonic.ends_with("_f32") && !row.mnemonic.ends_with("_xf32");
+    return bit(classes::matrix_bit) | bit(classes::doubles_bit, doubles) |
+           bit(classes::xdl_bit, !doubles && (family == isa::Family::cdna2 || !singles)) |
+           bit(classes::narrow_bit, doubles && isa::matrix_passes(family, isa::facts(family, row)) == 4);
+}
+
+/// What all instructions of a row are.
+uint64_t classes_of(isa::Family family, const isa::Row& row) {
+    using namespace classes;
+    const bool valu = is_valu(row.format),
+               salu = isa::kFormats[static_cast<size_t>(row.format)].unit == isa::FormatUnit::scalar;
+    const bool vector_memory = is_vector_memory(row.format), memory = vector_memory || row.format == Format::DS;
+    uint64_t is = bit(valu_bit, valu) | bit(salu_bit, salu) | bit(computes_bit, valu || salu) |
+                  bit(smem_bit, row.format == Format::SMEM) | bit(vector_memory_bit, vector_memory) |
+                  bit(memory_bit, memory) | bit(vector_bit, valu || memory || row.format == Format::EXP) |
+                  bit(stores_bit, row.flags & (isa::kStore | isa::kAtomic)) |
+                  bit(trans_bit, valu && row.flags & isa::kTrans);
+    for (const Named& named : kNamed)
+        if (row.mnemonic.starts_with(named.start)) is |= bit(named.bit);
+    return row.flags & isa::kMatrix ? is | matrix_classes(family, row) : is;
+}
+
+/// The same for each row of a family.
+const std::vector<uint64_t>& row_classes(isa::Family family) {
+    static const auto all = [] {
+        std::array<std::vector<uint64_t>, isa::kFamilyCount> tables;
+        for (size_t i = 0; i < tables.size(); ++i)
+            for (const isa::Row& row : isa::rows(isa::Family(i))) tables[i].push_back(classes_of(isa::Family(i), row));
+        return tables;
+    }();
+    return all[static_cast<size_t>(family)];
 }
 
 }  // namespace
 
 uint64_t classes_of(isa::Arch arch, const Inst& inst, const Access& access) {
     using namespace classes;
-    const isa::Row& row = *inst.row;
-    const Format format = row.format;
-    const bool valu = is_valu(format),
-               salu = isa::kFormats[static_cast<size_t>(format)].unit == isa::FormatUnit::scalar;
-    const bool vector_memory = is_vector_memory(format), memory = vector_memory || format == Format::DS;
-    uint64_t is = bit(valu_bit, valu) | bit(salu_bit, salu) | bit(computes_bit, valu || salu) |
-                  bit(smem_bit, format == Format::SMEM) | bit(vector_memory_bit, vector_memory) |
-                  bit(memory_bit, memory) | bit(vector_bit, valu || memory || format == Format::EXP) |
-                  bit(loads_bit, row.flags & isa::kMemory && access.write_count) |
-                  bit(stores_bit, row.flags & (isa::kStore | isa::kAtomic)) |
-                  bit(trans_bit, valu && row.flags & isa::kTrans) | bit(dpp_bit, inst.dpp.kind != isa::DppKind::none) |
-                  bit(shifted_bit, valu && is_shifted(inst)) | bit(zero_flag_bit, valu && reads_zero_flag(inst)) |
-                  bit(uses_m0_bit, takes_m0(inst, access));
-    for (const Named& named : kNamed)
-        if (row.mnemonic.starts_with(named.start)) is |= bit(named.bit);
-    if (row.flags & isa::kMatrix) is |= matrix_classes(isa::info(arch).family, inst);
-    constexpr int kReleaseMessage = 3;
-    if (row.mnemonic == "s_nop") is |= bit(nop_bit);
-    if (row.mnemonic == "s_sendmsg" && inst.offset == kReleaseMessage) is |= bit(releases_bit);
-    if (is & bit(setreg_bit) && (inst.offset & 63) == kTrapStatus) is |= bit(sets_trap_status_bit);
-    return is;
+    const isa::Family family = isa::info(arch).family;
+    const uint64_t is = row_classes(family)[static_cast<size_t>(inst.row - isa::rows(family).data())];
+    const auto has = [&](Bit one) { return is >> one & 1; };
+    if (has(salu_bit))
+        return is | bit(uses_m0_bit, takes_m0(inst, access)) |
+               bit(releases_bit, inst.row->mnemonic == "s_sendmsg" && inst.offset == kReleaseMessage) |
+               bit(sets_trap_status_bit, has(setreg_bit) && (inst.offset & 63) == kTrapStatus);
+    if (has(valu_bit))
+        return is | bit(dpp_bit, inst.dpp.kind != isa::DppKind::none) | bit(shifted_bit, is_shifted(inst)) |
+               bit(zero_flag_bit, reads_zero_flag(inst));
+    return is | bit(uses_m0_bit, takes_m0(inst, access)) | bit(loads_bit, access.write_count) |
+           bit(loses_address_bit, overwrites_source(access));
 }
 
 uint8_t events_of(const Inst& inst, const Access& access, uint64_t is) {
@@ -116,14 +142,14 @@ uint8_t events_of(const Inst& inst, const Access& access, uint64_t is) {
     if (has(vector_bit) && !has(valu_bit)) events |= vdst;
     if (!has(smem_bit)) events |= not_scalar_memory;
     if (!has(vector_memory_bit)) events |= not_vector_memory;
-    if (inst.row->mnemonic == "s_waitcnt_depctr" || inst.row->mnemonic == "s_wait_alu")
+    if (has(waits_alu_bit))
         for (const isa::CounterField& field : isa::kDepctrCounters) {
             if (inst.offset >> field.shift & ((1 << field.bits) - 1)) continue;
             if (field.name == "depctr_va_vdst") events |= vdst;
             if (field.name == "depctr_sa_sdst") events |= sdst;
         }
     if (!has(valu_bit)) return static_cast<uint8_t>(events);
-    if (inst.row->mnemonic != "v_nop") events |= moves;
+    if (!has(vector_nop_bit)) events |= moves;
     const bool literal = inst.row->flags & isa::kLiteral || std::ranges::any_of(inst.src, [](const isa::Operand& one) {
                              return one.present() && one.is_literal();
                          });
@@ -135,6 +161,6 @@ uint8_t events_of(const Inst& inst, const Access& access, uint64_t is) {
     return static_cast<uint8_t>(events);
 }
 
-int states_of(const Inst& inst) { return inst.row->mnemonic == "s_nop" ? (inst.offset & 15) + 1 : 1; }
+int states_of(const Inst& inst, uint64_t is) { return classes::nop.has(is) ? (inst.offset & 15) + 1 : 1; }
 
 }  // namespace strata::lint

@@ -28,6 +28,7 @@ enum Bit : uint8_t {
     computes_bit,       // vector or scalar ALU
     loads_bit,
     stores_bit,
+    loses_address_bit,  // writes what it reads
     trans_bit,
     dot_bit,
     matrix_bit,
@@ -52,17 +53,19 @@ enum Bit : uint8_t {
     masked_bit,    // reads a bit a lane: carries, v_cndmask, v_div_fmas
     releases_bit,  // gives vector registers back
     nop_bit,       // s_nop
+    vector_nop_bit,
+    waits_alu_bit,  // for counters of the vector and scalar ALU
     nothing_bit,
 };
 constexpr Class of(Bit bit) { return {uint64_t{1} << bit, 0}; }
 inline constexpr Class valu = of(valu_bit), salu = of(salu_bit), smem = of(smem_bit),
                        vector_memory = of(vector_memory_bit), memory = of(memory_bit), vector = of(vector_bit),
                        computes = of(computes_bit), loads = of(loads_bit), stores = of(stores_bit),
-                       trans = of(trans_bit), dot = of(dot_bit), matrix = of(matrix_bit), doubles = of(doubles_bit),
-                       narrow = of(narrow_bit), xdl = of(xdl_bit), shifted = of(shifted_bit), dpp = of(dpp_bit),
-                       lane_read = of(lane_read_bit), lane_index = of(lane_index_bit),
-                       lane_access = of(lane_access_bit), div_fmas = of(div_fmas_bit), fma_f64 = of(fma_f64_bit),
-                       zero_flag = of(zero_flag_bit), setreg = of(setreg_bit),
+                       loses_address = of(loses_address_bit), trans = of(trans_bit), dot = of(dot_bit),
+                       matrix = of(matrix_bit), doubles = of(doubles_bit), narrow = of(narrow_bit), xdl = of(xdl_bit),
+                       shifted = of(shifted_bit), dpp = of(dpp_bit), lane_read = of(lane_read_bit),
+                       lane_index = of(lane_index_bit), lane_access = of(lane_access_bit), div_fmas = of(div_fmas_bit),
+                       fma_f64 = of(fma_f64_bit), zero_flag = of(zero_flag_bit), setreg = of(setreg_bit),
                        sets_trap_status = of(sets_trap_status_bit), getreg = of(getreg_bit), rfe = of(rfe_bit),
                        uses_m0 = of(uses_m0_bit), cmpx = of(cmpx_bit), permlane = of(permlane_bit),
                        masked = of(masked_bit), releases = of(releases_bit), nop = of(nop_bit),
@@ -70,7 +73,7 @@ inline constexpr Class valu = of(valu_bit), salu = of(salu_bit), smem = of(smem_
 /// The kind of instruction that a rule's producer is: one that is nearer takes its registers over.
 constexpr Class kind(Class producer) {
     const Class details = doubles & narrow & xdl;
-    return {producer.all & details.all ? matrix.all : producer.all & ~loads.all};
+    return {producer.all & details.all ? matrix.all : producer.all & ~(loads & loses_address).all};
 }
 }  // namespace classes
 
@@ -101,7 +104,6 @@ enum class Meets : uint8_t {
     accumulates_part,   ///< the summand shares some registers with them
     accumulates_whole,  ///< the summand is just those registers
     same_register,      ///< names the hardware register
-    overwrites_own,     ///< writes what it reads itself
     forwards,           ///< reads one of them, and one written before EXEC changed
     remembered,         ///< nothing: what was left matters to what others leave
 };
@@ -187,6 +189,6 @@ uint64_t classes_of(isa::Arch arch, const isa::Inst& inst, const Access& access)
 /// The Event bits that it causes.
 uint8_t events_of(const isa::Inst& inst, const Access& access, uint64_t is);
 /// Wait states that it makes.
-int states_of(const isa::Inst& inst);
+int states_of(const isa::Inst& inst, uint64_t is);
 
 }  // namespace strata::lint

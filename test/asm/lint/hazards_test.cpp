@@ -138,6 +138,8 @@ constexpr Example kExamples[] = {
     {"scalar_clause_read", "gfx90a", 1, "s_load_dwordx2 s[2:3], s[0:1], 0x0", "s_load_dword s4, s[2:3], 0x0"},
     {"scalar_clause_write", "gfx942", 1, "s_load_dword s4, s[0:1], 0x0", "s_load_dword s1, s[6:7], 0x0"},
     {"scalar_clause_own", "gfx90a", 1, "s_load_dword s9, s[6:7], 0x0", "s_load_dword s0, s[0:1], 0x0"},
+    {"scalar_clause_lost", "gfx942", 1, "s_load_dword s0, s[0:1], 0x0", "s_load_dword s9, s[6:7], 0x0"},
+    {"vector_clause_lost", "gfx942", 1, "global_load_dword v0, v[0:1], off", "global_load_dword v9, v[6:7], off"},
     {"scalar_clause_store", "gfx90a", 1, "s_load_dword s9, s[6:7], 0x0", "s_store_dword s0, s[2:3], 0x0"},
     {"vector_clause_read", "gfx90a", 1, "global_load_dword v0, v[2:3], off", "global_load_dword v5, v[0:1], off"},
     {"vector_clause_write", "gfx942", 1, "global_load_dword v9, v[2:3], off", "flat_load_dword v3, v[6:7]"},
@@ -288,48 +290,59 @@ TEST(Hazards, AMaskIsOverwrittenAndReadAfterAWaitInWave64) {
 /// What paths left behind their last instructions.
 class Joined : public ::testing::Test {
   protected:
-    Recent after(std::string_view text, uint64_t pc = 0) {
+    /// `end`: where the text ends.
+    Recent after(std::string_view text, uint64_t end = 1000) {
+        const Path path = path_of("gfx90a", 64, text);
+        uint64_t bytes = 0;
+        for (const Inst& inst : path.insts) bytes += inst.size;
         Recent recent(Arch::gfx90a, 64);
-        run(recent, text, pc);
+        run(recent, path, end - bytes);
         return recent;
     }
-    std::vector<Finding> run(Recent& recent, std::string_view text, uint64_t pc) {
-        const Path path = path_of("gfx90a", 64, text);
+    std::vector<Finding> run(Recent& recent, const Path& path, uint64_t pc = 1000) {
         Findings found;
         for (const Inst& inst : path.insts) {
-            const Access access = access_of(path.arch, inst, 64);
+            const Access access = access_of(path.arch, inst, path.wave_size);
             recent.step({pc, &inst, &access}, found);
             pc += inst.size;
         }
         return found.sorted();
     }
-    static constexpr std::string_view kWrite = "v_readfirstlane_b32 s4, v0\n",
-                                      kLoad = "global_load_dword v1, v2, s[4:5]";
+    const Path load_ = path_of("gfx90a", 64, "global_load_dword v1, v2, s[4:5]");
+    static constexpr std::string_view kWrite = "v_readfirstlane_b32 s4, v0\n";
 };
 
 TEST_F(Joined, TheNearestOfTwoPathsCounts) {
     Recent far = after(std::string(kWrite) + "s_nop 3");
-    const Recent near = after(std::string(kWrite) + "s_nop 1");
+    const Recent near = after("s_mov_b32 s9, 0\n" + std::string(kWrite) + "s_nop 1");
     EXPECT_TRUE(far.join(near));
     EXPECT_FALSE(far.join(near));
-    const auto findings = run(far, kLoad, 100);
+    const auto findings = run(far, load_);
     ASSERT_EQ(findings.size(), 1U);
     EXPECT_EQ(findings[0].fix, "s_nop 2 before this");
-    EXPECT_EQ(findings[0].earlier, 0U);
 }
 
 TEST_F(Joined, WhatOnePathAloneLeftCounts) {
     Recent empty = after("s_nop 7");
     EXPECT_EQ(empty, Recent(Arch::gfx90a, 64));
     EXPECT_TRUE(empty.join(after(kWrite)));
-    EXPECT_EQ(run(empty, kLoad, 100).size(), 1U);
+    EXPECT_EQ(run(empty, load_).size(), 1U);
 }
 
-TEST_F(Joined, APathThatIsFartherAddsNothing) {
-    Recent near = after(kWrite);
+TEST_F(Joined, APathThatWaitedLongerAddsNothing) {
+    Recent near = after(std::string(kWrite) + "s_nop 0");
     const Recent before = near;
-    EXPECT_FALSE(near.join(after(std::string(kWrite) + "s_nop 2")));
+    EXPECT_FALSE(near.join(after(std::string(kWrite) + "s_nop 4")));
     EXPECT_EQ(near, before);
+}
+
+TEST_F(Joined, ABranchThatIsTakenIsAWaitStateMore) {
+    for (const bool taken : {false, true}) {
+        Recent there = after(std::string(kWrite) + "s_cbranch_scc0 8\ns_nop 1", taken ? 800 : 1000);
+        const auto findings = run(there, load_);
+        ASSERT_EQ(findings.size(), 1U);
+        EXPECT_EQ(findings[0].fix, taken ? "s_nop 0 before this" : "s_nop 1 before this");
+    }
 }
 
 }  // namespace
