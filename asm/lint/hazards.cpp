@@ -93,8 +93,7 @@ bool is_late_data(const isa::Inst& inst, const Read& read) {
 
 int hardware_register(const isa::Inst& inst) { return inst.offset & 63; }
 
-std::string advice(Fix fix, int missing, isa::Family family) {
-    const std::string_view depctr = family == isa::Family::rdna4 ? "s_wait_alu" : "s_waitcnt_depctr";
+std::string advice(Fix fix, int missing) {
     switch (fix) {
         case Fix::nops: {
             std::string text;
@@ -104,8 +103,8 @@ std::string advice(Fix fix, int missing, isa::Family family) {
         case Fix::another: return "s_nop 0 before this";
         case Fix::vector_nop: return "v_nop before this";
         case Fix::vector_move: return "another vector instruction before this, not v_nop";
-        case Fix::vdst_wait: return fmt::format("{} depctr_va_vdst(0) before this", depctr);
-        case Fix::sdst_wait: return fmt::format("{} depctr_sa_sdst(0) before this", depctr);
+        case Fix::vdst_wait: return "s_waitcnt_depctr depctr_va_vdst(0) before this";
+        case Fix::sdst_wait: return "s_waitcnt_depctr depctr_sa_sdst(0) before this";
     }
     return {};
 }
@@ -113,18 +112,6 @@ std::string advice(Fix fix, int missing, isa::Family family) {
 constexpr uint64_t kRemembered = rules_that([](const Hazard& row) { return row.meets == Meets::remembered; });
 
 }  // namespace
-
-/// The instruction that runs.
-struct Recent::Now {
-    const Step& step;
-    const isa::Inst& inst;
-    const Access& access;
-    uint64_t is;
-    uint8_t events;
-    int passes;
-    uint64_t consumed_by = 0, produced_by = 0;  ///< rules that it is a consumer of, a producer of
-    uint64_t kind_of = 0;                       ///< rules whose producers it takes registers over from
-};
 
 struct Recent::Broken {
     const Trace* trace = nullptr;
@@ -140,22 +127,24 @@ Recent::Recent(isa::Arch arch, int wave_size, bool replays) : arch_(arch), wave_
     }
 }
 
-void Recent::step(const Step& step, Findings& found) {
-    const uint64_t is = classes_of(arch_, *step.inst, *step.access);
+Recent::Known Recent::know(const isa::Inst& inst, const Access& access) const {
     const isa::Family family = isa::info(arch_).family;
-    Now now{step,
-            *step.inst,
-            *step.access,
-            is,
-            events_of(*step.inst, *step.access, is),
-            isa::matrix_passes(family, isa::facts(family, *step.inst->row))};
+    Known known{.is = classes_of(arch_, inst, access)};
+    known.events = events_of(inst, access, known.is);
+    known.states = static_cast<uint8_t>(states_of(inst, known.is));
+    known.passes = static_cast<uint8_t>(isa::matrix_passes(family, isa::facts(family, *inst.row)));
     for (uint64_t rules = rules_; rules; rules &= rules - 1) {
         const Hazard& row = kHazards[first_of(rules)];
         const uint64_t rule = rules & -rules;
-        if (row.consumer.has(is)) now.consumed_by |= rule;
-        if (row.producer.has(is)) now.produced_by |= rule;
-        if (classes::kind(row.producer).has(is)) now.kind_of |= rule;
+        if (row.consumer.has(known.is)) known.consumed_by |= rule;
+        if (row.producer.has(known.is)) known.produced_by |= rule;
+        if (classes::kind(row.producer).has(known.is)) known.kind_of |= rule;
     }
+    return known;
+}
+
+void Recent::step(const Step& step, const Known& known, Findings& found) {
+    const Now now(step, known);
     for (Trace& trace : traces_)
         if (trace.next != step.pc) add(trace.states, 1);
     check(now, found);
@@ -242,7 +231,7 @@ void Recent::check(const Now& now, Findings& found) const {
     found.add({.kind = Kind::hazard,
                .pc = now.step.pc,
                .what = std::move(what),
-               .fix = advice(row.fix, worst.missing, isa::info(arch_).family),
+               .fix = advice(row.fix, worst.missing),
                .earlier = trace.pc});
 }
 
@@ -251,11 +240,10 @@ void Recent::age(const Now& now) {
     uint64_t ended = 0;
     for (size_t event = 0; event < kEndedBy.size(); ++event)
         if (now.events >> event & 1) ended |= kEndedBy[event];
-    const int states = states_of(now.inst, now.is);
     const bool is_valu = valu.has(now.is);
     const bool exec = salu.has(now.is) && writes(now.access, {code::exec_lo, 2});
     for (Trace& trace : traces_) {
-        add(trace.states, states);
+        add(trace.states, now.states);
         add(trace.valus, is_valu);
         add(trace.trans, trans.has(now.is));
         trace.doubles |= doubles.has(now.is);
@@ -300,7 +288,7 @@ void Recent::leave(const Now& now, uint8_t leaves, const Registers& registers) {
                 .whole = registers,
                 .row = now.inst.row,
                 .leaves = leaves,
-                .passes = static_cast<uint8_t>(now.passes)};
+                .passes = now.passes};
     for (uint64_t rules = now.produced_by & kLeftAs[leaves]; rules; rules &= rules - 1)
         if (lies_in(registers, kHazards[first_of(rules)].where)) trace.rules |= rules & -rules;
     if (trace.rules) traces_.push_back(trace);

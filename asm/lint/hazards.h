@@ -14,8 +14,17 @@ class Recent {
   public:
     /// `replays`: memory instructions may run again after a page fault (XNACK).
     Recent(isa::Arch arch, int wave_size, bool replays = false);
+    /// What the rules need to know of an instruction wherever it runs.
+    struct Known {
+        uint64_t is = 0;  ///< classes::Bit bits
+        /// Rules that it is a consumer of, a producer of, and whose producers it takes registers over from.
+        uint64_t consumed_by = 0, produced_by = 0, kind_of = 0;
+        uint8_t events = 0, states = 0, passes = 0;
+    };
+    Known know(const isa::Inst& inst, const Access& access) const;
     /// The instruction runs: finds rules that it breaks with those before it.
-    void step(const Step& step, Findings& found);
+    void step(const Step& step, const Known& known, Findings& found);
+    void step(const Step& step, Findings& found) { this->step(step, know(*step.inst, *step.access), found); }
     bool join(const Recent& other);
     bool operator==(const Recent&) const = default;
 
@@ -34,7 +43,12 @@ class Recent {
         bool operator==(const Trace&) const = default;
     };
     struct Broken;
-    struct Now;
+    struct Now : Known {
+        Now(const Step& step, const Known& known) : Known(known), step(step), inst(*step.inst), access(*step.access) {}
+        const Step& step;
+        const isa::Inst& inst;
+        const Access& access;
+    };
 
     static int past(size_t rule, const Trace& trace);
     int needed(size_t rule, const Trace& trace, const Now& now) const;
