@@ -156,19 +156,20 @@ Result<std::vector<Relocation>> read_relocations(const ElfView& view, std::span<
     return relocations;
 }
 
-Result<std::vector<KernelInfo>> read_all_metadata(const ElfView& view) {
-    std::vector<KernelInfo> kernels;
+Result<Metadata> read_all_metadata(const ElfView& view) {
+    Metadata all;
     for (const Elf64_Phdr& header : view.segments()) {
         if (header.p_type != PT_NOTE) continue;
         STRATA_TRY(ByteSpan bytes, view.bytes(header.p_offset, header.p_filesz, "a note segment"));
         STRATA_TRY(std::vector<Note> notes, read_notes(bytes));
         for (const Note& note : notes) {
             if (!note.is_metadata()) continue;
-            STRATA_TRY(std::vector<KernelInfo> more, read_metadata(note.description));
-            std::move(more.begin(), more.end(), std::back_inserter(kernels));
+            STRATA_TRY(Metadata more, read_metadata(note.description));
+            std::ranges::move(more.kernels, std::back_inserter(all.kernels));
+            std::ranges::move(more.printf_formats, std::back_inserter(all.printf_formats));
         }
     }
-    return kernels;
+    return all;
 }
 
 /// Completes a kernel from its descriptor, and checks that its entry is code.
@@ -237,7 +238,9 @@ Result<CodeObject> CodeObject::parse(Bytes image) {
     STRATA_TRY(object.segments, read_segments(view));
     STRATA_TRY(object.symbols, read_symbols(view, object.segments));
     STRATA_TRY(object.relocations, read_relocations(view, object.segments));
-    STRATA_TRY(object.kernels, read_all_metadata(view));
+    STRATA_TRY(Metadata metadata, read_all_metadata(view));
+    object.kernels = std::move(metadata.kernels);
+    object.printf_formats = std::move(metadata.printf_formats);
     STRATA_TRY_VOID(attach_kernels(object));
     return object;
 }

@@ -111,6 +111,7 @@ class CodeObject {
     std::vector<Segment> segments;
     std::vector<Symbol> symbols;
     std::vector<Relocation> relocations;
+    std::vector<std::string> printf_formats;  ///< rows of amdhsa.printf
     Bytes image;
 
     const KernelInfo* find(std::string_view kernel) const;  ///< nullptr when absent

@@ -24,7 +24,8 @@ class NoteMerger {
         STRATA_TRY(std::vector<Note> notes, read_notes(section));
         for (const Note& note : notes) {
             if (!note.is_metadata()) continue;
-            STRATA_TRY(std::vector<KernelInfo> kernels, read_metadata(note.description));
+            STRATA_TRY(const Metadata metadata, read_metadata(note.description));
+            const auto& kernels = metadata.kernels;
             if (!kernels.empty() || !has_kernels_) {
                 if (!kernels.empty() && !has_kernels_) merged_.clear();
                 if (kernels.empty() && !merged_.empty()) continue;

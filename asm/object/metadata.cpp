@@ -98,15 +98,17 @@ constexpr size_t align4(size_t size) { return (size + 3) & ~size_t{3}; }
 
 }  // namespace
 
-Result<std::vector<KernelInfo>> read_metadata(std::span<const uint8_t> bytes) {
+Result<Metadata> read_metadata(std::span<const uint8_t> bytes) {
     STRATA_TRY(Value root, msgpack::read(bytes));
-    std::vector<KernelInfo> kernels;
+    Metadata metadata;
     if (const Value* list = root.find("amdhsa.kernels"))
         for (const Value& item : list->items()) {
             STRATA_TRY(KernelInfo kernel, read_kernel(item));
-            kernels.push_back(std::move(kernel));
+            metadata.kernels.push_back(std::move(kernel));
         }
-    return kernels;
+    if (const Value* list = root.find("amdhsa.printf"))
+        for (const Value& item : list->items()) metadata.printf_formats.push_back(item.text());
+    return metadata;
 }
 
 Bytes write_metadata(const ArchInfo& arch, std::span<const KernelSpec> kernels, int version) {

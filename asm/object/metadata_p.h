@@ -1,5 +1,6 @@
 #pragma once
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -7,8 +8,12 @@
 
 namespace strata::isa {
 
-/// The kernels of one metadata note's msgpack (AMDGPUUsage, "Code Object Metadata"); descriptors are left empty.
-Result<std::vector<KernelInfo>> read_metadata(std::span<const uint8_t> msgpack);
+/// What one metadata note says (AMDGPUUsage, "Code Object Metadata"); the kernels' descriptors are left empty.
+struct Metadata {
+    std::vector<KernelInfo> kernels;
+    std::vector<std::string> printf_formats;
+};
+Result<Metadata> read_metadata(std::span<const uint8_t> msgpack);
 
 /// The metadata of kernels as msgpack; `version` is 4, 5 or 6.
 Bytes write_metadata(const ArchInfo& arch, std::span<const KernelSpec> kernels, int version);

@@ -96,6 +96,7 @@ class Build {
             Error error = compile_error(source_, done.log, done.failure.empty() ? "clang failed" : done.failure);
             return error.file == kEntryFile ? no_such_entry(error) : error;
         }
+        STRATA_TRY_VOID(check_nothing_left_out(source_, done.log, isa::info(arch_).name));
         built.output = std::move(done.output);
         if (dependencies)
             built.includes = describe_includes(read_file(dependencies->path()).value_or(""), use.precompiled);
@@ -109,6 +110,8 @@ class Build {
         DeviceLibs libs = !source_.freestanding ? DeviceLibs::all
                           : prelude_.needs_ocml ? DeviceLibs::math
                                                 : DeviceLibs::none;
+        // Without optimisation, clang keeps what an arch never calls.
+        if (libs == DeviceLibs::all && !has_argument(args, "-O0")) args.emplace_back(kSayLeftOut);
         return add_device_libs(tools_, arch_, libs, disk_, args);
     }
 

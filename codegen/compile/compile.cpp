@@ -7,6 +7,7 @@
 
 #include "strata/codegen/compile/build_p.h"
 #include "strata/codegen/compile/compile_p.h"
+#include "strata/codegen/compile/device_libs_p.h"
 #include "strata/codegen/compile/entry_p.h"
 #include "strata/codegen/compile/includes_p.h"
 #include "strata/codegen/compile/options_p.h"
@@ -65,6 +66,7 @@ std::string cache_key(const Toolchain& tools, const HipSource& source, const Pre
                                   source.freestanding, source.file_name);
     std::error_code ignored;
     if (may_include_files(source)) key += fmt::format("folder {}\n", std::filesystem::current_path(ignored).string());
+    if (!source.freestanding) key += library_additions_text;
     key += fmt::format("beside {}\nentry {}\n", source.folder, entry_request(source));
     for (const std::string& option : source.options) key += fmt::format("option {}\n", option);
     return key.append(prelude.text).append("\n---\n").append(source.text);

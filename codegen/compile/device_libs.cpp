@@ -6,9 +6,22 @@
 
 #include "strata/codegen/compile/clang_p.h"
 #include "strata/codegen/compile/driver_p.h"
+#include "strata/core/support/file.h"
 
 namespace strata::codegen {
 namespace {
+
+bool is_wave64(isa::Arch arch, const std::vector<std::string>& args) {
+    for (size_t i = 0; i + 1 < args.size(); ++i)
+        if (args[i] == "-target-feature" && args[i + 1] == "+wavefrontsize64") return true;
+    return isa::info(arch).wave_size == 64;
+}
+
+/// Whether the libraries are from before ROCm 5.7: the names of a module's functions stand in its file as they are.
+bool want_additions(const Toolchain& tools) {
+    const auto library = read_file(tools.bitcode + "/ockl.bc");
+    return library && library->find("__printf_alloc") == library->npos;
+}
 
 /// The number of the device libraries' __oclc_ISA_version: gfx1100 -> 11000, gfx90a -> 9010 (major, minor, hex step).
 int isa_version(isa::Arch arch) {
@@ -25,9 +38,6 @@ int isa_version(isa::Arch arch) {
 
 /// The constants as C: their names and types are the contract of the device libraries (oclc.h).
 std::string constants_source(isa::Arch arch, const std::vector<std::string>& args) {
-    bool wave64 = isa::info(arch).wave_size == 64;
-    for (size_t i = 0; i + 1 < args.size(); ++i)
-        if (args[i] == "-target-feature" && args[i + 1] == "+wavefrontsize64") wave64 = true;
     bool fast = has_argument(args, "-funsafe-math-optimizations") || has_argument(args, "-ffast-math");
     bool finite = has_argument(args, "-ffinite-math-only") || has_argument(args, "-menable-no-infs");
     bool flush = has_argument(args, "-fdenormal-fp-math-f32=preserve-sign,preserve-sign") ||
@@ -41,7 +51,7 @@ std::string constants_source(isa::Arch arch, const std::vector<std::string>& arg
     };
     add("int", "ISA_version", isa_version(arch));
     add("int", "ABI_version", 500);
-    add("char", "wavefrontsize64", wave64);
+    add("char", "wavefrontsize64", is_wave64(arch, args));
     add("char", "finite_only_opt", finite);
     add("char", "unsafe_math_opt", fast);
     add("char", "daz_opt", flush);
@@ -49,17 +59,26 @@ std::string constants_source(isa::Arch arch, const std::vector<std::string>& arg
     return text;
 }
 
-Result<std::string> constants_module(const Toolchain& tools, isa::Arch arch, const DiskCache& disk,
-                                     const std::vector<std::string>& args) {
-    std::string source = constants_source(arch, args);
-    std::string key = fmt::format("{}{}\n{}", tools.identity, isa::info(arch).name, source);
+/// The file of a module made from C, which the libraries read or which stands in for a part of them.
+Result<std::string> make_module(const Toolchain& tools, isa::Arch arch, const DiskCache& disk,
+                                const std::vector<std::string>& args, const std::string& source) {
+    std::vector<std::string> command = {"-triple",
+                                        "amdgcn-amd-amdhsa",
+                                        "-target-cpu",
+                                        std::string(isa::info(arch).name),
+                                        "-emit-llvm-bc",
+                                        "-fvisibility=protected",
+                                        "-fconvergent-functions",
+                                        "-O3"};
+    if (is_wave64(arch, args) && isa::info(arch).wave_size != 64)
+        command.insert(command.end(), {"-target-feature", "+wavefrontsize64"});
+    std::string key = tools.identity;
+    for (const std::string& word : command) key.append(word).push_back('\n');
+    key += source;
     if (auto known = disk.get_file(CacheKind::device_constants, key)) return *known;
-    std::vector<std::string> command = {"-triple",       "amdgcn-amd-amdhsa",
-                                        "-target-cpu",   std::string(isa::info(arch).name),
-                                        "-emit-llvm-bc", "-fvisibility=protected"};
     STRATA_TRY(ClangOutput made, run_clang(tools, command, "c", source));
     if (!made.ok)
-        return make_error(ErrorKind::Device, "clang cannot make the device library constants for {}: {}{}",
+        return make_error(ErrorKind::Device, "clang cannot make its part of the device library for {}: {}{}",
                           isa::info(arch).name, made.failure, made.log);
     if (auto path = disk.put_file(CacheKind::device_constants, key, made.output)) return *path;
     return make_error(ErrorKind::Device,
@@ -77,9 +96,13 @@ Result<void> add_device_libs(const Toolchain& tools, isa::Arch arch, DeviceLibs 
         return make_error(
             ErrorKind::Device,
             "this kernel needs the AMD device libraries (ocml.bc); on Debian: apt install rocm-device-libs");
-    STRATA_TRY(std::string constants, constants_module(tools, arch, disk, args));
+    STRATA_TRY(std::string constants, make_module(tools, arch, disk, args, constants_source(arch, args)));
     std::vector<std::string> files = {tools.bitcode + "/ocml.bc"};
     if (libs == DeviceLibs::all) {
+        // In front: of two definitions clang takes the first.
+        if (want_additions(tools)) {
+            STRATA_TRY(files.emplace_back(), make_module(tools, arch, disk, args, library_additions_text));
+        }
         files.push_back(tools.bitcode + "/ockl.bc");
         // Fences that HIP 5 headers call; later ROCm has them in its headers and no such file.
         if (std::string hip = tools.bitcode + "/hip.bc"; access(hip.c_str(), R_OK) == 0) files.push_back(hip);

@@ -8,11 +8,13 @@
 
 namespace strata::codegen {
 
+extern const char* const library_additions_text;  // made from library_additions.c by CMake
+
 enum class DeviceLibs { none, math, all };
 
 /// Appends the device libraries to the compiler's arguments. The libraries read their constants (isa version, wave
 /// size, float mode) from one small module that is made here from the arguments, for any arch: Debian's set stops at
-/// gfx1036.
+/// gfx1036. What these lack is put in front (library_additions.c).
 Result<void> add_device_libs(const Toolchain& tools, isa::Arch arch, DeviceLibs libs, const DiskCache& disk,
                              std::vector<std::string>& args);
 

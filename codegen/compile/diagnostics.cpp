@@ -79,12 +79,37 @@ Error compile_error(const HipSource& source, std::string log, std::string_view o
     error.message = first.count ? first.text : fmt::format("{}: {}", source.file_name, otherwise);
     if (first.count > 1)
         error.message += fmt::format("\n({} more error{})", first.count - 1, first.count > 2 ? "s" : "");
+    if (first.text.find("image/texture API") != first.text.npos)
+        error.message +=
+            "\n(textures, surfaces and images are not there: pass the data as a pointer, and read and interpolate it "
+            "in the kernel)";
     error.file = first.at.file;
     error.line = first.at.line;
     error.column = first.at.column;
     error.log = std::move(log);
     error.source = source.text;
     return error;
+}
+
+Result<void> check_nothing_left_out(const HipSource& source, const std::string& log, std::string_view arch) {
+    constexpr std::string_view begin = "remark: removing function '", middle = "': +";
+    const std::string_view text = log;
+    const size_t at = text.find(begin);
+    if (at == text.npos) return {};
+    std::string_view name = text.substr(at + begin.size()), feature;
+    const size_t end = name.find(middle);
+    if (end != name.npos)
+        feature = name.substr(end + middle.size(), name.find(' ', end + middle.size()) - end - middle.size());
+    name = name.substr(0, end);
+    return Error{.kind = ErrorKind::Compile,
+                 .message = fmt::format(
+                     "{}: it calls {}, which is compiled for GPUs with {}, and {} is none: clang would "
+                     "leave the call out; if it is of the device libraries, they are older than {} "
+                     "(install newer ones), else give it no target attribute",
+                     source.file_name, name.empty() ? "a function of the device libraries" : fmt::format("'{}'", name),
+                     feature, arch, arch),
+                 .log = log,
+                 .source = source.text};
 }
 
 }  // namespace strata::codegen

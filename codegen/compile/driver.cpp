@@ -29,9 +29,10 @@ Arguments own_options(const Toolchain& tools, const HipSource& source, isa::Arch
     if (source.freestanding)
         options.insert(options.end(), {"-nogpuinc", "-nostdinc", "-nostdinc++", "-w", "-munsafe-fp-atomics"});
     else
-        options.insert(options.end(), {"-gline-tables-only",     // faults name the line
-                                       "-fhip-kernel-arg-name",  // errors name the parameter
-                                       fmt::format("--rocm-path={}/..", tools.hip_headers)});
+        options.insert(options.end(),
+                       {"-gline-tables-only",     // faults name the line
+                        "-fhip-kernel-arg-name",  // errors name the parameter
+                        "-D__HIP_NO_IMAGE_SUPPORT=1", fmt::format("--rocm-path={}/..", tools.hip_headers)});
     return options;
 }
 

@@ -104,6 +104,12 @@ STRATA_COORDINATES(gridDim, __ockl_get_num_groups)
 #define blockIdx strata_blockIdx
 #define blockDim strata_blockDim
 #define gridDim strata_gridDim
+#if !__has_builtin(__builtin_amdgcn_s_memrealtime)
+static __device__ inline __attribute__((always_inline)) long long strata_wall_clock64() {
+    return __builtin_readsteadycounter();
+}
+#define wall_clock64 strata_wall_clock64
+#endif
 #endif
 )";
 

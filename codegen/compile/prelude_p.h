@@ -13,7 +13,7 @@ struct Prelude {
 Prelude prelude_for(std::string_view source);
 
 /// What stands behind hip_runtime.h: in its version 5 the members of threadIdx and its like are objects, which printf
-/// does not take; here they are numbers, as in later versions.
+/// does not take, and gfx11 has no wall_clock64(); here it is as in later versions.
 Prelude prelude_behind_runtime_header();
 
 }  // namespace strata::codegen

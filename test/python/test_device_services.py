@@ -7,6 +7,7 @@ import strata
 from strata import Tensor
 
 HEADER = "#include <hip/hip_runtime.h>\n"
+PRINTS = """extern "C" __global__ void f(int* out) { printf("x"); }"""
 
 
 @pytest.fixture(params=["gfx1100", "gfx942"], ids=["wave32", "wave64"])
@@ -14,20 +15,25 @@ def device(request):
     return f"emu:{request.param}"
 
 
-def run(source, *inputs, device, n=1, dtype="int32", grid=1, block=1):
+@pytest.fixture(params=["hostcall", "buffered"])
+def kind(request):
+    return f"-mprintf-kind={request.param}"
+
+
+def run(source, *inputs, device, n=1, dtype="int32", grid=1, block=1, options=()):
     """The first parameter of the kernel `f`, which has n values, and what the kernel printed."""
-    kernel = strata.hip_kernel(HEADER + source, name="f", grid=grid, block=block)
+    kernel = strata.hip_kernel(HEADER + source, name="f", grid=grid, block=block, options=options)
     tensors = [Tensor(x, device=device) for x in inputs]
     out = Tensor.empty(n, dtype=dtype, device=device).custom_kernel(*tensors, kernel=kernel)[0].numpy()
     return out, strata.stats().launches[-1].output
 
 
-def test_workgroups_print_in_order_and_lanes_in_theirs(device, capfd):
+def test_workgroups_print_in_order_and_lanes_in_theirs(device, kind, capfd):
     source = """
     extern "C" __global__ void f(int* out) {
         printf("%d:%d\\n", blockIdx.x, threadIdx.x);
     }"""
-    _, output = run(source, device=device, grid=5, block=100)
+    _, output = run(source, device=device, options=[kind], grid=5, block=100)
     lines = output.splitlines()
     assert [line.split(":")[0] for line in lines] == [str(b) for b in range(5) for _ in range(100)]
     assert sorted(lines) == sorted(f"{b}:{t}" for b in range(5) for t in range(100))
@@ -36,7 +42,7 @@ def test_workgroups_print_in_order_and_lanes_in_theirs(device, capfd):
     assert capfd.readouterr().err == output
 
 
-def test_all_conversions(device):
+def test_all_conversions(device, kind):
     source = r"""
     extern "C" __global__ void f(int* out, const int* i, const float* x) {
         const int t = threadIdx.x;
@@ -46,7 +52,7 @@ def test_all_conversions(device):
     }"""
     i = np.array([0, 1, -1, 2147483647, -2147483648, 255, 128, 77], np.int32)
     x = np.array([0, -1.5, 1e10, 3.1415927, -1e-20, 65504, np.inf, 2.5], np.float32)
-    out, output = run(source, i, x, device=device, n=8, grid=1, block=8)
+    out, output = run(source, i, x, device=device, options=[kind], n=8, grid=1, block=8)
     expected = []
     for t, (k, v) in enumerate(zip(i.tolist(), x.tolist())):
         u = k & 0xFFFFFFFF
@@ -56,32 +62,32 @@ def test_all_conversions(device):
         expected.append(f"{k}|{u:5d}|{u:<6x}|{octal}|{v:+.2f}|{v:e}|{v:G}|{chr(97 + t)}|%|{text}|{'abc':>10}|"
                         f"{k:>{t}}|{k << 32}|{byte}\n")
     assert output == "".join(expected)
-    assert out.tolist() == [len(line) for line in expected]
+    assert out.tolist() == [len(line) if "hostcall" in kind else 0 for line in expected]
 
 
-def test_lanes_that_diverge_print_each_its_own(device):
+def test_lanes_that_diverge_print_each_its_own(device, kind):
     source = """
     extern "C" __global__ void f(int* out) {
         const int t = threadIdx.x;
         if (t % 3 == 0) printf("three %d\\n", t);
         else for (int i = 0; i < t % 5; ++i) printf("%d of %d\\n", i, t);
     }"""
-    _, output = run(source, device=device, grid=1, block=64)
+    _, output = run(source, device=device, options=[kind], grid=1, block=64)
     expected = [f"three {t}" for t in range(0, 64, 3)]
     expected += [f"{i} of {t}" for t in range(64) if t % 3 for i in range(t % 5)]
     assert sorted(output.splitlines()) == sorted(expected)
 
 
-def test_every_launch_has_its_own_output(device):
+def test_every_launch_has_its_own_output(device, kind):
     source = """
     extern "C" __global__ void f(int* out, const int* x) {
         if (*x) printf("launch %d\\n", *x);
     }"""
-    outputs = [run(source, np.array([n], np.int32), device=device)[1] for n in (1, 0, 2)]
+    outputs = [run(source, np.array([n], np.int32), device=device, options=[kind])[1] for n in (1, 0, 2)]
     assert outputs == ["launch 1\n", "", "launch 2\n"]
 
 
-def test_the_same_seed_prints_the_same(device):
+def test_the_same_seed_prints_the_same(device, kind):
     source = """
     extern "C" __global__ void f(int* out) {
         for (int i = 0; i < 3; ++i) printf("%d %d\\n", i, threadIdx.x);
@@ -90,26 +96,26 @@ def test_the_same_seed_prints_the_same(device):
     for threads in (1, 4):
         for seed in (0, 7):
             with strata.config(emu_threads=threads, emu_seed=seed):
-                texts.setdefault(seed, set()).add(run(source, device=device, grid=4, block=256)[1])
+                texts.setdefault(seed, set()).add(run(source, device=device, options=[kind], grid=4, block=256)[1])
     assert [len(text) for text in texts.values()] == [1, 1]
 
 
-def test_output_is_cut_at_the_limit(device):
+def test_output_is_cut_at_the_limit(device, kind):
     source = """
     extern "C" __global__ void f(int* out) { for (int i = 0; i < 100; ++i) printf("0123456789"); }"""
     with strata.config(emu_output=25):
-        _, output = run(source, device=device)
+        _, output = run(source, device=device, options=[kind])
     assert output == "0123456789012345678901234\n[975 more bytes were printed; STRATA_EMU_OUTPUT keeps 25]\n"
 
 
-def test_a_fault_keeps_what_was_printed(device, capfd):
+def test_a_fault_keeps_what_was_printed(device, kind, capfd):
     source = """
     extern "C" __global__ void f(int* out) {
         printf("before %d\\n", blockIdx.x);
         if (blockIdx.x == 2) out[1 << 20] = 1;
     }"""
     with pytest.raises(strata.MemoryFault, match="bytes past the end"):
-        run(source, device=device, grid=3, block=1)
+        run(source, device=device, options=[kind], grid=3, block=1)
     assert capfd.readouterr().err == "before 0\nbefore 1\nbefore 2\n"
 
 
@@ -139,17 +145,26 @@ def test_abort_ends_the_launch_by_name(device):
 # memory
 
 
-def test_malloc_gives_each_thread_its_own_memory(device, request):
-    if device == "emu:gfx1100":
-        request.applymarker(pytest.mark.xfail(strict=True, raises=strata.LaunchError, reason="blocks below 4 KiB: the library's loop does not end at -O3"))
+MACHINES = [("gfx1100", ()), ("gfx1100", ["-mwavefrontsize64"]), ("gfx1201", ()), ("gfx942", ()), ("gfx90a", ())]
+
+
+@pytest.fixture(params=MACHINES, ids=lambda machine: "".join([machine[0], *machine[1]]))
+def machine(request):
+    arch, options = request.param
+    return {"device": f"emu:{arch}", "options": options}
+
+
+@pytest.mark.parametrize("level", ["-O1", "-O3"])
+@pytest.mark.parametrize("size", [16, 100, 3072, 3073, 5000])
+def test_malloc_gives_each_thread_its_own_memory(machine, size, level):
     source = """
-    struct Node { int value; Node* next; };
-    extern "C" __global__ void f(int* out) {
+    struct Node { Node* next; int value; };
+    extern "C" __global__ void f(int* out, const int* size) {
         const int i = blockIdx.x * blockDim.x + threadIdx.x;
         Node* list = nullptr;
         for (int k = 0; k < i % 4 + 1; ++k) {
-            Node* node = (Node*)malloc(sizeof(Node));
-            *node = {i * 10 + k, list};
+            Node* node = (Node*)malloc(sizeof(Node) + *size);
+            *node = {list, i * 10 + k};
             list = node;
         }
         int sum = 0;
@@ -161,8 +176,9 @@ def test_malloc_gives_each_thread_its_own_memory(device, request):
         }
         out[i] = sum;
     }"""
+    machine["options"] = [*machine["options"], level]
     with strata.config(emu_budget=1 << 24):
-        out, _ = run(source, device=device, n=192, grid=3, block=64)
+        out, _ = run(source, np.array([size - 16], np.int32), **machine, n=192, grid=3, block=64)
     assert out.tolist() == [sum(i * 10 + k for k in range(i % 4 + 1)) for i in range(192)]
 
 
@@ -290,3 +306,85 @@ def test_managed_variables_keep_their_values_over_launches(device):
     }"""
     out, _ = run(source, device=device, n=4, dtype="float32", block=4)
     assert out.tolist() == [9, 10, 12, 16]
+
+
+# what the device libraries were not compiled for
+
+
+def test_clocks_go_on(machine):
+    source = """
+    extern "C" __device__ unsigned long __ockl_memtime_u64();
+    extern "C" __device__ unsigned long __ockl_memrealtime_u64();
+    extern "C" __device__ void __ockl_rtcwait_u32(unsigned ticks);
+    extern "C" __global__ void f(unsigned long long* out) {
+        const unsigned long long before[] = {(unsigned long long)clock64(), (unsigned long long)wall_clock64(),
+                                             __ockl_memtime_u64(), __ockl_memrealtime_u64()};
+        __ockl_rtcwait_u32(1000);
+        out[0] = clock64() - before[0];
+        out[1] = wall_clock64() - before[1];
+        out[2] = __ockl_memtime_u64() - before[2];
+        out[3] = __ockl_memrealtime_u64() - before[3];
+    }"""
+    out, _ = run(source, **machine, n=4, dtype="uint64")
+    assert (out >= 1000).all() and (out < 1 << 32).all()
+
+
+def saturated(sums, low, high, saturate):
+    return np.clip(sums, low, high) if saturate else ((sums - low) % (1 << 32)) + low
+
+
+@pytest.mark.parametrize("saturate", [False, True])
+@pytest.mark.parametrize("name, type, count, bits", [("sdot2", "short", 2, 16), ("udot2", "unsigned short", 2, 16), ("sdot4", "signed char", 4, 8),
+                                                     ("udot4", "unsigned char", 4, 8), ("sdot8", None, 8, 4), ("udot8", None, 8, 4)])
+def test_dot_products_are_right(machine, name, type, count, bits, saturate):
+    signed = name[0] == "s"
+    word = "int" if signed else "unsigned"
+    vector = f"typedef {type} V __attribute__((ext_vector_type({count})));" if type else f"typedef {word} V;"
+    source = f"""
+    {vector}
+    extern "C" __device__ {word} __ockl_{name}(V a, V b, {word} c, bool saturate);
+    extern "C" __global__ void f({word}* out, const V* a, const V* b, const {word}* c) {{
+        const int i = threadIdx.x;
+        out[i] = __ockl_{name}(a[i], b[i], c[i], {str(saturate).lower()});
+    }}"""
+    rng, n = np.random.default_rng(bits), 64
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    a, b = (rng.choice([low, high, *rng.integers(low, high + 1, 6)], (n, count)) for _ in range(2))
+    word_low, word_high = (-(1 << 31), (1 << 31) - 1) if signed else (0, (1 << 32) - 1)
+    c = rng.choice([word_low, word_high, 0, 1, 123456], n)
+    shifts = np.arange(count) * bits
+    packed = [((x.astype(np.int64) & (1 << bits) - 1) << shifts).sum(axis=1).astype(np.uint32) for x in (a, b)]
+    out, _ = run(source, *packed, c.astype(np.int64).astype(np.uint32), **machine, n=n, dtype="int32" if signed else "uint32", block=n)
+    np.testing.assert_array_equal(out, saturated((a * b).sum(axis=1) + c, word_low, word_high, saturate))
+
+
+def test_a_function_that_the_gpu_has_no_instructions_for_is_an_error():
+    source = """
+    __attribute__((target("dot1-insts"))) __device__ __attribute__((noinline)) int g(int x) { return x + 1; }
+    extern "C" __global__ void f(int* out) { *out = g(*out); }"""
+    with pytest.raises(strata.CompileError, match="it calls '.*g.*', which is compiled for GPUs with dot1-insts, and gfx1100 is none"):
+        run(source, device="emu:gfx1100")
+    run(source, device="emu:gfx942")
+
+
+def test_opencl_messages_are_refused_by_name():
+    image = strata.compile(strata.hip_kernel(HEADER + PRINTS, name="f", options=["-mprintf-kind=buffered"]), arch="gfx1100").code_object
+    assert b"0:0:" in image
+    with pytest.raises(strata.Unsupported, match="prints in OpenCL's form .amdhsa.printf '1:0:"):
+        strata.asm_kernel(image.replace(b"0:0:", b"1:0:"), grid=1, block=1)(np.zeros(1, np.int32))
+
+
+TEXTURES = {
+    "a texture object": "hipTextureObject_t t) { *out = tex2D<float>(t, 0.5f, 0.5f); }",
+    "a level of one": "hipTextureObject_t t) { *out = tex2DLod<float>(t, 0.5f, 0.5f, 0.0f); }",
+    "a line": "hipTextureObject_t t) { *out = tex1Dfetch<float>(t, 1); }",
+    "a surface": "hipSurfaceObject_t t) { surf2Dread(out, t, 0, 0); }",
+}
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942", "gfx90a"])
+@pytest.mark.parametrize("what", TEXTURES)
+def test_textures_are_refused_by_name_when_the_kernel_is_compiled(what, arch):
+    kernel = strata.hip_kernel(f'{HEADER}extern "C" __global__ void f(float* out,\n{TEXTURES[what]}', name="f")
+    with pytest.raises(strata.CompileError, match=r"(?s)^f.hip:3:\d+: error: '(tex|surf).*textures, surfaces and images are not there: pass the data as a pointer"):
+        strata.compile(kernel, arch=arch)

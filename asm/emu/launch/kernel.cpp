@@ -23,7 +23,7 @@ Result<LoadedKernel> decode_kernel(const isa::CodeObject& object, const isa::Ker
                           kernel.entry_address);
     LoadedKernel loaded;
     loaded.info = &kernel;
-    loaded.services = ServiceArguments::of(kernel);
+    STRATA_TRY(loaded.services, ServiceArguments::of(object, kernel));
     loaded.descriptor = base + kernel.descriptor_address;
     const uint64_t address = base + text->address;
     const uint8_t* bytes = base ? reinterpret_cast<const uint8_t*>(address) : text->bytes.data();

@@ -180,7 +180,7 @@ Result<void> Gpu::State::offer_services(Plan& plan, const LoadedKernel& kernel, 
                                         std::span<uint8_t> kernarg) {
     if (!kernel.services.any()) return {};
     if (!services) services = std::make_unique<Services>(shared->memory);
-    if (kernel.services.hostcall >= 0) plan.services = services.get();
+    if (kernel.services.watched()) plan.services = services.get();
     uint64_t groups = 1, items = 1;
     for (size_t dim = 0; dim < 3; ++dim) {
         groups *= config.grid[dim];

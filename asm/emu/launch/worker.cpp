@@ -233,6 +233,7 @@ bool Worker::step(Wave* wave) {
     wave->run_start = wave->pc;
     const uint64_t before = wave->turn_start = wave->executed;
     for (const Op* op = wave->pc; op;) op = op->run(wave, op);
+    if (plan_.services) plan_.services->had_turn(*wave);
     const uint64_t ran = wave->executed - before;
     since_progress_ += ran;
     outcome.instructions += ran;

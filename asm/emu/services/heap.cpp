@@ -6,6 +6,7 @@ namespace strata::emu {
 namespace {
 
 constexpr uint64_t kPage = 4096, kSlab = 2u << 20;  // of the device library: an address tells a slab's block from pages
+constexpr uint64_t kGranule = 16, kMostSmall = 3072;  // above it, the library too asks the host
 constexpr uint64_t kNotes = 128u << 10;
 
 uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
@@ -17,7 +18,7 @@ Result<void> DeviceHeap::place() {
     memset(reinterpret_cast<void*>(notes_), 0, kNotes);
     memory_.add({notes_, notes_ + kNotes, "notes of the device heap"});
     STRATA_TRY(range_, memory_.reserve(bytes_ + kSlab));
-    base_ = round_up(range_, kSlab);
+    free_.add(round_up(range_, kSlab), bytes_, 0);
     return {};
 }
 
@@ -28,21 +29,20 @@ DeviceHeap::~DeviceHeap() {
 
 uint64_t DeviceHeap::allocate(uint64_t bytes) {
     if (bytes == 0 || bytes > bytes_) return 0;
-    const uint64_t align = bytes % kSlab == 0 ? kSlab : kPage;
-    uint64_t at = base_;
-    for (const auto& [address, end] : used_) {
-        if (address - at >= bytes && at <= address) break;
-        at = round_up(end, align);
-    }
-    if (at - base_ > bytes_ - bytes) return 0;
-    used_[at] = round_up(at + bytes, kPage);
-    memset(reinterpret_cast<void*>(at), 0, bytes);
-    memory_.add({at, at + bytes, bytes == kSlab ? "device heap" : "device malloc"});
-    return at;
+    const uint64_t granule = bytes > kMostSmall ? kPage : kGranule, taken = round_up(bytes, granule);
+    const auto at = free_.take({taken, 0, bytes % kSlab == 0 ? kSlab : granule});
+    if (!at) return 0;
+    used_[*at] = taken;
+    memset(reinterpret_cast<void*>(*at), 0, bytes);
+    memory_.add({*at, *at + bytes, bytes == kSlab ? "device heap" : "device malloc"});
+    return *at;
 }
 
 bool DeviceHeap::free(uint64_t address) {
-    if (used_.erase(address) == 0) return false;
+    const auto block = used_.find(address);
+    if (block == used_.end()) return false;
+    free_.add(address, block->second, block->second);
+    used_.erase(block);
     memory_.remove(address);
     return true;
 }

@@ -1,13 +1,14 @@
 #pragma once
 #include <cstdint>
-#include <map>
+#include <unordered_map>
 
 #include "strata/asm/emu/machine/device_memory.h"
 
 namespace strata::emu {
 
-/// The memory that malloc() in kernels gives out: whole pages of one range. The device library takes slabs of 2 MiB for
-/// small blocks, and pages for large ones; what it notes about its slabs lives here too, from launch to launch.
+/// The memory that malloc() in kernels gives out: blocks of one range. The device library takes slabs of 2 MiB, which it
+/// divides into small blocks, and whole pages for large ones; what it notes about its slabs lives here too, from launch to
+/// launch. Code without that library (codegen/compile/library_additions.c) asks for small blocks too.
 class DeviceHeap {
   public:
     DeviceHeap(DeviceMemory& memory, uint64_t bytes) : memory_(memory), bytes_(bytes) {}
@@ -26,8 +27,9 @@ class DeviceHeap {
 
   private:
     DeviceMemory& memory_;
-    uint64_t bytes_ = 0, notes_ = 0, range_ = 0, base_ = 0;
-    std::map<uint64_t, uint64_t> used_;  ///< address -> end of its last page
+    uint64_t bytes_ = 0, notes_ = 0, range_ = 0;
+    FreeRanges free_;
+    std::unordered_map<uint64_t, uint64_t> used_;  ///< address -> bytes taken
 };
 
 }  // namespace strata::emu

@@ -27,13 +27,17 @@ struct GridInfo {
 
 }  // namespace
 
-ServiceArguments ServiceArguments::of(const isa::KernelInfo& kernel) {
+Result<ServiceArguments> ServiceArguments::of(const isa::CodeObject& object, const isa::KernelInfo& kernel) {
     ServiceArguments found;
     for (const isa::KernelArg& arg : kernel.args) {
         if (arg.size != sizeof(uint64_t)) continue;
         if (arg.value_kind == "hidden_hostcall_buffer") found.hostcall = static_cast<int>(arg.offset);
         if (arg.value_kind == "hidden_multigrid_sync_arg") found.grid = static_cast<int>(arg.offset);
         if (arg.value_kind == "hidden_heap_v1") found.heap = static_cast<int>(arg.offset);
+        if (arg.value_kind == "hidden_printf_buffer") found.printf = static_cast<int>(arg.offset);
+    }
+    if (found.printf >= 0) {
+        STRATA_TRY(found.formats, read_printf_formats(object.printf_formats));
     }
     return found;
 }
@@ -47,7 +51,13 @@ Result<void> Services::begin(const ServiceArguments& wanted, const Shape& shape,
     output_ = Output(settings().emu_output);
     messages_.clear();
     last_words_.reset();
-    if (wanted.hostcall >= 0) {
+    answers_ = wanted.hostcall >= 0;
+    prints_ = wanted.printf >= 0;
+    if (prints_) {
+        STRATA_TRY_VOID(printed_.reset(wanted.formats));
+        put(wanted.printf, printed_.address());
+    }
+    if (answers_) {
         STRATA_TRY_VOID(buffer_.reset(shape.waves));
         put(wanted.hostcall, buffer_.address());
     }
@@ -139,6 +149,13 @@ Result<void> Services::manage(HostcallBuffer::Slot& slot) {
     }
     if (heap_ && heap_->free(slot[0])) return {};
     return make_error(ErrorKind::Launch, "the kernel frees {:#x}, which no malloc of a kernel gave", slot[0]);
+}
+
+std::string Services::output() const {
+    if (!prints_) return output_.text();
+    Output all = output_;
+    printed_.print(all);
+    return all.text();
 }
 
 std::string Services::last_words(const Wave& wave) const {

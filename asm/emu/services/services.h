@@ -10,15 +10,20 @@
 #include "strata/asm/emu/services/heap.h"
 #include "strata/asm/emu/services/hostcall.h"
 #include "strata/asm/emu/services/output.h"
+#include "strata/asm/emu/services/printf_buffer.h"
 #include "strata/asm/object/code_object.h"
 
 namespace strata::emu {
 
 /// Where the kernarg segment of a kernel has the addresses by which it finds its host; -1: it has not.
 struct ServiceArguments {
-    int hostcall = -1, heap = -1, grid = -1;
-    static ServiceArguments of(const isa::KernelInfo& kernel);
-    bool any() const { return hostcall >= 0 || heap >= 0 || grid >= 0; }
+    int hostcall = -1, heap = -1, grid = -1, printf = -1;
+    PrintfFormats formats = {};
+
+    static Result<ServiceArguments> of(const isa::CodeObject& object, const isa::KernelInfo& kernel);
+    bool any() const { return hostcall >= 0 || heap >= 0 || grid >= 0 || printf >= 0; }
+    /// Whether the host has to look after every turn of a wave.
+    bool watched() const { return hostcall >= 0 || printf >= 0; }
 };
 
 /// The workgroups of a launch.
@@ -31,17 +36,21 @@ struct Shape {
 /// of waves: what is printed depends on nothing else.
 class Services {
   public:
-    explicit Services(DeviceMemory& memory) : memory_(memory), buffer_(memory) {}
+    explicit Services(DeviceMemory& memory) : memory_(memory), buffer_(memory), printed_(memory) {}
 
     /// Gets ready for a launch, and writes the addresses that the kernel wants into its arguments.
     Result<void> begin(const ServiceArguments& wanted, const Shape& shape, std::span<uint8_t> kernarg);
     /// Whether a wave waits for an answer.
-    bool called() const { return buffer_.called(); }
+    bool called() const { return answers_ && buffer_.called(); }
+    /// The wave had its turn.
+    void had_turn(const Wave& wave) {
+        if (prints_) printed_.note(number(*wave.group));
+    }
     /// Answers what a wave asked in its turn. Error: what it did wrong.
     Result<void> serve(const Wave& wave);
     /// What the wave last said on stderr: why it is about to trap. Empty: nothing.
     std::string last_words(const Wave& wave) const;
-    std::string output() const { return output_.text(); }
+    std::string output() const;
 
   private:
     struct Caller {
@@ -58,6 +67,8 @@ class Services {
 
     DeviceMemory& memory_;
     HostcallBuffer buffer_;
+    PrintfBuffer printed_;
+    bool answers_ = false, prints_ = false;  ///< this launch
     std::optional<DeviceHeap> heap_;
     uint64_t grid_ = 0;  ///< what kernels find of the grid's barrier
     Messages messages_;

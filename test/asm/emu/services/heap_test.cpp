@@ -32,6 +32,21 @@ TEST_F(Heap, BlocksAreApartAndKnownByTheirSize) {
     for (auto it = seen.begin(); std::next(it) != seen.end(); ++it) EXPECT_GE(*std::next(it) - *it, 5000u);
 }
 
+TEST_F(Heap, SmallBlocksLieCloseAndEndExactly) {
+    std::set<uint64_t> seen;
+    uint64_t bytes = 0;
+    for (uint64_t size = 1; size <= 3072; size += 7) {
+        const uint64_t at = heap.allocate(size);
+        ASSERT_TRUE(at && at % 16 == 0 && seen.insert(at).second);
+        EXPECT_TRUE(memory.find(at, size));
+        EXPECT_FALSE(memory.find(at, size + 1));
+        bytes += (size + 15) / 16 * 16;
+    }
+    EXPECT_EQ(*seen.rbegin() - *seen.begin() + 3072, bytes + 3072 - (3068 + 15) / 16 * 16);
+    for (uint64_t at : seen) EXPECT_TRUE(heap.free(at));
+    EXPECT_NE(heap.allocate(4 * kSlab), 0u);
+}
+
 TEST_F(Heap, WhatIsFreedIsGivenOutAgainAndCleared) {
     uint64_t slabs[4];
     for (uint64_t& slab : slabs) ASSERT_TRUE(slab = heap.allocate(kSlab));
