@@ -3,10 +3,12 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <exception>
 #include <mutex>
 #include <unordered_map>
 
 #include "strata/codegen/compile/clang_p.h"
+#include "strata/core/support/interrupt.h"
 #include "strata/core/support/mutex.h"
 
 namespace strata::codegen {
@@ -32,7 +34,11 @@ StrataClangCompile load(const std::string& path) {
 class Use {
   public:
     Use() : allowed_(allowed()) { ++running; }
-    ~Use() { --running; }
+    ~Use() {
+        if (!goes_on_) --running;
+    }
+    /// LLVM is still at work when this ends.
+    void goes_on() { goes_on_ = true; }
     Use(const Use&) = delete;
     explicit operator bool() const { return allowed_; }
 
@@ -46,7 +52,19 @@ class Use {
     static inline std::atomic<int> running{0};
     static inline std::atomic<uint32_t> process{0};
     const bool allowed_;
+    bool goes_on_ = false;
 };
+
+/// Keeps what poll_interrupt() threw, for the caller of the plugin.
+int wants_stop(void* interruption) {
+    try {
+        poll_interrupt();
+    } catch (...) {
+        *static_cast<std::exception_ptr*>(interruption) = std::current_exception();
+        return 1;
+    }
+    return 0;
+}
 
 void append(void* text, const char* bytes, size_t size) { static_cast<std::string*>(text)->append(bytes, size); }
 
@@ -54,14 +72,20 @@ void append(void* text, const char* bytes, size_t size) { static_cast<std::strin
 
 Result<ClangOutput> run_clang_in_process(const Toolchain& tools, const std::vector<std::string>& args,
                                          std::string_view input) {
-    const Use use;
+    Use use;
     if (!use) return make_error(ErrorKind::Device, "clang was at work in the parent when this process was forked");
     StrataClangCompile entry = load(tools.plugin);
     if (!entry) return make_error(ErrorKind::Device, "{} cannot be loaded", tools.plugin);
     std::vector<const char*> words;
     for (const std::string& arg : args) words.push_back(arg.c_str());
     ClangOutput done;
-    int status = entry(words.data(), words.size(), input.data(), input.size(), append, &done.output, &done.log);
+    std::exception_ptr interruption;
+    int status = entry(words.data(), words.size(), input.data(), input.size(), append, &done.output, &done.log,
+                       wants_stop, &interruption);
+    if (status == strata_clang_stopped) {
+        use.goes_on();
+        std::rethrow_exception(interruption);
+    }
     if (status == strata_clang_unusable) return make_error(ErrorKind::Device, "clang in process failed: {}", done.log);
     done.ok = status == 0;
     return done;

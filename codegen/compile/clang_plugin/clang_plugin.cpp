@@ -15,36 +15,88 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <vector>
 
 namespace {
 
 using Objects = llvm::SmallVector<char, 0>;
 
+constexpr std::chrono::milliseconds kPollInterval{20};
 constexpr size_t kStackBytes = size_t{8} << 20;  // as the clang program has
+
+/// The threads whose caller has left. LLVM's own state is destroyed when the process ends: not under their feet.
+class LeftThreads {
+  public:
+    void add() {
+        std::lock_guard lock(mutex_);
+        if (!registered_) registered_ = std::atexit(wait_at_exit) == 0;
+        process_ = getpid();
+        ++count_;
+    }
+    void remove() {
+        std::lock_guard lock(mutex_);
+        --count_;
+        changed_.notify_all();
+    }
+    static void wait_at_exit();
+
+  private:
+    void wait() {
+        if (process_ != getpid()) return;  // a fork has no such threads
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return count_ == 0; });
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    int count_ = 0;
+    pid_t process_ = 0;
+    bool registered_ = false;
+};
+
+LeftThreads& left_threads() {
+    static auto* all = new LeftThreads;
+    return *all;
+}
+void LeftThreads::wait_at_exit() { left_threads().wait(); }
 
 /// One compilation, which has a thread and so a stack of its own, whatever thread asks for it. LLVM ends the process on
 /// errors that it deems fatal. Here the thread sleeps for good instead, as LLVM keeps lists through what is on its stack,
-/// and the caller takes another route; what the compilation had allocated is lost.
+/// and the caller takes another route; what the compilation had allocated is lost. Of a caller who no longer waits, the
+/// thread has the job.
 struct Job {
-    llvm::ArrayRef<const char*> args;
-    llvm::StringRef source;
+    std::vector<std::string> args;
+    std::string source;
     Objects object;
     std::string log;
     bool ok = false;
 
-    enum class State { running, done, given_up };
-    void end(State how) {
+    enum class State { running, done, given_up, left };
+    /// False: the caller has left.
+    bool end(State how) {
         std::lock_guard lock(mutex);
+        if (state == State::left) return false;
         state = how;
         ended.notify_all();
+        return true;
     }
-    State wait() {
+    State wait(StrataClangWantsStop wants_stop, void* context) {
         std::unique_lock lock(mutex);
-        ended.wait(lock, [&] { return state != State::running; });
+        while (!ended.wait_for(lock, kPollInterval, [&] { return state != State::running; })) {
+            lock.unlock();
+            const bool stop = wants_stop(context) != 0;
+            lock.lock();
+            if (!stop || state != State::running) continue;
+            left_threads().add();
+            state = State::left;
+        }
         return state;
     }
 
@@ -58,7 +110,7 @@ thread_local Job* job_of_thread = nullptr;
 void on_fatal_error(void*, const char* reason, bool) {
     if (!job_of_thread) return;
     job_of_thread->log = reason;
-    job_of_thread->end(Job::State::given_up);
+    if (!job_of_thread->end(Job::State::given_up)) left_threads().remove();
     for (;;) pause();
 }
 
@@ -110,8 +162,12 @@ bool compile(llvm::ArrayRef<const char*> args, llvm::StringRef source, Objects& 
 void* run(void* argument) {
     Job& job = *static_cast<Job*>(argument);
     job_of_thread = &job;
-    job.ok = compile(job.args, job.source, job.object, job.log);
-    job.end(Job::State::done);
+    std::vector<const char*> words;
+    for (const std::string& word : job.args) words.push_back(word.c_str());
+    job.ok = compile(words, job.source, job.object, job.log);
+    if (job.end(Job::State::done)) return nullptr;
+    delete &job;
+    left_threads().remove();
     return nullptr;
 }
 
@@ -137,20 +193,25 @@ extern "C" {
 
 [[gnu::visibility("default")]] int strata_clang_compile(const char* const* args, size_t arg_count, const char* source,
                                                         size_t source_size, StrataClangAppend append, void* object,
-                                                        void* log) {
+                                                        void* log, StrataClangWantsStop wants_stop, void* context) {
     static std::once_flag started;
     std::call_once(started, start_llvm);
     internalize_symbols();
     auto job = std::make_unique<Job>();
-    job->args = {args, arg_count};
-    job->source = {source, source_size};
+    job->args = {args, args + arg_count};
+    job->source.assign(source, source_size);
     pthread_t thread{};
     if (!start(*job, thread)) return strata_clang_unusable;
-    const Job::State end = job->wait();
+    const Job::State end = job->wait(wants_stop, context);
+    if (end == Job::State::left) {
+        pthread_detach(thread);
+        (void)job.release();  // its thread has it
+        return strata_clang_stopped;
+    }
     append(log, job->log.data(), job->log.size());
     if (end == Job::State::given_up) {
         pthread_detach(thread);
-        (void)job.release();  // its thread has it
+        (void)job.release();
         return strata_clang_unusable;
     }
     pthread_join(thread, nullptr);

@@ -1,9 +1,12 @@
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <thread>
 
 #include "fixtures.h"
 #include "strata/codegen/compile/compile_p.h"
 #include "strata/core/support/file.h"
+#include "strata/core/support/interrupt.h"
 #include "strata/core/support/parallel.h"
 
 namespace strata::codegen {
@@ -107,6 +110,35 @@ TEST_F(CompileTest, ManyThreadsInTheCompilerDoNotDisturbOneAnother) {
         });
     for (auto& thread : threads) thread.join();
     for (int count : right) EXPECT_EQ(count, static_cast<int>(sources.size()));
+}
+
+/// A kernel that keeps clang busy for seconds.
+HipSource long_work(int tag) {
+    std::string text = "extern \"C\" __global__ void k(double* x) {\n    double y = x[threadIdx.x];\n";
+    for (int i = 0; i < 250; ++i) text += fmt::format("    y += sin(y * {}.25 + x[{}]);\n", i + tag, i);
+    return {.text = text + "    x[threadIdx.x] = y;\n}\n", .kernel = "k"};
+}
+
+TEST_F(CompileTest, WhoWaitsForTheCompilerCanLeaveAndComeBack) {
+    for (const SearchPaths& paths : {SearchPaths::usual(), without_plugin()}) {
+        Uncached uncached;
+        std::atomic<bool> stop{false};
+        std::chrono::steady_clock::time_point stopped;
+        std::thread stopper([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(300));
+            stopped = std::chrono::steady_clock::now();
+            stop = true;
+        });
+        {
+            const StopFlag part(stop);
+            EXPECT_THROW((void)compile_hip(long_work(1), Arch::gfx1100, paths), Interrupted);
+        }
+        const auto end = std::chrono::steady_clock::now();
+        stopper.join();
+        EXPECT_LT(std::chrono::duration<double>(end - stopped).count(), 1.0);  // 0.05 on an idle machine
+        for (int next = 0; next < 2; ++next)
+            EXPECT_TRUE(compile_hip(scale_kernel(52'000 + next), Arch::gfx1100, paths));
+    }
 }
 
 TEST_F(CompileTest, ErrorsAreTheSameOnBothRoutes) {
