@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "strata/codegen/compile/compile.h"
 #include "strata/core/support/file.h"
 #include "strata/ops/build_p.h"
 #include "strata/runtime/custom.h"
@@ -28,6 +29,7 @@ bool is_identifier(std::string_view name) {
 }
 
 UserKernel hip_kernel(codegen::HipSource source, Dims grid, Dims block, uint32_t lds) {
+    codegen::check_options(source.options).value();
     std::string name = source.kernel;
     return std::make_shared<runtime::CustomKernel>(runtime::CustomKernel{
         std::move(source), std::move(name), counts("grid", grid), counts("block", block), lds, {}});
@@ -84,45 +86,65 @@ void place(Tensor& t, bool own) {
     }
 }
 
+/// Where the first of them is that says so; null: nowhere.
+const runtime::Device* placement_of(const std::vector<Tensor>& tensors) {
+    for (const Tensor& t : tensors)
+        if (t.placement()) return t.placement();
+    return nullptr;
+}
+
+runtime::Device& placed(const runtime::Device* device) {
+    return device ? runtime::device(device->index()) : runtime::device();
+}
+
 runtime::Program& loaded(const UserKernel& kernel) { return *runtime::program(runtime::device(), *kernel); }
 
-/// The arguments that `outputs` names, as places.
-std::vector<size_t> named_outputs(const Outputs& outputs, const codegen::Compiled& code) {
+bool has_names(const Outputs& outputs) {
+    return std::ranges::any_of(outputs, [](const auto& output) { return output.index() == 1; });
+}
+
+/// The arguments that `outputs` names, as places; `code` is there if it has names.
+std::vector<size_t> places_of(const Outputs& outputs, size_t arguments, std::string_view kernel,
+                              const codegen::Compiled* code) {
     std::vector<size_t> places;
-    std::string names;
-    for (const codegen::Parameter& p : code.parameters) names += (names.empty() ? "" : ", ") + p.name;
     for (const auto& output : outputs) {
-        const auto* place = std::get_if<int64_t>(&output);
-        if (place && *place >= 0 && static_cast<size_t>(*place) < code.parameters.size()) {
+        if (const auto* place = std::get_if<int64_t>(&output)) {
+            if (*place < 0 || static_cast<size_t>(*place) >= arguments)
+                user_error(ErrorKind::Usage, "[outputs] {}: kernel '{}' has {} parameters, counted from 0", *place,
+                           kernel, arguments);
             places.push_back(static_cast<size_t>(*place));
             continue;
         }
-        if (place)
-            user_error(ErrorKind::Usage, "[outputs] {}: kernel '{}' has {} parameters, counted from 0", *place,
-                       code.entry, code.parameters.size());
         const auto& name = std::get<std::string>(output);
-        auto found = std::ranges::find(code.parameters, name, &codegen::Parameter::name);
-        if (found == code.parameters.end())
-            user_error(ErrorKind::Usage, "[outputs] kernel '{}' has no parameter '{}'; its parameters: {}", code.entry,
+        auto found = std::ranges::find(code->parameters, name, &codegen::Parameter::name);
+        if (found == code->parameters.end()) {
+            std::string names;
+            for (const codegen::Parameter& p : code->parameters) names += (names.empty() ? "" : ", ") + p.name;
+            user_error(ErrorKind::Usage, "[outputs] kernel '{}' has no parameter '{}'; its parameters: {}", kernel,
                        name, names);
-        places.push_back(static_cast<size_t>(found - code.parameters.begin()));
+        }
+        places.push_back(static_cast<size_t>(found - code->parameters.begin()));
     }
     return places;
 }
 
-/// Of the tensors, those that the kernel writes: `parameters` has the parameter of each.
-std::vector<size_t> written_of(const Outputs& outputs, const codegen::Compiled& code,
-                               std::span<const size_t> parameters) {
-    std::vector<size_t> written;
-    if (!outputs.empty()) {
-        for (size_t place : named_outputs(outputs, code)) {
-            auto found = std::ranges::find(parameters, place);
-            if (found == parameters.end())
-                user_error(ErrorKind::Usage, "[outputs] argument {} of kernel '{}' is no tensor", place, code.entry);
-            written.push_back(static_cast<size_t>(found - parameters.begin()));
-        }
-        return written;
+/// Which of the tensors among the arguments stand at these places.
+std::vector<size_t> tensors_at(const std::vector<size_t>& places, const std::vector<KernelArgument>& arguments,
+                               std::string_view kernel) {
+    std::vector<size_t> tensors;
+    for (size_t place : places) {
+        if (place >= arguments.size() || !arguments[place].tensor)
+            user_error(ErrorKind::Usage, "[outputs] argument {} of kernel '{}' is no tensor", place, kernel);
+        tensors.push_back(
+            static_cast<size_t>(std::count_if(arguments.begin(), arguments.begin() + static_cast<ptrdiff_t>(place),
+                                              [](const KernelArgument& a) { return bool(a.tensor); })));
     }
+    return tensors;
+}
+
+/// Of the tensors, those behind parameters that the kernel may write: `parameters` has the parameter of each.
+std::vector<size_t> written_of(const codegen::Compiled& code, std::span<const size_t> parameters) {
+    std::vector<size_t> written;
     for (size_t i = 0; i < parameters.size(); ++i)
         if (parameters[i] >= code.parameters.size() || code.parameters[parameters[i]].writable) written.push_back(i);
     return written;
@@ -182,27 +204,32 @@ UserKernel uop_kernel(UOp sink) {
 }
 
 std::vector<Tensor> custom_kernel(const std::vector<KernelArgument>& arguments, UserKernel kernel,
-                                  const LaunchOptions& options) {
+                                  const LaunchOptions& options, const Outputs& outputs) {
     std::vector<Tensor> tensors = tensors_of("custom_kernel", arguments, kernel);
     if (tensors.empty())
         user_error(ErrorKind::Usage,
                    "[custom_kernel] there is no tensor whose value would launch kernel '{}'; call the kernel itself",
                    kernel->name);
+    const runtime::Device* device = placement_of(tensors);
+    std::shared_ptr<runtime::Program> program;
+    if (has_names(outputs)) program = runtime::program(placed(device), *kernel);
+    const auto wanted =
+        tensors_at(places_of(outputs, arguments.size(), kernel->name, program ? &program->code : nullptr), arguments,
+                   kernel->name);
     runtime::CustomLaunch call = launch_of(arguments, std::move(kernel), options);
     GraphScope scope;
     std::vector<UOp> sources;
-    const runtime::Device* device = nullptr;
-    for (const Tensor& t : tensors) {
-        if (!device) device = t.placement();
-        sources.push_back(t.uop());
-    }
+    for (const Tensor& t : tensors) sources.push_back(t.uop());
     uint64_t id = runtime::register_custom(std::move(call));
     UOp node = make(Op::custom, dtypes::none, sources, CustomArg{id});
     runtime::own_custom(node);
     std::vector<Tensor> results;
     for (size_t i = 0; i < tensors.size(); ++i)
         results.emplace_back(make(Op::pick, tensors[i].dtype(), {node}, IndexArg{static_cast<int>(i)}), device);
-    return results;
+    if (outputs.empty()) return results;
+    std::vector<Tensor> chosen;
+    for (size_t i : wanted) chosen.push_back(results[i]);
+    return chosen;
 }
 
 std::vector<Tensor> custom_kernel(const Tensor& out, const std::vector<Tensor>& inputs, UserKernel kernel) {
@@ -214,16 +241,17 @@ std::vector<Tensor> custom_kernel(const Tensor& out, const std::vector<Tensor>& 
 LaunchResult launch(std::vector<KernelArgument> arguments, UserKernel kernel, const LaunchOptions& options,
                     const Outputs& outputs) {
     LaunchResult result{tensors_of("launch", arguments, kernel), {}};
-    const runtime::Device* placed = nullptr;
-    for (const Tensor& t : result.tensors) placed = placed ? placed : t.placement();
-    runtime::Device& device = placed ? runtime::device(placed->index()) : runtime::device();
+    runtime::Device& device = placed(placement_of(result.tensors));
     std::vector<UOp> buffers;
     for (Tensor& t : result.tensors) {
         place(t, true);
         buffers.push_back(buffer_under(t.value()));
     }
     runtime::LaunchedKernel done = runtime::launch(device, launch_of(arguments, std::move(kernel), options), buffers);
-    result.written = written_of(outputs, done.program->code, done.parameters);
+    const codegen::Compiled& code = done.program->code;
+    result.written = outputs.empty()
+                         ? written_of(code, done.parameters)
+                         : tensors_at(places_of(outputs, arguments.size(), code.entry, &code), arguments, code.entry);
     return result;
 }
 

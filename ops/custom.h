@@ -61,19 +61,20 @@ struct LaunchOptions {
     std::optional<uint32_t> lds = {};
 };
 
-/// A user's kernel over these arguments, in its own order. Lazy: launched once, when a result is realized. Returns one
-/// tensor a tensor, as the kernel leaves them.
+/// Which arguments are outputs: their places or the names of their parameters.
+using Outputs = std::vector<std::variant<int64_t, std::string>>;
+
+/// A user's kernel over these arguments, in its own order. Lazy: launched once, when a result is realized. Returns the
+/// outputs, without any one tensor a tensor, as the kernel leaves them. Names of outputs compile the kernel now.
 std::vector<Tensor> custom_kernel(const std::vector<KernelArgument>& arguments, UserKernel kernel,
-                                  const LaunchOptions& options = {});
+                                  const LaunchOptions& options = {}, const Outputs& outputs = {});
 std::vector<Tensor> custom_kernel(const Tensor& out, const std::vector<Tensor>& inputs, UserKernel kernel);
 
 /// The same now. A tensor that is in memory is changed there; another one gets memory of its own first.
 struct LaunchResult {
     std::vector<Tensor> tensors;  ///< as the kernel leaves them
-    std::vector<size_t> written;  ///< which of them the kernel may have written, as `outputs` or its parameters say
+    std::vector<size_t> written;  ///< the outputs; without any, those behind pointers that are not to const
 };
-/// Which arguments are outputs: their places or the names of their parameters; none: pointers that are not to const.
-using Outputs = std::vector<std::variant<int64_t, std::string>>;
 LaunchResult launch(std::vector<KernelArgument> arguments, UserKernel kernel, const LaunchOptions& options = {},
                     const Outputs& outputs = {});
 

@@ -33,25 +33,6 @@ bool is_ctypes(py::handle value) {
     return py::hasattr(py::type::of(value), "_fields_") || py::hasattr(value, "_b_base_");
 }
 
-ops::Outputs to_outputs(py::handle value) {
-    ops::Outputs outputs;
-    if (value.is_none()) return outputs;
-    auto add = [&](py::handle one) {
-        if (py::isinstance<py::str>(one))
-            outputs.emplace_back(one.cast<std::string>());
-        else if (PyIndex_Check(one.ptr()) && !PyBool_Check(one.ptr()))
-            outputs.emplace_back(one.cast<int64_t>());
-        else
-            user_error(ErrorKind::Usage, "[outputs] an argument's place or its parameter's name was expected, got {}",
-                       py::repr(one).cast<std::string>());
-    };
-    if (py::isinstance<py::str>(value) || PyIndex_Check(value.ptr()))
-        add(value);
-    else
-        for (py::handle one : value) add(one);
-    return outputs;
-}
-
 py::tuple call(const Kernel& kernel, const py::args& values, py::handle grid, py::handle block, py::handle lds,
                py::handle outputs) {
     std::vector<ops::KernelArgument> arguments;
@@ -176,6 +157,25 @@ ops::KernelArgument to_kernel_argument(py::handle value) {
     if (is_number(value)) return to_number(value);
     if (PyBytes_Check(value.ptr()) || PyByteArray_Check(value.ptr()) || is_ctypes(value)) return bytes_of_buffer(value);
     return to_tensor(value);
+}
+
+ops::Outputs to_outputs(py::handle value) {
+    ops::Outputs outputs;
+    if (value.is_none()) return outputs;
+    auto add = [&](py::handle one) {
+        if (py::isinstance<py::str>(one))
+            outputs.emplace_back(one.cast<std::string>());
+        else if (PyIndex_Check(one.ptr()) && !PyBool_Check(one.ptr()))
+            outputs.emplace_back(one.cast<int64_t>());
+        else
+            user_error(ErrorKind::Usage, "[outputs] an argument's place or its parameter's name was expected, got {}",
+                       py::repr(one).cast<std::string>());
+    };
+    if (py::isinstance<py::str>(value) || PyIndex_Check(value.ptr()))
+        add(value);
+    else
+        for (py::handle one : value) add(one);
+    return outputs;
 }
 
 void bind_kernel_calls(py::module_& m, KernelClass& c) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "front_end_p.h"
 #include "kernels_p.h"
 #include "strata/asm/llvm/assemble.h"
@@ -53,12 +55,30 @@ Kernel uop_kernel(py::handle function, const std::vector<py::object>& values) {
     return in_python(ops::uop_kernel(sink));
 }
 
-py::tuple custom_kernel(const Tensor& out, const py::args& inputs, py::handle kernel, py::handle grad) {
+/// `outputs` of arguments that become tensors alone: places count the tensors before.
+ops::Outputs among_tensors(ops::Outputs outputs, const std::vector<ops::KernelArgument>& arguments) {
+    for (auto& output : outputs) {
+        auto* place = std::get_if<int64_t>(&output);
+        if (!place || *place < 0 || static_cast<size_t>(*place) >= arguments.size()) continue;
+        const auto end = arguments.begin() + *place;
+        if (!end->tensor) user_error(ErrorKind::Usage, "[outputs] argument {} is no tensor", *place);
+        *place = std::count_if(arguments.begin(), end, [](const ops::KernelArgument& a) { return bool(a.tensor); });
+    }
+    return outputs;
+}
+
+py::tuple custom_kernel(const Tensor& out, const py::args& inputs, py::handle kernel, py::handle outputs,
+                        py::handle grad) {
     if (!grad.is_none()) user_error(ErrorKind::Unsupported, "[custom_kernel] grad= is not available in this version");
     std::vector<ops::KernelArgument> arguments{out};
     for (py::handle x : inputs) arguments.push_back(to_kernel_argument(x));
-    if (py::isinstance<CustomKernel>(kernel))
-        return py::tuple(py::cast(ops::custom_kernel(arguments, kernel.cast<Kernel>())));
+    const ops::Outputs wanted = to_outputs(outputs);
+    if (py::isinstance<CustomKernel>(kernel)) {
+        const auto k = kernel.cast<Kernel>();
+        return py::tuple(py::cast(wanted.empty() ? ops::custom_kernel(arguments, k) : computing([&] {
+            return ops::custom_kernel(arguments, k, {}, wanted);
+        })));
+    }
     if (!PyCallable_Check(kernel.ptr()))
         user_error(
             ErrorKind::Usage,
@@ -71,7 +91,11 @@ py::tuple custom_kernel(const Tensor& out, const py::args& inputs, py::handle ke
                                              : py::reinterpret_borrow<py::object>(inputs[i - 1]));
     }
     Kernel k = uop_kernel(kernel, values);
-    return py::tuple(py::cast(ops::custom_kernel({tensors.begin(), tensors.end()}, k)));
+    const ops::Outputs of_tensors = among_tensors(wanted, arguments);
+    const std::vector<ops::KernelArgument> given(tensors.begin(), tensors.end());
+    return py::tuple(py::cast(of_tensors.empty() ? ops::custom_kernel(given, k) : computing([&] {
+        return ops::custom_kernel(given, k, {}, of_tensors);
+    })));
 }
 
 py::bytes bytes_of(const codegen::Compiled& k) {
@@ -89,12 +113,16 @@ std::string joined(const runtime::Artifact& a, std::string_view between, Part pa
 void bind_custom_kernel(py::class_<Tensor> c) {
     OwnSignature own;
     c.def(
-        "custom_kernel", &custom_kernel, py::kw_only(), py::arg("kernel"), py::arg("grad") = py::none(),
-        "custom_kernel(self, *inputs: KernelArgument, kernel: Kernel, grad: None = None) -> tuple[Tensor, ...]\n\n"
+        "custom_kernel", &custom_kernel, py::kw_only(), py::arg("kernel"), py::arg("outputs") = py::none(),
+        py::arg("grad") = py::none(),
+        "custom_kernel(self, *inputs: KernelArgument, kernel: Kernel, outputs: str | int | Sequence[str | int] | None "
+        "= "
+        "None, grad: None = None) -> tuple[Tensor, ...]\n\n"
         "Runs a kernel of the user's over this tensor (its output) and the inputs, when a result is realized.\n\n"
         "inputs: in the kernel's order, what CustomKernel.__call__ takes. kernel: hip_kernel(...), asm_kernel(...), or "
-        "a function\nthat gets one uop.UOp a tensor, and numbers as they are, and returns uop.sink(...). Returns one "
-        "tensor a tensor, the output first.\nRaises LaunchError when an argument does not fit its parameter, "
+        "a function\nthat gets one uop.UOp a tensor, and numbers as they are, and returns uop.sink(...). outputs: the "
+        "tensors to return, by their\nplaces, this one being 0, or by their parameters' names, for which the kernel is "
+        "compiled now; none: all, this one first.\nRaises LaunchError when an argument does not fit its parameter, "
         "Unsupported for grad.");
 }
 

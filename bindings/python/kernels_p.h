@@ -11,6 +11,9 @@ ops::Dims to_dims(py::handle value, const char* what);
 /// A tensor or what makes one, a Python or NumPy number, None, bytes, a ctypes value or a NumPy record.
 ops::KernelArgument to_kernel_argument(py::handle value);
 
+/// outputs=: a place or a name, or several; None: none.
+ops::Outputs to_outputs(py::handle value);
+
 using KernelClass = py::class_<runtime::CustomKernel, std::shared_ptr<runtime::CustomKernel>>;
 /// Calls of a kernel, and the variables of its module.
 void bind_kernel_calls(py::module_& m, KernelClass& c);

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include "strata/codegen/compile/compiled.h"
 #include "strata/codegen/render/hip_source.h"
@@ -14,6 +15,9 @@ namespace strata::codegen {
 /// of options.def), Device (no compiler; names Debian
 /// packages).
 Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch);
+
+/// An Error (Usage) names the first option that is not passed on (options.def).
+Result<void> check_options(const std::vector<std::string>& options);
 
 /// The compiler's own assembly listing, for people to read; not cached.
 Result<std::string> compile_to_assembly(const HipSource& source, isa::Arch arch);

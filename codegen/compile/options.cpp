@@ -2,6 +2,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "strata/codegen/compile/compile.h"
 #include "strata/codegen/compile/options_p.h"
 #include "strata/core/support/settings.h"
 

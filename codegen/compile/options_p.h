@@ -11,9 +11,6 @@ namespace strata::codegen {
 /// know what decides it.
 bool are_listed(const std::vector<std::string>& options);
 
-/// An Error (Usage) names the first option that is not passed on.
-Result<void> check_options(const std::vector<std::string>& options);
-
 /// Whether one of them makes clang read files of the user.
 bool may_read_files(const std::vector<std::string>& options);
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import strata
-from strata import Tensor
+from strata import Tensor, uop
 
 AXPY = """
 extern "C" __global__ void axpy(int n, float a, const float* x, float* y) {
@@ -130,7 +130,12 @@ def test_a_null_pointer_is_None_and_a_kernel_may_have_no_tensor():
     assert kernel.globals["seen"].numpy("int32").tolist() == [7]
 
 
-def test_outputs_are_what_the_kernel_may_write_or_what_the_call_says():
+def lazily(kernel):
+    return lambda out, *inputs, outputs: out.custom_kernel(*inputs, kernel=kernel, outputs=outputs)
+
+
+@pytest.mark.parametrize("how", [lambda kernel: kernel, lazily], ids=["called", "custom_kernel"])
+def test_outputs_are_what_the_kernel_may_write_or_what_the_call_says(how):
     kernel = strata.hip_kernel("""
     extern "C" __global__ void three(float* sum, const float* x, float* product, const float* __restrict__ y) {
         int i = threadIdx.x; sum[i] = x[i] + y[i]; product[i] = x[i] * y[i];
@@ -139,14 +144,36 @@ def test_outputs_are_what_the_kernel_may_write_or_what_the_call_says():
     arguments = [Tensor.empty(4), np.arange(4, dtype=np.float32), Tensor.empty(4), np.full(4, 3, np.float32)]
     total, product = kernel(*arguments)
     assert total.tolist() == [3, 4, 5, 6] and product.tolist() == [0, 3, 6, 9]
-    (product,) = kernel(*arguments, outputs="product")
+    call = how(kernel)
+    (product,) = call(*arguments, outputs="product")
     assert product.tolist() == [0, 3, 6, 9]
-    y, total = kernel(*arguments, outputs=["y", 0])
+    y, total = call(*arguments, outputs=["y", 0])
     assert y.tolist() == [3] * 4 and total.tolist() == [3, 4, 5, 6]
     with pytest.raises(strata.UsageError, match="no parameter 'z'; its parameters: sum, x, product, y"):
-        kernel(*arguments, outputs="z")
+        call(*arguments, outputs="z")
     with pytest.raises(strata.UsageError, match="4: kernel 'three' has 4 parameters"):
-        kernel(*arguments, outputs=4)
+        call(*arguments, outputs=4)
+    with pytest.raises(strata.UsageError, match="place or its parameter's name was expected, got 1.5"):
+        call(*arguments, outputs=[1.5])
+    call = how(strata.hip_kernel('extern "C" __global__ void set(float* x, float value) { *x = value; }', name="set", grid=1, block=1))
+    with pytest.raises(strata.UsageError, match="argument 1 of kernel 'set' is no tensor"):
+        call(Tensor.empty(1), 2.5, outputs=1)
+
+
+def test_outputs_of_a_kernel_graph_are_named_by_their_places():
+    def scaled(out, factor, x):
+        i = uop.range(4, 0, "local")
+        return uop.sink(out[i].store(x[i].load() * factor).end(i))
+
+    x = Tensor([1.0, 2.0, 3.0, 4.0])
+    out, same = Tensor.empty(4).custom_kernel(2.5, x, kernel=scaled)
+    (alone,) = Tensor.empty(4).custom_kernel(2.5, x, kernel=scaled, outputs=0)
+    second, first = Tensor.empty(4).custom_kernel(2.5, x, kernel=scaled, outputs=[2, 0])
+    assert out.tolist() == alone.tolist() == first.tolist() == [2.5, 5.0, 7.5, 10.0]
+    assert same.tolist() == second.tolist() == x.tolist()
+    for place in (1, 3):
+        with pytest.raises(strata.UsageError, match=f"outputs.*{place}"):
+            Tensor.empty(4).custom_kernel(2.5, x, kernel=scaled, outputs=place)
 
 
 def test_a_lazy_launch_takes_numbers_too_and_keeps_them():

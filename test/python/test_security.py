@@ -66,8 +66,11 @@ def test_a_fifo_in_the_place_of_an_entry_holds_nobody_up(tmp_path):
 
 @pytest.mark.parametrize("options", [["-fplugin=/tmp/evil.so"], ["-fpass-plugin=/tmp/evil.so"], ["-MD", "-MF", "/tmp/x"], ["@/tmp/options"], ["--config=/tmp/x"], ["-Xclang", "-load"]])
 def test_an_option_that_could_run_code_or_write_files_is_refused_wherever_it_enters(options, tmp_path):
-    kernel = strata.hip_kernel(HIP, name="k", grid=1, block=1, options=["-DVALUE=1.5f", *options])
     with pytest.raises(strata.UsageError, match="is not among those that only say what code to make.*unsafe_options=True"):
+        strata.hip_kernel(HIP, name="k", grid=1, block=1, options=["-DVALUE=1.5f", *options])
+    with strata.config(unsafe_options=True):
+        kernel = strata.hip_kernel(HIP, name="k", grid=1, block=1, options=["-DVALUE=1.5f", *options])
+    with pytest.raises(strata.UsageError, match="is not among those that only say what code to make"):
         Tensor.empty(1).custom_kernel(kernel=kernel)[0].realize()
     source = tmp_path / "k.hip"
     source.write_text(HIP)
