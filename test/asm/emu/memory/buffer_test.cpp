@@ -32,7 +32,9 @@ struct Shape {
 std::optional<uint64_t> model(const Shape& s, bool gfx9, uint64_t index, uint64_t voffset, uint32_t at,
                               uint32_t bytes) {
     const uint64_t offset = voffset + s.imm + at;
-    const uint64_t element = gfx9 ? (s.swizzle & 2 ? 4 : 0) : std::array<uint64_t, 4>{0, 4, 8, 16}[s.swizzle];
+    const uint64_t element = !s.idxen && !s.add_tid ? 0
+                             : gfx9                 ? (s.swizzle & 2 ? 4 : 0)
+                                                    : std::array<uint64_t, 4>{0, 4, 8, 16}[s.swizzle];
     const uint64_t rows = 8ull << s.index_stride;
     uint64_t linear = index * s.stride + offset;
     if (element)
@@ -68,7 +70,9 @@ std::vector<Shape> shapes() {
         {.stride = 32, .records = 25, .index_stride = 0, .swizzle = 1, .out_of_range = 0, .idxen = true},
         {.stride = 32, .records = 25, .index_stride = 1, .swizzle = 3, .out_of_range = 3, .idxen = true},
         {.stride = 16, .records = 30, .index_stride = 2, .swizzle = 2, .out_of_range = 3, .idxen = true},
-        {.stride = 16, .records = 300, .index_stride = 1, .swizzle = 2},  // all elements are of index 0
+        {.stride = 16, .records = 300, .index_stride = 1, .swizzle = 2},  // nothing tells an index
+        {.stride = 16, .records = 300, .index_stride = 1, .swizzle = 3, .out_of_range = 0},
+        {.stride = 16, .records = 300, .index_stride = 1, .swizzle = 3, .out_of_range = 2, .soffset = 8},
         {.stride = 0, .records = 300, .index_stride = 0, .swizzle = 2},
         {.stride = 16, .records = 24, .add_tid = true, .offen = false, .imm = 12},
         {.stride = 16, .records = 24, .index_stride = 3, .swizzle = 2, .add_tid = true},
