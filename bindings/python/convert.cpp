@@ -195,9 +195,10 @@ py::object whole_numbers(py::handle data, py::object array) {
     return each.attr("astype")("uint64");
 }
 
-/// Numbers of Python must fit the type that they shall have; those of arrays are converted as by cast.
+/// Numbers must fit the type that they shall have, a list's and an array's.
 void check_range(const py::object& array, DType to) {
     if (!to.is_integer() || array.attr("size").cast<int64_t>() == 0) return;
+    if (to.numpy() == py::str(array.attr("dtype").attr("name")).cast<std::string>()) return;
     for (const char* end : {"min", "max"}) (void)to_number(array.attr(end)()).constant(to);
 }
 
@@ -225,7 +226,7 @@ Tensor to_tensor(py::handle data, OptionalDType dtype, std::string_view device) 
     check_elements(data, array);
     if (from_python)
         array = whole_numbers(data, array), name = py::str(array.attr("dtype").attr("name")).cast<std::string>();
-    if (from_python && dtype) check_range(array, *dtype);
+    if (dtype) check_range(array, *dtype);
     if (from_python && name == "float64" && (!dtype || *dtype != dtypes::float64)) {  // Python floats are float32
         array = array.attr("astype")("float32"), name = "float32";
     }

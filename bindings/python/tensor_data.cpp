@@ -106,6 +106,8 @@ py::capsule to_dlpack(Tensor& t, py::handle max_version, py::handle device, py::
         throw py::buffer_error(
             fmt::format("dl_device={}: tensors of Strata are exchanged on the host, (1, 0)", shown(device)));
     auto exported = std::make_unique<Exported>(t, !copy.is_none() && copy.cast<bool>());
+    if (!max_version.is_none() && (!py::isinstance<py::sequence>(max_version) || py::len(max_version) != 2))
+        user_error(ErrorKind::Usage, "[__dlpack__] max_version is a pair (major, minor), got {}", shown(max_version));
     bool versioned =
         !max_version.is_none() && to_integer(py::object(max_version[py::int_(0)]), "a version of DLPack") >= 1;
     if (versioned) return capsule_of<DLManagedTensorVersioned>(std::move(exported), "dltensor_versioned");
@@ -147,13 +149,33 @@ py::tuple state_of(Tensor& t) {
     return py::make_tuple(py::bytes(content), t.shape(), t.dtype(), t.device().name());
 }
 
+/// An int that says, when it is called, that it is a property: elsewhere size is a method.
+py::object size_class() {
+    py::module_ python = py::module_::import("builtins");
+    py::dict members;
+    members["__slots__"] = py::tuple();
+    members["__call__"] = py::cpp_function(
+        [](py::handle, const py::args&, const py::kwargs&) -> As<"Never"> {
+            throw py::type_error(
+                "size is a property: x.size counts the elements, x.shape[axis] is the size of an axis");
+        },
+        py::name("__call__"), py::is_method(python.attr("int")));
+    members["__reduce__"] = py::cpp_function(
+        [](py::handle self) {
+            return py::make_tuple(py::module_::import("builtins").attr("int"), py::make_tuple(self.cast<int64_t>()));
+        },
+        py::name("__reduce__"), py::is_method(python.attr("int")));
+    return python.attr("type")("int", py::make_tuple(python.attr("int")), members);
+}
+
 void bind_properties(Class& c) {
     c.def_property_readonly("shape", &Tensor::shape, "Sizes of the axes.");
     c.def_property_readonly("dtype", &Tensor::dtype, "Element type.");
     c.def_property_readonly("ndim", &Tensor::ndim, "Number of axes.");
     c.def_property_readonly(
         "device", [](const Tensor& t) { return t.device().name(); }, "Where it is computed: 'emu:gfx1100', ...");
-    c.def_property_readonly("size", &Tensor::numel, "Number of elements.");
+    c.def_property_readonly(
+        "size", [of = size_class()](const Tensor& t) -> As<"int"> { return of(t.numel()); }, "Number of elements.");
     c.def_property_readonly("nbytes", &Tensor::nbytes, "Bytes of all elements.");
     c.def_property_readonly("is_realized", &Tensor::is_realized, "Whether the value is in memory.");
     c.def_property_readonly(

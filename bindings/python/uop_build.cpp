@@ -8,7 +8,7 @@ namespace {
 
 DType type_of_pair(py::handle a, py::handle b) {
     for (py::handle side : {a, b})
-        if (py::isinstance<Handle>(side)) return side.cast<Handle>().get().dtype();
+        if (py::isinstance<Handle>(side)) return with_value(side.cast<Handle>().get()).dtype();
     user_error(ErrorKind::DType, "neither {} nor {} has a type: make one a uop.const(value, dtype)", shown(a),
                shown(b));
 }

@@ -11,13 +11,14 @@ import faulthandler
 import inspect
 import json
 import operator
+import resource
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
+import random_values as st
 
 import strata
 from strata import Tensor, _words, dtypes, uop
@@ -29,6 +30,10 @@ LEFT_OUT = {"asm_kernel": "its text goes to LLVM's assembler", "config": "settin
 ARRAYS = [np.array(v, t) for v, t in [([1, -2, 3], "int32"), ([[1, 2, 3], [4, 5, 6]], "int64"), ([1.5, -2.5, 0.0, np.nan], "float32"), ([[0.5], [2.0]], "float64"), ([True, False, True], "bool"), ([250, 3, 255], "uint8"), (7, "int64"), (2.5, "float32"),
                                       ([], "float32"), ([[0, 1], [1, 0]], "uint64"), ([127, -128, 5], "int8"), (np.arange(24).reshape(2, 3, 4), "float32"), ([[2**62, -(2**63)]], "int64"), ([-0.0, np.inf, -np.inf], "float16"), ([0, 2, 1], "int16"), ([2**31, 1], "uint32")]]  # fmt: skip
 EDGES = [0, 1, -1, 2, 3, 5, 31, 32, 63, 64, 127, 128, 255, 256, 2**31 - 1, 2**31, 2**32, 2**32 + 1, 2**53 + 1, 2**62, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 2**70, -2, -3, -128, -(2**31), -(2**31) - 1, -(2**63), -(2**63) - 1, -(2**70)]
+
+
+CALLS_A_ROUND = 12
+COMPARED_A_ROUND, COMPARED_ROUNDS = 2, 20  # results of each function, once in so many rounds: most of them are a kernel to compile
 
 
 class Opaque:
@@ -44,7 +49,7 @@ tensors = arrays.map(Tensor)
 shapes = st.one_of(ints, st.lists(st.one_of(small, small, ints), max_size=4), st.lists(small, max_size=3).map(tuple))
 types = st.one_of(st.sampled_from([*dtypes.all, *(t.name for t in dtypes.all), bool, int, float, np.float32, np.dtype("int16")]), st.sampled_from(["float31", "", "index", object, "complex64"]))
 words = st.sampled_from(["", "x", "mean", "sum", "none", "float32", "emu:gfx1100", "emu:gfx942", "cuda", "global", "local", "loop", "reg", "reduce", "add", "max", "gidx0", "lidx2", "k", "double", "é", "\0", "a" * 300])
-lists = st.recursive(st.one_of(ints, floats, st.booleans()), lambda inner: st.lists(inner, max_size=3), max_leaves=6)
+lists = st.nested(st.one_of(ints, floats, st.booleans()), max_size=3)
 parts = st.one_of(ints, st.none(), st.just(...), st.builds(slice, *[st.one_of(st.none(), ints)] * 3), tensors, arrays, lists.filter(lambda v: isinstance(v, list)), st.just(np.True_), st.just(np.array(1)))
 
 
@@ -55,10 +60,11 @@ def nodes():
                      st.just(None).map(lambda _: place("float32").store(1.0)))  # fmt: skip
 
 
-junk = st.one_of(numbers, tensors, arrays, shapes, types, words, lists, parts, nodes(), st.none(), st.builds(Opaque), st.just({}), st.just(b"bytes"), st.just(lambda *a: None), st.just(1j))
+NODES = nodes()
+junk = st.one_of(numbers, tensors, arrays, shapes, types, words, lists, parts, NODES, st.none(), st.builds(Opaque), st.just({}), st.just(b"bytes"), st.just(lambda *a: None), st.just(1j))
 BY_TYPE = {
     "int": ints, "float": floats, "bool": st.booleans(), "str": words, "Scalar": numbers, "Operand": st.one_of(tensors, numbers, numbers, numbers, arrays, lists), "Tensor": tensors, "ArrayLike": st.one_of(tensors, arrays, lists), "Shape": shapes, "Axes": shapes, "DTypeLike": types,
-    "IndexPart": st.one_of(parts, st.lists(parts, max_size=3).map(tuple)), "UOp": nodes(), "Sequence[ArrayLike]": st.lists(tensors, max_size=3), "Sequence[tuple[int, int]]": st.lists(st.tuples(small, st.one_of(small, ints)), max_size=3), "Sequence[int]": st.lists(ints, max_size=3),
+    "IndexPart": st.one_of(parts, st.lists(parts, max_size=3).map(tuple)), "UOp": NODES, "Sequence[ArrayLike]": st.lists(tensors, max_size=3), "Sequence[tuple[int, int]]": st.lists(st.tuples(small, st.one_of(small, ints)), max_size=3), "Sequence[int]": st.lists(ints, max_size=3),
     "AxisKind": words, "Space": words, "list[Tensor]": st.lists(tensors, max_size=3),
 }  # fmt: skip
 
@@ -76,7 +82,7 @@ def strategy_of(parameter, annotation):
 
 def functions():
     """(label, function, its owner's strategy or None, [(parameter, annotation)]) of everything public."""
-    own = {Tensor: tensors, uop.UOp: nodes(), strata.DType: st.sampled_from(dtypes.all)}
+    own = {Tensor: tensors, uop.UOp: NODES, strata.DType: st.sampled_from(dtypes.all)}
     for owner in (strata, strata.nn, uop, Tensor, uop.UOp, strata.DType):
         for name in dir(owner):
             f = inspect.getattr_static(owner, name)
@@ -154,8 +160,16 @@ def differs(got, want):
 class Fuzzer:
     """Makes the calls and counts."""
 
-    def __init__(self, file, compared_per_function):
-        self.file, self.counts, self.limit = open(file, "w"), collections.Counter(), compared_per_function
+    def __init__(self, file, seed):
+        self.file, self.seed, self.counts, self.compared, self.armed = open(file, "w"), seed, collections.Counter(), collections.Counter(), 0
+        self.targets = [Target(*f) for f in functions()]
+
+    def guard(self):
+        """A call that takes 30 s ends the process; arming costs more than most calls."""
+        now = time.monotonic()
+        if now - self.armed > 1:
+            self.armed = now
+            faulthandler.dump_traceback_later(31, exit=True)
 
     def call(self, label, function, given, named):
         text = f"{label}({', '.join([*map(_words._short.repr, given), *(f'{k}={_words._short.repr(v)}' for k, v in named.items())])})"
@@ -163,7 +177,7 @@ class Fuzzer:
         self.file.write(text + "\n")
         self.file.truncate()
         self.file.flush()
-        faulthandler.dump_traceback_later(30, exit=True)
+        self.guard()
         self.counts["calls"] += 1
         try:
             result = function(*given, **named)
@@ -180,7 +194,7 @@ class Fuzzer:
 
     def compare(self, text, name, given, named, result):
         assert result.shape == tuple(result.shape) and all(n >= 0 for n in result.shape) and result.size < 2**63, f"{text}: shape {result.shape}"
-        if result.size > 1000 or not result.dtype.numpy_name or self.compared[name] >= self.limit:
+        if result.size > 1000 or not result.dtype.numpy_name or self.compared[name] >= COMPARED_A_ROUND:
             return
         want = expected(name, given, named)
         if want is None:
@@ -190,40 +204,53 @@ class Fuzzer:
         wrong = differs(result.numpy(), want)
         assert not wrong, f"{text}: {wrong}"
 
-    def round(self, examples, seed_):
-        self.compared = collections.Counter()
-        for label, function, owner, parameters in functions():
-            self.counts["functions"] += 1
-            fixed = [p for p in parameters if not p[0].startswith("*")]
-            variadic = any(p[0].startswith("*") and not p[0].startswith("**") for p in parameters)
-
-            @seed(seed_)
-            @settings(max_examples=examples, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck), print_blob=False)
-            @given(st.data())
-            def attempt(data):
-                given_ = [data.draw(owner)] if owner is not None else []
-                for parameter in fixed[: data.draw(st.integers(0, len(fixed)))]:
-                    given_.append(data.draw(strategy_of(*parameter)))
-                if variadic:
-                    given_ += data.draw(st.lists(st.one_of(small, shapes, nodes() if "UOp" in label or "uop" in label else tensors, junk), max_size=3))
-                rest = [] if variadic else fixed[len(given_) - (owner is not None) :]
-                named = {p[0]: data.draw(strategy_of(*p)) for p in rest if data.draw(st.integers(0, 2)) == 0 or "=" not in p[1]}
-                if data.draw(st.integers(0, 30)) == 0:
-                    given_.append(data.draw(junk))
-                self.call(label, function, given_, named)
-
-            attempt()
+    def round(self, number):
+        if number % COMPARED_ROUNDS == 0:
+            self.compared.clear()
+        for target in self.targets:
+            r = st.seeded(self.seed, number, target.label)
+            for _ in range(CALLS_A_ROUND):
+                self.call(target.label, target.function, *target.arguments(r))
 
 
-def main(file, seconds="0", seed_="0"):
+class Target:
+    """A function and where its arguments come from."""
+
+    def __init__(self, label, function, owner, parameters):
+        self.label, self.function, self.owner = label, function, owner
+        self.fixed = [(name, strategy_of(name, annotation), "=" not in annotation) for name, annotation in parameters if not name.startswith("*")]
+        variadic = any(name.startswith("*") and not name.startswith("**") for name, _ in parameters)
+        self.more = st.lists(st.one_of(small, shapes, NODES if "UOp" in label or "uop" in label else tensors, junk), max_size=3) if variadic else None
+
+    def arguments(self, r):
+        given = [self.owner.draw(r)] if self.owner is not None else []
+        positional = r.randint(0, len(self.fixed))
+        given += [values.draw(r) for _, values, _ in self.fixed[:positional]]
+        named = {}
+        if self.more is not None:
+            given += self.more.draw(r)
+        else:
+            named = {name: values.draw(r) for name, values, required in self.fixed[positional:] if required or r.random() < 1 / 3}
+        if r.random() < 1 / 31:
+            given.append(junk.draw(r))
+        return given, named
+
+
+def resident():
+    """MiB of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() >> 20
+
+
+def main(file, seconds="0", seed="0"):
     faulthandler.enable()
-    fuzzer, start, rounds = Fuzzer(file, 2), time.time(), 0
-    while rounds == 0 or time.time() - start < float(seconds):
-        fuzzer.round(12, int(seed_) + rounds)
+    fuzzer, start, rounds, early = Fuzzer(file, int(seed)), time.monotonic(), 0, 0
+    while rounds == 0 or time.monotonic() - start < float(seconds):
+        fuzzer.round(rounds)
         rounds += 1
+        if not early and time.monotonic() - start > float(seconds) / 3:
+            early = resident()
     faulthandler.cancel_dump_traceback_later()
-    counts = dict(fuzzer.counts, functions=fuzzer.counts["functions"] // rounds, rounds=rounds, seconds=round(time.time() - start, 1))
-    print(json.dumps(counts))
+    print(json.dumps({**fuzzer.counts, "functions": len(fuzzer.targets), "rounds": rounds, "seconds": round(time.monotonic() - start, 1), "early_mib": early, "end_mib": resident()}))
 
 
 if __name__ == "__main__":

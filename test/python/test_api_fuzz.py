@@ -19,3 +19,4 @@ def test_fuzz_of_every_public_function(tmp_path):
     print(figures)
     assert figures["functions"] > 250 and figures["calls"] > 2000
     assert figures["results"] > figures["calls"] / 5 and figures["errors"] > figures["calls"] / 5 and figures["compared"] > 40
+    assert figures["end_mib"] < figures["early_mib"] + 48, figures

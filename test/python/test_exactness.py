@@ -189,3 +189,18 @@ def test_classes_beyond_the_type_of_the_index_do_not_wrap():
     for name in ("uint8", "int8"):
         got = Tensor(np.array([0, 1, 127], name)).one_hot(300).numpy()
         assert (got == np.eye(300, dtype=np.int64)[[0, 1, 127]]).all()
+
+
+FORMS = {"list": lambda v: v.tolist(), "array": lambda v: v, "strided": lambda v: np.repeat(v, 2)[::2], "other byte order": lambda v: v.astype(v.dtype.newbyteorder(">")), "memoryview": memoryview, "scalar": lambda v: v.max() if abs(v.max()) > abs(v.min()) else v.min()}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
+@pytest.mark.parametrize("value, held, to", [(300, "int64", "uint8"), (-1, "int32", "uint8"), (2**31, "uint32", "int32"), (-1, "int8", "uint64"), (2**63, "uint64", "int64"),
+                                             (256.0, "float32", "uint8"), (1e30, "float64", "int64"), (math.nan, "float32", "int32"), (-math.inf, "float64", "int16")])
+def test_data_of_every_form_must_fit_the_type_that_is_asked_for(form, value, held, to):
+    data = np.array([1, value], held)
+    with pytest.raises(strata.DTypeError, match="does not fit " + to):
+        Tensor(form(data), dtype=to)
+    assert Tensor(data).cast(to).dtype == to
+    fitting = np.array([1, 100], held)
+    assert Tensor(form(fitting), dtype=to).cast("int64").numpy().max() == 100

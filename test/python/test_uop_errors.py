@@ -108,3 +108,14 @@ def test_errors_have_the_name_that_the_user_gave(name):
 
     with pytest.raises(strata.MemoryFault, match=f"kernel '{name}'"):
         Tensor.empty(64).custom_kernel(kernel=kernel)[0].realize()
+
+
+@pytest.mark.parametrize("name", sorted(n for n in dir(operator) if n in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and_", "or_", "xor", "lshift", "rshift", "lt", "le", "gt", "ge", "eq", "ne")))
+@pytest.mark.parametrize("number", [2, True, 1.5], ids=str)
+def test_an_effect_has_no_value_to_compute_with(name, number):
+    effect = uop.placeholder(8)[0].store(1.0)
+    for a, b in ((effect, number), (number, effect)):
+        with pytest.raises(strata.DTypeError, match="is an effect: it has no value"):
+            getattr(operator, name)(a, b)
+    with pytest.raises(strata.DTypeError, match="is an effect: it has no value"):
+        uop.where(value() > 0.0, effect, number)

@@ -95,6 +95,9 @@ def test_dlpack_says_what_it_gives():
         Tensor([1.0]).cast("fp8e4m3").__dlpack__()
     for version, name in ((None, "dltensor"), ((0, 8), "dltensor"), ((1, 0), "dltensor_versioned"), ((1, 3), "dltensor_versioned")):
         assert f'"{name}"' in repr(x.__dlpack__(max_version=version))
+    for version in ([], (), 1, "x", (1,), (1, 2, 3)):
+        with pytest.raises(strata.UsageError, match="max_version is a pair"):
+            x.__dlpack__(max_version=version)
     for _ in range(3):  # capsules that nobody takes free what they hold
         x.__dlpack__(copy=True, max_version=(1, 0))
 

@@ -1,6 +1,8 @@
 """Names and arguments of other packages, and misspelt ones: they work where they mean the same, else the error says what to write."""
 
 import inspect
+import json
+import pickle
 
 import numpy as np
 import pytest
@@ -97,3 +99,12 @@ def test_no_function_answers_in_the_words_of_its_binding(function):
             except Exception as e:
                 assert not any(w in str(e) for w in PYBIND), str(e)
                 assert isinstance(e, (strata.Error, TypeError, ValueError, OverflowError, AttributeError, BufferError)), repr(e)
+
+
+@pytest.mark.parametrize("arguments", [(), (0,), (-1,)])
+def test_size_is_a_property_and_says_so_when_it_is_called(arguments):
+    x = Tensor([[1.0, 2.0, 3.0]])
+    with pytest.raises(TypeError, match=r"size is a property: x\.size counts the elements, x\.shape\[axis\]"):
+        x.size(*arguments)
+    assert x.size == 3 and isinstance(x.size, int) and f"{x.size!r} {x.size}" == "3 3" and type(x.size + 1) is int
+    assert pickle.loads(pickle.dumps({x.size: x.size})) == {3: 3} and json.dumps(x.size) == "3" and np.zeros(x.size).shape == (3,)

@@ -1,15 +1,13 @@
 #pragma once
-#include <array>
 #include <cstring>
 #include <memory>
 #include <string>
 
+#include "random_words.h"
 #include "strata/asm/isa/inst.h"
 #include "strata/asm/llvm/service/llvm_api.h"
 
 namespace strata::isa {
-
-using Words = std::array<uint32_t, 3>;
 
 /// LLVM 19's disassembler, one instruction at a time: what llvm-mc --disassemble prints, without the process.
 class LlvmOracle {

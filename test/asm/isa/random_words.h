@@ -1,10 +1,12 @@
 #pragma once
+#include <array>
 #include <random>
 
-#include "llvm_oracle.h"
 #include "strata/asm/isa/table_p.h"
 
 namespace strata::isa {
+
+using Words = std::array<uint32_t, 3>;
 
 /// Random words for a family's decoder. One in four is wholly random, one in four begins like a format, the others like
 /// a row; operand fields are random or codes that mean something, and bits that a row has no use for are mostly zero.
