@@ -6,8 +6,7 @@
 #include "strata/codegen/compile/compile.h"
 #include "strata/core/support/file.h"
 #include "strata/ops/build_p.h"
-#include "strata/runtime/custom.h"
-#include "strata/runtime/program.h"
+#include "strata/runtime/kernel_call.h"
 #include "strata/runtime/realize.h"
 
 namespace strata::ops {
@@ -45,51 +44,45 @@ runtime::CustomLaunch launch_of(const std::vector<KernelArgument>& arguments, Us
 }
 
 /// The tensors among the arguments; they are on one device, and have memory.
-std::vector<Tensor> tensors_of(std::string_view where, const std::vector<KernelArgument>& arguments,
-                               const UserKernel& kernel) {
+std::vector<Tensor*> tensors_of(std::string_view where, const std::vector<KernelArgument>& arguments,
+                                const UserKernel& kernel) {
     if (!kernel) user_error(ErrorKind::Usage, "[{}] no kernel was given", where);
-    std::vector<Tensor> tensors;
+    std::vector<Tensor*> tensors;
     for (size_t i = 0; i < arguments.size(); ++i) {
-        const Tensor& t = arguments[i].tensor;
+        Tensor* t = arguments[i].tensor.get();
         if (!t) continue;
-        if (t.numel() == 0)
+        if (t->numel() == 0)
             user_error(ErrorKind::Shape, "[{}] argument {} has shape {}: it has no memory", where, i,
-                       to_string(t.shape()));
-        for (const Tensor& other : tensors) common_device(where, other, t);
+                       to_string(t->shape()));
+        for (const Tensor* other : tensors) common_device(where, *other, *t);
         tensors.push_back(t);
     }
     return tensors;
 }
 
 /// Whether the memory of its buffer is the tensor in row-major order.
-bool is_whole(const Tensor& t) {
-    if (t.is_uniform()) return false;
-    UOp node = t.value();
-    while (node.is(Op::reshape)) node = node.src(0);
-    return node.is(Op::buffer);
+bool is_whole(const Tensor& t) { return !t.is_uniform() && whole_buffer(t.value()); }
+
+/// Puts the tensor into memory, row by row.
+void place(Tensor& t) {
+    if (!is_whole(t)) t.realize();
+    if (!is_whole(t)) t = t.contiguous().realize();
 }
 
-/// Puts the tensor into memory, row by row; `own`: memory that no other value shares.
-void place(Tensor& t, bool own) {
-    if (is_whole(t)) return;
-    const bool shared = own && !t.is_realized();
-    t.realize();
-    if (!is_whole(t)) {
-        t = t.contiguous().realize();
-    } else if (shared) {
-        Tensor copy = Tensor::empty(t.shape(), t.dtype(), t.device().name());
-        auto from = runtime::find_buffer(buffer_under(t.value())),
-             to = runtime::find_buffer(buffer_under(copy.value()));
-        runtime::Device& device = to->device();
-        device.api().memcpy_on_device(device.ordinal(), to->address(), from->address(), to->bytes()).value();
-        t = copy;
-    }
+/// Gives a tensor in memory that others share a copy of its own.
+void separate(Tensor& t) {
+    if (runtime::is_alone(t.value(), 1, 0)) return;
+    runtime::collect_recent();  // they may be gone already
+    if (runtime::is_alone(t.value(), 1, 0)) return;
+    Tensor copy = Tensor::empty(t.shape(), t.dtype(), t.device().name());
+    runtime::copy_memory(whole_buffer(t.value()), whole_buffer(copy.value()));
+    t = std::move(copy);
 }
 
 /// Where the first of them is that says so; null: nowhere.
-const runtime::Device* placement_of(const std::vector<Tensor>& tensors) {
-    for (const Tensor& t : tensors)
-        if (t.placement()) return t.placement();
+const runtime::Device* placement_of(const std::vector<Tensor*>& tensors) {
+    for (const Tensor* t : tensors)
+        if (t->placement()) return t->placement();
     return nullptr;
 }
 
@@ -205,7 +198,7 @@ UserKernel uop_kernel(UOp sink) {
 
 std::vector<Tensor> custom_kernel(const std::vector<KernelArgument>& arguments, UserKernel kernel,
                                   const LaunchOptions& options, const Outputs& outputs) {
-    std::vector<Tensor> tensors = tensors_of("custom_kernel", arguments, kernel);
+    const std::vector<Tensor*> tensors = tensors_of("custom_kernel", arguments, kernel);
     if (tensors.empty())
         user_error(ErrorKind::Usage,
                    "[custom_kernel] there is no tensor whose value would launch kernel '{}'; call the kernel itself",
@@ -219,13 +212,13 @@ std::vector<Tensor> custom_kernel(const std::vector<KernelArgument>& arguments, 
     runtime::CustomLaunch call = launch_of(arguments, std::move(kernel), options);
     GraphScope scope;
     std::vector<UOp> sources;
-    for (const Tensor& t : tensors) sources.push_back(t.uop());
+    for (const Tensor* t : tensors) sources.push_back(t->uop());
     uint64_t id = runtime::register_custom(std::move(call));
     UOp node = make(Op::custom, dtypes::none, sources, CustomArg{id});
     runtime::own_custom(node);
     std::vector<Tensor> results;
     for (size_t i = 0; i < tensors.size(); ++i)
-        results.emplace_back(make(Op::pick, tensors[i].dtype(), {node}, IndexArg{static_cast<int>(i)}), device);
+        results.emplace_back(make(Op::pick, tensors[i]->dtype(), {node}, IndexArg{static_cast<int>(i)}), device);
     if (outputs.empty()) return results;
     std::vector<Tensor> chosen;
     for (size_t i : wanted) chosen.push_back(results[i]);
@@ -238,20 +231,23 @@ std::vector<Tensor> custom_kernel(const Tensor& out, const std::vector<Tensor>& 
     return custom_kernel(arguments, std::move(kernel));
 }
 
-LaunchResult launch(std::vector<KernelArgument> arguments, UserKernel kernel, const LaunchOptions& options,
+LaunchResult launch(const std::vector<KernelArgument>& arguments, UserKernel kernel, const LaunchOptions& options,
                     const Outputs& outputs) {
-    LaunchResult result{tensors_of("launch", arguments, kernel), {}};
-    runtime::Device& device = placed(placement_of(result.tensors));
-    std::vector<UOp> buffers;
-    for (Tensor& t : result.tensors) {
-        place(t, true);
-        buffers.push_back(buffer_under(t.value()));
-    }
-    runtime::LaunchedKernel done = runtime::launch(device, launch_of(arguments, std::move(kernel), options), buffers);
-    const codegen::Compiled& code = done.program->code;
+    const std::vector<Tensor*> tensors = tensors_of("launch", arguments, kernel);
+    runtime::KernelCall call(placed(placement_of(tensors)), launch_of(arguments, std::move(kernel), options),
+                             tensors.size());
+    const codegen::Compiled& code = call.program()->code;
+    LaunchResult result;
     result.written = outputs.empty()
-                         ? written_of(code, done.parameters)
+                         ? written_of(code, call.parameters())
                          : tensors_at(places_of(outputs, arguments.size(), code.entry, &code), arguments, code.entry);
+    for (Tensor* t : tensors) place(*t);
+    std::vector<UOp> buffers;
+    for (size_t i = 0; i < tensors.size(); ++i)
+        if (call.writes(i).value_or(true)) separate(*tensors[i]);
+    for (const Tensor* t : tensors) buffers.push_back(whole_buffer(t->value()));
+    runtime::launch(call, buffers);
+    for (const Tensor* t : tensors) result.tensors.push_back(*t);
     return result;
 }
 

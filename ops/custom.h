@@ -42,7 +42,9 @@ UserKernel uop_kernel(UOp sink);
 /// One argument of a user's kernel: a tensor for a pointer (row-major, made so where it is not), nullptr for none, a
 /// number, or the bytes of what is passed by value.
 struct KernelArgument {
-    KernelArgument(Tensor tensor) : tensor(std::move(tensor)) {}
+    KernelArgument(Tensor& tensor) : tensor(std::shared_ptr<void>(), &tensor) {}  ///< which launch() changes
+    KernelArgument(const Tensor& tensor) : tensor(std::make_shared<Tensor>(tensor)) {}
+    KernelArgument(Tensor&& tensor) : tensor(std::make_shared<Tensor>(std::move(tensor))) {}
     KernelArgument(std::nullptr_t) : value{runtime::Argument::Null{}} {}
     KernelArgument(std::vector<uint8_t> bytes) : value{std::move(bytes)} {}
     KernelArgument(Number n, std::optional<DType> exact = {})
@@ -51,7 +53,7 @@ struct KernelArgument {
         requires std::is_arithmetic_v<T>
     KernelArgument(T number) : KernelArgument(Number(number)) {}
 
-    Tensor tensor;  ///< none when it is something else
+    std::shared_ptr<Tensor> tensor;  ///< none when it is something else
     runtime::Argument value;
 };
 
@@ -65,17 +67,19 @@ struct LaunchOptions {
 using Outputs = std::vector<std::variant<int64_t, std::string>>;
 
 /// A user's kernel over these arguments, in its own order. Lazy: launched once, when a result is realized. Returns the
-/// outputs, without any one tensor a tensor, as the kernel leaves them. Names of outputs compile the kernel now.
+/// outputs, without any one tensor a tensor, as the kernel leaves them; the arguments keep their values. A kernel whose
+/// parameters do not tell what it writes, as assembly's, writes the first of them alone. Names of outputs compile the
+/// kernel now.
 std::vector<Tensor> custom_kernel(const std::vector<KernelArgument>& arguments, UserKernel kernel,
                                   const LaunchOptions& options = {}, const Outputs& outputs = {});
 std::vector<Tensor> custom_kernel(const Tensor& out, const std::vector<Tensor>& inputs, UserKernel kernel);
 
-/// The same now. A tensor that is in memory is changed there; another one gets memory of its own first.
+/// The same now. A tensor that the kernel writes is changed, no other: what shares its memory keeps the value that it had.
 struct LaunchResult {
     std::vector<Tensor> tensors;  ///< as the kernel leaves them
     std::vector<size_t> written;  ///< the outputs; without any, those behind pointers that are not to const
 };
-LaunchResult launch(std::vector<KernelArgument> arguments, UserKernel kernel, const LaunchOptions& options = {},
+LaunchResult launch(const std::vector<KernelArgument>& arguments, UserKernel kernel, const LaunchOptions& options = {},
                     const Outputs& outputs = {});
 
 /// The device's memory of a __device__ or __constant__ variable of the kernel's module. Usage error where there is none.

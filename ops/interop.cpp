@@ -10,16 +10,6 @@ namespace strata {
 
 using namespace ops;
 
-namespace {
-
-/// The buffer when the node is one, at most reshaped: its memory is the tensor in row-major order.
-UOp whole_buffer(UOp node) {
-    while (node.is(Op::reshape)) node = node.src(0);
-    return node.is(Op::buffer) ? node : UOp();
-}
-
-}  // namespace
-
 Tensor Tensor::empty(Shape shape, DType dtype, std::string_view device) {
     check_shape("empty", shape);
     runtime::Device& on = runtime::device(device);

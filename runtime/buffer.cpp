@@ -40,6 +40,22 @@ void* Buffer::host_view() { return device_.api().host_view(device_.ordinal(), ad
 UOp new_buffer(Device& device, DType dtype, int64_t size) { return context().buffers.add(device, dtype, size); }
 std::shared_ptr<Buffer> find_buffer(UOp buffer) { return context().buffers.find(buffer); }
 
+bool is_alone(UOp view, uint32_t roots, uint32_t users) {
+    for (;; view = view.src(0), roots = 0, users = 1) {
+        const Node& node = *view.node();
+        if (node.roots.load(std::memory_order_relaxed) != roots || node.users.load(std::memory_order_relaxed) != users)
+            return false;
+        if (view.is(Op::buffer)) return find_buffer(view).use_count() == 2;  // the one that Buffers has, and this
+    }
+}
+
+void copy_memory(UOp from, UOp to) {
+    std::shared_ptr<Buffer> source = find_buffer(from), target = find_buffer(to);
+    if (!source->allocated()) return;  // nothing was written yet
+    const Device& device = target->device();
+    device.api().memcpy_on_device(device.ordinal(), target->address(), source->address(), target->bytes()).value();
+}
+
 UOp Buffers::add(Device& device, DType dtype, int64_t size) {
     std::lock_guard lock(mutex_);
     UOp node = make(Op::buffer, dtype, {}, BufferArg{next_id_++, size, device.index()});

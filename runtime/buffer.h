@@ -36,6 +36,11 @@ class Buffer {
 
 /// A buffer node for a new allocation. The memory lives as long as a Root reaches the node.
 UOp new_buffer(Device& device, DType dtype, int64_t size);
+/// Whether nothing else sees the memory below a view (reshapes of one buffer): no other tensor, graph, or array of the
+/// host. The view itself is held by so many Roots and nodes.
+bool is_alone(UOp view, uint32_t roots, uint32_t users);
+/// Copies the contents of one buffer to another of its size and device.
+void copy_memory(UOp from, UOp to);
 /// The memory behind a buffer node.
 std::shared_ptr<Buffer> find_buffer(UOp buffer);
 

@@ -8,7 +8,7 @@
 #include "strata/codegen/compile/compile_kernel.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/context_p.h"
-#include "strata/runtime/program.h"
+#include "strata/runtime/kernel_call.h"
 #include "strata/runtime/search.h"
 
 namespace strata::runtime {
@@ -30,6 +30,14 @@ class DeviceStorage : public codegen::Storage {
     UOp find(UOp node) override {
         return node.is(Op::pick) ? context().custom.view(node) : context().results.find(node);
     }
+    /// What nobody says, as of assembly, is its output alone.
+    std::vector<bool> written(UOp custom) override {
+        const KernelCall call(device_, *find_custom(custom.as<CustomArg>().id), custom.src().size());
+        std::vector<bool> out;
+        for (size_t i = 0; i < custom.src().size(); ++i) out.push_back(call.writes(i).value_or(i == 0));
+        return out;
+    }
+    bool is_alone(UOp view) override { return runtime::is_alone(view, 0, 1); }
 
   private:
     Device& device_;
@@ -43,41 +51,13 @@ Device& device_of(std::span<const UOp> roots, Device* fallback) {
     return fallback ? *fallback : device();
 }
 
-std::vector<hip::DevicePtr> addresses(std::span<const UOp> buffers) {
-    std::vector<hip::DevicePtr> out;
-    for (UOp b : buffers) out.push_back(find_buffer(b)->address());
-    return out;
-}
-
 /// One step ready to run.
 struct Step {
-    std::shared_ptr<Program> program;
     std::vector<UOp> buffers;
-    UOp custom = {};  ///< the node, when it is a user's kernel
-    LaunchShape shape = {};
-    std::optional<PackedArguments> arguments = {};  ///< none: the addresses of the buffers
-
-    Launched launch() {
-        if (!arguments) return program->launch(addresses(buffers));
-        return program->launch(shape, arguments->bytes(addresses(buffers)));
-    }
+    std::shared_ptr<Program> program = {};  ///< none: the second buffer is copied to the first
+    UOp custom = {};                        ///< the node, when it is a user's kernel
+    std::optional<KernelCall> call = {};    ///< of it
 };
-
-/// A user's kernel over these buffers, ready to run.
-Step step_of(Device& device, const CustomLaunch& launch, std::vector<UOp> buffers) {
-    Step step{.program = program(device, *launch.kernel), .buffers = std::move(buffers)};
-    const codegen::Compiled& code = step.program->code;
-    step.shape = shape_of(launch, code);
-    if (!step.shape.grid[0] || !step.shape.block[0])
-        user_error(ErrorKind::Launch, "kernel '{}' has no {}: give grid= (workgroups) and block= (threads of one)",
-                   code.entry, step.shape.grid[0] ? "block" : "grid");
-    if (std::holds_alternative<codegen::Kernel>(launch.kernel->body)) return step;
-    if (launch.arguments.empty() && !step.buffers.empty())
-        step.arguments = PackedArguments::pack(code, std::vector<Argument>(step.buffers.size())).value();
-    else
-        step.arguments = PackedArguments::pack(code, launch.arguments).value();
-    return step;
-}
 
 void print_launch(const Stats::Launch& l, const Program& program) {
     int debug = settings().debug;
@@ -89,19 +69,37 @@ void print_launch(const Stats::Launch& l, const Program& program) {
     if (debug >= 4) fmt::print(stderr, "{}\n", program.code.text);
 }
 
-void run(Step& step) {
-    const Program& program = *step.program;
+/// Runs `launched` over the buffers and counts it.
+template <class Launch>
+void run(const Program& program, const LaunchShape& shape, std::span<const UOp> buffers, Launch launched) {
     const codegen::Compiled& code = program.code;
-    Stats::Launch launch{code.entry, code.grid, code.block, 0, 0, code.compile_ms, 0, code.flops};
-    if (step.arguments) launch.grid = step.shape.grid, launch.block = step.shape.block;
-    for (UOp b : step.buffers) launch.bytes += find_buffer(b)->bytes();
+    Stats::Launch launch{code.entry, shape.grid, shape.block, 0, 0, code.compile_ms, 0, code.flops};
+    for (UOp b : buffers) launch.bytes += find_buffer(b)->bytes();
     auto start = Clock::now();
-    Launched launched = step.launch();
+    Launched done = launched(buffers);
     launch.wall_ms = ms_since(start);
-    launch.time_ms = launched.time_ms;
-    launch.report = std::move(launched.report);
+    launch.time_ms = done.time_ms;
+    launch.report = std::move(done.report);
     print_launch(launch, program);
     context().counters.add(std::move(launch), program.device().time_is_modelled());
+}
+
+void run(KernelCall& call, std::span<const UOp> buffers) {
+    run(*call.program(), call.shape(), buffers, [&](std::span<const UOp> b) { return call.launch(b); });
+    context().results.forget_all();  // it may have changed memory that results were computed from
+}
+
+void run(Step& step) {
+    if (step.call) {
+        run(*step.call, step.buffers);
+        context().custom.remember(step.custom.as<CustomArg>().id, step.custom.src());
+    } else if (step.program) {
+        const codegen::Compiled& code = step.program->code;
+        run(*step.program, {code.grid, code.block}, step.buffers,
+            [&](std::span<const UOp> b) { return step.program->launch(addresses(b)); });
+    } else {
+        copy_memory(step.buffers[1], step.buffers[0]);
+    }
 }
 
 class Executor {
@@ -114,12 +112,7 @@ class Executor {
         size_t batch = settings().beam ? 1 : schedule.items.size();
         for (size_t from = 0; from < schedule.items.size(); from += batch) {
             auto items = std::span(schedule.items).subspan(from, std::min(batch, schedule.items.size() - from));
-            for (Step& step : prepare(items)) {
-                run(step);
-                if (!step.custom) continue;
-                context().results.forget_all();  // it may have changed memory that results were computed from
-                context().custom.remember(step.custom.as<CustomArg>().id, step.custom.src());
-            }
+            for (Step& step : prepare(items)) run(step);
         }
     }
 
@@ -132,6 +125,10 @@ class Executor {
         for (size_t i = 0; i < items.size(); ++i) {
             if (items[i].body.is(Op::custom)) {
                 steps[i] = custom_step(items[i].body);
+                continue;
+            }
+            if (UOp copied = whole_buffer(items[i].body)) {
+                steps[i].buffers = {items[i].output, copied};
                 continue;
             }
             codegen::BoundKernel bound = codegen::start_kernel(items[i]);
@@ -156,9 +153,8 @@ class Executor {
     Step custom_step(UOp body) {
         std::vector<UOp> buffers;
         for (UOp s : body.src()) buffers.push_back(buffer_under(s));
-        Step step = step_of(device_, *find_custom(body.as<CustomArg>().id), std::move(buffers));
-        step.custom = body;
-        return step;
+        KernelCall call(device_, *find_custom(body.as<CustomArg>().id), buffers.size());
+        return {std::move(buffers), {}, body, std::move(call)};
     }
 
     Device& device_;
@@ -184,17 +180,6 @@ std::vector<Root> realize(std::span<const UOp> roots, Device* fallback) {
     return out;
 }
 
-LaunchedKernel launch(Device& device, const CustomLaunch& launch, std::span<const UOp> buffers) {
-    Step step = step_of(device, launch, {buffers.begin(), buffers.end()});
-    run(step);
-    context().results.forget_all();  // it may have changed memory that results were computed from
-    LaunchedKernel done{step.program, {}};
-    if (step.arguments) {
-        done.parameters = step.arguments->tensor_parameters();
-    } else {
-        for (size_t i = 0; i < buffers.size(); ++i) done.parameters.push_back(i);
-    }
-    return done;
-}
+void launch(KernelCall& call, std::span<const UOp> buffers) { run(call, buffers); }
 
 }  // namespace strata::runtime

@@ -5,21 +5,18 @@
 
 #include "strata/core/uop/uop.h"
 #include "strata/runtime/buffer.h"
-#include "strata/runtime/custom.h"
 
 namespace strata::runtime {
+
+class KernelCall;
 
 /// Computes the roots; for each, a view (movement ops over one buffer) of memory that holds its value. What is in
 /// memory already is not computed again. Nodes stay usable: the runtime remembers which of them are in memory.
 /// `fallback` is the device of graphs that read no memory; nullptr = the default device.
 std::vector<Root> realize(std::span<const UOp> roots, Device* fallback = nullptr);
 
-/// Runs a user's kernel over these buffers now. Returns for each whether the kernel may write it, and its parameters.
-struct LaunchedKernel {
-    std::shared_ptr<const Program> program;
-    std::vector<size_t> parameters;  ///< of each tensor, its place among the kernel's parameters
-};
-LaunchedKernel launch(Device& device, const CustomLaunch& launch, std::span<const UOp> buffers);
+/// Runs a user's kernel over these buffers now, one a tensor.
+void launch(KernelCall& call, std::span<const UOp> buffers);
 
 /// Frees graph nodes that no tensor reaches, with the memory that hangs on them.
 void collect();

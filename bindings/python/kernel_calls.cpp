@@ -36,20 +36,21 @@ bool is_ctypes(py::handle value) {
 py::tuple call(const Kernel& kernel, const py::args& values, py::handle grid, py::handle block, py::handle lds,
                py::handle outputs) {
     std::vector<ops::KernelArgument> arguments;
-    std::vector<Tensor*> handles;  // of Python's tensors; none where the tensor was made here
+    std::vector<py::handle> tensors;  // Python's; none where the tensor was made here
     arguments.reserve(values.size());
     for (py::handle value : values) {
         arguments.push_back(to_kernel_argument(value));
-        if (arguments.back().tensor) handles.push_back(py::isinstance<Tensor>(value) ? value.cast<Tensor*>() : nullptr);
+        if (arguments.back().tensor) tensors.push_back(py::isinstance<Tensor>(value) ? value : py::handle());
     }
     const ops::LaunchOptions options{to_dims(grid, "grid"), to_dims(block, "block"),
                                      lds.is_none() ? std::nullopt : std::optional(lds.cast<uint32_t>())};
     const ops::Outputs names = to_outputs(outputs);
-    const ops::LaunchResult done = computing([&] { return ops::launch(std::move(arguments), kernel, options, names); });
-    for (size_t i = 0; i < handles.size(); ++i)
-        if (handles[i] && handles[i]->value() != done.tensors[i].value()) *handles[i] = done.tensors[i];
+    const ops::LaunchResult done = computing([&] { return ops::launch(arguments, kernel, options, names); });
     py::tuple results(done.written.size());
-    for (size_t i = 0; i < done.written.size(); ++i) results[i] = py::cast(done.tensors[done.written[i]]);
+    for (size_t i = 0; i < done.written.size(); ++i) {
+        const py::handle given = tensors[done.written[i]];
+        results[i] = given ? py::reinterpret_borrow<py::object>(given) : py::cast(done.tensors[done.written[i]]);
+    }
     return results;
 }
 
@@ -150,7 +151,7 @@ ops::Dims to_dims(py::handle value, const char* what) {
 }
 
 ops::KernelArgument to_kernel_argument(py::handle value) {
-    if (py::isinstance<Tensor>(value)) return value.cast<const Tensor&>();
+    if (py::isinstance<Tensor>(value)) return value.cast<Tensor&>();
     if (value.is_none()) return nullptr;
     if (py::hasattr(value, "dtype") && py::hasattr(value, "shape") && py::len(value.attr("shape")) == 0)
         return of_numpy_scalar(value);
@@ -191,12 +192,11 @@ void bind_kernel_calls(py::module_& m, KernelClass& c) {
         "None = None, outputs: str | int | Sequence[str | int] | None = None) -> tuple[Tensor, ...]\n\n"
         "Launches the kernel now.\n\n"
         "arguments: in the kernel's order. A pointer takes a tensor or what makes one, or None for no memory; a value "
-        "takes a Python\nor NumPy number, a struct its bytes, a ctypes structure or a NumPy record. Tensors that are "
-        "in "
-        "memory are changed there, others\nget memory first. grid, block, lds: instead of the kernel's own. outputs: "
-        "places or parameter names of the tensors to return;\nnone: those behind pointers that are not to const. "
-        "Raises "
-        "LaunchError when an argument does not fit its parameter.");
+        "takes a Python\nor NumPy number, a struct its bytes, a ctypes structure or a NumPy record. A tensor that "
+        "the kernel\nwrites is changed; no other is: what shared its memory keeps its value. grid, block, lds: instead "
+        "of "
+        "the kernel's own.\noutputs: places or parameter names of the tensors to return; none: those behind pointers "
+        "that are not to const. Raises\nLaunchError when an argument does not fit its parameter.");
 }
 
 }  // namespace strata::python

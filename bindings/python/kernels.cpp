@@ -41,16 +41,19 @@ Kernel uop_kernel(py::handle function, const std::vector<py::object>& values) {
             continue;
         }
         const Tensor& t = value.cast<const Tensor&>();
+        GraphScope scope;
         params.append(
             from_uop(make(Op::param, t.dtype(), {}, ParamArg{Space::global, slot++, std::max<int64_t>(t.numel(), 1)})));
     }
     py::object made = function(*params);
+    py::object name = py::getattr(function, "__name__", py::str(""));
+    GraphScope scope;
     UOp sink = to_uop(made);
     if (!sink.is(Op::sink))
         user_error(ErrorKind::Usage, "the kernel function must return uop.sink(...), got {}", to_string(sink));
     if (sink.as<SinkArg>().name.empty()) {
-        std::string name = py::hasattr(function, "__name__") ? py::str(function.attr("__name__")) : py::str("");
-        sink = make(Op::sink, dtypes::none, sink.src(), SinkArg{name == "<lambda>" ? "" : name});
+        std::string own = py::str(name);
+        sink = make(Op::sink, dtypes::none, sink.src(), SinkArg{own == "<lambda>" ? "" : own});
     }
     return in_python(ops::uop_kernel(sink));
 }
@@ -86,8 +89,8 @@ py::tuple custom_kernel(const Tensor& out, const py::args& inputs, py::handle ke
     std::vector<Tensor> tensors;
     std::vector<py::object> values;
     for (size_t i = 0; i < arguments.size(); ++i) {
-        if (arguments[i].tensor) tensors.push_back(arguments[i].tensor);
-        values.push_back(arguments[i].tensor ? py::cast(arguments[i].tensor)
+        if (arguments[i].tensor) tensors.push_back(*arguments[i].tensor);
+        values.push_back(arguments[i].tensor ? py::cast(*arguments[i].tensor)
                                              : py::reinterpret_borrow<py::object>(inputs[i - 1]));
     }
     Kernel k = uop_kernel(kernel, values);
@@ -122,7 +125,10 @@ void bind_custom_kernel(py::class_<Tensor> c) {
         "inputs: in the kernel's order, what CustomKernel.__call__ takes. kernel: hip_kernel(...), asm_kernel(...), or "
         "a function\nthat gets one uop.UOp a tensor, and numbers as they are, and returns uop.sink(...). outputs: the "
         "tensors to return, by their\nplaces, this one being 0, or by their parameters' names, for which the kernel is "
-        "compiled now; none: all, this one first.\nRaises LaunchError when an argument does not fit its parameter, "
+        "compiled now; none: all, as the kernel\nleaves them, this one first; this and the inputs keep their values. A "
+        "kernel whose parameters do not tell what it writes\n(assembly) writes the first alone. Raises LaunchError "
+        "when "
+        "an argument does not fit its parameter, "
         "Unsupported for grad.");
 }
 
@@ -194,9 +200,12 @@ void bind_kernels(py::module_& m) {
     bind_custom_kernel(m.attr("Tensor").cast<py::class_<Tensor>>());
     bind_artifact(m);
     m.def("_compile", [](const std::vector<Tensor*>& tensors, const std::string& arch) {
-        std::vector<UOp> roots;
-        for (Tensor* t : tensors) roots.push_back(t->contiguous().uop());
-        return computing([&] { return runtime::compile(roots, runtime::target_named(arch)); });
+        return computing([&] {
+            GraphScope scope;
+            std::vector<UOp> roots;
+            for (Tensor* t : tensors) roots.push_back(t->contiguous().uop());
+            return runtime::compile(roots, runtime::target_named(arch));
+        });
     });
     m.def("_compile_kernel", [](const CustomKernel& k, const std::string& arch) {
         return computing([&] { return runtime::compile(k, runtime::target_named(arch)); });

@@ -31,7 +31,7 @@ bool is_vector_name(std::string_view type) {
 void add_meaning(Parameter& p, const Declared& declared, std::string_view text) {
     p.type = declared.type;
     if (p.name.empty()) p.name = declared.name;
-    if (p.kind == Parameter::Kind::pointer) p.writable = p.writable && !declared.points_to_const;
+    if (p.kind == Parameter::Kind::pointer) p.writable = p.writable && !declared.points_to_const, p.told = true;
     if (p.kind != Parameter::Kind::opaque) return;
     if (auto number = number_type(declared.type, text); number && static_cast<uint32_t>(number->bytes()) == p.size) {
         p.kind = Parameter::Kind::number;
@@ -45,6 +45,7 @@ Parameter read(const isa::KernelArg& arg) {
     if (arg.value_kind == "global_buffer" || arg.value_kind == "dynamic_shared_pointer") {
         p.kind = Parameter::Kind::pointer;
         p.writable = !arg.is_const && arg.access != "read_only";
+        p.told = arg.is_const || !arg.access.empty();
     } else if (arg.value_kind != "by_value") {
         p.kind = Parameter::Kind::other;
     }

@@ -22,6 +22,7 @@ struct Parameter {
     std::string type = {};      ///< as declared, or the metadata's value kind
     DType dtype = {};           ///< of a number
     bool writable = true;       ///< of a pointer: not to const, not said to be read only
+    bool told = false;          ///< of a pointer: somebody says what it points to, or how it is used
     bool may_be_number = true;  ///< of an opaque one: not certainly a struct
 };
 

@@ -55,8 +55,14 @@ class Scheduler {
             targets.push_back(target);
         }
         Plan plan = plan_storage(targets);
+        std::vector<UOp> order;
         for (UOp target : targets)
-            for (UOp u : toposort(target)) lower(u, plan);
+            for (UOp u : toposort(target))
+                if (uses_.try_emplace(u, 0).second) order.push_back(u);
+        for (UOp u : order)
+            for (UOp s : u.src()) ++uses_[s];
+        for (UOp target : targets) ++uses_[target];
+        for (UOp u : order) lower(u, plan);
         for (UOp target : targets) schedule_.roots.push_back(lowered_.at(target));
         return std::move(schedule_);
     }
@@ -64,14 +70,14 @@ class Scheduler {
   private:
     /// `lowered_[u]`: u over buffers; a view of a new buffer when the plan stores u.
     void lower(UOp u, const Plan& plan) {
-        if (lowered_.contains(u)) return;
         std::vector<UOp> sources;
         for (UOp s : u.src()) sources.push_back(lowered_.at(s));
+        if (u.is(Op::custom)) protect(u, sources, plan);
         UOp body = u.with_src(sources);
         if (u.is(Op::custom)) {
             schedule_.items.push_back({buffer_under(sources[0]), body});
         } else if (u.is(Op::pick)) {
-            body = lowered_.at(u.src(0).src(static_cast<size_t>(u.as<IndexArg>().index)));
+            body = sources[0].src(static_cast<size_t>(u.as<IndexArg>().index));
         } else if (plan.stored.contains(u) && !is_stored_view(body)) {
             body = store(body);
         } else if (u.is(Op::contiguous)) {
@@ -80,9 +86,33 @@ class Scheduler {
         lowered_[u] = body;
     }
 
+    /// Copies what a user's kernel writes and others see, so that it writes to memory of its own.
+    void protect(UOp custom, std::vector<UOp>& sources, const Plan& plan) {
+        const std::vector<bool> written = storage_.written(custom);
+        UOpMap<UOp> copies;
+        for (size_t i = 0; i < sources.size(); ++i) {
+            if (!written[i] || is_alone(custom.src(i), sources[i], plan)) continue;
+            auto [at, first] = copies.try_emplace(sources[i]);
+            if (first) at->second = store(sources[i]);
+            sources[i] = at->second;
+        }
+    }
+
+    /// Whether a source of one custom node is the only use of the memory that it was lowered to.
+    bool is_alone(UOp source, UOp lowered, const Plan& plan) {
+        if (!made_.contains(buffer_under(lowered))) return storage_.is_alone(lowered);
+        while (uses_.at(source) == 1) {
+            if (plan.stored.contains(source)) return true;
+            if (!source.is(Op::reshape)) return false;
+            source = source.src(0);
+        }
+        return false;
+    }
+
     UOp store(UOp body) {
         UOp value = body.is(Op::contiguous) ? body.src(0) : body;
         UOp buffer = storage_.new_buffer(body.dtype(), body.numel());
+        made_.insert(buffer);
         if (body.numel() > 0) schedule_.items.push_back({buffer, value});
         return make(Op::reshape, body.dtype(), {buffer}, ShapeArg{body.shape()});
     }
@@ -90,6 +120,8 @@ class Scheduler {
     Storage& storage_;
     Schedule schedule_;
     UOpMap<UOp> lowered_;
+    UOpMap<int> uses_;                       ///< of each node by others, and as what was asked for
+    std::unordered_set<UOp, UOpHash> made_;  ///< buffers
 };
 
 }  // namespace

@@ -6,7 +6,8 @@
 namespace strata::codegen {
 
 /// One step of a schedule: `body` is computed into `output`, in order.
-/// body: a tensor-level graph whose leaves are buffers and constants (one kernel), or a custom node over buffers.
+/// body: a tensor-level graph whose leaves are buffers and constants (one kernel; a whole buffer is copied), or a custom
+/// node over buffers.
 struct ScheduleItem {
     UOp output;  ///< the buffer that is filled; for custom the buffer of its source 0
     UOp body;
@@ -23,6 +24,10 @@ class Storage {
     virtual ~Storage() = default;
     virtual UOp new_buffer(DType dtype, int64_t size) = 0;  ///< a buffer node for a fresh allocation
     virtual UOp find(UOp node) = 0;  ///< a view of a buffer that holds the node's value, or empty
+    /// Of each source of a custom node, whether its kernel writes it.
+    virtual std::vector<bool> written(UOp custom) { return std::vector<bool>(custom.src().size()); }
+    /// Whether a custom node may write to this view, its source: what is there is seen by nobody else.
+    virtual bool is_alone(UOp /*view*/) { return false; }
 };
 
 /// Decides which values are stored and in which order they are computed. Sources before users.

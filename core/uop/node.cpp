@@ -145,6 +145,7 @@ UOp make(Op op, DType dtype, std::span<const UOp> sources, Arg arg) {
     shard.nodes.insert(node.get());
     shard.young.push_back(node.get());
     nodes_made.fetch_add(1, std::memory_order_relaxed);
+    for (UOp s : sources) s.node()->users.fetch_add(1, std::memory_order_relaxed);
     copy.release();
     return UOp(node.release());
 }
@@ -228,6 +229,9 @@ std::optional<size_t> try_sweep(Generation which) {
     for (Shard& shard : shards()) take_dead(shard, which, dead);
     if (dead.empty())
         for (Shard& shard : shards()) shard.young.clear();
+    for (const Node* n : dead)
+        for (uint32_t i = 0; i < n->source_count; ++i)
+            n->sources[i].node()->users.fetch_sub(1, std::memory_order_relaxed);
     if (auto* told = on_free_node.load())
         for (const Node* n : dead) told(UOp(n));
     for (const Node* n : dead) free_node(n);

@@ -31,6 +31,8 @@ struct Node {
     Arg arg;
     Shape shape;                             ///< of tensor-level nodes; () for scalars and kernel-level nodes
     mutable std::atomic<uint32_t> roots{0};  ///< counted by Root
+    mutable std::atomic<uint32_t> users{
+        0};  ///< nodes that have it as a source, a node of two such sources counted twice
     mutable std::atomic<bool> bounds_known{false};
     mutable Bounds bounds{};
     mutable bool marked = false;  ///< used by sweep alone

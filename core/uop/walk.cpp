@@ -38,6 +38,11 @@ UOp below_views(UOp u) {
     return u;
 }
 
+UOp whole_buffer(UOp view) {
+    while (view.is(Op::reshape)) view = view.src(0);
+    return view.is(Op::buffer) ? view : UOp();
+}
+
 UOp buffer_under(UOp view) {
     while (info(view.op()).is(kMovement) || view.is(Op::pick)) view = view.src(0);
     STRATA_CHECK(view.is(Op::buffer), "a view of a buffer was expected, got {}", to_string(view));

@@ -37,6 +37,8 @@ UOp substitute(UOp root, const UOpMap<UOp>& replacements);
 // Tensor graphs.
 /// What movement ops show: padding, whose zeros are nowhere in memory, is a value of its own.
 UOp below_views(UOp u);
+/// The buffer whose contents are the tensor, row by row; empty: it is none, or a part.
+UOp whole_buffer(UOp view);
 /// The buffer that a tensor in memory is part of: below movement ops and what custom kernels filled.
 UOp buffer_under(UOp view);
 

@@ -17,7 +17,7 @@ _CAST = "x.cast(dtypes.{})"
 TENSOR = {
     "view": "x.reshape(...)", "view_as": "x.reshape(y.shape)", "reshape_as": "x.reshape(y.shape)", "ravel": "x.flatten()", "resize": "x.reshape(...)",
     "cuda": 'x.to("emu:gfx1100"); strata.devices() lists what there is', "cpu": "x.numpy(), for the values on the host", "get_device": "x.device",
-    "clone": _NEVER_CHANGES + "use x itself, or x.contiguous() for memory of its own", "copy": _NEVER_CHANGES + "use x itself, or x.contiguous() for memory of its own",
+    "clone": _NEVER_CHANGES + "use x itself; a kernel that is called with it changes no other", "copy": _NEVER_CHANGES + "use x itself; a kernel that is called with it changes no other",
     "detach": _NO_GRADIENTS + ": use x itself", "requires_grad": _NO_GRADIENTS, "requires_grad_": _NO_GRADIENTS, "grad": _NO_GRADIENTS, "backward": _NO_GRADIENTS,
     "float": _CAST.format("float32"), "double": _CAST.format("float64"), "half": _CAST.format("float16"), "bfloat16": _CAST.format("bfloat16"),
     "int": _CAST.format("int32"), "long": _CAST.format("int64"), "short": _CAST.format("int16"), "char": _CAST.format("int8"), "byte": _CAST.format("uint8"),

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <unordered_set>
 
 #include "../kernel/tensors.h"
 #include "strata/codegen/schedule/schedule.h"
@@ -18,7 +19,11 @@ class HostStorage : public Storage {
         auto known = held.find(node);
         return known == held.end() ? UOp() : known->second;
     }
+    std::vector<bool> written(UOp custom) override { return writes(custom); }
+    bool is_alone(UOp view) override { return alone.contains(view); }
     UOpMap<UOp> held;
+    std::vector<bool> (*writes)(UOp custom) = [](UOp custom) { return std::vector<bool>(custom.src().size()); };
+    std::unordered_set<UOp, UOpHash> alone;  ///< views that nobody else sees
 
   private:
     uint64_t next_ = 1'000'000;

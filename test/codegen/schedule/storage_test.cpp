@@ -133,6 +133,62 @@ TEST(MakeScheduleStorage, UserKernelsInARowKeepTheirOrder) {
     EXPECT_EQ(schedule.items[1].output, out);
 }
 
+std::vector<bool> first_only(UOp launch) {
+    std::vector<bool> writes(launch.src().size());
+    writes[0] = true;
+    return writes;
+}
+
+/// What the only launch of a schedule gets.
+std::span<const UOp> arguments(const Schedule& schedule) {
+    for (const ScheduleItem& item : schedule.items)
+        if (item.body.is(Op::custom)) return item.body.src();
+    return {};
+}
+
+TEST(MakeScheduleStorage, WhatAUserKernelWritesIsCopiedWhereOthersSeeIt) {
+    GraphScope scope;
+    HostStorage storage;
+    storage.writes = first_only;
+    UOp x = reshape(filled({8}), {2, 4});
+    Schedule schedule = scheduled({pick(custom({x, x}), 0), pick(custom({x, x}), 1)}, storage);
+    ASSERT_EQ(schedule.items.size(), 2u);
+    EXPECT_EQ(schedule.items[0].body, x) << "the copy";
+    EXPECT_EQ(whole_buffer(arguments(schedule)[0]), schedule.items[0].output);
+    EXPECT_EQ(arguments(schedule)[1], x) << "what is only read stays where it is";
+    EXPECT_EQ(whole_buffer(schedule.roots[0]), schedule.items[0].output);
+    EXPECT_EQ(schedule.roots[1], x);
+}
+
+TEST(MakeScheduleStorage, WhatNobodyElseSeesIsWrittenWhereItIs) {
+    GraphScope scope;
+    HostStorage storage;
+    storage.writes = first_only;
+    UOp x = filled({8});
+    storage.alone.insert(x);
+    EXPECT_EQ(scheduled({pick(custom({x, filled({8}) + number(1)}), 0)}, storage).items.size(), 2u);
+    EXPECT_EQ(scheduled({pick(custom({x + number(1)}), 0)}, storage).items.size(), 2u) << "made for it";
+    EXPECT_EQ(scheduled({pick(custom({reshape(contiguous(x * number(2)), {2, 4})}), 0)}, storage).items.size(), 2u);
+}
+
+TEST(MakeScheduleStorage, AComputedValueThatIsUsedTwiceIsCopiedForTheKernelThatWritesIt) {
+    GraphScope scope;
+    HostStorage storage;
+    storage.writes = first_only;
+    UOp x = filled({8}) + number(1);
+    for (const std::vector<UOp>& roots : {std::vector<UOp>{pick(custom({x}), 0), x},
+                                          {pick(custom({x}, 1), 0), pick(custom({x}, 2), 0)},
+                                          {pick(custom({pick(custom({x}, 1), 0)}, 2), 0) + pick(custom({x}, 1), 0)}}) {
+        Schedule schedule = scheduled(roots, storage);
+        std::set<UOp, decltype([](UOp a, UOp b) { return a.node() < b.node(); })> written;
+        for (const ScheduleItem& item : schedule.items)
+            if (item.body.is(Op::custom))
+                EXPECT_TRUE(written.insert(whole_buffer(item.body.src(0))).second) << tree(item.body);
+        EXPECT_FALSE(written.contains(whole_buffer(schedule.roots.back()))  // of the first, the value itself
+                     && roots.back() == x);
+    }
+}
+
 TEST(MakeScheduleStorage, AUserKernelGetsWholeRowMajorBuffers) {
     GraphScope scope;
     UOp x = filled({6, 5});

@@ -82,6 +82,23 @@ TEST(Sweep, FreesWhatNoRootReaches) {
     EXPECT_EQ(live_nodes(), before);
 }
 
+TEST(Sweep, KnowsHowManyNodesUseANode) {
+    sweep();
+    Root x(axis(520)), sum(x.get() + axis(521));
+    const uint32_t one = x.get().node()->users;
+    EXPECT_EQ(one, 1u);
+    x.get() * axis(522);
+    x.get() * axis(522);
+    EXPECT_EQ(x.get().node()->users, 2u) << "equal nodes are one";
+    sweep();
+    EXPECT_EQ(x.get().node()->users, 1u);
+    sum = Root();
+    sweep();
+    EXPECT_EQ(x.get().node()->users, 0u);
+    x = Root();
+    sweep();
+}
+
 TEST(Sweep, WaitsForEveryGraphScope) {
     sweep();
     UOp x = axis(510);

@@ -1,0 +1,38 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "strata/runtime/custom.h"
+#include "strata/runtime/program.h"
+
+namespace strata::runtime {
+
+/// A call of a user's kernel: compiled, and its arguments checked against its parameters.
+class KernelCall {
+  public:
+    /// `tensors` = how many of its arguments are tensors. Throws what the compiler and the parameters say.
+    KernelCall(Device& device, const CustomLaunch& launch, size_t tensors);
+
+    const std::shared_ptr<Program>& program() const { return program_; }
+    const LaunchShape& shape() const { return shape_; }
+    const std::vector<size_t>& parameters() const { return parameters_; }  ///< of each tensor
+    /// Whether the kernel writes a tensor, as far as anybody says: the stores of a graph, pointers to const. None: an
+    /// assembler's parameters do not tell.
+    std::optional<bool> writes(size_t tensor) const { return writes_[tensor]; }
+
+    /// Runs over these buffers, one a tensor.
+    Launched launch(std::span<const UOp> buffers);
+
+  private:
+    std::shared_ptr<Program> program_;
+    LaunchShape shape_;
+    std::optional<PackedArguments> arguments_;  ///< none: the addresses of the buffers
+    std::vector<size_t> parameters_;
+    std::vector<std::optional<bool>> writes_;
+};
+
+std::vector<hip::DevicePtr> addresses(std::span<const UOp> buffers);
+
+}  // namespace strata::runtime
