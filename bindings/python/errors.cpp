@@ -1,4 +1,7 @@
+#include <new>
+
 #include "convert_p.h"
+#include "strata/core/support/address_limit.h"
 #include "strata/core/support/error.h"
 #include "strata/core/support/interrupt.h"
 
@@ -62,6 +65,8 @@ void bind_errors(py::module_& m) {
             raise(e.error());
         } catch (const Interrupted&) {
             raise_interruption();
+        } catch (const std::bad_alloc&) {
+            raise(make_error(ErrorKind::Device, "the host has no memory left{}", told_address_limit()));
         }
     });
 }

@@ -3,6 +3,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "strata/core/support/address_limit.h"
+
 namespace strata::codegen {
 namespace {
 
@@ -16,6 +18,8 @@ std::string_view first_line(std::string_view text) { return text.substr(0, text.
 std::string failure_of(const ProcessOutput& run) {
     if (run.timed_out) return fmt::format("clang did not end within {} s and was stopped", kTimeLimitSeconds);
     if (run.signal == SIGINT || run.signal == SIGTERM) return "compilation was interrupted";
+    if (run.signal && run.err.find("out of memory") != run.err.npos)
+        return "clang ran out of memory" + told_address_limit();
     if (run.signal) return fmt::format("clang crashed ({})", strsignal(run.signal));
     return {};
 }
@@ -26,10 +30,10 @@ Result<ProcessOutput> run_clang_program(const Toolchain& tools, const std::vecto
     command.insert(command.end(), words.begin(), words.end());
     STRATA_TRY(ProcessOutput run, run_process(command, input, kTimeLimitSeconds));
     if (run.exit_code == kLoaderFailed && run.out.empty() && run.err.find("shared librar") != run.err.npos)
-        return make_error(ErrorKind::Device,
-                          "{} does not start: {}\nIts packages are not whole; on Debian: apt install "
-                          "--reinstall clang-19 libclang-cpp19 libllvm19",
-                          tools.clang, first_line(run.err));
+        return make_error(ErrorKind::Device, "{} does not start: {}\n{}", tools.clang, first_line(run.err),
+                          address_limit() ? "Its libraries need addresses" + told_address_limit()
+                                          : "Its packages are not whole; on Debian: apt install --reinstall clang-19 "
+                                            "libclang-cpp19 libllvm19");
     return run;
 }
 

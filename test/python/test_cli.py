@@ -160,6 +160,25 @@ def test_what_run_is_given_is_checked_before_the_launch(tmp_path):
     assert done.returncode == 2 and "--lds" in done.stderr and "Traceback" not in done.stderr
 
 
+def test_names_need_not_be_text(tmp_path):
+    odd = lambda ending: os.fsdecode(b"k\xff" + ending)  # noqa: E731
+    (tmp_path / odd(b".hip")).write_text('extern "C" __global__ void f(float* x) { x[threadIdx.x] += VALUE; }')
+    (tmp_path / odd(b".s")).write_text(ADD_ONE)
+    assert "bytes" in ok(strata("asm", odd(b".s"), "-o", odd(b".co"), cwd=tmp_path))
+    out = ok(strata("run", odd(b".hip"), "--block", 4, "--option=-DVALUE=2", "--arg", "f32[4]=1", "--save", odd(b".npy").join(["0=", ""]), cwd=tmp_path))
+    assert "[3., 3., 3., 3.]" in out
+    assert "[4., 4., 4., 4.]" in ok(strata("run", odd(b".hip"), "--block", 4, "--option=-DVALUE=1", "--arg", odd(b".npy"), cwd=tmp_path))
+    for ending in (b".s", b".co"):
+        assert "[2., 2." in ok(strata("run", odd(ending), "--block", 64, "--arg", "f32[64]", "--arg", "f32[64]=1", cwd=tmp_path))
+        fails(strata("run", odd(ending), "--kernel", odd(b""), "--arg", "f32[64]", "--arg", "f32[64]=1", cwd=tmp_path), "has no kernel 'k\\xff'")
+    fails(strata("run", odd(b".hip"), "--kernel", odd(b""), "--option=-DVALUE=1", "--arg", "f32[4]", cwd=tmp_path), "k\\xff")
+    done = strata("run", odd(b".hip"), f"--option=-DVALUE={odd(b'')}", "--arg", "f32[4]", cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr.startswith("strata: CompileError: k\\xff.hip:1:"), done.stderr
+    image = (tmp_path / odd(b".co")).read_bytes()
+    (tmp_path / "odd.co").write_bytes(image.replace(b"add_one", b"add\xffone"))
+    fails(strata("run", "odd.co", "--arg", "f32[256]=1", cwd=tmp_path), "code object", "not UTF-8")
+
+
 def test_the_version_and_terminals_that_know_ascii_alone(tmp_path):
     import strata as package
 

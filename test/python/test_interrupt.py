@@ -45,6 +45,13 @@ def search():
         while True:
             (x @ y + time.time()).realize()
 
+def compilation():
+    y = Tensor([0.5], dtype="float64")
+    for i in range(150):
+        y = (y * (i + time.time())).sin()
+    with strata.config(no_cache=True):
+        y.realize()
+
 def wait_for_another_thread():
     with strata.config(emu_budget=1 << 31):  # not of the thread's context
         thread = threading.Thread(target=other, daemon=True)
@@ -102,6 +109,7 @@ WORK = {
     "a grid of short workgroups": lambda: run(kernel("short", r.s_endpgm(), grid=(1 << 25, 64, 64))),
     "run_wave": lambda: emulator.run_wave("gfx1100", code, max_instructions=2**63),
     "a search": search,
+    "a compilation": compilation,
     "strata run": command_line,
     "another thread's launch": wait_for_another_thread,  # the last: it goes on
 }
@@ -150,7 +158,7 @@ for name, work in WORK.items():
 print(json.dumps(result))
 """
 
-NAMES = ["a wave", "workgroups on all threads", "a grid of short workgroups", "run_wave", "a search", "strata run", "another thread's launch"]
+NAMES = ["a wave", "workgroups on all threads", "a grid of short workgroups", "run_wave", "a search", "a compilation", "strata run", "another thread's launch"]
 
 
 @pytest.fixture(scope="module")

@@ -4,15 +4,18 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
+#include <fstream>
 #include <iterator>
 
+#include "strata/core/support/address_limit.h"
 #include "strata/core/support/settings.h"
 
 namespace strata::emu {
 namespace {
 
 constexpr uint64_t kRange = 1ull << 40;  // reserved addresses; only touched pages cost memory
-constexpr uint64_t kSmallestRange = 1ull << 32;
+constexpr uint64_t kSmallestRange = 1ull << 26;
 constexpr size_t kAlign = 256;    // as hipMalloc
 constexpr size_t kRedZone = 256;  // on both sides of a block
 constexpr size_t kPage = 4096;
@@ -22,11 +25,28 @@ constexpr size_t kQuarantineBlocks = 1024;
 
 uint64_t round_up(uint64_t bytes, uint64_t to) { return (bytes + to - 1) / to * to; }
 
+/// How many addresses a device may take: of a limited number half of those left, as compilers, threads and arrays of the
+/// host want some.
+uint64_t largest_range() {
+    const uint64_t limit = address_limit();
+    if (limit == 0) return kRange;
+    uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const uint64_t used = std::min(pages * kPage, limit);
+    return std::min(kRange, std::bit_floor((limit - used) / 2));
+}
+
+Error out_of_addresses(uint64_t wanted, uint64_t range) {
+    return make_error(ErrorKind::Device,
+                      "out of address space for the emulated GPU's memory: {} bytes wanted, it has {} in all{}", wanted,
+                      range, told_address_limit());
+}
+
 }  // namespace
 
 DeviceMemory::DeviceMemory(uint64_t capacity) : capacity_(capacity) {
     if (capacity == 0) return;
-    for (uint64_t range = kRange; range >= kSmallestRange; range /= 2) {
+    for (uint64_t range = largest_range(); range >= kSmallestRange; range /= 2) {
         void* at = mmap(nullptr, range, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (at == MAP_FAILED) continue;
         base_ = reinterpret_cast<uint64_t>(at);
@@ -42,9 +62,7 @@ DeviceMemory::~DeviceMemory() {
 
 Result<void> DeviceMemory::commit(uint64_t end) {
     if (end <= committed_) return {};
-    if (end > end_)
-        return make_error(ErrorKind::Device, "out of address space for the emulated GPU's memory: {} bytes wanted",
-                          end - top_);
+    if (end > end_) return out_of_addresses(end - top_, end_ - base_);
     uint64_t to = std::min(round_up(end, 16 * kHuge), end_);
     void* from = reinterpret_cast<void*>(committed_);
     if (mprotect(from, to - committed_, PROT_READ | PROT_WRITE) != 0)

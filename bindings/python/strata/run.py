@@ -95,13 +95,14 @@ def source_text(file):
 def kernel(args):
     launch = {"grid": sizes(args.grid), "block": sizes(args.block), "lds": args.lds}
     suffix = Path(args.file).suffix
+    name = os.fsencode(args.kernel)
     if suffix in (".hip", ".cpp", ".cc", ".cxx", ".cu"):
-        return strata.hip_kernel(path=args.file, name=args.kernel, options=args.option, **launch)
+        return strata.hip_kernel(path=args.file, name=name, options=[os.fsencode(option) for option in args.option], **launch)
     if suffix in (".s", ".S", ".asm"):
         image = strata.asm.assemble(source_text(args.file), device_arch(), args.file)
     else:
         image = Path(args.file).read_bytes()
-    return strata.asm_kernel(image, name=args.kernel, **launch)
+    return strata.asm_kernel(image, name=name, **launch)
 
 
 def saves(args, values):

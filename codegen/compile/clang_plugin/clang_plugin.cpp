@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -131,6 +132,7 @@ void start_llvm() {
     LLVMInitializeAMDGPUAsmPrinter();
     LLVMInitializeAMDGPUAsmParser();
     llvm::install_fatal_error_handler(on_fatal_error);
+    llvm::install_bad_alloc_error_handler(on_fatal_error);
 }
 
 bool compile(llvm::ArrayRef<const char*> args, llvm::StringRef source, Objects& object, std::string& log) {
@@ -164,7 +166,11 @@ void* run(void* argument) {
     job_of_thread = &job;
     std::vector<const char*> words;
     for (const std::string& word : job.args) words.push_back(word.c_str());
-    job.ok = compile(words, job.source, job.object, job.log);
+    try {
+        job.ok = compile(words, job.source, job.object, job.log);
+    } catch (const std::bad_alloc&) {
+        on_fatal_error(nullptr, "out of memory", false);
+    }
     if (job.end(Job::State::done)) return nullptr;
     delete &job;
     left_threads().remove();

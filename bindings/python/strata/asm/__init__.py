@@ -15,6 +15,7 @@ Registers, LDS and branch distances are counted by the assembler. A wrong operan
 """
 
 import difflib
+import os
 import sys
 
 from .. import _strata
@@ -25,7 +26,7 @@ __all__ = ["Assembler", "Constants", "Instruction", "Label", "assemble", "assemb
 
 def assemble(text, arch="gfx1100", file="<asm>") -> bytes:
     """LLVM-syntax text with its directives -> code object. Raises AssemblyError with file:line:column; faults name file:line too."""
-    return _strata._assemble(text, arch, file)
+    return _strata._assemble(text, arch, os.fsencode(file))
 
 
 def assemble_instructions(text, arch="gfx1100", wave_size=0) -> bytes:

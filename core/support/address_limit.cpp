@@ -1,0 +1,18 @@
+#include "strata/core/support/address_limit.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+namespace strata {
+
+uint64_t address_limit() {
+    rlimit limit{};
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : 0;
+}
+
+std::string told_address_limit() {
+    const uint64_t limit = address_limit();
+    return limit ? fmt::format("; this process may have {} bytes of addresses (ulimit -v)", limit) : std::string();
+}
+
+}  // namespace strata
