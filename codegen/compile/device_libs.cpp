@@ -9,6 +9,9 @@
 #include "strata/core/support/file.h"
 
 namespace strata::codegen {
+
+extern const char* const later_library_text;  // made from later_library.c by CMake
+
 namespace {
 
 bool is_wave64(isa::Arch arch, const std::vector<std::string>& args) {
@@ -96,7 +99,9 @@ Result<void> add_device_libs(const Toolchain& tools, isa::Arch arch, DeviceLibs 
         return make_error(
             ErrorKind::Device,
             "this kernel needs the AMD device libraries (ocml.bc); on Debian: apt install rocm-device-libs");
-    STRATA_TRY(std::string constants, make_module(tools, arch, disk, args, constants_source(arch, args)));
+    std::string source = constants_source(arch, args);
+    if (libs == DeviceLibs::all) source += later_library_text;
+    STRATA_TRY(std::string constants, make_module(tools, arch, disk, args, source));
     std::vector<std::string> files = {tools.bitcode + "/ocml.bc"};
     if (libs == DeviceLibs::all) {
         // In front: of two definitions clang takes the first.

@@ -116,3 +116,59 @@ def test_every_standard_compiles(standard):
     (out,) = strata.hip_kernel(source, options=[f"-std={standard}"], grid=1, block=1)(Tensor.zeros(1, dtype="int64"))
     year = {"11": 201103, "14": 201402, "17": 201703, "20": 202002, "23": 202302, "2c": 202400}[standard[-2:]]
     assert out.tolist() == [year]
+
+
+def rounded(value, dtype, mode):
+    """The number of a type on one side of a value, by exact comparison."""
+    from fractions import Fraction
+
+    dtype, exact = np.dtype(dtype).type, Fraction(value.item())
+    near = dtype(float(value)) if dtype == np.float64 and value.dtype.kind in "iu" else dtype(value)
+    side = np.inf if np.isinf(near) else Fraction(float(near))
+    if np.isinf(near):
+        side = Fraction(2) ** 2000 * (1 if near > 0 else -1)
+    wrong = {"n": side > exact, "p": side < exact, "z": abs(side) > abs(exact)}[mode]
+    towards = {"n": -np.inf, "p": np.inf, "z": 0}[mode]
+    return np.nextafter(near, dtype(towards), dtype=dtype) if wrong else near
+
+
+VALUES = {
+    "f64": ("double", np.array([0.1, -0.1, 1 + 2**-40, -1 - 2**-40, 1e300, -1e300, 1e-310, -1e-310, 0.5, 3e38, 2**-140 * 1.3, 0.0])),
+    "f32": ("float", np.array([0.1, -0.1, 1e5, -1e5, 1e-9, -1e-9, 0.5, 65519.5, 65520, -65520, 3.3e-6, 0.0], "f4")),
+    "s32": ("int", np.array([2**24 + 1, -(2**24) - 1, 2**31 - 1, -(2**31), 2**31 - 65, 123456789, -123456789, 0, 1, -1, 7, 2**30 + 1], "i4")),
+    "u32": ("unsigned", np.array([2**24 + 1, 2**32 - 1, 2**31, 2**31 + 1, 2**32 - 257, 123456789, 4000000001, 0, 1, 3, 7, 2**30 + 1], "u4")),
+    "s64": ("long", np.array([2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63), 2**63 - 513, 123456789123456789, -123456789123456789, 0, 1, -1, 2**62 + 1, -7], "i8")),
+    "u64": ("unsigned long", np.array([2**53 + 1, 2**64 - 1, 2**63, 2**63 + 1, 2**64 - 1025, 123456789123456789, 2**24 + 1, 0, 1, 3, 2**62 + 1, 7], "u8")),
+}
+
+
+@pytest.mark.parametrize("conversion", ["f16_f32", "f32_f64", "f32_s32", "f32_u32", "f32_s64", "f32_u64", "f64_s64", "f64_u64"])
+def test_later_headers_find_conversions_rounded_to_a_side(conversion):
+    to, source = conversion.split("_")
+    kind, values = VALUES[source]
+    name, dtype = {"f16": ("_Float16", "f2"), "f32": ("float", "f4"), "f64": ("double", "f8")}[to]
+    text = "#include <hip/hip_runtime.h>\n" + "".join(
+        f'extern "C" __device__ __attribute__((const)) {name} __ocml_cvtrt{m}_{conversion}({kind});\n' for m in "npz"
+    ) + f"__global__ void all({name}* n, {name}* p, {name}* z, const {kind}* x) {{ int i = threadIdx.x;" + "".join(
+        f"{m}[i] = __ocml_cvtrt{m}_{conversion}(x[i]);" for m in "npz"
+    ) + "}"
+    outs = strata.hip_kernel(text, name="all", grid=1, block=12)(*(Tensor(np.zeros(12, dtype)) for _ in "npz"), Tensor(values))
+    for mode, out in zip("npz", outs):
+        with np.errstate(over="ignore"):
+            expected = [rounded(value, dtype, mode) for value in values]
+        assert np.array_equal(out.numpy(), np.array(expected, dtype)), mode
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942", "gfx90a"])
+def test_later_headers_find_the_steady_counter(arch):
+    text = """
+    #include <hip/hip_runtime.h>
+    extern "C" __device__ unsigned long long __ockl_steadyctr_u64();
+    __global__ void times(unsigned long long* t) {
+        t[0] = __ockl_steadyctr_u64();
+        for (int i = 0; i < 20000; ++i) __builtin_amdgcn_s_sleep(1);
+        t[1] = __ockl_steadyctr_u64();
+    }"""
+    with strata.config(device=f"emu:{arch}"):
+        (times,) = strata.hip_kernel(text, name="times", grid=1, block=1)(Tensor.zeros(2, dtype="uint64").realize())
+        assert times.tolist()[0] < times.tolist()[1]
