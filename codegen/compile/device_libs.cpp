@@ -9,9 +9,6 @@
 #include "strata/core/support/file.h"
 
 namespace strata::codegen {
-
-extern const char* const later_library_text;  // made from later_library.c by CMake
-
 namespace {
 
 bool is_wave64(isa::Arch arch, const std::vector<std::string>& args) {

@@ -84,10 +84,12 @@ Result<std::string> requested_entry(const isa::CodeObject& object, const HipSour
 std::string entry_request(const HipSource& source) {
     const std::string& name = source.kernel;
     if (source.freestanding || name.starts_with("_Z") || name.find('<') == name.npos) return {};
-    std::string_view function = without_parameters(name);
+    std::string_view function = without_parameters(name), parameters = std::string_view(name).substr(function.size());
+    std::string address = fmt::format("(&{})", function);
+    if (!parameters.empty()) address = fmt::format("static_cast<void (*){}>{}", parameters, address);  // of overloads
     return fmt::format(
-        "\n#line 1 \"{}\"\nextern \"C\" __attribute__((device, used)) const void* const {} = (const void*)(&{});\n",
-        kEntryFile, kEntryVariable, function);
+        "\n#line 1 \"{}\"\nextern \"C\" __attribute__((device, used)) const void* const {} = (const void*){};\n",
+        kEntryFile, kEntryVariable, address);
 }
 
 Result<std::string> find_entry(const isa::CodeObject& object, const HipSource& source) {

@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "strata/codegen/compile/device_libs_p.h"
 #include "strata/core/support/beside.h"
+#include "strata/core/support/hash.h"
 #include "strata/core/support/subprocess.h"
 
 namespace strata::codegen {
@@ -45,9 +47,10 @@ Result<Toolchain> find_toolchain(const SearchPaths& paths) {
     found.hip_headers = find_folder_with("hip/hip_runtime.h", paths.hip_headers);
     if (std::string folder = find_folder_with(kPluginName, paths.plugin); !folder.empty())
         found.plugin = fmt::format("{}/{}", folder, kPluginName);
-    found.identity = fmt::format("clang {}\nocml {}\nockl {}\nhip {}\n", file_identity(found.clang),
-                                 file_identity(found.bitcode + "/ocml.bc"), file_identity(found.bitcode + "/ockl.bc"),
-                                 file_identity(found.hip_headers + "/hip/hip_runtime.h"));
+    found.identity =
+        fmt::format("clang {}\nocml {}\nockl {}\nlater {}\nhip {}\n", file_identity(found.clang),
+                    file_identity(found.bitcode + "/ocml.bc"), file_identity(found.bitcode + "/ockl.bc"),
+                    content_hash(later_library_text), file_identity(found.hip_headers + "/hip/hip_runtime.h"));
     return found;
 }
 

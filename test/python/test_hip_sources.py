@@ -13,6 +13,8 @@ template <class T, int N> __global__ void scale(T* x, T by) { if (threadIdx.x < 
 template <class T> struct Twice { static __device__ T of(T x) { return x + x; } };
 template <template <class> class F, class T> __global__ void map(T* x) { x[threadIdx.x] = F<T>::of(x[threadIdx.x]); }
 namespace deep { __global__ void over(float* x, int by) { x[threadIdx.x] += by; } __global__ void over(float* x, float by) { x[threadIdx.x] -= by; } }
+template <class T> __global__ void twin(T* x, int by) { x[threadIdx.x] += by; }
+template <class T> __global__ void twin(T* x, const float* by) { x[threadIdx.x] -= *by; }
 __global__ void a(float* x) { x[threadIdx.x] = 7; }
 __global__ void h(_Float16* x, _Float16 by) { x[threadIdx.x] = by; }
 """
@@ -24,6 +26,8 @@ NAMES = {
     "map<Twice, int>": ("int32", [], [2] * 6),
     "deep::over(float*, int)": ("float32", [3], [4] * 6),
     "deep::over(float *, float)": ("float32", [3], [-2] * 6),
+    "twin<double>(double*, int)": ("float64", [3], [4] * 6),
+    "twin<float>(float *, const float*)": ("float32", [[3.0]], [-2] * 6),
     "a": ("float32", [], [7] * 6),
     "h": ("float16", [0.5], [0.5] * 6),
 }
@@ -32,7 +36,7 @@ NAMES = {
 @pytest.mark.parametrize("name, case", NAMES.items(), ids=NAMES.keys())
 def test_a_kernel_is_found_by_what_cpp_calls_it(name, case):
     dtype, numbers, expected = case
-    (out,) = strata.hip_kernel(MANY, name=name, grid=1, block=6)(Tensor.ones(6, dtype=dtype), *numbers)
+    (out,) = strata.hip_kernel(MANY, name=name, grid=1, block=6)(Tensor.ones(6, dtype=dtype), *(Tensor(n) if isinstance(n, list) else n for n in numbers))
     assert out.tolist() == expected
 
 
@@ -40,6 +44,7 @@ def test_a_kernel_is_found_by_what_cpp_calls_it(name, case):
     ("scale<float>", "has no kernel 'scale<float>'"),
     ("skale<float, 4>", "has no kernel 'skale<float, 4>'.*undeclared identifier 'skale'"),
     ("deep::over(double*)", "has no kernel"),
+    ("twin<float>(float*, double)", "has no kernel 'twin<float>.float"),
     ("char", "has no kernel 'char'; its kernels: .*a.float"),
     ("deep::over", "has 2 kernels 'deep::over'"),
     ("", "5 kernels, say which by name: |4 kernels, say which by name: "),
