@@ -2,7 +2,8 @@
 
 project, commit, path, kernel (a symbol, or as C++ names it); archs, if the table has it: those that the kernel is written for.
 grid, block, lds: numbers, or for a wave WAVE. options: of the compiler; ROOT is the project's folder, {OWNER/NAME@COMMIT}
-another project's, +NAME the options that options.tsv beside the table has for that name.
+another project's, +NAME the options that options.tsv beside the table has for that name, PYTHON finds Python's and pybind11's
+headers.
 arguments, with a blank between them:
   f32[64]=FILL       a tensor, filled with a number, arange, random, or what a NumPy expression without blanks gives
   3 i64:3 bytes:00   what strata run takes; none is no memory
@@ -20,6 +21,7 @@ import json
 import re
 import struct
 import sys
+import sysconfig
 from pathlib import Path
 
 import numpy as np
@@ -177,6 +179,11 @@ def kernel_of(row, folder, wave):
     sizes = lambda text: tuple(int(n) for n in text.replace("WAVE", str(wave)).split(","))  # noqa: E731
     root = folder_of(folder, row["project"], row["commit"])
     options = [OTHER.sub(lambda m: folder_of(folder, m[1], m[2]), word.replace("ROOT", root)) for word in row["options"].split()]
+    if "PYTHON" in row["options"]:
+        import pybind11
+
+        headers = f"-I{sysconfig.get_path('include')} -I{pybind11.get_include()}".split()
+        options = [w for word in options for w in (headers if word == "PYTHON" else [word])]
     launch = {"name": row["kernel"], "grid": sizes(row["grid"]), "block": sizes(row["block"]), "lds": int(row["lds"] or 0)}
     path = Path(root) / row["path"]
     if path.suffix in (".s", ".co"):
