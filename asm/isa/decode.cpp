@@ -202,8 +202,7 @@ bool Decoder::decode_vopd(const Layout& layout, Inst& inst) {
 
 bool Decoder::vopd_sources(const Row& row, const Field* fields, Operand* out) {
     if (!operand(out[0], fields[0].get(word_), row.src[0], row.src_kind[0])) return false;
-    if (row.src_kind[1]) return vector(out[1], fields[1], row.src[1]);
-    return fields[1].get(word_) == 0 || fail("bits that must be zero are set");
+    return !row.src_kind[1] || vector(out[1], fields[1], row.src[1]);  // v_dual_mov_b32 ignores it (RDNA3 ISA 7.6)
 }
 
 Result<Inst> decode(Arch arch, std::span<const uint32_t> words, int wave_size) {

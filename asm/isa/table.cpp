@@ -95,10 +95,11 @@ uint64_t register_bits(const Layout& layout, const Row& row) {
     return bits;
 }
 
-/// Address, data and flag fields of the memory formats are not in operand order; unused ones are ignored by hardware.
+/// Address, data and flag fields of the memory formats are not in operand order; unused ones are ignored by hardware. So
+/// is the destination of DS operations without one, where LLVM wants zeros.
 uint64_t memory_bits(const Layout& layout, const Row& row) {
     if (layout.format == Format::DS) {
-        uint64_t bits = row.dst_kind[0] ? layout.dst.mask() : 0;
+        uint64_t bits = layout.dst.mask();
         for (size_t i = 0, field = first_ds_field(row); i < 3 && row.src_kind[i]; ++i)
             bits |= layout.src[field++].mask();
         return bits;

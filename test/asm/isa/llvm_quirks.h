@@ -113,6 +113,17 @@ inline Words with_lower_halves(Words words, uint32_t halves, bool dpp) {
     return words;
 }
 
+/// Words without the fields that hardware ignores and LLVM 19 wants to be zero: the destination of a DS operation that
+/// has none, and the second source of v_dual_mov_b32.
+inline Words without_ignored(const Inst& inst, Words words) {
+    constexpr uint32_t kDestination = 0xff000000, kSecond = 0x1fe00;
+    if (inst.encoding == Format::DS && !inst.dst[0].present()) words[1] &= ~kDestination;
+    if (inst.encoding != Format::VOPD) return words;
+    if (!inst.src[1].present()) words[0] &= ~kSecond;
+    if (!inst.src_y[1].present()) words[1] &= ~kSecond;
+    return words;
+}
+
 /// LLVM counts null, the apertures, vccz, execz and scc as registers and lets them stand where only a VGPR or an SGPR
 /// may.
 inline bool names_no_register(std::string_view text) { return has(text, "null") || has(text, "src_"); }
