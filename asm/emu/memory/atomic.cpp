@@ -15,13 +15,14 @@ namespace {
 using f32 = float;
 using f64 = double;
 
-#define ATOMIC(name, T, operands, order, result)                                                            \
-    const Op* name(Wave* wave, const Op* op) {                                                              \
-        auto change = []([[maybe_unused]] T old, [[maybe_unused]] T data, [[maybe_unused]] T second) -> T { \
-            return result;                                                                                  \
-        };                                                                                                  \
-        if (!for_lanes<T, operands>(wave, op, change)) return nullptr;                                      \
-        STRATA_EMU_NEXT;                                                                                    \
+#define ATOMIC(name, T, operands, order, result)                                                             \
+    const Op* name(Wave* wave, const Op* op) {                                                               \
+        [[maybe_unused]] const DenormalRule<T> denormals(wave, op);                                          \
+        auto change = [=]([[maybe_unused]] T old, [[maybe_unused]] T data, [[maybe_unused]] T second) -> T { \
+            return result;                                                                                   \
+        };                                                                                                   \
+        if (!for_lanes<T, operands>(wave, op, change)) return nullptr;                                       \
+        STRATA_EMU_NEXT;                                                                                     \
     }
 #include "strata/asm/emu/memory/atomic.def"
 #undef ATOMIC

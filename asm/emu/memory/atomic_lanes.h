@@ -3,6 +3,7 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <type_traits>
 
 #include "strata/asm/emu/memory/ops.h"
 
@@ -43,6 +44,28 @@ T float_max(T old, T data) {
     if (std::isnan(data)) return old;
     return data > old || (data == old && !std::signbit(data)) ? data : old;
 }
+
+/// What becomes of denormals: in local memory floats are compared as MODE says (CDNA3 ISA 9.2.2, RDNA3 and RDNA4 ISA
+/// 13.2), elsewhere as they are.
+template <class T>
+class DenormalRule {
+  public:
+    DenormalRule() = default;
+    DenormalRule(const Wave* wave, const Op* op) {
+        if constexpr (std::is_floating_point_v<T>)
+            if (op->memory().space == Space::local) kept_ = wave->mode >> (sizeof(T) == 8 ? 6 : 4) & 3;
+    }
+    T in(T x) const { return flushed(x, 1); }
+    T out(T x) const { return flushed(x, 2); }
+
+  private:
+    T flushed(T x, uint32_t bit) const {
+        if constexpr (std::is_floating_point_v<T>)
+            if (!(kept_ & bit) && std::fpclassify(x) == FP_SUBNORMAL) return std::copysign(T{0}, x);
+        return x;
+    }
+    uint32_t kept_ = 3;
+};
 
 /// One read-modify-write of memory that no other thread changes; `change` maps the old value to the new.
 template <class T, class Change>

@@ -165,14 +165,15 @@ bool s_atomic(Wave* wave, const Op* op, Change change) {
 using f32 = float;
 using f64 = double;
 
-#define ATOMIC(name, T, operands, order, result)                                                            \
-    template <bool Buffer>                                                                                  \
-    const Op* name(Wave* wave, const Op* op) {                                                              \
-        auto change = []([[maybe_unused]] T old, [[maybe_unused]] T data, [[maybe_unused]] T second) -> T { \
-            return result;                                                                                  \
-        };                                                                                                  \
-        if (!s_atomic<T, operands, Buffer>(wave, op, change)) return nullptr;                               \
-        STRATA_EMU_NEXT;                                                                                    \
+#define ATOMIC(name, T, operands, order, result)                                                             \
+    template <bool Buffer>                                                                                   \
+    const Op* name(Wave* wave, const Op* op) {                                                               \
+        [[maybe_unused]] const DenormalRule<T> denormals;                                                    \
+        auto change = [=]([[maybe_unused]] T old, [[maybe_unused]] T data, [[maybe_unused]] T second) -> T { \
+            return result;                                                                                   \
+        };                                                                                                   \
+        if (!s_atomic<T, operands, Buffer>(wave, op, change)) return nullptr;                                \
+        STRATA_EMU_NEXT;                                                                                     \
     }
 #include "strata/asm/emu/memory/atomic.def"
 #undef ATOMIC

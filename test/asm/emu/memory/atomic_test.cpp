@@ -216,6 +216,61 @@ TEST_P(Atomics, OfFloatMinimaPreferNumbersAndOrderZeros) {
 std::string arch_name(const ::testing::TestParamInfo<Arch>& info) { return std::string(isa::info(info.param).name); }
 INSTANTIATE_TEST_SUITE_P(Archs, Atomics, ::testing::ValuesIn(kArchs), arch_name);
 
+/// A float of a unit that keeps denormals of operands (bit 0 of `kept`) and of results (bit 1), or makes them zeros.
+template <class T>
+T as_kept(T x, uint32_t kept, uint32_t bit) {
+    return std::fpclassify(x) == FP_SUBNORMAL && !(kept & bit) ? std::copysign(T{0}, x) : x;
+}
+/// What local memory holds after an operation of one lane on `memory` with the sources v[2:3] and v[4:5].
+template <class T>
+T local_result(Arch arch, const std::string& text, uint32_t kept, T memory, T first, T second) {
+    MemoryWave m(arch);
+    m.wave.lds.resize(64);
+    m.wave.exec = 1;
+    m.wave.mode = (m.wave.mode & ~0xf0u) | kept << (sizeof(T) == 8 ? 6 : 4);
+    m.put_local(0, memory);
+    m.v(0, 0) = 0;
+    for (const auto& [reg, value] : {std::pair{2, first}, std::pair{4, second}}) {
+        uint32_t words[2] = {};
+        memcpy(words, &value, sizeof value);
+        m.v(reg, 0) = words[0], m.v(reg + 1, 0) = words[1];
+    }
+    m.run(text);
+    return m.local<T>(0);
+}
+template <class T>
+void expect_local_floats_as_mode_says(Arch arch) {
+    const bool wide = sizeof(T) == 8, rdna4 = arch == Arch::gfx1201;
+    const std::string a = wide ? "v[2:3]" : "v2", b = wide ? "v[4:5]" : "v4", to = wide ? " v[6:7], v0, " : " v6, v0, ",
+                      suffix = std::string(rdna4 ? "_num_rtn_" : "_rtn_") + (wide ? "f64" : "f32") + to;
+    const T tiny = std::numeric_limits<T>::denorm_min(), least = std::numeric_limits<T>::min();
+    const T values[] = {0, -T{0}, tiny, tiny - least, -least, 1};
+    const auto same = [](T p, T q) { return p == q && std::signbit(p) == std::signbit(q); };
+    for (uint32_t kept = 0; kept < 4; ++kept)
+        for (const T memory : values)
+            for (const T data : values) {
+                SCOPED_TRACE(::testing::Message() << memory << " " << data << " denormals " << kept);
+                const T x = as_kept(memory, kept, 1), y = as_kept(data, kept, 1);
+                const bool below = x < y || (x == y && std::signbit(x));
+                const T low = as_kept(below ? x : y, kept, 2), high = as_kept(below ? y : x, kept, 2);
+                EXPECT_TRUE(same(local_result(arch, "ds_min" + suffix + a, kept, memory, data, T{0}), low));
+                EXPECT_TRUE(same(local_result(arch, "ds_max" + suffix + a, kept, memory, data, T{0}), high));
+                if (rdna4) continue;  // has no exchange of floats
+                const T stored = x == y ? T{5} : memory;
+                const bool data_first = arch == Arch::gfx1100;
+                const std::string exchange = (data_first ? "ds_cmpstore" : "ds_cmpst") + suffix + a + ", " + b;
+                EXPECT_TRUE(
+                    same(local_result(arch, exchange, kept, memory, data_first ? T{5} : data, data_first ? data : T{5}),
+                         stored));
+            }
+}
+
+/// CDNA3 ISA 9.2.2, RDNA3 and RDNA4 ISA 13.2.
+TEST_P(Atomics, OfFloatsInLocalMemoryCompareDenormalsAsModeSays) {
+    expect_local_floats_as_mode_says<float>(arch);
+    expect_local_floats_as_mode_says<double>(arch);
+}
+
 TEST(Atomic, DoublesAndPackedHalvesAddOnCdna3) {
     MemoryWave m(Arch::gfx942);
     m.wave.lds.assign(1024, 0);
