@@ -126,7 +126,7 @@ TEST_P(ScalarOps, BranchesCallsAndHardwareRegisters) {
         "hwreg(HW_REG_MODE, 0, 8)\ns_denorm_mode 3\n"
         "s_getreg_b32 s2, hwreg(HW_REG_MODE, 4, 4)\ns_mov_b64 s[4:5], src_shared_base\ns_mov_b64 s[6:7], "
         "src_private_base");
-    EXPECT_EQ(wave.sgpr[0], 0xf0u);
+    EXPECT_EQ(wave.sgpr[0], 0x3f0u);
     EXPECT_EQ(wave.sgpr[1], 0xf5u);
     EXPECT_EQ(wave.sgpr[2], 3u);
     EXPECT_NE(wave.sgpr[5], wave.sgpr[7]);
