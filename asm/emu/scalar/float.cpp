@@ -108,7 +108,7 @@ u32 round_to(double x, u32 mode, bool from_finite) {
 
 template <class F, class... Bits>
 u32 first_nan(Bits... bits) {
-    u32 nan = F::infinity | F::quiet;  // an invalid operation
+    u32 nan = F::sign | F::infinity | F::quiet;  // an invalid operation, as of the vector ALU
     bool found = false;
     ((found || !F::is_nan(bits) ? (void)0 : (void)(nan = bits | F::quiet, found = true)), ...);
     return nan;
@@ -152,10 +152,7 @@ u32 extreme(u32 a, u32 b, u32 mode) {
     a = input<F>(a, mode), b = input<F>(b, mode);
     const bool nan_a = F::is_nan(a), nan_b = F::is_nan(b);
     if (Number && nan_a != nan_b) return nan_a ? b : a;
-    if (nan_a || nan_b) {
-        const bool signals_a = nan_a && !(a & F::quiet), signals_b = nan_b && !(b & F::quiet);
-        return (Number || signals_a || !(signals_b || !nan_a) ? a : b) | F::quiet;
-    }
+    if (nan_a || nan_b) return (nan_a ? a : b) | F::quiet;
     const double x = value_of<F>(a), y = value_of<F>(b);
     const bool less = x < y || (x == y && std::signbit(x) && !std::signbit(y));
     const bool greater = x > y || (x == y && !std::signbit(x) && std::signbit(y));

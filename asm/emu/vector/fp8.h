@@ -2,7 +2,8 @@
 #include "strata/asm/emu/vector/half.h"
 
 // Floats of one byte. FNUZ formats (CDNA3 ISA 7.2) have one zero, one NaN (0x80) and no infinity; OCP formats (RDNA4)
-// have both zeros, several NaN, and an infinity in bf8 only. Lane by lane, without branches, so that loops around these
+// have both zeros, several NaN, of which gfx1201 gives the negative one only (ROCm/rocm-systems, emulation/rocjitsu), and
+// an infinity in bf8 only. Lane by lane, without branches, so that loops around these
 // functions vectorise; nothing here depends on the host's rounding or denormal mode.
 namespace strata::emu::STRATA_EMU_VARIANT {
 
@@ -15,11 +16,11 @@ struct Bf8Fnuz {
     static constexpr bool fnuz = true;
 };
 struct Fp8Ocp {
-    static constexpr uint32_t mantissa_bits = 3, bias = 7, largest = 0x7e, overflow = 0x7f, nan = 0x7f;
+    static constexpr uint32_t mantissa_bits = 3, bias = 7, largest = 0x7e, overflow = 0x7f, nan = 0xff;
     static constexpr bool fnuz = false;
 };
 struct Bf8Ocp {
-    static constexpr uint32_t mantissa_bits = 2, bias = 15, largest = 0x7b, overflow = 0x7c, nan = 0x7f;
+    static constexpr uint32_t mantissa_bits = 2, bias = 15, largest = 0x7b, overflow = 0x7c, nan = 0xff;
     static constexpr bool fnuz = false;
 };
 
@@ -32,7 +33,7 @@ STRATA_EMU_INLINE float byte_to_float(uint32_t byte) {
     const uint32_t tiny = bits_of(static_cast<float>(static_cast<int32_t>(magnitude)) * kUnit);
     const uint32_t finite = sign | (magnitude < 1u << F::mantissa_bits ? tiny : normal);
     if constexpr (F::fnuz) return float_of((byte & 0xff) == F::nan ? 0x7fc00000u : finite);
-    const uint32_t special = sign | (F::overflow != F::nan && magnitude == F::overflow ? 0x7f800000u : 0x7fc00000u);
+    const uint32_t special = F::overflow <= 0x7c && magnitude == F::overflow ? sign | 0x7f800000u : 0xffc00000u;
     return float_of(magnitude > F::largest ? special : finite);
 }
 

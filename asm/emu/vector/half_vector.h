@@ -150,7 +150,6 @@ STRATA_EMU_INLINE U32 half_extreme_2019(const U32& a_row, const U32& b_row) {
     if (any(nan_a | nan_b)) [[unlikely]] {
         r = nan_b ? b | 0x200 : r;
         r = nan_a ? a | 0x200 : r;
-        r = (nan_a & nan_b & ((a & 0x200) != 0) & ((b & 0x200) == 0)) ? b | 0x200 : r;
     }
     return (U32)r;
 }
@@ -159,8 +158,11 @@ STRATA_EMU_INLINE I16 half_equal(const U16& a, const U16& b) { return (a == b) |
 STRATA_EMU_INLINE U32 half_median(const U32& a, const U32& b, const U32& d, uint32_t mode_bits) {
     const U32 ab = half_extreme<true>(a, b, mode_bits);
     const U16 high = (U16)half_extreme<true>(ab, d, mode_bits);
-    const U16 rest = half_equal(high, (U16)b) ? (U16)half_extreme<true>(a, d, mode_bits) : (U16)ab;
-    const U16 middle = half_equal(high, (U16)a) ? (U16)half_extreme<true>(b, d, mode_bits) : rest;
+    const bool by_bits = mode_bits & mode::kNumber;
+    const I16 is_b = by_bits ? high == (U16)b : half_equal(high, (U16)b);
+    const I16 is_a = by_bits ? high == (U16)a : half_equal(high, (U16)a);
+    const U16 rest = is_b ? (U16)half_extreme<true>(a, d, mode_bits) : (U16)ab;
+    const U16 middle = is_a ? (U16)half_extreme<true>(b, d, mode_bits) : rest;
     const I16 unordered = half_is_nan((U16)a) | half_is_nan((U16)b) | half_is_nan((U16)d);
     if (!any(unordered)) [[likely]]
         return (U32)middle;

@@ -5,7 +5,8 @@
 // Minimum, maximum and median by the rules of RDNA3 ISA (V_MIN_F32 and on): -0 < +0; one NaN gives the other operand;
 // with MODE.IEEE a signalling NaN gives that NaN made quiet. RDNA4 ISA has two other sets: the "num" operations, in
 // which a single NaN of either kind gives the other operand and two give the first made quiet (IEEE 754-2019
-// minimumNumber), and "minimum" and "maximum", in which any NaN wins, signalling ones first.
+// minimumNumber), and "minimum" and "maximum", in which the first NaN wins. The document has a signalling NaN win
+// before, and the median of (-0, +0, -0) be +0; this is what gfx1201 does (ROCm/rocm-systems, rocjitsu/.../minmax.h).
 namespace strata::emu::STRATA_EMU_VARIANT {
 
 STRATA_EMU_INLINE float number(float x) { return x; }
@@ -107,7 +108,7 @@ STRATA_EMU_INLINE T median_number(T a, T b, T d) {
     const T low = extreme_number<false>(extreme_number<false>(a, b), d),
             high = extreme_number<true>(extreme_number<true>(a, b), d);
     const T ab = extreme_number<true>(a, b), ad = extreme_number<true>(a, d), bd = extreme_number<true>(b, d);
-    const auto middle = number(high) == number(a) ? raw(bd) : number(high) == number(b) ? raw(ad) : raw(ab);
+    const auto middle = raw(high) == raw(a) ? raw(bd) : raw(high) == raw(b) ? raw(ad) : raw(ab);
     return of_raw<T>(is_nan(a) || is_nan(b) || is_nan(d) ? raw(low) : middle);
 }
 /// RDNA4 ISA, V_MINIMUM_F32, V_MAXIMUM_F32.
@@ -116,7 +117,6 @@ STRATA_EMU_INLINE T extreme_2019(T a, T b) {
     auto r = of_numbers<largest>(a, b);
     r = is_nan(b) ? raw(quieted(b)) : r;
     r = is_nan(a) ? raw(quieted(a)) : r;
-    r = is_signaling(b) && !is_signaling(a) ? raw(quieted(b)) : r;
     return of_raw<T>(r);
 }
 
@@ -146,9 +146,11 @@ STRATA_EMU_INLINE U32 extreme(const U32& a, const U32& b, uint32_t mode_bits) {
 STRATA_EMU_INLINE U32 median(const U32& a, const U32& b, const U32& d, uint32_t mode_bits) {
     const F32 x = as_float(a), y = as_float(b), z = as_float(d);
     const U32 ab = extreme<true>(a, b, mode_bits);
-    const F32 high = as_float(extreme<true>(ab, d, mode_bits));
-    const U32 rest = high == y ? extreme<true>(a, d, mode_bits) : ab;
-    const U32 middle = high == x ? extreme<true>(b, d, mode_bits) : rest;
+    const U32 high = extreme<true>(ab, d, mode_bits);
+    const bool by_bits = mode_bits & mode::kNumber;
+    const I32 is_b = by_bits ? high == b : as_float(high) == y, is_a = by_bits ? high == a : as_float(high) == x;
+    const U32 rest = is_b ? extreme<true>(a, d, mode_bits) : ab;
+    const U32 middle = is_a ? extreme<true>(b, d, mode_bits) : rest;
     const I32 unordered = (x != x) | (y != y) | (z != z);
     if (!collect(unordered)) [[likely]]
         return middle;
@@ -163,10 +165,8 @@ STRATA_EMU_INLINE U32 extreme_2019(const U32& a, const U32& b) {
     r = x == y ? (largest ? a & b : a | b) : r;
     const I32 nan_a = x != x, nan_b = y != y;
     if (collect(nan_a | nan_b)) [[unlikely]] {
-        const I32 quiet_a = (a & 0x400000) != 0, quiet_b = (b & 0x400000) != 0;
         r = nan_b ? b | 0x400000 : r;
         r = nan_a ? a | 0x400000 : r;
-        r = (nan_a & quiet_a & nan_b & ~quiet_b) ? b | 0x400000 : r;
     }
     return r;
 }

@@ -45,12 +45,16 @@ struct Source {
 Source constant_source(uint32_t value, uint32_t flags = 0) { return {0, true, true, false, value, flags}; }
 Source scalar_source(Place place) { return {place, true}; }
 
+/// An inline constant of a pair of brain floats is both of them (RDNA3 ISA 7.5.1, RDNA4 ISA 7.2.1).
+uint32_t in_both_halves(uint32_t value) { return (value & 0xffff) * 0x10001; }
+
 Source real_constant(const isa::InlineReal& real, Kind kind, bool half_of_mix) {
     using namespace vector_flag;
     if (is_64bit(kind))
         return constant_source(static_cast<uint32_t>(real.f64 >> 32), real.f64 << 32 ? kLow2Pi : kHighDword);
     if (kind == Kind::f16 || kind == Kind::pk_f16 || half_of_mix) return constant_source(real.f16);
-    if (kind == Kind::bf16x2) return constant_source(static_cast<uint32_t>(real.bits(isa::Reals::bf16)));
+    if (kind == Kind::bf16x2)
+        return constant_source(in_both_halves(static_cast<uint32_t>(real.bits(isa::Reals::bf16))));
     return constant_source(real.f32);  // 16-bit integers too: the hardware gives the f32 pattern
 }
 
@@ -68,9 +72,11 @@ std::optional<Source> source_of(const Decoded& decoded, const Operand& operand, 
     }
     if (code == isa::code::null) return constant_source(0);
     if (code < isa::code::inline_zero) return scalar_source(Wave::scalar_place(code));
-    if (isa::is_inline_integer(operand.code))
-        return constant_source(static_cast<uint32_t>(isa::inline_integer(operand.code)),
+    if (isa::is_inline_integer(operand.code)) {
+        const auto value = static_cast<uint32_t>(isa::inline_integer(operand.code));
+        return constant_source(kind == Kind::bf16x2 ? in_both_halves(value) : value,
                                is_64bit(kind) ? vector_flag::kSignExtend : 0);
+    }
     if (isa::is_inline_real(operand.code)) return real_constant(isa::inline_real(operand.code), kind, half_of_mix);
     if (code == isa::code::literal) return literal_source(decoded.inst.literal, kind);
     if (code == isa::code::scc) return scalar_source(static_cast<Place>(offsetof(Wave, scc)));
@@ -151,16 +157,16 @@ void resolve_modifiers(const Decoded& decoded, const Signature& signature, Vecto
     fields.omod = inst.omod & 3;
     fields.clamp = inst.clamp;
     if (inst.row->mnemonic == "v_fma_mixhi_f16") fields.op_sel |= 8;
-    if (decoded.family() == isa::Family::rdna4) fields.flags |= vector_flag::kNanToZero;
+    if (decoded.family() == isa::Family::rdna4) fields.flags |= vector_flag::kNoIeee;
     if (inst.encoding != Format::VOP3P) {
         for (int i = 0; i < signature.sources && i < 3; ++i)
             if (is_packed(signature.src[i])) fields.op_sel &= static_cast<uint8_t>(~(1u << i));
         fields.op_sel_hi = 7;
     } else if (signature.dst == Kind::f32 && signature.src[0] == Kind::u32) {
         fields.abs |= inst.neg_hi & 4;  // dot products of bytes: the addend alone has signs
-    } else if (signature.src[0] == Kind::u32) {
+    } else if (signature.src[0] == Kind::u32 || (signature.src[0] == Kind::pk_u16 && signature.src[2] == Kind::i32)) {
         fields.is_signed = inst.neg & 3;  // integer dot products: neg tells signed operands
-        fields.neg = 0;
+        fields.neg = fields.neg_hi = 0;
     } else if (signature.src[0] == Kind::pk_u16) {
         fields.neg = fields.neg_hi = 0;  // integers have no sign modifiers, nor has what is added to their products
     }

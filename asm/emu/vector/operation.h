@@ -75,6 +75,7 @@ struct Signature {
     bool approximate = false;      ///< unaffected by the rounding mode (transcendental)
     bool keeps_denormals = false;  ///< sees denormals whatever MODE says
     bool never_overflows = false;  ///< an infinite half is no overflow
+    bool ignores_mode = false;     ///< rounds to nearest and keeps denormals whatever MODE says
 };
 
 /// A row of the table of one family: `fast` (may be null) runs the instruction without modifiers, `general` any form.
@@ -90,11 +91,12 @@ struct ValuEntry {
 
 /// VectorFields::flags.
 namespace vector_flag {
-constexpr uint32_t kLow2Pi = 0x1;       ///< << i: constant i is the f64 1/(2 pi), whose low dword is not zero
-constexpr uint32_t kSignExtend = 0x8;   ///< << i: the high dword of constant i is its sign
-constexpr uint32_t kHighDword = 0x40;   ///< << i: constant i is the high dword, the low one is zero
-constexpr uint32_t kDpp = 0x200;        ///< VectorFields::dpp holds the DPP control
-constexpr uint32_t kNanToZero = 0x400;  ///< the family has no DX10_CLAMP bit: clamp makes NaN zero
+constexpr uint32_t kLow2Pi = 0x1;      ///< << i: constant i is the f64 1/(2 pi), whose low dword is not zero
+constexpr uint32_t kSignExtend = 0x8;  ///< << i: the high dword of constant i is its sign
+constexpr uint32_t kHighDword = 0x40;  ///< << i: constant i is the high dword, the low one is zero
+constexpr uint32_t kDpp = 0x200;       ///< VectorFields::dpp holds the DPP control
+constexpr uint32_t kNoIeee =
+    0x400;  ///< RDNA4, which has neither IEEE nor DX10_CLAMP: clamp makes NaN zero, omod counts
 constexpr uint32_t kAlsoExec = 0x800;   ///< CDNA: it writes EXEC beside its own destination
 constexpr uint32_t kSubDword = 0x1000;  ///< CDNA: VectorFields::sub_dword holds the selections of SDWA
 constexpr uint32_t kZeroHigh = 0x2000;  ///< CDNA: a 16-bit result clears the upper half of the register

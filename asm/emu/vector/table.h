@@ -125,6 +125,22 @@ constexpr ValuEntry bounded_entry(std::string_view mnemonic) {
             direct_handler<NeverOverflows<fn>::signature>()};
 }
 
+/// For operations that know no MODE but FP16_OVFL.
+template <auto fn>
+struct IgnoresMode {
+    static constexpr Signature make() {
+        Signature s = KernelOf<fn>::signature;
+        s.ignores_mode = s.never_overflows = true;
+        return s;
+    }
+    static constexpr Signature signature = make();
+};
+template <auto fn>
+constexpr ValuEntry own_mode_entry(std::string_view mnemonic) {
+    return {mnemonic, &general<IgnoresMode<fn>::signature>, &IgnoresMode<fn>::signature,
+            direct_handler<IgnoresMode<fn>::signature>()};
+}
+
 /// For results that the rounding mode does not touch.
 template <auto fn>
 struct Approximate {

@@ -15,7 +15,16 @@ uint64_t i32(Wide x) { return static_cast<uint64_t>(whole(x, INT32_MIN, INT32_MA
 uint64_t u32(Wide x) { return static_cast<uint64_t>(whole(x, 0, UINT32_MAX)); }
 uint32_t i16(Wide x) { return static_cast<uint32_t>(whole(x, INT16_MIN, INT16_MAX)) & 0xffff; }
 uint32_t u16(Wide x) { return static_cast<uint32_t>(whole(x, 0, UINT16_MAX)); }
-uint32_t u8(Wide x) { return static_cast<uint32_t>(whole(x, 0, UINT8_MAX)); }
+/// Rounded as MODE says before it saturates.
+uint32_t u8(const Lane& x, Wide value) {
+    if (std::isnan(value)) return 0;
+    return static_cast<uint32_t>(whole(round_to(value, 64, 0, INFINITY, x.round32()), 0, UINT8_MAX));
+}
+/// gfx1201 gives the limit of a NaN's sign.
+uint64_t floor_of(const Lane& x, Wide value) {
+    if (std::isnan(x.f(0)) && x.family == Family::rdna4) return std::signbit(x.f(0)) ? 0x80000000 : 0x7fffffff;
+    return i32(std::floor(value));
+}
 
 Wide nearest(Wide x) { return round_to(x, 64, 0, INFINITY, 0); }
 /// [-1, 1] to a signed, [0, 1] to an unsigned 16-bit integer.
@@ -32,8 +41,12 @@ constexpr Operation kRows[] = {
     {"v_cvt_u32_f32", [](Lane& x) { x.b32(u32(x.f(0))); }},
     {"v_cvt_i32_f64", [](Lane& x) { x.b32(i32(x.g(0))); }},
     {"v_cvt_u32_f64", [](Lane& x) { x.b32(u32(x.g(0))); }},
-    {"v_cvt_nearest_i32_f32 v_cvt_rpi_i32_f32", [](Lane& x) { x.b32(i32(std::floor(x.f(0) + 0.5f))); }},
-    {"v_cvt_floor_i32_f32 v_cvt_flr_i32_f32", [](Lane& x) { x.b32(i32(std::floor(x.f(0)))); }},
+    {"v_cvt_nearest_i32_f32 v_cvt_rpi_i32_f32",
+     [](Lane& x) {
+         const Wide whole = std::floor(Wide(x.f(0))), rest = x.f(0) - whole;
+         x.b32(floor_of(x, rest >= 0.5L ? whole + 1 : whole));
+     }},
+    {"v_cvt_floor_i32_f32 v_cvt_flr_i32_f32", [](Lane& x) { x.b32(floor_of(x, x.f(0))); }},
     {"v_cvt_f32_i32", [](Lane& x) { x.f32(static_cast<float>(x.i(0))); }},
     {"v_cvt_f32_u32", [](Lane& x) { x.f32(static_cast<float>(x.u(0))); }},
     {"v_cvt_f64_i32", [](Lane& x) { x.f64(x.i(0)); }},
@@ -64,8 +77,8 @@ constexpr Operation kRows[] = {
     {"v_cvt_pk_u16_f32", [](Lane& x) { x.pk16(u16(x.f(0)), u16(x.f(1))); }},
     {"v_cvt_pk_i16_i32", [](Lane& x) { x.pk16(i16(x.i(0)), i16(x.i(1))); }},
     {"v_cvt_pk_u16_u32", [](Lane& x) { x.pk16(u16(x.u(0)), u16(x.u(1))); }},
-    {"v_cvt_pk_u8_f32", [](Lane& x) { x.b32(with_byte(x.u(2), x.u(1), u8(x.f(0)))); }},
-    {"v_cvt_pkaccum_u8_f32", [](Lane& x) { x.b32(with_byte(static_cast<uint32_t>(x.old), x.u(1), u8(x.f(0)))); }},
+    {"v_cvt_pk_u8_f32", [](Lane& x) { x.b32(with_byte(x.u(2), x.u(1), u8(x, x.f(0)))); }},
+    {"v_cvt_pkaccum_u8_f32", [](Lane& x) { x.b32(with_byte(static_cast<uint32_t>(x.old), x.u(1), u8(x, x.f(0)))); }},
 };
 
 }  // namespace

@@ -1,6 +1,9 @@
+#include <cfenv>
+
+#include "../vector/dot_reference.h"
 #include "valu_model.h"
 
-// Dot products. Those of floats add the lower product first, each step rounded once (fidelity.def: the documents leave
+// Dot products. CDNA's of floats add the lower product first, each step rounded once (fidelity.def: the documents leave
 // the precision between the steps open).
 namespace strata::emu::rows {
 namespace {
@@ -10,10 +13,15 @@ int64_t element(uint32_t word, int n, int width, bool is_signed) {
     return is_signed && raw >> (width - 1) ? static_cast<int64_t>(raw) - (int64_t{1} << width)
                                            : static_cast<int64_t>(raw);
 }
+/// RDNA's OPSEL and OPSEL_HI choose the halves of a source (RDNA3 ISA 7.5.1, RDNA4 ISA 7.7.2).
+uint32_t chosen(const Lane& x, int i) {
+    if (x.cdna()) return x.u(i);
+    return (x.op_sel >> i & 1 ? x.high(i) : x.u16(i)) | (x.op_sel_hi >> i & 1 ? x.high(i) : x.u16(i)) << 16;
+}
 int64_t products(const Lane& x, int width, bool signed_a, bool signed_b) {
+    const uint32_t a = chosen(x, 0), b = chosen(x, 1);
     int64_t sum = 0;
-    for (int n = 0; n < 32 / width; ++n)
-        sum += element(x.u(0), n, width, signed_a) * element(x.u(1), n, width, signed_b);
+    for (int n = 0; n < 32 / width; ++n) sum += element(a, n, width, signed_a) * element(b, n, width, signed_b);
     return sum;
 }
 template <int kWidth>
@@ -53,16 +61,30 @@ float half_sum(const Lane& x, float sum) {
     return sum;
 }
 
-float brain(uint32_t bits) { return std::bit_cast<float>(bits << 16); }
-/// To the nearest 16-bit brain float, through single precision.
-uint32_t to_brain(float x) {
-    const uint32_t bits = std::bit_cast<uint32_t>(x);
-    if (std::isnan(x)) return 0x7fc0;
-    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+/// RDNA's round to nearest whatever MODE says.
+struct Nearest {
+    int saved = std::fegetround();
+    Nearest() { std::fesetround(FE_TONEAREST); }
+    ~Nearest() { std::fesetround(saved); }
+};
+bool rdna4(const Lane& x) { return x.family == Family::rdna4; }
+void halves(Lane& x, uint32_t addend) {
+    if (x.cdna()) return x.f32(half_sum(x, std::bit_cast<float>(addend)));
+    const Nearest nearest;
+    x.raw_f32(reference::dot_single(rdna4(x), reference::kHalf, reference::kHalf, x.u(0), x.u(1), addend));
 }
-uint32_t brain_sum(const Lane& x) {
-    const uint32_t first = to_brain(std::fma(brain(x.u16(0)), brain(x.u16(1)), brain(x.u16(2))));
-    return to_brain(std::fma(brain(x.high(0)), brain(x.high(1)), brain(first)));
+void brains(Lane& x) {
+    const Nearest nearest;
+    const reference::NumberFormat& f = reference::brain_format(rdna4(x));
+    x.raw_f32(reference::dot_single(rdna4(x), f, f, x.u(0), x.u(1), x.u(2)));
+}
+void halves_to_half(Lane& x) {
+    const Nearest nearest;
+    x.raw_f16(reference::dot2_f16(rdna4(x), x.u(0), x.u(1), x.u16(2), x.mode >> 23 & 1));  // FP16_OVFL
+}
+void brains_to_brain(Lane& x) {
+    const Nearest nearest;
+    x.set(Bits::bf16, reference::dot2_bf16(rdna4(x), x.u(0), x.u(1), x.u16(2)));
 }
 
 constexpr Operation kRows[] = {
@@ -77,19 +99,11 @@ constexpr Operation kRows[] = {
     {"v_dot2_u32_u16", unsigned_sum<16>},
     {"v_dot4_u32_u8", unsigned_sum<8>},
     {"v_dot8_u32_u4", unsigned_sum<4>},
-    {"v_dot2_f32_f16", [](Lane& x) { x.f32(half_sum(x, x.f(2))); }},
-    {"v_dot2acc_f32_f16 v_dot2c_f32_f16", [](Lane& x) { x.f32(half_sum(x, x.old_f())); }},
-    {"v_dot2_f16_f16",
-     [](Lane& x) {
-         const Wide first = reference::half_value(half_bits(x, x.h(0) * x.h(1) + x.h(2)));
-         x.f16(x.hh(0) * x.hh(1) + first);
-     }},
-    {"v_dot2_f32_bf16",
-     [](Lane& x) {
-         const float first = std::fma(brain(x.u16(0)), brain(x.u16(1)), x.f(2));
-         x.f32(std::fma(brain(x.high(0)), brain(x.high(1)), first));
-     }},
-    {"v_dot2_bf16_bf16", [](Lane& x) { x.set(Bits::bf16, brain_sum(x)); }},
+    {"v_dot2_f32_f16", [](Lane& x) { halves(x, x.u(2)); }},
+    {"v_dot2acc_f32_f16 v_dot2c_f32_f16", [](Lane& x) { halves(x, static_cast<uint32_t>(x.old)); }},
+    {"v_dot2_f16_f16", halves_to_half},
+    {"v_dot2_f32_bf16", brains},
+    {"v_dot2_bf16_bf16", brains_to_brain},
 };
 
 }  // namespace

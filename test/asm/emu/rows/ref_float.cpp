@@ -38,11 +38,23 @@ float mad(float a, float b, float c) { return flush(flush(flush(a) * flush(b)) +
 /// A zero factor makes the product +0 whatever the other is.
 bool zero_product(float a, float b) { return a == 0 || b == 0; }
 
-/// The compiler's fract(): below one, where x - floor(x) would round to it.
+/// The compiler's fract(): below one, where x - floor(x) would round to it. Of integers gfx1201 gives +0.
 template <class T>
 T fraction(T x, T below_one) {
     const T r = x - std::floor(x);
-    return r > below_one ? below_one : r;
+    return r > below_one ? below_one : r == 0 ? T(0) : r;
+}
+/// RDNA4's operations that know no denormals whatever MODE says (RDNA4 ISA 7.2.4).
+Lane without_inputs(Lane x) {
+    if (x.family == Family::rdna4)
+        for (uint64_t& source : x.s) source = std::bit_cast<uint32_t>(flush(std::bit_cast<float>(uint32_t(source))));
+    return x;
+}
+void without_output(Lane& x, float result) { x.f32(x.family == Family::rdna4 ? flush(result) : result); }
+void fma_dx9(Lane& x, float addend) {
+    const Lane y = without_inputs(x);
+    const float c = x.family == Family::rdna4 ? flush(addend) : addend;
+    without_output(x, zero_product(y.f(0), y.f(1)) ? c : std::fma(y.f(0), y.f(1), c));
 }
 
 int biased_exponent(float x) { return static_cast<int>(std::bit_cast<uint32_t>(x) >> 23 & 255); }
@@ -124,7 +136,8 @@ T div_fixup(T quotient, T d, T n, const DivisionLimits& limits) {
 struct Cube {
     float face, s, t, axis;
 };
-Cube cube(const Lane& v) {
+Cube cube(const Lane& lane) {
+    const Lane v = without_inputs(lane);
     const float x = v.f(0), y = v.f(1), z = v.f(2);
     const float ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
     if (az >= ax && az >= ay) return {z < 0 ? 5.f : 4.f, z < 0 ? -x : x, -y, z * 2};
@@ -191,10 +204,8 @@ constexpr Operation kRows[] = {
      }},
     {"v_mul_dx9_zero_f32 v_mul_legacy_f32",
      [](Lane& x) { x.f32(zero_product(x.f(0), x.f(1)) ? 0.0f : x.f(0) * x.f(1)); }},
-    {"v_fma_dx9_zero_f32",
-     [](Lane& x) { x.f32(zero_product(x.f(0), x.f(1)) ? x.f(2) : std::fma(x.f(0), x.f(1), x.f(2))); }},
-    {"v_fmac_dx9_zero_f32",
-     [](Lane& x) { x.f32(zero_product(x.f(0), x.f(1)) ? x.old_f() : std::fma(x.f(0), x.f(1), x.old_f())); }},
+    {"v_fma_dx9_zero_f32", [](Lane& x) { fma_dx9(x, x.f(2)); }},
+    {"v_fmac_dx9_zero_f32", [](Lane& x) { fma_dx9(x, x.old_f()); }},
     {"v_mullit_f32", [](Lane& x) { x.f32(mullit(x)); }},
     {"v_cubeid_f32", [](Lane& x) { x.f32(cube(x).face); }},
     {"v_cubesc_f32", [](Lane& x) { x.f32(cube(x).s); }},

@@ -1,3 +1,6 @@
+#include <cfenv>
+
+#include "../vector/dot_reference.h"
 #include "valu_model.h"
 
 // 8-bit floats: gfx942's without infinities and negative zero (FNUZ), RDNA4's of the OCP standard.
@@ -24,7 +27,8 @@ Wide decoded(Format f, uint32_t code) {
     return sign * std::ldexp(Wide(fraction) + (1u << f.mantissa), exponent - f.bias - f.mantissa);
 }
 
-uint32_t nan_of(Format f, bool negative) { return f.finite_only ? 0x80 : (negative ? 0xffu : 0x7fu); }
+/// gfx1201 gives no positive NaN.
+uint32_t nan_of(Format f) { return f.finite_only ? 0x80 : 0xff; }
 
 /// The code of an already rounded number.
 uint32_t laid_out(Format f, Wide x) {
@@ -33,20 +37,22 @@ uint32_t laid_out(Format f, Wide x) {
     if (size == 0) return negative && !f.finite_only ? 0x80 : 0;
     for (uint32_t code = 1; code < 0x80; ++code)
         if (decoded(f, code) == size) return code | (negative ? 0x80 : 0);
-    return nan_of(f, negative);
+    return nan_of(f);
 }
 /// What does not fit is infinite where the format has infinities, else NaN.
-uint32_t too_large(Format f, bool negative) { return f.infinities ? (negative ? 0xfcu : 0x7cu) : nan_of(f, negative); }
+uint32_t too_large(Format f, bool negative) {
+    return f.infinities ? (negative ? 0xfcu : 0x7cu) : (negative || f.finite_only ? nan_of(f) : 0x7f);
+}
 
 uint32_t encoded(Format f, float x) {
-    if (std::isnan(x)) return nan_of(f, std::signbit(x));
+    if (std::isnan(x)) return nan_of(f);
     if (std::isinf(x)) return too_large(f, x < 0);
     const Wide r = round_to(x, f.mantissa + 1, 1 - f.bias - f.mantissa, f.largest, 0);
     return std::isinf(r) ? too_large(f, x < 0) : laid_out(f, r);
 }
 /// Random bits are added below the last place, the sum is cut off.
 uint32_t stochastic(Format f, float x, uint32_t random) {
-    if (std::isnan(x)) return nan_of(f, std::signbit(x));
+    if (std::isnan(x)) return nan_of(f);
     if (std::isinf(x)) return too_large(f, x < 0);
     if (x == 0) return laid_out(f, x);
     int exponent;
@@ -79,12 +85,11 @@ void pack_stochastic(Lane& x, Format f) {
     const uint32_t old = static_cast<uint32_t>(x.old) & ~(255u << shift);
     x.b32(old | stochastic(f, x.f(0), x.u(1)) << shift);
 }
-void dot(Lane& x, Format a, Format b) {
-    float sum = x.f(2);
-    for (int n = 0; n < 32; n += 8)
-        sum = std::fma(static_cast<float>(decoded(a, x.u(0) >> n & 255)),
-                       static_cast<float>(decoded(b, x.u(1) >> n & 255)), sum);
-    x.f32(sum);
+void dot(Lane& x, const reference::NumberFormat& a, const reference::NumberFormat& b) {
+    const int direction = std::fegetround();
+    std::fesetround(FE_TONEAREST);  // whatever MODE says
+    x.raw_f32(reference::dot_single(true, a, b, x.u(0), x.u(1), x.u(2)));
+    std::fesetround(direction);
 }
 
 constexpr Operation kRows[] = {
@@ -96,10 +101,10 @@ constexpr Operation kRows[] = {
     {"v_cvt_pk_bf8_f32", [](Lane& x) { pack(x, bf8(x)); }},
     {"v_cvt_sr_fp8_f32", [](Lane& x) { pack_stochastic(x, fp8(x)); }},
     {"v_cvt_sr_bf8_f32", [](Lane& x) { pack_stochastic(x, bf8(x)); }},
-    {"v_dot4_f32_fp8_fp8", [](Lane& x) { dot(x, fp8(x), fp8(x)); }},
-    {"v_dot4_f32_fp8_bf8", [](Lane& x) { dot(x, fp8(x), bf8(x)); }},
-    {"v_dot4_f32_bf8_fp8", [](Lane& x) { dot(x, bf8(x), fp8(x)); }},
-    {"v_dot4_f32_bf8_bf8", [](Lane& x) { dot(x, bf8(x), bf8(x)); }},
+    {"v_dot4_f32_fp8_fp8", [](Lane& x) { dot(x, reference::kFp8, reference::kFp8); }},
+    {"v_dot4_f32_fp8_bf8", [](Lane& x) { dot(x, reference::kFp8, reference::kBf8); }},
+    {"v_dot4_f32_bf8_fp8", [](Lane& x) { dot(x, reference::kBf8, reference::kFp8); }},
+    {"v_dot4_f32_bf8_bf8", [](Lane& x) { dot(x, reference::kBf8, reference::kBf8); }},
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ uint32_t mad(const Lane& x, uint32_t a, uint32_t b, uint32_t c) {
     return flush(half_bits(x, value(product) + value(c)));
 }
 
-Wide fraction(Wide x) { return std::isfinite(x) ? std::min(x - std::floor(x), 0x1.ffcp-1L) : NAN; }
+Wide fraction(Wide x) { return std::isfinite(x) ? std::min(x - std::floor(x), 0x1.ffcp-1L) + Wide(0) : NAN; }
 
 uint32_t div_fixup(const Lane& x) {
     const Wide d = x.h(1), n = x.h(2);

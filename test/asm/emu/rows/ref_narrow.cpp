@@ -97,7 +97,13 @@ constexpr Operation kRows[] = {
     {"v_min3_i16", [](Lane& x) { signed_bits(x, std::min({x.i16(0), x.i16(1), x.i16(2)})); }},
     {"v_max3_i16", [](Lane& x) { signed_bits(x, std::max({x.i16(0), x.i16(1), x.i16(2)})); }},
     {"v_med3_i16", [](Lane& x) { signed_bits(x, middle(x.i16(0), x.i16(1), x.i16(2))); }},
-    {"v_pack_b32_f16", [](Lane& x) { x.pk16(x.u16(0), x.u16(1)); }},
+    {"v_pack_b32_f16",
+     [](Lane& x) {
+         auto half = [&](uint32_t h) {  // gfx1201 makes signalling NaN quiet
+             return x.family == Family::rdna4 && (h & 0x7fff) > 0x7c00 ? h | 0x200 : h;
+         };
+         x.pk16(half(x.u16(0)), half(x.u16(1)));
+     }},
     {"v_sat_pk_u8_i16",
      [](Lane& x) {
          x.b16(static_cast<uint32_t>(std::clamp(x.i16(0), 0, 255)) |

@@ -1,7 +1,7 @@
 #include "valu_model.h"
 
 // Minimum, maximum and median of floats, on their bits: V_MIN_F32 and its kind follow MODE.IEEE, RDNA4's V_MIN_NUM_F32
-// does not, and its V_MINIMUM_F32 lets every NaN through.
+// does not, and its V_MINIMUM_F32 lets every NaN through. RDNA4's medians tell -0 from +0, as gfx1201 does.
 namespace strata::emu::rows {
 namespace {
 
@@ -42,8 +42,9 @@ uint64_t median(const Lane& x, Format f, Rule rule) {
     const uint64_t a = x.q(0), b = x.q(1), c = x.q(2);
     if (f.nan(a) || f.nan(b) || f.nan(c)) return pick3(x, f, rule, false, false);
     const uint64_t top = pick3(x, f, rule, true, true);
-    if (f.equal(top, a)) return pick(x, f, rule, true, b, c);
-    if (f.equal(top, b)) return pick(x, f, rule, true, a, c);
+    auto same = [&](uint64_t p, uint64_t q) { return rule == kMode ? f.equal(p, q) : p == q; };
+    if (same(top, a)) return pick(x, f, rule, true, b, c);
+    if (same(top, b)) return pick(x, f, rule, true, a, c);
     return pick(x, f, rule, true, a, b);
 }
 

@@ -178,7 +178,8 @@ TEST_P(Gfx12Scalars, MinimumAndMaximumTreatNanAndZeroByName) {
     EXPECT_EQ(result("s_min_num_f32", 0, minus_zero), minus_zero);
     EXPECT_EQ(result("s_max_num_f32", minus_zero, 0), 0u);
     EXPECT_EQ(result("s_minimum_f32", one, nan), nan);
-    EXPECT_EQ(result("s_maximum_f32", nan, signalling), signalling | 0x400000);
+    EXPECT_EQ(result("s_maximum_f32", nan, signalling), nan);
+    EXPECT_EQ(result("s_maximum_f32", signalling, nan), signalling | 0x400000);
     EXPECT_EQ(result("s_minimum_f32", minus_zero, 0), minus_zero);
     EXPECT_EQ(result("s_maximum_f16", 0x3c00, 0x4000), 0x4000u);
 }

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "case.h"
+#include "dot_reference.h"
 
 // The instructions of cases.inc with their references.
 namespace strata::emu::valu_test {
@@ -68,22 +69,6 @@ inline uint32_t fixup16(const In& x) {
     if (d == 0 || std::isinf(n)) return sign | 0x7c00;
     if (std::isinf(d) || n == 0) return sign;
     return sign | (x.u16(0) & 0x7fff);
-}
-inline float dot2(const In& x, float sum) {
-    sum = std::fma(static_cast<float>(x.h(0)), static_cast<float>(x.h(1)), sum);
-    return std::fma(static_cast<float>(x.hh(0)), static_cast<float>(x.hh(1)), sum);
-}
-inline float dot2_bf16(const In& x) {
-    const float low =
-        std::fma(static_cast<float>(bf16_value(x.u16(0))), static_cast<float>(bf16_value(x.u16(1))), x.f(2));
-    return std::fma(static_cast<float>(bf16_value(x.hi16(0))), static_cast<float>(bf16_value(x.hi16(1))), low);
-}
-inline uint32_t dot2_bf16_bf16(const In& x) {
-    const float low = std::fma(static_cast<float>(bf16_value(x.u16(0))), static_cast<float>(bf16_value(x.u16(1))),
-                               static_cast<float>(bf16_value(x.u16(2))));
-    const float first = static_cast<float>(bf16_value(bf16_bits(low)));
-    return bf16_bits(
-        std::fma(static_cast<float>(bf16_value(x.hi16(0))), static_cast<float>(bf16_value(x.hi16(1))), first));
 }
 inline uint32_t dot(const In& x, int width, bool signed_a, bool signed_b, bool clamp) {
     int64_t sum = x.i(2);

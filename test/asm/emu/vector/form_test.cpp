@@ -3,8 +3,8 @@
 #include <cmath>
 #include <functional>
 
+#include "dot_reference.h"
 #include "harness.h"
-#include "reference.h"
 
 // Operand forms and modifiers: constants by operand type, true 16-bit registers, signs, clamp, MODE, VOPD.
 namespace strata::emu {
@@ -247,11 +247,7 @@ std::vector<DualOp> dual_ops() {
         {"max_f32", "$d, $a, $b", [](const In& x, uint32_t a, uint32_t b, uint32_t) { return fmax32(x, a, b); }},
         {"min_f32", "$d, $a, $b", [](const In& x, uint32_t a, uint32_t b, uint32_t) { return fmin32(x, a, b); }},
         {"dot2acc_f32_f16", "$d, $a, $b",
-         [=](const In&, uint32_t a, uint32_t b, uint32_t d) {
-             const float low =
-                 muladd(static_cast<float>(half_value(a & 0xffff)), static_cast<float>(half_value(b & 0xffff)), f(d));
-             return bits(muladd(static_cast<float>(half_value(a >> 16)), static_cast<float>(half_value(b >> 16)), low));
-         }},
+         [](const In&, uint32_t a, uint32_t b, uint32_t d) { return dot_single(false, kHalf, kHalf, a, b, d); }},
         {"add_nc_u32", "$d, $a, $b", [](const In&, uint32_t a, uint32_t b, uint32_t) { return a + b; }, true},
         {"lshlrev_b32", "$d, $a, $b", [](const In&, uint32_t a, uint32_t b, uint32_t) { return b << (a & 31); }, true},
         {"and_b32", "$d, $a, $b", [](const In&, uint32_t a, uint32_t b, uint32_t) { return a & b; }, true},

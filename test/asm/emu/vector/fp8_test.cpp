@@ -60,7 +60,7 @@ uint32_t overflow(const ByteFormat& f, uint32_t sign, bool saturate) {
 }
 uint32_t special(const ByteFormat& f, float x, bool saturate) {
     const uint32_t sign = std::signbit(x) ? 0x80 : 0;
-    if (std::isnan(x)) return f.fnuz ? 0x80 : sign | 0x7f;
+    if (std::isnan(x)) return f.fnuz ? 0x80 : 0xff;  // a Radeon AI Pro R9700's, of either sign
     return overflow(f, sign, saturate);
 }
 uint32_t zero(const ByteFormat& f, float x) { return !f.fnuz && std::signbit(x) ? 0x80 : 0; }
