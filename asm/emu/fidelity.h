@@ -18,12 +18,13 @@ namespace strata::emu {
 struct Fidelity {
     enum class Level : uint8_t {
         exact,       ///< the ISA document fixes every bit
+        silicon,     ///< the bits that chips were seen to give
         ulp,         ///< within the document's error band
         approximate  ///< the document says too little
     };
     Level level = Level::exact;
     double documented_ulp = 0;     ///< the document's band, of Level::ulp
-    std::string_view source = {};  ///< of the band: documents and chapters; or that there is none
+    std::string_view source = {};  ///< of the band or of silicon's bits; or that there is none
     std::string_view here = {};    ///< what the emulator does where it is free to choose
 };
 

@@ -217,14 +217,15 @@ void bind_fidelity(py::module_& e) {
                       "By the waves of a launch (Launch.instructions); None: nobody counted.")
         .def_property_readonly(
             "level", [](const InstructionUse& use) { return emu::name(use.fidelity.level); },
-            "exact (the ISA document fixes every bit), ulp (within its error band) or approximate (it says too "
-            "little).")
+            "exact (the ISA document fixes every bit), silicon (the bits that chips were seen to give), ulp (within "
+            "the "
+            "document's error band) or approximate (it says too little).")
         .def_property_readonly(
             "documented_ulp", [](const InstructionUse& use) { return use.fidelity.documented_ulp; },
             "The ISA document's error band, of level ulp; else 0.")
         .def_property_readonly(
             "source", [](const InstructionUse& use) { return use.fidelity.source; },
-            "Documents and chapters that give the band, or \"no documented bound\".")
+            "Documents and chapters that give the band, who saw silicon's bits, or \"no documented bound\".")
         .def_property_readonly(
             "here", [](const InstructionUse& use) { return use.fidelity.here; },
             "What the emulator does where it is free to choose.");

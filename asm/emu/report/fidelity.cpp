@@ -42,7 +42,7 @@ Fidelity fidelity(isa::Family family, const isa::Row& row) {
 }
 
 std::string_view name(Fidelity::Level level) {
-    constexpr std::string_view kNames[] = {"exact", "ulp", "approximate"};
+    constexpr std::string_view kNames[] = {"exact", "silicon", "ulp", "approximate"};
     return kNames[static_cast<int>(level)];
 }
 

@@ -125,7 +125,7 @@ def as_numpy(tensor):
 def print_fidelity(uses):
     ran = [u for u in uses if u.executed]
     total = sum(u.executed for u in ran)
-    inexact = [u for u in ran if u.level != "exact"]
+    inexact = [u for u in ran if u.level not in ("exact", "silicon")]
     exact = total - sum(u.executed for u in inexact)
     print(f"fidelity: {exact} of the {total} instructions that ran give silicon's exact bits" + (":" if inexact else ""))
     for u in inexact:

@@ -77,7 +77,7 @@ TEST(FidelityReport, SaysHowOftenEachInstructionRan) {
                 const std::vector<InstructionUse>& uses = stats->instructions;
                 EXPECT_EQ(find(uses, "v_exp_f32")->executed, groups * n);
                 EXPECT_EQ(find(uses, "v_exp_f32")->count, 1);
-                EXPECT_EQ(find(uses, "v_exp_f32")->fidelity.level, Fidelity::Level::ulp);
+                EXPECT_EQ(find(uses, "v_exp_f32")->fidelity.level, Fidelity::Level::silicon);
                 EXPECT_EQ(find(uses, "v_log_f32")->executed, 0u);
                 EXPECT_EQ(find(uses, "s_cbranch_scc1")->executed, groups * (n + 1));
                 EXPECT_EQ(find(uses, "s_branch")->executed, groups);

@@ -1,0 +1,168 @@
+#include <optional>
+
+#include "dot_reference.h"
+#include "harness.h"
+
+// Bits that chips gave, and models that give the same on random operands.
+namespace strata::emu {
+namespace {
+
+using namespace valu_test;
+using isa::Arch;
+
+constexpr int kWave = 32;
+
+class Silicon : public testing::TestWithParam<Arch> {
+  protected:
+    void SetUp() override {
+        if (!isa::llvm_available()) GTEST_SKIP() << "needs libLLVM 19 to assemble";
+    }
+    Arch arch() const { return GetParam(); }
+    bool rdna4() const { return arch() == Arch::gfx1201; }
+};
+INSTANTIATE_TEST_SUITE_P(Archs, Silicon, testing::Values(Arch::gfx1100, Arch::gfx1201),
+                         [](const auto& info) { return std::string(isa::info(info.param).name); });
+
+constexpr std::optional<uint32_t> word(std::string_view digits) {
+    if (digits == "none") return std::nullopt;
+    uint32_t value = 0;
+    for (const char c : digits) value = value * 16 + static_cast<uint32_t>(c <= '9' ? c - '0' : c - 'a' + 10);
+    return value;
+}
+
+struct DotCapture {
+    std::string name;
+    uint32_t a, b, c;
+    std::optional<uint32_t> gfx1100, gfx1201;
+};
+const std::vector<DotCapture>& dot_captures() {
+    static const std::vector<DotCapture> all = {
+#define CAPTURE(name, a, b, c, gfx1100, gfx1201) \
+    {#name, *word(#a), *word(#b), *word(#c), word(#gfx1100), word(#gfx1201)},
+#include "captures.def"
+#undef CAPTURE
+    };
+    return all;
+}
+
+uint32_t modelled(const std::string& name, bool rdna4, uint32_t a, uint32_t b, uint32_t c, bool saturates = false) {
+    using namespace reference;
+    const NumberFormat& brain = brain_format(rdna4);
+    if (name == "v_dot2_f32_f16") return dot_single(rdna4, kHalf, kHalf, a, b, c);
+    if (name == "v_dot2_f32_bf16") return dot_single(rdna4, brain, brain, a, b, c);
+    if (name == "v_dot2_f16_f16") return dot2_f16(rdna4, a, b, c & 0xffff, saturates);
+    if (name == "v_dot2_bf16_bf16") return dot2_bf16(rdna4, a, b, c & 0xffff);
+    auto bytes = [&](size_t at) { return name.substr(at, 3) == "fp8" ? kFp8 : kBf8; };
+    return dot_single(rdna4, bytes(11), bytes(15), a, b, c);
+}
+
+TEST_P(Silicon, SumsOfProductsGiveTheBitsOfTheChip) {
+    for (const Variant& variant : variants()) {
+        for (const DotCapture& x : dot_captures()) {
+            const std::optional<uint32_t> want = rdna4() ? x.gfx1201 : x.gfx1100;
+            if (!want) continue;
+            Bench bench(kWave);
+            bench.v(0, 0) = x.a, bench.v(1, 0) = x.b, bench.v(2, 0) = x.c;
+            ASSERT_TRUE(bench.run(variant, assembled(x.name + " v3, v0, v1, v2", kWave, arch()), arch()));
+            EXPECT_EQ(bench.v(3, 0), *want) << variant.name << " " << x.name << std::hex << " " << x.a << " " << x.b;
+            EXPECT_EQ(modelled(x.name, rdna4(), x.a, x.b, x.c), *want) << "the model";
+        }
+    }
+}
+
+/// Operands whose sums cancel, whose exponents lie apart, and what is special.
+uint32_t dot_operand(Inputs& inputs, uint32_t other) {
+    const uint32_t x = inputs.dword();
+    switch (inputs.next() & 3) {
+        case 0: return other ^ 0x80000000;
+        case 1: return x & 0xbfffbfff;
+        default: return x;
+    }
+}
+
+TEST_P(Silicon, SumsOfProductsAreTheModelsInEveryModeNanIncluded) {
+    std::vector<std::string> names = {"v_dot2_f32_f16", "v_dot2_f32_bf16", "v_dot2_f16_f16", "v_dot2_bf16_bf16"};
+    if (rdna4())
+        for (const char* bytes : {"fp8_fp8", "fp8_bf8", "bf8_fp8", "bf8_bf8"})
+            names.push_back(std::string("v_dot4_f32_") + bytes);
+    for (const Variant& variant : variants()) {
+        for (const std::string& name : names) {
+            const bool narrow = name == "v_dot2_f16_f16" || name == "v_dot2_bf16_bf16";
+            Code code;
+            ASSERT_TRUE(code.load(variant, assembled(name + " v3, v0, v1, v2", kWave, arch()), kWave, arch()));
+            Inputs inputs(11);
+            for (uint32_t round = 0; round < 256; ++round) {
+                Bench bench(kWave);
+                const bool saturates = round & 1;
+                bench.wave().mode = (round & 0xff) | (saturates ? mode::kFp16Ovfl : 0);
+                for (int lane = 0; lane < kWave; ++lane) {
+                    bench.v(0, lane) = inputs.dword();
+                    bench.v(1, lane) = dot_operand(inputs, bench.v(0, lane));
+                    bench.v(2, lane) = inputs.dword();
+                }
+                ASSERT_TRUE(bench.run(code));
+                for (int lane = 0; lane < kWave; ++lane) {
+                    const uint32_t a = bench.v(0, lane), b = bench.v(1, lane), c = bench.v(2, lane);
+                    const uint32_t got = bench.v(3, lane) & (narrow ? 0xffff : ~0u);
+                    ASSERT_EQ(got, modelled(name, rdna4(), a, b, c, saturates))
+                        << variant.name << " " << name << std::hex << " " << a << " " << b << " " << c;
+                }
+            }
+        }
+    }
+}
+
+TEST_P(Silicon, ExponentialsAndLogarithmsGiveTheBitsOfTheChip) {
+    struct Curve {
+        std::string name;
+        uint32_t argument, result;
+    };
+    const std::vector<Curve> curves = {
+#define CURVE(name, argument, result) {#name, *word(#argument), *word(#result)},
+#include "curves.def"
+#undef CURVE
+    };
+    for (const Variant& variant : variants()) {
+        for (const Curve& x : curves) {
+            Bench bench(kWave);
+            bench.v(0, 0) = x.argument;
+            ASSERT_TRUE(bench.run(variant, assembled(x.name + "_e32 v1, v0", kWave, arch()), arch()));
+            EXPECT_EQ(bench.v(1, 0), x.result) << variant.name << " " << x.name << std::hex << " " << x.argument;
+        }
+    }
+}
+
+// FNV-1a digests over all the results (ROCm/rocm-systems, emulation/rocjitsu/tests, MIT).
+TEST_P(Silicon, WholeIntervalsOfExponentialsAndLogarithmsHaveTheDigestOfTheChip) {
+    struct Interval {
+        const char* text;
+        uint32_t count;
+        uint32_t (*argument)(uint32_t index);
+        uint64_t digest;
+    };
+    auto fraction = [](uint32_t n) { return reference::float_bits(std::ldexp(static_cast<float>(n), -24)); };
+    const Interval intervals[] = {
+        {"v_exp_f32_e32 v1, v0", 1u << 24, fraction, 0x68959bb684f42e5f},
+        {"v_exp_f32_e32 v1, v0", 1u << 24,
+         [](uint32_t n) { return reference::float_bits(-std::ldexp(static_cast<float>(n), -24)); }, 0x88b75684494db8d3},
+        {"v_log_f32_e32 v1, v0", 1u << 24, [](uint32_t n) { return 0x3f000000 + n; }, 0xc33a54efbae098be},
+    };
+    for (const Variant& variant : variants()) {
+        for (const Interval& x : intervals) {
+            Code code;
+            ASSERT_TRUE(code.load(variant, assembled(x.text, kWave, arch()), kWave, arch()));
+            Bench bench(kWave);
+            uint64_t digest = 14695981039346656037u;
+            for (uint32_t at = 0; at < x.count; at += kWave) {
+                for (uint32_t lane = 0; lane < kWave; ++lane)
+                    bench.v(0, static_cast<int>(lane)) = x.argument(at + lane);
+                ASSERT_TRUE(bench.run(code));
+                for (int lane = 0; lane < kWave; ++lane) digest = (digest ^ bench.v(1, lane)) * 1099511628211u;
+            }
+            EXPECT_EQ(digest, x.digest) << variant.name << " " << x.text;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace strata::emu
