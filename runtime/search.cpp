@@ -170,6 +170,10 @@ codegen::Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel
                                    std::span<const hip::DevicePtr> buffers) {
     const codegen::Target target = target_of(device);
     if (settings().beam == 0) return codegen::heuristic(kernel, target);
+    Settings plain = settings();  // candidates are timed, and are nothing that strict mode is to tell of
+    plain.check = "off";
+    plain.emu_timed = true;
+    const ScopedSettings scope(std::move(plain));
     DiskCache disk = DiskCache::of_settings();
     std::string key = search_key(device, kernel);
     if (std::optional<std::string> kept = disk.get(CacheKind::schedules, key))

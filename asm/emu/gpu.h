@@ -38,7 +38,8 @@ struct LaunchConfig {
     uint32_t dynamic_lds = 0;                ///< bytes
     uint64_t max_instructions = 0;           ///< a wave's budget; 0 = settings().emu_budget, then 2^33
     int threads = 0;                         ///< 0 = settings().emu_threads, then all cores
-    uint64_t seed = 0;                       ///< decides the order of waves: same seed, same bits, float atomics aside
+    /// Decides the order of waves, of workgroups too if `timed` is off: same seed, same bits, float atomics aside.
+    uint64_t seed = 0;
     /// Run the timing model on representative workgroups, whose waves take turns as in hardware and not by the seed:
     /// what depends on the order of a workgroup's waves may differ from an untimed launch.
     bool timed = true;

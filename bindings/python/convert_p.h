@@ -68,6 +68,7 @@ void bind_asm(py::module_& m);
 void bind_bench(py::module_& m);
 void bind_describe(py::module_& m);
 void bind_emulator(py::module_& m);
+void bind_strict(py::module_& m);
 void bind_arguments(py::module_& m);
 
 }  // namespace strata::python

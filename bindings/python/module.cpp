@@ -42,6 +42,7 @@ PYBIND11_MODULE(_strata, m) {
     strata::python::bind_uop(m);
     strata::python::bind_kernels(m);
     strata::python::bind_settings(m);
+    strata::python::bind_strict(m);
     strata::python::bind_runtime(m);
     strata::python::bind_asm(m);
     strata::python::bind_bench(m);

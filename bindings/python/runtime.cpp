@@ -9,6 +9,12 @@
 namespace strata::python {
 namespace {
 
+const hip::LaunchDetails& details_of(const runtime::Stats::Launch& launch) {
+    static const hip::LaunchDetails none;
+    const auto* details = std::any_cast<hip::LaunchDetails>(&launch.report.details);
+    return details ? *details : none;
+}
+
 void bind_launch(py::module_& m) {
     using runtime::Stats;
     py::class_<Stats::Launch>(m, "Launch", "One kernel launch.")
@@ -34,13 +40,12 @@ void bind_launch(py::module_& m) {
             },
             "What the kernel printed, workgroup by workgroup; it went to stderr too.")
         .def_property_readonly(
-            "instructions",
-            [](const Stats::Launch& l) {
-                const auto* uses = std::any_cast<hip::InstructionUses>(&l.report.details);
-                return uses ? *uses : hip::InstructionUses{};
-            },
+            "instructions", [](const Stats::Launch& l) { return details_of(l).instructions; },
             "With config(emu_fidelity=True): each instruction of the kernel, how often it ran, how near it is to "
-            "silicon.");
+            "silicon.")
+        .def_property_readonly(
+            "findings", [](const Stats::Launch& l) { return details_of(l).findings; },
+            "With config(check=True): what strict mode found.");
 }
 
 void bind_stats(py::module_& m) {

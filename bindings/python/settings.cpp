@@ -2,6 +2,7 @@
 
 #include "convert_p.h"
 #include "front_end_p.h"
+#include "settings_p.h"
 #include "strata/runtime/device.h"
 
 namespace strata::python {
@@ -23,10 +24,9 @@ py::object in_python(const std::string& text) {
 }
 py::object in_python(const std::integral auto& field) { return py::cast(field); }
 
-using Changes = std::vector<std::pair<std::string, std::string>>;
-
 Settings with(Settings settings, const Changes& changes) {
-    for (const auto& [name, text] : changes) set(settings, name, text);
+    for (const auto& [name, text] : changes.settings) set(settings, name, text);
+    if (changes.listener) settings.listener = changes.listener;
     return settings;
 }
 
@@ -75,34 +75,24 @@ void set_innermost(InnermostBlock block) {
     Py_DECREF(token);
 }
 
-/// Settings of a `with strata.config(...)` block.
-class Config {
-  public:
-    explicit Config(const py::kwargs& given) {
-        Changes changes;
-        for (auto [name, value] : given) changes.emplace_back(py::str(name).cast<std::string>(), setting_text(value));
-        (void)with(Settings{}, changes);
-        for (auto& [name, text] : changes)
-            if (name == "device") text = runtime::device(text).name();
-        changes_ = std::make_shared<const Changes>(std::move(changes));
-    }
-    void enter() const { set_innermost(inside(around(), changes_)); }
-    void exit() const { set_innermost(without(around(), changes_.get())); }
+InnermostBlock around() {
+    const InnermostBlock* block = innermost();
+    return block ? *block : nullptr;
+}
 
-  private:
-    static InnermostBlock around() {
-        const InnermostBlock* block = innermost();
-        return block ? *block : nullptr;
-    }
-    std::shared_ptr<const Changes> changes_;
-};
+Changes changes_of(const py::kwargs& given) {
+    Changes changes;
+    for (auto [name, value] : given)
+        changes.settings.emplace_back(py::str(name).cast<std::string>(), setting_text(value));
+    return changes;
+}
 
 std::string python_type(const setting::Row& row, const std::string&) {
     std::string words;
     for (const setting::Choice& choice : row.accepts.choices)
         if (!choice.word.empty() && choice.available)
             words += fmt::format("{}'{}'", words.empty() ? "" : ", ", choice.word);
-    return words.empty() ? "str" : "Literal[" + words + "]";
+    return words.empty() ? "str" : (row.accepts.is_switch ? "bool | Literal[" : "Literal[") + words + "]";
 }
 std::string python_type(const setting::Row&, bool) { return "bool"; }
 std::string python_type(const setting::Row&, std::integral auto) { return "int"; }
@@ -142,6 +132,15 @@ As<"list[tuple[str, Any, str, str]]"> describe() {
 
 }  // namespace
 
+Config::Config(Changes changes) {
+    (void)with(Settings{}, changes);
+    for (auto& [name, text] : changes.settings)
+        if (name == "device") text = runtime::device(text).name();
+    changes_ = std::make_shared<const Changes>(std::move(changes));
+}
+void Config::enter() const { set_innermost(inside(around(), changes_)); }
+void Config::exit() const { set_innermost(without(around(), changes_.get())); }
+
 std::shared_ptr<const Settings> settings_of_context() {
     const InnermostBlock* block = innermost();
     if (!block || !*block) return nullptr;
@@ -164,7 +163,7 @@ void bind_settings(py::module_& m) {
     m.def("settings", &in_force, "The settings in force, by name.");
     m.def("_describe_settings", &describe, "(name, value, where it comes from, meaning) of each setting.");
     OwnSignature own;
-    config.def(py::init([](const py::kwargs& changes) { return std::make_unique<Config>(changes); }),
+    config.def(py::init([](const py::kwargs& changes) { return std::make_unique<Config>(changes_of(changes)); }),
                config_doc().c_str());
 }
 

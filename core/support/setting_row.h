@@ -19,10 +19,13 @@ constexpr Choice not_yet(const char* word) { return {word, false}; }
 struct Accepts {
     uint64_t low = 0, high = ~uint64_t{0};  ///< of numbers
     std::array<Choice, 6> choices = {};     ///< of words; none = any
+    bool is_switch = false;                 ///< a bool is one of the first two words
 };
 inline constexpr Accepts anything{};
 constexpr Accepts range(uint64_t low, uint64_t high) { return {low, high}; }
 constexpr Accepts one_of(auto... words) { return {.choices = {Choice(words)...}}; }
+/// Words of which the first is what false and 0 mean, the second what true and 1 mean.
+constexpr Accepts switch_of(auto... words) { return {.choices = {Choice(words)...}, .is_switch = true}; }
 
 /// A row of settings.def.
 struct Row {

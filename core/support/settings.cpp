@@ -47,6 +47,7 @@ void assign(const Accepts& accepts, std::string_view given, std::string_view tex
 }
 
 void assign(const Accepts& accepts, std::string_view given, std::string_view text, std::string& field) {
+    if (accepts.is_switch && (text == "0" || text == "1")) text = accepts.choices[text == "1"].word;
     std::vector<std::string_view> known, available;
     const Choice* chosen = nullptr;
     for (const Choice& choice : accepts.choices) {

@@ -13,6 +13,8 @@ struct Settings {
 #define SETTING(name, type, initial, accepts, meaning) type name = initial;
 #include "strata/core/support/settings.def"
 #undef SETTING
+    /// Not a row, since no text says it: who is told of findings while `check` is on. Of the provider's type for it.
+    std::shared_ptr<void> listener = {};
     bool operator==(const Settings&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "strata/asm/emu/gpu.h"
 #include "strata/asm/isa/arch.h"
@@ -21,8 +22,9 @@ struct ModuleHandle {
 };
 struct FunctionHandle {
     int device;
-    emu::Module* module;
+    std::shared_ptr<emu::Module> module;
     std::string name;
+    std::set<std::pair<uint64_t, lint::Kind>> shown = {};  ///< findings that were printed
 };
 /// Modelled time in femtoseconds: sums of whole numbers give a launch the same time wherever it stands.
 struct StreamHandle {
@@ -111,7 +113,7 @@ Result<FunctionHandle*> module_function(ModuleHandle* module, std::string_view n
                           known.empty() ? "none" : known);
     }
     module->functions.push_back(
-        std::make_unique<FunctionHandle>(FunctionHandle{module->device, module->module.get(), std::string(name)}));
+        std::make_unique<FunctionHandle>(FunctionHandle{module->device, module->module, std::string(name)}));
     return module->functions.back().get();
 }
 
@@ -139,6 +141,26 @@ struct ShowOutput {
     }
 };
 
+emu::Check check_of_settings() {
+    const std::string& check = settings().check;
+    return check == "raise" ? emu::Check::raise : check == "report" ? emu::Check::report : emu::Check::off;
+}
+
+/// Tells who is to know of what strict mode found; prints it where nothing is raised, once for each instruction.
+std::vector<CheckFinding> tell(FunctionHandle& function, const std::vector<lint::Finding>& found, emu::Check check) {
+    static Mutex one_at_a_time;
+    std::vector<CheckFinding> findings;
+    findings.reserve(found.size());
+    for (const lint::Finding& finding : found) findings.push_back({finding, function.name, function.module});
+    if (findings.empty()) return findings;
+    if (const auto& listener = settings().listener) static_cast<Report*>(listener.get())->add(findings);
+    std::lock_guard lock(one_at_a_time);
+    for (const CheckFinding& one : findings)
+        if (check == emu::Check::report && function.shown.emplace(one.finding.pc, one.finding.kind).second)
+            fmt::print(stderr, "strict mode: {}\n", one.text());
+    return findings;
+}
+
 Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block,
                     uint32_t dynamic_lds, StreamHandle* stream, std::span<const uint8_t> arguments,
                     LaunchReport& report) {
@@ -149,12 +171,19 @@ Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std:
     config.dynamic_lds = dynamic_lds;
     config.threads = settings().emu_threads;
     config.seed = settings().emu_seed;
+    config.timed = settings().emu_timed;
     config.output = &report.output;
+    config.check = check_of_settings();
+    std::vector<lint::Finding> found;
+    config.findings = &found;
     const ShowOutput show{report.output};
-    STRATA_TRY(emu::LaunchStats stats, g->launch(*function->module, function->name, config, arguments));
+    Result<emu::LaunchStats> ran = g->launch(*function->module, function->name, config, arguments);
+    LaunchDetails details{{}, tell(*function, found, config.check)};
+    STRATA_TRY(emu::LaunchStats stats, std::move(ran));
     stream->femtoseconds += static_cast<uint64_t>(std::llround(stats.modelled_ms * 1e12));
     report.wave_instructions = stats.wave_instructions;
-    if (!stats.instructions.empty()) report.details = std::move(stats.instructions);
+    details.instructions = std::move(stats.instructions);
+    if (!details.instructions.empty() || !details.findings.empty()) report.details = std::move(details);
     return {};
 }
 

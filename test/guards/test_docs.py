@@ -1,4 +1,4 @@
-"""What README, ARCHITECTURE and CONTRIBUTING name exists: files, folders, options, settings, tests, names of code, links."""
+"""What README, ARCHITECTURE, CONTRIBUTING and the pages of docs name exists: files, folders, options, settings, tests, names of code, links."""
 
 import fnmatch
 import re
@@ -11,12 +11,13 @@ ADVICE = "Say what is there now; if the sentence describes what does not exist, 
 EXAMPLES = {
     "asm/emu/foo.cpp": "any file", "test/asm/emu/foo_test.cpp": "the test of any file", "_p.h": "how private headers end",
     "member_": "how members end", "kName": "any constant", "hip_runtime.h": "HIP's", "oob.hip": "a kernel of README's",
+    "kernel.hip": "HIP source that came without a file",
 }
 FILE_NAME = r"[\w*<>-]+\.(?:cpp|h|def|inc|py|pyi|hip|txt|cmake|patch)\b"
 
 
 def documents(tree):
-    return {f: tree.text(f) for f in tree.files if "/" not in f and f.endswith(".md")}
+    return {f: tree.text(f) for f in tree.files if f.endswith(".md") and f.rpartition("/")[0] in ("", "docs")}
 
 
 def report(found):

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <thread>
 
@@ -12,6 +13,7 @@
 #include "strata/asm/emu/observe/group_timing.h"
 #include "strata/asm/emu/report/use.h"
 #include "strata/asm/lint/lint.h"
+#include "strata/core/support/hash.h"
 #include "strata/core/support/settings.h"
 
 namespace strata::emu {
@@ -70,6 +72,15 @@ void set_resources(Plan& plan, const LoadedKernel& kernel, const LaunchConfig& c
     plan.max_of_launch = settings().emu_launch_budget ? settings().emu_launch_budget : kDefaultLaunchBudget;
     plan.seed = config.seed ? config.seed : settings().emu_seed;
     pack_work_items(plan, config.block, descriptor.workitem_id_dims());
+}
+
+/// A seed orders workgroups too, unless some are measured: modelled time does not depend on it.
+void order_groups(Plan& plan, const LaunchConfig& config) {
+    const uint64_t groups = plan.groups();
+    if (!plan.seed || config.timed || groups < 2) return;
+    plan.first_group = hash_mix(plan.seed, 2) % groups;
+    plan.group_step = 1 + hash_mix(plan.seed, 3) % (groups - 1);
+    while (std::gcd(plan.group_step, groups) != 1) ++plan.group_step;
 }
 
 Occupancy shape_of(const Plan& plan, const LoadedKernel& kernel) {
@@ -224,8 +235,9 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     plan.launch.kernel = kernel.info->name;
     plan.launch.object = &loaded.object;
     plan.launch.text_address = kernel.program->address() - loaded.base;
-    plan.launch.strict = settings().emu_check;
+    plan.launch.strict = settings().emu_check || config.check != Check::off;
     set_resources(plan, kernel, config, arch);
+    order_groups(plan, config);
     STRATA_TRY_VOID(check_budget(plan));
     plan.launch.groups = plan.groups();
     plan.launch.most_groups = std::min(groups_at_once(*state_->model, arch, shape_of(plan, kernel)), kMostResidents);

@@ -40,7 +40,15 @@ struct Plan {
     LaunchChecks* checks = nullptr;            ///< of a launch in strict mode
     GivenRegisters given = {};                 ///< what the waves find in their registers
 
+    uint64_t first_group = 0, group_step = 1;  ///< the order in which workgroups start
+
     uint64_t groups() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }
+    /// The number of the workgroup that starts as the n-th.
+    uint64_t group_in_order(uint64_t n) const {
+        if (first_group == 0 && group_step == 1) return n;
+        const auto wide = static_cast<unsigned __int128>(n) * group_step + first_group;
+        return static_cast<uint64_t>(wide % groups());
+    }
     size_t wave_bytes() const { return sizeof(Wave) + static_cast<size_t>(vgprs) * static_cast<size_t>(lanes) * 4; }
 };
 

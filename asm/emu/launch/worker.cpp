@@ -119,6 +119,7 @@ void Worker::start_wave(Resident& resident, uint32_t index) {
 bool Worker::start(Resident& resident) {
     uint64_t number = next_.fetch_add(1, std::memory_order_relaxed);
     if (number >= plan_.groups()) return false;
+    number = plan_.group_in_order(number);
     resident.number = number;
     Workgroup& group = resident.group;
     group.id = {static_cast<uint32_t>(number % plan_.grid[0]),

@@ -11,6 +11,7 @@
 #include "bench_p.h"
 #include "strata/asm/emu/gpu.h"
 #include "strata/asm/isa/arch.h"
+#include "strata/core/support/error.h"
 
 namespace strata::bench {
 namespace {
@@ -100,7 +101,7 @@ std::vector<emu::DeviceAddress> place(emu::Gpu& gpu, const std::vector<Buffer>& 
 /// kernel's parameters, in order; the first holds the result afterwards.
 py::tuple launches(const py::bytes& image, const std::string& arch, const std::string& kernel,
                    std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block, std::vector<Buffer> buffers,
-                   int threads, int repeat) {
+                   int threads, int repeat, bool check) {
     std::string_view bytes = image;
     emu::Gpu gpu(isa::parse_arch(arch).value());
     std::vector<emu::DeviceAddress> addresses = place(gpu, buffers);
@@ -109,6 +110,9 @@ py::tuple launches(const py::bytes& image, const std::string& arch, const std::s
     auto module = gpu.load({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}).value();
     const double load_ms = ms_since(start);
     emu::LaunchConfig config{.grid = grid, .block = block, .threads = threads, .timed = false};
+    std::vector<lint::Finding> findings;
+    config.check = check ? emu::Check::report : emu::Check::off;
+    config.findings = &findings;
     std::vector<double> times;
     emu::LaunchStats stats;
     {
@@ -119,6 +123,9 @@ py::tuple launches(const py::bytes& image, const std::string& arch, const std::s
             times.push_back(ms_since(start));
         }
     }
+    if (!findings.empty())
+        user_error(ErrorKind::Internal, "strict mode finds in '{}': {}: {}", kernel, name(findings[0].kind),
+                   findings[0].what);
     gpu.read(buffers[0].mutable_data(), addresses[0], static_cast<size_t>(buffers[0].nbytes())).value();
     return py::make_tuple(load_ms, times, stats.wave_instructions);
 }
@@ -128,7 +135,8 @@ py::tuple launches(const py::bytes& image, const std::string& arch, const std::s
 void bind_launches(py::module_& m) {
     m.def("host_limits", &host_limits, py::arg("data"), py::arg("repeat"));
     m.def("launches", &launches, py::arg("image"), py::arg("arch"), py::arg("kernel"), py::arg("grid"),
-          py::arg("block"), py::arg("buffers"), py::arg("threads") = 1, py::arg("repeat") = 1);
+          py::arg("block"), py::arg("buffers"), py::arg("threads") = 1, py::arg("repeat") = 1,
+          py::arg("check") = false);
 }
 
 }  // namespace strata::bench

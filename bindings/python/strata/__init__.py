@@ -16,6 +16,7 @@ from ._strata import (
     ArgumentError,
     Artifact,
     AssemblyError,
+    CheckError,
     CompileError,
     CustomKernel,
     DeviceError,
@@ -81,7 +82,7 @@ __getattr__ = _names("strata", _sys.modules[__name__], "PACKAGE")
 
 __version__ = "0.1.0"
 __all__ = [
-    "ArgumentError", "Artifact", "AssemblyError", "CompileError", "CustomKernel", "DType", "DTypeError", "DeviceError", "Error", "InternalError",
+    "ArgumentError", "Artifact", "AssemblyError", "CheckError", "CompileError", "CustomKernel", "DType", "DTypeError", "DeviceError", "Error", "InternalError",
     "LaunchError", "MemoryFault", "ShapeError", "Stats", "Tensor", "Unsupported", "UsageError", "asm", "asm_kernel",
     "broadcast_shapes", "cat", "compile", "config", "default_device", "device_properties", "devices", "dtypes", "emulator",
     "hip_kernel", "manual_seed", "nn", "promote", "realize", "reset_stats", "result_type", "settings", "stack", "stats", "uop",

@@ -54,7 +54,7 @@ def disassemble(args):
 def run(args):
     from .run import run_kernel
 
-    run_kernel(args)
+    sys.exit(run_kernel(args))
 
 
 def emu_coverage(args):
@@ -123,6 +123,10 @@ def parser():
     c.add_argument("--save", action="append", default=[], metavar="N=FILE.npy", help="write tensor argument N, counted from 0, after the run")
     c.add_argument("--device", default="", help="emu:gfx1100, ...")
     c.add_argument("--fidelity", action="store_true", help="also say which of the instructions that ran give silicon's exact bits")
+    c.add_argument("--check", nargs="?", const="report", choices=["report", "raise"],
+                   help="strict mode: report what hardware would punish, or end at the first of it; exit status 1 if there is any")
+    c.add_argument("--seeds", type=count, default=0, metavar="N", help="also run under N orders of waves and compare all memory that is written; exit status 1 if it differs")
+    c.add_argument("--json", action="store_true", help="print nothing but the findings of --check and --seeds, as JSON")
     c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")
     c = add("emu", None, "Questions about the emulated GPU.")
     e = c.add_subparsers(dest="question", required=True, metavar="question")

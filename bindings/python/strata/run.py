@@ -1,13 +1,17 @@
 """strata run: one kernel of a file over arrays given on the command line."""
 
+import contextlib
+import json
 import math
 import os
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
 
 import strata
+from strata import emulator
 
 from .kernels import device_arch
 
@@ -135,21 +139,47 @@ def print_fidelity(uses):
         print("  in the code, but not run:", ", ".join(rest))
 
 
+def print_launch(args, values):
+    launch = strata.stats().launches[-1]
+    print(f"{launch.name}: grid {tuple(launch.grid)} block {tuple(launch.block)}, {launch.time_ms:.4f} ms modelled, "
+          f"{launch.wall_ms:.2f} ms emulator, {launch.wave_instructions} wave instructions")
+    for n, (spec, t) in enumerate(zip(args.arg, values)):
+        if isinstance(t, strata.Tensor):
+            result = as_numpy(t)
+            print(f"{n}: {spec}: {np.array2string(result.ravel()[:8], precision=6, separator=', ')}{' ...' if result.size > 8 else ''}")
+    if args.fidelity:
+        print_fidelity(launch.instructions)
+
+
+def reports(args, k, values):
+    """What --seeds and --check find; the launch of --check is the one whose results are shown."""
+    unstable = emulator.stable(k, *values, seeds=args.seeds) if args.seeds else None
+    if unstable and not args.json:
+        print(f"strict mode: {unstable}", file=sys.stderr)
+    strict = emulator.check(args.check) if args.check else contextlib.nullcontext()
+    report, error = None, None
+    try:
+        with strict as report:
+            k(*values)
+    except strata.Error as e:  # what was found before it is told first
+        error = e
+    return [r for r in (report, unstable) if r is not None], error
+
+
 def run_kernel(args):
+    """The exit status: 1 when strict mode finds something."""
     with strata.config(emu_fidelity=args.fidelity, **({"device": args.device} if args.device else {})):
         values = [argument(spec) for spec in args.arg]
         wanted = saves(args, values)
         k = kernel(args)
         strata.reset_stats()
-        k(*values)
-        launch = strata.stats().launches[-1]
-        print(f"{launch.name}: grid {tuple(launch.grid)} block {tuple(launch.block)}, {launch.time_ms:.4f} ms modelled, "
-              f"{launch.wall_ms:.2f} ms emulator, {launch.wave_instructions} wave instructions")
-        for n, (spec, t) in enumerate(zip(args.arg, values)):
-            if isinstance(t, strata.Tensor):
-                result = as_numpy(t)
-                print(f"{n}: {spec}: {np.array2string(result.ravel()[:8], precision=6, separator=', ')}{' ...' if result.size > 8 else ''}")
-        if args.fidelity:
-            print_fidelity(launch.instructions)
+        found, error = reports(args, k, values)
+        if args.json:
+            print(json.dumps([one for report in found for one in json.loads(report.to_json())], indent=2))
+        if error:
+            raise error
+        if not args.json:
+            print_launch(args, values)
         for n, file in wanted:
             np.save(file, as_numpy(values[n]))
+        return int(any(found))

@@ -67,6 +67,7 @@ TEST(Settings, TheEnvironmentAndConfigRefuseWithTheSameWords) {
                                               {"target", "STRATA_TARGET", "ptx", ErrorKind::Usage},
                                               {"emu_simd", "STRATA_EMU_SIMD", "avx1024", ErrorKind::Usage},
                                               {"emu_check", "STRATA_EMU_CHECK", "2", ErrorKind::Usage},
+                                              {"check", "STRATA_CHECK", "2", ErrorKind::Usage},
                                               {"emu_seed", "STRATA_EMU_SEED", "-1", ErrorKind::Usage},
                                               {"beam", "STRATA_BEAM", "1001", ErrorKind::Usage}}) {
         Variable scope(variable, text);
@@ -90,6 +91,21 @@ TEST(Settings, SetKeepsTheTypeAndTheWholeRangeOfAField) {
     EXPECT_EQ(s.emu_seed, ~uint64_t{0});
     EXPECT_FALSE(s.emu_check);
     EXPECT_EQ(s.cache_dir, "/a b");
+}
+
+TEST(Settings, ASwitchTakesABoolForItsFirstTwoWords) {
+    for (auto [text, means] : {std::pair{"0", "off"}, {"1", "report"}, {"off", "off"}, {"raise", "raise"}}) {
+        Settings s;
+        set(s, "check", text);
+        EXPECT_EQ(s.check, means);
+        Variable scope("STRATA_CHECK", text);
+        EXPECT_EQ(settings_of_environment().check, means);
+    }
+    Settings s;
+    EXPECT_EQ(error_of(ErrorKind::Usage, [&] { set(s, "check", "2"); }),
+              "config(check=2): expected off, report or raise");
+    EXPECT_EQ(error_of(ErrorKind::Usage, [&] { set(s, "emu_simd", "1"); }),
+              "config(emu_simd=1): expected widest, portable, avx2 or avx512");
 }
 
 TEST(Settings, AScopeTellsThatItsValuesComeFromConfig) {

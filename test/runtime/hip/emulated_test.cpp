@@ -83,8 +83,8 @@ class EmulatedHip : public ::testing::Test {
         api.memcpy_to_host(kDevice, out.data(), memory, count * 4).value();
         return out;
     }
-    ModuleHandle* module() {
-        isa::Bytes code = isa::assemble(kAddOne, isa::Arch::gfx1100).value();
+    ModuleHandle* module(std::string_view text = kAddOne) {
+        isa::Bytes code = isa::assemble(text, isa::Arch::gfx1100).value();
         return api.module_load(kDevice, code).value();
     }
     static std::vector<uint8_t> arguments(std::vector<DevicePtr> pointers) {
@@ -198,12 +198,47 @@ TEST_F(EmulatedHip, TheReportCountsInstructionsWhereTheSettingsAskForIt) {
     FunctionHandle* f = api.module_function(m, "add_one").value();
     LaunchReport report;
     ASSERT_TRUE(api.module_launch_kernel(f, {1, 1, 1}, {32, 1, 1}, 0, stream, arguments({out, x}), report));
-    const auto* uses = std::any_cast<InstructionUses>(&report.details);
-    ASSERT_TRUE(uses);
+    const auto* details = std::any_cast<LaunchDetails>(&report.details);
+    ASSERT_TRUE(details);
+    EXPECT_TRUE(details->findings.empty());
     uint64_t total = 0;
-    for (const emu::InstructionUse& use : *uses) total += use.executed.value();
+    for (const emu::InstructionUse& use : details->instructions) total += use.executed.value();
     EXPECT_EQ(total, report.wave_instructions);
     EXPECT_TRUE(api.module_unload(m));
+}
+
+TEST_F(EmulatedHip, StrictModeTellsTheReportAndWhoListens) {
+    std::string text(kAddOne);
+    const std::string_view set = "v_lshlrev_b32_e32 v1, 2, v0";
+    text.replace(text.find(set), set.size(), "s_nop 0");  // v1 is an address that nobody wrote
+    auto listener = std::make_shared<Report>();
+    DevicePtr x = filled(std::vector<uint32_t>(32)), out = filled(std::vector<uint32_t>(32));
+    ModuleHandle* m = module(text);
+    FunctionHandle* f = api.module_function(m, "add_one").value();
+    for (const char* check : {"off", "report", "raise", "report"}) {
+        Settings s = settings();
+        s.check = check;
+        s.listener = listener;
+        ScopedSettings scope(s);
+        LaunchReport report;
+        const Result<void> ran =
+            api.module_launch_kernel(f, {1, 1, 1}, {32, 1, 1}, 0, stream, arguments({out, x}), report);
+        EXPECT_EQ(static_cast<bool>(ran), s.check != "raise");
+        if (!ran) expect_error(ran, ErrorKind::Check, "kernel 'add_one': ");
+        EXPECT_EQ(report.details.has_value(), s.check == "report");
+        if (s.check != "report") continue;
+        const auto* details = std::any_cast<LaunchDetails>(&report.details);
+        ASSERT_FALSE(details->findings.empty());
+        EXPECT_EQ(details->findings[0].kernel, "add_one");
+        EXPECT_EQ(details->findings[0].finding.kind, lint::Kind::uninitialised);
+    }
+    EXPECT_TRUE(api.module_unload(m));
+    const std::vector<CheckFinding> all = listener->findings();  // which keep the code that they are about
+    ASSERT_FALSE(all.empty());
+    EXPECT_EQ(all[0].finding.count, 3u);
+    EXPECT_NE(all[0].text().find("kernel 'add_one': "), std::string::npos);
+    EXPECT_NE(all[0].line().find("v1"), std::string::npos);
+    EXPECT_NE(to_json(all).find("\"kind\": \"uninitialised\""), std::string::npos);
 }
 
 TEST_F(EmulatedHip, EventsMeasureModelledTimeOnAStream) {

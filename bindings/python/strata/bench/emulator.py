@@ -101,6 +101,10 @@ extern "C" __global__ __launch_bounds__(32) void wmma(float* c, const _Float16* 
 """
 
 
+def repeats(count, strict):
+    return max(2, count // 5) if strict else count
+
+
 def best(times, digits=3):
     return round(min(times), digits)
 
@@ -116,12 +120,12 @@ def as_bytes(array):
     return np.ascontiguousarray(array).view(np.uint8).reshape(-1)
 
 
-def launch(image, name, grid, block, arrays, threads=1, repeat=1):
+def launch(image, name, grid, block, arrays, threads=1, repeat=1, strict=False):
     """(load ms, [launch ms], wave instructions) of a kernel over arrays; the first array holds its result afterwards."""
     from strata import _strata_bench
 
     buffers = [as_bytes(a).copy() for a in arrays]
-    out = _strata_bench.launches(image, "gfx1100", name, grid, block, buffers, threads, repeat)
+    out = _strata_bench.launches(image, "gfx1100", name, grid, block, buffers, threads, repeat, strict)
     arrays[0].reshape(-1)[:] = buffers[0].view(arrays[0].dtype)
     return out
 
@@ -152,7 +156,7 @@ def alu_loop(quick):
             "million_wave_instructions_per_cpu_s": round(statistics.median(cpu), 1)}
 
 
-def sum_16m(quick, data):
+def sum_16m(quick, data, strict=False):
     from strata import asm
 
     groups, waves, lanes = 128, 8, 32
@@ -161,31 +165,63 @@ def sum_16m(quick, data):
         kernel.argument(argument)
     kernel.emit_text(sum_text(data.nbytes // (groups * waves), waves))
     out = np.zeros(groups * waves * lanes, np.float32)
-    _, times, instructions = launch(kernel.finish(), "sum", (groups, 1, 1), (waves * lanes, 1, 1), [out, data], 1, 15 if quick else 40)
+    _, times, instructions = launch(kernel.finish(), "sum", (groups, 1, 1), (waves * lanes, 1, 1), [out, data], 1, repeats(15 if quick else 40, strict), strict)
     check("sum", out.sum(dtype=np.float64), data.sum(dtype=np.float64), 1e-5)
     return {"ms": best(times), "gb_per_s": round(data.nbytes / min(times) * 1e-6, 2), "wave_instructions": instructions}
 
 
-def matmul(quick):
+def matmul(quick, threads=(1, 2), strict=False):
     rng = np.random.default_rng(2)
     a, b = (rng.standard_normal((256, 256), dtype=np.float32) for _ in range(2))
     image, out = hip(MATMUL, "matmul"), np.zeros((256, 256), np.float32)
     result = {}
-    for threads in (1, 2):
-        _, times, instructions = launch(image, "matmul", (4, 4, 1), (256, 1, 1), [out, a, b], threads, 15 if quick else 60)
+    for count in threads:
+        _, times, instructions = launch(image, "matmul", (4, 4, 1), (256, 1, 1), [out, a, b], count, repeats(15 if quick else 60, strict), strict)
         check("matmul", out, a.astype(np.float64) @ b, 1e-4)
-        result[f"threads_{threads}_ms"] = best(times)
+        result[f"threads_{count}_ms"] = best(times)
     result["wave_instructions"] = instructions
     return result
 
 
-def wmma(quick):
+def wmma(quick, strict=False):
     rng = np.random.default_rng(3)
     a, bt = (rng.standard_normal((256, 256)).astype(np.float16) for _ in range(2))
     out = np.zeros((256, 256), np.float32)
-    _, times, instructions = launch(hip(WMMA, "wmma"), "wmma", (8, 8, 1), (32, 1, 1), [out, a, bt], 1, 5 if quick else 25)
+    _, times, instructions = launch(hip(WMMA, "wmma"), "wmma", (8, 8, 1), (32, 1, 1), [out, a, bt], 1, repeats(5 if quick else 25, strict), strict)
     check("wmma", out, a.astype(np.float64) @ bt.astype(np.float64).T, 1e-3)
     return {"ms": best(times), "wave_instructions": instructions}
+
+
+def alu_launch(quick, strict=False):
+    """The ALU loop as a kernel of one wave: run_wave has no strict mode."""
+    from strata import asm
+
+    turns, out = 20_000 if quick else 200_000, np.zeros(32, np.uint32)
+    kernel = asm.Assembler("gfx1100", name="alu", block=32, grid=1)
+    kernel.argument("out")
+    body = "\n".join("    " + ALU_BODY[i % 4].format(3 + i % 8) for i in range(16))
+    loop, end = ALU_LOOP.format(turns=turns, body=body).split("    s_endpgm")
+    start = "\n".join(f"    v_cvt_f32_u32 v{i}, v0" for i in range(1, 11))
+    kernel.emit_text(f"    s_load_b64 s[6:7], s[0:1], 0x0\n{start}\n{loop}    v_lshlrev_b32 v0, 2, v0\n    s_waitcnt lgkmcnt(0)\n    global_store_b32 v0, v10, s[6:7]\n    s_endpgm{end}")
+    _, times, instructions = launch(kernel.finish(), "alu", (1, 1, 1), (32, 1, 1), [out], 1, 5, strict)
+    lane = np.arange(32, dtype=np.float32)
+    check("ALU loop", out.view(np.float32).astype(np.float64), lane * lane, 0)
+    return {"ms": best(times), "wave_instructions": instructions}
+
+
+def strict_mode(quick, data):
+    """The same kernels, as they are and in strict mode, one after the other on one core: ms, and how many times as long."""
+    kernels = {
+        "alu_loop": lambda strict: alu_launch(quick, strict)["ms"],
+        "sum_2^24_float32_assembly": lambda strict: sum_16m(quick, data, strict)["ms"],
+        "matmul_256_float32_hip": lambda strict: matmul(quick, (1,), strict)["threads_1_ms"],
+        "matmul_256_float16_wmma": lambda strict: wmma(quick, strict)["ms"],
+    }
+    out = {}
+    for name, ms in kernels.items():
+        off, on = ms(False), ms(True)
+        out[name] = {"off_ms": off, "on_ms": on, "ratio": round(on / off, 2)}
+    return out
 
 
 def start_up(quick):
@@ -244,6 +280,7 @@ def bench_emu(quick):
     product["two_threads_speedup"] = round(product["threads_1_ms"] / product["threads_2_ms"], 2)
     product["share_of_host_fma"] = round(2 * 256**3 / product["threads_1_ms"] * 1e-6 / host["fma_gflop_per_s"], 3)
     out["matmul_256_float16_wmma"] = wmma(quick)
+    out["strict_mode"] = strict_mode(quick, data)
     out["start_up"] = start_up(quick)
     out["run_wave"] = run_wave_call(quick)
     out["decode"] = decode(quick)
