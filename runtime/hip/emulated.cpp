@@ -9,6 +9,7 @@
 
 #include "strata/asm/emu/gpu.h"
 #include "strata/asm/isa/arch.h"
+#include "strata/core/support/interrupt.h"
 #include "strata/core/support/mutex.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/hip/providers.h"
@@ -177,7 +178,15 @@ Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std:
     std::vector<lint::Finding> found;
     config.findings = &found;
     const ShowOutput show{report.output};
-    Result<emu::LaunchStats> ran = g->launch(*function->module, function->name, config, arguments);
+    const auto run = [&] {
+        try {
+            return g->launch(*function->module, function->name, config, arguments);
+        } catch (const Interrupted&) {
+            (void)tell(*function, found, config.check);
+            throw;
+        }
+    };
+    Result<emu::LaunchStats> ran = run();
     LaunchDetails details{{}, tell(*function, found, config.check)};
     STRATA_TRY(emu::LaunchStats stats, std::move(ran));
     stream->femtoseconds += static_cast<uint64_t>(std::llround(stats.modelled_ms * 1e12));

@@ -163,6 +163,20 @@ def test_what_was_found_before_a_fault_is_reported():
     assert [f.kind for f in report] == ["uninitialised"]
 
 
+def test_what_was_found_before_an_interruption_is_reported():
+    code = f"""
+import signal, threading, numpy, strata
+kernel = strata.asm_kernel({UNINITIALISED.format(then="again: s_branch again")!r}, name="no_address", args=["out"], grid=1, block=32)
+threading.Timer(1, lambda: signal.raise_signal(signal.SIGINT)).start()
+try:
+    with strata.emulator.check() as report:
+        kernel(strata.Tensor(numpy.zeros(64, "int32")))
+except KeyboardInterrupt:
+    print([finding.kind for finding in report])
+"""
+    assert run(code).stdout == "['uninitialised']\n"
+
+
 def test_accesses_out_of_local_memory_are_faults_in_strict_mode_whatever_emu_check_says():
     text = "v_mov_b32 v1, 0x1000\n ds_store_b32 v1, v1\n s_endpgm"
     kernel = strata.asm_kernel(text, name="far", grid=1, block=32, lds=256)
@@ -366,6 +380,13 @@ def test_the_command_line_prints_findings_and_fails(files):
     assert done.returncode == 1 and "strata: CheckError: kernel 'reversed'" in done.stderr and done.stdout == ""
     assert cli(*LAUNCH, BAD, cwd=files).returncode == 0
     assert cli(*LAUNCH, BAD, "--check=maybe", cwd=files).returncode == 2
+
+
+def test_the_command_line_heeds_the_environment(files, monkeypatch):
+    monkeypatch.setenv("STRATA_CHECK", "report")
+    done = cli(*LAUNCH, BAD, "--json", cwd=files)
+    assert done.returncode == 1 and "lds-race" in {f["kind"] for f in json.loads(done.stdout)}
+    assert cli(*LAUNCH, GOOD, cwd=files).returncode == 0
 
 
 def test_the_command_line_writes_json(files):

@@ -1,6 +1,5 @@
 """strata run: one kernel of a file over arrays given on the command line."""
 
-import contextlib
 import json
 import math
 import os
@@ -156,14 +155,13 @@ def reports(args, k, values):
     unstable = emulator.stable(k, *values, seeds=args.seeds) if args.seeds else None
     if unstable and not args.json:
         print(f"strict mode: {unstable}", file=sys.stderr)
-    strict = emulator.check(args.check) if args.check else contextlib.nullcontext()
-    report, error = None, None
+    error = None
     try:
-        with strict as report:
+        with emulator.check(args.check or strata.settings()["check"]) as report:
             k(*values)
     except strata.Error as e:  # what was found before it is told first
         error = e
-    return [r for r in (report, unstable) if r is not None], error
+    return [report, *([unstable] if unstable else [])], error
 
 
 def run_kernel(args):
