@@ -153,6 +153,7 @@ next:
     v_dual_mov_b32 v2, 0 :: v_dual_add_f32 v9, v8, v9
     s_mov_b32 exec_lo, 0x80000000             // lane 31 has the sum of the wave
     global_atomic_add_f32 v2, v9, s[4:5]
+    s_nop 0                                   // the message must not follow a memory instruction directly
     s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)
     s_endpgm
 .size wave_sums, .-wave_sums

@@ -137,6 +137,7 @@ next:
     v_dual_mov_b32 v2, 0 :: v_dual_add_f32 v9, v8, v9
     s_mov_b32 exec_lo, 0x80000000             // lane 31 has the sum of the wave
     global_atomic_add_f32 v2, v9, s[4:5]
+    s_nop 0                                   // the message must not follow a memory instruction directly
     s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)
     s_endpgm
 """
@@ -177,7 +178,7 @@ def assembler(elements):
     a.emit(r.s_mov_b32(s[9], -1), r.v_permlanex16_b32(v[9], v[8], s[9], s[9]))
     a.emit(r.dual(r.v_dual_mov_b32(v[2], 0), r.v_dual_add_f32(v[9], v[8], v[9])))
     a.emit(r.s_mov_b32(r.exec_lo, 0x80000000), r.global_atomic_add_f32(v[2], v[9], out))
-    a.emit(r.s_sendmsg("sendmsg(MSG_DEALLOC_VGPRS)"), r.s_endpgm())
+    a.emit(r.s_nop(0), r.s_sendmsg("sendmsg(MSG_DEALLOC_VGPRS)"), r.s_endpgm())
     return a
 
 

@@ -19,11 +19,12 @@ struct WaitField {
     std::string_view mnemonic;
     uint16_t counter;
     uint8_t shift, bits, high_shift, high_bits;
-    uint32_t most() const { return (1u << (bits + high_bits)) - 1; }
-    uint32_t count(uint32_t immediate) const {
-        return (immediate >> shift & ((1u << bits) - 1)) | (immediate >> high_shift & ((1u << high_bits) - 1)) << bits;
-    }
 };
+constexpr uint32_t most(const WaitField& field) { return (1u << (field.bits + field.high_bits)) - 1; }
+constexpr uint32_t count_in(const WaitField& field, uint32_t immediate) {
+    const uint32_t low = immediate >> field.shift & ((1u << field.bits) - 1);
+    return low | (immediate >> field.high_shift & ((1u << field.high_bits) - 1)) << field.bits;
+}
 constexpr WaitField kWaits[] = {
 #define WAIT(which, mnemonic, count, ...) {isa::families::which, #mnemonic, counter::count, __VA_ARGS__},
 #include "strata/asm/lint/waits.def"
@@ -96,8 +97,8 @@ bool Outstanding::wait(const Inst& inst) {
     if (inst.src[0].present() && inst.src[0].code != isa::code::null) return true;  // a register is added to the count
     for (const WaitField& field : kWaits) {
         if (!field.families.has(isa::info(arch_).family) || field.mnemonic != mnemonic) continue;
-        const uint32_t count = field.count(static_cast<uint32_t>(inst.offset));
-        if (count < field.most()) let_through(field.counter, count);
+        const uint32_t count = count_in(field, static_cast<uint32_t>(inst.offset));
+        if (count < most(field)) let_through(field.counter, count);
     }
     return true;
 }
@@ -283,7 +284,7 @@ std::string Outstanding::wait_for(const Operation& operation) const {
         });
         if (field == std::end(kWaits)) continue;
         const bool in_order = own.queue != Queue::scalar && own.queue != Queue::flat;
-        const uint32_t count = in_order ? std::min<uint32_t>(own.younger, field->most() - 1) : 0;
+        const uint32_t count = in_order ? std::min<uint32_t>(own.younger, most(*field) - 1) : 0;
         if (field->mnemonic == "s_waitcnt") {
             text += combined ? " " : text.empty() ? "s_waitcnt " : " and s_waitcnt ";
             text += fmt::format("{}({})", isa::counter_names(own.counter).front(), count);

@@ -67,6 +67,7 @@ void bind_runtime(py::module_& m);
 void bind_asm(py::module_& m);
 void bind_bench(py::module_& m);
 void bind_describe(py::module_& m);
+void bind_lint(py::module_& m);
 void bind_emulator(py::module_& m);
 void bind_strict(py::module_& m);
 void bind_arguments(py::module_& m);

@@ -207,6 +207,10 @@ void bind_kernels(py::module_& m) {
             return runtime::compile(roots, runtime::target_named(arch));
         });
     });
+    m.def("_hip_code_object", [](const CustomKernel& k, const std::string& arch) {  // with all kernels of the source
+        const auto& source = std::get<codegen::HipSource>(k.body);
+        return bytes_of(computing([&] { return codegen::compile_hip(source, isa::parse_arch(arch).value()).value(); }));
+    });
     m.def("_compile_kernel", [](const CustomKernel& k, const std::string& arch) {
         return computing([&] { return runtime::compile(k, runtime::target_named(arch)); });
     });

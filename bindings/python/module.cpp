@@ -45,6 +45,7 @@ PYBIND11_MODULE(_strata, m) {
     strata::python::bind_strict(m);
     strata::python::bind_runtime(m);
     strata::python::bind_asm(m);
+    strata::python::bind_lint(m);
     strata::python::bind_bench(m);
     strata::python::refuse_objects_without_value(m);
     strata::python::bind_arguments(m);  // last: it goes through what is bound

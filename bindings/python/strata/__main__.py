@@ -1,4 +1,4 @@
-"""The command line: strata info | asm | disasm | run | emu | bench."""
+"""The command line: strata info | asm | disasm | lint | run | emu | bench."""
 
 import argparse
 import json
@@ -57,6 +57,12 @@ def run(args):
     sys.exit(run_kernel(args))
 
 
+def lint(args):
+    from .lint import lint
+
+    lint(args)
+
+
 def emu_coverage(args):
     from strata import _strata, emulator
 
@@ -111,6 +117,12 @@ def parser():
     c = add("disasm", disassemble, "List a code object: each kernel's resources and instructions.")
     c.add_argument("file", help="code object, - for standard input")
     c.add_argument("--arch", default="", help="take the file as bare machine code of this arch")
+    c = add("lint", lint, "Find missing waits, hazards and wrong resources in kernels without running them; exits with 1 where it finds any.")
+    c.add_argument("file", help="HIP source (.hip, .cpp, .cc), assembly (.s) or code object (.co)")
+    c.add_argument("--arch", default="gfx1100", help="of sources: gfx1100, gfx1201, gfx942 or gfx90a")
+    c.add_argument("--kernel", default="", help="the symbol of the only one to look at")
+    c.add_argument("--json", action="store_true", help="print a list of findings instead of lines")
+    c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")
     c = add("run", run, "Run one kernel of a .hip, .s or .co file over arrays.")
     c.add_argument("file", help="HIP source (.hip, .cpp, .cc), assembly (.s) or code object (.co)")
     c.add_argument("--kernel", default="", help="its name, such as scale or 'scale<float, 4>'; not needed when there is one")

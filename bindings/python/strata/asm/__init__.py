@@ -15,13 +15,14 @@ Registers, LDS and branch distances are counted by the assembler. A wrong operan
 """
 
 import difflib
+import json
 import os
 import sys
 
 from .. import _strata
 from ._instruction import Constants, Instruction, Label
 
-__all__ = ["Assembler", "Constants", "Instruction", "Label", "assemble", "assemble_instructions", "describe", "disassemble", "disassemble_instructions"]
+__all__ = ["Assembler", "Constants", "Instruction", "Label", "assemble", "assemble_instructions", "describe", "disassemble", "disassemble_instructions", "lint"]
 
 
 def assemble(text, arch="gfx1100", file="<asm>") -> bytes:
@@ -44,6 +45,19 @@ def disassemble(code_object, arch="", wave_size=0) -> str:
 def disassemble_instructions(code, arch="gfx1100", wave_size=0):
     """Bare machine code -> list of (byte offset, bytes, text). wave_size: 32, 64, or 0 for the arch's own."""
     return _strata._disassemble_instructions(bytes(code), arch, wave_size)
+
+
+def lint(code_object, kernel="") -> list:
+    """What is wrong with the kernels of a code object, without running them: a dict for each finding.
+
+    kind ("missing-wait", "hazard", "register-range", ...), kernel, pc (bytes from the kernel's start), instruction; file, line
+    and column where the object has line tables; what is wrong and the fix; earlier: the place of the instruction that it
+    conflicts with; text: all of it in one line. kernel: one of them alone. Raises UsageError, Unsupported.
+    """
+    found = []
+    for lines, text in _strata._lint(bytes(code_object), kernel):
+        found += [{**finding, "text": line} for finding, line in zip(json.loads(text), lines, strict=True)]
+    return found
 
 
 def describe(mnemonic, arch="gfx1100") -> list:

@@ -25,6 +25,14 @@ def disassemble(code_object: bytes, arch: str = "", wave_size: int = 0) -> str:
 def disassemble_instructions(code: bytes, arch: str = "gfx1100", wave_size: int = 0) -> list[tuple[int, int, str]]:
     """Bare machine code -> list of (byte offset, bytes, text). wave_size: 32, 64, or 0 for the arch's own."""
 
+def lint(code_object: bytes, kernel: str = "") -> list[dict[str, Any]]:
+    """What is wrong with the kernels of a code object, without running them: a dict for each finding.
+
+    kind ("missing-wait", "hazard", "register-range", ...), kernel, pc (bytes from the kernel's start), instruction; file, line
+    and column where the object has line tables; what is wrong and the fix; earlier: the place of the instruction that it
+    conflicts with; text: all of it in one line. kernel: one of them alone. Raises UsageError, Unsupported.
+    """
+
 def describe(mnemonic: str, arch: str = "gfx1100") -> list[dict[str, Any]]:
     """What the instruction tables know of a mnemonic: a dict for each format it is encoded in, the smallest
     first; RDNA's matrix products have one more for wave64.
