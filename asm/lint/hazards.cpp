@@ -56,9 +56,14 @@ void add(uint8_t& counter, int ticks) { counter = static_cast<uint8_t>(std::min<
 
 bool is_operand(const Read& read) { return read.source >= 0 || !is_exec(read.registers); }
 
+template <class Uses>
+bool reads(const Access& access, const Registers& registers, Uses uses) {
+    return std::ranges::any_of(access.all_reads(), [&](const Read& read) {
+        return is_operand(read) && uses(read.use) && read.registers.overlaps(registers);
+    });
+}
 bool reads(const Access& access, const Registers& registers) {
-    return std::ranges::any_of(
-        access.all_reads(), [&](const Read& read) { return is_operand(read) && read.registers.overlaps(registers); });
+    return reads(access, registers, [](Use) { return true; });
 }
 bool writes(const Access& access, const Registers& registers) {
     return std::ranges::any_of(access.all_writes(),
@@ -173,6 +178,8 @@ bool Recent::meets(size_t rule, const Trace& trace, const Now& now) const {
     switch (kHazards[rule].meets) {
         case Meets::always: return true;
         case Meets::reads: return reads(now.access, left);
+        case Meets::reads_value: return reads(now.access, left, [](Use use) { return use != Use::mask; });
+        case Meets::reads_mask: return reads(now.access, left, [](Use use) { return use == Use::mask; });
         case Meets::writes: return writes(now.access, left);
         case Meets::touches: return reads(now.access, left) || writes(now.access, left);
         case Meets::selects:

@@ -9,7 +9,8 @@ using isa::Format;
 using isa::Inst;
 namespace code = isa::code;
 
-constexpr int kTrapStatus = 3, kReleaseMessage = 3;  // numbers of a hardware register and a message
+constexpr int kModeRegister = 1, kTrapStatus = 3, kSkipBit = 28;  // numbers of hardware registers, a bit of MODE
+constexpr int kReleaseMessage = 3;
 
 uint64_t bit(classes::Bit bit, bool set = true) { return uint64_t{set} << bit; }
 
@@ -41,6 +42,7 @@ constexpr Named kNamed[] = {
     {"s_setreg", classes::setreg_bit},
     {"s_getreg", classes::getreg_bit},
     {"s_rfe", classes::rfe_bit},
+    {"s_setvskip", classes::sets_skip_bit},
     {"s_sendmsg", classes::uses_m0_bit},
     {"s_ttracedata", classes::uses_m0_bit},
     {"s_nop", classes::nop_bit},
@@ -79,6 +81,14 @@ bool reads_zero_flag(const Inst& inst) {
     return std::ranges::any_of(inst.src, [](const isa::Operand& operand) {
         return operand.present() && (operand.code == code::vccz || operand.code == code::execz);
     });
+}
+
+/// The operand of s_getreg and s_setreg is a register's number, a first bit and a count of bits less one.
+uint64_t hardware_register_classes(const Inst& inst, bool gets, bool sets) {
+    const int number = inst.offset & 63, first = inst.offset >> 6 & 31, last = first + (inst.offset >> 11 & 31);
+    return bit(classes::gets_mode_bit, gets && number == kModeRegister) |
+           bit(classes::sets_trap_status_bit, sets && number == kTrapStatus) |
+           bit(classes::sets_mode_skip_bit, sets && number == kModeRegister && first <= kSkipBit && kSkipBit <= last);
 }
 
 /// The factors of CDNA3's products outside of the XDL units are f32, in whose names the type stands last.
@@ -127,7 +137,7 @@ uint64_t classes_of(isa::Arch arch, const Inst& inst, const Access& access) {
     if (has(salu_bit))
         return is | bit(uses_m0_bit, takes_m0(inst, access)) |
                bit(releases_bit, inst.row->mnemonic == "s_sendmsg" && inst.offset == kReleaseMessage) |
-               bit(sets_trap_status_bit, has(setreg_bit) && (inst.offset & 63) == kTrapStatus);
+               hardware_register_classes(inst, has(getreg_bit), has(setreg_bit));
     if (has(valu_bit))
         return is | bit(dpp_bit, inst.dpp.kind != isa::DppKind::none) | bit(shifted_bit, is_shifted(inst)) |
                bit(zero_flag_bit, reads_zero_flag(inst));

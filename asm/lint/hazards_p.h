@@ -47,6 +47,9 @@ enum Bit : uint8_t {
     sets_trap_status_bit,
     getreg_bit,
     rfe_bit,
+    sets_skip_bit,       // s_setvskip
+    sets_mode_skip_bit,  // s_setreg of that bit of the mode
+    gets_mode_bit,
     uses_m0_bit,
     cmpx_bit,
     permlane_bit,
@@ -67,9 +70,10 @@ inline constexpr Class valu = of(valu_bit), salu = of(salu_bit), smem = of(smem_
                        lane_index = of(lane_index_bit), lane_access = of(lane_access_bit), div_fmas = of(div_fmas_bit),
                        fma_f64 = of(fma_f64_bit), zero_flag = of(zero_flag_bit), setreg = of(setreg_bit),
                        sets_trap_status = of(sets_trap_status_bit), getreg = of(getreg_bit), rfe = of(rfe_bit),
-                       uses_m0 = of(uses_m0_bit), cmpx = of(cmpx_bit), permlane = of(permlane_bit),
-                       masked = of(masked_bit), releases = of(releases_bit), nop = of(nop_bit),
-                       nothing = of(nothing_bit);
+                       sets_skip = of(sets_skip_bit), sets_mode_skip = of(sets_mode_skip_bit),
+                       gets_mode = of(gets_mode_bit), uses_m0 = of(uses_m0_bit), cmpx = of(cmpx_bit),
+                       permlane = of(permlane_bit), masked = of(masked_bit), releases = of(releases_bit),
+                       nop = of(nop_bit), nothing = of(nothing_bit);
 /// The kind of instruction that a rule's producer is: one that is nearer takes its registers over.
 constexpr Class kind(Class producer) {
     const Class details = doubles & narrow & xdl;
@@ -97,6 +101,8 @@ enum class Where : uint8_t { none, vectors, scalars, masks, vcc, exec, m0 };
 enum class Meets : uint8_t {
     always,             ///< it is there
     reads,              ///< reads one of the registers; EXEC only where it is an operand
+    reads_value,        ///< reads one as a number
+    reads_mask,         ///< reads one as a bit a lane
     writes,             ///< writes one
     touches,            ///< reads or writes one
     selects,            ///< takes a lane's number from one

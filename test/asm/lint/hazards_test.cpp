@@ -82,11 +82,17 @@ constexpr Example kExamples[] = {
      "v_add_u32_e32 v4, v1, v1"},
     {"shifted_result", "gfx942", 1, "v_mad_f16 v1, v2, v3, v4 op_sel:[0,0,0,1]", "v_add_u32_e32 v4, v1, v1"},
     {"scalar_operand", "gfx942", 2, "v_readfirstlane_b32 s4, v0", "v_mov_b32_e32 v1, s4"},
-    {"scalar_operand", "gfx942", 2, "v_cmp_eq_u32_e32 vcc, v0, v1", "v_cndmask_b32_e32 v2, v3, v4, vcc"},
+    {"scalar_operand", "gfx942", 2, "v_cmpx_eq_u32_e32 vcc, v0, v1", "v_mov_b32_e32 v2, exec_lo"},
+    {"scalar_mask", "gfx942", 2, "v_cmp_eq_u32_e32 vcc, v0, v1", "v_cndmask_b32_e32 v2, v3, v4, vcc"},
+    {"scalar_mask", "gfx942", 2, "v_cmp_eq_u32_e64 s[4:5], v0, v1", "v_addc_co_u32_e64 v2, vcc, v3, v4, s[4:5]"},
+    {"get_after_skip", "gfx90a", 2, "s_setvskip s0, s1", "s_getreg_b32 s1, hwreg(HW_REG_MODE, 4, 4)"},
+    {"vector_after_skip", "gfx942", 2, "s_setreg_b32 hwreg(HW_REG_MODE, 24, 6), s0", "v_mov_b32_e32 v0, v1"},
+    {"vector_after_skip", "gfx90a", 2, "s_setreg_b32 hwreg(HW_REG_MODE), s0", "global_load_dword v0, v[2:3], off"},
     {"lane_data", "gfx942", 1, "v_mov_b32_e32 v1, v0", "v_readlane_b32 s0, v1, 3"},
     {"lane_mask", "gfx942", 4, "v_cmpx_eq_u32_e32 vcc, v0, v1", "v_readfirstlane_b32 s0, v5"},
     {"dot_result", "gfx90a", 3, "v_dot2_f32_f16 v1, v2, v3, v4", "v_add_f32_e32 v5, v1, v1"},
     {"dot_result", "gfx942", 3, "v_dot2_f32_f16 v1, v2, v3, v4", "ds_write_b32 v6, v1"},
+    {"dot_result", "gfx942", 3, "v_dot2_f32_f16 v1, v2, v3, v4", "v_mfma_f32_4x4x1_16b_f32 a[0:3], v1, v2, a[0:3]"},
     {"dot_factor", "gfx90a", 3, "v_dot2_f32_f16 v1, v2, v3, v4", "v_dot2_f32_f16 v5, v1, v3, v4"},
     {"dot_overwritten", "gfx942", 3, "v_dot2_f32_f16 v1, v2, v3, v4", "v_mov_b32_e32 v1, 0"},
     {"matrix_mask", "gfx90a", 4, "v_cmpx_eq_u32_e32 vcc, v0, v1", "v_mfma_f32_4x4x1f32 a[0:3], v1, v2, a[0:3]"},
@@ -211,6 +217,11 @@ TEST(Hazards, RegistersThatDoNotOverlapBreakNothing) {
     expect_found("gfx90a", 64, "buffer_store_dwordx4 v[4:7], v0, s[8:11], s3 offen\nv_mov_b32_e32 v5, 0", "");
     expect_found("gfx90a", 64, "s_setreg_b32 hwreg(HW_REG_MODE), s0\ns_getreg_b32 s1, hwreg(HW_REG_STATUS)", "");
     expect_found("gfx90a", 64, "v_dot2_f32_f16 v1, v2, v3, v4\nv_dot2_f32_f16 v1, v2, v3, v1", "");
+}
+
+TEST(Hazards, MasksAndCarriesOfCdna2AndOtherBitsOfTheModeNeedNoDistance) {
+    expect_found("gfx90a", 64, "v_cmp_eq_u32_e32 vcc, v0, v1\nv_cndmask_b32_e32 v2, v3, v4, vcc", "");
+    expect_found("gfx942", 64, "s_setreg_b32 hwreg(HW_REG_MODE, 4, 4), s0\nv_mov_b32_e32 v0, v1", "");
 }
 
 TEST(Hazards, OnlyMemoryThatMayRunAgainHasClauses) {
