@@ -232,8 +232,7 @@ void Recent::check(const Now& now, Findings& found) const {
     std::string what = names ? name(trace.registers) + ": " : "";
     what += row.words;
     if (row.fix == Fix::nops)
-        what += fmt::format("; {} wait states are needed between the two, {} are there", worst.missing + trace.states,
-                            trace.states);
+        what += fmt::format("; {} of {} wait states are between the two", trace.states, worst.missing + trace.states);
     what += fmt::format(" ({})", row.source);
     found.add({.kind = Kind::hazard,
                .pc = now.step.pc,

@@ -233,8 +233,8 @@ TEST(Hazards, OnlyMemoryThatMayRunAgainHasClauses) {
 TEST(Hazards, ATranscendentalResultIsUsedAfterSixVectorInstructionsOrTwoLikeItOrAWait) {
     const std::string rcp = "v_rcp_f32_e32 v1, v0\n", use = "v_add_f32_e32 v2, v1, v1";
     for (int between = 0; between <= 7; ++between)
-        expect_found("gfx1100", 32, rcp + times(between, "v_mov_b32_e32 v9, v8") + use, between < 6 ? "trans_use" : "",
-                     "s_waitcnt_depctr depctr_va_vdst(0) before this");
+        expect_found("gfx1100", 32, fmt::format("{}{}{}", rcp, times(between, "v_mov_b32_e32 v9, v8"), use),
+                     between < 6 ? "trans_use" : "", "s_waitcnt_depctr depctr_va_vdst(0) before this");
     expect_found("gfx1100", 32, rcp + times(1, "v_rcp_f32_e32 v9, v8") + use, "trans_use");
     expect_found("gfx1100", 32, rcp + times(2, "v_rcp_f32_e32 v9, v8") + use, "");
     expect_found("gfx1100", 32, rcp + times(9, "s_mov_b32 s0, 0") + use, "trans_use");
@@ -262,8 +262,8 @@ TEST(Hazards, APermutationOfLanesFollowsACompareOfExecAfterAnotherVectorInstruct
     for (std::string_view arch : {"gfx1100", "gfx1201"}) {
         const std::string compare = "v_cmpx_eq_u32_e32 v0, v1\n", permute = "v_permlane16_b32 v2, v3, s0, s1";
         expect_found(arch, 32, compare + permute, "permlane_mask", "another vector instruction before this, not v_nop");
-        expect_found(arch, 32, compare + times(3, "v_nop") + "s_nop 7\n" + permute, "permlane_mask");
-        expect_found(arch, 32, compare + "v_mov_b32_e32 v5, v5\n" + permute, "");
+        expect_found(arch, 32, fmt::format("{}{}s_nop 7\n{}", compare, times(3, "v_nop"), permute), "permlane_mask");
+        expect_found(arch, 32, fmt::format("{}v_mov_b32_e32 v5, v5\n{}", compare, permute), "");
         expect_found(arch, 32, "v_cmp_eq_u32_e32 vcc_lo, v0, v1\n" + permute, "");
     }
 }
