@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "strata/core/dtype/dtype.h"
+
 namespace strata::isa {
 namespace {
 
@@ -59,11 +61,12 @@ Result<Constant> encode_integer(int64_t value, Width width, bool literal_only) {
 }
 
 Result<Constant> encode_real(double value, Width width, bool literal_only) {
+    const uint64_t half = encode_scalar(dtypes::float16, value);
     switch (width) {
         case Width::integer_half: return make_error(ErrorKind::Assembly, "{} where an integer is needed", value);
-        case Width::half: return encode_integer(to_half(static_cast<float>(value)), width, literal_only);
+        case Width::half: return encode_integer(static_cast<int64_t>(half), width, literal_only);
         case Width::packed:
-            if (auto code = inline_real_code(to_half(static_cast<float>(value)), Reals::f16)) return Constant{*code};
+            if (auto code = inline_real_code(half, Reals::f16)) return Constant{*code};
             return make_error(ErrorKind::Assembly,
                               "{} is no inline constant of a packed operand; give the 32 bits as an integer", value);
         case Width::word:
@@ -81,23 +84,6 @@ Result<Constant> encode_real(double value, Width width, bool literal_only) {
 }
 
 }  // namespace
-
-uint16_t to_half(float value) {
-    const auto bits = std::bit_cast<uint32_t>(value);
-    const uint16_t sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
-    const uint32_t magnitude = bits & 0x7fffffff;
-    if (magnitude > 0x7f800000) return sign | 0x7e00;   // NaN
-    if (magnitude >= 0x47800000) return sign | 0x7c00;  // 65536 and more
-    const int exponent = static_cast<int>(magnitude >> 23);
-    if (exponent < 101) return sign;  // below 2^-26: rounds to zero
-    // Numbers below 2^-14 lose one bit more for each power of two; 13 bits are lost otherwise.
-    const int drop = exponent < 113 ? 126 - exponent : 13;
-    uint32_t mantissa = exponent < 113 ? (magnitude & 0x7fffff) | 0x800000 : magnitude - (112u << 23);
-    const uint32_t half = 1u << (drop - 1), rest = mantissa & ((half << 1) - 1);
-    mantissa >>= drop;
-    if (rest > half || (rest == half && mantissa & 1)) mantissa++;  // may carry into the exponent, up to infinity
-    return static_cast<uint16_t>(sign | mantissa);
-}
 
 Result<Constant> encode_constant(const DynOperand& operand, Type type, bool literal_only) {
     const Width width = width_of(type);

@@ -13,7 +13,4 @@ struct Constant {
 /// always a literal word. Error: the value does not fit.
 Result<Constant> encode_constant(const DynOperand& operand, Type type, bool literal_only = false);
 
-/// Rounds to the nearest float16, ties to even.
-uint16_t to_half(float value);
-
 }  // namespace strata::isa

@@ -9,12 +9,9 @@
 namespace strata::codegen {
 namespace {
 
-enum class Takes { nothing, on_off, joined, value, path, llvm };
+using Row = OptionRow;
+using Takes = OptionRow::Takes;
 
-struct Row {
-    std::string_view spelling;
-    Takes takes;
-};
 constexpr Row kRows[] = {
 #define OPTION(spelling, takes) {spelling, Takes::takes},
 #define LLVM_OPTION(name)
@@ -82,6 +79,9 @@ const std::string* first_unlisted(const std::vector<std::string>& options) {
 }
 
 }  // namespace
+
+std::span<const OptionRow> option_rows() { return kRows; }
+std::span<const std::string_view> llvm_options() { return kLlvmOptions; }
 
 bool are_listed(const std::vector<std::string>& options) { return !first_unlisted(options); }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "strata/asm/isa/launch_limits.h"
+
 namespace strata::codegen {
 namespace {
 
@@ -35,7 +37,6 @@ std::span<const MatrixShape> shapes_of(Family family) {
 static_assert(std::ranges::is_sorted(kMatrixShapes, {}, &MatrixShape::family));
 
 // hipModuleLaunchKernel takes so many workgroups; a dispatch packet counts threads in 32 bits (HSA 1.2, 2.9.6).
-constexpr std::array<int64_t, 3> kHipMaxGrid{0x7fffffff, 65535, 65535};
 constexpr int64_t kPacketMaxThreads = 0xffffffff;
 
 }  // namespace
@@ -57,7 +58,7 @@ Target target_of(isa::Arch arch, Route route) {
             .vector_bytes = offer.vector_bytes,
             .wave_ops = offer.wave_ops,
             .matrix = shapes_of(row.family),
-            .max_grid = kHipMaxGrid,
+            .max_grid = {isa::kMaxGrid[0], isa::kMaxGrid[1], isa::kMaxGrid[2]},
             .max_grid_threads = kPacketMaxThreads};
 }
 

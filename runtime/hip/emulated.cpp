@@ -9,6 +9,7 @@
 
 #include "strata/asm/emu/gpu.h"
 #include "strata/asm/isa/arch.h"
+#include "strata/asm/isa/launch_limits.h"
 #include "strata/core/support/interrupt.h"
 #include "strata/core/support/mutex.h"
 #include "strata/core/support/settings.h"
@@ -66,7 +67,7 @@ Result<DeviceProperties> device_properties(int device) {
     p.warp_size = arch.wave_size;
     p.max_block = arch.max_block;
     p.lds_per_block = arch.lds_bytes;
-    p.max_grid = {2147483647, 65535, 65535};
+    p.max_grid = isa::kMaxGrid;
     return p;
 }
 

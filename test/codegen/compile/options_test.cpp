@@ -10,23 +10,7 @@ namespace {
 using isa::Arch;
 using Words = std::vector<std::string>;
 
-struct Form {
-    std::string_view spelling, takes;
-};
-constexpr Form kForms[] = {
-#define OPTION(spelling, takes) {spelling, #takes},
-#define LLVM_OPTION(name)
-#include "strata/codegen/compile/options.def"
-#undef LLVM_OPTION
-#undef OPTION
-};
-constexpr std::string_view kLlvmOptions[] = {
-#define OPTION(spelling, takes)
-#define LLVM_OPTION(name) name,
-#include "strata/codegen/compile/options.def"
-#undef LLVM_OPTION
-#undef OPTION
-};
+using Takes = OptionRow::Takes;
 
 /// A value that clang takes behind a word that ends in '='.
 std::string value_for(std::string_view spelling) {
@@ -47,15 +31,15 @@ std::string value_for(std::string_view spelling) {
 }
 
 /// The words of a row as a user writes them.
-std::vector<Words> uses(const Form& form) {
+std::vector<Words> uses(const OptionRow& form) {
     const std::string word(form.spelling);
-    if (form.takes == "on_off") return {{word}, {word.substr(0, 2) + "no-" + word.substr(2)}};
-    if (form.takes == "joined") return {{word + value_for(word)}};
-    if (form.takes == "value") return {{word, "NAME"}, {word + "NAME"}};
-    if (form.takes == "path") return {{word, "/dev/null"}};
-    if (form.takes == "nothing") return {{word}};
+    if (form.takes == Takes::on_off) return {{word}, {word.substr(0, 2) + "no-" + word.substr(2)}};
+    if (form.takes == Takes::joined) return {{word + value_for(word)}};
+    if (form.takes == Takes::value) return {{word, "NAME"}, {word + "NAME"}};
+    if (form.takes == Takes::path) return {{word, "/dev/null"}};
+    if (form.takes == Takes::nothing) return {{word}};
     std::vector<Words> all;
-    for (std::string_view name : kLlvmOptions) all.push_back({word, fmt::format("-{}=1", name)});
+    for (std::string_view name : llvm_options()) all.push_back({word, fmt::format("-{}=1", name)});
     return all;
 }
 
@@ -70,7 +54,7 @@ TEST_F(CompileTest, EveryOptionOfTheTableIsTakenAndIsOneOfClangs) {
                      "-S",
                      "-o",
                      "-"};
-    for (const Form& form : kForms)
+    for (const OptionRow& form : option_rows())
         for (const Words& words : uses(form)) {
             EXPECT_TRUE(check_options(words)) << words[0];
             if (form.spelling == "-O4") continue;  // -O4 is -O3 with a remark
