@@ -124,6 +124,8 @@ DIVIDES = {"remainder", "floor_divide", "__floordiv__", "__mod__", "__truediv__"
 def plain(value):
     if isinstance(value, Tensor):
         return value.numpy()
+    if isinstance(value, list) and value and all(isinstance(v, (int, float)) for v in value) and any(isinstance(v, float) for v in value):
+        return np.asarray(value, np.float32)  # as Strata takes Python's floats
     return type(value)(map(plain, value)) if isinstance(value, (list, tuple)) else value
 
 
