@@ -21,7 +21,7 @@ class Code {
     };
     Code(isa::Arch arch, int wave_size, const isa::Segment& text) : arch_(arch), wave_size_(wave_size), text_(text) {}
 
-    bool holds(uint64_t pc) const { return pc % 4 == 0 && pc + 4 <= text_.bytes.size(); }
+    bool holds(uint64_t pc) const { return pc % 4 == 0 && pc < text_.bytes.size() && text_.bytes.size() - pc >= 4; }
     Result<const Line*> at(uint64_t pc);
     isa::Arch arch() const { return arch_; }
     int wave_size() const { return wave_size_; }

@@ -59,7 +59,8 @@ void Entry::start(const isa::KernelDescriptor& descriptor) {
 
 void Entry::add(const Step& step, Written& written) {
     for (const Write& write : step.access->all_writes()) {
-        for (uint32_t i = 0; i < write.registers.count; ++i) written.set(write.registers.first + i);
+        const size_t end = std::min<size_t>(size_t{write.registers.first} + write.registers.count, kItemsGone);
+        for (size_t i = write.registers.first; i < end; ++i) written.set(i);
         if (write.registers.first == kVectors) written.set(kItemsGone);
     }
 }
@@ -116,7 +117,8 @@ void Entry::check(const Step& step, const Written& written, Findings& found) con
     for (const Read& read : step.access->all_reads()) {
         const Registers& registers = read.registers;
         bool unwritten = makes_use(read.use) && registers.first != kMode;
-        for (uint32_t i = 0; i < registers.count; ++i) unwritten = unwritten && !written[registers.first + i];
+        const size_t end = std::min<size_t>(size_t{registers.first} + registers.count, kItemsGone);
+        for (size_t i = registers.first; i < end; ++i) unwritten = unwritten && !written[i];
         if (unwritten) report_unwritten(step, registers, found);
     }
 }

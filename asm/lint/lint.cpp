@@ -130,7 +130,10 @@ class Linter {
             const isa::Inst& inst = (*line)->inst;
             step(state, {pc, &inst, &(*line)->access}, found);
             const Flow flow = flow_of(inst, pc);
-            if (propagate && flow.target) enter(*flow.target, state);
+            if (flow.target && !code_.holds(*flow.target))
+                report_end(pc, found);
+            else if (propagate && flow.target)
+                enter(*flow.target, state);
             if (!flow.falls) return;
             if (flow.calls) {
                 state = fresh();

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "../isa/llvm_oracle.h"
+#include "../isa/random_words.h"
 #include "strata/asm/llvm/assemble.h"
 
 // Kernels with one thing wrong each, and what is said of them.
@@ -31,6 +33,10 @@ std::string kernel_text(Arch arch, std::string_view body, std::string_view direc
     return text + "...\n.end_amdgpu_metadata\n";
 }
 
+const isa::Segment& text_of(const isa::CodeObject& object) {
+    return *std::ranges::find_if(object.segments, [](const isa::Segment& segment) { return segment.executable; });
+}
+
 /// The object of a text, with its findings.
 struct Linted {
     explicit Linted(Arch arch, std::string_view body, std::string_view directives = "") {
@@ -42,9 +48,7 @@ struct Linted {
         EXPECT_TRUE(result) << (result ? "" : result.error().message);
         if (result) found = std::move(*result);
     }
-    const isa::Segment& text() const {
-        return *std::ranges::find_if(object.segments, [](const isa::Segment& segment) { return segment.executable; });
-    }
+    const isa::Segment& text() const { return text_of(object); }
     /// "0x8 missing-wait", a line a finding.
     std::string places() const {
         std::string all;
@@ -100,6 +104,8 @@ const Case kCases[] = {
     {"NoEnd", Arch::gfx1100, "v_mov_b32 v1, 0\ns_nop 0", "", "0x4 end-of-code"},
     {"NoEndOnOnePath", Arch::gfx1100, "s_cmp_eq_u32 s0, 0\ns_cbranch_scc1 .Lon\ns_endpgm\n.Lon:\nv_mov_b32 v1, 0", "",
      "0xc end-of-code"},
+    {"BranchBeyondTheEnd", Arch::gfx1100, "s_nop 0\ns_branch 0x7000\ns_endpgm", "", "0x4 end-of-code"},
+    {"BranchBeforeTheBeginning", Arch::gfx1100, "s_nop 0\ns_branch 0x8000\ns_endpgm", "", "0x4 end-of-code"},
     {"EndlessLoop", Arch::gfx1100, ".Lloop:\ns_branch .Lloop", "", ""},
     {"WorkgroupIdThatIsNotAskedFor", Arch::gfx1100, "s_add_u32 s4, s2, s3\ns_endpgm", "", "0x0 missing-id"},
     {"WorkgroupIdThatIsAskedFor", Arch::gfx1100, "s_add_u32 s4, s2, s3\ns_endpgm",
@@ -177,6 +183,35 @@ TEST(LintText, IsJson) {
         "it\", \"fix\": \"s_waitcnt vmcnt(0) before this\", \"count\": 1, \"earlier\": {\"pc\": 8, \"instruction\": "
         "\"global_load_b32 v2, v0, s[0:1]\", \"file\": \"k.s\", \"line\": 8, \"column\": 0}}\n]");
     EXPECT_EQ(to_json({}, wrong.object, wrong.object.kernels[0]), "[]");
+}
+
+/// Any words: the linter ends, and says that bytes are no instruction or what it finds.
+TEST(LintErrors, AreNoEndOfTheProcess) {
+    size_t linted = 0;
+    for (Arch arch : {Arch::gfx1100, Arch::gfx1201, Arch::gfx942, Arch::gfx90a}) {
+        isa::RandomWords random(isa::info(arch).family, 7);
+        for (int i = 0; i < 400; ++i) {
+            isa::KernelSpec spec{.name = "k", .vgprs = 24, .sgprs = 16, .wave_size = isa::info(arch).wave_size};
+            while (spec.code.size() < 40) {
+                const isa::Words words = random.next();
+                const auto inst = isa::decode(arch, words);
+                for (size_t k = 0; inst && k < inst->size / 4u; ++k) spec.code.push_back(words[k]);
+            }
+            const auto object = isa::CodeObject::parse(isa::write_code_object(arch, {&spec, 1}).value());
+            ASSERT_TRUE(object);
+            const auto found = lint(*object, "k");
+            if (!found) {
+                EXPECT_EQ(found.error().kind, ErrorKind::Unsupported) << found.error().message;
+                continue;
+            }
+            ++linted;
+            for (const Finding& finding : *found) {
+                EXPECT_FALSE(to_line(finding, *object, object->kernels[0]).empty());
+                EXPECT_FALSE(to_text(finding, *object, text_of(*object)).empty());
+            }
+        }
+    }
+    EXPECT_GT(linted, 800u);
 }
 
 TEST(LintErrors, NameTheKernelOrTheBytes) {
