@@ -136,7 +136,7 @@ uint64_t classes_of(isa::Arch arch, const Inst& inst, const Access& access) {
     const auto has = [&](Bit one) { return is >> one & 1; };
     if (has(salu_bit))
         return is | bit(uses_m0_bit, takes_m0(inst, access)) |
-               bit(releases_bit, inst.row->mnemonic == "s_sendmsg" && inst.offset == kReleaseMessage) |
+               bit(releases_bit, inst.row->mnemonic == "s_sendmsg" && (inst.offset & 255) == kReleaseMessage) |
                hardware_register_classes(inst, has(getreg_bit), has(setreg_bit));
     if (has(valu_bit))
         return is | bit(dpp_bit, inst.dpp.kind != isa::DppKind::none) | bit(shifted_bit, is_shifted(inst)) |
