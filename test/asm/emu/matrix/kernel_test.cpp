@@ -71,12 +71,14 @@ TEST_P(MatrixKernel, MultipliesHalves) {
     auto stats = gpu.launch(**module, "product", config({tiles, tiles, 1}, {lanes, 1, 1}),
                             (Arguments() << out << in_a << in_b).bytes());
     ASSERT_TRUE(stats) << stats.error().message;
+    // gfx1100 loses a unit of the sum's 26th binary digit with every product of another sign (vector/dot.h).
+    const double off = GetParam() == isa::Arch::gfx1100 ? kSize * 0x1p-16 : 0;
     const std::vector<float> c = out.values();
     for (size_t i = 0; i < kSize; ++i)
         for (size_t j = 0; j < kSize; ++j) {
             double sum = 0;
             for (size_t k = 0; k < kSize; ++k) sum += a_value[i * kSize + k] * b_value[j * kSize + k];
-            ASSERT_EQ(c[i * kSize + j], sum) << i << ", " << j;
+            ASSERT_NEAR(c[i * kSize + j], sum, off) << i << ", " << j;
         }
 }
 

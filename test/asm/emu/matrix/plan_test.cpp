@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../vector/dot_reference.h"
 #include "../vector/harness.h"
 
 // Every matrix instruction of every family against the model: layouts, number formats, modifiers, order of the sum.
@@ -149,6 +150,10 @@ class MatrixRun {
         for (int r = 0; r < results(c_); ++r)
             for (int lane = 0; lane < c_.lanes; ++lane) {
                 const ResultAt to = result_at(c_, r, lane);
+                if (chip_order()) {
+                    put_dots(r, lane, to);
+                    continue;
+                }
                 const int a_block = broadcast(to.block, c_.sparse ? 0 : form_.cbsz, c_.sparse ? 0 : form_.abid);
                 std::vector<std::pair<double, double>> products;
                 for (int s = 0; s < c_.stored(); ++s)
@@ -157,6 +162,47 @@ class MatrixRun {
                          at(b, c_.n, c_.k, to.block, b_row[static_cast<size_t>(to.i * c_.stored() + s)], to.j)});
                 put(r, lane, products);
             }
+    }
+
+    /// Whether sums are those that chips were seen to give (dot_reference.h).
+    bool chip_order() const { return !c_.cdna() && !c_.sparse && (c_.a == "f16" || c_.a == "bf16"); }
+
+    /// The bits of a row of A, or a column of B, signs changed as the modifiers say.
+    std::vector<uint32_t> line(bool is_a, int i) {
+        std::vector<uint32_t> x(static_cast<size_t>(c_.k));
+        const int source = is_a ? 0 : 1;
+        for (int lane = 0; lane < c_.lanes; ++lane)
+            for (int e = 0; e < elements(c_, is_a); ++e) {
+                const At place = input_at(c_, is_a, lane, e);
+                if (!place.used || place.i != i) continue;
+                const uint32_t sign = (e & 1 ? form_.neg_hi : form_.neg) >> source & 1 ? 0x8000 : 0;
+                x[static_cast<size_t>(place.k)] =
+                    static_cast<uint32_t>(piece(bench_, is_a ? kA : kB, lane, e, 16)) ^ sign;
+            }
+        return x;
+    }
+    void put_dots(int r, int lane, const ResultAt& to) {
+        using namespace reference;
+        const bool rdna4 = c_.arch == Arch::gfx1201, narrow = c_.result != "f32";
+        const int number = half_register() ? 2 * r + (form_.op_sel & 4 ? 1 : 0) : r;
+        auto sum = static_cast<uint32_t>(form_.constant ? form_.constant_bits
+                                                        : piece(bench_, form_.c, lane, number, bits_of(c_.result)));
+        const uint32_t sign = narrow ? 0x8000 : 0x80000000;
+        if (form_.neg_hi & 4) sum &= ~sign;
+        if (form_.neg & 4) sum ^= sign;
+        const std::vector<uint32_t> a = line(true, to.i), b = line(false, to.j);
+        const size_t each = rdna4 ? 4 : 2;
+        for (size_t step = 0; step < 16; step += each) {
+            const size_t first = rdna4 && c_.lanes == 32 && (step == 4 || step == 8) ? 12 - step : step;
+            const auto left = std::span(a).subspan(first, each), right = std::span(b).subspan(first, each);
+            sum = c_.result == "f16"    ? dot_f16(rdna4, left, right, sum, false)
+                  : c_.result == "bf16" ? dot_bf16(rdna4, left, right, sum)
+                  : c_.a == "f16"       ? dot_single(rdna4, kHalf, kHalf, left, right, sum)
+                                        : dot_single(rdna4, brain_format(rdna4), brain_format(rdna4), left, right, sum);
+        }
+        const int shift = narrow ? 16 * (number % 2) : 0;
+        uint32_t& word = expected(form_.d + (narrow ? number / 2 : r), lane);
+        word = narrow ? (word & ~(0xffffu << shift)) | sum << shift : sum;
     }
 
     uint32_t& expected(int row, int lane) { return expected_[static_cast<size_t>(row * c_.lanes + lane)]; }

@@ -124,22 +124,28 @@ inline uint32_t single_of(const DotChip& chip, const Dot& dot) {
     return float_bits(static_cast<float>(normal));
 }
 
-/// The numbers of `bits` each in both words, from the lowest.
-inline std::vector<Term> terms(const NumberFormat& f, uint32_t word) {
+/// The numbers in a word, from the lowest.
+inline std::vector<uint32_t> parts(const NumberFormat& f, uint32_t word) {
     const int width = 1 + f.mantissa + f.exponent;
+    std::vector<uint32_t> all;
+    for (int at = 0; at < 32; at += width) all.push_back(word >> at & ((1u << width) - 1));
+    return all;
+}
+inline std::vector<Term> terms(const NumberFormat& f, std::span<const uint32_t> numbers) {
     std::vector<Term> all;
-    for (int at = 0; at < 32; at += width) all.push_back(term(f, word >> at & ((1u << width) - 1)));
+    for (const uint32_t x : numbers) all.push_back(term(f, x));
     return all;
 }
 inline const NumberFormat& brain_format(bool rdna4) { return rdna4 ? kBrain : kFlushedBrain; }
 
-inline uint32_t dot_single(bool rdna4, const NumberFormat& fa, const NumberFormat& fb, uint32_t a, uint32_t b,
-                           uint32_t c) {
-    const std::vector<Term> x = terms(fa, a), y = terms(fb, b);
-    const DotChip chip{rdna4, static_cast<int>(x.size()), rdna4 ? std::optional(-126) : std::nullopt};
-    return single_of(chip, dot_sum(chip, x, y, c));
+// Of numbers one an element. Pairs are added first, but for bytes.
+inline uint32_t dot_single(bool rdna4, const NumberFormat& fa, const NumberFormat& fb, std::span<const uint32_t> a,
+                           std::span<const uint32_t> b, uint32_t c) {
+    const DotChip chip{rdna4, fa.mantissa < 4 ? 4 : 2, rdna4 ? std::optional(-126) : std::nullopt};
+    return single_of(chip, dot_sum(chip, terms(fa, a), terms(fb, b), c));
 }
-inline uint32_t dot2_f16(bool rdna4, uint32_t a, uint32_t b, uint32_t c, bool saturates = false) {
+inline uint32_t dot_f16(bool rdna4, std::span<const uint32_t> a, std::span<const uint32_t> b, uint32_t c,
+                        bool saturates) {
     const Wide addend = half_value(c);
     const uint32_t wide = std::isnan(addend) ? (c & 0x8000) << 16 | 0x7f800000 | (c & 0x3ff) << 13
                                              : float_bits(static_cast<float>(addend));
@@ -150,9 +156,21 @@ inline uint32_t dot2_f16(bool rdna4, uint32_t a, uint32_t b, uint32_t c, bool sa
     const uint32_t bits = half_bits(dot.value);
     return (bits & 0x7fff) == 0 ? 0 : bits - ((bits & 0x7fff) == 0x7c00 && saturates);
 }
-inline uint32_t dot2_bf16(bool rdna4, uint32_t a, uint32_t b, uint32_t c) {
+inline uint32_t dot_bf16(bool rdna4, std::span<const uint32_t> a, std::span<const uint32_t> b, uint32_t c) {
     const uint32_t single = dot_single(rdna4, brain_format(rdna4), brain_format(rdna4), a, b, c << 16);
     return single == 0xffc00a3d ? 0xfffd : single >> 16;
+}
+
+// Of the numbers in words.
+inline uint32_t dot_single(bool rdna4, const NumberFormat& fa, const NumberFormat& fb, uint32_t a, uint32_t b,
+                           uint32_t c) {
+    return dot_single(rdna4, fa, fb, parts(fa, a), parts(fb, b), c);
+}
+inline uint32_t dot2_f16(bool rdna4, uint32_t a, uint32_t b, uint32_t c, bool saturates = false) {
+    return dot_f16(rdna4, parts(kHalf, a), parts(kHalf, b), c, saturates);
+}
+inline uint32_t dot2_bf16(bool rdna4, uint32_t a, uint32_t b, uint32_t c) {
+    return dot_bf16(rdna4, parts(kBrain, a), parts(kBrain, b), c);
 }
 
 }  // namespace strata::emu::reference

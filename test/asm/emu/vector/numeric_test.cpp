@@ -213,19 +213,6 @@ std::string ranges(int lanes, int input_registers) {
     return " " + range(24, c) + ", " + range(0, input_registers) + ", " + range(8, input_registers) + ", " +
            range(16, c);
 }
-std::pair<Wide, uint32_t> small_half(Inputs& inputs) {
-    const int x = static_cast<int>(inputs.next() >> 60) - 8;
-    return {x, half_bits(x)};
-}
-std::pair<Wide, uint32_t> small_brain(Inputs& inputs) {
-    const int x = static_cast<int>(inputs.next() >> 60) - 8;
-    return {x, bf16_bits(static_cast<float>(x))};
-}
-std::pair<Wide, uint32_t> single_addend(Inputs& inputs) {
-    const int x = static_cast<int>(inputs.next() >> 56);
-    return {x, float_bits(static_cast<float>(x))};
-}
-
 class ValuMatrix : public testing::TestWithParam<int> {
   protected:
     void SetUp() override {
@@ -234,54 +221,6 @@ class ValuMatrix : public testing::TestWithParam<int> {
 };
 INSTANTIATE_TEST_SUITE_P(Waves, ValuMatrix, testing::Values(32, 64),
                          [](const auto& info) { return "wave" + std::to_string(info.param); });
-
-TEST_P(ValuMatrix, FloatTilesMultiplyAndAdd) {
-    const int lanes = GetParam();
-    for (const Variant& variant : variants()) {
-        for (const bool brain : {false, true}) {
-            Bench bench(lanes);
-            Inputs inputs(4);
-            auto m = load_matrices(bench, lanes, 16, inputs, brain ? small_brain : small_half, single_addend);
-            bench.set_exec(0);  // EXEC does not matter
-            ASSERT_TRUE(bench.run(
-                variant,
-                assembled(std::string("v_wmma_f32_16x16x16_") + (brain ? "bf16" : "f16") + ranges(lanes, 8), lanes)));
-            for (int i = 0; i < 256 / lanes; ++i)
-                for (int lane = 0; lane < lanes; ++lane)
-                    ASSERT_EQ(Wide(to_float(bench.v(24 + i, lane))),
-                              element_of(*m, lanes / 16 * i + lane / 16, lane % 16))
-                        << variant.name << " register " << i << " lane " << lane;
-        }
-    }
-}
-
-TEST_P(ValuMatrix, HalfResultsGoToTheSelectedHalf) {
-    const int lanes = GetParam();
-    for (const Variant& variant : variants()) {
-        for (const bool high : {false, true}) {
-            Bench bench(lanes);
-            Inputs inputs(6);
-            const int shift = high ? 16 : 0;
-            auto addend = [&](Inputs& in) {
-                const auto [value, raw] = small_half(in);
-                return std::pair<Wide, uint32_t>(value, raw << shift | (0x7777u << (16 - shift)));
-            };
-            auto m = load_matrices(bench, lanes, 16, inputs, small_half, addend);
-            for (int i = 0; i < 8; ++i)
-                for (int lane = 0; lane < lanes; ++lane) bench.v(24 + i, lane) = 0xabcdabcd;
-            ASSERT_TRUE(bench.run(
-                variant,
-                assembled("v_wmma_f16_16x16x16_f16" + ranges(lanes, 8) + (high ? " op_sel:[0,0,1]" : ""), lanes)));
-            for (int i = 0; i < 256 / lanes; ++i)
-                for (int lane = 0; lane < lanes; ++lane) {
-                    const uint32_t word = bench.v(24 + i, lane);
-                    ASSERT_EQ(half_value(word >> shift & 0xffff), element_of(*m, lanes / 16 * i + lane / 16, lane % 16))
-                        << variant.name;
-                    ASSERT_EQ(word >> (16 - shift) & 0xffff, 0xabcdu);
-                }
-        }
-    }
-}
 
 TEST_P(ValuMatrix, IntegerTilesTakeSignsAndSaturate) {
     const int lanes = GetParam();

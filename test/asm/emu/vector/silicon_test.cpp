@@ -112,6 +112,34 @@ TEST_P(Silicon, SumsOfProductsAreTheModelsInEveryModeNanIncluded) {
     }
 }
 
+// A row, a column and an addend for which the two wave sizes of gfx1201 add up to different bits.
+TEST(SiliconMatrix, ProductsOfGfx1201AddFourAtATimeInTheOrderOfTheWaveSize) {
+    if (!isa::llvm_available()) GTEST_SKIP() << "needs libLLVM 19 to assemble";
+    constexpr uint32_t kRow[] = {0xc6e1, 0xb1ea, 0xd31d, 0x2d4f, 0x4a45, 0xd1f1, 0x3362, 0xc244,
+                                 0x4a75, 0x443e, 0x5623, 0x4ec3, 0x57c7, 0xb82e, 0xcf34, 0x3660},
+                       kColumn[] = {0xd36c, 0xc886, 0x2f3d, 0x30a3, 0xd070, 0xb2cb, 0x4759, 0xcf27,
+                                    0x4ed4, 0x3c97, 0xae37, 0xb63f, 0x35f0, 0x3a25, 0xb0d8, 0x405a};
+    for (const int lanes : {32, 64})
+        for (const Variant& variant : variants()) {
+            Bench bench(lanes);
+            const int registers = lanes == 32 ? 4 : 2;
+            for (int lane = 0; lane < lanes; ++lane) {
+                for (int r = 0; r < registers; ++r) {  // RDNA4 ISA 7.12.2
+                    const int k =
+                        (lanes == 32 ? 8 * (r / 2) + 2 * (r % 2) : 8 * (lane / 32) + 2 * r) + 4 * (lane / 16 % 2);
+                    bench.v(r, lane) = kRow[k] | kRow[k + 1] << 16;
+                    bench.v(4 + r, lane) = kColumn[k] | kColumn[k + 1] << 16;
+                }
+                for (int r = 8; r < 16; ++r) bench.v(r, lane) = 0xbf6ba3b9;
+            }
+            const std::string text = lanes == 32 ? "v_wmma_f32_16x16x16_f16 v[16:23], v[0:3], v[4:7], v[8:15]"
+                                                 : "v_wmma_f32_16x16x16_f16 v[16:19], v[0:1], v[4:5], v[8:11]";
+            ASSERT_TRUE(bench.run(variant, assembled(text, lanes, Arch::gfx1201), Arch::gfx1201));
+            for (int lane = 0; lane < lanes; ++lane)
+                ASSERT_EQ(bench.v(16, lane), lanes == 32 ? 0x43dfc44bu : 0x43dfc44au) << variant.name << " " << lane;
+        }
+}
+
 TEST_P(Silicon, ExponentialsAndLogarithmsGiveTheBitsOfTheChip) {
     struct Curve {
         std::string name;
