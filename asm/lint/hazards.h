@@ -68,4 +68,9 @@ class Recent {
     std::vector<Trace> traces_;
 };
 
+/// At the start of a kernel. Objects of CDNA do not say whether page faults replay; compilers then take it that they do.
+inline Recent recent_for(isa::Arch arch, int wave_size) {
+    return {arch, wave_size, isa::is_cdna(isa::info(arch).family)};
+}
+
 }  // namespace strata::lint

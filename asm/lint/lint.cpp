@@ -64,7 +64,7 @@ class Linter {
 
   private:
     State fresh() const {
-        return {Outstanding(object_.arch, wave_size_), Recent(object_.arch, wave_size_), entry_.written()};
+        return {Outstanding(object_.arch, wave_size_), recent_for(object_.arch, wave_size_), entry_.written()};
     }
 
     void enter(uint64_t pc, const State& state) {

@@ -3,13 +3,15 @@
 
 #include "strata/asm/emu/check/transfer.h"
 #include "strata/asm/emu/observe/per_chunk.h"
-#include "strata/asm/lint/access.h"
+#include "strata/asm/lint/hazards.h"
 
 namespace strata::emu {
 
 /// What strict mode must know of an instruction.
 struct Checked {
     lint::Access access;
+    lint::Recent::Known rules;
+    bool is_barrier = false;
     Transfer transfer = nullptr, transfer_y = nullptr;
 };
 

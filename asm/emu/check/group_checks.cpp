@@ -24,7 +24,7 @@ GroupChecks::GroupChecks(LaunchChecks& launch) : launch_(launch), local_(launch.
                        0,
                        0,
                        lint::Outstanding(program.arch(), program.wave_size()),
-                       lint::Recent(program.arch(), program.wave_size()),
+                       lint::recent_for(program.arch(), program.wave_size()),
                        {},
                        {},
                        false,
@@ -45,7 +45,7 @@ void GroupChecks::started(const Wave& wave) {
     state.chunk = nullptr;
     state.ended = false;
     state.outstanding = lint::Outstanding(program.arch(), program.wave_size());
-    state.recent = lint::Recent(program.arch(), program.wave_size());
+    state.recent = lint::recent_for(program.arch(), program.wave_size());
     state.registers.start(wave, launch_.setup().given);
     state.scratch.start(launch_.setup().scratch, wave.lanes);
 }
@@ -81,7 +81,7 @@ void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t i
     const lint::Witness witness{wave.group->id, wave.wave_in_group};
     found_.witness(&witness);
     state.outstanding.step(step, found_);
-    state.recent.step(step, found_);
+    state.recent.step(step, checked.rules, found_);
     found_.witness(nullptr);
     const Moment moment{wave, step, op, found_, checked.transfer, checked.transfer_y};
     state.registers.step(moment);
@@ -90,13 +90,12 @@ void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t i
         if (space == Space::local || space == Space::flat) local_.step(moment, state.registers);
         if (space != Space::local && space != Space::gds) state.scratch.step(moment, state.registers);
     }
-    barrier(moment);
+    if (checked.is_barrier) barrier(moment);
 }
 
 /// The waves of a workgroup come to the same barriers, or to none.
 void GroupChecks::barrier(const Moment& moment) {
     const std::string_view name = moment.row().mnemonic;
-    if (!name.starts_with("s_barrier")) return;
     Progress& progress = local_.progress(moment.wave);
     if (name == "s_barrier_wait") {
         progress.passed = progress.signalled;

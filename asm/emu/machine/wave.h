@@ -35,8 +35,8 @@ struct alignas(64) Wave {
     // Global memory: allocations hit last, half-open. A memory Op keeps to one slot; those from kStoreHits on hold
     // writable allocations only.
     struct Hit {
-        uint64_t low = ~0ull, high = 0;  ///< test: address < low || address > high - bytes
-        uint64_t bias = 0;               ///< host address - device address
+        uint64_t low = ~0ull, high = ~0ull;  ///< test: address < low || address > high - bytes; none passes at first
+        uint64_t bias = 0;                   ///< host address - device address
     };
     static constexpr int kHits = 8, kStoreHits = 5;
     Hit hits[kHits];

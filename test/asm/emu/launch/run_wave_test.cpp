@@ -32,6 +32,18 @@ TEST_P(RunWave, AnEndlessLoopEndsWithAnError) {
     EXPECT_GE(wave.instructions, 1000u);
 }
 
+TEST_P(RunWave, NoAddressIsMemoryBeforeAnyIsMapped) {
+    for (const char* load : {"global_load_u8", "global_load_d16_u8", "global_load_b32", "global_load_b128"})
+        for (const char* address : {"-1", "-2", "-4", "-8", "-16", "0"}) {
+            const std::string text = std::string("v_mov_b32 v0, ") + address + "\nv_mov_b32 v1, " +
+                                     (address[0] == '-' ? "-1" : "0") + "\n" + load +
+                                     (load[12] == 'b' && load[13] == '1' ? " v[4:7]" : " v4") + ", v[0:1], off";
+            auto result = attempt(text);
+            ASSERT_FALSE(result) << text;
+            EXPECT_EQ(result.error().kind, ErrorKind::MemoryFault);
+        }
+}
+
 INSTANTIATE_TEST_SUITE_P(Lanes, RunWave, ::testing::Values(32, 64));
 
 }  // namespace
