@@ -241,7 +241,15 @@ class MatrixRun {
             if (form_.neg & 4) sum = -sum;
         }
         sum = flushed(sum);
-        for (auto [x, y] : products) sum = std::fma(static_cast<float>(x), static_cast<float>(y), sum);
+        if (c_.arch == Arch::gfx90a && c_.a == "f16") {  // four at a time
+            auto product = [&](size_t k) { return static_cast<float>(products[k].first * products[k].second); };
+            for (size_t k = 0; k < products.size(); k += 4) {
+                const float low = product(k) + product(k + 1), high = product(k + 2) + product(k + 3);
+                sum = (sum == 0 ? 0 : sum) + (low + high);
+            }
+        } else {
+            for (auto [x, y] : products) sum = std::fma(static_cast<float>(x), static_cast<float>(y), sum);
+        }
         sum = flushed(sum);
         if (c_.result == "f32") {
             expected(form_.d + r, lane) = std::isnan(sum) ? 0x7fc00000 : std::bit_cast<uint32_t>(sum);
