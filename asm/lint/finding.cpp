@@ -22,6 +22,7 @@ std::string name(Kind kind) {
 std::string_view title(Kind kind) { return kKinds[static_cast<size_t>(kind)].second; }
 
 void Findings::add(Finding finding) {
+    made_ += finding.count;
     if (witness_ && !finding.witness) finding.witness = *witness_;
     const auto [at, fresh] = found_.try_emplace({finding.pc, finding.kind}, finding);
     if (!fresh) at->second.count += finding.count;
@@ -35,6 +36,7 @@ bool Findings::again(Kind kind, uint64_t pc) {
     const auto at = found_.find({pc, kind});
     if (at == found_.end()) return false;
     ++at->second.count;
+    ++made_;
     return true;
 }
 

@@ -44,6 +44,7 @@ class Findings {
     void add(Finding finding);
     void add(const Findings& others);
     bool empty() const { return found_.empty(); }
+    uint64_t made() const { return made_; }  ///< of any kind, repeated ones too
     /// Whether one of that kind at that instruction is known: it is counted, and its words need not be made again.
     bool again(Kind kind, uint64_t pc);
     /// Who is seen in the findings to come that name nobody; nullptr: nobody.
@@ -52,6 +53,7 @@ class Findings {
 
   private:
     std::map<std::pair<uint64_t, Kind>, Finding> found_;
+    uint64_t made_ = 0;
     const Witness* witness_ = nullptr;
 };
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <vector>
 
 #include "strata/asm/emu/check/transfer.h"
@@ -7,8 +8,18 @@
 
 namespace strata::emu {
 
+/// The registers of an instruction one by one: rows that it reads in its active lanes and in all, scalars that it reads
+/// (without those that always hold something), rows and scalars that it writes. None if they are too many, or are not whole.
+struct Flat {
+    static constexpr size_t kMost = 28;
+    bool fits = true;
+    std::array<uint8_t, 5> ends{};  ///< of each of the five lists in `registers`
+    std::array<uint16_t, kMost> registers{};
+};
+
 /// What strict mode must know of an instruction.
 struct Checked {
+    Flat flat;
     lint::Access access;
     lint::Recent::Known rules;
     bool is_barrier = false;
@@ -19,12 +30,15 @@ struct Checked {
 class AccessTable {
   public:
     explicit AccessTable(const Program& program) : program_(program) {}
-    /// By Op::index.
-    const std::vector<Checked>& of(const Chunk& chunk);
+    struct OfChunk {
+        std::vector<Checked> instructions;  ///< by Op::index
+        std::vector<bool> is_last;          ///< by op: whether it does its instruction's work; others come before it
+    };
+    const OfChunk& of(const Chunk& chunk);
 
   private:
     const Program& program_;
-    PerChunk<std::vector<Checked>> checked_;
+    PerChunk<OfChunk> checked_;
 };
 
 }  // namespace strata::emu

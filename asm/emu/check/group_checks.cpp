@@ -5,31 +5,12 @@
 #include "strata/asm/emu/program/build.h"
 
 namespace strata::emu {
-namespace {
-
-/// Whether an op is the one that does its instruction's work: others come before it and prepare it.
-bool is_last_of_instruction(const Chunk& chunk, size_t at) {
-    const Op& op = chunk.ops[at];
-    if (op.run == go_on_elsewhere) return false;
-    if (at + 1 == chunk.ops.size()) return true;
-    const Op& next = chunk.ops[at + 1];
-    return next.index != op.index || next.run == go_on_elsewhere;
-}
-
-}  // namespace
-
-GroupChecks::GroupChecks(LaunchChecks& launch) : launch_(launch), local_(launch.setup().lds, launch.setup().waves) {
+GroupChecks::GroupChecks(LaunchChecks& launch)
+    : launch_(launch), paths_(launch.paths_of_this_thread()), local_(launch.setup().lds, launch.setup().waves) {
     const Program& program = launch.setup().program;
-    const OfWave fresh{nullptr,
-                       0,
-                       0,
-                       lint::Outstanding(program.arch(), program.wave_size()),
-                       lint::recent_for(program.arch(), program.wave_size()),
-                       {},
-                       {},
-                       false,
-                       false};
-    waves_.assign(launch.setup().waves, fresh);
+    waves_.reserve(launch.setup().waves);
+    for (uint32_t i = 0; i < launch.setup().waves; ++i)
+        waves_.push_back({.outstanding = lint::Outstanding(program.arch(), program.wave_size())});
 }
 
 GroupChecks::~GroupChecks() { launch_.add(found_); }
@@ -40,12 +21,12 @@ void GroupChecks::begin() {
 }
 
 void GroupChecks::started(const Wave& wave) {
-    const Program& program = launch_.setup().program;
     OfWave& state = waves_[wave.wave_in_group];
     state.chunk = nullptr;
     state.ended = false;
+    state.path = {};
+    const Program& program = launch_.setup().program;
     state.outstanding = lint::Outstanding(program.arch(), program.wave_size());
-    state.recent = lint::recent_for(program.arch(), program.wave_size());
     state.registers.start(wave, launch_.setup().given);
     state.scratch.start(launch_.setup().scratch, wave.lanes);
 }
@@ -54,6 +35,10 @@ bool GroupChecks::before(Wave& wave, const Site& site) {
     OfWave& state = waves_[wave.wave_in_group];
     const Chunk& chunk = *site.chunk;
     const Op& op = site.op();
+    if (table_chunk_ != &chunk) {
+        table_ = &launch_.setup().accesses.of(chunk);
+        table_chunk_ = &chunk;
+    }
     // Hints between this op and the one before it have none of their own.
     if (state.chunk == &chunk && site.at == state.at + 1)
         for (uint32_t hint = state.index + 1; hint < op.index + (op.run == go_on_elsewhere); ++hint)
@@ -61,7 +46,7 @@ bool GroupChecks::before(Wave& wave, const Site& site) {
     // Register indexing runs its instruction in code of its own, and does not come to the op behind it.
     const bool is_indexed = op.run == indexed && wave.mode & kGprIndex;
     const bool was_indexed = state.was_indexed && state.chunk == &chunk && site.at == state.at + 1;
-    if (is_indexed || (is_last_of_instruction(chunk, site.at) && !was_indexed))
+    if (is_indexed || (table_->is_last[site.at] && !was_indexed))
         step(state, wave, chunk, op.index, is_indexed ? nullptr : &op);
     state.was_indexed = is_indexed;
     state.chunk = &chunk;
@@ -76,19 +61,21 @@ void GroupChecks::ended(const Wave& wave) { waves_[wave.wave_in_group].ended = t
 void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t index, const Op* op) {
     const isa::Inst& inst = chunk.insts[index];
     if (!inst.row) return;
-    const Checked& checked = launch_.setup().accesses.of(chunk)[index];
+    const Checked& checked = table_->instructions[index];
     const lint::Step step{chunk.pcs[index], &inst, &checked.access};
     const lint::Witness witness{wave.group->id, wave.wave_in_group};
     found_.witness(&witness);
     state.outstanding.step(step, found_);
-    state.recent.step(step, checked.rules, found_);
+    paths_.step(state.path, chunk, index, step, checked, found_);
     found_.witness(nullptr);
     const Moment moment{wave, step, op, found_, checked.transfer, checked.transfer_y};
-    state.registers.step(moment);
+    state.registers.step(moment, checked.flat);
     if (op && op->layout == Layout::memory) {
         const Space space = op->memory().space;
-        if (space == Space::local || space == Space::flat) local_.step(moment, state.registers);
-        if (space != Space::local && space != Space::gds) state.scratch.step(moment, state.registers);
+        if (launch_.setup().lds && (space == Space::local || space == Space::flat))
+            local_.step(moment, state.registers);
+        if (launch_.setup().scratch && space != Space::local && space != Space::gds)
+            state.scratch.step(moment, state.registers);
     }
     if (checked.is_barrier) barrier(moment);
 }

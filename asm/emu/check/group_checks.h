@@ -3,10 +3,10 @@
 
 #include "strata/asm/emu/check/launch_checks.h"
 #include "strata/asm/emu/check/local_memory.h"
+#include "strata/asm/emu/check/paths.h"
 #include "strata/asm/emu/check/private_memory.h"
 #include "strata/asm/emu/check/registers.h"
 #include "strata/asm/emu/observe/instrumented.h"
-#include "strata/asm/lint/hazards.h"
 #include "strata/asm/lint/waits.h"
 
 namespace strata::emu {
@@ -29,7 +29,7 @@ class GroupChecks final : public Observer {
         size_t at = 0;       ///< the op that it ran last
         uint32_t index = 0;  ///< and its instruction
         lint::Outstanding outstanding;
-        lint::Recent recent;
+        Paths::Place path = {};
         Registers registers;
         PrivateMemory scratch;
         bool ended = false, was_indexed = false;
@@ -38,6 +38,9 @@ class GroupChecks final : public Observer {
     void barrier(const Moment& moment);
 
     LaunchChecks& launch_;
+    Paths& paths_;
+    const Chunk* table_chunk_ = nullptr;
+    const AccessTable::OfChunk* table_ = nullptr;  ///< of that chunk
     lint::Findings found_;
     std::vector<OfWave> waves_;
     LocalMemory local_;

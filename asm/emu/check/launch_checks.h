@@ -1,8 +1,11 @@
 #pragma once
 #include <bitset>
+#include <map>
 #include <mutex>
+#include <thread>
 
 #include "strata/asm/emu/check/access_table.h"
+#include "strata/asm/emu/check/paths.h"
 #include "strata/asm/lint/finding.h"
 
 // Strict mode: asm/lint's rules along the way of every wave, and what only running code shows.
@@ -28,6 +31,7 @@ class LaunchChecks {
     explicit LaunchChecks(Setup setup) : setup_(std::move(setup)) {}
 
     const Setup& setup() const { return setup_; }
+    Paths& paths_of_this_thread();
     void add(const lint::Findings& found);
     std::vector<lint::Finding> findings() const;
 
@@ -35,6 +39,7 @@ class LaunchChecks {
     Setup setup_;
     mutable std::mutex mutex_;
     lint::Findings found_;
+    std::map<std::thread::id, Paths> paths_;
 };
 
 }  // namespace strata::emu

@@ -13,25 +13,30 @@ namespace strata::emu {
 
 void LocalMemory::start() {
     uint32_t latest = base_;
-    for (Progress& progress : progress_) latest = std::max(latest, base_ + progress.signalled + 1);
+    for (const Progress& progress : progress_) latest = std::max(latest, base_ + progress.signalled + 1);
     base_ = latest;
     std::ranges::fill(progress_, Progress{});
+    std::ranges::fill(known_, 0u);
+    bytes_.clear();
+}
+
+LocalMemory::Way LocalMemory::way_of(const MemoryFields& fields) {
+    if (fields.is(kIsAtomic)) return Way::atomic;
+    return fields.is(kIsStore) ? Way::store : Way::load;
 }
 
 /// Whether an earlier touch by another wave has no barrier between it and one now.
-bool LocalMemory::races(const Touch& touch, uint32_t wave, uint32_t passed, Way way) const {
-    if (touch.when <= base_ || (touch.wave == wave && !touch.several)) return false;
-    if (touch.atomic && way != Way::store) return false;
-    return base_ + passed + 1 <= touch.when;
+bool LocalMemory::races(const Touch& touch, const Moment& moment, Way way) const {
+    const uint32_t wave = moment.wave.wave_in_group;
+    if (touch.when <= base_ + progress_[wave].passed || (touch.wave == wave && !touch.several)) return false;
+    return !touch.atomic || way == Way::store;
 }
 
-void LocalMemory::touch(const Moment& moment, uint32_t offset, Way way, int lane) {
+void LocalMemory::touch(const Moment& moment, uint32_t offset, Cell& cell, Way way, int lane) {
     const uint32_t wave = moment.wave.wave_in_group;
-    const Progress& progress = progress_[wave];
-    Cell& cell = cells_[offset];
     const bool writes = way != Way::load;
-    const bool with_write = races(cell.write, wave, progress.passed, way);
-    const bool with_read = way == Way::store && races(cell.read, wave, progress.passed, way);
+    const bool with_write = races(cell.write, moment, way);
+    const bool with_read = way == Way::store && races(cell.read, moment, way);
     if (with_write || with_read)
         moment.report(lint::Kind::lds_race, 1ull << lane, [&] {
             lint::Finding finding;
@@ -43,7 +48,7 @@ void LocalMemory::touch(const Moment& moment, uint32_t offset, Way way, int lane
             finding.witness = lint::Witness{moment.wave.group->id, wave, 1ull << lane, offset};
             return finding;
         });
-    const uint32_t now = base_ + progress.signalled + 1;
+    const uint32_t now = base_ + progress_[wave].signalled + 1;
     if (writes) {
         cell.write = {now, static_cast<uint16_t>(wave), way == Way::atomic, false};
     } else {
@@ -52,44 +57,48 @@ void LocalMemory::touch(const Moment& moment, uint32_t offset, Way way, int lane
     }
 }
 
-/// Bits of a byte that are known; those of earlier workgroups are not.
-uint8_t& LocalMemory::known(uint32_t offset) {
-    if (cells_[offset].write.when <= base_) known_[offset] = 0;
-    return known_[offset];
+/// Some bytes of one dword.
+void LocalMemory::touch(const Moment& moment, uint32_t offset, uint32_t bytes, Way way, int lane) {
+    const uint32_t dword = offset / 4;
+    const auto split = bytes_.empty() ? bytes_.end() : bytes_.find(dword);
+    if (bytes == 4 && split == bytes_.end()) return touch(moment, offset, dwords_[dword], way, lane);
+    std::array<Cell, 4>& cells = split != bytes_.end() ? split->second : bytes_[dword];
+    if (split == bytes_.end()) cells.fill(dwords_[dword]);
+    for (uint32_t i = 0; i < bytes; ++i) touch(moment, offset + i, cells[offset % 4 + i], way, lane);
+    if (std::ranges::count(cells, cells[0]) < 4) return;
+    dwords_[dword] = cells[0];
+    bytes_.erase(dword);
 }
-
-namespace {
-
-LocalMemory::Way way_of(const MemoryFields& fields) {
-    if (fields.is(kIsAtomic)) return LocalMemory::Way::atomic;
-    return fields.is(kIsStore) ? LocalMemory::Way::store : LocalMemory::Way::load;
-}
-
-}  // namespace
 
 /// One of a lane's items: who touches its bytes, and what is known of them.
-void LocalMemory::move(const Moment& moment, Registers& registers, int lane, int item, uint32_t first) {
-    const MemoryFields& fields = moment.op->memory();
-    const Way way = way_of(fields);
-    const DataRows rows(moment);
-    const int dwords = (fields.bytes + 3) / 4;
-    for (uint32_t at = 0; at < fields.bytes; at += 4) {
-        uint32_t loaded = ~0u;
-        const int dword = static_cast<int>(at / 4);
-        const int from = rows.stored[item];
-        const uint32_t data =
-            way == Way::store && from >= 0 ? registers.bits(static_cast<uint16_t>(from + dword), lane) : ~0u;
-        for (uint32_t byte = 0; byte < 4 && at + byte < fields.bytes; ++byte) {
-            const uint32_t offset = first + at + byte;
-            if (offset >= cells_.size()) continue;
-            loaded &= uint32_t{known(offset)} << 8 * byte | ~(0xffu << 8 * byte);
-            touch(moment, offset, way, lane);
-            if (way != Way::load) known_[offset] = static_cast<uint8_t>(data >> 8 * byte);
+void LocalMemory::move(const Moment& moment, Registers& registers, int lane, const Item& item, uint32_t first) {
+    for (uint32_t at = 0, count; at < item.bytes; at += count) {
+        const uint32_t offset = first + at, part = offset % 4;
+        count = std::min({4 - part, 4 - at % 4, item.bytes - at});
+        if (offset + count > size_) continue;
+        touch(moment, offset, count, item.way, lane);
+        uint32_t& known = known_[offset / 4];
+        const uint32_t mask = count == 4 ? ~0u : ((1u << 8 * count) - 1) << 8 * part;
+        if (item.way != Way::store && item.loaded >= 0 && mask & ~known) {
+            const auto reg = static_cast<uint16_t>(item.loaded + static_cast<int>(at / 4));
+            const uint32_t place = 8 * (at % 4), taken = (known & mask) >> 8 * part << place;
+            const uint32_t rest = registers.bits(reg, lane) & ~((mask >> 8 * part) << place);
+            registers.put_loaded(reg, lane, taken | rest, moment.step.pc);
         }
-        if (way != Way::store && rows.loaded >= 0 && loaded != ~0u)
-            registers.put_loaded(static_cast<uint16_t>(rows.loaded + dword + item * dwords), lane, loaded,
-                                 moment.step.pc);
+        if (item.way == Way::load) continue;
+        uint32_t data = mask;
+        if (item.way == Way::store && item.stored >= 0) {
+            const auto reg = static_cast<uint16_t>(item.stored + static_cast<int>(at / 4));
+            data = registers.bits(reg, lane) >> 8 * (at % 4) << 8 * part & mask;
+        }
+        known = (known & ~mask) | data;
     }
+}
+
+bool LocalMemory::all_known(uint32_t first, uint32_t bytes) const {
+    if (first % 4 || bytes % 4 || first + bytes > size_) return false;
+    return std::all_of(known_.begin() + first / 4, known_.begin() + (first + bytes) / 4,
+                       [](uint32_t bits) { return bits == ~0u; });
 }
 
 void LocalMemory::step(const Moment& moment, Registers& registers) {
@@ -97,12 +106,21 @@ void LocalMemory::step(const Moment& moment, Registers& registers) {
     uint64_t addresses[64];
     const uint64_t active = lane_addresses(&moment.wave, moment.op, addresses);
     const bool two = fields.is(kTwoAddresses) && fields.space == Space::local;
+    const DataRows rows(moment);
+    const Item one{way_of(fields), fields.bytes, rows.loaded, rows.stored[0]};
+    const Item other{one.way, fields.bytes, rows.loaded < 0 ? -1 : rows.loaded + (fields.bytes + 3) / 4,
+                     rows.stored[1]};
+    uint64_t before = ~0ull;
     for (uint64_t left = active; left; left &= left - 1) {
         const int lane = std::countr_zero(left);
         if (addresses[lane] >> 32 != kSharedAperture) continue;  // FLAT that leads elsewhere
         const auto first = static_cast<uint32_t>(addresses[lane]);
-        move(moment, registers, lane, 0, first);
-        if (two) move(moment, registers, lane, 1, first + fields.local().offset2 - fields.offset);
+        const bool again = one.way == Way::load && addresses[lane] == before && all_known(first, fields.bytes) &&
+                           !two;  // what the lane before read
+        if (again) continue;
+        before = addresses[lane];
+        move(moment, registers, lane, one, first);
+        if (two) move(moment, registers, lane, other, first + fields.local().offset2 - fields.offset);
     }
 }
 

@@ -126,8 +126,24 @@ void Registers::mark_indexed(const Moment& moment) {
         }
 }
 
-void Registers::step(const Moment& moment) {
+/// Whether all that the instruction reads is known; what it writes then is too.
+bool Registers::step_known(const Moment& moment, const Flat& flat) {
+    const uint64_t exec = moment.exec(), all = lanes_ == 64 ? ~0ull : (1ull << lanes_) - 1;
+    uint64_t missing = 0;
+    size_t i = 0;
+    const auto row = [&](size_t at) -> uint64_t& { return rows_[flat.registers[at]]; };
+    for (; i < flat.ends[0]; ++i) missing |= exec & ~row(i);
+    for (; i < flat.ends[1]; ++i) missing |= all & ~row(i);
+    for (; i < flat.ends[2]; ++i) missing |= static_cast<uint32_t>(~scalars_[flat.registers[i]]);
+    if (missing) return false;
+    for (; i < flat.ends[3]; ++i) row(i) |= exec;
+    for (; i < flat.ends[4]; ++i) scalars_[flat.registers[i]] = ~0u;
+    return true;
+}
+
+void Registers::step(const Moment& moment, const Flat& flat) {
     if (moment.wave.mode & kGprIndex || moment.step.access->indexed) return mark_indexed(moment);
+    if (flat.fits && step_known(moment, flat)) return;
     bool whole_reads = true;
     for (const Read& read : moment.step.access->all_reads())
         whole_reads = whole_reads && whole(read.registers, need(moment, read));

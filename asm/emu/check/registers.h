@@ -17,7 +17,7 @@ class Registers {
   public:
     void start(const Wave& wave, const GivenRegisters& given);
     /// Looks at what the instruction reads, and notes what it writes.
-    void step(const Moment& moment);
+    void step(const Moment& moment, const Flat& flat);
 
     /// Known bits of a register in a lane.
     uint32_t bits(uint16_t reg, int lane) const;
@@ -41,6 +41,7 @@ class Registers {
 
     uint64_t need(const Moment& moment, const lint::Read& read) const;
     bool whole(const lint::Registers& registers, uint64_t lanes) const;
+    bool step_known(const Moment& moment, const Flat& flat);
     void mark(const Moment& moment);
     void mark_indexed(const Moment& moment);
     void check(const Moment& moment);
