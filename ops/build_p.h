@@ -16,8 +16,9 @@ inline Tensor select(const Tensor& condition, const Tensor& a, const Tensor& b) 
     return op(Op::where, {condition, a, b});
 }
 
-/// The number everywhere, with x's shape and type.
+/// The number everywhere, where x is placed; with x's shape and type, or with others.
 Tensor like(const Tensor& x, Number value);
+Tensor like(const Tensor& x, Number value, Shape shape, DType type);
 Tensor as_tensor(const Operand& x);
 
 /// A node with one tensor source of full shape.

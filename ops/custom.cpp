@@ -63,8 +63,9 @@ std::vector<Tensor*> tensors_of(std::string_view where, const std::vector<Kernel
 /// Whether the memory of its buffer is the tensor in row-major order.
 bool is_whole(const Tensor& t) { return !t.is_uniform() && whole_buffer(t.value()); }
 
-/// Puts the tensor into memory, row by row.
-void place(Tensor& t) {
+/// Puts the tensor into memory of the device, row by row.
+void place(Tensor& t, const runtime::Device& device) {
+    if (!t.placement()) t = t.to(device.name());
     if (!is_whole(t)) t.realize();
     if (!is_whole(t)) t = t.contiguous().realize();
 }
@@ -234,14 +235,14 @@ std::vector<Tensor> custom_kernel(const Tensor& out, const std::vector<Tensor>& 
 LaunchResult launch(const std::vector<KernelArgument>& arguments, UserKernel kernel, const LaunchOptions& options,
                     const Outputs& outputs) {
     const std::vector<Tensor*> tensors = tensors_of("launch", arguments, kernel);
-    runtime::KernelCall call(placed(placement_of(tensors)), launch_of(arguments, std::move(kernel), options),
-                             tensors.size());
+    runtime::Device& device = placed(placement_of(tensors));
+    runtime::KernelCall call(device, launch_of(arguments, std::move(kernel), options), tensors.size());
     const codegen::Compiled& code = call.program()->code;
     LaunchResult result;
     result.written = outputs.empty()
                          ? written_of(code, call.parameters())
                          : tensors_at(places_of(outputs, arguments.size(), code.entry, &code), arguments, code.entry);
-    for (Tensor* t : tensors) place(*t);
+    for (Tensor* t : tensors) place(*t, device);
     std::vector<UOp> buffers;
     for (size_t i = 0; i < tensors.size(); ++i)
         if (call.writes(i).value_or(true)) separate(*tensors[i]);

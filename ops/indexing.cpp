@@ -85,7 +85,7 @@ Tensor wrapped(const Tensor& indices, int64_t n, int axis) {
 }
 
 Tensor take_axis(const Tensor& x, const Tensor& indices, int axis) {
-    common_device("take", x, indices);
+    const runtime::Device* device = common_device("take", x, indices);
     Shape to(x.shape().begin(), x.shape().begin() + axis);
     to.insert(to.end(), indices.shape().begin(), indices.shape().end());
     to.insert(to.end(), x.shape().begin() + axis + 1, x.shape().end());
@@ -93,10 +93,10 @@ Tensor take_axis(const Tensor& x, const Tensor& indices, int axis) {
     if (product(to) > 0 && x.size(axis) == 0)
         user_error(ErrorKind::Shape, "[take] axis {} of shape {} has no elements to take", axis, to_string(x.shape()));
     GraphScope scope;
-    if (product(to) == 0) return Tensor::uniform(constant_int(x.dtype(), 0), to, x.placement());
-    if (x.is_uniform()) return Tensor::uniform(x.value(), to, x.placement());
+    if (product(to) == 0) return Tensor::uniform(constant_int(x.dtype(), 0), to, device);
+    if (x.is_uniform()) return Tensor::uniform(x.value(), to, device);
     UOp result = make(Op::take, x.dtype(), {x.uop(), indices.uop()}, TakeArg{axis});
-    return Tensor(result, common_device("take", x, indices));
+    return Tensor(result, device);
 }
 
 /// Of offsets below `elements`; those that are not checked keep all bits of their indices.
@@ -227,7 +227,9 @@ Tensor Tensor::gather(int axis, const Tensor& indices) const {
     int64_t stride = numel();
     DType type = offset_dtype(stride);
     Tensor offset;
-    if (product(to) == 0) return zeros(to, dtype());
+    const runtime::Device* device = common_device("gather", *this, indices);
+    GraphScope scope;
+    if (product(to) == 0) return uniform(constant_int(dtype(), 0), std::move(to), device);
     for (int i = 0; i < ndim(); ++i) {
         int64_t n = shape()[static_cast<size_t>(i)];
         stride = n ? stride / n : 0;
@@ -245,7 +247,7 @@ Tensor Tensor::one_hot(int64_t classes, DType type) const {
     if (classes == 0 || numel() == 0) {
         Shape to = shape();
         to.push_back(classes);
-        return zeros(to, type);
+        return like(*this, 0, std::move(to), type);
     }
     DType compared = classes - 1 <= int_max(dtype()) ? dtype() : dtypes::int64;  // one that has every class
     return ops::eq(unsqueeze(-1).cast(compared), iota(classes).cast(compared)).cast(type);

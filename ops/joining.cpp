@@ -92,7 +92,7 @@ namespace ops {
 
 Tensor cat(const std::vector<Tensor>& tensors, int axis) {
     if (tensors.empty()) user_error(ErrorKind::Usage, "[cat] at least one tensor is needed");
-    const Tensor& first = tensors[0];
+    const Tensor &first = tensors[0], *placed = &first;
     size_t at = static_cast<size_t>(axis_of("cat", axis, first.ndim()));
     DType type = first.dtype();
     int64_t total = 0;
@@ -102,7 +102,8 @@ Tensor cat(const std::vector<Tensor>& tensors, int axis) {
         if (a != b)
             user_error(ErrorKind::Shape, "[cat] shapes {} and {} differ in more than axis {}", to_string(first.shape()),
                        to_string(t.shape()), at);
-        common_device("cat", first, t);
+        common_device("cat", *placed, t);
+        if (!placed->placement()) placed = &t;
         if (type != t.dtype()) type = promote(type, t.dtype());
         total = plus("cat", total, t.shape()[at]);
     }
@@ -125,7 +126,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int axis) {
         }
         end = begin;
     }
-    return out ? out : Tensor::uniform(constant_int(type, 0), shape, first.placement());
+    return out ? out : Tensor::uniform(constant_int(type, 0), shape, placed->placement());
 }
 
 Tensor stack(const std::vector<Tensor>& tensors, int axis) {

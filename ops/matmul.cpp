@@ -18,7 +18,7 @@ Tensor Tensor::matmul(const Tensor& other) const {
     if (ndim() == 0 || other.ndim() == 0)
         user_error(ErrorKind::Shape, "[matmul] shapes {} and {}: both sides need an axis; use mul for scalars",
                    to_string(shape()), to_string(other.shape()));
-    common_device("matmul", *this, other);
+    const runtime::Device* device = common_device("matmul", *this, other);
     Tensor a = ndim() == 1 ? unsqueeze(0) : *this, b = other.ndim() == 1 ? other.unsqueeze(1) : other;
     int64_t n = a.size(-2), k = a.size(-1), m = b.size(-1);
     if (k != b.size(-2))
@@ -32,7 +32,8 @@ Tensor Tensor::matmul(const Tensor& other) const {
     DType type = result_type(*this, other), wide = product_dtype(type);
     full.insert(full.end(), {n, m, k});
     check_shape("matmul", full);
-    if (product(full) == 0) return Tensor::zeros(to, type);
+    GraphScope scope;
+    if (product(full) == 0) return uniform(constant_int(type, 0), std::move(to), device);
     Tensor left = expand_to(a.cast(type).cast(wide).unsqueeze(-2), full);
     Tensor right = expand_to(b.cast(type).cast(wide).mT().unsqueeze(-3), full);
     return reduce(left.mul(right), Op::add, {static_cast<int>(full.size()) - 1}).reshape(to).cast(type);

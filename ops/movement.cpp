@@ -134,7 +134,7 @@ Tensor Tensor::pad(const Pairs& before_after, Number fill) const {
     }
     if (none) return *this;
     check_shape("pad", to);
-    if (numel() == 0) return full(to, fill, dtype()).cast(dtype());
+    if (numel() == 0) return like(*this, fill, std::move(to), dtype());
     BoundsArg arg{before_after};
     Tensor padded = node(Op::pad, *this, arg);
     if (fill.as_double() == 0) return padded;

@@ -50,14 +50,16 @@ Tensor rand(const Shape& shape, DType dtype, std::string_view device) {
     check_floating("rand", dtype);
     check_shape("rand", shape);
     int64_t n = product(shape);
-    return n ? uniform_from(threefry(next_key(n, device), n), dtype).reshape(shape) : Tensor::zeros(shape, dtype);
+    return n ? uniform_from(threefry(next_key(n, device), n), dtype).reshape(shape)
+             : Tensor::empty(shape, dtype, device);
 }
 
 Tensor randn(const Shape& shape, DType dtype, std::string_view device) {
     check_floating("randn", dtype);
     check_shape("randn", shape);
     int64_t n = product(shape);
-    return n ? normal_from(threefry(next_key(n, device), n), dtype).reshape(shape) : Tensor::zeros(shape, dtype);
+    return n ? normal_from(threefry(next_key(n, device), n), dtype).reshape(shape)
+             : Tensor::empty(shape, dtype, device);
 }
 
 Tensor randint(const Shape& shape, int64_t low, int64_t high, DType dtype, std::string_view device) {
@@ -66,7 +68,7 @@ Tensor randint(const Shape& shape, int64_t low, int64_t high, DType dtype, std::
     if (low >= high || low < int_min(dtype) || high - 1 > int_max(dtype))
         user_error(ErrorKind::Usage, "[randint] [{}, {}) is empty or does not fit {}", low, high, dtype.name());
     int64_t n = product(shape);
-    if (n == 0) return Tensor::zeros(shape, dtype);
+    if (n == 0) return Tensor::empty(shape, dtype, device);
     RandomBits bits = threefry(next_key(n, device), n);
     uint64_t span = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
     Tensor word = bits.first.cast(dtypes::uint64);

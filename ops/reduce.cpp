@@ -25,7 +25,7 @@ Shape kept_shape(Shape shape, const std::vector<int>& axes, bool keepdims) {
 /// x already has the type of the result's accumulator; `empty` is the result over no elements.
 Tensor folded(const Tensor& x, Op o, const std::vector<int>& axes, bool keepdims, Number empty) {
     Shape to = kept_shape(x.shape(), axes, keepdims);
-    if (x.numel() == 0) return Tensor::full(to, empty, x.dtype());
+    if (x.numel() == 0) return like(x, empty, std::move(to), x.dtype());
     std::vector<int> real = axes;
     std::erase_if(real, [&](int axis) { return x.shape()[static_cast<size_t>(axis)] == 1; });
     return real.empty() ? x.reshape(to) : reduce(x, o, real).reshape(to);

@@ -92,9 +92,11 @@ Tensor op(Op o, std::initializer_list<Tensor> operands) {
     return shaped ? Tensor(result, device) : Tensor::uniform(result, operands.begin()->shape(), device);
 }
 
-Tensor like(const Tensor& x, Number value) {
+Tensor like(const Tensor& x, Number value) { return like(x, value, x.shape(), x.dtype()); }
+
+Tensor like(const Tensor& x, Number value, Shape shape, DType type) {
     GraphScope scope;
-    return Tensor::uniform(value.constant(x.dtype()), x.shape(), x.placement());
+    return Tensor::uniform(value.constant(type), std::move(shape), x.placement());
 }
 
 Tensor as_tensor(const Operand& x) {

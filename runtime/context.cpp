@@ -23,28 +23,34 @@ Context& context() {
     return *process;
 }
 
-UOp Results::find(UOp node) {
+Results::Views::iterator Results::place(UOp node, uint16_t device) {
+    auto [first, end] = views_.equal_range(node);
+    for (; first != end; ++first)
+        if (device_under(first->second.get()) == device) return first;
+    return views_.end();
+}
+
+UOp Results::find(UOp node, const Device& device) {
     std::lock_guard lock(mutex_);
-    auto found = views_.find(node);
+    auto found = place(node, device.index());
     return found == views_.end() ? UOp() : found->second.get();
 }
 
 void Results::remember(UOp node, UOp view) {
     std::lock_guard lock(mutex_);
-    views_.insert_or_assign(node, Root(view));
+    if (auto found = place(node, device_under(view)); found != views_.end())
+        found->second = Root(view);
+    else
+        views_.emplace(node, view);
 }
 
 void Results::forget(UOp node) {
-    Root last;  // freed outside the lock
     std::lock_guard lock(mutex_);
-    if (auto found = views_.find(node); found != views_.end()) {
-        last = std::move(found->second);
-        views_.erase(found);
-    }
+    views_.erase(node);
 }
 
 void Results::forget_all() {
-    UOpMap<Root> last;  // freed outside the lock
+    Views last;  // freed outside the lock
     std::lock_guard lock(mutex_);
     last.swap(views_);
 }

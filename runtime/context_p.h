@@ -46,6 +46,9 @@ class Buffers {
     uint64_t next_id_ = 1;
 };
 
+/// The index of the device that holds a view of memory.
+inline uint16_t device_under(UOp view) { return buffer_under(view).as<BufferArg>().device; }
+
 /// The kernels behind custom nodes, and what those that have run left in memory.
 class CustomKernels {
   public:
@@ -53,33 +56,37 @@ class CustomKernels {
     void own(UOp node);
     std::shared_ptr<const CustomLaunch> find(uint64_t id);
     void forget(UOp node);
-    /// The buffers of a custom node that has run: it does not run again for another of its results.
+    /// The buffers of a custom node that has run: it does not run again on their device for another of its results.
     void remember(uint64_t id, std::span<const UOp> views);
-    /// The view for one result of a custom node that has run, else empty.
-    UOp view(UOp pick);
+    /// The view for one result of a custom node that has run on the device, else empty.
+    UOp view(UOp pick, const Device& device);
 
   private:
     struct Entry {
         std::shared_ptr<const CustomLaunch> launch;
-        UOp node = {};                 ///< not kept alive
-        std::vector<Root> views = {};  ///< of its buffers, once it has run
+        UOp node = {};                              ///< not kept alive
+        std::vector<std::vector<Root>> views = {};  ///< of its buffers, for each device that it has run on
     };
     Mutex mutex_;
     std::unordered_map<uint64_t, Entry> all_;
     uint64_t next_id_ = 1;
 };
 
-/// Which nodes are in memory: a view of the buffer that holds the value. The node itself is not kept alive.
+/// Which nodes are in memory: a view of the buffer that holds the value, one a device, since a node that reads no buffer
+/// is the same node on all of them. The node itself is not kept alive.
 class Results {
   public:
-    UOp find(UOp node);
+    UOp find(UOp node, const Device& device);
     void remember(UOp node, UOp view);
     void forget(UOp node);
     void forget_all();
 
   private:
+    using Views = std::unordered_multimap<UOp, Root, UOpHash>;
+    Views::iterator place(UOp node, uint16_t device);
+
     Mutex mutex_;
-    UOpMap<Root> views_;
+    Views views_;
 };
 
 /// Loaded programs by kernel graph and device, up to settings().programs_mb. Sinks are rooted: their addresses stay

@@ -89,14 +89,19 @@ void CustomKernels::remember(uint64_t id, std::span<const UOp> views) {
     std::lock_guard lock(mutex_);
     auto found = all_.find(id);
     if (found == all_.end()) return;
-    for (UOp view : views) found->second.views.emplace_back(view);
+    std::vector<Root>& kept = found->second.views.emplace_back();
+    for (UOp view : views) kept.emplace_back(view);
 }
 
-UOp CustomKernels::view(UOp pick) {
+UOp CustomKernels::view(UOp pick, const Device& device) {
     std::lock_guard lock(mutex_);
     auto found = all_.find(pick.src(0).as<CustomArg>().id);
-    auto index = static_cast<size_t>(pick.as<IndexArg>().index);
-    return found == all_.end() || found->second.views.size() <= index ? UOp() : found->second.views[index].get();
+    if (found == all_.end()) return UOp();
+    for (const std::vector<Root>& views : found->second.views)
+        if (UOp view = views[static_cast<size_t>(pick.as<IndexArg>().index)].get();
+            device_under(view) == device.index())
+            return view;
+    return UOp();
 }
 
 }  // namespace strata::runtime

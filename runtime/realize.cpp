@@ -28,7 +28,7 @@ class DeviceStorage : public codegen::Storage {
         return buffer;
     }
     UOp find(UOp node) override {
-        return node.is(Op::pick) ? context().custom.view(node) : context().results.find(node);
+        return node.is(Op::pick) ? context().custom.view(node, device_) : context().results.find(node, device_);
     }
     /// What nobody says, as of assembly, is its output alone.
     std::vector<bool> written(UOp custom) override {

@@ -113,6 +113,27 @@ TEST_F(Runtime, ConstantsGoToTheFallbackDevice) {
     EXPECT_EQ(&find_buffer(buffer_under(got[0].get()))->device(), &other);
 }
 
+TEST_F(Runtime, ANodeThatReadsNoMemoryHasAValueOnEachDevice) {
+    Root counted, sum;
+    Device &a = device("emu:gfx1100"), &b = device("emu:gfx942");
+    Root on_b(new_buffer(b, dtypes::int32, 5));
+    const std::vector<int32_t> tens(5, 10);
+    find_buffer(on_b.get())->copy_in(tens.data(), 20);
+    {
+        GraphScope scope;
+        counted = rooted(iota(5) + iota(5));
+        sum = rooted(counted.get() + on_b.get());
+    }
+    std::vector<Root> kept;
+    for (Device* on : {&a, &b, &a}) {
+        kept.push_back(realize(std::vector<UOp>{counted.get()}, on)[0]);
+        EXPECT_EQ(&find_buffer(buffer_under(kept.back().get()))->device(), on);
+        EXPECT_EQ(values<int32_t>(kept.back()), (std::vector<int32_t>{0, 2, 4, 6, 8}));
+    }
+    EXPECT_EQ(kept[0].get(), kept[2].get()) << "it is not computed again";
+    EXPECT_EQ(values<int32_t>(realized(sum.get())), (std::vector<int32_t>{10, 12, 14, 16, 18}));
+}
+
 TEST_F(Runtime, ALargeReductionIsExactInItsStages) {
     std::vector<int32_t> host(1 << 17);
     int64_t total = 0;
