@@ -112,7 +112,7 @@ def test_a_fault_keeps_what_was_printed(device, kind, capfd):
     source = """
     extern "C" __global__ void f(int* out) {
         printf("before %d\\n", blockIdx.x);
-        if (blockIdx.x == 2) out[1 << 20] = 1;
+        if (blockIdx.x == 2) out[1ll << 52] = 1;
     }"""
     with pytest.raises(strata.MemoryFault, match="bytes past the end"):
         run(source, device=device, options=[kind], grid=3, block=1)

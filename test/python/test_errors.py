@@ -159,7 +159,7 @@ def test_the_wrong_arch():
         launch(strata.asm_kernel(other.code_object, grid=1, block=64), Tensor.zeros(64))
 
 
-@pytest.mark.parametrize("body, verb", [("out[threadIdx.x + 1000000] = 1;", "writes"), ("out[0] = x[-4000000 - (int)threadIdx.x];", "reads"), ("*(float*)8 = x[0];", "writes")])
+@pytest.mark.parametrize("body, verb", [("out[threadIdx.x + (1ll << 52)] = 1;", "writes"), ("out[0] = x[-(1ll << 40) - (int)threadIdx.x];", "reads"), ("*(float*)8 = x[0];", "writes")])
 def test_a_bad_address_names_kernel_lane_and_address_and_the_process_lives(body, verb):
     other = Tensor(np.arange(1000)).realize()
     with pytest.raises(strata.MemoryFault) as e:
@@ -182,7 +182,7 @@ def test_one_element_past_the_end():
 def test_a_failed_computation_can_be_tried_again():
     t = launch  # the graph of a failed launch does not poison others
     with pytest.raises(strata.MemoryFault):
-        t(hip("out[1 << 20] = 1;"), Tensor.zeros(64))
+        t(hip("out[1ll << 52] = 1;"), Tensor.zeros(64))
     assert t(hip("out[threadIdx.x] = x[threadIdx.x] + 1;"), Tensor.zeros(64)).tolist()[:32] == [1] * 32
 
 
