@@ -129,11 +129,17 @@ def plain(value):
     return type(value)(map(plain, value)) if isinstance(value, (list, tuple)) else value
 
 
-def expected(name, given, named):
-    """NumPy's result, or None where it has none or another meaning."""
+def is_floating(value):
+    return isinstance(value, (float, np.floating)) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
+
+
+def expected(name, given, named, dtype):
+    """NumPy's result, or None where it has none or another meaning; integers that meet floats count in `dtype`, Strata's floating type of the result."""
     if name not in ONE_TO_ONE or named.keys() & {"dtype"} or any(v is None for v in named.values()):
         return None
-    values = [plain(v) for v in given]
+    values, named = [plain(v) for v in given], {k: plain(v) for k, v in named.items()}
+    if np.dtype(dtype).kind == "f" and any(map(is_floating, [*values, *named.values()])):
+        values = [v.astype(dtype) if isinstance(v, np.ndarray) and v.dtype.kind in "iu" else v for v in values]
     if name in ("max", "min", "argmax", "argmin", "sum", "prod", "mean") and values[0].dtype == bool:
         return None
     if name == "transpose" and len(values) + len(named) < 3:
@@ -143,7 +149,7 @@ def expected(name, given, named):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return np.asarray(ONE_TO_ONE[name](*values, **{k: plain(v) for k, v in named.items()}))
+            return np.asarray(ONE_TO_ONE[name](*values, **named))
     except Exception:
         return None
 
@@ -198,7 +204,7 @@ class Fuzzer:
         assert result.shape == tuple(result.shape) and all(n >= 0 for n in result.shape) and result.size < 2**63, f"{text}: shape {result.shape}"
         if result.size > 1000 or not result.dtype.numpy_name or self.compared[name] >= COMPARED_A_ROUND:
             return
-        want = expected(name, given, named)
+        want = expected(name, given, named, result.dtype.numpy_name)
         if want is None:
             return
         self.compared[name] += 1
