@@ -1,4 +1,4 @@
-"""The command line: strata info | asm | disasm | lint | run | emu | bench."""
+"""The command line: strata info | asm | disasm | lint | mutate | run | emu | bench."""
 
 import argparse
 import json
@@ -63,6 +63,21 @@ def lint(args):
     lint(args)
 
 
+def mutate(args):
+    from .mutate import mutate
+
+    mutate(args)
+
+
+def classes(text):
+    from .mutate import CLASSES
+
+    names = text.split(",")
+    if any(name not in CLASSES for name in names):
+        raise argparse.ArgumentTypeError(f"'{text}': expected one or more of {','.join(CLASSES)}")
+    return names
+
+
 def emu_coverage(args):
     from strata import _strata, emulator
 
@@ -122,6 +137,19 @@ def parser():
     c.add_argument("--arch", default="gfx1100", help="of sources: gfx1100, gfx1201, gfx942 or gfx90a")
     c.add_argument("--kernel", default="", help="the symbol of the only one to look at")
     c.add_argument("--json", action="store_true", help="print a list of findings instead of lines")
+    c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")
+    c = add("mutate", mutate, "Take one wait, barrier, distance, first value or allocation at a time away from kernels, and count what strict mode and the linter find.")
+    c.add_argument("file", nargs="*", help="HIP source, assembly or code object; without --arg only the linter sees its mutants (default: kernels built in, with arguments)")
+    c.add_argument("--arch", action="append", default=[], help="gfx1100, gfx1201, gfx942 or gfx90a (default: gfx1100 and gfx942)")
+    c.add_argument("--classes", type=classes, default="waits,barriers,hazards,uninitialised,bounds", help="those to make, of waits,barriers,hazards,uninitialised,bounds")
+    c.add_argument("--limit", type=count, default=0, metavar="N", help="at most N mutants of a kernel")
+    c.add_argument("--seed", type=count, default=0, help="order in which waves take turns")
+    c.add_argument("--json", action="store_true", help="print each mutant as JSON instead of survivors and a table")
+    c.add_argument("--kernel", default="", help="the symbol of the only one of the file")
+    c.add_argument("--grid", default="1", help="workgroups: 4 or 4,2,1")
+    c.add_argument("--block", default="64", help="threads of a workgroup: 256 or 16,16")
+    c.add_argument("--lds", type=count, default=0, help="dynamic LDS bytes")
+    c.add_argument("--arg", action="append", default=[], metavar="SPEC", help="one a parameter, in order, as strata run takes them")
     c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")
     c = add("run", run, "Run one kernel of a .hip, .s or .co file over arrays.")
     c.add_argument("file", help="HIP source (.hip, .cpp, .cc), assembly (.s) or code object (.co)")

@@ -9,20 +9,20 @@ import strata
 from .run import source_text
 
 
-def image(args):
+def image(args, arch):
     """The code object of a file."""
     suffix = Path(args.file).suffix
     if suffix in (".hip", ".cpp", ".cc", ".cxx", ".cu"):
-        return strata._strata._hip_code_object(strata.hip_kernel(path=args.file, options=args.option), args.arch)
+        return strata._strata._hip_code_object(strata.hip_kernel(path=args.file, options=args.option), arch)
     if suffix in (".s", ".S", ".asm"):
-        return strata.asm.assemble(source_text(args.file), args.arch, args.file)
+        return strata.asm.assemble(source_text(args.file), arch, args.file)
     return Path(args.file).read_bytes()
 
 
 def lint(args):
     """Exits with 0 where nothing was found, 1 with findings, 2 where the file cannot be read as code."""
     try:
-        found = strata.asm.lint(image(args), args.kernel)
+        found = strata.asm.lint(image(args, args.arch), args.kernel)
     except (strata.Error, OSError) as e:
         print(f"strata: {e}" if isinstance(e, OSError) else f"strata: {type(e).__name__}: {e}", file=sys.stderr)
         sys.exit(2)
