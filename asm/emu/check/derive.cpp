@@ -57,7 +57,10 @@ bool Registers::knows_all(const Moment& moment, int lane, int half) const {
     for (const Read& read : moment.step.access->all_reads()) {
         if (read.use == Use::kept) continue;
         const bool exchanges = read.every_lane || (inst.dpp.kind != isa::DppKind::none && read.source == 0);
-        if (exchanges && !(moment.row().flags & isa::kMatrix)) continue;  // another lane's, whichever that is
+        if (exchanges && !(moment.row().flags & isa::kMatrix)) {  // another lane's, whichever that is
+            if (unknown(read.registers)) return false;
+            continue;
+        }
         if (exchanges && !whole(read.registers, need(moment, read))) return false;
         uint32_t asked = ~0u;
         if (read.source >= 0 && read.source < 4 && isa::is_half(inst.src[static_cast<size_t>(read.source)].type))
@@ -118,6 +121,9 @@ bool Registers::move_lane(const Moment& moment) {
     const isa::Inst& inst = moment.inst();
     const std::string_view name = inst.row->mnemonic;
     const auto mask = static_cast<uint64_t>(lanes_ - 1);
+    const bool selects = name.starts_with("v_readlane") || name.starts_with("v_writelane");
+    if (selects && mask & ~fetch(moment, inst.src[1], 0).bits)
+        use(moment, {inst.src[1].code, 1}, 0, "selects a lane", static_cast<uint32_t>(mask));
     if (name.starts_with("v_readfirstlane")) {
         const int lane = moment.exec() ? std::countr_zero(moment.exec()) : 0;
         results_.push_back({inst.dst[0].code, 0, static_cast<uint32_t>(fetch(moment, inst.src[0], lane).bits)});

@@ -87,6 +87,13 @@ bool Registers::whole(const lint::Registers& registers, uint64_t lanes) const {
     return true;
 }
 
+bool Registers::unknown(const lint::Registers& registers) const {
+    for (uint16_t i = 0; i < registers.count; ++i)
+        for (int lane = 0; lane < lanes_; ++lane)
+            if (bits(static_cast<uint16_t>(registers.first + i), lane)) return false;
+    return registers.count != 0;
+}
+
 /// Lanes whose value a read asks for: those of EXEC, or all.
 uint64_t Registers::need(const Moment& moment, const Read& read) const {
     const uint64_t all = lanes_ == 64 ? ~0ull : (1ull << lanes_) - 1;

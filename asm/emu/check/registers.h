@@ -42,6 +42,8 @@ class Registers {
     uint64_t need(const Moment& moment, const lint::Read& read) const;
     bool whole(const lint::Registers& registers, uint64_t lanes) const;
     bool step_known(const Moment& moment, const Flat& flat);
+    /// Nothing is known of them in any lane.
+    bool unknown(const lint::Registers& registers) const;
     void mark(const Moment& moment);
     void mark_indexed(const Moment& moment);
     void check(const Moment& moment);

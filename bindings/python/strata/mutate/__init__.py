@@ -9,7 +9,7 @@ from strata import asm, emulator
 
 from .cases import built_in, of_file, values
 from .code import Object
-from .mutants import CLASSES, mutants
+from .mutants import CLASSES, Mutant, mutants
 from .survive import reason
 
 BUDGET = 1 << 20  # instructions of a wave: what a mutant runs without end is stopped
@@ -36,14 +36,14 @@ class Outcome:
 
 
 def launched(case, image, cut=-1):
-    """What strict mode finds in a launch, as lines; the error that ended it is one."""
+    """What strict mode finds first in a launch, or the fault that ends it."""
     kernel = strata.asm_kernel(image, name=case.kernel, grid=case.grid, block=case.block, lds=case.lds)
     try:
-        with emulator.check() as report:
+        with emulator.check("raise"):
             kernel(*values(case, cut))
     except strata.Error as e:
-        return [f"{type(e).__name__}: {str(e).splitlines()[0]}"]
-    return [repr(finding) for finding in report]
+        return f"{type(e).__name__}: {str(e).splitlines()[0]}"
+    return ""
 
 
 def judged(case, mutant):
@@ -52,8 +52,8 @@ def judged(case, mutant):
         linted = [f["text"] for f in asm.lint(image, case.kernel)] if mutant.image else []
     except strata.Error as e:
         linted = [str(e)]
-    run = launched(case, image, mutant.cut) if case.specs else []
-    return Outcome(case, mutant, bool(linted), bool(run), (linted + run + [""])[0])
+    run = launched(case, image, mutant.cut) if case.specs else ""
+    return Outcome(case, mutant, bool(linted), bool(run), linted[0] if linted else run)
 
 
 def listing(obj, n, context=2):
@@ -104,9 +104,9 @@ def survivors(outcomes):
 
 def of_case(case, args, outcomes, dirty, progress):
     obj = Object(case.image, case.kernel)
-    before = [f["text"] for f in asm.lint(case.image, case.kernel)] + (launched(case, case.image) if case.specs else [])
+    before = judged(case, Mutant("", "as it is", case.image)).first
     if before:
-        dirty.append((case.name, obj.arch, before[0]))
+        dirty.append((case.name, obj.arch, before))
         return
     for n, mutant in enumerate(mutants(obj, args.classes, case.arrays())):
         if args.limit and n >= args.limit:

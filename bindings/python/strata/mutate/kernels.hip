@@ -102,6 +102,16 @@ extern "C" __global__ void spilled(float* out, const float* in) {
     out[threadIdx.x] = sum;
 }
 
+//@ 1 | 64 | f32[64] f32[64]=random
+extern "C" __global__ void private_memory(float* out, const float* in) {
+    float own[8];
+    auto place = (volatile __attribute__((address_space(5))) float*)own;
+    for (int i = 0; i < 8; ++i) place[i] = in[(threadIdx.x + i) & 63];
+    float sum = 0;
+    for (int i = 0; i < 8; ++i) sum = sum * 3 + place[(int)(threadIdx.x + i) & 7];
+    out[threadIdx.x] = sum;
+}
+
 //@ 1 | 64 | f32[64] f32[64]=random i32[64]=random
 extern "C" __global__ void picked(float* out, const float* in, const int* which) {
     float own[16];

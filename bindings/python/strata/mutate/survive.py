@@ -14,7 +14,7 @@ from strata import asm
 
 from .cases import values
 
-ORDERS = 8
+ORDERS = 16
 COVERS = {"s_waitcnt_vscnt": "vscnt", "s_waitcnt_vmcnt": "vmcnt", "s_waitcnt_lgkmcnt": "lgkmcnt", "s_wait_loadcnt": "loadcnt",
           "s_wait_storecnt": "storecnt", "s_wait_dscnt": "dscnt", "s_wait_kmcnt": "kmcnt"}  # fmt: skip
 
@@ -122,11 +122,11 @@ def reason(obj, case, mutant):
     if mutant.group == "waits":
         return of_wait(obj, mutant)
     if mutant.group == "hazards":
-        return "the compiler keeps a distance that no rule asks for"
+        return "the compiler keeps a distance that no rule of the documents asks for, or only where loads are replayed (XNACK)"
     if not case.specs:
         return "only the linter saw it"
     if differs(case, mutant):
-        return "though results differ"
+        return "though the results differ"
     return {"barriers": f"same: its waves use no bytes of one another there; the results have the same bits in {ORDERS} orders of waves",
             "uninitialised": "same: what is missing is not chosen, the results have the same bits",
             "bounds": "same: nothing uses what is missing, the results have the same bits"}[mutant.group]

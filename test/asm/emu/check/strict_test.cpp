@@ -95,6 +95,25 @@ TEST(Strict, AnUnwrittenRegisterIsFoundInAnAddressAndABranch) {
                Kind::uninitialised, "whether a lane is active");
 }
 
+TEST(Strict, AnUnwrittenRegisterIsFoundWhereItSelectsALane) {
+    for (const char* lanes : {"v_readlane_b32 s8, v0, s20", "v_writelane_b32 v0, 1, s20",
+                              "v_readfirstlane_b32 s20, v9\ns_and_b32 s20, s20, 31\nv_readlane_b32 s8, v0, s20"})
+        expect_one(run(Arch::gfx1100, body(lanes)), Kind::uninitialised, "s20 selects a lane");
+    for (const char* lanes : {"v_readlane_b32 s8, v9, 3", "s_and_b32 s20, s20, 0xffffffe0\nv_readlane_b32 s8, v0, s20",
+                              "s_and_b32 s20, s20, 0\nv_writelane_b32 v9, 1, s20"})
+        expect_none(run(Arch::gfx1100, body(lanes)));
+}
+
+TEST(Strict, AnUnwrittenRegisterIsFoundInAnotherLane) {
+    for (const char* moved : {"v_mov_b32_dpp v3, v2 row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:1",
+                              "v_mov_b32_dpp v3, v2 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf",
+                              "s_mov_b32 s8, -1\nv_permlanex16_b32 v3, v2, s8, s8"}) {
+        const std::string stored = std::string(moved) + "\nglobal_store_b32 v1, v3, s[4:5]";
+        expect_one(run(Arch::gfx1100, body(stored)), Kind::uninitialised, "v3 is stored");
+        expect_none(run(Arch::gfx1100, body("v_mov_b32 v2, 1.0\n" + stored)));
+    }
+}
+
 TEST(Strict, WhatCannotReachTheResultIsNotFound) {
     expect_none(run(Arch::gfx1100, body("v_lshlrev_b32 v2, 16, v9\nv_and_b32 v3, 0xffff, v2\n"
                                         "global_store_b32 v1, v3, s[4:5]")));
