@@ -1,6 +1,7 @@
 """Known-good kernels with arguments: the built-in ones of kernels.hip, kernels.s and tensor expressions, or those of files."""
 
 import re
+from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,8 +105,7 @@ def of_file(args, file, arch):
     """The kernel of a file with the command line's arguments, or all of its kernels for the linter alone."""
     from ..lint import image
 
-    args.file = file
-    data = image(args, arch)
+    data = image(Namespace(file=file, option=args.option), arch)
     kernels = sorted(set(re.findall(rb"(\w+)\.kd\0", data)))
     names = [args.kernel] if args.kernel else [k.decode() for k in kernels]
     if args.arg and len(names) > 1:
