@@ -29,11 +29,11 @@ PyObject* explained(PyObject* record, PyObject* const* arguments, size_t count, 
     py::error_already_set error;
     bool ours = error.matches(PyExc_TypeError) || error.matches(PyExc_RuntimeError);
     auto function = functions().find(record);
-    if (!ours || function == functions().end() || !about_arguments(py::str(error.value()).cast<std::string>())) {
-        error.restore();
-        return nullptr;
-    }
     try {
+        if (!ours || function == functions().end() || !about_arguments(py::str(error.value()).cast<std::string>())) {
+            error.restore();
+            return nullptr;
+        }
         size_t positional = static_cast<size_t>(PyVectorcall_NARGS(count));
         py::tuple given(positional);
         for (size_t i = 0; i < positional; ++i) given[i] = py::reinterpret_borrow<py::object>(arguments[i]);

@@ -199,3 +199,25 @@ def test_a_handler_that_raises_nothing_stops_nothing():
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 0  # handlers run meanwhile
+
+
+def test_an_error_whose_text_is_interrupted_ends_with_the_interruption():
+    code = """
+        import strata
+
+        class Interrupted(RuntimeError):
+            def __str__(self):
+                raise KeyboardInterrupt
+
+        def places():
+            raise Interrupted
+            yield
+
+        kernel = strata.asm_kernel("s_endpgm", args=["out"], grid=1, block=32)
+        try:
+            kernel(strata.Tensor.zeros(32), outputs=places())
+        except KeyboardInterrupt:
+            print("interrupted")
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
