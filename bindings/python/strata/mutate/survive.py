@@ -15,13 +15,15 @@ from strata import asm
 from .cases import values
 
 ORDERS = 16
-COVERS = {"s_waitcnt_vscnt": "vscnt", "s_waitcnt_vmcnt": "vmcnt", "s_waitcnt_lgkmcnt": "lgkmcnt", "s_wait_loadcnt": "loadcnt",
-          "s_wait_storecnt": "storecnt", "s_wait_dscnt": "dscnt", "s_wait_kmcnt": "kmcnt"}  # fmt: skip
+COVERS = {"s_waitcnt_vscnt": "vscnt", "s_waitcnt_vmcnt": "vmcnt", "s_waitcnt_lgkmcnt": "lgkmcnt", "s_waitcnt_expcnt": "expcnt",
+          **{f"s_wait_{name}": name for name in ("loadcnt", "storecnt", "samplecnt", "bvhcnt", "expcnt", "dscnt", "kmcnt")}}  # fmt: skip
 
 
 def counts(text):
     """The counters that a wait waits for: {"vmcnt": 0}."""
     mnemonic, _, rest = text.partition(" ")
+    if mnemonic in ("s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt"):
+        return {mnemonic.split("_")[2]: int(rest, 0) >> 8, "dscnt": int(rest, 0) & 63}
     if mnemonic in COVERS:
         return {COVERS[mnemonic]: int(rest.split(",")[-1], 0)}
     return {name: int(count) for name, count in re.findall(r"(\w+cnt)\((\d+)\)", rest)} if mnemonic == "s_waitcnt" else {}
@@ -93,7 +95,7 @@ def of_wait(obj, mutant):
         elif any(i.mnemonic.startswith("ds_") for i in waited):
             verdicts.append("though a barrier follows: local memory that is still read may be overwritten by another wave")
         elif len(stores) == len(waited):
-            verdicts.append("same: it orders stores to global memory before a barrier, and no wave of the launch loads what another stored")
+            verdicts.append("though a barrier follows: another wave may load global memory that is still stored to")
         else:
             verdicts.append("same: loads of global memory alone are under way at the barrier, and wait for their use")
     return next((v for v in verdicts if not v.startswith("same")), verdicts[0] if verdicts else "though a register that it waits for is used")
@@ -122,7 +124,7 @@ def reason(obj, case, mutant):
     if mutant.group == "waits":
         return of_wait(obj, mutant)
     if mutant.group == "hazards":
-        return "the compiler keeps a distance that no rule of the documents asks for, or only where loads are replayed (XNACK)"
+        return "the compiler keeps a distance that no rule of the documents asks for"
     if not case.specs:
         return "only the linter saw it"
     if differs(case, mutant):
