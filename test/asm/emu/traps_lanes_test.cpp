@@ -73,10 +73,10 @@ TEST_P(TrapsOfLanes, IntegerDotProductsTakeSignsAndSaturate) {
     EXPECT_EQ(result("v_dot8_u32_u4 v8, v0, v1, 0"), 4u * 15 * 2);
 }
 
-TEST_P(TrapsOfLanes, DotProductsOfBrainFloatsRoundEachSumToEven) {
-    set(0, 0x3f803f80), set(1, 0x3b803b80), set(2, 0x3f80);  // 1 + 2^-8 + 2^-8: each sum a tie
-    EXPECT_EQ(result("v_dot2_bf16_bf16 v8, v0, v1, v2") & 0xffff, 0x3f80u);
-    set(1, 0x3c003b80);  // 1 + 2^-8 (tie, down) + 2^-7
+TEST_P(TrapsOfLanes, DotProductsOfBrainFloatsKeepTheUpperPartOfTheirSum) {
+    set(0, 0x3f803f80), set(1, 0x3b803b80), set(2, 0x3f80);  // 1 + 2^-8 + 2^-8: nothing is lost on the way
+    EXPECT_EQ(result("v_dot2_bf16_bf16 v8, v0, v1, v2") & 0xffff, 0x3f81u);
+    set(1, 0x3c003b80);  // 1 + 2^-8 + 2^-7: half a unit is cut off
     EXPECT_EQ(result("v_dot2_bf16_bf16 v8, v0, v1, v2") & 0xffff, 0x3f81u);
 }
 
