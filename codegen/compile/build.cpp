@@ -94,6 +94,8 @@ class Build {
             stale_header_ = is_stale_header(done.log);
             files_gone_ = are_gone(use.args);
             Error error = compile_error(source_, done.log, done.failure.empty() ? "clang failed" : done.failure);
+            if (!done.failure.empty() && error.message.find(done.failure) == error.message.npos)
+                error.message += fmt::format("\n({})", done.failure);
             return error.file == kEntryFile ? no_such_entry(error) : error;
         }
         STRATA_TRY_VOID(check_nothing_left_out(source_, done.log, isa::info(arch_).name));

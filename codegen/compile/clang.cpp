@@ -18,7 +18,9 @@ std::string_view first_line(std::string_view text) { return text.substr(0, text.
 std::string failure_of(const ProcessOutput& run) {
     if (run.timed_out) return fmt::format("clang did not end within {} s and was stopped", kTimeLimitSeconds);
     if (run.signal == SIGINT || run.signal == SIGTERM) return "compilation was interrupted";
-    if (run.signal && run.err.find("out of memory") != run.err.npos)
+    const bool no_memory =
+        run.err.find("out of memory") != run.err.npos || run.err.find("Cannot allocate memory") != run.err.npos;
+    if (!run.ok() && no_memory && (run.signal || address_limit()))
         return "clang ran out of memory" + told_address_limit();
     if (run.signal) return fmt::format("clang crashed ({})", strsignal(run.signal));
     return {};

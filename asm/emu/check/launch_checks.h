@@ -28,7 +28,7 @@ class LaunchChecks {
         uint32_t lds = 0, scratch = 0;  ///< bytes a workgroup, bytes a lane
         bool raises = false;            ///< the first finding ends the launch
     };
-    explicit LaunchChecks(Setup setup) : setup_(std::move(setup)) {}
+    explicit LaunchChecks(const Setup& setup) : setup_(setup) {}
 
     const Setup& setup() const { return setup_; }
     Paths& paths_of_this_thread();
