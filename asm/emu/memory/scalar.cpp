@@ -41,6 +41,18 @@ u64 plain_address(const Wave* wave, const Op* op, u32 align) {
            ~u64{align - 1};
 }
 
+/// Compilers load the aligned 4, 8 or 16 bytes around what they need, as no page ends within them (LLVM widens three dwords
+/// to four): what the allocation does not have of them is 0. False: it is another case.
+bool load_widened(Wave* wave, const Op* op, u64 address, u32 bytes) {
+    Wave::Hit hit;
+    if (bytes > 16 || address % bytes || find_memory(wave, address, bytes, false, hit)) return false;
+    if (!find_memory(wave, address, 1, false, hit)) return false;
+    char* const to = reinterpret_cast<char*>(wave) + op->scalar_memory().dst;
+    memset(to, 0, bytes);
+    memcpy(to, reinterpret_cast<const char*>(address + hit.bias), std::min<u64>(bytes, hit.high - address));
+    return true;
+}
+
 template <int Dwords>
 const Op* s_load(Wave* wave, const Op* op) {
     constexpr u32 bytes = 4 * Dwords;
@@ -48,6 +60,7 @@ const Op* s_load(Wave* wave, const Op* op) {
     const Wave::Hit& hit = wave->hits[op->scalar_memory().hit];
     const uint8_t* from = reinterpret_cast<const uint8_t*>(address + hit.bias);
     if (address < hit.low || address > hit.high - bytes) [[unlikely]] {
+        if (load_widened(wave, op, address, bytes)) STRATA_EMU_NEXT;
         from = scalar_place(wave, op, address, bytes, Access::load);
         if (!from) return nullptr;
     }

@@ -33,6 +33,20 @@ TEST_P(ScalarMemory, LoadsAddRegisterAndOffset) {
     for (size_t i = 0; i < 16; ++i) EXPECT_EQ(m.wave.sgpr[32 + i], m.at<uint32_t>(4 * i));
 }
 
+TEST_P(ScalarMemory, LoadsWidenedToTheirAlignedBlockGiveZerosPastTheEnd) {
+    MemoryWave m(arch, 4096 - 4);
+    m.wave.sgpr[4] = static_cast<uint32_t>(kBase);
+    m.wave.sgpr[5] = static_cast<uint32_t>(kBase >> 32);
+    m.run(m.gfx9() ? "s_load_dwordx4 s[20:23], s[4:5], 0xff0" : "s_load_b128 s[20:23], s[4:5], 0xff0");
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(m.wave.sgpr[20 + i], m.at<uint32_t>(0xff0 + 4 * i));
+    EXPECT_EQ(m.wave.sgpr[23], 0u);
+    EXPECT_FALSE(m.attempt(m.gfx9() ? "s_load_dwordx4 s[20:23], s[4:5], 0xff4" : "s_load_b128 s[20:23], s[4:5], 0xff4"))
+        << "not a block";
+    EXPECT_FALSE(m.attempt(m.gfx9() ? "s_load_dwordx8 s[20:27], s[4:5], 0xfe0" : "s_load_b256 s[20:27], s[4:5], 0xfe0"))
+        << "more than compilers add";
+    EXPECT_FALSE(m.attempt(m.gfx9() ? "s_load_dword s20, s[4:5], 0xffc" : "s_load_b32 s20, s[4:5], 0xffc"));
+}
+
 TEST_P(ScalarMemory, BufferLoadsAreCutAtTheRecords) {
     MemoryWave m = prepared();
     m.resource(0, 40, 0);
