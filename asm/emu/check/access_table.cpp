@@ -66,6 +66,7 @@ Checked checked(const Program& program, const lint::Recent& rules, const isa::In
             access,
             rules.know(inst, access),
             inst.row->mnemonic.starts_with("s_barrier"),
+            access.counters || inst.row->format == isa::Format::SOPP || inst.row->format == isa::Format::SOPK,
             transfer(inst.row),
             transfer(inst.row_y)};
 }

@@ -23,6 +23,7 @@ struct Checked {
     lint::Access access;
     lint::Recent::Known rules;
     bool is_barrier = false;
+    bool starts_or_waits = false;  ///< an operation that is waited for, a wait, a message
     Transfer transfer = nullptr, transfer_y = nullptr;
 };
 

@@ -20,7 +20,14 @@ void GroupChecks::begin() {
     barriers_.clear();
 }
 
+void GroupChecks::see(const Wave& wave) {
+    seen_ = &wave;
+    witness_ = {wave.group->id, wave.wave_in_group};
+    found_.witness(&witness_);
+}
+
 void GroupChecks::started(const Wave& wave) {
+    seen_ = nullptr;
     OfWave& state = waves_[wave.wave_in_group];
     state.chunk = nullptr;
     state.ended = false;
@@ -63,11 +70,9 @@ void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t i
     if (!inst.row) return;
     const Checked& checked = table_->instructions[index];
     const lint::Step step{chunk.pcs[index], &inst, &checked.access};
-    const lint::Witness witness{wave.group->id, wave.wave_in_group};
-    found_.witness(&witness);
-    state.outstanding.step(step, found_);
+    if (seen_ != &wave) see(wave);
+    if (checked.starts_or_waits || !state.outstanding.idle()) state.outstanding.step(step, found_);
     paths_.step(state.path, chunk, index, step, checked, found_);
-    found_.witness(nullptr);
     const Moment moment{wave, step, op, found_, checked.transfer, checked.transfer_y};
     state.registers.step(moment, checked.flat);
     if (op && op->layout == Layout::memory) {

@@ -36,12 +36,15 @@ class GroupChecks final : public Observer {
     };
     void step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t index, const Op* op);
     void barrier(const Moment& moment);
+    void see(const Wave& wave);
 
     LaunchChecks& launch_;
     Paths& paths_;
     const Chunk* table_chunk_ = nullptr;
     const AccessTable::OfChunk* table_ = nullptr;  ///< of that chunk
     lint::Findings found_;
+    const Wave* seen_ = nullptr;  ///< who is the witness of what is found
+    lint::Witness witness_;
     std::vector<OfWave> waves_;
     LocalMemory local_;
     std::vector<uint64_t> barriers_;  ///< where the first wave met the workgroup's barriers, by number
