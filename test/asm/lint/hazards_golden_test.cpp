@@ -93,9 +93,11 @@ bool guards_unread(const Guarded& guarded, size_t guard) {
     const Path& path = guarded.path;
     if (path.insts[guard].row->mnemonic != "s_waitcnt_depctr" || path.insts[guard].offset & 1) return false;
     const Registers written = access_of(path.arch, path.insts[guard - 1], path.wave_size).writes[0].registers;
-    for (size_t i = guard + 1; i < path.insts.size(); ++i)
-        for (const Read& read : access_of(path.arch, path.insts[i], path.wave_size).all_reads())
+    for (size_t i = guard + 1; i < path.insts.size(); ++i) {
+        const Access access = access_of(path.arch, path.insts[i], path.wave_size);
+        for (const Read& read : access.all_reads())
             if (read.registers.overlaps(written)) return false;
+    }
     return true;
 }
 

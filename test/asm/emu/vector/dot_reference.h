@@ -43,7 +43,7 @@ inline Term product(const Term& a, const Term& b) {
 /// x * 2^(from - to), rounded down.
 inline __int128 moved(__int128 x, int from, int to) {
     const int left = from - to;
-    if (left >= 0) return x << left;
+    if (x == 0 || left >= 0) return x == 0 ? 0 : x << left;
     return left < -120 ? (x < 0 ? -1 : 0) : x >> -left;
 }
 
