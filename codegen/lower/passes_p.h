@@ -6,6 +6,8 @@ namespace strata::codegen {
 
 /// Linear program -> code over virtual registers.
 Result<MachineFunction> select(const LinearProgram& program, const Target& target);
+/// Takes away what nothing reads.
+void remove_unused(MachineFunction& function);
 
 #define PASS(name, ...) Result<void> name(MachineFunction& function);
 #include "strata/codegen/lower/passes.def"

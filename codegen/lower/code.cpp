@@ -1,0 +1,298 @@
+#include "strata/codegen/lower/code_p.h"
+
+#include <algorithm>
+#include <array>
+
+#include "strata/asm/isa/constants.h"
+
+namespace strata::codegen {
+namespace {
+
+struct Spelling {
+    std::string_view rdna3, rdna4, cdna;
+};
+constexpr Spelling kSpellings[] = {
+#define SPELLING(rdna3, rdna4, cdna) {#rdna3, #rdna4, #cdna},
+#include "strata/codegen/lower/spellings.def"
+};
+
+std::string_view spelled(isa::Family family, std::string_view name) {
+    for (const Spelling& s : kSpellings)
+        if (s.rdna3 == name) return isa::is_cdna(family) ? s.cdna : family == isa::Family::rdna4 ? s.rdna4 : s.rdna3;
+    return name;
+}
+
+struct Forms {
+    const isa::Row *native = nullptr, *wide = nullptr;
+};
+
+const Forms& forms(isa::Family family, std::string_view name) {
+    thread_local std::array<std::unordered_map<std::string_view, Forms>, isa::kFamilyCount> known;
+    auto& table = known[static_cast<size_t>(family)];
+    if (auto found = table.find(name); found != table.end()) return found->second;
+    Forms made{.native = isa::find_row(family, spelled(family, name))};
+    if (made.native) {
+        for (isa::Format format : {isa::Format::VOP3, isa::Format::VOP3SD})
+            if (const isa::Row* row = isa::find_row(family, made.native->mnemonic, format)) made.wide = row;
+        if (!made.wide) made.wide = made.native;
+        return table[made.native->mnemonic == name ? made.native->mnemonic : name] = made;
+    }
+    static constexpr Forms nothing;
+    return nothing;
+}
+
+/// Whether the first two sources may change places, and the instruction that then does the same.
+std::string_view swapped(std::string_view name) {
+    static constexpr std::pair<std::string_view, std::string_view> kPairs[] = {
+        {"v_sub_f32", "v_subrev_f32"},    {"v_sub_f16", "v_subrev_f16"},    {"v_cmp_lt_f32", "v_cmp_gt_f32"},
+        {"v_cmp_lt_f16", "v_cmp_gt_f16"}, {"v_cmp_lt_f64", "v_cmp_gt_f64"}, {"v_cmp_lt_i32", "v_cmp_gt_i32"},
+        {"v_cmp_lt_u32", "v_cmp_gt_u32"}, {"v_cmp_lt_i64", "v_cmp_gt_i64"}, {"v_cmp_lt_u64", "v_cmp_gt_u64"}};
+    for (auto [a, b] : kPairs)
+        if (a == name) return b;
+    static constexpr std::string_view kCommutative[] = {
+        "v_add_f",  "v_mul_f",  "v_max_",        "v_min_",        "v_add_nc_u",    "v_and_b",  "v_or_b",
+        "v_xor_b",  "v_mul_lo", "v_mul_hi",      "v_mul_u32_u24", "v_mul_i32_i24", "v_cmp_eq", "v_cmp_ne",
+        "v_add_co", "v_fma_f",  "v_mad_u32_u24", "v_mad_i32_i24", "v_cmp_u_",      "v_cmp_o_"};
+    for (std::string_view start : kCommutative)
+        if (name.starts_with(start)) return name;
+    return {};
+}
+
+}  // namespace
+
+const isa::Row* row_of(isa::Family family, std::string_view name) { return forms(family, name).native; }
+
+const isa::Row& Code::row(std::string_view name) const {
+    const isa::Row* found = row_of(function_.family, name);
+    STRATA_CHECK(found, "{} has no {}", isa::info(function_.target.arch).name, name);
+    return *found;
+}
+
+bool Code::has(std::string_view name) const { return row_of(function_.family, name); }
+
+Instruction& Code::insert(uint32_t block, std::string_view name) {
+    const isa::Row& which = row(name);
+    Instruction& made = function_.blocks[block].code.emplace_back();
+    made.origin = origin_;
+    made.inst.row = &which;
+    made.inst.encoding = which.format;
+    if (which.format == isa::Format::VOP3P) made.inst.op_sel_hi = 7;
+    for (size_t i = 0; i < 2; ++i) made.inst.dst[i].type = which.dst[i];
+    for (size_t i = 0; i < 4; ++i) made.inst.src[i].type = which.src[i];
+    return made;
+}
+
+Instruction& Code::add(std::string_view name) { return insert(block_, name); }
+
+std::optional<isa::Operand> Code::constant(Instruction& instruction, isa::Type type, uint64_t bits) const {
+    const isa::Reals reals = isa::info(type).reals;
+    const bool wide = isa::span_of(type) == 2, half = isa::is_half(type);
+    const int64_t value = wide   ? static_cast<int64_t>(bits)
+                          : half ? static_cast<int16_t>(bits)
+                                 : static_cast<int32_t>(static_cast<uint32_t>(bits));
+    if (auto code = isa::inline_integer_code(value)) return isa::Operand{*code, type};
+    const uint64_t kept = wide ? bits : half ? bits & 0xffff : bits & 0xffffffff;
+    if (auto code = isa::inline_real_code(kept, reals)) return isa::Operand{*code, type};
+    if (wide) return {};
+    instruction.inst.literal = static_cast<uint32_t>(kept);
+    return isa::Operand{isa::code::literal, type};
+}
+
+Place Code::number(uint64_t bits, int dwords) {
+    auto [at, added] = numbers_[dwords].try_emplace(bits);
+    if (!added) return at->second;
+    const Place place = function_.add(Bank::scalar, dwords);
+    for (int i = 0; i < dwords; ++i) {
+        Instruction& move = insert(before_loops_, "s_mov_b32");
+        move.dst[0] = place.part(i);
+        move.inst.src[0] = *constant(move, isa::Type::b32, static_cast<uint32_t>(bits >> 32 * i));
+    }
+    return at->second = place;
+}
+
+/// Puts what the fields of a vector instruction do not take into registers: constants where no literal may stand, scalars
+/// beyond the constant bus's limit (RDNA3 ISA 6.2.4: two; CDNA3 ISA 6.2: one).
+void Code::legalize(const isa::Row& row, std::span<Source> sources) {
+    const isa::Row& wide = *forms(function_.family, row.mnemonic).wide;
+    const bool cdna = isa::is_cdna(function_.family);
+    size_t limit = cdna || row.flags & isa::kOneScalar ? 1 : 2;
+    std::vector<Source> bus;
+    std::optional<uint64_t> literal;
+    // The operand that cannot move is counted first: a mask.
+    for (size_t i = 0; i < sources.size(); ++i)
+        if (row.src[i] == isa::Type::lanes) bus.push_back(sources[i]);
+    auto fits_in_e32 = [&](size_t at) {
+        if (row.format != isa::Format::VOP2 && row.format != isa::Format::VOP1 && row.format != isa::Format::VOPC)
+            return false;
+        for (size_t i = 0; i < sources.size(); ++i) {
+            if (sources[i].neg || sources[i].abs) return false;
+            if (i != at && row.src[i] == isa::Type::lanes) return false;
+            if (i != at && is_scalar(sources[i]) && !sources[i].fixed) return false;
+        }
+        return at == 0;
+    };
+    for (size_t i = 0; i < sources.size(); ++i) {
+        Source& s = sources[i];
+        if (row.src[i] == isa::Type::lanes || s.fixed) continue;
+        if (s.number) {
+            Instruction probe;
+            const std::optional<isa::Operand> operand = constant(probe, row.src[i], *s.number);
+            if (operand && !operand->is_literal() && wide.src_kind[i] & isa::kInline) continue;
+            const bool may =
+                operand && operand->is_literal() && (cdna ? fits_in_e32(i) : wide.src_kind[i] & isa::kLiteralConstant);
+            if (may && (!literal || *literal == probe.inst.literal)) {
+                if (literal) continue;
+                if (bus.size() < limit) {
+                    literal = probe.inst.literal;
+                    bus.push_back(s);
+                    continue;
+                }
+            }
+            const bool neg = s.neg, abs = s.abs;
+            s = Source::of(number(*s.number, std::max(1, isa::span_of(row.src[i]))));
+            s.neg = neg, s.abs = abs;
+        }
+        if (!is_scalar(s)) continue;
+        const bool counted =
+            std::any_of(bus.begin(), bus.end(), [&](const Source& b) { return b.place && b.place == s.place; });
+        if (wide.src_kind[i] & isa::kSgpr && (counted || bus.size() < limit)) {
+            if (!counted) bus.push_back(s);
+            continue;
+        }
+        const Place moved = function_.add(Bank::vector, s.place.dwords);
+        copy(moved, Source::of(s.place));
+        s.place = moved;
+    }
+}
+
+void Code::fill(Instruction& instruction, std::span<const Source> sources) {
+    for (size_t i = 0; i < sources.size(); ++i) {
+        const Source& s = sources[i];
+        if (s.neg) instruction.inst.neg |= static_cast<uint8_t>(1 << i);
+        if (s.abs) instruction.inst.abs |= static_cast<uint8_t>(1 << i);
+        if (s.place)
+            instruction.src[i] = s.place;
+        else if (s.number)
+            instruction.inst.src[i] = *constant(instruction, instruction.inst.src[i].type, *s.number);
+        else
+            instruction.inst.src[i].code = s.fixed;
+    }
+}
+
+void Code::vector_to(Place dst, std::string_view name, std::initializer_list<Source> given) {
+    std::array<Source, 4> sources;
+    std::copy(given.begin(), given.end(), sources.begin());
+    const std::span<Source> used(sources.data(), given.size());
+    // A register as second source lets the short form stand.
+    if (given.size() >= 2 && is_scalar(sources[1]) && !is_scalar(sources[0]))
+        if (std::string_view other = swapped(name); !other.empty() && has(other)) {
+            std::swap(sources[0], sources[1]);
+            name = other;
+        }
+    const isa::Row& which = row(name);
+    legalize(which, used);
+    Instruction& made = add(name);
+    fill(made, used);
+    made.dst[0] = dst;
+}
+
+Place Code::vector(std::string_view name, std::initializer_list<Source> sources, int dwords) {
+    const Place dst = function_.add(Bank::vector, dwords);
+    vector_to(dst, name, sources);
+    return dst;
+}
+
+Place Code::compare(std::string_view name, Source a, Source b) {
+    const Place mask = function_.add(Bank::scalar, function_.mask_dwords());
+    vector_to(mask, name, {a, b});
+    return mask;
+}
+
+Code::Carried Code::carrying(std::string_view name, std::initializer_list<Source> given, int dwords) {
+    std::array<Source, 4> sources;
+    std::copy(given.begin(), given.end(), sources.begin());
+    const std::span<Source> used(sources.data(), given.size());
+    legalize(row(name), used);
+    const Carried out{function_.add(Bank::vector, dwords), function_.add(Bank::scalar, function_.mask_dwords())};
+    Instruction& made = add(name);
+    fill(made, used);
+    made.dst = {out.sum, out.carry};
+    return out;
+}
+
+void Code::scalar_to(Place dst, std::string_view name, std::initializer_list<Source> given) {
+    std::array<Source, 4> sources;
+    std::copy(given.begin(), given.end(), sources.begin());
+    const isa::Row& which = row(name);
+    std::optional<uint64_t> literal;
+    for (size_t i = 0; i < given.size(); ++i) {
+        Source& s = sources[i];
+        if (!s.number) continue;
+        Instruction probe;
+        const std::optional<isa::Operand> operand = constant(probe, which.src[i], *s.number);
+        const bool taken = literal && operand && operand->is_literal() && *literal != probe.inst.literal;
+        if (!operand || taken)
+            s = Source::of(number(*s.number, std::max(1, isa::span_of(which.src[i]))));
+        else if (operand->is_literal())
+            literal = probe.inst.literal;
+    }
+    Instruction& made = add(name);
+    fill(made, {sources.data(), given.size()});
+    made.dst[0] = dst;
+}
+
+Place Code::scalar(std::string_view name, std::initializer_list<Source> sources, int dwords) {
+    const Place dst = function_.add(Bank::scalar, dwords);
+    scalar_to(dst, name, sources);
+    return dst;
+}
+
+void Code::scalar_compare(std::string_view name, Source a, Source b) { scalar_to({}, name, {a, b}); }
+
+void Code::copy(Place to, const Source& from) {
+    for (int i = 0; i < (from.place ? 1 : to.dwords); ++i) {
+        Instruction& made = function_.blocks[block_].code.emplace_back();
+        made.pseudo = Pseudo::copy;
+        made.origin = origin_;
+        made.dst[0] = from.place ? to : to.part(i);
+        made.src[0] = from.place;
+        if (from.number)
+            made.inst.src[0] = *constant(made, isa::Type::b32, static_cast<uint32_t>(*from.number >> 32 * i));
+        else if (!from.place)
+            made.inst.src[0] = {from.fixed, isa::Type::b32};
+    }
+}
+
+Place Code::in_vector(const Source& source, int dwords, uint32_t sign) {
+    const bool changed = source.neg || source.abs;
+    if (source.place && function_.bank(source.place) == Bank::vector && !changed) return source.place;
+    const Place place = function_.add(Bank::vector, dwords);
+    if (!changed) {
+        copy(place, source);
+        return place;
+    }
+    Source plain = source;
+    plain.neg = plain.abs = false;
+    STRATA_CHECK(plain.place, "a constant with a sign of its own");
+    for (int i = 0; i + 1 < dwords; ++i) copy(place.part(i), Source::of(plain.place.part(i)));
+    const Source top = Source::of(plain.place.part(dwords - 1));
+    if (source.abs && source.neg)
+        vector_to(place.part(dwords - 1), "v_or_b32", {Source::of_number(sign), top});
+    else if (source.abs)
+        vector_to(place.part(dwords - 1), "v_and_b32", {Source::of_number(~sign), top});
+    else
+        vector_to(place.part(dwords - 1), "v_xor_b32", {Source::of_number(sign), top});
+    return place;
+}
+
+Place Code::lane_select(Source otherwise, Source chosen, const Source& mask) {
+    return vector("v_cndmask_b32", {otherwise, chosen, mask});
+}
+
+void Code::open_block(std::string label, uint32_t depth) {
+    block_ = static_cast<uint32_t>(function_.blocks.size());
+    function_.blocks.push_back({.label = std::move(label), .depth = depth, .code = {}});
+    if (depth == 0) before_loops_ = block_;
+}
+
+}  // namespace strata::codegen

@@ -1,0 +1,283 @@
+// select: a linear program as code over virtual registers.
+#include "strata/codegen/lower/select_p.h"
+
+#include <fmt/format.h>
+
+#include "strata/codegen/lower/passes_p.h"
+
+namespace strata::codegen {
+
+NumberClass class_of(DType type) {
+    if (type.is_bool()) return truth;
+    if (type.is_float()) {
+        if (type.scalar == Scalar::float16) return f16;
+        return type.bits() == 32 ? f32 : type.bits() == 64 ? f64 : bits16;
+    }
+    if (type.bits() == 64) return type.is_unsigned() ? u64 : i64;
+    return type.is_unsigned() ? u32 : i32;
+}
+
+int dwords_of(DType type) { return (type.element().bytes() * type.lanes + 3) / 4; }
+
+Selector::Selector(const LinearProgram& program, MachineFunction& function)
+    : program_(program), function_(function), code_(function) {}
+
+Result<void> Selector::run() {
+    find_uses();
+    find_addresses();
+    begin();
+    for (size_t i = 0; i < program_.ops.size(); ++i) {
+        code_.set_origin(static_cast<uint32_t>(i));
+        const UOp u = program_.ops[i];
+        if (!select(u))
+            return make_error(ErrorKind::Unsupported, "{}: direct lowering for {} has no {}; use target 'hip'",
+                              program_.name, isa::info(function_.target.arch).name, to_string(u));
+        if (in_addresses_.contains(u)) split(u);
+    }
+    code_.add("s_endpgm");
+    return {};
+}
+
+/// Operations whose value may be no more than their sources' registers, or be taken apart by what uses them.
+static bool passes_on(UOp u) {
+    switch (u.op()) {
+        case Op::neg:
+        case Op::abs:
+        case Op::vec:
+        case Op::lane:
+        case Op::cast:
+        case Op::bitcast:
+        case Op::index:
+        case Op::mul:
+        case Op::add:
+        case Op::shl: return true;
+        default: return false;
+    }
+}
+
+void Selector::find_uses() {
+    for (size_t i = 0; i < program_.ops.size(); ++i) {
+        const UOp u = program_.ops[i];
+        position_[u] = i;
+        for (UOp s : u.src()) uses_[skip_after(s)]++;
+        if (u.is(Op::store) || u.is(Op::atomic_add)) {
+            const UOp memory = memory_of(u.src(0));
+            written_[memory] = true;
+            stores_[memory].push_back(i);
+        }
+    }
+    // The end of the loop around each operation, from the outside in.
+    std::vector<std::vector<std::pair<size_t, size_t>>> loops(program_.ops.size());
+    std::vector<std::pair<size_t, size_t>> now;
+    UOpMap<size_t> ends;
+    for (size_t i = 0; i < program_.ops.size(); ++i)
+        if (program_.ops[i].is(Op::end)) ends[skip_after(program_.ops[i].src(1))] = i;
+    for (size_t i = 0; i < program_.ops.size(); ++i) {
+        if (program_.ops[i].is(Op::range)) now.emplace_back(i, ends.at(program_.ops[i]));
+        loops[i] = now;
+        if (program_.ops[i].is(Op::end)) now.pop_back();
+    }
+    for (size_t i = program_.ops.size(); i-- > 0;) {
+        const UOp u = program_.ops[i];
+        for (UOp source : u.src()) {
+            const UOp s = skip_after(source);
+            auto at = position_.find(s);
+            if (at == position_.end()) continue;
+            size_t use = passes_on(u) && last_use_.contains(u) ? std::max(i, last_use_[u]) : i;
+            for (auto [first, end] : loops[use])
+                if (at->second < first) {
+                    use = std::max(use, end);
+                    break;
+                }
+            size_t& known = last_use_[s];
+            known = std::max(known, use);
+        }
+    }
+}
+
+/// What the machine puts into registers: the argument pointer, workgroup ids, work-item ids (LLVM AMDGPUUsage, "Initial
+/// Kernel Execution State"), and from there the kernel's pointers.
+void Selector::begin() {
+    function_.blocks.push_back({});
+    auto fixed = [&](Bank bank, int dwords, uint16_t code) {
+        const Place place = function_.add(bank, dwords);
+        function_.registers[place.reg].fixed = static_cast<int16_t>(code);
+        return place;
+    };
+    const Place arguments = fixed(Bank::scalar, 2, 0);
+    for (UOp u : program_.ops)
+        if (u.is(Op::special)) {
+            const SpecialArg& arg = u.as<SpecialArg>();
+            if (arg.thread)
+                function_.workitem_id_dims = std::max(function_.workitem_id_dims, arg.dim);
+            else
+                function_.workgroup_ids[static_cast<size_t>(arg.dim)] = true;
+        }
+    const bool in_ttmp = function_.family == isa::Family::rdna4;
+    std::array<Place, 3> groups{};
+    uint16_t next = 2;
+    for (size_t dim = 0; dim < 3; ++dim)
+        if (function_.workgroup_ids[dim] && !in_ttmp) groups[dim] = fixed(Bank::scalar, 1, next++);
+    const auto& block = program_.block;
+    function_.partial_waves = block[0] * block[1] * block[2] % static_cast<uint32_t>(function_.wave_size()) != 0;
+    if (function_.partial_waves) {
+        function_.all_lanes = function_.add(Bank::scalar, function_.mask_dwords());
+        code_.copy(function_.all_lanes, Source::of_code(isa::code::exec_lo));
+    }
+    const Place items = fixed(Bank::vector, 1, isa::code::vgpr0);
+    for (UOp u : program_.ops) {
+        if (!u.is(Op::special)) continue;
+        const SpecialArg& arg = u.as<SpecialArg>();
+        const auto dim = static_cast<uint16_t>(arg.dim);
+        if (!arg.thread && in_ttmp) {
+            // RDNA4 ISA 3.13: ttmp9 is the workgroup id x, ttmp7 y in its low half and z in its high half.
+            const Source ids = Source::of_code(static_cast<uint16_t>(isa::code::ttmp0 + (dim == 0 ? 9 : 7)));
+            set(u, dim == 0   ? Source::of(code_.scalar("s_mov_b32", {ids}))
+                   : dim == 1 ? Source::of(code_.scalar("s_and_b32", {ids, Source::of_number(0xffff)}))
+                              : Source::of(code_.scalar("s_lshr_b32", {ids, Source::of_number(16)})));
+        } else if (!arg.thread) {
+            set(u, Source::of(groups[dim]));
+        } else if (function_.workitem_id_dims == 0) {
+            set(u, Source::of(items));
+        } else {
+            // Ten bits a dimension.
+            set(u, Source::of(code_.vector("v_bfe_u32",
+                                           {Source::of(items), Source::of_number(10u * dim), Source::of_number(10)})));
+        }
+    }
+    // Pointers in one run of loads, the widest that still fit.
+    function_.kernarg_bytes = static_cast<uint32_t>(program_.params.size() * 8);
+    for (size_t i = 0; i < program_.params.size();) {
+        static constexpr std::pair<size_t, const char*> kLoads[] = {
+            {8, "s_load_b512"}, {4, "s_load_b256"}, {2, "s_load_b128"}, {1, "s_load_b64"}};
+        for (auto [count, name] : kLoads) {
+            if (i + count > program_.params.size()) continue;
+            Instruction& made = code_.add(name);
+            made.inst.offset = static_cast<int32_t>(i * 8);
+            made.inst.src[1].code = isa::code::null;
+            made.src[0] = arguments;
+            const Place pointers = made.dst[0] = function_.add(Bank::scalar, static_cast<int>(count) * 2);
+            for (size_t k = 0; k < count; ++k)
+                set(program_.params[i + k], Source::of(pointers.part(static_cast<int>(k) * 2, 2)));
+            i += count;
+            break;
+        }
+    }
+    uint32_t lds = 0;
+    for (UOp u : program_.ops)
+        if (u.is(Op::param) && u.as<ParamArg>().space == Space::local) {
+            local_address_[u] = lds;
+            lds += (static_cast<uint32_t>(u.as<ParamArg>().size * u.dtype().bytes()) + 15) / 16 * 16;
+        }
+}
+
+void Selector::begin_loop(UOp range) {
+    const Place counter = function_.add(Bank::scalar, dwords_of(range.dtype()));
+    code_.copy(counter, Source::of_number(0));
+    code_.open_block(fmt::format("r{}", range_arg(range).id), code_.depth() + 1);
+    loops_.push_back({range, counter, code_.block()});
+    set(range, Source::of(counter));
+}
+
+void Selector::end_loop(UOp range) {
+    STRATA_CHECK(!loops_.empty() && loops_.back().range == range, "loops end in another order than they began");
+    const Loop loop = loops_.back();
+    loops_.pop_back();
+    const auto size = Source::of_number(static_cast<uint64_t>(range_arg(range).size));
+    const Source counter = Source::of(loop.counter);
+    if (loop.counter.dwords == 1) {
+        code_.scalar_to(loop.counter, "s_add_u32", {counter, Source::of_number(1)});
+        code_.scalar_compare("s_cmp_lg_u32", counter, size);
+    } else {
+        code_.scalar_to(loop.counter.part(0), "s_add_u32", {dword(counter, 0), Source::of_number(1)});
+        code_.scalar_to(loop.counter.part(1), "s_addc_u32", {dword(counter, 1), Source::of_number(0)});
+        code_.scalar_compare("s_cmp_lg_u64", counter, size);
+    }
+    code_.add("s_cbranch_scc1").target = loop.block;
+    code_.open_block("", code_.depth() - 1);
+}
+
+void Selector::barrier() {
+    if (!code_.has("s_barrier_signal")) {
+        code_.add("s_barrier");
+        return;
+    }
+    // RDNA4 ISA 16.5: barrier -1 is the workgroup's.
+    code_.add("s_barrier_signal").inst.src[0].code = isa::code::inline_minus_one;
+    code_.add("s_barrier_wait").inst.offset = 0xffff;
+}
+
+bool Selector::select(UOp u) {
+    switch (u.op()) {
+        case Op::param:
+            if (const ParamArg& arg = u.as<ParamArg>(); arg.space == Space::reg) {
+                std::vector<Place>& elements = registers_[u];
+                for (int64_t i = 0; i < arg.size; ++i)
+                    elements.push_back(function_.add(Bank::vector, dwords_of(u.dtype())));
+            }
+            return true;
+        case Op::special:
+        case Op::index: return true;
+        case Op::constant: set(u, Source::of_number(encoded(u))); return true;
+        case Op::range: begin_loop(u); return true;
+        case Op::end: end_loop(skip_after(u.src(1))); return true;
+        case Op::barrier: barrier(); return true;
+        case Op::load: return load(u);
+        case Op::store: return store(u);
+        case Op::atomic_add: return atomic(u);
+        case Op::vec: {
+            Value all;
+            for (UOp s : u.src()) all.lanes.push_back(value(s));
+            set(u, std::move(all));
+            return true;
+        }
+        case Op::lane: set(u, value(u.src(0)).lanes[static_cast<size_t>(u.as<IndexArg>().index)]); return true;
+        default: return info(u.op()).elementwise() && u.dtype().lanes == 1 && elementwise(u);
+    }
+}
+
+uint64_t Selector::encoded(UOp constant) {
+    const DType type = constant.dtype();
+    if (type.is_float()) return encode_scalar(type, const_value(constant));
+    return static_cast<uint64_t>(const_int(constant));
+}
+
+Source Selector::dword(const Source& wide, int i) const {
+    if (wide.place) return Source::of(wide.place.part(i));
+    return Source::of_number(static_cast<uint32_t>(*wide.number >> 32 * i));
+}
+
+Source Selector::plain(const Value& value, DType type) {
+    if (!value.neg && !value.abs) return value;
+    return Source::of(code_.in_vector(value, dwords_of(type), type.bits() == 16 ? 0x8000 : 0x80000000));
+}
+
+Source Selector::mask_of(const Value& truth) {
+    if (truth.mask) return truth;
+    const Place mask = function_.add(Bank::scalar, function_.mask_dwords());
+    const char* select = mask.dwords == 1 ? "s_cselect_b32" : "s_cselect_b64";
+    const char* move = mask.dwords == 1 ? "s_mov_b32" : "s_mov_b64";
+    const Source all = Source::of_number(~uint64_t{0}), none = Source::of_number(0);
+    if (truth.number) {
+        code_.scalar_to(mask, move, {*truth.number ? all : none});
+    } else {
+        code_.scalar_compare("s_cmp_lg_u32", truth, Source::of_number(0));
+        code_.scalar_to(mask, select, {all, none});
+    }
+    return Source::of(mask);
+}
+
+bool Selector::takes_scalars(std::span<const Value> values) const {
+    return std::all_of(values.begin(), values.end(),
+                       [&](const Value& v) { return code_.is_scalar(v) && !v.mask && !v.neg && !v.abs; });
+}
+
+Result<MachineFunction> select(const LinearProgram& program, const Target& target) {
+    MachineFunction function{.program = program, .target = target, .family = isa::info(target.arch).family};
+    Selector selector(program, function);
+    STRATA_TRY_VOID(selector.run());
+    remove_unused(function);
+    return function;
+}
+
+}  // namespace strata::codegen

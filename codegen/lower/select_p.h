@@ -1,0 +1,142 @@
+#pragma once
+#include "strata/codegen/lower/code_p.h"
+#include "strata/core/symbolic/symbolic.h"
+#include "strata/core/uop/uop.h"
+
+// Selection: one operation of a linear program after the other becomes instructions. What is the same for all lanes stays
+// in scalar registers as long as scalar units can compute it: an operation is scalar where all of its sources are.
+namespace strata::codegen {
+
+/// How a type is computed with. Integers below 32 bits are kept extended to 32 as their type says.
+enum NumberClass : uint16_t {
+    f16 = 1,
+    f32 = 2,
+    f64 = 4,
+    i32 = 8,
+    u32 = 16,
+    i64 = 32,
+    u64 = 64,
+    bits16 = 128,
+    truth = 256
+};
+NumberClass class_of(DType type);
+int dwords_of(DType type);  ///< registers of one value, of any lanes
+
+/// What an operation came to: registers or a number; a truth is a lane mask, or 0 or 1 in a scalar register.
+struct Value : Source {
+    bool mask = false;         ///< a truth as a bit a lane
+    std::vector<Value> lanes;  ///< of a vector
+
+    Value() = default;
+    Value(Source source, bool mask = false) : Source(source), mask(mask) {}
+    bool known() const { return place || number || fixed || !lanes.empty(); }
+};
+
+/// An offset in elements as a sum of what scalar units hold, what vector units hold, and a number: memory instructions add
+/// the three.
+struct Offset {
+    struct Part {
+        std::optional<Source> source;
+        int64_t low = 0, high = 0;  ///< bounds of its value
+    };
+    Part scalar, vector;
+    int64_t constant = 0;
+};
+
+class Selector {
+  public:
+    Selector(const LinearProgram& program, MachineFunction& function);
+    Result<void> run();
+
+  private:
+    bool select(UOp u);
+    void begin();
+    void begin_loop(UOp range);
+    void end_loop(UOp range);
+    void barrier();
+    void find_uses();
+    static uint64_t encoded(UOp constant);
+
+    // arithmetic.cpp
+    bool elementwise(UOp u);
+    bool by_row(UOp u, std::span<const Value> s);
+    bool of_truths(UOp u, std::span<const Value> s);
+    Value where(UOp u, std::span<const Value> s);
+    Value float_extreme(UOp u, std::span<const Value> s);
+    bool fused(UOp u);
+    Value narrowed(Value value, DType type);
+    Value product(UOp u, std::span<const Value> s);
+    // integer64.cpp
+    bool wide_integer(UOp u, std::span<const Value> s);
+    Value wide_sum(bool subtract, const Value& a, const Value& b);
+    Value wide_product(const Value& a, const Value& b);
+    Value wide_extreme(UOp u, const Value& a, const Value& b);
+    // convert.cpp
+    bool convert(UOp u, const Value& x);
+    Value reinterpret(UOp u, const Value& x);
+    Value converted(const Value& x, NumberClass from, NumberClass to);
+    // memory.cpp
+    bool load(UOp u);
+    bool store(UOp u);
+    bool atomic(UOp u);
+    bool load_global(UOp u);
+    bool load_scalar(UOp u);
+    bool load_local(UOp u);
+    bool load_register(UOp u);
+    bool store_register(UOp u);
+    bool stays(UOp load) const;
+    Value unpacked(Place data, DType type);
+    Source packed(const Value& value, DType type);
+    Place gate_of(UOp index);
+    // address.cpp
+    /// Of global memory: base + lanes + offset; of local memory: lanes + offset.
+    struct Address {
+        Source base;   ///< a pair of scalar registers
+        Source lanes;  ///< 32 bits, without sign
+        int32_t offset = 0;
+        bool whole = false;  ///< `lanes` is a pair with all of the address, base nothing
+    };
+    Address global_address(UOp index);
+    Address local_address(UOp index);
+    void find_addresses();
+    bool is_uniform(UOp index);  ///< one address for all lanes
+    const Offset& split(UOp u);
+    Offset::Part sum(const Offset::Part& a, const Offset::Part& b, bool scalar);
+    Source base_at(UOp memory, const Offset::Part& scalar, int64_t bytes_beyond, int64_t size);
+    Source times(const Source& x, int64_t factor, bool scalar);
+    Address wide_address(UOp index, int64_t size);
+
+    const Value& value(UOp u) const { return values_.at(skip_after(u)); }
+    void set(UOp u, Value value) { values_[u] = std::move(value); }
+    Source plain(const Value& value, DType type);  ///< with its modifiers applied
+    Source mask_of(const Value& truth);            ///< a lane mask
+    Source dword(const Source& wide, int i) const;
+    int uses(UOp u) const {
+        auto found = uses_.find(u);
+        return found == uses_.end() ? 0 : found->second;
+    }
+    bool takes_scalars(std::span<const Value> values) const;
+    static UOp memory_of(UOp index) { return skip_after(index.src(0)); }
+
+    const LinearProgram& program_;
+    MachineFunction& function_;
+    Code code_;
+    UOpMap<Value> values_;
+    UOpMap<Offset> offsets_;
+    UOpMap<bool> in_addresses_;                                                ///< sums that addresses are made of
+    std::vector<std::pair<std::array<int64_t, 5>, Source>> bases_, products_;  ///< made already
+    UOpMap<size_t> position_, last_use_;
+    UOpMap<std::vector<size_t>> stores_;  ///< to register memory
+    UOpMap<int> uses_;
+    UOpMap<bool> written_;                  ///< global memory that the kernel writes
+    UOpMap<uint32_t> local_address_;        ///< of local memory
+    UOpMap<std::vector<Place>> registers_;  ///< of register memory, one an element
+    struct Loop {
+        UOp range;
+        Place counter;
+        uint32_t block;
+    };
+    std::vector<Loop> loops_;
+};
+
+}  // namespace strata::codegen
