@@ -38,11 +38,11 @@ std::string constant(const Instruction& instruction, const isa::Operand& operand
     }
 }
 
+}  // namespace
+
 bool is_branch(const Instruction& instruction) {
     return instruction.pseudo == Pseudo::none && instruction.inst.row->flags & isa::kBranch;
 }
-
-}  // namespace
 
 Place MachineFunction::add(Bank bank, int dwords, int align) {
     registers.push_back({.bank = bank,

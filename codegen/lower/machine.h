@@ -90,6 +90,8 @@ struct MachineFunction {
 uint8_t implicit_reads(const MachineFunction& function, const Instruction& instruction);
 uint8_t implicit_writes(const MachineFunction& function, const Instruction& instruction);
 
+bool is_branch(const Instruction& instruction);
+
 /// With virtual registers as %v7[0:1], %s3; placed ones as themselves.
 std::string to_string(const MachineFunction& function, const Instruction& instruction);
 std::string to_string(const MachineFunction& function);

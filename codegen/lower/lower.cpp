@@ -1,0 +1,70 @@
+// lower: selection, the passes of passes.def, bytes.
+#include "strata/codegen/lower/lower.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "strata/codegen/lower/passes_p.h"
+#include "strata/core/support/settings.h"
+
+namespace strata::codegen {
+namespace {
+
+struct Pass {
+    std::string_view name, after;
+    Check check;
+    Result<void> (*run)(MachineFunction&);
+};
+constexpr Pass kPasses[] = {
+#define PASS(name, check, after) {#name, after, Check::check, name},
+#include "strata/codegen/lower/passes.def"
+#undef PASS
+};
+
+size_t count(const MachineFunction& function) {
+    size_t instructions = 0;
+    for (const Block& block : function.blocks) instructions += block.code.size();
+    return instructions;
+}
+
+[[maybe_unused]] Result<void> check(const MachineFunction& function, Check kind, std::string_view pass,
+                                    std::string_view after) {
+    if (Result<void> valid = verify(function, kind); !valid)
+        return make_error(ErrorKind::Internal, "kernel {} for {}: {}, after which {}, left this: {}",
+                          function.program.name, isa::info(function.target.arch).name, pass, after,
+                          valid.error().message);
+    return {};
+}
+
+Result<void> run(const Pass& pass, MachineFunction& function) {
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    const size_t before = count(function);
+    STRATA_TRY_VOID(pass.run(function));
+    if (settings().debug >= 5) {
+        std::chrono::duration<double, std::milli> ms = Clock::now() - start;
+        fmt::print(stderr, "{}: {:<18} {:>6} -> {:<6} instructions {:.3f} ms\n", function.program.name, pass.name,
+                   before, count(function), ms.count());
+    }
+    if (settings().debug >= 6) fmt::print(stderr, "{}", to_string(function));
+#ifndef NDEBUG
+    STRATA_TRY_VOID(check(function, pass.check, pass.name, pass.after));
+#endif
+    return {};
+}
+
+}  // namespace
+
+Result<Lowered> lower(const LinearProgram& program, const Target& target) {
+    GraphScope scope;
+    STRATA_TRY(MachineFunction function, select(program, target));
+    if (settings().debug >= 6) fmt::print(stderr, "{}", to_string(function));
+#ifndef NDEBUG
+    STRATA_TRY_VOID(check(function, Check::virtual_, "selection", "only virtual registers are used"));
+#endif
+    for (const Pass& pass : kPasses) STRATA_TRY_VOID(run(pass, function));
+    return emit(function);
+}
+
+}  // namespace strata::codegen
