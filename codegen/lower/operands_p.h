@@ -1,0 +1,48 @@
+#pragma once
+#include "strata/asm/isa/facts.h"
+#include "strata/codegen/lower/machine.h"
+
+// What an instruction reads and writes, for analyses over virtual registers.
+namespace strata::codegen {
+
+/// Whether dst[0] is read too: it is added to, or lanes or bits of it stay.
+inline bool reads_destination(const MachineFunction& function, const Instruction& instruction) {
+    return instruction.dst[0] && (instruction.keeps || instruction.gate ||
+                                  implicit_reads(function, instruction) & isa::implicit::destination);
+}
+
+/// visit(Place) for each register that is read.
+template <class Visit>
+void each_read(const MachineFunction& function, const Instruction& instruction, Visit visit) {
+    for (Place place : instruction.src)
+        if (place) visit(place);
+    if (instruction.gate) visit(instruction.gate);
+    if (reads_destination(function, instruction)) visit(instruction.dst[0]);
+}
+
+/// visit(Place) for each register that is written.
+template <class Visit>
+void each_write(const Instruction& instruction, Visit visit) {
+    for (Place place : instruction.dst)
+        if (place) visit(place);
+}
+
+inline bool is_copy(const Instruction& instruction) { return instruction.pseudo == Pseudo::copy; }
+/// A copy between registers, of all lanes.
+inline bool is_register_copy(const Instruction& instruction) {
+    return is_copy(instruction) && instruction.src[0] && !instruction.gate && !instruction.keeps;
+}
+
+/// Whether an operand that is not placed names VCC.
+inline bool is_vcc(Place place, const isa::Operand& operand) {
+    return !place && operand.present() && (operand.code & ~1) == isa::code::vcc_lo;
+}
+bool reads_vcc(const MachineFunction& function, const Instruction& instruction);
+bool writes_vcc(const MachineFunction& function, const Instruction& instruction);
+
+/// Whether results arrive before all sources are read, so that they share no register with them: matrix products
+/// (RDNA3 ISA 7.9, CDNA3 ISA 7.1; the accumulator itself may be the result), 64-bit products and sums of differences
+/// of gfx11 and before, loads of several dwords that CDNA repeats after a page fault.
+bool writes_early(const MachineFunction& function, const Instruction& instruction);
+
+}  // namespace strata::codegen

@@ -1,0 +1,119 @@
+#include <gtest/gtest.h>
+
+#include "machine_model.h"
+#include "random_code.h"
+#include "strata/codegen/lower/limits_p.h"
+#include "strata/codegen/lower/passes_p.h"
+
+namespace strata::codegen {
+namespace {
+
+using namespace test;
+
+class Allocate : public testing::TestWithParam<isa::ArchInfo> {
+  protected:
+    isa::Arch arch() const { return GetParam().arch; }
+};
+INSTANTIATE_TEST_SUITE_P(Arch, Allocate, testing::ValuesIn(isa::archs()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+/// Every instruction has an encoding, and the placed function does what the virtual one does.
+void expect_same(MachineFunction& function) {
+    const std::vector<uint64_t> wanted = run_virtual(function);
+    ASSERT_FALSE(wanted.empty());
+    const std::string before = to_string(function);
+    const Result<void> done = allocate(function);
+    ASSERT_TRUE(done) << const_cast<Result<void>&>(done).error().message;
+    for (const Block& block : function.blocks)
+        for (const Instruction& instruction : block.code) {
+            ASSERT_EQ(instruction.pseudo, Pseudo::none);
+            Result<isa::Encoded> encoded = isa::encode(function.target.arch, instruction.inst);
+            ASSERT_TRUE(encoded) << encoded.error().message << "\n" << to_string(function, instruction);
+        }
+    ASSERT_EQ(run_placed(function), wanted) << before << to_string(function);
+}
+
+TEST_P(Allocate, RandomCodeComputesTheSameInItsPlaces) {
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        RandomCode random(arch(), seed, {.steps = 40 + static_cast<int>(seed) * 5});
+        SCOPED_TRACE(seed);
+        expect_same(random.code.function);
+        if (HasFatalFailure()) return;
+    }
+}
+
+TEST_P(Allocate, MasksOfOneBlockAreInVccUnlessAnInstructionNamesIt) {
+    for (bool named : {false, true}) {
+        Code code(arch());
+        const Place a = code.fixed(Bank::vector, 1, isa::code::vgpr0), mask = code.mask(), b = code.vector();
+        const Place address = code.vector(2);
+        code.copy(address.part(0), a);
+        code.copy(address.part(1), Constant{1});
+        if (named) code.op("v_cmp_lt_f32", {Fixed{isa::code::vcc_lo}}, {a, a});
+        code.op("v_cmp_lt_f32", {mask}, {a, a});
+        code.op("v_cndmask_b32", {b}, {a, a, mask});
+        if (named) code.op("v_cndmask_b32", {b}, {a, b, Fixed{isa::code::vcc_lo}});
+        code.store(b, address);
+        code.end();
+        expect_same(code.function);
+        EXPECT_EQ(code.function.registers[mask.reg].place == isa::code::vcc_lo, !named);
+        for (const Instruction& instruction : code.here())
+            if (instruction.src[2] == mask) EXPECT_EQ(isa::encode(arch(), instruction.inst)->count, named ? 2 : 1);
+    }
+}
+
+TEST_P(Allocate, CopiesOfWhatEndsThereVanish) {
+    Code code(arch());
+    const Place item = code.fixed(Bank::vector, 1, isa::code::vgpr0), address = code.vector(2);
+    const Place a = code.vector(), b = code.vector(), c = code.vector();
+    code.copy(address.part(0), item);
+    code.copy(address.part(1), Constant{1});
+    code.op("v_add_f32", {a}, {address.part(0), address.part(0)});
+    code.copy(b, a);
+    code.copy(c, b);
+    code.store(c, address);
+    code.end();
+    expect_same(code.function);
+    int moves = 0;
+    for (const Instruction& instruction : code.here()) moves += instruction.inst.row->mnemonic == "v_mov_b32";
+    EXPECT_EQ(moves, 1);
+    EXPECT_EQ(code.function.vgprs, 3);
+}
+
+TEST_P(Allocate, DeadPartsOfATupleAreFreeForOthers) {
+    Code code(arch());
+    const Place item = code.fixed(Bank::vector, 1, isa::code::vgpr0), address = code.vector(2), quad = code.vector(4);
+    code.copy(address.part(0), item);
+    code.copy(address.part(1), Constant{1});
+    code.op(code.spelled("global_load_b128", "global_load_dwordx4"), {quad}, {address});
+    for (int i = 0; i < 3; ++i) code.store(quad.part(i), address);
+    Place sum = quad.part(3);
+    for (int i = 0; i < 3; ++i) {
+        const Place next = code.vector();
+        code.op("v_add_f32", {next}, {sum, quad.part(3)});
+        sum = next;
+    }
+    code.store(sum, address);
+    code.end();
+    expect_same(code.function);
+    EXPECT_LE(code.function.vgprs, 6);
+}
+
+TEST(RegisterLimits, AWorkgroupOfTheProgramFitsTheMachine) {
+    struct Case {
+        isa::Arch arch;
+        uint32_t threads;
+        int vgprs, total;
+    };
+    // LLVM's getMaxNumVGPRs for as many waves a vector unit: gfx1100 has 1536 rows, gfx942 512.
+    for (const Case& row : {Case{isa::Arch::gfx1100, 64, 256, 256}, Case{isa::Arch::gfx1100, 1024, 192, 192},
+                            Case{isa::Arch::gfx1201, 512, 256, 256}, Case{isa::Arch::gfx942, 64, 256, 512},
+                            Case{isa::Arch::gfx942, 512, 256, 256}, Case{isa::Arch::gfx90a, 1024, 128, 128}}) {
+        const Code code(row.arch, row.threads);
+        EXPECT_EQ(register_limits(code.function).vgprs, row.vgprs) << row.threads;
+        EXPECT_EQ(register_limits(code.function).total, row.total) << row.threads;
+    }
+}
+
+}  // namespace
+}  // namespace strata::codegen
