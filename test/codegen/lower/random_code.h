@@ -110,8 +110,10 @@ class RandomCode {
         instruction.gate = any(masks_);
     }
 
-    void step() {
-        switch (pick(20)) {
+    void step() { chance(50) ? arithmetic() : other(); }
+
+    void arithmetic() {
+        switch (pick(10)) {
             case 0:
             case 1:
             case 2: {
@@ -149,26 +151,32 @@ class RandomCode {
                 code.op("s_cselect_b32", {any(scalars_)}, {any(scalars_), any(scalars_)});
                 break;
             }
-            case 10: load(result(quads_, Bank::vector)); break;
-            case 11:
+            default: code.op("v_min_f32", {any(vectors_)}, {any(vectors_), any(vectors_)});
+        }
+    }
+
+    void other() {
+        switch (pick(10)) {
+            case 0: load(result(quads_, Bank::vector)); break;
+            case 1:
                 maybe_gate(
                     code.op("v_add_f32", {any(quads_).part(pick(4))}, {any(quads_).part(pick(4)), any(vectors_)}));
                 break;
-            case 12: code.store(any(quads_), address_); break;
-            case 13: {
+            case 2: code.store(any(quads_), address_); break;
+            case 3: {
                 const Place a = any(doubles_), b = any(doubles_);
                 code.op("v_add_f64", {result(doubles_, Bank::vector)}, {a, b});
                 break;
             }
-            case 14: {
+            case 4: {
                 const Place a = any(vectors_), b = any(vectors_), c = any(doubles_);
                 code.op(wide_product(), {result(doubles_, Bank::vector), code.mask()}, {a, b, c});
                 break;
             }
-            case 15: copies(); break;
-            case 16: matrix(); break;
-            case 17: vcc(); break;
-            case 18: scalar_load(); break;
+            case 5: copies(); break;
+            case 6: matrix(); break;
+            case 7: vcc(); break;
+            case 8: scalar_load(); break;
             default: {
                 const Place value = any(vectors_);
                 code.op("v_readfirstlane_b32", {result(scalars_, Bank::scalar)}, {value});
