@@ -334,6 +334,18 @@ template <class T> STRATA_FN T bounded(T i, T size, T axis) {
     }
     return at;
 }
+//@ mulhi
+STRATA_FN uint32_t mulhi(uint32_t x, uint32_t y) { return (uint32_t)((uint64_t)x * y >> 32); }
+STRATA_FN int32_t mulhi(int32_t x, int32_t y) { return (int32_t)((int64_t)x * y >> 32); }
+//@ leading
+STRATA_FN int32_t leading(uint32_t x) { return x ? __builtin_clz(x) : -1; }
+//@ div_scale_n div_scale_d div_scales
+#define STRATA_DIVISION(T, suffix)                                                                                        \
+    STRATA_FN T div_scale_n(T n, T d) { bool mask; return __builtin_amdgcn_div_scale##suffix(n, d, true, &mask); }        \
+    STRATA_FN T div_scale_d(T n, T d) { bool mask; return __builtin_amdgcn_div_scale##suffix(n, d, false, &mask); }       \
+    STRATA_FN bool div_scales(T n, T d) { bool mask; __builtin_amdgcn_div_scale##suffix(n, d, true, &mask); return mask; }
+STRATA_DIVISION(float, f)
+STRATA_DIVISION(double, )
 //@ integer_pow
 // Wraps; a negative exponent gives the real power truncated.
 template <class T> STRATA_FN T integer_pow(T base, T exponent) {

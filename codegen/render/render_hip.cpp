@@ -198,7 +198,7 @@ class Renderer {
         if (u.is(Op::vec)) {
             for (const Expression& s : sources) e.text += (e.text.empty() ? "" : ", ") + s.text;
             e.text = fmt::format("make_{}({})", hip_type(u.dtype()), e.text);
-        } else if (info(u.op()).elementwise() && u.dtype().lanes == 1) {
+        } else if (info(u.op()).computes() && u.dtype().lanes == 1) {
             e = spell(u, sources);
         }
         e.assumes_gate = assumes_gate;

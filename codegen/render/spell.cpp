@@ -14,7 +14,7 @@ namespace {
 
 /// The column HIP of ops.def.
 struct Spelling {
-    enum class Form : uint8_t { own, infix, call } form = Form::own;
+    enum class Form : uint8_t { own, infix, call, builtin } form = Form::own;
     std::string_view text = {};      ///< the sign, or the function of floats
     std::string_view integers = {};  ///< the function of integers; empty: there is none
     int precedence = kPrimary;
@@ -34,10 +34,14 @@ constexpr Spelling call(std::string_view function, std::string_view integers = {
 constexpr Spelling ocml(std::string_view function, std::string_view integers = {}) {
     return {.form = Spelling::Form::call, .text = function, .integers = integers, .in_library = true};
 }
+constexpr Spelling builtin(std::string_view name) { return {.form = Spelling::Form::builtin, .text = name}; }
+constexpr Spelling prelude(std::string_view function) { return call(function, function); }
 
 Spelling spelling(Op op) {
     switch (op) {
 #define ELEMENTWISE(name, arity, flags, rule, cost, hip, ...) \
+    case Op::name: return hip;
+#define MACHINE(name, arity, hip, ...) \
     case Op::name: return hip;
 #include "strata/core/uop/ops.def"
         default: return own;
@@ -132,6 +136,11 @@ Expression function(UOp u, const Spelling& row, std::span<const Expression> s) {
     return unchanged ? s[0] : row.integers.empty() ? Expression{""} : called(row.integers, s);
 }
 
+Expression built_in(DType type, std::string_view name, std::span<const Expression> s) {
+    std::string_view suffix = type == dtypes::float32 ? "f" : type == dtypes::float16 ? "h" : "";
+    return called(fmt::format("__builtin_amdgcn_{}{}", name, suffix), s);
+}
+
 /// clang 19 takes element 0 of a vector when __builtin_bit_cast is given an lvalue such as v.y: it gets a value.
 std::string bits_of(UOp source, const Expression& x) {
     return source.is(Op::lane) ? fmt::format("({}){}", hip_type(source.dtype()), x.within(kPrefix)) : x.text;
@@ -163,6 +172,7 @@ Expression spell(UOp u, std::span<const Expression> s) {
         }
         default: break;
     }
+    if (row.form == Spelling::Form::builtin) return built_in(from, row.text, s);
     if (row.form == Spelling::Form::call) return function(u, row, s);
     bool fits = row.form == Spelling::Form::infix && (row.floats || !from.is_float());
     return fits ? arithmetic(u, row, s) : Expression{""};

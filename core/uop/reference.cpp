@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "strata/core/uop/machine_value_p.h"
+
 namespace strata {
 namespace {
 
@@ -147,6 +149,7 @@ Value bitcast_value(const Operands& o) {
 Value reference(Op op, DType type, DType source, std::span<const ConstArg> values) {
     if (type.scalar == Scalar::none || source.scalar == Scalar::none) return {};
     Operands o{op, type.element(), source.element(), values};
+    if (info(op).is(kMachine)) return machine_value(op, o.type, o.source, values);
     if (op == Op::where) return values[0].i ? values[1] : values[2];
     if (op == Op::cast) return cast_value(o);
     if (op == Op::bitcast) return bitcast_value(o);

@@ -1,0 +1,82 @@
+// bfloat16 and 8-bit floats from and to float32, in integers; the formats are those of core/dtype.
+#include <algorithm>
+
+#include "strata/codegen/decompose/functions_p.h"
+
+namespace strata::codegen {
+namespace {
+
+/// OCP e4m3 has one NaN, no infinity; FNUZ formats have neither infinity nor minus zero, their NaN is minus zero's code.
+struct Format {
+    int mantissa, bias;
+    bool fnuz, ieee;
+    explicit Format(DType type)
+        : mantissa(type.mantissa_bits()),
+          bias((1 << (type.exponent_bits() - 1)) - 1),
+          fnuz(type == dtypes::fp8e4m3fnuz || type == dtypes::fp8e5m2fnuz),
+          ieee(type == dtypes::fp8e5m2) {
+        bias += fnuz;
+    }
+    uint32_t overflow() const { return fnuz ? 0x80 : ieee ? 0x7c : 0x7f; }
+    uint32_t largest() const { return fnuz ? 0x7f : ieee ? 0x7b : 0x7e; }
+    uint32_t nan() const { return fnuz ? 0x80 : ieee ? 0x7e : 0x7f; }
+};
+
+UOp as_float(UOp bits) { return bitcast(bits, dtypes::float32); }
+double power(int n) { return n < 0 ? 1 / power(-n) : n ? 2 * power(n - 1) : 1; }
+
+}  // namespace
+
+UOp from_bfloat16(UOp x) { return as_float(up(cast(bitcast(x, dtypes::uint16), dtypes::uint32), 16)); }
+
+UOp to_bfloat16(UOp x) {
+    UOp bits = bitcast(x, dtypes::uint32), odd = bits_and(down(bits, 16), 1);
+    UOp code = select(is_nan(x), bits_or(bits, 1 << 22), bits + odd + u32(0x7fff));
+    return bitcast(cast(down(code, 16), dtypes::uint16), dtypes::bfloat16);
+}
+
+/// The code as a float's uppermost bits of mantissa, its exponent moved by an exact multiplication.
+UOp from_float8(UOp x) {
+    const Format f(x.dtype());
+    UOp code = cast(bitcast(x, dtypes::uint8), dtypes::uint32), size = bits_and(code, 0x7f);
+    UOp value = times(as_float(up(size, 23 - f.mantissa)), power(127 - f.bias));
+    UOp bits = bitcast(value, dtypes::uint32);
+    if (f.ieee) bits = select(less(u32(0x7b), size), bits_or(bits, 0x7f800000), bits);
+    if (!f.ieee && !f.fnuz) bits = select(equal(size, 0x7f), u32(0x7fc00000), bits);
+    bits = bits_or(bits, up(bits_and(code, 0x80), 24));
+    return as_float(f.fnuz ? select(equal(code, 0x80), u32(0x7fc00000), bits) : bits);
+}
+
+/// Normal: the bias is moved, the low bits rounded away. Subnormal: a sum puts the last bit kept at the end of its
+/// mantissa, rounded by the addition.
+UOp to_float8(UOp x, DType type) {
+    const Format f(type);
+    const int lost = 23 - f.mantissa;
+    UOp bits = bitcast(x, dtypes::uint32), sign = bits_and(down(bits, 24), 0x80), size = bits_and(bits, 0x7fffffff);
+    UOp odd = bits_and(down(size, lost), 1);
+    const uint32_t rebias = static_cast<uint32_t>(127 - f.bias) << 23, half = (1u << (lost - 1)) - 1;
+    UOp normal = down(size + odd + u32(half - rebias), lost);
+    UOp tiny = bitcast(plus(as_float(size), power(24 - f.bias - f.mantissa)), dtypes::uint32);
+    UOp code = select(less(size, u32(rebias + (1u << 23))), bits_and(tiny, 0xff), normal);
+    code = select(less(u32(f.largest()), code), u32(f.overflow()), code);
+    code = select(less(u32(0x7f800000), size), u32(f.nan()), code);
+    UOp with_sign = bits_or(code, sign);
+    if (f.fnuz) with_sign = select(equal(bits_and(code, 0x7f), 0), code, with_sign);
+    return bitcast(cast(with_sign, dtypes::uint8), type);
+}
+
+bool is_native_cast(DType to, DType from, const Target& target) {
+    struct Row {
+        isa::Family family;
+        DType a, b;
+    };
+    static constexpr Row rows[] = {
+#define NATIVE_CAST(family, to, from) {isa::Family::family, dtypes::to, dtypes::from},
+#include "strata/codegen/decompose/native_casts.def"
+#undef NATIVE_CAST
+    };
+    return std::ranges::any_of(
+        rows, [&](const Row& r) { return r.family == isa::info(target.arch).family && r.a == to && r.b == from; });
+}
+
+}  // namespace strata::codegen
