@@ -6,8 +6,7 @@
 #include <set>
 #include <string_view>
 
-#include "hazard_path.h"
-#include "strata/asm/llvm/assemble.h"
+#include "path.h"
 
 // Each rule of distance by itself.
 namespace strata::lint {
@@ -33,17 +32,8 @@ std::string_view words_of(std::string_view rule) {
     return {};
 }
 
-Path path_of(std::string_view arch_name, int wave_size, std::string_view text) {
-    const Arch arch = isa::parse_arch(arch_name).value();
-    const auto words = isa::assemble_instructions(text, arch, wave_size);
-    if (!words) {
-        ADD_FAILURE() << words.error().message << "\n" << text;
-        return {arch, wave_size};
-    }
-    Path path{arch, wave_size};
-    for (std::span<const uint32_t> rest = *words; !rest.empty(); rest = rest.subspan(path.insts.back().size / 4))
-        path.insts.push_back(isa::decode(arch, rest, wave_size).value());
-    return path;
+Path path_of(std::string_view arch, int wave_size, std::string_view text) {
+    return Path::of(isa::parse_arch(arch).value(), text, wave_size);
 }
 
 /// What breaks a rule until `needs` wait states stand between the two.
@@ -163,7 +153,7 @@ TEST_P(EachRule, IsBrokenUntilItsWaitStatesStandBetween) {
         std::string text = fmt::format("{}\n", example.first);
         for (int rest = states; rest > 0; rest -= 16) text += fmt::format("s_nop {}\n", std::min(rest, 16) - 1);
         const Path path = path_of(example.arch, 64, text + std::string(example.second));
-        const auto findings = path.findings();
+        const auto findings = path.hazards();
         EXPECT_EQ(findings.empty(), states >= example.needs) << path.text();
         if (states != example.needs - 1 || findings.empty()) continue;
         EXPECT_NE(findings[0].what.find(words_of(example.rule)), std::string::npos) << path.text();
@@ -189,7 +179,7 @@ TEST(Hazards, EveryRuleIsBrokenByAnExample) {
 void expect_found(std::string_view arch, int wave_size, std::string_view text, std::string_view rule,
                   std::string_view fix = {}) {
     const Path path = path_of(arch, wave_size, text);
-    const auto findings = path.findings();
+    const auto findings = path.hazards();
     if (rule.empty()) {
         EXPECT_TRUE(findings.empty()) << path.text();
         return;
@@ -226,8 +216,8 @@ TEST(Hazards, MasksAndCarriesOfCdna2AndOtherBitsOfTheModeNeedNoDistance) {
 
 TEST(Hazards, OnlyMemoryThatMayRunAgainHasClauses) {
     const Path path = path_of("gfx90a", 64, "s_load_dwordx2 s[2:3], s[0:1], 0x0\ns_load_dword s4, s[2:3], 0x0");
-    EXPECT_EQ(path.findings(true).size(), 1U);
-    EXPECT_TRUE(path.findings(false).empty());
+    EXPECT_EQ(path.hazards(true).size(), 1U);
+    EXPECT_TRUE(path.hazards(false).empty());
 }
 
 TEST(Hazards, ATranscendentalResultIsUsedAfterSixVectorInstructionsOrTwoLikeItOrAWait) {
@@ -301,23 +291,15 @@ TEST(Hazards, AMaskIsOverwrittenAndReadAfterAWaitInWave64) {
 /// What paths left behind their last instructions.
 class Joined : public ::testing::Test {
   protected:
+    static constexpr uint64_t kEnd = 1000;
     /// `end`: where the text ends.
-    Recent after(std::string_view text, uint64_t end = 1000) {
+    Recent after(std::string_view text, uint64_t end = kEnd) {
         const Path path = path_of("gfx90a", 64, text);
         uint64_t bytes = 0;
         for (const Inst& inst : path.insts) bytes += inst.size;
         Recent recent(Arch::gfx90a, 64);
-        run(recent, path, end - bytes);
+        path.run(recent, end - bytes);
         return recent;
-    }
-    std::vector<Finding> run(Recent& recent, const Path& path, uint64_t pc = 1000) {
-        Findings found;
-        for (const Inst& inst : path.insts) {
-            const Access access = access_of(path.arch, inst, path.wave_size);
-            recent.step({pc, &inst, &access}, found);
-            pc += inst.size;
-        }
-        return found.sorted();
     }
     const Path load_ = path_of("gfx90a", 64, "global_load_dword v1, v2, s[4:5]");
     static constexpr std::string_view kWrite = "v_readfirstlane_b32 s4, v0\n";
@@ -328,7 +310,7 @@ TEST_F(Joined, TheNearestOfTwoPathsCounts) {
     const Recent near = after("s_mov_b32 s9, 0\n" + std::string(kWrite) + "s_nop 1");
     EXPECT_TRUE(far.join(near));
     EXPECT_FALSE(far.join(near));
-    const auto findings = run(far, load_);
+    const auto findings = load_.run(far, kEnd);
     ASSERT_EQ(findings.size(), 1U);
     EXPECT_EQ(findings[0].fix, "s_nop 2 before this");
 }
@@ -337,7 +319,7 @@ TEST_F(Joined, WhatOnePathAloneLeftCounts) {
     Recent empty = after("s_nop 7");
     EXPECT_EQ(empty, Recent(Arch::gfx90a, 64));
     EXPECT_TRUE(empty.join(after(kWrite)));
-    EXPECT_EQ(run(empty, load_).size(), 1U);
+    EXPECT_EQ(load_.run(empty, kEnd).size(), 1U);
 }
 
 TEST_F(Joined, APathThatWaitedLongerAddsNothing) {
@@ -349,8 +331,8 @@ TEST_F(Joined, APathThatWaitedLongerAddsNothing) {
 
 TEST_F(Joined, ABranchThatIsTakenIsAWaitStateMore) {
     for (const bool taken : {false, true}) {
-        Recent there = after(std::string(kWrite) + "s_cbranch_scc0 8\ns_nop 1", taken ? 800 : 1000);
-        const auto findings = run(there, load_);
+        Recent there = after(std::string(kWrite) + "s_cbranch_scc0 8\ns_nop 1", taken ? 800 : kEnd);
+        const auto findings = load_.run(there, kEnd);
         ASSERT_EQ(findings.size(), 1U);
         EXPECT_EQ(findings[0].fix, taken ? "s_nop 0 before this" : "s_nop 1 before this");
     }

@@ -1,7 +1,5 @@
 #include "strata/asm/lint/waits.h"
 
-#include <algorithm>
-
 #include "path.h"
 
 // Waits that code lacks, on one path and where paths meet. Expected: "what | fix", a line a finding.
@@ -11,18 +9,15 @@ namespace {
 using isa::Arch;
 using testing::Path;
 
-std::string told(const Findings& found) {
+std::string told(const std::vector<Finding>& found) {
     std::string all;
-    for (const Finding& finding : found.sorted()) all += (all.empty() ? "" : "\n") + finding.what + " | " + finding.fix;
+    for (const Finding& finding : found) all += (all.empty() ? "" : "\n") + finding.what + " | " + finding.fix;
     return all;
 }
 
 std::string found_in(Arch arch, std::string_view text) {
-    const Path path(arch, text);
     Outstanding outstanding(arch, isa::info(arch).wave_size);
-    Findings found;
-    for (const Step& step : path.steps()) outstanding.step(step, found);
-    return told(found);
+    return told(Path::of(arch, text).run(outstanding));
 }
 
 struct Case {
@@ -151,23 +146,15 @@ INSTANTIATE_TEST_SUITE_P(Others, Waits, ::testing::ValuesIn(kOthers), case_name)
 
 /// What one path and another leave, in the order in which they join.
 Outstanding joined(std::string_view one, std::string_view other, bool* changed = nullptr) {
-    const Path first(Arch::gfx1100, one), second(Arch::gfx1100, other);
     Outstanding a(Arch::gfx1100, 32), b(Arch::gfx1100, 32);
-    Findings found;
-    for (const Step& step : first.steps()) a.step(step, found);
-    for (const Step& step : second.steps()) b.step(step, found);
-    EXPECT_TRUE(found.empty());
+    EXPECT_TRUE(Path::of(Arch::gfx1100, one).run(a).empty());
+    EXPECT_TRUE(Path::of(Arch::gfx1100, other).run(b).empty());
     const bool was_new = a.join(b);
     if (changed) *changed = was_new;
     return a;
 }
 
-std::string behind(Outstanding state, std::string_view text) {
-    const Path path(Arch::gfx1100, text);
-    Findings found;
-    for (const Step& step : path.steps()) state.step(step, found);
-    return told(found);
-}
+std::string behind(Outstanding state, std::string_view text) { return told(Path::of(Arch::gfx1100, text).run(state)); }
 
 constexpr std::string_view kTwoLoads = "global_load_b32 v1, v[2:3], off\nglobal_load_b32 v4, v[2:3], off\n";
 
