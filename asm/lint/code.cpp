@@ -5,14 +5,6 @@
 
 namespace strata::lint {
 
-const isa::Segment* text_of(const isa::CodeObject& object, uint64_t address) {
-    const auto holds = [&](const isa::Segment& segment) {
-        return segment.executable && address >= segment.address && address - segment.address < segment.bytes.size();
-    };
-    const auto at = std::ranges::find_if(object.segments, holds);
-    return at == object.segments.end() ? nullptr : &*at;
-}
-
 Result<const Code::Line*> Code::at(uint64_t pc) {
     if (const auto known = lines_.find(pc); known != lines_.end()) return &known->second;
     std::array<uint32_t, 3> words{};  // the longest instruction

@@ -9,9 +9,6 @@
 
 namespace strata::lint {
 
-/// The executable segment that a kernel's code is in; nullptr without one.
-const isa::Segment* text_of(const isa::CodeObject& object, uint64_t address);
-
 /// Instructions of a segment, decoded where they are asked for. Offsets are bytes in the segment.
 class Code {
   public:

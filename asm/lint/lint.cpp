@@ -16,6 +16,9 @@
 namespace strata::lint {
 namespace {
 
+/// Where firmware begins that loads arguments (AMDGPUUsage, "Preloaded Kernel Arguments").
+constexpr uint64_t kPreloadBytes = 256;
+
 /// What is known of a wave at a place of the code, by all paths that lead there.
 struct State {
     Outstanding outstanding;
@@ -47,8 +50,7 @@ class Linter {
         State state = fresh();
         enter(start, state);
         if (isa::is_cdna(isa::info(object_.arch).family) && kernel_.descriptor.kernarg_preload & 127)
-            enter(start + 256,
-                  state);  // where firmware that loads arguments begins (AMDGPUUsage, "Preloaded Kernel Arguments")
+            enter(start + kPreloadBytes, state);
         if (auto found = find_blocks(start); !found) return found.error();
         while (!open_.empty()) {
             poll_interrupt();
@@ -108,7 +110,7 @@ class Linter {
         for (const isa::Symbol& symbol : object_.symbols) {
             const bool kernel = std::ranges::any_of(
                 object_.kernels, [&](const isa::KernelInfo& k) { return k.entry_address == symbol.address; });
-            if (!symbol.is_function || kernel || text_of(object_, symbol.address) != &text_) continue;
+            if (!symbol.is_function || kernel || object_.code_at(symbol.address) != &text_) continue;
             all.push_back(symbol.address - text_.address);
             enter(all.back(), state);
         }
@@ -188,7 +190,7 @@ class Linter {
 Result<std::vector<Finding>> lint(const isa::CodeObject& object, std::string_view kernel) {
     const isa::KernelInfo* const info = object.find(kernel);
     if (!info) return make_error(ErrorKind::Usage, "the code object has no kernel '{}'", kernel);
-    const isa::Segment* const text = text_of(object, info->entry_address);
+    const isa::Segment* const text = object.code_at(info->entry_address);
     if (!text) return make_error(ErrorKind::Unsupported, "kernel '{}' begins outside of the code", kernel);
     return Linter(object, *info, *text).run();
 }

@@ -116,6 +116,17 @@ std::string witness_text(const Witness& witness) {
     return text + "\n";
 }
 
+/// The fields of a place: "pc", "instruction" and, where a line table tells, "file", "line", "column".
+std::string place_json(const Places& places, uint64_t pc, uint64_t entry) {
+    std::string text = fmt::format("\"pc\": {}, \"instruction\": {}", pc - entry, quoted(places.instruction(pc)));
+    const isa::SourceLine line = places.line(pc);
+    if (!line.file.empty())
+        text += fmt::format(", \"file\": {}, \"line\": {}, \"column\": {}", quoted(line.file), line.line, line.column);
+    return text;
+}
+
+}  // namespace
+
 std::string quoted(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
@@ -128,17 +139,6 @@ std::string quoted(std::string_view text) {
     }
     return out + "\"";
 }
-
-/// The fields of a place: "pc", "instruction" and, where a line table tells, "file", "line", "column".
-std::string place_json(const Places& places, uint64_t pc, uint64_t entry) {
-    std::string text = fmt::format("\"pc\": {}, \"instruction\": {}", pc - entry, quoted(places.instruction(pc)));
-    const isa::SourceLine line = places.line(pc);
-    if (!line.file.empty())
-        text += fmt::format(", \"file\": {}, \"line\": {}, \"column\": {}", quoted(line.file), line.line, line.column);
-    return text;
-}
-
-}  // namespace
 
 std::string to_text(const Finding& finding, const isa::CodeObject& object, const isa::Segment& text) {
     const Places places(object, text);
@@ -157,7 +157,7 @@ std::string to_text(const Finding& finding, const isa::CodeObject& object, const
 }
 
 std::string to_line(const Finding& finding, const isa::CodeObject& object, const isa::KernelInfo& kernel) {
-    const isa::Segment* const text = text_of(object, kernel.entry_address);
+    const isa::Segment* const text = object.code_at(kernel.entry_address);
     std::string where;
     if (text) where = Places(object, *text).source(finding.pc);
     if (where.empty())
@@ -168,7 +168,7 @@ std::string to_line(const Finding& finding, const isa::CodeObject& object, const
 
 std::string to_json(const std::vector<Finding>& findings, const isa::CodeObject& object,
                     const isa::KernelInfo& kernel) {
-    const isa::Segment* const text = text_of(object, kernel.entry_address);
+    const isa::Segment* const text = object.code_at(kernel.entry_address);
     if (!text) return "[]";
     const Places places(object, *text);
     const uint64_t entry = kernel.entry_address - text->address;

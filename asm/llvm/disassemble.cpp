@@ -51,12 +51,10 @@ struct Stretch {
 };
 
 std::span<const uint8_t> bytes_at(const CodeObject& object, uint64_t address, uint64_t size) {
-    for (const Segment& segment : object.segments)
-        if (segment.executable && address >= segment.address && address - segment.address < segment.bytes.size()) {
-            const uint64_t at = address - segment.address;
-            return segment.bytes.subspan(at, std::min<uint64_t>(size, segment.bytes.size() - at));
-        }
-    return {};
+    const Segment* const segment = object.code_at(address);
+    if (!segment) return {};
+    const uint64_t at = address - segment->address;
+    return segment->bytes.subspan(at, std::min<uint64_t>(size, segment->bytes.size() - at));
 }
 
 /// Functions and kernels in order of address; a kernel without a sized symbol reaches to the next stretch.

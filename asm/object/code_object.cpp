@@ -251,4 +251,11 @@ const KernelInfo* CodeObject::find(std::string_view kernel) const {
     return nullptr;
 }
 
+const Segment* CodeObject::code_at(uint64_t address) const {
+    for (const Segment& segment : segments)
+        if (segment.executable && address >= segment.address && address - segment.address < segment.bytes.size())
+            return &segment;
+    return nullptr;
+}
+
 }  // namespace strata::isa

@@ -115,6 +115,7 @@ class CodeObject {
     Bytes image;
 
     const KernelInfo* find(std::string_view kernel) const;  ///< nullptr when absent
+    const Segment* code_at(uint64_t address) const;         ///< the executable one that holds it; nullptr: none
 };
 
 /// Where code comes from: rows in the order of their words, each valid up to the next one.

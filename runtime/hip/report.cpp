@@ -23,16 +23,6 @@ bool same(const CheckFinding& a, const CheckFinding& b) {
     return a.module || a.finding.what == b.finding.what;
 }
 
-std::string quoted(std::string_view text) {
-    std::string out = "\"";
-    for (const char c : text)
-        if (static_cast<unsigned char>(c) < ' ')
-            out += fmt::format("\\u{:04x}", c);
-        else
-            out += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
-    return out + '"';
-}
-
 /// Of findings about one kernel, without the brackets of an array.
 std::string objects(const std::vector<lint::Finding>& findings, const CheckFinding& like) {
     std::string out;
@@ -43,20 +33,15 @@ std::string objects(const std::vector<lint::Finding>& findings, const CheckFindi
     }
     for (const lint::Finding& one : findings)
         out += fmt::format("{}{{\"kind\": {}, \"kernel\": {}, \"what\": {}, \"fix\": {}, \"count\": {}}}",
-                           out.empty() ? "" : ", ", quoted(name(one.kind)), quoted(like.kernel), quoted(one.what),
-                           quoted(one.fix), one.count);
+                           out.empty() ? "" : ", ", lint::quoted(name(one.kind)), lint::quoted(like.kernel),
+                           lint::quoted(one.what), lint::quoted(one.fix), one.count);
     return out;
 }
 
 }  // namespace
 
 const isa::Segment* CheckFinding::code() const {
-    if (!module) return nullptr;
-    const uint64_t entry = info_of(*this).entry_address;
-    for (const isa::Segment& segment : module->object().segments)
-        if (segment.executable && entry >= segment.address && entry - segment.address < segment.bytes.size())
-            return &segment;
-    return nullptr;
+    return module ? module->object().code_at(info_of(*this).entry_address) : nullptr;
 }
 
 std::string CheckFinding::text() const {

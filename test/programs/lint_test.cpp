@@ -23,9 +23,7 @@ std::vector<std::string> names() {
     return all;
 }
 
-const isa::Segment& text_of(const isa::CodeObject& object) {
-    return *std::ranges::find_if(object.segments, [](const isa::Segment& segment) { return segment.executable; });
-}
+const isa::Segment& text_of(const isa::CodeObject& object) { return *object.code_at(object.kernels[0].entry_address); }
 
 /// What the linter says of all kernels, as text.
 std::string findings(const isa::CodeObject& object) {

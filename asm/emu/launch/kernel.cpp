@@ -8,16 +8,9 @@
 
 namespace strata::emu {
 
-const isa::Segment* code_segment(const isa::CodeObject& object, uint64_t address) {
-    for (const isa::Segment& segment : object.segments)
-        if (segment.executable && address >= segment.address && address - segment.address < segment.bytes.size())
-            return &segment;
-    return nullptr;
-}
-
 Result<LoadedKernel> decode_kernel(const isa::CodeObject& object, const isa::KernelInfo& kernel, uint64_t base) {
     const isa::ArchInfo& arch = isa::info(object.arch);
-    const isa::Segment* text = code_segment(object, kernel.entry_address);
+    const isa::Segment* text = object.code_at(kernel.entry_address);
     if (!text)
         return make_error(ErrorKind::Unsupported, "kernel '{}' has its entry {:#x} outside the code", kernel.name,
                           kernel.entry_address);

@@ -11,9 +11,6 @@
 
 namespace strata::emu {
 
-/// The executable segment that holds `address` of the object's own address space, or nullptr.
-const isa::Segment* code_segment(const isa::CodeObject& object, uint64_t address);
-
 /// A kernel ready to be launched.
 struct LoadedKernel {
     const isa::KernelInfo* info = nullptr;

@@ -133,7 +133,7 @@ class Checks {
     Checks(const Checks&) = delete;
     /// The error of a launch that a finding ended.
     Error error(const isa::CodeObject& object, const LoadedKernel& kernel) const {
-        const isa::Segment* const text = code_segment(object, kernel.info->entry_address);
+        const isa::Segment* const text = object.code_at(kernel.info->entry_address);
         return {ErrorKind::Check, fmt::format("kernel '{}': {}", kernel.info->name,
                                               lint::to_text(checks_.findings().front(), object, *text))};
     }

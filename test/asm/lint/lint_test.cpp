@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "../isa/llvm_oracle.h"
 #include "../isa/random_words.h"
 #include "strata/asm/llvm/assemble.h"
@@ -33,9 +31,7 @@ std::string kernel_text(Arch arch, std::string_view body, std::string_view direc
     return text + "...\n.end_amdgpu_metadata\n";
 }
 
-const isa::Segment& text_of(const isa::CodeObject& object) {
-    return *std::ranges::find_if(object.segments, [](const isa::Segment& segment) { return segment.executable; });
-}
+const isa::Segment& text_of(const isa::CodeObject& object) { return *object.code_at(object.kernels[0].entry_address); }
 
 /// The object of a text, with its findings.
 struct Linted {

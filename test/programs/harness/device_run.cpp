@@ -58,9 +58,8 @@ class DeviceRun : public Run {
     }
 
     std::string text_of(const strata::lint::Finding& finding) const {
-        for (const strata::isa::Segment& segment : module_->object().segments)
-            if (segment.executable) return to_text(finding, module_->object(), segment);
-        return finding.what;
+        const strata::isa::CodeObject& object = module_->object();
+        return to_text(finding, object, *object.code_at(object.kernels[0].entry_address));
     }
 
     strata::emu::Check check_;
