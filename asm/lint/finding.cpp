@@ -5,8 +5,8 @@
 namespace strata::lint {
 namespace {
 
-constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
-#define FINDING(kind, title) {#kind, title},
+constexpr std::string_view kKinds[] = {
+#define FINDING(kind) #kind,
 #include "strata/asm/lint/findings.def"
 #undef FINDING
 };
@@ -14,12 +14,10 @@ constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
 }  // namespace
 
 std::string name(Kind kind) {
-    std::string name(kKinds[static_cast<size_t>(kind)].first);
+    std::string name(kKinds[static_cast<size_t>(kind)]);
     std::ranges::replace(name, '_', '-');
     return name;
 }
-
-std::string_view title(Kind kind) { return kKinds[static_cast<size_t>(kind)].second; }
 
 void Findings::add(Finding finding) {
     made_ += finding.count;

@@ -12,12 +12,11 @@ namespace strata::lint {
 
 /// A row of findings.def.
 enum class Kind : uint8_t {
-#define FINDING(kind, ...) kind,
+#define FINDING(kind) kind,
 #include "strata/asm/lint/findings.def"
 #undef FINDING
 };
 std::string name(Kind kind);  ///< "missing-wait"
-std::string_view title(Kind kind);
 
 /// Who was seen doing it, when code ran.
 struct Witness {
