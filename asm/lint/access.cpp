@@ -198,7 +198,7 @@ class Builder {
         if (reads & implicit::scc) read({kScc, 1}, branch ? Use::control : Use::mask, -1, false);
         if (reads & implicit::vcc && !has_read(code::vcc_lo))
             read({code::vcc_lo, lanes_}, branch ? Use::control : Use::mask, -1, false);
-        if (reads & implicit::m0 && !gives_registers_back())
+        if (reads & implicit::m0 && !releases_registers(family_, inst_))  // which says nothing
             read({code::m0, 1},
                  message                     ? Use::stored
                  : memory || access_.indexed ? Use::address
@@ -210,10 +210,6 @@ class Builder {
         if (reads & implicit::exec || is_branch_on_exec() || inst_.row->mnemonic.starts_with("v_permlane"))
             read({code::exec_lo, exec_dwords()}, branch ? Use::control : Use::mask, -1, false);
         if (reads & implicit::mode) read({kMode, 1}, Use::value, -1, false);
-    }
-    /// The one message that says nothing: MSG_DEALLOC_VGPRS of RDNA.
-    bool gives_registers_back() const {
-        return inst_.row->mnemonic == "s_sendmsg" && !isa::is_cdna(family_) && (inst_.offset & 0xff) == 3;
     }
     bool is_branch_on_exec() const { return inst_.row->mnemonic.starts_with("s_cbranch_exec"); }
 
@@ -245,6 +241,11 @@ std::string row_name(char file, uint32_t first, uint32_t count) {
 }
 
 }  // namespace
+
+bool releases_registers(isa::Family family, const Inst& inst) {
+    constexpr int kMessage = 3;
+    return inst.row->mnemonic == "s_sendmsg" && !isa::is_cdna(family) && (inst.offset & 255) == kMessage;
+}
 
 std::string name(const Registers& registers) {
     const uint32_t first = registers.first, count = registers.count;

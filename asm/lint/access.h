@@ -60,6 +60,8 @@ struct Access {
 };
 /// EXEC is among the reads of every instruction that it governs.
 Access access_of(isa::Arch arch, const isa::Inst& inst, int wave_size);
+/// Whether it is RDNA's message that gives the vector registers back: MSG_DEALLOC_VGPRS (RDNA3 ISA 5.4.2).
+bool releases_registers(isa::Family family, const isa::Inst& inst);
 
 /// An instruction on the way of a wave, or of control flow.
 struct Step {

@@ -23,7 +23,7 @@ constexpr uint64_t rules_that(Is is) {
     for (size_t i = 0; i < kHazards.size(); ++i) rules |= uint64_t{is(kHazards[i])} << i;
     return rules;
 }
-constexpr auto kLeftAs = [] {
+constexpr auto kLeft = [] {
     std::array<uint64_t, static_cast<size_t>(Leaves::itself) + 1> rules{};
     for (size_t left = 0; left < rules.size(); ++left)
         rules[left] = rules_that([&](const Hazard& row) { return row.leaves == Leaves(left); });
@@ -35,6 +35,9 @@ constexpr auto kEndedBy = [] {
         rules[event] = rules_that([&](const Hazard& row) { return (row.ended >> event & 1) != 0; });
     return rules;
 }();
+
+/// The rules whose producers leave such things.
+constexpr uint64_t left_as(Leaves leaves) { return kLeft[static_cast<size_t>(leaves)]; }
 
 bool is_exec(const Registers& registers) { return (registers.first | 1) == code::exec_hi; }
 bool is_vcc(const Registers& registers) { return (registers.first | 1) == code::vcc_hi; }
@@ -124,7 +127,7 @@ struct Recent::Broken {
     int missing = 0;
 };
 
-Recent::Recent(isa::Arch arch, int wave_size, bool replays) : arch_(arch), wave_size_(wave_size) {
+Recent::Recent(isa::Arch arch, int wave_size, bool replays) : arch_(arch) {
     for (size_t i = 0; i < kHazards.size(); ++i) {
         const Hazard& row = kHazards[i];
         const bool waves = row.waves == Waves::any || (row.waves == Waves::wave64 ? wave_size == 64 : replays);
@@ -203,8 +206,7 @@ bool Recent::meets(size_t rule, const Trace& trace, const Now& now) const {
 bool Recent::forwards(const Trace& pair, const Now& now) const {
     const auto written_within = [&](const Registers& registers, int valus) {
         return std::ranges::any_of(traces_, [&](const Trace& trace) {
-            return Leaves(trace.leaves) == Leaves::written && trace.valus < valus &&
-                   trace.registers.overlaps(registers);
+            return trace.leaves == Leaves::written && trace.valus < valus && trace.registers.overlaps(registers);
         });
     };
     for (const Read& early : now.access.all_reads())
@@ -264,8 +266,8 @@ void Recent::age(const Now& now) {
 }
 
 /// Rules that look for the same kind of instruction look at the nearest one that left a register.
-void Recent::supersede(const Now& now, uint8_t leaves, const Registers& registers) {
-    const uint64_t taken = now.kind_of & kLeftAs[leaves];
+void Recent::supersede(const Now& now, Leaves leaves, const Registers& registers) {
+    const uint64_t taken = now.kind_of & left_as(leaves);
     const uint16_t first = registers.first, end = first + registers.count;
     for (size_t i = 0, count = traces_.size(); i < count; ++i) {
         if (traces_[i].leaves != leaves || !(traces_[i].rules & taken)) continue;
@@ -286,8 +288,8 @@ void Recent::supersede(const Now& now, uint8_t leaves, const Registers& register
     std::erase_if(traces_, [](const Trace& trace) { return !trace.rules; });
 }
 
-void Recent::leave(const Now& now, uint8_t leaves, const Registers& registers) {
-    if (!(kLeftAs[leaves] & (now.produced_by | now.kind_of))) return;
+void Recent::leave(const Now& now, Leaves leaves, const Registers& registers) {
+    if (!(left_as(leaves) & (now.produced_by | now.kind_of))) return;
     supersede(now, leaves, registers);
     Trace trace{.pc = now.step.pc,
                 .registers = registers,
@@ -295,47 +297,43 @@ void Recent::leave(const Now& now, uint8_t leaves, const Registers& registers) {
                 .row = now.inst.row,
                 .leaves = leaves,
                 .passes = now.passes};
-    for (uint64_t rules = now.produced_by & kLeftAs[leaves]; rules; rules &= rules - 1)
+    for (uint64_t rules = now.produced_by & left_as(leaves); rules; rules &= rules - 1)
         if (lies_in(registers, kHazards[first_of(rules)].where)) trace.rules |= rules & -rules;
     if (trace.rules) traces_.push_back(trace);
 }
 
 /// A register that is written takes its place in pairs, and makes new ones with those from before a change of EXEC.
 void Recent::leave_pairs(const Now& now, const Registers& registers) {
-    constexpr auto kPairs = kLeftAs[static_cast<size_t>(Leaves::across_exec)];
+    constexpr auto kPairs = left_as(Leaves::across_exec);
     std::erase_if(traces_, [&](const Trace& trace) {
         return trace.rules & kPairs && (trace.registers.overlaps(registers) || trace.whole.overlaps(registers));
     });
     for (size_t i = 0, count = traces_.size(); i < count; ++i) {
         const Trace before = traces_[i];
         if (!(before.rules & kRemembered) || !before.exec || before.registers.overlaps(registers)) continue;
-        if (static_cast<Leaves>(before.leaves) != Leaves::written) continue;
+        if (before.leaves != Leaves::written) continue;
         Trace pair = before;
         pair.pc = now.step.pc;
         pair.rules = now.produced_by & kPairs;
         pair.registers = registers;
         pair.whole = before.registers;
-        pair.leaves = static_cast<uint8_t>(Leaves::across_exec);
+        pair.leaves = Leaves::across_exec;
         pair.valus = 0;
         traces_.push_back(pair);
     }
 }
 
 bool Recent::rewrites_mask(const Registers& registers) const {
-    return registers.first < code::m0 && std::ranges::any_of(
-                                             traces_,
-                                             [&](const Trace& trace) {
-                                                 return static_cast<Leaves>(trace.leaves) == Leaves::mask &&
-                                                        trace.registers.overlaps(registers);
-                                             });
+    const auto holds = [&](const Trace& trace) {
+        return trace.leaves == Leaves::mask && trace.registers.overlaps(registers);
+    };
+    return registers.first < code::m0 && std::ranges::any_of(traces_, holds);
 }
 
 void Recent::leave(const Now& now) {
-    const auto left = [&](Leaves leaves, const Registers& registers) {
-        leave(now, static_cast<uint8_t>(leaves), registers);
-    };
+    const auto left = [&](Leaves leaves, const Registers& registers) { leave(now, leaves, registers); };
     const bool vector = classes::valu.has(now.is), masked = classes::masked.has(now.is);
-    const bool pairs = now.produced_by & kLeftAs[static_cast<size_t>(Leaves::across_exec)];
+    const bool pairs = now.produced_by & left_as(Leaves::across_exec);
     for (const Write& write : now.access.all_writes()) {
         if (pairs && is_vector(write.registers)) leave_pairs(now, write.registers);
         left(Leaves::written, write.registers);

@@ -8,6 +8,8 @@
 // Distances that code must keep by itself: hazards.def, a row a rule, with its source.
 namespace strata::lint {
 
+enum class Leaves : uint8_t;
+
 /// The instructions behind a place of the code that a rule may still look at. One path's, or with join() the nearest of
 /// several paths'. A branch that is taken is two wait states: LLVM counts an s_branch behind it, which does not run.
 class Recent {
@@ -37,9 +39,9 @@ class Recent {
         Registers registers{};  ///< those that no later instruction of the kind took over
         Registers whole{};      ///< all
         const isa::Row* row = nullptr;
-        uint8_t leaves = 0, passes = 0;
-        uint8_t states = 0, valus = 0, trans = 0;  ///< since then
-        bool doubles = false, exec = false;        ///< a product of doubles came since, a scalar write of EXEC
+        Leaves leaves{};
+        uint8_t passes = 0, states = 0, valus = 0, trans = 0;  ///< since then
+        bool doubles = false, exec = false;  ///< a product of doubles came since, a scalar write of EXEC
         bool operator==(const Trace&) const = default;
     };
     struct Broken;
@@ -57,13 +59,12 @@ class Recent {
     void check(const Now& now, Findings& found) const;
     void age(const Now& now);
     void leave(const Now& now);
-    void leave(const Now& now, uint8_t leaves, const Registers& registers);
-    void supersede(const Now& now, uint8_t leaves, const Registers& registers);
+    void leave(const Now& now, Leaves leaves, const Registers& registers);
+    void supersede(const Now& now, Leaves leaves, const Registers& registers);
     void leave_pairs(const Now& now, const Registers& registers);
     bool rewrites_mask(const Registers& registers) const;
 
     isa::Arch arch_;
-    int wave_size_;
     uint64_t rules_ = 0;  ///< those of the arch and the wave
     std::vector<Trace> traces_;
 };

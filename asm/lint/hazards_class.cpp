@@ -10,7 +10,6 @@ using isa::Inst;
 namespace code = isa::code;
 
 constexpr int kModeRegister = 1, kTrapStatus = 3, kSkipBit = 28;  // numbers of hardware registers, a bit of MODE
-constexpr int kReleaseMessage = 3;
 
 uint64_t bit(classes::Bit bit, bool set = true) { return uint64_t{set} << bit; }
 
@@ -135,8 +134,7 @@ uint64_t classes_of(isa::Arch arch, const Inst& inst, const Access& access) {
     const uint64_t is = row_classes(family)[static_cast<size_t>(inst.row - isa::rows(family).data())];
     const auto has = [&](Bit one) { return is >> one & 1; };
     if (has(salu_bit))
-        return is | bit(uses_m0_bit, takes_m0(inst, access)) |
-               bit(releases_bit, inst.row->mnemonic == "s_sendmsg" && (inst.offset & 255) == kReleaseMessage) |
+        return is | bit(uses_m0_bit, takes_m0(inst, access)) | bit(releases_bit, releases_registers(family, inst)) |
                hardware_register_classes(inst, has(getreg_bit), has(setreg_bit));
     if (has(valu_bit))
         return is | bit(dpp_bit, inst.dpp.kind != isa::DppKind::none) | bit(shifted_bit, is_shifted(inst)) |

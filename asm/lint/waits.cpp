@@ -31,8 +31,6 @@ constexpr WaitField kWaits[] = {
 #undef WAIT
 };
 
-constexpr uint32_t kReleaseMessage = 3;  // MSG_DEALLOC_VGPRS (RDNA3 ISA 5.4.2)
-
 bool is_barrier(std::string_view mnemonic) {
     return mnemonic == "s_barrier" || mnemonic.starts_with("s_barrier_signal");
 }
@@ -198,9 +196,7 @@ void Outstanding::check_release(const Step& step, Findings& found) {
                    .fix = "send the message behind the last use, before s_endpgm"});
         return;
     }
-    const bool releases = inst.row->format == Format::SOPP && inst.row->mnemonic == "s_sendmsg" &&
-                          (inst.offset & 255) == kReleaseMessage && !isa::is_cdna(isa::info(arch_).family);
-    if (!releases) return;
+    if (!releases_registers(isa::info(arch_).family, inst)) return;
     released_ = true;
     for (const Operation& operation : operations_)
         if (stores_privately(*operation.row))
