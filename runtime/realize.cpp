@@ -84,14 +84,9 @@ void run(const Program& program, const LaunchShape& shape, std::span<const UOp> 
     context().counters.add(std::move(launch), program.device().time_is_modelled());
 }
 
-void run(KernelCall& call, std::span<const UOp> buffers) {
-    run(*call.program(), call.shape(), buffers, [&](std::span<const UOp> b) { return call.launch(b); });
-    context().results.forget_all();  // it may have changed memory that results were computed from
-}
-
 void run(Step& step) {
     if (step.call) {
-        run(*step.call, step.buffers);
+        launch(*step.call, step.buffers);
         context().custom.remember(step.custom.as<CustomArg>().id, step.custom.src());
     } else if (step.program) {
         const codegen::Compiled& code = step.program->code;
@@ -180,6 +175,9 @@ std::vector<Root> realize(std::span<const UOp> roots, Device* fallback) {
     return out;
 }
 
-void launch(KernelCall& call, std::span<const UOp> buffers) { run(call, buffers); }
+void launch(KernelCall& call, std::span<const UOp> buffers) {
+    run(*call.program(), call.shape(), buffers, [&](std::span<const UOp> b) { return call.launch(b); });
+    context().results.forget_all();  // it may have changed memory that results were computed from
+}
 
 }  // namespace strata::runtime
