@@ -361,10 +361,11 @@ def test_dot_products_are_right(machine, name, type, count, bits, saturate):
 def test_a_function_that_the_gpu_has_no_instructions_for_is_an_error():
     source = """
     __attribute__((target("dot1-insts"))) __device__ __attribute__((noinline)) int g(int x) { return x + 1; }
-    extern "C" __global__ void f(int* out) { *out = g(*out); }"""
+    extern "C" __global__ void f(int* out, const int* x) { *out = g(*x); }"""
+    x = np.array([41], np.int32)
     with pytest.raises(strata.CompileError, match="it calls '.*g.*', which is compiled for GPUs with dot1-insts, and gfx1100 is none"):
-        run(source, device="emu:gfx1100")
-    run(source, device="emu:gfx942")
+        run(source, x, device="emu:gfx1100")
+    assert run(source, x, device="emu:gfx942")[0].tolist() == [42]
 
 
 def test_opencl_messages_are_refused_by_name():

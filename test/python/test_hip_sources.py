@@ -129,9 +129,7 @@ def rounded(value, dtype, mode):
 
     dtype, exact = np.dtype(dtype).type, Fraction(value.item())
     near = dtype(float(value)) if dtype == np.float64 and value.dtype.kind in "iu" else dtype(value)
-    side = np.inf if np.isinf(near) else Fraction(float(near))
-    if np.isinf(near):
-        side = Fraction(2) ** 2000 * (1 if near > 0 else -1)
+    side = Fraction(2) ** 2000 * int(np.sign(near)) if np.isinf(near) else Fraction(float(near))
     wrong = {"n": side > exact, "p": side < exact, "z": abs(side) > abs(exact)}[mode]
     towards = {"n": -np.inf, "p": np.inf, "z": 0}[mode]
     return np.nextafter(near, dtype(towards), dtype=dtype) if wrong else near
