@@ -107,6 +107,10 @@ void bind_asm(py::module_& m) {
         return as_bytes(
             computing([&] { return instructions_of(text, isa::parse_arch(arch).value(), wave_size).value(); }));
     });
+    m.def("_arch_of", [](const py::bytes& object) {
+        const auto bytes = as_span(object);
+        return isa::info(isa::CodeObject::parse({bytes.begin(), bytes.end()}).value().arch).name;
+    });
     m.def("_disassemble",
           [](const py::bytes& object) { return computing([&] { return isa::disassemble(as_span(object)).value(); }); });
     m.def(

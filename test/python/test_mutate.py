@@ -54,13 +54,13 @@ SWAPPED = {
 }
 
 
-def swapped(arch):
+def swapped(arch, text=None):
     block = 64 if arch == "gfx1100" else 128
     a = strata.asm.Assembler(arch, name="swapped", block=block, grid=1)
     for name in ("out", "x"):
         a.argument(name)
     a.lds(4 * block)
-    a.emit_text(SWAPPED[arch])
+    a.emit_text(text or SWAPPED[arch])
     return Case("swapped", a.finish(), "swapped", (1,), (block,), (f"f32[{block}]", f"f32[{block}]=random"))
 
 
@@ -105,11 +105,7 @@ def test_a_mutant_differs_from_its_kernel_in_one_place(arch):
 
 def test_a_wait_that_another_covers_is_told_from_one_that_is_missed(arch):
     text = SWAPPED[arch].replace("s_waitcnt vmcnt(0)", "s_waitcnt vmcnt(0)\n    s_waitcnt vmcnt(0)")
-    case = swapped(arch)
-    a = strata.asm.Assembler(arch, name="swapped", block=case.block[0], grid=1)
-    a.argument("out"), a.argument("x"), a.lds(4 * case.block[0])
-    a.emit_text(text)
-    case.image = a.finish()
+    case = swapped(arch, text)
     obj = Object(case.image)
     verdicts = {}
     for mutant in mutants(obj, ["waits"]):

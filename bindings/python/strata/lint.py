@@ -2,27 +2,23 @@
 
 import json
 import sys
-from pathlib import Path
 
 import strata
 
-from .run import source_text
+from .run import code_object, hip_kernel, is_hip
 
 
-def image(args, arch):
-    """The code object of a file."""
-    suffix = Path(args.file).suffix
-    if suffix in (".hip", ".cpp", ".cc", ".cxx", ".cu"):
-        return strata._strata._hip_code_object(strata.hip_kernel(path=args.file, options=args.option), arch)
-    if suffix in (".s", ".S", ".asm"):
-        return strata.asm.assemble(source_text(args.file), arch, args.file)
-    return Path(args.file).read_bytes()
+def image(file, options, arch):
+    """The code object of a file, with all of its kernels."""
+    if is_hip(file):
+        return strata._strata._hip_code_object(hip_kernel(file, options), arch)
+    return code_object(file, arch)
 
 
 def lint(args):
     """Exits with 0 where nothing was found, 1 with findings, 2 where the file cannot be read as code."""
     try:
-        found = strata.asm.lint(image(args, args.arch), args.kernel)
+        found = strata.asm.lint(image(args.file, args.option, args.arch), args.kernel)
     except (strata.Error, OSError) as e:
         print(f"strata: {e}" if isinstance(e, OSError) else f"strata: {type(e).__name__}: {e}", file=sys.stderr)
         sys.exit(2)

@@ -95,17 +95,26 @@ def source_text(file):
         return data.decode("latin-1")
 
 
+def is_hip(file):
+    return Path(file).suffix in (".hip", ".cpp", ".cc", ".cxx", ".cu")
+
+
+def hip_kernel(file, options, **launch):
+    return strata.hip_kernel(path=file, options=[os.fsencode(option) for option in options], **launch)
+
+
+def code_object(file, arch):
+    """Of assembly, or the file itself."""
+    if Path(file).suffix in (".s", ".S", ".asm"):
+        return strata.asm.assemble(source_text(file), arch, file)
+    return Path(file).read_bytes()
+
+
 def kernel(args):
-    launch = {"grid": sizes(args.grid), "block": sizes(args.block), "lds": args.lds}
-    suffix = Path(args.file).suffix
-    name = os.fsencode(args.kernel)
-    if suffix in (".hip", ".cpp", ".cc", ".cxx", ".cu"):
-        return strata.hip_kernel(path=args.file, name=name, options=[os.fsencode(option) for option in args.option], **launch)
-    if suffix in (".s", ".S", ".asm"):
-        image = strata.asm.assemble(source_text(args.file), device_arch(), args.file)
-    else:
-        image = Path(args.file).read_bytes()
-    return strata.asm_kernel(image, name=name, **launch)
+    launch = {"name": os.fsencode(args.kernel), "grid": sizes(args.grid), "block": sizes(args.block), "lds": args.lds}
+    if is_hip(args.file):
+        return hip_kernel(args.file, args.option, **launch)
+    return strata.asm_kernel(code_object(args.file, device_arch()), **launch)
 
 
 def saves(args, values):

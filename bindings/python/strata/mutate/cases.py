@@ -1,7 +1,6 @@
 """Known-good kernels with arguments: the built-in ones of kernels.hip, kernels.s and tensor expressions, or those of files."""
 
 import re
-from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,11 +9,11 @@ import numpy as np
 import strata
 from strata import Tensor
 
+from ..lint import image
 from ..run import argument, sizes
 
 HERE = Path(__file__).parent
 BUILT_IN = re.compile(r"//@ ([\d,]+) \| ([\d,]+) \| (.+)\n(?:extern \"C\" __global__ void (\w+)|(\w+):)")
-SOURCES = (".hip", ".cpp", ".cc", ".cxx", ".cu")
 # What tensor programs compile to: one kernel each, whose parameters are the result and the inputs.
 EXPRESSIONS = {
     "sum of rows": (lambda a: a.sum(1), (16, 96)),
@@ -55,6 +54,10 @@ def numbers(text):
     return tuple(int(n) for n in text.split(","))
 
 
+def kernels_in(data):
+    return {symbol.decode() for symbol in re.findall(rb"(\w+)\.kd\0", data)}
+
+
 def marked(text):
     """(kernel, grid, block, specs) of each kernel under a line //@ grid | block | arguments."""
     for grid, block, specs, function, label in BUILT_IN.findall(text):
@@ -63,11 +66,11 @@ def marked(text):
 
 def hip_cases(arch, level):
     text = (HERE / "kernels.hip").read_text()
-    image = strata._strata._hip_code_object(strata.hip_kernel(text, name="saxpy", grid=1, block=64, options=[level]), arch)
-    symbols = set(re.findall(rb"(\w+)\.kd\0", image))
+    data = image(HERE / "kernels.hip", [level], arch)
+    there = kernels_in(data)
     for name, grid, block, specs in marked(text):
-        if name.encode() in symbols:
-            yield Case(f"{name} {level}", image, name, grid, block, specs)
+        if name in there:
+            yield Case(f"{name} {level}", data, name, grid, block, specs)
 
 
 def expression_cases(arch):
@@ -103,11 +106,8 @@ def built_in(arch):
 
 def of_file(args, file, arch):
     """The kernel of a file with the command line's arguments, or all of its kernels for the linter alone."""
-    from ..lint import image
-
-    data = image(Namespace(file=file, option=args.option), arch)
-    kernels = sorted(set(re.findall(rb"(\w+)\.kd\0", data)))
-    names = [args.kernel] if args.kernel else [k.decode() for k in kernels]
+    data = image(file, args.option, arch)
+    names = [args.kernel] if args.kernel else sorted(kernels_in(data))
     if args.arg and len(names) > 1:
         raise strata.UsageError(f"{file} has {len(names)} kernels, and --arg is for one: --kernel {' or '.join(names)}")
     for name in names:

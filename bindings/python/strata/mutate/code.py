@@ -61,6 +61,7 @@ class Object:
 
     def __init__(self, image, kernel=""):
         self.image = bytes(image)
+        self.arch = strata._strata._arch_of(self.image)  # refuses what is no code object
         self.symbols, self.segments = self._symbols(), self._segments()
         kernels = sorted(name[:-3] for name in self.symbols if name.endswith(".kd"))
         if kernel and kernel not in kernels or not kernels:
@@ -69,7 +70,6 @@ class Object:
             raise strata.UsageError(f"{len(kernels)} kernels, say which by name: {', '.join(kernels)}")
         self.kernel = kernel or kernels[0]
         self.descriptor = self.file_offset(self.symbols[self.kernel + ".kd"][0])
-        self.arch = self._arch()
         self.wave_size = 32 if struct.unpack_from("<H", self.image, self.descriptor + 56)[0] >> 10 & 1 else 64
         address, size = self.symbols[self.kernel]
         start = self.file_offset(address)
@@ -96,10 +96,6 @@ class Object:
         offset, entry, count = *struct.unpack_from("<Q", self.image, 0x20), *struct.unpack_from("<HH", self.image, 0x36)
         headers = [struct.unpack_from("<IIQQQQQQ", self.image, offset + n * entry) for n in range(count)]
         return sorted((h[3], h[2], h[5]) for h in headers if h[0] == 1)
-
-    def _arch(self):
-        machine = struct.unpack_from("<I", self.image, 0x30)[0] & 0xFF
-        return {0x41: "gfx1100", 0x4E: "gfx1201", 0x4C: "gfx942", 0x3F: "gfx90a"}[machine]
 
     def file_offset(self, address):
         start, offset, _ = self.segments[bisect_right(self.segments, (address, 1 << 64)) - 1]

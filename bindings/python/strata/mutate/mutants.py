@@ -12,6 +12,8 @@ from .code import PC_RELATIVE, registers
 CLASSES = ("waits", "barriers", "hazards", "uninitialised", "bounds")
 COUNT = re.compile(r"(\w+cnt)\((\d+)\)")
 NO_COUNTER = ("s_wait_alu", "s_waitcnt_depctr", "s_wait_idle", "s_wait_event")
+# What a launch may define: the first vector registers, the first scalar ones and what traps hold.
+GIVEN = {("v", n) for n in range(3)} | {("s", n) for n in range(24)} | {("ttmp", n) for n in range(16)}
 MEMORY = ("global_", "buffer_", "ds_", "scratch_", "s_load", "s_buffer_load", "flat_")
 
 
@@ -90,28 +92,23 @@ def written(obj, instruction):
     except strata.Error:
         return set()
     form = next((f for f in forms if f["destinations"]), None)
-    if form is None or instruction.name.startswith(("v_dual", "v_readfirstlane")) and "::" in instruction.text:
+    if form is None or "::" in instruction.text:
         return set()
     if any("destination" in str(f.get("reads", "")) for f in forms) or re.search(r"op_sel|dst_sel|row_|quad_perm|_d16|bound_ctrl", instruction.text):
         return set()
     return set().union(*(registers(op) for op in instruction.operands[: len(form["destinations"])]))
 
 
-def initialised(obj):
-    """What a launch may define: the first vector registers, the first scalar ones and what traps hold."""
-    return {("v", n) for n in range(3)} | {("s", n) for n in range(24)} | {("ttmp", n) for n in range(16)}
-
-
 def uninitialised(obj):
     """Instructions that are the only ones to write a register that something else reads, replaced by s_nop."""
-    writers, given = {}, initialised(obj)
+    writers = {}
     outputs = [written(obj, i) for i in obj.code]
     for n, i in enumerate(obj.code):
         for r in i.first | outputs[n]:
             writers.setdefault(r, set()).add(n)
     for n, i in enumerate(obj.code):
         mine = outputs[n]
-        if not mine or mine & given or any(writers[r] != {n} for r in mine):
+        if not mine or mine & GIVEN or any(writers[r] != {n} for r in mine):
             continue
         others = [j.all for k, j in enumerate(obj.code) if k != n]
         if any(r in other for r in mine for other in others):
