@@ -149,6 +149,12 @@ def test_a_kernel_with_a_finding_is_named_and_not_mutated(tmp_path):
     assert "0 mutants of 1 kernels; findings in 1 kernels as they are" in out and "k.hip: k: MemoryFault" in out
 
 
+def test_a_file_without_kernels_is_refused(tmp_path):
+    (tmp_path / "none.co").write_bytes(b"not an object")
+    done = command("mutate", "none.co", cwd=tmp_path)
+    assert done.returncode == 1 and "UsageError: none.co has no kernels" in done.stderr, done.stderr
+
+
 def test_wrong_classes_are_refused(tmp_path):
     done = command("mutate", "--classes", "waits,typos", cwd=tmp_path)
     assert done.returncode == 2 and "expected one or more of waits,barriers" in done.stderr

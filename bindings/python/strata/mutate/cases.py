@@ -108,6 +108,8 @@ def of_file(args, file, arch):
     """The kernel of a file with the command line's arguments, or all of its kernels for the linter alone."""
     data = image(file, args.option, arch)
     names = [args.kernel] if args.kernel else sorted(kernels_in(data))
+    if not names:
+        raise strata.UsageError(f"{file} has no kernels")
     if args.arg and len(names) > 1:
         raise strata.UsageError(f"{file} has {len(names)} kernels, and --arg is for one: --kernel {' or '.join(names)}")
     for name in names:
