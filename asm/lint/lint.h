@@ -18,6 +18,8 @@ Result<std::vector<Finding>> lint(const isa::CodeObject& object, std::string_vie
 std::string to_text(const Finding& finding, const isa::CodeObject& object, const isa::Segment& text);
 /// "file:line:column: warning: ..." or "kernel+0x10: warning: ..." without line tables.
 std::string to_line(const Finding& finding, const isa::CodeObject& object, const isa::KernelInfo& kernel);
+/// "file:line:column" of an instruction, or "" where no line table tells.
+std::string source_of(const isa::CodeObject& object, const isa::Segment& text, uint64_t pc);
 /// A JSON array, an object a finding.
 std::string to_json(const std::vector<Finding>& findings, const isa::CodeObject& object, const isa::KernelInfo& kernel);
 std::string quoted(std::string_view text);  ///< as a string of JSON

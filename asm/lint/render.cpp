@@ -140,6 +140,10 @@ std::string quoted(std::string_view text) {
     return out + "\"";
 }
 
+std::string source_of(const isa::CodeObject& object, const isa::Segment& text, uint64_t pc) {
+    return Places(object, text).source(pc);
+}
+
 std::string to_text(const Finding& finding, const isa::CodeObject& object, const isa::Segment& text) {
     const Places places(object, text);
     const std::string source = places.source(finding.pc);

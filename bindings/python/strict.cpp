@@ -6,8 +6,8 @@
 #include "front_end_p.h"
 #include "kernels_p.h"
 #include "settings_p.h"
+#include "strata/asm/lint/lint.h"
 #include "strata/asm/llvm/assemble.h"
-#include "strata/asm/object/line_table.h"
 #include "strata/core/dtype/dtype.h"
 #include "strata/ops/custom.h"
 #include "strata/runtime/custom.h"
@@ -55,12 +55,7 @@ std::string instruction_at(const CheckFinding& f, std::optional<uint64_t> pc) {
 /// "file:line:column", or "" where the code object has no line tables.
 std::string source_of(const CheckFinding& f) {
     const isa::Segment* code = f.code();
-    if (!code) return "";
-    const auto lines = isa::LineTable::read(f.module->object());
-    if (!lines) return "";
-    const isa::SourceLine at = lines->find(code->address + f.finding.pc);
-    if (at.file.empty()) return "";
-    return fmt::format("{}:{}{}", at.file, at.line, at.column ? fmt::format(":{}", at.column) : "");
+    return code ? lint::source_of(f.module->object(), *code, f.finding.pc) : "";
 }
 
 std::vector<int> lanes_of(const CheckFinding& f) {
