@@ -9,7 +9,6 @@ from strata import asm
 
 from .code import PC_RELATIVE, registers
 
-CLASSES = ("waits", "barriers", "hazards", "uninitialised", "bounds")
 COUNT = re.compile(r"(\w+cnt)\((\d+)\)")
 NO_COUNTER = ("s_wait_alu", "s_waitcnt_depctr", "s_wait_idle", "s_wait_event")
 # What a launch may define: the first vector registers, the first scalar ones and what traps hold.
@@ -144,7 +143,8 @@ def bounds(obj, arrays=()):
             yield change("bounds", obj, n, f"shifted: {text}", (i.offset, data))
 
 
-MAKERS = {"waits": waits, "barriers": barriers, "hazards": hazards, "uninitialised": uninitialised, "bounds": bounds}
+MAKERS = {maker.__name__: maker for maker in (waits, barriers, hazards, uninitialised, bounds)}
+CLASSES = tuple(MAKERS)
 
 
 def mutants(obj, classes=CLASSES, arrays=()):
