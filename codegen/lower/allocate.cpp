@@ -1,13 +1,20 @@
 // allocate: every register gets a place.
 // Before: instructions over virtual registers, copies between them. After: operands are registers of the machine,
 // copies are moves or gone, the function knows how many registers it takes.
+#include <algorithm>
+
 #include "strata/codegen/lower/assign_p.h"
 #include "strata/codegen/lower/operands_p.h"
 #include "strata/codegen/lower/passes_p.h"
 #include "strata/codegen/lower/resolve_p.h"
+#include "strata/codegen/lower/spill_p.h"
 
 namespace strata::codegen {
 namespace {
+
+constexpr int kMaxRounds = 32;
+
+uint32_t threads(const LinearProgram& program) { return program.block[0] * program.block[1] * program.block[2]; }
 
 /// Copies that no single move makes go through a vector register: accumulation registers take no literal and go to no
 /// scalar register.
@@ -34,10 +41,18 @@ Result<void> allocate(MachineFunction& function) {
     const RegisterLimits limits = register_limits(function);
     std::vector<bool> kept(function.registers.size());
     if (function.all_lanes) kept[function.all_lanes.reg] = true;
-    const std::vector<uint32_t> unplaced = assign(function, Liveness(function), limits, kept);
-    if (!unplaced.empty())
-        return make_error(ErrorKind::Unsupported, "kernel {} needs more registers than {} has: {} values are left over",
-                          function.program.name, isa::info(function.target.arch).name, unplaced.size());
+    Spiller spiller(function, limits);
+    for (int round = 0;; ++round) {
+        const std::vector<uint32_t> unplaced = assign(function, Liveness(function), limits, kept);
+        if (unplaced.empty()) break;
+        if (round == kMaxRounds || std::ranges::any_of(unplaced, [&](uint32_t reg) { return kept[reg]; }))
+            return make_error(
+                ErrorKind::Unsupported,
+                "kernel {} needs more registers than a wave of {} has in a workgroup of {} threads; smaller "
+                "workgroups leave more to each",
+                function.program.name, isa::info(function.target.arch).name, threads(function.program));
+        spiller.spill(unplaced, kept);
+    }
     resolve(function);
     return {};
 }

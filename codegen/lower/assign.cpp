@@ -6,6 +6,7 @@
 
 #include "strata/codegen/lower/occupancy_p.h"
 #include "strata/codegen/lower/operands_p.h"
+#include "strata/codegen/lower/spill_p.h"
 
 namespace strata::codegen {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 namespace code = isa::code;
 
 constexpr uint32_t kNobody = UINT32_MAX;  // of a stay: VCC where instructions name it
+constexpr int kSlack = 8;
 constexpr size_t kBanks = 3;
 constexpr int kFirstCode[kBanks] = {0, code::vgpr0, code::agpr0};
 constexpr size_t kFileRows[kBanks] = {code::vcc_hi + 1, 256, 256};
@@ -55,6 +57,7 @@ class Assigner {
                 }
             }
         };
+        limits_.agprs = std::min(limits_.agprs, (limits_.total - rows_for_vectors()) / 4 * 4);
         place_all(true);
         share_file();
         place_all(false);
@@ -70,6 +73,22 @@ class Assigner {
     int limit(uint32_t reg) const {
         const int of_bank[kBanks] = {limits_.sgprs, limits_.vgprs, limits_.agprs};
         return of_bank[static_cast<size_t>(bank(reg))];
+    }
+
+    /// Rows of a shared file that accumulation registers leave to vectors: as many as these want at most, and a few as
+    /// tuples may not lie side by side, but not more than half.
+    int rows_for_vectors() const {
+        if (!isa::is_cdna(function_.family)) return 0;
+        std::vector<int> change(2 * live_.instructions() + 2);
+        for (uint32_t reg = 0; reg < function_.registers.size(); ++reg)
+            for (uint32_t i = 0; i < function_.registers[reg].dwords && bank(reg) == Bank::vector; ++i)
+                for (Segment segment : live_.segments(live_.unit(reg, i))) {
+                    ++change[segment.begin];
+                    --change[segment.end];
+                }
+        int now = 0, most = 0;
+        for (int by : change) most = std::max(most, now += by);
+        return std::min(most + kSlack, limits_.total / 2);
     }
 
     /// Where vectors and accumulation registers are rows of one file, a0 comes behind a multiple of four.
@@ -93,7 +112,9 @@ class Assigner {
                 note_masks(instruction);
             }
         }
+        const std::vector<const Instruction*> constants = constants_of(function_);
         for (uint32_t reg = 0; reg < weight_.size(); ++reg) {
+            if (constants[reg]) weight_[reg] /= 4;  // nothing needs to be saved
             uint32_t length = 1;
             for (uint32_t i = 0; i < function_.registers[reg].dwords; ++i)
                 for (Segment segment : live_.segments(live_.unit(reg, i))) length += segment.end - segment.begin;

@@ -34,7 +34,7 @@ class Liveness {
     std::span<const Segment> vcc() const { return vcc_; }
     /// Positions [begin, end) of a block.
     Segment block(uint32_t i) const { return {2 * starts_[i], 2 * starts_[i + 1]}; }
-    uint32_t first_instruction(uint32_t block) const { return starts_[block]; }
+    uint32_t instructions() const { return starts_.back(); }
 
   private:
     std::vector<uint32_t> base_;   // first unit of each register

@@ -42,6 +42,37 @@ TEST_P(Allocate, RandomCodeComputesTheSameInItsPlaces) {
     }
 }
 
+bool has(const MachineFunction& function, std::string_view beginning) {
+    for (const Block& block : function.blocks)
+        for (const Instruction& instruction : block.code)
+            if (instruction.inst.row->mnemonic.starts_with(beginning)) return true;
+    return false;
+}
+
+TEST_P(Allocate, WhatFindsNoRegisterIsKeptElsewhere) {
+    const bool cdna = isa::is_cdna(isa::info(arch()).family);
+    for (const RandomShape& shape :
+         {RandomShape{.steps = 300, .scalars = 150, .vectors = 10, .tuples = 1},
+          RandomShape{.steps = 300, .scalars = 6, .vectors = 60, .tuples = 50},
+          RandomShape{.steps = 300, .scalars = 6, .vectors = 300, .tuples = 5},
+          RandomShape{.steps = 400, .scalars = 150, .vectors = 100, .tuples = 20, .threads = 1024},
+          RandomShape{.steps = 100, .scalars = 6, .vectors = 60, .tuples = 250, .threads = 512}})
+        for (unsigned seed = 0; seed < 6; ++seed) {
+            SCOPED_TRACE(fmt::format("{} scalars, {} vectors, {} tuples, seed {}", shape.scalars, shape.vectors,
+                                     shape.tuples, seed));
+            RandomCode random(arch(), seed, shape);
+            MachineFunction& function = random.code.function;
+            expect_same(function);
+            if (HasFatalFailure()) return;
+            const RegisterLimits limits = register_limits(function);
+            EXPECT_LE((function.vgprs + 3) / 4 * 4 + function.agprs, limits.total);
+            EXPECT_LE(function.sgprs, limits.sgprs);
+            if (shape.scalars > 100) EXPECT_TRUE(has(function, "v_writelane"));
+            if (shape.tuples == 250) EXPECT_TRUE(has(function, "scratch_store"));
+            if (shape.vectors == 300) EXPECT_TRUE(has(function, cdna ? "v_accvgpr_read" : "scratch_load"));
+        }
+}
+
 TEST_P(Allocate, MasksOfOneBlockAreInVccUnlessAnInstructionNamesIt) {
     for (bool named : {false, true}) {
         Code code(arch());

@@ -1,4 +1,6 @@
 #pragma once
+#include <gtest/gtest.h>
+
 #include <bit>
 #include <map>
 #include <string_view>
@@ -63,7 +65,10 @@ class MachineModel {
         const VirtualRegister& row = function_.registers[reg];
         if (row.fixed < 0) return;
         const size_t code = static_cast<size_t>(row.fixed) + dword;
-        const auto value = static_cast<uint32_t>(mix(code, row.bank == Bank::scalar ? 0 : lane + 1));
+        // With scratch on gfx90a its base stands in s[2:3].
+        const bool moved = function_.scratch && function_.family == isa::Family::cdna2 && code < 128;
+        const auto value =
+            static_cast<uint32_t>(mix(moved && code >= 4 ? code - 2 : code, row.bank == Bank::scalar ? 0 : lane + 1));
         virtual_[(base_[reg] + dword) * lanes() + lane] = value;
         physical_[code * lanes() + lane] = value;
     }
@@ -146,9 +151,13 @@ class MachineModel {
         const size_t data = stores ? 1 : 0;
         const Place place = stores ? instruction.src[data] : instruction.dst[0];
         const isa::Operand& operand = stores ? instruction.inst.src[data] : instruction.inst.dst[0];
+        const bool based = instruction.inst.src[data + 1].present();
+        const uint32_t offset =
+            static_cast<uint32_t>(instruction.inst.offset) + (based ? value(instruction, data + 1, 0, 0) : 0);
+        EXPECT_LE(offset + 4 * dwords(place, operand), function_.scratch);
         for (uint32_t i = 0; i < dwords(place, operand); ++i)
             for (size_t lane = 0; lane < lanes(); ++lane) {
-                uint32_t& cell = scratch_[(static_cast<uint32_t>(instruction.inst.offset) + 4 * i) * 64 + lane];
+                uint32_t& cell = scratch_[(offset + 4 * i) * 64 + lane];
                 uint32_t& there = *at(place, operand, i, lane);
                 if (active(instruction, lane)) (stores ? cell = there : there = cell);
             }
