@@ -93,7 +93,7 @@ double division_fma(DType type, double a, double b, double c, bool mask) {
     // A denormal double: what the fma rounded away decides where the scale left a tie.
     constexpr double least = std::numeric_limits<double>::denorm_min();
     const double beyond = plain - once / unit, away = std::fma(a, b, c - plain);
-    if (std::fabs(beyond) != least / 2 / unit) return once;
+    if (std::fabs(beyond) != least / unit / 2) return once;
     return beyond > 0 && away > 0 ? once + least : beyond < 0 && away < 0 ? once - least : once;
 }
 

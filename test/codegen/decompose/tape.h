@@ -33,7 +33,7 @@ struct Column {
 /// Runs a program without loops on many inputs, by core's reference; what is frequent is computed directly.
 class Tape {
   public:
-    /// `nudge`: machine ops named approx are off by one unit in the last place, up, down or not at all.
+    /// `nudge`: most results of machine ops named approx are as far off as these may be.
     explicit Tape(const LinearProgram& program, bool nudge = false) : program_(program), nudge_(nudge) {}
     Tape(UOp value, const Target& target, bool nudge = false) : Tape(decompose(program_of(value), target), nudge) {}
 
@@ -87,18 +87,26 @@ class Tape {
             auto result = reference(u.op(), u.dtype(), u.src().back().dtype(), std::span(v, u.src().size()));
             EXPECT_TRUE(result) << to_string(u);
             if (!result) return out;
-            out.i[k] = result->i, out.f[k] = nudged(u, result->f, k);
+            out.i[k] = result->i, out.f[k] = nudge_ ? nudged(u, v[0].f, result->f, k) : result->f;
         }
         return out;
     }
 
-    double nudged(UOp u, double x, size_t k) const {
-        bool approximate = u.is(Op::rcp_approx) || u.is(Op::rsq_approx) || u.is(Op::sqrt_approx) ||
-                           u.is(Op::exp2_approx) || u.is(Op::log2_approx);
-        if (!nudge_ || !approximate || !std::isfinite(x) || x == 0 || k % 3 == 2) return x;
-        double toward = k % 3 ? INFINITY : -INFINITY;
-        if (u.dtype() == dtypes::float64) return x * (1 + (k % 3 ? 0x1p-23 : -0x1p-23));
-        return std::nextafter(static_cast<float>(x), static_cast<float>(toward));
+    /// The other of the two values of the type around the exact one.
+    static double nudged(UOp u, double a, double x, size_t k) {
+        double exact = x;
+        switch (u.op()) {
+            case Op::rcp_approx: exact = 1 / a; break;
+            case Op::rsq_approx: exact = 1 / std::sqrt(a); break;
+            case Op::sqrt_approx: exact = std::sqrt(a); break;
+            case Op::exp2_approx: exact = std::exp2(a); break;
+            case Op::log2_approx: exact = std::log2(a); break;
+            default: return x;
+        }
+        if (!std::isfinite(x) || x == 0 || k % 3 == 2) return x;
+        if (u.dtype() == dtypes::float64) return x * (1 + (k % 3 ? 0x1p-24 : -0x1p-24));
+        if (exact == x) return x;
+        return std::nextafter(static_cast<float>(x), static_cast<float>(exact > x ? INFINITY : -INFINITY));
     }
 
     template <class F>

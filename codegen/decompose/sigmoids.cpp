@@ -1,0 +1,32 @@
+// tanh and erf: a series near zero, 1 minus what is missing beyond.
+#include "strata/codegen/decompose/functions_p.h"
+#include "strata/codegen/decompose/polynomials_p.h"
+
+namespace strata::codegen {
+namespace {
+
+UOp with_sign_of(UOp size, UOp x) {
+    DType bits = x.dtype().bits() == 64 ? dtypes::uint64 : dtypes::uint32;
+    UOp sign = bits_and(bitcast(x, bits), x.dtype().bits() == 64 ? int64_t(uint64_t{1} << 63) : int64_t{1} << 31);
+    return bitcast(bits_or(bitcast(size, bits), sign), x.dtype());
+}
+
+}  // namespace
+
+/// 1 - 2 / (e^2y + 1).
+UOp single_tanh(UOp u, const Target&) {
+    UOp x = u.src(0), y = magnitude(x), z = x * x;
+    UOp near = fma(y * z, polynomial(z, polynomials::tanh_f32), y);
+    UOp far = fma(rcp(plus(exp2_approx(times(y, 0x1.715476p+1)), 1)), -2, 1);
+    return with_sign_of(select(less(y, 0.625), near, far), x);
+}
+
+/// 1 - 2^p(y), where 1 - erf(4) is nothing beside 1.
+UOp single_erf(UOp u, const Target&) {
+    UOp x = u.src(0), y = magnitude(x), z = x * x;
+    UOp near = fma(y, polynomial(z, polynomials::erf_f32), y);
+    UOp far = like(x, 1) - exp2_approx(polynomial(select(less(4, y), 4, y), polynomials::erfc_f32));
+    return with_sign_of(select(less(y, 1), near, far), x);
+}
+
+}  // namespace strata::codegen
