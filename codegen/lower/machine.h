@@ -50,8 +50,9 @@ struct Instruction {
     isa::Inst inst;
     std::array<Place, 2> dst{};
     std::array<Place, 4> src{};
-    Place gate{};         ///< lane mask: runs for these lanes alone; others keep what is in dst
-    bool keeps = false;   ///< some of dst[0] stays as it was, or is added to: dst[0] is read too
+    Place gate{};  ///< lane mask: runs for these lanes alone; what dst holds in others matters only where keeps says so
+    bool keeps =
+        false;  ///< some of dst[0], or lanes without the gate, stay as they were or are added to: dst[0] is read too
     uint32_t target = 0;  ///< of a branch: index of a block
     uint32_t origin = 0;  ///< index into LinearProgram::ops of what it was selected for
 };

@@ -7,8 +7,8 @@ namespace strata::codegen {
 
 /// Whether dst[0] is read too: it is added to, or lanes or bits of it stay.
 inline bool reads_destination(const MachineFunction& function, const Instruction& instruction) {
-    return instruction.dst[0] && (instruction.keeps || instruction.gate ||
-                                  implicit_reads(function, instruction) & isa::implicit::destination);
+    return instruction.dst[0] &&
+           (instruction.keeps || implicit_reads(function, instruction) & isa::implicit::destination);
 }
 
 /// visit(Place) for each register that is read.
