@@ -198,8 +198,8 @@ class Assigner {
                 if (!live.empty()) begin = std::min(begin, live.front().begin);
             }
             if (begin == UINT32_MAX) continue;
-            const uint64_t other = row.bank != Bank::accumulation;
-            keys.push_back({other << 48 | uint64_t{begin} << 8 | static_cast<uint8_t>(255 - row.dwords), reg});
+            const uint64_t other = row.bank != Bank::accumulation, small = 255u - row.dwords;
+            keys.push_back({other << 48 | small << 32 | begin, reg});
         }
         std::ranges::sort(keys);
         std::vector<uint32_t> order;

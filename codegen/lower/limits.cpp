@@ -24,8 +24,9 @@ RegisterLimits register_limits(const MachineFunction& function) {
     const int waves = std::max((threads + wave - 1) / wave, 1);
     const int waves_per_unit = (waves + kUnits - 1) / kUnits;
     const int granule = wave == 32 ? arch.vgpr_granule32 : arch.vgpr_granule64;
-    RegisterLimits limits{.sgprs = arch.sgprs};
-    limits.total = std::min(file_rows(arch.family, wave) / waves_per_unit / granule * granule, arch.max_vgprs);
+    RegisterLimits limits{.sgprs = arch.sgprs, .file = file_rows(arch.family, wave), .granule = granule};
+    limits.most_waves = isa::is_cdna(arch.family) ? 8 : 16;
+    limits.total = std::min(limits.file / waves_per_unit / granule * granule, arch.max_vgprs);
     limits.vgprs = std::min(limits.total, 256);
     limits.agprs = isa::is_cdna(arch.family) ? std::min(limits.total, 256) : 0;
     return limits;

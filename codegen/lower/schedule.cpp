@@ -1,9 +1,302 @@
 // schedule: what takes long stands early in its block, as far as registers last.
-// Before and after: instructions over virtual registers.
+// Before and after: instructions over virtual registers, each block with the same ones. A block whose new order would
+// need more registers than its old one and than its share keeps the old.
+#include <algorithm>
+#include <compare>
+
+#include "strata/codegen/lower/dependencies_p.h"
+#include "strata/codegen/lower/operands_p.h"
 #include "strata/codegen/lower/passes_p.h"
+#include "strata/codegen/lower/pressure_p.h"
 
 namespace strata::codegen {
+namespace {
 
-Result<void> schedule(MachineFunction&) { return {}; }
+constexpr uint32_t kNone = UINT32_MAX;
+/// So many of the instructions that have been ready longest, and of those that became so last, are compared.
+constexpr size_t kWindow = 16;
+/// Dwords that one instruction may write.
+constexpr int kRoom = 34;
+/// What it costs to set EXEC for a gate.
+constexpr uint32_t kGateClocks = 8;
+
+struct Node {
+    uint32_t first = kNone;  // of its successors' links
+    uint32_t waiting = 0;    // dependencies that have not been placed
+    uint32_t height = 0;     // clocks from its issue to the end of the block
+    uint32_t ready_at = 0;   // clock from which its operands are there
+    uint32_t issue = 1;
+    uint32_t uses = 0, uses_end = 0;
+    bool gated = false;  // EXEC matters to it
+    bool memory = false;
+    bool held = false;  // stands right in front of its first user
+};
+/// Dwords that an instruction reads or writes.
+struct Use {
+    uint32_t unit;
+    uint8_t dwords, bank;
+    bool write;
+};
+struct Link {
+    uint32_t to, latency, next;
+};
+struct Constant {
+    uint32_t instruction, next;
+};
+
+class Scheduler {
+  public:
+    explicit Scheduler(MachineFunction& function)
+        : function_(function),
+          live_(function),
+          map_(function, live_),
+          dependencies_(function, live_),
+          reads_(live_.units()),
+          alive_(live_.units()) {
+        limits_ = pressure_limits(function, map_.most({0, 2 * live_.instructions()}));
+    }
+
+    void run() {
+        for (uint32_t i = 0; i < function_.blocks.size(); ++i) schedule(i);
+    }
+
+  private:
+    /// Instructions in front of the branch or the end, which stays, as does the comparison right before it.
+    uint32_t movable(const Block& block) const {
+        uint32_t count = 0;
+        const auto size = static_cast<uint32_t>(block.code.size());
+        auto ends = [](const Instruction& instruction) {
+            return instruction.pseudo == Pseudo::none &&
+                   (instruction.inst.row->flags & isa::kBranch || instruction.inst.row->mnemonic == "s_endpgm");
+        };
+        while (count < size && !ends(block.code[count])) ++count;
+        if (count == 0 || count == size) return count;
+        const bool tests = implicit_reads(function_, block.code[count]) & isa::implicit::scc &&
+                           implicit_writes(function_, block.code[count - 1]) & isa::implicit::scc;
+        return tests ? count - 1 : count;
+    }
+
+    void schedule(uint32_t number) {
+        Block& block = function_.blocks[number];
+        const uint32_t count = movable(block);
+        if (count < 3) return;
+        build(block, count);
+        begin_pressure(number, count);
+        for (const Node& node : nodes_) place(node);
+        const Pressure old = peak_;
+        begin_pressure(number, count);
+        const std::vector<uint32_t> order = choose(block, count);
+        for (size_t bank = 0; bank < 3; ++bank)
+            if (peak_[bank] > std::max(old[bank], limits_[bank])) return;
+        std::vector<Instruction> code;
+        code.reserve(block.code.size());
+        for (uint32_t i : order) code.push_back(std::move(block.code[i]));
+        for (size_t i = count; i < block.code.size(); ++i) code.push_back(std::move(block.code[i]));
+        block.code = std::move(code);
+    }
+
+    /// Whether EXEC matters to it.
+    bool is_gated(const Instruction& instruction) const {
+        if (instruction.pseudo == Pseudo::copy) return function_.bank(instruction.dst[0]) != Bank::scalar;
+        return implicit_reads(function_, instruction) & isa::implicit::exec;
+    }
+
+    void build(const Block& block, uint32_t count) {
+        const std::vector<Dependency>& found = dependencies_.of(block, count);
+        nodes_.assign(count, {});
+        uses_.clear();
+        for (uint32_t i = 0; i < count; ++i) list_uses(block.code[i], nodes_[i]);
+        links_.clear();
+        links_.reserve(found.size());
+        for (const Dependency& dependency : found) {
+            links_.push_back({dependency.to, dependency.latency, nodes_[dependency.from].first});
+            nodes_[dependency.from].first = static_cast<uint32_t>(links_.size() - 1);
+            ++nodes_[dependency.to].waiting;
+        }
+        for (uint32_t i = count; i-- > 0;) {
+            Node& node = nodes_[i];
+            const Instruction& instruction = block.code[i];
+            if (instruction.pseudo == Pseudo::none) {
+                const isa::Facts& facts = isa::facts(function_.family, *instruction.inst.row);
+                node.issue = static_cast<uint32_t>(isa::issue_cycles(function_.family, facts, function_.wave_size()));
+            }
+            node.height = node.issue;
+            node.gated = is_gated(instruction);
+            node.memory = instruction.pseudo == Pseudo::none && instruction.inst.row->flags & isa::kMemory;
+            for (uint32_t at = node.first; at != kNone; at = links_[at].next)
+                node.height = std::max(node.height, nodes_[links_[at].to].height + links_[at].latency);
+        }
+        hold_constants(block, count);
+    }
+
+    /// Constants that nothing delays would all come first.
+    void hold_constants(const Block& block, uint32_t count) {
+        constants_.clear();
+        constants_of_.assign(count, kNone);
+        for (uint32_t i = count; i-- > 0;) {
+            Node& node = nodes_[i];
+            node.held = is_copy(block.code[i]) && !block.code[i].src[0] && node.waiting == 0 && node.first != kNone;
+        }
+        for (uint32_t i = count; i-- > 0;)
+            for (uint32_t at = nodes_[i].held ? nodes_[i].first : kNone; at != kNone; at = links_[at].next) {
+                --nodes_[links_[at].to].waiting;
+                constants_.push_back({i, constants_of_[links_[at].to]});
+                constants_of_[links_[at].to] = static_cast<uint32_t>(constants_.size() - 1);
+            }
+    }
+
+    void list_uses(const Instruction& instruction, Node& node) {
+        auto add = [&](Place place, bool write) {
+            uses_.push_back({live_.unit(place), place.dwords, static_cast<uint8_t>(function_.bank(place)), write});
+        };
+        node.uses = static_cast<uint32_t>(uses_.size());
+        each_read(function_, instruction, [&](Place place) { add(place, false); });
+        each_write(instruction, [&](Place place) { add(place, true); });
+        node.uses_end = static_cast<uint32_t>(uses_.size());
+    }
+    template <class Visit>
+    void each_use(const Node& node, Visit visit) const {
+        for (uint32_t i = node.uses; i < node.uses_end; ++i)
+            for (uint32_t unit = uses_[i].unit, end = unit + uses_[i].dwords; unit < end; ++unit) visit(unit, uses_[i]);
+    }
+
+    void begin_pressure(uint32_t number, uint32_t count) {
+        const Segment span = live_.block(number);
+        const uint32_t end = span.begin + 2 * count;
+        for (const Use& use : uses_)
+            for (uint32_t unit = use.unit; unit < use.unit + use.dwords; ++unit) reads_[unit] = kNone;
+        for (const Use& use : uses_)
+            for (uint32_t unit = use.unit; unit < use.unit + use.dwords; ++unit) {
+                if (reads_[unit] == kNone) {
+                    alive_[unit] = live_.live_at(unit, span.begin);
+                    reads_[unit] = live_.live_at(unit, end);  // by who needs it behind what is ordered here
+                }
+                reads_[unit] += !use.write;
+            }
+        now_ = peak_ = map_.at(span.begin);
+    }
+
+    /// How the registers of each bank that are live change with the instruction.
+    Pressure change(const Node& node) const {
+        Pressure change{};
+        each_use(node, [&](uint32_t unit, const Use& use) {
+            if (use.write)
+                change[use.bank] += !alive_[unit] && reads_[unit] > 0;
+            else
+                change[use.bank] -= reads_[unit] == 1;
+        });
+        return change;
+    }
+
+    void place(const Node& node) {
+        Pressure dead{};
+        each_use(node, [&](uint32_t unit, const Use& use) {
+            if (!use.write) {
+                if (--reads_[unit] || !alive_[unit]) return;
+                alive_[unit] = false;
+                --now_[use.bank];
+            } else if (!alive_[unit]) {
+                alive_[unit] = reads_[unit] > 0;
+                ++(alive_[unit] ? now_ : dead)[use.bank];
+            }
+        });
+        for (size_t i = 0; i < 3; ++i) peak_[i] = std::max(peak_[i], now_[i] + dead[i]);
+    }
+
+    std::vector<uint32_t> choose(const Block& block, uint32_t count) {
+        std::vector<uint32_t> order;
+        order.reserve(count);
+        ready_.clear();
+        clock_ = 0;
+        gate_ = {};
+        for (uint32_t i = 0; i < count; ++i)
+            if (nodes_[i].waiting == 0 && !nodes_[i].held) ready_.push_back(i);
+        while (!ready_.empty()) {
+            const size_t at = best(block);
+            const uint32_t i = ready_[at];
+            ready_.erase(ready_.begin() + static_cast<ptrdiff_t>(at));
+            for (uint32_t constant = constants_of_[i]; constant != kNone; constant = constants_[constant].next) {
+                const uint32_t first = constants_[constant].instruction;
+                if (!nodes_[first].held) continue;
+                nodes_[first].held = false;
+                take(block, first, order);
+            }
+            take(block, i, order);
+            for (uint32_t link = nodes_[i].first; link != kNone; link = links_[link].next) {
+                Node& next = nodes_[links_[link].to];
+                next.ready_at = std::max(next.ready_at, clock_ - nodes_[i].issue + links_[link].latency);
+                if (--next.waiting == 0) ready_.push_back(links_[link].to);
+            }
+        }
+        return order;
+    }
+
+    void take(const Block& block, uint32_t i, std::vector<uint32_t>& order) {
+        const Node& node = nodes_[i];
+        clock_ = std::max(clock_, node.ready_at) + node.issue;
+        place(node);
+        if (node.gated) gate_ = block.code[i].gate;
+        order.push_back(i);
+    }
+
+    /// The best of what is ready: first that registers last, then that nothing waits, then what the most depends on.
+    size_t best(const Block& block) const {
+        struct Score {
+            int over;
+            uint32_t wait, behind;
+            auto operator<=>(const Score&) const = default;
+        };
+        bool tight = false;
+        for (size_t bank = 0; bank < 3; ++bank) tight |= now_[bank] + kRoom > limits_[bank] * 3 / 4;
+        size_t best = 0;
+        Score least{INT32_MAX, 0, 0};
+        auto look = [&](size_t at) {
+            const Node& node = nodes_[ready_[at]];
+            const bool turns = node.gated && block.code[ready_[at]].gate != gate_;
+            const uint32_t wait = (node.ready_at > clock_ ? node.ready_at - clock_ : 0) + (turns ? kGateClocks : 0);
+            const Score score{tight ? over(node) : 0, wait, ~node.height};
+            if (score >= least) return;
+            least = score;
+            best = at;
+        };
+        for (size_t at = 0; at < std::min(ready_.size(), kWindow); ++at) look(at);
+        for (size_t at = std::max(kWindow, ready_.size() - std::min(ready_.size(), kWindow)); at < ready_.size(); ++at)
+            look(at);
+        return best;
+    }
+
+    /// Registers beyond the limits with the instruction; a load must leave some to what works with its result.
+    int over(const Node& node) const {
+        const Pressure by = change(node);
+        int over = 0;
+        for (size_t bank = 0; bank < 3; ++bank)
+            if (by[bank] > 0 || now_[bank] > limits_[bank])
+                over += std::max(now_[bank] + by[bank] - (node.memory ? limits_[bank] * 3 / 4 : limits_[bank]), 0);
+        return over;
+    }
+
+    MachineFunction& function_;
+    Liveness live_;
+    PressureMap map_;
+    Dependencies dependencies_;
+    Pressure limits_{}, now_{}, peak_{};
+    std::vector<Node> nodes_;
+    std::vector<Link> links_;
+    std::vector<Constant> constants_;
+    std::vector<uint32_t> constants_of_;
+    std::vector<uint32_t> ready_;
+    std::vector<Use> uses_;        // of all nodes
+    std::vector<uint32_t> reads_;  // of a unit: those that are to come
+    std::vector<uint8_t> alive_;
+    uint32_t clock_ = 0;
+    Place gate_{};
+};
+
+}  // namespace
+
+Result<void> schedule(MachineFunction& function) {
+    Scheduler(function).run();
+    return {};
+}
 
 }  // namespace strata::codegen

@@ -1,0 +1,159 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "machine_model.h"
+#include "random_code.h"
+#include "strata/codegen/lower/liveness_p.h"
+#include "strata/codegen/lower/passes_p.h"
+#include "strata/codegen/lower/pressure_p.h"
+
+namespace strata::codegen {
+namespace {
+
+using namespace test;
+
+class Schedule : public testing::TestWithParam<isa::ArchInfo> {
+  protected:
+    isa::Arch arch() const { return GetParam().arch; }
+};
+INSTANTIATE_TEST_SUITE_P(Arch, Schedule, testing::ValuesIn(isa::archs()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+int pressure(const MachineFunction& function) {
+    const Liveness live(function);
+    return PressureMap(function, live).most({0, 2 * live.instructions()})[1];
+}
+
+size_t index_of(const std::vector<Instruction>& code, std::string_view mnemonic) {
+    for (size_t i = 0; i < code.size(); ++i)
+        if (code[i].pseudo == Pseudo::none && code[i].inst.row->mnemonic == mnemonic) return i;
+    return code.size();
+}
+
+TEST_P(Schedule, RandomCodeComputesTheSameInItsNewOrder) {
+    int moved = 0;
+    for (unsigned seed = 2000; seed < 2060; ++seed) {
+        const RandomShape shape{.steps = 40 + static_cast<int>(seed % 100) * 5,
+                                .vectors = 10 + static_cast<int>(seed % 50)};
+        RandomCode random(arch(), seed, shape);
+        MachineFunction& function = random.code.function;
+        SCOPED_TRACE(seed);
+        const std::vector<uint64_t> wanted = run_virtual(function);
+        const std::string before = to_string(function);
+        ASSERT_TRUE(schedule(function));
+        const std::string after = to_string(function);
+        moved += before != after;
+        ASSERT_EQ(run_virtual(function), wanted) << before << after;
+        RandomCode again(arch(), seed, shape);
+        ASSERT_TRUE(schedule(again.code.function));
+        EXPECT_EQ(to_string(again.code.function), after) << "the order is no function of the code";
+        ASSERT_TRUE(allocate(function));
+        ASSERT_EQ(run_placed(function), wanted);
+    }
+    EXPECT_GT(moved, 50);
+}
+
+/// Begins with an address in two registers of its own.
+Place begin(Code& code) {
+    const Place item = code.fixed(Bank::vector, 1, isa::code::vgpr0), address = code.vector(2);
+    code.op("v_add_f32", {address.part(0)}, {item, item});
+    code.copy(address.part(1), Constant{1});
+    return address;
+}
+
+TEST_P(Schedule, LoadsStandBeforeWhatDoesNotNeedThem) {
+    Code code(arch());
+    const Place address = begin(code);
+    const std::string_view load = code.spelled("global_load_b32", "global_load_dword");
+    Place sum = code.vector();
+    code.op("v_mul_f32", {sum}, {address.part(0), address.part(0)});
+    for (int i = 0; i < 4; ++i) {
+        const Place value = code.vector(), next = code.vector();
+        code.op(load, {value}, {address}).inst.offset = 4 * i;
+        code.op("v_add_f32", {next}, {sum, value});
+        sum = next;
+    }
+    code.store(sum, address);
+    code.end();
+    const std::vector<uint64_t> wanted = run_virtual(code.function);
+    ASSERT_TRUE(schedule(code.function));
+    EXPECT_EQ(run_virtual(code.function), wanted);
+    const auto is_load = [&](const Instruction& i) { return i.pseudo == Pseudo::none && i.inst.row->mnemonic == load; };
+    const auto first = std::ranges::find_if(code.here(), is_load);
+    EXPECT_TRUE(std::all_of(first, first + 4, is_load)) << to_string(code.function);
+}
+
+TEST_P(Schedule, RegistersLimitHowManyLoadsStandInFront) {
+    Code code(arch(), 1024);
+    const Place address = begin(code);
+    for (int i = 0; i < 100; ++i) {
+        const Place value = code.vector(4), sum = code.vector();
+        code.op(code.spelled("global_load_b128", "global_load_dwordx4"), {value}, {address}).inst.offset = 16 * i;
+        code.op("v_add_f32", {sum}, {value.part(0), value.part(1)});
+        code.op("v_add_f32", {sum}, {sum, value.part(2)});
+        code.op("v_add_f32", {sum}, {sum, value.part(3)});
+        code.op("v_mul_f32", {address.part(0)}, {address.part(0), sum});
+    }
+    code.store(address.part(0), address);
+    code.end();
+    const std::vector<uint64_t> wanted = run_virtual(code.function);
+    const int before = pressure(code.function);
+    ASSERT_TRUE(schedule(code.function));
+    EXPECT_EQ(run_virtual(code.function), wanted);
+    EXPECT_GE(pressure(code.function), before);
+    EXPECT_LE(pressure(code.function), isa::is_cdna(code.function.family) ? 64 : 96);
+    ASSERT_TRUE(allocate(code.function));
+    EXPECT_EQ(code.function.scratch, 0u);
+}
+
+TEST_P(Schedule, LoadsStayBehindStoresOfTheSameMemoryAndPassThoseOfAnother) {
+    for (const bool same : {false, true}) {
+        Code code(arch());
+        const Place address = begin(code), value = code.vector();
+        const std::string_view load = code.spelled("global_load_b32", "global_load_dword");
+        const std::string_view local = code.spelled("ds_store_b32", "ds_write_b32");
+        Place data = address.part(0);
+        for (int i = 0; i < 5; ++i) {
+            const Place next = code.vector();
+            code.op("v_mul_f32", {next}, {data, data});
+            data = next;
+        }
+        if (same)
+            code.store(data, address);
+        else
+            code.op(local, {}, {address.part(0), data});
+        code.op(load, {value}, {address});
+        code.store(value, address);
+        code.end();
+        ASSERT_TRUE(schedule(code.function));
+        const std::string_view store = same ? code.spelled("global_store_b32", "global_store_dword") : local;
+        EXPECT_EQ(index_of(code.here(), load) > index_of(code.here(), store), same) << to_string(code.function);
+    }
+}
+
+TEST_P(Schedule, NothingThatWritesSccStandsBetweenATestAndItsReaders) {
+    Code code(arch());
+    const Place address = begin(code);
+    const Place group = code.fixed(Bank::scalar, 1, 8), a = code.scalar(), b = code.scalar(), c = code.scalar();
+    code.op("s_cmp_lt_i32", {}, {group, Constant{5}});
+    code.op("s_cselect_b32", {a}, {group, Constant{7}});
+    code.op("s_and_b32", {b}, {group, Constant{3}});
+    code.op("s_cmp_lt_i32", {}, {b, a});
+    code.op("s_cselect_b32", {c}, {a, b});
+    const Place value = code.vector();
+    code.copy(value, c);
+    code.store(value, address);
+    code.loop(2, [&] { code.op("v_add_f32", {value}, {value, address.part(0)}); });
+    code.store(value, address);
+    code.end();
+    const std::vector<uint64_t> wanted = run_virtual(code.function);
+    ASSERT_TRUE(schedule(code.function));
+    EXPECT_EQ(run_virtual(code.function), wanted);
+    const std::vector<Instruction>& body = code.function.blocks[1].code;
+    ASSERT_GE(body.size(), 2u);
+    EXPECT_EQ(body[body.size() - 2].inst.row->mnemonic, "s_cmp_lt_i32");
+}
+
+}  // namespace
+}  // namespace strata::codegen
