@@ -21,6 +21,10 @@ def over_root(f):
     return g
 
 
+def tail_of_atanh(x):
+    return (over_root(mp.atanh)(x) - mp.mpf(1) / 3) / x
+
+
 def cosine(x):
     return (mp.cos(mp.sqrt(x)) - 1 + x / 2) / x**2
 
@@ -35,16 +39,16 @@ QUARTER = mp.pi / 4 * mp.mpf("1.001")
 ROOT = mp.sqrt(2)
 S = (ROOT - 1) / (ROOT + 1) * mp.mpf("1.001")
 ERF = 2 / mp.sqrt(mp.pi)
-#   name        what it is, from, to, degree, digits written
+#   name, what it is, the same as a function, from, to, degree
 ROWS = [
     ("sin_f32", "(sin(s) / s - 1) / x, s = sqrt(x)", over_root(mp.sin), 0, QUARTER**2, 3),
     ("cos_f32", "(cos(s) - 1 + x / 2) / x^2, s = sqrt(x)", cosine, 0, QUARTER**2, 2),
     ("tanh_f32", "(tanh(s) / s - 1) / x, s = sqrt(x)", over_root(mp.tanh), 0, SMALL_TANH**2, 4),
     ("erf_f32", "erf(s) / s - 1, s = sqrt(x)", lambda x: mp.erf(mp.sqrt(x)) / mp.sqrt(x) - 1, 0, 1, 6),
     ("erfc_f32", "log2(erfc(x))", lambda x: mp.log(mp.erfc(x), 2), 1, 4, 8),
-    ("log_f32", "(atanh(s) / s - 1) / x, s = sqrt(x)", over_root(mp.atanh), 0, S**2, 3),
+    ("log_f32", "((atanh(s) / s - 1) / x - 1 / 3) / x, s = sqrt(x)", tail_of_atanh, 0, S**2, 2),
     ("exp_f64", "(exp(x) - 1 - x) / x^2", lambda x: (mp.exp(x) - 1 - x) / x**2, -mp.log(2) / 2, mp.log(2) / 2, 11),
-    ("log_f64", "(atanh(s) / s - 1) / x, s = sqrt(x)", over_root(mp.atanh), 0, S**2, 9),
+    ("log_f64", "((atanh(s) / s - 1) / x - 1 / 3) / x, s = sqrt(x)", tail_of_atanh, 0, S**2, 9),
     ("sin_f64", "(sin(s) / s - 1) / x, s = sqrt(x)", over_root(mp.sin), 0, QUARTER**2, 7),
     ("cos_f64", "(cos(s) - 1 + x / 2) / x^2, s = sqrt(x)", cosine, 0, QUARTER**2, 7),
     ("tanh_f64", "(tanh(s) / s - 1) / x, s = sqrt(x)", over_root(mp.tanh), 0, SMALL_TANH_F64**2, 12),

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "strata/codegen/decompose/functions_p.h"
+#include "strata/codegen/decompose/pairs_p.h"
 #include "strata/codegen/decompose/polynomials_p.h"
 
 namespace strata::codegen {
@@ -56,40 +57,64 @@ Reduced reduced_f32(UOp x) {
     return {select(small, u32(0), n), select(small, y, r), select(small, 0, low)};
 }
 
-UOp flipped(UOp value, UOp sign_bits) {  // the top bit of the word
+/// Payne and Hanek in sums of doubles, for all x: the machine gives 53 bits of 2/pi a segment, those that count modulo 4
+/// with the first.
+Reduced reduced_f64(UOp x) {
+    UOp given = magnitude(x), huge = negation(less(given, 0x1p945)), y = select(huge, times(given, 0x1p-128), given);
+    auto part = [&](int segment) { return trig_preop(given, segment); };
+    Pair a = product(y, part(0)), b = product(y, part(1)), c = product(y, part(2));
+    c.low = fma(y, part(3), c.low);
+    UOp quarter = times(a.high, 0.25), first = times(quarter - floor(quarter), 4);
+    Pair one = any_sum(a.low, b.high), two = any_sum(first, one.high);
+    UOp n = rint(two.high);
+    Pair three = any_sum(two.low, one.low), four = any_sum(b.low, c.high), five = any_sum(three.high, four.high);
+    UOp tail = five.low + (three.low + four.low + c.low);
+    Pair six = any_sum(two.high - n, five.high), f = sum(six.high, six.low + tail);
+    constexpr double unit = 0x1.921fb54442d18p+0, unit_low = 0x1.1a62633145c07p-54;
+    UOp r = times(f.high, unit), low = fma(f.high, unit, minus(r)) + fma(f.high, unit_low, times(f.low, unit));
+    UOp small = less(given, 0x1.921fb54442d18p-1), quadrant = cast(cast(n, dtypes::int32), dtypes::uint32);
+    return {select(small, u32(0), quadrant), select(small, given, r), select(small, 0, low)};
+}
+
+/// The top bit of the word turns the sign.
+UOp flipped(UOp value, UOp sign_bits) {
     UOp mask = bits_and(sign_bits, int64_t{1} << 31);
-    return bitcast(bits_xor(bitcast(value, dtypes::uint32), mask), dtypes::float32);
+    if (value.dtype() == dtypes::float32) return bitcast(bits_xor(bitcast(value, dtypes::uint32), mask), value.dtype());
+    return bitcast(bits_xor(bitcast(value, dtypes::uint64), from_words(mask, u32(0))), value.dtype());
+}
+UOp sign_word(UOp x) {
+    return x.dtype() == dtypes::float32 ? bitcast(x, dtypes::uint32) : high_word(bitcast(x, dtypes::uint64));
 }
 
 struct SineCosine {
     UOp sine, cosine;
 };
-SineCosine series_f32(const Reduced& a) {
-    UOp r = a.r, z = r * r;
-    UOp sine = r + fma(r * z, polynomial(z, polynomials::sin_f32), a.low);
-    UOp half = times(z, 0.5), most = like(z, 1) - half;
+SineCosine series(const Reduced& a) {
+    const bool wide = a.r.dtype() == dtypes::float64;
+    UOp r = a.r, z = r * r, half = times(z, 0.5), most = like(z, 1) - half;
+    UOp of_sine = wide ? polynomial(z, polynomials::sin_f64) : polynomial(z, polynomials::sin_f32);
+    UOp of_cosine = wide ? polynomial(z, polynomials::cos_f64) : polynomial(z, polynomials::cos_f32);
     UOp rest = fma(minus(r), a.low, (like(z, 1) - most) - half);
-    UOp cosine = most + fma(z * z, polynomial(z, polynomials::cos_f32), rest);
-    return {sine, cosine};
+    return {r + fma(r * z, of_sine, fma(minus(half), a.low, a.low)), most + fma(z * z, of_cosine, rest)};
 }
 
 UOp not_finite(UOp x) { return negation(less(magnitude(x), kInfinity)); }
 
 }  // namespace
 
-UOp single_sine(UOp u, const Target&) {
+UOp sine(UOp u, const Target&) {
     UOp x = u.src(0);
-    Reduced a = reduced_f32(x);
-    SineCosine s = series_f32(a);
+    Reduced a = x.dtype() == dtypes::float64 ? reduced_f64(x) : reduced_f32(x);
+    SineCosine s = series(a);
     UOp odd = differs(bits_and(a.quadrant, 1), 0), value = select(odd, s.cosine, s.sine);
-    value = flipped(value, bits_xor(up(a.quadrant, 30), bitcast(x, dtypes::uint32)));
+    value = flipped(value, bits_xor(up(a.quadrant, 30), sign_word(x)));
     return select(not_finite(x), std::numeric_limits<double>::quiet_NaN(), value);
 }
 
-UOp single_cosine(UOp u, const Target&) {
+UOp cosine(UOp u, const Target&) {
     UOp x = u.src(0);
-    Reduced a = reduced_f32(x);
-    SineCosine s = series_f32(a);
+    Reduced a = x.dtype() == dtypes::float64 ? reduced_f64(x) : reduced_f32(x);
+    SineCosine s = series(a);
     UOp odd = differs(bits_and(a.quadrant, 1), 0), value = select(odd, s.sine, s.cosine);
     value = flipped(value, up(a.quadrant + 1, 30));
     return select(not_finite(x), std::numeric_limits<double>::quiet_NaN(), value);
