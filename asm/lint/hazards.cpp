@@ -153,8 +153,7 @@ Recent::Known Recent::know(const isa::Inst& inst, const Access& access) const {
 
 void Recent::step(const Step& step, const Known& known, Findings& found) {
     const Now now(step, known);
-    for (Trace& trace : traces_)
-        if (trace.next != step.pc) add(trace.states, 1);
+    arrive(step.pc);
     check(now, found);
     age(now);
     leave(now);
@@ -162,6 +161,14 @@ void Recent::step(const Step& step, const Known& known, Findings& found) {
     // Compilers look at one function at a time, and so do the rules.
     const std::string_view name = step.inst->row->mnemonic;
     if (name == "s_swappc_b64" || name == "s_setpc_b64" || name == "s_call_b64") traces_.clear();
+}
+
+/// A branch that is taken is a wait state more.
+void Recent::arrive(uint64_t pc) {
+    for (Trace& trace : traces_) {
+        if (trace.next != pc) add(trace.states, 1);
+        trace.next = pc;
+    }
 }
 
 int Recent::past(size_t rule, const Trace& trace) {
@@ -219,7 +226,7 @@ bool Recent::forwards(const Trace& pair, const Now& now) const {
     return false;
 }
 
-void Recent::check(const Now& now, Findings& found) const {
+Recent::Broken Recent::worst(const Now& now) const {
     Broken worst;
     for (const Trace& trace : traces_)
         for (uint64_t rules = trace.rules & now.consumed_by; rules; rules &= rules - 1) {
@@ -227,6 +234,18 @@ void Recent::check(const Now& now, Findings& found) const {
             const int missing = needed(rule, trace, now) - past(rule, trace);
             if (missing > worst.missing && meets(rule, trace, now)) worst = {&trace, rule, missing};
         }
+    return worst;
+}
+
+std::optional<Lack> Recent::lacks(const Step& step, const Known& known) {
+    arrive(step.pc);
+    const Broken broken = worst(Now(step, known));
+    if (!broken.trace) return {};
+    return Lack{kHazards[broken.rule].fix, broken.missing};
+}
+
+void Recent::check(const Now& now, Findings& found) const {
+    const Broken worst = this->worst(now);
     if (!worst.trace || found.again(Kind::hazard, now.step.pc)) return;
     const Hazard& row = kHazards[worst.rule];
     const Trace& trace = *worst.trace;

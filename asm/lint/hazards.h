@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "strata/asm/lint/access.h"
@@ -9,6 +10,15 @@
 namespace strata::lint {
 
 enum class Leaves : uint8_t;
+
+/// What mends a distance that is too short: a row of hazards.def has one.
+enum class Fix : uint8_t { nops, another, vector_nop, vector_move, vdst_wait, sdst_wait };
+
+/// What an instruction lacks in front of it.
+struct Lack {
+    Fix fix{};
+    int missing = 0;  ///< ticks of the rule's clock
+};
 
 /// The instructions behind a place of the code that a rule may still look at. One path's, or with join() the nearest of
 /// several paths'. A branch that is taken is two wait states: LLVM counts an s_branch behind it, which does not run.
@@ -27,8 +37,11 @@ class Recent {
     /// The instruction runs: finds rules that it breaks with those before it.
     void step(const Step& step, const Known& known, Findings& found);
     void step(const Step& step, Findings& found) { this->step(step, know(*step.inst, *step.access), found); }
+    /// What comes first to mend the rule that the instruction would break worst.
+    std::optional<Lack> lacks(const Step& step, const Known& known);
     bool join(const Recent& other);
     bool operator==(const Recent&) const = default;
+    bool idle() const { return traces_.empty(); }  ///< whether nothing is near
 
   private:
     /// What an instruction left for rules to look at: a set of registers, or only that it ran.
@@ -56,6 +69,8 @@ class Recent {
     int needed(size_t rule, const Trace& trace, const Now& now) const;
     bool meets(size_t rule, const Trace& trace, const Now& now) const;
     bool forwards(const Trace& pair, const Now& now) const;
+    void arrive(uint64_t pc);
+    Broken worst(const Now& now) const;
     void check(const Now& now, Findings& found) const;
     void age(const Now& now);
     void leave(const Now& now);

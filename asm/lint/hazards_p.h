@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "strata/asm/lint/access.h"
+#include "strata/asm/lint/hazards.h"
 
 // The words of hazards.def and its rows.
 namespace strata::lint {
@@ -126,9 +127,6 @@ enum Event : uint8_t {
     not_scalar_memory = 16,
     not_vector_memory = 32,
 };
-
-/// What a message advises.
-enum class Fix : uint8_t { nops, another, vector_nop, vector_move, vdst_wait, sdst_wait };
 
 struct Pair {
     int passes = 0;        ///< of the producer, a matrix product

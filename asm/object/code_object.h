@@ -151,6 +151,8 @@ struct KernelSpec {
     int workitem_id_dims = 0;  ///< 0: x only, 1: x y, 2: x y z
     std::array<bool, 3> workgroup_ids = {true, false, false};
     bool dispatch_ptr = false;
+    uint32_t user_sgprs =
+        0;  ///< at least so many scalars stand before the workgroup ids; what fills none has any value
     uint32_t max_block = 1024;
     CodeLines lines = {};  ///< go to .debug_line, so that a fault names its source
 

@@ -27,6 +27,9 @@ Result<void> check_kernel(const ArchInfo& arch, const KernelSpec& spec) {
                       fmt::format("{} accumulation registers; a wave has {}", spec.agprs, is_rdna(arch) ? 0 : 256));
     if (spec.sgprs > static_cast<uint32_t>(arch.sgprs))
         return refuse(spec, fmt::format("{} scalar registers; a wave has {}", spec.sgprs, arch.sgprs));
+    if (spec.user_sgprs > 16)
+        return refuse(spec,
+                      fmt::format("{} scalars before the workgroup ids; a launch fills up to 16", spec.user_sgprs));
     if (spec.lds > static_cast<uint32_t>(arch.lds_bytes))
         return refuse(spec, fmt::format("{} bytes of LDS; a workgroup has {}", spec.lds, arch.lds_bytes));
     if (spec.max_block == 0 || spec.max_block > static_cast<uint32_t>(arch.max_block))
@@ -60,7 +63,8 @@ KernelDescriptor describe_kernel(const ArchInfo& arch, const KernelSpec& spec) {
     if (!rdna4) d.rsrc1 |= 1u << 21 | 1u << 23;  // DX10_CLAMP, IEEE_MODE
     if (rdna) d.rsrc1 |= 1u << 29 | 1u << 30;    // WGP_MODE, MEM_ORDERED
     const bool flat_scratch_init = spec.scratch && arch.family == Family::cdna2;
-    const uint32_t user_sgprs = 2 + (spec.dispatch_ptr ? 2 : 0) + (flat_scratch_init ? 2 : 0);
+    const uint32_t filled = 2 + (spec.dispatch_ptr ? 2u : 0u) + (flat_scratch_init ? 2u : 0u);
+    const uint32_t user_sgprs = std::max(filled, spec.user_sgprs);
     d.rsrc2 = (spec.scratch ? 1u : 0u) | user_sgprs << 1;
     for (int dim = 0; dim < 3; ++dim) d.rsrc2 |= (spec.workgroup_ids[dim] ? 1u : 0u) << (7 + dim);
     d.rsrc2 |= static_cast<uint32_t>(spec.workitem_id_dims) << 11;

@@ -124,6 +124,7 @@ class Emitter {
         spec.wave_size = function_.wave_size();
         spec.workitem_id_dims = function_.workitem_id_dims;
         spec.workgroup_ids = function_.workgroup_ids;
+        spec.user_sgprs = static_cast<uint32_t>(function_.user_sgprs);
         spec.max_block = program_.block[0] * program_.block[1] * program_.block[2];
         spec.lines.files = {program_.name + ".uops"};
         uint32_t known = 0;

@@ -15,7 +15,7 @@ void remove_unused(MachineFunction& function);
 #undef PASS
 
 /// What holds after a pass: the column `check` of passes.def.
-enum class Check : uint8_t { virtual_, placed };
+enum class Check : uint8_t { virtual_, placed, finished };
 /// The error (Internal) names the first instruction that breaks it.
 Result<void> verify(const MachineFunction& function, Check check);
 

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "../linear/kernels.h"
 #include "function.h"
 #include "strata/asm/emu/gpu.h"
 #include "strata/asm/object/line_table.h"
@@ -21,22 +20,11 @@ std::string counting(isa::Arch arch) {
         cdna ? "dword" : "b32");
 }
 
-LinearProgram program_with_one_output() {
-    LinearProgram program{.name = "k"};
-    UOp out = param(0, 64), in = param(1, 64);
-    UOp t = make(Op::special, dtypes::int32, {}, SpecialArg{true, 0, 64});
-    UOp from = at(in, t), to = at(out, t), value = load(from);
-    program.ops = {out, in, t, from, value, to, store(to, value)};
-    program.params = {out, in};
-    program.block = {64, 1, 1};
-    return program;
-}
-
 class EmitTest : public testing::TestWithParam<isa::Arch> {};
 
 TEST_P(EmitTest, ObjectsRunAndSayWhatTheyTake) {
     GraphScope scope;
-    Function function(GetParam(), counting(GetParam()), program_with_one_output());
+    Function function(GetParam(), counting(GetParam()), copying());
     auto lowered = emit(function.code);
     ASSERT_TRUE(lowered) << lowered.error().message;
     emu::Gpu gpu(GetParam());
@@ -59,7 +47,7 @@ TEST_P(EmitTest, ObjectsRunAndSayWhatTheyTake) {
 
 TEST_P(EmitTest, TheTextAssemblesToTheSameWords) {
     GraphScope scope;
-    Function function(GetParam(), counting(GetParam()), program_with_one_output());
+    Function function(GetParam(), counting(GetParam()), copying());
     for (size_t i = 0; Block & block : function.code.blocks)
         for (Instruction& instruction : block.code) instruction.origin = static_cast<uint32_t>(i++ % 7);
     auto lowered = emit(function.code);
@@ -82,7 +70,7 @@ TEST_P(EmitTest, TheTextAssemblesToTheSameWords) {
 
 TEST_P(EmitTest, LinesNameTheOperationThatCodeIsFor) {
     GraphScope scope;
-    Function function(GetParam(), counting(GetParam()), program_with_one_output());
+    Function function(GetParam(), counting(GetParam()), copying());
     for (Block& block : function.code.blocks)
         for (Instruction& instruction : block.code)
             instruction.origin = instruction.inst.row->flags & isa::kStore ? 6 : 4;

@@ -5,14 +5,23 @@
 #include <string>
 #include <string_view>
 
+#include "../linear/kernels.h"
 #include "strata/asm/dsl/assembler.h"
 #include "strata/asm/isa/print.h"
 #include "strata/asm/lint/lint.h"
 #include "strata/codegen/lower/passes_p.h"
+#include "strata/codegen/lower/workarounds_p.h"
 #include "strata/core/uop/build.h"
 #include "strata/core/uop/root.h"
 
 namespace strata::codegen {
+
+/// Passes on placed code, in order.
+inline Result<void> finish(MachineFunction& function) {
+    for (auto pass : {gate_lanes, shorten, insert_waits, insert_hazards, wait_scalars, clause_memory, insert_delays})
+        STRATA_TRY_VOID(pass(function));
+    return {};
+}
 
 inline constexpr std::array kArchs = {isa::Arch::gfx1100, isa::Arch::gfx1201, isa::Arch::gfx942, isa::Arch::gfx90a};
 
@@ -30,6 +39,18 @@ inline std::vector<std::string> split(std::string_view text, char at = '\n') {
     }
 }
 
+/// Copies 64 floats from a buffer into another.
+inline LinearProgram copying() {
+    LinearProgram program{.name = "k"};
+    UOp out = param(0, 64), in = param(1, 64);
+    UOp t = make(Op::special, dtypes::int32, {}, SpecialArg{true, 0, 64});
+    UOp from = at(in, t), to = at(out, t), value = load(from);
+    program.ops = {out, in, t, from, value, to, store(to, value)};
+    program.params = {out, in};
+    program.block = {64, 1, 1};
+    return program;
+}
+
 /// A function of placed instructions, from text: "label:" begins a block; "gate s4: " in front of an instruction names the
 /// mask of the lanes for which it runs.
 struct Function {
@@ -38,6 +59,7 @@ struct Function {
           target(target_of(arch, Route::asm_)),
           code{.program = program, .target = target, .family = isa::info(arch).family} {
         code.workgroup_ids = {true, false, false};
+        code.user_sgprs = user_scalars(target, 1);
         code.vgprs = 64;
         code.agprs = isa::is_cdna(code.family) ? 64 : 0;
         code.sgprs = 32;
@@ -79,8 +101,8 @@ struct Function {
         if (!lowered) return lowered.error().message;
         const isa::CodeObject object = isa::CodeObject::parse(std::move(lowered->object)).value();
         std::string all;
-        for (const lint::Finding& finding : lint::lint(object, program.name).value())
-            all += lint::to_line(finding, object, object.kernels[0]) + "\n";
+        const std::vector<lint::Finding> found = lint::lint(object, program.name).value();
+        for (const lint::Finding& finding : found) all += lint::to_line(finding, object, object.kernels[0]) + "\n";
         return all;
     }
 
@@ -114,6 +136,11 @@ struct Function {
         return isa::decode(target.arch, words, target.wave_size).value();
     }
     Place mask(std::string_view name) {
+        const auto [known, fresh] = masks_.try_emplace(std::string(name));
+        if (fresh) known->second = new_mask(name);
+        return known->second;
+    }
+    Place new_mask(std::string_view name) {
         const int place = name == "vcc" ? isa::code::vcc_lo : std::stoi(std::string(name.substr(1)));
         const Place mask = code.add(Bank::scalar, code.mask_dwords());
         code.registers[mask.reg].place = static_cast<int16_t>(place);
@@ -121,6 +148,7 @@ struct Function {
     }
 
     std::map<std::string, uint32_t, std::less<>> named_;
+    std::map<std::string, Place, std::less<>> masks_;
     std::vector<std::tuple<size_t, size_t, std::string>> branches_;
 };
 

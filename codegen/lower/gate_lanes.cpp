@@ -1,0 +1,119 @@
+// gate_lanes: EXEC around what runs for some lanes only.
+// Before:  gate s4: v_mov_b32 v0, v1        After:  s_mov_b32 exec_lo, s4
+//          gate s4: global_store ...                s_cbranch_execz behind
+//          v_add_f32 v2, v2, v2                     v_mov_b32 v0, v1;  global_store ...
+//                                             behind: s_mov_b32 exec_lo, -1
+//                                                   v_add_f32 v2, v2, v2
+// Neighbours of one gate are one stretch, and EXEC stays as it is until an instruction looks at it. Memory instructions want
+// a lane, so a branch leads around them; others without one are cheaper than the branch.
+#include "strata/asm/lint/access.h"
+#include "strata/codegen/lower/added_p.h"
+#include "strata/codegen/lower/passes_p.h"
+
+namespace strata::codegen {
+namespace {
+
+constexpr uint32_t kRenamed = uint32_t{1} << 31;  ///< a branch's target that counts the new blocks
+
+class Gates {
+  public:
+    explicit Gates(MachineFunction& function) : function_(function) {}
+
+    void run() {
+        std::vector<Block> old = std::move(function_.blocks);
+        function_.blocks.clear();
+        for (Block& block : old) {
+            first_.push_back(next_block());
+            open(block.label, block.depth);
+            gate(block.code);
+        }
+        for (Block& block : function_.blocks)
+            for (Instruction& instruction : block.code) {
+                if (!is_branch(instruction)) continue;
+                uint32_t& target = instruction.target;
+                target = target & kRenamed ? target & ~kRenamed : first_[target];
+            }
+    }
+
+  private:
+    uint32_t next_block() const { return static_cast<uint32_t>(function_.blocks.size()); }
+    void open(std::string label, uint32_t depth) { function_.blocks.push_back({std::move(label), depth, {}}); }
+    void put(Instruction instruction) {
+        instruction.gate = {};
+        function_.blocks.back().code.push_back(std::move(instruction));
+    }
+    uint16_t code_of(Place place) const {
+        return static_cast<uint16_t>(function_.registers[place.reg].place + place.first);
+    }
+    lint::Access access_of(const Instruction& instruction) const {
+        return lint::access_of(function_.target.arch, instruction.inst, function_.wave_size());
+    }
+
+    void gate(const std::vector<Instruction>& code) {
+        lanes_ = {};
+        for (size_t i = 0; i < code.size();)
+            if (code[i].gate)
+                i = stretch(code, i);
+            else
+                plain(code[i++]);
+        const bool ends = !code.empty() && code.back().inst.row->mnemonic == "s_endpgm";
+        if (!ends) restore(code.empty() ? 0 : code.back().origin);
+    }
+
+    /// Instructions of one gate; returns the one behind them.
+    size_t stretch(const std::vector<Instruction>& code, size_t first) {
+        const Place gate = code[first].gate;
+        const lint::Registers mask{code_of(gate), function_.mask_dwords()};
+        size_t end = first;
+        bool memory = false, rewritten = false;
+        for (; end < code.size() && code[end].gate == gate && !rewritten; ++end) {
+            memory |= (code[end].inst.row->flags & isa::kMemory) != 0;
+            for (const lint::Write& write : access_of(code[end]).all_writes())
+                rewritten |= write.registers.overlaps(mask);
+        }
+        if (lanes_ != gate) put(move_mask(function_, isa::code::exec_lo, mask.first, code[first].origin));
+        lanes_ = gate;
+        const uint32_t depth = function_.blocks.back().depth;
+        if (memory) {
+            put(branch(function_, "s_cbranch_execz", (next_block() + 1) | kRenamed, code[first].origin));
+            open("", depth);
+        }
+        for (size_t i = first; i < end; ++i) put(code[i]);
+        if (memory) open("", depth);
+        if (rewritten) lanes_ = {.reg = gate.reg, .first = gate.first, .dwords = 0};  // EXEC is no register's value
+        return end;
+    }
+
+    void plain(const Instruction& instruction) {
+        const lint::Registers exec{isa::code::exec_lo, 2};
+        const lint::Access access = access_of(instruction);
+        bool reads = is_branch(instruction);
+        for (const lint::Read& read : access.all_reads()) reads |= read.registers.overlaps(exec);
+        if (reads) restore(instruction.origin);
+        for (const lint::Write& write : access.all_writes()) {
+            if (write.registers.overlaps(exec)) lanes_ = {};
+            if (lanes_ && write.registers.overlaps({code_of(lanes_), function_.mask_dwords()})) lanes_.dwords = 0;
+        }
+        put(instruction);
+    }
+
+    void restore(uint32_t origin) {
+        if (!lanes_) return;
+        const Place all = function_.all_lanes;
+        put(move_mask(function_, isa::code::exec_lo, all ? code_of(all) : isa::code::inline_minus_one, origin));
+        lanes_ = {};
+    }
+
+    MachineFunction& function_;
+    Place lanes_;  ///< the gate that EXEC has; none: all lanes. Of no dwords: a value that is nowhere else
+    std::vector<uint32_t> first_;  ///< of each old block
+};
+
+}  // namespace
+
+Result<void> gate_lanes(MachineFunction& function) {
+    Gates(function).run();
+    return {};
+}
+
+}  // namespace strata::codegen

@@ -1,0 +1,150 @@
+#include "strata/codegen/lower/pairs_p.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace strata::codegen {
+namespace {
+
+constexpr size_t kReach = 8;  // instructions that the second half may come forward
+
+/// The rows that can be halves of a dual instruction, by the row of the single one.
+const std::vector<const isa::Row*>& dual_rows(isa::Family family) {
+    static const auto all = [] {
+        std::array<std::vector<const isa::Row*>, isa::kFamilyCount> tables;
+        for (size_t i = 0; i < tables.size(); ++i)
+            for (const isa::Row& row : isa::rows(isa::Family(i))) {
+                const bool small = row.format == isa::Format::VOP1 || row.format == isa::Format::VOP2;
+                const std::string name = small ? "v_dual_" + std::string(row.mnemonic.substr(2)) : "";
+                tables[i].push_back(small ? isa::find_row(isa::Family(i), name, isa::Format::VOPD) : nullptr);
+            }
+        return tables;
+    }();
+    return all[static_cast<size_t>(family)];
+}
+
+bool is_plain(const isa::Inst& inst) {
+    return !(inst.neg | inst.abs | inst.op_sel | inst.omod) && !inst.clamp && inst.dpp.kind == isa::DppKind::none &&
+           inst.encoding != isa::Format::VOP3;
+}
+
+class Pairs {
+  public:
+    Pairs(const MachineFunction& function, std::vector<Instruction>& code) : function_(function), code_(code) {
+        for (const Instruction& one : code)
+            accesses_.push_back(lint::access_of(function.target.arch, one.inst, function.wave_size()));
+        find_loads();
+    }
+
+    void run() {
+        for (size_t i = 0; i < code_.size(); ++i) {
+            if (!half(code_[i])) continue;
+            for (size_t j = i + 1; j < std::min(code_.size(), i + 1 + kReach); ++j) {
+                if (const auto pair = together(i, j)) {
+                    code_[i].inst = *pair;
+                    code_[i].keeps |= code_[j].keeps;
+                    erase(i, j);
+                    break;
+                }
+                if (is_branch(code_[j])) break;
+            }
+        }
+    }
+
+  private:
+    const isa::Row* half(const Instruction& one) const {
+        if (one.pseudo != Pseudo::none || !is_plain(one.inst)) return nullptr;
+        const std::vector<const isa::Row*>& table = dual_rows(function_.family);
+        const isa::Row* const first = isa::rows(function_.family).data();
+        return table[static_cast<size_t>(one.inst.row - first)];
+    }
+
+    /// What each instruction waits for: the latest load of the block whose result it or one before it reads, from 1 on.
+    void find_loads() {
+        std::array<uint16_t, 768> from{};
+        uint16_t waited = 0;
+        for (size_t i = 0; i < code_.size(); ++i) {
+            uint16_t need = 0;
+            for (const lint::Read& read : accesses_[i].all_reads())
+                for (uint32_t reg = read.registers.first; reg < read.registers.first + 0u + read.registers.count; ++reg)
+                    need = std::max(need, from[std::min<size_t>(reg, from.size() - 1)]);
+            needs_.push_back(need);
+            waited = std::max(waited, need);
+            waited_.push_back(waited);
+            for (const lint::Write& write : accesses_[i].all_writes())
+                for (uint32_t reg = write.registers.first;
+                     reg < write.registers.first + 0u + write.registers.count && reg < from.size(); ++reg)
+                    from[reg] = write.late ? static_cast<uint16_t>(i + 1) : uint16_t{0};
+        }
+    }
+
+    static bool touches(const lint::Registers& registers, const lint::Access& access, bool reads, bool writes) {
+        const auto overlaps = [&](const auto& one) { return one.registers.overlaps(registers); };
+        return (reads && std::ranges::any_of(access.all_reads(), overlaps)) ||
+               (writes && std::ranges::any_of(access.all_writes(), overlaps));
+    }
+    /// Whether a later instruction may run before an earlier one; halves of one read before either writes.
+    static bool may_pass(const lint::Access& later, const lint::Access& earlier, bool at_once) {
+        for (const lint::Read& read : later.all_reads())
+            if (touches(read.registers, earlier, false, true)) return false;
+        for (const lint::Write& write : later.all_writes())
+            if (touches(write.registers, earlier, !at_once, true)) return false;
+        return true;
+    }
+
+    std::optional<isa::Inst> together(size_t i, size_t j) const {
+        if (!half(code_[j]) || needs_[j] > waited_[i]) return {};
+        for (size_t k = i; k < j; ++k)
+            if (!may_pass(accesses_[j], accesses_[k], k == i)) return {};
+        if (auto pair = dual(code_[i], code_[j])) return pair;
+        return dual(code_[j], code_[i]);
+    }
+
+    /// The encoder knows which halves and registers go together.
+    std::optional<isa::Inst> dual(const Instruction& x, const Instruction& y) const {
+        const auto literal = [](const isa::Inst& inst) {
+            return inst.row->flags & isa::kLiteral || std::ranges::any_of(inst.src, [](const isa::Operand& one) {
+                       return one.present() && one.is_literal();
+                   });
+        };
+        const bool of_x = literal(x.inst), of_y = literal(y.inst);
+        if (of_x && of_y && x.inst.literal != y.inst.literal) return {};
+        isa::Inst made{.row = half(x), .encoding = isa::Format::VOPD, .row_y = half(y)};
+        made.literal = of_x ? x.inst.literal : y.inst.literal;
+        made.dst[0] = {x.inst.dst[0].code, made.row->dst[0]};
+        made.dst_y = {y.inst.dst[0].code, made.row_y->dst[0]};
+        const auto x_sources = sources(x.inst, *made.row), y_sources = sources(y.inst, *made.row_y);
+        for (size_t i = 0; i < 2; ++i) made.src[i] = x_sources[i], made.src_y[i] = y_sources[i];
+        if (!isa::encode(function_.target.arch, made)) return {};
+        return made;
+    }
+
+    /// Without what a half implies: its literal, the mask.
+    static std::array<isa::Operand, 2> sources(const isa::Inst& inst, const isa::Row& row) {
+        const size_t second = row.flags & isa::kLiteralSecond ? 2 : 1;
+        std::array<isa::Operand, 2> all{};
+        for (size_t i = 0; i < 2; ++i)
+            if (row.src_kind[i]) all[i] = {inst.src[i ? second : 0].code, row.src[i]};
+        return all;
+    }
+
+    void erase(size_t i, size_t j) {
+        accesses_[i] = lint::access_of(function_.target.arch, code_[i].inst, function_.wave_size());
+        const auto drop = [&](auto& list) { list.erase(list.begin() + static_cast<std::ptrdiff_t>(j)); };
+        drop(code_);
+        drop(accesses_);
+        drop(needs_);
+        drop(waited_);
+    }
+
+    const MachineFunction& function_;
+    std::vector<Instruction>& code_;
+    std::vector<lint::Access> accesses_;
+    std::vector<uint16_t> needs_, waited_;
+};
+
+}  // namespace
+
+void pair_instructions(const MachineFunction& function, std::vector<Instruction>& code) { Pairs(function, code).run(); }
+
+}  // namespace strata::codegen

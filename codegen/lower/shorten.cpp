@@ -1,0 +1,170 @@
+// shorten: smaller encodings of the same operations (shorter.def), and two of them as one where RDNA issues both at once.
+// Before:  v_fma_f32 v0, v1, v2, v0; v_add_f32 v3, v4, v5; v_mul_f32 v6, v7, v8
+// After:   v_fmac_f32 v0, v1, v2;    v_dual_add_f32 v3, v4, v5 :: v_dual_mul_f32 v6, v7, v8
+#include <algorithm>
+
+#include "strata/codegen/lower/pairs_p.h"
+#include "strata/codegen/lower/passes_p.h"
+
+namespace strata::codegen {
+namespace {
+
+struct Swap {
+    std::string_view mnemonic, swapped;
+};
+constexpr Swap kSwaps[] = {
+#define SWAP(mnemonic, swapped) {#mnemonic, #swapped},
+#define TIED(...)
+#define CONSTANT(...)
+#include "strata/codegen/lower/shorter.def"
+#undef SWAP
+#undef TIED
+#undef CONSTANT
+};
+struct Tied {
+    std::string_view mnemonic, tied;
+};
+constexpr Tied kTied[] = {
+#define SWAP(...)
+#define TIED(mnemonic, tied) {#mnemonic, #tied},
+#define CONSTANT(...)
+#include "strata/codegen/lower/shorter.def"
+#undef SWAP
+#undef TIED
+#undef CONSTANT
+};
+struct Constant {
+    std::string_view mnemonic, shorter;
+    bool scc;
+};
+constexpr Constant kConstants[] = {
+#define SWAP(...)
+#define TIED(...)
+#define CONSTANT(mnemonic, shorter, scc) {#mnemonic, #shorter, scc},
+#include "strata/codegen/lower/shorter.def"
+#undef SWAP
+#undef TIED
+#undef CONSTANT
+};
+
+/// An instruction whose operands are all there is to it.
+bool is_plain(const isa::Inst& inst) {
+    return !(inst.neg | inst.abs | inst.op_sel | inst.omod) && !inst.clamp && !inst.sdwa.present && !inst.row_y &&
+           inst.dpp.kind == isa::DppKind::none;
+}
+
+class Shortener {
+  public:
+    explicit Shortener(MachineFunction& function) : function_(function) {
+        for (const Swap& row : kSwaps) swaps_.push_back(rows(row.mnemonic, row.swapped));
+        for (const Tied& row : kTied) tied_.push_back(rows(row.mnemonic, row.tied));
+        for (const Constant& row : kConstants) constants_.push_back(rows(row.mnemonic, row.shorter));
+    }
+
+    void run(std::vector<Instruction>& code) {
+        for (size_t i = 0; i < code.size(); ++i) {
+            Instruction& one = code[i];
+            if (!is_plain(one.inst)) continue;
+            tie(one);
+            swap(one);
+            constant(code, i);
+        }
+    }
+
+  private:
+    struct Rows {
+        const isa::Row* from[2] = {};  ///< native and VOP3
+        const isa::Row* to = nullptr;
+        bool has(const isa::Row* row) const { return to && (row == from[0] || row == from[1]); }
+    };
+    Rows rows(std::string_view from, std::string_view to) const {
+        return {{isa::find_row(function_.family, from), isa::find_row(function_.family, from, isa::Format::VOP3)},
+                isa::find_row(function_.family, to)};
+    }
+
+    int words(const isa::Inst& inst) const {
+        const auto encoded = isa::encode(function_.target.arch, inst);
+        return encoded ? encoded->count : INT_MAX;
+    }
+
+    static void put_types(isa::Inst& inst, const isa::Row& row) {
+        inst.row = &row;
+        inst.encoding = row.format;
+        for (size_t i = 0; i < 2; ++i) inst.dst[i].type = inst.dst[i].present() ? row.dst[i] : isa::Type::none;
+        for (size_t i = 0; i < 4; ++i) inst.src[i].type = inst.src[i].present() ? row.src[i] : isa::Type::none;
+    }
+
+    /// v_fma -> v_fmac where the sum is the destination.
+    void tie(Instruction& one) const {
+        for (const Rows& row : tied_) {
+            if (!row.has(one.inst.row) || one.inst.src[2].code != one.inst.dst[0].code) continue;
+            isa::Inst made = one.inst;
+            made.src[2] = {};
+            put_types(made, *row.to);
+            if (!made.src[1].is_vgpr()) std::swap(made.src[0], made.src[1]);
+            if (words(made) >= words(one.inst)) return;
+            one.inst = made;
+            one.keeps = true;
+            return;
+        }
+    }
+
+    void swap(Instruction& one) const {
+        if (one.inst.src[1].is_vgpr() || !one.inst.src[0].is_vgpr()) return;
+        for (const Rows& row : swaps_) {
+            if (!row.has(one.inst.row)) continue;
+            isa::Inst made = one.inst;
+            std::swap(made.src[0], made.src[1]);
+            put_types(made, *row.to);
+            if (words(made) < words(one.inst)) one.inst = made;
+            return;
+        }
+    }
+
+    void constant(std::vector<Instruction>& code, size_t at) const {
+        isa::Inst& inst = code[at].inst;
+        for (size_t i = 0; i < constants_.size(); ++i) {
+            if (!constants_[i].has(inst.row)) continue;
+            const bool moves = !inst.src[1].present();
+            const size_t literal = moves || inst.src[0].is_literal() ? 0 : 1;
+            const auto value = static_cast<int32_t>(inst.literal);
+            if (!inst.src[literal].is_literal() || value != static_cast<int16_t>(value)) return;
+            if (!moves && inst.src[1 - literal].code != inst.dst[0].code) return;
+            if (!kConstants[i].scc && !scc_is_dead(code, at + 1)) return;
+            isa::Inst made{.row = constants_[i].to, .encoding = constants_[i].to->format, .dst = {inst.dst[0]}};
+            made.dst[0].type = made.row->dst[0];
+            made.offset = value;
+            if (words(made) < words(inst)) inst = made;
+            return;
+        }
+    }
+
+    /// Whether SCC is written before it is read; at the end of a block it may be read.
+    bool scc_is_dead(const std::vector<Instruction>& code, size_t from) const {
+        for (size_t i = from; i < code.size(); ++i) {
+            const lint::Access access = lint::access_of(function_.target.arch, code[i].inst, function_.wave_size());
+            for (const lint::Read& read : access.all_reads())
+                if (read.registers.first == lint::kScc) return false;
+            for (const lint::Write& write : access.all_writes())
+                if (write.registers.first == lint::kScc) return true;
+            if (code[i].inst.row->mnemonic == "s_endpgm") return true;
+        }
+        return false;
+    }
+
+    MachineFunction& function_;
+    std::vector<Rows> swaps_, tied_, constants_;
+};
+
+}  // namespace
+
+Result<void> shorten(MachineFunction& function) {
+    Shortener shortener(function);
+    for (Block& block : function.blocks) {
+        shortener.run(block.code);
+        if (!isa::is_cdna(function.family) && function.wave_size() == 32) pair_instructions(function, block.code);
+    }
+    return {};
+}
+
+}  // namespace strata::codegen

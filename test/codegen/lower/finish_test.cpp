@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "function.h"
+#include "strata/asm/emu/gpu.h"
+
+// Code without waits, distances and masks, finished and run in strict mode.
+namespace strata::codegen {
+namespace {
+
+/// Threads below `limit` read a float, all give it to a neighbour through local memory, those below store the sum.
+std::string exchange(isa::Arch arch, int limit) {
+    const isa::Family family = isa::info(arch).family;
+    const bool cdna = isa::is_cdna(family), rdna4 = family == isa::Family::rdna4;
+    const std::string mask = cdna ? "s[8:9]" : "s8";
+    return fmt::format(
+        "s_load_{} s[4:7], s[0:1], 0x0\nv_lshlrev_b32 v1, 2, v0\nv_cmp_gt_u32 {}, {}, v0\nv_mov_b32 v2, 0\n"
+        "gate s8: global_load_{} v2, v1, s[6:7]\nds_{}_b32 v1, v2\n{}\nv_xor_b32 v3, 4, v1\nds_{}_b32 v4, v3\n"
+        "v_add_f32 v4, v4, v2\ngate s8: global_store_{} v1, v4, s[4:5]\ns_endpgm",
+        cdna ? "dwordx4" : "b128", mask, limit, cdna ? "dword" : "b32", cdna ? "write" : "store",
+        rdna4 ? "s_barrier_signal -1\ns_barrier_wait 0xffff" : "s_barrier", cdna ? "read" : "load",
+        cdna ? "dword" : "b32");
+}
+
+class FinishTest : public testing::TestWithParam<isa::Arch> {};
+
+TEST_P(FinishTest, FinishedCodeDoesWhatItsGatesSayAndStrictModeFindsNothing) {
+    GraphScope scope;
+    for (int limit : {0, 20, 40, 64}) {
+        LinearProgram program = copying();
+        program.lds = 256;
+        Function function(GetParam(), exchange(GetParam(), limit), program);
+        ASSERT_TRUE(finish(function.code));
+        auto valid = verify(function.code, Check::finished);
+        ASSERT_TRUE(valid) << valid.error().message;
+        emu::Gpu gpu(GetParam());
+        auto module = gpu.load(emit(function.code).value().object).value();
+        std::array<float, 64> in{}, out{};
+        for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i * i + 1), out[i] = -1;
+        std::array<uint64_t, 2> arguments{gpu.allocate(256).value(), gpu.allocate(256).value()};
+        ASSERT_TRUE(gpu.write(arguments[0], out.data(), 256) && gpu.write(arguments[1], in.data(), 256));
+        std::vector<lint::Finding> found;
+        auto ran = gpu.launch(*module, "k", {.block = {64, 1, 1}, .check = emu::Check::report, .findings = &found},
+                              std::span(reinterpret_cast<const uint8_t*>(arguments.data()), 16));
+        ASSERT_TRUE(ran) << ran.error().message;
+        EXPECT_TRUE(found.empty()) << found[0].what << "\n" << function.text();
+        ASSERT_TRUE(gpu.read(out.data(), arguments[0], 256));
+        for (size_t i = 0; i < out.size(); ++i) {
+            const auto read = [&](size_t at) { return static_cast<int>(at) < limit ? in[at] : 0.0f; };
+            EXPECT_EQ(out[i], static_cast<int>(i) < limit ? read(i) + read(i ^ 1) : -1.0f) << i << " of " << limit;
+        }
+    }
+}
+
+TEST_P(FinishTest, TheTextOfFinishedCodeAssemblesToTheSameWords) {
+    GraphScope scope;
+    Function function(GetParam(), exchange(GetParam(), 20), copying());
+    ASSERT_TRUE(finish(function.code));
+    auto lowered = emit(function.code);
+    ASSERT_TRUE(lowered) << lowered.error().message;
+    isa::Assembler assembler(GetParam());
+    for (const std::string& line : split(lowered->assembly)) assembler.emit_line(line);
+    auto words = assembler.words();
+    ASSERT_TRUE(words) << words.error().message << lowered->assembly;
+    const isa::CodeObject object = isa::CodeObject::parse(std::move(lowered->object)).value();
+    for (const isa::Segment& segment : object.segments)
+        if (segment.executable)
+            EXPECT_EQ(std::memcmp(segment.bytes.data() + (object.kernels[0].entry_address - segment.address),
+                                  words->data(), words->size() * 4),
+                      0)
+                << lowered->assembly;
+}
+
+INSTANTIATE_TEST_SUITE_P(, FinishTest, testing::ValuesIn(kArchs),
+                         [](const auto& arch) { return std::string(isa::info(arch.param).name); });
+
+}  // namespace
+}  // namespace strata::codegen
