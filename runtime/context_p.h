@@ -101,10 +101,13 @@ class Programs {
     struct Key {
         UOp sink;
         uint16_t device;
+        codegen::Route route;
         bool operator==(const Key&) const = default;
     };
     struct KeyHash {
-        size_t operator()(const Key& key) const { return UOpHash()(key.sink) * 31 + key.device; }
+        size_t operator()(const Key& key) const {
+            return (UOpHash()(key.sink) * 31 + key.device) * 31 + static_cast<size_t>(key.route);
+        }
     };
     struct Entry {
         Root sink;

@@ -158,7 +158,7 @@ size_t Program::bytes() const {
 
 std::shared_ptr<Program> Programs::find(UOp sink, const Device& device) {
     std::lock_guard lock(mutex_);
-    const Entry* found = all_.find({sink, device.index()});
+    const Entry* found = all_.find({sink, device.index(), target_of(device).route});
     return found ? found->program : nullptr;
 }
 
@@ -166,7 +166,8 @@ void Programs::add(UOp sink, const Device& device, std::shared_ptr<Program> prog
     std::vector<Entry> gone;  // freed outside the lock
     std::lock_guard lock(mutex_);
     const size_t bytes = program->bytes();
-    gone = all_.put({sink, device.index()}, {Root(sink), std::move(program)}, bytes, settings().programs_mb << 20);
+    gone = all_.put({sink, device.index(), target_of(device).route}, {Root(sink), std::move(program)}, bytes,
+                    settings().programs_mb << 20);
 }
 
 void Programs::count_into(Stats& stats) {

@@ -139,7 +139,7 @@ void bind_artifact(py::module_& m) {
     using codegen::Compiled;
     using runtime::Artifact;
     auto assembly = [](const Compiled& k) {
-        return computing([&] { return isa::disassemble(k.code_object()).value(); });
+        return computing([&] { return k.assembly.empty() ? isa::disassemble(k.code_object()).value() : k.assembly; });
     };
     py::class_<Compiled>(m, "ArtifactKernel", "One compiled kernel: launch dimensions and resources.")
         .def_readonly("name", &Compiled::entry, kEntry)
@@ -160,7 +160,8 @@ void bind_artifact(py::module_& m) {
         .def_readonly("compile_ms", &Compiled::compile_ms,
                       "Milliseconds from text to code object; near 0 from a cache.")
         .def_property_readonly("code_object", &bytes_of, "ELF that any HIP program can load.")
-        .def_property_readonly("assembly", assembly, "Listing of the code object.")
+        .def_property_readonly("assembly", assembly,
+                               "Listing of the code object; with target 'asm' as it was written, with comments.")
         .def("__repr__", [](const Compiled& k) {
             const isa::KernelInfo& info = k.info();
             return fmt::format("<kernel {} grid={} block={} vgprs={} sgprs={} lds={} scratch={}>", k.entry,

@@ -89,9 +89,8 @@ Changes changes_of(const py::kwargs& given) {
 
 std::string python_type(const setting::Row& row, const std::string&) {
     std::string words;
-    for (const setting::Choice& choice : row.accepts.choices)
-        if (!choice.word.empty() && choice.available)
-            words += fmt::format("{}'{}'", words.empty() ? "" : ", ", choice.word);
+    for (std::string_view word : row.accepts.choices)
+        if (!word.empty()) words += fmt::format("{}'{}'", words.empty() ? "" : ", ", word);
     return words.empty() ? "str" : (row.accepts.is_switch ? "bool | Literal[" : "Literal[") + words + "]";
 }
 std::string python_type(const setting::Row&, bool) { return "bool"; }

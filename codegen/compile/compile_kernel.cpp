@@ -1,8 +1,11 @@
 #include "strata/codegen/compile/compile_kernel.h"
 
+#include <chrono>
+
 #include "strata/codegen/compile/compile.h"
 #include "strata/codegen/kernel/flops.h"
 #include "strata/codegen/linear/linear.h"
+#include "strata/codegen/lower/lower.h"
 #include "strata/codegen/render/render.h"
 #include "strata/core/support/parallel.h"
 #include "strata/core/uop/uop.h"
@@ -10,16 +13,28 @@
 namespace strata::codegen {
 namespace {
 
+Result<Compiled> compile_directly(const LinearProgram& program, const Target& target) {
+    const auto start = std::chrono::steady_clock::now();
+    STRATA_TRY(Lowered lowered, lower(program, target));
+    STRATA_TRY(isa::CodeObject parsed, isa::CodeObject::parse(std::move(lowered.object)));
+    Compiled compiled;
+    compiled.object = std::make_shared<const isa::CodeObject>(std::move(parsed));
+    compiled.entry = program.name;
+    compiled.assembly = std::move(lowered.assembly);
+    compiled.route = "direct lowering";
+    compiled.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return compiled;
+}
+
 Result<Compiled> to_machine_code(const LinearProgram& program, const Target& target) {
     switch (target.route) {
         case Route::hip: {
             STRATA_TRY(const HipSource source, render_hip(program, target));
             return compile_hip(source, target.arch);
         }
-        case Route::asm_: break;
+        case Route::asm_: return compile_directly(program, target);
     }
-    return make_error(ErrorKind::Unsupported,
-                      "target 'asm' (direct lowering) is not available in this version; use 'hip'");
+    STRATA_CHECK(false, "a target without a route");
 }
 
 }  // namespace

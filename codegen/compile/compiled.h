@@ -18,11 +18,13 @@ struct Compiled {
     std::vector<int> slots;       ///< of the buffers that are parameters, in order; empty: all
     uint32_t dynamic_lds = 0;     ///< bytes
     std::string text;             ///< HIP source, or "" where there is none
+    std::string assembly;         ///< as direct lowering wrote it, with comments; "" where a listing is all there is
     std::vector<Action> actions;  ///< its schedule
     uint64_t flops = 0;           ///< floating-point operations of one launch
     double compile_ms = 0;        ///< spent by the call that made it; near 0 when cached
     bool cached = false;          ///< from memory or disk
-    std::string route;            ///< what made the bytes: "clang (in process)", "clang (subprocess)", "disk cache"
+    std::string route;            ///< what made the bytes: "clang (in process)", "clang (subprocess)", "disk cache",
+                                  ///< "direct lowering"
 
     std::vector<Parameter> parameters;  ///< the explicit ones of a user's kernel
 

@@ -31,6 +31,7 @@ bool compares(Op op) { return op == Op::cmplt || op == Op::cmpeq || op == Op::cm
 }  // namespace
 
 bool Selector::elementwise(UOp u) {
+    if (division_step(u)) return true;
     std::vector<Value> s;
     for (UOp source : u.src()) s.push_back(value(source));
     const NumberClass type = class_of(u.src(0).dtype());
@@ -64,6 +65,10 @@ bool Selector::elementwise(UOp u) {
         for (size_t i = 0; i < s.size(); ++i) static_cast<Source&>(s[i]) = plain(s[i], u.src(i).dtype());
     }
     if (fused(u)) return true;
+    if (u.is(Op::bounded)) {
+        bounded(u, s);
+        return true;
+    }
     if (is_wide(type) && wide_integer(u, s)) return true;
     if (u.is(Op::neg)) {
         const Value zero = Source::of_number(0);
@@ -72,7 +77,7 @@ bool Selector::elementwise(UOp u) {
                         u.dtype()));
         return true;
     }
-    if (u.is(Op::abs) || u.is(Op::floor) || u.is(Op::ceil) || u.is(Op::trunc) || u.is(Op::rint)) {
+    if (!is_real(type) && (u.is(Op::abs) || u.is(Op::floor) || u.is(Op::ceil) || u.is(Op::trunc) || u.is(Op::rint))) {
         if (!u.is(Op::abs) || u.dtype().is_unsigned()) {
             set(u, s[0]);
             return true;
@@ -156,26 +161,13 @@ Value Selector::product(UOp u, std::span<const Value> s) {
     return Source::of(code_.vector("v_mul_lo_u32", {s[0], s[1]}));
 }
 
-/// Sums of products as one instruction; a product that only the sum uses then goes.
+/// Sums of sums and of shifted integers as one instruction; what only the sum uses then goes.
 bool Selector::fused(UOp u) {
-    if (!u.is(Op::add) && !u.is(Op::sub)) return false;
     const NumberClass type = class_of(u.dtype());
-    if (!(type & (f16 | f32 | f64 | i32 | u32)) || u.dtype().bits() < 16) return false;
-    for (size_t i = 0; i < (u.is(Op::add) ? 2u : 1u); ++i) {
+    if (!u.is(Op::add) || !(type & (i32 | u32)) || u.dtype().bits() < 32) return false;
+    for (size_t i = 0; i < 2; ++i) {
         const UOp inner = skip_after(u.src(i)), other = u.src(1 - i);
-        if (uses(inner) != 1) continue;
-        if (is_real(type) && inner.is(Op::mul)) {
-            Source c = value(other);
-            if (u.is(Op::sub)) {
-                if (c.number) c = Source::of(code_.number(*c.number, dwords_of(u.dtype())));
-                c.neg = !c.neg;
-            }
-            const char* name = type == f16 ? "v_fma_f16" : type == f32 ? "v_fma_f32" : "v_fma_f64";
-            set(u, Source::of(code_.vector(name, {value(inner.src(0)), value(inner.src(1)), c}, dwords_of(u.dtype()))));
-            return true;
-        }
-        if (!(type & (i32 | u32)) || u.dtype().bits() < 32 || !u.is(Op::add) || takes_scalars({&value(inner), 1}))
-            continue;
+        if (uses(inner) != 1 || takes_scalars({&value(inner), 1})) continue;
         const bool doubled = inner.is(Op::mul) && inner.src(1).is_const() &&
                              std::has_single_bit(static_cast<uint64_t>(const_int(inner.src(1))));
         if (inner.is(Op::shl) || doubled) {
@@ -246,15 +238,15 @@ Value Selector::where(UOp u, std::span<const Value> s) {
 
 /// Logic of truths: sums are `or`, products `and` (core/uop/ops.def, of booleans).
 bool Selector::of_truths(UOp u, std::span<const Value> s) {
-    static constexpr const char* kNames[2][4] = {{"s_or_b32", "s_and_b32", "s_xor_b32", "s_not_b32"},
-                                                 {"s_or_b64", "s_and_b64", "s_xor_b64", "s_not_b64"}};
+    static constexpr const char* kNames[2][3] = {{"s_or_b32", "s_and_b32", "s_xor_b32"},
+                                                 {"s_or_b64", "s_and_b64", "s_xor_b64"}};
     const bool scalar = takes_scalars(s);
     const int dwords = scalar ? 1 : function_.mask_dwords();
-    const auto& [either, both, differ, none] = kNames[dwords - 1];
+    const auto& [either, both, differ] = kNames[dwords - 1];
     auto operand = [&](size_t i) { return scalar ? Source(s[i]) : mask_of(s[i]); };
     auto done = [&](Place place) { return set(u, {Source::of(place), !scalar}), true; };
     auto negated = [&](const Source& x) {
-        return scalar ? code_.scalar("s_xor_b32", {x, Source::of_number(1)}) : code_.scalar(none, {x}, dwords);
+        return code_.scalar(differ, {x, scalar ? Source::of_number(1) : all_lanes()}, dwords);
     };
     auto binary = [&](const char* name) { return done(code_.scalar(name, {operand(0), operand(1)}, dwords)); };
     switch (u.op()) {

@@ -121,15 +121,13 @@ void Code::legalize(const isa::Row& row, std::span<Source> sources) {
     // The operand that cannot move is counted first: a mask.
     for (size_t i = 0; i < sources.size(); ++i)
         if (row.src[i] == isa::Type::lanes) bus.push_back(sources[i]);
+    // A mask may turn out not to be VCC, which the short forms need.
+    const bool masks = row.dst[0] == isa::Type::lanes || row.dst[1] == isa::Type::lanes || !bus.empty();
+    const bool has_short = row.format == isa::Format::VOP2 || row.format == isa::Format::VOP1;
     auto fits_in_e32 = [&](size_t at) {
-        if (row.format != isa::Format::VOP2 && row.format != isa::Format::VOP1 && row.format != isa::Format::VOPC)
-            return false;
-        for (size_t i = 0; i < sources.size(); ++i) {
-            if (sources[i].neg || sources[i].abs) return false;
-            if (i != at && row.src[i] == isa::Type::lanes) return false;
-            if (i != at && is_scalar(sources[i]) && !sources[i].fixed) return false;
-        }
-        return at == 0;
+        if (!has_short || masks || at != 0) return false;
+        return std::none_of(sources.begin(), sources.end(), [](const Source& s) { return s.neg || s.abs; }) &&
+               std::all_of(sources.begin() + 1, sources.end(), [&](const Source& s) { return !is_scalar(s); });
     };
     for (size_t i = 0; i < sources.size(); ++i) {
         Source& s = sources[i];

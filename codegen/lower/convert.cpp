@@ -19,6 +19,18 @@ const char* find(NumberClass from, NumberClass to) {
     return nullptr;
 }
 
+/// 8-bit floats to and from float32, where decomposition left them: OCP's formats on RDNA4, FNUZ on CDNA3.
+const char* narrow_float(DType from, DType to) {
+    const bool packs = from == dtypes::float32;
+    switch ((packs ? to : from).scalar) {
+        case Scalar::fp8e4m3:
+        case Scalar::fp8e4m3fnuz: return packs ? "v_cvt_pk_fp8_f32" : to == dtypes::float32 ? "v_cvt_f32_fp8" : nullptr;
+        case Scalar::fp8e5m2:
+        case Scalar::fp8e5m2fnuz: return packs ? "v_cvt_pk_bf8_f32" : to == dtypes::float32 ? "v_cvt_f32_bf8" : nullptr;
+        default: return nullptr;
+    }
+}
+
 bool is_real(NumberClass type) { return type & (f16 | f32 | f64); }
 
 }  // namespace
@@ -65,6 +77,12 @@ bool Selector::convert(UOp u, const Value& x) {
                 return true;
             }
         return false;
+    }
+    if (const char* name = narrow_float(from, to)) {
+        // v_cvt_pk_*_f32 makes two, v_cvt_f32_* takes the lowest byte.
+        const bool packs = source == f32;
+        set(u, Source::of(packs ? code_.vector(name, {x, Source::of_number(0)}) : code_.vector(name, {x})));
+        return true;
     }
     if (is_real(source) || is_real(wanted)) {
         if (source == wanted) return set(u, x), true;

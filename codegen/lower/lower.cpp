@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "strata/codegen/decompose/decompose.h"
 #include "strata/codegen/lower/passes_p.h"
 #include "strata/core/support/settings.h"
 
@@ -56,8 +57,9 @@ Result<void> run(const Pass& pass, MachineFunction& function) {
 
 }  // namespace
 
-Result<Lowered> lower(const LinearProgram& program, const Target& target) {
+Result<Lowered> lower(const LinearProgram& given, const Target& target) {
     GraphScope scope;
+    const LinearProgram program = decompose(given, target);
     STRATA_TRY(MachineFunction function, select(program, target));
     if (settings().debug >= 6) fmt::print(stderr, "{}", to_string(function));
 #ifndef NDEBUG

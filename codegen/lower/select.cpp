@@ -122,7 +122,8 @@ void Selector::begin() {
     function_.partial_waves = block[0] * block[1] * block[2] % static_cast<uint32_t>(function_.wave_size()) != 0;
     if (function_.partial_waves) {
         function_.all_lanes = function_.add(Bank::scalar, function_.mask_dwords());
-        code_.copy(function_.all_lanes, Source::of_code(isa::code::exec_lo));
+        code_.scalar_to(function_.all_lanes, function_.mask_dwords() == 1 ? "s_mov_b32" : "s_mov_b64",
+                        {Source::of_code(isa::code::exec_lo)});
     }
     const Place items = fixed(Bank::vector, 1, isa::code::vgpr0);
     for (UOp u : program_.ops) {
@@ -232,7 +233,7 @@ bool Selector::select(UOp u) {
             return true;
         }
         case Op::lane: set(u, value(u.src(0)).lanes[static_cast<size_t>(u.as<IndexArg>().index)]); return true;
-        default: return info(u.op()).elementwise() && u.dtype().lanes == 1 && elementwise(u);
+        default: return info(u.op()).computes() && u.dtype().lanes == 1 && elementwise(u);
     }
 }
 
@@ -252,12 +253,17 @@ Source Selector::plain(const Value& value, DType type) {
     return Source::of(code_.in_vector(value, dwords_of(type), type.bits() == 16 ? 0x8000 : 0x80000000));
 }
 
+/// Masks have no bit of a lane that does not run.
+Source Selector::all_lanes() const {
+    return function_.partial_waves ? Source::of(function_.all_lanes) : Source::of_number(~uint64_t{0});
+}
+
 Source Selector::mask_of(const Value& truth) {
     if (truth.mask) return truth;
     const Place mask = function_.add(Bank::scalar, function_.mask_dwords());
     const char* select = mask.dwords == 1 ? "s_cselect_b32" : "s_cselect_b64";
     const char* move = mask.dwords == 1 ? "s_mov_b32" : "s_mov_b64";
-    const Source all = Source::of_number(~uint64_t{0}), none = Source::of_number(0);
+    const Source all = all_lanes(), none = Source::of_number(0);
     if (truth.number) {
         code_.scalar_to(mask, move, {*truth.number ? all : none});
     } else {

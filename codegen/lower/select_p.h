@@ -64,6 +64,10 @@ class Selector {
     Value where(UOp u, std::span<const Value> s);
     Value float_extreme(UOp u, std::span<const Value> s);
     bool fused(UOp u);
+    // division.cpp
+    bool division_step(UOp u);
+    Code::Carried scaled(UOp n, UOp d, bool of_n);
+    void bounded(UOp u, std::span<const Value> s);
     Value narrowed(Value value, DType type);
     Value product(UOp u, std::span<const Value> s);
     // integer64.cpp
@@ -109,7 +113,8 @@ class Selector {
     const Value& value(UOp u) const { return values_.at(skip_after(u)); }
     void set(UOp u, Value value) { values_[u] = std::move(value); }
     Source plain(const Value& value, DType type);  ///< with its modifiers applied
-    Source mask_of(const Value& truth);            ///< a lane mask
+    Source all_lanes() const;
+    Source mask_of(const Value& truth);  ///< a lane mask
     Source dword(const Source& wide, int i) const;
     int uses(UOp u) const {
         auto found = uses_.find(u);
@@ -131,6 +136,12 @@ class Selector {
     UOpMap<bool> written_;                  ///< global memory that the kernel writes
     UOpMap<uint32_t> local_address_;        ///< of local memory
     UOpMap<std::vector<Place>> registers_;  ///< of register memory, one an element
+    struct Scaled {
+        UOp n, d;
+        bool of_n;
+        Code::Carried made;
+    };
+    std::vector<Scaled> scaled_;
     struct Loop {
         UOp range;
         Place counter;

@@ -18,7 +18,7 @@
 namespace strata {
 namespace {
 
-using setting::Accepts, setting::Choice, setting::Row;
+using setting::Accepts, setting::Row;
 
 thread_local const Settings* scoped = nullptr;
 
@@ -47,19 +47,12 @@ void assign(const Accepts& accepts, std::string_view given, std::string_view tex
 }
 
 void assign(const Accepts& accepts, std::string_view given, std::string_view text, std::string& field) {
-    if (accepts.is_switch && (text == "0" || text == "1")) text = accepts.choices[text == "1"].word;
-    std::vector<std::string_view> known, available;
-    const Choice* chosen = nullptr;
-    for (const Choice& choice : accepts.choices) {
-        if (choice.word.empty()) break;
-        known.push_back(choice.word);
-        if (choice.available) available.push_back(choice.word);
-        if (choice.word == text) chosen = &choice;
-    }
-    if (!known.empty() && !chosen) user_error(ErrorKind::Usage, "{}: expected {}", given, listed(known));
-    if (chosen && !chosen->available)
-        user_error(ErrorKind::Unsupported, "{}: {} is not available in this version; use {}", given, text,
-                   listed(available));
+    if (accepts.is_switch && (text == "0" || text == "1")) text = accepts.choices[text == "1"];
+    std::vector<std::string_view> known;
+    for (std::string_view word : accepts.choices)
+        if (!word.empty()) known.push_back(word);
+    if (!known.empty() && std::find(known.begin(), known.end(), text) == known.end())
+        user_error(ErrorKind::Usage, "{}: expected {}", given, listed(known));
     field = text;
 }
 

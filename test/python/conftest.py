@@ -1,4 +1,5 @@
-"""Every test runs on emu:gfx1100 with a cache of its own, whatever the environment says."""
+"""Every test runs on emu:gfx1100 with a cache of its own, whatever the environment says, but for TESTED_DEVICE,
+TESTED_TARGET and TESTED_CHECK: the same tests on another arch, by direct lowering, in strict mode."""
 
 import atexit
 import os
@@ -14,7 +15,8 @@ for name in [n for n in os.environ if n.startswith("STRATA_") and n != "STRATA_C
 if "STRATA_CACHE_DIR" not in os.environ:  # workers of one run inherit it: they share the cache
     os.environ["STRATA_CACHE_DIR"] = tempfile.mkdtemp(prefix="strata-test-")
     atexit.register(shutil.rmtree, os.environ["STRATA_CACHE_DIR"], ignore_errors=True)
-os.environ["STRATA_DEVICE"] = "emu:gfx1100"
+for name, usual in (("DEVICE", "emu:gfx1100"), ("TARGET", "hip"), ("CHECK", "off")):
+    os.environ[f"STRATA_{name}"] = os.environ.get(f"TESTED_{name}", usual)
 
 settings.register_profile("strata", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("strata")

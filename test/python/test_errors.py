@@ -201,9 +201,6 @@ def test_settings_that_do_not_exist():
         strata.config(beam=-1)
     with pytest.raises(strata.UsageError, match="expected hip or asm"):
         strata.config(target="cuda")
-    for call in (lambda: strata.config(target="asm"), lambda: strata.compile(Tensor([1]) + 1, target="asm")):
-        with pytest.raises(strata.Unsupported, match="not available in this version"):
-            call()
     with pytest.raises(strata.Unsupported, match="grad="):
         Tensor.empty(4).custom_kernel(kernel=hip(""), grad=lambda g: g)
     with pytest.raises(strata.UsageError, match="hip_kernel"):
@@ -218,7 +215,7 @@ def child(code, cache, **environment):
 
 
 @pytest.mark.parametrize("variable, value, words", [("STRATA_DEVICE", "emu:gfx1", "emu:gfx1100"), ("STRATA_BEAM", "many", "STRATA_BEAM"), ("STRATA_TARGET", "ptx", "hip or asm"),
-                                                    ("STRATA_TARGET", "asm", "asm is not available in this version"), ("STRATA_EMU_SIMD", "avx1024", "widest, portable, avx2 or avx512")])
+                                                    ("STRATA_EMU_SIMD", "avx1024", "widest, portable, avx2 or avx512")])
 def test_a_bad_environment_variable_is_named(variable, value, words, tmp_path):
     done = child("import strata; print((strata.Tensor([1]) + 1).tolist())", tmp_path, **{variable: value})
     assert done.returncode != 0 and words in done.stderr and "strata." in done.stderr.splitlines()[-1]

@@ -63,8 +63,7 @@ TEST(Settings, TheEnvironmentAndConfigRefuseWithTheSameWords) {
             set(s, name, text);
         };
     };
-    for (auto [name, variable, text, kind] : {std::tuple{"target", "STRATA_TARGET", "asm", ErrorKind::Unsupported},
-                                              {"target", "STRATA_TARGET", "ptx", ErrorKind::Usage},
+    for (auto [name, variable, text, kind] : {std::tuple{"target", "STRATA_TARGET", "ptx", ErrorKind::Usage},
                                               {"emu_simd", "STRATA_EMU_SIMD", "avx1024", ErrorKind::Usage},
                                               {"emu_check", "STRATA_EMU_CHECK", "2", ErrorKind::Usage},
                                               {"check", "STRATA_CHECK", "2", ErrorKind::Usage},
@@ -75,8 +74,6 @@ TEST(Settings, TheEnvironmentAndConfigRefuseWithTheSameWords) {
         EXPECT_EQ(there, std::string(variable) + "=" + text + there.substr(there.find(": ")));
         EXPECT_EQ(here, "config(" + std::string(name) + "=" + text + ")" + there.substr(there.find(": ")));
     }
-    EXPECT_EQ(error_of(ErrorKind::Unsupported, config("target", "asm")),
-              "config(target=asm): asm is not available in this version; use hip");
     EXPECT_EQ(error_of(ErrorKind::Usage, config("emu_simd", "sse")),
               "config(emu_simd=sse): expected widest, portable, avx2 or avx512");
     std::string unknown = error_of(ErrorKind::Usage, config("bream", "1"));
