@@ -2,7 +2,8 @@
 //
 // Before  store(out[r0*4 + r1], value(r1)), r1 upcast 4;  reduce(value(r2), r0, r2), r2 unroll 2
 // After   four stores in a group;                         reduce(vec(value(0), value(1)), r0)
-// An expression that does not depend on such a range stays one node. Ranges of one step vanish the same way.
+// An expression that does not depend on such a range stays one node. Ranges of one step vanish the same way, and short
+// serial reductions where no compiler follows that would unroll them.
 #include <algorithm>
 
 #include "strata/codegen/linear/passes_p.h"
@@ -12,6 +13,8 @@ namespace {
 
 constexpr size_t kMaxCopies = 4096;  // of one node
 constexpr size_t kMaxTerms = 255;    // of one reduction: lanes of a DType
+constexpr size_t kShortLoop = 16;    // steps of a reduction that are unrolled unasked
+constexpr size_t kShortBody = 1024;  // nodes that this may make
 
 /// The steps of some ranges as one number, the first range slowest.
 class Steps {
@@ -42,9 +45,10 @@ class Steps {
 
 class Expansion {
   public:
-    explicit Expansion(UOp sink) : scopes_(sink), replicated_(scopes_.with_axis({Axis::upcast, Axis::unroll})) {
+    Expansion(UOp sink, bool unrolls) : scopes_(sink), replicated_(scopes_.with_axis({Axis::upcast, Axis::unroll})) {
         for (UOp r : scopes_.ranges())
             if (range_arg(r).size == 1) replicated_ |= scopes_.bit(r);
+        if (unrolls) add_short_loops();
     }
 
     Result<UOp> run() {
@@ -57,6 +61,23 @@ class Expansion {
     }
 
   private:
+    /// Serial ranges that reductions alone close, as long as all copies together are few.
+    void add_short_loops() {
+        for (UOp r : scopes_.ranges()) {
+            const RangeSet bit = scopes_.bit(r);
+            if (range_arg(r).axis != Axis::reduce || replicated_ & bit) continue;
+            bool reduces = true;
+            size_t copies = 0;
+            for (UOp u : scopes_.order()) {
+                const RangeSet closed = scopes_.closed_by(u);
+                if (closed & bit)
+                    reduces &= u.is(Op::reduce) && steps(closed & (replicated_ | bit)).count() <= kShortLoop;
+                if (scopes_.free(u) & bit) copies += steps(scopes_.free(u) & (replicated_ | bit)).count();
+            }
+            if (reduces && copies <= kShortBody) replicated_ |= bit;
+        }
+    }
+
     struct Copies {
         const Steps* steps;
         std::vector<UOp> nodes;
@@ -124,6 +145,6 @@ class Expansion {
 
 }  // namespace
 
-Result<UOp> expand(UOp sink, Context&) { return Expansion(sink).run(); }
+Result<UOp> expand(UOp sink, Context& context) { return Expansion(sink, context.target.unrolls_loops).run(); }
 
 }  // namespace strata::codegen

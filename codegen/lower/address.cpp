@@ -117,8 +117,9 @@ Source Selector::base_at(UOp memory, const Offset::Part& scalar, int64_t beyond,
         scalar.source ? int64_t{scalar.source->place.reg} << 8 | scalar.source->place.first : -1, beyond, size};
     for (const auto& [known, base] : bases_)
         if (known == key) return base;
+    Source start = scalar.source && beyond ? base_at(memory, scalar, 0, size) : pointer;
     Source low = Source::of_number(0), high = Source::of_number(0);
-    if (scalar.source) {
+    if (scalar.source && !beyond) {
         const bool small = scalar.low >= 0 && scalar.high <= (kTwo32 - 1) / size;
         low = small ? times(*scalar.source, size, true)
                     : Source::of(
@@ -127,15 +128,15 @@ Source Selector::base_at(UOp memory, const Offset::Part& scalar, int64_t beyond,
             high = Source::of(
                 code_.scalar("s_mul_hi_i32", {*scalar.source, Source::of_number(static_cast<uint64_t>(size))}));
     }
-    Source start = pointer;
     auto add = [&](const Source& a, const Source& b) {
         const Place out = function_.add(Bank::scalar, 2);
         code_.scalar_to(out.part(0), "s_add_u32", {dword(start, 0), a});
         code_.scalar_to(out.part(1), "s_addc_u32", {dword(start, 1), b});
         start = Source::of(out);
     };
-    if (scalar.source) add(low, high);
-    if (beyond)
+    if (!beyond)
+        add(low, high);
+    else
         add(dword(Source::of_number(static_cast<uint64_t>(beyond)), 0),
             dword(Source::of_number(static_cast<uint64_t>(beyond)), 1));
     bases_.emplace_back(key, start);

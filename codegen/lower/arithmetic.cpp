@@ -143,19 +143,21 @@ Value Selector::narrowed(Value value, DType type) {
 
 /// Products of 24 bits take a quarter of the time of v_mul_lo_u32's.
 Value Selector::product(UOp u, std::span<const Value> s) {
-    if (takes_scalars(s)) return Source::of(code_.scalar("s_mul_i32", {s[0], s[1]}));
+    const bool scalar = takes_scalars(s);
+    for (size_t i = 0; i < 2; ++i)
+        if (s[i].number && std::has_single_bit(static_cast<uint32_t>(*s[i].number))) {
+            const auto by =
+                Source::of_number(static_cast<uint64_t>(std::countr_zero(static_cast<uint32_t>(*s[i].number))));
+            return scalar ? Source::of(code_.scalar("s_lshl_b32", {s[1 - i], by}))
+                          : Source::of(code_.vector("v_lshlrev_b32", {by, s[1 - i]}));
+        }
+    if (scalar) return Source::of(code_.scalar("s_mul_i32", {s[0], s[1]}));
     auto within = [&](int64_t low, int64_t high) {
         return std::all_of(u.src().begin(), u.src().end(), [&](UOp x) {
             const Bounds b = bounds(x);
             return b.low >= low && b.high <= high;
         });
     };
-    for (size_t i = 0; i < 2; ++i)
-        if (s[i].number && std::has_single_bit(static_cast<uint32_t>(*s[i].number)))
-            return Source::of(code_.vector(
-                "v_lshlrev_b32",
-                {Source::of_number(static_cast<uint64_t>(std::countr_zero(static_cast<uint32_t>(*s[i].number)))),
-                 s[1 - i]}));
     if (within(0, (1 << 24) - 1)) return Source::of(code_.vector("v_mul_u32_u24", {s[0], s[1]}));
     if (within(-(1 << 23), (1 << 23) - 1)) return Source::of(code_.vector("v_mul_i32_i24", {s[0], s[1]}));
     return Source::of(code_.vector("v_mul_lo_u32", {s[0], s[1]}));

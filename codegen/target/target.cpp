@@ -57,6 +57,7 @@ Target target_of(isa::Arch arch, Route route) {
             .max_block = row.max_block,
             .vector_bytes = offer.vector_bytes,
             .wave_ops = offer.wave_ops,
+            .unrolls_loops = route == Route::asm_,
             .matrix = shapes_of(row.family),
             .max_grid = {isa::kMaxGrid[0], isa::kMaxGrid[1], isa::kMaxGrid[2]},
             .max_grid_threads = kPacketMaxThreads};

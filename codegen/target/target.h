@@ -45,6 +45,7 @@ struct Target {
     int64_t max_block;                    ///< threads of a workgroup
     int vector_bytes;                     ///< of a lane's widest memory access
     unsigned wave_ops;                    ///< of namespace wave_ops
+    bool unrolls_loops;                   ///< no compiler follows that would: short loops are written out
     std::span<const MatrixShape> matrix;  ///< empty: no matrix instructions
     std::array<int64_t, 3> max_grid;      ///< workgroups along each dimension
     int64_t max_grid_threads;             ///< threads along one dimension
