@@ -169,6 +169,7 @@ void Dependencies::find_live_scc(const Block& block, uint32_t count) {
 /// FLAT may be any of them.
 void Dependencies::memory(const Instruction& instruction, uint32_t i) {
     const isa::Row& row = *instruction.inst.row;
+    if (isa::kFormats[static_cast<size_t>(row.format)].unit == isa::FormatUnit::vector) return;
     if (is_fence(function_.family, row)) {
         for (size_t space = 0; space < kSpaces; ++space) {
             for (std::vector<uint32_t>* all : {&loads_[space], &stores_[space]}) {

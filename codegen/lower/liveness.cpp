@@ -34,14 +34,20 @@ class Bits {
         return grown != 0;
     }
     template <class Visit>
-    void each(Visit visit) const {
+    void each_without(const Bits& other, Visit visit) const {
         for (size_t i = 0; i < words_.size(); ++i)
-            for (uint64_t left = words_[i]; left; left &= left - 1)
+            for (uint64_t left = words_[i] & ~other.words_[i]; left; left &= left - 1)
                 visit(i * 64 + static_cast<size_t>(std::countr_zero(left)));
     }
 
   private:
     std::vector<uint64_t> words_;
+};
+
+/// Dwords that an instruction reads or writes.
+struct Use {
+    uint32_t unit, end;
+    bool write;
 };
 
 /// Units that some block reads before it writes them: the only ones that can be live from one block to another, numbered
@@ -60,9 +66,12 @@ class Analysis {
         crossing_.number.assign(base.back(), Crossing::kLocal);
         head_.assign(base.back(), kNone);
         open_end_.assign(base.back(), 0);
+        uses_.reserve(4 * size_t{starts.back()});
+        uses_of_.reserve(starts.back() + 1);
     }
 
     void run() {
+        list_uses();
         find_crossing();
         flow();
         for (uint32_t i = static_cast<uint32_t>(function_.blocks.size()); i-- > 0;) scan(i);
@@ -87,10 +96,25 @@ class Analysis {
         uint32_t next;
     };
 
+    void list_uses() {
+        auto add = [&](Place place, bool write) {
+            const uint32_t unit = base_[place.reg] + place.first;
+            uses_.push_back({unit, unit + place.dwords, write});
+        };
+        for (const Block& block : function_.blocks)
+            for (const Instruction& instruction : block.code) {
+                uses_of_.push_back(static_cast<uint32_t>(uses_.size()));
+                each_read(function_, instruction, [&](Place place) { add(place, false); });
+                if (reads_all_lanes(instruction)) add(function_.all_lanes, false);
+                each_write(instruction, [&](Place place) { add(place, true); });
+            }
+        uses_of_.push_back(static_cast<uint32_t>(uses_.size()));
+    }
     template <class Visit>
-    void each_unit(Place place, Visit visit) const {
-        const uint32_t first = base_[place.reg] + place.first;
-        for (uint32_t unit = first; unit < first + place.dwords; ++unit) visit(unit);
+    void each_unit(uint32_t instruction, bool write, Visit visit) const {
+        for (uint32_t i = uses_of_[instruction]; i < uses_of_[instruction + 1]; ++i)
+            if (uses_[i].write == write)
+                for (uint32_t unit = uses_[i].unit; unit < uses_[i].end; ++unit) visit(unit);
     }
 
     /// The mask of all lanes is needed wherever a gate may have to be undone: up to the end.
@@ -99,22 +123,15 @@ class Analysis {
                (instruction.gate || instruction.inst.row->mnemonic == "s_endpgm");
     }
 
-    template <class Visit>
-    void each_unit_read(const Instruction& instruction, Visit visit) const {
-        each_read(function_, instruction, [&](Place place) { each_unit(place, visit); });
-        if (reads_all_lanes(instruction)) each_unit(function_.all_lanes, visit);
-    }
-
     void find_crossing() {
-        for (uint32_t i = 0; i < function_.blocks.size(); ++i)
-            for (const Instruction& instruction : function_.blocks[i].code) {
-                each_unit_read(instruction, [&](uint32_t unit) {
-                    if (written_in_[unit] == i || crossing_.number[unit] != Crossing::kLocal) return;
+        for (uint32_t block = 0; block < function_.blocks.size(); ++block)
+            for (uint32_t k = starts_[block]; k < starts_[block + 1]; ++k) {
+                each_unit(k, false, [&](uint32_t unit) {
+                    if (written_in_[unit] == block || crossing_.number[unit] != Crossing::kLocal) return;
                     crossing_.number[unit] = static_cast<uint32_t>(crossing_.units.size());
                     crossing_.units.push_back(unit);
                 });
-                each_write(instruction,
-                           [&](Place place) { each_unit(place, [&](uint32_t unit) { written_in_[unit] = i; }); });
+                each_unit(k, true, [&](uint32_t unit) { written_in_[unit] = block; });
             }
     }
 
@@ -124,16 +141,13 @@ class Analysis {
         crossing_.in.assign(blocks, none);
         crossing_.out = crossing_.written = crossing_.in;
         for (size_t i = 0; i < blocks; ++i)
-            for (const Instruction& instruction : function_.blocks[i].code) {
-                each_unit_read(instruction, [&](uint32_t unit) {
+            for (uint32_t k = starts_[i]; k < starts_[i + 1]; ++k) {
+                each_unit(k, false, [&](uint32_t unit) {
                     const uint32_t number = crossing_.number[unit];
                     if (number != Crossing::kLocal && !crossing_.written[i].has(number)) crossing_.in[i].add(number);
                 });
-                each_write(instruction, [&](Place place) {
-                    each_unit(place, [&](uint32_t unit) {
-                        if (crossing_.number[unit] != Crossing::kLocal)
-                            crossing_.written[i].add(crossing_.number[unit]);
-                    });
+                each_unit(k, true, [&](uint32_t unit) {
+                    if (crossing_.number[unit] != Crossing::kLocal) crossing_.written[i].add(crossing_.number[unit]);
                 });
             }
         std::vector<std::vector<uint32_t>> next(blocks);
@@ -165,23 +179,26 @@ class Analysis {
     }
     static uint32_t write_after(uint32_t position) { return (position | 1) + 1; }
 
+    /// What is live behind the block and at the start of the next one stays open from there.
     void scan(uint32_t block) {
         const uint32_t start = starts_[block], end = starts_[block + 1];
-        crossing_.out[block].each([&](size_t number) { open_end_[crossing_.units[number]] = 2 * end; });
+        const Bits none(crossing_.units.size());
+        const bool last = block + 1 == function_.blocks.size();
+        crossing_.out[block].each_without(last ? none : crossing_.in[block + 1],
+                                          [&](size_t number) { open_end_[crossing_.units[number]] = 2 * end; });
         const std::vector<Instruction>& code = function_.blocks[block].code;
         uint32_t vcc_end = 0;
         for (uint32_t k = end; k-- > start;) {
             const Instruction& instruction = code[k - start];
             scan_vcc(instruction, k, vcc_end);
             const uint32_t written = writes_early(function_, instruction) ? read_position(k) : write_position(k);
-            each_write(instruction,
-                       [&](Place place) { each_unit(place, [&](uint32_t unit) { begin(unit, written); }); });
-            each_unit_read(instruction, [&](uint32_t unit) {
+            each_unit(k, true, [&](uint32_t unit) { begin(unit, written); });
+            each_unit(k, false, [&](uint32_t unit) {
                 if (!open_end_[unit]) open_end_[unit] = read_position(k) + 1;
             });
         }
         if (vcc_end) vcc_.push_back({read_position(start), vcc_end});
-        crossing_.in[block].each([&](size_t number) {
+        crossing_.in[block].each_without(block ? crossing_.out[block - 1] : none, [&](size_t number) {
             const uint32_t unit = crossing_.units[number];
             add(unit, {read_position(start), open_end_[unit]});
             open_end_[unit] = 0;
@@ -200,6 +217,8 @@ class Analysis {
     const std::vector<uint32_t>& base_;
     const std::vector<uint32_t>& starts_;
     std::vector<uint32_t> written_in_;
+    std::vector<Use> uses_;
+    std::vector<uint32_t> uses_of_;  // the first of each instruction
     Crossing crossing_;
     std::vector<Node> nodes_;
     std::vector<uint32_t> head_;      // of a unit's segments, the first one

@@ -32,6 +32,7 @@ bool writes_early(const MachineFunction& function, const Instruction& instructio
     if (row.flags & isa::kMatrix) return true;
     if (row.flags & isa::kMemory)
         return isa::is_cdna(function.family) && instruction.dst[0] && instruction.dst[0].dwords > 1;
+    if (row.format != isa::Format::VOP3 && row.format != isa::Format::VOP3SD) return false;
     const std::string_view name = row.mnemonic;
     if (name.starts_with("v_mad_u64") || name.starts_with("v_mad_i64")) return function.family == isa::Family::rdna3;
     return name.starts_with("v_qsad") || name.starts_with("v_mqsad");

@@ -1,5 +1,7 @@
 #include "strata/codegen/lower/resolve_p.h"
 
+#include <unordered_map>
+
 #include "strata/codegen/lower/operands_p.h"
 #include "strata/core/support/error.h"
 
@@ -61,11 +63,12 @@ class Resolver {
     }
 
     /// The short form has its mask in VCC: any other is the long form's.
-    void widen(isa::Inst& inst) const {
+    void widen(isa::Inst& inst) {
+        const isa::Row*& wide = wide_[inst.row];
         const bool two = inst.row->format == isa::Format::VOP2 && inst.dst[1].present();
-        const isa::Row* row =
-            isa::find_row(function_.family, inst.row->mnemonic, two ? isa::Format::VOP3SD : isa::Format::VOP3);
-        if (row) inst.row = row;
+        if (!wide)
+            wide = isa::find_row(function_.family, inst.row->mnemonic, two ? isa::Format::VOP3SD : isa::Format::VOP3);
+        if (wide) inst.row = wide;
     }
 
     void move(const Instruction& copy, const isa::Row* row, int part, std::vector<Instruction>& out) {
@@ -118,6 +121,7 @@ class Resolver {
 
     MachineFunction& function_;
     Moves moves_;
+    std::unordered_map<const isa::Row*, const isa::Row*> wide_;  // of a row that takes VCC, the one that takes any mask
 };
 
 }  // namespace
