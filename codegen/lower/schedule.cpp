@@ -3,6 +3,7 @@
 // need more registers than its old one and than its share keeps the old.
 #include <algorithm>
 #include <compare>
+#include <ranges>
 
 #include "strata/codegen/lower/dependencies_p.h"
 #include "strata/codegen/lower/operands_p.h"
@@ -76,6 +77,12 @@ class Scheduler {
         return tests ? count - 1 : count;
     }
 
+    bool fits(const Pressure& old) const {
+        for (size_t bank = 0; bank < 3; ++bank)
+            if (peak_[bank] > std::max(old[bank], limits_[bank])) return false;
+        return true;
+    }
+
     void schedule(uint32_t number) {
         Block& block = function_.blocks[number];
         const uint32_t count = movable(block);
@@ -84,10 +91,16 @@ class Scheduler {
         begin_pressure(number, count);
         for (const Node& node : nodes_) place(node);
         const Pressure old = peak_;
-        begin_pressure(number, count);
-        const std::vector<uint32_t> order = choose(block, count);
-        for (size_t bank = 0; bank < 3; ++bank)
-            if (peak_[bank] > std::max(old[bank], limits_[bank])) return;
+        const std::vector<Node> fresh = nodes_;
+        std::vector<uint32_t> order;
+        for (int share_of_loads : {4, 3}) {
+            nodes_ = fresh;
+            begin_pressure(number, count);
+            for (size_t bank = 0; bank < 3; ++bank) load_limits_[bank] = limits_[bank] * share_of_loads / 4;
+            order = choose(block, count);
+            if (fits(old)) break;
+        }
+        if (!fits(old)) return;
         std::vector<Instruction> code;
         code.reserve(block.code.size());
         for (uint32_t i : order) code.push_back(std::move(block.code[i]));
@@ -108,7 +121,7 @@ class Scheduler {
         for (uint32_t i = 0; i < count; ++i) list_uses(block.code[i], nodes_[i]);
         links_.clear();
         links_.reserve(found.size());
-        for (const Dependency& dependency : found) {
+        for (const Dependency& dependency : std::views::reverse(found)) {
             links_.push_back({dependency.to, dependency.latency, nodes_[dependency.from].first});
             nodes_[dependency.from].first = static_cast<uint32_t>(links_.size() - 1);
             ++nodes_[dependency.to].waiting;
@@ -129,13 +142,16 @@ class Scheduler {
         hold_constants(block, count);
     }
 
-    /// Constants that nothing delays would all come first.
+    /// Constants that nothing delays would all come first. Those that gated instructions change do: EXEC is set once for
+    /// several of these.
     void hold_constants(const Block& block, uint32_t count) {
         constants_.clear();
         constants_of_.assign(count, kNone);
         for (uint32_t i = count; i-- > 0;) {
             Node& node = nodes_[i];
             node.held = is_copy(block.code[i]) && !block.code[i].src[0] && node.waiting == 0 && node.first != kNone;
+            for (uint32_t at = node.first; at != kNone && node.held; at = links_[at].next)
+                node.held = !block.code[links_[at].to].gate;
         }
         for (uint32_t i = count; i-- > 0;)
             for (uint32_t at = nodes_[i].held ? nodes_[i].first : kNone; at != kNone; at = links_[at].next) {
@@ -243,18 +259,18 @@ class Scheduler {
     size_t best(const Block& block) const {
         struct Score {
             int over;
-            uint32_t wait, behind;
+            uint32_t wait, behind, index;
             auto operator<=>(const Score&) const = default;
         };
         bool tight = false;
         for (size_t bank = 0; bank < 3; ++bank) tight |= now_[bank] + kRoom > limits_[bank] * 3 / 4;
         size_t best = 0;
-        Score least{INT32_MAX, 0, 0};
+        Score least{INT32_MAX, 0, 0, 0};
         auto look = [&](size_t at) {
             const Node& node = nodes_[ready_[at]];
             const bool turns = node.gated && block.code[ready_[at]].gate != gate_;
             const uint32_t wait = (node.ready_at > clock_ ? node.ready_at - clock_ : 0) + (turns ? kGateClocks : 0);
-            const Score score{tight ? over(node) : 0, wait, ~node.height};
+            const Score score{tight ? over(node) : 0, wait, ~node.height, ready_[at]};
             if (score >= least) return;
             least = score;
             best = at;
@@ -265,13 +281,14 @@ class Scheduler {
         return best;
     }
 
-    /// Registers beyond the limits with the instruction; a load must leave some to what works with its result.
+    /// Registers beyond the limits with the instruction. Where the first try failed loads leave some to what works with
+    /// their results.
     int over(const Node& node) const {
         const Pressure by = change(node);
         int over = 0;
         for (size_t bank = 0; bank < 3; ++bank)
             if (by[bank] > 0 || now_[bank] > limits_[bank])
-                over += std::max(now_[bank] + by[bank] - (node.memory ? limits_[bank] * 3 / 4 : limits_[bank]), 0);
+                over += std::max(now_[bank] + by[bank] - (node.memory ? load_limits_ : limits_)[bank], 0);
         return over;
     }
 
@@ -279,7 +296,7 @@ class Scheduler {
     Liveness live_;
     PressureMap map_;
     Dependencies dependencies_;
-    Pressure limits_{}, now_{}, peak_{};
+    Pressure limits_{}, load_limits_{}, now_{}, peak_{};
     std::vector<Node> nodes_;
     std::vector<Link> links_;
     std::vector<Constant> constants_;

@@ -132,6 +132,34 @@ TEST_P(Schedule, LoadsStayBehindStoresOfTheSameMemoryAndPassThoseOfAnother) {
     }
 }
 
+TEST_P(Schedule, WhatIsGatedAlikeStandsTogether) {
+    Code code(arch());
+    const Place address = begin(code), mask = code.mask();
+    code.op("v_cmp_lt_f32", {mask}, {address.part(1), address.part(0)});
+    Place sum = address.part(0);
+    std::vector<Place> values;
+    for (int i = 0; i < 4; ++i) {
+        values.push_back(code.vector());
+        code.copy(values.back(), Constant{0});
+        Instruction& load = code.op(code.spelled("ds_load_b32", "ds_read_b32"), {values.back()}, {address.part(0)});
+        load.gate = mask;
+        load.inst.offset = 4 * i;
+    }
+    for (Place value : values) {
+        const Place next = code.vector();
+        code.op("v_add_f32", {next}, {sum, value});
+        sum = next;
+    }
+    code.store(sum, address);
+    code.end();
+    const std::vector<uint64_t> wanted = run_virtual(code.function);
+    ASSERT_TRUE(schedule(code.function));
+    EXPECT_EQ(run_virtual(code.function), wanted);
+    int turns = 0;
+    for (size_t i = 1; i < code.here().size(); ++i) turns += code.here()[i].gate != code.here()[i - 1].gate;
+    EXPECT_EQ(turns, 2) << to_string(code.function);
+}
+
 TEST_P(Schedule, NothingThatWritesSccStandsBetweenATestAndItsReaders) {
     Code code(arch());
     const Place address = begin(code);
