@@ -1,6 +1,6 @@
 #pragma once
 #include "strata/asm/emu/matrix/plan.h"
-#include "strata/asm/emu/vector/half.h"
+#include "strata/asm/emu/vector/dot_steps.h"
 
 // Inputs of matrix instructions: rows of registers widened to floats (doubles), element by element.
 namespace strata::emu::STRATA_EMU_VARIANT {
@@ -13,50 +13,14 @@ struct Input {
     uint32_t signs;
 };
 
-using Bits = uint32_t __attribute__((vector_size(64)));
-using Signed = int32_t __attribute__((vector_size(64)));
-using Floats = float __attribute__((vector_size(64)));
-constexpr int kTile = 16;  ///< lanes of these
-
-template <class V, class T>
-STRATA_EMU_INLINE V load_as(const T* from) {
-    V x;
-    __builtin_memcpy(&x, from, sizeof x);
-    return x;
-}
-template <class V, class T>
-STRATA_EMU_INLINE void store_as(T* to, const V& x) {
-    __builtin_memcpy(to, &x, sizeof x);
-}
-
-// Halves in the low bits of each dword, to and from floats.
-#if defined(__F16C__) && defined(__clang__)
-using Shorts = uint16_t __attribute__((vector_size(32)));
-using Halves = _Float16 __attribute__((vector_size(32)));
-STRATA_EMU_INLINE Floats from_halves(const Bits& x) {
-    return __builtin_convertvector((Halves) __builtin_convertvector(x, Shorts), Floats);
-}
-STRATA_EMU_INLINE Bits to_halves(const Floats& x) {
-    return __builtin_convertvector((Shorts) __builtin_convertvector(x, Halves), Bits);
-}
-#else
-STRATA_EMU_INLINE Floats from_halves(const Bits& x) {
-    alignas(64) uint32_t half[kTile];
-    alignas(64) float wide[kTile];
-    store_as(half, x);
-    STRATA_EMU_LANE_LOOP
-    for (int lane = 0; lane < kTile; ++lane) wide[lane] = half_to_float(static_cast<uint16_t>(half[lane]));
-    return load_as<Floats>(wide);
-}
-STRATA_EMU_INLINE Bits to_halves(const Floats& x) {
-    alignas(64) float wide[kTile];
-    alignas(64) uint32_t half[kTile];
-    store_as(wide, x);
-    STRATA_EMU_LANE_LOOP
-    for (int lane = 0; lane < kTile; ++lane) half[lane] = float_to_half(wide[lane]);
-    return load_as<Bits>(half);
-}
-#endif
+using dots::Bits;
+using dots::Floats;
+using dots::from_halves;
+using dots::kTile;
+using dots::load_as;
+using dots::Signed;
+using dots::store_as;
+using dots::to_halves;
 
 // Element types: `bits` a piece, widen() of the lowest piece of each dword.
 struct Single {

@@ -180,7 +180,7 @@ struct Form {
     uint16_t constant = 0;  ///< operand code of C, instead of a register
     uint32_t constant_bits = 0;
     uint32_t literal = 0;
-    int values = 0;  ///< 0 moderate ones, 1 tiny ones too, 2 infinities and NaN too
+    int values = 0;  ///< 0 moderate ones, 1 tiny ones too, 2 infinities and NaN too, 3 zeros too
 };
 
 inline std::vector<Case> all_cases() {

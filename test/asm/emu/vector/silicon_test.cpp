@@ -112,6 +112,53 @@ TEST_P(Silicon, SumsOfProductsAreTheModelsInEveryModeNanIncluded) {
     }
 }
 
+/// Two factors of moderate size, zeros and denormals among them; equal ones of the other sign, so that sums cancel.
+uint32_t plain_pair(Inputs& inputs, bool brain, uint32_t other) {
+    uint32_t pair = 0;
+    if ((inputs.next() & 7) == 0) return other ^ 0x80000000;
+    for (int shift = 0; shift < 32; shift += 16) {
+        const uint32_t x = inputs.dword() >> 16, exponent = static_cast<uint32_t>(inputs.next() % 20);
+        const uint32_t half = (x & 0x83ff) | exponent << 10, brains = (x & 0x807f) | (127 - 34 + 3 * exponent) << 7;
+        pair |= ((inputs.next() & 7) == 0 ? x & 0x8000 : brain ? brains : half) << shift;
+    }
+    return pair;
+}
+uint32_t plain_addend(Inputs& inputs, const std::string& name) {
+    const uint32_t x = inputs.dword(), spread = static_cast<uint32_t>(inputs.next() % 64);
+    if ((inputs.next() & 7) == 0)
+        return x & (name.ends_with("_f16_f16") || name.ends_with("_bf16_bf16") ? 0x8000 : 0x80000000);
+    if (name == "v_dot2_f16_f16") return (x & 0x83ff) | (spread % 30) << 10;
+    if (name == "v_dot2_bf16_bf16") return (x & 0x807f) | (127 - 40 + spread) << 7;
+    return (x & 0x807fffff) | (127 - 40 + spread) << 23;
+}
+
+TEST_P(Silicon, SumsOfPlainProductsAreTheModels) {
+    for (const Variant& variant : variants())
+        for (const char* name : {"v_dot2_f32_f16", "v_dot2_f32_bf16", "v_dot2_f16_f16", "v_dot2_bf16_bf16"}) {
+            const bool narrow = name == std::string("v_dot2_f16_f16") || name == std::string("v_dot2_bf16_bf16");
+            const bool brain = std::string_view(name).ends_with("bf16");
+            Code code;
+            ASSERT_TRUE(
+                code.load(variant, assembled(std::string(name) + " v3, v0, v1, v2", kWave, arch()), kWave, arch()));
+            Inputs inputs(12);
+            for (uint32_t round = 0; round < 2000; ++round) {
+                Bench bench(kWave);
+                for (int lane = 0; lane < kWave; ++lane) {
+                    bench.v(0, lane) = plain_pair(inputs, brain, 0x3c003c00);
+                    bench.v(1, lane) = plain_pair(inputs, brain, bench.v(0, lane));
+                    bench.v(2, lane) = plain_addend(inputs, name);
+                }
+                if (round % 4 == 0) bench.v(0, static_cast<int>(round) / 4 % kWave) = 0x7f807e00;  // one lane is not
+                ASSERT_TRUE(bench.run(code));
+                for (int lane = 0; lane < kWave; ++lane) {
+                    const uint32_t a = bench.v(0, lane), b = bench.v(1, lane), c = bench.v(2, lane);
+                    ASSERT_EQ(bench.v(3, lane) & (narrow ? 0xffff : ~0u), modelled(name, rdna4(), a, b, c))
+                        << variant.name << " " << name << std::hex << " " << a << " " << b << " " << c;
+                }
+            }
+        }
+}
+
 // A row, a column and an addend for which the two wave sizes of gfx1201 add up to different bits.
 TEST(SiliconMatrix, ProductsOfGfx1201AddFourAtATimeInTheOrderOfTheWaveSize) {
     if (!isa::llvm_available()) GTEST_SKIP() << "needs libLLVM 19 to assemble";
@@ -156,6 +203,21 @@ TEST_P(Silicon, ExponentialsAndLogarithmsGiveTheBitsOfTheChip) {
             bench.v(0, 0) = x.argument;
             ASSERT_TRUE(bench.run(variant, assembled(x.name + "_e32 v1, v0", kWave, arch()), arch()));
             EXPECT_EQ(bench.v(1, 0), x.result) << variant.name << " " << x.name << std::hex << " " << x.argument;
+        }
+    }
+}
+
+TEST_P(Silicon, TheRootOfAHalfIsTheRootOfTheSingleRounded) {
+    for (const Variant& variant : variants()) {
+        Code code;
+        const char* text = "v_cvt_f32_f16 v1, v0\nv_sqrt_f32 v1, v1\nv_cvt_f16_f32 v1, v1\nv_sqrt_f16 v2, v0";
+        ASSERT_TRUE(code.load(variant, assembled(text, kWave, arch()), kWave, arch()));
+        Bench bench(kWave);
+        for (uint32_t half = 0; half < 0x10000; half += kWave) {
+            for (uint32_t lane = 0; lane < kWave; ++lane) bench.v(0, static_cast<int>(lane)) = half + lane;
+            ASSERT_TRUE(bench.run(code));
+            for (int lane = 0; lane < kWave; ++lane)
+                ASSERT_EQ(bench.v(2, lane) & 0xffff, bench.v(1, lane) & 0xffff) << variant.name << " " << half + lane;
         }
     }
 }
