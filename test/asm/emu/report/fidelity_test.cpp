@@ -64,10 +64,11 @@ TEST(Fidelity, EveryBandHasASourceAndOnlyABandHasANumber) {
 /// As the notes of the four documents have it.
 TEST(Fidelity, BandsOfHalvesDifferByFamily) {
     for (const char* name : {"v_exp_f16", "v_log_f16", "v_rcp_f16", "v_rsq_f16", "v_sqrt_f16"})
-        for (const Family family : kFamilies)
-            EXPECT_EQ(fidelity(family, row_of(family, name)).documented_ulp,
-                      family == Family::rdna3 || family == Family::cdna2 ? 0.51 : 1)
-                << name;
+        for (const Family family : kFamilies) {
+            const Fidelity known = fidelity(family, row_of(family, name));
+            if (known.level == Fidelity::Level::silicon) continue;
+            EXPECT_EQ(known.documented_ulp, family == Family::rdna3 || family == Family::cdna2 ? 0.51 : 1) << name;
+        }
 }
 
 TEST(Fidelity, EveryTranscendentalInstructionIsInTheTable) {
