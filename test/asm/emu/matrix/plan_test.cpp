@@ -248,6 +248,9 @@ class MatrixRun {
                 const float low = product(k) + product(k + 1), high = product(k + 2) + product(k + 3);
                 sum = (sum == 0 ? 0 : sum) + (low + high);
             }
+        } else if (c_.arch == Arch::gfx942 && !c_.sparse && c_.a != "f32") {
+            const size_t each = c_.a == "xf32" ? 4 : bits_of(c_.a) == 8 ? 16 : std::min<size_t>(8, products.size());
+            for (size_t k = 0; k < products.size(); k += each) sum = fused(std::span(products).subspan(k, each), sum);
         } else {
             for (auto [x, y] : products) sum = std::fma(static_cast<float>(x), static_cast<float>(y), sum);
         }
@@ -260,6 +263,41 @@ class MatrixRun {
         const int shift = 16 * (number % 2);
         uint32_t& word = expected(form_.d + number / 2, lane);
         word = (word & ~(0xffffu << shift)) | narrow << shift;
+    }
+
+    static int exponent_of(double x, const std::string& type) {
+        if (x == 0) return -1000;
+        const int least = type == "f16" ? -14 : type == "fp8" ? -7 : type == "bf8" ? -15 : -126;
+        return std::max(std::ilogb(x), least);
+    }
+    /// What MI300X adds to `c` at once: whole numbers of ever finer places.
+    float fused(std::span<const std::pair<double, double>> products, float c) const {
+        double plain = c, infinite = 0;
+        for (auto [x, y] : products) {
+            plain += x * y;
+            if (std::fabs(x * y) >= 0x1p128) infinite += std::copysign(INFINITY, x * y);
+        }
+        if (!std::isfinite(plain)) return static_cast<float>(plain);
+        if (infinite != 0) return static_cast<float>(infinite);
+        const size_t halves = bits_of(c_.a) == 8 ? 2 : 1;
+        double whole[2] = {};
+        int place[2] = {-1000, -1000};
+        for (size_t half = 0; half < halves; ++half) {
+            for (size_t k = half; k < products.size(); k += halves)
+                place[half] =
+                    std::max(place[half], exponent_of(products[k].first, c_.a) + exponent_of(products[k].second, c_.b));
+            for (size_t k = half; k < products.size(); k += halves)
+                whole[half] += std::trunc(std::ldexp(products[k].first * products[k].second, 24 - place[half]));
+        }
+        const int most = std::max(place[0], place[1]);
+        double sum = whole[0];
+        if (halves == 2)
+            sum = std::floor(std::ldexp(whole[0], place[0] - most)) + std::floor(std::ldexp(whole[1], place[1] - most));
+        const int own = exponent_of(c, "f32"), top = std::max(most, own);
+        double addend = std::floor(std::ldexp(static_cast<double>(c), 24 - top));
+        if (halves == 2 && own < top - 25) addend = 0;
+        return static_cast<float>(std::ldexp(std::floor(std::ldexp(sum, most - top + 7)) + 128 * addend, top - 31) +
+                                  0.0);
     }
 
     static uint32_t brain_bits(float x) {
