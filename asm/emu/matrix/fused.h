@@ -8,13 +8,6 @@
 namespace strata::emu::STRATA_EMU_VARIANT {
 namespace matrix_ops {
 
-/// How elements are summed: `least` is the exponent of their denormals, `bytes` in two halves.
-template <int least_a, int least_b, int terms_, bool bytes_, bool every_>
-struct Fusion {
-    static constexpr int kLeastA = least_a, kLeastB = least_b, kTerms = terms_;
-    static constexpr bool kBytes = bytes_, kEvery = every_;  ///< every: all finite elements are plain
-};
-
 template <int least>
 STRATA_EMU_INLINE Signed fused_place(const Floats& x, int32_t bias) {
     constexpr int32_t kDenormal = (127 + least) << 23;
@@ -50,20 +43,20 @@ STRATA_EMU_INLINE Signed lowered(const Signed& x, const Signed& from, const Sign
     return x >> (Signed)(drop > 31 ? Bits{} + 31 : drop);
 }
 
-template <class F>
+template <int terms, bool bytes>
 STRATA_EMU_INLINE Floats fused_step(const Floats* p, const Signed* place, const Floats& c) {
     PlacedSum sum;
-    if constexpr (F::kBytes) {
-        const auto even = placed_sum<0, 2, F::kTerms>(p, place), odd = placed_sum<1, 2, F::kTerms>(p, place);
+    if constexpr (bytes) {
+        const auto even = placed_sum<0, 2, terms>(p, place), odd = placed_sum<1, 2, terms>(p, place);
         sum.place = dots::larger_of(even.place, odd.place);
         sum.units = lowered(even.units, even.place, sum.place) + lowered(odd.units, odd.place, sum.place);
     } else {
-        sum = placed_sum<0, 1, F::kTerms>(p, place);
+        sum = placed_sum<0, 1, terms>(p, place);
     }
     const Signed own = dots::larger_of(sum.place, Signed{} + (2 << 23)) - (2 << 23),
                  of_c = (Signed)((Bits)c & 0x7f800000), most = dots::larger_of(own, of_c);
     Signed addend = dots::down(c * (Floats)((278u << 23) - (Bits)most));
-    if constexpr (F::kBytes) addend &= of_c >= most - (25 << 23);
+    if constexpr (bytes) addend &= of_c >= most - (25 << 23);
     const Bits apart = ((Bits)most - (Bits)own) >> 23;
     const Signed finer = (Signed)(apart < 7 ? 7 - apart : Bits{});  // places of the sum below the addend's
     const Signed rest = lowered(sum.units, own + (7 << 23), dots::larger_of(most, own + (7 << 23)));
@@ -95,20 +88,20 @@ STRATA_EMU_INLINE AnySum any_sum(const float* a, const float* b, int first, int 
     return sum;
 }
 /// a[k] and b[k] of lane 0 are 16 k floats on.
-template <class F>
+template <int least_a, int least_b, int terms, bool bytes>
 float fused_any(const float* a, const float* b, float c) {
     constexpr double kInfinity = __builtin_inf();
     double all = c, above = 0, below = 0;
-    for (int k = 0; k < F::kTerms; ++k) {
+    for (int k = 0; k < terms; ++k) {
         const double product = static_cast<double>(a[16 * k]) * b[16 * k];
         all += product;
         above = product >= 0x1p128 ? kInfinity : above, below = product <= -0x1p128 ? -kInfinity : below;
     }
     if (!(all - all == 0)) return static_cast<float>(all);
     if (above != 0 || below != 0) return static_cast<float>(above + below);
-    AnySum sum = any_sum<F::kLeastA, F::kLeastB>(a, b, 0, F::kBytes ? 2 : 1, F::kTerms);
-    if constexpr (F::kBytes) {
-        const AnySum odd = any_sum<F::kLeastA, F::kLeastB>(a, b, 1, 2, F::kTerms);
+    AnySum sum = any_sum<least_a, least_b>(a, b, 0, bytes ? 2 : 1, terms);
+    if constexpr (bytes) {
+        const AnySum odd = any_sum<least_a, least_b>(a, b, 1, 2, terms);
         const int32_t place = larger(sum.place, odd.place);
         sum = {rounded_down(sum.units * scale_of(sum.place - place)) +
                    rounded_down(odd.units * scale_of(odd.place - place)),
@@ -116,10 +109,73 @@ float fused_any(const float* a, const float* b, float c) {
     }
     const int32_t of_c = any_place(c, -126), most = larger(sum.place, of_c);
     const double rest = rounded_down(sum.units * scale_of(sum.place - most + 7));
-    const bool dropped = F::kBytes && of_c < most - 25;
+    const bool dropped = bytes && of_c < most - 25;
     const double addend = dropped ? 0.0 : rounded_down(static_cast<double>(c) * scale_of(24 - most));
     return static_cast<float>((rest + addend * 128.0) * scale_of(most - 31) + 0.0);
 }
+
+/// `least` is the exponent of the elements' denormals; `every`: all finite elements are plain.
+template <int least_a, int least_b, int terms, bool bytes, bool every>
+struct Fused {
+    using Out = ToSingle;
+    static constexpr int kTerms = terms;
+    alignas(64) int32_t a_place[1024], b_place[1024];
+    bool plain;
+
+    Fused(const float* left, const float* right, int count) {
+        Signed outside{};
+        for (int at = 0; at < count; at += kTile) {
+            const auto a = load_as<Floats>(left + at), b = load_as<Floats>(right + at);
+            store_as(a_place + at, fused_place<least_a>(a, dots::kLeft));
+            store_as(b_place + at, fused_place<least_b>(b, dots::kRight));
+            outside |= fused_outside<every>(a) | fused_outside<every>(b);
+        }
+        plain = !dots::any(outside);
+    }
+    template <class Place>
+    STRATA_EMU_INLINE void add(const Floats* a, const Floats* b, Floats& sum, const Place& place_of) const {
+        if (!plain || dots::any(fused_addend_outside(sum))) [[unlikely]]
+            return add_any(a, b, sum);
+        Floats product[terms];
+        Signed place[terms];
+        for (int k = 0; k < terms; ++k) product[k] = a[k] * b[k], place[k] = place_of(k);
+        sum = fused_step<terms, bytes>(product, place, sum);
+    }
+    static void add_any(const Floats* a, const Floats* b, Floats& c) {
+        alignas(64) float left[terms * kTile], right[terms * kTile], sum[kTile];
+        for (int k = 0; k < terms; ++k) store_as(left + kTile * k, a[k]), store_as(right + kTile * k, b[k]);
+        store_as(sum, c);
+        for (int lane = 0; lane < kTile; ++lane)
+            sum[lane] = fused_any<least_a, least_b, terms, bytes>(left + lane, right + lane, sum[lane]);
+        c = load_as<Floats>(sum);
+    }
+};
+
+/// MI200's brain floats: four (two) at a time, each product and sum rounded to a single without denormals.
+template <int terms>
+struct BrainGroups {
+    using Out = ToGroups;
+    static constexpr int kTerms = terms;
+    static constexpr const int32_t *a_place = nullptr, *b_place = nullptr;
+    bool plain;  ///< no product or sum can be a denormal
+
+    BrainGroups(const float* left, const float* right, int count) {
+        Signed outside{};
+        for (int at = 0; at < count; at += kTile)
+            outside |=
+                fused_outside<false>(load_as<Floats>(left + at)) | fused_outside<false>(load_as<Floats>(right + at));
+        plain = !dots::any(outside);
+    }
+    template <class Place>
+    STRATA_EMU_INLINE void add(const Floats* a, const Floats* b, Floats& sum, const Place&) const {
+        auto kept = [this](const Floats& x) STRATA_LAMBDA_INLINE { return plain ? x : without_denormals(x); };
+        Floats p[terms];
+        for (int k = 0; k < terms; ++k) p[k] = kept(a[k] * b[k]);
+        Floats group = kept(p[0] + p[1]);
+        if constexpr (terms == 4) group = kept(group + kept(p[2] + p[3]));
+        sum = kept(sum + group);
+    }
+};
 
 }  // namespace matrix_ops
 }  // namespace strata::emu::STRATA_EMU_VARIANT

@@ -242,11 +242,16 @@ class MatrixRun {
             if (form_.neg & 4) sum = -sum;
         }
         sum = flushed(sum);
-        if (c_.arch == Arch::gfx90a && c_.a == "f16") {  // four at a time
-            auto product = [&](size_t k) { return static_cast<float>(products[k].first * products[k].second); };
-            for (size_t k = 0; k < products.size(); k += 4) {
-                const float low = product(k) + product(k + 1), high = product(k + 2) + product(k + 3);
-                sum = (sum == 0 ? 0 : sum) + (low + high);
+        if (flushes) {
+            auto product = [&](size_t k) {
+                return flushed(static_cast<float>(products[k].first * products[k].second));
+            };
+            const size_t each = c_.a == "f16" || c_.mnemonic.ends_with("_1k") ? 4 : 2;
+            sum = sum == 0 ? 0 : sum;
+            for (size_t k = 0; k < products.size(); k += each) {
+                float group = flushed(product(k) + product(k + 1));
+                if (each == 4) group = flushed(group + flushed(product(k + 2) + product(k + 3)));
+                sum = flushed(sum + group);
             }
         } else if (c_.arch == Arch::gfx942 && !c_.sparse && c_.a != "f32") {
             const size_t each = c_.a == "xf32" ? 4 : bits_of(c_.a) == 8 ? 16 : std::min<size_t>(8, products.size());
