@@ -36,7 +36,7 @@ TEST(Fidelity, NamesExactSeenBandedAndApproximateInstructions) {
     EXPECT_EQ(fidelity(Family::cdna2, row_of(Family::cdna2, "v_exp_legacy_f32")).level, Level::approximate);
     EXPECT_EQ(fidelity(Family::cdna2, row_of(Family::cdna2, "v_mac_f32")).documented_ulp, 1);
     EXPECT_EQ(fidelity(Family::rdna3, row_of(Family::rdna3, "v_wmma_f32_16x16x16_f16")).level, Level::silicon);
-    EXPECT_EQ(fidelity(Family::cdna3, row_of(Family::cdna3, "v_mfma_f32_32x32x8_f16")).level, Level::approximate);
+    EXPECT_EQ(fidelity(Family::cdna3, row_of(Family::cdna3, "v_smfmac_f32_32x32x16_f16")).level, Level::approximate);
     EXPECT_EQ(fidelity(Family::rdna3, row_of(Family::rdna3, "v_wmma_i32_16x16x16_iu8")).level, Level::exact);
     EXPECT_EQ(name(Level::approximate), "approximate");
 }
