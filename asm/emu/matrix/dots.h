@@ -24,8 +24,8 @@ void place_elements(DotTiles& x) {
     Signed outside{}, zero{};
     for (int at = 0; at < 256; at += kTile) {
         const auto a = load_as<Floats>(x.a + at), b = load_as<Floats>(x.b + at);
-        store_as(x.a_place + at, dots::factor_place<brain>(a, dots::kLeft));
-        store_as(x.b_place + at, dots::factor_place<brain>(b, dots::kRight));
+        store_as(x.a_place + at, dots::factor_place<dots::least_place(brain)>(a, dots::kLeft));
+        store_as(x.b_place + at, dots::factor_place<dots::least_place(brain)>(b, dots::kRight));
         outside |= dots::factor_outside<brain, kind>(a) | dots::factor_outside<brain, kind>(b);
         zero |= (a == 0) | (b == 0);
     }

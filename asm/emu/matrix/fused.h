@@ -8,12 +8,6 @@
 namespace strata::emu::STRATA_EMU_VARIANT {
 namespace matrix_ops {
 
-template <int least>
-STRATA_EMU_INLINE Signed fused_place(const Floats& x, int32_t bias) {
-    constexpr int32_t kDenormal = (127 + least) << 23;
-    const Signed place = dots::larger_of((Signed)((Bits)x & 0x7f800000), Signed{} + kDenormal);
-    return x == 0 ? Signed{} + dots::kZeroPlace : place - bias;
-}
 /// Elements and addends whose sums stay within a single's range.
 template <bool every>
 STRATA_EMU_INLINE Signed fused_outside(const Floats& x) {
@@ -126,8 +120,8 @@ struct Fused {
         Signed outside{};
         for (int at = 0; at < count; at += kTile) {
             const auto a = load_as<Floats>(left + at), b = load_as<Floats>(right + at);
-            store_as(a_place + at, fused_place<least_a>(a, dots::kLeft));
-            store_as(b_place + at, fused_place<least_b>(b, dots::kRight));
+            store_as(a_place + at, dots::factor_place<least_a>(a, dots::kLeft));
+            store_as(b_place + at, dots::factor_place<least_b>(b, dots::kRight));
             outside |= fused_outside<every>(a) | fused_outside<every>(b);
         }
         plain = !dots::any(outside);

@@ -118,13 +118,14 @@ enum class Sum { single, brain, half };
 // as large with the bias taken off, so that their sum is that of the product times four, beside which the addend's exponent
 // stands on the same grid. A zero's is below all.
 constexpr int32_t kLeft = 63 << 23, kRight = 62 << 23, kZeroPlace = -(1 << 30);
-template <bool brain>
+/// `least` is the exponent of the encoding's denormals.
+template <int least>
 STRATA_EMU_INLINE Signed factor_place(const Floats& x, int32_t bias) {
-    constexpr int32_t kDenormal = (127 - 14) << 23;
-    const Signed exponent = (Signed)((Bits)x & 0x7f800000);
-    const Signed encoded = brain ? exponent : larger_of(exponent, Signed{} + kDenormal);
-    return x == 0 ? Signed{} + kZeroPlace : encoded - bias;
+    constexpr int32_t kDenormal = (127 + least) << 23;
+    const Signed place = larger_of((Signed)((Bits)x & 0x7f800000), Signed{} + kDenormal);
+    return x == 0 ? Signed{} + kZeroPlace : place - bias;
 }
+constexpr int least_place(bool brain) { return brain ? -126 : -14; }
 /// Halves: any that are finite, or smaller ones where the sum is a half too; brain floats from 2^-36 to 2^36. Zeros too.
 template <bool brain, Sum kind>
 STRATA_EMU_INLINE Signed factor_outside(const Floats& x) {
@@ -187,22 +188,24 @@ STRATA_EMU_INLINE Floats two_onto(const Floats* p, const Signed* place, const Fl
     return zeros ? (Floats)((Bits)sum & (Bits)(grid > 0)) : sum;
 }
 
-/// gfx1201: pairs first.
-template <Sum kind, int terms>
-STRATA_EMU_INLINE Floats pairs_onto(const Floats* p, const Signed* place, const Floats& c) {
-    Signed high[terms / 2], grid = addend_place<kind>(c);
-    for (int i = 0; i < terms / 2; ++i) {
-        high[i] = larger_of(place[2 * i], place[2 * i + 1]);
-        grid = larger_of(grid, high[i]);
+/// gfx1201: groups first.
+template <Sum kind, int terms, int group>
+STRATA_EMU_INLINE Floats groups_onto(const Floats* p, const Signed* place, const Floats& c) {
+    Signed high[terms / group], grid = addend_place<kind>(c);
+    for (int i = 0; i < terms; i += group) {
+        Signed& most = high[i / group] = place[i];
+        for (int k = i + 1; k < i + group; ++k) most = larger_of(most, place[k]);
+        grid = larger_of(grid, most);
     }
     const Floats addend = c * units_in(grid);
     Signed dropped = (Signed)(((Bits)addend & 0x7fffffff) < 0x3f800000);
     if constexpr (kind == Sum::half) dropped &= grid > ((127 - 14 + 26) << 23);
     Signed total = down(addend) & ~dropped;
-    for (int i = 0; i < terms / 2; ++i) {
-        const Floats units = units_in(high[i]);
-        const Signed sum = down(p[2 * i] * units) + down(p[2 * i + 1] * units);
-        const Bits drop = ((Bits)grid - (Bits)high[i]) >> 23;
+    for (int i = 0; i < terms; i += group) {
+        const Floats units = units_in(high[i / group]);
+        Signed sum{};
+        for (int k = i; k < i + group; ++k) sum += down(p[k] * units);
+        const Bits drop = ((Bits)grid - (Bits)high[i / group]) >> 23;
         total += sum >> (Signed)(drop > 31 ? Bits{} + 31 : drop);
     }
     return rounded_sum<kind>(total, (Floats)grid * 0x1p-26f);
@@ -213,7 +216,7 @@ STRATA_EMU_INLINE Floats plain_step(const Floats* p, const Signed* place, const 
     if constexpr (unit == DotUnit::rdna3)
         return two_onto<kind, zeros>(p, place, c);
     else
-        return pairs_onto<kind, terms>(p, place, c);
+        return groups_onto<kind, terms, 2>(p, place, c);
 }
 
 }  // namespace dots
