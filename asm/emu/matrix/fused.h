@@ -61,7 +61,7 @@ STRATA_EMU_INLINE Floats fused_step(const Floats* p, const Signed* place, const 
     return __builtin_convertvector(total * __builtin_convertvector((Floats)unit, Doubles) + Doubles{}, Floats);
 }
 
-/// The same of any elements, lane by lane.
+/// The same of any elements, lane by lane, without branches, so that loops around it vectorise.
 struct AnySum {
     double units = 0;
     int32_t place = dots::kZeroPlace;
@@ -83,7 +83,7 @@ STRATA_EMU_INLINE AnySum any_sum(const float* a, const float* b, int first, int 
 }
 /// a[k] and b[k] of lane 0 are 16 k floats on.
 template <int least_a, int least_b, int terms, bool bytes>
-float fused_any(const float* a, const float* b, float c) {
+STRATA_EMU_INLINE float fused_any(const float* a, const float* b, float c) {
     constexpr double kInfinity = __builtin_inf();
     double all = c, above = 0, below = 0;
     for (int k = 0; k < terms; ++k) {
@@ -91,8 +91,6 @@ float fused_any(const float* a, const float* b, float c) {
         all += product;
         above = product >= 0x1p128 ? kInfinity : above, below = product <= -0x1p128 ? -kInfinity : below;
     }
-    if (!(all - all == 0)) return static_cast<float>(all);
-    if (above != 0 || below != 0) return static_cast<float>(above + below);
     AnySum sum = any_sum<least_a, least_b>(a, b, 0, bytes ? 2 : 1, terms);
     if constexpr (bytes) {
         const AnySum odd = any_sum<least_a, least_b>(a, b, 1, 2, terms);
@@ -105,7 +103,8 @@ float fused_any(const float* a, const float* b, float c) {
     const double rest = rounded_down(sum.units * scale_of(sum.place - most + 7));
     const bool dropped = bytes && of_c < most - 25;
     const double addend = dropped ? 0.0 : rounded_down(static_cast<double>(c) * scale_of(24 - most));
-    return static_cast<float>((rest + addend * 128.0) * scale_of(most - 31) + 0.0);
+    const double finite = (rest + addend * 128.0) * scale_of(most - 31) + 0.0, infinite = above + below;
+    return static_cast<float>(all - all != 0 ? all : infinite != 0 ? infinite : finite);
 }
 
 /// `least` is the exponent of the elements' denormals; `every`: all finite elements are plain.
@@ -139,6 +138,7 @@ struct Fused {
         alignas(64) float left[terms * kTile], right[terms * kTile], sum[kTile];
         for (int k = 0; k < terms; ++k) store_as(left + kTile * k, a[k]), store_as(right + kTile * k, b[k]);
         store_as(sum, c);
+        STRATA_EMU_LANE_LOOP
         for (int lane = 0; lane < kTile; ++lane)
             sum[lane] = fused_any<least_a, least_b, terms, bytes>(left + lane, right + lane, sum[lane]);
         c = load_as<Floats>(sum);
