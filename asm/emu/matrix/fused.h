@@ -162,12 +162,18 @@ struct BrainGroups {
     }
     template <class Place>
     STRATA_EMU_INLINE void add(const Floats* a, const Floats* b, Floats& sum, const Place&) const {
-        auto kept = [this](const Floats& x) STRATA_LAMBDA_INLINE { return plain ? x : without_denormals(x); };
+        if (plain) [[likely]]
+            sum = added(a, b, sum, [](const Floats& x) STRATA_LAMBDA_INLINE { return x; });
+        else
+            sum = added(a, b, sum, [](const Floats& x) STRATA_LAMBDA_INLINE { return without_denormals(x); });
+    }
+    template <class Kept>
+    static STRATA_EMU_INLINE Floats added(const Floats* a, const Floats* b, const Floats& sum, const Kept& kept) {
         Floats p[terms];
         for (int k = 0; k < terms; ++k) p[k] = kept(a[k] * b[k]);
         Floats group = kept(p[0] + p[1]);
         if constexpr (terms == 4) group = kept(group + kept(p[2] + p[3]));
-        sum = kept(sum + group);
+        return kept(sum + group);
     }
 };
 
