@@ -125,23 +125,25 @@ struct Fused {
         }
         plain = !dots::any(outside);
     }
-    template <class Place>
-    STRATA_EMU_INLINE void add(const Floats* a, const Floats* b, Floats& sum, const Place& place_of) const {
-        if (!plain || dots::any(fused_addend_outside(sum))) [[unlikely]]
-            return add_any(a, b, sum);
+    template <class Left, class Right, class Place>
+    STRATA_EMU_INLINE Floats added(const Left& a, const Right& b, const Place& place_of, const Floats& sum) const {
+        if (!plain || dots::any(fused_addend_outside(sum))) [[unlikely]] {
+            alignas(64) float left[terms * kTile], right[terms * kTile];
+            for (int k = 0; k < terms; ++k) store_as(left + kTile * k, a(k)), store_as(right + kTile * k, b(k));
+            return added_any(left, right, sum);
+        }
         Floats product[terms];
         Signed place[terms];
-        for (int k = 0; k < terms; ++k) product[k] = a[k] * b[k], place[k] = place_of(k);
-        sum = fused_step<terms, bytes>(product, place, sum);
+        for (int k = 0; k < terms; ++k) product[k] = a(k) * b(k), place[k] = place_of(k);
+        return fused_step<terms, bytes>(product, place, sum);
     }
-    static void add_any(const Floats* a, const Floats* b, Floats& c) {
-        alignas(64) float left[terms * kTile], right[terms * kTile], sum[kTile];
-        for (int k = 0; k < terms; ++k) store_as(left + kTile * k, a[k]), store_as(right + kTile * k, b[k]);
-        store_as(sum, c);
+    static Floats added_any(const float* left, const float* right, const Floats& addend) {
+        alignas(64) float sum[kTile];
+        store_as(sum, addend);
         STRATA_EMU_LANE_LOOP
         for (int lane = 0; lane < kTile; ++lane)
             sum[lane] = fused_any<least_a, least_b, terms, bytes>(left + lane, right + lane, sum[lane]);
-        c = load_as<Floats>(sum);
+        return load_as<Floats>(sum);
     }
 };
 
@@ -160,17 +162,16 @@ struct BrainGroups {
                 fused_outside<false>(load_as<Floats>(left + at)) | fused_outside<false>(load_as<Floats>(right + at));
         plain = !dots::any(outside);
     }
-    template <class Place>
-    STRATA_EMU_INLINE void add(const Floats* a, const Floats* b, Floats& sum, const Place&) const {
+    template <class Left, class Right, class Place>
+    STRATA_EMU_INLINE Floats added(const Left& a, const Right& b, const Place&, const Floats& sum) const {
         if (plain) [[likely]]
-            sum = added(a, b, sum, [](const Floats& x) STRATA_LAMBDA_INLINE { return x; });
-        else
-            sum = added(a, b, sum, [](const Floats& x) STRATA_LAMBDA_INLINE { return without_denormals(x); });
+            return in_order(a, b, sum, [](const Floats& x) STRATA_LAMBDA_INLINE { return x; });
+        return in_order(a, b, sum, [](const Floats& x) STRATA_LAMBDA_INLINE { return without_denormals(x); });
     }
-    template <class Kept>
-    static STRATA_EMU_INLINE Floats added(const Floats* a, const Floats* b, const Floats& sum, const Kept& kept) {
+    template <class Left, class Right, class Kept>
+    static STRATA_EMU_INLINE Floats in_order(const Left& a, const Right& b, const Floats& sum, const Kept& kept) {
         Floats p[terms];
-        for (int k = 0; k < terms; ++k) p[k] = kept(a[k] * b[k]);
+        for (int k = 0; k < terms; ++k) p[k] = kept(a(k) * b(k));
         Floats group = kept(p[0] + p[1]);
         if constexpr (terms == 4) group = kept(group + kept(p[2] + p[3]));
         return kept(sum + group);
