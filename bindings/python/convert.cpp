@@ -104,7 +104,8 @@ std::string shown(py::handle value) {
     std::string text;
     try {
         text = py::repr(value).cast<std::string>();
-    } catch (py::error_already_set&) {
+    } catch (py::error_already_set& e) {
+        if (!e.matches(PyExc_Exception)) throw;  // Ctrl-C
         text = py::str(py::type::of(value)).cast<std::string>();
     }
     constexpr size_t kMost = 200;
@@ -215,6 +216,7 @@ Tensor to_tensor(py::handle data, OptionalDType dtype, std::string_view device) 
     try {
         array = np.attr("asarray")(data, py::arg("order") = "C");
     } catch (py::error_already_set& e) {
+        if (!e.matches(PyExc_Exception)) throw;
         std::string why = py::str(e.value()).cast<std::string>();
         if (why.find("inhomogeneous") != why.npos) why = "its lists differ in length";
         user_error(ErrorKind::Shape, "cannot make a tensor of {}: {}", shown(data), why);

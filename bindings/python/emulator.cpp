@@ -98,7 +98,8 @@ std::span<uint8_t> contiguous_bytes(std::string_view what, const py::buffer_info
 py::buffer_info buffer_of(std::string_view what, const py::handle& given, bool writable) {
     if (PyObject_CheckBuffer(given.ptr())) try {
             return py::reinterpret_borrow<py::buffer>(given).request(writable);
-        } catch (py::error_already_set&) {
+        } catch (py::error_already_set& e) {
+            if (!e.matches(PyExc_Exception)) throw;  // Ctrl-C
         }
     user_error(ErrorKind::Usage, "[run_wave] {} takes {}array or bytearray, not {}", what,
                writable ? "a writable " : "a number of bytes, bytes, an ", Py_TYPE(given.ptr())->tp_name);

@@ -7,6 +7,8 @@ import textwrap
 
 import pytest
 
+import strata
+
 CHILD = """
 import json, os, signal, sys, threading, time
 import strata
@@ -221,3 +223,25 @@ def test_an_error_whose_text_is_interrupted_ends_with_the_interruption():
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
+
+
+class Stopped:
+    """Ctrl-C while Python's part of a call runs."""
+
+    def stop(self, *arguments, **named):
+        raise KeyboardInterrupt
+
+    __repr__ = __array__ = __index__ = __len__ = __iter__ = __getitem__ = __float__ = __bool__ = stop
+
+
+USES = {
+    "a tensor": lambda s: strata.Tensor(s), "a list": lambda s: strata.Tensor([1, s]), "an operand": lambda s: strata.Tensor([1, 2]) + s, "an axis": lambda s: strata.Tensor([1, 2]).sum(s), "a shape": lambda s: strata.Tensor.zeros(s),
+    "an index": lambda s: strata.Tensor([1, 2])[s], "a type": lambda s: strata.Tensor([1, 2], s), "a seed": lambda s: strata.manual_seed(s), "an argument": lambda s: strata.asm_kernel("s_endpgm", args=["x"], grid=1, block=32)(s),
+    "what is stable": lambda s: strata.emulator.stable(s),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_an_interruption_in_what_an_object_says_of_itself_is_no_error_of_the_call(use):
+    with pytest.raises(KeyboardInterrupt):
+        USES[use](Stopped())

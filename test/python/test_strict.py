@@ -166,6 +166,7 @@ def test_what_was_found_before_a_fault_is_reported():
 def test_what_was_found_before_an_interruption_is_reported():
     code = f"""
 import signal, threading, numpy, strata
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start what runs in the background with Ctrl-C ignored
 kernel = strata.asm_kernel({UNINITIALISED.format(then="again: s_branch again")!r}, name="no_address", args=["out"], grid=1, block=32)
 threading.Timer(1, lambda: signal.raise_signal(signal.SIGINT)).start()
 try:
