@@ -119,6 +119,7 @@ ONE_TO_ONE = {"neg": np.negative, "abs": np.abs, "square": np.square, "floor": n
               "repeat": np.repeat, "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor, "unsqueeze": np.expand_dims, "movedim": np.moveaxis, "clamp": np.clip, "clip": np.clip, "remainder": np.remainder, "floor_divide": np.floor_divide}  # fmt: skip
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor", "lshift", "rshift", "eq", "ne", "lt", "le", "gt", "ge", "getitem"):
     ONE_TO_ONE[f"__{_name}__"] = getattr(operator, f"__{_name}__")
+REDUCES = {"sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin"}  # (axis, keepdims); other parameters follow NumPy's axis
 DIVIDES = {"remainder", "floor_divide", "__floordiv__", "__mod__", "__truediv__"}
 
 def plain(value):
@@ -140,8 +141,10 @@ def expected(name, given, named, dtype):
     values, named = [plain(v) for v in given], {k: plain(v) for k, v in named.items()}
     if np.dtype(dtype).kind == "f" and any(map(is_floating, [*values, *named.values()])):
         values = [v.astype(dtype) if isinstance(v, np.ndarray) and v.dtype.kind in "iu" else v for v in values]
-    if name in ("max", "min", "argmax", "argmin", "sum", "prod", "mean") and values[0].dtype == bool:
+    if name in REDUCES - {"any", "all"} and values[0].dtype == bool:
         return None
+    if name in REDUCES and len(values) == 3:
+        named["keepdims"] = bool(values.pop())
     if name == "transpose" and len(values) + len(named) < 3:
         return None
     if name in DIVIDES and len(values) > 1 and (np.asarray(values[1]) == 0).any():
