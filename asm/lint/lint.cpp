@@ -188,8 +188,7 @@ class Linter {
 }  // namespace
 
 Result<std::vector<Finding>> lint(const isa::CodeObject& object, std::string_view kernel) {
-    const isa::KernelInfo* const info = object.find(kernel);
-    if (!info) return make_error(ErrorKind::Usage, "the code object has no kernel '{}'", kernel);
+    STRATA_TRY(const isa::KernelInfo* const info, object.kernel(kernel));
     const isa::Segment* const text = object.code_at(info->entry_address);
     if (!text) return make_error(ErrorKind::Unsupported, "kernel '{}' begins outside of the code", kernel);
     return Linter(object, *info, *text).run();

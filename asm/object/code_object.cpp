@@ -258,4 +258,12 @@ const Segment* CodeObject::code_at(uint64_t address) const {
     return nullptr;
 }
 
+Result<const KernelInfo*> CodeObject::kernel(std::string_view name) const {
+    if (const KernelInfo* found = find(name)) return found;
+    std::string known;
+    for (const KernelInfo& k : kernels) known += (known.empty() ? "" : ", ") + k.name;
+    return make_error(ErrorKind::Launch, "the code object has no kernel '{}'; it has: {}", name,
+                      known.empty() ? "none" : known);
+}
+
 }  // namespace strata::isa

@@ -116,6 +116,8 @@ class CodeObject {
 
     const KernelInfo* find(std::string_view kernel) const;  ///< nullptr when absent
     const Segment* code_at(uint64_t address) const;         ///< the executable one that holds it; nullptr: none
+    /// The same; Launch error that lists those there are.
+    Result<const KernelInfo*> kernel(std::string_view name) const;
 };
 
 /// Where code comes from: rows in the order of their words, each valid up to the next one.

@@ -15,8 +15,7 @@ struct Linted {
 
 std::vector<Linted> lint_object(std::string_view bytes, const std::string& kernel) {
     const isa::CodeObject object = isa::CodeObject::parse(isa::Bytes(bytes.begin(), bytes.end())).value();
-    if (!kernel.empty() && !object.find(kernel))
-        user_error(ErrorKind::Usage, "[lint] the code object has no kernel '{}'", kernel);
+    if (!kernel.empty()) (void)object.kernel(kernel).value();
     std::vector<Linted> all;
     for (const isa::KernelInfo& info : object.kernels) {
         if (!kernel.empty() && info.name != kernel) continue;

@@ -108,12 +108,7 @@ Result<void> module_unload(ModuleHandle* module) {
     return {};
 }
 Result<FunctionHandle*> module_function(ModuleHandle* module, std::string_view name) {
-    if (!module->module->object().find(name)) {
-        std::string known;
-        for (const isa::KernelInfo& k : module->module->object().kernels) known += (known.empty() ? "" : ", ") + k.name;
-        return make_error(ErrorKind::Launch, "the code object has no kernel '{}'; it has: {}", name,
-                          known.empty() ? "none" : known);
-    }
+    STRATA_TRY_VOID(module->module->object().kernel(name));
     module->functions.push_back(
         std::make_unique<FunctionHandle>(FunctionHandle{module->device, module->module, std::string(name)}));
     return module->functions.back().get();

@@ -10,11 +10,7 @@
 namespace strata::hip {
 namespace {
 
-const isa::KernelInfo& info_of(const CheckFinding& of) {
-    const isa::KernelInfo* info = of.module->object().find(of.kernel);
-    STRATA_CHECK(info, "the code object has no kernel '{}'", of.kernel);
-    return *info;
-}
+const isa::KernelInfo& info_of(const CheckFinding& of) { return *of.module->object().kernel(of.kernel).value(); }
 
 bool same_code(const CheckFinding& a, const CheckFinding& b) { return a.module == b.module && a.kernel == b.kernel; }
 

@@ -39,8 +39,7 @@ Result<LoadedKernel> decode_kernel(const isa::CodeObject& object, const isa::Ker
 }
 
 Result<std::vector<InstructionUse>> kernel_fidelity(const isa::CodeObject& object, std::string_view kernel) {
-    const isa::KernelInfo* const info = object.find(kernel);
-    if (!info) return make_error(ErrorKind::Usage, "the code object has no kernel '{}'", kernel);
+    STRATA_TRY(const isa::KernelInfo* const info, object.kernel(kernel));
     STRATA_TRY(LoadedKernel loaded, decode_kernel(object, *info, 0));
     return instructions_of(*loaded.program);
 }

@@ -80,9 +80,7 @@ Result<void> Module::State::decode() {
 
 Result<const LoadedKernel*> Module::State::kernel(std::string_view name) const {
     if (auto it = kernels.find(name); it != kernels.end()) return &it->second;
-    std::string known;
-    for (const auto& [other, loaded] : kernels) known += (known.empty() ? "" : ", ") + other;
-    return make_error(ErrorKind::Usage, "the module has no kernel '{}'; it has: {}", name, known);
+    return object.kernel(name).error();
 }
 
 Module::Module(std::unique_ptr<State> state) : state_(std::move(state)) {}

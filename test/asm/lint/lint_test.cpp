@@ -214,8 +214,8 @@ TEST(LintErrors, NameTheKernelOrTheBytes) {
     const Linted right(Arch::gfx1100, "s_endpgm");
     const auto absent = lint(right.object, "other");
     ASSERT_FALSE(absent);
-    EXPECT_EQ(absent.error().kind, ErrorKind::Usage);
-    EXPECT_EQ(absent.error().message, "the code object has no kernel 'other'");
+    EXPECT_EQ(absent.error().kind, ErrorKind::Launch);
+    EXPECT_EQ(absent.error().message, "the code object has no kernel 'other'; it has: kernel");
     const auto image = isa::assemble(kernel_text(Arch::gfx1100, "s_nop 0\n.long 0xc0000000\ns_endpgm"), Arch::gfx1100);
     ASSERT_TRUE(image);
     const auto object = isa::CodeObject::parse(*image);
