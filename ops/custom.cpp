@@ -91,8 +91,6 @@ runtime::Device& placed(const runtime::Device* device) {
     return device ? runtime::device(device->index()) : runtime::device();
 }
 
-runtime::Program& loaded(const UserKernel& kernel) { return *runtime::program(runtime::device(), *kernel); }
-
 bool has_names(const Outputs& outputs) {
     return std::ranges::any_of(outputs, [](const auto& output) { return output.index() == 1; });
 }
@@ -252,27 +250,38 @@ LaunchResult launch(const std::vector<KernelArgument>& arguments, UserKernel ker
     return result;
 }
 
-std::vector<std::string> variables(const UserKernel& kernel) {
-    std::vector<std::string> names = runtime::variables_of(*loaded(kernel).code.object);
+Variables::Variables(const UserKernel& kernel, std::string_view device) {
+    runtime::Device& on = runtime::device(device);
+    const std::vector<const runtime::Device*> loaded = kernel->loaded->devices();
+    if (device.empty() && !loaded.empty() && std::ranges::find(loaded, &on) == loaded.end())
+        user_error(ErrorKind::Usage,
+                   "the kernel was used on {0}, not on the default device {1}, and each has variables of its own: say "
+                   "kernel.globals.on(\"{0}\") or kernel.globals.on(\"{1}\")",
+                   loaded[0]->name(), on.name());
+    program_ = runtime::program(on, *kernel);
+}
+
+std::vector<std::string> Variables::names() const {
+    std::vector<std::string> names = runtime::variables_of(*program_->code.object);
     for (std::string& name : names) name = codegen::demangled(name);
     return names;
 }
 
-size_t variable_size(const UserKernel& kernel, const std::string& name) { return loaded(kernel).variable(name).bytes; }
+size_t Variables::size(const std::string& name) const { return program_->variable(name).bytes; }
 
-std::vector<uint8_t> read_variable(const UserKernel& kernel, const std::string& name) {
-    const hip::DeviceRange range = loaded(kernel).variable(name);
-    const runtime::Device& device = runtime::device();
+std::vector<uint8_t> Variables::read(const std::string& name) const {
+    const hip::DeviceRange range = program_->variable(name);
+    const runtime::Device& device = program_->device();
     std::vector<uint8_t> bytes(range.bytes);
     device.api().memcpy_to_host(device.ordinal(), bytes.data(), range.address, range.bytes).value();
     return bytes;
 }
 
-void write_variable(const UserKernel& kernel, const std::string& name, std::span<const uint8_t> bytes) {
-    const hip::DeviceRange range = loaded(kernel).variable(name);
+void Variables::write(const std::string& name, std::span<const uint8_t> bytes) const {
+    const hip::DeviceRange range = program_->variable(name);
     if (bytes.size() != range.bytes)
         user_error(ErrorKind::Usage, "the variable '{}' has {} bytes, {} were given", name, range.bytes, bytes.size());
-    const runtime::Device& device = runtime::device();
+    const runtime::Device& device = program_->device();
     device.api().memcpy_to_device(device.ordinal(), range.address, bytes.data(), bytes.size()).value();
 }
 

@@ -13,7 +13,8 @@ namespace strata {
 
 namespace runtime {
 struct CustomKernel;
-}
+class Program;
+}  // namespace runtime
 
 namespace ops {
 
@@ -82,11 +83,19 @@ struct LaunchResult {
 LaunchResult launch(const std::vector<KernelArgument>& arguments, UserKernel kernel, const LaunchOptions& options = {},
                     const Outputs& outputs = {});
 
-/// The device's memory of a __device__ or __constant__ variable of the kernel's module. Usage error where there is none.
-std::vector<std::string> variables(const UserKernel& kernel);
-size_t variable_size(const UserKernel& kernel, const std::string& name);
-std::vector<uint8_t> read_variable(const UserKernel& kernel, const std::string& name);
-void write_variable(const UserKernel& kernel, const std::string& name, std::span<const uint8_t> bytes);
+/// The module of a kernel on a device, which this loads: each device has __device__ and __constant__ variables of its own.
+/// Usage errors where there is no such variable, and where no device is named and the kernel is on others than the default.
+class Variables {
+  public:
+    explicit Variables(const UserKernel& kernel, std::string_view device = "");
+    std::vector<std::string> names() const;
+    size_t size(const std::string& name) const;
+    std::vector<uint8_t> read(const std::string& name) const;
+    void write(const std::string& name, std::span<const uint8_t> bytes) const;
+
+  private:
+    std::shared_ptr<runtime::Program> program_;
+};
 
 }  // namespace ops
 }  // namespace strata

@@ -29,6 +29,7 @@ class LoadedKernel {
   public:
     std::shared_ptr<Program> find(const Device& device);
     std::shared_ptr<Program> add(const Device& device, std::shared_ptr<Program> program);
+    std::vector<const Device*> devices();
 
   private:
     Mutex mutex_;

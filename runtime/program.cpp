@@ -135,6 +135,13 @@ std::shared_ptr<Program> LoadedKernel::add(const Device& device, std::shared_ptr
     return programs_.emplace_back(std::move(program));
 }
 
+std::vector<const Device*> LoadedKernel::devices() {
+    std::lock_guard lock(mutex_);
+    std::vector<const Device*> all;
+    for (const auto& program : programs_) all.push_back(&program->device());
+    return all;
+}
+
 std::shared_ptr<Module> Modules::load(Device& device, std::span<const uint8_t> code_object) {
     std::string key = fmt::format("{} ", device.index());
     key += content_hash({reinterpret_cast<const char*>(code_object.data()), code_object.size()});

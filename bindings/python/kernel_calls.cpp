@@ -57,23 +57,26 @@ py::tuple call(const Kernel& kernel, const py::args& values, py::handle grid, py
 /// The variables of a kernel's module, by name.
 struct Globals {
     Kernel kernel;
+    std::string device = {};  ///< "": the default device
+
+    ops::Variables variables() const { return ops::Variables(kernel, device); }
 };
 struct Variable {
-    Kernel kernel;
+    Globals of;
     std::string name;
     size_t nbytes;
 };
 
 auto names(const Globals& globals) {
-    return computing([&] { return ops::variables(globals.kernel); });
+    return computing([&] { return globals.variables().names(); });
 }
 
-Variable variable(const Kernel& kernel, const std::string& name) {
-    return {kernel, name, computing([&] { return ops::variable_size(kernel, name); })};
+Variable variable(const Globals& globals, const std::string& name) {
+    return {globals, name, computing([&] { return globals.variables().size(name); })};
 }
 
 py::bytes read(const Variable& v) {
-    std::vector<uint8_t> bytes = computing([&] { return ops::read_variable(v.kernel, v.name); });
+    std::vector<uint8_t> bytes = computing([&] { return v.of.variables().read(v.name); });
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -101,7 +104,7 @@ void write(const Variable& v, const As<"KernelArgument">& value) {
         bytes.resize(static_cast<size_t>(t.nbytes()));
         t.to_host(bytes.data());
     }
-    computing([&] { ops::write_variable(v.kernel, v.name, bytes); });
+    computing([&] { v.of.variables().write(v.name, bytes); });
 }
 
 void bind_globals(py::module_& m) {
@@ -115,16 +118,22 @@ void bind_globals(py::module_& m) {
              "Sets all of it: an array or bytes of its size, or a number that takes its size. Raises UsageError.")
         .def("__repr__",
              [](const Variable& v) { return fmt::format("<KernelVariable {} of {} bytes>", v.name, v.nbytes); });
-    py::class_<Globals>(
-        m, "KernelGlobals",
-        "The variables of a kernel's module on the default device, by name. Kernels of one code object share them.")
+    py::class_<Globals>(m, "KernelGlobals",
+                        "The variables of a kernel's module on a device, the default one if on() does not say, by "
+                        "name. Kernels of one\n"
+                        "code object share them.")
         .def(
-            "__getitem__", [](const Globals& g, const std::string& name) { return variable(g.kernel, name); },
-            py::arg("name"))
+            "on",
+            [](const Globals& g, const std::string& device) {
+                return Globals{g.kernel, computing([&] { return runtime::device(device).name(); })};
+            },
+            py::arg("device"), "Those on another device, by its name.")
+        .def(
+            "__getitem__", [](const Globals& g, const std::string& name) { return variable(g, name); }, py::arg("name"))
         .def(
             "__setitem__",
             [](const Globals& g, const std::string& name, const As<"KernelArgument">& value) {
-                write(variable(g.kernel, name), value);
+                write(variable(g, name), value);
             },
             py::arg("name"), py::arg("value"), "KernelVariable.write.")
         .def(

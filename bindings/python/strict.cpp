@@ -197,18 +197,25 @@ struct Left {
 using Kernel = std::shared_ptr<runtime::CustomKernel>;
 using Variables = std::vector<std::pair<std::string, std::vector<uint8_t>>>;
 
-Variables variables_of(const Kernel& kernel) {
+Variables variables_of(const ops::Variables& module) {
     return computing([&] {
         Variables out;
-        for (const std::string& name : ops::variables(kernel)) out.emplace_back(name, ops::read_variable(kernel, name));
+        for (const std::string& name : module.names()) out.emplace_back(name, module.read(name));
         return out;
     });
 }
 
-void restore(const Kernel& kernel, const Variables& variables) {
+void restore(const ops::Variables& module, const Variables& variables) {
     computing([&] {
-        for (const auto& [name, bytes] : variables) ops::write_variable(kernel, name, bytes);
+        for (const auto& [name, bytes] : variables) module.write(name, bytes);
     });
+}
+
+/// The device of the first tensor among the arguments; "": the default one.
+std::string device_of(const py::args& arguments) {
+    for (py::handle one : arguments)
+        if (py::isinstance<Tensor>(one)) return one.cast<Tensor&>().device().name();
+    return "";
 }
 
 /// What is run in several orders.
@@ -220,24 +227,26 @@ class Experiment {
             user_error(ErrorKind::Usage, "[stable] a kernel or a function was expected, got {}", shown(function_));
         if (!py::isinstance<runtime::CustomKernel>(function_)) return;
         kernel_ = function_.cast<Kernel>();
-        before_ = variables_of(kernel_);
+        device_ = device_of(arguments_);
+        module_ = computing([&] { return ops::Variables(kernel_, runtime::device(device_).name()); });
+        before_ = variables_of(*module_);
     }
     std::string name() const {
-        if (kernel_) return computing([&] { return runtime::program(runtime::device(), *kernel_)->code.entry; });
+        if (kernel_) return computing([&] { return runtime::program(runtime::device(device_), *kernel_)->code.entry; });
         return py::hasattr(function_, "__name__") ? py::str(function_.attr("__name__")).cast<std::string>() : "";
     }
     /// All memory that it writes with this seed, from the same start.
     std::vector<Left> run(uint64_t seed) const {
         const Within settings({{{"emu_seed", fmt::format("{}", seed)}, {"emu_timed", "0"}}});
         const py::tuple copies = py::module_::import("copy").attr("deepcopy")(arguments_);
-        if (kernel_) restore(kernel_, before_);
+        if (kernel_) restore(*module_, before_);
         const py::object result = function_(*copies, **named_);
         std::vector<Left> left;
         for (size_t i = 0; i < copies.size(); ++i) add(left, fmt::format("argument {}", i), copies[i]);
         if (kernel_) {
-            for (auto& [variable, bytes] : variables_of(kernel_))
+            for (auto& [variable, bytes] : variables_of(*module_))
                 left.push_back({variable, dtypes::uint8, {static_cast<int64_t>(bytes.size())}, std::move(bytes)});
-            restore(kernel_, before_);
+            restore(*module_, before_);
         } else if (py::isinstance<py::tuple>(result) || py::isinstance<py::list>(result)) {
             size_t i = 0;
             for (py::handle one : result) add(left, fmt::format("result {}", i++), one);
@@ -256,6 +265,8 @@ class Experiment {
     py::args arguments_;
     py::kwargs named_;
     Kernel kernel_;
+    std::string device_;  ///< of the kernel
+    std::optional<ops::Variables> module_;
     Variables before_;
 };
 

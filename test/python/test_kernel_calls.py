@@ -250,6 +250,26 @@ def test_variables_of_the_module_are_read_and_written():
     assert g["table"].numpy("float32").tolist() == [0, 1, 2, 3]
 
 
+def test_each_device_has_variables_of_its_own():
+    devices = ["emu:gfx1100", "emu:gfx942"]
+    kernel = strata.hip_kernel(VARIABLES.replace("limit = 3", "limit = 2"), name="use", grid=1, block=4)
+    (out,) = kernel(Tensor.zeros(4, device=devices[1]))
+    assert out.tolist() == [1, 2, 0, 0]
+    for use in (lambda g: g["limit"], sorted, len, lambda g: g.__setitem__("limit", 4)):
+        with pytest.raises(strata.UsageError, match=r"used on emu:gfx942, not on the default device emu:gfx1100.*globals.on\(.emu:gfx942"):
+            use(kernel.globals)
+    here, there = (kernel.globals.on(device) for device in devices)
+    assert [g["deep::count"].numpy("int64").tolist() for g in (here, there)] == [[0], [4]]
+    there["limit"] = 4
+    for device, values in zip(devices, ([1, 2, 0, 0], [1, 2, 3, 4])):
+        assert kernel(Tensor.zeros(4, device=device))[0].tolist() == values
+    assert kernel.globals["limit"].numpy("int32").tolist() == [2]
+    with strata.config(device=devices[1]):
+        assert kernel.globals["limit"].numpy("int32").tolist() == [4]
+    with pytest.raises(strata.DeviceError, match="emu:gfx1100"):
+        kernel.globals.on("gfx9000")
+
+
 def test_mistakes_with_variables_are_named():
     g = strata.hip_kernel(VARIABLES, name="use", grid=1, block=4).globals
     with pytest.raises(strata.UsageError, match="no variable 'tables'; it has: .*limit"):
