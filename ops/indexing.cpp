@@ -94,7 +94,7 @@ Tensor take_axis(const Tensor& x, const Tensor& indices, int axis) {
         user_error(ErrorKind::Shape, "[take] axis {} of shape {} has no elements to take", axis, to_string(x.shape()));
     GraphScope scope;
     if (product(to) == 0) return Tensor::uniform(constant_int(x.dtype(), 0), to, device);
-    if (x.is_uniform()) return Tensor::uniform(x.value(), to, device);
+    if (x.is_uniform() && !settings().check_indices) return Tensor::uniform(x.value(), to, device);
     UOp result = make(Op::take, x.dtype(), {x.uop(), indices.uop()}, TakeArg{axis});
     return Tensor(result, device);
 }

@@ -14,6 +14,7 @@
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
 #include "strata/core/uop/verify.h"
+#include "strata/core/uop/walk.h"
 
 namespace strata::codegen {
 namespace {
@@ -149,7 +150,27 @@ class Builder {
         Coordinates below(at.begin(), split);
         below.push_back(which);
         below.insert(below.end(), rest, at.end());
-        return value_at(u.src(0), below, gate);
+        return looked_at(which, value_at(u.src(0), below, gate));
+    }
+
+    static std::vector<UOp> checks(UOp u, bool (*stop)(UOp) = nullptr) {
+        std::vector<UOp> all = toposort(u, stop);
+        std::erase_if(all, [](UOp node) { return !node.is(Op::bounded); });
+        return all;
+    }
+
+    /// The value, where it is the same at each index still with the check of an index that may be wrong: behind a condition
+    /// that never holds, which no rule knows of numbers that were converted to floats. Of what is divided rules may leave
+    /// the index out.
+    static UOp looked_at(UOp which, UOp value) {
+        if (checks(which).empty()) return value;
+        which = simplify(which), value = simplify(value);
+        const std::vector<UOp> kept = checks(value, [](UOp u) { return u.is(Op::idiv) || u.is(Op::mod); });
+        const auto is_kept = [&](UOp check) { return std::ranges::count(kept, check) != 0; };
+        if (std::ranges::all_of(checks(which), is_kept)) return value;
+        UOp never = alu(Op::cmplt, {cast(which, dtypes::float32), constant(dtypes::float32, 0)});
+        const bool zero = value.is_const() && value == constant(value.dtype(), 0);
+        return alu(Op::where, {never, constant(value.dtype(), zero ? 1 : 0), value});
     }
 
     struct ReduceRange {

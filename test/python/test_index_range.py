@@ -67,6 +67,23 @@ def test_within_a_larger_allocation_is_outside_all_the_same():
         Tensor.arange(3)[Tensor([7])].realize()
 
 
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("source", ["zeros", "ones", "a value", "a value in memory", "rows alike", "mask"])
+def test_what_is_the_same_at_each_index_is_not_read_at_a_wrong_one(use, source):
+    sources = {"zeros": Tensor.zeros(2, 3), "ones": Tensor.ones(2, 3), "a value": Tensor.full((2, 3), 7.0), "a value in memory": Tensor(7.0).realize().expand(2, 3),
+               "rows alike": Tensor([[10.0], [20.0]]).expand(2, 3), "mask": Tensor.full((2, 3), True)}
+    (call, axis), x = USES[use], sources[source]
+    if source == "mask" and use in ("sum of", "cross_entropy"):
+        pytest.skip("not of booleans")
+    want = call(Tensor(x.numpy()), Tensor([0, 2])).tolist()
+    assert call(x, Tensor([0, 2])).tolist() == want and call(x, Tensor([-3, -1])).tolist() == want
+    for i in WRONG:
+        with pytest.raises(strata.MemoryFault, match=rf"index {shown(i)} is outside of axis {axis}"):
+            call(x, Tensor([0, i])).realize()
+    with strata.config(check_indices=False):
+        call(x, Tensor([0, 2])).realize()
+
+
 def test_computed_indices_are_checked_where_they_are_read_only():
     x, steps = np.arange(9, dtype=np.float32), np.arange(3)
     i = Tensor.arange(3) * 4
