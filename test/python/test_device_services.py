@@ -380,12 +380,15 @@ TEXTURES = {
     "a level of one": "hipTextureObject_t t) { *out = tex2DLod<float>(t, 0.5f, 0.5f, 0.0f); }",
     "a line": "hipTextureObject_t t) { *out = tex1Dfetch<float>(t, 1); }",
     "a surface": "hipSurfaceObject_t t) { surf2Dread(out, t, 0, 0); }",
+    "a reference to a line": "int i) { *out = tex1Dfetch(line, i); }",
+    "a reference to a plane": "float x) { *out = tex2D(plane, x, x); }",
 }
+REFERENCES = "texture<float, 1, hipReadModeElementType> line; texture<float, 2, hipReadModeElementType> plane; "
 
 
 @pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942", "gfx90a"])
 @pytest.mark.parametrize("what", TEXTURES)
 def test_textures_are_refused_by_name_when_the_kernel_is_compiled(what, arch):
-    kernel = strata.hip_kernel(f'{HEADER}extern "C" __global__ void f(float* out,\n{TEXTURES[what]}', name="f")
+    kernel = strata.hip_kernel(f'{HEADER}{REFERENCES}extern "C" __global__ void f(float* out,\n{TEXTURES[what]}', name="f")
     with pytest.raises(strata.CompileError, match=r"(?s)^f.hip:3:\d+: error: '(tex|surf).*textures, surfaces and images are not there: pass the data as a pointer"):
         strata.compile(kernel, arch=arch)

@@ -20,7 +20,8 @@ struct BufferResource {
     uint8_t format;   ///< GFX11+: unified; GFX9: data format | number format << 4
     uint16_t select;  ///< four times three bits of dst_sel
 
-    /// What of the scalar offset counts in the range: GFX9 leaves it out (CDNA3 ISA 9.1.5).
+    /// What of the scalar offset counts in the range. GFX9 compares the instruction's and the lane's offset alone (CDNA3 ISA
+    /// 9.1.5.1, "Raw Buffer"), as LLVM's intrinsics say too; RDNA takes it off the number of records.
     [[gnu::always_inline]] uint32_t checked(uint32_t soffset) const { return gfx9 ? 0 : soffset; }
     /// Whether num_records counts bytes.
     [[gnu::always_inline]] bool raw(bool indexed) const {

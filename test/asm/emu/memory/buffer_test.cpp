@@ -161,6 +161,20 @@ TEST_P(Buffers, StoreWhatIsInRangeAndNothingElse) {
     }
 }
 
+/// CDNA3 ISA 9.1.5.1: a raw buffer is left where InstOffset + vgpr_offset >= NumRecords.
+TEST_P(Buffers, TheScalarOffsetOfRawOnesIsInTheRangeOnRdnaAlone) {
+    MemoryWave m(GetParam());
+    m.resource(0, 64, m.gfx9() ? 4u << 15 : 3u << 28 | 20u << 12);
+    m.wave.sgpr[4] = 32;
+    m.set(0, [](int lane) { return lane * 4; });
+    m.set(1, [](int) { return 0xdead; });
+    m.run(std::string("buffer_load_") + (m.gfx9() ? "dword" : "b32") + " v1, v0, s[8:11], s4 offen offset:8");
+    for (int lane = 0; lane < m.lanes; ++lane) {
+        const bool inside = 8 + 4 * lane + (m.gfx9() ? 0 : 32) < 64;
+        EXPECT_EQ(m.v(1, lane), inside ? m.at<uint32_t>(40 + 4 * static_cast<size_t>(lane)) : 0u) << lane;
+    }
+}
+
 TEST_P(Buffers, AtomicsReturn0AndChangeNothingOutOfRange) {
     MemoryWave m(GetParam());
     m.resource(0, 64, m.gfx9() ? 4u << 15 : 3u << 28 | 20u << 12);
