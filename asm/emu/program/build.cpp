@@ -115,10 +115,11 @@ Result<void> ChunkBuilder::add(uint64_t offset, Inst& inst) {
         make_op({inst, program_.arch_, program_.wave_size_, program_.address_ + after, take_hit_slot(inst)});
     if (!op) return program_.refuse(offset, &inst, "the emulator does not implement this instruction");
     if (op->layout == Layout::release) op->release().user = vector_use_after(after);
-    if (reads_zero_flags(inst)) emit(Op(compute_zero_flags));
-    if (program_.indexed_ && is_vector(inst)) emit(Op(indexed));
-    // Hints are left out, except where a branch leads.
-    if (op->run != nop || explored_.targets.contains(offset)) emit(*op);
+    if (op->run != nop || explored_.targets.contains(offset)) {  // hints are left out, except where a branch leads
+        if (reads_zero_flags(inst)) emit(Op(compute_zero_flags));
+        if (program_.indexed_ && is_vector(inst)) emit(Op(indexed));
+        emit(*op);
+    }
     const Flow flow = flow_of(inst);
     if (flow == Flow::branch || flow == Flow::conditional || flow == Flow::call)
         jumps_.push_back({chunk_->ops.size() - 1, branch_target(offset, inst)});

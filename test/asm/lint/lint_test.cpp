@@ -215,7 +215,7 @@ TEST(LintErrors, NameTheKernelOrTheBytes) {
     const auto absent = lint(right.object, "other");
     ASSERT_FALSE(absent);
     EXPECT_EQ(absent.error().kind, ErrorKind::Launch);
-    EXPECT_EQ(absent.error().message, "the code object has no kernel 'other'; it has: kernel");
+    EXPECT_EQ(absent.error().message, "the code object has no kernel 'other'; it has: k");
     const auto image = isa::assemble(kernel_text(Arch::gfx1100, "s_nop 0\n.long 0xc0000000\ns_endpgm"), Arch::gfx1100);
     ASSERT_TRUE(image);
     const auto object = isa::CodeObject::parse(*image);

@@ -113,6 +113,25 @@ TEST_P(Gfx9Scalars, VskipLeavesVectorInstructionsOut) {
     EXPECT_EQ(wave.sgpr[3], 7u);
 }
 
+TEST_P(Gfx9Scalars, VectorHintsChangeNothingWhileOthersAreSkippedOrIndexed) {
+    for (const char* hint : {"v_nop", GetParam() == isa::Arch::gfx942 ? "buffer_inv sc1" : "buffer_wbinvl1"})
+        for (const char* mode : {"s_setvskip s2, 2", "s_set_gpr_idx_on s2, gpr_idx(SRC0)"}) {
+            SCOPED_TRACE(fmt::format("{} after {}", hint, mode));
+            const bool skips = std::string_view(mode).starts_with("s_setvskip");
+            const std::string text = fmt::format(
+                "s_mov_b32 s3, 0\nv_mov_b32 v1, 1\nv_mov_b32 v5, 5\n{1}\n{0}\ns_mov_b32 s3, 7\n"
+                "{0}\n{0}\nv_mov_b32 v1, v1\n{2}\n{0}",
+                hint, mode, skips ? "s_setvskip 0, 0" : "s_set_gpr_idx_off");
+            wave.sgpr[2] = 4;
+            run(text);
+            EXPECT_EQ(wave.sgpr[3], 7u);
+            EXPECT_EQ(v(1, 5), skips ? 1u : 5u);
+            // the hint is the last there is: what is behind it must not be taken for it
+            run(fmt::format("s_branch last\nback: s_setvskip 0, 0\ns_endpgm\nlast: {1}\n{0}\ns_branch back", hint,
+                            mode));
+        }
+}
+
 TEST_P(Gfx9Scalars, ForksRunBothPathsAndJoin) {
     // Lanes 0 to 9 take the branch; the smaller set runs first.
     wave.sgpr[20] = 0x3ff;
