@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "convert_p.h"
+#include "strata/codegen/compile/compile.h"
 
 // Python as the front end: its signals, its lock, its end, and the settings of its contexts.
 namespace strata::python {
@@ -59,6 +60,7 @@ void close() {
     const auto end = std::chrono::steady_clock::now() + kPatienceAtExit;
     while (outside > 0 && std::chrono::steady_clock::now() < end)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    codegen::finish_compiling();
 }
 
 void start_in_child() {

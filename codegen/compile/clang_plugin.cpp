@@ -8,11 +8,14 @@
 #include <unordered_map>
 
 #include "strata/codegen/compile/clang_p.h"
+#include "strata/codegen/compile/compile.h"
 #include "strata/core/support/interrupt.h"
 #include "strata/core/support/mutex.h"
 
 namespace strata::codegen {
 namespace {
+
+std::atomic<StrataClangFinish> finish{nullptr};  ///< of the plugin that was loaded last
 
 /// The plugin's entry, or null when it or the libraries it needs cannot be loaded. Stays loaded: LLVM cannot be
 /// unloaded.
@@ -24,8 +27,10 @@ StrataClangCompile load(const std::string& path) {
     StrataClangCompile entry = nullptr;
     if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
         auto version = reinterpret_cast<const int*>(dlsym(library, "strata_clang_version"));
-        if (version && *version == strata_clang_interface)
+        if (version && *version == strata_clang_interface) {
             entry = reinterpret_cast<StrataClangCompile>(dlsym(library, "strata_clang_compile"));
+            finish = reinterpret_cast<StrataClangFinish>(dlsym(library, "strata_clang_finish"));
+        }
     }
     return loaded[path] = entry;
 }
@@ -69,6 +74,10 @@ int wants_stop(void* interruption) {
 void append(void* text, const char* bytes, size_t size) { static_cast<std::string*>(text)->append(bytes, size); }
 
 }  // namespace
+
+void finish_compiling() {
+    if (const StrataClangFinish wait = finish) wait();
+}
 
 Result<ClangOutput> run_clang_in_process(const Toolchain& tools, const std::vector<std::string>& args,
                                          std::string_view input) {

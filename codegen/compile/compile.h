@@ -22,4 +22,8 @@ Result<void> check_options(const std::vector<std::string>& options);
 /// The compiler's own assembly listing, for people to read; not cached.
 Result<std::string> compile_to_assembly(const HipSource& source, isa::Arch arch);
 
+/// Waits for what is compiled for callers that were stopped. A front end that ends the process calls it before: exit
+/// handlers destroy what LLVM has made since it started.
+void finish_compiling();
+
 }  // namespace strata::codegen

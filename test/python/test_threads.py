@@ -1,5 +1,6 @@
 """Threads of Python beside those that compute: they run on, end, and may be small."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -120,6 +121,26 @@ def test_daemon_threads_that_compute_do_not_disturb_the_end(work):
     for child in children:
         out, err = child.communicate(timeout=120)
         assert (child.returncode, out, err) == (0, "end\n", "")
+
+
+def test_a_compiler_that_is_at_work_when_the_process_ends_is_waited_for(tmp_path):
+    code = """
+        import threading, time
+        from strata import Tensor
+        x, steps = Tensor.rand(100000).realize(), []
+        def work():
+            while True:
+                (x * len(steps)).realize()
+                steps.append(1)
+        for _ in range(5):
+            threading.Thread(target=work, daemon=True).start()
+        while not steps:
+            time.sleep(0.001)
+    """
+    for _ in range(6):  # each finds more in the cache: its first compilation begins when the process ends
+        command = [sys.executable, "-c", textwrap.dedent(code)]
+        children = [subprocess.Popen(command, env={**os.environ, "STRATA_CACHE_DIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+        assert [(child.communicate(timeout=120)[1], child.returncode) for child in children] == [("", 0)] * 4
 
 
 def test_an_endless_launch_of_a_daemon_thread_does_not_hold_up_the_end():

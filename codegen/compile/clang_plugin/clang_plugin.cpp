@@ -25,6 +25,8 @@
 #include <string>
 #include <vector>
 
+extern "C" void strata_clang_finish();
+
 namespace {
 
 using Objects = llvm::SmallVector<char, 0>;
@@ -37,7 +39,7 @@ class LeftThreads {
   public:
     void add() {
         std::lock_guard lock(mutex_);
-        if (!registered_) registered_ = std::atexit(wait_at_exit) == 0;
+        if (!registered_) registered_ = std::atexit(strata_clang_finish) == 0;
         process_ = getpid();
         ++count_;
     }
@@ -46,15 +48,13 @@ class LeftThreads {
         --count_;
         changed_.notify_all();
     }
-    static void wait_at_exit();
-
-  private:
     void wait() {
         if (process_ != getpid()) return;  // a fork has no such threads
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return count_ == 0; });
     }
 
+  private:
     std::mutex mutex_;
     std::condition_variable changed_;
     int count_ = 0;
@@ -66,7 +66,6 @@ LeftThreads& left_threads() {
     static auto* all = new LeftThreads;
     return *all;
 }
-void LeftThreads::wait_at_exit() { left_threads().wait(); }
 
 /// One compilation, which has a thread and so a stack of its own, whatever thread asks for it. LLVM ends the process on
 /// errors that it deems fatal. Here the thread sleeps for good instead, as LLVM keeps lists through what is on its stack,
@@ -194,6 +193,8 @@ bool start(Job& job, pthread_t& thread) {
 }  // namespace
 
 extern "C" {
+
+[[gnu::visibility("default")]] void strata_clang_finish() { left_threads().wait(); }
 
 [[gnu::visibility("default")]] extern const int strata_clang_version = strata_clang_interface;
 
