@@ -1,25 +1,15 @@
 #pragma once
-#include <array>
 #include <vector>
 
+#include "strata/asm/emu/check/runs.h"
 #include "strata/asm/emu/check/transfer.h"
 #include "strata/asm/emu/observe/per_chunk.h"
 #include "strata/asm/lint/hazards.h"
 
 namespace strata::emu {
 
-/// The registers of an instruction one by one: rows that it reads in its active lanes and in all, scalars that it reads
-/// (without those that always hold something), rows and scalars that it writes. None if they are too many, or are not whole.
-struct Flat {
-    static constexpr size_t kMost = 28;
-    bool fits = true;
-    std::array<uint8_t, 5> ends{};  ///< of each of the five lists in `registers`
-    std::array<uint16_t, kMost> registers{};
-};
-
 /// What strict mode must know of an instruction.
 struct Checked {
-    Flat flat;
     lint::Access access;
     lint::Recent::Known rules;
     bool is_barrier = false;
@@ -28,17 +18,27 @@ struct Checked {
 };
 
 /// That of the instructions of a program, kept from launch to launch. Thread-safe.
-class AccessTable {
+class AccessTable final : public Runs {
   public:
-    explicit AccessTable(const Program& program) : program_(program) {}
+    /// `accesses_private`: its waves have private memory.
+    AccessTable(const Program& program, bool accesses_private)
+        : program_(program), accesses_private_(accesses_private) {}
     struct OfChunk {
         std::vector<Checked> instructions;  ///< by Op::index
         std::vector<bool> is_last;          ///< by op: whether it does its instruction's work; others come before it
+        std::vector<InRun> in_run;          ///< by op
+        std::vector<Run> runs;
+        std::vector<uint32_t> run_at;  ///< by op: the run that starts there
     };
     const OfChunk& of(const Chunk& chunk);
+    std::span<const InRun> runs_of(const Chunk& chunk) override { return of(chunk).in_run; }
 
   private:
+    OfChunk make(const Chunk& chunk);
+
     const Program& program_;
+    bool accesses_private_;
+    uint32_t runs_ = 0;
     PerChunk<OfChunk> checked_;
 };
 

@@ -7,10 +7,7 @@
 namespace strata::emu {
 GroupChecks::GroupChecks(LaunchChecks& launch)
     : launch_(launch), paths_(launch.paths_of_this_thread()), local_(launch.setup().lds, launch.setup().waves) {
-    const Program& program = launch.setup().program;
-    waves_.reserve(launch.setup().waves);
-    for (uint32_t i = 0; i < launch.setup().waves; ++i)
-        waves_.push_back({.outstanding = lint::Outstanding(program.arch(), program.wave_size())});
+    waves_.resize(launch.setup().waves);
 }
 
 GroupChecks::~GroupChecks() { launch_.add(found_); }
@@ -32,27 +29,65 @@ void GroupChecks::started(const Wave& wave) {
     state.chunk = nullptr;
     state.ended = false;
     state.path = {};
-    const Program& program = launch_.setup().program;
-    state.outstanding = lint::Outstanding(program.arch(), program.wave_size());
     state.registers.start(wave, launch_.setup().given);
     state.scratch.start(launch_.setup().scratch, wave.lanes);
+}
+
+void GroupChecks::look_at(const Chunk& chunk) {
+    if (table_chunk_ == &chunk) return;
+    table_ = &launch_.setup().accesses.of(chunk);
+    table_chunk_ = &chunk;
+}
+
+/// Runs of which the rules of waits and distances find nothing, whose registers are known and that touch only memory of
+/// which nothing is to be said are passed at once. Else the wave goes through it instruction by instruction.
+bool GroupChecks::before_run(Wave& wave, const Site& site) {
+    OfWave& state = waves_[wave.wave_in_group];
+    const Chunk& chunk = *site.chunk;
+    look_at(chunk);
+    const Run& run = table_->runs[table_->run_at[site.at]];
+    const bool follows = state.chunk == &chunk && site.at == state.at + 1;
+    state.is_ahead = paths_.pass(state.path, chunk, *table_, run, follows ? state.index + 1 : run.first);
+    const uint64_t exec = wave.exec();
+    const Op& op = site.op();
+    if (!state.is_ahead || wave.mode & kGprIndex || !state.registers.knows(run, exec)) return false;
+    if (op.layout == Layout::memory && !pass_memory(state, wave, op)) return false;
+    state.registers.pass(run, exec);
+    if (run.barrier) {
+        const Checked& checked = table_->instructions[run.first];
+        const lint::Step step{chunk.pcs[run.first], &chunk.insts[run.first], &checked.access};
+        if (seen_ != &wave) see(wave);
+        barrier({wave, step, &op, found_});
+    }
+    state.chunk = &chunk;
+    state.at = run.at;
+    state.index = run.last;
+    if (launch_.setup().raises && !found_.empty()) fail(&wave, &op, "strict mode");
+    return true;
+}
+
+bool GroupChecks::pass_memory(OfWave& state, Wave& wave, const Op& op) {
+    const Space space = op.memory().space;
+    const LaunchChecks::Setup& setup = launch_.setup();
+    if (setup.lds && (space == Space::local || space == Space::flat) && !local_.pass(wave, op)) return false;
+    return !setup.scratch || space == Space::local || space == Space::gds || state.scratch.pass(wave, op);
 }
 
 bool GroupChecks::before(Wave& wave, const Site& site) {
     OfWave& state = waves_[wave.wave_in_group];
     const Chunk& chunk = *site.chunk;
     const Op& op = site.op();
-    if (table_chunk_ != &chunk) {
-        table_ = &launch_.setup().accesses.of(chunk);
-        table_chunk_ = &chunk;
-    }
+    look_at(chunk);
+    const bool follows = state.chunk == &chunk && site.at == state.at + 1;
+    const InRun place = table_->in_run[site.at];
+    state.is_ahead = state.is_ahead && (place == InRun::start || (place == InRun::inside && follows));
     // Hints between this op and the one before it have none of their own.
-    if (state.chunk == &chunk && site.at == state.at + 1)
+    if (follows)
         for (uint32_t hint = state.index + 1; hint < op.index + (op.run == go_on_elsewhere); ++hint)
             step(state, wave, chunk, hint, nullptr);
     // Register indexing runs its instruction in code of its own, and does not come to the op behind it.
     const bool is_indexed = op.run == indexed && wave.mode & kGprIndex;
-    const bool was_indexed = state.was_indexed && state.chunk == &chunk && site.at == state.at + 1;
+    const bool was_indexed = state.was_indexed && follows;
     if (is_indexed || (table_->is_last[site.at] && !was_indexed))
         step(state, wave, chunk, op.index, is_indexed ? nullptr : &op);
     state.was_indexed = is_indexed;
@@ -71,10 +106,9 @@ void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t i
     const Checked& checked = table_->instructions[index];
     const lint::Step step{chunk.pcs[index], &inst, &checked.access};
     if (seen_ != &wave) see(wave);
-    if (checked.starts_or_waits || !state.outstanding.idle()) state.outstanding.step(step, found_);
-    paths_.step(state.path, chunk, index, step, checked, found_);
+    if (!state.is_ahead) paths_.step(state.path, step, checked, found_);
     const Moment moment{wave, step, op, found_, checked.transfer, checked.transfer_y};
-    state.registers.step(moment, checked.flat);
+    state.registers.step(moment);
     if (op && op->layout == Layout::memory) {
         const Space space = op->memory().space;
         if (launch_.setup().lds && (space == Space::local || space == Space::flat))
@@ -94,7 +128,7 @@ void GroupChecks::barrier(const Moment& moment) {
         return;
     }
     if (name != "s_barrier" && !name.starts_with("s_barrier_signal")) return;
-    const uint32_t number = progress.signalled++;
+    const uint32_t number = local_.signal(moment.wave);
     if (name == "s_barrier") progress.passed = progress.signalled;
     if (number >= barriers_.size()) barriers_.resize(number + 1, moment.step.pc);
     for (const OfWave& other : waves_)

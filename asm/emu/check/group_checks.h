@@ -7,7 +7,6 @@
 #include "strata/asm/emu/check/private_memory.h"
 #include "strata/asm/emu/check/registers.h"
 #include "strata/asm/emu/observe/instrumented.h"
-#include "strata/asm/lint/waits.h"
 
 namespace strata::emu {
 
@@ -21,6 +20,7 @@ class GroupChecks final : public Observer {
 
     void started(const Wave& wave) override;
     bool before(Wave& wave, const Site& site) override;
+    bool before_run(Wave& wave, const Site& site) override;
     void ended(const Wave& wave) override;
 
   private:
@@ -28,12 +28,14 @@ class GroupChecks final : public Observer {
         const Chunk* chunk = nullptr;
         size_t at = 0;       ///< the op that it ran last
         uint32_t index = 0;  ///< and its instruction
-        lint::Outstanding outstanding;
         Paths::Place path = {};
+        bool is_ahead = false;  ///< the path is behind the run that the wave is in: nothing is wrong there
         Registers registers;
         PrivateMemory scratch;
         bool ended = false, was_indexed = false;
     };
+    void look_at(const Chunk& chunk);
+    bool pass_memory(OfWave& state, Wave& wave, const Op& op);
     void step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t index, const Op* op);
     void barrier(const Moment& moment);
     void see(const Wave& wave);

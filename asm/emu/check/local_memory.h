@@ -21,23 +21,26 @@ struct Progress {
 class LocalMemory {
   public:
     LocalMemory(uint32_t bytes, uint32_t waves)
-        : size_(bytes), dwords_((bytes + 3) / 4), known_(dwords_.size()), progress_(waves) {}
+        : size_(bytes), written_((bytes + 3) / 4), read_(written_.size()), known_(written_.size()), progress_(waves) {}
     void start();
     Progress& progress(const Wave& wave) { return progress_[wave.wave_in_group]; }
     const Progress& progress_of(size_t wave) const { return progress_[wave]; }
     /// A memory instruction about to run.
     void step(const Moment& moment, Registers& registers);
+    /// The same of one whose data is known: false if it must be looked at lane by lane, and nothing was noted.
+    bool pass(Wave& wave, const Op& op);
+    /// A wave signals its next barrier: the number of that one.
+    uint32_t signal(const Wave& wave);
 
   private:
     enum class Way : uint8_t { load, store, atomic };
-    struct Touch {
-        uint32_t when = 0;  ///< the wave's signals then, counted over workgroups; 0: never
-        uint16_t wave = 0;
-        bool atomic = false, several = false;  ///< several: other waves read it too
-        bool operator==(const Touch&) const = default;
-    };
+    /// Who touched some bytes last: the wave's signals then, counted over workgroups (0: never), above the wave and flags.
+    using Touch = uint32_t;
+    static constexpr uint32_t kWhen = 8, kWaveBits = 0xfc, kSeveral = 2, kAtomic = 1;
+    static constexpr uint32_t kLatest = 0xfffffe;  ///< of `when`
+    static constexpr Touch kSplit = ~kAtomic;      ///< in place of a dword's: its bytes are in bytes_
     struct Cell {
-        Touch write, read;
+        Touch write = 0, read = 0;
         bool operator==(const Cell&) const = default;
     };
     /// One of the items of an access: the rows that it fills or comes from; -1: none.
@@ -46,20 +49,32 @@ class LocalMemory {
         uint32_t bytes;
         int loaded, stored;
     };
+    /// Dwords that lanes touch, one after the other.
+    struct Extent {
+        int32_t first, end;
+    };
+    /// What touches are compared with, of the wave at hand.
+    struct Now {
+        Touch since, own, now;
+    };
 
     static Way way_of(const MemoryFields& fields);
-    bool races(const Touch& touch, const Moment& moment, Way way) const;
+    Now now(const Wave& wave) const;
+    bool races(Touch touch, const Moment& moment, Way way) const;
     void touch(const Moment& moment, uint32_t offset, Cell& cell, Way way, int lane);
     void touch(const Moment& moment, uint32_t offset, uint32_t bytes, Way way, int lane);
+    void forget(int64_t old);
     bool all_known(uint32_t first, uint32_t bytes) const;
     void move(const Moment& moment, Registers& registers, int lane, const Item& item, uint32_t first);
+    bool is_free(Extent extent, Way way, const Now& now) const;
+    void note(Extent extent, Way way, const Now& now);
 
     uint32_t size_;
-    std::vector<Cell> dwords_;
+    std::vector<Touch> written_, read_;                        ///< by dword
     std::unordered_map<uint32_t, std::array<Cell, 4>> bytes_;  ///< of dwords whose bytes were touched one by one
     std::vector<uint32_t> known_;                              ///< bits, by dword
     std::vector<Progress> progress_;
-    uint32_t base_ = 0;  ///< what happened up to here belongs to earlier workgroups
+    int64_t base_ = 0;  ///< what happened up to here belongs to earlier workgroups
 };
 
 }  // namespace strata::emu

@@ -3,30 +3,62 @@
 #include <algorithm>
 
 namespace strata::emu {
+namespace {
 
-void Paths::look_at(const Chunk& chunk) {
-    chunk_ = &chunk;
-    edges_ = &by_chunk_[&chunk];
-    edges_->resize(chunk.insts.size());
+void advance(Paths::State& state, const lint::Step& step, const Checked& checked, lint::Findings& found) {
+    if (checked.starts_or_waits || !state.outstanding.idle()) state.outstanding.step(step, found);
+    state.recent.step(step, checked.rules, found);
 }
 
-/// A step that was not taken before. What an instruction leaves is one of the states that it left before, if any; one that
-/// finds something is taken anew each time, so that it counts.
-void Paths::follow(Place& place, const lint::Step& step, const Checked& checked, lint::Findings& found,
-                   std::vector<Edge>& edges) {
-    const bool kept = !place.own;
-    lint::Recent recent = kept ? states_[place.state] : *std::move(place.own);
-    const uint64_t before = found.made();
-    recent.step(step, checked.rules, found);
-    const auto known = std::ranges::find_if(edges, [&](const Edge& edge) { return states_[edge.to] == recent; });
-    if (known == edges.end() && edges.size() >= kMostEdges) {
-        place.own = std::move(recent);
-        return;
-    }
-    const uint32_t to = known != edges.end() ? known->to : static_cast<uint32_t>(states_.size());
-    if (known == edges.end()) states_.push_back(std::move(recent));
-    if (kept && found.made() == before && edges.size() < kMostEdges) edges.push_back({place.state, to});
+}  // namespace
+
+Paths::Paths(const Program& program)
+    : states_{{lint::Outstanding(program.arch(), program.wave_size()),
+               lint::recent_for(program.arch(), program.wave_size())}} {}
+
+void Paths::step(Place& place, const lint::Step& step, const Checked& checked, lint::Findings& found) {
+    if (!place.own) place.own = states_[place.state];
+    advance(*place.own, step, checked, found);
+}
+
+bool Paths::take(Place& place, uint32_t to) {
+    if (to == kWrong) return false;
     place = {to, {}};
+    return true;
+}
+
+/// The number of a state that a run leads to: that of one it led to before, if they are the same.
+uint32_t Paths::keep(Edges& edges, State state) {
+    for (const Edge& edge : edges)
+        if (edge.to != kWrong && states_[edge.to] == state) return edge.to;
+    states_.push_back(std::move(state));
+    return static_cast<uint32_t>(states_.size() - 1);
+}
+
+bool Paths::pass(Place& place, const Chunk& chunk, const AccessTable::OfChunk& table, const Run& run, uint32_t first) {
+    const size_t at = 2 * size_t{run.id} + (first != run.first);
+    if (at >= edges_.size()) edges_.resize(at + 64);
+    Edges& edges = edges_[at];
+    for (const Edge& edge : edges)
+        if (place.own ? states_[edge.from] == *place.own : edge.from == place.state) return take(place, edge.to);
+    State state = place.own ? *place.own : states_[place.state];
+    lint::Findings found;
+    for (uint32_t i = first; i <= run.last; ++i) {
+        const Checked& checked = table.instructions[i];
+        if (chunk.insts[i].row) advance(state, {chunk.pcs[i], &chunk.insts[i], &checked.access}, checked, found);
+    }
+    if (edges.size() < kMostEdges) {
+        if (place.own) {
+            place.state = static_cast<uint32_t>(states_.size());
+            states_.push_back(*std::move(place.own));
+            place.own.reset();
+        }
+        const uint32_t to = found.empty() ? keep(edges, std::move(state)) : kWrong;
+        edges.push_back({place.state, to});
+        return take(place, to);
+    }
+    if (found.empty()) place.own = std::move(state);
+    return found.empty();
 }
 
 }  // namespace strata::emu

@@ -1,50 +1,49 @@
 #pragma once
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "strata/asm/emu/check/access_table.h"
+#include "strata/asm/lint/hazards.h"
+#include "strata/asm/lint/waits.h"
 
 namespace strata::emu {
 
-/// What instructions leave behind them for the rules of distance, along the ways of all waves of a thread. Waves come by
-/// the same few states again and again: each is kept once, and an instruction that was met in a state before leads on by a
-/// look-up.
+/// What waves have under way and have left behind them for the rules of distance, along the ways of all waves of a thread.
+/// Waves come to a straight run in the same few states again and again: each is kept once, and a run that was met in a state
+/// before leads on by a look-up.
 class Paths {
   public:
-    /// Where a wave is: in a state that is kept, or in one of its own behind an instruction that is met in too many.
+    struct State {
+        lint::Outstanding outstanding;
+        lint::Recent recent;
+        bool operator==(const State&) const = default;
+    };
+    /// Where a wave is: in a state that is kept, or in one of its own.
     struct Place {
         uint32_t state = 0;
-        std::optional<lint::Recent> own = {};
+        std::optional<State> own = {};
     };
 
-    explicit Paths(const Program& program) : states_{lint::recent_for(program.arch(), program.wave_size())} {}
-    /// The instruction runs there: finds what it does wrong.
-    void step(Place& place, const Chunk& chunk, uint32_t index, const lint::Step& step, const Checked& checked,
-              lint::Findings& found) {
-        if (chunk_ != &chunk) look_at(chunk);
-        std::vector<Edge>& edges = (*edges_)[index];
-        if (!place.own)
-            for (const Edge& edge : edges)
-                if (edge.from == place.state) return void(place.state = edge.to);
-        follow(place, step, checked, found, edges);
-    }
+    explicit Paths(const Program& program);
+    /// The wave is at a run; `first`: of its instructions, or of hints before it. True: nothing is wrong along it, and the
+    /// wave is now behind it.
+    bool pass(Place& place, const Chunk& chunk, const AccessTable::OfChunk& table, const Run& run, uint32_t first);
+    /// The wave is at an instruction: finds what that does wrong.
+    void step(Place& place, const lint::Step& step, const Checked& checked, lint::Findings& found);
 
   private:
-    static constexpr size_t kMostEdges = 8;
+    static constexpr size_t kMostEdges = 16;
+    static constexpr uint32_t kWrong = ~0u;  ///< something is wrong on the way
     struct Edge {
         uint32_t from, to;
     };
-    using Edges = std::vector<std::vector<Edge>>;  ///< by instruction
+    using Edges = std::vector<Edge>;
 
-    void look_at(const Chunk& chunk);
-    void follow(Place& place, const lint::Step& step, const Checked& checked, lint::Findings& found,
-                std::vector<Edge>& edges);
+    bool take(Place& place, uint32_t to);
+    uint32_t keep(Edges& edges, State state);
 
-    std::vector<lint::Recent> states_;
-    std::unordered_map<const Chunk*, Edges> by_chunk_;
-    const Chunk* chunk_ = nullptr;
-    Edges* edges_ = nullptr;
+    std::vector<State> states_;
+    std::vector<Edges> edges_;  ///< by run, twice: behind hints, or not
 };
 
 }  // namespace strata::emu

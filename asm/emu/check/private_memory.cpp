@@ -57,4 +57,23 @@ void PrivateMemory::step(const Moment& moment, Registers& registers) {
     }
 }
 
+bool PrivateMemory::pass(Wave& wave, const Op& op) {
+    const MemoryFields& fields = op.memory();
+    uint64_t addresses[64];
+    const bool load = !fields.is(kIsStore) && !fields.is(kIsAtomic);
+    const auto lanes = static_cast<size_t>(wave.lanes);
+    for (uint64_t left = lane_addresses(&wave, &op, addresses); left; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        const std::optional<uint32_t> first = private_byte(wave, lane, addresses[lane]);
+        if (!first) continue;
+        if ((size_t{*first} + fields.bytes) * lanes > known_.size()) return false;
+        uint8_t* const known = known_.data() + size_t{*first} * lanes + static_cast<size_t>(lane);
+        for (size_t byte = 0; byte < fields.bytes; ++byte) {
+            if (load && known[byte * lanes] != 0xff) return false;
+            known[byte * lanes] = 0xff;
+        }
+    }
+    return true;
+}
+
 }  // namespace strata::emu

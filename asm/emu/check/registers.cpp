@@ -43,15 +43,16 @@ void Registers::start(const Wave& wave, const GivenRegisters& given) {
     std::fill_n(rows_.begin(), std::min<size_t>(rows_.size(), static_cast<size_t>(given.vectors)), ~0ull);
     partial_.assign(rows_.size() * static_cast<size_t>(lanes_), 0);
     loaded_.assign(rows_.size(), 0);
+    whole_.reset();
     scalars_.fill(0);
-    for (size_t i = 0; i < given.scalars.size(); ++i)
-        if (given.scalars[i]) scalars_[i] = ~0u;
+    for (size_t i = 0; i < given.scalars.size(); ++i) whole_[i] = given.scalars[i];
     for (const uint16_t always : {isa::code::null, isa::code::exec_lo, isa::code::exec_hi, lint::kMode})
-        scalars_[always] = ~0u;
+        whole_.set(always);
+    ++losses_;
 }
 
 uint32_t Registers::bits(uint16_t reg, int lane) const {
-    if (reg < lint::kVectors) return reg < scalars_.size() ? scalars_[reg] : ~0u;
+    if (reg < lint::kVectors) return reg >= scalars_.size() || whole_[reg] ? ~0u : scalars_[reg];
     const size_t row = reg - size_t{lint::kVectors};
     if (row >= rows_.size() || rows_[row] >> lane & 1) return ~0u;
     return partial_[row * static_cast<size_t>(lanes_) + static_cast<size_t>(lane)];
@@ -59,12 +60,16 @@ uint32_t Registers::bits(uint16_t reg, int lane) const {
 
 void Registers::put(uint16_t reg, int lane, uint32_t bits) {
     if (reg < lint::kVectors) {
-        if (reg < scalars_.size() && reg != isa::code::null) scalars_[reg] = bits;
+        if (reg >= scalars_.size() || reg == isa::code::null) return;
+        losses_ += whole_[reg] && bits != ~0u;
+        whole_[reg] = bits == ~0u;
+        scalars_[reg] = bits;
         return;
     }
     const size_t row = reg - size_t{lint::kVectors};
     if (row >= rows_.size()) return;
     const uint64_t bit = 1ull << lane;
+    losses_ += rows_[row] & bit && bits != ~0u;
     rows_[row] = bits == ~0u ? rows_[row] | bit : rows_[row] & ~bit;
     partial_[row * static_cast<size_t>(lanes_) + static_cast<size_t>(lane)] = bits;
 }
@@ -79,7 +84,7 @@ bool Registers::whole(const lint::Registers& registers, uint64_t lanes) const {
     for (uint16_t i = 0; i < registers.count; ++i) {
         const auto reg = static_cast<size_t>(registers.first + i);
         if (reg < lint::kVectors) {
-            if (reg < scalars_.size() && scalars_[reg] != ~0u) return false;
+            if (reg < whole_.size() && !whole_[reg]) return false;
         } else if (reg - lint::kVectors < rows_.size() && lanes & ~rows_[reg - lint::kVectors]) {
             return false;
         }
@@ -107,8 +112,8 @@ void Registers::mark(const Moment& moment) {
         const uint64_t lanes = write.every_lane ? ~0ull : moment.exec();
         for (uint16_t i = 0; i < write.registers.count; ++i) {
             const auto reg = static_cast<size_t>(write.registers.first + i);
-            if (reg < scalars_.size())
-                scalars_[reg] = ~0u;
+            if (reg < whole_.size())
+                whole_.set(reg);
             else if (reg >= lint::kVectors && reg - lint::kVectors < rows_.size())
                 rows_[reg - lint::kVectors] |= lanes;
         }
@@ -126,31 +131,36 @@ void Registers::mark_indexed(const Moment& moment) {
     for (const Write& write : moment.step.access->all_writes())
         for (uint16_t i = 0; i < write.registers.count; ++i) {
             const size_t reg = size_t{write.registers.first} + i + shift;
-            if (reg < scalars_.size())
-                scalars_[reg] = ~0u;
+            if (reg < whole_.size())
+                whole_.set(reg);
             else if (reg >= lint::kVectors && reg - lint::kVectors < rows_.size())
                 rows_[reg - lint::kVectors] |= moment.exec();
         }
 }
 
-/// Whether all that the instruction reads is known; what it writes then is too.
-bool Registers::step_known(const Moment& moment, const Flat& flat) {
-    const uint64_t exec = moment.exec(), all = lanes_ == 64 ? ~0ull : (1ull << lanes_) - 1;
-    uint64_t missing = 0;
-    size_t i = 0;
-    const auto row = [&](size_t at) -> uint64_t& { return rows_[flat.registers[at]]; };
-    for (; i < flat.ends[0]; ++i) missing |= exec & ~row(i);
-    for (; i < flat.ends[1]; ++i) missing |= all & ~row(i);
-    for (; i < flat.ends[2]; ++i) missing |= static_cast<uint32_t>(~scalars_[flat.registers[i]]);
-    if (missing) return false;
-    for (; i < flat.ends[3]; ++i) row(i) |= exec;
-    for (; i < flat.ends[4]; ++i) scalars_[flat.registers[i]] = ~0u;
-    return true;
+bool Registers::knows(const Run& run, uint64_t exec) const {
+    if (passed(run, exec)) return true;
+    const uint64_t all = lanes_ == 64 ? ~0ull : (1ull << lanes_) - 1;
+    const auto lacks = [&](const std::vector<uint16_t>& rows, uint64_t lanes) {
+        uint64_t missing = 0;
+        for (const uint16_t row : rows) missing |= lanes & ~rows_[row];
+        return missing != 0;
+    };
+    return (run.registers.scalars_read & ~whole_).none() && !lacks(run.registers.read, exec) &&
+           !lacks(run.registers.read_across, all) && (exec == all || !lacks(run.registers.rewritten, all));
 }
 
-void Registers::step(const Moment& moment, const Flat& flat) {
+void Registers::pass(const Run& run, uint64_t exec) {
+    if (passed(run, exec)) return;
+    for (const uint16_t row : run.registers.written) rows_[row] |= exec;
+    for (const uint16_t row : run.registers.written_across) rows_[row] = ~0ull;
+    whole_ |= run.registers.scalars_written;
+    if (run.id >= passed_.size()) passed_.resize(run.id + 64);
+    passed_[run.id] = {exec, losses_};
+}
+
+void Registers::step(const Moment& moment) {
     if (moment.wave.mode & kGprIndex || moment.step.access->indexed) return mark_indexed(moment);
-    if (flat.fits && step_known(moment, flat)) return;
     bool whole_reads = true;
     for (const Read& read : moment.step.access->all_reads())
         whole_reads = whole_reads && whole(read.registers, need(moment, read));

@@ -6,6 +6,7 @@
 #include "strata/asm/emu/check/known.h"
 #include "strata/asm/emu/check/launch_checks.h"
 #include "strata/asm/emu/check/moment.h"
+#include "strata/asm/emu/check/runs.h"
 #include "strata/asm/emu/check/transfer.h"
 
 namespace strata::emu {
@@ -17,7 +18,10 @@ class Registers {
   public:
     void start(const Wave& wave, const GivenRegisters& given);
     /// Looks at what the instruction reads, and notes what it writes.
-    void step(const Moment& moment, const Flat& flat);
+    void step(const Moment& moment);
+    /// Whether all is known that a run of instructions reads; what it writes then is known too, which pass() notes.
+    bool knows(const Run& run, uint64_t exec) const;
+    void pass(const Run& run, uint64_t exec);
 
     /// Known bits of a register in a lane.
     uint32_t bits(uint16_t reg, int lane) const;
@@ -41,7 +45,6 @@ class Registers {
 
     uint64_t need(const Moment& moment, const lint::Read& read) const;
     bool whole(const lint::Registers& registers, uint64_t lanes) const;
-    bool step_known(const Moment& moment, const Flat& flat);
     /// Nothing is known of them in any lane.
     bool unknown(const lint::Registers& registers) const;
     void mark(const Moment& moment);
@@ -65,8 +68,20 @@ class Registers {
     std::vector<uint64_t> rows_;     ///< lanes that are known whole, by row
     std::vector<uint32_t> partial_;  ///< known bits of the others, by row and lane
     std::vector<uint64_t> loaded_;   ///< by row: pc + 1 of the load that brought what is not known; 0: none did
-    std::array<uint32_t, lint::kMode + 1> scalars_{};
-    std::vector<Result> results_;  ///< of the instruction at hand
+    ScalarSet whole_;                ///< scalars that are known whole
+    std::array<uint32_t, lint::kMode + 1> scalars_{};  ///< known bits of the others
+    std::vector<Result> results_;                      ///< of the instruction at hand
+    /// When a run was last passed: once more, with the same lanes, it finds and leaves the same unless something became
+    /// unknown meanwhile.
+    struct Passed {
+        uint64_t exec = 0, losses = 0;
+        bool operator==(const Passed&) const = default;
+    };
+    bool passed(const Run& run, uint64_t exec) const {
+        return run.id < passed_.size() && passed_[run.id] == Passed{exec, losses_};
+    }
+    std::vector<Passed> passed_;  ///< by run
+    uint64_t losses_ = 0;         ///< how often a register became unknown
 };
 
 }  // namespace strata::emu

@@ -2,11 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "strata/asm/emu/fidelity.h"
 #include "strata/asm/emu/launch/abi.h"
 #include "strata/asm/emu/report/use.h"
 
 namespace strata::emu {
+namespace {
+
+constexpr uint32_t kDynamicStack = 16384;  // scratch bytes a lane of kernels whose stack depth is not known
+
+}  // namespace
+
+uint32_t scratch_bytes(const isa::KernelInfo& kernel) {
+    const uint32_t fixed = std::max(kernel.descriptor.private_segment_fixed_size, kernel.scratch);
+    const bool dynamic = kernel.descriptor.dynamic_stack() || kernel.uses_dynamic_stack;
+    return dynamic ? std::max(fixed, kDynamicStack) : fixed;
+}
 
 Result<LoadedKernel> decode_kernel(const isa::CodeObject& object, const isa::KernelInfo& kernel, uint64_t base) {
     const isa::ArchInfo& arch = isa::info(object.arch);
@@ -27,7 +40,8 @@ Result<LoadedKernel> decode_kernel(const isa::CodeObject& object, const isa::Ker
     loaded.instrumented = std::make_unique<InstrumentedCode>(*loaded.program);
     loaded.costs = std::make_unique<CostTable>(*loaded.program);
     loaded.counter = std::make_unique<Counter>();
-    loaded.accesses = std::make_unique<AccessTable>(*loaded.program);
+    loaded.accesses = std::make_unique<AccessTable>(*loaded.program, scratch_bytes(kernel) != 0);
+    loaded.checked = std::make_unique<InstrumentedCode>(*loaded.program, loaded.accesses.get());
     Result<const Op*> entry = loaded.program->entry(offset);
     if (!entry) {
         Error error = std::move(entry.error());

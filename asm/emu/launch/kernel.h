@@ -11,6 +11,9 @@
 
 namespace strata::emu {
 
+/// Bytes of private memory that a lane has.
+uint32_t scratch_bytes(const isa::KernelInfo& kernel);
+
 /// A kernel ready to be launched.
 struct LoadedKernel {
     const isa::KernelInfo* info = nullptr;
@@ -19,6 +22,7 @@ struct LoadedKernel {
     std::unique_ptr<CostTable> costs;
     std::unique_ptr<Counter> counter;
     std::unique_ptr<AccessTable> accesses;
+    std::unique_ptr<InstrumentedCode> checked;  ///< what those run that only strict mode observes
     const Op* entry = nullptr;
     ServiceArguments services;
     uint64_t descriptor = 0;  ///< device address

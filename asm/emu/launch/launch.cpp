@@ -20,8 +20,7 @@ namespace strata::emu {
 namespace {
 
 constexpr uint64_t kDefaultBudget = 1ull << 33, kDefaultLaunchBudget = 1ull << 42;
-constexpr size_t kKernargOffset = 256;     // in the launch area; the dispatch packet is at its start
-constexpr uint32_t kDynamicStack = 16384;  // scratch bytes a lane of kernels whose stack depth is not known
+constexpr size_t kKernargOffset = 256;  // in the launch area; the dispatch packet is at its start
 
 /// Workgroups to measure: the first two, one in the middle and the last.
 std::vector<uint64_t> representatives(uint64_t groups) {
@@ -62,9 +61,7 @@ void set_resources(Plan& plan, const LoadedKernel& kernel, const LaunchConfig& c
     plan.vgprs = kernel.program->vgprs();
     plan.grid = config.grid;
     plan.lds = descriptor.group_segment_fixed_size + config.dynamic_lds;
-    plan.scratch = std::max(descriptor.private_segment_fixed_size, kernel.info->scratch);
-    if (descriptor.dynamic_stack() || kernel.info->uses_dynamic_stack)
-        plan.scratch = std::max(plan.scratch, kDynamicStack);
+    plan.scratch = scratch_bytes(*kernel.info);
     plan.mode =
         effective_mode(arch.family, descriptor.float_mode() | uint32_t{descriptor.dx10_clamp()} << 8 |
                                         uint32_t{descriptor.ieee_mode()} << 9 | (descriptor.rsrc1 >> 26 & 1) << 23);
@@ -148,6 +145,7 @@ class Checks {
 Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, const Model& model,
                         const LaunchConfig& config) {
     plan.instrumented = kernel.instrumented.get();
+    plan.checked = kernel.checked.get();
     const bool counted = config.counted || settings().emu_fidelity;
     if (counted) {
         kernel.counter->clear();

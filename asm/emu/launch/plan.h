@@ -35,6 +35,7 @@ struct Plan {
     std::atomic<uint64_t> executed{0};         ///< by all waves; workers add to it now and then
     Services* services = nullptr;              ///< of a kernel that calls its host: one thread runs all its workgroups
     InstrumentedCode* instrumented = nullptr;  ///< what workgroups run that are observed
+    InstrumentedCode* checked = nullptr;       ///< what those run that only strict mode observes
     std::vector<Observer*> observers;          ///< of every workgroup
     std::map<uint64_t, Observer*> of_group;    ///< of single workgroups, by number
     LaunchChecks* checks = nullptr;            ///< of a launch in strict mode

@@ -43,7 +43,8 @@ struct Worker::Resident {
     Scratch scratch;
     std::vector<Observer*> observers;
     std::unique_ptr<GroupChecks> checks;
-    Wave::Hit hits[Wave::kHits];  ///< allocations that the last workgroup met: a good guess for the next
+    InstrumentedCode* instrumented = nullptr;  ///< what its waves run, if anyone looks at them
+    Wave::Hit hits[Wave::kHits];               ///< allocations that the last workgroup met: a good guess for the next
 
     explicit Resident(Plan& plan) : scratch(scratch_bytes(plan), plan.waves) {
         size_t wave = plan.wave_bytes();
@@ -68,8 +69,11 @@ struct Worker::Resident {
         }
         if (auto it = plan.of_group.find(number); it != plan.of_group.end()) observers.push_back(it->second);
         group.observers = observers;
+        instrumented = observers.empty()                      ? nullptr
+                       : plan.checks && observers.size() == 1 ? plan.checked
+                                                              : plan.instrumented;
         group.code = plan.launch.program;
-        if (!observers.empty()) group.code = plan.instrumented;
+        if (instrumented) group.code = instrumented;
         group.in_turns = std::ranges::any_of(observers, &Observer::orders_waves);
     }
 };
@@ -112,7 +116,7 @@ void Worker::start_wave(Resident& resident, uint32_t index) {
     wave->wave_in_group = index;
     wave->fault = &fault_text_;
     for (Observer* observer : resident.group.observers) observer->started(*wave);
-    wave->pc = resident.group.observers.empty() ? plan_.entry : plan_.instrumented->copy_of(plan_.entry);
+    wave->pc = resident.instrumented ? resident.instrumented->copy_of(plan_.entry) : plan_.entry;
 }
 
 /// Gives a resident the next workgroup; false when none is left.

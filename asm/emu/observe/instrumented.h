@@ -1,4 +1,5 @@
 #pragma once
+#include <span>
 #include <vector>
 
 #include "strata/asm/emu/machine/workgroup.h"
@@ -16,12 +17,30 @@ struct Site {
     const Op& op() const { return chunk->ops[at]; }
 };
 
+/// Where an op stands in the straight runs of its program: those that an observer may pass as one.
+enum class InRun : uint8_t {
+    no,     ///< it is looked at by itself
+    start,  ///< the ops behind it, as far as they are inside, run whenever it does
+    inside,
+};
+/// Who says what the straight runs of a program are: by op of a chunk.
+class Runs {
+  public:
+    virtual std::span<const InRun> runs_of(const Chunk& chunk) = 0;
+
+  protected:
+    ~Runs() = default;
+};
+
 /// One way to look at workgroups while they run. Several look side by side and know nothing of one another.
 class Observer {
   public:
     virtual ~Observer() = default;
     /// The op is about to run on the wave. False: this observer has seen enough of the wave.
     virtual bool before(Wave& wave, const Site& site) = 0;
+    /// The op, which starts a straight run, is about to run. True: the observer is done with the whole run; else it is told
+    /// of each of the run's ops. Asked only where it is the only observer.
+    virtual bool before_run(Wave&, const Site&) { return false; }
     /// The wave is ready to start.
     virtual void started(const Wave&) {}
     /// The wave has come to its end.
@@ -30,28 +49,45 @@ class Observer {
     virtual bool orders_waves() const { return false; }
 };
 
-/// The instrumented copy of a program: chunks are copied when a wave comes to them.
+/// The instrumented copy of a program: chunks are copied when a wave comes to them. With `runs` each chunk is copied twice:
+/// in one copy all ops are observed, in the other one those inside of straight runs are as in the program.
 class InstrumentedCode final : public Code {
   public:
-    explicit InstrumentedCode(Program& program) : program_(program) {}
+    explicit InstrumentedCode(Program& program, Runs* runs = nullptr) : program_(program), runs_(runs) {}
     /// The copy of an op of the program.
     const Op* copy_of(const Op* plain);
     Result<const Op*> at_address(uint64_t address) override;
     const Op* plain(const Op* op) const override;
 
-    /// Tells the observers of the wave's workgroup, in their order; the handler to go on with, or nullptr if all of them
-    /// have seen enough: the wave goes on in the program itself.
-    Handler observe(Wave& wave, const Op* op) const;
+    struct Next {
+        Handler run = nullptr;
+        const Op* op = nullptr;
+    };
+    /// Tells the observers of the wave's workgroup, in their order; what to go on with, or nothing if all of them have seen
+    /// enough: the wave goes on in the program itself.
+    Next observe(Wave& wave, const Op* op) const;
 
   private:
     struct Copy {
         const Chunk* chunk = nullptr;
-        std::vector<Op> ops;
-        std::vector<Handler> handlers;  ///< what the ops do, by op
+        std::vector<Op> ops, fast;                     ///< fast: with `runs`
+        std::vector<Handler> handlers, fast_handlers;  ///< what the ops do, by op
+        std::span<const InRun> in_run;
+        bool holds(const Op* op) const { return is_among(ops, op) || is_among(fast, op); }
+        size_t place_of(const Op* op) const {
+            return static_cast<size_t>(op - (is_among(ops, op) ? ops.data() : fast.data()));
+        }
+
+      private:
+        static bool is_among(const std::vector<Op>& all, const Op* op) {
+            return op >= all.data() && op < all.data() + all.size();
+        }
     };
+    Copy copy(const Chunk& chunk) const;
     const Copy* holder_of(const Op* op) const;
 
     Program& program_;
+    Runs* runs_;
     PerChunk<Copy> copies_;
 };
 

@@ -1,84 +1,8 @@
-#include <algorithm>
-
-#include "../kernel.h"
-#include "strata/asm/llvm/assemble.h"
-#include "strata/asm/object/code_object.h"
+#include "strict.h"
 
 // Strict mode on small kernels in assembly: each has one mistake, or none.
 namespace strata::emu::testing {
 namespace {
-
-using isa::Arch;
-using lint::Finding;
-using lint::Kind;
-
-struct Sizes {
-    uint32_t lds = 0, scratch = 0;
-    uint32_t block = 32;
-};
-
-/// A kernel k(int* out) with its argument's pointer in s[0:1] and workgroup x in s2.
-std::vector<uint8_t> object(Arch arch, std::string_view text, const Sizes& sizes) {
-    isa::KernelSpec kernel;
-    kernel.name = "k";
-    kernel.code = isa::assemble_instructions(text, arch).value();
-    kernel.args = {{0, 8, "global_buffer", "out", "global"}};
-    kernel.kernarg_size = 8;
-    kernel.vgprs = 32;
-    kernel.sgprs = 32;
-    kernel.lds = sizes.lds;
-    kernel.scratch = sizes.scratch;
-    kernel.wave_size = isa::info(arch).wave_size;
-    return isa::write_code_object(arch, std::span(&kernel, 1)).value();
-}
-
-struct Ran {
-    Result<LaunchStats> stats = LaunchStats{};
-    std::vector<Finding> findings = {};
-    std::vector<int> out = {};
-};
-
-Ran run(Arch arch, std::string_view text, const Sizes& sizes = {}, Check check = Check::report) {
-    Gpu gpu{arch};
-    auto module = gpu.load(object(arch, text, sizes)).value();
-    Buffer<int> out(gpu, std::vector<int>(256, -1));
-    Ran ran;
-    LaunchConfig launch = config({1, 1, 1}, {sizes.block, 1, 1});
-    launch.check = check;
-    launch.findings = &ran.findings;
-    ran.stats = gpu.launch(*module, "k", launch, (Arguments() << out).bytes());
-    ran.out = out.values();
-    return ran;
-}
-
-std::vector<Kind> kinds(const Ran& ran) {
-    std::vector<Kind> kinds;
-    for (const Finding& finding : ran.findings) kinds.push_back(finding.kind);
-    return kinds;
-}
-std::string words(const Ran& ran) {
-    std::string all;
-    for (const Finding& finding : ran.findings)
-        all += lint::name(finding.kind) + ": " + finding.what + "; " + finding.fix + "\n";
-    return all;
-}
-void expect_one(const Ran& ran, Kind kind, std::string_view word) {
-    ASSERT_TRUE(ran.stats) << ran.stats.error().message;
-    ASSERT_EQ(ran.findings.size(), 1u) << words(ran);
-    EXPECT_EQ(ran.findings[0].kind, kind) << words(ran);
-    EXPECT_NE(words(ran).find(word), std::string::npos) << words(ran);
-}
-void expect_none(const Ran& ran) {
-    ASSERT_TRUE(ran.stats) << ran.stats.error().message;
-    EXPECT_TRUE(ran.findings.empty()) << words(ran);
-}
-
-constexpr std::string_view kStart =
-    "s_load_b64 s[4:5], s[0:1], 0x0\n"
-    "v_and_b32 v0, 0x3ff, v0\n"
-    "v_lshlrev_b32 v1, 2, v0\n"
-    "s_waitcnt lgkmcnt(0)\n";
-std::string body(std::string_view text) { return std::string(kStart) + std::string(text) + "\ns_endpgm\n"; }
 
 TEST(Strict, AnUnwrittenRegisterIsFoundWhereItIsStored) {
     expect_one(run(Arch::gfx1100, body("v_add_f32 v3, v2, v2\nglobal_store_b32 v1, v3, s[4:5]")), Kind::uninitialised,

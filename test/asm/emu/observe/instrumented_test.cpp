@@ -22,8 +22,20 @@ struct Recorder final : Observer {
         seen.push_back(site.op().index);
         return true;
     }
+    bool before_run(Wave&, const Site& site) override {
+        runs.push_back(site.op().index);
+        return passes;
+    }
     size_t limit;
+    bool passes = true;          ///< whole runs
     std::vector<uint32_t> seen;  ///< ordinals of instructions
+    std::vector<uint32_t> runs;  ///< of those that start one
+};
+
+/// The loop's body is a straight run; what is before and behind it is looked at by itself.
+struct RunsOfLoop final : Runs {
+    std::span<const InRun> runs_of(const Chunk&) override { return places; }
+    std::vector<InRun> places = {InRun::no, InRun::start, InRun::inside, InRun::inside, InRun::no};
 };
 
 /// One wave of code that counts s0 down from 3, observed or not.
@@ -41,20 +53,23 @@ class Loop {
           program(isa::Arch::gfx1100, 32, 1, 0,
                   std::span(reinterpret_cast<const uint8_t*>(words_.data()), words_.size() * 4), 0x10000),
           instrumented(program),
+          by_runs(program, &runs_),
           memory_(std::aligned_alloc(64, sizeof(Wave) + 32 * 4), &std::free) {}
 
-    Wave& run(std::vector<Observer*> observers) {
-        const Op* const entry = program.entry(0).value();
+    Wave& run(std::vector<Observer*> observers) { return run(std::move(observers), instrumented); }
+    /// `first`: the instruction to start at.
+    Wave& run(std::vector<Observer*> observers, InstrumentedCode& copy, size_t first = 0) {
+        const Op* const entry = program.entry(0).value() + first;
         launch_.program = &program;
         group_.launch = &launch_;
         group_.waves = 1;
         group_.observers = observers;
-        group_.code = observers.empty() ? static_cast<Code*>(&program) : &instrumented;
+        group_.code = observers.empty() ? static_cast<Code*>(&program) : &copy;
         Wave& wave = *new (memory_.get()) Wave();
         wave.group = &group_;
         wave.budget = 1000;
         wave.fault = &fault_;
-        wave.pc = wave.run_start = observers.empty() ? entry : instrumented.copy_of(entry);
+        wave.pc = wave.run_start = observers.empty() ? entry : copy.copy_of(entry);
         for (const Op* op = wave.pc; op;) op = op->run(&wave, op);
         EXPECT_EQ(wave.stop, Stop::end) << fault_;
         return wave;
@@ -62,10 +77,11 @@ class Loop {
 
   private:
     std::vector<uint32_t> words_;
+    RunsOfLoop runs_;
 
   public:
     Program program;
-    InstrumentedCode instrumented;
+    InstrumentedCode instrumented, by_runs;
 
   private:
     std::unique_ptr<void, decltype(&std::free)> memory_;
@@ -109,6 +125,30 @@ TEST(Instrumented, AWaveThatAllHaveSeenEnoughOfGoesOnInTheProgramItself) {
     const Wave& observed = loop.run({&whole});
     EXPECT_EQ(loop.program.chunk(observed.last), nullptr);
     EXPECT_EQ(loop.program.chunk(loop.instrumented.plain(observed.last)), loop.program.chunks().at(0));
+}
+
+TEST(Instrumented, RunsThatAnObserverPassesAreNotToldInstructionByInstruction) {
+    Loop loop;
+    const uint64_t plain = loop.run({}).executed;
+    Recorder passing(100), looking(100);
+    EXPECT_EQ(loop.run({&passing}, loop.by_runs).executed, plain);
+    EXPECT_EQ(passing.runs, (std::vector<uint32_t>{1, 1, 1}));
+    EXPECT_EQ(passing.seen, (std::vector<uint32_t>{0, 4}));
+    looking.passes = false;
+    const Wave& wave = loop.run({&looking}, loop.by_runs);
+    EXPECT_EQ(wave.executed, plain);
+    EXPECT_EQ(wave.s[0], 0u);
+    EXPECT_EQ(looking.runs, passing.runs);
+    EXPECT_EQ(looking.seen, kPath);
+    EXPECT_EQ(loop.program.chunk(loop.by_runs.plain(wave.last)), loop.program.chunks().at(0));
+}
+
+TEST(Instrumented, AWaveThatComesToTheMiddleOfARunIsLookedAtThere) {
+    Loop loop;
+    Recorder recorder(100);
+    loop.run({&recorder}, loop.by_runs, 3);
+    EXPECT_EQ(recorder.seen, (std::vector<uint32_t>{3, 4}));
+    EXPECT_TRUE(recorder.runs.empty());
 }
 
 TEST(Instrumented, TheCounterStartsAnew) {

@@ -1,0 +1,134 @@
+#include "strata/asm/emu/check/runs.h"
+
+#include <algorithm>
+
+#include "strata/asm/emu/check/access_table.h"
+#include "strata/asm/emu/program/build.h"
+
+namespace strata::emu {
+namespace {
+
+using lint::Read;
+using lint::Write;
+
+bool is_exec(const lint::Registers& registers) { return (registers.first | 1) == isa::code::exec_hi; }
+
+/// Rows and scalars of a set, one by one.
+template <class Row, class Scalar>
+void each(const lint::Registers& registers, Row row, Scalar scalar) {
+    for (uint16_t i = 0; i < registers.count; ++i) {
+        const auto reg = static_cast<uint16_t>(registers.first + i);
+        if (reg >= lint::kVectors)
+            row(static_cast<uint16_t>(reg - lint::kVectors));
+        else if (reg <= lint::kMode && reg != lint::kMode && reg != isa::code::null && (reg | 1) != isa::code::exec_hi)
+            scalar(reg);
+    }
+}
+
+void insert(std::vector<uint16_t>& rows, uint16_t row) {
+    if (!std::ranges::count(rows, row)) rows.push_back(row);
+}
+
+}  // namespace
+
+RunBuilder::RunBuilder(const Chunk& chunk, const std::vector<Checked>& instructions, int vgprs, bool accesses_private)
+    : in_run(chunk.ops.size(), InRun::no),
+      chunk_(chunk),
+      instructions_(instructions),
+      vgprs_(vgprs),
+      accesses_private_(accesses_private) {
+    if (std::ranges::any_of(chunk.ops, [](const Op& op) { return op.run == indexed; })) return;
+    find_targets();
+    bool goes_on = false;
+    for (size_t at = 0; at < chunk.ops.size(); ++at) {
+        if (alone(at)) {
+            goes_on = false;
+            continue;
+        }
+        const uint32_t index = chunk.ops[at].index;
+        if (!goes_on || starts(at)) {
+            runs.push_back(
+                {.id = static_cast<uint32_t>(runs.size()), .first = index, .barrier = instructions[index].is_barrier});
+            in_run[at] = InRun::start;
+        } else {
+            in_run[at] = InRun::inside;
+        }
+        Run& run = runs.back();
+        const bool fresh = in_run[at] == InRun::start || index != run.last;
+        for (uint32_t next = in_run[at] == InRun::start ? index : run.last + 1; fresh && next <= index; ++next)
+            if (chunk.insts[next].row) add(chunk.insts[next], instructions[next].access);
+        run.last = index;
+        run.at = static_cast<uint32_t>(at);
+        goes_on = !ends(at);
+    }
+}
+
+void RunBuilder::find_targets() {
+    targets_.resize(chunk_.ops.size());
+    for (size_t at = 0; at < chunk_.ops.size(); ++at) {
+        const Op& op = chunk_.ops[at];
+        const isa::Inst& inst = chunk_.insts[op.index];
+        if (!inst.row || op.layout != Layout::scalar) continue;
+        const Flow flow = flow_of(inst);
+        if (flow == Flow::next || flow == Flow::stop) continue;
+        const auto target = static_cast<size_t>(static_cast<int64_t>(at) + op.scalar().distance);
+        if (target < targets_.size()) targets_[target] = true;
+    }
+}
+
+/// What a run must not hold: glue, what cannot run, registers named by M0 or beyond the wave's.
+bool RunBuilder::alone(size_t at) const {
+    const Op& op = chunk_.ops[at];
+    const isa::Inst& inst = chunk_.insts[op.index];
+    if (op.layout == Layout::glue || !inst.row || chunk_.refused.contains(op.index)) return true;
+    const lint::Access& access = instructions_[op.index].access;
+    const auto beyond = [&](const auto& part) {
+        return is_vector(part.registers) && part.registers.first + part.registers.count - lint::kVectors > vgprs_;
+    };
+    return access.indexed || std::ranges::any_of(access.all_reads(), beyond) ||
+           std::ranges::any_of(access.all_writes(), beyond);
+}
+
+/// Where control may come from elsewhere, and where waves meet others or memory of their own.
+bool RunBuilder::starts(size_t at) const {
+    const Op& op = chunk_.ops[at];
+    if (targets_[at] || instructions_[op.index].is_barrier) return true;
+    if (op.layout != Layout::memory) return false;
+    const Space space = op.memory().space;
+    return space == Space::local || space == Space::flat || (accesses_private_ && space != Space::gds);
+}
+
+bool RunBuilder::ends(size_t at) const {
+    const uint32_t index = chunk_.ops[at].index;
+    const isa::Inst& inst = chunk_.insts[index];
+    if (at + 1 < chunk_.ops.size() && chunk_.ops[at + 1].index == index) return false;  // more of its ops follow
+    if (flow_of(inst) != Flow::next || inst.row->flags & isa::kBranch) return true;
+    return std::ranges::any_of(instructions_[index].access.all_writes(),
+                               [](const Write& write) { return is_exec(write.registers); });
+}
+
+void RunBuilder::add(const isa::Inst& inst, const lint::Access& access) {
+    RunRegisters& all = runs.back().registers;
+    for (const Read& read : access.all_reads()) {
+        const bool across = read.every_lane || (inst.dpp.kind != isa::DppKind::none && read.source == 0);
+        each(
+            read.registers,
+            [&](uint16_t row) {
+                if (std::ranges::count(all.written_across, row)) return;
+                const bool own = std::ranges::count(all.written, row);
+                if (across)
+                    insert(own ? all.rewritten : all.read_across, row);
+                else if (!own)
+                    insert(all.read, row);
+            },
+            [&](uint16_t scalar) {
+                if (!all.scalars_written[scalar]) all.scalars_read.set(scalar);
+            });
+    }
+    for (const Write& write : access.all_writes())
+        each(
+            write.registers, [&](uint16_t row) { insert(write.every_lane ? all.written_across : all.written, row); },
+            [&](uint16_t scalar) { all.scalars_written.set(scalar); });
+}
+
+}  // namespace strata::emu

@@ -1,0 +1,56 @@
+#pragma once
+#include <bitset>
+#include <cstdint>
+#include <vector>
+
+#include "strata/asm/emu/observe/instrumented.h"
+#include "strata/asm/lint/access.h"
+
+namespace strata::emu {
+
+using ScalarSet = std::bitset<lint::kMode + 1>;
+
+/// What instructions one after the other read before they write it, and what they write. Rows count from v0.
+struct RunRegisters {
+    std::vector<uint16_t> read;  ///< rows, in the active lanes
+    std::vector<uint16_t> read_across,
+        rewritten;  ///< in all lanes; rewritten: after some instruction of the run wrote them
+    std::vector<uint16_t> written, written_across;  ///< in the active lanes; in all
+    ScalarSet scalars_read{}, scalars_written{};    ///< without those that always hold something
+};
+
+/// A straight run of instructions that strict mode may pass as one: whenever the first one runs all do, EXEC stays as it is
+/// up to the last one, and only the first op may have to be looked at for the memory or the barrier that it comes to.
+struct Run {
+    uint32_t id = 0;            ///< among those of the program
+    uint32_t first = 0;         ///< instruction, by Op::index
+    uint32_t last = 0, at = 0;  ///< the last one, and its op
+    bool barrier = false;
+    RunRegisters registers;
+};
+
+struct Checked;
+
+/// Finds the straight runs of a chunk.
+class RunBuilder {
+  public:
+    /// `accesses_private`: lanes may reach private memory.
+    RunBuilder(const Chunk& chunk, const std::vector<Checked>& instructions, int vgprs, bool accesses_private);
+    std::vector<InRun> in_run;  ///< by op
+    std::vector<Run> runs;
+
+  private:
+    bool alone(size_t at) const;
+    bool starts(size_t at) const;
+    bool ends(size_t at) const;
+    void find_targets();
+    void add(const isa::Inst& inst, const lint::Access& access);
+
+    const Chunk& chunk_;
+    const std::vector<Checked>& instructions_;
+    int vgprs_;
+    bool accesses_private_;
+    std::vector<bool> targets_;  ///< by op
+};
+
+}  // namespace strata::emu
