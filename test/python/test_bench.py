@@ -4,7 +4,10 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+import strata
 
 
 def bench(*arguments):
@@ -40,3 +43,61 @@ def test_an_unknown_benchmark_is_named_with_those_there_are():
     run = bench("nothing")
     assert run.returncode != 0
     assert "nothing" in run.stderr and "emu" in run.stderr
+
+
+def test_lowering_measures_every_kernel_through_both_targets_and_their_values_agree():
+    run = bench("--quick", "--arch", "gfx1100", "lowering")
+    assert (run.returncode, run.stderr) == (0, "")
+    out = json.loads(run.stdout)["lowering"]
+    assert list(out["archs"]) == ["gfx1100"]
+    kernels = out["archs"]["gfx1100"]["kernels"]
+    assert len(kernels) == 24
+    assert {name: k["error"] for name, k in kernels.items() if "error" in k} == {}
+    for name, k in kernels.items():
+        for target in ("hip", "asm"):
+            assert min(k[target][what] for what in ("kernels", "compile_ms", "modelled_ms", "wave_instructions", "vgprs", "sgprs", "code_bytes")) > 0, name
+        assert k["hip"]["kernels"] == k["asm"]["kernels"] and k["hip"]["subprocess_ms"] > 0, name
+        assert k["ratio"]["modelled"] == pytest.approx(k["asm"]["modelled_ms"] / k["hip"]["modelled_ms"], abs=1e-3)
+    overview = out["archs"]["gfx1100"]["all"]
+    assert overview["measured"] == 24 and min(numbers(overview["modelled"])) > 0
+    assert min(numbers(out["first_result_ms"])) > 0 and min(numbers(out["sum_2^24_float32"])) > 0
+
+
+def test_lowering_counts_no_kernel_whose_values_differ_between_the_targets():
+    from strata.bench import lowering
+
+    same = np.array([1.0, 2.0, np.nan])
+    assert lowering.distance(same, same.copy()) == 0
+    assert lowering.distance(same, np.array([1.0, np.nan, 2.0])) == float("inf")
+    assert lowering.distance(np.array([4.0]), np.array([5.0])) == pytest.approx(0.2)
+    make, _ = lowering.KERNELS["softmax"]
+    with strata.config(device="emu:gfx1100"), pytest.raises(strata.InternalError, match="apart"):
+        lowering.one_kernel(lambda inputs: Shifting(make(inputs)), 1e-5, "gfx1100", quick=True)
+
+
+class Shifting:
+    """A kernel whose values are others once direct lowering compiles it."""
+
+    def __init__(self, call):
+        self.call = call
+
+    def __call__(self):
+        return self.call() * (0.5 if strata.settings()["target"] == "asm" else 0.25)
+
+
+def test_lowering_refuses_figures_of_targets_that_ran_different_schedules():
+    from strata.bench import lowering
+
+    with strata.config(device="emu:gfx1100"), pytest.raises(strata.InternalError, match="different schedules"):
+        make = lambda inputs: (lambda: inputs.floats(64, 64 if strata.settings()["target"] == "asm" else 32).sum(axis=1))  # noqa: E731
+        lowering.one_kernel(make, 1e-5, "gfx1100", quick=True)
+
+
+def test_a_table_of_lowering_has_a_line_a_kernel():
+    run = bench("--quick", "--arch", "gfx942", "--table")
+    assert (run.returncode, run.stderr) == (0, "")
+    from strata.bench import lowering
+
+    for name in lowering.KERNELS:
+        assert sum(line.startswith(name.ljust(18)) for line in run.stdout.splitlines()) == 1, name
+    assert "geometric mean" in run.stdout and "sum of 2^24" in run.stdout

@@ -105,9 +105,12 @@ def count(text):
 def bench(args):
     from .bench import run_benchmarks
 
-    result = run_benchmarks(args.only, quick=args.quick)
-    json.dump(result, sys.stdout, indent=2)
-    print()
+    if args.table:
+        from .bench.lowering import table
+
+        args.only = ["lowering"]
+    result = run_benchmarks(args.only, quick=args.quick, archs=args.arch)
+    print(table(result["lowering"]) if args.table else json.dumps(result, indent=2))
 
 
 class Version(argparse.Action):
@@ -174,7 +177,9 @@ def parser():
     c.add_argument("--arch", action="append", default=[], help="gfx1100, gfx1201, gfx942 or gfx90a (default: all)")
     c.set_defaults(call=emu_coverage)
     c = add("bench", bench, "Measure Strata on this machine; prints JSON.")
-    c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam (default: all)")
+    c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam lowering (default: all)")
+    c.add_argument("--arch", action="append", default=[], choices=["gfx1100", "gfx1201", "gfx942", "gfx90a"], help="of lowering (default: all)")
+    c.add_argument("--table", action="store_true", help="lowering alone, as a table instead of JSON")
     c.add_argument("--quick", action="store_true", help="fewer repetitions")
     return p
 

@@ -226,11 +226,18 @@ def bench_emu(quick):
     return bench_emu(quick)
 
 
-BENCHMARKS = {"import": bench_import, "graph": bench_graph, "compile": bench_compile, "launch": bench_launch, "emu": bench_emu, "sum": bench_sum, "beam": bench_beam}
+def bench_lowering(quick, archs=()):
+    from .lowering import ARCHS, bench_lowering
+
+    return bench_lowering(quick, archs or ARCHS)
 
 
-def run_benchmarks(only=(), quick=False):
-    """Results by name, with the machine. only: some of BENCHMARKS; quick: fewer repetitions."""
+BENCHMARKS = {"import": bench_import, "graph": bench_graph, "compile": bench_compile, "launch": bench_launch, "emu": bench_emu, "sum": bench_sum, "beam": bench_beam,
+              "lowering": bench_lowering}
+
+
+def run_benchmarks(only=(), quick=False, archs=()):
+    """Results by name, with the machine. only: some of BENCHMARKS; quick: fewer repetitions; archs: of lowering, all if empty."""
     import strata
 
     unknown = [n for n in only if n not in BENCHMARKS]
@@ -243,7 +250,7 @@ def run_benchmarks(only=(), quick=False):
     for name in only or BENCHMARKS:
         if sys.stderr.isatty():
             print(f"\r{name} ...\033[K", end="", file=sys.stderr, flush=True)
-        out[name] = BENCHMARKS[name](quick)
+        out[name] = bench_lowering(quick, archs) if name == "lowering" else BENCHMARKS[name](quick)
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
     return out
