@@ -47,6 +47,13 @@ Offset::Part Selector::sum(const Offset::Part& a, const Offset::Part& b, bool sc
     return {Source::of(place), a.low + b.low, a.high + b.high};
 }
 
+/// Whether it may be written again: what was made of it is not what it would be later.
+bool Selector::is_register_memory(Place place) const {
+    return std::any_of(registers_.begin(), registers_.end(), [&](const auto& memory) {
+        return std::any_of(memory.second.begin(), memory.second.end(), [&](Place p) { return p.reg == place.reg; });
+    });
+}
+
 Source Selector::times(const Source& x, int64_t factor, bool scalar) {
     if (factor == 1) return x;
     const std::array<int64_t, 5> key{x.place.reg, x.place.first, factor, scalar, 0};
@@ -62,7 +69,7 @@ Source Selector::times(const Source& x, int64_t factor, bool scalar) {
         out = code_.vector("v_lshlrev_b32", {by, x});
     else
         out = code_.vector("v_mul_lo_u32", {x, by});
-    products_.emplace_back(key, Source::of(out));
+    if (!is_register_memory(x.place)) products_.emplace_back(key, Source::of(out));
     return Source::of(out);
 }
 

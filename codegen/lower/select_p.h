@@ -108,6 +108,7 @@ class Selector {
     Offset::Part sum(const Offset::Part& a, const Offset::Part& b, bool scalar);
     Source base_at(UOp memory, const Offset::Part& scalar, int64_t bytes_beyond, int64_t size);
     Source times(const Source& x, int64_t factor, bool scalar);
+    bool is_register_memory(Place place) const;
     Address wide_address(UOp index, int64_t size);
 
     const Value& value(UOp u) const { return values_.at(skip_after(u)); }

@@ -35,7 +35,7 @@ std::string error_of(ErrorKind kind, Call call) {
 
 TEST(Settings, EveryRowIsReadFromItsVariable) {
     visit_settings(Settings{}, [](const setting::Row& row, const auto&) {
-        std::string_view word = row.accepts.choices[0].word;
+        std::string_view word = row.accepts.choices[0];
         std::string text = word.empty() ? fmt::format("{}", std::max<uint64_t>(1, row.accepts.low)) : std::string(word);
         Variable variable(row.variable().c_str(), text.c_str());
         visit_settings(settings_of_environment(), [&](const setting::Row& other, const auto& field) {

@@ -1,0 +1,39 @@
+"""The tests of operations pass by direct lowering as they do through HIP: on every arch, in strict mode."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import strata
+from strata import Tensor
+
+ARCHS = ["gfx1100", "gfx1201", "gfx942", "gfx90a"]
+OPERATIONS = ["cast", "creation", "elementwise", "exactness", "index_range", "indexing", "matmul", "movement", "nn", "random", "random_graphs", "reduce"]
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_operations_by_direct_lowering(arch):
+    files = [str(Path(__file__).parent / f"test_{name}.py") for name in OPERATIONS]
+    env = {**os.environ, "TESTED_TARGET": "asm", "TESTED_DEVICE": f"emu:{arch}", "TESTED_CHECK": "raise"}
+    env.pop("PYTEST_XDIST_WORKER", None)
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *files], env=env, capture_output=True, text=True, timeout=600)
+    last = done.stdout.splitlines()[-1] if done.stdout else done.stderr
+    assert done.returncode == 0 and int(last.split()[0]) > 300, done.stdout[-4000:]
+
+
+def test_the_setting_decides_between_targets_within_a_process():
+    x = Tensor(np.arange(100, dtype=np.float32)).realize()
+    for target, route in (("hip", "clang"), ("asm", "direct"), ("hip", "clang")):
+        with strata.config(target=target):
+            assert (x * 3 + 1).sum().item() == 14950
+            made = strata.compile(x * 3 + 1)
+            assert bool(made.source) == (target == "hip"), route
+
+
+def test_what_it_wrote_is_readable():
+    text = strata.compile(Tensor(np.ones((64, 300), np.float32)).sum(axis=1), target="asm").assembly
+    assert "; val0 = load float32" in text and "global_load_b32" in text and text.rstrip().endswith("s_endpgm")
