@@ -83,6 +83,11 @@ Error compile_error(const HipSource& source, std::string log, std::string_view o
         error.message +=
             "\n(textures, surfaces and images are not there: pass the data as a pointer, and read and interpolate it "
             "in the kernel)";
+    if (first.text.find("intrinsic %llvm.amdgcn.ds.gws") != first.text.npos)
+        error.message +=
+            "\n(the device libraries' barrier of a whole grid is made of instructions that this GPU does not have: end "
+            "the "
+            "kernel there and launch another, or count arrivals in memory)";
     error.file = first.at.file;
     error.line = first.at.line;
     error.column = first.at.column;
