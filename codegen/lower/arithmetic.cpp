@@ -43,24 +43,7 @@ bool Selector::elementwise(UOp u) {
     }
     if (type == truth) return of_truths(u, s);
     if (is_real(type)) {
-        if (u.is(Op::neg) || u.is(Op::abs)) {
-            Value out = s[0];
-            if (out.number) out = Source::of(code_.number(*out.number, dwords_of(u.dtype())));
-            out.neg = u.is(Op::neg) ? !out.neg : false;
-            out.abs |= u.is(Op::abs);
-            set(u, out);
-            return true;
-        }
-        if (u.is(Op::max) || u.is(Op::min)) {
-            set(u, float_extreme(u, s));
-            return true;
-        }
-        if (type == f64 && u.is(Op::sub)) {
-            if (s[1].number) s[1] = Source::of(code_.number(*s[1].number, 2));
-            s[1].neg = !s[1].neg;
-            set(u, Source::of(code_.vector("v_add_f64", {s[0], s[1]}, 2)));
-            return true;
-        }
+        if (real(u, s)) return true;
     } else {
         for (size_t i = 0; i < s.size(); ++i) static_cast<Source&>(s[i]) = plain(s[i], u.src(i).dtype());
     }
@@ -91,6 +74,29 @@ bool Selector::elementwise(UOp u) {
         return true;
     }
     return by_row(u, s);
+}
+
+/// What floats do in another way than by a row.
+bool Selector::real(UOp u, std::span<Value> s) {
+    if (u.is(Op::neg) || u.is(Op::abs)) {
+        Value out = s[0];
+        if (out.number) out = Source::of(code_.number(*out.number, dwords_of(u.dtype())));
+        out.neg = u.is(Op::neg) ? !out.neg : false;
+        out.abs |= u.is(Op::abs);
+        set(u, out);
+        return true;
+    }
+    if (u.is(Op::max) || u.is(Op::min)) {
+        set(u, float_extreme(u, s));
+        return true;
+    }
+    if (class_of(u.dtype()) == f64 && u.is(Op::sub)) {
+        if (s[1].number) s[1] = Source::of(code_.number(*s[1].number, 2));
+        s[1].neg = !s[1].neg;
+        set(u, Source::of(code_.vector("v_add_f64", {s[0], s[1]}, 2)));
+        return true;
+    }
+    return false;
 }
 
 bool Selector::by_row(UOp u, std::span<const Value> s) {

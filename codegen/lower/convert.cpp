@@ -46,38 +46,47 @@ Value Selector::converted(const Value& x, NumberClass from, NumberClass to) {
     return {};
 }
 
+/// 0 and 1 of a type.
+bool Selector::convert_truth(UOp u, const Value& x) {
+    const DType to = u.dtype();
+    const NumberClass wanted = class_of(to);
+    if (wanted == truth) return set(u, x), true;
+    const uint64_t one = to.is_float() ? encode_scalar(to, 1) : 1;
+    const int dwords = dwords_of(to);
+    if (!x.mask && (wanted & (i32 | u32))) return set(u, x), true;
+    const Source mask = mask_of(x);
+    const Place out = function_.add(Bank::vector, dwords);
+    for (int i = 0; i < dwords; ++i) {
+        const auto part = static_cast<uint32_t>(one >> 32 * i);
+        if (part)
+            code_.vector_to(out.part(i), "v_cndmask_b32", {Source::of_number(0), Source::of_number(part), mask});
+        else
+            code_.copy(out.part(i), Source::of_number(0));
+    }
+    set(u, Source::of(out));
+    return true;
+}
+
+/// Whether a number differs from 0.
+bool Selector::convert_to_truth(UOp u, const Value& x) {
+    const NumberClass source = class_of(u.src(0).dtype());
+    static constexpr std::pair<NumberClass, const char*> kDiffers[] = {
+        {f16, "v_cmp_neq_f16"}, {f32, "v_cmp_neq_f32"}, {f64, "v_cmp_neq_f64"}, {i32, "v_cmp_ne_u32"},
+        {u32, "v_cmp_ne_u32"},  {i64, "v_cmp_ne_u64"},  {u64, "v_cmp_ne_u64"}};
+    for (auto [type, name] : kDiffers)
+        if (type == source) {
+            set(u, {Source::of(code_.compare(name, x, Source::of_number(0))), true});
+            return true;
+        }
+    return false;
+}
+
 bool Selector::convert(UOp u, const Value& x) {
     const DType to = u.dtype(), from = u.src(0).dtype();
     const NumberClass source = class_of(from), wanted = class_of(to);
     if (to.lanes != 1) return false;
-    if (source == truth) {
-        if (wanted == truth) return set(u, x), true;
-        const uint64_t one = to.is_float() ? encode_scalar(to, 1) : 1;
-        const int dwords = dwords_of(to);
-        if (!x.mask && (wanted & (i32 | u32))) return set(u, x), true;
-        const Source mask = mask_of(x);
-        const Place out = function_.add(Bank::vector, dwords);
-        for (int i = 0; i < dwords; ++i) {
-            const auto part = static_cast<uint32_t>(one >> 32 * i);
-            if (part)
-                code_.vector_to(out.part(i), "v_cndmask_b32", {Source::of_number(0), Source::of_number(part), mask});
-            else
-                code_.copy(out.part(i), Source::of_number(0));
-        }
-        set(u, Source::of(out));
-        return true;
-    }
-    if (wanted == truth) {
-        static constexpr std::pair<NumberClass, const char*> kDiffers[] = {
-            {f16, "v_cmp_neq_f16"}, {f32, "v_cmp_neq_f32"}, {f64, "v_cmp_neq_f64"}, {i32, "v_cmp_ne_u32"},
-            {u32, "v_cmp_ne_u32"},  {i64, "v_cmp_ne_u64"},  {u64, "v_cmp_ne_u64"}};
-        for (auto [type, name] : kDiffers)
-            if (type == source) {
-                set(u, {Source::of(code_.compare(name, x, Source::of_number(0))), true});
-                return true;
-            }
-        return false;
-    }
+    if (source == truth) return convert_truth(u, x);
+    if (wanted == truth) return convert_to_truth(u, x);
     if (const char* name = narrow_float(from, to)) {
         // v_cvt_pk_*_f32 makes two, v_cvt_f32_* takes the lowest byte.
         const bool packs = source == f32;

@@ -50,7 +50,11 @@ class Selector {
 
   private:
     bool select(UOp u);
+    // entry.cpp
     void begin();
+    void begin_ids();
+    void begin_pointers(Place arguments);
+    Place fixed(Bank bank, int dwords, uint16_t code);
     void begin_loop(UOp range);
     void end_loop(UOp range);
     void barrier();
@@ -60,6 +64,7 @@ class Selector {
     // arithmetic.cpp
     bool elementwise(UOp u);
     bool by_row(UOp u, std::span<const Value> s);
+    bool real(UOp u, std::span<Value> s);
     bool of_truths(UOp u, std::span<const Value> s);
     Value where(UOp u, std::span<const Value> s);
     Value float_extreme(UOp u, std::span<const Value> s);
@@ -77,6 +82,8 @@ class Selector {
     Value wide_extreme(UOp u, const Value& a, const Value& b);
     // convert.cpp
     bool convert(UOp u, const Value& x);
+    bool convert_truth(UOp u, const Value& x);
+    bool convert_to_truth(UOp u, const Value& x);
     Value reinterpret(UOp u, const Value& x);
     Value converted(const Value& x, NumberClass from, NumberClass to);
     // memory.cpp

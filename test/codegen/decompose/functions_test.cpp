@@ -123,7 +123,18 @@ struct Param {
 };
 std::vector<Param> rows() {
     std::vector<Param> out;
-    for (const Decomposition& d : decompositions())
+    struct Row {
+        Op op;
+        unsigned types;
+        double ulps;
+    };
+    using namespace types;
+    static constexpr Row kRows[] = {
+#define DECOMPOSE(op, types, function, ulps) {Op::op, types, ulps},
+#include "strata/codegen/decompose/functions.def"
+#undef DECOMPOSE
+    };
+    for (const Row& d : kRows)
         for (unsigned bit : {types::half, types::single, types::twice})
             if ((d.types & bit) && d.op != Op::cast) out.push_back({d.op, type_of(bit), d.ulps});
     return out;

@@ -108,6 +108,7 @@ class RandomCode {
     void maybe_gate(Instruction& instruction) {
         if (!chance(15)) return;
         instruction.gate = any(masks_);
+        instruction.keeps = true;
     }
 
     void step() { chance(50) ? arithmetic() : other(); }

@@ -1,0 +1,88 @@
+// What a kernel finds in registers when it begins, and what it makes of that before anything else (LLVM AMDGPUUsage, "Initial
+// Kernel Execution State").
+#include "strata/codegen/lower/select_p.h"
+
+namespace strata::codegen {
+
+Place Selector::fixed(Bank bank, int dwords, uint16_t code) {
+    const Place place = function_.add(bank, dwords);
+    function_.registers[place.reg].fixed = static_cast<int16_t>(code);
+    return place;
+}
+
+void Selector::begin() {
+    function_.blocks.push_back({});
+    for (UOp u : program_.ops)
+        if (u.is(Op::special)) {
+            const SpecialArg& arg = u.as<SpecialArg>();
+            if (arg.thread)
+                function_.workitem_id_dims = std::max(function_.workitem_id_dims, arg.dim);
+            else
+                function_.workgroup_ids[static_cast<size_t>(arg.dim)] = true;
+        }
+    const Place arguments = fixed(Bank::scalar, 2, 0);
+    begin_ids();
+    begin_pointers(arguments);
+    uint32_t lds = 0;
+    for (UOp u : program_.ops)
+        if (u.is(Op::param) && u.as<ParamArg>().space == Space::local) {
+            local_address_[u] = lds;
+            lds += (static_cast<uint32_t>(u.as<ParamArg>().size * u.dtype().bytes()) + 15) / 16 * 16;
+        }
+}
+
+/// Ids of workgroup and work-item, and EXEC.
+void Selector::begin_ids() {
+    const bool in_ttmp = function_.family == isa::Family::rdna4;
+    std::array<Place, 3> groups{};
+    uint16_t next = 2;
+    for (size_t dim = 0; dim < 3; ++dim)
+        if (function_.workgroup_ids[dim] && !in_ttmp) groups[dim] = fixed(Bank::scalar, 1, next++);
+    const auto& block = program_.block;
+    function_.partial_waves = block[0] * block[1] * block[2] % static_cast<uint32_t>(function_.wave_size()) != 0;
+    if (function_.partial_waves) {
+        function_.all_lanes = function_.add(Bank::scalar, function_.mask_dwords());
+        code_.scalar_to(function_.all_lanes, function_.mask_dwords() == 1 ? "s_mov_b32" : "s_mov_b64",
+                        {Source::of_code(isa::code::exec_lo)});
+    }
+    const Source items = Source::of(fixed(Bank::vector, 1, isa::code::vgpr0));
+    for (UOp u : program_.ops) {
+        if (!u.is(Op::special)) continue;
+        const SpecialArg& arg = u.as<SpecialArg>();
+        const auto dim = static_cast<uint16_t>(arg.dim);
+        if (!arg.thread && in_ttmp) {
+            // RDNA4 ISA 3.13: ttmp9 is the workgroup id x, ttmp7 y in its low half and z in its high half.
+            const Source ids = Source::of_code(static_cast<uint16_t>(isa::code::ttmp0 + (dim == 0 ? 9 : 7)));
+            set(u, dim == 0   ? Source::of(code_.scalar("s_mov_b32", {ids}))
+                   : dim == 1 ? Source::of(code_.scalar("s_and_b32", {ids, Source::of_number(0xffff)}))
+                              : Source::of(code_.scalar("s_lshr_b32", {ids, Source::of_number(16)})));
+        } else if (!arg.thread) {
+            set(u, Source::of(groups[dim]));
+        } else if (function_.workitem_id_dims == 0) {
+            set(u, items);
+        } else {
+            // Ten bits a dimension.
+            set(u, Source::of(code_.vector("v_bfe_u32", {items, Source::of_number(10u * dim), Source::of_number(10)})));
+        }
+    }
+}
+
+/// Pointers in one run of loads, the widest that still fit.
+void Selector::begin_pointers(Place arguments) {
+    static constexpr std::pair<size_t, const char*> kLoads[] = {
+        {8, "s_load_b512"}, {4, "s_load_b256"}, {2, "s_load_b128"}, {1, "s_load_b64"}};
+    function_.kernarg_bytes = static_cast<uint32_t>(program_.params.size() * 8);
+    size_t done = 0;
+    for (auto [count, name] : kLoads)
+        for (; done + count <= program_.params.size(); done += count) {
+            Instruction& made = code_.add(name);
+            made.inst.offset = static_cast<int32_t>(done * 8);
+            made.inst.src[1].code = isa::code::null;
+            made.src[0] = arguments;
+            const Place pointers = made.dst[0] = function_.add(Bank::scalar, static_cast<int>(count) * 2);
+            for (size_t k = 0; k < count; ++k)
+                set(program_.params[done + k], Source::of(pointers.part(static_cast<int>(k) * 2, 2)));
+        }
+}
+
+}  // namespace strata::codegen
