@@ -44,6 +44,16 @@ TEST_P(RunWave, NoAddressIsMemoryBeforeAnyIsMapped) {
         }
 }
 
+TEST_P(RunWave, LanesOnBothSidesOfTheEndOfAllAddressesReadNoMemory) {
+    for (const char* first : {"-1", "-2", "-4", "-16"}) {
+        auto result = attempt(std::string("v_mov_b32 v0, 4\nv_mov_b32 v1, 0\n"
+                                          "s_mov_b32 exec_lo, 1\nv_mov_b32 v1, -1\nv_mov_b32 v0, ") +
+                              first + "\ns_mov_b32 exec_lo, -1\nglobal_load_u8 v4, v[0:1], off");
+        ASSERT_FALSE(result) << first;
+        EXPECT_EQ(result.error().kind, ErrorKind::MemoryFault);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Lanes, RunWave, ::testing::Values(32, 64));
 
 }  // namespace
