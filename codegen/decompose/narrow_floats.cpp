@@ -1,6 +1,7 @@
 // bfloat16 and 8-bit floats from and to float32, in integers; the formats are those of core/dtype.
 #include <algorithm>
 
+#include "strata/asm/isa/arch.h"
 #include "strata/codegen/decompose/functions_p.h"
 
 namespace strata::codegen {

@@ -121,6 +121,20 @@ class Version(argparse.Action):
         parser.exit()
 
 
+def measuring(add):
+    """The commands that say what the emulator does and how fast all is."""
+    c = add("emu", None, "Questions about the emulated GPU.")
+    e = c.add_subparsers(dest="question", required=True, metavar="question")
+    c = e.add_parser("coverage", help="Which instructions execute, by encoding format.", description="Which instructions execute, by encoding format.")
+    c.add_argument("--arch", action="append", default=[], help="gfx1100, gfx1201, gfx942 or gfx90a (default: all)")
+    c.set_defaults(call=emu_coverage)
+    c = add("bench", bench, "Measure Strata on this machine; prints JSON.")
+    c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam lowering (default: all)")
+    c.add_argument("--arch", action="append", default=[], choices=["gfx1100", "gfx1201", "gfx942", "gfx90a"], help="of lowering (default: all)")
+    c.add_argument("--table", action="store_true", help="lowering alone, as a table instead of JSON")
+    c.add_argument("--quick", action="store_true", help="fewer repetitions")
+
+
 def parser():
     p = argparse.ArgumentParser(prog="strata", description="Lazy tensors for AMD GPUs, with an emulated GPU built in.")
     p.add_argument("--version", action=Version, nargs=0, help="print the version and exit")
@@ -171,16 +185,7 @@ def parser():
     c.add_argument("--seeds", type=count, default=0, metavar="N", help="also run under N orders of waves and compare all memory that is written; exit status 1 if it differs")
     c.add_argument("--json", action="store_true", help="print nothing but the findings of --check and --seeds, as JSON")
     c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")
-    c = add("emu", None, "Questions about the emulated GPU.")
-    e = c.add_subparsers(dest="question", required=True, metavar="question")
-    c = e.add_parser("coverage", help="Which instructions execute, by encoding format.", description="Which instructions execute, by encoding format.")
-    c.add_argument("--arch", action="append", default=[], help="gfx1100, gfx1201, gfx942 or gfx90a (default: all)")
-    c.set_defaults(call=emu_coverage)
-    c = add("bench", bench, "Measure Strata on this machine; prints JSON.")
-    c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam lowering (default: all)")
-    c.add_argument("--arch", action="append", default=[], choices=["gfx1100", "gfx1201", "gfx942", "gfx90a"], help="of lowering (default: all)")
-    c.add_argument("--table", action="store_true", help="lowering alone, as a table instead of JSON")
-    c.add_argument("--quick", action="store_true", help="fewer repetitions")
+    measuring(add)
     return p
 
 
