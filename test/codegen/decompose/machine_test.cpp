@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "../../runtime/helpers.h"
 #include "../linear/kernels.h"
 #include "functions.h"
 #include "strata/codegen/compile/compile.h"
@@ -80,7 +81,7 @@ std::vector<Job> all_jobs(const Target& target) {
     return jobs;
 }
 
-class OnMachines : public testing::TestWithParam<isa::Arch> {
+class OnMachines : public runtime::Runtime, public testing::WithParamInterface<isa::Arch> {
   protected:
     std::vector<uint64_t> run(const Job& job, std::shared_ptr<runtime::Module> module, Compiled code) {
         code.entry = job.name;
@@ -91,7 +92,7 @@ class OnMachines : public testing::TestWithParam<isa::Arch> {
         std::vector<hip::DevicePtr> pointers;
         for (UOp p : job.program.params) {
             const int slot = p.as<ParamArg>().slot;
-            buffers.push_back(std::make_unique<runtime::Buffer>(device(), p.dtype(), n));
+            buffers.push_back(std::make_unique<runtime::Buffer>(gpu(), p.dtype(), n));
             std::vector<char> bytes(buffers.back()->bytes());
             const auto width = static_cast<size_t>(p.dtype().bytes());
             for (size_t k = 0; slot > 0 && k < job.in[0].size(); ++k) {
@@ -109,7 +110,7 @@ class OnMachines : public testing::TestWithParam<isa::Arch> {
         for (size_t k = 0; k < out.size(); ++k) std::memcpy(&out[k], bytes.data() + k * width, width);
         return out;
     }
-    runtime::Device& device() { return runtime::device("emu:" + std::string(isa::info(GetParam()).name)); }
+    runtime::Device& gpu() { return runtime::device("emu:" + std::string(isa::info(GetParam()).name)); }
 };
 INSTANTIATE_TEST_SUITE_P(All, OnMachines,
                          testing::Values(isa::Arch::gfx1100, isa::Arch::gfx1201, isa::Arch::gfx942, isa::Arch::gfx90a),
@@ -149,7 +150,7 @@ TEST_P(OnMachines, DecomposedFunctionsAreAsExactAsTheirRowsSay) {
     auto code = compile_hip({.text = text, .kernel = "job0", .options = {"-ffp-contract=off", "-O1"}}, GetParam());
     if (!code && code.error().kind == ErrorKind::Device) GTEST_SKIP() << code.error().message;
     ASSERT_TRUE(code) << code.error().message;
-    auto module = std::make_shared<runtime::Module>(device(), code->code_object());
+    auto module = std::make_shared<runtime::Module>(gpu(), code->code_object());
     for (const Job& job : jobs) expect_right(job, run(job, module, *code));
 }
 
