@@ -15,6 +15,7 @@ namespace code = isa::code;
 
 constexpr uint32_t kNobody = UINT32_MAX;  // of a stay: VCC where instructions name it
 constexpr int kSlack = 8;
+constexpr int kLowRows = 128;  // that 16-bit operands of RDNA's short forms reach
 constexpr size_t kBanks = 3;
 constexpr int kFirstCode[kBanks] = {0, code::vgpr0, code::agpr0};
 constexpr size_t kFileRows[kBanks] = {code::vcc_hi + 1, 256, 256};
@@ -36,6 +37,7 @@ class Assigner {
         weight_.assign(registers, 0);
         hints_of_.assign(registers, kNobody);
         masks_.assign(registers, false);
+        low_.assign(registers, false);
         for (VirtualRegister& reg : function.registers) reg.place = -1;
     }
 
@@ -71,7 +73,8 @@ class Assigner {
     std::vector<Occupancy>& file(uint32_t reg) { return files_[static_cast<size_t>(bank(reg))]; }
     int first_code(uint32_t reg) const { return kFirstCode[static_cast<size_t>(bank(reg))]; }
     int limit(uint32_t reg) const {
-        const int of_bank[kBanks] = {limits_.sgprs, limits_.vgprs, limits_.agprs};
+        const int of_bank[kBanks] = {limits_.sgprs, low_[reg] ? std::min(limits_.vgprs, kLowRows) : limits_.vgprs,
+                                     limits_.agprs};
         return of_bank[static_cast<size_t>(bank(reg))];
     }
 
@@ -110,6 +113,7 @@ class Assigner {
                 each_write(instruction, [&](Place place) { weight_[place.reg] += use; });
                 note_hints(instruction);
                 note_masks(instruction);
+                note_low(instruction);
             }
         }
         const std::vector<const Instruction*> constants = constants_of(function_);
@@ -149,6 +153,15 @@ class Assigner {
         for (size_t i = 0; i < instruction.src.size(); ++i)
             if (instruction.src[i] && instruction.inst.src[i].type == isa::Type::lanes)
                 masks_[instruction.src[i].reg] = true;
+    }
+
+    /// RDNA's 16-bit forms with a literal have no long form that would reach all registers.
+    void note_low(const Instruction& instruction) {
+        if (instruction.pseudo != Pseudo::none || isa::is_cdna(function_.family)) return;
+        const isa::Row& row = *instruction.inst.row;
+        if (!(row.flags & isa::kLiteral) || !isa::is_half(row.dst[0])) return;
+        for (Place place : {instruction.dst[0], instruction.src[0], instruction.src[1], instruction.src[2]})
+            if (place) low_[place.reg] = true;
     }
 
     void reserve_vcc() {
@@ -323,6 +336,7 @@ class Assigner {
     std::vector<Hint> hints_;
     std::vector<uint32_t> hints_of_;  // the first of each register
     std::vector<bool> masks_;         // that are read or written as a bit a lane
+    std::vector<bool> low_;           // that must be among the first kLowRows
     std::vector<uint32_t> waiting_, unplaced_, seen_;
 };
 

@@ -130,6 +130,28 @@ TEST_P(Allocate, DeadPartsOfATupleAreFreeForOthers) {
     EXPECT_LE(code.function.vgprs, 6);
 }
 
+TEST(Allocate, OperandsThatReachHalfTheRegistersAreAmongThese) {
+    for (const isa::Arch arch : {isa::Arch::gfx1100, isa::Arch::gfx1201}) {
+        Code code(arch);
+        const Place item = code.fixed(Bank::vector, 1, isa::code::vgpr0), address = code.vector(2);
+        code.copy(address.part(0), item);
+        code.copy(address.part(1), Constant{1});
+        std::vector<Place> values;
+        for (int i = 0; i < 150; ++i) {
+            values.push_back(code.vector());
+            code.op("v_mul_f32", {values.back()}, {item, address.part(1)});
+        }
+        const Place half = code.vector();
+        code.copy(half, Constant{0});  // the table of facts has it read
+        Instruction& fused = code.op("v_fmaak_f16", {half}, {item, item, Constant{0x5a5a}});
+        fused.inst.src[2].code = isa::code::literal;
+        for (Place value : values) code.store(value, address);
+        code.store(half, address);
+        code.end();
+        expect_same(code.function);
+    }
+}
+
 TEST(RegisterLimits, AWorkgroupOfTheProgramFitsTheMachine) {
     struct Case {
         isa::Arch arch;

@@ -111,10 +111,20 @@ class RandomCode {
         instruction.keeps = true;
     }
 
+    /// Registers that exist for the lanes of a gate alone.
+    void gated_chain() {
+        const Place mask = any(masks_), first = code.vector(), second = code.vector();
+        code.op("v_add_f32", {first}, {any(vectors_), any(vectors_)}).gate = mask;
+        code.op("v_mul_f32", {second}, {first, any(vectors_)}).gate = mask;
+        Instruction& last = code.op("v_mul_f32", {any(vectors_)}, {first, second});
+        last.gate = mask;
+        last.keeps = true;
+    }
+
     void step() { chance(50) ? arithmetic() : other(); }
 
     void arithmetic() {
-        switch (pick(10)) {
+        switch (pick(11)) {
             case 0:
             case 1:
             case 2: {
@@ -152,7 +162,8 @@ class RandomCode {
                 code.op("s_cselect_b32", {any(scalars_)}, {any(scalars_), any(scalars_)});
                 break;
             }
-            default: code.op("v_min_f32", {any(vectors_)}, {any(vectors_), any(vectors_)});
+            case 10: gated_chain(); break;
+            default: code.op("v_mul_f32", {any(vectors_)}, {any(vectors_), any(vectors_)});
         }
     }
 

@@ -143,6 +143,7 @@ TEST_P(Schedule, WhatIsGatedAlikeStandsTogether) {
         code.copy(values.back(), Constant{0});
         Instruction& load = code.op(code.spelled("ds_load_b32", "ds_read_b32"), {values.back()}, {address.part(0)});
         load.gate = mask;
+        load.keeps = true;
         load.inst.offset = 4 * i;
     }
     for (Place value : values) {
