@@ -1,0 +1,103 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "machine_model.h"
+#include "random_code.h"
+#include "strata/codegen/lower/passes_p.h"
+
+namespace strata::codegen {
+namespace {
+
+using namespace test;
+
+class Unroll : public testing::TestWithParam<isa::ArchInfo> {
+  protected:
+    isa::Arch arch() const { return GetParam().arch; }
+};
+INSTANTIATE_TEST_SUITE_P(Arch, Unroll, testing::ValuesIn(isa::archs()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+size_t branches(const MachineFunction& function) {
+    size_t count = 0;
+    for (const Block& block : function.blocks)
+        count += static_cast<size_t>(std::ranges::count_if(block.code, [](const Instruction& instruction) {
+            return instruction.pseudo == Pseudo::none && instruction.inst.row->flags & isa::kBranch;
+        }));
+    return count;
+}
+
+TEST_P(Unroll, RandomCodeComputesTheSameWithFewerBranches) {
+    size_t before = 0, after = 0;
+    for (unsigned seed = 3000; seed < 3060; ++seed) {
+        RandomCode random(arch(), seed, {.steps = 40 + static_cast<int>(seed % 100) * 5});
+        MachineFunction& function = random.code.function;
+        SCOPED_TRACE(seed);
+        const std::vector<uint64_t> wanted = run_virtual(function);
+        before += branches(function);
+        ASSERT_TRUE(coalesce(function));
+        const std::string text = to_string(function);
+        ASSERT_TRUE(unroll(function));
+        after += branches(function);
+        ASSERT_EQ(run_virtual(function), wanted) << text << to_string(function);
+        ASSERT_TRUE(schedule(function));
+        ASSERT_TRUE(allocate(function));
+        ASSERT_EQ(run_placed(function), wanted);
+    }
+    EXPECT_LT(after, before);
+}
+
+/// A sum of what a loop of so many rounds loads, with `more` instructions in each.
+void write_sum(Code& code, int rounds, int more) {
+    const Place item = code.fixed(Bank::vector, 1, isa::code::vgpr0), address = code.vector(2), sum = code.vector();
+    code.op("v_add_f32", {address.part(0)}, {item, item});
+    code.copy(address.part(1), Constant{1});
+    code.copy(sum, Constant{0});
+    code.loop(rounds, [&] {
+        const Place value = code.vector();
+        code.op(code.spelled("global_load_b32", "global_load_dword"), {value}, {address});
+        for (int i = 0; i < more; ++i) code.op("v_mul_f32", {value}, {value, value});
+        code.op("v_add_f32", {sum}, {sum, value});
+    });
+    code.store(sum, address);
+    code.end();
+}
+
+TEST_P(Unroll, AShortLoopIsStraightCodeWhoseLoadsStandTogether) {
+    Code code(arch());
+    write_sum(code, 16, 0);
+    const std::vector<uint64_t> wanted = run_virtual(code.function);
+    ASSERT_TRUE(unroll(code.function));
+    EXPECT_EQ(branches(code.function), 0u);
+    ASSERT_TRUE(schedule(code.function));
+    EXPECT_EQ(run_virtual(code.function), wanted);
+    const std::vector<Instruction>& body = code.function.blocks[1].code;
+    const auto loads = [](const Instruction& i) {
+        return i.pseudo == Pseudo::none && i.inst.row->flags & isa::kMemory;
+    };
+    const auto first = std::ranges::find_if(body, loads);
+    ASSERT_GE(body.end() - first, 16);
+    EXPECT_GE(std::count_if(first, first + 20, loads), 16) << to_string(code.function);
+    EXPECT_EQ(code.function.blocks[1].depth, 0u);
+}
+
+TEST_P(Unroll, RoundsOfALongLoopGoTogetherAsTheirNumberDivides) {
+    struct Case {
+        int rounds, more;
+        size_t copies;
+    };
+    for (const Case& row :
+         {Case{1000, 0, 8}, Case{1001, 0, 7}, Case{997, 0, 1}, Case{1000, 40, 2}, Case{1000, 80, 1}}) {
+        Code code(arch());
+        write_sum(code, row.rounds, row.more);
+        const std::vector<uint64_t> wanted = run_virtual(code.function);
+        const size_t round = code.function.blocks[1].code.size() - 2;
+        ASSERT_TRUE(unroll(code.function));
+        EXPECT_EQ(run_virtual(code.function), wanted);
+        EXPECT_EQ(code.function.blocks[1].code.size(), round * row.copies + 2) << row.rounds;
+        EXPECT_EQ(branches(code.function), 1u);
+    }
+}
+
+}  // namespace
+}  // namespace strata::codegen
