@@ -152,6 +152,7 @@ Recent::Known Recent::know(const isa::Inst& inst, const Access& access) const {
 }
 
 void Recent::step(const Step& step, const Known& known, Findings& found) {
+    if (traces_.empty() && !known.produced_by) return;
     const Now now(step, known);
     arrive(step.pc);
     check(now, found);
@@ -238,6 +239,7 @@ Recent::Broken Recent::worst(const Now& now) const {
 }
 
 std::optional<Lack> Recent::lacks(const Step& step, const Known& known) {
+    if (!known.consumed_by) return {};
     arrive(step.pc);
     const Broken broken = worst(Now(step, known));
     if (!broken.trace) return {};

@@ -1,3 +1,5 @@
+#include <mutex>
+
 #include "strata/asm/isa/names.h"
 #include "strata/asm/lint/hazards_p.h"
 
@@ -117,13 +119,13 @@ uint64_t classes_of(isa::Family family, const isa::Row& row) {
 
 /// The same for each row of a family.
 const std::vector<uint64_t>& row_classes(isa::Family family) {
-    static const auto all = [] {
-        std::array<std::vector<uint64_t>, isa::kFamilyCount> tables;
-        for (size_t i = 0; i < tables.size(); ++i)
-            for (const isa::Row& row : isa::rows(isa::Family(i))) tables[i].push_back(classes_of(isa::Family(i), row));
-        return tables;
-    }();
-    return all[static_cast<size_t>(family)];
+    static std::array<std::vector<uint64_t>, isa::kFamilyCount> tables;
+    static std::array<std::once_flag, isa::kFamilyCount> made;
+    const auto i = static_cast<size_t>(family);
+    std::call_once(made[i], [&] {
+        for (const isa::Row& row : isa::rows(family)) tables[i].push_back(classes_of(family, row));
+    });
+    return tables[i];
 }
 
 }  // namespace

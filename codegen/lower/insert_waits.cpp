@@ -9,6 +9,7 @@
 #include "strata/codegen/lower/added_p.h"
 #include "strata/codegen/lower/passes_p.h"
 #include "strata/codegen/lower/under_way_p.h"
+#include "strata/core/uop/walk.h"
 
 namespace strata::codegen {
 namespace {

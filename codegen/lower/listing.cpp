@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "strata/codegen/lower/passes_p.h"
+#include "strata/core/uop/walk.h"
 
 namespace strata::codegen {
 namespace {

@@ -12,12 +12,17 @@ constexpr size_t kReach = 8;  // instructions that the second half may come forw
 const std::vector<const isa::Row*>& dual_rows(isa::Family family) {
     static const auto all = [] {
         std::array<std::vector<const isa::Row*>, isa::kFamilyCount> tables;
-        for (size_t i = 0; i < tables.size(); ++i)
-            for (const isa::Row& row : isa::rows(isa::Family(i))) {
-                const bool small = row.format == isa::Format::VOP1 || row.format == isa::Format::VOP2;
-                const std::string name = small ? "v_dual_" + std::string(row.mnemonic.substr(2)) : "";
-                tables[i].push_back(small ? isa::find_row(isa::Family(i), name, isa::Format::VOPD) : nullptr);
+        for (size_t i = 0; i < tables.size(); ++i) {
+            const std::span<const isa::Row> rows = isa::rows(isa::Family(i));
+            tables[i].resize(rows.size());
+            for (const isa::Row& row : rows) {
+                if (row.format != isa::Format::VOPD) continue;
+                constexpr std::string_view prefix = "v_dual_";
+                const std::string single = "v_" + std::string(row.mnemonic.substr(prefix.size()));
+                const isa::Row* const of = isa::find_row(isa::Family(i), single);
+                if (of) tables[i][static_cast<size_t>(of - rows.data())] = &row;
             }
+        }
         return tables;
     }();
     return all[static_cast<size_t>(family)];

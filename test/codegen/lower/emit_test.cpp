@@ -34,6 +34,7 @@ TEST_P(EmitTest, ObjectsRunAndSayWhatTheyTake) {
     EXPECT_EQ(kernel.args[0].name, "out0");
     EXPECT_EQ(kernel.args[1].name, "in1");
     EXPECT_EQ(kernel.max_block, 64u);
+    EXPECT_EQ(kernel.descriptor.user_sgprs(), GetParam() == isa::Arch::gfx1100 ? 15 : 2);
     std::array<uint64_t, 2> arguments{gpu.allocate(256).value(), gpu.allocate(256).value()};
     std::vector<lint::Finding> found;
     auto ran = gpu.launch(*module, "k", {.block = {64, 1, 1}, .check = emu::Check::report, .findings = &found},
