@@ -108,7 +108,9 @@ class Inserter {
                             lint::access_of(function_.target.arch, instruction.inst, function_.wave_size()));
             };
             const auto wait = [&](const Waits& waits) {
-                for (const Instruction& one : waits_for(waits, code[i].origin)) put(one, i);
+                if (waits == kNoWaits) return;
+                if (added)
+                    for (const Instruction& one : waits_for(waits, code[i].origin)) added->push_back({i, one});
                 state.wait(waits);
             };
             wait(state.before(inst, accesses_[block][i]));
