@@ -14,7 +14,7 @@ namespace {
 using namespace types;
 
 constexpr Decomposition kDecompositions[] = {
-#define DECOMPOSE(op, types, function, ulps) {Op::op, types, function},
+#define DECOMPOSE(op, types, function, ulps) {Op::op, types, function, ulps},
 #include "strata/codegen/decompose/functions.def"
 #undef DECOMPOSE
 };
@@ -144,6 +144,7 @@ unsigned type_bit(DType type) {
     return type.bits() == 64 ? types::twice : type.bits() == 32 ? types::single : types::half;
 }
 
+std::span<const Decomposition> decompositions() { return kDecompositions; }
 
 LinearProgram decompose(const LinearProgram& program, const Target& target) {
     LinearProgram out = program;

@@ -25,7 +25,9 @@ struct Decomposition {
     Op op;
     unsigned types;
     UOp (*function)(UOp, const Target&);  ///< an empty UOp or the node itself: it stays
+    double ulps;
 };
+std::span<const Decomposition> decompositions();
 
 // What the rows name.
 #define DECOMPOSE(op, types, function, ulps) UOp function(UOp u, const Target& target);

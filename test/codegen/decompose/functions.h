@@ -94,19 +94,8 @@ struct FunctionRow {
     double ulps;
 };
 inline std::vector<FunctionRow> function_rows() {
-    using namespace types;
-    struct Row {
-        Op op;
-        unsigned types;
-        double ulps;
-    };
-    static constexpr Row kRows[] = {
-#define DECOMPOSE(op, types, function, ulps) {Op::op, types, ulps},
-#include "strata/codegen/decompose/functions.def"
-#undef DECOMPOSE
-    };
     std::vector<FunctionRow> out;
-    for (const Row& d : kRows)
+    for (const Decomposition& d : decompositions())
         for (unsigned bit : {types::half, types::single, types::twice})
             if ((d.types & bit) && d.op != Op::cast) out.push_back({d.op, type_of(bit), d.ulps});
     return out;
