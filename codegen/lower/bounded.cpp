@@ -25,15 +25,17 @@ void Selector::bounded(UOp u, std::span<const Value> s) {
             code_.vector_to(out.part(i), "v_cndmask_b32", {dword(otherwise, i), dword(chosen, i), mask});
         return Value(Source::of(out));
     };
-    const Value at = selected(wide ? "v_cmp_lt_i64" : "v_cmp_lt_i32", index, zero, from_end, index);
+    const bool counts_from_end = !u.dtype().is_unsigned();
+    const Value at =
+        counts_from_end ? selected(wide ? "v_cmp_lt_i64" : "v_cmp_lt_i32", index, zero, from_end, index) : index;
     // Without sign, what is below 0 is beyond every size.
     const Place wrong = code_.compare(wide ? "v_cmp_ge_u64" : "v_cmp_ge_u32", at, size);
     Value which = index;
     if (wide) {
         const Value most = Source::of(code_.number(WrongIndex::kMost, 2)),
                     least = Source::of(code_.number(static_cast<uint64_t>(-WrongIndex::kMost), 2));
-        which = selected("v_cmp_lt_i64", which, most, which, most);
-        which = selected("v_cmp_gt_i64", which, least, which, least);
+        which = selected(counts_from_end ? "v_cmp_lt_i64" : "v_cmp_lt_u64", which, most, which, most);
+        if (counts_from_end) which = selected("v_cmp_gt_i64", which, least, which, least);
     }
     const Place address = function_.add(Bank::vector, 2);
     code_.copy(address.part(0), dword(which, 0));

@@ -1,6 +1,9 @@
 // What a kernel finds in registers when it begins, and what it makes of that before anything else (LLVM AMDGPUUsage, "Initial
 // Kernel Execution State").
+#include <algorithm>
+
 #include "strata/codegen/lower/select_p.h"
+#include "strata/codegen/lower/workarounds_p.h"
 
 namespace strata::codegen {
 
@@ -35,7 +38,9 @@ void Selector::begin() {
 void Selector::begin_ids() {
     const bool in_ttmp = function_.family == isa::Family::rdna4;
     std::array<Place, 3> groups{};
-    uint16_t next = 2;
+    const auto ids = std::count(function_.workgroup_ids.begin(), function_.workgroup_ids.end(), true);
+    function_.user_sgprs = user_scalars(function_.target, static_cast<int>(ids));
+    auto next = static_cast<uint16_t>(function_.user_sgprs);
     for (size_t dim = 0; dim < 3; ++dim)
         if (function_.workgroup_ids[dim] && !in_ttmp) groups[dim] = fixed(Bank::scalar, 1, next++);
     const auto& block = program_.block;
