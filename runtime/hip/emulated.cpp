@@ -143,14 +143,18 @@ emu::Check check_of_settings() {
     return check == "raise" ? emu::Check::raise : check == "report" ? emu::Check::report : emu::Check::off;
 }
 
-/// Tells who is to know of what strict mode found; prints it where nothing is raised, once for each instruction.
+/// Tells who is to know of what strict mode found: the report that collects it; else, where nothing is raised, it is
+/// printed, once for each instruction.
 std::vector<CheckFinding> tell(FunctionHandle& function, const std::vector<lint::Finding>& found, emu::Check check) {
     static Mutex one_at_a_time;
     std::vector<CheckFinding> findings;
     findings.reserve(found.size());
     for (const lint::Finding& finding : found) findings.push_back({finding, function.name, function.module});
     if (findings.empty()) return findings;
-    if (const auto& listener = settings().listener) static_cast<Report*>(listener.get())->add(findings);
+    if (const auto& listener = settings().listener) {
+        static_cast<Report*>(listener.get())->add(findings);
+        return findings;
+    }
     std::lock_guard lock(one_at_a_time);
     for (const CheckFinding& one : findings)
         if (check == emu::Check::report && function.shown.emplace(one.finding.pc, one.finding.kind).second)

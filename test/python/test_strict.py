@@ -201,6 +201,13 @@ def test_report_mode_prints_a_finding_once_for_each_kernel(capfd):
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize("broken", [uninitialised, race])
+def test_what_a_report_collects_is_not_printed(broken, capfd):
+    with emulator.check() as report:
+        broken()(numbers())
+    assert report and capfd.readouterr().err == ""
+
+
 def test_the_environment_switches_strict_mode_on():
     code = f"import numpy, strata; k = strata.asm_kernel({UNINITIALISED.format(then='')!r}, name='no_address', args=['out'], grid=1, block=32); k(strata.Tensor(numpy.zeros(64, 'int32'))); print('lives')"
     done = run(code, STRATA_CHECK="report")

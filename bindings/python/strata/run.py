@@ -170,6 +170,9 @@ def reports(args, k, values):
             k(*values)
     except strata.Error as e:  # what was found before it is told first
         error = e
+    if not args.json and not isinstance(error, strata.CheckError):
+        for finding in report.findings:
+            print(f"strict mode: {finding}", file=sys.stderr)
     return [report, *([unstable] if unstable else [])], error
 
 
