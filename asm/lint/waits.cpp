@@ -222,7 +222,14 @@ void Outstanding::start(const Step& step) {
             (is_vector(read.registers) || read.registers.first == isa::code::exec_lo))
             fresh.holds[next++] = read.registers;
     fresh.writes_local = writes_local(inst);
-    if (!fresh.fills.count && !next && !fresh.writes_local && !stores_privately(*inst.row)) return;
+    const bool only_stores = !fresh.fills.count && !next && !fresh.writes_local;
+    if (only_stores && !stores_privately(*inst.row)) return;
+    // Of stores to private memory it matters whether any is under way: the last one ends last.
+    if (only_stores)
+        std::erase_if(operations_, [&](const Operation& operation) {
+            return operation.is_private_store && operation.counts[0].counter == fresh.counts[0].counter;
+        });
+    fresh.is_private_store = only_stores;
     const auto at = std::ranges::lower_bound(operations_, step.pc, {}, &Operation::pc);
     if (at != operations_.end() && at->pc == step.pc)
         *at = fresh;

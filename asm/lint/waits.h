@@ -43,7 +43,7 @@ class Outstanding {
         std::array<Count, 2> counts{};
         Registers fills;
         std::array<Registers, 3> holds{};  ///< what it still reads, until an export is granted
-        bool writes_local = false;
+        bool writes_local = false, is_private_store = false;
         bool operator==(const Operation&) const = default;
     };
 

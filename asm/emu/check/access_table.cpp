@@ -5,6 +5,12 @@
 namespace strata::emu {
 namespace {
 
+bool is_move(const isa::Inst& inst) {
+    const std::string_view name = inst.row->mnemonic;
+    return (name == "v_mov_b32" || name.starts_with("v_accvgpr_")) && inst.src[0].is_vector() &&
+           inst.dst[0].is_vector() && inst.dpp.kind == isa::DppKind::none && !inst.sdwa.present && !inst.row_y;
+}
+
 Checked checked(const Program& program, const lint::Recent& rules, const isa::Inst& inst) {
     if (!inst.row) return {};
     const isa::Family family = isa::info(program.arch()).family;
@@ -17,7 +23,8 @@ Checked checked(const Program& program, const lint::Recent& rules, const isa::In
             inst.row->mnemonic.starts_with("s_barrier"),
             access.counters || inst.row->format == isa::Format::SOPP || inst.row->format == isa::Format::SOPK,
             transfer(inst.row),
-            transfer(inst.row_y)};
+            transfer(inst.row_y),
+            is_move(inst)};
 }
 
 bool is_last_of_instruction(const Chunk& chunk, size_t at) {
@@ -36,7 +43,7 @@ AccessTable::OfChunk AccessTable::make(const Chunk& chunk) {
     all.instructions.reserve(chunk.insts.size());
     for (const isa::Inst& inst : chunk.insts) all.instructions.push_back(checked(program_, rules, inst));
     for (size_t at = 0; at < chunk.ops.size(); ++at) all.is_last.push_back(is_last_of_instruction(chunk, at));
-    RunBuilder found(chunk, all.instructions, program_.vgprs(), accesses_private_);
+    RunBuilder found(chunk, all.instructions, program_, accesses_private_);
     all.in_run = std::move(found.in_run);
     all.runs = std::move(found.runs);
     all.run_at.resize(chunk.ops.size());

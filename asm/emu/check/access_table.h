@@ -15,6 +15,7 @@ struct Checked {
     bool is_barrier = false;
     bool starts_or_waits = false;  ///< an operation that is waited for, a wait, a message
     Transfer transfer = nullptr, transfer_y = nullptr;
+    bool is_move = false;  ///< of a whole vector register, lane by lane
 };
 
 /// That of the instructions of a program, kept from launch to launch. Thread-safe.

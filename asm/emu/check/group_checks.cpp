@@ -51,13 +51,14 @@ bool GroupChecks::before_run(Wave& wave, const Site& site) {
     const uint64_t exec = wave.exec();
     const Op& op = site.op();
     if (!state.is_ahead || wave.mode & kGprIndex || !state.registers.knows(run, exec)) return false;
-    if (op.layout == Layout::memory && !pass_memory(state, wave, op)) return false;
+    if (op.layout == Layout::memory && !run.is_private && !pass_memory(state, wave, op)) return false;
     state.registers.pass(run, exec);
-    if (run.barrier) {
-        const Checked& checked = table_->instructions[run.first];
-        const lint::Step step{chunk.pcs[run.first], &chunk.insts[run.first], &checked.access};
+    if (run.barrier || run.is_private) {
+        const lint::Step step{chunk.pcs[run.first], &chunk.insts[run.first], &table_->instructions[run.first].access};
+        const Moment moment{wave, step, &op, found_};
         if (seen_ != &wave) see(wave);
-        barrier({wave, step, &op, found_});
+        if (run.barrier) barrier(moment);
+        if (run.is_private) state.scratch.step(moment, state.registers);
     }
     state.chunk = &chunk;
     state.at = run.at;
@@ -107,7 +108,7 @@ void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t i
     const lint::Step step{chunk.pcs[index], &inst, &checked.access};
     if (seen_ != &wave) see(wave);
     if (!state.is_ahead) paths_.step(state.path, step, checked, found_);
-    const Moment moment{wave, step, op, found_, checked.transfer, checked.transfer_y};
+    const Moment moment{wave, step, op, found_, checked.transfer, checked.transfer_y, checked.is_move};
     state.registers.step(moment);
     if (op && op->layout == Layout::memory) {
         const Space space = op->memory().space;

@@ -17,8 +17,8 @@ void LocalMemory::start() {
     base_ = latest;
     std::ranges::fill(progress_, Progress{});
     std::ranges::fill(known_, 0u);
-    for (const auto& [dword, cells] : bytes_) written_[dword] = read_[dword] = 0;
-    bytes_.clear();
+    for (size_t dword = 0; dword < bytes_.size(); ++dword)
+        if (written_[dword] == kSplit) written_[dword] = read_[dword] = 0;
     if (base_ >= kLatest / 2) forget(base_);
 }
 
@@ -35,7 +35,7 @@ void LocalMemory::forget(int64_t old) {
     };
     std::ranges::for_each(written_, shift);
     std::ranges::for_each(read_, shift);
-    for (auto& [dword, cells] : bytes_)
+    for (Cells& cells : bytes_)
         for (Cell& cell : cells) shift(cell.write), shift(cell.read);
     base_ -= old;
 }
@@ -84,23 +84,35 @@ void LocalMemory::touch(const Moment& moment, uint32_t offset, Cell& cell, Way w
     }
 }
 
+/// The bytes of a dword that are not touched together any more.
+LocalMemory::Cells& LocalMemory::split(size_t dword) {
+    if (bytes_.empty()) bytes_.resize(written_.size());
+    if (written_[dword] == kSplit) return bytes_[dword];
+    bytes_[dword].fill({written_[dword], read_[dword]});
+    written_[dword] = read_[dword] = kSplit;
+    return bytes_[dword];
+}
+
+void LocalMemory::join(size_t dword) {
+    const Cells& cells = bytes_[dword];
+    if (std::ranges::count(cells, cells[0]) < 4) return;
+    written_[dword] = cells[0].write;
+    read_[dword] = cells[0].read;
+}
+
 /// Some bytes of one dword.
 void LocalMemory::touch(const Moment& moment, uint32_t offset, uint32_t bytes, Way way, int lane) {
     const uint32_t dword = offset / 4;
-    const bool is_split = written_[dword] == kSplit;
-    Cell whole{written_[dword], read_[dword]};
-    if (bytes == 4 && !is_split) {
+    if (bytes == 4 && written_[dword] != kSplit) {
+        Cell whole{written_[dword], read_[dword]};
         touch(moment, offset, whole, way, lane);
-    } else {
-        std::array<Cell, 4>& cells = bytes_[dword];
-        if (!is_split) cells.fill(whole);
-        for (uint32_t i = 0; i < bytes; ++i) touch(moment, offset + i, cells[offset % 4 + i], way, lane);
-        const bool joined = std::ranges::count(cells, cells[0]) == 4;
-        whole = joined ? cells[0] : Cell{kSplit, kSplit};
-        if (joined) bytes_.erase(dword);
+        written_[dword] = whole.write;
+        read_[dword] = whole.read;
+        return;
     }
-    written_[dword] = whole.write;
-    read_[dword] = whole.read;
+    Cells& cells = split(dword);
+    for (uint32_t i = 0; i < bytes; ++i) touch(moment, offset + i, cells[offset % 4 + i], way, lane);
+    join(dword);
 }
 
 /// One of a lane's items: who touches its bytes, and what is known of them.
@@ -155,76 +167,6 @@ void LocalMemory::step(const Moment& moment, Registers& registers) {
         move(moment, registers, lane, one, first);
         if (two) move(moment, registers, lane, other, first + fields.local().offset2 - fields.offset);
     }
-}
-
-/// Whether nobody else has touched the dwords so that it matters, and all of them are known where they are read.
-bool LocalMemory::is_free(Extent extent, Way way, const Now& now) const {
-    const Touch *const written = written_.data() + extent.first, *const read = read_.data() + extent.first;
-    const uint32_t* const known = known_.data() + extent.first;
-    const Touch harmless = way == Way::store ? 0 : kAtomic;
-    uint32_t wrong = 0;
-    for (int32_t i = 0; i < extent.end - extent.first; ++i)
-        wrong |= uint32_t{written[i] >= now.since} & uint32_t{(written[i] & kWaveBits) != now.own} &
-                 uint32_t{(written[i] & harmless) == 0};
-    if (way == Way::store)
-        for (int32_t i = 0; i < extent.end - extent.first; ++i)
-            wrong |= uint32_t{read[i] >= now.since} & uint32_t{(read[i] & (kWaveBits | kSeveral)) != now.own};
-    else
-        for (int32_t i = 0; i < extent.end - extent.first; ++i) wrong |= ~known[i];
-    return !wrong;
-}
-
-void LocalMemory::note(Extent extent, Way way, const Now& now) {
-    if (way == Way::load) {
-        Touch* const read = read_.data() + extent.first;
-        for (int32_t i = 0; i < extent.end - extent.first; ++i) {
-            const Touch before = read[i] ^ now.now;  // 0: this wave alone
-            read[i] = now.now | (before - 1 < (1u << kWhen) - 1 ? kSeveral : 0u);
-        }
-        return;
-    }
-    std::fill(written_.begin() + extent.first, written_.begin() + extent.end,
-              now.now | (way == Way::atomic ? kAtomic : 0));
-    std::fill(known_.begin() + extent.first, known_.begin() + extent.end, ~0u);
-}
-
-bool LocalMemory::pass(Wave& wave, const Op& op) {
-    const MemoryFields& fields = op.memory();
-    uint64_t addresses[64];
-    const uint64_t active = lane_addresses(&wave, &op, addresses);
-    if (fields.space == Space::flat) {
-        bool local = false;
-        for (uint64_t left = active; left; left &= left - 1)
-            local |= addresses[std::countr_zero(left)] >> 32 == kSharedAperture;
-        return !local;
-    }
-    const int32_t apart = fields.is(kTwoAddresses) ? static_cast<int32_t>(fields.local().offset2 - fields.offset) : 0;
-    const int32_t dwords = fields.bytes / 4, lowest = std::max(0, -apart / 4),
-                  end = static_cast<int32_t>(size_ / 4) - std::max(0, apart / 4);
-    if (fields.bytes % 4 || apart % 4) return false;
-    Extent extents[64];
-    int count = 0;
-    for (uint64_t left = active; left; left &= left - 1) {
-        const auto offset = static_cast<uint32_t>(addresses[std::countr_zero(left)]);
-        const auto first = static_cast<int32_t>(offset / 4);
-        if (offset % 4 || first < lowest || first + dwords > end) return false;
-        Extent& last = extents[std::max(count - 1, 0)];
-        if (count && first >= last.first && first <= last.end)
-            last.end = std::max(last.end, first + dwords);
-        else if (!count || first < extents[0].first || first + dwords > extents[0].end)
-            extents[count++] = {first, first + dwords};
-    }
-    const Way way = way_of(fields);
-    const Now at = now(wave);
-    for (int i = 0; i < count; ++i) {
-        const Extent &one = extents[i], other{one.first + apart / 4, one.end + apart / 4};
-        if (!is_free(one, way, at) || (apart && !is_free(other, way, at))) return false;
-    }
-    for (int i = 0; i < count; ++i) {
-        note(extents[i], way, at);
-        if (apart) note({extents[i].first + apart / 4, extents[i].end + apart / 4}, way, at);
-    }
-    return true;
 }
 
 }  // namespace strata::emu

@@ -1,7 +1,6 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "strata/asm/emu/check/moment.h"
@@ -38,18 +37,19 @@ class LocalMemory {
     using Touch = uint32_t;
     static constexpr uint32_t kWhen = 8, kWaveBits = 0xfc, kSeveral = 2, kAtomic = 1;
     static constexpr uint32_t kLatest = 0xfffffe;  ///< of `when`
-    static constexpr Touch kSplit = ~kAtomic;      ///< in place of a dword's: its bytes are in bytes_
+    static constexpr Touch kSplit = ~kAtomic;      ///< in place of a dword's: those of its bytes are in bytes_
     struct Cell {
         Touch write = 0, read = 0;
         bool operator==(const Cell&) const = default;
     };
+    using Cells = std::array<Cell, 4>;
     /// One of the items of an access: the rows that it fills or comes from; -1: none.
     struct Item {
         Way way;
         uint32_t bytes;
         int loaded, stored;
     };
-    /// Dwords that lanes touch, one after the other.
+    /// Bytes that lanes touch, one after the other.
     struct Extent {
         int32_t first, end;
     };
@@ -66,13 +66,22 @@ class LocalMemory {
     void forget(int64_t old);
     bool all_known(uint32_t first, uint32_t bytes) const;
     void move(const Moment& moment, Registers& registers, int lane, const Item& item, uint32_t first);
-    bool is_free(Extent extent, Way way, const Now& now) const;
-    void note(Extent extent, Way way, const Now& now);
+
+    Cells& split(size_t dword);
+    void join(size_t dword);
+    static bool is_free(const Cell& cell, Way way, const Now& now);
+    static void note(Cell& cell, Way way, const Now& now);
+    bool part_is_free(size_t dword, uint32_t mask, Way way, const Now& now) const;
+    void note_part(size_t dword, uint32_t mask, Way way, const Now& now);
+    bool are_free(size_t first, size_t end, Way way, const Now& now) const;
+    void note_all(size_t first, size_t end, Way way, const Now& now);
+    template <class Part, class Whole>
+    static bool each(Extent extent, Part part, Whole whole);
 
     uint32_t size_;
-    std::vector<Touch> written_, read_;                        ///< by dword
-    std::unordered_map<uint32_t, std::array<Cell, 4>> bytes_;  ///< of dwords whose bytes were touched one by one
-    std::vector<uint32_t> known_;                              ///< bits, by dword
+    std::vector<Touch> written_, read_;  ///< by dword
+    std::vector<Cells> bytes_;           ///< by dword, if bytes were ever touched one by one
+    std::vector<uint32_t> known_;        ///< bits, by dword
     std::vector<Progress> progress_;
     int64_t base_ = 0;  ///< what happened up to here belongs to earlier workgroups
 };

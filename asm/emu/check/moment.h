@@ -15,6 +15,7 @@ struct Moment {
     const Op* op;  ///< with its fields as the program has them; nullptr: a hint that has none
     lint::Findings& found;
     Transfer transfer = nullptr, transfer_y = nullptr;
+    bool is_move = false;  ///< of a whole vector register, lane by lane
 
     const isa::Inst& inst() const { return *step.inst; }
     const isa::Row& row() const { return *step.inst->row; }

@@ -32,7 +32,7 @@ class Paths {
     void step(Place& place, const lint::Step& step, const Checked& checked, lint::Findings& found);
 
   private:
-    static constexpr size_t kMostEdges = 16;
+    static constexpr size_t kMostEdges = 32;
     static constexpr uint32_t kWrong = ~0u;  ///< something is wrong on the way
     struct Edge {
         uint32_t from, to;

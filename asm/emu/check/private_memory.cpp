@@ -1,5 +1,6 @@
 #include "strata/asm/emu/check/private_memory.h"
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 
@@ -18,6 +19,19 @@ std::optional<uint32_t> private_byte(const Wave& wave, int lane, uint64_t addres
     return static_cast<uint32_t>(dword / lanes * 4 + address % 4);
 }
 
+/// The bytes of an access that are in one dword.
+struct Part {
+    Part(uint32_t first, uint32_t bytes)
+        : dword(first / 4),
+          count(std::min(4 - first % 4, bytes)),
+          shift(8 * (first % 4)),
+          mask(count == 4 ? ~0u : ((1u << 8 * count) - 1) << shift) {}
+    size_t place(const Wave& wave, int lane) const {
+        return size_t{dword} * static_cast<size_t>(wave.lanes) + static_cast<size_t>(lane);
+    }
+    uint32_t dword, count, shift, mask;
+};
+
 }  // namespace
 
 DataRows::DataRows(const Moment& moment) {
@@ -35,24 +49,26 @@ void PrivateMemory::step(const Moment& moment, Registers& registers) {
     const uint64_t active = lane_addresses(&moment.wave, moment.op, addresses);
     const bool load = !fields.is(kIsStore) && !fields.is(kIsAtomic);
     const DataRows rows(moment);
-    const auto lanes = static_cast<size_t>(moment.wave.lanes);
+    const int data = load ? rows.loaded : rows.stored[0];
     for (uint64_t left = active; left; left &= left - 1) {
         const int lane = std::countr_zero(left);
         const std::optional<uint32_t> first = private_byte(moment.wave, lane, addresses[lane]);
         if (!first) continue;
-        for (uint32_t at = 0; at < fields.bytes; at += 4) {
-            uint32_t loaded = ~0u;
-            const auto reg = static_cast<uint16_t>((load ? rows.loaded : rows.stored[0]) + static_cast<int>(at / 4));
-            const uint32_t data = !load && rows.stored[0] >= 0 ? registers.bits(reg, lane) : ~0u;
-            for (uint32_t byte = 0; byte < 4 && at + byte < fields.bytes; ++byte) {
-                const size_t place = (size_t{*first} + at + byte) * lanes + static_cast<size_t>(lane);
-                if (place >= known_.size()) continue;
-                if (load)
-                    loaded &= uint32_t{known_[place]} << 8 * byte | ~(0xffu << 8 * byte);
-                else
-                    known_[place] = static_cast<uint8_t>(data >> 8 * byte);
+        for (uint32_t at = 0, count; at < fields.bytes; at += count) {
+            const Part part(*first + at, std::min(4 - at % 4, fields.bytes - at));
+            count = part.count;
+            const size_t place = part.place(moment.wave, lane);
+            if (place >= known_.size()) continue;
+            const auto reg = static_cast<uint16_t>(data + static_cast<int>(at / 4));
+            const uint32_t above = 8 * (at % 4);
+            if (!load) {
+                const uint32_t bits = data < 0 ? ~0u : registers.bits(reg, lane) >> above << part.shift;
+                known_[place] = (known_[place] & ~part.mask) | (bits & part.mask);
+            } else if (data >= 0 && part.mask & ~known_[place]) {
+                const uint32_t rest = registers.bits(reg, lane) & ~(part.mask >> part.shift << above);
+                const uint32_t loaded = (known_[place] & part.mask) >> part.shift << above;
+                registers.put_loaded(reg, lane, rest | loaded, moment.step.pc);
             }
-            if (load && rows.loaded >= 0 && loaded != ~0u) registers.put_loaded(reg, lane, loaded, moment.step.pc);
         }
     }
 }
@@ -61,16 +77,16 @@ bool PrivateMemory::pass(Wave& wave, const Op& op) {
     const MemoryFields& fields = op.memory();
     uint64_t addresses[64];
     const bool load = !fields.is(kIsStore) && !fields.is(kIsAtomic);
-    const auto lanes = static_cast<size_t>(wave.lanes);
     for (uint64_t left = lane_addresses(&wave, &op, addresses); left; left &= left - 1) {
         const int lane = std::countr_zero(left);
         const std::optional<uint32_t> first = private_byte(wave, lane, addresses[lane]);
         if (!first) continue;
-        if ((size_t{*first} + fields.bytes) * lanes > known_.size()) return false;
-        uint8_t* const known = known_.data() + size_t{*first} * lanes + static_cast<size_t>(lane);
-        for (size_t byte = 0; byte < fields.bytes; ++byte) {
-            if (load && known[byte * lanes] != 0xff) return false;
-            known[byte * lanes] = 0xff;
+        for (uint32_t at = 0, count; at < fields.bytes; at += count) {
+            const Part part(*first + at, fields.bytes - at);
+            count = part.count;
+            const size_t place = part.place(wave, lane);
+            if (place >= known_.size() || (load && part.mask & ~known_[place])) return false;
+            known_[place] |= part.mask;
         }
     }
     return true;

@@ -11,14 +11,14 @@ class Registers;
 /// Which bits of a wave's scratch come from what was written.
 class PrivateMemory {
   public:
-    void start(uint32_t bytes, int lanes) { known_.assign(size_t{bytes} * static_cast<size_t>(lanes), 0); }
+    void start(uint32_t bytes, int lanes) { known_.assign((size_t{bytes} + 3) / 4 * static_cast<size_t>(lanes), 0); }
     /// A memory instruction about to run.
     void step(const Moment& moment, Registers& registers);
     /// The same of one whose data is known: false if it loads what is not, and nothing was noted.
     bool pass(Wave& wave, const Op& op);
 
   private:
-    std::vector<uint8_t> known_;  ///< bits of a byte, by byte and lane
+    std::vector<uint32_t> known_;  ///< bits of a dword, by dword and lane
 };
 
 /// Whether an address of a lane leads to private memory.

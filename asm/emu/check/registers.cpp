@@ -51,13 +51,6 @@ void Registers::start(const Wave& wave, const GivenRegisters& given) {
     ++losses_;
 }
 
-uint32_t Registers::bits(uint16_t reg, int lane) const {
-    if (reg < lint::kVectors) return reg >= scalars_.size() || whole_[reg] ? ~0u : scalars_[reg];
-    const size_t row = reg - size_t{lint::kVectors};
-    if (row >= rows_.size() || rows_[row] >> lane & 1) return ~0u;
-    return partial_[row * static_cast<size_t>(lanes_) + static_cast<size_t>(lane)];
-}
-
 void Registers::put(uint16_t reg, int lane, uint32_t bits) {
     if (reg < lint::kVectors) {
         if (reg >= scalars_.size() || reg == isa::code::null) return;
@@ -120,6 +113,21 @@ void Registers::mark(const Moment& moment) {
     }
 }
 
+/// What is known of a row goes to another one.
+void Registers::move_row(const Moment& moment) {
+    const auto from = static_cast<size_t>(moment.inst().src[0].row()),
+               to = static_cast<size_t>(moment.inst().dst[0].row());
+    if (from >= rows_.size() || to >= rows_.size()) return;
+    const uint64_t exec = moment.exec(), fresh = (rows_[to] & ~exec) | (rows_[from] & exec);
+    losses_ += (rows_[to] & ~fresh) != 0;
+    rows_[to] = fresh;
+    const auto lanes = static_cast<size_t>(lanes_);
+    for (uint64_t left = exec & ~rows_[from]; left; left &= left - 1) {
+        const auto lane = static_cast<size_t>(std::countr_zero(left));
+        partial_[to * lanes + lane] = partial_[from * lanes + lane];
+    }
+}
+
 /// M0 has a say in which registers are meant: what is written, by v_movreld or gfx9's indexing (CDNA3 ISA, "VGPR Indexing"),
 /// counts as known, wherever that is.
 void Registers::mark_indexed(const Moment& moment) {
@@ -140,20 +148,25 @@ void Registers::mark_indexed(const Moment& moment) {
 
 bool Registers::knows(const Run& run, uint64_t exec) const {
     if (passed(run, exec)) return true;
-    const uint64_t all = lanes_ == 64 ? ~0ull : (1ull << lanes_) - 1;
+    const uint64_t everyone = lanes_ == 64 ? ~0ull : (1ull << lanes_) - 1;
     const auto lacks = [&](const std::vector<uint16_t>& rows, uint64_t lanes) {
         uint64_t missing = 0;
         for (const uint16_t row : rows) missing |= lanes & ~rows_[row];
         return missing != 0;
     };
-    return (run.registers.scalars_read & ~whole_).none() && !lacks(run.registers.read, exec) &&
-           !lacks(run.registers.read_across, all) && (exec == all || !lacks(run.registers.rewritten, all));
+    const auto lacks_lane = [&](const RunRegisters::Lanes& read) {
+        return (read.lanes & ~(rows_[read.row] | (read.own ? exec : 0))) != 0;
+    };
+    const RunRegisters& all = run.registers;
+    return (all.scalars_read & ~whole_).none() && !lacks(all.read, exec) && !lacks(all.read_across, everyone) &&
+           (exec == everyone || !lacks(all.rewritten, everyone)) && std::ranges::none_of(all.read_lanes, lacks_lane);
 }
 
 void Registers::pass(const Run& run, uint64_t exec) {
     if (passed(run, exec)) return;
     for (const uint16_t row : run.registers.written) rows_[row] |= exec;
     for (const uint16_t row : run.registers.written_across) rows_[row] = ~0ull;
+    for (const auto& [row, lanes, own] : run.registers.written_lanes) rows_[row] |= lanes;
     whole_ |= run.registers.scalars_written;
     if (run.id >= passed_.size()) passed_.resize(run.id + 64);
     passed_[run.id] = {exec, losses_};
@@ -161,6 +174,7 @@ void Registers::pass(const Run& run, uint64_t exec) {
 
 void Registers::step(const Moment& moment) {
     if (moment.wave.mode & kGprIndex || moment.step.access->indexed) return mark_indexed(moment);
+    if (moment.is_move) return move_row(moment);
     bool whole_reads = true;
     for (const Read& read : moment.step.access->all_reads())
         whole_reads = whole_reads && whole(read.registers, need(moment, read));

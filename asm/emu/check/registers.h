@@ -24,7 +24,12 @@ class Registers {
     void pass(const Run& run, uint64_t exec);
 
     /// Known bits of a register in a lane.
-    uint32_t bits(uint16_t reg, int lane) const;
+    uint32_t bits(uint16_t reg, int lane) const {
+        if (reg < lint::kVectors) return reg >= scalars_.size() || whole_[reg] ? ~0u : scalars_[reg];
+        const size_t row = reg - size_t{lint::kVectors};
+        if (row >= rows_.size() || rows_[row] >> lane & 1) return ~0u;
+        return partial_[row * static_cast<size_t>(lanes_) + static_cast<size_t>(lane)];
+    }
     void put(uint16_t reg, int lane, uint32_t bits);
     /// The same, of a load at `pc` that brought what nothing has written.
     void put_loaded(uint16_t reg, int lane, uint32_t bits, uint64_t pc);
@@ -48,6 +53,7 @@ class Registers {
     /// Nothing is known of them in any lane.
     bool unknown(const lint::Registers& registers) const;
     void mark(const Moment& moment);
+    void move_row(const Moment& moment);
     void mark_indexed(const Moment& moment);
     void check(const Moment& moment);
     void use(const Moment& moment, const lint::Registers& registers, uint64_t lanes, std::string_view how,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "strata/asm/emu/check/access_table.h"
+#include "strata/asm/emu/machine/operands.h"
 #include "strata/asm/emu/program/build.h"
 
 namespace strata::emu {
@@ -25,17 +26,26 @@ void each(const lint::Registers& registers, Row row, Scalar scalar) {
     }
 }
 
+/// Notes that a scalar is read, where the run has not written it.
+auto needs(RunRegisters& all) {
+    return [&all](uint16_t scalar) {
+        if (!all.scalars_written[scalar]) all.scalars_read.set(scalar);
+    };
+}
+
 void insert(std::vector<uint16_t>& rows, uint16_t row) {
     if (!std::ranges::count(rows, row)) rows.push_back(row);
 }
 
 }  // namespace
 
-RunBuilder::RunBuilder(const Chunk& chunk, const std::vector<Checked>& instructions, int vgprs, bool accesses_private)
+RunBuilder::RunBuilder(const Chunk& chunk, const std::vector<Checked>& instructions, const Program& program,
+                       bool accesses_private)
     : in_run(chunk.ops.size(), InRun::no),
       chunk_(chunk),
       instructions_(instructions),
-      vgprs_(vgprs),
+      vgprs_(program.vgprs()),
+      wave_size_(program.wave_size()),
       accesses_private_(accesses_private) {
     if (std::ranges::any_of(chunk.ops, [](const Op& op) { return op.run == indexed; })) return;
     find_targets();
@@ -47,8 +57,7 @@ RunBuilder::RunBuilder(const Chunk& chunk, const std::vector<Checked>& instructi
         }
         const uint32_t index = chunk.ops[at].index;
         if (!goes_on || starts(at)) {
-            runs.push_back(
-                {.id = static_cast<uint32_t>(runs.size()), .first = index, .barrier = instructions[index].is_barrier});
+            runs.push_back({.first = index, .barrier = instructions[index].is_barrier, .is_private = is_private(at)});
             in_run[at] = InRun::start;
         } else {
             in_run[at] = InRun::inside;
@@ -98,18 +107,46 @@ bool RunBuilder::starts(size_t at) const {
     return space == Space::local || space == Space::flat || (accesses_private_ && space != Space::gds);
 }
 
+bool RunBuilder::is_private(size_t at) const {
+    const Op& op = chunk_.ops[at];
+    return accesses_private_ && op.layout == Layout::memory && op.memory().space == Space::scratch;
+}
+
 bool RunBuilder::ends(size_t at) const {
     const uint32_t index = chunk_.ops[at].index;
     const isa::Inst& inst = chunk_.insts[index];
     if (at + 1 < chunk_.ops.size() && chunk_.ops[at + 1].index == index) return false;  // more of its ops follow
-    if (flow_of(inst) != Flow::next || inst.row->flags & isa::kBranch) return true;
+    if (flow_of(inst) != Flow::next || inst.row->flags & isa::kBranch || is_private(at)) return true;
     return std::ranges::any_of(instructions_[index].access.all_writes(),
                                [](const Write& write) { return is_exec(write.registers); });
 }
 
+/// What moves one lane that it names touches nothing of the others.
+bool RunBuilder::add_lane(const isa::Inst& inst) {
+    const std::string_view name = inst.row->mnemonic;
+    const bool reads = name.starts_with("v_readlane"), writes = name.starts_with("v_writelane");
+    if ((!reads && !writes) || inst.src[1].is_sgpr() || !(reads ? inst.src[0] : inst.dst[0]).is_vector()) return false;
+    RunRegisters& all = runs.back().registers;
+    const uint64_t lane = 1ull << (constant_value(inst.src[1], inst.literal) & (static_cast<uint64_t>(wave_size_) - 1));
+    const auto row = static_cast<uint16_t>((reads ? inst.src[0] : inst.dst[0]).row());
+    const auto is_same = [&](const RunRegisters::Lanes& other) { return other.row == row && other.lanes == lane; };
+    if (writes) {
+        if (!std::ranges::any_of(all.written_lanes, is_same)) all.written_lanes.push_back({row, lane});
+        if (inst.src[0].is_sgpr()) each({inst.src[0].code, 1}, [](uint16_t) {}, needs(all));
+        return true;
+    }
+    const bool own = std::ranges::count(all.written, row),
+               known = std::ranges::count(all.written_across, row) || std::ranges::any_of(all.written_lanes, is_same);
+    if (!known && !std::ranges::any_of(all.read_lanes, is_same)) all.read_lanes.push_back({row, lane, own});
+    each({inst.dst[0].code, 1}, [](uint16_t) {}, [&](uint16_t scalar) { all.scalars_written.set(scalar); });
+    return true;
+}
+
 void RunBuilder::add(const isa::Inst& inst, const lint::Access& access) {
+    if (add_lane(inst)) return;
     RunRegisters& all = runs.back().registers;
     for (const Read& read : access.all_reads()) {
+        if (runs.back().is_private && read.use == lint::Use::stored) continue;
         const bool across = read.every_lane || (inst.dpp.kind != isa::DppKind::none && read.source == 0);
         each(
             read.registers,
@@ -121,9 +158,7 @@ void RunBuilder::add(const isa::Inst& inst, const lint::Access& access) {
                 else if (!own)
                     insert(all.read, row);
             },
-            [&](uint16_t scalar) {
-                if (!all.scalars_written[scalar]) all.scalars_read.set(scalar);
-            });
+            needs(all));
     }
     for (const Write& write : access.all_writes())
         each(

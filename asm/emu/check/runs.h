@@ -16,7 +16,14 @@ struct RunRegisters {
     std::vector<uint16_t> read_across,
         rewritten;  ///< in all lanes; rewritten: after some instruction of the run wrote them
     std::vector<uint16_t> written, written_across;  ///< in the active lanes; in all
-    ScalarSet scalars_read{}, scalars_written{};    ///< without those that always hold something
+    /// In some lanes only; own: read after the run wrote it in the active ones.
+    struct Lanes {
+        uint16_t row;
+        uint64_t lanes;
+        bool own = false;
+    };
+    std::vector<Lanes> read_lanes, written_lanes;
+    ScalarSet scalars_read{}, scalars_written{};  ///< without those that always hold something
 };
 
 /// A straight run of instructions that strict mode may pass as one: whenever the first one runs all do, EXEC stays as it is
@@ -26,6 +33,7 @@ struct Run {
     uint32_t first = 0;         ///< instruction, by Op::index
     uint32_t last = 0, at = 0;  ///< the last one, and its op
     bool barrier = false;
+    bool is_private = false;  ///< one access to private memory, which passes on what it does not know
     RunRegisters registers;
 };
 
@@ -35,7 +43,8 @@ struct Checked;
 class RunBuilder {
   public:
     /// `accesses_private`: lanes may reach private memory.
-    RunBuilder(const Chunk& chunk, const std::vector<Checked>& instructions, int vgprs, bool accesses_private);
+    RunBuilder(const Chunk& chunk, const std::vector<Checked>& instructions, const Program& program,
+               bool accesses_private);
     std::vector<InRun> in_run;  ///< by op
     std::vector<Run> runs;
 
@@ -44,11 +53,13 @@ class RunBuilder {
     bool starts(size_t at) const;
     bool ends(size_t at) const;
     void find_targets();
+    bool is_private(size_t at) const;
     void add(const isa::Inst& inst, const lint::Access& access);
+    bool add_lane(const isa::Inst& inst);
 
     const Chunk& chunk_;
     const std::vector<Checked>& instructions_;
-    int vgprs_;
+    int vgprs_, wave_size_;
     bool accesses_private_;
     std::vector<bool> targets_;  ///< by op
 };
