@@ -46,4 +46,14 @@ Artifact compile(std::span<const UOp> roots, const codegen::Target& target) {
     return out;
 }
 
+std::vector<std::vector<codegen::Stage>> stages(std::span<const UOp> roots, const codegen::Target& target) {
+    GraphScope scope;
+    codegen::NamedStorage storage;
+    std::vector<std::vector<codegen::Stage>> out(1);
+    for (UOp root : roots) out[0].push_back({"tensor", tree(root)});
+    for (const codegen::ScheduleItem& item : codegen::make_schedule(roots, storage).items)
+        if (!item.body.is(Op::custom)) out.push_back(codegen::stages_of(item, target).value());
+    return out;
+}
+
 }  // namespace strata::runtime

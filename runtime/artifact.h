@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "strata/codegen/compile/compile_kernel.h"
 #include "strata/codegen/compile/compiled.h"
 #include "strata/codegen/target/target.h"
 #include "strata/core/uop/uop.h"
@@ -19,5 +20,9 @@ codegen::Target target_named(const std::string& arch);
 /// Schedules and compiles. Throws what the stages report.
 Artifact compile(std::span<const UOp> roots, const codegen::Target& target);
 Artifact compile(const CustomKernel& kernel, const codegen::Target& target);
+
+/// What each stage makes of tensors on the way to machine code: first their graphs, then for each kernel what
+/// codegen::stages_of gives.
+std::vector<std::vector<codegen::Stage>> stages(std::span<const UOp> roots, const codegen::Target& target);
 
 }  // namespace strata::runtime

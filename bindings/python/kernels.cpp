@@ -208,6 +208,19 @@ void bind_kernels(py::module_& m) {
             return runtime::compile(roots, runtime::target_named(arch));
         });
     });
+    m.def("_stages", [](const Tensor& tensor, const std::string& arch) {
+        return computing([&] {
+            GraphScope scope;
+            const UOp root = tensor.contiguous().uop();
+            std::vector<std::vector<std::pair<std::string, std::string>>> out;
+            for (const auto& kernel :
+                 runtime::stages({&root, 1}, codegen::target_of(isa::parse_arch(arch).value(), codegen::Route::asm_))) {
+                out.emplace_back();
+                for (const codegen::Stage& stage : kernel) out.back().emplace_back(stage.name, stage.text);
+            }
+            return out;
+        });
+    });
     m.def("_hip_code_object", [](const CustomKernel& k, const std::string& arch) {  // with all kernels of the source
         const auto& source = std::get<codegen::HipSource>(k.body);
         return bytes_of(computing([&] { return codegen::compile_hip(source, isa::parse_arch(arch).value()).value(); }));

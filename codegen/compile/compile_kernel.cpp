@@ -5,7 +5,6 @@
 #include "strata/codegen/compile/compile.h"
 #include "strata/codegen/kernel/flops.h"
 #include "strata/codegen/linear/linear.h"
-#include "strata/codegen/lower/lower.h"
 #include "strata/codegen/render/render.h"
 #include "strata/core/support/parallel.h"
 #include "strata/core/uop/uop.h"
@@ -61,6 +60,19 @@ std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels
     std::vector<Result<Compiled>> compiled(kernels.size(), Compiled{});
     parallel_for(kernels.size(), [&](size_t i) { compiled[i] = compile_kernel(kernels[i], target); });
     return compiled;
+}
+
+Result<std::vector<Stage>> stages_of(const ScheduleItem& item, const Target& target) {
+    GraphScope scope;
+    const Kernel kernel = start_kernel(item).kernel;
+    const Scheduled scheduled = heuristic(kernel, target);
+    STRATA_TRY(const LinearProgram program, linearize(scheduled.kernel, target));
+    std::vector<Stage> stages{{"schedule", tree(item.body)},
+                              {"kernel", tree(kernel.sink)},
+                              {"optimize", to_string(scheduled.actions) + "\n"}};
+    STRATA_TRY(std::vector<Stage> lowered, lowering_stages(program, target));
+    for (Stage& stage : lowered) stages.push_back(std::move(stage));
+    return stages;
 }
 
 Result<HipSource> render_kernel(const Kernel& kernel, const Target& target) {

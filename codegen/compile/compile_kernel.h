@@ -4,6 +4,7 @@
 
 #include "strata/codegen/compile/compiled.h"
 #include "strata/codegen/kernel/build.h"
+#include "strata/codegen/lower/lower.h"
 #include "strata/codegen/render/hip_source.h"
 #include "strata/codegen/schedule/schedule.h"
 #include "strata/codegen/target/target.h"
@@ -20,6 +21,10 @@ BoundKernel start_kernel(const ScheduleItem& item);
 Result<Compiled> compile_kernel(const Scheduled& kernel, const Target& target);
 /// Many, on all cores; in order.
 std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels, const Target& target);
+
+/// What each stage makes of a step of a schedule (not a custom one) by direct lowering: its graph over buffers, the graph over
+/// ranges, the actions of its schedule, what instructions do in order of execution, instructions, machine code.
+Result<std::vector<Stage>> stages_of(const ScheduleItem& item, const Target& target);
 
 /// The text that the route hip compiles.
 Result<HipSource> render_kernel(const Kernel& kernel, const Target& target);

@@ -55,18 +55,40 @@ Result<void> run(const Pass& pass, MachineFunction& function) {
     return {};
 }
 
-}  // namespace
-
-Result<Lowered> lower(const LinearProgram& given, const Target& target) {
-    GraphScope scope;
-    const LinearProgram program = decompose(given, target);
+Result<MachineFunction> selected(const LinearProgram& program, const Target& target) {
     STRATA_TRY(MachineFunction function, select(program, target));
     if (settings().debug >= 6) fmt::print(stderr, "{}", to_string(function));
 #ifndef NDEBUG
     STRATA_TRY_VOID(check(function, Check::virtual_, "selection", "only virtual registers are used"));
 #endif
+    return function;
+}
+
+Result<Lowered> finished(MachineFunction& function) {
     for (const Pass& pass : kPasses) STRATA_TRY_VOID(run(pass, function));
     return emit(function);
+}
+
+}  // namespace
+
+Result<Lowered> lower(const LinearProgram& given, const Target& target) {
+    GraphScope scope;
+    const LinearProgram program = decompose(given, target);
+    STRATA_TRY(MachineFunction function, selected(program, target));
+    return finished(function);
+}
+
+Result<std::vector<Stage>> lowering_stages(const LinearProgram& given, const Target& target) {
+    GraphScope scope;
+    const LinearProgram program = decompose(given, target);
+    std::string operations;
+    for (const std::string& line : listing(program)) operations += line + "\n";
+    std::vector<Stage> stages{{"decompose", std::move(operations)}};
+    STRATA_TRY(MachineFunction function, selected(program, target));
+    stages.push_back({"select", to_string(function)});
+    STRATA_TRY(Lowered lowered, finished(function));
+    stages.push_back({"emit", std::move(lowered.assembly)});
+    return stages;
 }
 
 }  // namespace strata::codegen

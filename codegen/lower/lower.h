@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include "strata/asm/object/code_object.h"
 #include "strata/codegen/linear/linear.h"
@@ -13,8 +14,15 @@ struct Lowered {
     std::string assembly;  ///< labels by loop, a comment with the operation in front of each group
 };
 
+/// What one stage made, as text.
+struct Stage {
+    std::string name, text;
+};
+
 /// Lowers without a compiler: selection, then the passes of passes.def, then bytes. Errors: Unsupported, naming the
 /// operation and the target.
 Result<Lowered> lower(const LinearProgram& program, const Target& target);
+/// What it does on the way: what instructions do, instructions over virtual registers, and the finished text.
+Result<std::vector<Stage>> lowering_stages(const LinearProgram& program, const Target& target);
 
 }  // namespace strata::codegen

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "strata/codegen/lower/passes_p.h"
 
 namespace strata::codegen {

@@ -121,6 +121,12 @@ class Version(argparse.Action):
         parser.exit()
 
 
+def explain(args):
+    from . import explain
+
+    print(explain.stages(args.arch), end="")
+
+
 def measuring(add):
     """The commands that say what the emulator does and how fast all is."""
     c = add("emu", None, "Questions about the emulated GPU.")
@@ -128,6 +134,9 @@ def measuring(add):
     c = e.add_parser("coverage", help="Which instructions execute, by encoding format.", description="Which instructions execute, by encoding format.")
     c.add_argument("--arch", action="append", default=[], help="gfx1100, gfx1201, gfx942 or gfx90a (default: all)")
     c.set_defaults(call=emu_coverage)
+    c = add("explain", explain, "Walk row softmax from the tensor to machine code.")
+    c.add_argument("--stages", action="store_true", required=True, help="what each stage of the compiler makes of it")
+    c.add_argument("--arch", default="gfx1100", choices=["gfx1100", "gfx1201", "gfx942", "gfx90a"], help="whose instructions (default: gfx1100)")
     c = add("bench", bench, "Measure Strata on this machine; prints JSON.")
     c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam lowering (default: all)")
     c.add_argument("--arch", action="append", default=[], choices=["gfx1100", "gfx1201", "gfx942", "gfx90a"], help="of lowering (default: all)")

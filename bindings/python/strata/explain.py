@@ -1,0 +1,77 @@
+"""The walk of a tensor through the compiler: docs/stages.md is what stages() gives."""
+
+import re
+
+from . import Tensor, _strata
+
+PAGE = """# From a tensor to machine code
+
+Row softmax of a {rows} x {columns} matrix, as `strata explain --stages` prints it: what each stage of the compiler makes of it for
+{arch}, without any other compiler. [ARCHITECTURE.md](../ARCHITECTURE.md) says where each stage stands.
+
+```python
+Tensor.empty({rows}, {columns}).softmax(axis=1)
+```
+
+## The tensor
+
+ops: a lazy graph of what is to be computed; equal parts are one node.
+
+```text
+{tensor}```
+
+## The schedule
+
+codegen/schedule: {count} kernels, each of which fills one buffer. The largest value of each row comes first, then the sum of the
+exponentials, then the quotients.
+
+{kernels}
+Here is the second on its way.
+
+## The kernel
+
+codegen/kernel: movement operations have become arithmetic of indices over ranges.
+
+```text
+{kernel}```
+
+## Its schedule
+
+codegen/optimize: the actions that the heuristic takes; a search would try others.
+
+```text
+{optimize}```
+
+## Operations in order
+
+codegen/linear has made loops, threads and vectors, codegen/decompose what instructions do of each operation: the exponential is a
+polynomial's work around `v_exp_f32`.
+
+```text
+{decompose}```
+
+## Instructions
+
+codegen/lower selects instructions over registers without number; `gate` is a mask of lanes.
+
+```text
+{select}```
+
+## Machine code
+
+The passes of codegen/lower/passes.def: registers and an order for the code, waits for what memory brings, distances and delays that
+the hardware asks for. A comment says which operation instructions are for.
+
+```asm
+{emit}```
+"""
+
+
+def stages(arch="gfx1100", rows=64, columns=256):
+    """The page as Markdown: what every stage makes of row softmax for an arch."""
+    (tensor,), *kernels = _strata._stages(Tensor.empty(rows, columns).softmax(axis=1), arch)
+    made = dict(kernels[1])
+    numbers = {}
+    bodies = "".join(f"```text\n{dict(kernel)['schedule']}```\n\n" for kernel in kernels)
+    page = PAGE.format(rows=rows, columns=columns, arch=arch, tensor=tensor[1], count=len(kernels), kernels=bodies, **made)
+    return re.sub(r"#(\d+) size", lambda buffer: f"#{numbers.setdefault(buffer[1], len(numbers))} size", page)  # in order of appearance
