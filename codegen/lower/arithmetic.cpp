@@ -158,20 +158,15 @@ Value Selector::product(UOp u, std::span<const Value> s) {
                           : Source::of(code_.vector("v_lshlrev_b32", {by, s[1 - i]}));
         }
     if (scalar) return Source::of(code_.scalar("s_mul_i32", {s[0], s[1]}));
-    auto within = [&](int64_t low, int64_t high) {
-        return std::all_of(u.src().begin(), u.src().end(), [&](UOp x) {
-            const Bounds b = bounds(x);
-            return b.low >= low && b.high <= high;
-        });
-    };
-    if (within(0, (1 << 24) - 1)) return Source::of(code_.vector("v_mul_u32_u24", {s[0], s[1]}));
-    if (within(-(1 << 23), (1 << 23) - 1)) return Source::of(code_.vector("v_mul_i32_i24", {s[0], s[1]}));
+    if (const char* name = short_product(u, "v_mul_u32_u24", "v_mul_i32_i24"))
+        return Source::of(code_.vector(name, {s[0], s[1]}));
     return Source::of(code_.vector("v_mul_lo_u32", {s[0], s[1]}));
 }
 
 /// Sums of sums and of shifted integers as one instruction; what only the sum uses then goes.
 bool Selector::fused(UOp u) {
     const NumberClass type = class_of(u.dtype());
+    if (rotated(u) || sum_of_scalars(u) || product_sum(u)) return true;
     if (!u.is(Op::add) || !(type & (i32 | u32)) || u.dtype().bits() < 32) return false;
     for (size_t i = 0; i < 2; ++i) {
         const UOp inner = skip_after(u.src(i)), other = u.src(1 - i);

@@ -69,6 +69,12 @@ class Selector {
     Value where(UOp u, std::span<const Value> s);
     Value float_extreme(UOp u, std::span<const Value> s);
     bool fused(UOp u);
+    // sums.cpp
+    bool rotated(UOp u);
+    bool sum_of_scalars(UOp u);
+    bool product_sum(UOp u);
+    static const char* short_product(UOp product, const char* without_sign, const char* with_sign);
+    void add_terms(UOp u, std::vector<UOp>& terms) const;
     // division.cpp
     bool division_step(UOp u);
     Code::Carried scaled(UOp n, UOp d, bool of_n);

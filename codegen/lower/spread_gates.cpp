@@ -64,7 +64,7 @@ class Spreader {
         ++at->second.reads;
     }
 
-    /// A vector instruction that does no more than fill one whole register of lanes.
+    /// A vector instruction that does no more than fill one whole register: of lanes, or with a bit a lane.
     bool computes(const Instruction& instruction) const {
         if (instruction.pseudo != Pseudo::none || !instruction.dst[0] || instruction.dst[1] || instruction.keeps)
             return false;
@@ -72,7 +72,8 @@ class Spreader {
         if (row.flags & (isa::kMemory | isa::kMatrix | isa::kWritesExec) || row.format <= isa::Format::SMEM)
             return false;
         const VirtualRegister& reg = function_.registers[instruction.dst[0].reg];
-        return reg.bank == Bank::vector && reg.dwords == instruction.dst[0].dwords &&
+        const bool compares = instruction.inst.dst[0].type == isa::Type::lanes;
+        return (reg.bank == Bank::vector || compares) && reg.dwords == instruction.dst[0].dwords &&
                uses_[instruction.dst[0].reg].block != kSeveral;
     }
 

@@ -1,0 +1,106 @@
+// Sums of integers: rotations, and sums of what all lanes share and what differs.
+//
+//   (x << 13) | (x >> 19)          v_alignbit_b32 v1, v0, v0, 19
+//   v + a + b + 7, a and b scalar  s_add_u32 s2, s0, s1; s_add_u32 s2, s2, 7; v_add_nc_u32 v1, s2, v0
+#include <algorithm>
+
+#include "strata/codegen/lower/select_p.h"
+
+namespace strata::codegen {
+namespace {
+
+constexpr size_t kMostTerms = 12;
+
+/// n of x << n, or of x * 2^n.
+std::optional<int64_t> left_shift(UOp u) {
+    if (!u.is(Op::shl) && !u.is(Op::mul)) return {};
+    if (!u.src(1).is_const()) return {};
+    const auto by = static_cast<uint64_t>(const_int(u.src(1)));
+    if (u.is(Op::shl)) return static_cast<int64_t>(by);
+    return std::has_single_bit(by) ? std::optional<int64_t>(std::countr_zero(by)) : std::nullopt;
+}
+
+}  // namespace
+
+bool Selector::rotated(UOp u) {
+    if (!(u.is(Op::bit_or) || u.is(Op::add) || u.is(Op::bit_xor)) || u.dtype() != dtypes::uint32) return false;
+    for (size_t i = 0; i < 2; ++i) {
+        const UOp left = skip_after(u.src(i)), right = skip_after(u.src(1 - i));
+        const std::optional<int64_t> up = left_shift(left);
+        if (!up || !right.is(Op::shr) || !right.src(1).is_const()) continue;
+        const UOp x = skip_after(left.src(0));
+        const int64_t down = const_int(right.src(1));
+        if (x != skip_after(right.src(0)) || *up < 1 || *up + down != 32 || takes_scalars({&value(x), 1})) continue;
+        set(u, Source::of(code_.vector("v_alignbit_b32",
+                                       {value(x), value(x), Source::of_number(static_cast<uint64_t>(down))})));
+        return true;
+    }
+    return false;
+}
+
+/// A product of 24 bits and what is added to it.
+bool Selector::product_sum(UOp u) {
+    if (!u.is(Op::add) || !(class_of(u.dtype()) & (i32 | u32)) || u.dtype().bits() < 32) return false;
+    for (size_t i = 0; i < 2; ++i) {
+        const UOp product = skip_after(u.src(i));
+        if (!product.is(Op::mul) || uses(product) != 1 || takes_scalars({&value(product), 1})) continue;
+        if (left_shift(product)) continue;
+        const char* name = short_product(product, "v_mad_u32_u24", "v_mad_i32_i24");
+        if (!name) continue;
+        set(u, Source::of(code_.vector(name, {value(product.src(0)), value(product.src(1)), value(u.src(1 - i))})));
+        return true;
+    }
+    return false;
+}
+
+/// Of two instructions that multiply 24 bits the one that a product's factors fit.
+const char* Selector::short_product(UOp product, const char* without_sign, const char* with_sign) {
+    int64_t low = 0, high = 0;
+    for (UOp factor : product.src()) {
+        const Bounds b = bounds(factor);
+        low = std::min(low, b.low), high = std::max(high, b.high);
+    }
+    if (low == 0 && high < 1 << 24) return without_sign;
+    return low >= -(1 << 23) && high < 1 << 23 ? with_sign : nullptr;
+}
+
+/// What a sum adds up, through sums that nothing else uses.
+void Selector::add_terms(UOp u, std::vector<UOp>& terms) const {
+    for (UOp source : u.src()) {
+        const UOp s = skip_after(source);
+        const bool inner = s.is(Op::add) && uses(s) == 1 && !takes_scalars({&value(s), 1}) && terms.size() < kMostTerms;
+        inner ? add_terms(s, terms) : terms.push_back(s);
+    }
+}
+
+/// Sums modulo 2^32 in another order: scalars among themselves first.
+bool Selector::sum_of_scalars(UOp u) {
+    if (!u.is(Op::add) || !(class_of(u.dtype()) & (i32 | u32)) || u.dtype().bits() < 32) return false;
+    std::vector<UOp> terms;
+    add_terms(u, terms);
+    std::vector<Source> shared, own;
+    for (UOp term : terms) (takes_scalars({&value(term), 1}) ? shared : own).push_back(value(term));
+    if (shared.size() < 2 || own.empty()) return false;
+    uint32_t number = 0;
+    Source sum;
+    bool any = false;
+    for (const Source& s : shared) {
+        if (s.number)
+            number += static_cast<uint32_t>(*s.number);
+        else if (!any)
+            sum = s, any = true;
+        else
+            sum = Source::of(code_.scalar("s_add_u32", {sum, s}));
+    }
+    if (!any)
+        sum = Source::of_number(number);
+    else if (number)
+        sum = Source::of(code_.scalar("s_add_u32", {sum, Source::of_number(number)}));
+    size_t i = 0;
+    for (; i + 2 <= own.size(); i += 2) sum = Source::of(code_.vector("v_add3_u32", {sum, own[i], own[i + 1]}));
+    if (i < own.size()) sum = Source::of(code_.vector("v_add_nc_u32", {sum, own[i]}));
+    set(u, sum);
+    return true;
+}
+
+}  // namespace strata::codegen

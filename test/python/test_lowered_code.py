@@ -1,0 +1,101 @@
+"""Direct lowering picks the instructions that do several operations at once, and they mean what the operations do."""
+
+import operator
+
+import numpy as np
+import pytest
+
+import strata
+from strata import Tensor, dtypes
+
+ARCHS = ("gfx1100", "gfx1201", "gfx942", "gfx90a")
+
+
+@pytest.fixture(params=ARCHS)
+def lowered(request):
+    """Values and text of a tensor made on an arch by direct lowering."""
+    with strata.config(device=f"emu:{request.param}", target="asm"):
+        yield lambda make: (make().numpy(), strata.compile(make(), request.param, "asm").assembly)
+
+
+def numbers(*shape):
+    return np.random.default_rng(3).integers(0, 1 << 32, shape, dtype=np.uint64).astype(np.uint32)
+
+
+def rotation(x, join, left, right):
+    return join(x << left, x >> right)
+
+
+def mnemonics(text):
+    return [line.split()[0] for line in text.splitlines() if line.startswith("    ") and not line.lstrip().startswith(";")]
+
+
+@pytest.mark.parametrize("join", [operator.or_, operator.xor, operator.add])
+def test_rotations_are_one_instruction_for_every_distance(lowered, join):
+    host = numbers(64)
+    for distance in (1, 2, 8, 13, 16, 19, 24, 31):
+        values, text = lowered(lambda d=distance: rotation(Tensor(host), join, d, 32 - d))
+        assert np.array_equal(values, host << np.uint32(distance) | host >> np.uint32(32 - distance))
+        assert mnemonics(text).count("v_alignbit_b32") == 1, text
+
+
+def test_shifts_that_are_no_rotation_stay_shifts(lowered):
+    host = numbers(64)
+    for left, right in ((13, 18), (13, 20), (4, 4)):
+        values, text = lowered(lambda left=left, right=right: rotation(Tensor(host), operator.or_, left, right))
+        assert np.array_equal(values, host << np.uint32(left) | host >> np.uint32(right))
+        assert "v_alignbit_b32" not in mnemonics(text)
+    signed = host.view(np.int32)
+    values, _ = lowered(lambda: rotation(Tensor(signed), operator.or_, 13, 19))
+    assert np.array_equal(values, signed << 13 | signed >> 19)
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "int32"])
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 0, 1, 2), (1, 3, 2, 0), (2, 1, 3, 0)])
+def test_sums_of_what_lanes_share_and_what_they_do_not_wrap_as_any_sum(lowered, dtype, order):
+    own, other, shared = numbers(64).view(dtype), numbers(2, 64)[1].view(dtype), numbers(4).view(dtype)
+
+    def make():
+        key = Tensor(shared)
+        terms = [Tensor(own), key[1] + Tensor(other), key[2], key[3]]
+        a, b, c, d = (terms[i] for i in order)
+        return ((a + b) + c + 77 + d).contiguous()
+    values, _ = lowered(make)
+    want = sum(t.astype(np.int64) for t in (own, other, *shared[1:])) + 77
+    assert np.array_equal(values.astype(np.int64) & 0xFFFFFFFF, np.broadcast_to(want, (64,)) & 0xFFFFFFFF)
+
+
+@pytest.mark.parametrize("low, high", [(0, 255), (-128, 127), (-4000, 4000), (0, 60000), (-(1 << 30), 1 << 30)])
+def test_products_that_are_added_up_keep_all_bits(lowered, low, high):
+    rng = np.random.default_rng(4)
+    a, b, c = (rng.integers(low, high + 1, 256).astype(np.int32) for _ in range(3))
+    narrow = "int8" if low >= -128 and high <= 127 else "uint8" if low >= 0 and high <= 255 else "int16" if high < 1 << 15 else "int32"
+    values, _ = lowered(lambda: Tensor(a.astype(narrow)).cast("int32") * Tensor(b.astype(narrow)).cast("int32") + Tensor(c))
+    want = a.astype(narrow).astype(np.int64) * b.astype(narrow).astype(np.int64) + c
+    assert np.array_equal(values, want.astype(np.int32))
+
+
+def test_products_of_float16_are_added_up_in_float32_without_conversions(lowered):
+    rng = np.random.default_rng(5)
+    a, b = (rng.standard_normal((64, 64)).astype(np.float16) for _ in range(2))
+    values, text = lowered(lambda: Tensor(a) @ Tensor(b))
+    assert np.allclose(values, a.astype(np.float64) @ b.astype(np.float64), rtol=2e-3, atol=2e-2)
+    found = mnemonics(text)
+    assert "v_fma_mix_f32" in found and not any(name.startswith("v_cvt_f32_f16") for name in found), text
+
+
+@pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan, 65504.0, 6e-8, -0.0])
+def test_sums_of_float16_products_know_infinities_and_small_numbers(lowered, special):
+    a, b = np.ones((16, 16), np.float16), np.eye(16, dtype=np.float16)
+    a[3, 5], b[5, 7] = special, 0.5
+    values, _ = lowered(lambda: Tensor(a).cast(dtypes.float32) @ Tensor(b).cast(dtypes.float32))
+    assert np.array_equal(values, a.astype(np.float32) @ b.astype(np.float32), equal_nan=True)
+
+
+def test_a_greatest_value_is_found_in_one_stretch_a_step(lowered):
+    host = np.random.default_rng(6).standard_normal((4, 4096)).astype(np.float32)
+    host[1, 17] = np.nan
+    values, text = lowered(lambda: Tensor(host).max(axis=1))
+    assert np.array_equal(values, host.max(axis=1), equal_nan=True)
+    found = mnemonics(text)
+    assert found.count("s_cbranch_execz") <= sum(name.startswith("s_barrier") for name in found) + 1, text
