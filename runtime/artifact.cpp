@@ -1,6 +1,7 @@
 #include "strata/runtime/artifact.h"
 
 #include "strata/codegen/compile/compile_kernel.h"
+#include "strata/codegen/compile/route.h"
 #include "strata/codegen/schedule/named_storage.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/device.h"
@@ -23,7 +24,7 @@ Result<codegen::Compiled> compile_launch(const CustomLaunch& launch, const codeg
 
 codegen::Target target_named(const std::string& arch) {
     return codegen::target_of(arch.empty() ? device().arch() : isa::parse_arch(arch).value(),
-                              codegen::parse_route(settings().target).value());
+                              codegen::route_in_force());
 }
 
 Artifact compile(const CustomKernel& custom, const codegen::Target& target) {

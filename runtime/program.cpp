@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "strata/codegen/compile/compile_kernel.h"
+#include "strata/codegen/compile/route.h"
 #include "strata/core/support/hash.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/context_p.h"
@@ -82,9 +83,7 @@ hip::DeviceRange Program::variable(std::string_view name) const {
                known.empty() ? "none (a variable that no kernel uses is dropped)" : known);
 }
 
-codegen::Target target_of(const Device& device) {
-    return codegen::target_of(device.arch(), codegen::parse_route(settings().target).value());
-}
+codegen::Target target_of(const Device& device) { return codegen::target_of(device.arch(), codegen::route_in_force()); }
 
 std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const codegen::Scheduled> kernels) {
     std::vector<codegen::Scheduled> missing;

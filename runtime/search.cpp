@@ -12,6 +12,7 @@
 #include "strata/runtime/search.h"
 
 #include "strata/codegen/compile/compile_kernel.h"
+#include "strata/codegen/compile/route.h"
 #include "strata/codegen/optimize/beam.h"
 #include "strata/core/support/disk_cache.h"
 #include "strata/core/support/hash.h"
@@ -159,9 +160,10 @@ class DeviceJudge : public codegen::Judge {
     std::vector<double> expected_;
 };
 
-std::string search_key(Device& device, const codegen::Kernel& kernel) {
-    return fmt::format("schedule v{} {} {} {} beam={} actions {}\n{}", kSearchVersion, device.name(), settings().target,
-                       settings().emu_model, settings().beam, content_hash(codegen::action_rules()), tree(kernel.sink));
+std::string search_key(Device& device, const codegen::Target& target, const codegen::Kernel& kernel) {
+    return fmt::format("schedule v{} {} {} {} beam={} actions {}\n{}", kSearchVersion, device.name(),
+                       name(target.route), settings().emu_model, settings().beam, content_hash(codegen::action_rules()),
+                       tree(kernel.sink));
 }
 
 }  // namespace
@@ -175,7 +177,7 @@ codegen::Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel
     plain.emu_timed = true;
     const ScopedSettings scope(std::move(plain));
     DiskCache disk = DiskCache::of_settings();
-    std::string key = search_key(device, kernel);
+    std::string key = search_key(device, target, kernel);
     if (std::optional<std::string> kept = disk.get(CacheKind::schedules, key))
         if (auto actions = codegen::parse_actions(*kept))
             if (auto scheduled = codegen::apply_all(kernel, *actions, target)) return {*scheduled, *actions};

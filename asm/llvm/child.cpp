@@ -15,6 +15,7 @@
 #include "strata/core/support/beside.h"
 #include "strata/core/support/file.h"
 #include "strata/core/support/mutex.h"
+#include "strata/core/support/settings.h"
 
 extern char** environ;
 
@@ -30,7 +31,7 @@ UniqueFd above_streams(UniqueFd file) {
 
 /// Starts a program that is to live on after the thread that starts it (core/support/subprocess.h has those that do not).
 /// It has its own process group: Ctrl-C is the parent's to deal with.
-int spawn_service(std::string path, int socket, int log, pid_t& process) {
+int spawn_service(std::string path, std::string folders, int socket, int log, pid_t& process) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, socket, kServiceSocket);
@@ -39,7 +40,7 @@ int spawn_service(std::string path, int socket, int log, pid_t& process) {
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-    char* arguments[] = {path.data(), nullptr};
+    char* arguments[] = {path.data(), folders.data(), nullptr};
     const int status = posix_spawn(&process, path.c_str(), &actions, &attributes, arguments, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
@@ -67,6 +68,7 @@ class Child {
     Error explain(const End& end) const;
 
     UniqueFd socket_, log_;
+    std::string tools_;  ///< the setting that it was started with
     pid_t process_ = -1;
 };
 
@@ -77,6 +79,7 @@ Result<void> Child::start() {
                           "assembly text with directives needs the program {} beside Strata's library, and it is not "
                           "there: install Strata again",
                           kProgram);
+    tools_ = settings().tools;
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return make_error(ErrorKind::Device, "cannot run {}: {}", kProgram, std::strerror(errno));
@@ -84,7 +87,7 @@ Result<void> Child::start() {
     const UniqueFd theirs = above_streams(UniqueFd(ends[1]));
     log_ = above_streams(UniqueFd(memfd_create("log", MFD_CLOEXEC)));
     const std::string path = fmt::format("{}/{}", folder, kProgram);
-    const int status = spawn_service(path, theirs.get(), log_.get(), process_);
+    const int status = spawn_service(path, tools_, theirs.get(), log_.get(), process_);
     if (status == 0) return {};
     process_ = -1;
     return make_error(ErrorKind::Device, "cannot run {}: {}", path, std::strerror(status));
@@ -132,6 +135,7 @@ Error Child::explain(const End& end) const {
 
 Result<Message> Child::ask(const Message& request) {
     for (bool again : {true, false}) {
+        if (running() && tools_ != settings().tools) end(true);
         if (!running()) STRATA_TRY_VOID(start());
         const Deadline deadline = std::chrono::steady_clock::now() + kMostSeconds;
         Message reply;

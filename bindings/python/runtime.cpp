@@ -2,6 +2,7 @@
 #include "front_end_p.h"
 #include "strata/asm/isa/arch.h"
 #include "strata/asm/llvm/assemble.h"
+#include "strata/codegen/compile/route.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/hip/emulated.h"
 #include "strata/runtime/realize.h"
@@ -120,6 +121,16 @@ void bind_runtime(py::module_& m) {
         },
         py::arg("device") = "",
         "name, arch, warp_size (lanes), max_block (threads), lds_per_block (bytes), max_grid, time_is_modelled.");
+    m.def(
+        "_hip_compiler",
+        [] {
+            const Result<std::string> found = codegen::hip_compiler();
+            return std::pair(bool(found), found ? *found : found.error().message);
+        },
+        "Whether there is one, and where it is or what is missing.");
+    m.def(
+        "_target", [] { return codegen::name(codegen::route_in_force()); },
+        "What the setting target means here: hip or asm.");
     m.def("llvm_available", &isa::llvm_available, "Whether LLVM 19's library is there, which assembles text.");
     m.def(
         "archs",

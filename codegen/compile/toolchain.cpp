@@ -8,6 +8,7 @@
 #include "strata/codegen/compile/device_libs_p.h"
 #include "strata/core/support/beside.h"
 #include "strata/core/support/hash.h"
+#include "strata/core/support/settings.h"
 #include "strata/core/support/subprocess.h"
 
 namespace strata::codegen {
@@ -28,11 +29,15 @@ std::string file_identity(const std::string& path) {
 
 SearchPaths SearchPaths::usual() {
     SearchPaths paths;
+    paths.plugin = folders_beside();
+    if (const std::string& tools = settings().tools; !tools.empty()) {
+        paths.programs = paths.bitcode = paths.hip_headers = tools;
+        return paths;
+    }
     if (const char* path = std::getenv("PATH")) paths.programs = path;
     paths.programs += ":/usr/bin:/usr/lib/llvm-19/bin";
     paths.bitcode = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode:/usr/lib/amdgcn/bitcode:/opt/rocm/amdgcn/bitcode";
     paths.hip_headers = "/usr/include:/opt/rocm/include";
-    paths.plugin = folders_beside();
     return paths;
 }
 
@@ -41,8 +46,10 @@ Result<Toolchain> find_toolchain(const SearchPaths& paths) {
     found.clang = find_program("clang-19", paths.programs);
     if (found.clang.empty())
         return make_error(ErrorKind::Device,
-                          "no HIP compiler: clang-19 is not in PATH; on Debian: apt install clang-19 "
-                          "rocm-device-libs (and libamdhip64-dev for sources that use hip_runtime.h)");
+                          "no HIP compiler: clang-19 is not in {}; on Debian: apt install clang-19 "
+                          "rocm-device-libs (and libamdhip64-dev for sources that use hip_runtime.h). HIP source needs "
+                          "it; tensors and UOp kernels do without it by target='asm'",
+                          settings().tools.empty() ? "PATH" : settings().tools);
     found.bitcode = find_folder_with("ocml.bc", paths.bitcode);
     found.hip_headers = find_folder_with("hip/hip_runtime.h", paths.hip_headers);
     if (std::string folder = find_folder_with(kPluginName, paths.plugin); !folder.empty())

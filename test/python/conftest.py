@@ -1,5 +1,5 @@
-"""Every test runs on emu:gfx1100 with a cache of its own, whatever the environment says, but for TESTED_DEVICE,
-TESTED_TARGET and TESTED_CHECK: the same tests on another arch, by direct lowering, in strict mode."""
+"""Every test runs on emu:gfx1100 with a cache of its own, whatever the environment says, but for TESTED_DEVICE, TESTED_TARGET,
+TESTED_CHECK and TESTED_TOOLS: the same tests on another arch, by direct lowering, in strict mode, with compilers from elsewhere or none."""
 
 import atexit
 import os
@@ -15,7 +15,7 @@ for name in [n for n in os.environ if n.startswith("STRATA_") and n != "STRATA_C
 if "STRATA_CACHE_DIR" not in os.environ:  # workers of one run inherit it: they share the cache
     os.environ["STRATA_CACHE_DIR"] = tempfile.mkdtemp(prefix="strata-test-")
     atexit.register(shutil.rmtree, os.environ["STRATA_CACHE_DIR"], ignore_errors=True)
-for name, usual in (("DEVICE", "emu:gfx1100"), ("TARGET", "hip"), ("CHECK", "off")):
+for name, usual in (("DEVICE", "emu:gfx1100"), ("TARGET", "auto"), ("CHECK", "off"), ("TOOLS", "")):
     os.environ[f"STRATA_{name}"] = os.environ.get(f"TESTED_{name}", usual)
 
 settings.register_profile("strata", deadline=None, derandomize=True, max_examples=40)

@@ -199,7 +199,7 @@ def test_settings_that_do_not_exist():
         strata.config(bream=2)
     with pytest.raises(strata.UsageError, match="0 to 1000"):
         strata.config(beam=-1)
-    with pytest.raises(strata.UsageError, match="expected hip or asm"):
+    with pytest.raises(strata.UsageError, match="expected auto, hip or asm"):
         strata.config(target="cuda")
     with pytest.raises(strata.Unsupported, match="grad="):
         Tensor.empty(4).custom_kernel(kernel=hip(""), grad=lambda g: g)

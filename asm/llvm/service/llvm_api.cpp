@@ -4,18 +4,29 @@
 
 #include <string>
 
+#include "strata/core/support/beside.h"
+
 namespace strata::isa {
 namespace {
 
+constexpr const char* kName = "libLLVM.so.19.1";
 constexpr const char* kLibraries[] = {
-    "libLLVM.so.19.1", "/usr/lib/llvm-19/lib/libLLVM.so.19.1", "libLLVM-19.so.1",
-    "libLLVM-19.so",   "/usr/lib/llvm-19/lib/libLLVM.so.1",
+    kName,           "/usr/lib/llvm-19/lib/libLLVM.so.19.1", "libLLVM-19.so.1",
+    "libLLVM-19.so", "/usr/lib/llvm-19/lib/libLLVM.so.1",
 };
 
 Error missing(std::string_view detail) {
     return make_error(ErrorKind::Device,
                       "LLVM 19 is needed for assembly text and cannot be loaded ({}); install Debian package libllvm19",
                       detail);
+}
+
+Result<LlvmApi> load_from(std::string_view folders) {
+    const std::string folder = find_folder_with(kName, folders);
+    if (folder.empty()) return missing(fmt::format("{} is not in {}", kName, folders));
+    const std::string path = fmt::format("{}/{}", folder, kName);
+    const char* const paths[] = {path.c_str()};
+    return load_llvm(paths);
 }
 
 }  // namespace
@@ -61,8 +72,8 @@ Result<void> check_wave_size(Arch arch, int wave_size) {
     return make_error(ErrorKind::Usage, "{} has no waves of {} lanes", row.name, wave_size);
 }
 
-const Result<LlvmApi>& llvm() {
-    static const Result<LlvmApi> api = load_llvm(kLibraries);
+const Result<LlvmApi>& llvm(std::string_view folders) {
+    static const Result<LlvmApi> api = folders.empty() ? load_llvm(kLibraries) : load_from(folders);
     return api;
 }
 

@@ -44,8 +44,8 @@ void end_with_parent(int socket) {
     }).detach();
 }
 
-Message answer(const Message& request) {
-    const Result<LlvmApi>& api = llvm();
+Message answer(const Message& request, std::string_view folders) {
+    const Result<LlvmApi>& api = llvm(folders);
     if (!api) return {std::string(kMissing), api.error().message};
     if (request.size() == 5 && request[0] == kAssemble) {
         // Files that a text includes are found from where its reader is.
@@ -61,13 +61,13 @@ Message answer(const Message& request) {
 
 }  // namespace
 
-void serve(int socket) {
+void serve(int socket, std::string_view folders) {
     limit_this_process();
     end_with_parent(socket);
     Message request;
     auto after = [](std::chrono::seconds time) { return std::chrono::steady_clock::now() + time; };
     while (receive_message(socket, request, after(kIdleSeconds)) == Told::all) {
-        const Message reply = answer(request);
+        const Message reply = answer(request, folders);
         if (send_message(socket, reply, after(kMostSeconds)) != Told::all) return;
     }
 }

@@ -22,6 +22,11 @@ def info(args):
     from strata import _strata
 
     print(f"strata {strata.__version__}")
+    found, where = _strata._hip_compiler()
+    print(f"HIP compiler: {where if found else f'not found ({where})'}")
+    target = _strata._target()
+    why = f", since {'there is a' if found else 'there is no'} HIP compiler" if strata.settings()["target"] == "auto" else ""
+    print(f"target: {target}, kernels become machine code {'through clang' if target == 'hip' else 'directly'}{why}")
     print(f"LLVM 19 (assembler): {'found' if _strata.llvm_available() else 'not found; Debian package libllvm19'}")
     print(f"default device: {strata.default_device()}")
     for name in strata.devices():

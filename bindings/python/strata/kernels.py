@@ -95,12 +95,12 @@ def asm_kernel(
     return _strata._object_kernel(image, name, grid, block, lds)
 
 
-def compile(what: Tensor | Iterable[Tensor] | CustomKernel, arch: str = "", target: Literal["", "hip", "asm"] = "") -> Artifact:
+def compile(what: Tensor | Iterable[Tensor] | CustomKernel, arch: str = "", target: Literal["auto", "hip", "asm"] | None = None) -> Artifact:
     """Schedules and compiles a tensor, several tensors, or a kernel, and runs nothing.
 
     Returns an Artifact: .source, .assembly, .code_object and .kernels[i].{name, grid, block, vgprs, sgprs, lds, scratch}.
-    arch: "gfx1100", ...; the default device's when empty. target: the setting's when empty; .source is '' where it is asm, and
-    .assembly has comments. Raises CompileError, Unsupported.
+    arch: "gfx1100", ...; the default device's when empty. target: "hip" through clang, "asm" directly; that of the settings when
+    not given. Raises CompileError, Unsupported.
     """
     with _strata.config(**({"target": target} if target else {})):
         if isinstance(what, CustomKernel):
