@@ -228,7 +228,7 @@ def test_every_setting_is_an_argument_of_config():
     init = declared(declared(stub("strata._strata").body)["config"].body)["__init__"]
     types = {p.arg: ast.unparse(p.annotation) for p in init.args.kwonlyargs}
     assert list(types) == list(strata.settings())
-    assert types["beam"] == "int" and types["no_cache"] == "bool" and types["target"] == "Literal['hip']"
+    assert types["beam"] == "int" and types["no_cache"] == "bool" and types["target"] == "Literal['auto', 'hip', 'asm']"
     assert all(f"\n{name}: " in ast.get_docstring(init) for name in types)
 
 
