@@ -4,6 +4,8 @@
 #include "strata/codegen/lower/select_p.h"
 
 namespace strata::codegen {
+
+using namespace number_class;
 namespace {
 
 enum class Order : uint8_t { ab, ba };

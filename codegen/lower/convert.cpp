@@ -2,6 +2,8 @@
 #include "strata/codegen/lower/select_p.h"
 
 namespace strata::codegen {
+
+using namespace number_class;
 namespace {
 
 struct ConvertRow {

@@ -5,6 +5,8 @@
 #include "strata/codegen/lower/select_p.h"
 
 namespace strata::codegen {
+
+using namespace number_class;
 namespace {
 
 /// Instructions by the bytes they move; those below four by what becomes of the upper bits.

@@ -9,6 +9,8 @@
 
 namespace strata::codegen {
 
+using namespace number_class;
+
 NumberClass class_of(DType type) {
     if (type.is_bool()) return truth;
     if (type.is_float()) {

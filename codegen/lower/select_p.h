@@ -8,6 +8,7 @@
 namespace strata::codegen {
 
 /// How a type is computed with. Integers below 32 bits are kept extended to 32 as their type says.
+namespace number_class {
 enum NumberClass : uint16_t {
     f16 = 1,
     f32 = 2,
@@ -19,6 +20,8 @@ enum NumberClass : uint16_t {
     bits16 = 128,
     truth = 256
 };
+}  // namespace number_class
+using number_class::NumberClass;
 NumberClass class_of(DType type);
 int dwords_of(DType type);  ///< registers of one value, of any lanes
 

@@ -7,6 +7,8 @@
 #include "strata/codegen/lower/select_p.h"
 
 namespace strata::codegen {
+
+using namespace number_class;
 namespace {
 
 constexpr size_t kMostTerms = 12;

@@ -64,16 +64,17 @@ extern "C" __global__ void shared(float* x) {
     expect_error(ErrorKind::Launch, "no kernel 'missing'", [&] { compile(finished, target_named("gfx1100")); });
 }
 
-TEST_F(Runtime, ARouteThatDoesNotExistIsAnErrorOfTheCompiler) {
+TEST_F(Runtime, TheTargetOfTheSettingsDecidesTheRoute) {
     GraphScope scope;
     Root x = on_device(counting(64));
     std::vector<UOp> roots{x.get() + number(1)};
     Settings s = settings();
     s.target = "asm";
     ScopedSettings by_setting(s);
-    expect_error(ErrorKind::Unsupported, "target 'asm' (direct lowering) is not available",
-                 [&] { compile(roots, target_named("gfx1100")); });
-    expect_error(ErrorKind::Unsupported, "target 'asm'", [&] { realize(roots); });
+    const Artifact made = compile(roots, target_named("gfx1100"));
+    ASSERT_EQ(made.kernels.size(), 1u);
+    EXPECT_EQ(made.kernels[0].route, "direct lowering");
+    realize(roots);
 }
 
 TEST_F(Runtime, AMistakeInTheSourceIsACompileErrorWithItsPlace) {

@@ -49,12 +49,18 @@ TEST_F(CompileTest, ManyKernelsAreCompiledInOrderAndFailAlone) {
     EXPECT_EQ(compiled[2]->entry, other.kernel.name);
 }
 
-TEST_F(CompileTest, ARouteThatTheTargetDoesNotHaveIsUnsupported) {
+TEST_F(CompileTest, TheRouteOfATargetDecidesWhatMakesTheCode) {
     GraphScope scope;
-    auto compiled = compile_kernel(scheduled(filled({64}) + number(1)), target_of(isa::Arch::gfx1100, Route::asm_));
-    ASSERT_FALSE(compiled);
-    EXPECT_EQ(compiled.error().kind, ErrorKind::Unsupported);
-    EXPECT_NE(compiled.error().message.find("'asm'"), std::string::npos);
+    const Scheduled kernel = scheduled(filled({64}) + number(1));
+    const Compiled direct = compile_kernel(kernel, target_of(isa::Arch::gfx1100, Route::asm_)).value();
+    EXPECT_EQ(direct.route, "direct lowering");
+    EXPECT_EQ(direct.text, "");
+    EXPECT_NE(direct.assembly.find("global_store_b32"), std::string::npos) << direct.assembly;
+    const Compiled through_hip = compile_kernel(kernel, target_of(isa::Arch::gfx1100, Route::hip)).value();
+    EXPECT_NE(through_hip.text.find("__global__"), std::string::npos);
+    EXPECT_EQ(through_hip.assembly, "");
+    EXPECT_EQ(direct.entry, through_hip.entry);
+    EXPECT_EQ(direct.slots, through_hip.slots);
 }
 
 TEST_F(CompileTest, AnEntryThatTheObjectDoesNotHaveIsALaunchError) {

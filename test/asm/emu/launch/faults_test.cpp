@@ -151,7 +151,7 @@ TEST_F(Faults, LaunchesOutOfLimits) {
            {"takes 12 bytes", "8 bytes were given"});
     expect(error(*module, "k", config({1, 1, 1}, {32, 1, 1}), Arguments() << p << 1 << p), ErrorKind::Launch,
            {"takes 12 bytes", "24 bytes"});
-    expect(error(*module, "missing", config({1, 1, 1}, {32, 1, 1}), good), ErrorKind::Usage, {"'missing'", "k"});
+    expect(error(*module, "missing", config({1, 1, 1}, {32, 1, 1}), good), ErrorKind::Launch, {"'missing'", "k"});
 }
 
 TEST_F(Faults, TooManyRegistersForTheBlock) {

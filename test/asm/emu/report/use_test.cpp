@@ -138,7 +138,7 @@ TEST(FidelityReport, OfCodeAloneHasTheInstructionsOfTheLaunchWithoutCounts) {
     EXPECT_EQ(find(uses, "v_log_f32")->count, 1);
     EXPECT_FALSE(find(uses, "v_log_f32")->executed);
     EXPECT_EQ(find(uses, "s_nop")->count, 2);
-    EXPECT_EQ(kernel_fidelity(object, "other").error().kind, ErrorKind::Usage);
+    EXPECT_EQ(kernel_fidelity(object, "other").error().kind, ErrorKind::Launch);
 }
 
 TEST(FidelityReport, TakesTheWaveSizeFromTheDescriptorAsALaunchDoes) {
