@@ -68,8 +68,8 @@ class Gates {
         bool memory = false, rewritten = false;
         for (; end < code.size() && code[end].gate == gate && !rewritten; ++end) {
             memory |= (code[end].inst.row->flags & isa::kMemory) != 0;
-            for (const lint::Write& write : access_of(code[end]).all_writes())
-                rewritten |= write.registers.overlaps(mask);
+            const lint::Access access = access_of(code[end]);
+            for (const lint::Write& write : access.all_writes()) rewritten |= write.registers.overlaps(mask);
         }
         if (lanes_ != gate) put(move_mask(function_, isa::code::exec_lo, mask.first, code[first].origin));
         lanes_ = gate;
