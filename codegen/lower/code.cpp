@@ -62,6 +62,12 @@ std::string_view swapped(std::string_view name) {
 
 const isa::Row* row_of(isa::Family family, std::string_view name) { return forms(family, name).native; }
 
+const isa::Row& widest(isa::Family family, const isa::Row& row) {
+    for (isa::Format format : {isa::Format::VOP3, isa::Format::VOP3SD})
+        if (const isa::Row* wide = isa::find_row(family, row.mnemonic, format)) return *wide;
+    return row;
+}
+
 const isa::Row& Code::row(std::string_view name) const {
     const isa::Row* found = row_of(function_.family, name);
     STRATA_CHECK(found, "{} has no {}", isa::info(function_.target.arch).name, name);

@@ -7,6 +7,7 @@
 #include "strata/asm/isa/facts.h"
 #include "strata/asm/lint/access.h"
 #include "strata/asm/lint/lint.h"
+#include "strata/codegen/lower/code_p.h"
 #include "strata/codegen/lower/passes_p.h"
 #include "strata/codegen/lower/workarounds_p.h"
 
@@ -165,7 +166,11 @@ Result<void> check_operands(const MachineFunction& function, const Instruction& 
     const isa::Row& row = *one.inst.row;
     if (one.inst.row_y) return {};
     for (size_t i = 0; i < 2; ++i) STRATA_TRY_VOID(check(one.dst[i], row.dst[i], row.dst_kind[i]));
-    for (size_t i = 0; i < 4; ++i) STRATA_TRY_VOID(check(one.src[i], source_type(one, i), row.src_kind[i]));
+    // The encoder takes the wide form where the short one does not hold the operands.
+    const isa::Row& wide = isa::has_half_registers(row.format) ? widest(function.family, row) : row;
+    for (size_t i = 0; i < 4; ++i)
+        STRATA_TRY_VOID(
+            check(one.src[i], source_type(one, i), static_cast<uint8_t>(row.src_kind[i] | wide.src_kind[i])));
     return {};
 }
 
