@@ -42,12 +42,12 @@ TEST(Decompose, RoundsConversionsOnce) {
                                       : 0;
                     double tie = half * (1 + std::ldexp(1, -to.mantissa_bits() - 1)) * (random() % 2 ? 1 : 1 + 0x1p-40);
                     if (!to.is_float() || !std::isfinite(tie)) continue;
-                    if (from.is_float())
-                        in.f.push_back(round_to(from, tie)), in.i.push_back(0);
-                    else
-                        in.f.push_back(0),
-                            in.i.push_back(float_to_int(from, tie) + static_cast<int64_t>(random() % 3) - 1);
-                    in.i.back() = from.is_float() ? 0 : wrap_to(from, in.i.back());
+                    in.f.push_back(from.is_float() ? round_to(from, tie) : 0);
+                    const uint64_t beside = random() % 3 - 1;  // of integers the one before, itself, the one after
+                    in.i.push_back(from.is_float()
+                                       ? 0
+                                       : wrap_to(from, static_cast<int64_t>(
+                                                           static_cast<uint64_t>(float_to_int(from, tie)) + beside)));
                 }
             Column got = Tape(cast(test_source(1, from), to), gfx1100).run({in});
             int wrong = 0;
