@@ -176,8 +176,8 @@ UOp integer_quotient(UOp u, const Target&) { return quotient_of(u.src(0), u.src(
 
 UOp integer_remainder(UOp u, const Target&) {
     UOp n = u.src(0), d = u.src(1);
-    const bool power = d.is_const() && std::has_single_bit(static_cast<uint64_t>(const_int(d)));
-    if (power && is_natural(n)) return bits_and(n, const_int(d) - 1);
+    const uint64_t by = d.is_const() ? static_cast<uint64_t>(const_int(d)) : 0;
+    if (std::has_single_bit(by) && is_natural(n)) return bits_and(n, static_cast<int64_t>(by - 1));
     return n - n / d * d;
 }
 
