@@ -124,7 +124,8 @@ TEST_P(Integers, OfKnownBoundsAreDividedByLessWork) {
     const DType t = GetParam();
     std::mt19937_64 random(3);
     for (int i = 0; i < 60; ++i) {
-        int64_t mask = (int64_t{1} << (1 + random() % static_cast<uint64_t>(t.bits() - 1))) - 1;
+        const auto mask =
+            static_cast<int64_t>((uint64_t{1} << (1 + random() % static_cast<uint64_t>(t.bits() - 1))) - 1);
         int64_t d = 1 + (random_of(t, random) & int_max(t) >> 1);
         Column n, masks, by;
         for (int k = 0; k < 500; ++k) {
