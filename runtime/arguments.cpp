@@ -46,8 +46,9 @@ std::optional<DType> type_by_size(const Number& n, uint32_t size) {
     }
 }
 
-/// The bits of a number in a type, or why it has none.
-Result<uint64_t> bits_of(const Number& n, DType type) {
+}  // namespace
+
+Result<uint64_t> bits_of_number(const Number& n, DType type) {
     auto refuse = [&](std::string_view why) {
         return make_error(ErrorKind::Launch, "the number {} {} {}", text_of(n), why, type.name());
     };
@@ -63,6 +64,8 @@ Result<uint64_t> bits_of(const Number& n, DType type) {
     if (type.is_bool() ? n.i != 0 && n.i != 1 : !integer_fits(n, type)) return refuse("does not fit");
     return static_cast<uint64_t>(n.i);
 }
+
+namespace {
 
 class Packer {
   public:
@@ -104,7 +107,7 @@ class Packer {
 
   private:
     static Result<uint64_t> value_bits(const Parameter& p, const Number& n) {
-        if (p.kind == Parameter::Kind::number) return bits_of(n, p.dtype);
+        if (p.kind == Parameter::Kind::number) return bits_of_number(n, p.dtype);
         if (!p.may_be_number)
             return make_error(ErrorKind::Launch,
                               "it is a struct; give its bytes, a ctypes structure or a NumPy record");
@@ -112,7 +115,7 @@ class Packer {
         if (!type)
             return make_error(ErrorKind::Launch, "{} {} does not have its size",
                               n.exact ? n.exact->name() : "the number", text_of(n));
-        return bits_of(n, *type);
+        return bits_of_number(n, *type);
     }
 
     const codegen::Compiled& kernel_;
@@ -123,7 +126,7 @@ class Packer {
 Result<isa::Bytes> bytes_of_number(const Number& n, size_t size) {
     std::optional<DType> type = type_by_size(n, static_cast<uint32_t>(std::min<size_t>(size, 16)));
     if (!type) return make_error(ErrorKind::Launch, "the number {} does not have a size of {} bytes", text_of(n), size);
-    STRATA_TRY(uint64_t bits, bits_of(n, *type));
+    STRATA_TRY(uint64_t bits, bits_of_number(n, *type));
     isa::Bytes bytes(size);
     std::memcpy(bytes.data(), &bits, size);
     return bytes;

@@ -23,6 +23,8 @@ struct Argument {
     std::variant<Tensor, Null, Number, isa::Bytes> value;
 };
 
+/// The bits of a number in a type, or why it has none (Launch).
+Result<uint64_t> bits_of_number(const Argument::Number& number, DType type);
 /// A number in so many bytes, by its own kind: an integer, or a float of that size. Error (Launch) where there is none.
 Result<isa::Bytes> bytes_of_number(const Argument::Number& number, size_t size);
 

@@ -1,6 +1,8 @@
 #include "strata/runtime/kernel_call.h"
 
-#include <numeric>
+#include <fmt/format.h>
+
+#include <algorithm>
 
 #include "strata/runtime/buffer.h"
 
@@ -35,14 +37,13 @@ KernelCall::KernelCall(Device& device, const CustomLaunch& launch, size_t tensor
     if (!shape_.grid[0] || !shape_.block[0])
         user_error(ErrorKind::Launch, "kernel '{}' has no {}: give grid= (workgroups) and block= (threads of one)",
                    code.entry, shape_.grid[0] ? "block" : "grid");
+    const std::vector<Argument> only_tensors(launch.arguments.empty() ? tensors : 0);
+    const std::span<const Argument> arguments = launch.arguments.empty() ? only_tensors : launch.arguments;
     if (const auto* graph = std::get_if<codegen::Kernel>(&launch.kernel->body)) {
-        parameters_.resize(tensors);
-        std::iota(parameters_.begin(), parameters_.end(), size_t{0});
-        writes_ = stored_slots(graph->sink, tensors);
+        take_slots(arguments, graph->sink);
         return;
     }
-    const std::vector<Argument> only_tensors(launch.arguments.empty() ? tensors : 0);
-    arguments_ = PackedArguments::pack(code, launch.arguments.empty() ? only_tensors : launch.arguments).value();
+    arguments_ = PackedArguments::pack(code, arguments).value();
     parameters_ = arguments_->tensor_parameters();
     for (size_t place : parameters_) {
         const bool told = place < code.parameters.size() && code.parameters[place].told;
@@ -50,9 +51,32 @@ KernelCall::KernelCall(Device& device, const CustomLaunch& launch, size_t tensor
     }
 }
 
+/// Of a graph: each argument has the slot of its place.
+void KernelCall::take_slots(std::span<const Argument> arguments, UOp sink) {
+    const codegen::Compiled& code = program_->code;
+    const std::vector<std::optional<bool>> stored = stored_slots(sink, arguments.size());
+    slots_.resize(arguments.size());
+    for (size_t slot = 0; slot < arguments.size(); ++slot) {
+        const auto place = std::ranges::find(code.places, static_cast<int>(slot), &codegen::ParameterPlace::slot);
+        const auto* number = std::get_if<Argument::Number>(&arguments[slot].value);
+        const bool tensor = std::holds_alternative<Argument::Tensor>(arguments[slot].value);
+        if (place != code.places.end() && (place->number ? !number : !tensor))
+            user_error(ErrorKind::Launch, "kernel '{}', parameter {}: the graph has {} there", code.entry, slot,
+                       place->number ? fmt::format("a number ({})", place->number->name()) : "a buffer");
+        if (tensor) {
+            parameters_.push_back(slot);
+            writes_.push_back(stored[slot]);
+        } else if (place != code.places.end()) {
+            slots_[slot] = bits_of_number(*number, *place->number).value();
+        }
+    }
+}
+
 Launched KernelCall::launch(std::span<const UOp> buffers) {
-    if (!arguments_) return program_->launch(addresses(buffers));
-    return program_->launch(shape_, arguments_->bytes(addresses(buffers)));
+    const std::vector<hip::DevicePtr> pointers = addresses(buffers);
+    if (arguments_) return program_->launch(shape_, arguments_->bytes(pointers));
+    for (size_t i = 0; i < pointers.size(); ++i) slots_[parameters_[i]] = pointers[i];
+    return program_->launch(slots_);
 }
 
 }  // namespace strata::runtime

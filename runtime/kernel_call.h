@@ -26,9 +26,12 @@ class KernelCall {
     Launched launch(std::span<const UOp> buffers);
 
   private:
+    void take_slots(std::span<const Argument> arguments, UOp sink);
+
     std::shared_ptr<Program> program_;
     LaunchShape shape_;
-    std::optional<PackedArguments> arguments_;  ///< none: the addresses of the buffers
+    std::optional<PackedArguments> arguments_;  ///< none of a graph, which has
+    std::vector<uint64_t> slots_;               ///< with places for addresses at `parameters_`
     std::vector<size_t> parameters_;
     std::vector<std::optional<bool>> writes_;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "strata/codegen/compile/compile_kernel.h"
 #include "strata/codegen/compile/route.h"
@@ -37,19 +38,18 @@ std::shared_ptr<Program> Program::of_module(std::shared_ptr<Module> module, code
     return program;
 }
 
-Launched Program::launch(std::span<const hip::DevicePtr> buffers) const {
-    std::vector<hip::DevicePtr> pointers(buffers.begin(), buffers.end());
-    if (!code.slots.empty()) {
-        pointers.clear();
-        for (int slot : code.slots) {
-            if (static_cast<size_t>(slot) >= buffers.size())
-                user_error(ErrorKind::Launch, "kernel '{}' uses buffer {} but {} buffers were given", code.entry, slot,
-                           buffers.size());
-            pointers.push_back(buffers[static_cast<size_t>(slot)]);
-        }
+Launched Program::launch(std::span<const uint64_t> slots) const {
+    const LaunchShape shape{code.grid, code.block, code.dynamic_lds};
+    if (code.places.empty()) return launch(shape, {reinterpret_cast<const uint8_t*>(slots.data()), slots.size_bytes()});
+    std::vector<uint8_t> arguments(code.places.back().offset + code.places.back().bytes);
+    for (const codegen::ParameterPlace& place : code.places) {
+        const auto slot = static_cast<size_t>(place.slot);
+        if (slot >= slots.size())
+            user_error(ErrorKind::Launch, "kernel '{}' uses argument {} but {} were given", code.entry, slot,
+                       slots.size());
+        std::memcpy(&arguments[place.offset], &slots[slot], place.bytes);
     }
-    return launch({code.grid, code.block, code.dynamic_lds},
-                  {reinterpret_cast<const uint8_t*>(pointers.data()), pointers.size() * sizeof(hip::DevicePtr)});
+    return launch(shape, arguments);
 }
 
 Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> arguments) const {

@@ -37,8 +37,9 @@ class Program {
     /// The same of a code object that is loaded already.
     static std::shared_ptr<Program> of_module(std::shared_ptr<Module> module, codegen::Compiled code);
 
-    /// Runs over device memory, one pointer a buffer, to its end. Throws what the device reports.
-    Launched launch(std::span<const hip::DevicePtr> buffers) const;
+    /// Runs over device memory to its end: of each slot the address of its buffer, or the bits of its number. Throws what the
+    /// device reports.
+    Launched launch(std::span<const uint64_t> slots) const;
     /// Runs with the explicit part of the kernarg segment as it is given.
     Launched launch(const LaunchShape& shape, std::span<const uint8_t> arguments) const;
 

@@ -82,14 +82,14 @@ class DeviceJudge : public codegen::Judge {
   public:
     /// `memory` is the kernel's own: integers are read from it, since they may be indices; floats are drawn at random.
     DeviceJudge(Device& device, const codegen::Kernel& plain, std::span<const hip::DevicePtr> memory)
-        : device_(device), progress_(plain.name) {
+        : device_(device), progress_(plain.name), slots_(memory.begin(), memory.end()) {
         uint64_t state = 1;
         for (UOp param : global_params(plain.sink)) {
             size_t slot = static_cast<size_t>(param.as<ParamArg>().slot);
             buffers_.push_back(std::make_unique<Buffer>(device, param.dtype(), param.as<ParamArg>().size));
             Buffer& b = *buffers_.back();
-            addresses_.resize(slot + 1);  // a buffer that simplification dropped has no address
-            addresses_[slot] = b.address();
+            slots_.resize(std::max(slots_.size(), slot + 1));
+            slots_[slot] = b.address();
             if (slot == 0) continue;
             if (!param.dtype().is_float()) {
                 device.api().memcpy_on_device(device.ordinal(), b.address(), memory[slot], b.bytes()).value();
@@ -139,7 +139,7 @@ class DeviceJudge : public codegen::Judge {
     std::vector<double> run(const Program& program, double* ms) {
         Buffer& out = *buffers_[0];
         device_.api().memset(device_.ordinal(), out.address(), 0xa5, out.bytes()).value();
-        double time_ms = program.launch(addresses_).time_ms;
+        double time_ms = program.launch(slots_).time_ms;
         if (ms) *ms = time_ms;
         std::vector<uint8_t> bytes(out.bytes());
         out.copy_out(bytes.data(), bytes.size());
@@ -156,7 +156,7 @@ class DeviceJudge : public codegen::Judge {
     Device& device_;
     Progress progress_;
     std::vector<std::unique_ptr<Buffer>> buffers_;
-    std::vector<hip::DevicePtr> addresses_;
+    std::vector<uint64_t> slots_;  ///< numbers as they were given
     std::vector<double> expected_;
 };
 

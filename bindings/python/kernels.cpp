@@ -4,6 +4,7 @@
 #include "kernels_p.h"
 #include "strata/asm/llvm/assemble.h"
 #include "strata/codegen/compile/compile.h"
+#include "strata/core/uop/kernel.h"
 #include "strata/ops/custom.h"
 #include "strata/runtime/artifact.h"
 #include "strata/runtime/custom.h"
@@ -31,19 +32,29 @@ Kernel object_kernel(const py::bytes& object, const std::string& name, Sizes gri
                                      to_dims(block, "block"), name, lds));
 }
 
-/// A Python function over one UOp a tensor, and numbers as they are -> the kernel it builds.
-Kernel uop_kernel(py::handle function, const std::vector<py::object>& values) {
+/// Tensors and numbers with a type of their own are given to the kernel; others are for the function that builds it.
+bool is_parameter(const ops::KernelArgument& argument) {
+    const auto* number = std::get_if<runtime::Argument::Number>(&argument.value.value);
+    return argument.tensor || (number && number->exact);
+}
+
+/// What the kernel has of an argument: a buffer, or a number that is as wide as numbers of launches are.
+UOp parameter(const ops::KernelArgument& argument, int slot) {
+    if (argument.tensor)
+        return uop::buffer(slot, argument.tensor->dtype(), std::max<int64_t>(argument.tensor->numel(), 1));
+    const DType type = *std::get<runtime::Argument::Number>(argument.value.value).exact;
+    if (type.bits() >= 32) return uop::variable(slot, type);
+    return cast(uop::variable(slot, type.is_float() ? dtypes::float32 : dtypes::int32), type);
+}
+
+/// A Python function over one UOp a parameter, and other values as they are -> the kernel it builds.
+Kernel uop_kernel(py::handle function, const std::vector<ops::KernelArgument>& arguments,
+                  const std::vector<py::object>& values) {
     py::list params;
     int slot = 0;
-    for (const py::object& value : values) {
-        if (!py::isinstance<Tensor>(value)) {
-            params.append(value);
-            continue;
-        }
-        const Tensor& t = value.cast<const Tensor&>();
+    for (size_t i = 0; i < arguments.size(); ++i) {
         GraphScope scope;
-        params.append(
-            from_uop(make(Op::param, t.dtype(), {}, ParamArg{Space::global, slot++, std::max<int64_t>(t.numel(), 1)})));
+        params.append(is_parameter(arguments[i]) ? from_uop(parameter(arguments[i], slot++)) : values[i]);
     }
     py::object made = function(*params);
     py::object name = py::getattr(function, "__name__", py::str(""));
@@ -58,14 +69,14 @@ Kernel uop_kernel(py::handle function, const std::vector<py::object>& values) {
     return in_python(ops::uop_kernel(sink));
 }
 
-/// `outputs` of arguments that become tensors alone: places count the tensors before.
-ops::Outputs among_tensors(ops::Outputs outputs, const std::vector<ops::KernelArgument>& arguments) {
+/// `outputs` of arguments that become parameters alone: places count the parameters before.
+ops::Outputs among_parameters(ops::Outputs outputs, const std::vector<ops::KernelArgument>& arguments) {
     for (auto& output : outputs) {
         auto* place = std::get_if<int64_t>(&output);
         if (!place || *place < 0 || static_cast<size_t>(*place) >= arguments.size()) continue;
         const auto end = arguments.begin() + *place;
         if (!end->tensor) user_error(ErrorKind::Usage, "[outputs] argument {} is no tensor", *place);
-        *place = std::count_if(arguments.begin(), end, [](const ops::KernelArgument& a) { return bool(a.tensor); });
+        *place = std::count_if(arguments.begin(), end, is_parameter);
     }
     return outputs;
 }
@@ -86,18 +97,14 @@ py::tuple custom_kernel(const Tensor& out, const py::args& inputs, py::handle ke
         user_error(
             ErrorKind::Usage,
             "[custom_kernel] kernel= takes hip_kernel(...), asm_kernel(...) or a function that builds a UOp graph");
-    std::vector<Tensor> tensors;
-    std::vector<py::object> values;
-    for (size_t i = 0; i < arguments.size(); ++i) {
-        if (arguments[i].tensor) tensors.push_back(*arguments[i].tensor);
-        values.push_back(arguments[i].tensor ? py::cast(*arguments[i].tensor)
-                                             : py::reinterpret_borrow<py::object>(inputs[i - 1]));
-    }
-    Kernel k = uop_kernel(kernel, values);
-    const ops::Outputs of_tensors = among_tensors(wanted, arguments);
-    const std::vector<ops::KernelArgument> given(tensors.begin(), tensors.end());
-    return py::tuple(py::cast(of_tensors.empty() ? ops::custom_kernel(given, k) : computing([&] {
-        return ops::custom_kernel(given, k, {}, of_tensors);
+    std::vector<py::object> values{py::none()};
+    for (py::handle x : inputs) values.push_back(py::reinterpret_borrow<py::object>(x));
+    Kernel k = uop_kernel(kernel, arguments, values);
+    std::vector<ops::KernelArgument> given;
+    std::ranges::copy_if(arguments, std::back_inserter(given), is_parameter);
+    const ops::Outputs of_given = among_parameters(wanted, arguments);
+    return py::tuple(py::cast(of_given.empty() ? ops::custom_kernel(given, k) : computing([&] {
+        return ops::custom_kernel(given, k, {}, of_given);
     })));
 }
 
@@ -123,7 +130,9 @@ void bind_custom_kernel(py::class_<Tensor> c) {
         "None, grad: None = None) -> tuple[Tensor, ...]\n\n"
         "Runs a kernel of the user's over this tensor (its output) and the inputs, when a result is realized.\n\n"
         "inputs: in the kernel's order, what CustomKernel.__call__ takes. kernel: hip_kernel(...), asm_kernel(...), or "
-        "a function\nthat gets one uop.UOp a tensor, and numbers as they are, and returns uop.sink(...). outputs: the "
+        "a function\nthat gets one uop.UOp a tensor and a NumPy number, which each launch gives, and Python's numbers "
+        "as they "
+        "are,\nand returns uop.sink(...). outputs: the "
         "tensors to return, by their\nplaces, this one being 0, or by their parameters' names, for which the kernel is "
         "compiled now; none: all, as the kernel\nleaves them, this one first; this and the inputs keep their values. A "
         "kernel whose parameters do not tell what it writes\n(assembly) writes the first alone. Raises LaunchError "

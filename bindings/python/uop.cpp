@@ -234,6 +234,12 @@ void bind_leaves(Module& u) {
         "Memory of a kernel, in elements: 'reg' (registers), 'local' (LDS, shared by the block) or 'global' (a "
         "parameter).\nslot tells several of a space apart.");
     u.def(
+        "variable", [](int slot, DType dtype) { return Handle(uop::variable(slot, dtype)); }, py::arg("slot"),
+        py::arg("dtype") = "float32",
+        "A number of 32 or 64 bits that each launch gives, as the kernel's parameter `slot`; a NumPy number that is "
+        "given "
+        "to\ncustom_kernel comes as one.");
+    u.def(
         "const", [](As<"Scalar"> value, DType dtype) { return Handle(operand(value, dtype)); }, py::arg("value"),
         py::arg("dtype") = "float32", "A number of a type.");
 }

@@ -50,7 +50,7 @@ Result<Compiled> compile_kernel(const Scheduled& scheduled, const Target& target
     STRATA_TRY(Compiled compiled, to_machine_code(program, target));
     compiled.grid = program.grid;
     compiled.block = program.block;
-    for (UOp param : program.params) compiled.slots.push_back(param.as<ParamArg>().slot);
+    compiled.places = parameter_places(program);
     compiled.actions = scheduled.actions;
     compiled.flops = count_flops(scheduled.kernel.sink);
     return compiled;

@@ -14,16 +14,20 @@
 namespace strata::codegen {
 namespace {
 
+int slot_of(UOp parameter) {
+    return parameter.is(Op::param) ? parameter.as<ParamArg>().slot : parameter.as<VariableArg>().slot;
+}
+
 void collect_params(LinearProgram& program) {
     for (UOp u : program.ops) {
+        if (u.is(Op::define_var)) program.params.push_back(u);
         if (!u.is(Op::param)) continue;
         const ParamArg& arg = u.as<ParamArg>();
         if (arg.space == Space::global) program.params.push_back(u);
         if (arg.space == Space::local)
             program.lds += (static_cast<uint32_t>(arg.size * u.dtype().bytes()) + 15) / 16 * 16;
     }
-    std::sort(program.params.begin(), program.params.end(),
-              [](UOp a, UOp b) { return a.as<ParamArg>().slot < b.as<ParamArg>().slot; });
+    std::ranges::sort(program.params, {}, slot_of);
 }
 
 enum class Check : uint8_t { open, kernel };
@@ -59,6 +63,19 @@ Result<UOp> run(const Pass& pass, UOp sink, Context& context) {
 }  // namespace
 
 Result<UOp> simplify(UOp sink, Context&) { return strata::simplify(sink); }
+
+std::vector<ParameterPlace> parameter_places(const LinearProgram& program) {
+    std::vector<ParameterPlace> places;
+    uint32_t end = 0;
+    for (UOp u : program.params) {
+        ParameterPlace place{.slot = slot_of(u), .bytes = sizeof(uint64_t)};
+        if (u.is(Op::define_var)) place.number = u.dtype(), place.bytes = static_cast<uint32_t>(u.dtype().bytes());
+        place.offset = (end + place.bytes - 1) / place.bytes * place.bytes;
+        end = place.offset + place.bytes;
+        places.push_back(place);
+    }
+    return places;
+}
 
 Result<LinearProgram> linearize(const Kernel& kernel, const Target& target) {
     GraphScope scope;

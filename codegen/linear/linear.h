@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,20 @@ namespace strata::codegen {
 struct LinearProgram {
     std::string name;
     std::vector<UOp> ops;
-    std::vector<UOp> params;                 ///< Op::param of global space in order of slot; unused slots are absent
+    std::vector<UOp> params;                 ///< global Op::param and Op::define_var by slot; unused slots are absent
     std::array<uint32_t, 3> grid{1, 1, 1};   ///< workgroups
     std::array<uint32_t, 3> block{1, 1, 1};  ///< threads of a workgroup
     uint32_t lds = 0;                        ///< bytes of local params
 };
+
+/// Where a parameter of a program is among the bytes that a launch gives.
+struct ParameterPlace {
+    int slot;
+    uint32_t offset, bytes;
+    std::optional<DType> number;  ///< its type; none: the address of a buffer
+};
+/// Of each parameter, one after the other as C lays them out.
+std::vector<ParameterPlace> parameter_places(const LinearProgram& program);
 
 /// Lowers a kernel; a kernel that breaks the rules of kernel.h is an Error: Internal for Strata's own, Usage for a
 /// user's (the message names the node).

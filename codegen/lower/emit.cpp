@@ -111,11 +111,13 @@ class Emitter {
         isa::KernelSpec spec;
         spec.name = program_.name;
         spec.code = words_;
-        for (const std::string& name : parameter_names(program_)) {
-            const auto offset = static_cast<uint32_t>(spec.args.size() * 8);
-            spec.args.push_back({.offset = offset, .size = 8, .value_kind = "global_buffer", .name = name});
-        }
-        spec.kernarg_size = std::max(function_.kernarg_bytes, static_cast<uint32_t>(spec.args.size() * 8));
+        const std::vector<std::string> names = parameter_names(program_);
+        for (const ParameterPlace& place : parameter_places(program_))
+            spec.args.push_back({.offset = place.offset,
+                                 .size = place.bytes,
+                                 .value_kind = place.number ? "by_value" : "global_buffer",
+                                 .name = names[spec.args.size()]});
+        spec.kernarg_size = function_.kernarg_bytes;
         spec.lds = program_.lds;
         spec.scratch = function_.scratch;
         spec.vgprs = static_cast<uint32_t>(std::max(1, function_.vgprs));

@@ -25,7 +25,7 @@ void Selector::begin() {
         }
     const Place arguments = fixed(Bank::scalar, 2, 0);
     begin_ids();
-    begin_pointers(arguments);
+    begin_parameters(arguments);
     uint32_t lds = 0;
     for (UOp u : program_.ops)
         if (u.is(Op::param) && u.as<ParamArg>().space == Space::local) {
@@ -72,21 +72,24 @@ void Selector::begin_ids() {
     }
 }
 
-/// Pointers in one run of loads, the widest that still fit.
-void Selector::begin_pointers(Place arguments) {
-    static constexpr std::pair<size_t, const char*> kLoads[] = {
-        {8, "s_load_b512"}, {4, "s_load_b256"}, {2, "s_load_b128"}, {1, "s_load_b64"}};
-    function_.kernarg_bytes = static_cast<uint32_t>(program_.params.size() * 8);
-    size_t done = 0;
-    for (auto [count, name] : kLoads)
-        for (; done + count <= program_.params.size(); done += count) {
+/// Addresses and numbers in one run of loads, the widest that still fit.
+void Selector::begin_parameters(Place arguments) {
+    static constexpr std::pair<uint32_t, const char*> kLoads[] = {
+        {64, "s_load_b512"}, {32, "s_load_b256"}, {16, "s_load_b128"}, {8, "s_load_b64"}, {4, "s_load_b32"}};
+    const std::vector<ParameterPlace> places = parameter_places(program_);
+    function_.kernarg_bytes = places.empty() ? 0 : places.back().offset + places.back().bytes;
+    uint32_t done = 0;
+    size_t next = 0;
+    for (auto [bytes, name] : kLoads)
+        for (; done + bytes <= function_.kernarg_bytes; done += bytes) {
             Instruction& made = code_.add(name);
-            made.inst.offset = static_cast<int32_t>(done * 8);
+            made.inst.offset = static_cast<int32_t>(done);
             made.inst.src[1].code = isa::code::null;
             made.src[0] = arguments;
-            const Place pointers = made.dst[0] = function_.add(Bank::scalar, static_cast<int>(count) * 2);
-            for (size_t k = 0; k < count; ++k)
-                set(program_.params[done + k], Source::of(pointers.part(static_cast<int>(k) * 2, 2)));
+            const Place loaded = made.dst[0] = function_.add(Bank::scalar, static_cast<int>(bytes / 4));
+            for (; next < places.size() && places[next].offset < done + bytes; ++next)
+                set(program_.params[next], Source::of(loaded.part(static_cast<int>(places[next].offset - done) / 4,
+                                                                  static_cast<int>(places[next].bytes) / 4)));
         }
 }
 

@@ -21,6 +21,7 @@ class Listing {
     }
 
     std::string parameter(UOp u) const {
+        if (u.is(Op::define_var)) return fmt::format("n{}", u.as<VariableArg>().slot);
         return fmt::format("{}{}", written_.contains(u) ? "out" : "in", u.as<ParamArg>().slot);
     }
 
@@ -28,6 +29,7 @@ class Listing {
     std::string line(UOp u) {
         switch (u.op()) {
             case Op::param: return define(u, memory(u), to_string(u));
+            case Op::define_var: return define(u, parameter(u), to_string(u));
             case Op::special: return define(u, special(u), to_string(u));
             case Op::constant: names_[u] = to_string(u.arg(), u.dtype()); return to_string(u);
             case Op::range:

@@ -144,6 +144,7 @@ bool Selector::select(UOp u) {
                     elements.push_back(function_.add(Bank::vector, dwords_of(u.dtype())));
             }
             return true;
+        case Op::define_var:
         case Op::special:
         case Op::index: return true;
         case Op::constant: set(u, Source::of_number(encoded(u))); return true;

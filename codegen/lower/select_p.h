@@ -56,7 +56,7 @@ class Selector {
     // entry.cpp
     void begin();
     void begin_ids();
-    void begin_pointers(Place arguments);
+    void begin_parameters(Place arguments);
     Place fixed(Bank bank, int dwords, uint16_t code);
     void begin_loop(UOp range);
     void end_loop(UOp range);

@@ -10,7 +10,8 @@ namespace {
 using Form = InlinePlan::Form;
 
 bool is_statement(UOp u) {
-    return u.dtype().scalar == Scalar::none || u.is(Op::range) || u.is(Op::special) || u.is(Op::param);
+    return u.dtype().scalar == Scalar::none || u.is(Op::range) || u.is(Op::special) || u.is(Op::param) ||
+           u.is(Op::define_var);
 }
 bool is_register(UOp memory) {
     const ParamArg& arg = memory.as<ParamArg>();

@@ -49,9 +49,14 @@ class Renderer {
         for (size_t i = 0; i < program_.params.size(); ++i) {
             UOp p = program_.params[i];
             bool written = written_.contains(p);
+            if (i) parameters += ", ";
+            if (p.is(Op::define_var)) {
+                values_[p] = {fmt::format("n{}", p.as<VariableArg>().slot)};
+                parameters += fmt::format("const {} {}", hip_type(p.dtype()), values_[p].text);
+                continue;
+            }
             std::string name = fmt::format("{}{}", written ? "out" : "in", p.as<ParamArg>().slot);
-            parameters += fmt::format("{}{}{}* __restrict__ {}", i ? ", " : "", written ? "" : "const ",
-                                      hip_type(p.dtype()), name);
+            parameters += fmt::format("{}{}* __restrict__ {}", written ? "" : "const ", hip_type(p.dtype()), name);
             values_[p] = {name};
         }
         std::string name = program_.name;
@@ -82,6 +87,7 @@ class Renderer {
                 guarded(u, fmt::format("atomicAdd(&{}, {})", element(u.src(0)).text, value(u.src(1)).text));
                 return true;
             case Op::barrier: line("__syncthreads();"); return true;
+            case Op::define_var:
             case Op::index: return true;
             default: return false;
         }

@@ -28,6 +28,7 @@ int compare_args(UOp a, UOp b) {
         const ParamArg &s = a.as<ParamArg>(), &t = b.as<ParamArg>();
         return three_way(std::tuple(s.space, s.slot), std::tuple(t.space, t.slot));
     }
+    if (a.is(Op::define_var)) return three_way(a.as<VariableArg>().slot, b.as<VariableArg>().slot);
     if (a.is_const()) return three_way(const_value(a), const_value(b));
     return 0;
 }

@@ -23,6 +23,7 @@ auto parts(const TakeArg& a) { return std::tuple(a.axis); }
 auto parts(const IndexArg& a) { return std::tuple(a.index); }
 auto parts(const CustomArg& a) { return std::tuple(a.id); }
 auto parts(const ParamArg& a) { return std::tuple(a.space, a.slot, a.size); }
+auto parts(const VariableArg& a) { return std::tuple(a.slot); }
 auto parts(const RangeArg& a) { return std::tuple(a.id, a.size, a.axis); }
 auto parts(const SpecialArg& a) { return std::tuple(a.thread, a.dim, a.size); }
 auto parts(const SinkArg& a) { return std::tie(a.name); }
@@ -75,6 +76,7 @@ std::string text(const CustomArg& a, DType) { return fmt::format("kernel {}", a.
 std::string text(const ParamArg& a, DType) {
     return fmt::format("{} {} size={}", kSpaces[int(a.space)], a.slot, a.size);
 }
+std::string text(const VariableArg& a, DType) { return fmt::format("parameter {}", a.slot); }
 std::string text(const RangeArg& a, DType) { return fmt::format("r{} {} {}", a.id, a.size, kAxes[int(a.axis)]); }
 std::string text(const SpecialArg& a, DType) {
     return fmt::format("{}{} {}", a.thread ? "thread" : "block", "xyz"[a.dim], a.size);

@@ -54,8 +54,12 @@ enum class Space : uint8_t {
 };
 struct ParamArg {
     Space space;
-    int slot;      ///< global: position among the kernel's buffers; local, reg: any distinct number
+    int slot;      ///< global: position among the kernel's parameters; local, reg: any distinct number
     int64_t size;  ///< elements
+};
+/// A number that a launch gives.
+struct VariableArg {
+    int slot;  ///< position among the kernel's parameters, as that of a global ParamArg
 };
 
 enum class Axis : uint8_t {
@@ -81,7 +85,7 @@ struct SinkArg {
 };
 
 using Arg = std::variant<NoArg, ConstArg, BufferArg, ShapeArg, AxesArg, BoundsArg, ReduceArg, TakeArg, IndexArg,
-                         CustomArg, ParamArg, RangeArg, SpecialArg, SinkArg>;
+                         CustomArg, ParamArg, VariableArg, RangeArg, SpecialArg, SinkArg>;
 
 uint64_t hash(const Arg& arg);
 bool equal(const Arg& a, const Arg& b);  ///< floats by bits

@@ -17,6 +17,7 @@ std::span<const UOp> list(std::initializer_list<UOp> nodes) { return {nodes.begi
 UOp buffer(int slot, DType type, int64_t size) {
     return make(Op::param, type, {}, ParamArg{Space::global, slot, size});
 }
+UOp variable(int slot, DType type) { return make(Op::define_var, type, {}, VariableArg{slot}); }
 UOp placeholder(int64_t size, DType type, Space space, int slot) {
     return make(Op::param, type, {}, ParamArg{space, slot, size});
 }

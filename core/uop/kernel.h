@@ -5,8 +5,10 @@
 /// and which graphs are valid: ops.def, verify_kernel.
 namespace strata::uop {
 
-/// The kernel's buffer number `slot`: the output of a custom kernel is 0, its inputs follow.
+/// The kernel's parameter number `slot`, a buffer: the output of a custom kernel is 0, its inputs follow.
 UOp buffer(int slot, DType type, int64_t size);
+/// The kernel's parameter number `slot`: a number that each launch gives, of 32 or 64 bits.
+UOp variable(int slot, DType type);
 /// Memory of a block (local) or of a thread (reg).
 UOp placeholder(int64_t size, DType type, Space space, int slot = 0);
 /// A loop variable 0 .. size-1; ids are distinct in a kernel and give the order of nesting.

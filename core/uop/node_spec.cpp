@@ -58,6 +58,15 @@ std::string check_custom(UOp u, Level) { return u.src().empty() ? "needs the ten
 
 std::string check_param(UOp u, Level) { return u.as<ParamArg>().size < 0 ? "has a negative size" : ""; }
 
+std::string check_variable(UOp u, Level) {
+    if (u.as<VariableArg>().slot < 0) return "has a negative slot";
+    const DType type = u.dtype();
+    const bool number = type.lanes == 1 && (type.is_integer() || type.is_float());
+    return number && type.scalar != Scalar::index && type.bits() >= 32
+               ? ""
+               : fmt::format("is {}; a launch gives numbers of 32 and 64 bits", type.name());
+}
+
 std::string check_range(UOp u, Level level) {
     const RangeArg& arg = u.as<RangeArg>();
     if (arg.size < 1) return "a range needs at least one step";
@@ -144,6 +153,7 @@ Check check_of(Op op) {
         case Op::custom: return check_custom;
         case Op::pick: return check_pick;
         case Op::param: return check_param;
+        case Op::define_var: return check_variable;
         case Op::range: return check_range;
         case Op::special: return check_special;
         case Op::index: return check_index;

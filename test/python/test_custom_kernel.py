@@ -170,6 +170,47 @@ def test_uop_functions_and_types():
     assert out.tolist() == [2, 1, 8, 3, 32]
 
 
+def scale_and_shift(out, x, scale, shift):
+    i = uop.range(out.size, 0, "global")
+    return uop.sink(uop.end(out[i].store(x[i].load() * scale.cast("float32") + shift.cast("float32")), i))
+
+
+@pytest.mark.parametrize("scale", ["float16", "float32", "float64", "int8", "uint8", "int16", "int32", "uint64"])
+@pytest.mark.parametrize("shift", ["float32", "float64", "int64", "uint16"])
+def test_numbers_with_a_type_are_given_at_each_launch(scale, shift, x):
+    before = strata.stats().programs
+    for a, b in ((3, 70), (5, 1), (100, 7)):
+        given = np.dtype(scale).type(a), np.dtype(shift).type(b)
+        got = Tensor.empty((N,)).custom_kernel(Tensor(x), *given, kernel=scale_and_shift)[0].numpy()
+        exact = x.astype(np.float64) * a + b  # rounded once or twice
+        np.testing.assert_allclose(got, exact, rtol=0, atol=np.spacing(np.abs(x) * np.float32(a) + np.float32(b)).max())
+    assert strata.stats().programs <= before + 1
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64", "float32", "float64"])
+def test_numbers_of_a_launch_arrive_whole(dtype):
+    kind = np.dtype(dtype)
+    ends = [kind.type(n) for n in ((np.iinfo(kind).min, np.iinfo(kind).max, 1) if kind.kind in "iu" else (np.pi, -np.inf, -0.0))]
+
+    def spread(out, a, unused, b, c):
+        first = out[0].store(a), out[1].store(b), out[2].store(c)
+        return uop.sink(uop.group(*first))
+
+    out = Tensor.empty((3,), dtype=dtype).custom_kernel(ends[0], np.float64(1), *ends[1:], kernel=spread)[0]
+    np.testing.assert_array_equal(out.numpy().view(f"u{kind.itemsize}"), np.array(ends, kind).view(f"u{kind.itemsize}"))
+
+
+def test_numbers_and_tensors_that_change_places_are_refused(x):
+    n = uop.variable(1, "float32")
+    with pytest.raises(strata.UsageError, match="a launch gives numbers of 32 and 64 bits"):
+        narrow = uop.variable(1, "int8").cast("float32")
+        Tensor(x).custom_kernel(kernel=lambda out: uop.sink(out[0].store(narrow)))[0].numpy()
+    with pytest.raises(strata.LaunchError, match=r"parameter 1: the graph has a number \(float32\) there"):
+        Tensor(x).custom_kernel(Tensor(x), kernel=lambda out, _: uop.sink(out[0].store(n)))[0].numpy()
+    with pytest.raises(strata.LaunchError, match="uses argument 1"):
+        Tensor(x).custom_kernel(kernel=lambda out: uop.sink(out[0].store(n)))[0].numpy()
+
+
 def test_uop_specials_and_atomics():
     def count(out, a):
         g, t = uop.special("gidx0", 4), uop.special("lidx0", 32)

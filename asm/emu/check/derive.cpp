@@ -65,6 +65,8 @@ bool Registers::knows_all(const Moment& moment, int lane, int half) const {
         uint32_t asked = ~0u;
         if (read.source >= 0 && read.source < 4 && isa::is_half(inst.src[static_cast<size_t>(read.source)].type))
             asked = inst.op_sel >> read.source & 1 ? 0xffff0000 : 0xffff;
+        if (moment.row().flags & isa::kMix && read.source >= 0 && inst.op_sel_hi >> read.source & 1)
+            asked = inst.op_sel >> read.source & 1 ? 0xffff0000 : 0xffff;
         const bool mask = read.use == Use::mask && !is_vector(read.registers) && read.registers.first != lint::kScc;
         if (inst.row->format == isa::Format::VOP3P && !exchanges && read.source >= 0 &&
             inst.src[static_cast<size_t>(read.source)].type == Type::pk16)

@@ -47,6 +47,17 @@ TEST(Strict, WhatCannotReachTheResultIsNotFound) {
     expect_none(run(Arch::gfx1100, body("v_mad_u64_u32 v[2:3], null, 4, v0, v[0:1]\nglobal_store_b32 v1, v2, s[4:5]")));
 }
 
+TEST(Strict, AMixedMultiplicationAsksForTheHalvesThatItTakes) {
+    const auto mixed = [](std::string_view selects) {
+        return run(Arch::gfx1100, body(fmt::format("v_cvt_f16_f32 v2, 1.0\nv_fma_mix_f32 v3, v0, v2, v0 {}\n"
+                                                   "global_store_b32 v1, v3, s[4:5]",
+                                                   selects)));
+    };
+    expect_none(mixed("op_sel_hi:[0,1,0]"));
+    expect_one(mixed("op_sel:[0,1,0] op_sel_hi:[0,1,0]"), Kind::uninitialised, "v3 is stored");
+    expect_one(mixed("op_sel_hi:[0,0,0]"), Kind::uninitialised, "v3 is stored");
+}
+
 TEST(Strict, LanesCountOneByOne) {
     expect_none(
         run(Arch::gfx1100, body("s_mov_b32 exec_lo, 0xffff\nv_mov_b32 v3, 1\nglobal_store_b32 v1, v3, s[4:5]")));
