@@ -23,22 +23,20 @@ std::string_view spelled(isa::Family family, std::string_view name) {
 }
 
 struct Forms {
-    const isa::Row *native = nullptr, *wide = nullptr;
+    const isa::Row* native = nullptr;  ///< the shortest; none: the family has no such instruction
+    const isa::Row* wide = nullptr;    ///< the one whose fields take most
 };
 
 const Forms& forms(isa::Family family, std::string_view name) {
     thread_local std::array<std::unordered_map<std::string_view, Forms>, isa::kFamilyCount> known;
-    auto& table = known[static_cast<size_t>(family)];
-    if (auto found = table.find(name); found != table.end()) return found->second;
-    Forms made{.native = isa::find_row(family, spelled(family, name))};
-    if (made.native) {
+    const auto [at, added] = known[static_cast<size_t>(family)].try_emplace(name);
+    Forms& made = at->second;
+    if (!added) return made;
+    made.native = made.wide = isa::find_row(family, spelled(family, name));
+    if (made.native)
         for (isa::Format format : {isa::Format::VOP3, isa::Format::VOP3SD})
             if (const isa::Row* row = isa::find_row(family, made.native->mnemonic, format)) made.wide = row;
-        if (!made.wide) made.wide = made.native;
-        return table[made.native->mnemonic == name ? made.native->mnemonic : name] = made;
-    }
-    static constexpr Forms nothing;
-    return nothing;
+    return made;
 }
 
 /// Whether the first two sources may change places, and the instruction that then does the same.
@@ -62,11 +60,7 @@ std::string_view swapped(std::string_view name) {
 
 const isa::Row* row_of(isa::Family family, std::string_view name) { return forms(family, name).native; }
 
-const isa::Row& widest(isa::Family family, const isa::Row& row) {
-    for (isa::Format format : {isa::Format::VOP3, isa::Format::VOP3SD})
-        if (const isa::Row* wide = isa::find_row(family, row.mnemonic, format)) return *wide;
-    return row;
-}
+const isa::Row& widest(isa::Family family, const isa::Row& row) { return *forms(family, row.mnemonic).wide; }
 
 const isa::Row& Code::row(std::string_view name) const {
     const isa::Row* found = row_of(function_.family, name);
@@ -119,7 +113,7 @@ Place Code::number(uint64_t bits, int dwords) {
 /// Puts what the fields of a vector instruction do not take into registers: constants where no literal may stand, scalars
 /// beyond the constant bus's limit (RDNA3 ISA 6.2.4: two; CDNA3 ISA 6.2: one).
 void Code::legalize(const isa::Row& row, std::span<Source> sources) {
-    const isa::Row& wide = *forms(function_.family, row.mnemonic).wide;
+    const isa::Row& wide = widest(function_.family, row);
     const bool cdna = isa::is_cdna(function_.family);
     size_t limit = cdna || row.flags & isa::kOneScalar ? 1 : 2;
     std::vector<Source> bus;
@@ -287,10 +281,6 @@ Place Code::in_vector(const Source& source, int dwords, uint32_t sign) {
     else
         vector_to(place.part(dwords - 1), "v_xor_b32", {Source::of_number(sign), top});
     return place;
-}
-
-Place Code::lane_select(Source otherwise, Source chosen, const Source& mask) {
-    return vector("v_cndmask_b32", {otherwise, chosen, mask});
 }
 
 void Code::open_block(std::string label, uint32_t depth) {

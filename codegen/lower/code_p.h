@@ -49,7 +49,6 @@ class Code {
     /// The same value in vector registers, its modifiers applied; `sign`: its sign bit in the last dword.
     Place in_vector(const Source& source, int dwords = 1, uint32_t sign = 0x80000000);
     Place number(uint64_t bits, int dwords);  ///< a constant in scalar registers, loaded before all loops
-    Place lane_select(Source otherwise, Source chosen, const Source& mask);  ///< v_cndmask of a dword
 
     bool is_scalar(const Source& s) const { return !s.place || function_.bank(s.place) == Bank::scalar; }
 
@@ -60,7 +59,6 @@ class Code {
 
     const isa::Row& row(std::string_view name) const;
     bool has(std::string_view name) const;
-    MachineFunction& function() { return function_; }
 
   private:
     void fill(Instruction& instruction, std::span<const Source> sources);

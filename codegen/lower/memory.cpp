@@ -1,5 +1,4 @@
 // Loads, stores and atomics of global, local and register memory.
-#include <fmt/format.h>
 #include <algorithm>
 
 #include "strata/codegen/lower/select_p.h"
@@ -10,12 +9,12 @@ using namespace number_class;
 namespace {
 
 /// Instructions by the bytes they move; those below four by what becomes of the upper bits.
-struct Access {
+struct Mnemonics {
     int bytes;
     bool extends_sign;
     const char *global_load, *local_load, *global_store, *local_store;
 };
-constexpr Access kAccesses[] = {
+constexpr Mnemonics kMnemonics[] = {
     {1, false, "global_load_u8", "ds_load_u8", "global_store_b8", "ds_store_b8"},
     {1, true, "global_load_i8", "ds_load_i8", "global_store_b8", "ds_store_b8"},
     {2, false, "global_load_u16", "ds_load_u16", "global_store_b16", "ds_store_b16"},
@@ -26,10 +25,10 @@ constexpr Access kAccesses[] = {
     {16, false, "global_load_b128", "ds_load_b128", "global_store_b128", "ds_store_b128"},
 };
 
-const Access* access(DType type) {
+const Mnemonics* mnemonics(DType type) {
     const int bytes = type.element().bytes() * type.lanes;
     const bool extends = type.is_integer() && !type.is_unsigned() && bytes < 4 && type.lanes == 1;
-    for (const Access& row : kAccesses)
+    for (const Mnemonics& row : kMnemonics)
         if (row.bytes == bytes && row.extends_sign == extends) return &row;
     return nullptr;
 }
@@ -43,8 +42,8 @@ Place Selector::gate_of(UOp index) {
 
 bool Selector::load(UOp u) {
     switch (memory_of(u.src(0)).as<ParamArg>().space) {
-        case Space::global: return load_scalar(u) || load_global(u);
-        case Space::local: return load_local(u);
+        case Space::global: return load_scalar(u) || load_vector(u);
+        case Space::local: return load_vector(u);
         case Space::reg: return load_register(u);
     }
     return false;
@@ -73,71 +72,54 @@ bool Selector::load_scalar(UOp u) {
     return false;
 }
 
-bool Selector::load_global(UOp u) {
-    const UOp index = u.src(0);
-    const Access* row = access(u.dtype());
-    if (!row) return false;
-    const Address at = global_address(index);
-    const Place lanes = code_.in_vector(at.lanes, at.whole ? 2 : 1);
-    const Place data = function_.add(Bank::vector, dwords_of(u.dtype()));
-    const Place gate = gate_of(index);
-    if (gate) code_.copy(data, u.src().size() > 1 ? packed(value(u.src(1)), u.dtype()) : Source::of_number(0));
-    Instruction& made = code_.add(row->global_load);
-    made.dst[0] = data;
-    made.src[0] = lanes;
-    if (!at.whole) {
-        made.inst.src[0].type = isa::Type::u32;
-        made.src[1] = at.base.place;
-    } else {
-        made.inst.src[1] = {};
-    }
-    made.inst.offset = at.offset;
-    made.gate = gate;
-    made.keeps = static_cast<bool>(gate);
-    set(u, unpacked(data, u.dtype()));
-    return true;
+/// Where a vector instruction finds memory, and for which lanes.
+Selector::Access Selector::access_to(UOp index) {
+    const bool global = memory_of(index).as<ParamArg>().space == Space::global;
+    Access to{.at = global ? global_address(index) : local_address(index), .global = global};
+    to.lanes = code_.in_vector(to.at.lanes, to.at.whole ? 2 : 1);
+    to.gate = gate_of(index);
+    return to;
 }
 
-bool Selector::load_local(UOp u) {
-    const Access* row = access(u.dtype());
+/// A vector instruction with its address: `lanes` come first, then what it writes, then the base of global memory.
+Instruction& Selector::add_access(const char* name, const Access& to, Place data) {
+    Instruction& made = code_.add(name);
+    const size_t base = data ? 2 : 1;
+    made.src[0] = to.lanes;
+    if (data) made.src[1] = data;
+    if (to.global && !to.at.whole) {
+        made.inst.src[0].type = isa::Type::u32;
+        made.src[base] = to.at.base.place;
+    } else if (to.global) {
+        made.inst.src[base] = {};
+    }
+    made.inst.offset = to.at.offset;
+    made.gate = to.gate;
+    return made;
+}
+
+bool Selector::load_vector(UOp u) {
+    const Mnemonics* row = mnemonics(u.dtype());
     if (!row) return false;
-    const Address at = local_address(u.src(0));
+    const Access from = access_to(u.src(0));
     const Place data = function_.add(Bank::vector, dwords_of(u.dtype()));
-    const Place gate = gate_of(u.src(0));
-    if (gate) code_.copy(data, u.src().size() > 1 ? packed(value(u.src(1)), u.dtype()) : Source::of_number(0));
-    Instruction& made = code_.add(row->local_load);
+    if (from.gate) code_.copy(data, u.src().size() > 1 ? packed(value(u.src(1)), u.dtype()) : Source::of_number(0));
+    Instruction& made = add_access(from.global ? row->global_load : row->local_load, from, {});
     made.dst[0] = data;
-    made.src[0] = at.lanes.place;
-    made.inst.offset = at.offset;
-    made.gate = gate;
-    made.keeps = static_cast<bool>(gate);
+    made.keeps = static_cast<bool>(from.gate);
     set(u, unpacked(data, u.dtype()));
     return true;
 }
 
 bool Selector::store(UOp u) {
-    const UOp index = u.src(0), memory = memory_of(index);
-    const Space space = memory.as<ParamArg>().space;
-    if (space == Space::reg) return store_register(u);
+    const UOp index = u.src(0);
+    if (memory_of(index).as<ParamArg>().space == Space::reg) return store_register(u);
     const DType type = u.src(1).dtype();
-    const Access* row = access(type);
+    const Mnemonics* row = mnemonics(type);
     if (!row) return false;
     const Place data = code_.in_vector(packed(value(u.src(1)), type), dwords_of(type));
-    const bool global = space == Space::global;
-    const Address at = global ? global_address(index) : local_address(index);
-    const Place lanes = code_.in_vector(at.lanes, at.whole ? 2 : 1);
-    const Place gate = gate_of(index);
-    Instruction& made = code_.add(global ? row->global_store : row->local_store);
-    made.src[0] = lanes;
-    made.src[1] = data;
-    if (global && !at.whole) {
-        made.inst.src[0].type = isa::Type::u32;
-        made.src[2] = at.base.place;
-    } else if (global) {
-        made.inst.src[2] = {};
-    }
-    made.inst.offset = at.offset;
-    made.gate = gate;
+    const Access to = access_to(index);
+    add_access(to.global ? row->global_store : row->local_store, to, data);
     return true;
 }
 
@@ -158,21 +140,7 @@ bool Selector::atomic(UOp u) {
         const char* name = global ? row.global : row.local;
         if (!(row.types & class_of(type)) || !code_.has(name)) continue;
         const Place data = code_.in_vector(packed(value(u.src(1)), type), dwords_of(type));
-        const Address at = global ? global_address(index) : local_address(index);
-        const Place lanes = code_.in_vector(at.lanes, at.whole ? 2 : 1);
-        const Place gate = gate_of(index);
-        Instruction& made = code_.add(name);
-        made.inst.dst[0] = {};
-        made.src[0] = lanes;
-        made.src[1] = data;
-        if (global && !at.whole) {
-            made.inst.src[0].type = isa::Type::u32;
-            made.src[2] = at.base.place;
-        } else if (global) {
-            made.inst.src[2] = {};
-        }
-        made.inst.offset = at.offset;
-        made.gate = gate;
+        add_access(name, access_to(index), data).inst.dst[0] = {};
         return true;
     }
     return false;

@@ -70,16 +70,22 @@ void Selector::find_uses() {
             stores_[memory].push_back(i);
         }
     }
-    // The end of the loop around each operation, from the outside in.
-    std::vector<std::vector<std::pair<size_t, size_t>>> loops(program_.ops.size());
-    std::vector<std::pair<size_t, size_t>> now;
-    UOpMap<size_t> ends;
-    for (size_t i = 0; i < program_.ops.size(); ++i)
-        if (program_.ops[i].is(Op::end)) ends[skip_after(program_.ops[i].src(1))] = i;
+    // The loop around each operation, and around each loop; 0 for none.
+    struct Around {
+        size_t first, end, outer;
+    };
+    std::vector<Around> loops{{0, 0, 0}};
+    std::vector<size_t> around;
+    size_t now = 0;
     for (size_t i = 0; i < program_.ops.size(); ++i) {
-        if (program_.ops[i].is(Op::range)) now.emplace_back(i, ends.at(program_.ops[i]));
-        loops[i] = now;
-        if (program_.ops[i].is(Op::end)) now.pop_back();
+        if (program_.ops[i].is(Op::range)) {
+            loops.push_back({i, i, now});
+            now = loops.size() - 1;
+        }
+        around.push_back(now);
+        if (!program_.ops[i].is(Op::end)) continue;
+        loops[now].end = i;
+        now = loops[now].outer;
     }
     for (size_t i = program_.ops.size(); i-- > 0;) {
         const UOp u = program_.ops[i];
@@ -88,11 +94,8 @@ void Selector::find_uses() {
             auto at = position_.find(s);
             if (at == position_.end()) continue;
             size_t use = passes_on(u) && last_use_.contains(u) ? std::max(i, last_use_[u]) : i;
-            for (auto [first, end] : loops[use])
-                if (at->second < first) {
-                    use = std::max(use, end);
-                    break;
-                }
+            for (size_t loop = around[use]; loops[loop].first > at->second; loop = loops[loop].outer)
+                use = loops[loop].end;
             size_t& known = last_use_[s];
             known = std::max(known, use);
         }

@@ -53,17 +53,16 @@ class Selector {
 
   private:
     bool select(UOp u);
+    void find_uses();
+    void begin_loop(UOp range);
+    void end_loop(UOp range);
+    void barrier();
+    static uint64_t encoded(UOp constant);
     // entry.cpp
     void begin();
     void begin_ids();
     void begin_parameters(Place arguments);
     Place fixed(Bank bank, int dwords, uint16_t code);
-    void begin_loop(UOp range);
-    void end_loop(UOp range);
-    void barrier();
-    void find_uses();
-    static uint64_t encoded(UOp constant);
-
     // arithmetic.cpp
     bool elementwise(UOp u);
     bool by_row(UOp u, std::span<const Value> s);
@@ -72,6 +71,10 @@ class Selector {
     Value where(UOp u, std::span<const Value> s);
     Value float_extreme(UOp u, std::span<const Value> s);
     bool fused(UOp u);
+    Value narrowed(Value value, DType type);
+    Value product(UOp u, std::span<const Value> s);
+    // bounded.cpp
+    void bounded(UOp u, std::span<const Value> s);
     // sums.cpp
     bool rotated(UOp u);
     bool sum_of_scalars(UOp u);
@@ -81,9 +84,6 @@ class Selector {
     // division.cpp
     bool division_step(UOp u);
     Code::Carried scaled(UOp n, UOp d, bool of_n);
-    void bounded(UOp u, std::span<const Value> s);
-    Value narrowed(Value value, DType type);
-    Value product(UOp u, std::span<const Value> s);
     // integer64.cpp
     bool wide_integer(UOp u, std::span<const Value> s);
     Value wide_sum(bool subtract, const Value& a, const Value& b);
@@ -95,19 +95,6 @@ class Selector {
     bool convert_to_truth(UOp u, const Value& x);
     Value reinterpret(UOp u, const Value& x);
     Value converted(const Value& x, NumberClass from, NumberClass to);
-    // memory.cpp
-    bool load(UOp u);
-    bool store(UOp u);
-    bool atomic(UOp u);
-    bool load_global(UOp u);
-    bool load_scalar(UOp u);
-    bool load_local(UOp u);
-    bool load_register(UOp u);
-    bool store_register(UOp u);
-    bool stays(UOp load) const;
-    Value unpacked(Place data, DType type);
-    Source packed(const Value& value, DType type);
-    Place gate_of(UOp index);
     // address.cpp
     /// Of global memory: base + lanes + offset; of local memory: lanes + offset.
     struct Address {
@@ -126,6 +113,25 @@ class Selector {
     Source times(const Source& x, int64_t factor, bool scalar);
     bool is_register_memory(Place place) const;
     Address wide_address(UOp index, int64_t size);
+    // memory.cpp
+    bool load(UOp u);
+    bool store(UOp u);
+    bool atomic(UOp u);
+    bool load_scalar(UOp u);
+    bool load_vector(UOp u);
+    bool load_register(UOp u);
+    bool store_register(UOp u);
+    bool stays(UOp load) const;
+    Value unpacked(Place data, DType type);
+    Source packed(const Value& value, DType type);
+    Place gate_of(UOp index);
+    struct Access {
+        Address at;
+        Place lanes, gate;
+        bool global = false;
+    };
+    Access access_to(UOp index);
+    Instruction& add_access(const char* name, const Access& to, Place data);
 
     const Value& value(UOp u) const { return values_.at(skip_after(u)); }
     void set(UOp u, Value value) { values_[u] = std::move(value); }
