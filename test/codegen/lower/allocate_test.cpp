@@ -1,21 +1,16 @@
 #include <gtest/gtest.h>
 
-#include "machine_model.h"
 #include "random_code.h"
 #include "strata/codegen/lower/limits_p.h"
-#include "strata/codegen/lower/passes_p.h"
+#include "virtual_code.h"
 
 namespace strata::codegen {
 namespace {
 
 using namespace test;
 
-class Allocate : public testing::TestWithParam<isa::ArchInfo> {
-  protected:
-    isa::Arch arch() const { return GetParam().arch; }
-};
-INSTANTIATE_TEST_SUITE_P(Arch, Allocate, testing::ValuesIn(isa::archs()),
-                         [](const auto& info) { return std::string(info.param.name); });
+using Allocate = EachArch;
+INSTANTIATE_TEST_SUITE_P(Arch, Allocate, testing::ValuesIn(isa::archs()), arch_name);
 
 /// Every instruction has an encoding, and the placed function does what the virtual one does.
 void expect_same(MachineFunction& function) {

@@ -2,21 +2,16 @@
 
 #include <algorithm>
 
-#include "machine_model.h"
 #include "random_code.h"
-#include "strata/codegen/lower/passes_p.h"
+#include "virtual_code.h"
 
 namespace strata::codegen {
 namespace {
 
 using namespace test;
 
-class Coalesce : public testing::TestWithParam<isa::ArchInfo> {
-  protected:
-    isa::Arch arch() const { return GetParam().arch; }
-};
-INSTANTIATE_TEST_SUITE_P(Arch, Coalesce, testing::ValuesIn(isa::archs()),
-                         [](const auto& info) { return std::string(info.param.name); });
+using Coalesce = EachArch;
+INSTANTIATE_TEST_SUITE_P(Arch, Coalesce, testing::ValuesIn(isa::archs()), arch_name);
 
 int copies(const MachineFunction& function) {
     int count = 0;
@@ -51,17 +46,9 @@ TEST_P(Coalesce, RandomCodeComputesTheSameWithFewerCopies) {
     EXPECT_LT(after, before);
 }
 
-/// Begins with an address in two registers of its own.
-Place begin(Code& code) {
-    const Place item = code.fixed(Bank::vector, 1, isa::code::vgpr0), address = code.vector(2);
-    code.op("v_add_f32", {address.part(0)}, {item, item});
-    code.copy(address.part(1), Constant{1});
-    return address;
-}
-
 TEST_P(Coalesce, ComponentsAreComputedInTheTupleThatIsStored) {
-    Code code(arch());
-    const Place address = begin(code), tuple = code.vector(4);
+    AddressedCode code(arch());
+    const Place address = code.address, tuple = code.vector(4);
     for (int i = 0; i < 4; ++i) {
         const Place component = code.vector();
         code.op("v_mul_f32", {component}, {address.part(0), address.part(0)});
@@ -76,8 +63,8 @@ TEST_P(Coalesce, ComponentsAreComputedInTheTupleThatIsStored) {
 }
 
 TEST_P(Coalesce, LoopCarriedValuesAreOneRegister) {
-    Code code(arch());
-    const Place address = begin(code), first = code.vector(), sum = code.vector();
+    AddressedCode code(arch());
+    const Place address = code.address, first = code.vector(), sum = code.vector();
     code.op("v_mul_f32", {first}, {address.part(0), address.part(0)});
     code.copy(sum, first);
     code.loop(3, [&] {
@@ -94,8 +81,8 @@ TEST_P(Coalesce, LoopCarriedValuesAreOneRegister) {
 }
 
 TEST_P(Coalesce, ValuesThatLiveOnBesideACopyKeepTheirOwnRegister) {
-    Code code(arch());
-    const Place address = begin(code), a = code.vector(), b = code.vector();
+    AddressedCode code(arch());
+    const Place address = code.address, a = code.vector(), b = code.vector();
     code.op("v_mul_f32", {a}, {address.part(0), address.part(0)});
     code.copy(b, a);
     code.op("v_add_f32", {b}, {b, address.part(0)});
@@ -109,8 +96,8 @@ TEST_P(Coalesce, ValuesThatLiveOnBesideACopyKeepTheirOwnRegister) {
 }
 
 TEST_P(Coalesce, TwoNamesOfAValueThatDoesNotChangeAreOneRegister) {
-    Code code(arch());
-    const Place address = begin(code), a = code.vector(), b = code.vector();
+    AddressedCode code(arch());
+    const Place address = code.address, a = code.vector(), b = code.vector();
     code.op("v_mul_f32", {a}, {address.part(0), address.part(0)});
     code.copy(b, a);
     code.store(a, address);

@@ -1,20 +1,15 @@
 #include <gtest/gtest.h>
 
-#include "machine_model.h"
 #include "random_code.h"
-#include "strata/codegen/lower/passes_p.h"
+#include "virtual_code.h"
 
 namespace strata::codegen {
 namespace {
 
 using namespace test;
 
-class Hoist : public testing::TestWithParam<isa::ArchInfo> {
-  protected:
-    isa::Arch arch() const { return GetParam().arch; }
-};
-INSTANTIATE_TEST_SUITE_P(Arch, Hoist, testing::ValuesIn(isa::archs()),
-                         [](const auto& info) { return std::string(info.param.name); });
+using Hoist = EachArch;
+INSTANTIATE_TEST_SUITE_P(Arch, Hoist, testing::ValuesIn(isa::archs()), arch_name);
 
 size_t in_loops(const MachineFunction& function) {
     size_t count = 0;
@@ -24,14 +19,10 @@ size_t in_loops(const MachineFunction& function) {
 }
 
 /// How many instructions leave loops, with what is stored staying as it was.
-size_t left(MachineFunction& function) {
-    const std::vector<uint64_t> wanted = run_virtual(function);
-    EXPECT_FALSE(wanted.empty());
-    const std::string before = to_string(function);
-    const size_t inside = in_loops(function);
-    EXPECT_TRUE(hoist(function));
-    EXPECT_EQ(run_virtual(function), wanted) << before << to_string(function);
-    return inside - in_loops(function);
+size_t left(MachineFunction& function) { return fewer(function, hoist, in_loops); }
+size_t left(AddressedCode& kernel) {
+    kernel.end();
+    return left(kernel.function);
 }
 
 TEST_P(Hoist, RandomCodeStoresTheSameWithLessInLoops) {
@@ -45,78 +36,57 @@ TEST_P(Hoist, RandomCodeStoresTheSameWithLessInLoops) {
     EXPECT_GT(all, 100u);
 }
 
-struct Kernel {
-    explicit Kernel(isa::Arch arch) : code(arch) {
-        item = code.fixed(Bank::vector, 1, isa::code::vgpr0);
-        pair = code.fixed(Bank::scalar, 2, 0);
-        address = code.vector(2);
-        code.op("v_add_f32", {address.part(0)}, {item, item});
-        code.copy(address.part(1), Constant{1});
-    }
-    Place product(Place a, Argument b) {
-        const Place to = code.vector();
-        code.op("v_mul_f32", {to}, {b, a});
-        return to;
-    }
-    size_t left() {
-        code.end();
-        return codegen::left(code.function);
-    }
-    Code code;
-    Place item, pair, address;
-};
-
 TEST_P(Hoist, ChainsLeaveAllLoopsThatDoNotChangeThem) {
-    Kernel k(arch());
-    k.code.loop(3, [&] {
-        k.code.loop(2, [&] {
+    AddressedCode k(arch());
+    k.loop(3, [&] {
+        k.loop(2, [&] {
             const Place once = k.product(k.item, Constant{3}), twice = k.product(once, Constant{5});
-            k.code.store(twice, k.address);
+            k.store(twice, k.address);
         });
     });
-    EXPECT_EQ(k.left(), 2u);
+    EXPECT_EQ(left(k), 2u);
 }
 
 TEST_P(Hoist, WhatDependsOnTheLoopStays) {
-    Kernel k(arch());
-    const Place sum = k.code.vector();
-    k.code.copy(sum, Constant{0});
-    k.code.loop(3, [&] {
-        k.code.store(k.product(sum, Constant{3}), k.address);
-        k.code.op("v_add_f32", {sum}, {sum, k.item});
-        const Place loaded = k.code.vector();
-        k.code.op(k.code.spelled("global_load_b32", "global_load_dword"), {loaded}, {k.address});
-        k.code.store(k.product(loaded, Constant{3}), k.address);
+    AddressedCode k(arch());
+    const Place sum = k.vector();
+    k.copy(sum, Constant{0});
+    k.loop(3, [&] {
+        k.store(k.product(sum, Constant{3}), k.address);
+        k.op("v_add_f32", {sum}, {sum, k.item});
+        const Place loaded = k.vector();
+        k.op(k.spelled("global_load_b32", "global_load_dword"), {loaded}, {k.address});
+        k.store(k.product(loaded, Constant{3}), k.address);
     });
-    EXPECT_EQ(k.left(), 0u);
+    EXPECT_EQ(left(k), 0u);
 }
 
 TEST_P(Hoist, ASumOfTwoDwordsLeavesWholeOrNotAtAll) {
     for (const bool changes : {false, true}) {
-        Kernel k(arch());
-        const bool old = k.code.function.family != isa::Family::rdna4;
-        const Place high = k.code.scalar();
-        k.code.copy(high, Constant{5});
-        k.code.loop(3, [&] {
-            const Place to = k.code.scalar(2), seen = k.code.vector();
-            k.code.op(old ? "s_add_u32" : "s_add_co_u32", {to.part(0)}, {k.pair.part(0), Constant{8}});
-            k.code.op(old ? "s_addc_u32" : "s_add_co_ci_u32", {to.part(1)}, {k.pair.part(1), high});
-            k.code.copy(seen, to.part(1));
-            k.code.store(seen, k.address);
-            if (changes) k.code.op("s_mul_i32", {high}, {high, high});
+        AddressedCode k(arch());
+        const bool old = k.function.family != isa::Family::rdna4;
+        const Place pair = k.fixed(Bank::scalar, 2, 0), high = k.scalar();
+        k.copy(high, Constant{5});
+        k.loop(3, [&] {
+            const Place to = k.scalar(2), seen = k.vector();
+            k.op(old ? "s_add_u32" : "s_add_co_u32", {to.part(0)}, {pair.part(0), Constant{8}});
+            k.op(old ? "s_addc_u32" : "s_add_co_ci_u32", {to.part(1)}, {pair.part(1), high});
+            k.copy(seen, to.part(1));
+            k.store(seen, k.address);
+            if (changes) k.op("s_mul_i32", {high}, {high, high});
         });
-        EXPECT_EQ(k.left(), changes ? 0u : 3u);
+        EXPECT_EQ(left(k), changes ? 0u : 3u);
     }
 }
 
 TEST_P(Hoist, ALoopGivesAwayAFewRegistersAtMost) {
-    Kernel k(arch());
-    k.code.loop(3, [&] {
-        for (int i = 0; i < 100; ++i) k.code.store(k.product(k.item, Constant{i - 50}), k.address);
+    AddressedCode k(arch());
+    k.loop(3, [&] {
+        for (int i = 0; i < 100; ++i) k.store(k.product(k.item, Constant{i - 50}), k.address);
     });
-    const size_t left = k.left();
-    EXPECT_GT(left, 8u);
-    EXPECT_LT(left, 40u);
+    const size_t gone = left(k);
+    EXPECT_GT(gone, 8u);
+    EXPECT_LT(gone, 40u);
 }
 
 }  // namespace

@@ -1,20 +1,15 @@
 #include <gtest/gtest.h>
 
-#include "machine_model.h"
 #include "random_code.h"
-#include "strata/codegen/lower/passes_p.h"
+#include "virtual_code.h"
 
 namespace strata::codegen {
 namespace {
 
 using namespace test;
 
-class Reuse : public testing::TestWithParam<isa::ArchInfo> {
-  protected:
-    isa::Arch arch() const { return GetParam().arch; }
-};
-INSTANTIATE_TEST_SUITE_P(Arch, Reuse, testing::ValuesIn(isa::archs()),
-                         [](const auto& info) { return std::string(info.param.name); });
+using Reuse = EachArch;
+INSTANTIATE_TEST_SUITE_P(Arch, Reuse, testing::ValuesIn(isa::archs()), arch_name);
 
 size_t instructions(const MachineFunction& function) {
     size_t count = 0;
@@ -25,14 +20,11 @@ size_t instructions(const MachineFunction& function) {
 /// How many instructions go, with what is stored staying as it was.
 size_t gone(MachineFunction& function) {
     remove_unused(function);
-    const std::vector<uint64_t> wanted = run_virtual(function);
-    EXPECT_FALSE(wanted.empty());
-    const std::string before = to_string(function);
-    const size_t count = instructions(function);
-    EXPECT_TRUE(reuse(function));
-    EXPECT_EQ(run_virtual(function), wanted) << before << to_string(function);
-    EXPECT_LE(instructions(function), count);
-    return count - instructions(function);
+    return fewer(function, reuse, instructions);
+}
+size_t gone(AddressedCode& kernel) {
+    kernel.end();
+    return gone(kernel.function);
 }
 
 TEST_P(Reuse, RandomCodeStoresTheSameWithFewerInstructions) {
@@ -47,86 +39,66 @@ TEST_P(Reuse, RandomCodeStoresTheSameWithFewerInstructions) {
     EXPECT_GT(all, 5u);
 }
 
-struct Kernel {
-    explicit Kernel(isa::Arch arch) : code(arch) {
-        item = code.fixed(Bank::vector, 1, isa::code::vgpr0);
-        pair = code.fixed(Bank::scalar, 2, 0);
-        address = code.vector(2);
-        code.op("v_add_f32", {address.part(0)}, {item, item});
-        code.copy(address.part(1), Constant{1});
-    }
-    Place product(Place a, Argument b) {
-        const Place to = code.vector();
-        code.op("v_mul_f32", {to}, {b, a});
-        return to;
-    }
-    size_t gone() {
-        code.end();
-        return codegen::gone(code.function);
-    }
-    Code code;
-    Place item, pair, address;
-};
-
 TEST_P(Reuse, ChainsOfEqualComputationsAreOneChain) {
-    Kernel k(arch());
+    AddressedCode k(arch());
     for (int i = 0; i < 3; ++i) {
         const Place once = k.product(k.item, Constant{3}), twice = k.product(once, Constant{5});
-        k.code.store(twice, k.address);
+        k.store(twice, k.address);
     }
-    EXPECT_EQ(k.gone(), 4u);
+    EXPECT_EQ(gone(k), 4u);
 }
 
 TEST_P(Reuse, OtherNumbersModifiersAndOrdersAreOtherValues) {
-    Kernel k(arch());
+    AddressedCode k(arch());
     const Place a = k.product(k.item, Constant{3});
     for (const Place& p : {a, k.product(k.item, Constant{4}), k.product(k.item, Constant{77777}),
                            k.product(k.item, Constant{77778}), k.product(a, k.item)})
-        k.code.store(p, k.address);
+        k.store(p, k.address);
     Place difference[4];
-    for (Place& d : difference) d = k.code.vector();
-    k.code.op("v_sub_f32", {difference[0]}, {a, k.item});
-    k.code.op("v_sub_f32", {difference[1]}, {k.item, a});
-    k.code.op("v_sub_f32", {difference[2]}, {a, k.item}).inst.neg = 1;
-    k.code.op("v_sub_f32", {difference[3]}, {a, k.item}).inst.clamp = true;
-    for (Place d : difference) k.code.store(d, k.address);
-    EXPECT_EQ(k.gone(), 0u);
+    for (Place& d : difference) d = k.vector();
+    k.op("v_sub_f32", {difference[0]}, {a, k.item});
+    k.op("v_sub_f32", {difference[1]}, {k.item, a});
+    k.op("v_sub_f32", {difference[2]}, {a, k.item}).inst.neg = 1;
+    k.op("v_sub_f32", {difference[3]}, {a, k.item}).inst.clamp = true;
+    for (Place d : difference) k.store(d, k.address);
+    EXPECT_EQ(gone(k), 0u);
 }
 
 TEST_P(Reuse, RegistersThatChangeHaveNoValueToReuse) {
-    Kernel k(arch());
-    const Place sum = k.code.vector();
-    k.code.copy(sum, Constant{0});
-    k.code.store(k.product(sum, Constant{3}), k.address);
-    k.code.op("v_add_f32", {sum}, {sum, k.item});
-    k.code.store(k.product(sum, Constant{3}), k.address);
-    EXPECT_EQ(k.gone(), 0u);
+    AddressedCode k(arch());
+    const Place sum = k.vector();
+    k.copy(sum, Constant{0});
+    k.store(k.product(sum, Constant{3}), k.address);
+    k.op("v_add_f32", {sum}, {sum, k.item});
+    k.store(k.product(sum, Constant{3}), k.address);
+    EXPECT_EQ(gone(k), 0u);
 }
 
 TEST_P(Reuse, SumsOfTwoDwordsAreEqualWhereTheirCarriesAre) {
-    Kernel k(arch());
-    const bool old = k.code.function.family != isa::Family::rdna4;
+    AddressedCode k(arch());
+    const bool old = k.function.family != isa::Family::rdna4;
+    const Place pair = k.fixed(Bank::scalar, 2, 0);
     auto sum = [&](int low) {
-        const Place to = k.code.scalar(2), high = k.code.vector();
-        k.code.op(old ? "s_add_u32" : "s_add_co_u32", {to.part(0)}, {k.pair.part(0), Constant{low}});
-        k.code.op(old ? "s_addc_u32" : "s_add_co_ci_u32", {to.part(1)}, {k.pair.part(1), Constant{0}});
-        k.code.copy(high, to.part(1));
-        k.code.store(high, k.address);
+        const Place to = k.scalar(2), high = k.vector();
+        k.op(old ? "s_add_u32" : "s_add_co_u32", {to.part(0)}, {pair.part(0), Constant{low}});
+        k.op(old ? "s_addc_u32" : "s_add_co_ci_u32", {to.part(1)}, {pair.part(1), Constant{0}});
+        k.copy(high, to.part(1));
+        k.store(high, k.address);
     };
     sum(8), sum(9), sum(8);
-    EXPECT_EQ(k.gone(), 3u);  // and the copy
+    EXPECT_EQ(gone(k), 3u);  // and the copy
 }
 
 TEST_P(Reuse, ValuesOfALoopServeBehindItAndInIt) {
-    Kernel k(arch());
+    AddressedCode k(arch());
     const Place first = k.product(k.item, Constant{3});
-    k.code.store(first, k.address);
-    k.code.loop(3, [&] {
-        k.code.store(k.product(k.item, Constant{3}), k.address);
-        k.code.store(k.product(first, Constant{5}), k.address);
+    k.store(first, k.address);
+    k.loop(3, [&] {
+        k.store(k.product(k.item, Constant{3}), k.address);
+        k.store(k.product(first, Constant{5}), k.address);
     });
-    k.code.store(k.product(first, Constant{5}), k.address);
-    EXPECT_EQ(k.gone(), 2u);
+    k.store(k.product(first, Constant{5}), k.address);
+    EXPECT_EQ(gone(k), 2u);
 }
 
 }  // namespace

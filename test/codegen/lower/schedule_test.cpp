@@ -2,23 +2,18 @@
 
 #include <algorithm>
 
-#include "machine_model.h"
 #include "random_code.h"
 #include "strata/codegen/lower/liveness_p.h"
-#include "strata/codegen/lower/passes_p.h"
 #include "strata/codegen/lower/pressure_p.h"
+#include "virtual_code.h"
 
 namespace strata::codegen {
 namespace {
 
 using namespace test;
 
-class Schedule : public testing::TestWithParam<isa::ArchInfo> {
-  protected:
-    isa::Arch arch() const { return GetParam().arch; }
-};
-INSTANTIATE_TEST_SUITE_P(Arch, Schedule, testing::ValuesIn(isa::archs()),
-                         [](const auto& info) { return std::string(info.param.name); });
+using Schedule = EachArch;
+INSTANTIATE_TEST_SUITE_P(Arch, Schedule, testing::ValuesIn(isa::archs()), arch_name);
 
 int pressure(const MachineFunction& function) {
     const Liveness live(function);
@@ -54,17 +49,15 @@ TEST_P(Schedule, RandomCodeComputesTheSameInItsNewOrder) {
     EXPECT_GT(moved, 50);
 }
 
-/// Begins with an address in two registers of its own.
-Place begin(Code& code) {
-    const Place item = code.fixed(Bank::vector, 1, isa::code::vgpr0), address = code.vector(2);
-    code.op("v_add_f32", {address.part(0)}, {item, item});
-    code.copy(address.part(1), Constant{1});
-    return address;
+/// Ends the code and puts it in another order that stores the same.
+void schedule_to_end(Code& code) {
+    code.end();
+    expect_same(code.function, schedule);
 }
 
 TEST_P(Schedule, LoadsStandBeforeWhatDoesNotNeedThem) {
-    Code code(arch());
-    const Place address = begin(code);
+    AddressedCode code(arch());
+    const Place address = code.address;
     const std::string_view load = code.spelled("global_load_b32", "global_load_dword");
     Place sum = code.vector();
     code.op("v_mul_f32", {sum}, {address.part(0), address.part(0)});
@@ -75,18 +68,15 @@ TEST_P(Schedule, LoadsStandBeforeWhatDoesNotNeedThem) {
         sum = next;
     }
     code.store(sum, address);
-    code.end();
-    const std::vector<uint64_t> wanted = run_virtual(code.function);
-    ASSERT_TRUE(schedule(code.function));
-    EXPECT_EQ(run_virtual(code.function), wanted);
+    schedule_to_end(code);
     const auto is_load = [&](const Instruction& i) { return i.pseudo == Pseudo::none && i.inst.row->mnemonic == load; };
     const auto first = std::ranges::find_if(code.here(), is_load);
     EXPECT_TRUE(std::all_of(first, first + 4, is_load)) << to_string(code.function);
 }
 
 TEST_P(Schedule, RegistersLimitHowManyLoadsStandInFront) {
-    Code code(arch(), 1024);
-    const Place address = begin(code);
+    AddressedCode code(arch(), 1024);
+    const Place address = code.address;
     for (int i = 0; i < 100; ++i) {
         const Place value = code.vector(4), sum = code.vector();
         code.op(code.spelled("global_load_b128", "global_load_dwordx4"), {value}, {address}).inst.offset = 16 * i;
@@ -96,11 +86,8 @@ TEST_P(Schedule, RegistersLimitHowManyLoadsStandInFront) {
         code.op("v_mul_f32", {address.part(0)}, {address.part(0), sum});
     }
     code.store(address.part(0), address);
-    code.end();
-    const std::vector<uint64_t> wanted = run_virtual(code.function);
     const int before = pressure(code.function);
-    ASSERT_TRUE(schedule(code.function));
-    EXPECT_EQ(run_virtual(code.function), wanted);
+    schedule_to_end(code);
     EXPECT_GE(pressure(code.function), before);
     EXPECT_LE(pressure(code.function), isa::is_cdna(code.function.family) ? 64 : 96);
     ASSERT_TRUE(allocate(code.function));
@@ -109,8 +96,8 @@ TEST_P(Schedule, RegistersLimitHowManyLoadsStandInFront) {
 
 TEST_P(Schedule, LoadsStayBehindStoresOfTheSameMemoryAndPassThoseOfAnother) {
     for (const bool same : {false, true}) {
-        Code code(arch());
-        const Place address = begin(code), value = code.vector();
+        AddressedCode code(arch());
+        const Place address = code.address, value = code.vector();
         const std::string_view load = code.spelled("global_load_b32", "global_load_dword");
         const std::string_view local = code.spelled("ds_store_b32", "ds_write_b32");
         Place data = address.part(0);
@@ -125,16 +112,15 @@ TEST_P(Schedule, LoadsStayBehindStoresOfTheSameMemoryAndPassThoseOfAnother) {
             code.op(local, {}, {address.part(0), data});
         code.op(load, {value}, {address});
         code.store(value, address);
-        code.end();
-        ASSERT_TRUE(schedule(code.function));
+        schedule_to_end(code);
         const std::string_view store = same ? code.spelled("global_store_b32", "global_store_dword") : local;
         EXPECT_EQ(index_of(code.here(), load) > index_of(code.here(), store), same) << to_string(code.function);
     }
 }
 
 TEST_P(Schedule, WhatIsGatedAlikeStandsTogether) {
-    Code code(arch());
-    const Place address = begin(code), mask = code.mask();
+    AddressedCode code(arch());
+    const Place address = code.address, mask = code.mask();
     code.op("v_cmp_lt_f32", {mask}, {address.part(1), address.part(0)});
     Place sum = address.part(0);
     std::vector<Place> values;
@@ -152,18 +138,15 @@ TEST_P(Schedule, WhatIsGatedAlikeStandsTogether) {
         sum = next;
     }
     code.store(sum, address);
-    code.end();
-    const std::vector<uint64_t> wanted = run_virtual(code.function);
-    ASSERT_TRUE(schedule(code.function));
-    EXPECT_EQ(run_virtual(code.function), wanted);
+    schedule_to_end(code);
     int turns = 0;
     for (size_t i = 1; i < code.here().size(); ++i) turns += code.here()[i].gate != code.here()[i - 1].gate;
     EXPECT_EQ(turns, 2) << to_string(code.function);
 }
 
 TEST_P(Schedule, NothingThatWritesSccStandsBetweenATestAndItsReaders) {
-    Code code(arch());
-    const Place address = begin(code);
+    AddressedCode code(arch());
+    const Place address = code.address;
     const Place group = code.fixed(Bank::scalar, 1, 8), a = code.scalar(), b = code.scalar(), c = code.scalar();
     code.op("s_cmp_lt_i32", {}, {group, Constant{5}});
     code.op("s_cselect_b32", {a}, {group, Constant{7}});
@@ -175,10 +158,7 @@ TEST_P(Schedule, NothingThatWritesSccStandsBetweenATestAndItsReaders) {
     code.store(value, address);
     code.loop(2, [&] { code.op("v_add_f32", {value}, {value, address.part(0)}); });
     code.store(value, address);
-    code.end();
-    const std::vector<uint64_t> wanted = run_virtual(code.function);
-    ASSERT_TRUE(schedule(code.function));
-    EXPECT_EQ(run_virtual(code.function), wanted);
+    schedule_to_end(code);
     const std::vector<Instruction>& body = code.function.blocks[1].code;
     ASSERT_GE(body.size(), 2u);
     EXPECT_EQ(body[body.size() - 2].inst.row->mnemonic, "s_cmp_lt_i32");

@@ -2,21 +2,16 @@
 
 #include <algorithm>
 
-#include "machine_model.h"
 #include "random_code.h"
-#include "strata/codegen/lower/passes_p.h"
+#include "virtual_code.h"
 
 namespace strata::codegen {
 namespace {
 
 using namespace test;
 
-class Unroll : public testing::TestWithParam<isa::ArchInfo> {
-  protected:
-    isa::Arch arch() const { return GetParam().arch; }
-};
-INSTANTIATE_TEST_SUITE_P(Arch, Unroll, testing::ValuesIn(isa::archs()),
-                         [](const auto& info) { return std::string(info.param.name); });
+using Unroll = EachArch;
+INSTANTIATE_TEST_SUITE_P(Arch, Unroll, testing::ValuesIn(isa::archs()), arch_name);
 
 size_t branches(const MachineFunction& function) {
     size_t count = 0;
@@ -48,29 +43,25 @@ TEST_P(Unroll, RandomCodeComputesTheSameWithFewerBranches) {
 }
 
 /// A sum of what a loop of so many rounds loads, with `more` instructions in each.
-void write_sum(Code& code, int rounds, int more) {
-    const Place item = code.fixed(Bank::vector, 1, isa::code::vgpr0), address = code.vector(2), sum = code.vector();
-    code.op("v_add_f32", {address.part(0)}, {item, item});
-    code.copy(address.part(1), Constant{1});
+void write_sum(AddressedCode& code, int rounds, int more) {
+    const Place sum = code.vector();
     code.copy(sum, Constant{0});
     code.loop(rounds, [&] {
         const Place value = code.vector();
-        code.op(code.spelled("global_load_b32", "global_load_dword"), {value}, {address});
+        code.op(code.spelled("global_load_b32", "global_load_dword"), {value}, {code.address});
         for (int i = 0; i < more; ++i) code.op("v_mul_f32", {value}, {value, value});
         code.op("v_add_f32", {sum}, {sum, value});
     });
-    code.store(sum, address);
+    code.store(sum, code.address);
     code.end();
 }
 
 TEST_P(Unroll, AShortLoopIsStraightCodeWhoseLoadsStandTogether) {
-    Code code(arch());
+    AddressedCode code(arch());
     write_sum(code, 16, 0);
-    const std::vector<uint64_t> wanted = run_virtual(code.function);
-    ASSERT_TRUE(unroll(code.function));
+    expect_same(code.function, unroll);
     EXPECT_EQ(branches(code.function), 0u);
-    ASSERT_TRUE(schedule(code.function));
-    EXPECT_EQ(run_virtual(code.function), wanted);
+    expect_same(code.function, schedule);
     const std::vector<Instruction>& body = code.function.blocks[1].code;
     const auto loads = [](const Instruction& i) {
         return i.pseudo == Pseudo::none && i.inst.row->flags & isa::kMemory;
@@ -88,12 +79,10 @@ TEST_P(Unroll, RoundsOfALongLoopGoTogetherAsTheirNumberDivides) {
     };
     for (const Case& row :
          {Case{1000, 0, 8}, Case{1001, 0, 7}, Case{997, 0, 1}, Case{1000, 40, 2}, Case{1000, 80, 1}}) {
-        Code code(arch());
+        AddressedCode code(arch());
         write_sum(code, row.rounds, row.more);
-        const std::vector<uint64_t> wanted = run_virtual(code.function);
         const size_t round = code.function.blocks[1].code.size() - 2;
-        ASSERT_TRUE(unroll(code.function));
-        EXPECT_EQ(run_virtual(code.function), wanted);
+        expect_same(code.function, unroll);
         EXPECT_EQ(code.function.blocks[1].code.size(), round * row.copies + 2) << row.rounds;
         EXPECT_EQ(branches(code.function), 1u);
     }
