@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "strata/codegen/kernel/numbers.h"
 #include "strata/core/support/lru.h"
 #include "strata/core/support/mutex.h"
 #include "strata/runtime/buffer.h"
@@ -117,6 +118,23 @@ class Programs {
     Lru<Key, Entry, KeyHash> all_;
 };
 
+/// Which numbers of kernels change from call to call: from the second value on they are parameters, so that the third and
+/// all after it compile nothing.
+class ChangingNumbers {
+  public:
+    /// Those that are to be parameters.
+    std::vector<codegen::FreeNumber> changing(const codegen::FreeNumbers& numbers);
+
+  private:
+    static constexpr size_t kMost = 4096;  // kernels
+    struct Entry {
+        std::vector<uint64_t> first;
+        std::vector<bool> changing;  ///< was another one since
+    };
+    Mutex mutex_;
+    Lru<uint64_t, Entry> all_;  ///< by form
+};
+
 /// Code objects of users' kernels that were loaded last. A module that a kernel uses lives as long as the kernel.
 class Modules {
   public:
@@ -186,6 +204,7 @@ struct Context {
     CustomKernels custom;
     Results results;
     Programs programs;
+    ChangingNumbers numbers;
     Modules modules;
     Counters counters;
     Sweeper sweeper{memory};

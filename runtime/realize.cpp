@@ -54,10 +54,18 @@ Device& device_of(std::span<const UOp> roots, Device* fallback) {
 /// One step ready to run.
 struct Step {
     std::vector<UOp> buffers;
+    std::vector<uint64_t> numbers = {};     ///< the parameters after the buffers
     std::shared_ptr<Program> program = {};  ///< none: the second buffer is copied to the first
     UOp custom = {};                        ///< the node, when it is a user's kernel
     std::optional<KernelCall> call = {};    ///< of it
 };
+
+/// What the parameters of its kernel are.
+std::vector<uint64_t> slots_of(const Step& step) {
+    std::vector<uint64_t> slots = addresses(step.buffers);
+    slots.insert(slots.end(), step.numbers.begin(), step.numbers.end());
+    return slots;
+}
 
 void print_launch(const Stats::Launch& l, const Program& program) {
     int debug = settings().debug;
@@ -91,10 +99,22 @@ void run(Step& step) {
     } else if (step.program) {
         const codegen::Compiled& code = step.program->code;
         run(*step.program, {code.grid, code.block}, step.buffers,
-            [&](std::span<const UOp> b) { return step.program->launch(addresses(b)); });
+            [&](std::span<const UOp>) { return step.program->launch(slots_of(step)); });
     } else {
         copy_memory(step.buffers[1], step.buffers[0]);
     }
+}
+
+/// Makes parameters of the numbers of a kernel that change from call to call; gives their values.
+std::vector<uint64_t> take_changing_numbers(UOp& sink, size_t buffers) {
+    const codegen::FreeNumbers numbers = codegen::free_numbers(sink);
+    if (numbers.all.empty()) return {};
+    const std::vector<codegen::FreeNumber> changing = context().numbers.changing(numbers);
+    if (changing.empty()) return {};
+    sink = codegen::with_parameters(sink, changing, static_cast<int>(buffers));
+    std::vector<uint64_t> values;
+    for (const codegen::FreeNumber& number : changing) values.push_back(number.bits);
+    return values;
 }
 
 class Executor {
@@ -128,7 +148,8 @@ class Executor {
             }
             codegen::BoundKernel bound = codegen::start_kernel(items[i]);
             steps[i].buffers = bound.buffers;
-            kernels.push_back(scheduled(bound));
+            steps[i].numbers = take_changing_numbers(bound.kernel.sink, bound.buffers.size());
+            kernels.push_back(scheduled(bound.kernel, steps[i]));
             which.push_back(i);
         }
         double schedule_ms = ms_since(start);
@@ -139,17 +160,15 @@ class Executor {
         return steps;
     }
 
-    codegen::Scheduled scheduled(const codegen::BoundKernel& bound) {
-        std::vector<hip::DevicePtr> memory;
-        if (settings().beam) memory = addresses(bound.buffers);
-        return choose_schedule(device_, bound.kernel, memory);
+    codegen::Scheduled scheduled(const codegen::Kernel& kernel, const Step& step) {
+        return choose_schedule(device_, kernel, settings().beam ? slots_of(step) : std::vector<uint64_t>());
     }
 
     Step custom_step(UOp body) {
         std::vector<UOp> buffers;
         for (UOp s : body.src()) buffers.push_back(buffer_under(s));
         KernelCall call(device_, *find_custom(body.as<CustomArg>().id), buffers.size());
-        return {std::move(buffers), {}, body, std::move(call)};
+        return {.buffers = std::move(buffers), .custom = body, .call = std::move(call)};
     }
 
     Device& device_;

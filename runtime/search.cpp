@@ -80,9 +80,9 @@ class Progress {
 
 class DeviceJudge : public codegen::Judge {
   public:
-    /// `memory` is the kernel's own: integers are read from it, since they may be indices; floats are drawn at random.
-    DeviceJudge(Device& device, const codegen::Kernel& plain, std::span<const hip::DevicePtr> memory)
-        : device_(device), progress_(plain.name), slots_(memory.begin(), memory.end()) {
+    /// `slots` are a launch's: integers are read from its memory, since they may be indices; floats are drawn at random.
+    DeviceJudge(Device& device, const codegen::Kernel& plain, std::span<const uint64_t> slots)
+        : device_(device), progress_(plain.name), slots_(slots.begin(), slots.end()) {
         uint64_t state = 1;
         for (UOp param : global_params(plain.sink)) {
             size_t slot = static_cast<size_t>(param.as<ParamArg>().slot);
@@ -92,7 +92,7 @@ class DeviceJudge : public codegen::Judge {
             slots_[slot] = b.address();
             if (slot == 0) continue;
             if (!param.dtype().is_float()) {
-                device.api().memcpy_on_device(device.ordinal(), b.address(), memory[slot], b.bytes()).value();
+                device.api().memcpy_on_device(device.ordinal(), b.address(), slots[slot], b.bytes()).value();
                 continue;
             }
             fill_random(b, state);
@@ -168,8 +168,7 @@ std::string search_key(Device& device, const codegen::Target& target, const code
 
 }  // namespace
 
-codegen::Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel,
-                                   std::span<const hip::DevicePtr> buffers) {
+codegen::Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel, std::span<const uint64_t> slots) {
     const codegen::Target target = target_of(device);
     if (settings().beam == 0) return codegen::heuristic(kernel, target);
     Settings plain = settings();  // candidates are timed, and are nothing that strict mode is to tell of
@@ -181,7 +180,7 @@ codegen::Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel
     if (std::optional<std::string> kept = disk.get(CacheKind::schedules, key))
         if (auto actions = codegen::parse_actions(*kept))
             if (auto scheduled = codegen::apply_all(kernel, *actions, target)) return {*scheduled, *actions};
-    DeviceJudge judge(device, kernel, buffers);
+    DeviceJudge judge(device, kernel, slots);
     codegen::SearchResult found = codegen::beam_search(kernel, target, settings().beam, judge).value();
     if (settings().debug >= 1)
         fmt::print(stderr, "search {}: {} tried, {} rejected, {:.4f} -> {:.4f} ms: {}\n", kernel.name, found.tried,

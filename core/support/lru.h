@@ -13,7 +13,7 @@ template <class Key, class Value, class Hash = std::hash<Key>>
 class Lru {
   public:
     /// The value, which is the last to go from now on; nullptr: there is none. Valid until the next put.
-    const Value* find(const Key& key) {
+    Value* find(const Key& key) {
         auto found = places_.find(key);
         if (found == places_.end()) return nullptr;
         entries_.splice(entries_.begin(), entries_, found->second);

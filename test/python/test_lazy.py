@@ -198,6 +198,45 @@ def test_a_loop_of_different_constants_leaves_no_graph_behind():
         assert (x.reshape(8, 8)[i % 8] * 2).sum().item() == 16
 
 
+VALUES = {
+    "float16": (1.5, -2.25, 0.125, 1000),
+    "float32": (1.5, -2.7, 1e-9, 3e8, np.inf),
+    "float64": (np.pi, 1e300, -7.25, 3),
+    "int8": (3, -7, 100, -90),
+    "uint16": (3, 65535, 9, 40000),
+    "int32": (3, -7, 2**31 - 1, 12345),
+    "uint64": (3, 2**64 - 1, 7, 2**33),
+}
+FORMS = {
+    "product and sum": lambda x, k, n: x * k + k * n.array([3], x.dtype) if n is np else x * k + Tensor([3], x.dtype) * k,
+    "where": lambda x, k, n: n.where(x < k, x, x + k),
+    "of two": lambda x, k, n: (x + k) * (x - k),
+    "stored": lambda x, k, n: x * 0 + k,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", VALUES)
+def test_from_the_third_value_of_a_number_on_nothing_is_compiled(dtype, form):
+    a = np.array([0, 1, 5, 77, 120], dtype)
+    x = Tensor(a).realize()
+    for i, k in enumerate(VALUES[dtype]):
+        before = strata.stats().programs
+        with np.errstate(all="ignore"):
+            want = FORMS[form](a, np.dtype(dtype).type(k), np)
+        got = FORMS[form](x, k, strata).numpy()
+        np.testing.assert_array_equal(got, want, str(k))
+        assert strata.stats().programs == before if i >= 2 else strata.stats().programs <= before + 1, k
+
+
+def test_a_search_takes_numbers_that_change_as_they_are(rng):
+    a = rng.standard_normal(300).astype(np.float32)
+    x = Tensor(a).realize()
+    with strata.config(beam=2):
+        for k in (2.5, 3.5, 4.5, 5.5):
+            np.testing.assert_array_equal((x * k).numpy(), a * np.float32(k))
+
+
 def test_threads_share_a_process(rng):
     x = rng.integers(0, 100, (4, 500))
     results = [None] * 4

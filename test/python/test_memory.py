@@ -91,20 +91,20 @@ for i in range(120000):
     assert most < 24
 
 
-def test_programs_of_ever_new_constants_displace_one_another():
+def test_programs_of_ever_new_sizes_displace_one_another():
     case = """
-def program(c):
-    y = x
+def program(n):
+    y = x[:n]
     for i in range(8):
-        y = (y * (c + i)).sin()
+        y = (y * (7 + i)).sin()
     return y.realize()
 
-for i in range(8):
-    program(i)
+for n in range(1, 9):
+    program(n)
 first = program(10).numpy()
 start = resident("VmRSS")
 for i in range(30):
-    program(11 + i * 1e-3)
+    program(11 + i)
 assert strata.stats().evicted_programs > 15, strata.stats()
 assert np.array_equal(program(10).numpy(), first)
 """

@@ -1,0 +1,24 @@
+#pragma once
+#include <vector>
+
+#include "strata/core/uop/uop.h"
+
+namespace strata::codegen {
+
+/// A number of a kernel that can as well be a parameter: what computes with it is no faster for knowing it.
+struct FreeNumber {
+    UOp constant;
+    uint64_t bits;  ///< of the parameter that takes its place
+};
+
+/// Those of a kernel, each constant once, in the order of its graph.
+struct FreeNumbers {
+    std::vector<FreeNumber> all;
+    uint64_t form;  ///< a hash of everything else in the kernel
+};
+FreeNumbers free_numbers(UOp sink);
+
+/// The same kernel with parameters from `first_slot` on in place of these numbers.
+UOp with_parameters(UOp sink, std::span<const FreeNumber> numbers, int first_slot);
+
+}  // namespace strata::codegen
