@@ -2,11 +2,9 @@
 // another wave is issued meanwhile. One names two delays where both are near (LLVM's AMDGPUInsertDelayAlu).
 // Before:  v_add_f32 v1, v0, v0; v_mul_f32 v2, v1, v1
 // After:   v_add_f32 v1, v0, v0; s_delay_alu instid0(VALU_DEP_1); v_mul_f32 v2, v1, v1
-#include <set>
-
 #include "strata/asm/isa/facts.h"
-#include "strata/codegen/lower/added_p.h"
 #include "strata/codegen/lower/delays_p.h"
+#include "strata/codegen/lower/flow_p.h"
 #include "strata/codegen/lower/passes_p.h"
 
 namespace strata::codegen {
@@ -38,28 +36,14 @@ int clocks_of(const isa::Inst& inst) { return inst.row->mnemonic == "s_nop" ? (i
 
 class Inserter {
   public:
-    explicit Inserter(MachineFunction& function) : function_(function), entered_(function.blocks.size()) {}
+    explicit Inserter(MachineFunction& function) : function_(function) {}
 
     void run() {
-        std::set<uint32_t> open;
-        for (uint32_t i = 0; i < entered_.size(); ++i) open.insert(i);
-        while (!open.empty()) {
-            const uint32_t block = *open.begin();
-            open.erase(open.begin());
-            const Delays left = walk(block, nullptr);
-            for (uint32_t next : function_.successors(block))
-                if (entered_[next].join(left)) open.insert(next);
-        }
-        for (uint32_t i = 0; i < entered_.size(); ++i) {
-            std::vector<Insertion> added;
-            walk(i, &added);
-            insert(function_.blocks[i], added);
-        }
+        insert_by_flow(function_, Delays(), [&](auto... at) { return walk(at...); });
     }
 
   private:
-    Delays walk(uint32_t block, std::vector<Insertion>* added) {
-        Delays state = entered_[block];
+    Delays walk(uint32_t block, Delays state, std::vector<Insertion>* added) {
         open_ = false;
         const std::vector<Instruction>& code = function_.blocks[block].code;
         for (size_t i = 0; i < code.size(); ++i) {
@@ -107,8 +91,7 @@ class Inserter {
     }
 
     MachineFunction& function_;
-    std::vector<Delays> entered_;  ///< by block
-    bool open_ = false;            ///< the last one has room for another delay
+    bool open_ = false;  ///< the last one has room for another delay
 };
 
 }  // namespace

@@ -1,10 +1,8 @@
 // insert_hazards: what the rules of asm/lint/hazards.def want between instructions, by data flow over the blocks.
 // Before:  v_readfirstlane_b32 s4, v0; v_readlane_b32 s5, v1, s4     (CDNA)
 // After:   v_readfirstlane_b32 s4, v0; s_nop 3; v_readlane_b32 s5, v1, s4
-#include <set>
-
 #include "strata/asm/lint/hazards.h"
-#include "strata/codegen/lower/added_p.h"
+#include "strata/codegen/lower/flow_p.h"
 #include "strata/codegen/lower/passes_p.h"
 #include "strata/codegen/lower/workarounds_p.h"
 
@@ -18,9 +16,7 @@ constexpr uint8_t kSize = 64;
 class Inserter {
   public:
     explicit Inserter(MachineFunction& function)
-        : function_(function),
-          fresh_(lint::recent_for(function.target.arch, function.wave_size())),
-          entered_(function.blocks.size(), fresh_) {
+        : function_(function), fresh_(lint::recent_for(function.target.arch, function.wave_size())) {
         for (const Block& block : function.blocks) {
             first_.push_back(prepared_.size());
             for (const Instruction& one : block.code) prepared_.push_back(prepare(one.inst, kSize));
@@ -28,21 +24,7 @@ class Inserter {
     }
 
     void run() {
-        std::set<uint32_t> open;
-        for (uint32_t i = 0; i < entered_.size(); ++i) open.insert(i);
-        while (!open.empty()) {
-            const uint32_t block = *open.begin();
-            open.erase(open.begin());
-            const lint::Recent left = walk(block, nullptr);
-            if (left.idle()) continue;
-            for (uint32_t next : function_.successors(block))
-                if (entered_[next].join(left)) open.insert(next);
-        }
-        for (uint32_t i = 0; i < entered_.size(); ++i) {
-            std::vector<Insertion> added;
-            walk(i, &added);
-            insert(function_.blocks[i], added);
-        }
+        insert_by_flow(function_, fresh_, [&](auto... at) { return walk(at...); });
     }
 
   private:
@@ -57,8 +39,7 @@ class Inserter {
         return {inst, access, fresh_.know(inst, access)};
     }
 
-    lint::Recent walk(uint32_t block, std::vector<Insertion>* added) {
-        lint::Recent state = entered_[block];
+    lint::Recent walk(uint32_t block, lint::Recent state, std::vector<Insertion>* added) {
         lint::Findings none;
         const std::vector<Instruction>& code = function_.blocks[block].code;
         for (size_t i = 0; i < code.size(); ++i) {
@@ -97,8 +78,7 @@ class Inserter {
 
     MachineFunction& function_;
     lint::Recent fresh_;
-    std::vector<lint::Recent> entered_;  ///< by block
-    std::vector<size_t> first_;          ///< prepared instructions before each block
+    std::vector<size_t> first_;  ///< prepared instructions before each block
     std::vector<Prepared> prepared_;
 };
 

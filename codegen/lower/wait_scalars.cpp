@@ -3,10 +3,9 @@
 // Before:  v_add_f32 v0, s4, v0; s_mov_b32 s4, s5; v_add_f32 v1, s4, v1
 // After:   v_add_f32 v0, s4, v0; s_mov_b32 s4, s5; s_wait_alu depctr_sa_sdst(0); v_add_f32 v1, s4, v1
 #include <bitset>
-#include <set>
 
 #include "strata/asm/lint/access.h"
-#include "strata/codegen/lower/added_p.h"
+#include "strata/codegen/lower/flow_p.h"
 #include "strata/codegen/lower/passes_p.h"
 
 namespace strata::codegen {
@@ -35,28 +34,14 @@ bool is_vcc(uint32_t reg) { return (reg | 1) == isa::code::vcc_hi; }
 
 class Inserter {
   public:
-    explicit Inserter(MachineFunction& function) : function_(function), entered_(function.blocks.size()) {}
+    explicit Inserter(MachineFunction& function) : function_(function) {}
 
     void run() {
-        std::set<uint32_t> open;
-        for (uint32_t i = 0; i < entered_.size(); ++i) open.insert(i);
-        while (!open.empty()) {
-            const uint32_t block = *open.begin();
-            open.erase(open.begin());
-            const State left = walk(block, nullptr);
-            for (uint32_t next : function_.successors(block))
-                if (entered_[next].join(left)) open.insert(next);
-        }
-        for (uint32_t i = 0; i < entered_.size(); ++i) {
-            std::vector<Insertion> added;
-            walk(i, &added);
-            insert(function_.blocks[i], added);
-        }
+        insert_by_flow(function_, State(), [&](auto... at) { return walk(at...); });
     }
 
   private:
-    State walk(uint32_t block, std::vector<Insertion>* added) const {
-        State state = entered_[block];
+    State walk(uint32_t block, State state, std::vector<Insertion>* added) const {
         const std::vector<Instruction>& code = function_.blocks[block].code;
         for (size_t i = 0; i < code.size(); ++i) {
             const isa::Inst& inst = code[i].inst;
@@ -116,7 +101,6 @@ class Inserter {
     }
 
     MachineFunction& function_;
-    std::vector<State> entered_;  ///< by block
 };
 
 }  // namespace

@@ -1,0 +1,36 @@
+#pragma once
+#include <set>
+
+#include "strata/codegen/lower/added_p.h"
+
+// Passes that add instructions by what is known at each place of placed code, whichever way control came there.
+namespace strata::codegen {
+
+/// walk(block, added) goes through a block once; what it adds is put in.
+template <class Walk>
+void insert_in_each(MachineFunction& function, Walk walk) {
+    for (uint32_t i = 0; i < function.blocks.size(); ++i) {
+        std::vector<Insertion> added;
+        walk(i, &added);
+        insert(function.blocks[i], added);
+    }
+}
+
+/// walk(block, state, added) goes through a block from what is known at its start and returns what is known at its end, which
+/// join() takes along to the blocks behind it until none learns anything new. Only then `added` is not null.
+template <class State, class Walk>
+void insert_by_flow(MachineFunction& function, const State& fresh, Walk walk) {
+    std::vector<State> entered(function.blocks.size(), fresh);
+    std::set<uint32_t> open;
+    for (uint32_t i = 0; i < entered.size(); ++i) open.insert(i);
+    while (!open.empty()) {
+        const uint32_t block = *open.begin();
+        open.erase(open.begin());
+        const State left = walk(block, entered[block], nullptr);
+        for (uint32_t next : function.successors(block))
+            if (entered[next].join(left)) open.insert(next);
+    }
+    insert_in_each(function, [&](uint32_t i, std::vector<Insertion>* added) { walk(i, entered[i], added); });
+}
+
+}  // namespace strata::codegen
