@@ -69,13 +69,18 @@ bool has_old_destination(isa::Family family, const Inst& inst, int wave_size) {
            contains(name, "pkaccum");
 }
 
+/// Cache invalidations before RDNA4 raise no counter.
+bool is_uncounted(const Inst& inst) {
+    return inst.row->format == Format::MUBUF && !inst.row->src_kind[0] && contains(inst.row->mnemonic, "inv");
+}
+
 class Builder {
   public:
     Builder(isa::Arch arch, const Inst& inst, int wave_size)
         : family_(isa::info(arch).family), inst_(inst), lanes_(static_cast<uint16_t>(wave_size / 32)) {}
 
     Access build() {
-        access_.counters = isa::counters(family_, inst_);
+        if (!is_uncounted(inst_)) access_.counters = isa::counters(family_, inst_);
         access_.indexed = contains(inst_.row->mnemonic, "movrel") || contains(inst_.row->mnemonic, "swaprel");
         every_lane_ = reads_every_lane(inst_);
         const bool memory = inst_.row->flags & isa::kMemory;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "strata/asm/isa/facts.h"
+#include "strata/asm/lint/wait_fields.h"
 
 namespace strata::lint {
 namespace {
@@ -13,24 +13,6 @@ using isa::Format;
 using isa::Inst;
 namespace counter = isa::counter;
 
-/// A row of waits.def.
-struct WaitField {
-    isa::FamilySet families;
-    std::string_view mnemonic;
-    uint16_t counter;
-    uint8_t shift, bits, high_shift, high_bits;
-};
-constexpr uint32_t most(const WaitField& field) { return (1u << (field.bits + field.high_bits)) - 1; }
-constexpr uint32_t count_in(const WaitField& field, uint32_t immediate) {
-    const uint32_t low = immediate >> field.shift & ((1u << field.bits) - 1);
-    return low | (immediate >> field.high_shift & ((1u << field.high_bits) - 1)) << field.bits;
-}
-constexpr WaitField kWaits[] = {
-#define WAIT(which, mnemonic, count, ...) {isa::families::which, #mnemonic, counter::count, __VA_ARGS__},
-#include "strata/asm/lint/waits.def"
-#undef WAIT
-};
-
 bool is_barrier(std::string_view mnemonic) {
     return mnemonic == "s_barrier" || mnemonic.starts_with("s_barrier_signal");
 }
@@ -38,11 +20,6 @@ bool writes_local(const Inst& inst) {
     return inst.row->format == Format::DS && !inst.gds && inst.row->flags & (isa::kStore | isa::kAtomic);
 }
 bool stores_privately(const isa::Row& row) { return row.format == Format::SCRATCH && row.flags & isa::kStore; }
-/// Cache invalidations before RDNA4 raise no counter.
-bool is_uncounted(const Inst& inst) {
-    return inst.row->format == Format::MUBUF && !inst.row->src_kind[0] &&
-           inst.row->mnemonic.find("inv") != std::string_view::npos;
-}
 
 }  // namespace
 
@@ -79,7 +56,7 @@ void Outstanding::step(const Step& step, Findings& found) {
         if (is_barrier(inst.row->mnemonic)) check_barrier(step, found);
     }
     check_release(step, found);
-    if (step.access->counters && !is_uncounted(inst)) start(step);
+    if (step.access->counters) start(step);
 }
 
 void Outstanding::settle() {
@@ -93,10 +70,10 @@ bool Outstanding::wait(const Inst& inst) {
     if (!mnemonic.starts_with("s_wait")) return false;
     if (mnemonic == "s_wait_idle") settle();
     if (inst.src[0].present() && inst.src[0].code != isa::code::null) return true;  // a register is added to the count
-    for (const WaitField& field : kWaits) {
+    for (const WaitField& field : kWaitFields) {
         if (!field.families.has(isa::info(arch_).family) || field.mnemonic != mnemonic) continue;
-        const uint32_t count = count_in(field, static_cast<uint32_t>(inst.offset));
-        if (count < most(field)) let_through(field.counter, count);
+        const uint32_t count = field.count_in(static_cast<uint32_t>(inst.offset));
+        if (count < field.most()) let_through(field.counter, count);
     }
     return true;
 }
@@ -282,12 +259,12 @@ std::string Outstanding::wait_for(const Operation& operation) const {
     bool combined = false;
     for (const Count& own : operation.counts) {
         if (!own.counter) continue;
-        const WaitField* const field = std::ranges::find_if(kWaits, [&](const WaitField& row) {
+        const WaitField* const field = std::ranges::find_if(kWaitFields, [&](const WaitField& row) {
             return row.families.has(isa::info(arch_).family) && row.counter == own.counter;
         });
-        if (field == std::end(kWaits)) continue;
+        if (field == std::end(kWaitFields)) continue;
         const bool in_order = own.queue != Queue::scalar && own.queue != Queue::flat;
-        const uint32_t count = in_order ? std::min<uint32_t>(own.younger, most(*field) - 1) : 0;
+        const uint32_t count = in_order ? std::min<uint32_t>(own.younger, field->most() - 1) : 0;
         if (field->mnemonic == "s_waitcnt") {
             text += combined ? " " : text.empty() ? "s_waitcnt " : " and s_waitcnt ";
             text += fmt::format("{}({})", isa::counter_names(own.counter).front(), count);

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "strata/codegen/lower/added_p.h"
+#include "strata/asm/lint/wait_fields.h"
+#include "strata/codegen/lower/flow_p.h"
 #include "strata/codegen/lower/passes_p.h"
 #include "strata/codegen/lower/under_way_p.h"
 #include "strata/core/uop/walk.h"
@@ -16,21 +17,8 @@ namespace {
 
 namespace counter = isa::counter;
 
-/// A row of asm/lint/waits.def.
-struct WaitField {
-    isa::FamilySet families;
-    std::string_view mnemonic;
-    uint16_t counter;
-    uint8_t shift, bits, high_shift, high_bits;
-    size_t index() const { return static_cast<size_t>(std::countr_zero(counter)); }
-    uint32_t most() const { return (1u << (bits + high_bits)) - 1; }
-    uint32_t put(uint32_t count) const { return (count & ((1u << bits) - 1)) << shift | count >> bits << high_shift; }
-};
-constexpr WaitField kFields[] = {
-#define WAIT(which, mnemonic, count, ...) {isa::families::which, #mnemonic, counter::count, __VA_ARGS__},
-#include "strata/asm/lint/waits.def"
-#undef WAIT
-};
+/// Of the field's counter in Waits.
+size_t index_of(const lint::WaitField& field) { return static_cast<size_t>(std::countr_zero(field.counter)); }
 
 bool ends_scope(std::string_view mnemonic) {
     return mnemonic == "s_barrier" || mnemonic.starts_with("s_barrier_signal");
@@ -66,11 +54,7 @@ class Inserter {
             for (const Instruction& one : function_.blocks[i].code)
                 accesses_[i].push_back(lint::access_of(function_.target.arch, one.inst, function_.wave_size()));
         flow();
-        for (uint32_t i = 0; i < entered_.size(); ++i) {
-            std::vector<Insertion> added;
-            walk(i, &added);
-            insert(function_.blocks[i], added);
-        }
+        insert_in_each(function_, [&](uint32_t i, std::vector<Insertion>* added) { walk(i, added); });
     }
 
   private:
@@ -149,17 +133,17 @@ class Inserter {
     std::vector<Instruction> waits_for(Waits waits, uint32_t origin) const {
         std::vector<Instruction> all;
         while (true) {
-            const WaitField* best = nullptr;
+            const lint::WaitField* best = nullptr;
             int most = 0;
-            for (const WaitField& field : kFields) {
+            for (const lint::WaitField& field : lint::kWaitFields) {
                 const int covered = covers(field.mnemonic, waits);
                 if (covered > most) best = &field, most = covered;
             }
             if (!best) return all;
             uint32_t value = 0;
-            for (const WaitField& field : kFields) {
+            for (const lint::WaitField& field : lint::kWaitFields) {
                 if (field.mnemonic != best->mnemonic || !field.families.has(function_.family)) continue;
-                uint8_t& wanted = waits[field.index()];
+                uint8_t& wanted = waits[index_of(field)];
                 value |= field.put(wanted == kNoWait ? field.most() : std::min<uint32_t>(wanted, field.most() - 1));
                 wanted = kNoWait;
             }
@@ -169,9 +153,9 @@ class Inserter {
 
     int covers(std::string_view mnemonic, const Waits& waits) const {
         int count = 0;
-        for (const WaitField& field : kFields)
+        for (const lint::WaitField& field : lint::kWaitFields)
             count +=
-                field.mnemonic == mnemonic && field.families.has(function_.family) && waits[field.index()] != kNoWait;
+                field.mnemonic == mnemonic && field.families.has(function_.family) && waits[index_of(field)] != kNoWait;
         return count;
     }
 

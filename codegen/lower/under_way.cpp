@@ -21,12 +21,6 @@ Queue queue_of(const isa::Inst& inst) {
     }
 }
 
-/// Invalidations of RDNA3's caches raise no counter.
-bool is_uncounted(const isa::Inst& inst) {
-    return inst.row->format == Format::MUBUF && !inst.row->src_kind[0] &&
-           inst.row->mnemonic.find("inv") != std::string_view::npos;
-}
-
 uint8_t bit(Queue queue) { return static_cast<uint8_t>(1u << static_cast<unsigned>(queue)); }
 
 void lower(uint8_t& least, uint8_t value) { least = std::min(least, value); }
@@ -35,7 +29,6 @@ void lower(uint8_t& least, uint8_t value) { least = std::min(least, value); }
 
 UnderWay::Begins UnderWay::begun_by(const isa::Inst& inst, uint16_t counters) const {
     Begins all;
-    if (is_uncounted(inst)) return all;
     Queue queue = queue_of(inst);
     if (queue == Queue::private_store && isa::is_cdna(isa::info(arch_).family)) queue = Queue::vector;
     for (; counters && all.count < all.all.size(); counters &= static_cast<uint16_t>(counters - 1))
