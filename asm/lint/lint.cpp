@@ -65,9 +65,7 @@ class Linter {
     }
 
   private:
-    State fresh() const {
-        return {Outstanding(object_.arch, wave_size_), recent_for(object_.arch, wave_size_), entry_.written()};
-    }
+    State fresh() const { return {Outstanding(object_.arch), recent_for(object_.arch, wave_size_), entry_.written()}; }
 
     void enter(uint64_t pc, const State& state) {
         const auto [at, fresh] = states_.try_emplace(pc, state);

@@ -17,7 +17,7 @@ namespace strata::lint {
 /// CDNA, end in any order: only a wait for none tells (RDNA3 ISA 5.6, CDNA3 ISA 4.4; LLVM's SIInsertWaitcnts).
 class Outstanding {
   public:
-    Outstanding(isa::Arch arch, int) : arch_(arch) {}
+    explicit Outstanding(isa::Arch arch) : arch_(arch) {}
     /// The instruction runs: finds uses of what is under way, lets waits end what they cover, adds what it starts.
     void step(const Step& step, Findings& found);
     /// Adds what another path left; whether anything was new. Counters take the path that waited less.

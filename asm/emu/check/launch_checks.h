@@ -11,11 +11,9 @@
 // Strict mode: asm/lint's rules along the way of every wave, and what only running code shows.
 namespace strata::emu {
 
-/// What a wave finds when it starts, as its kernel's descriptor asks (AMDGPUUsage, "Initial Kernel Execution State").
-struct GivenRegisters {
-    std::bitset<128> scalars{};  ///< by operand code
-    int vectors = 1;             ///< rows from v0 on
-};
+/// What a wave finds beside v0 when it starts, as its kernel's descriptor asks, by operand code (AMDGPUUsage, "Initial Kernel
+/// Execution State").
+using GivenScalars = std::bitset<128>;
 
 /// The findings of a launch. Thread-safe.
 class LaunchChecks {
@@ -23,7 +21,7 @@ class LaunchChecks {
     struct Setup {
         const Program& program;
         AccessTable& accesses;
-        GivenRegisters given;
+        GivenScalars given;
         uint32_t waves = 1;             ///< of a workgroup
         uint32_t lds = 0, scratch = 0;  ///< bytes a workgroup, bytes a lane
         bool raises = false;            ///< the first finding ends the launch

@@ -13,8 +13,7 @@ void advance(Paths::State& state, const lint::Step& step, const Checked& checked
 }  // namespace
 
 Paths::Paths(const Program& program)
-    : states_{{lint::Outstanding(program.arch(), program.wave_size()),
-               lint::recent_for(program.arch(), program.wave_size())}} {}
+    : states_{{lint::Outstanding(program.arch()), lint::recent_for(program.arch(), program.wave_size())}} {}
 
 void Paths::step(Place& place, const lint::Step& step, const Checked& checked, lint::Findings& found) {
     if (!place.own) place.own = states_[place.state];

@@ -37,15 +37,15 @@ uint64_t shared_lanes(const Moment& moment) {
 
 }  // namespace
 
-void Registers::start(const Wave& wave, const GivenRegisters& given) {
+void Registers::start(const Wave& wave, const GivenScalars& given) {
     lanes_ = wave.lanes;
     rows_.assign(static_cast<size_t>(wave.vgprs), 0);
-    std::fill_n(rows_.begin(), std::min<size_t>(rows_.size(), static_cast<size_t>(given.vectors)), ~0ull);
+    if (!rows_.empty()) rows_[0] = ~0ull;
     partial_.assign(rows_.size() * static_cast<size_t>(lanes_), 0);
     loaded_.assign(rows_.size(), 0);
     whole_.reset();
     scalars_.fill(0);
-    for (size_t i = 0; i < given.scalars.size(); ++i) whole_[i] = given.scalars[i];
+    for (size_t i = 0; i < given.size(); ++i) whole_[i] = given[i];
     for (const uint16_t always : {isa::code::null, isa::code::exec_lo, isa::code::exec_hi, lint::kMode})
         whole_.set(always);
     ++losses_;

@@ -16,7 +16,7 @@ namespace strata::emu {
 /// memory that others read is a finding, after which it counts as known.
 class Registers {
   public:
-    void start(const Wave& wave, const GivenRegisters& given);
+    void start(const Wave& wave, const GivenScalars& given);
     /// Looks at what the instruction reads, and notes what it writes.
     void step(const Moment& moment);
     /// Whether all is known that a run of instructions reads; what it writes then is known too, which pass() notes.

@@ -163,10 +163,10 @@ void pack_scalars(Plan& plan, const isa::KernelDescriptor& descriptor, const isa
                   uint64_t kernarg, std::span<const uint8_t> arguments) {
     size_t next = 0;
     const auto give = [&](uint32_t value) {
-        plan.given.scalars.set(next);
+        plan.given.set(next);
         plan.scalars[next++] = value;
     };
-    for (size_t trap = isa::code::ttmp0; trap < isa::code::null; ++trap) plan.given.scalars.set(trap);
+    for (size_t trap = isa::code::ttmp0; trap < isa::code::null; ++trap) plan.given.set(trap);
     auto add = [&](bool enabled, std::initializer_list<uint32_t> values) {
         if (!enabled) return;
         for (uint32_t value : values)
@@ -205,7 +205,7 @@ void pack_scalars(Plan& plan, const isa::KernelDescriptor& descriptor, const isa
     if (arch.family == isa::Family::cdna3) {
         plan.scalars[kFlatScratch] = low(kScratchWindow);
         plan.scalars[kFlatScratch + 1] = high(kScratchWindow);
-        plan.given.scalars.set(kFlatScratch).set(kFlatScratch + 1);
+        plan.given.set(kFlatScratch).set(kFlatScratch + 1);
     }
 }
 

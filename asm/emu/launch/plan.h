@@ -39,7 +39,7 @@ struct Plan {
     std::vector<Observer*> observers;          ///< of every workgroup
     std::map<uint64_t, Observer*> of_group;    ///< of single workgroups, by number
     LaunchChecks* checks = nullptr;            ///< of a launch in strict mode
-    GivenRegisters given = {};                 ///< what the waves find in their registers
+    GivenScalars given = {};                   ///< what the waves find in their registers
 
     uint64_t first_group = 0, group_step = 1;  ///< the order in which workgroups start
 

@@ -16,7 +16,7 @@ std::string told(const std::vector<Finding>& found) {
 }
 
 std::string found_in(Arch arch, std::string_view text) {
-    Outstanding outstanding(arch, isa::info(arch).wave_size);
+    Outstanding outstanding(arch);
     return told(Path::of(arch, text).run(outstanding));
 }
 
@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(Others, Waits, ::testing::ValuesIn(kOthers), case_name)
 
 /// What one path and another leave, in the order in which they join.
 Outstanding joined(std::string_view one, std::string_view other, bool* changed = nullptr) {
-    Outstanding a(Arch::gfx1100, 32), b(Arch::gfx1100, 32);
+    Outstanding a(Arch::gfx1100), b(Arch::gfx1100);
     EXPECT_TRUE(Path::of(Arch::gfx1100, one).run(a).empty());
     EXPECT_TRUE(Path::of(Arch::gfx1100, other).run(b).empty());
     const bool was_new = a.join(b);
