@@ -41,7 +41,7 @@ std::shared_ptr<Program> Program::of_module(std::shared_ptr<Module> module, code
 Launched Program::launch(std::span<const uint64_t> slots) const {
     const LaunchShape shape{code.grid, code.block, code.dynamic_lds};
     if (code.places.empty()) return launch(shape, {reinterpret_cast<const uint8_t*>(slots.data()), slots.size_bytes()});
-    std::vector<uint8_t> arguments(code.places.back().offset + code.places.back().bytes);
+    std::vector<uint8_t> arguments(codegen::bytes_of(code.places));
     for (const codegen::ParameterPlace& place : code.places) {
         const auto slot = static_cast<size_t>(place.slot);
         if (slot >= slots.size())

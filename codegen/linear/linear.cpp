@@ -77,6 +77,10 @@ std::vector<ParameterPlace> parameter_places(const LinearProgram& program) {
     return places;
 }
 
+uint32_t bytes_of(std::span<const ParameterPlace> places) {
+    return places.empty() ? 0 : places.back().offset + places.back().bytes;
+}
+
 Result<LinearProgram> linearize(const Kernel& kernel, const Target& target) {
     GraphScope scope;
     STRATA_TRY_VOID(verify_input(kernel));

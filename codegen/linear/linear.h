@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct ParameterPlace {
 };
 /// Of each parameter, one after the other as C lays them out.
 std::vector<ParameterPlace> parameter_places(const LinearProgram& program);
+uint32_t bytes_of(std::span<const ParameterPlace> places);  ///< all that a launch gives
 
 /// Lowers a kernel; a kernel that breaks the rules of kernel.h is an Error: Internal for Strata's own, Usage for a
 /// user's (the message names the node).

@@ -112,12 +112,13 @@ class Emitter {
         spec.name = program_.name;
         spec.code = words_;
         const std::vector<std::string> names = parameter_names(program_);
-        for (const ParameterPlace& place : parameter_places(program_))
+        const std::vector<ParameterPlace> places = parameter_places(program_);
+        for (const ParameterPlace& place : places)
             spec.args.push_back({.offset = place.offset,
                                  .size = place.bytes,
                                  .value_kind = place.number ? "by_value" : "global_buffer",
                                  .name = names[spec.args.size()]});
-        spec.kernarg_size = function_.kernarg_bytes;
+        spec.kernarg_size = bytes_of(places);
         spec.lds = program_.lds;
         spec.scratch = function_.scratch;
         spec.vgprs = static_cast<uint32_t>(std::max(1, function_.vgprs));

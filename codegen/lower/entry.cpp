@@ -77,11 +77,11 @@ void Selector::begin_parameters(Place arguments) {
     static constexpr std::pair<uint32_t, const char*> kLoads[] = {
         {64, "s_load_b512"}, {32, "s_load_b256"}, {16, "s_load_b128"}, {8, "s_load_b64"}, {4, "s_load_b32"}};
     const std::vector<ParameterPlace> places = parameter_places(program_);
-    function_.kernarg_bytes = places.empty() ? 0 : places.back().offset + places.back().bytes;
+    const uint32_t end = bytes_of(places);
     uint32_t done = 0;
     size_t next = 0;
     for (auto [bytes, name] : kLoads)
-        for (; done + bytes <= function_.kernarg_bytes; done += bytes) {
+        for (; done + bytes <= end; done += bytes) {
             Instruction& made = code_.add(name);
             made.inst.offset = static_cast<int32_t>(done);
             made.inst.src[1].code = isa::code::null;
