@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "../linear/kernels.h"
+#include "../samples.h"
 #include "../target/gfx1100.h"
 #include "strata/codegen/compile/prelude_p.h"
 #include "strata/codegen/render/math_library.h"
@@ -24,22 +25,6 @@ struct Case {
     std::vector<std::vector<ConstArg>> data;  ///< of the params
     std::vector<ConstArg> expected;
 };
-
-std::vector<ConstArg> samples(DType t) {
-    std::vector<ConstArg> out;
-    if (t.is_bool()) return {{0, 0}, {1, 0}};
-    if (t.is_float()) {
-        for (double v : {0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 7.25, -100.0, 1e-3, 300.0, 70000.0, -3e9, 1e19, -1e-30,
-                         double(INFINITY), double(-INFINITY), double(NAN)})
-            out.push_back({0, round_to(t, v)});
-        return out;
-    }
-    for (int64_t v :
-         {int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{2}, int64_t{5}, int64_t{-7}, int64_t{100}, int64_t{1} << 20,
-          (int64_t{1} << 24) + (1 << 16) + 1, (int64_t{1} << 62) + (int64_t{1} << 54) + 1, int_min(t), int_max(t)})
-        out.push_back({wrap_to(t, v), 0});
-    return out;
-}
 
 /// Where C++ on the device has no answer: division by zero and the overflow of INT_MIN / -1, shifts out of range.
 bool undefined(Op op, DType t, std::span<const ConstArg> v) {
