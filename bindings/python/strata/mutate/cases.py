@@ -77,12 +77,12 @@ def expression_cases(arch):
     for name, (function, *shapes) in EXPRESSIONS.items():
         inputs = [Tensor(np.zeros(shape, np.float32)).realize() for shape in shapes]
         result = function(*inputs)
-        kernels = strata.compile(result, arch).kernels
-        if len(kernels) != 1:
-            continue
         specs = (f"f32[{result.size}]", *(f"f32[{np.prod(shape)}]=random" for shape in shapes))
-        k = kernels[0]
-        yield Case(name, k.code_object, k.name, tuple(k.grid), tuple(k.block), specs)
+        for target in ("hip", "asm"):
+            kernels = strata.compile(result, arch, target=target).kernels
+            if len(kernels) == 1:
+                k = kernels[0]
+                yield Case(f"{name}, {target}", k.code_object, k.name, tuple(k.grid), tuple(k.block), specs)
 
 
 def assembly_cases(arch):
