@@ -70,7 +70,7 @@ def fields(struct):
 
 
 def dead_fields(tree):
-    """Fields of a table's struct that no code names behind a point or an arrow."""
+    """Fields of a table's struct that no code names behind a point or an arrow, and no function of the struct by itself."""
     sources = {f: without_comments(tree.text(f)) for f in tree.product() if not f.endswith(".def")}
     every = "\n".join(sources.values())
     headers = "\n".join(text for f, text in sources.items() if f.endswith(".h"))
@@ -79,8 +79,9 @@ def dead_fields(tree):
     for table, file, name in sorted(row_types(tree)):
         struct = re.compile(rf"\bstruct {name}\s*\{{(.*?)\n\s*\}};", re.DOTALL)
         for m in struct.finditer(sources[file]) if struct.search(sources[file]) else struct.finditer(headers):
+            own = set(re.findall(r"\w+", " ".join(re.findall(r"\)\s*(?:const)?\s*\{([^{}]*)\}", m[1]))))
             for field in fields(m[1]):
-                if field not in used:
+                if field not in used | own:
                     out[f"{table}:{name}.{field}"] = f"{table}: nothing reads {name}::{field}, which it fills"
     return out
 
@@ -112,12 +113,12 @@ def test_a_column_that_every_expansion_drops_is_found(tmp_path, macros, dead):
 def test_a_field_without_a_reader_is_found(tmp_path):
     text = """struct Row {
     const char* name;
-    int arity = 0, bits;
+    int arity = 0, bits, width;
     std::string_view hip, numpy;
-    bool is(int x) const { return arity == x; }
+    bool is(int x) const { return arity == x && width; }
 };
 constexpr Row rows[] = {
-#define OP(name, arity, bits, hip, numpy) {name, arity, bits, hip, numpy},
+#define OP(name, arity, bits, width, hip, numpy) {name, arity, bits, width, hip, numpy},
 #include "strata/core/t.def"
 };
 auto f(const Row& r) { return r.name + r.numpy + rows[0].bits; }
