@@ -24,17 +24,8 @@ Odd top_word(UOp magnitude) {
     return {bits_or(high_word(x), rest), constant_int(dtypes::int32, 32) - zeros};
 }
 
-UOp sign_mask(UOp x) { return down(x, x.dtype().bits() - 1); }
-UOp unsigned_magnitude(UOp x) {
-    DType natural = x.dtype().bits() == 64 ? dtypes::uint64 : dtypes::uint32;
-    if (x.dtype().is_unsigned() || proves_at_least(x, 0)) return cast(x, natural);
-    UOp sign = sign_mask(x);
-    return cast(bits_xor(x, sign) - sign, natural);
-}
-UOp signed_as(UOp value, UOp x) {
-    if (x.dtype().is_unsigned() || proves_at_least(x, 0)) return value;
-    return select(x < 0, minus(value), value);
-}
+UOp unsigned_magnitude(UOp x) { return cast(is_natural(x) ? x : with_signs(x, signs(x)), unsigned_of(x.dtype())); }
+UOp signed_as(UOp value, UOp x) { return is_natural(x) ? value : select(x < 0, minus(value), value); }
 
 UOp wide_to_float32(UOp x) {
     Odd top = top_word(unsigned_magnitude(x));
@@ -74,7 +65,7 @@ UOp float_to_integer(UOp x, DType to) {
     if (x.dtype() == dtypes::float16) x = cast(x, dtypes::float32);
     if (to.bits() == 64) return float_to_wide(x, to);
     if (to.bits() == 32) return cast(x, to);
-    return cast(clamped(cast(x, to.is_unsigned() ? dtypes::uint32 : dtypes::int32), to), to);
+    return cast(clamped(cast(x, word_of(to)), to), to);
 }
 
 }  // namespace
@@ -133,8 +124,7 @@ UOp cast_of_float(UOp u, const Target& target) {
         const bool direct = type.bits() == 32 && from != dtypes::float16;
         return direct ? u : float_to_integer(x, type);
     }
-    const bool to_less = type.bits() < 32;
-    if (from == dtypes::float64 && to_less) return cast(to_odd_float(x), type);
+    if (from == dtypes::float64 && type.bits() < 32) return cast(to_odd_float(x), type);
     if (from == dtypes::float16 && type != dtypes::float32) return cast(cast(x, dtypes::float32), type);
     if (!is_narrow(type) || is_native_cast(type, from, target)) return u;
     return type == dtypes::bfloat16 ? to_bfloat16(x) : to_float8(x, type);

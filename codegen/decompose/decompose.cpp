@@ -7,6 +7,7 @@
 #include "strata/core/support/error.h"
 #include "strata/core/uop/reference.h"
 #include "strata/core/uop/verify.h"
+#include "strata/core/uop/walk.h"
 
 namespace strata::codegen {
 namespace {
@@ -47,17 +48,13 @@ class Decomposer {
 
     std::vector<UOp> run() {
         for (UOp u : program_.ops)
-            for (UOp s : u.src()) ++uses_[skipped(s)];
+            for (UOp s : u.src()) ++uses_[skip_after(s)];
         for (UOp u : program_.ops) visit(u);
         return std::move(blocks_[0]);
     }
 
   private:
     static bool is_value(UOp u) { return info(u.op()).computes() && u.dtype().lanes == 1; }
-    static UOp skipped(UOp u) {
-        while (u.is(Op::after)) u = u.src(0);
-        return u;
-    }
 
     void visit(UOp u) {
         if (u.is(Op::range)) {
@@ -122,7 +119,7 @@ class Decomposer {
         if (u.is(Op::after)) return;
         size_t level = 0;
         for (UOp s : u.src())
-            if (auto found = level_.find(skipped(s)); found != level_.end()) level = std::max(level, found->second);
+            if (auto found = level_.find(skip_after(s)); found != level_.end()) level = std::max(level, found->second);
         blocks_[level].push_back(u);
         level_[u] = level;
     }

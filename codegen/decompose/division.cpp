@@ -19,8 +19,6 @@ uint64_t largest(UOp x) {
     return x.dtype() == dtypes::uint64 && b.high == int_max(dtypes::int64) ? ~uint64_t{0}
                                                                            : static_cast<uint64_t>(b.high);
 }
-bool is_natural(UOp x) { return x.dtype().is_unsigned() || proves_at_least(x, 0); }
-DType unsigned_of(DType type) { return type.bits() == 64 ? dtypes::uint64 : dtypes::uint32; }
 
 struct Multiplier {
     Wide m;
@@ -59,10 +57,6 @@ UOp by_constant(UOp n, uint64_t d, uint64_t most) {
     UOp part = high_product(n, number(k.m - (Wide{1} << bits)));
     return down(down(n - part, 1) + part, k.shift - bits - 1);
 }
-
-/// The sign's bit in all places.
-UOp signs(UOp x) { return down(x, x.dtype().bits() - 1); }
-UOp with_sign(UOp x, UOp sign) { return bits_xor(x, sign) - sign; }
 
 /// A signed n by a constant: of its magnitude, where a power of two needs no more than the sign's bits added before.
 UOp signed_by_constant(UOp n, int64_t d) {
@@ -104,9 +98,7 @@ UOp wide_of_float(UOp x) {  // of 0 <= x < 2^64
 
 /// A quotient that is never too large, off by 2^-47 of itself, then that of what is left; 1 may still be missing.
 UOp wide_quotient(UOp n, UOp d) {
-    UOp x = float_of_wide(d), r = rcp(x);
-    r = fma(fma(minus(x), r, 1), r, r);
-    r = times(fma(fma(minus(x), r, 1), r, r), 1 - 0x1p-48);
+    UOp x = float_of_wide(d), r = times(near_reciprocal(x), 1 - 0x1p-48);
     UOp first = wide_of_float(float_of_wide(n) * r), rest = n - first * d;
     UOp second = wide_of_float(float_of_wide(rest) * r), left = rest - second * d;
     UOp q = first + second;
@@ -114,6 +106,8 @@ UOp wide_quotient(UOp n, UOp d) {
 }
 
 }  // namespace
+
+bool is_natural(UOp x) { return x.dtype().is_unsigned() || proves_at_least(x, 0); }
 
 UOp product_high64(UOp a, UOp b) {
     auto product = [](UOp x, UOp y) { return cast(x, dtypes::uint64) * cast(y, dtypes::uint64); };
@@ -160,14 +154,14 @@ UOp quotient_of(UOp n, UOp d) {
     }
     if (d.is_const()) return signed_by_constant(n, const_int(d));
     UOp of_n = signs(n), of_d = signs(d);
-    UOp x = cast(with_sign(n, of_n), natural), y = cast(with_sign(d, of_d), natural);
+    UOp x = cast(with_signs(n, of_n), natural), y = cast(with_signs(d, of_d), natural);
     const Bounds a = bounds(n), b = bounds(d);
     auto size = [](Bounds s) {
         return std::max(uint64_t{0} - static_cast<uint64_t>(std::min<int64_t>(s.low, 0)),
                         static_cast<uint64_t>(std::max<int64_t>(s.high, 0)));
     };
     UOp q = type.bits() == 64 ? wide_quotient(x, y) : unsigned_quotient(x, y, std::max(size(a), size(b)));
-    return with_sign(cast(q, type), bits_xor(of_n, of_d));
+    return with_signs(cast(q, type), bits_xor(of_n, of_d));
 }
 
 }  // namespace

@@ -1,17 +1,12 @@
 // Exponentials and logarithms of float32, from the machine's exp2 and log2. These take denormals for zeros: what
 // is near them is scaled before and after.
-#include <limits>
-
 #include "strata/codegen/decompose/functions_p.h"
 
 namespace strata::codegen {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // log2(e) and ln(2) in two floats.
 constexpr double kLog2E = 0x1.715476p+0, kLog2ELow = 0x1.4ae0bep-26, kLn2 = 0x1.62e42ep-1, kLn2Low = 0x1.efa39ep-25;
-
-UOp as_float32(UOp x) { return cast(x, dtypes::float32); }
 
 }  // namespace
 

@@ -1,10 +1,14 @@
 #pragma once
 #include <initializer_list>
+#include <limits>
 
 #include "strata/codegen/target/target.h"
 #include "strata/core/uop/uop.h"
 
 namespace strata::codegen {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // Builders of values, beside the operators of core/uop/build.h. A number takes the type of what it stands beside.
 
@@ -40,6 +44,7 @@ inline UOp equal(UOp a, double b) { return equal(a, like(a, b)); }
 inline UOp differs(UOp a, UOp b) { return alu(Op::cmpne, {a, b}); }
 inline UOp differs(UOp a, double b) { return differs(a, like(a, b)); }
 inline UOp is_nan(UOp a) { return differs(a, a); }
+inline UOp as_float32(UOp a) { return cast(a, dtypes::float32); }
 
 inline UOp bits_and(UOp a, UOp b) { return alu(Op::bit_and, {a, b}); }
 inline UOp bits_and(UOp a, int64_t b) { return bits_and(a, constant_int(a.dtype(), b)); }
@@ -74,6 +79,23 @@ inline UOp high_word(UOp x) { return cast(down(cast(x, dtypes::uint64), 32), dty
 inline UOp from_words(UOp high, UOp low) {
     return bits_or(up(cast(high, dtypes::uint64), 32), cast(low, dtypes::uint64));
 }
+
+/// Integer types as instructions have them, of 32 or 64 bits: a type's own, and the one without sign.
+inline DType word_of(DType type) {
+    return type.bits() == 64 ? type : type.is_unsigned() ? dtypes::uint32 : dtypes::int32;
+}
+inline DType unsigned_of(DType type) { return type.bits() == 64 ? dtypes::uint64 : dtypes::uint32; }
+/// The sign's bit of an integer in all places.
+inline UOp signs(UOp a) { return down(a, a.dtype().bits() - 1); }
+/// a with the sign that signs() gave.
+inline UOp with_signs(UOp a, UOp signs) { return bits_xor(a, signs) - signs; }
+
+/// A float of no sign with that of another.
+UOp with_sign_of(UOp size, UOp x);
+/// A Newton step of r, near 1 / x.
+inline UOp nearer_reciprocal(UOp r, UOp x) { return fma(fma(minus(x), r, 1), r, r); }
+/// 1 / x of float64: to its last place or two, of what is far from overflow.
+inline UOp near_reciprocal(UOp x) { return nearer_reciprocal(nearer_reciprocal(rcp(x), x), x); }
 
 /// c[0] + c[1] x + c[2] x^2 ..., in fmas.
 UOp polynomial(UOp x, std::span<const double> coefficients);

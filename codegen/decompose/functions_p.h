@@ -38,8 +38,10 @@ std::span<const Decomposition> decompositions();
 bool is_native_cast(DType to, DType from, const Target& target);
 
 // Shared by families of functions.
+bool is_natural(UOp x);                                 ///< an integer that is never negative
 UOp unsigned_quotient(UOp n, UOp d, uint64_t largest);  ///< n / d of uint32, where n and d are at most `largest`
 UOp product_high64(UOp a, UOp b);                       ///< upper half of the product of two uint64
+UOp exp_of_wide(UOp x);                                 ///< e^x of float64
 UOp to_odd_float(UOp x);                                ///< float64 or an integer as float32, rounded to odd
 UOp to_bfloat16(UOp x);                                 ///< of float32
 UOp from_bfloat16(UOp x);

@@ -29,9 +29,9 @@ UOp boolean_value(UOp u, const Target&) {
 UOp integer_itself(UOp u, const Target&) { return u.src(0); }
 
 UOp in_words(UOp u, const Target&) {
-    DType type = u.src(0).dtype(), wide = type.is_unsigned() ? dtypes::uint32 : dtypes::int32;
+    const DType word = word_of(u.src(0).dtype());
     std::vector<UOp> sources;
-    for (UOp s : u.src()) sources.push_back(cast(s, wide));
+    for (UOp s : u.src()) sources.push_back(cast(s, word));
     return cast(alu(u.op(), sources), u.dtype());
 }
 
@@ -63,9 +63,7 @@ int telling_bits(DType type, UOp exponent) {
 
 /// Squares for each bit of the exponent. A negative exponent gives the real power truncated.
 UOp integer_power(UOp u, const Target&) {
-    DType type = u.dtype(), as = type.bits() == 64    ? (type.is_unsigned() ? dtypes::uint64 : dtypes::int64)
-                                 : type.is_unsigned() ? dtypes::uint32
-                                                      : dtypes::int32;
+    DType type = u.dtype(), as = word_of(type);
     UOp base = cast(u.src(0), as), exponent = cast(u.src(1), as), one = constant_int(as, 1), zero = one - one;
     UOp result = one, square = base;
     const int bits = telling_bits(type, u.src(1));

@@ -23,7 +23,4 @@ inline Pair product(UOp a, UOp b) {
     return {p, fma(a, b, minus(p))};
 }
 
-UOp near_reciprocal(UOp x);  ///< of float64: to its last place or two, of what is far from overflow
-UOp exp_of_wide(UOp x);      ///< e^x of float64
-
 }  // namespace strata::codegen

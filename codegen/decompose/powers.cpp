@@ -1,5 +1,4 @@
 // Powers, and exponentials and logarithms of float64: logarithms in two floats.
-#include <limits>
 #include <span>
 
 #include "strata/codegen/decompose/functions_p.h"
@@ -8,8 +7,6 @@
 
 namespace strata::codegen {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// A constant as the sum of two of a type.
 struct Split {
@@ -112,12 +109,6 @@ UOp log_special(UOp x, UOp value) {
 
 UOp single_power(UOp u, const Target&) { return power(u.src(0), u.src(1), 0x1p33, 1000); }
 UOp double_power(UOp u, const Target&) { return power(u.src(0), u.src(1), 0x1p65, 5000); }
-
-UOp near_reciprocal(UOp x) {
-    UOp r = rcp(x);
-    r = fma(fma(minus(x), r, 1), r, r);
-    return fma(fma(minus(x), r, 1), r, r);
-}
 
 UOp exp_of_wide(UOp x) {
     UOp whole = rint(times(x, 0x1.71547652b82fep+0)), h = fma(whole, -kLn2, x), t = times(whole, kLn2Low);

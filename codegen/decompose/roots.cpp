@@ -1,13 +1,9 @@
 // Quotients and square roots, correctly rounded: an approximation of the machine, fmas that find what it lacks, and
 // scales around it that keep the steps clear of denormals and overflow.
-#include <limits>
-
 #include "strata/codegen/decompose/functions_p.h"
 
 namespace strata::codegen {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 UOp step(Op op, DType type, std::initializer_list<UOp> sources) { return make(op, type, sources); }
 
@@ -22,8 +18,7 @@ UOp fixed(UOp quotient, UOp n, UOp d) { return step(Op::div_fixup, n.dtype(), {q
 
 UOp quotient_f32(UOp n, UOp d) {
     Scaled s = scaled(n, d);
-    UOp r = rcp(s.d), less_d = minus(s.d);
-    r = fma(fma(less_d, r, 1), r, r);
+    UOp r = nearer_reciprocal(rcp(s.d), s.d), less_d = minus(s.d);
     UOp q = s.n * r;
     q = fma(fma(less_d, q, s.n), r, q);
     UOp rest = fma(less_d, q, s.n);
@@ -38,8 +33,6 @@ UOp quotient_f64(UOp n, UOp d) {
     UOp q = s.n * r, rest = fma(less_d, q, s.n);
     return fixed(step(Op::div_fmas, n.dtype(), {rest, r, q, s.mask}), n, d);
 }
-
-UOp as_float32(UOp x) { return cast(x, dtypes::float32); }
 
 }  // namespace
 

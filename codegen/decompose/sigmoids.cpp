@@ -1,19 +1,8 @@
 // tanh and erf: a series near zero, 1 minus what is missing beyond.
 #include "strata/codegen/decompose/functions_p.h"
-#include "strata/codegen/decompose/pairs_p.h"
 #include "strata/codegen/decompose/polynomials_p.h"
 
 namespace strata::codegen {
-namespace {
-
-UOp with_sign_of(UOp size, UOp x) {
-    DType bits = x.dtype().bits() == 64 ? dtypes::uint64 : dtypes::uint32;
-    UOp sign = bits_and(bitcast(x, bits), x.dtype().bits() == 64 ? int64_t(uint64_t{1} << 63) : int64_t{1} << 31);
-    return bitcast(bits_or(bitcast(size, bits), sign), x.dtype());
-}
-
-}  // namespace
-
 /// 1 - 2 / (e^2y + 1).
 UOp single_tanh(UOp u, const Target&) {
     UOp x = u.src(0), y = magnitude(x), z = x * x;

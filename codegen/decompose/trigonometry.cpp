@@ -1,6 +1,5 @@
 // Sine and cosine: x = n pi/2 + r with |r| <= pi/4, then a series in r^2.
 #include <array>
-#include <limits>
 
 #include "strata/codegen/decompose/functions_p.h"
 #include "strata/codegen/decompose/pairs_p.h"
@@ -8,8 +7,6 @@
 
 namespace strata::codegen {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// The bits of 2/pi behind its point, after 32 zeros.
 constexpr std::array<uint32_t, 8> kTwoOverPi{0,          0xa2f9836e, 0x4e441529, 0xfc2757d1,
@@ -108,7 +105,7 @@ UOp sine(UOp u, const Target&) {
     SineCosine s = series(a);
     UOp odd = differs(bits_and(a.quadrant, 1), 0), value = select(odd, s.cosine, s.sine);
     value = flipped(value, bits_xor(up(a.quadrant, 30), sign_word(x)));
-    return select(not_finite(x), std::numeric_limits<double>::quiet_NaN(), value);
+    return select(not_finite(x), kNan, value);
 }
 
 UOp cosine(UOp u, const Target&) {
@@ -117,7 +114,7 @@ UOp cosine(UOp u, const Target&) {
     SineCosine s = series(a);
     UOp odd = differs(bits_and(a.quadrant, 1), 0), value = select(odd, s.sine, s.cosine);
     value = flipped(value, up(a.quadrant + 1, 30));
-    return select(not_finite(x), std::numeric_limits<double>::quiet_NaN(), value);
+    return select(not_finite(x), kNan, value);
 }
 
 }  // namespace strata::codegen
