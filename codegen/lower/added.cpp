@@ -1,33 +1,17 @@
 #include "strata/codegen/lower/added_p.h"
 
 namespace strata::codegen {
-namespace {
-
-const isa::Row& row_of(const MachineFunction& function, std::string_view mnemonic) {
-    const isa::Row* row = isa::find_row(function.family, mnemonic);
-    STRATA_CHECK(row, "{} has no {}", isa::info(function.target.arch).name, mnemonic);
-    return *row;
-}
-
-}  // namespace
-
 Instruction move_mask(const MachineFunction& function, uint16_t dst, uint16_t src, uint32_t origin) {
-    Instruction move{.origin = origin};
-    const isa::Row& row = row_of(function, function.wave_size() == 64 ? "s_mov_b64" : "s_mov_b32");
-    move.inst.row = &row;
-    move.inst.encoding = row.format;
-    move.inst.dst[0] = {dst, row.dst[0]};
-    move.inst.src[0] = {src, row.src[0]};
+    Instruction move = function.make(function.wave_size() == 64 ? "s_mov_b64" : "s_mov_b32", origin);
+    move.inst.dst[0].code = dst;
+    move.inst.src[0].code = src;
     return move;
 }
 
 Instruction immediate(const MachineFunction& function, std::string_view mnemonic, int32_t value, uint32_t origin) {
-    Instruction made{.origin = origin};
-    const isa::Row& row = row_of(function, mnemonic);
-    made.inst.row = &row;
-    made.inst.encoding = row.format;
+    Instruction made = function.make(mnemonic, origin);
     made.inst.offset = value;
-    if (row.src_kind[0]) made.inst.src[0] = {isa::code::null, row.src[0]};
+    if (made.inst.row->src_kind[0]) made.inst.src[0].code = isa::code::null;
     return made;
 }
 

@@ -6,6 +6,7 @@
 
 #include "strata/codegen/lower/occupancy_p.h"
 #include "strata/codegen/lower/operands_p.h"
+#include "strata/codegen/lower/pressure_p.h"
 #include "strata/codegen/lower/spill_p.h"
 
 namespace strata::codegen {
@@ -82,15 +83,7 @@ class Assigner {
     /// tuples may not lie side by side, but not more than half.
     int rows_for_vectors() const {
         if (!isa::is_cdna(function_.family)) return 0;
-        std::vector<int> change(2 * live_.instructions() + 2);
-        for (uint32_t reg = 0; reg < function_.registers.size(); ++reg)
-            for (uint32_t i = 0; i < function_.registers[reg].dwords && bank(reg) == Bank::vector; ++i)
-                for (Segment segment : live_.segments(live_.unit(reg, i))) {
-                    ++change[segment.begin];
-                    --change[segment.end];
-                }
-        int now = 0, most = 0;
-        for (int by : change) most = std::max(most, now += by);
+        const int most = PressureMap(function_, live_).most({0, 2 * live_.instructions()})[1];
         return std::min(most + kSlack, limits_.total / 2);
     }
 

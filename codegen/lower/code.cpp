@@ -71,15 +71,7 @@ const isa::Row& Code::row(std::string_view name) const {
 bool Code::has(std::string_view name) const { return row_of(function_.family, name); }
 
 Instruction& Code::insert(uint32_t block, std::string_view name) {
-    const isa::Row& which = row(name);
-    Instruction& made = function_.blocks[block].code.emplace_back();
-    made.origin = origin_;
-    made.inst.row = &which;
-    made.inst.encoding = which.format;
-    if (which.format == isa::Format::VOP3P) made.inst.op_sel_hi = 7;
-    for (size_t i = 0; i < 2; ++i) made.inst.dst[i].type = which.dst[i];
-    for (size_t i = 0; i < 4; ++i) made.inst.src[i].type = which.src[i];
-    return made;
+    return function_.blocks[block].code.emplace_back(instruction_of(row(name), origin_));
 }
 
 Instruction& Code::add(std::string_view name) { return insert(block_, name); }

@@ -13,28 +13,9 @@ namespace implicit = isa::implicit;
 /// What LDS and the scalar cache take when others use them too; the facts have them idle.
 constexpr uint32_t kNearMemory = 64;
 
-bool names(Place place, const isa::Operand& operand, uint16_t code) {
-    return !place && operand.present() && operand.code == code;
-}
-bool reads(const Instruction& instruction, uint16_t code) {
-    for (size_t i = 0; i < instruction.src.size(); ++i)
-        if (names(instruction.src[i], instruction.inst.src[i], code)) return true;
-    return false;
-}
-bool writes(const Instruction& instruction, uint16_t code) {
-    for (size_t i = 0; i < instruction.dst.size(); ++i)
-        if (names(instruction.dst[i], instruction.inst.dst[i], code)) return true;
-    return false;
-}
 bool writes_exec(const MachineFunction& function, const Instruction& instruction) {
-    return implicit_writes(function, instruction) & implicit::exec || writes(instruction, code::exec_lo) ||
-           writes(instruction, code::exec_hi);
-}
-bool reads_scc(const MachineFunction& function, const Instruction& instruction) {
-    return implicit_reads(function, instruction) & implicit::scc || reads(instruction, code::scc);
-}
-bool writes_scc(const MachineFunction& function, const Instruction& instruction) {
-    return implicit_writes(function, instruction) & implicit::scc;
+    return implicit_writes(function, instruction) & implicit::exec || writes_named(instruction, code::exec_lo) ||
+           writes_named(instruction, code::exec_hi);
 }
 
 /// Waits, barriers of the workgroup, messages: memory before them is not memory behind them.
@@ -129,9 +110,9 @@ void Dependencies::specials(const Instruction& instruction, uint32_t i) {
     const size_t first = live_.units();
     if (reads_vcc(function_, instruction)) read(state(first + kVcc), i);
     if (writes_vcc(function_, instruction)) write(state(first + kVcc), i);
-    if (implicit_reads(function_, instruction) & implicit::m0 || reads(instruction, code::m0))
+    if (implicit_reads(function_, instruction) & implicit::m0 || reads_named(instruction, code::m0))
         read(state(first + kM0), i);
-    if (implicit_writes(function_, instruction) & implicit::m0 || writes(instruction, code::m0))
+    if (implicit_writes(function_, instruction) & implicit::m0 || writes_named(instruction, code::m0))
         write(state(first + kM0), i);
 }
 

@@ -8,13 +8,6 @@
 namespace strata::codegen {
 namespace {
 
-/// Tuples: scalars of 2 start at even registers, of more at multiples of 4 (RDNA3 ISA 3.1.1); CDNA's vectors of more
-/// than one at even registers (CDNA3 ISA 3.6.4).
-uint8_t alignment(isa::Family family, Bank bank, int dwords) {
-    if (bank == Bank::scalar) return dwords == 1 ? 1 : dwords == 2 ? 2 : 4;
-    return isa::is_cdna(family) && dwords > 1 ? 2 : 1;
-}
-
 std::string name(const MachineFunction& function, Place place) {
     const VirtualRegister& reg = function.registers[place.reg];
     std::string text = fmt::format("%{}{}", "sva"[static_cast<size_t>(reg.bank)], place.reg);
@@ -40,6 +33,21 @@ std::string constant(const Instruction& instruction, const isa::Operand& operand
 
 }  // namespace
 
+Instruction instruction_of(const isa::Row& row, uint32_t origin) {
+    Instruction made{.origin = origin};
+    made.inst.row = &row;
+    made.inst.encoding = row.format;
+    if (row.format == isa::Format::VOP3P) made.inst.op_sel_hi = 7;
+    for (size_t i = 0; i < 2; ++i) made.inst.dst[i].type = row.dst[i];
+    for (size_t i = 0; i < 4; ++i) made.inst.src[i].type = row.src[i];
+    return made;
+}
+
+uint8_t alignment(isa::Family family, Bank bank, int dwords) {
+    if (bank == Bank::scalar) return dwords <= 1 ? 1 : dwords == 2 ? 2 : 4;
+    return isa::is_cdna(family) && dwords > 1 ? 2 : 1;
+}
+
 bool is_branch(const Instruction& instruction) {
     return instruction.pseudo == Pseudo::none && instruction.inst.row->flags & isa::kBranch;
 }
@@ -49,6 +57,12 @@ Place MachineFunction::add(Bank bank, int dwords, int align) {
                          .dwords = static_cast<uint8_t>(dwords),
                          .align = align ? static_cast<uint8_t>(align) : alignment(family, bank, dwords)});
     return {static_cast<uint32_t>(registers.size() - 1), 0, static_cast<uint8_t>(dwords)};
+}
+
+Instruction MachineFunction::make(std::string_view mnemonic, uint32_t origin) const {
+    const isa::Row* row = isa::find_row(family, mnemonic);
+    STRATA_CHECK(row, "{} has no {}", isa::info(target.arch).name, mnemonic);
+    return instruction_of(*row, origin);
 }
 
 std::vector<uint32_t> MachineFunction::successors(uint32_t i) const {

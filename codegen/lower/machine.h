@@ -64,6 +64,13 @@ struct Block {
     std::vector<Instruction> code;
 };
 
+/// An instruction to be filled in: its operands have types alone.
+Instruction instruction_of(const isa::Row& row, uint32_t origin);
+
+/// Tuples: scalars of 2 start at even registers, of more at multiples of 4 (RDNA3 ISA 3.1.1); CDNA's vectors of more
+/// than one at even registers (CDNA3 ISA 3.6.4).
+uint8_t alignment(isa::Family family, Bank bank, int dwords);
+
 struct MachineFunction {
     const LinearProgram& program;
     const Target& target;
@@ -82,6 +89,8 @@ struct MachineFunction {
     uint8_t mask_dwords() const { return static_cast<uint8_t>(wave_size() / 32); }
 
     Place add(Bank bank, int dwords, int align = 0);  ///< a new register; align 0: what its bank needs
+    /// The instruction that the family has by this name, to be filled in.
+    Instruction make(std::string_view mnemonic, uint32_t origin) const;
     Bank bank(Place place) const { return registers[place.reg].bank; }
     /// Blocks that may run after block i.
     std::vector<uint32_t> successors(uint32_t i) const;

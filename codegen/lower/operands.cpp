@@ -12,16 +12,28 @@ bool names_mask(const std::span<const Place> places, const std::span<const isa::
 
 }  // namespace
 
+bool names(std::span<const Place> places, std::span<const isa::Operand> operands, uint16_t code) {
+    for (size_t i = 0; i < places.size(); ++i)
+        if (!places[i] && operands[i].present() && operands[i].code == code) return true;
+    return false;
+}
+
+bool reads_scc(const MachineFunction& function, const Instruction& instruction) {
+    return implicit_reads(function, instruction) & isa::implicit::scc || reads_named(instruction, isa::code::scc);
+}
+
+bool writes_scc(const MachineFunction& function, const Instruction& instruction) {
+    return implicit_writes(function, instruction) & isa::implicit::scc;
+}
+
 bool reads_vcc(const MachineFunction& function, const Instruction& instruction) {
-    for (size_t i = 0; i < instruction.src.size(); ++i)
-        if (is_vcc(instruction.src[i], instruction.inst.src[i])) return true;
+    if (reads_named(instruction, isa::code::vcc_lo) || reads_named(instruction, isa::code::vcc_hi)) return true;
     return implicit_reads(function, instruction) & isa::implicit::vcc &&
            !names_mask(instruction.src, instruction.inst.src);
 }
 
 bool writes_vcc(const MachineFunction& function, const Instruction& instruction) {
-    for (size_t i = 0; i < instruction.dst.size(); ++i)
-        if (is_vcc(instruction.dst[i], instruction.inst.dst[i])) return true;
+    if (writes_named(instruction, isa::code::vcc_lo) || writes_named(instruction, isa::code::vcc_hi)) return true;
     return implicit_writes(function, instruction) & isa::implicit::vcc &&
            !names_mask(instruction.dst, instruction.inst.dst);
 }

@@ -33,10 +33,16 @@ inline bool is_register_copy(const Instruction& instruction) {
     return is_copy(instruction) && instruction.src[0] && !instruction.gate && !instruction.keeps;
 }
 
-/// Whether an operand that is not placed names VCC.
-inline bool is_vcc(Place place, const isa::Operand& operand) {
-    return !place && operand.present() && (operand.code & ~1) == isa::code::vcc_lo;
+/// Whether an operand that is not placed is this register of the machine.
+bool names(std::span<const Place> places, std::span<const isa::Operand> operands, uint16_t code);
+inline bool reads_named(const Instruction& instruction, uint16_t code) {
+    return names(instruction.src, instruction.inst.src, code);
 }
+inline bool writes_named(const Instruction& instruction, uint16_t code) {
+    return names(instruction.dst, instruction.inst.dst, code);
+}
+bool reads_scc(const MachineFunction& function, const Instruction& instruction);
+bool writes_scc(const MachineFunction& function, const Instruction& instruction);
 bool reads_vcc(const MachineFunction& function, const Instruction& instruction);
 bool writes_vcc(const MachineFunction& function, const Instruction& instruction);
 

@@ -128,14 +128,4 @@ class Resolver {
 
 void resolve(MachineFunction& function) { Resolver(function).run(); }
 
-Instruction make_instruction(const MachineFunction& function, std::string_view mnemonic) {
-    Instruction made;
-    made.inst.row = isa::find_row(function.family, mnemonic);
-    STRATA_CHECK(made.inst.row, "no instruction {}", mnemonic);
-    made.inst.encoding = made.inst.row->format;
-    for (size_t i = 0; i < 2; ++i) made.inst.dst[i].type = made.inst.row->dst[i];
-    for (size_t i = 0; i < 4; ++i) made.inst.src[i].type = made.inst.row->src[i];
-    return made;
-}
-
 }  // namespace strata::codegen

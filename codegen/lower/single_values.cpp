@@ -44,14 +44,6 @@ void SingleValues::moved(Place place, uint32_t block) {
     for (int i = 0; i < place.dwords; ++i) block_[unit(place, i)] = block;
 }
 
-bool reads_scc(const MachineFunction& function, const Instruction& instruction) {
-    return implicit_reads(function, instruction) & isa::implicit::scc;
-}
-
-bool writes_scc(const MachineFunction& function, const Instruction& instruction) {
-    return implicit_writes(function, instruction) & isa::implicit::scc;
-}
-
 bool is_pure(const MachineFunction& function, const Instruction& instruction) {
     const isa::Inst& inst = instruction.inst;
     const bool compares = instruction.pseudo == Pseudo::none && inst.row->format == isa::Format::SOPC;

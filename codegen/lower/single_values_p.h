@@ -32,7 +32,5 @@ class SingleValues {
 /// Whether an instruction computes from its sources alone (and SCC), for all lanes, and does nothing but fill its
 /// destinations (and SCC): it may run wherever they are known.
 bool is_pure(const MachineFunction& function, const Instruction& instruction);
-bool reads_scc(const MachineFunction& function, const Instruction& instruction);
-bool writes_scc(const MachineFunction& function, const Instruction& instruction);
 
 }  // namespace strata::codegen

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "strata/codegen/lower/operands_p.h"
-#include "strata/codegen/lower/resolve_p.h"
 #include "strata/core/support/error.h"
 
 namespace strata::codegen {
@@ -96,7 +95,7 @@ void Spiller::begin_scratch() {
     function_.registers[base.reg].fixed = 2;
     function_.registers[offset.reg].fixed = static_cast<int16_t>(4 + ids);
     for (int half = 0; half < 2; ++half) {
-        Instruction add = make_instruction(function_, half ? "s_addc_u32" : "s_add_u32");
+        Instruction add = function_.make(half ? "s_addc_u32" : "s_add_u32", 0);
         add.inst.dst[0].code = static_cast<uint16_t>(kFlatScratch + half);
         add.src[0] = base.part(half);
         if (half)
@@ -208,8 +207,7 @@ void Spiller::reload(Place to, Place from) {
     } else {
         for (int i = 0; i < from.dwords; ++i) {
             const uint32_t lane = slot.offset + static_cast<uint32_t>(from.first + i);
-            Instruction read = make_instruction(function_, "v_readlane_b32");
-            read.origin = origin_;
+            Instruction read = function_.make("v_readlane_b32", origin_);
             read.dst[0] = to.part(i);
             read.src[0] = lanes_register(lane);
             read.inst.src[1].code =
@@ -226,8 +224,7 @@ void Spiller::save(Place from, Place to) {
     STRATA_CHECK(slot.kind == Kind::lanes, "a constant is written");
     for (int i = 0; i < to.dwords; ++i) {
         const uint32_t lane = slot.offset + static_cast<uint32_t>(to.first + i);
-        Instruction write = make_instruction(function_, "v_writelane_b32");
-        write.origin = origin_;
+        Instruction write = function_.make("v_writelane_b32", origin_);
         write.keeps = true;
         write.dst[0] = lanes_register(lane);
         write.src[0] = from.part(i);
@@ -248,8 +245,7 @@ void Spiller::access_scratch(bool store, Place data, uint32_t offset) {
         const uint32_t here = offset + 4u * static_cast<uint32_t>(at), page = here / kScratchReach * kScratchReach;
         const bool wide = at + 4 <= data.dwords && here + 16 <= page + kScratchReach && (data.first + at) % 2 == 0;
         const int dwords = wide ? 4 : 1;
-        Instruction access = make_instruction(function_, names[store][cdna][wide]);
-        access.origin = origin_;
+        Instruction access = function_.make(names[store][cdna][wide], origin_);
         access.inst.offset = static_cast<int32_t>(here - page);
         access.inst.src[0] = {};
         (store ? access.src[1] : access.dst[0]) = data.part(at, dwords);

@@ -1,5 +1,5 @@
 // remove_unused: instructions whose results nothing reads go.
-#include "strata/asm/isa/facts.h"
+#include "strata/codegen/lower/operands_p.h"
 #include "strata/codegen/lower/passes_p.h"
 
 namespace strata::codegen {
@@ -35,19 +35,19 @@ void remove_unused(MachineFunction& function) {
             std::vector<bool> gone(code.size());
             for (size_t i = code.size(); i-- > 0;) {
                 const Instruction& instruction = code[i];
-                const bool writes_scc = implicit_writes(function, instruction) & isa::implicit::scc;
-                const bool used = has_effect(instruction) || (writes_scc && scc) ||
+                const bool sets_scc = writes_scc(function, instruction);
+                const bool used = has_effect(instruction) || (sets_scc && scc) ||
                                   (instruction.dst[0] && reads[instruction.dst[0].reg]) ||
                                   (instruction.dst[1] && reads[instruction.dst[1].reg]);
-                const bool compares = !instruction.dst[0] && writes_scc;
+                const bool compares = !instruction.dst[0] && sets_scc;
                 gone[i] = compares ? !scc : !used;
                 if (gone[i]) {
                     each_read(instruction, [&](uint32_t reg) { reads[reg]--; });
                     changed = true;
                     continue;
                 }
-                if (writes_scc) scc = false;
-                if (implicit_reads(function, instruction) & isa::implicit::scc) scc = true;
+                if (sets_scc) scc = false;
+                if (reads_scc(function, instruction)) scc = true;
             }
             size_t kept = 0;
             for (size_t i = 0; i < code.size(); ++i)

@@ -127,11 +127,7 @@ std::string misfit(const MachineFunction& function, Place place, isa::Type type,
     if (kinds && !(kinds & kind_of(reg.bank))) return "is of a bank that the field does not take";
     const int wanted = isa::dwords(type, function.wave_size());
     if (wanted && place.dwords != wanted) return fmt::format("has {} dwords where {} are wanted", place.dwords, wanted);
-    const bool scalar = reg.bank == Bank::scalar;
-    const int align = scalar ? (wanted <= 1   ? 1
-                                : wanted == 2 ? 2
-                                              : 4)
-                             : (isa::is_cdna(function.family) && wanted > 1 ? 2 : 1);
+    const int align = alignment(function.family, reg.bank, wanted);
     if (reg.align % align || place.first % align) return fmt::format("is not aligned to {} registers", align);
     return "";
 }
