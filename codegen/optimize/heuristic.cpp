@@ -28,6 +28,10 @@ std::optional<int64_t> stride(UOp offset, UOp range) {
     return step.is_const() ? std::optional(const_int(step)) : std::nullopt;
 }
 
+/// Nodes up to which a kernel is unrolled unasked. Beside what a longer body computes in each step the loop costs nothing, but
+/// each copy takes its time to compile.
+constexpr size_t kMostNodes = 2048;
+
 /// Builds the list of actions and keeps the kernel they lead to; an action that does not fit is left out.
 class Plan {
   public:
@@ -55,6 +59,13 @@ class Plan {
     std::vector<UOp> axes(ActionKind kind) const { return axes_of(kernel_, kind); }
     int64_t size(ActionKind kind, int axis) const { return axes(kind)[static_cast<size_t>(axis)].as<RangeArg>().size; }
     const Kernel& kernel() const { return kernel_; }
+    /// How many nodes the kernel has at most when upcast ranges are expanded.
+    size_t expanded_nodes() const {
+        int64_t steps = 1;
+        for (UOp r : ranges(kernel_.sink))
+            if (range_arg(r).axis == Axis::upcast) steps *= range_arg(r).size;
+        return toposort(kernel_.sink).size() * static_cast<size_t>(steps);
+    }
     Scheduled take() { return {kernel_, std::move(actions_)}; }
 
     /// The axis along which the most memory is walked element by element; nothing when there is none.
@@ -178,7 +189,10 @@ void spread_output(Plan& plan) {
         if (plan.axes(ActionKind::local).size() < before)  // the axis is used up: those behind it have moved down
             for (int& axis : order) axis -= axis > order[i];
     }
-    if (!plan.axes(ActionKind::unroll).empty()) plan.add_largest(ActionKind::unroll, 0, {4, 2});
+    if (plan.axes(ActionKind::unroll).empty()) return;
+    for (int64_t steps : {4, 2})
+        if (plan.expanded_nodes() * static_cast<size_t>(steps) <= kMostNodes && plan.add(ActionKind::unroll, 0, steps))
+            return;
 }
 
 }  // namespace

@@ -98,6 +98,17 @@ TEST(Heuristic, ReductionsDownColumnsKeepNeighboursTogether) {
     EXPECT_GE(p.total(Axis::local), 64);
 }
 
+TEST(Heuristic, LongBodiesAreUnrolledLessOrNotAtAll) {
+    GraphScope scope;
+    for (auto [products, unrolled] : {std::pair(3, 4), {150, 2}, {300, 1}}) {
+        UOp x = filled({16, 4096});
+        for (int i = 0; i < products; ++i) x = x * x;
+        const Planned p = planned(sum(x, {0}));
+        EXPECT_EQ(p.total(Axis::upcast), 4) << products;
+        EXPECT_EQ(p.total(Axis::unroll), unrolled) << products << ": " << to_string(p.actions);
+    }
+}
+
 TEST(Heuristic, MatrixProductsGetTiles) {
     GraphScope scope;
     Planned p = expect_same(matmul(filled({64, 32}), filled({32, 64})));
