@@ -244,7 +244,14 @@ const FamilyTable& table(Family family) {
     return tables[static_cast<size_t>(family)]();
 }
 
-std::span<const Row> rows(Family family) { return table(family).rows; }
+std::span<const Row> rows(Family family) {
+    static constexpr std::span<const Row> all[] = {
+#define FAMILY(name, ...) name##_entries,
+#include "strata/asm/isa/families.def"
+#undef FAMILY
+    };
+    return all[static_cast<size_t>(family)];
+}
 
 const Row* find_row(Family family, Format format, uint16_t opcode) {
     if (opcode > 1023) return nullptr;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <vector>
 
 #include "strata/asm/isa/facts.h"
 
@@ -42,12 +44,6 @@ bool computes_with_destination(std::string_view mnemonic) {
     return std::ranges::any_of(parts, [&](std::string_view part) { return contains(mnemonic, part); });
 }
 
-/// Instructions that reach into lanes whatever EXEC says.
-bool reads_every_lane(const Inst& inst) {
-    return inst.row->flags & isa::kMatrix || inst.row->mnemonic.starts_with("v_readlane") ||
-           inst.row->mnemonic.starts_with("v_permlane") || inst.dpp.fi;
-}
-
 /// Loads that fill half of their last register. With ECC of registers (CDNA) the other half is not kept by all of them;
 /// it counts as kept.
 bool leaves_half(const Row& row) {
@@ -55,18 +51,53 @@ bool leaves_half(const Row& row) {
     return row.dst[0] == isa::Type::b16 || row.mnemonic.ends_with("_xyz");
 }
 
-/// What LLVM's tables do not say of a destination: v_pk_fmac_f16 adds to it, and some leave a part of it.
-bool has_old_destination(isa::Family family, const Inst& inst, int wave_size) {
-    const Row& row = *inst.row;
+/// What names say.
+struct Named {
+    bool known = false;
+    uint8_t copied = 0;       ///< sources that are handed on
+    bool computes = false;    ///< with the destination
+    bool every_lane = false;  ///< reads lanes whatever EXEC says
+    bool permutes = false, writes_lane = false, swaps = false, indexed = false, branches_on_exec = false;
+    bool leaves_half = false, adds = false, half_product = false, permutes_halves = false;
+};
+
+Named read_name(const Row& row) {
     const std::string_view name = row.mnemonic;
+    const bool permutes = name.starts_with("v_permlane");
+    return {.known = true,
+            .copied = static_cast<uint8_t>(copied_sources(name)),
+            .computes = computes_with_destination(name),
+            .every_lane = permutes || row.flags & isa::kMatrix || name.starts_with("v_readlane"),
+            .permutes = permutes,
+            .writes_lane = name.starts_with("v_writelane"),
+            .swaps = name.starts_with("v_swap"),
+            .indexed = contains(name, "movrel") || contains(name, "swaprel"),
+            .branches_on_exec = name.starts_with("s_cbranch_exec"),
+            .leaves_half = leaves_half(row),
+            .adds = name.ends_with("_load_block") || contains(name, "fmac") || contains(name, "pkaccum"),
+            .half_product = name.starts_with("v_wmma_f16") || name.starts_with("v_wmma_bf16"),
+            .permutes_halves = name.starts_with("v_permlane64")};
+}
+
+/// Of a row of the family's table, whose name is read once.
+Named named(isa::Family family, const Row& row) {
+    const std::span<const Row> all = isa::rows(family);
+    if (std::less<>()(&row, all.data()) || !std::less<>()(&row, all.data() + all.size())) return read_name(row);
+    thread_local std::array<std::vector<Named>, isa::kFamilyCount> tables;
+    std::vector<Named>& table = tables[static_cast<size_t>(family)];
+    if (table.empty()) table.resize(all.size());
+    Named& known = table[static_cast<size_t>(&row - all.data())];
+    if (!known.known) known = read_name(row);
+    return known;
+}
+
+/// What LLVM's tables do not say of a destination: v_pk_fmac_f16 adds to it, and some leave a part of it.
+bool has_old_destination(isa::Family family, const Row& row, const Named& name, int wave_size) {
     // gfx9's 16-bit operations that select a half of it
     const bool half = isa::is_cdna(family) && row.format == Format::VOP3 && row.modifiers & isa::mod::op_sel(8);
     // gfx11's products of 16-bit numbers, which fill the half that op_sel selects
-    const bool product =
-        family == isa::Family::rdna3 && (name.starts_with("v_wmma_f16") || name.starts_with("v_wmma_bf16"));
-    const bool nothing = wave_size == 32 && name.starts_with("v_permlane64");
-    return half || product || nothing || leaves_half(row) || name.ends_with("_load_block") || contains(name, "fmac") ||
-           contains(name, "pkaccum");
+    const bool product = family == isa::Family::rdna3 && name.half_product;
+    return half || product || (wave_size == 32 && name.permutes_halves) || name.leaves_half || name.adds;
 }
 
 /// Cache invalidations before RDNA4 raise no counter.
@@ -77,18 +108,22 @@ bool is_uncounted(const Inst& inst) {
 class Builder {
   public:
     Builder(isa::Arch arch, const Inst& inst, int wave_size)
-        : family_(isa::info(arch).family), inst_(inst), lanes_(static_cast<uint16_t>(wave_size / 32)) {}
+        : family_(isa::info(arch).family),
+          inst_(inst),
+          lanes_(static_cast<uint16_t>(wave_size / 32)),
+          name_(named(family_, *inst.row)) {}
 
     Access build() {
         if (!is_uncounted(inst_)) access_.counters = isa::counters(family_, inst_);
-        access_.indexed = contains(inst_.row->mnemonic, "movrel") || contains(inst_.row->mnemonic, "swaprel");
-        every_lane_ = reads_every_lane(inst_);
+        access_.indexed = name_.indexed;
+        every_lane_ = name_.every_lane || inst_.dpp.fi;
         const bool memory = inst_.row->flags & isa::kMemory;
         for (size_t i = 0; i < inst_.src.size(); ++i)
-            read(inst_.src[i], memory ? memory_use(i) : use_of(*inst_.row, inst_.src[i], i), static_cast<int8_t>(i));
+            read(inst_.src[i], memory ? memory_use(i) : use_of(*inst_.row, name_, inst_.src[i], i),
+                 static_cast<int8_t>(i));
         if (inst_.row_y)
             for (size_t i = 0; i < inst_.src_y.size(); ++i)
-                read(inst_.src_y[i], use_of(*inst_.row_y, inst_.src_y[i], i),
+                read(inst_.src_y[i], use_of(*inst_.row_y, named(family_, *inst_.row_y), inst_.src_y[i], i),
                      static_cast<int8_t>(inst_.src.size() + i));
         destinations();
         implied_reads();
@@ -102,11 +137,12 @@ class Builder {
                (inst_.dst[0].present() && (inst_.dst[0].code | 1) == code::exec_hi);
     }
 
-    Use use_of(const Row& row, const Operand& operand, size_t index) const {
+    Use use_of(const Row& row, const Named& name, const Operand& operand, size_t index) const {
+        if (!operand.present()) return Use::value;
         const bool scalar = isa::kFormats[static_cast<size_t>(row.format)].unit == isa::FormatUnit::scalar;
         if (row.flags & isa::kBranch || (scalar && writes_exec())) return Use::control;
         if (operand.type == isa::Type::lanes) return Use::mask;
-        if (index < copied_sources(row.mnemonic)) return Use::copied;
+        if (index < name.copied) return Use::copied;
         return Use::value;
     }
 
@@ -158,17 +194,17 @@ class Builder {
     bool reads_destination() const {
         const Row& row = *inst_.row;
         const uint8_t reads = inst_.row_y ? isa::facts(family_, row).reads : isa::implicit_reads(family_, inst_);
-        return reads & implicit::destination || has_old_destination(family_, inst_, lanes_ * 32);
+        return reads & implicit::destination || has_old_destination(family_, row, name_, lanes_ * 32);
     }
 
     void destinations() {
         const Row& row = *inst_.row;
-        const bool every = row.flags & isa::kMatrix || row.mnemonic.starts_with("v_writelane");
-        const bool reads = reads_destination(), computes = reads && computes_with_destination(row.mnemonic);
-        const bool swaps = row.mnemonic.starts_with("v_swap");
+        const bool every = row.flags & isa::kMatrix || name_.writes_lane;
+        const bool reads = reads_destination(), computes = reads && name_.computes;
+        const bool swaps = name_.swaps;
         for (size_t i = 0; i < inst_.dst.size(); ++i) {
             Registers registers = registers_of(inst_.dst[i]), old = registers;
-            if (leaves_half(row) && old.count) old = {static_cast<uint16_t>(old.first + old.count - 1), 1};
+            if (name_.leaves_half && old.count) old = {static_cast<uint16_t>(old.first + old.count - 1), 1};
             if (inst_.tfe && i == 0 && registers.count) ++registers.count;  // whether the page was there
             const bool partly = i == 0 && reads && !swaps && !computes;
             write({registers, access_.counters != 0, every, partly});
@@ -212,11 +248,10 @@ class Builder {
         // FLAT reads it for lanes in private memory only.
         const bool scratch = reads & implicit::flat_scratch && inst_.row->format != Format::FLAT;
         if (scratch && isa::is_cdna(family_)) read({kFlatScratch, 2}, Use::address, -1, false);
-        if (reads & implicit::exec || is_branch_on_exec() || inst_.row->mnemonic.starts_with("v_permlane"))
+        if (reads & implicit::exec || name_.branches_on_exec || name_.permutes)
             read({code::exec_lo, exec_dwords()}, branch ? Use::control : Use::mask, -1, false);
         if (reads & implicit::mode) read({kMode, 1}, Use::value, -1, false);
     }
-    bool is_branch_on_exec() const { return inst_.row->mnemonic.starts_with("s_cbranch_exec"); }
 
     void implied_writes() {
         const uint8_t writes = isa::implicit_writes(family_, inst_);
@@ -232,6 +267,7 @@ class Builder {
     isa::Family family_;
     const Inst& inst_;
     uint16_t lanes_;  ///< dwords of a lane mask
+    Named name_;
     bool every_lane_ = false;
     Access access_;
 };

@@ -41,22 +41,17 @@ class Coalescer {
         for (uint32_t reg = 0; reg < parent_.size(); ++reg) parent_[reg] = {reg, 0, function.registers[reg].dwords};
     }
 
-    void run() {
-        std::vector<Pair> pairs = find_pairs();
-        if (pairs.empty()) return;
+    void run(std::vector<Pair> pairs) {
         describe();
         std::ranges::sort(pairs, {}, [](const Pair& pair) { return std::pair(~pair.depth, pair.instruction); });
         for (const Pair& pair : pairs) join(pair);
         rewrite();
     }
 
-  private:
-    static const Place& source(const Instruction& instruction) { return instruction.src[is_copy(instruction) ? 0 : 2]; }
-
-    std::vector<Pair> find_pairs() const {
+    static std::vector<Pair> find_pairs(const MachineFunction& function) {
         std::vector<Pair> pairs;
         uint32_t k = 0;
-        for (const Block& block : function_.blocks)
+        for (const Block& block : function.blocks)
             for (const Instruction& instruction : block.code) {
                 const bool product = instruction.pseudo == Pseudo::none && instruction.inst.row->flags & isa::kMatrix &&
                                      instruction.src[2] && !instruction.gate;
@@ -66,6 +61,9 @@ class Coalescer {
             }
         return pairs;
     }
+
+  private:
+    static const Place& source(const Instruction& instruction) { return instruction.src[is_copy(instruction) ? 0 : 2]; }
 
     /// Lists the writes of each unit.
     void describe() {
@@ -200,7 +198,8 @@ class Coalescer {
 }  // namespace
 
 Result<void> coalesce(MachineFunction& function) {
-    Coalescer(function).run();
+    if (std::vector<Pair> pairs = Coalescer::find_pairs(function); !pairs.empty())
+        Coalescer(function).run(std::move(pairs));
     return {};
 }
 

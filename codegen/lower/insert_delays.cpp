@@ -36,7 +36,14 @@ int clocks_of(const isa::Inst& inst) { return inst.row->mnemonic == "s_nop" ? (i
 
 class Inserter {
   public:
-    explicit Inserter(MachineFunction& function) : function_(function) {}
+    explicit Inserter(MachineFunction& function) : function_(function) {
+        for (const Block& block : function.blocks) {
+            std::vector<lint::Access>& accesses = accesses_.emplace_back();
+            accesses.reserve(block.code.size());
+            for (const Instruction& one : block.code)
+                accesses.push_back(lint::access_of(function.target.arch, one.inst, function.wave_size()));
+        }
+    }
 
     void run() {
         insert_by_flow(function_, Delays(), [&](auto... at) { return walk(at...); });
@@ -49,7 +56,7 @@ class Inserter {
         for (size_t i = 0; i < code.size(); ++i) {
             const isa::Inst& inst = code[i].inst;
             const DelayKind kind = kind_of(inst);
-            const lint::Access access = lint::access_of(function_.target.arch, inst, function_.wave_size());
+            const lint::Access& access = accesses_[block][i];
             if (kind == DelayKind::scalar || inst.row->format == Format::SMEM) state.scalars_are_there();
             if (waits_for_vectors(inst)) {
                 state.settle();
@@ -91,7 +98,8 @@ class Inserter {
     }
 
     MachineFunction& function_;
-    bool open_ = false;  ///< the last one has room for another delay
+    std::vector<std::vector<lint::Access>> accesses_;  ///< by block
+    bool open_ = false;                                ///< the last one has room for another delay
 };
 
 }  // namespace

@@ -50,9 +50,11 @@ class Inserter {
           accesses_(function.blocks.size()) {}
 
     void run() {
-        for (size_t i = 0; i < entered_.size(); ++i)
+        for (size_t i = 0; i < entered_.size(); ++i) {
+            accesses_[i].reserve(function_.blocks[i].code.size());
             for (const Instruction& one : function_.blocks[i].code)
                 accesses_[i].push_back(lint::access_of(function_.target.arch, one.inst, function_.wave_size()));
+        }
         flow();
         insert_in_each(function_, [&](uint32_t i, std::vector<Insertion>* added) { walk(i, added); });
     }
@@ -63,8 +65,12 @@ class Inserter {
     void flow() {
         constexpr int kRounds = 8;
         std::vector<std::vector<uint32_t>> before(entered_.size());
+        bool loops = false;
         for (uint32_t i = 0; i < entered_.size(); ++i)
-            for (uint32_t next : function_.successors(i)) before[next].push_back(i);
+            for (uint32_t next : function_.successors(i)) {
+                before[next].push_back(i);
+                loops |= next <= i;
+            }
         std::vector<UnderWay> left(entered_.size(), UnderWay(function_.target.arch));
         bool changed = true;
         for (int round = 0; changed; ++round) {
@@ -76,6 +82,7 @@ class Inserter {
                 changed |= now != left[i];
                 left[i] = std::move(now);
             }
+            changed &= loops;
         }
     }
 

@@ -36,27 +36,37 @@ bool is_plain(const isa::Inst& inst) {
 class Pairs {
   public:
     Pairs(const MachineFunction& function, std::vector<Instruction>& code) : function_(function), code_(code) {
+        accesses_.reserve(code.size());
         for (const Instruction& one : code)
             accesses_.push_back(lint::access_of(function.target.arch, one.inst, function.wave_size()));
         find_loads();
     }
 
     void run() {
+        size_t kept = 0;
         for (size_t i = 0; i < code_.size(); ++i) {
-            if (!half(code_[i])) continue;
-            for (size_t j = i + 1; j < std::min(code_.size(), i + 1 + kReach); ++j) {
-                if (const auto pair = together(i, j)) {
-                    code_[i].inst = *pair;
-                    code_[i].keeps |= code_[j].keeps;
-                    erase(i, j);
-                    break;
-                }
-                if (is_branch(code_[j])) break;
-            }
+            Instruction one = code_[i];
+            if (const size_t second = pair(one, i)) pass_over(++i, second);
+            code_[kept++] = one;
         }
+        code_.resize(kept);
     }
 
   private:
+    /// Makes `one`, which is instruction i, a pair with a later one, whose number it returns; 0 where there is none.
+    size_t pair(Instruction& one, size_t i) const {
+        if (!half(one)) return 0;
+        for (size_t j = i + 1; j < std::min(code_.size(), i + 1 + kReach); ++j) {
+            if (const auto both = together(i, j)) {
+                one.inst = *both;
+                one.keeps |= code_[j].keeps;
+                return j;
+            }
+            if (is_branch(code_[j])) return 0;
+        }
+        return 0;
+    }
+
     const isa::Row* half(const Instruction& one) const {
         if (one.pseudo != Pseudo::none || !is_plain(one.inst)) return nullptr;
         const std::vector<const isa::Row*>& table = dual_rows(function_.family);
@@ -133,13 +143,17 @@ class Pairs {
         return all;
     }
 
-    void erase(size_t i, size_t j) {
-        accesses_[i] = lint::access_of(function_.target.arch, code_[i].inst, function_.wave_size());
-        const auto drop = [&](auto& list) { list.erase(list.begin() + static_cast<std::ptrdiff_t>(j)); };
-        drop(code_);
-        drop(accesses_);
-        drop(needs_);
-        drop(waited_);
+    /// Moves instructions from `first` on by one, over that at `last`.
+    void pass_over(size_t first, size_t last) {
+        const auto move = [&](auto& list) {
+            const auto begin = list.begin();
+            std::move_backward(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(last),
+                               begin + static_cast<std::ptrdiff_t>(last + 1));
+        };
+        move(code_);
+        move(accesses_);
+        move(needs_);
+        move(waited_);
     }
 
     const MachineFunction& function_;

@@ -53,13 +53,37 @@ bool is_plain(const isa::Inst& inst) {
            inst.dpp.kind == isa::DppKind::none;
 }
 
+struct Rows {
+    const isa::Row* from[2] = {};  ///< native and VOP3
+    const isa::Row* to = nullptr;
+    bool has(const isa::Row* row) const { return to && (row == from[0] || row == from[1]); }
+};
+/// shorter.def as a family has it.
+struct Shorter {
+    std::vector<Rows> swaps, tied, constants;
+
+    explicit Shorter(isa::Family family) {
+        const auto rows = [&](std::string_view from, std::string_view to) {
+            return Rows{{isa::find_row(family, from), isa::find_row(family, from, isa::Format::VOP3)},
+                        isa::find_row(family, to)};
+        };
+        for (const Swap& row : kSwaps) swaps.push_back(rows(row.mnemonic, row.swapped));
+        for (const Tied& row : kTied) tied.push_back(rows(row.mnemonic, row.tied));
+        for (const Constant& row : kConstants) constants.push_back(rows(row.mnemonic, row.shorter));
+    }
+};
+const Shorter& shorter(isa::Family family) {
+    static const auto all = [] {
+        std::vector<Shorter> tables;
+        for (size_t i = 0; i < isa::kFamilyCount; ++i) tables.emplace_back(isa::Family(i));
+        return tables;
+    }();
+    return all[static_cast<size_t>(family)];
+}
+
 class Shortener {
   public:
-    explicit Shortener(MachineFunction& function) : function_(function) {
-        for (const Swap& row : kSwaps) swaps_.push_back(rows(row.mnemonic, row.swapped));
-        for (const Tied& row : kTied) tied_.push_back(rows(row.mnemonic, row.tied));
-        for (const Constant& row : kConstants) constants_.push_back(rows(row.mnemonic, row.shorter));
-    }
+    explicit Shortener(MachineFunction& function) : function_(function), shorter_(shorter(function.family)) {}
 
     void run(std::vector<Instruction>& code) {
         for (size_t i = 0; i < code.size(); ++i) {
@@ -72,16 +96,6 @@ class Shortener {
     }
 
   private:
-    struct Rows {
-        const isa::Row* from[2] = {};  ///< native and VOP3
-        const isa::Row* to = nullptr;
-        bool has(const isa::Row* row) const { return to && (row == from[0] || row == from[1]); }
-    };
-    Rows rows(std::string_view from, std::string_view to) const {
-        return {{isa::find_row(function_.family, from), isa::find_row(function_.family, from, isa::Format::VOP3)},
-                isa::find_row(function_.family, to)};
-    }
-
     int words(const isa::Inst& inst) const {
         const auto encoded = isa::encode(function_.target.arch, inst);
         return encoded ? encoded->count : INT_MAX;
@@ -96,7 +110,7 @@ class Shortener {
 
     /// v_fma -> v_fmac where the sum is the destination.
     void tie(Instruction& one) const {
-        for (const Rows& row : tied_) {
+        for (const Rows& row : shorter_.tied) {
             if (!row.has(one.inst.row) || one.inst.src[2].code != one.inst.dst[0].code) continue;
             isa::Inst made = one.inst;
             made.src[2] = {};
@@ -111,7 +125,7 @@ class Shortener {
 
     void swap(Instruction& one) const {
         if (one.inst.src[1].is_vgpr() || !one.inst.src[0].is_vgpr()) return;
-        for (const Rows& row : swaps_) {
+        for (const Rows& row : shorter_.swaps) {
             if (!row.has(one.inst.row)) continue;
             isa::Inst made = one.inst;
             std::swap(made.src[0], made.src[1]);
@@ -123,15 +137,16 @@ class Shortener {
 
     void constant(std::vector<Instruction>& code, size_t at) const {
         isa::Inst& inst = code[at].inst;
-        for (size_t i = 0; i < constants_.size(); ++i) {
-            if (!constants_[i].has(inst.row)) continue;
+        for (size_t i = 0; i < shorter_.constants.size(); ++i) {
+            if (!shorter_.constants[i].has(inst.row)) continue;
             const bool moves = !inst.src[1].present();
             const size_t literal = moves || inst.src[0].is_literal() ? 0 : 1;
             const auto value = static_cast<int32_t>(inst.literal);
             if (!inst.src[literal].is_literal() || value != static_cast<int16_t>(value)) return;
             if (!moves && inst.src[1 - literal].code != inst.dst[0].code) return;
             if (!kConstants[i].scc && !scc_is_dead(code, at + 1)) return;
-            isa::Inst made{.row = constants_[i].to, .encoding = constants_[i].to->format, .dst = {inst.dst[0]}};
+            isa::Inst made{
+                .row = shorter_.constants[i].to, .encoding = shorter_.constants[i].to->format, .dst = {inst.dst[0]}};
             made.dst[0].type = made.row->dst[0];
             made.offset = value;
             if (words(made) < words(inst)) inst = made;
@@ -153,7 +168,7 @@ class Shortener {
     }
 
     MachineFunction& function_;
-    std::vector<Rows> swaps_, tied_, constants_;
+    const Shorter& shorter_;
 };
 
 }  // namespace

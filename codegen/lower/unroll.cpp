@@ -31,9 +31,14 @@ std::string_view name(const Instruction& instruction) {
 
 class Unroller {
   public:
-    explicit Unroller(MachineFunction& function) : function_(function), live_(function) {}
+    explicit Unroller(MachineFunction& function) : function_(function) {}
 
     void run() {
+        std::vector<std::pair<uint32_t, int64_t>> loops;
+        for (uint32_t b = 1; b < function_.blocks.size(); ++b)
+            if (const int64_t rounds = rounds_of(b); rounds > 1) loops.emplace_back(b, rounds);
+        if (loops.empty()) return;
+        live_.emplace(function_);
         accesses_.assign(function_.registers.size(), kNowhere);
         for (uint32_t b = 0; b < function_.blocks.size(); ++b)
             for (const Instruction& instruction : function_.blocks[b].code) {
@@ -44,8 +49,7 @@ class Unroller {
                 each_read(function_, instruction, note);
                 each_write(instruction, note);
             }
-        for (uint32_t b = 1; b < function_.blocks.size(); ++b)
-            if (const int64_t rounds = rounds_of(b); rounds > 1) unroll(b, rounds);
+        for (const auto& [b, rounds] : loops) unroll(b, rounds);
     }
 
   private:
@@ -144,12 +148,12 @@ class Unroller {
     bool lives_in_a_round(uint32_t reg, uint32_t b) const {
         if (accesses_[reg] != b || function_.registers[reg].fixed >= 0) return false;
         for (uint32_t i = 0; i < function_.registers[reg].dwords; ++i)
-            if (live_.live_at(live_.unit(reg, i), live_.block(b).begin)) return false;
+            if (live_->live_at(live_->unit(reg, i), live_->block(b).begin)) return false;
         return true;
     }
 
     MachineFunction& function_;
-    Liveness live_;                                   // of the function as it was
+    std::optional<Liveness> live_;                    // of the function as it was
     std::vector<uint32_t> accesses_;                  // the block that has all uses of a register
     std::vector<std::pair<uint32_t, uint32_t>> own_;  // registers and those that stand for them in a round
 };
