@@ -99,3 +99,11 @@ def test_a_greatest_value_is_found_in_one_stretch_a_step(lowered):
     assert np.array_equal(values, host.max(axis=1), equal_nan=True)
     found = mnemonics(text)
     assert found.count("s_cbranch_execz") <= sum(name.startswith("s_barrier") for name in found) + 1, text
+
+
+def test_bfloat16_is_widened_by_one_instruction_an_element(lowered):
+    a, b = (Tensor(np.random.default_rng(seed).standard_normal((16, 16)).astype(np.float32)).cast("bfloat16").realize() for seed in (11, 12))
+    values, text = lowered(lambda: a.cast("float32") @ b.cast("float32"))
+    assert np.allclose(values, a.cast("float32").numpy() @ b.cast("float32").numpy(), rtol=1e-5, atol=1e-5)
+    found = mnemonics(text)
+    assert not any(name.startswith("v_lshrrev") for name in found) and sum(name.startswith("v_bfe") for name in found) <= 2, text
