@@ -36,16 +36,15 @@ UOp to_bfloat16(UOp x) {
     return bitcast(cast(down(code, 16), dtypes::uint16), dtypes::bfloat16);
 }
 
-/// The code as a float's uppermost bits of mantissa, its exponent moved by an exact multiplication.
+/// The code as a float's sign and uppermost bits of mantissa, its exponent moved by an exact multiplication.
 UOp from_float8(UOp x) {
     const Format f(x.dtype());
-    UOp code = cast(bitcast(x, dtypes::uint8), dtypes::uint32), size = bits_and(code, 0x7f);
-    UOp value = times(as_float(up(size, 23 - f.mantissa)), power(127 - f.bias));
-    UOp bits = bitcast(value, dtypes::uint32);
-    if (f.ieee) bits = select(less(u32(0x7b), size), bits_or(bits, 0x7f800000), bits);
-    if (!f.ieee && !f.fnuz) bits = select(equal(size, 0x7f), u32(0x7fc00000), bits);
-    bits = bits_or(bits, up(bits_and(code, 0x80), 24));
-    return as_float(f.fnuz ? select(equal(code, 0x80), u32(0x7fc00000), bits) : bits);
+    UOp top = bitcast(up(cast(bitcast(x, dtypes::uint8), dtypes::uint32), 24), dtypes::int32);
+    UOp bits = bits_and(bitcast(down(top, f.mantissa + 1), dtypes::uint32), 0x80000000 | 0x7fu << (23 - f.mantissa));
+    UOp value = times(as_float(bits), power(127 - f.bias)), code = bitcast(value, dtypes::uint32);
+    if (f.fnuz) return as_float(select(equal(bits, 0x80000000), u32(0x7fc00000), code));
+    if (f.ieee) return as_float(select(less(57344, magnitude(value)), bits_or(code, 0x7f800000), code));
+    return as_float(select(less(448, magnitude(value)), u32(0x7fc00000), code));
 }
 
 /// Normal: the bias is moved, the low bits rounded away. Subnormal: a sum puts the last bit kept at the end of its

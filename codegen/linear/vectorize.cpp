@@ -36,9 +36,10 @@ Place place_of(UOp index) {
 using Key = std::array<const Node*, 4>;
 Key key_of(const Place& p, UOp otherwise) { return {p.pointer.node(), p.gate.node(), p.base.node(), otherwise.node()}; }
 
-bool can_be_vector(UOp index) {
+/// HIP has no vectors of 8-bit floats.
+bool can_be_vector(UOp index, const Target& target) {
     DType t = index.dtype();
-    if (t.lanes > 1 || t.is_bool() || (t.is_float() && t.bits() == 8)) return false;
+    if (t.lanes > 1 || t.is_bool() || (t.is_float() && t.bits() == 8 && target.route == Route::hip)) return false;
     return skip_after(index.src(0)).as<ParamArg>().space != Space::reg && index.src(1).dtype().scalar == Scalar::index;
 }
 
@@ -59,7 +60,7 @@ int lanes_at(const Run& run, Run::const_iterator first, UOp base, DType type, in
 
 class Vectorizer {
   public:
-    Vectorizer(UOp sink, const Target& target) : order_(toposort(sink)), max_bytes_(target.vector_bytes) {}
+    Vectorizer(UOp sink, const Target& target) : order_(toposort(sink)), target_(target) {}
 
     UOp run() {
         find_loads();
@@ -89,7 +90,7 @@ class Vectorizer {
         std::map<Key, std::pair<Place, Run>> groups;
         std::vector<Key> keys;  // in order of appearance, so that the result does not depend on addresses
         for (UOp u : order_) {
-            if (!u.is(Op::load) || u.dtype().lanes > 1 || !can_be_vector(u.src(0))) continue;
+            if (!u.is(Op::load) || u.dtype().lanes > 1 || !can_be_vector(u.src(0), target_)) continue;
             UOp otherwise = u.src().size() > 1 ? u.src(1) : UOp();
             if (otherwise && !otherwise.is_const()) continue;
             Place p = place_of(u.src(0));
@@ -100,7 +101,7 @@ class Vectorizer {
         for (const Key& key : keys) {
             auto& [place, run] = groups.at(key);
             for (auto it = run.begin(); it != run.end();) {
-                int n = lanes_at(run, it, place.base, it->second.dtype(), max_bytes_);
+                int n = lanes_at(run, it, place.base, it->second.dtype(), target_.vector_bytes);
                 if (n > 1) add_vector(place, it, n);
                 std::advance(it, n);
             }
@@ -143,7 +144,7 @@ class Vectorizer {
     UOp joined(UOp group, std::span<const UOp> effects) {
         std::map<std::pair<Key, int>, std::pair<Place, Run>> runs;
         for (UOp e : effects) {
-            if (!e.is(Op::store) || !can_be_vector(e.src(0)) || e.src(1).dtype().lanes > 1) continue;
+            if (!e.is(Op::store) || !can_be_vector(e.src(0), target_) || e.src(1).dtype().lanes > 1) continue;
             Place p = place_of(e.src(0));
             auto& [place, run] = runs.try_emplace({key_of(p, UOp()), level_.at(e)}, p, Run()).first->second;
             run.emplace(p.offset, e);
@@ -151,7 +152,7 @@ class Vectorizer {
         UOpMap<UOp> vector_of;
         for (auto& [_, entry] : runs)
             for (auto it = entry.second.begin(); it != entry.second.end();) {
-                int n = lanes_at(entry.second, it, entry.first.base, it->second.src(0).dtype(), max_bytes_);
+                int n = lanes_at(entry.second, it, entry.first.base, it->second.src(0).dtype(), target_.vector_bytes);
                 if (n > 1) join(entry.first, it, n, vector_of);
                 std::advance(it, n);
             }
@@ -186,7 +187,7 @@ class Vectorizer {
     }
 
     std::vector<UOp> order_;
-    int max_bytes_;
+    const Target& target_;
     UOpMap<UOp> rebuilt_;
     UOpMap<Lane> lanes_;
     UOpMap<int> depth_, level_;  // of nodes; of the stores they became

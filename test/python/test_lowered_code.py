@@ -107,3 +107,13 @@ def test_bfloat16_is_widened_by_one_instruction_an_element(lowered):
     assert np.allclose(values, a.cast("float32").numpy() @ b.cast("float32").numpy(), rtol=1e-5, atol=1e-5)
     found = mnemonics(text)
     assert not any(name.startswith("v_lshrrev") for name in found) and sum(name.startswith("v_bfe") for name in found) <= 2, text
+
+
+@pytest.mark.parametrize("dtype", ["fp8e4m3", "fp8e5m2", "fp8e4m3fnuz", "fp8e5m2fnuz"])
+def test_8_bit_floats_are_loaded_in_vectors_and_keep_their_values(lowered, dtype):
+    codes = np.arange(256, dtype=np.uint8)
+    values, text = lowered(lambda: Tensor(codes).bitcast(dtype).contiguous().cast("float32").contiguous())
+    with strata.config(target="hip"):
+        want = Tensor(codes).bitcast(dtype).cast("float32").numpy()
+    assert np.array_equal(values, want, equal_nan=True)
+    assert np.array_equal(np.signbit(values[~np.isnan(want)]), np.signbit(want[~np.isnan(want)]))
