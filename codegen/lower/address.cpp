@@ -126,8 +126,15 @@ Source Selector::base_at(UOp memory, const Offset::Part& scalar, int64_t beyond,
         if (known == key) return base;
     Source start = scalar.source && beyond ? base_at(memory, scalar, 0, size) : pointer;
     Source low = Source::of_number(0), high = Source::of_number(0);
+    const bool small = scalar.low >= 0 && scalar.high <= (kTwo32 - 1) / size;
+    if (const char* name = small && scalar.source && !beyond ? shifted_add(size) : nullptr) {
+        const Place out = function_.add(Bank::scalar, 2);
+        code_.scalar_to(out.part(0), name, {*scalar.source, dword(start, 0)});
+        code_.scalar_to(out.part(1), "s_addc_u32", {dword(start, 1), high});
+        bases_.emplace_back(key, Source::of(out));
+        return Source::of(out);
+    }
     if (scalar.source && !beyond) {
-        const bool small = scalar.low >= 0 && scalar.high <= (kTwo32 - 1) / size;
         low = small ? times(*scalar.source, size, true)
                     : Source::of(
                           code_.scalar("s_mul_i32", {*scalar.source, Source::of_number(static_cast<uint64_t>(size))}));

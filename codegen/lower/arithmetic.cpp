@@ -168,7 +168,7 @@ Value Selector::product(UOp u, std::span<const Value> s) {
 /// Sums of sums and of shifted integers as one instruction; what only the sum uses then goes.
 bool Selector::fused(UOp u) {
     const NumberClass type = class_of(u.dtype());
-    if (rotated(u) || sum_of_scalars(u) || product_sum(u)) return true;
+    if (rotated(u) || scalar_sum(u) || counted(u) || dot(u) || sum_of_scalars(u) || product_sum(u)) return true;
     if (!u.is(Op::add) || !(type & (i32 | u32)) || u.dtype().bits() < 32) return false;
     for (size_t i = 0; i < 2; ++i) {
         const UOp inner = skip_after(u.src(i)), other = u.src(1 - i);
@@ -237,7 +237,12 @@ Value Selector::where(UOp u, std::span<const Value> s) {
     }
     const Source mask = mask_of(s[0]);
     const Place out = function_.add(Bank::vector, dwords);
-    for (int i = 0; i < dwords; ++i) code_.vector_to(out.part(i), "v_cndmask_b32", {dword(b, i), dword(a, i), mask});
+    for (int i = 0; i < dwords; ++i) {
+        if (dword(a, i) == dword(b, i))
+            code_.copy(out.part(i), dword(a, i));
+        else
+            code_.vector_to(out.part(i), "v_cndmask_b32", {dword(b, i), dword(a, i), mask});
+    }
     return Source::of(out);
 }
 

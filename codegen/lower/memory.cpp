@@ -168,6 +168,7 @@ Value Selector::unpacked(Place data, DType type) {
                 out = Source::of(code_.vector(sign ? "v_bfe_i32" : "v_bfe_u32",
                                               {dword, Source::of_number(shift), Source::of_number(bits)}));
         }
+        if (bytes == 1 && type.lanes > 1) bytes_[out.place.reg] = {dword, static_cast<uint32_t>(i % 4)};
         if (!element.is_bool()) return out;
         return {Source::of(code_.compare("v_cmp_ne_u32", out, Source::of_number(0))), true};
     };

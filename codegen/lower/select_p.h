@@ -77,10 +77,28 @@ class Selector {
     void bounded(UOp u, std::span<const Value> s);
     // sums.cpp
     bool rotated(UOp u);
+    bool counted(UOp u);
+    bool scalar_sum(UOp u);
+    static const char* shifted_add(int64_t factor);  ///< of scalars: a * factor + b, the carry of all of it in SCC
     bool sum_of_scalars(UOp u);
     bool product_sum(UOp u);
     static const char* short_product(UOp product, const char* without_sign, const char* with_sign);
     void add_terms(UOp u, std::vector<UOp>& terms) const;
+    // dots.cpp
+    struct Byte {
+        Source dword;  ///< a register that it is part of
+        uint32_t at = 0;
+    };
+    struct ByteProduct {
+        UOp product;
+        Byte a, b;
+        bool signed_a = false, signed_b = false;
+    };
+    bool dot(UOp u);
+    std::optional<Byte> byte_of(UOp factor);
+    std::optional<ByteProduct> byte_product(UOp u);
+    Source joined(const Byte* bytes);
+    Source picked(const Source& low, const Source& high, std::array<uint32_t, 4> bytes);
     // division.cpp
     bool division_step(UOp u);
     Code::Carried scaled(UOp n, UOp d, bool of_n);
@@ -165,6 +183,7 @@ class Selector {
         Code::Carried made;
     };
     std::vector<Scaled> scaled_;
+    std::unordered_map<uint32_t, Byte> bytes_;  ///< registers that hold one byte of another
     struct Loop {
         UOp range;
         Place counter;

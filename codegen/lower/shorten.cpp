@@ -114,6 +114,7 @@ class Shortener {
             if (!row.has(one.inst.row) || one.inst.src[2].code != one.inst.dst[0].code) continue;
             isa::Inst made = one.inst;
             made.src[2] = {};
+            made.op_sel_hi = 0;
             put_types(made, *row.to);
             if (!made.src[1].is_vgpr()) std::swap(made.src[0], made.src[1]);
             if (words(made) >= words(one.inst)) return;

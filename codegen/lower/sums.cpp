@@ -1,5 +1,6 @@
-// Sums of integers: rotations, and sums of what all lanes share and what differs.
+// Sums of integers: rotations, truths that are counted, and sums of what all lanes share and what differs.
 //
+//   x + (a < b)                    v_cmp_lt_i32 vcc, v1, v2; v_add_co_ci_u32 v0, vcc, 0, v0, vcc
 //   (x << 13) | (x >> 19)          v_alignbit_b32 v1, v0, v0, 19
 //   v + a + b + 7, a and b scalar  s_add_u32 s2, s0, s1; s_add_u32 s2, s2, 7; v_add_nc_u32 v1, s2, v0
 #include <algorithm>
@@ -36,6 +37,53 @@ bool Selector::rotated(UOp u) {
         set(u, Source::of(code_.vector("v_alignbit_b32",
                                        {value(x), value(x), Source::of_number(static_cast<uint64_t>(down))})));
         return true;
+    }
+    return false;
+}
+
+const char* Selector::shifted_add(int64_t factor) {
+    switch (factor) {
+        case 2: return "s_lshl1_add_u32";
+        case 4: return "s_lshl2_add_u32";
+        case 8: return "s_lshl3_add_u32";
+        case 16: return "s_lshl4_add_u32";
+        default: return nullptr;
+    }
+}
+
+bool Selector::scalar_sum(UOp u) {
+    if (!u.is(Op::add) || !(class_of(u.dtype()) & (i32 | u32)) || u.dtype().bits() < 32) return false;
+    const Value both[] = {value(u.src(0)), value(u.src(1))};
+    if (!takes_scalars(both)) return false;
+    for (size_t i = 0; i < 2; ++i) {
+        const UOp product = skip_after(u.src(i));
+        const std::optional<int64_t> shift = both[i].number ? std::nullopt : left_shift(product);
+        const char* name = shift && *shift < 5 ? shifted_add(int64_t{1} << *shift) : nullptr;
+        if (!name) continue;
+        return set(u, Source::of(code_.scalar(name, {value(product.src(0)), both[1 - i]}))), true;
+    }
+    return false;
+}
+
+/// A truth that is added as 0 or 1 is a carry.
+bool Selector::counted(UOp u) {
+    if (!u.is(Op::add) || !(class_of(u.dtype()) & (i32 | u32 | i64 | u64)) || u.dtype().bits() < 32) return false;
+    auto is = [](UOp s, int64_t n) { return s.is_const() && const_int(s) == n; };
+    for (size_t i = 0; i < 2; ++i) {
+        const UOp one = skip_after(u.src(i));
+        const bool chosen = one.is(Op::where) && is(one.src(1), 1) && is(one.src(2), 0);
+        if (uses(one) != 1 || !(chosen || (one.is(Op::cast) && one.src(0).dtype().is_bool()))) continue;
+        const Value& truth = value(one.src(0));
+        const Value& to = value(u.src(1 - i));
+        if (!truth.mask) continue;
+        const Source none = Source::of_number(0);
+        const Code::Carried low = code_.carrying("v_add_co_ci_u32", {none, dword(to, 0), truth});
+        if (u.dtype().bits() == 32) return set(u, Source::of(low.sum)), true;
+        const Code::Carried high = code_.carrying("v_add_co_ci_u32", {none, dword(to, 1), Source::of(low.carry)});
+        const Place out = function_.add(Bank::vector, 2);
+        code_.copy(out.part(0), Source::of(low.sum));
+        code_.copy(out.part(1), Source::of(high.sum));
+        return set(u, Source::of(out)), true;
     }
     return false;
 }

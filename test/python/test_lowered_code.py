@@ -117,3 +117,45 @@ def test_8_bit_floats_are_loaded_in_vectors_and_keep_their_values(lowered, dtype
         want = Tensor(codes).bitcast(dtype).cast("float32").numpy()
     assert np.array_equal(values, want, equal_nan=True)
     assert np.array_equal(np.signbit(values[~np.isnan(want)]), np.signbit(want[~np.isnan(want)]))
+
+
+def bytes_of(dtype, *shape, seed=7):
+    info = np.iinfo(dtype)
+    return np.random.default_rng(seed).integers(info.min, info.max + 1, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("a_type, b_type", [("int8", "int8"), ("uint8", "uint8"), ("int8", "uint8")])
+def test_products_of_bytes_are_added_up_four_at_a_time(lowered, a_type, b_type):
+    a, b = bytes_of(a_type, 64, 64), bytes_of(b_type, 64, 64, seed=8)
+    values, text = lowered(lambda: Tensor(a).cast("int32") @ Tensor(b).cast("int32"))
+    assert np.array_equal(values, a.astype(np.int32) @ b.astype(np.int32))
+    found = mnemonics(text)
+    if a_type == b_type or "gfx1" in text:
+        assert any(name.startswith("v_dot4") for name in found) and not any("_i24" in name or "_u24" in name for name in found), text
+    else:
+        assert not any(name.startswith("v_dot4") for name in found), text
+
+
+@pytest.mark.parametrize("terms", [(0, 1, 2, 3), (3, 2, 1, 0), (2, 0, 3, 1), (0, 0, 1, 1), (0, 1, 2), (0, 1, 2, 3, 1)])
+def test_bytes_of_any_places_are_multiplied_as_they_stand(lowered, terms):
+    a, b = bytes_of("int8", 64, 4), bytes_of("int8", 4, 64, seed=9)
+
+    def make():
+        x, y = Tensor(a).cast("int32"), Tensor(b).cast("int32")
+        total = x[:, terms[0]] * y[0]
+        for n, k in enumerate(terms[1:], 1):
+            total = total + x[:, k] * y[n % 4]
+        return total
+    values, _ = lowered(make)
+    want = sum(a[:, k].astype(np.int32) * b[n % 4] for n, k in enumerate(terms))
+    assert np.array_equal(values, want)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32"])
+def test_truths_are_counted_by_their_carries(lowered, dtype):
+    host = np.random.default_rng(10).integers(0, 9, (64, 12)).astype(np.int32)
+    values, text = lowered(lambda: (Tensor(host) < 4).cast(dtype).sum(axis=1))
+    assert np.array_equal(values, (host < 4).sum(axis=1))
+    found = mnemonics(text)
+    assert sum(name.startswith(("v_add_co_ci", "v_addc_co")) for name in found) >= 11, text
+    assert sum(name.startswith("v_cndmask") for name in found) <= 1, text
