@@ -29,6 +29,7 @@ struct ParameterPlace {
     int slot;
     uint32_t offset, bytes;
     std::optional<DType> number;  ///< its type; none: the address of a buffer
+    bool operator==(const ParameterPlace&) const = default;
 };
 /// Of each parameter, one after the other as C lays them out.
 std::vector<ParameterPlace> parameter_places(const LinearProgram& program);

@@ -25,7 +25,7 @@ TEST_F(CompileTest, AKernelIsCompiledWithWhatALaunchNeeds) {
     EXPECT_EQ(compiled.entry, "e_2048");
     EXPECT_EQ(compiled.object->arch, isa::Arch::gfx1100);
     EXPECT_EQ(compiled.actions, started.actions);
-    EXPECT_EQ(compiled.slots, (std::vector<int>{0, 1}));
+    EXPECT_EQ(compiled.places, (std::vector<ParameterPlace>{{0, 0, 8, {}}, {1, 8, 8, {}}}));
     EXPECT_EQ(compiled.block[0], static_cast<uint32_t>(block_size(started.kernel)));
     EXPECT_EQ(compiled.flops, 2048u);
     EXPECT_GT(compiled.info().vgprs, 0u);
@@ -60,7 +60,7 @@ TEST_F(CompileTest, TheRouteOfATargetDecidesWhatMakesTheCode) {
     EXPECT_NE(through_hip.text.find("__global__"), std::string::npos);
     EXPECT_EQ(through_hip.assembly, "");
     EXPECT_EQ(direct.entry, through_hip.entry);
-    EXPECT_EQ(direct.slots, through_hip.slots);
+    EXPECT_EQ(direct.places, through_hip.places);
 }
 
 TEST_F(CompileTest, AnEntryThatTheObjectDoesNotHaveIsALaunchError) {
