@@ -49,6 +49,9 @@ bool keeps_destination(const Inst& inst) {
            inst.op_sel & 8;
 }
 
+/// v_permlane16 and its like give zero for lanes that do not run, where bit 1 of op_sel is set (RDNA3 ISA, V_PERMLANE16_B32).
+bool fills_destination(const Inst& inst) { return inst.op_sel & 2 && inst.row->mnemonic.starts_with("v_permlane"); }
+
 }  // namespace
 
 const Facts& facts(Family family, const Row& row) {
@@ -70,6 +73,7 @@ uint8_t implicit_reads(Family family, const Inst& inst) {
     unsigned reads = facts(family, *inst.row).reads;
     if (inst.row_y) reads |= facts(family, *inst.row_y).reads;
     if (keeps_destination(inst)) reads |= destination;
+    if (fills_destination(inst)) reads &= ~unsigned{destination};
     if (inst.lds) reads |= m0;
     return static_cast<uint8_t>(reads);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "strata/codegen/target/target.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "uop_p.h"
 
@@ -244,6 +245,76 @@ void bind_leaves(Module& u) {
         py::arg("dtype") = "float32", "A number of a type.");
 }
 
+constexpr const char* kMatrixProduct =
+    R"(A * B + C by a matrix instruction, in each wave: D, a list of what this lane holds of it.
+
+name: the instruction's mnemonic, for example 'v_wmma_f32_16x16x16_f16' (RDNA) or 'v_mfma_f32_16x16x16_f16' (gfx942). a, b, c: what
+this lane holds of A (M x K), B (K x N) and C (M x N); numbers take the type that the instruction wants. The block is made of
+whole waves. Lane l, element i (// divides downwards):
+  gfx1100   A[l % 16][i], B[i][l % 16]: 16 elements; C and D [2 * i + l // 16][l % 16]: 8
+  gfx1201   A[l % 16][k], B[k][l % 16] with k = 8 * (i // 4) + 4 * (l // 16) + i % 4 (16 bits), 8 * (l // 16) + i (8 bits): 8;
+            C and D [8 * (l // 16) + i][l % 16]: 8
+  gfx942,   A[l % M][k], B[k][l % N] with k = E * (l // M) + i: E = M * K // 64 elements; C and D [row][l % N] with
+  gfx90a    row = 8 * (i // 4) + 4 * (l // 32) + i % 4 (32 x 32): 16, 4 * (l // 16) + i (16 x 16): 4, 4 * i + l // 16 (float64): 4)";
+
+std::string names_of(std::span<const codegen::MatrixShape> shapes) {
+    std::string names;
+    for (const codegen::MatrixShape& shape : shapes)
+        if (std::string name(shape.mnemonic); names.find(name) == names.npos)
+            names += (names.empty() ? "" : ", ") + name;
+    return names;
+}
+
+/// The elements that a lane gives, as one vector. `count`: how many some arch takes.
+UOp fragment(const char* what, const std::string& name, const py::sequence& given, DType type, auto count) {
+    std::vector<UOp> values;
+    for (py::handle one : given) {
+        values.push_back(operand(one, type));
+        if (values.back().dtype() != type)
+            user_error(ErrorKind::DType, "wmma: {} of {} is {}, not {}: cast it", what, name, type.name(),
+                       values.back().dtype().name());
+    }
+    std::string counts;
+    for (const codegen::MatrixShape& shape : codegen::matrix_shapes()) {
+        if (shape.mnemonic != name) continue;
+        if (static_cast<size_t>((shape.*count)()) == values.size()) return uop::vec(values);
+        counts += fmt::format("{}{}", counts.empty() ? "" : " or ", (shape.*count)());
+    }
+    user_error(ErrorKind::Usage, "wmma: {} elements of {}; {} takes {} from each lane", values.size(), what, name,
+               counts);
+}
+
+void bind_waves(Module& u) {
+    u.def(
+        "shuffle_xor",
+        [](const Handle& value, int mask) {
+            if (mask < 1 || mask > 63)
+                user_error(ErrorKind::Usage, "shuffle_xor by {}: the mask is 1 to 31, or to 63 in waves of 64", mask);
+            return Handle(uop::shuffle_xor(with_value(value.get()), mask));
+        },
+        py::arg("value"), py::arg("mask"),
+        "The value in the lane of the wave whose number is this lane's ^ mask. Lanes are numbered as threads of the "
+        "block "
+        "are,\nfrom lidx0 on; nothing is said of what a lane outside of the block gives.");
+    u.def(
+        "wmma",
+        [](const std::string& name, As<"Sequence[UOp | Scalar]"> a, As<"Sequence[UOp | Scalar]"> b,
+           As<"Sequence[UOp | Scalar]"> c) -> As<"list[UOp]"> {
+            const std::span<const codegen::MatrixShape> shapes = codegen::matrix_shapes();
+            const auto shape = std::ranges::find(shapes, name, &codegen::MatrixShape::mnemonic);
+            if (shape == shapes.end())
+                user_error(ErrorKind::Usage, "unknown matrix instruction '{}'; known: {}", name, names_of(shapes));
+            using Shape = codegen::MatrixShape;
+            const UOp sum = uop::wmma(name, fragment("A", name, a, shape->operand, &Shape::operand_elements),
+                                      fragment("B", name, b, shape->operand, &Shape::operand_elements),
+                                      fragment("C", name, c, shape->accumulator, &Shape::accumulator_elements));
+            py::list out;
+            for (int i = 0; i < sum.dtype().lanes; ++i) out.append(Handle(uop::lane(sum, i)));
+            return py::object(out);
+        },
+        py::arg("name"), py::arg("a"), py::arg("b"), py::arg("c"), kMatrixProduct);
+}
+
 void bind_effects(Module& u) {
     u.def(
         "index", [](const Handle& b, Offset at, Gate gate) { return index_into(b.get(), at, gate); }, py::arg("buffer"),
@@ -311,6 +382,7 @@ void bind_uop(py::module_& m) {
     bind_refusals(c);
     bind_leaves(u);
     bind_effects(u);
+    bind_waves(u);
 }
 
 }  // namespace strata::python

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "strata/codegen/render/math_library.h"
+#include "strata/codegen/render/wave_functions.h"
 
 namespace strata::codegen {
 
@@ -113,9 +114,9 @@ static __device__ inline __attribute__((always_inline)) long long strata_wall_cl
 #endif
 )";
 
-/// prelude.hip with a section for each function of the math library that an op is spelt with.
+/// prelude.hip with a section for each function of the math library that an op is spelt with, and for what lanes do together.
 std::string all_sections() {
-    std::string text = prelude_text;
+    std::string text = prelude_text + wave_functions();
     for (const LibraryFunction& f : math_library())
         text += fmt::format("//@ {0} {0}f : ocml\nSTRATA_MATH{1}({0})\n", f.name, f.arity);
     return text;

@@ -234,9 +234,10 @@ STRATA_FN double log2(double x) { return __ocml_log2_f64(x); }
     STRATA_FN double name(double x, double y) { return __ocml_##name##_f64(x, y); }                    \
     STRATA_FN half name(half x, half y) { return (half)__ocml_##name##_f32((float)x, (float)y); }      \
     STRATA_FN float name##f(float x, float y) { return __ocml_##name##_f32(x, y); }
-//@ __shfl __shfl_xor __shfl_up __shfl_down
+//@ strata_lane strata_words
 STRATA_FN int strata_lane() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
 template <class T> struct strata_words { int w[sizeof(T) / 4]; };
+//@ __shfl __shfl_xor __shfl_up __shfl_down
 template <class T> STRATA_FN T strata_from_lane(T value, int lane) {
     static_assert(sizeof(T) % 4 == 0, "shuffles move whole 32-bit words");
     auto words = __builtin_bit_cast(strata_words<T>, value);

@@ -1,10 +1,16 @@
-// reduce_over_threads: partial results of the threads of a block are combined in local memory.
+// reduce_over_threads: partial results of the threads of a block are combined, in registers as far as the threads are lanes of
+// one wave (Waves), where their numbers do not allow it in local memory alone (Tree).
 //
-//   lds[thread] = partial; barrier
-//   while more than four are left: the first quarter of the threads adds the other three quarters' values; barrier
-//   every thread combines the last four itself, which hands the result to all without one more barrier
-// lds has one element a thread of the block, in the order of thread numbers, so that neighbours touch neighbours.
+// Waves   for each bit of a lane's number that counts along the groups: partial = partial op (that of the lane without it)
+//         if others are left: lds[other] = partial, by one lane of each; barrier
+//         lanes with one result take a part of the others each and combine them, then among each other as before
+// Tree    lds[thread] = partial; barrier
+//         while more than four are left: the first quarter of the threads adds the other three quarters' values; barrier
+//         every thread combines the last four itself, which hands the result to all without one more barrier
+//         lds has one element a thread of the block, in the order of thread numbers, so that neighbours touch neighbours.
 #include <algorithm>
+#include <bit>
+#include <optional>
 
 #include "strata/codegen/linear/passes_p.h"
 #include "strata/core/uop/kernel.h"
@@ -37,19 +43,205 @@ int64_t stride_of(const ThreadOrder& threads, UOp range) {
     STRATA_CHECK(false, "{} is no thread of the block", to_string(range));
 }
 
+/// Values of all threads in local memory.
+class Meeting {
+  public:
+    Meeting(const GroupReduction& reduction, int& next_slot) : reduction_(reduction), next_slot_(next_slot) {}
+
+    /// In a loop local memory is written again when all threads have read the previous round's result: a barrier stands
+    /// between. It follows the store of the values to registers, which is in the loop.
+    void wait_for_readers(std::vector<UOp>& values) {
+        if (reduction_.loops.empty()) return;
+        std::vector<UOp> registers, stores;
+        for (UOp value : values) {
+            registers.push_back(uop::placeholder(1, value.dtype(), Space::reg, next_slot_++));
+            stores.push_back(uop::store(uop::at(uop::after(registers.back(), reduction_.loops), 0), value));
+        }
+        meet(stores);
+        for (size_t i = 0; i < values.size(); ++i) values[i] = uop::load(uop::at(settled(registers[i]), 0));
+    }
+    UOp memory(int64_t size, DType type) { return uop::placeholder(size, type, Space::local, next_slot_++); }
+    void meet(std::span<const UOp> effects) { barrier_ = uop::barrier(effects); }
+    UOp settled(UOp memory) const { return barrier_ ? uop::after(memory, {barrier_}) : memory; }
+
+  private:
+    const GroupReduction& reduction_;
+    int& next_slot_;
+    UOp barrier_;
+};
+
+/// Threads whose numbers along the groups are bits of lanes' numbers.
+class Waves {
+  public:
+    explicit Waves(const GroupReduction& reduction) : reduction_(reduction) {
+        int64_t stride = 1;
+        for (UOp r : reduction.threads) {
+            const int64_t size = range_arg(r).size;
+            const bool group = std::ranges::find(reduction.groups, r) != reduction.groups.end();
+            parts_.push_back({.range = r, .stride = stride, .size = size, .group = group});
+            stride *= size;
+        }
+        for (Part& part : parts_) share(part);
+        if (left() == 1) return;
+        // A way through local memory's ports pays only where it makes local memory needless.
+        bits_.clear();
+        for (Part& part : parts_) {
+            part.lanes = 1;
+            share(part, LanePath::other_row);
+        }
+    }
+
+    /// Nothing where local memory does it alone.
+    std::optional<std::vector<UOp>> run(std::span<const UOp> partials, int& next_slot) {
+        const int64_t all = left(), shared = std::min(all & -all, lanes());
+        if (lanes() == 1 || all / shared > kMostOfALane) return {};
+        std::vector<UOp> values(partials.begin(), partials.end());
+        exchange(values, bits_, next_slot);
+        if (all == 1) return values;
+        Meeting meeting(reduction_, next_slot);
+        meeting.wait_for_readers(values);
+        std::vector<UOp> memory, stores;
+        for (UOp value : values) {
+            memory.push_back(meeting.memory(all * outside(), value.dtype()));
+            stores.push_back(uop::store(uop::at(meeting.settled(memory.back()), place(true), first_lane()), value));
+        }
+        meeting.meet(stores);
+        UOp mine = place(false);
+        if (shared > 1) mine = mine + (shared == lanes() ? lane_number() : lane_number() % shared);
+        for (size_t i = 0; i < values.size(); ++i) {
+            const UOp from = meeting.settled(memory[i]);
+            values[i] = uop::load(uop::at(from, mine));
+            for (int64_t k = shared; k < all; k += shared)
+                values[i] = alu(reduction_.op, {values[i], uop::load(uop::at(from, mine + k))});
+        }
+        exchange(values, std::span(bits_).first(static_cast<size_t>(std::countr_zero(static_cast<uint64_t>(shared)))),
+                 next_slot);
+        return values;
+    }
+
+  private:
+    static constexpr int64_t kMostOfALane = 8;  // values that a lane reads
+
+    struct Part {
+        UOp range;
+        int64_t stride, size;
+        bool group;
+        int64_t lanes = 1;  ///< steps that are bits of the lane's number: the lowest ones
+        UOp high() const { return lanes == 1 ? range : lanes == size ? UOp() : range / lanes; }
+        UOp low() const { return lanes == size ? range : range % lanes; }
+    };
+
+    /// Steps of a group's range that lanes of a wave differ in, as far as ways between them cost `most` at most.
+    void share(Part& part, LanePath most = LanePath::permute) {
+        const int64_t wave = reduction_.target.wave_size;
+        if (!part.group || !std::has_single_bit(static_cast<uint64_t>(part.stride))) return;
+        while (part.size % (2 * part.lanes) == 0 && part.stride * part.lanes < wave) {
+            const int bit = static_cast<int>(part.stride * part.lanes);
+            if (lane_xor(reduction_.target, cheapest(bit, bits_)).path > most) return;
+            bits_.push_back(bit);
+            part.lanes *= 2;
+        }
+    }
+
+    /// The mask that reaches a lane beyond `bit`, where lanes that differ in some of `same` alone have one value.
+    int cheapest(int bit, std::span<const int> same) const {
+        int best = bit;
+        for (uint32_t chosen = 1; chosen < 1u << same.size(); ++chosen) {
+            int mask = bit;
+            for (size_t i = 0; i < same.size(); ++i)
+                if (chosen >> i & 1) mask |= same[i];
+            if (lane_xor(reduction_.target, mask).path < lane_xor(reduction_.target, best).path) best = mask;
+        }
+        return best;
+    }
+
+    void exchange(std::vector<UOp>& values, std::span<const int> bits, int& next_slot) const {
+        for (size_t i = 0; i < bits.size(); ++i) {
+            const int mask = cheapest(bits[i], bits.first(i));
+            for (UOp& value : values) {
+                value = alu(reduction_.op, {value, uop::shuffle_xor(value, mask)});
+                if (!value.dtype().is_float()) value = in_register(value, next_slot);
+            }
+        }
+    }
+    /// The same to all rules of algebra: sums of integers, in the order of their terms, would be made anew at each step.
+    UOp in_register(UOp value, int& next_slot) const {
+        const UOp memory = uop::placeholder(1, value.dtype(), Space::reg, next_slot++);
+        const UOp kept = uop::store(uop::at(uop::after(memory, reduction_.loops), 0), value);
+        return uop::load(uop::at(uop::after(memory, {kept}), 0));
+    }
+
+    /// Lanes that come to one result together; results that are then left of each; threads beside the groups'.
+    int64_t lanes() const { return int64_t{1} << bits_.size(); }
+    int64_t left() const {
+        int64_t count = 1;
+        for (const Part& part : parts_)
+            if (part.group) count *= part.size / part.lanes;
+        return count;
+    }
+    int64_t outside() const {
+        int64_t count = 1;
+        for (const Part& part : parts_)
+            if (!part.group) count *= part.size;
+        return count;
+    }
+
+    /// In local memory the results of one group are neighbours: the place of this thread's, or that of its group's first.
+    UOp place(bool own) const {
+        UOp sum;
+        auto add = [&](UOp digit, int64_t stride) {
+            const UOp term = stride == 1 ? digit : digit * stride;
+            sum = sum ? sum + term : term;
+        };
+        int64_t inner = 1, outer = left();
+        for (const Part& part : parts_) {
+            if (!part.group) {
+                add(part.range, outer);
+                outer *= part.size;
+            } else {
+                if (UOp high = part.high(); own && high) add(high, inner);
+                inner *= part.size / part.lanes;
+            }
+        }
+        return sum ? sum : index_const(0);
+    }
+    UOp first_lane() const {
+        UOp gate;
+        for (const Part& part : parts_)
+            if (part.lanes > 1) gate = uop::both(gate, part.low() < 1);
+        return gate;
+    }
+    /// Of the lanes with one result.
+    UOp lane_number() const {
+        UOp sum;
+        int64_t stride = 1;
+        for (const Part& part : parts_) {
+            if (part.lanes == 1) continue;
+            const UOp term = stride == 1 ? part.low() : part.low() * stride;
+            sum = sum ? sum + term : term;
+            stride *= part.lanes;
+        }
+        return sum;
+    }
+
+    const GroupReduction& reduction_;
+    std::vector<Part> parts_;
+    std::vector<int> bits_;  ///< of lanes' numbers, from the lowest on
+};
+
 class Tree {
   public:
     Tree(const GroupReduction& reduction, std::span<const UOp> partials, int& next_slot)
-        : reduction_(reduction), own_(thread_number(reduction.threads, {})) {
+        : reduction_(reduction), own_(thread_number(reduction.threads, {})), meeting_(reduction, next_slot) {
         int64_t threads = 1;
         for (UOp r : reduction.threads) threads *= range_arg(r).size;
         std::vector<UOp> values(partials.begin(), partials.end()), first;
-        if (!reduction.loops.empty()) wait_for_readers(values, next_slot);
+        meeting_.wait_for_readers(values);
         for (UOp value : values) {
-            memory_.push_back(uop::placeholder(threads, value.dtype(), Space::local, next_slot++));
-            first.push_back(uop::store(uop::at(settled(memory_.back()), own_), value));
+            memory_.push_back(meeting_.memory(threads, value.dtype()));
+            first.push_back(uop::store(uop::at(meeting_.settled(memory_.back()), own_), value));
         }
-        meet(first);
+        meeting_.meet(first);
     }
 
     std::vector<UOp> run() {
@@ -71,25 +263,10 @@ class Tree {
     }
 
   private:
-    /// In a loop local memory is written again when all threads have read the previous round's result: a barrier stands
-    /// between. It follows the store of the values to registers, which is in the loop.
-    void wait_for_readers(std::vector<UOp>& values, int& next_slot) {
-        std::vector<UOp> registers, stores;
-        for (UOp value : values) {
-            registers.push_back(uop::placeholder(1, value.dtype(), Space::reg, next_slot++));
-            stores.push_back(uop::store(uop::at(uop::after(registers.back(), reduction_.loops), 0), value));
-        }
-        meet(stores);
-        for (size_t i = 0; i < values.size(); ++i) values[i] = uop::load(uop::at(settled(registers[i]), 0));
-    }
-
-    void meet(std::span<const UOp> effects) { barrier_ = uop::barrier(effects); }
-    UOp settled(UOp memory) const { return barrier_ ? uop::after(memory, {barrier_}) : memory; }
-
     void stage(UOp range, int64_t left, int64_t step, UOp gate) {
         std::vector<UOp> stores;
         for (UOp memory : memory_) {
-            UOp at = settled(memory), sum = uop::load(uop::at(at, own_, gate));
+            UOp at = meeting_.settled(memory), sum = uop::load(uop::at(at, own_, gate));
             for (int64_t k = step; k < left; k += step) {
                 UOp there = own_ + k * stride_of(reduction_.threads, range);
                 UOp exists = k + step <= left ? gate : uop::both(gate, range < left - k);
@@ -99,14 +276,14 @@ class Tree {
             }
             stores.push_back(uop::store(uop::at(at, own_, gate), sum));
         }
-        meet(stores);
+        meeting_.meet(stores);
     }
 
     std::vector<UOp> finish(UOp range, int64_t left) const {
         UOp first = thread_number(reduction_.threads, reduction_.groups);
         std::vector<UOp> results;
         for (UOp memory : memory_) {
-            UOp at = settled(memory), sum = uop::load(uop::at(at, first));
+            UOp at = meeting_.settled(memory), sum = uop::load(uop::at(at, first));
             for (int64_t k = 1; k < left; ++k)
                 sum =
                     alu(reduction_.op, {sum, uop::load(uop::at(at, first + k * stride_of(reduction_.threads, range)))});
@@ -116,13 +293,15 @@ class Tree {
     }
 
     const GroupReduction& reduction_;
-    UOp own_, barrier_;
+    UOp own_;
+    Meeting meeting_;
     std::vector<UOp> memory_;
 };
 
 }  // namespace
 
 std::vector<UOp> reduce_over_threads(const GroupReduction& reduction, std::span<const UOp> partials, int& next_slot) {
+    if (auto results = Waves(reduction).run(partials, next_slot)) return std::move(*results);
     return Tree(reduction, partials, next_slot).run();
 }
 

@@ -96,6 +96,7 @@ Result<LinearProgram> linearize(const Kernel& kernel, const Target& target) {
         return make_error(ErrorKind::Usage, "{}: {} bytes of local memory; a workgroup has {}", program.name,
                           program.lds, target.lds_bytes);
     STRATA_TRY_VOID(verify_linear(program.ops));
+    STRATA_TRY_VOID(verify_waves(program, target));
     return std::move(program);
 }
 

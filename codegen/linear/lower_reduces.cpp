@@ -28,8 +28,8 @@ int next_free_slot(const Scopes& scopes) {
 
 class Lowering {
   public:
-    Lowering(UOp sink, const ThreadOrder& threads)
-        : scopes_(sink), keys_(scopes_), threads_(threads), next_slot_(next_free_slot(scopes_)) {}
+    Lowering(UOp sink, const Context& context)
+        : scopes_(sink), keys_(scopes_), context_(context), next_slot_(next_free_slot(scopes_)) {}
 
     UOp run() {
         for (UOp u : keys_.order())
@@ -96,7 +96,7 @@ class Lowering {
         return results;
     }
 
-    /// Members with one operation meet in local memory together.
+    /// Members with one operation meet together.
     void spread(std::span<const Member> members, const std::vector<UOp>& groups, const std::vector<UOp>& around,
                 std::vector<UOp>& results) {
         std::map<Op, std::vector<size_t>> by_op;
@@ -104,14 +104,15 @@ class Lowering {
         for (const auto& [op, which] : by_op) {
             std::vector<UOp> partials;
             for (size_t i : which) partials.push_back(results[i]);
-            partials = reduce_over_threads({op, groups, around, threads_}, partials, next_slot_);
+            partials =
+                reduce_over_threads({op, groups, around, context_.threads, context_.target}, partials, next_slot_);
             for (size_t i = 0; i < which.size(); ++i) results[which[i]] = partials[i];
         }
     }
 
     Scopes scopes_;
     LoopKeys keys_;
-    const ThreadOrder& threads_;
+    const Context& context_;
     int next_slot_;
     std::map<LoopKey, std::vector<UOp>> loops_;
     UOpMap<UOp> rebuilt_;
@@ -119,6 +120,6 @@ class Lowering {
 
 }  // namespace
 
-Result<UOp> lower_reduces(UOp sink, Context& context) { return Lowering(sink, context.threads).run(); }
+Result<UOp> lower_reduces(UOp sink, Context& context) { return Lowering(sink, context).run(); }
 
 }  // namespace strata::codegen

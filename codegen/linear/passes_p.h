@@ -21,15 +21,18 @@ struct Context {
 // Before and after the passes.
 Result<void> verify_input(const Kernel& kernel);
 Result<std::vector<UOp>> order(UOp sink);
+/// What waves do together: the target has it, and its waves are whole where it wants them so.
+Result<void> verify_waves(const LinearProgram& program, const Target& target);
 
 // lower_reduces, in parts.
-/// Sums (or whatever `op` does) the threads' `partials` along the group ranges in local memory; every thread gets the
-/// results. `loops`: the serial ranges around it.
+/// Sums (or whatever `op` does) the threads' `partials` along the group ranges; every thread gets the results, the same in all
+/// of them. `loops`: the serial ranges around it.
 struct GroupReduction {
     Op op;
     std::vector<UOp> groups;  ///< ranges
     std::vector<UOp> loops;
     const ThreadOrder& threads;
+    const Target& target;
 };
 std::vector<UOp> reduce_over_threads(const GroupReduction& reduction, std::span<const UOp> partials, int& next_slot);
 

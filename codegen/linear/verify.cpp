@@ -1,4 +1,7 @@
-// verify_input: the rules of kernel.h, before anything is lowered; a user's mistake is told as one.
+// verify_input: the rules of kernel.h, before anything is lowered; a user's mistake is told as one. verify_waves: what depends
+// on the target, when it is.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "strata/codegen/linear/passes_p.h"
@@ -12,11 +15,57 @@ bool is_users(std::span<const UOp> nodes) {
     return std::any_of(nodes.begin(), nodes.end(), [](UOp u) {
         bool own_memory = u.is(Op::param) && u.as<ParamArg>().space != Space::global;
         bool named = u.is(Op::sink) && !u.as<SinkArg>().name.empty();
-        return own_memory || named || u.is(Op::after) || u.is(Op::barrier) || u.is(Op::special) || u.is(Op::atomic_add);
+        return own_memory || named || u.is(Op::after) || u.is(Op::barrier) || u.is(Op::special) ||
+               u.is(Op::atomic_add) || u.is(Op::shuffle_xor) || u.is(Op::wmma);
     });
 }
 
+std::string counted(DType type) { return fmt::format("{} {}", type.lanes, type.element().name()); }
+
+template <class... Args>
+Result<void> wrong(const LinearProgram& program, fmt::format_string<Args...> text, Args&&... args) {
+    return make_error(ErrorKind::Usage, "kernel {}: {}", program.name, fmt::format(text, std::forward<Args>(args)...));
+}
+
+Result<void> verify_shuffle(UOp u, const LinearProgram& program, const Target& target) {
+    const int mask = u.as<IndexArg>().index;
+    if (mask < target.wave_size) return {};
+    return wrong(program, "shuffle_xor by {}, and waves of {} have {} lanes; use a mask below that", mask,
+                 isa::info(target.arch).name, target.wave_size);
+}
+
+Result<void> verify_product(UOp u, const LinearProgram& program, const Target& target) {
+    const std::string& name = u.as<MatrixArg>().name;
+    const std::string_view arch = isa::info(target.arch).name;
+    const auto row = std::ranges::find(target.matrix, name, &MatrixShape::mnemonic);
+    if (row == target.matrix.end()) {
+        std::string known;
+        for (const MatrixShape& shape : target.matrix)
+            known += fmt::format("{}{}", known.empty() ? "" : ", ", shape.mnemonic);
+        return wrong(program, "{} has no {}; use one of {}", arch, name, known);
+    }
+    const DType operand = u.src(0).dtype(), sum = u.dtype();
+    const int of_operand = row->operand_elements(), of_sum = row->accumulator_elements();
+    if (operand != row->operand.vector(of_operand) || u.src(1).dtype() != operand ||
+        sum != row->accumulator.vector(of_sum))
+        return wrong(program, "{} of {} takes {} {} of A and of B and {} {} of C from each lane, not {}, {} and {}",
+                     name, arch, of_operand, row->operand.name(), of_sum, row->accumulator.name(), counted(operand),
+                     counted(u.src(1).dtype()), counted(sum));
+    const uint32_t threads = program.block[0] * program.block[1] * program.block[2];
+    if (threads % static_cast<uint32_t>(target.wave_size) == 0) return {};
+    return wrong(program, "{} in a block of {} threads: it works with whole waves, {} threads of {}", name, threads,
+                 target.wave_size, arch);
+}
+
 }  // namespace
+
+Result<void> verify_waves(const LinearProgram& program, const Target& target) {
+    for (UOp u : program.ops) {
+        if (u.is(Op::shuffle_xor)) STRATA_TRY_VOID(verify_shuffle(u, program, target));
+        if (u.is(Op::wmma)) STRATA_TRY_VOID(verify_product(u, program, target));
+    }
+    return {};
+}
 
 Result<void> verify_input(const Kernel& kernel) {
     if (!kernel.sink || !kernel.sink.is(Op::sink))

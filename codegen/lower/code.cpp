@@ -39,7 +39,8 @@ const Forms& forms(isa::Family family, std::string_view name) {
     return made;
 }
 
-/// Whether the first two sources may change places, and the instruction that then does the same.
+}  // namespace
+
 std::string_view swapped(std::string_view name) {
     static constexpr std::pair<std::string_view, std::string_view> kPairs[] = {
         {"v_sub_f32", "v_subrev_f32"},    {"v_sub_f16", "v_subrev_f16"},    {"v_cmp_lt_f32", "v_cmp_gt_f32"},
@@ -48,15 +49,13 @@ std::string_view swapped(std::string_view name) {
     for (auto [a, b] : kPairs)
         if (a == name) return b;
     static constexpr std::string_view kCommutative[] = {
-        "v_add_f",  "v_mul_f",  "v_max_",        "v_min_",        "v_add_nc_u",    "v_and_b",  "v_or_b",
-        "v_xor_b",  "v_mul_lo", "v_mul_hi",      "v_mul_u32_u24", "v_mul_i32_i24", "v_cmp_eq", "v_cmp_ne",
-        "v_add_co", "v_fma_f",  "v_mad_u32_u24", "v_mad_i32_i24", "v_cmp_u_",      "v_cmp_o_"};
+        "v_add_f",  "v_mul_f",  "v_max_",   "v_min_",        "v_add_nc_u",    "v_add_u32",     "v_and_b",
+        "v_or_b",   "v_xor_b",  "v_mul_lo", "v_mul_hi",      "v_mul_u32_u24", "v_mul_i32_i24", "v_cmp_eq",
+        "v_cmp_ne", "v_add_co", "v_fma_f",  "v_mad_u32_u24", "v_mad_i32_i24", "v_cmp_u_",      "v_cmp_o_"};
     for (std::string_view start : kCommutative)
         if (name.starts_with(start)) return name;
     return {};
 }
-
-}  // namespace
 
 const isa::Row* row_of(isa::Family family, std::string_view name) { return forms(family, name).native; }
 

@@ -73,6 +73,8 @@ class Code {
 
 /// The row that a family has for an instruction by its name in RDNA3; nullptr when there is none.
 const isa::Row* row_of(isa::Family family, std::string_view name);
+/// The instruction that does the same with the first two sources in each other's place: itself where they commute, "" for none.
+std::string_view swapped(std::string_view name);
 /// The form of a row whose fields take most: VOP3, or the row itself.
 const isa::Row& widest(isa::Family family, const isa::Row& row);
 

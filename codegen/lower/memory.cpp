@@ -107,6 +107,7 @@ bool Selector::load_vector(UOp u) {
     Instruction& made = add_access(from.global ? row->global_load : row->local_load, from, {});
     made.dst[0] = data;
     made.keeps = static_cast<bool>(from.gate);
+    loaded_[u] = data;
     set(u, unpacked(data, u.dtype()));
     return true;
 }

@@ -46,6 +46,12 @@ bool writes_scc(const MachineFunction& function, const Instruction& instruction)
 bool reads_vcc(const MachineFunction& function, const Instruction& instruction);
 bool writes_vcc(const MachineFunction& function, const Instruction& instruction);
 
+/// Whether a lane's result is made of other lanes' operands: these must run too.
+inline bool crosses_lanes(const Instruction& instruction) {
+    return instruction.pseudo == Pseudo::none && (instruction.inst.dpp.kind != isa::DppKind::none ||
+                                                  instruction.inst.row->mnemonic.starts_with("v_permlane"));
+}
+
 /// Whether results arrive before all sources are read, so that they share no register with them: matrix products
 /// (RDNA3 ISA 7.9, CDNA3 ISA 7.1; the accumulator itself may be the result), 64-bit products and sums of differences
 /// of gfx11 and before, loads of several dwords that CDNA repeats after a page fault.

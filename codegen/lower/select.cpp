@@ -164,6 +164,8 @@ bool Selector::select(UOp u) {
             return true;
         }
         case Op::lane: set(u, value(u.src(0)).lanes[static_cast<size_t>(u.as<IndexArg>().index)]); return true;
+        case Op::shuffle_xor: return shuffle(u);
+        case Op::wmma: return matrix_product(u);
         default: return info(u.op()).computes() && u.dtype().lanes == 1 && elementwise(u);
     }
 }

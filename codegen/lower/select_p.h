@@ -113,6 +113,14 @@ class Selector {
     bool convert_to_truth(UOp u, const Value& x);
     Value reinterpret(UOp u, const Value& x);
     Value converted(const Value& x, NumberClass from, NumberClass to);
+    // lanes.cpp
+    bool shuffle(UOp u);
+    void take_lane(Place to, Place from, int mask);
+    Source far_lane(int mask);
+    // matrix.cpp
+    bool matrix_product(UOp u);
+    Place fragment(UOp u);
+    Source loaded_dword(UOp u, size_t first, size_t count) const;
     // address.cpp
     /// Of global memory: base + lanes + offset; of local memory: lanes + offset.
     struct Address {
@@ -174,6 +182,7 @@ class Selector {
     UOpMap<size_t> position_, last_use_;
     UOpMap<std::vector<size_t>> stores_;  ///< to register memory
     UOpMap<int> uses_;
+    UOpMap<Place> loaded_;                  ///< vectors as they were loaded
     UOpMap<bool> written_;                  ///< global memory that the kernel writes
     UOpMap<uint32_t> local_address_;        ///< of local memory
     UOpMap<std::vector<Place>> registers_;  ///< of register memory, one an element

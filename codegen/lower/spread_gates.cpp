@@ -4,6 +4,7 @@
 // After   ds_load v1 gate m; v_add v2, v1, v0 gate m; ds_store v2 gate m
 #include <unordered_map>
 
+#include "strata/codegen/lower/operands_p.h"
 #include "strata/codegen/lower/passes_p.h"
 
 namespace strata::codegen {
@@ -69,7 +70,8 @@ class Spreader {
         if (instruction.pseudo != Pseudo::none || !instruction.dst[0] || instruction.dst[1] || instruction.keeps)
             return false;
         const isa::Row& row = *instruction.inst.row;
-        if (row.flags & (isa::kMemory | isa::kMatrix | isa::kWritesExec) || row.format <= isa::Format::SMEM)
+        if (row.flags & (isa::kMemory | isa::kMatrix | isa::kWritesExec) || row.format <= isa::Format::SMEM ||
+            crosses_lanes(instruction))
             return false;
         const VirtualRegister& reg = function_.registers[instruction.dst[0].reg];
         const bool compares = instruction.inst.dst[0].type == isa::Type::lanes;

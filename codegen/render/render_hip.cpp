@@ -204,6 +204,11 @@ class Renderer {
         if (u.is(Op::vec)) {
             for (const Expression& s : sources) e.text += (e.text.empty() ? "" : ", ") + s.text;
             e.text = fmt::format("make_{}({})", hip_type(u.dtype()), e.text);
+        } else if (u.is(Op::shuffle_xor)) {
+            e.text = fmt::format("lane_xor<{}>({})", u.as<IndexArg>().index, sources[0].text);
+        } else if (u.is(Op::wmma)) {
+            e.text = fmt::format("{}({}, {}, {})", u.as<MatrixArg>().name, sources[0].text, sources[1].text,
+                                 sources[2].text);
         } else if (info(u.op()).computes() && u.dtype().lanes == 1) {
             e = spell(u, sources);
         }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "strata/asm/isa/launch_limits.h"
+#include "strata/core/support/error.h"
 
 namespace strata::codegen {
 namespace {
@@ -24,11 +25,26 @@ constexpr Offer kOffers[] = {
 };
 
 constexpr MatrixShape kMatrixShapes[] = {
-#define MATRIX(family, mnemonic, m, n, k, operand, accumulator) \
-    {Family::family, #mnemonic, m, n, k, dtypes::operand, dtypes::accumulator},
+#define MATRIX(family, mnemonic, m, n, k, operand, accumulator, builtin) \
+    {Family::family, #mnemonic, m, n, k, dtypes::operand, dtypes::accumulator, #builtin},
 #include "strata/codegen/target/matrix_shapes.def"
 #undef MATRIX
 };
+
+struct LaneRow {
+    isa::FamilySet families;
+    int first, last;  ///< masks
+    LanePath path;
+    uint16_t control;
+};
+using namespace isa::families;
+constexpr LaneRow kLaneRows[] = {
+#define LANE_XOR(families, first, last, path, control) {families, first, last, LanePath::path, control},
+#include "strata/codegen/target/lane_xor.def"
+#undef LANE_XOR
+};
+
+int lanes_of(Family family) { return isa::is_cdna(family) ? 64 : 32; }
 
 std::span<const MatrixShape> shapes_of(Family family) {
     auto mine = std::ranges::equal_range(kMatrixShapes, family, {}, &MatrixShape::family);
@@ -45,6 +61,22 @@ Result<Route> parse_route(std::string_view name) {
     if (name == "hip") return Route::hip;
     if (name == "asm") return Route::asm_;
     return make_error(ErrorKind::Usage, "unknown target '{}'; known: hip, asm", name);
+}
+
+std::span<const MatrixShape> matrix_shapes() { return kMatrixShapes; }
+
+int MatrixShape::operand_elements() const {
+    const int copies = family == Family::rdna3 ? 2 : 1;
+    return m * k * copies / lanes_of(family);
+}
+int MatrixShape::accumulator_elements() const { return m * n / lanes_of(family); }
+
+LaneXor lane_xor(const Target& target, int mask) {
+    const Family family = isa::info(target.arch).family;
+    for (const LaneRow& row : kLaneRows)
+        if (row.families.has(family) && row.first <= mask && mask <= row.last)
+            return {row.path, static_cast<uint16_t>(row.path == LanePath::dpp ? row.control + mask - row.first : 0)};
+    STRATA_CHECK(false, "{} has no lanes {} apart", isa::info(target.arch).name, mask);
 }
 
 Target target_of(isa::Arch arch, Route route) {

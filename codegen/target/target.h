@@ -34,6 +34,25 @@ struct MatrixShape {
     std::string_view mnemonic;
     int m, n, k;
     DType operand, accumulator;
+    std::string_view builtin;  ///< of clang, behind __builtin_amdgcn_
+
+    /// Elements that a lane holds of A (and of B), and of C; the table says which.
+    int operand_elements() const;
+    int accumulator_elements() const;
+};
+/// All rows, of all families.
+std::span<const MatrixShape> matrix_shapes();
+
+/// How the value of the lane whose number differs in the bits of a mask is reached.
+enum class LanePath : uint8_t {
+    dpp,        ///< an operand with a pattern of DPP16
+    other_row,  ///< v_permlanex16
+    swizzle,    ///< ds_swizzle
+    permute,    ///< ds_bpermute
+};
+struct LaneXor {
+    LanePath path;
+    uint16_t control;  ///< of DPP16
 };
 
 /// What a machine offers. The stages of the compiler have no limits of their own: they read them here.
@@ -50,6 +69,9 @@ struct Target {
     std::array<int64_t, 3> max_grid;      ///< workgroups along each dimension
     int64_t max_grid_threads;             ///< threads along one dimension
 };
+
+/// The first row of lane_xor.def that has the mask: 1 to wave_size - 1.
+LaneXor lane_xor(const Target& target, int mask);
 
 /// From the row of archs.def.
 Target target_of(isa::Arch arch, Route route = Route::hip);

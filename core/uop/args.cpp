@@ -27,6 +27,7 @@ auto parts(const VariableArg& a) { return std::tuple(a.slot); }
 auto parts(const RangeArg& a) { return std::tuple(a.id, a.size, a.axis); }
 auto parts(const SpecialArg& a) { return std::tuple(a.thread, a.dim, a.size); }
 auto parts(const SinkArg& a) { return std::tie(a.name); }
+auto parts(const MatrixArg& a) { return std::tie(a.name); }
 
 template <class T>
     requires(std::is_integral_v<T> || std::is_enum_v<T>)
@@ -82,6 +83,7 @@ std::string text(const SpecialArg& a, DType) {
     return fmt::format("{}{} {}", a.thread ? "thread" : "block", "xyz"[a.dim], a.size);
 }
 std::string text(const SinkArg& a, DType) { return a.name; }
+std::string text(const MatrixArg& a, DType) { return a.name; }
 
 }  // namespace
 

@@ -83,9 +83,12 @@ struct SpecialArg {
 struct SinkArg {
     std::string name;  ///< of the kernel; empty = derived from its shape
 };
+struct MatrixArg {
+    std::string name;  ///< mnemonic of a matrix instruction: a row of codegen/target/matrix_shapes.def
+};
 
 using Arg = std::variant<NoArg, ConstArg, BufferArg, ShapeArg, AxesArg, BoundsArg, ReduceArg, TakeArg, IndexArg,
-                         CustomArg, ParamArg, VariableArg, RangeArg, SpecialArg, SinkArg>;
+                         CustomArg, ParamArg, VariableArg, RangeArg, SpecialArg, SinkArg, MatrixArg>;
 
 uint64_t hash(const Arg& arg);
 bool equal(const Arg& a, const Arg& b);  ///< floats by bits

@@ -48,6 +48,24 @@ UOp group(std::span<const UOp> effects) {
 }
 UOp sink(UOp effect, std::string name) { return make(Op::sink, dtypes::none, {effect}, SinkArg{std::move(name)}); }
 
+UOp shuffle_xor(UOp value, int mask) { return make(Op::shuffle_xor, value.dtype(), {value}, IndexArg{mask}); }
+UOp vec(std::span<const UOp> values) {
+    if (values.size() == 1) return values[0];
+    const UOp whole = values[0].is(Op::lane) ? values[0].src(0) : UOp();
+    bool same = whole && whole.dtype().lanes == values.size();
+    for (size_t i = 0; i < values.size() && same; ++i)
+        same = values[i].is(Op::lane) && values[i].src(0) == whole &&
+               values[i].as<IndexArg>().index == static_cast<int>(i);
+    if (same) return whole;
+    return make(Op::vec, values[0].dtype().vector(static_cast<int>(values.size())), values);
+}
+UOp lane(UOp vector, int i) {
+    return vector.dtype().lanes == 1 ? vector : make(Op::lane, vector.dtype().element(), {vector}, IndexArg{i});
+}
+UOp wmma(std::string name, UOp a, UOp b, UOp c) {
+    return make(Op::wmma, c.dtype(), {a, b, c}, MatrixArg{std::move(name)});
+}
+
 UOp both(UOp a, UOp b) { return !a ? b : !b ? a : alu(Op::bit_and, {a, b}); }
 
 }  // namespace strata::uop

@@ -36,6 +36,14 @@ UOp group(std::span<const UOp> effects);
 /// The whole kernel.
 UOp sink(UOp effect, std::string name = {});
 
+/// The value in the lane whose number is this one's with the mask's bits flipped.
+UOp shuffle_xor(UOp value, int mask);
+/// A vector of some values, the value itself where it is one; one element of such a vector.
+UOp vec(std::span<const UOp> values);
+UOp lane(UOp vector, int i);
+/// A * B + C by the matrix instruction of that mnemonic: vectors of what this lane holds of each.
+UOp wmma(std::string name, UOp a, UOp b, UOp c);
+
 /// Both conditions; an empty one always holds.
 UOp both(UOp a, UOp b);
 

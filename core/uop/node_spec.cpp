@@ -144,6 +144,19 @@ std::string check_lane(UOp u, Level) {
     return u.dtype() == u.src(0).dtype().element() ? "" : "changes the type";
 }
 
+std::string check_shuffle_xor(UOp u, Level) {
+    if (u.src(0).dtype() != u.dtype()) return "changes the type";
+    if (u.dtype().lanes != 1) return "exchanges single values";
+    const int mask = u.as<IndexArg>().index;
+    return mask < 1 || mask > 63 ? fmt::format("the mask {}; a wave has 64 lanes at most", mask) : "";
+}
+
+std::string check_wmma(UOp u, Level) {
+    if (u.src(0).dtype().element() != u.src(1).dtype().element())
+        return fmt::format("multiplies {} and {}", to_string(u.src(0)), to_string(u.src(1)));
+    return u.src(2).dtype() == u.dtype() ? "" : fmt::format("adds to {}", to_string(u.src(2)));
+}
+
 /// What an op asks of its sources and argument, beside its row.
 Check check_of(Op op) {
     switch (op) {
@@ -167,6 +180,8 @@ Check check_of(Op op) {
         case Op::sink: return check_effects;
         case Op::vec: return check_vec;
         case Op::lane: return check_lane;
+        case Op::shuffle_xor: return check_shuffle_xor;
+        case Op::wmma: return check_wmma;
         default: return info(op).is(kMovement) ? check_movement : nullptr;
     }
 }

@@ -20,8 +20,9 @@ inline UOp below_after(UOp u) {
 }
 inline ConstArg int_value(int64_t i) { return {i, 0}; }
 
-/// Runs a linear program as a GPU might: the threads of a block one after the other up to each barrier, in an order
-/// that changes from phase to phase, so that a missing barrier shows. Local memory and registers start as garbage.
+/// Runs a linear program as a GPU might: the threads of a block one after the other up to each barrier or exchange between
+/// lanes, in an order that changes from phase to phase, so that a missing barrier shows. Local memory and registers start as
+/// garbage.
 class Interpreter {
   public:
     Interpreter(const LinearProgram& program, Memory& memory) : program_(program), memory_(memory) {
@@ -69,16 +70,30 @@ class Interpreter {
                 stopped += run_to_barrier(threads[backwards ? threads.size() - 1 - i : i]);
             ASSERT_TRUE(stopped == 0 || stopped == threads.size()) << "threads part at a barrier";
             waiting = stopped > 0;
+            if (waiting) exchange(threads);
         }
     }
 
-    /// True at a barrier, false at the end.
+    /// Threads that wait at a shuffle get its value.
+    void exchange(std::vector<Thread>& threads) {
+        const size_t here = threads[0].pc - 1;
+        const UOp u = program_.ops[here];
+        if (!u.is(Op::shuffle_xor)) return;
+        for (size_t i = 0; i < threads.size(); ++i) {
+            const size_t other = i ^ static_cast<size_t>(u.as<IndexArg>().index);
+            ASSERT_LT(other, threads.size()) << to_string(u) << " leaves the block";
+            threads[i].values[here] = value(threads[other], u.src(0));
+        }
+    }
+
+    /// True at a barrier or a shuffle, false at the end.
     bool run_to_barrier(Thread& t) {
         while (t.pc < program_.ops.size()) {
             UOp u = program_.ops[t.pc];
             size_t here = t.pc++;
             switch (u.op()) {
-                case Op::barrier: return true;
+                case Op::barrier:
+                case Op::shuffle_xor: return true;
                 case Op::range: t.values[here] = {int_value(0)}; break;
                 case Op::end: step(t, partner_[here]); break;
                 case Op::store: store(t, u); break;

@@ -38,8 +38,8 @@ std::string listing(const LinearProgram& program) {
 }
 
 /// The lowered program against the graph it came from.
-void expect_same(const Kernel& kernel) {
-    auto program = linearize(kernel, gfx1100);
+void expect_same(const Kernel& kernel, const Target& target = gfx1100) {
+    auto program = linearize(kernel, target);
     ASSERT_TRUE(program) << program.error().message << "\n" << tree(kernel.sink);
     Memory expected = memory_for(kernel), got = expected;
     Evaluator(expected).run(kernel.sink);
@@ -112,6 +112,48 @@ TEST(Linearize, ReductionsOverOneGroupRangeUseTheSameThreads) {
     Kernel kernel = codegen::kernel("softmax_like", end(store(at(out, row), reduce(Op::add, centred, {k, g})), {row}));
     expect_same(kernel);
     EXPECT_EQ(linearize(kernel, gfx1100)->block[0], 16u);
+}
+
+/// Rows of `beside` columns; threads along the rows sum each column, again and again where there are several rounds.
+Kernel column_sums(int64_t threads, int64_t beside, int64_t rounds, bool columns_first) {
+    UOp out = param(0, rounds * beside), x = param(1, rounds * threads * beside);
+    UOp round = range(0, rounds, Axis::loop), b = range(1, beside, Axis::local), k = range(2, threads, Axis::group);
+    UOp place = columns_first ? k * beside + b : b * threads + k;
+    UOp value = load(at(x, round * (threads * beside) + place));
+    return kernel("columns", end(store(at(out, round * beside + b), reduce(Op::add, value, {k})), {round, b}));
+}
+
+TEST(Linearize, ThreadsComeToOneResultInAnyArrangement) {
+    GraphScope scope;
+    for (isa::Arch arch : {isa::Arch::gfx1100, isa::Arch::gfx942})
+        for (int64_t threads : {2, 3, 4, 12, 32, 64, 96, 256, 1000})
+            for (int64_t beside : {1, 3, 4, 32})
+                for (bool columns_first : {false, true}) {
+                    if (threads * beside > 1024) continue;
+                    SCOPED_TRACE(fmt::format("{} threads, {} beside, {}", threads, beside, columns_first));
+                    expect_same(column_sums(threads, beside, threads < 100 ? 2 : 1, columns_first), target_of(arch));
+                    if (HasFatalFailure()) return;
+                }
+}
+
+TEST(Linearize, ThreadsOfAWaveMeetInRegistersAndWavesAfterOneBarrier) {
+    GraphScope scope;
+    struct Case {
+        isa::Arch arch;
+        int64_t threads;
+        int shuffles, barriers;
+        uint32_t lds;
+    };
+    // Lanes of CDNA that are 16 or more apart reach each other through the ports of local memory, which then is used itself.
+    for (const Case& c : {Case{isa::Arch::gfx1100, 32, 5, 0, 0}, Case{isa::Arch::gfx1100, 256, 5 + 3, 1, 32},
+                          Case{isa::Arch::gfx1100, 1024, 5 + 5, 1, 128}, Case{isa::Arch::gfx942, 64, 6, 0, 0},
+                          Case{isa::Arch::gfx942, 256, 4 + 4, 1, 64}, Case{isa::Arch::gfx942, 1024, 4 + 4, 1, 256}}) {
+        const auto program = linearize(column_sums(c.threads, 1, 1, true), target_of(c.arch));
+        ASSERT_TRUE(program) << program.error().message;
+        EXPECT_EQ(count(*program, Op::shuffle_xor), c.shuffles) << c.threads << listing(*program);
+        EXPECT_EQ(count(*program, Op::barrier), c.barriers) << c.threads;
+        EXPECT_EQ(program->lds, c.lds) << c.threads;
+    }
 }
 
 TEST(Linearize, UpcastReductionsKeepTheirAccumulatorsInOneLoop) {

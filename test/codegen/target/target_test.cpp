@@ -38,6 +38,28 @@ TEST(Target, MatrixShapesAreInstructionsOfTheArch) {
     }
 }
 
+TEST(Target, LanesGiveMatricesAllOfTheirElements) {
+    for (const isa::ArchInfo& row : isa::archs()) {
+        const Target t = target_of(row.arch);
+        for (const MatrixShape& shape : t.matrix) {
+            const int copies = row.family == isa::Family::rdna3 ? 2 : 1;
+            EXPECT_EQ(shape.operand_elements() * t.wave_size, shape.m * shape.k * copies) << shape.mnemonic;
+            EXPECT_EQ(shape.accumulator_elements() * t.wave_size, shape.m * shape.n) << shape.mnemonic;
+        }
+    }
+}
+
+TEST(Target, EveryMaskHasAWay) {
+    for (const isa::ArchInfo& row : isa::archs()) {
+        const Target t = target_of(row.arch);
+        for (int mask = 1; mask < t.wave_size; ++mask) {
+            const LaneXor way = lane_xor(t, mask);
+            EXPECT_EQ(way.path == LanePath::dpp, way.control != 0) << row.name << " " << mask;
+            EXPECT_TRUE(way.path != LanePath::dpp || mask < 16) << row.name << " " << mask;
+        }
+    }
+}
+
 TEST(Target, WaveOperationsAreInstructionsOfTheArch) {
     for (const isa::ArchInfo& row : isa::archs()) {
         const unsigned ops = target_of(row.arch).wave_ops;

@@ -1,0 +1,142 @@
+#include "strata/codegen/render/wave_functions.h"
+
+#include <fmt/format.h>
+
+#include "strata/codegen/render/expression_p.h"
+#include "strata/codegen/target/target.h"
+
+namespace strata::codegen {
+namespace {
+
+constexpr std::string_view kLanes = R"(//@ lane_xor
+// The value of the lane whose number differs in the mask's bits.
+// clang 19 would move v_permlanex16 into a branch that alone uses its result, where the other lanes do not run.
+STRATA_FN int strata_stays_here(int x) {
+    __asm__ volatile("" : "+v"(x));
+    return x;
+}
+template <int mask, int control> STRATA_FN int strata_by_dpp(int x) {
+    return __builtin_amdgcn_mov_dpp(x, control, 0xf, 0xf, true);
+}
+template <int mask, int> STRATA_FN int strata_by_other_row(int x) {
+#if __has_builtin(__builtin_amdgcn_permlanex16)
+    constexpr unsigned low = (mask & 15) * 0x11111111u ^ 0x76543210, high = (mask & 15) * 0x11111111u ^ 0xfedcba98;
+    return strata_stays_here(__builtin_amdgcn_permlanex16(x, x, low, high, false, true));
+#else
+    return x;
+#endif
+}
+template <int mask, int> STRATA_FN int strata_by_swizzle(int x) {
+    return strata_stays_here(__builtin_amdgcn_ds_swizzle(x, (mask & 31) << 10 | 0x1f));
+}
+template <int mask, int> STRATA_FN int strata_by_permute(int x) {
+    return strata_stays_here(__builtin_amdgcn_ds_bpermute((strata_lane() ^ mask) << 2, x));
+}
+template <int mask> STRATA_FN int strata_word_xor(int x);
+template <int mask, class T> STRATA_FN T lane_xor(T value) {
+    if constexpr (sizeof(T) == 1) {
+        return __builtin_bit_cast(T, (uint8_t)strata_word_xor<mask>(__builtin_bit_cast(uint8_t, value)));
+    } else if constexpr (sizeof(T) == 2) {
+        return __builtin_bit_cast(T, (uint16_t)strata_word_xor<mask>(__builtin_bit_cast(uint16_t, value)));
+    } else {
+        auto words = __builtin_bit_cast(strata_words<T>, value);
+        for (int& w : words.w) w = strata_word_xor<mask>(w);
+        return __builtin_bit_cast(T, words);
+    }
+}
+)";
+
+constexpr std::string_view kSums = R"(//@ strata_spread
+// Sums of gfx11 that take 16 bits of a register each: the even elements of a vector.
+template <class Wide, class T> STRATA_FN Wide strata_spread(T narrow) {
+    Wide wide{};
+    for (int i = 0; i < 8; ++i) wide[2 * i] = narrow[i];
+    return wide;
+}
+template <class T, class Wide> STRATA_FN T strata_even(Wide wide) {
+    T narrow;
+    for (int i = 0; i < 8; ++i) narrow[i] = wide[2 * i];
+    return narrow;
+}
+)";
+
+/// What the builtin of a matrix instruction takes for the elements of A or B that a lane has.
+std::string factor_type(const MatrixShape& shape) {
+    const int count = shape.operand_elements();
+    if (shape.operand.bits() == 8)
+        return count == 4 ? "int" : count == 16 ? "int4" : isa::is_cdna(shape.family) ? "long" : "int2";
+    const std::string_view element = shape.operand == dtypes::bfloat16 ? "short" : shape.operand.hip();
+    return count == 1 ? std::string(element) : fmt::format("{}{}", element, count);
+}
+
+/// A function of a matrix instruction's name, where clang has its builtin: bfloat16 is short there, bytes are integers.
+std::string matrix_section(const MatrixShape& shape) {
+    const bool cdna = isa::is_cdna(shape.family), bytes = shape.operand == dtypes::int8;
+    const bool narrow = shape.accumulator.bits() == 16, spread = narrow && shape.family == isa::Family::rdna3;
+    const std::string own = hip_type(shape.operand.vector(shape.operand_elements()));
+    const std::string sum = hip_type(shape.accumulator.vector(shape.accumulator_elements()));
+    const std::string factor = factor_type(shape);
+    auto as = [&](std::string_view x) { return fmt::format("__builtin_bit_cast({}, {})", factor, x); };
+    std::string total = "c", result = "{}";
+    if (narrow) {
+        const std::string_view element = shape.accumulator == dtypes::bfloat16 ? "short" : "half";
+        total = fmt::format("__builtin_bit_cast({}8, c)", element);
+        if (spread) total = fmt::format("strata_spread<{}16>({})", element, total);
+        if (spread) result = fmt::format("strata_even<{}8>({{}})", element);
+        result = fmt::format("__builtin_bit_cast({}, {})", sum, result);
+    }
+    const std::string call = !cdna && bytes ? fmt::format("true, {}, true, {}, {}, false", as("a"), as("b"), total)
+                                            : fmt::format("{}, {}, {}{}", as("a"), as("b"), total,
+                                                          cdna     ? ", 0, 0, 0"
+                                                          : spread ? ", false"
+                                                                   : "");
+    const std::string builtin = fmt::format("__builtin_amdgcn_{}", shape.builtin);
+    return fmt::format(
+        "//@ {0}\n#if __has_builtin({1})\nSTRATA_FN {2} {0}({3} a, {3} b, {2} c) {{ return {4}; }}\n#endif\n",
+        shape.mnemonic, builtin, sum, own, fmt::format(fmt::runtime(result), fmt::format("{}({})", builtin, call)));
+}
+
+/// How a dword comes from another lane, by the rows of lane_xor.def.
+std::string lane_section() {
+    std::string text(kLanes);
+    text += "template <int mask> STRATA_FN int strata_word_xor(int x) {\n";
+    for (isa::Arch arch : {isa::Arch::gfx1100, isa::Arch::gfx942}) {
+        const Target target = target_of(arch);
+        text += isa::is_cdna(isa::info(arch).family) ? "#else\n" : "#if !defined(__GFX9__)\n";
+        constexpr std::string_view names[] = {"dpp", "other_row", "swizzle", "permute"};
+        for (int first = 1, next = 1; first < target.wave_size; first = next) {
+            const LaneXor row = lane_xor(target, first);
+            auto goes_on = [&](int mask) {
+                const LaneXor other = lane_xor(target, mask);
+                return other.path == row.path && other.control == (row.control ? row.control + mask - first : 0);
+            };
+            while (next < target.wave_size && goes_on(next)) ++next;
+            text += fmt::format("    if constexpr (mask >= {0} && mask < {1}) return strata_by_{2}<mask, {3}>(x);\n",
+                                first, next, names[static_cast<size_t>(row.path)],
+                                row.control ? fmt::format("{} + mask", row.control - first) : "0");
+        }
+    }
+    return text + "#endif\n}\n";
+}
+
+/// Vectors of what clang has none of.
+std::string vector_section(DType type) {
+    return fmt::format("//@ {0}\nstruct {0} {{ {1} lanes[{2}]; }};\n#define make_{0}(...) ({0}{{{{__VA_ARGS__}}}})\n",
+                       hip_type(type), hip_type(type.element()), type.lanes);
+}
+
+}  // namespace
+
+std::string wave_functions() {
+    std::string text = lane_section();
+    for (const MatrixShape& shape : matrix_shapes())
+        if (const DType factors = shape.operand.vector(shape.operand_elements());
+            shape.operand.is_float() && shape.operand.bits() == 8 &&
+            text.find("//@ " + hip_type(factors) + "\n") == text.npos)
+            text += vector_section(factors);
+    text += kSums;
+    for (const MatrixShape& shape : matrix_shapes()) text += matrix_section(shape);
+    return text;
+}
+
+}  // namespace strata::codegen
