@@ -4,6 +4,11 @@
 #include "strata/asm/lint/code_p.h"
 
 namespace strata::lint {
+namespace {
+
+constexpr int kTrapThatEnds = 2;
+
+}  // namespace
 
 Result<const Code::Line*> Code::at(uint64_t pc) {
     if (const auto known = lines_.find(pc); known != lines_.end()) return &known->second;
@@ -22,6 +27,8 @@ Flow flow_of(const isa::Inst& inst, uint64_t pc) {
     const std::string_view name = inst.row->mnemonic;
     const auto to = static_cast<uint64_t>(static_cast<int64_t>(pc) + 4 + int64_t{inst.offset} * 4);
     if (name.starts_with("s_endpgm") || name == "s_code_end") return {.falls = false};
+    // The wave stops there for good (AMDGPUUsage, "Trap Handler ABI").
+    if (name == "s_trap" && (inst.offset & 0xff) == kTrapThatEnds) return {.falls = false};
     if (!(inst.row->flags & isa::kBranch)) return {};
     if (name == "s_branch") return {.falls = false, .target = to};
     if (name == "s_call_b64") return {.calls = true, .target = to};

@@ -109,9 +109,12 @@ void Entry::check_work_item(const Step& step, const Written& written, Findings& 
          .fix = fmt::format(".amdhsa_system_vgpr_workitem_id {}", dim)});
 }
 
-void Entry::check(const Step& step, const Written& written, Findings& found) const {
+void Entry::check_ranges(const Step& step, Findings& found) const {
     for (const Read& read : step.access->all_reads()) check_range(step, read.registers, found);
     for (const Write& write : step.access->all_writes()) check_range(step, write.registers, found);
+}
+
+void Entry::check_written(const Step& step, const Written& written, Findings& found) const {
     if (step.access->indexed) return;
     check_work_item(step, written, found);
     for (const Read& read : step.access->all_reads()) {

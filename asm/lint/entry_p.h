@@ -17,8 +17,10 @@ class Entry {
   public:
     Entry(const isa::ArchInfo& arch, const isa::KernelInfo& kernel, int wave_size);
     Written written() const { return written_; }
-    /// Registers beyond the allocation; reads of what nothing wrote.
-    void check(const Step& step, const Written& written, Findings& found) const;
+    /// Registers beyond the allocation.
+    void check_ranges(const Step& step, Findings& found) const;
+    /// Reads of what nothing wrote.
+    void check_written(const Step& step, const Written& written, Findings& found) const;
     static void add(const Step& step, Written& written);
 
   private:

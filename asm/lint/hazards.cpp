@@ -118,6 +118,13 @@ std::string advice(Fix fix, int missing) {
 }
 
 constexpr uint64_t kRemembered = rules_that([](const Hazard& row) { return row.meets == Meets::remembered; });
+/// Wait states pass in calls as elsewhere. The other rules are LLVM's workarounds of bugs, which it applies to one function at
+/// a time: what a caller does counts for none of them.
+constexpr uint64_t kWaitStates = rules_that([](const Hazard& row) { return row.fix == Fix::nops; });
+
+bool leaves_function(std::string_view name) {
+    return name == "s_swappc_b64" || name == "s_setpc_b64" || name == "s_call_b64";
+}
 
 }  // namespace
 
@@ -140,6 +147,7 @@ Recent::Known Recent::know(const isa::Inst& inst, const Access& access) const {
     Known known{.is = classes_of(arch_, inst, access)};
     known.events = events_of(inst, access, known.is);
     known.states = static_cast<uint8_t>(states_of(inst, known.is));
+    known.leaves_function = leaves_function(inst.row->mnemonic);
     known.passes = static_cast<uint8_t>(isa::matrix_passes(family, isa::facts(family, *inst.row)));
     for (uint64_t rules = rules_; rules; rules &= rules - 1) {
         const Hazard& row = kHazards[first_of(rules)];
@@ -159,9 +167,9 @@ void Recent::step(const Step& step, const Known& known, Findings& found) {
     age(now);
     leave(now);
     for (Trace& trace : traces_) trace.next = step.pc + step.inst->size;
-    // Compilers look at one function at a time, and so do the rules.
-    const std::string_view name = step.inst->row->mnemonic;
-    if (name == "s_swappc_b64" || name == "s_setpc_b64" || name == "s_call_b64") traces_.clear();
+    if (!known.leaves_function) return;
+    for (Trace& trace : traces_) trace.rules &= kWaitStates;
+    std::erase_if(traces_, [](const Trace& trace) { return !trace.rules; });
 }
 
 /// A branch that is taken is a wait state more.

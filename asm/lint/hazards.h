@@ -32,6 +32,7 @@ class Recent {
         /// Rules that it is a consumer of, a producer of, and whose producers it takes registers over from.
         uint64_t consumed_by = 0, produced_by = 0, kind_of = 0;
         uint8_t events = 0, states = 0, passes = 0;
+        bool leaves_function = false;  ///< a call, or a jump that may be a return
     };
     Known know(const isa::Inst& inst, const Access& access) const;
     /// The instruction runs: finds rules that it breaks with those before it.
@@ -84,9 +85,9 @@ class Recent {
     std::vector<Trace> traces_;
 };
 
-/// At the start of a kernel. Objects of CDNA do not say whether page faults replay; compilers then take it that they do.
-inline Recent recent_for(isa::Arch arch, int wave_size) {
-    return {arch, wave_size, isa::is_cdna(isa::info(arch).family)};
+/// At the start of a kernel. Compilers that are not told whether page faults replay take it that they do.
+inline Recent recent_for(isa::Arch arch, int wave_size, bool faults_replay = true) {
+    return {arch, wave_size, faults_replay && isa::is_cdna(isa::info(arch).family)};
 }
 
 }  // namespace strata::lint

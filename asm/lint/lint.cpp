@@ -6,11 +6,13 @@
 #include <map>
 #include <set>
 
+#include "strata/asm/lint/addresses_p.h"
 #include "strata/asm/lint/code_p.h"
 #include "strata/asm/lint/entry_p.h"
 #include "strata/asm/lint/forms_p.h"
 #include "strata/asm/lint/hazards.h"
 #include "strata/asm/lint/waits.h"
+#include "strata/asm/object/features.h"
 #include "strata/core/support/interrupt.h"
 
 namespace strata::lint {
@@ -24,13 +26,20 @@ struct State {
     Outstanding outstanding;
     Recent recent;
     Written written;
+    std::optional<uint64_t> function =
+        {};                ///< that the kernel called and the code belongs to, by its first instruction
+    bool guessed = false;  ///< the kernel may never come here: nobody knows where some call goes
 
     bool join(const State& other) {
-        const Written before = written;
-        written |= other.written;
+        const Written all = written | other.written;
+        const auto both = function == other.function ? function : std::nullopt;
         bool changed = outstanding.join(other.outstanding);
         changed = recent.join(other.recent) || changed;
-        return changed || written != before;
+        changed = changed || all != written || both != function || (guessed && !other.guessed);
+        written = all;
+        function = both;
+        guessed = guessed && other.guessed;
+        return changed;
     }
 };
 
@@ -65,34 +74,53 @@ class Linter {
     }
 
   private:
-    State fresh() const { return {Outstanding(object_.arch), recent_for(object_.arch, wave_size_), entry_.written()}; }
+    Recent nothing_near() const { return recent_for(object_.arch, wave_size_, isa::faults_replay(object_)); }
+    State fresh() const { return {Outstanding(object_.arch), nothing_near(), entry_.written()}; }
+
+    /// Behind a call, or in the function: all is waited for, and registers have values.
+    State across_call(const State& state, const Recent& recent) const {
+        State next = fresh();
+        next.recent = recent;
+        next.written.set();
+        next.function = state.function;
+        next.guessed = state.guessed;
+        return next;
+    }
 
     void enter(uint64_t pc, const State& state) {
         const auto [at, fresh] = states_.try_emplace(pc, state);
         if (fresh || at->second.join(state)) open_.insert(pc);
     }
 
-    /// The places that control can come to other than from the instruction before.
+    /// The places that control can come to other than from the instruction before, and where jumps by registers go.
     Result<void> find_blocks(uint64_t start) {
-        std::vector<uint64_t> open{start};
-        for (const auto& [pc, state] : states_) open.push_back(pc);
-        bool calls = false;
+        struct Way {
+            uint64_t pc;
+            Addresses addresses;
+        };
+        std::vector<Way> open{{start, {}}};
+        for (const auto& [pc, state] : states_) open.push_back({pc, {}});
+        bool guesses = false;
         std::set<uint64_t> seen;
         while (!open.empty()) {
-            uint64_t pc = open.back();
+            auto [pc, addresses] = std::move(open.back());
             open.pop_back();
             leaders_.insert(pc);
             while (code_.holds(pc) && seen.insert(pc).second) {
                 const auto line = code_.at(pc);
                 if (!line) return line.error();
-                const Flow flow = flow_of((*line)->inst, pc);
-                if (flow.target) open.push_back(*flow.target);
-                if (flow.calls && !flow.target && !calls) {
-                    calls = true;
-                    for (uint64_t function : functions()) open.push_back(function);
+                const isa::Inst& inst = (*line)->inst;
+                if (is_jump_by_register(inst))
+                    if (const auto target = addresses.target(inst)) targets_[pc] = *target;
+                addresses.step({pc, &inst, &(*line)->access});
+                const Flow flow = flow_at(inst, pc);
+                if (flow.target) open.push_back({*flow.target, flow.calls ? Addresses() : addresses});
+                if (flow.calls && !flow.target && !guesses) {
+                    guesses = true;
+                    for (uint64_t function : functions()) open.push_back({function, {}});
                 }
                 if (!flow.falls) break;
-                pc += (*line)->inst.size;
+                pc += inst.size;
                 if (is_end(pc)) break;
                 if (flow.target || flow.calls) leaders_.insert(pc);
             }
@@ -100,11 +128,20 @@ class Linter {
         return {};
     }
 
-    /// Functions that a call may go to; registers have their values there.
+    static bool is_jump_by_register(const isa::Inst& inst) {
+        return inst.row->mnemonic == "s_swappc_b64" || inst.row->mnemonic == "s_setpc_b64";
+    }
+    Flow flow_at(const isa::Inst& inst, uint64_t pc) const {
+        Flow flow = flow_of(inst, pc);
+        if (const auto known = targets_.find(pc); known != targets_.end()) flow.target = known->second;
+        return flow;
+    }
+
+    /// Functions that a call may go to.
     std::vector<uint64_t> functions() {
         std::vector<uint64_t> all;
-        State state = fresh();
-        state.written.set();
+        State state = across_call(fresh(), nothing_near());
+        state.guessed = true;
         for (const isa::Symbol& symbol : object_.symbols) {
             const bool kernel = std::ranges::any_of(
                 object_.kernels, [&](const isa::KernelInfo& k) { return k.entry_address == symbol.address; });
@@ -129,24 +166,51 @@ class Linter {
             if (!line) return;
             const isa::Inst& inst = (*line)->inst;
             step(state, {pc, &inst, &(*line)->access}, found);
-            const Flow flow = flow_of(inst, pc);
+            const Flow flow = flow_at(inst, pc);
+            const uint64_t next = pc + inst.size;
             if (flow.target && !code_.holds(*flow.target))
                 report_end(pc, found);
+            else if (propagate && flow.calls)
+                call(flow.target, next, state);
             else if (propagate && flow.target)
                 enter(*flow.target, state);
+            else if (propagate && inst.row->mnemonic == "s_setpc_b64" && state.function)
+                leave(*state.function, state.recent);
             if (!flow.falls) return;
-            if (flow.calls) {
-                state = fresh();
-                state.written.set();
-            }
             last = pc;
-            pc += inst.size;
+            pc = next;
             if (is_end(pc)) return report_end(last, found);
+            if (flow.calls) return;  // what is behind it is a block of its own
+        }
+    }
+
+    /// What the caller left is near to what the function begins with, and what that leaves to what is behind the call.
+    void call(std::optional<uint64_t> target, uint64_t next, const State& state) {
+        State behind = across_call(state, nothing_near());
+        if (target) {
+            State inside = across_call(state, state.recent);
+            inside.function = *target;
+            enter(*target, inside);
+            Function& function = called_.try_emplace(*target, Function{nothing_near(), {}}).first->second;
+            behind.recent = function.left;
+            const auto [at, fresh] = function.behind.try_emplace(next, behind);
+            if (!fresh) at->second.join(behind);
+        }
+        enter(next, behind);
+    }
+
+    void leave(uint64_t function, const Recent& recent) {
+        Function& left = called_.at(function);
+        if (!left.left.join(recent)) return;
+        for (auto& [next, behind] : left.behind) {
+            behind.recent = left.left;
+            enter(next, behind);
         }
     }
 
     void step(State& state, const Step& step, Findings& found) {
-        entry_.check(step, state.written, found);
+        if (!state.guessed) entry_.check_ranges(step, found);
+        entry_.check_written(step, state.written, found);
         check_dual(object_.arch, step, found);
         check_clause(code_, step, found);
         state.outstanding.step(step, found);
@@ -181,6 +245,13 @@ class Linter {
     Entry entry_;
     std::set<uint64_t> leaders_, open_;
     std::map<uint64_t, State> states_;
+    std::map<uint64_t, uint64_t> targets_;  ///< of jumps by registers, as far as they are known
+    /// What a function leaves near, and the places behind its calls.
+    struct Function {
+        Recent left;
+        std::map<uint64_t, State> behind;
+    };
+    std::map<uint64_t, Function> called_;
 };
 
 }  // namespace

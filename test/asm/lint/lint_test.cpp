@@ -1,6 +1,9 @@
 #include "strata/asm/lint/lint.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
+
+#include <cstring>
 
 #include "../isa/llvm_oracle.h"
 #include "../isa/random_words.h"
@@ -89,6 +92,30 @@ const Case kCases[] = {
     {"CallsSettle", Arch::gfx1100,
      "global_load_b32 v2, v0, s[0:1]\ns_getpc_b64 s[4:5]\ns_swappc_b64 s[30:31], s[4:5]\nv_mov_b32 v3, v2\ns_endpgm",
      "", ""},
+    {"DistanceToAFunction", Arch::gfx942,
+     "s_getpc_b64 s[8:9]\ns_add_u32 s8, s8, 24\ns_addc_u32 s9, s9, 0\nv_readfirstlane_b32 s6, v0\n"
+     "s_swappc_b64 s[30:31], s[8:9]\ns_nop 0\ns_endpgm\nv_readlane_b32 s7, v0, s6\ns_setpc_b64 s[30:31]",
+     "", "0x1c hazard"},
+    {"DistanceFromAFunction", Arch::gfx942,
+     "s_getpc_b64 s[8:9]\ns_add_u32 s8, s8, 28\ns_addc_u32 s9, s9, 0\ns_mov_b32 s6, 3\n"
+     "s_swappc_b64 s[30:31], s[8:9]\nv_readlane_b32 s7, v0, s6\ns_endpgm\nv_readfirstlane_b32 s6, v0\n"
+     "s_setpc_b64 s[30:31]",
+     "", "0x14 hazard"},
+    {"DistanceAcrossACallThatIsLongEnough", Arch::gfx942,
+     "s_getpc_b64 s[8:9]\ns_add_u32 s8, s8, 32\ns_addc_u32 s9, s9, 0\ns_mov_b32 s6, 3\n"
+     "s_swappc_b64 s[30:31], s[8:9]\ns_nop 1\nv_readlane_b32 s7, v0, s6\ns_endpgm\nv_readfirstlane_b32 s6, v0\n"
+     "s_setpc_b64 s[30:31]",
+     "", ""},
+    {"FunctionBeforeTheKernel", Arch::gfx1100,
+     "s_nop 0\ns_branch .Lon\n.Lf:\nv_mov_b32 v40, 0\ns_setpc_b64 s[30:31]\n.Lon:\ns_getpc_b64 s[8:9]\n"
+     "s_add_u32 s8, s8, -12\ns_addc_u32 s9, s9, -1\ns_swappc_b64 s[30:31], s[8:9]\ns_endpgm",
+     "", "0x8 register-range"},
+    {"LongBranch", Arch::gfx1100,
+     "s_getpc_b64 s[8:9]\ns_add_u32 s8, s8, 16\ns_addc_u32 s9, s9, 0\ns_setpc_b64 s[8:9]\nv_mov_b32 v41, 0\n"
+     "v_mov_b32 v40, 0\ns_endpgm",
+     "", "0x14 register-range"},
+    {"AWaveThatTraps", Arch::gfx1100, "s_cmp_eq_u32 s0, 0\ns_cbranch_scc1 .Lon\ns_endpgm\n.Lon:\ns_trap 2", "", ""},
+    {"ATrapOfADebugger", Arch::gfx1100, "s_trap 3", "", "0x0 end-of-code"},
     {"RegisterBeyondTheAllocation", Arch::gfx1100, "v_mov_b32 v8, 0\nv_mov_b32 v7, 0\ns_endpgm",
      ".amdhsa_next_free_vgpr 8", "0x0 register-range"},
     {"VectorAmongTheAccumulators", Arch::gfx942, "v_mov_b32_e32 v4, 0\ns_endpgm",
@@ -134,6 +161,24 @@ TEST_P(Lint, FindsWhatIsWrong) {
 }
 INSTANTIATE_TEST_SUITE_P(Kernels, Lint, ::testing::ValuesIn(kCases),
                          [](const auto& which) { return std::string(which.param.name); });
+
+/// An object's target id says whether memory instructions may run twice ("gfx90a:xnack+") or may not ("gfx90a:xnack-").
+TEST(LintReplay, RulesOfClausesFollowTheTargetId) {
+    constexpr uint32_t kAny = 0x100, kOff = 0x200, kOn = 0x300;
+    for (const Arch arch : {Arch::gfx942, Arch::gfx90a})
+        for (const uint32_t says : {kAny, kOff, kOn}) {
+            auto image = isa::assemble(
+                kernel_text(arch, "s_load_dword s4, s[0:1], 0x0\ns_load_dword s0, s[2:3], 0x0\ns_endpgm"), arch);
+            ASSERT_TRUE(image) << image.error().message;
+            uint32_t flags = 0;
+            memcpy(&flags, image->data() + offsetof(Elf64_Ehdr, e_flags), sizeof flags);
+            flags = (flags & ~kOn) | says;
+            memcpy(image->data() + offsetof(Elf64_Ehdr, e_flags), &flags, sizeof flags);
+            const auto object = isa::CodeObject::parse(std::move(*image));
+            ASSERT_TRUE(object) << object.error().message;
+            EXPECT_EQ(lint(*object, "k").value().size(), says == kOff ? 0u : 1u) << says;
+        }
+}
 
 constexpr std::string_view kWrong = "s_nop 0\ns_nop 1\nglobal_load_b32 v2, v0, s[0:1]\nv_mov_b32 v3, v2\ns_endpgm";
 

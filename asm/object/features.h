@@ -1,0 +1,11 @@
+#pragma once
+#include "strata/asm/object/code_object.h"
+
+// What an object's target id says beside the processor: "gfx90a:xnack-".
+namespace strata::isa {
+
+/// Whether memory instructions of the object's code may run again after a page fault (XNACK): it was made for machines where
+/// they do, or for any.
+bool faults_replay(const CodeObject& object);
+
+}  // namespace strata::isa
