@@ -135,6 +135,8 @@ bool share_columns(Plan& plan) {
                    plan.walked_by_one(columns[static_cast<size_t>(*column)]))
         return false;
     int last = static_cast<int>(rows.size()) - 1;
+    constexpr int64_t kWide = 8192;  // columns from which on enough blocks are left when a thread takes several
+    if (plan.size(ActionKind::local, *column) >= kWide) plan.add_largest(ActionKind::upcast, *column, {4, 2});
     if (!plan.add_largest(ActionKind::local, *column, {32, 16, 8})) return false;
     plan.add_largest(ActionKind::group, last, {16, 8, 4});
     if (!plan.axes(ActionKind::unroll).empty()) plan.add_largest(ActionKind::unroll, 0, {4, 2});
