@@ -28,6 +28,20 @@ const std::vector<const isa::Row*>& dual_rows(isa::Family family) {
     return all[static_cast<size_t>(family)];
 }
 
+/// Instructions that do the same with their sources exchanged.
+bool commutes(std::string_view mnemonic) {
+    static constexpr std::pair<std::string_view, std::string_view> kSwaps[] = {
+#define SWAP(mnemonic, swapped) {#mnemonic, #swapped},
+#define TIED(...)
+#define CONSTANT(...)
+#include "strata/codegen/lower/shorter.def"
+#undef SWAP
+#undef TIED
+#undef CONSTANT
+    };
+    return std::ranges::find(kSwaps, std::pair(mnemonic, mnemonic)) != std::end(kSwaps);
+}
+
 bool is_plain(const isa::Inst& inst) {
     return !(inst.neg | inst.abs | inst.op_sel | inst.omod) && !inst.clamp && inst.dpp.kind == isa::DppKind::none &&
            inst.encoding != isa::Format::VOP3;
@@ -130,8 +144,12 @@ class Pairs {
         made.dst_y = {y.inst.dst[0].code, made.row_y->dst[0]};
         const auto x_sources = sources(x.inst, *made.row), y_sources = sources(y.inst, *made.row_y);
         for (size_t i = 0; i < 2; ++i) made.src[i] = x_sources[i], made.src_y[i] = y_sources[i];
-        if (!isa::encode(function_.target.arch, made)) return {};
-        return made;
+        if (isa::encode(function_.target.arch, made)) return made;
+        // Sources of one bank may be apart the other way round.
+        if (!made.src_y[0].is_vgpr() || !made.src_y[1].is_vgpr() || !commutes(y.inst.row->mnemonic)) return {};
+        std::swap(made.src_y[0], made.src_y[1]);
+        if (isa::encode(function_.target.arch, made)) return made;
+        return {};
     }
 
     /// Without what a half implies: its literal, the mask.
