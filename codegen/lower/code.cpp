@@ -197,16 +197,21 @@ Place Code::compare(std::string_view name, Source a, Source b) {
     return mask;
 }
 
-Code::Carried Code::carrying(std::string_view name, std::initializer_list<Source> given, int dwords) {
+Place Code::carrying_to(Place sum, std::string_view name, std::initializer_list<Source> given) {
     std::array<Source, 4> sources;
     std::copy(given.begin(), given.end(), sources.begin());
     const std::span<Source> used(sources.data(), given.size());
     legalize(row(name), used);
-    const Carried out{function_.add(Bank::vector, dwords), function_.add(Bank::scalar, function_.mask_dwords())};
+    const Place carry = function_.add(Bank::scalar, function_.mask_dwords());
     Instruction& made = add(name);
     fill(made, used);
-    made.dst = {out.sum, out.carry};
-    return out;
+    made.dst = {sum, carry};
+    return carry;
+}
+
+Code::Carried Code::carrying(std::string_view name, std::initializer_list<Source> given, int dwords) {
+    const Place sum = function_.add(Bank::vector, dwords);
+    return {sum, carrying_to(sum, name, given)};
 }
 
 void Code::scalar_to(Place dst, std::string_view name, std::initializer_list<Source> given) {

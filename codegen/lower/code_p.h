@@ -37,6 +37,7 @@ class Code {
         Place sum, carry;
     };
     Carried carrying(std::string_view name, std::initializer_list<Source> sources, int dwords = 1);
+    Place carrying_to(Place sum, std::string_view name, std::initializer_list<Source> sources);  ///< the carry
 
     Place scalar(std::string_view name, std::initializer_list<Source> sources, int dwords = 1);
     void scalar_to(Place dst, std::string_view name, std::initializer_list<Source> sources);

@@ -13,12 +13,11 @@ Value Selector::wide_sum(bool subtract, const Value& a, const Value& b) {
     }
     if (!subtract && code_.has("v_lshl_add_u64"))
         return Source::of(code_.vector("v_lshl_add_u64", {a, Source::of_number(0), b}, 2));
-    const Code::Carried low = code_.carrying(subtract ? "v_sub_co_u32" : "v_add_co_u32", {dword(a, 0), dword(b, 0)});
-    const Code::Carried high = code_.carrying(subtract ? "v_sub_co_ci_u32" : "v_add_co_ci_u32",
-                                              {dword(a, 1), dword(b, 1), Source::of(low.carry)});
     const Place out = function_.add(Bank::vector, 2);
-    code_.copy(out.part(0), Source::of(low.sum));
-    code_.copy(out.part(1), Source::of(high.sum));
+    const Place carry =
+        code_.carrying_to(out.part(0), subtract ? "v_sub_co_u32" : "v_add_co_u32", {dword(a, 0), dword(b, 0)});
+    code_.carrying_to(out.part(1), subtract ? "v_sub_co_ci_u32" : "v_add_co_ci_u32",
+                      {dword(a, 1), dword(b, 1), Source::of(carry)});
     return Source::of(out);
 }
 

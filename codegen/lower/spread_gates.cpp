@@ -34,11 +34,8 @@ class Spreader {
             Instruction& instruction = code[i];
             if (instruction.gate && instruction.keeps) release(code, i);
             if (!instruction.gate && computes(instruction))
-                if (auto found = gates_.find(instruction.dst[0].reg);
-                    found != gates_.end() && found->second.gate &&
-                    found->second.reads == uses_[instruction.dst[0].reg].reads &&
-                    uses_[instruction.dst[0].reg].writes == 1 && defined_before(code, i, found->second.gate))
-                    instruction.gate = found->second.gate;
+                if (const Place gate = gate_of_readers(instruction); gate && defined_before(code, i, gate))
+                    instruction.gate = gate;
             for (Place p : instruction.src) read(p, instruction.gate);
             if (instruction.keeps) read(instruction.dst[0], {});
         }
@@ -65,18 +62,31 @@ class Spreader {
         ++at->second.reads;
     }
 
-    /// A vector instruction that does no more than fill one whole register: of lanes, or with a bit a lane.
+    /// A vector instruction that does no more than fill its destinations: of lanes, or with a bit a lane.
     bool computes(const Instruction& instruction) const {
-        if (instruction.pseudo != Pseudo::none || !instruction.dst[0] || instruction.dst[1] || instruction.keeps)
-            return false;
+        if (instruction.pseudo != Pseudo::none || !instruction.dst[0] || instruction.keeps) return false;
         const isa::Row& row = *instruction.inst.row;
         if (row.flags & (isa::kMemory | isa::kMatrix | isa::kWritesExec) || row.format <= isa::Format::SMEM ||
             crosses_lanes(instruction))
             return false;
-        const VirtualRegister& reg = function_.registers[instruction.dst[0].reg];
-        const bool compares = instruction.inst.dst[0].type == isa::Type::lanes;
-        return (reg.bank == Bank::vector || compares) && reg.dwords == instruction.dst[0].dwords &&
-               uses_[instruction.dst[0].reg].block != kSeveral;
+        return function_.bank(instruction.dst[0]) == Bank::vector || instruction.inst.dst[0].type == isa::Type::lanes;
+    }
+
+    /// The gate of all that read what an instruction writes: registers of one writer, or parts of tuples. None where some
+    /// have others.
+    Place gate_of_readers(const Instruction& instruction) const {
+        Place gate{};
+        for (Place dst : instruction.dst) {
+            if (!dst || !uses_[dst.reg].reads) continue;
+            const Uses& uses = uses_[dst.reg];
+            auto found = gates_.find(dst.reg);
+            const bool part = dst.dwords < function_.registers[dst.reg].dwords;
+            if (found == gates_.end() || !found->second.gate || found->second.reads != uses.reads ||
+                uses.block == kSeveral || (uses.writes > 1 && !part) || (gate && !(gate == found->second.gate)))
+                return {};
+            gate = found->second.gate;
+        }
+        return gate;
     }
 
     /// Scalars that a gate is made of in this block must stand before what it gates.

@@ -77,12 +77,9 @@ bool Selector::counted(UOp u) {
         const Value& to = value(u.src(1 - i));
         if (!truth.mask) continue;
         const Source none = Source::of_number(0);
-        const Code::Carried low = code_.carrying("v_add_co_ci_u32", {none, dword(to, 0), truth});
-        if (u.dtype().bits() == 32) return set(u, Source::of(low.sum)), true;
-        const Code::Carried high = code_.carrying("v_add_co_ci_u32", {none, dword(to, 1), Source::of(low.carry)});
-        const Place out = function_.add(Bank::vector, 2);
-        code_.copy(out.part(0), Source::of(low.sum));
-        code_.copy(out.part(1), Source::of(high.sum));
+        const Place out = function_.add(Bank::vector, dwords_of(u.dtype()));
+        const Place carry = code_.carrying_to(out.part(0), "v_add_co_ci_u32", {none, dword(to, 0), truth});
+        if (out.dwords == 2) code_.carrying_to(out.part(1), "v_add_co_ci_u32", {none, dword(to, 1), Source::of(carry)});
         return set(u, Source::of(out)), true;
     }
     return false;

@@ -159,3 +159,12 @@ def test_truths_are_counted_by_their_carries(lowered, dtype):
     found = mnemonics(text)
     assert sum(name.startswith(("v_add_co_ci", "v_addc_co")) for name in found) >= 11, text
     assert sum(name.startswith("v_cndmask") for name in found) <= 1, text
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_sums_across_a_workgroup_run_for_the_lanes_that_store_them(lowered, dtype):
+    host = np.random.default_rng(13).integers(-99, 99, (4, 4096)).astype(dtype)
+    values, text = lowered(lambda: Tensor(host).sum(axis=1))
+    assert np.array_equal(values, host.sum(axis=1))
+    found = mnemonics(text)
+    assert found.count("s_cbranch_execz") <= sum(name.startswith("s_barrier") for name in found) + 1, text
