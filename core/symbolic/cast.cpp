@@ -55,6 +55,21 @@ UOp widened_truth(const Match& t) {
     return t.root.is(Op::cmpne) ? source : alu(Op::logical_not, {source});
 }
 
+/// Integers that a cast does not change are compared as they are.
+UOp compared_before(const Match& t) {
+    auto before = [](UOp u) { return u.is(Op::cast) && in_range(u.src(0), u.dtype()) ? u.src(0) : UOp(); };
+    const UOp a = before(t.root.src(0)), b = before(t.root.src(1));
+    const DType type = a ? a.dtype() : b ? b.dtype() : dtypes::none;
+    auto side = [&](UOp u, UOp inner) {
+        if (inner) return inner.dtype() == type ? inner : UOp();
+        if (!u.is_const() || const_int(u) < int_min(type) || const_int(u) > int_max(type)) return UOp();
+        return constant_int(type, const_int(u));
+    };
+    if (!type.is_integer() || t.root.src(0).dtype().is_unsigned()) return {};
+    const UOp left = side(t.root.src(0), a), right = side(t.root.src(1), b);
+    return left && right ? alu(t.root.op(), {left, right}) : UOp();
+}
+
 }  // namespace
 
 const RuleSet& cast_rules() {
@@ -64,6 +79,8 @@ const RuleSet& cast_rules() {
         rule(cast(x), to_truth),
         rule(cast(x) != c, widened_truth),
         rule(cast(x) == c, widened_truth),
+        rule(cast(x) < y, compared_before),
+        rule(y < cast(x), compared_before),
         rule(
             {Op::bitcast, {{Op::bitcast, {x}}}}, [](const Match& t) { return bitcast(t[x], t.root.dtype()); },
             [](const Match& t) { return !t[x].dtype().is_bool() && !t.root.dtype().is_bool(); }),

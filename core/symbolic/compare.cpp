@@ -115,6 +115,17 @@ UOp less_by_difference(const Match& t) {
     return d && d->low >= 0 ? truth(t, false) : UOp();
 }
 
+/// a + 3 < b + 1 is a + 2 < b: of the constants of two sums one is left.
+UOp one_constant(const Match& t) {
+    Linear a = linear(t[i]), b = linear(t[j]);
+    if (!a.constant || !b.constant || a.is_constant() || b.is_constant() || !is_exact(a) || !is_exact(b)) return {};
+    int64_t more;
+    if (__builtin_sub_overflow(a.constant, b.constant, &more) || more == int_min(dtypes::int64)) return {};
+    a.constant = std::max<int64_t>(more, 0);
+    b.constant = std::max<int64_t>(-more, 0);
+    return is_exact(a) && is_exact(b) ? build_sum(a) < build_sum(b) : UOp();
+}
+
 UOp equal_by_difference(const Match& t) {
     std::optional<Bounds> d = difference(t);
     if (!d || (d->low <= 0 && d->high >= 0)) return {};
@@ -157,6 +168,7 @@ const RuleSet& compare_rules() {
         rule(i < n, less_than_constant),
         rule(n < i, greater_than_constant),
         rule(i < j, less_by_difference),
+        rule(i < j, one_constant),
         rule(i == n, equal_constant),
         rule(i != n, equal_constant),
         rule(i == j, equal_by_difference),

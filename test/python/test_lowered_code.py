@@ -168,3 +168,11 @@ def test_sums_across_a_workgroup_run_for_the_lanes_that_store_them(lowered, dtyp
     assert np.array_equal(values, host.sum(axis=1))
     found = mnemonics(text)
     assert found.count("s_cbranch_execz") <= sum(name.startswith("s_barrier") for name in found) + 1, text
+
+
+def test_sums_up_to_each_element_compare_each_distance_once(lowered):
+    host = np.arange(128 * 256, dtype=np.float32).reshape(128, 256) % 7
+    values, text = lowered(lambda: Tensor(host).cumsum(1))
+    assert np.array_equal(values, host.cumsum(1))
+    found = mnemonics(text)
+    assert 2 * sum(name.startswith("v_cmp") for name in found) < sum("v_cndmask" in name for name in found), text

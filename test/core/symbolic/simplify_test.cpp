@@ -64,8 +64,22 @@ TEST_F(Simplify, ComparisonsLoseConstantsAndFactors) {
     EXPECT_BECOMES(b + 2 < 5, b < 3);
     EXPECT_BECOMES(b - 2 < 0, b < 2);
     EXPECT_BECOMES(number(2) - b < 1, number(1) < b);
+    EXPECT_BECOMES(a + 3 < b + 1, a + 2 < b);
+    EXPECT_BECOMES(a + 1 < b + 3, a < b + 2);
+    EXPECT_BECOMES(a + 2 < b + 2, a < b);
     EXPECT_BECOMES(b < b + 1, constant(dtypes::boolean, 1));
     EXPECT_BECOMES(a * 8 + b < a * 8, constant(dtypes::boolean, 0));
+}
+
+TEST_F(Simplify, IntegersThatACastKeepsAreComparedWithoutIt) {
+    auto as = [](UOp u, DType type) { return cast(u, type); };
+    EXPECT_BECOMES(as(a + 3, dtypes::int32) < as(b + 1, dtypes::int32), a + 2 < b);
+    EXPECT_BECOMES(as(b + 2, dtypes::int32) < constant_int(dtypes::int32, 5), b < 3);
+    EXPECT_BECOMES(constant_int(dtypes::int32, 2) < as(b, dtypes::int32), number(2) < b);
+    const UOp wide = axis(5, 300), narrow = as(wide, dtypes::int8) < constant_int(dtypes::int8, 5);
+    EXPECT_BECOMES(narrow, narrow);
+    const UOp beside = as(b, dtypes::int32) < make(Op::special, dtypes::int32, {}, SpecialArg{true, 0, 64});
+    EXPECT_BECOMES(beside, beside);
 }
 
 TEST_F(Simplify, GatesKeepQuotientsNatural) {
