@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kMaxCopies = 4096;  // of one node
 constexpr size_t kMaxTerms = 255;    // of one reduction: lanes of a DType
-constexpr size_t kShortLoop = 16;    // steps of a reduction that are unrolled unasked
-constexpr size_t kShortBody = 1024;  // nodes that this may make
+constexpr size_t kShortLoop = 64;    // steps of a reduction that are unrolled unasked
+constexpr size_t kShortBody = 512;   // nodes that this may make
 
 /// The steps of some ranges as one number, the first range slowest.
 class Steps {
