@@ -164,7 +164,7 @@ size_t Program::bytes() const {
 
 std::shared_ptr<Program> Programs::find(UOp sink, const Device& device) {
     std::lock_guard lock(mutex_);
-    const Entry* found = all_.find({sink, device.index(), target_of(device).route});
+    const Entry* found = all_.find({sink, device.index(), codegen::route_in_force()});
     return found ? found->program : nullptr;
 }
 
@@ -172,7 +172,7 @@ void Programs::add(UOp sink, const Device& device, std::shared_ptr<Program> prog
     std::vector<Entry> gone;  // freed outside the lock
     std::lock_guard lock(mutex_);
     const size_t bytes = program->bytes();
-    gone = all_.put({sink, device.index(), target_of(device).route}, {Root(sink), std::move(program)}, bytes,
+    gone = all_.put({sink, device.index(), codegen::route_in_force()}, {Root(sink), std::move(program)}, bytes,
                     settings().programs_mb << 20);
 }
 

@@ -31,6 +31,15 @@ void expect_same(MachineFunction& function) {
     ASSERT_EQ(run_placed(function), wanted) << before << to_string(function);
 }
 
+/// How many copies stay, with what is stored staying as it was.
+int copies_left(Code& code) {
+    code.end();
+    MachineFunction copy = code.function;
+    EXPECT_TRUE(coalesce(copy));
+    expect_same(code.function);
+    return copies(copy);
+}
+
 TEST_P(Coalesce, RandomCodeComputesTheSameWithFewerCopies) {
     int before = 0, after = 0;
     for (unsigned seed = 1000; seed < 1060; ++seed) {
@@ -73,11 +82,7 @@ TEST_P(Coalesce, LoopCarriedValuesAreOneRegister) {
         code.copy(sum, next);
     });
     code.store(sum, address);
-    code.end();
-    MachineFunction copy = code.function;
-    ASSERT_TRUE(coalesce(copy));
-    EXPECT_EQ(copies(copy), 0) << to_string(copy);
-    expect_same(code.function);
+    EXPECT_EQ(copies_left(code), 0);
 }
 
 TEST_P(Coalesce, ValuesThatLiveOnBesideACopyKeepTheirOwnRegister) {
@@ -88,11 +93,7 @@ TEST_P(Coalesce, ValuesThatLiveOnBesideACopyKeepTheirOwnRegister) {
     code.op("v_add_f32", {b}, {b, address.part(0)});
     code.store(a, address);
     code.store(b, address);
-    code.end();
-    MachineFunction copy = code.function;
-    ASSERT_TRUE(coalesce(copy));
-    EXPECT_EQ(copies(copy), 1);
-    expect_same(code.function);
+    EXPECT_EQ(copies_left(code), 1);
 }
 
 TEST_P(Coalesce, TwoNamesOfAValueThatDoesNotChangeAreOneRegister) {
@@ -103,11 +104,7 @@ TEST_P(Coalesce, TwoNamesOfAValueThatDoesNotChangeAreOneRegister) {
     code.store(a, address);
     code.store(b, address);
     code.store(a, address);
-    code.end();
-    MachineFunction copy = code.function;
-    ASSERT_TRUE(coalesce(copy));
-    EXPECT_EQ(copies(copy), 0);
-    expect_same(code.function);
+    EXPECT_EQ(copies_left(code), 0);
 }
 
 }  // namespace
