@@ -1,10 +1,15 @@
-"""The command line: strata info | asm | disasm | lint | mutate | run | emu | bench."""
+"""The command line: strata info | asm | disasm | lint | mutate | run | emu | explain | bench."""
 
 import argparse
 import json
 import os
 import sys
 from pathlib import Path
+
+from . import _strata
+
+ARCHS = _strata.archs()
+ANY_ARCH = f"{', '.join(ARCHS[:-1])} or {ARCHS[-1]}"
 
 
 def read(path, binary=False):
@@ -19,7 +24,6 @@ def read(path, binary=False):
 
 def info(args):
     import strata
-    from strata import _strata
 
     print(f"strata {strata.__version__}")
     found, where = _strata._hip_compiler()
@@ -84,10 +88,9 @@ def classes(text):
 
 
 def emu_coverage(args):
-    from strata import _strata, emulator
+    from strata import emulator
 
-    archs = args.arch or _strata.archs()
-    for arch in archs:
+    for arch in args.arch or ARCHS:
         formats = emulator.coverage(arch)
         print(f"{arch}\n  {'format':8s} {'forms':>6s} {'run':>6s} {'graphics':>9s} {'refused':>8s}")
         for f in formats:
@@ -137,14 +140,14 @@ def measuring(add):
     c = add("emu", None, "Questions about the emulated GPU.")
     e = c.add_subparsers(dest="question", required=True, metavar="question")
     c = e.add_parser("coverage", help="Which instructions execute, by encoding format.", description="Which instructions execute, by encoding format.")
-    c.add_argument("--arch", action="append", default=[], help="gfx1100, gfx1201, gfx942 or gfx90a (default: all)")
+    c.add_argument("--arch", action="append", default=[], help=f"{ANY_ARCH} (default: all)")
     c.set_defaults(call=emu_coverage)
     c = add("explain", explain, "Walk row softmax from the tensor to machine code.")
     c.add_argument("--stages", action="store_true", required=True, help="what each stage of the compiler makes of it")
-    c.add_argument("--arch", default="gfx1100", choices=["gfx1100", "gfx1201", "gfx942", "gfx90a"], help="whose instructions (default: gfx1100)")
+    c.add_argument("--arch", default="gfx1100", choices=ARCHS, help="whose instructions (default: gfx1100)")
     c = add("bench", bench, "Measure Strata on this machine; prints JSON.")
     c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam lowering (default: all)")
-    c.add_argument("--arch", action="append", default=[], choices=["gfx1100", "gfx1201", "gfx942", "gfx90a"], help="of lowering (default: all)")
+    c.add_argument("--arch", action="append", default=[], choices=ARCHS, help="of lowering (default: all)")
     c.add_argument("--table", action="store_true", help="lowering alone, as a table instead of JSON")
     c.add_argument("--quick", action="store_true", help="fewer repetitions")
 
@@ -165,13 +168,13 @@ def parser():
     c.add_argument("--arch", default="", help="take the file as bare machine code of this arch")
     c = add("lint", lint, "Find missing waits, hazards and wrong resources in kernels without running them; exits with 1 where it finds any.")
     c.add_argument("file", help="HIP source (.hip, .cpp, .cc), assembly (.s) or code object (.co)")
-    c.add_argument("--arch", default="gfx1100", help="of sources: gfx1100, gfx1201, gfx942 or gfx90a")
+    c.add_argument("--arch", default="gfx1100", help=f"of sources: {ANY_ARCH}")
     c.add_argument("--kernel", default="", help="the symbol of the only one to look at")
     c.add_argument("--json", action="store_true", help="print a list of findings instead of lines")
     c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")
     c = add("mutate", mutate, "Take one wait, barrier, distance, first value or allocation at a time away from kernels, and count what strict mode and the linter find.")
     c.add_argument("file", nargs="*", help="HIP source, assembly or code object; without --arg only the linter sees its mutants (default: kernels built in, with arguments)")
-    c.add_argument("--arch", action="append", default=[], help="gfx1100, gfx1201, gfx942 or gfx90a (default: gfx1100 and gfx942)")
+    c.add_argument("--arch", action="append", default=[], help=f"{ANY_ARCH} (default: gfx1100 and gfx942)")
     c.add_argument("--classes", type=classes, default="waits,barriers,hazards,uninitialised,bounds", help="those to make, of waits,barriers,hazards,uninitialised,bounds")
     c.add_argument("--limit", type=count, default=0, metavar="N", help="at most N mutants of a kernel")
     c.add_argument("--seed", type=count, default=0, help="order in which waves take turns")

@@ -227,9 +227,9 @@ def bench_emu(quick):
 
 
 def bench_lowering(quick, archs=()):
-    from .lowering import ARCHS, bench_lowering
+    from .lowering import bench_lowering
 
-    return bench_lowering(quick, archs or ARCHS)
+    return bench_lowering(quick, archs)
 
 
 BENCHMARKS = {"import": bench_import, "graph": bench_graph, "compile": bench_compile, "launch": bench_launch, "emu": bench_emu, "sum": bench_sum, "beam": bench_beam,

@@ -5,14 +5,18 @@ A kernel counts when both give the same values; one that does not is in the resu
 import math
 import os
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
 
 import numpy as np
 
-ARCHS = ("gfx1100", "gfx1201", "gfx942", "gfx90a")
+import strata
+from strata import _strata, nn
+
+from ..mutate.code import symbols
+
+ARCHS = tuple(_strata.archs())
 TARGETS = ("hip", "asm")
 
 
@@ -23,13 +27,9 @@ class Inputs:
         self.random = np.random.default_rng(11)
 
     def floats(self, *shape, dtype="float32"):
-        import strata
-
         return strata.Tensor(self.random.standard_normal(shape, dtype=np.float32)).cast(dtype).realize()
 
     def integers(self, low, high, *shape, dtype="int32"):
-        import strata
-
         return strata.Tensor(self.random.integers(low, high, shape).astype(np.int32)).cast(dtype).realize()
 
 
@@ -47,8 +47,6 @@ def convolution(inputs):
     x, weights = inputs.floats(8, 34, 34), inputs.floats(16, 8, 3, 3)
 
     def call():
-        import strata
-
         windows = strata.stack([x[:, i : i + 32, j : j + 32] for i in range(3) for j in range(3)])
         return (windows.reshape(1, 9, 8, 32, 32) * weights.permute(0, 2, 3, 1).reshape(16, 9, 8, 1, 1)).sum(axis=(1, 2))
     return call
@@ -56,8 +54,6 @@ def convolution(inputs):
 
 def philox(inputs):
     def call():
-        import strata
-
         strata.manual_seed(7)
         return strata.Tensor.rand(1 << 16)
     return call
@@ -67,8 +63,6 @@ def attention(inputs):
     query, key, value = (inputs.floats(2, 64, 32) for _ in range(3))
 
     def call():
-        from strata import nn
-
         return nn.scaled_dot_product_attention(query, key, value, causal=True)
     return call
 
@@ -78,8 +72,6 @@ def normalized(name):
         x, weight = inputs.floats(256, 512), inputs.floats(512)
 
         def call():
-            from strata import nn
-
             return getattr(nn, name)(x, weight=weight)
         return call
     return make
@@ -137,40 +129,19 @@ KERNELS = {
 }
 
 
-def code_bytes(image, name):
-    """Size of a function in a code object (ELF64): its symbol's."""
-    sections, size, count = struct.unpack_from("<Q", image, 40)[0], *struct.unpack_from("<HH", image, 58)
-    headers = [struct.unpack_from("<IIQQQQIIQQ", image, sections + i * size) for i in range(count)]
-    for header in headers:
-        if header[1] not in (2, 11):  # symbols, dynamic symbols
-            continue
-        names = headers[header[6]][4]
-        for at in range(header[4], header[4] + header[5], 24):
-            text, _, _, _, _, length = struct.unpack_from("<IBBHQQ", image, at)
-            if image[names + text : image.index(b"\0", names + text)] == name.encode():
-                return length
-    return 0
-
-
 def compiled(call, arch, target, repeat):
     """(kernels, [ms of each, the best of several compilations])."""
-    import strata
-
     kernels = strata.compile(call(), arch, target).kernels
     ms = [[k.compile_ms for k in strata.compile(call(), arch, target).kernels] for _ in range(repeat)]
     return kernels, [min(each) for each in zip(*ms)]
 
 
 def subprocess_ms(kernels, arch):
-    from strata import _strata
-
     return [_strata._compile_on(k.source, k.name, arch, True, False)[0] for k in kernels]
 
 
 def ran(call):
     """(values, what the launches took) of the tensor."""
-    import strata
-
     out = call()
     strata.reset_stats()
     out.realize()
@@ -181,15 +152,13 @@ def ran(call):
 
 def one_target(call, arch, target, quick):
     """(values, launch shapes, figures) of a kernel through one target."""
-    import strata
-
     with strata.config(target=target):
         kernels, ms = compiled(call, arch, target, 1 if quick else 5 if target == "asm" else 2)
         values, figures = ran(call)
     figures |= {
         "kernels": len(kernels), "compile_ms": round(sum(ms), 3), "slowest_compile_ms": round(max(ms), 3),
         "vgprs": max(k.vgprs for k in kernels), "sgprs": max(k.sgprs for k in kernels), "scratch": max(k.scratch for k in kernels),
-        "code_bytes": sum(code_bytes(k.code_object, k.name) for k in kernels),
+        "code_bytes": sum(symbols(k.code_object)[k.name][1] for k in kernels),
     }
     if target == "hip":
         figures["subprocess_ms"] = round(sum(subprocess_ms(kernels, arch)), 3)
@@ -208,8 +177,6 @@ def distance(got, want):
 
 
 def one_kernel(make, tolerance, arch, quick):
-    import strata
-
     call = make(Inputs())
     (want, schedule, hip), (got, other, direct) = (one_target(call, arch, target, quick) for target in TARGETS)
     if schedule != other:
@@ -262,8 +229,6 @@ def big_sum(quick):
     """Sum of 2^24 float32 on one thread of the emulator: the tensor's kernels by target, and the hand-written one of `strata bench emu`."""
     import importlib.util
 
-    import strata
-
     data = np.random.default_rng(0).random(1 << 24, dtype=np.float32)
     out = {}
     with strata.config(device="emu:gfx1100", emu_threads=1):
@@ -287,8 +252,6 @@ def big_sum(quick):
 
 
 def one_arch(arch, quick, names):
-    import strata
-
     kernels = {}
     with strata.config(device=f"emu:{arch}", no_cache=True):
         for name in names:
@@ -299,10 +262,10 @@ def one_arch(arch, quick, names):
     return {"kernels": kernels, "all": overview(kernels)}
 
 
-def bench_lowering(quick, archs=ARCHS, names=tuple(KERNELS)):
-    """Both targets over the kernels on each arch."""
+def bench_lowering(quick, archs=(), names=tuple(KERNELS)):
+    """Both targets over the kernels on each arch; all if archs is empty."""
     return {
-        "archs": {arch: one_arch(arch, quick, names) for arch in archs},
+        "archs": {arch: one_arch(arch, quick, names) for arch in archs or ARCHS},
         "first_result_ms": {target: first_result_ms(target, 1 if quick else 5) for target in TARGETS},
         "sum_2^24_float32": big_sum(quick),
     }

@@ -56,13 +56,30 @@ class Instruction:
         return self.address + 4 + 4 * struct.unpack("<h", self.bytes[:2])[0] if BRANCH.match(self.mnemonic) else None
 
 
+def symbols(image):
+    """(address, size) of each symbol of an ELF file, by name."""
+    offset, entry, count = *struct.unpack_from("<Q", image, 0x28), *struct.unpack_from("<HH", image, 0x3A)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", image, offset + n * entry) for n in range(count)]
+    out = {}
+    for section in sections:
+        if section[1] not in (2, 11):  # SHT_SYMTAB, SHT_DYNSYM
+            continue
+        names = sections[section[6]][4]
+        for at in range(section[4], section[4] + section[5], 24):
+            name, _, _, defined, value, size = struct.unpack_from("<IBBHQQ", image, at)
+            end = image.index(b"\0", names + name)
+            if defined:
+                out[image[names + name : end].decode()] = (value, size)
+    return out
+
+
 class Object:
     """One kernel of a code object."""
 
     def __init__(self, image, kernel=""):
         self.image = bytes(image)
         self.arch = strata._strata._arch_of(self.image)  # refuses what is no code object
-        self.symbols, self.segments = self._symbols(), self._segments()
+        self.symbols, self.segments = symbols(self.image), self._segments()
         kernels = sorted(name[:-3] for name in self.symbols if name.endswith(".kd"))
         if kernel and kernel not in kernels or not kernels:
             raise strata.UsageError(f"no kernel '{kernel}'; there {'are' if kernels else 'is none'} {', '.join(kernels)}")
@@ -76,21 +93,6 @@ class Object:
         listed = asm.disassemble_instructions(self.image[start : start + size], self.arch, self.wave_size)
         self.code = [Instruction(start + at, address + at, self.image[start + at : start + at + size], text) for at, size, text in listed]
         self.targets = {i.target() for i in self.code}
-
-    def _symbols(self):
-        offset, entry, count = *struct.unpack_from("<Q", self.image, 0x28), *struct.unpack_from("<HH", self.image, 0x3A)
-        sections = [struct.unpack_from("<IIQQQQIIQQ", self.image, offset + n * entry) for n in range(count)]
-        out = {}
-        for section in sections:
-            if section[1] not in (2, 11):  # SHT_SYMTAB, SHT_DYNSYM
-                continue
-            names = sections[section[6]][4]
-            for at in range(section[4], section[4] + section[5], 24):
-                name, _, _, defined, value, size = struct.unpack_from("<IBBHQQ", self.image, at)
-                end = self.image.index(b"\0", names + name)
-                if defined:
-                    out[self.image[names + name : end].decode()] = (value, size)
-        return out
 
     def _segments(self):
         offset, entry, count = *struct.unpack_from("<Q", self.image, 0x20), *struct.unpack_from("<HH", self.image, 0x36)
