@@ -56,17 +56,7 @@ TEST_P(EmitTest, TheTextAssemblesToTheSameWords) {
     EXPECT_NE(lowered->assembly.find("loop_r0:\n"), std::string::npos) << lowered->assembly;
     EXPECT_NE(lowered->assembly.find("; val0 = load float32 in1[tx]\n"), std::string::npos) << lowered->assembly;
     EXPECT_NE(lowered->assembly.find("s_cbranch_scc1 loop_r0\n"), std::string::npos) << lowered->assembly;
-    isa::Assembler assembler(GetParam());
-    for (const std::string& line : split(lowered->assembly)) assembler.emit_line(line);
-    auto words = assembler.words();
-    ASSERT_TRUE(words) << words.error().message << lowered->assembly;
-    const isa::CodeObject object = isa::CodeObject::parse(std::move(lowered->object)).value();
-    const uint64_t entry = object.kernels[0].entry_address;
-    for (const isa::Segment& segment : object.segments)
-        if (segment.executable) {
-            const uint8_t* code = segment.bytes.data() + (entry - segment.address);
-            EXPECT_EQ(std::memcmp(code, words->data(), words->size() * 4), 0) << lowered->assembly;
-        }
+    expect_text_of_object(GetParam(), *lowered);
 }
 
 TEST_P(EmitTest, LinesNameTheOperationThatCodeIsFor) {

@@ -57,17 +57,7 @@ TEST_P(FinishTest, TheTextOfFinishedCodeAssemblesToTheSameWords) {
     ASSERT_TRUE(finish(function.code));
     auto lowered = emit(function.code);
     ASSERT_TRUE(lowered) << lowered.error().message;
-    isa::Assembler assembler(GetParam());
-    for (const std::string& line : split(lowered->assembly)) assembler.emit_line(line);
-    auto words = assembler.words();
-    ASSERT_TRUE(words) << words.error().message << lowered->assembly;
-    const isa::CodeObject object = isa::CodeObject::parse(std::move(lowered->object)).value();
-    for (const isa::Segment& segment : object.segments)
-        if (segment.executable)
-            EXPECT_EQ(std::memcmp(segment.bytes.data() + (object.kernels[0].entry_address - segment.address),
-                                  words->data(), words->size() * 4),
-                      0)
-                << lowered->assembly;
+    expect_text_of_object(GetParam(), *lowered);
 }
 
 INSTANTIATE_TEST_SUITE_P(, FinishTest, testing::ValuesIn(kArchs),

@@ -39,6 +39,20 @@ inline std::vector<std::string> split(std::string_view text, char at = '\n') {
     }
 }
 
+/// The text assembles to the words that the object has.
+inline void expect_text_of_object(isa::Arch arch, const Lowered& lowered) {
+    isa::Assembler assembler(arch);
+    for (const std::string& line : split(lowered.assembly)) assembler.emit_line(line);
+    auto words = assembler.words();
+    ASSERT_TRUE(words) << words.error().message << lowered.assembly;
+    const isa::CodeObject object = isa::CodeObject::parse(lowered.object).value();
+    const uint64_t entry = object.kernels[0].entry_address;
+    const isa::Segment* code = object.code_at(entry);
+    ASSERT_TRUE(code);
+    EXPECT_EQ(std::memcmp(code->bytes.data() + (entry - code->address), words->data(), words->size() * 4), 0)
+        << lowered.assembly;
+}
+
 /// Copies 64 floats from a buffer into another.
 inline LinearProgram copying() {
     LinearProgram program{.name = "k"};
