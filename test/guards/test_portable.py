@@ -1,4 +1,5 @@
-"""The tree can be read and built anywhere: no path of one machine, no host of one network, no reference to a tracker or a chat."""
+"""The tree can be read and built anywhere: no path of one machine, no host of one network, no reference to a tracker or a chat,
+and nothing at its root that somebody forgot there."""
 
 import re
 
@@ -11,6 +12,7 @@ PATTERNS = {
     "a number of a tracker": r"(?i)\b(?:in|of|see|from|closes|fixes) (?:issue|ticket|pull request) #?\d+|\(#\d+\)|\b(?:issue|PR|MR) ?#\d+",
     "talk about how it was written": r"(?i)\b(?:claude|chatgpt|copilot|language model|ai agent|as requested|per the brief)\b",
 }
+AT_ROOT = r"\..*|[A-Z]+(\.md)?|CMake\w+\.\w+|pyproject\.toml"  # documents, what builds
 SKIP = ("test/fuzz/corpus/", "test/guards/test_portable.py", "LICENSE")
 
 
@@ -35,3 +37,16 @@ def test_the_tree_speaks_of_itself_only():
 ])
 def test_a_local_word_is_found(tmp_path, line, found):
     assert len(local_words(make_tree(tmp_path, {"a.py": line + "\n"}))) == found
+
+
+def strays(tree):
+    return {f: f"{f}: its place is a folder" for f in tree.files if "/" not in f and not re.fullmatch(AT_ROOT, f)}
+
+
+def test_the_root_holds_documents_and_what_builds_alone():
+    check(strays(Tree(CHECKOUT)), {}, "Put it where its kind is, or delete it.")
+
+
+def test_a_file_that_was_forgotten_is_found(tmp_path):
+    tree = make_tree(tmp_path, {"try.py": "", "log.txt": "", "README.md": "", "LICENSE": "", "CMakeLists.txt": "", ".gitignore": "", "core/a.py": ""})
+    assert list(strays(tree)) == ["log.txt", "try.py"]
