@@ -1,6 +1,9 @@
-// Whole kernels, lowered and run in strict mode, against the graph that they came from.
+// Whole kernels, lowered and run in strict mode, against the graph that they came from. STRATA_FUZZ_SECONDS=s goes on for s
+// seconds, STRATA_FUZZ_SEED=n starts elsewhere.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 
 #include "../linear/interpreter.h"
@@ -12,7 +15,7 @@
 namespace strata::codegen {
 namespace {
 
-class LoweredKernels : public testing::TestWithParam<isa::Arch> {};
+class LoweredKernelsFuzz : public testing::TestWithParam<isa::Arch> {};
 
 Scalars small_numbers(DType type, size_t count, int seed) {
     Scalars out;
@@ -55,56 +58,73 @@ struct Buffers {
     std::vector<emu::DeviceAddress> addresses;
 };
 
-TEST_P(LoweredKernels, ComputeWhatRandomKernelsMeanAndBreakNoRuleOfTheMachine) {
-    const Target target = target_of(GetParam(), Route::asm_);
-    emu::Gpu gpu(GetParam());
-    for (unsigned seed = 0; seed < 100; ++seed) {
-        GraphScope scope;
-        const Kernel kernel = RandomKernel(seed).make();
-        auto program = linearize(kernel, target);
-        ASSERT_TRUE(program) << program.error().message;
-        Memory expected;
-        for (UOp u : toposort(kernel.sink))
-            if (u.is(Op::param) && u.as<ParamArg>().space == Space::global)
-                expected[u.as<ParamArg>().slot] =
-                    small_numbers(u.dtype(), static_cast<size_t>(u.as<ParamArg>().size), u.as<ParamArg>().slot);
-        const Buffers buffers(gpu, *program, expected);
-        Evaluator(expected).run(kernel.sink);
+/// The kernel of a seed does on a device what its graph means; strict mode and the linter find nothing.
+void run_random_kernel(emu::Gpu& gpu, const Target& target, unsigned seed) {
+    GraphScope scope;
+    const Kernel kernel = RandomKernel(seed).make();
+    auto program = linearize(kernel, target);
+    ASSERT_TRUE(program) << program.error().message;
+    Memory expected;
+    for (UOp u : toposort(kernel.sink))
+        if (u.is(Op::param) && u.as<ParamArg>().space == Space::global)
+            expected[u.as<ParamArg>().slot] =
+                small_numbers(u.dtype(), static_cast<size_t>(u.as<ParamArg>().size), u.as<ParamArg>().slot);
+    const Buffers buffers(gpu, *program, expected);
+    Evaluator(expected).run(kernel.sink);
 
-        auto lowered = lower(*program, target);
-        ASSERT_TRUE(lowered) << "seed " << seed << ": " << lowered.error().message;
-        auto module = gpu.load(lowered->object);
-        ASSERT_TRUE(module) << "seed " << seed << ": " << module.error().message << "\n" << lowered->assembly;
-        std::vector<uint8_t> arguments(buffers.addresses.size() * 8);
-        std::memcpy(arguments.data(), buffers.addresses.data(), arguments.size());
-        std::vector<lint::Finding> found;
-        auto ran = gpu.launch(**module, program->name,
-                              {.grid = program->grid,
-                               .block = program->block,
-                               .seed = seed,
-                               .timed = false,
-                               .check = emu::Check::report,
-                               .findings = &found},
-                              arguments);
-        ASSERT_TRUE(ran) << "seed " << seed << ": " << ran.error().message << "\n" << lowered->assembly;
-        ASSERT_TRUE(found.empty()) << "seed " << seed << ": " << found[0].what << "\n" << lowered->assembly;
-        auto findings = lint::lint((*module)->object(), program->name);
-        ASSERT_TRUE(findings) << findings.error().message;
-        ASSERT_TRUE(findings->empty()) << "seed " << seed << ": " << (*findings)[0].what << "\n" << lowered->assembly;
-        for (size_t i = 0; i < program->params.size(); ++i) {
-            const UOp param = program->params[i];
-            const Scalars& wanted = expected.at(param.as<ParamArg>().slot);
-            const Scalars got = buffers.read(i, param.dtype(), wanted.size());
-            for (size_t k = 0; k < wanted.size(); ++k)
-                ASSERT_TRUE(wanted[k].i == got[k].i && wanted[k].f == got[k].f)
-                    << "seed " << seed << ", param " << param.as<ParamArg>().slot << " [" << k
-                    << "]: " << wanted[k].i + wanted[k].f << " expected, " << got[k].i + got[k].f << " got\n"
-                    << lowered->assembly;
-        }
+    auto lowered = lower(*program, target);
+    ASSERT_TRUE(lowered) << "seed " << seed << ": " << lowered.error().message;
+    auto module = gpu.load(lowered->object);
+    ASSERT_TRUE(module) << "seed " << seed << ": " << module.error().message << "\n" << lowered->assembly;
+    std::vector<uint8_t> arguments(buffers.addresses.size() * 8);
+    std::memcpy(arguments.data(), buffers.addresses.data(), arguments.size());
+    std::vector<lint::Finding> found;
+    auto ran = gpu.launch(**module, program->name,
+                          {.grid = program->grid,
+                           .block = program->block,
+                           .seed = seed,
+                           .timed = false,
+                           .check = emu::Check::report,
+                           .findings = &found},
+                          arguments);
+    ASSERT_TRUE(ran) << "seed " << seed << ": " << ran.error().message << "\n" << lowered->assembly;
+    ASSERT_TRUE(found.empty()) << "seed " << seed << ": " << found[0].what << "\n" << lowered->assembly;
+    auto findings = lint::lint((*module)->object(), program->name);
+    ASSERT_TRUE(findings) << findings.error().message;
+    ASSERT_TRUE(findings->empty()) << "seed " << seed << ": " << (*findings)[0].what << "\n" << lowered->assembly;
+    for (size_t i = 0; i < program->params.size(); ++i) {
+        const UOp param = program->params[i];
+        const Scalars& wanted = expected.at(param.as<ParamArg>().slot);
+        const Scalars got = buffers.read(i, param.dtype(), wanted.size());
+        for (size_t k = 0; k < wanted.size(); ++k)
+            ASSERT_TRUE(wanted[k].i == got[k].i && wanted[k].f == got[k].f)
+                << "seed " << seed << ", param " << param.as<ParamArg>().slot << " [" << k
+                << "]: " << wanted[k].i + wanted[k].f << " expected, " << got[k].i + got[k].f << " got\n"
+                << lowered->assembly;
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Archs, LoweredKernels, testing::ValuesIn(kArchs),
+uint64_t number_of(const char* variable, uint64_t otherwise) {
+    const char* text = std::getenv(variable);
+    return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+TEST_P(LoweredKernelsFuzz, ComputeWhatRandomKernelsMeanAndBreakNoRuleOfTheMachine) {
+    using Clock = std::chrono::steady_clock;
+    const Target target = target_of(GetParam(), Route::asm_);
+    const auto first = static_cast<unsigned>(number_of("STRATA_FUZZ_SEED", 0));
+    const uint64_t seconds = number_of("STRATA_FUZZ_SECONDS", 0) / 4;  // of each arch
+    const auto end = Clock::now() + std::chrono::seconds(seconds);
+    unsigned kernels = 0;
+    for (; kernels < 100 || Clock::now() < end; kernels += 10) {
+        emu::Gpu gpu(GetParam());  // with the memory of its kernels
+        for (unsigned i = 0; i < 10 && !HasFatalFailure(); ++i) run_random_kernel(gpu, target, first + kernels + i);
+        if (HasFatalFailure()) return;
+    }
+    if (seconds) fmt::print("{}: {} random kernels in {} s\n", isa::info(GetParam()).name, kernels, seconds);
+}
+
+INSTANTIATE_TEST_SUITE_P(Archs, LoweredKernelsFuzz, testing::ValuesIn(kArchs),
                          [](const auto& arch) { return std::string(isa::info(arch.param).name); });
 
 }  // namespace
