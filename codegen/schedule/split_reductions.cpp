@@ -1,8 +1,9 @@
 // split_reductions: one large reduction -> two.
 //
 // Before  reduce(x, axes) over n elements a result, few results
-// After   reduce(contiguous(reduce(reshape(x to (..., k, m, ...)), k)), m): m partial results a result. The m axis is
-//         the fastest one in memory, so neighbouring threads of the first stage read neighbouring elements.
+// After   reduce(contiguous(reduce(reshape(x to (..., m, k, ...)), k)), m): m partial results a result, each of k elements that
+//         follow one another, which a block shares. Of columns it is reshaped to (..., k, m, ...), so that neighbouring
+//         threads of the first stage read neighbouring elements.
 // Runs before plan_storage because the partial results need memory of their own.
 #include <algorithm>
 
@@ -13,8 +14,10 @@ namespace {
 
 constexpr int64_t kSplitFrom = 1 << 15;   // elements a result below which one block does it well
 constexpr int64_t kFewResults = 1 << 10;  // with more results than this the first stage fills the machine unsplit
-constexpr int64_t kPartials = 1 << 14;    // partial results to aim at over all results
-constexpr int64_t kLeastSerial = 16;      // elements a partial result, at least
+constexpr int64_t kBlocks = 1 << 10;      // partial results to aim at over all results, where a block shares each,
+constexpr int64_t kLeastShared = 1 << 10, kMostShared = 1 << 14;  // of so many elements
+constexpr int64_t kPartials = 1 << 14;                            // the same where a thread has each
+constexpr int64_t kLeastSerial = 16;                              // elements a partial result, at least
 
 /// The divisor of n nearest to, and not above, `wish`; 0 when the best is below 64.
 int64_t divisor_near(int64_t n, int64_t wish) {
@@ -37,14 +40,21 @@ UOp padded(UOp rows, int64_t m, Op op) {
     return alu(Op::where, {column < n, x, identity(op, x.dtype())});
 }
 
-/// The kept axes first, then all reduced elements as one axis.
-UOp as_rows(UOp x, const std::vector<int>& axes, int64_t results) {
+/// The kept axes, then the reduced ones.
+std::vector<int> kept_first(UOp x, const std::vector<int>& axes) {
     std::vector<int> order;
     for (int i = 0; i < static_cast<int>(x.shape().size()); ++i)
         if (std::find(axes.begin(), axes.end(), i) == axes.end()) order.push_back(i);
     order.insert(order.end(), axes.begin(), axes.end());
-    if (!std::is_sorted(order.begin(), order.end())) x = make(Op::permute, x.dtype(), {x}, AxesArg{order});
-    return reshaped(x, {results, x.numel() / results});
+    return order;
+}
+
+/// Rows of so many columns, or about as many where they are not divided by that.
+UOp divided(UOp rows, int64_t& columns, Op op) {
+    const int64_t n = rows.shape()[1], divisor = divisor_near(n, columns);
+    if (divisor < columns / 4) return padded(rows, columns, op);
+    columns = divisor;
+    return rows;
 }
 
 UOp split(UOp u) {
@@ -53,16 +63,16 @@ UOp split(UOp u) {
     if (results == 0 || results > kFewResults) return u;
     int64_t n = u.src(0).numel() / results;
     if (n < kSplitFrom) return u;
-    UOp rows = as_rows(u.src(0), arg.axes, results);
-    int64_t wish = std::min(std::max<int64_t>(256, kPartials / results), n / kLeastSerial / 256 * 256);
-    int64_t m = divisor_near(n, wish);
-    if (m < wish / 4) {
-        m = wish;
-        rows = padded(rows, m, arg.op);
-        n = rows.shape()[1];
-    }
-    UOp partial = reduced(reshaped(rows, {results, n / m, m}), arg.op, 1);
-    UOp total = reduced(make(Op::contiguous, partial.dtype(), {partial}), arg.op, 2);
+    UOp x = u.src(0);
+    const std::vector<int> order = kept_first(x, arg.axes);
+    const bool in_order = std::is_sorted(order.begin(), order.end());
+    if (!in_order) x = make(Op::permute, x.dtype(), {x}, AxesArg{order});
+    int64_t wish = in_order ? std::clamp(n * results / kBlocks, kLeastShared, kMostShared)
+                            : std::min(std::max<int64_t>(256, kPartials / results), n / kLeastSerial / 256 * 256);
+    const UOp rows = divided(reshaped(x, {results, n}), wish, arg.op);
+    const int reduced_first = in_order ? 2 : 1;
+    UOp partial = reduced(reshaped(rows, {results, rows.shape()[1] / wish, wish}), arg.op, reduced_first);
+    UOp total = reduced(make(Op::contiguous, partial.dtype(), {partial}), arg.op, 3 - reduced_first);
     return reshaped(total, u.shape());
 }
 
