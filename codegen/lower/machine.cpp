@@ -103,6 +103,7 @@ std::string to_string(const MachineFunction& function, const Instruction& instru
     for (size_t i = 0; i < 4; ++i) add(instruction.src[i], inst.src[i]);
     if (is_branch(instruction)) text += fmt::format(" block{}", instruction.target);
     if (inst.offset && !is_branch(instruction)) text += fmt::format(" offset:{}", inst.offset);
+    if (inst.dpp.kind == isa::DppKind::dpp16) text += fmt::format(" dpp:{:#x}", inst.dpp.ctrl);
     if (instruction.keeps) text += " keeps";
     if (instruction.gate) text += " gate " + name(function, instruction.gate);
     return text;

@@ -49,6 +49,7 @@ UOP = {
     "for_range": 'uop.range(size, id, "loop")', "loop": 'uop.range(size, id, "loop")', "if_": "uop.where(condition, x, y), or a gate: buffer.index(i, gate)", "select": "uop.where(condition, x, y)", "global_id": 'uop.range(size, id, "global")',
     "thread_idx": 'uop.special("lidx0", size)', "block_idx": 'uop.special("gidx0", size)', "shared": 'uop.placeholder(size, dtype, "local")', "syncthreads": "uop.barrier(effects)", "max": "x.maximum(y)", "min": "x.minimum(y)", "item": "a UOp has no value before the kernel runs",
     "numpy": "a UOp has no value before the kernel runs", "astype": "x.cast(dtype)", "sum": 'uop.reduce(value, "add", *ranges)', "constant": "uop.const(value, dtype)",
+    "shfl_xor": "uop.shuffle_xor(value, mask)", "shuffle": "uop.shuffle_xor(value, mask)", "mma": "uop.wmma(name, a, b, c)", "mfma": "uop.wmma(name, a, b, c)", "tensor_core": "uop.wmma(name, a, b, c)",
 }  # fmt: skip
 
 DTYPES = {
