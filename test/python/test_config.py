@@ -127,9 +127,10 @@ def test_a_block_of_a_thread_ends_with_it():
 
 def test_workers_compute_with_the_settings_of_the_context(tmp_path):
     with strata.config(cache_dir=str(tmp_path / "a")):
-        strata.realize([Tensor([1.0, 2.0]) * n for n in (1.25, 2.25, 3.25)])
+        strata.realize([Tensor([1.0] * n) * 1.0625 for n in (211, 223, 227)])
         with strata.config(cache_dir=str(tmp_path / "b")):
-            strata.realize([Tensor([1.0, 2.0]) * n for n in (4.25, 5.25, 6.25)])
+            strata.realize([Tensor([1.0] * n) * 1.0625 for n in (229, 233, 239)])
+
     def objects(folder):
         return [p for p in (tmp_path / folder).rglob("objects/*") if "." not in p.name]
 
