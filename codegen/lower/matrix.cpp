@@ -7,7 +7,8 @@ namespace strata::codegen {
 namespace {
 
 bool is_zero(const Value& value) {
-    return std::ranges::all_of(value.lanes, [](const Value& v) { return v.number && *v.number == 0; });
+    return !value.lanes.empty() &&
+           std::ranges::all_of(value.lanes, [](const Value& v) { return v.number && *v.number == 0; });
 }
 
 }  // namespace
