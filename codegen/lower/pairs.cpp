@@ -129,8 +129,14 @@ class Pairs {
         return dual(code_[j], code_[i]);
     }
 
-    /// The encoder knows which halves and registers go together.
+    /// Sources of one bank clash: they are read in one clock (RDNA3 ISA 7.6).
+    static bool clash(const isa::Operand& a, const isa::Operand& b) {
+        return a.is_vgpr() && b.is_vgpr() && a.code != b.code && a.code % 4 == b.code % 4;
+    }
+
+    /// The encoder knows which halves and registers go together; most that do not need not be asked about.
     std::optional<isa::Inst> dual(const Instruction& x, const Instruction& y) const {
+        if (x.inst.dst[0].code % 2 == y.inst.dst[0].code % 2) return {};
         const auto literal = [](const isa::Inst& inst) {
             return inst.row->flags & isa::kLiteral || std::ranges::any_of(inst.src, [](const isa::Operand& one) {
                        return one.present() && one.is_literal();
@@ -144,12 +150,15 @@ class Pairs {
         made.dst_y = {y.inst.dst[0].code, made.row_y->dst[0]};
         const auto x_sources = sources(x.inst, *made.row), y_sources = sources(y.inst, *made.row_y);
         for (size_t i = 0; i < 2; ++i) made.src[i] = x_sources[i], made.src_y[i] = y_sources[i];
-        if (isa::encode(function_.target.arch, made)) return made;
+        auto encodes = [&] {
+            return !clash(made.src[0], made.src_y[0]) && !clash(made.src[1], made.src_y[1]) &&
+                   isa::encode(function_.target.arch, made);
+        };
+        if (encodes()) return made;
         // Sources of one bank may be apart the other way round.
         if (!made.src_y[0].is_vgpr() || !made.src_y[1].is_vgpr() || !commutes(y.inst.row->mnemonic)) return {};
         std::swap(made.src_y[0], made.src_y[1]);
-        if (isa::encode(function_.target.arch, made)) return made;
-        return {};
+        return encodes() ? std::optional(made) : std::nullopt;
     }
 
     /// Without what a half implies: its literal, the mask.
