@@ -2,8 +2,8 @@
 
 #include <set>
 
+#include "../linear/samples.h"
 #include "same.h"
-#include "samples.h"
 #include "strata/codegen/decompose/functions_p.h"
 #include "tape.h"
 

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "../decompose/samples.h"
 #include "../linear/kernels.h"
+#include "../linear/samples.h"
 #include "../target/gfx1100.h"
 #include "strata/codegen/compile/prelude_p.h"
 #include "strata/codegen/render/math_library.h"
