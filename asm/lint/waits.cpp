@@ -72,8 +72,8 @@ bool Outstanding::wait(const Inst& inst) {
     if (inst.src[0].present() && inst.src[0].code != isa::code::null) return true;  // a register is added to the count
     for (const WaitField& field : kWaitFields) {
         if (!field.families.has(isa::info(arch_).family) || field.mnemonic != mnemonic) continue;
-        const uint32_t count = field.count_in(static_cast<uint32_t>(inst.offset));
-        if (count < field.most()) let_through(field.counter, count);
+        const uint32_t count = count_in(field, static_cast<uint32_t>(inst.offset));
+        if (count < most(field)) let_through(field.counter, count);
     }
     return true;
 }
@@ -264,7 +264,7 @@ std::string Outstanding::wait_for(const Operation& operation) const {
         });
         if (field == std::end(kWaitFields)) continue;
         const bool in_order = own.queue != Queue::scalar && own.queue != Queue::flat;
-        const uint32_t count = in_order ? std::min<uint32_t>(own.younger, field->most() - 1) : 0;
+        const uint32_t count = in_order ? std::min<uint32_t>(own.younger, most(*field) - 1) : 0;
         if (field->mnemonic == "s_waitcnt") {
             text += combined ? " " : text.empty() ? "s_waitcnt " : " and s_waitcnt ";
             text += fmt::format("{}({})", isa::counter_names(own.counter).front(), count);

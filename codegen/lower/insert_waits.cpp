@@ -141,17 +141,17 @@ class Inserter {
         std::vector<Instruction> all;
         while (true) {
             const lint::WaitField* best = nullptr;
-            int most = 0;
+            int covers_most = 0;
             for (const lint::WaitField& field : lint::kWaitFields) {
                 const int covered = covers(field.mnemonic, waits);
-                if (covered > most) best = &field, most = covered;
+                if (covered > covers_most) best = &field, covers_most = covered;
             }
             if (!best) return all;
             uint32_t value = 0;
             for (const lint::WaitField& field : lint::kWaitFields) {
                 if (field.mnemonic != best->mnemonic || !field.families.has(function_.family)) continue;
                 uint8_t& wanted = waits[index_of(field)];
-                value |= field.put(wanted == kNoWait ? field.most() : std::min<uint32_t>(wanted, field.most() - 1));
+                value |= put(field, wanted == kNoWait ? most(field) : std::min<uint32_t>(wanted, most(field) - 1));
                 wanted = kNoWait;
             }
             all.push_back(immediate(function_, best->mnemonic, static_cast<int16_t>(value), origin));
