@@ -173,6 +173,7 @@ codegen::Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel
     if (settings().beam == 0) return codegen::heuristic(kernel, target);
     Settings plain = settings();  // candidates are timed, and are nothing that strict mode is to tell of
     plain.check = "off";
+    plain.check_races = false;
     plain.emu_timed = true;
     const ScopedSettings scope(std::move(plain));
     DiskCache disk = DiskCache::of_settings();

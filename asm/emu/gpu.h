@@ -45,6 +45,7 @@ struct LaunchConfig {
     bool timed = true;
     std::string* output = nullptr;  ///< gets what the kernel prints, also of a launch that ends in an error
     Check check = Check::off;
+    bool check_races = false;  ///< strict mode looks at what workgroups do to each other's memory, too, on one thread
     std::vector<lint::Finding>* findings =
         nullptr;           ///< gets what strict mode finds, also if the launch ends in an error
     bool counted = false;  ///< count what runs, at some tens of nanoseconds a wave instruction

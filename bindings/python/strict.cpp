@@ -146,11 +146,13 @@ struct CheckBlock {
     Config config;
 };
 
-CheckBlock check(const As<"Literal['report', 'raise']">& mode) {
+CheckBlock check(const As<"Literal['report', 'raise']">& mode, bool races) {
     auto report = std::make_shared<Report>();
     const bool is_bool = PyBool_Check(mode.ptr());
     const std::string text = is_bool ? (mode.ptr() == Py_True ? "1" : "0") : py::str(mode).cast<std::string>();
-    return {report, Config({{{"check", text}}, report})};
+    Changes changes{{{"check", text}}, report};
+    if (races) changes.settings.emplace_back("check_races", "1");
+    return {report, Config(std::move(changes))};
 }
 
 /// Settings for the life of an object.
@@ -320,12 +322,12 @@ void bind_strict(py::module_& m) {
                  return block.report;
              })
         .def("__exit__", [](const CheckBlock& block, const py::args&) { block.config.exit(); });
-    e.def("check", &check, py::arg("mode") = "report",
+    e.def("check", &check, py::arg("mode") = "report", py::kw_only(), py::arg("races") = false,
           "with strata.emulator.check() as report: runs the block's launches in strict mode and collects what is "
           "found.\n\n"
           "mode: 'report', or 'raise' for a CheckError at the first finding. Launches that fault or raise are in the "
           "report too. Of blocks in\none another the innermost collects. strata.config(check=...) is the setting "
-          "alone.");
+          "alone. races: workgroups that use the same\nmemory in no order are found too, on one thread.");
     OwnSignature own;
     e.def("stable", &stable, py::arg("function"), py::kw_only(), py::arg("seeds") = 8,
           "stable(function: Callable[..., Any], /, *arguments: KernelArgument, seeds: int = 8, **named: "

@@ -140,6 +140,7 @@ struct ShowOutput {
 
 emu::Check check_of_settings() {
     const std::string& check = settings().check;
+    if (check == "off" && settings().check_races) return emu::Check::report;
     return check == "raise" ? emu::Check::raise : check == "report" ? emu::Check::report : emu::Check::off;
 }
 
@@ -175,6 +176,7 @@ Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std:
     config.timed = settings().emu_timed;
     config.output = &report.output;
     config.check = check_of_settings();
+    config.check_races = settings().check_races;
     std::vector<lint::Finding> found;
     config.findings = &found;
     const ShowOutput show{report.output};

@@ -1,5 +1,7 @@
 #include "strata/asm/emu/check/access_table.h"
 
+#include <algorithm>
+
 #include "strata/asm/emu/program/build.h"
 
 namespace strata::emu {
@@ -11,6 +13,13 @@ bool is_move(const isa::Inst& inst) {
            inst.dst[0].is_vector() && inst.dpp.kind == isa::DppKind::none && !inst.sdwa.present && !inst.row_y;
 }
 
+/// Memory, but not its caches: it moves something of each active lane.
+bool moves_lanes(const isa::Inst& inst, const lint::Access& access) {
+    const auto vectors = [](const auto& part) { return is_vector(part.registers); };
+    return inst.row->flags & isa::kMemory &&
+           (std::ranges::any_of(access.all_reads(), vectors) || std::ranges::any_of(access.all_writes(), vectors));
+}
+
 Checked checked(const Program& program, const lint::Recent& rules, const isa::Inst& inst) {
     if (!inst.row) return {};
     const isa::Family family = isa::info(program.arch()).family;
@@ -18,13 +27,35 @@ Checked checked(const Program& program, const lint::Recent& rules, const isa::In
         return row ? transfer_of(handler_name(family, row->mnemonic)) : nullptr;
     };
     const lint::Access access = lint::access_of(program.arch(), inst, program.wave_size());
-    return {access,
-            rules.know(inst, access),
-            inst.row->mnemonic.starts_with("s_barrier"),
+    const bool moves = moves_lanes(inst, access);
+    return {
+        .access = access,
+        .rules = rules.know(inst, access),
+        .is_barrier = inst.row->mnemonic.starts_with("s_barrier"),
+        .starts_or_waits =
             access.counters || inst.row->format == isa::Format::SOPP || inst.row->format == isa::Format::SOPK,
-            transfer(inst.row),
-            transfer(inst.row_y),
-            is_move(inst)};
+        .transfer = transfer(inst.row),
+        .transfer_y = transfer(inst.row_y),
+        .is_move = is_move(inst),
+        .stores = moves && inst.row->flags & (isa::kStore | isa::kAtomic) && inst.row->format != isa::Format::SCRATCH,
+        .wants_lane = moves || inst.row->mnemonic.starts_with("v_readfirstlane"),
+        .hand_over = hand_over_of(family, inst),
+        .atomic = atomic_of(family, inst)};
+}
+
+/// Branches on EXEC with the barriers that they lead around, and those of the loops that they end.
+void find_branches(const Chunk& chunk, std::vector<Checked>& instructions) {
+    for (size_t at = 0; at < chunk.insts.size(); ++at) {
+        if (!chunk.insts[at].row) continue;
+        const std::string_view name = chunk.insts[at].row->mnemonic;
+        const bool around = name == "s_cbranch_execz";
+        if (!around && name != "s_cbranch_execnz") continue;
+        const int64_t pc = chunk.pcs[at], target = pc + 4 + 4 * int64_t{chunk.insts[at].offset};
+        const int64_t first = around ? pc : target, end = around ? target : pc;
+        for (size_t i = 0; i < instructions.size(); ++i)
+            if (instructions[i].is_barrier && chunk.pcs[i] >= first && chunk.pcs[i] < end)
+                instructions[i].branch = static_cast<uint32_t>(pc) + 1;
+    }
 }
 
 bool is_last_of_instruction(const Chunk& chunk, size_t at) {
@@ -38,12 +69,13 @@ bool is_last_of_instruction(const Chunk& chunk, size_t at) {
 }  // namespace
 
 AccessTable::OfChunk AccessTable::make(const Chunk& chunk) {
-    const lint::Recent rules = lint::recent_for(program_.arch(), program_.wave_size());
+    const lint::Recent rules = nothing_near();
     OfChunk all;
     all.instructions.reserve(chunk.insts.size());
     for (const isa::Inst& inst : chunk.insts) all.instructions.push_back(checked(program_, rules, inst));
+    find_branches(chunk, all.instructions);
     for (size_t at = 0; at < chunk.ops.size(); ++at) all.is_last.push_back(is_last_of_instruction(chunk, at));
-    RunBuilder found(chunk, all.instructions, program_, accesses_private_);
+    RunBuilder found(chunk, all.instructions, program_, watched_);
     all.in_run = std::move(found.in_run);
     all.runs = std::move(found.runs);
     all.run_at.resize(chunk.ops.size());

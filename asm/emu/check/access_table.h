@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "strata/asm/emu/check/hand_over.h"
 #include "strata/asm/emu/check/runs.h"
 #include "strata/asm/emu/check/transfer.h"
 #include "strata/asm/emu/observe/per_chunk.h"
@@ -15,15 +16,30 @@ struct Checked {
     bool is_barrier = false;
     bool starts_or_waits = false;  ///< an operation that is waited for, a wait, a message
     Transfer transfer = nullptr, transfer_y = nullptr;
-    bool is_move = false;  ///< of a whole vector register, lane by lane
+    bool is_move = false;     ///< of a whole vector register, lane by lane
+    bool stores = false;      ///< of active lanes, to memory that may be others' too
+    bool wants_lane = false;  ///< without an active lane it does nothing, or nothing sensible
+    HandOver hand_over = HandOver::none;
+    Atomic atomic = Atomic::no;
+    /// Of a barrier in what runs only if some lanes want it: the branch that leads around it, or back; its pc + 1.
+    uint32_t branch = 0;
+};
+
+/// What a table is made for.
+struct Watched {
+    bool accesses_private = false;  ///< its waves have private memory
+    bool faults_replay = true;      ///< memory instructions may run twice (XNACK)
+    bool global_memory = false;     ///< accesses to memory that workgroups share are looked at one by one
 };
 
 /// That of the instructions of a program, kept from launch to launch. Thread-safe.
 class AccessTable final : public Runs {
   public:
-    /// `accesses_private`: its waves have private memory.
-    AccessTable(const Program& program, bool accesses_private)
-        : program_(program), accesses_private_(accesses_private) {}
+    AccessTable(const Program& program, const Watched& watched) : program_(program), watched_(watched) {}
+    /// What rules of distance know at the start of a wave.
+    lint::Recent nothing_near() const {
+        return lint::recent_for(program_.arch(), program_.wave_size(), watched_.faults_replay);
+    }
     struct OfChunk {
         std::vector<Checked> instructions;  ///< by Op::index
         std::vector<bool> is_last;          ///< by op: whether it does its instruction's work; others come before it
@@ -38,7 +54,7 @@ class AccessTable final : public Runs {
     OfChunk make(const Chunk& chunk);
 
     const Program& program_;
-    bool accesses_private_;
+    Watched watched_;
     uint32_t runs_ = 0;
     PerChunk<OfChunk> checked_;
 };

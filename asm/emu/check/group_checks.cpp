@@ -2,17 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "strata/asm/emu/program/build.h"
 
 namespace strata::emu {
 GroupChecks::GroupChecks(LaunchChecks& launch)
-    : launch_(launch), paths_(launch.paths_of_this_thread()), local_(launch.setup().lds, launch.setup().waves) {
+    : launch_(launch),
+      paths_(launch.paths_of_this_thread()),
+      races_(launch.races()),
+      local_(launch.setup().lds, launch.setup().waves) {
     waves_.resize(launch.setup().waves);
 }
 
-GroupChecks::~GroupChecks() { launch_.add(found_); }
+GroupChecks::~GroupChecks() { launch_.add(found_, wanted_); }
 
-void GroupChecks::begin() {
+void GroupChecks::begin(const Workgroup& group) {
+    if (races_) number_ = races_->begin(group.id);
     local_.start();
     barriers_.clear();
 }
@@ -28,6 +34,8 @@ void GroupChecks::started(const Wave& wave) {
     OfWave& state = waves_[wave.wave_in_group];
     state.chunk = nullptr;
     state.ended = false;
+    state.lanes = wave.exec();
+    state.missed = state.released = 0;
     state.path = {};
     state.registers.start(wave, launch_.setup().given);
     state.scratch.start(launch_.setup().scratch, wave.lanes);
@@ -51,13 +59,20 @@ bool GroupChecks::before_run(Wave& wave, const Site& site) {
     const uint64_t exec = wave.exec();
     const Op& op = site.op();
     if (!state.is_ahead || wave.mode & kGprIndex || !state.registers.knows(run, exec)) return false;
+    if (run.wants_lane && !exec) return false;
+    if (run.wants_lane && (run.id >= had_lanes_.size() || !had_lanes_[run.id])) see_lanes(run, chunk);
     if (op.layout == Layout::memory && !run.is_private && !pass_memory(state, wave, op)) return false;
     state.registers.pass(run, exec);
+    if (run.stores && state.missed & exec && state.missed & exec & lanes_elsewhere(wave, &op))
+        come_back(state, wave, exec);
+    if (races_)
+        for (uint32_t i = follows ? state.index + 1 : run.first; i <= run.last; ++i)
+            share(state, wave, chunk, i, i == run.first ? &op : nullptr);
     if (run.barrier || run.is_private) {
         const lint::Step step{chunk.pcs[run.first], &chunk.insts[run.first], &table_->instructions[run.first].access};
         const Moment moment{wave, step, &op, found_};
         if (seen_ != &wave) see(wave);
-        if (run.barrier) barrier(moment);
+        if (run.barrier) barrier(state, moment, table_->instructions[run.first].branch);
         if (run.is_private) state.scratch.step(moment, state.registers);
     }
     state.chunk = &chunk;
@@ -108,7 +123,11 @@ void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t i
     const lint::Step step{chunk.pcs[index], &inst, &checked.access};
     if (seen_ != &wave) see(wave);
     if (!state.is_ahead) paths_.step(state.path, step, checked, found_);
+    const uint64_t back = state.missed & wave.exec();
+    if (checked.stores && back && back & lanes_elsewhere(wave, op)) come_back(state, wave, back);
     const Moment moment{wave, step, op, found_, checked.transfer, checked.transfer_y, checked.is_move};
+    if (checked.wants_lane) want_lane(moment);
+    if (races_) share(state, wave, chunk, index, op);
     state.registers.step(moment);
     if (op && op->layout == Layout::memory) {
         const Space space = op->memory().space;
@@ -117,11 +136,73 @@ void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t i
         if (launch_.setup().scratch && space != Space::local && space != Space::gds)
             state.scratch.step(moment, state.registers);
     }
-    if (checked.is_barrier) barrier(moment);
+    if (checked.is_barrier) barrier(state, moment, checked.branch);
+}
+
+/// An instruction that moves something of each active lane does nothing without any, which is right where some waves have
+/// lanes for it and others have not. v_readfirstlane takes lane 0 then.
+void GroupChecks::want_lane(const Moment& moment) {
+    if (moment.exec()) {
+        wanted_.with.insert(moment.step.pc);
+        return;
+    }
+    const bool memory = moment.row().flags & isa::kMemory;
+    const Moment at{moment.wave, moment.step, moment.op, memory ? wanted_.without : found_};
+    at.report(lint::Kind::no_active_lane, 0, [&] {
+        lint::Finding finding;
+        finding.what = memory ? fmt::format("{} moves nothing: no wave has an active lane here", moment.row().mnemonic)
+                              : "no lane is active: what lane 0 holds is taken, whatever that is";
+        finding.fix = memory ? "EXEC as it was before" : "s_cbranch_execz around this, or EXEC as it was before";
+        return finding;
+    });
+}
+
+void GroupChecks::see_lanes(const Run& run, const Chunk& chunk) {
+    if (run.id >= had_lanes_.size()) had_lanes_.resize(run.id + 64);
+    had_lanes_[run.id] = true;
+    for (uint32_t i = run.first; i <= run.last; ++i)
+        if (table_->instructions[i].wants_lane) wanted_.with.insert(chunk.pcs[i]);
+}
+
+/// What the instruction is to other workgroups.
+void GroupChecks::share(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t index, const Op* op) {
+    const isa::Inst& inst = chunk.insts[index];
+    if (!inst.row) return;
+    const Checked& checked = table_->instructions[index];
+    const lint::Step step{chunk.pcs[index], &inst, &checked.access};
+    if (op && (op->layout == Layout::memory || op->layout == Layout::scalar_memory)) {
+        if (seen_ != &wave) see(wave);
+        races_->access({wave, step, op, found_}, number_, checked.atomic, state.released == step.pc);
+    }
+    if (checked.hand_over == HandOver::none) return;
+    races_->hand_over(number_, checked.hand_over);
+    if (checked.hand_over == HandOver::releases) state.released = step.pc + inst.size;
+}
+
+/// Lanes that took another way than a barrier's go on behind it: whether the wave comes to the barrier depends on which of them
+/// it has. Barriers are of waves in hardware, so that a wave with any lane in the branch is at the barrier.
+void GroupChecks::come_back(OfWave& state, const Wave& wave, uint64_t exec) {
+    if (seen_ != &wave) see(wave);
+    const uint64_t lanes = std::exchange(state.missed, 0) & exec;
+    if (found_.again(lint::Kind::divergent_barrier, state.barrier)) return;
+    lint::Finding finding{.kind = lint::Kind::divergent_barrier, .pc = state.barrier};
+    finding.what =
+        "some lanes of the wave come here and others go around: a wave without any of the former does not wait";
+    finding.fix = "the barrier outside of what lanes do differently";
+    finding.earlier = state.branch;
+    finding.witness = witness_;
+    finding.witness->lanes = lanes;
+    found_.add(std::move(finding));
 }
 
 /// The waves of a workgroup come to the same barriers, or to none.
-void GroupChecks::barrier(const Moment& moment) {
+void GroupChecks::barrier(OfWave& state, const Moment& moment, uint32_t branch) {
+    if (state.missed & moment.exec()) come_back(state, moment.wave, moment.exec());
+    if (branch && state.lanes & ~moment.exec()) {
+        state.missed = state.lanes & ~moment.exec();
+        state.barrier = static_cast<uint32_t>(moment.step.pc);
+        state.branch = branch - 1;
+    }
     const std::string_view name = moment.row().mnemonic;
     Progress& progress = local_.progress(moment.wave);
     if (name == "s_barrier_wait") {

@@ -16,7 +16,7 @@ class GroupChecks final : public Observer {
     explicit GroupChecks(LaunchChecks& launch);
     ~GroupChecks() override;
     /// Another workgroup begins.
-    void begin();
+    void begin(const Workgroup& group);
 
     void started(const Wave& wave) override;
     bool before(Wave& wave, const Site& site) override;
@@ -33,19 +33,31 @@ class GroupChecks final : public Observer {
         Registers registers;
         PrivateMemory scratch;
         bool ended = false, was_indexed = false;
+        uint64_t lanes = 0;   ///< that it has
+        uint64_t missed = 0;  ///< those that were not at a barrier, behind a branch that they took another way
+        uint32_t barrier = 0, branch = 0;  ///< that barrier and that branch, by pc
+        uint64_t released = 0;             ///< pc of what comes right behind a release
     };
     void look_at(const Chunk& chunk);
     bool pass_memory(OfWave& state, Wave& wave, const Op& op);
     void step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t index, const Op* op);
-    void barrier(const Moment& moment);
+    void barrier(OfWave& state, const Moment& moment, uint32_t branch);
+    void come_back(OfWave& state, const Wave& wave, uint64_t exec);
+    void want_lane(const Moment& moment);
+    void see_lanes(const Run& run, const Chunk& chunk);
+    void share(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t index, const Op* op);
     void see(const Wave& wave);
 
     LaunchChecks& launch_;
     Paths& paths_;
+    GlobalRaces* races_;   ///< nullptr: they are not looked for
+    uint32_t number_ = 0;  ///< of the workgroup, there
     const Chunk* table_chunk_ = nullptr;
     const AccessTable::OfChunk* table_ = nullptr;  ///< of that chunk
     lint::Findings found_;
-    const Wave* seen_ = nullptr;  ///< who is the witness of what is found
+    LanesWanted wanted_;
+    std::vector<bool> had_lanes_;  ///< by run: it is among those of wanted_
+    const Wave* seen_ = nullptr;   ///< who is the witness of what is found
     lint::Witness witness_;
     std::vector<OfWave> waves_;
     LocalMemory local_;

@@ -2,9 +2,12 @@
 #include <bitset>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <thread>
 
 #include "strata/asm/emu/check/access_table.h"
+#include "strata/asm/emu/check/global_races.h"
 #include "strata/asm/emu/check/paths.h"
 #include "strata/asm/lint/finding.h"
 
@@ -14,6 +17,12 @@ namespace strata::emu {
 /// What a wave finds beside v0 when it starts, as its kernel's descriptor asks, by operand code (AMDGPUUsage, "Initial Kernel
 /// Execution State").
 using GivenScalars = std::bitset<128>;
+
+/// Instructions that are for lanes: where waves came with some, and what is to be said where none did.
+struct LanesWanted {
+    std::set<uint64_t> with{};  ///< by pc
+    lint::Findings without{};
+};
 
 /// The findings of a launch. Thread-safe.
 class LaunchChecks {
@@ -25,19 +34,26 @@ class LaunchChecks {
         uint32_t waves = 1;             ///< of a workgroup
         uint32_t lds = 0, scratch = 0;  ///< bytes a workgroup, bytes a lane
         bool raises = false;            ///< the first finding ends the launch
+        /// Whose races between workgroups are looked for, by one thread; nullptr: they are not.
+        const DeviceMemory* shared = nullptr;
     };
-    explicit LaunchChecks(const Setup& setup) : setup_(setup) {}
+    explicit LaunchChecks(const Setup& setup) : setup_(setup) {
+        if (setup.shared) races_.emplace(*setup.shared);
+    }
 
     const Setup& setup() const { return setup_; }
+    GlobalRaces* races() { return races_ ? &*races_ : nullptr; }
     Paths& paths_of_this_thread();
-    void add(const lint::Findings& found);
+    void add(const lint::Findings& found, const LanesWanted& wanted);
     std::vector<lint::Finding> findings() const;
 
   private:
     Setup setup_;
     mutable std::mutex mutex_;
     lint::Findings found_;
+    LanesWanted wanted_;
     std::map<std::thread::id, Paths> paths_;
+    std::optional<GlobalRaces> races_;
 };
 
 }  // namespace strata::emu

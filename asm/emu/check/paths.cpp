@@ -12,8 +12,8 @@ void advance(Paths::State& state, const lint::Step& step, const Checked& checked
 
 }  // namespace
 
-Paths::Paths(const Program& program)
-    : states_{{lint::Outstanding(program.arch()), lint::recent_for(program.arch(), program.wave_size())}} {}
+Paths::Paths(const Program& program, const lint::Recent& nothing_near)
+    : states_{{lint::Outstanding(program.arch()), nothing_near}} {}
 
 void Paths::step(Place& place, const lint::Step& step, const Checked& checked, lint::Findings& found) {
     if (!place.own) place.own = states_[place.state];

@@ -24,7 +24,7 @@ class Paths {
         std::optional<State> own = {};
     };
 
-    explicit Paths(const Program& program);
+    Paths(const Program& program, const lint::Recent& nothing_near);
     /// The wave is at a run; `first`: of its instructions, or of hints before it. True: nothing is wrong along it, and the
     /// wave is now behind it.
     bool pass(Place& place, const Chunk& chunk, const AccessTable::OfChunk& table, const Run& run, uint32_t first);

@@ -34,6 +34,16 @@ struct Part {
 
 }  // namespace
 
+uint64_t lanes_elsewhere(Wave& wave, const Op* op) {
+    if (!op || op->layout != Layout::memory) return ~0ull;
+    uint64_t addresses[64], lanes = ~0ull;
+    for (uint64_t left = lane_addresses(&wave, op, addresses); left; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        if (is_private(addresses[lane])) lanes &= ~(1ull << lane);
+    }
+    return lanes;
+}
+
 DataRows::DataRows(const Moment& moment) {
     int count = 0;
     for (const lint::Write& write : moment.step.access->all_writes())

@@ -26,6 +26,9 @@ constexpr bool is_private(uint64_t address) {
     return address >> 32 == kPrivateAperture || address >> 47 == kScratchWindow >> 47;
 }
 
+/// Active lanes whose address leads elsewhere; of an op that is no memory instruction: all.
+uint64_t lanes_elsewhere(Wave& wave, const Op* op);
+
 /// The rows that a memory instruction fills, or takes its data from; -1: none.
 struct DataRows {
     explicit DataRows(const Moment& moment);

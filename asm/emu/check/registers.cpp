@@ -24,17 +24,6 @@ uint32_t stored_bits(const Moment& moment) {
     return moment.row().mnemonic.find("d16_hi") != std::string_view::npos ? low << 16 : low;
 }
 
-/// Lanes whose memory others read too: not private.
-uint64_t shared_lanes(const Moment& moment) {
-    if (!moment.op || moment.op->layout != Layout::memory) return ~0ull;
-    uint64_t addresses[64], lanes = ~0ull;
-    for (uint64_t left = lane_addresses(&moment.wave, moment.op, addresses); left; left &= left - 1) {
-        const int lane = std::countr_zero(left);
-        if (is_private(addresses[lane])) lanes &= ~(1ull << lane);
-    }
-    return lanes;
-}
-
 }  // namespace
 
 void Registers::start(const Wave& wave, const GivenScalars& given) {
@@ -193,7 +182,8 @@ void Registers::check(const Moment& moment) {
         if (whole(read.registers, lanes)) continue;
         if (read.use == Use::address) use(moment, read.registers, lanes, "forms an address");
         if (read.use == Use::stored && !own_memory)
-            use(moment, read.registers, lanes & shared_lanes(moment), "is stored", stored_bits(moment));
+            use(moment, read.registers, lanes & lanes_elsewhere(moment.wave, moment.op), "is stored",
+                stored_bits(moment));
         if (read.use == Use::control && moment.row().flags & isa::kBranch) branch(moment, read);
     }
 }

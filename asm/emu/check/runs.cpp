@@ -40,13 +40,14 @@ void insert(std::vector<uint16_t>& rows, uint16_t row) {
 }  // namespace
 
 RunBuilder::RunBuilder(const Chunk& chunk, const std::vector<Checked>& instructions, const Program& program,
-                       bool accesses_private)
+                       const Watched& watched)
     : in_run(chunk.ops.size(), InRun::no),
       chunk_(chunk),
       instructions_(instructions),
       vgprs_(program.vgprs()),
       wave_size_(program.wave_size()),
-      accesses_private_(accesses_private) {
+      accesses_private_(watched.accesses_private),
+      shares_(watched.global_memory) {
     if (std::ranges::any_of(chunk.ops, [](const Op& op) { return op.run == indexed; })) return;
     find_targets();
     bool goes_on = false;
@@ -65,7 +66,7 @@ RunBuilder::RunBuilder(const Chunk& chunk, const std::vector<Checked>& instructi
         Run& run = runs.back();
         const bool fresh = in_run[at] == InRun::start || index != run.last;
         for (uint32_t next = in_run[at] == InRun::start ? index : run.last + 1; fresh && next <= index; ++next)
-            if (chunk.insts[next].row) add(chunk.insts[next], instructions[next].access);
+            if (chunk.insts[next].row) add(chunk.insts[next], instructions[next]);
         run.last = index;
         run.at = static_cast<uint32_t>(at);
         goes_on = !ends(at);
@@ -102,9 +103,11 @@ bool RunBuilder::alone(size_t at) const {
 bool RunBuilder::starts(size_t at) const {
     const Op& op = chunk_.ops[at];
     if (targets_[at] || instructions_[op.index].is_barrier) return true;
+    if (shares_ && instructions_[op.index].hand_over == HandOver::listens) return true;  // it may run again and again
+    if (op.layout == Layout::scalar_memory) return shares_;
     if (op.layout != Layout::memory) return false;
     const Space space = op.memory().space;
-    return space == Space::local || space == Space::flat || (accesses_private_ && space != Space::gds);
+    return space == Space::local || space == Space::flat || ((accesses_private_ || shares_) && space != Space::gds);
 }
 
 bool RunBuilder::is_private(size_t at) const {
@@ -142,7 +145,10 @@ bool RunBuilder::add_lane(const isa::Inst& inst) {
     return true;
 }
 
-void RunBuilder::add(const isa::Inst& inst, const lint::Access& access) {
+void RunBuilder::add(const isa::Inst& inst, const Checked& checked) {
+    const lint::Access& access = checked.access;
+    runs.back().stores |= checked.stores;
+    runs.back().wants_lane |= checked.wants_lane;
     if (add_lane(inst)) return;
     RunRegisters& all = runs.back().registers;
     for (const Read& read : access.all_reads()) {

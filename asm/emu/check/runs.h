@@ -33,18 +33,19 @@ struct Run {
     uint32_t first = 0;         ///< instruction, by Op::index
     uint32_t last = 0, at = 0;  ///< the last one, and its op
     bool barrier = false;
-    bool is_private = false;  ///< one access to private memory, which passes on what it does not know
+    bool is_private = false;                  ///< one access to private memory, which passes on what it does not know
+    bool stores = false, wants_lane = false;  ///< some instruction (Checked)
     RunRegisters registers;
 };
 
 struct Checked;
+struct Watched;
 
 /// Finds the straight runs of a chunk.
 class RunBuilder {
   public:
-    /// `accesses_private`: lanes may reach private memory.
     RunBuilder(const Chunk& chunk, const std::vector<Checked>& instructions, const Program& program,
-               bool accesses_private);
+               const Watched& watched);
     std::vector<InRun> in_run;  ///< by op
     std::vector<Run> runs;
 
@@ -54,13 +55,13 @@ class RunBuilder {
     bool ends(size_t at) const;
     void find_targets();
     bool is_private(size_t at) const;
-    void add(const isa::Inst& inst, const lint::Access& access);
+    void add(const isa::Inst& inst, const Checked& checked);
     bool add_lane(const isa::Inst& inst);
 
     const Chunk& chunk_;
     const std::vector<Checked>& instructions_;
     int vgprs_, wave_size_;
-    bool accesses_private_;
+    bool accesses_private_, shares_;
     std::vector<bool> targets_;  ///< by op
 };
 

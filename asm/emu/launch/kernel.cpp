@@ -7,6 +7,7 @@
 #include "strata/asm/emu/fidelity.h"
 #include "strata/asm/emu/launch/abi.h"
 #include "strata/asm/emu/report/use.h"
+#include "strata/asm/object/features.h"
 
 namespace strata::emu {
 namespace {
@@ -40,8 +41,12 @@ Result<LoadedKernel> decode_kernel(const isa::CodeObject& object, const isa::Ker
     loaded.instrumented = std::make_unique<InstrumentedCode>(*loaded.program);
     loaded.costs = std::make_unique<CostTable>(*loaded.program);
     loaded.counter = std::make_unique<Counter>();
-    loaded.accesses = std::make_unique<AccessTable>(*loaded.program, scratch_bytes(kernel) != 0);
+    Watched watched{.accesses_private = scratch_bytes(kernel) != 0, .faults_replay = isa::faults_replay(object)};
+    loaded.accesses = std::make_unique<AccessTable>(*loaded.program, watched);
     loaded.checked = std::make_unique<InstrumentedCode>(*loaded.program, loaded.accesses.get());
+    watched.global_memory = true;
+    loaded.shared_accesses = std::make_unique<AccessTable>(*loaded.program, watched);
+    loaded.shared = std::make_unique<InstrumentedCode>(*loaded.program, loaded.shared_accesses.get());
     Result<const Op*> entry = loaded.program->entry(offset);
     if (!entry) {
         Error error = std::move(entry.error());

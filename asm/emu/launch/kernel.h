@@ -23,6 +23,8 @@ struct LoadedKernel {
     std::unique_ptr<Counter> counter;
     std::unique_ptr<AccessTable> accesses;
     std::unique_ptr<InstrumentedCode> checked;  ///< what those run that only strict mode observes
+    std::unique_ptr<AccessTable> shared_accesses;
+    std::unique_ptr<InstrumentedCode> shared;  ///< the same where it looks for races between workgroups
     const Op* entry = nullptr;
     ServiceArguments services;
     uint64_t descriptor = 0;  ///< device address

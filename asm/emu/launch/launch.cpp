@@ -119,8 +119,9 @@ struct KeepOutput {
 class Checks {
   public:
     Checks(Plan& plan, const LoadedKernel& kernel, const LaunchConfig& config)
-        : checks_({*kernel.program, *kernel.accesses, plan.given, plan.waves, plan.lds, plan.scratch,
-                   config.check == Check::raise}),
+        : checks_({*kernel.program, config.check_races ? *kernel.shared_accesses : *kernel.accesses, plan.given,
+                   plan.waves, plan.lds, plan.scratch, config.check == Check::raise,
+                   config.check_races ? plan.launch.memory : nullptr}),
           findings_(config.findings) {
         plan.checks = &checks_;
     }
@@ -145,7 +146,7 @@ class Checks {
 Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, const Model& model,
                         const LaunchConfig& config) {
     plan.instrumented = kernel.instrumented.get();
-    plan.checked = kernel.checked.get();
+    plan.checked = config.check_races ? kernel.shared.get() : kernel.checked.get();
     const bool counted = config.counted || settings().emu_fidelity;
     if (counted) {
         kernel.counter->clear();
@@ -154,7 +155,8 @@ Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, cons
     std::optional<Timing> timing;
     if (config.timed) timing.emplace(plan, kernel, model);
     const auto start = std::chrono::steady_clock::now();
-    const int threads = plan.services ? 1 : thread_count(config, kernel.program->order());
+    const bool alone = plan.services || (config.check_races && config.check != Check::off);
+    const int threads = alone ? 1 : thread_count(config, kernel.program->order());
     const KeepOutput keep{plan.services, config.output};
     std::optional<Checks> checks;
     if (config.check != Check::off) checks.emplace(plan, kernel, config);

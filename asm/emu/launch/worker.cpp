@@ -64,7 +64,7 @@ struct Worker::Resident {
         observers = plan.observers;
         if (plan.checks) {
             if (!checks) checks = std::make_unique<GroupChecks>(*plan.checks);
-            checks->begin();
+            checks->begin(group);
             observers.push_back(checks.get());
         }
         if (auto it = plan.of_group.find(number); it != plan.of_group.end()) observers.push_back(it->second);

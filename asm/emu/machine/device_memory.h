@@ -17,7 +17,8 @@ struct Allocation {
     uint64_t low = 0, high = 0;  ///< half-open, exact
     std::string label = {};
     bool writable = true, live = true;
-    uint64_t bias = 0;  ///< host address - device address; 0 for all but memory mapped by map()
+    uint64_t bias = 0;     ///< host address - device address; 0 for all but memory mapped by map()
+    bool of_host = false;  ///< the host uses it, or gives it out, while kernels run
 };
 
 /// Device memory: a reserved range of host addresses, device address == host address. Blocks carry red zones, freed

@@ -16,7 +16,7 @@ uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * 
 Result<void> DeviceHeap::place() {
     STRATA_TRY(notes_, memory_.reserve(kNotes));
     memset(reinterpret_cast<void*>(notes_), 0, kNotes);
-    memory_.add({notes_, notes_ + kNotes, "notes of the device heap"});
+    memory_.add({.low = notes_, .high = notes_ + kNotes, .label = "notes of the device heap", .of_host = true});
     STRATA_TRY(range_, memory_.reserve(bytes_ + kSlab));
     free_.add(round_up(range_, kSlab), bytes_, 0);
     return {};
@@ -34,7 +34,8 @@ uint64_t DeviceHeap::allocate(uint64_t bytes) {
     if (!at) return 0;
     used_[*at] = taken;
     memset(reinterpret_cast<void*>(*at), 0, bytes);
-    memory_.add({*at, *at + bytes, bytes == kSlab ? "device heap" : "device malloc"});
+    memory_.add(
+        {.low = *at, .high = *at + bytes, .label = bytes == kSlab ? "device heap" : "device malloc", .of_host = true});
     return *at;
 }
 

@@ -51,7 +51,7 @@ Result<void> HostcallBuffer::reset(uint64_t waves) {
         bytes_ = payloads_of(wanted) + wanted * sizeof(Payload);
         STRATA_TRY(base_, memory_.reserve(bytes_));
         packets_ = wanted;
-        memory_.add({base_, base_ + bytes_, "hostcall buffer"});
+        memory_.add({.low = base_, .high = base_ + bytes_, .label = "hostcall buffer", .of_host = true});
     }
     Header* headers = at<Header>(base_ + kHeaders);
     // A pointer is an index and, above it, a tag; the last packet's tag keeps its pointer from being 0.

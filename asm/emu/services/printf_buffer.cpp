@@ -43,7 +43,7 @@ PrintfBuffer::~PrintfBuffer() {
 Result<void> PrintfBuffer::reset(const PrintfFormats& formats) {
     if (!base_) {
         STRATA_TRY(base_, memory_.reserve(kHead + kBytes));
-        memory_.add({base_, base_ + kHead + kBytes, "printf buffer"});
+        memory_.add({.low = base_, .high = base_ + kHead + kBytes, .label = "printf buffer", .of_host = true});
         memset(reinterpret_cast<void*>(base_), 0, kHead + kBytes);
     } else {
         memset(reinterpret_cast<void*>(base_), 0, kHead + taken());

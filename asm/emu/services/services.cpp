@@ -78,7 +78,7 @@ Result<void> Services::begin(const ServiceArguments& wanted, const Shape& shape,
 Result<uint64_t> Services::describe_grid() {
     if (!grid_) {
         STRATA_TRY(grid_, memory_.reserve(sizeof(GridInfo)));
-        memory_.add({grid_, grid_ + sizeof(GridInfo), "the grid's barrier"});
+        memory_.add({.low = grid_, .high = grid_ + sizeof(GridInfo), .label = "the grid's barrier", .of_host = true});
     }
     GridInfo info;
     info.all = grid_ + offsetof(GridInfo, all_grids);

@@ -199,6 +199,7 @@ def parser():
     c.add_argument("--fidelity", action="store_true", help="also say which of the instructions that ran give silicon's exact bits")
     c.add_argument("--check", nargs="?", const="report", choices=["report", "raise"],
                    help="strict mode: report what hardware would punish, or end at the first of it; exit status 1 if there is any")
+    c.add_argument("--check-races", action="store_true", help="strict mode that also finds workgroups which use the same memory in no order")
     c.add_argument("--seeds", type=count, default=0, metavar="N", help="also run under N orders of waves and compare all memory that is written; exit status 1 if it differs")
     c.add_argument("--json", action="store_true", help="print nothing but the findings of --check and --seeds, as JSON")
     c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")

@@ -166,7 +166,7 @@ def reports(args, k, values):
         print(f"strict mode: {unstable}", file=sys.stderr)
     error = None
     try:
-        with emulator.check(args.check or strata.settings()["check"]) as report:
+        with emulator.check(args.check or ("report" if args.check_races else strata.settings()["check"]), races=args.check_races) as report:
             k(*values)
     except strata.Error as e:  # what was found before it is told first
         error = e

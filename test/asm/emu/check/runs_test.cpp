@@ -11,12 +11,12 @@ namespace strata::emu::testing {
 namespace {
 
 /// The straight runs of code: a letter an op, "s" where one starts, "i" inside, "." alone.
-std::string runs_of(Arch arch, std::string_view text, bool accesses_private) {
+std::string runs_of(Arch arch, std::string_view text, const Watched& watched) {
     const std::vector<uint32_t> words = isa::assemble_instructions(text, arch).value();
     const auto* const bytes = reinterpret_cast<const uint8_t*>(words.data());
     Program program(arch, isa::info(arch).wave_size, 32, 32, std::span(bytes, words.size() * 4), 0x10000);
     EXPECT_TRUE(program.entry(0)) << text;
-    AccessTable table(program, accesses_private);
+    AccessTable table(program, watched);
     std::string letters;
     for (const InRun place : table.runs_of(*program.chunks().at(0))) letters += ".si"[static_cast<int>(place)];
     return letters;
@@ -24,7 +24,7 @@ std::string runs_of(Arch arch, std::string_view text, bool accesses_private) {
 
 struct Case {
     std::string_view why, text, runs;
-    bool accesses_private = false;
+    Watched watched = {};
     Arch arch = Arch::gfx1100;
 };
 
@@ -40,13 +40,23 @@ TEST(Runs, EndWhereControlOrExecChangesAndStartWhereWavesMeet) {
         {"a call", "s_swappc_b64 s[4:5], s[6:7]\nv_mov_b32 v1, 0\ns_endpgm", "ssi"},
         {"other memory", "global_load_b32 v1, v0, s[0:1]\nglobal_store_b32 v0, v1, s[0:1]\ns_endpgm", "sii"},
         {"other memory that may be private",
-         "global_load_b32 v1, v0, s[0:1]\nglobal_store_b32 v0, v1, s[0:1]\ns_endpgm", "ssi", true},
+         "global_load_b32 v1, v0, s[0:1]\nglobal_store_b32 v0, v1, s[0:1]\ns_endpgm",
+         "ssi",
+         {.accesses_private = true}},
+        {"memory that workgroups share",
+         "s_load_b32 s4, s[0:1], 0x0\nglobal_load_b32 v1, v0, s[0:1]\ns_waitcnt vmcnt(0)\n"
+         "global_store_b32 v0, v1, s[0:1]\ns_endpgm",
+         "ssisi",
+         {.global_memory = true}},
         {"registers by M0", "v_mov_b32 v1, 0\nv_movrels_b32 v1, v2\nv_mov_b32 v2, 0\ns_endpgm", "s.si"},
-        {"registers by MODE", "s_set_gpr_idx_on s0, gpr_idx(SRC0)\nv_mov_b32 v1, v2\ns_set_gpr_idx_off\ns_endpgm",
-         ".....", false, Arch::gfx942},
+        {"registers by MODE",
+         "s_set_gpr_idx_on s0, gpr_idx(SRC0)\nv_mov_b32 v1, v2\ns_set_gpr_idx_off\ns_endpgm",
+         ".....",
+         {},
+         Arch::gfx942},
     };
     for (const Case& one : cases)
-        EXPECT_EQ(runs_of(one.arch, one.text, one.accesses_private), one.runs) << one.why << "\n" << one.text;
+        EXPECT_EQ(runs_of(one.arch, one.text, one.watched), one.runs) << one.why << "\n" << one.text;
 }
 
 /// Random code with every kind of mistake: v0 to v9 and s8 to s15 are any registers, v12 to v15 and s16 hold addresses.
@@ -126,6 +136,18 @@ TEST(Runs, RandomCodeIsFoundTheSameOfWholeOrStepByStep) {
     }
     EXPECT_GT(with_findings, seeds / 4);
     EXPECT_LT(with_findings, seeds);
+}
+
+TEST(Runs, RacesBetweenWorkgroupsAreFoundTheSameOfWholeOrStepByStep) {
+    size_t with_races = 0;
+    for (uint32_t seed = 1000; seed < 1100; ++seed) {
+        const Ran ran = run(Arch::gfx1100, body(RandomText(seed).next()),
+                            {.lds = 1024, .scratch = 16, .block = 64, .grid = 3, .races = true});
+        with_races += static_cast<size_t>(std::ranges::count(kinds(ran), Kind::global_race) != 0);
+        ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed;
+    }
+    EXPECT_GT(with_races, 10u);
+    EXPECT_LT(with_races, 90u);
 }
 
 }  // namespace

@@ -18,6 +18,10 @@ using lint::Kind;
 struct Sizes {
     uint32_t lds = 0, scratch = 0;
     uint32_t block = 32;
+    uint32_t grid = 1;   ///< workgroups
+    bool races = false;  ///< between them are looked for
+    int initial = -1;    ///< every element of `out`
+    bool timed = false;  ///< those that are, the only one among them, are looked at instruction by instruction
 };
 
 /// A kernel k(int* out) with its argument's pointer in s[0:1] and workgroup x in s2.
@@ -42,14 +46,16 @@ struct Ran {
 };
 
 /// `counted`: someone else looks at the launch too, so that strict mode sees each instruction by itself.
-inline Ran run_once(Arch arch, const std::vector<uint8_t>& code, uint32_t block, Check check, bool counted) {
+inline Ran run_once(Arch arch, const std::vector<uint8_t>& code, const Sizes& sizes, Check check, bool counted) {
     Gpu gpu{arch};
     auto module = gpu.load(code).value();
-    Buffer<int> out(gpu, std::vector<int>(256, -1));
+    Buffer<int> out(gpu, std::vector<int>(256, sizes.initial));
     Ran ran;
-    LaunchConfig launch = config({1, 1, 1}, {block, 1, 1});
+    LaunchConfig launch = config({sizes.grid, 1, 1}, {sizes.block, 1, 1});
     launch.check = check;
+    launch.check_races = sizes.races;
     launch.counted = counted;
+    launch.timed = sizes.timed;
     launch.findings = &ran.findings;
     ran.stats = gpu.launch(*module, "k", launch, (Arguments() << out).bytes());
     ran.out = out.values();
@@ -74,13 +80,16 @@ inline std::string lines(const Ran& ran) {
 }
 
 /// What strict mode says of straight runs at once, which must be what it says of each instruction.
-inline Ran run(Arch arch, std::string_view text, const Sizes& sizes = {}, Check check = Check::report) {
-    const std::vector<uint8_t> code = object(arch, text, sizes);
-    Ran ran = run_once(arch, code, sizes.block, check, false);
-    const Ran one_by_one = run_once(arch, code, sizes.block, check, true);
+inline Ran run_object(Arch arch, const std::vector<uint8_t>& code, std::string_view text, const Sizes& sizes,
+                      Check check = Check::report) {
+    Ran ran = run_once(arch, code, sizes, check, false);
+    const Ran one_by_one = run_once(arch, code, sizes, check, true);
     EXPECT_EQ(lines(ran), lines(one_by_one)) << text;
     EXPECT_EQ(ran.out, one_by_one.out) << text;
     return ran;
+}
+inline Ran run(Arch arch, std::string_view text, const Sizes& sizes = {}, Check check = Check::report) {
+    return run_object(arch, object(arch, text, sizes), text, sizes, check);
 }
 
 inline std::vector<Kind> kinds(const Ran& ran) {

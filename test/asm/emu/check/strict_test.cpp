@@ -1,3 +1,5 @@
+#include <elf.h>
+
 #include "strict.h"
 
 // Strict mode on small kernels in assembly: each has one mistake, or none.
@@ -106,6 +108,23 @@ TEST(Strict, ADistanceTooShortIsFound) {
     expect_none(run(Arch::gfx942, code("s_nop 1\n")));
 }
 
+TEST(Strict, WhatMayRunTwiceIsToldByTheObject) {
+    constexpr uint32_t kAny = 0x100, kOff = 0x200, kOn = 0x300;  // e_flags: XNACK
+    constexpr std::string_view kClause = "s_load_dword s4, s[0:1], 0x0\ns_load_dwordx2 s[0:1], s[0:1], 0x0\ns_endpgm\n";
+    for (const uint32_t says : {kAny, kOff, kOn}) {
+        std::vector<uint8_t> code = object(Arch::gfx90a, kClause, {});
+        uint32_t flags = 0;
+        memcpy(&flags, code.data() + offsetof(Elf64_Ehdr, e_flags), sizeof flags);
+        flags = (flags & ~kOn) | says;
+        memcpy(code.data() + offsetof(Elf64_Ehdr, e_flags), &flags, sizeof flags);
+        const Ran ran = run_object(Arch::gfx90a, code, kClause, {});
+        if (says == kOff)
+            expect_none(ran);
+        else
+            expect_one(ran, Kind::hazard, "clause");
+    }
+}
+
 constexpr std::string_view kExchange =
     "ds_store_b32 v1, v0\n"
     "s_waitcnt lgkmcnt(0)\n"
@@ -166,8 +185,8 @@ TEST(Strict, RaisingEndsTheLaunchAtTheFirstFinding) {
 
 TEST(Strict, ResultsAndModelledTimeStay) {
     const std::string text = exchange("s_barrier\n");
-    const Ran plain = run(Arch::gfx1100, text, {.lds = 256, .block = 64}, Check::off),
-              strict = run(Arch::gfx1100, text, {.lds = 256, .block = 64});
+    const Ran plain = run(Arch::gfx1100, text, {.lds = 256, .block = 64, .timed = true}, Check::off),
+              strict = run(Arch::gfx1100, text, {.lds = 256, .block = 64, .timed = true});
     ASSERT_TRUE(plain.stats);
     expect_none(strict);
     EXPECT_EQ(plain.out, strict.out);
