@@ -357,42 +357,6 @@ def test_the_arguments_of_a_stable_run_stay_as_they_are():
     assert out.tolist() == [0] * 64
 
 
-ONE_PLACE = 'extern "C" __global__ void one_place(int* out) { if (threadIdx.x == 0) out[SHIFT] = blockIdx.x; }'
-
-
-def one_place(shift):
-    return strata.hip_kernel(ONE_PLACE.replace("SHIFT", shift), grid=4, block=32)
-
-
-def test_races_between_workgroups_are_found_where_they_are_asked_for():
-    kernel = one_place("0")
-    with emulator.check() as report:
-        kernel(numbers())
-    assert not report
-    for block in (emulator.check(races=True), emulator.check("report", races=True)):
-        with block as report:
-            kernel(numbers())
-        assert [f.kind for f in report] == ["global-race"] and report[0].instruction.split()[0] == report[0].earlier.split()[0]
-    with emulator.check(races=True) as report:
-        one_place("blockIdx.x")(numbers())
-    assert not report, report
-    strata.reset_stats()
-    with strata.config(check_races=True):
-        kernel(numbers())
-    assert [f.kind for f in strata.stats().launches[-1].findings] == ["global-race"]
-    with pytest.raises(strata.CheckError, match="workgroup"), emulator.check("raise", races=True):
-        kernel(numbers())
-
-
-def test_what_strata_makes_of_tensors_has_no_races_between_workgroups(rng):
-    x = Tensor(rng.standard_normal((96, 160)).astype(np.float32)).realize()
-    for target in ("asm", "hip"):
-        with strata.config(target=target), emulator.check(races=True) as report:
-            for result in (x.sum(), x.softmax(axis=1), x @ x.T, (x.T.contiguous() * 2).max(0), Tensor.arange(1 << 16).sum()):
-                result.numpy()
-        assert not report, report
-
-
 BROKEN = """
 #include <hip/hip_runtime.h>
 extern "C" __global__ void reversed(int* out) {
@@ -424,14 +388,6 @@ def test_the_command_line_prints_findings_and_fails(files):
     assert done.returncode == 1 and "strata: CheckError: kernel 'reversed'" in done.stderr and done.stdout == ""
     assert cli(*LAUNCH, BAD, cwd=files).returncode == 0
     assert cli(*LAUNCH, BAD, "--check=maybe", cwd=files).returncode == 2
-
-
-def test_the_command_line_finds_races_between_workgroups(files):
-    (files / "one.hip").write_text(ONE_PLACE.replace("SHIFT", "0"))
-    launch = ("run", "one.hip", "--grid", 4, "--block", 32, "--arg", "i32[64]=0")
-    assert cli(*launch, "--check", cwd=files).returncode == 0
-    done = cli(*launch, "--check-races", cwd=files)
-    assert done.returncode == 1 and "global-race" in done.stderr and "in no order" in done.stderr
 
 
 def test_the_command_line_heeds_the_environment(files, monkeypatch):
