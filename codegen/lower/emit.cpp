@@ -87,10 +87,10 @@ class Emitter {
             for (; next <= line.block; ++next)
                 if (targets_[next] || !function_.blocks[next].label.empty()) text += names_[next] + ":\n";
             if (line.instruction->origin != origin && line.instruction->origin < operations.size())
-                text += fmt::format("    ; {}\n", operations[line.instruction->origin]);
+                ((text += "    ; ") += operations[line.instruction->origin]) += '\n';
             origin = line.instruction->origin;
             STRATA_TRY(std::string one, print(line));
-            text += fmt::format("    {}\n", one);
+            ((text += "    ") += one) += '\n';
         }
         for (; next < names_.size(); ++next)
             if (targets_[next]) text += names_[next] + ":\n";

@@ -16,6 +16,8 @@ class Listing {
 
     std::vector<std::string> run() {
         std::vector<std::string> lines;
+        lines.reserve(program_.ops.size());
+        names_.reserve(program_.ops.size());
         for (UOp u : program_.ops) lines.push_back(line(u));
         return lines;
     }
@@ -37,26 +39,28 @@ class Listing {
                 return fmt::format("for {} below {}", names_[u], range_arg(u).size);
             case Op::end: return fmt::format("end {}", name(u.src(1)));
             case Op::index: names_[u] = place(u); return "place " + names_[u];
-            case Op::load: return define(u, fmt::format("val{}", next_val_++), with_sources(u));
+            case Op::load: return define(u, numbered("val", next_val_++), with_sources(u));
             case Op::store: return fmt::format("{} = {}", name(u.src(0)), name(u.src(1)));
             case Op::barrier: return "barrier";
             default:
                 if (u.dtype().scalar == Scalar::none) return with_sources(u);
-                return define(u, fmt::format("alu{}", next_alu_++), with_sources(u));
+                return define(u, numbered("alu", next_alu_++), with_sources(u));
         }
     }
 
+    static std::string numbered(std::string name, int number) { return std::move(name += std::to_string(number)); }
     std::string define(UOp u, std::string name, const std::string& text) {
+        std::string line = name + " = " + text;
         names_[u] = std::move(name);
-        return fmt::format("{} = {}", names_[u], text);
+        return line;
     }
-    std::string name(UOp u) const {
+    std::string_view name(UOp u) const {
         const auto at = names_.find(skip_after(u));
-        return at == names_.end() ? std::string(info(u.op()).name) : at->second;
+        return at == names_.end() ? info(u.op()).name : std::string_view(at->second);
     }
     std::string with_sources(UOp u) const {
         std::string text = to_string(u);
-        for (size_t i = 0; i < u.src().size(); ++i) text += (i ? ", " : " ") + name(u.src(i));
+        for (size_t i = 0; i < u.src().size(); ++i) (text += i ? ", " : " ") += name(u.src(i));
         return text;
     }
     std::string place(UOp u) const {
