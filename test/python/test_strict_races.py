@@ -50,3 +50,24 @@ def test_the_command_line_finds_races_between_workgroups(tmp_path):
     assert cli(*launch, "--check", cwd=tmp_path).returncode == 0
     done = cli(*launch, "--check-races", cwd=tmp_path)
     assert done.returncode == 1 and "global-race" in done.stderr and "in no order" in done.stderr
+
+
+GRID_SYNC = """
+#include <hip/hip_runtime.h>
+#include <hip/hip_cooperative_groups.h>
+extern "C" __global__ void shifted(int* out, int* part) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
+    part[i] = i;
+    BETWEEN
+    out[i] = part[n - 1 - i];
+}
+"""
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx942"])
+def test_a_barrier_of_the_grid_orders_workgroups(arch):
+    for between, kinds in (("cooperative_groups::this_grid().sync();", []), ("__syncthreads();", ["global-race"])):
+        kernel = strata.hip_kernel(GRID_SYNC.replace("BETWEEN", between), grid=4, block=64)
+        with strata.config(device=f"emu:{arch}"), emulator.check(races=True) as report:
+            kernel(numbers(256), numbers(256))
+        assert sorted({f.kind for f in report}) == kinds, report
