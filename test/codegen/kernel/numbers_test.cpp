@@ -1,5 +1,7 @@
 #include "strata/codegen/kernel/numbers.h"
 
+#include <algorithm>
+
 #include "build_helpers.h"
 
 namespace strata::codegen {
