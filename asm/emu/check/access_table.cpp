@@ -20,6 +20,14 @@ bool moves_lanes(const isa::Inst& inst, const lint::Access& access) {
            (std::ranges::any_of(access.all_reads(), vectors) || std::ranges::any_of(access.all_writes(), vectors));
 }
 
+/// Without an active lane it does nothing, or nothing sensible. Private memory is another matter: functions save and restore
+/// there what lanes hold that are not active, whether there are such or not.
+bool wants_lane(const isa::Inst& inst, bool moves) {
+    const bool buffer = inst.row->format == isa::Format::MUBUF || inst.row->format == isa::Format::MTBUF;
+    const bool may_be_private = inst.row->format == isa::Format::SCRATCH || (buffer && !inst.offen && !inst.idxen);
+    return (moves && !may_be_private) || inst.row->mnemonic.starts_with("v_readfirstlane");
+}
+
 Checked checked(const Program& program, const lint::Recent& rules, const isa::Inst& inst) {
     if (!inst.row) return {};
     const isa::Family family = isa::info(program.arch()).family;
@@ -38,7 +46,7 @@ Checked checked(const Program& program, const lint::Recent& rules, const isa::In
         .transfer_y = transfer(inst.row_y),
         .is_move = is_move(inst),
         .stores = moves && inst.row->flags & (isa::kStore | isa::kAtomic) && inst.row->format != isa::Format::SCRATCH,
-        .wants_lane = moves || inst.row->mnemonic.starts_with("v_readfirstlane"),
+        .wants_lane = wants_lane(inst, moves),
         .hand_over = hand_over_of(family, inst),
         .atomic = atomic_of(family, inst)};
 }
