@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "strata/codegen/lower/swaps_p.h"
+
 namespace strata::codegen {
 namespace {
 
@@ -30,16 +32,8 @@ const std::vector<const isa::Row*>& dual_rows(isa::Family family) {
 
 /// Instructions that do the same with their sources exchanged.
 bool commutes(std::string_view mnemonic) {
-    static constexpr std::pair<std::string_view, std::string_view> kSwaps[] = {
-#define SWAP(mnemonic, swapped) {#mnemonic, #swapped},
-#define TIED(...)
-#define CONSTANT(...)
-#include "strata/codegen/lower/shorter.def"
-#undef SWAP
-#undef TIED
-#undef CONSTANT
-    };
-    return std::ranges::find(kSwaps, std::pair(mnemonic, mnemonic)) != std::end(kSwaps);
+    return std::ranges::any_of(kSwaps,
+                               [&](const Swap& row) { return row.mnemonic == mnemonic && row.swapped == mnemonic; });
 }
 
 bool is_plain(const isa::Inst& inst) {

@@ -5,22 +5,11 @@
 
 #include "strata/codegen/lower/pairs_p.h"
 #include "strata/codegen/lower/passes_p.h"
+#include "strata/codegen/lower/swaps_p.h"
 
 namespace strata::codegen {
 namespace {
 
-struct Swap {
-    std::string_view mnemonic, swapped;
-};
-constexpr Swap kSwaps[] = {
-#define SWAP(mnemonic, swapped) {#mnemonic, #swapped},
-#define TIED(...)
-#define CONSTANT(...)
-#include "strata/codegen/lower/shorter.def"
-#undef SWAP
-#undef TIED
-#undef CONSTANT
-};
 struct Tied {
     std::string_view mnemonic, tied;
 };

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "../../core/support/environment.h"
 #include "../linear/interpreter.h"
 #include "../linear/random_kernel.h"
 #include "function.h"
@@ -102,11 +103,6 @@ void run_random_kernel(emu::Gpu& gpu, const Target& target, unsigned seed) {
                 << "]: " << wanted[k].i + wanted[k].f << " expected, " << got[k].i + got[k].f << " got\n"
                 << lowered->assembly;
     }
-}
-
-uint64_t number_of(const char* variable, uint64_t otherwise) {
-    const char* text = std::getenv(variable);
-    return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
 TEST_P(LoweredKernelsFuzz, ComputeWhatRandomKernelsMeanAndBreakNoRuleOfTheMachine) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cache_folders.h"
+#include "environment.h"
 #include "strata/core/support/disk_cache.h"
 
 namespace strata {
@@ -23,11 +24,6 @@ using test::Scratch, test::snapshot, test::write_text;
 using Random = std::mt19937_64;
 
 constexpr int kKeys = 4;
-
-uint64_t number_of(const char* variable, uint64_t otherwise) {
-    const char* text = std::getenv(variable);
-    return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 std::string key(int i) { return "key " + std::to_string(i); }
 std::string payload(int i) { return std::string(1000 + 777 * static_cast<size_t>(i), static_cast<char>('a' + i)); }

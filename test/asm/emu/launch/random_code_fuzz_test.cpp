@@ -10,6 +10,7 @@
 #include <map>
 #include <random>
 
+#include "../../../core/support/environment.h"
 #include "../../isa/random_words.h"
 #include "strata/asm/emu/gpu.h"
 #include "strata/asm/emu/run_wave.h"
@@ -25,11 +26,6 @@ constexpr size_t kMappedBytes = 1 << 16;
 constexpr int kProgramsOfALaunch = 40;  // a launch takes that much longer than a lone wave
 constexpr double kLongest = 10;         // seconds that one of them may take
 constexpr uint64_t kWarm = 150'000;     // programs after which what is kept is full
-
-uint64_t number_of(const char* variable, uint64_t otherwise) {
-    const char* text = std::getenv(variable);
-    return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
