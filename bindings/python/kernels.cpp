@@ -4,6 +4,7 @@
 #include "kernels_p.h"
 #include "strata/asm/llvm/assemble.h"
 #include "strata/codegen/compile/compile.h"
+#include "strata/codegen/kernel/numbers.h"
 #include "strata/core/uop/kernel.h"
 #include "strata/ops/custom.h"
 #include "strata/runtime/artifact.h"
@@ -38,13 +39,11 @@ bool is_parameter(const ops::KernelArgument& argument) {
     return argument.tensor || (number && number->exact);
 }
 
-/// What the kernel has of an argument: a buffer, or a number that is as wide as numbers of launches are.
+/// What the kernel has of an argument: a buffer or a number.
 UOp parameter(const ops::KernelArgument& argument, int slot) {
     if (argument.tensor)
         return uop::buffer(slot, argument.tensor->dtype(), std::max<int64_t>(argument.tensor->numel(), 1));
-    const DType type = *std::get<runtime::Argument::Number>(argument.value.value).exact;
-    if (type.bits() >= 32) return uop::variable(slot, type);
-    return cast(uop::variable(slot, type.is_float() ? dtypes::float32 : dtypes::int32), type);
+    return codegen::number_parameter(slot, *std::get<runtime::Argument::Number>(argument.value.value).exact);
 }
 
 /// A Python function over one UOp a parameter, and other values as they are -> the kernel it builds.

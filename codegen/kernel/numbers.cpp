@@ -8,7 +8,6 @@
 namespace strata::codegen {
 namespace {
 
-/// A launch gives numbers of 32 and 64 bits; narrower ones are widened for it and made narrow again, which keeps their value.
 DType parameter_type(DType type) {
     if (type.bits() >= 32) return type;
     return type.is_float() ? dtypes::float32 : dtypes::int32;
@@ -40,6 +39,8 @@ uint64_t bits_of(UOp constant) {
 
 }  // namespace
 
+UOp number_parameter(int slot, DType type) { return cast(uop::variable(slot, parameter_type(type)), type); }
+
 FreeNumbers free_numbers(UOp sink) {
     FreeNumbers found;
     UOpMap<uint64_t> forms;
@@ -63,11 +64,8 @@ FreeNumbers free_numbers(UOp sink) {
 
 UOp with_parameters(UOp sink, std::span<const FreeNumber> numbers, int first_slot) {
     UOpMap<UOp> parameters;
-    for (const FreeNumber& number : numbers) {
-        const DType type = number.constant.dtype();
-        const UOp parameter = uop::variable(first_slot++, parameter_type(type));
-        parameters[number.constant] = cast(parameter, type);
-    }
+    for (const FreeNumber& number : numbers)
+        parameters[number.constant] = number_parameter(first_slot++, number.constant.dtype());
     return rebuild(sink, [&](UOp u, std::vector<UOp>& sources) {
         for (size_t i = 0; i < sources.size(); ++i)
             if (const auto found = parameters.find(u.src(i)); found != parameters.end() && is_free(u, i))

@@ -5,6 +5,10 @@
 
 namespace strata::codegen {
 
+/// A number of any type as a parameter. Those below 32 bits, which launches do not give, are widened for it and made narrow
+/// again, which keeps their value.
+UOp number_parameter(int slot, DType type);
+
 /// A number of a kernel that can as well be a parameter: what computes with it is no faster for knowing it.
 struct FreeNumber {
     UOp constant;
