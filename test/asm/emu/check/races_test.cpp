@@ -88,7 +88,10 @@ TEST_P(Races, BetweenWorkgroupsAreFoundWhereNothingOrdersThem) {
                 << program.name << " " << level << "\n"
                 << words(ran);
             EXPECT_EQ(std::ranges::count(found, Kind::global_race), std::ssize(found)) << program.name << words(ran);
-            EXPECT_TRUE(run_object(GetParam(), code, source, {.block = 64, .grid = 8, .initial = 0}).findings.empty())
+            // Once: what the workgroups of several threads leave in memory depends on who comes first.
+            const Ran unasked =
+                run_once(GetParam(), code, {.block = 64, .grid = 8, .initial = 0}, Check::report, false);
+            EXPECT_TRUE(unasked.findings.empty())
                 << program.name << ": races are looked for only where that is asked for";
         }
 }
