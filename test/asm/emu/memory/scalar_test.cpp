@@ -42,8 +42,11 @@ TEST_P(ScalarMemory, LoadsWidenedToTheirAlignedBlockGiveZerosPastTheEnd) {
     EXPECT_EQ(m.wave.sgpr[23], 0u);
     EXPECT_FALSE(m.attempt(m.gfx9() ? "s_load_dwordx4 s[20:23], s[4:5], 0xff4" : "s_load_b128 s[20:23], s[4:5], 0xff4"))
         << "not a block";
-    EXPECT_FALSE(m.attempt(m.gfx9() ? "s_load_dwordx8 s[20:27], s[4:5], 0xfe0" : "s_load_b256 s[20:27], s[4:5], 0xfe0"))
-        << "more than compilers add";
+    m.run(m.gfx9() ? "s_load_dwordx8 s[20:27], s[4:5], 0xfe0" : "s_load_b256 s[20:27], s[4:5], 0xfe0");
+    for (size_t i = 0; i < 7; ++i) EXPECT_EQ(m.wave.sgpr[20 + i], m.at<uint32_t>(0xfe0 + 4 * i));
+    EXPECT_EQ(m.wave.sgpr[27], 0u);
+    EXPECT_FALSE(m.attempt(m.gfx9() ? "s_load_dwordx8 s[20:27], s[4:5], 0xff0" : "s_load_b256 s[20:27], s[4:5], 0xff0"))
+        << "not a block of its size";
     EXPECT_FALSE(m.attempt(m.gfx9() ? "s_load_dword s20, s[4:5], 0xffc" : "s_load_b32 s20, s[4:5], 0xffc"));
 }
 
