@@ -2,8 +2,8 @@
 //
 // Before  body: elementwise, movement, reduce, take, iota, constant over buffers
 // After   sink(end(store(index(param 0, offset), value), output ranges)); see kernel.h
-// One range an axis of the output, one an axis of each reduction; a value is asked for at coordinates, and movement ops
-// change the coordinates on the way down.
+// One range an axis of the output, one an axis of each reduction, the same where a row is reduced and walked again; a value is
+// asked for at coordinates, and movement ops change the coordinates on the way down.
 #include "strata/codegen/kernel/build.h"
 
 #include <fmt/format.h>
@@ -19,15 +19,27 @@
 namespace strata::codegen {
 namespace {
 
+/// The axes along which the body is as long as what it reduces: each of its rows is reduced, and walked again.
+std::vector<int> row_axes(UOp body) {
+    for (UOp u : toposort(body))
+        if (u.is(Op::reduce) && u.numel() > 0 && u.numel() < u.src(0).numel() && u.src(0).shape() == body.shape())
+            return u.as<ReduceArg>().axes;
+    return {};
+}
+
 class Builder {
   public:
     BoundKernel run(UOp output, UOp body) {
         bind(output);
         Coordinates at;
         std::vector<UOp> ranges;
-        for (int64_t n : body.shape()) {
-            UOp r = n == 1 ? index_const(0) : new_range(n, Axis::loop);
+        const std::vector<int> row = row_axes(body);
+        for (size_t i = 0; i < body.shape().size(); ++i) {
+            const int64_t n = body.shape()[i];
+            const bool in_row = std::ranges::find(row, static_cast<int>(i)) != row.end();
+            UOp r = n == 1 ? index_const(0) : new_range(n, in_row ? Axis::reduce : Axis::loop);
             if (n != 1) ranges.push_back(r);
+            if (n != 1 && in_row) reduce_ranges_.push_back({reduce_ranges_.size(), r});
             at.push_back(r);
         }
         UOp value = value_at(body, at, UOp());
@@ -125,21 +137,24 @@ class Builder {
         for (int axis : arg.axes) {
             int64_t n = x.shape()[static_cast<size_t>(axis)];
             if (n == 0) return identity(arg.op, u.dtype());
-            UOp r = n == 1 ? index_const(0) : reduce_range(nth++, n);
+            UOp r = n == 1 ? index_const(0) : reduce_range(nth++, n, at, gate);
             inner[static_cast<size_t>(axis)] = r;
             if (n != 1) sources.push_back(r);
         }
-        depth_++;
         sources[0] = value_at(x, inner, gate);
-        depth_--;
         return sources.size() == 1 ? sources[0] : make(Op::reduce, u.dtype(), sources, ReduceArg{arg.op, {}});
     }
 
-    /// Reductions side by side over equal sizes share their ranges, so that they become one loop.
-    UOp reduce_range(size_t nth, int64_t size) {
+    /// Reductions over equal sizes share their ranges, so that side by side they become one loop; not with one that this one
+    /// stands in, and uses.
+    UOp reduce_range(size_t nth, int64_t size, const Coordinates& at, UOp gate) {
+        const auto is_used = [&](UOp range) {
+            const auto holds = [&](UOp u) { return u && depends_on(u, range); };
+            return holds(gate) || std::ranges::any_of(at, holds);
+        };
         for (const auto& r : reduce_ranges_)
-            if (r.depth == depth_ && r.nth == nth && range_arg(r.range).size == size) return r.range;
-        reduce_ranges_.push_back({depth_, nth, new_range(size, Axis::reduce)});
+            if (r.nth == nth && range_arg(r.range).size == size && !is_used(r.range)) return r.range;
+        reduce_ranges_.push_back({nth, new_range(size, Axis::reduce)});
         return reduce_ranges_.back().range;
     }
 
@@ -174,12 +189,11 @@ class Builder {
     }
 
     struct ReduceRange {
-        int depth;
         size_t nth;
         UOp range;
     };
     Bound bound_;
-    int next_range_ = 0, depth_ = 0;
+    int next_range_ = 0;
     std::vector<ReduceRange> reduce_ranges_;
     std::unordered_map<Key, UOp, KeyHash> memo_;
 };

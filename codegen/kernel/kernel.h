@@ -11,9 +11,10 @@ namespace strata::codegen {
 ///   sink <- end( store( index( param out, offset ), value ), r0, r1, ... )  [, more of them]
 ///
 /// value: elementwise ops over constants, load( index( param, offset [, gate] ) [, value where the gate is false] ) and
-/// reduce( value, ranges... ) with ReduceArg{op}; a range is listed by exactly one end or reduce. offset has dtype
-/// index. Ranges: axis loop or global, local, upcast for outputs; reduce, group, unroll for reductions (args.h). A
-/// user's kernel may also hold params in local or reg space, after, barrier, group and explicit end of reduce ranges.
+/// reduce( value, ranges... ) with ReduceArg{op}; each range is closed by an end or by reductions. offset has dtype
+/// index. Ranges: axis loop or global, local, upcast for outputs; reduce, group, unroll for reductions (args.h). What an
+/// end closes of those is a row: reductions over it and outputs along it, which a block walks together, so that a thread
+/// has the same elements in each. A user's kernel may also hold params in local or reg space, after, barrier, group.
 struct Kernel {
     UOp sink;
     std::string name;  ///< a C identifier

@@ -1,4 +1,5 @@
-// unshare_ranges: reductions that become one loop keep their range; others that use the same range get their own.
+// unshare_ranges: reductions that become one loop keep their range; others that use the same range get their own, and all do
+// where an end walks it.
 //
 // Before  sum(x[r0] - max(x[r0] over r0) over r0): two loops, one range
 // After   sum(x[r3] - max(x[r0] over r0) over r3)
@@ -40,7 +41,10 @@ Result<UOp> unshare_ranges(UOp sink, Context&) {
     LoopKeys keys(scopes);
     std::map<LoopKey, UOpMap<UOp>> names;  // per loop, for the ranges another loop has already
     // A group range is a thread's number: the same in all loops.
-    RangeSet taken = 0, serial = scopes.with_axis({Axis::loop, Axis::reduce});
+    const RangeSet serial = scopes.with_axis({Axis::loop, Axis::reduce});
+    RangeSet taken = 0;
+    for (UOp u : scopes.order())
+        if (u.is(Op::end)) taken |= scopes.closed_by(u) & serial;
     int next_id = scopes.ranges().empty() ? 0 : range_arg(scopes.ranges().back()).id + 1;
     bool shared = false;
     for (UOp u : keys.order()) {

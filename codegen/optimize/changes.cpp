@@ -37,12 +37,6 @@ UOp gated(UOp place, UOp inside) {
     return uop::at(place.src(0), place.src(1), uop::both(gate, inside));
 }
 
-bool depends_on(UOp u, UOp range) {
-    for (UOp x : toposort(u))
-        if (x == range) return true;
-    return false;
-}
-
 }  // namespace
 
 UOp replace_range(UOp sink, UOp old, UOp value, std::span<const UOp> parts) {

@@ -59,12 +59,11 @@ class Plan {
     std::vector<UOp> axes(ActionKind kind) const { return axes_of(kernel_, kind); }
     int64_t size(ActionKind kind, int axis) const { return axes(kind)[static_cast<size_t>(axis)].as<RangeArg>().size; }
     const Kernel& kernel() const { return kernel_; }
-    /// How many nodes the kernel has at most when upcast ranges are expanded.
-    size_t expanded_nodes() const {
-        int64_t steps = 1;
+    /// Whether the kernel stays small enough to be compiled soon with so many more copies of its body.
+    bool fits_unrolled(int64_t steps) const {
         for (UOp r : ranges(kernel_.sink))
-            if (range_arg(r).axis == Axis::upcast) steps *= range_arg(r).size;
-        return toposort(kernel_.sink).size() * static_cast<size_t>(steps);
+            if (range_arg(r).axis == Axis::upcast || range_arg(r).axis == Axis::unroll) steps *= range_arg(r).size;
+        return toposort(kernel_.sink).size() * static_cast<size_t>(steps) <= kMostNodes;
     }
     Scheduled take() { return {kernel_, std::move(actions_)}; }
 
@@ -143,6 +142,49 @@ bool share_columns(Plan& plan) {
     return true;
 }
 
+/// Whether what a reduction makes of the range is used along it: by another reduction, or an end that closes it too.
+bool is_row(UOp sink, UOp range) {
+    const auto closes = [&](UOp u) {
+        return closes_ranges(u) && std::ranges::find(u.src().subspan(1), range) != u.src().end();
+    };
+    for (UOp u : toposort(sink))
+        if (closes(u) && (u.is(Op::end) || std::ranges::any_of(toposort(u.src(0)), closes))) return true;
+    return false;
+}
+
+/// Rows that are reduced and walked again: so many threads to each that one has few elements, all in its registers, and rows
+/// side by side until the block is full.
+bool share_row(Plan& plan) {
+    std::vector<UOp> rows = plan.axes(ActionKind::group);
+    if (rows.size() != 1 || !is_row(plan.kernel().sink, rows[0])) return false;
+    constexpr int64_t kFewest = 32, kMost = 256, kElements = 8;  // threads of a row, elements of a thread
+    int64_t size = range_arg(rows[0]).size;
+    if (size > kFewest && size % kFewest != 0 && plan.pad(rows[0], size > kMost ? kMost : kFewest))
+        size = plan.size(ActionKind::group, 0);
+    int64_t threads = 1;
+    if (size >= kFewest && size % kFewest == 0) {
+        threads = kFewest;
+        while (threads < kMost && size % (2 * threads) == 0 && size / threads > kElements) threads *= 2;
+        for (int64_t wide : {4, 2})
+            if (plan.unit_stride_axis(ActionKind::unroll) && size % (threads * wide) == 0 &&
+                plan.add(ActionKind::unroll, 0, wide))
+                break;
+        plan.add(ActionKind::group, 0, threads);
+    }
+    if (!plan.axes(ActionKind::unroll).empty()) {
+        const int64_t left = plan.size(ActionKind::unroll, 0);
+        if (!plan.fits_unrolled(left) || !plan.add(ActionKind::unroll, 0, left))
+            plan.add_largest(ActionKind::unroll, 0, {4, 2});
+    }
+    for (size_t n = plan.axes(ActionKind::local).size(); n > 0 && threads < kMost / 2; --n)
+        for (int64_t rows_of_block = kMost / threads; rows_of_block > 1; rows_of_block /= 2)
+            if (plan.add(ActionKind::local, static_cast<int>(n) - 1, rows_of_block)) {
+                threads *= rows_of_block;
+                break;
+            }
+    return true;
+}
+
 /// Few results, long reductions: the threads of a block share one reduction.
 bool share_reduction(Plan& plan) {
     std::vector<UOp> reductions = plan.axes(ActionKind::group);
@@ -193,15 +235,14 @@ void spread_output(Plan& plan) {
     }
     if (plan.axes(ActionKind::unroll).empty()) return;
     for (int64_t steps : {4, 2})
-        if (plan.expanded_nodes() * static_cast<size_t>(steps) <= kMostNodes && plan.add(ActionKind::unroll, 0, steps))
-            return;
+        if (plan.fits_unrolled(steps) && plan.add(ActionKind::unroll, 0, steps)) return;
 }
 
 }  // namespace
 
 Scheduled heuristic(const Kernel& kernel, const Target& target) {
     Plan plan(kernel, target);
-    if (!tile_product(plan) && !share_columns(plan) && !share_reduction(plan)) spread_output(plan);
+    if (!share_row(plan) && !tile_product(plan) && !share_columns(plan) && !share_reduction(plan)) spread_output(plan);
     return plan.take();
 }
 

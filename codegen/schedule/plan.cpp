@@ -1,7 +1,7 @@
 // plan_storage: which values are stored, so that every kernel is one loop nest over its output and at most one
-// reduction.
+// reduction, or rows that are reduced and walked again.
 #include <algorithm>
-#include <optional>
+#include <set>
 
 #include "strata/codegen/schedule/plan_p.h"
 
@@ -12,10 +12,19 @@ constexpr int kDear = 8;     // cost (ops.def) from which a value is worth stori
 constexpr int kShared = 64;  // work above which a value that several kernels read is stored
 constexpr int kKernelWeight = 1000;  // a kernel is cut when its value grows past this
 constexpr size_t kKernelBuffers = 24;
+constexpr size_t kSoon = 64;  // values until those that are made of one meet again
+
+/// What a value that is not stored has of the rows that its kernel reduces.
+enum class Part : uint8_t {
+    other,    ///< nothing, or it has been moved about
+    results,  ///< one element a row, in their order
+    rows,     ///< every element of them, in their order
+};
 
 /// What a not yet stored value would bring into the kernel of its user.
 struct Carried {
-    UOp reduction;             // one representative: all reductions carried have its source shape and axes
+    UOp reduction;  // one representative: all reductions carried have its source shape and axes
+    Part part = Part::other;
     int weight = 0;            // elementwise work to compute one element, shared parts counted at every use
     std::vector<UOp> buffers;  // read, sorted by address, at most kKernelBuffers + 1
 };
@@ -32,9 +41,11 @@ class Planner {
         for (UOp target : targets)
             for (UOp u : toposort(target))
                 if (seen.insert(u).second) order.push_back(u);
-        for (UOp u : order)
-            for (UOp s : u.src()) users_[s]++;
-        for (UOp target : targets) users_[target]++, asked_.insert(target);
+        for (size_t i = 0; i < order.size(); ++i)
+            for (UOp s : order[i].src()) users_[s].push_back(i);
+        asked_.insert(targets.begin(), targets.end());
+        order_ = order;
+        leading_ = leading_to_rows(order);
         for (UOp u : order) visit(u);
         store_shared(order);
         return std::move(plan_);
@@ -44,7 +55,7 @@ class Planner {
     void store(UOp u) {
         if (is_stored_view(u) || u.is(Op::pick) || u.is(Op::custom)) return;
         plan_.stored.insert(u);
-        carried_[u] = Carried{UOp(), 0, {u}};
+        carried_[u] = Carried{.buffers = {u}};
     }
 
     void visit(UOp u) {
@@ -52,12 +63,10 @@ class Planner {
             for (UOp s : u.src()) store(s);
             return;
         }
-        if (u.is(Op::reduce) && carried_[u.src(0)].reduction) store(u.src(0));
-        if (repeats_its_sources(u))
-            for (UOp s : u.src())
-                if (carried_[s].reduction || carried_[s].weight >= kDear) store(s);
+        separate(u);
         Carried sum = combine(u);
-        bool cut = sum.buffers.size() > kKernelBuffers || (users_[u] > 1 && sum.reduction) ||
+        const bool shared = sum.reduction && sum.part != Part::rows && !leading_.contains(u) && is_shared(u);
+        bool cut = sum.buffers.size() > kKernelBuffers || shared ||
                    (sum.weight > kKernelWeight && work(u, kKernelWeight) > kKernelWeight);
         bool wanted = (asked_.contains(u) && !is_view(u)) || u.is(Op::contiguous);
         carried_[u] = std::move(sum);
@@ -65,6 +74,36 @@ class Planner {
             store(u);
         else if (cut && info(u.op()).is(kMovement))
             store_below(u);
+    }
+
+    /// Stores sources that the kernel of `u` cannot compute, or only again and again.
+    void separate(UOp u) {
+        const bool widens = u.is(Op::expand) && carried_[u.src(0)].part == Part::results &&
+                            widens_results(u, carried_[u.src(0)].reduction);
+        for (UOp s : u.src()) {
+            const Carried& c = carried_[s];
+            const bool again = c.part == Part::rows && u.is(Op::reduce) && same_loops(u, c.reduction);
+            const bool apart = u.is(Op::reduce) || (info(u.op()).is(kMovement) && c.part == Part::rows);
+            const bool repeats = repeats_its_sources(u) && !widens;
+            if ((c.reduction && ((apart && !again) || repeats)) || (repeats && c.weight >= kDear)) store(s);
+        }
+    }
+
+    /// Whether more than one kernel may need the value: what is made of it does not soon meet in one value again.
+    bool is_shared(UOp u) const {
+        auto users = users_.find(u);
+        if (users == users_.end()) return false;
+        if (asked_.contains(u)) return true;
+        std::set<size_t> front(users->second.begin(), users->second.end());
+        for (size_t steps = 0; front.size() > 1; ++steps) {
+            UOp first = order_[*front.begin()];
+            auto next = users_.find(first);
+            const bool passes_on = (info(first.op()).elementwise() || keeps_results(first)) && !asked_.contains(first);
+            if (!passes_on || next == users_.end() || steps > kSoon) return true;
+            front.erase(front.begin());
+            front.insert(next->second.begin(), next->second.end());
+        }
+        return false;
     }
 
     /// Stores what a view of several users shows, so that it is not computed for each of them.
@@ -96,6 +135,11 @@ class Planner {
         return total;
     }
 
+    bool is_dear(UOp u) const {
+        const Carried& c = carried_.at(u);
+        return (c.reduction && c.part == Part::results) || (c.weight > kShared && work(u, kShared) > kShared);
+    }
+
     /// Stores dear values that would be computed in more than one kernel. Users come first, so that what a stored value
     /// is made of is then needed by one kernel less.
     void store_shared(const std::vector<UOp>& order) {
@@ -110,9 +154,7 @@ class Planner {
         for (auto it = order.rbegin(); it != order.rend(); ++it) {
             UOp u = *it;
             auto [first, second] = kernels[u];
-            if (first && second && can_be_cut(u) && !plan_.stored.contains(u) && carried_[u].weight > kShared &&
-                work(u, kShared) > kShared)
-                store(u);
+            if (first && second && can_be_cut(u) && !plan_.stored.contains(u) && is_dear(u)) store(u);
             bool own = plan_.stored.contains(u) || u.is(Op::custom) || u.is(Op::pick);
             for (UOp s : u.src()) {
                 if (own || first) add(s, own ? u : first);
@@ -129,10 +171,14 @@ class Planner {
         for (UOp s : u.src()) {
             if (u.is(Op::pick)) break;
             if (UOp r = carried_[s].reduction) {
-                if (sum.reduction && !same_loops(r, sum.reduction))
+                const Part part = part_of(u, s);
+                if (sum.reduction &&
+                    (!same_loops(r, sum.reduction) || (part == Part::rows) != (sum.part == Part::rows))) {
                     store(s);
-                else
+                } else {
+                    sum.part = !sum.reduction || sum.part == part ? part : Part::other;
                     sum.reduction = r;
+                }
             }
             const Carried& c = carried_[s];
             sum.weight = std::min(sum.weight + c.weight, 1 << 20);
@@ -143,8 +189,15 @@ class Planner {
             if (merged.size() > kKernelBuffers + 1) merged.resize(kKernelBuffers + 1);
             sum.buffers = std::move(merged);
         }
-        if (u.is(Op::reduce)) sum.reduction = u;
+        if (u.is(Op::reduce)) sum.reduction = u, sum.part = Part::results;
         return sum;
+    }
+
+    /// What `u` has of the rows whose reduction its source carries.
+    Part part_of(UOp u, UOp source) {
+        const Carried& c = carried_[source];
+        if (u.is(Op::expand) && c.part == Part::results && widens_results(u, c.reduction)) return Part::rows;
+        return info(u.op()).elementwise() || keeps_results(u) || u.is(Op::contiguous) ? c.part : Part::other;
     }
 
     /// Ops whose result reads an element of a source more than once, or behind a condition or a computed index.
@@ -159,7 +212,9 @@ class Planner {
     }
 
     Plan plan_;
-    UOpMap<int> users_;
+    std::span<const UOp> order_;
+    UOpMap<std::vector<size_t>> users_;         ///< by places in the order, once for each use
+    std::unordered_set<UOp, UOpHash> leading_;  ///< to rows
     std::unordered_set<UOp, UOpHash> asked_;
     UOpMap<Carried> carried_;
 };

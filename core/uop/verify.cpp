@@ -57,17 +57,22 @@ class OpenRanges {
     size_t words_ = 0;
 };
 
+bool is_of_reduction(Axis axis) { return axis == Axis::reduce || axis == Axis::group || axis == Axis::unroll; }
+
+/// Several reductions may close a range, each for itself, and one end, which then walks the row that they reduce.
 Result<void> verify_ranges(std::span<const UOp> nodes) {
     std::unordered_set<int> ids;
-    UOpMap<UOp> closer;
+    UOpMap<UOp> ended, reduced;
     for (UOp u : nodes) {
         if (u.is(Op::range) && !ids.insert(u.as<RangeArg>().id).second) return broken(u, "another range has this id");
         if (!closes_ranges(u)) continue;
         for (UOp r : u.src().subspan(1)) {
-            UOp& other = closer[r];
-            if (other && (u.is(Op::end) || other.is(Op::end)))
+            const bool row = r.is(Op::range) && is_of_reduction(range_arg(r).axis);
+            UOp other = ended[r];
+            if (!other && u.is(Op::end) && !row) other = reduced[r];
+            if (other && (u.is(Op::end) || !row))
                 return broken(u, fmt::format("{} is closed by {} already", to_string(r), to_string(other)));
-            other = u;
+            (u.is(Op::end) ? ended : reduced)[r] = u;
         }
     }
     if (UOp open = OpenRanges(nodes).first_open(nodes.back()))

@@ -33,6 +33,12 @@ UOp substitute(UOp root, const UOpMap<UOp>& replacements) {
     });
 }
 
+bool depends_on(UOp u, UOp source) {
+    for (UOp x : toposort(u))
+        if (x == source) return true;
+    return false;
+}
+
 UOp below_views(UOp u) {
     while (info(u.op()).is(kMovement) && !u.is(Op::pad)) u = u.src(0);
     return u;

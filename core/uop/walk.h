@@ -34,6 +34,8 @@ UOp rebuild(UOp root, F f) {
 /// Replaces nodes by others, bottom up, rebuilding what uses them.
 UOp substitute(UOp root, const UOpMap<UOp>& replacements);
 
+bool depends_on(UOp u, UOp source);  ///< u itself, or what it is made of, is `source`
+
 // Tensor graphs.
 /// What movement ops show: padding, whose zeros are nowhere in memory, is a value of its own.
 UOp below_views(UOp u);

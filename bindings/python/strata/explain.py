@@ -22,15 +22,16 @@ ops: a lazy graph of what is to be computed; equal parts are one node.
 
 ## The schedule
 
-codegen/schedule: {count} kernels, each of which fills one buffer. The largest value of each row comes first, then the sum of the
-exponentials, then the quotients.
+codegen/schedule: one kernel. The largest value of each row, the sum of the exponentials and the quotients all need the row, and a
+block has it in registers.
 
-{kernels}
-Here is the second on its way.
+```text
+{schedule}```
 
 ## The kernel
 
-codegen/kernel: movement operations have become arithmetic of indices over ranges.
+codegen/kernel: movement operations have become arithmetic of indices over ranges. Two reductions close the range of a row, and the
+end that stores it does.
 
 ```text
 {kernel}```
@@ -69,9 +70,7 @@ the hardware asks for. A comment says which operation instructions are for.
 
 def stages(arch="gfx1100", rows=64, columns=256):
     """The page as Markdown: what every stage makes of row softmax for an arch."""
-    (tensor,), *kernels = _strata._stages(Tensor.empty(rows, columns).softmax(axis=1), arch)
-    made = dict(kernels[1])
+    (tensor,), kernel = _strata._stages(Tensor.empty(rows, columns).softmax(axis=1), arch)
     numbers = {}
-    bodies = "".join(f"```text\n{dict(kernel)['schedule']}```\n\n" for kernel in kernels)
-    page = PAGE.format(rows=rows, columns=columns, arch=arch, tensor=tensor[1], count=len(kernels), kernels=bodies, **made)
+    page = PAGE.format(rows=rows, columns=columns, arch=arch, tensor=tensor[1], **dict(kernel))
     return re.sub(r"#(\d+) size", lambda buffer: f"#{numbers.setdefault(buffer[1], len(numbers))} size", page)  # in order of appearance

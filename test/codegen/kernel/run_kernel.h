@@ -46,13 +46,16 @@ class KernelRun {
     void loop(std::span<const UOp> ranges, const Body& body) {
         if (ranges.empty()) return body();
         size_t r = place_.at(ranges[0]);
+        const bool in_loop = known_[r];  // of a row, which an end walks and reductions inside of it
+        const ConstArg before = values_[r];
         for (int64_t i = 0; i < ranges[0].as<RangeArg>().size; ++i) {
             for (size_t user : users_[r]) known_[user] = false;
             values_[r] = {i, 0};
             known_[r] = true;
             loop(ranges.subspan(1), body);
         }
-        known_[r] = false;
+        known_[r] = in_loop;
+        values_[r] = before;
         for (size_t user : users_[r]) known_[user] = false;
     }
 

@@ -148,5 +148,16 @@ TEST(Heuristic, RandomKernelsStayWhatTheyAre) {
     }
 }
 
+TEST(Heuristic, ARowIsInTheRegistersOfItsThreads) {
+    for (int64_t n : {7, 33, 64, 100, 256, 1000, 4096}) {
+        GraphScope scope;
+        UOp x = filled({12, n}), centred = x - expand(sum(x, {1}), {12, n});
+        Planned p = planned(centred / expand(sum(centred * centred, {1}), {12, n}));
+        EXPECT_EQ(p.total(Axis::reduce), 1) << n << ": " << to_string(p.actions);
+        EXPECT_LE(p.total(Axis::unroll), 16) << n << ": " << to_string(p.actions);
+        EXPECT_EQ(nodes(p.after, Op::load).size(), 1u) << "each element is read once";
+    }
+}
+
 }  // namespace
 }  // namespace strata::codegen

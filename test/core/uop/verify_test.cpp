@@ -73,6 +73,14 @@ TEST(VerifyKernel, FindsRangesClosedTwiceOrSharingAnId) {
             .has_value());
 }
 
+TEST(VerifyKernel, TakesARowThatIsReducedAndWalkedAgain) {
+    UOp r0 = axis(0), r1 = axis(1, Axis::reduce);
+    const auto row = [](UOp r) { return store(param(0), r, load(param(1), r) - sum(load(param(1), r), r)); };
+    EXPECT_TRUE(verify_kernel(sink(end(row(r1), r1))).has_value());
+    expect_fault(verify_kernel(sink(end(row(r0), r0))), "is closed by");
+    expect_fault(verify_kernel(sink(end(end(row(r1), r1), r1))), "is closed by");
+}
+
 TEST(VerifyKernel, ChecksMemoryNodes) {
     UOp r0 = axis(0);
     auto kernel = [&](UOp value) { return verify_kernel(sink(end(store(param(0), r0, value), r0))); };

@@ -1,0 +1,86 @@
+#include "run_schedule.h"
+#include "strata/codegen/schedule/schedule.h"
+
+// What is reduced along its last axes and walked again with the results is one kernel.
+namespace strata::codegen {
+namespace {
+
+using namespace test;
+
+UOp top(UOp x) { return reduce(x, Op::max, {1}); }
+UOp wide(UOp results, UOp x) { return expand(results, x.shape()); }
+UOp centred(UOp x) { return x - wide(top(x), x); }
+UOp exponentials(UOp x) { return alu(Op::exp2, {centred(x)}); }
+
+void expect_kernels(std::vector<UOp> roots, size_t count) {
+    Schedule schedule = scheduled(roots);
+    EXPECT_EQ(schedule.items.size(), count);
+    std::vector<Array> got = run(schedule);
+    for (size_t i = 0; i < roots.size(); ++i) {
+        const Array wanted = evaluate(roots[i], contents());
+        for (size_t k = 0; k < wanted.numel(); ++k) EXPECT_NEAR(got[i].f[k], wanted.f[k], 1e-5);
+    }
+}
+
+TEST(Rows, AreReducedAndWalkedByOneKernel) {
+    GraphScope scope;
+    UOp x = filled({6, 5}), e = exponentials(x);
+    expect_kernels({centred(x)}, 1);
+    expect_kernels({e / wide(sum(e, {1}), x)}, 1);
+    expect_kernels({sum(centred(x) * centred(x), {1})}, 1);
+}
+
+TEST(Rows, OfSeveralAxesAreOneToo) {
+    GraphScope scope;
+    UOp x = filled({3, 2, 4}), total = sum(x, {1, 2});
+    expect_kernels({x / expand(total, x.shape())}, 1);
+    expect_kernels({x / expand(sum(x, {0, 1}), x.shape())}, 2);
+    expect_kernels({x / expand(sum(x, {0, 2}), x.shape())}, 2);
+}
+
+TEST(Rows, AreKeptOverAxesOfOneElement) {
+    GraphScope scope;
+    UOp x = filled({6, 5}), results = reshape(alu(Op::sqrt, {reshape(sum(x * x, {1}), {6})}), {6, 1});
+    expect_kernels({x / wide(results, x)}, 1);
+}
+
+TEST(Rows, EndWhereResultsAreMoved) {
+    GraphScope scope;
+    UOp x = filled({5, 5});
+    expect_kernels({x - wide(reshape(permute(top(x), {1, 0}), {5, 1}), x)}, 2);
+    expect_kernels({x - wide(flip(top(x), {0}), x)}, 2);
+    expect_kernels({x - wide(reshape(top(x), {1, 5}), x)}, 2);
+}
+
+TEST(Rows, AreStoredBeforeAnythingMovesThem) {
+    GraphScope scope;
+    UOp x = filled({5, 5});
+    expect_kernels({permute(centred(x), {1, 0})}, 2);
+    expect_kernels({sum(permute(centred(x), {1, 0}), {1})}, 2);
+    expect_kernels({sum(centred(x), {0})}, 2);
+}
+
+TEST(Rows, TakeInValuesOfOtherShapesAndOtherReductionsApart) {
+    GraphScope scope;
+    UOp x = filled({6, 5}), weights = filled({1, 5});
+    expect_kernels({centred(x) * expand(weights, {6, 5})}, 1);
+    expect_kernels({centred(x) * expand(sum(filled({4, 5}), {0}), {6, 5})}, 2);
+    expect_kernels({centred(x) + reshape(sum(filled({6, 5, 3}), {2}), {6, 5})}, 2);
+}
+
+TEST(Rows, ResultsThatTwoKernelsReadAreComputedOnce) {
+    GraphScope scope;
+    UOp x = filled({6, 5}), e = exponentials(x);
+    expect_kernels({centred(x) * number(3), centred(x) * number(2)}, 3);
+    expect_kernels({e / wide(sum(e, {1}), x), sum(e, {0})}, 3);
+    expect_kernels({centred(x), top(x)}, 2);
+}
+
+TEST(Rows, AValueOfARowThatWasAskedForIsStoredOnce) {
+    GraphScope scope;
+    UOp x = filled({6, 5}), e = exponentials(x);
+    expect_kernels({e, e / wide(sum(e, {1}), x)}, 2);
+}
+
+}  // namespace
+}  // namespace strata::codegen
