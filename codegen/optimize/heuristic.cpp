@@ -78,9 +78,11 @@ class Plan {
         }
         return best;
     }
-    int64_t walked_by_one(UOp range) const {
+    int64_t walked_by_one(UOp range) const { return walked_by_one(range, false) + walked_by_one(range, true); }
+    int64_t walked_by_one(UOp range, bool stores) const {
         int64_t n = 0;
-        for (const Access& a : accesses(kernel_)) n += stride(a.offset, range) == 1 ? a.size : 0;
+        for (const Access& a : accesses(kernel_))
+            n += a.is_store == stores && stride(a.offset, range) == 1 ? a.size : 0;
         return n;
     }
 
@@ -202,6 +204,33 @@ bool share_reduction(Plan& plan) {
     return true;
 }
 
+/// Memory that is read along one output range and written along another: square tiles of threads and of each thread's elements,
+/// so that both go along memory.
+bool tile_transpose(Plan& plan) {
+    if (!plan.axes(ActionKind::unroll).empty()) return false;
+    const std::vector<UOp> axes = plan.axes(ActionKind::upcast);
+    std::optional<int> read, written;
+    for (size_t i = 0; i < axes.size(); ++i) {
+        const bool reads = plan.walked_by_one(axes[i], false) > 0, writes = plan.walked_by_one(axes[i], true) > 0;
+        if (reads && writes) return false;
+        if (reads) read = static_cast<int>(i);
+        if (writes) written = static_cast<int>(i);
+    }
+    constexpr int64_t kSide = 64;
+    if (!read || !written || plan.size(ActionKind::upcast, *read) < kSide ||
+        plan.size(ActionKind::upcast, *written) < kSide)
+        return false;
+    for (int axis : {*read, *written}) {
+        const UOp range = plan.axes(ActionKind::upcast)[static_cast<size_t>(axis)];
+        if (range_arg(range).size % kSide != 0) plan.pad(range, kSide);
+        plan.add_largest(ActionKind::upcast, axis, {4, 2});
+    }
+    // The higher one first: a range that is used up is no more among those behind it.
+    for (int axis : {std::max(*read, *written), std::min(*read, *written)})
+        plan.add_largest(ActionKind::local, axis, {16, 8, 4});
+    return true;
+}
+
 /// Everything else: wide accesses along memory, then blocks of threads along it.
 void spread_output(Plan& plan) {
     std::optional<int> along = plan.unit_stride_axis(ActionKind::upcast);
@@ -242,7 +271,9 @@ void spread_output(Plan& plan) {
 
 Scheduled heuristic(const Kernel& kernel, const Target& target) {
     Plan plan(kernel, target);
-    if (!share_row(plan) && !tile_product(plan) && !share_columns(plan) && !share_reduction(plan)) spread_output(plan);
+    if (!share_row(plan) && !tile_product(plan) && !share_columns(plan) && !share_reduction(plan) &&
+        !tile_transpose(plan))
+        spread_output(plan);
     return plan.take();
 }
 

@@ -159,5 +159,17 @@ TEST(Heuristic, ARowIsInTheRegistersOfItsThreads) {
     }
 }
 
+TEST(Heuristic, ATransposeGoesAlongMemoryOnBothSides) {
+    for (Shape shape : {Shape{128, 64}, Shape{100, 70}}) {
+        GraphScope scope;
+        Planned p = expect_same(permute(filled(shape), {1, 0}) * number(2));
+        EXPECT_EQ(p.total(Axis::upcast), 16) << to_string(p.actions);
+        EXPECT_EQ(p.total(Axis::local), 256) << to_string(p.actions);
+    }
+    GraphScope scope;
+    Planned p = planned(permute(filled({128, 64}), {1, 0}) + filled({64, 128}));
+    EXPECT_EQ(p.total(Axis::local), 256) << to_string(p.actions);
+}
+
 }  // namespace
 }  // namespace strata::codegen
