@@ -43,6 +43,8 @@ struct LaunchConfig {
     /// Run the timing model on representative workgroups, whose waves take turns as in hardware and not by the seed:
     /// what depends on the order of a workgroup's waves may differ from an untimed launch.
     bool timed = true;
+    /// Run a spread of workgroups alone, among them all that the timing model measures: what others would write stays as it was.
+    bool sampled = false;
     std::string* output = nullptr;  ///< gets what the kernel prints, also of a launch that ends in an error
     Check check = Check::off;
     bool check_races = false;  ///< strict mode looks at what workgroups do to each other's memory, too, on one thread

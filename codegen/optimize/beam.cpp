@@ -32,20 +32,45 @@ class Search {
         result_.start_ms = beam.front().ms;
         for (const Candidate& c : beam)
             if (c.actions == start.actions) result_.start_ms = c.ms;
-        Candidate best = beam.front();
+        std::vector<Candidate> usable = beam;
         for (int round = 0; round < kMaxRounds; ++round) {
+            const double best = beam.front().ms;
             std::vector<Candidate> next = timed(successors(beam));
-            if (next.empty() || next.front().ms > best.ms * kWorthIt) break;
-            best = next.front();
+            if (next.empty() || next.front().ms > best * kWorthIt) break;
+            usable.insert(usable.end(), next.begin(), next.end());
             next.resize(std::min(next.size(), width_));
             beam = std::move(next);
         }
-        result_.best = best;
-        result_.ms = best.ms;
-        return std::move(result_);
+        std::ranges::sort(usable, faster);
+        return won(kernel, usable);
     }
 
   private:
+    static bool faster(const Candidate& a, const Candidate& b) {
+        return a.ms != b.ms ? a.ms < b.ms : to_string(a.actions) < to_string(b.actions);
+    }
+
+    /// The fastest to which the judge has no objection.
+    Result<SearchResult> won(const Kernel& kernel, std::span<const Candidate> usable) {
+        for (const Candidate& candidate : usable) {
+            const std::string objection = judge_.objection(candidate);
+            if (objection.empty()) {
+                result_.best = candidate;
+                result_.ms = candidate.ms;
+                return std::move(result_);
+            }
+            reject(candidate, objection);
+        }
+        return make_error(ErrorKind::Device, "no schedule of kernel {} is right: {}", kernel.name,
+                          result_.rejections[0]);
+    }
+
+    void reject(const Candidate& candidate, const std::string& why) {
+        result_.rejected++;
+        if (result_.rejections.size() < kKeptRejections)
+            result_.rejections.push_back(fmt::format("{}: {}", to_string(candidate.actions), why));
+    }
+
     std::vector<Candidate> successors(const std::vector<Candidate>& beam) {
         std::vector<Candidate> out;
         for (const Candidate& c : beam)
@@ -78,13 +103,9 @@ class Search {
                 usable.push_back(std::move(candidates[i]));
                 continue;
             }
-            result_.rejected++;
-            if (result_.rejections.size() < kKeptRejections)
-                result_.rejections.push_back(fmt::format("{}: {}", to_string(candidates[i].actions), trials[i].why));
+            reject(candidates[i], trials[i].why);
         }
-        std::sort(usable.begin(), usable.end(), [](const Candidate& a, const Candidate& b) {
-            return a.ms != b.ms ? a.ms < b.ms : to_string(a.actions) < to_string(b.actions);
-        });
+        std::ranges::sort(usable, faster);
         return usable;
     }
 

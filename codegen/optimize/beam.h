@@ -19,6 +19,9 @@ class Judge {
     virtual ~Judge() = default;
     /// One trial a candidate, in order. A result that differs from the unoptimised kernel's has no time.
     virtual std::vector<Trial> judge(std::span<const Scheduled> candidates) = 0;
+    /// Whether the one that is about to win gives the right result in full, where judging looked at a part of it: empty, or why
+    /// not.
+    virtual std::string objection(const Scheduled& /*winner*/) { return {}; }
 };
 
 struct SearchResult {

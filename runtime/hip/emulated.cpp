@@ -174,6 +174,7 @@ Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std:
     config.threads = settings().emu_threads;
     config.seed = settings().emu_seed;
     config.timed = settings().emu_timed;
+    config.sampled = settings().emu_sampled;
     config.output = &report.output;
     config.check = check_of_settings();
     config.check_races = settings().check_races;

@@ -31,6 +31,16 @@ std::vector<uint64_t> representatives(uint64_t groups) {
     return numbers;
 }
 
+/// A spread of workgroups: those that are measured, and others at fixed random places.
+std::vector<uint64_t> sample_of(uint64_t groups) {
+    constexpr uint64_t kOthers = 12;
+    std::vector<uint64_t> numbers = representatives(groups);
+    for (uint64_t i = 0; i < kOthers; ++i) numbers.push_back(hash_mix(groups, i) % groups);
+    std::ranges::sort(numbers);
+    numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
+    return numbers;
+}
+
 /// One thread alone gives workgroups an order that the seed fixes.
 int thread_count(const LaunchConfig& config, Order order) {
     if (order == Order::decides || (order == Order::decides_floats && settings().emu_ordered)) return 1;
@@ -45,7 +55,7 @@ uint64_t budget(const LaunchConfig& config) {
 
 /// A wave runs an instruction at least.
 Result<void> check_budget(const Plan& plan) {
-    if (plan.groups() <= plan.max_of_launch / plan.waves) return {};
+    if (plan.groups_to_run() <= plan.max_of_launch / plan.waves) return {};
     return make_error(ErrorKind::Launch,
                       "kernel '{}' over a grid of ({}, {}, {}) workgroups cannot end: {} instructions are a launch's "
                       "budget; a smaller grid, or a larger budget by config(emu_launch_budget=...), "
@@ -238,6 +248,7 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     plan.launch.strict = settings().emu_check || config.check != Check::off;
     set_resources(plan, kernel, config, arch);
     order_groups(plan, config);
+    if (config.sampled) plan.sample = sample_of(plan.groups());
     STRATA_TRY_VOID(check_budget(plan));
     plan.launch.groups = plan.groups();
     plan.launch.most_groups = std::min(groups_at_once(*state_->model, arch, shape_of(plan, kernel)), kMostResidents);

@@ -42,10 +42,13 @@ struct Plan {
     GivenScalars given = {};                   ///< what the waves find in their registers
 
     uint64_t first_group = 0, group_step = 1;  ///< the order in which workgroups start
+    std::vector<uint64_t> sample;              ///< the only ones that run; empty: all do
 
     uint64_t groups() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }
+    uint64_t groups_to_run() const { return sample.empty() ? groups() : sample.size(); }
     /// The number of the workgroup that starts as the n-th.
     uint64_t group_in_order(uint64_t n) const {
+        if (!sample.empty()) return sample[n];
         if (first_group == 0 && group_step == 1) return n;
         const auto wide = static_cast<unsigned __int128>(n) * group_step + first_group;
         return static_cast<uint64_t>(wide % groups());

@@ -78,7 +78,7 @@ Pool::State& Pool::of_this_process() {
 Result<Outcome> Pool::run(Plan& plan, int threads) {
     std::atomic<uint64_t> next{0};
     size_t count =
-        static_cast<size_t>(std::clamp<uint64_t>(plan.groups(), 1, static_cast<uint64_t>(std::max(threads, 1))));
+        static_cast<size_t>(std::clamp<uint64_t>(plan.groups_to_run(), 1, static_cast<uint64_t>(std::max(threads, 1))));
     plan.launch.alone = count == 1;
     std::vector<std::unique_ptr<Worker>> workers;
     for (size_t i = 0; i < count; ++i) workers.push_back(std::make_unique<Worker>(plan, next, i == 0));

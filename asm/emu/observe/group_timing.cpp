@@ -11,7 +11,8 @@ namespace {
 
 using isa::LatencyClass;
 
-// Instructions measured of a workgroup; what follows is taken to be alike. Accounting costs some 50 ns each.
+// Instructions measured of a workgroup, and until its waves are at the start of a loop again: what follows is taken to be alike.
+// Accounting costs some 50 ns each.
 constexpr uint32_t kMeasuredOfGroup = 16384, kFewestOfWave = 512, kMostOfWave = 8192;
 constexpr uint64_t kLine = 128;
 constexpr size_t kL0Lines = 32768 / kLine;  // 32 KiB a CU
@@ -173,7 +174,10 @@ double GroupTiming::occupy(Wave& wave, const Op& op, WaveState& state, const Cos
 
 bool GroupTiming::before(Wave& wave, const Site& site) {
     WaveState& state = waves_[wave.wave_in_group];
-    if (state.counted >= limit_) return false;
+    const Op* const op = &site.op();
+    if (state.counted >= limit_ && (op <= state.last || state.counted >= kMostOfWave)) state.cut = true;
+    if (state.cut) return false;
+    state.last = op;
     ++state.counted;
     const Cost& cost = costs_->at(site);
     wait(state, cost);
@@ -194,11 +198,11 @@ Demand GroupTiming::demand() const {
         counted += wave.counted;
         executed += wave.executed;
         double scale = wave.counted ? std::max(1.0, static_cast<double>(wave.executed) / wave.counted) : 1;
-        if (wave.counted < limit_) scale = 1;
+        if (!wave.cut) scale = 1;
         latency = std::max(latency, wave.time * scale);
     }
     // Waves that were measured to their end need no scaling: instructions left out of the code are not counted.
-    const bool cut = std::ranges::any_of(waves_, [this](const WaveState& wave) { return wave.counted >= limit_; });
+    const bool cut = std::ranges::any_of(waves_, &WaveState::cut);
     const double scale = cut && counted > 0 ? std::max(1.0, executed / counted) : 1;
     Demand demand = sum_;
     for (double* part : {&demand.vector, &demand.matrix, &demand.scalar, &demand.local, &demand.memory,

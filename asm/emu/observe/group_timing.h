@@ -38,7 +38,8 @@ class GroupTiming final : public Observer {
     struct WaveState {
         double time = 0, matrix_free = 0;
         uint32_t counted = 0, executed = 0, barriers = 0;
-        bool waiting = false;
+        bool waiting = false, cut = false;  ///< cut: more follows than was measured
+        const Op* last = nullptr;
         std::vector<double> ready;  ///< by register
         std::span<double> registers(const RegisterRange& range) {
             const size_t first = std::min<size_t>(range.first, ready.size());

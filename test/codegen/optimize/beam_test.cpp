@@ -35,7 +35,9 @@ class RuleJudge : public Judge {
         }
         return out;
     }
+    std::string objection(const Scheduled& winner) override { return objects(winner.kernel) ? "wrong in full" : ""; }
     std::vector<UOp> seen;
+    Refuses objects = [](const Kernel&) { return false; };
 
   private:
     Time time_;
@@ -101,6 +103,18 @@ TEST(BeamSearch, IgnoresWhatTheJudgeRefuses) {
     ASSERT_FALSE(found.rejections.empty());
     EXPECT_NE(found.rejections[0].find("upcast("), std::string::npos) << found.rejections[0];
     EXPECT_NE(found.rejections[0].find(": wrong result"), std::string::npos) << found.rejections[0];
+}
+
+TEST(BeamSearch, TakesTheNextWhereTheJudgeObjectsToTheFastest) {
+    GraphScope scope;
+    RuleJudge judge(blocks_of_64);
+    judge.objects = [](const Kernel& k) { return block_size(k) == 64; };
+    SearchResult found = beam_search(elementwise(), gfx1100, 2, judge).value();
+    EXPECT_NE(block_size(found.best.kernel), 64);
+    EXPECT_GT(found.rejected, 0);
+    EXPECT_NE(found.rejections[0].find("wrong in full"), std::string::npos) << found.rejections[0];
+    judge.objects = [](const Kernel&) { return true; };
+    EXPECT_FALSE(beam_search(elementwise(), gfx1100, 2, judge));
 }
 
 TEST(BeamSearch, WorksWhenTheHandWrittenScheduleIsRefused) {

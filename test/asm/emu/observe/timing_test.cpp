@@ -13,6 +13,10 @@ class Timing : public ::testing::Test {
         typedef float f4 __attribute__((ext_vector_type(4)));
         KERNEL void straight(float* o, const float* a) { uint i = BX * NX + TX; o[i] = a[i] * 2; }
         KERNEL void strided(float* o, const float* a) { uint i = BX * NX + TX, j = (i * 1024 + (i >> 12)) & ((1 << 22) - 1); o[j] = a[j] * 2; }
+        KERNEL void rows(float* o, const float* a) { float x[16];
+            _Pragma("unroll") for (int k = 0; k < 16; ++k) x[k] = a[BX * 16384 + k * 1024 + TX];
+            _Pragma("unroll") for (int k = 0; k < 16; ++k) for (int n = 0; n < 40; ++n) x[k] = x[k] * x[k] + 0.25f;
+            _Pragma("unroll") for (int k = 0; k < 16; ++k) o[BX * 16384 + k * 1024 + TX] = x[k]; }
         KERNEL void wide(f4* o, const f4* a) { uint i = BX * NX + TX; o[i] = a[i] * 2; }
         KERNEL void sum(float* o, const float* a, uint n, uint step) { float s = 0; for (uint i = BX * NX + TX; i < n; i += step) s += a[i]; o[BX * NX + TX] = s; }
         KERNEL void banks(float* o, uint stride) { __shared__ float t[8192]; float s = 0; for (uint k = 0; k < 64; ++k) { t[(TX * stride + k) & 8191] = s; s += t[(TX * stride + k * 3) & 8191]; } o[BX * NX + TX] = s; }
@@ -31,6 +35,33 @@ class Timing : public ::testing::Test {
 TEST_F(Timing, CoalescedAccessBeatsStrided) {
     EXPECT_LT(ms("straight", kCount / 1024, 256, Arguments() << out << in) * 2,
               ms("strided", kCount / 1024, 256, Arguments() << out << in));
+}
+
+TEST_F(Timing, OfASampleIsThatOfTheWholeLaunchAndOnlyTheSampleIsWritten) {
+    const Arguments arguments = Arguments() << out << in;
+    LaunchConfig shape = config({kCount / 256, 1, 1}, {256, 1, 1});
+    const std::vector<float> ones(kCount, 1), before(kCount, -1);
+    gpu.write(in.address(), ones.data(), kCount * sizeof(float)).value();
+    gpu.write(out.address(), before.data(), kCount * sizeof(float)).value();
+    shape.sampled = true;
+    const LaunchStats sampled = gpu.launch(*module, "straight", shape, arguments.bytes()).value();
+    std::vector<float> got = out.values();
+    const auto written = static_cast<size_t>(std::ranges::count(got, 2.0f));
+    EXPECT_EQ(written, sampled.waves * 32);
+    EXPECT_EQ(std::ranges::count(got, -1.0f), std::ssize(got) - static_cast<std::ptrdiff_t>(written));
+    EXPECT_GE(written, 8u * 256);
+    EXPECT_LE(written, 16u * 256);
+    for (uint32_t group : {0u, 1u, kCount / 512, kCount / 256 - 1}) EXPECT_EQ(got[group * 256], 2.0f) << group;
+    shape.sampled = false;
+    const LaunchStats whole = gpu.launch(*module, "straight", shape, arguments.bytes()).value();
+    EXPECT_EQ(sampled.modelled_cycles, whole.modelled_cycles);
+    EXPECT_EQ(whole.waves, kCount / 32);
+}
+
+TEST_F(Timing, StraightCodeIsMeasuredToItsEnd) {
+    // 32 waves of some 700 instructions, which load first and store last.
+    const double gbs = 2.0 * kCount * 4 / (ms("rows", kCount / 16384, 1024, Arguments() << out << in) * 1e6);
+    EXPECT_LT(gbs, 960) << "DRAM gives no more";
 }
 
 TEST_F(Timing, WideLoadsAreNoSlowerThanNarrowOnes) {
