@@ -1,5 +1,9 @@
 #include "strata/runtime/artifact.h"
 
+#include <fmt/format.h>
+
+#include <map>
+
 #include "strata/codegen/compile/compile_kernel.h"
 #include "strata/codegen/compile/route.h"
 #include "strata/codegen/schedule/named_storage.h"
@@ -20,7 +24,23 @@ Result<codegen::Compiled> compile_launch(const CustomLaunch& launch, const codeg
     return compiled;
 }
 
+/// Names by which the kernels of one object differ: equal kernels have one.
+class Names {
+  public:
+    std::string of(const codegen::Kernel& kernel) {
+        std::string name = kernel.name;
+        for (int i = 2; known_.try_emplace(name, kernel.sink).first->second != kernel.sink; ++i)
+            name = fmt::format("{}_n{}", kernel.name, i);
+        return name;
+    }
+
+  private:
+    std::map<std::string, UOp, std::less<>> known_;
+};
+
 }  // namespace
+
+isa::Bytes Artifact::code_object() const { return one_object(kernels, target).value(); }
 
 codegen::Target target_named(const std::string& arch) {
     return codegen::target_of(arch.empty() ? device().arch() : isa::parse_arch(arch).value(),
@@ -30,19 +50,22 @@ codegen::Target target_named(const std::string& arch) {
 Artifact compile(const CustomKernel& custom, const codegen::Target& target) {
     codegen::Compiled compiled = compile_custom(custom, target).value();
     (void)compiled.info();  // its entry is there
-    return {{std::move(compiled)}};
+    return {{std::move(compiled)}, target};
 }
 
 Artifact compile(std::span<const UOp> roots, const codegen::Target& target) {
     GraphScope scope;
     codegen::NamedStorage storage;
-    Artifact out;
+    Artifact out{{}, target};
+    Names names;
     for (const codegen::ScheduleItem& item : codegen::make_schedule(roots, storage).items) {
-        Result<codegen::Compiled> compiled =
-            item.body.is(Op::custom)
-                ? compile_launch(*find_custom(item.body.as<CustomArg>().id), target)
-                : compile_kernel(codegen::heuristic(codegen::start_kernel(item).kernel, target), target);
-        out.kernels.push_back(std::move(compiled).value());
+        if (item.body.is(Op::custom)) {
+            out.kernels.push_back(compile_launch(*find_custom(item.body.as<CustomArg>().id), target).value());
+            continue;
+        }
+        codegen::Scheduled one = codegen::heuristic(codegen::start_kernel(item).kernel, target);
+        one.kernel.name = names.of(one.kernel);
+        out.kernels.push_back(compile_kernel(one, target, codegen::Text::yes).value());
     }
     return out;
 }

@@ -11,7 +11,11 @@ namespace strata::runtime {
 
 /// What a tensor or a kernel compiles to; nothing of it is run.
 struct Artifact {
-    std::vector<codegen::Compiled> kernels;  ///< in order of execution
+    std::vector<codegen::Compiled> kernels;  ///< in order of execution; those of one name are the same
+    codegen::Target target;
+
+    /// One that holds all kernels. Throws (Unsupported) where one of several was not written by Strata.
+    isa::Bytes code_object() const;
 };
 
 /// An arch by name ("" = the default device's), by the route of the settings.

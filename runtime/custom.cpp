@@ -21,7 +21,7 @@ Result<std::string> only_kernel(const isa::CodeObject& object) {
 
 Result<codegen::Compiled> compile_custom(const CustomKernel& custom, const codegen::Target& target) {
     if (const auto* kernel = std::get_if<codegen::Kernel>(&custom.body))
-        return codegen::compile_kernel({*kernel, {}}, target);
+        return codegen::compile_kernel({*kernel, {}}, target, codegen::Text::yes);
     codegen::Compiled compiled;
     if (const auto* source = std::get_if<codegen::HipSource>(&custom.body)) {
         STRATA_TRY(compiled, codegen::compile_hip(*source, target.arch));

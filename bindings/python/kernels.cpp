@@ -107,8 +107,8 @@ py::tuple custom_kernel(const Tensor& out, const py::args& inputs, py::handle ke
     })));
 }
 
-py::bytes bytes_of(const codegen::Compiled& k) {
-    return py::bytes(reinterpret_cast<const char*>(k.code_object().data()), k.code_object().size());
+py::bytes bytes_of(const isa::Bytes& object) {
+    return py::bytes(reinterpret_cast<const char*>(object.data()), object.size());
 }
 
 /// What `part` says of every kernel, in order.
@@ -167,7 +167,9 @@ void bind_artifact(py::module_& m) {
             "The schedule actions, as text.")
         .def_readonly("compile_ms", &Compiled::compile_ms,
                       "Milliseconds from text to code object; near 0 from a cache.")
-        .def_property_readonly("code_object", &bytes_of, "ELF that any HIP program can load.")
+        .def_property_readonly(
+            "code_object", [](const Compiled& k) { return bytes_of(k.code_object()); },
+            "ELF that any HIP program can load.")
         .def_property_readonly("assembly", assembly,
                                "Listing of the code object; with target 'asm' as it was written, with comments.")
         .def("__repr__", [](const Compiled& k) {
@@ -186,8 +188,12 @@ void bind_artifact(py::module_& m) {
             "assembly", [=](const Artifact& a) { return joined(a, "", assembly); }, "Listings of all kernels.")
         .def_property_readonly(
             "code_object",
-            [](const Artifact& a) { return a.kernels.empty() ? py::bytes() : bytes_of(a.kernels.back()); },
-            "The last kernel's; each kernel has its own in .kernels[i].code_object.");
+            [](const Artifact& a) {
+                if (a.kernels.empty()) return py::bytes();
+                return bytes_of(computing([&] { return a.code_object(); }));
+            },
+            "One with all kernels, by their names; .kernels[i].code_object has each alone.\n\n"
+            "Raises Unsupported where one of several is hip_kernel's or asm_kernel's.");
 }
 
 }  // namespace
@@ -231,7 +237,9 @@ void bind_kernels(py::module_& m) {
     });
     m.def("_hip_code_object", [](const CustomKernel& k, const std::string& arch) {  // with all kernels of the source
         const auto& source = std::get<codegen::HipSource>(k.body);
-        return bytes_of(computing([&] { return codegen::compile_hip(source, isa::parse_arch(arch).value()).value(); }));
+        return bytes_of(computing([&] {
+                            return codegen::compile_hip(source, isa::parse_arch(arch).value()).value();
+                        }).code_object());
     });
     m.def("_compile_kernel", [](const CustomKernel& k, const std::string& arch) {
         return computing([&] { return runtime::compile(k, runtime::target_named(arch)); });

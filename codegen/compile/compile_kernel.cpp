@@ -1,6 +1,7 @@
 #include "strata/codegen/compile/compile_kernel.h"
 
 #include <chrono>
+#include <set>
 
 #include "strata/codegen/compile/compile.h"
 #include "strata/codegen/kernel/flops.h"
@@ -12,26 +13,29 @@
 namespace strata::codegen {
 namespace {
 
-Result<Compiled> compile_directly(const LinearProgram& program, const Target& target) {
+Result<Compiled> compile_directly(const LinearProgram& program, const Target& target, Text text) {
     const auto start = std::chrono::steady_clock::now();
-    STRATA_TRY(Lowered lowered, lower(program, target));
-    STRATA_TRY(isa::CodeObject parsed, isa::CodeObject::parse(std::move(lowered.object)));
+    STRATA_TRY(Lowered lowered, lower(program, target, text));
+    STRATA_TRY(isa::Bytes object, lowered.object(target.arch));
+    STRATA_TRY(isa::CodeObject parsed, isa::CodeObject::parse(std::move(object)));
     Compiled compiled;
     compiled.object = std::make_shared<const isa::CodeObject>(std::move(parsed));
     compiled.entry = program.name;
     compiled.assembly = std::move(lowered.assembly);
     compiled.route = "direct lowering";
-    compiled.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    compiled.compile_ms = took.count() - lowered.text_ms;
+    if (text == Text::yes) compiled.spec = std::make_shared<const isa::KernelSpec>(std::move(lowered.kernel));
     return compiled;
 }
 
-Result<Compiled> to_machine_code(const LinearProgram& program, const Target& target) {
+Result<Compiled> to_machine_code(const LinearProgram& program, const Target& target, Text text) {
     switch (target.route) {
         case Route::hip: {
             STRATA_TRY(const HipSource source, render_hip(program, target));
             return compile_hip(source, target.arch);
         }
-        case Route::asm_: return compile_directly(program, target);
+        case Route::asm_: return compile_directly(program, target, text);
     }
     STRATA_CHECK(false, "a target without a route");
 }
@@ -44,16 +48,37 @@ BoundKernel start_kernel(const ScheduleItem& item) {
     return bound;
 }
 
-Result<Compiled> compile_kernel(const Scheduled& scheduled, const Target& target) {
+Result<Compiled> compile_kernel(const Scheduled& scheduled, const Target& target, Text text) {
     GraphScope scope;
     STRATA_TRY(const LinearProgram program, linearize(scheduled.kernel, target));
-    STRATA_TRY(Compiled compiled, to_machine_code(program, target));
+    STRATA_TRY(Compiled compiled, to_machine_code(program, target, text));
     compiled.grid = program.grid;
     compiled.block = program.block;
     compiled.places = parameter_places(program);
     compiled.actions = scheduled.actions;
     compiled.flops = count_flops(scheduled.kernel.sink);
     return compiled;
+}
+
+Result<isa::Bytes> one_object(std::span<const Compiled> kernels, const Target& target) {
+    if (kernels.size() == 1) return kernels[0].code_object();
+    std::set<std::string_view> names;
+    std::vector<isa::KernelSpec> specs;
+    HipSource source;
+    for (const Compiled& one : kernels) {
+        if (one.places.empty())
+            return make_error(
+                ErrorKind::Unsupported,
+                "kernel {} is not Strata's own: no object holds it and others; .kernels[i].code_object has "
+                "each alone",
+                one.entry);
+        if (!names.insert(one.entry).second) continue;
+        if (one.spec) specs.push_back(*one.spec);
+        source.text += one.text;
+    }
+    if (target.route == Route::asm_) return isa::write_code_object(target.arch, specs);
+    STRATA_TRY(const Compiled all, compile_hip(source, target.arch));
+    return all.code_object();
 }
 
 std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels, const Target& target) {

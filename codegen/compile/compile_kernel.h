@@ -18,7 +18,11 @@ BoundKernel start_kernel(const ScheduleItem& item);
 /// The compiler's last stages, the same for tensors, searches and users' UOp kernels: linear program, then by the
 /// target's route to machine code. Errors: Usage (a user's kernel breaks the rules), Unsupported (an operation or route
 /// that the target does not have), and what compile_hip reports.
-Result<Compiled> compile_kernel(const Scheduled& kernel, const Target& target);
+/// text: whether what direct lowering makes has its assembly as text too.
+Result<Compiled> compile_kernel(const Scheduled& kernel, const Target& target, Text text = Text::no);
+/// One object that holds all of them, of which those of one name are one; direct lowering's were made with text. Error
+/// (Unsupported) where one of several was not written by Strata.
+Result<isa::Bytes> one_object(std::span<const Compiled> kernels, const Target& target);
 /// Many, on all cores; in order.
 std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels, const Target& target);
 

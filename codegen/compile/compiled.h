@@ -16,9 +16,10 @@ struct Compiled {
     std::shared_ptr<const isa::CodeObject> object;
     std::string entry;  ///< the kernel in the object; its symbol, which may be mangled
     std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
-    std::vector<ParameterPlace> places;  ///< of the parameters of a graph; none: one address a buffer
-    uint32_t dynamic_lds = 0;            ///< bytes
-    std::string text;                    ///< HIP source, or "" where there is none
+    std::vector<ParameterPlace> places;           ///< of the parameters of a graph; none: one address a buffer
+    uint32_t dynamic_lds = 0;                     ///< bytes
+    std::string text;                             ///< HIP source, or "" where there is none
+    std::shared_ptr<const isa::KernelSpec> spec;  ///< where assembly is: what the object was written from
     std::string assembly;         ///< as direct lowering wrote it, with comments; "" where a listing is all there is
     std::vector<Action> actions;  ///< its schedule
     uint64_t flops = 0;           ///< floating-point operations of one launch

@@ -1,7 +1,8 @@
-// emit: placed code -> words, an object around them, and the text of both. Branches get their distances here: short ones,
+// emit: placed code -> words, what an object says of them, and their text. Branches get their distances here: short ones,
 // 16 bits of words, reach as far as any kernel that fits the instruction caches.
 #include <fmt/format.h>
 
+#include <chrono>
 #include <set>
 
 #include "strata/asm/isa/print.h"
@@ -16,13 +17,18 @@ class Emitter {
     explicit Emitter(const MachineFunction& function)
         : function_(function), arch_(function.target.arch), program_(function.program) {}
 
-    Result<Lowered> run() {
+    Result<Lowered> run(Text text) {
         name_blocks();
         STRATA_TRY_VOID(encode_all());
         STRATA_TRY_VOID(resolve_branches());
-        STRATA_TRY(std::string text, write_text());
-        STRATA_TRY(isa::Bytes object, isa::write_code_object(arch_, std::array{spec()}));
-        return Lowered{std::move(object), std::move(text)};
+        Lowered lowered;
+        if (text == Text::yes) {
+            const auto start = std::chrono::steady_clock::now();
+            STRATA_TRY(lowered.assembly, write_text());
+            lowered.text_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+        }
+        lowered.kernel = spec();
+        return lowered;
     }
 
   private:
@@ -107,10 +113,10 @@ class Emitter {
         return isa::print(inst, arch_);
     }
 
-    isa::KernelSpec spec() const {
+    isa::KernelSpec spec() {
         isa::KernelSpec spec;
         spec.name = program_.name;
-        spec.code = words_;
+        spec.code = std::move(words_);
         const std::vector<std::string> names = parameter_names(program_);
         const std::vector<ParameterPlace> places = parameter_places(program_);
         for (const ParameterPlace& place : places)
@@ -155,6 +161,6 @@ class Emitter {
 
 }  // namespace
 
-Result<Lowered> emit(const MachineFunction& function) { return Emitter(function).run(); }
+Result<Lowered> emit(const MachineFunction& function, Text text) { return Emitter(function).run(text); }
 
 }  // namespace strata::codegen

@@ -64,18 +64,18 @@ Result<MachineFunction> selected(const LinearProgram& program, const Target& tar
     return function;
 }
 
-Result<Lowered> finished(MachineFunction& function) {
+Result<Lowered> finished(MachineFunction& function, Text text) {
     for (const Pass& pass : kPasses) STRATA_TRY_VOID(run(pass, function));
-    return emit(function);
+    return emit(function, text);
 }
 
 }  // namespace
 
-Result<Lowered> lower(const LinearProgram& given, const Target& target) {
+Result<Lowered> lower(const LinearProgram& given, const Target& target, Text text) {
     GraphScope scope;
     const LinearProgram program = decompose(given, target);
     STRATA_TRY(MachineFunction function, selected(program, target));
-    return finished(function);
+    return finished(function, text);
 }
 
 Result<std::vector<Stage>> lowering_stages(const LinearProgram& given, const Target& target) {
@@ -86,7 +86,7 @@ Result<std::vector<Stage>> lowering_stages(const LinearProgram& given, const Tar
     std::vector<Stage> stages{{"decompose", std::move(operations)}};
     STRATA_TRY(MachineFunction function, selected(program, target));
     stages.push_back({"select", to_string(function)});
-    STRATA_TRY(Lowered lowered, finished(function));
+    STRATA_TRY(Lowered lowered, finished(function, Text::yes));
     stages.push_back({"emit", std::move(lowered.assembly)});
     return stages;
 }

@@ -8,10 +8,17 @@
 
 namespace strata::codegen {
 
+/// Whether code is written as text too.
+enum class Text : bool { no, yes };
+
 /// A linear program as machine code.
 struct Lowered {
-    isa::Bytes object;     ///< complete: what hipModuleLoadData takes
-    std::string assembly;  ///< labels by loop, a comment with the operation in front of each group
+    isa::KernelSpec kernel;  ///< all that an object has of it; one may hold several
+    std::string assembly;    ///< labels by loop, a comment with the operation before each group; "" where not asked for
+    double text_ms = 0;      ///< spent on the assembly
+
+    /// Complete, with this kernel alone: what hipModuleLoadData takes.
+    Result<isa::Bytes> object(isa::Arch arch) const { return isa::write_code_object(arch, {&kernel, 1}); }
 };
 
 /// What one stage made, as text.
@@ -21,7 +28,7 @@ struct Stage {
 
 /// Lowers without a compiler: selection, then the passes of passes.def, then bytes. Errors: Unsupported, naming the
 /// operation and the target.
-Result<Lowered> lower(const LinearProgram& program, const Target& target);
+Result<Lowered> lower(const LinearProgram& program, const Target& target, Text text);
 /// What it does on the way: what instructions do, instructions over virtual registers, and the finished text.
 Result<std::vector<Stage>> lowering_stages(const LinearProgram& program, const Target& target);
 

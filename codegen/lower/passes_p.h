@@ -19,8 +19,8 @@ enum class Check : uint8_t { virtual_, placed, finished };
 /// The error (Internal) names the first instruction that breaks it.
 Result<void> verify(const MachineFunction& function, Check check);
 
-/// Finished code as a complete object, with lines that lead back to the linear program, and as text.
-Result<Lowered> emit(const MachineFunction& function);
+/// Finished code as words, with lines that lead back to the linear program, and as text.
+Result<Lowered> emit(const MachineFunction& function, Text text = Text::yes);
 
 /// The operations of a program as text: line N of a code object's line table is the Nth, from 1.
 std::vector<std::string> listing(const LinearProgram& program);

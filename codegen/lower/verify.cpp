@@ -224,8 +224,9 @@ Result<void> verify_placed(const MachineFunction& function) {
 /// The linter over the finished object: it shares no code with the passes that insert waits and delays.
 Result<void> verify_finished(const MachineFunction& function) {
     STRATA_TRY_VOID(check_scalars(function));
-    STRATA_TRY(Lowered lowered, emit(function));
-    STRATA_TRY(const isa::CodeObject object, isa::CodeObject::parse(std::move(lowered.object)));
+    STRATA_TRY(const Lowered lowered, emit(function));
+    STRATA_TRY(isa::Bytes bytes, lowered.object(function.target.arch));
+    STRATA_TRY(const isa::CodeObject object, isa::CodeObject::parse(std::move(bytes)));
     STRATA_TRY(const std::vector<lint::Finding> found, lint::lint(object, function.program.name));
     if (found.empty()) return {};
     return wrong("{}\n{}", lint::to_line(found[0], object, object.kernels[0]), lowered.assembly);

@@ -30,6 +30,30 @@ def test_several_kernels_in_order():
     assert len(b.kernels) == 2
 
 
+@pytest.mark.parametrize("target", ["hip", "asm"])
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942", "gfx90a"])
+def test_one_object_has_all_kernels_and_each_runs_by_its_name(arch, target):
+    x = np.arange(256, dtype=np.float32)
+    made = [lambda t: t + 1, lambda t: t * 2, lambda t: t - 3, lambda t: t + 1]
+    with strata.config(device=f"emu:{arch}", target=target):
+        artifact = strata.compile([f(Tensor.empty(256)) for f in made], arch, target)
+        assert [k.name for k in artifact.kernels] == ["e_256", "e_256_n2", "e_256_n3", "e_256"]  # equal ones are one
+        for f, k in zip(made, artifact.kernels):
+            for image, name in ((artifact.code_object, k.name), (k.code_object, "")):
+                kernel = strata.asm_kernel(image, name=name, grid=list(k.grid), block=list(k.block))
+                out, _ = Tensor.empty(256).custom_kernel(Tensor(x), kernel=kernel)
+                np.testing.assert_array_equal(out.numpy(), f(x))
+
+
+def test_kernels_that_strata_did_not_write_stay_in_objects_of_their_own():
+    add_one = strata.asm_kernel(ADD_ONE, grid=2, block=64)
+    own = Tensor.empty(128).custom_kernel(Tensor.empty(128), kernel=add_one)[0]
+    both = strata.compile([own, Tensor.empty(64) * 2])
+    with pytest.raises(strata.Unsupported, match="add_one is not Strata's own"):
+        both.code_object
+    assert all(k.code_object[:4] == b"\x7fELF" for k in both.kernels)
+
+
 def test_equal_work_gives_equal_bytes():
     one, two = (strata.compile(Tensor.empty(333) * 5.5 + 2).code_object for _ in range(2))
     assert one == two

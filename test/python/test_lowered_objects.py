@@ -57,6 +57,25 @@ def test_llvm_reads_objects_without_a_warning_and_disassembles_what_was_written(
         assert mnemonics(code) == mnemonics(kernel.assembly)
 
 
+@pytest.fixture(params=ARCHS)
+def several(request):
+    """Kernels with local memory, with arguments of their own, and two that would have one name."""
+    x = Tensor(np.ones((64, 64), np.float32)).realize()
+    return request.param, strata.compile([x.softmax(1) @ x, x.sum(), x + 1, x * 2], request.param, target="asm")
+
+
+def test_llvm_reads_several_kernels_of_one_object(several, tmp_path):
+    arch, compiled = several
+    file = tmp_path / "all.co"
+    file.write_bytes(compiled.code_object)
+    said = tool("llvm-readelf", "--all", str(file))
+    assert arch in said and len(compiled.kernels) >= 5
+    for kernel in compiled.kernels:
+        assert f"{kernel.name}.kd" in said
+        code = tool("llvm-objdump", "-d", f"--disassemble-symbols={kernel.name}", str(file))
+        assert mnemonics(code) == mnemonics(kernel.assembly)
+
+
 @pytest.fixture(scope="module")
 def comgr():
     return ctypes.CDLL("libamd_comgr.so.2")
@@ -107,3 +126,13 @@ def test_amd_reads_the_metadata(comgr, artifact):
         assert len(arguments) >= 2
         for argument in arguments:
             assert there.text("get_metadata_string", there.field(argument, ".value_kind")) == "global_buffer"
+
+
+def test_amd_reads_the_metadata_of_several_kernels(comgr, several):
+    _, compiled = several
+    there = Comgr(comgr, compiled.code_object)
+    found = there.items(there.field(there.node("get_data_metadata", there.data), "amdhsa.kernels"))
+    assert [there.text("get_metadata_string", there.field(one, ".name")) for one in found] == list(dict.fromkeys(k.name for k in compiled.kernels))
+    for one, kernel in zip(found, compiled.kernels):
+        for key, value in ((".group_segment_fixed_size", kernel.lds), (".vgpr_count", kernel.vgprs), (".max_flat_workgroup_size", np.prod(kernel.block))):
+            assert int(there.text("get_metadata_string", there.field(one, key))) == value

@@ -52,13 +52,15 @@ TEST_F(CompileTest, ManyKernelsAreCompiledInOrderAndFailAlone) {
 TEST_F(CompileTest, TheRouteOfATargetDecidesWhatMakesTheCode) {
     GraphScope scope;
     const Scheduled kernel = scheduled(filled({64}) + number(1));
-    const Compiled direct = compile_kernel(kernel, target_of(isa::Arch::gfx1100, Route::asm_)).value();
+    const Target gfx1100 = target_of(isa::Arch::gfx1100, Route::asm_);
+    const Compiled direct = compile_kernel(kernel, gfx1100, Text::yes).value();
     EXPECT_EQ(direct.route, "direct lowering");
     EXPECT_EQ(direct.text, "");
     EXPECT_NE(direct.assembly.find("global_store_b32"), std::string::npos) << direct.assembly;
     const Compiled through_hip = compile_kernel(kernel, target_of(isa::Arch::gfx1100, Route::hip)).value();
     EXPECT_NE(through_hip.text.find("__global__"), std::string::npos);
     EXPECT_EQ(through_hip.assembly, "");
+    EXPECT_EQ(compile_kernel(kernel, gfx1100).value().assembly, "");
     EXPECT_EQ(direct.entry, through_hip.entry);
     EXPECT_EQ(direct.places, through_hip.places);
 }

@@ -28,7 +28,7 @@ TEST_P(EmitTest, ObjectsRunAndSayWhatTheyTake) {
     auto lowered = emit(function.code);
     ASSERT_TRUE(lowered) << lowered.error().message;
     emu::Gpu gpu(GetParam());
-    auto module = gpu.load(lowered->object).value();
+    auto module = gpu.load(lowered->object(GetParam()).value()).value();
     const isa::KernelInfo& kernel = module->object().kernels.at(0);
     ASSERT_EQ(kernel.args.size(), 2u);
     EXPECT_EQ(kernel.args[0].name, "out0");
@@ -67,7 +67,7 @@ TEST_P(EmitTest, LinesNameTheOperationThatCodeIsFor) {
             instruction.origin = instruction.inst.row->flags & isa::kStore ? 6 : 4;
     auto lowered = emit(function.code);
     ASSERT_TRUE(lowered) << lowered.error().message;
-    const isa::CodeObject object = isa::CodeObject::parse(std::move(lowered->object)).value();
+    const isa::CodeObject object = isa::CodeObject::parse(lowered->object(GetParam()).value()).value();
     auto lines = isa::LineTable::read(object).value();
     const isa::SourceLine first = lines.find(object.kernels[0].entry_address);
     EXPECT_EQ(first.file, "k.uops");

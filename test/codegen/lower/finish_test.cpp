@@ -33,7 +33,7 @@ TEST_P(FinishTest, FinishedCodeDoesWhatItsGatesSayAndStrictModeFindsNothing) {
         auto valid = verify(function.code, Check::finished);
         ASSERT_TRUE(valid) << valid.error().message;
         emu::Gpu gpu(GetParam());
-        auto module = gpu.load(emit(function.code).value().object).value();
+        auto module = gpu.load(emit(function.code).value().object(GetParam()).value()).value();
         std::array<float, 64> in{}, out{};
         for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i * i + 1), out[i] = -1;
         std::array<uint64_t, 2> arguments{gpu.allocate(256).value(), gpu.allocate(256).value()};

@@ -45,7 +45,7 @@ inline void expect_text_of_object(isa::Arch arch, const Lowered& lowered) {
     for (const std::string& line : split(lowered.assembly)) assembler.emit_line(line);
     auto words = assembler.words();
     ASSERT_TRUE(words) << words.error().message << lowered.assembly;
-    const isa::CodeObject object = isa::CodeObject::parse(lowered.object).value();
+    const isa::CodeObject object = isa::CodeObject::parse(lowered.object(arch).value()).value();
     const uint64_t entry = object.kernels[0].entry_address;
     const isa::Segment* code = object.code_at(entry);
     ASSERT_TRUE(code);
@@ -113,7 +113,7 @@ struct Function {
     std::string findings() const {
         auto lowered = emit(code);
         if (!lowered) return lowered.error().message;
-        const isa::CodeObject object = isa::CodeObject::parse(std::move(lowered->object)).value();
+        const isa::CodeObject object = isa::CodeObject::parse(lowered->object(target.arch).value()).value();
         std::string all;
         const std::vector<lint::Finding> found = lint::lint(object, program.name).value();
         for (const lint::Finding& finding : found) all += lint::to_line(finding, object, object.kernels[0]) + "\n";

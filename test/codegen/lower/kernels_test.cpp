@@ -73,9 +73,9 @@ void run_random_kernel(emu::Gpu& gpu, const Target& target, unsigned seed) {
     const Buffers buffers(gpu, *program, expected);
     Evaluator(expected).run(kernel.sink);
 
-    auto lowered = lower(*program, target);
+    auto lowered = lower(*program, target, Text::yes);
     ASSERT_TRUE(lowered) << "seed " << seed << ": " << lowered.error().message;
-    auto module = gpu.load(lowered->object);
+    auto module = gpu.load(lowered->object(target.arch).value());
     ASSERT_TRUE(module) << "seed " << seed << ": " << module.error().message << "\n" << lowered->assembly;
     std::vector<uint8_t> arguments(buffers.addresses.size() * 8);
     std::memcpy(arguments.data(), buffers.addresses.data(), arguments.size());
