@@ -1,4 +1,4 @@
-// Loads, stores and atomics of global, local and register memory.
+// Loads and stores of global, local and register memory.
 #include <algorithm>
 
 #include "strata/codegen/lower/select_p.h"
@@ -122,29 +122,6 @@ bool Selector::store(UOp u) {
     const Access to = access_to(index);
     add_access(to.global ? row->global_store : row->local_store, to, data);
     return true;
-}
-
-bool Selector::atomic(UOp u) {
-    const UOp index = u.src(0), memory = memory_of(index);
-    const bool global = memory.as<ParamArg>().space == Space::global;
-    struct Row {
-        unsigned types;
-        const char *global, *local;
-    };
-    static constexpr Row kRows[] = {{i32 | u32, "global_atomic_add_u32", "ds_add_u32"},
-                                    {i64 | u64, "global_atomic_add_u64", "ds_add_u64"},
-                                    {f32, "global_atomic_add_f32", "ds_add_f32"},
-                                    {f64, "global_atomic_add_f64", "ds_add_f64"}};
-    const DType type = u.src(1).dtype();
-    if (type.bits() < 32 || memory.as<ParamArg>().space == Space::reg) return false;
-    for (const Row& row : kRows) {
-        const char* name = global ? row.global : row.local;
-        if (!(row.types & class_of(type)) || !code_.has(name)) continue;
-        const Place data = code_.in_vector(packed(value(u.src(1)), type), dwords_of(type));
-        add_access(name, access_to(index), data).inst.dst[0] = {};
-        return true;
-    }
-    return false;
 }
 
 /// The elements of loaded registers.

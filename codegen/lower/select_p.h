@@ -142,7 +142,6 @@ class Selector {
     // memory.cpp
     bool load(UOp u);
     bool store(UOp u);
-    bool atomic(UOp u);
     bool load_scalar(UOp u);
     bool load_vector(UOp u);
     bool load_register(UOp u);
@@ -158,6 +157,18 @@ class Selector {
     };
     Access access_to(UOp index);
     Instruction& add_access(const char* name, const Access& to, Place data);
+    // atomics.cpp
+    struct Field {
+        Access dword;
+        Source shift, bits;  ///< where in the dword it begins; a mask
+    };
+    bool atomic(UOp u);
+    bool atomic_by_row(UOp u);
+    void swap_until_added(UOp u);
+    Field field_around(Access to, DType type);
+    Source added_to_field(const Field& field, DType type, const Source& old, const Source& value);
+    Source rounded_to_bfloat16(const Source& x);
+    void compare_and_swap(const Access& where, Place now, Place to, Place from);
 
     const Value& value(UOp u) const { return values_.at(skip_after(u)); }
     void set(UOp u, Value value) { values_[u] = std::move(value); }
