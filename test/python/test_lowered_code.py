@@ -1,12 +1,13 @@
 """Direct lowering picks the instructions that do several operations at once, and they mean what the operations do."""
 
+import functools
 import operator
 
 import numpy as np
 import pytest
 
 import strata
-from strata import Tensor, dtypes
+from strata import Tensor, dtypes, uop
 
 ARCHS = ("gfx1100", "gfx1201", "gfx942", "gfx90a")
 
@@ -176,3 +177,22 @@ def test_sums_up_to_each_element_compare_each_distance_once(lowered):
     assert np.array_equal(values, host.cumsum(1))
     found = mnemonics(text)
     assert 2 * sum(name.startswith("v_cmp") for name in found) < sum("v_cndmask" in name for name in found), text
+
+
+@pytest.mark.parametrize("threads", [1024, 1000])
+def test_what_no_register_holds_is_kept_in_memory_of_each_lane(lowered, threads):
+    values, groups = 300, 2
+    host = np.random.default_rng(14).integers(-9, 10, (values, groups * threads)).astype(np.float32)
+
+    def kernel(out, x):
+        lane = uop.special("gidx0", groups) * threads + uop.special("lidx0", threads)
+        held = [x[i * groups * threads + lane].load() for i in range(values)]
+        total = functools.reduce(operator.add, held)
+        return uop.sink(*(out[i * groups * threads + lane].store(v * total) for i, v in enumerate(held)))
+
+    def make():
+        return Tensor.empty(*host.shape).custom_kernel(Tensor(host), kernel=kernel)[0]
+    with strata.config(check="raise"):
+        got, text = lowered(make)
+    assert np.array_equal(got, host * host.sum(axis=0))
+    assert {"scratch_store", "scratch_load"} <= {"_".join(name.split("_")[:2]) for name in mnemonics(text)}
