@@ -3,10 +3,12 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "strata/codegen/linear/linear.h"
 #include "strata/core/uop/reference.h"
+#include "strata/core/uop/uop.h"
 
 namespace strata::codegen {
 
@@ -171,7 +173,8 @@ class Interpreter {
     std::map<const Node*, Scalars> local_;
 };
 
-/// The meaning of a kernel without registers and local memory, straight from its graph.
+/// The meaning of a kernel without registers and local memory, straight from its graph. What a reduction came to is kept
+/// for each index that it depends on.
 class Evaluator {
   public:
     explicit Evaluator(Memory& memory) : memory_(memory) {}
@@ -198,24 +201,42 @@ class Evaluator {
         return memory_.at(index.src(0).as<ParamArg>().slot).at(static_cast<size_t>(value(index.src(1)).i));
     }
     void store(UOp u) {
-        if (open(u.src(0))) element(u.src(0)) = value(u.src(1));
+        if (!open(u.src(0))) return;
+        element(u.src(0)) = value(u.src(1));
+        if (reads_.contains(u.src(0).src(0).as<ParamArg>().slot)) totals_.clear();
+    }
+
+    /// Those that a reduction is made of and depends on.
+    const std::vector<UOp>& ranges_of(UOp reduction) {
+        auto [at, added] = ranges_.try_emplace(reduction);
+        if (!added) return at->second;
+        for (UOp u : toposort(reduction)) {
+            if (u.is(Op::range)) at->second.push_back(u);
+            if (u.is(Op::load)) reads_.insert(u.src(0).src(0).as<ParamArg>().slot);
+        }
+        return at->second;
+    }
+
+    ConstArg total(UOp u) {
+        std::vector<int64_t> at;
+        for (UOp range : ranges_of(u)) at.push_back(at_.contains(range) ? at_.at(range) : -1);
+        if (auto found = totals_[u].find(at); found != totals_[u].end()) return found->second;
+        std::optional<ConstArg> total;
+        auto held = at_;
+        loop(u.src().subspan(1), [&] {
+            ConstArg next = value(u.src(0));
+            ConstArg both[] = {total.value_or(next), next};
+            total = total ? *reference(u.as<ReduceArg>().op, u.dtype(), u.dtype(), both) : next;
+        });
+        at_ = held;
+        return totals_[u][at] = *total;
     }
 
     ConstArg value(UOp u) {
         if (u.is_const()) return u.as<ConstArg>();
         if (u.is(Op::range)) return int_value(at_.at(u));
         if (u.is(Op::load)) return open(u.src(0)) ? element(u.src(0)) : value(u.src(1));
-        if (u.is(Op::reduce)) {
-            std::optional<ConstArg> total;
-            auto held = at_;
-            loop(u.src().subspan(1), [&] {
-                ConstArg next = value(u.src(0));
-                ConstArg both[] = {total.value_or(next), next};
-                total = total ? *reference(u.as<ReduceArg>().op, u.dtype(), u.dtype(), both) : next;
-            });
-            at_ = held;
-            return *total;
-        }
+        if (u.is(Op::reduce)) return total(u);
         Scalars sources;
         for (UOp s : u.src()) sources.push_back(value(s));
         return *reference(u.op(), u.dtype(), u.src().back().dtype(), sources);
@@ -223,6 +244,9 @@ class Evaluator {
 
     Memory& memory_;
     UOpMap<int64_t> at_;
+    UOpMap<std::vector<UOp>> ranges_;  ///< by reduction
+    UOpMap<std::map<std::vector<int64_t>, ConstArg>> totals_;
+    std::set<int> reads_;  ///< slots that reductions load from
 };
 
 }  // namespace strata::codegen
