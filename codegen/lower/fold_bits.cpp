@@ -179,8 +179,10 @@ class FoldBits {
     bool leaves_scc(const Block& block, size_t i) const {
         if (!writes_scc(function_, block.code[i])) return true;
         for (++i; i < block.code.size(); ++i) {
-            if (reads_scc(function_, block.code[i])) return false;
-            if (writes_scc(function_, block.code[i]) || block.code[i].inst.row->mnemonic == "s_endpgm") return true;
+            const Instruction& later = block.code[i];
+            if (reads_scc(function_, later)) return false;
+            const bool ends = later.pseudo == Pseudo::none && later.inst.row->mnemonic == "s_endpgm";
+            if (ends || writes_scc(function_, later)) return true;
         }
         return false;
     }

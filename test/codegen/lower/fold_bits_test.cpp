@@ -99,6 +99,28 @@ struct Chain {
     Place item, address;
 };
 
+TEST_P(FoldBits, ScalarsAreMadeInOneStepWhateverStandsBehind) {
+    for (const bool copied : {true, false}) {
+        Chain chain(arch());
+        const Place item = chain.code.fixed(Bank::scalar, 1, 4), wide = chain.code.scalar(),
+                    narrow = chain.code.scalar();
+        chain.code.op("s_and_b32", {wide}, {item, Constant{0xffff}});
+        chain.code.op("s_and_b32", {narrow}, {wide, Constant{63}});
+        const Place stored = chain.code.vector();
+        if (copied)
+            chain.code.copy(stored, narrow);
+        else
+            chain.code.op("v_mov_b32", {stored}, {narrow});
+        chain.code.store(stored, chain.address);
+        chain.code.end();
+        ASSERT_TRUE(fold_bits(chain.code.function));
+        const std::vector<Instruction>& left = chain.code.function.blocks[0].code;
+        const auto made = std::ranges::find_if(left, [&](const Instruction& i) { return i.dst[0] == narrow; });
+        ASSERT_NE(made, left.end());
+        EXPECT_EQ(made->src[0], item) << to_string(chain.code.function);
+    }
+}
+
 TEST_P(FoldBits, ChainsOfAnyStepsStoreTheSameBits) {
     static constexpr std::string_view kShifts[] = {"v_lshlrev_b32", "v_lshrrev_b32", "v_ashrrev_i32"};
     size_t before = 0, after = 0;
