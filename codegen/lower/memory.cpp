@@ -200,8 +200,7 @@ bool Selector::stays(UOp load) const {
     auto found = stores_.find(memory_of(load.src(0)));
     if (found == stores_.end()) return true;
     const size_t from = position_.at(load);
-    auto last = last_use_.find(load);
-    const size_t to = last == last_use_.end() ? from : last->second;
+    const size_t to = std::max(from, uses_[from].last);
     return std::none_of(found->second.begin(), found->second.end(), [&](size_t at) { return at > from && at < to; });
 }
 

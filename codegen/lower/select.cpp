@@ -60,16 +60,28 @@ static bool passes_on(UOp u) {
 }
 
 void Selector::find_uses() {
-    for (size_t i = 0; i < program_.ops.size(); ++i) {
-        const UOp u = program_.ops[i];
+    const std::vector<UOp>& ops = program_.ops;
+    position_.reserve(ops.size());
+    values_.reserve(ops.size());
+    uses_.resize(ops.size());
+    std::vector<size_t> sources, first;  // positions of all sources; of each operation's first
+    for (size_t i = 0; i < ops.size(); ++i) {
+        const UOp u = ops[i];
+        first.push_back(sources.size());
+        for (UOp s : u.src()) {
+            const auto at = position_.find(skip_after(s));
+            if (at == position_.end()) continue;
+            sources.push_back(at->second);
+            ++uses_[at->second].count;
+        }
         position_[u] = i;
-        for (UOp s : u.src()) uses_[skip_after(s)]++;
         if (u.is(Op::store) || u.is(Op::atomic_add)) {
             const UOp memory = memory_of(u.src(0));
             written_[memory] = true;
             stores_[memory].push_back(i);
         }
     }
+    first.push_back(sources.size());
     // The loop around each operation, and around each loop; 0 for none.
     struct Around {
         size_t first, end, outer;
@@ -77,29 +89,23 @@ void Selector::find_uses() {
     std::vector<Around> loops{{0, 0, 0}};
     std::vector<size_t> around;
     size_t now = 0;
-    for (size_t i = 0; i < program_.ops.size(); ++i) {
-        if (program_.ops[i].is(Op::range)) {
+    for (size_t i = 0; i < ops.size(); ++i) {
+        if (ops[i].is(Op::range)) {
             loops.push_back({i, i, now});
             now = loops.size() - 1;
         }
         around.push_back(now);
-        if (!program_.ops[i].is(Op::end)) continue;
+        if (!ops[i].is(Op::end)) continue;
         loops[now].end = i;
         now = loops[now].outer;
     }
-    for (size_t i = program_.ops.size(); i-- > 0;) {
-        const UOp u = program_.ops[i];
-        for (UOp source : u.src()) {
-            const UOp s = skip_after(source);
-            auto at = position_.find(s);
-            if (at == position_.end()) continue;
-            size_t use = passes_on(u) && last_use_.contains(u) ? std::max(i, last_use_[u]) : i;
-            for (size_t loop = around[use]; loops[loop].first > at->second; loop = loops[loop].outer)
+    for (size_t i = ops.size(); i-- > 0;)
+        for (size_t k = first[i]; k < first[i + 1]; ++k) {
+            size_t use = passes_on(ops[i]) ? std::max(i, uses_[i].last) : i;
+            for (size_t loop = around[use]; loops[loop].first > sources[k]; loop = loops[loop].outer)
                 use = loops[loop].end;
-            size_t& known = last_use_[s];
-            known = std::max(known, use);
+            uses_[sources[k]].last = std::max(uses_[sources[k]].last, use);
         }
-    }
 }
 
 void Selector::begin_loop(UOp range) {

@@ -177,8 +177,8 @@ class Selector {
     Source mask_of(const Value& truth);  ///< a lane mask
     Source dword(const Source& wide, int i) const;
     int uses(UOp u) const {
-        auto found = uses_.find(u);
-        return found == uses_.end() ? 0 : found->second;
+        const auto at = position_.find(u);
+        return at == position_.end() ? 0 : uses_[at->second].count;
     }
     bool takes_scalars(std::span<const Value> values) const;
     static UOp memory_of(UOp index) { return skip_after(index.src(0)); }
@@ -190,9 +190,13 @@ class Selector {
     UOpMap<Offset> offsets_;
     UOpMap<bool> in_addresses_;                                                ///< sums that addresses are made of
     std::vector<std::pair<std::array<int64_t, 5>, Source>> bases_, products_;  ///< made already
-    UOpMap<size_t> position_, last_use_;
+    struct Uses {
+        int count = 0;
+        size_t last = 0;  ///< the position of the last one; 0: none
+    };
+    UOpMap<size_t> position_;
     UOpMap<std::vector<size_t>> stores_;  ///< to register memory
-    UOpMap<int> uses_;
+    std::vector<Uses> uses_;  ///< by position
     UOpMap<Place> loaded_;                  ///< vectors as they were loaded
     UOpMap<bool> written_;                  ///< global memory that the kernel writes
     UOpMap<uint32_t> local_address_;        ///< of local memory
