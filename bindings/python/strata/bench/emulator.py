@@ -109,10 +109,10 @@ def best(times, digits=3):
     return round(min(times), digits)
 
 
-def hip(source, name, arch="gfx1100"):
+def hip(source, name, arch="gfx1100", options=()):
     import strata
 
-    kernel = strata.hip_kernel("#include <hip/hip_runtime.h>\n" + source, name=name, grid=1, block=1)
+    kernel = strata.hip_kernel("#include <hip/hip_runtime.h>\n" + source, name=name, grid=1, block=1, options=options)
     return strata.compile(kernel, arch).code_object
 
 
@@ -209,21 +209,6 @@ def alu_launch(quick, strict=False):
     return {"ms": best(times), "wave_instructions": instructions}
 
 
-def strict_mode(quick, data):
-    """The same kernels, as they are and in strict mode, one after the other on one core: ms, and how many times as long."""
-    kernels = {
-        "alu_loop": lambda strict: alu_launch(quick, strict)["ms"],
-        "sum_2^24_float32_assembly": lambda strict: sum_16m(quick, data, strict)["ms"],
-        "matmul_256_float32_hip": lambda strict: matmul(quick, (1,), strict)["threads_1_ms"],
-        "matmul_256_float16_wmma": lambda strict: wmma(quick, strict)["ms"],
-    }
-    out = {}
-    for name, ms in kernels.items():
-        off, on = ms(False), ms(True)
-        out[name] = {"off_ms": off, "on_ms": on, "ratio": round(on / off, 2)}
-    return out
-
-
 def start_up(quick):
     """A fresh code object of about 10 KB: load (decode) and first launch, in a process that has run others before."""
     body = "\n".join(f"    v = v * {i}.5f + x[(i * {i} + {i % 7}) % 64];" for i in range(1, 300))
@@ -268,6 +253,7 @@ def bench_emu(quick):
     from strata import _strata_bench
 
     from .instructions import instruction_costs
+    from .strict import strict_mode
 
     data = np.random.default_rng(0).random(1 << 24, dtype=np.float32)
     out = {"simd": strata.settings()["emu_simd"]}
