@@ -10,6 +10,8 @@ import pytest
 import strata
 from strata import asm
 from strata.asm import rdna3 as r
+from strata.lint import image
+from strata.mutate import cases
 
 from test_cli import ok, strata as command
 from test_custom_kernel import ADD_ONE
@@ -74,6 +76,12 @@ def test_code_objects_without_line_tables_are_named_by_kernel_and_offset(tmp_pat
 def test_hip_sources_are_compiled_and_what_clang_makes_is_clean(tmp_path, arch):
     (tmp_path / "scale.hip").write_text(SCALE)
     assert ok(command("lint", "scale.hip", "--arch", arch, "--option=-O1", cwd=tmp_path)) == ""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942", "gfx90a"])
+def test_the_kernels_that_mutants_are_made_of_are_clean_at_every_level(arch, level):
+    assert asm.lint(image(cases.HERE / "kernels.hip", [level], arch)) == []
 
 
 def test_what_strata_makes_of_tensors_is_clean():

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "strata/asm/emu/check/scalar_loads.h"
 #include "strata/asm/emu/program/build.h"
 
 namespace strata::emu {
@@ -28,6 +29,18 @@ bool wants_lane(const isa::Inst& inst, bool moves) {
     return (moves && !may_be_private) || inst.row->mnemonic.starts_with("v_readfirstlane");
 }
 
+Barrier barrier_of(std::string_view name) {
+    if (name == "s_barrier") return Barrier::both;
+    if (name == "s_barrier_wait") return Barrier::waits;
+    if (name.starts_with("s_barrier_signal")) return Barrier::signals;
+    return name.starts_with("s_barrier") ? Barrier::other : Barrier::no;
+}
+
+uint8_t widened(const isa::Inst& inst, const lint::Access& access) {
+    const uint32_t bytes = access.write_count ? 4u * access.writes[0].registers.count : 0;
+    return may_be_widened(inst, bytes) ? static_cast<uint8_t>(bytes) : uint8_t{0};
+}
+
 Checked checked(const Program& program, const lint::Recent& rules, const isa::Inst& inst) {
     if (!inst.row) return {};
     const isa::Family family = isa::info(program.arch()).family;
@@ -39,7 +52,7 @@ Checked checked(const Program& program, const lint::Recent& rules, const isa::In
     return {
         .access = access,
         .rules = rules.know(inst, access),
-        .is_barrier = inst.row->mnemonic.starts_with("s_barrier"),
+        .barrier = barrier_of(inst.row->mnemonic),
         .starts_or_waits =
             access.counters || inst.row->format == isa::Format::SOPP || inst.row->format == isa::Format::SOPK,
         .transfer = transfer(inst.row),
@@ -47,6 +60,7 @@ Checked checked(const Program& program, const lint::Recent& rules, const isa::In
         .is_move = is_move(inst),
         .stores = moves && inst.row->flags & (isa::kStore | isa::kAtomic) && inst.row->format != isa::Format::SCRATCH,
         .wants_lane = wants_lane(inst, moves),
+        .widened = widened(inst, access),
         .hand_over = hand_over_of(family, inst),
         .atomic = atomic_of(family, inst)};
 }
@@ -61,7 +75,7 @@ void find_branches(const Chunk& chunk, std::vector<Checked>& instructions) {
         const int64_t pc = chunk.pcs[at], target = pc + 4 + 4 * int64_t{chunk.insts[at].offset};
         const int64_t first = around ? pc : target, end = around ? target : pc;
         for (size_t i = 0; i < instructions.size(); ++i)
-            if (instructions[i].is_barrier && chunk.pcs[i] >= first && chunk.pcs[i] < end)
+            if (instructions[i].barrier != Barrier::no && chunk.pcs[i] >= first && chunk.pcs[i] < end)
                 instructions[i].branch = static_cast<uint32_t>(pc) + 1;
     }
 }

@@ -9,16 +9,20 @@
 
 namespace strata::emu {
 
+/// What of a barrier an instruction is; other: it neither signals nor waits.
+enum class Barrier : uint8_t { no, signals, waits, both, other };
+
 /// What strict mode must know of an instruction.
 struct Checked {
     lint::Access access;
     lint::Recent::Known rules;
-    bool is_barrier = false;
+    Barrier barrier = Barrier::no;
     bool starts_or_waits = false;  ///< an operation that is waited for, a wait, a message
     Transfer transfer = nullptr, transfer_y = nullptr;
     bool is_move = false;     ///< of a whole vector register, lane by lane
     bool stores = false;      ///< of active lanes, to memory that may be others' too
     bool wants_lane = false;  ///< without an active lane it does nothing, or nothing sensible
+    uint8_t widened = 0;      ///< bytes of a scalar load that may be more than were asked for; 0: it is none
     HandOver hand_over = HandOver::none;
     Atomic atomic = Atomic::no;
     /// Of a barrier in what runs only if some lanes want it: the branch that leads around it, or back; its pc + 1.

@@ -143,6 +143,7 @@ bool Registers::move_lane(const Moment& moment) {
 
 void Registers::derive(const Moment& moment) {
     const isa::Inst& inst = moment.inst();
+    const Origin from = origin(moment);
     results_.clear();
     if (isa::kFormats[static_cast<size_t>(inst.row->format)].unit == isa::FormatUnit::scalar) {
         derive_scalar(moment);
@@ -150,7 +151,10 @@ void Registers::derive(const Moment& moment) {
         derive_vector(moment, {*inst.row, inst.src, inst.dst[0], moment.transfer});
         if (inst.row_y) derive_vector(moment, {*inst.row_y, inst.src_y, inst.dst_y, moment.transfer_y});
     }
-    for (const Result& result : results_) put(result.reg, result.lane, result.bits);
+    for (const Result& result : results_) {
+        put(result.reg, result.lane, result.bits);
+        if (result.bits != ~0u) set_origin(result.reg, from);
+    }
 }
 
 void Registers::derive_vector(const Moment& moment, const Part& part) {
@@ -226,9 +230,8 @@ void Registers::derive_scalar(const Moment& moment) {
 
 /// A lane that may or may not be active.
 void Registers::write_exec(const Moment& moment, uint64_t bits) {
-    const uint64_t all = lanes_ == 64 ? ~0ull : (1ull << lanes_) - 1;
-    if (!(all & ~bits)) return;
-    moment.report(lint::Kind::uninitialised, all & ~bits, [&] {
+    if (!(everyone_ & ~bits)) return;
+    moment.report(lint::Kind::uninitialised, everyone_ & ~bits, [&] {
         lint::Finding finding;
         finding.what = "whether a lane is active is decided by what nothing has written";
         finding.fix = "write what EXEC is made from on every way to this";

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "strata/asm/emu/check/private_memory.h"
+#include "strata/asm/emu/check/scalar_loads.h"
 #include "strata/asm/emu/machine/device_memory.h"
 #include "strata/asm/emu/memory/ops.h"
 
@@ -16,18 +16,6 @@ namespace {
 constexpr uint64_t kPageBits = 12;
 
 bool is_global(uint64_t address) { return !is_private(address) && address >> 32 != kSharedAperture; }
-
-/// Of a scalar load or store by an address, not by a descriptor.
-bool plain_scalar(const isa::Inst& inst) {
-    return inst.row->mnemonic.starts_with("s_load_") || inst.row->mnemonic.starts_with("s_store_");
-}
-
-uint64_t scalar_address(const Wave& wave, const ScalarMemoryFields& fields) {
-    const auto offset = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(fields.offset)));
-    uint32_t more = fields.soffset;
-    if (!fields.constant_soffset) memcpy(&more, reinterpret_cast<const char*>(&wave) + fields.soffset, sizeof more);
-    return (scalar64(&wave, fields.base) + offset + more) & ~3ull;
-}
 
 uint32_t scalar_bytes(const Moment& moment) {
     uint32_t bytes = 0;
@@ -160,7 +148,7 @@ void GlobalRaces::access(const Moment& moment, uint32_t group, Atomic atomic, bo
     if (atomic == Atomic::maybe && released) atomic = Atomic::update;
     Now now{moment, {group, now_, static_cast<uint32_t>(moment.step.pc)}, (flags & (isa::kStore | isa::kAtomic)) != 0};
     if (op.layout == Layout::scalar_memory) {
-        if (!plain_scalar(moment.inst())) return;
+        if (!is_plain_scalar(moment.inst())) return;
         const uint64_t address = scalar_address(moment.wave, op.scalar_memory());
         if (is_global(address)) lane(now, -1, address, scalar_bytes(moment));
         return;

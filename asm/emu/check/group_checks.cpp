@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <utility>
 
+#include "strata/asm/emu/check/scalar_loads.h"
 #include "strata/asm/emu/program/build.h"
 
 namespace strata::emu {
@@ -11,6 +13,7 @@ GroupChecks::GroupChecks(LaunchChecks& launch)
     : launch_(launch),
       paths_(launch.paths_of_this_thread()),
       races_(launch.races()),
+      given_(Registers::known_at_start(launch.setup().given)),
       local_(launch.setup().lds, launch.setup().waves) {
     waves_.resize(launch.setup().waves);
 }
@@ -21,6 +24,7 @@ void GroupChecks::begin(const Workgroup& group) {
     if (races_) number_ = races_->begin(group.id);
     local_.start();
     barriers_.clear();
+    some_ended_ = false;
 }
 
 void GroupChecks::see(const Wave& wave) {
@@ -37,7 +41,7 @@ void GroupChecks::started(const Wave& wave) {
     state.lanes = wave.exec();
     state.missed = state.released = 0;
     state.path = {};
-    state.registers.start(wave, launch_.setup().given);
+    state.registers.start(wave, given_);
     state.scratch.start(launch_.setup().scratch, wave.lanes);
 }
 
@@ -62,6 +66,8 @@ bool GroupChecks::before_run(Wave& wave, const Site& site) {
     if (run.wants_lane && !exec) return false;
     if (run.wants_lane && (run.id >= had_lanes_.size() || !had_lanes_[run.id])) see_lanes(run, chunk);
     if (op.layout == Layout::memory && !run.is_private && !pass_memory(state, wave, op)) return false;
+    if (const uint32_t bytes = table_->instructions[run.first].widened)
+        if (op.layout == Layout::scalar_memory && bytes_inside(wave, op, bytes) < bytes) return false;
     state.registers.pass(run, exec);
     if (run.stores && state.missed & exec && state.missed & exec & lanes_elsewhere(wave, &op))
         come_back(state, wave, exec);
@@ -72,7 +78,7 @@ bool GroupChecks::before_run(Wave& wave, const Site& site) {
         const lint::Step step{chunk.pcs[run.first], &chunk.insts[run.first], &table_->instructions[run.first].access};
         const Moment moment{wave, step, &op, found_};
         if (seen_ != &wave) see(wave);
-        if (run.barrier) barrier(state, moment, table_->instructions[run.first].branch);
+        if (run.barrier) barrier(state, moment, table_->instructions[run.first]);
         if (run.is_private) state.scratch.step(moment, state.registers);
     }
     state.chunk = &chunk;
@@ -114,7 +120,7 @@ bool GroupChecks::before(Wave& wave, const Site& site) {
     return true;
 }
 
-void GroupChecks::ended(const Wave& wave) { waves_[wave.wave_in_group].ended = true; }
+void GroupChecks::ended(const Wave& wave) { some_ended_ = waves_[wave.wave_in_group].ended = true; }
 
 void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t index, const Op* op) {
     const isa::Inst& inst = chunk.insts[index];
@@ -129,6 +135,9 @@ void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t i
     if (checked.wants_lane) want_lane(moment);
     if (races_) share(state, wave, chunk, index, op);
     state.registers.step(moment);
+    if (op && checked.widened)
+        if (const uint32_t inside = bytes_inside(wave, *op, checked.widened); inside < checked.widened)
+            state.registers.lose_beyond(moment, inside);
     if (op && op->layout == Layout::memory) {
         const Space space = op->memory().space;
         if (launch_.setup().lds && (space == Space::local || space == Space::flat))
@@ -136,7 +145,7 @@ void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t i
         if (launch_.setup().scratch && space != Space::local && space != Space::gds)
             state.scratch.step(moment, state.registers);
     }
-    if (checked.is_barrier) barrier(state, moment, checked.branch);
+    if (checked.barrier != Barrier::no) barrier(state, moment, checked);
 }
 
 /// An instruction that moves something of each active lane does nothing without any, which is right where some waves have
@@ -196,24 +205,20 @@ void GroupChecks::come_back(OfWave& state, const Wave& wave, uint64_t exec) {
 }
 
 /// The waves of a workgroup come to the same barriers, or to none.
-void GroupChecks::barrier(OfWave& state, const Moment& moment, uint32_t branch) {
+void GroupChecks::barrier(OfWave& state, const Moment& moment, const Checked& checked) {
     if (state.missed & moment.exec()) come_back(state, moment.wave, moment.exec());
-    if (branch && state.lanes & ~moment.exec()) {
+    if (checked.branch && state.lanes & ~moment.exec()) {
         state.missed = state.lanes & ~moment.exec();
         state.barrier = static_cast<uint32_t>(moment.step.pc);
-        state.branch = branch - 1;
+        state.branch = checked.branch - 1;
     }
-    const std::string_view name = moment.row().mnemonic;
     Progress& progress = local_.progress(moment.wave);
-    if (name == "s_barrier_wait") {
-        progress.passed = progress.signalled;
-        return;
-    }
-    if (name != "s_barrier" && !name.starts_with("s_barrier_signal")) return;
+    if (checked.barrier == Barrier::waits) progress.passed = progress.signalled;
+    if (checked.barrier == Barrier::waits || checked.barrier == Barrier::other) return;
     const uint32_t number = local_.signal(moment.wave);
-    if (name == "s_barrier") progress.passed = progress.signalled;
+    if (checked.barrier == Barrier::both) progress.passed = progress.signalled;
     if (number >= barriers_.size()) barriers_.resize(number + 1, moment.step.pc);
-    for (const OfWave& other : waves_)
+    for (const OfWave& other : some_ended_ ? std::span<const OfWave>(waves_) : std::span<const OfWave>())
         if (other.ended && local_.progress_of(static_cast<size_t>(&other - waves_.data())).signalled <= number)
             moment.report(lint::Kind::divergent_barrier, 0, [&] {
                 lint::Finding finding;

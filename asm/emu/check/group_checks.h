@@ -41,7 +41,7 @@ class GroupChecks final : public Observer {
     void look_at(const Chunk& chunk);
     bool pass_memory(OfWave& state, Wave& wave, const Op& op);
     void step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t index, const Op* op);
-    void barrier(OfWave& state, const Moment& moment, uint32_t branch);
+    void barrier(OfWave& state, const Moment& moment, const Checked& checked);
     void come_back(OfWave& state, const Wave& wave, uint64_t exec);
     void want_lane(const Moment& moment);
     void see_lanes(const Run& run, const Chunk& chunk);
@@ -52,6 +52,7 @@ class GroupChecks final : public Observer {
     Paths& paths_;
     GlobalRaces* races_;   ///< nullptr: they are not looked for
     uint32_t number_ = 0;  ///< of the workgroup, there
+    ScalarSet given_;      ///< scalars that waves start with
     const Chunk* table_chunk_ = nullptr;
     const AccessTable::OfChunk* table_ = nullptr;  ///< of that chunk
     lint::Findings found_;
@@ -60,6 +61,7 @@ class GroupChecks final : public Observer {
     const Wave* seen_ = nullptr;   ///< who is the witness of what is found
     lint::Witness witness_;
     std::vector<OfWave> waves_;
+    bool some_ended_ = false;  ///< of the workgroup's waves
     LocalMemory local_;
     std::vector<uint64_t> barriers_;  ///< where the first wave met the workgroup's barriers, by number
 };

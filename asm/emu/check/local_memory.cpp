@@ -17,8 +17,6 @@ void LocalMemory::start() {
     base_ = latest;
     std::ranges::fill(progress_, Progress{});
     std::ranges::fill(known_, 0u);
-    for (size_t dword = 0; dword < bytes_.size(); ++dword)
-        if (written_[dword] == kSplit) written_[dword] = read_[dword] = 0;
     if (base_ >= kLatest / 2) forget(base_);
 }
 
@@ -36,7 +34,12 @@ void LocalMemory::forget(int64_t old) {
     std::ranges::for_each(written_, shift);
     std::ranges::for_each(read_, shift);
     for (Cells& cells : bytes_)
-        for (Cell& cell : cells) shift(cell.write), shift(cell.read);
+        for (Touches* touches : {&cells.write, &cells.read})
+            for (int i = 0; i < 4; ++i) {
+                Touch byte = (*touches)[i];
+                shift(byte);
+                (*touches)[i] = byte;
+            }
     base_ -= old;
 }
 
@@ -59,11 +62,12 @@ bool LocalMemory::races(Touch touch, const Moment& moment, Way way) const {
     return !(touch & kAtomic) || way == Way::store;
 }
 
-void LocalMemory::touch(const Moment& moment, uint32_t offset, Cell& cell, Way way, int lane) {
+/// Whether it races; `told`: something of the same access has been said to.
+bool LocalMemory::touch(const Moment& moment, uint32_t offset, Cell& cell, Way way, int lane, bool told) {
     const bool writes = way != Way::load;
     const bool with_write = races(cell.write, moment, way);
     const bool with_read = way == Way::store && races(cell.read, moment, way);
-    if (with_write || with_read)
+    if (!told && (with_write || with_read))
         moment.report(lint::Kind::lds_race, 1ull << lane, [&] {
             lint::Finding finding;
             const uint32_t other = ((with_write ? cell.write : cell.read) & kWaveBits) >> 2;
@@ -82,22 +86,18 @@ void LocalMemory::touch(const Moment& moment, uint32_t offset, Cell& cell, Way w
         const bool others = together && (cell.read & kSeveral || (cell.read & kWaveBits) != at.own);
         cell.read = at.now | (others ? kSeveral : 0);
     }
+    return with_write || with_read;
 }
 
-/// The bytes of a dword that are not touched together any more.
+/// The bytes of a dword that are not touched together, from now on.
 LocalMemory::Cells& LocalMemory::split(size_t dword) {
     if (bytes_.empty()) bytes_.resize(written_.size());
-    if (written_[dword] == kSplit) return bytes_[dword];
-    bytes_[dword].fill({written_[dword], read_[dword]});
+    Cells& cells = bytes_[dword];
+    if (written_[dword] == kSplit) return cells;
+    cells.write = Touches{} + written_[dword];
+    cells.read = Touches{} + read_[dword];
     written_[dword] = read_[dword] = kSplit;
-    return bytes_[dword];
-}
-
-void LocalMemory::join(size_t dword) {
-    const Cells& cells = bytes_[dword];
-    if (std::ranges::count(cells, cells[0]) < 4) return;
-    written_[dword] = cells[0].write;
-    read_[dword] = cells[0].read;
+    return cells;
 }
 
 /// Some bytes of one dword.
@@ -105,14 +105,19 @@ void LocalMemory::touch(const Moment& moment, uint32_t offset, uint32_t bytes, W
     const uint32_t dword = offset / 4;
     if (bytes == 4 && written_[dword] != kSplit) {
         Cell whole{written_[dword], read_[dword]};
-        touch(moment, offset, whole, way, lane);
+        touch(moment, offset, whole, way, lane, false);
         written_[dword] = whole.write;
         read_[dword] = whole.read;
         return;
     }
     Cells& cells = split(dword);
-    for (uint32_t i = 0; i < bytes; ++i) touch(moment, offset + i, cells[offset % 4 + i], way, lane);
-    join(dword);
+    bool told = false;
+    for (uint32_t i = offset % 4; i < offset % 4 + bytes; ++i) {
+        Cell byte{cells.write[i], cells.read[i]};
+        told |= touch(moment, 4 * dword + i, byte, way, lane, told);
+        cells.write[i] = byte.write;
+        cells.read[i] = byte.read;
+    }
 }
 
 /// One of a lane's items: who touches its bytes, and what is known of them.

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "strata/asm/emu/check/moment.h"
@@ -40,9 +41,12 @@ class LocalMemory {
     static constexpr Touch kSplit = ~kAtomic;      ///< in place of a dword's: those of its bytes are in bytes_
     struct Cell {
         Touch write = 0, read = 0;
-        bool operator==(const Cell&) const = default;
     };
-    using Cells = std::array<Cell, 4>;
+    /// The bytes of a dword.
+    using Touches = uint32_t __attribute__((vector_size(16)));
+    struct Cells {
+        Touches write{}, read{};
+    };
     /// One of the items of an access: the rows that it fills or comes from; -1: none.
     struct Item {
         Way way;
@@ -61,26 +65,28 @@ class LocalMemory {
     static Way way_of(const MemoryFields& fields);
     Now now(const Wave& wave) const;
     bool races(Touch touch, const Moment& moment, Way way) const;
-    void touch(const Moment& moment, uint32_t offset, Cell& cell, Way way, int lane);
+    bool touch(const Moment& moment, uint32_t offset, Cell& cell, Way way, int lane, bool told);
     void touch(const Moment& moment, uint32_t offset, uint32_t bytes, Way way, int lane);
     void forget(int64_t old);
     bool all_known(uint32_t first, uint32_t bytes) const;
     void move(const Moment& moment, Registers& registers, int lane, const Item& item, uint32_t first);
 
     Cells& split(size_t dword);
-    void join(size_t dword);
     static bool is_free(const Cell& cell, Way way, const Now& now);
+    static bool are_free(const Cells& cells, uint32_t mask, Way way, const Now& now);
     static void note(Cell& cell, Way way, const Now& now);
+    static void note(Cells& cells, uint32_t mask, Way way, const Now& now);
     bool part_is_free(size_t dword, uint32_t mask, Way way, const Now& now) const;
     void note_part(size_t dword, uint32_t mask, Way way, const Now& now);
     bool are_free(size_t first, size_t end, Way way, const Now& now) const;
     void note_all(size_t first, size_t end, Way way, const Now& now);
+    bool pass_dwords(std::span<const Extent> extents, Way way, const Now& now);
     template <class Part, class Whole>
     static bool each(Extent extent, Part part, Whole whole);
 
     uint32_t size_;
     std::vector<Touch> written_, read_;  ///< by dword
-    std::vector<Cells> bytes_;           ///< by dword, if bytes were ever touched one by one
+    std::vector<Cells> bytes_;           ///< by dword; empty while no bytes were touched one by one
     std::vector<uint32_t> known_;        ///< bits, by dword
     std::vector<Progress> progress_;
     int64_t base_ = 0;  ///< what happened up to here belongs to earlier workgroups

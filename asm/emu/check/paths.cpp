@@ -22,7 +22,8 @@ void Paths::step(Place& place, const lint::Step& step, const Checked& checked, l
 
 bool Paths::take(Place& place, uint32_t to) {
     if (to == kWrong) return false;
-    place = {to, {}};
+    place.state = to;
+    place.own.reset();
     return true;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "strata/asm/emu/check/moment.h"
@@ -11,14 +12,29 @@ class Registers;
 /// Which bits of a wave's scratch come from what was written.
 class PrivateMemory {
   public:
-    void start(uint32_t bytes, int lanes) { known_.assign((size_t{bytes} + 3) / 4 * static_cast<size_t>(lanes), 0); }
+    void start(uint32_t bytes, int lanes);
     /// A memory instruction about to run.
     void step(const Moment& moment, Registers& registers);
     /// The same of one whose data is known: false if it loads what is not, and nothing was noted.
     bool pass(Wave& wave, const Op& op);
 
   private:
-    std::vector<uint32_t> known_;  ///< bits of a dword, by dword and lane
+    struct Part;
+    struct Lanes;
+    struct Dwords {
+        uint32_t first, end;
+    };
+    std::optional<Dwords> common_dwords(Wave& wave, const Op& op, const Lanes& lanes) const;
+    uint32_t bits(const Part& part, int lane) const;
+    void put(const Part& part, int lane, uint32_t bits);
+    void load(const Moment& moment, Registers& registers, uint16_t reg, uint32_t dword, uint64_t lanes);
+    void store(const Registers& registers, int reg, uint32_t dword, uint64_t lanes);
+    void step_lane(const Moment& moment, Registers& registers, int data, int lane, uint32_t first);
+
+    int lanes_ = 32;
+    std::vector<uint64_t> whole_;   ///< by dword: lanes of which all bits come from what was written
+    std::vector<uint64_t> partly_;  ///< and those of which known_ tells more, if they are not among them
+    std::vector<uint32_t> known_;   ///< bits of a dword, by dword and lane
 };
 
 /// Whether an address of a lane leads to private memory.

@@ -24,26 +24,61 @@ uint32_t stored_bits(const Moment& moment) {
     return moment.row().mnemonic.find("d16_hi") != std::string_view::npos ? low << 16 : low;
 }
 
+lint::Finding finding_of(std::string_view name, std::string_view how, lint::Kind kind, uint64_t origin) {
+    lint::Finding finding;
+    if (kind == lint::Kind::out_of_bounds) {
+        finding.what = fmt::format("{} {}, but comes from behind the end of the memory that was loaded", name, how);
+        finding.fix = "load no more than the memory has, or make it larger";
+    } else if (kind == lint::Kind::uninitialised_memory) {
+        finding.what = fmt::format("{} {}, but nothing has written what it was loaded from", name, how);
+        finding.fix = "write the memory before it is loaded";
+    } else {
+        finding.what = fmt::format("{} {}, but nothing has written it", name, how);
+        finding.fix = fmt::format("write {} on every way to this", name);
+    }
+    if (origin) finding.earlier = origin - 1;
+    return finding;
+}
+
 }  // namespace
 
-void Registers::start(const Wave& wave, const GivenScalars& given) {
-    lanes_ = wave.lanes;
-    rows_.assign(static_cast<size_t>(wave.vgprs), 0);
-    if (!rows_.empty()) rows_[0] = ~0ull;
-    partial_.assign(rows_.size() * static_cast<size_t>(lanes_), 0);
-    loaded_.assign(rows_.size(), 0);
-    whole_.reset();
-    scalars_.fill(0);
-    for (size_t i = 0; i < given.size(); ++i) whole_[i] = given[i];
+ScalarSet Registers::known_at_start(const GivenScalars& given) {
+    ScalarSet known;
+    for (size_t i = 0; i < given.size(); ++i) known[i] = given[i];
     for (const uint16_t always : {isa::code::null, isa::code::exec_lo, isa::code::exec_hi, lint::kMode})
-        whole_.set(always);
-    ++losses_;
+        known.set(always);
+    return known;
+}
+
+void Registers::start(const Wave& wave, const ScalarSet& given) {
+    lanes_ = wave.lanes;
+    everyone_ = lanes_ == 64 ? ~0ull : (1ull << lanes_) - 1;
+    rows_.assign(static_cast<size_t>(wave.vgprs), 0);
+    full_.reset();
+    full_.set(0);
+    partly_.assign(rows_.size(), 0);
+    partial_.resize(rows_.size() * static_cast<size_t>(lanes_));
+    row_origins_.assign(rows_.size(), 0);
+    scalar_origins_.fill(0);
+    whole_ = given;
+    scalars_.fill(0);
+}
+
+void Registers::know(size_t row, uint64_t lanes) {
+    if (full_[row]) return;
+    rows_[row] |= lanes;
+    if (!(everyone_ & ~rows_[row])) full_.set(row);
+}
+
+void Registers::lose(size_t row, uint64_t lanes) {
+    rows_[row] = known_lanes(row) & ~lanes;
+    partly_[row] &= ~lanes;
+    full_.reset(row);
 }
 
 void Registers::put(uint16_t reg, int lane, uint32_t bits) {
     if (reg < lint::kVectors) {
         if (reg >= scalars_.size() || reg == isa::code::null) return;
-        losses_ += whole_[reg] && bits != ~0u;
         whole_[reg] = bits == ~0u;
         scalars_[reg] = bits;
         return;
@@ -51,15 +86,59 @@ void Registers::put(uint16_t reg, int lane, uint32_t bits) {
     const size_t row = reg - size_t{lint::kVectors};
     if (row >= rows_.size()) return;
     const uint64_t bit = 1ull << lane;
-    losses_ += rows_[row] & bit && bits != ~0u;
-    rows_[row] = bits == ~0u ? rows_[row] | bit : rows_[row] & ~bit;
-    partial_[row * static_cast<size_t>(lanes_) + static_cast<size_t>(lane)] = bits;
+    if (bits == ~0u) return know(row, bit);
+    lose(row, bit);
+    if (!bits) return;
+    partly_[row] |= bit;
+    partial_[place(row, lane)] = bits;
 }
 
 void Registers::put_loaded(uint16_t reg, int lane, uint32_t bits, uint64_t pc) {
     put(reg, lane, bits);
+    set_origin(reg, pc + 1);
+}
+
+Registers::Origin Registers::origin(uint16_t reg) const {
+    if (reg < scalar_origins_.size()) return scalar_origins_[reg];
     const size_t row = reg - size_t{lint::kVectors};
-    if (row < loaded_.size()) loaded_[row] = pc + 1;
+    return row < row_origins_.size() ? row_origins_[row] : 0;
+}
+
+void Registers::set_origin(uint16_t reg, Origin origin) {
+    const size_t row = reg - size_t{lint::kVectors};
+    if (reg < scalar_origins_.size())
+        scalar_origins_[reg] = origin;
+    else if (row < row_origins_.size())
+        row_origins_[row] = origin;
+}
+
+/// That of something which an instruction reads and which is not known.
+Registers::Origin Registers::origin(const Moment& moment) const {
+    Origin found = 0;
+    for (const Read& read : moment.step.access->all_reads())
+        for (uint16_t i = 0; i < read.registers.count; ++i) {
+            const auto reg = static_cast<uint16_t>(read.registers.first + i);
+            if (read.use != Use::kept && !whole({reg, 1}, need(moment, read))) found = std::max(found, origin(reg));
+        }
+    return found;
+}
+
+void Registers::lose_beyond(const Moment& moment, uint32_t inside) {
+    const lint::Registers& filled = moment.step.access->writes[0].registers;
+    for (uint32_t i = 0; i < filled.count; ++i) {
+        const uint32_t bytes = std::clamp(inside, 4 * i, 4 * i + 4) - 4 * i;
+        if (bytes == 4) continue;
+        const auto reg = static_cast<uint16_t>(filled.first + i);
+        put(reg, 0, (1u << 8 * bytes) - 1);
+        set_origin(reg, (moment.step.pc + 1) | kBeyond);
+    }
+}
+
+void Registers::lose_loaded(uint16_t reg, uint64_t lanes, uint64_t pc) {
+    const size_t row = reg - size_t{lint::kVectors};
+    if (row >= rows_.size() || !lanes) return;
+    lose(row, lanes);
+    row_origins_[row] = pc + 1;
 }
 
 bool Registers::whole(const lint::Registers& registers, uint64_t lanes) const {
@@ -67,7 +146,7 @@ bool Registers::whole(const lint::Registers& registers, uint64_t lanes) const {
         const auto reg = static_cast<size_t>(registers.first + i);
         if (reg < lint::kVectors) {
             if (reg < whole_.size() && !whole_[reg]) return false;
-        } else if (reg - lint::kVectors < rows_.size() && lanes & ~rows_[reg - lint::kVectors]) {
+        } else if (reg - lint::kVectors < rows_.size() && lanes & ~known_lanes(reg - lint::kVectors)) {
             return false;
         }
     }
@@ -83,9 +162,8 @@ bool Registers::unknown(const lint::Registers& registers) const {
 
 /// Lanes whose value a read asks for: those of EXEC, or all.
 uint64_t Registers::need(const Moment& moment, const Read& read) const {
-    const uint64_t all = lanes_ == 64 ? ~0ull : (1ull << lanes_) - 1;
     const bool exchanges = read.every_lane || (moment.inst().dpp.kind != isa::DppKind::none && read.source == 0);
-    return exchanges ? all : moment.exec();
+    return exchanges ? everyone_ : moment.exec();
 }
 
 /// All that is written is known: what is read is.
@@ -97,7 +175,7 @@ void Registers::mark(const Moment& moment) {
             if (reg < whole_.size())
                 whole_.set(reg);
             else if (reg >= lint::kVectors && reg - lint::kVectors < rows_.size())
-                rows_[reg - lint::kVectors] |= lanes;
+                know(reg - lint::kVectors, lanes);
         }
     }
 }
@@ -106,14 +184,17 @@ void Registers::mark(const Moment& moment) {
 void Registers::move_row(const Moment& moment) {
     const auto from = static_cast<size_t>(moment.inst().src[0].row()),
                to = static_cast<size_t>(moment.inst().dst[0].row());
-    if (from >= rows_.size() || to >= rows_.size()) return;
-    const uint64_t exec = moment.exec(), fresh = (rows_[to] & ~exec) | (rows_[from] & exec);
-    losses_ += (rows_[to] & ~fresh) != 0;
-    rows_[to] = fresh;
-    const auto lanes = static_cast<size_t>(lanes_);
-    for (uint64_t left = exec & ~rows_[from]; left; left &= left - 1) {
-        const auto lane = static_cast<size_t>(std::countr_zero(left));
-        partial_[to * lanes + lane] = partial_[from * lanes + lane];
+    if (from >= rows_.size() || to >= rows_.size() || from == to) return;
+    const uint64_t exec = moment.exec(), known = known_lanes(from);
+    know(to, exec & known);
+    const uint64_t others = exec & ~known;
+    if (!others) return;
+    lose(to, others);
+    row_origins_[to] = row_origins_[from];
+    partly_[to] |= partly_[from] & others;
+    for (uint64_t left = partly_[from] & others; left; left &= left - 1) {
+        const int lane = std::countr_zero(left);
+        partial_[place(to, lane)] = partial_[place(from, lane)];
     }
 }
 
@@ -131,34 +212,36 @@ void Registers::mark_indexed(const Moment& moment) {
             if (reg < whole_.size())
                 whole_.set(reg);
             else if (reg >= lint::kVectors && reg - lint::kVectors < rows_.size())
-                rows_[reg - lint::kVectors] |= moment.exec();
+                know(reg - lint::kVectors, moment.exec());
         }
 }
 
 bool Registers::knows(const Run& run, uint64_t exec) const {
-    if (passed(run, exec)) return true;
-    const uint64_t everyone = lanes_ == 64 ? ~0ull : (1ull << lanes_) - 1;
+    const RunRegisters& all = run.registers;
+    if ((all.scalars_read & ~whole_).any()) return false;
+    if ((all.all_read & ~full_).none()) return true;
     const auto lacks = [&](const std::vector<uint16_t>& rows, uint64_t lanes) {
         uint64_t missing = 0;
-        for (const uint16_t row : rows) missing |= lanes & ~rows_[row];
+        for (const uint16_t row : rows) missing |= lanes & ~known_lanes(row);
         return missing != 0;
     };
     const auto lacks_lane = [&](const RunRegisters::Lanes& read) {
-        return (read.lanes & ~(rows_[read.row] | (read.own ? exec : 0))) != 0;
+        return (read.lanes & ~(known_lanes(read.row) | (read.own ? exec : 0))) != 0;
     };
-    const RunRegisters& all = run.registers;
-    return (all.scalars_read & ~whole_).none() && !lacks(all.read, exec) && !lacks(all.read_across, everyone) &&
-           (exec == everyone || !lacks(all.rewritten, everyone)) && std::ranges::none_of(all.read_lanes, lacks_lane);
+    return !lacks(all.read, exec) && !lacks(all.read_across, everyone_) &&
+           (exec == everyone_ || !lacks(all.rewritten, everyone_)) && std::ranges::none_of(all.read_lanes, lacks_lane);
 }
 
 void Registers::pass(const Run& run, uint64_t exec) {
-    if (passed(run, exec)) return;
-    for (const uint16_t row : run.registers.written) rows_[row] |= exec;
-    for (const uint16_t row : run.registers.written_across) rows_[row] = ~0ull;
-    for (const auto& [row, lanes, own] : run.registers.written_lanes) rows_[row] |= lanes;
-    whole_ |= run.registers.scalars_written;
-    if (run.id >= passed_.size()) passed_.resize(run.id + 64);
-    passed_[run.id] = {exec, losses_};
+    const RunRegisters& all = run.registers;
+    whole_ |= all.scalars_written;
+    if (exec == everyone_) {
+        full_ |= all.all_written;
+    } else if ((all.all_written & ~full_).any()) {
+        for (const uint16_t row : all.written) know(row, exec);
+        for (const uint16_t row : all.written_across) full_.set(row);
+    }
+    for (const auto& [row, lanes, own] : all.written_lanes) know(row, lanes);
 }
 
 void Registers::step(const Moment& moment) {
@@ -205,18 +288,12 @@ void Registers::use(const Moment& moment, const lint::Registers& registers, uint
         for (int lane = 0; lane < (vector ? lanes_ : 1); ++lane)
             if ((!vector || lanes >> lane & 1) && asked & ~bits(reg, lane)) missing |= 1ull << lane;
         if (!missing) continue;
-        const size_t row = vector ? reg - size_t{lint::kVectors} : loaded_.size();
-        const uint64_t load = row < loaded_.size() ? loaded_[row] : 0;
-        moment.report(load ? lint::Kind::uninitialised_memory : lint::Kind::uninitialised, vector ? missing : 0, [&] {
-            lint::Finding finding;
-            const std::string name = lint::name({reg, 1});
-            finding.what =
-                fmt::format("{} {}, but nothing has written {}", name, how, load ? "what it was loaded from" : "it");
-            finding.fix =
-                load ? "write the memory before it is loaded" : fmt::format("write {} on every way to this", name);
-            if (load) finding.earlier = load - 1;
-            return finding;
-        });
+        const Origin from = origin(reg);
+        const lint::Kind kind = from & kBeyond ? lint::Kind::out_of_bounds
+                                : from         ? lint::Kind::uninitialised_memory
+                                               : lint::Kind::uninitialised;
+        moment.report(kind, vector ? missing : 0,
+                      [&] { return finding_of(lint::name({reg, 1}), how, kind, from & ~kBeyond); });
         for (int lane = 0; lane < (vector ? lanes_ : 1); ++lane)
             if (missing >> lane & 1) put(reg, lane, ~0u);
     }

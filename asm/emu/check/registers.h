@@ -16,7 +16,9 @@ namespace strata::emu {
 /// memory that others read is a finding, after which it counts as known.
 class Registers {
   public:
-    void start(const Wave& wave, const GivenScalars& given);
+    void start(const Wave& wave, const ScalarSet& given);
+    /// With those that always hold something.
+    static ScalarSet known_at_start(const GivenScalars& given);
     /// Looks at what the instruction reads, and notes what it writes.
     void step(const Moment& moment);
     /// Whether all is known that a run of instructions reads; what it writes then is known too, which pass() notes.
@@ -27,12 +29,25 @@ class Registers {
     uint32_t bits(uint16_t reg, int lane) const {
         if (reg < lint::kVectors) return reg >= scalars_.size() || whole_[reg] ? ~0u : scalars_[reg];
         const size_t row = reg - size_t{lint::kVectors};
-        if (row >= rows_.size() || rows_[row] >> lane & 1) return ~0u;
-        return partial_[row * static_cast<size_t>(lanes_) + static_cast<size_t>(lane)];
+        if (row >= rows_.size() || known_lanes(row) >> lane & 1) return ~0u;
+        return partly_[row] >> lane & 1 ? partial_[place(row, lane)] : 0;
+    }
+    /// Lanes in which a vector register is known whole, and those in which bits of it are.
+    uint64_t whole_lanes(uint16_t reg) const {
+        const size_t row = reg - size_t{lint::kVectors};
+        return row < rows_.size() ? known_lanes(row) : ~0ull;
+    }
+    uint64_t partial_lanes(uint16_t reg) const {
+        const size_t row = reg - size_t{lint::kVectors};
+        return row < rows_.size() ? partly_[row] & ~known_lanes(row) : 0;
     }
     void put(uint16_t reg, int lane, uint32_t bits);
-    /// The same, of a load at `pc` that brought what nothing has written.
+    /// In some lanes nothing of a vector register is known: a load at `pc` brought what nothing has written.
+    void lose_loaded(uint16_t reg, uint64_t lanes, uint64_t pc);
+    /// put() of such a load.
     void put_loaded(uint16_t reg, int lane, uint32_t bits, uint64_t pc);
+    /// A scalar load found so many bytes, and then the end of its memory.
+    void lose_beyond(const Moment& moment, uint32_t inside);
 
   private:
     struct Result {
@@ -48,6 +63,10 @@ class Registers {
         Transfer transfer;
     };
 
+    uint64_t known_lanes(size_t row) const { return full_[row] ? ~0ull : rows_[row]; }
+    size_t place(size_t row, int lane) const { return row * static_cast<size_t>(lanes_) + static_cast<size_t>(lane); }
+    void know(size_t row, uint64_t lanes);
+    void lose(size_t row, uint64_t lanes);
     uint64_t need(const Moment& moment, const lint::Read& read) const;
     bool whole(const lint::Registers& registers, uint64_t lanes) const;
     /// Nothing is known of them in any lane.
@@ -71,23 +90,23 @@ class Registers {
     void set(const isa::Operand& dst, int lane, Known value, const isa::Row& row, uint8_t op_sel, bool partly);
 
     int lanes_ = 32;
-    std::vector<uint64_t> rows_;     ///< lanes that are known whole, by row
-    std::vector<uint32_t> partial_;  ///< known bits of the others, by row and lane
-    std::vector<uint64_t> loaded_;   ///< by row: pc + 1 of the load that brought what is not known; 0: none did
-    ScalarSet whole_;                ///< scalars that are known whole
+    uint64_t everyone_ = ~0u;        ///< all lanes
+    RowSet full_;                    ///< rows that are known whole in all lanes
+    std::vector<uint64_t> rows_;     ///< lanes that are known whole, by row, of the others
+    std::vector<uint64_t> partly_;   ///< lanes of which partial_ tells more, if they are not known whole
+    std::vector<uint32_t> partial_;  ///< known bits, by row and lane
+    /// Where what is not known comes from: pc + 1 of the load that brought it, and whether from behind the end of its memory;
+    /// 0: none did.
+    using Origin = uint64_t;
+    static constexpr Origin kBeyond = 1ull << 63;
+    Origin origin(uint16_t reg) const;
+    Origin origin(const Moment& moment) const;
+    void set_origin(uint16_t reg, Origin origin);
+    std::vector<Origin> row_origins_;
+    std::array<Origin, lint::kMode + 1> scalar_origins_{};
+    ScalarSet whole_;                                  ///< scalars that are known whole
     std::array<uint32_t, lint::kMode + 1> scalars_{};  ///< known bits of the others
     std::vector<Result> results_;                      ///< of the instruction at hand
-    /// When a run was last passed: once more, with the same lanes, it finds and leaves the same unless something became
-    /// unknown meanwhile.
-    struct Passed {
-        uint64_t exec = 0, losses = 0;
-        bool operator==(const Passed&) const = default;
-    };
-    bool passed(const Run& run, uint64_t exec) const {
-        return run.id < passed_.size() && passed_[run.id] == Passed{exec, losses_};
-    }
-    std::vector<Passed> passed_;  ///< by run
-    uint64_t losses_ = 0;         ///< how often a register became unknown
 };
 
 }  // namespace strata::emu

@@ -37,6 +37,14 @@ void insert(std::vector<uint16_t>& rows, uint16_t row) {
     if (!std::ranges::count(rows, row)) rows.push_back(row);
 }
 
+void sum_up(RunRegisters& all) {
+    for (const auto* rows : {&all.read, &all.read_across, &all.rewritten})
+        for (const uint16_t row : *rows) all.all_read.set(row);
+    for (const RunRegisters::Lanes& read : all.read_lanes) all.all_read.set(read.row);
+    for (const auto* rows : {&all.written, &all.written_across})
+        for (const uint16_t row : *rows) all.all_written.set(row);
+}
+
 }  // namespace
 
 RunBuilder::RunBuilder(const Chunk& chunk, const std::vector<Checked>& instructions, const Program& program,
@@ -50,15 +58,17 @@ RunBuilder::RunBuilder(const Chunk& chunk, const std::vector<Checked>& instructi
       shares_(watched.global_memory) {
     if (std::ranges::any_of(chunk.ops, [](const Op& op) { return op.run == indexed; })) return;
     find_targets();
-    bool goes_on = false;
+    bool goes_on = false, exec_is_new = false;
     for (size_t at = 0; at < chunk.ops.size(); ++at) {
         if (alone(at)) {
             goes_on = false;
             continue;
         }
         const uint32_t index = chunk.ops[at].index;
-        if (!goes_on || starts(at)) {
-            runs.push_back({.first = index, .barrier = instructions[index].is_barrier, .is_private = is_private(at)});
+        if (!goes_on || starts(at) || (exec_is_new && !is_scalar(at))) {
+            exec_is_new = false;
+            runs.push_back(
+                {.first = index, .barrier = instructions[index].barrier != Barrier::no, .is_private = is_private(at)});
             in_run[at] = InRun::start;
         } else {
             in_run[at] = InRun::inside;
@@ -70,7 +80,9 @@ RunBuilder::RunBuilder(const Chunk& chunk, const std::vector<Checked>& instructi
         run.last = index;
         run.at = static_cast<uint32_t>(at);
         goes_on = !ends(at);
+        exec_is_new |= writes_exec(at);
     }
+    for (Run& run : runs) sum_up(run.registers);
 }
 
 void RunBuilder::find_targets() {
@@ -102,9 +114,9 @@ bool RunBuilder::alone(size_t at) const {
 /// Where control may come from elsewhere, and where waves meet others or memory of their own.
 bool RunBuilder::starts(size_t at) const {
     const Op& op = chunk_.ops[at];
-    if (targets_[at] || instructions_[op.index].is_barrier) return true;
+    if (targets_[at] || instructions_[op.index].barrier != Barrier::no) return true;
     if (shares_ && instructions_[op.index].hand_over == HandOver::listens) return true;  // it may run again and again
-    if (op.layout == Layout::scalar_memory) return shares_;
+    if (op.layout == Layout::scalar_memory) return shares_ || instructions_[op.index].widened;
     if (op.layout != Layout::memory) return false;
     const Space space = op.memory().space;
     return space == Space::local || space == Space::flat || ((accesses_private_ || shares_) && space != Space::gds);
@@ -119,9 +131,18 @@ bool RunBuilder::ends(size_t at) const {
     const uint32_t index = chunk_.ops[at].index;
     const isa::Inst& inst = chunk_.insts[index];
     if (at + 1 < chunk_.ops.size() && chunk_.ops[at + 1].index == index) return false;  // more of its ops follow
-    if (flow_of(inst) != Flow::next || inst.row->flags & isa::kBranch || is_private(at)) return true;
-    return std::ranges::any_of(instructions_[index].access.all_writes(),
+    return flow_of(inst) != Flow::next || inst.row->flags & isa::kBranch || is_private(at);
+}
+
+bool RunBuilder::writes_exec(size_t at) const {
+    return std::ranges::any_of(instructions_[chunk_.ops[at].index].access.all_writes(),
                                [](const Write& write) { return is_exec(write.registers); });
+}
+
+/// It asks for no lanes.
+bool RunBuilder::is_scalar(size_t at) const {
+    const isa::Format format = chunk_.insts[chunk_.ops[at].index].row->format;
+    return isa::kFormats[static_cast<size_t>(format)].unit == isa::FormatUnit::scalar;
 }
 
 /// What moves one lane that it names touches nothing of the others.

@@ -9,6 +9,7 @@
 namespace strata::emu {
 
 using ScalarSet = std::bitset<lint::kMode + 1>;
+using RowSet = std::bitset<512>;
 
 /// What instructions one after the other read before they write it, and what they write. Rows count from v0.
 struct RunRegisters {
@@ -24,10 +25,11 @@ struct RunRegisters {
     };
     std::vector<Lanes> read_lanes, written_lanes;
     ScalarSet scalars_read{}, scalars_written{};  ///< without those that always hold something
+    RowSet all_read{}, all_written{};             ///< in whatever lanes; without written_lanes
 };
 
 /// A straight run of instructions that strict mode may pass as one: whenever the first one runs all do, EXEC stays as it is
-/// up to the last one, and only the first op may have to be looked at for the memory or the barrier that it comes to.
+/// while there are lanes to it, and only the first op may have to be looked at for the memory or the barrier that it comes to.
 struct Run {
     uint32_t id = 0;            ///< among those of the program
     uint32_t first = 0;         ///< instruction, by Op::index
@@ -53,6 +55,8 @@ class RunBuilder {
     bool alone(size_t at) const;
     bool starts(size_t at) const;
     bool ends(size_t at) const;
+    bool writes_exec(size_t at) const;
+    bool is_scalar(size_t at) const;
     void find_targets();
     bool is_private(size_t at) const;
     void add(const isa::Inst& inst, const Checked& checked);

@@ -34,11 +34,15 @@ TEST(Runs, EndWhereControlOrExecChangesAndStartWhereWavesMeet) {
         {"a branch and its target",
          "v_mov_b32 v1, 0\nagain:\nv_mov_b32 v2, v1\ns_cbranch_scc1 again\nv_mov_b32 v3, 0\ns_endpgm", "ssisi"},
         {"EXEC is written", "v_mov_b32 v1, 0\ns_mov_b32 exec_lo, 1\nv_mov_b32 v2, 0\ns_endpgm", "sisi"},
+        {"EXEC is written, and no lane asked for",
+         "s_and_saveexec_b32 s4, vcc_lo\ns_cbranch_execz 1\nv_mov_b32 v1, 0\ns_endpgm", "siss"},
         {"EXEC is compared into", "v_cmpx_eq_u32 0, v0\nv_mov_b32 v2, 0\ns_endpgm", "ssi"},
         {"local memory and barriers", "v_mov_b32 v1, 0\nds_store_b32 v1, v1\ns_waitcnt lgkmcnt(0)\ns_barrier\ns_endpgm",
          "sssi"},
         {"a call", "s_swappc_b64 s[4:5], s[6:7]\nv_mov_b32 v1, 0\ns_endpgm", "ssi"},
         {"other memory", "global_load_b32 v1, v0, s[0:1]\nglobal_store_b32 v0, v1, s[0:1]\ns_endpgm", "sii"},
+        {"a scalar load that may be widened",
+         "s_mov_b32 s8, 0\ns_load_b64 s[4:5], s[0:1], 0x0\ns_load_b32 s6, s[0:1], 0x0\ns_endpgm", "ssii"},
         {"other memory that may be private",
          "global_load_b32 v1, v0, s[0:1]\nglobal_store_b32 v0, v1, s[0:1]\ns_endpgm",
          "ssi",
@@ -59,14 +63,15 @@ TEST(Runs, EndWhereControlOrExecChangesAndStartWhereWavesMeet) {
         EXPECT_EQ(runs_of(one.arch, one.text, one.watched), one.runs) << one.why << "\n" << one.text;
 }
 
-/// Random code with every kind of mistake: v0 to v9 and s8 to s15 are any registers, v12 to v15 and s16 hold addresses.
+/// Random code with every kind of mistake: v0 to v9 and s8 to s15 are any registers, v12 to v19 and s16 to s21 hold addresses.
 class RandomText {
   public:
     explicit RandomText(uint32_t seed) : engine_(seed) {}
     std::string next() {
         std::string text =
             "v_lshlrev_b32 v12, 2, v0\nv_xor_b32 v13, 0x80, v12\nv_lshlrev_b32 v14, 3, v0\nv_mov_b32 v15, 0x40\n"
-            "s_mov_b32 s16, 3\n";
+            "s_mov_b32 s16, 3\ns_mov_b64 s[18:19], src_private_base\ns_mov_b64 s[20:21], src_shared_base\n"
+            "v_mov_b32 v16, 0x20\nv_mov_b32 v17, s19\nv_mov_b32 v18, v14\nv_mov_b32 v19, s21\n";
         const int loops = any(3);
         for (int i = 0; i < loops; ++i) text += loop(i);
         return text + lines();
@@ -77,6 +82,7 @@ class RandomText {
     std::string vector() { return fmt::format("v{}", any(10)); }
     std::string scalar() { return fmt::format("s{}", 8 + any(8)); }
     std::string address() { return fmt::format("v{}", 12 + any(4)); }
+    std::string pointer() { return any(2) ? "v[16:17]" : "v[18:19]"; }
     std::string loop(int number) {
         return fmt::format(
             "s_mov_b32 s17, {}\nloop{}:\n{}s_sub_u32 s17, s17, 1\ns_cmp_lg_u32 s17, 0\ns_cbranch_scc1 loop{}\n",
@@ -88,7 +94,7 @@ class RandomText {
         return text;
     }
     std::string line() {
-        switch (any(30)) {
+        switch (any(35)) {
             case 0: return fmt::format("v_mov_b32 {}, {}", vector(), any(64));
             case 1: return fmt::format("v_add_nc_u32 {}, {}, {}", vector(), vector(), vector());
             case 2: return fmt::format("v_and_b32 {}, {}, {}", vector(), any(256), vector());
@@ -120,6 +126,14 @@ class RandomText {
             case 26: return fmt::format("global_store_b32 v12, {}, s[4:5]", vector());
             case 27: return fmt::format("scratch_store_b32 off, {}, off offset:{}", vector(), any(14));
             case 28: return fmt::format("scratch_load_b32 {}, off, off offset:{}", vector(), any(14));
+            case 29:
+                return fmt::format("scratch_store_b{} {}, {}, off offset:{}", 8 << any(3), address(), vector(),
+                                   any(32));
+            case 30:
+                return fmt::format("scratch_load_u{} {}, {}, off offset:{}", 8 << any(2), vector(), address(), any(32));
+            case 31: return fmt::format("flat_load_b32 {}, {} offset:{}", vector(), pointer(), 4 * any(4));
+            case 32: return fmt::format("flat_store_b{} {}, {}", 8 << any(3), pointer(), vector());
+            case 33: return "s_load_b128 s[8:11], s[4:5], 0x400";
             default: return fmt::format("s_cmp_lt_u32 {}, {}\ns_cbranch_scc1 1\ns_mov_b32 s16, 2", scalar(), any(64));
         }
     }
@@ -130,7 +144,7 @@ TEST(Runs, RandomCodeIsFoundTheSameOfWholeOrStepByStep) {
     const uint32_t seeds = getenv("STRATA_FUZZ_SEEDS") ? static_cast<uint32_t>(atoi(getenv("STRATA_FUZZ_SEEDS"))) : 300;
     size_t with_findings = 0;
     for (uint32_t seed = 0; seed < seeds; ++seed) {
-        const Ran ran = run(Arch::gfx1100, body(RandomText(seed).next()), {.lds = 1024, .scratch = 16, .block = 64});
+        const Ran ran = run(Arch::gfx1100, body(RandomText(seed).next()), {.lds = 1024, .scratch = 1024, .block = 64});
         with_findings += !ran.findings.empty();
         ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed;
     }
@@ -142,7 +156,7 @@ TEST(Runs, RacesBetweenWorkgroupsAreFoundTheSameOfWholeOrStepByStep) {
     size_t with_races = 0;
     for (uint32_t seed = 1000; seed < 1100; ++seed) {
         const Ran ran = run(Arch::gfx1100, body(RandomText(seed).next()),
-                            {.lds = 1024, .scratch = 16, .block = 64, .grid = 3, .races = true});
+                            {.lds = 1024, .scratch = 1024, .block = 64, .grid = 3, .races = true});
         with_races += static_cast<size_t>(std::ranges::count(kinds(ran), Kind::global_race) != 0);
         ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed;
     }

@@ -49,7 +49,7 @@ struct Ran {
 inline Ran run_once(Arch arch, const std::vector<uint8_t>& code, const Sizes& sizes, Check check, bool counted) {
     Gpu gpu{arch};
     auto module = gpu.load(code).value();
-    Buffer<int> out(gpu, std::vector<int>(256, sizes.initial));
+    Buffer<int> out(gpu, std::vector<int>(258, sizes.initial));
     Ran ran;
     LaunchConfig launch = config({sizes.grid, 1, 1}, {sizes.block, 1, 1});
     launch.check = check;

@@ -180,7 +180,7 @@ TEST(Strict, RaisingEndsTheLaunchAtTheFirstFinding) {
     for (const char* part : {"kernel 'k'", "global_store_b32 v1, v3", "write v3 on every way"})
         EXPECT_NE(ran.stats.error().message.find(part), std::string::npos) << ran.stats.error().message;
     EXPECT_EQ(ran.findings.size(), 1u);
-    EXPECT_EQ(ran.out, std::vector<int>(256, -1)) << "the store did not happen";
+    EXPECT_EQ(ran.out, std::vector<int>(ran.out.size(), -1)) << "the store did not happen";
 }
 
 TEST(Strict, ResultsAndModelledTimeStay) {
