@@ -66,8 +66,7 @@ bool GroupChecks::before_run(Wave& wave, const Site& site) {
     if (run.wants_lane && !exec) return false;
     if (run.wants_lane && (run.id >= had_lanes_.size() || !had_lanes_[run.id])) see_lanes(run, chunk);
     if (op.layout == Layout::memory && !run.is_private && !pass_memory(state, wave, op)) return false;
-    if (const uint32_t bytes = table_->instructions[run.first].widened)
-        if (op.layout == Layout::scalar_memory && bytes_inside(wave, op, bytes) < bytes) return false;
+    if (run.widened && bytes_inside(wave, op, run.widened) < run.widened) return false;
     state.registers.pass(run, exec);
     if (run.stores && state.missed & exec && state.missed & exec & lanes_elsewhere(wave, &op))
         come_back(state, wave, exec);
@@ -91,8 +90,11 @@ bool GroupChecks::before_run(Wave& wave, const Site& site) {
 bool GroupChecks::pass_memory(OfWave& state, Wave& wave, const Op& op) {
     const Space space = op.memory().space;
     const LaunchChecks::Setup& setup = launch_.setup();
-    if (setup.lds && (space == Space::local || space == Space::flat) && !local_.pass(wave, op)) return false;
-    return !setup.scratch || space == Space::local || space == Space::gds || state.scratch.pass(wave, op);
+    const bool local = setup.lds && (space == Space::local || space == Space::flat),
+               scratch = setup.scratch && space != Space::local && space != Space::gds;
+    if (!local && !scratch) return true;
+    const LaneAddresses lanes(wave, op);
+    return (!local || local_.pass(wave, op, lanes)) && (!scratch || state.scratch.pass(wave, op, lanes));
 }
 
 bool GroupChecks::before(Wave& wave, const Site& site) {

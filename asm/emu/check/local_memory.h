@@ -9,6 +9,7 @@
 namespace strata::emu {
 
 class Registers;
+struct LaneAddresses;
 
 /// Where a wave stands between its workgroup's barriers: how many it signalled and how many it passed. What one wave does
 /// before its signal n happens before what another does once it passed n.
@@ -28,7 +29,7 @@ class LocalMemory {
     /// A memory instruction about to run.
     void step(const Moment& moment, Registers& registers);
     /// The same of one whose data is known: false if it must be looked at lane by lane, and nothing was noted.
-    bool pass(Wave& wave, const Op& op);
+    bool pass(const Wave& wave, const Op& op, const LaneAddresses& lanes);
     /// A wave signals its next barrier: the number of that one.
     uint32_t signal(const Wave& wave);
 

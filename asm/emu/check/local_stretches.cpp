@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "strata/asm/emu/check/local_memory.h"
-#include "strata/asm/emu/memory/ops.h"
+#include "strata/asm/emu/check/private_memory.h"
 
 // Accesses to local memory of which nothing is to be said, by stretches of bytes that lanes touch one after the other.
 namespace strata::emu {
@@ -82,16 +82,19 @@ uint32_t bits_of_bytes(uint32_t first, uint32_t end) {
             return;
         }
     }
-    note(split(dword), mask, way, now);
+    note(written_[dword] == kSplit ? bytes_[dword] : split(dword), mask, way, now);
 }
 
 bool LocalMemory::are_free(size_t first, size_t end, Way way, const Now& now) const {
-    uint32_t wrong = 0;
-    if (way == Way::store)
-        for (size_t i = first; i < end; ++i) wrong |= !is_free({written_[i], read_[i]}, Way::store, now);
-    else
-        for (size_t i = first; i < end; ++i) wrong |= uint32_t{!is_free({written_[i], 0}, Way::load, now)} | ~known_[i];
-    if (!wrong) return true;
+    if (written_[first] != kSplit) {
+        uint32_t wrong = 0;
+        if (way == Way::store)
+            for (size_t i = first; i < end; ++i) wrong |= !is_free({written_[i], read_[i]}, Way::store, now);
+        else
+            for (size_t i = first; i < end; ++i)
+                wrong |= uint32_t{!is_free({written_[i], 0}, Way::load, now)} | ~known_[i];
+        if (!wrong) return true;
+    }
     for (size_t i = first; i < end; ++i)  // some may be split
         if (!part_is_free(i, ~0u, way, now)) return false;
     return true;
@@ -158,14 +161,12 @@ bool LocalMemory::pass_dwords(std::span<const Extent> extents, Way way, const No
     return true;
 }
 
-bool LocalMemory::pass(Wave& wave, const Op& op) {
+bool LocalMemory::pass(const Wave& wave, const Op& op, const LaneAddresses& lanes) {
     const MemoryFields& fields = op.memory();
-    uint64_t addresses[64];
-    const uint64_t active = lane_addresses(&wave, &op, addresses);
     if (fields.space == Space::flat) {
         bool local = false;
-        for (uint64_t left = active; left; left &= left - 1)
-            local |= addresses[std::countr_zero(left)] >> 32 == kSharedAperture;
+        for (uint64_t left = lanes.active; left; left &= left - 1)
+            local |= lanes.addresses[std::countr_zero(left)] >> 32 == kSharedAperture;
         return !local;
     }
     const int32_t apart = fields.is(kTwoAddresses) ? static_cast<int32_t>(fields.local().offset2 - fields.offset) : 0;
@@ -174,8 +175,8 @@ bool LocalMemory::pass(Wave& wave, const Op& op) {
     Extent extents[128];
     int count = 0;
     int32_t places = bytes | apart;
-    for (uint64_t left = active; left; left &= left - 1) {
-        const auto first = static_cast<int32_t>(addresses[std::countr_zero(left)]);
+    for (uint64_t left = lanes.active; left; left &= left - 1) {
+        const auto first = static_cast<int32_t>(lanes.addresses[std::countr_zero(left)]);
         if (first < lowest || first > end - bytes) return false;
         places |= first;
         Extent& last = extents[std::max(count - 1, 0)];

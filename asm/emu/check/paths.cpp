@@ -37,10 +37,19 @@ uint32_t Paths::keep(Edges& edges, State state) {
 
 bool Paths::pass(Place& place, const Chunk& chunk, const AccessTable::OfChunk& table, const Run& run, uint32_t first) {
     const size_t at = 2 * size_t{run.id} + (first != run.first);
+    if (!place.own && at < edges_.size())
+        for (const Edge& edge : edges_[at])
+            if (edge.from == place.state) return take(place, edge.to);
+    return pass_slowly(place, chunk, table, run, first);
+}
+
+bool Paths::pass_slowly(Place& place, const Chunk& chunk, const AccessTable::OfChunk& table, const Run& run,
+                        uint32_t first) {
+    const size_t at = 2 * size_t{run.id} + (first != run.first);
     if (at >= edges_.size()) edges_.resize(at + 64);
     Edges& edges = edges_[at];
     for (const Edge& edge : edges)
-        if (place.own ? states_[edge.from] == *place.own : edge.from == place.state) return take(place, edge.to);
+        if (place.own && states_[edge.from] == *place.own) return take(place, edge.to);
     State state = place.own ? *place.own : states_[place.state];
     lint::Findings found;
     for (uint32_t i = first; i <= run.last; ++i) {

@@ -40,6 +40,8 @@ class Paths {
     using Edges = std::vector<Edge>;
 
     bool take(Place& place, uint32_t to);
+    bool pass_slowly(Place& place, const Chunk& chunk, const AccessTable::OfChunk& table, const Run& run,
+                     uint32_t first);
     uint32_t keep(Edges& edges, State state);
 
     std::vector<State> states_;

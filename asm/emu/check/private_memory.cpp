@@ -21,11 +21,7 @@ std::optional<uint32_t> private_byte(const Wave& wave, int lane, uint64_t addres
 
 }  // namespace
 
-/// Lanes that take part in an access.
-struct PrivateMemory::Lanes {
-    Lanes(Wave& wave, const Op& op) : active(lane_addresses(&wave, &op, addresses)) {}
-    uint64_t addresses[64], active;
-};
+LaneAddresses::LaneAddresses(Wave& wave, const Op& op) : active(lane_addresses(&wave, &op, addresses)) {}
 
 /// The bytes of an access that are in one dword.
 struct PrivateMemory::Part {
@@ -57,7 +53,8 @@ DataRows::DataRows(const Moment& moment) {
 }
 
 /// The whole dwords that all lanes touch which take part, if they are the same ones.
-std::optional<PrivateMemory::Dwords> PrivateMemory::common_dwords(Wave& wave, const Op& op, const Lanes& lanes) const {
+std::optional<PrivateMemory::Dwords> PrivateMemory::common_dwords(const Wave& wave, const Op& op,
+                                                                  const LaneAddresses& lanes) const {
     const uint32_t bytes = op.memory().bytes;
     if (!lanes.active || bytes % 4) return {};
     const int some = std::countr_zero(lanes.active);
@@ -141,7 +138,7 @@ void PrivateMemory::step_lane(const Moment& moment, Registers& registers, int da
 
 void PrivateMemory::step(const Moment& moment, Registers& registers) {
     const MemoryFields& fields = moment.op->memory();
-    const Lanes lanes(moment.wave, *moment.op);
+    const LaneAddresses lanes(moment.wave, *moment.op);
     const bool loads = !fields.is(kIsStore) && !fields.is(kIsAtomic);
     const DataRows rows(moment);
     const int data = loads ? rows.loaded : rows.stored[0];
@@ -162,20 +159,19 @@ void PrivateMemory::step(const Moment& moment, Registers& registers) {
     }
 }
 
-bool PrivateMemory::pass(Wave& wave, const Op& op) {
+bool PrivateMemory::pass(const Wave& wave, const Op& op, const LaneAddresses& lanes) {
     const MemoryFields& fields = op.memory();
-    const Lanes lanes(wave, op);
     const bool loads = !fields.is(kIsStore) && !fields.is(kIsAtomic);
-    uint64_t apertures = 0;
-    for (uint64_t left = lanes.active; left; left &= left - 1)
-        apertures |= uint64_t{is_private(lanes.addresses[std::countr_zero(left)])};
-    if (!apertures) return true;
     if (const std::optional<Dwords> dwords = common_dwords(wave, op, lanes)) {
         uint64_t unknown = 0;
         for (uint32_t i = dwords->first; loads && i < dwords->end; ++i) unknown |= lanes.active & ~whole_[i];
         for (uint32_t i = dwords->first; !loads && i < dwords->end; ++i) whole_[i] |= lanes.active;
         return !unknown;
     }
+    bool some = false;
+    for (uint64_t left = lanes.active; left; left &= left - 1)
+        some |= is_private(lanes.addresses[std::countr_zero(left)]);
+    if (!some) return true;
     for (uint64_t left = lanes.active; left; left &= left - 1) {
         const int lane = std::countr_zero(left);
         const std::optional<uint32_t> first = private_byte(wave, lane, lanes.addresses[lane]);

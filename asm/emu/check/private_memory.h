@@ -9,6 +9,12 @@ namespace strata::emu {
 
 class Registers;
 
+/// Lanes that take part in an access to memory, and where.
+struct LaneAddresses {
+    LaneAddresses(Wave& wave, const Op& op);
+    uint64_t addresses[64], active;
+};
+
 /// Which bits of a wave's scratch come from what was written.
 class PrivateMemory {
   public:
@@ -16,15 +22,14 @@ class PrivateMemory {
     /// A memory instruction about to run.
     void step(const Moment& moment, Registers& registers);
     /// The same of one whose data is known: false if it loads what is not, and nothing was noted.
-    bool pass(Wave& wave, const Op& op);
+    bool pass(const Wave& wave, const Op& op, const LaneAddresses& lanes);
 
   private:
     struct Part;
-    struct Lanes;
     struct Dwords {
         uint32_t first, end;
     };
-    std::optional<Dwords> common_dwords(Wave& wave, const Op& op, const Lanes& lanes) const;
+    std::optional<Dwords> common_dwords(const Wave& wave, const Op& op, const LaneAddresses& lanes) const;
     uint32_t bits(const Part& part, int lane) const;
     void put(const Part& part, int lane, uint32_t bits);
     void load(const Moment& moment, Registers& registers, uint16_t reg, uint32_t dword, uint64_t lanes);

@@ -67,8 +67,10 @@ RunBuilder::RunBuilder(const Chunk& chunk, const std::vector<Checked>& instructi
         const uint32_t index = chunk.ops[at].index;
         if (!goes_on || starts(at) || (exec_is_new && !is_scalar(at))) {
             exec_is_new = false;
-            runs.push_back(
-                {.first = index, .barrier = instructions[index].barrier != Barrier::no, .is_private = is_private(at)});
+            runs.push_back({.first = index,
+                            .barrier = instructions[index].barrier != Barrier::no,
+                            .is_private = is_private(at),
+                            .widened = instructions[index].widened});
             in_run[at] = InRun::start;
         } else {
             in_run[at] = InRun::inside;

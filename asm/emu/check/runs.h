@@ -37,6 +37,7 @@ struct Run {
     bool barrier = false;
     bool is_private = false;                  ///< one access to private memory, which passes on what it does not know
     bool stores = false, wants_lane = false;  ///< some instruction (Checked)
+    uint8_t widened = 0;                      ///< the first one (Checked)
     RunRegisters registers;
 };
 
