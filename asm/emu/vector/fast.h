@@ -197,9 +197,8 @@ constexpr ValuEntry wide_entry(std::string_view mnemonic) {
     return with_fast(lane_entry<fn>(mnemonic), handler, handler);
 }
 
-template <auto fn, auto vectors>
-constexpr ValuEntry hot_entry(std::string_view mnemonic) {
-    constexpr const Signature& signature = KernelOf<fn>::signature;
+template <const Signature& signature, auto vectors>
+constexpr ValuEntry hot_entry_of(std::string_view mnemonic) {
     return {mnemonic,
             &general<signature>,
             &signature,
@@ -207,6 +206,10 @@ constexpr ValuEntry hot_entry(std::string_view mnemonic) {
             {&fast<signature, vectors, 32, false>, &fast<signature, vectors, 64, false>},
             {&fast<signature, vectors, 32, true>, &fast<signature, vectors, 64, true>},
             modified_handler<signature, vectors>()};
+}
+template <auto fn, auto vectors>
+constexpr ValuEntry hot_entry(std::string_view mnemonic) {
+    return hot_entry_of<KernelOf<fn>::signature, vectors>(mnemonic);
 }
 template <auto fn, auto vectors>
 constexpr ValuEntry hot_compare_entry(std::string_view mnemonic) {
@@ -229,6 +232,11 @@ constexpr ValuEntry hot_compare_entry(std::string_view mnemonic) {
         return __VA_ARGS__;                                                                                        \
     })>(#mnemonic)
 #define HOT(mnemonic, ...) HOT_AS(mnemonic, mnemonic, __VA_ARGS__)
+/// The same of a result that the rounding mode does not touch.
+#define HOT_TRANS(mnemonic, ...)                                                                                \
+    hot_entry_of<Approximate<&mnemonic>::signature, ([](const U32& a, const U32&, const U32&, uint32_t)         \
+                                                         STRATA_LAMBDA_INLINE -> U32 { return __VA_ARGS__; })>( \
+        #mnemonic)
 #define HOT_COMPARE(mnemonic, fn, ...)                                                                            \
     hot_compare_entry<&fn, ([](const U32& a, const U32& b) STRATA_LAMBDA_INLINE -> I32 { return __VA_ARGS__; })>( \
         #mnemonic)

@@ -115,7 +115,9 @@ TEST_P(Traps, WithFp16OvflAnOverflowIsTheLargestHalfButInfinitiesStay) {
     EXPECT_EQ(result("v_add_f16 v8, v1, v0", mode) & 0xffff, 0xfc00u);
     EXPECT_EQ(result("v_cvt_f16_f32 v8, v2", mode) & 0xffff, 0x7bffu);
     EXPECT_EQ(result("v_cvt_f16_f32 v8, v3", mode) & 0xffff, 0x7c00u);
-    EXPECT_EQ(result("v_rcp_f16 v8, v4", mode) & 0xffff, 0x7c00u) << "a pole is no overflow";
+    for (const char* pole : {"v_rcp_f16 v8, v4", "v_rsq_f16 v8, v4"})
+        EXPECT_EQ(result(pole, mode) & 0xffff, 0x7c00u) << "a pole is no overflow";
+    EXPECT_EQ(result("v_log_f16 v8, v4", mode) & 0xffff, 0xfc00u);
     EXPECT_EQ(result("v_pk_add_f16 v8, v0, v0", mode), 0x7bff7bffu);
     EXPECT_EQ(result("v_pk_add_f16 v8, v0, v1", mode), 0x7c00fc00u);
 }

@@ -1,3 +1,5 @@
+#include <bit>
+#include <cmath>
 #include <optional>
 
 #include "dot_reference.h"
@@ -218,19 +220,124 @@ TEST_P(Silicon, ExponentialsAndLogarithmsGiveTheBitsOfTheChip) {
     }
 }
 
-TEST_P(Silicon, TheRootOfAHalfIsTheRootOfTheSingleRounded) {
-    for (const Variant& variant : variants()) {
-        Code code;
-        const char* text = "v_cvt_f32_f16 v1, v0\nv_sqrt_f32 v1, v1\nv_cvt_f16_f32 v1, v1\nv_sqrt_f16 v2, v0";
-        ASSERT_TRUE(code.load(variant, assembled(text, kWave, arch()), kWave, arch()));
-        Bench bench(kWave);
-        for (uint32_t half = 0; half < 0x10000; half += kWave) {
-            for (uint32_t lane = 0; lane < kWave; ++lane) bench.v(0, static_cast<int>(lane)) = half + lane;
-            ASSERT_TRUE(bench.run(code));
-            for (int lane = 0; lane < kWave; ++lane)
-                ASSERT_EQ(bench.v(2, lane) & 0xffff, bench.v(1, lane) & 0xffff) << variant.name << " " << half + lane;
+TEST_P(Silicon, OfAHalfTheResultIsThatOfTheSingleRounded) {
+    for (const Variant& variant : variants())
+        for (const std::string name : {"sqrt", "rcp", "rsq", "log"}) {
+            Code code;
+            const std::string text =
+                "v_cvt_f32_f16 v1, v0\nv_" + name + "_f32 v1, v1\nv_cvt_f16_f32 v1, v1\nv_" + name + "_f16 v2, v0";
+            ASSERT_TRUE(code.load(variant, assembled(text, kWave, arch()), kWave, arch()));
+            Bench bench(kWave);
+            for (uint32_t half = 0; half < 0x10000; half += kWave) {
+                for (uint32_t lane = 0; lane < kWave; ++lane) bench.v(0, static_cast<int>(lane)) = half + lane;
+                ASSERT_TRUE(bench.run(code));
+                for (int lane = 0; lane < kWave; ++lane)
+                    ASSERT_EQ(bench.v(2, lane) & 0xffff, bench.v(1, lane) & 0xffff)
+                        << variant.name << " " << name << " " << half + lane;
+            }
         }
-    }
+}
+
+TEST_P(Silicon, WithFp16OvflPolesOfGfx1201AreTheLargestHalf) {
+    struct Pole {
+        const char* text;
+        uint32_t argument, infinite;
+    };
+    for (const Variant& variant : variants())
+        for (const Pole& x : {Pole{"v_rcp_f16 v1, v0", 0, 0x7c00}, Pole{"v_rcp_f16 v1, v0", 0x8000, 0xfc00},
+                              Pole{"v_rsq_f16 v1, v0", 0, 0x7c00}, Pole{"v_rsq_f16 v1, v0", 0x8000, 0xfc00},
+                              Pole{"v_log_f16 v1, v0", 0, 0xfc00}}) {
+            Bench bench(kWave);
+            bench.wave().mode = mode::kPlain | mode::kFp16Ovfl;
+            bench.v(0, 0) = x.argument;
+            ASSERT_TRUE(bench.run(variant, assembled(x.text, kWave, arch()), arch()));
+            EXPECT_EQ(bench.v(1, 0) & 0xffff, x.infinite - (rdna4() ? 1 : 0)) << variant.name << " " << x.text;
+        }
+}
+
+// AMD's own model of the two chips' reciprocals: polynomials that round once, and a list of the arguments where the
+// chips give one unit more or less (ROCm/rocm-systems, emulation/rocjitsu/lib/util/include/util/amdgpu_rcp.h and
+// amdgpu_rsq.h, MIT), here as its length and an FNV-1a digest.
+struct Interval {
+    uint64_t constant, linear, quadratic, cubic;
+};
+std::vector<Interval> intervals(bool root) {
+    std::vector<Interval> all;
+    constexpr int exp = 0, log = 0, sqrt = 0, sine = 0, rcp = 1, rsq = 2;
+#define POLYNOMIAL(table, c0, c1, c2, c3, below) \
+    if (table == (root ? rsq : rcp)) all.push_back({uint64_t(c0), uint64_t(c1), uint64_t(c2), uint64_t(c3)});
+#include "strata/asm/emu/vector/trans_rdna.def"
+#undef POLYNOMIAL
+    return all;
+}
+uint32_t published_polynomial(const Interval& x, bool root, uint64_t along) {
+    const uint64_t product = x.linear * along;
+    const int large = product >> (root ? 37 : 38) != 0, cut = (root ? 13 : 14) + large, unit = root ? 5 : 4;
+    const uint64_t half = uint64_t{1} << (cut - 1),
+                   linear = (product + half - 1 + (product >> cut & 1)) >> cut << large;
+    const uint64_t bend = (x.quadratic << 18) - x.cubic * along, square = (along & ~1u) * (along & ~1u);
+    const uint64_t bent = ((bend >> 17) * square + ((bend & 0x1ffff) * square >> 17)) >> 34;
+    return static_cast<uint32_t>(((x.constant << unit) - linear + (bent << (unit - 3)) + (2u << unit)) >> (unit + 2));
+}
+
+TEST_P(Silicon, ReciprocalsDifferFromThePublishedPolynomialWhereTheChipsDo) {
+    struct Known {
+        const char* text;
+        bool root;
+        uint32_t arguments, corrections;
+        uint64_t digest;
+    };
+    for (const Variant& variant : variants())
+        for (const Known& x : {Known{"v_rcp_f32 v1, v0", false, 1u << 23, 2761, 0x539a5e0e23741a47},
+                               Known{"v_rsq_f32 v1, v0", true, 1u << 24, 2484, 0xee4675ce232f1559}}) {
+            const std::vector<Interval> table = intervals(x.root);
+            Code code;
+            ASSERT_TRUE(code.load(variant, assembled(x.text, kWave, arch()), kWave, arch()));
+            Bench bench(kWave);
+            uint64_t digest = 14695981039346656037u;
+            uint32_t corrections = 0;
+            for (uint32_t at = 0; at < x.arguments; at += kWave) {
+                for (uint32_t lane = 0; lane < kWave; ++lane)
+                    bench.v(0, static_cast<int>(lane)) = 0x3f800000 + at + lane;
+                ASSERT_TRUE(bench.run(code));
+                for (uint32_t lane = 0; lane < kWave; ++lane) {
+                    const uint32_t index = at + lane, got = bench.v(1, static_cast<int>(lane));
+                    const uint32_t more =
+                        got - 0x3e800000 - published_polynomial(table[index >> 18], x.root, index & 0x3ffff);
+                    if (more == 0) continue;
+                    ASSERT_TRUE(more == 1 || more == ~0u) << variant.name << " " << x.text << " " << index;
+                    digest = (digest ^ (index << 1 | (more == 1))) * 1099511628211u, ++corrections;
+                }
+            }
+            EXPECT_EQ(corrections, x.corrections) << variant.name << " " << x.text;
+            EXPECT_EQ(digest, x.digest) << variant.name << " " << x.text;
+        }
+}
+
+TEST_P(Silicon, ReciprocalsOfEveryExponentAreThoseOfOneScaled) {
+    for (const Variant& variant : variants())
+        for (const bool root : {false, true}) {
+            const char* text = root ? "v_rsq_f32 v1, v0" : "v_rcp_f32 v1, v0";
+            Code code;
+            ASSERT_TRUE(code.load(variant, assembled(text, kWave, arch()), kWave, arch()));
+            Inputs inputs(13);
+            for (int exponent = -126; exponent <= 127; exponent += root ? 2 : 1) {
+                Bench of_one(kWave), scaled(kWave);
+                for (int lane = 0; lane < kWave; ++lane) {
+                    const uint32_t sign = root || lane % 2 ? 0 : 0x80000000;
+                    of_one.v(0, lane) = sign | 0x3f800000 | (lane > 1 ? inputs.dword() & 0x7fffff : 0);
+                    scaled.v(0, lane) = of_one.v(0, lane) + (static_cast<uint32_t>(exponent) << 23);
+                }
+                ASSERT_TRUE(of_one.run(code) && scaled.run(code));
+                for (int lane = 0; lane < kWave; ++lane) {
+                    const float one = std::bit_cast<float>(of_one.v(1, lane)),
+                                want = std::ldexp(one, root ? -exponent / 2 : -exponent);
+                    ASSERT_EQ(scaled.v(1, lane),
+                              std::bit_cast<uint32_t>(std::fabs(want) < 0x1p-126f ? std::copysign(0.0f, want) : want))
+                        << variant.name << " " << text << " 2^" << exponent;
+                }
+            }
+        }
 }
 
 // FNV-1a digests over all the results (ROCm/rocm-systems, emulation/rocjitsu/tests, MIT).
