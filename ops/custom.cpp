@@ -76,7 +76,8 @@ void separate(Tensor& t) {
     runtime::collect_recent();  // they may be gone already
     if (runtime::is_alone(t.value(), 1, 0)) return;
     Tensor copy = Tensor::empty(t.shape(), t.dtype(), t.device().name());
-    runtime::copy_memory(whole_buffer(t.value()), whole_buffer(copy.value()));
+    runtime::copy_memory(*runtime::find_buffer(whole_buffer(t.value())),
+                         *runtime::find_buffer(whole_buffer(copy.value())));
     t = std::move(copy);
 }
 

@@ -49,11 +49,10 @@ bool is_alone(UOp view, uint32_t roots, uint32_t users) {
     }
 }
 
-void copy_memory(UOp from, UOp to) {
-    std::shared_ptr<Buffer> source = find_buffer(from), target = find_buffer(to);
-    if (!source->allocated()) return;  // nothing was written yet
-    const Device& device = target->device();
-    device.api().memcpy_on_device(device.ordinal(), target->address(), source->address(), target->bytes()).value();
+void copy_memory(Buffer& from, Buffer& to) {
+    if (!from.allocated()) return;  // nothing was written yet
+    const Device& device = to.device();
+    device.api().memcpy_on_device(device.ordinal(), to.address(), from.address(), to.bytes()).value();
 }
 
 UOp Buffers::add(Device& device, DType dtype, int64_t size) {

@@ -40,7 +40,7 @@ UOp new_buffer(Device& device, DType dtype, int64_t size);
 /// host. The view itself is held by so many Roots and nodes.
 bool is_alone(UOp view, uint32_t roots, uint32_t users);
 /// Copies the contents of one buffer to another of its size and device.
-void copy_memory(UOp from, UOp to);
+void copy_memory(Buffer& from, Buffer& to);
 /// The memory behind a buffer node.
 std::shared_ptr<Buffer> find_buffer(UOp buffer);
 

@@ -116,6 +116,7 @@ Stats stats() {
     Stats out = c.counters.get();
     c.memory.count_into(out);
     c.programs.count_into(out);
+    c.plans.count_into(out);
     out.pooled_bytes = c.devices.pooled_bytes();
     out.graph_nodes = live_nodes();
     out.collections = collections();
@@ -124,6 +125,7 @@ Stats stats() {
 
 void reset_stats() {
     context().counters.reset();
+    context().plans.reset_counts();
     context().memory.reset_peak();
 }
 

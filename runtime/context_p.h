@@ -11,6 +11,7 @@
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/custom.h"
 #include "strata/runtime/hip/providers.h"
+#include "strata/runtime/launch_plan.h"
 #include "strata/runtime/program.h"
 #include "strata/runtime/realize.h"
 
@@ -135,6 +136,31 @@ class ChangingNumbers {
     Lru<uint64_t, Entry> all_;  ///< by form
 };
 
+/// How graphs of structures that were computed before are computed, up to settings().plans_mb.
+class LaunchPlans {
+  public:
+    struct Known {
+        std::shared_ptr<const LaunchPlan> plan;  ///< none: one is to be made,
+        std::vector<bool> changing;              ///< which numbers are its parameters
+    };
+    Known find(const std::string& structure, std::span<const uint64_t> numbers);
+    void add(const std::string& structure, std::span<const uint64_t> numbers, const std::vector<bool>& changing,
+             std::shared_ptr<const LaunchPlan> plan);
+    void count_into(Stats& stats);
+    void reset_counts();
+
+  private:
+    struct Entry {
+        std::vector<uint64_t> first;                       ///< numbers
+        std::vector<bool> changing;                        ///< was another one since
+        std::shared_ptr<const LaunchPlan> exact, general;  ///< for the first numbers; for any of those changing then:
+        std::vector<bool> general_for;
+    };
+    Mutex mutex_;
+    Lru<std::string, Entry> all_;
+    uint64_t found_ = 0, made_ = 0;
+};
+
 /// Code objects of users' kernels that were loaded last. A module that a kernel uses lives as long as the kernel.
 class Modules {
   public:
@@ -205,6 +231,7 @@ struct Context {
     Results results;
     Programs programs;
     ChangingNumbers numbers;
+    LaunchPlans plans;
     Modules modules;
     Counters counters;
     Sweeper sweeper{memory};

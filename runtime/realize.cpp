@@ -4,11 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "strata/codegen/compile/compile_kernel.h"
+#include "strata/codegen/kernel/numbers.h"
+#include "strata/codegen/kernel/structure.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/context_p.h"
 #include "strata/runtime/kernel_call.h"
+#include "strata/runtime/launch_plan.h"
+#include "strata/runtime/run_program_p.h"
 #include "strata/runtime/search.h"
 
 namespace strata::runtime {
@@ -19,16 +24,27 @@ double ms_since(Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
+/// A view of memory that holds the value of a node on the device, or empty.
+UOp in_memory(UOp node, Device& device) {
+    return node.is(Op::pick) ? context().custom.view(node, device) : context().results.find(node, device);
+}
+
+/// What stands for numbers that change from call to call.
+using NumberTensors = UOpMap<UOp>;
+
+/// Memory for a schedule that runs step by step.
 class DeviceStorage : public codegen::Storage {
   public:
-    explicit DeviceStorage(Device& device) : device_(device) {}
+    DeviceStorage(Device& device, const NumberTensors& numbers) : device_(device), numbers_(numbers) {}
     UOp new_buffer(DType dtype, int64_t size) override {
         UOp buffer = runtime::new_buffer(device_, dtype, size);
         made_.emplace_back(buffer);
         return buffer;
     }
     UOp find(UOp node) override {
-        return node.is(Op::pick) ? context().custom.view(node, device_) : context().results.find(node, device_);
+        if (!node.is(Op::constant)) return in_memory(node, device_);
+        const auto found = numbers_.find(node);
+        return found == numbers_.end() ? UOp() : found->second;
     }
     /// What nobody says, as of assembly, is its output alone.
     std::vector<bool> written(UOp custom) override {
@@ -41,55 +57,40 @@ class DeviceStorage : public codegen::Storage {
 
   private:
     Device& device_;
+    const NumberTensors& numbers_;
     std::vector<Root> made_;
 };
 
+/// The device of the first memory that is read.
 Device& device_of(std::span<const UOp> roots, Device* fallback) {
-    for (UOp root : roots)
-        for (UOp u : toposort(root))
-            if (u.is(Op::buffer)) return device(u.as<BufferArg>().device);
+    std::vector<UOp> stack(roots.rbegin(), roots.rend());
+    std::unordered_set<UOp, UOpHash> seen;
+    while (!stack.empty()) {
+        UOp u = stack.back();
+        stack.pop_back();
+        if (u.is(Op::buffer)) return device(u.as<BufferArg>().device);
+        if (seen.insert(u).second) stack.insert(stack.end(), u.src().rbegin(), u.src().rend());
+    }
     return fallback ? *fallback : device();
 }
 
-/// One step ready to run.
-struct Step {
-    std::vector<UOp> buffers;
-    std::vector<uint64_t> numbers = {};     ///< the parameters after the buffers
-    std::shared_ptr<Program> program = {};  ///< none: the second buffer is copied to the first
-    UOp custom = {};                        ///< the node, when it is a user's kernel
-    std::optional<KernelCall> call = {};    ///< of it
+/// One step of a schedule: what a plan holds, or a user's kernel.
+struct Step : PlannedStep {
+    UOp custom = {};                      ///< the node
+    std::optional<KernelCall> call = {};  ///< of it
 };
 
 /// What the parameters of its kernel are.
-std::vector<uint64_t> slots_of(const Step& step) {
+std::vector<uint64_t> slots_of(const PlannedStep& step) {
     std::vector<uint64_t> slots = addresses(step.buffers);
-    slots.insert(slots.end(), step.numbers.begin(), step.numbers.end());
+    for (const LaunchNumber& number : step.numbers) slots.push_back(number.bits);
     return slots;
 }
 
-void print_launch(const Stats::Launch& l, const Program& program) {
-    int debug = settings().debug;
-    if (debug >= 1)
-        fmt::print(stderr, "{:<24} grid {}x{}x{} block {}x{}x{} {} {:.4f} ms, {:.1f} GB/s, wall {:.2f} ms\n", l.name,
-                   l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
-                   program.device().time_is_modelled() ? "modelled" : "measured", l.time_ms,
-                   l.time_ms > 0 ? static_cast<double>(l.bytes) / l.time_ms * 1e-6 : 0, l.wall_ms);
-    if (debug >= 4) fmt::print(stderr, "{}\n", program.code.text);
-}
-
-/// Runs `launched` over the buffers and counts it.
-template <class Launch>
-void run(const Program& program, const LaunchShape& shape, std::span<const UOp> buffers, Launch launched) {
-    const codegen::Compiled& code = program.code;
-    Stats::Launch launch{code.entry, shape.grid, shape.block, 0, 0, code.compile_ms, 0, code.flops};
-    for (UOp b : buffers) launch.bytes += find_buffer(b)->bytes();
-    auto start = Clock::now();
-    Launched done = launched(buffers);
-    launch.wall_ms = ms_since(start);
-    launch.time_ms = done.time_ms;
-    launch.report = std::move(done.report);
-    print_launch(launch, program);
-    context().counters.add(std::move(launch), program.device().time_is_modelled());
+uint64_t bytes_of(std::span<const UOp> buffers) {
+    uint64_t bytes = 0;
+    for (UOp b : buffers) bytes += find_buffer(b)->bytes();
+    return bytes;
 }
 
 void run(Step& step) {
@@ -98,104 +99,199 @@ void run(Step& step) {
         context().custom.remember(step.custom.as<CustomArg>().id, step.custom.src());
     } else if (step.program) {
         const codegen::Compiled& code = step.program->code;
-        run(*step.program, {code.grid, code.block}, step.buffers,
-            [&](std::span<const UOp>) { return step.program->launch(slots_of(step)); });
+        run_program(*step.program, {code.grid, code.block}, bytes_of(step.buffers),
+                    [&] { return step.program->launch(slots_of(step)); });
     } else {
-        copy_memory(step.buffers[1], step.buffers[0]);
+        copy_memory(*find_buffer(step.buffers[1]), *find_buffer(step.buffers[0]));
     }
 }
 
-/// Makes parameters of the numbers of a kernel that change from call to call; gives their values.
-std::vector<uint64_t> take_changing_numbers(UOp& sink, size_t buffers) {
-    const codegen::FreeNumbers numbers = codegen::free_numbers(sink);
-    if (numbers.all.empty()) return {};
-    const std::vector<codegen::FreeNumber> changing = context().numbers.changing(numbers);
-    if (changing.empty()) return {};
-    sink = codegen::with_parameters(sink, changing, static_cast<int>(buffers));
-    std::vector<uint64_t> values;
-    for (const codegen::FreeNumber& number : changing) values.push_back(number.bits);
-    return values;
-}
-
-class Executor {
+/// Makes steps of the items of one schedule.
+class Preparer {
   public:
-    explicit Executor(Device& device) : device_(device) {}
+    /// `numbers`: those of the structure, by place.
+    Preparer(Device& device, std::span<const uint64_t> numbers) : device_(device), numbers_(numbers) {}
 
-    void run_all(const codegen::Schedule& schedule) {
-        // A search runs candidates on the inputs, so the steps before must have run; without one all kernels compile at
-        // once.
-        size_t batch = settings().beam ? 1 : schedule.items.size();
-        for (size_t from = 0; from < schedule.items.size(); from += batch) {
-            auto items = std::span(schedule.items).subspan(from, std::min(batch, schedule.items.size() - from));
-            for (Step& step : prepare(items)) run(step);
-        }
-    }
-
-  private:
     std::vector<Step> prepare(std::span<const codegen::ScheduleItem> items) {
-        auto start = Clock::now();
+        const auto start = Clock::now();
         std::vector<Step> steps(items.size());
-        std::vector<codegen::Scheduled> kernels;
-        std::vector<size_t> which;
+        std::vector<size_t> kernel_of(items.size(), kNone);
         for (size_t i = 0; i < items.size(); ++i) {
-            if (items[i].body.is(Op::custom)) {
+            if (items[i].body.is(Op::custom))
                 steps[i] = custom_step(items[i].body);
-                continue;
-            }
-            if (UOp copied = whole_buffer(items[i].body)) {
+            else if (UOp copied = whole_buffer(items[i].body))
                 steps[i].buffers = {items[i].output, copied};
-                continue;
-            }
-            codegen::BoundKernel bound = codegen::start_kernel(items[i]);
-            steps[i].buffers = bound.buffers;
-            steps[i].numbers = take_changing_numbers(bound.kernel.sink, bound.buffers.size());
-            kernels.push_back(scheduled(bound.kernel, steps[i]));
-            which.push_back(i);
+            else
+                kernel_of[i] = kernel_step(items[i], steps[i]);
         }
-        double schedule_ms = ms_since(start);
-        start = Clock::now();
-        std::vector<std::shared_ptr<Program>> made = programs(device_, kernels);
-        for (size_t k = 0; k < which.size(); ++k) steps[which[k]].program = made[k];
-        context().counters.add_times(schedule_ms, ms_since(start));
+        const double schedule_ms = ms_since(start);
+        const auto compiling = Clock::now();
+        for (std::shared_ptr<Program>& program : programs(device_, std::span(scheduled_).subspan(programs_.size())))
+            programs_.push_back(std::move(program));
+        for (size_t i = 0; i < items.size(); ++i)
+            if (kernel_of[i] != kNone) {
+                steps[i].program = programs_[kernel_of[i]];
+                steps[i].program_key = scheduled_[kernel_of[i]].kernel.sink;
+            }
+        context().counters.add_times(schedule_ms, ms_since(compiling));
         return steps;
     }
 
-    codegen::Scheduled scheduled(const codegen::Kernel& kernel, const Step& step) {
-        return choose_schedule(device_, kernel, settings().beam ? slots_of(step) : std::vector<uint64_t>());
+  private:
+    static constexpr size_t kNone = ~size_t{0};
+
+    size_t kernel_step(const codegen::ScheduleItem& item, Step& step) {
+        codegen::SharedKernels::Use use = kernels_.start(item);
+        UOp sink = kernels_.all()[use.kernel].sink;
+        step.buffers = std::move(use.buffers);
+        for (int place : codegen::take_number_tensors(sink, step.buffers))
+            step.numbers.push_back({place, numbers_[static_cast<size_t>(place)]});
+        if (use.first) {
+            changing_.push_back(take_changing_numbers(sink, step.buffers.size() + step.numbers.size()));
+            step.numbers.insert(step.numbers.end(), changing_.back().begin(), changing_.back().end());
+            const codegen::Kernel kernel{sink, kernels_.all()[use.kernel].name};
+            scheduled_.push_back(
+                choose_schedule(device_, kernel, settings().beam ? slots_of(step) : std::vector<uint64_t>()));
+        } else {
+            const std::vector<LaunchNumber>& changing = changing_[use.kernel];
+            step.numbers.insert(step.numbers.end(), changing.begin(), changing.end());
+        }
+        return use.kernel;
+    }
+
+    /// Makes parameters of the numbers of a kernel that change from call to call; gives their values.
+    static std::vector<LaunchNumber> take_changing_numbers(UOp& sink, size_t first_slot) {
+        const codegen::FreeNumbers numbers = codegen::free_numbers(sink);
+        if (numbers.all.empty()) return {};
+        const std::vector<codegen::FreeNumber> changing = context().numbers.changing(numbers);
+        if (changing.empty()) return {};
+        sink = codegen::with_parameters(sink, changing, static_cast<int>(first_slot));
+        std::vector<LaunchNumber> values;
+        for (const codegen::FreeNumber& number : changing) values.push_back({-1, number.bits});
+        return values;
     }
 
     Step custom_step(UOp body) {
         std::vector<UOp> buffers;
         for (UOp s : body.src()) buffers.push_back(buffer_under(s));
         KernelCall call(device_, *find_custom(body.as<CustomArg>().id), buffers.size());
-        return {.buffers = std::move(buffers), .custom = body, .call = std::move(call)};
+        return {{.buffers = std::move(buffers)}, body, std::move(call)};
     }
 
     Device& device_;
+    std::span<const uint64_t> numbers_;
+    codegen::SharedKernels kernels_;
+    // By kernel:
+    std::vector<std::vector<LaunchNumber>> changing_;
+    std::vector<codegen::Scheduled> scheduled_;
+    std::vector<std::shared_ptr<Program>> programs_;
+};
+
+/// Everything but the structure that decides how it is computed.
+std::string settings_key(const Device& device) {
+    const Settings& s = settings();
+    return fmt::format("{} {} {} {}\n", device.index(), static_cast<int>(target_of(device).route), s.beam,
+                       s.beam ? s.emu_model : "");
+}
+
+/// Graphs on one device, and what is known of their structure.
+class Realization {
+  public:
+    Realization(std::span<const UOp> roots, Device& device) : roots_(roots), device_(device) {}
+
+    std::vector<Root> run() {
+        start_ = Clock::now();
+        structure_ = codegen::structure_of(roots_, [&](UOp u) { return in_memory(u, device_); });
+        if (!structure_) return run_step_by_step({});
+        for (UOp number : structure_->numbers) numbers_.push_back(codegen::parameter_bits(number));
+        structure_->form.insert(0, settings_key(device_));
+        LaunchPlans::Known known = context().plans.find(structure_->form, numbers_);
+        std::optional<LaunchPlan::Loaded> programs;
+        if (known.plan) programs = known.plan->programs(device_);
+        if (programs) {
+            context().counters.add_times(ms_since(start_), 0);
+        } else if (settings().beam) {
+            return run_step_by_step(known.changing);
+        } else {
+            known.plan = make_plan(known.changing, programs.emplace());
+        }
+        return known.plan->run(device_, *programs, structure_->buffers, numbers_);
+    }
+
+  private:
+    using Plan = std::shared_ptr<const LaunchPlan>;
+
+    NumberTensors parameters(const std::vector<bool>& changing) const {
+        NumberTensors tensors;
+        for (size_t i = 0; i < changing.size(); ++i)
+            if (changing[i])
+                tensors.emplace(structure_->numbers[i],
+                                codegen::number_tensor(static_cast<int>(i), structure_->numbers[i].dtype()));
+        return tensors;
+    }
+
+    codegen::Schedule schedule(DeviceStorage& storage) const {
+        codegen::Schedule made = codegen::make_schedule(roots_, storage);
+        context().counters.add_times(ms_since(start_), 0);
+        return made;
+    }
+
+    Plan make_plan(const std::vector<bool>& changing, LaunchPlan::Loaded& programs) {
+        const NumberTensors tensors = parameters(changing);
+        DeviceStorage storage(device_, tensors);
+        const codegen::Schedule made = schedule(storage);
+        const std::vector<Step> steps = Preparer(device_, numbers_).prepare(made.items);
+        return keep({steps.begin(), steps.end()}, made.roots, changing, programs);
+    }
+
+    Plan keep(const std::vector<PlannedStep>& steps, std::span<const UOp> roots, const std::vector<bool>& changing,
+              LaunchPlan::Loaded& programs) {
+        const Plan plan = std::make_shared<LaunchPlan>(steps, structure_->buffers, roots, programs);
+        context().plans.add(structure_->form, numbers_, changing, plan);
+        return plan;
+    }
+
+    /// What is in memory for a search, and for users' kernels: all steps before have run.
+    std::vector<Root> run_step_by_step(const std::vector<bool>& changing) {
+        const NumberTensors tensors = parameters(changing);
+        DeviceStorage storage(device_, tensors);
+        const codegen::Schedule made = schedule(storage);
+        Preparer preparer(device_, numbers_);
+        std::vector<PlannedStep> steps;
+        const size_t batch = settings().beam ? 1 : made.items.size();
+        for (size_t from = 0; from < made.items.size(); from += batch) {
+            const auto items = std::span(made.items).subspan(from, std::min(batch, made.items.size() - from));
+            for (Step& step : preparer.prepare(items)) {
+                runtime::run(step);
+                steps.push_back(std::move(static_cast<PlannedStep&>(step)));
+            }
+        }
+        LaunchPlan::Loaded programs;
+        if (structure_) keep(steps, made.roots, changing, programs);
+        std::vector<Root> views;
+        for (UOp root : made.roots) views.emplace_back(root);
+        return views;
+    }
+
+    std::span<const UOp> roots_;
+    Device& device_;
+    Clock::time_point start_;
+    std::optional<codegen::Structure> structure_;  ///< none: there are users' kernels
+    std::vector<uint64_t> numbers_;                ///< of the structure
 };
 
 }  // namespace
 
 std::vector<Root> realize(std::span<const UOp> roots, Device* fallback) {
-    std::vector<Root> out;
-    {
-        GraphScope scope;
-        Device& target = device_of(roots, fallback);
-        DeviceStorage storage(target);
-        auto start = Clock::now();
-        codegen::Schedule schedule = codegen::make_schedule(roots, storage);
-        context().counters.add_times(ms_since(start), 0);
-        Executor(target).run_all(schedule);
-        for (size_t i = 0; i < roots.size(); ++i) {
-            out.emplace_back(schedule.roots[i]);
-            if (schedule.roots[i] != roots[i]) context().results.remember(roots[i], schedule.roots[i]);
-        }
-    }
+    GraphScope scope;
+    std::vector<Root> out = Realization(roots, device_of(roots, fallback)).run();
+    for (size_t i = 0; i < roots.size(); ++i)
+        if (out[i].get() != roots[i]) context().results.remember(roots[i], out[i].get());
     return out;
 }
 
 void launch(KernelCall& call, std::span<const UOp> buffers) {
-    run(*call.program(), call.shape(), buffers, [&](std::span<const UOp> b) { return call.launch(b); });
+    run_program(*call.program(), call.shape(), bytes_of(buffers), [&] { return call.launch(buffers); });
     context().results.forget_all();  // it may have changed memory that results were computed from
 }
 

@@ -44,6 +44,8 @@ struct Stats {
     uint64_t live_bytes = 0, peak_bytes = 0;   ///< of tensors in device memory: now, and the most since reset_stats()
     uint64_t pooled_bytes = 0;                 ///< freed device memory that is kept for the next tensors
     uint64_t programs = 0, program_bytes = 0;  ///< loaded, with what they take, about
+    uint64_t plans_made = 0, plans_found = 0;  ///< graphs that were scheduled; those whose structure was known
+    uint64_t plans = 0, plan_bytes = 0;        ///< structures that are known, with what they take, about
     uint64_t graph_nodes = 0;
     uint64_t evicted_programs = 0, collections = 0;  ///< since the process began
 };

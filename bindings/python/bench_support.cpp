@@ -6,22 +6,29 @@
 #include "strata/codegen/compile/compile_kernel.h"
 #include "strata/codegen/compile/compile_p.h"
 #include "strata/codegen/schedule/named_storage.h"
+#include "strata/core/support/parallel.h"
 #include "strata/runtime/program.h"
 
 namespace strata::python {
 namespace {
 
-/// Schedules and renders; compiles nothing.
+/// Schedules and renders, what steps share once; compiles nothing.
 std::vector<codegen::HipSource> render_only(const std::vector<UOp>& roots) {
     GraphScope scope;
     codegen::NamedStorage storage;
     const codegen::Target target = runtime::target_of(runtime::device());
     std::vector<codegen::HipSource> sources;
-    for (const codegen::ScheduleItem& item : codegen::make_schedule(roots, storage).items) {
-        if (item.body.is(Op::custom)) continue;
-        codegen::Scheduled scheduled = codegen::heuristic(codegen::start_kernel(item).kernel, target);
-        sources.push_back(codegen::render_kernel(scheduled.kernel, target).value());
-    }
+    codegen::SharedKernels kernels;
+    std::vector<size_t> used;
+    for (const codegen::ScheduleItem& item : codegen::make_schedule(roots, storage).items)
+        if (!item.body.is(Op::custom)) used.push_back(kernels.start(item).kernel);
+    std::vector<codegen::HipSource> rendered(kernels.all().size());
+    parallel_for(rendered.size(), [&](size_t i) {
+        GraphScope inner;
+        const codegen::Kernel kernel = codegen::heuristic(kernels.all()[i], target).kernel;
+        rendered[i] = codegen::render_kernel(kernel, target).value();
+    });
+    for (size_t kernel : used) sources.push_back(rendered[kernel]);
     return sources;
 }
 

@@ -70,6 +70,13 @@ void bind_stats(py::module_& m) {
                       "About how much memory of the host they take: config(programs_mb=...).")
         .def_readonly("evicted_programs", &Stats::evicted_programs,
                       "Programs that others displaced since the process began.")
+        .def_readonly("plans_made", &Stats::plans_made, "Graphs that were scheduled, since reset_stats().")
+        .def_readonly("plans_found", &Stats::plans_found,
+                      "Graphs whose structure was computed before, over other memory or with other numbers, since "
+                      "reset_stats(): they were not scheduled.")
+        .def_readonly("plans", &Stats::plans, "Structures of graphs whose launches are known now.")
+        .def_readonly("plan_bytes", &Stats::plan_bytes,
+                      "About how much memory of the host they take, without programs: config(plans_mb=...).")
         .def_readonly("graph_nodes", &Stats::graph_nodes, "Nodes of lazy graphs and of kernels that are kept now.")
         .def_readonly("collections", &Stats::collections,
                       "Looks for what no tensor reaches since the process began: config(garbage_mb=...).")

@@ -1,10 +1,12 @@
 #include "strata/codegen/compile/compile_kernel.h"
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 
 #include "strata/codegen/compile/compile.h"
 #include "strata/codegen/kernel/flops.h"
+#include "strata/codegen/kernel/structure.h"
 #include "strata/codegen/linear/linear.h"
 #include "strata/codegen/render/render.h"
 #include "strata/core/support/parallel.h"
@@ -46,6 +48,23 @@ BoundKernel start_kernel(const ScheduleItem& item) {
     BoundKernel bound = build_kernel(item.output, item.body);
     bound.kernel = start_schedule(bound.kernel);
     return bound;
+}
+
+SharedKernels::Use SharedKernels::start(const ScheduleItem& item) {
+    Structure structure = structure_of_body(item.body);
+    const auto [at, first] = known_.try_emplace(std::move(structure.form));
+    Known& known = at->second;
+    if (first) {
+        BoundKernel bound = start_kernel(item);
+        known.kernel = kernels_.size();
+        for (UOp buffer : std::span(bound.buffers).subspan(1))
+            known.buffers.push_back(
+                static_cast<size_t>(std::ranges::find(structure.buffers, buffer) - structure.buffers.begin()));
+        kernels_.push_back(std::move(bound.kernel));
+    }
+    Use use{known.kernel, {item.output}, first};
+    for (size_t place : known.buffers) use.buffers.push_back(structure.buffers.at(place));
+    return use;
 }
 
 Result<Compiled> compile_kernel(const Scheduled& scheduled, const Target& target, Text text) {

@@ -1,5 +1,7 @@
 #pragma once
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "strata/codegen/compile/compiled.h"
@@ -14,6 +16,26 @@ namespace strata::codegen {
 /// A step of a schedule (not a custom one) as a kernel with its output ranges on the grid: what heuristic() and
 /// beam_search() start from.
 BoundKernel start_kernel(const ScheduleItem& item);
+
+/// The kernels of a schedule: steps that compute the same over other buffers share one.
+class SharedKernels {
+  public:
+    struct Use {
+        size_t kernel;             ///< in all()
+        std::vector<UOp> buffers;  ///< by slot
+        bool first;
+    };
+    Use start(const ScheduleItem& item);
+    const std::vector<Kernel>& all() const { return kernels_; }
+
+  private:
+    struct Known {
+        size_t kernel;
+        std::vector<size_t> buffers;  ///< by slot behind the output's, the place among those of the structure
+    };
+    std::vector<Kernel> kernels_;
+    std::unordered_map<std::string, Known> known_;  ///< by structure
+};
 
 /// The compiler's last stages, the same for tensors, searches and users' UOp kernels: linear program, then by the
 /// target's route to machine code. Errors: Usage (a user's kernel breaks the rules), Unsupported (an operation or route

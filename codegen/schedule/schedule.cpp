@@ -13,7 +13,7 @@
 namespace strata::codegen {
 namespace {
 
-bool is_leaf(UOp u) { return u.is(Op::buffer) || u.is(Op::constant) || u.is(Op::iota); }
+bool is_leaf(UOp u) { return u.is(Op::buffer) || u.is(Op::iota); }
 
 /// Replaces what is in memory already by views of it.
 UOp resolve(UOp root, Storage& storage, UOpMap<UOp>& resolved) {

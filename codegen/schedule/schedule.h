@@ -23,7 +23,8 @@ class Storage {
   public:
     virtual ~Storage() = default;
     virtual UOp new_buffer(DType dtype, int64_t size) = 0;  ///< a buffer node for a fresh allocation
-    virtual UOp find(UOp node) = 0;  ///< a view of a buffer that holds the node's value, or empty
+    /// A view of a buffer that holds the node's value, or empty. Asked of constants too.
+    virtual UOp find(UOp node) = 0;
     /// Of each source of a custom node, whether its kernel writes it.
     virtual std::vector<bool> written(UOp custom) { return std::vector<bool>(custom.src().size()); }
     /// Whether a custom node may write to this view, its source: what is there is seen by nobody else.

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "strata/core/support/hash.h"
+#include "strata/core/uop/encode.h"
 #include "strata/core/uop/uop.h"
 
 namespace strata {
@@ -43,6 +44,19 @@ uint64_t mix(uint64_t h, const std::vector<T>& values) {
     h = hash_mix(h, values.size());
     for (const T& v : values) h = mix(h, v);
     return h;
+}
+
+template <class T>
+    requires(std::is_integral_v<T> || std::is_enum_v<T>)
+void append(std::string& out, T value) {
+    append_bytes(out, static_cast<uint64_t>(value));
+}
+void append(std::string& out, const std::pair<int64_t, int64_t>& p) { append(out, p.first), append(out, p.second); }
+void append(std::string& out, const std::string& text) { append(out, text.size()), out += text; }
+template <class T>
+void append(std::string& out, const std::vector<T>& values) {
+    append(out, values.size());
+    for (const T& v : values) append(out, v);
 }
 
 constexpr std::string_view kAxes[] = {
@@ -107,6 +121,11 @@ uint64_t hash(const Arg& arg) {
 bool equal(const Arg& a, const Arg& b) {
     if (a.index() != b.index()) return false;
     return std::visit([&]<class A>(const A& held) { return parts(held) == parts(std::get<A>(b)); }, a);
+}
+
+void append_bytes(std::string& out, const Arg& arg) {
+    append(out, arg.index());
+    std::visit([&](const auto& a) { std::apply([&](const auto&... p) { (append(out, p), ...); }, parts(a)); }, arg);
 }
 
 std::string to_string(const Arg& arg, DType type) {

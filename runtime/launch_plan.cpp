@@ -1,0 +1,170 @@
+#include "strata/runtime/launch_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "strata/core/support/settings.h"
+#include "strata/runtime/context_p.h"
+#include "strata/runtime/run_program_p.h"
+
+namespace strata::runtime {
+
+LaunchPlan::LaunchPlan(std::span<const PlannedStep> steps, std::span<const UOp> inputs, std::span<const UOp> roots,
+                       Loaded& programs)
+    : inputs_(inputs.size()) {
+    UOpMap<uint32_t> positions;
+    const auto position = [&](UOp buffer) {
+        const auto [at, first] = positions.try_emplace(buffer, static_cast<uint32_t>(positions.size()));
+        if (first && at->second >= inputs_)
+            memory_.push_back({.dtype = buffer.dtype(), .size = buffer.as<BufferArg>().size});
+        return at->second;
+    };
+    for (UOp input : inputs) position(input);
+    std::unordered_map<const Program*, uint32_t> kernels;
+    for (const PlannedStep& step : steps) {
+        Step& made = steps_.emplace_back(Step{.kernel = kCopy, .memory = {}, .numbers = step.numbers, .freed = {}});
+        if (step.program) {
+            const auto [at, first] = kernels.try_emplace(step.program.get(), static_cast<uint32_t>(kernels_.size()));
+            if (first) {
+                kernels_.push_back({step.program_key, step.program});
+                programs.push_back(step.program);
+            }
+            made.kernel = at->second;
+        }
+        for (UOp buffer : step.buffers) {
+            made.memory.push_back(position(buffer));
+            made.bytes += static_cast<uint64_t>(buffer.as<BufferArg>().size * buffer.dtype().bytes());
+        }
+    }
+    for (UOp root : roots) {
+        View& view = roots_.emplace_back();
+        for (; info(root.op()).is(kMovement); root = root.src(0)) view.movements.push_back({root.op(), root.arg()});
+        STRATA_CHECK(root.is(Op::buffer), "a result is no view of memory: {}", to_string(root));
+        std::ranges::reverse(view.movements);
+        view.memory = position(root);
+        if (view.memory >= inputs_) memory_[view.memory - inputs_].result = true;
+    }
+    place_scratch();
+}
+
+/// Memory that a step fills takes the place of memory of the same size that earlier steps were the last to use.
+void LaunchPlan::place_scratch() {
+    std::vector<size_t> last_use(memory_.size());
+    for (size_t s = 0; s < steps_.size(); ++s)
+        for (uint32_t at : steps_[s].memory)
+            if (at >= inputs_) last_use[at - inputs_] = s;
+    std::map<size_t, std::vector<uint32_t>> vacant;  // by bytes
+    std::vector<size_t> place_free_at;
+    for (size_t s = 0; s < steps_.size(); ++s) {
+        for (uint32_t at : steps_[s].memory) {
+            if (at < inputs_ || memory_[at - inputs_].result || memory_[at - inputs_].place != kNoPlace) continue;
+            Memory& memory = memory_[at - inputs_];
+            std::vector<uint32_t>& fits = vacant[memory.bytes()];
+            memory.place = fits.empty() ? places_++ : fits.back();
+            if (fits.empty())
+                place_free_at.push_back(0);
+            else
+                fits.pop_back();
+            place_free_at[memory.place] = last_use[at - inputs_];
+        }
+        for (uint32_t at : steps_[s].memory) {
+            if (at < inputs_ || memory_[at - inputs_].place == kNoPlace || last_use[at - inputs_] != s) continue;
+            vacant[memory_[at - inputs_].bytes()].push_back(memory_[at - inputs_].place);
+        }
+    }
+    for (uint32_t place = 0; place < places_; ++place) steps_[place_free_at[place]].freed.push_back(place);
+}
+
+size_t LaunchPlan::bytes() const {
+    size_t bytes = sizeof *this + kernels_.size() * sizeof(Kernel) + memory_.size() * sizeof(Memory) +
+                   roots_.size() * sizeof(View);
+    for (const Step& step : steps_)
+        bytes += sizeof step + step.memory.size() * 4 + step.numbers.size() * sizeof(LaunchNumber);
+    return bytes;
+}
+
+std::optional<LaunchPlan::Loaded> LaunchPlan::programs(const Device& device) const {
+    Loaded loaded;
+    for (const Kernel& kernel : kernels_) {
+        loaded.push_back(context().programs.find(kernel.key, device));
+        if (!loaded.back() || loaded.back() != kernel.program.lock()) return std::nullopt;
+    }
+    return loaded;
+}
+
+/// One run of a plan: what its memory is.
+class PlanRun {
+  public:
+    PlanRun(const LaunchPlan& plan, Device& device, const LaunchPlan::Loaded& programs, std::span<const UOp> inputs)
+        : plan_(plan),
+          programs_(programs),
+          device_(device),
+          shares_(settings().check == "off" && !settings().check_races),
+          nodes_(inputs.begin(), inputs.end()),
+          scratch_(plan.places_) {
+        for (UOp input : inputs) memory_.push_back(find_buffer(input));
+        nodes_.resize(inputs.size() + plan.memory_.size());
+        memory_.resize(nodes_.size());
+        for (size_t i = 0; i < plan.memory_.size(); ++i) {
+            const LaunchPlan::Memory& made = plan.memory_[i];
+            const size_t at = inputs.size() + i;
+            if (!made.result) continue;
+            nodes_[at] = new_buffer(device, made.dtype, made.size);
+            kept_.emplace_back(nodes_[at]);
+            memory_[at] = find_buffer(nodes_[at]);
+        }
+    }
+
+    void run(const LaunchPlan::Step& step, std::span<const uint64_t> numbers) {
+        if (step.kernel == LaunchPlan::kCopy) {
+            copy_memory(memory(step.memory[1]), memory(step.memory[0]));
+        } else {
+            std::vector<uint64_t> slots;
+            slots.reserve(step.memory.size() + step.numbers.size());
+            for (uint32_t at : step.memory) slots.push_back(memory(at).address());
+            for (const LaunchNumber& number : step.numbers)
+                slots.push_back(number.place < 0 ? number.bits : numbers[static_cast<size_t>(number.place)]);
+            const Program& program = *programs_[step.kernel];
+            run_program(program, {program.code.grid, program.code.block}, step.bytes,
+                        [&] { return program.launch(slots); });
+        }
+        for (uint32_t place : step.freed) scratch_[place].reset();
+    }
+
+    Root view(const LaunchPlan::View& view) const {
+        UOp u = nodes_[view.memory];
+        for (const LaunchPlan::Movement& m : view.movements) u = make(m.op, u.dtype(), {u}, m.arg);
+        return Root(u);
+    }
+
+  private:
+    /// Strict mode sees each value in memory of its own.
+    Buffer& memory(uint32_t at) {
+        std::shared_ptr<Buffer>& known = memory_[at];
+        if (known && (at < plan_.inputs_ || plan_.memory_[at - plan_.inputs_].result)) return *known;
+        const LaunchPlan::Memory& made = plan_.memory_[at - plan_.inputs_];
+        std::shared_ptr<Buffer>& held = shares_ ? scratch_[made.place] : known;
+        if (!held) held = std::make_shared<Buffer>(device_, made.dtype, made.size);
+        return *held;
+    }
+
+    const LaunchPlan& plan_;
+    const LaunchPlan::Loaded& programs_;
+    Device& device_;
+    bool shares_;
+    std::vector<UOp> nodes_;  ///< by position; none of scratch memory
+    std::vector<std::shared_ptr<Buffer>> memory_, scratch_;
+    std::vector<Root> kept_;
+};
+
+std::vector<Root> LaunchPlan::run(Device& device, const Loaded& programs, std::span<const UOp> inputs,
+                                  std::span<const uint64_t> numbers) const {
+    PlanRun run(*this, device, programs, inputs);
+    for (const Step& step : steps_) run.run(step, numbers);
+    std::vector<Root> views;
+    for (const View& root : roots_) views.push_back(run.view(root));
+    return views;
+}
+
+}  // namespace strata::runtime

@@ -1,0 +1,38 @@
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "strata/core/support/settings.h"
+#include "strata/runtime/context_p.h"
+#include "strata/runtime/run_program_p.h"
+
+namespace strata::runtime {
+namespace {
+
+void print_launch(const Stats::Launch& l, const Program& program) {
+    int debug = settings().debug;
+    if (debug >= 1)
+        fmt::print(stderr, "{:<24} grid {}x{}x{} block {}x{}x{} {} {:.4f} ms, {:.1f} GB/s, wall {:.2f} ms\n", l.name,
+                   l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
+                   program.device().time_is_modelled() ? "modelled" : "measured", l.time_ms,
+                   l.time_ms > 0 ? static_cast<double>(l.bytes) / l.time_ms * 1e-6 : 0, l.wall_ms);
+    if (debug >= 4) fmt::print(stderr, "{}\n", program.code.text);
+}
+
+}  // namespace
+
+void run_program(const Program& program, const LaunchShape& shape, uint64_t bytes,
+                 const std::function<Launched()>& launch) {
+    using Clock = std::chrono::steady_clock;
+    const codegen::Compiled& code = program.code;
+    Stats::Launch counted{code.entry, shape.grid, shape.block, 0, 0, code.compile_ms, bytes, code.flops};
+    const auto start = Clock::now();
+    Launched done = launch();
+    counted.wall_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    counted.time_ms = done.time_ms;
+    counted.report = std::move(done.report);
+    print_launch(counted, program);
+    context().counters.add(std::move(counted), program.device().time_is_modelled());
+}
+
+}  // namespace strata::runtime

@@ -1,0 +1,12 @@
+#pragma once
+#include <functional>
+
+#include "strata/runtime/program.h"
+
+namespace strata::runtime {
+
+/// Launches, prints what the setting debug asks for and counts the launch; `bytes` are those of the buffers it was given.
+void run_program(const Program& program, const LaunchShape& shape, uint64_t bytes,
+                 const std::function<Launched()>& launch);
+
+}  // namespace strata::runtime
