@@ -145,7 +145,7 @@ class LaunchPlans {
     };
     Known find(const std::string& structure, std::span<const uint64_t> numbers);
     void add(const std::string& structure, std::span<const uint64_t> numbers, const std::vector<bool>& changing,
-             std::shared_ptr<const LaunchPlan> plan);
+             std::shared_ptr<const LaunchPlan> plan, bool from_disk);
     void count_into(Stats& stats);
     void reset_counts();
 

@@ -2,6 +2,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "strata/core/uop/uop.h"
@@ -42,6 +44,13 @@ class LaunchPlan {
                           std::span<const uint64_t> numbers) const;
 
     size_t bytes() const;  ///< of the host that it takes, about
+    size_t steps() const { return steps_.size(); }
+
+    /// For a file: with the machine code of the programs.
+    std::string to_bytes(const Loaded& programs) const;
+    /// The plan that was written, for a structure of so many inputs and numbers, with its programs loaded. None: it is none.
+    static std::shared_ptr<const LaunchPlan> of_bytes(std::string_view bytes, Device& device, size_t inputs,
+                                                      size_t numbers, Loaded& programs);
 
   private:
     friend class PlanRun;
@@ -75,6 +84,7 @@ class LaunchPlan {
         std::vector<Movement> movements;  ///< the lowest first
     };
 
+    explicit LaunchPlan(size_t inputs) : inputs_(inputs) {}
     void place_scratch();
 
     size_t inputs_;

@@ -23,10 +23,10 @@ LaunchPlans::Known LaunchPlans::find(const std::string& structure, std::span<con
 }
 
 void LaunchPlans::add(const std::string& structure, std::span<const uint64_t> numbers,
-                      const std::vector<bool>& changing, std::shared_ptr<const LaunchPlan> plan) {
+                      const std::vector<bool>& changing, std::shared_ptr<const LaunchPlan> plan, bool from_disk) {
     std::vector<Entry> gone;  // freed outside the lock
     std::lock_guard lock(mutex_);
-    ++made_;
+    ++(from_disk ? found_ : made_);
     Entry entry{
         .first = {numbers.begin(), numbers.end()}, .changing = changing, .exact = {}, .general = {}, .general_for = {}};
     if (const Entry* known = all_.find(structure)) entry = *known;

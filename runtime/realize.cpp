@@ -6,9 +6,13 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "strata/codegen/compile/compile.h"
 #include "strata/codegen/compile/compile_kernel.h"
 #include "strata/codegen/kernel/numbers.h"
 #include "strata/codegen/kernel/structure.h"
+#include "strata/core/support/build_id.h"
+#include "strata/core/support/disk_cache.h"
+#include "strata/core/support/hash.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/context_p.h"
 #include "strata/runtime/kernel_call.h"
@@ -29,22 +33,20 @@ UOp in_memory(UOp node, Device& device) {
     return node.is(Op::pick) ? context().custom.view(node, device) : context().results.find(node, device);
 }
 
-/// What stands for numbers that change from call to call.
-using NumberTensors = UOpMap<UOp>;
-
 /// Memory for a schedule that runs step by step.
 class DeviceStorage : public codegen::Storage {
   public:
-    DeviceStorage(Device& device, const NumberTensors& numbers) : device_(device), numbers_(numbers) {}
+    /// `known`: views of what is in memory and of numbers that are parameters, all there are; none: whatever is in memory.
+    DeviceStorage(Device& device, const UOpMap<UOp>* known) : device_(device), known_(known) {}
     UOp new_buffer(DType dtype, int64_t size) override {
         UOp buffer = runtime::new_buffer(device_, dtype, size);
         made_.emplace_back(buffer);
         return buffer;
     }
     UOp find(UOp node) override {
-        if (!node.is(Op::constant)) return in_memory(node, device_);
-        const auto found = numbers_.find(node);
-        return found == numbers_.end() ? UOp() : found->second;
+        if (!known_) return node.is(Op::constant) ? UOp() : in_memory(node, device_);
+        const auto found = known_->find(node);
+        return found == known_->end() ? UOp() : found->second;
     }
     /// What nobody says, as of assembly, is its output alone.
     std::vector<bool> written(UOp custom) override {
@@ -57,7 +59,7 @@ class DeviceStorage : public codegen::Storage {
 
   private:
     Device& device_;
-    const NumberTensors& numbers_;
+    const UOpMap<UOp>* known_;
     std::vector<Root> made_;
 };
 
@@ -201,33 +203,40 @@ class Realization {
 
     std::vector<Root> run() {
         start_ = Clock::now();
-        structure_ = codegen::structure_of(roots_, [&](UOp u) { return in_memory(u, device_); });
+        structure_ = codegen::structure_of(roots_, [&](UOp u) {
+            UOp view = in_memory(u, device_);
+            if (view) known_.emplace(u, view);
+            return view;
+        });
         if (!structure_) return run_step_by_step({});
         for (UOp number : structure_->numbers) numbers_.push_back(codegen::parameter_bits(number));
         structure_->form.insert(0, settings_key(device_));
         LaunchPlans::Known known = context().plans.find(structure_->form, numbers_);
         std::optional<LaunchPlan::Loaded> programs;
         if (known.plan) programs = known.plan->programs(device_);
-        if (programs) {
+        if (!programs) known.plan = find_on_disk(known.changing, programs.emplace());
+        if (known.plan) {
             context().counters.add_times(ms_since(start_), 0);
         } else if (settings().beam) {
             return run_step_by_step(known.changing);
         } else {
-            known.plan = make_plan(known.changing, programs.emplace());
+            known.plan = make_plan(known.changing, *programs);
         }
         return known.plan->run(device_, *programs, structure_->buffers, numbers_);
     }
 
   private:
     using Plan = std::shared_ptr<const LaunchPlan>;
+    static constexpr size_t kOnDisk = 4;  ///< steps: of fewer the objects of kernels are found as fast
 
-    NumberTensors parameters(const std::vector<bool>& changing) const {
-        NumberTensors tensors;
+    /// What the structure was made of, and no more: other threads go on.
+    DeviceStorage storage(const std::vector<bool>& changing) {
+        if (!structure_) return DeviceStorage(device_, nullptr);
         for (size_t i = 0; i < changing.size(); ++i)
             if (changing[i])
-                tensors.emplace(structure_->numbers[i],
-                                codegen::number_tensor(static_cast<int>(i), structure_->numbers[i].dtype()));
-        return tensors;
+                known_.emplace(structure_->numbers[i],
+                               codegen::number_tensor(static_cast<int>(i), structure_->numbers[i].dtype()));
+        return DeviceStorage(device_, &known_);
     }
 
     codegen::Schedule schedule(DeviceStorage& storage) const {
@@ -237,9 +246,8 @@ class Realization {
     }
 
     Plan make_plan(const std::vector<bool>& changing, LaunchPlan::Loaded& programs) {
-        const NumberTensors tensors = parameters(changing);
-        DeviceStorage storage(device_, tensors);
-        const codegen::Schedule made = schedule(storage);
+        DeviceStorage memory = storage(changing);
+        const codegen::Schedule made = schedule(memory);
         const std::vector<Step> steps = Preparer(device_, numbers_).prepare(made.items);
         return keep({steps.begin(), steps.end()}, made.roots, changing, programs);
     }
@@ -247,15 +255,36 @@ class Realization {
     Plan keep(const std::vector<PlannedStep>& steps, std::span<const UOp> roots, const std::vector<bool>& changing,
               LaunchPlan::Loaded& programs) {
         const Plan plan = std::make_shared<LaunchPlan>(steps, structure_->buffers, roots, programs);
-        context().plans.add(structure_->form, numbers_, changing, plan);
+        context().plans.add(structure_->form, numbers_, changing, plan, false);
+        if (plan->steps() >= kOnDisk && !build_id().empty())
+            DiskCache::of_settings().put(CacheKind::plans, disk_key(changing), plan->to_bytes(programs));
         return plan;
+    }
+
+    Plan find_on_disk(const std::vector<bool>& changing, LaunchPlan::Loaded& programs) {
+        const DiskCache disk = DiskCache::of_settings();
+        if (!disk.enabled() || build_id().empty()) return nullptr;
+        const auto bytes = disk.get(CacheKind::plans, disk_key(changing));
+        if (!bytes) return nullptr;
+        const Plan plan = LaunchPlan::of_bytes(*bytes, device_, structure_->buffers.size(), numbers_.size(), programs);
+        if (plan) context().plans.add(structure_->form, numbers_, changing, plan, true);
+        return plan;
+    }
+
+    /// Everything that decides a plan and the code of its programs.
+    std::string disk_key(const std::vector<bool>& changing) const {
+        std::string key = fmt::format(
+            "{} {} {}\n{}\n", content_hash(build_id()), device_.name(),
+            target_of(device_).route == codegen::Route::hip ? codegen::compiler_identity() : "", structure_->form);
+        for (size_t i = 0; i < numbers_.size(); ++i)
+            key += changing[i] ? std::string("any ") : fmt::format("{:x} ", numbers_[i]);
+        return key;
     }
 
     /// What is in memory for a search, and for users' kernels: all steps before have run.
     std::vector<Root> run_step_by_step(const std::vector<bool>& changing) {
-        const NumberTensors tensors = parameters(changing);
-        DeviceStorage storage(device_, tensors);
-        const codegen::Schedule made = schedule(storage);
+        DeviceStorage memory = storage(changing);
+        const codegen::Schedule made = schedule(memory);
         Preparer preparer(device_, numbers_);
         std::vector<PlannedStep> steps;
         const size_t batch = settings().beam ? 1 : made.items.size();
@@ -277,6 +306,7 @@ class Realization {
     Device& device_;
     Clock::time_point start_;
     std::optional<codegen::Structure> structure_;  ///< none: there are users' kernels
+    UOpMap<UOp> known_;                            ///< views of what is in memory already
     std::vector<uint64_t> numbers_;                ///< of the structure
 };
 

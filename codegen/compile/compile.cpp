@@ -151,6 +151,11 @@ Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch) {
     return compile_hip(source, arch, SearchPaths::usual());
 }
 
+std::string compiler_identity() {
+    Result<Toolchain> tools = toolchain(SearchPaths::usual());
+    return tools ? tools->identity : std::string();
+}
+
 Result<std::string> compile_to_assembly(const HipSource& source, isa::Arch arch, const SearchPaths& paths) {
     STRATA_TRY_VOID(check_options(source.options));
     STRATA_TRY(const Toolchain tools, toolchain(paths));

@@ -16,6 +16,10 @@ namespace strata::codegen {
 /// packages).
 Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch);
 
+/// What changes with the compiler and its device libraries; part of every key under which code that it made is kept. "" where
+/// there is no compiler.
+std::string compiler_identity();
+
 /// An Error (Usage) names the first option that is not passed on (options.def).
 Result<void> check_options(const std::vector<std::string>& options);
 

@@ -33,7 +33,7 @@ def test_a_benchmark_prints_json_with_the_machine(name):
 
 
 def test_compilation_is_measured_on_the_route_that_is_named():
-    routes = json.loads(bench("--quick", "compile").stdout)["compile"]
+    routes = json.loads(bench("--quick", "compile").stdout)["compile"]["routes"]
     assert routes["rendered, subprocess"]["route"] == "clang (subprocess)"
     assert routes["hip_runtime.h, precompiled"]["route"] == "clang (subprocess)"
     assert routes["rendered, in process"]["route"].startswith("clang (")
@@ -101,3 +101,10 @@ def test_a_table_of_lowering_has_a_line_a_kernel():
     for name in lowering.KERNELS:
         assert sum(line.startswith(name.ljust(18)) for line in run.stdout.splitlines()) == 1, name
     assert "geometric mean" in run.stdout and "sum of 2^24" in run.stdout
+
+
+def test_a_table_of_compilation_has_a_line_a_row():
+    run = bench("--quick", "--table", "compile")
+    assert (run.returncode, run.stderr) == (0, "")
+    for row in ("to text ms", "again ms", "in a new process ms", "24 layers to 12", "sum with a new number us"):
+        assert sum(line.strip().startswith(row) for line in run.stdout.splitlines()) == 1, row

@@ -287,3 +287,18 @@ def test_memory_is_flat_over_steps_of_training():
             sizes.append((s.live_bytes, s.graph_nodes, s.programs, s.plans))
     assert sizes[1][2:] == sizes[0][2:], "neither programs nor plans"
     assert sizes[1][0] <= sizes[0][0] + (64 << 20) and sizes[1][1] <= 2 * sizes[0][1] + 20_000
+
+
+def test_threads_that_compute_parts_of_one_graph_at_once_get_its_values():
+    from concurrent.futures import ThreadPoolExecutor
+
+    for round in range(12):
+        x = np.arange(30).reshape(5, 6) + round
+        base = (Tensor(x) * 3).contiguous()
+        above, beside = base.sum(axis=1) + base.max(), base + 1
+        with ThreadPoolExecutor(3) as pool:
+            done = [pool.submit(strata.realize, t) for t in (base, above, beside)]
+            for d in done:
+                d.result()
+        for got, want in [(base, x * 3), (above, (x * 3).sum(axis=1) + (x * 3).max()), (beside, x * 3 + 1)]:
+            np.testing.assert_array_equal(got.numpy(), want)

@@ -111,14 +111,12 @@ def count(text):
 
 
 def bench(args):
-    from .bench import run_benchmarks
+    from .bench import TABLES, run_benchmarks
 
     if args.table:
-        from .bench.lowering import table
-
-        args.only = ["lowering"]
+        args.only = [n for n in args.only if n in TABLES] or ["lowering"]
     result = run_benchmarks(args.only, quick=args.quick, archs=args.arch)
-    print(table(result["lowering"]) if args.table else json.dumps(result, indent=2))
+    print("\n\n".join(TABLES[n](result[n]) for n in args.only) if args.table else json.dumps(result, indent=2))
 
 
 class Version(argparse.Action):
@@ -148,7 +146,7 @@ def measuring(add):
     c = add("bench", bench, "Measure Strata on this machine; prints JSON.")
     c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam lowering (default: all)")
     c.add_argument("--arch", action="append", default=[], choices=ARCHS, help="of lowering (default: all)")
-    c.add_argument("--table", action="store_true", help="lowering alone, as a table instead of JSON")
+    c.add_argument("--table", action="store_true", help="lowering (the default) or compile as a table instead of JSON")
     c.add_argument("--quick", action="store_true", help="fewer repetitions")
 
 

@@ -1,6 +1,7 @@
 """strata bench: what this machine does with Strata, as JSON. Times are medians of wall time, or of CPU time where the name says so
 (what other programs take from the machine does not count there); on a busy machine trust ratios within one run."""
 
+import importlib
 import importlib.util
 import os
 import platform
@@ -119,7 +120,7 @@ def rendered_sources(first):
         yield from _strata._render_only([((x * 2.0 + 1.0).exp() / (x.sum(axis=1, keepdims=True) + 1.0)).gelu()])
 
 
-def bench_compile(quick):
+def bench_routes(quick):
     """One kernel from HIP text to a loaded code object, by route. `first` pays for starting the compiler or its headers."""
     import strata
     from strata import _strata
@@ -141,6 +142,13 @@ def bench_compile(quick):
                 times.append(ms)
             out[name] = {"ms": median(times[1:], 2), "first_ms": round(times[0], 2), "route": route}
     return out
+
+
+def bench_compile(quick):
+    """Whole graphs to kernels, and one kernel to a code object by route."""
+    from .graphs import bench_graphs
+
+    return {**bench_graphs(quick), "routes": bench_routes(quick)}
 
 
 def bench_launch(quick):
@@ -234,6 +242,13 @@ def bench_lowering(quick, archs=()):
 
 BENCHMARKS = {"import": bench_import, "graph": bench_graph, "compile": bench_compile, "launch": bench_launch, "emu": bench_emu, "sum": bench_sum, "beam": bench_beam,
               "lowering": bench_lowering}
+
+
+def table_of(module):
+    return lambda result: importlib.import_module(f".{module}", __name__).table(result)
+
+
+TABLES = {"lowering": table_of("lowering"), "compile": table_of("graphs")}
 
 
 def run_benchmarks(only=(), quick=False, archs=()):
