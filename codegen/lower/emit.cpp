@@ -25,7 +25,8 @@ class Emitter {
         if (text == Text::yes) {
             const auto start = std::chrono::steady_clock::now();
             STRATA_TRY(lowered.assembly, write_text());
-            lowered.text_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+            lowered.text_ms =
+                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
         }
         lowered.kernel = spec();
         return lowered;

@@ -195,8 +195,8 @@ class Selector {
         size_t last = 0;  ///< the position of the last one; 0: none
     };
     UOpMap<size_t> position_;
-    UOpMap<std::vector<size_t>> stores_;  ///< to register memory
-    std::vector<Uses> uses_;  ///< by position
+    UOpMap<std::vector<size_t>> stores_;    ///< to register memory
+    std::vector<Uses> uses_;                ///< by position
     UOpMap<Place> loaded_;                  ///< vectors as they were loaded
     UOpMap<bool> written_;                  ///< global memory that the kernel writes
     UOpMap<uint32_t> local_address_;        ///< of local memory

@@ -58,7 +58,8 @@ std::optional<PrivateMemory::Dwords> PrivateMemory::common_dwords(const Wave& wa
     const uint32_t bytes = op.memory().bytes;
     if (!lanes.active || bytes % 4) return {};
     const int some = std::countr_zero(lanes.active);
-    const uint64_t address = lanes.addresses[some], apart = address >> 47 ? 4 : 0;
+    // Lanes' dwords of one number are neighbours in the window.
+    const uint64_t address = lanes.addresses[some], apart = address >> 32 == kPrivateAperture ? 0 : 4;
     const std::optional<uint32_t> first = private_byte(wave, some, address);
     if (!first || *first % 4 || *first / 4 + bytes / 4 > whole_.size()) return {};
     uint64_t differ = 0;

@@ -49,6 +49,17 @@ TEST(Strict, WhatCannotReachTheResultIsNotFound) {
     expect_none(run(Arch::gfx1100, body("v_mad_u64_u32 v[2:3], null, 4, v0, v[0:1]\nglobal_store_b32 v1, v2, s[4:5]")));
 }
 
+TEST(Strict, EachLaneHasItsOwnPlaceInPrivateMemory) {
+    // v1: four times the lane's number.
+    const std::string through =
+        "scratch_store_b32 v1, v0, off\ns_waitcnt_vscnt null, 0x0\n{}scratch_load_b32 v2, {}, off\n"
+        "s_waitcnt vmcnt(0)\nglobal_store_b32 v1, v2, s[4:5]";
+    const Sizes sizes{.scratch = 256};
+    expect_none(run(Arch::gfx1100, body(fmt::format(fmt::runtime(through), "", "v1")), sizes));
+    expect_one(run(Arch::gfx1100, body(fmt::format(fmt::runtime(through), "v_mov_b32 v3, 0\n", "v3")), sizes),
+               Kind::uninitialised_memory, "v2 is stored");
+}
+
 TEST(Strict, AMixedMultiplicationAsksForTheHalvesThatItTakes) {
     const auto mixed = [](std::string_view selects) {
         return run(Arch::gfx1100, body(fmt::format("v_cvt_f16_f32 v2, 1.0\nv_fma_mix_f32 v3, v0, v2, v0 {}\n"
