@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "strata/codegen/compile/compile_kernel.h"
@@ -66,6 +67,56 @@ Artifact compile(std::span<const UOp> roots, const codegen::Target& target) {
         codegen::Scheduled one = codegen::heuristic(codegen::start_kernel(item).kernel, target);
         one.kernel.name = names.of(one.kernel);
         out.kernels.push_back(compile_kernel(one, target, codegen::Text::yes).value());
+    }
+    return out;
+}
+
+namespace {
+
+uint64_t bytes_of(UOp buffer) {
+    return static_cast<uint64_t>(buffer.as<BufferArg>().size) * static_cast<uint64_t>(buffer.dtype().bytes());
+}
+
+StepOutline outline_of(const codegen::ScheduleItem& item, std::vector<UOp>& read) {
+    StepOutline step{.name = item.body.is(Op::custom) ? find_custom(item.body.as<CustomArg>().id)->kernel->name
+                                                      : codegen::start_kernel(item).kernel.name,
+                     .result = fmt::format("{} {}", item.output.dtype().name(), to_string(item.body.shape())),
+                     .operations = {},
+                     .written = bytes_of(item.output),
+                     .why = to_string(item.why)};
+    std::map<std::string, int, std::less<>> counts;
+    for (UOp u : toposort(item.body)) {
+        if (u.is(Op::buffer)) {
+            read.push_back(u);
+            step.read += bytes_of(u);
+        } else if (u.is(Op::reduce)) {
+            ++counts[fmt::format("reduce {}", info(u.as<ReduceArg>().op).name)];
+        } else if (!info(u.op()).is(kMovement) && !u.is(Op::constant)) {
+            ++counts[std::string(info(u.op()).name)];
+        }
+    }
+    step.operations.assign(counts.begin(), counts.end());
+    return step;
+}
+
+}  // namespace
+
+Outline outline(std::span<const UOp> roots) {
+    GraphScope scope;
+    codegen::NamedStorage storage;
+    Outline out;
+    std::vector<UOp> read, made;
+    const codegen::Schedule schedule = codegen::make_schedule(roots, storage);
+    for (const codegen::ScheduleItem& item : schedule.items) {
+        out.steps.push_back(outline_of(item, read));
+        made.push_back(item.output);
+    }
+    for (UOp root : schedule.roots) read.push_back(buffer_under(root));
+    UOpMap<bool> counted;
+    for (UOp u : read) {
+        const bool result = std::ranges::any_of(schedule.roots, [&](UOp root) { return buffer_under(root) == u; });
+        if ((result || std::ranges::find(made, u) == made.end()) && counted.emplace(u, true).second)
+            out.least_bytes += bytes_of(u);
     }
     return out;
 }

@@ -25,6 +25,20 @@ codegen::Target target_named(const std::string& arch);
 Artifact compile(std::span<const UOp> roots, const codegen::Target& target);
 Artifact compile(const CustomKernel& kernel, const codegen::Target& target);
 
+/// What one step of a schedule holds.
+struct StepOutline {
+    std::string name, result;  ///< of the kernel; "float32 (64, 1)"
+    std::vector<std::pair<std::string, int>> operations;
+    uint64_t read = 0, written = 0;  ///< bytes of the buffers
+    std::string_view why;            ///< its result is stored
+};
+/// The steps that compute tensors, and the bytes that cannot but be moved: of what they are made of, and of the results.
+struct Outline {
+    std::vector<StepOutline> steps;
+    uint64_t least_bytes = 0;
+};
+Outline outline(std::span<const UOp> roots);
+
 /// What each stage makes of tensors on the way to machine code: first their graphs, then for each kernel what
 /// codegen::stages_of gives.
 std::vector<std::vector<codegen::Stage>> stages(std::span<const UOp> roots, const codegen::Target& target);

@@ -222,6 +222,18 @@ void bind_kernels(py::module_& m) {
             return runtime::compile(roots, runtime::target_named(arch));
         });
     });
+    m.def("_outline", [](const std::vector<Tensor*>& tensors) {
+        const runtime::Outline outline = computing([&] {
+            GraphScope scope;
+            std::vector<UOp> roots;
+            for (Tensor* t : tensors) roots.push_back(t->contiguous().uop());
+            return runtime::outline(roots);
+        });
+        py::list steps;
+        for (const runtime::StepOutline& step : outline.steps)
+            steps.append(py::make_tuple(step.name, step.result, step.operations, step.read, step.written, step.why));
+        return py::make_tuple(steps, outline.least_bytes);
+    });
     m.def("_stages", [](const Tensor& tensor, const std::string& arch) {
         return computing([&] {
             GraphScope scope;

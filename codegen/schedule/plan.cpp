@@ -1,6 +1,7 @@
 // plan_storage: which values are stored, so that every kernel is one loop nest over its output and at most one
 // reduction, or rows that are reduced and walked again.
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "strata/codegen/schedule/plan_p.h"
@@ -52,28 +53,35 @@ class Planner {
     }
 
   private:
-    void store(UOp u) {
+    void store(UOp u, Reason why) {
         if (is_stored_view(u) || u.is(Op::pick) || u.is(Op::custom)) return;
-        plan_.stored.insert(u);
+        plan_.stored.try_emplace(u, why);
         carried_[u] = Carried{.buffers = {u}};
     }
 
     void visit(UOp u) {
         if (u.is(Op::custom)) {
-            for (UOp s : u.src()) store(s);
+            for (UOp s : u.src()) store(s, Reason::custom);
             return;
         }
         separate(u);
         Carried sum = combine(u);
-        const bool shared = sum.reduction && sum.part != Part::rows && !leading_.contains(u) && is_shared(u);
-        bool cut = sum.buffers.size() > kKernelBuffers || shared ||
-                   (sum.weight > kKernelWeight && work(u, kKernelWeight) > kKernelWeight);
-        bool wanted = (asked_.contains(u) && !is_view(u)) || u.is(Op::contiguous);
+        const std::optional<Reason> cut = reason_to_cut(u, sum);
+        const bool asked = asked_.contains(u) && !is_view(u);
         carried_[u] = std::move(sum);
-        if (wanted || (cut && can_be_cut(u)))
-            store(u);
+        if (asked || u.is(Op::contiguous))
+            store(u, asked ? Reason::asked : Reason::own);
+        else if (cut && can_be_cut(u))
+            store(u, *cut);
         else if (cut && info(u.op()).is(kMovement))
-            store_below(u);
+            store_below(u, *cut);
+    }
+
+    std::optional<Reason> reason_to_cut(UOp u, const Carried& sum) const {
+        if (sum.buffers.size() > kKernelBuffers) return Reason::buffers;
+        if (sum.reduction && sum.part != Part::rows && !leading_.contains(u) && is_shared(u)) return Reason::shared;
+        if (sum.weight > kKernelWeight && work(u, kKernelWeight) > kKernelWeight) return Reason::work;
+        return {};
     }
 
     /// Stores sources that the kernel of `u` cannot compute, or only again and again.
@@ -83,9 +91,12 @@ class Planner {
         for (UOp s : u.src()) {
             const Carried& c = carried_[s];
             const bool again = c.part == Part::rows && u.is(Op::reduce) && same_loops(u, c.reduction);
-            const bool apart = u.is(Op::reduce) || (info(u.op()).is(kMovement) && c.part == Part::rows);
-            const bool repeats = repeats_its_sources(u) && !widens;
-            if ((c.reduction && ((apart && !again) || repeats)) || (repeats && c.weight >= kDear)) store(s);
+            if (c.reduction && u.is(Op::reduce) && !again)
+                store(s, Reason::reduced);
+            else if (c.part == Part::rows && info(u.op()).is(kMovement))
+                store(s, Reason::moved);
+            else if (repeats_its_sources(u) && !widens && (c.reduction || c.weight >= kDear))
+                store(s, Reason::repeated);
         }
     }
 
@@ -107,12 +118,12 @@ class Planner {
     }
 
     /// Stores what a view of several users shows, so that it is not computed for each of them.
-    void store_below(UOp view) {
+    void store_below(UOp view, Reason why) {
         std::vector<UOp> views{view};
         while (info(views.back().src(0).op()).is(kMovement)) views.push_back(views.back().src(0));
         UOp value = views.back().src(0);
         if (!can_be_cut(value)) return;
-        store(value);
+        store(value, why);
         for (auto it = views.rbegin(); it != views.rend(); ++it) carried_[*it] = combine(*it);
     }
 
@@ -154,7 +165,7 @@ class Planner {
         for (auto it = order.rbegin(); it != order.rend(); ++it) {
             UOp u = *it;
             auto [first, second] = kernels[u];
-            if (first && second && can_be_cut(u) && !plan_.stored.contains(u) && is_dear(u)) store(u);
+            if (first && second && can_be_cut(u) && !plan_.stored.contains(u) && is_dear(u)) store(u, Reason::shared);
             bool own = plan_.stored.contains(u) || u.is(Op::custom) || u.is(Op::pick);
             for (UOp s : u.src()) {
                 if (own || first) add(s, own ? u : first);
@@ -174,7 +185,7 @@ class Planner {
                 const Part part = part_of(u, s);
                 if (sum.reduction &&
                     (!same_loops(r, sum.reduction) || (part == Part::rows) != (sum.part == Part::rows))) {
-                    store(s);
+                    store(s, Reason::combined);
                 } else {
                     sum.part = !sum.reduction || sum.part == part ? part : Part::other;
                     sum.reduction = r;

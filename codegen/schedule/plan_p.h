@@ -1,13 +1,14 @@
 #pragma once
 #include <unordered_set>
 
+#include "strata/codegen/schedule/schedule.h"
 #include "strata/core/uop/uop.h"
 
 namespace strata::codegen {
 
-/// Which nodes get memory of their own.
+/// Which nodes get memory of their own, and why.
 struct Plan {
-    std::unordered_set<UOp, UOpHash> stored;
+    UOpMap<Reason> stored;
 };
 
 /// Decides for a resolved graph: what the user asked for, what several users share and is dear to compute again, and

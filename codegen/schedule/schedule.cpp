@@ -79,7 +79,7 @@ class Scheduler {
         } else if (u.is(Op::pick)) {
             body = sources[0].src(static_cast<size_t>(u.as<IndexArg>().index));
         } else if (plan.stored.contains(u) && !is_stored_view(body)) {
-            body = store(body);
+            body = store(body, plan.stored.at(u));
         } else if (u.is(Op::contiguous)) {
             body = sources[0];
         }
@@ -93,7 +93,7 @@ class Scheduler {
         for (size_t i = 0; i < sources.size(); ++i) {
             if (!written[i] || is_alone(custom.src(i), sources[i], plan)) continue;
             auto [at, first] = copies.try_emplace(sources[i]);
-            if (first) at->second = store(sources[i]);
+            if (first) at->second = store(sources[i], Reason::custom);
             sources[i] = at->second;
         }
     }
@@ -109,11 +109,11 @@ class Scheduler {
         return false;
     }
 
-    UOp store(UOp body) {
+    UOp store(UOp body, Reason why) {
         UOp value = body.is(Op::contiguous) ? body.src(0) : body;
         UOp buffer = storage_.new_buffer(body.dtype(), body.numel());
         made_.insert(buffer);
-        if (body.numel() > 0) schedule_.items.push_back({buffer, value});
+        if (body.numel() > 0) schedule_.items.push_back({buffer, value, why});
         return make(Op::reshape, body.dtype(), {buffer}, ShapeArg{body.shape()});
     }
 
@@ -129,6 +129,14 @@ class Scheduler {
 bool is_stored_view(UOp u) {
     while (u.is(Op::reshape) || u.is(Op::contiguous)) u = u.src(0);
     return u.is(Op::buffer);
+}
+
+std::string_view to_string(Reason reason) {
+    constexpr std::string_view kTexts[] = {
+#define REASON(name, text) text,
+#include "strata/codegen/schedule/reasons.def"
+    };
+    return kTexts[static_cast<size_t>(reason)];
 }
 
 Schedule make_schedule(std::span<const UOp> roots, Storage& storage) { return Scheduler(storage).run(roots); }

@@ -1,9 +1,17 @@
 #pragma once
+#include <string_view>
 #include <vector>
 
 #include "strata/core/uop/uop.h"
 
 namespace strata::codegen {
+
+/// Why a value is stored: the rows of reasons.def.
+enum class Reason : uint8_t {
+#define REASON(name, ...) name,
+#include "strata/codegen/schedule/reasons.def"
+};
+std::string_view to_string(Reason reason);
 
 /// One step of a schedule: `body` is computed into `output`, in order.
 /// body: a tensor-level graph whose leaves are buffers and constants (one kernel; a whole buffer is copied), or a custom
@@ -11,6 +19,7 @@ namespace strata::codegen {
 struct ScheduleItem {
     UOp output;  ///< the buffer that is filled; for custom the buffer of its source 0
     UOp body;
+    Reason why = Reason::custom;  ///< it is a kernel of its own
 };
 
 struct Schedule {

@@ -128,9 +128,15 @@ class Version(argparse.Action):
 
 
 def explain(args):
-    from . import explain
+    import strata
 
-    print(explain.stages(args.arch), end="")
+    from . import walk
+
+    if args.stages:
+        return print(walk.stages(args.arch), end="")
+    if not args.expression:
+        raise strata.UsageError("what is to be explained? strata explain 'Tensor.empty(64, 256).softmax(-1)', or --stages")
+    print(strata.explain(eval(args.expression, {"strata": strata, "Tensor": strata.Tensor, "dtypes": strata.dtypes})), end="")
 
 
 def measuring(add):
@@ -140,9 +146,10 @@ def measuring(add):
     c = e.add_parser("coverage", help="Which instructions execute, by encoding format.", description="Which instructions execute, by encoding format.")
     c.add_argument("--arch", action="append", default=[], help=f"{ANY_ARCH} (default: all)")
     c.set_defaults(call=emu_coverage)
-    c = add("explain", explain, "Walk row softmax from the tensor to machine code.")
-    c.add_argument("--stages", action="store_true", required=True, help="what each stage of the compiler makes of it")
-    c.add_argument("--arch", default="gfx1100", choices=ARCHS, help="whose instructions (default: gfx1100)")
+    c = add("explain", explain, "Say which kernels compute a tensor, and why each ends where it does.")
+    c.add_argument("expression", nargs="?", help="Python over Tensor, dtypes and strata: 'Tensor.empty(64, 256).softmax(-1)'")
+    c.add_argument("--stages", action="store_true", help="walk row softmax from the tensor to machine code instead")
+    c.add_argument("--arch", default="gfx1100", choices=ARCHS, help="of --stages: whose instructions (default: gfx1100)")
     c = add("bench", bench, "Measure Strata on this machine; prints JSON.")
     c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam lowering (default: all)")
     c.add_argument("--arch", action="append", default=[], choices=ARCHS, help="of lowering (default: all)")

@@ -1,0 +1,66 @@
+"""strata.explain: which kernels compute tensors, and why each ends where it does."""
+
+import subprocess
+import sys
+
+import pytest
+
+import strata
+from strata import Tensor
+
+
+def reasons(*tensors):
+    return [line.split("stored as ")[1] for line in strata.explain(*tensors).splitlines() if "stored as " in line]
+
+
+def test_a_row_is_one_kernel_that_moves_no_more_than_it_must():
+    text = strata.explain(Tensor.empty(2048, 4096).softmax(-1))
+    assert text.startswith("1. r_2048_4096 -> float32 (2048, 4096)\n")
+    assert "reduce add" in text and "reduce max" in text and "exp" in text
+    assert "reads 32 MiB, writes 32 MiB; stored as it was asked for" in text
+    assert text.endswith("1 kernel, 64 MiB; at least 64 MiB have to move (1.00 times that)\n")
+    assert repr(text) == str(text)
+
+
+def shared():
+    total = Tensor.empty(6, 5).sum(1)
+    return total + 1, total * 2
+
+
+@pytest.mark.parametrize(
+    "make, why",
+    [
+        (lambda: [Tensor.empty(6, 5).softmax(0)], "it is dear, and what expands"),
+        (lambda: [Tensor.empty(6, 5, 4).sum(2).max(0)], "a reduction over other axes reads it"),
+        (lambda: [Tensor.empty(6, 5).softmax(1).T.contiguous()], "its rows are moved"),
+        (lambda: [(Tensor.empty(6, 5).sum(1) + Tensor.empty(6, 7).sum(1))], "what it is combined with is reduced over other axes"),
+        (shared, "several kernels read it"),
+        (lambda: [sum((Tensor.empty(8) for _ in range(40)), Tensor.empty(8))], "too many buffers"),
+        (lambda: [Tensor.empty(1 << 20).sum()], "it is to be in memory by itself"),
+        (lambda: [(Tensor.empty(6, 5) * 2).contiguous() + 1], "it is to be in memory by itself"),
+    ],
+)
+def test_a_kernel_ends_for_a_reason(make, why):
+    found = reasons(*make())
+    assert found[-1] == "it was asked for"
+    assert any(why in reason for reason in found[:-1]), found
+
+
+def test_what_is_stored_on_the_way_counts_against_the_fewest_bytes():
+    text = strata.explain(Tensor.empty(256, 256).softmax(0))
+    assert "(2.5" in text or "(2.0" in text, text
+    assert strata.explain(Tensor.ones(4).realize()) == "nothing is left to compute: it is in memory\n"
+
+
+def test_bad_input_says_what_to_do():
+    for bad in ((), (3,), (["x"],)):
+        with pytest.raises(TypeError, match="explain\\(\\) takes Tensors"):
+            strata.explain(*bad)
+
+
+def test_the_command_explains_an_expression():
+    command = [sys.executable, "-m", "strata", "explain"]
+    done = subprocess.run([*command, "Tensor.empty(4, 8).softmax(-1)"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("1. r_4_8"), done
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode != 0 and "what is to be explained?" in done.stderr, done
