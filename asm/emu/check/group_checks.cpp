@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <span>
 #include <utility>
 
@@ -90,11 +91,14 @@ bool GroupChecks::before_run(Wave& wave, const Site& site) {
 bool GroupChecks::pass_memory(OfWave& state, Wave& wave, const Op& op) {
     const Space space = op.memory().space;
     const LaunchChecks::Setup& setup = launch_.setup();
-    const bool local = setup.lds && (space == Space::local || space == Space::flat),
-               scratch = setup.scratch && space != Space::local && space != Space::gds;
-    if (!local && !scratch) return true;
+    if (space == Space::local) return !setup.lds || local_.pass(wave, op);
+    const bool maybe_local = setup.lds && space == Space::flat;
+    if (space == Space::gds || (!maybe_local && !setup.scratch)) return true;
     const LaneAddresses lanes(wave, op);
-    return (!local || local_.pass(wave, op, lanes)) && (!scratch || state.scratch.pass(wave, op, lanes));
+    if (maybe_local)
+        for (uint64_t left = lanes.active; left; left &= left - 1)
+            if (lanes.addresses[std::countr_zero(left)] >> 32 == kSharedAperture) return false;
+    return !setup.scratch || state.scratch.pass(wave, op, lanes);
 }
 
 bool GroupChecks::before(Wave& wave, const Site& site) {

@@ -9,7 +9,6 @@
 namespace strata::emu {
 
 class Registers;
-struct LaneAddresses;
 
 /// Where a wave stands between its workgroup's barriers: how many it signalled and how many it passed. What one wave does
 /// before its signal n happens before what another does once it passed n.
@@ -28,8 +27,8 @@ class LocalMemory {
     const Progress& progress_of(size_t wave) const { return progress_[wave]; }
     /// A memory instruction about to run.
     void step(const Moment& moment, Registers& registers);
-    /// The same of one whose data is known: false if it must be looked at lane by lane, and nothing was noted.
-    bool pass(const Wave& wave, const Op& op, const LaneAddresses& lanes);
+    /// The same of an instruction of local memory whose data is known: false if it must be looked at lane by lane, and nothing was noted.
+    bool pass(Wave& wave, const Op& op);
     /// A wave signals its next barrier: the number of that one.
     uint32_t signal(const Wave& wave);
 
@@ -58,6 +57,7 @@ class LocalMemory {
     struct Extent {
         int32_t first, end;
     };
+    struct Places;
     /// What touches are compared with, of the wave at hand.
     struct Now {
         Touch since, own, now;
@@ -81,7 +81,8 @@ class LocalMemory {
     void note_part(size_t dword, uint32_t mask, Way way, const Now& now);
     bool are_free(size_t first, size_t end, Way way, const Now& now) const;
     void note_all(size_t first, size_t end, Way way, const Now& now);
-    bool pass_dwords(std::span<const Extent> extents, Way way, const Now& now);
+    bool pass_dwords(const Places& places, Way way, const Now& now);
+    bool pass_extents(std::span<const Extent> extents, Way way, const Now& now);
     template <class Part, class Whole>
     static bool each(Extent extent, Part part, Whole whole);
 

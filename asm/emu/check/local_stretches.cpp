@@ -3,13 +3,12 @@
 #include <cstring>
 
 #include "strata/asm/emu/check/local_memory.h"
-#include "strata/asm/emu/check/private_memory.h"
+#include "strata/asm/emu/memory/ops.h"
 
 // Accesses to local memory of which nothing is to be said, by stretches of bytes that lanes touch one after the other.
 namespace strata::emu {
 namespace {
 
-constexpr int kFew = 4;  // stretches
 using Dwords = uint32_t __attribute__((vector_size(16)));
 constexpr Dwords kBytes = {0xff, 0xff00, 0xff0000, 0xff000000};
 
@@ -19,6 +18,70 @@ uint32_t bits_of_bytes(uint32_t first, uint32_t end) {
 }
 
 }  // namespace
+
+/// The bytes at which the items of active lanes begin.
+struct LocalMemory::Places {
+    Places(Wave& wave, const Op& op) : bytes(op.memory().bytes) {
+        const uint32_t* const row = row_at(&wave, op.memory().address);
+        const uint32_t offset = op.memory().offset;
+        const uint64_t exec = wave.exec();
+        const int start = exec ? std::countr_zero(exec) : 0;
+        count = std::popcount(exec);
+        if (exec >> start == (count == 64 ? ~0ull : (1ull << count) - 1)) {
+            for (int i = 0; i < count; ++i) firsts[i] = static_cast<int32_t>(row[start + i] + offset);
+        } else {
+            int i = 0;
+            for (uint64_t left = exec; left; left &= left - 1)
+                firsts[i++] = static_cast<int32_t>(row[std::countr_zero(left)] + offset);
+        }
+    }
+    /// All begin in one place, or each one where the one before ends.
+    bool are_together() const {
+        uint32_t differ = 0, apart = 0;
+        for (uint32_t i = 0; i < static_cast<uint32_t>(count); ++i) {
+            differ |= static_cast<uint32_t>(firsts[i] ^ firsts[0]);
+            apart |= static_cast<uint32_t>(firsts[i]) ^
+                     (static_cast<uint32_t>(firsts[0]) + i * static_cast<uint32_t>(bytes));
+        }
+        return !differ || !apart;
+    }
+    bool are_within(int32_t lowest, int32_t highest) const {
+        bool within = true;
+        for (int i = 0; i < count; ++i) within &= (firsts[i] >= lowest) & (firsts[i] <= highest);
+        return within;
+    }
+    /// Most items have nothing to do with their neighbours.
+    bool are_scattered() const {
+        int scattered = 0;
+        for (int i = 1; i < count; ++i)
+            scattered += static_cast<uint32_t>(firsts[i] - firsts[i - 1]) > static_cast<uint32_t>(bytes);
+        return 2 * scattered > count;
+    }
+    /// No item is in several dwords.
+    bool are_in_dwords() const {
+        bool in_one = bytes <= 4;
+        for (int i = 0; i < count; ++i) in_one &= firsts[i] % 4 + bytes <= 4;
+        return in_one;
+    }
+    int stretches(Extent* extents) const;
+
+    int32_t firsts[64], bytes;
+    int count = 0;
+};
+
+/// The bytes of all items, by what lies one after the other.
+int LocalMemory::Places::stretches(Extent* extents) const {
+    int made = 0;
+    for (int i = 0; i < count; ++i) {
+        const int32_t first = firsts[i];
+        Extent& last = extents[std::max(made - 1, 0)];
+        if (made && first >= last.first && first <= last.end)
+            last.end = std::max(last.end, first + bytes);
+        else if (!made || first < extents[0].first || first + bytes > extents[0].end)
+            extents[made++] = {first, first + bytes};
+    }
+    return made;
+}
 
 /// Whether nobody else has touched it so that it matters.
 [[gnu::always_inline]] inline bool LocalMemory::is_free(const Cell& cell, Way way, const Now& now) {
@@ -132,77 +195,59 @@ template <class Part, class Whole>
     return (first + 3) / 4 == end / 4 || whole((first + 3) / 4, end / 4);
 }
 
-/// Whole dwords in many places. False: something is to be said of them, perhaps.
-bool LocalMemory::pass_dwords(std::span<const Extent> extents, Way way, const Now& now) {
-    const auto each_dword = [&](auto visit) {
-        for (const Extent& extent : extents)
-            for (auto i = static_cast<size_t>(extent.first) / 4; i < static_cast<size_t>(extent.end) / 4; ++i) visit(i);
-    };
-    uint32_t wrong = 0;
-    if (way == Way::store)
-        each_dword([&](size_t i) { wrong |= !is_free({written_[i], read_[i]}, Way::store, now); });
-    else
-        each_dword([&](size_t i) { wrong |= uint32_t{!is_free({written_[i], 0}, Way::load, now)} | ~known_[i]; });
-    if (wrong) return false;
-    Cell cell;
-    if (way == Way::load) {
-        each_dword([&](size_t i) {
-            cell.read = read_[i];
-            note(cell, Way::load, now);
-            read_[i] = cell.read;
-        });
-        return true;
+/// Items in one dword each. False: something is to be said of them.
+bool LocalMemory::pass_dwords(const Places& places, Way way, const Now& now) {
+    const uint32_t item = places.bytes == 4 ? ~0u : (1u << 8 * places.bytes) - 1;
+    bool free = true;
+    for (int i = 0; i < places.count; ++i) {
+        const auto first = static_cast<uint32_t>(places.firsts[i]);
+        free &= part_is_free(first / 4, item << 8 * (first % 4), way, now);
     }
-    note(cell, way, now);
-    each_dword([&](size_t i) {
-        written_[i] = cell.write;
-        known_[i] = ~0u;
-    });
+    for (int i = 0; free && i < places.count; ++i) {
+        const auto first = static_cast<uint32_t>(places.firsts[i]);
+        note_part(first / 4, item << 8 * (first % 4), way, now);
+    }
+    return free;
+}
+
+bool LocalMemory::pass_extents(std::span<const Extent> extents, Way way, const Now& now) {
+    for (const Extent& extent : extents) {
+        const bool free = each(
+            extent, [&](size_t dword, uint32_t mask) { return part_is_free(dword, mask, way, now); },
+            [&](size_t first, size_t last) { return are_free(first, last, way, now); });
+        if (!free) return false;
+    }
+    for (const Extent& extent : extents)
+        each(
+            extent, [&](size_t dword, uint32_t mask) { return note_part(dword, mask, way, now), true; },
+            [&](size_t first, size_t last) { return note_all(first, last, way, now), true; });
     return true;
 }
 
-bool LocalMemory::pass(const Wave& wave, const Op& op, const LaneAddresses& lanes) {
+bool LocalMemory::pass(Wave& wave, const Op& op) {
     const MemoryFields& fields = op.memory();
-    if (fields.space == Space::flat) {
-        bool local = false;
-        for (uint64_t left = lanes.active; left; left &= left - 1)
-            local |= lanes.addresses[std::countr_zero(left)] >> 32 == kSharedAperture;
-        return !local;
-    }
     const int32_t apart = fields.is(kTwoAddresses) ? static_cast<int32_t>(fields.local().offset2 - fields.offset) : 0;
     const int32_t bytes = fields.bytes, lowest = std::max(0, -apart),
-                  end = static_cast<int32_t>(size_) - std::max(0, apart);
+                  highest = static_cast<int32_t>(size_) - std::max(0, apart) - bytes;
+    const Places places(wave, op);
+    if (!places.count) return true;
+    const Way way = way_of(fields);
+    const Now at = now(wave);
     Extent extents[128];
-    int count = 0;
-    int32_t places = bytes | apart;
-    for (uint64_t left = lanes.active; left; left &= left - 1) {
-        const auto first = static_cast<int32_t>(lanes.addresses[std::countr_zero(left)]);
-        if (first < lowest || first > end - bytes) return false;
-        places |= first;
-        Extent& last = extents[std::max(count - 1, 0)];
-        if (count && first >= last.first && first <= last.end)
-            last.end = std::max(last.end, first + bytes);
-        else if (!count || first < extents[0].first || first + bytes > extents[0].end)
-            extents[count++] = {first, first + bytes};
+    int count = 1;
+    if (places.are_together()) {
+        const int32_t last = places.firsts[places.count - 1];
+        if (places.firsts[0] < lowest || last < places.firsts[0] || last > highest) return false;
+        extents[0] = {places.firsts[0], last + bytes};
+    } else {
+        if (!places.are_within(lowest, highest)) return false;
+        if (!apart && places.are_scattered() && places.are_in_dwords()) return pass_dwords(places, way, at);
+        count = places.stretches(extents);
     }
     if (apart)
         for (int i = 0, one = count; i < one; ++i)
             extents[count++] = {extents[i].first + apart, extents[i].end + apart};
-    const Way way = way_of(fields);
-    const Now at = now(wave);
-    const std::span<const Extent> all(extents, static_cast<size_t>(count));
-    if (count > kFew && places % 4 == 0 && pass_dwords(all, way, at)) return true;
-    for (int i = 0; i < count; ++i) {
-        const bool free = each(
-            extents[i], [&](size_t dword, uint32_t mask) { return part_is_free(dword, mask, way, at); },
-            [&](size_t first, size_t last) { return are_free(first, last, way, at); });
-        if (!free) return false;
-    }
-    for (int i = 0; i < count; ++i)
-        each(
-            extents[i], [&](size_t dword, uint32_t mask) { return note_part(dword, mask, way, at), true; },
-            [&](size_t first, size_t last) { return note_all(first, last, way, at), true; });
-    return true;
+    return pass_extents({extents, static_cast<size_t>(count)}, way, at);
 }
 
 }  // namespace strata::emu
