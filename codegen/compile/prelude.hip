@@ -270,6 +270,9 @@ template <class T> STRATA_FN T __shfl_down(T value, unsigned delta, int width = 
     int self = strata_lane(), lane = self + (int)delta;
     return strata_from_lane(value, (self & (width - 1)) + (int)delta >= width ? self : lane);
 }
+//@ any_bits
+// A number of which the optimiser knows nothing.
+template <class T> STRATA_FN T any_bits(T x) { asm("" : "+v"(x)); return x; }
 //@ atomicAdd atomicMax atomicMin
 #define STRATA_ATOMIC(name, op) \
     template <class T> STRATA_FN T name(T* p, T v) { return op(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); }

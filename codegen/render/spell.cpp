@@ -82,6 +82,15 @@ bool may_wrap(UOp u) {
     return low < int_min(t) || high > int_max(t);
 }
 
+/// Divisions without sign of what may have been a small number with one: clang 19 sees that many upper bits are the same
+/// and divides by float32 what has 24 others, as though all were zero.
+bool may_repeat_sign(UOp u) {
+    constexpr int64_t kSmall = 1 << 24;
+    if (!(u.is(Op::idiv) || u.is(Op::mod)) || !u.dtype().is_unsigned() || u.dtype().bits() < 32) return false;
+    const bool varies = !u.src(0).is_const() && !u.src(1).is_const();
+    return varies && std::ranges::any_of(u.src(), [&](UOp s) { return bounds(s).high >= kSmall; });
+}
+
 Expression arithmetic(UOp u, const Spelling& row, std::span<const Expression> s) {
     DType t = u.dtype();
     if (may_wrap(u)) {
@@ -91,7 +100,8 @@ Expression arithmetic(UOp u, const Spelling& row, std::span<const Expression> s)
     // Narrow operands are promoted to int, whose product of two uint16 overflows.
     if (u.is(Op::mul) && t == dtypes::uint16)
         return c_cast(t.hip(), joined(row.text, row.precedence, c_cast("unsigned int", s[0]), s[1]));
-    Expression plain = joined(row.text, row.precedence, s[0], s[1]);
+    const Expression dividend = may_repeat_sign(u) ? called("any_bits", s.first(1)) : s[0];
+    Expression plain = joined(row.text, row.precedence, dividend, s[1]);
     bool compares = info(u.op()).rule == TypeRule::cmp;
     return !compares && is_small_integer(t) ? c_cast(t.hip(), plain) : plain;
 }

@@ -204,3 +204,13 @@ def test_data_of_every_form_must_fit_the_type_that_is_asked_for(form, value, hel
     assert Tensor(data).cast(to).dtype == to
     fitting = np.array([1, 100], held)
     assert Tensor(form(fitting), dtype=to).cast("int64").numpy().max() == 100
+
+
+@pytest.mark.parametrize("wide", ["uint32", "uint64"])
+@pytest.mark.parametrize("narrow", ["int8", "int16", "int32"])
+def test_numbers_that_were_negative_are_divided_as_the_large_ones_that_they_became(narrow, wide, rng):
+    a, b = rng.integers(-100, 100, 512).astype(narrow), rng.integers(0, 1000, 512).astype(wide)
+    x, y = Tensor(a).cast(wide), (Tensor(b) & 63) | 1
+    large, small = a.astype(wide), (b & np.array(63, wide)) | np.array(1, wide)
+    assert np.array_equal((x // y).numpy(), large // small) and np.array_equal((x % y).numpy(), large % small)
+    assert np.array_equal((y // x.maximum(1)).numpy(), small // np.maximum(large, 1)) and np.array_equal((y % x.maximum(1)).numpy(), small % np.maximum(large, 1))

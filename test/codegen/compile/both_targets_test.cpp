@@ -10,6 +10,7 @@
 #include "../linear/random_kernel.h"
 #include "fixtures.h"
 #include "strata/asm/emu/gpu.h"
+#include "strata/asm/lint/lint.h"
 #include "strata/codegen/linear/linear.h"
 #include "strata/codegen/lower/lower.h"
 #include "strata/codegen/render/render.h"
@@ -57,7 +58,8 @@ std::vector<uint8_t> run(emu::Gpu& gpu, const isa::Bytes& object, const LinearPr
             {.grid = program.grid, .block = program.block, .timed = false, .check = check, .findings = &found},
             arguments);
         EXPECT_TRUE(ran) << ran.error().message;
-        EXPECT_TRUE(found.empty()) << found[0].what;
+        const isa::CodeObject& code = (*module)->object();
+        EXPECT_TRUE(found.empty()) << lint::to_line(found[0], code, code.kernels[0]);
         EXPECT_TRUE(gpu.read(out.data(), written, out.size()));
     }
     for (emu::DeviceAddress address : addresses) EXPECT_TRUE(gpu.free(address));

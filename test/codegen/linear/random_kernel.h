@@ -118,14 +118,6 @@ class RandomKernel {
         }
     }
 
-    /// Without the top bit where that is no sign: clang 19 divides by 24-bit floats what it takes for a number extended by
-    /// its sign, unsigned ones too.
-    static UOp dividend(UOp x) {
-        const DType type = x.dtype();
-        if (!type.is_unsigned()) return x;
-        return alu(Op::bit_and, {x, constant_int(type, static_cast<int64_t>(~uint64_t{0} >> (65 - type.bits())))});
-    }
-
     /// What only mixed kernels have. Divisors are not zero, shifts stay within the type.
     UOp mixed(int depth, DType type, const std::vector<UOp>& coordinates, const std::vector<int64_t>& sizes) {
         const auto next = [&](DType of) { return expression(depth - 1, of, coordinates, sizes); };
@@ -146,14 +138,14 @@ class RandomKernel {
                 const UOp x = next(type);
                 const int by = below(type.bits() - 1);
                 if (below(2)) return alu(one_of({Op::shl, Op::shr}), {x, constant_int(type, by)});
-                return alu(one_of({Op::idiv, Op::mod}), {dividend(x), constant_int(type, by + 1)});
+                return alu(one_of({Op::idiv, Op::mod}), {x, constant_int(type, by + 1)});
             }
             case 3: {
                 if (!whole) return alu(one_of({Op::neg, Op::abs}), {next(type)});
                 const UOp x = next(type), divisor = next(type);
                 const UOp small =
                     alu(Op::bit_or, {alu(Op::bit_and, {divisor, constant_int(type, 63)}), constant_int(type, 1)});
-                return alu(one_of({Op::idiv, Op::mod}), {dividend(x), small});
+                return alu(one_of({Op::idiv, Op::mod}), {x, small});
             }
             default: {
                 const UOp a = next(type), b = next(type);
