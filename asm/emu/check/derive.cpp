@@ -83,6 +83,15 @@ bool Registers::knows_all(const Moment& moment, int lane, int half) const {
     return true;
 }
 
+/// The same of one of a dual instruction's operations, which the other one's operands do not concern.
+bool Registers::knows_operands(const Moment& moment, const Part& part, int lane) const {
+    if (!moment.inst().row_y) return knows_all(moment, lane);
+    const std::string_view name = part.row.mnemonic;
+    const bool adds = name.find("fmac") != name.npos || name.find("dot2acc") != name.npos;
+    const auto is_known = [&](const Operand& operand) { return fetch(moment, operand, lane).whole(); };
+    return std::ranges::all_of(part.src, is_known) && (!adds || is_known(part.dst));
+}
+
 Known Registers::result(const Moment& moment, const Part& part, int lane) const {
     if (part.row.format == isa::Format::VOP3P && part.dst.type == Type::pk32) {
         const uint64_t low = knows_all(moment, lane, 0) ? 0xffffffff : 0,
@@ -94,7 +103,7 @@ Known Registers::result(const Moment& moment, const Part& part, int lane) const 
                        high = knows_all(moment, lane, 1) ? 0xffff0000 : 0;
         return {0, low | high | ~0xffffffffull};
     }
-    if (!part.transfer || !plain_operands(moment.inst())) return {0, knows_all(moment, lane) ? ~0ull : 0};
+    if (!part.transfer || !plain_operands(moment.inst())) return {0, knows_operands(moment, part, lane) ? ~0ull : 0};
     Known c = part.src.size() > 2 ? fetch(moment, part.src[2], lane) : known(0);
     if (part.row.flags & isa::kReadsVcc && (part.src.size() < 3 || !part.src[2].present()))
         c = fetch(moment, {isa::code::vcc_lo, Type::lanes}, lane);

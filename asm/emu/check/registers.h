@@ -81,6 +81,7 @@ class Registers {
 
     Known fetch(const Moment& moment, const isa::Operand& operand, int lane) const;
     bool knows_all(const Moment& moment, int lane, int half = 0) const;
+    bool knows_operands(const Moment& moment, const Part& part, int lane) const;
     Known result(const Moment& moment, const Part& part, int lane) const;
     void derive(const Moment& moment);
     void derive_vector(const Moment& moment, const Part& part);

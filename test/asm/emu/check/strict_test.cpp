@@ -205,5 +205,20 @@ TEST(Strict, ResultsAndModelledTimeStay) {
     EXPECT_EQ(plain.stats->wave_instructions, strict.stats->wave_instructions);
 }
 
+TEST(Strict, OperationsOfADualInstructionKnowTheirOwnOperandsAlone) {
+    const auto stored = [](std::string_view dual, std::string_view which) {
+        return run(Arch::gfx1100, body(fmt::format("s_mov_b32 vcc_lo, 5\nv_mov_b32 v2, 1.0\nv_mov_b32 v3, "
+                                                   "2.0\nv_mov_b32 v4, 2.0\n{}\nglobal_store_b32 v1, {}, s[4:5]",
+                                                   dual, which)));
+    };
+    for (const char* known : {"v_dual_mul_f32 v5, v2, v3", "v_dual_min_f32 v5, v2, v3", "v_dual_mov_b32 v5, v3"})
+        for (const char* other :
+             {"v_dual_max_f32 v6, v12, v8", "v_dual_fmac_f32 v6, 1.0, v4", "v_dual_cndmask_b32 v6, v12, v8"}) {
+            const std::string dual = fmt::format("{} :: {}", known, other);
+            expect_none(stored(dual, "v5"));
+            expect_one(stored(dual, "v6"), Kind::uninitialised, "v6 is stored");
+        }
+}
+
 }  // namespace
 }  // namespace strata::emu::testing
