@@ -15,8 +15,12 @@ struct Plan {
 /// every reduction that another reduction, an expansion or several kernels read, unless they are of the same rows (rows.cpp).
 Plan plan_storage(std::span<const UOp> targets);
 
-/// Splits reductions that are large and leave few results into two stages, so that the first fills the machine.
-UOp split_reductions(UOp root);
+/// Splits reductions that are large and leave few results into two stages, so that the first fills the machine. Of several
+/// graphs, which may share nodes.
+std::vector<UOp> split_reductions(std::span<const UOp> roots);
+
+/// Sources before users, each node of all graphs once.
+std::vector<UOp> in_order(std::span<const UOp> roots);
 
 // Rows: rows.cpp.
 bool keeps_results(UOp u);                  ///< a reshape that adds or drops axes of one element

@@ -47,18 +47,15 @@ class Scheduler {
 
     Schedule run(std::span<const UOp> roots) {
         UOpMap<UOp> resolved;
+        verify_tensors(in_order(roots)).value();
         std::vector<UOp> targets;
-        for (UOp root : roots) {
-            verify_tensor(root).value();
-            UOp target = split_reductions(resolve(root, storage_, resolved));
+        for (UOp root : roots) targets.push_back(resolve(root, storage_, resolved));
+        targets = split_reductions(targets);
+        for (UOp& target : targets)
             if (target.is(Op::constant) || target.is(Op::iota)) target = make(Op::contiguous, target.dtype(), {target});
-            targets.push_back(target);
-        }
         Plan plan = plan_storage(targets);
-        std::vector<UOp> order;
-        for (UOp target : targets)
-            for (UOp u : toposort(target))
-                if (uses_.try_emplace(u, 0).second) order.push_back(u);
+        const std::vector<UOp> order = in_order(targets);
+        for (UOp u : order) uses_[u] = 0;
         for (UOp u : order)
             for (UOp s : u.src()) ++uses_[s];
         for (UOp target : targets) ++uses_[target];
@@ -125,6 +122,27 @@ class Scheduler {
 };
 
 }  // namespace
+
+std::vector<UOp> in_order(std::span<const UOp> roots) {
+    std::vector<UOp> order;
+    std::unordered_set<UOp, UOpHash> done;
+    std::vector<std::pair<UOp, size_t>> stack;
+    for (UOp root : roots) {
+        stack.emplace_back(root, 0);
+        while (!stack.empty()) {
+            auto& [u, next] = stack.back();
+            if (next == 0 && done.contains(u)) {
+                stack.pop_back();
+            } else if (next < u.src().size()) {
+                stack.emplace_back(u.src()[next++], 0);
+            } else {
+                if (done.insert(u).second) order.push_back(u);
+                stack.pop_back();
+            }
+        }
+    }
+    return order;
+}
 
 bool is_stored_view(UOp u) {
     while (u.is(Op::reshape) || u.is(Op::contiguous)) u = u.src(0);

@@ -78,11 +78,16 @@ UOp split(UOp u) {
 
 }  // namespace
 
-UOp split_reductions(UOp root) {
-    return rebuild(root, [](UOp u, std::span<const UOp> sources) {
+std::vector<UOp> split_reductions(std::span<const UOp> roots) {
+    if (roots.empty()) return {};
+    UOpMap<UOp> rebuilt;
+    (void)rebuild(in_order(roots), rebuilt, [](UOp u, std::span<const UOp> sources) {
         UOp next = u.with_src(sources);
         return u.is(Op::reduce) ? split(next) : next;
     });
+    std::vector<UOp> split;
+    for (UOp root : roots) split.push_back(rebuilt.at(root));
+    return split;
 }
 
 }  // namespace strata::codegen

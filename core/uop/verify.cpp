@@ -132,8 +132,10 @@ class ListCheck {
 
 Result<void> verify_tensor(UOp root) {
     if (!root) return make_error(ErrorKind::Internal, "verify_tensor: no graph");
-    return verify_nodes(toposort(root), Level::tensor);
+    return verify_tensors(toposort(root));
 }
+
+Result<void> verify_tensors(std::span<const UOp> nodes) { return verify_nodes(nodes, Level::tensor); }
 
 Result<void> verify_kernel(UOp sink) {
     if (!sink || !sink.is(Op::sink))

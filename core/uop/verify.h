@@ -12,6 +12,8 @@ namespace strata {
 /// A tensor-level graph: buffers, iota and constants below elementwise, movement, reduce, take, contiguous, custom and
 /// pick.
 Result<void> verify_tensor(UOp root);
+/// The same of several: all their nodes.
+Result<void> verify_tensors(std::span<const UOp> nodes);
 /// One kernel over ranges (codegen/kernel/kernel.h): memory is touched through index nodes of params, effects end in
 /// the sink, every range has an id of its own and is closed by an end or by reductions, and nothing uses it outside of
 /// them.
