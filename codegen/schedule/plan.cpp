@@ -37,11 +37,7 @@ bool same_loops(UOp a, UOp b) {
 class Planner {
   public:
     Plan run(std::span<const UOp> targets) {
-        std::unordered_set<UOp, UOpHash> seen;
-        std::vector<UOp> order;
-        for (UOp target : targets)
-            for (UOp u : toposort(target))
-                if (seen.insert(u).second) order.push_back(u);
+        const std::vector<UOp> order = in_order(targets);
         for (size_t i = 0; i < order.size(); ++i)
             for (UOp s : order[i].src()) users_[s].push_back(i);
         asked_.insert(targets.begin(), targets.end());
