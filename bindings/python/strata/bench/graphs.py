@@ -1,12 +1,16 @@
 """strata bench compile, of whole graphs: what scheduling costs when a structure is new, and when it was seen before."""
 
+import importlib.util
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+from . import peer
 
 WIDTH, HEADS, LENGTH, BATCH, WORDS = 128, 4, 64, 2, 256  # of the transformer
 
@@ -149,6 +153,14 @@ def large(quick):
             f"chain_of_{length}_ms": chains[0], f"chain_of_{length}_again_ms": chains[1]}
 
 
+def tinygrad(quick):
+    """The same transformer, where that is installed beside Strata, with a C compiler for its kernels."""
+    env = {"CC": shutil.which("clang-19") or "clang", "DEV": "CPU", **os.environ}
+    sizes = [2 if quick else 5, WIDTH, HEADS, LENGTH, BATCH, WORDS]
+    run = subprocess.run([sys.executable, peer.__file__, *map(str, sizes)], env=env, capture_output=True, text=True)
+    return json.loads(run.stdout) if run.returncode == 0 else {"error": (run.stderr.strip().splitlines() or ["it ended"])[-1]}
+
+
 def rounded(value):
     if isinstance(value, dict):
         return {k: rounded(v) for k, v in value.items()}
@@ -156,13 +168,16 @@ def rounded(value):
 
 
 def bench_graphs(quick):
-    return rounded({"transformer": transformer(quick), "small": small(quick), "large": large(quick)})
+    out = {"transformer": transformer(quick), "small": small(quick), "large": large(quick)}
+    if importlib.util.find_spec("tinygrad"):
+        out["tinygrad"] = tinygrad(quick)
+    return rounded(out)
 
 
 def table(result):
     """The result of bench_graphs for people."""
     lines = []
-    for part in ("transformer", "small", "large"):
-        rows = result[part]
-        lines += ["", part] + [f"  {name.replace('_', ' '):44s} {value:>12}" for name, value in rows.items()]
+    for part in ("transformer", "tinygrad", "small", "large"):
+        rows = result.get(part, {})
+        lines += ["", part] * bool(rows) + [f"  {name.replace('_', ' '):44s} {value:>12}" for name, value in rows.items()]
     return "\n".join(lines[1:])
