@@ -68,7 +68,7 @@ the hardware asks for. A comment says which operation instructions are for.
 """
 
 
-def stages(arch="gfx1100", rows=64, columns=256):
+def stages(arch="gfx1100", rows=512, columns=64):
     """The page as Markdown: what every stage makes of row softmax for an arch."""
     (tensor,), kernel = _strata._stages(Tensor.empty(rows, columns).softmax(axis=1), arch)
     numbers = {}
