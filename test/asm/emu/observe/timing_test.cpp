@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "../kernel.h"
 
 namespace strata::emu::testing {
