@@ -8,6 +8,7 @@
 #include "strata/asm/lint/access.h"
 #include "strata/asm/lint/lint.h"
 #include "strata/codegen/lower/code_p.h"
+#include "strata/codegen/lower/operands_p.h"
 #include "strata/codegen/lower/passes_p.h"
 #include "strata/codegen/lower/workarounds_p.h"
 
@@ -101,6 +102,8 @@ class Defined {
         if (one.keeps && one.dst[0] && !has(one.dst[0], set))
             return fmt::format("%{}, which it keeps,", one.dst[0].reg);
         uint8_t reads = implicit_reads(function_, one) & kTracked;
+        if (!reads_vcc(function_, one))
+            reads &= static_cast<uint8_t>(~isa::implicit::vcc);  // a mask in another register
         if (one.pseudo == Pseudo::none)
             for (size_t i = 0; i < 4; ++i)
                 if (!one.src[i]) reads |= special(one.inst.src[i]);
