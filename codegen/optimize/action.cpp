@@ -24,13 +24,19 @@ int64_t unrolled_copies(const Kernel& kernel) {
     return n;
 }
 
+/// Tiles in local memory are of the ranges that there were: they are made last.
+bool has_tiles(const Kernel& kernel) {
+    return std::ranges::any_of(toposort(kernel.sink),
+                               [](UOp u) { return u.is(Op::param) && u.as<ParamArg>().space == Space::local; });
+}
+
 /// What no schedule may go beyond, whatever its actions.
 Result<Kernel> within_limits(Result<Kernel> kernel, const Target& target) {
     if (!kernel) return kernel;
     if (block_size(*kernel) > target.max_block)
         return make_error(ErrorKind::Usage, "a block of {} threads; the most is {}", block_size(*kernel),
                           target.max_block);
-    if (unrolled_copies(*kernel) > kMaxUnrolled)
+    if (!has_tiles(*kernel) && unrolled_copies(*kernel) > kMaxUnrolled)  // copies of tiles are few
         return make_error(ErrorKind::Usage, "{} unrolled copies; the most is {}", unrolled_copies(*kernel),
                           kMaxUnrolled);
     return kernel;
@@ -115,6 +121,7 @@ Kernel start_schedule(const Kernel& kernel) {
 
 std::vector<UOp> axes_of(const Kernel& kernel, ActionKind kind) {
     std::vector<UOp> out;
+    if (has_tiles(kernel)) return out;
     for (UOp r : ranges(kernel.sink)) {
         Axis axis = range_arg(r).axis;
         unsigned is = axis == Axis::global ? kOutput : axis == Axis::reduce ? kReduction : 0;

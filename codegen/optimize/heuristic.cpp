@@ -110,18 +110,41 @@ std::vector<int> reused_axes(const Plan& plan) {
     return out;
 }
 
-/// Matrix products: 4 x 4 results a thread, 16 x 16 threads, reduction unrolled by 4.
+/// The tile of a matrix product that a block computes: rows and columns of a thread and of threads, steps of the reduction that
+/// a thread unrolls, and those that local memory holds.
+struct ProductTile {
+    struct Side {
+        int64_t near, threads, far;  ///< near: neighbours of a thread; far: as many again, behind those of all threads
+        int64_t size() const { return near * threads * far; }
+    };
+    Side rows, columns;
+    int64_t unrolled, steps;
+};
+constexpr ProductTile kLargeTile = {{4, 8, 2}, {8, 16, 1}, 2, 16}, kSmallTile = {{4, 16, 1}, {4, 16, 1}, 4, 4};
+constexpr int64_t kManyTiles = 64;
+
+bool fits(const ProductTile::Side& side, int64_t size) { return size % side.size() == 0; }
+
+void take(Plan& plan, const ProductTile& tile, int rows, int columns) {
+    for (auto [axis, side] : {std::pair(columns, tile.columns), std::pair(rows, tile.rows)}) {
+        plan.add_largest(ActionKind::upcast, axis, {side.near, 2});
+        plan.add_largest(ActionKind::local, axis, {side.threads, 8, 4, 2});
+        plan.add(ActionKind::upcast, axis, side.far);
+    }
+    plan.add_largest(ActionKind::unroll, 0, {tile.unrolled, 2});
+    plan.add_largest(ActionKind::stage, 0, {tile.steps, 4, 2});
+}
+
+/// Matrix products: each thread has results of several rows and columns, a block's operands come by way of local memory.
 bool tile_product(Plan& plan) {
     std::vector<int> reused = reused_axes(plan);
     if (reused.size() < 2 || plan.axes(ActionKind::unroll).empty()) return false;
-    int a = reused[reused.size() - 2], b = reused.back();
-    bool large = plan.size(ActionKind::upcast, a) >= 32 && plan.size(ActionKind::upcast, b) >= 32;
-    if (!large) return false;
-    plan.add_largest(ActionKind::upcast, b, {4, 2});
-    plan.add_largest(ActionKind::upcast, a, {4, 2});
-    plan.add_largest(ActionKind::local, b, {16, 8, 4, 2});
-    plan.add_largest(ActionKind::local, a, {16, 8, 4, 2});
-    plan.add_largest(ActionKind::unroll, 0, {4, 2});
+    const int rows = reused[reused.size() - 2], columns = reused.back();
+    const int64_t m = plan.size(ActionKind::upcast, rows), n = plan.size(ActionKind::upcast, columns);
+    if (m < 32 || n < 32) return false;
+    const int64_t tiles = product(plan.axes(ActionKind::upcast)) / (kLargeTile.rows.size() * kLargeTile.columns.size());
+    const bool large = fits(kLargeTile.rows, m) && fits(kLargeTile.columns, n) && tiles >= kManyTiles;
+    take(plan, large ? kLargeTile : kSmallTile, rows, columns);
     return true;
 }
 

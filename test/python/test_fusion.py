@@ -60,3 +60,23 @@ def test_a_row_is_read_and_written_once():
     strata.reset_stats()
     x.softmax(-1).realize()
     assert strata.stats().bytes == 2 * 256 * 4096 * 4
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942", "gfx90a"])
+@pytest.mark.parametrize("target", ["hip", "asm"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32"])
+def test_products_by_way_of_local_memory(arch, target, dtype, rng):
+    a, b, c = (rng.integers(-4, 5, shape).astype(dtype) for shape in ((192, 96), (96, 160), (160,)))
+    with strata.config(device=f"emu:{arch}", target=target, check="raise"):
+        t = Tensor(a) @ Tensor(b) + Tensor(c)
+        (kernel,) = strata.compile(t, arch=arch).kernels
+        assert kernel.lds > 0
+        np.testing.assert_array_equal(t.numpy(), a @ b + c)
+
+
+def test_large_products_have_large_tiles(rng):
+    a, b = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((512, 64), (64, 1024)))
+    t = Tensor(a) @ Tensor(b).permute(1, 0).contiguous().permute(1, 0)
+    (kernel,) = strata.compile(t).kernels[-1:]
+    assert kernel.block == [8, 16, 1] and kernel.grid == [8, 8, 1]
+    np.testing.assert_array_equal(t.numpy(), a @ b)

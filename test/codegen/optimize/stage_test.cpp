@@ -1,0 +1,81 @@
+#include "../target/gfx1100.h"
+#include "in_blocks.h"
+#include "strata/codegen/optimize/action.h"
+
+// Operands that come by way of local memory: the same results, by fewer loads.
+namespace strata::codegen {
+namespace {
+
+using namespace test;
+using enum ActionKind;
+
+Filled started(UOp body) {
+    Filled f = built(body);
+    f.kernel = start_schedule(f.kernel);
+    return f;
+}
+
+UOp matmul(UOp a, UOp b) {
+    const int64_t m = a.shape()[0], k = a.shape()[1], n = b.shape()[1];
+    const UOp rows = expand(reshape(a, {m, 1, k}), {m, n, k}),
+              columns = expand(reshape(permute(b, {1, 0}), {1, n, k}), {m, n, k});
+    return reshape(sum(rows * columns, {2}), {m, n});
+}
+
+void expect_same(UOp body, const std::vector<Action>& actions) {
+    Filled f = started(body);
+    Result<Kernel> staged = apply_all(f.kernel, actions, gfx1100);
+    ASSERT_TRUE(staged) << to_string(actions) << ": " << staged.error().message;
+    ASSERT_EQ(staged->sink, apply_all(f.kernel, actions, gfx1100)->sink);
+    EXPECT_EQ(difference(in_blocks(*staged, f.slots), evaluate(body, contents())), "") << to_string(actions);
+}
+
+TEST(Stage, KeepsTheValuesOfProducts) {
+    GraphScope scope;
+    for (const char* tile : {"local(1, 4) local(0, 2) stage(0, 4)", "upcast(1, 2) local(1, 4) local(0, 4) stage(0, 2)",
+                             "upcast(1, 2) local(1, 2) upcast(1, 2) upcast(0, 2) local(0, 4) unroll(0, 2) stage(0, 2)",
+                             "upcast(1, 4) upcast(0, 4) local(1, 2) local(0, 2) unroll(0, 4) stage(0, 2)",
+                             "local(0, 4) stage(0, 8)", "upcast(0, 2) local(1, 8) unroll(0, 2) stage(0, 1)"})
+        expect_same(matmul(filled({8, 16}), filled({16, 8}, dtypes::float32, 2)), parse_actions(tile).value());
+}
+
+TEST(Stage, TakesOperandsThatAreMovedAndWhatIsDoneWithThem) {
+    GraphScope scope;
+    const std::vector<Action> tile =
+        parse_actions("upcast(1, 2) local(1, 4) local(0, 4) unroll(0, 2) stage(0, 4)").value();
+    const UOp a = filled({8, 16}), b = filled({16, 8}, dtypes::float32, 2);
+    expect_same(matmul(permute(filled({16, 8}), {1, 0}), b), tile);
+    expect_same(matmul(a * number(2), b + number(1)) + filled({8, 8}, dtypes::float32, 3), tile);
+    expect_same(matmul(a, permute(a, {1, 0})), tile);
+}
+
+TEST(Stage, ReadsMemoryLessOften) {
+    GraphScope scope;
+    Filled f = started(matmul(filled({32, 32}), filled({32, 32}, dtypes::float32, 2)));
+    const auto loads = [&](std::string_view actions) {
+        const Kernel k = apply_all(f.kernel, parse_actions(actions).value(), gfx1100).value();
+        int64_t elements = 0;
+        for (UOp u : linearize(k, gfx1100).value().ops)
+            if (u.is(Op::load) && skip_after(u.src(0).src(0)).as<ParamArg>().space == Space::global)
+                elements += u.dtype().lanes;
+        return elements;
+    };
+    EXPECT_EQ(loads("local(1, 8) local(0, 8) unroll(0, 8)"), 16) << "of four steps each, by every thread";
+    EXPECT_EQ(loads("local(1, 8) local(0, 8) unroll(0, 2) stage(0, 4)"), 2);
+}
+
+TEST(Stage, IsTheLastActionAndSaysWhatItCannotTile) {
+    GraphScope scope;
+    Filled f = started(matmul(filled({8, 16}), filled({16, 8}, dtypes::float32, 2)));
+    const auto error = [&](std::string_view actions) {
+        Result<Kernel> got = apply_all(f.kernel, parse_actions(actions).value(), gfx1100);
+        return got ? std::string("none") : got.error().message;
+    };
+    EXPECT_NE(error("stage(0, 4)").find("no operand is read by several threads"), std::string::npos);
+    EXPECT_NE(error("local(0, 4) stage(0, 3)").find("cannot make tiles of 3 of a range of 16"), std::string::npos);
+    EXPECT_NE(error("local(0, 4) stage(0, 16)").find("cannot make tiles"), std::string::npos);
+    EXPECT_NE(error("local(0, 4) stage(0, 4) unroll(0, 2)").find("the kernel has 0 such ranges"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace strata::codegen
