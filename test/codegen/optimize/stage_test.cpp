@@ -54,8 +54,9 @@ TEST(Stage, ReadsMemoryLessOften) {
     Filled f = started(matmul(filled({32, 32}), filled({32, 32}, dtypes::float32, 2)));
     const auto loads = [&](std::string_view actions) {
         const Kernel k = apply_all(f.kernel, parse_actions(actions).value(), gfx1100).value();
+        const LinearProgram program = linearize(k, gfx1100).value();
         int64_t elements = 0;
-        for (UOp u : linearize(k, gfx1100).value().ops)
+        for (UOp u : program.ops)
             if (u.is(Op::load) && skip_after(u.src(0).src(0)).as<ParamArg>().space == Space::global)
                 elements += u.dtype().lanes;
         return elements;
