@@ -62,7 +62,8 @@ TEST(Stage, ReadsMemoryLessOften) {
         return elements;
     };
     EXPECT_EQ(loads("local(1, 8) local(0, 8) unroll(0, 8)"), 16) << "of four steps each, by every thread";
-    EXPECT_EQ(loads("local(1, 8) local(0, 8) unroll(0, 2) stage(0, 4)"), 2);
+    EXPECT_EQ(loads("local(1, 8) local(0, 8) unroll(0, 2) stage(0, 4)"), 5)
+        << "of eight steps: one of the rows, four side by side";
 }
 
 TEST(Stage, IsTheLastActionAndSaysWhatItCannotTile) {
