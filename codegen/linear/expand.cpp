@@ -61,7 +61,8 @@ class Expansion {
     }
 
   private:
-    /// Serial ranges that reductions alone close, as long as all copies together are few.
+    /// Serial ranges that reductions alone close, as long as all copies together are few. Steps that store, and what they share
+    /// memory by, follow each other: they stay a loop.
     void add_short_loops() {
         for (UOp r : scopes_.ranges()) {
             const RangeSet bit = scopes_.bit(r);
@@ -72,7 +73,9 @@ class Expansion {
                 const RangeSet closed = scopes_.closed_by(u);
                 if (closed & bit)
                     reduces &= u.is(Op::reduce) && steps(closed & (replicated_ | bit)).count() <= kShortLoop;
-                if (scopes_.free(u) & bit) copies += steps(scopes_.free(u) & (replicated_ | bit)).count();
+                if (!(scopes_.free(u) & bit)) continue;
+                reduces &= !u.is(Op::store) && !u.is(Op::barrier);
+                copies += steps(scopes_.free(u) & (replicated_ | bit)).count();
             }
             if (reduces && copies <= kShortBody) replicated_ |= bit;
         }

@@ -86,6 +86,14 @@ class Plan {
         return n;
     }
 
+    /// Bytes of the smallest element that is loaded.
+    int narrowest_load() const {
+        int bytes = 8;
+        for (UOp u : toposort(kernel_.sink))
+            if (u.is(Op::load)) bytes = std::min(bytes, u.dtype().scalar().bytes());
+        return bytes;
+    }
+
   private:
     Kernel kernel_;
     const Target& target_;
@@ -132,7 +140,8 @@ void take(Plan& plan, const ProductTile& tile, int rows, int columns) {
         plan.add(ActionKind::upcast, axis, side.far);
     }
     plan.add_largest(ActionKind::unroll, 0, {tile.unrolled, 2});
-    plan.add_largest(ActionKind::stage, 0, {tile.steps, 4, 2});
+    // Bytes stay as they are in memory, where four of them are one operand of a dot product.
+    if (plan.narrowest_load() > 1) plan.add_largest(ActionKind::stage, 0, {tile.steps, 4, 2});
 }
 
 /// Matrix products: each thread has results of several rows and columns, a block's operands come by way of local memory.
