@@ -2,7 +2,7 @@
 //
 // The cost of a range as threadIdx.x is the distance in memory between neighbouring lanes, summed over the accesses to
 // global memory: 0 for one address in all lanes, 1 for neighbours, a cache line's worth at most. The cheapest comes
-// first; among equals the one made last.
+// first; among equals the one made last. Lanes of matrices come before all others.
 #include <algorithm>
 
 #include "strata/codegen/linear/passes_p.h"
@@ -58,7 +58,7 @@ int64_t lane_distance(std::span<const UOp> offsets, UOp range) {
 
 ThreadOrder thread_order(UOp sink) {
     Scopes scopes(sink);
-    ThreadOrder threads = scopes.list(scopes.with_axis({Axis::local, Axis::group}));
+    ThreadOrder threads = scopes.list(scopes.with_axis({Axis::lane, Axis::local, Axis::group}));
     std::erase_if(threads, [](UOp r) { return range_arg(r).size == 1; });
     if (threads.size() < 2) return threads;
     std::vector<UOp> offsets;
@@ -68,7 +68,10 @@ ThreadOrder thread_order(UOp sink) {
     offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
     UOpMap<int64_t> cost;
     for (UOp r : threads) cost[r] = lane_distance(offsets, r);
-    auto key = [&](UOp r) { return std::pair(cost.at(r), -range_arg(r).id); };
+    auto key = [&](UOp r) {
+        const RangeArg& arg = range_arg(r);
+        return std::pair(arg.axis == Axis::lane ? int64_t{-1} : cost.at(r), -arg.id);
+    };
     std::sort(threads.begin(), threads.end(), [&](UOp a, UOp b) { return key(a) < key(b); });
     return threads;
 }

@@ -2,11 +2,14 @@
 //
 // Before  store(out[r0*4 + r1], value(r1)), r1 upcast 4;  reduce(value(r2), r0, r2), r2 unroll 2
 // After   four stores in a group;                         reduce(vec(value(0), value(1)), r0)
+//         contract(value(r3), r3) with r3 vector 2         vec(value(0), value(1)), and element(v, r1) is lane(v, 0) ...
 // An expression that does not depend on such a range stays one node. Ranges of one step vanish the same way, and short
 // serial reductions where no compiler follows that would unroll them.
 #include <algorithm>
 
 #include "strata/codegen/linear/passes_p.h"
+#include "strata/core/symbolic/symbolic.h"
+#include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 namespace {
@@ -45,7 +48,8 @@ class Steps {
 
 class Expansion {
   public:
-    Expansion(UOp sink, bool unrolls) : scopes_(sink), replicated_(scopes_.with_axis({Axis::upcast, Axis::unroll})) {
+    Expansion(UOp sink, bool unrolls)
+        : scopes_(sink), replicated_(scopes_.with_axis({Axis::upcast, Axis::unroll, Axis::vector})) {
         for (UOp r : scopes_.ranges())
             if (range_arg(r).size == 1) replicated_ |= scopes_.bit(r);
         if (unrolls) add_short_loops();
@@ -74,7 +78,7 @@ class Expansion {
                 if (closed & bit)
                     reduces &= u.is(Op::reduce) && steps(closed & (replicated_ | bit)).count() <= kShortLoop;
                 if (!(scopes_.free(u) & bit)) continue;
-                reduces &= !u.is(Op::store) && !u.is(Op::barrier);
+                reduces &= !u.is(Op::store) && !u.is(Op::barrier) && !u.is(Op::wmma);
                 copies += steps(scopes_.free(u) & (replicated_ | bit)).count();
             }
             if (reduces && copies <= kShortBody) replicated_ |= bit;
@@ -119,16 +123,23 @@ class Expansion {
         sources_.clear();
         for (UOp s : u.src()) {
             bool step_of_after = u.is(Op::after) && s.is(Op::range) && (scopes_.bit(s) & replicated_);
-            if (!step_of_after) sources_.push_back(copy_of(s, mine, n));
+            if (step_of_after) continue;
+            const UOp copy = copy_of(s, mine, n);
+            if (u.is(Op::barrier) && copy.is(Op::vec))
+                sources_.insert(sources_.end(), copy.src().begin(), copy.src().end());
+            else
+                sources_.push_back(copy);
         }
+        if (u.is(Op::element)) return uop::lane(sources_[0], static_cast<int>(const_int(simplify(sources_[1]))));
         return u.with_src(sources_);
     }
 
-    /// An end or reduce of replicated ranges over all copies of its first source.
+    /// An end, reduce or contract of replicated ranges over all copies of its first source.
     UOp closing(UOp u, const Steps& mine, const Steps& all, size_t n) {
         std::vector<UOp> parts;
         for (size_t k = 0; k < all.count(); ++k)
             if (all.project(k, mine) == n) parts.push_back(copy_of(u.src(0), all, k));
+        if (u.is(Op::contract)) return uop::vec(parts);
         sources_.assign(1, parts[0]);
         if (u.is(Op::reduce) && parts.size() > 1)
             sources_[0] = make(Op::vec, u.dtype().vector(static_cast<int>(parts.size())), parts);

@@ -2,9 +2,11 @@
 //
 // Before  reduce(add, value, r0)
 // After   acc0 = register; store(acc0, 0); end(store(acc0, load(after(acc0, r0)) + value), r0); load(after(acc0, end))
+// A vector has as many registers as elements, and what a matrix instruction adds to zero it adds to them.
 // Reductions over the same ranges share one loop (unshare_ranges has seen to it that others use other ranges). What a
 // `group` range spreads over threads is brought together by reduce_over_threads.
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "strata/codegen/kernel/coordinates.h"
@@ -16,7 +18,30 @@ namespace strata::codegen {
 namespace {
 
 /// Floats of 16 bits and fewer are summed in float32.
-DType accumulator_type(DType t) { return t.is_float() && t.bits() < 32 ? dtypes::float32 : t; }
+DType accumulator_type(DType t) { return t.is_float() && t.bits() < 32 ? dtypes::float32.vector(t.lanes) : t; }
+
+/// The registers of an accumulator.
+struct Registers {
+    UOp memory;
+    int lanes;
+
+    UOp load(std::span<const UOp> earlier) const {
+        std::vector<UOp> values;
+        for (int i = 0; i < lanes; ++i) values.push_back(uop::load(uop::at(uop::after(memory, earlier), i)));
+        return uop::vec(values);
+    }
+    UOp store(UOp value, std::span<const UOp> earlier) const {
+        std::vector<UOp> stores;
+        for (int i = 0; i < lanes; ++i)
+            stores.push_back(uop::store(uop::at(uop::after(memory, earlier), i), uop::lane(value, i)));
+        return uop::group(stores);
+    }
+};
+
+UOp combined(Op op, UOp sum, UOp term) {
+    if (term.is(Op::wmma)) return term.with_src(std::array{term.src(0), term.src(1), sum});
+    return alu(op, {sum, term});
+}
 
 int next_free_slot(const Scopes& scopes) {
     int slot = 0;
@@ -71,7 +96,7 @@ class Lowering {
 
     static UOp fold(const Member& m, UOp start) {
         for (size_t i = start ? 0 : 1; i < m.terms.size(); ++i)
-            start = alu(m.op, {start ? start : m.terms[0], m.terms[i]});
+            start = combined(m.op, start ? start : m.terms[0], m.terms[i]);
         return start ? start : m.terms[0];
     }
 
@@ -82,17 +107,19 @@ class Lowering {
     }
 
     std::vector<UOp> looped(std::span<const Member> members, std::span<const UOp> serial, std::span<const UOp> around) {
-        std::vector<UOp> accumulators, updates, results;
+        std::vector<Registers> accumulators;
+        std::vector<UOp> updates, results;
         for (const Member& m : members) {
-            UOp acc = uop::placeholder(1, m.type, Space::reg, next_slot_++);
-            std::vector<UOp> in_loop{uop::store(uop::at(uop::after(acc, around), 0), identity(m.op, m.type))};
+            const int lanes = m.type.lanes;
+            const Registers acc{uop::placeholder(lanes, m.type.element(), Space::reg, next_slot_++), lanes};
+            const std::vector<UOp> start(static_cast<size_t>(lanes), identity(m.op, m.type.element()));
+            std::vector<UOp> in_loop{acc.store(uop::vec(start), around)};
             in_loop.insert(in_loop.end(), serial.begin(), serial.end());
-            UOp place = uop::at(uop::after(acc, in_loop), 0);
-            updates.push_back(uop::store(place, fold(m, uop::load(place))));
+            updates.push_back(acc.store(fold(m, acc.load(in_loop)), in_loop));
             accumulators.push_back(acc);
         }
-        UOp end = uop::end(uop::group(updates), serial);
-        for (UOp acc : accumulators) results.push_back(uop::load(uop::at(uop::after(acc, {end}), 0)));
+        const UOp end = uop::end(uop::group(updates), serial);
+        for (const Registers& acc : accumulators) results.push_back(acc.load(std::array{end}));
         return results;
     }
 

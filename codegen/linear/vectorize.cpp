@@ -68,6 +68,7 @@ class Vectorizer {
             auto found = lanes_.find(u);
             UOp next = found != lanes_.end() ? lane_of(found->second, sources[0])
                        : u.is(Op::group)     ? joined(u, sources)
+                       : u.is(Op::barrier)   ? waiting(u, sources)
                                              : u.with_src(sources);
             depth_[u] = depth(u);
             if (u.is(Op::store)) level_[next] = depth_.at(u);
@@ -131,6 +132,16 @@ class Vectorizer {
             v.load = make(Op::load, v.type, sources);
         }
         return make(Op::lane, v.type.element(), {v.load}, IndexArg{lane.lane});
+    }
+
+    /// A barrier behind whole vectors, not behind each of their elements.
+    static UOp waiting(UOp barrier, std::span<const UOp> sources) {
+        std::vector<UOp> whole;
+        for (UOp s : sources) {
+            const UOp vector = s.is(Op::lane) ? s.src(0) : s;
+            if (std::ranges::find(whole, vector) == whole.end()) whole.push_back(vector);
+        }
+        return barrier.with_src(whole);
     }
 
     /// How many stores deep a node stands on others: stores of one depth do not depend on each other.

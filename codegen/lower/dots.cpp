@@ -19,8 +19,8 @@ std::optional<Selector::Byte> Selector::byte_of(UOp factor) {
     if (!byte.dtype().is_integer() || byte.dtype().bits() != 8) return {};
     const Value& held = value(byte);
     if (!held.place || code_.is_scalar(held)) return {};
-    auto part = bytes_.find(held.place.reg);
-    return part == bytes_.end() ? Byte{held, 0} : part->second;
+    const Part part = part_of(held, 1);
+    return Byte{part.dword, part.number};
 }
 
 std::optional<Selector::ByteProduct> Selector::byte_product(UOp u) {

@@ -146,7 +146,8 @@ Value Selector::unpacked(Place data, DType type) {
                 out = Source::of(code_.vector(sign ? "v_bfe_i32" : "v_bfe_u32",
                                               {dword, Source::of_number(shift), Source::of_number(bits)}));
         }
-        if (bytes == 1 && type.lanes > 1) bytes_[out.place.reg] = {dword, static_cast<uint32_t>(i % 4)};
+        const auto number = static_cast<uint32_t>(i % (4 / bytes));
+        if (type.lanes > 1 && out.place != dword.place) parts_[out.place.reg] = {dword, bytes, number};
         if (!element.is_bool()) return out;
         return {Source::of(code_.compare("v_cmp_ne_u32", out, Source::of_number(0))), true};
     };
@@ -154,6 +155,12 @@ Value Selector::unpacked(Place data, DType type) {
     Value all;
     for (int i = 0; i < type.lanes; ++i) all.lanes.push_back(one(i));
     return all;
+}
+
+/// Where an element of so many bytes was loaded from, or the element itself.
+Selector::Part Selector::part_of(const Source& element, int bytes) const {
+    const auto found = element.place ? parts_.find(element.place.reg) : parts_.end();
+    return found != parts_.end() && found->second.bytes == bytes ? found->second : Part{element, bytes, 0};
 }
 
 /// The dwords that a store takes.
@@ -175,10 +182,15 @@ Source Selector::packed(const Value& value, DType type) {
         auto join = [&](const Source& low, const Source& high, uint32_t pick) {
             return Source::of(code_.vector("v_perm_b32", {high, low, Source::of_number(pick)}));
         };
+        auto join_halves = [&](const Source& low, const Source& high) {
+            const Part a = part_of(low, 2), b = part_of(high, 2);
+            if (a.dword.place && a.dword.place == b.dword.place && a.number == 0 && b.number == 1) return a.dword;
+            return join(a.dword, b.dword, (a.number ? 0x0302u : 0x0100u) | (b.number ? 0x07060000u : 0x05040000u));
+        };
         std::vector<Source> dwords;
         for (size_t i = 0; i < parts.size(); i += static_cast<size_t>(4 / bytes)) {
             if (halves) {
-                dwords.push_back(join(parts[i], parts[i + 1], 0x05040100));
+                dwords.push_back(join_halves(parts[i], parts[i + 1]));
             } else if (parts.size() == 2) {
                 dwords.push_back(join(parts[0], parts[1], 0x0c0c0400));
             } else {

@@ -5,10 +5,18 @@
 // What an instruction reads and writes, for analyses over virtual registers.
 namespace strata::codegen {
 
+/// RDNA leaves the upper half of a register as it was when 16 bits are written to the lower: a half that nobody wants here.
+inline bool fills_lower_half(const Instruction& instruction) {
+    const isa::Row& row = *instruction.inst.row;
+    const bool adds = row.mnemonic.find("mac") != row.mnemonic.npos;
+    return isa::is_half(row.dst[0]) && !adds && !(instruction.inst.op_sel & 8) && !row.mnemonic.starts_with("v_fma_mixhi");
+}
+
 /// Whether dst[0] is read too: it is added to, or lanes or bits of it stay.
 inline bool reads_destination(const MachineFunction& function, const Instruction& instruction) {
-    return instruction.dst[0] &&
-           (instruction.keeps || implicit_reads(function, instruction) & isa::implicit::destination);
+    if (!instruction.dst[0] || instruction.keeps) return static_cast<bool>(instruction.dst[0]);
+    return implicit_reads(function, instruction) & isa::implicit::destination &&
+           (instruction.inst.dpp.kind != isa::DppKind::none || !fills_lower_half(instruction));
 }
 
 /// visit(Place) for each register that is read.

@@ -148,6 +148,13 @@ class Selector {
     bool store_register(UOp u);
     bool stays(UOp load) const;
     Value unpacked(Place data, DType type);
+    /// A register as a part of one that was loaded: which byte or half of it.
+    struct Part {
+        Source dword;
+        int bytes;
+        uint32_t number;
+    };
+    Part part_of(const Source& element, int bytes) const;
     Source packed(const Value& value, DType type);
     Place gate_of(UOp index);
     struct Access {
@@ -207,7 +214,7 @@ class Selector {
         Code::Carried made;
     };
     std::vector<Scaled> scaled_;
-    std::unordered_map<uint32_t, Byte> bytes_;  ///< registers that hold one byte of another
+    std::unordered_map<uint32_t, Part> parts_;  ///< registers that hold a part of another
     struct Loop {
         UOp range;
         Place counter;

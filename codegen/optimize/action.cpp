@@ -30,6 +30,11 @@ bool has_tiles(const Kernel& kernel) {
                                [](UOp u) { return u.is(Op::param) && u.as<ParamArg>().space == Space::local; });
 }
 
+/// Reductions of matrix instructions go in their steps: they are tiled, and nothing else.
+bool has_matrices(const Kernel& kernel) {
+    return std::ranges::any_of(toposort(kernel.sink), [](UOp u) { return u.is(Op::wmma); });
+}
+
 /// What no schedule may go beyond, whatever its actions.
 Result<Kernel> within_limits(Result<Kernel> kernel, const Target& target) {
     if (!kernel) return kernel;
@@ -122,9 +127,10 @@ Kernel start_schedule(const Kernel& kernel) {
 std::vector<UOp> axes_of(const Kernel& kernel, ActionKind kind) {
     std::vector<UOp> out;
     if (has_tiles(kernel)) return out;
+    const bool tiled_alone = kind != ActionKind::stage && has_matrices(kernel);
     for (UOp r : ranges(kernel.sink)) {
         Axis axis = range_arg(r).axis;
-        unsigned is = axis == Axis::global ? kOutput : axis == Axis::reduce ? kReduction : 0;
+        unsigned is = axis == Axis::global ? kOutput : axis == Axis::reduce && !tiled_alone ? kReduction : 0;
         if (row_of(kind).ranges & is) out.push_back(r);
     }
     return out;
@@ -134,7 +140,7 @@ int64_t block_size(const Kernel& kernel) {
     int64_t n = 1;
     for (UOp r : ranges(kernel.sink)) {
         const RangeArg& arg = range_arg(r);
-        if (arg.axis == Axis::local || arg.axis == Axis::group) n *= arg.size;
+        if (arg.axis == Axis::local || arg.axis == Axis::lane || arg.axis == Axis::group) n *= arg.size;
     }
     return n;
 }

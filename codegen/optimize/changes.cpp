@@ -37,6 +37,22 @@ UOp gated(UOp place, UOp inside) {
     return uop::at(place.src(0), place.src(1), uop::both(gate, inside));
 }
 
+bool holds_in(UOp condition, UOp gate) {
+    return gate == condition ||
+           (gate.is(Op::bit_and) && (holds_in(condition, gate.src(0)) || holds_in(condition, gate.src(1))));
+}
+
+/// Whether a value made of loads is zero wherever a condition of theirs does not hold.
+bool is_zero_outside(UOp value, UOp inside) {
+    if (value.is(Op::load)) {
+        const UOp place = value.src(0);
+        return place.src().size() == 3 && value.src(1).is_const() && const_value(value.src(1)) == 0 &&
+               holds_in(inside, place.src(2));
+    }
+    if (value.is(Op::cast)) return is_zero_outside(value.src(0), inside);
+    return value.is(Op::mul) && is_zero_outside(value.src(0), inside) && is_zero_outside(value.src(1), inside);
+}
+
 }  // namespace
 
 UOp replace_range(UOp sink, UOp old, UOp value, std::span<const UOp> parts) {
@@ -77,7 +93,8 @@ Result<Kernel> pad(const Site& site) {
         if (u.is(Op::bounded) && depends_on(u.src(0), wide))
             sources[0] = alu(Op::where, {inside, sources[0], constant(u.dtype(), 0)});
         if (touches && u.is(Op::load)) return uop::load(sources[0], sources.size() > 1 ? sources[1] : UOp());
-        if (u.is(Op::reduce) && std::find(u.src().begin() + 1, u.src().end(), wide) != u.src().end())
+        const bool reduces = u.is(Op::reduce) && std::find(u.src().begin() + 1, u.src().end(), wide) != u.src().end();
+        if (reduces && !(u.as<ReduceArg>().op == Op::add && is_zero_outside(sources[0], inside)))
             sources[0] = alu(Op::where, {inside, sources[0], identity(u.as<ReduceArg>().op, u.dtype())});
         return u.with_src(sources);
     });

@@ -35,11 +35,11 @@ constexpr size_t kMostNodes = 2048;
 /// Builds the list of actions and keeps the kernel they lead to; an action that does not fit is left out.
 class Plan {
   public:
-    Plan(const Kernel& kernel, const Target& target) : kernel_(kernel), target_(target) {}
+    Plan(const Kernel& kernel, const Target& target) : kernel_(kernel), target_(&target) {}
 
     bool add(ActionKind kind, int axis, int64_t amount) {
         Action action{kind, axis, amount};
-        Result<Kernel> next = apply(kernel_, action, target_);
+        Result<Kernel> next = apply(kernel_, action, *target_);
         if (!next) return false;
         kernel_ = *std::move(next);
         actions_.push_back(action);
@@ -86,17 +86,24 @@ class Plan {
         return n;
     }
 
+    /// Rows, which are as many as columns, of what a matrix instruction computes.
+    int matrix_side() const {
+        for (UOp u : toposort(kernel_.sink))
+            if (u.is(Op::wmma))
+                return std::ranges::find(target_->matrix, u.as<MatrixArg>().name, &MatrixShape::mnemonic)->m;
+        return 1;
+    }
     /// Bytes of the smallest element that is loaded.
     int narrowest_load() const {
         int bytes = 8;
         for (UOp u : toposort(kernel_.sink))
-            if (u.is(Op::load)) bytes = std::min(bytes, u.dtype().scalar().bytes());
+            if (u.is(Op::load)) bytes = std::min(bytes, u.dtype().element().bytes());
         return bytes;
     }
 
   private:
     Kernel kernel_;
-    const Target& target_;
+    const Target* target_;
     std::vector<Action> actions_;
 };
 
@@ -116,6 +123,18 @@ std::vector<int> reused_axes(const Plan& plan) {
         if (free) out.push_back(static_cast<int>(i));
     }
     return out;
+}
+
+/// Rounds the sides of a product, and what it adds up along, up to what tiles divide: little beside what tiles save.
+void pad_product(Plan& plan) {
+    constexpr int64_t kLarge = 256, kTile = 64, kStep = 16;
+    std::vector<UOp> sides = plan.axes(ActionKind::unroll);
+    for (int axis : reused_axes(plan)) sides.push_back(plan.axes(ActionKind::upcast)[static_cast<size_t>(axis)]);
+    for (UOp side : sides) {
+        const int64_t size = range_arg(side).size;
+        const int64_t multiple = size >= kLarge ? kTile : kStep;
+        if (size > kStep && size % multiple) plan.pad(side, multiple);
+    }
 }
 
 /// The tile of a matrix product that a block computes: rows and columns of a thread and of threads, steps of the reduction that
@@ -149,11 +168,42 @@ bool tile_product(Plan& plan) {
     std::vector<int> reused = reused_axes(plan);
     if (reused.size() < 2 || plan.axes(ActionKind::unroll).empty()) return false;
     const int rows = reused[reused.size() - 2], columns = reused.back();
+    if (plan.size(ActionKind::upcast, rows) < 32 || plan.size(ActionKind::upcast, columns) < 32) return false;
+    pad_product(plan);
     const int64_t m = plan.size(ActionKind::upcast, rows), n = plan.size(ActionKind::upcast, columns);
-    if (m < 32 || n < 32) return false;
     const int64_t tiles = product(plan.axes(ActionKind::upcast)) / (kLargeTile.rows.size() * kLargeTile.columns.size());
     const bool large = fits(kLargeTile.rows, m) && fits(kLargeTile.columns, n) && tiles >= kManyTiles;
     take(plan, large ? kLargeTile : kSmallTile, rows, columns);
+    return true;
+}
+
+/// Rows and columns that a wave computes by matrix instructions, and waves that a card should have to do.
+constexpr int64_t kWaveTile = 64, kManyWaves = 192;
+
+/// Matrix products by matrix instructions: each wave has several tiles of results, its operands come by way of local memory.
+bool tile_matrices(Plan& plan) {
+    Plan padded = plan;
+    pad_product(padded);
+    bool fits = false;
+    for (int axis = static_cast<int>(padded.axes(ActionKind::matrix).size()); axis-- > 0 && !fits;)
+        fits = padded.add(ActionKind::matrix, axis, 0);
+    if (!fits) return false;
+    plan = std::move(padded);
+    const std::vector<int> reused = reused_axes(plan);
+    std::vector<int64_t> tiles(reused.size(), 1);
+    int64_t waves = product(plan.axes(ActionKind::upcast));
+    for (bool grown = true; grown;) {
+        grown = false;
+        for (size_t i = reused.size(); i-- > 0;) {
+            const int64_t more = 2 * tiles[i];
+            if (more * plan.matrix_side() > kWaveTile || plan.size(ActionKind::upcast, reused[i]) % more) continue;
+            if (waves / 2 < kManyWaves) continue;
+            tiles[i] = more, waves /= 2, grown = true;
+        }
+    }
+    for (size_t i = reused.size(); i-- > 0;)
+        if (tiles[i] > 1) plan.add(ActionKind::upcast, reused[i], tiles[i]);
+    plan.add_largest(ActionKind::stage, 0, {16, 8, 4, 2, 1});
     return true;
 }
 
@@ -303,8 +353,8 @@ void spread_output(Plan& plan) {
 
 Scheduled heuristic(const Kernel& kernel, const Target& target) {
     Plan plan(kernel, target);
-    if (!share_row(plan) && !tile_product(plan) && !share_columns(plan) && !share_reduction(plan) &&
-        !tile_transpose(plan))
+    if (!share_row(plan) && !tile_matrices(plan) && !tile_product(plan) && !share_columns(plan) &&
+        !share_reduction(plan) && !tile_transpose(plan))
         spread_output(plan);
     return plan.take();
 }

@@ -2,9 +2,9 @@
 // step of an outer loop, as many elements by each thread.
 //
 // Before  reduce(value(load(a[offset(outer, inner, threads, ...)])), outer, inner)
-// After   in the outer loop: registers = elements of the tile, side by side in memory; barrier; local memory = registers;
-//         barrier; value(load(local memory[place(inner, threads, ...)]))
-// The first barrier waits for those who still read the tile before.
+// After   in the outer loop: vector = elements of the tile; barrier; local memory = elements of the vector; barrier;
+//         value(load(local memory[place(inner, threads, ...)]))
+// The first barrier waits for those who still read the tile before; what it fetches is under way until then.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -16,9 +16,7 @@
 namespace strata::codegen {
 namespace {
 
-constexpr int64_t kWide = 4;         // elements that a thread copies at once
-constexpr int64_t kPadding = 4;      // elements between rows of a tile, against conflicts of banks
-constexpr int64_t kMostCopies = 16;  // of such a thread
+constexpr int64_t kMostBytes = 128;  // that a thread copies
 
 std::vector<UOp> ranges_in(UOp u) {
     std::vector<UOp> found = toposort(u);
@@ -31,17 +29,27 @@ std::optional<int64_t> step_of(UOp offset, UOp range) {
     return step.is_const() ? std::optional(const_int(step)) : std::nullopt;
 }
 
-bool is_thread(UOp range) { return range_arg(range).axis == Axis::local || range_arg(range).axis == Axis::group; }
+bool is_thread(UOp range) {
+    const Axis axis = range_arg(range).axis;
+    return axis == Axis::local || axis == Axis::lane || axis == Axis::group;
+}
 
 /// Steps of loops, which are far from each other in local memory: what threads, and a thread's copies, read at once is near.
-bool is_step(UOp range) { return range_arg(range).axis == Axis::reduce || range_arg(range).axis == Axis::unroll; }
+bool is_step(UOp range) {
+    const Axis axis = range_arg(range).axis;
+    return axis == Axis::reduce || axis == Axis::unroll || axis == Axis::vector;
+}
 
 /// A load and the ranges that its tile has, the fastest in memory first.
 struct Operand {
     UOp load;
     std::vector<UOp> tile;
-    int64_t elements = 1;
+    UOp near;          ///< the one of neighbours in local memory
+    int64_t elements;  ///< of the tile
+    int64_t wide = 1;  ///< elements that a thread reads at once: neighbours in memory
+    int64_t deep = 1;  ///< and neighbours in local memory of each, so that it writes as many at once
     UOp offset() const { return load.src(0).src(1); }
+    int64_t most_at_once() const { return 16 / load.dtype().bytes(); }
 };
 
 class Staging {
@@ -60,16 +68,19 @@ class Staging {
     }
 
     Result<UOp> run() {
+        for (const Operand& o : operands_)
+            if (const int64_t bytes = copies(o) * o.wide * o.deep * o.load.dtype().bytes(); bytes > kMostBytes)
+                return make_error(ErrorKind::Usage, "a thread would copy {} bytes of a tile; the most is {}", bytes,
+                                  kMostBytes);
         if (operands_.empty())
             return make_error(ErrorKind::Usage, "no operand is read by several threads of the block in the same step");
-        std::vector<UOp> fetched, registers;
-        for (const Operand& o : operands_) fetched.push_back(fetch(o, registers));
+        std::vector<UOp> fetched, stored, memories;
+        for (const Operand& o : operands_) fetched.push_back(fetch(o));
         const UOp free = uop::barrier(fetched);
-        std::vector<UOp> stored, memories;
         for (size_t i = 0; i < operands_.size(); ++i) {
             memories.push_back(
                 uop::placeholder(size_of(operands_[i]), operands_[i].load.dtype(), Space::local, next_slot_++));
-            stored.push_back(store(operands_[i], uop::after(registers[i], {free}), uop::after(memories[i], {free})));
+            stored.push_back(store(operands_[i], fetched[i], uop::after(memories[i], {free})));
         }
         const UOp filled = uop::barrier(stored);
         UOpMap<UOp> staged;
@@ -82,13 +93,17 @@ class Staging {
   private:
     std::optional<Operand> operand_of(UOp load) const {
         const UOp index = load.src(0);
-        if (!index.src(0).is(Op::param) || index.src(0).as<ParamArg>().space != Space::global || index.src().size() > 2)
-            return {};
-        for (UOp u : toposort(index.src(1)))
-            if (u.is(Op::load)) return {};
-        Operand operand{load, {}};
+        if (!index.src(0).is(Op::param) || index.src(0).as<ParamArg>().space != Space::global) return {};
+        for (UOp source : index.src().subspan(1))
+            for (UOp u : toposort(source))
+                if (u.is(Op::load)) return {};
+        if (load.src().size() > 1 && !load.src(1).is_const()) return {};
+        Operand operand{load, {}, {}, 1};
         bool steps = false, shared = false;
         const std::vector<UOp> used = ranges_in(index.src(1));
+        if (index.src().size() > 2)
+            for (UOp r : ranges_in(index.src(2)))
+                if (range_arg(r).axis != Axis::global && std::ranges::find(used, r) == used.end()) return {};
         for (UOp t : threads_) shared |= std::ranges::find(used, t) == used.end();
         std::vector<std::pair<int64_t, UOp>> by_step;
         for (UOp r : used) {
@@ -96,6 +111,7 @@ class Staging {
             const bool around = arg.axis == Axis::global || arg.axis == Axis::loop ||
                                 (arg.axis == Axis::reduce && arg.id <= range_arg(outer_).id);
             steps |= r == outer_;
+            shared |= arg.axis == Axis::vector;  // from memory each element of a fragment would be a load
             if (around) continue;
             const std::optional<int64_t> step = step_of(index.src(1), r);
             if (!step || *step <= 0) return {};
@@ -105,18 +121,37 @@ class Staging {
         std::ranges::sort(by_step, [](const auto& a, const auto& b) {
             return std::pair(a.first, range_arg(a.second).id) < std::pair(b.first, range_arg(b.second).id);
         });
-        for (const auto& [step, r] : by_step) operand.tile.push_back(r), operand.elements *= range_arg(r).size;
-        if (copies(operand) > kMostCopies) return {};
+        int64_t together = 1;  // elements that follow each other in memory
+        for (const auto& [step, r] : by_step) {
+            operand.tile.push_back(r), operand.elements *= range_arg(r).size;
+            if (step == together) together *= range_arg(r).size;
+        }
+        operand.near = near_of(operand);
+        choose_copies(operand, together);
         return operand;
     }
 
-    /// Elements that a thread copies at once.
-    static int64_t width(const Operand& o) {
-        const bool along = step_of(o.offset(), o.tile[0]) == 1 && range_arg(o.tile[0]).size % kWide == 0;
-        return along ? kWide : 1;
+    /// What a thread reads at once comes first in local memory: elements of a vector, or results side by side.
+    static UOp near_of(const Operand& o) {
+        auto found = std::ranges::find(o.tile, Axis::vector, [](UOp r) { return range_arg(r).axis; });
+        if (found == o.tile.end()) found = std::ranges::find_if_not(o.tile, is_step);
+        return found == o.tile.end() ? o.tile[0] : *found;
+    }
+
+    /// As many as go into one access each, as long as there is work for all threads.
+    void choose_copies(Operand& o, int64_t together) const {
+        const auto fits = [&](int64_t n) { return o.elements % n == 0 && o.elements / n >= block_; };
+        while (o.wide < o.most_at_once() && together % (2 * o.wide) == 0 && fits(2 * o.wide)) o.wide *= 2;
+        if (o.near == o.tile[0]) return;
+        const int64_t size = range_arg(o.near).size;
+        while (o.deep < o.most_at_once() && size % (2 * o.deep) == 0) {
+            if (!fits(2 * o.deep * o.wide) && o.wide > o.deep) o.wide /= 2;
+            if (!fits(2 * o.deep * o.wide)) break;
+            o.deep *= 2;
+        }
     }
     int64_t copies(const Operand& o) const {
-        const int64_t at_once = block_ * width(o);
+        const int64_t at_once = block_ * o.wide * o.deep;
         return (o.elements + at_once - 1) / at_once;
     }
 
@@ -131,64 +166,67 @@ class Staging {
         return number;
     }
 
+    /// The ranges of one copy; none where there is one step.
+    struct Copy {
+        UOp copy, wide, deep;
+        std::vector<UOp> list() const {
+            std::vector<UOp> out{copy, wide, deep};
+            std::erase_if(out, [](UOp r) { return !r; });
+            return out;
+        }
+    };
+    Copy new_copy(const Operand& o, Axis axis) {
+        const auto steps = [&](int64_t n) { return n > 1 ? uop::range(n, next_id_++, axis) : UOp(); };
+        const int64_t n = copies(o);
+        return {steps(n), steps(o.wide), steps(o.deep)};
+    }
+
     /// The element of a copy: the values of the tile's ranges.
     struct Element {
         std::vector<UOp> at;
         UOp gate;  ///< none: it is always one of the tile's
     };
-    Element element(const Operand& o, UOp copy, UOp part) const {
-        const int64_t wide = width(o);
-        UOp rest = copy ? copy * block_ + thread_number() : thread_number();
-        Element out{{}, o.elements % (block_ * wide) ? rest < o.elements / wide : UOp()};
+    Element element(const Operand& o, const Copy& copy) const {
+        const int64_t chunks = o.elements / (o.wide * o.deep);
+        const UOp chunk = with_digit(copy.copy, block_, thread_number());
+        Element out{{}, chunks % block_ ? chunk < chunks : UOp()};
+        UOp rest = copy.wide ? chunk * o.wide + copy.wide : chunk;
         for (size_t i = 0; i < o.tile.size(); ++i) {
-            const int64_t size = range_arg(o.tile[i]).size / (i == 0 ? wide : 1);
-            UOp digit = i + 1 == o.tile.size() ? rest : rest % size;
-            if (i == 0 && part) digit = digit * wide + part;
-            out.at.push_back(digit);
+            const UOp range = o.tile[i];
+            const int64_t size = range_arg(range).size / (range == o.near ? o.deep : 1);
+            const UOp digit = i + 1 == o.tile.size() ? rest : rest % size;
+            out.at.push_back(range == o.near && copy.deep ? digit * o.deep + copy.deep : digit);
             rest = rest / size;
         }
         return out;
     }
-
-    struct Copy {
-        UOp copy, part;  ///< ranges; none where there is one step
-        std::vector<UOp> list() const {
-            std::vector<UOp> out;
-            if (copy) out.push_back(copy);
-            if (part) out.push_back(part);
-            return out;
-        }
-    };
-    Copy new_copy(const Operand& o) {
-        Copy out;
-        if (const int64_t n = copies(o); n > 1) out.copy = uop::range(n, next_id_++, Axis::upcast);
-        if (const int64_t n = width(o); n > 1) out.part = uop::range(n, next_id_++, Axis::upcast);
-        return out;
+    static UOp with_digit(UOp high, int64_t size, UOp low) {
+        if (!high) return low ? low : index_const(0);
+        const UOp shifted = size > 1 ? high * size : high;
+        return low ? shifted + low : shifted;
     }
-    UOp number(const Operand& o, const Copy& copy) const {
-        UOp n = copy.copy ? copy.copy * width(o) : UOp();
-        if (copy.part) n = n ? n + copy.part : copy.part;
-        return n ? n : index_const(0);
+    static UOp number(const Operand& o, const Copy& copy) {
+        return with_digit(with_digit(copy.copy, o.wide, copy.wide), o.deep, copy.deep);
     }
 
-    /// Memory to registers.
-    UOp fetch(const Operand& o, std::vector<UOp>& registers) {
-        const Copy copy = new_copy(o);
-        registers.push_back(uop::placeholder(copies(o) * width(o), o.load.dtype(), Space::reg, next_slot_++));
-        const Element from = element(o, copy.copy, copy.part);
+    /// What a thread reads of memory, as a vector.
+    UOp fetch(const Operand& o) {
+        const Copy copy = new_copy(o, Axis::vector);
+        const Element from = element(o, copy);
         UOpMap<UOp> values;
         for (size_t i = 0; i < o.tile.size(); ++i) values[o.tile[i]] = from.at[i];
         const UOp index = o.load.src(0);
-        const UOp value = uop::load(uop::at(index.src(0), simplify(substitute(o.offset(), values)), from.gate));
-        const UOp to = uop::at(uop::after(registers.back(), {outer_}), number(o, copy));
-        return uop::end(uop::store(to, value), copy.list());
+        UOp gate = from.gate;
+        if (index.src().size() > 2) gate = uop::both(gate, simplify(substitute(index.src(2), values)));
+        const UOp place = uop::at(index.src(0), simplify(substitute(o.offset(), values)), gate);
+        return uop::contract(uop::load(place, o.load.src().size() > 1 ? o.load.src(1) : UOp()), copy.list());
     }
 
-    /// Registers to local memory.
-    UOp store(const Operand& o, UOp registers, UOp memory) {
-        const Copy copy = new_copy(o);
-        const Element to = element(o, copy.copy, copy.part);
-        const UOp value = uop::load(uop::at(registers, number(o, copy)));
+    /// The vector to local memory.
+    UOp store(const Operand& o, UOp fetched, UOp memory) {
+        const Copy copy = new_copy(o, Axis::upcast);
+        const Element to = element(o, copy);
+        const UOp value = fetched.dtype().lanes > 1 ? uop::element(fetched, number(o, copy)) : fetched;
         return uop::end(uop::store(uop::at(memory, simplify(place(o, to.at)), to.gate), value), copy.list());
     }
 
@@ -202,16 +240,19 @@ class Staging {
         }
         return sum;
     }
-    /// The tile's ranges are in their order in memory, but steps of loops come last, each a padded row from the next.
+    /// The near range comes first and steps of loops come last, each a padded row from the next; in between, and among steps,
+    /// ranges are in their order in memory.
     static int64_t pitch_of(const Operand& o, UOp range) {
-        int64_t pitch = 1, row = 1;
-        for (UOp r : o.tile)
-            if (!is_step(r)) row *= range_arg(r).size;
+        if (range == o.near) return 1;
+        int64_t row = range_arg(o.near).size, steps = 1;
+        bool before = true;
         for (UOp r : o.tile) {
-            if (r == range) break;
-            if (is_step(r) == is_step(range)) pitch *= range_arg(r).size;
+            before &= r != range;
+            if (r == o.near) continue;
+            if (!is_step(r) && (before || is_step(range))) row *= range_arg(r).size;
+            if (is_step(r) && before) steps *= range_arg(r).size;
         }
-        return is_step(range) ? pitch * (row > 1 ? row + kPadding : 1) : pitch;
+        return is_step(range) ? steps * (row > 1 ? row + o.most_at_once() : 1) : row;
     }
     static int64_t size_of(const Operand& o) {
         int64_t last = 1;

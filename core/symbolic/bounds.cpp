@@ -186,6 +186,8 @@ Bounds compute(UOp u) {
             return u.src(1).is_const() ? Bounds{0, std::max<int64_t>(const_int(u.src(1)) - 1, 1)} : everything(t);
         case Op::vec: return joined(u);
         case Op::lane:
+        case Op::element:
+        case Op::contract:
         case Op::shuffle_xor:
         case Op::after: return u.src(0).dtype().element() == t.element() ? bounds(u.src(0)) : everything(t);
         default: break;

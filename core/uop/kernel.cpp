@@ -60,8 +60,15 @@ UOp vec(std::span<const UOp> values) {
     return make(Op::vec, values[0].dtype().vector(static_cast<int>(values.size())), values);
 }
 UOp lane(UOp vector, int i) {
+    if (vector.is(Op::vec)) return vector.src(static_cast<size_t>(i));
     return vector.dtype().lanes == 1 ? vector : make(Op::lane, vector.dtype().element(), {vector}, IndexArg{i});
 }
+UOp contract(UOp value, std::span<const UOp> ranges) {
+    int64_t lanes = 1;
+    for (UOp r : ranges) lanes *= range_arg(r).size;
+    return listed(Op::contract, value.dtype().vector(static_cast<int>(lanes)), value, ranges);
+}
+UOp element(UOp vector, UOp i) { return make(Op::element, vector.dtype().element(), {vector, i}); }
 UOp wmma(std::string name, UOp a, UOp b, UOp c) {
     return make(Op::wmma, c.dtype(), {a, b, c}, MatrixArg{std::move(name)});
 }

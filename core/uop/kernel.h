@@ -28,7 +28,7 @@ UOp after(UOp u, std::initializer_list<UOp> earlier);
 /// Closes ranges around an effect; the effect itself where there are none.
 UOp end(UOp effect, std::span<const UOp> ranges);
 UOp end(UOp effect, std::initializer_list<UOp> ranges);
-/// All threads of the block have finished the effects.
+/// All threads of the block have finished the effects, and read the values.
 UOp barrier(std::span<const UOp> effects);
 UOp barrier(UOp effect);
 /// Several effects as one.
@@ -41,6 +41,10 @@ UOp shuffle_xor(UOp value, int mask);
 /// A vector of some values, the value itself where it is one; one element of such a vector.
 UOp vec(std::span<const UOp> values);
 UOp lane(UOp vector, int i);
+/// The value for each step of some vector ranges as a vector, the last range fastest.
+UOp contract(UOp value, std::span<const UOp> ranges);
+/// The element of a vector that a number says which upcast ranges give.
+UOp element(UOp vector, UOp i);
 /// A * B + C by the matrix instruction of that mnemonic: vectors of what this lane holds of each.
 UOp wmma(std::string name, UOp a, UOp b, UOp c);
 

@@ -125,13 +125,6 @@ std::string check_end(UOp u, Level) {
 
 std::string check_effects(UOp u, Level) { return only_effects(u.src()); }
 
-std::string check_barrier(UOp u, Level) {
-    for (UOp s : u.src())
-        if (!is_effect(s) && !s.is(Op::range) && !s.is(Op::after))
-            return fmt::format("waits for effects and ranges, not {}", to_string(s));
-    return {};
-}
-
 std::string check_vec(UOp u, Level) {
     if (u.src().size() != u.dtype().lanes) return fmt::format("{} lanes of {} values", u.dtype().lanes, u.src().size());
     bool fits = std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return s.dtype() == u.dtype().element(); });
@@ -141,6 +134,22 @@ std::string check_vec(UOp u, Level) {
 std::string check_lane(UOp u, Level) {
     int lane = u.as<IndexArg>().index;
     if (lane < 0 || lane >= u.src(0).dtype().lanes) return fmt::format("lane {} of {}", lane, to_string(u.src(0)));
+    return u.dtype() == u.src(0).dtype().element() ? "" : "changes the type";
+}
+
+std::string check_contract(UOp u, Level) {
+    if (std::string fault = only_ranges(u.src().subspan(1)); !fault.empty()) return fault;
+    int64_t lanes = 1;
+    for (UOp r : u.src().subspan(1)) {
+        if (r.as<RangeArg>().axis != Axis::vector) return fmt::format("{} is no vector range", to_string(r));
+        lanes *= r.as<RangeArg>().size;
+    }
+    if (u.dtype().element() != u.src(0).dtype()) return "changes the type";
+    return lanes == u.dtype().lanes ? "" : fmt::format("{} lanes of {} values", u.dtype().lanes, lanes);
+}
+
+std::string check_element(UOp u, Level) {
+    if (!u.src(1).dtype().is_integer()) return fmt::format("its number is {}", to_string(u.src(1)));
     return u.dtype() == u.src(0).dtype().element() ? "" : "changes the type";
 }
 
@@ -175,11 +184,12 @@ Check check_of(Op op) {
         case Op::atomic_add: return check_store;
         case Op::after: return check_after;
         case Op::end: return check_end;
-        case Op::barrier: return check_barrier;
         case Op::group:
         case Op::sink: return check_effects;
         case Op::vec: return check_vec;
         case Op::lane: return check_lane;
+        case Op::contract: return check_contract;
+        case Op::element: return check_element;
         case Op::shuffle_xor: return check_shuffle_xor;
         case Op::wmma: return check_wmma;
         default: return info(op).is(kMovement) ? check_movement : nullptr;

@@ -60,7 +60,7 @@ UOp skip_after(UOp u) {
     return u;
 }
 
-bool closes_ranges(UOp u) { return u.is(Op::end) || u.is(Op::reduce); }
+bool closes_ranges(UOp u) { return u.is(Op::end) || u.is(Op::reduce) || u.is(Op::contract); }
 const RangeArg& range_arg(UOp range) { return range.as<RangeArg>(); }
 
 std::vector<UOp> ranges(UOp sink) {

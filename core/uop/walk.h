@@ -47,7 +47,7 @@ UOp buffer_under(UOp view);
 // Kernels.
 /// The value or pointer below `after` nodes.
 UOp skip_after(UOp u);
-bool closes_ranges(UOp u);  ///< an end or reduce: its sources from 1 on are ranges
+bool closes_ranges(UOp u);  ///< an end, reduce or contract: its sources from 1 on are ranges
 const RangeArg& range_arg(UOp range);
 std::vector<UOp> ranges(UOp sink);  ///< every range of a kernel, in order of ids
 

@@ -8,6 +8,7 @@
 #include "interpreter.h"
 #include "kernels.h"
 #include "random_kernel.h"
+#include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 namespace {
@@ -257,6 +258,38 @@ TEST(Linearize, AnEffectRunsInEveryLoopThatIsClosedAroundIt) {
     auto inner = place([](UOp u) { return u.is(Op::range) && u.as<RangeArg>().id == 1; });
     EXPECT_LT(inner, place([](UOp u) { return u.is(Op::store); }));
     EXPECT_LT(place([](UOp u) { return u.is(Op::store); }), place([](UOp u) { return u.is(Op::end); }));
+}
+
+TEST(Linearize, VectorsAreMadeOfAValueStepByStepAndTakenApartByNumber) {
+    GraphScope scope;
+    UOp out = param(0, 8), x = param(1, 32), a = range(0, 2, Axis::vector), b = range(1, 4, Axis::vector),
+        i = range(2, 8, Axis::upcast);
+    const UOp all = uop::contract(load(at(x, a * 16 + b)), std::array{a, b});
+    EXPECT_EQ(all.dtype(), dtypes::float32.vector(8));
+    Kernel kernel = codegen::kernel("vector", end(store(at(out, i), uop::element(all, i)), {i}));
+    const LinearProgram program = *linearize(kernel, gfx1100);
+    EXPECT_EQ(count(program, Op::load), 2) << "neighbours are loaded side by side";
+    Memory memory = memory_for(kernel);
+    Interpreter(program, memory).run();
+    for (size_t n = 0; n < 8; ++n) EXPECT_EQ(memory[0][n].f, memory[1][n / 4 * 16 + n % 4].f);
+}
+
+TEST(Linearize, ShortLoopsThatFillMemoryStepByStepStayLoops) {
+    GraphScope scope;
+    UOp out = param(0, 1), x = param(1, 8), outer = range(0, 2, Axis::reduce), inner = range(1, 4, Axis::reduce),
+        copied = range(2, 4, Axis::upcast);
+    UOp tile = uop::placeholder(4, dtypes::float32, Space::local, 0);
+    UOp filled = end(store(at(tile, copied), load(at(x, outer * 4 + copied))), {copied});
+    UOp value = load(at(after(tile, {barrier(filled)}), inner));
+    Kernel kernel = codegen::kernel("tiles", store(at(out, index_const(0)), reduce(Op::add, value, {outer, inner})));
+    const LinearProgram program = *linearize(kernel, target_of(isa::Arch::gfx1100, Route::asm_));
+    EXPECT_EQ(count(program, Op::barrier), 1);
+    EXPECT_GE(count(program, Op::range), 1);
+    Memory memory = memory_for(kernel);
+    double sum = 0;
+    for (const auto& v : memory[1]) sum += v.f;
+    Interpreter(program, memory).run();
+    EXPECT_EQ(memory[0][0].f, sum);
 }
 
 TEST(Linearize, IndicesAUserWritesHimselfSetTheGrid) {

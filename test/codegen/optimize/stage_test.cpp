@@ -62,8 +62,7 @@ TEST(Stage, ReadsMemoryLessOften) {
         return elements;
     };
     EXPECT_EQ(loads("local(1, 8) local(0, 8) unroll(0, 8)"), 16) << "of four steps each, by every thread";
-    EXPECT_EQ(loads("local(1, 8) local(0, 8) unroll(0, 2) stage(0, 4)"), 5)
-        << "of eight steps: one of the rows, four side by side";
+    EXPECT_EQ(loads("local(1, 8) local(0, 8) unroll(0, 2) stage(0, 4)"), 2) << "of eight steps: one of each side";
 }
 
 TEST(Stage, IsTheLastActionAndSaysWhatItCannotTile) {
@@ -76,6 +75,7 @@ TEST(Stage, IsTheLastActionAndSaysWhatItCannotTile) {
     EXPECT_NE(error("stage(0, 4)").find("no operand is read by several threads"), std::string::npos);
     EXPECT_NE(error("local(0, 4) stage(0, 3)").find("cannot make tiles of 3 of a range of 16"), std::string::npos);
     EXPECT_NE(error("local(0, 4) stage(0, 16)").find("cannot make tiles"), std::string::npos);
+    EXPECT_NE(error("local(0, 2) stage(0, 8)").find("none"), std::string::npos);
     EXPECT_NE(error("local(0, 4) stage(0, 4) unroll(0, 2)").find("the kernel has 0 such ranges"), std::string::npos);
 }
 

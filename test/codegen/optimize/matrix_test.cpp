@@ -1,0 +1,77 @@
+#include "../target/gfx1100.h"
+#include "in_blocks.h"
+#include "strata/codegen/optimize/action.h"
+
+// Products by matrix instructions: what becomes of ranges and loads. Their values: test/python/test_matrix_products.py.
+namespace strata::codegen {
+namespace {
+
+using namespace test;
+
+Filled product(int64_t m, int64_t k, int64_t n, DType type) {
+    const UOp a = filled({m, k}, type), b = filled({k, n}, type, 2);
+    const UOp rows = expand(reshape(a, {m, 1, k}), {m, n, k}),
+              columns = expand(reshape(permute(b, {1, 0}), {1, n, k}), {m, n, k});
+    Filled f = built(reshape(sum(rows * columns, {2}), {m, n}));
+    f.kernel = start_schedule(f.kernel);
+    return f;
+}
+
+Result<Kernel> changed(const Filled& f, std::string_view actions, const Target& target = gfx1100) {
+    return apply_all(f.kernel, parse_actions(actions).value(), target);
+}
+
+size_t count(const Kernel& kernel, Op op, Space space = Space::global) {
+    const LinearProgram program = linearize(kernel, gfx1100).value();
+    return static_cast<size_t>(std::ranges::count_if(program.ops, [&](UOp u) {
+        return u.is(op) && (!u.is(Op::load) || skip_after(u.src(0).src(0)).as<ParamArg>().space == space);
+    }));
+}
+
+TEST(Matrix, MakesAnInstructionOfEachTileAndStep) {
+    GraphScope scope;
+    const Filled f = product(64, 64, 64, dtypes::float16);
+    EXPECT_EQ(count(changed(f, "matrix(0, 0)").value(), Op::wmma), 1U) << "in a loop of four steps";
+    const Kernel four = changed(f, "matrix(0, 0) upcast(1, 2) upcast(0, 2)").value();
+    EXPECT_EQ(count(four, Op::wmma), 4U);
+    EXPECT_EQ(count(four, Op::load), 2 * 2 + 2 * 16U) << "rows of eight halves at once, columns one by one, each once";
+    EXPECT_EQ(block_size(four), 32);
+}
+
+TEST(Matrix, LeavesTheRestToOtherActions) {
+    GraphScope scope;
+    const Filled f = product(64, 64, 64, dtypes::float16);
+    const Kernel staged = changed(f, "matrix(0, 0) local(1, 2) local(0, 2) stage(0, 2)").value();
+    EXPECT_EQ(block_size(staged), 128);
+    EXPECT_EQ(count(staged, Op::load, Space::local), 2 * 2U) << "of eight halves";
+    EXPECT_FALSE(changed(f, "matrix(0, 0) unroll(0, 2)")) << "steps of the instruction stay whole";
+    EXPECT_FALSE(changed(f, "matrix(0, 0) group(0, 2)"));
+}
+
+TEST(Matrix, SaysWhatDoesNotFit) {
+    GraphScope scope;
+    const auto error = [](const Filled& f, std::string_view actions, const Target& target = gfx1100) {
+        Result<Kernel> got = changed(f, actions, target);
+        return got ? std::string("none") : got.error().message;
+    };
+    const std::string none = "0 matrix instructions of gfx1100 fit the products along a range of ";
+    EXPECT_EQ(error(product(64, 64, 64, dtypes::float32), "matrix(0, 0)"), none + "64");
+    EXPECT_EQ(error(product(64, 24, 64, dtypes::float16), "matrix(0, 0)"), none + "24");
+    EXPECT_EQ(error(product(24, 64, 64, dtypes::float16), "matrix(0, 0)"), none + "64");
+    EXPECT_EQ(error(product(64, 64, 64, dtypes::float16), "matrix(0, 1)"),
+              "1 matrix instructions of gfx1100 fit the products along a range of 64");
+    EXPECT_EQ(error(product(64, 64, 64, dtypes::float32), "matrix(0, 1)", target_of(isa::Arch::gfx942)), "none");
+}
+
+TEST(Matrix, TakesSumsOfProductsAlone) {
+    GraphScope scope;
+    const UOp a = filled({32, 32}, dtypes::float16);
+    for (UOp body : {reduce(a, Op::max, {1}), sum(a, {1}), sum(a * a, {1})}) {
+        Filled f = built(body);
+        f.kernel = start_schedule(f.kernel);
+        EXPECT_FALSE(changed(f, "matrix(0, 0)"));
+    }
+}
+
+}  // namespace
+}  // namespace strata::codegen
