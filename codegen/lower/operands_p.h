@@ -9,7 +9,8 @@ namespace strata::codegen {
 inline bool fills_lower_half(const Instruction& instruction) {
     const isa::Row& row = *instruction.inst.row;
     const bool adds = row.mnemonic.find("mac") != row.mnemonic.npos;
-    return isa::is_half(row.dst[0]) && !adds && !(instruction.inst.op_sel & 8) && !row.mnemonic.starts_with("v_fma_mixhi");
+    return isa::is_half(row.dst[0]) && !adds && !(instruction.inst.op_sel & 8) &&
+           !row.mnemonic.starts_with("v_fma_mixhi");
 }
 
 /// Whether dst[0] is read too: it is added to, or lanes or bits of it stay.

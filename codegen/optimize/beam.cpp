@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "strata/codegen/optimize/actions_p.h"
+#include "strata/codegen/optimize/variations_p.h"
 
 namespace strata::codegen {
 namespace {
@@ -35,7 +36,7 @@ class Search {
         std::vector<Candidate> usable = beam;
         for (int round = 0; round < kMaxRounds; ++round) {
             const double best = beam.front().ms;
-            std::vector<Candidate> next = timed(successors(beam));
+            std::vector<Candidate> next = timed(successors(kernel, beam));
             if (next.empty() || next.front().ms > best * kWorthIt) break;
             usable.insert(usable.end(), next.begin(), next.end());
             next.resize(std::min(next.size(), width_));
@@ -71,9 +72,13 @@ class Search {
             result_.rejections.push_back(fmt::format("{}: {}", to_string(candidate.actions), why));
     }
 
-    std::vector<Candidate> successors(const std::vector<Candidate>& beam) {
+    /// One action more, or where tiles have been made, which is last, another one.
+    std::vector<Candidate> successors(const Kernel& kernel, const std::vector<Candidate>& beam) {
         std::vector<Candidate> out;
-        for (const Candidate& c : beam)
+        for (const Candidate& c : beam) {
+            if (!c.actions.empty() && c.actions.back().kind == ActionKind::stage)
+                for (Scheduled& other : variations(kernel, c.actions, target_))
+                    if (seen_.insert(other.kernel.sink).second) out.push_back(Candidate{std::move(other)});
             for (size_t row = 0; row < action_rows().size(); ++row) {
                 ActionKind kind = static_cast<ActionKind>(row);
                 int axes = static_cast<int>(axes_of(c.kernel, kind).size());
@@ -87,6 +92,7 @@ class Search {
                         out.push_back(Candidate{{*std::move(next), std::move(actions)}});
                     }
             }
+        }
         return out;
     }
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import strata
+from strata.bench import kernels
 
 
 def bench(*arguments):
@@ -20,7 +21,7 @@ def numbers(value):
     return [value] if isinstance(value, (int, float)) else []
 
 
-@pytest.mark.parametrize("name", ["import", "graph", "compile", "emu", "sum", "beam"])
+@pytest.mark.parametrize("name", ["import", "graph", "compile", "emu", "sum", "beam", "kernels"])
 def test_a_benchmark_prints_json_with_the_machine(name):
     run = bench("--quick", name)
     assert (run.returncode, run.stderr) == (0, "")
@@ -101,6 +102,19 @@ def test_a_table_of_lowering_has_a_line_a_kernel():
     for name in lowering.KERNELS:
         assert sum(line.startswith(name.ljust(18)) for line in run.stdout.splitlines()) == 1, name
     assert "geometric mean" in run.stdout and "sum of 2^24" in run.stdout
+
+
+def test_a_table_of_kernels_has_a_line_each():
+    run = bench("--quick", "--table", "kernels")
+    assert (run.returncode, run.stderr) == (0, "")
+    for row in kernels.QUICK:
+        assert sum(line.startswith(row.ljust(22)) for line in run.stdout.splitlines()) == 1, row
+
+
+def test_a_kernel_whose_values_are_wrong_is_no_figure():
+    program = ([(4, 4)], "float32", lambda x: x + 1, lambda x: x + 2, 1, 0)
+    with pytest.raises(strata.Error, match="wrong by"):
+        kernels.measured(*program, search=False)
 
 
 def test_a_table_of_compilation_has_a_line_a_row():

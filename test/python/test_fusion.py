@@ -64,7 +64,7 @@ def test_a_row_is_read_and_written_once():
 
 @pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942", "gfx90a"])
 @pytest.mark.parametrize("target", ["hip", "asm"])
-@pytest.mark.parametrize("dtype", ["float32", "float16", "int32"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 def test_products_by_way_of_local_memory(arch, target, dtype, rng):
     a, b, c = (rng.integers(-4, 5, shape).astype(dtype) for shape in ((192, 96), (96, 160), (160,)))
     with strata.config(device=f"emu:{arch}", target=target, check="raise"):

@@ -78,16 +78,16 @@ def test_products_that_are_added_up_keep_all_bits(lowered, low, high):
 
 def test_products_of_float16_are_added_up_in_float32_without_conversions(lowered):
     rng = np.random.default_rng(5)
-    a, b = (rng.standard_normal((64, 64)).astype(np.float16) for _ in range(2))
-    values, text = lowered(lambda: Tensor(a) @ Tensor(b))
-    assert np.allclose(values, a.astype(np.float64) @ b.astype(np.float64), rtol=2e-3, atol=2e-2)
+    a, b, c = (rng.standard_normal((64, 64)).astype(np.float16) for _ in range(3))
+    values, text = lowered(lambda: Tensor(a) @ Tensor(b) + Tensor(a) @ Tensor(c))  # two sums in one kernel: no matrix instructions
+    assert np.allclose(values, a.astype(np.float64) @ b + a.astype(np.float64) @ c, rtol=2e-3, atol=2e-2)
     found = mnemonics(text)
     assert "v_fma_mix_f32" in found and not any(name.startswith("v_cvt_f32_f16") for name in found), text
 
 
 @pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan, 65504.0, 6e-8, -0.0])
 def test_sums_of_float16_products_know_infinities_and_small_numbers(lowered, special):
-    a, b = np.ones((16, 16), np.float16), np.eye(16, dtype=np.float16)
+    a, b = np.ones((16, 16), np.float16), np.eye(16, 8, dtype=np.float16)
     a[3, 5], b[5, 7] = special, 0.5
     values, _ = lowered(lambda: Tensor(a).cast(dtypes.float32) @ Tensor(b).cast(dtypes.float32))
     assert np.array_equal(values, a.astype(np.float32) @ b.astype(np.float32), equal_nan=True)
@@ -126,12 +126,14 @@ def bytes_of(dtype, *shape, seed=7):
 
 
 @pytest.mark.parametrize("a_type, b_type", [("int8", "int8"), ("uint8", "uint8"), ("int8", "uint8")])
-def test_products_of_bytes_are_added_up_four_at_a_time(lowered, a_type, b_type):
+def test_products_of_bytes_are_added_up_by_matrices_or_four_at_a_time(lowered, a_type, b_type):
     a, b = bytes_of(a_type, 64, 64), bytes_of(b_type, 64, 64, seed=8)
     values, text = lowered(lambda: Tensor(a).cast("int32") @ Tensor(b).cast("int32"))
     assert np.array_equal(values, a.astype(np.int32) @ b.astype(np.int32))
     found = mnemonics(text)
-    if a_type == b_type or "gfx1" in text:
+    if a_type == b_type == "int8":
+        assert any(name.startswith(("v_wmma_i32", "v_mfma_i32")) for name in found), text
+    elif a_type == b_type or "gfx1" in text:
         assert any(name.startswith("v_dot4") for name in found) and not any("_i24" in name or "_u24" in name for name in found), text
     else:
         assert not any(name.startswith("v_dot4") for name in found), text

@@ -240,15 +240,21 @@ def bench_lowering(quick, archs=()):
     return bench_lowering(quick, archs)
 
 
+def bench_kernels(quick):
+    from .kernels import bench_kernels
+
+    return bench_kernels(quick)
+
+
 BENCHMARKS = {"import": bench_import, "graph": bench_graph, "compile": bench_compile, "launch": bench_launch, "emu": bench_emu, "sum": bench_sum, "beam": bench_beam,
-              "lowering": bench_lowering}
+              "lowering": bench_lowering, "kernels": bench_kernels}
 
 
 def table_of(module):
     return lambda result: importlib.import_module(f".{module}", __name__).table(result)
 
 
-TABLES = {"lowering": table_of("lowering"), "compile": table_of("graphs")}
+TABLES = {"lowering": table_of("lowering"), "compile": table_of("graphs"), "kernels": table_of("kernels")}
 
 
 def run_benchmarks(only=(), quick=False, archs=()):
