@@ -17,10 +17,10 @@ class Variations {
             std::vector<Action> other = actions_;
             other.erase(other.begin() + static_cast<ptrdiff_t>(i));
             add(std::move(other));
-            for (int64_t amount : action_rows()[static_cast<size_t>(actions_[i].kind)].amounts) {
+            for (const int64_t amount : {actions_[i].amount / 2, actions_[i].amount * 2}) {
                 other = actions_;
                 other[i].amount = amount;
-                add(std::move(other));
+                if (amount > 0) add(std::move(other));
             }
         }
         insert_before_last();
@@ -35,12 +35,11 @@ class Variations {
         for (size_t row = 0; row < action_rows().size(); ++row) {
             const auto kind = static_cast<ActionKind>(row);
             if (kind == actions_.back().kind) continue;
-            for (int axis = 0; axis < static_cast<int>(axes_of(*before, kind).size()); ++axis)
-                for (int64_t amount : action_rows()[row].amounts) {
-                    std::vector<Action> other = actions_;
-                    other.insert(other.begin() + last, {kind, axis, amount});
-                    add(std::move(other));
-                }
+            for (int axis = 0; axis < static_cast<int>(axes_of(*before, kind).size()); ++axis) {
+                std::vector<Action> other = actions_;
+                other.insert(other.begin() + last, {kind, axis, action_rows()[row].amounts[0]});
+                add(std::move(other));
+            }
         }
     }
 

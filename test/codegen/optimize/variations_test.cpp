@@ -32,7 +32,7 @@ TEST(Variations, DifferInOneActionAndAreWhatTheirActionsMake) {
     }
     for (const char* expected :
          {"local(1, 8) stage(0, 4)", "upcast(1, 4) local(1, 8)", "upcast(1, 2) local(1, 8) stage(0, 4)",
-          "upcast(1, 4) local(1, 8) stage(0, 8)", "upcast(1, 4) local(1, 8) local(0, 4) stage(0, 4)"})
+          "upcast(1, 4) local(1, 8) stage(0, 8)", "upcast(1, 4) local(1, 8) local(0, 2) stage(0, 4)"})
         EXPECT_NE(std::ranges::find(texts, expected), texts.end()) << expected;
 }
 
