@@ -123,6 +123,7 @@ constexpr Valued kValued[] = {
     {"neg", 1, 3, [](Modifiers& m, List v) { return m.neg = bits_of(v), true; }},
     {"byte_sel", 1, 1, [](Modifiers& m, List v) { return small(m.byte_sel, v[0], 3); }},
     {"index_key", 1, 1, [](Modifiers& m, List v) { return small(m.index_key, v[0], 3); }},
+    {"wait_exp", 1, 1, [](Modifiers& m, List v) { return small(m.wait_exp, v[0], 7); }},
     {"th", 1, 1, [](Modifiers& m, List v) { return small(m.th, v[0], 7); }},
     {"fi", 1, 1, [](Modifiers& m, List v) { return m.dpp.fi = v[0] == 1, v[0] == 0 || v[0] == 1; }},
 };
@@ -287,6 +288,7 @@ Modifiers operator|(const Modifiers& a, const Modifiers& b) {
     m.scope |= b.scope;
     m.byte_sel |= b.byte_sel;
     m.index_key |= b.index_key;
+    m.wait_exp |= b.wait_exp;
     m.op_sel_count |= b.op_sel_count;
     return m;
 }

@@ -89,6 +89,8 @@ inline Modifiers dpp8(std::array<int, 8> select, bool fi = false) {
     for (int i = 0; i < 8; ++i) m.dpp.select |= static_cast<uint32_t>(select[i] & 7) << (3 * i);
     return m;
 }
+/// What an interpolation waits for EXPcnt to fall to; 7 does not wait.
+inline Modifiers wait_exp(uint8_t count) { return {.wait_exp = count}; }
 }  // namespace rdna
 
 namespace rdna3 {

@@ -87,6 +87,7 @@ struct Modifiers {
     uint8_t op_sel_count = 0;             ///< bits that a text lists; the one behind the sources is the destination's
     uint8_t th = 0, scope = 0;            ///< RDNA4: temporal hint and scope of memory instructions
     uint8_t byte_sel = 0, index_key = 0;  ///< RDNA4: the byte of an 8-bit conversion, the half of a sparse index
+    uint8_t wait_exp = 0;                 ///< RDNA: what an interpolation waits for EXPcnt to fall to
     // CDNA: glc is sc0 and slc is nt on gfx942
     bool sc1 = false, lds = false;
     bool bound_ctrl_zero = false;          ///< "bound_ctrl:0", which sets the bit before RDNA3

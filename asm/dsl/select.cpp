@@ -38,7 +38,7 @@ size_t count_sources(const Row& row) {
 /// The order of operands in the text (LLVM AMDGPU operand syntax, one rule a format).
 Places places_of(const Row& row, size_t given, const Modifiers& modifiers, bool cdna) {
     Places places;
-    const bool immediate = row.modifiers & (mod::simm | mod::message);
+    const bool immediate = row.modifiers & (mod::simm | mod::message) && row.format != Format::VINTERP;
     if (is_buffer(row.format) && row.src_kind[3]) {  // stores and atomics name the data first
         places.add(Place::src3);
         for (size_t i = 0; i < 3; ++i) places.add_source(row, i);
@@ -262,7 +262,7 @@ void apply_modifiers(Inst& inst, const Row& row, const Modifiers& m, bool rdna4)
     inst.omod = m.omod;
     inst.clamp = m.clamp;
     inst.dpp = m.dpp;
-    inst.offset += m.offset;
+    inst.offset += row.format == Format::VINTERP ? m.wait_exp : m.offset;
     inst.offset1 |= m.offset1;
     inst.glc = m.glc;
     inst.slc = m.slc;
@@ -365,6 +365,9 @@ Result<Selected> select(const Machine& machine, std::string_view mnemonic, std::
     if (hidden_destination(row, cdna)) inst.dst[0] = {code::exec_lo, Type::lanes};
     apply_modifiers(inst, row, modifiers, rdna4);
     if (cdna) STRATA_TRY_VOID(apply_cdna_modifiers(selector, row, modifiers, inst));
+    const bool interpolates = row.format == Format::VINTERP;
+    if (interpolates ? modifiers.offset != 0 : modifiers.wait_exp != 0)
+        return selector.fail("it takes no {}", interpolates ? "offset" : "wait_exp");
     if (!cdna && has_cdna_modifiers(modifiers)) return selector.fail("sc1, lds, sdwa and matrix modifiers are CDNA's");
     selector.result.must_be_e32 = modifiers.encoding == Modifiers::Encoding::e32;
     return std::move(selector.result);

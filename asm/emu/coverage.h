@@ -11,8 +11,7 @@ struct FormatCoverage {
     isa::Format format;
     int rows = 0;      ///< of the table, without those that the silicon lacks
     int executed = 0;  ///< rows that have a handler
-    int graphics =
-        0;  ///< rows of image, export, ray-tracing and interpolation instructions: not executed, nor meant to be
+    int graphics = 0;  ///< rows of image, export, ray-tracing and parameter instructions: not executed, nor meant to be
     std::vector<std::string_view> missing;  ///< compute instructions that are refused when code is loaded
 };
 

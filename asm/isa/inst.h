@@ -93,6 +93,7 @@ struct Inst {
 /// - Scalar groups are aligned: the hardware ignores low bits of an SGPR pair or quad, so decode clears them.
 /// - SOPK: s_cmpk_* and s_setreg_b32 have the register in src[0]; the 16-bit immediate is in offset, sign-extended.
 ///   s_sendmsg_rtn_*: the message is in offset.
+/// - VINTERP: what it waits for EXPcnt to fall to (7: does not wait) is in offset. LLVM names no halves there.
 /// - fmaak: src = {a, b, literal}; fmamk: {a, literal, b}. In VOPD both halves hold only {src0, src1} and the literal K
 ///   of fmaak (src0 * src1 + K) and fmamk (src0 * K + src1) is implied, as is vcc_lo of v_dual_cndmask_b32.
 /// - FLAT, SCRATCH, GLOBAL loads: dst[0] = vdst, src = {vaddr, saddr}; stores and atomics: src = {vaddr, vdata, saddr}

@@ -83,7 +83,7 @@ std::string Printer::source(size_t index) const {
 
 void Printer::alu() {
     bool setreg = row_.flags & kImmediateFirst;
-    bool simm = row_.modifiers & mod::simm;
+    bool simm = row_.modifiers & mod::simm && row_.format != Format::VINTERP;
     auto immediate = static_cast<uint16_t>(inst_.offset);
     if (setreg) item(print_simm(row_.mnemonic, immediate, family_));
     for (size_t i = 0; i < 2; ++i) {

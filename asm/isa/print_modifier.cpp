@@ -23,11 +23,14 @@ void Printer::modifiers() {
     if (row_.format == Format::MFMA) return matrix();
     uint32_t sources = 0;
     while (sources < 3 && row_.src_kind[sources]) ++sources;
+    bool interpolates = row_.format == Format::VINTERP;
+    if (interpolates && inst_.clamp) word("clamp");
     if (inst_.encoding == Format::VOP3P) {
         packed_modifiers(sources);
     } else {
         op_sel(sources);
     }
+    if (interpolates) return word(fmt::format("wait_exp:{}", inst_.offset));
     if (inst_.clamp) word("clamp");
     static constexpr std::string_view omods[] = {"", "mul:2", "mul:4", "div:2"};
     if (inst_.omod) word(omods[inst_.omod]);

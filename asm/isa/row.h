@@ -70,7 +70,7 @@ enum RowFlag : uint32_t {
     kWritesScc = 1024,
     kWritesExec = 2048,
     kTrue16 = 4096,
-    kGraphics = 8192,           // image, export, ray tracing, interpolation: no compute use
+    kGraphics = 8192,           // image, export, ray tracing, parameters: no compute use
     kLiteral = 16384,           // always followed by a literal word (fmaak, fmamk, s_setreg_imm32)
     kOneScalar = 32768,         // reads at most one scalar register or literal, not two
     kWave64 = 65536,            // RDNA's matrix products: the form in wave64, behind wave32's form of the same opcode

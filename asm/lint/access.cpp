@@ -58,6 +58,7 @@ struct Named {
     bool computes = false;    ///< with the destination
     bool every_lane = false;  ///< reads lanes whatever EXEC says
     bool permutes = false, writes_lane = false, swaps = false, indexed = false, branches_on_exec = false;
+    bool quads = false, quads_onto = false;  ///< lanes of the quad in source 0, and in the addend
     bool leaves_half = false, adds = false, half_product = false, permutes_halves = false;
 };
 
@@ -73,6 +74,8 @@ Named read_name(const Row& row) {
             .swaps = name.starts_with("v_swap"),
             .indexed = contains(name, "movrel") || contains(name, "swaprel"),
             .branches_on_exec = name.starts_with("s_cbranch_exec"),
+            .quads = row.format == Format::VINTERP,
+            .quads_onto = name.starts_with("v_interp_p10_"),
             .leaves_half = leaves_half(row),
             .adds = name.ends_with("_load_block") || contains(name, "fmac") || contains(name, "pkaccum"),
             .half_product = name.starts_with("v_wmma_f16") || name.starts_with("v_wmma_bf16"),
@@ -116,7 +119,7 @@ class Builder {
     Access build() {
         if (!is_uncounted(inst_)) access_.counters = isa::counters(family_, inst_);
         access_.indexed = name_.indexed;
-        every_lane_ = name_.every_lane || inst_.dpp.fi;
+        every_lane_ = name_.every_lane || name_.quads || inst_.dpp.fi;
         const bool memory = inst_.row->flags & isa::kMemory;
         for (size_t i = 0; i < inst_.src.size(); ++i)
             read(inst_.src[i], memory ? memory_use(i) : use_of(*inst_.row, name_, inst_.src[i], i),
@@ -183,7 +186,8 @@ class Builder {
         access_.reads[access_.read_count++] = {registers, use, source, every_lane && is_vector(registers)};
     }
     void read(const Operand& operand, Use use, int8_t source) {
-        read(registers_of(operand), use, source, every_lane_ && (source == 0 || inst_.row->flags & isa::kMatrix));
+        const bool others = source == 0 || inst_.row->flags & isa::kMatrix || (source == 2 && name_.quads_onto);
+        read(registers_of(operand), use, source, every_lane_ && others);
     }
     void write(Write write) {
         if (!write.registers.count || access_.write_count == Access::kWrites) return;

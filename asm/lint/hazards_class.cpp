@@ -51,9 +51,7 @@ constexpr Named kNamed[] = {
     {"s_wait_alu", classes::waits_alu_bit},
 };
 
-bool is_valu(Format format) {
-    return isa::kFormats[static_cast<size_t>(format)].unit == isa::FormatUnit::vector || format == Format::VINTERP;
-}
+bool is_valu(Format format) { return isa::kFormats[static_cast<size_t>(format)].unit == isa::FormatUnit::vector; }
 bool is_vector_memory(Format format) {
     return isa::is_buffer(format) || isa::is_flat(format) || format == Format::MIMG;
 }

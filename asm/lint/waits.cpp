@@ -51,6 +51,9 @@ void Outstanding::step(const Step& step, Findings& found) {
     const Inst& inst = *step.inst;
     const bool plain = inst.row->format == Format::SOPP || inst.row->format == Format::SOPK;
     if (plain && wait(inst)) return;
+    constexpr uint32_t kNoWait = 7;
+    if (const auto count = static_cast<uint32_t>(inst.offset); inst.row->format == Format::VINTERP && count < kNoWait)
+        let_through(counter::expcnt, count);
     if (!operations_.empty()) {
         check_use(step, found);
         if (is_barrier(inst.row->mnemonic)) check_barrier(step, found);

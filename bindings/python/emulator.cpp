@@ -259,7 +259,7 @@ void bind_emulator(py::module_& m) {
         .def_readonly("rows", &FormatCoverage::rows, "Instruction forms in the table.")
         .def_readonly("executed", &FormatCoverage::executed, "Forms that execute.")
         .def_readonly("graphics", &FormatCoverage::graphics,
-                      "Image, export, ray-tracing and interpolation instructions: not executed.")
+                      "Image, export, ray-tracing and parameter instructions: not executed.")
         .def_readonly("missing", &FormatCoverage::missing,
                       "Compute instructions that are refused when code is loaded.");
     e.def("coverage", &coverage, py::arg("arch"),

@@ -63,6 +63,18 @@ STRATA_EMU_INLINE float double_to_float_odd(double x) {
 }
 STRATA_EMU_INLINE uint16_t double_to_half(double x) { return float_to_half(double_to_float_odd(x)); }
 
+/// a * b + c, rounded once. The product is exact in a double, and the sum's error (of Knuth's two-sum, which wants the nearest)
+/// decides its last bit; directed roundings may go by way of a single.
+STRATA_EMU_INLINE uint16_t fused_to_half(float a, float b, float c, bool nearest) {
+    if (!nearest) return float_to_half(__builtin_fmaf(a, b, c));
+    const double product = static_cast<double>(a) * b, addend = c, sum = product + addend, other = sum - product;
+    const double error = (product - (sum - other)) + (addend - other);
+    const uint64_t bits = bits_of(sum);
+    const bool inexact = error > 0 || error < 0, smaller = (error < 0) != (sum < 0);
+    const uint64_t odd = (bits & 1) || !inexact ? bits : smaller ? bits - 1 : bits + 1;
+    return double_to_half(double_of(odd));
+}
+
 /// Denormal halves become zeros of their sign.
 STRATA_EMU_INLINE uint32_t flush_half(uint32_t half) { return (half & 0x7c00) == 0 ? half & 0xffff8000u : half; }
 

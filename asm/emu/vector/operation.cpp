@@ -322,7 +322,8 @@ bool uses_single_bits(Kind kind) { return kind == Kind::f32 || kind == Kind::mix
 
 uint32_t enter_float_mode(uint32_t mode, const Signature& signature, bool* possible) {
     const Kind kind = ruling_kind(signature);
-    const uint32_t rounding = signature.approximate ? 0 : (uses_single_bits(kind) ? mode : mode >> 2) & 3;
+    const uint32_t of_mode = signature.approximate ? 0 : (uses_single_bits(kind) ? mode : mode >> 2) & 3;
+    const uint32_t rounding = signature.toward_zero ? 3 : of_mode;
     // A half is computed in single precision on the host: its denormals are flushed by the handler itself.
     const bool single = uses_single_bits(kind) || uses_single_bits(signature.src[0]);
     const bool half = kind == Kind::f16 || kind == Kind::pk_f16;

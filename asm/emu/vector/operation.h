@@ -75,6 +75,7 @@ struct Signature {
     bool approximate = false;      ///< unaffected by the rounding mode (transcendental)
     bool keeps_denormals = false;  ///< sees denormals whatever MODE says
     bool never_overflows = false;  ///< an infinite half is no overflow
+    bool toward_zero = false;      ///< rounds toward zero whatever MODE says
     bool ignores_mode = false;     ///< rounds to nearest and keeps denormals whatever MODE says
 };
 

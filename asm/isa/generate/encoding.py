@@ -58,3 +58,9 @@ def vector(vop3, vop3p):
         'VOP3SD': Format(vop3, 16, 10, [VDST, Field('sdst', 8, 7, 's', 80), *VOP3_SOURCES], {**neg, **clamp}, 2),
         'VOP3P': Format(vop3p, 16, 7, [VDST, *VOP3_SOURCES], {**neg, **packed, 'clamp': 15}, 2),
     }
+
+
+def interpolation(op_bits):
+    """RDNA's VINTERP; the three bits that wait for EXPcnt are the immediate."""
+    mods = {**mask_bits('neg', 61, 62, 63), **mask_bits('op_sel', 11, 12, 13, 14), 'clamp': 15, 'simm': 8}
+    return Format(0xCD000000, 16, op_bits, [VDST, *VOP3_SOURCES], mods, 2)

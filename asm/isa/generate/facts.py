@@ -101,6 +101,9 @@ def implicit(target, row, known):
         writes.add('SCC')
     if row.mnemonic == 's_setvskip':
         writes = {'MODE'}
+    if row.format == 'VINTERP':
+        reads.discard('M0')  # of the load of parameters, which comes before
+        reads.add('MODE')  # its denormals where the rounding is fixed
     if row.format in VECTOR:
         reads.add('EXEC')
         if NO_EXEC.match(row.mnemonic):

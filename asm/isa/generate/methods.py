@@ -112,7 +112,7 @@ def signatures(row, cdna, file):
         return forms + [dst + form for form in forms]
     if row.format == "SMEM" and row.src:
         return [scalar_memory(row, dst, src)]
-    if row.modifiers & {"simm", "message"}:
+    if row.modifiers & {"simm", "message"} and row.format != "VINTERP":
         immediate = [("Label", "target")] if "kBranch" in row.flags else [("Imm", "imm")]
         if "kImmediateFirst" in row.flags:
             return [immediate + src]

@@ -46,6 +46,8 @@ SPECIAL = [
     (r'v_dot[48]_([iu]32)_\w+', '$1', 'b32 b32 $1'),
     (r'v_fma_mix(?:lo|hi)_f16', 'f16', 'f32'),
     (r'v_fma_mix_f32', 'f32', 'f32'),
+    (r'v_interp_p10_(?:rtz_)?f16_f32', 'f32', 'f16 f32 f16'),
+    (r'v_interp_p2_(?:rtz_)?f16_f32', 'f16', 'f16 f32 f32'),
     (r'v_(?:readlane|writelane)_b32', 'b32', 'b32 u32'),
     (r'v_(?:mbcnt_..|bcnt)_u32_b32', 'u32', 'b32 u32'),
     (r'v_cvt_f32_ubyte\d|v_cvt_off_f32_i4', 'f32', 'b32'),

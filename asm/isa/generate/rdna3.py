@@ -1,5 +1,5 @@
 """The encodings of RDNA3 (RDNA3 ISA, chapter 15), as rows.py fills them in."""
-from encoding import DS_FIELDS, FLAT_FIELDS, SCALAR, VDST, VOP3_SOURCES, Field, Format, vector
+from encoding import DS_FIELDS, FLAT_FIELDS, SCALAR, Field, Format, interpolation, vector
 
 MARKER = 0xBFA00000  # s_branch, whose 16-bit target tells candidates apart
 BUFFER = [Field('vdata', 40, 8, 'v', 64), Field('offen', 54, 1, 'flag', 1), Field('vaddr', 32, 8, 'v', 16),
@@ -16,7 +16,7 @@ FORMATS = {
     'SMEM': Format(0xF4000000, 18, 8, [Field('sdst', 6, 7, 's', 64), Field('src0', 0, 6, 's', 16, 2),
                                       Field('src1', 57, 7, 'null', 7)], {'offset': 34, 'glc': 14, 'dlc': 13}, 2),
     **vector(vop3=0xD4000000, vop3p=0xCC000000),
-    'VINTERP': Format(0xCD000000, 16, 7, [VDST, *VOP3_SOURCES], {}, 2),
+    'VINTERP': interpolation(op_bits=7),
     'VOPD': Format(0xC8000000, 17, 5, [Field('src0', 32, 9, 'any', 17), Field('src1', 41, 8, 'v', 33)], {}, 2),
     'DS': Format(0xD8000000, 18, 8, [*DS_FIELDS, Field('gds', 17, 1, 'flag', 1)], {'offset': 3, 'gds': 17}, 2),
     'MUBUF': Format(0xE0000000, 18, 8, BUFFER, BUFFER_MODS, 2),

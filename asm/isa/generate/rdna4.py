@@ -1,6 +1,6 @@
 """The encodings of RDNA4 (RDNA4 ISA, chapter 15), as rows.py fills them in. Memory instructions are three words
 long; VBUFFER, VFLAT, VGLOBAL, VSCRATCH, VIMAGE and VEXPORT keep the names that RDNA3 has for them."""
-from encoding import DS_FIELDS, SCALAR, Field, Format
+from encoding import DS_FIELDS, SCALAR, Field, Format, interpolation
 from rdna3 import FORMATS as RDNA3
 
 MARKER = 0xBFA00000  # s_branch, whose 16-bit target tells candidates apart
@@ -22,7 +22,8 @@ FORMATS = {
                                       Field('src1', 57, 7, 'null', 7)], {'offset': 34, 'cache': 21}, 2),
     **{name: RDNA3[name] for name in ('VOP1', 'VOP2', 'VOPC', 'VOP3', 'VOP3SD')},
     'VOP3P': Format(0xCC000000, 16, 7, RDNA3['VOP3P'].fields + [OP_SEL_HI], RDNA3['VOP3P'].mods, 2),
-    **{name: RDNA3[name] for name in ('VINTERP', 'VOPD')},
+    'VINTERP': interpolation(op_bits=5),
+    'VOPD': RDNA3['VOPD'],
     'DS': Format(0xD8000000, 18, 8, DS_FIELDS, {'offset': 3}, 2),
     'MUBUF': Format(0xC4000000, 14, 7, BUFFER, BUFFER_MODS, 3),
     'MTBUF': Format(0xC4200000 | 1 << 55, 14, 4, BUFFER, BUFFER_MODS, 3),

@@ -92,6 +92,8 @@ TEST(Facts, ADestinationThatIsAddedToOrPartlyKeptIsRead) {
     EXPECT_EQ(reads(r3, "global_load_d16_hi_b16 v0, v[2:3], off"), "exec destination");
     EXPECT_EQ(reads(r3, "v_mov_b32_dpp v0, v1 row_shl:1 row_mask:0xf bank_mask:0xf"), "exec destination");
     EXPECT_EQ(reads(r3, "v_mov_b32_dpp v0, v1 row_shl:1 row_mask:0xf bank_mask:0xf bound_ctrl:1"), "exec");
+    EXPECT_EQ(reads(r3, "v_interp_p2_f32 v0, v1, v2, v3"), "exec mode");
+    EXPECT_EQ(reads(r3, "v_interp_p2_rtz_f16_f32 v0, v1, v2, v3"), "exec mode destination");
     EXPECT_EQ(reads(r3, "v_div_fmas_f32 v0, v1, v2, v3"), "vcc exec mode");
     EXPECT_EQ(reads(r3, "s_cmov_b32 s0, s1"), "scc destination");
     EXPECT_EQ(reads(r3, "ds_load_addtid_b32 v0"), "m0 exec");

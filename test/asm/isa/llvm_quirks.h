@@ -17,10 +17,10 @@ inline bool starts_with_any(std::string_view text, std::initializer_list<std::st
     return false;
 }
 
-/// Image, export, interpolation and ray tracing instructions.
+/// Image, export, parameter and ray tracing instructions.
 inline bool is_graphics(std::string_view text) {
-    return starts_with_any(text, {"image_", "exp ", "export ", "v_interp", "lds_", "ds_param_load", "ds_direct_load",
-                                  "ds_bvh", "ds_ordered", "ds_add_gs", "ds_sub_gs", "v_screen_partition"});
+    return starts_with_any(text, {"image_", "exp ", "export ", "lds_", "ds_param_load", "ds_direct_load", "ds_bvh",
+                                  "ds_ordered", "ds_add_gs", "ds_sub_gs", "v_screen_partition"});
 }
 
 /// An SDWA word names registers only; LLVM's assembler has no constants there.

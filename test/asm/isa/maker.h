@@ -74,7 +74,9 @@ class Maker {
             if (row.flags & kLiteral && kind == kLiteralConstant) literal_ = inst.literal;
             inst.src[i] = lanes ? Operand{code::vcc_lo, Type::lanes} : operand(row.src[i], kind, narrow, inst);
         }
-        if (row.modifiers & mod::simm) inst.offset = static_cast<int16_t>(random_());
+        if (row.modifiers & mod::simm)
+            inst.offset =
+                row.format == Format::VINTERP ? static_cast<int32_t>(pick(8)) : static_cast<int16_t>(random_());
         if (row.modifiers & mod::message) inst.offset = static_cast<int32_t>(pick(256));
         if (!native && row.format >= Format::VOP1) modifiers(inst);
         if (native && halves_) upper_halves(inst);

@@ -33,7 +33,8 @@ TEST(Strict, AnUnwrittenRegisterIsFoundWhereItSelectsALane) {
 TEST(Strict, AnUnwrittenRegisterIsFoundInAnotherLane) {
     for (const char* moved : {"v_mov_b32_dpp v3, v2 row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:1",
                               "v_mov_b32_dpp v3, v2 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf",
-                              "s_mov_b32 s8, -1\nv_permlanex16_b32 v3, v2, s8, s8"}) {
+                              "s_mov_b32 s8, -1\nv_permlanex16_b32 v3, v2, s8, s8", "v_interp_p2_f32 v3, v2, v0, v0",
+                              "v_interp_p10_f32 v3, v0, v0, v2"}) {
         const std::string stored = std::string(moved) + "\nglobal_store_b32 v1, v3, s[4:5]";
         expect_one(run(Arch::gfx1100, body(stored)), Kind::uninitialised, "v3 is stored");
         expect_none(run(Arch::gfx1100, body("v_mov_b32 v2, 1.0\n" + stored)));

@@ -1,3 +1,5 @@
+#include <cfenv>
+
 #include "valu_model.h"
 
 // Two operations in one register (VOP3P), and V_FMA_MIX.
@@ -38,6 +40,18 @@ float mixed(const Lane& x, int n) {
 }
 float mix(const Lane& x) { return std::fma(mixed(x, 0), mixed(x, 1), mixed(x, 2)); }
 
+// Interpolation: the sources are those of the quad that the documents name.
+float single(const Lane& x, int n) { return static_cast<float>(x.h(n)); }
+void toward_zero(Lane& x, void (*run)(Lane&)) {
+    const int direction = std::fegetround();
+    x.mode |= 15;
+    std::fesetround(FE_TOWARDZERO);
+    run(x);
+    std::fesetround(direction);
+}
+void first_pass(Lane& x) { x.f32(std::fma(single(x, 0), x.f(1), single(x, 2))); }
+void second_pass(Lane& x) { x.f16(reference::fused(x.h(0), x.f(1), x.f(2))); }
+
 using I = int64_t;
 
 constexpr Operation kRows[] = {
@@ -72,7 +86,13 @@ constexpr Operation kRows[] = {
     {"v_pk_fma_f32", [](Lane& x) { singles(x, [](float a, float b, float c) { return std::fma(a, b, c); }); }},
     {"v_pk_mov_b32", [](Lane& x) { x.b64(x.u(0) | uint64_t{x.u(1)} << 32); }},
     {"v_fma_mix_f32", [](Lane& x) { x.f32(mix(x)); }},
-    {"v_fma_mixlo_f16 v_fma_mixhi_f16", [](Lane& x) { x.f16(mix(x)); }},
+    {"v_interp_p10_f32 v_interp_p2_f32", [](Lane& x) { x.f32(std::fma(x.f(0), x.f(1), x.f(2))); }},
+    {"v_interp_p10_f16_f32", first_pass},
+    {"v_interp_p2_f16_f32", second_pass},
+    {"v_interp_p10_rtz_f16_f32", [](Lane& x) { toward_zero(x, first_pass); }},
+    {"v_interp_p2_rtz_f16_f32", [](Lane& x) { toward_zero(x, second_pass); }},
+    {"v_fma_mixlo_f16 v_fma_mixhi_f16",
+     [](Lane& x) { x.f16(reference::fused(mixed(x, 0), mixed(x, 1), mixed(x, 2))); }},
 };
 
 }  // namespace

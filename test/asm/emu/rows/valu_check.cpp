@@ -104,6 +104,13 @@ uint64_t Check::source_bits(const Half& half, int i, int lane) const {
     return bits;
 }
 
+/// Interpolation reads P10 or P20 of the quad, and in the first pass adds P0, whatever EXEC is ("VINTERP Instructions").
+int Check::read_lane(const isa::Row& row, int i, int lane) {
+    const int first = lane - lane % 4;
+    if (row.mnemonic.starts_with("v_interp_p10_")) return i == 0 ? first + 1 : i == 2 ? first : lane;
+    return row.mnemonic.starts_with("v_interp_p2_") && i == 0 ? first + 2 : lane;
+}
+
 /// Source 0 with DPP's row_shr:1; false where the lane does nothing.
 bool Check::moved_source(int lane, uint64_t& bits) const {
     const bool valid = lane % 16 != 0 && exec_ >> (lane - 1) & 1;
@@ -152,7 +159,7 @@ bool Check::gather(const Half& half, int lane, Lane& x) const {
     for (int i = 0; i < static_cast<int>(half.src.size()); ++i) {
         const Operand& source = half.src[i];
         if (!source.present() || source.type == Type::lanes) continue;
-        uint64_t bits = source_bits(half, i, lane);
+        uint64_t bits = source_bits(half, i, read_lane(*half.row, i, lane));
         if (i == 0 && inst_.dpp.kind != isa::DppKind::none && !moved_source(lane, bits)) return false;
         if (inst_.sdwa.present && i < 2) bits = field(bits, inst_.sdwa.src_sel[i], inst_.sdwa.sext >> i & 1);
         x.s[i] = with_signs(selected(bits, source, i), source, i);

@@ -29,6 +29,7 @@ class Check {
     void fill(Values& values, int round, bool modes);
     void relate(Values& values, int lane);
     uint64_t source_bits(const Half& half, int i, int lane) const;
+    static int read_lane(const isa::Row& row, int i, int lane);
     bool moved_source(int lane, uint64_t& bits) const;
     uint64_t selected(uint64_t bits, const isa::Operand& source, int i) const;
     uint64_t with_signs(uint64_t bits, const isa::Operand& source, int i) const;

@@ -115,6 +115,7 @@ std::optional<Inst> coded(isa::Arch arch, const Inst& inst) {
 }  // namespace
 
 bool follows_mode(const Row& row) {
+    if (row.format == Format::VINTERP) return true;
     std::string name(row.mnemonic);
     if (name.starts_with("v_dual_")) name.erase(2, 5);
     if (!name.ends_with("_f16") && !name.ends_with("_f32") && !name.ends_with("_f64")) return false;

@@ -89,7 +89,7 @@ TEST_P(ModifiedRows, TakeModifiersDppAndSdwa) {
     const bool cdna = isa::is_cdna(isa::info(GetParam().arch).family);
     const bool native = format == Format::VOP1 || format == Format::VOP2 || format == Format::VOPC;
     EXPECT_EQ(modified > 0, !native);
-    EXPECT_EQ(dpp > 0, cdna ? format == Format::VOP1 || format == Format::VOP2 : true);
+    EXPECT_EQ(dpp > 0, cdna ? format == Format::VOP1 || format == Format::VOP2 : format != Format::VINTERP);
     EXPECT_EQ(sdwa > 0, cdna && native);
 }
 
@@ -103,17 +103,19 @@ std::vector<Shape> shapes(std::initializer_list<Format> formats) {
     std::vector<Shape> all;
     for (const isa::ArchInfo& info : isa::archs())
         for (const Format format : formats)
-            if (format != Format::VOPD || !isa::is_cdna(info.family)) all.push_back({info.arch, format});
+            if ((format != Format::VOPD && format != Format::VINTERP) || !isa::is_cdna(info.family))
+                all.push_back({info.arch, format});
     return all;
 }
 std::string title(const testing::TestParamInfo<Shape>& shape) {
     return std::string(isa::info(shape.param.arch).name) + "_" + std::string(isa::name(shape.param.format));
 }
 using enum Format;
-INSTANTIATE_TEST_SUITE_P(All, VectorRows, testing::ValuesIn(shapes({VOP1, VOP2, VOPC, VOP3, VOP3SD, VOP3P, VOPD})),
+INSTANTIATE_TEST_SUITE_P(All, VectorRows,
+                         testing::ValuesIn(shapes({VOP1, VOP2, VOPC, VOP3, VOP3SD, VOP3P, VOPD, VINTERP})), title);
+INSTANTIATE_TEST_SUITE_P(All, ModifiedRows, testing::ValuesIn(shapes({VOP1, VOP2, VOPC, VOP3, VOP3SD, VOP3P, VINTERP})),
                          title);
-INSTANTIATE_TEST_SUITE_P(All, ModifiedRows, testing::ValuesIn(shapes({VOP1, VOP2, VOPC, VOP3, VOP3SD, VOP3P})), title);
-INSTANTIATE_TEST_SUITE_P(All, RoundedRows, testing::ValuesIn(shapes({VOP1, VOP2, VOP3, VOP3P, VOPD})), title);
+INSTANTIATE_TEST_SUITE_P(All, RoundedRows, testing::ValuesIn(shapes({VOP1, VOP2, VOP3, VOP3P, VOPD, VINTERP})), title);
 
 }  // namespace
 }  // namespace strata::emu::rows

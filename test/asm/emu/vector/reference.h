@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -46,6 +47,23 @@ inline uint32_t half_bits(Wide x, bool to_zero = false) {
     if (exponent < -13) return sign | static_cast<uint32_t>(std::ldexp(r, 24));
     return sign | static_cast<uint32_t>(exponent + 14) << 10 |
            (static_cast<uint32_t>(std::ldexp(r, 11 - exponent)) & 0x3ff);
+}
+/// a * b + c of singles, as a number that rounds to a half as the exact one does: what it cannot hold is kept in its lowest
+/// place ("round to odd"), whatever the host's direction is.
+inline Wide fused(Wide a, Wide b, Wide c) {
+    const int direction = std::fegetround();
+    std::fesetround(FE_TONEAREST);
+    const Wide product = a * b, sum = product + c, other = sum - product;
+    const Wide error = (product - (sum - other)) + (c - other);
+    Wide result = sum;
+    int exponent;
+    if (std::isfinite(sum) && error != 0) {
+        const auto digits = static_cast<uint64_t>(std::ldexp(std::fabs(std::frexp(sum, &exponent)), 64));
+        if (digits % 2 == 0) result = std::nextafter(sum, std::copysign(std::numeric_limits<Wide>::infinity(), error));
+    }
+    std::fesetround(direction);
+    const bool opposite = std::signbit(product) != std::signbit(c);
+    return result == 0 && opposite ? std::copysign(Wide(0), direction == FE_DOWNWARD ? -1 : 1) : result;
 }
 inline uint32_t float_bits(float x) { return std::bit_cast<uint32_t>(x); }
 inline uint64_t double_bits(double x) { return std::bit_cast<uint64_t>(x); }

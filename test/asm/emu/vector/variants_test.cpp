@@ -124,8 +124,8 @@ TEST_P(ValuVariants, GiveTheSameBits) {
     if (all.size() < 2) GTEST_SKIP() << "one variant only in this build or on this host";
     constexpr uint32_t kModes[] = {mode::kPlain, mode::kPlain | mode::kIeee, 0, mode::kPlain | 5,
                                    mode::kPlain | mode::kFp16Ovfl | 0xf};
-    const std::set<Format> formats = {Format::VOP1, Format::VOP2,   Format::VOPC,
-                                      Format::VOP3, Format::VOP3SD, Format::VOP3P};
+    const std::set<Format> formats = {Format::VOP1,   Format::VOP2,  Format::VOPC,   Format::VOP3,
+                                      Format::VOP3SD, Format::VOP3P, Format::VINTERP};
     for (const isa::Row& row : isa::rows(isa::info(arch).family)) {
         constexpr uint32_t kElsewhere = isa::kMatrix | isa::kNotOnSilicon | isa::kGraphics | isa::kLiteral;
         if (!formats.count(row.format) || row.flags & kElsewhere) continue;
