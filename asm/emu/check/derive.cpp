@@ -117,13 +117,16 @@ void Registers::set(const Operand& dst, int lane, Known value, const isa::Row& r
     for (int i = 0; i < count; ++i) {
         const auto reg = static_cast<uint16_t>(dst.code + i);
         uint32_t fresh = i == 1 ? static_cast<uint32_t>(value.bits >> 32) : i == 0 ? bits_lo : value.whole() ? ~0u : 0;
+        bool rest = false;
         if (count == 1 && value.bits == 0) fresh = 0;
         if (partly && isa::is_half(dst.type)) {
-            const bool high = op_sel & 8 || row.mnemonic.find("_hi") != std::string_view::npos;
+            const bool high = op_sel & 8 || row.mnemonic.find("_hi") != std::string_view::npos ||
+                              row.mnemonic.find("mixhi") != std::string_view::npos;
             const uint32_t half = bits_lo & 0xffff;
             fresh = high ? half << 16 | (bits(reg, lane) & 0xffff) : half | (bits(reg, lane) & 0xffff0000);
+            rest = half == 0xffff;
         }
-        results_.push_back({reg, lane, fresh});
+        results_.push_back({reg, lane, fresh, rest});
     }
 }
 
@@ -162,7 +165,7 @@ void Registers::derive(const Moment& moment) {
     }
     for (const Result& result : results_) {
         put(result.reg, result.lane, result.bits);
-        if (result.bits != ~0u) set_origin(result.reg, from);
+        if (result.bits != ~0u && !result.rest) set_origin(result.reg, from);
     }
 }
 

@@ -74,6 +74,10 @@ class LocalMemory {
 
     Cells& split(size_t dword);
     static bool is_free(const Cell& cell, Way way, const Now& now);
+    static Touches wrong_of(const Cells& cells, Way way, const Now& now);
+    static void note_where(Cells& cells, const Touches& in_mask, Way way, const Now& now);
+    Cells four_from(size_t first) const;
+    static bool are_together(const Cells& four);
     static bool are_free(const Cells& cells, uint32_t mask, Way way, const Now& now);
     static void note(Cell& cell, Way way, const Now& now);
     static void note(Cells& cells, uint32_t mask, Way way, const Now& now);
@@ -81,6 +85,8 @@ class LocalMemory {
     void note_part(size_t dword, uint32_t mask, Way way, const Now& now);
     bool are_free(size_t first, size_t end, Way way, const Now& now) const;
     void note_all(size_t first, size_t end, Way way, const Now& now);
+    void unite(size_t dword, const Cells& cells);
+    bool pass_bytes(const Places& places, Way way, const Now& now);
     bool pass_dwords(const Places& places, Way way, const Now& now);
     bool pass_extents(std::span<const Extent> extents, Way way, const Now& now);
     template <class Part, class Whole>

@@ -12,6 +12,12 @@ namespace {
 using Dwords = uint32_t __attribute__((vector_size(16)));
 constexpr Dwords kBytes = {0xff, 0xff00, 0xff0000, 0xff000000};
 
+bool is_zero(const Dwords& x) {
+    uint64_t halves[2];
+    memcpy(halves, &x, sizeof halves);
+    return !(halves[0] | halves[1]);
+}
+
 /// Bits of the bytes from `first` to `end` of a dword.
 uint32_t bits_of_bytes(uint32_t first, uint32_t end) {
     return (end == 4 ? ~0u : (1u << 8 * end) - 1) & (~0u << 8 * first);
@@ -34,6 +40,7 @@ struct LocalMemory::Places {
             for (uint64_t left = exec; left; left &= left - 1)
                 firsts[i++] = static_cast<int32_t>(row[std::countr_zero(left)] + offset);
         }
+        if (count == 32 && memcmp(firsts, firsts + 16, 16 * sizeof *firsts) == 0) count = 16;  // rows of a tile
     }
     /// All begin in one place, or each one where the one before ends.
     bool are_together() const {
@@ -100,21 +107,27 @@ int LocalMemory::Places::stretches(Extent* extents) const {
         cell.write = now.now | (way == Way::atomic ? kAtomic : 0);
 }
 
-/// The same of those bytes of a dword that have bits in the mask.
-[[gnu::always_inline]] inline bool LocalMemory::are_free(const Cells& cells, uint32_t mask, Way way, const Now& now) {
+/// The same of four: those of a dword's bytes, or of dwords side by side.
+[[gnu::always_inline]] inline LocalMemory::Touches LocalMemory::wrong_of(const Cells& cells, Way way, const Now& now) {
     const auto matters = [&](Touches touches, Touch bits, Touch harmless) {
         return (touches >= now.since) & ((touches & bits) != now.own) & ((touches & harmless) == 0);
     };
     auto wrong = matters(cells.write, kWaveBits, way == Way::store ? 0 : kAtomic);
     if (way == Way::store) wrong |= matters(cells.read, kWaveBits | kSeveral, 0);
-    uint64_t halves[2];
-    const Touches in_mask = reinterpret_cast<Touches>(wrong) & (kBytes & mask);
-    memcpy(halves, &in_mask, sizeof halves);
-    return !(halves[0] | halves[1]);
+    return reinterpret_cast<Touches>(wrong);
+}
+
+/// Those bytes of a dword that have bits in the mask.
+[[gnu::always_inline]] inline bool LocalMemory::are_free(const Cells& cells, uint32_t mask, Way way, const Now& now) {
+    return is_zero(wrong_of(cells, way, now) & (kBytes & mask));
 }
 
 [[gnu::always_inline]] inline void LocalMemory::note(Cells& cells, uint32_t mask, Way way, const Now& now) {
-    const auto in_mask = reinterpret_cast<Touches>((kBytes & mask) != 0);
+    note_where(cells, reinterpret_cast<Touches>((kBytes & mask) != 0), way, now);
+}
+
+[[gnu::always_inline]] inline void LocalMemory::note_where(Cells& cells, const Touches& in_mask, Way way,
+                                                           const Now& now) {
     if (way == Way::load) {
         const Touches before = (cells.read ^ now.now) - 1;
         const Touches several = reinterpret_cast<Touches>(before < (1u << kWhen) - 1) & kSeveral;
@@ -145,10 +158,35 @@ int LocalMemory::Places::stretches(Extent* extents) const {
             return;
         }
     }
-    note(written_[dword] == kSplit ? bytes_[dword] : split(dword), mask, way, now);
+    Cells& cells = written_[dword] == kSplit ? bytes_[dword] : split(dword);
+    note(cells, mask, way, now);
+    unite(dword, cells);
+}
+
+/// Bytes that were touched by the same wave at the same time are kept together again.
+[[gnu::always_inline]] inline void LocalMemory::unite(size_t dword, const Cells& cells) {
+    if (!is_zero((cells.write ^ cells.write[0]) | (cells.read ^ cells.read[0]))) return;
+    written_[dword] = cells.write[0];
+    read_[dword] = cells.read[0];
+}
+
+/// Four dwords side by side, of which this says nothing where they are split.
+[[gnu::always_inline]] inline LocalMemory::Cells LocalMemory::four_from(size_t first) const {
+    Cells cells;
+    memcpy(&cells.write, written_.data() + first, sizeof cells.write);
+    memcpy(&cells.read, read_.data() + first, sizeof cells.read);
+    return cells;
+}
+[[gnu::always_inline]] inline bool LocalMemory::are_together(const Cells& four) {
+    return is_zero(reinterpret_cast<Touches>(four.write == kSplit));
 }
 
 bool LocalMemory::are_free(size_t first, size_t end, Way way, const Now& now) const {
+    if (const Cells four = end - first == 4 ? four_from(first) : Cells{}; end - first == 4 && are_together(four)) {
+        Touches unknown{};
+        if (way != Way::store) memcpy(&unknown, known_.data() + first, sizeof unknown), unknown = ~unknown;
+        return is_zero(wrong_of(four, way, now) | unknown);
+    }
     if (written_[first] != kSplit) {
         uint32_t wrong = 0;
         if (way == Way::store)
@@ -164,6 +202,13 @@ bool LocalMemory::are_free(size_t first, size_t end, Way way, const Now& now) co
 }
 
 void LocalMemory::note_all(size_t first, size_t end, Way way, const Now& now) {
+    if (Cells four = end - first == 4 ? four_from(first) : Cells{}; end - first == 4 && are_together(four)) {
+        note_where(four, ~Touches{}, way, now);
+        memcpy(written_.data() + first, &four.write, sizeof four.write);
+        memcpy(read_.data() + first, &four.read, sizeof four.read);
+        if (way != Way::load) std::fill_n(known_.data() + first, 4, ~0u);
+        return;
+    }
     uint32_t splits = 0;
     for (size_t i = first; i < end; ++i) splits |= written_[i] == kSplit;
     if (splits) {
@@ -195,8 +240,40 @@ template <class Part, class Whole>
     return (first + 3) / 4 == end / 4 || whole((first + 3) / 4, end / 4);
 }
 
+/// Items of one byte. False: something is to be said of them.
+bool LocalMemory::pass_bytes(const Places& places, Way way, const Now& now) {
+    const auto is_split = [&](uint32_t first) { return written_[first / 4] == kSplit; };
+    bool free = true;
+    for (int i = 0; i < places.count; ++i) {
+        const auto first = static_cast<uint32_t>(places.firsts[i]);
+        const size_t dword = first / 4;
+        const bool known = way == Way::store || known_[dword] >> 8 * (first % 4) & 1;
+        const Cell cell = is_split(first) ? Cell{bytes_[dword].write[first % 4], bytes_[dword].read[first % 4]}
+                                          : Cell{written_[dword], read_[dword]};
+        free &= known & is_free(cell, way, now);
+    }
+    for (int i = 0; free && i < places.count; ++i) {
+        const auto first = static_cast<uint32_t>(places.firsts[i]);
+        const size_t dword = first / 4;
+        if (!is_split(first)) {
+            note_part(dword, 0xffu << 8 * (first % 4), way, now);
+            continue;
+        }
+        Cell cell{bytes_[dword].write[first % 4], bytes_[dword].read[first % 4]};
+        note(cell, way, now);
+        if (way == Way::load) {
+            bytes_[dword].read[first % 4] = cell.read;
+        } else {
+            bytes_[dword].write[first % 4] = cell.write;
+            known_[dword] |= 0xffu << 8 * (first % 4);
+        }
+    }
+    return free;
+}
+
 /// Items in one dword each. False: something is to be said of them.
 bool LocalMemory::pass_dwords(const Places& places, Way way, const Now& now) {
+    if (places.bytes == 1) return pass_bytes(places, way, now);
     const uint32_t item = places.bytes == 4 ? ~0u : (1u << 8 * places.bytes) - 1;
     bool free = true;
     for (int i = 0; i < places.count; ++i) {

@@ -56,6 +56,8 @@ void Registers::start(const Wave& wave, const ScalarSet& given) {
     rows_.assign(static_cast<size_t>(wave.vgprs), 0);
     full_.reset();
     full_.set(0);
+    low_.assign(rows_.size(), 0);
+    full_low_.reset();
     partly_.assign(rows_.size(), 0);
     partial_.resize(rows_.size() * static_cast<size_t>(lanes_));
     row_origins_.assign(rows_.size(), 0);
@@ -70,7 +72,15 @@ void Registers::know(size_t row, uint64_t lanes) {
     if (!(everyone_ & ~rows_[row])) full_.set(row);
 }
 
+void Registers::know_low(size_t row, uint64_t lanes) {
+    if (full_low_[row]) return;
+    low_[row] |= lanes;
+    if (!(everyone_ & ~low_[row])) full_low_.set(row);
+}
+
 void Registers::lose(size_t row, uint64_t lanes) {
+    low_[row] = low_lanes(row) & ~lanes;
+    full_low_.reset(row);
     rows_[row] = known_lanes(row) & ~lanes;
     partly_[row] &= ~lanes;
     full_.reset(row);
@@ -88,7 +98,8 @@ void Registers::put(uint16_t reg, int lane, uint32_t bits) {
     const uint64_t bit = 1ull << lane;
     if (bits == ~0u) return know(row, bit);
     lose(row, bit);
-    if (!bits) return;
+    if ((bits & 0xffff) == 0xffff) know_low(row, bit);
+    if (!bits || bits == 0xffff) return;
     partly_[row] |= bit;
     partial_[place(row, lane)] = bits;
 }
@@ -190,6 +201,7 @@ void Registers::move_row(const Moment& moment) {
     const uint64_t others = exec & ~known;
     if (!others) return;
     lose(to, others);
+    know_low(to, others & low_lanes(from));
     row_origins_[to] = row_origins_[from];
     partly_[to] |= partly_[from] & others;
     for (uint64_t left = partly_[from] & others; left; left &= left - 1) {
@@ -219,17 +231,19 @@ void Registers::mark_indexed(const Moment& moment) {
 bool Registers::knows(const Run& run, uint64_t exec) const {
     const RunRegisters& all = run.registers;
     if ((all.scalars_read & ~whole_).any()) return false;
-    if ((all.all_read & ~full_).none()) return true;
+    if ((all.all_read & ~full_).none() && (all.all_read_low & ~(full_ | full_low_)).none()) return true;
     const auto lacks = [&](const std::vector<uint16_t>& rows, uint64_t lanes) {
         uint64_t missing = 0;
         for (const uint16_t row : rows) missing |= lanes & ~known_lanes(row);
         return missing != 0;
     };
+    const auto lacks_low = [&](uint16_t row) { return (exec & ~(known_lanes(row) | low_lanes(row))) != 0; };
     const auto lacks_lane = [&](const RunRegisters::Lanes& read) {
         return (read.lanes & ~(known_lanes(read.row) | (read.own ? exec : 0))) != 0;
     };
     return !lacks(all.read, exec) && !lacks(all.read_across, everyone_) &&
-           (exec == everyone_ || !lacks(all.rewritten, everyone_)) && std::ranges::none_of(all.read_lanes, lacks_lane);
+           (exec == everyone_ || !lacks(all.rewritten, everyone_)) &&
+           std::ranges::none_of(all.read_lanes, lacks_lane) && std::ranges::none_of(all.read_low, lacks_low);
 }
 
 void Registers::pass(const Run& run, uint64_t exec) {
@@ -242,6 +256,7 @@ void Registers::pass(const Run& run, uint64_t exec) {
         for (const uint16_t row : all.written_across) full_.set(row);
     }
     for (const auto& [row, lanes, own] : all.written_lanes) know(row, lanes);
+    for (const uint16_t row : all.written_low) know_low(row, exec);
 }
 
 void Registers::step(const Moment& moment) {

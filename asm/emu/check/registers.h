@@ -30,7 +30,8 @@ class Registers {
         if (reg < lint::kVectors) return reg >= scalars_.size() || whole_[reg] ? ~0u : scalars_[reg];
         const size_t row = reg - size_t{lint::kVectors};
         if (row >= rows_.size() || known_lanes(row) >> lane & 1) return ~0u;
-        return partly_[row] >> lane & 1 ? partial_[place(row, lane)] : 0;
+        const uint32_t low = low_lanes(row) >> lane & 1 ? 0xffff : 0;
+        return partly_[row] >> lane & 1 ? partial_[place(row, lane)] | low : low;
     }
     /// Lanes in which a vector register is known whole, and those in which bits of it are.
     uint64_t whole_lanes(uint16_t reg) const {
@@ -39,7 +40,7 @@ class Registers {
     }
     uint64_t partial_lanes(uint16_t reg) const {
         const size_t row = reg - size_t{lint::kVectors};
-        return row < rows_.size() ? partly_[row] & ~known_lanes(row) : 0;
+        return row < rows_.size() ? (partly_[row] | low_lanes(row)) & ~known_lanes(row) : 0;
     }
     void put(uint16_t reg, int lane, uint32_t bits);
     /// In some lanes nothing of a vector register is known: a load at `pc` brought what nothing has written.
@@ -54,6 +55,7 @@ class Registers {
         uint16_t reg;
         int lane;
         uint32_t bits;
+        bool rest = false;  ///< what is not known was not before
     };
     /// One half of a VOPD, or an instruction of one half.
     struct Part {
@@ -64,8 +66,11 @@ class Registers {
     };
 
     uint64_t known_lanes(size_t row) const { return full_[row] ? ~0ull : rows_[row]; }
+    /// Of lanes that are not known whole: those of which the lower half is.
+    uint64_t low_lanes(size_t row) const { return full_low_[row] ? ~0ull : low_[row]; }
     size_t place(size_t row, int lane) const { return row * static_cast<size_t>(lanes_) + static_cast<size_t>(lane); }
     void know(size_t row, uint64_t lanes);
+    void know_low(size_t row, uint64_t lanes);
     void lose(size_t row, uint64_t lanes);
     uint64_t need(const Moment& moment, const lint::Read& read) const;
     bool whole(const lint::Registers& registers, uint64_t lanes) const;
@@ -91,9 +96,11 @@ class Registers {
     void set(const isa::Operand& dst, int lane, Known value, const isa::Row& row, uint8_t op_sel, bool partly);
 
     int lanes_ = 32;
-    uint64_t everyone_ = ~0u;        ///< all lanes
-    RowSet full_;                    ///< rows that are known whole in all lanes
-    std::vector<uint64_t> rows_;     ///< lanes that are known whole, by row, of the others
+    uint64_t everyone_ = ~0u;     ///< all lanes
+    RowSet full_;                 ///< rows that are known whole in all lanes
+    std::vector<uint64_t> rows_;  ///< lanes that are known whole, by row, of the others
+    RowSet full_low_;             ///< the same of lower halves
+    std::vector<uint64_t> low_;
     std::vector<uint64_t> partly_;   ///< lanes of which partial_ tells more, if they are not known whole
     std::vector<uint32_t> partial_;  ///< known bits, by row and lane
     /// Where what is not known comes from: pc + 1 of the load that brought it, and whether from behind the end of its memory;

@@ -37,7 +37,31 @@ void insert(std::vector<uint16_t>& rows, uint16_t row) {
     if (!std::ranges::count(rows, row)) rows.push_back(row);
 }
 
+void insert_low(std::vector<uint16_t>& rows, uint16_t row, const std::vector<uint16_t>& done) {
+    if (!std::ranges::count(done, row)) insert(rows, row);
+}
+
+/// Whether what is read of a register is its lower half alone.
+bool is_low(const isa::Inst& inst, const Read& read) {
+    if (read.source < 0 || read.source > 3 || inst.row_y || inst.sdwa.present || inst.dpp.kind != isa::DppKind::none)
+        return false;
+    const auto source = static_cast<size_t>(read.source);
+    const std::string_view name = inst.row->mnemonic;
+    if (inst.op_sel >> source & 1 || name.find("d16_hi") != name.npos) return false;
+    const bool byte = name.ends_with("_b8") || name.ends_with("_byte");
+    return isa::is_half(inst.src[source].type) || (read.use == lint::Use::stored && byte);
+}
+/// Whether the first destination is the lower half of a register that keeps the upper one.
+bool writes_low(const isa::Inst& inst, const lint::Access& access) {
+    const std::string_view name = inst.row->mnemonic;
+    const bool high = inst.op_sel & 8 || name.find("_hi") != name.npos || name.find("mixhi") != name.npos;
+    const bool plain = !inst.row_y && !inst.sdwa.present && inst.dpp.kind == isa::DppKind::none && !inst.tfe;
+    return plain && !high && access.write_count && access.writes[0].partly && inst.dst[0].is_vgpr() &&
+           isa::is_half(inst.dst[0].type);
+}
+
 void sum_up(RunRegisters& all) {
+    for (const uint16_t row : all.read_low) all.all_read_low.set(row);
     for (const auto* rows : {&all.read, &all.read_across, &all.rewritten})
         for (const uint16_t row : *rows) all.all_read.set(row);
     for (const RunRegisters::Lanes& read : all.read_lanes) all.all_read.set(read.row);
@@ -174,8 +198,10 @@ void RunBuilder::add(const isa::Inst& inst, const Checked& checked) {
     runs.back().wants_lane |= checked.wants_lane;
     if (add_lane(inst)) return;
     RunRegisters& all = runs.back().registers;
+    const bool low = writes_low(inst, access);
     for (const Read& read : access.all_reads()) {
         if (runs.back().is_private && read.use == lint::Use::stored) continue;
+        if (low && read.source < 0 && read.use == lint::Use::kept) continue;
         const bool across = read.every_lane || (inst.dpp.kind != isa::DppKind::none && read.source == 0);
         each(
             read.registers,
@@ -184,6 +210,8 @@ void RunBuilder::add(const isa::Inst& inst, const Checked& checked) {
                 const bool own = std::ranges::count(all.written, row);
                 if (across)
                     insert(own ? all.rewritten : all.read_across, row);
+                else if (!own && is_low(inst, read))
+                    insert_low(all.read_low, row, all.written_low);
                 else if (!own)
                     insert(all.read, row);
             },
@@ -191,7 +219,13 @@ void RunBuilder::add(const isa::Inst& inst, const Checked& checked) {
     }
     for (const Write& write : access.all_writes())
         each(
-            write.registers, [&](uint16_t row) { insert(write.every_lane ? all.written_across : all.written, row); },
+            write.registers,
+            [&](uint16_t row) {
+                if (low && &write == access.writes.data())
+                    insert_low(all.written_low, row, all.written);
+                else
+                    insert(write.every_lane ? all.written_across : all.written, row);
+            },
             [&](uint16_t scalar) { all.scalars_written.set(scalar); });
 }
 

@@ -17,6 +17,7 @@ struct RunRegisters {
     std::vector<uint16_t> read_across,
         rewritten;  ///< in all lanes; rewritten: after some instruction of the run wrote them
     std::vector<uint16_t> written, written_across;  ///< in the active lanes; in all
+    std::vector<uint16_t> read_low, written_low;    ///< their lower halves only, in the active lanes
     /// In some lanes only; own: read after the run wrote it in the active ones.
     struct Lanes {
         uint16_t row;
@@ -25,7 +26,8 @@ struct RunRegisters {
     };
     std::vector<Lanes> read_lanes, written_lanes;
     ScalarSet scalars_read{}, scalars_written{};  ///< without those that always hold something
-    RowSet all_read{}, all_written{};             ///< in whatever lanes; without written_lanes
+    RowSet all_read{}, all_written{};             ///< in whatever lanes; without halves and written_lanes
+    RowSet all_read_low{};
 };
 
 /// A straight run of instructions that strict mode may pass as one: whenever the first one runs all do, EXEC stays as it is

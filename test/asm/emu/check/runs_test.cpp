@@ -94,7 +94,7 @@ class RandomText {
         return text;
     }
     std::string line() {
-        switch (any(35)) {
+        switch (any(44)) {
             case 0: return fmt::format("v_mov_b32 {}, {}", vector(), any(64));
             case 1: return fmt::format("v_add_nc_u32 {}, {}, {}", vector(), vector(), vector());
             case 2: return fmt::format("v_and_b32 {}, {}, {}", vector(), any(256), vector());
@@ -133,6 +133,19 @@ class RandomText {
                 return fmt::format("scratch_load_u{} {}, {}, off offset:{}", 8 << any(2), vector(), address(), any(32));
             case 31: return fmt::format("flat_load_b32 {}, {} offset:{}", vector(), pointer(), 4 * any(4));
             case 32: return fmt::format("flat_store_b{} {}, {}", 8 << any(3), pointer(), vector());
+            case 34: return fmt::format("v_cvt_f16_f32 {}, {}", vector(), vector());
+            case 35: return fmt::format("v_add_nc_u16 {}, {}, {}", vector(), vector(), vector());
+            case 36:
+                return fmt::format("v_add_nc_u16 {}, {}, {} op_sel:[{},{},{}]", vector(), vector(), vector(), any(2),
+                                   any(2), any(2));
+            case 37: return fmt::format("v_add_f16 {}, {}, {}", vector(), vector(), vector());
+            case 38: return fmt::format("v_cvt_f32_f16 {}, {}", vector(), vector());
+            case 39: return fmt::format("ds_load_u8_d16{} {}, {}", any(2) ? "_hi" : "", vector(), address());
+            case 40: return fmt::format("ds_store_b{} {}, {}", any(2) ? "8" : "16", address(), vector());
+            case 41:
+                return fmt::format("v_fma_mix{}_f16 {}, {}, {}, 1.0 op_sel_hi:[{},0,0]", any(2) ? "lo" : "hi", vector(),
+                                   vector(), vector(), any(2));
+            case 42: return fmt::format("global_store_b{} v12, {}, s[4:5]", any(2) ? "8" : "16", vector());
             case 33: return "s_load_b128 s[8:11], s[4:5], 0x400";
             default: return fmt::format("s_cmp_lt_u32 {}, {}\ns_cbranch_scc1 1\ns_mov_b32 s16, 2", scalar(), any(64));
         }
