@@ -14,6 +14,10 @@
 namespace strata::runtime {
 namespace {
 
+/// A profile names operations by the text that direct lowering makes where it is asked to.
+codegen::Text text_wanted() { return settings().profiler ? codegen::Text::yes : codegen::Text::no; }
+bool lacks_text(const codegen::Compiled& code) { return code.text.empty() && code.assembly.empty(); }
+
 bool is_variable(const isa::Symbol& symbol) {
     if (symbol.is_function || symbol.size == 0 || symbol.name.ends_with(".kd")) return false;
     return !symbol.name.starts_with("__hip_") && !symbol.name.starts_with(codegen::kOwnSymbols);
@@ -92,9 +96,11 @@ std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const c
     for (const codegen::Scheduled& k : kernels)
         if (auto [at, first] = by_sink.try_emplace(k.kernel.sink); first) {
             at->second = known.find(k.kernel.sink, device);
+            if (at->second && text_wanted() == codegen::Text::yes && lacks_text(at->second->code)) at->second = nullptr;
             if (!at->second) missing.push_back(k);
         }
-    std::vector<Result<codegen::Compiled>> compiled = codegen::compile_kernels(missing, target_of(device));
+    std::vector<Result<codegen::Compiled>> compiled =
+        codegen::compile_kernels(missing, target_of(device), text_wanted());
     for (size_t i = 0; i < missing.size(); ++i) {
         codegen::Compiled& code = compiled[i].value();
         UOp sink = missing[i].kernel.sink;

@@ -192,8 +192,8 @@ class Preparer {
 /// Everything but the structure that decides how it is computed.
 std::string settings_key(const Device& device) {
     const Settings& s = settings();
-    return fmt::format("{} {} {} {}\n", device.index(), static_cast<int>(target_of(device).route), s.beam,
-                       s.beam ? s.emu_model : "");
+    return fmt::format("{} {} {} {} {}\n", device.index(), static_cast<int>(target_of(device).route), s.beam,
+                       s.beam ? s.emu_model : "", s.profiler ? "profiled" : "");
 }
 
 /// Graphs on one device, and what is known of their structure.
@@ -263,7 +263,7 @@ class Realization {
 
     Plan find_on_disk(const std::vector<bool>& changing, LaunchPlan::Loaded& programs) {
         const DiskCache disk = DiskCache::of_settings();
-        if (!disk.enabled() || build_id().empty()) return nullptr;
+        if (!disk.enabled() || build_id().empty() || settings().profiler) return nullptr;  // they have no text
         const auto bytes = disk.get(CacheKind::plans, disk_key(changing));
         if (!bytes) return nullptr;
         const Plan plan = LaunchPlan::of_bytes(*bytes, device_, structure_->buffers.size(), numbers_.size(), programs);

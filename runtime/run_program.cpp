@@ -4,6 +4,7 @@
 
 #include "strata/core/support/settings.h"
 #include "strata/runtime/context_p.h"
+#include "strata/runtime/profiler.h"
 #include "strata/runtime/run_program_p.h"
 
 namespace strata::runtime {
@@ -19,6 +20,17 @@ void print_launch(const Stats::Launch& l, const Program& program) {
     if (debug >= 4) fmt::print(stderr, "{}\n", program.code.text);
 }
 
+/// Who profiles gets what the launch's provider knows; nobody else keeps it.
+void tell_profiler(Stats::Launch& launch, const Program& program) {
+    const std::shared_ptr<void> profiler = settings().profiler;
+    if (!profiler) return;
+    const Device& device = program.device();
+    static_cast<Profiler*>(profiler.get())
+        ->add({launch, device.name(), device.time_is_modelled(), program.code.object, program.code.text,
+               program.code.assembly});
+    launch.report.profile.reset();
+}
+
 }  // namespace
 
 void run_program(const Program& program, const LaunchShape& shape, uint64_t bytes,
@@ -32,6 +44,7 @@ void run_program(const Program& program, const LaunchShape& shape, uint64_t byte
     counted.time_ms = done.time_ms;
     counted.report = std::move(done.report);
     print_launch(counted, program);
+    tell_profiler(counted, program);
     context().counters.add(std::move(counted), program.device().time_is_modelled());
 }
 

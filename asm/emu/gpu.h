@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "strata/asm/emu/fidelity.h"
+#include "strata/asm/emu/profile.h"
 #include "strata/asm/isa/arch.h"
 #include "strata/asm/lint/finding.h"
 #include "strata/asm/object/code_object.h"
@@ -23,6 +24,7 @@ struct LaunchStats {
     double modelled_ms = 0;
     double wall_ms = 0;
     std::vector<InstructionUse> instructions;  ///< of the kernel, with how often each ran: if LaunchConfig::counted
+    std::shared_ptr<const LaunchProfile> profile = {};  ///< if LaunchConfig::profiled
 };
 
 /// What strict mode does with what it finds.
@@ -49,8 +51,9 @@ struct LaunchConfig {
     Check check = Check::off;
     bool check_races = false;  ///< strict mode looks at what workgroups do to each other's memory, too, on one thread
     std::vector<lint::Finding>* findings =
-        nullptr;           ///< gets what strict mode finds, also if the launch ends in an error
-    bool counted = false;  ///< count what runs, at some tens of nanoseconds a wave instruction
+        nullptr;            ///< gets what strict mode finds, also if the launch ends in an error
+    bool counted = false;   ///< count what runs, at some tens of nanoseconds a wave instruction
+    bool profiled = false;  ///< keep what the timing model finds out on its way; without effect unless `timed`
 };
 
 class Module;

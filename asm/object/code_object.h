@@ -43,6 +43,7 @@ struct KernelDescriptor {
     int accum_offset() const { return static_cast<int>((rsrc3 & 63) + 1) * 4; }  ///< CDNA: row of register a0
     int wave_size(const ArchInfo& arch) const;  ///< lanes; what counts, whatever the metadata says
     int vgprs(const ArchInfo& arch) const;      ///< allocated, from the granulated count
+    int sgprs(const ArchInfo& arch) const;      ///< the same; 0 where every wave has as many as there are (RDNA)
 };
 
 /// Registers a step of GRANULATED_WORKITEM_VGPR_COUNT stands for (AMDGPUUsage; differs from the allocation granule).

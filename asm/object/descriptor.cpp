@@ -58,4 +58,8 @@ int KernelDescriptor::vgprs(const ArchInfo& arch) const {
     return static_cast<int>((rsrc1 & 63) + 1) * vgpr_encoding_granule(arch, wave_size(arch));
 }
 
+int KernelDescriptor::sgprs(const ArchInfo& arch) const {
+    return is_cdna(arch.family) ? static_cast<int>((rsrc1 >> 6 & 15) / 2 + 1) * 16 : 0;
+}
+
 }  // namespace strata::isa

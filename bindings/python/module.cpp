@@ -44,6 +44,7 @@ PYBIND11_MODULE(_strata, m) {
     strata::python::bind_settings(m);
     strata::python::bind_strict(m);
     strata::python::bind_runtime(m);
+    strata::python::bind_profile(m);
     strata::python::bind_asm(m);
     strata::python::bind_lint(m);
     strata::python::bind_bench(m);

@@ -27,6 +27,7 @@ py::object in_python(const std::integral auto& field) { return py::cast(field); 
 Settings with(Settings settings, const Changes& changes) {
     for (const auto& [name, text] : changes.settings) set(settings, name, text);
     if (changes.listener) settings.listener = changes.listener;
+    if (changes.profiler) settings.profiler = changes.profiler;
     return settings;
 }
 

@@ -6,10 +6,11 @@
 
 namespace strata::python {
 
-/// What a block changes: settings by name, and who is told of findings in it.
+/// What a block changes: settings by name, and who is told of findings and of launches in it.
 struct Changes {
     std::vector<std::pair<std::string, std::string>> settings;
     std::shared_ptr<void> listener = {};
+    std::shared_ptr<void> profiler = {};
 };
 
 /// The settings of a block of a context, as `with strata.config(...)` has them. Throws the Exceptions of set().

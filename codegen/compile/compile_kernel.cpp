@@ -100,9 +100,9 @@ Result<isa::Bytes> one_object(std::span<const Compiled> kernels, const Target& t
     return all.code_object();
 }
 
-std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels, const Target& target) {
+std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels, const Target& target, Text text) {
     std::vector<Result<Compiled>> compiled(kernels.size(), Compiled{});
-    parallel_for(kernels.size(), [&](size_t i) { compiled[i] = compile_kernel(kernels[i], target); });
+    parallel_for(kernels.size(), [&](size_t i) { compiled[i] = compile_kernel(kernels[i], target, text); });
     return compiled;
 }
 

@@ -46,7 +46,8 @@ Result<Compiled> compile_kernel(const Scheduled& kernel, const Target& target, T
 /// (Unsupported) where one of several was not written by Strata.
 Result<isa::Bytes> one_object(std::span<const Compiled> kernels, const Target& target);
 /// Many, on all cores; in order.
-std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels, const Target& target);
+std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels, const Target& target,
+                                              Text text = Text::no);
 
 /// What each stage makes of a step of a schedule (not a custom one) by direct lowering: its graph over buffers, the graph over
 /// ranges, the actions of its schedule, what instructions do in order of execution, instructions, machine code.

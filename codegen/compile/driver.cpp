@@ -22,6 +22,7 @@ Arguments own_options(const Toolchain& tools, const HipSource& source, isa::Arch
                          fmt::format("--offload-arch={}", isa::info(arch).name),
                          "-nogpulib",
                          "-O3",
+                         "-gline-tables-only",  // faults and profiles name the line
                          "-c",
                          "-o",
                          "-"};
@@ -30,8 +31,7 @@ Arguments own_options(const Toolchain& tools, const HipSource& source, isa::Arch
         options.insert(options.end(), {"-nogpuinc", "-nostdinc", "-nostdinc++", "-w", "-munsafe-fp-atomics"});
     else
         options.insert(options.end(),
-                       {"-gline-tables-only",     // faults name the line
-                        "-fhip-kernel-arg-name",  // errors name the parameter
+                       {"-fhip-kernel-arg-name",  // errors name the parameter
                         "-D__HIP_NO_IMAGE_SUPPORT=1", fmt::format("--rocm-path={}/..", tools.hip_headers)});
     return options;
 }

@@ -15,6 +15,8 @@ struct Settings {
 #undef SETTING
     /// Not a row, since no text says it: who is told of findings while `check` is on. Of the provider's type for it.
     std::shared_ptr<void> listener = {};
+    /// Neither: who is told of all launches, with what their timing model knows: a runtime::Profiler.
+    std::shared_ptr<void> profiler = {};
     bool operator==(const Settings&) const = default;
 };
 

@@ -178,6 +178,7 @@ Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std:
     config.output = &report.output;
     config.check = check_of_settings();
     config.check_races = settings().check_races;
+    config.profiled = settings().profiler != nullptr;
     std::vector<lint::Finding> found;
     config.findings = &found;
     const ShowOutput show{report.output};
@@ -194,6 +195,7 @@ Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std:
     STRATA_TRY(emu::LaunchStats stats, std::move(ran));
     stream->femtoseconds += static_cast<uint64_t>(std::llround(stats.modelled_ms * 1e12));
     report.wave_instructions = stats.wave_instructions;
+    if (stats.profile) report.profile = LaunchProfile(stats.profile);
     details.instructions = std::move(stats.instructions);
     if (!details.instructions.empty() || !details.findings.empty()) report.details = std::move(details);
     return {};

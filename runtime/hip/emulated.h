@@ -1,7 +1,9 @@
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "strata/asm/emu/fidelity.h"
+#include "strata/asm/emu/profile.h"
 #include "strata/runtime/hip/report.h"
 
 namespace strata::hip {
@@ -11,5 +13,8 @@ struct LaunchDetails {
     std::vector<emu::InstructionUse> instructions;  ///< with settings().emu_fidelity: of the kernel, how often each ran
     std::vector<CheckFinding> findings;             ///< with settings().check
 };
+
+/// LaunchReport::profile of an emulated device.
+using LaunchProfile = std::shared_ptr<const emu::LaunchProfile>;
 
 }  // namespace strata::hip

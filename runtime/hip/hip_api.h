@@ -35,6 +35,7 @@ struct LaunchReport {
     uint64_t wave_instructions = 0;
     std::string output;  ///< what the kernel printed
     std::any details;    ///< of a type that the provider's header names
+    std::any profile;    ///< the same, with settings().profiler
 };
 
 /// The HIP calls of hip_api.def, and what no call of HIP says. A provider fills every row.

@@ -91,28 +91,35 @@ void order_groups(Plan& plan, const LaunchConfig& config) {
 }
 
 Occupancy shape_of(const Plan& plan, const LoadedKernel& kernel) {
-    const bool wgp_mode = (kernel.info->descriptor.rsrc1 >> 29 & 1) != 0;
-    return {plan.groups(), plan.waves, plan.lds, plan.vgprs, plan.lanes, wgp_mode};
+    const isa::KernelDescriptor& descriptor = kernel.info->descriptor;
+    return {plan.groups(), plan.waves, plan.lds, plan.vgprs, descriptor.sgprs(isa::info(kernel.program->arch())),
+            plan.lanes};
 }
 
 /// The timing model's view of a launch: some workgroups are measured, and what they cost is scaled to the grid.
 class Timing {
   public:
-    Timing(Plan& plan, const LoadedKernel& kernel, const Model& model) : model_(model) {
+    Timing(Plan& plan, const LoadedKernel& kernel, const Model& model, bool profiled)
+        : model_(model), profiled_(profiled) {
         const std::vector<uint64_t> numbers = representatives(plan.groups());
         groups_.reserve(numbers.size());
         for (uint64_t number : numbers)
-            plan.of_group[number] = &groups_.emplace_back(*kernel.costs, model, *plan.launch.memory,
-                                                          static_cast<int>(plan.waves), plan.vgprs);
+            plan.of_group[number] = &groups_.emplace_back(*kernel.costs, model, *plan.launch.memory, plan.groups(),
+                                                          static_cast<int>(plan.waves), plan.vgprs, profiled);
     }
     void finish(const Plan& plan, const LoadedKernel& kernel, LaunchStats& stats) const {
-        const double cycles = estimate_cycles(model_, isa::info(model_.arch), shape_of(plan, kernel), groups_);
+        const isa::ArchInfo& arch = isa::info(model_.arch);
+        const Occupancy shape = shape_of(plan, kernel);
+        if (profiled_)
+            stats.profile = std::make_shared<LaunchProfile>(profile(model_, arch, shape, groups_, *kernel.program));
+        const double cycles = estimate(model_, arch, shape, groups_).cycles;
         stats.modelled_cycles = static_cast<uint64_t>(cycles);
         stats.modelled_ms = cycles / model_.mhz / 1000;
     }
 
   private:
     const Model& model_;
+    bool profiled_;
     std::vector<GroupTiming> groups_;
 };
 
@@ -163,7 +170,7 @@ Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, cons
         plan.observers.push_back(kernel.counter.get());
     }
     std::optional<Timing> timing;
-    if (config.timed) timing.emplace(plan, kernel, model);
+    if (config.timed) timing.emplace(plan, kernel, model, config.profiled);
     const auto start = std::chrono::steady_clock::now();
     const bool alone = plan.services || (config.check_races && config.check != Check::off);
     const int threads = alone ? 1 : thread_count(config, kernel.program->order());
@@ -251,7 +258,8 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     if (config.sampled) plan.sample = sample_of(plan.groups());
     STRATA_TRY_VOID(check_budget(plan));
     plan.launch.groups = plan.groups();
-    plan.launch.most_groups = std::min(groups_at_once(*state_->model, arch, shape_of(plan, kernel)), kMostResidents);
+    plan.launch.most_groups =
+        std::min(residency(*state_->model, arch, shape_of(plan, kernel)).groups_at_once, kMostResidents);
     pack_scalars(plan, kernel.info->descriptor, arch, area.packet, area.kernarg, kernarg);
     return run(state_->pool, plan, kernel, *state_->model, config);
 }

@@ -10,16 +10,31 @@ namespace {
 constexpr int kShaderEngines = 6;  // each starts about one wave a cycle
 constexpr double kMiB = 1048576;
 
-/// Workgroups that fit on a WGP at once (RDNA3: 4 SIMDs, 128 KiB of local memory, 32 workgroups), or on a CU of CDNA.
-double groups_on_unit(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape) {
+constexpr int kMostGroups = 32;      // of a WGP, or a CU of CDNA
+constexpr int kScalarsOfSimd = 800;  // CDNA; a wave of RDNA has 128 of its own
+
+struct Room {
+    double groups = 1;
+    Limit limit = Limit::none;
+};
+/// Workgroups that fit on a WGP at once (RDNA3: 4 SIMDs, 128 KiB of local memory), or on a CU of CDNA, and what keeps
+/// more from it.
+Room room_on_unit(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape) {
     const int granule = shape.wave_size == 32 ? arch.vgpr_granule32 : arch.vgpr_granule64;
     const int allocated = std::max((shape.vgprs + granule - 1) / granule * granule, granule);
-    const int per_simd =
-        std::min(model.waves_per_simd(), model.registers_per_simd() * 32 / shape.wave_size / allocated);
-    const int simds = Model::kSimdsPerUnit;
-    double groups = std::min(32.0, std::floor(static_cast<double>(per_simd * simds) / shape.waves));
-    if (shape.lds) groups = std::min(groups, std::floor(1.0 * model.cus_per_unit() * arch.lds_bytes / shape.lds));
-    return std::max(groups, 1.0);
+    const int slots = model.waves_per_simd() * Model::kSimdsPerUnit, waves = static_cast<int>(shape.waves);
+    const auto groups_of = [&](int per_simd) { return 1.0 * (per_simd * Model::kSimdsPerUnit / waves); };
+    Room room{groups_of(model.waves_per_simd()), Limit::block};
+    const auto at_most = [&](double groups, Limit limit) {
+        if (groups < room.groups) room = {groups, limit};
+    };
+    at_most(kMostGroups, Limit::groups);
+    at_most(groups_of(model.registers_per_simd() * 32 / shape.wave_size / allocated), Limit::vgprs);
+    if (shape.sgprs) at_most(groups_of(kScalarsOfSimd / shape.sgprs), Limit::sgprs);
+    if (shape.lds) at_most(std::floor(1.0 * model.cus_per_unit() * arch.lds_bytes / shape.lds), Limit::lds);
+    if (room.groups * waves >= slots) room.limit = Limit::none;
+    room.groups = std::max(room.groups, 1.0);
+    return room;
 }
 
 Demand average(const std::vector<GroupTiming>& groups) {
@@ -31,11 +46,11 @@ Demand average(const std::vector<GroupTiming>& groups) {
         mean.matrix += one.matrix * share;
         mean.scalar += one.scalar * share;
         mean.local += one.local * share;
+        mean.conflicts += one.conflicts * share;
         mean.memory += one.memory * share;
         mean.latency += one.latency * share;
         mean.l2_bytes += one.l2_bytes * share;
         mean.unique_bytes += one.unique_bytes * share;
-        mean.hot_atomics += one.hot_atomics * share;
     }
     return mean;
 }
@@ -51,19 +66,41 @@ double footprint(const std::vector<GroupTiming>& groups) {
     return bytes;
 }
 
+/// Updates of the most contended address, one a cycle. One that a single measured workgroup updates is its own; one of several
+/// is everyone's.
+double contention(const std::vector<GroupTiming>& groups, double count) {
+    struct Updates {
+        double all = 0, groups = 0;
+    };
+    std::unordered_map<uint64_t, Updates> by_address;
+    for (const GroupTiming& group : groups)
+        for (const auto& [address, updates] : group.atomics()) {
+            Updates& here = by_address[address];
+            here.all += updates * group.scale();
+            here.groups += 1;
+        }
+    double most = 0;
+    for (const auto& [address, here] : by_address)
+        most = std::max(most, here.groups > 1 ? here.all / static_cast<double>(groups.size()) * count : here.all);
+    return most;
+}
+
 /// Cycles the memory behind the CUs needs. What is touched for the first time comes from DRAM; what comes back is
 /// served by the L2, the last-level cache or DRAM again, by how much of the footprint they hold.
-double memory_cycles(const Model& model, const Demand& mean, double count, double touched) {
+void add_memory(const Model& model, const Demand& mean, double count, double touched, Estimate& out) {
     const double cycle_ns = 1000 / model.mhz;
     const double wanted = mean.unique_bytes * count, first = std::min(wanted, std::max(touched, 128.0));
     const double again = wanted - first;
     const double in_l2 = std::min(1.0, model.l2_mib * kMiB / std::max(first, 1.0));
     const double in_llc = std::min(1.0, model.llc_mib * kMiB / std::max(first, 1.0));
-    const double from_llc = again * (1 - in_l2) * in_llc, from_dram = first + again * (1 - in_l2) * (1 - in_llc);
+    const double from_llc = again * (1 - in_l2) * in_llc;
+    out.dram_bytes = first + again * (1 - in_l2) * (1 - in_llc);
+    out.llc_bytes = from_llc + out.dram_bytes;
+    out.l2_bytes = mean.l2_bytes * count;
     // GB/s are bytes a nanosecond.
-    const double l2 = mean.l2_bytes * count / model.l2_gbs, llc = (from_llc + from_dram) / model.llc_gbs,
-                 dram = from_dram / model.dram_gbs;
-    return std::max({l2, llc, dram}) / cycle_ns;
+    out.of(Bound::l2) = out.l2_bytes / model.l2_gbs / cycle_ns;
+    out.of(Bound::llc) = out.llc_bytes / model.llc_gbs / cycle_ns;
+    out.of(Bound::dram) = out.dram_bytes / model.dram_gbs / cycle_ns;
 }
 
 /// A smooth maximum: what is next to the bottleneck still counts a little, so that saving it is worth something. Only
@@ -81,28 +118,43 @@ double combine(std::initializer_list<double> parts) {
 
 }  // namespace
 
-uint64_t groups_at_once(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape) {
-    return static_cast<uint64_t>(model.cus / model.cus_per_unit() * groups_on_unit(model, arch, shape));
+Bound Estimate::bound() const { return static_cast<Bound>(std::ranges::max_element(parts) - parts.begin()); }
+
+Residency residency(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape) {
+    const Room room = room_on_unit(model, arch, shape);
+    const double units = 1.0 * model.cus / model.cus_per_unit(),
+                 share = std::ceil(static_cast<double>(shape.groups) / units);
+    Residency out{static_cast<uint64_t>(units * room.groups),
+                  std::min(room.groups, share) * shape.waves / Model::kSimdsPerUnit, 1.0 * model.waves_per_simd(),
+                  share < room.groups ? Limit::grid : room.limit};
+    return out;
 }
 
-double estimate_cycles(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape,
-                       const std::vector<GroupTiming>& groups) {
+Estimate estimate(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape,
+                  const std::vector<GroupTiming>& groups) {
     const Demand mean = average(groups);
     const double count = static_cast<double>(shape.groups), units = 1.0 * model.cus / model.cus_per_unit();
     const double share = std::ceil(count / units);  // workgroups of the busiest WGP or CU
-    const double resident = std::min(groups_on_unit(model, arch, shape), share);
+    const double resident = std::min(room_on_unit(model, arch, shape).groups, share);
     const double simds = std::min(4.0, resident * shape.waves),
                  cus = std::min<double>(model.cus_per_unit(), resident * shape.waves);
-    const double vector = share * mean.vector / simds, matrix = share * mean.matrix / simds,
-                 scalar = share * mean.scalar / simds;
-    const double local = share * mean.local / cus;
-    const double lines = share * mean.memory / cus;
-    const double waiting = std::ceil(share / resident) * mean.latency;
-    const double memory = memory_cycles(model, mean, count, footprint(groups));
-    const double atomics = mean.hot_atomics * count;
-    const double dispatch = count * shape.waves / kShaderEngines;
-    return combine({vector, matrix, scalar, local, lines, waiting, memory, atomics, dispatch}) +
-           model.cycles(model.launch_us * 1000);
+    Estimate out;
+    out.of(Bound::vector) = share * mean.vector / simds;
+    out.of(Bound::matrix) = share * mean.matrix / simds;
+    out.of(Bound::scalar) = share * mean.scalar / simds;
+    out.of(Bound::local) = share * mean.local / cus;
+    out.of(Bound::lines) = share * mean.memory / cus;
+    out.of(Bound::latency) = std::ceil(share / resident) * mean.latency;
+    add_memory(model, mean, count, footprint(groups), out);
+    out.of(Bound::atomics) = contention(groups, count);
+    out.of(Bound::dispatch) = count * shape.waves / kShaderEngines;
+    const double memory = std::max({out.of(Bound::l2), out.of(Bound::llc), out.of(Bound::dram)});
+    out.of(Bound::launch) = model.cycles(model.launch_us * 1000);
+    out.cycles = combine({out.of(Bound::vector), out.of(Bound::matrix), out.of(Bound::scalar), out.of(Bound::local),
+                          out.of(Bound::lines), out.of(Bound::latency), memory, out.of(Bound::atomics),
+                          out.of(Bound::dispatch)}) +
+                 out.of(Bound::launch);
+    return out;
 }
 
 }  // namespace strata::emu

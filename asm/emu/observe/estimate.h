@@ -3,6 +3,7 @@
 
 #include "strata/asm/emu/observe/group_timing.h"
 #include "strata/asm/emu/observe/model.h"
+#include "strata/asm/emu/profile.h"
 
 namespace strata::emu {
 
@@ -10,13 +11,14 @@ namespace strata::emu {
 struct Occupancy {
     uint64_t groups = 1;
     uint32_t waves = 1, lds = 0;
-    int vgprs = 0, wave_size = 32;
-    bool wgp_mode = true;
+    int vgprs = 0, sgprs = 0, wave_size = 32;  ///< sgprs: allocated, 0 where no wave takes them from another
 };
-/// Workgroups that the whole card holds at once.
-uint64_t groups_at_once(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape);
+Residency residency(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape);
 /// Cycles of the whole launch, from the demands of its measured workgroups.
-double estimate_cycles(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape,
-                       const std::vector<GroupTiming>& groups);
+Estimate estimate(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape,
+                  const std::vector<GroupTiming>& groups);
+/// The same with all that the workgroups, which gathered it, know beside.
+LaunchProfile profile(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape,
+                      const std::vector<GroupTiming>& groups, const Program& program);
 
 }  // namespace strata::emu

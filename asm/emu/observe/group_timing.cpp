@@ -14,31 +14,51 @@ using isa::LatencyClass;
 // Instructions measured of a workgroup, and until its waves are at the start of a loop again: what follows is taken to be alike.
 // Accounting costs some 50 ns each.
 constexpr uint32_t kMeasuredOfGroup = 16384, kFewestOfWave = 512, kMostOfWave = 8192;
-constexpr uint64_t kLine = 128;
-constexpr size_t kL0Lines = 32768 / kLine;  // 32 KiB a CU
-constexpr double kL0Latency = 100, kLocalLatency = 30,
-                 kScalarHitLatency = 50;  // cycles; RDNA3 microbenchmarks, rounded
+constexpr uint64_t kLine = GroupProfile::kLine;
+constexpr double kMiB = 1048576;
+constexpr double kLocalLatency = 30, kScalarHitLatency = 50;  // cycles; RDNA3 microbenchmarks, rounded
 constexpr int kBanks = 32;
 
 }  // namespace
 
-GroupTiming::GroupTiming(CostTable& costs, const Model& model, const DeviceMemory& memory, int waves, int vgprs)
-    : costs_(&costs), model_(&model), memory_(&memory), waves_(static_cast<size_t>(waves)), l0_(kL0Lines, ~0ull) {
+GroupTiming::GroupTiming(CostTable& costs, const Model& model, const DeviceMemory& memory, uint64_t groups, int waves,
+                         int vgprs, bool profiled)
+    : costs_(&costs),
+      model_(&model),
+      memory_(&memory),
+      waves_(static_cast<size_t>(waves)),
+      l0_(static_cast<size_t>(model.l0_kib) * 1024 / kLine, ~0ull),
+      groups_(static_cast<double>(groups)) {
     limit_ = std::clamp(kMeasuredOfGroup / static_cast<uint32_t>(waves), kFewestOfWave, kMostOfWave);
-    for (WaveState& wave : waves_) wave.ready.resize(256 + static_cast<size_t>(vgprs) + 32);
+    const size_t registers = 256 + static_cast<size_t>(vgprs) + 32;
+    for (WaveState& wave : waves_) wave.ready.resize(registers);
+    if (profiled) profile_ = std::make_unique<GroupProfile>(waves_.size(), registers);
 }
 
-/// Brings a line into the CU's cache; true if it was there. `fresh`: this workgroup has never touched it.
-bool GroupTiming::touch_line(uint64_t line, bool& fresh) {
-    uint64_t& tag = l0_[line % kL0Lines];
-    if (tag == line) return true;
+/// Cycles until a line that this workgroup touches for the first time is there. Where all workgroups together touch more than
+/// there is, others have brought most lines to the caches behind the CU.
+double GroupTiming::fresh_latency(uint64_t line) {
+    const size_t allocation = std::max<size_t>(line >> GroupProfile::kAllocationBit, 1) - 1;
+    if (fresh_lines_.size() <= allocation) fresh_lines_.resize(allocation + 1);
+    const double wanted = static_cast<double>(++fresh_lines_[allocation]) * kLine * groups_,
+                 size = allocation < touched_.size() ? static_cast<double>(touched_[allocation].second) : wanted;
+    const double first = std::min(1.0, size / wanted);
+    const double in_l2 = std::min(1.0, model_->l2_mib * kMiB / size),
+                 in_llc = std::min(1.0, model_->llc_mib * kMiB / size);
+    const double again =
+        in_l2 * model_->l2_ns + (1 - in_l2) * (in_llc * model_->llc_ns + (1 - in_llc) * model_->dram_ns);
+    return model_->cycles(first * model_->dram_ns + (1 - first) * again);
+}
+
+/// Brings a line into the CU's cache; cycles until it is there.
+double GroupTiming::line_latency(uint64_t line) {
+    uint64_t& tag = l0_[line % l0_.size()];
+    if (tag == line) return model_->l0_clocks;
     tag = line;
     sum_.l2_bytes += kLine;
-    if (lines_.insert(line).second) {
-        fresh = true;
-        sum_.unique_bytes += kLine;
-    }
-    return false;
+    if (!lines_.insert(line).second) return model_->cycles(model_->l2_ns);
+    sum_.unique_bytes += kLine;
+    return fresh_latency(line);
 }
 
 /// A line by its allocation, in the order of first use, and its place there: no host address has a say.
@@ -52,7 +72,20 @@ uint64_t GroupTiming::line_of(uint64_t address) {
             touched_.emplace_back(at->low, at->high - at->low);
         }
     }
-    return (last_touched_ + 1) << 40 | (address - touched_[last_touched_].first) / kLine;
+    return (last_touched_ + 1) << GroupProfile::kAllocationBit | (address - touched_[last_touched_].first) / kLine;
+}
+
+/// For the profile: what is read and written, byte by byte.
+void GroupTiming::touch_bytes(uint64_t address, uint64_t bytes, bool reads, bool writes) {
+    if (static_cast<uint32_t>(address >> 32) == kPrivateAperture) return;
+    for (uint64_t end = address + bytes; address < end;) {
+        const uint64_t line = line_of(address);
+        if (line == 0) return;
+        const uint64_t offset = (address - touched_[last_touched_].first) % kLine,
+                       part = std::min(end - address, kLine - offset);
+        profile_->touched(line, offset, part, reads, writes);
+        address += part;
+    }
 }
 
 /// Busy cycles go to the sum; the result is the latency of the access.
@@ -70,10 +103,9 @@ double GroupTiming::memory_access(Wave* wave, const Op* op) {
         const uint32_t aperture = static_cast<uint32_t>(address >> 32);
         if (op->memory().space == Space::flat && aperture == kSharedAperture) continue;
         lowest = std::min(lowest, address);
-        if (atomic) {
-            uint32_t& updates = atomics_[address];
-            sum_.hot_atomics = std::max<double>(sum_.hot_atomics, ++updates);
-        }
+        if (profile_)
+            touch_bytes(address, bytes, atomic || !op->memory().is(kIsStore), atomic || op->memory().is(kIsStore));
+        if (atomic) ++atomics_[address];
         for (uint64_t line = address / kLine; line <= (address + bytes - 1) / kLine; ++line) lines[count++] = line;
     }
     std::sort(lines, lines + count);
@@ -83,15 +115,14 @@ double GroupTiming::memory_access(Wave* wave, const Op* op) {
     const bool scratch =
         op->memory().space == Space::scratch || static_cast<uint32_t>(lines[0] >> 25) == kPrivateAperture;
     if (scratch) count = (bytes + 3) / 4 * static_cast<size_t>(wave->lanes) / 32;
-    bool missed = false, fresh = false;
+    double latency = model_->l0_clocks;
     if (!scratch) {
-        for (size_t i = 0; i < count; ++i) missed |= !touch_line(line_of(std::max(lines[i] * kLine, lowest)), fresh);
+        for (size_t i = 0; i < count; ++i)
+            latency = std::max(latency, line_latency(line_of(std::max(lines[i] * kLine, lowest))));
     }
-    sum_.memory += static_cast<double>(count);
-    const double latency = fresh    ? model_->cycles(model_->dram_ns)
-                           : missed ? model_->cycles(model_->l2_ns)
-                                    : kL0Latency;
-    return latency + static_cast<double>(count);
+    const double busy = static_cast<double>(count) * kLine / model_->l0_bytes;
+    sum_.memory += busy;
+    return latency + busy;
 }
 
 /// Local memory serves 32 banks a clock: an access takes as many cycles as the busiest bank has different dwords.
@@ -114,6 +145,7 @@ double GroupTiming::local_access(Wave* wave, const Op* op) {
         int busy[kBanks] = {}, worst = 1;
         for (size_t i = 0; i < count; ++i) worst = std::max(worst, ++busy[words[i] % kBanks]);
         cycles += worst;
+        sum_.conflicts += worst - 1;
     }
     sum_.local += cycles;
     return kLocalLatency + cycles;
@@ -123,10 +155,8 @@ double GroupTiming::scalar_access(Wave* wave, const Op* op) {
     const uint64_t address =
         scalar64(wave, op->scalar_memory().base) +
         static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(op->scalar_memory().offset)));
-    bool fresh = false;
     sum_.scalar += 1;
-    if (touch_line(line_of(address), fresh)) return kScalarHitLatency;
-    return model_->cycles(model_->l2_ns);
+    return line_latency(line_of(address)) == model_->l0_clocks ? kScalarHitLatency : model_->cycles(model_->l2_ns);
 }
 
 /// Waits for barriers and for the registers that the instruction reads.
@@ -180,34 +210,52 @@ bool GroupTiming::before(Wave& wave, const Site& site) {
     state.last = op;
     ++state.counted;
     const Cost& cost = costs_->at(site);
+    const double arrived = state.time;
     wait(state, cost);
+    const Demand before = profile_ ? sum_ : Demand{};
     const double latency = occupy(wave, site.op(), state, cost);
+    if (profile_) keep(wave.wave_in_group, op, cost, arrived, before);
     state.time += cost.issue;
     for (uint8_t i = 0; i < cost.results; ++i)
         for (double& ready : state.registers(cost.result[i])) ready = state.time + latency - cost.issue;
     return true;
 }
 
+void GroupTiming::keep(uint32_t wave, const Op* op, const Cost& cost, double arrived, const Demand& before) {
+    const WaveState& state = waves_[wave];
+    const double taken = cost.unit == LatencyClass::branch ? cost.latency : 0;
+    profile_->add(
+        {wave, op, arrived, state.time - taken, sum_.memory - before.memory, sum_.conflicts - before.conflicts}, cost,
+        state.ready);
+}
+
 void GroupTiming::ended(const Wave& wave) {
     waves_[wave.wave_in_group].executed = static_cast<uint32_t>(std::min<uint64_t>(wave.executed, ~0u));
 }
 
-Demand GroupTiming::demand() const {
-    double counted = 0, executed = 0, latency = 0;
+double GroupTiming::scale() const {
+    // Waves that were measured to their end need no scaling: instructions left out of the code are not counted.
+    if (std::ranges::none_of(waves_, &WaveState::cut)) return 1;
+    double counted = 0, executed = 0;
     for (const WaveState& wave : waves_) {
         counted += wave.counted;
         executed += wave.executed;
+    }
+    return counted > 0 ? std::max(1.0, executed / counted) : 1;
+}
+
+Demand GroupTiming::demand() const {
+    double latency = 0;
+    for (const WaveState& wave : waves_) {
         double scale = wave.counted ? std::max(1.0, static_cast<double>(wave.executed) / wave.counted) : 1;
         if (!wave.cut) scale = 1;
         latency = std::max(latency, wave.time * scale);
     }
-    // Waves that were measured to their end need no scaling: instructions left out of the code are not counted.
-    const bool cut = std::ranges::any_of(waves_, &WaveState::cut);
-    const double scale = cut && counted > 0 ? std::max(1.0, executed / counted) : 1;
     Demand demand = sum_;
-    for (double* part : {&demand.vector, &demand.matrix, &demand.scalar, &demand.local, &demand.memory,
-                         &demand.l2_bytes, &demand.unique_bytes, &demand.hot_atomics})
-        *part *= scale;
+    const double times = scale();
+    for (double* part : {&demand.vector, &demand.matrix, &demand.scalar, &demand.local, &demand.conflicts,
+                         &demand.memory, &demand.l2_bytes, &demand.unique_bytes})
+        *part *= times;
     demand.latency = latency;
     return demand;
 }

@@ -10,7 +10,8 @@ struct Model {
     std::string_view name;
     isa::Arch arch;
     int cus;
-    double mhz, dram_gib, dram_gbs, llc_mib, llc_gbs, l2_mib, l2_gbs, l2_ns, dram_ns, launch_us;
+    double mhz, l0_kib, l0_bytes, l0_clocks;  ///< l0: of a CU, bytes a clock, clocks until they are there
+    double dram_gib, dram_gbs, llc_mib, llc_gbs, l2_mib, l2_gbs, l2_ns, llc_ns, dram_ns, launch_us;
 
     /// What shares local memory: RDNA's WGP of two CUs with two SIMDs each, CDNA's CU of four SIMDs.
     bool cdna() const { return is_cdna(isa::info(arch).family); }

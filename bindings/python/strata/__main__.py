@@ -151,9 +151,9 @@ def measuring(add):
     c.add_argument("--stages", action="store_true", help="walk row softmax from the tensor to machine code instead")
     c.add_argument("--arch", default="gfx1100", choices=ARCHS, help="of --stages: whose instructions (default: gfx1100)")
     c = add("bench", bench, "Measure Strata on this machine; prints JSON.")
-    c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam lowering (default: all)")
+    c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam lowering model (default: all)")
     c.add_argument("--arch", action="append", default=[], choices=ARCHS, help="of lowering (default: all)")
-    c.add_argument("--table", action="store_true", help="lowering (the default) or compile as a table instead of JSON")
+    c.add_argument("--table", action="store_true", help="lowering (the default), compile or model as a table instead of JSON")
     c.add_argument("--quick", action="store_true", help="fewer repetitions")
 
 
@@ -206,7 +206,9 @@ def parser():
                    help="strict mode: report what hardware would punish, or end at the first of it; exit status 1 if there is any")
     c.add_argument("--check-races", action="store_true", help="strict mode that also finds workgroups which use the same memory in no order")
     c.add_argument("--seeds", type=count, default=0, metavar="N", help="also run under N orders of waves and compare all memory that is written; exit status 1 if it differs")
-    c.add_argument("--json", action="store_true", help="print nothing but the findings of --check and --seeds, as JSON")
+    c.add_argument("--profile", action="store_true", help="also say what holds the kernel up, and before which instructions its waves stall")
+    c.add_argument("--trace", default="", metavar="FILE", help="write a trace for chrome://tracing and ui.perfetto.dev")
+    c.add_argument("--json", action="store_true", help="print nothing but the findings of --check and --seeds as JSON; with --profile an object of findings and launches")
     c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")
     measuring(add)
     return p

@@ -1,5 +1,6 @@
 """strata run: one kernel of a file over arrays given on the command line."""
 
+import contextlib
 import json
 import math
 import os
@@ -164,16 +165,16 @@ def reports(args, k, values):
     unstable = emulator.stable(k, *values, seeds=args.seeds) if args.seeds else None
     if unstable and not args.json:
         print(f"strict mode: {unstable}", file=sys.stderr)
-    error = None
+    error, profile = None, strata.profile(trace=args.trace or None) if args.profile or args.trace else contextlib.nullcontext()
     try:
-        with emulator.check(args.check or ("report" if args.check_races else strata.settings()["check"]), races=args.check_races) as report:
+        with emulator.check(args.check or ("report" if args.check_races else strata.settings()["check"]), races=args.check_races) as report, profile:
             k(*values)
     except strata.Error as e:  # what was found before it is told first
         error = e
     if not args.json and not isinstance(error, strata.CheckError):
         for finding in report.findings:
             print(f"strict mode: {finding}", file=sys.stderr)
-    return [report, *([unstable] if unstable else [])], error
+    return [report, *([unstable] if unstable else [])], profile, error
 
 
 def run_kernel(args):
@@ -183,13 +184,16 @@ def run_kernel(args):
         wanted = saves(args, values)
         k = kernel(args)
         strata.reset_stats()
-        found, error = reports(args, k, values)
+        found, profile, error = reports(args, k, values)
         if args.json:
-            print(json.dumps([one for report in found for one in json.loads(report.to_json())], indent=2))
+            findings = [one for report in found for one in json.loads(report.to_json())]
+            print(json.dumps({"findings": findings, "launches": profile.launches} if args.profile else findings, indent=2))
         if error:
             raise error
         if not args.json:
             print_launch(args, values)
+            if args.profile:
+                print(profile, end="")
         for n, file in wanted:
             np.save(file, as_numpy(values[n]))
         return int(any(found))
