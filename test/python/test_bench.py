@@ -40,6 +40,18 @@ def test_compilation_is_measured_on_the_route_that_is_named():
     assert routes["rendered, in process"]["route"].startswith("clang (")
 
 
+def test_the_model_is_measured_against_published_figures_with_their_source_and_its_error():
+    run = bench("--quick", "model")
+    assert (run.returncode, run.stderr) == (0, "")
+    rows = json.loads(run.stdout)["model"]["7900xtx"]
+    assert len(rows) >= 6 and all(row["source"] and row["unit"] for row in rows)
+    for row in rows:
+        assert row["error_percent"] == pytest.approx(100 * (row["modelled"] / row["published"] - 1), abs=0.3)
+        assert abs(row["error_percent"]) < 70, row
+    products = [row["modelled"] for row in rows if row["what"].startswith("f32 product")]
+    assert products[0] < products[1] < min(products[2:]), "naive, tiles in LDS, tiles in registers"
+
+
 def test_an_unknown_benchmark_is_named_with_those_there_are():
     run = bench("nothing")
     assert run.returncode != 0

@@ -246,15 +246,21 @@ def bench_kernels(quick):
     return bench_kernels(quick)
 
 
+def bench_model(quick):
+    from .model import bench_model
+
+    return bench_model(quick)
+
+
 BENCHMARKS = {"import": bench_import, "graph": bench_graph, "compile": bench_compile, "launch": bench_launch, "emu": bench_emu, "sum": bench_sum, "beam": bench_beam,
-              "lowering": bench_lowering, "kernels": bench_kernels}
+              "lowering": bench_lowering, "kernels": bench_kernels, "model": bench_model}
 
 
 def table_of(module):
     return lambda result: importlib.import_module(f".{module}", __name__).table(result)
 
 
-TABLES = {"lowering": table_of("lowering"), "compile": table_of("graphs"), "kernels": table_of("kernels")}
+TABLES = {name: table_of(module) for name, module in [("lowering", "lowering"), ("compile", "graphs"), ("kernels", "kernels"), ("model", "model")]}
 
 
 def run_benchmarks(only=(), quick=False, archs=()):
