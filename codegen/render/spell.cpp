@@ -87,8 +87,12 @@ bool may_wrap(UOp u) {
 bool may_repeat_sign(UOp u) {
     constexpr int64_t kSmall = 1 << 24;
     if (!(u.is(Op::idiv) || u.is(Op::mod)) || !u.dtype().is_unsigned() || u.dtype().bits() < 32) return false;
-    const bool varies = !u.src(0).is_const() && !u.src(1).is_const();
-    return varies && std::ranges::any_of(u.src(), [&](UOp s) { return bounds(s).high >= kSmall; });
+    return !u.src(1).is_const() && std::ranges::any_of(u.src(), [&](UOp s) { return bounds(s).high >= kSmall; });
+}
+
+/// Clang 19 takes 0 - x for -x where the sum that it goes into has room for a sign: they differ where x is 0.
+bool may_lose_zero(UOp u) {
+    return u.is(Op::sub) && u.dtype().is_float() && u.src(0).is_const() && const_value(u.src(0)) == 0;
 }
 
 Expression arithmetic(UOp u, const Spelling& row, std::span<const Expression> s) {
@@ -100,8 +104,8 @@ Expression arithmetic(UOp u, const Spelling& row, std::span<const Expression> s)
     // Narrow operands are promoted to int, whose product of two uint16 overflows.
     if (u.is(Op::mul) && t == dtypes::uint16)
         return c_cast(t.hip(), joined(row.text, row.precedence, c_cast("unsigned int", s[0]), s[1]));
-    const Expression dividend = may_repeat_sign(u) ? called("any_bits", s.first(1)) : s[0];
-    Expression plain = joined(row.text, row.precedence, dividend, s[1]);
+    const Expression first = may_repeat_sign(u) || may_lose_zero(u) ? called("any_bits", s.first(1)) : s[0];
+    Expression plain = joined(row.text, row.precedence, first, s[1]);
     bool compares = info(u.op()).rule == TypeRule::cmp;
     return !compares && is_small_integer(t) ? c_cast(t.hip(), plain) : plain;
 }

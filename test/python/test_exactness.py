@@ -213,4 +213,16 @@ def test_numbers_that_were_negative_are_divided_as_the_large_ones_that_they_beca
     x, y = Tensor(a).cast(wide), (Tensor(b) & 63) | 1
     large, small = a.astype(wide), (b & np.array(63, wide)) | np.array(1, wide)
     assert np.array_equal((x // y).numpy(), large // small) and np.array_equal((x % y).numpy(), large % small)
+    most = int(np.iinfo(wide).max)
+    assert np.array_equal((most // y).numpy(), np.array(most, wide) // small) and np.array_equal((most % y).numpy(), np.array(most, wide) % small)
     assert np.array_equal((y // x.maximum(1)).numpy(), small // np.maximum(large, 1)) and np.array_equal((y % x.maximum(1)).numpy(), small % np.maximum(large, 1))
+
+
+@pytest.mark.parametrize("target", ["asm", "hip"])
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_zero_less_zero_has_no_sign_whatever_becomes_of_it(name, target):
+    with strata.config(target=target):
+        zeros, ones = (Tensor(np.full(64, value, "float32")).cast(name).realize() for value in (0, 1))
+        less = 0.0 - zeros
+        for made in (less, less + -zeros, less * ones, less.cast("float32") + less.cast("float32")):
+            assert not np.signbit(made.cast("float32").numpy()).any()
