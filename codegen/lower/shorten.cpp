@@ -14,26 +14,24 @@ struct Tied {
     std::string_view mnemonic, tied;
 };
 constexpr Tied kTied[] = {
-#define SWAP(...)
 #define TIED(mnemonic, tied) {#mnemonic, #tied},
-#define CONSTANT(...)
 #include "strata/codegen/lower/shorter.def"
-#undef SWAP
-#undef TIED
-#undef CONSTANT
 };
 struct Constant {
     std::string_view mnemonic, shorter;
     bool scc;
 };
 constexpr Constant kConstants[] = {
-#define SWAP(...)
-#define TIED(...)
 #define CONSTANT(mnemonic, shorter, scc) {#mnemonic, #shorter, scc},
 #include "strata/codegen/lower/shorter.def"
-#undef SWAP
-#undef TIED
-#undef CONSTANT
+};
+struct Compared {
+    std::string_view mnemonic, shorter;
+    bool sign;
+};
+constexpr Compared kCompared[] = {
+#define COMPARED(mnemonic, shorter, sign) {#mnemonic, #shorter, sign},
+#include "strata/codegen/lower/shorter.def"
 };
 
 /// An instruction whose operands are all there is to it.
@@ -49,7 +47,7 @@ struct Rows {
 };
 /// shorter.def as a family has it.
 struct Shorter {
-    std::vector<Rows> swaps, tied, constants;
+    std::vector<Rows> swaps, tied, constants, compared;
 
     explicit Shorter(isa::Family family) {
         const auto rows = [&](std::string_view from, std::string_view to) {
@@ -59,6 +57,7 @@ struct Shorter {
         for (const Swap& row : kSwaps) swaps.push_back(rows(row.mnemonic, row.swapped));
         for (const Tied& row : kTied) tied.push_back(rows(row.mnemonic, row.tied));
         for (const Constant& row : kConstants) constants.push_back(rows(row.mnemonic, row.shorter));
+        for (const Compared& row : kCompared) compared.push_back(rows(row.mnemonic, row.shorter));
     }
 };
 const Shorter& shorter(isa::Family family) {
@@ -81,6 +80,7 @@ class Shortener {
             tie(one);
             swap(one);
             constant(code, i);
+            compare(one.inst);
         }
     }
 
@@ -138,6 +138,21 @@ class Shortener {
             isa::Inst made{
                 .row = shorter_.constants[i].to, .encoding = shorter_.constants[i].to->format, .dst = {inst.dst[0]}};
             made.dst[0].type = made.row->dst[0];
+            made.offset = value;
+            if (words(made) < words(inst)) inst = made;
+            return;
+        }
+    }
+
+    void compare(isa::Inst& inst) const {
+        if (inst.row->format != isa::Format::SOPC || !inst.src[1].is_literal() || inst.src[0].is_literal()) return;
+        for (size_t i = 0; i < shorter_.compared.size(); ++i) {
+            if (!shorter_.compared[i].has(inst.row)) continue;
+            const auto bits = static_cast<uint16_t>(inst.literal);
+            const auto value = static_cast<int16_t>(bits);
+            if (inst.literal != (kCompared[i].sign ? static_cast<uint32_t>(value) : bits)) return;
+            isa::Inst made{.row = shorter_.compared[i].to, .encoding = shorter_.compared[i].to->format};
+            made.src[0] = {inst.src[0].code, made.row->src[0]};
             made.offset = value;
             if (words(made) < words(inst)) inst = made;
             return;

@@ -9,12 +9,7 @@ struct Swap {
 };
 inline constexpr Swap kSwaps[] = {
 #define SWAP(mnemonic, swapped) {#mnemonic, #swapped},
-#define TIED(...)
-#define CONSTANT(...)
 #include "strata/codegen/lower/shorter.def"
-#undef SWAP
-#undef TIED
-#undef CONSTANT
 };
 
 }  // namespace strata::codegen
