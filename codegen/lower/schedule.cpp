@@ -14,8 +14,10 @@ namespace strata::codegen {
 namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
-/// So many of the instructions that have been ready longest, and of those that became so last, are compared.
+/// So many of the loads and of the others that most depends on, and of those that wait least, are compared.
 constexpr size_t kWindow = 16;
+/// And so many of those that least depends on: where registers are short they may give some back.
+constexpr size_t kEnds = 8;
 /// Dwords that one instruction may write.
 constexpr int kRoom = 34;
 /// What it costs to set EXEC for a gate.
@@ -28,9 +30,9 @@ struct Node {
     uint32_t ready_at = 0;   // clock from which its operands are there
     uint32_t issue = 1;
     uint32_t uses = 0, uses_end = 0;
-    bool gated = false;  // EXEC matters to it
-    bool memory = false;
-    bool held = false;  // stands right in front of its first user
+    bool gated = false;   // EXEC matters to it
+    bool memory = false;  // loads
+    bool held = false;    // stands right in front of its first user
 };
 /// Dwords that an instruction reads or writes.
 struct Use {
@@ -135,7 +137,8 @@ class Scheduler {
             }
             node.height = node.issue;
             node.gated = is_gated(instruction);
-            node.memory = instruction.pseudo == Pseudo::none && instruction.inst.row->flags & isa::kMemory;
+            node.memory =
+                instruction.pseudo == Pseudo::none && instruction.inst.row->flags & isa::kMemory && instruction.dst[0];
             for (uint32_t at = node.first; at != kNone; at = links_[at].next)
                 node.height = std::max(node.height, nodes_[links_[at].to].height + links_[at].latency);
         }
@@ -222,15 +225,17 @@ class Scheduler {
     std::vector<uint32_t> choose(const Block& block, uint32_t count) {
         std::vector<uint32_t> order;
         order.reserve(count);
-        ready_.clear();
+        loads_.clear();
+        there_.clear();
+        near_.clear();
         clock_ = 0;
         gate_ = {};
         for (uint32_t i = 0; i < count; ++i)
-            if (nodes_[i].waiting == 0 && !nodes_[i].held) ready_.push_back(i);
-        while (!ready_.empty()) {
-            const size_t at = best(block);
-            const uint32_t i = ready_[at];
-            ready_.erase(ready_.begin() + static_cast<ptrdiff_t>(at));
+            if (nodes_[i].waiting == 0 && !nodes_[i].held) insert(i);
+        while (!loads_.empty() || !there_.empty() || !near_.empty()) {
+            for (; !near_.empty() && nodes_[near_.back().second].ready_at <= clock_; near_.pop_back())
+                add(of(near_.back().second), near_.back().second);
+            const uint32_t i = take_best(block);
             for (uint32_t constant = constants_of_[i]; constant != kNone; constant = constants_[constant].next) {
                 const uint32_t first = constants_[constant].instruction;
                 if (!nodes_[first].held) continue;
@@ -241,7 +246,7 @@ class Scheduler {
             for (uint32_t link = nodes_[i].first; link != kNone; link = links_[link].next) {
                 Node& next = nodes_[links_[link].to];
                 next.ready_at = std::max(next.ready_at, clock_ - nodes_[i].issue + links_[link].latency);
-                if (--next.waiting == 0) ready_.push_back(links_[link].to);
+                if (--next.waiting == 0) insert(links_[link].to);
             }
         }
         return order;
@@ -255,8 +260,20 @@ class Scheduler {
         order.push_back(i);
     }
 
+    /// Ready instructions, the best last.
+    using Queue = std::vector<std::pair<uint64_t, uint32_t>>;
+
+    Queue& of(uint32_t i) { return nodes_[i].memory ? loads_ : there_; }
+    void insert(uint32_t i) { add(nodes_[i].ready_at > clock_ ? near_ : of(i), i); }
+    void add(Queue& queue, uint32_t i) const {
+        const Node& node = nodes_[i];
+        const uint32_t first = &queue == &near_ ? ~node.ready_at : node.height;
+        const std::pair<uint64_t, uint32_t> entry{uint64_t{first} << 32 | ~i, i};
+        queue.insert(std::ranges::upper_bound(queue, entry), entry);
+    }
+
     /// The best of what is ready: first that registers last, then that nothing waits, then what the most depends on.
-    size_t best(const Block& block) const {
+    uint32_t take_best(const Block& block) {
         struct Score {
             int over;
             uint32_t wait, behind, index;
@@ -264,21 +281,30 @@ class Scheduler {
         };
         bool tight = false;
         for (size_t bank = 0; bank < 3; ++bank) tight |= now_[bank] + kRoom > limits_[bank] * 3 / 4;
+        Queue* from = nullptr;
         size_t best = 0;
         Score least{INT32_MAX, 0, 0, 0};
-        auto look = [&](size_t at) {
-            const Node& node = nodes_[ready_[at]];
-            const bool turns = node.gated && block.code[ready_[at]].gate != gate_;
-            const uint32_t wait = (node.ready_at > clock_ ? node.ready_at - clock_ : 0) + (turns ? kGateClocks : 0);
-            const Score score{tight ? over(node) : 0, wait, ~node.height, ready_[at]};
-            if (score >= least) return;
-            least = score;
-            best = at;
+        auto look = [&](Queue& queue, size_t first, size_t end) {
+            for (size_t at = first; at < end; ++at) {
+                const uint32_t i = queue[at].second;
+                const Node& node = nodes_[i];
+                const bool turns = node.gated && block.code[i].gate != gate_;
+                const uint32_t wait = (node.ready_at > clock_ ? node.ready_at - clock_ : 0) + (turns ? kGateClocks : 0);
+                const Score score{tight ? over(node) : 0, wait, ~node.height, i};
+                if (from && score >= least) continue;
+                least = score;
+                best = at;
+                from = &queue;
+            }
         };
-        for (size_t at = 0; at < std::min(ready_.size(), kWindow); ++at) look(at);
-        for (size_t at = std::max(kWindow, ready_.size() - std::min(ready_.size(), kWindow)); at < ready_.size(); ++at)
-            look(at);
-        return best;
+        const auto last = [](const Queue& queue) { return queue.size() - std::min(queue.size(), kWindow); };
+        look(loads_, last(loads_), loads_.size());
+        look(there_, last(there_), there_.size());
+        if (tight || !from || least.wait > 0) look(near_, last(near_), near_.size());
+        if (tight) look(there_, 0, std::min(kEnds, last(there_)));
+        const uint32_t i = (*from)[best].second;
+        from->erase(from->begin() + static_cast<ptrdiff_t>(best));
+        return i;
     }
 
     /// Registers beyond the limits with the instruction. Where the first try failed loads leave some to what works with
@@ -301,7 +327,8 @@ class Scheduler {
     std::vector<Link> links_;
     std::vector<Constant> constants_;
     std::vector<uint32_t> constants_of_;
-    std::vector<uint32_t> ready_;
+    Queue loads_, there_;          // whose operands are there, by height
+    Queue near_;                   // whose operands will be, by when
     std::vector<Use> uses_;        // of all nodes
     std::vector<uint32_t> reads_;  // of a unit: those that are to come
     std::vector<uint8_t> alive_;
