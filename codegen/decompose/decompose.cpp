@@ -47,6 +47,11 @@ class Decomposer {
     Decomposer(const LinearProgram& program, const Target& target) : program_(program), target_(target) {}
 
     std::vector<UOp> run() {
+        const size_t size = program_.ops.size();
+        uses_.reserve(size);
+        made_.reserve(2 * size);
+        level_.reserve(2 * size);
+        blocks_[0].reserve(2 * size);
         for (UOp u : program_.ops)
             for (UOp s : u.src()) ++uses_[skip_after(s)];
         for (UOp u : program_.ops) visit(u);

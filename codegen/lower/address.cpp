@@ -3,21 +3,13 @@
 //   in1[r0 * 64 + t + 3], float32      global_load_b32 v2, v1, s[4:5] offset:12     v1 = t << 2, s[4:5] = in1 + (r0 << 8)
 #include <algorithm>
 
+#include "strata/codegen/lower/operands_p.h"
 #include "strata/codegen/lower/select_p.h"
 
 namespace strata::codegen {
 namespace {
 
 constexpr int64_t kTwo32 = int64_t{1} << 32;
-
-struct Range {
-    int64_t low, high;
-};
-/// Offsets that a GLOBAL instruction holds: 13 bits with a sign, 24 on RDNA4.
-Range immediate(isa::Family family) {
-    const int64_t half = family == isa::Family::rdna4 ? int64_t{1} << 23 : int64_t{1} << 12;
-    return {-half, half - 1};
-}
 
 bool is_term(UOp u) {
     return u.dtype().lanes == 1 && u.dtype() == dtypes::int32 &&
@@ -109,6 +101,44 @@ const Offset& Selector::split(UOp u) {
     return offsets_[u] = out;
 }
 
+/// By how much an integer grows with each round of the innermost loop, if that is the same each time.
+std::optional<int64_t> Selector::slope(UOp u) {
+    u = skip_after(u);
+    const UOp range = loops_.back().range;
+    if (u == range) return 1;
+    if (u.is_const()) return 0;
+    const auto at = position_.find(u);
+    if (at == position_.end()) return {};
+    if (at->second < position_.at(range)) return 0;
+    if (const auto known = slopes_.find(u); known != slopes_.end()) return known->second;
+    std::vector<int64_t> each;
+    for (UOp s : u.src())
+        if (const std::optional<int64_t> one = slope(s)) each.push_back(*one);
+    std::optional<int64_t> made;
+    if (each.size() < u.src().size() || u.is(Op::load))
+        made = {};
+    else if (u.is(Op::add))
+        made = each[0] + each[1];
+    else if (u.is(Op::sub))
+        made = each[0] - each[1];
+    else if (u.is(Op::mul) && u.src(1).is_const())
+        made = each[0] * const_int(u.src(1));
+    else if (std::ranges::all_of(each, [](int64_t one) { return one == 0; }))
+        made = 0;
+    return slopes_[u] = made;
+}
+
+/// Instruction::stride of an access. A lane that a gate leaves out may have an address that wraps.
+int32_t Selector::stride(UOp index) {
+    const int64_t size = memory_of(index).dtype().bytes();
+    const Bounds all = bounds(index.src(1));
+    if (loops_.empty()) return Instruction::kUnsteady;
+    if (index.src().size() > 2 && (all.low < 0 || all.high > (kTwo32 - 1) / size)) return Instruction::kUnsteady;
+    const std::optional<int64_t> elements = slope(index.src(1));
+    constexpr int64_t kMost = int64_t{1} << 24;
+    return elements && std::abs(*elements) < kMost ? static_cast<int32_t>(*elements * size) : Instruction::kUnsteady;
+}
+
 bool Selector::is_uniform(UOp index) {
     const UOp offset = skip_after(index.src(1));
     if (offset.dtype() == dtypes::int32) return !split(offset).vector.source;
@@ -189,9 +219,9 @@ Selector::Address Selector::global_address(UOp index) {
     const int64_t size = memory.dtype().bytes();
     if (offset.dtype() != dtypes::int32) return wide_address(index, size);
     const Offset& parts = split(offset);
-    const Range range = immediate(function_.family);
+    const OffsetRange range = offset_range(function_.family, isa::Format::GLOBAL);
     const int64_t constant = parts.constant * size;
-    const int64_t near = constant >= range.low && constant <= range.high ? constant : 0;
+    const int64_t near = range.has(constant) ? constant : 0;
     const bool fits = !parts.vector.source || (parts.vector.low >= 0 && parts.vector.high <= (kTwo32 - 1) / size);
     if (fits)
         return {.base = base_at(memory, parts.scalar, constant - near, size),

@@ -168,8 +168,11 @@ Value Selector::product(UOp u, std::span<const Value> s) {
 /// Sums of sums and of shifted integers as one instruction; what only the sum uses then goes.
 bool Selector::fused(UOp u) {
     const NumberClass type = class_of(u.dtype());
-    if (rotated(u) || scalar_sum(u) || counted(u) || dot(u) || sum_of_scalars(u) || product_sum(u)) return true;
+    if (rotated(u) || scalar_sum(u) || counted(u)) return true;
     if (!u.is(Op::add) || !(type & (i32 | u32)) || u.dtype().bits() < 32) return false;
+    std::vector<UOp> terms;
+    add_terms(u, terms);
+    if (dot(u, terms) || sum_of_scalars(u, terms) || product_sum(u)) return true;
     for (size_t i = 0; i < 2; ++i) {
         const UOp inner = skip_after(u.src(i)), other = u.src(1 - i);
         if (uses(inner) != 1 || takes_scalars({&value(inner), 1})) continue;

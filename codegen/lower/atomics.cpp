@@ -73,6 +73,7 @@ Selector::Field Selector::field_around(Access to, DType type) {
         if (*offset.number) low = Source::of(code_.vector("v_add_nc_u32", {offset, low}));
         to.lanes = code_.vector("v_and_b32", {Source::of_number(~3u), low});
     }
+    to.stride = Instruction::kUnsteady;
     const Place first = code_.vector("v_lshlrev_b32", {Source::of_number(3), low});
     const Place shift = code_.vector("v_and_b32", {Source::of_number(24), Source::of(first)});
     const Place bits =

@@ -69,11 +69,11 @@ const isa::Row& Code::row(std::string_view name) const {
 
 bool Code::has(std::string_view name) const { return row_of(function_.family, name); }
 
-Instruction& Code::insert(uint32_t block, std::string_view name) {
-    return function_.blocks[block].code.emplace_back(instruction_of(row(name), origin_));
+Instruction& Code::insert(uint32_t block, const isa::Row& row) {
+    return function_.blocks[block].code.emplace_back(instruction_of(row, origin_));
 }
 
-Instruction& Code::add(std::string_view name) { return insert(block_, name); }
+Instruction& Code::add(std::string_view name) { return insert(block_, row(name)); }
 
 std::optional<isa::Operand> Code::constant(Instruction& instruction, isa::Type type, uint64_t bits) const {
     const isa::Reals reals = isa::info(type).reals;
@@ -94,7 +94,7 @@ Place Code::number(uint64_t bits, int dwords) {
     if (!added) return at->second;
     const Place place = function_.add(Bank::scalar, dwords);
     for (int i = 0; i < dwords; ++i) {
-        Instruction& move = insert(before_loops_, "s_mov_b32");
+        Instruction& move = insert(before_loops_, row("s_mov_b32"));
         move.dst[0] = place.part(i);
         move.inst.src[0] = *constant(move, isa::Type::b32, static_cast<uint32_t>(bits >> 32 * i));
     }
@@ -180,7 +180,7 @@ void Code::vector_to(Place dst, std::string_view name, std::initializer_list<Sou
         }
     const isa::Row& which = row(name);
     legalize(which, used);
-    Instruction& made = add(name);
+    Instruction& made = insert(block_, which);
     fill(made, used);
     made.dst[0] = dst;
 }
@@ -201,9 +201,10 @@ Place Code::carrying_to(Place sum, std::string_view name, std::initializer_list<
     std::array<Source, 4> sources;
     std::copy(given.begin(), given.end(), sources.begin());
     const std::span<Source> used(sources.data(), given.size());
-    legalize(row(name), used);
+    const isa::Row& which = row(name);
+    legalize(which, used);
     const Place carry = function_.add(Bank::scalar, function_.mask_dwords());
-    Instruction& made = add(name);
+    Instruction& made = insert(block_, which);
     fill(made, used);
     made.dst = {sum, carry};
     return carry;
@@ -230,7 +231,7 @@ void Code::scalar_to(Place dst, std::string_view name, std::initializer_list<Sou
         else if (operand->is_literal())
             literal = probe.inst.literal;
     }
-    Instruction& made = add(name);
+    Instruction& made = insert(block_, which);
     fill(made, {sources.data(), given.size()});
     made.dst[0] = dst;
 }

@@ -65,7 +65,7 @@ class Code {
     void fill(Instruction& instruction, std::span<const Source> sources);
     void legalize(const isa::Row& row, std::span<Source> sources);
     std::optional<isa::Operand> constant(Instruction& instruction, isa::Type type, uint64_t bits) const;
-    Instruction& insert(uint32_t block, std::string_view name);
+    Instruction& insert(uint32_t block, const isa::Row& row);
 
     MachineFunction& function_;
     uint32_t block_, origin_ = 0, before_loops_ = 0;

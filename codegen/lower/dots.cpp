@@ -67,10 +67,8 @@ Source Selector::joined(const Byte* bytes) {
 }
 
 /// Sums modulo 2^32 in another order.
-bool Selector::dot(UOp u) {
-    if (!u.is(Op::add) || !(class_of(u.dtype()) & (i32 | u32)) || u.dtype().bits() < 32) return false;
-    std::vector<UOp> terms;
-    add_terms(u, terms);
+bool Selector::dot(UOp u, std::span<const UOp> terms) {
+    if (terms.size() < 4) return false;
     std::vector<ByteProduct> products;
     std::vector<UOp> others;
     const bool mixed = code_.has("v_dot4_i32_iu8");

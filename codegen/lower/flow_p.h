@@ -1,10 +1,22 @@
 #pragma once
 #include <set>
 
+#include "strata/asm/lint/access.h"
 #include "strata/codegen/lower/added_p.h"
 
 // Passes that add instructions by what is known at each place of placed code, whichever way control came there.
 namespace strata::codegen {
+
+/// What each instruction of each block touches.
+inline std::vector<std::vector<lint::Access>> accesses_of(const MachineFunction& function) {
+    std::vector<std::vector<lint::Access>> all(function.blocks.size());
+    for (size_t i = 0; i < all.size(); ++i) {
+        all[i].reserve(function.blocks[i].code.size());
+        for (const Instruction& one : function.blocks[i].code)
+            all[i].push_back(lint::access_of(function.target.arch, one.inst, function.wave_size()));
+    }
+    return all;
+}
 
 /// walk(block, added) goes through a block once; what it adds is put in.
 template <class Walk>

@@ -43,25 +43,23 @@ struct Step {
     uint32_t number = 0, width = 0;
 
     Bits apply(const Bits& from) const {
+        if (kind == Kind::copy) return from;
         Bits out;
-        const int by = static_cast<int>(number), wide = static_cast<int>(width);
-        for (int i = 0; i < 32; ++i) out[static_cast<size_t>(i)] = bit(from, i, by, wide);
-        return out;
-    }
-
-  private:
-    int8_t bit(const Bits& from, int i, int by, int wide) const {
-        auto at = [&](int k) { return k >= 0 && k < 32 ? from[static_cast<size_t>(k)] : kZero; };
-        switch (kind) {
-            case Kind::copy: return at(i);
-            case Kind::mask: return number >> i & 1 ? at(i) : kZero;
-            case Kind::up: return at(i - by);
-            case Kind::down: return at(i + by);
-            case Kind::down_signed: return at(std::min(i + by, 31));
-            case Kind::field: return i < wide ? at(i + by) : kZero;
-            case Kind::field_signed: return at(by + std::min(i, wide - 1));
+        out.fill(kZero);
+        if (kind == Kind::mask) {
+            for (size_t i = 0; i < 32; ++i)
+                if (number >> i & 1) out[i] = from[i];
+            return out;
         }
-        return kZero;
+        if (kind == Kind::up) {
+            std::copy(from.begin(), from.end() - number, out.begin() + number);
+            return out;
+        }
+        const bool field = kind == Kind::field || kind == Kind::field_signed;
+        const auto end = field ? from.begin() + number + width : from.end();
+        const auto rest = std::copy(from.begin() + number, end, out.begin());
+        if (kind == Kind::down_signed || kind == Kind::field_signed) std::fill(rest, out.end(), end[-1]);
+        return out;
     }
 };
 

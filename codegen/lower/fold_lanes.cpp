@@ -27,7 +27,7 @@ class FoldLanes {
             if (moves_.empty()) continue;
             for (Instruction& instruction : block.code) fold(instruction);
         }
-        remove_unused(function_);
+        if (folded_) remove_unused(function_);
     }
 
   private:
@@ -61,18 +61,21 @@ class FoldLanes {
         if (move == moves_.end()) return;
         one.src[0] = move->second->src[0];
         one.inst.dpp = move->second->inst.dpp;
+        folded_ = true;
     }
 
     MachineFunction& function_;
     SingleValues values_;
     std::vector<uint32_t> reads_;  // of each register
+    bool folded_ = false;
     std::unordered_map<uint32_t, const Instruction*> moves_;
 };
 
 }  // namespace
 
 Result<void> fold_lanes(MachineFunction& function) {
-    FoldLanes(function).run();
+    if (any_of(function, [](const Instruction& one) { return one.inst.dpp.kind == isa::DppKind::dpp16; }))
+        FoldLanes(function).run();
     return {};
 }
 

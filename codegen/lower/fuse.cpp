@@ -43,7 +43,7 @@ class Fuse {
                 writers_[values_.unit(instruction.dst[0])] = &instruction;
             }
         }
-        remove_unused(function_);
+        if (fused_) remove_unused(function_);
     }
 
   private:
@@ -119,13 +119,14 @@ class Fuse {
         }
         if (scalars.size() + literal > (cdna ? 1u : 2u)) return false;
         second = made;
-        return true;
+        return fused_ = true;
     }
 
     MachineFunction& function_;
     SingleValues values_;
     std::vector<uint32_t> reads_;  // of each unit
     std::vector<Row> rows_;
+    bool fused_ = false;
     std::unordered_map<uint32_t, const Instruction*> writers_;  // of a unit, in the block
 };
 

@@ -8,6 +8,7 @@
 // a lane, so a branch leads around them; others without one are cheaper than the branch.
 #include "strata/asm/lint/access.h"
 #include "strata/codegen/lower/added_p.h"
+#include "strata/codegen/lower/operands_p.h"
 #include "strata/codegen/lower/passes_p.h"
 
 namespace strata::codegen {
@@ -112,7 +113,7 @@ class Gates {
 }  // namespace
 
 Result<void> gate_lanes(MachineFunction& function) {
-    Gates(function).run();
+    if (any_of(function, [](const Instruction& one) { return bool(one.gate); })) Gates(function).run();
     return {};
 }
 

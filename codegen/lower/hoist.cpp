@@ -19,26 +19,26 @@ struct Loop {
     uint32_t first, last;  // blocks
 };
 
+/// Inner ones first.
+std::vector<Loop> loops_of(const MachineFunction& function) {
+    std::vector<Loop> found;
+    for (uint32_t b = 0; b < function.blocks.size(); ++b)
+        for (const Instruction& instruction : function.blocks[b].code)
+            if (is_branch(instruction) && instruction.target <= b && instruction.target > 0)
+                found.push_back({instruction.target, b});
+    std::ranges::sort(found, {}, [](const Loop& loop) { return std::pair(loop.last - loop.first, loop.first); });
+    return found;
+}
+
 class Hoist {
   public:
     explicit Hoist(MachineFunction& function) : function_(function), values_(function) {}
 
-    void run() {
-        for (const Loop& loop : loops()) leave(loop);
+    void run(const std::vector<Loop>& loops) {
+        for (const Loop& loop : loops) leave(loop);
     }
 
   private:
-    /// Inner ones first.
-    std::vector<Loop> loops() const {
-        std::vector<Loop> found;
-        for (uint32_t b = 0; b < function_.blocks.size(); ++b)
-            for (const Instruction& instruction : function_.blocks[b].code)
-                if (is_branch(instruction) && instruction.target <= b && instruction.target > 0)
-                    found.push_back({instruction.target, b});
-        std::ranges::sort(found, {}, [](const Loop& loop) { return std::pair(loop.last - loop.first, loop.first); });
-        return found;
-    }
-
     void leave(const Loop& loop) {
         std::vector<Instruction>& before = function_.blocks[loop.first - 1].code;
         if (!before.empty() && is_branch(before.back())) return;
@@ -108,7 +108,7 @@ class Hoist {
 }  // namespace
 
 Result<void> hoist(MachineFunction& function) {
-    Hoist(function).run();
+    if (const std::vector<Loop> loops = loops_of(function); !loops.empty()) Hoist(function).run(loops);
     return {};
 }
 

@@ -36,14 +36,7 @@ int clocks_of(const isa::Inst& inst) { return inst.row->mnemonic == "s_nop" ? (i
 
 class Inserter {
   public:
-    explicit Inserter(MachineFunction& function) : function_(function) {
-        for (const Block& block : function.blocks) {
-            std::vector<lint::Access>& accesses = accesses_.emplace_back();
-            accesses.reserve(block.code.size());
-            for (const Instruction& one : block.code)
-                accesses.push_back(lint::access_of(function.target.arch, one.inst, function.wave_size()));
-        }
-    }
+    explicit Inserter(MachineFunction& function) : function_(function), accesses_(accesses_of(function)) {}
 
     void run() {
         insert_by_flow(function_, Delays(), [&](auto... at) { return walk(at...); });

@@ -47,14 +47,9 @@ class Inserter {
           rdna_(!isa::is_cdna(function.family)),
           shares_(shares_global_memory(function.program)),
           entered_(function.blocks.size(), UnderWay(function.target.arch)),
-          accesses_(function.blocks.size()) {}
+          accesses_(accesses_of(function)) {}
 
     void run() {
-        for (size_t i = 0; i < entered_.size(); ++i) {
-            accesses_[i].reserve(function_.blocks[i].code.size());
-            for (const Instruction& one : function_.blocks[i].code)
-                accesses_[i].push_back(lint::access_of(function_.target.arch, one.inst, function_.wave_size()));
-        }
         flow();
         insert_in_each(function_, [&](uint32_t i, std::vector<Insertion>* added) { walk(i, added); });
     }

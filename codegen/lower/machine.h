@@ -55,6 +55,8 @@ struct Instruction {
         false;  ///< some of dst[0], or lanes without the gate, stay as they were or are added to: dst[0] is read too
     uint32_t target = 0;  ///< of a branch: index of a block
     uint32_t origin = 0;  ///< index into LinearProgram::ops of what it was selected for
+    static constexpr int32_t kUnsteady = INT32_MIN;
+    int32_t stride = kUnsteady;  ///< bytes that its address moves by from one round of the innermost loop to the next
 };
 
 /// Straight code. Control goes on with the next block, or where the last instruction branches to.

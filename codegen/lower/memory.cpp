@@ -65,6 +65,7 @@ bool Selector::load_scalar(UOp u) {
         made.src[0] = at.base.place;
         made.inst.src[1].code = isa::code::null;
         made.inst.offset = at.offset;
+        made.stride = stride(index);
         const Place data = made.dst[0] = function_.add(Bank::scalar, bytes / 4);
         set(u, unpacked(data, u.dtype()));
         return true;
@@ -75,7 +76,7 @@ bool Selector::load_scalar(UOp u) {
 /// Where a vector instruction finds memory, and for which lanes.
 Selector::Access Selector::access_to(UOp index) {
     const bool global = memory_of(index).as<ParamArg>().space == Space::global;
-    Access to{.at = global ? global_address(index) : local_address(index), .global = global};
+    Access to{.at = global ? global_address(index) : local_address(index), .global = global, .stride = stride(index)};
     to.lanes = code_.in_vector(to.at.lanes, to.at.whole ? 2 : 1);
     to.gate = gate_of(index);
     return to;
@@ -95,6 +96,7 @@ Instruction& Selector::add_access(const char* name, const Access& to, Place data
     }
     made.inst.offset = to.at.offset;
     made.gate = to.gate;
+    made.stride = to.stride;
     return made;
 }
 

@@ -21,7 +21,7 @@ class MixHalves {
         for (Block& block : function_.blocks)
             for (Instruction& instruction : block.code)
                 if (is_sum(instruction)) take_halves(instruction);
-        remove_unused(function_);
+        if (mixed_) remove_unused(function_);
     }
 
   private:
@@ -79,6 +79,7 @@ class MixHalves {
         inst.abs = 0;
         inst.op_sel_hi = halves;
         inst.op_sel = upper;
+        mixed_ = true;
     }
 
     MachineFunction& function_;
@@ -86,12 +87,16 @@ class MixHalves {
     SingleValues values_;
     std::vector<const Instruction*> written_;  // of each unit
     std::vector<bool> other_;                  // units that others read too
+    bool mixed_ = false;
 };
 
 }  // namespace
 
 Result<void> mix_halves(MachineFunction& function) {
-    if (const isa::Row* mix = row_of(function.family, "v_fma_mix_f32")) MixHalves(function, *mix).run();
+    const isa::Row* const mix = row_of(function.family, "v_fma_mix_f32");
+    const isa::Row* const conversion = row_of(function.family, "v_cvt_f32_f16");
+    if (mix && any_of(function, [&](const Instruction& one) { return one.inst.row == conversion; }))
+        MixHalves(function, *mix).run();
     return {};
 }
 

@@ -12,6 +12,33 @@ bool names_mask(const std::span<const Place> places, const std::span<const isa::
 
 }  // namespace
 
+bool has_effect(const Instruction& instruction) {
+    if (instruction.pseudo != Pseudo::none) return false;
+    const isa::Row& row = *instruction.inst.row;
+    if (row.flags & (isa::kStore | isa::kAtomic | isa::kBranch | isa::kWritesExec)) return true;
+    return !instruction.dst[0];  // comparisons into SCC, barriers, s_endpgm
+}
+
+bool is_loop(const MachineFunction& function, uint32_t block) {
+    size_t entries = 0;
+    for (const Block& from : function.blocks)
+        for (const Instruction& one : from.code)
+            if (is_branch(one)) entries += one.target == block || one.target == block + 1;
+    const std::vector<Instruction>&before = function.blocks[block - 1].code, &code = function.blocks[block].code;
+    const bool falls = before.empty() || !is_branch(before.back());
+    return entries == 1 && falls && !code.empty() && is_branch(code.back()) && code.back().target == block;
+}
+
+OffsetRange offset_range(isa::Family family, isa::Format format) {
+    const int64_t half = family == isa::Family::rdna4 ? int64_t{1} << 23 : int64_t{1} << 12;
+    switch (format) {
+        case isa::Format::GLOBAL: return {-half, half - 1};
+        case isa::Format::SMEM: return {0, half - 1};
+        case isa::Format::DS: return {0, 65535};
+        default: return {};
+    }
+}
+
 bool names(std::span<const Place> places, std::span<const isa::Operand> operands, uint16_t code) {
     for (size_t i = 0; i < places.size(); ++i)
         if (!places[i] && operands[i].present() && operands[i].code == code) return true;

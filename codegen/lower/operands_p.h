@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+
 #include "strata/asm/isa/facts.h"
 #include "strata/codegen/lower/machine.h"
 
@@ -18,6 +20,12 @@ inline bool reads_destination(const MachineFunction& function, const Instruction
     if (!instruction.dst[0] || instruction.keeps) return static_cast<bool>(instruction.dst[0]);
     return implicit_reads(function, instruction) & isa::implicit::destination &&
            (instruction.inst.dpp.kind != isa::DppKind::none || !fills_lower_half(instruction));
+}
+
+template <class Test>
+bool any_of(const MachineFunction& function, Test test) {
+    return std::ranges::any_of(function.blocks,
+                               [&](const Block& block) { return std::ranges::any_of(block.code, test); });
 }
 
 /// visit(Place) for each register that is read.
@@ -41,6 +49,21 @@ inline bool is_copy(const Instruction& instruction) { return instruction.pseudo 
 inline bool is_register_copy(const Instruction& instruction) {
     return is_copy(instruction) && instruction.src[0] && !instruction.gate && !instruction.keeps;
 }
+
+/// What an instruction does besides filling its destinations.
+bool has_effect(const Instruction& instruction);
+
+/// A loop of one block: control enters it from the block in front of it or from its own end, and leaves for the one behind
+/// it, to which nothing else leads.
+bool is_loop(const MachineFunction& function, uint32_t block);
+
+/// Immediate offsets that a memory instruction holds: those of GLOBAL have 13 bits with a sign, 24 on RDNA4; SMEM's are
+/// taken to be as large, from 0 on; those of DS have 16 bits.
+struct OffsetRange {
+    int64_t low = 0, high = 0;
+    bool has(int64_t offset) const { return offset >= low && offset <= high; }
+};
+OffsetRange offset_range(isa::Family family, isa::Format format);
 
 /// Whether an operand that is not placed is this register of the machine.
 bool names(std::span<const Place> places, std::span<const isa::Operand> operands, uint16_t code);

@@ -48,7 +48,7 @@ class Reuse {
                 number(instruction);
             }
         }
-        remove_unused(function_);
+        if (found_) remove_unused(function_);
     }
 
   private:
@@ -95,6 +95,7 @@ class Reuse {
             if (old.first != by[i].first || old.dwords != by[i].dwords || a.dwords != b.dwords || a.align != b.align)
                 continue;
             for (int d = 0; d < old.dwords; ++d) same_[values_.unit(old, d)] = by[i].part(d);
+            found_ = true;
         }
     }
 
@@ -107,6 +108,7 @@ class Reuse {
     std::vector<Place> same_;  // of each unit: the dword that has its value already
     std::unordered_map<Computation, Made, Hash> made_;
     uint32_t scc_ = 0, last_scc_ = 0;  // which value SCC has; 0: unknown
+    bool found_ = false;
 };
 
 }  // namespace

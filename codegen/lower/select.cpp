@@ -30,6 +30,7 @@ Result<void> Selector::run() {
     find_uses();
     find_addresses();
     begin();
+    function_.blocks[0].code.reserve(2 * program_.ops.size());
     for (size_t i = 0; i < program_.ops.size(); ++i) {
         code_.set_origin(static_cast<uint32_t>(i));
         const UOp u = program_.ops[i];
@@ -113,6 +114,7 @@ void Selector::begin_loop(UOp range) {
     code_.copy(counter, Source::of_number(0));
     code_.open_block(fmt::format("r{}", range_arg(range).id), code_.depth() + 1);
     loops_.push_back({range, counter, code_.block()});
+    slopes_.clear();
     set(range, Source::of(counter));
 }
 
@@ -120,6 +122,7 @@ void Selector::end_loop(UOp range) {
     STRATA_CHECK(!loops_.empty() && loops_.back().range == range, "loops end in another order than they began");
     const Loop loop = loops_.back();
     loops_.pop_back();
+    slopes_.clear();
     const auto size = Source::of_number(static_cast<uint64_t>(range_arg(range).size));
     const Source counter = Source::of(loop.counter);
     if (loop.counter.dwords == 1) {

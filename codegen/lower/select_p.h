@@ -1,4 +1,6 @@
 #pragma once
+#include <map>
+
 #include "strata/codegen/lower/code_p.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/uop.h"
@@ -80,7 +82,8 @@ class Selector {
     bool counted(UOp u);
     bool scalar_sum(UOp u);
     static const char* shifted_add(int64_t factor);  ///< of scalars: a * factor + b, the carry of all of it in SCC
-    bool sum_of_scalars(UOp u);
+    bool sum_of_scalars(UOp u, std::span<const UOp> terms);
+    Source shared_sum(std::span<const Source> scalars);
     bool product_sum(UOp u);
     static const char* short_product(UOp product, const char* without_sign, const char* with_sign);
     void add_terms(UOp u, std::vector<UOp>& terms) const;
@@ -94,7 +97,7 @@ class Selector {
         Byte a, b;
         bool signed_a = false, signed_b = false;
     };
-    bool dot(UOp u);
+    bool dot(UOp u, std::span<const UOp> terms);
     std::optional<Byte> byte_of(UOp factor);
     std::optional<ByteProduct> byte_product(UOp u);
     Source joined(const Byte* bytes);
@@ -133,6 +136,8 @@ class Selector {
     Address local_address(UOp index);
     void find_addresses();
     bool is_uniform(UOp index);  ///< one address for all lanes
+    std::optional<int64_t> slope(UOp u);
+    int32_t stride(UOp index);
     const Offset& split(UOp u);
     Offset::Part sum(const Offset::Part& a, const Offset::Part& b, bool scalar);
     Source base_at(UOp memory, const Offset::Part& scalar, int64_t bytes_beyond, int64_t size);
@@ -161,6 +166,7 @@ class Selector {
         Address at;
         Place lanes, gate;
         bool global = false;
+        int32_t stride = Instruction::kUnsteady;
     };
     Access access_to(UOp index);
     Instruction& add_access(const char* name, const Access& to, Place data);
@@ -195,8 +201,10 @@ class Selector {
     Code code_;
     UOpMap<Value> values_;
     UOpMap<Offset> offsets_;
+    UOpMap<std::optional<int64_t>> slopes_;                                    ///< in the innermost loop
     UOpMap<bool> in_addresses_;                                                ///< sums that addresses are made of
     std::vector<std::pair<std::array<int64_t, 5>, Source>> bases_, products_;  ///< made already
+    std::map<std::vector<uint64_t>, Source> shared_sums_;  ///< made already, by scalars and the number at the end
     struct Uses {
         int count = 0;
         size_t last = 0;  ///< the position of the last one; 0: none

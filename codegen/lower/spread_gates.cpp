@@ -127,6 +127,7 @@ class Spreader {
 }  // namespace
 
 Result<void> spread_gates(MachineFunction& function) {
+    if (!any_of(function, [](const Instruction& one) { return bool(one.gate); })) return {};
     Spreader spreader(function);
     for (Block& block : function.blocks) spreader.run(block.code);
     remove_unused(function);

@@ -87,7 +87,6 @@ bool Selector::counted(UOp u) {
 
 /// A product of 24 bits and what is added to it.
 bool Selector::product_sum(UOp u) {
-    if (!u.is(Op::add) || !(class_of(u.dtype()) & (i32 | u32)) || u.dtype().bits() < 32) return false;
     for (size_t i = 0; i < 2; ++i) {
         const UOp product = skip_after(u.src(i));
         if (!product.is(Op::mul) || uses(product) != 1 || takes_scalars({&value(product), 1})) continue;
@@ -120,29 +119,36 @@ void Selector::add_terms(UOp u, std::vector<UOp>& terms) const {
     }
 }
 
+/// The sum of scalars, made where it was not made before.
+Source Selector::shared_sum(std::span<const Source> scalars) {
+    uint32_t number = 0;
+    std::vector<uint64_t> key;
+    for (const Source& s : scalars)
+        if (s.number)
+            number += static_cast<uint32_t>(*s.number);
+        else
+            key.push_back(uint64_t{s.place.reg} << 8 | s.place.first);
+    if (key.empty()) return Source::of_number(number);
+    std::ranges::sort(key);
+    key.push_back(number);
+    const auto [at, added] = shared_sums_.try_emplace(std::move(key));
+    if (!added) return at->second;
+    const auto scalar = [&](size_t i) {
+        const uint64_t place = at->first[i];
+        return Source::of({static_cast<uint32_t>(place >> 8), static_cast<uint8_t>(place), 1});
+    };
+    Source sum = scalar(0);
+    for (size_t i = 1; i + 1 < at->first.size(); ++i) sum = Source::of(code_.scalar("s_add_u32", {sum, scalar(i)}));
+    if (number) sum = Source::of(code_.scalar("s_add_u32", {sum, Source::of_number(number)}));
+    return at->second = sum;
+}
+
 /// Sums modulo 2^32 in another order: scalars among themselves first.
-bool Selector::sum_of_scalars(UOp u) {
-    if (!u.is(Op::add) || !(class_of(u.dtype()) & (i32 | u32)) || u.dtype().bits() < 32) return false;
-    std::vector<UOp> terms;
-    add_terms(u, terms);
+bool Selector::sum_of_scalars(UOp u, std::span<const UOp> terms) {
     std::vector<Source> shared, own;
     for (UOp term : terms) (takes_scalars({&value(term), 1}) ? shared : own).push_back(value(term));
     if (shared.size() < 2 || own.empty()) return false;
-    uint32_t number = 0;
-    Source sum;
-    bool any = false;
-    for (const Source& s : shared) {
-        if (s.number)
-            number += static_cast<uint32_t>(*s.number);
-        else if (!any)
-            sum = s, any = true;
-        else
-            sum = Source::of(code_.scalar("s_add_u32", {sum, s}));
-    }
-    if (!any)
-        sum = Source::of_number(number);
-    else if (number)
-        sum = Source::of(code_.scalar("s_add_u32", {sum, Source::of_number(number)}));
+    Source sum = shared_sum(shared);
     size_t i = 0;
     for (; i + 2 <= own.size(); i += 2) sum = Source::of(code_.vector("v_add3_u32", {sum, own[i], own[i + 1]}));
     if (i < own.size()) sum = Source::of(code_.vector("v_add_nc_u32", {sum, own[i]}));

@@ -4,6 +4,8 @@
 #include <bit>
 #include <tuple>
 
+#include "strata/core/support/error.h"
+
 namespace strata::codegen {
 namespace {
 
@@ -20,6 +22,9 @@ Queue queue_of(const isa::Inst& inst) {
         default: return Queue::vector;
     }
 }
+
+/// Registers that one operation fills at most.
+constexpr int kLongestFill = 32;
 
 uint8_t bit(Queue queue) { return static_cast<uint8_t>(1u << static_cast<unsigned>(queue)); }
 
@@ -45,9 +50,12 @@ Waits UnderWay::before(const isa::Inst& inst, const lint::Access& access) const 
         return in_order(earlier.queue) && std::find(begins.begin(), begins.end(), earlier) != begins.end();
     };
     const auto check = [&](const lint::Registers& registers, bool late) {
-        for (const Fill& fill : fills_)
-            if (fill.registers.overlaps(registers) && !(late && follows(fill.begun)))
-                lower(waits[fill.begun.counter], in_order(fill.begun.queue) ? fill.younger : uint8_t{0});
+        const int least = registers.first - kLongestFill, end = registers.first + registers.count;
+        auto fill =
+            std::ranges::upper_bound(fills_, least, {}, [](const Fill& one) { return int{one.registers.first}; });
+        for (; fill != fills_.end() && fill->registers.first < end; ++fill)
+            if (fill->registers.overlaps(registers) && !(late && follows(fill->begun)))
+                lower(waits[fill->begun.counter], in_order(fill->begun.queue) ? fill->younger : uint8_t{0});
     };
     for (const lint::Read& read : access.all_reads())
         check(read.registers, access.counters && read.use == lint::Use::kept);
@@ -84,6 +92,8 @@ void UnderWay::begin(const isa::Inst& inst, const lint::Access& access) {
             if (fill.begun == begun && fill.younger < kNoWait - 1) ++fill.younger;
         for (const lint::Write& write : access.all_writes()) {
             if (!write.late) continue;
+            STRATA_CHECK(write.registers.count <= kLongestFill, "{} fills {}", inst.row->mnemonic,
+                         name(write.registers));
             add({write.registers, begun});
         }
     }
@@ -102,7 +112,10 @@ void UnderWay::add(const Fill& fill) {
 }
 
 void UnderWay::join(const UnderWay& other) {
-    for (const Fill& fill : other.fills_) add(fill);
+    if (fills_.empty())
+        fills_ = other.fills_;
+    else
+        for (const Fill& fill : other.fills_) add(fill);
     for (size_t counter = 0; counter < kCounters; ++counter) queues_[counter] |= other.queues_[counter];
 }
 

@@ -2,6 +2,7 @@
 // Before  r0: ...; s_add_u32 s4, s4, 1; s_cmp_lg_u32 s4, 16; s_cbranch_scc1 r0      s4 = 0 in front of r0
 // After   r0: ...; s_add_u32 s4, s4, 1; ...; s_add_u32 s4, s4, 1; s_cmp_lg_u32 s4, 16; s_cbranch_scc1 r0
 //         or no loop at all, where all rounds are short enough. What lives in one round has registers of its own in each.
+// Memory instructions whose address moves by the same in each round have it as an offset from that of the first.
 #include <optional>
 
 #include "strata/codegen/lower/liveness_p.h"
@@ -50,6 +51,8 @@ class Unroller {
                 each_write(instruction, note);
             }
         for (const auto& [b, rounds] : loops) unroll(b, rounds);
+        if (follows_) remove_unused(function_);
+        for (const auto& [b, counter] : unrolled_) join_steps(b, counter);
     }
 
   private:
@@ -106,24 +109,32 @@ class Unroller {
 
     void unroll(uint32_t b, int64_t rounds) {
         Block& block = function_.blocks[b];
+        count_writes(block.code);
+        find_followers(block.code, b);
         const auto size = static_cast<int64_t>(block.code.size() - kControl);
-        int64_t together = rounds * size <= kWhole ? rounds : 1;
-        for (int64_t k = 2; together != rounds && k <= kMostRounds && k * size <= kPart; ++k)
+        const int64_t further = size_of_further_rounds(block.code, b);
+        const auto length = [&](int64_t count) { return size + (count - 1) * further; };
+        int64_t together = length(rounds) <= kWhole ? rounds : 1;
+        for (int64_t k = 2; together != rounds && k <= kMostRounds && length(k) <= kPart; ++k)
             if (rounds % k == 0) together = k;
         if (together == 1) return;
         const std::vector<Instruction> round = std::move(block.code);
+        unrolled_.push_back({b, round[round.size() - 2].src[0]});
         block.code.clear();
         block.code.reserve(round.size() * static_cast<size_t>(together));
         const size_t body = round.size() - kControl + 1;  // with the counter's step
+        leaders_.assign(body, {});
         for (int64_t i = 0; i < together; ++i) {
             own_.clear();
             for (size_t at = 0; at < body; ++at) {
                 block.code.push_back(round[at]);
                 if (i) rename(block.code.back(), b);
+                if (followers_[at]) follow(block.code.back(), leaders_[at], i);
             }
         }
         if (together < rounds) {
             block.code.insert(block.code.end(), round.end() - (kControl - 1), round.end());
+            for (Instruction& one : block.code) one.stride = longer(one.stride, together);
         } else {
             block.label.clear();
             --block.depth;
@@ -145,6 +156,132 @@ class Unroller {
         own(instruction.gate);
     }
 
+    static int32_t longer(int32_t stride, int64_t rounds) {
+        const int64_t all = stride * rounds;
+        const bool known = stride != Instruction::kUnsteady && all == static_cast<int32_t>(all);
+        return known ? static_cast<int32_t>(all) : Instruction::kUnsteady;
+    }
+
+    void count_writes(const std::vector<Instruction>& round) {
+        writes_.assign(live_->units(), 0);
+        for (const Instruction& instruction : round)
+            each_write(instruction, [&](Place place) {
+                const bool some = instruction.gate || instruction.keeps;
+                for (int i = 0; i < place.dwords; ++i) {
+                    uint8_t& count = writes_[live_->unit(place.part(i))];
+                    count = static_cast<uint8_t>(std::min(count + (some ? 2 : 1), 2));
+                }
+            });
+    }
+
+    /// Whether it has in every round what the first one left in it.
+    bool stays(Place place, uint32_t b) const {
+        bool written = false;
+        for (int i = 0; i < place.dwords; ++i) {
+            const int writes = writes_[live_->unit(place.part(i))];
+            if (writes > 1) return false;
+            written |= writes;
+        }
+        return !written || lives_in_a_round(place.reg, b);
+    }
+
+    /// Sources that are its address.
+    static std::array<size_t, 2> address_of(const Instruction& one) {
+        if (one.inst.row->format != isa::Format::GLOBAL) return {0, 0};
+        return {0, one.inst.row->flags & (isa::kStore | isa::kAtomic) ? 2u : 1u};
+    }
+
+    /// Memory instructions whose address is an offset from that of an earlier round.
+    void find_followers(const std::vector<Instruction>& round, uint32_t b) {
+        followers_.assign(round.size(), false);
+        for (size_t at = 0; at < round.size(); ++at) {
+            const Instruction& one = round[at];
+            if (one.stride == Instruction::kUnsteady) continue;
+            followers_[at] =
+                std::ranges::all_of(address_of(one), [&](size_t i) { return !one.src[i] || stays(one.src[i], b); });
+        }
+    }
+
+    /// Instructions of a round but for those of addresses that are offsets from another's.
+    int64_t size_of_further_rounds(const std::vector<Instruction>& round, uint32_t b) const {
+        std::vector<bool> read(function_.registers.size());
+        bool scc = false;
+        int64_t size = 0;
+        for (size_t at = round.size() - kControl; at-- > 0;) {
+            const Instruction& one = round[at];
+            bool needed = has_effect(one) || (scc && writes_scc(function_, one));
+            each_write(one, [&](Place place) { needed |= read[place.reg] || !lives_in_a_round(place.reg, b); });
+            if (!needed) continue;
+            ++size;
+            if (writes_scc(function_, one)) scc = false;
+            scc |= reads_scc(function_, one);
+            const bool follows =
+                followers_[at] && reaches(one, one.inst.offset + (kMostRounds - 1) * int64_t{one.stride});
+            const std::array<size_t, 2> address = follows ? address_of(one) : std::array<size_t, 2>{4, 4};
+            for (size_t i = 0; i < one.src.size(); ++i)
+                if (one.src[i] && i != address[0] && i != address[1]) read[one.src[i].reg] = true;
+            if (one.gate) read[one.gate.reg] = true;
+            if (reads_destination(function_, one)) read[one.dst[0].reg] = true;
+        }
+        return size;
+    }
+
+    bool reaches(const Instruction& one, int64_t offset) const {
+        return offset_range(function_.family, one.inst.row->format).has(offset);
+    }
+
+    /// The round that a memory instruction's address is from, and what it is.
+    struct Leader {
+        int64_t round = 0;
+        std::array<Place, 4> sources{};
+    };
+    /// Takes the leader's address where the offset reaches, else leads itself.
+    void follow(Instruction& one, Leader& leader, int64_t round) {
+        const int64_t offset = one.inst.offset + (round - leader.round) * one.stride;
+        if (round == 0 || !reaches(one, offset)) {
+            leader = {round, one.src};
+            return;
+        }
+        for (size_t i : address_of(one)) one.src[i] = leader.sources[i];
+        one.inst.offset = static_cast<int32_t>(offset);
+        follows_ = true;
+    }
+
+    static bool steps(const Instruction& instruction, Place counter) {
+        return instruction.pseudo == Pseudo::none && instruction.inst.row->format == isa::Format::SOP2 &&
+               instruction.dst[0] == counter && instruction.src[0] == counter && constant(instruction, 1);
+    }
+
+    /// Steps of a counter that nothing reads between them are one, or none at the end of what is no loop any more.
+    void join_steps(uint32_t b, Place counter) {
+        std::vector<Instruction>& code = function_.blocks[b].code;
+        Instruction* last = nullptr;
+        for (Instruction& instruction : code) {
+            if (steps(instruction, counter)) {
+                if (last) {
+                    put_constant(instruction, 1, *constant(instruction, 1) + *constant(*last, 1));
+                    last->dst[0] = {};
+                }
+                last = &instruction;
+                continue;
+            }
+            each_read(function_, instruction, [&](Place place) {
+                if (place.reg == counter.reg) last = nullptr;
+            });
+        }
+        if (last && !live_->live_at(live_->unit(counter), live_->block(b).end)) last->dst[0] = {};
+        std::erase_if(code, [&](const Instruction& one) {
+            return one.pseudo == Pseudo::none && one.inst.row->format == isa::Format::SOP2 && !one.dst[0] &&
+                   one.src[0] == counter;
+        });
+    }
+
+    static void put_constant(Instruction& instruction, size_t i, int64_t value) {
+        const std::optional<uint16_t> code = isa::inline_integer_code(value);
+        instruction.inst.src[i].code = code.value_or(isa::code::literal);
+        if (!code) instruction.inst.literal = static_cast<uint32_t>(value);
+    }
+
     bool lives_in_a_round(uint32_t reg, uint32_t b) const {
         if (accesses_[reg] != b || function_.registers[reg].fixed >= 0) return false;
         for (uint32_t i = 0; i < function_.registers[reg].dwords; ++i)
@@ -153,9 +290,14 @@ class Unroller {
     }
 
     MachineFunction& function_;
-    std::optional<Liveness> live_;                    // of the function as it was
-    std::vector<uint32_t> accesses_;                  // the block that has all uses of a register
-    std::vector<std::pair<uint32_t, uint32_t>> own_;  // registers and those that stand for them in a round
+    std::optional<Liveness> live_;                      // of the function as it was
+    std::vector<uint32_t> accesses_;                    // the block that has all uses of a register
+    std::vector<std::pair<uint32_t, uint32_t>> own_;    // registers and those that stand for them in a round
+    std::vector<uint8_t> writes_;                       // of each unit in a round; 2: several
+    std::vector<bool> followers_;                       // instructions of a round
+    std::vector<Leader> leaders_;                       // of each of them
+    bool follows_ = false;                              // some instruction has another one's address
+    std::vector<std::pair<uint32_t, Place>> unrolled_;  // blocks, and what counted their rounds
 };
 
 }  // namespace

@@ -3,18 +3,6 @@
 #include "strata/codegen/lower/passes_p.h"
 
 namespace strata::codegen {
-namespace {
-
-/// What an instruction does besides filling its destinations.
-bool has_effect(const Instruction& instruction) {
-    if (instruction.pseudo != Pseudo::none) return false;
-    const isa::Row& row = *instruction.inst.row;
-    if (row.flags & (isa::kStore | isa::kAtomic | isa::kBranch | isa::kWritesExec)) return true;
-    return !instruction.dst[0];  // comparisons into SCC, barriers, s_endpgm
-}
-
-}  // namespace
-
 /// A register is read where any of its parts is. SCC that is written and not read stays with its instruction: what reads
 /// it stands right behind.
 void remove_unused(MachineFunction& function) {

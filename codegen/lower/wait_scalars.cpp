@@ -4,7 +4,6 @@
 // After:   v_add_f32 v0, s4, v0; s_mov_b32 s4, s5; s_wait_alu depctr_sa_sdst(0); v_add_f32 v1, s4, v1
 #include <bitset>
 
-#include "strata/asm/lint/access.h"
 #include "strata/codegen/lower/flow_p.h"
 #include "strata/codegen/lower/passes_p.h"
 
@@ -34,7 +33,7 @@ bool is_vcc(uint32_t reg) { return (reg | 1) == isa::code::vcc_hi; }
 
 class Inserter {
   public:
-    explicit Inserter(MachineFunction& function) : function_(function) {}
+    explicit Inserter(MachineFunction& function) : function_(function), accesses_(accesses_of(function)) {}
 
     void run() {
         insert_by_flow(function_, State(), [&](auto... at) { return walk(at...); });
@@ -52,7 +51,7 @@ class Inserter {
             }
             if (unit != isa::FormatUnit::vector && unit != isa::FormatUnit::scalar) continue;
             const bool vector = unit == isa::FormatUnit::vector;
-            const lint::Access access = lint::access_of(function_.target.arch, inst, function_.wave_size());
+            const lint::Access& access = accesses_[block][i];
             const uint32_t done = reads(access, vector, state);
             if (done & kScalarDone) state.by_scalar.reset();
             if (done & kVectorDone) keep_vcc(state.by_vector);
@@ -101,6 +100,7 @@ class Inserter {
     }
 
     MachineFunction& function_;
+    std::vector<std::vector<lint::Access>> accesses_;  ///< by block
 };
 
 }  // namespace

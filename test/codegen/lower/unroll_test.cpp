@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "random_code.h"
 #include "virtual_code.h"
@@ -81,10 +82,72 @@ TEST_P(Unroll, RoundsOfALongLoopGoTogetherAsTheirNumberDivides) {
          {Case{1000, 0, 8}, Case{1001, 0, 7}, Case{997, 0, 1}, Case{1000, 40, 2}, Case{1000, 80, 1}}) {
         AddressedCode code(arch());
         write_sum(code, row.rounds, row.more);
-        const size_t round = code.function.blocks[1].code.size() - 2;
+        const size_t round = code.function.blocks[1].code.size() - 3;
         expect_same(code.function, unroll);
-        EXPECT_EQ(code.function.blocks[1].code.size(), round * row.copies + 2) << row.rounds;
+        EXPECT_EQ(code.function.blocks[1].code.size(), round * row.copies + 3) << row.rounds;
         EXPECT_EQ(branches(code.function), 1u);
+    }
+}
+
+/// A loop of 8 rounds that loads from what it computes from its counter; `more` changes the address once it was used.
+void write_walk(AddressedCode& code, int32_t stride, bool more) {
+    const Place sum = code.vector();
+    code.copy(sum, Constant{0});
+    const Place counter{static_cast<uint32_t>(code.function.registers.size()), 0, 1};  // the next one
+    code.loop(8, [&] {
+        const Place address = code.vector(2), value = code.vector();
+        code.op("v_mul_f32", {address.part(0)}, {counter, code.item});
+        code.op("v_mul_f32", {address.part(1)}, {counter, code.item});
+        code.op(code.spelled("global_load_b32", "global_load_dword"), {value}, {address}).stride = stride;
+        if (more) code.op("v_mul_f32", {address.part(0)}, {value, value});
+        code.op("v_add_f32", {sum}, {sum, value});
+    });
+    code.store(sum, code.address);
+    code.end();
+}
+
+/// Offsets and addresses of the loads, and how many instructions compute addresses.
+struct Walk {
+    std::vector<int32_t> offsets;
+    std::set<uint32_t> addresses;
+    size_t computed = 0, steps = 0;
+};
+Walk walk_of(const MachineFunction& function) {
+    Walk walk;
+    for (const Instruction& one : function.blocks[1].code) {
+        if (one.pseudo != Pseudo::none) continue;
+        walk.steps += one.inst.row->format == isa::Format::SOP2;
+        walk.computed += one.dst[0] && function.registers[one.dst[0].reg].dwords == 2;
+        if (!(one.inst.row->flags & isa::kMemory)) continue;
+        walk.offsets.push_back(one.inst.offset);
+        walk.addresses.insert(one.src[0].reg);
+    }
+    return walk;
+}
+
+TEST_P(Unroll, AddressesThatMoveByTheSameInEachRoundAreOffsetsFromTheFirst) {
+    AddressedCode code(arch());
+    write_walk(code, 16, false);
+    ASSERT_TRUE(unroll(code.function));
+    const auto valid = verify(code.function, Check::virtual_);
+    ASSERT_TRUE(valid) << valid.error().message;
+    const Walk walk = walk_of(code.function);
+    EXPECT_EQ(walk.offsets, (std::vector<int32_t>{0, 16, 32, 48, 64, 80, 96, 112}));
+    EXPECT_EQ(walk.addresses.size(), 1u);
+    EXPECT_EQ(walk.computed, 2u);
+    EXPECT_EQ(walk.steps, 0u) << "nothing counts the rounds of what is no loop";
+}
+
+TEST_P(Unroll, AddressesStayThoseOfEachRoundWhereOffsetsDoNotReachThem) {
+    const bool far = GetParam().family == isa::Family::rdna4;
+    for (const auto& [stride, more] :
+         {std::pair(far ? 1 << 22 : 1 << 11, false), std::pair(16, true), std::pair(Instruction::kUnsteady, false)}) {
+        AddressedCode code(arch());
+        write_walk(code, stride, more);
+        ASSERT_TRUE(unroll(code.function));
+        const Walk walk = walk_of(code.function);
+        EXPECT_EQ(walk.addresses.size(), stride > 16 ? 4u : 8u) << stride << more;
+        if (stride < 17) EXPECT_EQ(walk.offsets, std::vector<int32_t>(8));
     }
 }
 
