@@ -30,6 +30,14 @@ bool has_tiles(const Kernel& kernel) {
                                [](UOp u) { return u.is(Op::param) && u.as<ParamArg>().space == Space::local; });
 }
 
+int64_t local_bytes(const Kernel& kernel) {
+    int64_t bytes = 0;
+    for (UOp u : toposort(kernel.sink))
+        if (u.is(Op::param) && u.as<ParamArg>().space == Space::local)
+            bytes += u.as<ParamArg>().size * u.dtype().bytes();
+    return bytes;
+}
+
 /// Reductions of matrix instructions go in their steps: they are tiled, and nothing else.
 bool has_matrices(const Kernel& kernel) {
     return std::ranges::any_of(toposort(kernel.sink), [](UOp u) { return u.is(Op::wmma); });
@@ -41,6 +49,8 @@ Result<Kernel> within_limits(Result<Kernel> kernel, const Target& target) {
     if (block_size(*kernel) > target.max_block)
         return make_error(ErrorKind::Usage, "a block of {} threads; the most is {}", block_size(*kernel),
                           target.max_block);
+    if (const int64_t bytes = local_bytes(*kernel); bytes > target.lds_bytes)
+        return make_error(ErrorKind::Usage, "{} bytes of local memory; a workgroup has {}", bytes, target.lds_bytes);
     if (!has_tiles(*kernel) && unrolled_copies(*kernel) > kMaxUnrolled)  // copies of tiles are few
         return make_error(ErrorKind::Usage, "{} unrolled copies; the most is {}", unrolled_copies(*kernel),
                           kMaxUnrolled);

@@ -178,7 +178,7 @@ bool tile_product(Plan& plan) {
 }
 
 /// Rows and columns that a wave computes by matrix instructions, and waves that a card should have to do.
-constexpr int64_t kWaveTile = 64, kManyWaves = 192;
+constexpr int64_t kWaveTile = 64, kManyWaves = 384;
 
 /// Matrix products by matrix instructions: each wave has several tiles of results, its operands come by way of local memory.
 bool tile_matrices(Plan& plan) {
@@ -203,6 +203,8 @@ bool tile_matrices(Plan& plan) {
     }
     for (size_t i = reused.size(); i-- > 0;)
         if (tiles[i] > 1) plan.add(ActionKind::upcast, reused[i], tiles[i]);
+    const std::vector<int> left = reused_axes(plan);
+    for (size_t i = left.size(); i-- > 0;) plan.add(ActionKind::local, left[i], 2);
     plan.add_largest(ActionKind::stage, 0, {16, 8, 4, 2, 1});
     return true;
 }

@@ -59,6 +59,9 @@ class Staging {
             next_id_ = std::max(next_id_, range_arg(r).id + 1);
             if (is_thread(r)) threads_.push_back(r), block_ *= range_arg(r).size;
         }
+        // Lanes are the fastest; of others those are that copy neighbours (arrange_threads).
+        std::ranges::sort(threads_, {},
+                          [](UOp t) { return std::pair(range_arg(t).axis == Axis::lane, range_arg(t).id); });
         for (UOp u : toposort(sink)) {
             if (u.is(Op::param) && u.as<ParamArg>().space != Space::global)
                 next_slot_ = std::max(next_slot_, u.as<ParamArg>().slot + 1);
@@ -261,7 +264,7 @@ class Staging {
     }
 
     UOp sink_, outer_;
-    std::vector<UOp> threads_;
+    std::vector<UOp> threads_;  // the fastest last
     std::vector<Operand> operands_;
     int64_t block_ = 1;
     int next_id_ = 0, next_slot_ = 0;

@@ -123,8 +123,8 @@ TEST(Heuristic, MatrixProductsGetTiles) {
     const auto halves = [](int64_t m, int64_t k, int64_t n) {
         return to_string(planned(matmul(filled({m, k}, dtypes::float16), filled({k, n}, dtypes::float16))).actions);
     };
-    EXPECT_EQ(halves(1024, 64, 1024), "matrix(0, 0) upcast(1, 4) upcast(0, 4) stage(0, 2)");
-    EXPECT_EQ(halves(64, 64, 64), "matrix(0, 0) stage(0, 2)") << "few waves have small tiles";
+    EXPECT_EQ(halves(1024, 64, 1024), "matrix(0, 0) upcast(1, 4) upcast(0, 2) local(1, 2) local(0, 2) stage(0, 2)");
+    EXPECT_EQ(halves(64, 64, 64), "matrix(0, 0) local(1, 2) local(0, 2) stage(0, 2)") << "few waves have small tiles";
     EXPECT_EQ(halves(1000, 64, 8), "upcast(1, 4) local(1, 2) local(0, 8) unroll(0, 4)") << "a side is too short";
 }
 
