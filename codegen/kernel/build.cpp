@@ -11,6 +11,8 @@
 #include <algorithm>
 
 #include "strata/codegen/kernel/coordinates.h"
+#include "strata/codegen/kernel/online_p.h"
+#include "strata/codegen/schedule/online.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
 #include "strata/core/uop/verify.h"
@@ -33,7 +35,9 @@ class Builder {
         bind(output);
         Coordinates at;
         std::vector<UOp> ranges;
-        const std::vector<int> row = row_axes(body);
+        const std::vector<OnlineSum> online = online_sums(toposort(body));
+        if (!online.empty()) online_ = online[0];
+        const std::vector<int> row = online.empty() ? row_axes(body) : std::vector<int>();
         for (size_t i = 0; i < body.shape().size(); ++i) {
             const int64_t n = body.shape()[i];
             const bool in_row = std::ranges::find(row, static_cast<int>(i)) != row.end();
@@ -44,7 +48,9 @@ class Builder {
         }
         UOp value = value_at(body, at, UOp());
         UOp place = uop::at(bound_.params[0], simplify(flatten(at, body.shape())));
-        UOp sink = merge_ranges(uop::sink(uop::end(uop::store(place, value), ranges)));
+        UOp sink = uop::sink(uop::end(uop::store(place, value), ranges));
+        if (column_) sink = share_columns(sink, simplify(column_), depth_);
+        sink = merge_ranges(sink);
         verify_kernel(sink).value();
         return {Kernel{sink, kernel_name(sink)}, std::move(bound_.buffers)};
     }
@@ -141,8 +147,20 @@ class Builder {
             inner[static_cast<size_t>(axis)] = r;
             if (n != 1) sources.push_back(r);
         }
+        if (u == online_.product) depth_ = sources.back();
+        if (u == online_.sum) column_ = last_moving(at);
         sources[0] = value_at(x, inner, gate);
-        return sources.size() == 1 ? sources[0] : make(Op::reduce, u.dtype(), sources, ReduceArg{arg.op, {}});
+        if (sources.size() == 1) return sources[0];
+        const Factors factors = u == online_.sum ? factors_of(sources[0], sources[1]) : Factors{sources[0], {}};
+        sources[0] = factors.inside;
+        return factors.around(make(Op::reduce, u.dtype(), sources, ReduceArg{arg.op, {}}));
+    }
+
+    /// The coordinate of the last axis of more than one element.
+    static UOp last_moving(const Coordinates& at) {
+        for (size_t i = at.size(); i-- > 0;)
+            if (!at[i].is_const()) return at[i];
+        return UOp();
     }
 
     /// Reductions over equal sizes share their ranges, so that side by side they become one loop; not with one that this one
@@ -193,6 +211,8 @@ class Builder {
         UOp range;
     };
     Bound bound_;
+    OnlineSum online_;
+    UOp column_, depth_;  ///< of the online sum: where its result is along its columns; the range of its products
     int next_range_ = 0;
     std::vector<ReduceRange> reduce_ranges_;
     std::unordered_map<Key, UOp, KeyHash> memo_;

@@ -1,12 +1,14 @@
 #pragma once
 #include <tuple>
 
+#include "strata/codegen/linear/online_p.h"
 #include "strata/codegen/linear/scopes.h"
 
 namespace strata::codegen {
 
 /// What reductions must agree in to become one loop: their ranges, the loops around them, and how many reductions deep
-/// they stand on others, so that none in the loop waits for another one's result.
+/// they stand on others, so that none in the loop waits for another one's result. Online sums, which do with what there is of
+/// it, stand as deep as their maximum.
 using LoopKey = std::tuple<RangeSet, RangeSet, size_t>;
 
 class LoopKeys {
@@ -15,13 +17,18 @@ class LoopKeys {
     /// All nodes, sources before users, and the values of all reductions with one key before any of these reductions.
     const std::vector<UOp>& order() const { return order_; }
     LoopKey key(UOp reduce) const;
+    size_t depth(UOp u) const { return depth_.at(u); }
+    const OnlineTerms* online(UOp reduce) const;  ///< null: it is no online sum
     /// Ranges that stand around a node and become loops.
     RangeSet loops_around(UOp u) const { return scopes_.free(u) & serial_; }
 
   private:
+    std::optional<OnlineTerms> with_its_maximum(UOp u) const;
+
     const Scopes& scopes_;
     RangeSet serial_;
     UOpMap<size_t> depth_;
+    UOpMap<OnlineTerms> online_;
     std::vector<UOp> order_;
 };
 

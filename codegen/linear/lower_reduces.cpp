@@ -3,8 +3,8 @@
 // Before  reduce(add, value, r0)
 // After   acc0 = register; store(acc0, 0); end(store(acc0, load(after(acc0, r0)) + value), r0); load(after(acc0, end))
 // A vector has as many registers as elements, and what a matrix instruction adds to zero it adds to them.
-// Reductions over the same ranges share one loop (unshare_ranges has seen to it that others use other ranges). What a
-// `group` range spreads over threads is brought together by reduce_over_threads.
+// Reductions over the same ranges share one loop (unshare_ranges has seen to it that others use other ranges), online sums
+// (online.cpp) that of their maximum. What a `group` range spreads over threads is brought together by reduce_over_threads.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -71,15 +71,22 @@ class Lowering {
     struct Member {
         Op op;
         DType type;
-        std::vector<UOp> terms;  ///< more than one where the reduction is unrolled
+        std::vector<UOp> terms;  ///< more than one where the reduction is unrolled; of an online sum not rebuilt
+        const OnlineTerms* online = nullptr;  ///< of an online sum
+        size_t top = 0;                       ///< its maximum among the members
     };
+    using Members = std::vector<Member>;
 
-    Member member(UOp reduce) const {
-        Member m{reduce.as<ReduceArg>().op, accumulator_type(reduce.dtype()), {}};
-        UOp value = rebuilt_.at(reduce.src(0));
-        bool unrolled = value.is(Op::vec) && reduce.dtype().lanes == 1;
-        for (UOp term : unrolled ? value.src() : std::span<const UOp>(&value, 1)) m.terms.push_back(cast(term, m.type));
-        return m;
+    Members members_of(std::span<const UOp> reduces) const {
+        Members members;
+        for (UOp reduce : reduces) {
+            Member m{reduce.as<ReduceArg>().op, accumulator_type(reduce.dtype()), {}, keys_.online(reduce)};
+            const UOp value = m.online ? reduce.src(0) : rebuilt_.at(reduce.src(0));
+            for (UOp term : terms_of(value, reduce.dtype())) m.terms.push_back(m.online ? term : cast(term, m.type));
+            if (m.online) m.top = static_cast<size_t>(std::ranges::find(reduces, m.online->top) - reduces.begin());
+            members.push_back(std::move(m));
+        }
+        return members;
     }
 
     void lower(std::span<const UOp> reduces) {
@@ -87,54 +94,88 @@ class Lowering {
         std::vector<UOp> serial = scopes_.list(closed & scopes_.with_axis({Axis::loop, Axis::reduce}));
         std::vector<UOp> groups = scopes_.list(closed & scopes_.with_axis({Axis::group}));
         std::vector<UOp> around = scopes_.list(keys_.loops_around(reduces[0]));
-        std::vector<Member> members;
-        for (UOp r : reduces) members.push_back(member(r));
+        const Members members = members_of(reduces);
         std::vector<UOp> results = serial.empty() ? folded(members) : looped(members, serial, around);
         if (!groups.empty()) spread(members, groups, around, results);
-        for (size_t i = 0; i < reduces.size(); ++i) rebuilt_[reduces[i]] = cast(results[i], reduces[i].dtype());
+        for (size_t i = 0; i < reduces.size(); ++i) {
+            if (members[i].online) results[i] = settled(*members[i].online, results[i], results[members[i].top]);
+            rebuilt_[reduces[i]] = cast(results[i], reduces[i].dtype());
+        }
     }
 
-    static UOp fold(const Member& m, UOp start) {
-        for (size_t i = start ? 0 : 1; i < m.terms.size(); ++i)
-            start = combined(m.op, start ? start : m.terms[0], m.terms[i]);
-        return start ? start : m.terms[0];
+    static UOp fold(const Member& m, std::span<const UOp> terms, UOp start) {
+        for (size_t i = start ? 0 : 1; i < terms.size(); ++i)
+            start = combined(m.op, start ? start : terms[0], terms[i]);
+        return start ? start : terms[0];
     }
 
-    static std::vector<UOp> folded(std::span<const Member> members) {
+    static std::vector<UOp> folded(const Members& members) {
         std::vector<UOp> results;
-        for (const Member& m : members) results.push_back(fold(m, UOp()));
+        for (const Member& m : members) results.push_back(fold(m, m.terms, UOp()));
         return results;
     }
 
-    std::vector<UOp> looped(std::span<const Member> members, std::span<const UOp> serial, std::span<const UOp> around) {
+    /// A part of an online sum's term, with this in place of what is subtracted.
+    UOp with_shift(UOp u, const OnlineTerms& terms, UOp shift) const {
+        if (u == terms.shift) return shift;
+        if (keys_.depth(u) < keys_.depth(terms.top)) return rebuilt_.at(u);
+        std::vector<UOp> sources;
+        for (UOp s : u.src()) sources.push_back(with_shift(s, terms, shift));
+        return u.with_src(sources);
+    }
+
+    /// An online sum after a step, in which its maximum went from one to the other.
+    UOp next(const Member& m, UOp sum, UOp before, UOp after) const {
+        const UOp shift = shift_at(*m.online, after);
+        std::vector<UOp> terms;
+        for (UOp term : m.terms) terms.push_back(cast(with_shift(term, *m.online, shift), m.type));
+        return fold(m, terms, sum * cast(rescaling(*m.online, before, after), m.type));
+    }
+
+    std::vector<UOp> looped(const Members& members, std::span<const UOp> serial, std::span<const UOp> around) {
         std::vector<Registers> accumulators;
-        std::vector<UOp> updates, results;
+        std::vector<std::vector<UOp>> inside;
+        std::vector<UOp> loads, values, updates, results;
         for (const Member& m : members) {
             const int lanes = m.type.lanes;
             const Registers acc{uop::placeholder(lanes, m.type.element(), Space::reg, next_slot_++), lanes};
             const std::vector<UOp> start(static_cast<size_t>(lanes), identity(m.op, m.type.element()));
             std::vector<UOp> in_loop{acc.store(uop::vec(start), around)};
             in_loop.insert(in_loop.end(), serial.begin(), serial.end());
-            updates.push_back(acc.store(fold(m, acc.load(in_loop)), in_loop));
+            inside.push_back(std::move(in_loop));
             accumulators.push_back(acc);
+            loads.push_back(acc.load(inside.back()));
+            values.push_back(m.online ? UOp() : fold(m, m.terms, loads.back()));
+        }
+        for (size_t i = 0; i < members.size(); ++i) {
+            const Member& m = members[i];
+            if (m.online) values[i] = next(m, loads[i], loads[m.top], values[m.top]);
+            updates.push_back(accumulators[i].store(values[i], inside[i]));
         }
         const UOp end = uop::end(uop::group(updates), serial);
         for (const Registers& acc : accumulators) results.push_back(acc.load(std::array{end}));
         return results;
     }
 
-    /// Members with one operation meet together.
-    void spread(std::span<const Member> members, const std::vector<UOp>& groups, const std::vector<UOp>& around,
+    /// Members with one operation meet together, the maxima first.
+    void spread(const Members& members, const std::vector<UOp>& groups, const std::vector<UOp>& around,
                 std::vector<UOp>& results) {
         std::map<Op, std::vector<size_t>> by_op;
         for (size_t i = 0; i < members.size(); ++i) by_op[members[i].op].push_back(i);
-        for (const auto& [op, which] : by_op) {
+        const std::vector<UOp> own = results;  // of this thread
+        const auto meet = [&](Op op, std::span<const size_t> which) {
             std::vector<UOp> partials;
-            for (size_t i : which) partials.push_back(results[i]);
+            for (size_t i : which) {
+                const Member& m = members[i];
+                partials.push_back(m.online ? own[i] * cast(rescaling(*m.online, own[m.top], results[m.top]), m.type)
+                                            : own[i]);
+            }
             partials =
                 reduce_over_threads({op, groups, around, context_.threads, context_.target}, partials, next_slot_);
             for (size_t i = 0; i < which.size(); ++i) results[which[i]] = partials[i];
-        }
+        };
+        if (auto tops = by_op.extract(Op::max)) meet(Op::max, tops.mapped());
+        for (const auto& [op, which] : by_op) meet(op, which);
     }
 
     Scopes scopes_;

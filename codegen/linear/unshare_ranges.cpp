@@ -3,6 +3,7 @@
 //
 // Before  sum(x[r0] - max(x[r0] over r0) over r0): two loops, one range
 // After   sum(x[r3] - max(x[r0] over r0) over r3)
+// A reduction within x[r0] is then one within x[r3] too, over ranges of its own again.
 // Runs before lower_reduces, which makes one loop of the reductions that list one range.
 #include <algorithm>
 #include <map>
@@ -34,9 +35,8 @@ UOp rename_free(UOp root, const UOpMap<UOp>& names) {
     });
 }
 
-}  // namespace
-
-Result<UOp> unshare_ranges(UOp sink, Context&) {
+/// One step: what stands in a range that became two is in two loops then, and has itself to be told apart.
+UOp unshared(UOp sink) {
     Scopes scopes(sink);
     LoopKeys keys(scopes);
     std::map<LoopKey, UOpMap<UOp>> names;  // per loop, for the ranges another loop has already
@@ -68,6 +68,13 @@ Result<UOp> unshare_ranges(UOp sink, Context&) {
         sources[0] = rename_free(next.src(0), own);
         return next.with_src(sources);
     });
+}
+
+}  // namespace
+
+Result<UOp> unshare_ranges(UOp sink, Context&) {
+    for (UOp next = unshared(sink); next != sink; next = unshared(sink)) sink = next;
+    return sink;
 }
 
 }  // namespace strata::codegen

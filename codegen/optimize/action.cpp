@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 
+#include "strata/codegen/kernel/widen.h"
 #include "strata/codegen/optimize/actions_p.h"
 #include "strata/core/uop/kernel.h"
 

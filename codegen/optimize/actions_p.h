@@ -36,7 +36,4 @@ struct ActionRow {
 };
 std::span<const ActionRow> action_rows();
 
-/// Rebuilds the sink with `old` replaced by `value` in expressions and by `parts` where it is closed.
-UOp replace_range(UOp sink, UOp old, UOp value, std::span<const UOp> parts);
-
 }  // namespace strata::codegen

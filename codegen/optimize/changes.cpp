@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "strata/codegen/kernel/widen.h"
 #include "strata/codegen/optimize/actions_p.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
@@ -31,41 +32,7 @@ Result<Kernel> split(const Site& site, Axis inner_axis) {
     return Kernel{simplify(sink), kernel.name};
 }
 
-/// The place, touched only where `inside` holds too.
-UOp gated(UOp place, UOp inside) {
-    UOp gate = place.src().size() == 3 ? place.src(2) : UOp();
-    return uop::at(place.src(0), place.src(1), uop::both(gate, inside));
-}
-
-bool holds_in(UOp condition, UOp gate) {
-    return gate == condition ||
-           (gate.is(Op::bit_and) && (holds_in(condition, gate.src(0)) || holds_in(condition, gate.src(1))));
-}
-
-/// Whether a value made of loads is zero wherever a condition of theirs does not hold.
-bool is_zero_outside(UOp value, UOp inside) {
-    if (value.is(Op::load)) {
-        const UOp place = value.src(0);
-        return place.src().size() == 3 && value.src(1).is_const() && const_value(value.src(1)) == 0 &&
-               holds_in(inside, place.src(2));
-    }
-    if (value.is(Op::cast)) return is_zero_outside(value.src(0), inside);
-    return value.is(Op::mul) && is_zero_outside(value.src(0), inside) && is_zero_outside(value.src(1), inside);
-}
-
 }  // namespace
-
-UOp replace_range(UOp sink, UOp old, UOp value, std::span<const UOp> parts) {
-    return rebuild(sink, [&](UOp u, std::vector<UOp>& sources) {
-        if (u == old) return value;
-        if (auto closed = closes_ranges(u) ? std::find(u.src().begin() + 1, u.src().end(), old) : u.src().end();
-            closed != u.src().end()) {
-            auto at = sources.erase(sources.begin() + (closed - u.src().begin()));
-            sources.insert(at, parts.begin(), parts.end());
-        }
-        return u.with_src(sources);
-    });
-}
 
 namespace actions {
 
@@ -74,8 +41,6 @@ Result<Kernel> upcast(const Site& site) { return split(site, Axis::upcast); }
 Result<Kernel> group(const Site& site) { return split(site, Axis::group); }
 Result<Kernel> unroll(const Site& site) { return split(site, Axis::unroll); }
 
-/// Rounds a range up: loads, stores and checks of indices beyond the old size are masked, reductions see their identity
-/// there.
 Result<Kernel> pad(const Site& site) {
     const Kernel& kernel = site.kernel;
     const UOp range = site.range();
@@ -85,20 +50,7 @@ Result<Kernel> pad(const Site& site) {
     int64_t size = fits ? (r.size + multiple - 1) / multiple * multiple : 0;
     if (!fits || size == r.size || size > r.size * 2)
         return make_error(ErrorKind::Usage, "padding a range of {} to a multiple of {} is of no use", r.size, multiple);
-    UOp wide = uop::range(size, r.id, r.axis), inside = wide < r.size;
-    UOp sink = replace_range(kernel.sink, range, wide, std::array{wide});
-    UOp masked = rebuild(sink, [&](UOp u, std::vector<UOp>& sources) {
-        bool touches = (u.is(Op::load) || u.is(Op::store)) && depends_on(u.src(0), wide);
-        if (touches) sources[0] = gated(sources[0], inside);
-        if (u.is(Op::bounded) && depends_on(u.src(0), wide))
-            sources[0] = alu(Op::where, {inside, sources[0], constant(u.dtype(), 0)});
-        if (touches && u.is(Op::load)) return uop::load(sources[0], sources.size() > 1 ? sources[1] : UOp());
-        const bool reduces = u.is(Op::reduce) && std::find(u.src().begin() + 1, u.src().end(), wide) != u.src().end();
-        if (reduces && !(u.as<ReduceArg>().op == Op::add && is_zero_outside(sources[0], inside)))
-            sources[0] = alu(Op::where, {inside, sources[0], identity(u.as<ReduceArg>().op, u.dtype())});
-        return u.with_src(sources);
-    });
-    return Kernel{simplify(masked), kernel.name};
+    return Kernel{simplify(widen_range(kernel.sink, range, uop::range(size, r.id, r.axis))), kernel.name};
 }
 
 Result<Kernel> swap(const Site& site) {

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "strata/codegen/optimize/action.h"
+#include "strata/codegen/optimize/online_p.h"
 #include "strata/core/symbolic/symbolic.h"
 
 namespace strata::codegen {
@@ -354,6 +355,7 @@ void spread_output(Plan& plan) {
 }  // namespace
 
 Scheduled heuristic(const Kernel& kernel, const Target& target) {
+    if (std::optional<Scheduled> online = online_schedule(kernel, target)) return *std::move(online);
     Plan plan(kernel, target);
     if (!share_row(plan) && !tile_matrices(plan) && !tile_product(plan) && !share_columns(plan) &&
         !share_reduction(plan) && !tile_transpose(plan))

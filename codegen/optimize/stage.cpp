@@ -9,6 +9,7 @@
 #include <array>
 #include <optional>
 
+#include "strata/codegen/kernel/widen.h"
 #include "strata/codegen/optimize/actions_p.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"

@@ -1,9 +1,10 @@
 // plan_storage: which values are stored, so that every kernel is one loop nest over its output and at most one
-// reduction, or rows that are reduced and walked again.
+// reduction, or rows that are reduced and walked again, or an online sum (online.h).
 #include <algorithm>
 #include <optional>
 #include <set>
 
+#include "strata/codegen/schedule/online.h"
 #include "strata/codegen/schedule/plan_p.h"
 
 namespace strata::codegen {
@@ -13,7 +14,8 @@ constexpr int kDear = 8;     // cost (ops.def) from which a value is worth stori
 constexpr int kShared = 64;  // work above which a value that several kernels read is stored
 constexpr int kKernelWeight = 1000;  // a kernel is cut when its value grows past this
 constexpr size_t kKernelBuffers = 24;
-constexpr size_t kSoon = 64;  // values until those that are made of one meet again
+constexpr int64_t kWidest = 512;  // columns of an online sum that the threads of a row have in registers
+constexpr size_t kSoon = 64;      // values until those that are made of one meet again
 
 /// What a value that is not stored has of the rows that its kernel reduces.
 enum class Part : uint8_t {
@@ -43,6 +45,7 @@ class Planner {
         asked_.insert(targets.begin(), targets.end());
         order_ = order;
         leading_ = leading_to_rows(order);
+        take_online_sums();
         for (UOp u : order) visit(u);
         store_shared(order);
         return std::move(plan_);
@@ -55,11 +58,38 @@ class Planner {
         carried_[u] = Carried{.buffers = {u}};
     }
 
+    void take_online_sums() {
+        for (const OnlineSum& online : online_sums(order_)) {
+            if (std::ranges::any_of(online.inside, [&](UOp u) { return asked_.contains(u); })) continue;
+            if (std::max(online.columns(), online.depth()) > kWidest) {
+                wide_.insert(online.top.src(0));
+                continue;
+            }
+            inside_.insert(online.inside.begin(), online.inside.end());
+            sums_.insert(online.sum);
+        }
+    }
+
+    /// What is inside of an online sum is never stored; what enters it there must need no reduction any more.
+    void visit_inside(UOp u) {
+        for (UOp s : u.src())
+            if (!inside_.contains(s) && carried_[s].reduction) store(s, Reason::combined);
+        carried_[u] = combine(u);
+        if (carried_[u].buffers.size() > kKernelBuffers) {
+            for (UOp s : u.src())
+                if (!inside_.contains(s) && can_be_cut(s)) store(s, Reason::buffers);
+            carried_[u] = combine(u);
+        }
+        carried_[u].reduction = UOp();
+        carried_[u].part = Part::other;
+    }
+
     void visit(UOp u) {
         if (u.is(Op::custom)) {
             for (UOp s : u.src()) store(s, Reason::custom);
             return;
         }
+        if (inside_.contains(u)) return visit_inside(u);
         separate(u);
         Carried sum = combine(u);
         const std::optional<Reason> cut = reason_to_cut(u, sum);
@@ -75,20 +105,20 @@ class Planner {
 
     std::optional<Reason> reason_to_cut(UOp u, const Carried& sum) const {
         if (sum.buffers.size() > kKernelBuffers) return Reason::buffers;
-        if (sum.reduction && sum.part != Part::rows && !leading_.contains(u) && is_shared(u)) return Reason::shared;
+        if (sum.reduction && sum.part != Part::rows && !leading_.contains(u) && is_shared(u))
+            return wide_.contains(u) ? Reason::wide : Reason::shared;
         if (sum.weight > kKernelWeight && work(u, kKernelWeight) > kKernelWeight) return Reason::work;
         return {};
     }
 
     /// Stores sources that the kernel of `u` cannot compute, or only again and again.
     void separate(UOp u) {
-        const bool widens = u.is(Op::expand) && carried_[u.src(0)].part == Part::results &&
-                            widens_results(u, carried_[u.src(0)].reduction);
+        const bool widens = u.is(Op::expand) && makes_rows(u, u.src(0));
         for (UOp s : u.src()) {
             const Carried& c = carried_[s];
-            const bool again = c.part == Part::rows && u.is(Op::reduce) && same_loops(u, c.reduction);
+            const bool again = c.part == Part::rows && u.is(Op::reduce) && are_one_loop(u, c.reduction);
             if (c.reduction && u.is(Op::reduce) && !again)
-                store(s, Reason::reduced);
+                store(s, wide_.contains(s) ? Reason::wide : Reason::reduced);
             else if (c.part == Part::rows && info(u.op()).is(kMovement))
                 store(s, Reason::moved);
             else if (repeats_its_sources(u) && !widens && (c.reduction || c.weight >= kDear))
@@ -180,7 +210,7 @@ class Planner {
             if (UOp r = carried_[s].reduction) {
                 const Part part = part_of(u, s);
                 if (sum.reduction &&
-                    (!same_loops(r, sum.reduction) || (part == Part::rows) != (sum.part == Part::rows))) {
+                    (!are_one_loop(r, sum.reduction) || (part == Part::rows) != (sum.part == Part::rows))) {
                     store(s, Reason::combined);
                 } else {
                     sum.part = !sum.reduction || sum.part == part ? part : Part::other;
@@ -203,8 +233,20 @@ class Planner {
     /// What `u` has of the rows whose reduction its source carries.
     Part part_of(UOp u, UOp source) {
         const Carried& c = carried_[source];
-        if (u.is(Op::expand) && c.part == Part::results && widens_results(u, c.reduction)) return Part::rows;
+        if (makes_rows(u, source)) return Part::rows;
         return info(u.op()).elementwise() || keeps_results(u) || u.is(Op::contiguous) ? c.part : Part::other;
+    }
+
+    /// Whether `u` repeats the results in its source along the rows that their kernel has. Online sums have no rows.
+    bool makes_rows(UOp u, UOp source) {
+        const Carried& c = carried_[source];
+        return u.is(Op::expand) && c.part == Part::results && !sums_.contains(c.reduction) &&
+               widens_results(u, c.reduction);
+    }
+
+    /// Whether reductions can be one loop; an online sum is with no other.
+    bool are_one_loop(UOp a, UOp b) const {
+        return a == b || (same_loops(a, b) && !sums_.contains(a) && !sums_.contains(b));
     }
 
     /// Ops whose result reads an element of a source more than once, or behind a condition or a computed index.
@@ -223,6 +265,8 @@ class Planner {
     UOpMap<std::vector<size_t>> users_;         ///< by places in the order, once for each use
     std::unordered_set<UOp, UOpHash> leading_;  ///< to rows
     std::unordered_set<UOp, UOpHash> asked_;
+    std::unordered_set<UOp, UOpHash> sums_, inside_;  ///< online sums, and what only they use
+    std::unordered_set<UOp, UOpHash> wide_;           ///< scores of online sums that registers cannot hold
     UOpMap<Carried> carried_;
 };
 

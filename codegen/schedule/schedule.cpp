@@ -2,7 +2,7 @@
 //
 // Before  any tensor-level graph; some nodes are in memory already (Storage::find).
 // After   items whose bodies read buffers only; each body holds reductions of one shape at most, so it is one loop
-//         nest.
+//         nest, or an online sum (online.h).
 #include "strata/codegen/schedule/schedule.h"
 
 #include <unordered_set>

@@ -1,0 +1,136 @@
+// online_sums: where exponentials of a row, less its maximum, weight a sum.
+//
+// Axes are followed by their place: the row is the last axis of all that is made of the scores, and only gains axes of one
+// element before it and repetition along them on its way into the sum.
+#include "strata/codegen/schedule/online.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <unordered_set>
+
+namespace strata::codegen {
+namespace {
+
+constexpr size_t kNear = 64;  // nodes between the scores and the products they are made of
+
+bool reduces_last(UOp u, Op op) {
+    if (!u.is(Op::reduce) || u.as<ReduceArg>().op != op || !u.dtype().is_float()) return false;
+    const std::vector<int>& axes = u.as<ReduceArg>().axes;
+    return axes.size() == 1 && axes[0] + 1 == static_cast<int>(u.src(0).shape().size()) && u.src(0).shape().back() > 1;
+}
+
+bool keeps_last_axis(UOp u) {
+    return (u.is(Op::reshape) || u.is(Op::expand)) && !u.shape().empty() && !u.src(0).shape().empty() &&
+           u.shape().back() == u.src(0).shape().back();
+}
+
+/// Below what only repeats one element a row along it.
+UOp below_repeats(UOp u) {
+    while (u.is(Op::expand) || u.is(Op::reshape)) u = u.src(0);
+    return u;
+}
+
+bool is_infinity(UOp u) { return u.is_const() && u.dtype().is_float() && const_value(u) == HUGE_VAL; }
+
+/// The maximum that is subtracted before the exponential: as it is, or another number where it is not finite.
+UOp subtracted_top(UOp u) {
+    u = below_repeats(u);
+    if (u.is(Op::where) && below_repeats(u.src(2)).is_const()) {
+        UOp is_finite = u.src(0), top = below_repeats(u.src(1));
+        if (!is_finite.is(Op::cmplt) || !is_infinity(below_repeats(is_finite.src(1))) ||
+            !is_finite.src(0).is(Op::abs) || below_repeats(is_finite.src(0).src(0)) != top)
+            return UOp();
+        u = top;
+    }
+    return reduces_last(u, Op::max) ? u : UOp();
+}
+
+/// The exponential that is a factor of `u`, or empty.
+UOp exponential_in(UOp u) {
+    if (u.is(Op::exp) || u.is(Op::exp2)) return u;
+    if (u.is(Op::fdiv) || keeps_last_axis(u)) return exponential_in(u.src(0));
+    if (!u.is(Op::mul)) return UOp();
+    UOp left = exponential_in(u.src(0));
+    return left ? left : exponential_in(u.src(1));
+}
+
+/// The sum of products that the scores are made of, one element each.
+UOp product_in(UOp scores) {
+    std::unordered_set<UOp, UOpHash> seen{scores};
+    std::vector<UOp> stack{scores};
+    while (!stack.empty() && seen.size() < kNear) {
+        UOp u = stack.back();
+        stack.pop_back();
+        if (reduces_last(u, Op::add) && u.src(0).is(Op::mul) && u.numel() == scores.numel()) return u;
+        if (!info(u.op()).elementwise() && !u.is(Op::reshape)) continue;
+        for (UOp s : u.src())
+            if (seen.insert(s).second) stack.push_back(s);
+    }
+    return UOp();
+}
+
+std::optional<OnlineSum> recognised(UOp sum) {
+    if (!reduces_last(sum, Op::add) || !sum.src(0).is(Op::mul) || sum.dtype().bits() < 32) return {};
+    UOp e = exponential_in(sum.src(0));
+    if (!e || !e.src(0).is(Op::sub)) return {};
+    UOp scores = e.src(0).src(0), top = subtracted_top(e.src(0).src(1));
+    if (!top || top.src(0) != scores || scores.shape().back() != sum.src(0).shape().back()) return {};
+    UOp product = product_in(scores);
+    if (!product) return {};
+    return OnlineSum{sum, top, product, {}};
+}
+
+/// A graph by the places of its nodes.
+class Uses {
+  public:
+    explicit Uses(std::span<const UOp> order) : order_(order) {
+        for (size_t i = 0; i < order.size(); ++i) {
+            place_[order[i]] = i;
+            for (UOp s : order[i].src()) ++uses_[s];
+        }
+    }
+
+    /// Fills in what is inside; false where others use it too, or it is made in another way.
+    bool close(OnlineSum& online) {
+        std::unordered_set<UOp, UOpHash> inside{online.product};
+        online.inside = {online.product};
+        UOpMap<size_t> used;
+        for (size_t i = place_.at(online.product) + 1; i <= place_.at(online.sum); ++i) {
+            UOp u = order_[i];
+            bool from_inside = false;
+            for (UOp s : u.src())
+                if (inside.contains(s)) from_inside = true, ++used[s];
+            if (!from_inside || u == online.sum) continue;
+            const bool total = reduces_last(u, Op::add) && exponential_in(u.src(0)) == u.src(0);
+            if (!info(u.op()).elementwise() && !u.is(Op::reshape) && !u.is(Op::expand) && u != online.top && !total)
+                return false;
+            inside.insert(u);
+            online.inside.push_back(u);
+        }
+        return inside.contains(online.sum.src(0)) &&
+               std::ranges::all_of(online.inside, [&](UOp u) { return used[u] == uses_.at(u); });
+    }
+
+  private:
+    std::span<const UOp> order_;
+    UOpMap<size_t> place_, uses_;
+};
+
+}  // namespace
+
+int64_t OnlineSum::columns() const { return product.numel() == 0 ? 0 : sum.src(0).numel() / product.numel(); }
+
+std::vector<OnlineSum> online_sums(std::span<const UOp> order) {
+    std::vector<OnlineSum> found;
+    std::optional<Uses> uses;
+    for (UOp u : order) {
+        std::optional<OnlineSum> online = recognised(u);
+        if (!online) continue;
+        if (!uses) uses.emplace(order);
+        if (uses->close(*online)) found.push_back(*std::move(online));
+    }
+    return found;
+}
+
+}  // namespace strata::codegen

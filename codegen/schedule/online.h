@@ -1,0 +1,26 @@
+#pragma once
+#include <span>
+#include <vector>
+
+#include "strata/core/uop/uop.h"
+
+namespace strata::codegen {
+
+/// A sum that weights values by exponentials of sums of products, as attention does, with all that leads to it:
+///
+///   product = sum over d of a * b       s = what is made of its elements: scaled, biased, masked
+///   top     = max over j of s           sum = sum over j of exp(s - top) * v, before or after a division by the total
+///
+/// One kernel computes it without s in memory: it walks j once and scales what it has summed whenever the top grows
+/// (codegen/linear/online.cpp).
+struct OnlineSum {
+    UOp sum, top, product;
+    std::vector<UOp> inside;  ///< the product and all that is made of it on the way to the sum
+    int64_t columns() const;  ///< that the sum leaves beside each other for one row of exponentials
+    int64_t depth() const { return product.src(0).shape().back(); }  ///< products that are summed
+};
+
+/// Those in graphs whose nodes are listed, sources before users, where nothing else uses what is inside.
+std::vector<OnlineSum> online_sums(std::span<const UOp> order);
+
+}  // namespace strata::codegen

@@ -1,0 +1,189 @@
+"""Attention is one kernel, recognised by its algebra, with the values of NumPy in float64."""
+
+import numpy as np
+import pytest
+
+import strata
+from strata import Tensor, nn
+
+TARGETS = ["hip", "asm"]
+
+
+def reference(q, k, v, mask=None, scale=None):
+    """`mask` is added to the scores."""
+    q, k, v = (np.asarray(a, np.float64) for a in (q, k, v))
+    scores = q @ k.swapaxes(-1, -2) * (1 / np.sqrt(q.shape[-1]) if scale is None else scale)
+    if mask is not None:
+        scores = scores + mask
+    with np.errstate(invalid="ignore"):
+        e = np.exp(scores - np.where(np.isfinite(top := scores.max(-1, keepdims=True)), top, 0))
+        return e / e.sum(-1, keepdims=True) @ v
+
+
+def causal_mask(n, m):
+    return np.where(np.arange(m)[None, :] <= np.arange(n)[:, None], 0, -np.inf)
+
+
+def inputs(rng, n, m, d, e, dtype=np.float32, batch=(2, 3)):
+    return tuple(rng.standard_normal((*batch, *shape)).astype(dtype) for shape in ((n, d), (m, d), (m, e)))
+
+
+def check(y, expected, kernels=1, rtol=2e-5, atol=2e-6):
+    assert len(strata.compile(y).kernels) == kernels
+    np.testing.assert_allclose(y.numpy(), expected, rtol=rtol, atol=atol)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("n,m,d,e", [(16, 16, 16, 16), (64, 64, 64, 64), (5, 7, 3, 2), (127, 127, 32, 32), (33, 65, 48, 48), (1, 300, 64, 64),
+                                     (12, 20, 40, 24), (12, 20, 24, 40), (8, 9, 127, 127), (4, 6, 256, 256), (16, 16, 16, 1)])
+def test_attention_is_one_kernel(n, m, d, e, causal, target, rng):
+    q, k, v = inputs(rng, n, m, d, e)
+    with strata.config(target=target):
+        y = nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v), causal=causal)
+        check(y, reference(q, k, v, causal_mask(n, m) if causal else None))
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942", "gfx90a"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_attention_on_every_arch_in_strict_mode(arch, target, rng):
+    q, k, v = inputs(rng, 24, 40, 32, 32)
+    with strata.config(device=f"emu:{arch}", target=target, check="raise"):
+        check(nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v), causal=True), reference(q, k, v, causal_mask(24, 40)))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_bias_a_scale_and_boolean_masks_stay_in_the_kernel(target, rng):
+    q, k, v = inputs(rng, 30, 50, 32, 32)
+    bias = rng.standard_normal((3, 30, 50)).astype(np.float32)
+    shown = rng.random((30, 50)) < 0.3
+    shown[4], shown[9, :45] = False, False
+    with strata.config(target=target):
+        a, b, c = Tensor(q), Tensor(k), Tensor(v)
+        check(nn.scaled_dot_product_attention(a, b, c, scale=0.7), reference(q, k, v, scale=0.7))
+        check(nn.scaled_dot_product_attention(a, b, c, mask=Tensor(bias)), reference(q, k, v, bias))
+        check(nn.scaled_dot_product_attention(a, b, c, mask=Tensor(bias), causal=True), reference(q, k, v, bias + causal_mask(30, 50)))
+        masked = nn.scaled_dot_product_attention(a, b, c, mask=Tensor(shown))
+        check(masked, reference(q, k, v, np.where(shown, 0, -np.inf)))
+        assert np.isnan(masked.numpy()[:, :, 4]).all(), "a row that sees nothing divides 0 by 0"
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_large_scores_neither_overflow_nor_vanish(target, rng):
+    q, k, v = inputs(rng, 20, 64, 16, 16)
+    for factor in (3e3, -3e3):
+        scores = (q.astype(np.float64) @ k.astype(np.float64).swapaxes(-1, -2)) * factor
+        assert np.abs(scores).max() > 1e4
+        with strata.config(target=target):
+            y = nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v), scale=factor)
+            # A score is rounded at about 1e4: by 1e-3, which is a relative error of its exponential.
+            check(y, reference(q, k, v, scale=factor), rtol=2e-2, atol=2e-2)
+    low = np.full((20, 64), -3e38, np.float32)
+    with strata.config(target=target):
+        check(nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v), mask=Tensor(low)), np.broadcast_to(v.mean(-2, keepdims=True), q.shape), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_scores_that_are_not_finite_come_out_as_without_fusion(target, rng):
+    q, k, v = inputs(rng, 6, 40, 8, 8, batch=())
+    bias = np.zeros((6, 40), np.float32)
+    bias[0, 3], bias[1, 39], bias[2, 0], bias[3], bias[4, :20] = np.nan, np.inf, -np.inf, -np.inf, -np.inf
+    with strata.config(target=target):
+        a, b, c, d = (Tensor(x) for x in (q, k, v, bias))
+        scores = ((a @ b.mT) * (1 / np.sqrt(8)) + d).realize()
+        apart = (scores.softmax(-1).realize() @ c).numpy()
+        np.testing.assert_allclose(nn.scaled_dot_product_attention(a, b, c, mask=d).numpy(), apart, rtol=2e-5, atol=2e-6)
+        assert np.isnan(apart[[0, 1, 3]]).all() and np.isfinite(apart[[2, 4, 5]]).all()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_narrow_operands_are_summed_in_float32(dtype, target, rng):
+    q, k, v = inputs(rng, 32, 48, 64, 64)
+    with strata.config(target=target):
+        narrow = [Tensor(x).cast(getattr(strata.dtypes, dtype)).realize() for x in (q, k, v)]
+        exact = reference(*(t.cast(strata.dtypes.float32).numpy() for t in narrow), causal_mask(32, 48))
+        y = nn.scaled_dot_product_attention(*narrow, causal=True)
+        assert len(strata.compile(y).kernels) == 1
+        step = 2.0**-11 if dtype == "float16" else 2.0**-8
+        np.testing.assert_allclose(y.cast(strata.dtypes.float32).numpy(), exact, rtol=1.01 * step, atol=1e-5)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_heads_that_share_keys_and_values_read_them_in_place(target, rng):
+    q = rng.standard_normal((2, 6, 20, 32)).astype(np.float32)
+    k, v = (rng.standard_normal((2, 2, 30, 32)).astype(np.float32) for _ in range(2))
+    expected = reference(q, *(np.repeat(x, 3, axis=1) for x in (k, v)))
+    with strata.config(target=target):
+        expanded = [Tensor(x).reshape(2, 2, 1, 30, 32).expand(2, 2, 3, 30, 32).reshape(2, 6, 30, 32) for x in (k, v)]
+        check(nn.scaled_dot_product_attention(Tensor(q), *expanded), expected)
+        grouped = nn.scaled_dot_product_attention(Tensor(q).reshape(2, 2, 3, 20, 32), *(Tensor(x).reshape(2, 2, 1, 30, 32) for x in (k, v)))
+        check(grouped.reshape(2, 6, 20, 32), expected)
+
+
+def by_hand(q, k, v):
+    s = q @ k.mT
+    e = (s - s.max(-1, keepdims=True)).exp()
+    return e, e.sum(-1, keepdims=True), v
+
+
+WRITTEN = {
+    "divided first": lambda e, total, v: (e / total) @ v,
+    "masked by what is multiplied": lambda e, total, v: (e / total * 2.0) @ (v * 0.5),
+    "scaled after": lambda e, total, v: ((e / total) @ v).mul(3.0) / 3.0,
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_it_is_the_algebra_that_counts(name, rng):
+    q, k, v = inputs(rng, 24, 24, 24, 24)
+    of_it = WRITTEN[name]
+    expected = reference(q, k, v, scale=1)
+    check(of_it(*by_hand(Tensor(q), Tensor(k), Tensor(v))), expected)
+    check(of_it(*by_hand(Tensor(q), Tensor(k), Tensor(v))).mT.contiguous(), expected.swapaxes(-1, -2))
+
+
+def test_weights_that_others_need_too_are_stored(rng):
+    q, k, v = inputs(rng, 8, 8, 8, 8)
+    a, b, c = Tensor(q), Tensor(k), Tensor(v)
+    weights = (a @ b.mT).softmax(-1)
+    y = weights @ c
+    assert len(strata.compile([y, weights]).kernels) == 3
+    strata.realize([y, weights])
+    np.testing.assert_allclose(y.numpy(), reference(q, k, v, scale=1), rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("n,m,d,e", [(128, 128, 64, 64), (127, 127, 64, 64), (127, 130, 20, 20), (64, 64, 24, 40)])
+def test_keys_are_walked_once(n, m, d, e):
+    q, k, v = Tensor.empty(2, n, d), Tensor.empty(2, m, d), Tensor.empty(2, m, e)
+    with strata.config(target="hip"):
+        source = strata.compile(nn.scaled_dot_product_attention(q, k, v, causal=True)).source
+    assert source.count("for (") == 1
+
+
+def test_scores_never_reach_memory():
+    q, k, v = (Tensor.ones(4, 8, 128, 64).realize() for _ in range(3))
+    strata.reset_stats()
+    nn.scaled_dot_product_attention(q, k, v, causal=True).realize()
+    assert strata.stats().kernels == 1
+    assert strata.stats().bytes == 4 * 4 * 8 * 128 * 64 * 4
+
+
+def test_a_head_that_registers_cannot_hold_is_three_kernels_and_told_why(rng):
+    q, k, v = inputs(rng, 8, 8, 600, 600, batch=(1,))
+    y = nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v))
+    assert "more columns than registers hold" in str(strata.explain(y))
+    check(y, reference(q, k, v), kernels=3)
+
+
+def test_a_search_of_its_schedule_keeps_it_right(rng):
+    q, k, v = inputs(rng, 32, 48, 32, 32, batch=(2,))
+    with strata.config(beam=1):
+        check(nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v), causal=True), reference(q, k, v, causal_mask(32, 48)))
+
+
+def test_a_layer_of_a_transformer_is_seven_kernels():
+    from strata.bench.graphs import Transformer, tokens
+
+    counts = [len(strata.compile(Transformer(layers)(tokens(0))).kernels) for layers in (1, 2)]
+    assert counts[1] - counts[0] == 7
