@@ -40,6 +40,19 @@ TEST(assembler, GivesOneLabelANameAndNewOnesWithout) {
     EXPECT_EQ(operand->target, a.label("x"));
 }
 
+TEST(assembler, TakesWaitsOfInterpolationsThereAlone) {
+    EXPECT_EQ(failure("v_interp_p2_f32 v0, v1, v2, v3"), "");
+    const std::pair<const char*, const char*> wrong[] = {
+        {"v_add_f32 v0, v1, v2 wait_exp:1", "it takes no wait_exp"},
+        {"global_load_b32 v0, v[2:3], off wait_exp:1", "it takes no wait_exp"},
+        {"v_interp_p2_f32 v0, v1, v2, v3 offset:1", "it takes no offset"},
+        {"v_interp_p2_f32 v0, v1, v2, v3 wait_exp:8", "wait_exp:8"},
+        {"v_interp_p2_f32 v0, s1, v2, v3", "VGPR"},
+        {"v_interp_p2_f32 v0, v1, v2, v3 op_sel:[1,0,0,0]", "op_sel"}};
+    for (const auto& [line, part] : wrong)
+        EXPECT_NE(failure(line).find(part), std::string::npos) << line << ": " << failure(line);
+}
+
 TEST(assembler, ReportsLabelsThatAreUnboundBoundTwiceOrTooFar) {
     Assembler unbound(Arch::gfx1100);
     unbound.emit("s_branch", {unbound.label("nowhere")}, {}, Location("k.py", 12));

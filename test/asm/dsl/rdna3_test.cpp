@@ -214,6 +214,16 @@ static_assert(!LoadsScalars<Rdna3, SgprRange<2>, Sgpr>, "a base address is a pai
 static_assert(LoadsGlobal<Rdna3, Vgpr, VgprRange<2>, Off> && LoadsGlobal<Rdna3, Vgpr, Vgpr, SgprRange<2>>);
 static_assert(!LoadsGlobal<Rdna3, Vgpr, Vgpr, Off>, "without a base the address is a pair");
 
+TEST(rdna3, WritesInterpolationsAndTheirWaits) {
+    Rdna3 a;
+    a.v_interp_p10_f32(v[0], v[1], v[2], v[1], wait_exp(3) | clamp());
+    a.v_interp_p2_f16_f32(v[0], v[1], v[3], v[0], op_sel(9) | wait_exp(7));
+    expect_same(a, R"(
+        v_interp_p10_f32 v0, v1, v2, v1 clamp wait_exp:3
+        v_interp_p2_f16_f32 v0, v1, v3, v0 op_sel:[1,0,0,1] wait_exp:7
+    )");
+}
+
 TEST(rdna3, ErrorsPointToTheLineOfTheCall) {
     Rdna3 a;
     a.s_mov_b32(s[0], 1);
