@@ -40,7 +40,13 @@ struct LocalMemory::Places {
             for (uint64_t left = exec; left; left &= left - 1)
                 firsts[i++] = static_cast<int32_t>(row[std::countr_zero(left)] + offset);
         }
-        if (count == 32 && memcmp(firsts, firsts + 16, 16 * sizeof *firsts) == 0) count = 16;  // rows of a tile
+        if (count == 32 && repeats()) count = 16;  // rows of a tile
+    }
+    /// The second sixteen begin where the first do.
+    bool repeats() const {
+        int32_t differ = 0;
+        for (int i = 0; i < 16; ++i) differ |= firsts[i] ^ firsts[i + 16];
+        return !differ;
     }
     /// All begin in one place, or each one where the one before ends.
     bool are_together() const {
