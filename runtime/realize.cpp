@@ -192,8 +192,11 @@ class Preparer {
 /// Everything but the structure that decides how it is computed.
 std::string settings_key(const Device& device) {
     const Settings& s = settings();
-    return fmt::format("{} {} {} {} {}\n", device.index(), static_cast<int>(target_of(device).route), s.beam,
-                       s.beam ? s.emu_model : "", s.profiler ? "profiled" : "");
+    const int route = static_cast<int>(target_of(device).route);
+    const char* profiled = s.profiler ? " profiled" : "";
+    if (s.beam == 0) return fmt::format("{} {} 0{}\n", device.index(), route, profiled);
+    return fmt::format("{} {} {} {} {} {}{}\n", device.index(), route, s.beam, s.emu_model, winners_generation(),
+                       Recording::number(), profiled);
 }
 
 /// Graphs on one device, and what is known of their structure.
@@ -227,6 +230,7 @@ class Realization {
 
   private:
     using Plan = std::shared_ptr<const LaunchPlan>;
+    static bool is_recorded() { return settings().beam && Recording::number(); }
     static constexpr size_t kOnDisk = 4;  ///< steps: of fewer the objects of kernels are found as fast
 
     /// What the structure was made of, and no more: other threads go on.
@@ -256,14 +260,15 @@ class Realization {
               LaunchPlan::Loaded& programs) {
         const Plan plan = std::make_shared<LaunchPlan>(steps, structure_->buffers, roots, programs);
         context().plans.add(structure_->form, numbers_, changing, plan, false);
-        if (plan->steps() >= kOnDisk && !build_id().empty())
+        if (plan->steps() >= kOnDisk && !build_id().empty() && !is_recorded())
             DiskCache::of_settings().put(CacheKind::plans, disk_key(changing), plan->to_bytes(programs));
         return plan;
     }
 
     Plan find_on_disk(const std::vector<bool>& changing, LaunchPlan::Loaded& programs) {
         const DiskCache disk = DiskCache::of_settings();
-        if (!disk.enabled() || build_id().empty() || settings().profiler) return nullptr;  // they have no text
+        const bool has_text = !settings().profiler && !is_recorded();
+        if (!disk.enabled() || build_id().empty() || !has_text) return nullptr;
         const auto bytes = disk.get(CacheKind::plans, disk_key(changing));
         if (!bytes) return nullptr;
         const Plan plan = LaunchPlan::of_bytes(*bytes, device_, structure_->buffers.size(), numbers_.size(), programs);
@@ -273,9 +278,10 @@ class Realization {
 
     /// Everything that decides a plan and the code of its programs.
     std::string disk_key(const std::vector<bool>& changing) const {
-        std::string key = fmt::format(
-            "{} {} {}\n{}\n", content_hash(build_id()), device_.name(),
-            target_of(device_).route == codegen::Route::hip ? codegen::compiler_identity() : "", structure_->form);
+        std::string key =
+            fmt::format("{} {} {}\n{}\n{}\n", content_hash(build_id()), device_.name(),
+                        target_of(device_).route == codegen::Route::hip ? codegen::compiler_identity() : "",
+                        settings().beam ? winners_state() : "", structure_->form);
         for (size_t i = 0; i < numbers_.size(); ++i)
             key += changing[i] ? std::string("any ") : fmt::format("{:x} ", numbers_[i]);
         return key;

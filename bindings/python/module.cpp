@@ -1,4 +1,5 @@
 #include "convert_p.h"
+#include "tune_p.h"
 
 namespace strata::python {
 namespace {
@@ -45,6 +46,7 @@ PYBIND11_MODULE(_strata, m) {
     strata::python::bind_strict(m);
     strata::python::bind_runtime(m);
     strata::python::bind_profile(m);
+    strata::python::bind_tune(m);
     strata::python::bind_asm(m);
     strata::python::bind_lint(m);
     strata::python::bind_bench(m);

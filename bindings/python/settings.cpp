@@ -23,6 +23,7 @@ py::object in_python(const std::string& text) {
         PyUnicode_DecodeFSDefaultAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
 }
 py::object in_python(const std::integral auto& field) { return py::cast(field); }
+py::object in_python(double field) { return py::cast(field); }
 
 Settings with(Settings settings, const Changes& changes) {
     for (const auto& [name, text] : changes.settings) set(settings, name, text);
@@ -95,6 +96,7 @@ std::string python_type(const setting::Row& row, const std::string&) {
     return words.empty() ? "str" : (row.accepts.is_switch ? "bool | Literal[" : "Literal[") + words + "]";
 }
 std::string python_type(const setting::Row&, bool) { return "bool"; }
+std::string python_type(const setting::Row&, double) { return "float"; }
 std::string python_type(const setting::Row&, std::integral auto) { return "int"; }
 
 /// The signature and the meaning of each argument.

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 #include <unordered_set>
+#include <utility>
 
 #include "strata/codegen/optimize/actions_p.h"
 #include "strata/codegen/optimize/variations_p.h"
+#include "strata/core/support/interrupt.h"
 
 namespace strata::codegen {
 namespace {
@@ -19,36 +22,64 @@ struct Candidate : Scheduled {
     double ms = 0;
 };
 
+/// Candidates that are compiled together: enough for all cores, few enough that limits are looked at in between.
+size_t batch_size() { return std::max(8u, 2 * std::thread::hardware_concurrency()); }
+
 class Search {
   public:
-    Search(const Target& target, int width, Judge& judge)
-        : target_(target), width_(static_cast<size_t>(std::max(width, 1))), judge_(judge) {}
+    Search(const Target& target, int width, Judge& judge, const Limits& limits)
+        : target_(target), width_(static_cast<size_t>(std::max(width, 1))), judge_(judge), limits_(limits) {}
 
-    Result<SearchResult> run(const Kernel& kernel) {
-        Scheduled start = heuristic(kernel, target_);
-        std::vector<Candidate> beam = timed({Candidate{{kernel, {}}}, Candidate{start}});
+    Result<SearchResult> run(const Kernel& kernel, std::span<const std::vector<Action>> known) {
+        const Scheduled start = heuristic(kernel, target_);
+        std::vector<Candidate> beam = timed(starts(kernel, start, known), true);
+        if (beam.empty() && result_.interruption) std::rethrow_exception(result_.interruption);
         if (beam.empty())
             return make_error(ErrorKind::Device, "no schedule of kernel {} runs: {}", kernel.name,
                               result_.rejections.empty() ? "nothing was tried" : result_.rejections[0]);
         result_.start_ms = beam.front().ms;
         for (const Candidate& c : beam)
-            if (c.actions == start.actions) result_.start_ms = c.ms;
+            if (c.kernel.sink == start.kernel.sink) result_.start_ms = c.ms;
         std::vector<Candidate> usable = beam;
-        for (int round = 0; round < kMaxRounds; ++round) {
+        for (int round = 0; round < kMaxRounds && !is_over(); ++round) {
             const double best = beam.front().ms;
-            std::vector<Candidate> next = timed(successors(kernel, beam));
-            if (next.empty() || next.front().ms > best * kWorthIt) break;
+            std::vector<Candidate> next = timed(successors(kernel, beam), false);
             usable.insert(usable.end(), next.begin(), next.end());
+            if (next.empty() || next.front().ms > best * kWorthIt) break;
             next.resize(std::min(next.size(), width_));
             beam = std::move(next);
         }
-        std::ranges::sort(usable, faster);
+        std::ranges::sort(usable, [&](const Candidate& a, const Candidate& b) {
+            const auto is_start = [&](const Candidate& c) { return c.kernel.sink == start.kernel.sink; };
+            return a.ms == b.ms && (is_start(a) || is_start(b)) ? is_start(a) && !is_start(b) : faster(a, b);
+        });
         return won(kernel, usable);
     }
 
   private:
     static bool faster(const Candidate& a, const Candidate& b) {
         return a.ms != b.ms ? a.ms < b.ms : to_string(a.actions) < to_string(b.actions);
+    }
+
+    /// The heuristic's schedule is the first, so that it wins over others of the same time.
+    std::vector<Candidate> starts(const Kernel& kernel, const Scheduled& start,
+                                  std::span<const std::vector<Action>> known) const {
+        std::vector<Candidate> out{Candidate{start}};
+        const auto add = [&](const Candidate& candidate) {
+            const auto same = [&](const Candidate& c) { return c.kernel.sink == candidate.kernel.sink; };
+            if (std::ranges::none_of(out, same)) out.push_back(candidate);
+        };
+        add(Candidate{{kernel, {}}});
+        for (const std::vector<Action>& actions : known)
+            if (Result<Kernel> made = apply_all(kernel, actions, target_)) add(Candidate{{*std::move(made), actions}});
+        return out;
+    }
+
+    bool is_over() {
+        if (result_.interruption) return true;
+        if (limits_.candidates && result_.tried >= limits_.candidates) result_.stopped = Stopped::candidates;
+        if (limits_.time.count() > 0 && Clock::now() - begin_ >= limits_.time) result_.stopped = Stopped::time;
+        return result_.stopped != Stopped::no;
     }
 
     /// The fastest to which the judge has no objection.
@@ -96,36 +127,61 @@ class Search {
         return out;
     }
 
-    /// The usable ones, fastest first.
-    std::vector<Candidate> timed(std::vector<Candidate> candidates) {
-        std::vector<Scheduled> schedules(candidates.begin(), candidates.end());
-        for (const Scheduled& s : schedules) seen_.insert(s.kernel.sink);
-        std::vector<Trial> trials = judge_.judge(schedules);
+    /// The usable ones of those that the limits let it try, fastest first. `all`: whatever the limits are.
+    std::vector<Candidate> timed(std::vector<Candidate> candidates, bool all) {
+        for (const Candidate& c : candidates) seen_.insert(c.kernel.sink);
         std::vector<Candidate> usable;
-        for (size_t i = 0; i < candidates.size(); ++i) {
-            result_.tried++;
-            if (trials[i].ms) {
-                candidates[i].ms = *trials[i].ms;
-                usable.push_back(std::move(candidates[i]));
-                continue;
-            }
-            reject(candidates[i], trials[i].why);
+        for (size_t from = 0; from < candidates.size() && (all || !is_over());) {
+            size_t count = std::min(candidates.size() - from, batch_size());
+            if (limits_.candidates && !all)
+                count = std::min(count, static_cast<size_t>(limits_.candidates - result_.tried));
+            if (!judge_batch(std::span(candidates).subspan(from, count), usable)) break;
+            from += count;
         }
         std::ranges::sort(usable, faster);
         return usable;
     }
 
+    /// False: it was interrupted.
+    bool judge_batch(std::span<Candidate> batch, std::vector<Candidate>& usable) {
+        std::vector<Trial> trials;
+        try {
+            trials = judge_.judge(std::vector<Scheduled>(batch.begin(), batch.end()));
+        } catch (const Interrupted&) {
+            result_.interruption = std::current_exception();
+            result_.stopped = Stopped::interrupted;
+            return false;
+        }
+        for (size_t i = 0; i < batch.size(); ++i) {
+            result_.tried++;
+            if (trials[i].ms) {
+                batch[i].ms = *trials[i].ms;
+                usable.push_back(std::move(batch[i]));
+            } else if (trials[i].slower) {
+                result_.slower++;
+            } else {
+                reject(batch[i], trials[i].why);
+            }
+        }
+        return true;
+    }
+
+    using Clock = std::chrono::steady_clock;
+
     const Target& target_;
     size_t width_;
     Judge& judge_;
+    Limits limits_;
+    Clock::time_point begin_ = Clock::now();
     SearchResult result_;
     std::unordered_set<UOp, UOpHash> seen_;
 };
 
 }  // namespace
 
-Result<SearchResult> beam_search(const Kernel& kernel, const Target& target, int width, Judge& judge) {
-    return Search(target, width, judge).run(kernel);
+Result<SearchResult> beam_search(const Kernel& kernel, const Target& target, int width, Judge& judge,
+                                 const Limits& limits, std::span<const std::vector<Action>> known) {
+    return Search(target, width, judge, limits).run(kernel, known);
 }
 
 }  // namespace strata::codegen

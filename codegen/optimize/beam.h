@@ -1,5 +1,8 @@
 #pragma once
+#include <chrono>
+#include <exception>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,29 +14,43 @@ namespace strata::codegen {
 struct Trial {
     std::optional<double> ms;  ///< measured on a GPU, modelled on the emulator; empty when it was not usable
     std::string why = {};      ///< faulted, wrong result, does not compile, ...
+    bool slower = false;       ///< it was stopped, as it cannot be the fastest: no mistake
 };
 
 /// Compiles, checks and times candidates: the search knows nothing of devices.
 class Judge {
   public:
     virtual ~Judge() = default;
-    /// One trial a candidate, in order. A result that differs from the unoptimised kernel's has no time.
+    /// One trial a candidate, in order. A result that differs from the unoptimised kernel's has no time. May throw
+    /// Interrupted.
     virtual std::vector<Trial> judge(std::span<const Scheduled> candidates) = 0;
     /// Whether the one that is about to win gives the right result in full, where judging looked at a part of it: empty, or why
     /// not.
     virtual std::string objection(const Scheduled& /*winner*/) { return {}; }
 };
 
+/// When a search ends that could go on.
+struct Limits {
+    std::chrono::duration<double> time{0};  ///< 0: none
+    int candidates = 0;                     ///< 0: none
+};
+
+enum class Stopped : uint8_t { no, time, candidates, interrupted };
+
 struct SearchResult {
     Scheduled best;
     double ms = 0;        ///< of the winner
     double start_ms = 0;  ///< of the heuristic schedule
-    int tried = 0, rejected = 0;
+    int tried = 0, rejected = 0, slower = 0;
     std::vector<std::string> rejections;  ///< "upcast(0, 4): wrong result", the first few
+    Stopped stopped = Stopped::no;
+    std::exception_ptr interruption = {};  ///< what interrupted the judge; the winner is the best until then
 };
 
-/// Beam search: from the unoptimised kernel and the heuristic's, keep the `width` fastest of all one-action successors
-/// until none is faster by 1 %. `kernel` has its output ranges on the grid (start_schedule).
-Result<SearchResult> beam_search(const Kernel& kernel, const Target& target, int width, Judge& judge);
+/// Beam search: from the heuristic's schedule, the unoptimised kernel and schedules that are known to be good, keep the `width`
+/// fastest of all one-action successors until none is faster by 1 %. `kernel` has its output ranges on the grid
+/// (start_schedule). What it starts from is tried whatever the limits are.
+Result<SearchResult> beam_search(const Kernel& kernel, const Target& target, int width, Judge& judge,
+                                 const Limits& limits = {}, std::span<const std::vector<Action>> known = {});
 
 }  // namespace strata::codegen

@@ -46,6 +46,15 @@ void assign(const Accepts& accepts, std::string_view given, std::string_view tex
     field = static_cast<Int>(value);
 }
 
+void assign(const Accepts& accepts, std::string_view given, std::string_view text, double& field) {
+    double value = 0;
+    auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool fits = value >= static_cast<double>(accepts.low) && value <= static_cast<double>(accepts.high);
+    if (status != std::errc{} || end != text.data() + text.size() || !fits)
+        user_error(ErrorKind::Usage, "{}: expected a number from {} to {}", given, accepts.low, accepts.high);
+    field = value;
+}
+
 void assign(const Accepts& accepts, std::string_view given, std::string_view text, std::string& field) {
     if (accepts.is_switch && (text == "0" || text == "1")) text = accepts.choices[text == "1"];
     std::vector<std::string_view> known;

@@ -1,11 +1,13 @@
 // The search on a device: candidates that are checked and timed, winners on disk.
 #include <fstream>
+#include <thread>
 
 #include "helpers.h"
 #include "strata/codegen/compile/compile_kernel.h"
 #include "strata/core/support/disk_cache.h"
 #include "strata/runtime/program.h"
 #include "strata/runtime/search.h"
+#include "strata/runtime/search_judge_p.h"
 
 namespace strata::runtime {
 namespace {
@@ -30,10 +32,12 @@ class SearchOnDevice : public Runtime {
     static codegen::Target target() { return target_of(device()); }
     bool searched = false;
 
-    /// The one entry of the search on disk.
+    /// The one winner on disk.
     std::filesystem::path entry() {
         for (const auto& file : std::filesystem::recursive_directory_iterator(folder()))
-            if (file.is_regular_file() && file.path().parent_path().filename() == "schedules") return file.path();
+            if (file.is_regular_file() && file.path().parent_path().filename() == "schedules" &&
+                content(file.path()).find("state of all winners") == std::string::npos)
+                return file.path();
         ADD_FAILURE() << "no schedule was kept";
         return {};
     }
@@ -102,9 +106,11 @@ TEST_F(SearchOnDevice, KeepsWinnersOnDiskAndTrustsOnlyWholeEntries) {
     uint64_t key_size = 0;
     std::memcpy(&key_size, whole.data() + 8, 8);
     std::string key = whole.substr(56, key_size);
-    EXPECT_NE(key.find("emu:gfx1100"), std::string::npos) << key;
+    EXPECT_EQ(key, search_key(device(), kernel).text());
+    for (const std::string& part : {std::string("gfx1100"), std::string("7900xtx"), compiler_version(target().route)})
+        EXPECT_NE(key.find(part), std::string::npos) << key;
     DiskCache disk = DiskCache::of_settings();
-    ASSERT_EQ(disk.get(CacheKind::schedules, key), codegen::to_string(found));
+    ASSERT_EQ(Winner::of_text(disk.get(CacheKind::schedules, key).value()).schedule, codegen::to_string(found));
 
     disk.put(CacheKind::schedules, key, "upcast(0, 2)");
     EXPECT_EQ(codegen::to_string(choose(kernel, memory)), "upcast(0, 2)") << "what is on disk is what is used";
@@ -120,7 +126,7 @@ TEST_F(SearchOnDevice, KeepsWinnersOnDiskAndTrustsOnlyWholeEntries) {
         EXPECT_EQ(choose(kernel, memory), found);
         EXPECT_TRUE(searched) << "an entry of " << cut << " bytes";
     }
-    EXPECT_EQ(content(entry()), whole) << "the entry is back";
+    whole = content(entry());
     whole[whole.size() - 2] ^= 1;
     std::ofstream(entry(), std::ios::binary | std::ios::trunc) << whole;
     EXPECT_EQ(choose(kernel, memory), found);
@@ -141,6 +147,51 @@ TEST_F(SearchOnDevice, IsNeverSlowerThanTheHandWrittenSchedule) {
     };
     EXPECT_LE(time(found), time(codegen::heuristic(kernel, target()).actions));
     EXPECT_LT(time(found), time({}));
+}
+
+TEST_F(SearchOnDevice, ACandidateThatRunsFarLongerThanTheBestIsStopped) {
+    GraphScope scope;
+    const codegen::Kernel kernel = started(reduce(filled({1, 1 << 21}), Op::max, {1}));
+    const std::vector<hip::DevicePtr> memory{0};
+    DeviceJudge judge(device(), kernel, memory);
+    const std::vector<codegen::Scheduled> both{codegen::heuristic(kernel, target()), {kernel, {}}};
+    const std::vector<codegen::Trial> trials = judge.judge(both);
+    EXPECT_TRUE(trials.at(0).ms) << trials[0].why;
+    EXPECT_FALSE(trials.at(1).ms);
+    EXPECT_TRUE(trials[1].slower);
+    EXPECT_NE(trials[1].why.find("without coming to its end"), std::string::npos) << trials[1].why;
+    const auto actions = codegen::parse_actions("group(0, 128)").value();
+    const codegen::Scheduled another{codegen::apply_all(kernel, actions, target()).value(), actions};
+    EXPECT_TRUE(judge.judge({&another, 1})[0].ms) << "what was stopped leaves nothing behind";
+}
+
+TEST_F(SearchOnDevice, ARecordingNotesEachKernelOnceAndThoseOfItsThreadAlone) {
+    Root x = on_device(counting(96));
+    GraphScope scope;
+    const codegen::Kernel kernel = started(sum(reshape(x.get(), {6, 16}), {1}));
+    const std::vector<hip::DevicePtr> memory{0, find_buffer(x.get())->address()};
+    EXPECT_EQ(Recording::number(), 0u);
+    const Recording all(Recording::Of::all_threads);
+    {
+        const Recording mine(Recording::Of::this_thread);
+        EXPECT_GT(Recording::number(), 0u);
+        choose(kernel, memory);
+        choose(kernel, memory);
+        ASSERT_EQ(mine.searches().size(), 1u);
+        EXPECT_EQ(mine.searches()[0].key, search_key(device(), kernel));
+        EXPECT_FALSE(mine.searches()[0].known);
+        EXPECT_GT(mine.searches()[0].winner.candidates, 2);
+        EXPECT_EQ(all.searches().size(), 1u);
+    }
+    std::thread([&] {
+        const Recording mine(Recording::Of::this_thread);
+        EXPECT_TRUE(mine.searches().empty());
+    }).join();
+    const Recording later(Recording::Of::this_thread);
+    std::thread([&] { EXPECT_GT(Recording::number(), 0u) << "the one of all threads"; }).join();
+    choose(kernel, memory);
+    ASSERT_EQ(later.searches().size(), 1u);
+    EXPECT_TRUE(later.searches()[0].known);
 }
 
 TEST_F(SearchOnDevice, WithoutABeamTheHandWrittenScheduleIsTaken) {

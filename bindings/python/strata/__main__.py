@@ -1,4 +1,4 @@
-"""The command line: strata info | asm | disasm | lint | mutate | run | emu | explain | bench."""
+"""The command line: strata info | asm | disasm | lint | mutate | run | emu | explain | tune | bench."""
 
 import argparse
 import json
@@ -139,6 +139,12 @@ def explain(args):
     print(strata.explain(eval(args.expression, {"strata": strata, "Tensor": strata.Tensor, "dtypes": strata.dtypes})), end="")
 
 
+def tune(args):
+    from .tune import tune
+
+    tune(args)
+
+
 def measuring(add):
     """The commands that say what the emulator does and how fast all is."""
     c = add("emu", None, "Questions about the emulated GPU.")
@@ -150,6 +156,14 @@ def measuring(add):
     c.add_argument("expression", nargs="?", help="Python over Tensor, dtypes and strata: 'Tensor.empty(64, 256).softmax(-1)'")
     c.add_argument("--stages", action="store_true", help="walk row softmax from the tensor to machine code instead")
     c.add_argument("--arch", default="gfx1100", choices=ARCHS, help="of --stages: whose instructions (default: gfx1100)")
+    c = add("tune", tune, "Run a Python script with the search for schedules on, and say what it found for each kernel.")
+    c.add_argument("script", nargs="?", help="the script; winners are kept in the cache, where config(beam=1) finds them")
+    c.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script gets as sys.argv")
+    c.add_argument("--beam", type=count, help="width of the search (default: the setting, else 2)")
+    c.add_argument("--seconds", type=float, help="most that the search for one kernel may take (default: the setting search_seconds)")
+    c.add_argument("--candidates", type=count, help="most that the search for one kernel may try (default: the setting search_candidates)")
+    c.add_argument("--export", metavar="FILE", help="write the winners of the script's kernels, as JSON")
+    c.add_argument("--import", metavar="FILE", dest="import_file", help="first keep the winners of such a file; says which are of no use here, and why")
     c = add("bench", bench, "Measure Strata on this machine; prints JSON.")
     c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam lowering model (default: all)")
     c.add_argument("--arch", action="append", default=[], choices=ARCHS, help="of lowering (default: all)")

@@ -4,6 +4,7 @@
 
 #include "../kernel/build_helpers.h"
 #include "../target/gfx1100.h"
+#include "strata/core/support/interrupt.h"
 
 namespace strata::codegen {
 namespace {
@@ -174,6 +175,99 @@ TEST(BeamSearch, AWiderBeamIsNeverWorse) {
            eight = beam_search(rows(), gfx1100, 8, wide).value().ms;
     EXPECT_LE(eight, one);
     EXPECT_EQ(eight, 1.0);
+}
+
+TEST(BeamSearch, TriesNoMoreThanItMayAndThatIsTheStart) {
+    GraphScope scope;
+    for (const int most : {1, 2, 3, 10, 25}) {
+        RuleJudge judge(blocks_of_64);
+        const SearchResult found = beam_search(rows(), gfx1100, 4, judge, {.candidates = most}).value();
+        EXPECT_EQ(found.tried, std::max(most, 2));
+        EXPECT_EQ(judge.seen.size(), static_cast<size_t>(found.tried));
+        EXPECT_EQ(found.stopped, Stopped::candidates);
+        EXPECT_LE(found.ms, found.start_ms);
+    }
+    RuleJudge judge(blocks_of_64);
+    const SearchResult found =
+        beam_search(rows(), gfx1100, 4, judge, {.time = std::chrono::duration<double>(1e-9)}).value();
+    EXPECT_EQ(found.tried, 2);
+    EXPECT_EQ(found.stopped, Stopped::time);
+    EXPECT_EQ(beam_search(rows(), gfx1100, 4, judge, {.candidates = 1 << 20}).value().stopped, Stopped::no);
+}
+
+TEST(BeamSearch, TriesTheHandWrittenScheduleFirstAndPrefersIt) {
+    GraphScope scope;
+    RuleJudge flat([](const Kernel&) { return 1.0; });
+    for (auto kernel : {elementwise, rows}) {
+        flat.seen.clear();
+        const SearchResult found = beam_search(kernel(), gfx1100, 2, flat).value();
+        const Scheduled start = heuristic(kernel(), gfx1100);
+        EXPECT_EQ(flat.seen.at(0), start.kernel.sink);
+        EXPECT_EQ(found.best.actions, start.actions);
+    }
+}
+
+TEST(BeamSearch, StartsFromWhatIsKnownToBeGood) {
+    GraphScope scope;
+    RuleJudge judge(blocks_of_64), again(blocks_of_64);
+    const SearchResult before = beam_search(elementwise(), gfx1100, 2, judge).value();
+    const std::vector<std::vector<Action>> known{before.best.actions, parse_actions("upcast(7, 3)").value()};
+    const SearchResult found = beam_search(elementwise(), gfx1100, 2, again, {.candidates = 1}, known).value();
+    EXPECT_EQ(found.tried, 3) << "what no longer fits is left out";
+    EXPECT_EQ(found.best.actions, before.best.actions);
+    EXPECT_EQ(found.start_ms, before.start_ms);
+}
+
+/// Is interrupted at the n-th call.
+class InterruptedJudge : public RuleJudge {
+  public:
+    explicit InterruptedJudge(int calls) : RuleJudge(blocks_of_64), left_(calls) {}
+    std::vector<Trial> judge(std::span<const Scheduled> candidates) override {
+        if (left_-- == 0) throw Interrupted();
+        return RuleJudge::judge(candidates);
+    }
+
+  private:
+    int left_;
+};
+
+TEST(BeamSearch, AnInterruptionLeavesTheBestUntilThen) {
+    GraphScope scope;
+    double last = 1e9;
+    bool ended = false;
+    for (int calls = 1; !ended; ++calls) {
+        InterruptedJudge judge(calls);
+        const SearchResult found = beam_search(rows(), gfx1100, 2, judge).value();
+        ended = found.stopped == Stopped::no;
+        EXPECT_EQ(static_cast<bool>(found.interruption), !ended);
+        EXPECT_EQ(found.stopped, ended ? Stopped::no : Stopped::interrupted);
+        EXPECT_LE(found.ms, last);
+        double best = 1e9;
+        for (const UOp sink : judge.seen) best = std::min(best, blocks_of_64({sink, "seen"}));
+        EXPECT_EQ(found.ms, best);
+        last = found.ms;
+        ASSERT_LT(calls, 100);
+    }
+    InterruptedJudge at_once(0);
+    EXPECT_THROW((void)beam_search(rows(), gfx1100, 2, at_once), Interrupted);
+}
+
+TEST(BeamSearch, WhatIsStoppedAsTooSlowIsNoMistake) {
+    GraphScope scope;
+    class Impatient : public RuleJudge {
+      public:
+        Impatient() : RuleJudge(blocks_of_64) {}
+        std::vector<Trial> judge(std::span<const Scheduled> candidates) override {
+            std::vector<Trial> out = RuleJudge::judge(candidates);
+            for (Trial& trial : out)
+                if (*trial.ms > 8) trial = {{}, "ran too long", true};
+            return out;
+        }
+    } judge;
+    const SearchResult found = beam_search(elementwise(), gfx1100, 2, judge).value();
+    EXPECT_EQ(found.rejected, 0);
+    EXPECT_GT(found.slower, 0);
+    EXPECT_LE(found.ms, found.start_ms);
 }
 
 }  // namespace

@@ -1,0 +1,85 @@
+"""strata tune: the schedules of a script's kernels are searched; files of winners."""
+
+import json
+import os
+import runpy
+import sys
+from pathlib import Path
+
+import strata
+
+from . import _strata
+
+FORMAT, VERSION = "strata winners", 1
+
+
+def export_winners(report, file):
+    """Writes what a TuneReport holds to a file that `strata tune --import` reads, here or on another machine."""
+    winners = report._winners()
+    Path(file).write_text(json.dumps({"format": FORMAT, "version": VERSION, "winners": winners}, indent=1) + "\n")
+    return len(winners)
+
+
+def import_winners(file):
+    """Keeps the winners of a file in the cache.
+
+    Returns how many, and a list of (kernel, why) of those that are of no use here, as others are as fast or their compiler is another.
+    Raises UsageError for what is no such file.
+    """
+    if strata.settings()["no_cache"] or not strata.settings()["cache_dir"]:
+        raise strata.UsageError("winners are kept in the cache, which is off: no_cache, or a cache_dir that is empty")
+    try:
+        content = json.loads(Path(file).read_text())
+        if content["format"] != FORMAT:
+            raise ValueError
+        version, winners = content["version"], content["winners"]
+    except (ValueError, KeyError, TypeError):
+        raise strata.UsageError(f"{file}: no file of `strata tune --export`") from None
+    if version != VERSION:
+        raise strata.UsageError(f"{file}: version {version!r} of the format; this Strata reads version {VERSION}: nothing was imported")
+    if not isinstance(winners, list):
+        raise strata.UsageError(f"{file}: its 'winners' are no list")
+    skipped = []
+    for winner in winners:
+        why = _strata._import_winner(winner) if isinstance(winner, dict) else "it is no object"
+        if why:
+            skipped.append((winner.get("kernel", "?") if isinstance(winner, dict) else "?", why))
+    return len(winners) - len(skipped), skipped
+
+
+def settings_of(args):
+    """As variables, which all threads of the script see; nothing has read them yet."""
+    given = {"search_seconds": args.seconds, "search_candidates": args.candidates, "beam": args.beam}
+    for name, value in given.items():
+        if value is not None:
+            os.environ[f"STRATA_{name.upper()}"] = str(value)
+    if args.beam is None and os.environ.get("STRATA_BEAM", "0") == "0":
+        os.environ["STRATA_BEAM"] = "2"
+    if strata.settings()["beam"] == 0:
+        raise strata.UsageError("--beam 0 is no search; 1 is the narrowest")
+
+
+def tune(args):
+    if not args.script and not args.import_file:
+        raise strata.UsageError("what is to be tuned? strata tune SCRIPT [arguments], or --import FILE alone")
+    if args.export and not args.script:
+        raise strata.UsageError("--export writes what SCRIPT's kernels are; there is no SCRIPT")
+    settings_of(args)
+    if args.import_file:
+        count, skipped = import_winners(args.import_file)
+        print(f"{args.import_file}: {count} of {count + len(skipped)} winners imported")
+        for kernel, why in skipped:
+            print(f"  skipped {kernel}: {why}")
+    if not args.script:
+        return
+    recording = _strata._Recording()
+    sys.argv = [args.script, *args.arguments]
+    sys.path[0] = os.path.dirname(os.path.abspath(args.script))
+    try:
+        runpy.run_path(args.script, run_name="__main__")
+    finally:
+        report = recording.report()
+        sys.stdout.flush()
+        print(report)
+        if args.export:
+            print(f"{args.export}: {export_winners(report, args.export)} winners")

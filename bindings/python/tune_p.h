@@ -1,0 +1,8 @@
+#pragma once
+#include "convert_p.h"
+
+namespace strata::python {
+
+void bind_tune(py::module_& m);  ///< behind bind_tensor
+
+}  // namespace strata::python

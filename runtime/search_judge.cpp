@@ -1,0 +1,201 @@
+// DeviceJudge: a candidate is compiled, run on data of its own, compared with what the kernel computes and timed, on emulated
+// devices by a few of its workgroups; one that faults, hangs or is wrong has no time.
+#include "strata/runtime/search_judge_p.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "strata/codegen/compile/compile_kernel.h"
+#include "strata/core/support/hash.h"
+#include "strata/core/support/interrupt.h"
+#include "strata/core/support/settings.h"
+
+namespace strata::runtime {
+namespace {
+
+std::vector<UOp> global_params(UOp sink) {
+    std::vector<UOp> found;
+    for (UOp u : toposort(sink))
+        if (u.is(Op::param) && u.as<ParamArg>().space == Space::global) found.push_back(u);
+    std::sort(found.begin(), found.end(), [](UOp a, UOp b) { return a.as<ParamArg>().slot < b.as<ParamArg>().slot; });
+    return found;
+}
+
+/// Numbers from -0.25 to 1, so that sums do not cancel; they repeat after an odd count, which no schedule's tiles
+/// divide.
+void fill_random(Buffer& buffer, uint64_t& state) {
+    constexpr size_t kPeriod = 65537;
+    const size_t width = static_cast<size_t>(buffer.dtype().bytes()), count = static_cast<size_t>(buffer.size());
+    std::vector<uint8_t> values(std::min(count, kPeriod) * width);
+    for (size_t i = 0; i < values.size() / width; ++i) {
+        state = hash_mix(state, i);
+        uint64_t bits = encode_scalar(buffer.dtype(), static_cast<double>(state >> 11) * 0x1.4p-53 - 0.25);
+        std::memcpy(&values[i * width], &bits, width);
+    }
+    buffer.copy_in(values.data(), values.size());
+    Device& device = buffer.device();
+    for (size_t done = values.size(); done < buffer.bytes(); done += values.size())
+        device.api()
+            .memcpy_on_device(device.ordinal(), buffer.address() + done, buffer.address(),
+                              std::min(values.size(), buffer.bytes() - done))
+            .value();
+}
+
+/// Two of one key run the same machine code in the same way.
+std::string code_key(const codegen::Compiled& code) {
+    const auto object = code.code_object();
+    std::string key = content_hash({reinterpret_cast<const char*>(object.data()), object.size()});
+    for (const auto& shape : {code.grid, code.block})
+        for (uint32_t n : shape) key += fmt::format(" {}", n);
+    return key += fmt::format(" {}", code.dynamic_lds);
+}
+
+}  // namespace
+
+SearchProgress::SearchProgress(std::string what) : what_(std::move(what)), shown_(isatty(STDERR_FILENO)) {}
+SearchProgress::~SearchProgress() {
+    if (printed_) fmt::print(stderr, "\r\033[K");
+}
+
+void SearchProgress::step(double best_ms) {
+    ++done_;
+    const auto now = Clock::now();
+    const std::chrono::duration<double> took = now - start_;
+    if (!shown_ || took.count() < 0.5 || now - last_ < std::chrono::milliseconds(50)) return;
+    fmt::print(stderr, "\rsearching {}: {} candidates, {:.0f} a second{}\033[K", what_, done_, done_ / took.count(),
+               best_ms > 0 ? fmt::format(", best {:.4f} ms", best_ms) : "");
+    std::fflush(stderr);
+    last_ = now;
+    printed_ = true;
+}
+
+DeviceJudge::DeviceJudge(Device& device, const codegen::Kernel& plain, std::span<const uint64_t> slots)
+    : device_(device), progress_(plain.name), slots_(slots.begin(), slots.end()) {
+    uint64_t state = 1;
+    for (UOp param : global_params(plain.sink)) {
+        size_t slot = static_cast<size_t>(param.as<ParamArg>().slot);
+        buffers_.push_back(std::make_unique<Buffer>(device, param.dtype(), param.as<ParamArg>().size));
+        Buffer& b = *buffers_.back();
+        slots_.resize(std::max(slots_.size(), slot + 1));
+        slots_[slot] = b.address();
+        if (slot == 0) continue;
+        if (!param.dtype().is_float()) {
+            device.api().memcpy_on_device(device.ordinal(), b.address(), slots[slot], b.bytes()).value();
+            continue;
+        }
+        fill_random(b, state);
+    }
+    expected_.emplace(*buffers_[0]);
+    find_expected(plain);
+}
+
+std::vector<codegen::Trial> DeviceJudge::judge(std::span<const codegen::Scheduled> candidates) {
+    std::vector<Result<codegen::Compiled>> compiled = codegen::compile_kernels(candidates, target_of(device_));
+    std::vector<codegen::Trial> trials;
+    for (Result<codegen::Compiled>& one : compiled) {
+        poll_interrupt();
+        progress_.step(best_ms_);
+        trials.push_back(try_one(one));
+        const std::optional<double> ms = trials.back().ms;
+        if (ms && (best_ms_ == 0 || *ms < best_ms_)) best_ms_ = *ms;
+    }
+    return trials;
+}
+
+std::string DeviceJudge::objection(const codegen::Scheduled& winner) {
+    if (winner.kernel.sink == trusted_) return {};
+    try {
+        launch(*load(winner), Extent::whole);
+        return expected_->difference(false);
+    } catch (const Exception& e) {
+        return e.what();
+    }
+}
+
+/// The heuristic's schedule computes in full, and fast, what the unoptimised kernel confirms at a spread of places; where it
+/// does not, the unoptimised kernel computes all.
+void DeviceJudge::find_expected(const codegen::Kernel& plain) {
+    const auto unoptimised = load({plain, {}});
+    const codegen::Scheduled start = codegen::heuristic(plain, target_of(device_));
+    try {
+        launch(*load(start), Extent::whole);
+        expected_->take();
+        launch(*unoptimised, Extent::sample);
+        if (expected_->difference(true).empty()) trusted_ = start.kernel.sink;
+    } catch (const Exception&) {  // it is judged like any other, and refused
+    }
+    if (trusted_) return;
+    launch(*unoptimised, Extent::whole);
+    expected_->take();
+    trusted_ = plain.sink;
+}
+
+std::shared_ptr<const Program> DeviceJudge::load(const codegen::Scheduled& scheduled) {
+    return programs(device_, std::span(&scheduled, 1))[0];
+}
+
+double DeviceJudge::launch(const Program& program, Extent extent, uint64_t wave_budget) {
+    Settings how = settings();
+    how.emu_sampled = extent == Extent::sample;
+    how.emu_timed = extent == Extent::sample;
+    if (wave_budget && (how.emu_budget == 0 || wave_budget < how.emu_budget)) how.emu_budget = wave_budget;
+    const ScopedSettings scope(std::move(how));
+    return program.launch(slots_).time_ms;
+}
+
+/// Instructions that a wave of a candidate may run: one that runs more takes longer than the best so far, since an instruction
+/// takes a cycle at least.
+uint64_t DeviceJudge::wave_budget() const {
+    constexpr double kMostCyclesPerMs = 4e6;
+    if (best_ms_ == 0 || !device_.time_is_modelled()) return 0;
+    return static_cast<uint64_t>(best_ms_ * kMostCyclesPerMs) + 1;
+}
+
+/// The median of a few launches behind one that warms up, none of which finds its data in caches. One that is slow at once is
+/// not run again.
+double DeviceJudge::measured(const Program& program) {
+    constexpr double kHopeless = 3;
+    std::array<double, 5> times{};
+    for (double& ms : times) {
+        flush_caches();
+        ms = launch(program, Extent::whole);
+        if (best_ms_ > 0 && times[0] > kHopeless * best_ms_) return times[0];
+    }
+    std::ranges::nth_element(times, times.begin() + times.size() / 2);
+    return times[times.size() / 2];
+}
+
+void DeviceJudge::flush_caches() {
+    constexpr int64_t kMoreThanCaches = 256 << 20;
+    if (!flush_) flush_ = std::make_unique<Buffer>(device_, dtypes::uint8, kMoreThanCaches);
+    device_.api().memset(device_.ordinal(), flush_->address(), 0, flush_->bytes()).value();
+}
+
+codegen::Trial DeviceJudge::try_one(Result<codegen::Compiled>& compiled) {
+    if (!compiled) return {{}, compiled.error().message};
+    const auto [at, first] = by_code_.try_emplace(code_key(*compiled));
+    if (first) at->second = run(*std::move(compiled));
+    return at->second;
+}
+
+codegen::Trial DeviceJudge::run(codegen::Compiled compiled) {
+    const uint64_t most = wave_budget();
+    try {
+        const auto program = Program::load(device_, std::move(compiled));
+        double ms = launch(*program, Extent::sample, most);
+        if (std::string wrong = expected_->difference(true); !wrong.empty()) return {{}, std::move(wrong)};
+        if (!device_.time_is_modelled()) ms = measured(*program);
+        return {ms, {}};
+    } catch (const Exception& e) {
+        (void)expected_->difference(true);  // what it wrote before it was stopped is gone
+        const bool stopped = std::string_view(e.what()).find("without coming to its end") != std::string_view::npos;
+        const bool by_us = most && (settings().emu_budget == 0 || most < settings().emu_budget);
+        return {{}, e.what(), stopped && by_us};
+    }
+}
+
+}  // namespace strata::runtime

@@ -1,0 +1,140 @@
+// Winners of searches as text, on disk, and from elsewhere.
+#include "strata/runtime/winner.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <charconv>
+#include <chrono>
+
+#include "strata/codegen/compile/route.h"
+#include "strata/core/support/disk_cache.h"
+#include "strata/core/support/hash.h"
+#include "strata/core/support/settings.h"
+#include "strata/runtime/program.h"
+
+namespace strata::runtime {
+namespace {
+
+constexpr int kSearchVersion = 4;  // part of the key: older winners were judged by other rules
+constexpr std::string_view kState = "state of all winners";
+
+std::string rules() { return content_hash(fmt::format("{}\n{}", kSearchVersion, codegen::action_rules())); }
+
+template <class Number>
+Number number(std::string_view text) {
+    Number value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+/// Calls visit(name, field) for what stands behind the schedule, a line each.
+template <class W, class Visitor>
+void visit_fields(W& winner, Visitor&& visit) {
+    visit("kernel", winner.kernel);
+    visit("heuristic_ms", winner.heuristic_ms);
+    visit("best_ms", winner.best_ms);
+    visit("beam", winner.beam);
+    visit("candidates", winner.candidates);
+    visit("rejected", winner.rejected);
+    visit("seconds", winner.seconds);
+    visit("stopped", winner.stopped);
+}
+
+void read_field(std::string_view text, std::string& field) { field = text; }
+template <class Number>
+void read_field(std::string_view text, Number& field) {
+    field = number<Number>(text);
+}
+
+std::atomic<uint64_t> generation{0};
+
+void change_state() {
+    ++generation;
+    const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+    DiskCache::of_settings().put(CacheKind::schedules, kState, fmt::format("{:x}", now));
+}
+
+}  // namespace
+
+std::string SearchKey::text() const {
+    return fmt::format("schedule {} {}\n{}\n{}\nrules {}\nkernel {}", arch, target, compiler, model, rules, structure);
+}
+
+std::string compiler_version(codegen::Route route) {
+    return route == codegen::Route::hip ? "clang 19" : "strata " STRATA_VERSION;
+}
+
+SearchKey search_key(const Device& device, const codegen::Kernel& kernel) {
+    const codegen::Target target = target_of(device);
+    std::string model = device.properties().name;
+    if (device.time_is_modelled() && !settings().emu_model.empty())
+        model = fmt::format("{} (emulated)", settings().emu_model);
+    return {.arch = std::string(isa::info(device.arch()).name),
+            .target = std::string(codegen::name(target.route)),
+            .compiler = compiler_version(target.route),
+            .model = std::move(model),
+            .rules = rules(),
+            .structure = content_hash(tree(kernel.sink))};
+}
+
+std::string Winner::to_text() const {
+    std::string out = schedule + "\n";
+    visit_fields(*this, [&](const char* name, const auto& field) { out += fmt::format("{} {}\n", name, field); });
+    return out;
+}
+
+Winner Winner::of_text(std::string_view text) {
+    Winner winner;
+    const auto next_line = [&] {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        return line;
+    };
+    winner.schedule = next_line();
+    while (!text.empty()) {
+        const std::string_view line = next_line();
+        const std::string_view name = line.substr(0, line.find(' '));
+        const std::string_view value = line.substr(std::min(line.size(), name.size() + 1));
+        visit_fields(winner, [&](std::string_view known, auto& field) {
+            if (name == known) read_field(value, field);
+        });
+    }
+    return winner;
+}
+
+std::optional<Winner> find_winner(const SearchKey& key) {
+    const std::optional<std::string> text = DiskCache::of_settings().get(CacheKind::schedules, key.text());
+    if (!text) return std::nullopt;
+    return Winner::of_text(*text);
+}
+
+void keep_winner(const SearchKey& key, const Winner& winner) {
+    const std::optional<Winner> before = find_winner(key);
+    DiskCache::of_settings().put(CacheKind::schedules, key.text(), winner.to_text());
+    if (before && before->schedule != winner.schedule) change_state();
+}
+
+std::string import_winner(const SearchKey& key, const Winner& winner) {
+    const auto route = codegen::parse_route(key.target);
+    if (!route) return fmt::format("its target '{}' is not known", key.target);
+    if (!isa::parse_arch(key.arch)) return fmt::format("its arch '{}' is not known", key.arch);
+    if (key.compiler != compiler_version(*route))
+        return fmt::format("it was found with {}, this is {}", key.compiler, compiler_version(*route));
+    if (key.rules != rules()) return "it was found by a Strata whose search has other schedule actions or rules";
+    if (auto actions = codegen::parse_actions(winner.schedule); !actions) return actions.error().message;
+    const std::optional<Winner> here = find_winner(key);
+    if (here && here->best_ms > 0 && here->best_ms <= winner.best_ms)
+        return fmt::format("the one here is as fast: {:.4f} ms", here->best_ms);
+    keep_winner(key, winner);
+    if (!here) change_state();
+    return {};
+}
+
+uint64_t winners_generation() { return generation; }
+
+std::string winners_state() {
+    return DiskCache::of_settings().get(CacheKind::schedules, kState).value_or(std::string());
+}
+
+}  // namespace strata::runtime

@@ -1,0 +1,54 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "strata/codegen/optimize/action.h"
+#include "strata/runtime/device.h"
+
+namespace strata::runtime {
+
+/// What a search's result is good for: equal keys have the same schedules to choose from, which take the same time.
+struct SearchKey {
+    std::string arch;       ///< "gfx1100"
+    std::string target;     ///< "hip", "asm"
+    std::string compiler;   ///< of that target, with its version
+    std::string model;      ///< of the card: "7900xtx (emulated)"
+    std::string rules;      ///< hash of what a search tries and how it judges
+    std::string structure;  ///< hash of the kernel
+    bool operator==(const SearchKey&) const = default;
+    std::string text() const;  ///< under which it is on disk
+};
+SearchKey search_key(const Device& device, const codegen::Kernel& kernel);
+
+/// What a search found.
+struct Winner {
+    std::string kernel;    ///< its name
+    std::string schedule;  ///< actions as text
+    double heuristic_ms = 0, best_ms = 0;
+    int beam = 0;  ///< width of the search; 0: nobody says, it counts as wide
+    int candidates = 0, rejected = 0;
+    double seconds = 0;
+    std::string stopped = {};  ///< why it ended before it had tried all: "search_seconds", ...; else empty
+
+    std::string to_text() const;
+    static Winner of_text(std::string_view text);
+};
+
+/// The winner on disk, in no_cache none.
+std::optional<Winner> find_winner(const SearchKey& key);
+void keep_winner(const SearchKey& key, const Winner& winner);
+
+/// Keeps a winner of another machine or time. Empty, or why it is of no use here.
+std::string import_winner(const SearchKey& key, const Winner& winner);
+
+/// Both change when a winner takes the place of another or comes from elsewhere: launch plans of before are out of date.
+uint64_t winners_generation();  ///< of this process
+std::string winners_state();    ///< on disk
+
+/// Text that says which kernels can share winners across machines: the version of a target's compiler.
+std::string compiler_version(codegen::Route route);
+
+}  // namespace strata::runtime

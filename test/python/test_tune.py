@@ -1,0 +1,171 @@
+"""Tensor.tune and `strata tune`: reports, and winners that go from one machine to another."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import strata
+from strata import Tensor
+from strata.tune import export_winners, import_winners
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(tmp_path):
+    with strata.config(cache_dir=str(tmp_path / "cache"), target="asm"):
+        yield
+
+
+def transposed():
+    return Tensor.rand(512, 256).realize().T.contiguous()
+
+
+def product():
+    x = Tensor.rand(256, 256).realize()
+    return x @ x
+
+
+def test_a_report_says_for_each_kernel_what_was_won():
+    x = Tensor.rand(512, 256).realize()
+    report = (x.T.contiguous() + x.sum(0).reshape(256, 1)).tune(candidates=12)
+    assert len(report.kernels) == len(strata.explain(x.T.contiguous() + x.sum(0).reshape(256, 1)).split(" -> ")) - 1
+    for k in report.kernels:
+        assert k.best_ms <= k.heuristic_ms and k.candidates > 0 and k.seconds > 0 and k.name in repr(report) and k.name in repr(k)
+    total = sum(k.best_ms for k in report.kernels)
+    assert f"-> {total:.4f} ms" in repr(report).splitlines()[-1]
+
+
+def test_tune_computes_the_value():
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    y = x.sum(0)
+    y.tune()
+    assert y.tolist() == [4.0, 6.0]
+    assert y.tune().kernels == [] and "no kernel was left" in repr(y.tune())
+
+
+def test_a_width_that_is_no_search_is_an_error():
+    with pytest.raises(strata.UsageError, match="beam=0 is no search"):
+        transposed().tune(beam=0)
+
+
+def test_winners_go_to_another_cache_and_are_not_searched_again(tmp_path):
+    report = transposed().tune()
+    assert export_winners(report, tmp_path / "w.json") == 1
+    with strata.config(cache_dir=str(tmp_path / "other")):
+        assert import_winners(tmp_path / "w.json") == (1, [])
+        there = transposed().tune().kernels[0]
+        assert there.known and there.schedule == report.kernels[0].schedule and there.best_ms == report.kernels[0].best_ms
+        count, skipped = import_winners(tmp_path / "w.json")
+        assert count == 0 and skipped[0][0] == there.name and "as fast" in skipped[0][1]
+
+
+def test_an_import_takes_effect_on_what_was_computed_before(tmp_path):
+    with strata.config(beam=1):
+        export_winners(product().tune(), tmp_path / "w.json")
+        with strata.config(cache_dir=str(tmp_path / "other")):
+            with strata.config(search_candidates=1):
+                product().realize()
+            assert import_winners(tmp_path / "w.json")[0] == 1
+            y = product()
+            strata.reset_stats()
+            y.realize()
+            best = json.loads((tmp_path / "w.json").read_text())["winners"][0]["best_ms"]
+            assert strata.stats().launches[-1].time_ms == pytest.approx(best)
+
+
+@pytest.mark.parametrize(
+    "field, value, why",
+    [
+        ("compiler", "strata 0.0.1", "it was found with strata 0.0.1, this is strata"),
+        ("rules", "0", "other schedule actions or rules"),
+        ("target", "ptx", "its target 'ptx' is not known"),
+        ("arch", "gfx1", "its arch 'gfx1' is not known"),
+        ("schedule", "upcast(0", "not a list of schedule actions"),
+        ("best_ms", "fast", "its 'best_ms' is missing or no value of that name"),
+        ("structure", None, "its 'structure' is missing or no value of that name"),
+    ],
+)
+def test_a_winner_that_is_of_no_use_here_is_skipped_and_said_why(tmp_path, field, value, why):
+    export_winners(transposed().tune(candidates=3), tmp_path / "w.json")
+    content = json.loads((tmp_path / "w.json").read_text())
+    content["winners"][0][field] = value
+    (tmp_path / "w.json").write_text(json.dumps(content))
+    with strata.config(cache_dir=str(tmp_path / "other")):
+        count, skipped = import_winners(tmp_path / "w.json")
+        assert count == 0 and len(skipped) == 1 and why in skipped[0][1]
+
+
+@pytest.mark.parametrize("field", ["arch", "target", "model", "structure"])
+def test_a_winner_of_another_key_is_never_used_for_this_one(tmp_path, field):
+    export_winners(transposed().tune(candidates=3), tmp_path / "w.json")
+    content = json.loads((tmp_path / "w.json").read_text())
+    content["winners"][0][field] = {"arch": "gfx942", "target": "hip", "compiler": "", "model": "w7900 (emulated)", "structure": "0" * 32}[field]
+    if field == "target":
+        content["winners"][0]["compiler"] = "clang 19"
+    (tmp_path / "w.json").write_text(json.dumps(content))
+    with strata.config(cache_dir=str(tmp_path / "other")):
+        assert import_winners(tmp_path / "w.json") == (1, [])
+        assert not transposed().tune(candidates=3).kernels[0].known
+
+
+@pytest.mark.parametrize("text, why", [("", "no file of"), ("[]", "no file of"), ('{"format": "other"}', "no file of"), ('{"format": "strata winners", "version": 2, "winners": []}', "version 2 of the format; this Strata reads version 1: nothing was imported"), ('{"format": "strata winners", "version": 1, "winners": 3}', "are no list")])
+def test_a_file_that_is_none_of_winners_is_an_error(tmp_path, text, why):
+    (tmp_path / "w.json").write_text(text)
+    with pytest.raises(strata.UsageError, match=why):
+        import_winners(tmp_path / "w.json")
+
+
+def test_winners_cannot_be_imported_where_nothing_is_kept(tmp_path):
+    with strata.config(no_cache=True), pytest.raises(strata.UsageError, match="no_cache"):
+        import_winners(tmp_path / "w.json")
+
+
+SCRIPT = """
+import sys, threading
+from strata import Tensor
+x = Tensor.rand(128, 256).realize()
+print("sum", x.sum(1).shape, sys.argv[1:])
+def other():
+    x.T.contiguous().realize()
+thread = threading.Thread(target=other)
+thread.start()
+thread.join()
+x.sum(1).realize()
+if "stop" in sys.argv:
+    raise KeyboardInterrupt
+sys.exit(3)
+"""
+
+
+def strata_tune(tmp_path, *arguments):
+    env = {**os.environ, "STRATA_CACHE_DIR": str(tmp_path / "cache"), "STRATA_TARGET": "asm"}
+    return subprocess.run([sys.executable, "-m", "strata", "tune", *map(str, arguments)], capture_output=True, text=True, cwd=tmp_path, env=env, timeout=300)
+
+
+def test_the_command_runs_a_script_and_says_what_it_found(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = strata_tune(tmp_path, "--candidates", 6, "--export", "w.json", "script.py", "--beam", "a")
+    assert done.returncode == 3, done.stderr
+    assert done.stdout.startswith("sum (128,) ['--beam', 'a']\nkernel "), done.stdout
+    assert "3 kernels: " in done.stdout and "ended by search_candidates" in done.stdout and "w.json: 3 winners" in done.stdout
+    winners = json.loads((tmp_path / "w.json").read_text())["winners"]
+    assert len(winners) == 3 and {w["arch"] for w in winners} == {"gfx1100"} and {w["target"] for w in winners} == {"asm"}
+    done = strata_tune(tmp_path, "script.py", "stop")
+    assert done.returncode == 130 and "3 kernels: " in done.stdout, "what was found is told, however the script ends"
+
+
+def test_the_command_imports_and_says_what_it_skips(tmp_path):
+    export_winners(transposed().tune(candidates=3), tmp_path / "w.json")
+    with_another = json.loads((tmp_path / "w.json").read_text())
+    with_another["winners"].append({**with_another["winners"][0], "compiler": "strata 9"})
+    (tmp_path / "w.json").write_text(json.dumps(with_another))
+    done = strata_tune(tmp_path / "", "--import", "w.json")
+    assert done.returncode == 0 and "of 2 winners imported" in done.stdout and "it was found with strata 9" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("arguments, why", [([], "what is to be tuned"), (["--export", "x.json", "--import", "y.json"], "there is no SCRIPT"), (["--beam", "0", "x.py"], "beam 0 is no search")])
+def test_the_command_says_what_it_needs(tmp_path, arguments, why):
+    done = strata_tune(tmp_path, *arguments)
+    assert done.returncode != 0 and why in done.stderr and len(done.stderr.strip().splitlines()) == 1
