@@ -70,7 +70,7 @@ UOp product_in(UOp scores) {
     return UOp();
 }
 
-std::optional<OnlineSum> recognised(UOp sum) {
+std::optional<OnlineSum> recognised_sum(UOp sum) {
     if (!reduces_last(sum, Op::add) || !sum.src(0).is(Op::mul) || sum.dtype().bits() < 32) return {};
     UOp e = exponential_in(sum.src(0));
     if (!e || !e.src(0).is(Op::sub)) return {};
@@ -78,7 +78,19 @@ std::optional<OnlineSum> recognised(UOp sum) {
     if (!top || top.src(0) != scores || scores.shape().back() != sum.src(0).shape().back()) return {};
     UOp product = product_in(scores);
     if (!product) return {};
-    return OnlineSum{sum, top, product, {}};
+    return OnlineSum{sum, top, product, sum, {}};
+}
+
+/// With `result` as its result.
+std::optional<OnlineSum> recognised(UOp result) {
+    if (!result.is(Op::fdiv)) return recognised_sum(result);
+    UOp sum = result.src(0), total = below_repeats(result.src(1));
+    while (sum.is(Op::reshape)) sum = sum.src(0);
+    if (!reduces_last(total, Op::add)) return {};
+    std::optional<OnlineSum> online = recognised_sum(sum);
+    if (!online || total.src(0) != exponential_in(sum.src(0))) return {};
+    online->result = result;
+    return online;
 }
 
 /// A graph by the places of its nodes.
@@ -96,19 +108,20 @@ class Uses {
         std::unordered_set<UOp, UOpHash> inside{online.product};
         online.inside = {online.product};
         UOpMap<size_t> used;
-        for (size_t i = place_.at(online.product) + 1; i <= place_.at(online.sum); ++i) {
+        for (size_t i = place_.at(online.product) + 1; i <= place_.at(online.result); ++i) {
             UOp u = order_[i];
             bool from_inside = false;
             for (UOp s : u.src())
                 if (inside.contains(s)) from_inside = true, ++used[s];
-            if (!from_inside || u == online.sum) continue;
+            if (!from_inside || u == online.result) continue;
             const bool total = reduces_last(u, Op::add) && exponential_in(u.src(0)) == u.src(0);
-            if (!info(u.op()).elementwise() && !u.is(Op::reshape) && !u.is(Op::expand) && u != online.top && !total)
+            if (!info(u.op()).elementwise() && !u.is(Op::reshape) && !u.is(Op::expand) && u != online.top &&
+                u != online.sum && !total)
                 return false;
             inside.insert(u);
             online.inside.push_back(u);
         }
-        return inside.contains(online.sum.src(0)) &&
+        return inside.contains(online.sum.src(0)) && inside.contains(online.result.src(0)) &&
                std::ranges::all_of(online.inside, [&](UOp u) { return used[u] == uses_.at(u); });
     }
 

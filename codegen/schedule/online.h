@@ -15,7 +15,8 @@ namespace strata::codegen {
 /// (codegen/linear/online.cpp).
 struct OnlineSum {
     UOp sum, top, product;
-    std::vector<UOp> inside;  ///< the product and all that is made of it on the way to the sum
+    UOp result;               ///< the sum, or its quotient by the total where that is what comes of it
+    std::vector<UOp> inside;  ///< the product and all that is made of it on the way to the result
     int64_t columns() const;  ///< that the sum leaves beside each other for one row of exponentials
     int64_t depth() const { return product.src(0).shape().back(); }  ///< products that are summed
 };

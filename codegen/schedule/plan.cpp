@@ -67,6 +67,7 @@ class Planner {
             }
             inside_.insert(online.inside.begin(), online.inside.end());
             sums_.insert(online.sum);
+            results_[online.result] = online.sum;
         }
     }
 
@@ -227,6 +228,8 @@ class Planner {
             sum.buffers = std::move(merged);
         }
         if (u.is(Op::reduce)) sum.reduction = u, sum.part = Part::results;
+        if (auto online = results_.find(u); online != results_.end())
+            sum.reduction = online->second, sum.part = Part::results;
         return sum;
     }
 
@@ -266,6 +269,7 @@ class Planner {
     std::unordered_set<UOp, UOpHash> leading_;  ///< to rows
     std::unordered_set<UOp, UOpHash> asked_;
     std::unordered_set<UOp, UOpHash> sums_, inside_;  ///< online sums, and what only they use
+    UOpMap<UOp> results_;                             ///< what comes of online sums -> the sums
     std::unordered_set<UOp, UOpHash> wide_;           ///< scores of online sums that registers cannot hold
     UOpMap<Carried> carried_;
 };

@@ -129,6 +129,7 @@ def by_hand(q, k, v):
 
 WRITTEN = {
     "divided first": lambda e, total, v: (e / total) @ v,
+    "divided last": lambda e, total, v: (e @ v) / total,
     "masked by what is multiplied": lambda e, total, v: (e / total * 2.0) @ (v * 0.5),
     "scaled after": lambda e, total, v: ((e / total) @ v).mul(3.0) / 3.0,
 }

@@ -48,6 +48,8 @@ TEST(OnlineSums, AreOneKernelWithTheirScores) {
     expect_kernels({attention(scores())}, 1);
     expect_kernels({attention(scores() * number(0.5))}, 1);
     expect_kernels({products(exponentials(scores()), values())}, 1);
+    UOp s = scores(), e = exponentials(s), sums = products(e, values());
+    expect_kernels({sums / expand(sum(e, {2}), sums.shape())}, 1);
 }
 
 TEST(OnlineSums, TakeInMasksBiasesAndWhatFollows) {
