@@ -87,7 +87,7 @@ bool may_wrap(UOp u) {
 bool may_repeat_sign(UOp u) {
     constexpr int64_t kSmall = 1 << 24;
     if (!(u.is(Op::idiv) || u.is(Op::mod)) || !u.dtype().is_unsigned() || u.dtype().bits() < 32) return false;
-    return !u.src(1).is_const() && std::ranges::any_of(u.src(), [&](UOp s) { return bounds(s).high >= kSmall; });
+    return std::ranges::any_of(u.src(), [&](UOp s) { return bounds(s).high >= kSmall; });
 }
 
 /// Clang 19 takes 0 - x for -x where the sum that it goes into has room for a sign: they differ where x is 0.

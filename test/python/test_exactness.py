@@ -213,6 +213,7 @@ def test_numbers_that_were_negative_are_divided_as_the_large_ones_that_they_beca
     x, y = Tensor(a).cast(wide), (Tensor(b) & 63) | 1
     large, small = a.astype(wide), (b & np.array(63, wide)) | np.array(1, wide)
     assert np.array_equal((x // y).numpy(), large // small) and np.array_equal((x % y).numpy(), large % small)
+    assert np.array_equal((x // 19).numpy(), large // np.array(19, wide)) and np.array_equal((x % 19).numpy(), large % np.array(19, wide))
     most = int(np.iinfo(wide).max)
     assert np.array_equal((most // y).numpy(), np.array(most, wide) // small) and np.array_equal((most % y).numpy(), np.array(most, wide) % small)
     assert np.array_equal((y // x.maximum(1)).numpy(), small // np.maximum(large, 1)) and np.array_equal((y % x.maximum(1)).numpy(), small % np.maximum(large, 1))
