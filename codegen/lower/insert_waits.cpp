@@ -47,7 +47,10 @@ class Inserter {
           rdna_(!isa::is_cdna(function.family)),
           shares_(shares_global_memory(function.program)),
           entered_(function.blocks.size(), UnderWay(function.target.arch)),
-          accesses_(accesses_of(function)) {}
+          accesses_(accesses_of(function)) {
+        for (const lint::WaitField& field : lint::kWaitFields)
+            if (field.families.has(function.family)) fields_.push_back(&field);
+    }
 
     void run() {
         flow();
@@ -137,16 +140,16 @@ class Inserter {
         while (true) {
             const lint::WaitField* best = nullptr;
             int covers_most = 0;
-            for (const lint::WaitField& field : lint::kWaitFields) {
-                const int covered = covers(field.mnemonic, waits);
-                if (covered > covers_most) best = &field, covers_most = covered;
+            for (const lint::WaitField* field : fields_) {
+                const int covered = covers(field->mnemonic, waits);
+                if (covered > covers_most) best = field, covers_most = covered;
             }
             if (!best) return all;
             uint32_t value = 0;
-            for (const lint::WaitField& field : lint::kWaitFields) {
-                if (field.mnemonic != best->mnemonic || !field.families.has(function_.family)) continue;
-                uint8_t& wanted = waits[index_of(field)];
-                value |= put(field, wanted == kNoWait ? most(field) : std::min<uint32_t>(wanted, most(field) - 1));
+            for (const lint::WaitField* field : fields_) {
+                if (field->mnemonic != best->mnemonic) continue;
+                uint8_t& wanted = waits[index_of(*field)];
+                value |= put(*field, wanted == kNoWait ? most(*field) : std::min<uint32_t>(wanted, most(*field) - 1));
                 wanted = kNoWait;
             }
             all.push_back(immediate(function_, best->mnemonic, static_cast<int16_t>(value), origin));
@@ -155,9 +158,8 @@ class Inserter {
 
     int covers(std::string_view mnemonic, const Waits& waits) const {
         int count = 0;
-        for (const lint::WaitField& field : lint::kWaitFields)
-            count +=
-                field.mnemonic == mnemonic && field.families.has(function_.family) && waits[index_of(field)] != kNoWait;
+        for (const lint::WaitField* field : fields_)
+            count += field->mnemonic == mnemonic && waits[index_of(*field)] != kNoWait;
         return count;
     }
 
@@ -168,6 +170,7 @@ class Inserter {
     bool rdna_, shares_;
     std::vector<UnderWay> entered_;  ///< by block
     std::vector<std::vector<lint::Access>> accesses_;
+    std::vector<const lint::WaitField*> fields_;  ///< that the family has
 };
 
 }  // namespace

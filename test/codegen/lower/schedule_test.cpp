@@ -94,6 +94,25 @@ TEST_P(Schedule, RegistersLimitHowManyLoadsStandInFront) {
     EXPECT_EQ(code.function.scratch, 0u);
 }
 
+TEST_P(Schedule, LoadsOfManyRoundsRunAheadOfASumAsFarAsRegistersLast) {
+    AddressedCode code(arch());
+    const std::string_view load = code.spelled("global_load_b128", "global_load_dwordx4");
+    const Place sum = code.vector(4);
+    for (int i = 0; i < 4; ++i) code.copy(sum.part(i), Constant{0});
+    for (int round = 0; round < 100; ++round) {
+        const Place a = code.vector(4), b = code.vector(4);
+        code.op(load, {a}, {code.address}).inst.offset = 16 * round;
+        code.op(load, {b}, {code.address}).inst.offset = 16 * round + 2048;
+        for (int i = 0; i < 4; ++i) code.op("v_fma_f32", {sum.part(i)}, {a.part(i), b.part(i), sum.part(i)});
+    }
+    code.store(sum, code.address);
+    schedule_to_end(code);
+    const std::vector<Instruction>& body = code.function.blocks[0].code;
+    EXPECT_GE(index_of(body, "v_fma_f32"), 12u) << "loads of several rounds stand in front of the first sum";
+    ASSERT_TRUE(allocate(code.function));
+    EXPECT_EQ(code.function.scratch, 0u);
+}
+
 TEST_P(Schedule, LoadsStayBehindStoresOfTheSameMemoryAndPassThoseOfAnother) {
     for (const bool same : {false, true}) {
         AddressedCode code(arch());
