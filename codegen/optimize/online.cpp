@@ -125,11 +125,11 @@ int64_t share_keys(Steps& steps, int keys, int64_t lanes, int64_t rows) {
 
 std::optional<Scheduled> online_schedule(const Kernel& kernel, const Target& target) {
     const Ranges is = ranges_of(kernel.sink);
-    if (is.keys < 0) return {};
+    if (is.keys < 0 || is.row < 0 || is.row == is.keys) return {};
     Steps steps(kernel, target);
     int64_t rows = 1;
     for (UOp r : axes_of(kernel, ActionKind::local)) rows *= range_arg(r).size;
-    int64_t threads = is.row >= 0 ? share_columns(steps, is.row) : 1;
+    int64_t threads = share_columns(steps, is.row);
     threads *= share_keys(steps, is.keys, threads, rows);
     if (const int beside = rows_range(kernel); beside >= 0)
         if (const int64_t amount = largest_power(steps.size(beside), kBlock / threads); amount > 1)
