@@ -52,11 +52,11 @@ Factors factors_of(UOp summand, UOp range) {
         factors.outside.emplace_back(Op::fdiv, summand.src(1));
     } else if (summand.is(Op::mul)) {
         const bool left = moves_with(summand.src(0), range), right = moves_with(summand.src(1), range);
-        if (left && right) {
+        if (left && right && summand.src(0) != summand.src(1)) {
             const Factors a = factors_of(summand.src(0), range), b = factors_of(summand.src(1), range);
             factors = {a.inside * b.inside, a.outside};
             factors.outside.insert(factors.outside.end(), b.outside.begin(), b.outside.end());
-        } else if (left || right) {
+        } else if (left != right) {
             factors = factors_of(summand.src(left ? 0 : 1), range);
             factors.outside.emplace_back(Op::mul, summand.src(left ? 1 : 0));
         }

@@ -19,15 +19,16 @@ bool holds_in(UOp condition, UOp gate) {
            (gate.is(Op::bit_and) && (holds_in(condition, gate.src(0)) || holds_in(condition, gate.src(1))));
 }
 
-/// Whether a value made of loads is zero wherever a condition of theirs does not hold.
-bool is_zero_outside(UOp value, UOp inside) {
-    if (value.is(Op::load)) {
-        const UOp place = value.src(0);
-        return place.src().size() == 3 && value.src(1).is_const() && const_value(value.src(1)) == 0 &&
-               holds_in(inside, place.src(2));
-    }
-    if (value.is(Op::cast)) return is_zero_outside(value.src(0), inside);
-    return value.is(Op::mul) && is_zero_outside(value.src(0), inside) && is_zero_outside(value.src(1), inside);
+bool is_zero_load(UOp u, UOp inside) {
+    return u.is(Op::load) && u.src(0).src().size() == 3 && u.src(1).is_const() && const_value(u.src(1)) == 0 &&
+           holds_in(inside, u.src(0).src(2));
+}
+
+/// Whether a product of loads is zero wherever a condition that they all have does not hold.
+bool is_zero_outside(UOp product, UOp inside) {
+    const std::vector<UOp> nodes = toposort(product, [](UOp u) { return !u.is(Op::mul) && !u.is(Op::cast); });
+    return std::ranges::all_of(nodes,
+                               [&](UOp u) { return u.is(Op::mul) || u.is(Op::cast) || is_zero_load(u, inside); });
 }
 
 }  // namespace

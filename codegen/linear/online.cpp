@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_set>
 
 namespace strata::codegen {
 namespace {
@@ -60,12 +61,20 @@ class Matching {
   private:
     bool is_earlier(UOp u) const { return depths_.at(u) < depths_.at(found_.top); }
 
-    static UOp exponential_in(UOp u) {
-        if (u.is(Op::exp) || u.is(Op::exp2)) return u;
-        if (u.is(Op::where)) return exponential_in(beside_zero(u));
-        if (!u.is(Op::mul)) return UOp();
-        UOp left = exponential_in(u.src(0));
-        return left ? left : exponential_in(u.src(1));
+    static UOp exponential_in(UOp root) {
+        std::unordered_set<UOp, UOpHash> seen{root};
+        std::vector<UOp> stack{root};
+        const auto visit = [&](UOp u) {
+            if (seen.insert(u).second) stack.push_back(u);
+        };
+        while (!stack.empty()) {
+            const UOp u = stack.back();
+            stack.pop_back();
+            if (u.is(Op::exp) || u.is(Op::exp2)) return u;
+            if (u.is(Op::where)) visit(beside_zero(u));
+            if (u.is(Op::mul)) visit(u.src(1)), visit(u.src(0));
+        }
+        return UOp();
     }
 
     /// Whether a term is the exponential of `f` less the shift, times what is known before the maximum is.

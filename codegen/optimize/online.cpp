@@ -21,9 +21,9 @@ bool closes(UOp u, UOp range) {
     return closes_ranges(u) && std::ranges::find(u.src().subspan(1), range) != u.src().end();
 }
 
-bool has_exponential(UOp u) {
-    return u.is(Op::exp) || u.is(Op::exp2) ||
-           (u.is(Op::mul) && std::ranges::any_of(u.src(), [](UOp s) { return has_exponential(s); }));
+bool has_exponential(UOp product) {
+    return std::ranges::any_of(toposort(product, [](UOp u) { return !u.is(Op::mul); }),
+                               [](UOp u) { return u.is(Op::exp) || u.is(Op::exp2); });
 }
 
 /// The ranges of such a kernel, by ids, which the outer part of a range that is split keeps.

@@ -47,12 +47,18 @@ UOp subtracted_top(UOp u) {
 }
 
 /// The exponential that is a factor of `u`, or empty.
-UOp exponential_in(UOp u) {
-    if (u.is(Op::exp) || u.is(Op::exp2)) return u;
-    if (u.is(Op::fdiv) || keeps_last_axis(u)) return exponential_in(u.src(0));
-    if (!u.is(Op::mul)) return UOp();
-    UOp left = exponential_in(u.src(0));
-    return left ? left : exponential_in(u.src(1));
+UOp exponential_in(UOp root) {
+    std::unordered_set<UOp, UOpHash> seen{root};
+    std::vector<UOp> stack{root};
+    while (!stack.empty()) {
+        UOp u = stack.back();
+        stack.pop_back();
+        if (u.is(Op::exp) || u.is(Op::exp2)) return u;
+        if (u.is(Op::mul) && seen.insert(u.src(1)).second) stack.push_back(u.src(1));
+        if ((u.is(Op::mul) || u.is(Op::fdiv) || keeps_last_axis(u)) && seen.insert(u.src(0)).second)
+            stack.push_back(u.src(0));
+    }
+    return UOp();
 }
 
 /// The sum of products that the scores are made of, one element each.
