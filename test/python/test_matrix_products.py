@@ -59,6 +59,16 @@ def test_wide_products_of_cdna_are_too(arch, dtype, rng):
             expect_product(x @ y, a, b, dtype)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("arch, dtype", [("gfx1201", "fp8e4m3"), ("gfx1201", "fp8e5m2"), ("gfx942", "fp8e4m3fnuz"), ("gfx942", "fp8e5m2fnuz")])
+def test_products_of_8_bit_floats_are_where_the_arch_has_them(arch, dtype, target, rng):
+    (x, a), (y, b) = operand(rng, (64, 96), dtype), operand(rng, (96, 64), dtype)
+    with on(arch, target):
+        product = x.cast("float32") @ y.cast("float32")
+        assert all("8" in name for name in multiplies_matrices(product, arch)) and multiplies_matrices(product, arch)
+        expect_product(product, a, b, "float32")
+
+
 def test_products_that_an_arch_has_no_instruction_for_are_not(rng):
     x, _ = operand(rng, (64, 64), "float32")
     assert not multiplies_matrices(x @ x, "gfx1100")
