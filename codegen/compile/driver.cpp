@@ -60,7 +60,7 @@ Arguments compiler_line(std::string_view report) {
     return split_quoted(report.substr(begin, std::min(end, report.size()) - begin));
 }
 
-/// Drops the program, -cc1, input and output, and what names this run or folder.
+/// Drops the program, -cc1, input and output, and what names this run or folder, which line tables would name too.
 Arguments lasting(const Arguments& line) {
     static constexpr std::string_view with_value[] = {"-o", "-x", "-main-file-name"};
     static constexpr std::string_view prefixes[] = {
@@ -75,6 +75,7 @@ Arguments lasting(const Arguments& line) {
             kept.push_back(arg);
         }
     }
+    kept.insert(kept.end(), {"-main-file-name", "kernel.hip", "-fdebug-compilation-dir=."});
     return kept;
 }
 

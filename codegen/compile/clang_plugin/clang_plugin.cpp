@@ -11,6 +11,7 @@
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/VirtualFileSystem.h>
 
 #include <pthread.h>
 #include <unistd.h>
@@ -149,10 +150,17 @@ bool compile(llvm::ArrayRef<const char*> args, llvm::StringRef source, Objects& 
     // The arguments are those of a clang program, which leaves all to the end of its process.
     invocation->getFrontendOpts().DisableFree = invocation->getCodeGenOpts().DisableFree = false;
     invocation->getCodeGenOpts().ClearASTBeforeBackend = false;
-    llvm::MemoryBufferRef buffer(source, "-");
-    invocation->getFrontendOpts().Inputs = {clang::FrontendInputFile(buffer, clang::InputKind(clang::Language::HIP))};
+    // A file by the name that the program gives its input: line tables are the same ones.
+    constexpr const char* kInput = "<stdin>";
+    llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> memory(new llvm::vfs::InMemoryFileSystem());
+    llvm::IntrusiveRefCntPtr<llvm::vfs::OverlayFileSystem> files(
+        new llvm::vfs::OverlayFileSystem(llvm::vfs::getRealFileSystem()));
+    files->pushOverlay(memory);  // whose working directory becomes that of the process
+    memory->addFile(kInput, 0, llvm::MemoryBuffer::getMemBuffer(source, kInput, false));
+    invocation->getFrontendOpts().Inputs = {clang::FrontendInputFile(kInput, clang::InputKind(clang::Language::HIP))};
     compiler.setInvocation(invocation);
     compiler.createDiagnostics(printer);  // takes the printer
+    compiler.createFileManager(files);
     compiler.setVerboseOutputStream(messages);
     compiler.setOutputStream(std::make_unique<llvm::raw_svector_ostream>(object));
     llvm::LLVMContext context;
