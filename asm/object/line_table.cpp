@@ -169,7 +169,7 @@ class LineProgram {
     }
 
     uint32_t add_file(std::string_view directory, std::string_view name) {
-        const bool inside = !directory.empty() && !name.starts_with('/');
+        const bool inside = !directory.empty() && directory != "." && !name.starts_with('/');
         table_.files_.push_back(inside ? std::string(directory) + "/" + std::string(name) : std::string(name));
         return static_cast<uint32_t>(table_.files_.size() - 1);
     }

@@ -25,7 +25,7 @@ def test_a_tensor():
 def test_several_kernels_in_order():
     x = Tensor.empty(64, 64)
     a = strata.compile(((x @ x).softmax() @ x).sum())
-    assert len(a.kernels) >= 3 and all(k.code_object[:4] == b"\x7fELF" for k in a.kernels)
+    assert len(a.kernels) >= 2 and all(k.code_object[:4] == b"\x7fELF" for k in a.kernels)
     b = strata.compile([x + 1, x * 2])
     assert len(b.kernels) == 2
 
