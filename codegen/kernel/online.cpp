@@ -14,10 +14,6 @@
 namespace strata::codegen {
 namespace {
 
-bool closes(UOp u, UOp range) {
-    return closes_ranges(u) && std::ranges::find(u.src().subspan(1), range) != u.src().end();
-}
-
 /// Whether `u` changes from step to step of the range.
 bool moves_with(UOp root, UOp range) {
     std::unordered_set<UOp, UOpHash> seen{root};
@@ -31,11 +27,6 @@ bool moves_with(UOp root, UOp range) {
             if (seen.insert(s).second) stack.push_back(s);
     }
     return false;
-}
-
-int next_id(UOp sink) {
-    const std::vector<UOp> all = ranges(sink);
-    return all.empty() ? 0 : range_arg(all.back()).id + 1;
 }
 
 }  // namespace
@@ -70,7 +61,7 @@ UOp share_columns(UOp sink, UOp column, UOp depth) {
         const int64_t columns = const_int(column.src(1));
         if (all.size % columns != 0) return sink;
         UOp outer = uop::range(all.size / columns, all.id, all.axis);
-        UOp inner = uop::range(columns, next_id(sink), all.axis);
+        UOp inner = uop::range(columns, next_range_id(sink), all.axis);
         sink = simplify(replace_range(sink, column.src(0), outer * columns + inner, std::array{outer, inner}));
         column = inner;
     }
@@ -78,7 +69,7 @@ UOp share_columns(UOp sink, UOp column, UOp depth) {
     for (UOp u : toposort(sink))
         if (closes(u, depth) && depends_on(u.src(0), column)) return sink;
     const int64_t size = std::max(range_arg(column).size, range_arg(depth).size);
-    const int id = next_id(sink);
+    const int id = next_range_id(sink);
     const UOp row = uop::range(size, id, Axis::reduce);
     std::vector<UOp> parts;
     for (UOp range : {depth, column}) {

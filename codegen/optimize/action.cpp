@@ -9,6 +9,7 @@
 
 #include "strata/codegen/kernel/widen.h"
 #include "strata/codegen/optimize/actions_p.h"
+#include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
@@ -145,6 +146,11 @@ std::vector<UOp> axes_of(const Kernel& kernel, ActionKind kind) {
         if (row_of(kind).ranges & is) out.push_back(r);
     }
     return out;
+}
+
+std::optional<int64_t> step_of(UOp offset, UOp range) {
+    UOp step = simplify(substitute(offset, {{range, index_const(1)}}) - substitute(offset, {{range, index_const(0)}}));
+    return step.is_const() ? std::optional(const_int(step)) : std::nullopt;
 }
 
 int64_t block_size(const Kernel& kernel) {

@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+#include <span>
 #include "strata/codegen/optimize/action.h"
 
 namespace strata::codegen {
@@ -16,6 +18,9 @@ struct Site {
 
 /// The kernel after an action; Usage error when it does not fit.
 using Change = Result<Kernel>(const Site& site);
+
+/// How far an access moves in memory when `range` steps from 0 to 1; nothing where that is not one number.
+std::optional<int64_t> step_of(UOp offset, UOp range);
 
 namespace actions {
 #define ACTION(name, ...) Change name;

@@ -10,12 +10,6 @@
 namespace strata::codegen {
 namespace {
 
-int next_id(UOp sink) {
-    int id = 0;
-    for (UOp r : ranges(sink)) id = std::max(id, range_arg(r).id + 1);
-    return id;
-}
-
 /// range = outer * amount + inner; inner alone when nothing is left of the outer part.
 Result<Kernel> split(const Site& site, Axis inner_axis) {
     const Kernel& kernel = site.kernel;
@@ -24,7 +18,7 @@ Result<Kernel> split(const Site& site, Axis inner_axis) {
     const RangeArg& r = range_arg(range);
     if (amount < 2 || r.size % amount != 0)
         return make_error(ErrorKind::Usage, "cannot split a range of {} by {}", r.size, amount);
-    UOp inner = uop::range(amount, next_id(kernel.sink), inner_axis);
+    UOp inner = uop::range(amount, next_range_id(kernel.sink), inner_axis);
     if (r.size == amount)
         return Kernel{simplify(replace_range(kernel.sink, range, inner, std::array{inner})), kernel.name};
     UOp outer = uop::range(r.size / amount, r.id, r.axis);
@@ -60,7 +54,8 @@ Result<Kernel> swap(const Site& site) {
     if (at + 1 >= axes.size()) return make_error(ErrorKind::Usage, "swap({}): no output range after it", at);
     const RangeArg &a = range_arg(axes[at]), &b = range_arg(axes[at + 1]);
     UOp first = uop::range(a.size, b.id, a.axis), second = uop::range(b.size, a.id, b.axis);
-    UOp aside = uop::range(a.size, next_id(kernel.sink), a.axis);  // first is the other range itself when sizes agree
+    UOp aside =
+        uop::range(a.size, next_range_id(kernel.sink), a.axis);  // first is the other range itself when sizes agree
     UOp sink = replace_range(kernel.sink, axes[at], aside, std::array{aside});
     sink = replace_range(sink, axes[at + 1], second, std::array{second});
     return Kernel{replace_range(sink, aside, first, std::array{first}), kernel.name};

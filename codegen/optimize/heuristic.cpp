@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "strata/codegen/optimize/action.h"
+#include "strata/codegen/optimize/actions_p.h"
 #include "strata/codegen/optimize/online_p.h"
 #include "strata/core/symbolic/symbolic.h"
 
@@ -21,12 +21,6 @@ std::vector<Access> accesses(const Kernel& kernel) {
         if (u.is(Op::load) || u.is(Op::store))
             found.push_back({u.src(0).src(1), u.is(Op::store), u.src(0).src(0).as<ParamArg>().size});
     return found;
-}
-
-/// How far an access moves in memory when `range` steps from 0 to 1; nothing where that is not one number.
-std::optional<int64_t> stride(UOp offset, UOp range) {
-    UOp step = simplify(substitute(offset, {{range, index_const(1)}}) - substitute(offset, {{range, index_const(0)}}));
-    return step.is_const() ? std::optional(const_int(step)) : std::nullopt;
 }
 
 /// Nodes up to which a kernel is unrolled unasked. Beside what a longer body computes in each step the loop costs nothing, but
@@ -83,7 +77,7 @@ class Plan {
     int64_t walked_by_one(UOp range, bool stores) const {
         int64_t n = 0;
         for (const Access& a : accesses(kernel_))
-            n += a.is_store == stores && stride(a.offset, range) == 1 ? a.size : 0;
+            n += a.is_store == stores && step_of(a.offset, range) == 1 ? a.size : 0;
         return n;
     }
 
@@ -120,7 +114,7 @@ std::vector<int> reused_axes(const Plan& plan) {
     std::vector<UOp> axes = plan.axes(ActionKind::upcast);
     for (size_t i = 0; i < axes.size(); ++i) {
         bool free = false;
-        for (const Access& a : accesses(plan.kernel())) free |= !a.is_store && stride(a.offset, axes[i]) == 0;
+        for (const Access& a : accesses(plan.kernel())) free |= !a.is_store && step_of(a.offset, axes[i]) == 0;
         if (free) out.push_back(static_cast<int>(i));
     }
     return out;
@@ -183,6 +177,7 @@ constexpr int64_t kWaveTile = 64, kManyWaves = 384;
 
 /// Matrix products by matrix instructions: each wave has several tiles of results, its operands come by way of local memory.
 bool tile_matrices(Plan& plan) {
+    if (reused_axes(plan).size() < 2) return false;
     Plan padded = plan;
     pad_product(padded);
     bool fits = false;
@@ -231,12 +226,10 @@ bool share_columns(Plan& plan) {
 
 /// Whether what a reduction makes of the range is used along it: by another reduction, or an end that closes it too.
 bool is_row(UOp sink, UOp range) {
-    const auto closes = [&](UOp u) {
-        return closes_ranges(u) && std::ranges::find(u.src().subspan(1), range) != u.src().end();
-    };
-    for (UOp u : toposort(sink))
-        if (closes(u) && (u.is(Op::end) || std::ranges::any_of(toposort(u.src(0)), closes))) return true;
-    return false;
+    const auto along = [&](UOp u) { return closes(u, range); };
+    return std::ranges::any_of(toposort(sink), [&](UOp u) {
+        return along(u) && (u.is(Op::end) || std::ranges::any_of(toposort(u.src(0)), along));
+    });
 }
 
 /// Rows that are reduced and walked again: so many threads to each that one has few elements, all in its registers, and rows

@@ -59,9 +59,17 @@ struct Product {
     UOp m, n;  ///< output ranges: of left alone, of right alone
 };
 
+/// A cast that a matrix instruction may leave out.
+bool is_widening(UOp u) { return u.is(Op::cast) && keeps_values(u.src(0).dtype(), u.dtype()); }
+
 UOp below_casts(UOp value, DType type) {
-    while (value.dtype() != type && value.is(Op::cast)) value = value.src(0);
+    while (value.dtype() != type && is_widening(value)) value = value.src(0);
     return value.dtype() == type ? value : UOp();
+}
+
+/// Whether products of operands of this type are exact in `product`, or rounded there as matrix instructions round them.
+bool holds_products(DType product, DType operand) {
+    return product.bits() >= (operand.is_integer() ? 2 * operand.bits() : 32);
 }
 
 bool adds_up_in(DType accumulator, DType sum) {
@@ -79,18 +87,18 @@ class Matching {
     std::optional<Product> product() const {
         Product p;
         for (UOp u : toposort(sink_)) {
-            if (!closes_ranges(u) || std::ranges::find(u.src().subspan(1), k_) == u.src().end()) continue;
+            if (!closes(u, k_)) continue;
             if (p.reduce || !u.is(Op::reduce)) return {};
             p.reduce = u;
         }
         if (!p.reduce || p.reduce.dtype().lanes > 1 || p.reduce.as<ReduceArg>().op != Op::add) return {};
         if (range_arg(k_).size % shape_.k || !adds_up_in(shape_.accumulator, p.reduce.dtype())) return {};
         UOp body = p.reduce.src(0), inside;
-        while (body.is(Op::cast) || is_masked(body)) {
+        while (is_widening(body) || is_masked(body)) {
             if (is_masked(body)) inside = uop::both(inside, body.src(0));
             body = body.src(body.is(Op::cast) ? 0 : 1);
         }
-        if (!body.is(Op::mul)) return {};
+        if (!body.is(Op::mul) || !holds_products(body.dtype(), shape_.operand)) return {};
         p.left = below_casts(body.src(0), shape_.operand), p.right = below_casts(body.src(1), shape_.operand);
         if (!p.left || !p.right) return {};
         if (inside) p.left = alu(Op::where, {inside, p.left, constant(shape_.operand, 0)});
@@ -119,12 +127,7 @@ class Matching {
     }
 
     bool follows_memory(UOp range) const {
-        return std::ranges::any_of(stores_, [&](UOp offset) {
-            const UOp next = substitute(offset, {{range, index_const(1)}}),
-                      here = substitute(offset, {{range, index_const(0)}});
-            const UOp step = simplify(next - here);
-            return step.is_const() && const_int(step) == 1;
-        });
+        return std::ranges::any_of(stores_, [&](UOp offset) { return step_of(offset, range) == 1; });
     }
 
     UOp sink_, k_;
@@ -135,9 +138,11 @@ class Matching {
 class Rewriting {
   public:
     Rewriting(UOp sink, UOp k, const MatrixShape& shape, const Target& target)
-        : sink_(sink), k_(k), shape_(shape), rows_of_lanes_(target.wave_size / shape.m) {
-        for (UOp r : ranges(sink)) next_id_ = std::max(next_id_, range_arg(r).id + 1);
-    }
+        : sink_(sink),
+          k_(k),
+          shape_(shape),
+          rows_of_lanes_(target.wave_size / shape.m),
+          next_id_(next_range_id(sink)) {}
 
     UOp run(const Product& p) {
         const UOp outer_m = outer(p.m, shape_.m), outer_n = outer(p.n, shape_.n), outer_k = outer(k_, shape_.k);
@@ -205,7 +210,7 @@ class Rewriting {
     const MatrixShape& shape_;
     int64_t rows_of_lanes_;
     UOp row_of_lanes_, lane_;
-    int next_id_ = 0;
+    int next_id_;
 };
 
 }  // namespace

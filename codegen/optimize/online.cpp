@@ -17,10 +17,6 @@ constexpr int64_t kSteps = 4;          // keys of one step
 constexpr int64_t kFewestKeys = 8;     // of a thread
 constexpr int64_t kThreads = 1 << 15;  // that fill the machine
 
-bool closes(UOp u, UOp range) {
-    return closes_ranges(u) && std::ranges::find(u.src().subspan(1), range) != u.src().end();
-}
-
 bool has_exponential(UOp product) {
     return std::ranges::any_of(toposort(product, [](UOp u) { return !u.is(Op::mul); }),
                                [](UOp u) { return u.is(Op::exp) || u.is(Op::exp2); });

@@ -25,11 +25,6 @@ std::vector<UOp> ranges_in(UOp u) {
     return found;
 }
 
-std::optional<int64_t> step_of(UOp offset, UOp range) {
-    UOp step = simplify(substitute(offset, {{range, index_const(1)}}) - substitute(offset, {{range, index_const(0)}}));
-    return step.is_const() ? std::optional(const_int(step)) : std::nullopt;
-}
-
 bool is_thread(UOp range) {
     const Axis axis = range_arg(range).axis;
     return axis == Axis::local || axis == Axis::lane || axis == Axis::group;
@@ -55,11 +50,9 @@ struct Operand {
 
 class Staging {
   public:
-    Staging(UOp sink, UOp outer) : sink_(sink), outer_(outer) {
-        for (UOp r : ranges(sink)) {
-            next_id_ = std::max(next_id_, range_arg(r).id + 1);
+    Staging(UOp sink, UOp outer) : sink_(sink), outer_(outer), next_id_(next_range_id(sink)) {
+        for (UOp r : ranges(sink))
             if (is_thread(r)) threads_.push_back(r), block_ *= range_arg(r).size;
-        }
         // Lanes are the fastest; of others those are that copy neighbours (arrange_threads).
         std::ranges::sort(threads_, {},
                           [](UOp t) { return std::pair(range_arg(t).axis == Axis::lane, range_arg(t).id); });
@@ -268,7 +261,7 @@ class Staging {
     std::vector<UOp> threads_;  // the fastest last
     std::vector<Operand> operands_;
     int64_t block_ = 1;
-    int next_id_ = 0, next_slot_ = 0;
+    int next_id_, next_slot_ = 0;
 };
 
 }  // namespace
@@ -281,9 +274,7 @@ Result<Kernel> stage(const Site& site) {
         return make_error(ErrorKind::Usage, "cannot make tiles of {} of a range of {}", site.amount, r.size);
     UOp sink = site.kernel.sink, outer = site.range();
     if (site.amount > 1) {
-        int id = 0;
-        for (UOp other : ranges(sink)) id = std::max(id, range_arg(other).id + 1);
-        const UOp inner = uop::range(site.amount, id, r.axis);
+        const UOp inner = uop::range(site.amount, next_range_id(sink), r.axis);
         outer = uop::range(r.size / site.amount, r.id, r.axis);
         sink = simplify(replace_range(sink, site.range(), outer * site.amount + inner, std::array{outer, inner}));
     }

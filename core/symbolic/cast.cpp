@@ -7,7 +7,8 @@ using namespace vocabulary;
 
 int value_bits(DType t) { return t.is_bool() ? 1 : t.bits() - (t.is_unsigned() ? 0 : 1); }
 
-/// Every value of `from` is a value of `to`.
+}  // namespace
+
 bool keeps_values(DType from, DType to) {
     if (from.element() == to.element() || from.is_bool()) return !to.is_bool() || from.is_bool();
     if (to.is_bool()) return false;
@@ -22,6 +23,8 @@ bool keeps_values(DType from, DType to) {
                to.bits() > 8;
     return from.is_unsigned() || !to.is_unsigned() ? value_bits(from) <= value_bits(to) : false;
 }
+
+namespace {
 
 bool in_range(UOp u, DType to) {
     if (!u.dtype().is_integer() || !(to.is_integer())) return false;

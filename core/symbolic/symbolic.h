@@ -18,6 +18,7 @@ UOp simplify(UOp root);
 /// The rules behind simplify, to be joined with a stage's own.
 const RuleSet& symbolic_rules();
 
+bool keeps_values(DType from, DType to);        ///< every value of `from` is a value of `to`
 bool proves_less(UOp x, int64_t limit);         ///< x < limit always
 bool proves_at_least(UOp x, int64_t limit);     ///< x >= limit always
 bool proves_divisible(UOp x, int64_t divisor);  ///< x % divisor == 0 always

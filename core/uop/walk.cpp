@@ -61,6 +61,9 @@ UOp skip_after(UOp u) {
 }
 
 bool closes_ranges(UOp u) { return u.is(Op::end) || u.is(Op::reduce) || u.is(Op::contract); }
+bool closes(UOp u, UOp range) {
+    return closes_ranges(u) && std::ranges::find(u.src().subspan(1), range) != u.src().end();
+}
 const RangeArg& range_arg(UOp range) { return range.as<RangeArg>(); }
 
 std::vector<UOp> ranges(UOp sink) {
@@ -69,6 +72,11 @@ std::vector<UOp> ranges(UOp sink) {
         if (u.is(Op::range)) found.push_back(u);
     std::sort(found.begin(), found.end(), [](UOp a, UOp b) { return range_arg(a).id < range_arg(b).id; });
     return found;
+}
+
+int next_range_id(UOp sink) {
+    const std::vector<UOp> all = ranges(sink);
+    return all.empty() ? 0 : range_arg(all.back()).id + 1;
 }
 
 }  // namespace strata

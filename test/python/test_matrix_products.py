@@ -49,6 +49,32 @@ def test_products_of_narrow_types_are_made_by_matrix_instructions(dtype, arch, t
         expect_product(x @ y, a, b, dtype)
 
 
+def rounds_along(rng, first, product, sums):
+    """(tensor, NumPy's value) of sums of products whose operands, products and sums have these types one after the other."""
+    x, y = (rng.integers(-128, 128, (32, 32)).astype(np.int8) if first == "int8" else (300 * rng.standard_normal((32, 32))).astype(first) for _ in range(2))
+    def sum_of(a, b, cast):
+        return cast(cast(a, product[0]) * cast(b, product[-1]), sums).sum(-1, dtype=sums)
+    got = sum_of(Tensor(x).reshape(32, 1, 32), Tensor(y).reshape(1, 32, 32), lambda t, to: t.cast(to))
+    with np.errstate(over="ignore"):
+        return got, sum_of(x[:, None], y[None], lambda a, to: a.astype(to))
+
+
+@pytest.mark.parametrize("first, product, sums", [
+    ("int8", ("int8",), "int32"), ("int8", ("uint8", "int32"), "int32"), ("int8", ("uint16",), "int32"), ("int8", ("uint32",), "int32"),
+    ("float16", ("float16",), "float32"), ("float32", ("float16",), "float32"), ("float32", ("float16", "float32"), "float32")])
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx942"])
+def test_casts_between_operands_products_and_sums_that_lose_values_lose_them(arch, first, product, sums, rng):
+    with on(arch, "asm"):
+        got, want = rounds_along(rng, first, product, sums)
+        got = got.numpy()
+    if sums == "int32":
+        np.testing.assert_array_equal(got, want)
+    else:
+        np.testing.assert_array_equal(np.isfinite(got), np.isfinite(want))
+        kept = np.isfinite(want)
+        np.testing.assert_allclose(got[kept], want[kept], rtol=0, atol=2.0**-19 * np.abs(want[kept]).max(initial=1))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("arch", ["gfx90a", "gfx942"])
 def test_wide_products_of_cdna_are_too(arch, dtype, rng):

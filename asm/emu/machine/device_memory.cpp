@@ -16,8 +16,9 @@ namespace {
 
 constexpr uint64_t kRange = 1ull << 40;  // reserved addresses; only touched pages cost memory
 constexpr uint64_t kSmallestRange = 1ull << 26;
-constexpr size_t kAlign = 256;    // as hipMalloc
-constexpr size_t kRedZone = 256;  // on both sides of a block
+constexpr size_t kAlign = 256;               // as hipMalloc
+constexpr size_t kRedZone = 256;             // on both sides of a block
+constexpr size_t kStrictRedZone = 16 << 10;  // while strict mode is on: more than an index that is off reaches
 constexpr size_t kPage = 4096;
 constexpr size_t kHuge = 2u << 20;
 constexpr size_t kQuarantine = 64u << 20;  // bytes of freed blocks that rest before reuse
@@ -122,10 +123,11 @@ Result<uint64_t> DeviceMemory::allocate(size_t bytes, std::string_view label) {
                           "out of device memory: {} bytes wanted, {} of {} in use; free buffers or use smaller ones",
                           bytes, allocated_, capacity_);
     const size_t room = round_up(std::max<size_t>(bytes, 1), kAlign), align = room >= kHuge ? kHuge : kAlign;
-    STRATA_TRY(uint64_t base, take({kRedZone + room + kRedZone, kRedZone, align}));
-    uint64_t address = base + kRedZone;
+    const size_t zone = settings().check == "off" ? kRedZone : kStrictRedZone;
+    STRATA_TRY(uint64_t base, take({zone + room + zone, zone, align}));
+    uint64_t address = base + zone;
     table_[address] = Allocation{address, address + bytes, std::string(label)};
-    blocks_[address] = {base, kRedZone + room + kRedZone};
+    blocks_[address] = {base, zone + room + zone};
     allocated_ += bytes;
     return address;
 }

@@ -21,8 +21,8 @@ struct Allocation {
     bool of_host = false;  ///< the host uses it, or gives it out, while kernels run
 };
 
-/// Device memory: a reserved range of host addresses, device address == host address. Blocks carry red zones, freed
-/// blocks rest in quarantine before their addresses are used again. Pages of free blocks go back to the host beyond
+/// Device memory: a reserved range of host addresses, device address == host address. Blocks carry red zones, wide
+/// ones those made in strict mode, freed blocks rest in quarantine before their addresses are used again. Pages of free blocks go back to the host beyond
 /// settings().emu_pool_mb. Not thread-safe; the Gpu locks.
 class DeviceMemory {
   public:

@@ -120,8 +120,9 @@ TEST(Heuristic, MatrixProductsGetTiles) {
     EXPECT_EQ(
         to_string(planned(matmul(filled({40, 24}), filled({24, 36}))).actions),
         "pad(2, 16) pad(0, 16) pad(1, 16) upcast(1, 4) local(1, 4) upcast(0, 4) local(0, 4) unroll(0, 4) stage(0, 4)");
-    const auto halves = [](int64_t m, int64_t k, int64_t n) {
-        return to_string(planned(matmul(filled({m, k}, dtypes::float16), filled({k, n}, dtypes::float16))).actions);
+    const auto half = [](Shape shape) { return cast(filled(std::move(shape), dtypes::float16), dtypes::float32); };
+    const auto halves = [&](int64_t m, int64_t k, int64_t n) {
+        return to_string(planned(matmul(half({m, k}), half({k, n}))).actions);
     };
     EXPECT_EQ(halves(1024, 64, 1024), "matrix(0, 0) upcast(1, 4) upcast(0, 2) local(1, 2) local(0, 2) stage(0, 2)");
     EXPECT_EQ(halves(64, 64, 64), "matrix(0, 0) local(1, 2) local(0, 2) stage(0, 2)") << "few waves have small tiles";

@@ -8,8 +8,9 @@ namespace {
 
 using namespace test;
 
+/// Of operands of this type, in float32 as matmul has them.
 Filled product(int64_t m, int64_t k, int64_t n, DType type) {
-    const UOp a = filled({m, k}, type), b = filled({k, n}, type, 2);
+    const UOp a = cast(filled({m, k}, type), dtypes::float32), b = cast(filled({k, n}, type, 2), dtypes::float32);
     const UOp rows = expand(reshape(a, {m, 1, k}), {m, n, k}),
               columns = expand(reshape(permute(b, {1, 0}), {1, n, k}), {m, n, k});
     Filled f = built(reshape(sum(rows * columns, {2}), {m, n}));
@@ -61,6 +62,17 @@ TEST(Matrix, SaysWhatDoesNotFit) {
     EXPECT_EQ(error(product(64, 64, 64, dtypes::float16), "matrix(0, 1)"),
               "1 matrix instructions of gfx1100 fit the products along a range of 64");
     EXPECT_EQ(error(product(64, 64, 64, dtypes::float32), "matrix(0, 1)", target_of(isa::Arch::gfx942)), "none");
+}
+
+TEST(Matrix, LeavesProductsThatAreRounded) {
+    GraphScope scope;
+    for (DType rounded : {dtypes::float16, dtypes::bfloat16, dtypes::int8, dtypes::int16}) {
+        const UOp a = filled({32, 1, 32}, rounded), b = filled({1, 32, 32}, rounded, 2);
+        const UOp products = expand(a, {32, 32, 32}) * expand(b, {32, 32, 32});
+        Filled f = built(sum(cast(products, rounded.is_float() ? dtypes::float32 : dtypes::int32), {2}));
+        f.kernel = start_schedule(f.kernel);
+        EXPECT_FALSE(changed(f, "matrix(0, 0)")) << rounded.name();
+    }
 }
 
 TEST(Matrix, TakesSumsOfProductsAlone) {

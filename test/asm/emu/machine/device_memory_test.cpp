@@ -34,6 +34,21 @@ TEST(DeviceMemory, KeepsAllocationsApartAndAligned) {
     memset(reinterpret_cast<void*>(b), 1, 1 << 22);
 }
 
+TEST(DeviceMemory, NothingLivesWithinReachOfAnImmediateOffsetFromABlockMadeInStrictMode) {
+    DeviceMemory memory(1 << 24);
+    uint64_t before = memory.allocate(160, "before").value(), strict = 0;
+    {
+        Settings strictly = settings();
+        strictly.check = "raise";
+        ScopedSettings scope(strictly);
+        strict = memory.allocate(256, "strict").value();
+    }
+    uint64_t after = memory.allocate(160, "after").value();
+    for (uint64_t other : {before, after}) EXPECT_GE(std::max(strict, other) - std::min(strict, other), 8192u + 256);
+    memory.free(before).value();
+    memory.free(strict).value();
+}
+
 TEST(DeviceMemory, SaysWhereAnAddressLies) {
     DeviceMemory memory(1 << 24);
     EXPECT_EQ(memory.describe(5, 1), "no device memory is allocated");
