@@ -37,8 +37,11 @@ void bind_nn(py::module_& m) {
            py::arg("value"), py::arg("mask") = py::none(), py::arg("causal") = false, py::arg("scale") = py::none(),
            "softmax(query @ key^T * scale + mask) @ value.\n\n"
            "query (..., n, d), key (..., m, d), value (..., m, e) -> (..., n, e). mask broadcasts to (..., n, m): bool "
-           "(true = may\nattend) or a float that is added. causal: key j is seen by query i when j <= i. scale: 1 / "
-           "sqrt(d) by default.");
+           "(true = may\nattend) or a float that is added. causal: key j is seen by query i when j <= i; blocks of "
+           "keys that "
+           "none of a block of\nqueries sees are not read. Hidden values count as 0 times themselves where they are "
+           "read, so "
+           "they must be finite.\nscale: 1 / sqrt(d) by default.");
     nn.def("cross_entropy", &cross_entropy, py::arg("logits"), py::arg("target"), py::arg("reduction") = "mean",
            "-log_softmax(logits)[target]: logits (n, classes, ...) or (classes,), target integers (n, ...) or ().");
 }

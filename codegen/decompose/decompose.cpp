@@ -64,7 +64,7 @@ class Decomposer {
     void visit(UOp u) {
         if (u.is(Op::range)) {
             blocks_.emplace_back();
-            return append(u, u, blocks_.size() - 1);
+            return append(u, rebuilt(u), blocks_.size() - 1);
         }
         if (u.is(Op::end)) {
             UOp made = rebuilt(u);

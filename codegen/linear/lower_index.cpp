@@ -33,7 +33,7 @@ UOp retyped(UOp value, DType to) {
 Result<UOp> lower_index(UOp sink, Context&) {
     return rebuild(sink, [](UOp u, std::vector<UOp>& sources) {
         const DType type = machine_type(u);
-        if (info(u.op()).elementwise() && !u.is(Op::cast))
+        if ((info(u.op()).elementwise() && !u.is(Op::cast)) || u.is(Op::range))
             for (size_t i = 0; i < sources.size(); ++i)
                 if (is_index(u.src(i))) sources[i] = retyped(sources[i], type);
         if (!is_index(u)) return u.with_src(sources);

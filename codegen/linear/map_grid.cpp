@@ -78,7 +78,7 @@ UOp replace_ranges(UOp sink, const UOpMap<UOp>& values) {
         for (size_t i = 0; i < sources.size(); ++i) {
             bool mapped = values.contains(u.src(i));
             if (u.is(Op::end) && u.src(i).is(Op::range)) {
-                if (!mapped) ranges.push_back(u.src(i));
+                if (!mapped) ranges.push_back(sources[i]);
             } else if (!(mapped && u.is(Op::after))) {
                 kept.push_back(sources[i]);
             }

@@ -36,6 +36,7 @@ class Listing {
             case Op::constant: names_[u] = to_string(u.arg(), u.dtype()); return to_string(u);
             case Op::range:
                 names_[u] = fmt::format("r{}", range_arg(u).id);
+                if (!u.src().empty()) return fmt::format("for {} below {}", names_[u], name(u.src(0)));
                 return fmt::format("for {} below {}", names_[u], range_arg(u).size);
             case Op::end: return fmt::format("end {}", name(u.src(1)));
             case Op::index: names_[u] = place(u); return "place " + names_[u];

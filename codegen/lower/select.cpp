@@ -112,8 +112,14 @@ void Selector::find_uses() {
 void Selector::begin_loop(UOp range) {
     const Place counter = function_.add(Bank::scalar, dwords_of(range.dtype()));
     code_.copy(counter, Source::of_number(0));
+    auto steps = Source::of_number(static_cast<uint64_t>(range_arg(range).size));
+    if (!range.src().empty()) {
+        const Place limit = function_.add(Bank::scalar, counter.dwords);
+        code_.copy(limit, plain(value(range.src(0)), range.dtype()));
+        steps = Source::of(limit);
+    }
     code_.open_block(fmt::format("r{}", range_arg(range).id), code_.depth() + 1);
-    loops_.push_back({range, counter, code_.block()});
+    loops_.push_back({range, counter, steps, code_.block()});
     slopes_.clear();
     set(range, Source::of(counter));
 }
@@ -123,15 +129,14 @@ void Selector::end_loop(UOp range) {
     const Loop loop = loops_.back();
     loops_.pop_back();
     slopes_.clear();
-    const auto size = Source::of_number(static_cast<uint64_t>(range_arg(range).size));
     const Source counter = Source::of(loop.counter);
     if (loop.counter.dwords == 1) {
         code_.scalar_to(loop.counter, "s_add_u32", {counter, Source::of_number(1)});
-        code_.scalar_compare("s_cmp_lg_u32", counter, size);
+        code_.scalar_compare("s_cmp_lg_u32", counter, loop.steps);
     } else {
         code_.scalar_to(loop.counter.part(0), "s_add_u32", {dword(counter, 0), Source::of_number(1)});
         code_.scalar_to(loop.counter.part(1), "s_addc_u32", {dword(counter, 1), Source::of_number(0)});
-        code_.scalar_compare("s_cmp_lg_u64", counter, size);
+        code_.scalar_compare("s_cmp_lg_u64", counter, loop.steps);
     }
     code_.add("s_cbranch_scc1").target = loop.block;
     code_.open_block("", code_.depth() - 1);

@@ -226,6 +226,7 @@ class Selector {
     struct Loop {
         UOp range;
         Place counter;
+        Source steps;
         uint32_t block;
     };
     std::vector<Loop> loops_;

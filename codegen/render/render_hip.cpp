@@ -141,7 +141,8 @@ class Renderer {
 
     void open_loop(UOp u) {
         std::string name = fmt::format("r{}", range_arg(u).id);
-        line("for ({0} {1} = 0; {1} < {2}; {1}++) {{", hip_type(u.dtype()), name, range_arg(u).size);
+        const std::string steps = u.src().empty() ? fmt::to_string(range_arg(u).size) : value(u.src(0)).text;
+        line("for ({0} {1} = 0; {1} < {2}; {1}++) {{", hip_type(u.dtype()), name, steps);
         values_[u] = {name};
         depth_++;
     }

@@ -21,7 +21,9 @@ UOp variable(int slot, DType type) { return make(Op::define_var, type, {}, Varia
 UOp placeholder(int64_t size, DType type, Space space, int slot) {
     return make(Op::param, type, {}, ParamArg{space, slot, size});
 }
-UOp range(int64_t size, int id, Axis axis) { return make(Op::range, dtypes::index, {}, RangeArg{id, size, axis}); }
+UOp range(int64_t size, int id, Axis axis, UOp steps) {
+    return make(Op::range, dtypes::index, std::span(&steps, steps ? 1 : 0), RangeArg{id, size, axis});
+}
 
 UOp at(UOp memory, UOp offset, UOp gate) {
     if (gate) return make(Op::index, memory.dtype(), {memory, offset, gate});

@@ -72,6 +72,9 @@ std::string check_range(UOp u, Level level) {
     if (arg.size < 1) return "a range needs at least one step";
     if (!u.dtype().is_integer()) return "a range counts in an integer type";
     bool serial = arg.axis == Axis::loop || arg.axis == Axis::reduce;
+    if (u.src().size() > 1) return "a range has its steps as its only source";
+    if (!u.src().empty() && (!serial || u.src(0).dtype() != u.dtype()))
+        return "only a serial loop has steps of its own, in the type in which it counts";
     return level == Level::linear && !serial ? "only serial loops are left in a list" : "";
 }
 

@@ -44,6 +44,15 @@ def test_attention_is_one_kernel(n, m, d, e, causal, target, rng):
         check(y, reference(q, k, v, causal_mask(n, m) if causal else None))
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_keys_that_no_query_of_a_block_sees_are_not_read(target, rng):
+    q, k, v = inputs(rng, 64, 256, 16, 16)
+    want = reference(q, k, v, causal_mask(64, 256))
+    k[:, :, 128:] = v[:, :, 128:] = np.nan
+    with strata.config(target=target):
+        check(nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v), causal=True), want)
+
+
 @pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942", "gfx90a"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_attention_on_every_arch_in_strict_mode(arch, target, rng):

@@ -110,9 +110,12 @@ class Timing {
     void finish(const Plan& plan, const LoadedKernel& kernel, LaunchStats& stats) const {
         const isa::ArchInfo& arch = isa::info(model_.arch);
         const Occupancy shape = shape_of(plan, kernel);
+        const double instructions =
+            static_cast<double>(stats.wave_instructions) / static_cast<double>(plan.groups_to_run());
         if (profiled_)
-            stats.profile = std::make_shared<LaunchProfile>(profile(model_, arch, shape, groups_, *kernel.program));
-        const double cycles = estimate(model_, arch, shape, groups_).cycles;
+            stats.profile =
+                std::make_shared<LaunchProfile>(profile(model_, arch, shape, groups_, instructions, *kernel.program));
+        const double cycles = estimate(model_, arch, shape, groups_, instructions).cycles;
         stats.modelled_cycles = static_cast<uint64_t>(cycles);
         stats.modelled_ms = cycles / model_.mhz / 1000;
     }

@@ -37,9 +37,12 @@ Room room_on_unit(const Model& model, const isa::ArchInfo& arch, const Occupancy
     return room;
 }
 
-Demand average(const std::vector<GroupTiming>& groups) {
+/// Of a workgroup that runs so many instructions.
+Demand average(const std::vector<GroupTiming>& groups, double instructions) {
     Demand mean;
-    const double share = 1.0 / static_cast<double>(groups.size());
+    double measured = 0;
+    for (const GroupTiming& group : groups) measured += group.executed();
+    const double share = measured > 0 ? instructions / measured : 1.0 / static_cast<double>(groups.size());
     for (const GroupTiming& group : groups) {
         Demand one = group.demand();
         mean.vector += one.vector * share;
@@ -131,8 +134,8 @@ Residency residency(const Model& model, const isa::ArchInfo& arch, const Occupan
 }
 
 Estimate estimate(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape,
-                  const std::vector<GroupTiming>& groups) {
-    const Demand mean = average(groups);
+                  const std::vector<GroupTiming>& groups, double of_group) {
+    const Demand mean = average(groups, of_group);
     const double count = static_cast<double>(shape.groups), units = 1.0 * model.cus / model.cus_per_unit();
     const double share = std::ceil(count / units);  // workgroups of the busiest WGP or CU
     const double resident = std::min(room_on_unit(model, arch, shape).groups, share);

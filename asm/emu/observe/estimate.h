@@ -14,11 +14,12 @@ struct Occupancy {
     int vgprs = 0, sgprs = 0, wave_size = 32;  ///< sgprs: allocated, 0 where no wave takes them from another
 };
 Residency residency(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape);
-/// Cycles of the whole launch, from the demands of its measured workgroups.
+/// Cycles of the whole launch, from the demands of its measured workgroups. of_group: instructions of a workgroup, on average of
+/// all that ran; what those that were measured did more or less is taken for what they demanded more or less.
 Estimate estimate(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape,
-                  const std::vector<GroupTiming>& groups);
+                  const std::vector<GroupTiming>& groups, double of_group);
 /// The same with all that the workgroups, which gathered it, know beside.
 LaunchProfile profile(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape,
-                      const std::vector<GroupTiming>& groups, const Program& program);
+                      const std::vector<GroupTiming>& groups, double of_group, const Program& program);
 
 }  // namespace strata::emu

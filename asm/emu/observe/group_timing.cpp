@@ -244,6 +244,12 @@ double GroupTiming::scale() const {
     return counted > 0 ? std::max(1.0, executed / counted) : 1;
 }
 
+double GroupTiming::executed() const {
+    double sum = 0;
+    for (const WaveState& wave : waves_) sum += wave.executed;
+    return sum;
+}
+
 Demand GroupTiming::demand() const {
     double latency = 0;
     for (const WaveState& wave : waves_) {

@@ -35,6 +35,7 @@ class GroupTiming final : public Observer {
     void ended(const Wave& wave) override;
     bool orders_waves() const override { return true; }
     Demand demand() const;
+    double executed() const;  ///< instructions of its waves
     /// Sizes of the allocations touched, by address.
     const std::vector<std::pair<uint64_t, uint64_t>>& touched() const { return touched_; }
     /// Updates by address.

@@ -59,11 +59,11 @@ std::vector<WaveSpan> spans(const GroupProfile& group, const Program& program) {
 }  // namespace
 
 LaunchProfile profile(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape,
-                      const std::vector<GroupTiming>& groups, const Program& program) {
+                      const std::vector<GroupTiming>& groups, double of_group, const Program& program) {
     LaunchProfile out;
     out.model = model.name;
     out.mhz = model.mhz;
-    out.estimate = estimate(model, arch, shape, groups);
+    out.estimate = estimate(model, arch, shape, groups, of_group);
     out.residency = residency(model, arch, shape);
     out.groups = shape.groups;
     out.measured = groups.size();

@@ -109,7 +109,10 @@ class Interpreter {
 
     void step(Thread& t, size_t range) {
         int64_t& i = t.values[range][0].i;
-        if (++i < program_.ops[range].as<RangeArg>().size) t.pc = range + 1;
+        const UOp u = program_.ops[range];
+        const int64_t steps = u.src().empty() ? u.as<RangeArg>().size : value(t, u.src(0))[0].i;
+        EXPECT_TRUE(steps >= 1 && steps <= u.as<RangeArg>().size) << steps << " of " << to_string(u);
+        if (++i < steps) t.pc = range + 1;
     }
 
     const Scalars& value(const Thread& t, UOp u) const { return t.values[place_.at(below_after(u))]; }

@@ -23,6 +23,7 @@ class Timing : public ::testing::Test {
         KERNEL void sum(float* o, const float* a, uint n, uint step) { float s = 0; for (uint i = BX * NX + TX; i < n; i += step) s += a[i]; o[BX * NX + TX] = s; }
         KERNEL void banks(float* o, uint stride) { __shared__ float t[8192]; float s = 0; for (uint k = 0; k < 64; ++k) { t[(TX * stride + k) & 8191] = s; s += t[(TX * stride + k * 3) & 8191]; } o[BX * NX + TX] = s; }
         KERNEL void math(float* o, int n) { float x = TX; for (int i = 0; i < n; ++i) x = x * 1.5f + 0.25f; o[BX * NX + TX] = x; }
+        KERNEL void triangle(float* o) { float x = TX; for (int i = 0; i < (BX & 127) * 16; ++i) x = x * 1.5f + 0.25f; o[BX * NX + TX] = x; }
     )"))
                                          .value();
 
@@ -33,6 +34,11 @@ class Timing : public ::testing::Test {
         return stats(kernel, grid, block, arguments).modelled_ms;
     }
 };
+
+TEST_F(Timing, WorkgroupsThatDoNotAllDoTheSameCountForWhatTheyDo) {
+    const double even = ms("math", 4096, 128, Arguments() << out << 127 * 8);
+    EXPECT_NEAR(ms("triangle", 4096, 128, Arguments() << out), even, even * 0.05);
+}
 
 TEST_F(Timing, CoalescedAccessBeatsStrided) {
     EXPECT_LT(ms("straight", kCount / 1024, 256, Arguments() << out << in) * 2,

@@ -1,0 +1,126 @@
+// end_loops: loops of reductions end where masks leave nothing of what would come.
+//
+// Before  reduce(max, where(row < j, -inf, score), j), j below 128
+// After   the same over j below the steps min(128, greatest row of the block + 1)
+// The steps are the same in all threads of a block, since they may meet in the loop: only blocks tell them apart.
+#include <algorithm>
+#include <array>
+
+#include "strata/codegen/linear/loop_key_p.h"
+#include "strata/codegen/linear/passes_p.h"
+#include "strata/core/symbolic/symbolic.h"
+#include "strata/core/uop/kernel.h"
+
+namespace strata::codegen {
+namespace {
+
+/// What is added to `value` when the range steps on; empty where that depends on the step.
+UOp slope(UOp value, UOp range) {
+    const UOp step = simplify(substitute(value, {{range, range + 1}}) - value);
+    return step.is_const() ? step : UOp();
+}
+
+bool is_known_to_blocks(UOp u) {
+    return u.is_const() || u.is(Op::define_var) || u.is(Op::range) ||
+           (u.dtype().scalar == Scalar::index && info(u.op()).elementwise());
+}
+
+/// The greatest value in a block; empty where it is not linear in what tells threads and steps apart.
+UOp greatest(UOp value) {
+    for (UOp u : toposort(value)) {
+        if (!is_known_to_blocks(u)) return {};
+        if (!u.is(Op::range) || range_arg(u).axis == Axis::global) continue;
+        const UOp by = slope(value, u);
+        if (!by) return {};
+        value = substitute(value, {{u, index_const(const_int(by) > 0 ? range_arg(u).size - 1 : 0)}});
+    }
+    return simplify(value);
+}
+
+/// The steps of a range after which a condition is never again what is wanted; empty where they are not known.
+UOp steps_while(UOp condition, bool wanted, UOp range) {
+    if (condition.is(Op::bit_and) && wanted) {
+        const UOp left = steps_while(condition.src(0), wanted, range);
+        return left ? left : steps_while(condition.src(1), wanted, range);
+    }
+    if (!condition.is(Op::cmplt) || condition.src(0).dtype() != dtypes::index) return {};
+    // Wanted as long as there is room.
+    const UOp left = condition.src(0), right = condition.src(1), room = wanted ? right - left : left + 1 - right;
+    const UOp by = slope(room, range);
+    if (!by || const_int(by) >= 0) return {};
+    const UOp first = greatest(substitute(room, {{range, index_const(0)}}));
+    if (!first) return {};
+    const int64_t used = -const_int(by);
+    return simplify((first + (used - 1)) / used);
+}
+
+UOp larger(UOp a, UOp b) {
+    if (!a) return b;
+    const UOp difference = simplify(b - a);
+    if (difference.is_const()) return const_int(difference) > 0 ? b : a;
+    return alu(Op::max, {a, b});
+}
+
+/// Steps after which a term changes nothing of what is reduced by `op`.
+UOp steps_of(UOp term, Op op, bool online, UOp range) {
+    const auto is_nothing = [&](UOp u) { return u.is_const() && u == identity(op, u.dtype()); };
+    if (term.is(Op::where)) {
+        for (int side : {1, 2})
+            if (is_nothing(term.src(static_cast<size_t>(side))))
+                if (UOp steps = steps_while(term.src(0), side == 2, range)) return steps;
+        for (size_t side : {1, 2})
+            if (is_nothing(term.src(side))) return steps_of(term.src(3 - side), op, online, range);
+    }
+    // A term of an online sum is exp(f - top), where f is a term of the maximum, or a product with it.
+    if (online && term.is(Op::mul)) {
+        const UOp left = steps_of(term.src(0), op, online, range);
+        return left ? left : steps_of(term.src(1), op, online, range);
+    }
+    if (online && (term.is(Op::exp) || term.is(Op::exp2)) && term.src(0).is(Op::sub))
+        return steps_of(term.src(0).src(0), Op::max, false, range);
+    return {};
+}
+
+class Ending {
+  public:
+    explicit Ending(UOp sink) : scopes_(sink), keys_(scopes_) {}
+
+    UOp run() {
+        UOpMap<UOp> ended;
+        for (UOp r : scopes_.list(scopes_.with_axis({Axis::reduce})))
+            if (UOp steps = steps_of_loop(r))
+                ended[r] = uop::range(range_arg(r).size, range_arg(r).id, Axis::reduce, steps);
+        const UOp sink = scopes_.order().back();
+        return ended.empty() ? sink : substitute(sink, ended);
+    }
+
+  private:
+    /// The steps of the loop in which all reductions over a range are; empty where it takes them all.
+    UOp steps_of_loop(UOp range) const {
+        UOp steps;
+        for (UOp u : scopes_.order()) {
+            if (!closes(u, range)) continue;
+            if (!u.is(Op::reduce)) return {};
+            for (UOp term : terms_of(u.src(0), u.dtype())) {
+                const UOp of_term = steps_of(term, u.as<ReduceArg>().op, keys_.online(u) != nullptr, range);
+                if (!of_term) return {};
+                steps = larger(steps, of_term);
+            }
+        }
+        if (!steps) return {};
+        const int64_t size = range_arg(range).size;
+        if (proves_at_least(steps, size)) return {};
+        if (!proves_at_least(steps, 1)) steps = alu(Op::max, {steps, index_const(1)});
+        if (!proves_less(steps, size + 1)) steps = alu(Op::min, {steps, index_const(size)});
+        return simplify(steps);
+    }
+
+    Scopes scopes_;
+    LoopKeys keys_;
+};
+
+}  // namespace
+
+Result<UOp> end_loops(UOp sink, Context&) { return Ending(sink).run(); }
+
+}  // namespace strata::codegen
