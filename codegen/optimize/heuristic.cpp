@@ -232,11 +232,40 @@ bool is_row(UOp sink, UOp range) {
     });
 }
 
+/// Whether memory goes on from row to row rather than along one.
+bool stand_in_columns(const Plan& plan, UOp row) {
+    const std::optional<int> column = plan.unit_stride_axis(ActionKind::local);
+    return column &&
+           plan.walked_by_one(plan.axes(ActionKind::local)[static_cast<size_t>(*column)]) > plan.walked_by_one(row);
+}
+
+/// Such rows beside each other, as wide as memory is read well, and threads to each until one has few elements.
+bool share_columns_of_rows(Plan& plan) {
+    constexpr int64_t kMostThreads = 1024, kElements = 16, kWide = 32, kLong = 256, kFew = 8;
+    const UOp column = plan.axes(ActionKind::local)[static_cast<size_t>(*plan.unit_stride_axis(ActionKind::local))];
+    if (range_arg(column).size > 2 * kWide) plan.pad(column, kWide);
+    const UOp row = plan.axes(ActionKind::group)[0];
+    if (const int64_t length = range_arg(row).size; length > 2 * kFew) plan.pad(row, length > kLong ? kWide : kFew);
+    if (!plan.add_largest(ActionKind::local, *plan.unit_stride_axis(ActionKind::local), {32, 16, 8, 4})) return true;
+    int64_t threads = 1, size = plan.size(ActionKind::group, 0);
+    while (size % (2 * threads) == 0 && size / threads > kElements &&
+           block_size(plan.kernel()) * 2 * threads <= kMostThreads)
+        threads *= 2;
+    if (threads > 1) plan.add(ActionKind::group, 0, threads);
+    if (!plan.axes(ActionKind::unroll).empty()) {
+        const int64_t left = plan.size(ActionKind::unroll, 0);
+        if (!plan.fits_unrolled(left) || !plan.add(ActionKind::unroll, 0, left))
+            plan.add_largest(ActionKind::unroll, 0, {8, 4, 2});
+    }
+    return true;
+}
+
 /// Rows that are reduced and walked again: so many threads to each that one has few elements, all in its registers, and rows
 /// side by side until the block is full.
 bool share_row(Plan& plan) {
     std::vector<UOp> rows = plan.axes(ActionKind::group);
     if (rows.size() != 1 || !is_row(plan.kernel().sink, rows[0])) return false;
+    if (stand_in_columns(plan, rows[0])) return share_columns_of_rows(plan);
     constexpr int64_t kFewest = 32, kMost = 256, kElements = 8;  // threads of a row, elements of a thread
     int64_t size = range_arg(rows[0]).size;
     if (size > kFewest && size % kFewest != 0 && plan.pad(rows[0], size > kMost ? kMost : kFewest))

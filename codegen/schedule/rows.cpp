@@ -1,9 +1,10 @@
-// Rows: what is reduced along some of its last axes and then walked again, together with the results.
+// Rows: what is reduced along neighbouring axes and then walked again, together with the results.
 //
 //   x  (..., n)  ->  reduce over n  ->  elementwise on (..., 1)  ->  expand to (..., n), with x or what is made of x
 //
-// One block has a row in its registers, so that all of it is one kernel. Results are followed over reshapes that only add or
-// drop axes of one element; what else moves them leaves their order, and with it the row.
+// One block has a row in its registers, so that all of it is one kernel. Of rows along other axes than the last, whose
+// neighbours in memory are of other rows, a block has some beside each other. Results are followed over reshapes that only add
+// or drop axes of one element; what else moves them leaves their order, and with it the row.
 #include <algorithm>
 
 #include "strata/codegen/schedule/plan_p.h"
@@ -16,18 +17,27 @@ Shape without_ones(Shape shape) {
     return shape;
 }
 
-bool are_last(UOp reduction) {
+// Rows whose neighbours in memory are of other rows: their length, and how many fill the machine unless they are little work.
+constexpr int64_t kLongest = 1 << 13, kFewest = 256, kLittle = 1 << 16;
+
+bool fits_a_block(UOp reduction) {
     const std::vector<int>& axes = reduction.as<ReduceArg>().axes;
     const Shape& shape = reduction.src(0).shape();
-    const int first = *std::ranges::min_element(axes);
-    for (int i = first; i < static_cast<int>(shape.size()); ++i)
-        if (shape[static_cast<size_t>(i)] != 1 && std::ranges::find(axes, i) == axes.end()) return false;
-    return true;
+    const auto is_reduced = [&](int i) { return std::ranges::find(axes, i) != axes.end(); };
+    std::vector<int> longer;
+    for (int i = 0; i < static_cast<int>(shape.size()); ++i)
+        if (shape[static_cast<size_t>(i)] != 1) longer.push_back(i);
+    const auto first = std::ranges::find_if(longer, is_reduced),
+               end = std::find_if_not(first, longer.end(), is_reduced);
+    if (end == longer.end()) return true;
+    if (std::any_of(end, longer.end(), is_reduced)) return false;
+    const int64_t rows = std::max<int64_t>(reduction.numel(), 1), length = reduction.src(0).numel() / rows;
+    return length * rows <= kLittle || (length <= kLongest && rows >= kFewest);
 }
 
 /// The reduction whose results a node has, one a row, found in its sources.
 UOp results_in(UOp u, const UOpMap<UOp>& results) {
-    if (u.is(Op::reduce)) return are_last(u) ? u : UOp();
+    if (u.is(Op::reduce)) return fits_a_block(u) ? u : UOp();
     if (!info(u.op()).elementwise() && !keeps_results(u)) return UOp();
     for (UOp s : u.src())
         if (auto found = results.find(s); found != results.end() && s.numel() == u.numel()) return found->second;
@@ -40,7 +50,7 @@ bool keeps_results(UOp u) { return u.is(Op::reshape) && without_ones(u.shape()) 
 
 bool widens_results(UOp u, UOp reduction) {
     return u.is(Op::expand) && u.numel() > u.src(0).numel() && u.shape() == reduction.src(0).shape() &&
-           u.src(0).shape() == reduction.shape() && are_last(reduction);
+           u.src(0).shape() == reduction.shape() && fits_a_block(reduction);
 }
 
 std::unordered_set<UOp, UOpHash> leading_to_rows(std::span<const UOp> order) {

@@ -34,8 +34,21 @@ TEST(Rows, OfSeveralAxesAreOneToo) {
     GraphScope scope;
     UOp x = filled({3, 2, 4}), total = sum(x, {1, 2});
     expect_kernels({x / expand(total, x.shape())}, 1);
-    expect_kernels({x / expand(sum(x, {0, 1}), x.shape())}, 2);
+    expect_kernels({x / expand(sum(x, {0, 1}), x.shape())}, 1);
     expect_kernels({x / expand(sum(x, {0, 2}), x.shape())}, 2);
+}
+
+TEST(Rows, StandInColumnsWhereABlockHoldsSome) {
+    GraphScope scope;
+    UOp x = filled({7, 6, 5});
+    for (int axis : {0, 1}) {
+        UOp e = alu(Op::exp2, {x - expand(reduce(x, Op::max, {axis}), x.shape())});
+        expect_kernels({e / expand(sum(e, {axis}), x.shape())}, 1);
+    }
+    UOp flat = reshape(alu(Op::sqrt, {reshape(sum(x * x, {1}), {7, 5})}), {7, 1, 5});
+    expect_kernels({x / expand(flat, x.shape())}, 1);
+    UOp few = filled({20000, 4});
+    expect_kernels({few - expand(reduce(few, Op::max, {0}), few.shape())}, 2);
 }
 
 TEST(Rows, AreKeptOverAxesOfOneElement) {

@@ -31,8 +31,8 @@ TEST(MakeSchedule, StoresWhatAnotherReductionReads) {
 
 TEST(MakeSchedule, StoresAReductionThatIsExpanded) {
     GraphScope scope;
-    UOp x = filled({6, 5});
-    UOp centred = x - expand(reduce(x, Op::max, {0}), {6, 5});
+    UOp x = filled({6, 5, 4});
+    UOp centred = x - expand(reduce(x, Op::max, {0, 2}), {6, 5, 4});
     Schedule schedule = scheduled({centred});
     expect_same_values({centred}, schedule);
     ASSERT_EQ(schedule.items.size(), 2u);
