@@ -102,7 +102,9 @@ void Dependencies::registers(const Instruction& instruction, uint32_t i) {
     auto each_unit = [&](Place place, auto visit) {
         for (uint32_t unit = live_.unit(place), end = unit + place.dwords; unit < end; ++unit) visit(state(unit));
     };
-    each_read(function_, instruction, [&](Place place) { each_unit(place, [&](State& unit) { read(unit, i); }); });
+    const auto reads = [&](Place place) { each_unit(place, [&](State& unit) { read(unit, i); }); };
+    each_read(function_, instruction, reads);
+    if (instruction.gate && function_.all_lanes) reads(function_.all_lanes);  // which gate_lanes restores behind it
     each_write(instruction, [&](Place place) { each_unit(place, [&](State& unit) { write(unit, i); }); });
 }
 

@@ -198,3 +198,14 @@ def test_what_no_register_holds_is_kept_in_memory_of_each_lane(lowered, threads)
         got, text = lowered(make)
     assert np.array_equal(got, host * host.sum(axis=0))
     assert {"scratch_store", "scratch_load"} <= {"_".join(name.split("_")[:2]) for name in mnemonics(text)}
+
+
+@pytest.mark.parametrize("columns", [8, 12, 16, 24])
+@pytest.mark.parametrize("shift", [-2, 1])
+def test_lanes_without_work_stay_out_beside_many_masks(lowered, columns, shift):
+    """Blocks of less than a wave whose last lanes have no row, and a mask for each column at once."""
+    x = numbers(200, columns).astype(np.float32)
+    rows, steps = Tensor.arange(200).reshape(200, 1), Tensor.arange(columns).reshape(1, columns)
+    with strata.config(check="raise"):
+        got, _ = lowered(lambda: (steps <= rows + shift).where(Tensor(x), 0).sum(-1))
+    np.testing.assert_allclose(got, np.tril(x.astype(np.float64), shift).sum(-1), rtol=1e-5)
