@@ -46,7 +46,11 @@ template <int mask, class T> STRATA_FN T lane_xor(T value) {
 }
 )";
 
-constexpr std::string_view kSums = R"(//@ strata_spread
+constexpr std::string_view kSums = R"(//@ strata_matrix_stays_here
+// clang 19 would move v_wmma, with what makes its operands, into a branch that alone uses its result, where the other lanes do
+// not run: it knows v_mfma as convergent, not v_wmma.
+template <class T> STRATA_FN void strata_matrix_stays_here(T& d) { __asm__("" : "+v"(d)); }
+//@ strata_spread
 // Sums of gfx11 that take 16 bits of a register each: the even elements of a vector.
 template <class Wide, class T> STRATA_FN Wide strata_spread(T narrow) {
     Wide wide{};
@@ -91,9 +95,13 @@ std::string matrix_section(const MatrixShape& shape) {
                                                           : spread ? ", false"
                                                                    : "");
     const std::string builtin = fmt::format("__builtin_amdgcn_{}", shape.builtin);
-    return fmt::format(
-        "//@ {0}\n#if __has_builtin({1})\nSTRATA_FN {2} {0}({3} a, {3} b, {2} c) {{ return {4}; }}\n#endif\n",
-        shape.mnemonic, builtin, sum, own, fmt::format(fmt::runtime(result), fmt::format("{}({})", builtin, call)));
+    const std::string product = fmt::format("{}({})", builtin, call),
+                      of_product = fmt::format(fmt::runtime(result), "d");
+    const std::string body =
+        cdna ? fmt::format("return {};", fmt::format(fmt::runtime(result), product))
+             : fmt::format("auto d = {}; strata_matrix_stays_here(d); return {};", product, of_product);
+    return fmt::format("//@ {0}\n#if __has_builtin({1})\nSTRATA_FN {2} {0}({3} a, {3} b, {2} c) {{ {4} }}\n#endif\n",
+                       shape.mnemonic, builtin, sum, own, body);
 }
 
 /// How a dword comes from another lane, by the rows of lane_xor.def.

@@ -49,6 +49,18 @@ def test_products_of_narrow_types_are_made_by_matrix_instructions(dtype, arch, t
         expect_product(x @ y, a, b, dtype)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("dtype", OPERANDS)
+def test_all_lanes_take_part_where_few_have_results(dtype, arch, target, rng):
+    """What makes the operands is done in all lanes, though those beyond the last column store nothing."""
+    a, b = rng.integers(-4, 5, (16, 100)).astype(np.float64), rng.integers(-4, 5, (100, 17)).astype(np.float64)
+    with on(arch, target, check="raise"):
+        product = (Tensor(a).cast(dtype).realize() * 2) @ (Tensor(b).cast(dtype).realize() + 1)
+        expect_product(product, a * 2, b + 1, dtype)
+        np.testing.assert_allclose((product.cast("float32") * 0.5).numpy(), product.cast("float32").numpy() * 0.5, rtol=1e-6)
+
+
 def rounds_along(rng, first, product, sums):
     """(tensor, NumPy's value) of sums of products whose operands, products and sums have these types one after the other."""
     x, y = (rng.integers(-128, 128, (32, 32)).astype(np.int8) if first == "int8" else (300 * rng.standard_normal((32, 32))).astype(first) for _ in range(2))

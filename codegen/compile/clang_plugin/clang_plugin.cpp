@@ -115,14 +115,18 @@ void on_fatal_error(void*, const char* reason, bool) {
     for (;;) pause();
 }
 
-/// Drops device functions that were inlined everywhere. It is a global option of LLVM, in the arguments as -mllvm,
-/// which only the clang program reads; anyone else in the process who parses LLVM options resets it.
-void internalize_symbols() {
+/// The global options of LLVM, in the arguments as -mllvm, which only the clang program reads; anyone else in the process who
+/// parses LLVM options resets them.
+void set_options(llvm::ArrayRef<const char*> args) {
     static std::mutex mutex;
     std::lock_guard lock(mutex);
     auto& options = llvm::cl::getRegisteredOptions();
-    if (auto found = options.find("amdgpu-internalize-symbols"); found != options.end())
-        static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+    for (size_t i = 1; i < args.size(); ++i) {
+        if (llvm::StringRef(args[i - 1]) != "-mllvm") continue;
+        const auto [name, value] = llvm::StringRef(args[i]).ltrim('-').split('=');
+        if (auto found = options.find(name); found != options.end() && found->second->getNumOccurrences() == 0)
+            found->second->addOccurrence(0, name, value);
+    }
 }
 
 void start_llvm() {
@@ -211,7 +215,7 @@ extern "C" {
                                                         void* log, StrataClangWantsStop wants_stop, void* context) {
     static std::once_flag started;
     std::call_once(started, start_llvm);
-    internalize_symbols();
+    set_options({args, arg_count});
     auto job = std::make_unique<Job>();
     job->args = {args, args + arg_count};
     job->source.assign(source, source_size);
