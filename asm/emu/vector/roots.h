@@ -85,9 +85,13 @@ constexpr RootShape kSqrtShape{kSqrt, 32, true, 4, 1, 2, 2, 8, 11, 12, true, 62u
 constexpr int kCut = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC, kUp = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC,
               kDown = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
 
+constexpr int kPlaceUnit = 12;      ///< t is below 2^12
+constexpr float kTwistBase = 1.5f;  ///< beside which 2^-23 is the last place
+
 struct RootTable {
-    alignas(64) float linear[64], bend[64], twist[64];  ///< the latter two in units of 2^-23: quadratic and cubic
-    alignas(64) int32_t whole[64], rest[64];            ///< the constant, even, and what is below, ready to be rounded
+    /// The latter two in units of 2^-23: quadratic, with that base, and cubic.
+    alignas(64) float linear[64], bend[64], twist[64];
+    alignas(64) int32_t whole[64], rest[64];  ///< the constant, even, and what is below, ready to be rounded
 };
 constexpr RootTable root_table(const RootShape& shape) {
     const Polynomials from = polynomials(shape.table);
@@ -95,8 +99,10 @@ constexpr RootTable root_table(const RootShape& shape) {
     for (int n = 0; n < 64; ++n) {
         const int row = shape.parity ? n ^ shape.rows / 2 : n;  // an even exponent is that of an odd power of two
         const int32_t constant = from.constant[row % shape.rows], odd = constant >> 2 & 1;
-        all.linear[n] = static_cast<float>(from.linear[row % shape.rows]);
-        all.bend[n] = static_cast<float>(from.quadratic[row % shape.rows] << shape.bend) * 0x1p-23f;
+        constexpr float kUnit = 1 << kPlaceUnit;
+        all.linear[n] =
+            static_cast<float>(from.linear[row % shape.rows] << shape.widened) / kUnit / (1 << shape.dropped);
+        all.bend[n] = static_cast<float>(from.quadratic[row % shape.rows] << shape.bend) * 0x1p-23f + kTwistBase;
         all.twist[n] = static_cast<float>(from.cubic[row % shape.rows]) * 0x1p-23f;
         all.whole[n] = (constant >> 2) - odd + static_cast<int32_t>(shape.one);
         all.rest[n] = (odd << shape.fine) + ((constant & 3) << (shape.fine - 2)) + (1 << (shape.fine - 1)) - 1;
@@ -120,38 +126,34 @@ STRATA_EMU_INLINE __m512 single_of_bits(__m512i x, uint32_t mask, int unit) {
     constexpr int kAndOr = 0xea;
     return (__m512)_mm512_ternarylogic_epi32(x, _mm512_set1_epi32(static_cast<int>(mask)), zero, kAndOr) - (__m512)zero;
 }
-STRATA_EMU_INLINE __m512 with(__m512 x, __mmask16 lanes, __m512 y) { return _mm512_mask_mov_ps(x, lanes, y); }
-STRATA_EMU_INLINE __mmask16 from(__m512 x, float least) {
-    return _mm512_cmp_ps_mask(x, _mm512_set1_ps(least), _CMP_GE_OQ);
-}
 
-/// slope * t in units of 2^-5 (the root: 2^-3) of the last place.
+/// slope * t in units of 2^-5 (the root: 2^-3) of the last place: where singles have the unit's 24 bits, that is the nearest
+/// one, and where they have more, what is rounded by a quarter (an eighth) is beyond it.
 template <const RootShape& shape>
 STRATA_EMU_INLINE Signed root_line(__m512 slope, __m512 t) {
-    constexpr float kMany = 1 << (25 - shape.dropped), kQuarter = 1.0f / (1 << shape.dropped);
+    constexpr float kQuarter = 1.0f / (1 << shape.dropped);
+    const __m512 nearest = slope * t;
     if constexpr (shape.rises) {
-        const __m512 half = with(_mm512_set1_ps(kQuarter), from(_mm512_mul_round_ps(slope, t, kCut), kMany),
-                                 _mm512_set1_ps(2 * kQuarter));
-        return (Signed)_mm512_cvttps_epi32(_mm512_fmadd_round_ps(slope, t, half, kCut));
+        const __m512 above = _mm512_fmadd_round_ps(slope, t, _mm512_set1_ps(kQuarter), kCut);
+        return (Signed)_mm512_cvttps_epi32(_mm512_max_ps(nearest, above));
     } else {
-        const __m512 nearest = slope * t, above = _mm512_fmadd_round_ps(slope, t, _mm512_set1_ps(-kQuarter), kUp);
-        return (Signed)_mm512_cvt_roundps_epi32(with(above, from(nearest, kMany), nearest), kUp);
+        const __m512 below = _mm512_fmadd_round_ps(slope, t, _mm512_set1_ps(-kQuarter), kUp);
+        return (Signed)_mm512_cvt_roundps_epi32(_mm512_min_ps(nearest, below), kUp);
     }
 }
-/// inner * square to nearest, from 2^24 on of 24 bits; a half goes up, of roots below 2^24 to even.
+/// inner * square to nearest, from 2^24 on of 24 bits; a half goes up, of roots to even.
 template <const RootShape& shape>
 STRATA_EMU_INLINE Signed root_bend(__m512 inner, __m512 square) {
-    const __m512 size = _mm512_mul_round_ps(inner, square, kCut);
-    const __mmask16 many = from(size, 0x1p24f);
-    if constexpr (!shape.rises) {
-        const __m512 half = with(_mm512_set1_ps(0.5f), many, _mm512_set1_ps(1.0f));
-        return (Signed)_mm512_cvttps_epi32(_mm512_fmadd_round_ps(inner, square, half, kCut));
+    const __m512 nearest = inner * square;
+    if constexpr (shape.rises) {
+        const __m512 base = _mm512_set1_ps(0x1p23f);  // beside which ones are last places
+        const __mmask16 small = _mm512_cmp_ps_mask(nearest, base, _CMP_LT_OQ);
+        const __m512 whole = _mm512_fmadd_ps(inner, square, base) - base;
+        return (Signed)_mm512_cvttps_epi32(_mm512_mask_mov_ps(nearest, small, whole));
+    } else {
+        const __m512 above = _mm512_fmadd_round_ps(inner, square, _mm512_set1_ps(0.5f), kCut);
+        return (Signed)_mm512_cvttps_epi32(_mm512_max_ps(nearest, above));
     }
-    const __m512 whole =
-        with(_mm512_set1_ps(0x1p23f), from(size, 0x1p23f), __m512{});  // beside which ones are last places
-    const __m512 even = _mm512_fmadd_ps(inner, square, whole) - whole;
-    return (Signed)_mm512_cvttps_epi32(
-        with(even, many, _mm512_fmadd_round_ps(inner, square, _mm512_set1_ps(1.0f), kCut)));
 }
 
 /// Of the mantissa; the result's exponent is that of `one`.
@@ -159,18 +161,16 @@ template <const RootShape& shape>
 STRATA_EMU_INLINE Bits root_of(const Bits& bits) {
     const RootTable& table = kRootTable<shape>;
     constexpr int kPlaces = shape.places(), kBelow = 20 - kPlaces;  // the twist's place has 20 bits, the lowest one set
-    constexpr uint32_t kPlace = (1u << kPlaces) - 1, kCoarse = kPlace & ~0u << (kPlaces - 17);
     const __m512i x = (__m512i)bits, n = _mm512_srli_epi32(x, kPlaces);
-    const __m512 t = single_of_bits(x, kPlace, shape.widened - kPlaces - shape.dropped);
+    const __m512 t = single_of_bits(x, (1u << kPlaces) - 1, kPlaceUnit - kPlaces);
     const Signed line = root_line<shape>(root_factors<shape>(table.linear, n), t);
-    const __m512 coarse = single_of_bits(x, kCoarse, 12 - kPlaces);
+    const __m512 coarse = _mm512_roundscale_ps(t, (17 - kPlaceUnit) << 4 | kCut);
     const __m512 square = _mm512_roundscale_ps(_mm512_mul_round_ps(coarse, coarse, kCut), kDown);
     constexpr float kOne = 1.0f / (1 << shape.twist);
-    constexpr int kFrom = shape.widened - kPlaces - shape.dropped, kTo = kBelow - shape.twist;
+    constexpr int kFrom = kPlaceUnit - kPlaces, kTo = kBelow - shape.twist;
     constexpr float kScale = kTo > kFrom ? static_cast<float>(1 << (kTo - kFrom)) : 1.0f / (1 << (kFrom - kTo));
     const __m512 place = _mm512_fmadd_ps(t, _mm512_set1_ps(kScale), _mm512_set1_ps(kOne));
-    const __m512 whole = _mm512_set1_ps(1.5f);  // beside which 2^-23 is the last place
-    const __m512 twist = _mm512_fmadd_ps(root_factors<shape>(table.twist, n), place, whole) - whole;
+    const __m512 twist = _mm512_fmadd_ps(root_factors<shape>(table.twist, n), place, _mm512_set1_ps(kTwistBase));
     const Signed bend = root_bend<shape>(root_factors<shape>(table.bend, n) - twist, square);
     const Signed part = line << (shape.fine - 5), rest = (Signed)root_entries<shape>(table.rest, n);
     const Signed sum = shape.rises ? rest + part - bend : rest - part + bend;

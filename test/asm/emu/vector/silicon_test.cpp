@@ -261,11 +261,10 @@ TEST_P(Silicon, WithFp16OvflPolesOfGfx1201AreTheLargestHalf) {
 struct Interval {
     uint64_t constant, linear, quadratic, cubic;
 };
-std::vector<Interval> intervals(bool root) {
+std::vector<Interval> intervals(std::string_view wanted) {
     std::vector<Interval> all;
-    constexpr int exp = 0, log = 0, sqrt = 0, sine = 0, rcp = 1, rsq = 2;
 #define POLYNOMIAL(table, c0, c1, c2, c3, below) \
-    if (table == (root ? rsq : rcp)) all.push_back({uint64_t(c0), uint64_t(c1), uint64_t(c2), uint64_t(c3)});
+    if (wanted == #table) all.push_back({uint64_t(c0), uint64_t(c1), uint64_t(c2), uint64_t(c3)});
 #include "strata/asm/emu/vector/trans_rdna.def"
 #undef POLYNOMIAL
     return all;
@@ -290,7 +289,7 @@ TEST_P(Silicon, ReciprocalsDifferFromThePublishedPolynomialWhereTheChipsDo) {
     for (const Variant& variant : variants())
         for (const Known& x : {Known{"v_rcp_f32 v1, v0", false, 1u << 23, 2761, 0x539a5e0e23741a47},
                                Known{"v_rsq_f32 v1, v0", true, 1u << 24, 2484, 0xee4675ce232f1559}}) {
-            const std::vector<Interval> table = intervals(x.root);
+            const std::vector<Interval> table = intervals(x.root ? "rsq" : "rcp");
             Code code;
             ASSERT_TRUE(code.load(variant, assembled(x.text, kWave, arch()), kWave, arch()));
             Bench bench(kWave);
@@ -337,6 +336,62 @@ TEST_P(Silicon, ReciprocalsOfEveryExponentAreThoseOfOneScaled) {
                         << variant.name << " " << text << " 2^" << exponent;
                 }
             }
+        }
+}
+
+// The square root's polynomial in integers: its linear part is rounded to 2^-3 of the last place, the bend to 2^-12.
+uint32_t root_in_integers(uint32_t x) {
+    static const std::vector<Interval> table = intervals("sqrt");
+    const uint32_t index = (x & 0xffffff) ^ 0x800000;
+    const Interval& at = table[index >> 19];
+    const uint64_t along = index & 0x7ffff, product = at.linear * along >> 15,
+                   square = (along >> 2) * (along >> 2) >> 10;
+    const uint64_t linear = (product + (product >> 25 ? 2 : 1)) >> 2;
+    const uint64_t inner = (at.quadratic << 8) - ((at.cubic * (along << 1 | 1) + 0x3ff) >> 11),
+                   bent = inner * square >> 22;
+    const uint64_t half = inner * square % (1 << 22) == 0 ? bent >> 1 & 1 : 1;
+    const uint64_t bend = bent >> 25 ? (bent + 2) >> 2 << 1 : (bent + half) >> 1;
+    const uint64_t sum = (at.constant << 10) + (linear << 7) - bend;
+    return static_cast<uint32_t>((sum + 0x7ff + (sum >> 12 & 1)) >> 12) + (62u << 23) +
+           ((x + 0x800000) >> 1 & 0x7f800000);
+}
+
+TEST_P(Silicon, SquareRootsOfEveryMantissaAreThePolynomialInIntegers) {
+    for (const Variant& variant : variants()) {
+        Code code;
+        ASSERT_TRUE(code.load(variant, assembled("v_sqrt_f32 v1, v0", kWave, arch()), kWave, arch()));
+        Bench bench(kWave);
+        for (uint32_t at = 0x3f800000; at < 0x40800000; at += kWave) {
+            for (uint32_t lane = 0; lane < kWave; ++lane) bench.v(0, static_cast<int>(lane)) = at + lane;
+            ASSERT_TRUE(bench.run(code));
+            for (uint32_t lane = 0; lane < kWave; ++lane)
+                ASSERT_EQ(bench.v(1, static_cast<int>(lane)), root_in_integers(at + lane))
+                    << variant.name << " " << at + lane;
+        }
+    }
+}
+
+TEST_P(Silicon, LanesOfRootsAndReciprocalsThatAreNoNormalNumbersLeaveTheOthersAlone) {
+    constexpr uint32_t kSpecial[] = {0,          0x80000000, 1,          0x807fffff, 0x7e800001, 0xfe800001, 0x7f000000,
+                                     0xff7fffff, 0x7f800000, 0xff800000, 0x7f812345, 0xffc00001, 0xbf800000};
+    for (const Variant& variant : variants())
+        for (const char* text : {"v_sqrt_f32 v1, v0", "v_rcp_f32 v1, v0", "v_rsq_f32 v1, v0"}) {
+            Code code;
+            ASSERT_TRUE(code.load(variant, assembled(text, kWave, arch()), kWave, arch()));
+            Inputs inputs(14);
+            for (const uint32_t special : kSpecial)
+                for (int at = 0; at < kWave; ++at) {
+                    Bench without(kWave), alone(kWave), among(kWave);
+                    for (int lane = 0; lane < kWave; ++lane) {
+                        const uint32_t normal = 0x3f000000 + (inputs.dword() & 0xffffff);
+                        without.v(0, lane) = normal, alone.v(0, lane) = special;
+                        among.v(0, lane) = lane == at ? special : normal;
+                    }
+                    ASSERT_TRUE(without.run(code) && alone.run(code) && among.run(code));
+                    for (int lane = 0; lane < kWave; ++lane)
+                        ASSERT_EQ(among.v(1, lane), (lane == at ? alone : without).v(1, lane))
+                            << variant.name << " " << text << " " << special << " in lane " << at;
+                }
         }
 }
 
