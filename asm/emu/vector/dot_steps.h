@@ -156,16 +156,22 @@ STRATA_EMU_INLINE Floats plus_zero(const Floats& a, const Floats& b) {
 #endif
 }
 
-/// Units of the grid rounded to what the sum is.
+/// Units of the grid, of which a single has 24 bits; what it cannot hold is kept in its lowest place.
+STRATA_EMU_INLINE Floats rounded_to_odd(const Signed& total) {
+#if defined(__AVX512F__)
+    const __m512 cut = _mm512_cvt_roundepi32_ps((__m512i)total, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    const __mmask16 lost = _mm512_cmpneq_epi32_mask(_mm512_cvttps_epi32(cut), (__m512i)total);
+    return (Floats)_mm512_mask_or_epi32((__m512i)cut, lost, (__m512i)cut, _mm512_set1_epi32(1));
+#else
+    const Signed odd = (total & ~63) | ((total & 63) != 0 ? Signed{} + 64 : Signed{});
+    const Signed fits = (Signed)((Bits)total + (1u << 24) <= Bits{} + (1u << 25));
+    return __builtin_convertvector(fits ? total : odd, Floats);
+#endif
+}
+/// Units of the grid rounded to what the sum is, once.
 template <Sum kind>
 STRATA_EMU_INLINE Floats rounded_sum(const Signed& total, const Floats& unit) {
-    if constexpr (kind == Sum::half) {
-        // One rounding: what a single cannot hold is kept in its lowest place.
-        const Signed odd = (total & ~63) | ((total & 63) != 0 ? Signed{} + 64 : Signed{});
-        const Signed fits = (Signed)((Bits)total + (1u << 24) <= Bits{} + (1u << 25));
-        const Floats sum = __builtin_convertvector(fits ? total : odd, Floats) * unit;
-        return from_halves(to_halves(sum)) + Floats{};
-    }
+    if constexpr (kind == Sum::half) return from_halves(to_halves(rounded_to_odd(total) * unit)) + Floats{};
     const Floats sum = plus_zero(__builtin_convertvector(total, Floats), unit);
     return kind == Sum::brain ? (Floats)((Bits)sum & 0xffff0000) : sum;
 }
