@@ -11,7 +11,7 @@ LOOP = """\
     s_mov_b32 s90, {turns}
 next:
 {body}
-    s_sub_u32 s90, s90, 1
+    {subtract} s90, s90, 1
     s_cmp_lg_u32 s90, 0
     s_cbranch_scc1 next
     s_endpgm
@@ -40,6 +40,10 @@ MEMORY = {
     "local permute": "ds_bpermute_b32 v20, v0, v21",
     "scalar load": "s_load_b128 s[20:23], s[2:3], 0x10",
 }
+# Whose results are the chips' bit for bit, or wide sums: by mnemonic, those that an architecture has.
+EXACT = ("v_rcp_f32", "v_rsq_f32", "v_sqrt_f32", "v_exp_f32", "v_log_f32", "v_sin_f32", "v_cos_f32", "v_rcp_f16", "v_rsq_f16", "v_sqrt_f16",
+         "v_dot2_f32_f16", "v_dot2_f32_bf16", "v_dot2_f16_f16", "v_dot2_bf16_bf16", "v_wmma_f32_16x16x16_f16", "v_wmma_f32_16x16x16_bf16",
+         "v_wmma_f16_16x16x16_f16", "v_wmma_bf16_16x16x16_bf16", "v_mfma_f32_16x16x16_f16", "v_mfma_f32_32x32x8_f16")
 CDNA = {
     "global_load_b32": "global_load_dword", "global_load_b128": "global_load_dwordx4", "global_load_u8": "global_load_ubyte",
     "global_store_b32": "global_store_dword", "global_atomic_add_u32": "global_atomic_add", "buffer_load_b32": "buffer_load_dword",
@@ -52,9 +56,9 @@ def nanoseconds(arch, text, wait="", repeat=3, **state):
     """Of one instruction, in a loop over many copies of it, less the loop of one without them."""
     from strata import asm, emulator
 
-    best = []
+    best, subtract = [], "s_sub_co_u32" if arch.startswith("gfx12") else "s_sub_u32"
     for body in ([text] * COPIES + [wait], [wait]):
-        code = asm.assemble_instructions(LOOP.format(turns=TURNS, body="\n".join(body)), arch)
+        code = asm.assemble_instructions(LOOP.format(turns=TURNS, subtract=subtract, body="\n".join(body)), arch)
         times = []
         for _ in range(repeat):
             start = time.perf_counter()
@@ -101,6 +105,30 @@ def registers(mnemonic, wave):
     return rng.standard_normal((256, wave), dtype=np.float32).view(np.uint32)
 
 
+def as_dwords(numbers, kind):
+    """Rows of numbers as registers hold them: a single, or two narrow ones, a dword."""
+    if kind == "f32":
+        return np.ascontiguousarray(numbers[:, ::2]).view(np.uint32)
+    if kind == "f16":
+        return numbers.astype(np.float16).view(np.uint32)
+    return np.ascontiguousarray((numbers.view(np.uint32) >> 16).astype(np.uint16)).view(np.uint32)
+
+
+def exact_operands(mnemonic, wave):
+    """Random normal numbers of the types that the mnemonic names, result (and addend, from v64 on) before factors; positive ones
+    of what has one operand."""
+    kinds = [part for part in mnemonic.split("_") if part in ("f32", "f16", "bf16")]
+    numbers = np.random.default_rng(1).standard_normal((256, 2 * wave), dtype=np.float32)
+    rows = as_dwords(np.abs(numbers) if len(kinds) == 1 else numbers, kinds[-1])
+    rows[64:] = as_dwords(numbers[64:], kinds[0])
+    return rows
+
+
+def exact_instructions(arch, wave, repeat):
+    forms = {mnemonic: text for mnemonic, text in vector_forms(arch, wave) if mnemonic in EXACT}
+    return {name: round(nanoseconds(arch, forms[name], repeat=repeat, vgpr=exact_operands(name, wave)), 1) for name in EXACT if name in forms}
+
+
 def vector_instructions(arch, wave, repeat):
     from strata import Error
 
@@ -135,6 +163,8 @@ def memory_instructions(arch, wave, repeat):
 
 def instruction_costs(quick):
     """Nanoseconds a wave instruction, by architecture."""
-    repeat = 1 if quick else 5
-    return {arch: {"vector": vector_instructions(arch, wave, repeat), "memory_ns": memory_instructions(arch, wave, repeat)}
-            for arch, wave in (("gfx1100", 32), ("gfx942", 64))[: 1 if quick else 2]}
+    repeat, waves = 1 if quick else 5, {"gfx1100": 32, "gfx1201": 32, "gfx942": 64}
+    out = {arch: {"exact_ns": exact_instructions(arch, wave, repeat)} for arch, wave in waves.items()}
+    for arch in ("gfx1100", "gfx942")[: 1 if quick else 2]:
+        out[arch] |= {"vector": vector_instructions(arch, waves[arch], repeat), "memory_ns": memory_instructions(arch, waves[arch], repeat)}
+    return out
