@@ -88,6 +88,14 @@ bool GroupChecks::before_run(Wave& wave, const Site& site) {
     return true;
 }
 
+bool GroupChecks::within_run(Wave& wave, const Site& site) {
+    if (!launch_.setup().lds || local_.pass(wave, site.op())) return true;
+    OfWave& state = waves_[wave.wave_in_group];  // it comes to this op by itself
+    state.at = site.at - 1;
+    state.index = site.op().index - 1;
+    return false;
+}
+
 bool GroupChecks::pass_memory(OfWave& state, Wave& wave, const Op& op) {
     const Space space = op.memory().space;
     const LaunchChecks::Setup& setup = launch_.setup();
@@ -108,7 +116,7 @@ bool GroupChecks::before(Wave& wave, const Site& site) {
     look_at(chunk);
     const bool follows = state.chunk == &chunk && site.at == state.at + 1;
     const InRun place = table_->in_run[site.at];
-    state.is_ahead = state.is_ahead && (place == InRun::start || (place == InRun::inside && follows));
+    state.is_ahead = state.is_ahead && (place == InRun::start || (place != InRun::no && follows));
     // Hints between this op and the one before it have none of their own.
     if (follows)
         for (uint32_t hint = state.index + 1; hint < op.index + (op.run == go_on_elsewhere); ++hint)

@@ -15,6 +15,12 @@ void LocalMemory::start() {
     int64_t latest = base_;
     for (const Progress& progress : progress_) latest = std::max(latest, base_ + progress.signalled + 1);
     base_ = latest;
+    read_lately_.clear();
+    written_lately_.clear();
+    lates_.clear();
+    late_bytes_.clear();
+    latest_ = 0;
+    known_first_ = known_end_ = known_tries_ = 0;
     std::ranges::fill(progress_, Progress{});
     std::ranges::fill(known_, 0u);
     if (base_ >= kLatest / 2) forget(base_);
@@ -31,6 +37,10 @@ void LocalMemory::forget(int64_t old) {
     const auto shift = [&](Touch& touch) {
         if (touch != kSplit) touch = touch >> kWhen <= old ? 0 : touch - (static_cast<Touch>(old) << kWhen);
     };
+    catch_up();
+    shift(latest_);
+    read_lately_.lose(latest_);
+    written_lately_.lose(latest_);
     std::ranges::for_each(written_, shift);
     std::ranges::for_each(read_, shift);
     for (Cells& cells : bytes_)
@@ -48,7 +58,7 @@ LocalMemory::Way LocalMemory::way_of(const MemoryFields& fields) {
     return fields.is(kIsStore) ? Way::store : Way::load;
 }
 
-LocalMemory::Now LocalMemory::now(const Wave& wave) const {
+Now LocalMemory::now(const Wave& wave) const {
     const Progress& progress = progress_[wave.wave_in_group];
     const Touch own = wave.wave_in_group << 2;
     return {static_cast<Touch>(base_ + progress.passed + 1) << kWhen, own,
@@ -142,6 +152,7 @@ void LocalMemory::move(const Moment& moment, Registers& registers, int lane, con
             data = registers.bits(reg, lane) >> 8 * (at % 4) << 8 * part & mask;
         }
         known = (known & ~mask) | data;
+        if (data != mask) known_first_ = known_end_ = 0;
     }
 }
 
@@ -160,6 +171,10 @@ void LocalMemory::step(const Moment& moment, Registers& registers) {
     const Item one{way_of(fields), fields.bytes, rows.loaded, rows.stored[0]};
     const Item other{one.way, fields.bytes, rows.loaded < 0 ? -1 : rows.loaded + (fields.bytes + 3) / 4,
                      rows.stored[1]};
+    const Now at = now(moment.wave);
+    if (at.now > latest_) renew(at);
+    catch_up();
+    Stretches& own = one.way == Way::load ? read_lately_ : written_lately_;
     uint64_t before = ~0ull;
     for (uint64_t left = active; left; left &= left - 1) {
         const int lane = std::countr_zero(left);
@@ -169,8 +184,12 @@ void LocalMemory::step(const Moment& moment, Registers& registers) {
                            !two;  // what the lane before read
         if (again) continue;
         before = addresses[lane];
+        const uint32_t second = first + (two ? fields.local().offset2 - fields.offset : 0);
         move(moment, registers, lane, one, first);
-        if (two) move(moment, registers, lane, other, first + fields.local().offset2 - fields.offset);
+        own.add(static_cast<int32_t>(first), static_cast<int32_t>(first + fields.bytes), at);
+        if (!two) continue;
+        move(moment, registers, lane, other, second);
+        own.add(static_cast<int32_t>(second), static_cast<int32_t>(second + fields.bytes), at);
     }
 }
 

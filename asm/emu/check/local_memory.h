@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "strata/asm/emu/check/moment.h"
+#include "strata/asm/emu/check/places.h"
+#include "strata/asm/emu/check/touch.h"
 
 namespace strata::emu {
 
@@ -17,7 +19,7 @@ struct Progress {
 };
 
 /// The local memory of a workgroup, byte by byte: who wrote and read it since which barrier, and which bits come from what
-/// was written. Bytes of a dword that are touched together are kept together.
+/// was written. Bytes of a dword that are touched together are kept together; who read them is noted when somebody asks.
 class LocalMemory {
   public:
     LocalMemory(uint32_t bytes, uint32_t waves)
@@ -34,11 +36,10 @@ class LocalMemory {
 
   private:
     enum class Way : uint8_t { load, store, atomic };
-    /// Who touched some bytes last: the wave's signals then, counted over workgroups (0: never), above the wave and flags.
-    using Touch = uint32_t;
-    static constexpr uint32_t kWhen = 8, kWaveBits = 0xfc, kSeveral = 2, kAtomic = 1;
     static constexpr uint32_t kLatest = 0xfffffe;  ///< of `when`
-    static constexpr Touch kSplit = ~kAtomic;      ///< in place of a dword's: those of its bytes are in bytes_
+    static constexpr size_t kMostLate = 1 << 15;
+    static constexpr int32_t kMostKnown = 1 << 14, kKnownTries = 4;  ///< bytes at once, and how often between barriers
+    static constexpr Touch kSplit = ~kAtomic;  ///< in place of a dword's: those of its bytes are in bytes_
     struct Cell {
         Touch write = 0, read = 0;
     };
@@ -57,10 +58,10 @@ class LocalMemory {
     struct Extent {
         int32_t first, end;
     };
-    struct Places;
-    /// What touches are compared with, of the wave at hand.
-    struct Now {
-        Touch since, own, now;
+    /// What a wave read, of which no cell tells yet: its places, which are extents if `bytes` is 0, else where items begin.
+    struct Late {
+        Touch now;
+        uint32_t count, bytes;
     };
 
     static Way way_of(const MemoryFields& fields);
@@ -86,9 +87,22 @@ class LocalMemory {
     bool are_free(size_t first, size_t end, Way way, const Now& now) const;
     void note_all(size_t first, size_t end, Way way, const Now& now);
     void unite(size_t dword, const Cells& cells);
-    bool pass_bytes(const Places& places, Way way, const Now& now);
-    bool pass_dwords(const Places& places, Way way, const Now& now);
-    bool pass_extents(std::span<const Extent> extents, Way way, const Now& now);
+    static int extents_of(const Places& places, Extent* extents);
+    static int all_extents(const Places& places, int32_t apart, Extent* extents);
+    bool are_known(const Places& places, int32_t apart) const;
+    bool are_known(std::span<const Extent> extents) const;
+    bool are_free(const Places& places, Way way, const Now& now) const;
+    bool are_free(std::span<const Extent> extents, Way way, const Now& now) const;
+    void note(const Places& places, Way way, const Now& now);
+    void note(std::span<const Extent> extents, Way way, const Now& now);
+    void note_bytes(const Places& places, const Now& now);
+    void note_dwords(const Places& places, const Now& now);
+    bool pass_loads(const Places& places, int32_t apart, bool near, const Now& now);
+    bool pass_writes(const Places& places, int32_t apart, Way way, bool near, const Now& now);
+    bool lies_known(int32_t first, int32_t end);
+    void renew(const Now& now);
+    void keep(std::span<const int32_t> places, uint32_t bytes, const Now& now);
+    void catch_up();
     template <class Part, class Whole>
     static bool each(Extent extent, Part part, Whole whole);
 
@@ -97,7 +111,13 @@ class LocalMemory {
     std::vector<Cells> bytes_;           ///< by dword; empty while no bytes were touched one by one
     std::vector<uint32_t> known_;        ///< bits, by dword
     std::vector<Progress> progress_;
-    int64_t base_ = 0;  ///< what happened up to here belongs to earlier workgroups
+    int32_t known_first_ = 0, known_end_ = 0;  ///< bytes that are known, from one place to the next
+    int32_t known_tries_ = 0;
+    Stretches read_lately_, written_lately_;
+    Touch latest_ = 0;                 ///< when the last access was
+    std::vector<Late> lates_;          ///< reads that are not in read_ or bytes_, in their order
+    std::vector<int32_t> late_bytes_;  ///< their places
+    int64_t base_ = 0;                 ///< what happened up to here belongs to earlier workgroups
 };
 
 }  // namespace strata::emu

@@ -25,73 +25,20 @@ uint32_t bits_of_bytes(uint32_t first, uint32_t end) {
 
 }  // namespace
 
-/// The bytes at which the items of active lanes begin.
-struct LocalMemory::Places {
-    Places(Wave& wave, const Op& op) : bytes(op.memory().bytes) {
-        const uint32_t* const row = row_at(&wave, op.memory().address);
-        const uint32_t offset = op.memory().offset;
-        const uint64_t exec = wave.exec();
-        const int start = exec ? std::countr_zero(exec) : 0;
-        count = std::popcount(exec);
-        if (exec >> start == (count == 64 ? ~0ull : (1ull << count) - 1)) {
-            for (int i = 0; i < count; ++i) firsts[i] = static_cast<int32_t>(row[start + i] + offset);
-        } else {
-            int i = 0;
-            for (uint64_t left = exec; left; left &= left - 1)
-                firsts[i++] = static_cast<int32_t>(row[std::countr_zero(left)] + offset);
-        }
-        if (count == 32 && repeats()) count = 16;  // rows of a tile
-    }
-    /// The second sixteen begin where the first do.
-    bool repeats() const {
-        int32_t differ = 0;
-        for (int i = 0; i < 16; ++i) differ |= firsts[i] ^ firsts[i + 16];
-        return !differ;
-    }
-    /// All begin in one place, or each one where the one before ends.
-    bool are_together() const {
-        uint32_t differ = 0, apart = 0;
-        for (uint32_t i = 0; i < static_cast<uint32_t>(count); ++i) {
-            differ |= static_cast<uint32_t>(firsts[i] ^ firsts[0]);
-            apart |= static_cast<uint32_t>(firsts[i]) ^
-                     (static_cast<uint32_t>(firsts[0]) + i * static_cast<uint32_t>(bytes));
-        }
-        return !differ || !apart;
-    }
-    bool are_within(int32_t lowest, int32_t highest) const {
-        bool within = true;
-        for (int i = 0; i < count; ++i) within &= (firsts[i] >= lowest) & (firsts[i] <= highest);
-        return within;
-    }
-    /// Most items have nothing to do with their neighbours.
-    bool are_scattered() const {
-        int scattered = 0;
-        for (int i = 1; i < count; ++i)
-            scattered += static_cast<uint32_t>(firsts[i] - firsts[i - 1]) > static_cast<uint32_t>(bytes);
-        return 2 * scattered > count;
-    }
-    /// No item is in several dwords.
-    bool are_in_dwords() const {
-        bool in_one = bytes <= 4;
-        for (int i = 0; i < count; ++i) in_one &= firsts[i] % 4 + bytes <= 4;
-        return in_one;
-    }
-    int stretches(Extent* extents) const;
-
-    int32_t firsts[64], bytes;
-    int count = 0;
-};
-
 /// The bytes of all items, by what lies one after the other.
-int LocalMemory::Places::stretches(Extent* extents) const {
+int LocalMemory::extents_of(const Places& places, Extent* extents) {
+    if (places.are_together()) {
+        extents[0] = {places.lowest, places.highest + places.bytes};
+        return 1;
+    }
     int made = 0;
-    for (int i = 0; i < count; ++i) {
-        const int32_t first = firsts[i];
+    for (int i = 0; i < places.count; ++i) {
+        const int32_t first = places.firsts[i], end = first + places.bytes;
         Extent& last = extents[std::max(made - 1, 0)];
         if (made && first >= last.first && first <= last.end)
-            last.end = std::max(last.end, first + bytes);
-        else if (!made || first < extents[0].first || first + bytes > extents[0].end)
-            extents[made++] = {first, first + bytes};
+            last.end = std::max(last.end, end);
+        else if (!made || first < extents[0].first || end > extents[0].end)
+            extents[made++] = {first, end};
     }
     return made;
 }
@@ -246,91 +193,241 @@ template <class Part, class Whole>
     return (first + 3) / 4 == end / 4 || whole((first + 3) / 4, end / 4);
 }
 
-/// Items of one byte. False: something is to be said of them.
-bool LocalMemory::pass_bytes(const Places& places, Way way, const Now& now) {
-    const auto is_split = [&](uint32_t first) { return written_[first / 4] == kSplit; };
+/// Items of one byte that are stored.
+void LocalMemory::note_bytes(const Places& places, const Now& now) {
+    for (int i = 0; i < places.count; ++i) {
+        const auto first = static_cast<uint32_t>(places.firsts[i]);
+        const size_t dword = first / 4;
+        if (written_[dword] != kSplit) {
+            note_part(dword, 0xffu << 8 * (first % 4), Way::store, now);
+            continue;
+        }
+        bytes_[dword].write[first % 4] = now.now;
+        known_[dword] |= 0xffu << 8 * (first % 4);
+    }
+}
+
+/// Items in one dword each: whether nothing is to be said of them.
+bool LocalMemory::are_free(const Places& places, Way way, const Now& now) const {
+    const uint32_t item = bits_of_bytes(0, static_cast<uint32_t>(places.bytes));
     bool free = true;
     for (int i = 0; i < places.count; ++i) {
         const auto first = static_cast<uint32_t>(places.firsts[i]);
         const size_t dword = first / 4;
-        const bool known = way == Way::store || known_[dword] >> 8 * (first % 4) & 1;
-        const Cell cell = is_split(first) ? Cell{bytes_[dword].write[first % 4], bytes_[dword].read[first % 4]}
-                                          : Cell{written_[dword], read_[dword]};
-        free &= known & is_free(cell, way, now);
-    }
-    for (int i = 0; free && i < places.count; ++i) {
-        const auto first = static_cast<uint32_t>(places.firsts[i]);
-        const size_t dword = first / 4;
-        if (!is_split(first)) {
-            note_part(dword, 0xffu << 8 * (first % 4), way, now);
+        if (places.bytes != 1 || written_[dword] != kSplit) {
+            free &= part_is_free(dword, item << 8 * (first % 4), way, now);
             continue;
         }
-        Cell cell{bytes_[dword].write[first % 4], bytes_[dword].read[first % 4]};
-        note(cell, way, now);
-        if (way == Way::load) {
-            bytes_[dword].read[first % 4] = cell.read;
-        } else {
-            bytes_[dword].write[first % 4] = cell.write;
-            known_[dword] |= 0xffu << 8 * (first % 4);
-        }
+        const bool known = way == Way::store || known_[dword] >> 8 * (first % 4) & 1;
+        free &= known & is_free({bytes_[dword].write[first % 4], bytes_[dword].read[first % 4]}, way, now);
     }
     return free;
 }
 
-/// Items in one dword each. False: something is to be said of them.
-bool LocalMemory::pass_dwords(const Places& places, Way way, const Now& now) {
-    if (places.bytes == 1) return pass_bytes(places, way, now);
-    const uint32_t item = places.bytes == 4 ? ~0u : (1u << 8 * places.bytes) - 1;
-    bool free = true;
+void LocalMemory::note(const Places& places, Way way, const Now& now) {
+    if (places.bytes == 1) return note_bytes(places, now);
+    const uint32_t item = bits_of_bytes(0, static_cast<uint32_t>(places.bytes));
     for (int i = 0; i < places.count; ++i) {
-        const auto first = static_cast<uint32_t>(places.firsts[i]);
-        free &= part_is_free(first / 4, item << 8 * (first % 4), way, now);
-    }
-    for (int i = 0; free && i < places.count; ++i) {
         const auto first = static_cast<uint32_t>(places.firsts[i]);
         note_part(first / 4, item << 8 * (first % 4), way, now);
     }
-    return free;
 }
 
-bool LocalMemory::pass_extents(std::span<const Extent> extents, Way way, const Now& now) {
-    for (const Extent& extent : extents) {
-        const bool free = each(
+bool LocalMemory::are_free(std::span<const Extent> extents, Way way, const Now& now) const {
+    return std::ranges::all_of(extents, [&](const Extent& extent) {
+        return each(
             extent, [&](size_t dword, uint32_t mask) { return part_is_free(dword, mask, way, now); },
-            [&](size_t first, size_t last) { return are_free(first, last, way, now); });
-        if (!free) return false;
-    }
+            [&](size_t first, size_t end) { return are_free(first, end, way, now); });
+    });
+}
+
+void LocalMemory::note(std::span<const Extent> extents, Way way, const Now& now) {
     for (const Extent& extent : extents)
         each(
             extent, [&](size_t dword, uint32_t mask) { return note_part(dword, mask, way, now), true; },
-            [&](size_t first, size_t last) { return note_all(first, last, way, now), true; });
+            [&](size_t first, size_t end) { return note_all(first, end, way, now), true; });
+}
+
+bool LocalMemory::are_known(std::span<const Extent> extents) const {
+    return std::ranges::all_of(extents, [&](const Extent& extent) {
+        return each(
+            extent, [&](size_t dword, uint32_t mask) { return !(mask & ~known_[dword]); },
+            [&](size_t first, size_t end) {
+                uint32_t all = ~0u;
+                for (size_t i = first; i < end; ++i) all &= known_[i];
+                return all == ~0u;
+            });
+    });
+}
+
+namespace {
+
+/// Bits that are not known of items of so many dwords each.
+template <int32_t Dwords>
+uint32_t unknown_in(const uint32_t* known, const Places& places) {
+    uint32_t all = ~0u;
+    for (int i = 0; i < places.count; ++i)
+        for (int32_t dword = 0; dword < Dwords; ++dword) all &= known[places.firsts[i] / 4 + dword];
+    return ~all;
+}
+
+}  // namespace
+
+/// Items of whole dwords, or in one dword each.
+bool LocalMemory::are_known(const Places& places, int32_t apart) const {
+    const uint32_t* const known = known_.data() + apart / 4;
+    if (places.are_dwords()) {
+        switch (places.bytes) {
+            case 4: return !unknown_in<1>(known, places);
+            case 8: return !unknown_in<2>(known, places);
+            case 12: return !unknown_in<3>(known, places);
+            default: return !unknown_in<4>(known, places);
+        }
+    }
+    uint32_t unknown = 0;
+    for (int i = 0; i < places.count; ++i)
+        unknown |= ~known[places.firsts[i] / 4] >> 8 * (static_cast<uint32_t>(places.firsts[i]) % 4);
+    return !(unknown & bits_of_bytes(0, static_cast<uint32_t>(places.bytes)));
+}
+
+/// Whether all bytes of a stretch are known, as far as that is soon told.
+bool LocalMemory::lies_known(int32_t first, int32_t end) {
+    if (first >= known_first_ && end <= known_end_) return true;
+    if (known_tries_ == kKnownTries || end - first > kMostKnown) return false;
+    ++known_tries_;
+    const bool known = std::all_of(known_.begin() + first / 4, known_.begin() + (end + 3) / 4,
+                                   [](uint32_t bits) { return bits == ~0u; });
+    if (!known) return false;
+    const bool meets = first <= known_end_ && end >= known_first_;
+    known_first_ = meets ? std::min(first, known_first_) : first;
+    known_end_ = meets ? std::max(end, known_end_) : end;
+    return true;
+}
+
+/// Waves have come past barriers: what happened before is in order with all that follows.
+void LocalMemory::renew(const Now& now) {
+    uint32_t passed = ~0u;
+    for (const Progress& progress : progress_) passed = std::min(passed, progress.passed);
+    const Touch before = static_cast<Touch>(base_ + passed + 1) << kWhen;
+    read_lately_.drop(before);
+    written_lately_.drop(before);
+    if (latest_ < before) lates_.clear(), late_bytes_.clear();
+    known_tries_ = 0;
+    latest_ = now.now | ((1u << kWhen) - 1);
+}
+
+/// Keeps for later that the wave reads these: `bytes` from each place on, or 0: from one place to the next, and so on.
+void LocalMemory::keep(std::span<const int32_t> places, uint32_t bytes, const Now& now) {
+    if (late_bytes_.size() + places.size() > kMostLate) catch_up();
+    lates_.push_back({now.now, static_cast<uint32_t>(places.size()), bytes});
+    late_bytes_.insert(late_bytes_.end(), places.begin(), places.end());
+}
+
+/// Notes the reads that are kept.
+void LocalMemory::catch_up() {
+    const int32_t* place = late_bytes_.data();
+    for (const Late& late : lates_) {
+        const auto bytes = static_cast<int32_t>(late.bytes);
+        for (uint32_t i = 0; i < late.count; i += bytes ? 1 : 2, place += bytes ? 1 : 2) {
+            const Extent extent{place[0], bytes ? place[0] + bytes : place[1]};
+            note(std::span(&extent, 1), Way::load, {0, 0, late.now});
+        }
+    }
+    lates_.clear();
+    late_bytes_.clear();
+}
+
+bool LocalMemory::pass_loads(const Places& places, int32_t apart, bool near, const Now& now) {
+    const std::span firsts(places.firsts, static_cast<size_t>(places.count));
+    const auto bytes = static_cast<uint32_t>(places.bytes);
+    const int32_t end = places.highest + places.bytes;
+    const bool known =
+        !near && lies_known(places.lowest, end) && (!apart || lies_known(places.lowest + apart, end + apart));
+    const bool in_dwords = places.are_in_dwords() && !(apart % 4);
+    const bool by_items = near ? in_dwords && !apart && places.are_scattered()
+                               : known || in_dwords || (places.are_dwords() && !(apart % 4));
+    if (!places.are_together() && by_items) {
+        if (near ? !are_free(places, Way::load, now)
+                 : !known && !(are_known(places, 0) && (!apart || are_known(places, apart))))
+            return false;
+        keep(firsts, bytes, now);
+        if (!apart) return true;
+        int32_t others[64];
+        for (size_t i = 0; i < firsts.size(); ++i) others[i] = firsts[i] + apart;
+        keep(std::span(others).first(firsts.size()), bytes, now);
+        return true;
+    }
+    Extent extents[128];
+    const std::span all(extents, static_cast<size_t>(all_extents(places, apart, extents)));
+    if (near ? !are_free(all, Way::load, now) : !known && !are_known(all)) return false;
+    keep({&extents[0].first, 2 * all.size()}, 0, now);
+    return true;
+}
+
+/// Those of both items of a lane.
+int LocalMemory::all_extents(const Places& places, int32_t apart, Extent* extents) {
+    int count = extents_of(places, extents);
+    if (apart)
+        for (int i = 0, one = count; i < one; ++i)
+            extents[count++] = {extents[i].first + apart, extents[i].end + apart};
+    return count;
+}
+
+/// Items of whole dwords that are stored where nobody else has been lately.
+void LocalMemory::note_dwords(const Places& places, const Now& now) {
+    for (int i = 0; i < places.count; ++i)
+        for (int32_t by = 0; by < places.bytes; by += 4) {
+            const auto dword = static_cast<size_t>(places.firsts[i] + by) / 4;
+            if (written_[dword] == kSplit) [[unlikely]] {
+                note_part(dword, ~0u, Way::store, now);
+                continue;
+            }
+            written_[dword] = now.now;
+            known_[dword] = ~0u;
+        }
+}
+
+/// Stores and atomics.
+bool LocalMemory::pass_writes(const Places& places, int32_t apart, Way way, bool near, const Now& now) {
+    const bool looks = near || way == Way::atomic;
+    if (near && way == Way::store) catch_up();
+    if (!looks && !apart && !places.are_together() && places.are_dwords()) {
+        note_dwords(places, now);
+        return true;
+    }
+    if (!apart && !places.are_together() && places.are_in_dwords() && places.are_scattered()) {
+        if (looks && !are_free(places, way, now)) return false;
+        note(places, way, now);
+        return true;
+    }
+    Extent extents[128];
+    const std::span all(extents, static_cast<size_t>(all_extents(places, apart, extents)));
+    if (looks && !are_free(all, way, now)) return false;
+    note(all, way, now);
     return true;
 }
 
 bool LocalMemory::pass(Wave& wave, const Op& op) {
     const MemoryFields& fields = op.memory();
     const int32_t apart = fields.is(kTwoAddresses) ? static_cast<int32_t>(fields.local().offset2 - fields.offset) : 0;
-    const int32_t bytes = fields.bytes, lowest = std::max(0, -apart),
-                  highest = static_cast<int32_t>(size_) - std::max(0, apart) - bytes;
     const Places places(wave, op);
     if (!places.count) return true;
+    if (!places.are_within(std::max(0, -apart), static_cast<int32_t>(size_) - std::max(0, apart) - places.bytes))
+        return false;
     const Way way = way_of(fields);
     const Now at = now(wave);
-    Extent extents[128];
-    int count = 1;
-    if (places.are_together()) {
-        const int32_t last = places.firsts[places.count - 1];
-        if (places.firsts[0] < lowest || last < places.firsts[0] || last > highest) return false;
-        extents[0] = {places.firsts[0], last + bytes};
-    } else {
-        if (!places.are_within(lowest, highest)) return false;
-        if (!apart && places.are_scattered() && places.are_in_dwords()) return pass_dwords(places, way, at);
-        count = places.stretches(extents);
-    }
-    if (apart)
-        for (int i = 0, one = count; i < one; ++i)
-            extents[count++] = {extents[i].first + apart, extents[i].end + apart};
-    return pass_extents({extents, static_cast<size_t>(count)}, way, at);
+    if (at.now > latest_) renew(at);
+    const int32_t end = places.highest + places.bytes;
+    const auto is_near = [&](const Stretches& others) {
+        return others.near(places.lowest, end, at) || (apart && others.near(places.lowest + apart, end + apart, at));
+    };
+    const bool near = is_near(written_lately_) || (way == Way::store && is_near(read_lately_));
+    if (!(way == Way::load ? pass_loads(places, apart, near, at) : pass_writes(places, apart, way, near, at)))
+        return false;
+    Stretches& own = way == Way::load ? read_lately_ : written_lately_;
+    own.add(places.lowest, end, at);
+    if (apart) own.add(places.lowest + apart, end + apart, at);
+    return true;
 }
 
 }  // namespace strata::emu

@@ -97,7 +97,7 @@ RunBuilder::RunBuilder(const Chunk& chunk, const std::vector<Checked>& instructi
                             .widened = instructions[index].widened});
             in_run[at] = InRun::start;
         } else {
-            in_run[at] = InRun::inside;
+            in_run[at] = is_local(at) ? InRun::asked : InRun::inside;
         }
         Run& run = runs.back();
         const bool fresh = in_run[at] == InRun::start || index != run.last;
@@ -145,7 +145,12 @@ bool RunBuilder::starts(size_t at) const {
     if (op.layout == Layout::scalar_memory) return shares_ || instructions_[op.index].widened;
     if (op.layout != Layout::memory) return false;
     const Space space = op.memory().space;
-    return space == Space::local || space == Space::flat || ((accesses_private_ || shares_) && space != Space::gds);
+    return space == Space::flat || ((accesses_private_ || shares_) && space != Space::gds && !is_local(at));
+}
+
+bool RunBuilder::is_local(size_t at) const {
+    const Op& op = chunk_.ops[at];
+    return op.layout == Layout::memory && op.memory().space == Space::local;
 }
 
 bool RunBuilder::is_private(size_t at) const {

@@ -31,7 +31,8 @@ struct RunRegisters {
 };
 
 /// A straight run of instructions that strict mode may pass as one: whenever the first one runs all do, EXEC stays as it is
-/// while there are lanes to it, and only the first op may have to be looked at for the memory or the barrier that it comes to.
+/// while there are lanes to it, and only the first op may have to be looked at for the memory or the barrier that it comes to; those that access local
+/// memory are asked about one by one.
 struct Run {
     uint32_t id = 0;            ///< among those of the program
     uint32_t first = 0;         ///< instruction, by Op::index
@@ -62,6 +63,7 @@ class RunBuilder {
     bool is_scalar(size_t at) const;
     void find_targets();
     bool is_private(size_t at) const;
+    bool is_local(size_t at) const;
     void add(const isa::Inst& inst, const Checked& checked);
     bool add_lane(const isa::Inst& inst);
 

@@ -75,8 +75,11 @@ const Op* InstrumentedCode::plain(const Op* op) const {
 InstrumentedCode::Next InstrumentedCode::observe(Wave& wave, const Op* op) const {
     const Copy& copy = *holder_of(op);
     const Site site{copy.chunk, copy.place_of(op)};
-    if (runs_ && copy.in_run[site.at] == InRun::start) {
-        if (wave.group->observers[0]->before_run(wave, site)) return {copy.fast_handlers[site.at], &copy.fast[site.at]};
+    if (const InRun place = runs_ ? copy.in_run[site.at] : InRun::no; place != InRun::no) {
+        Observer& observer = *wave.group->observers[0];
+        if (place == InRun::start ? observer.before_run(wave, site)
+                                  : copy.is_fast(op) && observer.within_run(wave, site))
+            return {copy.fast_handlers[site.at], &copy.fast[site.at]};
         op = &copy.ops[site.at];
     }
     bool looking = false;

@@ -20,8 +20,9 @@ struct Site {
 /// Where an op stands in the straight runs of its program: those that an observer may pass as one.
 enum class InRun : uint8_t {
     no,     ///< it is looked at by itself
-    start,  ///< the ops behind it, as far as they are inside, run whenever it does
+    start,  ///< the ops behind it, as far as they are inside or asked, run whenever it does
     inside,
+    asked,  ///< inside, but the observer is asked at the op itself too
 };
 /// Who says what the straight runs of a program are: by op of a chunk.
 class Runs {
@@ -41,6 +42,9 @@ class Observer {
     /// The op, which starts a straight run, is about to run. True: the observer is done with the whole run; else it is told
     /// of each of the run's ops. Asked only where it is the only observer.
     virtual bool before_run(Wave&, const Site&) { return false; }
+    /// The same of an op in a run, of which the observer was done with what came before. False: it is told of this op and of
+    /// those behind it in the run.
+    virtual bool within_run(Wave&, const Site&) { return false; }
     /// The wave is ready to start.
     virtual void started(const Wave&) {}
     /// The wave has come to its end.
@@ -73,7 +77,8 @@ class InstrumentedCode final : public Code {
         std::vector<Op> ops, fast;                     ///< fast: with `runs`
         std::vector<Handler> handlers, fast_handlers;  ///< what the ops do, by op
         std::span<const InRun> in_run;
-        bool holds(const Op* op) const { return is_among(ops, op) || is_among(fast, op); }
+        bool holds(const Op* op) const { return is_among(ops, op) || is_fast(op); }
+        bool is_fast(const Op* op) const { return is_among(fast, op); }
         size_t place_of(const Op* op) const {
             return static_cast<size_t>(op - (is_among(ops, op) ? ops.data() : fast.data()));
         }

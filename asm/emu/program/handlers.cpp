@@ -15,6 +15,7 @@ namespace {
 // clang-format off
 #define SET(variant) HandlerSet{#variant, variant::choose_valu, variant::choose_matrix, variant::choose_memory, \
                                 variant::group_memory, variant::plain_handler}
+#define SET_OF(variant) SET(variant)  // with what the argument stands for
 // clang-format on
 
 #if defined(__x86_64__)
@@ -32,7 +33,7 @@ bool runs_v3() {
 
 std::vector<HandlerSet> find_sets() {
 #if defined(STRATA_EMU_ONLY)
-    return {SET(STRATA_EMU_ONLY)};
+    return {SET_OF(STRATA_EMU_ONLY)};
 #else
     std::vector<HandlerSet> sets = {SET(portable)};
 #if defined(__x86_64__)

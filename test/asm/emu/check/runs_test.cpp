@@ -10,7 +10,7 @@
 namespace strata::emu::testing {
 namespace {
 
-/// The straight runs of code: a letter an op, "s" where one starts, "i" inside, "." alone.
+/// The straight runs of code: a letter an op, "s" where one starts, "i" inside, "a" asked about, "." alone.
 std::string runs_of(Arch arch, std::string_view text, const Watched& watched) {
     const std::vector<uint32_t> words = isa::assemble_instructions(text, arch).value();
     const auto* const bytes = reinterpret_cast<const uint8_t*>(words.data());
@@ -18,7 +18,7 @@ std::string runs_of(Arch arch, std::string_view text, const Watched& watched) {
     EXPECT_TRUE(program.entry(0)) << text;
     AccessTable table(program, watched);
     std::string letters;
-    for (const InRun place : table.runs_of(*program.chunks().at(0))) letters += ".si"[static_cast<int>(place)];
+    for (const InRun place : table.runs_of(*program.chunks().at(0))) letters += ".sia"[static_cast<int>(place)];
     return letters;
 }
 
@@ -38,7 +38,7 @@ TEST(Runs, EndWhereControlOrExecChangesAndStartWhereWavesMeet) {
          "s_and_saveexec_b32 s4, vcc_lo\ns_cbranch_execz 1\nv_mov_b32 v1, 0\ns_endpgm", "siss"},
         {"EXEC is compared into", "v_cmpx_eq_u32 0, v0\nv_mov_b32 v2, 0\ns_endpgm", "ssi"},
         {"local memory and barriers", "v_mov_b32 v1, 0\nds_store_b32 v1, v1\ns_waitcnt lgkmcnt(0)\ns_barrier\ns_endpgm",
-         "sssi"},
+         "sasi"},
         {"a call", "s_swappc_b64 s[4:5], s[6:7]\nv_mov_b32 v1, 0\ns_endpgm", "ssi"},
         {"other memory", "global_load_b32 v1, v0, s[0:1]\nglobal_store_b32 v0, v1, s[0:1]\ns_endpgm", "sii"},
         {"a scalar load that may be widened",
