@@ -37,16 +37,18 @@ uint32_t Paths::keep(Edges& edges, State state) {
 
 bool Paths::pass(Place& place, const Chunk& chunk, const AccessTable::OfChunk& table, const Run& run, uint32_t first) {
     const size_t at = 2 * size_t{run.id} + (first != run.first);
-    if (!place.own && at < edges_.size())
-        for (const Edge& edge : edges_[at])
-            if (edge.from == place.state) return take(place, edge.to);
+    if (place.own || at >= edges_.size()) return pass_slowly(place, chunk, table, run, first);
+    Edge& last = taken_[at];
+    if (last.from == place.state) return take(place, last.to);
+    for (const Edge& edge : edges_[at])
+        if (edge.from == place.state) return take(place, (last = edge).to);
     return pass_slowly(place, chunk, table, run, first);
 }
 
 bool Paths::pass_slowly(Place& place, const Chunk& chunk, const AccessTable::OfChunk& table, const Run& run,
                         uint32_t first) {
     const size_t at = 2 * size_t{run.id} + (first != run.first);
-    if (at >= edges_.size()) edges_.resize(at + 64);
+    if (at >= edges_.size()) edges_.resize(at + 64), taken_.resize(at + 64, {kWrong, kWrong});
     Edges& edges = edges_[at];
     for (const Edge& edge : edges)
         if (place.own && states_[edge.from] == *place.own) return take(place, edge.to);

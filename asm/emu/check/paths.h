@@ -46,6 +46,7 @@ class Paths {
 
     std::vector<State> states_;
     std::vector<Edges> edges_;  ///< by run, twice: behind hints, or not
+    std::vector<Edge> taken_;   ///< that of them which a wave took last; from kWrong: none
 };
 
 }  // namespace strata::emu

@@ -165,6 +165,53 @@ TEST(Runs, RandomCodeIsFoundTheSameOfWholeOrStepByStep) {
     EXPECT_LT(with_findings, seeds);
 }
 
+/// Random accesses of four waves to local memory, in stretches, strides and bytes of their own or of others, which they read
+/// more often than they write it; barriers are few or many.
+std::string random_sharing(uint32_t seed) {
+    std::mt19937 engine(seed);
+    const auto any = [&](int below) { return static_cast<int>(engine() % static_cast<uint32_t>(below)); };
+    std::string text =
+        "v_lshlrev_b32 v12, 2, v0\nv_mul_u32_u24 v13, 20, v0\nv_xor_b32 v14, 0x80, v12\nv_mov_b32 v15, 0x200\n"
+        "v_lshlrev_b32 v16, 4, v0\nv_mul_u32_u24 v17, 37, v0\nv_and_b32 v17, 0xfff, v17\nv_mov_b32 v2, 1\n"
+        "v_mov_b32 v3, 2\nv_mov_b32 v4, 3\nv_mov_b32 v5, 4\ns_mov_b32 s17, 2\n";
+    if (any(4))
+        text += "ds_store_b128 v16, v[2:5]\nds_store_b128 v16, v[2:5] offset:2048\ns_waitcnt lgkmcnt(0)\ns_barrier\n";
+    text += "again:\n";
+    const int writes = any(4), barriers = any(3);
+    for (int i = 8 + any(80); i > 0; --i) {
+        const std::string at = fmt::format("v{}", 12 + any(4 + any(3))),
+                          offset = fmt::format(" offset:{}", 4 * any(512));
+        const int what = any(32);
+        if (what < writes)
+            text += fmt::format("ds_store_b{} {}, v{}{}\n", 8 << any(3), at, any(2) ? 2 : 20, offset);
+        else if (what < 2 * writes)
+            text += any(2) ? fmt::format("ds_store_b128 v16, v[2:5]{}\n", offset)
+                           : fmt::format("ds_add_u32 v12, v2{}\n", offset);
+        else if (what < 2 * writes + barriers)
+            text += "s_waitcnt lgkmcnt(0)\ns_barrier\n";
+        else if (what < 12)
+            text += fmt::format("ds_load_2addr_b32 v[6:7], v12 offset0:{} offset1:{}\n", any(256), any(256));
+        else if (what < 16)
+            text += fmt::format("ds_load_b128 v[8:11], v16{}\n", offset);
+        else if (what < 18)
+            text += fmt::format("s_mov_b32 exec_lo, {:#x}\n", any(2) ? ~0u : static_cast<uint32_t>(engine()));
+        else
+            text += fmt::format("ds_load_u{} v6, {}{}\n", any(2) ? 8 : 16, at, offset);
+    }
+    return text + "s_waitcnt lgkmcnt(0)\ns_barrier\ns_sub_u32 s17, s17, 1\ns_cmp_lg_u32 s17, 0\ns_cbranch_scc1 again\n";
+}
+
+TEST(Runs, WhatWavesShareInLocalMemoryIsFoundTheSameOfWholeOrStepByStep) {
+    size_t with_races = 0;
+    for (uint32_t seed = 0; seed < 200; ++seed) {
+        const Ran ran = run(Arch::gfx1100, body(random_sharing(seed)), {.lds = 8192, .block = 128, .grid = 2});
+        with_races += static_cast<size_t>(std::ranges::count(kinds(ran), Kind::lds_race) != 0);
+        ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed;
+    }
+    EXPECT_GT(with_races, 40u);
+    EXPECT_LT(with_races, 160u);
+}
+
 TEST(Runs, RacesBetweenWorkgroupsAreFoundTheSameOfWholeOrStepByStep) {
     size_t with_races = 0;
     for (uint32_t seed = 1000; seed < 1100; ++seed) {
