@@ -1,5 +1,7 @@
 #include "strata/runtime/buffer.h"
 
+#include <algorithm>
+
 #include "strata/runtime/context_p.h"
 
 namespace strata::runtime {
@@ -12,19 +14,33 @@ Buffer::~Buffer() {
     context().memory.remove(bytes());
 }
 
-hip::DevicePtr Buffer::address() {
-    if (!address_) {
-        context().sweeper.sweep_for(bytes());
-        Result<hip::DevicePtr> got = device_.api().malloc(device_.ordinal(), bytes());
-        if (!got) {  // memory of dead tensors may be waiting for a sweep
-            context().sweeper.sweep(Generation::all);
-            got = device_.api().malloc(device_.ordinal(), bytes());
-        }
-        address_ = got.value();
-        context().sweeper.note_allocation(bytes());
-        context().memory.add(bytes());
+void Buffer::allocate(const std::function<Result<hip::DevicePtr>()>& malloc) {
+    context().sweeper.sweep_for(bytes());
+    Result<hip::DevicePtr> got = malloc();
+    if (!got) {  // memory of dead tensors may be waiting for a sweep
+        context().sweeper.sweep(Generation::all);
+        got = malloc();
     }
+    address_ = got.value();
+    context().sweeper.note_allocation(bytes());
+    context().memory.add(bytes());
+}
+
+hip::DevicePtr Buffer::address() {
+    if (!address_) allocate([&] { return device_.api().malloc(device_.ordinal(), bytes()); });
     return address_;
+}
+
+void Buffer::repeat(std::span<const uint8_t> pattern) {
+    const hip::HipApi& api = device_.api();
+    if (!address_ && api.malloc_repeated) {
+        allocate([&] { return api.malloc_repeated(device_.ordinal(), bytes(), pattern); });
+        return;
+    }
+    copy_in(pattern.data(), std::min(pattern.size(), bytes()));
+    for (size_t done = pattern.size(); done < bytes(); done += pattern.size())
+        api.memcpy_on_device(device_.ordinal(), address() + done, address(), std::min(pattern.size(), bytes() - done))
+            .value();
 }
 
 void Buffer::copy_in(const void* host, size_t bytes) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -23,11 +24,15 @@ class Buffer {
     bool allocated() const { return address_ != 0; }
 
     void copy_in(const void* host, size_t bytes);
+    /// Fills a buffer that nothing was put in with a pattern over and over. A pattern of whole pages may take memory once alone.
+    void repeat(std::span<const uint8_t> pattern);
     void copy_out(void* host, size_t bytes);
     /// Where the host can read the memory directly (the emulator), else nullptr.
     void* host_view();
 
   private:
+    void allocate(const std::function<Result<hip::DevicePtr>()>& malloc);
+
     Device& device_;
     DType dtype_;
     int64_t size_;

@@ -63,6 +63,7 @@ Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> argu
         return device.api().module_launch_kernel(function_, shape.grid, shape.block, shape.dynamic_lds, stream,
                                                  arguments, report);
     });
+    if (!time_ms && report.over_budget) throw OverBudget(time_ms.error());
     return {time_ms.value(), std::move(report)};
 }
 

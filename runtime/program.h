@@ -15,6 +15,11 @@ struct Launched {
     hip::LaunchReport report;
 };
 
+/// A launch was ended since a wave ran as many instructions as settings().emu_budget allows.
+class OverBudget : public Exception {
+    using Exception::Exception;
+};
+
 /// A code object on a device.
 class Module {
   public:
@@ -38,7 +43,7 @@ class Program {
     static std::shared_ptr<Program> of_module(std::shared_ptr<Module> module, codegen::Compiled code);
 
     /// Runs over device memory to its end: of each slot the address of its buffer, or the bits of its number. Throws what the
-    /// device reports.
+    /// device reports, as OverBudget what its budget ended.
     Launched launch(std::span<const uint64_t> slots) const;
     /// Runs with the explicit part of the kernarg segment as it is given.
     Launched launch(const LaunchShape& shape, std::span<const uint8_t> arguments) const;

@@ -51,9 +51,10 @@ struct LaunchConfig {
     Check check = Check::off;
     bool check_races = false;  ///< strict mode looks at what workgroups do to each other's memory, too, on one thread
     std::vector<lint::Finding>* findings =
-        nullptr;            ///< gets what strict mode finds, also if the launch ends in an error
-    bool counted = false;   ///< count what runs, at some tens of nanoseconds a wave instruction
-    bool profiled = false;  ///< keep what the timing model finds out on its way; without effect unless `timed`
+        nullptr;                  ///< gets what strict mode finds, also if the launch ends in an error
+    bool counted = false;         ///< count what runs, at some tens of nanoseconds a wave instruction
+    bool* over_budget = nullptr;  ///< gets whether the launch was ended since a wave ran as many instructions as it may
+    bool profiled = false;        ///< keep what the timing model finds out on its way; without effect unless `timed`
 };
 
 class Module;
@@ -70,6 +71,9 @@ class Gpu {
 
     /// Device memory: zero-size is allowed. Addresses lie in a reserved range of the host and may be read there.
     Result<DeviceAddress> allocate(size_t bytes, std::string_view label = {});
+    /// The same, filled with a pattern over and over. One of whole pages takes the host's memory once, until what it fills is
+    /// written to.
+    Result<DeviceAddress> allocate_repeated(size_t bytes, std::span<const uint8_t> pattern);
     Result<void> free(DeviceAddress address);
     Result<void> read(void* to, DeviceAddress from, size_t bytes) const;
     Result<void> write(DeviceAddress to, const void* from, size_t bytes);

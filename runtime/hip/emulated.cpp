@@ -77,6 +77,10 @@ Result<DevicePtr> allocate(int device, size_t bytes) {
     STRATA_TRY(Gpu * g, gpu(device));
     return g->allocate(bytes);
 }
+Result<DevicePtr> allocate_repeated(int device, size_t bytes, std::span<const uint8_t> pattern) {
+    STRATA_TRY(Gpu * g, gpu(device));
+    return g->allocate_repeated(bytes, pattern);
+}
 Result<void> release(int device, DevicePtr memory) {
     STRATA_TRY(Gpu * g, gpu(device));
     return g->free(memory);
@@ -181,6 +185,7 @@ Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std:
     config.profiled = settings().profiler != nullptr;
     std::vector<lint::Finding> found;
     config.findings = &found;
+    config.over_budget = &report.over_budget;
     const ShowOutput show{report.output};
     const auto run = [&] {
         try {
@@ -255,6 +260,7 @@ const HipApi& emulated() {
         .event_elapsed_ms = event_elapsed_ms,
         .device_label = device_label,
         .host_view = host_view,
+        .malloc_repeated = allocate_repeated,
         .pooled_bytes = pooled_bytes,
     };
     return api;

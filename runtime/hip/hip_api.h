@@ -34,8 +34,10 @@ struct DeviceRange {
 struct LaunchReport {
     uint64_t wave_instructions = 0;
     std::string output;  ///< what the kernel printed
-    std::any details;    ///< of a type that the provider's header names
-    std::any profile;    ///< the same, with settings().profiler
+    bool over_budget =
+        false;         ///< a wave ran as many instructions as settings().emu_budget allows: no mistake of the launch
+    std::any details;  ///< of a type that the provider's header names
+    std::any profile;  ///< the same, with settings().profiler
 };
 
 /// The HIP calls of hip_api.def, and what no call of HIP says. A provider fills every row.
@@ -49,6 +51,8 @@ struct HipApi {
     std::string (*device_label)(int device) = nullptr;
     /// Host address of device memory where both are one (the emulator), else nullptr.
     void* (*host_view)(int device, DevicePtr memory) = nullptr;
+    /// Memory that holds a pattern over and over, and takes less than its size; nullptr: there is none such.
+    Result<DevicePtr> (*malloc_repeated)(int device, size_t bytes, std::span<const uint8_t> pattern) = nullptr;
     /// Bytes of freed memory that the provider keeps for the next request.
     size_t (*pooled_bytes)(int device) = nullptr;
 };

@@ -22,6 +22,52 @@ TEST_F(Runtime, ABufferHoldsWhatIsCopiedIn) {
     EXPECT_EQ(out[2], 77);
 }
 
+TEST_F(Runtime, ARepeatedPatternIsThereWhereverOneLooksAndIsWrittenOverLikeAnyMemory) {
+    for (const size_t period : {size_t{4096} * 3, size_t{5000}})  // pages that are shared, and not
+        for (const int64_t size : {int64_t{100}, int64_t{4096} * 3, (int64_t{9} << 20) + 7}) {
+            std::vector<uint8_t> pattern(period);
+            for (size_t i = 0; i < period; ++i) pattern[i] = static_cast<uint8_t>(i * 7 + i / 251);
+            Buffer b(device(), dtypes::uint8, size), late(device(), dtypes::uint8, size);
+            late.address();
+            for (Buffer* each : {&b, &late}) {
+                each->repeat(pattern);
+                std::vector<uint8_t> out(each->bytes());
+                each->copy_out(out.data(), out.size());
+                for (size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], pattern[i % period]) << i;
+            }
+            const uint8_t other = 0xee;
+            b.copy_in(&other, 1);
+            std::vector<uint8_t> out(b.bytes());
+            b.copy_out(out.data(), out.size());
+            EXPECT_EQ(out[0], other);
+            for (size_t i = 1; i < out.size(); ++i) ASSERT_EQ(out[i], pattern[i % period]) << "a write is of one place";
+        }
+}
+
+TEST_F(Runtime, ARepeatedPatternTakesTheHostsMemoryOnce) {
+    const auto resident = [] {
+        size_t total = 0, pages = 0, shared = 0;
+        std::ifstream("/proc/self/statm") >> total >> pages >> shared;
+        return (pages - shared) * 4096;
+    };
+    const std::vector<uint8_t> pattern(4096 * 31, 5);
+    for (int i = 0; i < 3; ++i) {
+        const size_t before = resident();
+        Buffer b(device(), dtypes::uint8, int64_t{256} << 20);
+        b.repeat(pattern);
+        uint64_t sum = 0;
+        const auto* const bytes = static_cast<const uint8_t*>(b.host_view());
+        for (size_t at = 0; at < b.bytes(); at += 4096) sum += bytes[at];
+        EXPECT_EQ(sum, 5 * b.bytes() / 4096);
+        EXPECT_LT(resident(), before + (16u << 20));
+    }
+    Buffer own(device(), dtypes::uint8, int64_t{256} << 20);  // perhaps where one of them was
+    std::vector<uint8_t> zeros(1 << 20), out(1 << 20);
+    own.copy_in(zeros.data(), zeros.size());
+    own.copy_out(out.data(), out.size());
+    EXPECT_EQ(out, zeros);
+}
+
 TEST_F(Runtime, ABufferKeepsItsAddress) {
     Buffer a(device(), dtypes::float32, 100), b(device(), dtypes::float32, 100);
     hip::DevicePtr first = a.address();

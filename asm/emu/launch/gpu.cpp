@@ -50,9 +50,18 @@ Result<DeviceAddress> Gpu::allocate(size_t bytes, std::string_view label) {
     return state_->shared->memory.allocate(bytes, label);
 }
 
+Result<DeviceAddress> Gpu::allocate_repeated(size_t bytes, std::span<const uint8_t> pattern) {
+    if (pattern.empty()) return make_error(ErrorKind::Usage, "memory cannot be filled with a pattern of no bytes");
+    StoppableLock lock(state_->shared->mutex);
+    STRATA_TRY(const DeviceAddress address, state_->shared->memory.allocate(bytes, {}));
+    state_->shared->repeated.fill(address, bytes, pattern);
+    return address;
+}
+
 Result<void> Gpu::free(DeviceAddress address) {
     try {
         std::lock_guard lock(state_->shared->mutex);
+        state_->shared->repeated.release(address);
         return state_->shared->memory.free(address);
     } catch (const Exception& e) {  // a destructor asks: after a fork the memory stays
         return e.error();

@@ -182,6 +182,7 @@ Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, cons
     if (config.check != Check::off) checks.emplace(plan, kernel, config);
     const Result<Outcome> ran = pool.run(plan, threads);
     if (checks && checks->ended_launch()) return checks->error(*plan.launch.object, kernel);
+    if (config.over_budget) *config.over_budget = plan.over_budget;
     if (!ran) return ran.error();
     const Outcome& outcome = *ran;
     LaunchStats stats;

@@ -43,6 +43,7 @@ struct Plan {
 
     uint64_t first_group = 0, group_step = 1;  ///< the order in which workgroups start
     std::vector<uint64_t> sample;              ///< the only ones that run; empty: all do
+    bool over_budget = false;                  ///< what ended it: a wave ran as many instructions as it may
 
     uint64_t groups() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }
     uint64_t groups_to_run() const { return sample.empty() ? groups() : sample.size(); }

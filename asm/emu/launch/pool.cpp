@@ -97,7 +97,10 @@ Result<Outcome> Pool::run(Plan& plan, int threads) {
         if (worker->error && (!failed || worker->error_group < failed->error_group)) failed = worker.get();
     }
     if (interruption) std::rethrow_exception(interruption);
-    if (failed) return *failed->error;
+    if (failed) {
+        plan.over_budget = failed->over_budget;
+        return *failed->error;
+    }
     return total;
 }
 

@@ -5,6 +5,7 @@
 #include "strata/asm/emu/gpu.h"
 #include "strata/asm/emu/launch/kernel.h"
 #include "strata/asm/emu/launch/plan.h"
+#include "strata/asm/emu/launch/repeated.h"
 #include "strata/asm/emu/machine/device_memory.h"
 #include "strata/asm/emu/observe/model.h"
 #include "strata/core/support/mutex.h"
@@ -16,6 +17,7 @@ struct SharedMemory {
     explicit SharedMemory(uint64_t capacity) : memory(capacity) {}
     Mutex mutex;
     DeviceMemory memory;
+    RepeatedPages repeated;
 };
 
 /// Device addresses of the dispatch packet and the kernarg segment.

@@ -193,7 +193,8 @@ void Worker::fault(const Wave& wave) {
         if (std::string words = plan_.services->last_words(wave); !words.empty() && wave.stop == Stop::fault)
             fault_text_ = std::move(words);
     if (wave.stop != Stop::budget) return fail(wave, ErrorKind::MemoryFault);
-    fault_text_ = over_budget(wave.executed);
+    fault_text_ = strata::emu::over_budget(wave.executed);
+    over_budget = true;
     fail(wave, ErrorKind::Launch);
 }
 

@@ -21,6 +21,7 @@ class Worker {
     Outcome outcome;
     std::optional<Error> error;
     uint64_t error_group = 0;
+    bool over_budget = false;   ///< the error is of a wave that ran as many instructions as it may
     std::exception_ptr thrown;  ///< an interruption
 
   private:

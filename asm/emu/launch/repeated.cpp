@@ -1,0 +1,72 @@
+#include "strata/asm/emu/launch/repeated.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace strata::emu {
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr size_t kMostMaps = 4096;  // of a block; a process has some tens of thousands
+
+/// A file in memory with these bytes; -1: the host has none.
+int file_of(std::span<const uint8_t> bytes) {
+    const int file = memfd_create("repeated", MFD_CLOEXEC);
+    for (size_t done = 0; file >= 0 && done < bytes.size();) {
+        const ssize_t now = write(file, bytes.data() + done, bytes.size() - done);
+        if (now <= 0) {
+            close(file);
+            return -1;
+        }
+        done += static_cast<size_t>(now);
+    }
+    return file;
+}
+
+void own_pages(uint64_t address, size_t bytes) {
+    void* const at = reinterpret_cast<void*>(address);
+    mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    madvise(at, bytes, MADV_HUGEPAGE);
+}
+
+}  // namespace
+
+/// How many bytes show the file now.
+size_t RepeatedPages::map(uint64_t address, size_t bytes, std::span<const uint8_t> pattern) {
+    const size_t whole = bytes / kPage * kPage;
+    if (address % kPage || pattern.empty() || pattern.size() % kPage || whole <= pattern.size()) return 0;
+    if (whole / pattern.size() >= kMostMaps) return 0;
+    const int file = file_of(pattern);
+    if (file < 0) return 0;
+    size_t done = 0;
+    while (done < whole) {
+        const size_t now = std::min(pattern.size(), whole - done);
+        void* const at = reinterpret_cast<void*>(address + done);
+        if (mmap(at, now, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE, file, 0) == MAP_FAILED) break;
+        done += now;
+    }
+    close(file);
+    if (done) mapped_[address] = whole;
+    if (done < whole) own_pages(address + done, whole - done);
+    return done;
+}
+
+void RepeatedPages::fill(uint64_t address, size_t bytes, std::span<const uint8_t> pattern) {
+    for (size_t done = map(address, bytes, pattern); done < bytes;) {
+        const size_t from = done % pattern.size(), now = std::min(pattern.size() - from, bytes - done);
+        memcpy(reinterpret_cast<void*>(address + done), pattern.data() + from, now);
+        done += now;
+    }
+}
+
+void RepeatedPages::release(uint64_t address) {
+    const auto found = mapped_.find(address);
+    if (found == mapped_.end()) return;
+    own_pages(address, found->second);
+    mapped_.erase(found);
+}
+
+}  // namespace strata::emu
