@@ -42,8 +42,9 @@ std::string_view text_of(Stopped stopped) {
 
 void print(const codegen::Kernel& kernel, const SearchResult& found, double seconds) {
     if (settings().debug >= 1)
-        fmt::print(stderr, "search {}: {} tried, {} rejected, {} slower, {:.2f} s{}{}, {:.4f} -> {:.4f} ms: {}\n",
-                   kernel.name, found.tried, found.rejected, found.slower, seconds,
+        fmt::print(stderr,
+                   "search {}: {} tried, {} left out, {} rejected, {} slower, {:.2f} s{}{}, {:.4f} -> {:.4f} ms: {}\n",
+                   kernel.name, found.tried, found.left_out, found.rejected, found.slower, seconds,
                    found.stopped == Stopped::no ? "" : ", ended by ", text_of(found.stopped), found.start_ms, found.ms,
                    codegen::to_string(found.best.actions));
     if (settings().debug >= 2)
@@ -69,7 +70,7 @@ Scheduled search(Device& device, const codegen::Kernel& kernel, std::span<const 
     const std::unique_ptr<DeviceJudge> judge = judge_of(device, kernel, slots);
     if (!judge) return codegen::heuristic(kernel, target);
     const std::chrono::duration<double> prepared = Clock::now() - start, most(settings().search_seconds);
-    codegen::Limits limits{.candidates = settings().search_candidates};
+    codegen::Limits limits{.candidates = settings().search_candidates, .round = compiled_in_a_round(settings().beam)};
     if (most.count() > 0) limits.time = std::max(most - prepared, std::chrono::duration<double>(1e-9));
     std::vector<std::vector<codegen::Action>> known;
     if (before) known.push_back(before->actions);
@@ -92,6 +93,11 @@ Scheduled search(Device& device, const codegen::Kernel& kernel, std::span<const 
 }
 
 }  // namespace
+
+int compiled_in_a_round(int width) {
+    constexpr int kOfOneKept = 3;
+    return kOfOneKept * std::max(width, 1);
+}
 
 Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel, std::span<const uint64_t> slots) {
     const codegen::Target target = target_of(device);

@@ -12,6 +12,9 @@ namespace strata::runtime {
 /// is thrown once the best until then is kept on disk.
 codegen::Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel, std::span<const uint64_t> slots);
 
+/// Candidates of a round that a search with a beam of that width compiles, the cheapest by their static_cost.
+int compiled_in_a_round(int width);
+
 /// A kernel whose schedule was searched.
 struct Searched {
     SearchKey key;

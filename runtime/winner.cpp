@@ -16,7 +16,7 @@
 namespace strata::runtime {
 namespace {
 
-constexpr int kSearchVersion = 4;  // part of the key: older winners were judged by other rules
+constexpr int kSearchVersion = 5;  // part of the key: older winners were judged by other rules
 constexpr std::string_view kState = "state of all winners";
 
 std::string rules() { return content_hash(fmt::format("{}\n{}", kSearchVersion, codegen::action_rules())); }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "strata/codegen/optimize/actions_p.h"
+#include "strata/codegen/optimize/cost.h"
 #include "strata/codegen/optimize/variations_p.h"
 #include "strata/core/support/interrupt.h"
 
@@ -19,7 +20,7 @@ constexpr int kMaxRounds = 12;
 constexpr size_t kKeptRejections = 16;
 
 struct Candidate : Scheduled {
-    double ms = 0;
+    double ms = 0, clocks = 0;  ///< clocks: by static_cost
 };
 
 /// Candidates that are compiled together: enough for all cores, few enough that limits are looked at in between.
@@ -43,7 +44,7 @@ class Search {
         std::vector<Candidate> usable = beam;
         for (int round = 0; round < kMaxRounds && !is_over(); ++round) {
             const double best = beam.front().ms;
-            std::vector<Candidate> next = timed(successors(kernel, beam), false);
+            std::vector<Candidate> next = timed(promising(successors(kernel, beam)), false);
             usable.insert(usable.end(), next.begin(), next.end());
             if (next.empty() || next.front().ms > best * kWorthIt) break;
             next.resize(std::min(next.size(), width_));
@@ -125,6 +126,19 @@ class Search {
             }
         }
         return out;
+    }
+
+    /// Those that cost the least by their form, the cheapest first; the others are not compiled.
+    std::vector<Candidate> promising(std::vector<Candidate> candidates) {
+        if (limits_.round == 0) return candidates;
+        for (Candidate& c : candidates) c.clocks = static_cost(c.kernel, target_).clocks();
+        std::ranges::sort(candidates, [](const Candidate& a, const Candidate& b) {
+            return a.clocks != b.clocks ? a.clocks < b.clocks : to_string(a.actions) < to_string(b.actions);
+        });
+        const size_t most = std::min(candidates.size(), static_cast<size_t>(limits_.round));
+        result_.left_out += static_cast<int>(candidates.size() - most);
+        candidates.resize(most);
+        return candidates;
     }
 
     /// The usable ones of those that the limits let it try, fastest first. `all`: whatever the limits are.

@@ -33,6 +33,7 @@ class Judge {
 struct Limits {
     std::chrono::duration<double> time{0};  ///< 0: none
     int candidates = 0;                     ///< 0: none
+    int round = 0;  ///< candidates of a round that are tried: those of the least static_cost; 0: all
 };
 
 enum class Stopped : uint8_t { no, time, candidates, interrupted };
@@ -42,6 +43,7 @@ struct SearchResult {
     double ms = 0;        ///< of the winner
     double start_ms = 0;  ///< of the heuristic schedule
     int tried = 0, rejected = 0, slower = 0;
+    int left_out = 0;                     ///< untried, by their static_cost
     std::vector<std::string> rejections;  ///< "upcast(0, 4): wrong result", the first few
     Stopped stopped = Stopped::no;
     std::exception_ptr interruption = {};  ///< what interrupted the judge; the winner is the best until then

@@ -4,6 +4,7 @@
 
 #include "../kernel/build_helpers.h"
 #include "../target/gfx1100.h"
+#include "strata/codegen/optimize/cost.h"
 #include "strata/core/support/interrupt.h"
 
 namespace strata::codegen {
@@ -193,6 +194,22 @@ TEST(BeamSearch, TriesNoMoreThanItMayAndThatIsTheStart) {
     EXPECT_EQ(found.tried, 2);
     EXPECT_EQ(found.stopped, Stopped::time);
     EXPECT_EQ(beam_search(rows(), gfx1100, 4, judge, {.candidates = 1 << 20}).value().stopped, Stopped::no);
+}
+
+TEST(BeamSearch, OfARoundThoseAreTriedThatCostTheLeastAndWhatItStartsFromAlways) {
+    GraphScope scope;
+    for (auto kernel : {elementwise, rows})
+        for (const int most : {1, 3, 8}) {
+            RuleJudge judge([](const Kernel& k) { return static_cost(k, gfx1100).clocks(); }), all(judge);
+            const SearchResult found = beam_search(kernel(), gfx1100, 2, judge, {.round = most}).value();
+            const SearchResult whole = beam_search(kernel(), gfx1100, 2, all).value();
+            EXPECT_EQ(found.best.actions, whole.best.actions) << "the cost is the time here, so that nothing is missed";
+            EXPECT_GT(found.left_out, 0);
+            EXPECT_EQ(whole.left_out, 0);
+            EXPECT_LT(found.tried, whole.tried);
+            EXPECT_EQ(judge.seen.at(0), heuristic(kernel(), gfx1100).kernel.sink);
+            EXPECT_EQ(judge.seen.at(1), kernel().sink);
+        }
 }
 
 TEST(BeamSearch, TriesTheHandWrittenScheduleFirstAndPrefersIt) {

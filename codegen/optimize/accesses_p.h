@@ -1,0 +1,58 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "strata/codegen/kernel/kernel.h"
+
+namespace strata::codegen {
+
+/// A set of a kernel's ranges, a bit each.
+using RangeBits = uint64_t;
+
+/// How a kernel's nodes stand in its ranges.
+class Nest {
+  public:
+    explicit Nest(UOp sink);
+
+    const std::vector<UOp>& order() const { return order_; }
+    const std::vector<UOp>& ranges() const { return ranges_; }  ///< by ids; a range's place is its bit
+    /// The ranges that a node is computed for: those that no end, reduction or contraction between has closed.
+    RangeBits open(UOp u) const { return open_.at(u); }
+    RangeBits with_axes(std::initializer_list<Axis> axes) const;
+    double steps(RangeBits set) const;  ///< of all its ranges together
+
+  private:
+    std::vector<UOp> order_, ranges_;
+    UOpMap<RangeBits> open_;
+};
+
+/// The offset of an access as a function of the ranges; what is read from memory counts as 0.
+class Offset {
+  public:
+    Offset(UOp offset, const Nest& nest);
+    int64_t at(std::span<const int64_t> ranges);  ///< a number each, in the order of Nest::ranges()
+
+  private:
+    struct Step {
+        UOp node;
+        int range;  ///< the one that it is, -1: none
+        std::vector<size_t> sources;
+    };
+    std::vector<Step> steps_;
+    std::vector<int64_t> values_;
+};
+
+/// A load or store.
+struct Access {
+    UOp memory;  ///< the param
+    bool store;
+    int bytes;                   ///< of an element
+    RangeBits open;              ///< ranges that it is done for
+    std::vector<int64_t> by;     ///< how many elements it moves with each range
+    std::vector<int64_t> lanes;  ///< where the lanes of the first wave are, in elements
+};
+
+/// All of a kernel, with its threads as lanes.
+std::vector<Access> accesses_of(const Nest& nest, int wave_size);
+
+}  // namespace strata::codegen

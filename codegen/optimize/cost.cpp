@@ -1,0 +1,249 @@
+// static_cost: what a schedule asks of each part of a card, from its graph: how often a thread does each operation, which lines
+// and banks the lanes of a wave touch, what of it comes back from caches, how many workgroups a unit holds.
+#include "strata/codegen/optimize/cost.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <unordered_set>
+
+#include "strata/codegen/optimize/accesses_p.h"
+#include "strata/codegen/target/rates.h"
+
+namespace strata::codegen {
+namespace {
+
+constexpr int64_t kLineBytes = 128, kBanks = 32, kDwordBytes = 4;
+constexpr double kMiB = 1048576;
+constexpr double kLocalClocks = 64;     // until a load from local memory is there
+constexpr double kLoopClocks = 8;       // counting, comparing, branching
+constexpr double kWavesStarted = 6;     // in a clock, one by each shader engine
+constexpr double kOwnRegisters = 16;    // addresses, indices and what else a thread has besides its values
+constexpr double kMostRegisters = 256;  // of a thread, beyond which values go to memory
+constexpr double kSpillAccesses = 2;    // that such a value takes, each time
+
+constexpr std::initializer_list<Axis> kSerial = {Axis::loop, Axis::reduce},
+                                      kCopies = {Axis::upcast, Axis::unroll, Axis::vector},
+                                      kThreads = {Axis::local, Axis::lane, Axis::group};
+
+class Estimator {
+  public:
+    Estimator(const Kernel& kernel, const Target& target)
+        : target_(target),
+          rates_(rates_of(target.arch)),
+          nest_(kernel.sink),
+          serial_(nest_.with_axes(kSerial)),
+          copies_(nest_.with_axes(kCopies)),
+          threads_(nest_.with_axes(kThreads)),
+          groups_(nest_.steps(nest_.with_axes({Axis::global}))),
+          waves_(std::ceil(nest_.steps(threads_) / target.wave_size)) {}
+
+    StaticCost run() {
+        for (UOp u : nest_.order()) {
+            add_work(u);
+            add_room(u);
+        }
+        for (const Access& access : accesses_of(nest_, target_.wave_size)) {
+            if (access.memory.as<ParamArg>().space == Space::global) add_global(access);
+            if (access.memory.as<ParamArg>().space == Space::local) add_local(access);
+        }
+        return spread();
+    }
+
+  private:
+    double times(RangeBits open) const { return nest_.steps(open & (serial_ | copies_)); }
+
+    /// What a wave computes. Numbers of copies are known when the code is made, so that offsets are computed once a step of loops.
+    void add_work(UOp u) {
+        const RangeBits open = nest_.open(u);
+        if (u.is(Op::wmma)) {
+            const auto& name = u.as<MatrixArg>().name;
+            const auto shape = std::ranges::find(target_.matrix, name, &MatrixShape::mnemonic);
+            matrix_ += times(open) * shape->m * shape->n * shape->k / rates_.products;
+        } else if (u.is(Op::reduce)) {
+            add_reduction(u);
+        } else if (info(u.op()).elementwise()) {
+            const bool is_offset = u.dtype().element() == dtypes::index;
+            const bool by_shift = u.src().size() == 2 && u.src(1).is_const();
+            const double cost = by_shift ? std::min(info(u.op()).cost, 1) : info(u.op()).cost;
+            vector_ += cost * (is_offset ? nest_.steps(open & serial_) : times(open));
+        }
+        if ((open & serial_) && loops_.insert(open & serial_).second)
+            latency_ += nest_.steps(open & serial_) * kLoopClocks;
+    }
+
+    /// Sums of a thread, then of the threads that share them.
+    void add_reduction(UOp u) {
+        RangeBits all = 0;
+        for (UOp s : u.src()) all |= nest_.open(s);
+        if (!u.src(0).is(Op::wmma)) vector_ += times(all);
+        const RangeBits shared = all & ~nest_.open(u) & nest_.with_axes({Axis::group});
+        if (!shared) return;
+        const double steps = std::log2(nest_.steps(shared));
+        vector_ += times(nest_.open(u)) * steps;
+        latency_ += nest_.steps(nest_.open(u) & serial_) * steps * kLocalClocks;
+    }
+
+    /// What a thread holds in registers and its block in local memory.
+    void add_room(UOp u) {
+        const double registers = static_cast<double>(u.dtype().bytes()) / kDwordBytes;
+        if (u.is(Op::reduce)) registers_ += nest_.steps(nest_.open(u) & copies_) * registers;
+        if (u.is(Op::load) && skip_after(u.src(0).src(0)).as<ParamArg>().space == Space::global)
+            registers_ += nest_.steps(nest_.open(u) & copies_) * registers;
+        if (u.is(Op::param) && u.as<ParamArg>().space == Space::local)
+            local_bytes_ += static_cast<double>(u.as<ParamArg>().size * u.dtype().bytes());
+    }
+
+    /// Neighbouring elements that a thread accesses at once.
+    double wide(const Access& access) const {
+        int64_t elements = 1;
+        for (size_t r = 0; r < access.by.size(); ++r) {
+            const int64_t size = range_arg(nest_.ranges()[r]).size;
+            if ((access.open & copies_) >> r & 1 && access.by[r] == elements) elements *= size;
+        }
+        return static_cast<double>(std::gcd(elements, target_.vector_bytes / access.bytes));
+    }
+
+    /// Elements of what the ranges go over, neighbours among them by steps of one.
+    struct Extent {
+        double elements = 1, neighbours = 1;
+    };
+    Extent extent(const Access& access, RangeBits set) const {
+        std::vector<std::pair<int64_t, int64_t>> moves;  // how far, how often
+        for (size_t r = 0; r < access.by.size(); ++r)
+            if ((access.open & set) >> r & 1 && access.by[r])
+                moves.emplace_back(std::abs(access.by[r]), range_arg(nest_.ranges()[r]).size);
+        std::ranges::sort(moves);
+        Extent out;
+        double span = 1;
+        for (const auto& [by, size] : moves) {
+            out.elements *= static_cast<double>(size);
+            span += static_cast<double>(by) * static_cast<double>(size - 1);
+            if (static_cast<double>(by) <= out.neighbours) out.neighbours = span;
+        }
+        out.elements = std::min({out.elements, span, static_cast<double>(access.memory.as<ParamArg>().size)});
+        return out;
+    }
+
+    void add_global(const Access& access) {
+        const double done = times(access.open), at_once = wide(access), bytes = access.bytes;
+        std::vector<int64_t> lines;
+        for (const int64_t lane : access.lanes)
+            for (int64_t byte = lane * access.bytes, end = byte + static_cast<int64_t>(at_once * bytes); byte < end;
+                 byte = (byte / kLineBytes + 1) * kLineBytes)
+                lines.push_back(byte / kLineBytes);
+        std::ranges::sort(lines);
+        const auto distinct = std::ranges::unique(lines).begin() - lines.begin();
+        lines_ += done / at_once * static_cast<double>(distinct) * kLineBytes / rates_.l0_bytes;
+        vector_ += done / at_once;
+        const Extent block = extent(access, serial_ | copies_ | threads_), all = extent(access, ~RangeBits{0});
+        const double waste = std::max(1.0, kLineBytes / (block.neighbours * bytes));
+        wanted_ += groups_ * block.elements * bytes * waste;
+        first_ += std::min(all.elements * bytes * std::max(1.0, kLineBytes / (all.neighbours * bytes)),
+                           groups_ * block.elements * bytes * waste);
+        if (!access.store) wait(access, rates_.memory_clocks);
+    }
+
+    void add_local(const Access& access) {
+        const double done = times(access.open), at_once = wide(access);
+        const auto dwords = std::max<int64_t>(static_cast<int64_t>(at_once) * access.bytes / kDwordBytes, 1);
+        const auto together =
+            static_cast<size_t>(kBanks / std::bit_ceil(static_cast<uint64_t>(std::min<int64_t>(dwords, 4))));
+        double clocks = 0;
+        for (size_t first = 0; first < access.lanes.size(); first += together) {
+            std::vector<int64_t> words;
+            for (size_t lane = first; lane < std::min(first + together, access.lanes.size()); ++lane)
+                for (int64_t i = 0; i < dwords; ++i)
+                    words.push_back(access.lanes[lane] * access.bytes / kDwordBytes + i);
+            std::ranges::sort(words);
+            words.erase(std::ranges::unique(words).begin(), words.end());
+            std::array<int, kBanks> busy{};
+            int most = 1;
+            for (const int64_t word : words) most = std::max(most, ++busy[static_cast<size_t>(word % kBanks)]);
+            clocks += most;
+        }
+        local_ += done / at_once * clocks;
+        vector_ += done / at_once;
+        if (!access.store) wait(access, kLocalClocks);
+    }
+
+    /// Loads of one loop are under way together.
+    void wait(const Access& access, double clocks) {
+        double& longest = waits_[access.open & serial_];
+        longest = std::max(longest, clocks);
+    }
+
+    double memory_clocks() const {
+        const double first = std::min(wanted_, first_), again = wanted_ - first;
+        const double in_l2 = std::min(1.0, rates_.l2_mib * kMiB / std::max(first, 1.0)),
+                     in_llc = std::min(1.0, rates_.llc_mib * kMiB / std::max(first, 1.0));
+        const double missed = again * (1 - in_l2), dram = first + missed * (1 - in_llc);
+        return std::max(
+            {wanted_ / rates_.l2_bytes, (dram + missed * in_llc) / rates_.llc_bytes, dram / rates_.dram_bytes});
+    }
+
+    /// Workgroups that a unit holds at once.
+    double resident(double share) const {
+        const double registers = std::min(registers_ + kOwnRegisters, kMostRegisters) * target_.wave_size / 32;
+        const double waves = std::min<double>(rates_.waves, std::floor(rates_.registers / registers)) * Rates::kSimds;
+        double held = std::floor(waves / waves_);
+        if (local_bytes_ > 0)
+            held = std::min(held, std::floor(rates_.cus * static_cast<double>(target_.lds_bytes) / local_bytes_));
+        return std::clamp(held, 1.0, share);
+    }
+
+    /// From one wave to the card.
+    StaticCost spread() {
+        const double spilled = std::max(0.0, registers_ + kOwnRegisters - kMostRegisters) * kSpillAccesses;
+        double loop_steps = 1;
+        for (const auto& [loop, clocks] : waits_) {
+            latency_ += nest_.steps(loop) * clocks;
+            loop_steps = std::max(loop_steps, nest_.steps(loop));
+        }
+        lines_ += spilled * loop_steps;
+        const double share = std::ceil(groups_ / rates_.units), held = resident(share);
+        const double simds = std::min<double>(Rates::kSimds, held * waves_),
+                     cus = std::min<double>(rates_.cus, held * waves_);
+        const double vector = vector_ * rates_.issue;
+        return {.vector = share * waves_ * vector / simds,
+                .matrix = share * waves_ * matrix_ / simds,
+                .local = share * waves_ * local_ / cus,
+                .lines = share * waves_ * lines_ / cus,
+                .memory = memory_clocks(),
+                .latency = std::ceil(share / held) * (latency_ + vector + matrix_),
+                .dispatch = groups_ * waves_ / kWavesStarted};
+    }
+
+    const Target& target_;
+    const Rates& rates_;
+    const Nest nest_;
+    const RangeBits serial_, copies_, threads_;
+    const double groups_, waves_;  ///< workgroups; waves of one
+    // Of a wave.
+    double vector_ = 0, matrix_ = 0, local_ = 0, lines_ = 0, latency_ = 0;
+    double registers_ = 0, local_bytes_ = 0;
+    double wanted_ = 0, first_ = 0;  ///< bytes that all workgroups ask of L2, that are asked for the first time
+    std::unordered_set<RangeBits> loops_;
+    std::map<RangeBits, double> waits_;
+};
+
+}  // namespace
+
+double StaticCost::clocks() const {
+    const std::array parts{vector, matrix, local, lines, memory, latency, dispatch};
+    const double most = *std::ranges::max_element(parts);
+    if (most == 0) return 0;
+    double sum = 0;
+    for (const double part : parts) {
+        const double x = part / most;
+        sum += x * x * x * x;
+    }
+    return most * std::sqrt(std::sqrt(sum));
+}
+
+StaticCost static_cost(const Kernel& kernel, const Target& target) { return Estimator(kernel, target).run(); }
+
+}  // namespace strata::codegen

@@ -1,0 +1,105 @@
+#include "strata/codegen/optimize/cost.h"
+
+#include <gtest/gtest.h>
+
+#include "../kernel/build_helpers.h"
+#include "../target/gfx1100.h"
+#include "strata/codegen/optimize/actions_p.h"
+
+namespace strata::codegen {
+namespace {
+
+using namespace test;
+
+/// A tensor in memory that nobody fills: its shape alone counts.
+UOp unfilled(Shape shape, DType type = dtypes::float32) {
+    static uint64_t next = 3'000'000;
+    int64_t n = 1;
+    for (int64_t d : shape) n *= d;
+    return reshape(make(Op::buffer, type, {}, BufferArg{next++, n, 0}), std::move(shape));
+}
+Kernel kernel_of(UOp body) {
+    UOp output = make(Op::buffer, body.dtype(), {}, BufferArg{2'999'999, body.numel(), 0});
+    return start_schedule(build_kernel(output, body).kernel);
+}
+Kernel elementwise() { return kernel_of(unfilled({1024, 1024}) + number(1)); }
+Kernel transposed() { return kernel_of(permute(unfilled({1024, 1024}), {1, 0})); }
+Kernel row_sums() { return kernel_of(reshape(sum(unfilled({1024, 4096}), {1}), {1024})); }
+Kernel product(DType type = dtypes::float32) {
+    const UOp a = expand(reshape(unfilled({512, 512}, type), {512, 1, 512}), {512, 512, 512}),
+              b = expand(reshape(permute(unfilled({512, 512}, type), {1, 0}), {1, 512, 512}), {512, 512, 512});
+    return kernel_of(reshape(sum(a * b, {2}), {512, 512}));
+}
+
+StaticCost cost(const Kernel& kernel, std::string_view actions, const Target& target = gfx1100) {
+    Result<Kernel> made = apply_all(kernel, parse_actions(actions).value(), target);
+    EXPECT_TRUE(made) << actions << ": " << made.error().message;
+    return made ? static_cost(*made, target) : StaticCost{};
+}
+
+struct Order {
+    Kernel (*kernel)();
+    const char *cheaper, *dearer;
+};
+
+/// What cards are known to show; test/asm/emu/observe has the same of the timing model.
+TEST(StaticCost, OrdersSchedulesAsCardsDo) {
+    GraphScope scope;
+    const Order orders[] = {
+        {elementwise, "local(0, 256)", ""},             // waves with one lane at work
+        {elementwise, "local(0, 256)", "local(0, 8)"},  //
+        {elementwise, "upcast(0, 4) local(0, 256)",
+         "local(0, 64) upcast(0, 4)"},  // neighbours are one access of a thread
+        {transposed, "upcast(0, 4) upcast(1, 4) local(1, 16) local(0, 16)", "local(0, 256)"},
+        {transposed, "upcast(0, 4) upcast(1, 4) local(1, 16) local(0, 16)", "local(1, 256)"},
+        {row_sums, "unroll(0, 4) group(0, 256)", "local(0, 256)"},  // lanes along memory, not rows apart
+        {row_sums, "unroll(0, 4) group(0, 256)", ""},
+        {+[] { return product(); }, "upcast(1, 4) upcast(0, 4) local(1, 16) local(0, 16)", "local(1, 16) local(0, 16)"},
+        {+[] { return product(); }, "upcast(1, 4) local(1, 16) upcast(0, 4) local(0, 16) unroll(0, 4)",
+         "local(1, 256)"},
+    };
+    for (const auto& [kernel, cheaper, dearer] : orders)
+        EXPECT_LT(cost(kernel(), cheaper).clocks(), cost(kernel(), dearer).clocks()) << cheaper << " | " << dearer;
+}
+
+TEST(StaticCost, PartsAreWhatTheyAreNamedFor) {
+    GraphScope scope;
+    const StaticCost plain = cost(elementwise(), "local(0, 256)"),
+                     wide = cost(elementwise(), "upcast(0, 4) local(0, 256)");
+    EXPECT_EQ(plain.memory, wide.memory) << "the same lines, each once";
+    EXPECT_NEAR(plain.memory, 8.0 * (1 << 20) / 384, 1) << "8 MiB at the rate of DRAM";
+    EXPECT_LT(wide.dispatch, plain.dispatch);
+    EXPECT_EQ(plain.local, 0);
+    EXPECT_EQ(plain.matrix, 0);
+    const StaticCost bare = cost(product(), "upcast(1, 4) local(1, 16) upcast(0, 4) local(0, 16)"),
+                     staged = cost(product(), "upcast(1, 4) local(1, 16) upcast(0, 4) local(0, 16) stage(0, 8)");
+    EXPECT_GT(staged.local, 0);
+    EXPECT_LT(staged.lines, bare.lines / 2) << "operands come to a block once";
+    const StaticCost matrices = cost(product(dtypes::float16), "matrix(0, 0)");
+    EXPECT_GT(matrices.matrix, 0);
+    EXPECT_LT(matrices.vector, bare.vector);
+    const StaticCost apart = cost(transposed(), "local(0, 32)"), along = cost(transposed(), "local(1, 32)");
+    EXPECT_GT(std::max(apart.lines, along.lines), 4 * plain.lines);
+}
+
+TEST(StaticCost, EveryScheduleInReachHasOneAndAlwaysTheSame) {
+    GraphScope scope;
+    for (const isa::ArchInfo& arch : isa::archs()) {
+        const Target target = target_of(arch.arch);
+        for (const Kernel& kernel : {elementwise(), transposed(), row_sums(), product(), product(dtypes::float16)})
+            for (size_t row = 0; row < action_rows().size(); ++row)
+                for (int64_t amount : action_rows()[row].amounts)
+                    for (int axis = 0; axis < 2; ++axis) {
+                        const Action action{static_cast<ActionKind>(row), axis, amount};
+                        const Result<Kernel> made = apply(kernel, action, target);
+                        if (!made) continue;
+                        const double clocks = static_cost(*made, target).clocks();
+                        EXPECT_GT(clocks, 0) << to_string(action);
+                        EXPECT_LT(clocks, 1e12) << to_string(action);
+                        EXPECT_EQ(clocks, static_cost(*made, target).clocks()) << to_string(action);
+                    }
+    }
+}
+
+}  // namespace
+}  // namespace strata::codegen
