@@ -1,6 +1,8 @@
 #include "strata/asm/isa/table_p.h"
 
 #include <algorithm>
+#include <bit>
+#include <functional>
 
 namespace strata::isa {
 namespace {
@@ -164,19 +166,24 @@ void index_layouts(FamilyTable& table, Family family) {
     }
 }
 
-/// Row numbers by mnemonic; within one, the native format comes before VOP3.
+/// The place of a mnemonic in by_mnemonic: that of its first row, or a free one.
+size_t place_of(const FamilyTable& table, std::string_view mnemonic) {
+    const size_t last = table.by_mnemonic.size() - 1;
+    size_t at = std::hash<std::string_view>()(mnemonic) & last;
+    while (table.by_mnemonic[at] != FamilyTable::kNoRow && table.rows[table.by_mnemonic[at]].mnemonic != mnemonic)
+        at = (at + 1) & last;
+    return at;
+}
+
+/// Rows of one mnemonic are a chain, in which the native format comes before VOP3.
 void index_mnemonics(FamilyTable& table) {
-    for (size_t i = 0; i < table.rows.size(); ++i)
-        if (!(table.rows[i].flags & kWave64)) table.by_mnemonic.push_back(static_cast<uint16_t>(i));
-    auto before = [&](uint16_t a, uint16_t b) {
-        int order = table.rows[a].mnemonic.compare(table.rows[b].mnemonic);
-        return order != 0 ? order < 0 : a < b;
-    };
-    std::sort(table.by_mnemonic.begin(), table.by_mnemonic.end(), before);
-    table.vop3_of.assign(table.rows.size(), FamilyTable::kNoRow);
-    for (size_t i = 0; i + 1 < table.by_mnemonic.size(); ++i) {
-        uint16_t native = table.by_mnemonic[i], wide = table.by_mnemonic[i + 1];
-        if (table.rows[native].mnemonic == table.rows[wide].mnemonic) table.vop3_of[native] = wide;
+    table.by_mnemonic.assign(std::bit_ceil(2 * table.rows.size()), FamilyTable::kNoRow);
+    table.next_form.assign(table.rows.size(), FamilyTable::kNoRow);
+    for (size_t i = 0; i < table.rows.size(); ++i) {
+        if (table.rows[i].flags & kWave64) continue;
+        uint16_t* end = &table.by_mnemonic[place_of(table, table.rows[i].mnemonic)];
+        while (*end != FamilyTable::kNoRow) end = &table.next_form[*end];
+        *end = static_cast<uint16_t>(i);
     }
 }
 
@@ -220,19 +227,6 @@ const FamilyTable& table_of() {
     return table;
 }
 
-struct ByName {
-    std::span<const Row> rows;
-    bool operator()(uint16_t row, std::string_view mnemonic) const { return rows[row].mnemonic < mnemonic; }
-    bool operator()(std::string_view mnemonic, uint16_t row) const { return mnemonic < rows[row].mnemonic; }
-};
-
-/// The rows of a mnemonic: numbers into rows, native format first.
-std::span<const uint16_t> rows_named(const FamilyTable& table, std::string_view mnemonic) {
-    auto [first, last] =
-        std::equal_range(table.by_mnemonic.begin(), table.by_mnemonic.end(), mnemonic, ByName{table.rows});
-    return {first, last};
-}
-
 }  // namespace
 
 const FamilyTable& table(Family family) {
@@ -265,16 +259,15 @@ const Row& in_wave(Family family, const Row& row, int wave_size) {
 }
 
 const Row* find_row(Family family, std::string_view mnemonic, Format format) {
-    const FamilyTable& found = table(family);
-    for (uint16_t number : rows_named(found, mnemonic))
-        if (found.rows[number].format == format) return &found.rows[number];
-    return nullptr;
+    const Row* row = find_row(family, mnemonic);
+    while (row && row->format != format) row = table(family).vop3_form(*row);
+    return row;
 }
 
 const Row* find_row(Family family, std::string_view mnemonic) {
     const FamilyTable& found = table(family);
-    auto numbers = rows_named(found, mnemonic);
-    return numbers.empty() ? nullptr : &found.rows[numbers[0]];
+    const uint16_t number = found.by_mnemonic[place_of(found, mnemonic)];
+    return number == FamilyTable::kNoRow ? nullptr : &found.rows[number];
 }
 
 }  // namespace strata::isa

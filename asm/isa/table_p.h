@@ -47,8 +47,8 @@ struct FamilyTable {
     Inst blank{};  ///< in memory so that the decoder copies it with wide moves
     std::array<const Layout*, kFormatCount> layouts{};
     std::array<const Layout*, 512> by_prefix{};  ///< by the top nine bits of the first word
-    std::vector<uint16_t> vop3_of;               ///< per row: number of its VOP3 form, or kNoRow
-    std::vector<uint16_t> by_mnemonic;           ///< row numbers by mnemonic, then format
+    std::vector<uint16_t> next_form;             ///< per row: number of the next of its mnemonic, or kNoRow
+    std::vector<uint16_t> by_mnemonic;           ///< number of the first row of a mnemonic, by hash; or kNoRow
     std::vector<uint8_t> op_sel;                 ///< per row: bits of op_sel that select a half of something
     std::vector<uint64_t> row_bits;              ///< per row: bits of the instruction that may vary
     std::vector<uint64_t> row_ones;              ///< per row: bits of the others that must be set
@@ -60,9 +60,9 @@ struct FamilyTable {
         return row == kNoRow ? nullptr : &rows[row];
     }
     uint16_t number(Format format, uint32_t opcode) const { return by_opcode_[index_of(format)][opcode & 1023]; }
-    /// The VOP3 or VOP3SD form of a VOP1, VOP2 or VOPC row, or nullptr.
+    /// The next form of a row's mnemonic, or nullptr: VOP3 or VOP3SD, of a VOP1, VOP2 or VOPC row.
     const Row* vop3_form(const Row& row) const {
-        uint16_t wide = vop3_of[static_cast<size_t>(&row - rows.data())];
+        uint16_t wide = next_form[static_cast<size_t>(&row - rows.data())];
         return wide == kNoRow ? nullptr : &rows[wide];
     }
 

@@ -5,6 +5,7 @@
 
 #include "strata/codegen/decompose/functions_p.h"
 #include "strata/core/support/error.h"
+#include "strata/core/uop/numbers.h"
 #include "strata/core/uop/reference.h"
 #include "strata/core/uop/verify.h"
 #include "strata/core/uop/walk.h"
@@ -44,22 +45,34 @@ UOp decomposed(UOp u, const Target& target) {
 /// does not change in a loop stands before it, though what it was made of stood inside.
 class Decomposer {
   public:
-    Decomposer(const LinearProgram& program, const Target& target) : program_(program), target_(target) {}
+    Decomposer(const LinearProgram& program, const Target& target)
+        : program_(program), target_(target), numbers_(2 * program.ops.size()) {}
 
     std::vector<UOp> run() {
-        const size_t size = program_.ops.size();
-        uses_.reserve(size);
-        made_.reserve(2 * size);
-        level_.reserve(2 * size);
-        blocks_[0].reserve(2 * size);
+        blocks_[0].reserve(2 * program_.ops.size());
+        known_.reserve(2 * program_.ops.size());
         for (UOp u : program_.ops)
-            for (UOp s : u.src()) ++uses_[skip_after(s)];
+            for (UOp s : u.src()) ++known(skip_after(s)).uses;
         for (UOp u : program_.ops) visit(u);
         return std::move(blocks_[0]);
     }
 
   private:
     static bool is_value(UOp u) { return info(u.op()).computes() && u.dtype().lanes == 1; }
+
+    static constexpr uint32_t kNowhere = UINT32_MAX;
+    struct Known {
+        UOp made;                   ///< what stands for it
+        uint32_t level = kNowhere;  ///< of what is in the list: the number of loops around it
+        int uses = 0;               ///< in the list that was given
+    };
+    /// Valid until the next node is looked at.
+    Known& known(UOp u) {
+        const uint32_t number = numbers_.add(u);
+        if (number == known_.size()) known_.emplace_back();
+        return known_[number];
+    }
+    bool is_placed(UOp u) { return known(u).level != kNowhere; }
 
     void visit(UOp u) {
         if (u.is(Op::range)) {
@@ -68,25 +81,29 @@ class Decomposer {
         }
         if (u.is(Op::end)) {
             UOp made = rebuilt(u);
-            for (UOp inner : blocks_.back()) level_.erase(inner);
+            for (UOp inner : blocks_.back()) known(inner).level = kNowhere;
             std::vector<UOp> body = std::move(blocks_.back());
             blocks_.pop_back();
             blocks_.back().insert(blocks_.back().end(), body.begin(), body.end());
             return append(u, made, blocks_.size() - 1);
         }
         if (is_value(u)) {  // stands before its first user
-            made_[u] = lowered(contracted(u));
+            const UOp made = lowered(contracted(u));
+            known(u).made = made;
             return;
         }
         append(u, rebuilt(u), blocks_.size() - 1);
     }
 
     void append(UOp u, UOp made, size_t level) {
-        made_[u] = made;
-        if (level_.contains(made)) return;
+        known(u).made = made;
+        if (is_placed(made)) return;
         for (UOp s : made.src()) place(s);
-        blocks_[level].push_back(made);
-        level_[made] = level;
+        put(made, level);
+    }
+    void put(UOp u, size_t level) {
+        blocks_[level].push_back(u);
+        known(u).level = static_cast<uint32_t>(level);
     }
 
     /// A sum of a product that nothing else uses.
@@ -100,41 +117,46 @@ class Decomposer {
             made = fma(u.is(Op::sub) ? minus(b.src(0)) : b.src(0), b.src(1), a);
         return made ? made : u;
     }
-    bool is_lone_product(UOp u) const { return u.is(Op::mul) && uses_.at(u) == 1; }
+    bool is_lone_product(UOp u) { return u.is(Op::mul) && known(u).uses == 1; }
 
     /// The node over what has become of its sources.
     UOp rebuilt(UOp u) {
-        std::vector<UOp> sources;
-        for (UOp s : u.src()) sources.push_back(lowered(s));
-        return u.with_src(sources);
+        const size_t first = sources_.size();
+        for (UOp s : u.src()) {
+            const UOp source = lowered(s);
+            sources_.push_back(source);
+        }
+        const UOp made = u.with_src(std::span(sources_).subspan(first));
+        sources_.resize(first);
+        return made;
     }
 
     /// What stands for a node, a new one or one of the list. `after` and `group` are not in the list.
     UOp lowered(UOp u) {
-        if (auto found = made_.find(u); found != made_.end()) return found->second;
+        if (const UOp made = known(u).made) return made;
         UOp next = is_value(u) ? decomposed(u, target_) : UOp();
         UOp result = next ? lowered(next) : rebuilt(u);
-        return made_[u] = result;
+        return known(u).made = result;
     }
 
     /// Puts a value where it is known, after what it needs.
     void place(UOp u) {
-        if (level_.contains(u) || u.is(Op::range) || u.dtype().scalar == Scalar::none) return;
+        if (u.is(Op::range) || u.dtype().scalar == Scalar::none || is_placed(u)) return;
         for (UOp s : u.src()) place(s);
         if (u.is(Op::after)) return;
-        size_t level = 0;
+        uint32_t level = 0;
         for (UOp s : u.src())
-            if (auto found = level_.find(skip_after(s)); found != level_.end()) level = std::max(level, found->second);
-        blocks_[level].push_back(u);
-        level_[u] = level;
+            if (const uint32_t of_source = known(skip_after(s)).level; of_source != kNowhere)
+                level = std::max(level, of_source);
+        put(u, level);
     }
 
     const LinearProgram& program_;
     const Target& target_;
     std::vector<std::vector<UOp>> blocks_{1};
-    UOpMap<UOp> made_;
-    UOpMap<size_t> level_;  ///< of what is in the list: the number of loops around it
-    UOpMap<int> uses_;
+    NodeNumbers numbers_;
+    std::vector<Known> known_;  ///< by number
+    std::vector<UOp> sources_;  ///< of the nodes that are being rebuilt
 };
 
 }  // namespace

@@ -107,9 +107,9 @@ std::optional<int64_t> Selector::slope(UOp u) {
     const UOp range = loops_.back().range;
     if (u == range) return 1;
     if (u.is_const()) return 0;
-    const auto at = position_.find(u);
-    if (at == position_.end()) return {};
-    if (at->second < position_.at(range)) return 0;
+    const uint32_t number = numbers_.find(u);
+    if (number >= position_.size()) return {};
+    if (position_[number] < position_[numbers_.find(range)]) return 0;
     if (const auto known = slopes_.find(u); known != slopes_.end()) return known->second;
     std::vector<int64_t> each;
     for (UOp s : u.src())

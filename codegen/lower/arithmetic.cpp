@@ -21,8 +21,13 @@ constexpr AluRow kRows[] = {
 };
 
 const AluRow* find(Op op, NumberClass type) {
-    for (const AluRow& row : kRows)
-        if (row.op == op && row.types & type) return &row;
+    static const auto index = [] {
+        std::array<std::vector<const AluRow*>, kOpCount> out;
+        for (const AluRow& row : kRows) out[static_cast<size_t>(row.op)].push_back(&row);
+        return out;
+    }();
+    for (const AluRow* row : index[static_cast<size_t>(op)])
+        if (row->types & type) return row;
     return nullptr;
 }
 
@@ -35,6 +40,7 @@ bool compares(Op op) { return op == Op::cmplt || op == Op::cmpeq || op == Op::cm
 bool Selector::elementwise(UOp u) {
     if (division_step(u)) return true;
     std::vector<Value> s;
+    s.reserve(u.src().size());
     for (UOp source : u.src()) s.push_back(value(source));
     const NumberClass type = class_of(u.src(0).dtype());
     switch (u.op()) {
@@ -171,6 +177,7 @@ bool Selector::fused(UOp u) {
     if (rotated(u) || scalar_sum(u) || counted(u)) return true;
     if (!u.is(Op::add) || !(type & (i32 | u32)) || u.dtype().bits() < 32) return false;
     std::vector<UOp> terms;
+    terms.reserve(16);
     add_terms(u, terms);
     if (dot(u, terms) || sum_of_scalars(u, terms) || product_sum(u)) return true;
     for (size_t i = 0; i < 2; ++i) {

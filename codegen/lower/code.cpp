@@ -22,23 +22,6 @@ std::string_view spelled(isa::Family family, std::string_view name) {
     return name;
 }
 
-struct Forms {
-    const isa::Row* native = nullptr;  ///< the shortest; none: the family has no such instruction
-    const isa::Row* wide = nullptr;    ///< the one whose fields take most
-};
-
-const Forms& forms(isa::Family family, std::string_view name) {
-    thread_local std::array<std::unordered_map<std::string_view, Forms>, isa::kFamilyCount> known;
-    const auto [at, added] = known[static_cast<size_t>(family)].try_emplace(name);
-    Forms& made = at->second;
-    if (!added) return made;
-    made.native = made.wide = isa::find_row(family, spelled(family, name));
-    if (made.native)
-        for (isa::Format format : {isa::Format::VOP3, isa::Format::VOP3SD})
-            if (const isa::Row* row = isa::find_row(family, made.native->mnemonic, format)) made.wide = row;
-    return made;
-}
-
 }  // namespace
 
 std::string_view swapped(std::string_view name) {
@@ -57,9 +40,25 @@ std::string_view swapped(std::string_view name) {
     return {};
 }
 
-const isa::Row* row_of(isa::Family family, std::string_view name) { return forms(family, name).native; }
+const isa::Row* row_of(isa::Family family, std::string_view name) {
+    thread_local std::array<std::unordered_map<std::string_view, const isa::Row*>, isa::kFamilyCount> known;
+    const auto [at, added] = known[static_cast<size_t>(family)].try_emplace(name);
+    if (added) at->second = isa::find_row(family, spelled(family, name));
+    return at->second;
+}
 
-const isa::Row& widest(isa::Family family, const isa::Row& row) { return *forms(family, row.mnemonic).wide; }
+const isa::Row& widest(isa::Family family, const isa::Row& row) {
+    thread_local std::array<std::vector<const isa::Row*>, isa::kFamilyCount> known;
+    const std::span<const isa::Row> rows = isa::rows(family);
+    std::vector<const isa::Row*>& of_family = known[static_cast<size_t>(family)];
+    if (of_family.empty()) of_family.resize(rows.size());
+    const isa::Row*& wide = of_family[static_cast<size_t>(&row - rows.data())];
+    if (wide) return *wide;
+    wide = isa::find_row(family, row.mnemonic);
+    for (isa::Format format : {isa::Format::VOP3, isa::Format::VOP3SD})
+        if (const isa::Row* found = isa::find_row(family, row.mnemonic, format)) wide = found;
+    return *wide;
+}
 
 const isa::Row& Code::row(std::string_view name) const {
     const isa::Row* found = row_of(function_.family, name);
@@ -75,7 +74,7 @@ Instruction& Code::insert(uint32_t block, const isa::Row& row) {
 
 Instruction& Code::add(std::string_view name) { return insert(block_, row(name)); }
 
-std::optional<isa::Operand> Code::constant(Instruction& instruction, isa::Type type, uint64_t bits) const {
+std::optional<isa::Operand> Code::constant(uint32_t& literal, isa::Type type, uint64_t bits) {
     const isa::Reals reals = isa::info(type).reals;
     const bool wide = isa::span_of(type) == 2, half = isa::is_half(type);
     const int64_t value = wide   ? static_cast<int64_t>(bits)
@@ -85,7 +84,7 @@ std::optional<isa::Operand> Code::constant(Instruction& instruction, isa::Type t
     const uint64_t kept = wide ? bits : half ? bits & 0xffff : bits & 0xffffffff;
     if (auto code = isa::inline_real_code(kept, reals)) return isa::Operand{*code, type};
     if (wide) return {};
-    instruction.inst.literal = static_cast<uint32_t>(kept);
+    literal = static_cast<uint32_t>(kept);
     return isa::Operand{isa::code::literal, type};
 }
 
@@ -96,7 +95,7 @@ Place Code::number(uint64_t bits, int dwords) {
     for (int i = 0; i < dwords; ++i) {
         Instruction& move = insert(before_loops_, row("s_mov_b32"));
         move.dst[0] = place.part(i);
-        move.inst.src[0] = *constant(move, isa::Type::b32, static_cast<uint32_t>(bits >> 32 * i));
+        move.inst.src[0] = *constant(move.inst.literal, isa::Type::b32, static_cast<uint32_t>(bits >> 32 * i));
     }
     return at->second = place;
 }
@@ -107,13 +106,14 @@ void Code::legalize(const isa::Row& row, std::span<Source> sources) {
     const isa::Row& wide = widest(function_.family, row);
     const bool cdna = isa::is_cdna(function_.family);
     size_t limit = cdna || row.flags & isa::kOneScalar ? 1 : 2;
-    std::vector<Source> bus;
-    std::optional<uint64_t> literal;
+    std::array<Source, 4> bus;
+    size_t on_bus = 0;
+    std::optional<uint32_t> literal;
     // The operand that cannot move is counted first: a mask.
     for (size_t i = 0; i < sources.size(); ++i)
-        if (row.src[i] == isa::Type::lanes) bus.push_back(sources[i]);
+        if (row.src[i] == isa::Type::lanes) bus[on_bus++] = sources[i];
     // A mask may turn out not to be VCC, which the short forms need.
-    const bool masks = row.dst[0] == isa::Type::lanes || row.dst[1] == isa::Type::lanes || !bus.empty();
+    const bool masks = row.dst[0] == isa::Type::lanes || row.dst[1] == isa::Type::lanes || on_bus;
     const bool has_short = row.format == isa::Format::VOP2 || row.format == isa::Format::VOP1;
     auto fits_in_e32 = [&](size_t at) {
         if (!has_short || masks || at != 0) return false;
@@ -124,16 +124,16 @@ void Code::legalize(const isa::Row& row, std::span<Source> sources) {
         Source& s = sources[i];
         if (row.src[i] == isa::Type::lanes || s.fixed) continue;
         if (s.number) {
-            Instruction probe;
-            const std::optional<isa::Operand> operand = constant(probe, row.src[i], *s.number);
+            uint32_t value = 0;
+            const std::optional<isa::Operand> operand = constant(value, row.src[i], *s.number);
             if (operand && !operand->is_literal() && wide.src_kind[i] & isa::kInline) continue;
             const bool may =
                 operand && operand->is_literal() && (cdna ? fits_in_e32(i) : wide.src_kind[i] & isa::kLiteralConstant);
-            if (may && (!literal || *literal == probe.inst.literal)) {
+            if (may && (!literal || *literal == value)) {
                 if (literal) continue;
-                if (bus.size() < limit) {
-                    literal = probe.inst.literal;
-                    bus.push_back(s);
+                if (on_bus < limit) {
+                    literal = value;
+                    bus[on_bus++] = s;
                     continue;
                 }
             }
@@ -144,8 +144,8 @@ void Code::legalize(const isa::Row& row, std::span<Source> sources) {
         if (!is_scalar(s)) continue;
         const bool counted =
             std::any_of(bus.begin(), bus.end(), [&](const Source& b) { return b.place && b.place == s.place; });
-        if (wide.src_kind[i] & isa::kSgpr && (counted || bus.size() < limit)) {
-            if (!counted) bus.push_back(s);
+        if (wide.src_kind[i] & isa::kSgpr && (counted || on_bus < limit)) {
+            if (!counted) bus[on_bus++] = s;
             continue;
         }
         const Place moved = function_.add(Bank::vector, s.place.dwords);
@@ -162,7 +162,7 @@ void Code::fill(Instruction& instruction, std::span<const Source> sources) {
         if (s.place)
             instruction.src[i] = s.place;
         else if (s.number)
-            instruction.inst.src[i] = *constant(instruction, instruction.inst.src[i].type, *s.number);
+            instruction.inst.src[i] = *constant(instruction.inst.literal, instruction.inst.src[i].type, *s.number);
         else
             instruction.inst.src[i].code = s.fixed;
     }
@@ -219,17 +219,17 @@ void Code::scalar_to(Place dst, std::string_view name, std::initializer_list<Sou
     std::array<Source, 4> sources;
     std::copy(given.begin(), given.end(), sources.begin());
     const isa::Row& which = row(name);
-    std::optional<uint64_t> literal;
+    std::optional<uint32_t> literal;
     for (size_t i = 0; i < given.size(); ++i) {
         Source& s = sources[i];
         if (!s.number) continue;
-        Instruction probe;
-        const std::optional<isa::Operand> operand = constant(probe, which.src[i], *s.number);
-        const bool taken = literal && operand && operand->is_literal() && *literal != probe.inst.literal;
+        uint32_t value = 0;
+        const std::optional<isa::Operand> operand = constant(value, which.src[i], *s.number);
+        const bool taken = literal && operand && operand->is_literal() && *literal != value;
         if (!operand || taken)
             s = Source::of(number(*s.number, std::max(1, isa::span_of(which.src[i]))));
         else if (operand->is_literal())
-            literal = probe.inst.literal;
+            literal = value;
     }
     Instruction& made = insert(block_, which);
     fill(made, {sources.data(), given.size()});
@@ -252,7 +252,8 @@ void Code::copy(Place to, const Source& from) {
         made.dst[0] = from.place ? to : to.part(i);
         made.src[0] = from.place;
         if (from.number)
-            made.inst.src[0] = *constant(made, isa::Type::b32, static_cast<uint32_t>(*from.number >> 32 * i));
+            made.inst.src[0] =
+                *constant(made.inst.literal, isa::Type::b32, static_cast<uint32_t>(*from.number >> 32 * i));
         else if (!from.place)
             made.inst.src[0] = {from.fixed, isa::Type::b32};
     }

@@ -64,7 +64,8 @@ class Code {
   private:
     void fill(Instruction& instruction, std::span<const Source> sources);
     void legalize(const isa::Row& row, std::span<Source> sources);
-    std::optional<isa::Operand> constant(Instruction& instruction, isa::Type type, uint64_t bits) const;
+    /// What an operand of that type has for a number; `literal` is set where it is one.
+    static std::optional<isa::Operand> constant(uint32_t& literal, isa::Type type, uint64_t bits);
     Instruction& insert(uint32_t block, const isa::Row& row);
 
     MachineFunction& function_;

@@ -50,6 +50,10 @@ class Emitter {
     }
 
     Result<void> encode_all() {
+        size_t count = 0;
+        for (const Block& block : function_.blocks) count += block.code.size();
+        lines_.reserve(count);
+        words_.reserve(3 * count);
         for (uint32_t i = 0; i < function_.blocks.size(); ++i) {
             starts_.push_back(static_cast<uint32_t>(words_.size()));
             for (const Instruction& instruction : function_.blocks[i].code) {

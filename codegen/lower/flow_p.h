@@ -18,31 +18,31 @@ inline std::vector<std::vector<lint::Access>> accesses_of(const MachineFunction&
     return all;
 }
 
-/// walk(block, added) goes through a block once; what it adds is put in.
-template <class Walk>
-void insert_in_each(MachineFunction& function, Walk walk) {
-    for (uint32_t i = 0; i < function.blocks.size(); ++i) {
-        std::vector<Insertion> added;
-        walk(i, &added);
-        insert(function.blocks[i], added);
-    }
+/// What is added to each block.
+using Insertions = std::vector<std::vector<Insertion>>;
+
+inline void insert(MachineFunction& function, const Insertions& added) {
+    for (size_t i = 0; i < added.size(); ++i) insert(function.blocks[i], added[i]);
 }
 
 /// walk(block, state, added) goes through a block from what is known at its start and returns what is known at its end, which
-/// join() takes along to the blocks behind it until none learns anything new. Only then `added` is not null.
+/// join() takes along to the blocks behind it until none learns anything new. What it then added is put in.
 template <class State, class Walk>
 void insert_by_flow(MachineFunction& function, const State& fresh, Walk walk) {
-    std::vector<State> entered(function.blocks.size(), fresh);
+    const size_t blocks = function.blocks.size();
+    std::vector<State> entered(blocks, fresh);
+    Insertions added(blocks);
     std::set<uint32_t> open;
-    for (uint32_t i = 0; i < entered.size(); ++i) open.insert(i);
+    for (uint32_t i = 0; i < blocks; ++i) open.insert(i);
     while (!open.empty()) {
         const uint32_t block = *open.begin();
         open.erase(open.begin());
-        const State left = walk(block, entered[block], nullptr);
+        added[block].clear();
+        const State left = walk(block, entered[block], added[block]);
         for (uint32_t next : function.successors(block))
             if (entered[next].join(left)) open.insert(next);
     }
-    insert_in_each(function, [&](uint32_t i, std::vector<Insertion>* added) { walk(i, entered[i], added); });
+    insert(function, added);
 }
 
 }  // namespace strata::codegen

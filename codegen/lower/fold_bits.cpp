@@ -63,19 +63,39 @@ struct Step {
     }
 };
 
+/// The instructions of a family that are such steps.
+struct Steps {
+    std::array<std::array<const isa::Row*, 2>, std::size(kNames) + 1> rows{};  ///< of each kind: vector, scalar
+    std::vector<Kind> kinds;                                                   ///< of each row of the family
+
+    explicit Steps(isa::Family family) : kinds(isa::rows(family).size()) {
+        for (const Name& name : kNames) {
+            rows[static_cast<size_t>(name.kind)] = {row_of(family, name.vector), row_of(family, name.scalar)};
+            for (const isa::Row* row : {row_of(family, name.vector), row_of(family, name.scalar),
+                                        isa::find_row(family, name.vector, isa::Format::VOP3)})
+                if (row) kinds[static_cast<size_t>(row - isa::rows(family).data())] = name.kind;
+        }
+    }
+};
+const Steps& steps_of(isa::Family family) {
+    static const auto all = [] {
+        std::vector<Steps> tables;
+        for (size_t i = 0; i < isa::kFamilyCount; ++i) tables.emplace_back(isa::Family(i));
+        return tables;
+    }();
+    return all[static_cast<size_t>(family)];
+}
+
 class FoldBits {
   public:
     explicit FoldBits(MachineFunction& function)
         : function_(function),
+          steps_(steps_of(function.family)),
+          first_row_(isa::rows(function.family).data()),
           values_(function),
           read_(values_.units()),
           made_(values_.units()),
-          same_(values_.units()) {
-        for (const Name& name : kNames)
-            rows_[static_cast<size_t>(name.kind)] = {row_of(function.family, name.vector),
-                                                     isa::find_row(function.family, name.vector, isa::Format::VOP3),
-                                                     row_of(function.family, name.scalar)};
-    }
+          same_(values_.units()) {}
 
     void run() {
         for (size_t b = function_.blocks.size(); b-- > 0;)
@@ -109,15 +129,14 @@ class FoldBits {
 
     /// The instruction as a step from one register to another, both of one value; the first is src[from].
     std::optional<Step> step_of(const Instruction& instruction, size_t& from) const {
-        if (instruction.pseudo != Pseudo::none || !is_value(instruction.dst[0]) || instruction.inst.clamp) return {};
+        if (instruction.pseudo != Pseudo::none) return {};
         const isa::Row* row = instruction.inst.row;
-        size_t kind = 0;
-        for (size_t k = 1; k < rows_.size(); ++k)
-            if (std::ranges::find(rows_[k], row) != rows_[k].end()) kind = k;
-        if (!kind || !is_pure(function_, instruction)) return {};
-        Step step{.kind = static_cast<Kind>(kind)};
+        const Kind kind = steps_.kinds[static_cast<size_t>(row - first_row_)];
+        if (kind == Kind::copy || !is_value(instruction.dst[0]) || instruction.inst.clamp) return {};
+        if (!is_pure(function_, instruction)) return {};
+        Step step{.kind = kind};
         std::optional<uint32_t> number;
-        const bool scalar = row == rows_[kind][2];
+        const bool scalar = row == steps_.rows[static_cast<size_t>(kind)][1];
         if (step.kind == Kind::field || step.kind == Kind::field_signed) {
             from = 0;
             number = constant(instruction, 1);
@@ -255,7 +274,7 @@ class FoldBits {
     void write(Instruction& instruction, const Step& step, Place of) const {
         const bool field = step.kind == Kind::field || step.kind == Kind::field_signed;
         const bool scalar = function_.bank(of) == Bank::scalar;
-        const isa::Row& row = *rows_[static_cast<size_t>(step.kind)][scalar ? 2 : 0];
+        const isa::Row& row = *steps_.rows[static_cast<size_t>(step.kind)][scalar];
         Instruction made{.origin = instruction.origin};
         made.inst.row = &row;
         made.inst.encoding = row.format;
@@ -275,11 +294,12 @@ class FoldBits {
     }
 
     MachineFunction& function_;
+    const Steps& steps_;
+    const isa::Row* first_row_;
     SingleValues values_;
-    std::vector<uint32_t> read_;                            // bits of each unit that are read
-    std::vector<std::optional<Made>> made_;                 // of each unit
-    std::vector<Place> same_;                               // of each unit: another that has the bits that are read
-    std::array<std::array<const isa::Row*, 3>, 7> rows_{};  // of each kind: vector, as VOP3, scalar
+    std::vector<uint32_t> read_;             // bits of each unit that are read
+    std::vector<std::optional<Made>> made_;  // of each unit
+    std::vector<Place> same_;                // of each unit: another that has the bits that are read
 };
 
 }  // namespace

@@ -39,11 +39,12 @@ class Inserter {
     explicit Inserter(MachineFunction& function) : function_(function), accesses_(accesses_of(function)) {}
 
     void run() {
-        insert_by_flow(function_, Delays(), [&](auto... at) { return walk(at...); });
+        insert_by_flow(function_, Delays(),
+                       [&](uint32_t block, const auto& state, auto& added) { return walk(block, state, added); });
     }
 
   private:
-    Delays walk(uint32_t block, Delays state, std::vector<Insertion>* added) {
+    Delays walk(uint32_t block, Delays state, std::vector<Insertion>& added) {
         open_ = false;
         const std::vector<Instruction>& code = function_.blocks[block].code;
         for (size_t i = 0; i < code.size(); ++i) {
@@ -58,7 +59,7 @@ class Inserter {
                 for (const lint::Read& read : access.all_reads())
                     if (read.source >= 0 || (lint::is_vector(read.registers) && read.use == lint::Use::value))
                         if (!is_implied(inst, read.registers)) delay.join(state.take(read.registers));
-                if (added) tell(delay, code[i].origin, i, *added);
+                tell(delay, code[i].origin, i, added);
             }
             if (kind != DelayKind::other)
                 for (const lint::Write& write : access.all_writes())

@@ -24,7 +24,8 @@ class Inserter {
     }
 
     void run() {
-        insert_by_flow(function_, fresh_, [&](auto... at) { return walk(at...); });
+        insert_by_flow(function_, fresh_,
+                       [&](uint32_t block, const auto& state, auto& added) { return walk(block, state, added); });
     }
 
   private:
@@ -39,7 +40,7 @@ class Inserter {
         return {inst, access, fresh_.know(inst, access)};
     }
 
-    lint::Recent walk(uint32_t block, lint::Recent state, std::vector<Insertion>* added) {
+    lint::Recent walk(uint32_t block, lint::Recent state, std::vector<Insertion>& added) {
         lint::Findings none;
         const std::vector<Instruction>& code = function_.blocks[block].code;
         for (size_t i = 0; i < code.size(); ++i) {
@@ -50,7 +51,7 @@ class Inserter {
                 const Instruction mend = remedy(*lack, code[i]);
                 const Prepared put = prepare(mend.inst, 0);
                 state.step({pc, &put.inst, &put.access}, put.known, none);
-                if (added) added->push_back({i, mend});
+                added.push_back({i, mend});
             }
             state.step(step, now.known, none);
         }

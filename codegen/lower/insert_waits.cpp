@@ -52,15 +52,12 @@ class Inserter {
             if (field.families.has(function.family)) fields_.push_back(&field);
     }
 
-    void run() {
-        flow();
-        insert_in_each(function_, [&](uint32_t i, std::vector<Insertion>* added) { walk(i, added); });
-    }
+    void run() { insert(function_, flow()); }
 
   private:
     /// Until no block leaves anything new behind. A wait that one round adds may make another one needless, so each round
     /// begins anew; should that find no end, states only grow from some round on.
-    void flow() {
+    Insertions flow() {
         constexpr int kRounds = 8;
         std::vector<std::vector<uint32_t>> before(entered_.size());
         bool loops = false;
@@ -70,36 +67,38 @@ class Inserter {
                 loops |= next <= i;
             }
         std::vector<UnderWay> left(entered_.size(), UnderWay(function_.target.arch));
+        Insertions added(entered_.size());
         bool changed = true;
         for (int round = 0; changed; ++round) {
             changed = false;
             for (uint32_t i = 0; i < entered_.size(); ++i) {
                 if (round < kRounds) entered_[i] = UnderWay(function_.target.arch);
                 for (uint32_t from : before[i]) entered_[i].join(left[from]);
-                UnderWay now = walk(i, nullptr);
+                added[i].clear();
+                UnderWay now = walk(i, added[i]);
                 changed |= now != left[i];
                 left[i] = std::move(now);
             }
             changed &= loops;
         }
+        return added;
     }
 
     /// Goes through a block; `added` gets what it needs in front of its instructions.
-    UnderWay walk(uint32_t block, std::vector<Insertion>* added) {
+    UnderWay walk(uint32_t block, std::vector<Insertion>& added) {
         UnderWay state = entered_[block];
         const std::vector<Instruction>& code = function_.blocks[block].code;
         for (size_t i = 0; i < code.size(); ++i) {
             const isa::Inst& inst = code[i].inst;
             const std::string_view mnemonic = inst.row->mnemonic;
             const auto put = [&](const Instruction& instruction, size_t before) {
-                if (added) added->push_back({before, instruction});
+                added.push_back({before, instruction});
                 state.begin(instruction.inst,
                             lint::access_of(function_.target.arch, instruction.inst, function_.wave_size()));
             };
             const auto wait = [&](const Waits& waits) {
                 if (waits == kNoWaits) return;
-                if (added)
-                    for (const Instruction& one : waits_for(waits, code[i].origin)) added->push_back({i, one});
+                for (const Instruction& one : waits_for(waits, code[i].origin)) added.push_back({i, one});
                 state.wait(waits);
             };
             wait(state.before(inst, accesses_[block][i]));

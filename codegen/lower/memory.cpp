@@ -213,7 +213,7 @@ Source Selector::packed(const Value& value, DType type) {
 bool Selector::stays(UOp load) const {
     auto found = stores_.find(memory_of(load.src(0)));
     if (found == stores_.end()) return true;
-    const size_t from = position_.at(load);
+    const size_t from = position_[numbers_.find(load)];
     const size_t to = std::max(from, uses_[from].last);
     return std::none_of(found->second.begin(), found->second.end(), [&](size_t at) { return at > from && at < to; });
 }

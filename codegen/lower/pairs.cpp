@@ -53,9 +53,10 @@ class Pairs {
     void run() {
         size_t kept = 0;
         for (size_t i = 0; i < code_.size(); ++i) {
-            Instruction one = code_[i];
-            if (const size_t second = pair(one, i)) pass_over(++i, second);
-            code_[kept++] = one;
+            const size_t first = i;
+            if (const size_t second = pair(code_[i], i)) pass_over(++i, second);
+            if (kept != first) code_[kept] = std::move(code_[first]);
+            ++kept;
         }
         code_.resize(kept);
     }
@@ -116,7 +117,9 @@ class Pairs {
     }
 
     std::optional<isa::Inst> together(size_t i, size_t j) const {
-        if (!half(code_[j]) || needs_[j] > waited_[i]) return {};
+        if (code_[i].inst.dst[0].code % 2 == code_[j].inst.dst[0].code % 2)
+            return {};  // one of each bank (RDNA3 ISA 7.6)
+        if (needs_[j] > waited_[i] || !half(code_[j])) return {};
         for (size_t k = i; k < j; ++k)
             if (!may_pass(accesses_[j], accesses_[k], k == i)) return {};
         if (auto pair = dual(code_[i], code_[j])) return pair;
@@ -130,7 +133,6 @@ class Pairs {
 
     /// The encoder knows which halves and registers go together; most that do not need not be asked about.
     std::optional<isa::Inst> dual(const Instruction& x, const Instruction& y) const {
-        if (x.inst.dst[0].code % 2 == y.inst.dst[0].code % 2) return {};
         const auto literal = [](const isa::Inst& inst) {
             return inst.row->flags & isa::kLiteral || std::ranges::any_of(inst.src, [](const isa::Operand& one) {
                        return one.present() && one.is_literal();

@@ -6,7 +6,7 @@
 // An instruction that only computes, from dwords of one value, gives what one like it gave further up.
 #include <algorithm>
 #include <array>
-#include <unordered_map>
+#include <bit>
 
 #include "strata/codegen/lower/operands_p.h"
 #include "strata/codegen/lower/passes_p.h"
@@ -15,29 +15,30 @@
 namespace strata::codegen {
 namespace {
 
-/// An instruction without the names of registers, and the value of each dword that it reads.
-struct Computation {
-    isa::Inst inst;
-    std::array<Bank, 2> banks{};
-    std::array<Place, 4> sources{};  ///< after replacement
-    uint32_t scc = 0;                ///< who wrote it, where it is read
-    bool operator==(const Computation&) const = default;
+/// Who computed something first: registers that it reads are those that hold a value first.
+struct Made {
+    uint64_t hash = 0;
+    const Instruction* by = nullptr;
+    uint32_t scc_read = 0, scc_left = 0;  ///< which value SCC had, and had then; 0: it is not read, not written
 };
 
-struct Hash {
-    size_t operator()(const Computation& c) const {
-        uint64_t hash = reinterpret_cast<uintptr_t>(c.inst.row) ^ uint64_t { c.inst.literal } << 20 ^ c.scc;
-        auto mix = [&](uint64_t x) { hash = (hash ^ x) * 0x9e3779b97f4a7c15 ^ hash >> 29; };
-        for (const Place& place : c.sources) mix(uint64_t{place.reg} << 8 | place.first);
-        for (const isa::Operand& operand : c.inst.src) mix(operand.code);
-        mix(uint64_t{c.inst.neg} | uint64_t{c.inst.abs} << 8 | uint64_t{c.inst.op_sel} << 16);
-        return hash;
-    }
-};
+uint64_t hash_of(const Instruction& instruction, uint32_t scc_read) {
+    const isa::Inst& inst = instruction.inst;
+    uint64_t hash = reinterpret_cast<uintptr_t>(inst.row) ^ uint64_t { inst.literal } << 20 ^ scc_read;
+    auto mix = [&](uint64_t x) { hash = (hash ^ x) * 0x9e3779b97f4a7c15 ^ hash >> 29; };
+    for (size_t i = 0; i < 4; ++i)
+        mix(uint64_t{instruction.src[i].reg} << 24 | uint64_t{instruction.src[i].first} << 16 | inst.src[i].code);
+    mix(uint64_t{inst.neg} | uint64_t{inst.abs} << 8 | uint64_t{inst.op_sel} << 16);
+    return hash ^ hash >> 32;
+}
 
 class Reuse {
   public:
-    explicit Reuse(MachineFunction& function) : function_(function), values_(function), same_(values_.units()) {}
+    explicit Reuse(MachineFunction& function) : function_(function), values_(function), same_(values_.units()) {
+        size_t count = 0;
+        for (const Block& block : function.blocks) count += block.code.size();
+        made_.resize(std::bit_ceil(2 * count + 1));
+    }
 
     void run() {
         for (Block& block : function_.blocks) {
@@ -69,16 +70,34 @@ class Reuse {
             if (sets_scc) scc_ = ++last_scc_;
             return;
         }
-        Computation what{instruction.inst, {}, instruction.src, reads_scc(function_, instruction) ? scc_ : 0};
-        what.inst.dst = {};
-        for (size_t i = 0; i < 2; ++i)
-            if (instruction.dst[i]) what.banks[i] = function_.bank(instruction.dst[i]);
-        auto [at, added] = made_.try_emplace(what, Made{instruction.dst, 0});
-        if (added)
-            at->second.scc = sets_scc ? ++last_scc_ : 0;
+        const uint32_t scc_read = reads_scc(function_, instruction) ? scc_ : 0;
+        const uint64_t hash = hash_of(instruction, scc_read);
+        Made& made = find(instruction, hash, scc_read);
+        if (!made.by)
+            made = {hash, &instruction, scc_read, sets_scc ? ++last_scc_ : 0};
         else
-            replace(instruction, at->second.dst);
-        if (sets_scc) scc_ = at->second.scc;
+            replace(instruction, made.by->dst);
+        if (sets_scc) scc_ = made.scc_left;
+    }
+
+    /// What computed the same, or the place for this one.
+    Made& find(const Instruction& instruction, uint64_t hash, uint32_t scc_read) {
+        const size_t last = made_.size() - 1;
+        for (size_t at = hash & last;; at = (at + 1) & last) {
+            Made& made = made_[at];
+            const bool same = made.by && made.hash == hash && made.scc_read == scc_read;
+            if (!made.by || (same && is_same(*made.by, instruction))) return made;
+        }
+    }
+
+    /// Whether both differ in the names of what they write alone.
+    bool is_same(const Instruction& a, const Instruction& b) const {
+        for (size_t i = 0; i < 2; ++i)
+            if (bool(a.dst[i]) != bool(b.dst[i]) || (a.dst[i] && function_.bank(a.dst[i]) != function_.bank(b.dst[i])))
+                return false;
+        isa::Inst inst = a.inst;
+        inst.dst = b.inst.dst;
+        return a.src == b.src && inst == b.inst;
     }
 
     bool of_values(const Instruction& instruction) const {
@@ -99,14 +118,10 @@ class Reuse {
         }
     }
 
-    struct Made {
-        std::array<Place, 2> dst;
-        uint32_t scc;
-    };
     MachineFunction& function_;
     SingleValues values_;
-    std::vector<Place> same_;  // of each unit: the dword that has its value already
-    std::unordered_map<Computation, Made, Hash> made_;
+    std::vector<Place> same_;          // of each unit: the dword that has its value already
+    std::vector<Made> made_;           // by hash, with open addressing
     uint32_t scc_ = 0, last_scc_ = 0;  // which value SCC has; 0: unknown
     bool found_ = false;
 };

@@ -33,6 +33,7 @@ struct Node {
     bool gated = false;   // EXEC matters to it
     bool memory = false;  // loads
     bool held = false;    // stands right in front of its first user
+    Place gate{};
 };
 /// Dwords that an instruction reads or writes.
 struct Use {
@@ -99,7 +100,7 @@ class Scheduler {
             nodes_ = fresh;
             begin_pressure(number, count);
             for (size_t bank = 0; bank < 3; ++bank) load_limits_[bank] = limits_[bank] * share_of_loads / 4;
-            order = choose(block, count);
+            order = choose(count);
             if (fits(old)) break;
         }
         if (!fits(old)) return;
@@ -137,6 +138,7 @@ class Scheduler {
             }
             node.height = node.issue;
             node.gated = is_gated(instruction);
+            node.gate = instruction.gate;
             node.memory =
                 instruction.pseudo == Pseudo::none && instruction.inst.row->flags & isa::kMemory && instruction.dst[0];
             for (uint32_t at = node.first; at != kNone; at = links_[at].next)
@@ -222,7 +224,7 @@ class Scheduler {
         for (size_t i = 0; i < 3; ++i) peak_[i] = std::max(peak_[i], now_[i] + dead[i]);
     }
 
-    std::vector<uint32_t> choose(const Block& block, uint32_t count) {
+    std::vector<uint32_t> choose(uint32_t count) {
         std::vector<uint32_t> order;
         order.reserve(count);
         loads_.clear();
@@ -235,14 +237,14 @@ class Scheduler {
         while (!loads_.empty() || !there_.empty() || !near_.empty()) {
             for (; !near_.empty() && nodes_[near_.back().second].ready_at <= clock_; near_.pop_back())
                 add(of(near_.back().second), near_.back().second);
-            const uint32_t i = take_best(block);
+            const uint32_t i = take_best();
             for (uint32_t constant = constants_of_[i]; constant != kNone; constant = constants_[constant].next) {
                 const uint32_t first = constants_[constant].instruction;
                 if (!nodes_[first].held) continue;
                 nodes_[first].held = false;
-                take(block, first, order);
+                take(first, order);
             }
-            take(block, i, order);
+            take(i, order);
             for (uint32_t link = nodes_[i].first; link != kNone; link = links_[link].next) {
                 Node& next = nodes_[links_[link].to];
                 next.ready_at = std::max(next.ready_at, clock_ - nodes_[i].issue + links_[link].latency);
@@ -252,11 +254,11 @@ class Scheduler {
         return order;
     }
 
-    void take(const Block& block, uint32_t i, std::vector<uint32_t>& order) {
+    void take(uint32_t i, std::vector<uint32_t>& order) {
         const Node& node = nodes_[i];
         clock_ = std::max(clock_, node.ready_at) + node.issue;
         place(node);
-        if (node.gated) gate_ = block.code[i].gate;
+        if (node.gated) gate_ = node.gate;
         order.push_back(i);
     }
 
@@ -273,7 +275,7 @@ class Scheduler {
     }
 
     /// The best of what is ready: first that registers last, then that nothing waits, then what the most depends on.
-    uint32_t take_best(const Block& block) {
+    uint32_t take_best() {
         struct Score {
             int over;
             uint32_t wait, behind, index;
@@ -288,7 +290,7 @@ class Scheduler {
             for (size_t at = first; at < end; ++at) {
                 const uint32_t i = queue[at].second;
                 const Node& node = nodes_[i];
-                const bool turns = node.gated && block.code[i].gate != gate_;
+                const bool turns = node.gated && node.gate != gate_;
                 const uint32_t wait = (node.ready_at > clock_ ? node.ready_at - clock_ : 0) + (turns ? kGateClocks : 0);
                 const Score score{tight ? over(node) : 0, wait, ~node.height, i};
                 if (from && score >= least) continue;

@@ -24,7 +24,7 @@ NumberClass class_of(DType type) {
 int dwords_of(DType type) { return (type.element().bytes() * type.lanes + 3) / 4; }
 
 Selector::Selector(const LinearProgram& program, MachineFunction& function)
-    : program_(program), function_(function), code_(function) {}
+    : program_(program), function_(function), code_(function), numbers_(program.ops.size()) {}
 
 Result<void> Selector::run() {
     find_uses();
@@ -63,19 +63,20 @@ static bool passes_on(UOp u) {
 void Selector::find_uses() {
     const std::vector<UOp>& ops = program_.ops;
     position_.reserve(ops.size());
-    values_.reserve(ops.size());
     uses_.resize(ops.size());
     std::vector<size_t> sources, first;  // positions of all sources; of each operation's first
     for (size_t i = 0; i < ops.size(); ++i) {
         const UOp u = ops[i];
         first.push_back(sources.size());
         for (UOp s : u.src()) {
-            const auto at = position_.find(skip_after(s));
-            if (at == position_.end()) continue;
-            sources.push_back(at->second);
-            ++uses_[at->second].count;
+            const uint32_t number = numbers_.find(skip_after(s));
+            if (number == NodeNumbers::kNone) continue;
+            sources.push_back(position_[number]);
+            ++uses_[position_[number]].count;
         }
-        position_[u] = i;
+        const uint32_t number = numbers_.add(u);
+        if (number == position_.size()) position_.push_back(i);
+        position_[number] = i;
         if (u.is(Op::store) || u.is(Op::atomic_add)) {
             const UOp memory = memory_of(u.src(0));
             written_[memory] = true;
@@ -83,6 +84,8 @@ void Selector::find_uses() {
         }
     }
     first.push_back(sources.size());
+    for (UOp u : program_.params) numbers_.add(u);
+    values_.resize(numbers_.size());
     // The loop around each operation, and around each loop; 0 for none.
     struct Around {
         size_t first, end, outer;

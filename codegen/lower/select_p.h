@@ -3,6 +3,7 @@
 
 #include "strata/codegen/lower/code_p.h"
 #include "strata/core/symbolic/symbolic.h"
+#include "strata/core/uop/numbers.h"
 #include "strata/core/uop/uop.h"
 
 // Selection: one operation of a linear program after the other becomes instructions. What is the same for all lanes stays
@@ -183,15 +184,15 @@ class Selector {
     Source rounded_to_bfloat16(const Source& x);
     void compare_and_swap(const Access& where, Place now, Place to, Place from);
 
-    const Value& value(UOp u) const { return values_.at(skip_after(u)); }
-    void set(UOp u, Value value) { values_[u] = std::move(value); }
+    const Value& value(UOp u) const { return values_.at(numbers_.find(skip_after(u))); }
+    void set(UOp u, Value value) { values_.at(numbers_.find(u)) = std::move(value); }
     Source plain(const Value& value, DType type);  ///< with its modifiers applied
     Source all_lanes() const;
     Source mask_of(const Value& truth);  ///< a lane mask
     Source dword(const Source& wide, int i) const;
     int uses(UOp u) const {
-        const auto at = position_.find(u);
-        return at == position_.end() ? 0 : uses_[at->second].count;
+        const uint32_t number = numbers_.find(u);
+        return number >= position_.size() ? 0 : uses_[position_[number]].count;
     }
     bool takes_scalars(std::span<const Value> values) const;
     static UOp memory_of(UOp index) { return skip_after(index.src(0)); }
@@ -199,7 +200,8 @@ class Selector {
     const LinearProgram& program_;
     MachineFunction& function_;
     Code code_;
-    UOpMap<Value> values_;
+    NodeNumbers numbers_;        ///< of operations, then of parameters that none uses
+    std::vector<Value> values_;  ///< by number
     UOpMap<Offset> offsets_;
     UOpMap<std::optional<int64_t>> slopes_;                                    ///< in the innermost loop
     UOpMap<bool> in_addresses_;                                                ///< sums that addresses are made of
@@ -209,7 +211,7 @@ class Selector {
         int count = 0;
         size_t last = 0;  ///< the position of the last one; 0: none
     };
-    UOpMap<size_t> position_;
+    std::vector<size_t> position_;          ///< by number, of operations
     UOpMap<std::vector<size_t>> stores_;    ///< to register memory
     std::vector<Uses> uses_;                ///< by position
     UOpMap<Place> loaded_;                  ///< vectors as they were loaded

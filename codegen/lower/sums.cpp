@@ -123,6 +123,7 @@ void Selector::add_terms(UOp u, std::vector<UOp>& terms) const {
 Source Selector::shared_sum(std::span<const Source> scalars) {
     uint32_t number = 0;
     std::vector<uint64_t> key;
+    key.reserve(scalars.size() + 1);
     for (const Source& s : scalars)
         if (s.number)
             number += static_cast<uint32_t>(*s.number);
@@ -145,9 +146,12 @@ Source Selector::shared_sum(std::span<const Source> scalars) {
 
 /// Sums modulo 2^32 in another order: scalars among themselves first.
 bool Selector::sum_of_scalars(UOp u, std::span<const UOp> terms) {
+    const auto is_shared = [&](UOp term) { return takes_scalars({&value(term), 1}); };
+    const auto count = static_cast<size_t>(std::ranges::count_if(terms, is_shared));
+    if (count < 2 || count == terms.size()) return false;
     std::vector<Source> shared, own;
-    for (UOp term : terms) (takes_scalars({&value(term), 1}) ? shared : own).push_back(value(term));
-    if (shared.size() < 2 || own.empty()) return false;
+    shared.reserve(count), own.reserve(terms.size() - count);
+    for (UOp term : terms) (is_shared(term) ? shared : own).push_back(value(term));
     Source sum = shared_sum(shared);
     size_t i = 0;
     for (; i + 2 <= own.size(); i += 2) sum = Source::of(code_.vector("v_add3_u32", {sum, own[i], own[i + 1]}));

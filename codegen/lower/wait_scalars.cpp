@@ -36,11 +36,12 @@ class Inserter {
     explicit Inserter(MachineFunction& function) : function_(function), accesses_(accesses_of(function)) {}
 
     void run() {
-        insert_by_flow(function_, State(), [&](auto... at) { return walk(at...); });
+        insert_by_flow(function_, State(),
+                       [&](uint32_t block, const auto& state, auto& added) { return walk(block, state, added); });
     }
 
   private:
-    State walk(uint32_t block, State state, std::vector<Insertion>* added) const {
+    State walk(uint32_t block, State state, std::vector<Insertion>& added) const {
         const std::vector<Instruction>& code = function_.blocks[block].code;
         for (size_t i = 0; i < code.size(); ++i) {
             const isa::Inst& inst = code[i].inst;
@@ -56,8 +57,8 @@ class Inserter {
             if (done & kScalarDone) state.by_scalar.reset();
             if (done & kVectorDone) keep_vcc(state.by_vector);
             if (done & kVccDone) state.by_vector[isa::code::vcc_lo] = state.by_vector[isa::code::vcc_hi] = false;
-            if (done && added)
-                added->push_back(
+            if (done)
+                added.push_back(
                     {i, immediate(function_, "s_wait_alu", static_cast<int16_t>(0xffff & ~done), code[i].origin)});
             for (const lint::Write& write : access.all_writes())
                 each(write.registers, [&](uint32_t reg) {
