@@ -89,8 +89,8 @@ StepOutline outline_of(const codegen::ScheduleItem& item, std::vector<UOp>& read
         if (u.is(Op::buffer)) {
             read.push_back(u);
             step.read += bytes_of(u);
-        } else if (u.is(Op::reduce)) {
-            ++counts[fmt::format("reduce {}", info(u.as<ReduceArg>().op).name)];
+        } else if (u.is(Op::reduce) || u.is(Op::scan)) {
+            ++counts[fmt::format("{} {}", info(u.op()).name, info(u.as<ReduceArg>().op).name)];
         } else if (!info(u.op()).is(kMovement) && !u.is(Op::constant)) {
             ++counts[std::string(info(u.op()).name)];
         }

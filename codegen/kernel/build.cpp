@@ -21,11 +21,12 @@
 namespace strata::codegen {
 namespace {
 
-/// The axes along which the body is as long as what it reduces: each of its rows is reduced, and walked again.
+/// The axes along which the body is as long as what it reduces or scans: each of its rows is reduced, and walked again.
 std::vector<int> row_axes(UOp body) {
-    for (UOp u : toposort(body))
-        if (u.is(Op::reduce) && u.numel() > 0 && u.numel() < u.src(0).numel() && u.src(0).shape() == body.shape())
-            return u.as<ReduceArg>().axes;
+    for (UOp u : toposort(body)) {
+        const bool reduces = u.is(Op::reduce) && u.numel() > 0 && u.numel() < u.src(0).numel();
+        if ((reduces || u.is(Op::scan)) && u.src(0).shape() == body.shape()) return u.as<ReduceArg>().axes;
+    }
     return {};
 }
 
@@ -104,6 +105,7 @@ class Builder {
             case Op::iota: return cast(at[0], u.dtype());
             case Op::pad: return padded(u, at, gate);
             case Op::reduce: return reduction(u, at, gate);
+            case Op::scan: return scanned(u, at, gate);
             case Op::take: return taken(u, at, gate);
             case Op::pick: return value_at(u.src(0).src(static_cast<size_t>(u.as<IndexArg>().index)), at, gate);
             default: break;
@@ -154,6 +156,14 @@ class Builder {
         const Factors factors = u == online_.sum ? factors_of(sources[0], sources[1]) : Factors{sources[0], {}};
         sources[0] = factors.inside;
         return factors.around(make(Op::reduce, u.dtype(), sources, ReduceArg{arg.op, {}}));
+    }
+
+    UOp scanned(UOp u, const Coordinates& at, UOp gate) {
+        const ReduceArg& arg = u.as<ReduceArg>();
+        const UOp value = value_at(u.src(0), at, gate), along = at[static_cast<size_t>(arg.axes[0])];
+        if (u.shape()[static_cast<size_t>(arg.axes[0])] == 1) return value;
+        STRATA_CHECK(along.is(Op::range) && !gate, "a scan in parts: {}", to_string(u));
+        return make(Op::scan, u.dtype(), {value, along}, ReduceArg{arg.op, {}});
     }
 
     /// The coordinate of the last axis of more than one element.
@@ -224,7 +234,7 @@ BoundKernel build_kernel(UOp output, UOp body) { return Builder().run(output, bo
 
 std::string kernel_name(UOp sink) {
     std::vector<UOp> nodes = toposort(sink);
-    bool reduces = std::any_of(nodes.begin(), nodes.end(), [](UOp u) { return u.is(Op::reduce); });
+    bool reduces = std::ranges::any_of(nodes, [](UOp u) { return u.is(Op::reduce) || u.is(Op::scan); });
     std::string name = reduces ? "r" : "e";
     for (UOp r : ranges(sink)) name += fmt::format("_{}", range_arg(r).size);
     return name.size() == 1 ? name + "_1" : name;

@@ -18,7 +18,7 @@ BoundKernel build_kernel(UOp output, UOp body);
 /// Folds neighbouring ranges into one where that does not make the index expressions harder.
 UOp merge_ranges(UOp sink);
 
-/// A name from the kernel's form: "r_512_32" for a reduction, "e_256" for elementwise; the sizes of its ranges.
+/// A name from the kernel's form: "r_512_32" for a reduction or scan, "e_256" for elementwise; the sizes of its ranges.
 std::string kernel_name(UOp sink);
 
 }  // namespace strata::codegen

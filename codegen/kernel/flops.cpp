@@ -19,8 +19,8 @@ uint64_t count_flops(UOp sink) {
         if (u.dtype().is_float() && info(u.op()).elementwise() && !u.is(Op::cast) && !u.is(Op::bitcast) &&
             !u.is(Op::where))
             total += times * (u.is(Op::fma) ? 2 : 1);
+        if ((u.is(Op::reduce) || u.is(Op::scan)) && u.dtype().is_float()) total += times;
         if (u.is(Op::reduce)) {
-            if (u.dtype().is_float()) total += times;
             std::erase_if(mine,
                           [&](UOp r) { return std::find(u.src().begin() + 1, u.src().end(), r) != u.src().end(); });
         }

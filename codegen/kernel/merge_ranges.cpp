@@ -28,7 +28,7 @@ UOp closer_of(UOp sink, UOp a, UOp b) {
     return UOp();
 }
 
-/// The sink with ranges a and b as one, or empty where some closer lists only one of them.
+/// The sink with ranges a and b as one, or empty where something lists only one of them.
 UOp merged(UOp sink, UOp a, UOp b) {
     const RangeArg &ra = range_arg(a), &rb = range_arg(b);
     UOp joined = uop::range(ra.size * rb.size, ra.id, ra.axis);
@@ -36,7 +36,7 @@ UOp merged(UOp sink, UOp a, UOp b) {
     UOp next = rebuild(sink, [&](UOp u, std::vector<UOp>& sources) {
         if (u == a) return joined / rb.size;
         if (u == b) return joined % rb.size;
-        if (!closes_ranges(u)) return u.with_src(sources);
+        if (!lists_ranges(u)) return u.with_src(sources);
         size_t i = static_cast<size_t>(std::find(u.src().begin() + 1, u.src().end(), a) - u.src().begin());
         bool first = i < u.src().size(), second = std::find(u.src().begin() + 1, u.src().end(), b) != u.src().end();
         if (!first && !second) return u.with_src(sources);

@@ -36,9 +36,9 @@ bool is_zero_outside(UOp product, UOp inside) {
 UOp replace_range(UOp sink, UOp old, UOp value, std::span<const UOp> parts) {
     return rebuild(sink, [&](UOp u, std::vector<UOp>& sources) {
         if (u == old) return value;
-        if (auto closed = closes_ranges(u) ? std::find(u.src().begin() + 1, u.src().end(), old) : u.src().end();
-            closed != u.src().end()) {
-            auto at = sources.erase(sources.begin() + (closed - u.src().begin()));
+        if (auto listed = lists_ranges(u) ? std::find(u.src().begin() + 1, u.src().end(), old) : u.src().end();
+            listed != u.src().end()) {
+            auto at = sources.erase(sources.begin() + (listed - u.src().begin()));
             sources.insert(at, parts.begin(), parts.end());
         }
         return u.with_src(sources);

@@ -130,6 +130,7 @@ class Expansion {
             else
                 sources_.push_back(copy);
         }
+        if (u.is(Op::lane)) return uop::lane(sources_[0], u.as<IndexArg>().index);
         if (u.is(Op::element)) return uop::lane(sources_[0], static_cast<int>(const_int(simplify(sources_[1]))));
         return u.with_src(sources_);
     }

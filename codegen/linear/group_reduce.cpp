@@ -12,7 +12,7 @@
 #include <bit>
 #include <optional>
 
-#include "strata/codegen/linear/passes_p.h"
+#include "strata/codegen/linear/meeting_p.h"
 #include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
@@ -43,33 +43,6 @@ int64_t stride_of(const ThreadOrder& threads, UOp range) {
     STRATA_CHECK(false, "{} is no thread of the block", to_string(range));
 }
 
-/// Values of all threads in local memory.
-class Meeting {
-  public:
-    Meeting(const GroupReduction& reduction, int& next_slot) : reduction_(reduction), next_slot_(next_slot) {}
-
-    /// In a loop local memory is written again when all threads have read the previous round's result: a barrier stands
-    /// between. It follows the store of the values to registers, which is in the loop.
-    void wait_for_readers(std::vector<UOp>& values) {
-        if (reduction_.loops.empty()) return;
-        std::vector<UOp> registers, stores;
-        for (UOp value : values) {
-            registers.push_back(uop::placeholder(1, value.dtype(), Space::reg, next_slot_++));
-            stores.push_back(uop::store(uop::at(uop::after(registers.back(), reduction_.loops), 0), value));
-        }
-        meet(stores);
-        for (size_t i = 0; i < values.size(); ++i) values[i] = uop::load(uop::at(settled(registers[i]), 0));
-    }
-    UOp memory(int64_t size, DType type) { return uop::placeholder(size, type, Space::local, next_slot_++); }
-    void meet(std::span<const UOp> effects) { barrier_ = uop::barrier(effects); }
-    UOp settled(UOp memory) const { return barrier_ ? uop::after(memory, {barrier_}) : memory; }
-
-  private:
-    const GroupReduction& reduction_;
-    int& next_slot_;
-    UOp barrier_;
-};
-
 /// Threads whose numbers along the groups are bits of lanes' numbers.
 class Waves {
   public:
@@ -98,7 +71,7 @@ class Waves {
         std::vector<UOp> values(partials.begin(), partials.end());
         exchange(values, bits_, next_slot);
         if (all == 1) return values;
-        Meeting meeting(reduction_, next_slot);
+        Meeting meeting(reduction_.loops, next_slot);
         meeting.wait_for_readers(values);
         std::vector<UOp> memory, stores;
         for (UOp value : values) {
@@ -137,40 +110,21 @@ class Waves {
         if (!part.group || !std::has_single_bit(static_cast<uint64_t>(part.stride))) return;
         while (part.size % (2 * part.lanes) == 0 && part.stride * part.lanes < wave) {
             const int bit = static_cast<int>(part.stride * part.lanes);
-            if (lane_xor(reduction_.target, cheapest(bit, bits_)).path > most) return;
+            if (lane_xor(reduction_.target, cheapest_mask(reduction_.target, bit, bits_)).path > most) return;
             bits_.push_back(bit);
             part.lanes *= 2;
         }
     }
 
-    /// The mask that reaches a lane beyond `bit`, where lanes that differ in some of `same` alone have one value.
-    int cheapest(int bit, std::span<const int> same) const {
-        int best = bit;
-        for (uint32_t chosen = 1; chosen < 1u << same.size(); ++chosen) {
-            int mask = bit;
-            for (size_t i = 0; i < same.size(); ++i)
-                if (chosen >> i & 1) mask |= same[i];
-            if (lane_xor(reduction_.target, mask).path < lane_xor(reduction_.target, best).path) best = mask;
-        }
-        return best;
-    }
-
     void exchange(std::vector<UOp>& values, std::span<const int> bits, int& next_slot) const {
         for (size_t i = 0; i < bits.size(); ++i) {
-            const int mask = cheapest(bits[i], bits.first(i));
+            const int mask = cheapest_mask(reduction_.target, bits[i], bits.first(i));
             for (UOp& value : values) {
                 value = alu(reduction_.op, {value, uop::shuffle_xor(value, mask)});
-                if (!value.dtype().is_float()) value = in_register(value, next_slot);
+                if (!value.dtype().is_float()) value = in_register(value, reduction_.loops, next_slot);
             }
         }
     }
-    /// The same to all rules of algebra: sums of integers, in the order of their terms, would be made anew at each step.
-    UOp in_register(UOp value, int& next_slot) const {
-        const UOp memory = uop::placeholder(1, value.dtype(), Space::reg, next_slot++);
-        const UOp kept = uop::store(uop::at(uop::after(memory, reduction_.loops), 0), value);
-        return uop::load(uop::at(uop::after(memory, {kept}), 0));
-    }
-
     /// Lanes that come to one result together; results that are then left of each; threads beside the groups'.
     int64_t lanes() const { return int64_t{1} << bits_.size(); }
     int64_t left() const {
@@ -232,7 +186,7 @@ class Waves {
 class Tree {
   public:
     Tree(const GroupReduction& reduction, std::span<const UOp> partials, int& next_slot)
-        : reduction_(reduction), own_(thread_number(reduction.threads, {})), meeting_(reduction, next_slot) {
+        : reduction_(reduction), own_(thread_number(reduction.threads, {})), meeting_(reduction.loops, next_slot) {
         int64_t threads = 1;
         for (UOp r : reduction.threads) threads *= range_arg(r).size;
         std::vector<UOp> values(partials.begin(), partials.end()), first;

@@ -43,14 +43,6 @@ UOp combined(Op op, UOp sum, UOp term) {
     return alu(op, {sum, term});
 }
 
-int next_free_slot(const Scopes& scopes) {
-    int slot = 0;
-    for (UOp u : scopes.order())
-        if (u.is(Op::param) && u.as<ParamArg>().space != Space::global)
-            slot = std::max(slot, u.as<ParamArg>().slot + 1);
-    return slot;
-}
-
 class Lowering {
   public:
     Lowering(UOp sink, const Context& context)
@@ -187,6 +179,14 @@ class Lowering {
 };
 
 }  // namespace
+
+int next_free_slot(const Scopes& scopes) {
+    int slot = 0;
+    for (UOp u : scopes.order())
+        if (u.is(Op::param) && u.as<ParamArg>().space != Space::global)
+            slot = std::max(slot, u.as<ParamArg>().slot + 1);
+    return slot;
+}
 
 Result<UOp> lower_reduces(UOp sink, Context& context) { return Lowering(sink, context).run(); }
 

@@ -24,7 +24,7 @@ Result<std::vector<UOp>> order(UOp sink);
 /// What waves do together: the target has it, and its waves are whole where it wants them so.
 Result<void> verify_waves(const LinearProgram& program, const Target& target);
 
-// lower_reduces, in parts.
+// lower_reduces and lower_scans, in parts.
 /// Sums (or whatever `op` does) the threads' `partials` along the group ranges; every thread gets the results, the same in all
 /// of them. `loops`: the serial ranges around it.
 struct GroupReduction {
@@ -35,5 +35,13 @@ struct GroupReduction {
     const Target& target;
 };
 std::vector<UOp> reduce_over_threads(const GroupReduction& reduction, std::span<const UOp> partials, int& next_slot);
+/// Of each partial what those of threads before this one come to along the one group range, and what all come to, the same in
+/// all of them.
+struct Running {
+    UOp before, all;
+};
+std::vector<Running> scan_over_threads(const GroupReduction& scan, std::span<const UOp> partials, int& next_slot);
+/// The number of memory of a block or thread from which on none is taken.
+int next_free_slot(const Scopes& scopes);
 
 }  // namespace strata::codegen

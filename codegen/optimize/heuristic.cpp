@@ -260,15 +260,39 @@ bool share_columns_of_rows(Plan& plan) {
     return true;
 }
 
+/// Scans down the columns of memory: neighbouring threads take neighbouring columns, several of them parts of one.
+bool scan_columns(Plan& plan) {
+    constexpr int64_t kBlocks = 64, kThreads = 512;  // of the grid, so that the machine is full; of a block
+    const std::optional<int> column = plan.unit_stride_axis(ActionKind::local);
+    const UOp row = plan.axes(ActionKind::group)[0], sink = plan.kernel().sink;
+    if (!column || std::ranges::none_of(toposort(sink), [](UOp u) { return u.is(Op::scan); })) return false;
+    const UOp columns = plan.axes(ActionKind::local)[static_cast<size_t>(*column)];
+    if (plan.walked_by_one(row) >= plan.walked_by_one(columns)) return false;
+    const int64_t count = range_arg(columns).size, size = range_arg(row).size;
+    const int64_t results = product(plan.axes(ActionKind::local));
+    int64_t wanted = 8;
+    while (wanted < 32 && 2 * wanted <= count && results >= 2 * wanted * kBlocks) wanted *= 2;
+    if (count > wanted && count % wanted != 0) plan.pad(columns, wanted);
+    if (const int64_t steps = size > 128 ? 128 : 8; size > steps && size % steps != 0) plan.pad(row, steps);
+    plan.add_largest(ActionKind::local, *column, {wanted, count <= wanted ? count : 2, 4, 2});
+    plan.add_largest(ActionKind::unroll, 0, {8, 4, 2});
+    if (!plan.axes(ActionKind::group).empty())
+        plan.add_largest(ActionKind::group, 0, {kThreads / wanted, kThreads / wanted / 2, 16, 8, 4, 2});
+    return true;
+}
+
 /// Rows that are reduced and walked again: so many threads to each that one has few elements, all in its registers, and rows
 /// side by side until the block is full.
 bool share_row(Plan& plan) {
     std::vector<UOp> rows = plan.axes(ActionKind::group);
     if (rows.size() != 1 || !is_row(plan.kernel().sink, rows[0])) return false;
+    if (scan_columns(plan)) return true;
     if (stand_in_columns(plan, rows[0])) return share_columns_of_rows(plan);
     constexpr int64_t kFewest = 32, kMost = 256, kElements = 8;  // threads of a row, elements of a thread
+    constexpr int64_t kLong = 64 * kMost;  // elements beside which wide accesses of all threads are worth the padding
     int64_t size = range_arg(rows[0]).size;
-    if (size > kFewest && size % kFewest != 0 && plan.pad(rows[0], size > kMost ? kMost : kFewest))
+    const int64_t multiple = size >= kLong ? 4 * kMost : kFewest;
+    if (size > kFewest && size % multiple != 0 && plan.pad(rows[0], size > kMost ? std::max(multiple, kMost) : kFewest))
         size = plan.size(ActionKind::group, 0);
     int64_t threads = 1;
     if (size >= kFewest && size % kFewest == 0) {

@@ -26,7 +26,8 @@ enum class Part : uint8_t {
 
 /// What a not yet stored value would bring into the kernel of its user.
 struct Carried {
-    UOp reduction;  // one representative: all reductions carried have its source shape and axes
+    UOp reduction;         // one representative: all reductions and scans carried have its source shape and axes
+    bool scanned = false;  // there is a scan among them
     Part part = Part::other;
     int weight = 0;            // elementwise work to compute one element, shared parts counted at every use
     std::vector<UOp> buffers;  // read, sorted by address, at most kKernelBuffers + 1
@@ -117,8 +118,9 @@ class Planner {
         const bool widens = u.is(Op::expand) && makes_rows(u, u.src(0));
         for (UOp s : u.src()) {
             const Carried& c = carried_[s];
-            const bool again = c.part == Part::rows && u.is(Op::reduce) && are_one_loop(u, c.reduction);
-            if (c.reduction && u.is(Op::reduce) && !again)
+            const bool folds = u.is(Op::reduce) || u.is(Op::scan);
+            const bool again = c.part == Part::rows && folds && are_one_loop(u, c.reduction);
+            if (c.reduction && folds && (!again || (c.scanned && u.is(Op::reduce))))
                 store(s, wide_.contains(s) ? Reason::wide : Reason::reduced);
             else if (c.part == Part::rows && info(u.op()).is(kMovement))
                 store(s, Reason::moved);
@@ -175,7 +177,8 @@ class Planner {
 
     bool is_dear(UOp u) const {
         const Carried& c = carried_.at(u);
-        return (c.reduction && c.part == Part::results) || (c.weight > kShared && work(u, kShared) > kShared);
+        return c.scanned || (c.reduction && c.part == Part::results) ||
+               (c.weight > kShared && work(u, kShared) > kShared);
     }
 
     /// Stores dear values that would be computed in more than one kernel. Users come first, so that what a stored value
@@ -219,6 +222,7 @@ class Planner {
                 }
             }
             const Carried& c = carried_[s];
+            sum.scanned |= c.scanned;
             sum.weight = std::min(sum.weight + c.weight, 1 << 20);
             std::vector<UOp> merged;
             auto less = [](UOp a, UOp b) { return a.node() < b.node(); };
@@ -228,6 +232,7 @@ class Planner {
             sum.buffers = std::move(merged);
         }
         if (u.is(Op::reduce)) sum.reduction = u, sum.part = Part::results;
+        if (u.is(Op::scan)) sum.reduction = u, sum.part = Part::rows, sum.scanned = true;
         if (auto online = results_.find(u); online != results_.end())
             sum.reduction = online->second, sum.part = Part::results;
         return sum;

@@ -20,6 +20,9 @@ Plan plan_storage(std::span<const UOp> targets);
 /// graphs, which may share nodes.
 std::vector<UOp> split_reductions(std::span<const UOp> roots);
 
+/// Splits scans that are long and few into blocks, for the same reason.
+std::vector<UOp> split_scans(std::span<const UOp> roots);
+
 /// Sources before users, each node of all graphs once.
 std::vector<UOp> in_order(std::span<const UOp> roots);
 

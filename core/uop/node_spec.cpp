@@ -42,6 +42,19 @@ std::string check_reduce(UOp u, Level level) {
     return {};
 }
 
+/// What is split off a range is its fast part, so that the steps of a loop hold whole runs of all others.
+std::string check_scan(UOp u, Level level) {
+    if (std::string fault = check_reduce(u, level); !fault.empty()) return fault;
+    if (level == Level::tensor) return u.as<ReduceArg>().axes.size() == 1 ? "" : "runs along one axis";
+    const std::span<const UOp> ranges = u.src().subspan(1);
+    const auto is_serial = [](UOp r) { return r.as<RangeArg>().axis == Axis::reduce; };
+    const auto parallel = [](UOp r) {
+        return r.as<RangeArg>().axis == Axis::group || r.as<RangeArg>().axis == Axis::unroll;
+    };
+    const auto first = std::ranges::find_if_not(ranges, is_serial);
+    return std::all_of(first, ranges.end(), parallel) ? "" : "runs along ranges of reductions, loops before all others";
+}
+
 std::string check_take(UOp u, Level) {
     if (u.src(0).dtype() != u.dtype()) return "its value has another type";
     return u.src(1).dtype().is_integer() ? "" : "takes at integer places";
@@ -173,6 +186,7 @@ std::string check_wmma(UOp u, Level) {
 Check check_of(Op op) {
     switch (op) {
         case Op::reduce: return check_reduce;
+        case Op::scan: return check_scan;
         case Op::take: return check_take;
         case Op::contiguous: return check_movement;
         case Op::custom: return check_custom;

@@ -83,6 +83,7 @@ Shape shape_of(Op op, std::span<const UOp> sources, const Arg& arg) {
         case Op::expand: return expand_shape(sources[0].shape(), std::get<ShapeArg>(arg).shape);
         case Op::permute: return permute_shape(sources[0].shape(), std::get<AxesArg>(arg).axes);
         case Op::flip:
+        case Op::scan:
         case Op::contiguous: return sources[0].shape();
         case Op::pad:
         case Op::shrink: return bounds_shape(op, sources[0].shape(), std::get<BoundsArg>(arg));

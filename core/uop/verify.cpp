@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "strata/core/uop/node_spec_p.h"
@@ -80,6 +81,24 @@ Result<void> verify_ranges(std::span<const UOp> nodes) {
     return {};
 }
 
+/// What runs along a range goes step by step in the loop of the end that closes it, and in no reduction's.
+Result<void> verify_scans(std::span<const UOp> nodes) {
+    if (std::ranges::none_of(nodes, [](UOp u) { return u.is(Op::scan); })) return {};
+    UOpMap<std::vector<UOp>> along;  // ranges that scans run along among what a node is made of, while they are open
+    for (UOp u : nodes) {
+        std::vector<UOp>& mine = along[u];
+        for (UOp s : u.src()) mine.insert(mine.end(), along.at(s).begin(), along.at(s).end());
+        if (u.is(Op::scan)) mine.insert(mine.end(), u.src().begin() + 1, u.src().end());
+        std::ranges::sort(mine, {}, [](UOp r) { return r.node(); });
+        mine.erase(std::ranges::unique(mine).begin(), mine.end());
+        if (!closes_ranges(u)) continue;
+        for (UOp r : u.src().subspan(1))
+            if (std::erase(mine, r) && !u.is(Op::end))
+                return broken(u, fmt::format("a scan runs along {}, which an end has to close", to_string(r)));
+    }
+    return {};
+}
+
 /// Follows a list as the machine would and knows what is computed.
 class ListCheck {
   public:
@@ -142,7 +161,8 @@ Result<void> verify_kernel(UOp sink) {
         return make_error(ErrorKind::Internal, "verify_kernel: {} is no sink", to_string(sink));
     std::vector<UOp> nodes = toposort(sink);
     STRATA_TRY_VOID(verify_nodes(nodes, Level::kernel));
-    return verify_ranges(nodes);
+    STRATA_TRY_VOID(verify_ranges(nodes));
+    return verify_scans(nodes);
 }
 
 Result<void> verify_linear(std::span<const UOp> ops) { return ListCheck().run(ops); }

@@ -64,6 +64,7 @@ bool closes_ranges(UOp u) { return u.is(Op::end) || u.is(Op::reduce) || u.is(Op:
 bool closes(UOp u, UOp range) {
     return closes_ranges(u) && std::ranges::find(u.src().subspan(1), range) != u.src().end();
 }
+bool lists_ranges(UOp u) { return closes_ranges(u) || u.is(Op::scan); }
 const RangeArg& range_arg(UOp range) { return range.as<RangeArg>(); }
 
 std::vector<UOp> ranges(UOp sink) {

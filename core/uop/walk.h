@@ -49,6 +49,7 @@ UOp buffer_under(UOp view);
 UOp skip_after(UOp u);
 bool closes_ranges(UOp u);      ///< an end, reduce or contract: its sources from 1 on are ranges
 bool closes(UOp u, UOp range);  ///< u is such a node, and the range one of its
+bool lists_ranges(UOp u);       ///< closes them, or is a scan, whose ranges stay open
 const RangeArg& range_arg(UOp range);
 std::vector<UOp> ranges(UOp sink);  ///< every range of a kernel, in order of ids
 int next_range_id(UOp sink);        ///< above those of all ranges

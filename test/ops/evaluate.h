@@ -279,6 +279,31 @@ inline Array reduced(UOp u, const Array& x) {
     return out;
 }
 
+/// The elements up to each, accumulated in double or wrapped.
+inline Array scanned(UOp u, const Array& x) {
+    const size_t axis = static_cast<size_t>(u.as<ReduceArg>().axes.at(0));
+    const Op op = u.as<ReduceArg>().op;
+    Array out(u.dtype(), u.shape());
+    std::vector<double> exact = x.f;
+    size_t k = 0;
+    each_position(x.shape, [&](std::vector<int64_t> at) {
+        out.copy_element(k, x, k);
+        if (at[axis]-- > 0) {
+            const size_t before = offset(x.shape, at);
+            if (out.dtype.is_float()) {
+                double v[2] = {exact[before], exact[k]};
+                exact[k] = float_op(op, v);
+                out.f[k] = round_to(out.dtype, exact[k]);
+            } else {
+                int64_t v[2] = {out.i[before], x.i[k]};
+                out.i[k] = wrapped(out.dtype, int_op(op, out.dtype, v));
+            }
+        }
+        k++;
+    });
+    return out;
+}
+
 inline Array taken(UOp u, const Array& x, const Array& indices) {
     Array out(u.dtype(), u.shape());
     size_t axis = static_cast<size_t>(u.as<TakeArg>().axis), count = indices.shape.size(), k = 0;
@@ -328,6 +353,8 @@ inline Array evaluate(UOp root, const Memory& memory = {}) {
             out = host::moved(u, *src[0]);
         else if (u.is(Op::reduce))
             out = host::reduced(u, *src[0]);
+        else if (u.is(Op::scan))
+            out = host::scanned(u, *src[0]);
         else if (u.is(Op::take))
             out = host::taken(u, *src[0], *src[1]);
         else

@@ -96,6 +96,7 @@ class KernelRun {
             return memory->dtype.is_float() ? ConstArg{0, memory->f[at]} : ConstArg{memory->i[at], 0};
         }
         if (u.is(Op::reduce)) return reduced(u);
+        if (u.is(Op::scan)) return scanned(u);
         // Only the chosen side of a condition may be looked at: the other one may lie outside of memory.
         if (u.is(Op::where)) return value(u.src(value(u.src(0)).i ? 1 : 2));
         std::vector<ConstArg> sources;
@@ -108,6 +109,24 @@ class KernelRun {
     ConstArg reduced(UOp u) {
         std::optional<ConstArg> total;
         loop(u.src().subspan(1), [&] {
+            ConstArg both[] = {total.value_or(ConstArg{}), value(u.src(0))};
+            total = total ? *reference(u.as<ReduceArg>().op, u.dtype(), u.dtype(), both) : both[1];
+        });
+        return *total;
+    }
+
+    /// The reduction of all steps up to this one.
+    ConstArg scanned(UOp u) {
+        const std::span<const UOp> along = u.src().subspan(1);
+        const auto step = [&] {
+            std::vector<int64_t> at;
+            for (UOp r : along) at.push_back(value(r).i);
+            return at;
+        };
+        const std::vector<int64_t> here = step();
+        std::optional<ConstArg> total;
+        loop(along, [&] {
+            if (step() > here) return;
             ConstArg both[] = {total.value_or(ConstArg{}), value(u.src(0))};
             total = total ? *reference(u.as<ReduceArg>().op, u.dtype(), u.dtype(), both) : both[1];
         });

@@ -51,6 +51,7 @@ inline UOp reduce(UOp x, Op op, std::vector<int> axes) {
     return make(Op::reduce, x.dtype(), {x}, ReduceArg{op, std::move(axes)});
 }
 inline UOp sum(UOp x, std::vector<int> axes) { return reduce(x, Op::add, std::move(axes)); }
+inline UOp scan(UOp x, Op op, int axis) { return make(Op::scan, x.dtype(), {x}, ReduceArg{op, {axis}}); }
 inline UOp take(UOp x, UOp indices, int axis) { return make(Op::take, x.dtype(), {x, indices}, TakeArg{axis}); }
 inline UOp contiguous(UOp x) { return make(Op::contiguous, x.dtype(), {x}); }
 inline UOp iota(int64_t n, DType type = dtypes::int32) { return make(Op::iota, type, {}, ShapeArg{{n}}); }
@@ -76,10 +77,10 @@ inline std::string difference(const Array& got, const Array& wanted) {
     return "";
 }
 
-/// A random tensor graph over movement, elementwise and reductions; values stay small whole numbers.
+/// A random tensor graph over movement, elementwise, reductions and, when asked for, scans; values stay small whole numbers.
 class RandomGraph {
   public:
-    explicit RandomGraph(unsigned seed) : state_(seed * 2654435761u + 77) {}
+    explicit RandomGraph(unsigned seed, bool scans = false) : state_(seed * 2654435761u + 77), scans_(scans) {}
 
     UOp make_graph(int steps) {
         std::vector<UOp> made{filled(shape(), dtypes::float32, next())};
@@ -106,6 +107,7 @@ class RandomGraph {
         size_t at = static_cast<size_t>(axis);
         std::vector<std::pair<int64_t, int64_t>> bounds;
         for (int64_t n : x.shape()) bounds.push_back({0, n});
+        if (scans_ && below(4) == 0) return scan(x, below(2) ? Op::add : Op::max, axis);
         switch (below(10)) {
             case 0: return reshape(x, factored(x.numel()));
             case 1: {
@@ -140,6 +142,7 @@ class RandomGraph {
         }
     }
     unsigned state_;
+    bool scans_;
 };
 
 }  // namespace strata::test

@@ -30,6 +30,10 @@ inline UOp reduce(Op op, UOp value, std::vector<UOp> ranges) {
     ranges.insert(ranges.begin(), value);
     return make(Op::reduce, value.dtype(), ranges, ReduceArg{op, {}});
 }
+inline UOp scan(Op op, UOp value, std::vector<UOp> ranges) {
+    ranges.insert(ranges.begin(), value);
+    return make(Op::scan, value.dtype(), ranges, ReduceArg{op, {}});
+}
 inline Kernel kernel(std::string name, UOp effect) {
     return {make(Op::sink, dtypes::none, {effect}, SinkArg{}), std::move(name)};
 }

@@ -207,6 +207,33 @@ TEST(ApplyAction, AnyActionsOnAnyKernelKeepItsValues) {
     EXPECT_GT(applied, 300);
 }
 
+TEST(ApplyAction, AnyActionsOnAScanKeepItsValues) {
+    GraphScope scope;
+    uint32_t state = 11;
+    auto below = [&](size_t n) { return (state = state * 1664525u + 1013904223u) / 65536u % n; };
+    for (int round = 0; round < 120; ++round) {
+        UOp x = filled({3, static_cast<int64_t>(below(30)) + 2, static_cast<int64_t>(below(9)) + 1});
+        const int axis = static_cast<int>(below(3));
+        UOp top = axis == 2 ? expand(reduce(x, Op::max, {2}), x.shape()) : number(2);
+        Filled f = started(scan(x - top, below(2) ? Op::add : Op::max, axis) * number(2));
+        Array wanted = result(f.kernel, f.slots);
+        Kernel k = f.kernel;
+        std::vector<Action> done;
+        for (int i = 0; i < 12; ++i) {
+            Action action{static_cast<ActionKind>(below(action_rows().size())), static_cast<int>(below(3)),
+                          std::array<int64_t, 4>{2, 3, 4, 8}[below(4)]};
+            Result<Kernel> next = apply(k, action, gfx1100);
+            if (!next) continue;
+            EXPECT_NE(action.kind, stage) << "no element is read twice";
+            EXPECT_NE(action.kind, matrix);
+            k = *next;
+            done.push_back(action);
+        }
+        ASSERT_EQ(difference(result(k, f.slots), wanted), "") << to_string(done) << "\n" << tree(k.sink);
+        if (HasFailure()) FAIL() << to_string(done);
+    }
+}
+
 TEST(ParseActions, ReadsWhatToStringWrites) {
     std::vector<Action> all;
     for (size_t row = 0; row < action_rows().size(); ++row)

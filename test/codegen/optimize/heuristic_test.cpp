@@ -170,6 +170,22 @@ TEST(Heuristic, ARowIsInTheRegistersOfItsThreads) {
     }
 }
 
+TEST(Heuristic, AScanIsOfRegistersAlongMemoryAndOfThreadsBesideEachOtherDownColumns) {
+    for (int64_t n : {7, 33, 100, 1000, 4096}) {
+        GraphScope scope;
+        Planned row = planned(scan(filled({12, n}), Op::add, 1));
+        EXPECT_EQ(row.total(Axis::reduce), 1) << n << ": " << to_string(row.actions);
+        EXPECT_LE(row.total(Axis::unroll), 16) << n << ": " << to_string(row.actions);
+        Planned column = planned(scan(filled({n, 64}), Op::add, 0));
+        EXPECT_EQ(column.total(Axis::local), 8) << n << ": " << to_string(column.actions);
+        EXPECT_LE(column.total(Axis::unroll), 8) << n << ": " << to_string(column.actions);
+        EXPECT_EQ(column.total(Axis::group) > 1, n > 128) << n << ": " << to_string(column.actions);
+    }
+    GraphScope scope;
+    expect_same(scan(filled({5, 40}), Op::add, 1) * number(2));
+    expect_same(scan(filled({40, 20}), Op::max, 0));
+}
+
 TEST(Heuristic, ATransposeGoesAlongMemoryOnBothSides) {
     for (Shape shape : {Shape{128, 64}, Shape{100, 70}}) {
         GraphScope scope;

@@ -56,7 +56,7 @@ inline std::vector<test::Array> run(const Schedule& schedule) {
 inline std::set<std::pair<Shape, std::vector<int>>> loops(UOp body) {
     std::set<std::pair<Shape, std::vector<int>>> out;
     for (UOp u : toposort(body))
-        if (u.is(Op::reduce)) out.emplace(u.src(0).shape(), u.as<ReduceArg>().axes);
+        if (u.is(Op::reduce) || u.is(Op::scan)) out.emplace(u.src(0).shape(), u.as<ReduceArg>().axes);
     return out;
 }
 

@@ -39,6 +39,8 @@ TEST(VerifyTensor, NamesWhatDoesNotBelong) {
     expect_fault(verify_tensor(make(Op::reduce, dtypes::float32, {rows}, ReduceArg{Op::add, {1, 1}})),
                  "axis 1 of (3, 4)");
     expect_fault(verify_tensor(make(Op::reduce, dtypes::float32, {rows}, ReduceArg{Op::sub, {1}})), "reduces with");
+    expect_fault(verify_tensor(make(Op::scan, dtypes::float32, {rows}, ReduceArg{Op::add, {0, 1}})), "along one axis");
+    expect_fault(verify_tensor(make(Op::scan, dtypes::float32, {rows}, ReduceArg{Op::add, {2}})), "axis 2 of (3, 4)");
     expect_fault(verify_tensor(make(Op::contiguous, dtypes::int32, {x})), "changes the type");
     expect_fault(verify_tensor(make(Op::iota, dtypes::int32, {}, ShapeArg{{4}}) +
                                make(Op::take, dtypes::int32,
