@@ -170,6 +170,16 @@ TEST(Heuristic, ARowIsInTheRegistersOfItsThreads) {
     }
 }
 
+TEST(Heuristic, ALongRowHasAllThreadsAndWideAccessesWhateverItsLength) {
+    for (int64_t n : {16'384, 16'416, 20'000, 40'009}) {
+        GraphScope scope;
+        UOp x = filled({2, n});
+        Planned p = planned(x - expand(sum(x, {1}), {2, n}));
+        EXPECT_EQ(p.total(Axis::group), 256) << n << ": " << to_string(p.actions);
+        EXPECT_EQ(p.total(Axis::unroll) % 4, 0) << n << ": " << to_string(p.actions);
+    }
+}
+
 TEST(Heuristic, AScanIsOfRegistersAlongMemoryAndOfThreadsBesideEachOtherDownColumns) {
     for (int64_t n : {7, 33, 100, 1000, 4096}) {
         GraphScope scope;
