@@ -74,6 +74,7 @@ def test_lowering_measures_every_kernel_through_both_targets_and_their_values_ag
     overview = out["archs"]["gfx1100"]["all"]
     assert overview["measured"] == 24 and min(numbers(overview["modelled"])) > 0
     assert min(numbers(out["first_result_ms"])) > 0 and min(numbers(out["sum_2^24_float32"])) > 0
+    assert out["searches"] and min(numbers(out["searches"])) > 0
 
 
 def test_lowering_counts_no_kernel_whose_values_differ_between_the_targets():

@@ -177,8 +177,8 @@ def distance(got, want):
 
 
 def one_kernel(make, tolerance, arch, quick):
-    call = make(Inputs())
-    (want, schedule, hip), (got, other, direct) = (one_target(call, arch, target, quick) for target in TARGETS)
+    # Each target has inputs of its own: what was computed from the others' is known, and would not run.
+    (want, schedule, hip), (got, other, direct) = (one_target(make(Inputs()), arch, target, quick) for target in TARGETS)
     if schedule != other:
         raise strata.InternalError(f"the targets ran different schedules: {schedule} and {other}")
     if (apart := distance(got, want)) > tolerance:
@@ -225,6 +225,40 @@ def first_result_ms(target, repeat):
     return round(statistics.median(times), 2)
 
 
+# Name: (shape of x, the expression whose schedule is searched).
+SEARCHES = {
+    "x * 2 + 1": ((2048, 4096), "x * 2 + 1"),
+    "gelu chain": ((2048, 4096), "((x * 2.0 + 1.0).gelu() - 0.5).gelu_tanh()"),
+    "softmax": ((2048, 4096), "x.softmax()"),
+    "matmul": ((512, 512), "x @ x"),
+}
+SEARCH = """\
+import strata
+x = strata.Tensor.rand(*{shape}).realize()
+kernels = ({expression}).tune(beam=2).kernels
+print(sum(k.candidates for k in kernels), sum(k.seconds for k in kernels))
+"""
+
+
+def search_rate(shape, expression, target):
+    """Of a search with a beam of 2 in a new process with empty caches: all that it does, the run of the winner in full too."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "STRATA_CACHE_DIR": folder, "STRATA_TARGET": target}
+        code = SEARCH.format(shape=shape, expression=expression)
+        run = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
+    candidates, seconds = map(float, run.stdout.split())
+    return {"candidates": int(candidates), "seconds": round(seconds, 3), "candidates_per_s": round(candidates / seconds, 1)}
+
+
+def searches(quick):
+    """Candidates a second through both targets, and the ratio of the two."""
+    out = {}
+    for name, search in list(SEARCHES.items())[: 1 if quick else None]:
+        rates = {target: search_rate(*search, target) for target in TARGETS}
+        out[name] = rates | {"ratio": round(rates["asm"]["candidates_per_s"] / rates["hip"]["candidates_per_s"], 2)}
+    return out
+
+
 def big_sum(quick):
     """Sum of 2^24 float32 on one thread of the emulator: the tensor's kernels by target, and the hand-written one of `strata bench emu`."""
     import importlib.util
@@ -267,6 +301,7 @@ def bench_lowering(quick, archs=(), names=tuple(KERNELS)):
     return {
         "archs": {arch: one_arch(arch, quick, names) for arch in archs or ARCHS},
         "first_result_ms": {target: first_result_ms(target, 1 if quick else 5) for target in TARGETS},
+        "searches": searches(quick),
         "sum_2^24_float32": big_sum(quick),
     }
 
@@ -291,5 +326,7 @@ def table(result):
             lines.append("  slowest compilation: {ms} ms ({kernel})".format(**part["all"]["slowest_compile"]))
     if "first_result_ms" in result:
         lines += ["", "first result after import: " + ", ".join(f"{t} {ms} ms" for t, ms in result["first_result_ms"].items())]
+        lines += ["search of {}: {hip[candidates_per_s]} candidates/s through clang, {asm[candidates_per_s]} directly: {ratio} times as many".format(name, **rates)
+                  for name, rates in result["searches"].items()]
         lines += ["sum of 2^24: " + ", ".join(f"{t} {s['ms']} ms" for t, s in result["sum_2^24_float32"].items())]
     return "\n".join(lines[1:])
