@@ -12,7 +12,7 @@ using namespace test;
 constexpr int64_t kSize = 1 << 12;
 
 UOp name(uint64_t id, int64_t size = kSize) {
-    return make(Op::buffer, dtypes::float32, {}, BufferArg{1000 + id, size, 0});
+    return make(Op::buffer, dtypes::float32, {}, BufferArg{(uint64_t{1} << 40) + id, size, 0});
 }
 
 /// Copies what is read from buffer to buffer; the result is the last one, turned.
