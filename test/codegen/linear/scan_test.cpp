@@ -1,6 +1,8 @@
 // Scans: what a row has come to at each of its elements, however its ranges are shared out.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "../target/gfx1100.h"
 #include "interpreter.h"
 #include "kernels.h"

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "../kernel/build_helpers.h"
 #include "../target/gfx1100.h"
 #include "strata/codegen/optimize/actions_p.h"
@@ -26,8 +28,9 @@ Kernel elementwise() { return kernel_of(unfilled({1024, 1024}) + number(1)); }
 Kernel transposed() { return kernel_of(permute(unfilled({1024, 1024}), {1, 0})); }
 Kernel row_sums() { return kernel_of(reshape(sum(unfilled({1024, 4096}), {1}), {1024})); }
 Kernel product(DType type = dtypes::float32) {
-    const UOp a = expand(reshape(unfilled({512, 512}, type), {512, 1, 512}), {512, 512, 512}),
-              b = expand(reshape(permute(unfilled({512, 512}, type), {1, 0}), {1, 512, 512}), {512, 512, 512});
+    const auto factor = [&] { return cast(unfilled({512, 512}, type), dtypes::float32); };
+    const UOp a = expand(reshape(factor(), {512, 1, 512}), {512, 512, 512}),
+              b = expand(reshape(permute(factor(), {1, 0}), {1, 512, 512}), {512, 512, 512});
     return kernel_of(reshape(sum(a * b, {2}), {512, 512}));
 }
 
