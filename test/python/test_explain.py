@@ -27,10 +27,15 @@ def shared():
     return total + 1, total * 2
 
 
+def less_its_greatest(x):
+    """Along axes that are no row, so that the greatest are stored."""
+    return x - x.max((0, 2), keepdims=True)
+
+
 @pytest.mark.parametrize(
     "make, why",
     [
-        (lambda: [Tensor.empty(6, 5).softmax(0)], "it is dear, and what expands"),
+        (lambda: [less_its_greatest(Tensor.empty(6, 5, 4))], "it is dear, and what expands"),
         (lambda: [Tensor.empty(6, 5, 4).sum(2).max(0)], "a reduction over other axes reads it"),
         (lambda: [Tensor.empty(6, 5).softmax(1).T.contiguous()], "its rows are moved"),
         (lambda: [(Tensor.empty(6, 5).sum(1) + Tensor.empty(6, 7).sum(1))], "what it is combined with is reduced over other axes"),
@@ -47,8 +52,8 @@ def test_a_kernel_ends_for_a_reason(make, why):
 
 
 def test_what_is_stored_on_the_way_counts_against_the_fewest_bytes():
-    text = strata.explain(Tensor.empty(256, 256).softmax(0))
-    assert "(2.5" in text or "(2.0" in text, text
+    text = strata.explain(less_its_greatest(Tensor.empty(256, 16, 16)))
+    assert "(1.5" in text, text
     assert strata.explain(Tensor.ones(4).realize()) == "nothing is left to compute: it is in memory\n"
 
 

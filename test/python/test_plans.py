@@ -288,7 +288,7 @@ def test_memory_is_flat_over_steps_of_training():
             with open("/proc/self/statm") as file:
                 pages.append(int(file.read().split()[1]))
     assert sizes[1][2:] == sizes[0][2:], "neither programs nor plans"
-    assert sizes[1][0] <= sizes[0][0] and sizes[1][1] <= 2 * sizes[0][1] + 20_000
+    assert sizes[1][0] <= sizes[0][0] + (4 << 20) and sizes[1][1] <= 2 * sizes[0][1] + 20_000
     assert pages[1] - pages[0] < 2048, "8 MiB"
 
 
