@@ -101,7 +101,8 @@ class Ending {
         for (UOp u : scopes_.order()) {
             if (!closes(u, range)) continue;
             if (!u.is(Op::reduce)) return {};
-            for (UOp term : terms_of(u.src(0), u.dtype())) {
+            const UOp value = u.src(0);
+            for (UOp term : terms_of(value, u.dtype())) {
                 const UOp of_term = steps_of(term, u.as<ReduceArg>().op, keys_.online(u) != nullptr, range);
                 if (!of_term) return {};
                 steps = larger(steps, of_term);
