@@ -71,7 +71,7 @@ double Nest::steps(RangeBits set) const {
     return n;
 }
 
-Offset::Offset(UOp offset, const Nest& nest) {
+OffsetOfRanges::OffsetOfRanges(UOp offset, const Nest& nest) {
     UOpMap<size_t> place;
     for (UOp u : toposort(offset)) {
         const auto range = std::ranges::find(nest.ranges(), u);
@@ -83,7 +83,7 @@ Offset::Offset(UOp offset, const Nest& nest) {
     values_.resize(steps_.size());
 }
 
-int64_t Offset::at(std::span<const int64_t> ranges) {
+int64_t OffsetOfRanges::at(std::span<const int64_t> ranges) {
     for (size_t i = 0; i < steps_.size(); ++i) {
         const auto& [u, range, sources] = steps_[i];
         const auto source = [&](size_t n) { return values_[sources[n]]; };
@@ -104,12 +104,12 @@ int64_t Offset::at(std::span<const int64_t> ranges) {
 
 std::vector<Access> accesses_of(const Nest& nest, int wave_size) {
     std::vector<Access> found;
-    std::vector<Offset> offsets;
+    std::vector<OffsetOfRanges> offsets;
     std::vector<int64_t> at(nest.ranges().size());
     for (UOp u : nest.order()) {
         if (!u.is(Op::load) && !u.is(Op::store)) continue;
         const UOp place = u.src(0), memory = skip_after(place.src(0));
-        Offset& offset = offsets.emplace_back(place.src(1), nest);
+        OffsetOfRanges& offset = offsets.emplace_back(place.src(1), nest);
         Access access{memory, u.is(Op::store), memory.dtype().element().bytes(), nest.open(u), {}, {}};
         const int64_t start = offset.at(at);
         for (int64_t& range : at) {

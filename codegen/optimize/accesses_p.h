@@ -27,9 +27,9 @@ class Nest {
 };
 
 /// The offset of an access as a function of the ranges; what is read from memory counts as 0.
-class Offset {
+class OffsetOfRanges {
   public:
-    Offset(UOp offset, const Nest& nest);
+    OffsetOfRanges(UOp offset, const Nest& nest);
     int64_t at(std::span<const int64_t> ranges);  ///< a number each, in the order of Nest::ranges()
 
   private:

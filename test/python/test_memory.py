@@ -152,3 +152,17 @@ def test_stats_tell_what_is_held():
     assert f"live_bytes={strata.stats().live_bytes}" in repr(strata.stats())
     strata.reset_stats()
     assert strata.stats().peak_bytes == strata.stats().live_bytes > 0
+
+
+def test_ten_thousand_steps_of_training_need_the_memory_of_the_first_thousand():
+    case = """
+w = Tensor(np.ones((16, 16), np.float32)).realize()
+for step in range(10_000):
+    x = Tensor(np.full((4, 16), 0.01, np.float32))
+    grad = x.mT @ ((x @ w).tanh() * (1 / (step + 1.0)))
+    w = (w - grad * 3e-4).realize()
+    if step == 999:
+        start = resident("VmRSS")
+"""
+    _, end = growth(case)
+    assert end < 8
