@@ -77,4 +77,13 @@ inline size_t kernels(UOp root) {
     return schedule.items.size();
 }
 
+/// Elements of each stored value, in order.
+inline std::vector<int64_t> stored(UOp root) {
+    Schedule schedule = scheduled({root});
+    expect_same_values({root}, schedule);
+    std::vector<int64_t> out;
+    for (const ScheduleItem& item : schedule.items) out.push_back(item.output.numel());
+    return out;
+}
+
 }  // namespace strata::codegen

@@ -8,15 +8,6 @@ using namespace test;
 
 UOp cumsum(UOp x, int axis) { return scan(x, Op::add, axis); }
 
-/// Elements of each stored value, in order.
-std::vector<int64_t> stored(UOp root) {
-    Schedule schedule = scheduled({root});
-    expect_same_values({root}, schedule);
-    std::vector<int64_t> out;
-    for (const ScheduleItem& item : schedule.items) out.push_back(item.output.numel());
-    return out;
-}
-
 TEST(Scans, TakeInWhatIsDoneBeforeAndAfter) {
     GraphScope scope;
     UOp x = filled({6, 5});

@@ -5,15 +5,6 @@ namespace {
 
 using namespace test;
 
-/// Elements of each stored value, in order.
-std::vector<int64_t> stored(UOp root) {
-    Schedule schedule = scheduled({root});
-    expect_same_values({root}, schedule);
-    std::vector<int64_t> out;
-    for (const ScheduleItem& item : schedule.items) out.push_back(item.output.numel());
-    return out;
-}
-
 TEST(SplitReductions, ALargeSumHasTwoStages) {
     GraphScope scope;
     EXPECT_EQ(stored(sum(filled({1 << 18}), {0})), (std::vector<int64_t>{256, 1}));
