@@ -4,7 +4,6 @@
 // After   the same over j below the steps min(128, greatest row of the block + 1)
 // The steps are the same in all threads of a block, since they may meet in the loop: only blocks tell them apart.
 #include <algorithm>
-#include <array>
 
 #include "strata/codegen/linear/loop_key_p.h"
 #include "strata/codegen/linear/passes_p.h"
