@@ -61,7 +61,7 @@ std::vector<Tensor*> tensors_of(std::string_view where, const std::vector<Kernel
 }
 
 /// Whether the memory of its buffer is the tensor in row-major order.
-bool is_whole(const Tensor& t) { return !t.is_uniform() && whole_buffer(t.value()); }
+bool is_whole(const Tensor& t) { return !t.is_uniform() && whole_buffer(t.in_memory()); }
 
 /// Puts the tensor into memory of the device, row by row.
 void place(Tensor& t, const runtime::Device& device) {
@@ -72,13 +72,14 @@ void place(Tensor& t, const runtime::Device& device) {
 
 /// Gives a tensor in memory that others share a copy of its own.
 void separate(Tensor& t) {
-    if (runtime::is_alone(t.value(), 1, 0)) return;
+    const bool has_past = t.in_memory() != t.value();  // which what is written is not made of
+    if (!has_past && runtime::is_alone(t.value(), 1, 0)) return;
     runtime::collect_recent();  // they may be gone already
-    if (runtime::is_alone(t.value(), 1, 0)) return;
+    if (!has_past && runtime::is_alone(t.value(), 1, 0)) return;
     Tensor copy = Tensor::empty(t.shape(), t.dtype(), t.device().name());
-    runtime::copy_memory(*runtime::find_buffer(whole_buffer(t.value())),
-                         *runtime::find_buffer(whole_buffer(copy.value())));
-    t = std::move(copy);
+    runtime::copy_memory(*runtime::find_buffer(whole_buffer(t.in_memory())),
+                         *runtime::find_buffer(whole_buffer(copy.in_memory())));
+    t.assign(copy);
 }
 
 /// Where the first of them is that says so; null: nowhere.
@@ -245,7 +246,7 @@ LaunchResult launch(const std::vector<KernelArgument>& arguments, UserKernel ker
     std::vector<UOp> buffers;
     for (size_t i = 0; i < tensors.size(); ++i)
         if (call.writes(i).value_or(true)) separate(*tensors[i]);
-    for (const Tensor* t : tensors) buffers.push_back(whole_buffer(t->value()));
+    for (const Tensor* t : tensors) buffers.push_back(whole_buffer(t->in_memory()));
     runtime::launch(call, buffers);
     for (const Tensor* t : tensors) result.tensors.push_back(*t);
     return result;

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "strata/ops/build_p.h"
+#include "strata/ops/leaf_p.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/realize.h"
@@ -38,7 +39,20 @@ Tensor Tensor::to(std::string_view name) const {
     return moved;
 }
 
-bool Tensor::is_realized() const { return numel() == 0 || (!uniform_ && below_views(value()).is(Op::buffer)); }
+UOp Tensor::in_memory() const { return memory_.get() ? memory_.get() : value(); }
+
+bool Tensor::is_realized() const { return numel() == 0 || (!uniform_ && below_views(in_memory()).is(Op::buffer)); }
+
+/// The value is there now. What it was made of is kept where a gradient may be asked for, but for leaves, which have no past.
+void Tensor::place(Root view) {
+    if (!leaf_ && !uniform_ && reaches_leaf(value())) {
+        memory_ = std::move(view);
+        return;
+    }
+    root_ = std::move(view);
+    uniform_ = false;
+    if (leaf_) become_source();
+}
 
 void Tensor::realize(const std::vector<Tensor*>& tensors) {
     std::map<const runtime::Device*, std::vector<Tensor*>> by_device;
@@ -57,8 +71,7 @@ void Tensor::realize(const std::vector<Tensor*>& tensors) {
             STRATA_CHECK(views[i].get().shape() == group[i]->shape(), "a value of shape {} was realized as {}",
                          to_string(group[i]->shape()), to_string(views[i].get().shape()));
             group[i]->device_ = device ? device : &runtime::device();
-            group[i]->root_ = std::move(views[i]);
-            group[i]->uniform_ = false;
+            group[i]->place(std::move(views[i]));
         }
     }
     runtime::collect_recent();
@@ -73,15 +86,15 @@ void Tensor::to_host(void* data) {
     if (numel() == 0) return;
     realize();
     Tensor flat = *this;
-    if (!whole_buffer(value())) flat = contiguous().realize();
-    runtime::find_buffer(whole_buffer(flat.value()))->copy_out(data, static_cast<size_t>(nbytes()));
+    if (!whole_buffer(in_memory())) flat = contiguous().realize();
+    runtime::find_buffer(whole_buffer(flat.in_memory()))->copy_out(data, static_cast<size_t>(nbytes()));
 }
 
 Tensor::HostView Tensor::host_view() {
     if (numel() == 0) return {};
     realize();
-    if (!whole_buffer(value())) *this = contiguous().realize();
-    std::shared_ptr<runtime::Buffer> memory = runtime::find_buffer(whole_buffer(value()));
+    if (!whole_buffer(in_memory())) place(Root(contiguous().realize().in_memory()));
+    std::shared_ptr<runtime::Buffer> memory = runtime::find_buffer(whole_buffer(in_memory()));
     void* data = memory->host_view();
     return data ? HostView{data, std::move(memory)} : HostView{};
 }

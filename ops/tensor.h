@@ -14,6 +14,10 @@ class Buffer;
 class Device;
 }  // namespace runtime
 
+namespace ops {
+struct Leaf;
+}  // namespace ops
+
 class Operand;
 struct Index;
 
@@ -109,9 +113,29 @@ class Tensor {
         std::shared_ptr<runtime::Buffer> memory;  ///< keeps `data` valid
     };
     HostView host_view();
+    UOp in_memory() const;  ///< the view of memory that holds the value; value() where there is none
+
+    // Gradients (gradients.cpp).
+    /// From now on backward() of what is made of this tensor leaves a gradient here. DType error for other types than
+    /// floats.
+    Tensor& requires_grad_(bool wanted = true);
+    bool requires_grad() const { return leaf_ != nullptr; }
+    Tensor grad() const;  ///< of this shape and type; empty: none
+    void set_grad(const Tensor& grad);
+    /// Adds to the grad of each tensor that requires one what a change of it changes of the sum of seed * this; a seed is
+    /// needed unless this has one element. Usage error where this depends on no such tensor.
+    void backward(const Tensor& seed) const;
+    void backward() const { backward(Tensor()); }
+    /// This tensor becomes `value`, of its shape and type, and keeps its gradient; what was made of it before does not change.
+    Tensor& assign(const Tensor& value);
 
   private:
+    void place(Root view);
+    void become_source();
+
     Root root_;
+    Root memory_;                      ///< of a value whose root_ still says what it was made of, for gradients
+    std::shared_ptr<ops::Leaf> leaf_;  ///< a gradient is wanted
     const runtime::Device* device_ = nullptr;
     bool uniform_ = false;
     Shape uniform_shape_;

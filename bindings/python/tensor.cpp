@@ -201,6 +201,7 @@ void bind_tensor(py::module_& m) {
     bind_rows(c);
     bind_methods_of_their_own(c);
     bind_operators(c);
+    bind_gradients(m, c);
 }
 
 }  // namespace strata::python

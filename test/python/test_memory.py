@@ -166,3 +166,19 @@ for step in range(10_000):
 """
     _, end = growth(case)
     assert end < 8
+
+
+def test_small_graphs_leave_nothing_behind():
+    """Graphs of different constants: neither nodes nor results stay."""
+    case = """
+def steps(first, count):
+    for i in range(first, first + count):
+        (x.reshape(2, 32) + i).sum(0).max()
+        if i % 100 == 0:
+            x.sum().item()  # what no tensor reaches goes at the end of a realize
+
+steps(0, 3000)
+start = resident("VmRSS")
+steps(3000, 9000)
+"""
+    assert growth(case)[1] < 2

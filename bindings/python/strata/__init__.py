@@ -39,6 +39,7 @@ from ._strata import (
     devices,
     dtypes,
     emulator,
+    gradients,
     manual_seed,
     nn,
     promote,
@@ -57,6 +58,7 @@ for _name in ("dtypes", "emulator", "nn", "uop"):
 
 from . import asm  # noqa: E402  (after the submodules above are importable)
 from .explain import explain  # noqa: E402
+from ._derivatives import grad, jvp, value_and_grad, vjp  # noqa: E402
 from .kernels import asm_kernel, compile, hip_kernel  # noqa: E402
 from .profile import profile  # noqa: E402
 
@@ -87,6 +89,6 @@ __all__ = [
     "ArgumentError", "Artifact", "AssemblyError", "CheckError", "CompileError", "CustomKernel", "DType", "DTypeError", "DeviceError", "Error", "InternalError",
     "LaunchError", "MemoryFault", "ShapeError", "Stats", "Tensor", "Unsupported", "UsageError", "asm", "asm_kernel",
     "broadcast_shapes", "cat", "compile", "config", "default_device", "device_properties", "devices", "dtypes", "emulator",
-    "explain", "hip_kernel", "manual_seed", "nn", "profile", "promote", "realize", "reset_stats", "result_type", "settings", "stack", "stats", "uop",
+    "explain", "grad", "gradients", "hip_kernel", "jvp", "manual_seed", "nn", "profile", "promote", "realize", "reset_stats", "result_type", "settings", "stack", "stats", "uop", "value_and_grad", "vjp",
     "where",
 ]

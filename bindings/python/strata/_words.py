@@ -10,7 +10,6 @@ import reprlib
 import strata
 
 _NEVER_CHANGES = "tensors do not change: "
-_NO_GRADIENTS = "Strata computes no gradients"
 _CAST = "x.cast(dtypes.{})"
 
 # Names of members of a Tensor elsewhere -> what to write.
@@ -18,7 +17,7 @@ TENSOR = {
     "view": "x.reshape(...)", "view_as": "x.reshape(y.shape)", "reshape_as": "x.reshape(y.shape)", "ravel": "x.flatten()", "resize": "x.reshape(...)",
     "cuda": 'x.to("emu:gfx1100"); strata.devices() lists what there is', "cpu": "x.numpy(), for the values on the host", "get_device": "x.device",
     "clone": _NEVER_CHANGES + "use x itself; a kernel that is called with it changes no other", "copy": _NEVER_CHANGES + "use x itself; a kernel that is called with it changes no other",
-    "detach": _NO_GRADIENTS + ": use x itself", "requires_grad": _NO_GRADIENTS, "requires_grad_": _NO_GRADIENTS, "grad": _NO_GRADIENTS, "backward": _NO_GRADIENTS,
+    "zero_grad": "x.grad = None", "retain_grad": "strata.gradients(y, [x])", "is_leaf": "x.requires_grad", "grad_fn": "the graph itself: strata.explain(x)",
     "float": _CAST.format("float32"), "double": _CAST.format("float64"), "half": _CAST.format("float16"), "bfloat16": _CAST.format("bfloat16"),
     "int": _CAST.format("int32"), "long": _CAST.format("int64"), "short": _CAST.format("int16"), "char": _CAST.format("int8"), "byte": _CAST.format("uint8"),
     "bool": _CAST.format("bool"), "type": "x.cast(dtype)", "type_as": "x.cast(y.dtype)",
@@ -27,7 +26,7 @@ TENSOR = {
     "t": "x.T", "swapaxes": "x.transpose(a, b)", "swapdims": "x.transpose(a, b)", "moveaxis": "x.movedim(a, b)", "rearrange": "x.reshape(...).permute(...)",
     "expand_as": "x.expand(y.shape)", "repeat_interleave": "x.repeat(n, axis)", "concat": "strata.cat([x, y])", "concatenate": "strata.cat([x, y])", "cat": "strata.cat([x, y])",
     "stack": "strata.stack([x, y])", "masked_fill": "strata.where(mask, value, x)", "masked_select": "x.numpy()[mask]: its shape depends on the data", "nonzero": "x.numpy().nonzero(): its shape depends on the data",
-    "fill": "x.full_like(value)", "fill_": "x.full_like(value)", "zero_": "x.zeros_like()", "copy_": "the new tensor itself", "add_": "x = x + y", "sub_": "x = x - y", "mul_": "x = x * y", "div_": "x = x / y", "assign": "the new tensor itself",
+    "fill": "x.full_like(value)", "fill_": "x.full_like(value)", "zero_": "x.zeros_like()", "copy_": "the new tensor itself", "add_": "x = x + y", "sub_": "x = x - y", "mul_": "x = x * y", "div_": "x = x / y",
     "index_select": "x.take(indices, axis)", "take_along_dim": "x.gather(axis, indices)", "take_along_axis": "x.gather(axis, indices)", "scatter": "x.one_hot(n), or a kernel of your own", "onehot": "x.one_hot(n)",
     "mm": "x @ y", "bmm": "x @ y", "mv": "x @ y", "norm": "x.square().sum(axis).sqrt()", "amax": "x.max(axis)", "amin": "x.min(axis)", "ptp": "x.max() - x.min()", "nansum": "strata.where(x.isnan(), 0, x).sum()",
     "true_divide": "x / y", "floor_div": "x // y", "fmod": "x - (x / y).trunc() * y", "mod": "x % y", "power": "x ** y", "negative": "-x", "invert": "~x", "bitwise_not": "~x", "absolute": "x.abs()", "rint": "x.round()",
@@ -40,9 +39,9 @@ TENSOR = {
 _OF_TENSOR = ("empty", "zeros", "ones", "full", "arange", "linspace", "eye", "rand", "randn", "randint")
 PACKAGE = {
     **{name: f"strata.Tensor.{name}(...)" for name in _OF_TENSOR}, "tensor": "strata.Tensor(data)", "array": "strata.Tensor(data)", "asarray": "strata.Tensor(data)", "from_numpy": "strata.Tensor(array)",
-    "as_tensor": "strata.Tensor(data)", "concat": "strata.cat(tensors)", "concatenate": "strata.cat(tensors)", "vstack": "strata.cat(tensors)", "hstack": "strata.cat(tensors, axis=1)", "no_grad": _NO_GRADIENTS, "grad": _NO_GRADIENTS,
+    "as_tensor": "strata.Tensor(data)", "concat": "strata.cat(tensors)", "concatenate": "strata.cat(tensors)", "vstack": "strata.cat(tensors)", "hstack": "strata.cat(tensors, axis=1)", "no_grad": "x.detach(): operations keep no tape", "autograd": "strata.grad(f), or x.backward()",
     "matmul": "x @ y", "mm": "x @ y", "save": "np.save(file, x)", "load": "strata.Tensor(np.load(file))", "device": "strata.devices(), or device= of what makes a tensor", "cuda": "strata.devices()", "set_default_device": "strata.config(device=...)", "jit": "strata.compile(tensor)",
-    "optim": _NO_GRADIENTS, "random": "strata.Tensor.rand(...)", "float32": "strata.dtypes.float32", "float16": "strata.dtypes.float16", "float64": "strata.dtypes.float64", "int32": "strata.dtypes.int32", "int64": "strata.dtypes.int64", "bool": "strata.dtypes.bool",
+    "optim": "p.assign(p - rate * p.grad)", "random": "strata.Tensor.rand(...)", "float32": "strata.dtypes.float32", "float16": "strata.dtypes.float16", "float64": "strata.dtypes.float64", "int32": "strata.dtypes.int32", "int64": "strata.dtypes.int64", "bool": "strata.dtypes.bool",
 }  # fmt: skip
 
 UOP = {
@@ -60,7 +59,7 @@ DTYPES = {
 # Arguments elsewhere -> Strata's of the same meaning; those that may be given with their neutral value.
 ARGUMENTS = {"dim": "axis", "dims": "axis", "axes": "axis", "keepdim": "keepdims", "ddof": "correction", "a_min": "min", "a_max": "max", "dim0": "axis0", "dim1": "axis1", "indices_or_sections": "sizes", "split_size": "sizes", "num_classes": "classes", "steps": "num", "fill": "fill_value"}
 NEUTRAL = {"out": (None,), "dtype": (None,), "order": ("C", "K", None), "copy": (None,), "requires_grad": (False,), "device": (None, ""), "stream": (None,), "memory_format": (None,)}
-ABOUT = {"requires_grad": _NO_GRADIENTS, "out": _NEVER_CHANGES + "use the result", "dtype": "cast the result: .cast(dtype)", "unbiased": "correction=1 divides by n - 1", "inplace": _NEVER_CHANGES + "use the result"}
+ABOUT = {"requires_grad": "x.requires_grad_()", "out": _NEVER_CHANGES + "use the result", "dtype": "cast the result: .cast(dtype)", "unbiased": "correction=1 divides by n - 1", "inplace": _NEVER_CHANGES + "use the result"}
 
 _short = reprlib.Repr()
 _short.maxother = _short.maxstring = 80

@@ -1,0 +1,59 @@
+#include "strata/ops/gradients.h"
+
+#include "front_end_p.h"
+#include "methods_p.h"
+
+namespace strata::python {
+namespace {
+
+std::optional<Tensor> if_there(Tensor t) { return t ? std::optional(std::move(t)) : std::nullopt; }
+
+}  // namespace
+
+void bind_gradients(py::module_& m, Class& c) {
+    c.def(
+        "requires_grad_", [](Tensor& t, bool wanted) -> Tensor& { return t.requires_grad_(wanted); },
+        py::arg("requires_grad") = true, py::return_value_policy::reference,
+        "From now on backward() of what is made of this tensor leaves a gradient in its grad. DTypeError for other "
+        "types "
+        "than floats.");
+    c.def_property_readonly("requires_grad", &Tensor::requires_grad,
+                            "Whether backward() leaves a gradient here; results of operations do not say it.");
+    c.def_property(
+        "grad", [](const Tensor& t) { return if_there(t.grad()); },
+        [](Tensor& t, const std::optional<Tensor>& grad) { t.set_grad(grad.value_or(Tensor())); },
+        "What backward() left here, of this shape and type; None at first. Set it to None before the next step.");
+    c.def(
+        "backward",
+        [](const Tensor& t, const std::optional<Tensor>& gradient) { t.backward(gradient.value_or(Tensor())); },
+        py::arg("gradient") = py::none(),
+        "Adds to the grad of each tensor that requires one the derivative of sum(gradient * this) by it. gradient: of "
+        "this "
+        "shape, may\nbe left out for one element. Operations keep no tape: the graph itself is differentiated, and "
+        "stays. "
+        "UsageError where this\ndepends on no tensor that requires a gradient; Unsupported for operations that have "
+        "none.");
+    c.def("detach", &ops::detach, "The same values, through which no gradient goes; costs nothing.");
+    c.def(
+        "assign", [](Tensor& t, As<"ArrayLike"> value) -> Tensor& { return t.assign(to_tensor(value)); },
+        py::arg("value"), py::return_value_policy::reference,
+        "This tensor becomes value, of the same shape and type, and goes on to require its gradient; what was made of "
+        "it "
+        "before stays as it\nis. Nothing is computed: realize it together with what else a step changes.");
+    m.def(
+        "gradients",
+        [](const Tensor& y, const std::vector<Tensor>& xs, const std::optional<Tensor>& seed) {
+            std::vector<std::optional<Tensor>> out;
+            for (Tensor& g : ops::gradients(y, xs, seed.value_or(Tensor()))) out.push_back(if_there(std::move(g)));
+            return out;
+        },
+        py::arg("y"), py::arg("xs"), py::arg("seed") = py::none(),
+        "Derivatives of sum(seed * y) by each of xs, tensors that y was made of; None for one that it was not. They "
+        "are "
+        "graphs, with\nderivatives of their own. seed: of y's shape, 1 everywhere by default. One of xs is a place to "
+        "stop: what it is made of is not\nlooked at.");
+    m.def("_stand_in", &ops::stand_in, py::arg("x"));
+    m.def("_replaced", &ops::replaced, py::arg("t"), py::arg("stand_ins"), py::arg("originals"));
+}
+
+}  // namespace strata::python

@@ -1,0 +1,392 @@
+#include "strata/ops/gradients.h"
+
+#include <algorithm>
+#include <bit>
+#include <numbers>
+#include <numeric>
+#include <unordered_set>
+
+#include "strata/core/support/mutex.h"
+#include "strata/core/uop/walk.h"
+#include "strata/ops/build_p.h"
+#include "strata/ops/leaf_p.h"
+
+namespace strata::ops {
+namespace {
+
+constexpr double kLn2 = std::numbers::ln2, k2OverRootPi = 2 * std::numbers::inv_sqrtpi;
+
+/// A node in whose value a gradient arrived.
+struct Step {
+    Tensor g, y;
+    Tensor a, b, c;  ///< operands, all of y's shape; empty from their number on
+};
+
+/// g where x is the one that max or min chose, half of it where both are equal; nothing then where x met a number.
+Tensor share(const Tensor& g, const Tensor& chosen, const Tensor& x, const Tensor& other) {
+    Tensor equal = other.value().is_const() ? like(g, 0) : where(eq(x, other), g * 0.5, 0);
+    return where(chosen, g, equal);
+}
+
+/// 0 for a power of 0, whatever the base.
+Tensor power_base(const Tensor& g, const Tensor& base, const Tensor& exponent) {
+    return where(eq(exponent, 0), 0, g * exponent * pow(base, exponent - 1));
+}
+/// 0 for the base 0, near which the power is 0 for all exponents.
+Tensor power_exponent(const Tensor& g, const Tensor& power, const Tensor& base) {
+    return where(eq(base, 0), 0, g * power * base.log());
+}
+
+using Rule = Tensor (*)(const Step&);
+struct Row {
+    Op op;
+    Rule to[3];
+};
+#define RULE(expression)                                     \
+    [](const Step& step) -> Tensor {                         \
+        [[maybe_unused]] const auto& [g, y, a, b, c] = step; \
+        [[maybe_unused]] const Tensor none;                  \
+        return expression;                                   \
+    }
+#define GRADIENT(op, to_a, to_b, to_c) Row{Op::op, {RULE(to_a), RULE(to_b), RULE(to_c)}},
+constexpr Row kRows[] = {
+#include "strata/ops/gradients.def"
+};
+#undef GRADIENT
+#undef RULE
+
+const Row* row_of(Op op) {
+    const auto* row = std::ranges::find(kRows, op, &Row::op);
+    return row == std::end(kRows) ? nullptr : row;
+}
+
+Tensor expanded(const Tensor& x, const Tensor& to) { return expand_to(x, to.shape()); }
+
+/// Of a product: with one factor of 0 only that one changes it.
+Tensor to_factors(const Tensor& g, const Tensor& x, const std::vector<int>& axes) {
+    Tensor zero = eq(x, 0), others = where(zero, 1, x);
+    Tensor zeros = expanded(zero.cast(dtypes::int32).sum(axes, true), x), rest = expanded(others.prod(axes, true), x);
+    Tensor changes = bitwise_or(eq(zeros, 0), bitwise_and(eq(zeros, 1), zero));
+    return expanded(g, x) * where(changes, rest / others, 0);
+}
+
+Tensor to_reduced(const Tensor& g, const Tensor& y, const Tensor& x, const ReduceArg& arg) {
+    if (arg.op == Op::add) return expanded(g, x);
+    if (arg.op == Op::mul) return to_factors(g, x, arg.axes);
+    Tensor hit = eq(x, expanded(y, x)).cast(x.dtype());  // equal extremes share it
+    return hit * expanded(g / hit.sum(arg.axes, true), x);
+}
+
+Tensor backward_sum(const Tensor& x, int axis) { return x.flip(axis).cumsum(axis).flip(axis); }
+
+Tensor to_scanned(const Tensor& g, const Tensor& y, const Tensor& x, const ReduceArg& arg) {
+    if (arg.op == Op::add) return backward_sum(g, arg.axes[0]);
+    if (arg.op == Op::mul) return backward_sum(g * y, arg.axes[0]) / x;
+    user_error(ErrorKind::Unsupported, "[gradients] running maxima and minima have no gradient yet");
+}
+
+/// Each place of x gets the sum of what arrived where it was taken.
+Tensor to_taken(const Tensor& g, const Tensor& x, const Tensor& indices, int axis) {
+    const auto at = static_cast<size_t>(axis);
+    const Shape& shape = x.shape();
+    const int64_t before = std::reduce(shape.begin(), shape.begin() + axis, int64_t{1}, std::multiplies{});
+    const int64_t after = std::reduce(shape.begin() + axis + 1, shape.end(), int64_t{1}, std::multiplies{});
+    Tensor place = indices.reshape({1, indices.numel(), 1, 1});
+    Tensor arrived = widened(g.reshape({before, indices.numel(), 1, after}));
+    Tensor here = eq(place, iota(shape[at]).cast(indices.dtype()).reshape({1, 1, shape[at], 1}));
+    return where(here, arrived, 0).sum(1).cast(g.dtype()).reshape(shape);
+}
+
+std::vector<int> inverse(const std::vector<int>& order) {
+    std::vector<int> out(order.size());
+    for (size_t i = 0; i < order.size(); ++i) out[static_cast<size_t>(order[i])] = static_cast<int>(i);
+    return out;
+}
+
+/// Sums over the axes along which x was repeated.
+Tensor folded_to(const Tensor& g, const Shape& shape) {
+    if (g.shape() == shape) return g;
+    std::vector<int> repeated;
+    const size_t added = g.shape().size() - shape.size();
+    for (size_t i = 0; i < g.shape().size(); ++i)
+        if (i < added || g.shape()[i] != shape[i - added]) repeated.push_back(static_cast<int>(i));
+    return widened(g).sum(repeated, true).cast(g.dtype()).reshape(shape);
+}
+
+Pairs cut(const Pairs& padding, const Shape& inside) {
+    Pairs out;
+    for (size_t i = 0; i < inside.size(); ++i) out.emplace_back(padding[i].first, padding[i].first + inside[i]);
+    return out;
+}
+Pairs around(const Pairs& bounds, const Shape& outside) {
+    Pairs out;
+    for (size_t i = 0; i < outside.size(); ++i) out.emplace_back(bounds[i].first, outside[i] - bounds[i].second);
+    return out;
+}
+
+using Nodes = std::unordered_set<UOp, UOpHash>;
+
+/// The nodes of a graph, sources first, through which gradients reach some of `wanted`: those too.
+Nodes on_the_way(const std::vector<UOp>& order, const Nodes& wanted) {
+    Nodes out;
+    for (UOp u : order)
+        if (u.dtype().is_float() &&
+            (wanted.contains(u) || std::ranges::any_of(u.src(), [&](UOp s) { return out.contains(s); })))
+            out.insert(u);
+    return out;
+}
+
+/// What arrives at the nodes of one graph, from its end to its start.
+class Reverse {
+  public:
+    Reverse(const Tensor& y, Nodes wanted)
+        : device_(y.placement()),
+          order_(toposort(y.value())),
+          wanted_(std::move(wanted)),
+          carries_(on_the_way(order_, wanted_)) {}
+
+    void run(const Tensor& y, const Tensor& seed) {
+        if (!carries_.contains(y.value())) return;
+        arrived_.emplace(y.value(), fitted(seed, y.value()));
+        for (size_t i = order_.size(); i-- > 0;) {
+            UOp u = order_[i];
+            auto at = arrived_.find(u);
+            if (at == arrived_.end() || wanted_.contains(u)) continue;
+            pass_on(u, at->second);
+            arrived_.erase(u);
+        }
+    }
+
+    /// Empty: nothing.
+    Tensor at(UOp wanted) const {
+        auto found = arrived_.find(wanted);
+        return found == arrived_.end() ? Tensor() : found->second;
+    }
+
+  private:
+    Tensor tensor(UOp u) const { return Tensor(u, device_); }
+    /// A source of an elementwise node; one of shape () is a number everywhere.
+    Tensor operand(UOp source, const Shape& shape) const {
+        bool everywhere = source.shape().empty() && !shape.empty();
+        return everywhere ? Tensor::uniform(source, shape, device_) : tensor(source);
+    }
+    static Tensor fitted(const Tensor& g, UOp u) { return folded_to(g, u.shape()); }
+
+    void add(UOp source, const Tensor& g) {
+        if (!g || !carries_.contains(source)) return;
+        Tensor part = fitted(g, source);
+        auto [at, first] = arrived_.try_emplace(source, part);
+        if (!first) at->second = at->second + part;
+    }
+
+    void pass_on(UOp u, const Tensor& g) {
+        if (const Row* row = row_of(u.op())) return pass_on_elementwise(u, g, *row);
+        UOp source = u.src().empty() ? u : u.src(0);
+        switch (u.op()) {
+            case Op::contiguous: return add(source, g);
+            case Op::reshape: return add(source, g.reshape(source.shape()));
+            case Op::permute: return add(source, g.permute(inverse(u.as<AxesArg>().axes)));
+            case Op::expand: return add(source, folded_to(g, source.shape()));
+            case Op::pad: return add(source, g.shrink(cut(u.as<BoundsArg>().bounds, source.shape())));
+            case Op::shrink: return add(source, g.pad(around(u.as<BoundsArg>().bounds, source.shape())));
+            case Op::flip: return add(source, g.flip(u.as<AxesArg>().axes));
+            case Op::reduce: return add(source, to_reduced(g, tensor(u), tensor(source), u.as<ReduceArg>()));
+            case Op::scan: return add(source, to_scanned(g, tensor(u), tensor(source), u.as<ReduceArg>()));
+            case Op::take: return add(source, to_taken(g, tensor(source), tensor(u.src(1)), u.as<TakeArg>().axis));
+            default:
+                user_error(ErrorKind::Unsupported, "[gradients] {} has no gradient: detach() stops there",
+                           info(u.op()).name);
+        }
+    }
+
+    void pass_on_elementwise(UOp u, const Tensor& g, const Row& row) {
+        Step step{g, tensor(u), {}, {}, {}};
+        Tensor* operands[] = {&step.a, &step.b, &step.c};
+        for (size_t i = 0; i < u.src().size(); ++i) *operands[i] = operand(u.src(i), u.shape());
+        for (size_t i = 0; i < u.src().size(); ++i)
+            if (carries_.contains(u.src(i))) add(u.src(i), row.to[i](step));
+    }
+
+    const runtime::Device* device_;
+    std::vector<UOp> order_;
+    Nodes wanted_, carries_;
+    UOpMap<Tensor> arrived_;
+};
+
+Reverse accumulated(const Tensor& y, const Tensor& seed, Nodes wanted) {
+    Reverse reverse(y, std::move(wanted));
+    reverse.run(y, seed ? seed.cast(y.dtype()) : like(y, 1));
+    return reverse;
+}
+
+void check(std::string_view name, std::string_view what, const Tensor& x) {
+    if (!x.dtype().is_float())
+        user_error(ErrorKind::DType, "[{}] {} is {}: only floats have gradients, cast first", name, what,
+                   x.dtype().name());
+}
+
+void check(std::string_view name, const Tensor& y, const Tensor& seed) {
+    check(name, "the result", y);
+    if (seed && seed.shape() != y.shape())
+        user_error(ErrorKind::Shape, "[{}] a seed of shape {} for a result of shape {}", name, to_string(seed.shape()),
+                   to_string(y.shape()));
+}
+
+/// The tensors at which gradients are wanted, as long as they live.
+class Leaves {
+  public:
+    void add(const std::shared_ptr<Leaf>& leaf) {
+        std::lock_guard lock(mutex_);
+        std::erase_if(all_, [](const std::weak_ptr<Leaf>& l) { return l.expired(); });
+        all_.push_back(leaf);
+    }
+    std::vector<std::shared_ptr<Leaf>> alive() {
+        std::lock_guard lock(mutex_);
+        std::vector<std::shared_ptr<Leaf>> out;
+        for (const std::weak_ptr<Leaf>& l : all_)
+            if (std::shared_ptr<Leaf> leaf = l.lock()) out.push_back(std::move(leaf));
+        return out;
+    }
+
+  private:
+    Mutex mutex_;
+    std::vector<std::weak_ptr<Leaf>> all_;
+};
+Leaves& leaves() {
+    static Leaves all;
+    return all;
+}
+
+Nodes nodes_of(const std::vector<std::shared_ptr<Leaf>>& all) {
+    Nodes out;
+    for (const std::shared_ptr<Leaf>& leaf : all) out.insert(leaf->node.get());
+    return out;
+}
+
+}  // namespace
+
+UOp source_of_gradient(UOp root) {
+    while (root.is(Op::reshape)) root = root.src(0);
+    return info(root.op()).is(kMovement) ? UOp() : root;
+}
+
+bool reaches_leaf(UOp root) {
+    std::vector<std::shared_ptr<Leaf>> all = leaves().alive();
+    return !all.empty() && on_the_way(toposort(root), nodes_of(all)).contains(root);
+}
+
+std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& xs, const Tensor& seed) {
+    check("gradients", y, seed);
+    Nodes wanted;
+    for (const Tensor& x : xs) {
+        check("gradients", "what it is differentiated by", x);
+        UOp source = source_of_gradient(x.uop());
+        if (!source)
+            user_error(ErrorKind::Usage,
+                       "[gradients] by a view, which operations see through: differentiate by what it "
+                       "is a view of, or make y of x.contiguous()");
+        wanted.insert(source);
+    }
+    Reverse reverse = accumulated(y, seed, std::move(wanted));
+    std::vector<Tensor> out;
+    for (const Tensor& x : xs) {
+        Tensor arrived = reverse.at(source_of_gradient(x.uop()));
+        out.push_back(arrived ? arrived.reshape(x.shape()) : arrived);
+    }
+    return out;
+}
+
+Tensor detach(const Tensor& x) {
+    if (!x.dtype().is_float()) return x;
+    static constexpr DType kBits[] = {dtypes::uint8, dtypes::uint16, dtypes::uint32, dtypes::uint64};
+    DType bits = kBits[std::countr_zero(static_cast<unsigned>(x.dtype().bytes()))];
+    return x.bitcast(bits).bitcast(x.dtype());
+}
+
+Tensor stand_in(const Tensor& x) {
+    check("grad", "an argument", x);
+    Tensor out = detach(detach(Tensor(x).realize()));
+    out.requires_grad_();
+    return out;
+}
+
+Tensor replaced(const Tensor& t, const std::vector<Tensor>& stand_ins, const std::vector<Tensor>& originals) {
+    GraphScope scope;
+    UOpMap<UOp> by;
+    for (size_t i = 0; i < stand_ins.size(); ++i) by.emplace(stand_ins[i].value(), originals[i].value());
+    UOp root = substitute(t.value(), by);
+    return t.is_uniform() ? Tensor::uniform(root, t.shape(), t.placement()) : Tensor(root, t.placement());
+}
+
+}  // namespace strata::ops
+
+namespace strata {
+
+using namespace ops;
+
+Tensor& Tensor::requires_grad_(bool wanted) {
+    if (!wanted) {
+        leaf_ = nullptr;
+        return *this;
+    }
+    check("requires_grad_", "the tensor", *this);
+    if (leaf_) return *this;
+    leaf_ = std::make_shared<Leaf>(shape());
+    become_source();
+    leaves().add(leaf_);
+    return *this;
+}
+
+void Tensor::become_source() {
+    memory_ = Root();
+    if (uniform_ || !source_of_gradient(value())) {
+        root_ = contiguous().root_;
+        uniform_ = false;
+    }
+    leaf_->node = Root(source_of_gradient(value()));
+}
+
+Tensor Tensor::grad() const { return leaf_ ? leaf_->grad : Tensor(); }
+
+void Tensor::set_grad(const Tensor& grad) {
+    if (!leaf_) user_error(ErrorKind::Usage, "[grad] of a tensor that asks for none: requires_grad_() first");
+    if (grad && (grad.shape() != shape() || grad.dtype() != dtype()))
+        user_error(ErrorKind::Shape, "[grad] {} {} for a tensor that is {} {}", grad.dtype().name(),
+                   to_string(grad.shape()), dtype().name(), to_string(shape()));
+    leaf_->grad = grad;
+}
+
+void Tensor::backward(const Tensor& seed) const {
+    if (!seed && numel() != 1)
+        user_error(ErrorKind::Usage, "[backward] of shape {}: sum it first, or give a gradient of that shape",
+                   to_string(shape()));
+    check("backward", *this, seed);
+    std::vector<std::shared_ptr<Leaf>> all = leaves().alive();
+    Reverse reverse = accumulated(*this, seed, nodes_of(all));
+    bool reached = false;
+    for (const std::shared_ptr<Leaf>& leaf : all) {
+        Tensor arrived = reverse.at(leaf->node.get());
+        if (!arrived) continue;
+        reached = true;
+        arrived = detach(arrived.reshape(leaf->shape));
+        leaf->grad = leaf->grad ? leaf->grad.add(arrived) : arrived;
+    }
+    if (!reached)
+        user_error(ErrorKind::Usage,
+                   "[backward] the result depends on no tensor that requires a gradient: call "
+                   "requires_grad_() on those before the result is made of them");
+}
+
+Tensor& Tensor::assign(const Tensor& value) {
+    if (value.shape() != shape() || value.dtype() != dtype())
+        user_error(value.shape() != shape() ? ErrorKind::Shape : ErrorKind::DType,
+                   "[assign] {} {} to a tensor that is {} {}", value.dtype().name(), to_string(value.shape()),
+                   dtype().name(), to_string(shape()));
+    std::shared_ptr<Leaf> leaf = std::move(leaf_);
+    *this = value;
+    leaf_ = std::move(leaf);
+    if (leaf_) become_source();
+    return *this;
+}
+
+}  // namespace strata

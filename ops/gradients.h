@@ -1,0 +1,26 @@
+#pragma once
+#include <vector>
+
+#include "strata/ops/tensor.h"
+
+namespace strata::ops {
+
+/// What a change of each of xs changes of y: the products of `seed` (of y's shape; 1 everywhere when empty) with y's
+/// derivatives by them, by reverse accumulation over the graph (Griewank and Walther, Evaluating Derivatives, ch. 3). The
+/// results are graphs too, with derivatives of their own. One of xs is a place to stop: what it is made of is not looked at.
+/// Empty for one that y does not depend on. At a kink the derivative is one of those beside it, or between them: rows of
+/// gradients.def say which.
+///
+/// Errors: DType for y or one of xs that is not floating; Shape for a seed of another shape; Unsupported, with the
+/// operation, for what has no derivative.
+std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& xs, const Tensor& seed = Tensor());
+
+/// The same values, through which no gradient goes. Costs nothing: kernels do not see it.
+Tensor detach(const Tensor& x);
+
+/// For functions of tensors: the value of x as a node of its own, that requires a gradient; and a result with others in
+/// place of such nodes.
+Tensor stand_in(const Tensor& x);
+Tensor replaced(const Tensor& t, const std::vector<Tensor>& stand_ins, const std::vector<Tensor>& originals);
+
+}  // namespace strata::ops

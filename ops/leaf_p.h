@@ -1,0 +1,19 @@
+#pragma once
+#include "strata/ops/tensor.h"
+
+namespace strata::ops {
+
+/// Where backward() leaves what arrives at a tensor; copies of the tensor share it.
+struct Leaf {
+    Shape shape;
+    Root node = {};    ///< source_of_gradient() of the tensor
+    Tensor grad = {};  ///< empty: none yet
+};
+
+/// The node that all operations on a tensor see: below reshapes, of which they see through any number. Empty for another view.
+UOp source_of_gradient(UOp root);
+
+/// Whether a gradient of the node could be asked for: it depends on a tensor that lives and requires one.
+bool reaches_leaf(UOp root);
+
+}  // namespace strata::ops
