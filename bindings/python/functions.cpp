@@ -22,7 +22,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, As<"Literal['me
 }
 
 void bind_nn(py::module_& m) {
-    py::module_ nn = m.def_submodule("nn", "Functions of neural networks, by composition of tensor operations.");
+    py::module_ nn =
+        m.def_submodule("functional", "Functions of neural networks, by composition of tensor operations.");
     nn.def("linear", &ops::linear, py::arg("x"), py::arg("weight"), py::arg("bias") = py::none(),
            "x (..., in) @ weight (out, in)^T + bias (out,).");
     nn.def("layernorm", &ops::layernorm, py::arg("x"), py::arg("axes") = 1, py::arg("weight") = py::none(),

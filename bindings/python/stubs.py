@@ -19,7 +19,7 @@ LOOSE = {
     r"typing\.SupportsFloat(?: \| typing\.SupportsIndex)?": "float",
     r"(?:typing\.)?Annotated\[([\w.]+\[[^\]]*\]), \"?FixedSize\(\d+\)\"?\]": r"\1",
 }
-MODULES = {"dtypes", "emulator", "nn", "uop"}
+MODULES = {"dtypes", "emulator", "functional", "uop"}
 IMPORTS = {
     "collections.abc": {"Callable", "Iterable", "Iterator", "Mapping", "Sequence"},
     "types": {"EllipsisType", "TracebackType"},

@@ -83,7 +83,7 @@ def strategy_of(parameter, annotation):
 def functions():
     """(label, function, its owner's strategy or None, [(parameter, annotation)]) of everything public."""
     own = {Tensor: tensors, uop.UOp: NODES, strata.DType: st.sampled_from(dtypes.all)}
-    for owner in (strata, strata.nn, uop, Tensor, uop.UOp, strata.DType):
+    for owner in (strata, strata.functional, uop, Tensor, uop.UOp, strata.DType):
         for name in dir(owner):
             f = inspect.getattr_static(owner, name)
             shared = isinstance(f, staticmethod)

@@ -13,7 +13,7 @@ import strata
 
 FOLDER = Path(strata.__file__).parent
 MODULES = {
-    "strata._strata": "_strata.pyi", "strata.dtypes": "dtypes.pyi", "strata.emulator": "emulator.pyi", "strata.nn": "nn.pyi",
+    "strata._strata": "_strata.pyi", "strata.dtypes": "dtypes.pyi", "strata.emulator": "emulator.pyi", "strata.functional": "functional.pyi",
     "strata.uop": "uop.pyi", "strata.asm": "asm/__init__.pyi", "strata.asm._instruction": "asm/_instruction.pyi",
     "strata.asm.rdna3": "asm/rdna3.pyi", "strata.asm.rdna4": "asm/rdna4.pyi", "strata.asm.cdna3": "asm/cdna3.pyi", "strata.asm._rdna": "asm/_rdna.pyi",
 }
@@ -105,7 +105,7 @@ def parameters_of_binding(function):
 
 def bound_functions():
     out = []
-    for name in ("strata._strata", "strata.emulator", "strata.nn", "strata.uop"):
+    for name in ("strata._strata", "strata.emulator", "strata.functional", "strata.uop"):
         module = importlib.import_module(name)
         for n, node in declared(stub(name).body).items():
             if isinstance(node, ast.FunctionDef):
@@ -176,7 +176,7 @@ def test_everything_public_is_described():
     assert bare == []
 
 
-GENERATED = ["strata._strata", "strata.dtypes", "strata.emulator", "strata.nn", "strata.uop"]
+GENERATED = ["strata._strata", "strata.dtypes", "strata.emulator", "strata.functional", "strata.uop"]
 
 
 @pytest.mark.parametrize("name", GENERATED)

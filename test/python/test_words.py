@@ -78,7 +78,7 @@ def test_a_wrong_argument_says_what_the_function_takes(call, words):
 
 def bound():
     out = []
-    for owner in (strata._strata, uop, strata.nn, dtypes, Tensor, uop.UOp, strata.DType):
+    for owner in (strata._strata, uop, strata.functional, dtypes, Tensor, uop.UOp, strata.DType):
         for name in dir(owner):
             f = inspect.getattr_static(owner, name)
             f = f.__func__ if isinstance(f, staticmethod) else f

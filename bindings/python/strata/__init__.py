@@ -39,9 +39,9 @@ from ._strata import (
     devices,
     dtypes,
     emulator,
+    functional,
     gradients,
     manual_seed,
-    nn,
     promote,
     realize,
     reset_stats,
@@ -53,10 +53,10 @@ from ._strata import (
     where,
 )
 
-for _name in ("dtypes", "emulator", "nn", "uop"):
+for _name in ("dtypes", "emulator", "functional", "uop"):
     _sys.modules[f"strata.{_name}"] = getattr(_strata, _name)
 
-from . import asm  # noqa: E402  (after the submodules above are importable)
+from . import asm, nn, optim  # noqa: E402  (after the submodules above are importable)
 from .explain import explain  # noqa: E402
 from ._derivatives import grad, jvp, value_and_grad, vjp  # noqa: E402
 from .kernels import asm_kernel, compile, hip_kernel  # noqa: E402
@@ -89,6 +89,6 @@ __all__ = [
     "ArgumentError", "Artifact", "AssemblyError", "CheckError", "CompileError", "CustomKernel", "DType", "DTypeError", "DeviceError", "Error", "InternalError",
     "LaunchError", "MemoryFault", "ShapeError", "Stats", "Tensor", "Unsupported", "UsageError", "asm", "asm_kernel",
     "broadcast_shapes", "cat", "compile", "config", "default_device", "device_properties", "devices", "dtypes", "emulator",
-    "explain", "grad", "gradients", "hip_kernel", "jvp", "manual_seed", "nn", "profile", "promote", "realize", "reset_stats", "result_type", "settings", "stack", "stats", "uop", "value_and_grad", "vjp",
+    "explain", "functional", "grad", "gradients", "hip_kernel", "jvp", "manual_seed", "nn", "optim", "profile", "promote", "realize", "reset_stats", "result_type", "settings", "stack", "stats", "uop", "value_and_grad", "vjp",
     "where",
 ]

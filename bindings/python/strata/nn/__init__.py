@@ -1,0 +1,15 @@
+"""Layers, losses and initial values of neural networks; strata.functional has what layers are made of.
+
+    from strata import nn, optim
+    net = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
+    step = optim.Adam(net.parameters())
+"""
+
+from ..functional import cross_entropy, embedding, layernorm, linear, rmsnorm, scaled_dot_product_attention
+from . import init, losses
+from .activations import *  # noqa: F403
+from .attention import KVCache, MultiheadAttention, rotary
+from .layers import Dropout, Embedding, Flatten, Linear, Sequential
+from .module import Module
+from .norms import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm
+from .recurrent import GRU, LSTM

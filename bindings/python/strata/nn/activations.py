@@ -1,0 +1,72 @@
+"""Activations as modules, one row each; those with `glu` halve an axis: one half gates the other (Shazeer 2020)."""
+
+from .module import Module
+
+__all__ = []
+
+
+def _softplus(x):
+    return x.relu() + ((-x.abs()).exp() + 1).log()
+
+
+def _halves(x, axis):
+    if x.shape[axis] % 2:
+        from .._strata import ShapeError
+
+        raise ShapeError(f"[glu] axis {axis} of shape {x.shape} has an odd size")
+    return x.split(x.shape[axis] // 2, axis)
+
+
+def _gated(gate):
+    def glu(x, axis=-1):
+        value, by = _halves(x, axis)
+        return value * gate(by)
+
+    return glu
+
+
+_ROWS = {
+    "ReLU": (lambda x: x.relu(), "max(x, 0)."),
+    "LeakyReLU": (lambda x, slope=0.01: (x > 0).where(x, x * slope), "x, or slope * x below 0."),
+    "ELU": (lambda x, alpha=1.0: (x > 0).where(x, alpha * (x.minimum(0).exp() - 1)), "x, or alpha * (exp(x) - 1) below 0."),
+    "SELU": (lambda x: 1.0507009873554805 * (x > 0).where(x, 1.6732632423543772 * (x.minimum(0).exp() - 1)), "Self-normalising ELU (Klambauer et al. 2017)."),
+    "GELU": (lambda x: x.gelu(), "x * Phi(x), exact."),
+    "GELUTanh": (lambda x: x.gelu_tanh(), "The tanh approximation of GELU."),
+    "SiLU": (lambda x: x.silu(), "x * sigmoid(x)."),
+    "Mish": (lambda x: x * _softplus(x).tanh(), "x * tanh(softplus(x))."),
+    "Softplus": (_softplus, "log(1 + exp(x)), without overflow."),
+    "Softsign": (lambda x: x / (x.abs() + 1), "x / (1 + |x|)."),
+    "Sigmoid": (lambda x: x.sigmoid(), "1 / (1 + exp(-x))."),
+    "LogSigmoid": (lambda x: -_softplus(-x), "log(sigmoid(x)), without overflow."),
+    "Tanh": (lambda x: x.tanh(), "Hyperbolic tangent."),
+    "Hardtanh": (lambda x, low=-1.0, high=1.0: x.clamp(low, high), "x kept within [low, high]."),
+    "Hardsigmoid": (lambda x: ((x + 3) / 6).clamp(0, 1), "(x + 3) / 6 kept within [0, 1]."),
+    "Hardswish": (lambda x: x * ((x + 3) / 6).clamp(0, 1), "x * Hardsigmoid(x)."),
+    "ReLU6": (lambda x: x.clamp(0, 6), "x kept within [0, 6]."),
+    "Softmax": (lambda x, axis=-1: x.softmax(axis), "exp(x) / sum(exp(x)) along an axis."),
+    "LogSoftmax": (lambda x, axis=-1: x.log_softmax(axis), "log(softmax(x)) along an axis."),
+    "GLU": (_gated(lambda x: x.sigmoid()), "a * sigmoid(b) of the halves a, b of an axis."),
+    "SwiGLU": (_gated(lambda x: x.silu()), "a * silu(b) of the halves a, b of an axis."),
+    "GEGLU": (_gated(lambda x: x.gelu()), "a * gelu(b) of the halves a, b of an axis."),
+    "ReGLU": (_gated(lambda x: x.relu()), "a * relu(b) of the halves a, b of an axis."),
+}
+
+
+def _module(name, function, meaning):
+    def __init__(self, **values):
+        known = function.__code__.co_varnames[1 : function.__code__.co_argcount]
+        if unknown := [v for v in values if v not in known]:
+            from .._strata import ArgumentError
+
+            raise ArgumentError(f"[{name}] takes ({', '.join(known)}); there is no argument '{unknown[0]}'")
+        self.values = values
+
+    return type(name, (Module,), {
+        "__doc__": meaning, "__module__": __name__, "__init__": __init__, "forward": lambda self, x: function(x, **self.values),
+        "_describes": lambda self: ", ".join(f"{k}={v}" for k, v in self.values.items()),
+    })  # fmt: skip
+
+
+for _name, (_function, _meaning) in _ROWS.items():
+    globals()[_name] = _module(_name, _function, _meaning)
+    __all__.append(_name)

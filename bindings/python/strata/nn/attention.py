@@ -1,0 +1,101 @@
+"""Attention with several heads, rotary positions, and a cache of keys and values."""
+
+from .. import _strata
+from .._strata import ShapeError, Tensor, UsageError
+from ..functional import scaled_dot_product_attention
+from .layers import Linear
+from .module import Module
+
+
+def rotary(x, start=0, base=10000.0):
+    """Turns pairs of elements of x (..., positions, width) by angles that grow with the position (Su et al. 2021).
+
+    Element i of the first half makes a pair with that of the second; the pair turns by position * base^(-2 i / width), where
+    positions count from `start`. width is even.
+    """
+    positions, width = x.shape[-2:]
+    if width % 2:
+        raise ShapeError(f"[rotary] the width {width} of shape {x.shape} is odd")
+    rate = (Tensor.arange(width // 2, dtype="float32") * (-2 / width) * _log2(base)).exp2()
+    angle = (Tensor.arange(positions, dtype="float32") + float(start)).unsqueeze(1) * rate
+    cos, sin = angle.cos(), angle.sin()
+    a, b = x.split(width // 2, -1)
+    return _strata.cat([a * cos - b * sin, b * cos + a * sin], -1).cast(x.dtype)
+
+
+def _log2(value):
+    import math
+
+    return math.log2(value)
+
+
+class KVCache:
+    """Keys and values of the positions that were seen: (n, heads, positions, width) each."""
+
+    def __init__(self):
+        self.keys = self.values = None
+
+    def __len__(self):
+        return 0 if self.keys is None else self.keys.shape[2]
+
+    def extended(self, keys, values):
+        """All keys and values, with those of the positions behind."""
+        if self.keys is not None:
+            keys, values = _strata.cat([self.keys, keys], 2), _strata.cat([self.values, values], 2)
+        self.keys, self.values = keys.contiguous(), values.contiguous()
+        _strata.realize([self.keys, self.values])
+        return self.keys, self.values
+
+
+class MultiheadAttention(Module):
+    """x (n, positions, width) -> the same shape: queries, keys and values of `heads` parts of the width, attention in each.
+
+    kv_heads: fewer heads of keys and values, which groups of queries share (GQA, Ainslie et al. 2023). rope: queries and keys
+    are turned by `rotary` with that base. causal: position i sees positions up to i.
+    """
+
+    def __init__(self, width, heads, kv_heads=None, causal=False, rope=None, bias=True, dtype="float32"):
+        kv_heads = kv_heads or heads
+        if width % heads or heads % kv_heads:
+            raise UsageError(f"[MultiheadAttention] width {width} is not a multiple of {heads} heads, or these of {kv_heads} heads of keys")
+        self.heads, self.kv_heads, self.causal, self.rope = heads, kv_heads, causal, rope
+        of_head = width // heads
+        self.query = Linear(width, width, bias, dtype)
+        self.key = Linear(width, kv_heads * of_head, bias, dtype)
+        self.value = Linear(width, kv_heads * of_head, bias, dtype)
+        self.out = Linear(width, width, bias, dtype)
+
+    def forward(self, x, memory=None, mask=None, cache=None):
+        """memory (n, m, width): where keys and values come from, x by default. mask as in scaled_dot_product_attention.
+
+        cache: a KVCache that x's positions continue; they see all positions in it.
+        """
+        if cache is not None and memory is not None:
+            raise UsageError("[MultiheadAttention] a cache goes with x's own keys: give cache= or memory=")
+        start = len(cache) if cache is not None else 0
+        source = x if memory is None else memory
+        query = self._split(self.query(x), self.heads)
+        key, value = self._split(self.key(source), self.kv_heads), self._split(self.value(source), self.kv_heads)
+        if self.rope:
+            query, key = rotary(query, start, self.rope), rotary(key, start, self.rope)
+        if cache is not None:
+            key, value = cache.extended(key, value)
+        causal = self.causal
+        if causal and start:  # queries are the last positions of the keys
+            causal = False
+            seen = Tensor.arange(key.shape[2]) <= (Tensor.arange(x.shape[1]) + start).unsqueeze(1)
+            mask = seen if mask is None else mask & seen if mask.dtype.name == "bool" else mask + seen.where(0.0, -float("inf"))
+        shared = self.heads // self.kv_heads
+        if shared > 1:
+            key, value = (self._repeated(t, shared) for t in (key, value))
+        y = scaled_dot_product_attention(query, key, value, mask, causal)
+        return self.out(y.transpose(1, 2).reshape(x.shape))
+
+    @staticmethod
+    def _split(x, heads):
+        return x.reshape(*x.shape[:2], heads, -1).transpose(1, 2)
+
+    @staticmethod
+    def _repeated(t, times):
+        n, heads, positions, width = t.shape
+        return t.unsqueeze(2).expand(n, heads, times, positions, width).reshape(n, heads * times, positions, width)

@@ -1,0 +1,54 @@
+"""Initial values of parameters: tensors of a shape, from the sequence of strata.manual_seed.
+
+fan_in is the product of all sizes but the first, fan_out of all but the second, as weights (out, in, ...) have them.
+"""
+
+import math
+
+from .._strata import Tensor, UsageError
+
+
+def _fans(shape):
+    if len(shape) < 2:
+        raise UsageError(f"[init] a weight of shape {tuple(shape)} has no fans: it needs two axes or more")
+    window = math.prod(shape[2:])
+    return shape[1] * window, shape[0] * window
+
+
+def uniform(shape, low=0.0, high=1.0, dtype="float32"):
+    """Uniform in [low, high)."""
+    return Tensor.rand(shape, dtype=dtype) * (high - low) + low
+
+
+def normal(shape, mean=0.0, std=1.0, dtype="float32"):
+    return Tensor.randn(shape, dtype=dtype) * std + mean
+
+
+def zeros(shape, dtype="float32"):
+    return Tensor.zeros(shape, dtype=dtype)
+
+
+def ones(shape, dtype="float32"):
+    return Tensor.ones(shape, dtype=dtype)
+
+
+def xavier_uniform(shape, gain=1.0, dtype="float32"):
+    """Uniform within gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010, eq. 16)."""
+    bound = gain * math.sqrt(6 / sum(_fans(shape)))
+    return uniform(shape, -bound, bound, dtype)
+
+
+def xavier_normal(shape, gain=1.0, dtype="float32"):
+    """Deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio 2010, eq. 12)."""
+    return normal(shape, 0, gain * math.sqrt(2 / sum(_fans(shape))), dtype)
+
+
+def kaiming_uniform(shape, a=0.0, dtype="float32"):
+    """Uniform within sqrt(6 / ((1 + a^2) fan_in)), for rectifiers with slope a below 0 (He et al. 2015, eq. 15)."""
+    bound = math.sqrt(6 / ((1 + a * a) * _fans(shape)[0]))
+    return uniform(shape, -bound, bound, dtype)
+
+
+def kaiming_normal(shape, a=0.0, dtype="float32"):
+    """Deviation sqrt(2 / ((1 + a^2) fan_in)) (He et al. 2015, eq. 15)."""
+    return normal(shape, 0, math.sqrt(2 / ((1 + a * a) * _fans(shape)[0])), dtype)

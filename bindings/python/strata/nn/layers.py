@@ -1,0 +1,89 @@
+"""Layers without state of their own kind: linear maps, tables, dropout, sequences."""
+
+import math
+
+from .._strata import Tensor, UsageError
+from ..functional import embedding, linear
+from . import init
+from .module import Module
+
+
+def parameter(value):
+    """A tensor in memory of its own that requires a gradient."""
+    return value.contiguous().realize().requires_grad_()
+
+
+class Linear(Module):
+    """x (..., features_in) -> (..., features_out): x @ weight^T + bias.
+
+    weight (features_out, features_in) and bias (features_out,) start uniform within 1 / sqrt(features_in).
+    """
+
+    def __init__(self, features_in, features_out, bias=True, dtype="float32"):
+        bound = 1 / math.sqrt(features_in) if features_in else 0.0
+        self.weight = parameter(init.uniform((features_out, features_in), -bound, bound, dtype))
+        self.bias = parameter(init.uniform((features_out,), -bound, bound, dtype)) if bias else None
+
+    def forward(self, x):
+        return linear(x, self.weight, self.bias)
+
+    def _describes(self):
+        return f"{self.weight.shape[1]}, {self.weight.shape[0]}{'' if self.bias is not None else ', bias=False'}"
+
+
+class Embedding(Module):
+    """Integer ids of any shape -> shape + (width,): rows of weight (entries, width), which starts normal."""
+
+    def __init__(self, entries, width, dtype="float32"):
+        self.weight = parameter(init.normal((entries, width), dtype=dtype))
+
+    def forward(self, ids):
+        return embedding(ids, self.weight)
+
+    def _describes(self):
+        return "{}, {}".format(*self.weight.shape)
+
+
+class Dropout(Module):
+    """In training each element becomes 0 with probability p, and the others are divided by 1 - p; else x itself."""
+
+    def __init__(self, p=0.5):
+        if not 0 <= p <= 1:
+            raise UsageError(f"[Dropout] the probability {p} is not between 0 and 1")
+        self.p = p
+
+    def forward(self, x):
+        if not self.training or self.p == 0:
+            return x
+        if self.p == 1:
+            return x * 0
+        kept = Tensor.rand(x.shape, device=x.device) >= self.p
+        return kept.where(x / (1 - self.p), 0)
+
+    def _describes(self):
+        return f"{self.p}"
+
+
+class Flatten(Module):
+    """(n, ...) -> (n, the rest as one axis)."""
+
+    def forward(self, x):
+        return x.flatten(1)
+
+
+class Sequential(Module):
+    """Calls modules and functions of one tensor one after the other."""
+
+    def __init__(self, *layers):
+        self.layers = list(layers)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+    def __len__(self):
+        return len(self.layers)
+
+    def __getitem__(self, i):
+        return Sequential(*self.layers[i]) if isinstance(i, slice) else self.layers[i]

@@ -1,0 +1,206 @@
+"""Losses: tensors of predictions and targets -> their mean; reduction="sum" or "none" gives the sum or each element's.
+
+Targets broadcast to no other shape than the predictions' own: a ShapeError says so, since a loss over (n, n) pairs by mistake
+trains to nothing.
+"""
+
+import math
+
+from .._strata import ShapeError, Tensor, UsageError
+from ..functional import cross_entropy as _cross_entropy
+
+_TINY = 1e-12
+
+
+def _reduced(x, reduction):
+    if reduction not in ("mean", "sum", "none"):
+        raise UsageError(f"[loss] reduction '{reduction}': use mean, sum or none")
+    return x if reduction == "none" else getattr(x, reduction)()
+
+
+def _alike(name, x, *others):
+    for other in others:
+        if isinstance(other, Tensor) and other.shape != x.shape:
+            raise ShapeError(f"[{name}] shapes {x.shape} and {other.shape} differ")
+
+
+def _softplus(x):
+    return x.relu() + ((-x.abs()).exp() + 1).log()
+
+
+def l1(x, target, reduction="mean"):
+    """|x - target|."""
+    _alike("l1", x, target)
+    return _reduced((x - target).abs(), reduction)
+
+
+def mse(x, target, reduction="mean"):
+    """(x - target)^2."""
+    _alike("mse", x, target)
+    return _reduced((x - target).square(), reduction)
+
+
+def huber(x, target, delta=1.0, reduction="mean"):
+    """d^2 / 2 of the difference d up to delta, delta * (|d| - delta / 2) above."""
+    _alike("huber", x, target)
+    d = (x - target).abs()
+    return _reduced((d <= delta).where(d.square() * 0.5, (d - 0.5 * delta) * delta), reduction)
+
+
+def smooth_l1(x, target, beta=1.0, reduction="mean"):
+    """huber with delta = beta, divided by beta."""
+    return huber(x, target, beta, reduction) / beta
+
+
+def log_cosh(x, target, reduction="mean"):
+    """log(cosh(x - target)), without overflow."""
+    _alike("log_cosh", x, target)
+    d = x - target
+    return _reduced(d + _softplus(d * -2) - math.log(2), reduction)
+
+
+def cross_entropy(logits, target, label_smoothing=0.0, reduction="mean"):
+    """-log_softmax(logits)[target]: logits (n, classes, ...) or (classes,), target integers (n, ...) or ().
+
+    label_smoothing: so much of the target is spread evenly over all classes (Szegedy et al. 2016).
+    """
+    hard = _cross_entropy(logits, target, reduction)
+    if not label_smoothing:
+        return hard
+    spread = _reduced(-logits.log_softmax(min(logits.ndim - 1, 1)).mean(min(logits.ndim - 1, 1)), reduction)
+    return hard * (1 - label_smoothing) + spread * label_smoothing
+
+
+def nll(log_probabilities, target, reduction="mean"):
+    """-log_probabilities[target]: (n, classes), target integers (n,)."""
+    if log_probabilities.ndim != 2 or target.shape != log_probabilities.shape[:1]:
+        raise ShapeError(f"[nll] shapes {log_probabilities.shape} and {target.shape}: it takes (n, classes) and (n,)")
+    return _reduced(-log_probabilities.gather(1, target.unsqueeze(1)).squeeze(1), reduction)
+
+
+def binary_cross_entropy(x, target, reduction="mean"):
+    """-(target log x + (1 - target) log(1 - x)) of probabilities x; logarithms not below -100, as in PyTorch."""
+    _alike("binary_cross_entropy", x, target)
+    return _reduced(-(target * x.log().maximum(-100) + (1 - target) * (1 - x).log().maximum(-100)), reduction)
+
+
+def binary_cross_entropy_with_logits(x, target, reduction="mean"):
+    """binary_cross_entropy of sigmoid(x), without overflow."""
+    _alike("binary_cross_entropy_with_logits", x, target)
+    return _reduced(_softplus(x) - x * target, reduction)
+
+
+def focal(x, target, gamma=2.0, reduction="mean"):
+    """binary_cross_entropy_with_logits times (1 - p)^gamma, p what is given to the right answer (Lin et al. 2017)."""
+    _alike("focal", x, target)
+    p = x.sigmoid()
+    right = p * target + (1 - p) * (1 - target)
+    return _reduced((_softplus(x) - x * target) * (1 - right) ** gamma, reduction)
+
+
+def kl_div(log_probabilities, target, reduction="mean"):
+    """target * (log target - log_probabilities) of probabilities `target`; 0 where they are 0."""
+    _alike("kl_div", log_probabilities, target)
+    return _reduced((target > 0).where(target * (target.maximum(_TINY).log() - log_probabilities), 0.0), reduction)
+
+
+def poisson_nll(x, target, reduction="mean"):
+    """exp(x) - target * x of logarithms x of rates."""
+    _alike("poisson_nll", x, target)
+    return _reduced(x.exp() - target * x, reduction)
+
+
+def gaussian_nll(x, target, variance, eps=1e-6, reduction="mean"):
+    """(log v + (x - target)^2 / v) / 2 with v the variance, not below eps."""
+    _alike("gaussian_nll", x, target, variance)
+    v = variance.maximum(eps)
+    return _reduced((v.log() + (x - target).square() / v) * 0.5, reduction)
+
+
+def hinge(x, target, margin=1.0, reduction="mean"):
+    """max(0, margin - target * x) of targets -1 and 1."""
+    _alike("hinge", x, target)
+    return _reduced((margin - target * x).relu(), reduction)
+
+
+def squared_hinge(x, target, margin=1.0, reduction="mean"):
+    """The square of hinge's elements."""
+    _alike("squared_hinge", x, target)
+    return _reduced((margin - target * x).relu().square(), reduction)
+
+
+def soft_margin(x, target, reduction="mean"):
+    """log(1 + exp(-target * x)) of targets -1 and 1."""
+    _alike("soft_margin", x, target)
+    return _reduced(_softplus(-(target * x)), reduction)
+
+
+def margin_ranking(a, b, target, margin=0.0, reduction="mean"):
+    """max(0, margin - target * (a - b)): target 1 wants a above b, -1 below."""
+    _alike("margin_ranking", a, b, target)
+    return _reduced((margin - target * (a - b)).relu(), reduction)
+
+
+def cosine_similarity(a, b, axis=-1, eps=1e-8):
+    """a . b / (|a| |b|) along an axis; norms are not taken below eps."""
+    _alike("cosine_similarity", a, b)
+    norms = a.square().sum(axis).sqrt().maximum(eps) * b.square().sum(axis).sqrt().maximum(eps)
+    return (a * b).sum(axis) / norms
+
+
+def cosine_embedding(a, b, target, margin=0.0, reduction="mean"):
+    """1 - cosine of rows of (n, width) where the target is 1, max(0, cosine - margin) where it is -1."""
+    cosine = cosine_similarity(a, b)
+    _alike("cosine_embedding", cosine, target)
+    return _reduced((target > 0).where(1 - cosine, (cosine - margin).relu()), reduction)
+
+
+def triplet_margin(anchor, positive, negative, margin=1.0, reduction="mean"):
+    """max(0, |anchor - positive| - |anchor - negative| + margin) of rows."""
+    _alike("triplet_margin", anchor, positive, negative)
+
+    def distance(a, b):
+        return ((a - b).square().sum(-1) + _TINY).sqrt()
+
+    return _reduced((distance(anchor, positive) - distance(anchor, negative) + margin).relu(), reduction)
+
+
+def ctc(log_probabilities, targets, input_lengths, target_lengths, blank=0, reduction="mean"):
+    """Connectionist temporal classification (Graves et al. 2006): -log of the sum over all alignments.
+
+    log_probabilities (steps, n, classes); targets (n, most labels) of integers; lengths are lists of n ints. mean divides each
+    by its number of labels first.
+    """
+    steps, n, _ = log_probabilities.shape
+    labels = targets.shape[1]
+    size = 2 * labels + 1  # blank, label, blank, ...
+    if len(input_lengths) != n or len(target_lengths) != n or targets.shape[0] != n:
+        raise ShapeError(f"[ctc] {n} rows, targets of shape {targets.shape}, {len(input_lengths)} and {len(target_lengths)} lengths")
+    place = Tensor.arange(size)
+    is_label = (place % 2 == 1).reshape(1, size)
+    label = targets.cast("int64").take((place // 2).clamp(0, labels - 1), 1)
+    extended = is_label.where(label, blank)
+    before = extended.pad([(0, 0), (2, 0)], value=-1).shrink([(0, n), (0, size)])
+    may_skip = is_label & (extended != before) & (place.reshape(1, size) >= 2)
+    never = -1e30
+    emitted = log_probabilities.gather(2, extended.unsqueeze(0).expand(steps, n, size))
+    alpha = (place.reshape(1, size) < 2).where(emitted[0], never)
+    lengths = Tensor(list(input_lengths)).unsqueeze(1)
+
+    def later(a, by):
+        return a.pad([(0, 0), (by, 0)], value=never).shrink([(0, n), (0, size)])
+
+    for t in range(1, steps):
+        ways = _logsumexp3(alpha, later(alpha, 1), may_skip.where(later(alpha, 2), never))
+        alpha = (lengths > t).where(ways + emitted[t], alpha)
+    ends = Tensor(list(target_lengths)).unsqueeze(1) * 2
+    done = (place.reshape(1, size) == ends) | (place.reshape(1, size) == ends - 1)
+    loss = -done.where(alpha, never).logsumexp(1)
+    if reduction == "mean":
+        loss = loss / Tensor([float(max(length, 1)) for length in target_lengths])
+    return _reduced(loss, reduction)
+
+
+def _logsumexp3(a, b, c):
+    top = a.maximum(b).maximum(c).detach()
+    return ((a - top).exp() + (b - top).exp() + (c - top).exp()).log() + top

@@ -1,0 +1,103 @@
+"""Module: what has parameters, may hold others of its kind, and is called."""
+
+from .._strata import ShapeError, Tensor, UsageError
+
+
+class Module:
+    """The base of layers and models. A class of your own makes its parts in __init__ and says in forward what a call does.
+
+    Parts are found among the attributes: tensors, modules, and lists, tuples and dicts of them. Parameters are the tensors
+    that require a gradient; the others (running statistics) are saved with them, and are no parameters.
+    """
+
+    training = True
+
+    def forward(self, *inputs, **named):
+        raise UsageError(f"{type(self).__name__} has no forward(): write what a call of it does")
+
+    def __call__(self, *inputs, **named):
+        return self.forward(*inputs, **named)
+
+    def _parts(self):
+        """(name, tensor or module), in the order of attributes."""
+        pending = list(reversed(vars(self).items()))
+        while pending:
+            name, value = pending.pop()
+            if isinstance(value, (Tensor, Module)):
+                yield name, value
+            elif isinstance(value, (list, tuple)):
+                pending += reversed([(f"{name}.{i}", v) for i, v in enumerate(value)])
+            elif isinstance(value, dict):
+                pending += reversed([(f"{name}.{k}", v) for k, v in value.items()])
+
+    def named_modules(self, prefix=""):
+        """(dotted name, module) of this one, whose name is the prefix, and of all below it, each once."""
+        seen, pending = set(), [(prefix, self)]
+        while pending:
+            name, module = pending.pop()
+            if id(module) in seen:
+                continue
+            seen.add(id(module))
+            yield name, module
+            pending += reversed([(f"{name}.{part}" if name else part, m) for part, m in module._parts() if isinstance(m, Module)])
+
+    def modules(self):
+        return [module for _, module in self.named_modules()]
+
+    def _tensors(self):
+        seen = set()
+        for prefix, module in self.named_modules():
+            for name, value in module._parts():
+                if isinstance(value, Tensor) and id(value) not in seen:
+                    seen.add(id(value))
+                    yield (f"{prefix}.{name}" if prefix else name), value
+
+    def named_parameters(self):
+        """(dotted name, tensor) of each parameter, those that are shared once."""
+        return [(name, t) for name, t in self._tensors() if t.requires_grad]
+
+    def parameters(self):
+        return [t for _, t in self.named_parameters()]
+
+    def state_dict(self):
+        """Dotted name -> tensor, of parameters and everything else that is to be saved."""
+        return dict(self._tensors())
+
+    def load_state_dict(self, state, strict=True):
+        """Gives the tensors other values, by name. strict: every name is there, and no other; UsageError names what is not.
+
+        ShapeError for a value of another shape; nothing is changed then. Values are cast to the types that the tensors have.
+        """
+        own = self.state_dict()
+        missing, unknown = [n for n in own if n not in state], [n for n in state if n not in own]
+        if strict and (missing or unknown):
+            raise UsageError(f"[load_state_dict] missing: {', '.join(missing) or 'nothing'}; unknown: {', '.join(unknown) or 'nothing'}")
+        given = {n: v if isinstance(v, Tensor) else Tensor(v) for n, v in state.items() if n in own}
+        for name, value in given.items():
+            if value.shape != own[name].shape:
+                raise ShapeError(f"[load_state_dict] {name} has shape {own[name].shape}, the value {value.shape}")
+        for name, value in given.items():
+            own[name].assign(value.detach().cast(own[name].dtype))
+
+    def train(self, mode=True):
+        """As for training (Dropout drops, BatchNorm uses the batch), or not; returns the module."""
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def zero_grad(self):
+        for parameter in self.parameters():
+            parameter.grad = None
+
+    def _describes(self):
+        """What its line in repr says between the parentheses."""
+        return ""
+
+    def __repr__(self):
+        parts = [(name, repr(m).replace("\n", "\n  ")) for name, m in self._parts() if isinstance(m, Module)]
+        if not parts:
+            return f"{type(self).__name__}({self._describes()})"
+        return f"{type(self).__name__}(\n" + "".join(f"  {name}: {text}\n" for name, text in parts) + ")"

@@ -1,0 +1,66 @@
+"""GRU and LSTM over (n, steps, width), one layer; gates and their order are PyTorch's."""
+
+import math
+
+from .. import _strata
+from .._strata import ShapeError, Tensor
+from ..functional import linear
+from . import init
+from .layers import parameter
+from .module import Module
+
+
+class _Recurrent(Module):
+    gates = 1
+
+    def __init__(self, width_in, width, bias=True, dtype="float32"):
+        self.width = width
+        bound = 1 / math.sqrt(width)
+
+        def start(*shape):
+            return parameter(init.uniform(shape, -bound, bound, dtype))
+
+        self.weight_input, self.weight_state = start(self.gates * width, width_in), start(self.gates * width, width)
+        self.bias_input, self.bias_state = (start(self.gates * width), start(self.gates * width)) if bias else (None, None)
+
+    def _run(self, x, state, step):
+        if x.ndim != 3 or x.shape[2] != self.weight_input.shape[1]:
+            raise ShapeError(f"[{type(self).__name__}] shape {x.shape}: it takes (n, steps, {self.weight_input.shape[1]})")
+        inputs = linear(x, self.weight_input, self.bias_input)
+        outputs = []
+        for t in range(x.shape[1]):
+            state = step(inputs[:, t].split(self.width, 1), linear(state[0], self.weight_state, self.bias_state).split(self.width, 1), state)
+            outputs.append(state[0])
+        return _strata.stack(outputs, 1), state
+
+    def _zero(self, x):
+        return Tensor.zeros((x.shape[0], self.width), dtype=x.dtype)
+
+
+class GRU(_Recurrent):
+    """x (n, steps, width_in) [, state (n, width)] -> (outputs (n, steps, width), the last state) (Cho et al. 2014)."""
+
+    gates = 3
+
+    def forward(self, x, state=None):
+        def step(given, kept, state):
+            reset, update = (given[0] + kept[0]).sigmoid(), (given[1] + kept[1]).sigmoid()
+            new = (given[2] + reset * kept[2]).tanh()
+            return (new + update * (state[0] - new),)
+
+        outputs, last = self._run(x, (self._zero(x) if state is None else state,), step)
+        return outputs, last[0]
+
+
+class LSTM(_Recurrent):
+    """x (n, steps, width_in) [, (h, c), each (n, width)] -> (outputs (n, steps, width), (h, c)) (Hochreiter and Schmidhuber 1997)."""
+
+    gates = 4
+
+    def forward(self, x, state=None):
+        def step(given, kept, state):
+            take, keep, new, show = (g + k for g, k in zip(given, kept))
+            cell = keep.sigmoid() * state[1] + take.sigmoid() * new.tanh()
+            return show.sigmoid() * cell.tanh(), cell
+
+        return self._run(x, (self._zero(x), self._zero(x)) if state is None else state, step)

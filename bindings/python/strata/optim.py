@@ -1,0 +1,216 @@
+"""Optimisers: what a step makes of parameters and their gradients, computed together in one go.
+
+    step = optim.AdamW(model.parameters(), rate=optim.cosine(3e-4, steps=1000, warmup=50))
+    loss.backward()
+    step()
+
+A rate is a number, or a function of the number of steps made before: constant, linear, cosine, exponential, stairs.
+"""
+
+import math
+
+from . import _strata
+from ._strata import Tensor, UsageError
+
+
+# Rates.
+
+
+def _warmed(rate, warmup):
+    return lambda step: rate(step - warmup) if step >= warmup else rate(0) * (step + 1) / (warmup + 1)
+
+
+def constant(rate, warmup=0):
+    """After `warmup` steps, over which it grows evenly, always the same."""
+    return _warmed(lambda step: rate, warmup)
+
+
+def linear(rate, steps, end=0.0, warmup=0):
+    """From `rate` to `end` over so many steps, then `end`."""
+    return _warmed(lambda step: rate + (end - rate) * min(step / steps, 1), warmup)
+
+
+def cosine(rate, steps, end=0.0, warmup=0):
+    """From `rate` to `end` over so many steps along half a cosine (Loshchilov and Hutter 2017)."""
+    return _warmed(lambda step: end + (rate - end) * (1 + math.cos(math.pi * min(step / steps, 1))) / 2, warmup)
+
+
+def exponential(rate, factor, warmup=0):
+    """Times `factor` at each step."""
+    return _warmed(lambda step: rate * factor**step, warmup)
+
+
+def stairs(rate, every, factor=0.1, warmup=0):
+    """Times `factor` at each `every`-th step."""
+    return _warmed(lambda step: rate * factor ** (step // every), warmup)
+
+
+def clip_grad_norm(parameters, most):
+    """Scales the gradients so that their common norm is at most `most`; returns the norm before, a Tensor."""
+    grads = [(p, p.grad) for p in parameters if p.grad is not None]
+    if not grads:
+        raise UsageError("[clip_grad_norm] no parameter has a gradient: call backward() first")
+    norm = sum(g.cast("float32").square().sum() for _, g in grads).sqrt()
+    scale = (most / (norm + 1e-6)).minimum(1.0)
+    for p, g in grads:
+        p.grad = (g * scale).cast(p.dtype)
+    return norm
+
+
+def clip_grad_value(parameters, most):
+    """Keeps each element of the gradients within [-most, most]."""
+    for p in parameters:
+        if p.grad is not None:
+            p.grad = p.grad.clamp(-most, most)
+
+
+# Optimisers.
+
+
+class Optimizer:
+    """The base: a class says which tensors it keeps for each parameter (`kept`), and what a step makes of one (`update`)."""
+
+    kept = ()
+
+    def __init__(self, parameters, rate):
+        self.parameters = list(parameters)
+        if not self.parameters:
+            raise UsageError(f"[{type(self).__name__}] there are no parameters")
+        for i, p in enumerate(self.parameters):
+            if not isinstance(p, Tensor) or not p.requires_grad:
+                raise UsageError(f"[{type(self).__name__}] parameter {i} requires no gradient: requires_grad_() first")
+        self.rate, self.steps = rate, 0
+        self.state = [{name: p.detach().zeros_like(dtype=self._wide(p)).contiguous() for name in self.kept} for p in self.parameters]
+        _strata.realize([t for state in self.state for t in state.values()])
+
+    @staticmethod
+    def _wide(p):
+        return "float32" if p.dtype.itemsize < 4 else p.dtype.name
+
+    def update(self, value, grad, state, rate):
+        """The new value; puts what it keeps into state."""
+        raise NotImplementedError
+
+    def __call__(self):
+        """Makes a step from the gradients that are there, and takes them away; parameters without one stay."""
+        rate = self.rate(self.steps) if callable(self.rate) else self.rate
+        self.steps += 1
+        changed = []
+        for p, state in zip(self.parameters, self.state):
+            if p.grad is None:
+                continue
+            wide = self._wide(p)
+            new = self.update(p.detach().cast(wide), p.grad.cast(wide), state, rate)
+            changed += [p.assign(new.cast(p.dtype)), *state.values()]
+            p.grad = None
+        if not changed:
+            raise UsageError(f"[{type(self).__name__}] no parameter has a gradient: call backward() before a step")
+        _strata.realize(changed)
+
+    step = __call__
+
+    def zero_grad(self):
+        for p in self.parameters:
+            p.grad = None
+
+    def state_dict(self):
+        """Name -> tensor or number: what another of its kind goes on from."""
+        return {"steps": self.steps, **{f"{i}.{name}": t for i, state in enumerate(self.state) for name, t in state.items()}}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        if own.keys() != state.keys():
+            raise UsageError(f"[load_state_dict] of other names: {', '.join(sorted(own.keys() ^ state.keys()))}")
+        self.steps = int(state["steps"])
+        for i, kept in enumerate(self.state):
+            for name in kept:
+                value = state[f"{i}.{name}"]
+                kept[name].assign((value if isinstance(value, Tensor) else Tensor(value)).cast(kept[name].dtype))
+
+
+class SGD(Optimizer):
+    """value - rate * (grad + decay * value), with momentum m = momentum * m + that; nesterov looks a step ahead."""
+
+    def __init__(self, parameters, rate=1e-2, momentum=0.0, nesterov=False, decay=0.0):
+        self.momentum, self.nesterov, self.decay = momentum, nesterov, decay
+        self.kept = ("momentum",) if momentum else ()
+        super().__init__(parameters, rate)
+
+    def update(self, value, grad, state, rate):
+        if self.decay:
+            grad = grad + value * self.decay
+        if self.momentum:
+            state["momentum"] = m = state["momentum"] * self.momentum + grad
+            grad = grad + m * self.momentum if self.nesterov else m
+        return value - grad * rate
+
+
+class Adam(Optimizer):
+    """Steps by the mean of gradients over the root of the mean of their squares, both corrected for their start at 0.
+
+    Kingma and Ba 2015, algorithm 1. decay is added to the gradient.
+    """
+
+    kept = ("mean", "square")
+
+    def __init__(self, parameters, rate=1e-3, betas=(0.9, 0.999), eps=1e-8, decay=0.0):
+        self.betas, self.eps, self.decay = betas, eps, decay
+        super().__init__(parameters, rate)
+
+    def _direction(self, grad, state):
+        for name, beta, what in (("mean", self.betas[0], grad), ("square", self.betas[1], grad.square())):
+            state[name] = state[name] * beta + what * (1 - beta)
+        first, second = (1 - beta**self.steps for beta in self.betas)
+        return (state["mean"] / first) / ((state["square"] / second).sqrt() + self.eps)
+
+    def update(self, value, grad, state, rate):
+        return value - self._direction(grad + value * self.decay if self.decay else grad, state) * rate
+
+
+class AdamW(Adam):
+    """Adam whose decay goes past the gradient's means: value * (1 - rate * decay) (Loshchilov and Hutter 2019)."""
+
+    def __init__(self, parameters, rate=1e-3, betas=(0.9, 0.999), eps=1e-8, decay=1e-2):
+        super().__init__(parameters, rate, betas, eps, decay)
+
+    def update(self, value, grad, state, rate):
+        return value * (1 - rate * self.decay) - self._direction(grad, state) * rate
+
+
+class Lamb(AdamW):
+    """AdamW whose steps are as long, beside the parameter's norm, for each tensor (You et al. 2020, algorithm 2)."""
+
+    def update(self, value, grad, state, rate):
+        step = self._direction(grad, state) + value * self.decay
+        length, of_step = value.square().sum().sqrt(), step.square().sum().sqrt()
+        trust = ((length > 0) & (of_step > 0)).where(length / of_step.maximum(1e-30), 1.0)
+        return value - step * (trust * rate)
+
+
+class Muon(Optimizer):
+    """Momentum, made nearly orthogonal by five Newton-Schulz steps, for matrices (Jordan et al. 2024); others by SGD's rule."""
+
+    kept = ("momentum",)
+
+    def __init__(self, parameters, rate=2e-2, momentum=0.95, decay=0.0):
+        self.momentum, self.decay = momentum, decay
+        super().__init__(parameters, rate)
+
+    def update(self, value, grad, state, rate):
+        state["momentum"] = m = state["momentum"] * self.momentum + grad
+        step = grad + m * self.momentum
+        if value.ndim >= 2:
+            rows = value.shape[0]
+            columns = value.size // rows
+            step = self._orthogonal(step.reshape(rows, columns)).reshape(value.shape) * math.sqrt(max(1, rows / columns))
+        return value * (1 - rate * self.decay) - step * rate
+
+    @staticmethod
+    def _orthogonal(x):
+        """Singular values near 1: x <- a x + (b A + c A^2) x with A = x x^T, of the smaller side."""
+        tall = x.shape[0] > x.shape[1]
+        x = (x.T if tall else x) / (x.square().sum().sqrt() + 1e-7)
+        for _ in range(5):
+            square = x @ x.T
+            x = x * 3.4445 + (square * -4.7750 + (square @ square) * 2.0315) @ x
+        return x.T if tall else x
