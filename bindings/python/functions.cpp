@@ -1,4 +1,5 @@
 #include "convert_p.h"
+#include "strata/ops/convolution.h"
 #include "strata/ops/nn.h"
 #include "strata/ops/random.h"
 
@@ -47,6 +48,70 @@ void bind_nn(py::module_& m) {
            "-log_softmax(logits)[target]: logits (n, classes, ...) or (classes,), target integers (n, ...) or ().");
 }
 
+using Counts = As<"int | Sequence[int]">;
+
+Shape counts(py::handle given) {
+    return PyIndex_Check(given.ptr()) ? Shape{given.cast<int64_t>()} : given.cast<Shape>();
+}
+std::optional<Shape> counts_if_any(py::handle given) {
+    return given.is_none() ? std::nullopt : std::optional(counts(given));
+}
+
+void bind_convolutions(py::module_& m) {
+    using MaybeCounts = As<"int | Sequence[int] | None">;
+    using Bias = std::optional<Tensor>;
+    py::module_ f = m.attr("functional");
+    f.def(
+        "windows",
+        [](const Tensor& x, Counts window, Counts stride, Counts dilation) {
+            return ops::windows(x, counts(window), counts(stride), counts(dilation));
+        },
+        py::arg("x"), py::arg("window"), py::arg("stride") = 1, py::arg("dilation") = 1,
+        "x (..., sizes) -> (..., places, window): what lies under a window of that many elements, `dilation` apart, at "
+        "each "
+        "place,\n`stride` apart, over as many last axes as the window has. A view: nothing is copied.");
+    f.def(
+        "conv",
+        [](const Tensor& x, const Tensor& weight, const Bias& bias, Counts stride, Counts padding, Counts dilation,
+           int64_t groups) {
+            return ops::conv(x, weight, bias, {counts(stride), counts(padding), counts(dilation)}, groups);
+        },
+        py::arg("x"), py::arg("weight"), py::arg("bias") = py::none(), py::arg("stride") = 1, py::arg("padding") = 0,
+        py::arg("dilation") = 1, py::arg("groups") = 1,
+        "Cross-correlation over any number of axes: x (n, in, sizes), weight (out, in / groups, window), bias (out,) "
+        "-> "
+        "(n, out, places),\nwith `padding` zeros on both sides. Narrow floats accumulate as float32.");
+    f.def(
+        "conv_transpose",
+        [](const Tensor& x, const Tensor& weight, const Bias& bias, Counts stride, Counts padding,
+           Counts output_padding, Counts dilation, int64_t groups) {
+            return ops::conv_transpose(x, weight, bias, {counts(stride), counts(padding), counts(dilation)},
+                                       counts(output_padding), groups);
+        },
+        py::arg("x"), py::arg("weight"), py::arg("bias") = py::none(), py::arg("stride") = 1, py::arg("padding") = 0,
+        py::arg("output_padding") = 0, py::arg("dilation") = 1, py::arg("groups") = 1,
+        "The gradient of conv by its x: x (n, in, sizes), weight (in, out / groups, window) -> (n, out, "
+        "(sizes - 1) * stride +\ndilation * (window - 1) + 1 - 2 * padding + output_padding).");
+    f.def(
+        "max_pool",
+        [](const Tensor& x, Counts window, MaybeCounts stride, Counts padding, Counts dilation) {
+            return ops::max_pool(x, counts(window), counts_if_any(stride), counts(padding), counts(dilation));
+        },
+        py::arg("x"), py::arg("window"), py::arg("stride") = py::none(), py::arg("padding") = 0,
+        py::arg("dilation") = 1,
+        "The largest under each place of a window over as many last axes as it has, one number each: (2, 2). stride: "
+        "the "
+        "window's by\ndefault.");
+    f.def(
+        "avg_pool",
+        [](const Tensor& x, Counts window, MaybeCounts stride, Counts padding, bool count_padding) {
+            return ops::avg_pool(x, counts(window), counts_if_any(stride), counts(padding), count_padding);
+        },
+        py::arg("x"), py::arg("window"), py::arg("stride") = py::none(), py::arg("padding") = 0,
+        py::arg("count_padding") = true,
+        "The mean under each place, as max_pool; padding counts as zeros, or not at all.");
+}
+
 }  // namespace
 
 void bind_functions(py::module_& m) {
@@ -66,6 +131,7 @@ void bind_functions(py::module_& m) {
     m.attr("Tensor").cast<py::class_<Tensor>>().def_static("manual_seed", &ops::manual_seed, py::arg("seed") = 0,
                                                            seeded);
     bind_nn(m);
+    bind_convolutions(m);
 }
 
 }  // namespace strata::python

@@ -9,6 +9,7 @@ from ..functional import cross_entropy, embedding, layernorm, linear, rmsnorm, s
 from . import init, losses
 from .activations import *  # noqa: F403
 from .attention import KVCache, MultiheadAttention, rotary
+from .convolution import AvgPool, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, MaxPool
 from .layers import Dropout, Embedding, Flatten, Linear, Sequential
 from .module import Module
 from .norms import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm

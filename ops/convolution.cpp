@@ -1,0 +1,192 @@
+#include "strata/ops/convolution.h"
+
+#include <limits>
+
+#include "strata/ops/build_p.h"
+
+namespace strata::ops {
+namespace {
+
+/// One number an axis, none below `least`.
+Shape for_each(std::string_view name, std::string_view what, Shape given, size_t axes, int64_t least) {
+    if (given.size() == 1) given.assign(axes, given[0]);
+    if (given.size() != axes)
+        user_error(ErrorKind::Usage, "[{}] {} {} for {} axes: one number for all, or one an axis", name, what,
+                   to_string(given), axes);
+    for (int64_t n : given)
+        if (n < least) user_error(ErrorKind::Usage, "[{}] {} {}: at least {}", name, what, to_string(given), least);
+    return given;
+}
+
+/// The part of a shape that begins behind so many axes.
+Shape behind(const Shape& shape, size_t axes) { return {shape.begin() + static_cast<ptrdiff_t>(axes), shape.end()}; }
+Shape joined(Shape a, const Shape& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
+Tensor padded(const Tensor& x, const Shape& padding, Number value) {
+    Pairs pairs(x.shape().size() - padding.size(), {0, 0});
+    for (int64_t n : padding) pairs.emplace_back(n, n);
+    return x.pad(pairs, value);
+}
+
+/// One axis of x as places and what lies under a window at each, last.
+///
+/// The axis is repeated, and read in rows that are longer than the axis by the dilation: element j of the window lies in
+/// row j, where it stands at place 0.
+Tensor windows_along(const Tensor& x, size_t axis, int64_t window, int64_t stride, int64_t dilation) {
+    const int64_t size = x.shape()[axis], reach = dilation * (window - 1) + 1;
+    if (reach > size)
+        user_error(ErrorKind::Shape, "[windows] {} elements {} apart do not fit axis {} of shape {}", window, dilation,
+                   axis, to_string(x.shape()));
+    const int64_t places = (size - reach) / stride + 1;
+    const int64_t wide = (places * stride + size - 1) / size * size;  // the last stride may go beyond the axis
+    const int64_t row = wide + dilation, repeats = (window * row + size - 1) / size;
+    Shape before(x.shape().begin(), x.shape().begin() + static_cast<ptrdiff_t>(axis)),
+        after = behind(x.shape(), axis + 1);
+    const auto shaped = [&](const Shape& middle) { return joined(joined(before, middle), after); };
+    const auto first = [&](const Tensor& t, const Shape& counts) {  // of the axes in the middle
+        Pairs pairs;
+        for (size_t i = 0; i < t.shape().size(); ++i) {
+            const bool inside = i >= axis && i < axis + counts.size();
+            pairs.emplace_back(0, inside ? counts[i - axis] : t.shape()[i]);
+        }
+        return t.shrink(pairs);
+    };
+    Tensor t = x.reshape(shaped({1, size})).expand(shaped({repeats, size})).reshape(shaped({repeats * size}));
+    t = first(t, {window * row}).reshape(shaped({window, row}));
+    t = first(t, {window, places * stride}).reshape(shaped({window, places, stride}));
+    t = first(t, {window, places, 1}).reshape(shaped({window, places}));
+    return t.movedim(static_cast<int>(axis), -1);
+}
+
+Tensor with_bias(std::string_view name, const Tensor& y, const std::optional<Tensor>& bias) {
+    if (!bias) return y;
+    if (bias->shape() != Shape{y.shape()[1]})
+        user_error(ErrorKind::Shape, "[{}] bias has shape {}, it must be ({},)", name, to_string(bias->shape()),
+                   y.shape()[1]);
+    Shape along(y.shape().size() - 1, 1);
+    along[0] = y.shape()[1];
+    return y.add(bias->reshape(along));
+}
+
+void check_groups(std::string_view name, const Tensor& x, const Tensor& weight, size_t channels_axis, int64_t groups) {
+    if (x.ndim() < 3 || x.ndim() != weight.ndim())
+        user_error(ErrorKind::Shape, "[{}] shapes {} and {}: x is (n, in, sizes), weight has as many axes", name,
+                   to_string(x.shape()), to_string(weight.shape()));
+    const int64_t in = channels_axis == 1 ? weight.shape()[1] * groups : weight.shape()[0];
+    const int64_t divided = channels_axis == 1 ? weight.shape()[0] : x.shape()[1];
+    if (groups < 1 || x.shape()[1] != in || divided % groups)
+        user_error(ErrorKind::Shape, "[{}] shapes {} and {} with {} groups: the channels do not fit", name,
+                   to_string(x.shape()), to_string(weight.shape()), groups);
+}
+
+}  // namespace
+
+Tensor windows(const Tensor& x, const Shape& window, const Shape& stride, const Shape& dilation) {
+    const size_t axes = window.size();
+    if (axes == 0 || axes > x.shape().size())
+        user_error(ErrorKind::Shape, "[windows] a window of {} axes over shape {}", axes, to_string(x.shape()));
+    const Shape sizes = for_each("windows", "window", window, axes, 1),
+                steps = for_each("windows", "stride", stride, axes, 1),
+                apart = for_each("windows", "dilation", dilation, axes, 1);
+    Tensor out = x;
+    for (size_t i = 0; i < axes; ++i)
+        out = windows_along(out, x.shape().size() - axes + i, sizes[i], steps[i], apart[i]);
+    return out;
+}
+
+Tensor conv(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const Sliding& sliding,
+            int64_t groups) {
+    check_groups("conv", x, weight, 1, groups);
+    const Shape window = behind(weight.shape(), 2);
+    const Shape padding = for_each("conv", "padding", sliding.padding, window.size(), 0);
+    const Tensor under = windows(padded(x, padding, 0), window, sliding.stride, sliding.dilation);
+    const size_t axes = window.size();
+    const Shape places(under.shape().begin() + 2, under.shape().begin() + 2 + static_cast<ptrdiff_t>(axes));
+    const int64_t n = x.shape()[0], in = weight.shape()[1], out = weight.shape()[0] / groups;
+    const int64_t spots = product(places), inner = in * product(window);
+    // (n, groups, places, in * window) x (groups, in * window, out)
+    std::vector<int> order = {0, 1};
+    for (size_t i = 0; i < axes; ++i) order.push_back(static_cast<int>(3 + i));
+    order.push_back(2);
+    for (size_t i = 0; i < axes; ++i) order.push_back(static_cast<int>(3 + axes + i));
+    Tensor left = under.reshape(joined(joined({n, groups, in}, places), window))
+                      .permute(order)
+                      .reshape({n, groups, spots, inner});
+    Tensor right = weight.reshape({groups, out, inner}).transpose(1, 2);
+    Tensor y = left.matmul(right).transpose(2, 3).reshape(joined({n, groups * out}, places));
+    return with_bias("conv", y, bias);
+}
+
+Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const Sliding& sliding,
+                      const Shape& output_padding, int64_t groups) {
+    check_groups("conv_transpose", x, weight, 0, groups);
+    const Shape window = behind(weight.shape(), 2);
+    const size_t axes = window.size();
+    const Shape stride = for_each("conv_transpose", "stride", sliding.stride, axes, 1),
+                padding = for_each("conv_transpose", "padding", sliding.padding, axes, 0),
+                dilation = for_each("conv_transpose", "dilation", sliding.dilation, axes, 1),
+                beyond = for_each("conv_transpose", "output_padding", output_padding, axes, 0);
+    // x with stride - 1 zeros between its elements, under windows of the weights the other way round.
+    Tensor spread = x;
+    Pairs around(2, {0, 0});
+    std::vector<int> turned;
+    for (size_t i = 0; i < axes; ++i) {
+        const size_t axis = i + 2;
+        const int64_t size = spread.shape()[axis];
+        const int64_t reach = dilation[i] * (window[i] - 1);
+        if (padding[i] > reach || beyond[i] >= stride[i])
+            user_error(ErrorKind::Usage,
+                       "[conv_transpose] padding {} of at most {}, output_padding {} below the stride {}", padding[i],
+                       reach, beyond[i], stride[i]);
+        spread = spread.unsqueeze(static_cast<int>(axis) + 1);
+        Pairs zeros(spread.shape().size(), {0, 0});
+        zeros[axis + 1].second = stride[i] - 1;
+        spread = spread.pad(zeros).flatten(static_cast<int>(axis), static_cast<int>(axis) + 1);
+        Pairs kept;
+        for (size_t j = 0; j < spread.shape().size(); ++j) kept.emplace_back(0, spread.shape()[j]);
+        kept[axis].second = (size - 1) * stride[i] + 1;
+        spread = spread.shrink(kept);
+        around.emplace_back(reach - padding[i], reach - padding[i] + beyond[i]);
+        turned.push_back(static_cast<int>(axis));
+    }
+    const int64_t in = weight.shape()[0] / groups, out = weight.shape()[1];
+    Tensor other_way = weight.flip(turned)
+                           .reshape(joined({groups, in, out}, window))
+                           .transpose(1, 2)
+                           .reshape(joined({groups * out, in}, window));
+    return conv(spread.pad(around), other_way, bias, {{1}, {0}, dilation}, groups);
+}
+
+Tensor max_pool(const Tensor& x, const Shape& window, const std::optional<Shape>& stride, const Shape& padding,
+                const Shape& dilation) {
+    const Shape around = for_each("max_pool", "padding", padding, window.size(), 0);
+    for (size_t i = 0; i < window.size(); ++i)
+        if (around[i] * 2 > window[i])
+            user_error(ErrorKind::Usage, "[max_pool] padding {} is more than half of the window {}", around[i],
+                       window[i]);
+    const Number least = x.dtype().is_float()  ? Number(-std::numeric_limits<double>::infinity())
+                         : x.dtype().is_bool() ? Number(0)
+                                               : Number(int_min(x.dtype()));
+    std::vector<int> last;
+    for (int i = -static_cast<int>(window.size()); i < 0; ++i) last.push_back(i);
+    return windows(padded(x, around, least), window, stride.value_or(window), dilation).max(last);
+}
+
+Tensor avg_pool(const Tensor& x, const Shape& window, const std::optional<Shape>& stride, const Shape& padding,
+                bool count_padding) {
+    const Shape around = for_each("avg_pool", "padding", padding, window.size(), 0);
+    std::vector<int> last;
+    for (int i = -static_cast<int>(window.size()); i < 0; ++i) last.push_back(i);
+    const auto summed = [&](const Tensor& t) {
+        return windows(padded(widened(t), around, 0), window, stride.value_or(window)).sum(last);
+    };
+    Tensor total = summed(x);
+    if (count_padding) return total.div(static_cast<double>(product(window))).cast(floating_dtype(x));
+    Tensor ones = Tensor::full(behind(x.shape(), x.shape().size() - window.size()), 1, floating_dtype(x));
+    return total.div(summed(ones)).cast(floating_dtype(x));
+}
+
+}  // namespace strata::ops
