@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "strata/ops/build_p.h"
+#include "strata/ops/special_p.h"
 
 namespace strata {
 
@@ -260,12 +261,13 @@ Tensor finished(Accept accepts, DType from, const Tensor& result) {
         return finished(Accept::accepts, dtype(), __VA_ARGS__);           \
     }                                                                     \
     Tensor ops::name(const Operand& x) { return as_tensor(x).name(); }
-#define BINARY(name, accepts, meaning, ...)                         \
-    Tensor ops::name(const Operand& left, const Operand& right) {   \
-        GraphScope scope;                                           \
-        auto [a, b] = prepare(#name, Accept::accepts, left, right); \
-        return __VA_ARGS__;                                         \
-    }                                                               \
+#define BINARY(name, accepts, meaning, ...)                                      \
+    Tensor ops::name(const Operand& left, const Operand& right) {                \
+        GraphScope scope;                                                        \
+        auto [a, b] = prepare(#name, Accept::accepts, left, right);              \
+        if constexpr (Accept::accepts != Accept::wide) return __VA_ARGS__;       \
+        return finished(Accept::accepts, result_type(left, right), __VA_ARGS__); \
+    }                                                                            \
     Tensor Tensor::name(const Operand& other) const { return ops::name(*this, other); }
 #include "strata/ops/elementwise.def"
 #undef UNARY

@@ -1,0 +1,141 @@
+#include "strata/ops/special_p.h"
+
+#include <bit>
+#include <limits>
+#include <numbers>
+
+#include "strata/ops/build_p.h"
+
+namespace strata::ops {
+namespace {
+
+using std::numbers::ln2;
+using std::numbers::pi;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// c[0] * x^n + ... + c[n]
+template <size_t n>
+Tensor polynomial(const Tensor& x, const double (&c)[n]) {
+    Tensor out = like(x, c[0]);
+    for (size_t i = 1; i < n; ++i) out = out * x + c[i];
+    return out;
+}
+
+DType bits_of(DType type) {
+    static constexpr DType kSigned[] = {dtypes::int8, dtypes::int16, dtypes::int32, dtypes::int64};
+    return kSigned[std::countr_zero(static_cast<unsigned>(type.bytes()))];
+}
+
+}  // namespace
+
+// Near 0, exp(x) = u has lost bits of x that log(u) has lost too (Kahan; Higham, Accuracy and Stability, 1.14.1).
+Tensor expm1_of(const Tensor& x) {
+    Tensor small = where(lt(x.abs(), 0.5), x, 0.25), u = small.exp(), same = eq(u, 1);
+    Tensor by_log = (u - 1) * small / where(same, 2.0, u).log();
+    return where(lt(x.abs(), 0.5), where(same, small, by_log), x.exp() - 1);
+}
+
+Tensor log1p_of(const Tensor& x) {
+    Tensor small = where(lt(x.abs(), 0.5), x, 0.25), u = small + 1, same = eq(u, 1);
+    Tensor by_log = u.log() * small / where(same, 1.0, u - 1);
+    return where(lt(x.abs(), 0.5), where(same, small, by_log), (x + 1).log());
+}
+
+// Above 20 the other exponential is below half an ulp; exp(x / 2) overflows for no x whose sinh does not.
+Tensor sinh_of(const Tensor& x) {
+    Tensor a = x.abs(), t = expm1_of(a.minimum(20.0)), half = (a * 0.5).exp();
+    return with_sign_of(where(lt(a, 20.0), (t + t / (t + 1)) * 0.5, half * 0.5 * half), x);
+}
+
+Tensor cosh_of(const Tensor& x) {
+    Tensor a = x.abs(), e = a.minimum(20.0).exp(), half = (a * 0.5).exp();
+    return where(lt(a, 20.0), (e + 1 / e) * 0.5, half * 0.5 * half);
+}
+
+// Cephes, atan.c: about 0, pi/4 or pi/2, then a rational function of x^2 below 0.66.
+Tensor atan_of(const Tensor& x) {
+    constexpr double above[] = {-8.750608600031904122785e-1, -1.615753718733365076637e1, -7.500855792314704667340e1,
+                                -1.228866684490136173410e2, -6.485021904942025371773e1};
+    constexpr double below[] = {1,
+                                2.485846490142306297962e1,
+                                1.650270098316988542046e2,
+                                4.328810604912902668951e2,
+                                4.853903996359136964868e2,
+                                1.945506571482613964425e2};
+    Tensor a = x.abs(), far = gt(a, 2.41421356237309504880), middle = bitwise_and(gt(a, 0.66), far.logical_not());
+    Tensor t = where(far, -1 / where(far, a, 1.0), where(middle, (a - 1) / (a + 1), where(far, 0, a)));
+    Tensor z = t * t;
+    Tensor rest = t * (z * (polynomial(z, above) / polynomial(z, below)));
+    Tensor start = where(far, like(x, pi / 2), where(middle, like(x, pi / 4), 0));
+    return with_sign_of(start + (rest + t), x);
+}
+
+Tensor asin_of(const Tensor& x) {
+    Tensor away = ((1 - x) * (1 + x)).sqrt();
+    return atan_of(x / (away + 1)) * 2;
+}
+
+Tensor acos_of(const Tensor& x) {
+    Tensor end = eq(x, -1);
+    return where(end, pi, atan_of(((1 - x) / where(end, 1.0, 1 + x)).sqrt()) * 2);
+}
+
+// Large ones as log(2 x), where squares would overflow or are all there is.
+Tensor asinh_of(const Tensor& x) {
+    Tensor a = x.abs(), near = a.minimum(1e8), square = near * near;
+    return with_sign_of(where(lt(a, 1e8), log1p_of(near + square / ((square + 1).sqrt() + 1)), a.log() + ln2), x);
+}
+
+Tensor acosh_of(const Tensor& x) {
+    Tensor beyond = x - 1, near = beyond.minimum(1e8);
+    Tensor value = where(lt(x, 1e8), log1p_of(near + (near * (near + 2)).sqrt()), x.log() + ln2);
+    return where(lt(x, 1), std::numeric_limits<double>::quiet_NaN(), value);
+}
+
+Tensor atanh_of(const Tensor& x) {
+    Tensor a = x.abs();
+    return with_sign_of(log1p_of(a * 2 / (1 - a)) * 0.5, x);
+}
+
+Tensor atan2_of(const Tensor& y, const Tensor& x) {
+    Tensor up = y.abs(), along = x.abs(), big = maximum(up, along), small = minimum(up, along);
+    Tensor both_infinite = eq(small, kInfinity), both_zero = eq(big, 0);
+    Tensor slope = where(both_infinite, 1, where(both_zero, 0, small / where(both_zero, 1, big)));
+    Tensor angle = atan_of(slope);
+    angle = where(gt(up, along), pi / 2 - angle, angle);
+    angle = where(sign_bit(x), pi - angle, angle);
+    return with_sign_of(angle, y);
+}
+
+// Of a part of infinity with anything, NaN too, it is infinity (C11, F.10.4.3).
+Tensor hypot_of(const Tensor& a, const Tensor& b) {
+    Tensor x = a.abs(), y = b.abs(), big = maximum(x, y), small = minimum(x, y);
+    Tensor plain = bitwise_and(gt(big, 0), lt(big, kInfinity)), part = where(plain, small, 0) / where(plain, big, 1);
+    Tensor infinite = bitwise_or(eq(x, kInfinity), eq(y, kInfinity));
+    return where(infinite, kInfinity, big * (part * part + 1).sqrt());
+}
+
+Tensor logaddexp_of(const Tensor& a, const Tensor& b) {
+    Tensor same = eq(a, b), apart = where(same, 0, a - b).abs();
+    return maximum(a, b) + log1p_of((-apart).exp());
+}
+
+Tensor sign_bit(const Tensor& x) { return lt(x.bitcast(bits_of(x.dtype())), 0); }
+
+Tensor with_sign_of(const Tensor& magnitude, const Tensor& sign) {
+    return where(eq(sign_bit(magnitude), sign_bit(sign)), magnitude, -magnitude);
+}
+
+// Floats of one sign are ordered as their bits are.
+Tensor next_after(const Tensor& x, const Tensor& toward) {
+    DType type = x.dtype(), bits = bits_of(type);
+    Tensor at = x.bitcast(bits);
+    Tensor away_from_zero = eq(gt(toward, x), gt(x, 0));
+    Tensor beside = (at + where(away_from_zero, 1, -1).cast(bits)).bitcast(type);
+    Tensor smallest = with_sign_of(like(at, 1).bitcast(type), toward);
+    Tensor moved = where(eq(x, 0), smallest, beside);
+    Tensor value = where(eq(x, toward), toward, moved);
+    return where(bitwise_or(x.isnan(), toward.isnan()), std::numeric_limits<double>::quiet_NaN(), value);
+}
+
+}  // namespace strata::ops
