@@ -72,12 +72,12 @@ struct RootShape {
     uint32_t few, many;  ///< what rounds products below and from 2^25 on
     int dropped, bend, twist, fine;
     bool parity;
-    uint32_t one;  ///< added to the result: the exponent that an argument of none has
+    uint32_t one;  ///< added to the result: what its exponent has beside the argument's part
     constexpr int places() const { return (parity ? 24 : 23) - (rows == 64 ? 6 : 5); }  ///< bits below the row
 };
-constexpr RootShape kSqrtShape{kSqrt, 32, true, 4, 1, 2, 2, 8, 11, 12, true, 62u << 23},
+constexpr RootShape kSqrtShape{kSqrt, 32, true, 4, 1, 2, 2, 8, 11, 12, true, 0},
     kRcpShape{kRcp, 32, false, 5, 3, 2, 2, 8, 12, 11, false, 252u << 23},
-    kRsqShape{kRsq, 64, false, 6, 7, 6, 3, 9, 11, 12, true, 189u << 23};
+    kRsqShape{kRsq, 64, false, 6, 7, 6, 3, 9, 11, 12, true, 62u << 23};
 
 #if defined(__AVX512F__)
 // Each rounding of the unit is one of a product or a sum of singles, in a direction of its own: singles hold all factors, and
@@ -105,21 +105,35 @@ constexpr RootTable root_table(const RootShape& shape) {
         all.bend[n] = static_cast<float>(from.quadratic[row % shape.rows] << shape.bend) * 0x1p-23f + kTwistBase;
         all.twist[n] = static_cast<float>(from.cubic[row % shape.rows]) * 0x1p-23f;
         all.whole[n] = (constant >> 2) - odd + static_cast<int32_t>(shape.one);
-        all.rest[n] = (odd << shape.fine) + ((constant & 3) << (shape.fine - 2)) + (1 << (shape.fine - 1)) - 1;
+        all.rest[n] = (odd << shape.fine) + ((constant & 3) << (shape.fine - 2)) + (1 << (shape.fine - 1));
     }
     return all;
 }
 template <const RootShape& shape>
 constexpr RootTable kRootTable = root_table(shape);
 
-template <const RootShape& shape, class T>
-STRATA_EMU_INLINE __m512i root_entries(const T* table, __m512i n) {
-    return (__m512i)entries<shape.rows>(reinterpret_cast<const int32_t*>(table), (Bits)n);
+template <const RootShape& shape>
+STRATA_EMU_INLINE __m512i root_entries(const int32_t* table, __m512i n) {
+    return (__m512i)entries<shape.rows>(table, (Bits)n);
 }
 template <const RootShape& shape>
 STRATA_EMU_INLINE __m512 root_factors(const float* table, __m512i n) {
-    return (__m512)root_entries<shape>(table, n);
+    return (__m512)root_entries<shape>(reinterpret_cast<const int32_t*>(table), n);
 }
+
+/// Two vectors, each step done for both: the host has then twice as much to do side by side.
+template <class V>
+struct Both {
+    V part[2];
+};
+template <class F>
+STRATA_EMU_INLINE auto both(F&& step) {
+    return Both<decltype(step(0))>{{step(0), step(1)}};
+}
+#define STRATA_EMU_BOTH(...) both([&](int i) STRATA_LAMBDA_INLINE { return __VA_ARGS__; })
+using BothFloats = Both<__m512>;
+using BothBits = Both<__m512i>;
+
 /// Bits of x as a number in units of 2^unit.
 STRATA_EMU_INLINE __m512 single_of_bits(__m512i x, uint32_t mask, int unit) {
     const __m512i zero = _mm512_set1_epi32((127 + 23 + unit) << 23);
@@ -130,52 +144,75 @@ STRATA_EMU_INLINE __m512 single_of_bits(__m512i x, uint32_t mask, int unit) {
 /// slope * t in units of 2^-5 (the root: 2^-3) of the last place: where singles have the unit's 24 bits, that is the nearest
 /// one, and where they have more, what is rounded by a quarter (an eighth) is beyond it.
 template <const RootShape& shape>
-STRATA_EMU_INLINE Signed root_line(__m512 slope, __m512 t) {
+STRATA_EMU_INLINE BothBits root_line(const BothFloats& slope, const BothFloats& t) {
     constexpr float kQuarter = 1.0f / (1 << shape.dropped);
-    const __m512 nearest = slope * t;
+    const BothFloats nearest = STRATA_EMU_BOTH(slope.part[i] * t.part[i]);
     if constexpr (shape.rises) {
-        const __m512 above = _mm512_fmadd_round_ps(slope, t, _mm512_set1_ps(kQuarter), kCut);
-        return (Signed)_mm512_cvttps_epi32(_mm512_max_ps(nearest, above));
+        const __m512 quarter = _mm512_set1_ps(kQuarter);
+        const BothFloats above = STRATA_EMU_BOTH(_mm512_fmadd_round_ps(slope.part[i], t.part[i], quarter, kCut));
+        return STRATA_EMU_BOTH(_mm512_cvttps_epi32(_mm512_max_ps(nearest.part[i], above.part[i])));
     } else {
-        const __m512 below = _mm512_fmadd_round_ps(slope, t, _mm512_set1_ps(-kQuarter), kUp);
-        return (Signed)_mm512_cvt_roundps_epi32(_mm512_min_ps(nearest, below), kUp);
+        const __m512 quarter = _mm512_set1_ps(-kQuarter);
+        const BothFloats below = STRATA_EMU_BOTH(_mm512_fmadd_round_ps(slope.part[i], t.part[i], quarter, kUp));
+        return STRATA_EMU_BOTH(_mm512_cvt_roundps_epi32(_mm512_min_ps(nearest.part[i], below.part[i]), kUp));
     }
 }
 /// inner * square to nearest, from 2^24 on of 24 bits; a half goes up, of roots to even.
 template <const RootShape& shape>
-STRATA_EMU_INLINE Signed root_bend(__m512 inner, __m512 square) {
-    const __m512 nearest = inner * square;
+STRATA_EMU_INLINE BothBits root_bend(const BothFloats& inner, const BothFloats& square) {
+    const BothFloats nearest = STRATA_EMU_BOTH(inner.part[i] * square.part[i]);
     if constexpr (shape.rises) {
-        const __m512 base = _mm512_set1_ps(0x1p23f);  // beside which ones are last places
-        const __mmask16 small = _mm512_cmp_ps_mask(nearest, base, _CMP_LT_OQ);
-        const __m512 whole = _mm512_fmadd_ps(inner, square, base) - base;
-        return (Signed)_mm512_cvttps_epi32(_mm512_mask_mov_ps(nearest, small, whole));
+        const __m512 base = _mm512_set1_ps(0x1p23f);  // beside which ones are last places; what is larger comes to less
+        const BothBits whole = STRATA_EMU_BOTH(
+            _mm512_sub_epi32((__m512i)_mm512_fmadd_ps(inner.part[i], square.part[i], base), (__m512i)base));
+        return STRATA_EMU_BOTH(_mm512_max_epi32(_mm512_cvttps_epi32(nearest.part[i]), whole.part[i]));
     } else {
-        const __m512 above = _mm512_fmadd_round_ps(inner, square, _mm512_set1_ps(0.5f), kCut);
-        return (Signed)_mm512_cvttps_epi32(_mm512_max_ps(nearest, above));
+        const __m512 half = _mm512_set1_ps(0.5f);
+        const BothFloats above = STRATA_EMU_BOTH(_mm512_fmadd_round_ps(inner.part[i], square.part[i], half, kCut));
+        return STRATA_EMU_BOTH(_mm512_cvttps_epi32(_mm512_max_ps(nearest.part[i], above.part[i])));
     }
 }
-
-/// Of the mantissa; the result's exponent is that of `one`.
+/// The coefficient of the square, with the cubic one's part.
 template <const RootShape& shape>
-STRATA_EMU_INLINE Bits root_of(const Bits& bits) {
-    const RootTable& table = kRootTable<shape>;
-    constexpr int kPlaces = shape.places(), kBelow = 20 - kPlaces;  // the twist's place has 20 bits, the lowest one set
-    const __m512i x = (__m512i)bits, n = _mm512_srli_epi32(x, kPlaces);
-    const __m512 t = single_of_bits(x, (1u << kPlaces) - 1, kPlaceUnit - kPlaces);
-    const Signed line = root_line<shape>(root_factors<shape>(table.linear, n), t);
-    const __m512 coarse = _mm512_roundscale_ps(t, (17 - kPlaceUnit) << 4 | kCut);
-    const __m512 square = _mm512_roundscale_ps(_mm512_mul_round_ps(coarse, coarse, kCut), kDown);
+STRATA_EMU_INLINE BothFloats root_inner(const BothBits& n, const BothFloats& t) {
+    constexpr int kBelow = 20 - shape.places();  // the twist's place has 20 bits, the lowest one set
     constexpr float kOne = 1.0f / (1 << shape.twist);
-    constexpr int kFrom = kPlaceUnit - kPlaces, kTo = kBelow - shape.twist;
+    constexpr int kFrom = kPlaceUnit - shape.places(), kTo = kBelow - shape.twist;
     constexpr float kScale = kTo > kFrom ? static_cast<float>(1 << (kTo - kFrom)) : 1.0f / (1 << (kFrom - kTo));
-    const __m512 place = _mm512_fmadd_ps(t, _mm512_set1_ps(kScale), _mm512_set1_ps(kOne));
-    const __m512 twist = _mm512_fmadd_ps(root_factors<shape>(table.twist, n), place, _mm512_set1_ps(kTwistBase));
-    const Signed bend = root_bend<shape>(root_factors<shape>(table.bend, n) - twist, square);
-    const Signed part = line << (shape.fine - 5), rest = (Signed)root_entries<shape>(table.rest, n);
-    const Signed sum = shape.rises ? rest + part - bend : rest - part + bend;
-    return (Bits)root_entries<shape>(table.whole, n) + (Bits)((sum + (sum >> shape.fine & 1)) >> shape.fine);
+    const RootTable& table = kRootTable<shape>;
+    const __m512 base = _mm512_set1_ps(kTwistBase), one = _mm512_set1_ps(kOne), scale = _mm512_set1_ps(kScale);
+    const BothFloats cubic = STRATA_EMU_BOTH(root_factors<shape>(table.twist, n.part[i])),
+                     quadratic = STRATA_EMU_BOTH(root_factors<shape>(table.bend, n.part[i]));
+    const BothFloats place = STRATA_EMU_BOTH(_mm512_fmadd_ps(t.part[i], scale, one));
+    return STRATA_EMU_BOTH(quadratic.part[i] - _mm512_fmadd_ps(cubic.part[i], place.part[i], base));
 }
+
+/// Of mantissas; the result's exponent is that of `one`.
+template <const RootShape& shape>
+STRATA_EMU_INLINE BothBits roots_of(const BothBits& x) {
+    const RootTable& table = kRootTable<shape>;
+    constexpr int kPlaces = shape.places();
+    const BothBits n = STRATA_EMU_BOTH(_mm512_srli_epi32(x.part[i], kPlaces));
+    const BothFloats t = STRATA_EMU_BOTH(single_of_bits(x.part[i], (1u << kPlaces) - 1, kPlaceUnit - kPlaces));
+    const BothFloats slope = STRATA_EMU_BOTH(root_factors<shape>(table.linear, n.part[i]));
+    const BothFloats coarse = STRATA_EMU_BOTH(_mm512_roundscale_ps(t.part[i], (17 - kPlaceUnit) << 4 | kCut));
+    const BothFloats inner = root_inner<shape>(n, t);
+    const BothFloats square =
+        STRATA_EMU_BOTH(_mm512_roundscale_ps(_mm512_mul_round_ps(coarse.part[i], coarse.part[i], kCut), kDown));
+    const BothBits line = root_line<shape>(slope, t), bend = root_bend<shape>(inner, square);
+    const BothBits part = STRATA_EMU_BOTH(_mm512_slli_epi32(line.part[i], shape.fine - 5)),
+                   rest = STRATA_EMU_BOTH(root_entries<shape>(table.rest, n.part[i]));
+    const BothBits sum =
+        STRATA_EMU_BOTH((__m512i)(shape.rises ? (Signed)rest.part[i] + (Signed)part.part[i] - (Signed)bend.part[i]
+                                              : (Signed)rest.part[i] - (Signed)part.part[i] + (Signed)bend.part[i]));
+    // Ones added to an even number, a half up: of a half alone the last place is even.
+    const BothBits result = STRATA_EMU_BOTH(
+        _mm512_add_epi32(root_entries<shape>(table.whole, n.part[i]), _mm512_srai_epi32(sum.part[i], shape.fine)));
+    const __m512i below = _mm512_set1_epi32((1 << shape.fine) - 1), even = _mm512_set1_epi32(~1);
+    return STRATA_EMU_BOTH(
+        _mm512_mask_and_epi32(result.part[i], _mm512_testn_epi32_mask(sum.part[i], below), result.part[i], even));
+}
+#undef STRATA_EMU_BOTH
 #else
 struct RootTable {
     alignas(64) int32_t constant[64], linear[64], bend[64];  ///< bend: quadratic and, in 11 bits, cubic coefficients
@@ -225,6 +262,32 @@ STRATA_EMU_INLINE Bits root_of(const Bits& x) {
     return root_at<shape>(index >> shape.places(), index << (32 - shape.places()));
 }
 #endif
+
+/// 32 lanes.
+union Rows {
+    U32 row;
+    Bits part[2];
+};
+STRATA_EMU_INLINE bool positive_and_normal(const Rows& x) {
+#if defined(__AVX512DQ__)
+    constexpr int kAnythingElse = 0xff;
+    return (_mm512_fpclass_ps_mask((__m512)x.part[0], kAnythingElse) |
+            _mm512_fpclass_ps_mask((__m512)x.part[1], kAnythingElse)) == 0;
+#else
+    return !dots::any((Signed)(x.part[0] - 0x800000 >= 0x7f000000) | (Signed)(x.part[1] - 0x800000 >= 0x7f000000));
+#endif
+}
+template <const RootShape& shape>
+STRATA_EMU_INLINE Rows row_of_roots(const Rows& x) {
+    Rows result;
+#if defined(__AVX512F__)
+    const BothBits both = roots_of<shape>({{(__m512i)x.part[0], (__m512i)x.part[1]}});
+    for (int i = 0; i < 2; ++i) result.part[i] = (Bits)both.part[i];
+#else
+    for (int i = 0; i < 2; ++i) result.part[i] = root_of<shape>(x.part[i]);
+#endif
+    return result;
+}
 
 }  // namespace trans_rdna_ops
 }  // namespace strata::emu::STRATA_EMU_VARIANT
