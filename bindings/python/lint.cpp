@@ -16,6 +16,10 @@ struct Linted {
 std::vector<Linted> lint_object(std::string_view bytes, const std::string& kernel) {
     const isa::CodeObject object = isa::CodeObject::parse(isa::Bytes(bytes.begin(), bytes.end())).value();
     if (!kernel.empty()) (void)object.kernel(kernel).value();
+    if (object.kernels.empty())
+        user_error(ErrorKind::Usage,
+                   "[lint] the code has no kernel to look at: assembly declares one by .amdhsa_kernel and its "
+                   "metadata (strata.asm.Assembler writes both), HIP source by __global__");
     std::vector<Linted> all;
     for (const isa::KernelInfo& info : object.kernels) {
         if (!kernel.empty() && info.name != kernel) continue;

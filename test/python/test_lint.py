@@ -55,6 +55,12 @@ def test_findings_are_lines_of_the_source_and_exit_with_1(tmp_path):
     assert at > place(broken(), "s_nop 0")  # the use, behind where the wait was
 
 
+def test_code_without_a_kernel_is_an_error_that_says_how_one_is_declared(tmp_path):
+    (tmp_path / "bare.s").write_text("s_endpgm\n")
+    done = command("lint", "bare.s", "--arch", "gfx1100", cwd=tmp_path)
+    assert done.returncode == 2 and done.stdout == "" and ".amdhsa_kernel" in done.stderr
+
+
 def test_json_has_the_places_of_both_instructions(tmp_path):
     (tmp_path / "add.s").write_text(broken())
     done = command("lint", "add.s", "--json", cwd=tmp_path)
