@@ -26,6 +26,21 @@ extern "C" __global__ void reduce(float* out, const float* x) {
     if (t == 0) out[blockIdx.x] = part[0];
 }
 """
+SCAN = """\
+extern "C" __global__ void scan(float* out, const float* x) {
+    __shared__ float sums[256];
+    int t = threadIdx.x;
+    float sum = x[blockIdx.x * 256 + t];
+    sums[t] = sum;
+    for (int step = 1; step < 256; step *= 2) {
+        __syncthreads();
+        float before = t >= step ? sums[t - step] : 0;
+        __syncthreads();
+        sums[t] = sum += before;
+    }
+    out[blockIdx.x * 256 + t] = sum;
+}
+"""
 WMMA_TILES = """\
 typedef _Float16 half16 __attribute__((ext_vector_type(16)));
 typedef float float8 __attribute__((ext_vector_type(8)));
@@ -93,6 +108,11 @@ def reduce(quick, strict, level="-O2", groups=512):
     return timed(quick, strict, REDUCE, "reduce", (groups, 1, 1), (256, 1, 1), groups, [x], x.sum(1), 1e-5, level)
 
 
+def scan(quick, strict, groups=512):
+    x = np.random.default_rng(10).random((groups, 256), dtype=np.float32)
+    return timed(quick, strict, SCAN, "scan", (groups, 1, 1), (256, 1, 1), x.shape, [x], x.cumsum(1, dtype=np.float64), 1e-5)
+
+
 def wmma_tiles(quick, strict):
     rng = np.random.default_rng(7)
     a, b = (rng.standard_normal((128, 128)).astype(np.float16) for _ in range(2))
@@ -121,6 +141,7 @@ def strict_mode(quick, data):
         "matmul_256_float16_wmma": lambda strict: wmma(quick, strict)["ms"],
         "transpose_512_local": lambda strict: transpose(quick, strict),
         "reduce_2^17_local": lambda strict: reduce(quick, strict),
+        "scan_2^17_local": lambda strict: scan(quick, strict),
         "matmul_128_float16_wmma_local": lambda strict: wmma_tiles(quick, strict),
         "transpose_128_local_O0": lambda strict: transpose(quick, strict, "-O0", 4),
         "reduce_2^14_local_O0": lambda strict: reduce(quick, strict, "-O0", 64),
