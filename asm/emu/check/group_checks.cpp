@@ -10,6 +10,17 @@
 #include "strata/asm/emu/program/build.h"
 
 namespace strata::emu {
+namespace {
+
+lint::Finding ended_without(size_t wave) {
+    lint::Finding finding{.kind = lint::Kind::divergent_barrier};
+    finding.what = fmt::format("wave {} ended without coming to this barrier", wave);
+    finding.fix = "all waves of a workgroup come to each of its barriers; leave after the last one";
+    return finding;
+}
+
+}  // namespace
+
 GroupChecks::GroupChecks(LaunchChecks& launch)
     : launch_(launch),
       paths_(launch.paths_of_this_thread()),
@@ -134,7 +145,16 @@ bool GroupChecks::before(Wave& wave, const Site& site) {
     return true;
 }
 
-void GroupChecks::ended(const Wave& wave) { some_ended_ = waves_[wave.wave_in_group].ended = true; }
+void GroupChecks::ended(const Wave& wave) {
+    some_ended_ = waves_[wave.wave_in_group].ended = true;
+    const uint32_t signalled = local_.progress(wave).signalled;
+    if (signalled >= barriers_.size() || found_.again(lint::Kind::divergent_barrier, barriers_[signalled])) return;
+    see(wave);
+    lint::Finding finding = ended_without(wave.wave_in_group);
+    finding.pc = barriers_[signalled];
+    finding.witness = witness_;
+    found_.add(std::move(finding));
+}
 
 void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t index, const Op* op) {
     const isa::Inst& inst = chunk.insts[index];
@@ -234,12 +254,8 @@ void GroupChecks::barrier(OfWave& state, const Moment& moment, const Checked& ch
     if (number >= barriers_.size()) barriers_.resize(number + 1, moment.step.pc);
     for (const OfWave& other : some_ended_ ? std::span<const OfWave>(waves_) : std::span<const OfWave>())
         if (other.ended && local_.progress_of(static_cast<size_t>(&other - waves_.data())).signalled <= number)
-            moment.report(lint::Kind::divergent_barrier, 0, [&] {
-                lint::Finding finding;
-                finding.what = fmt::format("wave {} ended without coming to this barrier", &other - waves_.data());
-                finding.fix = "all waves of a workgroup come to each of its barriers; leave after the last one";
-                return finding;
-            });
+            moment.report(lint::Kind::divergent_barrier, 0,
+                          [&] { return ended_without(static_cast<size_t>(&other - waves_.data())); });
     if (barriers_[number] == moment.step.pc) return;
     moment.report(lint::Kind::divergent_barrier, 0, [&] {
         lint::Finding finding;

@@ -176,7 +176,11 @@ TEST(Strict, ABarrierThatAWaveNeverMeetsIsFound) {
     const Ran ran =
         run(Arch::gfx1100, body("v_readfirstlane_b32 s8, v0\ns_cmp_lt_u32 s8, 32\ns_cbranch_scc1 1\ns_barrier"),
             {.block = 64});
-    expect_one(ran, Kind::divergent_barrier, "ended without coming to this barrier");
+    expect_one(ran, Kind::divergent_barrier, "wave 0 ended without coming to this barrier");
+    const Ran waited =
+        run(Arch::gfx1100, body("v_readfirstlane_b32 s8, v0\ns_cmp_lt_u32 s8, 32\ns_cbranch_scc0 1\ns_barrier"),
+            {.block = 64});
+    expect_one(waited, Kind::divergent_barrier, "wave 1 ended without coming to this barrier");
     expect_none(run(Arch::gfx1100,
                     body("s_barrier\nv_readfirstlane_b32 s8, v0\ns_cmp_lt_u32 s8, 32\ns_cbranch_scc1 1\ns_nop 0"),
                     {.block = 64}));
