@@ -148,8 +148,8 @@ void Dependencies::find_live_scc(const Block& block, uint32_t count) {
     }
 }
 
-/// Loads pass loads. Stores and atomics keep their order with what may be of the same memory: address spaces differ, but
-/// FLAT may be any of them.
+/// Loads pass loads, and those of memory that nobody writes pass all else too. Stores and atomics keep their order with what
+/// may be of the same memory: address spaces differ, but FLAT may be any of them.
 void Dependencies::memory(const Instruction& instruction, uint32_t i) {
     const isa::Row& row = *instruction.inst.row;
     if (isa::kFormats[static_cast<size_t>(row.format)].unit == isa::FormatUnit::vector) return;
@@ -164,7 +164,7 @@ void Dependencies::memory(const Instruction& instruction, uint32_t i) {
         fence_ = i;
         return;
     }
-    if (!(row.flags & isa::kMemory)) return;
+    if (!(row.flags & isa::kMemory) || instruction.unchanging) return;
     add(fence_, i, 0);
     const bool any = row.format == isa::Format::FLAT || instruction.inst.lds || instruction.inst.gds ||
                      row.mnemonic.find("_lds") != std::string_view::npos;

@@ -53,8 +53,9 @@ struct Instruction {
     Place gate{};  ///< lane mask: runs for these lanes alone; what dst holds in others matters only where keeps says so
     bool keeps =
         false;  ///< some of dst[0], or lanes without the gate, stay as they were or are added to: dst[0] is read too
-    uint32_t target = 0;  ///< of a branch: index of a block
-    uint32_t origin = 0;  ///< index into LinearProgram::ops of what it was selected for
+    bool unchanging = false;  ///< loads from memory that nobody writes while the kernel runs
+    uint32_t target = 0;      ///< of a branch: index of a block
+    uint32_t origin = 0;      ///< index into LinearProgram::ops of what it was selected for
     static constexpr int32_t kUnsteady = INT32_MIN;
     int32_t stride = kUnsteady;  ///< bytes that its address moves by from one round of the innermost loop to the next
 };

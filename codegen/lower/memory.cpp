@@ -66,6 +66,7 @@ bool Selector::load_scalar(UOp u) {
         made.inst.src[1].code = isa::code::null;
         made.inst.offset = at.offset;
         made.stride = stride(index);
+        made.unchanging = true;
         const Place data = made.dst[0] = function_.add(Bank::scalar, bytes / 4);
         set(u, unpacked(data, u.dtype()));
         return true;
@@ -109,6 +110,7 @@ bool Selector::load_vector(UOp u) {
     Instruction& made = add_access(from.global ? row->global_load : row->local_load, from, {});
     made.dst[0] = data;
     made.keeps = static_cast<bool>(from.gate);
+    made.unchanging = from.global && !written_.contains(memory_of(u.src(0)));
     loaded_[u] = data;
     set(u, unpacked(data, u.dtype()));
     return true;

@@ -137,6 +137,30 @@ TEST_P(Schedule, LoadsStayBehindStoresOfTheSameMemoryAndPassThoseOfAnother) {
     }
 }
 
+TEST_P(Schedule, LoadsOfMemoryThatNobodyWritesPassBarriersAndStores) {
+    for (const bool unchanging : {false, true}) {
+        AddressedCode code(arch(), 32);
+        const Place address = code.address, value = code.vector();
+        const std::string_view load = code.spelled("global_load_b32", "global_load_dword");
+        const std::string_view barrier = code.function.family == isa::Family::rdna4 ? "s_barrier_wait" : "s_barrier";
+        const Place data = code.product(code.product(address.part(0), address.part(0)), address.part(0));
+        code.store(data, address);
+        if (barrier == "s_barrier")
+            code.op(barrier, {}, {});
+        else
+            code.op(barrier, {}, {Constant{-1}});
+        Instruction& made = code.op(load, {value}, {address});
+        made.inst.offset = 4096 - 4;
+        made.unchanging = unchanging;
+        code.store(code.product(value, value), address);
+        code.end();
+        ASSERT_TRUE(schedule(code.function));
+        const size_t at = index_of(code.here(), load);
+        EXPECT_EQ(at < index_of(code.here(), code.spelled("global_store_b32", "global_store_dword")), unchanging);
+        EXPECT_EQ(at < index_of(code.here(), barrier), unchanging) << to_string(code.function);
+    }
+}
+
 TEST_P(Schedule, WhatIsGatedAlikeStandsTogether) {
     AddressedCode code(arch());
     const Place address = code.address, mask = code.mask();
