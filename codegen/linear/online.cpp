@@ -45,13 +45,13 @@ class Matching {
     std::optional<OnlineTerms> run() {
         if (!sum_.is(Op::reduce) || sum_.as<ReduceArg>().op != Op::add || !sum_.dtype().is_float()) return {};
         const UOp value = sum_.src(0);
-        const std::span<const UOp> terms = terms_of(value, sum_.dtype());
+        const std::vector<UOp> terms = terms_of(value, sum_.dtype());
         UOp e = exponential_in(terms[0]);
         if (!e || !e.src(0).is(Op::sub)) return {};
         found_ = {top_of(e.src(0).src(1)), e.src(0).src(1), e.op()};
         if (!found_.top || !std::ranges::equal(sum_.src().subspan(1), found_.top.src().subspan(1))) return {};
         const UOp of_top = found_.top.src(0);
-        const std::span<const UOp> tops = terms_of(of_top, found_.top.dtype());
+        const std::vector<UOp> tops = terms_of(of_top, found_.top.dtype());
         if (tops.size() != terms.size()) return {};
         for (size_t i = 0; i < terms.size(); ++i)
             if (!is_scaled(terms[i], unmasked(tops[i]))) return {};
@@ -100,9 +100,9 @@ UOp is_nothing_yet(UOp top) { return alu(Op::cmpeq, {top, identity(Op::max, top.
 
 }  // namespace
 
-std::span<const UOp> terms_of(const UOp& value, DType result) {
-    if (value.is(Op::vec) && result.lanes == 1) return value.src();
-    return {&value, 1};
+std::vector<UOp> terms_of(UOp value, DType result) {
+    if (value.is(Op::vec) && result.lanes == 1) return {value.src().begin(), value.src().end()};
+    return {value};
 }
 
 std::optional<OnlineTerms> online_terms(UOp sum, const UOpMap<size_t>& depths) { return Matching(sum, depths).run(); }

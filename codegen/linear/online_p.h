@@ -1,13 +1,13 @@
 #pragma once
 #include <optional>
-#include <span>
+#include <vector>
 
 #include "strata/core/uop/uop.h"
 
 namespace strata::codegen {
 
 /// The values that one step of a reduction takes in: several where it is unrolled.
-std::span<const UOp> terms_of(const UOp& value, DType result);
+std::vector<UOp> terms_of(UOp value, DType result);
 
 /// A sum of terms with a factor exp(f - shift), where the shift is the maximum of f over the same ranges, or a number where
 /// that is not finite. The maximum so far stands in for it while the loop runs.
