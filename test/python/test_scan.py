@@ -38,6 +38,39 @@ def test_running_sums_on_every_arch(arch, target, dtype, rng):
         np.testing.assert_array_equal(Tensor(x[:, :9]).cumsum(1, dtype=dtype).numpy(), x[:, :9].cumsum(1, dtype=dtype))
 
 
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("target", ["hip", "asm"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool"])
+def test_running_extremes_on_every_arch(arch, target, dtype, rng):
+    x = rng.integers(0, 2, (5, 1300)).astype(dtype) if dtype == "bool" else rng.integers(0 if dtype == "uint8" else -99, 99, (5, 1300)).astype(dtype)
+    with strata.config(device=f"emu:{arch}", target=target, check="raise"):
+        for axis in (0, 1):
+            np.testing.assert_array_equal(Tensor(x).cummax(axis).numpy(), np.maximum.accumulate(x, axis))
+            np.testing.assert_array_equal(Tensor(x).cummin(axis).numpy(), np.minimum.accumulate(x, axis))
+        assert Tensor(x).cummax(0).numpy().dtype == x.dtype
+
+
+@pytest.mark.parametrize("target", ["hip", "asm"])
+@pytest.mark.parametrize("n", LENGTHS)
+def test_running_extremes_of_every_length(n, target, rng):
+    x = -rng.random((3, n)).astype(np.float32) - 1
+    with strata.config(target=target):
+        assert kernels(Tensor(x).cummax(-1) * 2) == (1 if n < 1 << 15 else 4)
+        np.testing.assert_array_equal(Tensor(x).cummax(-1).numpy(), np.maximum.accumulate(x, -1))
+        np.testing.assert_array_equal((-Tensor(x)).cummin(-1).numpy(), np.minimum.accumulate(-x, -1))
+        x[1, n // 2:] = np.nan
+        np.testing.assert_array_equal(Tensor(x).cummax(-1).numpy(), np.maximum.accumulate(x, -1))
+
+
+def test_running_extremes_of_shapes_without_rows_and_of_wrong_axes():
+    assert Tensor.ones(2, 0).cummax(1).shape == (2, 0)
+    assert Tensor.ones(4).cummin().shape == (4,)
+    with pytest.raises(strata.Error, match="cummax.*name the one to run along"):
+        Tensor.ones(2, 3).cummax()
+    with pytest.raises(strata.ShapeError, match="cummin"):
+        Tensor.ones(2, 3).cummin(2)
+
+
 @pytest.mark.parametrize("target", ["hip", "asm"])
 def test_errors_stay_those_of_the_sums_of_a_tree(target, rng):
     x = rng.standard_normal((4, 20000)).astype(np.float32)
