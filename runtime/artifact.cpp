@@ -80,12 +80,15 @@ uint64_t bytes_of(UOp buffer) {
 StepOutline outline_of(const codegen::ScheduleItem& item, std::vector<UOp>& read) {
     StepOutline step{.name = item.body.is(Op::custom) ? find_custom(item.body.as<CustomArg>().id)->kernel->name
                                                       : codegen::start_kernel(item).kernel.name,
-                     .result = fmt::format("{} {}", item.output.dtype().name(), to_string(item.body.shape())),
+                     .result = {},
                      .operations = {},
-                     .written = bytes_of(item.output),
                      .why = to_string(item.why)};
+    for (UOp body : item.bodies())
+        step.result +=
+            fmt::format("{}{} {}", step.result.empty() ? "" : " and ", body.dtype().name(), to_string(body.shape()));
+    for (UOp output : item.outputs()) step.written += bytes_of(output);
     std::map<std::string, int, std::less<>> counts;
-    for (UOp u : toposort(item.body)) {
+    for (UOp u : codegen::in_order(item.bodies())) {
         if (u.is(Op::buffer)) {
             read.push_back(u);
             step.read += bytes_of(u);
@@ -109,7 +112,7 @@ Outline outline(std::span<const UOp> roots) {
     const codegen::Schedule schedule = codegen::make_schedule(roots, storage);
     for (const codegen::ScheduleItem& item : schedule.items) {
         out.steps.push_back(outline_of(item, read));
-        made.push_back(item.output);
+        for (UOp output : item.outputs()) made.push_back(output);
     }
     for (UOp root : schedule.roots) read.push_back(buffer_under(root));
     UOpMap<bool> counted;

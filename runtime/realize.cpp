@@ -121,7 +121,7 @@ class Preparer {
         for (size_t i = 0; i < items.size(); ++i) {
             if (items[i].body.is(Op::custom))
                 steps[i] = custom_step(items[i].body);
-            else if (UOp copied = whole_buffer(items[i].body))
+            else if (UOp copied = items[i].beside.empty() ? whole_buffer(items[i].body) : UOp())
                 steps[i].buffers = {items[i].output, copied};
             else
                 kernel_of[i] = kernel_step(items[i], steps[i]);

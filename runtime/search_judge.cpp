@@ -25,6 +25,11 @@ std::vector<UOp> global_params(UOp sink) {
     return found;
 }
 
+bool is_written(UOp sink, UOp param) {
+    return std::ranges::any_of(toposort(sink),
+                               [&](UOp u) { return u.is(Op::store) && skip_after(u.src(0).src(0)) == param; });
+}
+
 /// Numbers from -0.25 to 1, so that sums do not cancel; they repeat after odd counts, which no schedule's tiles divide.
 void fill_random(Buffer& buffer, uint64_t& state) {
     constexpr size_t kPeriod = 65537, kPage = 4096, kPages = 1031;
@@ -76,13 +81,14 @@ DeviceJudge::DeviceJudge(Device& device, const codegen::Kernel& plain, std::span
         size_t slot = static_cast<size_t>(param.as<ParamArg>().slot);
         buffers_.push_back(std::make_unique<Buffer>(device, param.dtype(), param.as<ParamArg>().size));
         Buffer& b = *buffers_.back();
-        if (slot > 0 && param.dtype().is_float()) fill_random(b, state);
-        if (slot > 0 && !param.dtype().is_float())
+        const bool written = is_written(plain.sink, param);
+        if (written) expected_.emplace_back(b);
+        if (!written && param.dtype().is_float()) fill_random(b, state);
+        if (!written && !param.dtype().is_float())
             device.api().memcpy_on_device(device.ordinal(), b.address(), slots[slot], b.bytes()).value();
         slots_.resize(std::max(slots_.size(), slot + 1));
         slots_[slot] = b.address();
     }
-    expected_.emplace(*buffers_[0]);
     find_expected(plain);
 }
 
@@ -103,7 +109,7 @@ std::string DeviceJudge::objection(const codegen::Scheduled& winner) {
     if (winner.kernel.sink == trusted_) return {};
     try {
         launch(*load(winner), Extent::whole);
-        return expected_->difference(false);
+        return difference(false);
     } catch (const Exception& e) {
         return e.what();
     }
@@ -116,15 +122,26 @@ void DeviceJudge::find_expected(const codegen::Kernel& plain) {
     const codegen::Scheduled start = codegen::heuristic(plain, target_of(device_));
     try {
         launch(*load(start), Extent::whole);
-        expected_->take();
+        take_expected();
         launch(*unoptimised, Extent::sample);
-        if (expected_->difference(true).empty()) trusted_ = start.kernel.sink;
+        if (difference(true).empty()) trusted_ = start.kernel.sink;
     } catch (const Exception&) {  // it is judged like any other, and refused
     }
     if (trusted_) return;
     launch(*unoptimised, Extent::whole);
-    expected_->take();
+    take_expected();
     trusted_ = plain.sink;
+}
+
+void DeviceJudge::take_expected() {
+    for (Expected& output : expected_) output.take();
+}
+
+std::string DeviceJudge::difference(bool partly) {
+    std::string wrong;
+    for (Expected& output : expected_)
+        if (std::string of_one = output.difference(partly); wrong.empty()) wrong = std::move(of_one);
+    return wrong;
 }
 
 std::shared_ptr<const Program> DeviceJudge::load(const codegen::Scheduled& scheduled) {
@@ -180,14 +197,14 @@ codegen::Trial DeviceJudge::run(codegen::Compiled compiled) {
     try {
         const auto program = Program::load(device_, std::move(compiled));
         double ms = launch(*program, Extent::sample, most);
-        if (std::string wrong = expected_->difference(true); !wrong.empty()) return {{}, std::move(wrong)};
+        if (std::string wrong = difference(true); !wrong.empty()) return {{}, std::move(wrong)};
         if (!device_.time_is_modelled()) ms = measured(*program);
         return {ms, {}};
     } catch (const OverBudget& e) {
-        (void)expected_->difference(true);  // what it wrote before it was stopped is gone
+        (void)difference(true);  // what it wrote before it was stopped is gone
         return {{}, e.what(), most && (settings().emu_budget == 0 || most < settings().emu_budget)};
     } catch (const Exception& e) {
-        (void)expected_->difference(true);
+        (void)difference(true);
         return {{}, e.what()};
     }
 }

@@ -46,6 +46,9 @@ class DeviceJudge : public codegen::Judge {
     enum class Extent : uint8_t { whole, sample };
 
     void find_expected(const codegen::Kernel& plain);
+    void take_expected();
+    /// What is wrong with what a launch left; all of it is poisoned again.
+    std::string difference(bool partly);
     std::shared_ptr<const Program> load(const codegen::Scheduled& scheduled);
     double launch(const Program& program, Extent extent, uint64_t wave_budget = 0);
     double measured(const Program& program);
@@ -59,8 +62,8 @@ class DeviceJudge : public codegen::Judge {
     std::vector<std::unique_ptr<Buffer>> buffers_;
     std::vector<uint64_t> slots_;  ///< numbers as they were given
     std::unique_ptr<Buffer> flush_;
-    std::optional<Expected> expected_;
-    UOp trusted_;  ///< the schedule that computed it
+    std::vector<Expected> expected_;  ///< an output each
+    UOp trusted_;                     ///< the schedule that computed it
     double best_ms_ = 0;
     std::unordered_map<std::string, codegen::Trial> by_code_;
 };

@@ -45,24 +45,25 @@ Result<Compiled> to_machine_code(const LinearProgram& program, const Target& tar
 }  // namespace
 
 BoundKernel start_kernel(const ScheduleItem& item) {
-    BoundKernel bound = build_kernel(item.output, item.body);
+    BoundKernel bound = build_kernel(item);
     bound.kernel = start_schedule(bound.kernel);
     return bound;
 }
 
 SharedKernels::Use SharedKernels::start(const ScheduleItem& item) {
-    Structure structure = structure_of_body(item.body);
+    Structure structure = structure_of_bodies(item.bodies());
+    std::vector<UOp> outputs = item.outputs();
     const auto [at, first] = known_.try_emplace(std::move(structure.form));
     Known& known = at->second;
     if (first) {
         BoundKernel bound = start_kernel(item);
         known.kernel = kernels_.size();
-        for (UOp buffer : std::span(bound.buffers).subspan(1))
+        for (UOp buffer : std::span(bound.buffers).subspan(outputs.size()))
             known.buffers.push_back(
                 static_cast<size_t>(std::ranges::find(structure.buffers, buffer) - structure.buffers.begin()));
         kernels_.push_back(std::move(bound.kernel));
     }
-    Use use{known.kernel, {item.output}, first};
+    Use use{known.kernel, std::move(outputs), first};
     for (size_t place : known.buffers) use.buffers.push_back(structure.buffers.at(place));
     return use;
 }
@@ -106,12 +107,20 @@ std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels
     return compiled;
 }
 
+namespace {
+std::string trees(std::span<const UOp> roots) {
+    std::string all;
+    for (UOp root : roots) all += tree(root);
+    return all;
+}
+}  // namespace
+
 Result<std::vector<Stage>> stages_of(const ScheduleItem& item, const Target& target) {
     GraphScope scope;
     const Kernel kernel = start_kernel(item).kernel;
     const Scheduled scheduled = heuristic(kernel, target);
     STRATA_TRY(const LinearProgram program, linearize(scheduled.kernel, target));
-    std::vector<Stage> stages{{"schedule", tree(item.body)},
+    std::vector<Stage> stages{{"schedule", trees(item.bodies())},
                               {"kernel", tree(kernel.sink)},
                               {"optimize", to_string(scheduled.actions) + "\n"}};
     STRATA_TRY(std::vector<Stage> lowered, lowering_stages(program, target));

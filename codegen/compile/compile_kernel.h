@@ -31,7 +31,7 @@ class SharedKernels {
   private:
     struct Known {
         size_t kernel;
-        std::vector<size_t> buffers;  ///< by slot behind the output's, the place among those of the structure
+        std::vector<size_t> buffers;  ///< by slot behind the outputs', the place among those of the structure
     };
     std::vector<Kernel> kernels_;
     std::unordered_map<std::string, Known> known_;  ///< by structure

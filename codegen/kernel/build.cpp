@@ -1,7 +1,7 @@
 // build_kernel: a tensor-level body over buffers -> loops over ranges.
 //
 // Before  body: elementwise, movement, reduce, take, iota, constant over buffers
-// After   sink(end(store(index(param 0, offset), value), output ranges)); see kernel.h
+// After   sink(end(store(index(param 0, offset), value), output ranges)); see kernel.h; of several bodies a group of stores
 // One range an axis of the output, one an axis of each reduction, the same where a row is reduced and walked again; a value is
 // asked for at coordinates, and movement ops change the coordinates on the way down.
 #include "strata/codegen/kernel/build.h"
@@ -22,34 +22,70 @@ namespace strata::codegen {
 namespace {
 
 /// The axes along which the body is as long as what it reduces or scans: each of its rows is reduced, and walked again.
-std::vector<int> row_axes(UOp body) {
-    for (UOp u : toposort(body)) {
+std::vector<int> row_axes(const std::vector<UOp>& order, const Shape& body) {
+    for (UOp u : order) {
         const bool reduces = u.is(Op::reduce) && u.numel() > 0 && u.numel() < u.src(0).numel();
-        if ((reduces || u.is(Op::scan)) && u.src(0).shape() == body.shape()) return u.as<ReduceArg>().axes;
+        if ((reduces || u.is(Op::scan)) && u.src(0).shape() == body) return u.as<ReduceArg>().axes;
     }
     return {};
 }
 
+/// Whether other axes stand between those that are reduced.
+bool is_apart(UOp reduction) {
+    const std::vector<int>& axes = reduction.as<ReduceArg>().axes;
+    const Shape& shape = reduction.src(0).shape();
+    int last = -1, groups = 0;
+    for (int i = 0, seen = 0; i < static_cast<int>(shape.size()); ++i) {
+        if (shape[static_cast<size_t>(i)] == 1) continue;
+        ++seen;
+        if (std::ranges::find(axes, i) == axes.end()) continue;
+        groups += seen != last + 1;
+        last = seen;
+    }
+    return groups > 1;
+}
+
+/// A reduction along axes that are no neighbours, whose results are repeated along them: its rows are walked as if they were one
+/// axis.
+UOp row_in_parts(const std::vector<UOp>& order) {
+    for (UOp u : order)
+        if (u.is(Op::reduce) && u.numel() > 0 && u.numel() < u.src(0).numel() && is_apart(u))
+            for (UOp e : order)
+                if (e.is(Op::expand) && e.shape() == u.src(0).shape() && e.src(0).shape() == u.shape()) return u;
+    return UOp();
+}
+
 class Builder {
   public:
-    BoundKernel run(UOp output, UOp body) {
-        bind(output);
+    BoundKernel run(const ScheduleItem& item) {
+        const std::vector<UOp> outputs = item.outputs(), bodies = item.bodies();
+        for (UOp output : outputs) bind(output);
+        const Shape& shape = item.body.shape();
         Coordinates at;
-        std::vector<UOp> ranges;
-        const std::vector<OnlineSum> online = online_sums(toposort(body));
+        std::vector<UOp> ranges, stores;
+        const std::vector<UOp> order = bodies.size() == 1 ? toposort(item.body) : in_order(bodies);
+        const std::vector<OnlineSum> online = online_sums(order);
         if (!online.empty()) online_ = online[0];
-        const std::vector<int> row = online.empty() ? row_axes(body) : std::vector<int>();
-        for (size_t i = 0; i < body.shape().size(); ++i) {
-            const int64_t n = body.shape()[i];
+        const std::vector<int> row = online.empty() ? row_axes(order, shape) : std::vector<int>();
+        if (online.empty()) join_parts(row_in_parts(order), static_cast<int>(shape.size()));
+        for (size_t i = 0; i < shape.size(); ++i) {
+            const int64_t n = shape[i];
             const bool in_row = std::ranges::find(row, static_cast<int>(i)) != row.end();
+            if (in_row && parts_) {
+                at.push_back(place_in_row_[i]);
+                continue;
+            }
             UOp r = n == 1 ? index_const(0) : new_range(n, in_row ? Axis::reduce : Axis::loop);
             if (n != 1) ranges.push_back(r);
             if (n != 1 && in_row) reduce_ranges_.push_back({reduce_ranges_.size(), r});
             at.push_back(r);
         }
-        UOp value = value_at(body, at, UOp());
-        UOp place = uop::at(bound_.params[0], simplify(flatten(at, body.shape())));
-        UOp sink = uop::sink(uop::end(uop::store(place, value), ranges));
+        next_range_ += parts_ ? 1 + static_cast<int>(shape.size()) : 0;
+        if (parts_ && !row.empty()) ranges.push_back(reduce_ranges_[0].range);
+        const UOp offset = simplify(flatten(at, shape));
+        for (size_t i = 0; i < bodies.size(); ++i)
+            stores.push_back(uop::store(uop::at(bound_.params[i], offset), value_at(bodies[i], at, UOp())));
+        UOp sink = uop::sink(uop::end(uop::group(stores), ranges));
         if (column_) sink = share_columns(sink, simplify(column_), depth_);
         sink = merge_ranges(sink);
         verify_kernel(sink).value();
@@ -76,6 +112,26 @@ class Builder {
         bound_.buffers.push_back(buffer);
         bound_.params.push_back(uop::buffer(slot, buffer.dtype(), buffer.as<BufferArg>().size));
         return bound_.params.back();
+    }
+
+    /// One range for the axes of a row that are no neighbours, and where it is along each.
+    void join_parts(UOp reduction, int id) {
+        parts_ = reduction;
+        if (!reduction) return;
+        const Shape& shape = reduction.src(0).shape();
+        place_in_row_.assign(shape.size(), index_const(0));
+        int64_t size = 1;
+        for (int axis : reduction.as<ReduceArg>().axes) size *= shape[static_cast<size_t>(axis)];
+        const UOp range = uop::range(size, id, Axis::reduce);
+        reduce_ranges_.push_back({0, range});
+        int64_t stride = size;
+        for (size_t i = 0; i < shape.size(); ++i) {
+            const std::vector<int>& axes = reduction.as<ReduceArg>().axes;
+            if (shape[i] == 1 || std::ranges::find(axes, static_cast<int>(i)) == axes.end()) continue;
+            const UOp rest = stride == size ? range : range % stride;
+            stride /= shape[i];
+            place_in_row_[i] = stride == 1 ? rest : rest / stride;
+        }
     }
 
     UOp new_range(int64_t size, Axis axis) { return uop::range(size, next_range_++, axis); }
@@ -142,6 +198,11 @@ class Builder {
         Coordinates inner = at;
         std::vector<UOp> sources{UOp()};
         size_t nth = 0;
+        if (parts_ && is_row_in_parts(u) && !is_used(reduce_ranges_[0].range, at, gate)) {
+            for (int axis : arg.axes) inner[static_cast<size_t>(axis)] = place_in_row_[static_cast<size_t>(axis)];
+            return make(Op::reduce, u.dtype(), {value_at(x, inner, gate), reduce_ranges_[0].range},
+                        ReduceArg{arg.op, {}});
+        }
         for (int axis : arg.axes) {
             int64_t n = x.shape()[static_cast<size_t>(axis)];
             if (n == 0) return identity(arg.op, u.dtype());
@@ -166,6 +227,16 @@ class Builder {
         return make(Op::scan, u.dtype(), {value, along}, ReduceArg{arg.op, {}});
     }
 
+    bool is_row_in_parts(UOp reduction) const {
+        return reduction.src(0).shape() == parts_.src(0).shape() &&
+               reduction.as<ReduceArg>().axes == parts_.as<ReduceArg>().axes;
+    }
+
+    static bool is_used(UOp range, const Coordinates& at, UOp gate) {
+        const auto holds = [&](UOp u) { return u && depends_on(u, range); };
+        return holds(gate) || std::ranges::any_of(at, holds);
+    }
+
     /// The coordinate of the last axis of more than one element.
     static UOp last_moving(const Coordinates& at) {
         for (size_t i = at.size(); i-- > 0;)
@@ -176,12 +247,8 @@ class Builder {
     /// Reductions over equal sizes share their ranges, so that side by side they become one loop; not with one that this one
     /// stands in, and uses.
     UOp reduce_range(size_t nth, int64_t size, const Coordinates& at, UOp gate) {
-        const auto is_used = [&](UOp range) {
-            const auto holds = [&](UOp u) { return u && depends_on(u, range); };
-            return holds(gate) || std::ranges::any_of(at, holds);
-        };
         for (const auto& r : reduce_ranges_)
-            if (r.nth == nth && range_arg(r.range).size == size && !is_used(r.range)) return r.range;
+            if (r.nth == nth && range_arg(r.range).size == size && !is_used(r.range, at, gate)) return r.range;
         reduce_ranges_.push_back({nth, new_range(size, Axis::reduce)});
         return reduce_ranges_.back().range;
     }
@@ -223,6 +290,8 @@ class Builder {
     Bound bound_;
     OnlineSum online_;
     UOp column_, depth_;  ///< of the online sum: where its result is along its columns; the range of its products
+    UOp parts_;  ///< a reduction of rows whose axes are no neighbours; its range is the first of reduce_ranges_
+    Coordinates place_in_row_;  ///< by axis
     int next_range_ = 0;
     std::vector<ReduceRange> reduce_ranges_;
     std::unordered_map<Key, UOp, KeyHash> memo_;
@@ -230,7 +299,7 @@ class Builder {
 
 }  // namespace
 
-BoundKernel build_kernel(UOp output, UOp body) { return Builder().run(output, body); }
+BoundKernel build_kernel(const ScheduleItem& item) { return Builder().run(item); }
 
 std::string kernel_name(UOp sink) {
     std::vector<UOp> nodes = toposort(sink);

@@ -2,18 +2,19 @@
 #include <vector>
 
 #include "strata/codegen/kernel/kernel.h"
+#include "strata/codegen/schedule/schedule.h"
 #include "strata/core/support/result.h"
 
 namespace strata::codegen {
 
-/// A kernel and the buffer nodes its params stand for, by slot; slot 0 is the output.
+/// A kernel and the buffer nodes its params stand for, by slot; the first are the outputs.
 struct BoundKernel {
     Kernel kernel;
     std::vector<UOp> buffers;
 };
 
 /// Turns one item of a schedule (not a custom one) into a kernel: movement ops become index expressions over ranges.
-BoundKernel build_kernel(UOp output, UOp body);
+BoundKernel build_kernel(const ScheduleItem& item);
 
 /// Folds neighbouring ranges into one where that does not make the index expressions harder.
 UOp merge_ranges(UOp sink);

@@ -129,9 +129,10 @@ std::optional<Structure> structure_of(std::span<const UOp> roots, const InMemory
     return std::move(walk).finish();
 }
 
-Structure structure_of_body(UOp body) {
+Structure structure_of_bodies(std::span<const UOp> bodies) {
     Walk walk(nullptr, false);
-    STRATA_CHECK(walk.add(body), "a user's kernel is no kernel of tensors: {}", to_string(body));
+    for (UOp body : bodies)
+        STRATA_CHECK(walk.add(body), "a user's kernel is no kernel of tensors: {}", to_string(body));
     return std::move(walk).finish();
 }
 

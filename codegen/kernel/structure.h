@@ -23,6 +23,6 @@ using InMemory = std::function<UOp(UOp)>;
 /// None: there is a user's kernel to run, which is no part of a structure.
 std::optional<Structure> structure_of(std::span<const UOp> roots, const InMemory& in_memory);
 /// The same of what a kernel computes: nothing is in memory but buffers, and the form holds every number.
-Structure structure_of_body(UOp body);
+Structure structure_of_bodies(std::span<const UOp> bodies);
 
 }  // namespace strata::codegen

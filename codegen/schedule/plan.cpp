@@ -33,10 +33,6 @@ struct Carried {
     std::vector<UOp> buffers;  // read, sorted by address, at most kKernelBuffers + 1
 };
 
-bool same_loops(UOp a, UOp b) {
-    return a.src(0).shape() == b.src(0).shape() && a.as<ReduceArg>().axes == b.as<ReduceArg>().axes;
-}
-
 class Planner {
   public:
     Plan run(std::span<const UOp> targets) {

@@ -23,10 +23,13 @@ std::vector<UOp> split_reductions(std::span<const UOp> roots);
 /// Splits scans that are long and few into blocks, for the same reason.
 std::vector<UOp> split_scans(std::span<const UOp> roots);
 
-/// Sources before users, each node of all graphs once.
-std::vector<UOp> in_order(std::span<const UOp> roots);
+/// Makes one step of those whose kernel computes several values of the same loops in less time than their own kernels would.
+/// `roots`: views of what is read behind the last step.
+std::vector<ScheduleItem> join_steps(std::vector<ScheduleItem> items, std::span<const UOp> roots);
 
 // Rows: rows.cpp.
+bool same_loops(UOp a, UOp b);  ///< of two reductions or scans
+Shape without_ones(Shape shape);
 bool keeps_results(UOp u);                  ///< a reshape that adds or drops axes of one element
 bool widens_results(UOp u, UOp reduction);  ///< an expansion of its results to what it reduces, along the last axes
 /// Values of one element a row from which such an expansion follows.

@@ -12,13 +12,10 @@
 namespace strata::codegen {
 namespace {
 
-Shape without_ones(Shape shape) {
-    std::erase(shape, 1);
-    return shape;
-}
-
 // Rows whose neighbours in memory are of other rows: their length, and how many fill the machine unless they are little work.
 constexpr int64_t kLongest = 1 << 13, kFewest = 256, kLittle = 1 << 16;
+// The same of rows along several axes that are no neighbours, the last of memory among them.
+constexpr int64_t kLongestApart = 1 << 14, kFewestApart = 32;
 
 bool fits_a_block(UOp reduction) {
     const std::vector<int>& axes = reduction.as<ReduceArg>().axes;
@@ -30,8 +27,10 @@ bool fits_a_block(UOp reduction) {
     const auto first = std::ranges::find_if(longer, is_reduced),
                end = std::find_if_not(first, longer.end(), is_reduced);
     if (end == longer.end()) return true;
-    if (std::any_of(end, longer.end(), is_reduced)) return false;
     const int64_t rows = std::max<int64_t>(reduction.numel(), 1), length = reduction.src(0).numel() / rows;
+    if (std::any_of(end, longer.end(), is_reduced))
+        return is_reduced(longer.back()) &&
+               (length * rows <= kLittle || (length <= kLongestApart && rows >= kFewestApart));
     return length * rows <= kLittle || (length <= kLongest && rows >= kFewest);
 }
 
@@ -45,6 +44,15 @@ UOp results_in(UOp u, const UOpMap<UOp>& results) {
 }
 
 }  // namespace
+
+bool same_loops(UOp a, UOp b) {
+    return a.src(0).shape() == b.src(0).shape() && a.as<ReduceArg>().axes == b.as<ReduceArg>().axes;
+}
+
+Shape without_ones(Shape shape) {
+    std::erase(shape, 1);
+    return shape;
+}
 
 bool keeps_results(UOp u) { return u.is(Op::reshape) && without_ones(u.shape()) == without_ones(u.src(0).shape()); }
 

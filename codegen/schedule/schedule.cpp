@@ -2,7 +2,7 @@
 //
 // Before  any tensor-level graph; some nodes are in memory already (Storage::find).
 // After   items whose bodies read buffers only; each body holds reductions of one shape at most, so it is one loop
-//         nest, or an online sum (online.h).
+//         nest, or an online sum (online.h); values of the same loops are one item (join_steps.cpp).
 #include "strata/codegen/schedule/schedule.h"
 
 #include <unordered_set>
@@ -61,6 +61,7 @@ class Scheduler {
         for (UOp target : targets) ++uses_[target];
         for (UOp u : order) lower(u, plan);
         for (UOp target : targets) schedule_.roots.push_back(lowered_.at(target));
+        schedule_.items = join_steps(std::move(schedule_.items), schedule_.roots);
         return std::move(schedule_);
     }
 
@@ -147,6 +148,18 @@ std::vector<UOp> in_order(std::span<const UOp> roots) {
 bool is_stored_view(UOp u) {
     while (u.is(Op::reshape) || u.is(Op::contiguous)) u = u.src(0);
     return u.is(Op::buffer);
+}
+
+std::vector<UOp> ScheduleItem::outputs() const {
+    std::vector<UOp> all{output};
+    for (const ScheduleItem& other : beside) all.push_back(other.output);
+    return all;
+}
+
+std::vector<UOp> ScheduleItem::bodies() const {
+    std::vector<UOp> all{body};
+    for (const ScheduleItem& other : beside) all.push_back(other.body);
+    return all;
 }
 
 std::string_view to_string(Reason reason) {

@@ -20,6 +20,11 @@ struct ScheduleItem {
     UOp output;  ///< the buffer that is filled; for custom the buffer of its source 0
     UOp body;
     Reason why = Reason::custom;  ///< it is a kernel of its own
+    std::vector<ScheduleItem> beside =
+        {};  ///< of as many elements and the same loops: what the kernel computes besides
+
+    std::vector<UOp> outputs() const;
+    std::vector<UOp> bodies() const;
 };
 
 struct Schedule {
@@ -39,6 +44,9 @@ class Storage {
     /// Whether a custom node may write to this view, its source: what is there is seen by nobody else.
     virtual bool is_alone(UOp /*view*/) { return false; }
 };
+
+/// Sources before users, each node of all graphs once.
+std::vector<UOp> in_order(std::span<const UOp> roots);
 
 /// Decides which values are stored and in which order they are computed. Sources before users.
 Schedule make_schedule(std::span<const UOp> roots, Storage& storage);

@@ -63,6 +63,19 @@ def test_rows_on_every_arch(name, arch, rng):
                 np.testing.assert_allclose(of_tensor(Tensor(x), axis).numpy(), of_array(x.astype(np.float64), axis), rtol=3e-5, atol=3e-6)
 
 
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942", "gfx90a"])
+@pytest.mark.parametrize("target", ["hip", "asm"])
+def test_channels_that_fit_a_block_are_normalised_by_one_kernel(target, arch, rng):
+    with strata.config(device=f"emu:{arch}", target=target, check="raise"):
+        for shape, axes in (((8, 16, 14, 14), (0, 2, 3)), ((4, 3, 5, 7), (0, 2, 3)), ((2, 40, 9, 9), (0, 2, 3)), ((3, 4, 5, 6), (1, 3)), ((2, 3, 4, 5, 6), (0, 2, 4))):
+            x = rng.standard_normal(shape).astype(np.float32)
+            t = normalised(Tensor(x), axes)
+            assert len(strata.compile(t).kernels) == 1
+            wide = x.astype(np.float64)
+            np.testing.assert_allclose(t.numpy(), (wide - wide.mean(axes, keepdims=True)) / np.sqrt(wide.var(axes, keepdims=True) + 1e-5), rtol=3e-5, atol=3e-6)
+            np.testing.assert_allclose(Tensor(x).var(axes).numpy(), wide.var(axes), rtol=3e-5)
+
+
 def test_an_activation_stays_with_the_product_before_it():
     x, w, b = Tensor.empty(64, 32), Tensor.empty(32, 48), Tensor.empty(48)
     assert len(strata.compile((x @ w + b).gelu()).kernels) == 1

@@ -1,4 +1,7 @@
-"""Random graphs of int64 tensors, several results at once, against NumPy: exact whatever the schedule is."""
+"""Random graphs of int64 tensors, several results at once, against NumPy: exact whatever the schedule is, with what fuses and without."""
+
+import os
+import time
 
 import numpy as np
 import pytest
@@ -12,7 +15,8 @@ LIMIT = 4000  # elements of a value
 class Graph:
     """Pairs of a lazy tensor and its NumPy value; each step takes some and adds one."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, fuses=True):
+        self.fuses = fuses
         self.rng = np.random.default_rng(seed)
         shapes = [(4, 6), (6,), (2, 3, 4), (1, 5), (), (7, 1, 3)]
         self.values = []
@@ -34,7 +38,7 @@ class Graph:
             t, x = made
             x = np.asarray(x)
             assert t.shape == x.shape, (kind, t.shape, x.shape)
-            self.values.append((t, x))
+            self.values.append((t if self.fuses else t.contiguous(), x))
 
     def op_binary(self):
         (t, x), (u, y) = self.pick(), self.pick()
@@ -72,6 +76,21 @@ class Graph:
         name = str(self.rng.choice(["sum", "max", "min", "sum"]))
         return getattr(t, name)(axis, keepdims=keep), getattr(x, name)(axis=axis, keepdims=keep)
 
+    def op_several(self):
+        """Of one operand, so that they can be one kernel; one of them goes on."""
+        got = self.pick(1)
+        if not got:
+            return None
+        t, x = got
+        axis = self.axis(x)
+        if not x.shape[axis]:
+            return None
+        low, high, total = x.min(axis, keepdims=True), x.max(axis, keepdims=True), x.sum(axis, keepdims=True)
+        made = [(t.min(axis, keepdims=True), low), (t.max(axis, keepdims=True), high), (t.sum(axis, keepdims=True), total),
+                (t - t.max(axis, keepdims=True), x - high), (t * 2 - t.sum(axis, keepdims=True), x * 2 - total)]
+        self.values += [made[i] for i in self.rng.choice(len(made), 2, replace=False)]
+        return made[self.rng.integers(len(made))]
+
     def op_position(self):
         got = self.pick(1)
         if not got:
@@ -86,7 +105,12 @@ class Graph:
             return None
         t, x = got
         axis = self.axis(x)
-        return t.cumsum(axis), x.cumsum(axis)
+        which = self.rng.integers(3)
+        if which == 0:
+            return t.cumsum(axis), x.cumsum(axis)
+        if which == 1:
+            return t.cummax(axis), np.maximum.accumulate(x, axis)
+        return t.cummin(axis), np.minimum.accumulate(x, axis)
 
     def op_matmul(self):
         got = self.pick(2)
@@ -154,16 +178,29 @@ class Graph:
         return None
 
 
-@pytest.mark.parametrize("seed", range(24))
-def test_a_random_graph(seed):
-    g = Graph(seed)
+def check_random_graph(seed, fuses=True, most=6):
+    g = Graph(seed, fuses)
     for _ in range(14):
         g.step()
     results = g.values[3:]
-    wanted = [results[i] for i in np.random.default_rng(seed).permutation(len(results))[:4]]
+    wanted = [results[i] for i in np.random.default_rng(seed).permutation(len(results))[:most]]
     strata.realize([t for t, _ in wanted])
     for t, x in wanted:
-        np.testing.assert_array_equal(t.numpy(), x)
+        np.testing.assert_array_equal(t.numpy(), x, err_msg=f"seed {seed}")
+
+
+@pytest.mark.parametrize("fuses", [True, False])
+@pytest.mark.parametrize("seed", range(24))
+def test_a_random_graph(seed, fuses):
+    check_random_graph(seed, fuses)
+
+
+def test_more_random_graphs():
+    """STRATA_FUZZ_SECONDS of them, from STRATA_FUZZ_SEED on, by the device and target of the settings."""
+    end, seed = time.monotonic() + float(os.environ.get("STRATA_FUZZ_SECONDS", "0")), int(os.environ.get("STRATA_FUZZ_SEED", "1000"))
+    while time.monotonic() < end:
+        check_random_graph(seed, seed % 4 != 0)
+        seed += 1
 
 
 def test_a_join_of_many_tensors():

@@ -16,7 +16,7 @@ struct Filled {
 
 inline Filled built(UOp body) {
     UOp output = make(Op::buffer, body.dtype(), {}, BufferArg{2'000'000, body.numel(), 0});
-    BoundKernel bound = build_kernel(output, body);
+    BoundKernel bound = build_kernel({output, body});
     Filled out{bound.kernel, {test::Array(body.dtype(), {body.numel()})}};
     EXPECT_EQ(bound.buffers[0], output);
     for (size_t i = 1; i < bound.buffers.size(); ++i)

@@ -1,3 +1,5 @@
+#include <array>
+
 #include "strata/codegen/kernel/structure.h"
 
 #include <set>
@@ -11,7 +13,7 @@ namespace {
 using namespace test;
 
 BoundKernel bound_of(UOp body) {
-    return build_kernel(make(Op::buffer, body.dtype(), {}, BufferArg{2'000'000, body.numel(), 0}), body);
+    return build_kernel({make(Op::buffer, body.dtype(), {}, BufferArg{2'000'000, body.numel(), 0}), body});
 }
 
 Structure of(std::vector<UOp> roots) {
@@ -96,9 +98,12 @@ TEST(Structure, HoldsAllElse) {
 TEST(Structure, OfABodyHoldsEveryNumber) {
     GraphScope scope;
     const UOp x = filled({12});
-    EXPECT_NE(structure_of_body(x + number(1)).form, structure_of_body(x + number(2)).form);
-    EXPECT_EQ(structure_of_body(x + number(1)).form, structure_of_body(filled({12}) + number(1)).form);
-    EXPECT_TRUE(structure_of_body(x + number(1)).numbers.empty());
+    const auto of_body = [](UOp body) { return structure_of_bodies(std::array{body}); };
+    EXPECT_NE(of_body(x + number(1)).form, of_body(x + number(2)).form);
+    EXPECT_EQ(of_body(x + number(1)).form, of_body(filled({12}) + number(1)).form);
+    EXPECT_TRUE(of_body(x + number(1)).numbers.empty());
+    EXPECT_NE(structure_of_bodies(std::array{x + number(1), x * x}).form,
+              structure_of_bodies(std::array{x * x, x + number(1)}).form);
 }
 
 TEST(Structure, TakesWhatIsInMemoryAsAViewOfIt) {

@@ -22,7 +22,7 @@ UOp unfilled(Shape shape, DType type = dtypes::float32) {
 }
 Kernel kernel_of(UOp body) {
     UOp output = make(Op::buffer, body.dtype(), {}, BufferArg{2'999'999, body.numel(), 0});
-    return start_schedule(build_kernel(output, body).kernel);
+    return start_schedule(build_kernel({output, body}).kernel);
 }
 Kernel elementwise() { return kernel_of(unfilled({1024, 1024}) + number(1)); }
 Kernel transposed() { return kernel_of(permute(unfilled({1024, 1024}), {1, 0})); }

@@ -41,8 +41,13 @@ inline uint64_t buffer_id(UOp buffer) { return buffer.as<BufferArg>().id; }
 inline std::vector<test::Array> run(const Schedule& schedule) {
     test::Memory memory = test::contents();
     for (const ScheduleItem& item : schedule.items) {
-        EXPECT_FALSE(memory.contains(buffer_id(item.output))) << "stored twice: " << to_string(item.output);
-        memory[buffer_id(item.output)] = test::evaluate(item.body, memory);
+        const std::vector<UOp> outputs = item.outputs(), bodies = item.bodies();
+        std::vector<test::Array> values;
+        for (UOp body : bodies) values.push_back(test::evaluate(body, memory));
+        for (size_t i = 0; i < outputs.size(); ++i) {
+            EXPECT_FALSE(memory.contains(buffer_id(outputs[i]))) << "stored twice: " << to_string(outputs[i]);
+            memory[buffer_id(outputs[i])] = values[i];
+        }
     }
     for (UOp root : schedule.roots)  // a value without elements has a buffer, but nothing computes it
         for (UOp u : toposort(root))
@@ -52,10 +57,10 @@ inline std::vector<test::Array> run(const Schedule& schedule) {
     return out;
 }
 
-/// Shapes and axes of the reductions in one body: one entry is one loop nest.
-inline std::set<std::pair<Shape, std::vector<int>>> loops(UOp body) {
+/// Shapes and axes of the reductions in the bodies of one kernel: one entry is one loop nest.
+inline std::set<std::pair<Shape, std::vector<int>>> loops(const ScheduleItem& item) {
     std::set<std::pair<Shape, std::vector<int>>> out;
-    for (UOp u : toposort(body))
+    for (UOp u : in_order(item.bodies()))
         if (u.is(Op::reduce) || u.is(Op::scan)) out.emplace(u.src(0).shape(), u.as<ReduceArg>().axes);
     return out;
 }
@@ -67,7 +72,7 @@ inline void expect_same_values(const std::vector<UOp>& roots, const Schedule& sc
         EXPECT_EQ(got[i].shape, roots[i].shape());
         EXPECT_EQ(test::difference(got[i], test::evaluate(roots[i], test::contents())), "") << tree(roots[i]);
     }
-    for (const ScheduleItem& item : schedule.items) EXPECT_LE(loops(item.body).size(), 1u) << tree(item.body);
+    for (const ScheduleItem& item : schedule.items) EXPECT_LE(loops(item).size(), 1u) << tree(item.body);
 }
 
 /// Schedules one root, checks its value, and tells how many kernels it takes.

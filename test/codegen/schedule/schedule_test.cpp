@@ -31,12 +31,12 @@ TEST(MakeSchedule, StoresWhatAnotherReductionReads) {
 
 TEST(MakeSchedule, StoresAReductionThatIsExpanded) {
     GraphScope scope;
-    UOp x = filled({6, 5, 4});
-    UOp centred = x - expand(reduce(x, Op::max, {0, 2}), {6, 5, 4});
+    UOp x = filled({6, 5, 4, 3});
+    UOp centred = x - expand(reduce(x, Op::max, {0, 2}), {6, 5, 4, 3});
     Schedule schedule = scheduled({centred});
     expect_same_values({centred}, schedule);
     ASSERT_EQ(schedule.items.size(), 2u);
-    EXPECT_EQ(schedule.items[0].output.numel(), 5);
+    EXPECT_EQ(schedule.items[0].output.numel(), 15);
 }
 
 TEST(MakeSchedule, AnExpansionThatRepeatsNothingStoresNothing) {
@@ -48,13 +48,13 @@ TEST(MakeSchedule, AnExpansionThatRepeatsNothingStoresNothing) {
 TEST(MakeSchedule, AReductionWithTwoUsersIsComputedOnce) {
     GraphScope scope;
     UOp total = sum(filled({6, 5}), {1});
-    std::vector<UOp> roots{total + number(1), total * number(2)};
+    std::vector<UOp> roots{total + number(1), flip(total, {0}) * number(2)};
     Schedule schedule = scheduled(roots);
     expect_same_values(roots, schedule);
-    ASSERT_EQ(schedule.items.size(), 3u);
-    EXPECT_EQ(loops(schedule.items[0].body).size(), 1u);
-    EXPECT_TRUE(loops(schedule.items[1].body).empty());
-    EXPECT_TRUE(loops(schedule.items[2].body).empty());
+    ASSERT_EQ(schedule.items.size(), 2u);
+    EXPECT_EQ(loops(schedule.items[0]).size(), 1u);
+    EXPECT_EQ(schedule.items[0].outputs().size(), 2u) << "the total, and what is made of it in place";
+    EXPECT_TRUE(loops(schedule.items[1]).empty());
 }
 
 TEST(MakeSchedule, AReductionWhoseUsersMeetAgainStaysInTheirKernel) {
@@ -78,12 +78,11 @@ TEST(MakeSchedule, AHeavyValueWithTwoUsersIsComputedOnce) {
     GraphScope scope;
     UOp x = filled({30}), heavy = x;
     for (int i = 0; i < 12; ++i) heavy = alu(Op::sin, {heavy});
-    std::vector<UOp> roots{heavy + number(1), heavy * number(2)};
+    std::vector<UOp> roots{heavy + number(1), flip(heavy, {0}) * number(2)};
     Schedule schedule = scheduled(roots);
     expect_same_values(roots, schedule);
-    ASSERT_EQ(schedule.items.size(), 3u);
-    for (size_t i : {1u, 2u})
-        for (UOp u : toposort(schedule.items[i].body)) EXPECT_FALSE(u.is(Op::sin));
+    ASSERT_EQ(schedule.items.size(), 2u);
+    for (UOp u : toposort(schedule.items[1].body)) EXPECT_FALSE(u.is(Op::sin));
 }
 
 TEST(MakeSchedule, StoresADearValueThatIsRepeatedAndNotACheapOne) {

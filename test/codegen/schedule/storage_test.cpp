@@ -44,7 +44,7 @@ TEST(MakeScheduleStorage, ConstantsAndIotasAreRootsToo) {
     std::vector<UOp> roots{scalar, wide, counting, cast(counting, dtypes::float32) * number(2)};
     Schedule schedule = scheduled(roots);
     expect_same_values(roots, schedule);
-    EXPECT_EQ(schedule.items.size(), 4u);
+    EXPECT_EQ(schedule.items.size(), 3u) << "one of what is counted";
     for (UOp root : schedule.roots) EXPECT_TRUE(root.is(Op::buffer) || root.src(0).is(Op::buffer)) << tree(root);
 }
 
@@ -72,7 +72,7 @@ TEST(MakeScheduleStorage, WhatIsInMemoryIsNotComputedAgain) {
     storage.held[total] = filled({6, 1}, dtypes::float32, 9);
     Schedule schedule = scheduled({root, total}, storage);
     ASSERT_EQ(schedule.items.size(), 1u);
-    EXPECT_TRUE(loops(schedule.items[0].body).empty());
+    EXPECT_TRUE(loops(schedule.items[0]).empty());
     EXPECT_EQ(schedule.roots[1], storage.held[total]);
     UOp wanted = expand(storage.held[total], {6, 5}) + x;
     EXPECT_EQ(difference(run(schedule)[0], evaluate(wanted, contents())), "");

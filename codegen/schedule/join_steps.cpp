@@ -1,0 +1,222 @@
+// join_steps: values of the same loops that read the same memory, or each other, are computed by one kernel.
+//
+// Before  m <- min(x, 1);  n <- max(x, 1);  d <- n - m
+// After   m, n, d <- one kernel, in which d reads neither m nor n; what nothing else reads is not stored any more
+// A value joins the step of one before it when all that it reads is there by then. It costs less: what both read is read once,
+// what it read of the other is not read, and a launch is saved. Products share the operand that they have in registers, as long
+// as these hold a tile of each; matrix instructions have one result.
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "strata/codegen/schedule/online.h"
+#include "strata/codegen/schedule/plan_p.h"
+
+namespace strata::codegen {
+namespace {
+
+constexpr size_t kMostOutputs = 8;
+constexpr size_t kMostBuffers = 24;
+constexpr int kMostWork = 1000;
+constexpr size_t kTried = 4;   // steps before it with results of its shape, the latest first
+constexpr int64_t kAgain = 4;  // reads of an element from which on a reduction is a product
+// Measured on the modelled 7900 XTX, float32, three products of 128 to 2048 rows as one kernel: .48 to .61 of the time of three
+// as long as tiles are small, 1.4 to 2.7 of it where they are large; of two .65 to .81 in either.
+constexpr size_t kLargeTiles = 2, kSmallTiles = 3;  // products of a kernel
+constexpr int64_t kLargeFrom = 1 << 19;             // results from which on tiles are large
+constexpr int64_t kMostTerms = int64_t{1} << 32;
+
+/// What a kernel of some bodies is like.
+struct Form {
+    std::vector<UOp> loops;    ///< reductions and scans, one of each shape and axes
+    std::vector<UOp> buffers;  ///< read
+    int work = 0;
+    bool scans = false;
+    int64_t terms = 0;  ///< that reductions take in
+    size_t reductions = 0;
+    int64_t results = 0;  ///< of one
+
+    bool is_product() const {
+        int64_t elements = 0;
+        for (UOp b : buffers) elements += b.numel();
+        return terms > kAgain * elements;
+    }
+    /// Of what matrix instructions multiply.
+    bool is_narrow() const {
+        return std::ranges::any_of(buffers, [](UOp b) { return b.dtype().bytes() < 4; });
+    }
+};
+
+Form form_of(std::span<const UOp> bodies) {
+    Form form;
+    for (UOp u : in_order(bodies)) {
+        form.work += info(u.op()).cost;
+        if (u.is(Op::buffer)) form.buffers.push_back(u);
+        form.scans |= u.is(Op::scan);
+        if (!u.is(Op::reduce) && !u.is(Op::scan)) continue;
+        form.terms += u.src(0).numel();
+        ++form.reductions, form.results = u.numel();
+        if (std::ranges::none_of(form.loops, [&](UOp l) { return same_loops(l, u); })) form.loops.push_back(u);
+    }
+    return form;
+}
+
+/// Whether each element of what is made of `value` takes that one element of it, or all of its row.
+bool stays_in_place(UOp root, UOp value, const Form& form) {
+    std::unordered_set<UOp, UOpHash> made{value};
+    for (UOp u : toposort(root)) {
+        for (UOp s : u.src()) {
+            if (!made.contains(s) || u == value) continue;
+            const bool folds = u.is(Op::reduce) || u.is(Op::scan);
+            const auto is_row = [&](UOp loop) { return folds ? same_loops(u, loop) : widens_results(u, loop); };
+            const bool same =
+                (info(u.op()).elementwise() || u.is(Op::contiguous) || u.is(Op::expand)) && u.numel() == s.numel();
+            const bool row = (folds || u.is(Op::expand)) && !form.scans && std::ranges::any_of(form.loops, is_row);
+            if (!same && !keeps_results(u) && !row) return false;
+            made.insert(u);
+        }
+    }
+    return true;
+}
+
+class Joining {
+  public:
+    Joining(std::vector<ScheduleItem> items, std::span<const UOp> roots) : items_(std::move(items)) {
+        for (UOp root : roots) kept_.insert(buffer_under(root));
+    }
+
+    std::vector<ScheduleItem> run() {
+        if (items_.size() < 2) return std::move(items_);
+        for (size_t i = 0; i < items_.size(); ++i) place(i);
+        if (joined_) drop_unread();
+        std::erase_if(items_, [](const ScheduleItem& item) { return !item.output; });
+        return std::move(items_);
+    }
+
+  private:
+    void place(size_t i) {
+        ScheduleItem& item = items_[i];
+        made_at_[item.output] = i;
+        if (item.body.is(Op::custom)) {  // it may write to what was read before
+            first_ = i + 1;
+            return;
+        }
+        if (whole_buffer(item.body)) return;
+        std::vector<size_t>& before = by_shape_[without_ones(item.body.shape())];
+        for (size_t tried = 0; tried < std::min(before.size(), kTried); ++tried) {
+            const size_t host = before[before.size() - 1 - tried];
+            if (host < first_ || !join(host, item)) continue;
+            made_at_[item.output] = host;
+            item = {};
+            joined_ = true;
+            return;
+        }
+        before.push_back(i);
+    }
+
+    /// The body with those of other values in place of their buffers.
+    static UOp with_bodies(UOp body, const ScheduleItem& host) {
+        const std::vector<UOp> outputs = host.outputs(), bodies = host.bodies();
+        const auto body_of = [&](UOp u) {
+            const auto at = std::ranges::find(outputs, u);
+            return at == outputs.end() ? UOp() : bodies[static_cast<size_t>(at - outputs.begin())];
+        };
+        const auto shaped = [](UOp u, const Shape& shape) {
+            return u.shape() == shape ? u : make(Op::reshape, u.dtype(), {u}, ShapeArg{shape});
+        };
+        return rebuild(body, [&](UOp u, std::span<const UOp> sources) {
+            if (UOp value = body_of(u)) return shaped(value, u.shape());
+            UOp value = u.is(Op::reshape) ? body_of(u.src(0)) : UOp();
+            return value ? shaped(value, u.shape()) : u.with_src(sources);
+        });
+    }
+
+    bool join(size_t at, const ScheduleItem& item) {
+        ScheduleItem& host = items_[at];
+        if (host.beside.size() + 1 >= kMostOutputs) return false;
+        const std::vector<UOp> bodies = host.bodies();
+        const Form of_host = form_of(bodies);
+        bool reads_host = false;
+        const Form alone = form_of(std::span(&item.body, 1));
+        for (UOp b : alone.buffers) {
+            const auto made = made_at_.find(b);
+            if (made == made_at_.end()) continue;
+            if (made->second > at) return false;
+            if (made->second == at && !can_be_seen_through(host, b)) return false;
+            reads_host |= made->second == at;
+        }
+        const UOp body = reads_host ? with_bodies(item.body, host) : item.body;
+        if (reads_host)
+            for (UOp value : bodies)
+                if (!stays_in_place(body, value, of_host)) return false;
+        std::vector<UOp> all = bodies;
+        const Shape& shape = host.body.shape();
+        all.push_back(body.shape() == shape ? body : make(Op::reshape, body.dtype(), {body}, ShapeArg{shape}));
+        const Form joined = form_of(all);
+        if (!fits(joined, all) || !pays(of_host, alone, joined, reads_host)) return false;
+        host.beside.push_back({item.output, all.back(), item.why});
+        return true;
+    }
+
+    /// What is to be in memory by itself is read from there.
+    static bool can_be_seen_through(const ScheduleItem& host, UOp output) {
+        if (host.output == output) return host.why != Reason::own;
+        const auto other = std::ranges::find(host.beside, output, &ScheduleItem::output);
+        return other != host.beside.end() && other->why != Reason::own;
+    }
+
+    static bool fits(const Form& joined, std::span<const UOp> bodies) {
+        if (joined.loops.size() > 1 || joined.buffers.size() + bodies.size() > kMostBuffers || joined.work > kMostWork)
+            return false;
+        if (joined.loops.empty()) return true;
+        const Shape& row = joined.loops[0].src(0).shape();
+        const bool loops = std::ranges::all_of(bodies, [&](UOp body) {
+            if (without_ones(body.shape()) == without_ones(row)) return body.shape() == row;
+            return !form_of(std::span(&body, 1)).loops.empty();
+        });
+        return loops && online_sums(in_order(bodies)).empty();
+    }
+
+    static bool pays(const Form& a, const Form& b, const Form& joined, bool reads_host) {
+        int64_t shared = 0, read = 0;
+        for (UOp u : b.buffers) {
+            read += u.numel();
+            if (std::ranges::find(a.buffers, u) != a.buffers.end()) shared += u.numel();
+        }
+        if (reads_host) return true;
+        const bool few = shared > 0 && joined.terms <= kMostTerms &&
+                         joined.reductions <= (joined.results < kLargeFrom ? kSmallTiles : kLargeTiles);
+        if (a.is_product() && b.is_product()) return few && !joined.is_narrow();
+        return 4 * shared >= read || (few && !joined.loops.empty());
+    }
+
+    /// Leaves out what no step and no root reads any more.
+    void drop_unread() {
+        for (const ScheduleItem& item : items_)
+            if (item.output)
+                for (UOp u : in_order(item.bodies()))
+                    if (u.is(Op::buffer)) kept_.insert(u);
+        for (ScheduleItem& item : items_) {
+            std::erase_if(item.beside, [&](const ScheduleItem& other) { return !kept_.contains(other.output); });
+            if (item.beside.empty() || kept_.contains(item.output)) continue;
+            ScheduleItem first = std::move(item.beside.front());
+            first.beside.assign(item.beside.begin() + 1, item.beside.end());
+            item = std::move(first);
+        }
+    }
+
+    std::vector<ScheduleItem> items_;
+    std::unordered_set<UOp, UOpHash> kept_;  ///< buffers that are read behind the last step, and by steps
+    UOpMap<size_t> made_at_;
+    std::map<Shape, std::vector<size_t>> by_shape_;
+    size_t first_ = 0;  ///< that others may join
+    bool joined_ = false;
+};
+
+}  // namespace
+
+std::vector<ScheduleItem> join_steps(std::vector<ScheduleItem> items, std::span<const UOp> roots) {
+    return Joining(std::move(items), roots).run();
+}
+
+}  // namespace strata::codegen

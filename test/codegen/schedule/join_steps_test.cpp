@@ -1,0 +1,97 @@
+#include <algorithm>
+
+#include "run_schedule.h"
+#include "strata/codegen/schedule/schedule.h"
+
+// Values of the same loops over the same memory are one kernel with several outputs.
+namespace strata::codegen {
+namespace {
+
+using namespace test;
+
+UOp wide(UOp results, UOp x) { return expand(results, x.shape()); }
+
+/// Checks the values, and gives how many outputs each kernel has.
+std::vector<size_t> outputs(const std::vector<UOp>& roots) {
+    const Schedule schedule = scheduled(roots);
+    expect_same_values(roots, schedule);
+    std::vector<size_t> counts;
+    for (const ScheduleItem& item : schedule.items) counts.push_back(item.outputs().size());
+    return counts;
+}
+using Counts = std::vector<size_t>;
+
+TEST(JoinSteps, ReductionsOfTheSameRowsAreOne) {
+    GraphScope scope;
+    UOp x = filled({6, 5});
+    EXPECT_EQ(outputs({reduce(x, Op::max, {1}), reduce(x, Op::min, {1}), sum(x * x, {1})}), Counts{3});
+    EXPECT_EQ(outputs({sum(x, {1}), sum(x, {0})}), (Counts{1, 1})) << "other loops";
+    EXPECT_EQ(outputs({sum(x, {1}), sum(filled({6, 5}), {1})}), (Counts{1, 1})) << "other memory";
+}
+
+TEST(JoinSteps, WhatIsMadeOfResultsOfARowIsComputedWithThem) {
+    GraphScope scope;
+    UOp x = filled({6, 4}), mean = sum(x, {1}) * number(0.25), off = x - wide(mean, x);
+    EXPECT_EQ(outputs({mean, sum(off * off, {1})}), Counts{2});
+    UOp total = sum(x, {1});
+    EXPECT_EQ(outputs({total + total, total * total}), Counts{2}) << "the total is not stored any more";
+    EXPECT_EQ(outputs({total, total + total, total * total}), Counts{3});
+}
+
+TEST(JoinSteps, ElementwiseResultsOfTheSameInputsAreOne) {
+    GraphScope scope;
+    UOp x = filled({30}), y = filled({30}), a = x * y, b = a + x;
+    EXPECT_EQ(outputs({a, b, x - y}), Counts{3});
+    EXPECT_EQ(outputs({a, reshape(x - y, {5, 6})}), (Counts{1, 1})) << "other coordinates";
+    EXPECT_EQ(outputs({a, reshape(x - y, {1, 30})}), Counts{2});
+    EXPECT_EQ(outputs({a, flip(a, {0}) + x}), (Counts{1, 1})) << "other elements of what is computed beside it";
+    EXPECT_EQ(outputs({a, filled({30}) + number(1)}), (Counts{1, 1})) << "nothing is shared";
+}
+
+TEST(JoinSteps, ProductsOfOneOperandAreOneAsLongAsRegistersHoldTheirTiles) {
+    GraphScope scope;
+    UOp x = filled({9, 8});
+    EXPECT_EQ(outputs({matmul(x, filled({8, 7})), matmul(x, filled({8, 7})), matmul(x, filled({8, 7}))}), Counts{3});
+    EXPECT_EQ(outputs({matmul(x, filled({8, 7})), matmul(x, filled({8, 5}))}), (Counts{1, 1})) << "other columns";
+    const auto buffer = [](int64_t id, Shape shape) {
+        return reshape(
+            make(Op::buffer, dtypes::float32, {}, BufferArg{static_cast<uint64_t>(id) << 40, shape[0] * shape[1], 0}),
+            shape);
+    };
+    const auto kernels_of = [&](int64_t size, int64_t count) {
+        UOp x = buffer(1, {size, size});
+        std::vector<UOp> roots;
+        for (int64_t i = 0; i < count; ++i) roots.push_back(matmul(x, buffer(2 + i, {size, size})));
+        return scheduled(roots).items.size();
+    };
+    EXPECT_EQ(kernels_of(512, 3), 1u);
+    EXPECT_EQ(kernels_of(1024, 3), 2u) << "large tiles";
+    EXPECT_EQ(kernels_of(1024, 2), 1u);
+    UOp half = filled({16, 16}, dtypes::float16);
+    const auto narrow = [&] { return matmul(half, filled({16, 16}, dtypes::float16)); };
+    EXPECT_EQ(scheduled({narrow(), narrow()}).items.size(), 2u) << "matrix instructions have one result";
+}
+
+TEST(JoinSteps, NothingIsComputedBeforeWhatItReads) {
+    GraphScope scope;
+    UOp x = filled({6, 5}), first = contiguous(sum(x, {1})), between = contiguous(flip(first, {0}));
+    const std::vector<UOp> roots{first, between, sum(x * x, {1}), between + first};
+    const Schedule schedule = scheduled(roots);
+    expect_same_values(roots, schedule);
+    EXPECT_EQ(schedule.items[0].outputs().size(), 2u) << "the sum of squares reads what is there";
+}
+
+TEST(JoinSteps, KernelsStayOfLimitedSize) {
+    GraphScope scope;
+    UOp x = filled({30});
+    std::vector<UOp> many;
+    for (int i = 0; i < 20; ++i) many.push_back(x * number(i + 2));
+    for (size_t n : outputs(many)) EXPECT_LE(n, 8u);
+    EXPECT_EQ(outputs(many).size(), 3u);
+    std::vector<UOp> chain{x + number(1)};
+    for (int i = 0; i < 300; ++i) chain.push_back(chain.back() + x);
+    EXPECT_LE(outputs(chain).size(), 40u);
+}
+
+}  // namespace
+}  // namespace strata::codegen
