@@ -21,6 +21,9 @@ struct OnlineSum {
     int64_t depth() const { return product.src(0).shape().back(); }  ///< products that are summed
 };
 
+/// Whether its products and exponentials take less time as kernels of their own, with s in memory.
+bool is_slower_together(const OnlineSum& online);
+
 /// Those in graphs whose nodes are listed, sources before users, where nothing else uses what is inside.
 std::vector<OnlineSum> online_sums(std::span<const UOp> order);
 

@@ -58,7 +58,7 @@ class Planner {
     void take_online_sums() {
         for (const OnlineSum& online : online_sums(order_)) {
             if (std::ranges::any_of(online.inside, [&](UOp u) { return asked_.contains(u); })) continue;
-            if (std::max(online.columns(), online.depth()) > kWidest) {
+            if (std::max(online.columns(), online.depth()) > kWidest || is_slower_together(online)) {
                 wide_.insert(online.top.src(0));
                 continue;
             }

@@ -1,0 +1,53 @@
+// is_slower_together: whether an online sum takes longer than its products by themselves, with the scores in memory between.
+//
+// One kernel has a row's columns in registers: the wider they are, the fewer rows share what it reads of keys and values. Apart,
+// three kernels have tiles of rows and columns, and write and read the scores. The figures are those of `strata profile` on the
+// modelled 7900 XTX, float32, for shapes as test/python/test_attention.py has them.
+#include <algorithm>
+
+#include "strata/codegen/schedule/online.h"
+
+namespace strata::codegen {
+namespace {
+
+constexpr double kLaunch = 3.5;      // us
+constexpr double kTogether = 6.3e6;  // multiplications in a us, of narrow rows
+constexpr double kColumns = 5.6e8;   // the same of wide ones, times their columns
+constexpr double kMasked = 0.43;     // of it where a mask that is known leaves half of the keys
+constexpr double kApart = 3.8e7;     // multiplications in a us, in tiles
+constexpr double kScores = 6.2e4;    // scores that are written and read twice in a us
+constexpr double kDepth = 0.025;     // us a step of the first product, that nothing else fills
+constexpr double kKeys = 0.012;      // and of the second
+constexpr int64_t kTile = 32;        // rows from which on products have tiles
+constexpr int64_t kMostScores = 1 << 28;
+
+/// How often each element of a factor is read.
+int64_t times_read(UOp factor) {
+    UOp source = factor;
+    while (source.is(Op::expand) || source.is(Op::reshape)) source = source.src(0);
+    return factor.numel() / std::max<int64_t>(source.numel(), 1);
+}
+
+/// Whether it is known without memory which scores a mask takes out.
+bool has_known_mask(const OnlineSum& online) {
+    return std::ranges::any_of(online.inside, [](UOp u) {
+        return u.is(Op::where) && std::ranges::none_of(toposort(u.src(0)), [](UOp s) { return s.is(Op::buffer); });
+    });
+}
+
+}  // namespace
+
+bool is_slower_together(const OnlineSum& online) {
+    const UOp factors = online.product.src(0);
+    const int64_t keys = online.top.src(0).shape().back(), scores = online.product.numel();
+    const int64_t rows = times_read(factors.src(0)) * times_read(factors.src(1)) / std::max<int64_t>(keys, 1);
+    if (rows < kTile || scores > kMostScores) return false;
+    const auto wide = static_cast<double>(std::max(online.columns(), online.depth()));
+    const auto products = static_cast<double>(factors.numel() + online.sum.src(0).numel());
+    const double together = products / std::min(kTogether, kColumns / wide) * (has_known_mask(online) ? kMasked : 1);
+    const double apart = products / kApart + static_cast<double>(scores) / kScores +
+                         kDepth * static_cast<double>(online.depth()) + kKeys * static_cast<double>(keys);
+    return kLaunch + together > 3 * kLaunch + apart;
+}
+
+}  // namespace strata::codegen
