@@ -45,31 +45,63 @@ LaunchPlan::LaunchPlan(std::span<const PlannedStep> steps, std::span<const UOp> 
         view.memory = position(root);
         if (view.memory >= inputs_) memory_[view.memory - inputs_].result = true;
     }
-    place_scratch();
+    const std::vector<size_t> last_use = last_uses();
+    find_heirs(steps, last_use);
+    place_scratch(last_use);
 }
 
-/// Memory that a step fills takes the place of memory of the same size that earlier steps were the last to use.
-void LaunchPlan::place_scratch() {
+std::vector<size_t> LaunchPlan::last_uses() const {
     std::vector<size_t> last_use(memory_.size());
     for (size_t s = 0; s < steps_.size(); ++s)
         for (uint32_t at : steps_[s].memory)
             if (at >= inputs_) last_use[at - inputs_] = s;
+    return last_use;
+}
+
+void LaunchPlan::find_heirs(std::span<const PlannedStep> steps, std::span<const size_t> last_use) {
+    std::vector<bool> taken(memory_.size());
+    for (size_t s = 0; s < steps_.size(); ++s) {
+        for (const codegen::InPlace& pair : steps[s].in_place) {
+            const uint32_t to = steps_[s].memory[static_cast<size_t>(pair.output)],
+                           from = steps_[s].memory[static_cast<size_t>(pair.input)];
+            if (to < inputs_ || from < inputs_ || taken[to - inputs_]) continue;
+            Memory& dying = memory_[from - inputs_];
+            if (dying.result || dying.heir != kNoPlace || last_use[from - inputs_] != s) continue;
+            dying.heir = to - static_cast<uint32_t>(inputs_);
+            taken[dying.heir] = true;
+        }
+    }
+}
+
+uint32_t LaunchPlan::last_heir(uint32_t at) const {
+    while (memory_[at].heir != kNoPlace) at = memory_[at].heir;
+    return at;
+}
+
+/// Memory that a step fills takes the place of memory of the same size that earlier steps were the last to use.
+void LaunchPlan::place_scratch(std::span<const size_t> last_use) {
     std::map<size_t, std::vector<uint32_t>> vacant;  // by bytes
     std::vector<size_t> place_free_at;
     for (size_t s = 0; s < steps_.size(); ++s) {
         for (uint32_t at : steps_[s].memory) {
             if (at < inputs_ || memory_[at - inputs_].result || memory_[at - inputs_].place != kNoPlace) continue;
+            const uint32_t last = last_heir(at - static_cast<uint32_t>(inputs_));
+            if (memory_[last].result) continue;
             Memory& memory = memory_[at - inputs_];
+            if (memory.place = memory_[last].place; memory.place != kNoPlace) continue;
             std::vector<uint32_t>& fits = vacant[memory.bytes()];
             memory.place = fits.empty() ? places_++ : fits.back();
             if (fits.empty())
                 place_free_at.push_back(0);
             else
                 fits.pop_back();
-            place_free_at[memory.place] = last_use[at - inputs_];
+            memory_[last].place = memory.place;
+            place_free_at[memory.place] = last_use[last];
         }
         for (uint32_t at : steps_[s].memory) {
-            if (at < inputs_ || memory_[at - inputs_].place == kNoPlace || last_use[at - inputs_] != s) continue;
+            if (at < inputs_ || memory_[at - inputs_].place == kNoPlace || last_use[at - inputs_] != s ||
+                memory_[at - inputs_].heir != kNoPlace)
+                continue;
             vacant[memory_[at - inputs_].bytes()].push_back(memory_[at - inputs_].place);
         }
     }
@@ -144,6 +176,8 @@ class PlanRun {
         std::shared_ptr<Buffer>& known = memory_[at];
         if (known && (at < plan_.inputs_ || plan_.memory_[at - plan_.inputs_].result)) return *known;
         const LaunchPlan::Memory& made = plan_.memory_[at - plan_.inputs_];
+        if (shares_ && made.place == LaunchPlan::kNoPlace)
+            return *memory_[plan_.inputs_ + plan_.last_heir(at - static_cast<uint32_t>(plan_.inputs_))];
         std::shared_ptr<Buffer>& held = shares_ ? scratch_[made.place] : known;
         if (!held) held = std::make_shared<Buffer>(device_, made.dtype, made.size);
         return *held;

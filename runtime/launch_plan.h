@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "strata/codegen/kernel/in_place.h"
 #include "strata/core/uop/uop.h"
 #include "strata/runtime/program.h"
 
@@ -21,13 +22,14 @@ struct LaunchNumber {
 struct PlannedStep {
     std::vector<UOp> buffers;  ///< by slot
     std::vector<LaunchNumber> numbers = {};
-    std::shared_ptr<Program> program = {};  ///< none: the second buffer is copied to the first
-    UOp program_key = {};                   ///< under which Programs has it
+    std::shared_ptr<Program> program = {};        ///< none: the second buffer is copied to the first
+    UOp program_key = {};                         ///< under which Programs has it
+    std::vector<codegen::InPlace> in_place = {};  ///< by slots
 };
 
 /// How graphs of one structure are computed: what runs over which memory. Memory is known by its position: first what the
 /// graphs read, then what the steps fill. What only steps read is freed behind the last of them, or taken for what later
-/// ones fill where that has as many bytes.
+/// ones fill where that has as many bytes; where the last one may write over it, for what that fills.
 class LaunchPlan {
   public:
     using Loaded = std::vector<std::shared_ptr<Program>>;  ///< each once
@@ -61,6 +63,7 @@ class LaunchPlan {
         int64_t size;
         bool result = false;        ///< some root is in it
         uint32_t place = kNoPlace;  ///< what is of no root: in the scratch memory of this number
+        uint32_t heir = kNoPlace;   ///< what is filled over it, by position behind the inputs
         size_t bytes() const { return static_cast<size_t>(size) * static_cast<size_t>(dtype.bytes()); }
     };
     /// Programs keeps them, as long as its budget lets it.
@@ -85,7 +88,12 @@ class LaunchPlan {
     };
 
     explicit LaunchPlan(size_t inputs) : inputs_(inputs) {}
-    void place_scratch();
+    /// What each step may fill over what no step behind it reads.
+    void find_heirs(std::span<const PlannedStep> steps, std::span<const size_t> last_use);
+    void place_scratch(std::span<const size_t> last_use);
+    std::vector<size_t> last_uses() const;
+    /// The last one that is filled over it and over what was.
+    uint32_t last_heir(uint32_t at) const;
 
     size_t inputs_;
     std::vector<Memory> memory_;  ///< by position behind the inputs

@@ -160,6 +160,7 @@ std::string LaunchPlan::to_bytes(const Loaded& programs) const {
     w.list(programs, [&](const auto& program) { write(w, program->code); });
     w.list(memory_, [&](const Memory& m) {
         w.type(m.dtype), w.number(static_cast<uint64_t>(m.size)), w.number(m.result), w.number(m.place);
+        w.number(m.heir);
     });
     w.number(places_);
     w.list(steps_, [&](const Step& step) {
@@ -188,12 +189,16 @@ std::shared_ptr<const LaunchPlan> LaunchPlan::of_bytes(std::string_view bytes, D
     std::shared_ptr<LaunchPlan> plan(new LaunchPlan(inputs));
     r.list([&] {
         Memory m{.dtype = r.type(), .size = static_cast<int64_t>(r.number())};
-        m.result = r.below(2), m.place = r.word();
+        m.result = r.below(2), m.place = r.word(), m.heir = r.word();
         plan->memory_.push_back(m);
     });
     const size_t positions = inputs + plan->memory_.size();
     plan->places_ = r.word();
-    for (const Memory& m : plan->memory_) r.check(m.size >= 0 && (m.place == kNoPlace || m.place < plan->places_));
+    for (size_t i = 0; i < plan->memory_.size(); ++i) {
+        const Memory& m = plan->memory_[i];
+        r.check(m.size >= 0 && (m.place == kNoPlace || m.place < plan->places_));
+        r.check(m.heir == kNoPlace || (m.heir > i && m.heir < plan->memory_.size()));
+    }
     r.list([&] {
         Step step{.kernel = r.word(), .memory = {}, .numbers = {}, .bytes = r.number(), .freed = {}};
         r.list([&] { step.memory.push_back(static_cast<uint32_t>(r.below(positions))); });
@@ -215,6 +220,8 @@ std::shared_ptr<const LaunchPlan> LaunchPlan::of_bytes(std::string_view bytes, D
         plan->roots_.push_back(std::move(view));
     });
     if (!r.done()) return nullptr;
+    for (uint32_t i = 0; i < plan->memory_.size(); ++i)
+        if (plan->memory_[i].place == kNoPlace && !plan->memory_[plan->last_heir(i)].result) return nullptr;
     for (codegen::Compiled& code : codes) {
         auto [key, program] = loaded(device, std::move(code));
         plan->kernels_.push_back({key, program});

@@ -151,6 +151,7 @@ class Preparer {
         if (use.first) {
             changing_.push_back(take_changing_numbers(sink, step.buffers.size() + step.numbers.size()));
             step.numbers.insert(step.numbers.end(), changing_.back().begin(), changing_.back().end());
+            in_place_.push_back(codegen::in_place(sink));
             const codegen::Kernel kernel{sink, kernels_.all()[use.kernel].name};
             scheduled_.push_back(
                 choose_schedule(device_, kernel, settings().beam ? slots_of(step) : std::vector<uint64_t>()));
@@ -158,6 +159,7 @@ class Preparer {
             const std::vector<LaunchNumber>& changing = changing_[use.kernel];
             step.numbers.insert(step.numbers.end(), changing.begin(), changing.end());
         }
+        step.in_place = in_place_[use.kernel];
         return use.kernel;
     }
 
@@ -185,6 +187,7 @@ class Preparer {
     codegen::SharedKernels kernels_;
     // By kernel:
     std::vector<std::vector<LaunchNumber>> changing_;
+    std::vector<std::vector<codegen::InPlace>> in_place_;
     std::vector<codegen::Scheduled> scheduled_;
     std::vector<std::shared_ptr<Program>> programs_;
 };
