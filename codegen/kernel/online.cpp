@@ -4,7 +4,6 @@
 // After   (sum over j of exp(s(i, j) - top(i)) * v(j, e)) / total(i), s(i, j) of the sum over e of q(i, e) * k(j, e)
 #include <algorithm>
 #include <array>
-#include <unordered_set>
 
 #include "strata/codegen/kernel/online_p.h"
 #include "strata/codegen/kernel/widen.h"
@@ -12,24 +11,6 @@
 #include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
-namespace {
-
-/// Whether `u` changes from step to step of the range.
-bool moves_with(UOp root, UOp range) {
-    std::unordered_set<UOp, UOpHash> seen{root};
-    std::vector<UOp> stack{root};
-    while (!stack.empty()) {
-        UOp u = stack.back();
-        stack.pop_back();
-        if (u == range) return true;
-        if (closes(u, range)) continue;
-        for (UOp s : u.src())
-            if (seen.insert(s).second) stack.push_back(s);
-    }
-    return false;
-}
-
-}  // namespace
 
 UOp Factors::around(UOp sum) const {
     for (auto [op, factor] : outside) sum = alu(op, {sum, factor});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 #include "strata/core/uop/kernel.h"
 
@@ -33,6 +34,20 @@ bool is_zero_outside(UOp product, UOp inside) {
 
 }  // namespace
 
+bool moves_with(UOp root, UOp range) {
+    std::unordered_set<UOp, UOpHash> seen{root};
+    std::vector<UOp> stack{root};
+    while (!stack.empty()) {
+        UOp u = stack.back();
+        stack.pop_back();
+        if (u == range) return true;
+        if (closes(u, range)) continue;
+        for (UOp s : u.src())
+            if (seen.insert(s).second) stack.push_back(s);
+    }
+    return false;
+}
+
 UOp replace_range(UOp sink, UOp old, UOp value, std::span<const UOp> parts) {
     return rebuild(sink, [&](UOp u, std::vector<UOp>& sources) {
         if (u == old) return value;
@@ -48,9 +63,9 @@ UOp replace_range(UOp sink, UOp old, UOp value, std::span<const UOp> parts) {
 UOp widen_range(UOp sink, UOp range, UOp wide) {
     const UOp inside = wide < range_arg(range).size;
     return rebuild(replace_range(sink, range, wide, std::array{wide}), [&](UOp u, std::vector<UOp>& sources) {
-        bool touches = (u.is(Op::load) || u.is(Op::store)) && depends_on(u.src(0), wide);
+        bool touches = (u.is(Op::load) || u.is(Op::store)) && moves_with(u.src(0), wide);
         if (touches) sources[0] = gated(sources[0], inside);
-        if (u.is(Op::bounded) && depends_on(u.src(0), wide))
+        if (u.is(Op::bounded) && moves_with(u.src(0), wide))
             sources[0] = alu(Op::where, {inside, sources[0], constant(u.dtype(), 0)});
         if (touches && u.is(Op::load)) return uop::load(sources[0], sources.size() > 1 ? sources[1] : UOp());
         const bool reduces = u.is(Op::reduce) && std::find(u.src().begin() + 1, u.src().end(), wide) != u.src().end();

@@ -127,3 +127,12 @@ def test_an_index_out_of_range_names_axis_and_size():
         Tensor(X)[0, 5]
     with pytest.raises(strata.Error, match="float32"):
         Tensor(X)[Tensor([0.5])]
+
+
+@pytest.mark.parametrize("n", [3, 40, 300, 5000])
+def test_indices_that_come_of_reductions(n):
+    x, table = np.arange(n) * 7 % n, np.arange(12, dtype=np.int32).reshape(6, 2)
+    t = Tensor(x).realize()
+    same(Tensor(table).take(t.sum() % 6, 0), table[x.sum() % 6])
+    same(Tensor(table).take((t.argmax() + 1) % 6, 0), table[(x.argmax() + 1) % 6])
+    same(t.take(t.argmax() - 1) + 1, x[x.argmax() - 1] + 1)
