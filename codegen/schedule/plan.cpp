@@ -121,7 +121,7 @@ class Planner {
             else if (c.part == Part::rows && info(u.op()).is(kMovement))
                 store(s, Reason::moved);
             else if (repeats_its_sources(u) && !widens && (c.reduction || c.weight >= kDear))
-                store(s, Reason::repeated);
+                shows_all(s) ? store_below(s, Reason::repeated) : store(s, Reason::repeated);
         }
     }
 
@@ -140,6 +140,13 @@ class Planner {
             front.insert(next->second.begin(), next->second.end());
         }
         return false;
+    }
+
+    /// Whether a view is all of a value, moved about: then the value is stored as it is computed, which other views of it have too.
+    static bool shows_all(UOp view) {
+        UOp value = view;
+        while (value.is(Op::permute) || value.is(Op::reshape)) value = value.src(0);
+        return value != view && !info(value.op()).is(kMovement) && can_be_cut(value);
     }
 
     /// Stores what a view of several users shows, so that it is not computed for each of them.
