@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "strata/core/support/settings.h"
 #include "strata/runtime/context_p.h"
 
@@ -14,19 +16,54 @@ std::string full_name(const hip::Provider& provider, int ordinal) {
     return fmt::format("{}:{}", provider.prefix, provider.api().device_label(ordinal));
 }
 
+/// The devices that providers of one prefix have between them: those of the first that has any; else why there is none.
+struct Offer {
+    const hip::Provider* provider = nullptr;
+    int count = 0;
+    std::string why = {};
+};
+Offer offer_of(Providers providers, std::string_view prefix) {
+    Offer none;
+    for (const hip::Provider& provider : providers) {
+        if (provider.prefix != prefix) continue;
+        Result<int> count = provider.api().device_count();
+        if (count && *count > 0) return {&provider, *count};
+        const std::string why = count ? fmt::format("the provider '{}' has no device", provider.api().provider)
+                                      : std::move(count.error().message);
+        none.why += (none.why.empty() ? "" : "\n") + why;
+    }
+    return none;
+}
+
+/// Prefixes in the order of their first rows.
+std::vector<std::string_view> prefixes(Providers providers) {
+    std::vector<std::string_view> out;
+    for (const hip::Provider& provider : providers)
+        if (std::ranges::find(out, provider.prefix) == out.end()) out.push_back(provider.prefix);
+    return out;
+}
+
+/// Those that may have devices, or were asked for one.
+std::vector<hip::Provider> likely(Providers providers) {
+    std::vector<hip::Provider> out;
+    for (const hip::Provider& provider : providers)
+        if (const auto may = provider.api().may_have_devices; !may || may()) out.push_back(provider);
+    return out;
+}
+
 std::vector<std::string> names(Providers providers) {
     std::vector<std::string> out;
-    for (const hip::Provider& provider : providers) {
-        Result<int> count = provider.api().device_count();
-        for (int i = 0; count && i < *count; ++i)
-            if (provider.api().device_properties(i)) out.push_back(full_name(provider, i));
+    for (const std::string_view prefix : prefixes(providers)) {
+        const Offer offer = offer_of(providers, prefix);
+        for (int i = 0; i < offer.count; ++i)
+            if (offer.provider->api().device_properties(i)) out.push_back(full_name(*offer.provider, i));
     }
     return out;
 }
 
 std::string default_name(Providers providers) {
-    for (const hip::Provider& provider : providers)
-        if (Result<int> count = provider.api().device_count(); count && *count > 0) return full_name(provider, 0);
+    for (const std::string_view prefix : prefixes(providers))
+        if (const Offer offer = offer_of(providers, prefix); offer.provider) return full_name(*offer.provider, 0);
     user_error(ErrorKind::Device, "there is no device");
 }
 
@@ -36,13 +73,23 @@ struct Place {
     int ordinal;
 };
 Result<Place> find(Providers providers, std::string_view name) {
-    for (const hip::Provider& provider : providers) {
-        if (name.substr(0, name.find(':')) != provider.prefix) continue;
-        STRATA_TRY(int count, provider.api().device_count());
-        for (int i = 0; i < count; ++i)
-            if (name == provider.prefix || name == full_name(provider, i)) return Place{&provider, i};
-    }
-    return make_error(ErrorKind::Device, "unknown device '{}'; known: {}", name, fmt::join(names(providers), ", "));
+    const std::string_view prefix = name.substr(0, name.find(':'));
+    const Offer offer = offer_of(providers, prefix);
+    for (int i = 0; i < offer.count; ++i)
+        if (name == prefix || name == full_name(*offer.provider, i)) return Place{offer.provider, i};
+    const std::vector<std::string> known = names(likely(providers));
+    if (!offer.why.empty())
+        return make_error(ErrorKind::Device, "there is no device '{}': {}\nknown devices: {}", name, offer.why,
+                          fmt::join(known, ", "));
+    return make_error(ErrorKind::Device, "unknown device '{}'; known: {}", name, fmt::join(known, ", "));
+}
+
+/// The row of archs.def that a device runs code of.
+isa::Arch arch_of(std::string_view device, const hip::DeviceProperties& properties) {
+    Result<isa::Arch> arch = isa::parse_arch(properties.arch);
+    if (arch) return *arch;
+    user_error(ErrorKind::Device, "{} is a {} ({}), for which Strata makes no code yet: {}", device, properties.arch,
+               properties.name, arch.error().message);
 }
 
 }  // namespace
@@ -85,7 +132,7 @@ Devices::Devices() : providers_(std::begin(hip::kProviders), std::end(hip::kProv
 
 std::vector<std::string> Devices::known() {
     std::lock_guard lock(mutex_);
-    return names(providers_);
+    return names(likely(providers_));
 }
 
 size_t Devices::pooled_bytes() {
@@ -103,13 +150,13 @@ Device* Devices::opened(std::string_view name) {
 
 Device& Devices::open(std::string_view name) {
     std::lock_guard lock(mutex_);
-    std::string wanted = name.empty() ? default_name(providers_) : std::string(name);
+    std::string wanted = name.empty() ? default_name(likely(providers_)) : std::string(name);
     if (Device* found = opened(wanted)) return *found;
     Place place = find(providers_, wanted).value();
     std::string full = full_name(*place.provider, place.ordinal);
     if (Device* found = opened(full)) return *found;
     const hip::HipApi& api = place.provider->api();
-    isa::Arch arch = isa::parse_arch(api.device_properties(place.ordinal).value().arch).value();
+    const isa::Arch arch = arch_of(full, api.device_properties(place.ordinal).value());
     auto index = static_cast<uint16_t>(all_.size());
     all_.push_back(std::make_unique<Device>(full, index, arch, api, place.ordinal));
     return *all_.back();

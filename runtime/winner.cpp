@@ -65,15 +65,19 @@ std::string compiler_version(codegen::Route route) {
     return route == codegen::Route::hip ? "clang 19" : "strata " STRATA_VERSION;
 }
 
+std::string model_of(const Device& device) {
+    if (device.time_is_modelled() && !settings().emu_model.empty())
+        return fmt::format("{} (emulated)", settings().emu_model);
+    const hip::DeviceProperties is = device.properties();
+    return is.driver.empty() ? is.name : fmt::format("{}, {}", is.name, is.driver);
+}
+
 SearchKey search_key(const Device& device, const codegen::Kernel& kernel) {
     const codegen::Target target = target_of(device);
-    std::string model = device.properties().name;
-    if (device.time_is_modelled() && !settings().emu_model.empty())
-        model = fmt::format("{} (emulated)", settings().emu_model);
     return {.arch = std::string(isa::info(device.arch()).name),
             .target = std::string(codegen::name(target.route)),
             .compiler = compiler_version(target.route),
-            .model = std::move(model),
+            .model = model_of(device),
             .rules = rules(),
             .structure = content_hash(tree(kernel.sink))};
 }

@@ -21,6 +21,8 @@ struct SearchKey {
     bool operator==(const SearchKey&) const = default;
     std::string text() const;  ///< under which it is on disk
 };
+/// What runs the code that a device is given: its model, and its driver's version where it has one. For keys of caches.
+std::string model_of(const Device& device);
 SearchKey search_key(const Device& device, const codegen::Kernel& kernel);
 
 /// What a search found.

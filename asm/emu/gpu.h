@@ -69,6 +69,9 @@ class Gpu {
     isa::Arch arch() const;
     std::string_view model() const;  ///< "7900xtx", ...: whose clock and widths the timing model uses
 
+    int units() const;            ///< compute units of that GPU
+    size_t memory_bytes() const;  ///< as many as it has; no more can be allocated
+
     /// Device memory: zero-size is allowed. Addresses lie in a reserved range of the host and may be read there.
     Result<DeviceAddress> allocate(size_t bytes, std::string_view label = {});
     /// The same, filled with a pattern over and over. One of whole pages takes the host's memory once, until what it fills is

@@ -122,12 +122,14 @@ void bind_runtime(py::module_& m) {
             hip::DeviceProperties p = d.properties();
             py::dict out;
             out["name"] = p.name, out["arch"] = p.arch, out["warp_size"] = p.warp_size, out["max_block"] = p.max_block;
-            out["lds_per_block"] = p.lds_per_block, out["max_grid"] = p.max_grid,
+            out["lds_per_block"] = p.lds_per_block, out["max_grid"] = p.max_grid, out["units"] = p.units,
+            out["memory_bytes"] = p.memory_bytes, out["driver"] = p.driver;
             out["time_is_modelled"] = d.time_is_modelled();
             return py::object(out);
         },
         py::arg("device") = "",
-        "name, arch, warp_size (lanes), max_block (threads), lds_per_block (bytes), max_grid, time_is_modelled.");
+        "name, arch, warp_size (lanes), max_block (threads), lds_per_block (bytes), max_grid, units (compute units), "
+        "memory_bytes, driver (\"HIP 6.3.42131\"; empty for an emulated device), time_is_modelled.");
     m.def(
         "_hip_compiler",
         [] {

@@ -68,6 +68,8 @@ Result<DeviceProperties> device_properties(int device) {
     p.max_block = arch.max_block;
     p.lds_per_block = arch.lds_bytes;
     p.max_grid = isa::kMaxGrid;
+    p.units = g->units();
+    p.memory_bytes = g->memory_bytes();
     return p;
 }
 

@@ -22,6 +22,9 @@ struct DeviceProperties {
     std::string arch;  ///< "gfx1100"
     int warp_size, max_block, lds_per_block;
     std::array<uint32_t, 3> max_grid;
+    int units;            ///< compute units, multiprocessors
+    size_t memory_bytes;  ///< all that it has
+    std::string driver;   ///< "HIP 6.3.42131"; empty for an emulated device
 };
 
 /// A variable of a module.
@@ -51,6 +54,9 @@ struct HipApi {
     std::string (*device_label)(int device) = nullptr;
     /// Host address of device memory where both are one (the emulator), else nullptr.
     void* (*host_view)(int device, DevicePtr memory) = nullptr;
+    /// Whether it costs little to ask for devices, or there may be one: who names no device does not wait for a library to
+    /// load that finds none. nullptr: it costs nothing.
+    bool (*may_have_devices)() = nullptr;
     /// Memory that holds a pattern over and over, and takes less than its size; nullptr: there is none such.
     Result<DevicePtr> (*malloc_repeated)(int device, size_t bytes, std::span<const uint8_t> pattern) = nullptr;
     /// Bytes of freed memory that the provider keeps for the next request.

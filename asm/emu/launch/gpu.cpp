@@ -44,6 +44,8 @@ Gpu::~Gpu() = default;
 
 isa::Arch Gpu::arch() const { return state_->arch; }
 std::string_view Gpu::model() const { return state_->model->name; }
+int Gpu::units() const { return state_->model->cus; }
+size_t Gpu::memory_bytes() const { return capacity_of(*state_->model); }
 
 Result<DeviceAddress> Gpu::allocate(size_t bytes, std::string_view label) {
     StoppableLock lock(state_->shared->mutex);
