@@ -44,8 +44,8 @@ class Names {
 isa::Bytes Artifact::code_object() const { return one_object(kernels, target).value(); }
 
 codegen::Target target_named(const std::string& arch) {
-    return codegen::target_of(arch.empty() ? device().arch() : isa::parse_arch(arch).value(),
-                              codegen::route_in_force());
+    const codegen::Chip chip = arch.empty() ? device().arch() : codegen::Chip::parse(arch).value();
+    return codegen::target_of(chip, codegen::route_in_force(chip));
 }
 
 Artifact compile(const CustomKernel& custom, const codegen::Target& target) {

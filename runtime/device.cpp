@@ -84,9 +84,9 @@ Result<Place> find(Providers providers, std::string_view name) {
     return make_error(ErrorKind::Device, "unknown device '{}'; known: {}", name, fmt::join(known, ", "));
 }
 
-/// The row of archs.def that a device runs code of.
-isa::Arch arch_of(std::string_view device, const hip::DeviceProperties& properties) {
-    Result<isa::Arch> arch = isa::parse_arch(properties.arch);
+/// What a device runs code of.
+codegen::Chip chip_of(std::string_view device, const hip::DeviceProperties& properties) {
+    Result<codegen::Chip> arch = codegen::Chip::parse(properties.arch);
     if (arch) return *arch;
     user_error(ErrorKind::Device, "{} is a {} ({}), for which Strata makes no code yet: {}", device, properties.arch,
                properties.name, arch.error().message);
@@ -94,7 +94,7 @@ isa::Arch arch_of(std::string_view device, const hip::DeviceProperties& properti
 
 }  // namespace
 
-Device::Device(std::string name, uint16_t index, isa::Arch arch, const hip::HipApi& api, int ordinal)
+Device::Device(std::string name, uint16_t index, codegen::Chip arch, const hip::HipApi& api, int ordinal)
     : name_(std::move(name)), index_(index), arch_(arch), api_(&api), ordinal_(ordinal) {}
 
 Device::~Device() {
@@ -156,7 +156,7 @@ Device& Devices::open(std::string_view name) {
     std::string full = full_name(*place.provider, place.ordinal);
     if (Device* found = opened(full)) return *found;
     const hip::HipApi& api = place.provider->api();
-    const isa::Arch arch = arch_of(full, api.device_properties(place.ordinal).value());
+    const codegen::Chip arch = chip_of(full, api.device_properties(place.ordinal).value());
     auto index = static_cast<uint16_t>(all_.size());
     all_.push_back(std::make_unique<Device>(full, index, arch, api, place.ordinal));
     return *all_.back();

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "strata/asm/isa/arch.h"
+#include "strata/codegen/target/chip.h"
 #include "strata/core/support/mutex.h"
 #include "strata/runtime/hip/providers.h"
 
@@ -13,13 +13,13 @@ namespace strata::runtime {
 /// One GPU, real or emulated, behind one HipApi. Opened once, lives until the process ends.
 class Device {
   public:
-    Device(std::string name, uint16_t index, isa::Arch arch, const hip::HipApi& api, int ordinal);
+    Device(std::string name, uint16_t index, codegen::Chip arch, const hip::HipApi& api, int ordinal);
     ~Device();
     Device(const Device&) = delete;
 
     const std::string& name() const { return name_; }  ///< "emu:gfx1100"
     uint16_t index() const { return index_; }          ///< BufferArg::device
-    isa::Arch arch() const { return arch_; }
+    codegen::Chip arch() const { return arch_; }
     const hip::HipApi& api() const { return *api_; }
     int ordinal() const { return ordinal_; }
     hip::DeviceProperties properties() const { return api_->device_properties(ordinal_).value(); }
@@ -31,7 +31,7 @@ class Device {
   private:
     std::string name_;
     uint16_t index_;
-    isa::Arch arch_;
+    codegen::Chip arch_;
     const hip::HipApi* api_;
     int ordinal_;
 

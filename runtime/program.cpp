@@ -88,7 +88,9 @@ hip::DeviceRange Program::variable(std::string_view name) const {
                known.empty() ? "none (a variable that no kernel uses is dropped)" : known);
 }
 
-codegen::Target target_of(const Device& device) { return codegen::target_of(device.arch(), codegen::route_in_force()); }
+codegen::Target target_of(const Device& device) {
+    return codegen::target_of(device.arch(), codegen::route_in_force(device.arch()));
+}
 
 std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const codegen::Scheduled> kernels) {
     std::vector<codegen::Scheduled> missing;
@@ -120,9 +122,9 @@ std::shared_ptr<Program> program(Device& device, const CustomKernel& custom) {
         return programs(device, std::span(&as_written, 1))[0];
     }
     if (auto known = custom.loaded->find(device)) return known;
-    if (!custom.arch.empty() && custom.arch != isa::info(device.arch()).name)
+    if (!custom.arch.empty() && custom.arch != device.arch().name())
         user_error(ErrorKind::Launch, "kernel '{}' was assembled for {} but the device {} is {}", custom.name,
-                   custom.arch, device.name(), isa::info(device.arch()).name);
+                   custom.arch, device.name(), device.arch().name());
     codegen::Compiled compiled = compile_custom(custom, target_of(device)).value();
     std::shared_ptr<Module> module = context().modules.load(device, compiled.code_object());
     return custom.loaded->add(device, Program::of_module(std::move(module), std::move(compiled)));
@@ -171,7 +173,7 @@ size_t Program::bytes() const {
 
 std::shared_ptr<Program> Programs::find(UOp sink, const Device& device) {
     std::lock_guard lock(mutex_);
-    const Entry* found = all_.find({sink, device.index(), codegen::route_in_force()});
+    const Entry* found = all_.find({sink, device.index(), codegen::route_in_force(device.arch())});
     return found ? found->program : nullptr;
 }
 
@@ -179,8 +181,8 @@ void Programs::add(UOp sink, const Device& device, std::shared_ptr<Program> prog
     std::vector<Entry> gone;  // freed outside the lock
     std::lock_guard lock(mutex_);
     const size_t bytes = program->bytes();
-    gone = all_.put({sink, device.index(), codegen::route_in_force()}, {Root(sink), std::move(program)}, bytes,
-                    settings().programs_mb << 20);
+    gone = all_.put({sink, device.index(), codegen::route_in_force(device.arch())}, {Root(sink), std::move(program)},
+                    bytes, settings().programs_mb << 20);
 }
 
 void Programs::count_into(Stats& stats) {

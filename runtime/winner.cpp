@@ -61,8 +61,8 @@ std::string SearchKey::text() const {
     return fmt::format("schedule {} {}\n{}\n{}\nrules {}\nkernel {}", arch, target, compiler, model, rules, structure);
 }
 
-std::string compiler_version(codegen::Route route) {
-    return route == codegen::Route::hip ? "clang 19" : "strata " STRATA_VERSION;
+std::string compiler_version(const codegen::Target& target) {
+    return target.route == codegen::Route::hip ? "clang 19" : "strata " STRATA_VERSION;
 }
 
 std::string model_of(const Device& device) {
@@ -74,9 +74,9 @@ std::string model_of(const Device& device) {
 
 SearchKey search_key(const Device& device, const codegen::Kernel& kernel) {
     const codegen::Target target = target_of(device);
-    return {.arch = std::string(isa::info(device.arch()).name),
+    return {.arch = std::string(device.arch().name()),
             .target = std::string(codegen::name(target.route)),
-            .compiler = compiler_version(target.route),
+            .compiler = compiler_version(target),
             .model = model_of(device),
             .rules = rules(),
             .structure = content_hash(tree(kernel.sink))};
@@ -122,9 +122,10 @@ void keep_winner(const SearchKey& key, const Winner& winner) {
 std::string import_winner(const SearchKey& key, const Winner& winner) {
     const auto route = codegen::parse_route(key.target);
     if (!route) return fmt::format("its target '{}' is not known", key.target);
-    if (!isa::parse_arch(key.arch)) return fmt::format("its arch '{}' is not known", key.arch);
-    if (key.compiler != compiler_version(*route))
-        return fmt::format("it was found with {}, this is {}", key.compiler, compiler_version(*route));
+    const auto chip = codegen::Chip::parse(key.arch);
+    if (!chip) return fmt::format("its arch '{}' is not known", key.arch);
+    if (const std::string here = compiler_version(codegen::target_of(*chip, *route)); key.compiler != here)
+        return fmt::format("it was found with {}, this is {}", key.compiler, here);
     if (key.rules != rules()) return "it was found by a Strata whose search has other schedule actions or rules";
     if (auto actions = codegen::parse_actions(winner.schedule); !actions) return actions.error().message;
     const std::optional<Winner> here = find_winner(key);

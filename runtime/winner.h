@@ -51,6 +51,6 @@ uint64_t winners_generation();  ///< of this process
 std::string winners_state();    ///< on disk
 
 /// Text that says which kernels can share winners across machines: the version of a target's compiler.
-std::string compiler_version(codegen::Route route);
+std::string compiler_version(const codegen::Target& target);
 
 }  // namespace strata::runtime

@@ -147,11 +147,15 @@ Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch, const Sear
     return compiled;
 }
 
-Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch) {
-    return compile_hip(source, arch, SearchPaths::usual());
+Result<Compiled> compile_hip(const HipSource& source, Chip chip) {
+    if (!chip.is_amd())
+        return make_error(ErrorKind::Unsupported, "{}: Strata compiles for AMD's chips, and {} is NVIDIA's",
+                          source.file_name, chip.name());
+    return compile_hip(source, chip, SearchPaths::usual());
 }
 
-std::string compiler_identity() {
+std::string compiler_identity(const Target& target) {
+    if (target.route != Route::hip || !target.arch.is_amd()) return {};
     Result<Toolchain> tools = toolchain(SearchPaths::usual());
     return tools ? tools->identity : std::string();
 }

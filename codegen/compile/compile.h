@@ -4,6 +4,7 @@
 
 #include "strata/codegen/compile/compiled.h"
 #include "strata/codegen/render/hip_source.h"
+#include "strata/codegen/target/target.h"
 #include "strata/core/support/result.h"
 
 namespace strata::codegen {
@@ -14,11 +15,11 @@ namespace strata::codegen {
 /// column of `source.text`), Usage (no kernel of that name, and lists those there; an option that is not on the list
 /// of options.def), Device (no compiler; names Debian
 /// packages).
-Result<Compiled> compile_hip(const HipSource& source, isa::Arch arch);
+Result<Compiled> compile_hip(const HipSource& source, Chip chip);
 
 /// What changes with the compiler and its device libraries; part of every key under which code that it made is kept. "" where
-/// there is no compiler.
-std::string compiler_identity();
+/// there is no compiler, and for direct lowering, which is Strata itself.
+std::string compiler_identity(const Target& target);
 
 /// An Error (Usage) names the first option that is not passed on (options.def).
 Result<void> check_options(const std::vector<std::string>& options);

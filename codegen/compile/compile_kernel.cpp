@@ -31,13 +31,23 @@ Result<Compiled> compile_directly(const LinearProgram& program, const Target& ta
     return compiled;
 }
 
+Result<void> check_has_instructions(const Target& target) {
+    if (target.arch.is_amd()) return {};
+    return make_error(ErrorKind::Unsupported,
+                      "the target asm writes AMD's instructions and {} is a chip of NVIDIA: use the target hip",
+                      target.arch.name());
+}
+
 Result<Compiled> to_machine_code(const LinearProgram& program, const Target& target, Text text) {
     switch (target.route) {
         case Route::hip: {
             STRATA_TRY(const HipSource source, render_hip(program, target));
             return compile_hip(source, target.arch);
         }
-        case Route::asm_: return compile_directly(program, target, text);
+        case Route::asm_: {
+            STRATA_TRY_VOID(check_has_instructions(target));
+            return compile_directly(program, target, text);
+        }
     }
     STRATA_CHECK(false, "a target without a route");
 }

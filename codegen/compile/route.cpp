@@ -36,6 +36,10 @@ Route route_in_force() {
     return parse_route(target).value();
 }
 
+Route route_in_force(Chip chip) {
+    return !chip.is_amd() && settings().target == "auto" ? Route::hip : route_in_force();
+}
+
 std::string_view name(Route route) { return route == Route::hip ? "hip" : "asm"; }
 
 }  // namespace strata::codegen

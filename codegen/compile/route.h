@@ -13,6 +13,8 @@ Result<std::string> hip_compiler();
 
 /// What the setting `target` means here: auto is hip where there is a hip_compiler(), else asm.
 Route route_in_force();
+/// For NVIDIA's chips auto is hip always.
+Route route_in_force(Chip chip);
 
 std::string_view name(Route route);  ///< as parse_route reads it
 

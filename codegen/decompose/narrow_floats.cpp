@@ -75,8 +75,9 @@ bool is_native_cast(DType to, DType from, const Target& target) {
 #include "strata/codegen/decompose/native_casts.def"
 #undef NATIVE_CAST
     };
-    return std::ranges::any_of(
-        rows, [&](const Row& r) { return r.family == isa::info(target.arch).family && r.a == to && r.b == from; });
+    if (!target.arch.is_amd()) return false;
+    const isa::Family family = isa::info(target.arch).family;
+    return std::ranges::any_of(rows, [&](const Row& r) { return r.family == family && r.a == to && r.b == from; });
 }
 
 }  // namespace strata::codegen

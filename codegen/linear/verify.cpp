@@ -31,12 +31,12 @@ Result<void> verify_shuffle(UOp u, const LinearProgram& program, const Target& t
     const int mask = u.as<IndexArg>().index;
     if (mask < target.wave_size) return {};
     return wrong(program, "shuffle_xor by {}, and waves of {} have {} lanes; use a mask below that", mask,
-                 isa::info(target.arch).name, target.wave_size);
+                 target.arch.name(), target.wave_size);
 }
 
 Result<void> verify_product(UOp u, const LinearProgram& program, const Target& target) {
     const std::string& name = u.as<MatrixArg>().name;
-    const std::string_view arch = isa::info(target.arch).name;
+    const std::string_view arch = target.arch.name();
     const auto row = std::ranges::find(target.matrix, name, &MatrixShape::mnemonic);
     if (row == target.matrix.end()) {
         std::string known;

@@ -226,7 +226,7 @@ Result<Kernel> matrix(const Site& site) {
         return Kernel{Rewriting(sink, k, shape, site.target).run(*product), site.kernel.name};
     }
     return make_error(ErrorKind::Usage, "{} matrix instructions of {} fit the products along a range of {}",
-                      site.amount - left, isa::info(site.target.arch).name, range_arg(k).size);
+                      site.amount - left, site.target.arch.name(), range_arg(k).size);
 }
 
 }  // namespace actions

@@ -258,7 +258,7 @@ Result<HipSource> render_hip(const LinearProgram& program, const Target& target)
     GraphScope scope;
     std::variant<std::string, UOp> text = Renderer(program).run();
     if (const UOp* missing = std::get_if<UOp>(&text))
-        return make_error(ErrorKind::Unsupported, "{}: HIP for {} has no {}", program.name, isa::info(target.arch).name,
+        return make_error(ErrorKind::Unsupported, "{}: HIP for {} has no {}", program.name, target.arch.name(),
                           to_string(*missing));
     return HipSource{.text = std::get<std::string>(std::move(text)), .kernel = program.name};
 }

@@ -9,16 +9,16 @@ namespace strata::codegen {
 namespace {
 
 constexpr Rates kRates[] = {
-#define RATES(arch, ...) {isa::Arch::arch, __VA_ARGS__},
+#define RATES(arch, ...) {#arch, __VA_ARGS__},
 #include "strata/codegen/target/rates.def"
 #undef RATES
 };
 
 }  // namespace
 
-const Rates& rates_of(isa::Arch arch) {
-    const Rates* const found = std::ranges::find(kRates, arch, &Rates::arch);
-    STRATA_CHECK(found != std::end(kRates), "rates.def has no row of {}", isa::info(arch).name);
+const Rates& rates_of(Chip arch) {
+    const Rates* const found = std::ranges::find(kRates, arch.name(), &Rates::arch);
+    STRATA_CHECK(found != std::end(kRates), "rates.def has no row of {}", arch.name());
     return *found;
 }
 

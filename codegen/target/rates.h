@@ -1,11 +1,11 @@
 #pragma once
-#include "strata/asm/isa/arch.h"
+#include "strata/codegen/target/chip.h"
 
 namespace strata::codegen {
 
 /// What a card of an arch does in a clock: its row of rates.def.
 struct Rates {
-    isa::Arch arch;
+    std::string_view arch;
     int units, cus;                                    ///< units that share local memory, CUs of one
     int waves;                                         ///< that a SIMD holds
     int registers;                                     ///< of a SIMD, rows of 32 lanes
@@ -18,6 +18,6 @@ struct Rates {
     static constexpr int kSimds = 4;  ///< of a unit
 };
 
-const Rates& rates_of(isa::Arch arch);
+const Rates& rates_of(Chip arch);
 
 }  // namespace strata::codegen

@@ -24,6 +24,17 @@ constexpr Offer kOffers[] = {
 #undef ARCH
 };
 
+/// A row of nvidia.def.
+struct NvidiaRow {
+    int wave_size, shared_kib, max_block, vector_bytes;
+    unsigned wave_ops;
+};
+constexpr NvidiaRow kNvidia[] = {
+#define NVIDIA(chip, ...) {__VA_ARGS__},
+#include "strata/codegen/target/nvidia.def"
+#undef NVIDIA
+};
+
 constexpr MatrixShape kMatrixShapes[] = {
 #define MATRIX(family, mnemonic, m, n, k, operand, accumulator, builtin) \
     {Family::family, #mnemonic, m, n, k, dtypes::operand, dtypes::accumulator, #builtin},
@@ -54,6 +65,23 @@ static_assert(std::ranges::is_sorted(kMatrixShapes, {}, &MatrixShape::family));
 
 // hipModuleLaunchKernel takes so many workgroups; a dispatch packet counts threads in 32 bits (HSA 1.2, 2.9.6).
 constexpr int64_t kPacketMaxThreads = 0xffffffff;
+// Blocks of a grid (CUDA C++ Programming Guide, "Compute Capabilities").
+constexpr std::array<int64_t, 3> kNvidiaMaxGrid = {0x7fffffff, 0xffff, 0xffff};
+
+Target target_of_nvidia(Chip chip, Route route) {
+    const NvidiaRow& row = kNvidia[chip.place() - isa::archs().size()];
+    return {.arch = chip,
+            .route = route,
+            .wave_size = row.wave_size,
+            .lds_bytes = row.shared_kib * int64_t{1024},
+            .max_block = row.max_block,
+            .vector_bytes = row.vector_bytes,
+            .wave_ops = row.wave_ops,
+            .unrolls_loops = false,
+            .matrix = {},
+            .max_grid = kNvidiaMaxGrid,
+            .max_grid_threads = kNvidiaMaxGrid[0] * row.max_block};
+}
 
 }  // namespace
 
@@ -76,12 +104,13 @@ LaneXor lane_xor(const Target& target, int mask) {
     for (const LaneRow& row : kLaneRows)
         if (row.families.has(family) && row.first <= mask && mask <= row.last)
             return {row.path, static_cast<uint16_t>(row.path == LanePath::dpp ? row.control + mask - row.first : 0)};
-    STRATA_CHECK(false, "{} has no lanes {} apart", isa::info(target.arch).name, mask);
+    STRATA_CHECK(false, "{} has no lanes {} apart", target.arch.name(), mask);
 }
 
-Target target_of(isa::Arch arch, Route route) {
+Target target_of(Chip arch, Route route) {
+    if (!arch.is_amd()) return target_of_nvidia(arch, route);
     const isa::ArchInfo& row = isa::info(arch);
-    const Offer& offer = kOffers[static_cast<size_t>(arch)];
+    const Offer& offer = kOffers[arch.place()];
     return {.arch = arch,
             .route = route,
             .wave_size = row.wave_size,

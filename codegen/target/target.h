@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "strata/asm/isa/arch.h"
+#include "strata/codegen/target/chip.h"
 #include "strata/core/dtype/dtype.h"
 #include "strata/core/support/result.h"
 
@@ -57,7 +58,7 @@ struct LaneXor {
 
 /// What a machine offers. The stages of the compiler have no limits of their own: they read them here.
 struct Target {
-    isa::Arch arch;
+    Chip arch;
     Route route;
     int wave_size;                        ///< lanes
     int64_t lds_bytes;                    ///< of a workgroup
@@ -73,7 +74,7 @@ struct Target {
 /// The first row of lane_xor.def that has the mask: 1 to wave_size - 1.
 LaneXor lane_xor(const Target& target, int mask);
 
-/// From the row of archs.def.
-Target target_of(isa::Arch arch, Route route = Route::hip);
+/// From the row of archs.def or nvidia.def.
+Target target_of(Chip arch, Route route = Route::hip);
 
 }  // namespace strata::codegen
