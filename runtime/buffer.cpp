@@ -38,9 +38,8 @@ void Buffer::repeat(std::span<const uint8_t> pattern) {
         return;
     }
     copy_in(pattern.data(), std::min(pattern.size(), bytes()));
-    for (size_t done = pattern.size(); done < bytes(); done += pattern.size())
-        api.memcpy_on_device(device_.ordinal(), address() + done, address(), std::min(pattern.size(), bytes() - done))
-            .value();
+    for (size_t done = pattern.size(); done < bytes(); done *= 2)
+        api.memcpy_on_device(device_.ordinal(), address() + done, address(), std::min(done, bytes() - done)).value();
 }
 
 void Buffer::copy_in(const void* host, size_t bytes) {

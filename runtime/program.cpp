@@ -30,8 +30,9 @@ Module::Module(Device& device, std::span<const uint8_t> code_object)
 Module::~Module() { (void)device_.api().module_unload(handle_); }
 
 std::shared_ptr<Program> Program::load(Device& device, codegen::Compiled code) {
-    (void)code.info();  // its entry is there
-    return of_module(std::make_shared<Module>(device, code.code_object()), std::move(code));
+    (void)code.info();                                                   // its entry is there
+    auto module = std::make_shared<Module>(device, code.code_object());  // before the code is moved
+    return of_module(std::move(module), std::move(code));
 }
 
 std::shared_ptr<Program> Program::of_module(std::shared_ptr<Module> module, codegen::Compiled code) {
