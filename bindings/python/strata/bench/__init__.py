@@ -256,6 +256,16 @@ BENCHMARKS = {"import": bench_import, "graph": bench_graph, "compile": bench_com
               "lowering": bench_lowering, "kernels": bench_kernels, "model": bench_model}
 
 
+def bench_gpu(quick):
+    """A card beside torch and CuPy, where they are installed."""
+    from . import gpu
+
+    return gpu.bench_gpu(quick)
+
+
+ON_CARDS = {"gpu": bench_gpu}  # run where they are named
+
+
 def table_of(module):
     return lambda result: importlib.import_module(f".{module}", __name__).table(result)
 
@@ -267,9 +277,9 @@ def run_benchmarks(only=(), quick=False, archs=()):
     """Results by name, with the machine. only: some of BENCHMARKS; quick: fewer repetitions; archs: of lowering, all if empty."""
     import strata
 
-    unknown = [n for n in only if n not in BENCHMARKS]
+    unknown = [n for n in only if n not in BENCHMARKS | ON_CARDS]
     if unknown:
-        raise strata.UsageError(f"unknown benchmark '{unknown[0]}'; known: {', '.join(BENCHMARKS)}")
+        raise strata.UsageError(f"unknown benchmark '{unknown[0]}'; known: {', '.join(BENCHMARKS | ON_CARDS)}")
     if "emu" in (only or BENCHMARKS) and not importlib.util.find_spec("strata._strata_bench"):
         others = " ".join(n for n in BENCHMARKS if n != "emu")
         raise strata.Unsupported(f"'strata bench emu' needs a module that is built in a checkout (scripts/setup) and not installed; here: strata bench {others}")
@@ -277,7 +287,7 @@ def run_benchmarks(only=(), quick=False, archs=()):
     for name in only or BENCHMARKS:
         if sys.stderr.isatty():
             print(f"\r{name} ...\033[K", end="", file=sys.stderr, flush=True)
-        out[name] = bench_lowering(quick, archs) if name == "lowering" else BENCHMARKS[name](quick)
+        out[name] = bench_lowering(quick, archs) if name == "lowering" else (BENCHMARKS | ON_CARDS)[name](quick)
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
     return out

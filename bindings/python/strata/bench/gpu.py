@@ -1,0 +1,181 @@
+"""strata bench gpu: a card beside what else runs there (torch, torch.compile, CuPy, where they are installed), in one process and one run.
+Times are medians of what the device says (events around each call's kernels); bytes are those that must move: each input read once, each
+result written once."""
+
+import functools
+import importlib.util
+import statistics
+import time
+
+import numpy as np
+
+ROWS, WIDE, SQUARE = (16384, 4096), 1 << 28, 4096
+
+
+def attention(strata, causal=True):
+    return lambda q, k, v: strata.nn.scaled_dot_product_attention(q, k, v, causal=causal)
+
+
+def tanh_gelu(x):
+    return x * 0.5 * (((x + x * x * x * 0.044715) * 0.7978845608028654).tanh() + 1)
+
+
+def cases(strata, torch):
+    """name: (shapes, dtype, by Strata, by torch, bytes, operations, tolerance relative to the result's norm)"""
+    nn, n = strata.nn, ROWS[0] * ROWS[1]
+    F = torch.nn.functional if torch else None
+    rows = {
+        "x + 1": (lambda x: x + 1, lambda x: x + 1, 8 * n),
+        "tanh gelu": (tanh_gelu, lambda x: F.gelu(x, approximate="tanh"), 8 * n),
+        "row sums": (lambda x: x.sum(axis=1), lambda x: x.sum(1), 4 * n),
+        "column sums": (lambda x: x.sum(axis=0), lambda x: x.sum(0), 4 * n),
+        "softmax": (lambda x: x.softmax(-1), lambda x: x.softmax(-1), 8 * n),
+        "layernorm": (nn.layernorm, lambda x: F.layer_norm(x, x.shape[-1:]), 8 * n),
+        "rmsnorm": (nn.rmsnorm, lambda x: F.rms_norm(x, x.shape[-1:], eps=1e-6), 8 * n),
+    }
+    out = {"sum 1 GiB": ([(WIDE,)], "float32", lambda x: x.sum(), lambda x: x.sum(), 4 * WIDE, 0, 1e-3)}
+    out |= {name: ([ROWS], "float32", ours, theirs, moved, 0, 1e-4) for name, (ours, theirs, moved) in rows.items()}
+    square = [(SQUARE, SQUARE)] * 2
+    out["matmul float32"] = (square, "float32", lambda a, b: a @ b, lambda a, b: a @ b, 12 * SQUARE**2, 2 * SQUARE**3, 1e-4)
+    out["matmul bfloat16"] = (square, "bfloat16", lambda a, b: a @ b, lambda a, b: a @ b, 6 * SQUARE**2, 2 * SQUARE**3, 2e-2)
+    for shape in ((16, 16, 1024, 64), (8, 16, 4096, 128)):
+        batch, heads, length, width = shape
+        moved, operations = 8 * batch * heads * length * width, 2 * batch * heads * length**2 * width  # causal: half of 4
+        out[f"attention {'x'.join(map(str, shape))}"] = ([shape] * 3, "bfloat16", attention(strata),
+                                                        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), moved, operations, 2e-2)
+    return out
+
+
+def ours_ms(strata, make, repeat):
+    """Device times of calls that compute anew."""
+    times = []
+    for _ in range(repeat):
+        strata.reset_stats()
+        make().realize()
+        times.append(strata.stats().time_ms)
+    return times
+
+
+def theirs_ms(events, call, repeat):
+    """Device times between two events around a call; events() gives (record, elapsed after waiting)."""
+    times = []
+    for _ in range(repeat):
+        start, stop, elapsed = events()
+        start()
+        call()
+        stop()
+        times.append(elapsed())
+    return times
+
+
+def torch_events(torch):
+    def events():
+        a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+
+        def elapsed():
+            b.synchronize()
+            return a.elapsed_time(b)
+
+        return a.record, b.record, elapsed
+
+    return events
+
+
+def cupy_sum_ms(cupy, array, repeat):
+    def events():
+        a, b = cupy.cuda.Event(), cupy.cuda.Event()
+
+        def elapsed():
+            b.synchronize()
+            return cupy.cuda.get_elapsed_time(a, b)
+
+        return a.record, b.record, elapsed
+
+    cupy.sum(array)
+    return theirs_ms(events, lambda: cupy.sum(array), repeat)
+
+
+def latency_us(call, repeat=300):
+    """Wall time from Python to a number in Python."""
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        call()
+        times.append((time.perf_counter() - start) * 1e6)
+    return round(statistics.median(times[repeat // 10:]), 2)
+
+
+def entry(times, moved, operations):
+    ms = statistics.median(times)
+    out = {"ms": round(ms, 4), "GB/s": round(moved / ms / 1e6)}
+    if operations:
+        out["TFLOP/s"] = round(operations / ms / 1e9, 2)
+    return out
+
+
+def as_numpy(strata, tensor):
+    return tensor.cast(strata.dtypes.float32).numpy()
+
+
+def measure(strata, torch, cupy, case, repeat):
+    shapes, dtype, ours, theirs, moved, operations, tolerance = case
+    rng = np.random.default_rng(1)
+    arrays = [rng.standard_normal(shape, dtype=np.float32) for shape in shapes]
+    kind = getattr(strata.dtypes, dtype)
+    mine = [strata.Tensor(a).cast(kind).realize() for a in arrays]
+    out = {}
+    result = ours(*mine).realize()
+    ours_ms(strata, lambda: ours(*mine), 3)
+    out["strata"] = entry(ours_ms(strata, lambda: ours(*mine), repeat), moved, operations)
+    out["strata"]["kernels"] = len(strata.compile(ours(*mine)).kernels)
+    if torch:
+        given = [torch.from_numpy(a).cuda().to(getattr(torch, dtype)) for a in arrays]
+        expected = theirs(*given)
+        want = expected.double().cpu().numpy()
+        error = float(np.linalg.norm(as_numpy(strata, result).astype(np.float64) - want) / np.linalg.norm(want))
+        out["strata"]["error to torch"] = float(f"{error:.2e}")
+        out["right"] = bool(error <= tolerance)
+        for _ in range(3):
+            theirs(*given)
+        out["torch"] = entry(theirs_ms(torch_events(torch), lambda: theirs(*given), repeat), moved, operations)
+        try:
+            fused = torch.compile(theirs)
+            for _ in range(3):
+                fused(*given)
+            out["torch.compile"] = entry(theirs_ms(torch_events(torch), lambda: fused(*given), repeat), moved, operations)
+        except Exception as error:  # its own compiler may lack a tool here
+            out["torch.compile"] = {"failed": type(error).__name__}
+        del given, expected
+    if cupy and shapes == [(WIDE,)]:
+        array = cupy.asarray(arrays[0])
+        out["CuPy"] = entry(cupy_sum_ms(cupy, array, repeat), moved, operations)
+    return out
+
+
+def bench_gpu(quick, only=()):
+    import strata
+
+    if strata.device_properties()["time_is_modelled"]:
+        raise strata.Unsupported("'strata bench gpu' measures a card, and the device here is an emulated one: STRATA_DEVICE=hip")
+    torch = importlib.import_module("torch") if importlib.util.find_spec("torch") else None
+    cupy = importlib.import_module("cupy") if importlib.util.find_spec("cupy") else None
+    if torch:
+        torch.backends.cuda.matmul.allow_tf32 = False
+    repeat = 5 if quick else 30
+    out = {"device": strata.device_properties()["name"], "repeat": repeat, "torch": torch and torch.__version__, "CuPy": cupy and cupy.__version__}
+    for name, case in cases(strata, torch).items():
+        if only and name not in only:
+            continue
+        try:
+            out[name] = measure(strata, torch, cupy, case, repeat)
+        except (strata.CompileError, strata.LaunchError, strata.DeviceError, strata.Unsupported) as error:
+            out[name] = {"failed": f"{type(error).__name__}: {error}"[:300]}
+        if torch:
+            torch.cuda.empty_cache()
+    small = strata.Tensor(np.ones(16, np.float32)).realize()
+    few = {"strata": latency_us(lambda: (small + 0).sum().item())}
+    if torch:
+        ones = torch.ones(16, device="cuda")
+        few["torch"] = latency_us(functools.partial(lambda x: x.sum().item(), ones))
+    out["sum of 16, us from Python to the number"] = few
+    return out
