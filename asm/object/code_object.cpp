@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "strata/asm/object/amdgpu_elf_p.h"
+#include "strata/asm/object/cubin_p.h"
 #include "strata/asm/object/elf_view_p.h"
 #include "strata/asm/object/metadata_p.h"
 #include "strata/core/support/utf8.h"
@@ -227,6 +228,7 @@ Result<void> attach_kernels(CodeObject& object) {
 }  // namespace
 
 Result<CodeObject> CodeObject::parse(Bytes image) {
+    if (is_cubin(image)) return read_cubin(std::move(image));
     CodeObject object;
     object.image = std::move(image);
     STRATA_TRY(ElfView view, ElfView::open(object.image, ET_DYN));

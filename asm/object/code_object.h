@@ -102,11 +102,12 @@ class CodeObject {
     CodeObject(CodeObject&&) = default;  // move only: spans of a copy would point into the original
     CodeObject& operator=(CodeObject&&) = default;
 
-    /// Reads metadata versions 4, 5 and 6. Every offset and size is checked; a damaged file is an Error that says
+    /// Reads metadata versions 4, 5 and 6, and linked files for NVIDIA's chips. Every offset and size is checked; a damaged file is an Error that says
     /// where.
     static Result<CodeObject> parse(Bytes image);
 
-    Arch arch = Arch::gfx1100;
+    Arch arch = Arch::gfx1100;  ///< means nothing where for_nvidia
+    bool for_nvidia = false;    ///< code of NVIDIA's chips: kernels, parameters and variables are known, and no segments
     int abi_version = 0;  ///< metadata version: 4, 5 or 6
     std::vector<KernelInfo> kernels;
     std::vector<Segment> segments;

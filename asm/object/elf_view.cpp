@@ -20,6 +20,7 @@ Result<void> check_identification(const Elf64_Ehdr& header, uint16_t type) {
     if (std::memcmp(ident, ELFMAG, SELFMAG) != 0) return damaged("not an ELF file (no \\x7fELF at its start)");
     if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB)
         return damaged("not a 64-bit little-endian ELF file");
+    if (header.e_machine == EM_CUDA && header.e_type == ET_EXEC && type == ET_EXEC) return {};
     if (header.e_machine != EM_AMDGPU) return damaged("ELF machine {} is not AMDGPU (224)", header.e_machine);
     if (ident[EI_OSABI] != kOsAbiHsa) return damaged("ELF OS ABI {} is not AMDGPU HSA (64)", ident[EI_OSABI]);
     if (header.e_type != type)

@@ -93,9 +93,14 @@ std::string entry_request(const HipSource& source) {
 }
 
 Result<std::string> find_entry(const isa::CodeObject& object, const HipSource& source) {
+    if (!source.kernel.empty() && !object.find(source.kernel) && !entry_request(source).empty())
+        return requested_entry(object, source);
+    return find_entry_by_name(object, source);
+}
+
+Result<std::string> find_entry_by_name(const isa::CodeObject& object, const HipSource& source) {
     if (source.kernel.empty()) return std::string();
     if (object.find(source.kernel)) return source.kernel;
-    if (!entry_request(source).empty()) return requested_entry(object, source);
     std::string_view wanted = without_parameters(source.kernel);
     std::vector<std::string> names, matches;
     for (const isa::KernelInfo& kernel : object.kernels) {

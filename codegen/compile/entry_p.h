@@ -18,4 +18,7 @@ std::string entry_request(const HipSource& source);
 /// The symbol of the kernel that `source.kernel` names in a code object made from the source; empty for an empty name.
 Result<std::string> find_entry(const isa::CodeObject& object, const HipSource& source);
 
+/// The same among the kernels of the object, by name alone: the symbol, or the one kernel whose name in C++ it is.
+Result<std::string> find_entry_by_name(const isa::CodeObject& object, const HipSource& source);
+
 }  // namespace strata::codegen

@@ -33,6 +33,10 @@ void add_meaning(Parameter& p, const Declared& declared, std::string_view text) 
     if (p.name.empty()) p.name = declared.name;
     if (p.kind == Parameter::Kind::pointer) p.writable = p.writable && !declared.points_to_const, p.told = true;
     if (p.kind != Parameter::Kind::opaque) return;
+    if (declared.pointer && p.size == 8) {  // where the metadata tells places and sizes alone, as NVIDIA's does
+        p.kind = Parameter::Kind::pointer, p.writable = !declared.points_to_const, p.told = true;
+        return;
+    }
     if (auto number = number_type(declared.type, text); number && static_cast<uint32_t>(number->bytes()) == p.size) {
         p.kind = Parameter::Kind::number;
         p.dtype = *number;

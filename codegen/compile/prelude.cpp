@@ -13,7 +13,9 @@
 
 namespace strata::codegen {
 
-extern const char* const prelude_text;  // made from prelude.hip by CMake
+extern const char* const prelude_text;  // made from prelude.hip by CMake, as these from the files of their names
+extern const char* const prelude_nvidia_text;
+extern const char* const prelude_common_text;
 
 namespace {
 
@@ -116,19 +118,22 @@ static __device__ inline __attribute__((always_inline)) long long strata_wall_cl
 
 /// prelude.hip with a section for each function of the math library that an op is spelt with, and for what lanes do together.
 std::string all_sections() {
-    std::string text = prelude_text + wave_functions();
+    std::string text = std::string(prelude_text) + prelude_common_text + wave_functions();
     for (const LibraryFunction& f : math_library())
         text += fmt::format("//@ {0} {0}f : ocml\nSTRATA_MATH{1}({0})\n", f.name, f.arity);
     return text;
 }
 
-}  // namespace
+/// The same of prelude_nvidia.hip: CUDA has the functions of float and double, those of half are made of these.
+std::string all_sections_for_nvidia() {
+    std::string text = std::string(prelude_nvidia_text) + prelude_common_text;
+    for (const LibraryFunction& f : math_library())
+        text += fmt::format("//@ {0} & half half2 half4 half8 half16\nSTRATA_MATH{1}({0})\n", f.name, f.arity);
+    return text;
+}
 
-Prelude prelude_behind_runtime_header() { return {std::string(kBehindRuntimeHeader), true}; }
-
-Prelude prelude_for(std::string_view source) {
-    static const std::string text = all_sections();
-    static const std::vector<Section> sections = read_sections(text);
+/// The sections of a text that a source needs.
+Prelude pick(const std::vector<Section>& sections, std::string_view source) {
     Words words;
     collect_words(source, words);
     std::vector<bool> used(sections.size());
@@ -144,6 +149,22 @@ Prelude prelude_for(std::string_view source) {
         prelude.needs_ocml = prelude.needs_ocml || sections[i].ocml;
     }
     return prelude;
+}
+
+}  // namespace
+
+Prelude prelude_behind_runtime_header() { return {std::string(kBehindRuntimeHeader), true}; }
+
+Prelude prelude_for(std::string_view source) {
+    static const std::string text = all_sections();
+    static const std::vector<Section> sections = read_sections(text);
+    return pick(sections, source);
+}
+
+std::string nvidia_prelude_for(std::string_view source) {
+    static const std::string text = all_sections_for_nvidia();
+    static const std::vector<Section> sections = read_sections(text);
+    return pick(sections, source).text;
 }
 
 }  // namespace strata::codegen

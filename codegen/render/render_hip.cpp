@@ -17,7 +17,10 @@ constexpr size_t kLongExpression = 100;  // characters; longer ones get a name t
 
 class Renderer {
   public:
-    explicit Renderer(const LinearProgram& program) : program_(program), plan_(plan_inlining(program)) {}
+    Renderer(const LinearProgram& program, const Target& target)
+        : program_(program), target_(target), plan_(plan_inlining(program)), entry_(program.name) {}
+
+    const std::string& entry() const { return entry_; }  ///< the symbol, once it ran
 
     /// The text, or the operation that HIP cannot write.
     std::variant<std::string, UOp> run() {
@@ -62,8 +65,11 @@ class Renderer {
         std::string name = program_.name;
         if (!is_ours(name)) {  // a user's may be a word of the language or of a library: only the symbol has it
             name += "_kernel";
-            text_ +=
-                fmt::format("\nextern \"C\" __global__ void {}({}) __asm__(\"{}\");", name, parameters, program_.name);
+            if (target_.arch.is_amd())
+                text_ += fmt::format("\nextern \"C\" __global__ void {}({}) __asm__(\"{}\");", name, parameters,
+                                     program_.name);
+            else  // NVRTC gives no function another symbol
+                entry_ = name;
         }
         text_ += fmt::format("\nextern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n", b[0] * b[1] * b[2],
                              name, parameters);
@@ -244,7 +250,9 @@ class Renderer {
     }
 
     const LinearProgram& program_;
+    const Target& target_;
     InlinePlan plan_;
+    std::string entry_;
     std::string text_;
     size_t at_ = 0, depth_ = 0;
     UOpMap<Expression> values_;
@@ -256,11 +264,12 @@ class Renderer {
 
 Result<HipSource> render_hip(const LinearProgram& program, const Target& target) {
     GraphScope scope;
-    std::variant<std::string, UOp> text = Renderer(program).run();
+    Renderer renderer(program, target);
+    std::variant<std::string, UOp> text = renderer.run();
     if (const UOp* missing = std::get_if<UOp>(&text))
         return make_error(ErrorKind::Unsupported, "{}: HIP for {} has no {}", program.name, target.arch.name(),
                           to_string(*missing));
-    return HipSource{.text = std::get<std::string>(std::move(text)), .kernel = program.name};
+    return HipSource{.text = std::get<std::string>(std::move(text)), .kernel = renderer.entry()};
 }
 
 }  // namespace strata::codegen

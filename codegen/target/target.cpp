@@ -100,6 +100,7 @@ int MatrixShape::operand_elements() const {
 int MatrixShape::accumulator_elements() const { return m * n / lanes_of(family); }
 
 LaneXor lane_xor(const Target& target, int mask) {
+    if (!target.arch.is_amd()) return {LanePath::other_row, 0};  // a shuffle is one instruction, whichever lane it is
     const Family family = isa::info(target.arch).family;
     for (const LaneRow& row : kLaneRows)
         if (row.families.has(family) && row.first <= mask && mask <= row.last)

@@ -112,6 +112,9 @@ size_t Gpu::pooled_bytes() const { return state_->shared->memory.pooled(); }
 
 Result<std::shared_ptr<Module>> Gpu::load(std::span<const uint8_t> code_object) {
     STRATA_TRY(isa::CodeObject object, isa::CodeObject::parse(isa::Bytes(code_object.begin(), code_object.end())));
+    if (object.for_nvidia)
+        return make_error(ErrorKind::Device, "the code object is for a chip of NVIDIA, the device is {}",
+                          isa::info(state_->arch).name);
     if (object.arch != state_->arch)
         return make_error(ErrorKind::Unsupported,
                           "the code object is for {}, the device is {}; compile for the device's arch",

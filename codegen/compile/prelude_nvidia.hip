@@ -1,0 +1,232 @@
+// What HIP source may use on NVIDIA's chips beyond NVRTC's own: sections as those of prelude.hip, whose words these are too.
+//@
+#pragma nv_diag_suppress 177  // functions of the prelude that a source does not call
+typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long int64_t;
+typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t; typedef unsigned long uint64_t;
+typedef unsigned char uchar; typedef unsigned short ushort; typedef unsigned int uint; typedef unsigned long ulong;
+#define STRATA_FN static __device__ __forceinline__
+#define __builtin_inff() __int_as_float(0x7f800000)
+#define __builtin_nanf(text) __int_as_float(0x7fc00000)
+#define __builtin_inf() __longlong_as_double(0x7ff0000000000000)
+#define __builtin_nan(text) __longlong_as_double(0x7ff8000000000000)
+#define __builtin_fabs(x) fabs(x)
+#define __builtin_clz(x) __clz(x)
+#define __builtin_clzl(x) __clzll(x)
+//@ half half2 half4 half8 half16
+// Arithmetic in float32, rounded: of +, -, *, / that is the same as rounding once.
+struct half {
+    uint16_t bits;
+    half() = default;
+    __device__ __forceinline__ explicit half(float x) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x)); }
+    __device__ __forceinline__ explicit half(double x) { asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(x)); }
+    template <class T> __device__ __forceinline__ explicit half(T x) : half((double)x) {}
+    __device__ __forceinline__ operator float() const {
+        float x;
+        asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+        return x;
+    }
+};
+//@ bfloat16 bfloat162 bfloat164 bfloat168 bfloat1616
+struct bfloat16 {
+    uint16_t bits;
+    bfloat16() = default;
+    __device__ __forceinline__ explicit bfloat16(float x) {
+        const uint32_t word = __float_as_uint(x);
+        bits = (uint16_t)((x != x ? 0x7fc00000 : word + 0x7fff + (word >> 16 & 1)) >> 16);
+    }
+    template <class T> __device__ __forceinline__ explicit bfloat16(T x) : bfloat16((float)x) {}
+    __device__ __forceinline__ operator float() const { return __uint_as_float((uint32_t)bits << 16); }
+};
+//@ half half2 half4 half8 half16 bfloat16 bfloat162 bfloat164 bfloat168 bfloat1616
+#define STRATA_NARROW_SIGN(T, sign)                                                         \
+    STRATA_FN T operator sign(T x, T y) { return T((float)x sign(float) y); }               \
+    STRATA_FN T& operator sign##=(T& x, T y) { return x = T((float)x sign(float) y); }
+#define STRATA_NARROW_FUNCTION(T, name) STRATA_FN T name(T x) { return T(name((float)x)); }
+#define STRATA_NARROW_FUNCTION2(T, name) STRATA_FN T name(T x, T y) { return T(name((float)x, (float)y)); }
+#define STRATA_NARROW(T)                                                                                                   \
+    STRATA_NARROW_SIGN(T, +) STRATA_NARROW_SIGN(T, -) STRATA_NARROW_SIGN(T, *) STRATA_NARROW_SIGN(T, /)                    \
+    STRATA_FN T operator-(T x) { return __builtin_bit_cast(T, (uint16_t)(x.bits ^ 0x8000)); }                              \
+    STRATA_FN T fabs(T x) { return __builtin_bit_cast(T, (uint16_t)(x.bits & 0x7fff)); }                                   \
+    STRATA_FN T fma(T x, T y, T z) { return T(fma((double)(float)x, (double)(float)y, (double)(float)z)); }                \
+    STRATA_NARROW_FUNCTION(T, floor) STRATA_NARROW_FUNCTION(T, ceil) STRATA_NARROW_FUNCTION(T, trunc)                      \
+    STRATA_NARROW_FUNCTION(T, rint) STRATA_NARROW_FUNCTION(T, sqrt) STRATA_NARROW_FUNCTION(T, rsqrt)                       \
+    STRATA_NARROW_FUNCTION(T, exp) STRATA_NARROW_FUNCTION(T, exp2) STRATA_NARROW_FUNCTION(T, log)                          \
+    STRATA_NARROW_FUNCTION(T, log2)                                                                                        \
+    STRATA_NARROW_FUNCTION2(T, fmax) STRATA_NARROW_FUNCTION2(T, fmin)
+//@ half half2 half4 half8 half16
+STRATA_NARROW(half)
+//@ bfloat16 bfloat162 bfloat164 bfloat168 bfloat1616
+STRATA_NARROW(bfloat16)
+//@ _Float16
+#define _Float16 half
+//@ STRATA_MATH1
+// Functions of CUDA's math library for half too; prelude.cpp adds a section for each that ops.def names.
+#define STRATA_MATH1(name) STRATA_FN half name(half x) { return half(name((float)x)); }
+//@ STRATA_MATH2
+#define STRATA_MATH2(name) STRATA_FN half name(half x, half y) { return half(name((float)x, (float)y)); }
+//@ half2 half4 bfloat162 bfloat164
+#define STRATA_NARROW_VECTORS(T)                     \
+    struct alignas(4) T##2 { T x, y; };              \
+    struct alignas(8) T##4 { T x, y, z, w; };
+//@ half2 half4
+STRATA_NARROW_VECTORS(half)
+#define make_half2(...) (half2{__VA_ARGS__})
+#define make_half4(...) (half4{__VA_ARGS__})
+//@ bfloat162 bfloat164
+STRATA_NARROW_VECTORS(bfloat16)
+#define make_bfloat162(...) (bfloat162{__VA_ARGS__})
+#define make_bfloat164(...) (bfloat164{__VA_ARGS__})
+//@ strata_vector char8 char16 uchar8 uchar16 short8 short16 ushort8 ushort16 int8 int16 uint8 uint16 long8 long16 ulong8 ulong16 half8 half16 bfloat168 bfloat1616 float8 float16 double8 double16
+// Vectors that CUDA has none of.
+template <class T, int N> struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) strata_vector {
+    T lanes[N];
+    __device__ __forceinline__ T& operator[](int i) { return lanes[i]; }
+    __device__ __forceinline__ const T& operator[](int i) const { return lanes[i]; }
+};
+#define STRATA_VECTORS(T, name)              \
+    typedef strata_vector<T, 8> name##8;     \
+    typedef strata_vector<T, 16> name##16;
+//@ char8 char16
+STRATA_VECTORS(signed char, char)
+#define make_char8(...) (char8{__VA_ARGS__})
+#define make_char16(...) (char16{__VA_ARGS__})
+//@ uchar8 uchar16
+STRATA_VECTORS(uchar, uchar)
+#define make_uchar8(...) (uchar8{__VA_ARGS__})
+#define make_uchar16(...) (uchar16{__VA_ARGS__})
+//@ short8 short16
+STRATA_VECTORS(short, short)
+#define make_short8(...) (short8{__VA_ARGS__})
+#define make_short16(...) (short16{__VA_ARGS__})
+//@ ushort8 ushort16
+STRATA_VECTORS(ushort, ushort)
+#define make_ushort8(...) (ushort8{__VA_ARGS__})
+#define make_ushort16(...) (ushort16{__VA_ARGS__})
+//@ int8 int16
+STRATA_VECTORS(int, int)
+#define make_int8(...) (int8{__VA_ARGS__})
+#define make_int16(...) (int16{__VA_ARGS__})
+//@ uint8 uint16
+STRATA_VECTORS(uint, uint)
+#define make_uint8(...) (uint8{__VA_ARGS__})
+#define make_uint16(...) (uint16{__VA_ARGS__})
+//@ long8 long16
+STRATA_VECTORS(long, long)
+#define make_long8(...) (long8{__VA_ARGS__})
+#define make_long16(...) (long16{__VA_ARGS__})
+//@ ulong8 ulong16
+STRATA_VECTORS(ulong, ulong)
+#define make_ulong8(...) (ulong8{__VA_ARGS__})
+#define make_ulong16(...) (ulong16{__VA_ARGS__})
+//@ half8 half16
+STRATA_VECTORS(half, half)
+#define make_half8(...) (half8{__VA_ARGS__})
+#define make_half16(...) (half16{__VA_ARGS__})
+//@ bfloat168 bfloat1616
+STRATA_VECTORS(bfloat16, bfloat16)
+#define make_bfloat168(...) (bfloat168{__VA_ARGS__})
+#define make_bfloat1616(...) (bfloat1616{__VA_ARGS__})
+//@ float8 float16
+STRATA_VECTORS(float, float)
+#define make_float8(...) (float8{__VA_ARGS__})
+#define make_float16(...) (float16{__VA_ARGS__})
+//@ double8 double16
+STRATA_VECTORS(double, double)
+#define make_double8(...) (double8{__VA_ARGS__})
+#define make_double16(...) (double16{__VA_ARGS__})
+//@ any_bits
+template <class T> STRATA_FN T any_bits(T x) { return x; }
+//@ strata_from_lane lane_xor __shfl __shfl_xor __shfl_up __shfl_down
+#define STRATA_ALL_LANES 0xffffffffu
+template <int bytes> struct strata_words { int w[(bytes + 3) / 4]; };
+template <class T, class Move> STRATA_FN T strata_moved(T value, Move move) {
+    strata_words<sizeof(T)> words{};
+    memcpy(&words, &value, sizeof(T));
+    for (int& w : words.w) w = move(w);
+    memcpy(&value, &words, sizeof(T));
+    return value;
+}
+//@ lane_xor
+template <int mask, class T> STRATA_FN T lane_xor(T value) {
+    return strata_moved(value, [](int w) { return __shfl_xor_sync(STRATA_ALL_LANES, w, mask); });
+}
+//@ __shfl __shfl_xor __shfl_up __shfl_down
+// HIP's, which name no lanes: those that are there.
+template <class T> STRATA_FN T __shfl(T value, int source, int width = 32) {
+    return strata_moved(value, [=](int w) { return __shfl_sync(__activemask(), w, source, width); });
+}
+template <class T> STRATA_FN T __shfl_xor(T value, int mask, int width = 32) {
+    return strata_moved(value, [=](int w) { return __shfl_xor_sync(__activemask(), w, mask, width); });
+}
+template <class T> STRATA_FN T __shfl_up(T value, unsigned delta, int width = 32) {
+    return strata_moved(value, [=](int w) { return __shfl_up_sync(__activemask(), w, delta, width); });
+}
+template <class T> STRATA_FN T __shfl_down(T value, unsigned delta, int width = 32) {
+    return strata_moved(value, [=](int w) { return __shfl_down_sync(__activemask(), w, delta, width); });
+}
+//@ __ballot __any __all
+STRATA_FN unsigned long long __ballot(int predicate) { return __ballot_sync(__activemask(), predicate); }
+STRATA_FN int __any(int predicate) { return __any_sync(__activemask(), predicate); }
+STRATA_FN int __all(int predicate) { return __all_sync(__activemask(), predicate); }
+//@ atomicAdd
+STRATA_FN long atomicAdd(long* p, long v) { return (long)atomicAdd((unsigned long long*)p, (unsigned long long)v); }
+STRATA_FN unsigned long atomicAdd(unsigned long* p, unsigned long v) {
+    return (unsigned long)atomicAdd((unsigned long long*)p, (unsigned long long)v);
+}
+//@ strata_exchange atomicAdd & half bfloat16
+template <class T> STRATA_FN T strata_add_narrow(T* p, T v) {
+    unsigned short* const at = (unsigned short*)p;
+    unsigned short seen = *at;
+    for (;;) {
+        const T sum = __builtin_bit_cast(T, seen) + v;
+        const unsigned short before = atomicCAS(at, seen, sum.bits);
+        if (before == seen) return __builtin_bit_cast(T, before);
+        seen = before;
+    }
+}
+//@ atomicAdd & half
+STRATA_FN half atomicAdd(half* p, half v) { return strata_add_narrow(p, v); }
+//@ atomicAdd & bfloat16
+STRATA_FN bfloat16 atomicAdd(bfloat16* p, bfloat16 v) { return strata_add_narrow(p, v); }
+//@ nan_max nan_min
+// NaN where either is NaN, unlike fmax and fmin.
+template <class T> STRATA_FN T nan_max(T x, T y) { return x != x ? x : y != y ? y : fmax(x, y); }
+template <class T> STRATA_FN T nan_min(T x, T y) { return x != x ? x : y != y ? y : fmin(x, y); }
+#if __CUDA_ARCH__ >= 800
+STRATA_FN float nan_max(float x, float y) { float z; asm("max.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y)); return z; }
+STRATA_FN float nan_min(float x, float y) { float z; asm("min.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y)); return z; }
+#endif
+//@ bounded
+// An index of an axis, counted from its end below 0. Any other is left in a variable that the launch looks at, as
+// core/support/wrong_index.h says, and ends the thread: a bad address would end the context.
+extern "C" __device__ unsigned long long __strata_wrong_index;
+__device__ unsigned long long __strata_wrong_index = 0;
+template <class T> STRATA_FN T bounded(T i, T size, T axis) {
+    T at = i < 0 ? (T)(i + size) : i;
+    if (at < 0 || at >= size) {
+        constexpr int64_t most = (1l << 41) - 1;
+        int64_t which = (uint64_t)i > (uint64_t)most && (i > 0 || i < -most) ? (i < 0 ? -most : most) : (int64_t)i;
+        __strata_wrong_index = 0xb1d0ull << 48 | (unsigned long long)axis << 42 | ((unsigned long long)which & ((1ull << 42) - 1));
+        asm volatile("exit;");
+    }
+    return at;
+}
+//@ __half __float2half __half2float
+typedef half __half;
+STRATA_FN half __float2half(float x) { return half(x); }
+STRATA_FN float __half2float(half x) { return (float)x; }
+//@ hipThreadIdx_x hipThreadIdx_y hipThreadIdx_z hipBlockIdx_x hipBlockIdx_y hipBlockIdx_z hipBlockDim_x hipBlockDim_y hipBlockDim_z hipGridDim_x hipGridDim_y hipGridDim_z
+#define hipThreadIdx_x threadIdx.x
+#define hipThreadIdx_y threadIdx.y
+#define hipThreadIdx_z threadIdx.z
+#define hipBlockIdx_x blockIdx.x
+#define hipBlockIdx_y blockIdx.y
+#define hipBlockIdx_z blockIdx.z
+#define hipBlockDim_x blockDim.x
+#define hipBlockDim_y blockDim.y
+#define hipBlockDim_z blockDim.z
+#define hipGridDim_x gridDim.x
+#define hipGridDim_y gridDim.y
+#define hipGridDim_z gridDim.z
+//@ HIP_DYNAMIC_SHARED
+#define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];

@@ -1,0 +1,84 @@
+// HIP source for NVIDIA's chips. What compiles needs NVRTC (pip install nvidia-cuda-nvrtc, its folder in LD_LIBRARY_PATH) and no card.
+#include "strata/codegen/compile/nvrtc_p.h"
+
+#include <algorithm>
+
+#include "fixtures.h"
+#include "strata/codegen/compile/prelude_p.h"
+
+namespace strata::codegen {
+namespace {
+
+const Chip hopper = *Chip::parse("sm_90");
+
+HipSource users(std::string text, std::string kernel) {
+    return {.text = std::move(text), .kernel = std::move(kernel), .freestanding = false};
+}
+
+TEST(NvidiaPrelude, ASourceGetsOnlyTheSectionsItUses) {
+    const std::string plain = nvidia_prelude_for("float x;"), narrow = nvidia_prelude_for("half x; y = tanh(x);");
+    EXPECT_EQ(plain.find("struct half"), std::string::npos);
+    EXPECT_NE(narrow.find("struct half"), std::string::npos);
+    EXPECT_NE(narrow.find("STRATA_MATH1(tanh)"), std::string::npos);
+    EXPECT_EQ(narrow.find("amdgcn"), std::string::npos);
+}
+
+TEST(Nvrtc, OptionsOfClangArePassedOnWhereBothHaveThem) {
+    HipSource source = users("", "");
+    source.options = {"-DN=4", "-O1", "-ffast-math"};
+    const std::vector<std::string> options = nvrtc_options(source, hopper).value();
+    for (const char* wanted : {"--gpu-architecture=sm_90", "-DN=4", "--use_fast_math", "-std=c++17"})
+        EXPECT_NE(std::ranges::find(options, wanted), options.end()) << wanted;
+    EXPECT_EQ(std::ranges::find(options, "-O1"), options.end());
+    source.options = {"-mcumode"};
+    const auto refused = nvrtc_options(source, hopper);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::Usage);
+    EXPECT_NE(refused.error().message.find("-mcumode"), std::string::npos);
+}
+
+class NvrtcTest : public CompileTest {
+  protected:
+    void SetUp() override {
+        if (!nvrtc()) GTEST_SKIP() << nvrtc().error().message;
+    }
+};
+
+TEST_F(NvrtcTest, AUsersKernelCompilesForEveryChipOfNvidia) {
+    for (Chip chip : chips()) {
+        if (chip.is_amd() || chip.name() == "sm_70") continue;  // CUDA 13 has no sm_70 any more
+        const Compiled made =
+            compile_hip(
+                users("#include <hip/hip_runtime.h>\n__global__ void scale(float* x, int n, const double* y) {\n"
+                      "    int i = hipThreadIdx_x; if (i < n) x[i] = __shfl_xor(x[i], 1) * y[0];\n}\n",
+                      "scale"),
+                chip)
+                .value();
+        EXPECT_EQ(made.entry, "_Z5scalePfiPKd") << chip.name();
+        const std::vector<Parameter> parameters = parameters_of(made.info(), made.text);
+        ASSERT_EQ(parameters.size(), 3u);
+        EXPECT_EQ(parameters[0].kind, Parameter::Kind::pointer);
+        EXPECT_TRUE(parameters[0].writable);
+        EXPECT_EQ(parameters[1].dtype, dtypes::int32);
+        EXPECT_EQ(parameters[1].offset, 8u);
+        EXPECT_EQ(parameters[2].kind, Parameter::Kind::pointer);
+        EXPECT_FALSE(parameters[2].writable);
+    }
+}
+
+TEST_F(NvrtcTest, AnInstanceOfATemplateIsFoundByItsName) {
+    const HipSource source =
+        users("template <class T, int n> __global__ void fill(T* x) { *x = n; }\n", "fill<float, 4>");
+    EXPECT_EQ(compile_hip(source, hopper).value().entry, "_Z4fillIfLi4EEvPT_");
+}
+
+TEST_F(NvrtcTest, AMistakeNamesTheUsersFileAndLine) {
+    const auto made = compile_hip(users("__global__ void k(float* x) {\n    *y = 1;\n}\n", "k"), hopper);
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().kind, ErrorKind::Compile);
+    EXPECT_EQ(made.error().line, 2);
+    EXPECT_NE(made.error().message.find("\"y\" is undefined"), std::string::npos) << made.error().message;
+}
+
+}  // namespace
+}  // namespace strata::codegen

@@ -1,0 +1,26 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+
+/// What the library of fake_cuda.cpp was asked, and what it is to answer.
+struct FakeCuda {
+    struct Failure {
+        int code = 0, times = 0;  ///< a CUresult; how many calls in a row
+    };
+    int devices = 2;
+    size_t memory = size_t{141} << 30;
+    std::map<std::string, Failure> fails;       ///< by the name of the call without `_v2`
+    std::map<std::string, uint64_t> variables;  ///< of every module
+    std::map<std::string, int> calls;
+    void* context = nullptr;
+    std::string function, arguments;
+    std::array<unsigned, 3> grid{}, block{};
+    unsigned shared = 0;
+    int shared_asked = 0;
+};
+
+/// Of the library; found by dlsym.
+extern "C" FakeCuda* strata_fake_cuda();

@@ -1,0 +1,142 @@
+// The provider of NVIDIA's driver over the library of fake_cuda.cpp: what it asks for and how it answers errors.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "fake_cuda.h"
+#include "strata/runtime/hip/providers.h"
+
+namespace strata::hip {
+namespace {
+
+class NvidiaTest : public testing::Test {
+  protected:
+    // Loaded first, the library is what the name libcuda.so.1 means in this process.
+    static FakeCuda& fake() {
+        static void* const library = dlopen(STRATA_FAKE_CUDA, RTLD_NOW | RTLD_GLOBAL);
+        if (!library) throw std::runtime_error(dlerror());
+        static const auto state = reinterpret_cast<FakeCuda* (*)()>(dlsym(library, "strata_fake_cuda"));
+        return *state();
+    }
+
+    void SetUp() override { fake().fails.clear(), fake().variables.clear(); }
+
+    /// A launch on a stream of its own, waited for.
+    static Result<void> launch(std::span<const uint8_t> arguments, uint32_t dynamic_lds = 0) {
+        const HipApi& api = nvidia();
+        const std::vector<uint8_t> image(64);
+        STRATA_TRY(ModuleHandle * module, api.module_load(0, image));
+        STRATA_TRY(FunctionHandle * function, api.module_function(module, "scale"));
+        STRATA_TRY(StreamHandle * stream, api.stream_create(0));
+        LaunchReport report;
+        Result<void> done =
+            api.module_launch_kernel(function, {3, 2, 1}, {64, 4, 1}, dynamic_lds, stream, arguments, report);
+        if (done) done = api.stream_synchronize(stream);
+        STRATA_TRY_VOID(api.stream_destroy(stream));
+        STRATA_TRY_VOID(api.module_unload(module));
+        return done;
+    }
+};
+
+TEST_F(NvidiaTest, DevicesSayWhatTheyAre) {
+    (void)fake();
+    EXPECT_EQ(nvidia().device_count().value(), 2);
+    const DeviceProperties p = nvidia().device_properties(1).value();
+    EXPECT_EQ(p.name, "Fake H200");
+    EXPECT_EQ(p.arch, "sm_90");
+    EXPECT_EQ(p.warp_size, 32);
+    EXPECT_EQ(p.max_block, 1024);
+    EXPECT_EQ(p.lds_per_block, 49152);
+    EXPECT_EQ(p.max_grid, (std::array<uint32_t, 3>{0x7fffffff, 65535, 65535}));
+    EXPECT_EQ(nvidia().device_label(1), "1");
+    EXPECT_FALSE(nvidia().device_properties(2));
+}
+
+TEST_F(NvidiaTest, MemoryIsCopiedInAndOut) {
+    (void)fake();
+    const HipApi& api = nvidia();
+    const std::vector<int> in{1, 2, 3};
+    std::vector<int> out(3);
+    const DevicePtr a = api.malloc(0, 12).value(), b = api.malloc(0, 12).value();
+    api.memcpy_to_device(0, a, in.data(), 12).value();
+    api.memcpy_on_device(0, b, a, 12).value();
+    api.memset(0, b + 8, 0xff, 4).value();
+    api.memcpy_to_host(0, out.data(), b, 12).value();
+    EXPECT_EQ(out, (std::vector<int>{1, 2, -1}));
+    EXPECT_EQ(api.host_view(0, a), nullptr);
+    EXPECT_EQ(api.pooled_bytes(0), 3072u);
+    api.free(0, a).value();
+    api.free(0, b).value();
+}
+
+TEST_F(NvidiaTest, ArgumentsArriveAsTheyAreLaidOut) {
+    const std::vector<uint8_t> arguments{1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0};
+    launch(arguments).value();
+    EXPECT_EQ(fake().function, "scale");
+    EXPECT_EQ(fake().arguments, std::string(arguments.begin(), arguments.end()));
+    EXPECT_EQ(fake().grid, (std::array<unsigned, 3>{3, 2, 1}));
+    EXPECT_EQ(fake().block, (std::array<unsigned, 3>{64, 4, 1}));
+}
+
+TEST_F(NvidiaTest, SharedMemoryBeyondWhatEveryLaunchHasIsAskedFor) {
+    fake().shared_asked = 0;
+    launch({}, 48 << 10).value();
+    EXPECT_EQ(fake().shared_asked, 0);
+    launch({}, 100 << 10).value();
+    EXPECT_EQ(fake().shared_asked, 100 << 10);
+    EXPECT_EQ(fake().shared, 100u << 10);
+    const Result<void> more = launch({}, 1 << 20);
+    ASSERT_FALSE(more);
+    EXPECT_EQ(more.error().kind, ErrorKind::Launch);
+    EXPECT_NE(more.error().message.find("1048576 bytes of shared memory"), std::string::npos);
+}
+
+TEST_F(NvidiaTest, OutOfMemoryThePoolIsTrimmedAndAskedOnceMore) {
+    fake().fails["cuMemAllocAsync"] = {2, 1};
+    const int trims = fake().calls["cuMemPoolTrimTo"];
+    const Result<DevicePtr> memory = nvidia().malloc(0, 64);
+    ASSERT_TRUE(memory) << memory.error().message;
+    EXPECT_EQ(fake().calls["cuMemPoolTrimTo"], trims + 1);
+    nvidia().free(0, *memory).value();
+
+    fake().fails["cuMemAllocAsync"] = {2, 2};
+    const Result<DevicePtr> none = nvidia().malloc(0, 123456);
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().kind, ErrorKind::Device);
+    for (const char* part : {"CUDA_ERROR_OUT_OF_MEMORY", "123456 bytes", "1000 are free", "gave back 3072"})
+        EXPECT_NE(none.error().message.find(part), std::string::npos) << part << " in " << none.error().message;
+}
+
+TEST_F(NvidiaTest, ErrorsCarryCudasNameAndWords) {
+    fake().fails["cuModuleLoadData"] = {999, 1};
+    const Result<void> done = launch({});
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().message, "CUDA_ERROR_UNKNOWN: unknown error (cuModuleLoadData)");
+    EXPECT_EQ(done.error().kind, ErrorKind::Device);
+}
+
+TEST_F(NvidiaTest, AnIllegalAddressSaysThatTheContextIsLost) {
+    fake().fails["cuStreamSynchronize"] = {700, 1};
+    const Result<void> done = launch({});
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().kind, ErrorKind::MemoryFault);
+    for (const char* part :
+         {"CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access", "context is lost", "emulated device"})
+        EXPECT_NE(done.error().message.find(part), std::string::npos) << done.error().message;
+}
+
+TEST_F(NvidiaTest, AnIndexOutsideOfItsAxisIsReportedOnce) {
+    const uint64_t index_seven_of_axis_two = uint64_t{0xb1d0} << 48 | uint64_t{2} << 42 | 7;
+    fake().variables["__strata_wrong_index"] = index_seven_of_axis_two;
+    const Result<void> done = launch({});
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().kind, ErrorKind::MemoryFault);
+    EXPECT_EQ(done.error().message, "kernel 'scale': index 7 is outside of axis 2");
+    EXPECT_EQ(fake().variables["__strata_wrong_index"], 0u);
+    EXPECT_TRUE(launch({}));
+}
+
+}  // namespace
+}  // namespace strata::hip
