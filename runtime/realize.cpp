@@ -281,8 +281,8 @@ class Realization {
 
     /// Everything that decides a plan and the code of its programs.
     std::string disk_key(const std::vector<bool>& changing) const {
-        std::string key = fmt::format("{} {} {} {}\n{}\n{}\n", content_hash(build_id()), device_.name(), model_of(device_),
-                                      codegen::compiler_identity(target_of(device_)),
+        std::string key = fmt::format("{} {} {} {}\n{}\n{}\n", content_hash(build_id()), device_.name(),
+                                      model_of(device_), codegen::compiler_identity(target_of(device_)),
                                       settings().beam ? winners_state() : "", structure_->form);
         for (size_t i = 0; i < numbers_.size(); ++i)
             key += changing[i] ? std::string("any ") : fmt::format("{:x} ", numbers_[i]);

@@ -107,8 +107,8 @@ class CodeObject {
     static Result<CodeObject> parse(Bytes image);
 
     Arch arch = Arch::gfx1100;  ///< means nothing where for_nvidia
-    bool for_nvidia = false;    ///< code of NVIDIA's chips: kernels, parameters and variables are known, and no segments
-    int abi_version = 0;  ///< metadata version: 4, 5 or 6
+    bool for_nvidia = false;  ///< code of NVIDIA's chips: kernels, parameters and variables are known, and no segments
+    int abi_version = 0;      ///< metadata version: 4, 5 or 6
     std::vector<KernelInfo> kernels;
     std::vector<Segment> segments;
     std::vector<Symbol> symbols;
