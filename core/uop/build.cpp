@@ -60,15 +60,28 @@ bool UOp::is_const(double value) const {
 
 UOp index_const(int64_t value) { return constant_int(dtypes::index, value); }
 
+namespace {
+
+/// Infinity, or in formats without one the largest value.
+double largest(DType type) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (!std::isnan(round_to(type, infinity))) return infinity;
+    uint64_t code = (uint64_t{1} << (type.bits() - 1)) - 1;
+    while (std::isnan(decode_scalar(type, code))) --code;
+    return decode_scalar(type, code);
+}
+
+}  // namespace
+
 UOp identity(Op op, DType type) {
-    constexpr double inf = std::numeric_limits<double>::infinity();
     switch (op) {
         case Op::add: return constant(type, 0);
         case Op::mul: return constant(type, 1);
-        case Op::max: return type.is_float() ? constant(type, -inf) : constant_int(type, int_min(type));
+        case Op::max:
+            return type.is_float() ? constant(type, -largest(type.element())) : constant_int(type, int_min(type));
         case Op::min:
             if (type == dtypes::uint64) return constant_int(type, -1);
-            return type.is_float() ? constant(type, inf) : constant_int(type, int_max(type));
+            return type.is_float() ? constant(type, largest(type.element())) : constant_int(type, int_max(type));
         default: STRATA_CHECK(false, "{} is no reduction", info(op).name);
     }
 }

@@ -1,26 +1,28 @@
 #include "strata/core/uop/walk.h"
 
 #include <algorithm>
-#include <unordered_set>
+
+#include "strata/core/uop/numbers.h"
 
 namespace strata {
 
 std::vector<UOp> toposort(UOp root, bool (*stop)(UOp)) {
     std::vector<UOp> order;
-    std::unordered_set<UOp, UOpHash> done;
+    NodeNumbers done;
+    const auto is_done = [&](UOp u) { return done.find(u) != NodeNumbers::kNone; };
     std::vector<std::pair<UOp, size_t>> stack{{root, 0}};
     while (!stack.empty()) {
         auto& [u, next] = stack.back();
-        if (next == 0 && done.contains(u)) {
+        if (next == 0 && is_done(u)) {
             stack.pop_back();
             continue;
         }
         if (next < u.src().size() && !(stop && stop(u))) {
-            UOp child = u.src()[next++];
-            if (!done.contains(child)) stack.emplace_back(child, 0);
+            const UOp child = u.src()[next++];
+            if (!is_done(child)) stack.emplace_back(child, 0);
             continue;
         }
-        if (done.insert(u).second) order.push_back(u);
+        if (done.add(u) == order.size()) order.push_back(u);
         stack.pop_back();
     }
     return order;

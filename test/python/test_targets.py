@@ -12,7 +12,7 @@ import strata
 from strata import Tensor
 
 ARCHS = ["gfx1100", "gfx1201", "gfx942", "gfx90a"]
-OPERATIONS = ["cast", "creation", "elementwise", "exactness", "index_range", "indexing", "matmul", "movement", "nn", "random", "random_graphs", "reduce"]
+OPERATIONS = ["cast", "creation", "elementwise", "exactness", "index_range", "indexing", "matmul", "movement", "narrow_programs", "nn", "random", "random_graphs", "reduce"]
 
 
 @pytest.mark.parametrize("arch", ARCHS)

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <thread>
 #include <unordered_set>
@@ -30,6 +32,20 @@ TEST(UOp, WithSrcKeepsTheNodeWhenNothingChanged) {
     EXPECT_EQ(sum.with_src(sum.src()), sum);
     std::vector<UOp> other{axis(1), axis(0)};
     EXPECT_EQ(sum.with_src(other), axis(1) + axis(0));
+}
+
+TEST(UOp, ReductionsStartFromWhatChangesNoNumberOfTheirType) {
+    for (const DType type : all_dtypes()) {
+        if (!type.is_float()) continue;
+        const double lowest = identity(Op::max, type).as<ConstArg>().f,
+                     highest = identity(Op::min, type).as<ConstArg>().f;
+        const bool has_infinity = std::isinf(round_to(type, std::numeric_limits<double>::infinity()));
+        EXPECT_EQ(std::isinf(lowest), has_infinity) << type.name();
+        for (uint64_t code = 0; code < (uint64_t{1} << std::min(type.bits(), 16)); ++code) {
+            const double x = decode_scalar(type, code << (type.bits() - std::min(type.bits(), 16)));
+            if (!std::isnan(x)) ASSERT_TRUE(lowest <= x && x <= highest) << type.name() << " " << x;
+        }
+    }
 }
 
 TEST(UOp, IllTypedNodesAreRefused) {
