@@ -18,6 +18,7 @@ namespace strata::codegen {
 namespace {
 
 constexpr int64_t kMostBytes = 128;  // that a thread copies
+constexpr int64_t kDwordBytes = 4;   // of a bank
 
 std::vector<UOp> ranges_in(UOp u) {
     std::vector<UOp> found = toposort(u);
@@ -30,10 +31,11 @@ bool is_thread(UOp range) {
     return axis == Axis::local || axis == Axis::lane || axis == Axis::group;
 }
 
-/// Steps of loops, which are far from each other in local memory: what threads, and a thread's copies, read at once is near.
+/// Steps of the reduction, which are far from each other in local memory: what threads, and a thread's copies, read at once is
+/// near.
 bool is_step(UOp range) {
     const Axis axis = range_arg(range).axis;
-    return axis == Axis::reduce || axis == Axis::unroll || axis == Axis::vector;
+    return axis == Axis::reduce || axis == Axis::unroll || axis == Axis::vector || axis == Axis::group;
 }
 
 /// A load and the ranges that its tile has, the fastest in memory first.
@@ -146,6 +148,9 @@ class Staging {
             if (!fits(2 * o.deep * o.wide)) break;
             o.deep *= 2;
         }
+        // Each of a thread's neighbours in memory is a row of its own in local memory: where threads have several, their rows
+        // that are written at once are several apart, in fewer banks.
+        while (o.deep == o.most_at_once() && o.wide > 1 && o.wide * o.load.dtype().bytes() > kDwordBytes) o.wide /= 2;
     }
     int64_t copies(const Operand& o) const {
         const int64_t at_once = block_ * o.wide * o.deep;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "../target/gfx1100.h"
 #include "in_blocks.h"
 #include "strata/codegen/optimize/action.h"
@@ -32,10 +34,13 @@ void expect_same(UOp body, const std::vector<Action>& actions) {
 
 TEST(Stage, KeepsTheValuesOfProducts) {
     GraphScope scope;
-    for (const char* tile : {"local(1, 4) local(0, 2) stage(0, 4)", "upcast(1, 2) local(1, 4) local(0, 4) stage(0, 2)",
-                             "upcast(1, 2) local(1, 2) upcast(1, 2) upcast(0, 2) local(0, 4) unroll(0, 2) stage(0, 2)",
-                             "upcast(1, 4) upcast(0, 4) local(1, 2) local(0, 2) unroll(0, 4) stage(0, 2)",
-                             "local(0, 4) stage(0, 8)", "upcast(0, 2) local(1, 8) unroll(0, 2) stage(0, 1)"})
+    for (const char* tile :
+         {"local(1, 4) local(0, 2) stage(0, 4)", "upcast(1, 2) local(1, 4) local(0, 4) stage(0, 2)",
+          "upcast(1, 2) local(1, 2) upcast(1, 2) upcast(0, 2) local(0, 4) unroll(0, 2) stage(0, 2)",
+          "upcast(1, 4) upcast(0, 4) local(1, 2) local(0, 2) unroll(0, 4) stage(0, 2)",
+          "upcast(1, 2) local(1, 4) upcast(0, 4) local(0, 2) unroll(0, 2) group(0, 2) stage(0, 2)",
+          "upcast(1, 2) local(1, 2) upcast(1, 2) upcast(0, 2) local(0, 2) upcast(0, 2) group(0, 4) stage(0, 2)",
+          "local(0, 4) stage(0, 8)", "upcast(0, 2) local(1, 8) unroll(0, 2) stage(0, 1)"})
         expect_same(matmul(filled({8, 16}), filled({16, 8}, dtypes::float32, 2)), parse_actions(tile).value());
 }
 
@@ -63,6 +68,30 @@ TEST(Stage, ReadsMemoryLessOften) {
     };
     EXPECT_EQ(loads("local(1, 8) local(0, 8) unroll(0, 8)"), 16) << "of four steps each, by every thread";
     EXPECT_EQ(loads("local(1, 8) local(0, 8) unroll(0, 2) stage(0, 4)"), 2) << "of eight steps: one of each side";
+}
+
+/// Elements of each access to memory of that space.
+template <Op op>
+std::vector<int> widths(const LinearProgram& program, Space space) {
+    std::vector<int> found;
+    for (UOp u : program.ops) {
+        if (!u.is(op) || skip_after(u.src(0).src(0)).as<ParamArg>().space != space) continue;
+        found.push_back((op == Op::store ? u.src(1) : u).dtype().lanes);
+    }
+    return found;
+}
+
+TEST(Stage, ReadsADwordOfMemoryForEachRunThatItWrites) {
+    GraphScope scope;
+    Filled f = started(matmul(filled({64, 64}), filled({64, 64}, dtypes::float32, 2)));
+    const std::vector<Action> actions =
+        parse_actions("upcast(1, 4) local(1, 16) upcast(0, 4) local(0, 8) upcast(0, 2) stage(0, 16)").value();
+    const LinearProgram program = linearize(apply_all(f.kernel, actions, gfx1100).value(), gfx1100).value();
+    const std::vector<int> fetched = widths<Op::load>(program, Space::global),
+                           stored = widths<Op::store>(program, Space::local);
+    EXPECT_EQ(std::ranges::count(fetched, 1), 8) << "of rows, whose elements go to places that are apart";
+    EXPECT_EQ(std::ranges::count(fetched, 4), 2) << "of columns, as they are in memory";
+    EXPECT_EQ(std::ranges::count(stored, 4), 4) << "both go in four elements at once";
 }
 
 TEST(Stage, IsTheLastActionAndSaysWhatItCannotTile) {
