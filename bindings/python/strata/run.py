@@ -183,6 +183,9 @@ def run_kernel(args):
         values = [argument(spec) for spec in args.arg]
         wanted = saves(args, values)
         k = kernel(args)
+        for value in values:  # what fills them is no launch of the kernel
+            if isinstance(value, strata.Tensor):
+                value.realize()
         strata.reset_stats()
         found, profile, error = reports(args, k, values)
         if args.json:
