@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import strata
-from strata.bench import kernels
+from strata.bench import graphs, kernels, model
 
 
 def bench(*arguments):
@@ -21,7 +21,7 @@ def numbers(value):
     return [value] if isinstance(value, (int, float)) else []
 
 
-@pytest.mark.parametrize("name", ["import", "graph", "compile", "emu", "sum", "beam", "kernels"])
+@pytest.mark.parametrize("name", ["import", "graph", "compile", "emu", "sum", "beam", "kernels", "search"])
 def test_a_benchmark_prints_json_with_the_machine(name):
     run = bench("--quick", name)
     assert (run.returncode, run.stderr) == (0, "")
@@ -50,6 +50,25 @@ def test_the_model_is_measured_against_published_figures_with_their_source_and_i
         assert abs(row["error_percent"]) < 70, row
     products = [row["modelled"] for row in rows if row["what"].startswith("f32 product")]
     assert products[0] < products[1] < min(products[2:]), "naive, tiles in LDS, tiles in registers"
+
+
+def test_a_row_of_a_library_says_whose_kernel_is_modelled():
+    rows = [row for _, card in model.CARDS.values() for row in card]
+    assert {what for what, *_ in rows if "rocBLAS" in what or "PyTorch" in what} and all("modelled: Strata's own" in what for what, *_ in rows if "rocBLAS" in what or "PyTorch" in what)
+    assert all(published > 0 and ("github.com/" in source or "AMD, " in source) for _, _, published, source, _ in rows)
+
+
+def test_the_search_is_compared_with_annealing_over_as_many_schedules():
+    row = json.loads(bench("--quick", "search").stdout)["search"]["matmul 256"]
+    assert row["beam_ms"] <= row["start_ms"] and row["annealed_ms"] <= row["start_ms"] and row["beam_candidates"] > 8
+
+
+def test_figures_of_tinygrad_stand_beside_the_rows_of_their_name():
+    shown = graphs.table({"transformer": {"again_ms": 2.5, "launches": 86}, "small": {"first_number_ms": 1.5},
+                          "tinygrad": {"version": "1", "transformer": {"again_ms": 120.25}, "small": {"error": "no clang"}}})
+    lines = [line.split() for line in shown.splitlines()]
+    assert ["again", "ms", "2.5", "120.25"] in lines and ["launches", "86"] in lines and ["transformer", "strata", "tinygrad"] in lines
+    assert "tinygrad: no clang" in shown and ["first", "number", "ms", "1.5"] in lines
 
 
 def test_an_unknown_benchmark_is_named_with_those_there_are():

@@ -252,8 +252,14 @@ def bench_model(quick):
     return bench_model(quick)
 
 
+def bench_search(quick):
+    from .search import bench_search
+
+    return bench_search(quick)
+
+
 BENCHMARKS = {"import": bench_import, "graph": bench_graph, "compile": bench_compile, "launch": bench_launch, "emu": bench_emu, "sum": bench_sum, "beam": bench_beam,
-              "lowering": bench_lowering, "kernels": bench_kernels, "model": bench_model}
+              "lowering": bench_lowering, "kernels": bench_kernels, "model": bench_model, "search": bench_search}
 
 
 def bench_gpu(quick):
@@ -270,7 +276,7 @@ def table_of(module):
     return lambda result: importlib.import_module(f".{module}", __name__).table(result)
 
 
-TABLES = {name: table_of(module) for name, module in [("lowering", "lowering"), ("compile", "graphs"), ("kernels", "kernels"), ("model", "model")]}
+TABLES = {name: table_of(module) for name, module in [("lowering", "lowering"), ("compile", "graphs"), ("kernels", "kernels"), ("model", "model"), ("search", "search")]}
 
 
 def run_benchmarks(only=(), quick=False, archs=()):

@@ -1,5 +1,6 @@
 """strata bench compile, of whole graphs: what scheduling costs when a structure is new, and when it was seen before."""
 
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -153,12 +154,18 @@ def large(quick):
             f"chain_of_{length}_ms": chains[0], f"chain_of_{length}_again_ms": chains[1]}
 
 
-def tinygrad(quick):
-    """The same transformer, where that is installed beside Strata, with a C compiler for its kernels."""
-    env = {"CC": shutil.which("clang-19") or "clang", "DEV": "CPU", **os.environ}
-    sizes = [2 if quick else 5, WIDTH, HEADS, LENGTH, BATCH, WORDS]
-    run = subprocess.run([sys.executable, peer.__file__, *map(str, sizes)], env=env, capture_output=True, text=True)
+def of_peer(part, device, repeat):
+    """A part of these figures in tinygrad, with a C compiler for its kernels on the host."""
+    env = {"CC": shutil.which("clang-19") or "clang", **os.environ, "DEV": device}
+    sizes = [repeat, WIDTH, HEADS, LENGTH, BATCH, WORDS]
+    run = subprocess.run([sys.executable, peer.__file__, part, *map(str, sizes)], env=env, capture_output=True, text=True)
     return json.loads(run.stdout) if run.returncode == 0 else {"error": (run.stderr.strip().splitlines() or ["it ended"])[-1]}
+
+
+def tinygrad(quick):
+    """The same rows where tinygrad is installed beside Strata."""
+    rows = {part: of_peer(part, device, 2 if quick else 20) for part, (_, device) in peer.PARTS.items()}
+    return {"version": importlib.metadata.version("tinygrad"), **rows}
 
 
 def rounded(value):
@@ -175,9 +182,16 @@ def bench_graphs(quick):
 
 
 def table(result):
-    """The result of bench_graphs for people."""
+    """The result of bench_graphs for people, tinygrad's beside Strata's."""
+    peers = result.get("tinygrad", {})
     lines = []
-    for part in ("transformer", "tinygrad", "small", "large"):
-        rows = result.get(part, {})
-        lines += ["", part] * bool(rows) + [f"  {name.replace('_', ' '):44s} {value:>12}" for name, value in rows.items()]
+    for part in ("transformer", "small", "large"):
+        rows, beside = result.get(part, {}), peers.get(part, {})
+        if not rows:
+            continue
+        heading = f"{'strata':>12}" + (f" {'tinygrad':>12}" if beside else "")
+        lines += ["", f"{part:46s} {heading}"]
+        lines += [f"  {name.replace('_', ' '):44s} {value:>12}" + (f" {beside[name]:>12}" if name in beside else "") for name, value in rows.items()]
+        if "error" in beside:
+            lines.append(f"  tinygrad: {beside['error']}")
     return "\n".join(lines[1:])

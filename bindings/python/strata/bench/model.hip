@@ -85,6 +85,42 @@ extern "C" __global__ void product_wmma(_Float16* c, const _Float16* a, const _F
     for (int i = 0; i < 8; ++i) c[(row + 2 * i + threadIdx.x % 32 / 16) * n + column + lane] = sums[2 * i];
 }
 
+// Halves through local memory, A by columns: of DOWN x ACROSS waves each makes TILES x TILES tiles; a thread brings PART at a time.
+template <int PART> struct Part { typedef _Float16 type __attribute__((ext_vector_type(PART))); };
+template <> struct Part<1> { typedef _Float16 type; };
+
+template <int DOWN, int ACROSS, int TILES, int DEEP, int PART>
+__global__ __launch_bounds__(32 * DOWN * ACROSS) void product_wmma_blocks(_Float16* c, const _Float16* a, const _Float16* b, int n) {
+    using Vector = typename Part<PART>::type;
+    constexpr int kHigh = DOWN * TILES * 16, kWide = ACROSS * TILES * 16, kThreads = 32 * DOWN * ACROSS;
+    __shared__ _Float16 of_a[DEEP][kHigh], of_b[DEEP][kWide];
+    const int thread = threadIdx.x, lane = thread % 16, row = thread / 32 / ACROSS * TILES * 16, column = thread / 32 % ACROSS * TILES * 16;
+    const _Float16* columns = a + blockIdx.y * kHigh;
+    const _Float16* rows = b + blockIdx.x * kWide;
+    h16 sums[TILES][TILES] = {};
+    for (int at = 0; at < n; at += DEEP) {
+        for (int i = thread * PART; i < DEEP * kHigh; i += kThreads * PART)
+            *(Vector*)&of_a[i / kHigh][i % kHigh] = *(const Vector*)&columns[(at + i / kHigh) * n + i % kHigh];
+        for (int i = thread * PART; i < DEEP * kWide; i += kThreads * PART)
+            *(Vector*)&of_b[i / kWide][i % kWide] = *(const Vector*)&rows[(at + i / kWide) * n + i % kWide];
+        __syncthreads();
+        for (int k = 0; k < DEEP; k += 16) {
+            h16 left[TILES], right[TILES];
+            for (int t = 0; t < TILES; ++t)
+                for (int j = 0; j < 16; ++j)
+                    left[t][j] = of_a[k + j][row + t * 16 + lane], right[t][j] = of_b[k + j][column + t * 16 + lane];
+            for (int i = 0; i < TILES; ++i)
+                for (int j = 0; j < TILES; ++j)
+                    sums[i][j] = __builtin_amdgcn_wmma_f16_16x16x16_f16_w32(left[i], right[j], sums[i][j], false);
+        }
+        __syncthreads();
+    }
+    for (int i = 0; i < TILES; ++i)
+        for (int j = 0; j < TILES; ++j)
+            for (int k = 0; k < 8; ++k)
+                c[(blockIdx.y * kHigh + row + i * 16 + 2 * k + thread % 32 / 16) * n + blockIdx.x * kWide + column + j * 16 + lane] = sums[i][j][2 * k];
+}
+
 // Nothing but matrix products.
 extern "C" __global__ void peak_wmma(float* out, int steps) {
     h16 a = (_Float16)threadIdx.x, b = (_Float16)1;
@@ -95,6 +131,10 @@ extern "C" __global__ void peak_wmma(float* out, int steps) {
 }
 #endif
 
+extern "C" __global__ void copy_vectors(f4* out, const f4* x) {
+    const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    out[i] = x[i];
+}
 // Streams of doubles, an element a thread.
 extern "C" __global__ void stream_read(double* out, const double* x) {
     const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;

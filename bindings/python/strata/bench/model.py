@@ -1,7 +1,8 @@
 """strata bench model: what the timing model says of kernels whose times on real cards are published.
 
-Each row is one kernel (model.hip) on one card, with who measured it and what. `error` is modelled against published, in percent; a kernel of
-another author is Strata's own text of the same algorithm. Launches run a few of their workgroups."""
+Each row is one kernel (model.hip) on one card, with who measured it and what. `error_percent` is modelled against published; a kernel of
+another author is Strata's own text of the same algorithm, that of a library Strata's own program, which the row says. Launches run a few of
+their workgroups."""
 
 import json
 import os
@@ -14,6 +15,9 @@ VINCE = "github.com/seb-v/fp32_sgemm_amd: table of kernels, RX 7900 XTX, 4096"
 ADELJ = "github.com/adelj88/rocm_wmma_samples, hgemm/docs/general.md: RX 7900 GRE, Windows, 4096"
 ERNST = "github.com/te42kyfo/gpu-benches: "
 RDNA3 = "AMD, RDNA3 ISA document and product page of the RX 7900 XTX"
+ROCM = "github.com/ROCm/legacy-rocm-build/issues/2253: rocm-bandwidth-test 2.6.0, RX 7900 XTX to itself"
+TORCH = "github.com/zzc0721/torch-performance-test-data/issues/58: torch 2.7.1 and rocm 6.3, RX 7900 XTX, 4096"
+SUM = "github.com/ROCm/pytorch/pull/1588: torch.sum of 2^30 float32 on an MI300X"
 SIDE = 4096  # of the matrices
 
 
@@ -44,6 +48,31 @@ def product(name, side, block, dtype="float32"):
     c, a, b = (empty(SIDE * SIDE, dtype) for _ in range(3))
     grid = (SIDE // side[0], SIDE // side[1])
     return 2e-9 * SIDE**3 / milliseconds(kernel(name, grid, block), c, a, b, np.int32(SIDE))
+
+
+def own_product(dtype="float32"):
+    """TFLOP/s of Strata's own product of those matrices, without a search."""
+    a, b = (empty(SIDE * SIDE, dtype).reshape(SIDE, SIDE) for _ in range(2))
+    return 2e-9 * SIDE**3 / program_ms(a @ b)
+
+
+def own_sum(count):
+    """GB/s of Strata's own sum of floats, without a search."""
+    return 4e-6 * count / program_ms(empty(count).sum())
+
+
+def program_ms(tensor):
+    import strata
+
+    strata.reset_stats()
+    tensor.realize()
+    return strata.stats().time_ms
+
+
+def copied(mib):
+    """GB/s, read and written, of a copy of floats, a vector of four a thread."""
+    count = mib << 18
+    return 8e-6 * count / milliseconds(kernel("copy_vectors", count // 1024, 256), empty(count), empty(count))
 
 
 def total(name, bytes_each, block=1024, lds=0):
@@ -111,9 +140,20 @@ CARDS = {
         ("f32 product, loads ahead", "TFLOP/s", 25.560, VINCE + ", kernel 4", partial(product, blocks(256, 64, True, 0), (128, 128), 256)),
         ("f32 product, fewer LDS conflicts", "TFLOP/s", 33.527, VINCE + ", kernel 5", partial(product, blocks(128, 128, True, 4), (128, 128), 128)),
         ("f16 WMMA alone", "TFLOP/s", 122.8, RDNA3 + ": peak", partial(wmma_peak, 768)),
+        ("f32 product, rocBLAS; modelled: Strata's own", "TFLOP/s", 30.547, VINCE + ", kernel 0", own_product),
+        ("f16 product, rocBLAS; modelled: Strata's own", "TFLOP/s", 105.43, TORCH, partial(own_product, "float16")),
+        ("copy of 512 MiB by ROCr; modelled: Strata's own", "GB/s", 649.5, ROCM, partial(copied, 512)),
+        ("sum of 1 GiB; published: DRAM's peak", "GB/s", 960, RDNA3, partial(own_sum, 1 << 28)),
     ]),
     "7900gre": ("emu:gfx1100", [
         ("f16 product, naive WMMA", "TFLOP/s", 6.89, ADELJ + ", WMMA Naive", partial(product, "product_wmma", (32, 32), (64, 2), "float16")),
+        ("f16 product, WMMA, tiles in LDS", "TFLOP/s", 12.06, ADELJ + ", WMMA + Shared Memory", partial(product, "product_wmma_blocks<8, 4, 1, 64, 1>", (64, 128), 1024, "float16")),
+        ("f16 product, WMMA, tiles in registers", "TFLOP/s", 58.63, ADELJ + ", WMMA + Shared Memory + Warp Tiling + Global Vectorized Loads",
+         partial(product, "product_wmma_blocks<4, 4, 4, 32, 16>", (256, 256), 512, "float16")),
+        ("f16 product, rocBLAS; modelled: Strata's own", "TFLOP/s", 66.75, ADELJ + ", rocBLAS", partial(own_product, "float16")),
+    ]),
+    "mi300x": ("emu:gfx942", [
+        ("sum of 4 GiB, PyTorch; modelled: Strata's own", "GB/s", 3205, SUM, partial(own_sum, 1 << 30)),
     ]),
     "mi210": ("emu:gfx90a", [
         ("read of 256 MiB", "GB/s", 1345, ERNST + "gpu-stream/mi210.txt, blocks of 1024", partial(total, "stream_read", 8)),

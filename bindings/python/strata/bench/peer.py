@@ -1,4 +1,4 @@
-"""The transformer of graphs.py in tinygrad, where that is installed: run as a program, since its settings are the process's."""
+"""What graphs.py measures, in tinygrad, where that is installed: run as a program, since its settings are the process's."""
 
 import json
 import random
@@ -11,7 +11,7 @@ def model(layers, width, heads, length, batch, words):
     from tinygrad import Tensor
 
     def weight(*shape):
-        return (Tensor.rand(*shape) * 0.1 - 0.05).realize()
+        return Tensor.empty(*shape)
 
     def norm(x, gain, bias):
         return x.layernorm() * gain + bias
@@ -35,20 +35,64 @@ def model(layers, width, heads, length, batch, words):
     return forward
 
 
-def main(repeat, *sizes):
-    import importlib.metadata
+def elapsed_ms(call):
+    start = time.perf_counter()
+    call()
+    return (time.perf_counter() - start) * 1e3
 
+
+class NoCompiler:
+    def compile_cached(self, _):
+        return b""
+
+
+def texts(linear):
+    """HIP text of each different kernel of a schedule."""
+    from tinygrad import Device
+    from tinygrad.codegen import do_to_program
+    from tinygrad.uop.ops import Ops
+
+    renderer = Device[Device.DEFAULT].renderer
+    renderer.compiler = NoCompiler()
+    different = {call.src[0].key: call.src[0] for call in linear.src if call.src[0].op is Ops.SINK}
+    return {key: do_to_program(kernel, renderer).src[2].arg for key, kernel in different.items()}
+
+
+def transformer(repeat, *sizes):
+    """Graph to schedule, and to text, for a 7900 XTX that is not there: DEV=NULL:HIP:gfx1100. Nothing runs."""
     from tinygrad import Tensor
 
+    def tokens():
+        return Tensor([[random.randrange(sizes[4]) for _ in range(sizes[2])] for _ in range(sizes[3])]).realize()
+
     forward = model(12, *sizes)
-    times, kernels = [], 0
+    schedules, times, found = [], [], {}
     for _ in range(1 + repeat):
-        tokens = Tensor([[random.randrange(sizes[4]) for _ in range(sizes[2])] for _ in range(sizes[3])]).realize()
-        start = time.perf_counter()
-        kernels = len(forward(tokens).schedule_linear().src)
-        times.append((time.perf_counter() - start) * 1e3)
-    print(json.dumps({"version": importlib.metadata.version("tinygrad"), "schedule_first_ms": times[0], "again_ms": statistics.median(times[1:]), "launches": kernels}))
+        x = tokens()
+        times.append(elapsed_ms(lambda x=x: schedules.append(forward(x).schedule_linear())))
+    text_ms = elapsed_ms(lambda: found.update(texts(schedules[0])))
+    return {"to_text_ms": times[0] + text_ms, "kernels": len(schedules[0].src), "different_kernels": len(found),
+            "schedule_and_load_ms": times[0], "again_ms": statistics.median(times[1:])}
+
+
+def small(repeat, *_):
+    """Sums that run, on the host: DEV=CPU."""
+    from tinygrad import Tensor
+
+    x = Tensor.rand(1 << 10).realize()
+    numbers = [elapsed_ms(lambda i=i: (x + (i + 0.5)).sum().item()) for i in range(3 + repeat)]
+    fresh = [elapsed_ms(lambda i=i: Tensor([float(i), 2.0, 3.0]).sum().item()) for i in range(3 + repeat)]
+    first, second, third = numbers[:3]
+    return {"sum_of_a_fresh_buffer_us": statistics.median(fresh[3:]) * 1e3, "sum_with_a_new_number_us": statistics.median(numbers[3:]) * 1e3,
+            "first_number_ms": first, "second_number_ms": second, "third_number_ms": third}
+
+
+PARTS = {"transformer": (transformer, "NULL:HIP:gfx1100"), "small": (small, "CPU")}
+
+
+def main(part, *numbers):
+    print(json.dumps(PARTS[part][0](*map(int, numbers))))
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*sys.argv[1:])
