@@ -18,9 +18,12 @@
 namespace strata::hip {
 namespace {
 
+struct Card;
+MemoryDriver memory_driver(Card& card);
+
 struct Card {
-    Card(int which, DeviceProperties is, MemoryDriver driver)
-        : ordinal(which), properties(std::move(is)), memory(fmt::format("hip:{}", which), std::move(driver)) {}
+    Card(int which, DeviceProperties is)
+        : ordinal(which), properties(std::move(is)), memory(fmt::format("hip:{}", which), memory_driver(*this)) {}
 
     const int ordinal;
     const DeviceProperties properties;
@@ -80,34 +83,6 @@ Result<DeviceProperties> properties_of(const AmdLibrary& hip, int ordinal) {
     return p;
 }
 
-MemoryDriver memory_driver(const AmdLibrary& hip, int ordinal) {
-    const auto here = [&hip, ordinal] { return hip.checked(hip.hipSetDevice(ordinal), "hipSetDevice"); };
-    MemoryDriver driver;
-    driver.malloc = [&hip, here](size_t bytes) -> Result<std::optional<DevicePtr>> {
-        STRATA_TRY_VOID(here());
-        void* memory = nullptr;
-        const int code = hip.hipMalloc(&memory, bytes);
-        Result<void> checked = hip.checked(code, "hipMalloc");
-        if (code == abi::hipErrorOutOfMemory) return std::optional<DevicePtr>();
-        STRATA_TRY_VOID(std::move(checked));
-        return std::optional(reinterpret_cast<DevicePtr>(memory));
-    };
-    driver.free = [&hip, here](DevicePtr memory) -> Result<void> {
-        STRATA_TRY_VOID(here());
-        return hip.checked(hip.hipFree(pointer(memory)), "hipFree");
-    };
-    driver.synchronize = [&hip, here]() -> Result<void> {
-        STRATA_TRY_VOID(here());
-        return hip.checked(hip.hipDeviceSynchronize(), "hipDeviceSynchronize");
-    };
-    driver.info = [&hip, here] {
-        MemoryDriver::Info info;
-        if (here()) (void)hip.hipMemGetInfo(&info.free, &info.total);
-        return info;
-    };
-    return driver;
-}
-
 Result<std::unique_ptr<Machine>> open_machine() {
     STRATA_TRY(AmdLibrary hip, open_amd_library(amd_library_files()));
     auto machine = std::make_unique<Machine>(Machine{std::move(hip), {}});
@@ -121,7 +96,7 @@ Result<std::unique_ptr<Machine>> open_machine() {
                           library.file, asked ? "" : ": ", asked ? "" : asked.error().message);
     for (int i = 0; i < count; ++i) {
         STRATA_TRY(DeviceProperties properties, properties_of(library, i));
-        machine->cards.push_back(std::make_unique<Card>(i, std::move(properties), memory_driver(library, i)));
+        machine->cards.push_back(std::make_unique<Card>(i, std::move(properties)));
     }
     return machine;
 }
@@ -164,6 +139,33 @@ Result<Here> on(Card& card) {
     STRATA_TRY_VOID(here(here.hip.hipSetDevice(card.ordinal), "hipSetDevice"));
     return here;
 }
+MemoryDriver memory_driver(Card& card) {
+    MemoryDriver driver;
+    driver.malloc = [&card](size_t bytes) -> Result<std::optional<DevicePtr>> {
+        STRATA_TRY(const Here here, on(card));
+        void* memory = nullptr;
+        const int code = here.hip.hipMalloc(&memory, bytes);
+        Result<void> checked = here(code, "hipMalloc");
+        if (code == abi::hipErrorOutOfMemory) return std::optional<DevicePtr>();
+        STRATA_TRY_VOID(std::move(checked));
+        return std::optional(reinterpret_cast<DevicePtr>(memory));
+    };
+    driver.free = [&card](DevicePtr memory) -> Result<void> {
+        STRATA_TRY(const Here here, on(card));
+        return here(here.hip.hipFree(pointer(memory)), "hipFree");
+    };
+    driver.synchronize = [&card]() -> Result<void> {
+        STRATA_TRY(const Here here, on(card));
+        return here(here.hip.hipDeviceSynchronize(), "hipDeviceSynchronize");
+    };
+    driver.info = [&card] {
+        MemoryDriver::Info info;
+        if (const Result<Here> here = on(card)) (void)here->hip.hipMemGetInfo(&info.free, &info.total);
+        return info;
+    };
+    return driver;
+}
+
 Result<Card*> card(int device) {
     STRATA_TRY(Machine * all, machine());
     if (device < 0 || static_cast<size_t>(device) >= all->cards.size())

@@ -1,0 +1,147 @@
+// What a program of HIP finds behind the functions of the library: codes, both ways to give arguments, the last error of a thread.
+#include "strata/bindings/hip/exports_p.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <thread>
+#include <vector>
+
+#include "../../runtime/hip/add_one.h"
+#include "strata/asm/llvm/assemble.h"
+#include "strata/bindings/hip/state_p.h"
+
+namespace strata::hip::library {
+namespace {
+
+class Exports : public ::testing::Test {
+  protected:
+    void SetUp() override { (void)hipGetLastError(); }
+
+    static void* filled(const std::vector<uint32_t>& values) {
+        void* memory = nullptr;
+        EXPECT_EQ(hipMalloc(&memory, values.size() * 4), hipSuccess);
+        EXPECT_EQ(hipMemcpyHtoD(memory, const_cast<uint32_t*>(values.data()), values.size() * 4), hipSuccess);
+        return memory;
+    }
+    static std::vector<uint32_t> read(void* memory, size_t count) {
+        std::vector<uint32_t> out(count);
+        EXPECT_EQ(hipMemcpyDtoH(out.data(), memory, count * 4), hipSuccess);
+        return out;
+    }
+    static void* add_one() {
+        const isa::Bytes code = isa::assemble(kAddOne, isa::Arch::gfx1100).value();
+        void *module = nullptr, *function = nullptr;
+        EXPECT_EQ(hipModuleLoadData(&module, code.data()), hipSuccess);
+        EXPECT_EQ(hipModuleGetFunction(&function, module, "add_one"), hipSuccess);
+        return function;
+    }
+    static int launch(void* function, void** parameters, void** extra) {
+        return hipModuleLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, parameters, extra);
+    }
+};
+
+TEST_F(Exports, TheLibraryHasEachFunctionOfTheTable) {
+    void* library = dlopen(STRATA_HIP_FOLDER "/libamdhip64.so.7", RTLD_LAZY | RTLD_LOCAL);
+    ASSERT_TRUE(library) << dlerror();
+#define EXPORT(area, name) EXPECT_TRUE(dlvsym(library, #name, "hip_4.2")) << #area ": " #name;
+#include "strata/bindings/hip/exports.def"
+#undef EXPORT
+    EXPECT_FALSE(dlsym(library, "hipNothing"));
+}
+
+TEST_F(Exports, ArgumentsComeOneByOneOrAsOneBlock) {
+    void* function = add_one();
+    void *x = filled(std::vector<uint32_t>(32, 6)), *out = filled(std::vector<uint32_t>(32));
+    void* one_by_one[] = {&out, &x};
+    ASSERT_EQ(launch(function, one_by_one, nullptr), hipSuccess);
+    EXPECT_EQ(read(out, 32), std::vector<uint32_t>(32, 7));
+    void* block[] = {x, out};  // the other way round
+    size_t bytes = sizeof block;
+    void* extra[] = {reinterpret_cast<void*>(kBufferPointer), block, reinterpret_cast<void*>(kBufferSize), &bytes,
+                     reinterpret_cast<void*>(kEnd)};
+    ASSERT_EQ(launch(function, nullptr, extra), hipSuccess);
+    EXPECT_EQ(read(x, 32), std::vector<uint32_t>(32, 8));
+    EXPECT_EQ(launch(function, one_by_one, extra), hipErrorInvalidValue) << "both";
+    EXPECT_EQ(launch(function, nullptr, nullptr), hipErrorInvalidValue) << "neither";
+    void* wrong[] = {reinterpret_cast<void*>(uintptr_t{9}), block, reinterpret_cast<void*>(kEnd)};
+    EXPECT_EQ(launch(function, nullptr, wrong), hipErrorInvalidValue);
+    EXPECT_EQ(launch(nullptr, one_by_one, nullptr), hipErrorInvalidHandle);
+    EXPECT_EQ(hipFree(x), hipSuccess);
+    EXPECT_EQ(hipFree(out), hipSuccess);
+}
+
+TEST_F(Exports, TheLastErrorIsOfTheThreadAndIsToldOnce) {
+    EXPECT_EQ(hipSetDevice(99), hipErrorInvalidDevice);
+    std::thread([] { EXPECT_EQ(hipGetLastError(), hipSuccess); }).join();
+    EXPECT_EQ(hipDeviceSynchronize(), hipSuccess);
+    EXPECT_EQ(hipGetLastError(), hipErrorInvalidDevice) << "a call that succeeds keeps it";
+    EXPECT_EQ(hipGetLastError(), hipSuccess);
+}
+
+TEST_F(Exports, NullPointersAreInvalid) {
+    EXPECT_EQ(hipMalloc(nullptr, 4), hipErrorInvalidValue);
+    EXPECT_EQ(hipMemGetInfo(nullptr, nullptr), hipErrorInvalidValue);
+    EXPECT_EQ(hipGetDeviceCount(nullptr), hipErrorInvalidValue);
+    EXPECT_EQ(hipGetDevicePropertiesR0600(nullptr, 0), hipErrorInvalidValue);
+    EXPECT_EQ(hipMemcpyHtoD(nullptr, nullptr, 4), hipErrorInvalidValue);
+    EXPECT_EQ(hipModuleLoadData(nullptr, nullptr), hipErrorInvalidValue);
+    EXPECT_EQ(hipModuleUnload(nullptr), hipErrorInvalidHandle);
+    EXPECT_EQ(hipStreamCreate(nullptr), hipErrorInvalidValue);
+    EXPECT_EQ(hipStreamDestroy(nullptr), hipErrorInvalidHandle);
+    EXPECT_EQ(hipEventRecord(nullptr, nullptr), hipErrorInvalidHandle);
+    EXPECT_EQ(hipRuntimeGetVersion(nullptr), hipErrorInvalidValue);
+    EXPECT_EQ(hipInit(1), hipErrorInvalidValue);
+}
+
+TEST_F(Exports, MemoryIsCountedAndNothingIsFreedTwice) {
+    size_t before = 0, now = 0, total = 0;
+    ASSERT_EQ(hipMemGetInfo(&before, &total), hipSuccess);
+    void *memory = nullptr, *nothing = &now;
+    ASSERT_EQ(hipMalloc(&memory, 1 << 20), hipSuccess);
+    ASSERT_EQ(hipMemGetInfo(&now, &total), hipSuccess);
+    EXPECT_EQ(before - now, 1u << 20);
+    EXPECT_EQ(hipFree(memory), hipSuccess);
+    EXPECT_EQ(hipFree(memory), hipErrorInvalidValue);
+    EXPECT_EQ(hipMalloc(&nothing, 0), hipSuccess);
+    EXPECT_EQ(nothing, nullptr);
+    EXPECT_EQ(hipFree(nullptr), hipSuccess);
+    EXPECT_EQ(hipMalloc(&memory, total + 1), hipErrorOutOfMemory);
+    EXPECT_EQ(memory, nullptr);
+}
+
+TEST_F(Exports, CopiesGoFromDeviceToDevice) {
+    void* here = filled({1, 2, 3, 4});
+    ASSERT_EQ(hipSetDevice(1), hipSuccess);
+    void* there = filled({0, 0, 0, 0});
+    EXPECT_EQ(hipMemcpyDtoD(there, here, 16), hipSuccess);
+    EXPECT_EQ(read(there, 4), (std::vector<uint32_t>{1, 2, 3, 4}));
+    EXPECT_EQ(hipMemsetD8(here, 0xff, 4), hipSuccess) << "of another device than the thread's";
+    EXPECT_EQ(read(here, 2), (std::vector<uint32_t>{~0u, 2}));
+    EXPECT_EQ(hipMemcpyDtoD(there, here, 1 << 20), hipErrorInvalidValue);
+    EXPECT_EQ(hipFree(here), hipSuccess);
+    EXPECT_EQ(hipFree(there), hipSuccess);
+    ASSERT_EQ(hipSetDevice(0), hipSuccess);
+}
+
+TEST_F(Exports, PropertiesAreTheSameInBothLayouts) {
+    for (int device = 0; device < static_cast<int>(devices().size()); ++device) {
+        std::array<std::byte, kPropertiesBytes5> five{};
+        std::array<std::byte, kPropertiesBytesR0600> six{};
+        ASSERT_EQ(hipGetDeviceProperties(five.data(), device), hipSuccess);
+        ASSERT_EQ(hipGetDevicePropertiesR0600(six.data(), device), hipSuccess);
+        const Properties a = read_properties(Layout::hip5, five), b = read_properties(Layout::r0600, six);
+        const isa::ArchInfo& arch = isa::archs()[static_cast<size_t>(device)];
+        EXPECT_EQ(text_of(a.gcnArchName), text_of(b.gcnArchName));
+        EXPECT_TRUE(text_of(a.gcnArchName).starts_with(arch.name));
+        EXPECT_EQ(text_of(a.gcnArchName).ends_with(":sramecc+:xnack-"), is_cdna(arch.family));
+        EXPECT_EQ(a.warpSize, arch.wave_size);
+        EXPECT_EQ(b.warpSize, arch.wave_size);
+        EXPECT_EQ(a.totalGlobalMem, b.totalGlobalMem);
+        EXPECT_EQ(b.maxThreadsDim, (Int3{1024, 1024, 1024}));
+    }
+}
+
+}  // namespace
+}  // namespace strata::hip::library
