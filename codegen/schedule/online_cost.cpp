@@ -12,10 +12,10 @@ namespace {
 
 constexpr double kLaunch = 3.5;      // us
 constexpr double kTogether = 6.3e6;  // multiplications in a us, of narrow rows
-constexpr double kColumns = 5.6e8;   // the same of wide ones, times their columns
+constexpr double kColumns = 4.6e8;   // the same of wide ones, times their columns
 constexpr double kMasked = 0.43;     // of it where a mask that is known leaves half of the keys
 constexpr double kApart = 3.8e7;     // multiplications in a us, in tiles
-constexpr double kScores = 6.2e4;    // scores that are written and read twice in a us
+constexpr double kScores = 9.8e4;    // scores that are written and read twice in a us
 constexpr double kDepth = 0.025;     // us a step of the first product, that nothing else fills
 constexpr double kKeys = 0.012;      // and of the second
 constexpr int64_t kTile = 32;        // rows from which on products have tiles
