@@ -22,6 +22,13 @@ def read(path, binary=False):
         return data.decode("latin-1")
 
 
+def describe(p, target):
+    """A device in one line."""
+    parts = [p["name"], p["arch"], f"{p['units']} units", f"{p['memory_bytes'] / 2**30:.3g} GiB", f"waves of {p['warp_size']}",
+             f"blocks up to {p['max_block']}", f"{p['lds_per_block'] // 1024} KiB LDS", p["driver"], "code by clang 19" if target == "hip" else "code by direct lowering"]
+    return ", ".join(part for part in parts if part)
+
+
 def info(args):
     import strata
 
@@ -33,13 +40,17 @@ def info(args):
     print(f"target: {target}, kernels become machine code {'through clang' if target == 'hip' else 'directly'}{why}")
     print(f"LLVM 19 (assembler): {'found' if _strata.llvm_available() else 'not found; Debian package libllvm19'}")
     print(f"default device: {strata.default_device()}")
-    for name in strata.devices():
+    devices = strata.devices()
+    for name in devices:
         try:
-            p = strata.device_properties(name)
+            print(f"  {name:12s} {describe(strata.device_properties(name), target)}")
         except strata.Unsupported as e:
             print(f"  {name:12s} compiles only: {e}")
-            continue
-        print(f"  {name:12s} {p['name']}, waves of {p['warp_size']}, blocks up to {p['max_block']}, {p['lds_per_block'] // 1024} KiB LDS")
+    if not any(name.startswith("hip:") for name in devices):
+        try:
+            print(f"  {'hip:0':12s} {describe(strata.device_properties('hip'), target)}")
+        except strata.DeviceError as e:
+            print(f"  {'hip':12s} {str(e).partition(chr(10))[0]}")
     print("settings: strata.config(name=...), else the variable STRATA_<NAME>, else the default")
     for name, value, origin, meaning in _strata._describe_settings():
         print(f"  {name} = {value!r} ({origin}): {meaning}")

@@ -1,0 +1,150 @@
+"""AMD's cards through HIP's C interface: against Strata's own libamdhip64, whose devices are emulated. Each in a process of its own, since
+a fault on a card loses the device."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import strata
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+LIBRARY = Path(strata._strata.__file__).parents[2] / "lib" / "hip"
+
+
+def run(*arguments, **settings):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("STRATA_") or k == "STRATA_CACHE_DIR"}
+    env |= {"LD_LIBRARY_PATH": str(LIBRARY), "STRATA_DEVICE": "hip"} | {f"STRATA_{k.upper()}": v for k, v in settings.items()}
+    return subprocess.run([sys.executable, *arguments], env=env, capture_output=True, text=True, timeout=300)
+
+
+def python(code, **settings):
+    done = run("-c", "import numpy as np, strata\nfrom strata import Tensor\n" + code, **settings)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip()
+
+
+def test_tensors_are_computed_there():
+    assert python("x = Tensor.arange(8) + 1; print(x.device, x.numpy())") == "hip:0 [1 2 3 4 5 6 7 8]"
+
+
+def test_every_card_is_a_device_of_its_arch():
+    code = """
+for name in strata.devices():
+    if name.startswith("hip"):
+        p = strata.device_properties(name)
+        x = Tensor(np.arange(100, dtype=np.float32), device=name)
+        emulated = strata.device_properties("emu:" + p["arch"])
+        same = all(p[key] == emulated[key] for key in ("memory_bytes", "max_block", "lds_per_block", "max_grid"))
+        print(name, p["arch"], p["warp_size"], p["units"], same, p["driver"], p["time_is_modelled"], (x * x).sum().item() == 328350)
+"""
+    assert python("Tensor([1]).numpy()" + code).splitlines() == [
+        "hip:0 gfx1100 32 96 True HIP 7.0.0 False True", "hip:1 gfx1201 32 64 True HIP 7.0.0 False True",
+        "hip:2 gfx942 64 304 True HIP 7.0.0 False True", "hip:3 gfx90a 64 104 True HIP 7.0.0 False True",
+    ]
+
+
+def test_tensors_move_between_cards_and_emulated_devices():
+    code = """
+x = Tensor(np.arange(24, dtype=np.float32).reshape(4, 6), device="hip:0")
+for name in ("hip:2", "emu:gfx942", "hip:0"):
+    x = (x.T + 1).to(name)
+    assert x.device == name, x.device
+print(x.numpy().tolist() == (np.arange(24).reshape(4, 6).T + 3).tolist(), x.shape)
+"""
+    assert python(code) == "True (6, 4)"
+
+
+def test_times_are_those_between_events():
+    code = """
+x = Tensor(np.ones(1 << 20, np.float32))
+strata.reset_stats()
+x.sum().item()
+s = strata.stats()
+print(s.modelled, all(0 < l.time_ms < 1 for l in s.launches), len(s.launches) > 0, "(modelled)" in repr(s))
+"""
+    assert python(code) == "False True True False"
+
+
+def test_freed_memory_is_kept_for_the_next_tensor():
+    code = """
+x = Tensor(np.zeros(1 << 20, np.float32))
+before = strata.stats().pooled_bytes
+del x
+for i in range(200):  # what is dead is freed at the latest when 64 MiB were made since
+    Tensor(np.zeros(1 << 18, np.float32) + i)
+print(strata.stats().pooled_bytes > before, strata.stats().live_bytes < 96 << 20)
+"""
+    assert python(code) == "True True"
+
+
+def test_a_search_measures_the_card(tmp_path):
+    code = """
+x = Tensor(np.arange(64 * 96, dtype=np.float32).reshape(64, 96) / 1000)
+y = (x @ x.T).numpy()
+want = x.numpy() @ x.numpy().T
+print(np.allclose(y, want, rtol=1e-4))
+"""
+    assert python(code, beam="2", search_candidates="6", cache_dir=str(tmp_path)) == "True"
+
+
+@pytest.mark.parametrize("target", ["asm", "hip"])
+def test_the_five_levels_run(target):
+    done = run("examples/01_five_levels.py", target=target)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "hip:0" in done.stdout or done.stdout.count("level") >= 5, done.stdout
+
+
+def test_more_memory_than_the_card_has_is_an_error_with_the_numbers():
+    code = """
+try:
+    Tensor.empty(7 << 30, dtype=strata.dtypes.float32).realize()
+    Tensor.ones(7 << 30).contiguous().realize()
+except strata.DeviceError as e:
+    print(e)
+print((Tensor.arange(3) + 1).tolist())
+"""
+    message, after = python(code).splitlines()
+    assert message.startswith("hip:0 is out of memory: 30064771072 bytes asked for, ")
+    assert " free, " in message and "the pool held" in message and after == "[1, 2, 3]"
+
+
+def test_no_card_is_said_where_one_is_asked_for():
+    code = """
+try:
+    Tensor([1], device="hip")
+except strata.DeviceError as e:
+    print(e)
+print(strata.devices())
+"""
+    out = python(code, device="emu:none")
+    assert "finds no AMD GPU: hipErrorNoDevice: no ROCm-capable device is detected (hipGetDeviceCount)" in out
+    assert out.splitlines()[-1] == "['emu:gfx1100', 'emu:gfx1201', 'emu:gfx942', 'emu:gfx90a']"
+
+
+def test_who_names_no_device_gets_an_emulated_one_and_loads_no_driver():
+    code = """
+print((Tensor.arange(3) + 1).device, "libamdhip64" in open("/proc/self/maps").read())
+"""
+    assert python(code, device="") == "emu:gfx1100 False"
+
+
+def test_a_card_that_is_not_there_is_named_with_those_that_are():
+    code = """
+try:
+    Tensor([1], device="hip:7")
+except strata.DeviceError as e:
+    print(e)
+"""
+    assert python(code).startswith("unknown device 'hip:7'; known: hip:0, hip:1, hip:2, hip:3, emu:gfx1100")
+
+
+def test_info_lists_the_cards():
+    done = run("-m", "strata", "info")
+    line = next(line for line in done.stdout.splitlines() if line.startswith("  hip:2"))
+    assert line.startswith("  hip:2        mi300x (emulated), gfx942, 304 units, ")
+    assert " GiB, waves of 64, blocks up to 1024, 64 KiB LDS, HIP 7.0.0, code by " in line
+    assert "default device: hip:0" in done.stdout
