@@ -75,6 +75,9 @@ Result<DeviceProperties> read_properties(const NvidiaDriver& driver, int device)
         STRATA_TRY(const int most, attribute(driver, device, is::kMaxGridX + dim));
         p.max_grid[static_cast<size_t>(dim)] = static_cast<uint32_t>(most);
     }
+    STRATA_TRY(p.units, attribute(driver, device, is::kUnits));
+    STRATA_TRY_VOID(driver.check("cuDeviceTotalMem", driver.cuDeviceTotalMem_v2(&p.memory_bytes, device)));
+    p.driver = driver.version();
     return p;
 }
 

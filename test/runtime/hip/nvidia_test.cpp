@@ -50,6 +50,9 @@ TEST_F(NvidiaTest, DevicesSayWhatTheyAre) {
     EXPECT_EQ(p.max_block, 1024);
     EXPECT_EQ(p.lds_per_block, 49152);
     EXPECT_EQ(p.max_grid, (std::array<uint32_t, 3>{0x7fffffff, 65535, 65535}));
+    EXPECT_EQ(p.units, 132);
+    EXPECT_EQ(p.memory_bytes, fake().memory);
+    EXPECT_EQ(p.driver, "CUDA 13.0");
     EXPECT_EQ(nvidia().device_label(1), "1");
     EXPECT_FALSE(nvidia().device_properties(2));
 }
