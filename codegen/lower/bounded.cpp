@@ -51,6 +51,7 @@ void Selector::bounded(UOp u, std::span<const Value> s) {
     store.src[1] = none;
     store.inst.src[2] = {};
     store.gate = wrong;
+    store.checks = true;
     set(u, at);
 }
 

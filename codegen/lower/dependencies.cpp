@@ -73,7 +73,7 @@ const std::vector<Dependency>& Dependencies::of(const Block& block, uint32_t cou
     readers_.clear();
     scc_readers_.clear();
     scc_dead_.clear();
-    scc_writer_ = fence_ = barrier_ = kNone;
+    scc_writer_ = fence_ = check_ = barrier_ = kNone;
     for (size_t space = 0; space < kSpaces; ++space) {
         loads_[space].clear();
         stores_[space].clear();
@@ -148,7 +148,7 @@ void Dependencies::find_live_scc(const Block& block, uint32_t count) {
     }
 }
 
-/// Loads pass loads, and those of memory that nobody writes pass all else too. Stores and atomics keep their order with what
+/// Loads pass loads, and those of memory that nobody writes pass all else but checks of indices too. Stores and atomics keep their order with what
 /// may be of the same memory: address spaces differ, but FLAT may be any of them.
 void Dependencies::memory(const Instruction& instruction, uint32_t i) {
     const isa::Row& row = *instruction.inst.row;
@@ -164,7 +164,10 @@ void Dependencies::memory(const Instruction& instruction, uint32_t i) {
         fence_ = i;
         return;
     }
-    if (!(row.flags & isa::kMemory) || instruction.unchanging) return;
+    if (!(row.flags & isa::kMemory)) return;
+    add(check_, i, 0);
+    if (instruction.unchanging) return;
+    if (instruction.checks) check_ = i;
     add(fence_, i, 0);
     const bool any = row.format == isa::Format::FLAT || instruction.inst.lds || instruction.inst.gds ||
                      row.mnemonic.find("_lds") != std::string_view::npos;

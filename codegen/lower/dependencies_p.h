@@ -55,7 +55,7 @@ class Dependencies {
     uint32_t scc_writer_ = kNone;
     std::vector<uint32_t> scc_readers_, scc_dead_;  // readers of that writer; writers since whom nobody reads
     std::vector<uint32_t> loads_[kSpaces], stores_[kSpaces];
-    uint32_t fence_ = kNone, barrier_ = kNone;
+    uint32_t fence_ = kNone, check_ = kNone, barrier_ = kNone;
 };
 
 /// Clocks until a result can be used, as the scheduler sees it.

@@ -54,6 +54,7 @@ struct Instruction {
     bool keeps =
         false;  ///< some of dst[0], or lanes without the gate, stay as they were or are added to: dst[0] is read too
     bool unchanging = false;  ///< loads from memory that nobody writes while the kernel runs
+    bool checks = false;      ///< ends the kernel where an index is wrong: no access may come before
     uint32_t target = 0;      ///< of a branch: index of a block
     uint32_t origin = 0;      ///< index into LinearProgram::ops of what it was selected for
     static constexpr int32_t kUnsteady = INT32_MIN;

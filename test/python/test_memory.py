@@ -182,3 +182,17 @@ start = resident("VmRSS")
 steps(3000, 9000)
 """
     assert growth(case)[1] < 2
+
+
+def test_steps_of_descent_keep_no_graphs():
+    case = """
+w, m = Tensor(np.ones(1 << 16, np.float32)).requires_grad_(), Tensor(np.zeros(1 << 16, np.float32))
+for i in range(1200):
+    w.grad = None
+    (w * w).sum().backward()
+    m = (m * 0.9 + w.grad).realize()
+    w.assign(w - 0.01 * m).realize()
+    if i == 200:
+        start = resident("VmRSS")
+"""
+    assert growth(case)[1] < 24  # a step makes three of 256 KiB: 750 in all
