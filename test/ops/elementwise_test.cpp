@@ -181,6 +181,7 @@ TEST(Elementwise, EveryFunctionOfFloatsTakesFloatsAndIntegers) {
     std::vector<double> in = {0.25, 1, 2, 3.5};
     for (const Case& c : float_functions()) {
         SCOPED_TRACE(c.name);
+        if ((vec(in).*c.of)().dtype().is_bool()) continue;  // signbit
         Function f = c.reference ? c.reference : not_in_c.at(c.name);
         for (DType t : {dtypes::float16, dtypes::bfloat16, dtypes::float32, dtypes::float64}) {
             std::vector<double> wanted;
