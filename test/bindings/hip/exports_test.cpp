@@ -30,13 +30,15 @@ class Exports : public ::testing::Test {
         EXPECT_EQ(hipMemcpyDtoH(out.data(), memory, count * 4), hipSuccess);
         return out;
     }
-    static void* add_one() {
-        const isa::Bytes code = isa::assemble(kAddOne, isa::Arch::gfx1100).value();
+    struct AddOne {
+        AddOne() {
+            const isa::Bytes code = isa::assemble(kAddOne, isa::Arch::gfx1100).value();
+            EXPECT_EQ(hipModuleLoadData(&module, code.data()), hipSuccess);
+            EXPECT_EQ(hipModuleGetFunction(&function, module, "add_one"), hipSuccess);
+        }
+        ~AddOne() { EXPECT_EQ(hipModuleUnload(module), hipSuccess); }
         void *module = nullptr, *function = nullptr;
-        EXPECT_EQ(hipModuleLoadData(&module, code.data()), hipSuccess);
-        EXPECT_EQ(hipModuleGetFunction(&function, module, "add_one"), hipSuccess);
-        return function;
-    }
+    };
     static int launch(void* function, void** parameters, void** extra) {
         return hipModuleLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, parameters, extra);
     }
@@ -52,7 +54,8 @@ TEST_F(Exports, TheLibraryHasEachFunctionOfTheTable) {
 }
 
 TEST_F(Exports, ArgumentsComeOneByOneOrAsOneBlock) {
-    void* function = add_one();
+    const AddOne add_one;
+    void* const function = add_one.function;
     void *x = filled(std::vector<uint32_t>(32, 6)), *out = filled(std::vector<uint32_t>(32));
     void* one_by_one[] = {&out, &x};
     ASSERT_EQ(launch(function, one_by_one, nullptr), hipSuccess);
