@@ -7,15 +7,16 @@ from ._strata import Tensor, UsageError
 
 
 def _on_stand_ins(f, arguments, places):
-    """f's result and the tensors that took the place of those arguments."""
-    given = list(arguments)
+    """f's result, the tensors that took the place of those arguments, and the arguments as tensors."""
+    given, originals = list(arguments), []
     for i in places:
-        given[i] = _strata._stand_in(Tensor(given[i]) if not isinstance(given[i], Tensor) else given[i])
-    return f(*given), [given[i] for i in places]
+        originals.append(_tensor(given[i]))
+        given[i] = _strata._stand_in(originals[-1])
+    return f(*given), [given[i] for i in places], originals
 
 
-def _originals(arguments, places):
-    return [a if isinstance(a, Tensor) else Tensor(a) for a in (arguments[i] for i in places)]
+def _tensor(value):
+    return value if isinstance(value, Tensor) else Tensor(value)
 
 
 def _derivatives(y, stand_ins, originals, seed=None):
@@ -38,10 +39,9 @@ def value_and_grad(f, argnums=0):
     def both(*arguments, **named):
         if any(not -len(arguments) <= i < len(arguments) for i in places):
             raise UsageError(f"[grad] argument {argnums} of a call with {len(arguments)}")
-        y, stand_ins = _on_stand_ins(lambda *given: f(*given, **named), arguments, places)
+        y, stand_ins, originals = _on_stand_ins(lambda *given: f(*given, **named), arguments, places)
         if isinstance(y, Tensor) and y.size != 1:
             raise UsageError(f"[grad] the function gives shape {y.shape}: sum it, or use strata.vjp")
-        originals = _originals(arguments, places)
         found = _derivatives(y, stand_ins, originals)
         value = _strata._replaced(y, stand_ins, originals)
         return value, found[0] if isinstance(argnums, int) else tuple(found)
@@ -63,11 +63,10 @@ def grad(f, argnums=0):
 def vjp(f, *arguments):
     """f's value y, and a function that takes a tensor g of y's shape to the derivatives of sum(g * y) by all arguments."""
     places = tuple(range(len(arguments)))
-    y, stand_ins = _on_stand_ins(f, arguments, places)
-    originals = _originals(arguments, places)
+    y, stand_ins, originals = _on_stand_ins(f, arguments, places)
 
     def pull_back(g):
-        return tuple(_derivatives(y, stand_ins, originals, g if isinstance(g, Tensor) else Tensor(g)))
+        return tuple(_derivatives(y, stand_ins, originals, _tensor(g)))
 
     return _strata._replaced(y, stand_ins, originals), pull_back
 

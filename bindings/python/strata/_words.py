@@ -41,7 +41,7 @@ PACKAGE = {
     **{name: f"strata.Tensor.{name}(...)" for name in _OF_TENSOR}, "tensor": "strata.Tensor(data)", "array": "strata.Tensor(data)", "asarray": "strata.Tensor(data)", "from_numpy": "strata.Tensor(array)",
     "as_tensor": "strata.Tensor(data)", "concat": "strata.cat(tensors)", "concatenate": "strata.cat(tensors)", "vstack": "strata.cat(tensors)", "hstack": "strata.cat(tensors, axis=1)", "no_grad": "x.detach(): operations keep no tape", "autograd": "strata.grad(f), or x.backward()",
     "matmul": "x @ y", "mm": "x @ y", "save": "np.save(file, x)", "load": "strata.Tensor(np.load(file))", "device": "strata.devices(), or device= of what makes a tensor", "cuda": "strata.devices()", "set_default_device": "strata.config(device=...)", "jit": "strata.compile(tensor)",
-     "random": "strata.Tensor.rand(...)", "float32": "strata.dtypes.float32", "float16": "strata.dtypes.float16", "float64": "strata.dtypes.float64", "int32": "strata.dtypes.int32", "int64": "strata.dtypes.int64", "bool": "strata.dtypes.bool",
+    "random": "strata.Tensor.rand(...)", "float32": "strata.dtypes.float32", "float16": "strata.dtypes.float16", "float64": "strata.dtypes.float64", "int32": "strata.dtypes.int32", "int64": "strata.dtypes.int64", "bool": "strata.dtypes.bool",
 }  # fmt: skip
 
 UOP = {

@@ -1,18 +1,17 @@
 """Activations as modules, one row each; those with `glu` halve an axis: one half gates the other (Shazeer 2020)."""
 
+from .._strata import ArgumentError, ShapeError
 from .module import Module
 
 __all__ = []
 
 
-def _softplus(x):
+def softplus(x):
     return x.relu() + ((-x.abs()).exp() + 1).log()
 
 
 def _halves(x, axis):
     if x.shape[axis] % 2:
-        from .._strata import ShapeError
-
         raise ShapeError(f"[glu] axis {axis} of shape {x.shape} has an odd size")
     return x.split(x.shape[axis] // 2, axis)
 
@@ -33,11 +32,11 @@ _ROWS = {
     "GELU": (lambda x: x.gelu(), "x * Phi(x), exact."),
     "GELUTanh": (lambda x: x.gelu_tanh(), "The tanh approximation of GELU."),
     "SiLU": (lambda x: x.silu(), "x * sigmoid(x)."),
-    "Mish": (lambda x: x * _softplus(x).tanh(), "x * tanh(softplus(x))."),
-    "Softplus": (_softplus, "log(1 + exp(x)), without overflow."),
+    "Mish": (lambda x: x * softplus(x).tanh(), "x * tanh(softplus(x))."),
+    "Softplus": (softplus, "log(1 + exp(x)), without overflow."),
     "Softsign": (lambda x: x / (x.abs() + 1), "x / (1 + |x|)."),
     "Sigmoid": (lambda x: x.sigmoid(), "1 / (1 + exp(-x))."),
-    "LogSigmoid": (lambda x: -_softplus(-x), "log(sigmoid(x)), without overflow."),
+    "LogSigmoid": (lambda x: -softplus(-x), "log(sigmoid(x)), without overflow."),
     "Tanh": (lambda x: x.tanh(), "Hyperbolic tangent."),
     "Hardtanh": (lambda x, low=-1.0, high=1.0: x.clamp(low, high), "x kept within [low, high]."),
     "Hardsigmoid": (lambda x: ((x + 3) / 6).clamp(0, 1), "(x + 3) / 6 kept within [0, 1]."),
@@ -56,8 +55,6 @@ def _module(name, function, meaning):
     def __init__(self, **values):
         known = function.__code__.co_varnames[1 : function.__code__.co_argcount]
         if unknown := [v for v in values if v not in known]:
-            from .._strata import ArgumentError
-
             raise ArgumentError(f"[{name}] takes ({', '.join(known)}); there is no argument '{unknown[0]}'")
         self.values = values
 

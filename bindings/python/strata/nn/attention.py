@@ -1,5 +1,7 @@
 """Attention with several heads, rotary positions, and a cache of keys and values."""
 
+import math
+
 from .. import _strata
 from .._strata import ShapeError, Tensor, UsageError
 from ..functional import scaled_dot_product_attention
@@ -16,17 +18,11 @@ def rotary(x, start=0, base=10000.0):
     positions, width = x.shape[-2:]
     if width % 2:
         raise ShapeError(f"[rotary] the width {width} of shape {x.shape} is odd")
-    rate = (Tensor.arange(width // 2, dtype="float32") * (-2 / width) * _log2(base)).exp2()
+    rate = (Tensor.arange(width // 2, dtype="float32") * (-2 / width) * math.log2(base)).exp2()
     angle = (Tensor.arange(positions, dtype="float32") + float(start)).unsqueeze(1) * rate
     cos, sin = angle.cos(), angle.sin()
     a, b = x.split(width // 2, -1)
     return _strata.cat([a * cos - b * sin, b * cos + a * sin], -1).cast(x.dtype)
-
-
-def _log2(value):
-    import math
-
-    return math.log2(value)
 
 
 class KVCache:

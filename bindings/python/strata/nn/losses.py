@@ -8,6 +8,7 @@ import math
 
 from .._strata import ShapeError, Tensor, UsageError
 from ..functional import cross_entropy as _cross_entropy
+from .activations import softplus as _softplus
 
 _TINY = 1e-12
 
@@ -22,10 +23,6 @@ def _alike(name, x, *others):
     for other in others:
         if isinstance(other, Tensor) and other.shape != x.shape:
             raise ShapeError(f"[{name}] shapes {x.shape} and {other.shape} differ")
-
-
-def _softplus(x):
-    return x.relu() + ((-x.abs()).exp() + 1).log()
 
 
 def l1(x, target, reduction="mean"):

@@ -2,7 +2,7 @@
 
 import math
 
-from .._strata import ShapeError, Tensor, UsageError
+from .._strata import ShapeError, Tensor, UsageError, realize
 from ..functional import layernorm, rmsnorm
 from .layers import parameter
 from .module import Module
@@ -122,6 +122,7 @@ class BatchNorm(_OfChannels):
             raise UsageError(f"[BatchNorm] of shape {x.shape} in training: a channel needs two values or more")
         mean, var = x.detach().mean(axes), x.detach().var(axes)
         keep = 1 - self.momentum
-        self.running_mean.assign(self.running_mean * keep + mean * self.momentum).realize()
-        self.running_var.assign(self.running_var * keep + var * (self.momentum * count / (count - 1))).realize()
+        self.running_mean.assign(self.running_mean * keep + mean * self.momentum)
+        self.running_var.assign(self.running_var * keep + var * (self.momentum * count / (count - 1)))
+        realize([self.running_mean, self.running_var])
         return self._scaled(_normalised(x, axes, self.eps))
