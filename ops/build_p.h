@@ -52,6 +52,8 @@ void check_integer(std::string_view name, const Tensor& x);
 
 /// Floats narrower than 32 bits and, when `floating`, integers and bool as float32.
 Tensor widened(const Tensor& x, bool floating = true);
+/// The signed integers that hold the bits of a float.
+DType bits_of(DType type);
 /// The type a floating function of x has: x's, or float32 for integers and bool.
 DType floating_dtype(const Tensor& x);
 

@@ -1,7 +1,6 @@
 #include "strata/ops/gradients.h"
 
 #include <algorithm>
-#include <bit>
 #include <numbers>
 #include <numeric>
 #include <unordered_set>
@@ -298,9 +297,7 @@ std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& xs, co
 
 Tensor detach(const Tensor& x) {
     if (!x.dtype().is_float()) return x;
-    static constexpr DType kBits[] = {dtypes::uint8, dtypes::uint16, dtypes::uint32, dtypes::uint64};
-    DType bits = kBits[std::countr_zero(static_cast<unsigned>(x.dtype().bytes()))];
-    return x.bitcast(bits).bitcast(x.dtype());
+    return x.bitcast(bits_of(x.dtype())).bitcast(x.dtype());
 }
 
 Tensor stand_in(const Tensor& x) {

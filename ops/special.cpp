@@ -1,6 +1,5 @@
 #include "strata/ops/special_p.h"
 
-#include <bit>
 #include <limits>
 #include <numbers>
 
@@ -19,11 +18,6 @@ Tensor polynomial(const Tensor& x, const double (&c)[n]) {
     Tensor out = like(x, c[0]);
     for (size_t i = 1; i < n; ++i) out = out * x + c[i];
     return out;
-}
-
-DType bits_of(DType type) {
-    static constexpr DType kSigned[] = {dtypes::int8, dtypes::int16, dtypes::int32, dtypes::int64};
-    return kSigned[std::countr_zero(static_cast<unsigned>(type.bytes()))];
 }
 
 }  // namespace

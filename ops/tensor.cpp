@@ -1,6 +1,7 @@
 #include "strata/ops/tensor.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "strata/ops/build_p.h"
@@ -216,6 +217,11 @@ void check_integer(std::string_view name, const Tensor& x) {
 }
 
 DType floating_dtype(const Tensor& x) { return x.dtype().is_float() ? x.dtype() : dtypes::float32; }
+
+DType bits_of(DType type) {
+    static constexpr DType kSigned[] = {dtypes::int8, dtypes::int16, dtypes::int32, dtypes::int64};
+    return kSigned[std::countr_zero(static_cast<unsigned>(type.bytes()))];
+}
 
 Tensor widened(const Tensor& x, bool floating) {
     DType t = x.dtype();
