@@ -12,6 +12,14 @@
 namespace strata::emu {
 namespace {
 
+/// EXEC of the run's instructions.
+uint64_t exec_in(const Run& run, const Wave& wave) {
+    const uint64_t exec = wave.exec();
+    if (run.lanes_back == Run::kNoScalar) return exec;
+    const uint64_t high = wave.lanes == 64 ? wave.s[run.lanes_back + 1] : 0;
+    return (run.keeps_lanes ? exec : 0) | wave.s[run.lanes_back] | high << 32;
+}
+
 lint::Finding ended_without(size_t wave) {
     lint::Finding finding{.kind = lint::Kind::divergent_barrier};
     finding.what = fmt::format("wave {} ended without coming to this barrier", wave);
@@ -72,7 +80,7 @@ bool GroupChecks::before_run(Wave& wave, const Site& site) {
     const Run& run = table_->runs[table_->run_at[site.at]];
     const bool follows = state.chunk == &chunk && site.at == state.at + 1;
     state.is_ahead = paths_.pass(state.path, chunk, *table_, run, follows ? state.index + 1 : run.first);
-    const uint64_t exec = wave.exec();
+    const uint64_t exec = exec_in(run, wave);
     const Op& op = site.op();
     if (!state.is_ahead || wave.mode & kGprIndex || !state.registers.knows(run, exec)) return false;
     if (run.wants_lane && !exec) return false;
@@ -86,11 +94,13 @@ bool GroupChecks::before_run(Wave& wave, const Site& site) {
         for (uint32_t i = follows ? state.index + 1 : run.first; i <= run.last; ++i)
             share(state, wave, chunk, i, i == run.first ? &op : nullptr);
     if (run.barrier || run.is_private) {
-        const lint::Step step{chunk.pcs[run.first], &chunk.insts[run.first], &table_->instructions[run.first].access};
-        const Moment moment{wave, step, &op, found_};
-        if (seen_ != &wave) see(wave);
-        if (run.barrier) barrier(state, moment, table_->instructions[run.first]);
-        if (run.is_private) state.scratch.step(moment, state.registers);
+        const Checked& checked = table_->instructions[run.first];
+        const lint::Step step{chunk.pcs[run.first], &chunk.insts[run.first], &checked.access};
+        if (run.barrier) barrier(state, wave, &op, step, checked);
+        if (run.is_private) {
+            if (seen_ != &wave) see(wave);
+            state.scratch.step({wave, step, &op, found_}, state.registers);
+        }
     }
     state.chunk = &chunk;
     state.at = run.at;
@@ -179,7 +189,7 @@ void GroupChecks::step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t i
         if (launch_.setup().scratch && space != Space::local && space != Space::gds)
             state.scratch.step(moment, state.registers);
     }
-    if (checked.barrier != Barrier::no) barrier(state, moment, checked);
+    if (checked.barrier != Barrier::no) barrier(state, wave, op, step, checked);
 }
 
 /// An instruction that moves something of each active lane does nothing without any, which is right where some waves have
@@ -239,24 +249,31 @@ void GroupChecks::come_back(OfWave& state, const Wave& wave, uint64_t exec) {
 }
 
 /// The waves of a workgroup come to the same barriers, or to none.
-void GroupChecks::barrier(OfWave& state, const Moment& moment, const Checked& checked) {
-    if (state.missed & moment.exec()) come_back(state, moment.wave, moment.exec());
-    if (checked.branch && state.lanes & ~moment.exec()) {
-        state.missed = state.lanes & ~moment.exec();
-        state.barrier = static_cast<uint32_t>(moment.step.pc);
+void GroupChecks::barrier(OfWave& state, Wave& wave, const Op* op, const lint::Step& step, const Checked& checked) {
+    const uint64_t exec = wave.exec();
+    if (state.missed & exec) come_back(state, wave, exec);
+    if (checked.branch && state.lanes & ~exec) {
+        state.missed = state.lanes & ~exec;
+        state.barrier = static_cast<uint32_t>(step.pc);
         state.branch = checked.branch - 1;
     }
-    Progress& progress = local_.progress(moment.wave);
+    Progress& progress = local_.progress(wave);
     if (checked.barrier == Barrier::waits) progress.passed = progress.signalled;
     if (checked.barrier == Barrier::waits || checked.barrier == Barrier::other) return;
-    const uint32_t number = local_.signal(moment.wave);
+    const uint32_t number = local_.signal(wave);
     if (checked.barrier == Barrier::both) progress.passed = progress.signalled;
-    if (number >= barriers_.size()) barriers_.resize(number + 1, moment.step.pc);
-    for (const OfWave& other : some_ended_ ? std::span<const OfWave>(waves_) : std::span<const OfWave>())
+    if (number >= barriers_.size()) barriers_.resize(number + 1, step.pc);
+    if (some_ended_ || barriers_[number] != step.pc) compare_barriers(wave, op, step, number);
+}
+
+void GroupChecks::compare_barriers(Wave& wave, const Op* op, const lint::Step& step, uint32_t number) {
+    const Moment moment{wave, step, op, found_};
+    if (seen_ != &wave) see(wave);
+    for (const OfWave& other : waves_)
         if (other.ended && local_.progress_of(static_cast<size_t>(&other - waves_.data())).signalled <= number)
             moment.report(lint::Kind::divergent_barrier, 0,
                           [&] { return ended_without(static_cast<size_t>(&other - waves_.data())); });
-    if (barriers_[number] == moment.step.pc) return;
+    if (barriers_[number] == step.pc) return;
     moment.report(lint::Kind::divergent_barrier, 0, [&] {
         lint::Finding finding;
         finding.what = fmt::format("the wave waits here while another waits at another barrier");

@@ -42,7 +42,8 @@ class GroupChecks final : public Observer {
     void look_at(const Chunk& chunk);
     bool pass_memory(OfWave& state, Wave& wave, const Op& op);
     void step(OfWave& state, Wave& wave, const Chunk& chunk, uint32_t index, const Op* op);
-    void barrier(OfWave& state, const Moment& moment, const Checked& checked);
+    void barrier(OfWave& state, Wave& wave, const Op* op, const lint::Step& step, const Checked& checked);
+    void compare_barriers(Wave& wave, const Op* op, const lint::Step& step, uint32_t number);
     void come_back(OfWave& state, const Wave& wave, uint64_t exec);
     void want_lane(const Moment& moment);
     void see_lanes(const Run& run, const Chunk& chunk);

@@ -58,13 +58,6 @@ LocalMemory::Way LocalMemory::way_of(const MemoryFields& fields) {
     return fields.is(kIsStore) ? Way::store : Way::load;
 }
 
-Now LocalMemory::now(const Wave& wave) const {
-    const Progress& progress = progress_[wave.wave_in_group];
-    const Touch own = wave.wave_in_group << 2;
-    return {static_cast<Touch>(base_ + progress.passed + 1) << kWhen, own,
-            static_cast<Touch>(base_ + progress.signalled + 1) << kWhen | own};
-}
-
 /// Whether an earlier touch by another wave has no barrier between it and one now.
 bool LocalMemory::races(Touch touch, const Moment& moment, Way way) const {
     const Now at = now(moment.wave);

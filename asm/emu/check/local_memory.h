@@ -65,7 +65,12 @@ class LocalMemory {
     };
 
     static Way way_of(const MemoryFields& fields);
-    Now now(const Wave& wave) const;
+    Now now(const Wave& wave) const {
+        const Progress& progress = progress_[wave.wave_in_group];
+        const Touch own = wave.wave_in_group << 2;
+        return {static_cast<Touch>(base_ + progress.passed + 1) << kWhen, own,
+                static_cast<Touch>(base_ + progress.signalled + 1) << kWhen | own};
+    }
     bool races(Touch touch, const Moment& moment, Way way) const;
     bool touch(const Moment& moment, uint32_t offset, Cell& cell, Way way, int lane, bool told);
     void touch(const Moment& moment, uint32_t offset, uint32_t bytes, Way way, int lane);

@@ -357,6 +357,11 @@ bool LocalMemory::pass_loads(const Places& places, int32_t apart, bool near, con
         keep(std::span(others).first(firsts.size()), bytes, now);
         return true;
     }
+    if (known && !apart && places.are_together()) {
+        const int32_t one[] = {places.lowest, end};
+        keep(one, 0, now);
+        return true;
+    }
     Extent extents[128];
     const std::span all(extents, static_cast<size_t>(all_extents(places, apart, extents)));
     if (near ? !are_free(all, Way::load, now) : !known && !are_known(all)) return false;

@@ -20,13 +20,6 @@ void Paths::step(Place& place, const lint::Step& step, const Checked& checked, l
     advance(*place.own, step, checked, found);
 }
 
-bool Paths::take(Place& place, uint32_t to) {
-    if (to == kWrong) return false;
-    place.state = to;
-    place.own.reset();
-    return true;
-}
-
 /// The number of a state that a run leads to: that of one it led to before, if they are the same.
 uint32_t Paths::keep(Edges& edges, State state) {
     for (const Edge& edge : edges)
@@ -35,19 +28,19 @@ uint32_t Paths::keep(Edges& edges, State state) {
     return static_cast<uint32_t>(states_.size() - 1);
 }
 
-bool Paths::pass(Place& place, const Chunk& chunk, const AccessTable::OfChunk& table, const Run& run, uint32_t first) {
-    const size_t at = 2 * size_t{run.id} + (first != run.first);
+/// By all ways that are known.
+bool Paths::look_up(Place& place, const Chunk& chunk, const AccessTable::OfChunk& table, const Run& run,
+                    uint32_t first) {
+    const size_t at = edges_at(run, first);
     if (place.own || at >= edges_.size()) return pass_slowly(place, chunk, table, run, first);
-    Edge& last = taken_[at];
-    if (last.from == place.state) return take(place, last.to);
     for (const Edge& edge : edges_[at])
-        if (edge.from == place.state) return take(place, (last = edge).to);
+        if (edge.from == place.state) return take(place, (taken_[at] = edge).to);
     return pass_slowly(place, chunk, table, run, first);
 }
 
 bool Paths::pass_slowly(Place& place, const Chunk& chunk, const AccessTable::OfChunk& table, const Run& run,
                         uint32_t first) {
-    const size_t at = 2 * size_t{run.id} + (first != run.first);
+    const size_t at = edges_at(run, first);
     if (at >= edges_.size()) edges_.resize(at + 64), taken_.resize(at + 64, {kWrong, kWrong});
     Edges& edges = edges_[at];
     for (const Edge& edge : edges)

@@ -27,7 +27,12 @@ class Paths {
     Paths(const Program& program, const lint::Recent& nothing_near);
     /// The wave is at a run; `first`: of its instructions, or of hints before it. True: nothing is wrong along it, and the
     /// wave is now behind it.
-    bool pass(Place& place, const Chunk& chunk, const AccessTable::OfChunk& table, const Run& run, uint32_t first);
+    bool pass(Place& place, const Chunk& chunk, const AccessTable::OfChunk& table, const Run& run, uint32_t first) {
+        const size_t at = edges_at(run, first);
+        if (!place.own && at < taken_.size() && taken_[at].from == place.state) [[likely]]
+            return take(place, taken_[at].to);
+        return look_up(place, chunk, table, run, first);
+    }
     /// The wave is at an instruction: finds what that does wrong.
     void step(Place& place, const lint::Step& step, const Checked& checked, lint::Findings& found);
 
@@ -39,7 +44,14 @@ class Paths {
     };
     using Edges = std::vector<Edge>;
 
-    bool take(Place& place, uint32_t to);
+    static size_t edges_at(const Run& run, uint32_t first) { return 2 * size_t{run.id} + (first != run.first); }
+    static bool take(Place& place, uint32_t to) {
+        if (to == kWrong) return false;
+        place.state = to;
+        place.own.reset();
+        return true;
+    }
+    bool look_up(Place& place, const Chunk& chunk, const AccessTable::OfChunk& table, const Run& run, uint32_t first);
     bool pass_slowly(Place& place, const Chunk& chunk, const AccessTable::OfChunk& table, const Run& run,
                      uint32_t first);
     uint32_t keep(Edges& edges, State state);

@@ -71,7 +71,8 @@ Places::Places(Wave& wave, const Op& op) : bytes(op.memory().bytes) {
     const uint64_t solid = exec >> std::countr_zero(exec);
     is_solid = (solid & (solid + 1)) == 0;
     (count == 32 ? of_32 : of_64)(row_at(&wave, op.memory().address), exec, op.memory().offset, *this);
-    if (count == 32 && differ && std::equal(firsts, firsts + 16, firsts + 16)) count = 16;  // rows of a tile
+    if (count == 32 && differ && firsts[0] == firsts[16] && std::equal(firsts, firsts + 16, firsts + 16))
+        count = 16;  // rows of a tile
 }
 
 bool Places::are_scattered() const {

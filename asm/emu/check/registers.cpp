@@ -228,10 +228,8 @@ void Registers::mark_indexed(const Moment& moment) {
         }
 }
 
-bool Registers::knows(const Run& run, uint64_t exec) const {
-    const RunRegisters& all = run.registers;
-    if ((all.scalars_read & ~whole_).any()) return false;
-    if ((all.all_read & ~full_).none() && (all.all_read_low & ~(full_ | full_low_)).none()) return true;
+/// The rows that it reads, one by one.
+bool Registers::knows_in(const RunRegisters& all, uint64_t exec) const {
     const auto lacks = [&](const std::vector<uint16_t>& rows, uint64_t lanes) {
         uint64_t missing = 0;
         for (const uint16_t row : rows) missing |= lanes & ~known_lanes(row);
@@ -246,12 +244,11 @@ bool Registers::knows(const Run& run, uint64_t exec) const {
            std::ranges::none_of(all.read_lanes, lacks_lane) && std::ranges::none_of(all.read_low, lacks_low);
 }
 
-void Registers::pass(const Run& run, uint64_t exec) {
-    const RunRegisters& all = run.registers;
-    whole_ |= all.scalars_written;
+/// The rows that it writes.
+void Registers::pass_in(const RunRegisters& all, uint64_t exec) {
     if (exec == everyone_) {
-        full_ |= all.all_written;
-    } else if ((all.all_written & ~full_).any()) {
+        for (size_t i = 0; i < all.words; ++i) full_.word(i) |= all.all_written.word(i);
+    } else {
         for (const uint16_t row : all.written) know(row, exec);
         for (const uint16_t row : all.written_across) full_.set(row);
     }

@@ -22,8 +22,23 @@ class Registers {
     /// Looks at what the instruction reads, and notes what it writes.
     void step(const Moment& moment);
     /// Whether all is known that a run of instructions reads; what it writes then is known too, which pass() notes.
-    bool knows(const Run& run, uint64_t exec) const;
-    void pass(const Run& run, uint64_t exec);
+    bool knows(const Run& run, uint64_t exec) const {
+        const RunRegisters& all = run.registers;
+        if ((all.scalars_read & ~whole_).any()) return false;
+        uint64_t missing = 0;
+        for (size_t i = 0; i < all.words; ++i) {
+            const uint64_t full = full_.word(i);
+            missing |= (all.all_read.word(i) & ~full) | (all.all_read_low.word(i) & ~(full | full_low_.word(i)));
+        }
+        return !missing || knows_in(all, exec);
+    }
+    void pass(const Run& run, uint64_t exec) {
+        const RunRegisters& all = run.registers;
+        whole_ |= all.scalars_written;
+        uint64_t missing = 0;
+        for (size_t i = 0; i < all.words; ++i) missing |= all.all_written.word(i) & ~full_.word(i);
+        if (missing || all.written_in_part) pass_in(all, exec);
+    }
 
     /// Known bits of a register in a lane.
     uint32_t bits(uint16_t reg, int lane) const {
@@ -69,6 +84,8 @@ class Registers {
     /// Of lanes that are not known whole: those of which the lower half is.
     uint64_t low_lanes(size_t row) const { return full_low_[row] ? ~0ull : low_[row]; }
     size_t place(size_t row, int lane) const { return row * static_cast<size_t>(lanes_) + static_cast<size_t>(lane); }
+    bool knows_in(const RunRegisters& all, uint64_t exec) const;
+    void pass_in(const RunRegisters& all, uint64_t exec);
     void know(size_t row, uint64_t lanes);
     void know_low(size_t row, uint64_t lanes);
     void lose(size_t row, uint64_t lanes);

@@ -67,6 +67,9 @@ void sum_up(RunRegisters& all) {
     for (const RunRegisters::Lanes& read : all.read_lanes) all.all_read.set(read.row);
     for (const auto* rows : {&all.written, &all.written_across})
         for (const uint16_t row : *rows) all.all_written.set(row);
+    for (size_t i = 0; i < RowSet::kWords; ++i)
+        if (all.all_read.word(i) | all.all_read_low.word(i) | all.all_written.word(i)) all.words = i + 1;
+    all.written_in_part = !all.written_lanes.empty() || !all.written_low.empty();
 }
 
 }  // namespace
@@ -106,7 +109,7 @@ RunBuilder::RunBuilder(const Chunk& chunk, const std::vector<Checked>& instructi
         run.last = index;
         run.at = static_cast<uint32_t>(at);
         goes_on = !ends(at);
-        exec_is_new |= writes_exec(at);
+        exec_is_new |= writes_exec(at) && !gives_lanes_back(at);
     }
     for (Run& run : runs) sum_up(run.registers);
 }
@@ -168,6 +171,19 @@ bool RunBuilder::ends(size_t at) const {
 bool RunBuilder::writes_exec(size_t at) const {
     return std::ranges::any_of(instructions_[chunk_.ops[at].index].access.all_writes(),
                                [](const Write& write) { return is_exec(write.registers); });
+}
+
+/// s_or or s_mov of EXEC from a scalar, where a run starts: lanes that a branch left go on.
+bool RunBuilder::gives_lanes_back(size_t at) {
+    const isa::Inst& inst = chunk_.insts[chunk_.ops[at].index];
+    const std::string_view name = inst.row->mnemonic, bits = wave_size_ == 64 ? "_b64" : "_b32";
+    const bool keeps = name.starts_with("s_or_b") && inst.src[0].code == isa::code::exec_lo;
+    const isa::Operand& from = inst.src[keeps ? 1 : 0];
+    if (in_run[at] != InRun::start || !(keeps || name.starts_with("s_mov_b")) || !name.ends_with(bits)) return false;
+    if (inst.dst[0].code != isa::code::exec_lo || !from.is_sgpr()) return false;
+    runs.back().lanes_back = from.code;
+    runs.back().keeps_lanes = keeps;
+    return true;
 }
 
 /// It asks for no lanes.

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <bitset>
 #include <cstdint>
 #include <vector>
@@ -9,7 +10,21 @@
 namespace strata::emu {
 
 using ScalarSet = std::bitset<lint::kMode + 1>;
-using RowSet = std::bitset<512>;
+
+/// Rows of vector registers, v0 first.
+class RowSet {
+  public:
+    static constexpr size_t kWord = 64, kWords = 512 / kWord;
+    bool operator[](size_t row) const { return words_[row / kWord] >> row % kWord & 1; }
+    void set(size_t row) { words_[row / kWord] |= 1ull << row % kWord; }
+    void reset(size_t row) { words_[row / kWord] &= ~(1ull << row % kWord); }
+    void reset() { words_.fill(0); }
+    uint64_t& word(size_t i) { return words_[i]; }
+    uint64_t word(size_t i) const { return words_[i]; }
+
+  private:
+    std::array<uint64_t, kWords> words_{};
+};
 
 /// What instructions one after the other read before they write it, and what they write. Rows count from v0.
 struct RunRegisters {
@@ -28,12 +43,15 @@ struct RunRegisters {
     ScalarSet scalars_read{}, scalars_written{};  ///< without those that always hold something
     RowSet all_read{}, all_written{};             ///< in whatever lanes; without halves and written_lanes
     RowSet all_read_low{};
+    size_t words = 0;              ///< of these three, in which there are rows
+    bool written_in_part = false;  ///< lanes or halves of rows
 };
 
 /// A straight run of instructions that strict mode may pass as one: whenever the first one runs all do, EXEC stays as it is
-/// while there are lanes to it, and only the first op may have to be looked at for the memory or the barrier that it comes to; those that access local
+/// (behind the first one) while there are lanes to it, and only the first op may have to be looked at for the memory or the barrier that it comes to; those that access local
 /// memory are asked about one by one.
 struct Run {
+    static constexpr uint16_t kNoScalar = 0xffff;
     uint32_t id = 0;            ///< among those of the program
     uint32_t first = 0;         ///< instruction, by Op::index
     uint32_t last = 0, at = 0;  ///< the last one, and its op
@@ -41,6 +59,9 @@ struct Run {
     bool is_private = false;                  ///< one access to private memory, which passes on what it does not know
     bool stores = false, wants_lane = false;  ///< some instruction (Checked)
     uint8_t widened = 0;                      ///< the first one (Checked)
+    /// The first one gives lanes back: EXEC is then this scalar, or that and what it was.
+    uint16_t lanes_back = kNoScalar;
+    bool keeps_lanes = false;
     RunRegisters registers;
 };
 
@@ -61,6 +82,7 @@ class RunBuilder {
     bool ends(size_t at) const;
     bool writes_exec(size_t at) const;
     bool is_scalar(size_t at) const;
+    bool gives_lanes_back(size_t at);
     void find_targets();
     bool is_private(size_t at) const;
     bool is_local(size_t at) const;

@@ -19,6 +19,7 @@ class Stretches {
   public:
     /// Whether another wave has touched something between the first and the last byte of the stretch.
     bool near(int32_t first, int32_t end, const Now& now) const {
+        if (newest_ < now.since) return false;
         uint32_t found = unlisted_ >= now.since;
         for (uint32_t i = 0; i < count_; ++i)
             found |= static_cast<uint32_t>(touches_[i] >= now.since) &
@@ -27,6 +28,7 @@ class Stretches {
         return found;
     }
     void add(int32_t first, int32_t end, const Now& now) {
+        newest_ = now.now > newest_ ? now.now : newest_;
         for (uint32_t i = count_; i > 0 && i + kTried > count_; --i) {
             if (touches_[i - 1] != now.now || first > ends_[i - 1] || end < firsts_[i - 1]) continue;
             firsts_[i - 1] = first < firsts_[i - 1] ? first : firsts_[i - 1];
@@ -48,14 +50,14 @@ class Stretches {
         }
         count_ = kept;
     }
-    void clear() { count_ = unlisted_ = 0; }
+    void clear() { count_ = unlisted_ = newest_ = 0; }
     /// Touches are about to be counted anew: anything may be near until later ones.
-    void lose(Touch latest) { count_ = 0, unlisted_ = latest; }
+    void lose(Touch latest) { count_ = 0, unlisted_ = newest_ = latest; }
 
   private:
     static constexpr uint32_t kMost = 64, kTried = 4;
     uint32_t count_ = 0;
-    Touch unlisted_ = 0;  ///< the latest that there was no room for
+    Touch unlisted_ = 0, newest_ = 0;  ///< the latest that there was no room for; the latest of all
     int32_t firsts_[kMost], ends_[kMost];
     Touch touches_[kMost];
 };

@@ -74,11 +74,13 @@ const Op* InstrumentedCode::plain(const Op* op) const {
 
 InstrumentedCode::Next InstrumentedCode::observe(Wave& wave, const Op* op) const {
     const Copy& copy = *holder_of(op);
-    const Site site{copy.chunk, copy.place_of(op)};
-    if (const InRun place = runs_ ? copy.in_run[site.at] : InRun::no; place != InRun::no) {
+    const bool is_fast = copy.is_fast(op);
+    const Site site{copy.chunk, static_cast<size_t>(op - (is_fast ? copy.fast : copy.ops).data())};
+    if (runs_) {
+        const InRun place = copy.in_run[site.at];
         Observer& observer = *wave.group->observers[0];
         if (place == InRun::start ? observer.before_run(wave, site)
-                                  : copy.is_fast(op) && observer.within_run(wave, site))
+                                  : is_fast && place == InRun::asked && observer.within_run(wave, site))
             return {copy.fast_handlers[site.at], &copy.fast[site.at]};
         op = &copy.ops[site.at];
     }

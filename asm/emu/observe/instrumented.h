@@ -77,11 +77,9 @@ class InstrumentedCode final : public Code {
         std::vector<Op> ops, fast;                     ///< fast: with `runs`
         std::vector<Handler> handlers, fast_handlers;  ///< what the ops do, by op
         std::span<const InRun> in_run;
-        bool holds(const Op* op) const { return is_among(ops, op) || is_fast(op); }
+        bool holds(const Op* op) const { return is_fast(op) || is_among(ops, op); }
         bool is_fast(const Op* op) const { return is_among(fast, op); }
-        size_t place_of(const Op* op) const {
-            return static_cast<size_t>(op - (is_among(ops, op) ? ops.data() : fast.data()));
-        }
+        size_t place_of(const Op* op) const { return static_cast<size_t>(op - (is_fast(op) ? fast : ops).data()); }
 
       private:
         static bool is_among(const std::vector<Op>& all, const Op* op) {

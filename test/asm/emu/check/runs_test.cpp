@@ -36,6 +36,18 @@ TEST(Runs, EndWhereControlOrExecChangesAndStartWhereWavesMeet) {
         {"EXEC is written", "v_mov_b32 v1, 0\ns_mov_b32 exec_lo, 1\nv_mov_b32 v2, 0\ns_endpgm", "sisi"},
         {"EXEC is written, and no lane asked for",
          "s_and_saveexec_b32 s4, vcc_lo\ns_cbranch_execz 1\nv_mov_b32 v1, 0\ns_endpgm", "siss"},
+        {"lanes are given back",
+         "s_and_saveexec_b32 s4, vcc_lo\ns_cbranch_execz 1\nv_mov_b32 v1, 0\ns_or_b32 exec_lo, exec_lo, s4\n"
+         "v_mov_b32 v2, 0\ns_endpgm",
+         "sissii"},
+        {"lanes are given back, in half of a wave",
+         "s_cbranch_scc0 0\ns_mov_b32 exec_lo, s4\nv_mov_b32 v2, 0\ns_endpgm",
+         "sssi",
+         {},
+         Arch::gfx942},
+        {"EXEC is a scalar", "s_cbranch_scc0 0\ns_mov_b32 exec_lo, s4\nv_mov_b32 v2, 0\ns_endpgm", "ssii"},
+        {"EXEC is a scalar behind something else",
+         "s_nop 0\nv_mov_b32 v1, 0\ns_mov_b32 exec_lo, s4\nv_mov_b32 v2, 0\ns_endpgm", "siisi"},
         {"EXEC is compared into", "v_cmpx_eq_u32 0, v0\nv_mov_b32 v2, 0\ns_endpgm", "ssi"},
         {"local memory and barriers", "v_mov_b32 v1, 0\nds_store_b32 v1, v1\ns_waitcnt lgkmcnt(0)\ns_barrier\ns_endpgm",
          "sasi"},
@@ -93,8 +105,15 @@ class RandomText {
         for (int i = 2 + any(14); i > 0; --i) text += line() + "\n";
         return text;
     }
+    /// Some go another way, and EXEC is a scalar then.
+    std::string lanes() {
+        if (any(2)) return fmt::format("s_cbranch_scc0 0\ns_mov_b32 exec_lo, {}", scalar());
+        return fmt::format(
+            "s_and_saveexec_b32 s8, vcc_lo\ns_cbranch_execz 1\nv_mov_b32 {}, 1\ns_or_b32 exec_lo, exec_lo, {}",
+            vector(), any(3) ? "s8" : scalar());
+    }
     std::string line() {
-        switch (any(44)) {
+        switch (any(46)) {
             case 0: return fmt::format("v_mov_b32 {}, {}", vector(), any(64));
             case 1: return fmt::format("v_add_nc_u32 {}, {}, {}", vector(), vector(), vector());
             case 2: return fmt::format("v_and_b32 {}, {}, {}", vector(), any(256), vector());
@@ -146,6 +165,8 @@ class RandomText {
                 return fmt::format("v_fma_mix{}_f16 {}, {}, {}, 1.0 op_sel_hi:[{},0,0]", any(2) ? "lo" : "hi", vector(),
                                    vector(), vector(), any(2));
             case 42: return fmt::format("global_store_b{} v12, {}, s[4:5]", any(2) ? "8" : "16", vector());
+            case 43:
+            case 44: return lanes();
             case 33: return "s_load_b128 s[8:11], s[4:5], 0x400";
             default: return fmt::format("s_cmp_lt_u32 {}, {}\ns_cbranch_scc1 1\ns_mov_b32 s16, 2", scalar(), any(64));
         }
