@@ -6,11 +6,11 @@
 #include <exception>
 #include <optional>
 #include <shared_mutex>
-#include <unordered_set>
 
 #include "strata/core/support/hash.h"
 #include "strata/core/support/interrupt.h"
 #include "strata/core/support/mutex.h"
+#include "strata/core/uop/node_set_p.h"
 #include "strata/core/uop/root.h"
 #include "strata/core/uop/shape_rules_p.h"
 
@@ -34,24 +34,14 @@ uint64_t key_hash(Op op, DType dtype, std::span<const UOp> sources, const Arg& a
 }
 
 bool matches(const Node* n, const Key& k) {
-    return n->hash == k.hash && n->op == k.op && n->dtype == k.dtype && n->source_count == k.sources.size() &&
+    return n->op == k.op && n->dtype == k.dtype && n->source_count == k.sources.size() &&
            std::equal(k.sources.begin(), k.sources.end(), n->sources) && equal(n->arg, *k.arg);
 }
 
-struct NodeHash {
-    using is_transparent = void;
-    size_t operator()(const Node* n) const { return n->hash; }
-    size_t operator()(const Key& k) const { return k.hash; }
-};
-struct NodeEqual {
-    using is_transparent = void;
-    bool operator()(const Node* a, const Node* b) const { return a == b; }
-    bool operator()(const Key& k, const Node* n) const { return matches(n, k); }
-    bool operator()(const Node* n, const Key& k) const { return matches(n, k); }
-};
 struct Shard {
     Mutex mutex;
-    std::unordered_set<const Node*, NodeHash, NodeEqual> nodes;
+    NodeSet nodes;
+    uint64_t insertions = 0;
     std::vector<const Node*> young;  ///< made since the last collection: no older node leads to one
 };
 constexpr size_t kShards = 64;
@@ -97,9 +87,24 @@ void collect_on_pressure() {
     }
 }
 
-void free_node(const Node* n) {
-    delete[] n->sources;
-    delete n;
+/// A node and its sources are one block of memory.
+struct FreeNode {
+    void operator()(const Node* n) const {
+        n->~Node();
+        operator delete(const_cast<Node*>(n));
+    }
+};
+using OwnedNode = std::unique_ptr<Node, FreeNode>;
+
+OwnedNode new_node(std::span<const UOp> sources) {
+    static_assert(sizeof(Node) % alignof(UOp) == 0 && std::is_trivially_copyable_v<UOp>);
+    auto* const memory = static_cast<char*>(operator new(sizeof(Node) + sources.size_bytes()));
+    OwnedNode node(new (memory) Node());
+    auto* const copy = reinterpret_cast<UOp*>(memory + sizeof(Node));
+    std::ranges::uninitialized_copy(sources, std::span(copy, sources.size()));
+    node->sources = copy;
+    node->source_count = static_cast<uint32_t>(sources.size());
+    return node;
 }
 
 bool same_types_rule(const OpInfo& row, DType dtype, std::span<const UOp> sources) {
@@ -122,31 +127,31 @@ void check_node(Op op, DType dtype, std::span<const UOp> sources) {
 }  // namespace
 
 UOp make(Op op, DType dtype, std::span<const UOp> sources, Arg arg) {
-    Key key{op, dtype, sources, &arg, key_hash(op, dtype, sources, arg)};
+    const Key key{op, dtype, sources, &arg, key_hash(op, dtype, sources, arg)};
+    const auto is_it = [&](const Node* n) { return matches(n, key); };
     Shard& shard = shards()[key.hash % kShards];
+    uint64_t insertions = 0;
     {
         std::lock_guard lock(shard.mutex);
-        if (auto found = shard.nodes.find(key); found != shard.nodes.end()) return UOp(*found);
+        if (const Node* found = shard.nodes.find(key.hash, is_it)) return UOp(found);
+        insertions = shard.insertions;
     }
     check_node(op, dtype, sources);
-    auto node = std::make_unique<Node>();
+    OwnedNode node = new_node(sources);
     node->op = op;
     node->dtype = dtype;
-    node->source_count = static_cast<uint32_t>(sources.size());
     node->hash = key.hash;
     node->shape = shape_of(op, sources, arg);
-    std::unique_ptr<UOp[]> copy(sources.empty() ? nullptr : new UOp[sources.size()]);
-    std::copy(sources.begin(), sources.end(), copy.get());
-    node->sources = copy.get();
     node->arg = arg;
     std::lock_guard lock(shard.mutex);
-    if (auto found = shard.nodes.find(key); found != shard.nodes.end()) return UOp(*found);
+    if (shard.insertions != insertions)
+        if (const Node* found = shard.nodes.find(key.hash, is_it)) return UOp(found);
     if (shard.young.size() == shard.young.capacity()) shard.young.reserve(2 * shard.young.size() + 16);
     shard.nodes.insert(node.get());
+    ++shard.insertions;
     shard.young.push_back(node.get());
     nodes_made.fetch_add(1, std::memory_order_relaxed);
     for (UOp s : sources) s.node()->users.fetch_add(1, std::memory_order_relaxed);
-    copy.release();
     return UOp(node.release());
 }
 
@@ -196,14 +201,10 @@ void take_dead(Shard& shard, Generation which, std::vector<const Node*>& dead) {
         for (const Node* n : shard.young)
             if (is_dead(n)) dead.push_back(n), shard.nodes.erase(n);
     } else {
-        for (auto it = shard.nodes.begin(); it != shard.nodes.end();) {
-            if (is_dead(*it)) {
-                dead.push_back(*it);
-                it = shard.nodes.erase(it);
-            } else {
-                ++it;
-            }
-        }
+        shard.nodes.erase_if([&](const Node* n) {
+            if (is_dead(n)) dead.push_back(n);
+            return is_dead(n);
+        });
     }
     std::erase_if(shard.young, is_dead);
 }
@@ -224,7 +225,7 @@ std::optional<size_t> try_sweep(Generation which) {
         if (which == Generation::young)
             std::ranges::for_each(shard.young, look_at);
         else
-            std::ranges::for_each(shard.nodes, look_at);
+            shard.nodes.for_each(look_at);
     mark(std::move(roots));
     for (Shard& shard : shards()) take_dead(shard, which, dead);
     if (dead.empty())
@@ -234,7 +235,7 @@ std::optional<size_t> try_sweep(Generation which) {
             n->sources[i].node()->users.fetch_sub(1, std::memory_order_relaxed);
     if (auto* told = on_free_node.load())
         for (const Node* n : dead) told(UOp(n));
-    for (const Node* n : dead) free_node(n);
+    for (const Node* n : dead) FreeNode{}(n);
     scope.sweeping = false;
     nodes_freed.fetch_add(dead.size(), std::memory_order_relaxed);
     return dead.size();
