@@ -8,6 +8,7 @@
 #include "strata/ops/build_p.h"
 #include "strata/runtime/kernel_call.h"
 #include "strata/runtime/realize.h"
+#include "strata/runtime/replay.h"
 
 namespace strata::ops {
 
@@ -247,12 +248,18 @@ LaunchResult launch(const std::vector<KernelArgument>& arguments, UserKernel ker
     for (size_t i = 0; i < tensors.size(); ++i)
         if (call.writes(i).value_or(true)) separate(*tensors[i]);
     for (const Tensor* t : tensors) buffers.push_back(whole_buffer(t->in_memory()));
+    if (const runtime::Recorder* recorder = runtime::Recorder::active())
+        for (size_t i = 0; i < buffers.size(); ++i)
+            if (!call.writes(i) && !recorder->made(*runtime::find_buffer(buffers[i])))
+                runtime::refuse_in_recording(
+                    fmt::format("kernel '{}', which may write any argument, is called", code.entry));
     runtime::launch(call, buffers);
     for (const Tensor* t : tensors) result.tensors.push_back(*t);
     return result;
 }
 
 Variables::Variables(const UserKernel& kernel, std::string_view device) {
+    runtime::refuse_in_recording("the variables of a kernel are used");
     runtime::Device& on = runtime::device(device);
     const std::vector<const runtime::Device*> loaded = kernel->loaded->devices();
     if (device.empty() && !loaded.empty() && std::ranges::find(loaded, &on) == loaded.end())

@@ -8,6 +8,7 @@
 #include "strata/core/support/mutex.h"
 #include "strata/core/uop/walk.h"
 #include "strata/ops/build_p.h"
+#include "strata/ops/capture.h"
 #include "strata/ops/leaf_p.h"
 
 namespace strata::ops {
@@ -379,6 +380,7 @@ Tensor& Tensor::assign(const Tensor& value) {
         user_error(value.shape() != shape() ? ErrorKind::Shape : ErrorKind::DType,
                    "[assign] {} {} to a tensor that is {} {}", value.dtype().name(), to_string(value.shape()),
                    dtype().name(), to_string(shape()));
+    if (Capture* capture = Capture::active()) capture->assigned(*this);
     std::shared_ptr<Leaf> leaf = std::move(leaf_);
     *this = value;
     leaf_ = std::move(leaf);

@@ -2,14 +2,27 @@
 #include <map>
 
 #include "strata/ops/build_p.h"
+#include "strata/ops/capture.h"
 #include "strata/ops/leaf_p.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/realize.h"
+#include "strata/runtime/replay.h"
 
 namespace strata {
 
 using namespace ops;
+
+namespace ops {
+
+void upload(Tensor& t, const void* data, const runtime::Feed& feed) {
+    runtime::Buffer& memory = *runtime::find_buffer(whole_buffer(t.value()));
+    memory.copy_in(data, memory.bytes());
+    if (runtime::Recorder* recorder = runtime::Recorder::active())
+        recorder->uploaded(memory, data, memory.bytes(), feed);
+}
+
+}  // namespace ops
 
 Tensor Tensor::empty(Shape shape, DType dtype, std::string_view device) {
     check_shape("empty", shape);
@@ -21,7 +34,7 @@ Tensor Tensor::empty(Shape shape, DType dtype, std::string_view device) {
 
 Tensor Tensor::from_host(const void* data, Shape shape, DType dtype, std::string_view device) {
     Tensor t = empty(std::move(shape), dtype, device);
-    if (t.numel() > 0) runtime::find_buffer(whole_buffer(t.value()))->copy_in(data, static_cast<size_t>(t.nbytes()));
+    if (t.numel() > 0) upload(t, data, {});
     return t;
 }
 
@@ -84,6 +97,7 @@ Tensor& Tensor::realize() {
 
 void Tensor::to_host(void* data) {
     if (numel() == 0) return;
+    runtime::refuse_in_recording("the values of a tensor are read");
     realize();
     Tensor flat = *this;
     if (!whole_buffer(in_memory())) flat = contiguous().realize();
@@ -92,6 +106,7 @@ void Tensor::to_host(void* data) {
 
 Tensor::HostView Tensor::host_view() {
     if (numel() == 0) return {};
+    runtime::refuse_in_recording("the values of a tensor are read");
     realize();
     if (!whole_buffer(in_memory())) place(Root(contiguous().realize().in_memory()));
     std::shared_ptr<runtime::Buffer> memory = runtime::find_buffer(whole_buffer(in_memory()));

@@ -4,6 +4,7 @@
 
 #include "strata/core/support/mutex.h"
 #include "strata/ops/build_p.h"
+#include "strata/ops/capture.h"
 
 namespace strata::ops {
 namespace {
@@ -20,17 +21,14 @@ Sequence& sequence() {
 
 /// The key lives in memory, not in the graph's constants: kernels of equal shape are one kernel whatever the seed.
 Tensor next_key(int64_t n, std::string_view device) {
-    Sequence& s = sequence();
-    uint64_t seed, offset;
-    {
+    return fed({4}, dtypes::uint32, device, [n] {
+        Sequence& s = sequence();
         std::lock_guard lock(s.mutex);
-        seed = s.seed;
-        offset = s.offset;
+        const uint64_t words[2] = {s.seed, s.offset};  // little-endian
         s.offset += static_cast<uint64_t>(n);
-    }
-    uint32_t words[4] = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32), static_cast<uint32_t>(offset),
-                         static_cast<uint32_t>(offset >> 32)};
-    return Tensor::from_host(words, {4}, dtypes::uint32, device);
+        const auto* bytes = reinterpret_cast<const uint8_t*>(words);
+        return std::vector<uint8_t>(bytes, bytes + sizeof words);
+    });
 }
 
 void check_floating(std::string_view name, DType dtype) {
@@ -40,6 +38,7 @@ void check_floating(std::string_view name, DType dtype) {
 }  // namespace
 
 void manual_seed(uint64_t seed) {
+    runtime::refuse_in_recording("the sequence of random numbers starts anew");
     Sequence& s = sequence();
     std::lock_guard lock(s.mutex);
     s.seed = seed;

@@ -1,12 +1,22 @@
 #include "strata/runtime/buffer.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "strata/runtime/context_p.h"
+#include "strata/runtime/replay.h"
 
 namespace strata::runtime {
+namespace {
 
-Buffer::Buffer(Device& device, DType dtype, int64_t size) : device_(device), dtype_(dtype), size_(size) {}
+std::atomic<uint64_t> buffers_made{0};
+
+}  // namespace
+
+Buffer::Buffer(Device& device, DType dtype, int64_t size)
+    : id_(buffers_made++), device_(device), dtype_(dtype), size_(size) {}
+
+uint64_t Buffer::next_id() { return buffers_made; }
 
 Buffer::~Buffer() {
     if (!address_) return;
@@ -65,6 +75,7 @@ bool is_alone(UOp view, uint32_t roots, uint32_t users) {
 }
 
 void copy_memory(Buffer& from, Buffer& to) {
+    if (Recorder* recorder = Recorder::active()) recorder->copied(from, to);
     if (!from.allocated()) return;  // nothing was written yet
     const Device& device = to.device();
     device.api().memcpy_on_device(device.ordinal(), to.address(), from.address(), to.bytes()).value();

@@ -10,7 +10,7 @@
 namespace strata::runtime {
 
 /// Device memory of `size` elements; freed with the object.
-class Buffer {
+class Buffer : public std::enable_shared_from_this<Buffer> {
   public:
     Buffer(Device& device, DType dtype, int64_t size);
     ~Buffer();
@@ -19,6 +19,8 @@ class Buffer {
     Device& device() const { return device_; }
     DType dtype() const { return dtype_; }
     int64_t size() const { return size_; }
+    uint64_t id() const { return id_; }  ///< grows from buffer to buffer of this process
+    static uint64_t next_id();           ///< of the next one
     size_t bytes() const { return static_cast<size_t>(size_) * static_cast<size_t>(dtype_.bytes()); }
     hip::DevicePtr address();  ///< allocates on first use
     bool allocated() const { return address_ != 0; }
@@ -33,6 +35,7 @@ class Buffer {
   private:
     void allocate(const std::function<Result<hip::DevicePtr>()>& malloc);
 
+    uint64_t id_;
     Device& device_;
     DType dtype_;
     int64_t size_;

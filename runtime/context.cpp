@@ -103,6 +103,8 @@ void Sweeper::sweep_for(size_t bytes) {
     if (allocated_since_ + bytes > settings().garbage_mb << 20) sweep(Generation::young);
 }
 
+void forget_results() { context().results.forget_all(); }
+
 void collect() { context().sweeper.sweep(Generation::all); }
 
 void collect_recent() {

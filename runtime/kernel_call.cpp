@@ -72,11 +72,26 @@ void KernelCall::take_slots(std::span<const Argument> arguments, UOp sink) {
     }
 }
 
-Launched KernelCall::launch(std::span<const UOp> buffers) {
-    const std::vector<hip::DevicePtr> pointers = addresses(buffers);
-    if (arguments_) return program_->launch(shape_, arguments_->bytes(pointers));
-    for (size_t i = 0; i < pointers.size(); ++i) slots_[parameters_[i]] = pointers[i];
+Launched KernelCall::launch(std::span<const UOp> buffers) { return launch_at(addresses(buffers)); }
+
+Launched KernelCall::launch_at(std::span<const hip::DevicePtr> memory) {
+    if (arguments_) return program_->launch(shape_, arguments_->bytes(memory));
+    for (size_t i = 0; i < memory.size(); ++i) slots_[parameters_[i]] = memory[i];
     return program_->launch(slots_);
+}
+
+bool KernelCall::same_arguments(const KernelCall& other) const {
+    const bool same_shape = shape_.grid == other.shape_.grid && shape_.block == other.shape_.block &&
+                            shape_.dynamic_lds == other.shape_.dynamic_lds;
+    if (!same_shape || parameters_ != other.parameters_ || bool(arguments_) != bool(other.arguments_)) return false;
+    if (arguments_) {
+        const std::vector<hip::DevicePtr> nowhere(parameters_.size());
+        std::optional<PackedArguments> mine = arguments_, others = other.arguments_;
+        return std::ranges::equal(mine->bytes(nowhere), others->bytes(nowhere));
+    }
+    std::vector<uint64_t> mine = slots_, others = other.slots_;
+    for (size_t at : parameters_) mine[at] = others[at] = 0;
+    return mine == others;
 }
 
 }  // namespace strata::runtime

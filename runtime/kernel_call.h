@@ -24,6 +24,9 @@ class KernelCall {
 
     /// Runs over these buffers, one a tensor.
     Launched launch(std::span<const UOp> buffers);
+    Launched launch_at(std::span<const hip::DevicePtr> memory);
+    /// But for its tensors.
+    bool same_arguments(const KernelCall& other) const;
 
   private:
     void take_slots(std::span<const Argument> arguments, UOp sink);

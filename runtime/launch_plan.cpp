@@ -6,6 +6,7 @@
 
 #include "strata/core/support/settings.h"
 #include "strata/runtime/context_p.h"
+#include "strata/runtime/replay.h"
 #include "strata/runtime/run_program_p.h"
 
 namespace strata::runtime {
@@ -158,6 +159,7 @@ class PlanRun {
             for (const LaunchNumber& number : step.numbers)
                 slots.push_back(number.place < 0 ? number.bits : numbers[static_cast<size_t>(number.place)]);
             const Program& program = *programs_[step.kernel];
+            if (Recorder* recorder = Recorder::active()) record(*recorder, step, slots);
             run_program(program, {program.code.grid, program.code.block}, step.bytes,
                         [&] { return program.launch(slots); });
         }
@@ -171,6 +173,12 @@ class PlanRun {
     }
 
   private:
+    void record(Recorder& recorder, const LaunchPlan::Step& step, std::span<const uint64_t> slots) {
+        std::vector<std::shared_ptr<Buffer>> used;
+        for (uint32_t at : step.memory) used.push_back(memory(at).shared_from_this());
+        recorder.launched(programs_[step.kernel], used, slots.subspan(used.size()));
+    }
+
     /// Strict mode sees each value in memory of its own.
     Buffer& memory(uint32_t at) {
         std::shared_ptr<Buffer>& known = memory_[at];

@@ -17,6 +17,7 @@
 #include "strata/runtime/context_p.h"
 #include "strata/runtime/kernel_call.h"
 #include "strata/runtime/launch_plan.h"
+#include "strata/runtime/replay.h"
 #include "strata/runtime/run_program_p.h"
 #include "strata/runtime/search.h"
 
@@ -101,6 +102,12 @@ void run(Step& step) {
         context().custom.remember(step.custom.as<CustomArg>().id, step.custom.src());
     } else if (step.program) {
         const codegen::Compiled& code = step.program->code;
+        if (Recorder* recorder = Recorder::active()) {
+            std::vector<std::shared_ptr<Buffer>> memory;
+            for (UOp buffer : step.buffers) memory.push_back(find_buffer(buffer));
+            const std::vector<uint64_t> slots = slots_of(step);
+            recorder->launched(step.program, memory, std::span(slots).subspan(memory.size()));
+        }
         run_program(*step.program, {code.grid, code.block}, bytes_of(step.buffers),
                     [&] { return step.program->launch(slots_of(step)); });
     } else {
@@ -329,6 +336,7 @@ std::vector<Root> realize(std::span<const UOp> roots, Device* fallback) {
 }
 
 void launch(KernelCall& call, std::span<const UOp> buffers) {
+    if (Recorder* recorder = Recorder::active()) recorder->called(call, buffers);
     run_program(*call.program(), call.shape(), bytes_of(buffers), [&] { return call.launch(buffers); });
     context().results.forget_all();  // it may have changed memory that results were computed from
 }

@@ -18,6 +18,9 @@ std::vector<Root> realize(std::span<const UOp> roots, Device* fallback = nullptr
 /// Runs a user's kernel over these buffers now, one a tensor.
 void launch(KernelCall& call, std::span<const UOp> buffers);
 
+/// From now on nothing is taken for computed but what is a view of memory.
+void forget_results();
+
 /// Frees graph nodes that no tensor reaches, with the memory that hangs on them.
 void collect();
 /// The same after realize, once the tensors hold their views instead of their graphs, in microseconds: of many nodes it

@@ -7,6 +7,7 @@
 #include "strata/codegen/compile/compile_p.h"
 #include "strata/codegen/schedule/named_storage.h"
 #include "strata/core/support/parallel.h"
+#include "strata/runtime/hip/emulated.h"
 #include "strata/runtime/program.h"
 
 namespace strata::python {
@@ -39,9 +40,25 @@ codegen::Compiled compile_on(const codegen::HipSource& source, isa::Arch arch, b
     return codegen::compile_hip(source, arch, paths).value();
 }
 
+/// Devices whose launches do nothing, for the time that the host takes for them.
+const hip::HipApi& null_devices() {
+    static const hip::HipApi api = [] {
+        hip::HipApi a = hip::emulated();
+        a.provider = "null";
+        a.module_launch_kernel = [](hip::FunctionHandle*, std::array<uint32_t, 3>, std::array<uint32_t, 3>, uint32_t,
+                                    hip::StreamHandle*, std::span<const uint8_t>,
+                                    hip::LaunchReport&) { return Result<void>(); };
+        return a;
+    }();
+    return api;
+}
+
 }  // namespace
 
 void bind_bench(py::module_& m) {
+    m.def(
+        "_add_null_devices", [] { runtime::add_provider({"null", null_devices}); },
+        "From now on there are devices 'null:gfx1100', ..., whose launches do nothing.");
     m.def(
         "_render_only", [](const std::vector<Tensor*>& tensors) -> As<"list[tuple[str, str]]"> {
             std::vector<UOp> roots;

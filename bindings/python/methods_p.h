@@ -69,5 +69,6 @@ void bind_sizes(Class& c, const char* name, Tensor (Tensor::*f)(Sizes) const, st
 
 void bind_data(py::module_& m, Class& c);  ///< the value, its memory, and Python's protocols
 void bind_gradients(py::module_& m, Class& c);
+void bind_capture(py::module_& m);  ///< what strata/_jit.py is made with
 
 }  // namespace strata::python

@@ -202,6 +202,7 @@ void bind_tensor(py::module_& m) {
     bind_methods_of_their_own(c);
     bind_operators(c);
     bind_gradients(m, c);
+    bind_capture(m);
 }
 
 }  // namespace strata::python

@@ -168,6 +168,28 @@ for step in range(10_000):
     assert end < 8
 
 
+def test_ten_thousand_captured_steps_with_gradients_need_no_more():
+    case = """
+from strata import nn, optim
+net = nn.Linear(16, 4)
+step = optim.AdamW(net.parameters())
+
+@strata.jit
+def train(x):
+    loss = (net(x).square() + Tensor.rand(4)).mean()
+    loss.backward()
+    step()
+    return loss
+
+for i in range(10_000):
+    train(x.reshape(4, 16))
+    if i == 999:
+        start = resident("VmRSS")
+assert train.captures == 1
+"""
+    assert growth(case)[1] < 4
+
+
 def test_small_graphs_leave_nothing_behind():
     """Graphs of different constants: neither nodes nor results stay."""
     case = """

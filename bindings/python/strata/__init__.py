@@ -59,6 +59,7 @@ for _name in ("dtypes", "emulator", "functional", "uop"):
 from . import asm, nn, optim  # noqa: E402  (after the submodules above are importable)
 from .explain import explain  # noqa: E402
 from ._derivatives import grad, jvp, value_and_grad, vjp  # noqa: E402
+from ._jit import jit  # noqa: E402
 from .kernels import asm_kernel, compile, hip_kernel  # noqa: E402
 from .profile import profile  # noqa: E402
 
@@ -89,6 +90,6 @@ __all__ = [
     "ArgumentError", "Artifact", "AssemblyError", "CheckError", "CompileError", "CustomKernel", "DType", "DTypeError", "DeviceError", "Error", "InternalError",
     "LaunchError", "MemoryFault", "ShapeError", "Stats", "Tensor", "Unsupported", "UsageError", "asm", "asm_kernel",
     "broadcast_shapes", "cat", "compile", "config", "default_device", "device_properties", "devices", "dtypes", "emulator",
-    "explain", "functional", "grad", "gradients", "hip_kernel", "jvp", "manual_seed", "nn", "optim", "profile", "promote", "realize", "reset_stats", "result_type", "settings", "stack", "stats", "uop", "value_and_grad", "vjp",
+    "explain", "functional", "grad", "gradients", "hip_kernel", "jit", "jvp", "manual_seed", "nn", "optim", "profile", "promote", "realize", "reset_stats", "result_type", "settings", "stack", "stats", "uop", "value_and_grad", "vjp",
     "where",
 ]

@@ -1,9 +1,18 @@
 """Derivatives of functions of tensors: grad, value_and_grad, vjp and jvp. Each may be used inside another."""
 
 import functools
+import threading
 
 from . import _strata
 from ._strata import Tensor, UsageError
+
+
+_depth = threading.local()
+
+
+def inside():
+    """Is a function differentiated on this thread?"""
+    return getattr(_depth, "count", 0) > 0
 
 
 def _on_stand_ins(f, arguments, places):
@@ -12,7 +21,11 @@ def _on_stand_ins(f, arguments, places):
     for i in places:
         originals.append(_tensor(given[i]))
         given[i] = _strata._stand_in(originals[-1])
-    return f(*given), [given[i] for i in places], originals
+    _depth.count = getattr(_depth, "count", 0) + 1
+    try:
+        return f(*given), [given[i] for i in places], originals
+    finally:
+        _depth.count -= 1
 
 
 def _tensor(value):

@@ -9,7 +9,7 @@ A rate is a number, or a function of the number of steps made before: constant, 
 
 import math
 
-from . import _strata
+from . import _jit, _strata
 from ._strata import Tensor, UsageError
 
 
@@ -68,7 +68,8 @@ def clip_grad_value(parameters, most):
 
 
 class Optimizer:
-    """The base: a class says which tensors it keeps for each parameter (`kept`), and what a step makes of one (`update`)."""
+    """The base: a class says which tensors it keeps for each parameter (`kept`), what a step makes of one (`update`), and of
+    which numbers beside the rate it is made (`numbers`)."""
 
     kept = ()
 
@@ -87,24 +88,33 @@ class Optimizer:
     def _wide(p):
         return "float32" if p.dtype.itemsize < 4 else p.dtype.name
 
-    def update(self, value, grad, state, rate):
-        """The new value; puts what it keeps into state."""
+    def update(self, value, grad, state, rate, *numbers):
+        """The new value; puts what it keeps into state. rate and the numbers are tensors of shape (), of value's type."""
         raise NotImplementedError
+
+    def numbers(self):
+        """What update takes behind the rate in this step, which is number self.steps, from 1 on."""
+        return []
+
+    def _count(self):
+        rate = self.rate(self.steps) if callable(self.rate) else self.rate
+        self.steps += 1
+        return [float(rate), *self.numbers()]
 
     def __call__(self):
         """Makes a step from the gradients that are there, and takes them away; parameters without one stay."""
-        rate = self.rate(self.steps) if callable(self.rate) else self.rate
-        self.steps += 1
-        changed = []
-        for p, state in zip(self.parameters, self.state):
-            if p.grad is None:
-                continue
-            wide = self._wide(p)
-            new = self.update(p.detach().cast(wide), p.grad.cast(wide), state, rate)
-            changed += [p.assign(new.cast(p.dtype)), *state.values()]
-            p.grad = None
-        if not changed:
+        with_grad = [(p, state) for p, state in zip(self.parameters, self.state) if p.grad is not None]
+        if not with_grad:
             raise UsageError(f"[{type(self).__name__}] no parameter has a gradient: call backward() before a step")
+        widest = "float64" if any(self._wide(p) == "float64" for p, _ in with_grad) else "float32"
+        given = _jit.fed(self._count, self, ["steps"], widest, self.parameters[0].device)
+        numbers = {wide: list(given.cast(wide)) for wide in {self._wide(p) for p, _ in with_grad}}
+        changed = []
+        for p, state in with_grad:
+            wide, kept = self._wide(p), dict(state)
+            new = self.update(p.detach().cast(wide), p.grad.cast(wide), kept, *numbers[wide])
+            changed += [p.assign(new.cast(p.dtype)), *[t.assign(kept[name]) for name, t in state.items()]]
+            p.grad = None
         _strata.realize(changed)
 
     step = __call__
@@ -157,14 +167,16 @@ class Adam(Optimizer):
         self.betas, self.eps, self.decay = betas, eps, decay
         super().__init__(parameters, rate)
 
-    def _direction(self, grad, state):
+    def numbers(self):
+        return [1 - beta**self.steps for beta in self.betas]
+
+    def _direction(self, grad, state, first, second):
         for name, beta, what in (("mean", self.betas[0], grad), ("square", self.betas[1], grad.square())):
             state[name] = state[name] * beta + what * (1 - beta)
-        first, second = (1 - beta**self.steps for beta in self.betas)
         return (state["mean"] / first) / ((state["square"] / second).sqrt() + self.eps)
 
-    def update(self, value, grad, state, rate):
-        return value - self._direction(grad + value * self.decay if self.decay else grad, state) * rate
+    def update(self, value, grad, state, rate, *corrections):
+        return value - self._direction(grad + value * self.decay if self.decay else grad, state, *corrections) * rate
 
 
 class AdamW(Adam):
@@ -173,15 +185,15 @@ class AdamW(Adam):
     def __init__(self, parameters, rate=1e-3, betas=(0.9, 0.999), eps=1e-8, decay=1e-2):
         super().__init__(parameters, rate, betas, eps, decay)
 
-    def update(self, value, grad, state, rate):
-        return value * (1 - rate * self.decay) - self._direction(grad, state) * rate
+    def update(self, value, grad, state, rate, *corrections):
+        return value * (1 - rate * self.decay) - self._direction(grad, state, *corrections) * rate
 
 
 class Lamb(AdamW):
     """AdamW whose steps are as long, beside the parameter's norm, for each tensor (You et al. 2020, algorithm 2)."""
 
-    def update(self, value, grad, state, rate):
-        step = self._direction(grad, state) + value * self.decay
+    def update(self, value, grad, state, rate, *corrections):
+        step = self._direction(grad, state, *corrections) + value * self.decay
         length, of_step = value.square().sum().sqrt(), step.square().sum().sqrt()
         trust = ((length > 0) & (of_step > 0)).where(length / of_step.maximum(1e-30), 1.0)
         return value - step * (trust * rate)

@@ -1,0 +1,230 @@
+"""jit: a function of tensors that is traced on its first calls, and after them launched as a list of kernels."""
+
+import functools
+import types
+import warnings
+
+import numpy as np
+
+from . import _derivatives, _strata
+from ._reach import PLAIN, Reach
+from ._strata import Tensor, UsageError
+
+STRIKES = 3  # calls in a row that differ
+FEW = 8  # captures, before a warning says why there are so many
+KEPT = 32
+
+
+def _parts(value, tensors, objects, path):
+    """A hashable description of nested containers, whose tensors and other objects are put in the lists."""
+    if isinstance(value, Tensor):
+        tensors.append(value)
+        return Tensor
+    if isinstance(value, PLAIN):
+        return type(value), repr(value) if isinstance(value, (float, complex, np.generic)) else value
+    if isinstance(value, (list, tuple)):
+        return type(value), *[_parts(item, tensors, objects, path) for item in value]
+    if isinstance(value, dict):
+        return dict, *[(key, _parts(item, tensors, objects, path)) for key, item in value.items()]
+    if isinstance(value, np.ndarray):
+        raise UsageError(f"[jit] {path} holds a NumPy array, whose values a captured function would keep: pass strata.Tensor(array)")
+    objects.append(value)
+    return object, id(value)
+
+
+def _put_together(described, results):
+    """The containers that were described, with tensors from an iterator; plain values as they were."""
+    kind, value = described
+    if kind == "tensor":
+        return results[value]
+    if kind == "plain":
+        return value
+    if kind is dict:
+        return {key: _put_together(item, results) for key, item in value}
+    items = [_put_together(item, results) for item in value]
+    return kind(*items) if hasattr(kind, "_fields") else kind(items)
+
+
+def _described(value, results, path):
+    """What _put_together takes; the tensors are added to results, each once."""
+    if isinstance(value, Tensor):
+        for i, known in enumerate(results):
+            if known is value:
+                return "tensor", i
+        results.append(value)
+        return "tensor", len(results) - 1
+    if isinstance(value, PLAIN):
+        return "plain", value
+    if isinstance(value, (list, tuple)):
+        return type(value), [_described(item, results, path) for item in value]
+    if isinstance(value, dict):
+        return dict, [(key, _described(item, results, path)) for key, item in value.items()]
+    raise UsageError(f"[jit] {path} gives a {type(value).__name__} back: tensors, plain values, and lists, tuples and dicts of them can be")
+
+
+class _Captured:
+    """What a call did, with what it depended on."""
+
+    def __init__(self, function, args, kwargs, key, tensors, objects, name):
+        self.before = Reach(function, objects)
+        self.guards = self.before.guards(tensors)
+        self.inputs = self.guards.met(tensors)
+        self.capture = _strata._Capture(self.inputs)
+        self.objects, self.confirmed, self.strange, exempt = objects, False, None, set()
+        outer, _fed_places.exempt = _fed_places.exempt, exempt
+        self.capture.enter()
+        try:
+            value = function(*args, **kwargs)
+            after, seen = Reach(function, objects), []
+            replaced, self.strange = self.before.changes(after, exempt)
+            if self.strange is None and (_parts((args, kwargs), seen, [], name) != key or any(a is not b for a, b in zip(seen, tensors))):
+                self.strange = "a container among the arguments was changed"
+            results = []
+            self.value = _described(value, results, name)
+            self.replaced = [(p.holder, p.key, _described(p.value, results, name)[1]) for p in replaced]
+            self.same = [(i, k) for i, r in enumerate(results) for k, t in enumerate(self.inputs) if r is t]
+            self.capture.finish(results)
+        finally:
+            self.capture.exit()
+            _fed_places.exempt = outer
+        self.given = value
+        if self.strange is None:
+            self.guards = self.before.guards(tensors, exempt)
+
+    def difference(self, other):
+        if self.strange:
+            return self.strange
+        if repr(self.value) != repr(other.value):
+            return "other plain values came back"
+        return self.capture.difference(other.capture)
+
+    def replay(self, inputs):
+        results = self.capture.replay(inputs)
+        for i, k in self.same:
+            results[i] = inputs[k]
+        for holder, key, i in self.replaced:
+            if isinstance(holder, types.CellType):
+                holder.cell_contents = results[i]
+            else:
+                holder[key] = results[i]
+        return _put_together(self.value, results)
+
+
+class _FedPlaces:
+    """Places that feeds change, of the function that is being traced."""
+
+    exempt = None
+
+
+_fed_places = _FedPlaces()
+
+
+def fed(numbers, owner, changes, dtype="float32", device=""):
+    """A tensor of the numbers that numbers() gives: now, and anew at each replay of a captured function that asked for them.
+
+    It may change those attributes of the owner, as a count of steps.
+    """
+    if _fed_places.exempt is not None:
+        _fed_places.exempt.update((id(vars(owner)), name) for name in changes)
+    return _strata._fed(numbers, dtype, device)
+
+
+class jit:
+    """The function, run by a list of launches from the third call on: no graph is built, no Python of its body runs.
+
+        @strata.jit
+        def train(x, y):
+            loss = nn.cross_entropy(net(x), y)
+            loss.backward()
+            step()
+            return loss
+
+    The first calls run the function and write down what it launches; two that do the same make the list, whose memory is
+    planned once. The list belongs to what the calls were given: shapes, types, devices and settings, plain values among the
+    arguments, and what variables and attributes held. Where some of it is another, the function is traced anew. Tensors that
+    the body assigns to or leaves gradients in, tensors that it puts in place of others, and random numbers go on as without
+    jit. Arguments and results are tensors, plain values, and lists, tuples and dicts of them; modules and other objects may
+    be arguments too. Results have no past: gradients do not go through them, so loss.backward() belongs inside.
+
+    UsageError for what a replay would not do again: reading values of tensors (item(), numpy(), if x > 0), NumPy arrays and
+    random generators that the body uses, tensors out of its sight, and, at the third call in a row, other things that the
+    body changes (a counter, a list that grows) or numbers that come from nowhere. Inside of grad, vjp and other captured
+    functions it is the plain function.
+
+    captures: how many lists there are. launches: kernels of the last one. reason: why the last trace was made.
+    """
+
+    def __init__(self, function):
+        if not callable(function):
+            raise UsageError(f"[jit] of a {type(function).__name__}: it takes a function")
+        functools.update_wrapper(self, function, updated=())
+        self.function, self._known, self.reason = function, {}, None
+        self._warned = False
+        self._last = None
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else types.MethodType(self, instance)
+
+    @property
+    def captures(self):
+        return sum(one.confirmed for known in self._known.values() for one in known)
+
+    @property
+    def launches(self):
+        return self._last.capture.launches if self._last else 0
+
+    def __call__(self, *args, **kwargs):
+        if _strata._capturing() or _derivatives.inside():
+            return self.function(*args, **kwargs)
+        tensors, objects = [], []
+        key = _parts((args, kwargs), tensors, objects, self.__name__)
+        whys, candidate = [], None
+        for captured in self._known.get(key, ()):
+            inputs = captured.guards.met(tensors)
+            if isinstance(inputs, int):
+                whys.append(f"{captured.before.places[inputs].path} is another" if inputs >= 0 else "other tensors are one and the same")
+                continue
+            if (other := captured.capture.mismatch(inputs)) is not None:
+                whys.append(other)
+                continue
+            if captured.confirmed:
+                self._last = captured
+                return captured.replay(inputs)
+            candidate = captured
+            break
+        whys.append("other plain values or containers were given" if self._known else "it was called first")
+        return self._trace(args, kwargs, key, tensors, objects, candidate, whys[0])
+
+    def _trace(self, args, kwargs, key, tensors, objects, candidate, why):
+        now = _Captured(self.function, args, kwargs, key, tensors, objects, self.__name__)
+        now.strikes, value, now.given = 1, now.given, None
+        known = self._known.setdefault(key, [])
+        differs = now.strange
+        if candidate:
+            known.remove(candidate)
+            differs = differs or candidate.strange or candidate.difference(now)
+            now.confirmed = differs is None
+            now.strikes = candidate.strikes + (differs is not None)
+        elif now.strange:
+            struck = [c for c in known if c.strange]
+            now.strikes += max((c.strikes for c in struck), default=0)
+            for c in struck:
+                known.remove(c)
+        known.insert(0, now)
+        self._last, self.reason = now, differs or (self.reason if candidate else why)
+        if now.strikes >= STRIKES:
+            raise UsageError(f"[jit] {self.__name__} does not do the same in each call: {differs}. Pass what changes as a tensor, or leave jit out")
+        self._keep_few()
+        return value
+
+    def _keep_few(self):
+        """Warns where captures are made again and again, and drops the first of too many."""
+        count = sum(map(len, self._known.values()))
+        if count > FEW and not self._warned:
+            self._warned = True
+            warnings.warn(f"[jit] {self.__name__} was captured {count} times; the last time since {self.reason}. Pass what changes as a tensor", stacklevel=4)
+        while sum(map(len, self._known.values())) > KEPT:
+            first = next(iter(self._known))
+            self._known[first].pop()
+            if not self._known[first]:
+                del self._known[first]

@@ -1,0 +1,94 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "strata/ops/tensor.h"
+#include "strata/runtime/replay.h"
+
+namespace strata::ops {
+
+/// A tensor in memory that the host fills now, and again before each replay of what is recorded.
+Tensor fed(Shape shape, DType dtype, std::string_view device, const runtime::Feed& feed);
+/// Into the memory of a tensor that has its own; `feed`: what a replay puts there, none: the same.
+void upload(Tensor& t, const void* data, const runtime::Feed& feed);
+
+/// What a function does to tensors, seen once, to be done again with other values in them. The tensors are known by their
+/// place among the inputs: all that the function reads, and those that it changes through assign() and backward().
+///
+///     Capture capture(inputs);
+///     { Capture::Scope scope(capture); results = f(); capture.finish(results); }
+///     ...
+///     results = capture.replay(inputs, capture.feed());
+class Capture {
+  public:
+    /// Realizes the inputs, each once in the list. Usage error for one that was made of tensors that require gradients.
+    explicit Capture(const std::vector<Tensor*>& inputs);
+    static Capture* active();  ///< of this thread; null: none
+
+    class Scope {
+      public:
+        explicit Scope(Capture& capture);
+        ~Scope();
+        Scope(const Scope&) = delete;
+
+      private:
+        Capture* previous_;
+        runtime::Recorder::Scope recorder_;
+    };
+
+    /// Computes the results and what the inputs became, which are views of memory then, with no past. Usage error where
+    /// something was read that is no input.
+    void finish(const std::vector<Tensor*>& results);
+    /// What it did otherwise than the other one; none: nothing.
+    std::optional<std::string> difference(const Capture& other) const;
+
+    /// Why it is not what would happen to these inputs: another shape, type, device or sharing of memory, other settings;
+    /// none: it is. Computes inputs that are not in memory.
+    std::optional<std::string> mismatch(const std::vector<Tensor*>& inputs) const;
+    auto feed() const { return replay_->feed(); }
+    /// Changes the inputs as the function did; gives its results.
+    std::vector<Tensor> replay(const std::vector<Tensor*>& inputs, const std::vector<std::vector<uint8_t>>& fed);
+
+    size_t actions() const { return replay_->actions(); }
+    size_t own_bytes() const { return replay_->own_bytes(); }
+
+    /// Called before a tensor becomes another value. Usage error for one from outside that is no input.
+    void assigned(const Tensor& t) const;
+
+  private:
+    struct Movement {
+        Op op;
+        Arg arg;
+    };
+    /// A value behind a run: a view of the memory of a result, or always the same.
+    struct Value {
+        size_t result = 0;
+        std::vector<Movement> movements = {};  ///< the lowest first
+        const runtime::Device* device = nullptr;
+        std::optional<Tensor> fixed = {};
+    };
+    struct Input {
+        Shape shape;
+        DType dtype;
+        const runtime::Device* device;
+        bool requires_grad, has_grad;
+        Root before = {}, grad_before = {};          ///< as it was when the recording began
+        std::optional<Value> after = {}, grad = {};  ///< what it became, where it did
+        bool loses_grad = false;
+    };
+    static void place(Tensor& t);
+    std::vector<UOp> buffers(const std::vector<Tensor*>& inputs) const;
+    Value value_of(const Tensor& t, std::vector<UOp>& results);
+    Tensor tensor_of(const Value& value, const std::vector<Root>& buffers) const;
+
+    std::vector<Tensor*> tensors_;  ///< while it records
+    std::vector<Input> inputs_;
+    std::vector<Value> results_;
+    runtime::Recorder recorder_;
+    std::unique_ptr<runtime::Replay> replay_;
+};
+
+}  // namespace strata::ops

@@ -1,0 +1,119 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "strata/core/support/mutex.h"
+#include "strata/core/support/settings.h"
+#include "strata/runtime/buffer.h"
+#include "strata/runtime/kernel_call.h"
+
+namespace strata::runtime {
+
+/// Gives what the host puts into a buffer this time.
+using Feed = std::function<std::vector<uint8_t>()>;
+
+/// Writes down what a thread does to device memory while a scope of it lives there.
+class Recorder {
+  public:
+    Recorder();
+    static Recorder* active();  ///< of this thread; null: none
+
+    class Scope {
+      public:
+        explicit Scope(Recorder& recorder);
+        ~Scope();
+        Scope(const Scope&) = delete;
+
+      private:
+        Recorder* previous_;
+    };
+
+    void launched(std::shared_ptr<Program> program, std::span<const std::shared_ptr<Buffer>> memory,
+                  std::span<const uint64_t> numbers);
+    /// Unsupported error where it writes memory that was there before.
+    void called(const KernelCall& call, std::span<const UOp> buffers);
+    void copied(Buffer& from, Buffer& to);
+    void uploaded(Buffer& buffer, const void* data, size_t bytes, Feed feed);
+    bool made(const Buffer& buffer) const { return buffer.id() >= first_; }  ///< since it began
+
+  private:
+    friend class Replay;
+    /// Something that is done to memory, which is known by its place.
+    struct Action {
+        std::shared_ptr<Program> program = {};
+        std::optional<KernelCall> call = {};  ///< of a user's kernel; neither: the second is copied to the first
+        std::vector<uint32_t> memory = {};    ///< by slot; of a call by its tensors
+        std::vector<uint64_t> numbers = {};   ///< of the slots behind
+    };
+    struct Memory {
+        std::shared_ptr<Buffer> buffer;
+        std::string content = {};  ///< a hash of what the host put in; empty: nothing
+        Feed feed = {};            ///< which gives it
+    };
+    uint32_t place(const std::shared_ptr<Buffer>& buffer);
+
+    uint64_t first_;
+    Settings settings_;
+    std::vector<Action> actions_;
+    std::vector<Memory> memory_;
+    std::vector<uint32_t> fed_;                      ///< places, in the order of the feeds
+    std::unordered_map<uint64_t, uint32_t> places_;  ///< by a buffer's id
+};
+
+/// Throws a Usage error while this thread records: `what` would not be done again.
+void refuse_in_recording(std::string_view what);
+
+/// What was recorded, as a list of launches over other inputs. What it computes on the way is in memory of its own, planned
+/// once.
+class Replay {
+  public:
+    /// `results`: buffers whose content is wanted, in new memory each time; of inputs and what the host put in once, as they
+    /// are. Usage error where memory was read that is neither made nor an input.
+    Replay(Recorder recorded, std::span<const UOp> inputs, std::span<const UOp> results);
+
+    /// What it does otherwise than the other one; none: nothing.
+    std::optional<std::string> difference(const Replay& other) const;
+    bool has_settings_in_force() const { return recorded_.settings_ == settings(); }
+    /// The first input that had the memory of this one.
+    size_t first_with_memory_of(size_t input) const { return first_with_[input]; }
+
+    /// What the host puts in this time, in order.
+    std::vector<std::vector<uint8_t>> feed() const;
+    /// Gives the buffers of the results.
+    std::vector<Root> run(std::span<const UOp> inputs, std::span<const std::vector<uint8_t>> fed);
+
+    size_t actions() const { return recorded_.actions_.size(); }
+    size_t own_bytes() const;
+
+  private:
+    enum class Kind : uint8_t { input, result, own, constant };
+    struct Place {
+        Kind kind;
+        uint32_t index = 0;  ///< of inputs, results, own_
+        uint16_t device;
+        DType dtype;
+        int64_t size;
+        size_t bytes() const { return static_cast<size_t>(size) * static_cast<size_t>(dtype.bytes()); }
+    };
+    void sort_places(std::span<const UOp> inputs, std::span<const UOp> results);
+    void plan_own_memory();
+    void perform(Recorder::Action& action);
+
+    Recorder recorded_;
+    std::vector<size_t> first_with_;  ///< by input
+    std::vector<Place> places_;
+    std::vector<std::shared_ptr<Buffer>> own_;
+    std::vector<uint32_t> results_;  ///< places
+    std::vector<Root> constants_;    ///< by result; empty for others
+
+    Mutex mutex_;                               // of a run
+    std::vector<std::shared_ptr<Buffer>> now_;  ///< by place
+    std::vector<uint64_t> addresses_, slots_;
+};
+
+}  // namespace strata::runtime
