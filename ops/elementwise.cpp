@@ -274,9 +274,8 @@ Tensor finished(Accept accepts, DType from, const Tensor& result) {
 #undef BINARY
 
 Tensor Tensor::clamp(std::optional<Number> min, std::optional<Number> max) const {
-    Tensor out = *this;
-    if (min) out = out.maximum(*min);
-    return max ? out.minimum(*max) : out;
+    auto operand = [](const std::optional<Number>& n) { return n ? std::optional<Operand>(*n) : std::nullopt; };
+    return ops::clamp(*this, operand(min), operand(max));
 }
 
 Tensor Tensor::cast(DType to) const {
@@ -315,6 +314,11 @@ DType result_type(const Operand& a, const Operand& b) {
     if (b.tensor()) return a.number().dtype_with(b.tensor()->dtype());
     DType x = a.number().default_dtype(), y = b.number().default_dtype();
     return x == y ? x : promote(x, y);
+}
+
+Tensor clamp(const Tensor& x, const std::optional<Operand>& min, const std::optional<Operand>& max) {
+    Tensor out = min ? x.maximum(*min) : x;
+    return max ? out.minimum(*max) : out;
 }
 
 Tensor where(const Operand& condition, const Operand& a, const Operand& b) {

@@ -2,19 +2,13 @@
 
 #include "strata/core/support/settings.h"
 #include "strata/ops/build_p.h"
+#include "strata/ops/indexing_p.h"
 
 namespace strata {
 
 using namespace ops;
 
-namespace {
-
-/// What one axis of the source becomes: elements begin, begin + step, ... (backwards when flipped).
-struct AxisPick {
-    int64_t begin, end;  ///< range to keep, long enough for count * step elements where the axis has room
-    int64_t count, step = 1;
-    bool flip = false;
-};
+namespace ops {
 
 AxisPick pick_slice(const Index& s, int64_t n) {
     if (s.step == 0) user_error(ErrorKind::Usage, "[index] a slice with step 0");
@@ -39,6 +33,10 @@ int64_t checked_position(int64_t i, int64_t n, int axis) {
         user_error(ErrorKind::Usage, "[index] index {} is out of range for axis {} of size {}", i, axis, n);
     return i < 0 ? i + n : i;
 }
+
+}  // namespace ops
+
+namespace {
 
 /// One pick an axis: shrink, flip, then every step-th element by a reshape to (count, step) of which column 0 is kept.
 Tensor picked(const Tensor& x, const std::vector<AxisPick>& picks) {
@@ -72,9 +70,11 @@ struct AdvancedIndex {
     int64_t position = 0;
 };
 
-/// Positions from 0 on, in a type that holds every position and every index. An index outside of the axis ends the kernel
-/// that computes it.
-Tensor wrapped(const Tensor& indices, int64_t n, int axis) {
+}  // namespace
+
+namespace ops {
+
+Tensor checked_indices(const Tensor& indices, int64_t n, int axis) {
     DType type = indices.dtype();
     bool narrow = type.bits() < 32 || type == dtypes::int32;
     Tensor wide = indices.cast(type == dtypes::uint64                  ? type
@@ -98,6 +98,10 @@ Tensor take_axis(const Tensor& x, const Tensor& indices, int axis) {
     UOp result = make(Op::take, x.dtype(), {x.uop(), indices.uop()}, TakeArg{axis});
     return Tensor(result, device);
 }
+
+}  // namespace ops
+
+namespace {
 
 /// Of offsets below `elements`; those that are not checked keep all bits of their indices.
 DType offset_dtype(int64_t elements) {
@@ -128,7 +132,7 @@ Tensor take_together(Tensor x, const std::vector<AdvancedIndex>& parts) {
             known += parts[i].position * stride;
             continue;
         }
-        Tensor part = mul(wrapped(parts[i].indices, merged_sizes[i], parts[i].source).cast(type), stride);
+        Tensor part = mul(checked_indices(parts[i].indices, merged_sizes[i], parts[i].source).cast(type), stride);
         offset = offset ? add(offset, part) : part;
     }
     if (known) offset = add(offset, known);
@@ -139,16 +143,42 @@ Tensor take_together(Tensor x, const std::vector<AdvancedIndex>& parts) {
 
 void check_indices(const Tensor& indices) {
     if (indices.dtype().is_bool())
-        user_error(ErrorKind::Usage,
-                   "[index] a boolean mask gives a shape that depends on the data: use where, or integer indices");
+        user_error(ErrorKind::Usage, "[index] a mask takes no place of integer indices: x[mask], or mask.nonzero()");
     check_integer("index", indices);
 }
 
-/// The entries with the ellipsis written out as whole slices, one for each source axis (and new axes).
+bool is_mask(const Index& i) { return i.kind == Index::Kind::tensor && i.indices.dtype().is_bool(); }
+
+/// The entries with, in place of each mask, the positions of what is true in it.
+std::vector<Index> without_masks(const std::vector<Index>& entries, const Shape& shape) {
+    std::vector<Index> out;
+    size_t axis = 0;
+    for (const Index& entry : entries) {
+        if (!is_mask(entry)) {
+            out.push_back(entry);
+            axis += entry.kind != Index::Kind::new_axis;
+            continue;
+        }
+        const Shape& mask = entry.indices.shape();
+        if (mask.empty()) user_error(ErrorKind::Usage, "[index] a mask without axes stands alone: x[mask]");
+        if (!std::equal(mask.begin(), mask.end(), shape.begin() + static_cast<int64_t>(axis)))
+            user_error(ErrorKind::Shape, "[index] a mask of shape {} at axis {} of shape {}", to_string(mask), axis,
+                       to_string(shape));
+        for (Tensor& positions : entry.indices.nonzero()) out.push_back(Index::tensor(std::move(positions)));
+        axis += mask.size();
+    }
+    return out;
+}
+
+}  // namespace
+
+namespace ops {
+
 std::vector<Index> spelled_out(const std::vector<Index>& indices, const Shape& shape) {
     int consumed = 0, dots = 0;
     for (const Index& i : indices) {
-        consumed += i.kind != Index::Kind::new_axis && i.kind != Index::Kind::ellipsis;
+        bool takes_axis = i.kind != Index::Kind::new_axis && i.kind != Index::Kind::ellipsis;
+        consumed += is_mask(i) ? i.indices.ndim() : takes_axis;
         dots += i.kind == Index::Kind::ellipsis;
     }
     if (dots > 1) user_error(ErrorKind::Usage, "[index] more than one ellipsis");
@@ -167,10 +197,19 @@ std::vector<Index> spelled_out(const std::vector<Index>& indices, const Shape& s
     return out;
 }
 
-}  // namespace
+}  // namespace ops
 
 Tensor Tensor::index(const std::vector<Index>& indices) const {
+    if (indices.size() == 1 && is_mask(indices[0]) && indices[0].indices.ndim() == 0) {
+        Tensor all = unsqueeze(0), mask = indices[0].indices;
+        Pairs bounds{{0, mask.item().as_int()}};
+        for (int64_t n : shape()) bounds.emplace_back(0, n);
+        return all.shrink(bounds);
+    }
     std::vector<Index> entries = spelled_out(indices, shape());
+    for (Index& entry : entries)
+        if (is_mask(entry) && !entry.indices.device_) entry.indices.device_ = device_;
+    entries = without_masks(entries, shape());
     bool advanced =
         std::any_of(entries.begin(), entries.end(), [](const Index& i) { return i.kind == Index::Kind::tensor; });
     std::vector<AxisPick> picks;
@@ -212,7 +251,7 @@ Tensor Tensor::take(const Tensor& indices, OptionalAxis axis) const {
     check_indices(indices);
     if (!axis) return flatten().take(indices, 0);
     int at = axis_of("take", *axis, ndim());
-    return take_axis(*this, size(at) ? wrapped(indices, size(at), at) : indices, at);
+    return take_axis(*this, size(at) ? checked_indices(indices, size(at), at) : indices, at);
 }
 
 Tensor Tensor::gather(int axis, const Tensor& indices) const {
@@ -234,7 +273,7 @@ Tensor Tensor::gather(int axis, const Tensor& indices) const {
         int64_t n = shape()[static_cast<size_t>(i)];
         stride = n ? stride / n : 0;
         if (i != at && n == 1) continue;
-        Tensor position = i == at && n ? wrapped(indices, n, at) : iota_along(to, i);
+        Tensor position = i == at && n ? checked_indices(indices, n, at) : iota_along(to, i);
         Tensor part = ops::mul(position.cast(type), stride);
         offset = offset ? ops::add(offset, part) : part;
     }

@@ -77,15 +77,37 @@ Tensor Tensor::tile(std::vector<int64_t> counts) const {
     return reshape(spread).expand(wide).reshape(to);
 }
 
-Tensor Tensor::roll(int64_t shift, int axis) const {
-    axis = axis_of("roll", axis, ndim());
-    int64_t n = size(axis);
+Tensor Tensor::repeat(const Tensor& repeats, OptionalAxis axis) const {
+    check_integer("repeat", repeats);
+    if (!axis) return flatten().repeat(repeats, 0);
+    const int at = axis_of("repeat", *axis, ndim());
+    const int64_t n = size(at);
+    if (repeats.ndim() > 1 || (repeats.numel() != n && repeats.numel() != 1))
+        user_error(ErrorKind::Shape, "[repeat] repeats of shape {} for axis {} of size {}", to_string(repeats.shape()),
+                   at, n);
     if (n == 0) return *this;
-    shift = shift % n;
-    if (shift < 0) shift += n;
-    if (shift == 0) return *this;
-    std::vector<Tensor> pieces = split(std::vector<int64_t>{n - shift, shift}, axis);
-    return cat({pieces[1], pieces[0]}, axis);
+    Tensor counts = expand_to(repeats.reshape({repeats.numel()}), {n}).cast(dtypes::int64);
+    if (!counts.device_) counts.device_ = device_;
+    if (counts.min().item().as_int() < 0) user_error(ErrorKind::Usage, "[repeat] a count cannot be negative");
+    Tensor ends = counts.cumsum(0).contiguous();
+    const int64_t total = ends.shrink({{n - 1, n}}).item().as_int();
+    return take(ends.searchsorted(arange(total), true), at);
+}
+
+Tensor Tensor::roll(const Shape& shifts, Axes wanted) const {
+    if (!wanted.list) return flatten().roll(shifts, 0).reshape(shape());
+    const std::vector<int>& axes = *wanted.list;
+    if (shifts.size() != axes.size() && shifts.size() != 1)
+        user_error(ErrorKind::Usage, "[roll] {} shifts for {} axes", shifts.size(), axes.size());
+    Tensor out = *this;
+    for (size_t i = 0; i < axes.size(); ++i) {
+        const int axis = axis_of("roll", axes[i], ndim());
+        const int64_t n = size(axis), by = n ? shifts[shifts.size() == 1 ? 0 : i] % n : 0, shift = by < 0 ? by + n : by;
+        if (shift == 0) continue;
+        std::vector<Tensor> pieces = out.split(std::vector<int64_t>{n - shift, shift}, axis);
+        out = cat({pieces[1], pieces[0]}, axis);
+    }
+    return out;
 }
 
 namespace ops {

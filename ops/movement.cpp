@@ -91,13 +91,25 @@ Tensor Tensor::T() const {
 
 Tensor Tensor::mT() const { return transpose(-2, -1); }
 
-Tensor Tensor::movedim(int from, int to) const {
-    from = axis_of("movedim", from, ndim());
-    to = axis_of("movedim", to, ndim());
-    std::vector<int> order;
-    for (int i = 0; i < ndim(); ++i)
-        if (i != from) order.push_back(i);
-    order.insert(order.begin() + to, from);
+Tensor Tensor::movedim(Axes source, Axes destination) const {
+    std::vector<int> from = source.list.value_or(std::vector<int>()),
+                     to = destination.list.value_or(std::vector<int>());
+    if (from.size() != to.size())
+        user_error(ErrorKind::Usage, "[movedim] {} axes to {} places", from.size(), to.size());
+    std::vector<int> order(shape().size(), -1);
+    for (int& axis : from) axis = axis_of("movedim", axis, ndim());
+    for (size_t i = 0; i < to.size(); ++i) {
+        int& place = order[static_cast<size_t>(axis_of("movedim", to[i], ndim()))];
+        if (place >= 0 || std::count(from.begin(), from.end(), from[i]) > 1)
+            user_error(ErrorKind::Usage, "[movedim] an axis or a place is named twice");
+        place = from[i];
+    }
+    int next = 0;
+    for (int& place : order) {
+        if (place >= 0) continue;
+        while (std::find(from.begin(), from.end(), next) != from.end()) next++;
+        place = next++;
+    }
     return permute(order);
 }
 

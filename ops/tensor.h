@@ -19,6 +19,7 @@ struct Leaf;
 }  // namespace ops
 
 class Operand;
+class Tensor;
 struct Index;
 
 /// Axes of a reduction: one, several (negative ones count from the end), or all.
@@ -34,6 +35,7 @@ struct Axes {
 using OptionalAxis = std::optional<int>;
 using Pairs = std::vector<std::pair<int64_t, int64_t>>;  ///< a pair an axis: (before, after) or (begin, end)
 using OptionalDType = std::optional<DType>;
+using TensorPair = std::pair<Tensor, Tensor>;
 
 /// A lazy n-dimensional array. Operations build a graph and compute nothing; realize, item, to_host and host_view
 /// compute. A value type: copies share the graph. Shapes are in elements, row-major. Wrong arguments throw an Exception
@@ -66,11 +68,13 @@ class Tensor {
     // Creation, types, movement, indexing and reductions: a row each in methods.def, which says what they do.
 #define CREATION(name, parameters, meaning) static Tensor name parameters;
 #define METHOD(result, name, parameters, meaning) result name parameters const;
+#define COMPUTED(result, name, parameters, meaning) result name parameters const;
 #define SIZES(name, parameter, meaning) Tensor name parameter const;
 #define VIEW(name, meaning) Tensor name() const;
 #include "strata/ops/methods.def"
 #undef CREATION
 #undef METHOD
+#undef COMPUTED
 #undef SIZES
 #undef VIEW
     // Elementwise: a row each in elementwise.def.
@@ -88,7 +92,13 @@ class Tensor {
     static Tensor arange(Number stop, OptionalDType dtype = {}) { return arange(0, stop, 1, dtype); }
     std::vector<Tensor> split(int64_t size, int axis = 0) const;  ///< pieces of `size`, the last may be smaller
     std::vector<Tensor> split(const Shape& sizes, int axis = 0) const;
-    Tensor index(const std::vector<Index>& indices) const;  ///< x[...]
+    Tensor index(const std::vector<Index>& indices) const;  ///< x[...]; with a mask computes
+    /// This with value, which broadcasts, where index(indices) takes its elements from; of several for one place the last. DType
+    /// error for a float in another type.
+    Tensor with(const std::vector<Index>& indices, const Operand& value) const;
+    Tensor clamp(std::optional<Number> min = {}, std::optional<Number> max = {}) const;
+    Tensor repeat(int64_t repeats, OptionalAxis axis = {}) const;  ///< each element so many times; without axis, flat
+    Tensor repeat(const Tensor& repeats, OptionalAxis axis = {}) const;  ///< each as often as it says; computes
     /// (..., n, k) x (..., k, m) -> (..., n, m); leading axes broadcast; a 1-D side has its axis added and dropped
     /// again. Narrow floats accumulate as float32, narrow integers as int32.
     Tensor matmul(const Tensor& other) const;
@@ -165,7 +175,7 @@ struct Index {
     Kind kind = Kind::ellipsis;
     std::optional<int64_t> start = {}, stop = {};  ///< of a slice; start of an integer
     int64_t step = 1;
-    Tensor indices = {};                                   ///< integer tensor
+    Tensor indices = {};                                   ///< integers, or bool: a mask of as many axes
     std::optional<std::pair<int64_t, int64_t>> ends = {};  ///< its smallest and largest, where the host knows them
 
     static Index at(int64_t i) { return {Kind::integer, i}; }
@@ -185,6 +195,8 @@ namespace ops {
 #undef UNARY
 #undef BINARY
 
+/// Not below min, not above max, which broadcast; types as maximum's.
+Tensor clamp(const Tensor& x, const std::optional<Operand>& min, const std::optional<Operand>& max);
 Tensor where(const Operand& condition, const Operand& a, const Operand& b);  ///< a where condition != 0, else b
 Tensor cat(const std::vector<Tensor>& tensors, int axis = 0);                ///< along an axis; types are promoted
 Tensor stack(const std::vector<Tensor>& tensors, int axis = 0);              ///< along a new axis

@@ -60,6 +60,7 @@ void bind_errors(py::module_& m);
 void bind_dtypes(py::module_& m);
 void bind_tensor(py::module_& m);
 void bind_functions(py::module_& m);
+void bind_namespace(py::module_& m);
 void bind_uop(py::module_& m);
 void bind_kernels(py::module_& m);
 void bind_settings(py::module_& m);

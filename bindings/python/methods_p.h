@@ -1,5 +1,6 @@
 #pragma once
 #include "convert_p.h"
+#include "front_end_p.h"
 
 // Binds members of Tensor from their rows in methods.def: names and defaults of the parameters come from the row's text,
 // their types from the member.
@@ -40,6 +41,17 @@ void bind_method(Class& c, const char* name, Result (Tensor::*f)(Args...) const,
                  const char* meaning) {
     [&]<size_t... I>(std::index_sequence<I...>, const std::vector<Parameter>& p) {
         c.def(name, f, p.at(I)..., meaning);
+    }(std::index_sequence_for<Args...>(), parameters_of(row));
+}
+
+template <class Result, class... Args>
+void bind_computed(Class& c, const char* name, Result (Tensor::*f)(Args...) const, std::string_view row,
+                   const char* meaning) {
+    auto call = [f](const Tensor& t, Args... args) {
+        return computing([&] { return (t.*f)(std::forward<Args>(args)...); });
+    };
+    [&]<size_t... I>(std::index_sequence<I...>, const std::vector<Parameter>& p) {
+        c.def(name, call, p.at(I)..., meaning);
     }(std::index_sequence_for<Args...>(), parameters_of(row));
 }
 

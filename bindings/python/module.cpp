@@ -39,6 +39,7 @@ PYBIND11_MODULE(_strata, m) {
     strata::python::bind_dtypes(m);
     strata::python::bind_emulator(m);
     strata::python::bind_tensor(m);
+    strata::python::bind_namespace(m);
     strata::python::bind_functions(m);
     strata::python::bind_uop(m);
     strata::python::bind_kernels(m);

@@ -19,10 +19,10 @@ LOOSE = {
     r"typing\.SupportsFloat(?: \| typing\.SupportsIndex)?": "float",
     r"(?:typing\.)?Annotated\[([\w.]+\[[^\]]*\]), \"?FixedSize\(\d+\)\"?\]": r"\1",
 }
-MODULES = {"dtypes", "emulator", "functional", "uop"}
+MODULES = {"dtypes", "emulator", "functional", "operations", "uop"}
 IMPORTS = {
     "collections.abc": {"Callable", "Iterable", "Iterator", "Mapping", "Sequence"},
-    "types": {"EllipsisType", "TracebackType"},
+    "types": {"EllipsisType", "ModuleType", "TracebackType"},
     "typing": {"Any", "ClassVar", "Literal"},
     "numpy.typing": {"NDArray"},
     "typing_extensions": {"CapsuleType", "Self"},

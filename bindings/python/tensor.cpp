@@ -1,6 +1,9 @@
 #include "strata/ops/tensor.h"
 
+#include <algorithm>
+
 #include "convert_p.h"
+#include "front_end_p.h"
 #include "methods_p.h"
 #include "strata/ops/random.h"
 
@@ -11,11 +14,13 @@ namespace {
 void bind_rows(Class& c) {
 #define CREATION(name, parameters, meaning) bind_creation(c, #name, &Tensor::name, #parameters, meaning);
 #define METHOD(result, name, parameters, meaning) bind_method(c, #name, &Tensor::name, #parameters, meaning);
+#define COMPUTED(result, name, parameters, meaning) bind_computed(c, #name, &Tensor::name, #parameters, meaning);
 #define SIZES(name, parameters, meaning) bind_sizes(c, #name, &Tensor::name, #parameters, meaning);
 #define VIEW(name, meaning) c.def_property_readonly(#name, &Tensor::name, meaning);
 #include "strata/ops/methods.def"
 #undef CREATION
 #undef METHOD
+#undef COMPUTED
 #undef SIZES
 #undef VIEW
 #define UNARY(name, accepts, meaning, ...) c.def(#name, &Tensor::name, meaning);
@@ -24,7 +29,6 @@ void bind_rows(Class& c) {
 #undef UNARY
 #undef BINARY
     c.attr("astype") = c.attr("cast");
-    c.attr("clip") = c.attr("clamp");
 }
 
 // What takes an argument in Python that it does not in C++.
@@ -83,6 +87,26 @@ void bind_creation_of_its_own(Class& c) {
         "start, start + step, ... below stop; arange(n) counts from 0. int64, or float32 when an argument is a float.");
 }
 
+using Key = As<"IndexPart | EllipsisType | tuple[IndexPart | EllipsisType, ...]">;
+using Limit = As<"Operand | None">;
+
+bool has_mask(const std::vector<Index>& indices) {
+    return std::any_of(indices.begin(), indices.end(),
+                       [](const Index& i) { return i.kind == Index::Kind::tensor && i.indices.dtype().is_bool(); });
+}
+
+Tensor indexed(const Tensor& t, py::handle key) {
+    std::vector<Index> indices = to_indices(key);
+    return has_mask(indices) ? computing([&] { return t.index(indices); }) : t.index(indices);
+}
+
+void assign_at(Tensor& t, py::handle key, py::handle value) {
+    std::vector<Index> indices = to_indices(key);
+    OperandHolder holder(value);
+    t.assign(has_mask(indices) ? computing([&] { return t.with(indices, holder.get()); })
+                               : t.with(indices, holder.get()));
+}
+
 void bind_methods_of_their_own(Class& c) {
     c.def(
         "split",
@@ -91,17 +115,32 @@ void bind_methods_of_their_own(Class& c) {
                                               : t.split(sizes.cast<Shape>(), axis);
         },
         py::arg("sizes"), py::arg("axis") = 0, "Pieces of a size, the last may be smaller, or of the sizes given.");
+    c.def("__getitem__", [](const Tensor& t, Key key) { return indexed(t, key); }, py::arg("key"), py::pos_only());
     c.def(
-        "__getitem__",
-        [](const Tensor& t, As<"IndexPart | EllipsisType | tuple[IndexPart | EllipsisType, ...]"> key) {
-            return t.index(to_indices(key));
-        },
-        py::arg("key"), py::pos_only());
+        "__setitem__", [](Tensor& t, Key key, As<"Operand"> value) { assign_at(t, key, value); }, py::arg("key"),
+        py::arg("value"), py::pos_only());
     c.def(
-        "__setitem__", [](const Tensor&, As<"Any">, As<"Any">) -> As<"Never"> {
-            throw py::type_error("tensors do not change: x = strata.where(mask, value, x), or strata.cat of the parts");
+        "repeat",
+        [](const Tensor& t, As<"int | ArrayLike"> repeats, OptionalAxis axis) {
+            if (PyIndex_Check(repeats.ptr()) && !py::isinstance<Tensor>(repeats))
+                return t.repeat(to_integer(repeats, "[repeat] a count"), axis);
+            Tensor counts = to_tensor(repeats);
+            return computing([&] { return t.repeat(counts, axis); });
         },
-        py::arg("key"), py::arg("value"), py::pos_only());
+        py::arg("repeats"), py::arg("axis") = py::none(),
+        "Each element so many times, as numpy.repeat (tile is PyTorch's and tinygrad's repeat); without axis, of the "
+        "flat array.\nA count an element computes: the size of the result depends on the counts.");
+    c.def(
+        "clamp",
+        [](const Tensor& t, Limit min, Limit max) {
+            std::optional<OperandHolder> low, high;
+            if (!min.is_none()) low.emplace(min);
+            if (!max.is_none()) high.emplace(max);
+            return ops::clamp(t, low ? std::optional(low->get()) : std::nullopt,
+                              high ? std::optional(high->get()) : std::nullopt);
+        },
+        py::arg("min") = py::none(), py::arg("max") = py::none(), "Not below min, not above max, which broadcast.");
+    c.attr("clip") = c.attr("clamp");
     c.def(
         "matmul", [](const Tensor& a, As<"ArrayLike"> b) { return a.matmul(to_tensor(b)); }, py::arg("other"),
         "(..., n, k) x (..., k, m) -> (..., n, m); leading axes broadcast. Narrow floats accumulate as float32.");

@@ -194,6 +194,11 @@ void bind_properties(Class& c) {
             return computing([&] { return t.to(device); });
         },
         py::arg("device"), "The same values on a device; they are copied through the host when they live elsewhere.");
+    c.def(
+        "to_device",
+        [](const Tensor& t, const std::string& device, As<"None">) { return computing([&] { return t.to(device); }); },
+        py::arg("device"), py::pos_only(), py::kw_only(), py::arg("stream") = py::none(),
+        "to(device), as the array API spells it.");
 }
 
 void bind_values(Class& c) {
@@ -235,6 +240,20 @@ void bind_exchange(Class& c) {
            As<"bool | None"> copy) -> As<"CapsuleType"> { return to_dlpack(t, max_version, device, copy); },
         py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),
         py::arg("dl_device") = py::none(), py::arg("copy") = py::none());
+    c.def(
+        "__array_namespace__", [](const Tensor&, As<"str | None"> api_version) -> As<"ModuleType"> {
+            py::module_ strata = py::module_::import("strata");
+            py::object version = strata.attr("__array_api_version__");
+            constexpr const char* known[] = {"2021.12", "2022.12", "2023.12", "2024.12"};
+            bool fits = api_version.is_none() || std::any_of(std::begin(known), std::end(known), [&](const char* text) {
+                            return api_version.equal(py::str(text));
+                        });
+            if (!fits)
+                user_error(ErrorKind::Usage, "[__array_namespace__] version {}: strata has {}", shown(api_version),
+                           version.cast<std::string>());
+            return strata;
+        },
+        py::kw_only(), py::arg("api_version") = py::none());
     c.def("__dlpack_device__", [](const Tensor&) { return std::pair(kHost, 0); });
     c.def(
         "__reduce__", [](Tensor & t) -> As<"tuple[Any, ...]"> {

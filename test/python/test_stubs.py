@@ -14,7 +14,7 @@ import strata
 FOLDER = Path(strata.__file__).parent
 MODULES = {
     "strata._strata": "_strata.pyi", "strata.dtypes": "dtypes.pyi", "strata.emulator": "emulator.pyi", "strata.functional": "functional.pyi",
-    "strata.uop": "uop.pyi", "strata.asm": "asm/__init__.pyi", "strata.asm._instruction": "asm/_instruction.pyi",
+    "strata.operations": "operations.pyi", "strata.uop": "uop.pyi", "strata.asm": "asm/__init__.pyi", "strata.asm._instruction": "asm/_instruction.pyi",
     "strata.asm.rdna3": "asm/rdna3.pyi", "strata.asm.rdna4": "asm/rdna4.pyi", "strata.asm.cdna3": "asm/cdna3.pyi", "strata.asm._rdna": "asm/_rdna.pyi",
 }
 PYTHON_ONLY = {"_instruction": {"Constants", "Label", "Register", "RegisterFile", "Instruction", "Dual", "dual", "sext", "waits", "family"}}
@@ -105,7 +105,7 @@ def parameters_of_binding(function):
 
 def bound_functions():
     out = []
-    for name in ("strata._strata", "strata.emulator", "strata.functional", "strata.uop"):
+    for name in ("strata._strata", "strata.emulator", "strata.functional", "strata.operations", "strata.uop"):
         module = importlib.import_module(name)
         for n, node in declared(stub(name).body).items():
             if isinstance(node, ast.FunctionDef):
@@ -176,7 +176,7 @@ def test_everything_public_is_described():
     assert bare == []
 
 
-GENERATED = ["strata._strata", "strata.dtypes", "strata.emulator", "strata.functional", "strata.uop"]
+GENERATED = ["strata._strata", "strata.dtypes", "strata.emulator", "strata.functional", "strata.operations", "strata.uop"]
 
 
 @pytest.mark.parametrize("name", GENERATED)
@@ -206,14 +206,14 @@ def test_signatures_say_what_python_takes():
     for line in (
         "def sum(self, axis: Axes = None, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:",
         "def reshape(self, *shape: Shape) -> Tensor:",
-        "def roll(self, shift: int, axis: int) -> Tensor:",
+        "def roll(self, shift: Shape, axis: Axes = None) -> Tensor:",
         "def zeros(*shape: Shape, dtype: DTypeLike = 'float32', device: str = '') -> Tensor:",
         "def full(shape: Shape, fill_value: Scalar, dtype: DTypeLike | None = None, device: str = '') -> Tensor:",
         "def add(self, other: Operand) -> Tensor:",
         "def __add__(self, other: Operand, /) -> Tensor: ...",
         "def __eq__(self, other: Operand, /) -> Tensor: ...  # type: ignore[override]",
         "def pad(self, padding: Sequence[tuple[int, int]], value: Scalar = 0) -> Tensor:",
-        "def clamp(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:",
+        "def clamp(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:",
         "def shape(self) -> tuple[int, ...]:",
         "def chunk(self, chunks: int, axis: int = 0) -> list[Tensor]:",
         "def custom_kernel(self, *inputs: KernelArgument, kernel: Kernel, outputs: str | int | Sequence[str | int] | None = None, grad: None = None) -> tuple[Tensor, ...]:",

@@ -45,7 +45,6 @@ from ._strata import (
     promote,
     realize,
     reset_stats,
-    result_type,
     settings,
     stack,
     stats,
@@ -53,9 +52,15 @@ from ._strata import (
     where,
 )
 
-for _name in ("dtypes", "emulator", "functional", "uop"):
+for _name in ("dtypes", "emulator", "functional", "operations", "uop"):
     _sys.modules[f"strata.{_name}"] = getattr(_strata, _name)
 
+from .operations import *  # noqa: E402, F403
+from ._namespace import *  # noqa: E402, F403
+from ._namespace import __all__ as _standard  # noqa: E402
+from ._namespace.inspection import __array_namespace_info__  # noqa: E402
+from ._strata import cat, stack, where  # noqa: E402
+from ._strata.dtypes import bool, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64  # noqa: E402
 from . import asm, nn, optim  # noqa: E402  (after the submodules above are importable)
 from .explain import explain  # noqa: E402
 from ._derivatives import grad, jvp, value_and_grad, vjp  # noqa: E402
@@ -86,6 +91,7 @@ dtypes.__getattr__ = _names("strata.dtypes", dtypes, "DTYPES")
 __getattr__ = _names("strata", _sys.modules[__name__], "PACKAGE")
 
 __version__ = "0.1.0"
+__array_api_version__ = "2024.12"
 __all__ = [
     "ArgumentError", "Artifact", "AssemblyError", "CheckError", "CompileError", "CustomKernel", "DType", "DTypeError", "DeviceError", "Error", "InternalError",
     "LaunchError", "MemoryFault", "ShapeError", "Stats", "Tensor", "Unsupported", "UsageError", "asm", "asm_kernel",

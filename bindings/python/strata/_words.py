@@ -25,23 +25,23 @@ TENSOR = {
     "data": "x.numpy()", "data_ptr": "np.asarray(x).ctypes.data", "tobytes": "x.numpy().tobytes()", "buffer": "np.asarray(x)", "lazydata": "x.uop",
     "t": "x.T", "swapaxes": "x.transpose(a, b)", "swapdims": "x.transpose(a, b)", "moveaxis": "x.movedim(a, b)", "rearrange": "x.reshape(...).permute(...)",
     "expand_as": "x.expand(y.shape)", "repeat_interleave": "x.repeat(n, axis)", "concat": "strata.cat([x, y])", "concatenate": "strata.cat([x, y])", "cat": "strata.cat([x, y])",
-    "stack": "strata.stack([x, y])", "masked_fill": "strata.where(mask, value, x)", "masked_select": "x.numpy()[mask]: its shape depends on the data", "nonzero": "x.numpy().nonzero(): its shape depends on the data",
+    "stack": "strata.stack([x, y])", "masked_select": "x[mask]",
     "fill": "x.full_like(value)", "fill_": "x.full_like(value)", "zero_": "x.zeros_like()", "copy_": "the new tensor itself", "add_": "x = x + y", "sub_": "x = x - y", "mul_": "x = x * y", "div_": "x = x / y",
-    "index_select": "x.take(indices, axis)", "take_along_dim": "x.gather(axis, indices)", "take_along_axis": "x.gather(axis, indices)", "scatter": "x.one_hot(n), or a kernel of your own", "onehot": "x.one_hot(n)",
+    "index_select": "x.take(indices, axis)", "take_along_dim": "x.gather(axis, indices)", "take_along_axis": "x.gather(axis, indices)", "onehot": "x.one_hot(n)",
     "mm": "x @ y", "bmm": "x @ y", "mv": "x @ y", "norm": "x.square().sum(axis).sqrt()", "amax": "x.max(axis)", "amin": "x.min(axis)", "ptp": "x.max() - x.min()", "nansum": "strata.where(x.isnan(), 0, x).sum()",
     "true_divide": "x / y", "floor_div": "x // y", "fmod": "x - (x / y).trunc() * y", "mod": "x % y", "power": "x ** y", "negative": "-x", "invert": "~x", "bitwise_not": "~x", "absolute": "x.abs()", "rint": "x.round()",
     "relu_": "x = x.relu()", "logsoftmax": "x.log_softmax()", "cross_entropy": "strata.nn.cross_entropy(x, target)", "sparse_categorical_crossentropy": "strata.nn.cross_entropy(x, target)", "layernorm": "strata.nn.layernorm(x)", "linear": "strata.nn.linear(x, weight)",
-    "argsort": "np.argsort(x)", "sort": "np.sort(x)", "topk": "np.argsort(x)", "unique": "np.unique(x): its shape depends on the data", "diagonal": "(x * Tensor.eye(n)).sum(-1)", "trace": "(x * Tensor.eye(n)).sum()",
+    "unique": "strata.unique_values(x)", "masked_scatter": "x[mask] = values", "index_fill": "x[indices] = value", "diagonal": "(x * Tensor.eye(n)).sum(-1)", "trace": "(x * Tensor.eye(n)).sum()",
     "is_contiguous": "x.contiguous()", "is_cuda": "x.device", "save": "np.save(file, x)",
 }  # fmt: skip
 
 # Names of functions of a package elsewhere -> what to write.
-_OF_TENSOR = ("empty", "zeros", "ones", "full", "arange", "linspace", "eye", "rand", "randn", "randint")
+_OF_TENSOR = ("rand", "randn", "randint")
 PACKAGE = {
-    **{name: f"strata.Tensor.{name}(...)" for name in _OF_TENSOR}, "tensor": "strata.Tensor(data)", "array": "strata.Tensor(data)", "asarray": "strata.Tensor(data)", "from_numpy": "strata.Tensor(array)",
-    "as_tensor": "strata.Tensor(data)", "concat": "strata.cat(tensors)", "concatenate": "strata.cat(tensors)", "vstack": "strata.cat(tensors)", "hstack": "strata.cat(tensors, axis=1)", "no_grad": "x.detach(): operations keep no tape", "autograd": "strata.grad(f), or x.backward()",
-    "matmul": "x @ y", "mm": "x @ y", "save": "np.save(file, x)", "load": "strata.Tensor(np.load(file))", "device": "strata.devices(), or device= of what makes a tensor", "cuda": "strata.devices()", "set_default_device": "strata.config(device=...)", "jit": "strata.compile(tensor)",
-    "random": "strata.Tensor.rand(...)", "float32": "strata.dtypes.float32", "float16": "strata.dtypes.float16", "float64": "strata.dtypes.float64", "int32": "strata.dtypes.int32", "int64": "strata.dtypes.int64", "bool": "strata.dtypes.bool",
+    **{name: f"strata.Tensor.{name}(...)" for name in _OF_TENSOR}, "tensor": "strata.asarray(data)", "array": "strata.asarray(data)", "from_numpy": "strata.Tensor(array)",
+    "as_tensor": "strata.Tensor(data)", "concatenate": "strata.cat(tensors)", "vstack": "strata.cat(tensors)", "hstack": "strata.cat(tensors, axis=1)", "no_grad": "x.detach(): operations keep no tape", "autograd": "strata.grad(f), or x.backward()",
+    "mm": "x @ y", "unique": "strata.unique_values(x)", "save": "np.save(file, x)", "load": "strata.Tensor(np.load(file))", "device": "strata.devices(), or device= of what makes a tensor", "cuda": "strata.devices()", "set_default_device": "strata.config(device=...)", "jit": "strata.compile(tensor)",
+    "random": "strata.Tensor.rand(...)", "bfloat16": "strata.dtypes.bfloat16",
 }  # fmt: skip
 
 UOP = {

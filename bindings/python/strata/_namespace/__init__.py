@@ -1,0 +1,17 @@
+"""The functions of the Python array API 2024.12 that take something in another form than the methods of a Tensor do.
+
+https://data-apis.org/array-api/2024.12. The others are made of the rows of methods.def and elementwise.def
+(bindings/python/namespace.cpp). What the standard leaves open: an integer meets a float as the float; strata.Tensor is a
+value, so that `copy` decides only who sees x[...] = value.
+"""
+
+from .creation import *
+from .creation import __all__ as _creation
+from .inspection import *
+from .inspection import __all__ as _inspection
+from .movement import *
+from .movement import __all__ as _movement
+from .searching import *
+from .searching import __all__ as _searching
+
+__all__ = [*_creation, *_inspection, *_movement, *_searching]

@@ -1,0 +1,192 @@
+// Elements given other values: a graph that chooses, at each place, the old value or a new one.
+#include <algorithm>
+
+#include "strata/ops/build_p.h"
+#include "strata/ops/indexing_p.h"
+
+namespace strata {
+
+using namespace ops;
+
+namespace {
+
+/// For each of n places the last j with positions[j] = place, or -1.
+Tensor last_writer(const Tensor& positions, int64_t n) {
+    constexpr int64_t kMostPairs = int64_t{1} << 24;  // more are ordered first, and looked up
+    const int64_t m = positions.numel();
+    if (times("scatter", n, m) <= kMostPairs) {
+        const Shape pairs{n, m};
+        Tensor place = iota(n).cast(positions.dtype()).reshape({n, 1});
+        Tensor writer = where(eq(positions.reshape({1, m}), place), iota(m).reshape({1, m}), -1);
+        return reduce(expand_to(writer, pairs), Op::max, {1}).reshape({n}).contiguous();
+    }
+    Tensor order = positions.argsort().contiguous(), ordered = take_axis(positions, order, 0).contiguous();
+    Tensor place = iota(n).cast(positions.dtype());
+    Tensor last = ordered.searchsorted(place, true) - 1, some = last.maximum(0);
+    Tensor written = bitwise_and(ge(last, 0), eq(take_axis(ordered, some, 0), place));
+    return where(written, take_axis(order, some, 0), -1).contiguous();
+}
+
+/// old (n,) with values (m,) at positions (m,); of several for one place the last.
+Tensor written(const Tensor& old, const Tensor& positions, const Tensor& values) {
+    if (positions.numel() == 0) return old;
+    Tensor writer = last_writer(positions.contiguous(), old.numel());
+    Tensor chosen = values.is_uniform() ? Tensor::uniform(values.value(), old.shape(), values.placement())
+                                        : take_axis(values, writer.maximum(0), 0);
+    return where(ge(writer, 0), chosen, old);
+}
+
+/// What a number or tensor becomes in a tensor of x's type.
+Tensor as_value(const Tensor& x, const Operand& value) {
+    DType from = value.tensor() ? value.tensor()->dtype() : value.number().default_dtype();
+    bool loses = from.is_float() && !x.dtype().is_float();
+    if (loses)
+        user_error(ErrorKind::DType, "x[...] = {} in a tensor of {}: cast the value first", from.name(),
+                   x.dtype().name());
+    return value.tensor() ? value.tensor()->cast(x.dtype()) : like(x, value.number(), {}, x.dtype());
+}
+
+Tensor fitted(const Tensor& value, const Shape& to) {
+    Shape from = value.shape();
+    while (from.size() > to.size() && from.front() == 1) from.erase(from.begin());
+    bool fits = from.size() <= to.size();
+    for (size_t i = 0; fits && i < from.size(); ++i) fits = from[i] == 1 || from[i] == to[to.size() - from.size() + i];
+    if (!fits)
+        user_error(ErrorKind::Shape, "x[...] = value: the value has shape {}, the place {}", to_string(value.shape()),
+                   to_string(to));
+    return expand_to(value.reshape(from), to);
+}
+
+bool is_basic(const Index& i) { return i.kind != Index::Kind::tensor; }
+
+/// `value` where x[indices] has its elements, in a tensor of `shape`, and 0 elsewhere. Empty: it has none.
+Tensor placed_at(const std::vector<Index>& indices, const Tensor& value, const Shape& shape) {
+    Shape result, kept, together;
+    Pairs between, reach, around;
+    std::vector<int> flips;
+    int axis = 0;
+    for (const Index& entry : spelled_out(indices, shape)) {
+        if (entry.kind == Index::Kind::new_axis) {
+            result.push_back(1);
+            continue;
+        }
+        const int64_t n = shape[static_cast<size_t>(axis)];
+        AxisPick pick{0, 0, 1};
+        if (entry.kind == Index::Kind::slice) {
+            pick = pick_slice(entry, n);
+            result.push_back(pick.count);
+        } else {
+            pick.begin = checked_position(entry.start.value_or(0), n, axis);
+            pick.end = pick.begin + 1;
+        }
+        kept.insert(kept.end(), {pick.count, 1});
+        between.insert(between.end(), {{0, 0}, {0, pick.step - 1}});
+        together.push_back(pick.count * pick.step);
+        reach.emplace_back(0, pick.end - pick.begin);
+        around.emplace_back(pick.begin, n - pick.end);
+        if (pick.flip) flips.push_back(axis);
+        axis++;
+    }
+    Tensor fit = fitted(value, result);
+    if (fit.numel() == 0) return {};
+    return fit.reshape(kept).pad(between).reshape(together).shrink(reach).flip(flips).pad(around);
+}
+
+void check_scatter(std::string_view name, const Tensor& x, const Tensor& indices, const Tensor& values, int at) {
+    check_integer(name, indices);
+    bool fits = x.ndim() == indices.ndim() && indices.shape() == values.shape();
+    for (int i = 0; fits && i < x.ndim(); ++i) fits = i == at || indices.size(i) == x.size(i);
+    if (!fits)
+        user_error(ErrorKind::Shape,
+                   "[{}] indices {} and values {} into {}: the first two are of one shape, and of x's but for axis {}",
+                   name, to_string(indices.shape()), to_string(values.shape()), to_string(x.shape()), at);
+}
+
+/// x (rows, n) and what is scattered, (rows, m), with the axis last.
+struct Scatter {
+    Tensor place;    ///< (1, n, 1)
+    Tensor indices;  ///< (rows, 1, m)
+    Tensor values;   ///< (rows, 1, m)
+    Tensor old;      ///< (rows, n)
+    Shape moved;
+};
+
+Scatter prepared(std::string_view name, const Tensor& x, int at, const Tensor& indices, const Tensor& values) {
+    check_scatter(name, x, indices, values, at);
+    common_device(name, x, indices);
+    common_device(name, x, values);
+    const int64_t n = x.size(at), m = indices.size(at), rows = n ? x.numel() / n : 0;
+    Tensor old = x.movedim(at, -1), wrapped = checked_indices(indices, n, at).movedim(at, -1);
+    return {iota(n).cast(wrapped.dtype()).reshape({1, n, 1}), wrapped.reshape({rows, 1, m}),
+            values.cast(x.dtype()).movedim(at, -1).reshape({rows, 1, m}), old.reshape({rows, n}), old.shape()};
+}
+
+}  // namespace
+
+Tensor Tensor::with(const std::vector<Index>& indices, const Operand& given) const {
+    Tensor value = as_value(*this, given);
+    common_device("x[...] = value", *this, value);
+    if (std::all_of(indices.begin(), indices.end(), is_basic)) {
+        Tensor mask = placed_at(indices, like(*this, true, {}, dtypes::boolean), shape());
+        return mask ? ops::where(mask, placed_at(indices, value, shape()), *this) : *this;
+    }
+    const Index& only = indices[0];
+    if (indices.size() == 1 && only.indices.dtype().is_bool() && value.numel() == 1 && only.indices.ndim() > 0) {
+        Shape mask = only.indices.shape(), start = shape();
+        start.resize(std::min(mask.size(), start.size()));
+        if (start != mask)
+            user_error(ErrorKind::Shape, "[index] a mask of shape {} for a tensor of shape {}", to_string(mask),
+                       to_string(shape()));
+        mask.resize(shape().size(), 1);
+        return ops::where(only.indices.reshape(mask), value.reshape({}), *this);
+    }
+    Tensor flat = iota(numel());
+    flat.device_ = device_;
+    Tensor positions =
+        numel() ? flat.reshape(shape()).index(indices) : like(*this, 0, shape(), dtypes::int32).index(indices);
+    Tensor values = fitted(value, positions.shape());
+    return written(flatten(), positions.flatten(), values.flatten()).reshape(shape());
+}
+
+Tensor Tensor::scatter(int axis, const Tensor& indices, const Tensor& values) const {
+    const int at = axis_of("scatter", axis, ndim());
+    Scatter s = prepared("scatter", *this, at, indices, values);
+    if (values.numel() == 0) return *this;
+    const int64_t rows = s.old.size(0), n = s.old.size(1), m = s.indices.size(2);
+    Tensor writer = ops::where(ops::eq(s.indices, s.place), iota(m).reshape({1, 1, m}), -1);
+    writer = reduce(expand_to(writer, {rows, n, m}), Op::max, {2}).reshape({rows, n}).contiguous();
+    Tensor start = iota(rows).reshape({rows, 1}).cast(dtypes::int64) * m;
+    Tensor chosen = take_axis(s.values.flatten(), (start + writer.maximum(0)), 0);
+    return ops::where(ops::ge(writer, 0), chosen, s.old).reshape(s.moved).movedim(-1, at);
+}
+
+Tensor Tensor::scatter_add(int axis, const Tensor& indices, const Tensor& values) const {
+    const int at = axis_of("scatter_add", axis, ndim());
+    if (dtype().is_bool())
+        user_error(ErrorKind::DType, "[scatter_add] takes integers and floats, not bool; cast first");
+    Scatter s = prepared("scatter_add", *this, at, indices, values);
+    if (values.numel() == 0) return *this;
+    const int64_t rows = s.old.size(0), n = s.old.size(1), m = s.indices.size(2);
+    Tensor arrived = ops::where(ops::eq(s.indices, s.place), widened(s.values, false), 0);
+    Tensor added = reduce(expand_to(arrived, {rows, n, m}), Op::add, {2}).reshape({rows, n});
+    return (widened(s.old, false) + added).cast(dtype()).reshape(s.moved).movedim(-1, at);
+}
+
+Tensor Tensor::index_add(int axis, const Tensor& indices, const Tensor& values) const {
+    const int at = axis_of("index_add", axis, ndim());
+    if (indices.ndim() != 1)
+        user_error(ErrorKind::Shape, "[index_add] indices have one axis, not shape {}", to_string(indices.shape()));
+    Shape along(shape().size(), 1), to = shape();
+    along[static_cast<size_t>(at)] = to[static_cast<size_t>(at)] = indices.numel();
+    return scatter_add(at, indices.reshape(along).expand(to), values);
+}
+
+Tensor Tensor::masked_fill(const Tensor& mask, Number value) const {
+    Tensor filled = ops::where(mask, as_value(*this, value), *this);
+    if (filled.shape() != shape())
+        user_error(ErrorKind::Shape, "[masked_fill] a mask of shape {} for a tensor of shape {}",
+                   to_string(mask.shape()), to_string(shape()));
+    return filled;
+}
+
+}  // namespace strata

@@ -1,0 +1,27 @@
+#pragma once
+#include "strata/ops/tensor.h"
+
+namespace strata::ops {
+
+/// What one axis of the source becomes: elements begin, begin + step, ... (backwards when flipped).
+struct AxisPick {
+    int64_t begin, end;  ///< range to keep, long enough for count * step elements where the axis has room
+    int64_t count, step = 1;
+    bool flip = false;
+};
+
+AxisPick pick_slice(const Index& slice, int64_t n);
+int64_t checked_position(int64_t i, int64_t n, int axis);
+
+/// The entries with the ellipsis written out as whole slices, one for each source axis (a mask is one for all of its axes),
+/// and new axes.
+std::vector<Index> spelled_out(const std::vector<Index>& indices, const Shape& shape);
+
+/// Positions from 0 on, in a type that holds every position and every index. An index outside of the axis ends the kernel
+/// that computes it.
+Tensor checked_indices(const Tensor& indices, int64_t n, int axis);
+
+/// numpy.take of positions that are right by how they were made.
+Tensor take_axis(const Tensor& x, const Tensor& indices, int axis);
+
+}  // namespace strata::ops

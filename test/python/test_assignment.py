@@ -1,0 +1,129 @@
+"""x[...] = value, scatter and its like, against NumPy. A tensor that was made of x before keeps its value."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import strata
+from strata import Tensor
+
+rng = np.random.default_rng(1)
+X = rng.integers(-50, 50, (4, 5, 6)).astype(np.int32)
+
+
+def check(x, key, value, tensor_key=None):
+    array, t = x.copy(), Tensor(x.copy())
+    before = t + 0
+    array[key] = value
+    t[key if tensor_key is None else tensor_key] = Tensor(value) if isinstance(value, np.ndarray) else value
+    np.testing.assert_array_equal(t.numpy(), array)
+    np.testing.assert_array_equal(before.numpy(), x)
+    assert t.dtype == Tensor(x).dtype
+
+
+BASIC = [0, -1, ..., (), slice(None), slice(1, 3), slice(None, None, -1), slice(3, None, -2), slice(0, 0), (0, 1, 2), (..., 2), (slice(None), slice(None, None, 2), slice(5, 0, -3)), (None, 1), (1, None, slice(0, 5, 3)), (slice(-3, 99, 2), -2)]
+
+
+@pytest.mark.parametrize("key", BASIC, ids=str)
+def test_numbers_and_arrays_go_where_slices_say(key):
+    check(X, key, 77)
+    shape = X[key].shape
+    check(X, key, rng.integers(-9, 9, shape).astype(np.int32) if shape else np.array(3, np.int32))
+    if shape:
+        check(X, key, rng.integers(-9, 9, shape[-1:]).astype(np.int32))
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_masks_choose_what_is_written(axes):
+    mask = rng.random(X.shape[:axes]) < 0.4
+    check(X, mask, -1, Tensor(mask))
+    value = rng.integers(-9, 9, X[mask].shape).astype(np.int32)
+    check(X, mask, value, Tensor(mask))
+    check(X, (mask, ...), 5, (Tensor(mask), ...))
+
+
+def test_a_mask_of_a_comparison_is_the_usual_case():
+    x = rng.standard_normal((7, 9)).astype(np.float32)
+    t = Tensor(x)
+    t[t < 0] = 0
+    np.testing.assert_array_equal(t.numpy(), np.maximum(x, 0))
+
+
+INDICES = [np.array([0, 2, 3]), np.array([[1, -1], [0, 2]]), (np.array([0, 1]), np.array([2, 3])), (slice(None), np.array([4, 0])), (np.array([1, 3]), slice(1, 4)), (np.array([[0], [2]]), np.array([1, 3]), 2), (0, slice(None), np.array([5, 1])), (np.zeros(0, np.int64),)]
+
+
+@pytest.mark.parametrize("key", INDICES, ids=str)
+def test_integer_arrays_say_where(key):
+    check(X, key, 9)
+    check(X, key, rng.integers(-9, 9, X[key].shape).astype(np.int32))
+    as_tensors = tuple(Tensor(k) if isinstance(k, np.ndarray) else k for k in key) if isinstance(key, tuple) else Tensor(key)
+    check(X, key, 4, as_tensors)
+
+
+def test_of_several_values_for_one_place_the_last_stays():
+    check(np.zeros(5, np.float32), np.array([1, 3, 1, 1]), np.array([1, 2, 3, 4], np.float32))
+
+
+def test_many_places_at_once():
+    x, at, value = np.zeros(9000, np.float32), rng.integers(0, 9000, 5000), rng.standard_normal(5000).astype(np.float32)
+    check(x, at, value)
+
+
+def test_wrong_values_say_so():
+    t = Tensor(X)
+    with pytest.raises(strata.ShapeError, match=r"\(7,\), the place \(5, 6\)"):
+        t[0] = Tensor(np.zeros(7, np.int32))
+    with pytest.raises(strata.DTypeError, match="cast the value first"):
+        t[0] = 0.5
+    with pytest.raises(strata.DTypeError, match="does not fit"):
+        t[0] = 2**40
+    with pytest.raises(strata.UsageError, match="out of range"):
+        t[9] = 1
+    with pytest.raises(strata.ShapeError, match="mask"):
+        t[Tensor(np.ones((3, 5), bool))] = 1
+    np.testing.assert_array_equal(t.numpy(), X)
+
+
+def test_a_gradient_reaches_the_value_and_what_was_not_written():
+    def f(x, v):
+        y = x * 1
+        y[1:3] = v
+        return (y * Tensor([1.0, 2.0, 3.0, 4.0])).sum()
+
+    to_x, to_v = strata.grad(f, (0, 1))(Tensor([1.0, 1.0, 1.0, 1.0]), Tensor([5.0, 6.0]))
+    assert to_x.tolist() == [1.0, 0.0, 0.0, 4.0] and to_v.tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_scatter_is_put_along_axis_and_scatter_add_adds(axis):
+    x = rng.standard_normal((4, 5, 6)).astype(np.float32)
+    shape = [*x.shape]
+    shape[axis] = 3
+    at = np.sort(np.argsort(rng.random(x.shape), axis).take([0, 1, 2], axis), axis)
+    value = rng.standard_normal(shape).astype(np.float32)
+    put, added = x.copy(), x.copy()
+    np.put_along_axis(put, at, value, axis)
+    np.testing.assert_array_equal(Tensor(x).scatter(axis, Tensor(at), Tensor(value)).numpy(), put)
+    where = list(np.indices(at.shape))
+    where[axis] = at % 2
+    np.add.at(added, tuple(where), value)
+    np.testing.assert_allclose(Tensor(x).scatter_add(axis, Tensor(at % 2), Tensor(value)).numpy(), added, rtol=1e-5)
+
+
+def test_index_add_and_masked_fill():
+    x, value = np.ones((3, 4), np.float32), np.arange(20, dtype=np.float32).reshape(5, 4)
+    at, want = np.array([0, 2, 2, -1, 0]), np.ones((3, 4), np.float32)
+    np.add.at(want, at, value)
+    np.testing.assert_allclose(Tensor(x).index_add(0, Tensor(at), Tensor(value)).numpy(), want)
+    assert Tensor([1, 2, 3]).masked_fill(Tensor([True, False, True]), 9).tolist() == [9, 2, 9]
+    with pytest.raises(strata.ShapeError, match="masked_fill"):
+        Tensor([1.0]).masked_fill(Tensor([True, False]), 0)
+
+
+SLICES = st.builds(slice, *[st.one_of(st.none(), st.integers(-7, 7))] * 2, st.one_of(st.none(), st.sampled_from([-3, -2, -1, 1, 2, 3])))
+
+
+@given(st.tuples(*[st.one_of(SLICES, st.integers(-4, 3))] * 3))
+def test_any_slices_and_integers(key):
+    check(X, key, 1)
