@@ -37,6 +37,7 @@ class Rewriter {
     };
 
     void push(UOp u) {
+        if (options_.settled && options_.settled->is(u)) return done_.set(u, u);
         done_.set(u, UOp());  // in progress
         stack_.push_back({u, {}, nullptr, 0, false});
     }
@@ -75,7 +76,9 @@ class Rewriter {
             // The sources are final, so the rebuilt node is either known or only waits for rules of its own.
             return await(rebuilt, nullptr);
         }
-        if (options_.order == Order::top_down || !fire(node)) finish(node);
+        if (options_.order == Order::bottom_up && fire(node)) return;
+        if (options_.settled) options_.settled->note(node);
+        finish(node);
     }
 
     bool fire(UOp node) {
@@ -165,6 +168,7 @@ UOp rewrite(UOp root, const RuleSet& rules, void* context, const RewriteOptions&
     Trace trace;
     RewriteOptions traced = options;
     traced.trace = &trace;
+    traced.settled = nullptr;
     UOp out = Rewriter(root, rules, context, traced).run();
     fmt::print(stderr, "{}", trace.text());
     return out;

@@ -90,10 +90,17 @@ struct Trace {
 
 enum class Order : uint8_t { bottom_up, top_down };
 
+/// Of rules without a context: where it is noted which nodes they leave, with all that these reach, as they are.
+struct Settled {
+    bool (*is)(UOp);
+    void (*note)(UOp);
+};
+
 struct RewriteOptions {
-    Order order = Order::bottom_up;  ///< are rules tried on a node after its sources, or (also) before
-    Trace* trace = nullptr;          ///< without one, STRATA_DEBUG=6 prints the trace to stderr
-    int64_t max_steps = 0;           ///< rules fired before the rewrite counts as endless; 0 = 20,000 + 64 a node
+    Order order = Order::bottom_up;    ///< are rules tried on a node after its sources, or (also) before
+    Trace* trace = nullptr;            ///< without one, STRATA_DEBUG=6 prints the trace to stderr
+    const Settled* settled = nullptr;  ///< of the rules, bottom up; what is there is not looked at again
+    int64_t max_steps = 0;             ///< rules fired before the rewrite counts as endless; 0 = 20,000 + 64 a node
 };
 
 /// Applies the rules to every node that `root` reaches until none applies. A replacement of another shape than its node

@@ -1,4 +1,5 @@
 #include "strata/core/symbolic/rules_p.h"
+#include "strata/core/uop/notes.h"
 
 namespace strata {
 
@@ -9,7 +10,10 @@ const RuleSet& symbolic_rules() {
     return all;
 }
 
-UOp simplify(UOp root) { return rewrite(root, symbolic_rules()); }
+UOp simplify(UOp root) {
+    static constexpr Settled kSimple{is_known_simple, note_simple};
+    return rewrite(root, symbolic_rules(), nullptr, {.settled = &kSimple});
+}
 
 UOp substitute_range(UOp root, UOp range, UOp value) { return simplify(substitute(root, {{range, value}})); }
 

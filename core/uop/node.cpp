@@ -4,6 +4,8 @@
 #include <array>
 #include <atomic>
 #include <exception>
+#include <memory>
+#include <new>
 #include <optional>
 #include <shared_mutex>
 
@@ -11,6 +13,7 @@
 #include "strata/core/support/interrupt.h"
 #include "strata/core/support/mutex.h"
 #include "strata/core/uop/node_set_p.h"
+#include "strata/core/uop/notes.h"
 #include "strata/core/uop/root.h"
 #include "strata/core/uop/shape_rules_p.h"
 
@@ -87,7 +90,12 @@ void collect_on_pressure() {
     }
 }
 
-/// A node and its sources are one block of memory.
+/// What stands behind a node's sources.
+struct Notes {
+    std::atomic<bool> simple{false};
+};
+
+/// A node, its sources and notes are one block of memory.
 struct FreeNode {
     void operator()(const Node* n) const {
         n->~Node();
@@ -97,14 +105,21 @@ struct FreeNode {
 using OwnedNode = std::unique_ptr<Node, FreeNode>;
 
 OwnedNode new_node(std::span<const UOp> sources) {
-    static_assert(sizeof(Node) % alignof(UOp) == 0 && std::is_trivially_copyable_v<UOp>);
-    auto* const memory = static_cast<char*>(operator new(sizeof(Node) + sources.size_bytes()));
+    static_assert(sizeof(Node) % alignof(UOp) == 0 && alignof(Notes) <= alignof(UOp));
+    static_assert(std::is_trivially_copyable_v<UOp> && std::is_trivially_destructible_v<Notes>);
+    auto* const memory = static_cast<char*>(operator new(sizeof(Node) + sources.size_bytes() + sizeof(Notes)));
     OwnedNode node(new (memory) Node());
     auto* const copy = reinterpret_cast<UOp*>(memory + sizeof(Node));
     std::ranges::uninitialized_copy(sources, std::span(copy, sources.size()));
+    new (copy + sources.size()) Notes();
     node->sources = copy;
     node->source_count = static_cast<uint32_t>(sources.size());
     return node;
+}
+
+Notes& notes(UOp u) {
+    UOp* const behind = const_cast<UOp*>(u.node()->sources) + u.node()->source_count;
+    return *std::launder(reinterpret_cast<Notes*>(behind));
 }
 
 bool same_types_rule(const OpInfo& row, DType dtype, std::span<const UOp> sources) {
@@ -154,6 +169,9 @@ UOp make(Op op, DType dtype, std::span<const UOp> sources, Arg arg) {
     for (UOp s : sources) s.node()->users.fetch_add(1, std::memory_order_relaxed);
     return UOp(node.release());
 }
+
+bool is_known_simple(UOp u) { return notes(u).simple.load(std::memory_order_relaxed); }
+void note_simple(UOp u) { notes(u).simple.store(true, std::memory_order_relaxed); }
 
 int64_t UOp::numel() const {
     int64_t n = 1;

@@ -29,10 +29,18 @@ std::vector<UOp> toposort(UOp root, bool (*stop)(UOp)) {
 }
 
 UOp substitute(UOp root, const UOpMap<UOp>& replacements) {
-    return rebuild(root, [&](UOp u, std::span<const UOp> sources) {
-        auto found = replacements.find(u);
-        return found != replacements.end() ? found->second : u.with_src(sources);
-    });
+    const std::vector<UOp> order = toposort(root);
+    NodeNumbers numbers(order.size());
+    std::vector<UOp> made, sources;
+    made.reserve(order.size());
+    for (UOp u : order) {
+        sources.clear();
+        for (UOp s : u.src()) sources.push_back(made[numbers.find(s)]);
+        const auto found = replacements.find(u);
+        numbers.add(u);
+        made.push_back(found != replacements.end() ? found->second : u.with_src(sources));
+    }
+    return made.back();
 }
 
 bool depends_on(UOp u, UOp source) {

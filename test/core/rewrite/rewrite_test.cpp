@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -136,6 +137,26 @@ TEST(Rewrite, SharedNodesAreRewrittenOnce) {
     Trace trace;
     rewrite(x, rules, nullptr, {.trace = &trace});
     EXPECT_EQ(trace.steps.size(), 1u);
+}
+
+TEST(Rewrite, WhatIsSettledIsNotLookedAtAgain) {
+    static std::vector<UOp> noted;
+    static int tried;
+    noted.clear(), tried = 0;
+    static constexpr Settled kNoted{[](UOp u) { return std::ranges::find(noted, u) != noted.end(); },
+                                    [](UOp u) { noted.push_back(u); }};
+    const RuleSet rules{rule(i + n, [](const Match& t) {
+        ++tried;
+        return t.value(n) == 0 ? t[i] : UOp();
+    })};
+    GraphScope scope;
+    const UOp settled = (axis(0) + 1) * 3, open = settled * 2 + 0;
+    EXPECT_EQ(rewrite(settled, rules, nullptr, {.settled = &kNoted}), settled);
+    EXPECT_TRUE(kNoted.is(settled) && kNoted.is(axis(0) + 1));
+    EXPECT_EQ(tried, 1);
+    EXPECT_EQ(rewrite(open, rules, nullptr, {.settled = &kNoted}), settled * 2);
+    EXPECT_EQ(tried, 2) << "the sum of before was tried again";
+    EXPECT_FALSE(kNoted.is(open)) << "a node that a rule replaced";
 }
 
 TEST(Rewrite, ThreadsShareARuleSet) {
