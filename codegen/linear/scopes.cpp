@@ -4,24 +4,26 @@
 
 namespace strata::codegen {
 
-Scopes::Scopes(UOp sink) : order_(toposort(sink)) {
-    for (UOp u : order_)
+Scopes::Scopes(UOp sink) : order_(toposort(sink)), numbers_(order_.size()), free_(order_.size()) {
+    for (UOp u : order_) {
+        numbers_.add(u);
         if (u.is(Op::range)) ranges_.push_back(u);
+    }
     STRATA_CHECK(ranges_.size() <= kMaxRanges, "{} ranges in a kernel; the most is {}", ranges_.size(), kMaxRanges);
     std::sort(ranges_.begin(), ranges_.end(), [](UOp a, UOp b) { return range_arg(a).id < range_arg(b).id; });
-    free_.reserve(order_.size());
-    for (size_t i = 0; i < ranges_.size(); ++i) free_[ranges_[i]] = RangeSet{1} << i;
-    for (UOp u : order_) {
+    for (size_t i = 0; i < ranges_.size(); ++i) free_[numbers_.find(ranges_[i])] = RangeSet{1} << i;
+    for (size_t i = 0; i < order_.size(); ++i) {
+        const UOp u = order_[i];
         if (u.is(Op::range)) continue;
         RangeSet set = 0;
-        for (UOp s : u.src()) set |= free_.at(s);
-        free_[u] = set & ~closed_by(u);
+        for (UOp s : u.src()) set |= free(s);
+        free_[i] = set & ~closed_by(u);
     }
 }
 
 RangeSet Scopes::bit(UOp range) const {
     STRATA_CHECK(range.is(Op::range), "a range was expected, got {}", to_string(range));
-    return free_.at(range);
+    return free(range);
 }
 
 RangeSet Scopes::closed_by(UOp u) const {

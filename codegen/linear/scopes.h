@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "strata/core/uop/numbers.h"
 #include "strata/core/uop/uop.h"
 
 namespace strata::codegen {
@@ -19,7 +20,7 @@ class Scopes {
     const std::vector<UOp>& order() const { return order_; }    ///< all nodes, sources before users
     const std::vector<UOp>& ranges() const { return ranges_; }  ///< by ids; a range's place is its bit
     /// Ranges a node depends on and that no end or reduce between has closed.
-    RangeSet free(UOp u) const { return free_.at(u); }
+    RangeSet free(UOp u) const { return free_.at(numbers_.find(u)); }
     RangeSet bit(UOp range) const;
     /// The ranges that an end or reduce closes.
     RangeSet closed_by(UOp u) const;
@@ -28,7 +29,8 @@ class Scopes {
 
   private:
     std::vector<UOp> order_, ranges_;
-    UOpMap<RangeSet> free_;
+    NodeNumbers numbers_;  ///< in order_
+    std::vector<RangeSet> free_;
 };
 
 }  // namespace strata::codegen

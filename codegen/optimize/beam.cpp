@@ -42,9 +42,10 @@ class Search {
         for (const Candidate& c : beam)
             if (c.kernel.sink == start.kernel.sink) result_.start_ms = c.ms;
         std::vector<Candidate> usable = beam;
+        Schedules schedules(kernel, target_);
         for (int round = 0; round < kMaxRounds && !is_over(); ++round) {
             const double best = beam.front().ms;
-            std::vector<Candidate> next = timed(promising(successors(kernel, beam)), false);
+            std::vector<Candidate> next = timed(promising(successors(schedules, beam)), false);
             usable.insert(usable.end(), next.begin(), next.end());
             if (next.empty() || next.front().ms > best * kWorthIt) break;
             next.resize(std::min(next.size(), width_));
@@ -105,11 +106,11 @@ class Search {
     }
 
     /// One action more, or where tiles have been made, which is last, another one.
-    std::vector<Candidate> successors(const Kernel& kernel, const std::vector<Candidate>& beam) {
+    std::vector<Candidate> successors(Schedules& schedules, const std::vector<Candidate>& beam) {
         std::vector<Candidate> out;
         for (const Candidate& c : beam) {
             if (!c.actions.empty() && c.actions.back().kind == ActionKind::stage)
-                for (Scheduled& other : variations(kernel, c.actions, target_))
+                for (Scheduled& other : variations(schedules, c.actions))
                     if (seen_.insert(other.kernel.sink).second) out.push_back(Candidate{std::move(other)});
             for (size_t row = 0; row < action_rows().size(); ++row) {
                 ActionKind kind = static_cast<ActionKind>(row);

@@ -9,8 +9,7 @@ namespace {
 
 class Variations {
   public:
-    Variations(const Kernel& kernel, const std::vector<Action>& actions, const Target& target)
-        : kernel_(kernel), actions_(actions), target_(target) {}
+    Variations(Schedules& schedules, const std::vector<Action>& actions) : schedules_(schedules), actions_(actions) {}
 
     std::vector<Scheduled> run() {
         for (size_t i = 0; i < actions_.size(); ++i) {
@@ -30,7 +29,7 @@ class Variations {
   private:
     void insert_before_last() {
         const auto last = static_cast<ptrdiff_t>(actions_.size()) - 1;
-        const Result<Kernel> before = apply_all(kernel_, std::span(actions_).first(static_cast<size_t>(last)), target_);
+        const Result<Kernel>& before = schedules_.of(std::span(actions_).first(static_cast<size_t>(last)));
         if (!before) return;
         for (size_t row = 0; row < action_rows().size(); ++row) {
             const auto kind = static_cast<ActionKind>(row);
@@ -45,21 +44,19 @@ class Variations {
 
     void add(std::vector<Action> actions) {
         if (actions == actions_) return;
-        if (Result<Kernel> made = apply_all(kernel_, actions, target_))
-            found_.push_back({*std::move(made), std::move(actions)});
+        if (const Result<Kernel>& made = schedules_.of(actions)) found_.push_back({*made, std::move(actions)});
     }
 
-    const Kernel& kernel_;
+    Schedules& schedules_;
     const std::vector<Action>& actions_;
-    const Target& target_;
     std::vector<Scheduled> found_;
 };
 
 }  // namespace
 
-std::vector<Scheduled> variations(const Kernel& kernel, const std::vector<Action>& actions, const Target& target) {
+std::vector<Scheduled> variations(Schedules& schedules, const std::vector<Action>& actions) {
     if (actions.empty()) return {};
-    return Variations(kernel, actions, target).run();
+    return Variations(schedules, actions).run();
 }
 
 }  // namespace strata::codegen

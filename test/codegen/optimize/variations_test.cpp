@@ -22,7 +22,8 @@ TEST(Variations, DifferInOneActionAndAreWhatTheirActionsMake) {
     GraphScope scope;
     const Kernel kernel = product();
     const std::vector<Action> given = parse_actions("upcast(1, 4) local(1, 8) stage(0, 4)").value();
-    const std::vector<Scheduled> found = variations(kernel, given, gfx1100);
+    Schedules schedules(kernel, gfx1100);
+    const std::vector<Scheduled> found = variations(schedules, given);
     std::vector<std::string> texts;
     for (const Scheduled& s : found) {
         EXPECT_EQ(apply_all(kernel, s.actions, gfx1100)->sink, s.kernel.sink);
@@ -36,9 +37,26 @@ TEST(Variations, DifferInOneActionAndAreWhatTheirActionsMake) {
         EXPECT_NE(std::ranges::find(texts, expected), texts.end()) << expected;
 }
 
+TEST(Schedules, AreWhatAllTheirActionsMakeAndAreMadeOnce) {
+    GraphScope scope;
+    const Kernel kernel = product();
+    Schedules schedules(kernel, gfx1100);
+    for (const char* text :
+         {"", "upcast(1, 4)", "upcast(1, 4) local(1, 8)", "local(1, 8)", "upcast(1, 4) stage(0, 4)"}) {
+        const std::vector<Action> actions = parse_actions(text).value();
+        const Result<Kernel>& made = schedules.of(actions);
+        ASSERT_TRUE(made) << text;
+        EXPECT_EQ(made->sink, apply_all(kernel, actions, gfx1100)->sink) << text;
+        EXPECT_EQ(&schedules.of(actions), &made) << text;
+    }
+    const std::vector<Action> wrong = parse_actions("upcast(9, 4) local(1, 8)").value();
+    EXPECT_EQ(schedules.of(wrong).error().message, apply_all(kernel, wrong, gfx1100).error().message);
+}
+
 TEST(Variations, OfNothingAreNone) {
     GraphScope scope;
-    EXPECT_TRUE(variations(product(), {}, gfx1100).empty());
+    Schedules schedules(product(), gfx1100);
+    EXPECT_TRUE(variations(schedules, {}).empty());
 }
 
 }  // namespace
