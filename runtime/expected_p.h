@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,7 +15,9 @@ namespace strata::runtime {
 class Expected {
   public:
     explicit Expected(Buffer& output);
-    /// Takes what the output holds now as right, and poisons it.
+    /// Memory as large as the output, where what is right is computed; poisoned.
+    Buffer& right();
+    /// What right() holds is right from now on.
     void take();
     /// Compares what a launch left, and poisons it again. Empty, or what is wrong: sums of floats may differ by what another
     /// order makes of them. `partly`: what was not written is no mistake.
@@ -27,14 +30,20 @@ class Expected {
         size_t written = 0, missing = 0;
     };
 
-    void compare(std::span<const uint8_t> got, size_t from, Worst& worst) const;
+    /// True: something was written.
+    bool compare(std::span<const uint8_t> got, std::span<const uint8_t> right, bool partly, Worst& worst) const;
+    void compare_elements(std::span<const uint8_t> got, std::span<const uint8_t> right, Worst& worst) const;
     double value(std::span<const uint8_t> bytes, size_t element) const;
-    std::span<uint8_t> contents();
+    double most();
+    /// The bytes of a buffer, where the host sees them, or else copied.
+    static std::span<uint8_t> contents(Buffer& buffer, std::vector<uint8_t>& copy);
 
     Buffer& output_;
     size_t width_;
-    double most_ = 0;
-    std::vector<uint8_t> right_, copy_;  ///< copy_: of memory that the host does not see
+    std::unique_ptr<Buffer> right_;
+    std::span<const uint8_t> right_bytes_;
+    std::optional<double> most_;  ///< the largest value of what is right, once it was asked for
+    std::vector<uint8_t> right_copy_, copy_;
 };
 
 }  // namespace strata::runtime

@@ -42,7 +42,8 @@ void fill_random(Buffer& buffer, uint64_t& state) {
     }
     const size_t period = values.size();
     values.resize(std::min(buffer.bytes(), kPages * kPage));
-    for (size_t i = period; i < values.size(); ++i) values[i] = values[i - period];
+    for (size_t done = period; done < values.size(); done += period)
+        std::memcpy(&values[done], values.data(), std::min(period, values.size() - done));
     if (!values.empty()) buffer.repeat(values);
 }
 
@@ -82,7 +83,7 @@ DeviceJudge::DeviceJudge(Device& device, const codegen::Kernel& plain, std::span
         buffers_.push_back(std::make_unique<Buffer>(device, param.dtype(), param.as<ParamArg>().size));
         Buffer& b = *buffers_.back();
         const bool written = is_written(plain.sink, param);
-        if (written) expected_.emplace_back(b);
+        if (written) outputs_.push_back({slot, std::make_unique<Expected>(b)});
         if (!written && param.dtype().is_float()) fill_random(b, state);
         if (!written && !param.dtype().is_float())
             device.api().memcpy_on_device(device.ordinal(), b.address(), slots[slot], b.bytes()).value();
@@ -121,26 +122,27 @@ void DeviceJudge::find_expected(const codegen::Kernel& plain) {
     const auto unoptimised = load({plain, {}});
     const codegen::Scheduled start = codegen::heuristic(plain, target_of(device_));
     try {
-        launch(*load(start), Extent::whole);
-        take_expected();
+        expect(*load(start));
         launch(*unoptimised, Extent::sample);
         if (difference(true).empty()) trusted_ = start.kernel.sink;
     } catch (const Exception&) {  // it is judged like any other, and refused
     }
     if (trusted_) return;
-    launch(*unoptimised, Extent::whole);
-    take_expected();
+    expect(*unoptimised);
     trusted_ = plain.sink;
 }
 
-void DeviceJudge::take_expected() {
-    for (Expected& output : expected_) output.take();
+void DeviceJudge::expect(const Program& program) {
+    std::vector<uint64_t> slots = slots_;
+    for (const Output& output : outputs_) slots[output.slot] = output.expected->right().address();
+    launch(program, Extent::whole, 0, slots);
+    for (const Output& output : outputs_) output.expected->take();
 }
 
 std::string DeviceJudge::difference(bool partly) {
     std::string wrong;
-    for (Expected& output : expected_)
-        if (std::string of_one = output.difference(partly); wrong.empty()) wrong = std::move(of_one);
+    for (const Output& output : outputs_)
+        if (std::string of_one = output.expected->difference(partly); wrong.empty()) wrong = std::move(of_one);
     return wrong;
 }
 
@@ -149,12 +151,17 @@ std::shared_ptr<const Program> DeviceJudge::load(const codegen::Scheduled& sched
 }
 
 double DeviceJudge::launch(const Program& program, Extent extent, uint64_t wave_budget) {
+    return launch(program, extent, wave_budget, slots_);
+}
+
+double DeviceJudge::launch(const Program& program, Extent extent, uint64_t wave_budget,
+                           std::span<const uint64_t> slots) {
     Settings how = settings();
     how.emu_sampled = extent == Extent::sample;
     how.emu_timed = extent == Extent::sample;
     if (wave_budget && (how.emu_budget == 0 || wave_budget < how.emu_budget)) how.emu_budget = wave_budget;
     const ScopedSettings scope(std::move(how));
-    return program.launch(slots_).time_ms;
+    return program.launch(slots).time_ms;
 }
 
 /// Instructions that a wave of a candidate may run: one that runs more takes longer than the best so far, since an instruction

@@ -46,11 +46,13 @@ class DeviceJudge : public codegen::Judge {
     enum class Extent : uint8_t { whole, sample };
 
     void find_expected(const codegen::Kernel& plain);
-    void take_expected();
+    /// Takes what the program computes as right.
+    void expect(const Program& program);
     /// What is wrong with what a launch left; all of it is poisoned again.
     std::string difference(bool partly);
     std::shared_ptr<const Program> load(const codegen::Scheduled& scheduled);
     double launch(const Program& program, Extent extent, uint64_t wave_budget = 0);
+    double launch(const Program& program, Extent extent, uint64_t wave_budget, std::span<const uint64_t> slots);
     double measured(const Program& program);
     void flush_caches();
     codegen::Trial try_one(Result<codegen::Compiled>& compiled);
@@ -62,8 +64,12 @@ class DeviceJudge : public codegen::Judge {
     std::vector<std::unique_ptr<Buffer>> buffers_;
     std::vector<uint64_t> slots_;  ///< numbers as they were given
     std::unique_ptr<Buffer> flush_;
-    std::vector<Expected> expected_;  ///< an output each
-    UOp trusted_;                     ///< the schedule that computed it
+    struct Output {
+        size_t slot;
+        std::unique_ptr<Expected> expected;
+    };
+    std::vector<Output> outputs_;
+    UOp trusted_;  ///< the schedule that computed it
     double best_ms_ = 0;
     std::unordered_map<std::string, codegen::Trial> by_code_;
 };

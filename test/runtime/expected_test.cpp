@@ -27,7 +27,7 @@ TEST_F(ExpectedOutput, IsTheSameWithinWhatAnotherOrderOfSumsMakes) {
     Buffer buffer(device(), dtypes::float32, kCount);
     Expected expected(buffer);
     std::vector<float> values = numbers();
-    fill(buffer, values);
+    fill(expected.right(), values);
     expected.take();
     fill(buffer, values);
     EXPECT_EQ(expected.difference(false), "");
@@ -43,7 +43,7 @@ TEST_F(ExpectedOutput, KnowsWhatWasNotWritten) {
     Buffer buffer(device(), dtypes::float32, kCount);
     Expected expected(buffer);
     const std::vector<float> values = numbers();
-    fill(buffer, values);
+    fill(expected.right(), values);
     expected.take();
     EXPECT_NE(expected.difference(true), "") << "nothing at all";
     buffer.copy_in(values.data(), 400);
@@ -55,17 +55,54 @@ TEST_F(ExpectedOutput, KnowsWhatWasNotWritten) {
     EXPECT_NE(expected.difference(true), "");
 }
 
+TEST_F(ExpectedOutput, OfManyPagesIsLookedAtWhereverItWasWritten) {
+    constexpr size_t kMany = 3 << 20;  // bytes: more than a block of pages, and not a multiple of one
+    Buffer buffer(device(), dtypes::uint8, kMany + 77);
+    Expected expected(buffer);
+    std::vector<uint8_t> values(kMany + 77);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint8_t>(i * 31 >> 3);
+    fill(expected.right(), values);
+    expected.take();
+    const auto write = [&](size_t from, size_t bytes, uint8_t change) {
+        std::vector<uint8_t> now(bytes);
+        for (size_t i = 0; i < bytes; ++i) now[i] = static_cast<uint8_t>(values[from + i] + change);
+        auto& api = device().api();
+        api.memcpy_to_device(device().ordinal(), buffer.address() + from, now.data(), bytes).value();
+    };
+    for (const size_t from : {size_t{0}, size_t{4095}, size_t{700001}, size_t{kMany - 10}}) {
+        write(from, 80, 0);
+        EXPECT_EQ(expected.difference(true), "") << from;
+        write(from, 80, 0);
+        write(from + 50, 1, 1);
+        EXPECT_NE(expected.difference(true), "") << from;
+        EXPECT_NE(expected.difference(true).find("not written"), std::string::npos) << "it is poison again: " << from;
+    }
+    write(0, values.size(), 0);
+    EXPECT_EQ(expected.difference(false), "");
+}
+
+TEST_F(ExpectedOutput, MayLookLikeWhatNobodyWrote) {
+    Buffer buffer(device(), dtypes::uint32, kCount);
+    Expected expected(buffer);
+    const std::vector<uint32_t> values(kCount, 0xa5a5a5a5);
+    fill(expected.right(), values);
+    expected.take();
+    fill(buffer, values);
+    EXPECT_EQ(expected.difference(true), "");
+    EXPECT_EQ(expected.difference(false), "");
+}
+
 TEST_F(ExpectedOutput, OfIntegersIsExactAndOfInfinitiesTheSame) {
     Buffer whole(device(), dtypes::int32, kCount), real(device(), dtypes::float32, 2);
     Expected integers(whole), floats(real);
     std::vector<int32_t> values(kCount, 1 << 30);
-    fill(whole, values);
+    fill(integers.right(), values);
     integers.take();
     values[2999] += 1;
     fill(whole, values);
     EXPECT_NE(integers.difference(false), "");
     const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-    fill<float>(real, {infinity, nan});
+    fill<float>(floats.right(), {infinity, nan});
     floats.take();
     fill<float>(real, {infinity, nan});
     EXPECT_EQ(floats.difference(false), "");

@@ -33,7 +33,7 @@ std::vector<uint64_t> representatives(uint64_t groups) {
 
 /// A spread of workgroups: those that are measured, and others at fixed random places.
 std::vector<uint64_t> sample_of(uint64_t groups) {
-    constexpr uint64_t kOthers = 12;
+    constexpr uint64_t kOthers = 4;
     std::vector<uint64_t> numbers = representatives(groups);
     for (uint64_t i = 0; i < kOthers; ++i) numbers.push_back(hash_mix(groups, i) % groups);
     std::ranges::sort(numbers);

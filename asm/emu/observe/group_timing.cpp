@@ -108,7 +108,7 @@ double GroupTiming::memory_access(Wave* wave, const Op* op) {
         if (atomic) ++atomics_[address];
         for (uint64_t line = address / kLine; line <= (address + bytes - 1) / kLine; ++line) lines[count++] = line;
     }
-    std::sort(lines, lines + count);
+    if (!std::is_sorted(lines, lines + count)) std::sort(lines, lines + count);
     count = static_cast<size_t>(std::unique(lines, lines + count) - lines);
     if (count == 0) return kLocalLatency;
     // Private memory is interleaved: one dword of all lanes is one line.
@@ -134,16 +134,17 @@ double GroupTiming::local_access(Wave* wave, const Op* op) {
     const int phase_lanes = static_cast<int>(32 / std::bit_ceil(std::min<uint32_t>(dwords, 4)));
     double cycles = 0;
     for (int first = 0; first < wave->lanes; first += phase_lanes) {
-        uint32_t words[32 * 4];
-        size_t count = 0;
+        uint32_t words[kBanks][32];  // different ones of each bank
+        int busy[kBanks] = {}, worst = 1;
         for (int lane = first; lane < first + phase_lanes; ++lane)
             if (active >> lane & 1)
-                for (uint32_t i = 0; i < dwords && i < 4; ++i)
-                    words[count++] = static_cast<uint32_t>(addresses[lane]) / 4 + i;
-        std::sort(words, words + count);
-        count = static_cast<size_t>(std::unique(words, words + count) - words);
-        int busy[kBanks] = {}, worst = 1;
-        for (size_t i = 0; i < count; ++i) worst = std::max(worst, ++busy[words[i] % kBanks]);
+                for (uint32_t i = 0; i < dwords && i < 4; ++i) {
+                    const uint32_t word = static_cast<uint32_t>(addresses[lane]) / 4 + i, bank = word % kBanks;
+                    uint32_t* const end = words[bank] + busy[bank];
+                    if (std::find(words[bank], end, word) != end) continue;
+                    *end = word;
+                    worst = std::max(worst, ++busy[bank]);
+                }
         cycles += worst;
         sum_.conflicts += worst - 1;
     }
