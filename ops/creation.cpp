@@ -33,7 +33,10 @@ int64_t arange_count(const Number& start, const Number& stop, const Number& step
 Tensor Tensor::full(Shape shape, Number value, OptionalDType dtype) {
     check_shape("full", shape);
     GraphScope scope;
-    return uniform(value.constant(dtype.value_or(value.default_dtype())), std::move(shape));
+    DType type = dtype.value_or(value.default_dtype());
+    if (type.is_complex())
+        return of_parts(full(shape, value.real(), type.part()), full(shape, value.imaginary, type.part()));
+    return uniform(value.constant(type), std::move(shape));
 }
 
 Tensor Tensor::zeros(Shape shape, DType dtype) { return full(std::move(shape), 0, dtype); }
@@ -41,9 +44,7 @@ Tensor Tensor::zeros(Shape shape, DType dtype) { return full(std::move(shape), 0
 Tensor Tensor::ones(Shape shape, DType dtype) { return full(std::move(shape), 1, dtype); }
 
 Tensor Tensor::full_like(Number value, OptionalDType dtype) const {
-    Tensor t = full(shape(), value, dtype.value_or(this->dtype()));
-    t.device_ = device_;
-    return t;
+    return like(*this, value, shape(), dtype.value_or(this->dtype()));
 }
 
 Tensor Tensor::zeros_like(OptionalDType dtype) const { return full_like(0, dtype); }
@@ -51,6 +52,7 @@ Tensor Tensor::zeros_like(OptionalDType dtype) const { return full_like(0, dtype
 Tensor Tensor::ones_like(OptionalDType dtype) const { return full_like(1, dtype); }
 
 Tensor Tensor::arange(Number start, Number stop, Number step, OptionalDType dtype) {
+    for (const Number& n : {start, stop, step}) (void)n.as_double();  // a DType error for a complex one
     bool floating = start.kind == Kind::Float || stop.kind == Kind::Float || step.kind == Kind::Float;
     DType type = dtype.value_or(floating ? dtypes::float32 : dtypes::int64);
     int64_t n = arange_count(start, stop, step);

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "strata/ops/build_p.h"
+#include "strata/ops/complex_p.h"
 #include "strata/ops/special_p.h"
 
 namespace strata {
@@ -257,17 +258,19 @@ Tensor finished(Accept accepts, DType from, const Tensor& result) {
 #define UNARY(name, accepts, meaning, ...)                                \
     Tensor Tensor::name() const {                                         \
         GraphScope scope;                                                 \
+        if (parts_) return complex_value(#name, *this);                   \
         Tensor x = cast(prepared_dtype(#name, Accept::accepts, dtype())); \
         return finished(Accept::accepts, dtype(), __VA_ARGS__);           \
     }                                                                     \
     Tensor ops::name(const Operand& x) { return as_tensor(x).name(); }
-#define BINARY(name, accepts, meaning, ...)                                      \
-    Tensor ops::name(const Operand& left, const Operand& right) {                \
-        GraphScope scope;                                                        \
-        auto [a, b] = prepare(#name, Accept::accepts, left, right);              \
-        if constexpr (Accept::accepts != Accept::wide) return __VA_ARGS__;       \
-        return finished(Accept::accepts, result_type(left, right), __VA_ARGS__); \
-    }                                                                            \
+#define BINARY(name, accepts, meaning, ...)                                                  \
+    Tensor ops::name(const Operand& left, const Operand& right) {                            \
+        GraphScope scope;                                                                    \
+        if (is_complex(left) || is_complex(right)) return complex_value(#name, left, right); \
+        auto [a, b] = prepare(#name, Accept::accepts, left, right);                          \
+        if constexpr (Accept::accepts != Accept::wide) return __VA_ARGS__;                   \
+        return finished(Accept::accepts, result_type(left, right), __VA_ARGS__);             \
+    }                                                                                        \
     Tensor Tensor::name(const Operand& other) const { return ops::name(*this, other); }
 #include "strata/ops/elementwise.def"
 #undef UNARY
@@ -281,6 +284,7 @@ Tensor Tensor::clamp(std::optional<Number> min, std::optional<Number> max) const
 Tensor Tensor::cast(DType to) const {
     if (dtype() == to) return *this;
     GraphScope scope;
+    if (parts_ || to.is_complex()) return complex_cast(*this, to);
     UOp v = value(), result;
     bool fold = v.is_const() && (to.is_float() || to.is_bool() || !dtype().is_float());
     if (!fold)
@@ -323,8 +327,9 @@ Tensor clamp(const Tensor& x, const std::optional<Operand>& min, const std::opti
 
 Tensor where(const Operand& condition, const Operand& a, const Operand& b) {
     GraphScope scope;
-    auto [x, y] = prepare("where", Accept::any, a, b);
     Tensor c = as_tensor(condition).cast(dtypes::boolean);
+    if (is_complex(a) || is_complex(b)) return complex_where(c, a, b);
+    auto [x, y] = prepare("where", Accept::any, a, b);
     common_device("where", c, x);
     common_device("where", c, y);
     Shape shape = broadcast_shapes("where", c.shape(), x.shape());

@@ -5,10 +5,10 @@
 #include <numeric>
 #include <unordered_set>
 
-#include "strata/core/support/mutex.h"
 #include "strata/core/uop/walk.h"
 #include "strata/ops/build_p.h"
 #include "strata/ops/capture.h"
+#include "strata/ops/complex_p.h"
 #include "strata/ops/leaf_p.h"
 
 namespace strata::ops {
@@ -226,41 +226,30 @@ void check(std::string_view name, std::string_view what, const Tensor& x) {
 }
 
 void check(std::string_view name, const Tensor& y, const Tensor& seed) {
-    check(name, "the result", y);
+    check(name, "the result", y.real());
+    if (y.is_complex() && !seed)
+        user_error(ErrorKind::Usage, "[{}] of a complex result: give a gradient of its shape, or make it real", name);
     if (seed && seed.shape() != y.shape())
         user_error(ErrorKind::Shape, "[{}] a seed of shape {} for a result of shape {}", name, to_string(seed.shape()),
                    to_string(y.shape()));
-}
-
-/// The tensors at which gradients are wanted, as long as they live.
-class Leaves {
-  public:
-    void add(const std::shared_ptr<Leaf>& leaf) {
-        std::lock_guard lock(mutex_);
-        std::erase_if(all_, [](const std::weak_ptr<Leaf>& l) { return l.expired(); });
-        all_.push_back(leaf);
-    }
-    std::vector<std::shared_ptr<Leaf>> alive() {
-        std::lock_guard lock(mutex_);
-        std::vector<std::shared_ptr<Leaf>> out;
-        for (const std::weak_ptr<Leaf>& l : all_)
-            if (std::shared_ptr<Leaf> leaf = l.lock()) out.push_back(std::move(leaf));
-        return out;
-    }
-
-  private:
-    Mutex mutex_;
-    std::vector<std::weak_ptr<Leaf>> all_;
-};
-Leaves& leaves() {
-    static Leaves all;
-    return all;
 }
 
 Nodes nodes_of(const std::vector<std::shared_ptr<Leaf>>& all) {
     Nodes out;
     for (const std::shared_ptr<Leaf>& leaf : all) out.insert(leaf->node.get());
     return out;
+}
+
+/// A real tensor that changes by seed as y does: the sum over both parts.
+Tensor weighted(const Tensor& y, const Tensor& seed) {
+    Tensor by = seed.cast(y.dtype());
+    return y.real() * by.real() + y.imag() * by.imag();
+}
+
+/// What arrived at the parts of x, as its gradient; empty where nothing did.
+Tensor joined(const Tensor& x, const Tensor& re, const Tensor& im) {
+    if (!re && !im) return {};
+    return Tensor::of_parts(re ? re : like(x.real(), 0), im ? im : like(x.imag(), 0));
 }
 
 }  // namespace
@@ -271,12 +260,25 @@ UOp source_of_gradient(UOp root) {
 }
 
 bool reaches_leaf(UOp root) {
-    std::vector<std::shared_ptr<Leaf>> all = leaves().alive();
+    std::vector<std::shared_ptr<Leaf>> all = living_leaves();
     return !all.empty() && on_the_way(toposort(root), nodes_of(all)).contains(root);
+}
+
+bool wants_gradient(const Tensor& x) {
+    return x.is_complex() ? wants_gradient(x.real()) || wants_gradient(x.imag()) : reaches_leaf(x.value());
 }
 
 std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& xs, const Tensor& seed) {
     check("gradients", y, seed);
+    if (y.is_complex()) return gradients(weighted(y, seed), xs);
+    if (std::ranges::any_of(xs, &Tensor::is_complex)) {
+        std::vector<Tensor> parts, out;
+        for (const Tensor& x : xs) parts.insert(parts.end(), {x.real(), x.is_complex() ? x.imag() : x});
+        std::vector<Tensor> arrived = gradients(y, parts, seed);
+        for (size_t i = 0; i < xs.size(); ++i)
+            out.push_back(xs[i].is_complex() ? joined(xs[i], arrived[2 * i], arrived[2 * i + 1]) : arrived[2 * i]);
+        return out;
+    }
     Nodes wanted;
     for (const Tensor& x : xs) {
         check("gradients", "what it is differentiated by", x);
@@ -297,11 +299,13 @@ std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& xs, co
 }
 
 Tensor detach(const Tensor& x) {
+    if (x.is_complex()) return each_part(x, detach);
     if (!x.dtype().is_float()) return x;
     return x.bitcast(bits_of(x.dtype())).bitcast(x.dtype());
 }
 
 Tensor stand_in(const Tensor& x) {
+    if (x.is_complex()) return each_part(Tensor(x).realize(), stand_in);
     check("grad", "an argument", x);
     Tensor out = detach(detach(Tensor(x).realize()));
     out.requires_grad_();
@@ -310,8 +314,12 @@ Tensor stand_in(const Tensor& x) {
 
 Tensor replaced(const Tensor& t, const std::vector<Tensor>& stand_ins, const std::vector<Tensor>& originals) {
     GraphScope scope;
+    if (t.is_complex()) return each_part(t, [&](const Tensor& part) { return replaced(part, stand_ins, originals); });
     UOpMap<UOp> by;
-    for (size_t i = 0; i < stand_ins.size(); ++i) by.emplace(stand_ins[i].value(), originals[i].value());
+    for (size_t i = 0; i < stand_ins.size(); ++i) {
+        by.emplace(stand_ins[i].real().value(), originals[i].real().value());
+        if (stand_ins[i].is_complex()) by.emplace(stand_ins[i].imag().value(), originals[i].imag().value());
+    }
     UOp root = substitute(t.value(), by);
     return t.is_uniform() ? Tensor::uniform(root, t.shape(), t.placement()) : Tensor(root, t.placement());
 }
@@ -323,6 +331,13 @@ namespace strata {
 using namespace ops;
 
 Tensor& Tensor::requires_grad_(bool wanted) {
+    if (parts_) {
+        Parts parts = *parts_;
+        parts.re.requires_grad_(wanted);
+        parts.im.requires_grad_(wanted);
+        parts_ = std::make_shared<const Parts>(std::move(parts));
+        return *this;
+    }
     if (!wanted) {
         leaf_ = nullptr;
         return *this;
@@ -331,7 +346,11 @@ Tensor& Tensor::requires_grad_(bool wanted) {
     if (leaf_) return *this;
     leaf_ = std::make_shared<Leaf>(shape());
     become_source();
-    leaves().add(leaf_);
+    while (is_leaf(value())) {  // of a tensor with this value: the two are told apart by a node that costs nothing
+        root_ = detach(*this).root_;
+        leaf_->node = root_;
+    }
+    add_leaf(leaf_);
     return *this;
 }
 
@@ -344,13 +363,22 @@ void Tensor::become_source() {
     leaf_->node = Root(source_of_gradient(value()));
 }
 
-Tensor Tensor::grad() const { return leaf_ ? leaf_->grad : Tensor(); }
+bool Tensor::requires_grad() const { return parts_ ? parts_->re.requires_grad() : leaf_ != nullptr; }
+
+Tensor Tensor::grad() const {
+    if (parts_) return joined(*this, parts_->re.grad(), parts_->im.grad());
+    return leaf_ ? leaf_->grad : Tensor();
+}
 
 void Tensor::set_grad(const Tensor& grad) {
-    if (!leaf_) user_error(ErrorKind::Usage, "[grad] of a tensor that asks for none: requires_grad_() first");
+    if (!requires_grad()) user_error(ErrorKind::Usage, "[grad] of a tensor that asks for none: requires_grad_() first");
     if (grad && (grad.shape() != shape() || grad.dtype() != dtype()))
         user_error(ErrorKind::Shape, "[grad] {} {} for a tensor that is {} {}", grad.dtype().name(),
                    to_string(grad.shape()), dtype().name(), to_string(shape()));
+    if (parts_) {
+        Tensor(parts_->re).set_grad(grad ? grad.real() : grad);
+        return Tensor(parts_->im).set_grad(grad ? grad.imag() : grad);
+    }
     leaf_->grad = grad;
 }
 
@@ -359,7 +387,11 @@ void Tensor::backward(const Tensor& seed) const {
         user_error(ErrorKind::Usage, "[backward] of shape {}: sum it first, or give a gradient of that shape",
                    to_string(shape()));
     check("backward", *this, seed);
-    std::vector<std::shared_ptr<Leaf>> all = leaves().alive();
+    if (parts_) {
+        Tensor y = weighted(*this, seed);
+        return y.backward(like(y, 1));
+    }
+    std::vector<std::shared_ptr<Leaf>> all = living_leaves();
     Reverse reverse = accumulated(*this, seed, nodes_of(all));
     bool reached = false;
     for (const std::shared_ptr<Leaf>& leaf : all) {
@@ -381,6 +413,13 @@ Tensor& Tensor::assign(const Tensor& value) {
                    "[assign] {} {} to a tensor that is {} {}", value.dtype().name(), to_string(value.shape()),
                    dtype().name(), to_string(shape()));
     if (Capture* capture = Capture::active()) capture->assigned(*this);
+    if (parts_) {
+        Parts parts = *parts_;
+        parts.re.assign(value.real());
+        parts.im.assign(value.imag().value() == value.real().value() ? detach(value.imag()) : value.imag());
+        parts_ = std::make_shared<const Parts>(std::move(parts));
+        return *this;
+    }
     std::shared_ptr<Leaf> leaf = std::move(leaf_);
     *this = value;
     leaf_ = std::move(leaf);

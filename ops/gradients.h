@@ -18,6 +18,9 @@ std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& xs, co
 /// The same values, through which no gradient goes. Costs nothing: kernels do not see it.
 Tensor detach(const Tensor& x);
 
+/// Whether a gradient of x could be asked for.
+bool wants_gradient(const Tensor& x);
+
 /// For functions of tensors: the value of x as a node of its own, that requires a gradient; and a result with others in
 /// place of such nodes.
 Tensor stand_in(const Tensor& x);

@@ -2,6 +2,7 @@
 
 #include "strata/core/support/settings.h"
 #include "strata/ops/build_p.h"
+#include "strata/ops/complex_p.h"
 #include "strata/ops/indexing_p.h"
 
 namespace strata {
@@ -210,6 +211,7 @@ Tensor Tensor::index(const std::vector<Index>& indices) const {
     for (Index& entry : entries)
         if (is_mask(entry) && !entry.indices.device_) entry.indices.device_ = device_;
     entries = without_masks(entries, shape());
+    if (parts_) return each_part(*this, [&](const Tensor& part) { return part.index(entries); });
     bool advanced =
         std::any_of(entries.begin(), entries.end(), [](const Index& i) { return i.kind == Index::Kind::tensor; });
     std::vector<AxisPick> picks;
@@ -248,6 +250,7 @@ Tensor Tensor::index(const std::vector<Index>& indices) const {
 }
 
 Tensor Tensor::take(const Tensor& indices, OptionalAxis axis) const {
+    if (parts_) return each_part(*this, [&](const Tensor& part) { return part.take(indices, axis); });
     check_indices(indices);
     if (!axis) return flatten().take(indices, 0);
     int at = axis_of("take", *axis, ndim());
@@ -255,6 +258,7 @@ Tensor Tensor::take(const Tensor& indices, OptionalAxis axis) const {
 }
 
 Tensor Tensor::gather(int axis, const Tensor& indices) const {
+    if (parts_) return each_part(*this, [&](const Tensor& part) { return part.gather(axis, indices); });
     check_indices(indices);
     int at = axis_of("gather", axis, ndim());
     Shape from = shape(), wanted = indices.shape();

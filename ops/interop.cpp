@@ -3,6 +3,7 @@
 
 #include "strata/ops/build_p.h"
 #include "strata/ops/capture.h"
+#include "strata/ops/complex_p.h"
 #include "strata/ops/leaf_p.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/device.h"
@@ -28,11 +29,19 @@ Tensor Tensor::empty(Shape shape, DType dtype, std::string_view device) {
     check_shape("empty", shape);
     runtime::Device& on = runtime::device(device);
     GraphScope scope;
+    if (dtype.is_complex()) return of_parts(empty(shape, dtype.part(), device), empty(shape, dtype.part(), device));
     if (product(shape) == 0) return uniform(constant_int(dtype, 0), std::move(shape), &on);
     return Tensor(runtime::new_buffer(on, dtype, product(shape)), &on).reshape(std::move(shape));
 }
 
 Tensor Tensor::from_host(const void* data, Shape shape, DType dtype, std::string_view device) {
+    if (dtype.is_complex()) {
+        Shape pairs = shape;
+        pairs.push_back(2);
+        Tensor all = from_host(data, pairs, dtype.part(), device);
+        std::vector<Tensor> parts = all.split(1, -1);
+        return of_parts(parts[0].reshape(shape), parts[1].reshape(shape));
+    }
     Tensor t = empty(std::move(shape), dtype, device);
     if (t.numel() > 0) upload(t, data, {});
     return t;
@@ -48,13 +57,17 @@ Tensor Tensor::to(std::string_view name) const {
         moved.to_host(bytes.data());
         return from_host(bytes.data(), shape(), dtype(), name);
     }
+    if (parts_) return each_part(*this, [&](const Tensor& part) { return part.to(name); });
     moved.device_ = &target;
     return moved;
 }
 
 UOp Tensor::in_memory() const { return memory_.get() ? memory_.get() : value(); }
 
-bool Tensor::is_realized() const { return numel() == 0 || (!uniform_ && below_views(in_memory()).is(Op::buffer)); }
+bool Tensor::is_realized() const {
+    if (parts_) return parts_->re.is_realized() && parts_->im.is_realized();
+    return numel() == 0 || (!uniform_ && below_views(in_memory()).is(Op::buffer));
+}
 
 /// The value is there now. What it was made of is kept where a gradient may be asked for, but for leaves, which have no past.
 void Tensor::place(Root view) {
@@ -67,7 +80,27 @@ void Tensor::place(Root view) {
     if (leaf_) become_source();
 }
 
+Tensor Tensor::interleaved() const { return stack({real(), imag()}, -1); }
+
 void Tensor::realize(const std::vector<Tensor*>& tensors) {
+    std::vector<Tensor*> real;
+    std::vector<std::pair<Tensor*, std::shared_ptr<Parts>>> complex;
+    for (Tensor* t : tensors) {
+        if (!t->parts_) {
+            real.push_back(t);
+            continue;
+        }
+        const auto& [of, parts] = complex.emplace_back(t, std::make_shared<Parts>(*t->parts_));
+        real.insert(real.end(), {&parts->re, &parts->im});
+    }
+    realize_real(real);
+    for (auto& [of, parts] : complex) {
+        of->device_ = parts->re.device_;
+        of->parts_ = std::move(parts);
+    }
+}
+
+void Tensor::realize_real(const std::vector<Tensor*>& tensors) {
     std::map<const runtime::Device*, std::vector<Tensor*>> by_device;
     for (Tensor* t : tensors)
         if (!t->is_realized()) by_device[t->device_].push_back(t);
@@ -99,6 +132,7 @@ void Tensor::to_host(void* data) {
     if (numel() == 0) return;
     runtime::refuse_in_recording("the values of a tensor are read");
     realize();
+    if (parts_) return interleaved().to_host(data);
     Tensor flat = *this;
     if (!whole_buffer(in_memory())) flat = contiguous().realize();
     runtime::find_buffer(whole_buffer(flat.in_memory()))->copy_out(data, static_cast<size_t>(nbytes()));
@@ -108,6 +142,7 @@ Tensor::HostView Tensor::host_view() {
     if (numel() == 0) return {};
     runtime::refuse_in_recording("the values of a tensor are read");
     realize();
+    if (parts_) return interleaved().host_view();
     if (!whole_buffer(in_memory())) place(Root(contiguous().realize().in_memory()));
     std::shared_ptr<runtime::Buffer> memory = runtime::find_buffer(whole_buffer(in_memory()));
     void* data = memory->host_view();
@@ -117,6 +152,10 @@ Tensor::HostView Tensor::host_view() {
 Number Tensor::item() {
     if (numel() != 1)
         user_error(ErrorKind::Usage, "[item] shape {} holds {} elements, not one", to_string(shape()), numel());
+    if (parts_) {
+        realize();
+        return std::complex(Tensor(parts_->re).item().f, Tensor(parts_->im).item().f);
+    }
     uint64_t bits = 0;
     to_host(&bits);
     DType t = dtype();

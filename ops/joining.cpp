@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "strata/ops/build_p.h"
+#include "strata/ops/complex_p.h"
 
 namespace strata {
 
@@ -130,6 +131,15 @@ Tensor cat(const std::vector<Tensor>& tensors, int axis) {
         total = plus("cat", total, t.shape()[at]);
     }
     GraphScope scope;
+    if (type.is_complex()) {
+        std::vector<Tensor> reals, imags;
+        for (const Tensor& t : tensors) {
+            Tensor piece = t.cast(type);
+            reals.push_back(piece.real());
+            imags.push_back(piece.imag());
+        }
+        return Tensor::of_parts(cat(reals, axis), cat(imags, axis));
+    }
     // Each piece padded with zeros to the whole, chosen by position: bits survive, which adding would not promise for
     // -0.
     Shape shape = first.shape();

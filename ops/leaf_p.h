@@ -10,6 +10,11 @@ struct Leaf {
     Tensor grad = {};  ///< empty: none yet
 };
 
+// The leaves that live (leaves.cpp).
+void add_leaf(const std::shared_ptr<Leaf>& leaf);
+std::vector<std::shared_ptr<Leaf>> living_leaves();
+bool is_leaf(UOp value);  ///< a tensor that requires a gradient is this, or a reshape of it
+
 /// The node that all operations on a tensor see: below reshapes, of which they see through any number. Empty for another view.
 UOp source_of_gradient(UOp root);
 

@@ -1,4 +1,5 @@
 #include "strata/ops/build_p.h"
+#include "strata/ops/complex_p.h"
 
 namespace strata {
 
@@ -18,6 +19,7 @@ Tensor Tensor::matmul(const Tensor& other) const {
     if (ndim() == 0 || other.ndim() == 0)
         user_error(ErrorKind::Shape, "[matmul] shapes {} and {}: both sides need an axis; use mul for scalars",
                    to_string(shape()), to_string(other.shape()));
+    if (parts_ || other.parts_) return complex_matmul(*this, other);
     const runtime::Device* device = common_device("matmul", *this, other);
     Tensor a = ndim() == 1 ? unsqueeze(0) : *this, b = other.ndim() == 1 ? other.unsqueeze(1) : other;
     int64_t n = a.size(-2), k = a.size(-1), m = b.size(-1);

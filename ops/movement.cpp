@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "strata/ops/build_p.h"
+#include "strata/ops/complex_p.h"
 
 namespace strata {
 
@@ -45,6 +46,7 @@ void check_pairs(std::string_view name, const Pairs& pairs, const Shape& shape) 
 Tensor Tensor::reshape(Shape to) const {
     to = resolved(shape(), std::move(to));
     if (to == shape()) return *this;
+    if (parts_) return each_part(*this, [&](const Tensor& part) { return part.reshape(to); });
     if (uniform_) return same_value(*this, std::move(to));
     GraphScope scope;
     UOp source = value();
@@ -63,6 +65,7 @@ Tensor Tensor::permute(const std::vector<int>& wanted) const {
     if (auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
         user_error(ErrorKind::Usage, "[permute] axis {} is named twice", *twice);
     if (std::is_sorted(order.begin(), order.end())) return *this;
+    if (parts_) return each_part(*this, [&](const Tensor& part) { return part.permute(order); });
     if (uniform_) {
         Shape to;
         for (int axis : order) to.push_back(shape()[static_cast<size_t>(axis)]);
@@ -146,10 +149,11 @@ Tensor Tensor::pad(const Pairs& before_after, Number fill) const {
     }
     if (none) return *this;
     check_shape("pad", to);
+    if (parts_) return complex_pad(*this, before_after, fill);
     if (numel() == 0) return like(*this, fill, std::move(to), dtype());
     BoundsArg arg{before_after};
     Tensor padded = node(Op::pad, *this, arg);
-    if (fill.as_double() == 0) return padded;
+    if (fill.is_zero()) return padded;
     GraphScope scope;
     Tensor inside = node(Op::pad, uniform(constant_int(dtypes::boolean, 1), shape(), device_), arg);
     return select(inside, padded, like(padded, fill));
@@ -168,6 +172,7 @@ Tensor Tensor::shrink(const Pairs& begin_end) const {
         to.push_back(end - begin);
     }
     if (whole) return *this;
+    if (parts_) return each_part(*this, [&](const Tensor& part) { return part.shrink(begin_end); });
     if (uniform_) return same_value(*this, std::move(to));
     if (!value().is(Op::shrink)) return node(Op::shrink, *this, BoundsArg{begin_end});
     Pairs merged = value().as<BoundsArg>().bounds;
@@ -182,6 +187,7 @@ Tensor Tensor::flip(Axes wanted) const {
     std::vector<int> axes = axes_of("flip", wanted, ndim());
     std::erase_if(axes, [&](int axis) { return shape()[static_cast<size_t>(axis)] <= 1; });
     if (axes.empty() || uniform_) return *this;
+    if (parts_) return each_part(*this, [&](const Tensor& part) { return part.flip(axes); });
     if (!value().is(Op::flip)) return node(Op::flip, *this, AxesArg{axes});
     const std::vector<int>& inner = value().as<AxesArg>().axes;
     std::vector<int> merged;
@@ -229,6 +235,7 @@ Tensor Tensor::unflatten(int axis, const Shape& sizes) const {
 }
 
 Tensor Tensor::contiguous() const {
+    if (parts_) return each_part(*this, [](const Tensor& part) { return part.contiguous(); });
     if (!uniform_ && (value().is(Op::contiguous) || value().is(Op::buffer))) return *this;
     return node(Op::contiguous, *this, {});
 }

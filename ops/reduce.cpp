@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "strata/ops/build_p.h"
+#include "strata/ops/complex_p.h"
 
 namespace strata {
 
@@ -32,7 +33,7 @@ Tensor folded(const Tensor& x, Op o, const std::vector<int>& axes, bool keepdims
 }
 
 DType sum_dtype(DType type) {
-    if (type.is_float()) return type;
+    if (type.is_float() || type.is_complex()) return type;
     return type.is_unsigned() ? dtypes::uint64 : dtypes::int64;
 }
 
@@ -42,10 +43,16 @@ Tensor accumulated(std::string_view name, const Tensor& x, Op o, const Axes& wan
                    int empty) {
     std::vector<int> axes = axes_of(name, wanted, x.ndim());
     DType type = dtype.value_or(sum_dtype(x.dtype()));
+    if (type.is_complex()) {
+        Tensor wide = x.cast(type);
+        if (o == Op::mul) return complex_prod(wide, axes, keepdims);
+        return each_part(wide, [&](const Tensor& part) { return folded(part, o, axes, keepdims, empty); });
+    }
     return folded(x.cast(accumulator(type)), o, axes, keepdims, empty).cast(type);
 }
 
 Tensor extreme(std::string_view name, const Tensor& x, Op o, const Axes& wanted, bool keepdims) {
+    check_ordered(name, x);
     std::vector<int> axes = axes_of(name, wanted, x.ndim());
     Shape to = kept_shape(x.shape(), axes, keepdims);
     if (x.numel() == 0 && product(to) > 0)
@@ -73,6 +80,8 @@ Tensor found(std::string_view name, const Tensor& x, Op o, OptionalAxis axis, bo
 /// Divides by the number of elements; x has a type of at least 32 bits.
 Tensor averaged(const Tensor& x, const std::vector<int>& axes, bool keepdims, double correction) {
     double n = static_cast<double>(counted(x.shape(), axes));
+    if (x.is_complex())
+        return each_part(x, [&](const Tensor& part) { return averaged(part, axes, keepdims, correction); });
     Tensor total = folded(x, Op::add, axes, keepdims, 0);
     return div(total, std::max(0.0, n - correction));
 }
@@ -81,7 +90,8 @@ Tensor variance(std::string_view name, const Tensor& x, const Axes& wanted, doub
     std::vector<int> axes = axes_of(name, wanted, x.ndim());
     Tensor wide = widened(x);
     Tensor centred = wide.sub(averaged(wide, axes, true, 0));
-    return averaged(centred.square(), axes, keepdims, correction);
+    Tensor squares = x.is_complex() ? centred.real().square() + centred.imag().square() : centred.square();
+    return averaged(squares, axes, keepdims, correction);
 }
 
 /// x - max, with 0 for a maximum that is not finite, and that maximum.
@@ -89,6 +99,7 @@ struct Shifted {
     Tensor x, top;
 };
 Shifted shifted(const Tensor& x, const std::vector<int>& axes) {
+    check_ordered("softmax", x);
     Tensor wide = widened(x), top = folded(wide, Op::max, axes, true, 0);
     top = where(top.isfinite(), top, 0);
     return {wide.sub(top), top};
@@ -113,11 +124,11 @@ Tensor Tensor::mean(Axes axes, bool keepdims) const {
 }
 
 Tensor Tensor::var(Axes axes, double correction, bool keepdims) const {
-    return variance("var", *this, axes, correction, keepdims).cast(floating_dtype(*this));
+    return variance("var", *this, axes, correction, keepdims).cast(floating_dtype(real()));
 }
 
 Tensor Tensor::std(Axes axes, double correction, bool keepdims) const {
-    return variance("std", *this, axes, correction, keepdims).sqrt().cast(floating_dtype(*this));
+    return variance("std", *this, axes, correction, keepdims).sqrt().cast(floating_dtype(real()));
 }
 
 Tensor Tensor::any(Axes axes, bool keepdims) const {

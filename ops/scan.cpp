@@ -1,5 +1,6 @@
 // Running sums, products and extremes.
 #include "strata/ops/build_p.h"
+#include "strata/ops/complex_p.h"
 
 namespace strata {
 
@@ -20,6 +21,11 @@ Tensor running(const Tensor& x, Op o, int axis) {
 
 Tensor accumulated(std::string_view name, const Tensor& x, Op o, OptionalAxis axis, OptionalDType dtype) {
     const int at = scanned_axis(name, x, axis);
+    if (x.is_complex() || dtype.value_or(dtypes::none).is_complex()) {
+        Tensor wide = x.cast(dtype.value_or(x.dtype()));
+        if (o == Op::mul) return complex_cumprod(wide, at);
+        return each_part(wide, [&](const Tensor& part) { return running(part, o, at); });
+    }
     DType type = dtype.value_or(x.dtype().is_float()      ? x.dtype()
                                 : x.dtype().is_unsigned() ? dtypes::uint64
                                                           : dtypes::int64);
@@ -27,6 +33,7 @@ Tensor accumulated(std::string_view name, const Tensor& x, Op o, OptionalAxis ax
 }
 
 Tensor extreme(std::string_view name, const Tensor& x, Op o, OptionalAxis axis) {
+    check_ordered(name, x);
     const int at = scanned_axis(name, x, axis);
     return running(x.dtype().is_bool() ? x.cast(dtypes::int32) : x, o, at).cast(x.dtype());
 }

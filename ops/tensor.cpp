@@ -5,11 +5,18 @@
 #include <cmath>
 
 #include "strata/ops/build_p.h"
+#include "strata/ops/complex_p.h"
 #include "strata/runtime/device.h"
 
 namespace strata {
 
+bool Number::is_zero() const { return i == 0 && f == 0 && imaginary == 0; }
+
+Number Number::real() const { return kind == Kind::Complex ? Number(f) : *this; }
+
 double Number::as_double() const {
+    if (kind == Kind::Complex)
+        user_error(ErrorKind::DType, "the number {}{:+}j is complex: a real one is needed", f, imaginary);
     if (kind == Kind::Float) return f;
     return kind == Kind::UInt ? static_cast<double>(static_cast<uint64_t>(i)) : static_cast<double>(i);
 }
@@ -22,16 +29,24 @@ DType Number::default_dtype() const {
         case Kind::Int: return dtypes::int64;
         case Kind::UInt: return dtypes::uint64;
         case Kind::Float: return dtypes::float32;
+        case Kind::Complex: return dtypes::complex64;
     }
     return dtypes::none;
 }
 
 DType Number::dtype_with(DType other) const {
+    if (other.is_complex()) return other;
+    if (kind == Kind::Complex) return other.complex();
     if (kind == Kind::Float) return other.is_float() ? other : dtypes::float32;
     return other.is_bool() ? default_dtype() : other;
 }
 
 UOp Number::constant(DType dtype) const {
+    if (dtype.is_complex())
+        user_error(ErrorKind::DType,
+                   "constant {}: graphs are of real types; a complex tensor is two, its real and imag", dtype.name());
+    if (kind == Kind::Complex)
+        user_error(ErrorKind::DType, "the number {}{:+}j does not fit {}: it is complex", f, imaginary, dtype.name());
     if (dtype.is_bool()) return constant_int(dtype, as_double() != 0);
     if (dtype.is_float()) return strata::constant(dtype, as_double());
     if (kind == Kind::Float) {
@@ -70,6 +85,7 @@ int64_t Tensor::nbytes() const {
 }
 
 UOp Tensor::uop() const {
+    if (parts_) say_that_parts_are_two();
     if (!uniform_ || uniform_shape_.empty()) return root_.get();
     UOp ones = make(Op::reshape, dtype(), {root_.get()}, ShapeArg{Shape(uniform_shape_.size(), 1)});
     if (ones.shape() == uniform_shape_) return ones;
@@ -97,13 +113,15 @@ Tensor like(const Tensor& x, Number value) { return like(x, value, x.shape(), x.
 
 Tensor like(const Tensor& x, Number value, Shape shape, DType type) {
     GraphScope scope;
+    if (type.is_complex())
+        return Tensor::of_parts(like(x, value.real(), shape, type.part()),
+                                like(x, value.imaginary, shape, type.part()));
     return Tensor::uniform(value.constant(type), std::move(shape), x.placement());
 }
 
 Tensor as_tensor(const Operand& x) {
     if (x.tensor()) return *x.tensor();
-    GraphScope scope;
-    return Tensor::uniform(x.number().constant(x.number().default_dtype()), {});
+    return Tensor::full({}, x.number());
 }
 
 Tensor node(Op o, const Tensor& x, Arg arg) {
@@ -157,6 +175,7 @@ Shape broadcast_shapes(const Shape& a, const Shape& b) { return broadcast_shapes
 
 Tensor expand_to(const Tensor& x, const Shape& shape) {
     if (x.shape() == shape) return x;
+    if (x.is_complex()) return each_part(x, [&](const Tensor& part) { return expand_to(part, shape); });
     if (x.is_uniform()) return Tensor::uniform(x.value(), shape, x.placement());
     Shape aligned(shape.size() - x.shape().size(), 1);
     aligned.insert(aligned.end(), x.shape().begin(), x.shape().end());
@@ -216,7 +235,7 @@ void check_integer(std::string_view name, const Tensor& x) {
         user_error(ErrorKind::DType, "[{}] indices are {}: integers are needed, cast first", name, x.dtype().name());
 }
 
-DType floating_dtype(const Tensor& x) { return x.dtype().is_float() ? x.dtype() : dtypes::float32; }
+DType floating_dtype(const Tensor& x) { return x.dtype().is_float() || x.is_complex() ? x.dtype() : dtypes::float32; }
 
 DType bits_of(DType type) {
     static constexpr DType kSigned[] = {dtypes::int8, dtypes::int16, dtypes::int32, dtypes::int64};
@@ -225,7 +244,7 @@ DType bits_of(DType type) {
 
 Tensor widened(const Tensor& x, bool floating) {
     DType t = x.dtype();
-    bool narrow = t.is_float() ? t.bits() < 32 : floating;
+    bool narrow = t.is_float() ? t.bits() < 32 : floating && !t.is_complex();
     return narrow ? x.cast(dtypes::float32) : x;
 }
 

@@ -16,6 +16,7 @@ class Device;
 
 namespace ops {
 struct Leaf;
+struct Parts;
 }  // namespace ops
 
 class Operand;
@@ -42,6 +43,10 @@ using TensorPair = std::pair<Tensor, Tensor>;
 /// of kind Shape (both shapes are named), DType (both types are named), Device or Usage; the message starts with
 /// "[operation]".
 ///
+/// A complex tensor is two real ones, its parts: what has a complex form (elementwise functions by ops/complex.def, movement,
+/// indexing, sums, products) works on both, the rest is a DType error. Its grad is d/d real + i d/d imag of a real loss, the
+/// direction in which the loss grows fastest.
+///
 /// Types of results follow the Python array API 2024.12; an integer tensor with a floating one gives the floating type,
 /// and a Number takes the type of the tensor it meets. Shapes of elementwise operands broadcast.
 class Tensor {
@@ -53,15 +58,25 @@ class Tensor {
     /// The same value everywhere: `scalar` is a node of shape (). Takes no memory and broadcasts for nothing.
     static Tensor uniform(UOp scalar, Shape shape, const runtime::Device* device = nullptr);
 
-    explicit operator bool() const { return static_cast<bool>(root_.get()); }
-    const Shape& shape() const { return uniform_ ? uniform_shape_ : root_.get().shape(); }
-    DType dtype() const { return root_.get().dtype(); }
+    /// Of two real tensors of one shape and type, float32 or float64.
+    static Tensor of_parts(const Tensor& real, const Tensor& imag);
+
+    explicit operator bool() const { return parts_ || root_.get(); }
+    const Shape& shape() const {
+        if (parts_) return parts_shape();
+        return uniform_ ? uniform_shape_ : root_.get().shape();
+    }
+    DType dtype() const { return parts_ ? parts_dtype() : root_.get().dtype(); }
+    bool is_complex() const { return parts_ != nullptr; }
     int ndim() const { return static_cast<int>(shape().size()); }
     int64_t size(int axis) const;
     int64_t numel() const;
     int64_t nbytes() const;
-    UOp uop() const;                           ///< the node, with the tensor's shape
-    UOp value() const { return root_.get(); }  ///< the node, with shape () when uniform
+    UOp uop() const;     ///< the node, with the tensor's shape; DType error for complex tensors
+    UOp value() const {  ///< the node, with shape () when uniform; DType error for complex tensors
+        if (parts_) say_that_parts_are_two();
+        return root_.get();
+    }
     bool is_uniform() const { return uniform_; }
     const runtime::Device* placement() const { return device_; }
 
@@ -123,13 +138,14 @@ class Tensor {
         std::shared_ptr<runtime::Buffer> memory;  ///< keeps `data` valid
     };
     HostView host_view();
-    UOp in_memory() const;  ///< the view of memory that holds the value; value() where there is none
+    UOp in_memory() const;       ///< the view of memory that holds the value; value() where there is none
+    Tensor interleaved() const;  ///< of a complex tensor: real, shape + (2,), as it lies in memory elsewhere
 
     // Gradients (gradients.cpp).
     /// From now on backward() of what is made of this tensor leaves a gradient here. DType error for other types than
     /// floats.
     Tensor& requires_grad_(bool wanted = true);
-    bool requires_grad() const { return leaf_ != nullptr; }
+    bool requires_grad() const;
     Tensor grad() const;  ///< of this shape and type; empty: none
     void set_grad(const Tensor& grad);
     /// Adds to the grad of each tensor that requires one what a change of it changes of the sum of seed * this; a seed is
@@ -140,9 +156,14 @@ class Tensor {
     Tensor& assign(const Tensor& value);
 
   private:
+    static void realize_real(const std::vector<Tensor*>& tensors);
     void place(Root view);
     void become_source();
+    const Shape& parts_shape() const;
+    DType parts_dtype() const;
+    [[noreturn]] void say_that_parts_are_two() const;
 
+    std::shared_ptr<const ops::Parts> parts_;  ///< of a complex tensor, which has no root of its own
     Root root_;
     Root memory_;                      ///< of a value whose root_ still says what it was made of, for gradients
     std::shared_ptr<ops::Leaf> leaf_;  ///< a gradient is wanted
@@ -161,6 +182,7 @@ class Operand {
     Operand(T value) : number_(value) {}
     template <std::floating_point T>
     Operand(T value) : number_(value) {}
+    Operand(std::complex<double> value) : number_(value) {}
     const Tensor* tensor() const { return tensor_; }
     const Number& number() const { return number_; }
 
@@ -203,6 +225,8 @@ Tensor stack(const std::vector<Tensor>& tensors, int axis = 0);              ///
 Shape broadcast_shapes(const Shape& a, const Shape& b);                      ///< Shape error when they do not fit
 std::vector<Tensor> broadcast_tensors(const std::vector<Tensor>& tensors);
 DType result_type(const Operand& a, const Operand& b);
+/// real + i imag of two real operands; complex128 where one is float64, else complex64.
+Tensor complex(const Operand& real, const Operand& imag);
 
 }  // namespace ops
 

@@ -129,12 +129,15 @@ std::vector<int> to_axes_list(const py::args& given) {
 }
 
 bool is_number(py::handle value) {
-    return PyBool_Check(value.ptr()) || PyLong_Check(value.ptr()) || PyFloat_Check(value.ptr());
+    return PyBool_Check(value.ptr()) || PyLong_Check(value.ptr()) || PyFloat_Check(value.ptr()) ||
+           PyComplex_Check(value.ptr());
 }
 
 Number to_number(py::handle value) {
     if (PyBool_Check(value.ptr())) return Number(value.cast<bool>());
     if (PyFloat_Check(value.ptr())) return Number(value.cast<double>());
+    if (PyComplex_Check(value.ptr()))
+        return Number(std::complex(PyComplex_RealAsDouble(value.ptr()), PyComplex_ImagAsDouble(value.ptr())));
     if (PyLong_Check(value.ptr())) {
         int overflow = 0;
         long long i = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
@@ -169,16 +172,17 @@ namespace {
 void check_elements(py::handle data, const py::object& array) {
     std::string kind = array.attr("dtype").attr("kind").cast<std::string>();
     std::string name = py::str(array.attr("dtype").attr("name")).cast<std::string>();
-    if (kind == "c")
-        user_error(ErrorKind::DType, "{}: there are no complex tensors; make one of .real, one of .imag", name);
-    if (kind == "f" && array.attr("itemsize").cast<int>() > 8)
-        user_error(ErrorKind::DType, "{} is wider than any type here: array.astype('float64')", name);
-    bool numbers = kind == "b" || kind == "i" || kind == "u" || kind == "f" || kind == "V";
+    bool complex = kind == "c";
+    if ((complex || kind == "f") && array.attr("itemsize").cast<int>() > (complex ? 16 : 8))
+        user_error(ErrorKind::DType, "{} is wider than any type here: array.astype('{}')", name,
+                   complex ? "complex128" : "float64");
+    bool numbers = complex || kind == "b" || kind == "i" || kind == "u" || kind == "f" || kind == "V";
     if (!numbers && py::hasattr(data, "__next__"))
         user_error(ErrorKind::Usage, "cannot make a tensor of {}: make it a list first, list(...)", shown(data));
     if (!numbers)
         user_error(ErrorKind::DType,
-                   "cannot make a tensor of {}: its elements are not bools, integers of at most 64 bits or floats",
+                   "cannot make a tensor of {}: its elements are not bools, integers of at most 64 bits, floats or "
+                   "complex numbers",
                    shown(data));
 }
 
@@ -232,6 +236,8 @@ Tensor to_tensor(py::handle data, OptionalDType dtype, std::string_view device) 
     if (from_python && name == "float64" && (!dtype || *dtype != dtypes::float64)) {  // Python floats are float32
         array = array.attr("astype")("float32"), name = "float32";
     }
+    if (from_python && name == "complex128" && (!dtype || *dtype != dtypes::complex128))
+        array = array.attr("astype")("complex64"), name = "complex64";
     if (array.attr("size").cast<int64_t>() == 0 && from_python && name == "float64") name = "float32";
     array = np.attr("ascontiguousarray")(array).attr("reshape")(array.attr("shape"));
     DType held = parse_dtype(name);
@@ -292,6 +298,7 @@ py::object to_python(const Number& n) {
         case Kind::Int: return py::int_(n.i);
         case Kind::UInt: return py::int_(static_cast<uint64_t>(n.i));
         case Kind::Float: return py::float_(n.f);
+        case Kind::Complex: return py::reinterpret_steal<py::object>(PyComplex_FromDoubles(n.f, n.imaginary));
     }
     return py::none();
 }

@@ -14,13 +14,13 @@ namespace strata::python {
 namespace py = pybind11;
 
 // From Python values to Strata's arguments. Each throws an Exception of the fitting kind that says what was expected.
-DType to_dtype(py::handle value);  ///< DType, its name, a NumPy dtype, bool, int, float
+DType to_dtype(py::handle value);  ///< DType, its name, a NumPy dtype, bool, int, float, complex
 OptionalDType to_optional_dtype(py::handle value);
 Shape to_shape(const py::args& sizes);                ///< f(2, 3) or f((2, 3))
 Shape to_shape(py::handle value);                     ///< int or sequence
 Axes to_axes(py::handle value);                       ///< None, int or sequence
 std::vector<int> to_axes_list(const py::args& axes);  ///< f(1, 0) or f((1, 0))
-bool is_number(py::handle value);                     ///< Python or NumPy bool, int, float
+bool is_number(py::handle value);                     ///< Python or NumPy bool, int, float, complex
 Number to_number(py::handle value);
 /// An integer within a range, from Python or NumPy; Usage error that says what it is for. Nothing else becomes one.
 int64_t to_integer(py::handle value, std::string_view what, int64_t low = std::numeric_limits<int64_t>::min(),

@@ -8,6 +8,7 @@ DType to_dtype(py::handle value) {
     if (value.ptr() == reinterpret_cast<PyObject*>(&PyBool_Type)) return dtypes::boolean;
     if (value.ptr() == reinterpret_cast<PyObject*>(&PyLong_Type)) return dtypes::int64;
     if (value.ptr() == reinterpret_cast<PyObject*>(&PyFloat_Type)) return dtypes::float32;
+    if (value.ptr() == reinterpret_cast<PyObject*>(&PyComplex_Type)) return dtypes::complex64;
     if (py::hasattr(value, "name")) return parse_dtype(py::str(value.attr("name")).cast<std::string>());  // numpy.dtype
     if (py::hasattr(value, "__name__"))
         return parse_dtype(py::str(value.attr("__name__")).cast<std::string>());  // numpy.float32
@@ -25,7 +26,7 @@ void bind_dtypes(py::module_& m) {
                  bool index = py::isinstance<py::str>(like) && like.cast<std::string>() == dtypes::index.name();
                  return index ? dtypes::index : to_dtype(like);
              }),
-             py::arg("like"), "By its name, a NumPy type, or bool, int or float of Python.")
+             py::arg("like"), "By its name, a NumPy type, or bool, int, float or complex of Python.")
         .def(
             "__reduce__", [](DType t) -> As<"tuple[Any, ...]"> {
                 return py::make_tuple(py::type::of<DType>(), py::make_tuple(t.name()));
@@ -38,6 +39,8 @@ void bind_dtypes(py::module_& m) {
         .def_property_readonly("is_integer", &DType::is_integer, "Whether it is an integer type; bool is none.")
         .def_property_readonly("is_unsigned", &DType::is_unsigned, "Whether it is an unsigned integer type.")
         .def_property_readonly("is_bool", &DType::is_bool, "Whether it is bool.")
+        .def_property_readonly("is_complex", &DType::is_complex, "Whether it is a complex type, of tensors alone.")
+        .def_property_readonly("part", &DType::part, "Of a complex type's real and imaginary part; a real type itself.")
         .def_property_readonly(
             "numpy_name", [](DType t) { return std::string(t.numpy()); },
             "NumPy's name, or '' where NumPy has no such type.")
@@ -56,16 +59,16 @@ void bind_dtypes(py::module_& m) {
         .def("__hash__", [](DType t) { return static_cast<int>(t.scalar); });
     py::module_ d = m.def_submodule(
         "dtypes",
-        "Element types: bool, int8-int64, uint8-uint64, float16, bfloat16, float32, float64 and the fp8 formats.\n\n"
+        "Element types: bool, int8-int64, uint8-uint64, float16, bfloat16, float32, float64, the fp8 formats, and of "
+        "tensors complex64 and\ncomplex128.\n\n"
         "fp8e4m3: OCP e4m3, no infinity, largest 448. fp8e5m2: OCP e5m2, has infinity, largest 57344. fp8e4m3fnuz: "
         "e4m3 of CDNA3,\nno infinity, one NaN, no negative zero, largest 240. fp8e5m2fnuz: e5m2 of CDNA3, likewise, "
         "largest 57344. index: of ranges and\noffsets in a kernel, int32 or int64, chosen when it is lowered. all: "
-        "every type that a tensor can have.");
+        "every real type that a tensor can have, which kernels have too.");
     py::list names;
-    for (DType t : all_dtypes()) {
-        d.attr(std::string(t.name()).c_str()) = t;
-        names.append(t);
-    }
+    for (std::span<const DType> types : {all_dtypes(), complex_dtypes()})
+        for (DType t : types) d.attr(std::string(t.name()).c_str()) = t;
+    for (DType t : all_dtypes()) names.append(t);
     d.attr("bool") = dtypes::boolean;
     d.attr("index") = dtypes::index;
     d.attr("all") = names;

@@ -117,6 +117,9 @@ void bind_convolutions(py::module_& m) {
 void bind_functions(py::module_& m) {
     m.def("where", &ops::where, py::arg("condition"), py::arg("x"), py::arg("y"),
           "x where the condition is not 0, else y; the three broadcast.");
+    m.def("complex", &ops::complex, py::arg("real"), py::arg("imag"),
+          "real + i imag of two real tensors or numbers that broadcast; complex128 where one is float64, else "
+          "complex64.");
     m.def(
         "cat", [](Tensors tensors, int axis) { return ops::cat(all_tensors(tensors), axis); }, py::arg("tensors"),
         py::arg("axis") = 0, "Joins tensors along an axis they have; types are promoted.");

@@ -14,9 +14,9 @@ void bind_gradients(py::module_& m, Class& c) {
     c.def(
         "requires_grad_", [](Tensor& t, bool wanted) -> Tensor& { return t.requires_grad_(wanted); },
         py::arg("requires_grad") = true, py::return_value_policy::reference,
-        "From now on backward() of what is made of this tensor leaves a gradient in its grad. DTypeError for other "
-        "types "
-        "than floats.");
+        "From now on backward() of what is made of this tensor leaves a gradient in its grad. The "
+        "gradient\nof a complex tensor is d/d real + i d/d imag of the real result. DTypeError for other types than "
+        "floats and complex ones.");
     c.def_property_readonly("requires_grad", &Tensor::requires_grad,
                             "Whether backward() leaves a gradient here; results of operations do not say it.");
     c.def_property(
@@ -50,8 +50,11 @@ void bind_gradients(py::module_& m, Class& c) {
         py::arg("y"), py::arg("xs"), py::arg("seed") = py::none(),
         "Derivatives of sum(seed * y) by each of xs, tensors that y was made of; None for one that it was not. They "
         "are "
-        "graphs, with\nderivatives of their own. seed: of y's shape, 1 everywhere by default. One of xs is a place to "
+        "graphs, with\nderivatives of their own. seed: of y's shape, 1 everywhere by default. By a complex x: "
+        "d/d real + i d/d imag, as PyTorch\nhas it (JAX: its conjugate); a complex y needs a seed, and stands for "
+        "real(conj(seed) * y). One of xs is a place to "
         "stop: what it is made of is not\nlooked at.");
+    m.def("_wants_gradient", &ops::wants_gradient, py::arg("x"));
     m.def("_stand_in", &ops::stand_in, py::arg("x"));
     m.def("_replaced", &ops::replaced, py::arg("t"), py::arg("stand_ins"), py::arg("originals"));
 }

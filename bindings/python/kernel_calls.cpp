@@ -19,13 +19,21 @@ std::vector<uint8_t> bytes_of_buffer(py::handle value) {
     return bytes;
 }
 
+Number real_number(py::handle value) {
+    Number n = to_number(value);
+    if (n.kind == Kind::Complex)
+        user_error(ErrorKind::DType, "a kernel takes no complex number: pass the parts of {}, .real and .imag",
+                   shown(value));
+    return n;
+}
+
 /// A NumPy scalar or 0-d array: a number with a type of its own, or a record.
 ops::KernelArgument of_numpy_scalar(py::handle value) {
     py::object type = value.attr("dtype");
     if (!type.attr("fields").is_none() || type.attr("kind").cast<std::string>() == "V") return bytes_of_buffer(value);
     DType exact = parse_dtype(py::str(type.attr("name")).cast<std::string>());
-    return {to_number(exact.is_float() ? py::float_(py::reinterpret_borrow<py::object>(value)).cast<py::object>()
-                                       : value.attr("item")()),
+    return {real_number(exact.is_float() ? py::float_(py::reinterpret_borrow<py::object>(value)).cast<py::object>()
+                                         : value.attr("item")()),
             exact};
 }
 
@@ -95,7 +103,7 @@ py::object as_numpy(const Variable& v, const As<"DTypeLike">& dtype, const As<"S
 void write(const Variable& v, const As<"KernelArgument">& value) {
     std::vector<uint8_t> bytes;
     if (is_number(value) && !py::hasattr(value, "dtype")) {
-        const Number n = to_number(value);
+        const Number n = real_number(value);
         bytes = runtime::bytes_of_number({n.kind, n.i, n.f}, v.nbytes).value();
     } else if (PyObject_CheckBuffer(value.ptr())) {
         bytes = bytes_of_buffer(value);
@@ -164,7 +172,7 @@ ops::KernelArgument to_kernel_argument(py::handle value) {
     if (value.is_none()) return nullptr;
     if (py::hasattr(value, "dtype") && py::hasattr(value, "shape") && py::len(value.attr("shape")) == 0)
         return of_numpy_scalar(value);
-    if (is_number(value)) return to_number(value);
+    if (is_number(value)) return real_number(value);
     if (PyBytes_Check(value.ptr()) || PyByteArray_Check(value.ptr()) || is_ctypes(value)) return bytes_of_buffer(value);
     return to_tensor(value);
 }

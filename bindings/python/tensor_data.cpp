@@ -17,12 +17,13 @@ bool to_bool(Tensor& t) {
     if (t.numel() != 1)
         user_error(ErrorKind::Usage, "a tensor of shape {} is neither true nor false; use .any() or .all()",
                    to_string(t.shape()));
-    return one_value(t).as_double() != 0;
+    return !one_value(t).is_zero();
 }
 
 /// (dtype code, bits) of DLPack's DLDataType; BufferError for types it has no code for.
 std::pair<int, int> dlpack_type(DType t) {
     if (t.is_bool()) return {6, 8};
+    if (t.is_complex()) return {5, t.bits()};
     if (t == dtypes::bfloat16) return {4, 16};
     if (t.is_float() && t.bits() == 8)
         throw py::buffer_error(fmt::format("{} is not exchanged: bitcast it to uint8", t.name()));
@@ -188,9 +189,10 @@ void bind_properties(Class& c) {
     c.def(
         "to",
         [](const Tensor& t, const std::string& device) {
-            for (DType type : all_dtypes())
-                if (device == type.name() || (!type.numpy().empty() && device == type.numpy()))
-                    user_error(ErrorKind::Usage, "[to] '{}' is a type, not a device: x.cast('{}')", device, device);
+            for (std::span<const DType> types : {all_dtypes(), complex_dtypes()})
+                for (DType type : types)
+                    if (device == type.name() || (!type.numpy().empty() && device == type.numpy()))
+                        user_error(ErrorKind::Usage, "[to] '{}' is a type, not a device: x.cast('{}')", device, device);
             return computing([&] { return t.to(device); });
         },
         py::arg("device"), "The same values on a device; they are copied through the host when they live elsewhere.");
@@ -289,6 +291,12 @@ void bind_protocols(Class& c) {
         py::arg("value"), py::pos_only());
     c.def("__bool__", &to_bool);
     c.def("__float__", [](Tensor& t) { return one_value(t).as_double(); });
+    c.def(
+        "__complex__", [](Tensor & t) -> As<"complex"> {
+            const Number n = one_value(t);
+            if (n.kind == Kind::Complex) return to_python(n);
+            return py::reinterpret_steal<py::object>(PyComplex_FromDoubles(n.as_double(), 0));
+        });
     c.def(
         "__int__", [](Tensor & t) -> As<"int"> {
             PyObject* whole = PyNumber_Long(to_python(one_value(t)).ptr());

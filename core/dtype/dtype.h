@@ -13,11 +13,14 @@ enum class Scalar : uint8_t {
 #undef DTYPE
     index,  ///< integer of a kernel's address arithmetic; becomes int32 or int64 when its range is known
     none,   ///< effects: store, barrier, end, sink
+#define COMPLEX(name, part) name,
+#include "strata/core/dtype/complex_dtypes.def"
+#undef COMPLEX
 };
 
-enum class Kind : uint8_t { Bool, Int, UInt, Float };
+enum class Kind : uint8_t { Bool, Int, UInt, Float, Complex };
 
-/// An element type, or inside kernels a short vector of one.
+/// An element type, or inside kernels a short vector of one. Complex ones are of tensors alone, never of nodes.
 struct DType {
     Scalar scalar = Scalar::none;
     uint8_t lanes = 1;
@@ -37,6 +40,9 @@ struct DType {
         return scalar == Scalar::index || (scalar < Scalar::index && (kind() == Kind::Int || kind() == Kind::UInt));
     }
     bool is_unsigned() const { return scalar < Scalar::index && kind() == Kind::UInt; }
+    bool is_complex() const { return scalar > Scalar::none; }
+    DType part() const;     ///< of the real and the imaginary part of a complex type; a real type is its own
+    DType complex() const;  ///< the complex type that holds a real one: complex64, or complex128 of float64
     int exponent_bits() const;
     int mantissa_bits() const;
     std::string_view name() const;   ///< "float32"
@@ -48,17 +54,21 @@ namespace dtypes {
 #define DTYPE(name, ...) inline constexpr DType name{Scalar::name};
 #include "strata/core/dtype/dtypes.def"
 #undef DTYPE
+#define COMPLEX(name, ...) inline constexpr DType name{Scalar::name};
+#include "strata/core/dtype/complex_dtypes.def"
+#undef COMPLEX
 inline constexpr DType index{Scalar::index};
 inline constexpr DType none{Scalar::none};
 }  // namespace dtypes
 
-/// Every element type, in table order.
+/// Every element type of graphs, in table order; the complex types.
 std::span<const DType> all_dtypes();
+std::span<const DType> complex_dtypes();
 /// By name or NumPy name; throws DType Exception listing the known ones.
 DType parse_dtype(std::string_view name);
 
-/// The type of an operation between arrays of two types: the array API's table, plus int with float -> the float,
-/// bfloat16 with float16 -> float32, fp8 with a wider float -> the wider, two different fp8 -> float16. uint64 with a
+/// The type of an operation between arrays of two types: the array API's table, plus int with float -> the float, a real
+/// with a complex type -> the complex one that holds both parts (int with complex -> the complex), bfloat16 with float16 -> float32, fp8 with a wider float -> the wider, two different fp8 -> float16. uint64 with a
 /// signed integer is a DType error: no integer type holds both.
 DType promote(DType a, DType b);
 

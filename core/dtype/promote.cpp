@@ -41,6 +41,10 @@ DType promote(DType a, DType b) {
     STRATA_CHECK(a.scalar != Scalar::none && b.scalar != Scalar::none && a.lanes == b.lanes, "promote {} and {}",
                  a.name(), b.name());
     DType x = a.element(), y = b.element(), to = x;
+    if (x.is_complex() || y.is_complex()) {
+        bool wide = x.part() == dtypes::float64 || y.part() == dtypes::float64;
+        return wide ? dtypes::complex128 : dtypes::complex64;
+    }
     if (x.is_float() && y.is_float())
         to = x == y ? x : promote_floats(x, y);
     else if (x.is_float() || y.is_float())

@@ -131,6 +131,9 @@ bool same_types_rule(const OpInfo& row, DType dtype, std::span<const UOp> source
 
 void check_node(Op op, DType dtype, std::span<const UOp> sources) {
     const OpInfo& row = info(op);
+    if (dtype.is_complex())
+        user_error(ErrorKind::DType, "{} {}: graphs are of real types; a complex tensor is two, its real and imag",
+                   row.name, dtype.name());
     for (UOp s : sources) STRATA_CHECK(s, "{}: a source is empty", row.name);
     STRATA_CHECK(row.arity < 0 || row.arity == static_cast<int>(sources.size()), "{} takes {} sources, got {}",
                  row.name, row.arity, sources.size());

@@ -64,7 +64,7 @@ def test_an_array_in_another_byte_order_or_of_objects():
     with pytest.raises(strata.Error):
         Tensor(np.array([object()]))
     with pytest.raises(strata.Error):
-        Tensor(np.array([1 + 2j]))
+        Tensor(np.array([1 + 2j], np.clongdouble))
 
 
 @pytest.mark.parametrize("name", ALL)

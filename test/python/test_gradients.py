@@ -298,3 +298,11 @@ def test_errors_say_what_to_do():
         strata.grad(lambda x: 2.0)(x)
     with pytest.raises(strata.UsageError, match="argument 3 of a call with 1"):
         strata.grad(lambda x: x.sum(), 3)(x)
+
+
+def test_equal_tensors_have_gradients_of_their_own():
+    a, b = Tensor.zeros(2).requires_grad_(), Tensor.zeros(2).requires_grad_()
+    (a * 2 + b * 3).sum().backward()
+    assert a.grad.tolist() == [2, 2] and b.grad.tolist() == [3, 3]
+    x = Tensor([1.0, 2.0])
+    assert [g.tolist() for g in strata.grad(lambda a, b: (a * 2 + b * 3).sum(), (0, 1))(x, x)] == [[2, 2], [3, 3]]

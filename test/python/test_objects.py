@@ -88,6 +88,6 @@ def test_any_object_with_item_is_a_number_or_an_error(name):
     call = TAKE_A_NUMBER[name]
     for one in (np.longdouble(1), np.float32(1), np.int8(1), np.bool_(True), np.array(1.0)):
         assert call(one).tolist() == call(1).tolist()
-    for wrong in (Itself(), np.clongdouble(1), np.complex64(1), np.str_("1"), np.datetime64("2020")):
+    for wrong in (Itself(), np.str_("1"), np.datetime64("2020")):
         with pytest.raises((strata.Error, TypeError)):
             call(wrong)

@@ -33,6 +33,7 @@ from ._strata import (
     UsageError,
     broadcast_shapes,
     cat,
+    complex,
     config,
     default_device,
     device_properties,
@@ -95,7 +96,7 @@ __array_api_version__ = "2024.12"
 __all__ = [
     "ArgumentError", "Artifact", "AssemblyError", "CheckError", "CompileError", "CustomKernel", "DType", "DTypeError", "DeviceError", "Error", "InternalError",
     "LaunchError", "MemoryFault", "ShapeError", "Stats", "Tensor", "Unsupported", "UsageError", "asm", "asm_kernel",
-    "broadcast_shapes", "cat", "compile", "config", "default_device", "device_properties", "devices", "dtypes", "emulator",
+    "broadcast_shapes", "cat", "compile", "complex", "config", "default_device", "device_properties", "devices", "dtypes", "emulator",
     "explain", "functional", "grad", "gradients", "hip_kernel", "jit", "jvp", "manual_seed", "nn", "optim", "profile", "promote", "realize", "reset_stats", "result_type", "settings", "stack", "stats", "uop", "value_and_grad", "vjp",
     "where",
 ]

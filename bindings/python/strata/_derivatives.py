@@ -95,6 +95,6 @@ def jvp(f, arguments, tangents):
     g = _strata._stand_in(y.zeros_like())
     total = None
     for arrived, tangent in zip(pull_back(g), tangents):
-        part = (arrived * tangent).sum()
+        part = (arrived.conj() * tangent).real.sum()
         total = part if total is None else total + part
     return y, _derivatives(total, [g], [g.zeros_like()])[0]

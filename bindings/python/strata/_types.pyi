@@ -12,7 +12,7 @@ class HasArray(Protocol):
     """Anything that NumPy can read."""
     def __array__(self) -> np.ndarray[Any, Any]: ...
 
-Scalar: TypeAlias = bool | int | float
+Scalar: TypeAlias = bool | int | float | complex
 Operand: TypeAlias = Tensor | Scalar | HasArray | list[Any]
 ArrayLike: TypeAlias = Tensor | Scalar | HasArray | Sequence[Any]
 DTypeLike: TypeAlias = DType | str | np.dtype[Any] | type

@@ -53,7 +53,7 @@ UOP = {
 
 DTYPES = {
     "float": "dtypes.float32", "double": "dtypes.float64", "half": "dtypes.float16", "int": "dtypes.int32", "long": "dtypes.int64", "short": "dtypes.int16", "uint": "dtypes.uint32", "char": "dtypes.int8", "uchar": "dtypes.uint8", "bool_": "dtypes.bool",
-    "complex64": "there are no complex tensors", "complex128": "there are no complex tensors", "fp8": "dtypes.fp8e4m3 or dtypes.fp8e5m2", "float8_e4m3fn": "dtypes.fp8e4m3", "float8_e5m2": "dtypes.fp8e5m2",
+    "complex": "dtypes.complex64", "cfloat": "dtypes.complex64", "cdouble": "dtypes.complex128", "fp8": "dtypes.fp8e4m3 or dtypes.fp8e5m2", "float8_e4m3fn": "dtypes.fp8e4m3", "float8_e5m2": "dtypes.fp8e5m2",
 }  # fmt: skip
 
 # Arguments elsewhere -> Strata's of the same meaning; those that may be given with their neutral value.

@@ -200,5 +200,29 @@ TEST(Promote, FollowsTheArrayApiAndTheDocumentedAdditions) {
         }
 }
 
+TEST(Promote, AComplexTypeHoldsBothParts) {
+    using namespace dtypes;
+    for (DType real : all_dtypes()) {
+        EXPECT_EQ(promote(complex64, real), real == float64 ? complex128 : complex64) << real.name();
+        EXPECT_EQ(promote(real, complex128), complex128) << real.name();
+        EXPECT_EQ(real.complex(), real == float64 ? complex128 : complex64);
+        EXPECT_EQ(real.part(), real);
+        EXPECT_FALSE(real.is_complex());
+    }
+    EXPECT_EQ(promote(complex64, complex128), complex128);
+}
+
+TEST(DType, ComplexTypesAreTwoParts) {
+    for (DType type : complex_dtypes()) {
+        EXPECT_EQ(parse_dtype(type.name()), type);
+        EXPECT_EQ(type.part().complex(), type);
+        EXPECT_EQ(type.bytes(), 2 * type.part().bytes());
+        EXPECT_EQ(type.kind(), Kind::Complex);
+        EXPECT_TRUE(type.is_complex());
+        EXPECT_FALSE(type.is_float() || type.is_integer() || type.is_bool() || type.is_unsigned());
+    }
+    EXPECT_EQ(dtypes::complex128.bits(), 128);
+}
+
 }  // namespace
 }  // namespace strata

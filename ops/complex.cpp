@@ -1,0 +1,219 @@
+#include "strata/ops/complex_p.h"
+
+#include <algorithm>
+#include <numbers>
+
+#include "strata/ops/build_p.h"
+
+namespace strata {
+
+using namespace ops;
+
+Tensor Tensor::of_parts(const Tensor& real, const Tensor& imag) {
+    STRATA_CHECK(
+        real.shape() == imag.shape() && real.dtype() == imag.dtype() && real.dtype().complex().part() == real.dtype(),
+        "parts {} {} and {} {}", real.dtype().name(), to_string(real.shape()), imag.dtype().name(),
+        to_string(imag.shape()));
+    Parts parts{real, imag};
+    Tensor out;
+    out.device_ = parts.re.device_ = parts.im.device_ = common_device("complex", real, imag);
+    out.parts_ = std::make_shared<const Parts>(std::move(parts));
+    return out;
+}
+
+const Shape& Tensor::parts_shape() const { return parts_->re.shape(); }
+
+DType Tensor::parts_dtype() const { return parts_->re.dtype().complex(); }
+
+void Tensor::say_that_parts_are_two() const {
+    user_error(ErrorKind::DType, "this takes no {} tensors, which are two graphs: give it x.real and x.imag",
+               dtype().name());
+}
+
+Tensor Tensor::real() const { return parts_ ? parts_->re : *this; }
+
+Tensor Tensor::imag() const { return parts_ ? parts_->im : like(*this, 0); }
+
+Tensor Tensor::angle() const {
+    Tensor re = real().cast(floating_dtype(real()));
+    return ops::atan2(parts_ ? parts_->im : like(re, 0), re);
+}
+
+namespace ops {
+namespace {
+
+Tensor made(const Parts& z) { return Tensor::of_parts(z.re, z.im); }
+Tensor made(const Tensor& x) { return x; }
+
+Parts parts_of(const Tensor& x) { return {x.real(), x.imag()}; }
+Tensor imaginary(const Parts& z) { return z.im ? z.im : like(z.re, 0); }
+Tensor nonzero(const Parts& z) { return z.im ? bitwise_or(ne(z.re, 0), ne(z.im, 0)) : ne(z.re, 0); }
+
+Parts scaled(const Parts& z, double by) { return {z.re * by, z.im * by}; }
+
+Parts sum(const Parts& a, const Parts& b) { return {a.re + b.re, a.im && b.im ? a.im + b.im : a.im ? a.im : b.im}; }
+
+Parts difference(const Parts& a, const Parts& b) {
+    return {a.re - b.re, a.im && b.im ? a.im - b.im : a.im ? a.im : -b.im};
+}
+
+Parts product(const Parts& a, const Parts& b) {
+    if (!a.im) return {a.re * b.re, a.re * b.im};
+    if (!b.im) return {a.re * b.re, a.im * b.re};
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+/// The parts of an operand in the given type and shape.
+Parts prepared(const Operand& x, DType part, const Shape& shape) {
+    Parts out;
+    if (x.tensor()) {
+        out.re = x.tensor()->real().cast(part);
+        if (is_complex(x)) out.im = x.tensor()->imag().cast(part);
+    } else {
+        const Number& n = x.number();
+        out.re = Tensor::full({}, n.real(), part);
+        if (is_complex(x)) out.im = Tensor::full({}, n.imaginary, part);
+    }
+    out.re = expand_to(out.re, shape);
+    if (out.im) out.im = expand_to(out.im, shape);
+    return out;
+}
+
+struct Pair {
+    Parts a, b;
+};
+Pair prepared(std::string_view name, const Operand& a, const Operand& b) {
+    if (a.tensor() && b.tensor()) common_device(name, *a.tensor(), *b.tensor());
+    DType part = result_type(a, b).part();
+    auto shape = [](const Operand& x) { return x.tensor() ? x.tensor()->shape() : Shape(); };
+    Shape to = broadcast_shapes(name, shape(a), shape(b));
+    return {prepared(a, part, to), prepared(b, part, to)};
+}
+
+struct UnaryRow {
+    std::string_view name;
+    Tensor (*value)(const Parts&);
+};
+struct BinaryRow {
+    std::string_view name;
+    Tensor (*value)(const Parts&, const Parts&);
+};
+constexpr UnaryRow kUnary[] = {
+#define UNARY(name, value) {#name, [](const Parts& z) { return made(value); }},
+#define BINARY(name, value)
+#include "strata/ops/complex.def"
+#undef UNARY
+#undef BINARY
+};
+constexpr BinaryRow kBinary[] = {
+#define UNARY(name, value)
+#define BINARY(name, value) {#name, [](const Parts& a, const Parts& b) { return made(value); }},
+#include "strata/ops/complex.def"
+#undef UNARY
+#undef BINARY
+};
+
+template <class Row, size_t n>
+const Row& row_of(const Row (&rows)[n], std::string_view name, DType type) {
+    const Row* row = std::ranges::find(rows, name, &Row::name);
+    if (row == std::end(rows))
+        user_error(ErrorKind::DType, "[{}] takes real types, not {}: use x.real, x.imag or abs(x)", name, type.name());
+    return *row;
+}
+
+}  // namespace
+
+Tensor complex_value(std::string_view name, const Tensor& x) {
+    return row_of(kUnary, name, x.dtype()).value(parts_of(x));
+}
+
+Tensor complex_value(std::string_view name, const Operand& a, const Operand& b) {
+    const BinaryRow& row = row_of(kBinary, name, result_type(a, b));
+    Pair p = prepared(name, a, b);
+    return row.value(p.a, p.b);
+}
+
+Tensor complex_where(const Tensor& condition, const Operand& a, const Operand& b) {
+    Pair p = prepared("where", a, b);
+    return Tensor::of_parts(where(condition, p.a.re, p.b.re), where(condition, imaginary(p.a), imaginary(p.b)));
+}
+
+Tensor complex_cast(const Tensor& x, DType to) {
+    if (to.is_bool()) return nonzero(parts_of(x));
+    if (!to.is_complex())
+        user_error(ErrorKind::DType, "[cast] {} to {} would drop the imaginary part: cast x.real or abs(x)",
+                   x.dtype().name(), to.name());
+    if (x.is_complex()) return each_part(x, [&](const Tensor& part) { return part.cast(to.part()); });
+    Tensor re = x.cast(to.part());
+    return Tensor::of_parts(re, like(re, 0));
+}
+
+Tensor complex_pad(const Tensor& x, const Pairs& padding, Number fill) {
+    return Tensor::of_parts(x.real().pad(padding, fill.real()), x.imag().pad(padding, fill.imaginary));
+}
+
+/// A product with a real matrix is two real ones, of two complex ones four.
+Tensor complex_matmul(const Tensor& a, const Tensor& b) {
+    DType part = result_type(a, b).part();
+    Tensor a_re = a.real().cast(part), b_re = b.real().cast(part), re = a_re.matmul(b_re);
+    if (!a.is_complex()) return Tensor::of_parts(re, a_re.matmul(b.imag().cast(part)));
+    Tensor a_im = a.imag().cast(part);
+    if (!b.is_complex()) return Tensor::of_parts(re, a_im.matmul(b_re));
+    Tensor b_im = b.imag().cast(part);
+    return Tensor::of_parts(re - a_im.matmul(b_im), a_re.matmul(b_im) + a_im.matmul(b_re));
+}
+
+Tensor complex_prod(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+    Shape to = x.shape(), rest;
+    std::vector<int> order;
+    for (int axis = 0; axis < x.ndim(); ++axis) {
+        bool reduced = std::ranges::find(axes, axis) != axes.end();
+        if (reduced) to[static_cast<size_t>(axis)] = keepdims ? 1 : -1;
+        if (!reduced) order.push_back(axis), rest.push_back(x.size(axis));
+    }
+    std::erase(to, -1);
+    order.insert(order.end(), axes.begin(), axes.end());
+    int64_t n = 1;
+    for (int axis : axes) n *= x.size(axis);
+    if (n == 0 || x.numel() == 0) return Tensor::ones(to, x.dtype());
+    rest.push_back(n);
+    Tensor out = x.permute(order).reshape(rest);
+    constexpr int64_t kOneKernel = 16;  // so many factors of a number are multiplied by what computes it
+    while (n > 1) {
+        std::vector<Tensor> halves = out.split(n / 2, -1);
+        out = halves[0].mul(halves[1]);
+        if (n % 2) out = cat({out, halves[2]}, -1);
+        n = n / 2 + n % 2;
+        if (n > kOneKernel) out = out.contiguous();
+    }
+    return out.reshape(to);
+}
+
+Tensor complex_cumprod(const Tensor& x, int axis) {
+    Tensor out = x;
+    const int64_t n = x.size(axis);
+    for (int64_t step = 1; step < n; step *= 2) {
+        std::vector<Tensor> start = out.split({step, n - step}, axis), end = out.split({n - step, step}, axis);
+        out = cat({start[0], start[1].mul(end[0])}, axis).contiguous();
+    }
+    return out;
+}
+
+void check_ordered(std::string_view name, const Tensor& x) {
+    if (x.is_complex())
+        user_error(ErrorKind::DType, "[{}] complex numbers have no order: use x.real, x.imag or abs(x)", name);
+}
+
+Tensor complex(const Operand& real, const Operand& imag) {
+    GraphScope scope;
+    for (const Operand* x : {&real, &imag})
+        if (is_complex(*x)) user_error(ErrorKind::DType, "[complex] a part is complex: it must be real");
+    if (real.tensor() && imag.tensor()) common_device("complex", *real.tensor(), *imag.tensor());
+    DType part = result_type(real, imag).complex().part();
+    Tensor re = as_tensor(real).cast(part), im = as_tensor(imag).cast(part);
+    Shape shape = broadcast_shapes("complex", re.shape(), im.shape());
+    return Tensor::of_parts(expand_to(re, shape), expand_to(im, shape));
+}
+
+}  // namespace ops
+}  // namespace strata

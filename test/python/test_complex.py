@@ -1,0 +1,344 @@
+"""Complex tensors: values, special values, types and errors against NumPy, gradients by central differences over both parts."""
+
+import itertools
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import strata
+from strata import Tensor, dtypes
+
+TYPES = [np.complex64, np.complex128]
+UNARY = {
+    "neg": np.negative, "positive": np.positive, "conj": np.conj, "abs": np.abs, "sign": np.sign, "square": np.square, "reciprocal": np.reciprocal, "sqrt": np.sqrt,
+    "exp": np.exp, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": lambda z: log1p(z), "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "sin": np.sin,
+    "cos": np.cos, "tan": np.tan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "round": np.round,
+    "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite, "logical_not": np.logical_not, "angle": np.angle,
+}  # fmt: skip
+BINARY = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "eq": np.equal, "ne": np.not_equal, "logical_and": np.logical_and,
+    "logical_or": np.logical_or, "logical_xor": np.logical_xor, "pow": np.power,
+}  # fmt: skip
+ENDS = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -2.5]
+
+
+def numbers(rng, shape, dtype):
+    return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
+
+
+def spread(rng, dtype):
+    """Of all angles and of sizes from 1e-6 to 1e6."""
+    far = 10.0 ** rng.uniform(-6, 6, 1000) * np.exp(2j * np.pi * rng.uniform(size=1000))
+    return np.concatenate([numbers(rng, 1000, dtype), far, rng.uniform(-8, 8, 1000) + 1j * rng.uniform(-8, 8, 1000)]).astype(dtype)
+
+
+def log1p(z):
+    """NumPy's adds 1 first, and loses what is small beside it."""
+    re = np.where(np.abs(z) < 0.5, np.log1p(z.real * (2 + z.real) + z.imag**2) / 2, np.log(np.abs(1 + z)))
+    return re + 1j * np.arctan2(z.imag, 1 + z.real)
+
+
+def assert_near(got, want, ulps):
+    """Apart by so many epsilons of the whole number's size."""
+    near = want.astype(got.dtype)
+    if got.dtype == bool:
+        return np.testing.assert_array_equal(got, want)
+    same = (got == near) | (np.isnan(got) & np.isnan(near)) | (np.isinf(got) & np.isinf(near))
+    apart = np.abs(got - want) / np.maximum(np.abs(want), np.finfo(got.dtype).tiny) / np.finfo(got.dtype).eps
+    bad = ~same & ~(apart <= ulps)
+    assert not bad.any(), (got[bad][:4], near[bad][:4], np.nonzero(bad)[0][:4])
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", UNARY)
+def test_functions_of_one_number(name, dtype, rng):
+    x = spread(rng, dtype)
+    got = getattr(Tensor(x), name)
+    got = (got() if callable(got) else got).numpy()
+    want = UNARY[name](x.astype(np.clongdouble))
+    assert got.dtype == UNARY[name](x).dtype
+    assert_near(got, want, 12)
+
+
+# The standard leaves these signs open.
+OPEN_SIGNS = {"sinh", "cosh", "tanh", "sin", "cos", "tan", "exp", "expm1", "acosh", "asinh", "atanh", "asin", "acos", "atan", "sqrt"}
+
+
+@pytest.mark.parametrize("name", sorted(set(UNARY) - {"square", "reciprocal", "sign", "angle", "log1p", "expm1"}))
+def test_special_values_are_those_of_the_standard(name):
+    x = np.array([complex(a, b) for a, b in itertools.product(ENDS, ENDS)])
+    got, want = np.asarray(getattr(Tensor(x), name)().numpy()), UNARY[name](x)
+    parts = [(got.real, want.real), (got.imag, want.imag)] if np.iscomplexobj(want) else [(got, want)]
+    for g, w in parts:
+        if name in OPEN_SIGNS:
+            unsure = ~(np.isfinite(x.real) & np.isfinite(x.imag)) & ((w == 0) | np.isinf(w))
+            g, w = np.where(unsure, np.abs(g), g), np.where(unsure, np.abs(w), w)
+        np.testing.assert_allclose(g, w, rtol=1e-13)
+        np.testing.assert_array_equal(np.signbit(g[w == 0]), np.signbit(w[w == 0]))
+
+
+def test_special_values_of_expm1_and_log1p():
+    """As the standard lists them, which NumPy's do not all follow."""
+    inf, nan = math.inf, math.nan
+    expm1 = {(0, 0): (0, 0), (1, inf): (nan, nan), (inf, 0): (inf, 0), (-inf, 2.0): (-1, 0), (inf, inf): (inf, nan), (-inf, inf): (-1, 0), (-inf, nan): (-1, 0), (inf, nan): (inf, nan), (nan, 0): (nan, 0), (nan, 1): (nan, nan)}
+    log1p = {(-1, 0): (-inf, 0), (1, inf): (inf, math.pi / 2), (1, nan): (nan, nan), (-inf, 1): (inf, math.pi), (inf, 1): (inf, 0), (-inf, inf): (inf, 3 * math.pi / 4), (inf, inf): (inf, math.pi / 4), (inf, nan): (inf, nan), (nan, 1): (nan, nan), (nan, inf): (inf, nan)}
+    for name, table in (("expm1", expm1), ("log1p", log1p)):
+        got = getattr(Tensor(np.array([complex(*z) for z in table])), name)().numpy()
+        for z, value, want in zip(table, got, table.values()):
+            np.testing.assert_allclose([value.real, abs(value.imag)], want, rtol=1e-14, err_msg=f"{name}{z}")
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", BINARY)
+def test_functions_of_two_numbers(name, dtype, rng):
+    x, y = numbers(rng, (40, 30), dtype), numbers(rng, (30,), dtype)
+    x[3] = y
+    got, want = getattr(Tensor(x), name)(Tensor(y)).numpy(), BINARY[name](x.astype(np.complex128), y.astype(np.complex128))
+    assert got.dtype == (want.dtype if want.dtype == bool else dtype)
+    assert_near(got, want, 30)
+
+
+def test_a_quotient_neither_overflows_nor_underflows_on_the_way():
+    x = np.array([1e200 + 1e200j, 1e-200 - 3e-200j, 3 + 4j, 1e300 + 1j])
+    y = np.array([2e200 - 1e200j, 1e-200 + 1e-200j, 1e-300 + 1e-300j, 1e300 + 1e-300j])
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose((Tensor(x) / Tensor(y)).numpy(), x / y, rtol=1e-14)
+    assert Tensor(np.array([1 + 1j])).div(Tensor(np.array([0j]))).isfinite().numpy().tolist() == [False]
+
+
+def test_a_real_operand_has_no_imaginary_part():
+    z = Tensor([complex(np.inf, 2), complex(1, np.inf)])
+    assert repr((z * 2.0).tolist()) == "[(inf+4j), (2+infj)]"
+    assert repr((z / 2).tolist()) == "[(inf+1j), (0.5+infj)]"
+    assert repr((Tensor([2.0, 4.0]) * z).tolist()) == "[(inf+4j), (4+infj)]"
+    assert repr((1 - Tensor([1 + 2j])).tolist()) == "[-2j]"
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 7, -1, -3, 0.5, 2.5, 1 + 2j, 40])
+def test_powers_of_numbers(exponent, rng):
+    x = numbers(rng, 50, np.complex128)
+    np.testing.assert_allclose((Tensor(x) ** exponent).numpy(), x**exponent, rtol=1e-12)
+    np.testing.assert_allclose((Tensor(x) ** Tensor(np.array(exponent))).numpy(), x**exponent, rtol=1e-12)
+    np.testing.assert_allclose((exponent ** Tensor(x)).numpy(), np.asarray(exponent + 0j) ** x, rtol=1e-12)
+
+
+def test_powers_of_zero():
+    zero = Tensor([0j, 0j, 0j])
+    assert (zero ** Tensor([0.0, 2.0, 0.5])).tolist() == [1, 0, 0]
+    assert (zero ** Tensor([-1.0, -1, -1])).isnan().all().item()
+
+
+PROMOTED = [
+    ("complex64", "float32", "complex64"), ("complex64", "float64", "complex128"), ("complex128", "complex64", "complex128"), ("float64", "complex64", "complex128"),
+    ("int64", "complex64", "complex64"), ("bool", "complex128", "complex128"), ("float16", "complex64", "complex64"), ("bfloat16", "complex64", "complex64"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("a", "b", "result"), PROMOTED)
+def test_types_of_results(a, b, result):
+    assert strata.promote(dtypes.__dict__[a], dtypes.__dict__[b]) == result
+    assert (Tensor([1], dtype=a) + Tensor([1], dtype=b)).dtype == result
+    assert strata.cat([Tensor([1], dtype=a), Tensor([1], dtype=b)]).dtype == result
+
+
+def test_numbers_take_the_type_of_the_tensor_they_meet():
+    assert (Tensor([1j]) + 1.5).dtype == "complex64" and (Tensor(np.array([1j])) + 1).dtype == "complex128"
+    assert (Tensor([1.5]) + 1j).dtype == "complex64" and (Tensor(np.array([1.5])) * 1j).dtype == "complex128"
+    assert (Tensor([1]) * 1j).tolist() == [1j] and (1j - Tensor([True])).tolist() == [-1 + 1j]
+    assert strata.result_type(1j, Tensor([1])) == "complex64" == strata.DType(complex)
+    assert Tensor.full((2,), 1 + 2j).tolist() == [1 + 2j] * 2
+    assert Tensor([1j]).zeros_like().dtype == "complex64" and Tensor([2.0]).ones_like("complex128").tolist() == [1 + 0j]
+
+
+def test_types_know_themselves():
+    for name, part, size in (("complex64", "float32", 8), ("complex128", "float64", 16)):
+        type_ = getattr(dtypes, name)
+        assert (type_.name, type_.numpy_name, type_.part, type_.itemsize, type_.bits) == (name, name, part, size, 8 * size)
+        assert type_.is_complex and not (type_.is_float or type_.is_integer or type_.is_bool or type_.is_unsigned)
+        assert type_ == np.dtype(name) and type_ not in dtypes.all and pickle.loads(pickle.dumps(type_)) == type_
+        assert Tensor.zeros(3, dtype=name).nbytes == 3 * size
+
+
+def test_casts():
+    x = np.array([1 + 2j, 0, 1e-3j], np.complex64)
+    assert Tensor(x).cast("complex128").numpy().dtype == np.complex128
+    assert Tensor(x).cast("bool").tolist() == [True, False, True]
+    np.testing.assert_array_equal(Tensor([1, -2]).cast("complex64").numpy(), [1, -2])
+    for real in ("float32", "float64", "int32"):
+        with pytest.raises(strata.DTypeError, match="x.real"):
+            Tensor(x).cast(real)
+    np.testing.assert_array_equal(Tensor.eye(2, dtype="complex64").numpy(), np.eye(2))
+
+
+def test_parts():
+    x = np.array([1 + 2j, -3 - 0.0j])
+    z = Tensor(x)
+    np.testing.assert_array_equal(z.real.numpy(), x.real)
+    np.testing.assert_array_equal(z.imag.numpy(), x.imag)
+    assert z.real.dtype == "float64" and Tensor([1.5]).real.tolist() == [1.5] and Tensor([1.5]).imag.tolist() == [0.0]
+    np.testing.assert_array_equal(strata.complex(z.real, z.imag).numpy(), x)
+    assert strata.complex(Tensor([1, 2]), 0.5).tolist() == [1 + 0.5j, 2 + 0.5j]
+    assert strata.complex(Tensor([1.0, 2.0]), Tensor([[3.0], [4.0]])).shape == (2, 2)
+    np.testing.assert_allclose(Tensor([-1.0, 2.0]).angle().numpy(), [np.pi, 0], rtol=1e-6)
+    with pytest.raises(strata.DTypeError, match="a part is complex"):
+        strata.complex(z, 1)
+
+
+MOVED = [
+    lambda x: x.reshape(4, 6), lambda x: x.T, lambda x: x[1], lambda x: x[:, ::-2], lambda x: x[..., None, 1:3], lambda x: x.reshape(-1)[5:20:3],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("move", MOVED)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_movement_is_of_both_parts(move, dtype, rng):
+    x = numbers(rng, (2, 3, 4), dtype)
+    np.testing.assert_array_equal(move(Tensor(x)).numpy(), move(x))
+
+
+def test_movement_of_other_names(rng):
+    x = numbers(rng, (2, 3, 4), np.complex64)
+    z = Tensor(x)
+    for got, want in (
+        (z.permute(2, 0, 1), x.transpose(2, 0, 1)), (z.flip(1), np.flip(x, 1)), (z.roll(1, 2), np.roll(x, 1, 2)), (z.unsqueeze(0).squeeze(0), x),
+        (z[:, :1].expand(2, 3, 4), np.broadcast_to(x[:, :1], (2, 3, 4))), (z.pad([(0, 0), (1, 0), (0, 2)], 2 - 1j), np.pad(x, [(0, 0), (1, 0), (0, 2)], constant_values=2 - 1j)),
+        (z.tile(2, 1, 1), np.tile(x, (2, 1, 1))), (z.repeat(2, 1), np.repeat(x, 2, 1)), (strata.cat([z, z], 1), np.concatenate([x, x], 1)), (strata.stack([z, z], 1), np.stack([x, x], 1)),
+        (z.split(2, 1)[1], x[:, 2:]), (z.take(Tensor([2, 0]), 1), x[:, [2, 0]]), (z[Tensor([1, 0]), Tensor([2, 1])], x[[1, 0], [2, 1]]), (z.tril(), np.tril(x)), (z.triu(1), np.triu(x, 1)),
+        (z.gather(2, Tensor(np.zeros((2, 3, 1), int))), x[:, :, :1]), (strata.where(Tensor(x.real > 0), z, 0), np.where(x.real > 0, x, 0)), (strata.where(z, 1.5, 2j), np.full_like(x, 1.5)),
+    ):  # fmt: skip
+        assert got.dtype == "complex64"
+        np.testing.assert_array_equal(got.numpy(), want)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 2), -1])
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std"])
+def test_reductions(name, axis, rng):
+    x = numbers(rng, (3, 5, 4), np.complex128)
+    for keep in (False, True):
+        got = getattr(Tensor(x), name)(axis, keepdims=keep)
+        want = getattr(np, name)(x, axis=axis, keepdims=keep)
+        assert got.dtype.name == want.dtype.name and got.shape == want.shape
+        np.testing.assert_allclose(got.numpy(), want, rtol=1e-12)
+
+
+def test_reductions_of_many_none_and_other_types(rng):
+    x = numbers(rng, 1000, np.complex128) * 0.9
+    np.testing.assert_allclose(Tensor(x).prod().numpy(), x.prod(), rtol=1e-10)
+    np.testing.assert_allclose(Tensor(x)[:37].prod().numpy(), x[:37].prod(), rtol=1e-12)
+    empty = Tensor.zeros(0, 3, dtype="complex64")
+    assert empty.sum(0).tolist() == [0j] * 3 and empty.prod(0).tolist() == [1 + 0j] * 3 and empty.numpy().shape == (0, 3)
+    assert Tensor([1, 2]).sum(dtype="complex64").tolist() == 3 + 0j and Tensor([2, 3]).prod(dtype="complex128").item() == 6 + 0j
+    assert Tensor([0j, 1j]).any().item() is True and Tensor([0j, 1j]).all().item() is False
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_running_sums_and_products(axis, rng):
+    x = numbers(rng, (6, 11), np.complex128)
+    np.testing.assert_allclose(Tensor(x).cumsum(axis).numpy(), x.cumsum(axis), rtol=1e-12)
+    np.testing.assert_allclose(Tensor(x).cumprod(axis).numpy(), x.cumprod(axis), rtol=1e-11)
+
+
+@pytest.mark.parametrize(("a", "b"), [((5, 7), (7, 3)), ((2, 5, 7), (7, 3)), ((7,), (7, 3)), ((5, 7), (7,)), ((2, 1, 4, 3), (3, 3, 2)), ((4, 0), (0, 3))])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_products_of_matrices(a, b, dtype, rng):
+    x, y = numbers(rng, a, dtype), numbers(rng, b, dtype)
+    for left, right in ((x, y), (x.real, y), (x, y.real.astype(np.float32))):
+        got, want = (Tensor(left) @ Tensor(right)).numpy(), left @ right
+        assert got.dtype == want.dtype and got.shape == want.shape
+        np.testing.assert_allclose(got, want, rtol=1e-4 if dtype == np.complex64 else 1e-12, atol=1e-5 if dtype == np.complex64 else 1e-12)
+
+
+def test_values_of_python_and_numpy(rng):
+    assert Tensor(1 + 2j).item() == 1 + 2j and complex(Tensor([3j])) == 3j and complex(Tensor(2)) == 2
+    assert Tensor([[1j, 2]]).tolist() == [[1j, 2]] and Tensor([1j]).dtype == "complex64" and Tensor(np.complex64(1j)).dtype == "complex64"
+    assert bool(Tensor(1e-3j)) and not bool(Tensor(0j)) and 2j in Tensor([1, 2j])
+    assert "1.+2.j" in str(Tensor([1 + 2j])) and "complex64" in repr(Tensor([1j]))
+    x = numbers(rng, (3, 4), np.complex128)
+    z = Tensor(x)
+    np.testing.assert_array_equal(np.asarray(z), x)
+    np.testing.assert_array_equal(np.from_dlpack(z), x)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(z.T)).numpy(), x.T)
+    np.testing.assert_array_equal(Tensor(x.T[::-1]).numpy(), x.T[::-1])
+    np.testing.assert_array_equal((z * 2).to("emu:gfx942").numpy(), x * 2)
+    assert not (z * 2).is_realized and (z * 2).realize().is_realized and Tensor.empty(2, dtype="complex64").shape == (2,)
+    with pytest.raises(strata.DTypeError, match="complex128"):
+        Tensor(np.array([1j], np.clongdouble))
+    with pytest.raises(TypeError):
+        float(Tensor(1j))
+
+
+def test_both_parts_are_computed_by_one_kernel(rng):
+    x, y = Tensor(numbers(rng, 64, np.complex64)).realize(), Tensor(numbers(rng, 64, np.complex64)).realize()
+    for value in (x * y, (x * y + x).exp(), x / y):
+        strata.reset_stats()
+        value.realize()
+        assert strata.stats().kernels == 1
+
+
+ERRORS = [
+    (lambda z: z < z, "lt"), (lambda z: z.maximum(z), "maximum"), (lambda z: z.max(), "order"), (lambda z: z.argmin(), "order"), (lambda z: z.cummax(), "order"),
+    (lambda z: z.floor(), "floor"), (lambda z: z // 2, "floor_divide"), (lambda z: z & z, "bitwise_and"), (lambda z: ~z, "bitwise_invert"), (lambda z: z % 1j, "remainder"),
+    (lambda z: z.clamp(0), "maximum"), (lambda z: z.relu(), "relu"), (lambda z: z.atan2(z), "atan2"), (lambda z: z.softmax(), "order"), (lambda z: z.uop, "x.real"),
+    (lambda z: z.bitcast("int64"), "x.real"), (lambda z: Tensor([1, 2]) + Tensor.full((2,), 1j, "float32"), "complex"), (lambda z: Tensor.arange(1j), "complex"),
+    (lambda z: strata.uop.const(1.0, "complex64"), "complex64"), (lambda z: strata.uop.const(1j, "float32"), "complex"), (lambda z: strata.uop.placeholder(4, "complex64"), "real types"),
+    (lambda z: Tensor.empty(2).custom_kernel(z, kernel=lambda out, x: out), "its real and imag"), (lambda z: z.take(z), "indices are complex64"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wrong", "said"), ERRORS)
+def test_what_has_no_complex_form_says_so(wrong, said):
+    with pytest.raises(strata.DTypeError, match=said):
+        wrong(Tensor([1 + 2j, 3j]))
+
+
+def central(f, z):
+    """d/d real + i d/d imag of f, a real number, by each element."""
+    out, step = np.zeros_like(z), 1e-6
+    for i in np.ndindex(z.shape):
+        for unit in (1, 1j):
+            up, down = z.copy(), z.copy()
+            up[i] += unit * step
+            down[i] -= unit * step
+            out[i] += unit * (f(Tensor(up)).item() - f(Tensor(down)).item()) / (2 * step)
+    return out
+
+
+LOSSES = {
+    "product": lambda z: (z * z * (2 - 1j)).real.sum(), "abs": lambda z: z.abs().sum(), "quotient": lambda z: (1 / (z + 3j)).imag.sum(), "exp": lambda z: z.exp().real.sum(),
+    "log": lambda z: z.log().imag.sum(), "sqrt": lambda z: z.sqrt().real.sum(), "tanh": lambda z: (z * 0.3).tanh().imag.sum(), "matmul": lambda z: (z @ z.mT.conj()).abs().sum(),
+    "power": lambda z: (z**2.5).real.sum(), "prod": lambda z: z.prod().real, "cumprod": lambda z: z.flatten().cumprod().imag.sum(), "angle": lambda z: z.angle().sum(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_gradients_of_a_real_loss(name, rng):
+    z = numbers(rng, (2, 3), np.complex128) + 0.1
+    got = strata.grad(LOSSES[name])(Tensor(z))
+    assert got.dtype == "complex128"
+    np.testing.assert_allclose(got.numpy(), central(LOSSES[name], z), rtol=1e-6, atol=1e-7)
+
+
+def test_gradients_left_at_complex_tensors():
+    z, w = Tensor([1 + 2j, -1j]).requires_grad_(), Tensor([2.0, 3.0]).requires_grad_()
+    assert z.requires_grad and z.grad is None
+    (z * w).abs().square().sum().backward()  # |z|^2 w^2: 2 z w^2 and 2 |z|^2 w
+    np.testing.assert_allclose(z.grad.numpy(), [8 + 16j, -18j], rtol=1e-6)
+    np.testing.assert_allclose(w.grad.numpy(), [20, 6], rtol=1e-6)
+    z.assign(z - 0.5 * z.grad)
+    z.grad = None
+    assert z.requires_grad and z.grad is None
+    z.imag.sum().backward()
+    np.testing.assert_allclose(z.grad.numpy(), [1j, 1j])
+    np.testing.assert_allclose(z.detach().numpy(), [-3 - 6j, 8j], rtol=1e-6)
+
+
+def test_gradients_of_a_complex_result_need_a_seed():
+    z = Tensor([1 + 2j])
+    with pytest.raises(strata.UsageError, match="complex result"):
+        strata.gradients(z * z, [z])
+    y, back = strata.vjp(lambda z: z * (1 + 1j), z)
+    np.testing.assert_allclose(back(Tensor([1j]))[0].numpy(), [np.conj(1 + 1j) * 1j])
+    y, along = strata.jvp(lambda z: z * z, [z], [Tensor([1j])])
+    np.testing.assert_allclose(along.numpy(), [2 * (1 + 2j) * 1j])
