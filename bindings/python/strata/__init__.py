@@ -62,7 +62,7 @@ from ._namespace import __all__ as _standard  # noqa: E402
 from ._namespace.inspection import __array_namespace_info__  # noqa: E402
 from ._strata import cat, stack, where  # noqa: E402
 from ._strata.dtypes import bool, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64  # noqa: E402
-from . import asm, nn, optim  # noqa: E402  (after the submodules above are importable)
+from . import asm, fft, linalg, nn, optim  # noqa: E402  (after the submodules above are importable)
 from .explain import explain  # noqa: E402
 from ._derivatives import grad, jvp, value_and_grad, vjp  # noqa: E402
 from ._jit import jit  # noqa: E402
@@ -97,6 +97,6 @@ __all__ = [
     "ArgumentError", "Artifact", "AssemblyError", "CheckError", "CompileError", "CustomKernel", "DType", "DTypeError", "DeviceError", "Error", "InternalError",
     "LaunchError", "MemoryFault", "ShapeError", "Stats", "Tensor", "Unsupported", "UsageError", "asm", "asm_kernel",
     "broadcast_shapes", "cat", "compile", "complex", "config", "default_device", "device_properties", "devices", "dtypes", "emulator",
-    "explain", "functional", "grad", "gradients", "hip_kernel", "jit", "jvp", "manual_seed", "nn", "optim", "profile", "promote", "realize", "reset_stats", "result_type", "settings", "stack", "stats", "uop", "value_and_grad", "vjp",
+    "explain", "fft", "functional", "grad", "gradients", "hip_kernel", "jit", "jvp", "linalg", "manual_seed", "nn", "optim", "profile", "promote", "realize", "reset_stats", "result_type", "settings", "stack", "stats", "uop", "value_and_grad", "vjp",
     "where",
 ]

@@ -1,0 +1,330 @@
+"""Linear algebra: the linalg extension of the Python array API 2024.12, for stacks of matrices (..., n, m).
+
+    x = strata.linalg.solve(a, b)
+    u, s, vh = strata.linalg.svd(a, full_matrices=False)
+
+Products, norms, traces and powers are graphs of tensor operations, on the device, lazy and with gradients. What decomposes a
+matrix (cholesky, det, eigh, inv, qr, slogdet, solve, svd and what is made of them) is computed by LAPACK through numpy.linalg,
+on the host and at the call, and lies on the argument's device afterwards; it has no gradient, and says so where one is asked
+for. float32 and complex64 are decomposed in their own precision.
+
+Errors: ShapeError for arguments without matrices, or without square ones where those are needed; DTypeError for what is
+neither float32, float64, complex64 nor complex128; LinAlgError, which is NumPy's, for a matrix without an inverse, without a
+Cholesky factor, or whose iteration does not converge.
+"""
+
+import functools
+import math
+from collections import namedtuple
+
+import numpy as _np
+from numpy.linalg import LinAlgError
+
+from . import _strata
+from ._strata import DTypeError, ShapeError, Tensor, Unsupported, UsageError, stack, where
+
+__all__ = [
+    "LinAlgError", "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose",
+    "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
+]  # fmt: skip
+
+EighResult = namedtuple("EighResult", "eigenvalues eigenvectors")
+QRResult = namedtuple("QRResult", "Q R")
+SlogdetResult = namedtuple("SlogdetResult", "sign logabsdet")
+SVDResult = namedtuple("SVDResult", "U S Vh")
+
+
+def _tensor(x):
+    return x if isinstance(x, Tensor) else Tensor(x)
+
+
+def _axis(name, x, axis):
+    if not -x.ndim <= axis < x.ndim:
+        raise ShapeError(f"[{name}] axis {axis} does not exist: the tensor has {x.ndim} axes")
+    return axis % x.ndim
+
+
+def _matrices(name, x, square=False):
+    x = _tensor(x)
+    if x.ndim < 2:
+        raise ShapeError(f"[{name}] shape {x.shape} has no matrices: two axes are needed")
+    if square and x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"[{name}] shape {x.shape}: the matrices must be square")
+    return x
+
+
+# Products.
+
+
+def matmul(x1, x2, /):
+    """x1 @ x2: (..., n, k) x (..., k, m) -> (..., n, m); vectors on either side lose their axis again."""
+    return _tensor(x1) @ _tensor(x2)
+
+
+def matrix_transpose(x, /):
+    """The last two axes exchanged."""
+    return _matrices("matrix_transpose", x).mT
+
+
+def outer(x1, x2, /):
+    """(n,), (m,) -> (n, m): the products of all pairs."""
+    x1, x2 = _tensor(x1), _tensor(x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ShapeError(f"[outer] shapes {x1.shape} and {x2.shape}: both must have one axis")
+    return x1.unsqueeze(1) * x2.unsqueeze(0)
+
+
+def vecdot(x1, x2, /, *, axis=-1):
+    """sum(conj(x1) * x2) along an axis that both have; the others broadcast. Integers keep their type."""
+    x1, x2 = _tensor(x1), _tensor(x2)
+    if not -min(x1.ndim, x2.ndim) <= axis <= -1:
+        raise ShapeError(f"[vecdot] axis {axis} of shapes {x1.shape} and {x2.shape}: it is negative, and both have it")
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ShapeError(f"[vecdot] shapes {x1.shape} and {x2.shape}: sizes {x1.shape[axis]} and {x2.shape[axis]} of axis {axis} differ")
+    return _contracted(x1.conj().movedim(axis, -1), x2.movedim(axis, -1))
+
+
+def _contracted(x, y):
+    """sum(x * y) along the last axis, as one product of matrices for each of the others."""
+    return (x.unsqueeze(-2) @ y.unsqueeze(-1)).squeeze((-2, -1))
+
+
+def tensordot(x1, x2, /, *, axes=2):
+    """Sums of products over pairs of axes: the last `axes` of x1 with the first of x2, or (those of x1, those of x2) in this
+    order. Shape: the other axes of x1, then those of x2."""
+    x1, x2 = _tensor(x1), _tensor(x2)
+    if isinstance(axes, int):
+        if not 0 <= axes <= min(x1.ndim, x2.ndim):
+            raise ShapeError(f"[tensordot] {axes} axes of shapes {x1.shape} and {x2.shape}")
+        axes = range(x1.ndim - axes, x1.ndim), range(axes)
+    first, second = ([_axis("tensordot", x, a) for a in list_] for x, list_ in zip((x1, x2), axes))
+    if len(first) != len(second) or any(x1.shape[a] != x2.shape[b] for a, b in zip(first, second)):
+        raise ShapeError(f"[tensordot] shapes {x1.shape} and {x2.shape}: axes {first} and {second} differ in size or number")
+    rows = [a for a in range(x1.ndim) if a not in first]
+    columns = [b for b in range(x2.ndim) if b not in second]
+    inner = math.prod(x1.shape[a] for a in first)
+    shape = [x1.shape[a] for a in rows] + [x2.shape[b] for b in columns]
+    left = x1.permute(rows + first).reshape((math.prod(x1.shape[a] for a in rows), inner))
+    right = x2.permute(second + columns).reshape((inner, math.prod(x2.shape[b] for b in columns)))
+    return (left @ right).reshape(shape)
+
+
+def cross(x1, x2, /, *, axis=-1):
+    """The cross product along an axis of size 3 that both have; the others broadcast."""
+    x1, x2 = _tensor(x1), _tensor(x2)
+    if not -min(x1.ndim, x2.ndim) <= axis < max(x1.ndim, x2.ndim):
+        raise ShapeError(f"[cross] axis {axis} of shapes {x1.shape} and {x2.shape}")
+    shape = _strata.broadcast_shapes(x1.shape, x2.shape)
+    at = axis % len(shape) - len(shape)
+    if any(-at > x.ndim or x.shape[at] != 3 for x in (x1, x2)):
+        raise ShapeError(f"[cross] shapes {x1.shape} and {x2.shape}: both need 3 elements along axis {axis}")
+    a, b = ([x.movedim(at, -1)[..., i] for i in range(3)] for x in (x1, x2))
+    parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    return stack(parts, -1).movedim(-1, at)
+
+
+# Diagonals and norms.
+
+
+def diagonal(x, /, *, offset=0):
+    """(..., n, m) -> (..., k): the elements [i, i + offset]. A view."""
+    x = _matrices("diagonal", x)
+    n, m = x.shape[-2:]
+    row, column = max(0, -offset), max(0, offset)
+    k = max(0, min(n - row, m - column))
+    if k == 0:
+        return x.reshape((*x.shape[:-2], n * m))[..., :0]
+    square = x[..., row : row + k, column : column + k]
+    return square.flatten(-2)[..., :: k + 1]
+
+
+def trace(x, /, *, offset=0, dtype=None):
+    """The sum of a diagonal. Integers give int64 (uint64 for unsigned)."""
+    return diagonal(x, offset=offset).sum(-1, dtype=dtype)
+
+
+def _norm_of(name, x, axes, keepdims, order):
+    """The vector norm over axes of absolute values; order is a number."""
+    size = _floating(name, x).abs()
+    if order == math.inf:
+        return size.max(axes, keepdims=keepdims)
+    if order == -math.inf:
+        return size.min(axes, keepdims=keepdims)
+    if order == 0:
+        return (size != 0).cast(size.dtype).sum(axes, keepdims=keepdims)
+    if order == 1:
+        return size.sum(axes, keepdims=keepdims)
+    if order == 2:
+        return size.square().sum(axes, keepdims=keepdims).sqrt()
+    return size.pow(order).sum(axes, keepdims=keepdims).pow(1 / order)
+
+
+def _floating(name, x):
+    if not (x.dtype.is_float or x.dtype.is_complex):
+        raise DTypeError(f"[{name}] takes floats and complex numbers, not {x.dtype.name}; cast first")
+    return x
+
+
+def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
+    """sum(|x|^ord)^(1 / ord) along axes, or over all elements. ord: a number, inf (the largest |x|), -inf (the smallest), 0
+    (how many are not 0). Real."""
+    return _norm_of("vector_norm", _tensor(x), axis, keepdims, ord)
+
+
+def matrix_norm(x, /, *, keepdims=False, ord="fro"):
+    """Norms of matrices. ord: "fro" sqrt(sum |x|^2), "nuc" the sum of the singular values, 2 and -2 the largest and the
+    smallest of them, 1 and -1 the largest and smallest sum of |x| of a column, inf and -inf of a row. Real."""
+    x = _floating("matrix_norm", _matrices("matrix_norm", x))
+    if ord == "fro":
+        return _norm_of("matrix_norm", x, (-2, -1), keepdims, 2)
+    if ord in (1, -1, math.inf, -math.inf):
+        summed = -2 if abs(ord) == 1 else -1
+        sums = x.abs().sum(summed, keepdims=True)
+        found = sums.max((-2, -1), keepdims=True) if ord > 0 else sums.min((-2, -1), keepdims=True)
+    elif ord in ("nuc", 2, -2):
+        values = svdvals(x).unsqueeze(-1)
+        found = values.sum((-2, -1), keepdims=True) if ord == "nuc" else values[..., :1, :] if ord == 2 else values[..., -1:, :]
+    else:
+        raise UsageError(f"[matrix_norm] ord {ord!r}: use 'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
+    return found if keepdims else found.squeeze((-2, -1))
+
+
+def matrix_power(x, n, /):
+    """x @ x @ ..., n times, by squaring; of negative n the inverse's power."""
+    x = _matrices("matrix_power", x, square=True)
+    if n < 0:
+        return matrix_power(inv(x), -n)
+    if n == 0:
+        return Tensor.eye(x.shape[-1], dtype=x.dtype, device=x.device).expand(x.shape)
+    out = None
+    while n:
+        if n & 1:
+            out = x if out is None else out @ x
+        n >>= 1
+        if n:
+            x = x @ x
+    return out
+
+
+# Decompositions, on the host.
+
+
+def _on_host(square=False):
+    """f(arrays, ...) of NumPy, as a function of tensors: where it runs, and what it takes."""
+
+    def wrapped(f):
+        @functools.wraps(f)
+        def call(*matrices, **named):
+            name = f.__name__
+            given = [_matrices(name, x, square) if i == 0 else _tensor(x) for i, x in enumerate(matrices)]
+            for x in given:
+                if x.dtype.part.name not in ("float32", "float64"):
+                    raise DTypeError(f"[{name}] takes float32, float64, complex64 and complex128, not {x.dtype.name}; cast first")
+                if _strata._wants_gradient(x):
+                    raise Unsupported(f"[{name}] has no gradient: it is computed by LAPACK on the host; detach() its argument")
+            placed = given[0].device
+            found = f(*(x.numpy() for x in given), **named)
+            if isinstance(found, tuple):
+                return type(found)(*(Tensor(_np.asarray(part), device=placed) for part in found))
+            return Tensor(_np.asarray(found), device=placed)
+
+        return call
+
+    return wrapped
+
+
+@_on_host(square=True)
+def cholesky(x, /, *, upper=False):
+    """The lower triangular L with a positive diagonal and L @ L^H = x, of a Hermitian positive definite x, whose lower triangle
+    is read; upper: L^H. LinAlgError where x is not positive definite."""
+    factor = _np.linalg.cholesky(x)
+    return _np.conj(_np.swapaxes(factor, -1, -2)) if upper else factor
+
+
+@_on_host(square=True)
+def det(x, /):
+    """Determinants, (..., n, n) -> (...), by LU decomposition."""
+    return _np.linalg.det(x)
+
+
+@_on_host(square=True)
+def slogdet(x, /):
+    """(sign, logabsdet) with det = sign * exp(logabsdet), which neither overflow; of a singular matrix (0, -inf)."""
+    return SlogdetResult(*_np.linalg.slogdet(x))
+
+
+@_on_host(square=True)
+def inv(x, /):
+    """Inverse matrices. LinAlgError for a singular one."""
+    return _np.linalg.inv(x)
+
+
+@_on_host(square=True)
+def solve(x1, x2, /):
+    """x with x1 @ x = x2: x1 (..., n, n), x2 (..., n, k), or one vector (n,). LinAlgError for a singular x1."""
+    if x2.ndim == 0 or x2.shape[0 if x2.ndim == 1 else -2] != x1.shape[-1]:
+        raise ShapeError(f"[solve] shapes {x1.shape} and {x2.shape}: {x1.shape[-1]} rows are needed on the right")
+    common = _np.result_type(x1, x2)
+    x = _np.linalg.solve(x1, x2[:, None] if x2.ndim == 1 else x2).astype(common)
+    return x[..., 0] if x2.ndim == 1 else x
+
+
+@_on_host(square=True)
+def eigh(x, /):
+    """(eigenvalues, eigenvectors) of Hermitian matrices, whose lower triangle is read: (..., n) real, ascending, and
+    (..., n, n), a column each, of length 1."""
+    return EighResult(*_np.linalg.eigh(x))
+
+
+@_on_host(square=True)
+def eigvalsh(x, /):
+    """The eigenvalues of Hermitian matrices, ascending, real."""
+    return _np.linalg.eigvalsh(x)
+
+
+@_on_host()
+def qr(x, /, *, mode="reduced"):
+    """(Q, R) with x = Q @ R, the columns of Q orthonormal and R upper triangular: (..., n, k) and (..., k, m), k = min(n, m);
+    mode="complete": k = n."""
+    if mode not in ("reduced", "complete"):
+        raise UsageError(f"[qr] mode {mode!r}: use 'reduced' or 'complete'")
+    return QRResult(*_np.linalg.qr(x, mode))
+
+
+@_on_host()
+def svd(x, /, *, full_matrices=True):
+    """(U, S, Vh) with x = U @ diag(S) @ Vh: U (..., n, n), S (..., k) real, descending, Vh (..., m, m), k = min(n, m); without
+    full_matrices U has k columns and Vh k rows."""
+    return SVDResult(*_np.linalg.svd(x, full_matrices=full_matrices))
+
+
+@_on_host()
+def svdvals(x, /):
+    """The singular values, (..., min(n, m)), descending, real."""
+    return _np.linalg.svd(x, compute_uv=False)
+
+
+def _cut(x, s, rtol):
+    """The value up to which singular values count as 0; by default the largest times max(n, m) epsilons."""
+    if rtol is None:
+        rtol = max(x.shape[-2:]) * float(_np.finfo(s.dtype.numpy_name).eps)
+    return _tensor(rtol).cast(s.dtype).unsqueeze(-1) * s.max(-1, keepdims=True)
+
+
+def matrix_rank(x, /, *, rtol=None):
+    """How many singular values are larger than rtol times the largest: int64 (...). rtol: max(n, m) epsilons of the type."""
+    x = _matrices("matrix_rank", x)
+    s = svdvals(x)
+    return (s > _cut(x, s, rtol)).sum(-1) if s.shape[-1] else s.sum(-1).cast("int64")
+
+
+def pinv(x, /, *, rtol=None):
+    """The inverse of Moore and Penrose, (..., n, m) -> (..., m, n); singular values up to rtol times the largest count as 0.
+    rtol: max(n, m) epsilons of the type."""
+    x = _matrices("pinv", x)
+    if x.size == 0:
+        return x.mT
+    u, s, vh = svd(x, full_matrices=False)
+    large = s > _cut(x, s, rtol)
+    inverse = where(large, 1 / where(large, s, 1), 0)
+    return (vh.mT.conj() * inverse.unsqueeze(-2)) @ u.mT.conj()
