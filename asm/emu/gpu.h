@@ -71,6 +71,14 @@ class Gpu {
 
     int units() const;            ///< compute units of that GPU
     size_t memory_bytes() const;  ///< as many as it has; no more can be allocated
+    /// What the timing model takes the card to have.
+    struct Card {
+        int clock_khz = 0;
+        size_t l2_bytes = 0;
+        double memory_gbs = 0;  ///< 10^9 bytes a second
+        int waves_per_unit = 0;
+    };
+    Card card() const;
 
     /// Device memory: zero-size is allowed. Addresses lie in a reserved range of the host and may be read there.
     Result<DeviceAddress> allocate(size_t bytes, std::string_view label = {});
@@ -82,6 +90,9 @@ class Gpu {
     Result<void> write(DeviceAddress to, const void* from, size_t bytes);
     Result<void> fill(DeviceAddress to, uint8_t value, size_t bytes);
     Result<void> copy(DeviceAddress to, DeviceAddress from, size_t bytes);
+    /// Memory of the host that kernels may use at its own address, until unmap_host.
+    Result<void> map_host(void* memory, size_t bytes);
+    Result<void> unmap_host(void* memory);
     size_t allocated_bytes() const;
     size_t pooled_bytes() const;  ///< of freed memory that is not given back to the host yet
 
@@ -93,6 +104,9 @@ class Gpu {
     /// disassembly, wave, lane, address, nearest allocation), Unsupported.
     Result<LaunchStats> launch(const Module& module, std::string_view kernel, const LaunchConfig& config,
                                std::span<const uint8_t> arguments);
+    /// Workgroups of so many work-items that a compute unit holds at once; 0: not one fits.
+    Result<int> groups_per_unit(const Module& module, std::string_view kernel, uint32_t block,
+                                uint32_t dynamic_lds) const;
 
   private:
     struct State;

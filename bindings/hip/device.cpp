@@ -1,64 +1,45 @@
-#include <dlfcn.h>
+#include <atomic>
 
-#include <string>
-
-#include "strata/asm/isa/arch.h"
+#include "strata/bindings/hip/blocks_p.h"
 #include "strata/bindings/hip/exports_p.h"
-#include "strata/bindings/hip/state_p.h"
+#include "strata/bindings/hip/registration_p.h"
+#include "strata/bindings/hip/stream_p.h"
 
-using namespace strata;
-using namespace strata::hip::library;
-
+namespace strata::hip::library {
 namespace {
 
-/// HIP's major version by the file that the program was linked with: libamdhip64.so.6.
-int major_version() {
-    Dl_info info{};
-    const std::string_view file = dladdr(reinterpret_cast<const void*>(&hipInit), &info) ? info.dli_fname : "";
-    for (const char version : {'5', '6'})
-        if (file.ends_with(std::string(".so.") + version)) return version - '0';
-    return 7;
-}
+Code version(int* out) { return set(out, major_version() * 10'000'000); }
 
-Code version(int* out) {
-    if (!out) return hipErrorInvalidValue;
-    *out = major_version() * 10'000'000;
+/// Gives back all memory of the thread's device, and what was loaded; a fault is forgotten.
+Code reset() {
+    const int device = current();
+    unload_registered(device);
+    for (void* memory : all_of(device)) (void)release(memory);
+    reset_streams(device);
     return hipSuccess;
 }
 
-/// gcnArchName: CDNA's cards have two features that code objects may ask for.
-std::string arch_with_features(const std::string& arch) {
-    const Result<isa::Arch> row = isa::parse_arch(arch);
-    return row && is_cdna(isa::info(*row).family) ? arch + ":sramecc+:xnack-" : arch;
-}
+std::atomic<unsigned> device_flags{0};
+constexpr unsigned kScheduleMask = 7, kAllFlags = 0x1f;
 
-Properties properties_of(const hip::DeviceProperties& device) {
-    Properties p;
-    p.name = text256(device.name);
-    p.gcnArchName = text256(arch_with_features(device.arch));
-    p.totalGlobalMem = device.memory_bytes;
-    p.sharedMemPerBlock = static_cast<size_t>(device.lds_per_block);
-    p.warpSize = device.warp_size;
-    p.maxThreadsPerBlock = device.max_block;
-    p.maxThreadsDim.fill(device.max_block);
-    for (size_t i = 0; i < 3; ++i) p.maxGridSize[i] = static_cast<int>(device.max_grid[i]);
-    p.multiProcessorCount = device.units;
-    return p;
-}
+/// hipLimit_t, and how much there is of each: of the stack of a work-item, what is printed, malloc in kernels.
+struct Limit {
+    int code;
+    std::atomic<size_t> value;
+};
+Limit limits[] = {{0, 1024}, {1, 1 << 20}, {2, 64 << 20}};
 
-int device_properties(void* out, int device, Layout layout) {
-    return entry("hipGetDeviceProperties", [&] {
-        if (!out) return hipErrorInvalidValue;
-        if (device < 0 || static_cast<size_t>(device) >= devices().size()) return hipErrorInvalidDevice;
-        const hip::DeviceProperties of_device =
-            emulator().device_properties(devices()[static_cast<size_t>(device)]).value();
-        const size_t bytes = layout == Layout::hip5 ? kPropertiesBytes5 : kPropertiesBytesR0600;
-        write_properties(properties_of(of_device), layout, {static_cast<std::byte*>(out), bytes});
-        return hipSuccess;
-    });
+Limit* find_limit(int code) {
+    for (Limit& limit : limits)
+        if (limit.code == code) return &limit;
+    return nullptr;
 }
 
 }  // namespace
+}  // namespace strata::hip::library
+
+using namespace strata;
+using namespace strata::hip::library;
 
 int hipInit(unsigned flags) {
     return entry("hipInit", [&] {
@@ -79,13 +60,69 @@ int hipGetDeviceCount(int* count) {
         return *count == 0 ? hipErrorNoDevice : hipSuccess;
     });
 }
+int hipGetDevice(int* device) {
+    return entry("hipGetDevice", [&] { return set(device, current_number()); });
+}
 int hipSetDevice(int device) {
     return entry("hipSetDevice", [&] { return make_current(device); });
 }
-int hipGetDeviceProperties(void* properties, int device) { return device_properties(properties, device, Layout::hip5); }
-int hipGetDevicePropertiesR0600(void* properties, int device) {
-    return device_properties(properties, device, Layout::r0600);
+int hipDeviceGet(int* device, int ordinal) {
+    return entry("hipDeviceGet", [&] {
+        if (!device) return hipErrorInvalidValue;
+        return device_at(ordinal) ? set(device, ordinal) : hipErrorInvalidDevice;
+    });
 }
 int hipDeviceSynchronize() {
-    return entry("hipDeviceSynchronize", [] { return hipSuccess; });  // a launch has run when it returns
+    return entry("hipDeviceSynchronize", [] {
+        wait_for_device(current());
+        return hipSuccess;
+    });
+}
+int hipDeviceReset() {
+    if (lost() != hipSuccess) lose(hipSuccess);
+    return entry("hipDeviceReset", [] { return reset(); });
+}
+int hipGetDeviceFlags(unsigned* flags) {
+    return entry("hipGetDeviceFlags", [&] { return set(flags, device_flags.load()); });
+}
+int hipSetDeviceFlags(unsigned flags) {
+    return entry("hipSetDeviceFlags", [&] {
+        const unsigned schedule = flags & kScheduleMask;
+        if (flags & ~kAllFlags || (schedule & (schedule - 1))) return hipErrorInvalidValue;
+        device_flags = flags;
+        return hipSuccess;
+    });
+}
+int hipDeviceGetStreamPriorityRange(int* least, int* greatest) {
+    return entry("hipDeviceGetStreamPriorityRange", [&] {
+        if (least) *least = 1;
+        if (greatest) *greatest = -1;
+        return hipSuccess;
+    });
+}
+int hipDeviceGetLimit(size_t* value, int limit) {
+    return entry("hipDeviceGetLimit", [&] {
+        const Limit* const own = find_limit(limit);
+        return own ? set(value, own->value.load()) : hipErrorUnsupportedLimit;
+    });
+}
+int hipDeviceSetLimit(int limit, size_t value) {
+    return entry("hipDeviceSetLimit", [&] {
+        Limit* const own = find_limit(limit);
+        if (!own) return hipErrorUnsupportedLimit;
+        own->value = value;
+        return hipSuccess;
+    });
+}
+int hipDeviceGetCacheConfig(int* config) {
+    return entry("hipDeviceGetCacheConfig", [&] { return set(config, 0); });
+}
+int hipDeviceSetCacheConfig(int) {
+    return entry("hipDeviceSetCacheConfig", [] { return hipSuccess; });  // no card of AMD's heeds it
+}
+int hipDeviceGetSharedMemConfig(int* config) {
+    return entry("hipDeviceGetSharedMemConfig", [&] { return set(config, 1); });  // banks of four bytes
+}
+int hipDeviceSetSharedMemConfig(int) {
+    return entry("hipDeviceSetSharedMemConfig", [] { return hipSuccess; });
 }

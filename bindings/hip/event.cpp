@@ -1,41 +1,124 @@
+#include "strata/bindings/hip/event_p.h"
+
+#include <mutex>
+#include <set>
+
 #include "strata/bindings/hip/exports_p.h"
-#include "strata/bindings/hip/state_p.h"
+#include "strata/bindings/hip/graph_p.h"
+#include "strata/core/support/mutex.h"
 
-using namespace strata;
-using namespace strata::hip::library;
-
+namespace strata::hip::library {
 namespace {
 
-hip::EventHandle* event_of(void* handle) { return static_cast<hip::EventHandle*>(handle); }
+constexpr unsigned kAllFlags = 7 | 0x40000000 | 0x80000000 | 0x20000000;
+
+struct Events {
+    Mutex mutex;
+    std::set<Event*> all;
+};
+Events& events() {
+    static auto* all = new Events;
+    return *all;
+}
+
+Code create(void** out, unsigned flags) {
+    if (!out || flags & ~kAllFlags) return hipErrorInvalidValue;
+    auto* event = new Event{current(), flags};
+    std::lock_guard lock(events().mutex);
+    events().all.insert(event);
+    *out = event;
+    return hipSuccess;
+}
+
+Code destroy(void* handle) {
+    Event* const event = event_of(handle);
+    if (!event) return hipErrorInvalidHandle;
+    std::lock_guard lock(events().mutex);
+    events().all.erase(event);
+    delete event;
+    return hipSuccess;
+}
+
+Code record_on(void* handle, void* stream_handle) {
+    Event* const event = event_of(handle);
+    Stream* const stream = stream_of(stream_handle);
+    if (!event) return hipErrorInvalidHandle;
+    if (!stream) return hipErrorContextIsDestroyed;
+    if (event->device != stream->device) return hipErrorInvalidHandle;
+    return record_event(*stream, *event);
+}
+
+Code wait_for(void* handle) {
+    Event* const event = event_of(handle);
+    if (!event) return hipErrorInvalidHandle;
+    if (event->capture && event->capture->open) return hipErrorCapturedEvent;
+    if (event->at) wait_on_host(event->device, *event->at);
+    return hipSuccess;
+}
+
+Code elapsed(float* milliseconds, void* start, void* stop) {
+    if (!milliseconds) return hipErrorInvalidValue;
+    const Event *from = event_of(start), *to = event_of(stop);
+    if (!from || !to || (from->flags | to->flags) & kNoTiming) return hipErrorInvalidHandle;
+    if (!from->at || !to->at || from->device != to->device) return hipErrorInvalidHandle;
+    const auto femtoseconds = static_cast<int64_t>(*to->at - *from->at);
+    *milliseconds = static_cast<float>(static_cast<double>(femtoseconds) * 1e-12);
+    return hipSuccess;
+}
 
 }  // namespace
 
+Event* event_of(void* handle) {
+    std::lock_guard lock(events().mutex);
+    auto* const event = static_cast<Event*>(handle);
+    return events().all.contains(event) ? event : nullptr;
+}
+
+Code record_event(Stream& stream, Event& event) {
+    event.capture = stream.capture;
+    if (stream.capture) {
+        event.tips = tips_of(stream);
+        return hipSuccess;
+    }
+    event.at = end_of(stream);
+    return hipSuccess;
+}
+
+Code wait_for_event(Stream& stream, void* handle) {
+    const Event* const event = event_of(handle);
+    if (!event) return hipErrorInvalidHandle;
+    if (event->capture && event->capture->open) return join_capture(stream, event->capture, event->tips);
+    if (stream.capture) return hipErrorStreamCaptureIsolation;
+    if (event->at) wait_until(stream, *event->at);
+    return hipSuccess;
+}
+
+}  // namespace strata::hip::library
+
+using namespace strata::hip::library;
+
 int hipEventCreate(void** event) {
-    return entry("hipEventCreate", [&] {
-        if (!event) return hipErrorInvalidValue;
-        return give(emulator().event_create(current()), event, hipErrorOutOfMemory);
-    });
+    return entry("hipEventCreate", [&] { return create(event, 0); });
+}
+int hipEventCreateWithFlags(void** event, unsigned flags) {
+    return entry("hipEventCreateWithFlags", [&] { return create(event, flags); });
 }
 int hipEventDestroy(void* event) {
-    return entry("hipEventDestroy", [&] {
-        if (!event) return hipErrorInvalidHandle;
-        return code_of(emulator().event_destroy(event_of(event)), hipErrorInvalidHandle);
-    });
+    return entry("hipEventDestroy", [&] { return destroy(event); });
 }
 int hipEventRecord(void* event, void* stream) {
-    return entry("hipEventRecord", [&] {
-        if (!event) return hipErrorInvalidHandle;
-        return code_of(emulator().event_record(event_of(event), stream_of(stream)), hipErrorInvalidHandle);
-    });
+    return entry("hipEventRecord", [&] { return record_on(event, stream); });
+}
+int hipEventRecordWithFlags(void* event, void* stream, unsigned flags) {
+    return entry("hipEventRecordWithFlags",
+                 [&] { return flags > 1 ? hipErrorInvalidValue : record_on(event, stream); });
+}
+int hipEventQuery(void* event) {
+    return entry("hipEventQuery", [&] { return wait_for(event); });
+}
+int hipEventSynchronize(void* event) {
+    return entry("hipEventSynchronize", [&] { return wait_for(event); });
 }
 int hipEventElapsedTime(float* milliseconds, void* start, void* stop) {
-    return entry("hipEventElapsedTime", [&] {
-        if (!milliseconds) return hipErrorInvalidValue;
-        if (!start || !stop) return hipErrorInvalidHandle;
-        double time = 0;
-        const Code code =
-            give(emulator().event_elapsed_ms(event_of(start), event_of(stop)), &time, hipErrorInvalidHandle);
-        *milliseconds = static_cast<float>(time);
-        return code;
-    });
+    return entry("hipEventElapsedTime", [&] { return elapsed(milliseconds, start, stop); });
 }

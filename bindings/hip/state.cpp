@@ -1,27 +1,64 @@
 #include "strata/bindings/hip/state_p.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
 
+#include "strata/bindings/hip/exports_p.h"
+#include "strata/bindings/hip/registration_p.h"
+#include "strata/core/support/mutex.h"
 #include "strata/core/support/settings.h"
 
 namespace strata::hip::library {
 namespace {
 
 thread_local int current_device = 0;
-thread_local Code last_error = hipSuccess;
+thread_local Code error_of_thread = hipSuccess;
 std::atomic<Code> lost_by{hipSuccess};
 
+/// The numbers of a list such as "0,2", up to the first that is none of `count`: HIP_VISIBLE_DEVICES.
+std::vector<int> visible(std::string_view list, size_t count) {
+    std::vector<int> out;
+    while (!list.empty()) {
+        const std::string_view one = list.substr(0, list.find(','));
+        size_t number = 0;
+        const auto [end, error] = std::from_chars(one.data(), one.data() + one.size(), number);
+        if (error != std::errc{} || end != one.data() + one.size() || number >= count) break;
+        out.push_back(static_cast<int>(number));
+        list.remove_prefix(std::min(list.size(), one.size() + 1));
+    }
+    return out;
+}
+
 /// All that the emulator has, or the one that STRATA_DEVICE names: "emu:gfx942".
-std::vector<int> chosen_devices() {
+std::vector<int> named_devices() {
     constexpr std::string_view kPrefix = "emu:";
     const std::string_view named = settings().device;
     const std::string_view wanted = named.starts_with(kPrefix) ? named.substr(kPrefix.size()) : "";
     std::vector<int> out;
     for (int i = 0; i < emulator().device_count().value(); ++i)
         if (wanted.empty() || emulator().device_label(i) == wanted) out.push_back(i);
+    return out;
+}
+
+/// Of those, where nobody names one, the ones that the program has code for, if there are any; of these what
+/// HIP_VISIBLE_DEVICES lets through.
+std::vector<int> chosen_devices() {
+    std::vector<int> all = named_devices(), known;
+    for (const int device : all)
+        if (is_there_code_for(device)) known.push_back(device);
+    if (!known.empty() && settings().device.empty()) all = std::move(known);
+    const char* const list = std::getenv("HIP_VISIBLE_DEVICES");
+    if (!list) return all;
+    std::vector<int> out;
+    for (const int number : visible(list, all.size())) out.push_back(all[static_cast<size_t>(number)]);
     return out;
 }
 
@@ -32,12 +69,43 @@ const std::vector<int>& devices() {
     return chosen;
 }
 
-int current() { return devices().at(static_cast<size_t>(current_device)); }
+int current() {
+    if (devices().empty()) throw NoDevice();
+    return devices().at(static_cast<size_t>(current_device));
+}
+int current_number() { return current_device; }
 
 Code make_current(int device) {
-    if (device < 0 || static_cast<size_t>(device) >= devices().size()) return hipErrorInvalidDevice;
+    if (!device_at(device)) return hipErrorInvalidDevice;
     current_device = device;
     return hipSuccess;
+}
+
+std::optional<int> device_at(int number) {
+    if (number < 0 || static_cast<size_t>(number) >= devices().size()) return {};
+    return devices()[static_cast<size_t>(number)];
+}
+
+int number_of(int device) { return static_cast<int>(std::ranges::find(devices(), device) - devices().begin()); }
+
+const DeviceProperties& told(int device) {
+    static auto* mutex = new Mutex;
+    static auto* all = new std::map<int, DeviceProperties>;
+    std::lock_guard lock(*mutex);
+    const auto found = all->find(device);
+    return found != all->end() ? found->second
+                               : all->emplace(device, emulator().device_properties(device).value()).first->second;
+}
+
+int major_version() {
+    static const int version = [] {
+        Dl_info info{};
+        const std::string_view file = dladdr(reinterpret_cast<const void*>(&hipInit), &info) ? info.dli_fname : "";
+        for (const char digit : {'5', '6'})
+            if (file.ends_with(std::string(".so.") + digit)) return digit - '0';
+        return 7;
+    }();
+    return version;
 }
 
 Code code_of(const Error& error, Code otherwise) {
@@ -55,9 +123,10 @@ void lose(Code code) { lost_by = code; }
 Code lost() { return lost_by; }
 
 int finish(Code code) {
-    if (code != hipSuccess) last_error = code;
+    if (code != hipSuccess) error_of_thread = code;
     return code;
 }
-Code take_last_error() { return std::exchange(last_error, lost()); }
+Code take_last_error() { return std::exchange(error_of_thread, lost()); }
+Code last_error() { return error_of_thread; }
 
 }  // namespace strata::hip::library

@@ -1,4 +1,6 @@
 #pragma once
+#include <exception>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -15,9 +17,21 @@ using namespace abi;
 inline const HipApi& emulator() { return emulated(); }
 const std::vector<int>& devices();
 
-int current();  ///< of this thread, as the emulator counts
+/// What current() throws where no device is.
+struct NoDevice : std::exception {};
+
+int current();         ///< of this thread, as the emulator counts
+int current_number();  ///< the same, as the library counts
 /// Makes a device of the library the one of this thread.
 Code make_current(int device);
+/// A device of the library as the emulator counts; none: there is no such.
+std::optional<int> device_at(int number);
+/// A device of the emulator as the library counts.
+int number_of(int device);
+/// What the emulator says of a device; it is asked once.
+const DeviceProperties& told(int device);
+/// HIP's major version by the file that the program was linked with: libamdhip64.so.6.
+int major_version();
 
 /// The code of an error of the emulator; `otherwise` where its kind says nothing.
 Code code_of(const Error& error, Code otherwise);
@@ -31,6 +45,7 @@ Code lost();  ///< hipSuccess: nothing is
 /// What hipGetLastError returns next on this thread.
 int finish(Code code);
 Code take_last_error();
+Code last_error();
 
 /// Runs the body of a function of the library, which returns a Code.
 template <class Body>
@@ -38,6 +53,8 @@ int entry(std::string_view call, Body&& body) {
     if (const Code code = lost(); code != hipSuccess) return finish(code);
     try {
         return finish(body());
+    } catch (const NoDevice&) {
+        return finish(hipErrorNoDevice);
     } catch (const Exception& e) {  // a variable of the environment that holds something unusable, ...
         tell(call, e.error());
         return finish(code_of(e.error(), hipErrorUnknown));
@@ -54,12 +71,14 @@ Code give(Result<T> result, Out* out, Code otherwise) {
 inline Code code_of(const Result<void>& result, Code otherwise) {
     return result ? hipSuccess : code_of(result.error(), otherwise);
 }
+/// The value of a function that tells something: out may not be null.
+template <class T, class Value>
+Code set(T* out, const Value& value) {
+    if (!out) return hipErrorInvalidValue;
+    *out = static_cast<T>(value);
+    return hipSuccess;
+}
 
 inline DevicePtr address(const void* pointer) { return reinterpret_cast<DevicePtr>(pointer); }
-
-/// The stream that a handle means: the device's own where it is null.
-StreamHandle* stream_of(void* handle);
-/// The device of the emulator that a block of hipMalloc, or an address in one, is on; that of this thread for any other.
-int device_of(const void* memory);
 
 }  // namespace strata::hip::library

@@ -18,8 +18,11 @@ size_t bytes_of(Layout layout) { return layout == Layout::hip5 ? kPropertiesByte
 template <class P, class Visitor>
 void visit_fields(P& properties, Layout layout, Visitor&& visit) {
 #define PROPERTY(field, type, offset5, offset6) visit(properties.field, layout == Layout::hip5 ? offset5 : offset6);
+#define PROPERTY_6(field, type, offset6) \
+    if (layout == Layout::r0600) visit(properties.field, offset6);
 #include "strata/runtime/hip/amd_properties.def"
 #undef PROPERTY
+#undef PROPERTY_6
 }
 
 }  // namespace

@@ -37,13 +37,17 @@ enum class Layout { hip5, r0600 };
 inline constexpr size_t kPropertiesBytes5 = 792, kPropertiesBytesR0600 = 1472;
 
 using Text256 = std::array<char, 256>;
+using Int2 = std::array<int, 2>;
 using Int3 = std::array<int, 3>;
+using Bytes16 = std::array<char, 16>;
 
 /// The fields of amd_properties.def.
 struct Properties {
 #define PROPERTY(field, type, offset5, offset6) type field = {};
+#define PROPERTY_6(field, type, offset6) type field = {};
 #include "strata/runtime/hip/amd_properties.def"
 #undef PROPERTY
+#undef PROPERTY_6
 };
 Properties read_properties(Layout layout, std::span<const std::byte> bytes);
 /// Writes the fields that there are and zeroes elsewhere.

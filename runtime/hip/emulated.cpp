@@ -70,6 +70,11 @@ Result<DeviceProperties> device_properties(int device) {
     p.max_grid = isa::kMaxGrid;
     p.units = g->units();
     p.memory_bytes = g->memory_bytes();
+    const Gpu::Card card = g->card();
+    p.clock_khz = card.clock_khz;
+    p.waves_per_unit = card.waves_per_unit;
+    p.l2_bytes = card.l2_bytes;
+    p.memory_gbs = card.memory_gbs;
     return p;
 }
 
@@ -139,8 +144,9 @@ Result<void> stream_synchronize(StreamHandle*) { return {}; }
 /// Prints what the kernel printed, however its launch ends.
 struct ShowOutput {
     const std::string& text;
+    bool wanted;
     ~ShowOutput() {
-        if (!text.empty()) fwrite(text.data(), 1, text.size(), stderr);
+        if (wanted && !text.empty()) fwrite(text.data(), 1, text.size(), stderr);
     }
 };
 
@@ -188,7 +194,7 @@ Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std:
     std::vector<lint::Finding> found;
     config.findings = &found;
     config.over_budget = &report.over_budget;
-    const ShowOutput show{report.output};
+    const ShowOutput show{report.output, report.shows_output};
     const auto run = [&] {
         try {
             return g->launch(*function->module, function->name, config, arguments);
@@ -202,6 +208,7 @@ Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std:
     STRATA_TRY(emu::LaunchStats stats, std::move(ran));
     stream->femtoseconds += static_cast<uint64_t>(std::llround(stats.modelled_ms * 1e12));
     report.wave_instructions = stats.wave_instructions;
+    report.modelled_ms = stats.modelled_ms;
     if (stats.profile) report.profile = LaunchProfile(stats.profile);
     details.instructions = std::move(stats.instructions);
     if (!details.instructions.empty() || !details.findings.empty()) report.details = std::move(details);
@@ -228,6 +235,19 @@ Result<double> event_elapsed_ms(EventHandle* start, EventHandle* stop) {
 }
 
 void* host_view(int, DevicePtr memory) { return reinterpret_cast<void*>(memory); }
+
+Result<void> map_host(int device, void* memory, size_t bytes) {
+    STRATA_TRY(Gpu * g, gpu(device));
+    return g->map_host(memory, bytes);
+}
+Result<void> unmap_host(int device, void* memory) {
+    STRATA_TRY(Gpu * g, gpu(device));
+    return g->unmap_host(memory);
+}
+Result<int> groups_per_unit(FunctionHandle* function, uint32_t block, uint32_t dynamic_lds) {
+    STRATA_TRY(Gpu * g, gpu(function->device));
+    return g->groups_per_unit(*function->module, function->name, block, dynamic_lds);
+}
 
 size_t pooled_bytes(int device) {
     Result<Gpu*> g = gpu(device);
@@ -263,6 +283,9 @@ const HipApi& emulated() {
         .device_label = device_label,
         .host_view = host_view,
         .malloc_repeated = allocate_repeated,
+        .map_host = map_host,
+        .unmap_host = unmap_host,
+        .groups_per_unit = groups_per_unit,
         .pooled_bytes = pooled_bytes,
     };
     return api;

@@ -25,6 +25,10 @@ struct DeviceProperties {
     int units;            ///< compute units, multiprocessors
     size_t memory_bytes;  ///< all that it has
     std::string driver;   ///< "HIP 6.3.42131"; empty for an emulated device
+    /// What the emulator's model has besides; 0 where a driver is not asked.
+    int clock_khz = 0, waves_per_unit = 0;
+    size_t l2_bytes = 0;
+    double memory_gbs = 0;  ///< 10^9 bytes a second
 };
 
 /// A variable of a module.
@@ -38,9 +42,11 @@ struct LaunchReport {
     uint64_t wave_instructions = 0;
     std::string output;  ///< what the kernel printed
     bool over_budget =
-        false;         ///< a wave ran as many instructions as settings().emu_budget allows: no mistake of the launch
-    std::any details;  ///< of a type that the provider's header names
-    std::any profile;  ///< the same, with settings().profiler
+        false;  ///< a wave ran as many instructions as settings().emu_budget allows: no mistake of the launch
+    bool shows_output = true;  ///< the provider shows what is printed; who does it himself clears it before the launch
+    double modelled_ms = 0;    ///< if time is modelled
+    std::any details;          ///< of a type that the provider's header names
+    std::any profile;          ///< the same, with settings().profiler
 };
 
 /// The HIP calls of hip_api.def, and what no call of HIP says. A provider fills every row.
@@ -59,6 +65,10 @@ struct HipApi {
     bool (*may_have_devices)() = nullptr;
     /// Memory that holds a pattern over and over, and takes less than its size; nullptr: there is none such.
     Result<DevicePtr> (*malloc_repeated)(int device, size_t bytes, std::span<const uint8_t> pattern) = nullptr;
+    /// Of the emulator: memory of the host that kernels use at its own address; workgroups of a kernel that a unit holds.
+    Result<void> (*map_host)(int device, void* memory, size_t bytes) = nullptr;
+    Result<void> (*unmap_host)(int device, void* memory) = nullptr;
+    Result<int> (*groups_per_unit)(FunctionHandle*, uint32_t block, uint32_t dynamic_lds) = nullptr;
     /// Bytes of freed memory that the provider keeps for the next request.
     size_t (*pooled_bytes)(int device) = nullptr;
 };

@@ -46,6 +46,11 @@ isa::Arch Gpu::arch() const { return state_->arch; }
 std::string_view Gpu::model() const { return state_->model->name; }
 int Gpu::units() const { return state_->model->cus; }
 size_t Gpu::memory_bytes() const { return capacity_of(*state_->model); }
+Gpu::Card Gpu::card() const {
+    const Model& model = *state_->model;
+    return {static_cast<int>(model.mhz * 1000), static_cast<size_t>(model.l2_mib * 1048576), model.dram_gbs,
+            model.waves_per_simd() * Model::kSimdsPerUnit / model.cus_per_unit()};
+}
 
 Result<DeviceAddress> Gpu::allocate(size_t bytes, std::string_view label) {
     StoppableLock lock(state_->shared->mutex);
@@ -100,6 +105,22 @@ Result<void> Gpu::copy(DeviceAddress to, DeviceAddress from, size_t bytes) {
     if (!state_->shared->memory.find(from, bytes)) return bad_range("copy from", state_->shared->memory, from, bytes);
     if (!state_->shared->memory.find(to, bytes)) return bad_range("copy to", state_->shared->memory, to, bytes);
     memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    return {};
+}
+
+Result<void> Gpu::map_host(void* memory, size_t bytes) {
+    const auto address = reinterpret_cast<DeviceAddress>(memory);
+    StoppableLock lock(state_->shared->mutex);
+    if (state_->shared->memory.overlaps(address, bytes))
+        return make_error(ErrorKind::Usage, "{} bytes at {:#x} are the device's already: {}", bytes, address,
+                          state_->shared->memory.describe(address, bytes));
+    state_->shared->memory.map(address, memory, bytes, "registered memory of the host");
+    return {};
+}
+
+Result<void> Gpu::unmap_host(void* memory) {
+    std::lock_guard lock(state_->shared->mutex);
+    state_->shared->memory.remove(reinterpret_cast<DeviceAddress>(memory));
     return {};
 }
 

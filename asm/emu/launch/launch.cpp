@@ -236,6 +236,19 @@ Result<LaunchArea> Gpu::State::place_arguments(const LoadedKernel& kernel, const
     return area;
 }
 
+Result<int> Gpu::groups_per_unit(const Module& module, std::string_view kernel_name, uint32_t block,
+                                 uint32_t dynamic_lds) const {
+    STRATA_TRY(const LoadedKernel* kernel, module.state_->kernel(kernel_name));
+    const isa::ArchInfo& arch = isa::info(state_->arch);
+    const isa::KernelDescriptor& descriptor = kernel->info->descriptor;
+    const auto lanes = static_cast<uint32_t>(kernel->program->wave_size());
+    const uint32_t lds = descriptor.group_segment_fixed_size + dynamic_lds;
+    if (block == 0 || block > kernel->info->max_block || lds > static_cast<uint32_t>(arch.lds_bytes)) return 0;
+    return groups_on_unit(*state_->model, arch,
+                          {1, (block + lanes - 1) / lanes, lds, kernel->program->vgprs(), descriptor.sgprs(arch),
+                           static_cast<int>(lanes)});
+}
+
 Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_name, const LaunchConfig& config,
                                 std::span<const uint8_t> arguments) {
     const Module::State& loaded = *module.state_;

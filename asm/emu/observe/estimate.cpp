@@ -123,6 +123,10 @@ double combine(std::initializer_list<double> parts) {
 
 Bound Estimate::bound() const { return static_cast<Bound>(std::ranges::max_element(parts) - parts.begin()); }
 
+int groups_on_unit(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape) {
+    return std::max(1, static_cast<int>(room_on_unit(model, arch, shape).groups / model.cus_per_unit()));
+}
+
 Residency residency(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape) {
     const Room room = room_on_unit(model, arch, shape);
     const double units = 1.0 * model.cus / model.cus_per_unit(),

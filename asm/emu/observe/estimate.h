@@ -13,6 +13,8 @@ struct Occupancy {
     uint32_t waves = 1, lds = 0;
     int vgprs = 0, sgprs = 0, wave_size = 32;  ///< sgprs: allocated, 0 where no wave takes them from another
 };
+/// Workgroups that a compute unit holds at once: at least one.
+int groups_on_unit(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape);
 Residency residency(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape);
 /// Cycles of the whole launch, from the demands of its measured workgroups. of_group: instructions of a workgroup, on average of
 /// all that ran; what those that were measured did more or less is taken for what they demanded more or less.

@@ -1,4 +1,4 @@
-"""The command line: strata info | asm | disasm | lint | mutate | run | emu | explain | tune | bench."""
+"""The command line: strata info | asm | disasm | lint | mutate | run | hip-run | emu | explain | tune | bench."""
 
 import argparse
 import json
@@ -75,6 +75,12 @@ def run(args):
     from .run import run_kernel
 
     sys.exit(run_kernel(args))
+
+
+def hip_run(args):
+    from .hip_run import hip_run
+
+    hip_run(args)
 
 
 def lint(args):
@@ -182,6 +188,19 @@ def measuring(add):
     c.add_argument("--quick", action="store_true", help="fewer repetitions")
 
 
+def programs(add):
+    """The command for programs that know nothing of Strata."""
+    c = add("hip-run", hip_run, "Run a program that was built for AMD's HIP runtime on emulated GPUs.")
+    c.add_argument("--device", default="", help="emu:gfx942, ... (default: those that the program has code for)")
+    c.add_argument("--check", action="store_const", const="report", help="strict mode: report what hardware would punish")
+    c.add_argument("--check-raise", action="store_const", const="raise", dest="check", help="the same, and a launch fails at the first of it")
+    c.add_argument("--check-races", action="store_true", help="strict mode that also finds workgroups which use the same memory in no order")
+    c.add_argument("--profile", action="store_true", help="say at the end how long each kernel took, by the model, and what held it up")
+    c.add_argument("--seed", type=count, help="order in which waves take turns")
+    c.add_argument("program", help="what is run; it finds Strata's libamdhip64 by LD_LIBRARY_PATH")
+    c.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program gets")
+
+
 def parser():
     p = argparse.ArgumentParser(prog="strata", description="Lazy tensors for AMD GPUs, with an emulated GPU built in.")
     p.add_argument("--version", action=Version, nargs=0, help="print the version and exit")
@@ -235,6 +254,7 @@ def parser():
     c.add_argument("--trace", default="", metavar="FILE", help="write a trace for chrome://tracing and ui.perfetto.dev")
     c.add_argument("--json", action="store_true", help="print nothing but the findings of --check and --seeds as JSON; with --profile an object of findings and launches")
     c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")
+    programs(add)
     measuring(add)
     return p
 

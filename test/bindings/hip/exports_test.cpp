@@ -47,10 +47,29 @@ class Exports : public ::testing::Test {
 TEST_F(Exports, TheLibraryHasEachFunctionOfTheTable) {
     void* library = dlopen(STRATA_HIP_FOLDER "/libamdhip64.so.7", RTLD_LAZY | RTLD_LOCAL);
     ASSERT_TRUE(library) << dlerror();
-#define EXPORT(area, name) EXPECT_TRUE(dlvsym(library, #name, "hip_4.2")) << #area ": " #name;
+    const auto expect = [&](const char* name, std::string version) {
+        version[version.find('_')] = '.';
+        EXPECT_TRUE(dlvsym(library, name, ("hip_" + version).c_str())) << name << " of " << version;
+    };
+#define EXPORT(version, area, result, name, parameters) expect(#name, #version);
 #include "strata/bindings/hip/exports.def"
 #undef EXPORT
+#define MISSING(version, name) expect(#name, #version);
+#include "strata/bindings/hip/missing.def"
+#undef MISSING
     EXPECT_FALSE(dlsym(library, "hipNothing"));
+}
+
+TEST_F(Exports, WhatIsNotThereSaysSoOnce) {
+    void* library = dlopen(STRATA_HIP_FOLDER "/libamdhip64.so.7", RTLD_LAZY | RTLD_LOCAL);
+    ASSERT_TRUE(library) << dlerror();
+    const auto call = reinterpret_cast<int (*)()>(dlsym(library, "hipArrayGetInfo"));
+    ASSERT_TRUE(call);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(call(), hipErrorNotSupported);
+    EXPECT_EQ(call(), hipErrorNotSupported);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "strata: hipArrayGetInfo is not implemented: it returns hipErrorNotSupported\n");
 }
 
 TEST_F(Exports, ArgumentsComeOneByOneOrAsOneBlock) {

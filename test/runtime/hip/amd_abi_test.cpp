@@ -5,7 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <type_traits>
+
+#include "same_call.h"
 
 #define __HIP_PLATFORM_AMD__
 #define __HIP_DISABLE_CPP_FUNCTIONS__
@@ -64,16 +65,20 @@ static_assert(sizeof(PropertiesR0600) == kPropertiesBytesR0600);
 #define PROPERTY(field, type, offset5, offset6)                 \
     static_assert(offsetof(PropertiesR0600, field) == offset6); \
     static_assert(sizeof(PropertiesR0600::field) == sizeof(type));
+#define PROPERTY_6(field, type, offset6) PROPERTY(field, type, 0, offset6)
 #include "strata/runtime/hip/amd_properties.def"
 #undef PROPERTY
+#undef PROPERTY_6
 
 #ifdef HAS_HIP_HEADERS
 static_assert(sizeof(hipDeviceProp_t) == kPropertiesBytes5);
 #define PROPERTY(field, type, offset5, offset6)                 \
     static_assert(offsetof(hipDeviceProp_t, field) == offset5); \
     static_assert(sizeof(hipDeviceProp_t::field) == sizeof(type));
+#define PROPERTY_6(field, type, offset6)
 #include "strata/runtime/hip/amd_properties.def"
 #undef PROPERTY
+#undef PROPERTY_6
 
 #define AMD_ERROR(name, code, kind, lost, text) static_assert(static_cast<int>(::name) == code);
 #include "strata/runtime/hip/amd_errors.def"
@@ -81,18 +86,6 @@ static_assert(sizeof(hipDeviceProp_t) == kPropertiesBytes5);
 
 static_assert(kBufferPointer == 1 && kBufferSize == 2 && kEnd == 3);
 
-/// Two parameters are passed the same way: both pointers, or both integers of one size.
-template <class Ours, class Hip>
-constexpr bool kSamePassing = std::is_pointer_v<Ours> == std::is_pointer_v<Hip> && sizeof(Ours) == sizeof(Hip);
-template <class Ours, class Hip>
-constexpr bool kSameCall = false;
-template <class A, class... Ours, class B, class... Hip>
-constexpr bool kSameCall<A (*)(Ours...), B (*)(Hip...)> = [] {
-    if constexpr (sizeof...(Ours) != sizeof...(Hip))
-        return false;
-    else
-        return kSamePassing<A, B> && (kSamePassing<Ours, Hip> && ...);
-}();
 static_assert(!kSameCall<int (*)(void*), int (*)(int)> && !kSameCall<int (*)(), int (*)(int)>);
 
 #define CALL_5(result, name, parameters) static_assert(kSameCall<result(*) parameters, decltype(&::name)>);

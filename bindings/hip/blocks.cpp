@@ -1,0 +1,104 @@
+#include "strata/bindings/hip/blocks_p.h"
+
+#include <map>
+#include <mutex>
+
+#include "strata/core/support/mutex.h"
+
+namespace strata::hip::library {
+namespace {
+
+struct Span {
+    DevicePtr low = ~DevicePtr{0}, high = 0;
+};
+
+struct Blocks {
+    Mutex mutex;
+    std::map<DevicePtr, Block> all;
+    std::map<int, size_t> used;
+    std::map<int, Span> spans;  ///< of all that a device ever gave
+};
+Blocks& blocks() {
+    static auto* all = new Blocks;
+    return *all;
+}
+
+bool allocated(const Block& block) {
+    return block.kind != MemoryKind::registered && block.kind != MemoryKind::variable;
+}
+
+}  // namespace
+
+void note(const Block& block) {
+    Blocks& own = blocks();
+    std::lock_guard lock(own.mutex);
+    own.all[block.start] = block;
+    if (allocated(block)) own.used[block.device] += block.bytes;
+    if (block.kind == MemoryKind::registered) return;
+    Span& span = own.spans[block.device];
+    span = {std::min(span.low, block.start), std::max(span.high, block.start + block.bytes)};
+}
+
+std::optional<Block> take_note(DevicePtr start) {
+    Blocks& own = blocks();
+    std::lock_guard lock(own.mutex);
+    const auto found = own.all.find(start);
+    if (found == own.all.end()) return {};
+    const Block block = found->second;
+    if (allocated(block)) own.used[block.device] -= block.bytes;
+    own.all.erase(found);
+    return block;
+}
+
+std::optional<Block> block_of(const void* memory) {
+    Blocks& own = blocks();
+    std::lock_guard lock(own.mutex);
+    const auto after = own.all.upper_bound(address(memory));
+    if (after == own.all.begin()) return {};
+    const Block& block = std::prev(after)->second;
+    return address(memory) - block.start < block.bytes ? std::optional(block) : std::nullopt;
+}
+
+bool belongs_to_device(const void* memory) {
+    Blocks& own = blocks();
+    std::lock_guard lock(own.mutex);
+    for (const auto& [device, span] : own.spans)
+        if (address(memory) >= span.low && address(memory) < span.high) return true;
+    return false;
+}
+
+size_t used_bytes(int device) {
+    Blocks& own = blocks();
+    std::lock_guard lock(own.mutex);
+    return own.used[device];
+}
+
+std::vector<void*> all_of(int device) {
+    Blocks& own = blocks();
+    std::lock_guard lock(own.mutex);
+    std::vector<void*> out;
+    for (const auto& [start, block] : own.all)
+        if (block.device == device && allocated(block)) out.push_back(reinterpret_cast<void*>(start));
+    return out;
+}
+
+Code allocate(int device, size_t bytes, MemoryKind kind, unsigned flags, void** out, void* pool) {
+    if (!out) return hipErrorInvalidValue;
+    *out = nullptr;
+    if (bytes == 0) return hipSuccess;
+    DevicePtr at = 0;
+    const Code code = give(emulator().malloc(device, bytes), &at, hipErrorOutOfMemory);
+    if (code != hipSuccess) return code;
+    note({at, bytes, device, kind, flags, pool});
+    *out = reinterpret_cast<void*>(at);
+    return hipSuccess;
+}
+
+Code release(void* memory) {
+    const std::optional<Block> block = block_of(memory);
+    if (!block || !allocated(*block) || block->start != address(memory)) return hipErrorInvalidValue;
+    (void)take_note(block->start);
+    return code_of(emulator().free(block->device, block->start), hipErrorInvalidValue);
+}
+
+}  // namespace strata::hip::library

@@ -1,0 +1,42 @@
+#pragma once
+#include <optional>
+
+#include "strata/bindings/hip/state_p.h"
+
+/// Which memory the library gave out, or was told of.
+namespace strata::hip::library {
+
+enum class MemoryKind {
+    device,
+    host,  ///< hipHostMalloc: of the device, as all the emulator's memory is the host's too
+    managed,
+    registered,  ///< the program's own, which hipHostRegister was told of
+    variable     ///< of a code object
+};
+struct Block {
+    DevicePtr start = 0;
+    size_t bytes = 0;
+    int device = 0;  ///< as the emulator counts
+    MemoryKind kind = MemoryKind::device;
+    unsigned flags = 0;  ///< that it was made with
+    void* pool = nullptr;
+
+    bool of_host() const { return kind == MemoryKind::host || kind == MemoryKind::registered; }
+    size_t behind(DevicePtr at) const { return static_cast<size_t>(start + bytes - at); }
+};
+
+/// Takes memory of a device.
+Code allocate(int device, size_t bytes, MemoryKind kind, unsigned flags, void** out, void* pool = nullptr);
+/// Gives it back. Error: hipErrorInvalidValue where it is none that allocate() gave.
+Code release(void* memory);
+void note(const Block& block);
+std::optional<Block> take_note(DevicePtr start);  ///< of a block that is no more
+/// The block that an address lies in.
+std::optional<Block> block_of(const void* memory);
+/// Whether an address is of a device, freed or beyond any block: no memory that the host made.
+bool belongs_to_device(const void* memory);
+size_t used_bytes(int device);
+/// All that allocate() gave on a device.
+std::vector<void*> all_of(int device);
+
+}  // namespace strata::hip::library

@@ -1,0 +1,22 @@
+#pragma once
+#include "strata/bindings/hip/stream_p.h"
+
+namespace strata::hip::library {
+
+/// hipMemcpyKind; what is copied is found by the addresses, as AMD's library does.
+inline constexpr int kHostToHost = 0, kDefaultKind = 4, kWithoutUnits = 1024;
+
+/// Rows of bytes, some distance apart.
+struct Rows {
+    size_t width = 0, height = 1, depth = 1;
+    size_t to_pitch = 0, from_pitch = 0, to_slice = 0, from_slice = 0;
+};
+/// Copies between any memories, one after the other. Error: hipErrorInvalidValue, as of what lies beyond a block.
+Code copy_rows(Stream& stream, void* to, const void* from, const Rows& rows);
+inline Code copy(Stream& stream, void* to, const void* from, size_t bytes) {
+    return copy_rows(stream, to, from, {.width = bytes});
+}
+/// What AMD's library checks before it copies.
+Code check_copy(const void* to, const void* from, size_t bytes, int kind);
+
+}  // namespace strata::hip::library

@@ -1,0 +1,106 @@
+#include "strata/bindings/hip/exports_p.h"
+#include "strata/bindings/hip/registration_p.h"
+
+namespace strata::hip::library {
+namespace {
+
+/// hipFuncAttributes.
+struct Attributes {
+    int binary_version, cache_mode;
+    size_t constant_bytes, local_bytes;
+    int most_dynamic_lds, most_threads, registers, carveout, ptx_version;
+    size_t lds_bytes;
+};
+
+constexpr int kVersion = 10 * 10 + 0;  // as AMD's library says, whatever the card
+
+int lds_left(const Function& function) {
+    return told(function.device).lds_per_block - static_cast<int>(function.kernel.lds);
+}
+
+Attributes attributes_of(const Function& function) {
+    const isa::KernelInfo& kernel = function.kernel;
+    return {kVersion,
+            0,
+            0,
+            kernel.scratch,
+            lds_left(function),
+            static_cast<int>(kernel.max_block),
+            static_cast<int>(kernel.vgprs),
+            0,
+            kVersion,
+            kernel.lds};
+}
+
+/// hipFunction_attribute.
+Code attribute_of(const Function& function, int attribute, int* out) {
+    const Attributes all = attributes_of(function);
+    switch (attribute) {
+        case 0: return set(out, all.most_threads);
+        case 1: return set(out, all.lds_bytes);
+        case 2: return set(out, all.constant_bytes);
+        case 3: return set(out, all.local_bytes);
+        case 4: return set(out, all.registers);
+        case 5: return set(out, all.ptx_version);
+        case 6: return set(out, all.binary_version);
+        case 7: return set(out, all.cache_mode);
+        case 8: return set(out, all.most_dynamic_lds);
+        case 9: return set(out, all.carveout);
+        default: return hipErrorInvalidValue;
+    }
+}
+
+/// Hints that no card of AMD's heeds.
+Code take_hint(const void* host) {
+    Function* function = nullptr;
+    return find_kernel(host, function);
+}
+
+}  // namespace
+}  // namespace strata::hip::library
+
+using namespace strata::hip::library;
+
+int hipFuncGetAttributes(void* attributes, const void* host) {
+    return entry("hipFuncGetAttributes", [&] {
+        if (!attributes) return hipErrorInvalidValue;
+        Function* function = nullptr;
+        const Code code = find_kernel(host, function);
+        if (code == hipSuccess) *static_cast<Attributes*>(attributes) = attributes_of(*function);
+        return code;
+    });
+}
+int hipFuncGetAttribute(int* value, int attribute, void* function) {
+    return entry("hipFuncGetAttribute", [&] {
+        if (!value) return hipErrorInvalidValue;
+        return function ? attribute_of(*static_cast<const Function*>(function), attribute, value)
+                        : hipErrorInvalidDeviceFunction;
+    });
+}
+int hipFuncSetAttribute(const void* host, int attribute, int value) {
+    return entry("hipFuncSetAttribute", [&] {
+        constexpr int kDynamicLds = 8, kCarveout = 9;
+        Function* function = nullptr;
+        const Code code = find_kernel(host, function);
+        if (code != hipSuccess) return code;
+        if (attribute == kDynamicLds) return value > lds_left(*function) ? hipErrorInvalidValue : hipSuccess;
+        return attribute == kCarveout ? hipSuccess : hipErrorInvalidValue;
+    });
+}
+int hipFuncSetCacheConfig(const void* host, int) {
+    return entry("hipFuncSetCacheConfig", [&] { return take_hint(host); });
+}
+int hipFuncSetSharedMemConfig(const void* host, int) {
+    return entry("hipFuncSetSharedMemConfig", [&] { return take_hint(host); });
+}
+int hipGetFuncBySymbol(void** function, const void* host) {
+    return entry("hipGetFuncBySymbol", [&] {
+        Function* found = nullptr;
+        const Code code = find_kernel(host, found);
+        return code == hipSuccess ? set(function, static_cast<void*>(found)) : code;
+    });
+}
+const char* hipKernelNameRef(void* function) {
+    return function ? static_cast<const Function*>(function)->kernel.name.c_str() : nullptr;
+}
+const char* hipKernelNameRefByPtr(const void* host, void*) { return kernel_name(host); }

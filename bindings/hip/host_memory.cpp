@@ -1,0 +1,91 @@
+#include "strata/bindings/hip/blocks_p.h"
+#include "strata/bindings/hip/exports_p.h"
+#include "strata/bindings/hip/stream_p.h"
+
+using namespace strata;
+using namespace strata::hip::library;
+
+namespace {
+
+// hipHostMallocPortable, ...Mapped, ...WriteCombined, ...NumaUser, ...Coherent, ...NonCoherent.
+constexpr unsigned kPortable = 1, kMapped = 2, kAllFlags = 7 | 0x20000000 | 0x40000000 | 0x80000000;
+constexpr unsigned kBothCoherences = 0x40000000 | 0x80000000;
+constexpr unsigned kRegisterFlags = 0xf | 0x80000000;
+
+Code allocate_on_host(void** memory, size_t bytes, unsigned flags) {
+    if (!memory || flags & ~kAllFlags || (flags & kBothCoherences) == kBothCoherences) return hipErrorInvalidValue;
+    return allocate(current(), bytes, MemoryKind::host, flags ? flags : kPortable | kMapped, memory);
+}
+
+Code release_of_host(void* memory) {
+    if (!memory) return hipSuccess;
+    const std::optional<Block> block = block_of(memory);
+    if (!block || block->kind != MemoryKind::host) return hipErrorInvalidValue;
+    wait_for_device(block->device);
+    return release(memory);
+}
+
+Code register_memory(void* memory, size_t bytes, unsigned flags) {
+    if (!memory || bytes == 0 || flags & ~kRegisterFlags) return hipErrorInvalidValue;
+    const auto* last = static_cast<const char*>(memory) + bytes - 1;
+    if (block_of(memory) || block_of(last)) return hipErrorHostMemoryAlreadyRegistered;
+    for (const int device : devices()) {
+        const Code code = code_of(emulator().map_host(device, memory, bytes), hipErrorHostMemoryAlreadyRegistered);
+        if (code != hipSuccess) return code;
+    }
+    note({address(memory), bytes, current(), MemoryKind::registered, flags});
+    return hipSuccess;
+}
+
+Code unregister_memory(void* memory) {
+    const std::optional<Block> block = block_of(memory);
+    if (!block || block->kind != MemoryKind::registered || block->start != address(memory))
+        return hipErrorHostMemoryNotRegistered;
+    (void)take_note(block->start);
+    for (const int device : devices()) (void)emulator().unmap_host(device, memory);
+    return hipSuccess;
+}
+
+}  // namespace
+
+int hipHostMalloc(void** memory, size_t bytes, unsigned flags) {
+    return entry("hipHostMalloc", [&] { return allocate_on_host(memory, bytes, flags); });
+}
+int hipHostAlloc(void** memory, size_t bytes, unsigned flags) {
+    return entry("hipHostAlloc", [&] { return allocate_on_host(memory, bytes, flags); });
+}
+int hipMallocHost(void** memory, size_t bytes) {
+    return entry("hipMallocHost", [&] { return allocate_on_host(memory, bytes, 0); });
+}
+int hipMemAllocHost(void** memory, size_t bytes) {
+    return entry("hipMemAllocHost", [&] { return allocate_on_host(memory, bytes, 0); });
+}
+int hipHostFree(void* memory) {
+    return entry("hipHostFree", [&] { return release_of_host(memory); });
+}
+int hipFreeHost(void* memory) {
+    return entry("hipFreeHost", [&] { return release_of_host(memory); });
+}
+int hipHostGetDevicePointer(void** device, void* host, unsigned flags) {
+    return entry("hipHostGetDevicePointer", [&] {
+        if (!device || flags) return hipErrorInvalidValue;
+        *device = nullptr;
+        const std::optional<Block> block = block_of(host);
+        if (!block || !(block->of_host() || block->kind == MemoryKind::managed)) return hipErrorInvalidValue;
+        *device = host;  // one address for both
+        return hipSuccess;
+    });
+}
+int hipHostGetFlags(unsigned* flags, void* host) {
+    return entry("hipHostGetFlags", [&] {
+        const std::optional<Block> block = block_of(host);
+        if (!block || !block->of_host()) return hipErrorInvalidValue;
+        return set(flags, block->flags);
+    });
+}
+int hipHostRegister(void* memory, size_t bytes, unsigned flags) {
+    return entry("hipHostRegister", [&] { return register_memory(memory, bytes, flags); });
+}
+int hipHostUnregister(void* memory) {
+    return entry("hipHostUnregister", [&] { return unregister_memory(memory); });
+}

@@ -1,0 +1,182 @@
+#include "strata/bindings/hip/launch_p.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "strata/bindings/hip/event_p.h"
+#include "strata/bindings/hip/profile_p.h"
+#include "strata/bindings/hip/registration_p.h"
+#include "strata/core/support/settings.h"
+
+namespace strata::hip::library {
+namespace {
+
+/// What a kernel printed, in the order of what the program prints.
+void show(const std::string& text) {
+    if (text.empty()) return;
+    fwrite(text.data(), 1, text.size(), stdout);
+    fflush(stdout);
+}
+
+Code launch_by_pointer(const void* host, Dim3 grid, Dim3 block, void** parameters, size_t lds, void* stream) {
+    Function* function = nullptr;
+    const Code code = find_kernel(host, function);
+    if (code != hipSuccess) return code;
+    if (lds > UINT32_MAX) return hipErrorInvalidValue;
+    Launch launch{function, grid, block, static_cast<uint32_t>(lds)};
+    const Code given = arguments_of(*function, parameters, nullptr, launch.arguments);
+    return given == hipSuccess ? run_on(stream, std::move(launch)) : given;
+}
+
+Code launch_function(void* handle, Dim3 grid, Dim3 block, size_t lds, void* stream, void** parameters, void** extra) {
+    if (!handle) return hipErrorInvalidHandle;
+    if ((parameters && extra) || lds > UINT32_MAX) return hipErrorInvalidValue;
+    Launch launch{static_cast<const Function*>(handle), grid, block, static_cast<uint32_t>(lds)};
+    const Code given = arguments_of(*launch.function, parameters, extra, launch.arguments);
+    return given == hipSuccess ? run_on(stream, std::move(launch)) : given;
+}
+
+/// A grid that waits for itself must be there as a whole.
+Code check_cooperative(const Function& function, Dim3 grid, Dim3 block, size_t lds) {
+    int at_once = 0;
+    const Code code = blocks_per_unit(function, static_cast<int>(block.x * block.y * block.z), lds, at_once);
+    if (code != hipSuccess) return code;
+    const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
+    return blocks > static_cast<uint64_t>(at_once) * static_cast<uint64_t>(function.units)
+               ? hipErrorCooperativeLaunchTooLarge
+               : hipSuccess;
+}
+
+/// Records an event where there is one.
+Code mark(void* event, void* stream) { return event ? static_cast<Code>(hipEventRecord(event, stream)) : hipSuccess; }
+template <class F>
+Code between(void* start, void* stop, void* stream, F&& launch) {
+    Code code = mark(start, stream);
+    if (code == hipSuccess) code = launch();
+    return code == hipSuccess ? mark(stop, stream) : code;
+}
+
+}  // namespace
+
+Code arguments_of(const Function& function, void** parameters, void** extra, std::vector<uint8_t>& out) {
+    if (extra) {
+        const void* bytes = nullptr;
+        const size_t* size = nullptr;
+        for (; address(*extra) != kEnd; extra += 2) {
+            if (address(*extra) == kBufferPointer)
+                bytes = extra[1];
+            else if (address(*extra) == kBufferSize)
+                size = static_cast<const size_t*>(extra[1]);
+            else
+                return hipErrorInvalidValue;
+        }
+        if (!size || (*size && !bytes)) return hipErrorInvalidValue;
+        const auto* first = static_cast<const uint8_t*>(bytes);
+        out.assign(first, first + *size);
+        return hipSuccess;
+    }
+    out.resize(function.argument_bytes);
+    for (const isa::KernelArg& argument : function.kernel.args) {
+        if (argument.value_kind.starts_with("hidden_")) break;
+        if (!parameters || !*parameters) return hipErrorInvalidValue;
+        std::memcpy(&out[argument.offset], *parameters++, argument.size);
+    }
+    return hipSuccess;
+}
+
+Code check_launch(const Launch& launch) {
+    const Dim3 &grid = launch.grid, &block = launch.block;
+    if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z) return hipErrorInvalidConfiguration;
+    const uint64_t items = uint64_t{block.x} * block.y * block.z;
+    return items > launch.function->kernel.max_block ? hipErrorInvalidConfiguration : hipSuccess;
+}
+
+Code run(Stream& stream, const Launch& launch) {
+    LaunchReport report;
+    report.shows_output = false;
+    std::optional<ScopedSettings> profiled;
+    if (profiling()) profiled.emplace(profiled_settings());
+    const Result<void> ran = emulator().module_launch_kernel(
+        launch.function->handle, {launch.grid.x, launch.grid.y, launch.grid.z},
+        {launch.block.x, launch.block.y, launch.block.z}, launch.lds, stream.handle, launch.arguments, report);
+    show(report.output);
+    if (ran) {
+        if (profiling()) add_to_profile(launch, report);
+        spend(stream, static_cast<Time>(std::llround(report.modelled_ms * 1e12)));
+        return hipSuccess;
+    }
+    tell("launch", ran.error());
+    if (ran.error().kind == ErrorKind::Launch && !report.over_budget) return hipErrorInvalidConfiguration;
+    lose(report.over_budget ? hipErrorLaunchTimeOut : code_of(ran.error(), hipErrorLaunchFailure));
+    return hipSuccess;
+}
+
+Code run_on(void* handle, Launch launch) {
+    Stream* const stream = stream_of(handle);
+    if (!stream) return hipErrorContextIsDestroyed;
+    if (launch.function->device != stream->device) return hipErrorInvalidHandle;
+    const Code code = check_launch(launch);
+    if (code != hipSuccess) return code;
+    if (!stream->capture) return run(*stream, launch);
+    return record(*stream, NodeType::kernel, [launch = std::move(launch)](Stream& own) { return run(own, launch); });
+}
+
+Code blocks_per_unit(const Function& function, int block, size_t lds, int& out) {
+    if (block <= 0 || lds > UINT32_MAX) return hipErrorInvalidValue;
+    return give(emulator().groups_per_unit(function.handle, static_cast<uint32_t>(block), static_cast<uint32_t>(lds)),
+                &out, hipErrorInvalidValue);
+}
+
+}  // namespace strata::hip::library
+
+using namespace strata::hip::library;
+
+int hipLaunchKernel(const void* function, Dim3 grid, Dim3 block, void** parameters, size_t lds, void* stream) {
+    return entry("hipLaunchKernel", [&] { return launch_by_pointer(function, grid, block, parameters, lds, stream); });
+}
+int hipExtLaunchKernel(const void* function, Dim3 grid, Dim3 block, void** parameters, size_t lds, void* stream,
+                       void* start, void* stop, int) {
+    return entry("hipExtLaunchKernel", [&] {
+        return between(start, stop, stream,
+                       [&] { return launch_by_pointer(function, grid, block, parameters, lds, stream); });
+    });
+}
+int hipLaunchCooperativeKernel(const void* host, Dim3 grid, Dim3 block, void** parameters, unsigned lds, void* stream) {
+    return entry("hipLaunchCooperativeKernel", [&] {
+        Function* function = nullptr;
+        Code code = find_kernel(host, function);
+        if (code == hipSuccess) code = check_cooperative(*function, grid, block, lds);
+        return code == hipSuccess ? launch_by_pointer(host, grid, block, parameters, lds, stream) : code;
+    });
+}
+int hipModuleLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                          unsigned block_y, unsigned block_z, unsigned lds, void* stream, void** parameters,
+                          void** extra) {
+    return entry("hipModuleLaunchKernel", [&] {
+        return launch_function(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, lds, stream, parameters,
+                               extra);
+    });
+}
+int hipModuleLaunchCooperativeKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                     unsigned block_x, unsigned block_y, unsigned block_z, unsigned lds, void* stream,
+                                     void** parameters) {
+    return entry("hipModuleLaunchCooperativeKernel", [&] {
+        if (!function) return hipErrorInvalidHandle;
+        const Dim3 grid{grid_x, grid_y, grid_z}, block{block_x, block_y, block_z};
+        const Code code = check_cooperative(*static_cast<const Function*>(function), grid, block, lds);
+        return code == hipSuccess ? launch_function(function, grid, block, lds, stream, parameters, nullptr) : code;
+    });
+}
+int hipExtModuleLaunchKernel(void* function, uint32_t items_x, uint32_t items_y, uint32_t items_z, uint32_t block_x,
+                             uint32_t block_y, uint32_t block_z, size_t lds, void* stream, void** parameters,
+                             void** extra, void* start, void* stop, uint32_t) {
+    return entry("hipExtModuleLaunchKernel", [&] {
+        if (!block_x || !block_y || !block_z) return hipErrorInvalidConfiguration;
+        if (items_x % block_x || items_y % block_y || items_z % block_z) return hipErrorInvalidConfiguration;
+        const Dim3 grid{items_x / block_x, items_y / block_y, items_z / block_z};
+        return between(start, stop, stream, [&] {
+            return launch_function(function, grid, {block_x, block_y, block_z}, lds, stream, parameters, extra);
+        });
+    });
+}

@@ -1,0 +1,27 @@
+#pragma once
+#include "strata/bindings/hip/exports_p.h"
+#include "strata/bindings/hip/module_p.h"
+#include "strata/bindings/hip/stream_p.h"
+
+namespace strata::hip::library {
+
+/// A kernel with all that it needs to run.
+struct Launch {
+    const Function* function = nullptr;
+    Dim3 grid{1, 1, 1}, block{1, 1, 1};
+    uint32_t lds = 0;
+    std::vector<uint8_t> arguments = {};
+};
+
+/// The bytes of kernel arguments: as `extra` has them, or gathered from what `parameters` point to.
+Code arguments_of(const Function& function, void** parameters, void** extra, std::vector<uint8_t>& out);
+/// What is refused before anything runs.
+Code check_launch(const Launch& launch);
+/// Runs a kernel to its end. What it does wrong is known to the calls behind, as on a device.
+Code run(Stream& stream, const Launch& launch);
+Code run_on(void* stream, Launch launch);
+
+/// Work-items of a block that a unit holds at once, and as many blocks. Error: hipErrorInvalidValue.
+Code blocks_per_unit(const Function& function, int block, size_t lds, int& out);
+
+}  // namespace strata::hip::library

@@ -1,0 +1,36 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+
+#include "strata/asm/object/code_object.h"
+#include "strata/bindings/hip/state_p.h"
+
+namespace strata::hip::library {
+
+struct Function {
+    FunctionHandle* handle = nullptr;
+    isa::KernelInfo kernel = {};
+    int device = 0;  ///< as the emulator counts
+    int units = 0;   ///< of that
+    size_t argument_bytes = 0;
+};
+struct Module {
+    ModuleHandle* handle = nullptr;
+    isa::CodeObject object = {};
+    int device = 0;
+    std::map<std::string, std::unique_ptr<Function>, std::less<>> functions = {};
+};
+
+/// What a device says its arch is, with the features that code objects may ask for.
+std::string arch_with_features(int device);
+
+/// Loads an image, an offload bundle too, to a device. What is wrong with it goes to stderr.
+Code load(int device, const void* image, std::unique_ptr<Module>& out);
+Code unload(std::unique_ptr<Module> module);
+/// A kernel of a module; nullptr: there is none. Call it from one thread at a time.
+Function* function_of(Module& module, std::string_view name);
+/// A variable of a module, which is known as memory from then on.
+Code variable_of(const Module& module, const char* name, DeviceRange& out);
+
+}  // namespace strata::hip::library

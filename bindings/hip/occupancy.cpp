@@ -1,0 +1,81 @@
+#include <algorithm>
+
+#include "strata/bindings/hip/launch_p.h"
+#include "strata/bindings/hip/registration_p.h"
+
+namespace strata::hip::library {
+namespace {
+
+/// The block that fills a unit best, the largest of those, and the grid that fills the device with it.
+Code best_block(const Function& function, size_t lds, int limit, int* grid, int* block) {
+    if (!grid || !block) return hipErrorInvalidValue;
+    const int wave = static_cast<int>(function.kernel.wave_size), most = static_cast<int>(function.kernel.max_block);
+    const int largest = limit > 0 ? std::min(limit, most) : most;
+    int best = 0, blocks = 0;
+    for (int items = largest / wave * wave; items > 0; items -= wave) {
+        int now = 0;
+        const Code code = blocks_per_unit(function, items, lds, now);
+        if (code != hipSuccess) return code;
+        if (now * items > best * blocks) best = items, blocks = now;
+    }
+    if (best == 0 && largest > 0) {  // less than a wave
+        const Code code = blocks_per_unit(function, best = largest, lds, blocks);
+        if (code != hipSuccess) return code;
+    }
+    *block = best;
+    *grid = blocks * function.units;
+    return hipSuccess;
+}
+
+template <class F>
+Code with_kernel(const void* host, F&& ask) {
+    Function* function = nullptr;
+    const Code code = find_kernel(host, function);
+    return code == hipSuccess ? ask(*function) : code;
+}
+template <class F>
+Code with_function(void* handle, F&& ask) {
+    return handle ? ask(*static_cast<const Function*>(handle)) : hipErrorInvalidDeviceFunction;
+}
+
+Code blocks_of(const Function& function, int block, size_t lds, int* out) {
+    return out ? blocks_per_unit(function, block, lds, *out) : hipErrorInvalidValue;
+}
+
+}  // namespace
+}  // namespace strata::hip::library
+
+using namespace strata::hip::library;
+
+int hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* host, int block, size_t lds) {
+    return entry("hipOccupancyMaxActiveBlocksPerMultiprocessor", [&] {
+        return with_kernel(host, [&](const Function& own) { return blocks_of(own, block, lds, blocks); });
+    });
+}
+int hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* host, int block, size_t lds,
+                                                          unsigned) {
+    return hipOccupancyMaxActiveBlocksPerMultiprocessor(blocks, host, block, lds);
+}
+int hipOccupancyMaxPotentialBlockSize(int* grid, int* block, const void* host, size_t lds, int limit) {
+    return entry("hipOccupancyMaxPotentialBlockSize", [&] {
+        return with_kernel(host, [&](const Function& own) { return best_block(own, lds, limit, grid, block); });
+    });
+}
+int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int block, size_t lds) {
+    return entry("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", [&] {
+        return with_function(function, [&](const Function& own) { return blocks_of(own, block, lds, blocks); });
+    });
+}
+int hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, void* function, int block, size_t lds,
+                                                                unsigned) {
+    return hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block, lds);
+}
+int hipModuleOccupancyMaxPotentialBlockSize(int* grid, int* block, void* function, size_t lds, int limit) {
+    return entry("hipModuleOccupancyMaxPotentialBlockSize", [&] {
+        return with_function(function, [&](const Function& own) { return best_block(own, lds, limit, grid, block); });
+    });
+}
+int hipModuleOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, void* function, size_t lds, int limit,
+                                                     unsigned) {
+    return hipModuleOccupancyMaxPotentialBlockSize(grid, block, function, lds, limit);
+}

@@ -1,0 +1,132 @@
+#include <algorithm>
+
+#include "strata/bindings/hip/blocks_p.h"
+#include "strata/bindings/hip/exports_p.h"
+#include "strata/bindings/hip/stream_p.h"
+
+namespace strata::hip::library {
+namespace {
+
+/// hipPointerAttribute_t.
+struct Attributes {
+    int type;
+    int device;
+    void *on_device, *on_host;
+    int managed;
+    unsigned flags;
+};
+
+/// hipMemoryType: HIP 6 gave it CUDA's numbers.
+int type_of(const Block& block) {
+    const bool as_cuda = major_version() >= 6;
+    if (block.of_host()) return as_cuda ? 1 : 0;
+    if (block.kind == MemoryKind::managed) return as_cuda ? 3 : 1;
+    return as_cuda ? 2 : 1;
+}
+
+Code attributes_of(const void* pointer, Attributes* out) {
+    if (!out || !pointer) return hipErrorInvalidValue;
+    const std::optional<Block> block = block_of(pointer);
+    auto* const here = const_cast<void*>(pointer);
+    if (!block) {
+        if (major_version() < 6) return hipErrorInvalidValue;
+        *out = {0, -2, nullptr, nullptr, 0, 0};  // hipMemoryTypeUnregistered, hipInvalidDeviceId
+        return hipSuccess;
+    }
+    const bool for_host = block->of_host() || block->kind == MemoryKind::managed;
+    *out = {type_of(*block),           number_of(block->device),           here,
+            for_host ? here : nullptr, block->kind == MemoryKind::managed, block->flags};
+    return hipSuccess;
+}
+
+/// hipPointer_attribute.
+enum Wanted {
+    context = 1,
+    memory_type,
+    device_pointer,
+    host_pointer,
+    is_managed = 8,
+    ordinal,
+    start = 11,
+    size,
+    mapped
+};
+
+Code one_attribute(void* out, int wanted, void* pointer) {
+    if (!out) return hipErrorInvalidValue;
+    const std::optional<Block> block = block_of(pointer);
+    if (!block) return hipErrorInvalidValue;
+    Attributes all{};
+    (void)attributes_of(pointer, &all);
+    switch (wanted) {
+        case memory_type: return set(static_cast<unsigned*>(out), all.type);
+        case device_pointer: return set(static_cast<void**>(out), all.on_device);
+        case host_pointer:
+            *static_cast<void**>(out) = all.on_host;
+            return all.on_host ? hipSuccess : hipErrorInvalidValue;
+        case is_managed: return set(static_cast<bool*>(out), all.managed != 0);
+        case ordinal: return set(static_cast<int*>(out), all.device);
+        case start: return set(static_cast<DevicePtr*>(out), block->start);
+        case size: return set(static_cast<size_t*>(out), block->bytes);
+        case mapped: return set(static_cast<bool*>(out), true);
+        default: return hipErrorNotSupported;
+    }
+}
+
+/// Whether bytes lie in one block that both the host and devices use.
+Code check_managed(const void* memory, size_t bytes) {
+    const std::optional<Block> block = block_of(memory);
+    if (!block || bytes == 0 || bytes > block->behind(address(memory))) return hipErrorInvalidValue;
+    return block->kind == MemoryKind::managed || block->of_host() ? hipSuccess : hipErrorInvalidValue;
+}
+
+}  // namespace
+}  // namespace strata::hip::library
+
+using namespace strata::hip::library;
+
+int hipPointerGetAttributes(void* attributes, const void* pointer) {
+    return entry("hipPointerGetAttributes",
+                 [&] { return attributes_of(pointer, static_cast<Attributes*>(attributes)); });
+}
+int hipPointerGetAttribute(void* value, int attribute, void* pointer) {
+    return entry("hipPointerGetAttribute", [&] { return one_attribute(value, attribute, pointer); });
+}
+int hipDrvPointerGetAttributes(unsigned count, int* attributes, void** values, void* pointer) {
+    return entry("hipDrvPointerGetAttributes", [&] {
+        if (!attributes || !values) return hipErrorInvalidValue;
+        for (unsigned i = 0; i < count; ++i)
+            if (one_attribute(values[i], attributes[i], pointer) == hipErrorNotSupported) return hipErrorNotSupported;
+        return hipSuccess;
+    });
+}
+int hipMemGetAddressRange(void** base, size_t* bytes, void* pointer) {
+    return entry("hipMemGetAddressRange", [&] {
+        const std::optional<Block> block = block_of(pointer);
+        if (!block) return hipErrorNotFound;
+        if (base) *base = reinterpret_cast<void*>(block->start);
+        if (bytes) *bytes = block->bytes;
+        return hipSuccess;
+    });
+}
+int hipMemPtrGetInfo(void* pointer, size_t* bytes) {
+    return entry("hipMemPtrGetInfo", [&] {
+        const std::optional<Block> block = block_of(pointer);
+        return block ? set(bytes, block->bytes) : hipErrorInvalidValue;
+    });
+}
+int hipMemAdvise(const void* memory, size_t bytes, int, int) {
+    return entry("hipMemAdvise", [&] { return check_managed(memory, bytes); });
+}
+int hipMemPrefetchAsync(const void* memory, size_t bytes, int, void* stream) {
+    return entry("hipMemPrefetchAsync", [&] {
+        if (!stream_of(stream)) return hipErrorContextIsDestroyed;
+        return check_managed(memory, bytes);
+    });
+}
+int hipStreamAttachMemAsync(void* stream, void* memory, size_t, unsigned flags) {
+    return entry("hipStreamAttachMemAsync", [&] {
+        if (!stream_of(stream) || !memory || (flags != 1 && flags != 2 && flags != 4)) return hipErrorInvalidValue;
+        return check_managed(memory, 1);
+    });
+}

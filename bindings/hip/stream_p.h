@@ -1,0 +1,72 @@
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "strata/bindings/hip/state_p.h"
+
+namespace strata::hip::library {
+
+/// Modelled time in femtoseconds: sums of whole numbers do not depend on their order.
+using Time = uint64_t;
+
+struct Capture;
+
+/// What runs on a stream is done when its call returns; the stream keeps when that would have been, by the model.
+struct Stream {
+    int device = 0;  ///< as the emulator counts
+    unsigned flags = 0;
+    int priority = 0;
+    bool legacy = false;  ///< the device's own, which orders itself with all that do not say otherwise
+    StreamHandle* handle = nullptr;
+    Time now = 0;
+    std::shared_ptr<Capture> capture = nullptr;  ///< what it does goes to a graph
+};
+inline constexpr unsigned kNonBlocking = 1;
+
+/// The stream that a handle means: of the device for null, of the thread for hipStreamPerThread; nullptr: it is none.
+Stream* stream_of(void* handle);
+inline constexpr uintptr_t kLegacyStream = 1, kPerThreadStream = 2;
+inline void* per_thread_stream() { return reinterpret_cast<void*>(kPerThreadStream); }
+
+/// What takes so long on a stream, after what it has to wait for.
+void spend(Stream& stream, Time duration);
+/// When what is on a stream by now would have ended.
+Time end_of(Stream& stream);
+/// A stream does not go on before a time.
+void wait_until(Stream& stream, Time time);
+void wait_for_stream(Stream& stream);  ///< the host waits
+void wait_for_device(int device);
+void wait_on_host(int device, Time time);  ///< until then
+/// Destroys what the program has not, and sets clocks to zero.
+void reset_streams(int device);
+
+/// How long bytes take within a device's memory, or over its link to the host.
+Time time_within_device(int device, size_t bytes);
+Time time_over_link(size_t bytes);
+
+/// hipGraphNodeType.
+enum class NodeType { kernel = 1, copy, fill, host, graph, empty, wait_event, record_event };
+
+using Work = std::function<Code(Stream&)>;
+/// Keeps work for the graph that a stream records.
+Code record(Stream& stream, NodeType type, Work work);
+
+/// Runs work(stream), or keeps it for a graph: then it is called whenever the graph is launched.
+template <class F>
+Code on_stream(void* handle, NodeType type, F&& work) {
+    Stream* const stream = stream_of(handle);
+    if (!stream) return hipErrorContextIsDestroyed;
+    return stream->capture ? record(*stream, type, std::forward<F>(work)) : work(*stream);
+}
+/// The same for a call that returns when all is done.
+template <class F>
+Code and_wait(void* handle, F&& work) {
+    Stream* const stream = stream_of(handle);
+    if (!stream) return hipErrorContextIsDestroyed;
+    if (stream->capture) return hipErrorStreamCaptureUnsupported;
+    const Code code = work(*stream);
+    wait_for_stream(*stream);
+    return code;
+}
+
+}  // namespace strata::hip::library

@@ -1,0 +1,73 @@
+#include "strata/bindings/hip/copy_p.h"
+#include "strata/bindings/hip/exports_p.h"
+#include "strata/bindings/hip/registration_p.h"
+
+namespace strata::hip::library {
+namespace {
+
+/// Part of a variable. Error: hipErrorInvalidSymbol, hipErrorInvalidValue where it has not so many bytes.
+Code part_of(const void* symbol, size_t bytes, size_t offset, char*& out) {
+    DeviceRange range;
+    const Code code = find_variable(symbol, range);
+    if (code != hipSuccess) return code;
+    if (offset > range.bytes || bytes > range.bytes - offset) return hipErrorInvalidValue;
+    out = reinterpret_cast<char*>(range.address) + offset;
+    return hipSuccess;
+}
+
+/// Calls copy(address) for a part of a variable.
+template <class Copy>
+Code with_part(const void* symbol, const void* other, size_t bytes, size_t offset, int kind, Copy&& copy) {
+    char* part = nullptr;
+    Code code = part_of(symbol, bytes, offset, part);
+    if (code == hipSuccess) code = check_copy(part, other, bytes, kind);
+    return code == hipSuccess ? copy(part) : code;
+}
+
+}  // namespace
+}  // namespace strata::hip::library
+
+using namespace strata::hip::library;
+
+int hipGetSymbolAddress(void** address, const void* symbol) {
+    return entry("hipGetSymbolAddress", [&] {
+        char* start = nullptr;
+        const Code code = part_of(symbol, 0, 0, start);
+        return code == hipSuccess ? set(address, static_cast<void*>(start)) : code;
+    });
+}
+int hipGetSymbolSize(size_t* bytes, const void* symbol) {
+    return entry("hipGetSymbolSize", [&] {
+        strata::hip::DeviceRange range;
+        const Code code = find_variable(symbol, range);
+        return code == hipSuccess ? set(bytes, range.bytes) : code;
+    });
+}
+int hipMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset, int kind) {
+    return entry("hipMemcpyToSymbol", [&] {
+        return with_part(symbol, from, bytes, offset, kind, [&](char* part) {
+            return and_wait(nullptr, [=](Stream& own) { return copy(own, part, from, bytes); });
+        });
+    });
+}
+int hipMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset, int kind, void* stream) {
+    return entry("hipMemcpyToSymbolAsync", [&] {
+        return with_part(symbol, from, bytes, offset, kind, [&](char* part) {
+            return on_stream(stream, NodeType::copy, [=](Stream& own) { return copy(own, part, from, bytes); });
+        });
+    });
+}
+int hipMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset, int kind) {
+    return entry("hipMemcpyFromSymbol", [&] {
+        return with_part(symbol, to, bytes, offset, kind, [&](char* part) {
+            return and_wait(nullptr, [=](Stream& own) { return copy(own, to, part, bytes); });
+        });
+    });
+}
+int hipMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset, int kind, void* stream) {
+    return entry("hipMemcpyFromSymbolAsync", [&] {
+        return with_part(symbol, to, bytes, offset, kind, [&](char* part) {
+            return on_stream(stream, NodeType::copy, [=](Stream& own) { return copy(own, to, part, bytes); });
+        });
+    });
+}

@@ -1,0 +1,112 @@
+"""Programs that are built for AMD's HIP runtime run as they are on emulated devices: their host code calls Strata's libamdhip64."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from strata.hip_run import library
+
+PROGRAMS = Path(__file__).resolve().parents[1] / "bindings" / "hip" / "programs"
+BITCODE = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
+HAS_COMPILER = shutil.which("clang++-19") and Path(BITCODE, "ocml.bc").exists() and Path("/usr/include/hip/hip_runtime.h").exists()
+pytestmark = pytest.mark.skipif(not HAS_COMPILER, reason="needs clang-19, rocm-device-libs and libamdhip64-dev")
+
+
+def clean():
+    return {k: v for k, v in os.environ.items() if not k.startswith("STRATA_") or k == "STRATA_CACHE_DIR"}
+
+
+def run(command, **env):
+    return subprocess.run([str(word) for word in command], env=clean() | env, capture_output=True, text=True, timeout=120)
+
+
+def hip_run(*arguments):
+    return run([sys.executable, "-m", "strata", "hip-run", *arguments])
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("programs")
+
+    def compile(name, *options, archs=("gfx90a",)):
+        program = folder / "-".join([name, *archs, *(option.strip("-") for option in options)])
+        if not program.exists():
+            done = run(["clang++-19", "-x", "hip", *(f"--offload-arch={arch}" for arch in archs), "--rocm-path=/usr", f"--rocm-device-lib-path={BITCODE}",
+                        "-O1", *options, PROGRAMS / f"{name}.hip", "-o", program, f"-L{library()}", "-lamdhip64"])
+            assert done.returncode == 0, done.stderr
+        return program
+
+    return compile
+
+
+def test_a_program_runs_on_the_device_that_it_has_code_for(build):
+    done = hip_run(build("vector_add"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "100000 sums on gfx90a:sramecc+:xnack-\n", "")
+
+
+def test_the_loader_alone_is_enough(build):
+    done = run([build("vector_add")], LD_LIBRARY_PATH=str(library()))
+    assert done.stdout == "100000 sums on gfx90a:sramecc+:xnack-\n", done.stderr
+
+
+def test_code_for_another_arch_is_refused_with_those_that_there_are(build):
+    done = hip_run("--device", "emu:gfx1100", build("vector_add"))
+    assert (done.returncode, done.stdout) == (4, "no kernel image is available for execution on the device\n")
+    assert "the program has code for gfx90a, the device is gfx1100; compile with --offload-arch=gfx1100" in done.stderr
+
+
+@pytest.mark.parametrize("options", [("--offload-compress",), ("-fgpu-rdc", "--hip-link")])
+def test_other_forms_of_bundles_are_read(build, options):
+    assert hip_run(build("vector_add", *options)).stdout == "100000 sums on gfx90a:sramecc+:xnack-\n"
+
+
+def test_of_several_targets_the_closest_is_taken(build):
+    done = hip_run(build("vector_add", archs=("gfx90a:xnack+", "gfx90a:xnack-", "gfx1030")))
+    assert done.stdout == "100000 sums on gfx90a:sramecc+:xnack-\n", done.stderr
+    done = hip_run(build("vector_add", archs=("gfx90a:xnack+", "gfx1030")))
+    assert "has code for gfx1030, gfx90a:xnack+, the device is" in done.stderr
+
+
+def test_calls_do_what_the_host_computes(build):
+    done = hip_run(build("calls"))
+    assert done.returncode == 0 and done.stdout.startswith("0 of "), done.stdout + done.stderr
+
+
+def test_strict_mode_finds_a_race(build):
+    assert hip_run(build("broken"), "race").stderr == ""
+    done = hip_run("--check", build("broken"), "race")
+    assert "lds-race" in done.stderr and "neighbours" in done.stderr
+    assert done.stdout == "launch: hipSuccess, behind it: hipSuccess\n"
+    done = hip_run("--check-raise", build("broken"), "race")
+    assert done.stdout == "launch: hipSuccess, behind it: hipErrorLaunchFailure\n"
+
+
+@pytest.mark.parametrize("what, words", [("bound", "one_more"), ("freed", "of freed allocation (1024 bytes"), ("assert", "Device-side assertion")])
+def test_a_fault_is_named_and_every_later_call_fails(build, what, words):
+    done = hip_run(build("broken"), what)
+    assert words in done.stderr
+    if what == "bound":
+        assert "workgroup (1, 0, 0), wave 0: lane 0 writes 4 bytes" in done.stderr and "0 bytes past the end of allocation (1024 bytes" in done.stderr
+    assert done.stdout.endswith("launch: hipSuccess, behind it: hipErrorIllegalAddress\n")
+
+
+def test_kernels_print_between_what_the_program_prints(build):
+    lines = [f"thread {thread} of block {block}" for block in range(2) for thread in range(2)]
+    assert hip_run(build("broken"), "print").stdout.splitlines() == ["before", *lines, "behind", "launch: hipSuccess, behind it: hipSuccess"]
+
+
+def test_a_profile_tells_of_each_kernel(build):
+    done = hip_run("--profile", build("vector_add"))
+    head, row = done.stderr.splitlines()[1:]
+    assert head.split()[:2] == ["ms", "share"]
+    assert row.endswith("_Z3addPKfS0_Pfi") and float(row.split()[0]) > 0 and " 100.0% " in row
+
+
+def test_what_cannot_be_run_is_said(build):
+    assert "is no program that can be run" in hip_run("./nowhere").stderr
+    done = hip_run("--device", "emu:gfx803", build("vector_add"))
+    assert done.returncode == 1 and "--device emu:gfx803: there are emu:gfx1100" in done.stderr
