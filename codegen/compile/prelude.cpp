@@ -126,7 +126,7 @@ std::string all_sections() {
 
 /// The same of prelude_nvidia.hip: CUDA has the functions of float and double, those of half are made of these.
 std::string all_sections_for_nvidia() {
-    std::string text = std::string(prelude_nvidia_text) + prelude_common_text;
+    std::string text = std::string(prelude_nvidia_text) + prelude_common_text + nvidia_wave_functions();
     for (const LibraryFunction& f : math_library())
         text += fmt::format("//@ {0} & half half2 half4 half8 half16\nSTRATA_MATH{1}({0})\n", f.name, f.arity);
     return text;

@@ -54,6 +54,7 @@ class Plan {
     std::vector<UOp> axes(ActionKind kind) const { return axes_of(kernel_, kind); }
     int64_t size(ActionKind kind, int axis) const { return axes(kind)[static_cast<size_t>(axis)].as<RangeArg>().size; }
     const Kernel& kernel() const { return kernel_; }
+    const Target& target() const { return *target_; }
     /// Whether the kernel stays small enough to be compiled soon with so many more copies of its body.
     bool fits_unrolled(int64_t steps) const {
         for (UOp r : ranges(kernel_.sink))
@@ -201,7 +202,11 @@ bool tile_matrices(Plan& plan) {
         if (tiles[i] > 1) plan.add(ActionKind::upcast, reused[i], tiles[i]);
     const std::vector<int> left = reused_axes(plan);
     for (size_t i = left.size(); i-- > 0;) plan.add(ActionKind::local, left[i], 2);
-    plan.add_largest(ActionKind::stage, 0, {16, 8, 4, 2, 1});
+    // What is read a step ahead is in registers meanwhile.
+    if (plan.target().fetches_ahead)
+        plan.add_largest(ActionKind::stage, 0, {2, 1});
+    else
+        plan.add_largest(ActionKind::stage, 0, {16, 8, 4, 2, 1});
     return true;
 }
 

@@ -1,10 +1,10 @@
 // matrix: products of a reduction are computed by matrix instructions, a tile of results by each wave.
 //
 // Before  reduce(a(m, k) * b(k, n), k), m and n output ranges
-// After   m = outer m * M + row(part, lanes), n = outer n * N + lane, and
-//         element(reduce(wmma(contract(a(outer m * M + lane, k), elements), contract(b(k, outer n * N + lane), elements), 0),
-//                        outer k), part) with k = outer k * K + step(elements, lanes)
-// Rows and steps are those of the layouts in codegen/target/matrix_shapes.def. The zero becomes the accumulator (lower_reduces).
+// After   m = outer m * M + row(part, lanes), n = outer n * N + column(part, lanes), and
+//         element(reduce(wmma(contract(a(outer m * M + place, k), elements), contract(b(k, outer n * N + place), elements), 0),
+//                        outer k), part) with place and k = outer k * K + step of elements and lanes
+// Rows, columns, places and steps are those of the layouts in codegen/target/matrix_shapes.def. The zero becomes the accumulator (lower_reduces).
 #include <algorithm>
 #include <optional>
 
@@ -16,41 +16,45 @@
 namespace strata::codegen {
 namespace {
 
-/// A number made of digits, the last one fastest: what part of it each stands for.
-struct Digits {
-    std::vector<UOp> ranges;
-    std::vector<int64_t> weights;
-
-    UOp number() const {
-        UOp sum;
-        for (size_t i = 0; i < ranges.size(); ++i) {
-            const UOp term = weights[i] == 1 ? ranges[i] : ranges[i] * weights[i];
-            sum = sum ? sum + term : term;
-        }
-        return sum;
-    }
+/// A place along a side of a matrix, as a sum: what a digit of an element's number, and of the lane's, weighs in it.
+struct Weights {
+    std::vector<int64_t> element;  ///< a weight a digit
+    int64_t row, lane;             ///< of the lane's row, and its place in the row
 };
 
-/// How the elements of an operand and of the accumulator lie in a lane: the second digit is the lane's row of lanes.
+/// How the elements of a matrix lie in lanes.
 struct Layout {
-    int64_t outer, inner;  ///< digits of an element's number
-    int64_t outer_weight, row_weight, inner_weight;
+    std::vector<int64_t> digits;  ///< sizes of the digits of an element's number, the last one fastest
+    Weights lines, along;         ///< of A and B the side of the result, then k; of the accumulator m, then n
 };
+
+/// AMD's: a lane of a row is one line of an operand, one column of the result.
+Layout in_lines(std::vector<int64_t> digits, std::vector<int64_t> weights, int64_t row) {
+    const std::vector<int64_t> none(digits.size(), 0);
+    return {std::move(digits), {none, 0, 1}, {std::move(weights), row, 0}};
+}
 
 Layout operand_layout(const MatrixShape& shape) {
     const int64_t elements = shape.operand_elements();
-    if (shape.family == isa::Family::rdna3 && shape.operand.bits() == 16) return {2, 8, 8, 0, 1};
-    if (shape.family == isa::Family::rdna3) return {1, elements, 0, 0, 1};
-    if (shape.family == isa::Family::rdna4 && shape.operand.bits() == 16) return {2, 4, 8, 4, 1};
-    return {1, elements, 0, elements, 1};
+    if (!shape.family) return {{2, elements / 2}, {{1, 0}, 2, 0}, {{0, 1}, 0, elements / 2}};
+    if (shape.family == isa::Family::rdna3 && shape.operand.bits() == 16) return in_lines({2, 8}, {8, 1}, 0);
+    if (shape.family == isa::Family::rdna3) return in_lines({elements}, {1}, 0);
+    if (shape.family == isa::Family::rdna4 && shape.operand.bits() == 16) return in_lines({2, 4}, {8, 1}, 4);
+    return in_lines({elements}, {1}, elements);
 }
 
 Layout accumulator_layout(const MatrixShape& shape) {
+    if (!shape.family) return {{2, 4}, {{1, 0}, 2, 0}, {{0, 1}, 0, 4}};
     const int64_t elements = shape.accumulator_elements();
-    if (shape.family == isa::Family::rdna3) return {1, elements, 0, 1, 2};
-    if (shape.accumulator == dtypes::float64) return {1, elements, 0, 1, 4};
-    if (shape.m == 32) return {4, 4, 8, 4, 1};
-    return {1, elements, 0, elements, 1};
+    Layout columns = in_lines({elements}, {1}, elements);
+    if (shape.family == isa::Family::rdna3)
+        columns = in_lines({elements}, {2}, 1);
+    else if (shape.accumulator == dtypes::float64)
+        columns = in_lines({elements}, {4}, 1);
+    else if (shape.m == 32)
+        columns = in_lines({4, 4}, {8, 1}, 4);
+    std::swap(columns.lines, columns.along);
+    return columns;
 }
 
 /// The products of a reduction: sums of left * right.
@@ -141,15 +145,15 @@ class Rewriting {
         : sink_(sink),
           k_(k),
           shape_(shape),
-          rows_of_lanes_(target.wave_size / shape.m),
+          lanes_of_row_(shape.family ? shape.m : 4),
+          rows_of_lanes_(target.wave_size / lanes_of_row_),
           next_id_(next_range_id(sink)) {}
 
     UOp run(const Product& p) {
         const UOp outer_m = outer(p.m, shape_.m), outer_n = outer(p.n, shape_.n), outer_k = outer(k_, shape_.k);
         row_of_lanes_ = new_range(rows_of_lanes_, Axis::lane);
-        lane_ = new_range(shape_.n, Axis::lane);
-        const UOp left = fragment(p.left, {{p.m, place(outer_m, shape_.m, lane_)}}, outer_k);
-        const UOp right = fragment(p.right, {{p.n, place(outer_n, shape_.n, lane_)}}, outer_k);
+        lane_ = new_range(lanes_of_row_, Axis::lane);
+        const UOp left = fragment(p.left, p.m, outer_m, outer_k), right = fragment(p.right, p.n, outer_n, outer_k);
         const std::vector<UOp> zeros(static_cast<size_t>(shape_.accumulator_elements()),
                                      constant(shape_.accumulator, 0));
         std::vector<UOp> sources{uop::wmma(std::string(shape_.mnemonic), left, right, uop::vec(zeros))};
@@ -158,14 +162,11 @@ class Rewriting {
         const UOp sums = make(Op::reduce, sources[0].dtype(), sources, p.reduce.as<ReduceArg>());
 
         const Layout layout = accumulator_layout(shape_);
-        const Digits part = digits(layout, Axis::upcast);
-        const UOp result = cast(uop::element(sums, part.number()), p.reduce.dtype());
-        const UOp row = in_layout(part, layout).number();
+        const std::vector<UOp> part = digits(layout, Axis::upcast);
+        const UOp result = cast(uop::element(sums, number(part, layout.digits)), p.reduce.dtype());
         UOp sink = substitute(sink_, {{p.reduce, result}});
-        sink = split(sink, p.n, place(outer_n, shape_.n, lane_), {outer_n, lane_});
-        std::vector<UOp> parts = part.ranges;
-        parts.insert(parts.begin(), {outer_m, row_of_lanes_});
-        return simplify(split(sink, p.m, place(outer_m, shape_.m, row), parts));
+        sink = split(sink, p.n, outer_n, shape_.n, terms(part, layout.along));
+        return simplify(split(sink, p.m, outer_m, shape_.m, terms(part, layout.lines)));
     }
 
   private:
@@ -177,38 +178,53 @@ class Rewriting {
     }
     static UOp place(UOp outer, int64_t multiple, UOp inner) { return outer ? outer * multiple + inner : inner; }
 
-    static UOp split(UOp sink, UOp range, UOp value, std::vector<UOp> parts) {
-        std::erase_if(parts, [](UOp part) { return !part; });
-        return replace_range(sink, range, value, parts);
-    }
-
-    Digits digits(const Layout& layout, Axis axis) {
-        Digits out;
-        if (layout.outer > 1) out.ranges.push_back(new_range(layout.outer, axis)), out.weights.push_back(layout.inner);
-        out.ranges.push_back(new_range(layout.inner, axis)), out.weights.push_back(1);
+    std::vector<UOp> digits(const Layout& layout, Axis axis) {
+        std::vector<UOp> out;
+        for (int64_t size : layout.digits) out.push_back(new_range(size, axis));
         return out;
     }
+    static UOp number(std::span<const UOp> digits, std::span<const int64_t> sizes) {
+        UOp sum = digits[0];
+        for (size_t i = 1; i < digits.size(); ++i) sum = sum * sizes[i] + digits[i];
+        return sum;
+    }
 
-    /// The place along the matrix of an element with these digits.
-    Digits in_layout(const Digits& element, const Layout& layout) const {
-        Digits out = element;
-        out.weights.back() = layout.inner_weight;
-        if (layout.outer > 1) out.weights.front() = layout.outer_weight;
-        if (layout.row_weight) out.ranges.push_back(row_of_lanes_), out.weights.push_back(layout.row_weight);
+    /// The ranges that a place is a sum of, and how often each is in it.
+    using Terms = std::vector<std::pair<UOp, int64_t>>;
+    Terms terms(std::span<const UOp> element, const Weights& weights) const {
+        Terms out{{row_of_lanes_, weights.row}, {lane_, weights.lane}};
+        for (size_t i = 0; i < element.size(); ++i) out.emplace_back(element[i], weights.element[i]);
+        std::erase_if(out, [](const auto& term) { return term.second == 0; });
         return out;
+    }
+    static UOp sum_of(const Terms& terms) {
+        UOp sum;
+        for (const auto& [range, weight] : terms) {
+            const UOp term = weight == 1 ? range : range * weight;
+            sum = sum ? sum + term : term;
+        }
+        return sum;
+    }
+
+    static UOp split(UOp sink, UOp range, UOp outer, int64_t multiple, const Terms& terms) {
+        std::vector<UOp> parts;
+        if (outer) parts.push_back(outer);
+        for (const auto& [part, _] : terms) parts.push_back(part);
+        return replace_range(sink, range, place(outer, multiple, sum_of(terms)), parts);
     }
 
     /// What a lane holds of an operand.
-    UOp fragment(UOp value, UOpMap<UOp> places, UOp outer_k) {
+    UOp fragment(UOp value, UOp side, UOp outer_side, UOp outer_k) {
         const Layout layout = operand_layout(shape_);
-        const Digits element = digits(layout, Axis::vector);
-        places[k_] = place(outer_k, shape_.k, in_layout(element, layout).number());
-        return uop::contract(substitute(value, places), element.ranges);
+        const std::vector<UOp> element = digits(layout, Axis::vector);
+        const UOpMap<UOp> places{{side, place(outer_side, shape_.n, sum_of(terms(element, layout.lines)))},
+                                 {k_, place(outer_k, shape_.k, sum_of(terms(element, layout.along)))}};
+        return uop::contract(substitute(value, places), element);
     }
 
     UOp sink_, k_;
     const MatrixShape& shape_;
-    int64_t rows_of_lanes_;
+    int64_t lanes_of_row_, rows_of_lanes_;
     UOp row_of_lanes_, lane_;
     int next_id_;
 };

@@ -52,7 +52,8 @@ struct Operand {
 
 class Staging {
   public:
-    Staging(UOp sink, UOp outer) : sink_(sink), outer_(outer), next_id_(next_range_id(sink)) {
+    Staging(UOp sink, UOp outer, const Target& target)
+        : sink_(sink), outer_(outer), target_(target), next_id_(next_range_id(sink)) {
         for (UOp r : ranges(sink))
             if (is_thread(r)) threads_.push_back(r), block_ *= range_arg(r).size;
         // Lanes are the fastest; of others those are that copy neighbours (arrange_threads).
@@ -141,7 +142,7 @@ class Staging {
     void choose_copies(Operand& o, int64_t together) const {
         const auto fits = [&](int64_t n) { return o.elements % n == 0 && o.elements / n >= block_; };
         while (o.wide < o.most_at_once() && together % (2 * o.wide) == 0 && fits(2 * o.wide)) o.wide *= 2;
-        if (o.near == o.tile[0]) return;
+        if (o.near == o.tile[0] || in_both_sides(o)) return;
         const int64_t size = range_arg(o.near).size;
         while (o.deep < o.most_at_once() && size % (2 * o.deep) == 0) {
             if (!fits(2 * o.deep * o.wide) && o.wide > o.deep) o.wide /= 2;
@@ -242,9 +243,42 @@ class Staging {
         }
         return sum;
     }
+    /// Whether lanes have parts of both sides of the tile, as NVIDIA's matrix instructions want it.
+    bool in_both_sides(const Operand& o) const {
+        return !target_.arch.is_amd() &&
+               std::ranges::count(o.tile, Axis::lane, [](UOp r) { return range_arg(r).axis; }) > 1;
+    }
+
+    /// Such a tile: what is together in memory is a row, and rows that lanes read at once come first. They are 32 bytes of the 128
+    /// that all banks have apart, which is what lanes read of each.
+    int64_t pitch_in_rows(const Operand& o, UOp range) const {
+        constexpr int64_t kLanesBytes = 32;
+        int64_t row = 1;
+        std::vector<UOp> rows;
+        for (UOp r : o.tile) {
+            if (step_of(o.offset(), r) != row) {
+                rows.push_back(r);
+                continue;
+            }
+            if (r == range) return row;
+            row *= range_arg(r).size;
+        }
+        const int64_t bytes = row * o.load.dtype().bytes(),
+                      aligned = (bytes + kLanesBytes - 1) / kLanesBytes * kLanesBytes;
+        int64_t pitch = (aligned % (2 * kLanesBytes) ? aligned : aligned + kLanesBytes) / o.load.dtype().bytes();
+        const auto is_lane = [](UOp r) { return range_arg(r).axis == Axis::lane; };
+        for (bool lanes : {true, false})
+            for (UOp r : rows) {
+                if (r == range && is_lane(r) == lanes) return pitch;
+                if (is_lane(r) == lanes) pitch *= range_arg(r).size;
+            }
+        return pitch;
+    }
+
     /// The near range comes first and steps of loops come last, each a padded row from the next; in between, and among steps,
     /// ranges are in their order in memory.
-    static int64_t pitch_of(const Operand& o, UOp range) {
+    int64_t pitch_of(const Operand& o, UOp range) const {
+        if (in_both_sides(o)) return pitch_in_rows(o, range);
         if (range == o.near) return 1;
         int64_t row = range_arg(o.near).size, steps = 1;
         bool before = true;
@@ -256,13 +290,14 @@ class Staging {
         }
         return is_step(range) ? steps * (row > 1 ? row + o.most_at_once() : 1) : row;
     }
-    static int64_t size_of(const Operand& o) {
+    int64_t size_of(const Operand& o) const {
         int64_t last = 1;
         for (UOp r : o.tile) last += (range_arg(r).size - 1) * pitch_of(o, r);
         return last;
     }
 
     UOp sink_, outer_;
+    const Target& target_;
     std::vector<UOp> threads_;  // the fastest last
     std::vector<Operand> operands_;
     int64_t block_ = 1;
@@ -283,7 +318,7 @@ Result<Kernel> stage(const Site& site) {
         outer = uop::range(r.size / site.amount, r.id, r.axis);
         sink = simplify(replace_range(sink, site.range(), outer * site.amount + inner, std::array{outer, inner}));
     }
-    STRATA_TRY(UOp staged, Staging(sink, outer).run());
+    STRATA_TRY(UOp staged, Staging(sink, outer, site.target).run());
     return Kernel{staged, site.kernel.name};
 }
 

@@ -170,7 +170,7 @@ class Renderer {
 
     /// The same, or a vector that starts there.
     Expression place(UOp index, DType type) const {
-        if (type.lanes == 1) return element(index);
+        if (type.lanes == 1 || skip_after(index.src(0)).as<ParamArg>().space == Space::reg) return element(index);
         const std::string& name = value(index.src(0)).text;
         const Expression& offset = value(index.src(1));
         std::string pointer = offset.text == "0" ? name : fmt::format("({} + {})", name, offset.within(kAdd));

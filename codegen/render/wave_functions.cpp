@@ -68,14 +68,14 @@ template <class T, class Wide> STRATA_FN T strata_even(Wide wide) {
 std::string factor_type(const MatrixShape& shape) {
     const int count = shape.operand_elements();
     if (shape.operand.bits() == 8)
-        return count == 4 ? "int" : count == 16 ? "int4" : isa::is_cdna(shape.family) ? "long" : "int2";
+        return count == 4 ? "int" : count == 16 ? "int4" : isa::is_cdna(*shape.family) ? "long" : "int2";
     const std::string_view element = shape.operand == dtypes::bfloat16 ? "short" : shape.operand.hip();
     return count == 1 ? std::string(element) : fmt::format("{}{}", element, count);
 }
 
 /// A function of a matrix instruction's name, where clang has its builtin: bfloat16 is short there, bytes are integers.
 std::string matrix_section(const MatrixShape& shape) {
-    const bool cdna = isa::is_cdna(shape.family), bytes = shape.operand == dtypes::int8;
+    const bool cdna = isa::is_cdna(*shape.family), bytes = shape.operand == dtypes::int8;
     const bool narrow = shape.accumulator.bits() == 16, spread = narrow && shape.family == isa::Family::rdna3;
     const std::string own = hip_type(shape.operand.vector(shape.operand_elements()));
     const std::string sum = hip_type(shape.accumulator.vector(shape.accumulator_elements()));
@@ -102,6 +102,25 @@ std::string matrix_section(const MatrixShape& shape) {
              : fmt::format("auto d = {}; strata_matrix_stays_here(d); return {};", product, of_product);
     return fmt::format("//@ {0}\n#if __has_builtin({1})\nSTRATA_FN {2} {0}({3} a, {3} b, {2} c) {{ {4} }}\n#endif\n",
                        shape.mnemonic, builtin, sum, own, body);
+}
+
+/// The same of NVIDIA's: two instructions on the halves of B, whose results lie in turns in the accumulator.
+std::string mma_section(const MatrixShape& shape) {
+    const std::string own = hip_type(shape.operand.vector(shape.operand_elements()));
+    const std::string sum = hip_type(shape.accumulator.vector(shape.accumulator_elements()));
+    const char place = shape.accumulator.is_float() ? 'f' : 'r';
+    std::string text = fmt::format(
+        "//@ {0}\nSTRATA_FN {1} {0}({2} a, {2} b, {1} c) {{\n    const uint4 l = __builtin_bit_cast(uint4, a), "
+        "r = __builtin_bit_cast(uint4, b);\n",
+        shape.mnemonic, sum, own);
+    for (int half : {0, 1})
+        text += fmt::format(
+            "    asm volatile(\"mma.sync.aligned.{0} {{%0, %1, %2, %3}}, {{%4, %5, %6, %7}}, {{%8, %9}}, {{%0, %1, %2, "
+            "%3}};\"\n"
+            "        : \"+{1}\"(c[{2}]), \"+{1}\"(c[{3}]), \"+{1}\"(c[{4}]), \"+{1}\"(c[{5}])\n"
+            "        : \"r\"(l.x), \"r\"(l.z), \"r\"(l.y), \"r\"(l.w), \"r\"(r.{6}), \"r\"(r.{7}));\n",
+            shape.builtin, place, half, half + 2, half + 4, half + 6, "xz"[half], "yw"[half]);
+    return text + "    return c;\n}\n";
 }
 
 /// How a dword comes from another lane, by the rows of lane_xor.def.
@@ -132,18 +151,29 @@ std::string vector_section(DType type) {
     return fmt::format("//@ {0}\nstruct {0} {{ {1} lanes[{2}]; }};\n#define make_{0}(...) ({0}{{{{__VA_ARGS__}}}})\n",
                        hip_type(type), hip_type(type.element()), type.lanes);
 }
+std::string vector_sections(bool amd) {
+    std::string text;
+    for (const MatrixShape& shape : matrix_shapes())
+        if (const DType factors = shape.operand.vector(shape.operand_elements());
+            shape.family.has_value() == amd && shape.operand.is_float() && shape.operand.bits() == 8 &&
+            text.find("//@ " + hip_type(factors) + "\n") == text.npos)
+            text += vector_section(factors);
+    return text;
+}
 
 }  // namespace
 
 std::string wave_functions() {
-    std::string text = lane_section();
+    std::string text = lane_section() + vector_sections(true) + std::string(kSums);
     for (const MatrixShape& shape : matrix_shapes())
-        if (const DType factors = shape.operand.vector(shape.operand_elements());
-            shape.operand.is_float() && shape.operand.bits() == 8 &&
-            text.find("//@ " + hip_type(factors) + "\n") == text.npos)
-            text += vector_section(factors);
-    text += kSums;
-    for (const MatrixShape& shape : matrix_shapes()) text += matrix_section(shape);
+        if (shape.family) text += matrix_section(shape);
+    return text;
+}
+
+std::string nvidia_wave_functions() {
+    std::string text = vector_sections(false);
+    for (const MatrixShape& shape : matrix_shapes())
+        if (!shape.family) text += mma_section(shape);
     return text;
 }
 

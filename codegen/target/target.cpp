@@ -38,9 +38,21 @@ constexpr NvidiaRow kNvidia[] = {
 constexpr MatrixShape kMatrixShapes[] = {
 #define MATRIX(family, mnemonic, m, n, k, operand, accumulator, builtin) \
     {Family::family, #mnemonic, m, n, k, dtypes::operand, dtypes::accumulator, #builtin},
+#define MMA(chip, name, m, n, k, operand, accumulator, ptx) \
+    {std::nullopt, #name, m, n, k, dtypes::operand, dtypes::accumulator, #ptx},
 #include "strata/codegen/target/matrix_shapes.def"
+#undef MMA
 #undef MATRIX
 };
+/// The first chip that has each of NVIDIA's, which stand last.
+constexpr std::string_view kFirstChips[] = {
+#define MATRIX(...)
+#define MMA(chip, ...) #chip,
+#include "strata/codegen/target/matrix_shapes.def"
+#undef MMA
+#undef MATRIX
+};
+static_assert(std::ranges::is_sorted(kFirstChips, std::greater()), "the newest chip's first");
 
 struct LaneRow {
     isa::FamilySet families;
@@ -55,13 +67,21 @@ constexpr LaneRow kLaneRows[] = {
 #undef LANE_XOR
 };
 
-int lanes_of(Family family) { return isa::is_cdna(family) ? 64 : 32; }
+int lanes_of(std::optional<Family> family) { return family && isa::is_cdna(*family) ? 64 : 32; }
+
+constexpr std::span<const MatrixShape> kAmd(kMatrixShapes, std::size(kMatrixShapes) - std::size(kFirstChips)),
+    kMma(kAmd.data() + kAmd.size(), std::size(kFirstChips));
 
 std::span<const MatrixShape> shapes_of(Family family) {
-    auto mine = std::ranges::equal_range(kMatrixShapes, family, {}, &MatrixShape::family);
+    auto mine = std::ranges::equal_range(kAmd, std::optional(family), {}, &MatrixShape::family);
     return {mine.begin(), mine.end()};
 }
-static_assert(std::ranges::is_sorted(kMatrixShapes, {}, &MatrixShape::family));
+static_assert(std::ranges::is_sorted(kAmd, {}, &MatrixShape::family));
+
+std::span<const MatrixShape> shapes_of_nvidia(Chip chip) {
+    const auto newer = std::ranges::count_if(kFirstChips, [&](std::string_view first) { return first > chip.name(); });
+    return kMma.subspan(static_cast<size_t>(newer));
+}
 
 // hipModuleLaunchKernel takes so many workgroups; a dispatch packet counts threads in 32 bits (HSA 1.2, 2.9.6).
 constexpr int64_t kPacketMaxThreads = 0xffffffff;
@@ -78,7 +98,8 @@ Target target_of_nvidia(Chip chip, Route route) {
             .vector_bytes = row.vector_bytes,
             .wave_ops = row.wave_ops,
             .unrolls_loops = false,
-            .matrix = {},
+            .fetches_ahead = true,
+            .matrix = shapes_of_nvidia(chip),
             .max_grid = kNvidiaMaxGrid,
             .max_grid_threads = kNvidiaMaxGrid[0] * row.max_block};
 }
@@ -120,6 +141,7 @@ Target target_of(Chip arch, Route route) {
             .vector_bytes = offer.vector_bytes,
             .wave_ops = offer.wave_ops,
             .unrolls_loops = route == Route::asm_,
+            .fetches_ahead = false,
             .matrix = shapes_of(row.family),
             .max_grid = {isa::kMaxGrid[0], isa::kMaxGrid[1], isa::kMaxGrid[2]},
             .max_grid_threads = kPacketMaxThreads};

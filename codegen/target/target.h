@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -31,11 +32,11 @@ enum : unsigned {
 
 /// A matrix instruction: D[m][n] = A[m][k] * B[k][n] + C. One row of matrix_shapes.def.
 struct MatrixShape {
-    isa::Family family;
+    std::optional<isa::Family> family;  ///< none: of NVIDIA's chips
     std::string_view mnemonic;
     int m, n, k;
     DType operand, accumulator;
-    std::string_view builtin;  ///< of clang, behind __builtin_amdgcn_
+    std::string_view builtin;  ///< of clang, behind __builtin_amdgcn_; of PTX, behind mma.sync.aligned.
 
     /// Elements that a lane holds of A (and of B), and of C; the table says which.
     int operand_elements() const;
@@ -66,6 +67,7 @@ struct Target {
     int vector_bytes;                     ///< of a lane's widest memory access
     unsigned wave_ops;                    ///< of namespace wave_ops
     bool unrolls_loops;                   ///< no compiler follows that would: short loops are written out
+    bool fetches_ahead;                   ///< loops read a step before what they copy to local memory
     std::span<const MatrixShape> matrix;  ///< empty: no matrix instructions
     std::array<int64_t, 3> max_grid;      ///< workgroups along each dimension
     int64_t max_grid_threads;             ///< threads along one dimension

@@ -76,10 +76,45 @@ class Interpreter {
         }
     }
 
-    /// Threads that wait at a shuffle get its value.
+    /// mma.sync of NVIDIA's, as the PTX ISA says which element each lane of 32 holds ("Matrix fragments for mma.m16n8k16", of
+    /// mma.m16n8k32): a register has `w` elements. The two of a matrix instruction of Strata's take the registers of A in the order
+    /// 0, 2, 1, 3, and those of B and C as the text that calls them names them (codegen/render/wave_functions.cpp).
+    void multiply(std::vector<Thread>& threads, UOp u, size_t here) {
+        const size_t w = static_cast<size_t>(u.src(0).dtype().lanes) / 4;
+        for (size_t wave = 0; wave + 32 <= threads.size(); wave += 32)
+            for (size_t half : {0, 1}) {
+                double a[16][32], b[32][8];
+                for (size_t lane = 0; lane < 32; ++lane) {
+                    const Scalars &left = value(threads[wave + lane], u.src(0)),
+                                  &right = value(threads[wave + lane], u.src(1));
+                    const size_t group = lane / 4, place = lane % 4;
+                    constexpr size_t order[] = {0, 2, 1, 3};
+                    for (size_t i = 0; i < 4 * w; ++i)
+                        a[group + 8 * (i / w % 2)][place * w + i % w + 4 * w * (i / w / 2)] =
+                            number(left[order[i / w] * w + i % w], u.src(0));
+                    for (size_t i = 0; i < 2 * w; ++i)
+                        b[place * w + i % w + 4 * w * (i / w)][group] = number(right[2 * w * half + i], u.src(1));
+                }
+                for (size_t lane = 0; lane < 32; ++lane) {
+                    Thread& t = threads[wave + lane];
+                    if (half == 0) t.values[here] = value(t, u.src(2));
+                    for (size_t i = 0; i < 4; ++i) {
+                        ConstArg& sum = t.values[here][half + 2 * i];
+                        for (size_t k = 0; k < 8 * w; ++k) {
+                            const double term = a[lane / 4 + 8 * (i / 2)][k] * b[k][lane % 4 * 2 + i % 2];
+                            sum.f += term, sum.i += static_cast<int64_t>(term);
+                        }
+                    }
+                }
+            }
+    }
+    static double number(const ConstArg& x, UOp u) { return u.dtype().is_float() ? x.f : static_cast<double>(x.i); }
+
+    /// Threads that wait at a shuffle or a matrix product get its value.
     void exchange(std::vector<Thread>& threads) {
         const size_t here = threads[0].pc - 1;
         const UOp u = program_.ops[here];
+        if (u.is(Op::wmma)) return multiply(threads, u, here);
         if (!u.is(Op::shuffle_xor)) return;
         for (size_t i = 0; i < threads.size(); ++i) {
             const size_t other = i ^ static_cast<size_t>(u.as<IndexArg>().index);
@@ -88,14 +123,15 @@ class Interpreter {
         }
     }
 
-    /// True at a barrier or a shuffle, false at the end.
+    /// True at a barrier or what lanes do together, false at the end.
     bool run_to_barrier(Thread& t) {
         while (t.pc < program_.ops.size()) {
             UOp u = program_.ops[t.pc];
             size_t here = t.pc++;
             switch (u.op()) {
                 case Op::barrier:
-                case Op::shuffle_xor: return true;
+                case Op::shuffle_xor:
+                case Op::wmma: return true;
                 case Op::range: t.values[here] = {int_value(0)}; break;
                 case Op::end: step(t, partner_[here]); break;
                 case Op::store: store(t, u); break;
@@ -121,8 +157,8 @@ class Interpreter {
         const ParamArg& arg = param.as<ParamArg>();
         if (arg.space == Space::global) return &memory_.at(arg.slot);
         auto& held = arg.space == Space::local ? local_ : t.registers;
-        return &held.try_emplace(param.node(), Scalars(static_cast<size_t>(arg.size), ConstArg{-77777, -77777}))
-                    .first->second;
+        const auto size = static_cast<size_t>(arg.size * param.dtype().lanes);
+        return &held.try_emplace(param.node(), Scalars(size, ConstArg{-77777, -77777})).first->second;
     }
 
     struct Span {

@@ -49,6 +49,31 @@ TEST(Matrix, LeavesTheRestToOtherActions) {
     EXPECT_FALSE(changed(f, "matrix(0, 0) group(0, 2)"));
 }
 
+TEST(Matrix, OfNvidiaMultipliesAsPtxSaysWhatLanesHold) {
+    const Target hopper = target_of(Chip::parse("sm_90").value());
+    for (DType type : {dtypes::float16, dtypes::bfloat16, dtypes::int8})
+        for (const char* actions : {"matrix(0, 0)", "matrix(0, 0) upcast(1, 2) local(0, 2)",
+                                    "matrix(0, 0) upcast(1, 2) upcast(0, 2) local(1, 2) local(0, 2) stage(0, 1)",
+                                    "matrix(0, 0) upcast(0, 2) local(1, 2) stage(0, 2)"})
+            for (bool left_in_columns : {false, true})
+                for (bool right_in_columns : {false, true}) {
+                    GraphScope scope;
+                    const int64_t m = 64, k = 128, n = 64;
+                    UOp a = left_in_columns ? permute(filled({k, m}, type), {1, 0}) : filled({m, k}, type);
+                    UOp b = right_in_columns ? filled({n, k}, type, 2) : permute(filled({k, n}, type, 2), {1, 0});
+                    const DType sum_type = type.is_float() ? dtypes::float32 : dtypes::int32;
+                    const UOp body = reshape(sum(expand(reshape(cast(a, sum_type), {m, 1, k}), {m, n, k}) *
+                                                     expand(reshape(cast(b, sum_type), {1, n, k}), {m, n, k}),
+                                                 {2}),
+                                             {m, n});
+                    Filled f = built(body);
+                    f.kernel = start_schedule(f.kernel);
+                    const Kernel tiled = changed(f, actions, hopper).value();
+                    EXPECT_EQ(difference(in_blocks(tiled, f.slots, hopper), evaluate(body, contents())), "")
+                        << type.name() << " " << actions << " " << left_in_columns << right_in_columns;
+                }
+}
+
 TEST(Matrix, SaysWhatDoesNotFit) {
     GraphScope scope;
     const auto error = [](const Filled& f, std::string_view actions, const Target& target = gfx1100) {

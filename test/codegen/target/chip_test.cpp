@@ -44,7 +44,13 @@ TEST(Chip, TargetsOfNvidiasAreFilledFromTheirRow) {
         EXPECT_EQ(t.lds_bytes, 48 * 1024) << chip.name();
         EXPECT_EQ(t.max_block, 1024) << chip.name();
         EXPECT_EQ(t.vector_bytes, 16) << chip.name();
-        EXPECT_TRUE(t.matrix.empty()) << chip.name();
+        EXPECT_EQ(t.matrix.empty(), chip.name() < "sm_80") << chip.name();
+        for (const MatrixShape& shape : t.matrix) {
+            EXPECT_TRUE(chip.name() >= "sm_89" || !shape.operand.is_float() || shape.operand.bits() > 8)
+                << shape.mnemonic;
+            EXPECT_EQ(shape.operand_elements() * t.wave_size, shape.m * shape.k) << shape.mnemonic;
+            EXPECT_GT(rates_of(chip).products, 0) << chip.name();
+        }
         EXPECT_EQ(t.max_grid[0], 0x7fffffff) << chip.name();
         EXPECT_EQ(t.max_grid[1], 0xffff) << chip.name();
         EXPECT_GT(rates_of(chip).units, 0) << chip.name();
