@@ -105,9 +105,7 @@ Device::~Device() {
 
 Result<double> Device::timed(const std::function<Result<void>(hip::StreamHandle*)>& enqueue) {
     StoppableLock lock(timing_mutex_);
-    if (!stream_) {
-        STRATA_TRY(stream_, api_->stream_create(ordinal_));
-    }
+    STRATA_TRY_VOID(open_stream());
     if (!start_) {
         STRATA_TRY(start_, api_->event_create(ordinal_));
     }
@@ -119,6 +117,18 @@ Result<double> Device::timed(const std::function<Result<void>(hip::StreamHandle*
     STRATA_TRY_VOID(api_->event_record(stop_, stream_));
     STRATA_TRY_VOID(api_->stream_synchronize(stream_));
     return api_->event_elapsed_ms(start_, stop_);
+}
+
+Result<void> Device::started(const std::function<Result<void>(hip::StreamHandle*)>& enqueue) {
+    StoppableLock lock(timing_mutex_);
+    STRATA_TRY_VOID(open_stream());
+    return enqueue(stream_);
+}
+
+Result<void> Device::open_stream() {
+    if (stream_) return {};
+    STRATA_TRY(stream_, api_->stream_create(ordinal_));
+    return {};
 }
 
 std::vector<std::string> known_devices() { return context().devices.known(); }

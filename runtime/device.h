@@ -27,8 +27,12 @@ class Device {
 
     /// Milliseconds on the device of what `enqueue` puts on the stream, once it is done.
     Result<double> timed(const std::function<Result<void>(hip::StreamHandle*)>& enqueue);
+    /// Returns before it is done: what reads the device's memory afterwards waits for it.
+    Result<void> started(const std::function<Result<void>(hip::StreamHandle*)>& enqueue);
 
   private:
+    Result<void> open_stream();
+
     std::string name_;
     uint16_t index_;
     codegen::Chip arch_;

@@ -161,7 +161,7 @@ class PlanRun {
             const Program& program = *programs_[step.kernel];
             if (Recorder* recorder = Recorder::active()) record(*recorder, step, slots);
             run_program(program, {program.code.grid, program.code.block}, step.bytes,
-                        [&] { return program.launch(slots); });
+                        [&] { return program.launch(slots, wait_for(device_)); });
         }
         for (uint32_t place : step.freed) scratch_[place].reset();
     }

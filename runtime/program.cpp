@@ -43,9 +43,10 @@ std::shared_ptr<Program> Program::of_module(std::shared_ptr<Module> module, code
     return program;
 }
 
-Launched Program::launch(std::span<const uint64_t> slots) const {
+Launched Program::launch(std::span<const uint64_t> slots, Wait wait) const {
     const LaunchShape shape{code.grid, code.block, code.dynamic_lds};
-    if (code.places.empty()) return launch(shape, {reinterpret_cast<const uint8_t*>(slots.data()), slots.size_bytes()});
+    if (code.places.empty())
+        return launch(shape, {reinterpret_cast<const uint8_t*>(slots.data()), slots.size_bytes()}, wait);
     std::vector<uint8_t> arguments(codegen::bytes_of(code.places));
     for (const codegen::ParameterPlace& place : code.places) {
         const auto slot = static_cast<size_t>(place.slot);
@@ -54,16 +55,21 @@ Launched Program::launch(std::span<const uint64_t> slots) const {
                        slots.size());
         std::memcpy(&arguments[place.offset], &slots[slot], place.bytes);
     }
-    return launch(shape, arguments);
+    return launch(shape, arguments, wait);
 }
 
-Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> arguments) const {
+Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait) const {
     hip::LaunchReport report;
     Device& device = module_->device();
-    Result<double> time_ms = device.timed([&](hip::StreamHandle* stream) {
+    const auto enqueue = [&](hip::StreamHandle* stream) {
         return device.api().module_launch_kernel(function_, shape.grid, shape.block, shape.dynamic_lds, stream,
                                                  arguments, report);
-    });
+    };
+    if (wait == Wait::no) {
+        device.started(enqueue).value();
+        return {0, std::move(report)};
+    }
+    Result<double> time_ms = device.timed(enqueue);
     if (!time_ms && report.over_budget) throw OverBudget(time_ms.error());
     return {time_ms.value(), std::move(report)};
 }

@@ -11,9 +11,12 @@ namespace strata::runtime {
 
 /// What one launch took on the device, and what else its provider tells.
 struct Launched {
-    double time_ms;
+    double time_ms;  ///< 0 where it was not waited for
     hip::LaunchReport report;
 };
+
+/// Whether a launch returns once it ran, and how long that took, or before.
+enum class Wait : uint8_t { no, yes };
 
 /// A launch was ended since a wave ran as many instructions as settings().emu_budget allows.
 class OverBudget : public Exception {
@@ -42,11 +45,11 @@ class Program {
     /// The same of a code object that is loaded already.
     static std::shared_ptr<Program> of_module(std::shared_ptr<Module> module, codegen::Compiled code);
 
-    /// Runs over device memory to its end: of each slot the address of its buffer, or the bits of its number. Throws what the
-    /// device reports, as OverBudget what its budget ended.
-    Launched launch(std::span<const uint64_t> slots) const;
+    /// Runs over device memory: of each slot the address of its buffer, or the bits of its number. Throws what the device
+    /// reports, as OverBudget what its budget ended; of what was not waited for, the next call that waits throws it.
+    Launched launch(std::span<const uint64_t> slots, Wait wait = Wait::yes) const;
     /// Runs with the explicit part of the kernarg segment as it is given.
-    Launched launch(const LaunchShape& shape, std::span<const uint8_t> arguments) const;
+    Launched launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait = Wait::yes) const;
 
     const Device& device() const { return module_->device(); }
     size_t bytes() const;  ///< of the host that it takes, about

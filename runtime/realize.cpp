@@ -109,7 +109,7 @@ void run(Step& step) {
             recorder->launched(step.program, memory, std::span(slots).subspan(memory.size()));
         }
         run_program(*step.program, {code.grid, code.block}, bytes_of(step.buffers),
-                    [&] { return step.program->launch(slots_of(step)); });
+                    [&] { return step.program->launch(slots_of(step), wait_for(step.program->device())); });
     } else {
         copy_memory(*find_buffer(step.buffers[1]), *find_buffer(step.buffers[0]));
     }

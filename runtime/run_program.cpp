@@ -33,6 +33,10 @@ void tell_profiler(Stats::Launch& launch, const Program& program) {
 
 }  // namespace
 
+Wait wait_for(const Device& device) {
+    return device.time_is_modelled() || settings().profiler || settings().debug >= 1 ? Wait::yes : Wait::no;
+}
+
 void run_program(const Program& program, const LaunchShape& shape, uint64_t bytes,
                  const std::function<Launched()>& launch) {
     using Clock = std::chrono::steady_clock;

@@ -9,4 +9,8 @@ namespace strata::runtime {
 void run_program(const Program& program, const LaunchShape& shape, uint64_t bytes,
                  const std::function<Launched()>& launch);
 
+/// Whether Strata's own kernels are waited for: where time is modelled, and for who profiles or wants launches printed. Others go on
+/// until they read results.
+Wait wait_for(const Device& device);
+
 }  // namespace strata::runtime

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <chrono>
 
+#include "strata/codegen/compile/compile.h"
 #include "strata/codegen/compile/route.h"
 #include "strata/core/support/disk_cache.h"
 #include "strata/core/support/hash.h"
@@ -62,7 +63,10 @@ std::string SearchKey::text() const {
 }
 
 std::string compiler_version(const codegen::Target& target) {
-    return target.route == codegen::Route::hip ? "clang 19" : "strata " STRATA_VERSION;
+    if (target.route != codegen::Route::hip) return "strata " STRATA_VERSION;
+    if (target.arch.is_amd()) return "clang 19";
+    const std::string identity = codegen::compiler_identity(target);  // "nvrtc 13.0 of ... bytes"
+    return identity.substr(0, identity.find(" of "));
 }
 
 std::string model_of(const Device& device) {

@@ -53,7 +53,10 @@ void bind_stats(py::module_& m) {
     using runtime::Stats;
     py::class_<Stats>(m, "Stats", "What ran since reset_stats(), and what is held in memory now.")
         .def_readonly("kernels", &Stats::kernels, "Launches.")
-        .def_readonly("time_ms", &Stats::time_ms, "Milliseconds on the device; modelled where `modelled` is true.")
+        .def_readonly("time_ms", &Stats::time_ms,
+                      "Milliseconds on the device; modelled where `modelled` is true. A card's launches are measured, "
+                      "and waited for, "
+                      "inside of profile() and with config(debug=1).")
         .def_readonly("modelled", &Stats::modelled, "Whether time_ms comes from a timing model.")
         .def_readonly("bytes", &Stats::bytes, "Size of all buffers that kernels were given.")
         .def_readonly("flops", &Stats::flops, "Floating-point operations of the kernels that Strata wrote.")

@@ -31,8 +31,14 @@ Result<void> NvidiaDriver::check(const char* call, int code) const {
     if (code == cuda::kSuccess) return {};
     const char *name = nullptr, *text = nullptr;
     (void)cuGetErrorName(code, &name), (void)cuGetErrorString(code, &text);
-    return make_error(ErrorKind::Device, "{}: {} ({})", name ? name : fmt::format("CUDA error {}", code),
-                      text ? text : "an error that the driver does not name", call);
+    const bool lost = code == cuda::kIllegalAddress || code == cuda::kLaunchFailed;
+    return make_error(lost ? ErrorKind::MemoryFault : ErrorKind::Device, "{}: {} ({}){}",
+                      name ? name : fmt::format("CUDA error {}", code),
+                      text ? text : "an error that the driver does not name", call,
+                      lost ? "\nThe device's context is lost, and all memory in it: start the program again. "
+                             "`STRATA_DEVICE=emu` runs the same kernels on an emulated device, which names the "
+                             "instruction and the address."
+                           : "");
 }
 
 std::string NvidiaDriver::version() const {
