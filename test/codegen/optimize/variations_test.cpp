@@ -42,7 +42,7 @@ TEST(Schedules, AreWhatAllTheirActionsMakeAndAreMadeOnce) {
     const Kernel kernel = product();
     Schedules schedules(kernel, gfx1100);
     for (const char* text :
-         {"", "upcast(1, 4)", "upcast(1, 4) local(1, 8)", "local(1, 8)", "upcast(1, 4) stage(0, 4)"}) {
+         {"", "upcast(1, 4)", "upcast(1, 4) local(1, 8)", "local(1, 8)", "upcast(1, 4) local(1, 8) stage(0, 4)"}) {
         const std::vector<Action> actions = parse_actions(text).value();
         const Result<Kernel>& made = schedules.of(actions);
         ASSERT_TRUE(made) << text;
