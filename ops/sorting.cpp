@@ -12,8 +12,8 @@ using namespace ops;
 
 namespace {
 
-constexpr int64_t kCounted = 64;        ///< runs that are ordered by counting
-constexpr int64_t kCountedAlone = 512;  ///< axes that are ordered by counting alone
+constexpr int64_t kCounted = 64;                     ///< elements of a run that is ordered by counting
+constexpr int64_t kCountedPairs = int64_t{1} << 22;  ///< comparisons up to which there are no runs
 
 /// Integers that are ordered as the values are: NaN above all, -0 as 0.
 Tensor keys_of(const Tensor& x) {
@@ -68,7 +68,7 @@ Tensor merged(const Tensor& keys, int64_t run) {
 /// Positions (rows, n) of the elements of each row in order, equal ones as they were.
 Tensor order_of(Tensor keys) {
     const int64_t rows = keys.size(0), n = keys.size(1);
-    if (n <= kCountedAlone) return order_by_counting(keys);
+    if (n <= kCounted || times("sort", rows * n, n) <= kCountedPairs) return order_by_counting(keys);
     const int64_t padded = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))), runs = padded / kCounted;
     const bool widest = keys.dtype() == dtypes::uint64;
     Number last = widest ? Number(std::numeric_limits<uint64_t>::max()) : Number(int_max(keys.dtype()));

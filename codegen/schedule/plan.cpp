@@ -120,7 +120,7 @@ class Planner {
                 store(s, wide_.contains(s) ? Reason::wide : Reason::reduced);
             else if (c.part == Part::rows && info(u.op()).is(kMovement))
                 store(s, Reason::moved);
-            else if (repeats_its_sources(u) && !widens && (c.reduction || c.weight >= kDear))
+            else if (repeats_its_sources(u) && !widens && (c.reduction || (c.weight >= kDear && !is_read_once(u, s))))
                 shows_all(s) ? store_below(s, Reason::repeated) : store(s, Reason::repeated);
         }
     }
@@ -264,6 +264,11 @@ class Planner {
     static bool repeats_its_sources(UOp u) {
         if (u.is(Op::take) || u.is(Op::pad)) return true;
         return u.is(Op::expand) && u.numel() > u.src(0).numel();
+    }
+
+    /// Indices that are all of what a take is over: one of them for each element.
+    static bool is_read_once(UOp take, UOp source) {
+        return take.is(Op::take) && source == take.src(1) && source != take.src(0) && take.numel() == source.numel();
     }
 
     static bool is_view(UOp u) {

@@ -101,3 +101,14 @@ def test_a_gradient_goes_back_to_where_the_values_were():
     x = np.array([3.0, 1.0, 2.0], np.float32)
     g = strata.grad(lambda t: (t.sort() * Tensor([1.0, 10.0, 100.0])).sum())(Tensor(x))
     assert g.tolist() == [100.0, 1.0, 10.0]
+
+
+def test_a_search_is_one_kernel_and_a_merge_a_few():
+    ordered, wanted = Tensor(np.arange(0, 3000, 3, dtype=np.int32)).realize(), Tensor(np.arange(50, dtype=np.int32)).realize()
+    strata.reset_stats()
+    ordered.searchsorted(wanted).realize()
+    assert strata.stats().kernels == 1
+    x = Tensor(rng.integers(0, 99, 8192).astype(np.int32)).realize()
+    strata.reset_stats()
+    x.sort().realize()
+    assert strata.stats().kernels < 32

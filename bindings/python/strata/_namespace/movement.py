@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .. import _strata
 from .._strata import ShapeError, Tensor, UsageError
+from .inspection import isdtype
 
 if TYPE_CHECKING:
     from .._types import ArrayLike, Axes, DTypeLike, Operand, Shape
@@ -37,9 +38,20 @@ def concat(arrays: Sequence[ArrayLike], /, *, axis: int | None = 0) -> Tensor:
     return _strata.cat(arrays, axis)
 
 
-def expand_dims(x: Tensor, /, axis: int = 0) -> Tensor:
-    """x with a new axis of size 1."""
-    return x.unsqueeze(axis)
+class _AxisError(ShapeError, IndexError):
+    """The standard asks for an IndexError."""
+
+
+def expand_dims(x: Tensor, /, axis: int | tuple[int, ...] = 0) -> Tensor:
+    """x with new axes of size 1 at these places of the result."""
+    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    ndim = x.ndim + len(axes)
+    places = sorted(at + ndim if at < 0 else at for at in axes)
+    if places and not (0 <= places[0] and places[-1] < ndim) or len({*places}) < len(places):
+        raise _AxisError(f"[expand_dims] axes {axes} of the {ndim} that the result has: each in it, and once")
+    for at in places:
+        x = x.unsqueeze(at)
+    return x
 
 
 def squeeze(x: Tensor, /, axis: Axes = None) -> Tensor:
@@ -139,9 +151,12 @@ def matmul(x1: ArrayLike, x2: ArrayLike, /) -> Tensor:
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Sums of products along an axis that both have; the others broadcast."""
-    if x1.ndim == 0 or x2.ndim == 0 or axis >= 0 and x1.ndim != x2.ndim or x1.shape[axis] != x2.shape[axis]:
+    common = min(x1.ndim, x2.ndim)
+    if not -common <= axis < common or (axis >= 0 and x1.ndim != x2.ndim) or x1.shape[axis] != x2.shape[axis]:
         raise ShapeError(f"[vecdot] shapes {x1.shape} and {x2.shape} along axis {axis}: both need it, of one size")
     a, b = x1.movedim(axis, -1), x2.movedim(axis, -1)
+    if isdtype(a.dtype, "complex floating"):
+        a = a.conj()
     dtype = _strata.result_type(x1, x2)
     return (a.unsqueeze(-2) @ b.unsqueeze(-1)).reshape(_strata.broadcast_shapes(a.shape[:-1], b.shape[:-1])).cast(dtype)
 
