@@ -145,8 +145,8 @@ TEST(Movement, RepeatsTilesAndRolls) {
     expect_values(x.tile({2}), {2, 4}, dtypes::int32, {0, 1, 0, 1, 2, 3, 2, 3});
     expect_values(counted({2}).tile({2, 2}), {2, 4}, dtypes::int32, {0, 1, 0, 1, 0, 1, 0, 1});
     expect_values(x.tile({0, 1}), {0, 2}, dtypes::int32, {});
-    expect_values(counted({5}).roll(2, 0), {5}, dtypes::int32, {3, 4, 0, 1, 2});
-    expect_values(counted({5}).roll(-7, 0), {5}, dtypes::int32, {2, 3, 4, 0, 1});
+    expect_values(counted({5}).roll({2}, 0), {5}, dtypes::int32, {3, 4, 0, 1, 2});
+    expect_values(counted({5}).roll({-7}, 0), {5}, dtypes::int32, {2, 3, 4, 0, 1});
 }
 
 TEST(Movement, FiveDimensionalChain) {
