@@ -44,8 +44,10 @@ std::vector<uint64_t> sample_of(uint64_t groups) {
 /// One thread alone gives workgroups an order that the seed fixes.
 int thread_count(const LaunchConfig& config, Order order) {
     if (order == Order::decides || (order == Order::decides_floats && settings().emu_ordered)) return 1;
-    int threads = config.threads ? config.threads : settings().emu_threads;
-    return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    static const int cores =
+        std::max(1, static_cast<int>(std::thread::hardware_concurrency()));  // asks the system: 6 us
+    const int threads = config.threads ? config.threads : settings().emu_threads;
+    return threads > 0 ? threads : cores;
 }
 
 uint64_t budget(const LaunchConfig& config) {
