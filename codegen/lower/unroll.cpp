@@ -3,7 +3,9 @@
 // After   r0: ...; s_add_u32 s4, s4, 1; ...; s_add_u32 s4, s4, 1; s_cmp_lg_u32 s4, 16; s_cbranch_scc1 r0
 //         or no loop at all, where all rounds are short enough. What lives in one round has registers of its own in each.
 // Memory instructions whose address moves by the same in each round have it as an offset from that of the first.
+#include <map>
 #include <optional>
+#include <set>
 
 #include "strata/codegen/lower/liveness_p.h"
 #include "strata/codegen/lower/operands_p.h"
@@ -51,8 +53,9 @@ class Unroller {
                 each_write(instruction, note);
             }
         for (const auto& [b, rounds] : loops) unroll(b, rounds);
-        if (follows_) remove_unused(function_);
+        if (needless_) remove_unused(function_);
         for (const auto& [b, counter] : unrolled_) join_steps(b, counter);
+        join_blocks();
     }
 
   private:
@@ -138,7 +141,36 @@ class Unroller {
         } else {
             block.label.clear();
             --block.depth;
+            if (value_before(b, unrolled_.back().second) == 0) fold_zero(block.code, b, unrolled_.back().second);
+            for (Instruction& one : block.code) one.stride = Instruction::kUnsteady;  // it was of this loop
         }
+    }
+
+    /// A counter that begins with 0 adds nothing to the addresses of the first round.
+    void fold_zero(std::vector<Instruction>& code, uint32_t b, Place counter) {
+        std::map<uint32_t, Place> same;  // registers that are another
+        std::set<uint32_t> zeros{counter.reg};
+        for (Instruction& one : code) {
+            for (Place& source : one.src)
+                if (const auto at = source ? same.find(source.reg) : same.end(); at != same.end()) source = at->second;
+            if (steps(one, counter)) zeros.clear();
+            const Place to = one.dst[0];
+            if (zeros.empty() || !to || to.reg >= accesses_.size() || one.gate || one.keeps) continue;
+            if (function_.registers[to.reg].dwords != 1 || !lives_in_a_round(to.reg, b)) continue;
+            if (writes_[live_->unit(to)] != 1) continue;
+            const auto is_zero = [&](size_t i) { return one.src[i] && zeros.contains(one.src[i].reg); };
+            const auto is_fixed = [&](size_t i) {
+                const Place from = one.src[i];
+                return from && function_.bank(from) == Bank::vector && !writes_[live_->unit(from)];
+            };
+            const std::string_view what = name(one);
+            if ((what == "s_mul_i32" && (is_zero(0) || is_zero(1))) || (what == "s_lshl_b32" && is_zero(0)))
+                zeros.insert(to.reg);
+            if (what != "v_add_nc_u32" && what != "v_add_u32") continue;
+            for (size_t i = 0; i < 2; ++i)
+                if (is_zero(i) && is_fixed(1 - i)) same[to.reg] = one.src[1 - i];
+        }
+        needless_ |= !same.empty();
     }
 
     void rename(Instruction& instruction, uint32_t b) {
@@ -244,7 +276,23 @@ class Unroller {
         }
         for (size_t i : address_of(one)) one.src[i] = leader.sources[i];
         one.inst.offset = static_cast<int32_t>(offset);
-        follows_ = true;
+        needless_ = true;
+    }
+
+    /// What was a loop is one block with what stood around it, where no other branch leads in between.
+    void join_blocks() {
+        std::vector<Block>& blocks = function_.blocks;
+        for (auto b = static_cast<uint32_t>(blocks.size()); b-- > 1;) {
+            Block &block = blocks[b], &before = blocks[b - 1];
+            const bool falls_through = before.code.empty() || !is_branch(before.code.back());
+            if (!falls_through || targets(b) || !block.label.empty() || block.depth != before.depth) continue;
+            before.code.insert(before.code.end(), std::make_move_iterator(block.code.begin()),
+                               std::make_move_iterator(block.code.end()));
+            blocks.erase(blocks.begin() + b);
+            for (Block& one : blocks)
+                for (Instruction& instruction : one.code)
+                    if (is_branch(instruction) && instruction.target > b) --instruction.target;
+        }
     }
 
     static bool steps(const Instruction& instruction, Place counter) {
@@ -296,7 +344,7 @@ class Unroller {
     std::vector<uint8_t> writes_;                       // of each unit in a round; 2: several
     std::vector<bool> followers_;                       // instructions of a round
     std::vector<Leader> leaders_;                       // of each of them
-    bool follows_ = false;                              // some instruction has another one's address
+    bool needless_ = false;                             // some instruction has another one's address
     std::vector<std::pair<uint32_t, Place>> unrolled_;  // blocks, and what counted their rounds
 };
 

@@ -52,18 +52,32 @@ class WalkAddresses {
         const std::vector<Instruction>& code = function_.blocks[b].code;
         note_uses(code);
         std::map<uint32_t, Base> bases = find_bases(code);
-        slice_.assign(code.size(), false);
-        for (auto at = bases.begin(); at != bases.end();) {
-            std::vector<bool> with = slice_;
-            const bool steady = at->second.steady && at->second.uses == uses_[at->first].reads;
-            if (steady && add_maker(code, {at->first, 0, 1}, with) && add_maker(code, {at->first, 1, 1}, with)) {
-                slice_ = std::move(with);
-                ++at;
-            } else {
-                at = bases.erase(at);
-            }
-        }
+        std::erase_if(bases, [](const auto& one) { return !one.second.steady; });
+        do add_makers(code, bases);
+        while (drop_read(code, bases));
         if (bases.size() <= kMost && spared(code, bases) > 2 * bases.size()) move(b, bases);
+    }
+
+    /// The slice of all bases; those that the loop makes in another way go.
+    void add_makers(const std::vector<Instruction>& code, std::map<uint32_t, Base>& bases) {
+        slice_.assign(code.size(), false);
+        std::erase_if(bases, [&](const auto& one) {
+            std::vector<bool> with = slice_;
+            if (!add_maker(code, {one.first, 0, 1}, with) || !add_maker(code, {one.first, 1, 1}, with)) return true;
+            slice_ = std::move(with);
+            return false;
+        });
+    }
+
+    /// Bases that are read besides, other than by those who make further ones, stay: whether there were such.
+    bool drop_read(const std::vector<Instruction>& code, std::map<uint32_t, Base>& bases) const {
+        std::map<uint32_t, uint32_t> of_slice;
+        for (uint32_t k = 0; k < code.size(); ++k)
+            if (slice_[k]) each_read(function_, code[k], [&](Place place) { ++of_slice[place.reg]; });
+        return std::erase_if(bases, [&](const auto& one) {
+            const auto& [reg, base] = one;
+            return base.uses + of_slice[reg] != uses_[reg].reads;
+        });
     }
 
     void note_uses(const std::vector<Instruction>& code) {
@@ -139,14 +153,15 @@ class WalkAddresses {
 
     /// Instructions of the slice that nothing else needs.
     size_t spared(const std::vector<Instruction>& code, const std::map<uint32_t, Base>& bases) const {
-        std::vector<uint32_t> reads(function_.registers.size());
-        for (uint32_t k = 0; k < code.size(); ++k)
-            if (slice_[k]) each_read(function_, code[k], [&](Place place) { ++reads[place.reg]; });
+        std::vector<uint32_t> reads(function_.registers.size());  // by those that are spared, which stand behind
         size_t count = 0;
-        for (uint32_t k = 0; k < code.size(); ++k)
-            if (slice_[k])
-                count +=
-                    bases.contains(code[k].dst[0].reg) || reads[code[k].dst[0].reg] == uses_[code[k].dst[0].reg].reads;
+        for (auto k = static_cast<uint32_t>(code.size()); k-- > 0;) {
+            if (!slice_[k]) continue;
+            const uint32_t reg = code[k].dst[0].reg;
+            if (!bases.contains(reg) && reads[reg] != uses_[reg].reads) continue;
+            ++count;
+            each_read(function_, code[k], [&](Place place) { ++reads[place.reg]; });
+        }
         return count;
     }
 

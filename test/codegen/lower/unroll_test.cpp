@@ -63,14 +63,14 @@ TEST_P(Unroll, AShortLoopIsStraightCodeWhoseLoadsStandTogether) {
     expect_same(code.function, unroll);
     EXPECT_EQ(branches(code.function), 0u);
     expect_same(code.function, schedule);
-    const std::vector<Instruction>& body = code.function.blocks[1].code;
+    ASSERT_EQ(code.function.blocks.size(), 1u);
+    const std::vector<Instruction>& body = code.function.blocks[0].code;
     const auto loads = [](const Instruction& i) {
         return i.pseudo == Pseudo::none && i.inst.row->flags & isa::kMemory;
     };
     const auto first = std::ranges::find_if(body, loads);
     ASSERT_GE(body.end() - first, 16);
     EXPECT_GE(std::count_if(first, first + 20, loads), 16) << to_string(code.function);
-    EXPECT_EQ(code.function.blocks[1].depth, 0u);
 }
 
 TEST_P(Unroll, RoundsOfALongLoopGoTogetherAsTheirNumberDivides) {
@@ -114,11 +114,11 @@ struct Walk {
 };
 Walk walk_of(const MachineFunction& function) {
     Walk walk;
-    for (const Instruction& one : function.blocks[1].code) {
+    for (const Instruction& one : function.blocks[0].code) {
         if (one.pseudo != Pseudo::none) continue;
         walk.steps += one.inst.row->format == isa::Format::SOP2;
-        walk.computed += one.dst[0] && function.registers[one.dst[0].reg].dwords == 2;
-        if (!(one.inst.row->flags & isa::kMemory)) continue;
+        walk.computed += one.inst.row->mnemonic == "v_mul_f32" && function.registers[one.dst[0].reg].dwords == 2;
+        if (!(one.inst.row->flags & isa::kMemory) || one.inst.row->flags & isa::kStore) continue;
         walk.offsets.push_back(one.inst.offset);
         walk.addresses.insert(one.src[0].reg);
     }
@@ -136,6 +136,56 @@ TEST_P(Unroll, AddressesThatMoveByTheSameInEachRoundAreOffsetsFromTheFirst) {
     EXPECT_EQ(walk.addresses.size(), 1u);
     EXPECT_EQ(walk.computed, 2u);
     EXPECT_EQ(walk.steps, 0u) << "nothing counts the rounds of what is no loop";
+}
+
+TEST_P(Unroll, AnAddressFromACounterOfZeroIsWhatIsAddedToIt) {
+    for (const int first : {0, 1}) {
+        AddressedCode code(arch());
+        const Place sum = code.vector(), counter{static_cast<uint32_t>(code.function.registers.size()), 0, 1};
+        code.copy(sum, Constant{0});
+        code.loop(4, [&] {
+            const Place far = code.scalar(), shifted = code.scalar(), place = code.vector(), value = code.vector();
+            code.op("s_mul_i32", {far}, {counter, Constant{33}});
+            code.op("s_lshl_b32", {shifted}, {far, Constant{2}});
+            code.op(code.spelled("v_add_nc_u32", "v_add_u32"), {place}, {shifted, code.item});
+            code.op(code.spelled("ds_load_b32", "ds_read_b32"), {value}, {place}).stride = 132;
+            code.op("v_add_f32", {sum}, {sum, value});
+        });
+        code.store(sum, code.address);
+        code.end();
+        if (first) code.function.blocks[0].code.back().inst.src[0].code = isa::code::inline_zero + 1;
+        ASSERT_TRUE(unroll(code.function));
+        const auto valid = verify(code.function, Check::virtual_);
+        ASSERT_TRUE(valid) << valid.error().message;
+        const std::string text = to_string(code.function);
+        EXPECT_EQ(text.find("s_mul_i32") == std::string::npos, first == 0) << text;
+        for (const Instruction& one : code.function.blocks[0].code)
+            if (one.pseudo == Pseudo::none && one.inst.row->mnemonic.starts_with("ds_"))
+                EXPECT_EQ(one.src[0] == code.item, first == 0) << text;
+    }
+}
+
+TEST_P(Unroll, WhatStoodAroundAShortLoopIsOneBlock) {
+    AddressedCode code(arch());
+    const Place sum = code.vector();
+    code.copy(sum, Constant{0});
+    code.loop(1000, [&] {
+        for (int i = 0; i < 60; ++i) code.op("v_mul_f32", {sum}, {sum, code.item});
+        code.loop(4, [&] {
+            const Place value = code.vector();
+            code.op(code.spelled("global_load_b32", "global_load_dword"), {value}, {code.address}).stride = 0;
+            code.op("v_add_f32", {sum}, {sum, value});
+        });
+        for (int i = 0; i < 60; ++i) code.op("v_mul_f32", {sum}, {sum, code.item});
+    });
+    code.store(sum, code.address);
+    code.end();
+    const size_t before = code.function.blocks.size();
+    expect_same(code.function, unroll);
+    EXPECT_EQ(code.function.blocks.size(), before - 2) << to_string(code.function);
+    EXPECT_EQ(branches(code.function), 1u);
+    for (const Instruction& one : code.function.blocks[1].code)
+        EXPECT_EQ(one.stride, Instruction::kUnsteady) << "by which addresses moved in the loop that is no more";
 }
 
 TEST_P(Unroll, AddressesStayThoseOfEachRoundWhereOffsetsDoNotReachThem) {

@@ -12,7 +12,7 @@ using namespace test;
 using WalkAddresses = EachArch;
 INSTANTIATE_TEST_SUITE_P(Arch, WalkAddresses, testing::ValuesIn(isa::archs()), arch_name);
 
-enum class Twist { none, unsteady, two_strides, read_besides, lanes_move };
+enum class Twist { none, unsteady, two_strides, read_besides, lanes_move, another_from_it };
 
 /// A loop that makes the base of its loads from its counter.
 struct Walk : AddressedCode {
@@ -36,6 +36,15 @@ struct Walk : AddressedCode {
                 load.inst.src[0].type = isa::Type::u32;
                 load.stride = twist == Twist::unsteady ? Instruction::kUnsteady : stride;
                 if (i && twist == Twist::two_strides) load.stride += 4;
+                op("v_add_f32", {sum}, {sum, value});
+            }
+            if (twist == Twist::another_from_it) {
+                const Place next = scalar(2), value = vector();
+                op(rdna4 ? "s_add_co_u32" : "s_add_u32", {next.part(0)}, {base.part(0), Constant{64}});
+                op(rdna4 ? "s_add_co_ci_u32" : "s_addc_u32", {next.part(1)}, {base.part(1), Constant{0}});
+                Instruction& load = op(spelled("global_load_b32", "global_load_dword"), {value}, {lanes, next});
+                load.inst.src[0].type = isa::Type::u32;
+                load.stride = stride;
                 op("v_add_f32", {sum}, {sum, value});
             }
             if (twist == Twist::read_besides) op("s_mov_b32", {other}, {base.part(0)});
@@ -71,6 +80,18 @@ TEST_P(WalkAddresses, ABaseThatMovesByTheSameIsMadeInFrontAndMoved) {
         EXPECT_TRUE(left[1].ends_with(stride < 0 ? ", -1" : ", 0")) << left[1];
         EXPECT_EQ(left[2], made[4]) << "the counter's step";
     }
+}
+
+TEST_P(WalkAddresses, ABaseThatAnotherOneIsMadeOfIsMovedWithIt) {
+    Walk code(arch(), Twist::another_from_it, 0x600);
+    ASSERT_EQ(code.scalars(1).size(), 7u);
+    ASSERT_TRUE(walk_addresses(code.function));
+    const auto valid = verify(code.function, Check::virtual_);
+    ASSERT_TRUE(valid) << valid.error().message;
+    EXPECT_EQ(code.scalars(0).size(), 6u) << "what made the bases";
+    const std::vector<std::string> left = code.scalars(1);
+    ASSERT_EQ(left.size(), 5u) << to_string(code.function);
+    for (size_t i = 0; i < 4; i += 2) EXPECT_TRUE(left[i].ends_with(", 0x600")) << left[i];
 }
 
 TEST_P(WalkAddresses, WhatElseThanItsAddressMovesKeepsItsBase) {
