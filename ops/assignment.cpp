@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "strata/ops/build_p.h"
+#include "strata/ops/complex_p.h"
 #include "strata/ops/indexing_p.h"
 
 namespace strata {
@@ -39,7 +40,7 @@ Tensor written(const Tensor& old, const Tensor& positions, const Tensor& values)
 /// What a number or tensor becomes in a tensor of x's type.
 Tensor as_value(const Tensor& x, const Operand& value) {
     DType from = value.tensor() ? value.tensor()->dtype() : value.number().default_dtype();
-    bool loses = from.is_float() && !x.dtype().is_float();
+    bool loses = (from.is_float() && !x.dtype().is_float()) || from.is_complex();
     if (loses)
         user_error(ErrorKind::DType, "x[...] = {} in a tensor of {}: cast the value first", from.name(),
                    x.dtype().name());
@@ -124,6 +125,11 @@ Scatter prepared(std::string_view name, const Tensor& x, int at, const Tensor& i
 }  // namespace
 
 Tensor Tensor::with(const std::vector<Index>& indices, const Operand& given) const {
+    if (parts_) {
+        const Tensor* x = given.tensor();
+        Tensor re = x ? real().with(indices, x->real()) : real().with(indices, given.number().real());
+        return of_parts(re, x ? imag().with(indices, x->imag()) : imag().with(indices, given.number().imaginary));
+    }
     Tensor value = as_value(*this, given);
     common_device("x[...] = value", *this, value);
     if (std::all_of(indices.begin(), indices.end(), is_basic)) {
@@ -149,6 +155,8 @@ Tensor Tensor::with(const std::vector<Index>& indices, const Operand& given) con
 }
 
 Tensor Tensor::scatter(int axis, const Tensor& indices, const Tensor& values) const {
+    if (parts_)
+        return of_parts(real().scatter(axis, indices, values.real()), imag().scatter(axis, indices, values.imag()));
     const int at = axis_of("scatter", axis, ndim());
     Scatter s = prepared("scatter", *this, at, indices, values);
     if (values.numel() == 0) return *this;
@@ -161,6 +169,9 @@ Tensor Tensor::scatter(int axis, const Tensor& indices, const Tensor& values) co
 }
 
 Tensor Tensor::scatter_add(int axis, const Tensor& indices, const Tensor& values) const {
+    if (parts_)
+        return of_parts(real().scatter_add(axis, indices, values.real()),
+                        imag().scatter_add(axis, indices, values.imag()));
     const int at = axis_of("scatter_add", axis, ndim());
     if (dtype().is_bool())
         user_error(ErrorKind::DType, "[scatter_add] takes integers and floats, not bool; cast first");
@@ -182,6 +193,7 @@ Tensor Tensor::index_add(int axis, const Tensor& indices, const Tensor& values) 
 }
 
 Tensor Tensor::masked_fill(const Tensor& mask, Number value) const {
+    if (parts_) return of_parts(real().masked_fill(mask, value.real()), imag().masked_fill(mask, value.imaginary));
     Tensor filled = ops::where(mask, as_value(*this, value), *this);
     if (filled.shape() != shape())
         user_error(ErrorKind::Shape, "[masked_fill] a mask of shape {} for a tensor of shape {}",

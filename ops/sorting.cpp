@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "strata/ops/build_p.h"
+#include "strata/ops/complex_p.h"
 #include "strata/ops/indexing_p.h"
 
 namespace strata {
@@ -117,6 +118,7 @@ Tensor at_positions(const Tensor& rows, const Tensor& positions) {
 }  // namespace
 
 Tensor Tensor::argsort(int axis, bool descending, bool) const {
+    check_ordered("argsort", *this);
     if (ndim() == 0) return like(*this, 0, {}, dtypes::int64);
     Rows rows("argsort", *this, axis);
     if (numel() == 0) return like(*this, 0, shape(), dtypes::int64);
@@ -124,6 +126,7 @@ Tensor Tensor::argsort(int axis, bool descending, bool) const {
 }
 
 Tensor Tensor::sort(int axis, bool descending, bool) const {
+    check_ordered("sort", *this);
     if (ndim() == 0) return *this;
     Rows rows("sort", *this, axis);
     if (numel() == 0 || is_uniform()) return *this;
@@ -132,6 +135,7 @@ Tensor Tensor::sort(int axis, bool descending, bool) const {
 }
 
 std::pair<Tensor, Tensor> Tensor::topk(int64_t k, int axis, bool largest) const {
+    check_ordered("topk", *this);
     Rows rows("topk", *this, axis);
     if (k < 0 || k > rows.length())
         user_error(ErrorKind::Usage, "[topk] {} of the {} elements of axis {}", k, rows.length(), rows.axis);
@@ -145,8 +149,10 @@ std::pair<Tensor, Tensor> Tensor::topk(int64_t k, int axis, bool largest) const 
 }
 
 Tensor Tensor::searchsorted(const Tensor& values, bool right) const {
+    check_ordered("searchsorted", *this);
     if (ndim() != 1)
         user_error(ErrorKind::Shape, "[searchsorted] looks in one ordered axis, not in shape {}", to_string(shape()));
+    check_ordered("searchsorted", values);
     common_device("searchsorted", *this, values);
     const int64_t n = numel();
     if (values.numel() == 0 || n == 0) return like(values, 0, values.shape(), dtypes::int64);

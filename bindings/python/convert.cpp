@@ -101,6 +101,10 @@ int to_axis(py::handle value) {
 }
 
 std::string shown(py::handle value) {
+    if (py::isinstance<Tensor>(value)) {
+        const Tensor& t = value.cast<const Tensor&>();
+        return fmt::format("<Tensor {} {}>", to_string(t.shape()), t.dtype().name());
+    }
     std::string text;
     try {
         text = py::repr(value).cast<std::string>();

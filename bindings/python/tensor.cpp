@@ -29,6 +29,40 @@ void bind_rows(Class& c) {
 #undef UNARY
 #undef BINARY
     c.attr("astype") = c.attr("cast");
+    for (auto [elsewhere, ours] : {std::pair("view", "reshape"),
+                                   {"ravel", "flatten"},
+                                   {"moveaxis", "movedim"},
+                                   {"swapaxes", "transpose"},
+                                   {"swapdims", "transpose"},
+                                   {"absolute", "abs"},
+                                   {"amax", "max"},
+                                   {"amin", "min"},
+                                   {"negative", "neg"},
+                                   {"power", "pow"},
+                                   {"true_divide", "div"}})
+        c.attr(elsewhere) = c.attr(ours);
+}
+
+/// PyTorch's methods that mean one of Strata's with an argument.
+void bind_names_of_pytorch(Class& c) {
+    c.def("dim", &Tensor::ndim, "Number of axes: ndim.");
+    c.def("clone", [](const Tensor& t) { return t; }, "A tensor of its own with the same value; costs nothing.");
+    for (auto [name, type] : {std::pair("half", dtypes::float16),
+                              {"double", dtypes::float64},
+                              {"short", dtypes::int16},
+                              {"long", dtypes::int64}})
+        c.def(
+            name, [type](const Tensor& t) { return t.cast(type); },
+            ("cast to " + std::string(type.name()) + ".").c_str());
+    c.def(
+        "type_as", [](const Tensor& t, const Tensor& other) { return t.cast(other.dtype()); }, py::arg("other"),
+        "cast to the type of the other.");
+    c.def(
+        "view_as", [](const Tensor& t, const Tensor& other) { return t.reshape(other.shape()); }, py::arg("other"),
+        "reshape to the shape of the other.");
+    c.def(
+        "expand_as", [](const Tensor& t, const Tensor& other) { return t.expand(other.shape()); }, py::arg("other"),
+        "expand to the shape of the other.");
 }
 
 // What takes an argument in Python that it does not in C++.
@@ -141,6 +175,7 @@ void bind_methods_of_their_own(Class& c) {
         },
         py::arg("min") = py::none(), py::arg("max") = py::none(), "Not below min, not above max, which broadcast.");
     c.attr("clip") = c.attr("clamp");
+    c.attr("repeat_interleave") = c.attr("repeat");
     c.def(
         "matmul", [](const Tensor& a, As<"ArrayLike"> b) { return a.matmul(to_tensor(b)); }, py::arg("other"),
         "(..., n, k) x (..., k, m) -> (..., n, m); leading axes broadcast. Narrow floats accumulate as float32.");
@@ -239,6 +274,7 @@ void bind_tensor(py::module_& m) {
     bind_creation_of_its_own(c);
     bind_rows(c);
     bind_methods_of_their_own(c);
+    bind_names_of_pytorch(c);
     bind_operators(c);
     bind_gradients(m, c);
     bind_capture(m);

@@ -121,14 +121,31 @@ std::string described(const Tensor& t, std::string_view state) {
     return fmt::format("<Tensor {} {} on {}{}>", to_string(t.shape()), t.dtype().name(), t.device().name(), state);
 }
 
+constexpr int64_t kAllShown = 1000, kShownEnds = 3;  ///< NumPy's
+
+/// Of each long axis the ends that are shown, with one element between them for what is not.
+Tensor shown_part(Tensor t) {
+    for (int axis = 0; axis < t.ndim(); ++axis) {
+        const int64_t n = t.size(axis), start = kShownEnds + 1;
+        if (n <= 2 * kShownEnds) continue;
+        std::vector<Tensor> parts = t.split(Shape{start, n - start - kShownEnds, kShownEnds}, axis);
+        t = ops::cat({parts[0], parts[2]}, axis);
+    }
+    return t;
+}
+
 std::string printed(Tensor& t) {
     try {
-        Tensor readable = t.dtype().numpy().empty() ? t.cast(dtypes::float32) : t;
+        const bool large = t.numel() > kAllShown;
+        Tensor part = large ? shown_part(t) : t;
+        Tensor readable = t.dtype().numpy().empty() ? part.cast(dtypes::float32) : part;
         py::object array = to_numpy(readable, false);
-        if (readable.dtype() == t.dtype()) t = readable;
-        py::object text = py::module_::import("numpy").attr("array2string")(array, py::arg("separator") = ", ",
-                                                                            py::arg("prefix") = "Tensor(");
-        return fmt::format("Tensor({}, {} on {})", text.cast<std::string>(), t.dtype().name(), t.device().name());
+        if (!large && readable.dtype() == t.dtype()) t = readable;
+        py::object text = py::module_::import("numpy").attr("array2string")(
+            array, py::arg("separator") = ", ", py::arg("prefix") = "Tensor(",
+            py::arg("threshold") = large ? 0 : kAllShown, py::arg("edgeitems") = kShownEnds);
+        return fmt::format("Tensor({}, {}{} on {})", text.cast<std::string>(),
+                           large ? "shape " + to_string(t.shape()) + ", " : "", t.dtype().name(), t.device().name());
     } catch (const Exception& e) {
         return described(t, fmt::format(", cannot be computed: {}", e.what()));
     }
@@ -188,14 +205,17 @@ void bind_properties(Class& c) {
     c.def("numel", &Tensor::numel, "Number of elements.");
     c.def(
         "to",
-        [](const Tensor& t, const std::string& device) {
+        [](const Tensor& t, As<"str | DTypeLike"> where) {
+            if (!py::isinstance<py::str>(where)) return t.cast(to_dtype(where));
+            const std::string name = where.cast<std::string>();
             for (std::span<const DType> types : {all_dtypes(), complex_dtypes()})
                 for (DType type : types)
-                    if (device == type.name() || (!type.numpy().empty() && device == type.numpy()))
-                        user_error(ErrorKind::Usage, "[to] '{}' is a type, not a device: x.cast('{}')", device, device);
-            return computing([&] { return t.to(device); });
+                    if (name == type.name() || (!type.numpy().empty() && name == type.numpy())) return t.cast(type);
+            return computing([&] { return t.to(name); });
         },
-        py::arg("device"), "The same values on a device; they are copied through the host when they live elsewhere.");
+        py::arg("device"),
+        "The same values on a device, copied through the host when they live elsewhere; or, given a type, in that "
+        "type.");
     c.def(
         "to_device",
         [](const Tensor& t, const std::string& device, As<"None">) { return computing([&] { return t.to(device); }); },
@@ -308,7 +328,11 @@ void bind_protocols(Class& c) {
             if (!t.dtype().is_integer()) throw py::type_error("only an integer tensor of one element can be an index");
             return to_python(one_value(t));
         });
-    c.def("__repr__", [](const Tensor& t) { return described(t, t.is_realized() ? "" : ", lazy"); });
+    c.def("__repr__", [](Tensor& t) {
+        const std::shared_ptr<const Settings> own = settings_of_context();
+        const bool graphs = (own ? *own : settings()).debug > 0;
+        return graphs ? described(t, t.is_realized() ? "" : ", lazy") : printed(t);
+    });
     c.def("__str__", &printed);
     c.def(
         "__format__", [](Tensor & t, const std::string& format) -> As<"str"> {

@@ -127,3 +127,16 @@ SLICES = st.builds(slice, *[st.one_of(st.none(), st.integers(-7, 7))] * 2, st.on
 @given(st.tuples(*[st.one_of(SLICES, st.integers(-4, 3))] * 3))
 def test_any_slices_and_integers(key):
     check(X, key, 1)
+
+
+def test_complex_tensors_are_written_part_by_part():
+    x = (X + 1j * X[::-1]).astype(np.complex64)
+    for key, value in ((0, 1 + 2j), ((slice(None), np.array([1, 3])), 5), (np.array([2, 0]), x[:2] * 1j)):
+        check(x, key, value)
+    t = Tensor(x)
+    t[Tensor(X > 0)] = 1j
+    np.testing.assert_array_equal(t.numpy(), np.where(X > 0, 1j, x))
+    with pytest.raises(strata.DTypeError, match="cast the value"):
+        Tensor(X)[0] = 1j
+    with pytest.raises(strata.DTypeError, match="sort"):
+        t.sort()

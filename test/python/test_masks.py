@@ -70,6 +70,13 @@ def test_sets_are_numpys(dtype, shape):
     same(strata.unique_inverse(Tensor(x)).inverse_indices, want.inverse_indices)
 
 
+def test_sets_of_complex_numbers_are_ordered_by_their_real_parts():
+    x = rng.integers(0, 3, 20) + 1j * rng.integers(0, 3, 20)
+    got, want = strata.unique_all(Tensor(x.astype(np.complex64))), np.unique_all(x.astype(np.complex64))
+    for name in ("values", "indices", "inverse_indices", "counts"):
+        same(getattr(got, name), getattr(want, name))
+
+
 def test_each_nan_is_one_of_its_own():
     found = strata.unique_all(Tensor([np.nan, 1.0, np.nan, 1.0, -0.0, 0.0]))
     assert found.counts.tolist() == [2, 2, 1, 1] and found.values.tolist()[:2] == [0.0, 1.0]

@@ -61,7 +61,7 @@ from ._namespace import *  # noqa: E402, F403
 from ._namespace import __all__ as _standard  # noqa: E402
 from ._namespace.inspection import __array_namespace_info__  # noqa: E402
 from ._strata import cat, stack, where  # noqa: E402
-from ._strata.dtypes import bool, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64  # noqa: E402
+from ._strata.dtypes import bool, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64  # noqa: E402
 from . import asm, fft, linalg, nn, optim  # noqa: E402  (after the submodules above are importable)
 from .explain import explain  # noqa: E402
 from ._derivatives import grad, jvp, value_and_grad, vjp  # noqa: E402

@@ -9,29 +9,29 @@ import reprlib
 
 import strata
 
-_NEVER_CHANGES = "tensors do not change: "
+_NEVER_CHANGES = "operations do not change tensors: "
 _CAST = "x.cast(dtypes.{})"
 
 # Names of members of a Tensor elsewhere -> what to write.
 TENSOR = {
-    "view": "x.reshape(...)", "view_as": "x.reshape(y.shape)", "reshape_as": "x.reshape(y.shape)", "ravel": "x.flatten()", "resize": "x.reshape(...)",
+    "reshape_as": "x.view_as(y)", "resize": "x.reshape(...)",
     "cuda": 'x.to("emu:gfx1100"); strata.devices() lists what there is', "cpu": "x.numpy(), for the values on the host", "get_device": "x.device",
-    "clone": _NEVER_CHANGES + "use x itself; a kernel that is called with it changes no other", "copy": _NEVER_CHANGES + "use x itself; a kernel that is called with it changes no other",
+    "copy": "x.clone()",
     "zero_grad": "x.grad = None", "retain_grad": "strata.gradients(y, [x])", "is_leaf": "x.requires_grad", "grad_fn": "the graph itself: strata.explain(x)",
-    "float": _CAST.format("float32"), "double": _CAST.format("float64"), "half": _CAST.format("float16"), "bfloat16": _CAST.format("bfloat16"),
-    "int": _CAST.format("int32"), "long": _CAST.format("int64"), "short": _CAST.format("int16"), "char": _CAST.format("int8"), "byte": _CAST.format("uint8"),
-    "bool": _CAST.format("bool"), "type": "x.cast(dtype)", "type_as": "x.cast(y.dtype)",
-    "dim": "x.ndim", "itemsize": "x.dtype.itemsize", "element_size": "x.dtype.itemsize", "nelement": "x.size", "stride": "x.shape; memory is row-major", "strides": "x.shape; memory is row-major",
+    "float": _CAST.format("float32"), "bfloat16": _CAST.format("bfloat16"),
+    "int": _CAST.format("int32"), "char": _CAST.format("int8"), "byte": _CAST.format("uint8"),
+    "bool": _CAST.format("bool"), "type": "x.cast(dtype)",
+    "itemsize": "x.dtype.itemsize", "element_size": "x.dtype.itemsize", "nelement": "x.size", "stride": "x.shape; memory is row-major", "strides": "x.shape; memory is row-major",
     "data": "x.numpy()", "data_ptr": "np.asarray(x).ctypes.data", "tobytes": "x.numpy().tobytes()", "buffer": "np.asarray(x)", "lazydata": "x.uop",
-    "t": "x.T", "swapaxes": "x.transpose(a, b)", "swapdims": "x.transpose(a, b)", "moveaxis": "x.movedim(a, b)", "rearrange": "x.reshape(...).permute(...)",
-    "expand_as": "x.expand(y.shape)", "repeat_interleave": "x.repeat(n, axis)", "concat": "strata.cat([x, y])", "concatenate": "strata.cat([x, y])", "cat": "strata.cat([x, y])",
+    "t": "x.T", "rearrange": "x.reshape(...).permute(...)",
+    "concat": "strata.cat([x, y])", "concatenate": "strata.cat([x, y])", "cat": "strata.cat([x, y])",
     "stack": "strata.stack([x, y])", "masked_select": "x[mask]",
-    "fill": "x.full_like(value)", "fill_": "x.full_like(value)", "zero_": "x.zeros_like()", "copy_": "the new tensor itself", "add_": "x = x + y", "sub_": "x = x - y", "mul_": "x = x * y", "div_": "x = x / y",
+    "fill": "x.full_like(value)", "fill_": "x[...] = value", "zero_": "x.zeros_like()", "copy_": "x[...] = y", "add_": "x = x + y", "sub_": "x = x - y", "mul_": "x = x * y", "div_": "x = x / y",
     "index_select": "x.take(indices, axis)", "take_along_dim": "x.gather(axis, indices)", "take_along_axis": "x.gather(axis, indices)", "onehot": "x.one_hot(n)",
-    "mm": "x @ y", "bmm": "x @ y", "mv": "x @ y", "norm": "x.square().sum(axis).sqrt()", "amax": "x.max(axis)", "amin": "x.min(axis)", "ptp": "x.max() - x.min()", "nansum": "strata.where(x.isnan(), 0, x).sum()",
-    "true_divide": "x / y", "floor_div": "x // y", "fmod": "x - (x / y).trunc() * y", "mod": "x % y", "power": "x ** y", "negative": "-x", "invert": "~x", "bitwise_not": "~x", "absolute": "x.abs()", "rint": "x.round()",
+    "mm": "x @ y", "bmm": "x @ y", "mv": "x @ y", "norm": "x.square().sum(axis).sqrt()", "ptp": "x.max() - x.min()",
+    "floor_div": "x // y", "fmod": "x - (x / y).trunc() * y", "mod": "x % y", "invert": "~x", "bitwise_not": "~x", "rint": "x.round()",
     "relu_": "x = x.relu()", "logsoftmax": "x.log_softmax()", "cross_entropy": "strata.nn.cross_entropy(x, target)", "sparse_categorical_crossentropy": "strata.nn.cross_entropy(x, target)", "layernorm": "strata.nn.layernorm(x)", "linear": "strata.nn.linear(x, weight)",
-    "unique": "strata.unique_values(x)", "masked_scatter": "x[mask] = values", "index_fill": "x[indices] = value", "diagonal": "(x * Tensor.eye(n)).sum(-1)", "trace": "(x * Tensor.eye(n)).sum()",
+    "masked_scatter": "x[mask] = values", "index_fill": "x[indices] = value", "diagonal": "(x * Tensor.eye(n)).sum(-1)", "trace": "(x * Tensor.eye(n)).sum()",
     "is_contiguous": "x.contiguous()", "is_cuda": "x.device", "save": "np.save(file, x)",
 }  # fmt: skip
 
@@ -63,6 +63,7 @@ ABOUT = {"requires_grad": "x.requires_grad_()", "out": _NEVER_CHANGES + "use the
 
 _short = reprlib.Repr()
 _short.maxother = _short.maxstring = 80
+_short.repr_Tensor = lambda x, level: f"<Tensor {x.shape} {x.dtype.name}>"  # a message computes nothing
 
 
 def missing(owner, names, table, name):
@@ -70,6 +71,8 @@ def missing(owner, names, table, name):
     error = f"{owner} has no '{name}'"
     if name in table:
         raise AttributeError(f"{error}: {table[name]}", name=name)
+    if owner == "Tensor" and callable(vars(strata).get(name)):
+        raise AttributeError(f"{error}: strata.{name}(x)", name=name)
     close = difflib.get_close_matches(name, [n for n in names if not n.startswith("_")], 3, 0.7)
     raise AttributeError(f"{error}; close: {', '.join(close)}" if close else error, name=name)
 

@@ -1,4 +1,5 @@
-"""The functions of the Python array API 2024.12 that take something in another form than the methods of a Tensor do.
+"""Functions that are no methods: those of the Python array API 2024.12 that take something in another form, and what NumPy and
+PyTorch have beside it, by composition.
 
 https://data-apis.org/array-api/2024.12. The others are made of the rows of methods.def and elementwise.def
 (bindings/python/namespace.cpp). What the standard leaves open: an integer meets a float as the float; strata.Tensor is a
@@ -11,7 +12,13 @@ from .inspection import *
 from .inspection import __all__ as _inspection
 from .movement import *
 from .movement import __all__ as _movement
+from .places import *
+from .places import __all__ as _places
+from .products import *
+from .products import __all__ as _products
 from .searching import *
 from .searching import __all__ as _searching
+from .statistics import *
+from .statistics import __all__ as _statistics
 
-__all__ = [*_creation, *_inspection, *_movement, *_searching]
+__all__ = [*_creation, *_inspection, *_movement, *_places, *_products, *_searching, *_statistics]

@@ -26,10 +26,6 @@ def _dtype(value: Tensor | DTypeLike) -> DType:
     return value.dtype if isinstance(value, Tensor) else DType(value)
 
 
-def _is_complex(dtype: DType) -> bool:
-    return dtype.name in _COMPLEX
-
-
 @dataclass(frozen=True)
 class FInfo:
     """Limits of a floating type: finfo() makes one."""
@@ -61,9 +57,7 @@ _FORMATS = {
 
 def finfo(type: Tensor | DTypeLike, /) -> FInfo:
     """Limits of a floating type, or of a tensor's; of a complex one those of its parts."""
-    dtype = _dtype(type)
-    if _is_complex(dtype):
-        dtype = DType("float32" if dtype.name == "complex64" else "float64")
+    dtype = _dtype(type).part
     if not dtype.is_float:
         raise DTypeError(f"[finfo] {dtype.name} is no floating type: strata.iinfo")
     fraction, lowest, largest = _FORMATS[dtype.name]
@@ -81,7 +75,7 @@ def iinfo(type: Tensor | DTypeLike, /) -> IInfo:
 
 _KINDS = {
     "bool": lambda d: d.is_bool, "signed integer": lambda d: d.is_integer and not d.is_unsigned, "unsigned integer": lambda d: d.is_integer and d.is_unsigned,
-    "integral": lambda d: d.is_integer, "real floating": lambda d: d.is_float, "complex floating": _is_complex,
+    "integral": lambda d: d.is_integer, "real floating": lambda d: d.is_float, "complex floating": lambda d: d.is_complex,
     "numeric": lambda d: not d.is_bool,
 }  # fmt: skip
 
@@ -103,8 +97,8 @@ def astype(x: Tensor, dtype: DTypeLike, /, *, copy: bool = True, device: str | N
 
 def result_type(*arrays_and_dtypes: Tensor | Scalar | DTypeLike) -> DType:
     """The type of an operation of tensors, types and numbers; numbers take the type of what they meet."""
-    numbers = [x for x in arrays_and_dtypes if isinstance(x, (int, float)) and not isinstance(x, type)]
-    typed = [_dtype(x) for x in arrays_and_dtypes if not isinstance(x, (int, float))]
+    numbers = [x for x in arrays_and_dtypes if isinstance(x, (int, float, complex))]
+    typed = [_dtype(x) for x in arrays_and_dtypes if not isinstance(x, (int, float, complex))]
     if not arrays_and_dtypes:
         raise UsageError("[result_type] of nothing: give tensors, types or numbers")
     if not typed:

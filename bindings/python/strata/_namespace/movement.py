@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from .. import _strata
 from .._strata import ShapeError, Tensor, UsageError
-from .inspection import isdtype
 
 if TYPE_CHECKING:
     from .._types import ArrayLike, Axes, DTypeLike, Operand, Shape
 
 __all__ = [
-    "broadcast_arrays", "broadcast_to", "clip", "concat", "cumulative_prod", "cumulative_sum", "diff", "expand_dims", "matmul", "matrix_transpose", "moveaxis", "permute_dims", "repeat", "reshape",
+    "broadcast_arrays", "broadcast_to", "clip", "concat", "cumulative_prod", "cumulative_sum", "diff", "expand_dims", "matmul", "imag", "matrix_transpose", "moveaxis", "permute_dims", "real", "repeat", "reshape",
     "squeeze", "tensordot", "tile", "unstack", "vecdot",
 ]  # fmt: skip
 
@@ -67,6 +66,16 @@ def moveaxis(x: Tensor, source: Axes, destination: Axes, /) -> Tensor:
 def permute_dims(x: Tensor, /, axes: Shape) -> Tensor:
     """Axes in another order."""
     return x.permute(axes)
+
+
+def real(x: Tensor, /) -> Tensor:
+    """The real part."""
+    return x.real
+
+
+def imag(x: Tensor, /) -> Tensor:
+    """The imaginary part."""
+    return x.imag
 
 
 def matrix_transpose(x: Tensor, /) -> Tensor:
@@ -155,7 +164,7 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     if not -common <= axis < common or (axis >= 0 and x1.ndim != x2.ndim) or x1.shape[axis] != x2.shape[axis]:
         raise ShapeError(f"[vecdot] shapes {x1.shape} and {x2.shape} along axis {axis}: both need it, of one size")
     a, b = x1.movedim(axis, -1), x2.movedim(axis, -1)
-    if isdtype(a.dtype, "complex floating"):
+    if a.dtype.is_complex:
         a = a.conj()
     dtype = _strata.result_type(x1, x2)
     return (a.unsqueeze(-2) @ b.unsqueeze(-1)).reshape(_strata.broadcast_shapes(a.shape[:-1], b.shape[:-1])).cast(dtype)

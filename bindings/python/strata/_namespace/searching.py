@@ -56,13 +56,21 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Tensor
 
 
+def _order(x: Tensor) -> Tensor:
+    """That of complex numbers is by the real part, then by the other."""
+    if not x.dtype.is_complex:
+        return x.argsort()
+    by_imaginary = x.imag.argsort()
+    return by_imaginary.take(x.real.take(by_imaginary).argsort())
+
+
 def unique_all(x: Tensor, /) -> UniqueAll:
     """Values, first indices in the flat array, inverse_indices of x's shape and counts. Each NaN is one of its own. Computes."""
     flat = x.reshape(-1)
     if x.size == 0:
         none = Tensor.zeros(0, dtype="int64")
         return UniqueAll(flat, none, none.reshape(x.shape), none)
-    order = flat.argsort().realize()
+    order = _order(flat).realize()
     ordered = flat.take(order).contiguous()
     new = ordered[1:] != ordered[:-1]
     first = _strata.cat([Tensor.ones(1, dtype="bool"), new])
