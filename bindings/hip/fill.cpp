@@ -3,20 +3,10 @@
 
 #include "strata/bindings/hip/blocks_p.h"
 #include "strata/bindings/hip/exports_p.h"
-#include "strata/bindings/hip/stream_p.h"
+#include "strata/bindings/hip/fill_p.h"
 
 namespace strata::hip::library {
 namespace {
-
-/// `count` elements of `element` bytes in each row, some distance apart.
-struct Pattern {
-    void* to = nullptr;
-    uint32_t value = 0;
-    size_t element = 1, count = 0;
-    size_t pitch = 0, height = 1, slice = 0, depth = 1;
-
-    size_t width() const { return element * count; }
-};
 
 Code fill_row(const Block& block, char* to, const Pattern& p) {
     if (p.element == 1 && block.kind != MemoryKind::registered)
@@ -25,6 +15,8 @@ Code fill_row(const Block& block, char* to, const Pattern& p) {
     for (size_t i = 0; i < p.count; ++i) std::memcpy(to + i * p.element, &p.value, p.element);
     return hipSuccess;
 }
+
+}  // namespace
 
 Code fill(Stream& stream, const Pattern& p) {
     const std::optional<Block> block = block_of(p.to);
@@ -38,6 +30,8 @@ Code fill(Stream& stream, const Pattern& p) {
     spend(stream, time_within_device(stream.device, p.width() * p.height * p.depth));
     return hipSuccess;
 }
+
+namespace {
 
 bool is_nothing(const Pattern& p) { return p.count == 0 || p.height == 0 || p.depth == 0; }
 

@@ -59,8 +59,8 @@ def test_code_for_another_arch_is_refused_with_those_that_there_are(build):
     assert "the program has code for gfx90a, the device is gfx1100; compile with --offload-arch=gfx1100" in done.stderr
 
 
-@pytest.mark.parametrize("options", [("--offload-compress",), ("-fgpu-rdc", "--hip-link")])
-def test_other_forms_of_bundles_are_read(build, options):
+@pytest.mark.parametrize("options", [("--offload-compress",), ("-fgpu-rdc", "--hip-link"), ("-fgpu-default-stream=per-thread",)])
+def test_other_forms_of_bundles_and_launches_are_known(build, options):
     assert hip_run(build("vector_add", *options)).stdout == "100000 sums on gfx90a:sramecc+:xnack-\n"
 
 

@@ -43,6 +43,18 @@ static_assert(sizeof(PitchedPointer) == sizeof(hipPitchedPtr) && sizeof(ChannelF
 #define ABSENT_hipExtModuleLaunchKernel PROBE
 #define ABSENT_hipStreamGetDevice PROBE
 #define ABSENT_hipCreateChannelDesc PROBE
+// Of the header, compiled for streams of threads, under the name without _spt.
+#define ABSENT_hipLaunchKernel_spt PROBE
+#define ABSENT_hipLaunchCooperativeKernel_spt PROBE
+#define ABSENT_hipMemcpy_spt PROBE
+#define ABSENT_hipMemcpyAsync_spt PROBE
+#define ABSENT_hipMemcpyToSymbol_spt PROBE
+#define ABSENT_hipMemcpyFromSymbol_spt PROBE
+#define ABSENT_hipMemset_spt PROBE
+#define ABSENT_hipStreamSynchronize_spt PROBE
+#define ABSENT_hipStreamQuery_spt PROBE
+#define ABSENT_hipStreamWaitEvent_spt PROBE
+#define ABSENT_hipEventRecord_spt PROBE
 #define LATER_5_3 PROBE
 #define LATER_5_5 PROBE
 #define LATER_5_6 PROBE
@@ -54,6 +66,10 @@ static_assert(sizeof(PitchedPointer) == sizeof(hipPitchedPtr) && sizeof(ChannelF
 #define LATER_7_1 PROBE
 #define LATER_7_2 PROBE
 // Of calls that the header has templates of beside, the type is said here: the header has one like it.
+#define OVERLOADED_hipMallocAsync PROBE
+using Type_hipMallocAsync = hipError_t (*)(void**, size_t, hipStream_t);
+#define OVERLOADED_hipMallocFromPoolAsync PROBE
+using Type_hipMallocFromPoolAsync = hipError_t (*)(void**, size_t, hipMemPool_t, hipStream_t);
 #define OVERLOADED_hipGetSymbolAddress PROBE
 using Type_hipGetSymbolAddress = hipError_t (*)(void**, const void*);
 #define OVERLOADED_hipGetSymbolSize PROBE
