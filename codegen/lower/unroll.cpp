@@ -1,7 +1,8 @@
 // unroll: several rounds of a short loop as one block, so that the loads of one can pass the sums of another.
 // Before  r0: ...; s_add_u32 s4, s4, 1; s_cmp_lg_u32 s4, 16; s_cbranch_scc1 r0      s4 = 0 in front of r0
 // After   r0: ...; s_add_u32 s4, s4, 1; ...; s_add_u32 s4, s4, 1; s_cmp_lg_u32 s4, 16; s_cbranch_scc1 r0
-//         or no loop at all, where all rounds are short enough. What lives in one round has registers of its own in each.
+//         or no loop at all, but one block with what stood around it, where all rounds are short enough.
+// What lives in one round has registers of its own in each.
 // Memory instructions whose address moves by the same in each round have it as an offset from that of the first.
 #include <map>
 #include <optional>
