@@ -9,27 +9,68 @@ namespace strata::emu::STRATA_EMU_VARIANT {
 namespace matrix_ops {
 
 using dots::Sum;
+using dots::Words;
 
-/// Elements of A and B as in Tiles, in the shapes that the steps want.
+/// Elements of A and B as in Tiles, in the shapes that the steps want. Places are the upper 16 bits of dots.h's: of A a word
+/// an element, so that a dword has two rows of them; of B each one twice.
 struct DotTiles {
     const float *a, *b;
-    alignas(64) int32_t a_place[256], b_place[256];
+    alignas(64) uint16_t a_place[256];
+    alignas(64) uint32_t b_place[256];
     alignas(64) uint32_t a_bits[256], b_bits[256];
     bool plain, zeros;
 };
 
+/// The largest and the smallest size of elements, by the upper 16 bits, and the smallest but for zeros.
+struct Sizes {
+    Words most{}, least = ~Words{}, least_but_zero = ~Words{};
+    STRATA_EMU_INLINE void add(const Words& size) {
+        most = size > most ? size : most;
+        least = size < least ? size : least;
+        least_but_zero = size - 1 < least_but_zero ? size - 1 : least_but_zero;
+    }
+};
+/// Places of elements; a zero's is below those of all products.
+template <bool brain, bool zeros>
+STRATA_EMU_INLINE Words places_of(const Words& size, int32_t bias) {
+    Words field = size & 0x7f80;
+    if constexpr (!brain) {
+        const Words least = Words{} + ((127 - 14) << 7);
+        field = field > least ? field : least;
+    }
+    const Words place = field - static_cast<uint16_t>(bias >> 16);
+    if constexpr (zeros) return size == 0 ? Words{} - (-dots::kZeroPlace >> 16) : place;
+    return place;
+}
+STRATA_EMU_INLINE bool any_word(const Words& condition) { return dots::any((Signed)condition); }
+
+template <bool brain, bool zeros>
+STRATA_EMU_INLINE void place_all(DotTiles& x, Sizes& sizes) {
+    for (int at = 0; at < 256; at += 2 * kTile) {
+        const auto low = load_as<Words>(x.a + at), high = load_as<Words>(x.a + at + kTile);
+        const Words size = __builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
+                                                   33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63) &
+                           0x7fff;
+        sizes.add(size);
+        store_as(x.a_place + at, places_of<brain, zeros>(size, dots::kLeft));
+    }
+    for (int at = 0; at < 256; at += kTile) {
+        const auto b = load_as<Bits>(x.b + at);
+        const Words size = (Words)((b & 0xffff0000) | b >> 16) & 0x7fff;
+        sizes.add(size);
+        store_as(x.b_place + at, places_of<brain, zeros>(size, dots::kRight));
+    }
+}
 /// What the steps of plain elements want.
 template <bool brain, Sum kind>
 void place_elements(DotTiles& x) {
-    Signed outside{}, zero{};
-    for (int at = 0; at < 256; at += kTile) {
-        const auto a = load_as<Floats>(x.a + at), b = load_as<Floats>(x.b + at);
-        store_as(x.a_place + at, dots::factor_place<dots::least_place(brain)>(a, dots::kLeft));
-        store_as(x.b_place + at, dots::factor_place<dots::least_place(brain)>(b, dots::kRight));
-        outside |= dots::factor_outside<brain, kind>(a) | dots::factor_outside<brain, kind>(b);
-        zero |= (a == 0) | (b == 0);
-    }
-    x.plain = !dots::any(outside), x.zeros = dots::any(zero);
+    using Plain = dots::Plain<brain, kind>;
+    constexpr uint16_t kMost = (127 + Plain::kMost) << 7, kLeast = ((127 + Plain::kLeast) << 7) - 1;
+    Sizes sizes;
+    place_all<brain, false>(x, sizes);
+    x.zeros = any_word((Words)(sizes.least == 0));
+    x.plain = !any_word((Words)((sizes.most >= kMost) | (sizes.least_but_zero < kLeast)));
+    if (x.zeros) place_all<brain, true>(x, sizes);
 }
 template <bool brain>
 void encode_elements(DotTiles& x) {

@@ -5,8 +5,6 @@
 namespace strata::emu::STRATA_EMU_VARIANT {
 namespace dots {
 
-using Words = uint16_t __attribute__((vector_size(64)));
-
 /// Lanes, and halves of lanes, that are not done.
 struct Outside {
     Signed lanes{};
@@ -43,7 +41,7 @@ struct Pairs {
         product[1] = from_halves(a >> 16) * from_halves(b >> 16);
 #endif
     }
-    /// The places of two products as factor_place() has them, from the fields of both halves of each dword.
+    /// The places of two products, from the fields of both halves of each dword.
     static STRATA_EMU_INLINE void places_of(const Bits& a, const Bits& b, Signed* place, Outside& outside) {
         if constexpr (brain) {
             constexpr uint16_t kLeast = (127 - 36) << 7, kRange = 72 << 7;
@@ -77,7 +75,8 @@ struct Pairs {
             products_of_halves(a, b, product);
         // Below those of all others but a zero's.
         for (int i = 0; i < 2; ++i) place[i] = product[i] == 0 ? Signed{} : place[i];
-        const Floats sum = plain_step<unit, kind, 2, true>(product, place, c);
+        const Signed most = larger_of(place[0], place[1]);
+        const Floats sum = plain_step<unit, kind, 2, true>(product, &most, c);
         return kind == Sum::half ? to_halves(sum) : (Bits)sum >> (kind == Sum::brain ? 16 : 0);
     }
 

@@ -13,6 +13,7 @@ namespace dots {
 using Bits = uint32_t __attribute__((vector_size(64)));
 using Signed = int32_t __attribute__((vector_size(64)));
 using Floats = float __attribute__((vector_size(64)));
+using Words = uint16_t __attribute__((vector_size(64)));
 constexpr int kTile = 16;  ///< lanes of these
 
 template <class V, class T>
@@ -117,7 +118,7 @@ enum class Sum { single, brain, half };
 // Places are 2 to the exponent of the encoding, as the bits of singles: of factors 2^62 (kLeft) and 2^63 (kRight) times
 // as large with the bias taken off, so that their sum is that of the product times four, beside which the addend's exponent
 // stands on the same grid. A zero's is below all.
-constexpr int32_t kLeft = 63 << 23, kRight = 62 << 23, kZeroPlace = -(1 << 30);
+constexpr int32_t kLeft = 63 << 23, kRight = 62 << 23, kZeroPlace = -(1 << 30), kPlaceBits = -(1 << 23);
 /// `least` is the exponent of the encoding's denormals.
 template <int least>
 STRATA_EMU_INLINE Signed factor_place(const Floats& x, int32_t bias) {
@@ -125,17 +126,12 @@ STRATA_EMU_INLINE Signed factor_place(const Floats& x, int32_t bias) {
     const Signed place = larger_of((Signed)((Bits)x & 0x7f800000), Signed{} + kDenormal);
     return x == 0 ? Signed{} + kZeroPlace : place - bias;
 }
-constexpr int least_place(bool brain) { return brain ? -126 : -14; }
-/// Halves: any that are finite, or smaller ones where the sum is a half too; brain floats from 2^-36 to 2^36. Zeros too.
+/// Factors that steps take are zeros, or of at least 2^kLeast and below 2^kMost: halves that are finite, or smaller ones
+/// where the sum is a half too; brain floats from 2^-36 to 2^36.
 template <bool brain, Sum kind>
-STRATA_EMU_INLINE Signed factor_outside(const Floats& x) {
-    constexpr uint32_t kLeast = brain ? (127 - 36) << 23 : 0, kMost = (brain               ? 127 + 36
-                                                                       : kind == Sum::half ? 127 + 5
-                                                                                           : 255)
-                                                                      << 23;
-    const Bits size = (Bits)x & 0x7fffffff;
-    return brain ? (size != 0) & ((size < kLeast) | (size >= kMost)) : size >= kMost;
-}
+struct Plain {
+    static constexpr int kLeast = brain ? -36 : -24, kMost = brain ? 36 : kind == Sum::half ? 5 : 128;
+};
 /// The same of addends. Singles have more room, but no product may vanish beside them; a sum of halves must not overflow.
 template <bool brain, Sum kind>
 STRATA_EMU_INLINE Signed addend_outside(const Floats& c) {
@@ -182,45 +178,72 @@ STRATA_EMU_INLINE Signed addend_place(const Floats& c) {
     return kind == Sum::half ? larger_of(place, Signed{} + ((127 - 14) << 23)) : place;
 }
 
+/// Whether steps look at the upper 16 bits of places alone: what is below may be anything.
+template <DotUnit unit, Sum kind, bool zeros>
+constexpr bool kTakesUpperHalves =
+#if defined(__AVX512DQ__)
+    unit == DotUnit::rdna3 && kind != Sum::half && !zeros;
+#else
+    false;
+#endif
+
+/// The larger one of a place and the addend's, with the addend's sign.
+template <Sum kind, bool zeros>
+STRATA_EMU_INLINE Bits signed_grid(const Signed& place, const Floats& c) {
+#if defined(__AVX512DQ__)
+    constexpr int kLargerWithSignOfFirst = 3;
+    if constexpr (kTakesUpperHalves<DotUnit::rdna3, kind, zeros>)
+        return (Bits)_mm512_range_ps((__m512)c, (__m512)place, kLargerWithSignOfFirst) & 0xff800000;
+#endif
+    return (Bits)larger_of(place, addend_place<kind>(c)) | ((Bits)c & 0x80000000);
+}
+
 /// gfx1100, in C's frame, where a term of the other sign counts as the complement of its size. `zeros`: there may be
 /// products of zero, and all may be.
 template <Sum kind, bool zeros>
-STRATA_EMU_INLINE Floats two_onto(const Floats* p, const Signed* place, const Floats& c) {
-    const Signed grid = larger_of(larger_of(place[0], place[1]), addend_place<kind>(c));
-    const Floats units = (Floats)((Bits)units_in(grid) | ((Bits)c & 0x80000000));
-    const Floats x = p[0] * units, y = p[1] * units;
+STRATA_EMU_INLINE Floats two_onto(const Floats* p, const Signed& place, const Floats& c) {
+    const Bits grid = signed_grid<kind, zeros>(place, c);
+    const Floats units = (Floats)((280u << 23) - grid), x = p[0] * units, y = p[1] * units;
     const Signed total = cut_off(c * units) + cut_off(x) + cut_off(y) + (((Signed)x >> 31) + ((Signed)y >> 31));
     const Floats sum = rounded_sum<kind>(total, (Floats)((254u << 23) - (Bits)units));
-    return zeros ? (Floats)((Bits)sum & (Bits)(grid > 0)) : sum;
+    return zeros ? (Floats)((Bits)sum & (Bits)((grid & 0x7fffffff) != 0)) : sum;
+}
+
+/// x / 2^n rounded down.
+STRATA_EMU_INLINE Signed shifted_down(const Signed& x, const Bits& n) {
+#if defined(__AVX512F__)
+    return (Signed)_mm512_srav_epi32((__m512i)x, (__m512i)n);  // by any n
+#else
+    return x >> (Signed)(n > 31 ? Bits{} + 31 : n);
+#endif
 }
 
 /// gfx1201: groups first.
 template <Sum kind, int terms, int group>
 STRATA_EMU_INLINE Floats groups_onto(const Floats* p, const Signed* place, const Floats& c) {
     Signed high[terms / group], grid = addend_place<kind>(c);
-    for (int i = 0; i < terms; i += group) {
-        Signed& most = high[i / group] = place[i];
-        for (int k = i + 1; k < i + group; ++k) most = larger_of(most, place[k]);
-        grid = larger_of(grid, most);
+    for (int i = 0; i < terms / group; ++i) {
+        high[i] = place[i];
+        grid = larger_of(grid, high[i]);
     }
     const Floats addend = c * units_in(grid);
     Signed dropped = (Signed)(((Bits)addend & 0x7fffffff) < 0x3f800000);
     if constexpr (kind == Sum::half) dropped &= grid > ((127 - 14 + 26) << 23);
     Signed total = down(addend) & ~dropped;
-    for (int i = 0; i < terms; i += group) {
-        const Floats units = units_in(high[i / group]);
+    for (int i = 0; i < terms / group; ++i) {
+        const Floats units = units_in(high[i]);
         Signed sum{};
-        for (int k = i; k < i + group; ++k) sum += down(p[k] * units);
-        const Bits drop = ((Bits)grid - (Bits)high[i / group]) >> 23;
-        total += sum >> (Signed)(drop > 31 ? Bits{} + 31 : drop);
+        for (int k = group * i; k < group * (i + 1); ++k) sum += down(p[k] * units);
+        total += shifted_down(sum, ((Bits)grid - (Bits)high[i]) >> 23);
     }
     return rounded_sum<kind>(total, (Floats)grid * 0x1p-26f);
 }
 
+/// `place` is the larger one of each two products (kTakesUpperHalves).
 template <DotUnit unit, Sum kind, int terms, bool zeros>
 STRATA_EMU_INLINE Floats plain_step(const Floats* p, const Signed* place, const Floats& c) {
     if constexpr (unit == DotUnit::rdna3)
-        return two_onto<kind, zeros>(p, place, c);
+        return two_onto<kind, zeros>(p, place[0], c);
     else
         return groups_onto<kind, terms, 2>(p, place, c);
 }
