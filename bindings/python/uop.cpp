@@ -256,8 +256,8 @@ whole waves. Lane l, element i (// divides downwards):
             C and D [8 * (l // 16) + i][l % 16]: 8
   gfx942,   A[l % M][k], B[k][l % N] with k = E * (l // M) + i: E = M * K // 64 elements; C and D [row][l % N] with
   gfx90a    row = 8 * (i // 4) + 4 * (l // 32) + i % 4 (32 x 32): 16, 4 * (l // 16) + i (16 x 16): 4, 4 * i + l // 16 (float64): 4
-  sm_80 on  'mma_f32_16x16x16_bf16' and others: A[2 * (l // 4) + 2 * i // E][E // 2 * (l % 4) + i % (E // 2)] and B the same with n for
-            m: E = M * K // 32 elements; C and D [2 * (l // 4) + i // 4][4 * (l % 4) + i % 4]: 8)";
+  sm_80 on  'mma_f32_16x16x16_bf16' and others: A[2 * (l // 4) + 2 * i // E][E // 4 * (l % 4 + 4 * (4 * i // E % 2)) + i % (E // 4)] and B
+            the same with n for m: E = M * K // 32 elements; C and D [2 * (l // 4) + i // 4][4 * (l % 4) + i % 4]: 8)";
 
 std::string names_of(std::span<const codegen::MatrixShape> shapes) {
     std::string names;

@@ -212,6 +212,16 @@ template <class T> STRATA_FN T bounded(T i, T size, T axis) {
     }
     return at;
 }
+//@ strata_copy_async
+// From global to shared memory, as PTX's cp.async: what stands behind it goes on at once.
+template <int bytes> STRATA_FN void strata_copy_async(void* to, const void* from) {
+    const unsigned shared = (unsigned)__cvta_generic_to_shared(to);
+    if constexpr (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(bytes) : "memory");
+}
+STRATA_FN void strata_copies_done() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 //@ __half __float2half __half2float
 typedef half __half;
 STRATA_FN half __float2half(float x) { return half(x); }

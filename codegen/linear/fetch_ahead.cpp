@@ -2,7 +2,9 @@
 //
 // Before  end(... barrier(load(a[f(r)])) ... store(local, load(a[f(r)])) ... barrier ..., r)
 // After   next = load(a[f(0)]);  end(... barrier(next) ... store(local, next) ... barrier; next = load(a[f(min(r + 1, last))]) ..., r)
-// so that the step computes while memory answers. Loops have an end each (map_grid), and a register is as wide as what one
+// or, where memory is copied as it is and the target's copies go on by themselves, with local memory for two steps in turns
+//         local[0] = a[f(0)];  end(barrier; local[(r + 1) % 2] = a[f(min(r + 1, last))] ..., r)
+// so that the step computes while memory answers. Loops have an end each (map_grid), and a register or copy is as wide as what one
 // access reads (vectorize).
 #include <algorithm>
 
@@ -15,7 +17,8 @@ namespace {
 
 constexpr int64_t kMostBytes = 128;  // of a thread's registers that wait for memory
 
-bool reads_memory(UOp u) { return u.is(Op::load) && skip_after(u.src(0).src(0)).as<ParamArg>().space == Space::global; }
+UOp memory_of(UOp access) { return skip_after(access.src(0).src(0)); }
+bool is_in(UOp access, Space space) { return memory_of(access).as<ParamArg>().space == space; }
 
 /// What a step of a loop copies: a barrier that has loads of it, and the one behind the stores to local memory.
 struct Copies {
@@ -24,7 +27,9 @@ struct Copies {
 
 /// Nothing where a load is the same in all steps, or where they take too many registers.
 std::optional<Copies> copies_of(UOp end) {
-    const auto is_of_the_step = [&](UOp u) { return reads_memory(u) && depends_on(u, end.src(1)); };
+    const auto is_of_the_step = [&](UOp u) {
+        return u.is(Op::load) && is_in(u, Space::global) && depends_on(u, end.src(1));
+    };
     Copies found;
     for (UOp u : toposort(end.src(0))) {
         if (!u.is(Op::barrier)) continue;
@@ -36,9 +41,30 @@ std::optional<Copies> copies_of(UOp end) {
     return {};
 }
 
+/// Stores between the two barriers that put a load into local memory as it is; empty where one does anything else, or is no copy
+/// that PTX's cp.async makes: of 4, 8 or 16 bytes.
+std::vector<UOp> plain_copies(const Copies& copies, UOp range) {
+    std::vector<UOp> stores;
+    for (UOp u : toposort(copies.stored)) {
+        if (!u.is(Op::store) || !depends_on(u, copies.read)) continue;
+        const int bytes = u.src(1).dtype().bytes();
+        const bool is_plain = u.src(0).src().size() == 2 &&
+                              std::ranges::find(copies.read.src(), u.src(1)) != copies.read.src().end() &&
+                              u.src(1).src(0).src().size() == 2 && !depends_on(u.src(0).src(1), range);
+        if (!is_plain || (bytes != 4 && bytes != 8 && bytes != 16)) return {};
+        stores.push_back(u);
+    }
+    return stores;
+}
+
 class Fetching {
   public:
-    explicit Fetching(UOp sink) : scopes_(sink), next_slot_(next_free_slot(scopes_)) {}
+    Fetching(UOp sink, Context& context)
+        : scopes_(sink), program_(context.program), target_(context.target), next_slot_(next_free_slot(scopes_)) {
+        for (UOp u : scopes_.order())
+            if (u.is(Op::param) && u.as<ParamArg>().space == Space::local)
+                lds_ += u.as<ParamArg>().size * u.dtype().bytes();
+    }
 
     UOp run() {
         UOpMap<UOp> rebuilt;
@@ -46,36 +72,80 @@ class Fetching {
             const UOp same = u.with_src(sources);
             if (!u.is(Op::end) || range_arg(u.src(1)).size < 2) return same;
             const std::optional<Copies> copies = copies_of(same);
-            return copies ? fetched_ahead(same, *copies, scopes_.list(scopes_.free(u))) : same;
+            if (!copies) return same;
+            const std::vector<UOp> around = scopes_.list(scopes_.free(u)), stores = plain_copies(*copies, same.src(1));
+            // A loop that starts again would write what a last step without a second one still reads.
+            const bool in_turns = around.empty() && !stores.empty() && 2 * lds_ <= target_.lds_bytes;
+            if (target_.ahead == Ahead::copies && in_turns) return copied_ahead(same, *copies, stores);
+            return fetched_ahead(same, *copies, around);
         });
     }
 
   private:
+    static UOp last_or_next(UOp range) { return alu(Op::min, {range + 1, index_const(range_arg(range).size - 1)}); }
+    static UOp at_step(UOp load, UOp range, UOp step) { return simplify(substitute(load, {{range, step}})); }
+
     UOp fetched_ahead(UOp end, const Copies& copies, const std::vector<UOp>& around) {
         const UOp range = end.src(1);
-        const UOp next = alu(Op::min, {range + 1, index_const(range_arg(range).size - 1)});
         UOpMap<UOp> current;
         std::vector<UOp> fetched;
         for (UOp load : copies.read.src()) {
             const UOp held = uop::placeholder(1, load.dtype(), Space::reg, next_slot_++);
             const auto at = [&](std::span<const UOp> behind) { return uop::at(uop::after(held, behind), 0); };
-            const auto of = [&](UOp step) { return simplify(substitute(load, {{range, step}})); };
-            const UOp first = uop::store(at(around), of(index_const(0)));
+            const UOp first = uop::store(at(around), at_step(load, range, index_const(0)));
             current[load] = uop::load(at(std::array{first, range}));
-            fetched.push_back(uop::store(at(std::array{copies.stored}), of(next)));
+            fetched.push_back(uop::store(at(std::array{copies.stored}), at_step(load, range, last_or_next(range))));
         }
         fetched.push_back(end.src(0));
         return uop::end(substitute(uop::group(fetched), current), {range});
     }
 
+    /// One barrier a step: behind it copies of this step are there, and nobody reads what the next one's overwrite.
+    UOp copied_ahead(UOp end, const Copies& copies, std::span<const UOp> stores) {
+        const UOp range = end.src(1);
+        UOpMap<UOp> twice;  // local memory for two steps
+        const auto steps_apart = [](UOp memory) {
+            const int64_t wide = std::max<int64_t>(16 / memory.dtype().bytes(), 1);
+            return (memory.as<ParamArg>().size + wide - 1) / wide * wide;
+        };
+        const auto turn = [&](UOp memory, UOp step) { return simplify(step % 2) * steps_apart(memory); };
+        std::vector<UOp> before{range}, meanwhile;
+        for (UOp store : stores) {
+            const UOp memory = memory_of(store);
+            if (UOp& both = twice[memory]; !both)
+                both =
+                    uop::placeholder(2 * steps_apart(memory), memory.dtype(), Space::local, memory.as<ParamArg>().slot);
+            before.push_back(
+                uop::store(uop::at(twice[memory], store.src(0).src(1)), at_step(store.src(1), range, index_const(0))));
+        }
+        const UOp filled = uop::barrier(before);
+        for (UOp store : stores) {
+            const UOp memory = memory_of(store), place = store.src(0).src(1) + turn(memory, range + 1);
+            meanwhile.push_back(uop::store(uop::at(uop::after(twice[memory], {filled}), place),
+                                           at_step(store.src(1), range, last_or_next(range))));
+        }
+        const UOp body = substitute(end.src(0), {{copies.stored, filled}});
+        meanwhile.push_back(rebuild(body, [&](UOp u, std::span<const UOp> sources) {
+            const bool is_staged = u.is(Op::index) && twice.contains(skip_after(u.src(0)));
+            if (!is_staged) return u.with_src(sources);
+            const UOp memory = skip_after(u.src(0));
+            return uop::at(uop::after(twice[memory], {filled}), sources[1] + turn(memory, range));
+        }));
+        program_.copies_ahead = true;
+        return uop::end(uop::group(meanwhile), {range});
+    }
+
     Scopes scopes_;
+    LinearProgram& program_;
+    const Target& target_;
+    int64_t lds_ = 0;
     int next_slot_;
 };
 
 }  // namespace
 
 Result<UOp> fetch_ahead(UOp sink, Context& context) {
-    return context.target.fetches_ahead ? Fetching(sink).run() : sink;
+    return context.target.ahead == Ahead::no ? sink : Fetching(sink, context).run();
 }
 
 }  // namespace strata::codegen

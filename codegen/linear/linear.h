@@ -22,6 +22,8 @@ struct LinearProgram {
     std::array<uint32_t, 3> grid{1, 1, 1};   ///< workgroups
     std::array<uint32_t, 3> block{1, 1, 1};  ///< threads of a workgroup
     uint32_t lds = 0;                        ///< bytes of local params
+    bool copies_ahead =
+        false;  ///< what stores copy from global to local memory need be there from the next barrier on alone
 };
 
 /// Where a parameter of a program is among the bytes that a launch gives.

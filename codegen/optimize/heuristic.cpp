@@ -203,7 +203,7 @@ bool tile_matrices(Plan& plan) {
     const std::vector<int> left = reused_axes(plan);
     for (size_t i = left.size(); i-- > 0;) plan.add(ActionKind::local, left[i], 2);
     // What is read a step ahead is in registers meanwhile.
-    if (plan.target().fetches_ahead)
+    if (plan.target().ahead != Ahead::no)
         plan.add_largest(ActionKind::stage, 0, {2, 1});
     else
         plan.add_largest(ActionKind::stage, 0, {16, 8, 4, 2, 1});

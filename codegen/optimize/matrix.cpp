@@ -36,7 +36,7 @@ Layout in_lines(std::vector<int64_t> digits, std::vector<int64_t> weights, int64
 
 Layout operand_layout(const MatrixShape& shape) {
     const int64_t elements = shape.operand_elements();
-    if (!shape.family) return {{2, elements / 2}, {{1, 0}, 2, 0}, {{0, 1}, 0, elements / 2}};
+    if (!shape.family) return {{2, 2, elements / 4}, {{1, 0, 0}, 2, 0}, {{0, elements, 1}, 0, elements / 4}};
     if (shape.family == isa::Family::rdna3 && shape.operand.bits() == 16) return in_lines({2, 8}, {8, 1}, 0);
     if (shape.family == isa::Family::rdna3) return in_lines({elements}, {1}, 0);
     if (shape.family == isa::Family::rdna4 && shape.operand.bits() == 16) return in_lines({2, 4}, {8, 1}, 4);

@@ -245,15 +245,13 @@ class Staging {
     }
     /// Whether lanes have parts of both sides of the tile, as NVIDIA's matrix instructions want it.
     bool in_both_sides(const Operand& o) const {
-        return !target_.arch.is_amd() &&
-               std::ranges::count(o.tile, Axis::lane, [](UOp r) { return range_arg(r).axis; }) > 1;
+        return !target_.arch.is_amd() && std::ranges::count_if(o.tile, is_lane) > 1;
     }
 
-    /// Such a tile: what is together in memory is a row, and rows that lanes read at once come first. They are 32 bytes of the 128
-    /// that all banks have apart, which is what lanes read of each.
+    /// Such a tile: what is together in memory is a row, and rows that lanes read at once come first. They are as far apart as to be in
+    /// other banks: an odd number of times what lanes read of each.
     int64_t pitch_in_rows(const Operand& o, UOp range) const {
-        constexpr int64_t kLanesBytes = 32;
-        int64_t row = 1;
+        int64_t row = 1, read = 1;  // elements of a row; that lanes read at once
         std::vector<UOp> rows;
         for (UOp r : o.tile) {
             if (step_of(o.offset(), r) != row) {
@@ -262,11 +260,10 @@ class Staging {
             }
             if (r == range) return row;
             row *= range_arg(r).size;
+            if (is_lane(r)) read = row;
         }
-        const int64_t bytes = row * o.load.dtype().bytes(),
-                      aligned = (bytes + kLanesBytes - 1) / kLanesBytes * kLanesBytes;
-        int64_t pitch = (aligned % (2 * kLanesBytes) ? aligned : aligned + kLanesBytes) / o.load.dtype().bytes();
-        const auto is_lane = [](UOp r) { return range_arg(r).axis == Axis::lane; };
+        const int64_t least = o.most_at_once(), apart = std::max(read, least), times = (row + apart - 1) / apart;
+        int64_t pitch = apart * (times % 2 ? times : times + 1);
         for (bool lanes : {true, false})
             for (UOp r : rows) {
                 if (r == range && is_lane(r) == lanes) return pitch;
@@ -274,6 +271,7 @@ class Staging {
             }
         return pitch;
     }
+    static bool is_lane(UOp range) { return range_arg(range).axis == Axis::lane; }
 
     /// The near range comes first and steps of loops come last, each a padded row from the next; in between, and among steps,
     /// ranges are in their order in memory.

@@ -28,6 +28,7 @@ class Renderer {
             UOp u = program_.ops[i];
             if (u.is(Op::store) || u.is(Op::atomic_add)) written_[skip_after(u.src(0).src(0))] = true;
             if (plan_.declares[i]) declared_later_[skip_after(u.src(0).src(0))] = true;
+            if (u.is(Op::load) && plan_.form[i] == InlinePlan::Form::inlined) inlined_loads_[u] = true;
         }
         head();
         for (at_ = 0; at_ < program_.ops.size(); ++at_)
@@ -92,7 +93,10 @@ class Renderer {
             case Op::atomic_add:
                 guarded(u, fmt::format("atomicAdd(&{}, {})", element(u.src(0)).text, value(u.src(1)).text));
                 return true;
-            case Op::barrier: line("__syncthreads();"); return true;
+            case Op::barrier:
+                if (program_.copies_ahead) line("strata_copies_done();");
+                line("__syncthreads();");
+                return true;
             case Op::define_var:
             case Op::index: return true;
             default: return false;
@@ -233,7 +237,20 @@ class Renderer {
         return {std::move(text), kPrimary, vector.assumes_gate};
     }
 
+    /// Whether it goes on behind the next statements, up to a barrier.
+    bool is_copied_ahead(UOp u) const {
+        return program_.copies_ahead && inlined_loads_.contains(u.src(1)) &&
+               memory_of(u).as<ParamArg>().space == Space::local &&
+               memory_of(u.src(1)).as<ParamArg>().space == Space::global;
+    }
+    static UOp memory_of(UOp access) { return skip_after(access.src(0).src(0)); }
+
     void store(UOp u) {
+        if (is_copied_ahead(u)) {
+            line("strata_copy_async<{}>(&{}, &{});", u.src(1).dtype().bytes(), place(u.src(0), u.src(1).dtype()).text,
+                 value(u.src(1)).text);
+            return;
+        }
         std::string type;
         if (plan_.declares[at_]) {
             type = hip_type(u.src(1).dtype()) + " ";
@@ -256,7 +273,7 @@ class Renderer {
     std::string text_;
     size_t at_ = 0, depth_ = 0;
     UOpMap<Expression> values_;
-    UOpMap<bool> written_, declared_later_;
+    UOpMap<bool> written_, declared_later_, inlined_loads_;
     int next_lds_ = 0, next_acc_ = 0, next_val_ = 0, next_idx_ = 0, next_alu_ = 0;
 };
 

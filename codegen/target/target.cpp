@@ -28,7 +28,9 @@ constexpr Offer kOffers[] = {
 struct NvidiaRow {
     int wave_size, shared_kib, max_block, vector_bytes;
     unsigned wave_ops;
+    Ahead ahead;
 };
+using enum Ahead;
 constexpr NvidiaRow kNvidia[] = {
 #define NVIDIA(chip, ...) {__VA_ARGS__},
 #include "strata/codegen/target/nvidia.def"
@@ -98,7 +100,7 @@ Target target_of_nvidia(Chip chip, Route route) {
             .vector_bytes = row.vector_bytes,
             .wave_ops = row.wave_ops,
             .unrolls_loops = false,
-            .fetches_ahead = true,
+            .ahead = row.ahead,
             .matrix = shapes_of_nvidia(chip),
             .max_grid = kNvidiaMaxGrid,
             .max_grid_threads = kNvidiaMaxGrid[0] * row.max_block};
@@ -141,7 +143,7 @@ Target target_of(Chip arch, Route route) {
             .vector_bytes = offer.vector_bytes,
             .wave_ops = offer.wave_ops,
             .unrolls_loops = route == Route::asm_,
-            .fetches_ahead = false,
+            .ahead = Ahead::no,
             .matrix = shapes_of(row.family),
             .max_grid = {isa::kMaxGrid[0], isa::kMaxGrid[1], isa::kMaxGrid[2]},
             .max_grid_threads = kPacketMaxThreads};

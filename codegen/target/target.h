@@ -57,6 +57,10 @@ struct LaneXor {
     uint16_t control;  ///< of DPP16
 };
 
+/// What a loop copies to local memory is read when it is stored, or a step before: into registers, or by copies that go on
+/// meanwhile.
+enum class Ahead : uint8_t { no, registers, copies };
+
 /// What a machine offers. The stages of the compiler have no limits of their own: they read them here.
 struct Target {
     Chip arch;
@@ -67,7 +71,7 @@ struct Target {
     int vector_bytes;                     ///< of a lane's widest memory access
     unsigned wave_ops;                    ///< of namespace wave_ops
     bool unrolls_loops;                   ///< no compiler follows that would: short loops are written out
-    bool fetches_ahead;                   ///< loops read a step before what they copy to local memory
+    Ahead ahead;                          ///< how loops read a step before what they copy to local memory
     std::span<const MatrixShape> matrix;  ///< empty: no matrix instructions
     std::array<int64_t, 3> max_grid;      ///< workgroups along each dimension
     int64_t max_grid_threads;             ///< threads along one dimension

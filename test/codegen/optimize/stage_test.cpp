@@ -24,12 +24,36 @@ UOp matmul(UOp a, UOp b) {
     return reshape(sum(rows * columns, {2}), {m, n});
 }
 
+const Target turing = target_of(Chip::parse("sm_75").value()), hopper = target_of(Chip::parse("sm_90").value());
+
+/// Read when it is stored, a step before into registers, and a step before by copies that go on meanwhile.
 void expect_same(UOp body, const std::vector<Action>& actions) {
     Filled f = started(body);
-    Result<Kernel> staged = apply_all(f.kernel, actions, gfx1100);
-    ASSERT_TRUE(staged) << to_string(actions) << ": " << staged.error().message;
-    ASSERT_EQ(staged->sink, apply_all(f.kernel, actions, gfx1100)->sink);
-    EXPECT_EQ(difference(in_blocks(*staged, f.slots), evaluate(body, contents())), "") << to_string(actions);
+    for (const Target& target : {gfx1100, turing, hopper}) {
+        Result<Kernel> staged = apply_all(f.kernel, actions, target);
+        ASSERT_TRUE(staged) << to_string(actions) << ": " << staged.error().message;
+        ASSERT_EQ(staged->sink, apply_all(f.kernel, actions, target)->sink);
+        EXPECT_EQ(difference(in_blocks(*staged, f.slots, target), evaluate(body, contents())), "")
+            << target.arch.name() << " " << to_string(actions);
+    }
+}
+
+TEST(Stage, IsReadAStepBeforeWhereTheTargetCan) {
+    GraphScope scope;
+    Filled f = started(matmul(permute(filled({64, 64}), {1, 0}), filled({64, 64}, dtypes::float32, 2)));
+    const auto program = [&](const Target& target) {
+        const auto tile = parse_actions("upcast(1, 4) local(1, 8) upcast(0, 4) local(0, 8) stage(0, 16)").value();
+        return linearize(apply_all(f.kernel, tile, target).value(), target).value();
+    };
+    const auto barriers = [](const LinearProgram& p) { return std::ranges::count(p.ops, Op::barrier, &UOp::op); };
+    const LinearProgram same = program(gfx1100), registers = program(turing), copies = program(hopper);
+    EXPECT_EQ(barriers(same), 2);
+    EXPECT_EQ(barriers(registers), 2);
+    EXPECT_EQ(registers.lds, same.lds);
+    EXPECT_FALSE(registers.copies_ahead);
+    EXPECT_EQ(barriers(copies), 1) << "nobody reads what the next step's copies overwrite";
+    EXPECT_EQ(copies.lds, 2 * same.lds) << "of two steps in turns";
+    EXPECT_TRUE(copies.copies_ahead);
 }
 
 TEST(Stage, KeepsTheValuesOfProducts) {
