@@ -145,8 +145,8 @@ Tensor::HostView Tensor::host_view() {
     if (parts_) return interleaved().host_view();
     if (!whole_buffer(in_memory())) place(Root(contiguous().realize().in_memory()));
     std::shared_ptr<runtime::Buffer> memory = runtime::find_buffer(whole_buffer(in_memory()));
-    void* data = memory->host_view();
-    return data ? HostView{data, std::move(memory)} : HostView{};
+    void* const data = memory->host_view();
+    return {data, std::move(memory)};
 }
 
 Number Tensor::item() {

@@ -131,8 +131,8 @@ class Tensor {
     bool is_realized() const;                                  ///< a view of memory
     void to_host(void* data);                                  ///< nbytes() bytes, row-major; realizes
     Number item();                                             ///< of a tensor of one element; realizes
-    /// Realizes, and gives the memory itself where the host can read it (the emulator), row-major; else {nullptr,
-    /// nullptr}.
+    /// Realizes, and gives the memory itself, row-major, and where the host reads it (the emulator); else nullptr. An empty tensor
+    /// has neither.
     struct HostView {
         void* data = nullptr;
         std::shared_ptr<runtime::Buffer> memory;  ///< keeps `data` valid
