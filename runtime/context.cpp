@@ -1,4 +1,5 @@
 #include "strata/runtime/context_p.h"
+#include "strata/runtime/run_program_p.h"
 
 #include "strata/core/support/settings.h"
 
@@ -126,6 +127,7 @@ Stats stats() {
 }
 
 void reset_stats() {
+    ask_for_times();
     context().counters.reset();
     context().plans.reset_counts();
     context().memory.reset_peak();

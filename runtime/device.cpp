@@ -16,6 +16,11 @@ std::string full_name(const hip::Provider& provider, int ordinal) {
     return fmt::format("{}:{}", provider.prefix, provider.api().device_label(ordinal));
 }
 
+bool may_have_devices(const hip::Provider& provider) {
+    const auto may = provider.api().may_have_devices;
+    return !may || may();
+}
+
 /// The devices that providers of one prefix have between them: those of the first that has any; else why there is none.
 struct Offer {
     const hip::Provider* provider = nullptr;
@@ -24,11 +29,15 @@ struct Offer {
 };
 Offer offer_of(Providers providers, std::string_view prefix) {
     Offer none;
-    for (const hip::Provider& provider : providers) {
-        if (provider.prefix != prefix) continue;
-        Result<int> count = provider.api().device_count();
-        if (count && *count > 0) return {&provider, *count};
-        const std::string why = count ? fmt::format("the provider '{}' has no device", provider.api().provider)
+    // Who may have devices comes first: a library that finds none takes time to load, and some end the process where there is no card.
+    std::vector<const hip::Provider*> in_turn, unlikely;
+    for (const hip::Provider& provider : providers)
+        if (provider.prefix == prefix) (may_have_devices(provider) ? in_turn : unlikely).push_back(&provider);
+    in_turn.insert(in_turn.end(), unlikely.begin(), unlikely.end());
+    for (const hip::Provider* provider : in_turn) {
+        Result<int> count = provider->api().device_count();
+        if (count && *count > 0) return {provider, *count};
+        const std::string why = count ? fmt::format("the provider '{}' has no device", provider->api().provider)
                                       : std::move(count.error().message);
         none.why += (none.why.empty() ? "" : "\n") + why;
     }
@@ -47,7 +56,7 @@ std::vector<std::string_view> prefixes(Providers providers) {
 std::vector<hip::Provider> likely(Providers providers) {
     std::vector<hip::Provider> out;
     for (const hip::Provider& provider : providers)
-        if (const auto may = provider.api().may_have_devices; !may || may()) out.push_back(provider);
+        if (may_have_devices(provider)) out.push_back(provider);
     return out;
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <atomic>
 #include <chrono>
 
 #include "strata/core/support/settings.h"
@@ -33,9 +34,15 @@ void tell_profiler(Stats::Launch& launch, const Program& program) {
 
 }  // namespace
 
-Wait wait_for(const Device& device) {
-    return device.time_is_modelled() || settings().profiler || settings().debug >= 1 ? Wait::yes : Wait::no;
+namespace {
+std::atomic<bool> asked_for_times{false};
 }
+
+Wait wait_for(const Device& device) {
+    const bool timed = device.time_is_modelled() || asked_for_times || settings().profiler || settings().debug >= 1;
+    return timed ? Wait::yes : Wait::no;
+}
+void ask_for_times() { asked_for_times = true; }
 
 void run_program(const Program& program, const LaunchShape& shape, uint64_t bytes,
                  const std::function<Launched()>& launch) {

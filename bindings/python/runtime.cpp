@@ -56,7 +56,7 @@ void bind_stats(py::module_& m) {
         .def_readonly("time_ms", &Stats::time_ms,
                       "Milliseconds on the device; modelled where `modelled` is true. A card's launches are measured, "
                       "and waited for, "
-                      "inside of profile() and with config(debug=1).")
+                      "from the first reset_stats() on, inside of profile() and with config(debug=1); others are 0.")
         .def_readonly("modelled", &Stats::modelled, "Whether time_ms comes from a timing model.")
         .def_readonly("bytes", &Stats::bytes, "Size of all buffers that kernels were given.")
         .def_readonly("flops", &Stats::flops, "Floating-point operations of the kernels that Strata wrote.")

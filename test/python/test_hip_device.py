@@ -69,6 +69,40 @@ print(s.modelled, all(0 < l.time_ms < 1 for l in s.launches), len(s.launches) > 
     assert python(code) == "False True True False"
 
 
+def test_nobody_waits_for_kernels_whose_time_nobody_asks_for():
+    code = """
+x = Tensor(np.ones(1 << 10, np.float32))
+y = (x + 1).realize()
+print([l.time_ms for l in strata.stats().launches], y.sum().item())
+with strata.profile():
+    (x + 2).realize()
+print(0 < strata.stats().launches[-1].time_ms < 1)
+strata.reset_stats()
+(x + 3).realize()
+print(0 < strata.stats().time_ms < 1)
+"""
+    assert python(code).splitlines() == ["[0.0] 2048.0", "True", "True"]
+
+
+def test_memory_is_exchanged_where_it_is():
+    code = """
+x = Tensor.arange(6).realize()
+print(x.__dlpack_device__(), '"dltensor_versioned"' in repr(x.__dlpack__(max_version=(1, 0))), '"dltensor"' in repr(x.__dlpack__(copy=True)))
+print(np.from_dlpack(x, device="cpu").tolist(), np.asarray(x).tolist(), hasattr(x, "__cuda_array_interface__"))
+for refused in (lambda: x.__dlpack__(dl_device=(1, 0), copy=False), lambda: x.__array__(copy=False), lambda: x.__dlpack__(dl_device=(2, 0))):
+    try:
+        print(refused())
+    except (BufferError, ValueError) as e:
+        print(type(e).__name__, e)
+"""
+    assert python(code).splitlines() == [
+        "(10, 0) True True", "[0, 1, 2, 3, 4, 5] [0, 1, 2, 3, 4, 5] False",
+        "BufferError the host does not see the memory of hip:0; copy=None copies it",
+        "ValueError the host does not see the memory of hip:0: its values are copied, which copy=False forbids",
+        "BufferError dl_device=(2, 0): tensors on hip:0 are exchanged where they are, (10, 0), and on the host, (1, 0)",
+    ]
+
+
 def test_freed_memory_is_kept_for_the_next_tensor():
     code = """
 x = Tensor(np.zeros(1 << 20, np.float32))

@@ -51,8 +51,7 @@ def ours_ms(strata, make, repeat):
     times = []
     for _ in range(repeat):
         strata.reset_stats()
-        with strata.profile():
-            make().realize()
+        make().realize()
         times.append(strata.stats().time_ms)
     return times
 
@@ -164,6 +163,13 @@ def bench_gpu(quick, only=()):
         torch.backends.cuda.matmul.allow_tf32 = False
     repeat = 5 if quick else 30
     out = {"device": strata.device_properties()["name"], "repeat": repeat, "torch": torch and torch.__version__, "CuPy": cupy and cupy.__version__}
+    # Before torch.compile starts its processes.
+    small = strata.Tensor(np.ones(16, np.float32)).realize()
+    few = {"strata": latency_us(lambda: (small + 0).sum().item())}
+    if torch:
+        ones = torch.ones(16, device="cuda")
+        few["torch"] = latency_us(functools.partial(lambda x: x.sum().item(), ones))
+    out["sum of 16, us from Python to the number"] = few
     for name, case in cases(strata, torch).items():
         if only and name not in only:
             continue
@@ -173,10 +179,4 @@ def bench_gpu(quick, only=()):
             out[name] = {"failed": f"{type(error).__name__}: {error}"[:300]}
         if torch:
             torch.cuda.empty_cache()
-    small = strata.Tensor(np.ones(16, np.float32)).realize()
-    few = {"strata": latency_us(lambda: (small + 0).sum().item())}
-    if torch:
-        ones = torch.ones(16, device="cuda")
-        few["torch"] = latency_us(functools.partial(lambda x: x.sum().item(), ones))
-    out["sum of 16, us from Python to the number"] = few
     return out
