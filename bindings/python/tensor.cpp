@@ -124,6 +124,13 @@ void bind_creation_of_its_own(Class& c) {
 using Key = As<"IndexPart | EllipsisType | tuple[IndexPart | EllipsisType, ...]">;
 using Limit = As<"Operand | None">;
 
+/// NumPy's scalars count as numbers, which take the tensor's type.
+py::object limit(py::handle value) {
+    bool scalar = !py::isinstance<Tensor>(value) && py::hasattr(value, "dtype") && py::hasattr(value, "item") &&
+                  py::hasattr(value, "shape") && py::len(value.attr("shape")) == 0;
+    return scalar ? to_python(to_number(value)) : py::reinterpret_borrow<py::object>(value);
+}
+
 bool has_mask(const std::vector<Index>& indices) {
     return std::any_of(indices.begin(), indices.end(),
                        [](const Index& i) { return i.kind == Index::Kind::tensor && i.indices.dtype().is_bool(); });
@@ -168,8 +175,8 @@ void bind_methods_of_their_own(Class& c) {
         "clamp",
         [](const Tensor& t, Limit min, Limit max) {
             std::optional<OperandHolder> low, high;
-            if (!min.is_none()) low.emplace(min);
-            if (!max.is_none()) high.emplace(max);
+            if (!min.is_none()) low.emplace(limit(min));
+            if (!max.is_none()) high.emplace(limit(max));
             return ops::clamp(t, low ? std::optional(low->get()) : std::nullopt,
                               high ? std::optional(high->get()) : std::nullopt);
         },
