@@ -212,6 +212,47 @@ def test_movement_of_other_names(rng):
         np.testing.assert_array_equal(got.numpy(), want)
 
 
+def test_elements_are_given_other_values(rng):
+    x = numbers(rng, (3, 4), np.complex64)
+    for key, value in (((1, 2), 5j), (slice(0, 2), 1.5), ((Tensor([2, 0]), 1), Tensor([1j, 2.0])), (Tensor(x.real > 0), -1j), (slice(None, None, 2), Tensor(x[:2] * 2))):
+        got, want = Tensor(x), x.copy()
+        got[key] = value
+        at = tuple(k.numpy() if isinstance(k, Tensor) else k for k in key) if isinstance(key, tuple) else key.numpy() if isinstance(key, Tensor) else key
+        want[at] = value.numpy() if isinstance(value, Tensor) else value
+        np.testing.assert_array_equal(got.numpy(), want)
+    real = Tensor([1.0, 2.0])
+    with pytest.raises(strata.DTypeError, match="complex"):
+        real[0] = 1j
+    indices, added = Tensor([[0], [1], [1]]), Tensor(x[:, :1])
+    want = x.copy()
+    np.put_along_axis(want, indices.numpy(), x[:, :1], 1)
+    np.testing.assert_array_equal(Tensor(x).scatter(1, indices, added).numpy(), want)
+    want = x.copy()
+    np.add.at(want, (np.arange(3), [0, 1, 1]), x[:, 0])
+    np.testing.assert_array_equal(Tensor(x).scatter_add(1, indices, added).numpy(), want)
+
+
+def test_elements_that_are_looked_for():
+    x = np.array([1 + 2j, 0, 1 - 1j, 1 + 2j, 0, 3], np.complex64)
+    z = Tensor(x)
+    np.testing.assert_array_equal(z[z.real > 0].numpy(), x[x.real > 0])
+    assert strata.nonzero(z)[0].tolist() == [0, 2, 3, 5] and strata.count_nonzero(z).item() == 4
+    for got, want in zip(strata.unique_all(z), np.unique(x, return_index=True, return_inverse=True, return_counts=True)):
+        np.testing.assert_array_equal(got.numpy(), want)
+
+
+def test_functions_of_the_namespace():
+    z = Tensor([1 + 2j, 3])
+    assert strata.real(z).tolist() == [1, 3] and strata.imag(z).tolist() == [2, 0] and strata.imag(Tensor([5])).tolist() == [0]
+    assert strata.conj(z).tolist() == [1 - 2j, 3] and strata.abs(z * 1j).tolist() == z.abs().tolist()
+    assert strata.isdtype(strata.complex64, "complex floating") and strata.isdtype("complex128", "numeric") and not strata.isdtype("float32", "complex floating")
+    assert strata.finfo("complex128").dtype == "float64" and strata.can_cast("float64", "complex128") and not strata.can_cast("complex64", "float64")
+    assert strata.result_type(z, 1.5, 2j) == "complex64" == strata.result_type(Tensor([1.0]), 1j)
+    np.testing.assert_allclose(strata.linspace(0, 1 + 2j, 5, dtype="complex128").numpy(), np.linspace(0, 1 + 2j, 5))
+    np.testing.assert_array_equal(strata.asarray([1j, 2]).numpy(), np.array([1j, 2], np.complex64))
+    assert strata.vecdot(z, z).item() == 14
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1, (0, 2), -1])
 @pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std"])
 def test_reductions(name, axis, rng):
@@ -283,7 +324,7 @@ ERRORS = [
     (lambda z: z.clamp(0), "maximum"), (lambda z: z.relu(), "relu"), (lambda z: z.atan2(z), "atan2"), (lambda z: z.softmax(), "order"), (lambda z: z.uop, "x.real"),
     (lambda z: z.bitcast("int64"), "x.real"), (lambda z: Tensor([1, 2]) + Tensor.full((2,), 1j, "float32"), "complex"), (lambda z: Tensor.arange(1j), "complex"),
     (lambda z: strata.uop.const(1.0, "complex64"), "complex64"), (lambda z: strata.uop.const(1j, "float32"), "complex"), (lambda z: strata.uop.placeholder(4, "complex64"), "real types"),
-    (lambda z: Tensor.empty(2).custom_kernel(z, kernel=lambda out, x: out), "its real and imag"), (lambda z: z.take(z), "indices are complex64"),
+    (lambda z: Tensor.empty(2).custom_kernel(z, kernel=lambda out, x: out), "its real and imag"), (lambda z: z.take(z), "indices are complex64"), (lambda z: z.sort(), "order"), (lambda z: z.topk(1), "order"), (lambda z: z.searchsorted(z), "order"),
 ]  # fmt: skip
 
 

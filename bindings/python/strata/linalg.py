@@ -21,6 +21,7 @@ import numpy as _np
 from numpy.linalg import LinAlgError
 
 from . import _strata
+from ._namespace.movement import matmul, matrix_transpose, tensordot, vecdot
 from ._strata import DTypeError, ShapeError, Tensor, Unsupported, UsageError, stack, where
 
 __all__ = [
@@ -56,57 +57,12 @@ def _matrices(name, x, square=False):
 # Products.
 
 
-def matmul(x1, x2, /):
-    """x1 @ x2: (..., n, k) x (..., k, m) -> (..., n, m); vectors on either side lose their axis again."""
-    return _tensor(x1) @ _tensor(x2)
-
-
-def matrix_transpose(x, /):
-    """The last two axes exchanged."""
-    return _matrices("matrix_transpose", x).mT
-
-
 def outer(x1, x2, /):
     """(n,), (m,) -> (n, m): the products of all pairs."""
     x1, x2 = _tensor(x1), _tensor(x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise ShapeError(f"[outer] shapes {x1.shape} and {x2.shape}: both must have one axis")
     return x1.unsqueeze(1) * x2.unsqueeze(0)
-
-
-def vecdot(x1, x2, /, *, axis=-1):
-    """sum(conj(x1) * x2) along an axis that both have; the others broadcast. Integers keep their type."""
-    x1, x2 = _tensor(x1), _tensor(x2)
-    if not -min(x1.ndim, x2.ndim) <= axis <= -1:
-        raise ShapeError(f"[vecdot] axis {axis} of shapes {x1.shape} and {x2.shape}: it is negative, and both have it")
-    if x1.shape[axis] != x2.shape[axis]:
-        raise ShapeError(f"[vecdot] shapes {x1.shape} and {x2.shape}: sizes {x1.shape[axis]} and {x2.shape[axis]} of axis {axis} differ")
-    return _contracted(x1.conj().movedim(axis, -1), x2.movedim(axis, -1))
-
-
-def _contracted(x, y):
-    """sum(x * y) along the last axis, as one product of matrices for each of the others."""
-    return (x.unsqueeze(-2) @ y.unsqueeze(-1)).squeeze((-2, -1))
-
-
-def tensordot(x1, x2, /, *, axes=2):
-    """Sums of products over pairs of axes: the last `axes` of x1 with the first of x2, or (those of x1, those of x2) in this
-    order. Shape: the other axes of x1, then those of x2."""
-    x1, x2 = _tensor(x1), _tensor(x2)
-    if isinstance(axes, int):
-        if not 0 <= axes <= min(x1.ndim, x2.ndim):
-            raise ShapeError(f"[tensordot] {axes} axes of shapes {x1.shape} and {x2.shape}")
-        axes = range(x1.ndim - axes, x1.ndim), range(axes)
-    first, second = ([_axis("tensordot", x, a) for a in list_] for x, list_ in zip((x1, x2), axes))
-    if len(first) != len(second) or any(x1.shape[a] != x2.shape[b] for a, b in zip(first, second)):
-        raise ShapeError(f"[tensordot] shapes {x1.shape} and {x2.shape}: axes {first} and {second} differ in size or number")
-    rows = [a for a in range(x1.ndim) if a not in first]
-    columns = [b for b in range(x2.ndim) if b not in second]
-    inner = math.prod(x1.shape[a] for a in first)
-    shape = [x1.shape[a] for a in rows] + [x2.shape[b] for b in columns]
-    left = x1.permute(rows + first).reshape((math.prod(x1.shape[a] for a in rows), inner))
-    right = x2.permute(second + columns).reshape((inner, math.prod(x2.shape[b] for b in columns)))
-    return (left @ right).reshape(shape)
 
 
 def cross(x1, x2, /, *, axis=-1):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from .._strata import Tensor
+from .._strata import DType, Tensor
+from .._strata import complex as _complex
 
 if TYPE_CHECKING:
     from .._types import ArrayLike, DTypeLike, Operand, Scalar, Shape
@@ -51,9 +52,15 @@ def arange(start: Scalar, /, stop: Scalar | None = None, step: Scalar = 1, *, dt
     return Tensor.arange(start, stop, step, dtype, device or "")
 
 
-def linspace(start: float, stop: float, /, num: int, *, dtype: DTypeLike | None = None, device: str | None = None, endpoint: bool = True) -> Tensor:
+def linspace(start: complex, stop: complex, /, num: int, *, dtype: DTypeLike | None = None, device: str | None = None, endpoint: bool = True) -> Tensor:
     """`num` evenly spaced values from start to stop, stop included when `endpoint`. Shape (num,)."""
-    return Tensor.linspace(start, stop, num, dtype or _FLOAT, endpoint, device or "")
+    given = None if dtype is None else DType(dtype)
+    if isinstance(start, complex) or isinstance(stop, complex) or (given and given.is_complex):
+        part = (given or DType(complex)).part
+        ends = [(end.real, end.imag) for end in (complex(start), complex(stop))]
+        real, imag = (Tensor.linspace(a, b, num, part, endpoint, device or "") for a, b in zip(*ends))
+        return _complex(real, imag).cast(given or DType(complex))
+    return Tensor.linspace(start, stop, num, given or _FLOAT, endpoint, device or "")
 
 
 def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DTypeLike | None = None, device: str | None = None) -> Tensor:

@@ -159,7 +159,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, /) -> Tensor:
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """Sums of products along an axis that both have; the others broadcast."""
+    """Sums of conj(x1) * x2 along an axis that both have; the others broadcast."""
     common = min(x1.ndim, x2.ndim)
     if not -common <= axis < common or (axis >= 0 and x1.ndim != x2.ndim) or x1.shape[axis] != x2.shape[axis]:
         raise ShapeError(f"[vecdot] shapes {x1.shape} and {x2.shape} along axis {axis}: both need it, of one size")
