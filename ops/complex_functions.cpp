@@ -166,10 +166,12 @@ Parts cosh_of(const Parts& z) {
 Parts tanh_of(const Parts& z) {
     constexpr double kFlat = 20;  // beyond, the real part is 1
     Tensor far = gt(z.re.abs(), kFlat), x = where(far, 0.5, z.re), sinh = x.sinh();
-    Tensor angle = where(both(far, no_angle(z.im)), 0, z.im), sin = angle.sin(), cos = angle.cos();
+    Tensor angle = where(both(infinite(z.re), no_angle(z.im)), 0, z.im), sin = angle.sin(), cos = angle.cos();
     Tensor by = sinh * sinh + cos * cos, re = where(zero(z.re), z.re, sinh * x.cosh() / by);
     Tensor end = sin * cos * 4 * (z.re.abs() * -2).exp(), im = where(far, end, sin * cos / by);
-    return {where(far, copysign(like(z.re, 1), z.re), re), where(zero(z.im), z.im, im)};
+    Tensor one = both(far, angle.isfinite());
+    im = where(infinite(z.re), copysign(like(z.im, 0), z.im), where(zero(z.im), z.im, im));
+    return {where(one, copysign(like(z.re, 1), z.re), re), im};
 }
 
 Parts asin_of(const Parts& z) {
@@ -197,7 +199,8 @@ Parts atanh_of(const Parts& z) {
     Tensor a = where(far, 0.5, x), b = where(far, 0.5, y), off = 1 - a;
     Tensor re = (a * 4 / (off * off + b * b)).log1p() * 0.25;
     Tensor along = where(gt(a, b), (1 - a) * (1 + a) - b * b, (1 - b) * (1 + b) - a * a);
-    Tensor im = where(far, where(y.isnan(), kNaN, like(y, pi / 2)), ops::atan2(b * 2, along) * 0.5);
+    Tensor im = where(far, where(bitwise_or(y.isnan(), both(x.isnan(), y.isfinite())), kNaN, like(y, pi / 2)),
+                      ops::atan2(b * 2, along) * 0.5);
     return {where(zero(x), z.re, copysign(where(far, end, re), z.re)), copysign(im, z.im)};
 }
 

@@ -21,7 +21,7 @@ BINARY = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "eq": np.equal, "ne": np.not_equal, "logical_and": np.logical_and,
     "logical_or": np.logical_or, "logical_xor": np.logical_xor, "pow": np.power,
 }  # fmt: skip
-ENDS = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -2.5]
+ENDS = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -2.5, 30.0, -1e15]
 
 
 def numbers(rng, shape, dtype):
