@@ -71,8 +71,9 @@ def test_of_several_targets_the_closest_is_taken(build):
     assert "has code for gfx1030, gfx90a:xnack+, the device is" in done.stderr
 
 
-def test_calls_do_what_the_host_computes(build):
-    done = hip_run(build("calls"))
+@pytest.mark.parametrize("name", ["calls", "graphs"])
+def test_calls_do_what_the_host_computes(build, name):
+    done = hip_run(build(name))
     assert done.returncode == 0 and done.stdout.startswith("0 of "), done.stdout + done.stderr
 
 
