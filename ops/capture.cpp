@@ -23,12 +23,12 @@ Tensor fed(Shape shape, DType dtype, std::string_view device, const runtime::Fee
 void Capture::place(Tensor& t) {
     if (t.numel() == 0) return;
     t.realize();
-    if (t.in_memory() != t.value())
+    if (t.has_past())
         user_error(ErrorKind::Usage,
                    "[jit] a tensor of shape {} that was made of others that require gradients comes into a captured "
                    "function, which gradients do not leave: detach() it",
                    to_string(t.shape()));
-    if (t.is_uniform() || !whole_buffer(t.value())) t.assign(t.contiguous().realize());
+    if (t.is_uniform() || !whole_buffer(t.in_memory())) t.assign(t.contiguous().realize());
 }
 
 Capture::Capture(const std::vector<Tensor*>& inputs) : tensors_(inputs) {
@@ -45,8 +45,8 @@ Capture::Capture(const std::vector<Tensor*>& inputs) : tensors_(inputs) {
                            .device = t->placement(),
                            .requires_grad = t->requires_grad(),
                            .has_grad = bool(grad),
-                           .before = Root(t->value()),
-                           .grad_before = grad ? Root(grad.value()) : Root()});
+                           .before = Root(t->in_memory()),
+                           .grad_before = grad ? Root(grad.in_memory()) : Root()});
     }
     runtime::forget_results();
     recorder_ = runtime::Recorder();
@@ -73,7 +73,7 @@ void Capture::assigned(const Tensor& t) const {
 Capture::Value Capture::value_of(const Tensor& t, std::vector<UOp>& results) {
     if (t.numel() == 0) return {.fixed = t};
     Value value{.result = results.size(), .device = t.placement()};
-    UOp node = t.value();
+    UOp node = t.in_memory();
     for (; info(node.op()).is(kMovement); node = node.src(0)) value.movements.push_back({node.op(), node.arg()});
     std::ranges::reverse(value.movements);
     results.push_back(node);
@@ -91,14 +91,14 @@ void Capture::finish(const std::vector<Tensor*>& results) {
         if (grad) wanted.push_back(&grad);
     Tensor::realize(wanted);
     for (Tensor* t : wanted)  // no gradient goes past the function
-        if (t->in_memory() != t->value()) t->assign(Tensor(t->in_memory(), t->placement()));
+        if (t->has_past()) t->assign(Tensor(t->in_memory(), t->placement()));
     std::vector<UOp> memory, before;
     for (size_t i = 0; i < inputs_.size(); ++i) {
         Input& input = inputs_[i];
         if (tensors_[i]->numel() == 0) continue;
-        if (tensors_[i]->value() != input.before.get()) input.after = value_of(*tensors_[i], memory);
+        if (tensors_[i]->in_memory() != input.before.get()) input.after = value_of(*tensors_[i], memory);
         if (grads[i]) tensors_[i]->set_grad(grads[i]);
-        if (grads[i] && grads[i].value() != input.grad_before.get()) input.grad = value_of(grads[i], memory);
+        if (grads[i] && grads[i].in_memory() != input.grad_before.get()) input.grad = value_of(grads[i], memory);
         input.loses_grad = !grads[i] && input.has_grad;
     }
     for (Tensor* t : results) results_.push_back(value_of(*t, memory));
@@ -108,16 +108,10 @@ void Capture::finish(const std::vector<Tensor*>& results) {
     }
     replay_ = std::make_unique<runtime::Replay>(std::move(recorder_), before, memory);
     tensors_.clear();
+    seen_.resize(inputs_.size());
+    seen_grads_.resize(inputs_.size());
+    spares_.resize(memory.size());
     for (Input& input : inputs_) input.before = input.grad_before = Root();
-}
-
-std::vector<UOp> Capture::buffers(const std::vector<Tensor*>& inputs) const {
-    std::vector<UOp> out;
-    for (const Tensor* t : inputs) {
-        if (t->numel() > 0) out.push_back(below_views(t->value()));
-        if (const Tensor grad = t->grad()) out.push_back(below_views(grad.value()));
-    }
-    return out;
 }
 
 std::optional<std::string> Capture::difference(const Capture& other) const {
@@ -130,49 +124,169 @@ std::optional<std::string> Capture::difference(const Capture& other) const {
     return {};
 }
 
-std::optional<std::string> Capture::mismatch(const std::vector<Tensor*>& inputs) const {
-    if (!replay_->has_settings_in_force()) return "other settings are in force";
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-        const Input& input = inputs_[i];
-        Tensor& t = *inputs[i];
+bool Capture::Seen::holds(UOp now) const {
+    return value && now == value && below_views(now).as<BufferArg>().id == buffer;
+}
+
+runtime::Buffer* Capture::memory_of(Tensor& t, Seen& seen) const {
+    if (t.numel() == 0) return nullptr;
+    UOp now = t.in_memory();
+    if (!seen.holds(now)) {
+        UOp buffer = below_views(now);
+        seen = {now, buffer.as<BufferArg>().id, runtime::find_buffer(buffer).get()};
+    }
+    return seen.memory;
+}
+
+std::optional<std::string> Capture::mismatch(size_t i, Tensor& t) const {
+    const Input& input = inputs_[i];
+    if (t.requires_grad() != input.requires_grad) return "another tensor requires a gradient";
+    if (t.has_grad() != input.has_grad) return "another tensor has a gradient";
+    if (!seen_[i].holds(t.in_memory()) || t.placement() != input.device) {
         if (t.shape() != input.shape || t.dtype() != input.dtype)
             return fmt::format("a tensor is {} {}, not {} {}", t.dtype().name(), to_string(t.shape()),
                                input.dtype.name(), to_string(input.shape));
-        if (t.requires_grad() != input.requires_grad) return "another tensor requires a gradient";
-        Tensor grad = t.grad();
-        if (bool(grad) != input.has_grad) return "another tensor has a gradient";
         place(t);
         if (t.placement() != input.device)
             return fmt::format("a tensor is on {}", t.placement() ? t.placement()->name() : "no device");
-        if (grad) place(grad), t.set_grad(grad);
     }
-    const std::vector<UOp> memory = buffers(inputs);
+    if (!input.has_grad) return {};
+    Tensor grad = t.grad();
+    if (seen_grads_[i].holds(grad.in_memory())) return {};
+    place(grad);
+    t.set_grad(grad);
+    return {};
+}
+
+std::optional<std::string> Capture::mismatch(const std::vector<Tensor*>& inputs) const {
+    if (!replay_->has_settings_in_force()) return "other settings are in force";
+    for (size_t i = 0; i < inputs_.size(); ++i)
+        if (auto why = mismatch(i, *inputs[i])) return why;
+    const std::vector<runtime::Buffer*> memory = memory_of_all(inputs);
     for (size_t i = 0; i < memory.size(); ++i)
         if (memory[i] != memory[replay_->first_with_memory_of(i)]) return "tensors that shared memory do not";
     return {};
 }
 
-Tensor Capture::tensor_of(const Value& value, const std::vector<Root>& buffers) const {
-    if (value.fixed) return *value.fixed;
-    UOp node = buffers[value.result].get();
-    for (const Movement& m : value.movements) node = make(m.op, node.dtype(), {node}, m.arg);
-    return Tensor(node, value.device);
+std::vector<runtime::Buffer*> Capture::memory_of_all(const std::vector<Tensor*>& inputs) const {
+    std::vector<runtime::Buffer*> out;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (auto* memory = memory_of(*inputs[i], seen_[i])) out.push_back(memory);
+        if (!inputs_[i].has_grad) continue;
+        Tensor grad = inputs[i]->grad();
+        if (auto* memory = memory_of(grad, seen_grads_[i])) out.push_back(memory);
+    }
+    return out;
+}
+
+Tensor Capture::view(const Value& value, UOp buffer) const {
+    for (const Movement& m : value.movements) buffer = make(m.op, buffer.dtype(), {buffer}, m.arg);
+    return Tensor(buffer, value.device);
+}
+
+std::vector<const Capture::Value*> Capture::values() const {
+    std::vector<const Value*> out;
+    for (const Input& input : inputs_) {
+        if (input.after) out.push_back(&*input.after);
+        if (input.grad) out.push_back(&*input.grad);
+    }
+    for (const Value& value : results_) out.push_back(&value);
+    return out;
+}
+
+bool Capture::Spare::is_free() const {
+    for (const Count& count : counts) {
+        const Node& node = *count.node.node();
+        if (node.roots.load(std::memory_order_relaxed) != count.roots ||
+            node.users.load(std::memory_order_relaxed) != count.users)
+            return false;
+    }
+    return runtime::find_buffer(buffer.get()).use_count() == 2;  // the one that is known by the node, and this
+}
+
+std::shared_ptr<Capture::Spare> Capture::new_spare(size_t result) const {
+    auto spare = std::make_shared<Spare>(Spare{Root(replay_->new_memory(result))});
+    spare->memory = runtime::find_buffer(spare->buffer.get()).get();
+    for (const Value* value : values())
+        if (!value->fixed && replay_->result(value->result).kind == runtime::Replay::Result::Kind::made &&
+            replay_->result(value->result).index == result)
+            spare->views.push_back({value, view(*value, spare->buffer.get())});
+    for (const Spare::View& one : spare->views)
+        for (UOp u = one.tensor.in_memory();; u = u.src(0)) {
+            spare->counts.push_back({u, 0, 0});
+            if (u.is(Op::buffer)) break;
+        }
+    for (Spare::Count& count : spare->counts)
+        count.roots = count.node.node()->roots, count.users = count.node.node()->users;
+    return spare;
+}
+
+/// As many as are kept: what a call left, and what it is computed from.
+constexpr size_t kSpares = 2;
+
+std::vector<std::shared_ptr<Capture::Spare>> Capture::take_spares(bool& made) {
+    std::vector<std::shared_ptr<Spare>> out(spares_.size());
+    for (size_t r = 0; r < spares_.size(); ++r) {
+        const runtime::Replay::Result result = replay_->result(r);
+        if (result.kind != runtime::Replay::Result::Kind::made || result.index != r) continue;
+        std::vector<std::shared_ptr<Spare>>& kept = spares_[r];
+        const auto free = std::ranges::find_if(kept, [](const auto& spare) { return spare->is_free(); });
+        if (free != kept.end()) {
+            out[r] = *free;
+            continue;
+        }
+        made = true;
+        out[r] = new_spare(r);
+        if (kept.size() < kSpares) kept.push_back(out[r]);
+    }
+    return out;
 }
 
 std::vector<Tensor> Capture::replay(const std::vector<Tensor*>& inputs, const std::vector<std::vector<uint8_t>>& fed) {
+    std::lock_guard lock(mutex_);
+    using Kind = runtime::Replay::Result::Kind;
     std::vector<Tensor> out;
+    bool made = false;
     {
         GraphScope scope;
-        const std::vector<Root> memory = replay_->run(buffers(inputs), fed);
+        const std::vector<runtime::Buffer*> memory = memory_of_all(inputs);
+        std::vector<UOp> nodes;  // of that memory
+        for (size_t i = 0; i < inputs.size(); ++i) {
+            if (inputs[i]->numel() == 0) continue;
+            nodes.push_back(below_views(inputs[i]->in_memory()));
+            if (inputs_[i].has_grad) nodes.push_back(below_views(inputs[i]->grad().in_memory()));
+        }
+        const std::vector<std::shared_ptr<Spare>> spares = take_spares(made);
+        std::vector<runtime::Buffer*> results;
+        for (const auto& spare : spares) results.push_back(spare ? spare->memory : nullptr);
+        replay_->run(memory, results, fed);
+        const auto spare_of = [&](const Value& value) -> std::shared_ptr<Spare> {
+            const runtime::Replay::Result result = replay_->result(value.result);
+            return result.kind == Kind::made ? spares[result.index] : nullptr;
+        };
+        const auto tensor_of = [&](const Value& value) {
+            if (value.fixed) return *value.fixed;
+            const runtime::Replay::Result result = replay_->result(value.result);
+            if (result.kind == Kind::input) return view(value, nodes[result.index]);
+            if (result.kind == Kind::constant) return view(value, result.constant.get());
+            const auto& views = spare_of(value)->views;
+            return std::ranges::find(views, &value, &Spare::View::value)->tensor;
+        };
+        std::vector<Root> kept;  // until all are told
+        for (UOp node : nodes) kept.emplace_back(node);
         for (size_t i = 0; i < inputs_.size(); ++i) {
             const Input& input = inputs_[i];
-            if (input.after) inputs[i]->assign(tensor_of(*input.after, memory));
-            if (input.grad) inputs[i]->set_grad(tensor_of(*input.grad, memory));
+            if (input.after) {
+                inputs[i]->assign(tensor_of(*input.after));
+                if (const auto spare = spare_of(*input.after))
+                    seen_[i] = {inputs[i]->in_memory(), spare->buffer.get().as<BufferArg>().id, spare->memory};
+            }
+            if (input.grad) inputs[i]->set_grad(tensor_of(*input.grad));
             if (input.loses_grad) inputs[i]->set_grad(Tensor());
         }
-        for (const Value& value : results_) out.push_back(tensor_of(value, memory));
+        for (const Value& value : results_) out.push_back(tensor_of(value));
     }
-    runtime::collect_recent();
+    if (made) runtime::collect_recent();
     return out;
 }
 

@@ -79,12 +79,44 @@ class Capture {
         std::optional<Value> after = {}, grad = {};  ///< what it became, where it did
         bool loses_grad = false;
     };
+    /// Memory of a result that is used again once nobody has the tensors over it.
+    struct Spare {
+        Root buffer;
+        runtime::Buffer* memory = nullptr;
+        struct View {
+            const Value* value;
+            Tensor tensor;
+        };
+        std::vector<View> views = {};
+        struct Count {
+            UOp node;
+            uint32_t roots, users;
+        };
+        std::vector<Count> counts = {};  ///< of its nodes, while nobody else has them
+        bool is_free() const;
+    };
+    /// What an input was when it fitted last.
+    struct Seen {
+        UOp value = {};
+        uint64_t buffer = 0;
+        runtime::Buffer* memory = nullptr;
+        bool holds(UOp now) const;
+    };
     static void place(Tensor& t);
-    std::vector<UOp> buffers(const std::vector<Tensor*>& inputs) const;
     Value value_of(const Tensor& t, std::vector<UOp>& results);
-    Tensor tensor_of(const Value& value, const std::vector<Root>& buffers) const;
+    std::optional<std::string> mismatch(size_t i, Tensor& t) const;
+    runtime::Buffer* memory_of(Tensor& t, Seen& seen) const;
+    std::vector<runtime::Buffer*> memory_of_all(const std::vector<Tensor*>& inputs) const;
+    Tensor view(const Value& value, UOp buffer) const;
+    std::shared_ptr<Spare> new_spare(size_t result) const;
+    /// Memory for all results that are made; nodes are made where none is free.
+    std::vector<std::shared_ptr<Spare>> take_spares(bool& made);
+    std::vector<const Value*> values() const;
 
+    Mutex mutex_;                   ///< of a replay
     std::vector<Tensor*> tensors_;  ///< while it records
+    mutable std::vector<Seen> seen_, seen_grads_;
+    std::vector<std::vector<std::shared_ptr<Spare>>> spares_;  ///< by result
     std::vector<Input> inputs_;
     std::vector<Value> results_;
     runtime::Recorder recorder_;

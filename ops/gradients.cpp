@@ -2,16 +2,21 @@
 
 #include <algorithm>
 #include <numbers>
-#include <numeric>
 #include <unordered_set>
 
 #include "strata/core/uop/walk.h"
 #include "strata/ops/build_p.h"
 #include "strata/ops/capture.h"
 #include "strata/ops/complex_p.h"
+#include "strata/ops/gradient_rules.h"
+#include "strata/ops/gradients_p.h"
 #include "strata/ops/leaf_p.h"
+#include "strata/runtime/custom.h"
 
 namespace strata::ops {
+
+constinit thread_local bool without_past = false;
+
 namespace {
 
 constexpr double kLn2 = std::numbers::ln2, k2OverRootPi = 2 * std::numbers::inv_sqrtpi;
@@ -85,18 +90,6 @@ Tensor to_scanned(const Tensor& g, const Tensor& y, const Tensor& x, const Reduc
     user_error(ErrorKind::Unsupported, "[gradients] running maxima and minima have no gradient yet");
 }
 
-/// Each place of x gets the sum of what arrived where it was taken.
-Tensor to_taken(const Tensor& g, const Tensor& x, const Tensor& indices, int axis) {
-    const auto at = static_cast<size_t>(axis);
-    const Shape& shape = x.shape();
-    const int64_t before = std::reduce(shape.begin(), shape.begin() + axis, int64_t{1}, std::multiplies{});
-    const int64_t after = std::reduce(shape.begin() + axis + 1, shape.end(), int64_t{1}, std::multiplies{});
-    Tensor place = indices.reshape({1, indices.numel(), 1, 1});
-    Tensor arrived = widened(g.reshape({before, indices.numel(), 1, after}));
-    Tensor here = eq(place, iota(shape[at]).cast(indices.dtype()).reshape({1, 1, shape[at], 1}));
-    return where(here, arrived, 0).sum(1).cast(g.dtype()).reshape(shape);
-}
-
 std::vector<int> inverse(const std::vector<int>& order) {
     std::vector<int> out(order.size());
     for (size_t i = 0; i < order.size(); ++i) out[static_cast<size_t>(order[i])] = static_cast<int>(i);
@@ -126,13 +119,18 @@ Pairs around(const Pairs& bounds, const Shape& outside) {
 
 using Nodes = std::unordered_set<UOp, UOpHash>;
 
+bool gets_there(UOp u, const Nodes& known) {
+    const auto is_known = [&](UOp s) { return known.contains(s); };
+    if (const auto rule = rule_of(u))
+        return is_known(rule->first.get()) || std::ranges::any_of(rule->inputs, is_known, &Root::get);
+    return std::ranges::any_of(u.src(), is_known) || (u.is(Op::pick) && std::ranges::any_of(u.src(0).src(), is_known));
+}
+
 /// The nodes of a graph, sources first, through which gradients reach some of `wanted`: those too.
 Nodes on_the_way(const std::vector<UOp>& order, const Nodes& wanted) {
     Nodes out;
     for (UOp u : order)
-        if (u.dtype().is_float() &&
-            (wanted.contains(u) || std::ranges::any_of(u.src(), [&](UOp s) { return out.contains(s); })))
-            out.insert(u);
+        if (u.dtype().is_float() && (wanted.contains(u) || gets_there(u, out))) out.insert(u);
     return out;
 }
 
@@ -141,7 +139,7 @@ class Reverse {
   public:
     Reverse(const Tensor& y, Nodes wanted)
         : device_(y.placement()),
-          order_(toposort(y.value())),
+          order_(in_order_of_gradients(y.value())),
           wanted_(std::move(wanted)),
           carries_(on_the_way(order_, wanted_)) {}
 
@@ -180,6 +178,7 @@ class Reverse {
     }
 
     void pass_on(UOp u, const Tensor& g) {
+        if (const auto rule = rule_of(u)) return rule->again ? pass_on_again(*rule, g) : pass_on_by_rule(*rule, g);
         if (const Row* row = row_of(u.op())) return pass_on_elementwise(u, g, *row);
         UOp source = u.src().empty() ? u : u.src(0);
         switch (u.op()) {
@@ -193,10 +192,41 @@ class Reverse {
             case Op::reduce: return add(source, to_reduced(g, tensor(u), tensor(source), u.as<ReduceArg>()));
             case Op::scan: return add(source, to_scanned(g, tensor(u), tensor(source), u.as<ReduceArg>()));
             case Op::take: return add(source, to_taken(g, tensor(source), tensor(u.src(1)), u.as<TakeArg>().axis));
+            case Op::pick:
+                user_error(ErrorKind::Unsupported,
+                           "[gradients] kernel '{}' has no gradient: give one by custom_kernel(grad=...), or detach() "
+                           "its result",
+                           runtime::find_custom(source.as<CustomArg>().id)->kernel->name);
             default:
                 user_error(ErrorKind::Unsupported, "[gradients] {} has no gradient: detach() stops there",
                            info(u.op()).name);
         }
+    }
+
+    void pass_on_by_rule(const GradientRule& rule, const Tensor& g) {
+        const std::vector<Tensor> parts = rule.backward(g);
+        if (parts.size() != rule.inputs.size())
+            user_error(ErrorKind::Usage, "[gradients] a gradient of one's own gives {} tensors for {} inputs",
+                       parts.size(), rule.inputs.size());
+        for (size_t i = 0; i < parts.size(); ++i) {
+            UOp input = rule.inputs[i].get();
+            if (!parts[i]) continue;
+            if (parts[i].shape() != input.shape() || !parts[i].dtype().is_float())
+                user_error(ErrorKind::Shape, "[gradients] a gradient of one's own is {} {} for an input that is {} {}",
+                           parts[i].dtype().name(), to_string(parts[i].shape()), input.dtype().name(),
+                           to_string(input.shape()));
+            add(input, parts[i].cast(input.dtype()));
+        }
+    }
+
+    void pass_on_again(const GradientRule& rule, const Tensor& g) {
+        const GradientRule::Again again = rule.again();
+        Nodes wanted = wanted_;
+        for (const Tensor& x : again.inputs) wanted.insert(x.value());
+        Reverse inner(again.value, std::move(wanted));
+        inner.run(again.value, g);
+        for (UOp w : wanted_) add(w, inner.at(w));
+        for (size_t i = 0; i < again.inputs.size(); ++i) add(rule.inputs[i].get(), inner.at(again.inputs[i].value()));
     }
 
     void pass_on_elementwise(UOp u, const Tensor& g, const Row& row) {
@@ -261,7 +291,7 @@ UOp source_of_gradient(UOp root) {
 
 bool reaches_leaf(UOp root) {
     std::vector<std::shared_ptr<Leaf>> all = living_leaves();
-    return !all.empty() && on_the_way(toposort(root), nodes_of(all)).contains(root);
+    return !all.empty() && on_the_way(in_order_of_gradients(root), nodes_of(all)).contains(root);
 }
 
 bool wants_gradient(const Tensor& x) {
@@ -269,6 +299,7 @@ bool wants_gradient(const Tensor& x) {
 }
 
 std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& xs, const Tensor& seed) {
+    const WithoutPast with_past(false);
     check("gradients", y, seed);
     if (y.is_complex()) return gradients(weighted(y, seed), xs);
     if (std::ranges::any_of(xs, &Tensor::is_complex)) {
@@ -307,12 +338,14 @@ Tensor detach(const Tensor& x) {
 Tensor stand_in(const Tensor& x) {
     if (x.is_complex()) return each_part(Tensor(x).realize(), stand_in);
     check("grad", "an argument", x);
+    const WithoutPast with_past(false);
     Tensor out = detach(detach(Tensor(x).realize()));
     out.requires_grad_();
     return out;
 }
 
 Tensor replaced(const Tensor& t, const std::vector<Tensor>& stand_ins, const std::vector<Tensor>& originals) {
+    const WithoutPast with_past(false);
     GraphScope scope;
     if (t.is_complex()) return each_part(t, [&](const Tensor& part) { return replaced(part, stand_ins, originals); });
     UOpMap<UOp> by;
@@ -354,32 +387,11 @@ Tensor& Tensor::requires_grad_(bool wanted) {
     return *this;
 }
 
-void Tensor::become_source() {
-    memory_ = Root();
-    if (uniform_ || !source_of_gradient(value())) {
-        root_ = contiguous().root_;
-        uniform_ = false;
-    }
-    leaf_->node = Root(source_of_gradient(value()));
-}
-
 bool Tensor::requires_grad() const { return parts_ ? parts_->re.requires_grad() : leaf_ != nullptr; }
 
 Tensor Tensor::grad() const {
     if (parts_) return joined(*this, parts_->re.grad(), parts_->im.grad());
     return leaf_ ? leaf_->grad : Tensor();
-}
-
-void Tensor::set_grad(const Tensor& grad) {
-    if (!requires_grad()) user_error(ErrorKind::Usage, "[grad] of a tensor that asks for none: requires_grad_() first");
-    if (grad && (grad.shape() != shape() || grad.dtype() != dtype()))
-        user_error(ErrorKind::Shape, "[grad] {} {} for a tensor that is {} {}", grad.dtype().name(),
-                   to_string(grad.shape()), dtype().name(), to_string(shape()));
-    if (parts_) {
-        Tensor(parts_->re).set_grad(grad ? grad.real() : grad);
-        return Tensor(parts_->im).set_grad(grad ? grad.imag() : grad);
-    }
-    leaf_->grad = grad;
 }
 
 void Tensor::backward(const Tensor& seed) const {

@@ -4,6 +4,7 @@
 #include "strata/ops/build_p.h"
 #include "strata/ops/capture.h"
 #include "strata/ops/complex_p.h"
+#include "strata/ops/gradients.h"
 #include "strata/ops/leaf_p.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/device.h"
@@ -62,7 +63,10 @@ Tensor Tensor::to(std::string_view name) const {
     return moved;
 }
 
-UOp Tensor::in_memory() const { return memory_.get() ? memory_.get() : value(); }
+UOp Tensor::in_memory() const {
+    if (parts_) say_that_parts_are_two();
+    return memory_.get() ? memory_.get() : root_.get();
+}
 
 bool Tensor::is_realized() const {
     if (parts_) return parts_->re.is_realized() && parts_->im.is_realized();
@@ -71,7 +75,7 @@ bool Tensor::is_realized() const {
 
 /// The value is there now. What it was made of is kept where a gradient may be asked for, but for leaves, which have no past.
 void Tensor::place(Root view) {
-    if (!leaf_ && !uniform_ && reaches_leaf(value())) {
+    if (!leaf_ && !uniform_ && reaches_leaf(root_.get())) {
         memory_ = std::move(view);
         return;
     }
@@ -101,6 +105,7 @@ void Tensor::realize(const std::vector<Tensor*>& tensors) {
 }
 
 void Tensor::realize_real(const std::vector<Tensor*>& tensors) {
+    const WithoutPast with_past(false);
     std::map<const runtime::Device*, std::vector<Tensor*>> by_device;
     for (Tensor* t : tensors)
         if (!t->is_realized()) by_device[t->device_].push_back(t);

@@ -2,6 +2,9 @@
 #include <mutex>
 
 #include "strata/core/support/mutex.h"
+#include "strata/ops/build_p.h"
+#include "strata/ops/complex_p.h"
+#include "strata/ops/gradients.h"
 #include "strata/ops/leaf_p.h"
 
 namespace strata::ops {
@@ -40,3 +43,44 @@ bool is_leaf(UOp value) {
 }
 
 }  // namespace strata::ops
+
+namespace strata {
+
+using namespace ops;
+
+void Tensor::become_source() {
+    const WithoutPast with_past(false);
+    memory_ = cut_ = Root();
+    quiet_ = false;
+    if (uniform_ || !source_of_gradient(value())) {
+        root_ = contiguous().root_;
+        uniform_ = false;
+    }
+    leaf_->node = Root(source_of_gradient(value()));
+}
+
+UOp Tensor::cut() const {
+    if (!dtype().is_float()) return root_.get();
+    if (!cut_.get()) {
+        GraphScope scope;
+        const UOp bits = make(Op::bitcast, bits_of(dtype()), {root_.get()});
+        cut_ = Root(make(Op::bitcast, dtype(), {bits}));
+    }
+    return cut_.get();
+}
+
+bool Tensor::has_grad() const { return parts_ ? bool(grad()) : leaf_ && leaf_->grad; }
+
+void Tensor::set_grad(const Tensor& grad) {
+    if (!requires_grad()) user_error(ErrorKind::Usage, "[grad] of a tensor that asks for none: requires_grad_() first");
+    if (grad && (grad.shape() != shape() || grad.dtype() != dtype()))
+        user_error(ErrorKind::Shape, "[grad] {} {} for a tensor that is {} {}", grad.dtype().name(),
+                   to_string(grad.shape()), dtype().name(), to_string(shape()));
+    if (parts_) {
+        Tensor(parts_->re).set_grad(grad ? grad.real() : grad);
+        return Tensor(parts_->im).set_grad(grad ? grad.imag() : grad);
+    }
+    leaf_->grad = grad;
+}
+
+}  // namespace strata

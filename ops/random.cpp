@@ -20,7 +20,9 @@ Sequence& sequence() {
 }
 
 /// The key lives in memory, not in the graph's constants: kernels of equal shape are one kernel whatever the seed.
-Tensor next_key(int64_t n, std::string_view device) {
+thread_local KeyLog::Scope* logging = nullptr;
+
+Tensor new_key(int64_t n, std::string_view device) {
     return fed({4}, dtypes::uint32, device, [n] {
         Sequence& s = sequence();
         std::lock_guard lock(s.mutex);
@@ -35,7 +37,23 @@ void check_floating(std::string_view name, DType dtype) {
     if (!dtype.is_float()) user_error(ErrorKind::DType, "[{}] gives floats, not {}", name, dtype.name());
 }
 
+Tensor next_key(int64_t n, std::string_view device) { return KeyLog::next(n, device); }
+
 }  // namespace
+
+KeyLog::Scope::Scope(KeyLog& log, bool again) : log_(log), again_(again), around_(logging) { logging = this; }
+KeyLog::Scope::~Scope() { logging = around_; }
+
+Tensor KeyLog::next(int64_t n, std::string_view device) { return next(logging, n, device); }
+
+Tensor KeyLog::next(Scope* scope, int64_t n, std::string_view device) {
+    if (!scope) return new_key(n, device);
+    std::vector<Tensor>& keys = scope->log_.keys_;
+    if (scope->again_ && scope->next_ < keys.size()) return keys[scope->next_++];
+    Tensor key = next(scope->around_, n, device);
+    if (!scope->again_) keys.push_back(key);
+    return key;
+}
 
 void manual_seed(uint64_t seed) {
     runtime::refuse_in_recording("the sequence of random numbers starts anew");

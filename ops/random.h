@@ -15,6 +15,29 @@ Tensor randn(const Shape& shape, DType dtype = dtypes::float32, std::string_view
 Tensor randint(const Shape& shape, int64_t low, int64_t high, DType dtype = dtypes::int64,
                std::string_view device = "");
 
+/// Keys that were taken while one was held, to be taken again: a computation that is made once more has the same random numbers.
+class KeyLog {
+  public:
+    class Scope {
+      public:
+        Scope(KeyLog& log, bool again);
+        ~Scope();
+        Scope(const Scope&) = delete;
+
+      private:
+        friend class KeyLog;
+        KeyLog& log_;
+        const bool again_;
+        size_t next_ = 0;
+        Scope* const around_;
+    };
+    static Tensor next(int64_t n, std::string_view device);
+
+  private:
+    static Tensor next(Scope* scope, int64_t n, std::string_view device);
+    std::vector<Tensor> keys_;
+};
+
 // The generator itself: Threefry-2x32 with 20 rounds. `key`: uint32 (4,): key low and high, offset low and high;
 // element i of the result is the block of counter offset + i.
 struct RandomBits {

@@ -86,8 +86,8 @@ int64_t Tensor::nbytes() const {
 
 UOp Tensor::uop() const {
     if (parts_) say_that_parts_are_two();
-    if (!uniform_ || uniform_shape_.empty()) return root_.get();
-    UOp ones = make(Op::reshape, dtype(), {root_.get()}, ShapeArg{Shape(uniform_shape_.size(), 1)});
+    if (!uniform_ || uniform_shape_.empty()) return value();
+    UOp ones = make(Op::reshape, dtype(), {value()}, ShapeArg{Shape(uniform_shape_.size(), 1)});
     if (ones.shape() == uniform_shape_) return ones;
     return make(Op::expand, dtype(), {ones}, ShapeArg{uniform_shape_});
 }

@@ -17,6 +17,7 @@ class Device;
 namespace ops {
 struct Leaf;
 struct Parts;
+extern constinit thread_local bool without_past;  ///< what is made now has none: no gradient goes past it (WithoutPast)
 }  // namespace ops
 
 class Operand;
@@ -54,7 +55,8 @@ class Tensor {
     Tensor() = default;
     /// Over a tensor-level node; `device` = where its buffers live, nullptr = not placed: it goes where its partners
     /// are.
-    explicit Tensor(UOp node, const runtime::Device* device = nullptr) : root_(node), device_(device) {}
+    explicit Tensor(UOp node, const runtime::Device* device = nullptr)
+        : root_(node), device_(device), quiet_(ops::without_past) {}
     /// The same value everywhere: `scalar` is a node of shape (). Takes no memory and broadcasts for nothing.
     static Tensor uniform(UOp scalar, Shape shape, const runtime::Device* device = nullptr);
 
@@ -75,7 +77,7 @@ class Tensor {
     UOp uop() const;     ///< the node, with the tensor's shape; DType error for complex tensors
     UOp value() const {  ///< the node, with shape () when uniform; DType error for complex tensors
         if (parts_) say_that_parts_are_two();
-        return root_.get();
+        return ops::without_past && !quiet_ ? cut() : root_.get();
     }
     bool is_uniform() const { return uniform_; }
     const runtime::Device* placement() const { return device_; }
@@ -138,7 +140,8 @@ class Tensor {
         std::shared_ptr<runtime::Buffer> memory;  ///< keeps `data` valid
     };
     HostView host_view();
-    UOp in_memory() const;       ///< the view of memory that holds the value; value() where there is none
+    UOp in_memory() const;  ///< the view of memory that holds the value; the node where there is none; as value()
+    bool has_past() const { return static_cast<bool>(memory_.get()); }  ///< in memory, but for gradients
     Tensor interleaved() const;  ///< of a complex tensor: real, shape + (2,), as it lies in memory elsewhere
 
     // Gradients (gradients.cpp).
@@ -147,6 +150,7 @@ class Tensor {
     Tensor& requires_grad_(bool wanted = true);
     bool requires_grad() const;
     Tensor grad() const;  ///< of this shape and type; empty: none
+    bool has_grad() const;
     void set_grad(const Tensor& grad);
     /// Adds to the grad of each tensor that requires one what a change of it changes of the sum of seed * this; a seed is
     /// needed unless this has one element. Usage error where this depends on no such tensor.
@@ -162,6 +166,7 @@ class Tensor {
     const Shape& parts_shape() const;
     DType parts_dtype() const;
     [[noreturn]] void say_that_parts_are_two() const;
+    UOp cut() const;  ///< the node, past which no gradient goes
 
     std::shared_ptr<const ops::Parts> parts_;  ///< of a complex tensor, which has no root of its own
     Root root_;
@@ -169,7 +174,9 @@ class Tensor {
     std::shared_ptr<ops::Leaf> leaf_;  ///< a gradient is wanted
     const runtime::Device* device_ = nullptr;
     bool uniform_ = false;
+    bool quiet_ = false;  ///< made where nothing had a past
     Shape uniform_shape_;
+    mutable Root cut_;
 };
 
 /// A tensor or a Number: what the elementwise functions take. Lives as long as the call.

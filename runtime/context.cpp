@@ -1,6 +1,8 @@
 #include "strata/runtime/context_p.h"
 #include "strata/runtime/run_program_p.h"
 
+#include <atomic>
+
 #include "strata/core/support/settings.h"
 
 namespace strata::runtime {
@@ -9,10 +11,13 @@ namespace {
 constexpr size_t kKeptLaunches = 4096;
 constexpr size_t kFewNodes = 1 << 10;  // a look at so many takes some ten microseconds
 
+std::atomic<void (*)(UOp)> also_told{nullptr};
+
 void forget(UOp node) {
     if (node.is(Op::buffer)) context().buffers.forget(node);
     if (node.is(Op::custom)) context().custom.forget(node);
     context().results.forget(node);
+    if (auto* told = also_told.load()) told(node);
 }
 
 }  // namespace
@@ -103,6 +108,8 @@ void Sweeper::sweep(Generation which) {
 void Sweeper::sweep_for(size_t bytes) {
     if (allocated_since_ + bytes > settings().garbage_mb << 20) sweep(Generation::young);
 }
+
+void on_forget(void (*told)(UOp)) { also_told = told; }
 
 void forget_results() { context().results.forget_all(); }
 

@@ -21,6 +21,9 @@ void launch(KernelCall& call, std::span<const UOp> buffers);
 /// From now on nothing is taken for computed but what is a view of memory.
 void forget_results();
 
+/// `told` runs with each node that is freed, before its memory goes. One for the process.
+void on_forget(void (*told)(UOp));
+
 /// Frees graph nodes that no tensor reaches, with the memory that hangs on them.
 void collect();
 /// The same after realize, once the tensors hold their views instead of their graphs, in microseconds: of many nodes it

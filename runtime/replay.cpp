@@ -158,7 +158,7 @@ void Replay::plan_own_memory() {
     addresses_.resize(places_.size());
     for (uint32_t at = 0; at < places_.size(); ++at)
         if ((places_[at].kind == Kind::own && placed[at]) || places_[at].kind == Kind::constant) {
-            now_[at] = own_[places_[at].index];
+            now_[at] = own_[places_[at].index].get();
             addresses_[at] = now_[at]->address();
         }
 }
@@ -219,32 +219,29 @@ void Replay::perform(Recorder::Action& action) {
     run_program(*action.program, {code.grid, code.block}, bytes, [&] { return action.program->launch(slots_); });
 }
 
-std::vector<Root> Replay::run(std::span<const UOp> inputs, std::span<const std::vector<uint8_t>> fed) {
+Replay::Result Replay::result(size_t i) const {
+    const Place& place = places_[results_[i]];
+    if (place.kind == Kind::input) return {Result::Kind::input, place.index};
+    if (place.kind == Kind::constant) return {Result::Kind::constant, i, constants_[i]};
+    return {Result::Kind::made, place.index};
+}
+
+UOp Replay::new_memory(size_t result) const {
+    const Place& place = places_[results_[result]];
+    return new_buffer(device(place.device), place.dtype, place.size);
+}
+
+void Replay::run(std::span<Buffer* const> inputs, std::span<Buffer* const> results,
+                 std::span<const std::vector<uint8_t>> fed) {
     StoppableLock lock(mutex_);
-    GraphScope scope;
-    std::vector<Root> out;
-    for (size_t i = 0; i < results_.size(); ++i) {
-        const Place& place = places_[results_[i]];
-        if (place.kind == Kind::input)
-            out.emplace_back(inputs[place.index]);
-        else if (place.kind == Kind::constant)
-            out.push_back(constants_[i]);
-        else if (place.index != i)  // one buffer is several results
-            out.push_back(out[place.index]);
-        else
-            out.emplace_back(new_buffer(device(place.device), place.dtype, place.size));
-    }
     for (size_t at = 0; at < places_.size(); ++at) {
         const Place& place = places_[at];
         if (place.kind != Kind::input && place.kind != Kind::result) continue;
-        now_[at] = find_buffer(place.kind == Kind::input ? inputs[place.index] : out[place.index].get());
+        now_[at] = place.kind == Kind::input ? inputs[place.index] : results[place.index];
         addresses_[at] = now_[at]->address();
     }
     for (size_t i = 0; i < fed.size(); ++i) now_[recorded_.fed_[i]]->copy_in(fed[i].data(), fed[i].size());
     for (Recorder::Action& action : recorded_.actions_) perform(action);
-    for (size_t at = 0; at < places_.size(); ++at)
-        if (places_[at].kind == Kind::input || places_[at].kind == Kind::result) now_[at] = nullptr;
-    return out;
 }
 
 }  // namespace strata::runtime

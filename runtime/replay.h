@@ -84,8 +84,17 @@ class Replay {
 
     /// What the host puts in this time, in order.
     std::vector<std::vector<uint8_t>> feed() const;
-    /// Gives the buffers of the results.
-    std::vector<Root> run(std::span<const UOp> inputs, std::span<const std::vector<uint8_t>> fed);
+    /// Where the content of a result is after a run.
+    struct Result {
+        enum class Kind : uint8_t { made, input, constant } kind;
+        size_t index;        ///< made: the first result in this memory; input: which
+        Root constant = {};  ///< its buffer
+    };
+    Result result(size_t i) const;
+    UOp new_memory(size_t result) const;
+    /// `results`: memory of those that are made, null for the others.
+    void run(std::span<Buffer* const> inputs, std::span<Buffer* const> results,
+             std::span<const std::vector<uint8_t>> fed);
 
     size_t actions() const { return recorded_.actions_.size(); }
     size_t own_bytes() const;
@@ -111,8 +120,8 @@ class Replay {
     std::vector<uint32_t> results_;  ///< places
     std::vector<Root> constants_;    ///< by result; empty for others
 
-    Mutex mutex_;                               // of a run
-    std::vector<std::shared_ptr<Buffer>> now_;  ///< by place
+    Mutex mutex_;               // of a run
+    std::vector<Buffer*> now_;  ///< by place
     std::vector<uint64_t> addresses_, slots_;
 };
 

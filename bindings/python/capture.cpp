@@ -10,14 +10,6 @@
 namespace strata::python {
 namespace {
 
-/// A Python object in C++ that may be dropped without the GIL.
-std::shared_ptr<py::object> shared(py::object value) {
-    return {new py::object(std::move(value)), [](py::object* held) {
-                py::gil_scoped_acquire gil;
-                delete held;
-            }};
-}
-
 std::vector<uint8_t> bytes_of(const std::vector<double>& numbers, DType type) {
     std::vector<uint8_t> out;
     for (double number : numbers) {

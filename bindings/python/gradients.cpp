@@ -1,5 +1,8 @@
 #include "strata/ops/gradients.h"
 
+#include "strata/ops/gradient_rules.h"
+#include "strata/ops/random.h"
+
 #include "front_end_p.h"
 #include "methods_p.h"
 
@@ -7,6 +10,42 @@ namespace strata::python {
 namespace {
 
 std::optional<Tensor> if_there(Tensor t) { return t ? std::optional(std::move(t)) : std::nullopt; }
+
+std::vector<Root> nodes_of(const std::vector<Tensor>& tensors) {
+    std::vector<Root> nodes;
+    for (const Tensor& t : tensors) nodes.emplace_back(t.uop());
+    return nodes;
+}
+
+Tensor with_gradient(const Tensor& value, const std::vector<Tensor>& inputs, const As<"Callable[[Tensor], Any]">& to) {
+    GraphScope scope;
+    auto backward = [call = shared(to)](const Tensor& g) {
+        std::vector<Tensor> out;
+        for (py::handle part : (*call)(g)) out.push_back(part.is_none() ? Tensor() : part.cast<Tensor>());
+        return out;
+    };
+    return ops::with_rule(value, {.inputs = nodes_of(inputs), .backward = backward});
+}
+
+/// A node of its own, past which no gradient goes.
+Tensor separate(const Tensor& x) { return ops::detach(ops::detach(ops::detach(ops::detach(x)))); }
+
+Tensor made_again(const Tensor& value, const std::vector<Tensor>& inputs,
+                  const As<"Callable[[list[Tensor]], Tensor]">& make) {
+    GraphScope scope;
+    auto again = [call = shared(make), inputs] {
+        std::vector<Tensor> others;
+        for (const Tensor& x : inputs) others.push_back(separate(x));
+        return ops::GradientRule::Again{(*call)(others).cast<Tensor>(), others};
+    };
+    return ops::with_rule(value, {.inputs = nodes_of(inputs), .again = again, .first = Root(value.uop())});
+}
+
+/// A log of random keys, for Python's with.
+struct Keys {
+    std::shared_ptr<ops::KeyLog> log = std::make_shared<ops::KeyLog>();
+    std::vector<std::unique_ptr<ops::KeyLog::Scope>> scopes = {};
+};
 
 }  // namespace
 
@@ -55,6 +94,18 @@ void bind_gradients(py::module_& m, Class& c) {
         "real(conj(seed) * y). One of xs is a place to "
         "stop: what it is made of is not\nlooked at.");
     m.def("_wants_gradient", &ops::wants_gradient, py::arg("x"));
+    m.def("_with_gradient", &with_gradient, py::arg("value"), py::arg("inputs"), py::arg("to"));
+    m.def("_made_again", &made_again, py::arg("value"), py::arg("inputs"), py::arg("make"));
+    m.def(
+        "_without_past", [](bool without) { return std::exchange(ops::without_past, without); }, py::arg("without"),
+        "From now on this thread makes tensors with a past or without; what was so before.");
+    py::class_<Keys>(m, "_Keys", "Random keys that a computation takes, and takes again where it is made once more.")
+        .def(py::init<>())
+        .def(
+            "enter",
+            [](Keys& k, bool again) { k.scopes.push_back(std::make_unique<ops::KeyLog::Scope>(*k.log, again)); },
+            py::arg("again"))
+        .def("exit", [](Keys& k) { k.scopes.pop_back(); });
     m.def("_stand_in", &ops::stand_in, py::arg("x"));
     m.def("_replaced", &ops::replaced, py::arg("t"), py::arg("stand_ins"), py::arg("originals"));
 }

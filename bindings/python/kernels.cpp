@@ -80,9 +80,7 @@ ops::Outputs among_parameters(ops::Outputs outputs, const std::vector<ops::Kerne
     return outputs;
 }
 
-py::tuple custom_kernel(const Tensor& out, const py::args& inputs, py::handle kernel, py::handle outputs,
-                        py::handle grad) {
-    if (!grad.is_none()) user_error(ErrorKind::Unsupported, "[custom_kernel] grad= is not available in this version");
+py::tuple results_of_kernel(const Tensor& out, const py::args& inputs, py::handle kernel, py::handle outputs) {
     std::vector<ops::KernelArgument> arguments{out};
     for (py::handle x : inputs) arguments.push_back(to_kernel_argument(x));
     const ops::Outputs wanted = to_outputs(outputs);
@@ -107,6 +105,13 @@ py::tuple custom_kernel(const Tensor& out, const py::args& inputs, py::handle ke
     })));
 }
 
+py::tuple custom_kernel(const Tensor& out, const py::args& inputs, py::handle kernel, py::handle outputs,
+                        py::handle grad) {
+    py::tuple results = results_of_kernel(out, inputs, kernel, outputs);
+    if (grad.is_none()) return results;
+    return py::module_::import("strata._derivatives").attr("of_kernel")(results, inputs, grad);
+}
+
 py::bytes bytes_of(const isa::Bytes& object) {
     return py::bytes(reinterpret_cast<const char*>(object.data()), object.size());
 }
@@ -126,7 +131,7 @@ void bind_custom_kernel(py::class_<Tensor> c) {
         py::arg("grad") = py::none(),
         "custom_kernel(self, *inputs: KernelArgument, kernel: Kernel, outputs: str | int | Sequence[str | int] | None "
         "= "
-        "None, grad: None = None) -> tuple[Tensor, ...]\n\n"
+        "None, grad: Callable[..., Any] | None = None) -> tuple[Tensor, ...]\n\n"
         "Runs a kernel of the user's over this tensor (its output) and the inputs, when a result is realized.\n\n"
         "inputs: in the kernel's order, what CustomKernel.__call__ takes. kernel: hip_kernel(...), asm_kernel(...), or "
         "a function\nthat gets one uop.UOp a tensor and a NumPy number, which each launch gives, and Python's numbers "
@@ -136,8 +141,10 @@ void bind_custom_kernel(py::class_<Tensor> c) {
         "compiled now; none: all, as the kernel\nleaves them, this one first; this and the inputs keep their values. A "
         "kernel whose parameters do not tell what it writes\n(assembly) writes the first alone. Raises LaunchError "
         "when "
-        "an argument does not fit its parameter, "
-        "Unsupported for grad.");
+        "an argument does not fit its parameter.\ngrad: a function of what arrives at the first result and of the "
+        "inputs, which gives what arrives at each input, or None; for one\ninput that alone. Without it a gradient "
+        "that "
+        "arrives raises Unsupported.");
 }
 
 constexpr const char *kEntry = "The entry in its code object.", *kGrid = "Workgroups: x, y, z; 0: the launch says.",

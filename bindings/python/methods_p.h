@@ -19,6 +19,14 @@ struct Parameter : py::arg {
 /// "(Axes axis = {}, bool keepdims = false)"
 std::vector<Parameter> parameters_of(std::string_view row);
 
+/// A Python object in C++ that may be dropped without the GIL.
+inline std::shared_ptr<py::object> shared(py::object value) {
+    return {new py::object(std::move(value)), [](py::object* held) {
+                py::gil_scoped_acquire gil;
+                delete held;
+            }};
+}
+
 inline Tensor placed(Tensor t, const std::string& device) { return device.empty() ? t : t.to(device); }
 
 }  // namespace strata::python

@@ -216,7 +216,7 @@ def test_signatures_say_what_python_takes():
         "def clamp(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:",
         "def shape(self) -> tuple[int, ...]:",
         "def chunk(self, chunks: int, axis: int = 0) -> list[Tensor]:",
-        "def custom_kernel(self, *inputs: KernelArgument, kernel: Kernel, outputs: str | int | Sequence[str | int] | None = None, grad: None = None) -> tuple[Tensor, ...]:",
+        "def custom_kernel(self, *inputs: KernelArgument, kernel: Kernel, outputs: str | int | Sequence[str | int] | None = None, grad: Callable[..., Any] | None = None) -> tuple[Tensor, ...]:",
         "def grid(self) -> list[int]:",
         "def instructions(self) -> list[InstructionUse]:",
         "def settings() -> dict[str, Any]:",

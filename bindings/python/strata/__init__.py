@@ -63,8 +63,9 @@ from ._namespace.inspection import __array_namespace_info__  # noqa: E402
 from ._strata import cat, stack, where  # noqa: E402
 from ._strata.dtypes import bool, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64  # noqa: E402
 from . import asm, fft, linalg, nn, optim  # noqa: E402  (after the submodules above are importable)
+from .files import load, save  # noqa: E402
 from .explain import explain  # noqa: E402
-from ._derivatives import grad, jvp, value_and_grad, vjp  # noqa: E402
+from ._derivatives import checkpoint, custom_gradient, grad, jvp, no_grad, value_and_grad, vjp  # noqa: E402
 from ._jit import jit  # noqa: E402
 from .kernels import asm_kernel, compile, hip_kernel  # noqa: E402
 from .profile import profile  # noqa: E402
@@ -96,7 +97,7 @@ __array_api_version__ = "2024.12"
 __all__ = [
     "ArgumentError", "Artifact", "AssemblyError", "CheckError", "CompileError", "CustomKernel", "DType", "DTypeError", "DeviceError", "Error", "InternalError",
     "LaunchError", "MemoryFault", "ShapeError", "Stats", "Tensor", "Unsupported", "UsageError", "asm", "asm_kernel",
-    "broadcast_shapes", "cat", "compile", "complex", "config", "default_device", "device_properties", "devices", "dtypes", "emulator",
-    "explain", "fft", "functional", "grad", "gradients", "hip_kernel", "jit", "jvp", "linalg", "manual_seed", "nn", "optim", "profile", "promote", "realize", "reset_stats", "result_type", "settings", "stack", "stats", "uop", "value_and_grad", "vjp",
+    "broadcast_shapes", "cat", "checkpoint", "compile", "complex", "config", "custom_gradient", "default_device", "device_properties", "devices", "dtypes", "emulator",
+    "explain", "fft", "functional", "grad", "gradients", "hip_kernel", "jit", "jvp", "linalg", "load", "manual_seed", "nn", "no_grad", "optim", "profile", "promote", "realize", "reset_stats", "result_type", "save", "settings", "stack", "stats", "uop", "value_and_grad", "vjp",
     "where",
 ]

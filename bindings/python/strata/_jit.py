@@ -176,6 +176,13 @@ class jit:
     def __call__(self, *args, **kwargs):
         if _strata._capturing() or _derivatives.inside():
             return self.function(*args, **kwargs)
+        before = _strata._without_past(False)
+        try:
+            return self._call(args, kwargs)
+        finally:
+            _strata._without_past(before)
+
+    def _call(self, args, kwargs):
         tensors, objects = [], []
         key = _parts((args, kwargs), tensors, objects, self.__name__)
         whys, candidate = [], None

@@ -1,0 +1,97 @@
+"""safetensors: eight bytes of length, a header in JSON, and the bytes of all tensors behind one another."""
+
+import json
+import math
+import struct
+
+from .. import _strata
+from . import malformed
+
+TYPES = {
+    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F8_E4M3": "fp8e4m3", "F8_E5M2": "fp8e5m2",
+    "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "boolean",
+}  # fmt: skip
+LONGEST_HEADER = 100_000_000  # bytes, as in the format's own library
+
+
+def without_doubles(pairs):
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a name stands there twice")
+    return dict(pairs)
+
+
+def header_of(path):
+    """(the header, where the bytes of tensors begin, how many there are)."""
+    with open(path, "rb") as file:
+        size = file.seek(0, 2)
+        file.seek(0)
+        length = struct.unpack("<Q", file.read(8))[0] if size >= 8 else -1
+        if not 0 < length <= min(size - 8, LONGEST_HEADER):
+            raise malformed(path, f"no safetensors: the header would have {length} of {size} bytes")
+        try:
+            header = json.loads(file.read(length).decode(), object_pairs_hook=without_doubles)
+        except (ValueError, RecursionError) as e:
+            raise malformed(path, f"the header is no JSON: {e}") from None
+    if not isinstance(header, dict):
+        raise malformed(path, "the header is no JSON object")
+    return header, 8 + length, size - 8 - length
+
+
+def checked(path, name, row, size):
+    """(type, shape, first byte, end) of a tensor; what the header says of it is so."""
+    try:
+        type_, shape, (start, end) = row["dtype"], row["shape"], row["data_offsets"]
+        numbers = [*shape, start, end]
+    except (KeyError, TypeError, ValueError):
+        raise malformed(path, f"the header does not describe '{name}'") from None
+    if type_ not in TYPES:
+        raise malformed(path, f"'{name}' is of type {type_}, which is not known here: {', '.join(TYPES)} are")
+    if not all(type(n) is int and n >= 0 for n in numbers) or end > size:
+        raise malformed(path, f"'{name}' lies outside of the file")
+    if end - start != math.prod(shape) * _strata.dtypes.__dict__[TYPES[type_]].itemsize:
+        raise malformed(path, f"'{name}' of {type_} {tuple(shape)} has {end - start} bytes")
+    return TYPES[type_], tuple(shape), start, end
+
+
+def load(path, device):
+    header, at, size = header_of(path)
+    metadata = header.pop("__metadata__", {})
+    rows = {name: checked(path, name, row, size) for name, row in header.items()}
+    end = 0
+    for name, (_, _, start, stop) in sorted(rows.items(), key=lambda row: row[1][2:]):
+        if start != end:
+            raise malformed(path, f"'{name}' does not begin where the one before it ends")
+        end = stop
+    if end != size:
+        raise malformed(path, f"{size - end} bytes are of no tensor")
+
+    def reader(name):
+        dtype, shape, start, stop = rows[name]
+
+        def read():
+            with open(path, "rb") as file:
+                file.seek(at + start)
+                content = file.read(stop - start)
+            if len(content) != stop - start:
+                raise malformed(path, f"'{name}' is not there any more")
+            return _strata._restored(content, shape, _strata.dtypes.__dict__[dtype], device)
+
+        return shape, read
+
+    return {name: reader(name) for name in rows}, metadata
+
+
+def save(file, tensors, metadata):
+    names = {dtype: name for name, dtype in TYPES.items()}
+    header, end = {"__metadata__": metadata} if metadata else {}, 0
+    for name, t in sorted(tensors.items(), key=lambda item: (-item[1].dtype.itemsize, item[0])):  # so that all are aligned
+        if t.dtype.name not in names:
+            raise _strata.DTypeError(f"[save] '{name}' is {t.dtype.name}, which safetensors has not: cast it")
+        header[name] = {"dtype": names[t.dtype.name], "shape": list(t.shape), "data_offsets": [end, end + t.nbytes]}
+        end += t.nbytes
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    file.write(struct.pack("<Q", len(text)) + text)
+    for name in header:
+        if name != "__metadata__":
+            file.write(tensors[name].__reduce__()[1][0])

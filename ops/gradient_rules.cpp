@@ -1,0 +1,93 @@
+#include "strata/ops/gradient_rules.h"
+
+#include <mutex>
+#include <unordered_set>
+
+#include "strata/core/support/mutex.h"
+#include "strata/core/uop/walk.h"
+#include "strata/ops/gradients.h"
+#include "strata/runtime/realize.h"
+
+namespace strata::ops {
+namespace {
+
+/// The rules of nodes that live. Rules hold what people wrote, which is let go where a rule is added, not where nodes are
+/// swept.
+class Rules {
+  public:
+    std::shared_ptr<const GradientRule> find(UOp node) {
+        std::lock_guard lock(mutex_);
+        const auto found = all_.find(node);
+        return found == all_.end() ? nullptr : found->second;
+    }
+    bool none() {
+        std::lock_guard lock(mutex_);
+        return all_.empty();
+    }
+    void add(UOp node, GradientRule rule) {
+        std::vector<std::shared_ptr<const GradientRule>> gone;  // let go outside the lock
+        auto kept = std::make_shared<const GradientRule>(std::move(rule));
+        std::lock_guard lock(mutex_);
+        gone.swap(gone_);
+        all_.emplace(node, std::move(kept));
+    }
+    void forget(UOp node) {
+        if (!node.is(Op::bitcast)) return;
+        std::lock_guard lock(mutex_);
+        const auto found = all_.find(node);
+        if (found == all_.end()) return;
+        gone_.push_back(std::move(found->second));
+        all_.erase(found);
+    }
+
+  private:
+    Mutex mutex_;
+    UOpMap<std::shared_ptr<const GradientRule>> all_;
+    std::vector<std::shared_ptr<const GradientRule>> gone_;
+};
+
+Rules& rules() {
+    static auto* all = new Rules;
+    return *all;
+}
+
+}  // namespace
+
+Tensor with_rule(const Tensor& value, GradientRule rule) {
+    if (!value.dtype().is_float()) return value;
+    static const bool told = (runtime::on_forget([](UOp node) { rules().forget(node); }), true);
+    STRATA_CHECK(told, "rules do not hear of nodes");
+    GraphScope scope;
+    Tensor marked = detach(detach(detach(value)));
+    while (rules().find(marked.uop())) marked = detach(marked);
+    if (marked.is_uniform()) marked = Tensor(marked.uop(), marked.placement());
+    rules().add(marked.value(), std::move(rule));
+    return marked;
+}
+
+std::shared_ptr<const GradientRule> rule_of(UOp node) { return node.is(Op::bitcast) ? rules().find(node) : nullptr; }
+
+std::vector<UOp> in_order_of_gradients(UOp root) {
+    if (rules().none()) return toposort(root);
+    std::vector<UOp> order;
+    std::vector<std::pair<UOp, bool>> stack{{root, false}};
+    std::unordered_set<UOp, UOpHash> seen;
+    while (!stack.empty()) {
+        const auto [u, is_done] = stack.back();
+        stack.pop_back();
+        if (is_done) {
+            order.push_back(u);
+            continue;
+        }
+        if (!seen.insert(u).second) continue;
+        stack.emplace_back(u, true);
+        for (UOp s : u.src()) stack.emplace_back(s, false);
+        const auto rule = rule_of(u);
+        if (!rule) continue;
+        for (const Root& input : rule->inputs) stack.emplace_back(input.get(), false);
+        if (rule->first.get()) stack.emplace_back(rule->first.get(), false);
+    }
+    return order;
+}
+
+}  // namespace strata::ops

@@ -1,0 +1,32 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "strata/ops/tensor.h"
+
+namespace strata::ops {
+
+/// How a gradient goes past a value that says it itself: not by the operations that it was made with.
+struct GradientRule {
+    std::vector<Root> inputs = {};  ///< what it was made of
+    /// What arrives at each input of what arrived at the value; empty: nothing.
+    std::function<std::vector<Tensor>(const Tensor& g)> backward = {};
+    /// Instead: the value made once more, of tensors in the inputs' places, which are given too. Gradients go by its
+    /// operations, to what else it was made of as well.
+    struct Again {
+        Tensor value;
+        std::vector<Tensor> inputs;
+    };
+    std::function<Again()> again = {};
+    Root first = {};  ///< with `again`: what was made of the inputs at first
+};
+
+/// The same value, past which gradients go by the rule. Costs nothing. Of integers the value itself.
+Tensor with_rule(const Tensor& value, GradientRule rule);
+/// None: it has no rule of its own.
+std::shared_ptr<const GradientRule> rule_of(UOp node);
+/// Sources before users, and what rules lead to before what has them.
+std::vector<UOp> in_order_of_gradients(UOp root);
+
+}  // namespace strata::ops

@@ -1,0 +1,9 @@
+#pragma once
+#include "strata/ops/tensor.h"
+
+namespace strata::ops {
+
+/// Each place of x gets the sum of what arrived where it was taken, always in the same order.
+Tensor to_taken(const Tensor& g, const Tensor& x, const Tensor& indices, int axis);
+
+}  // namespace strata::ops
