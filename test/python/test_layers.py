@@ -409,3 +409,13 @@ def test_errors_of_layers_say_what_to_do():
     ]:  # fmt: skip
         with pytest.raises(strata.Error, match=what):
             make()
+
+
+def test_batch_norm_reduces_its_batch_once():
+    norm, x = nn.BatchNorm(4), Tensor.rand(8, 4, 6).realize()
+    counted = []
+    for _ in range(3):
+        strata.reset_stats()
+        norm(x).realize()
+        counted.append(strata.stats().kernels)
+    assert counted[-1] <= 4, counted

@@ -101,8 +101,12 @@ class Optimizer:
         self.steps += 1
         return [float(rate), *self.numbers()]
 
-    def __call__(self):
-        """Makes a step from the gradients that are there, and takes them away; parameters without one stay."""
+    def __call__(self, scale=None, when=None):
+        """Makes a step from the gradients that are there, and takes them away; parameters without one stay.
+
+        scale: a tensor of shape () that gradients are multiplied with. when: a bool tensor of shape (); where it is false all
+        stays as it is, but for the count of steps.
+        """
         with_grad = [(p, state) for p, state in zip(self.parameters, self.state) if p.grad is not None]
         if not with_grad:
             raise UsageError(f"[{type(self).__name__}] no parameter has a gradient: call backward() before a step")
@@ -112,7 +116,10 @@ class Optimizer:
         changed = []
         for p, state in with_grad:
             wide, kept = self._wide(p), dict(state)
-            new = self.update(p.detach().cast(wide), p.grad.cast(wide), kept, *numbers[wide])
+            value, grad = p.detach().cast(wide), p.grad.cast(wide)
+            new = self.update(value, grad if scale is None else grad * scale.cast(wide), kept, *numbers[wide])
+            if when is not None:
+                new, kept = when.where(new, value), {name: when.where(t, state[name]) for name, t in kept.items()}
             changed += [p.assign(new.cast(p.dtype)), *[t.assign(kept[name]) for name, t in state.items()]]
             p.grad = None
         _strata.realize(changed)
@@ -226,3 +233,49 @@ class Muon(Optimizer):
             square = x @ x.T
             x = x * 3.4445 + (square * -4.7750 + (square @ square) * 2.0315) @ x
         return x.T if tall else x
+
+
+class LossScaler:
+    """Mixed precision: a loss is multiplied, so that gradients of narrow types do not vanish, and the step divides (Micikevicius et
+    al. 2018).
+
+        scaler(loss).backward()
+        scaler.step(step)
+
+    A step whose gradients are not all finite is left out, and the scale times `backoff`; after `every` steps in a row that were
+    not it is times `growth`. scale and good, the steps in a row, are tensors of shape ().
+    """
+
+    def __init__(self, scale=2.0**16, growth=2.0, backoff=0.5, every=2000):
+        if not (scale > 0 and growth > 1 and 0 < backoff < 1 and every >= 1):
+            raise UsageError(f"[LossScaler] scale {scale}, growth {growth}, backoff {backoff}, every {every}: above 0, above 1, below 1, 1 or more")
+        self.growth, self.backoff, self.every = growth, backoff, every
+        self.scale = Tensor(float(scale), dtype="float32").contiguous().realize()
+        self.good = Tensor(0, dtype="int32").contiguous().realize()
+
+    def __call__(self, loss):
+        return loss * self.scale.cast(loss.dtype)
+
+    def step(self, optimizer):
+        """Makes a step of the optimizer, or leaves it out; returns a bool tensor that says whether it was made."""
+        grads = [p.grad for p in optimizer.parameters if p.grad is not None]
+        if not grads:
+            raise UsageError("[LossScaler] no parameter has a gradient: call backward() before a step")
+        finite = grads[0].isfinite().all()
+        for g in grads[1:]:
+            finite = finite & g.isfinite().all()
+        finite = finite.realize()
+        optimizer(scale=1 / self.scale, when=finite)
+        good = finite.where(self.good + 1, 0).cast("int32")
+        grows = good >= self.every
+        self.scale.assign(finite.where(grows.where(self.scale * self.growth, self.scale), self.scale * self.backoff))
+        self.good.assign(grows.where(0, good).cast("int32"))
+        _strata.realize([self.scale, self.good])
+        return finite
+
+    def state_dict(self):
+        return {"scale": self.scale, "good": self.good}
+
+    def load_state_dict(self, state):
+        for name, t in self.state_dict().items():
+            t.assign((state[name] if isinstance(state[name], Tensor) else Tensor(state[name])).cast(t.dtype).reshape(()))

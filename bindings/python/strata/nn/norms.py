@@ -41,8 +41,12 @@ class RMSNorm(Module):
         return f"{self.width}"
 
 
+def _wide(x):
+    return x if x.dtype.itemsize >= 4 else x.cast("float32")
+
+
 def _normalised(x, axes, eps):
-    wide = x if x.dtype.itemsize >= 4 else x.cast("float32")
+    wide = _wide(x)
     centred = wide - wide.mean(axes, keepdims=True)
     return (centred * (centred.square().mean(axes, keepdims=True) + eps).rsqrt()).cast(x.dtype)
 
@@ -120,9 +124,14 @@ class BatchNorm(_OfChannels):
         count = math.prod(x.shape[a] for a in axes)
         if count < 2:
             raise UsageError(f"[BatchNorm] of shape {x.shape} in training: a channel needs two values or more")
-        mean, var = x.detach().mean(axes), x.detach().var(axes)
-        keep = 1 - self.momentum
-        self.running_mean.assign(self.running_mean * keep + mean * self.momentum)
-        self.running_var.assign(self.running_var * keep + var * (self.momentum * count / (count - 1)))
-        realize([self.running_mean, self.running_var])
-        return self._scaled(_normalised(x, axes, self.eps))
+        wide = _wide(x)
+        mean = wide.mean(axes, keepdims=True)
+        var = (wide - mean).square().mean(axes, keepdims=True)
+        self._mix(self.running_mean, mean, 1)
+        self._mix(self.running_var, var, count / (count - 1))
+        realize([mean, var, self.running_mean, self.running_var])  # what comes finds them in memory
+        return self._scaled(((wide - mean) * (var + self.eps).rsqrt()).cast(x.dtype))
+
+    def _mix(self, running, batch, scale):
+        batch = batch.detach().reshape(self.channels).cast(running.dtype)
+        running.assign(running * (1 - self.momentum) + batch * (self.momentum * scale))
