@@ -21,7 +21,7 @@ def numbers(value):
     return [value] if isinstance(value, (int, float)) else []
 
 
-@pytest.mark.parametrize("name", ["import", "graph", "compile", "emu", "sum", "beam", "kernels", "search"])
+@pytest.mark.parametrize("name", ["import", "graph", "compile", "emu", "sum", "beam", "kernels", "search", "train"])
 def test_a_benchmark_prints_json_with_the_machine(name):
     run = bench("--quick", name)
     assert (run.returncode, run.stderr) == (0, "")

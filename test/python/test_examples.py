@@ -23,6 +23,9 @@ SHOWS = {  # a line that a reader looks for, as a pattern
     "11_regression": r"step 100 .* y =  [23]\.\d+ x \+ -[01]\.\d+.*\n.*the second one 2\.000",
     "12_digits": r"(?s)<- taken for\n   0 +\d.*60 steps: [89]\d\.\d% of 360 digits",
     "13_characters": r"(?s)loss 4\.\d+ -> [34]\.\d+ after 12 steps; it writes:\n# Strata",
+    "14_line_by_hand": r"by steps  \[ 1\.\d+ -[12]\.\d+ .*\nexactly .*\n\d kernels a step, captured 1 time",
+    "15_kernel_gradient": r"its slope .*\nby differences .*\n(step .*\n)*step  40 .* (9\d|100)% of the points",
+    "16_generation": r"with a cache:    1 5 9( \d+){12}\nwithout a cache: 1 5 9( \d+){12}\n",
 }
 ARGUMENTS = {"12_digits": ["60"], "13_characters": ["12"]}  # fewer steps than people want
 

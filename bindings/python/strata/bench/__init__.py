@@ -258,8 +258,14 @@ def bench_search(quick):
     return bench_search(quick)
 
 
+def bench_train(quick):
+    from .train import bench_train
+
+    return bench_train(quick)
+
+
 BENCHMARKS = {"import": bench_import, "graph": bench_graph, "compile": bench_compile, "launch": bench_launch, "emu": bench_emu, "sum": bench_sum, "beam": bench_beam,
-              "lowering": bench_lowering, "kernels": bench_kernels, "model": bench_model, "search": bench_search}
+              "lowering": bench_lowering, "kernels": bench_kernels, "model": bench_model, "search": bench_search, "train": bench_train}
 
 
 def bench_gpu(quick):
@@ -276,7 +282,7 @@ def table_of(module):
     return lambda result: importlib.import_module(f".{module}", __name__).table(result)
 
 
-TABLES = {name: table_of(module) for name, module in [("lowering", "lowering"), ("compile", "graphs"), ("kernels", "kernels"), ("model", "model"), ("search", "search")]}
+TABLES = {name: table_of(module) for name, module in [("lowering", "lowering"), ("compile", "graphs"), ("kernels", "kernels"), ("model", "model"), ("search", "search"), ("train", "train")]}
 
 
 def run_benchmarks(only=(), quick=False, archs=()):

@@ -164,7 +164,7 @@ def of_peer(part, device, repeat):
 
 def tinygrad(quick):
     """The same rows where tinygrad is installed beside Strata."""
-    rows = {part: of_peer(part, device, 2 if quick else 20) for part, (_, device) in peer.PARTS.items()}
+    rows = {part: of_peer(part, peer.PARTS[part][1], 2 if quick else 20) for part in ("transformer", "small")}
     return {"version": importlib.metadata.version("tinygrad"), **rows}
 
 

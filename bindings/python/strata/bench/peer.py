@@ -1,4 +1,4 @@
-"""What graphs.py measures, in tinygrad, where that is installed: run as a program, since its settings are the process's."""
+"""What graphs.py and train.py measure, in tinygrad, where that is installed: run as a program, since its settings are the process's."""
 
 import json
 import random
@@ -87,7 +87,73 @@ def small(repeat, *_):
             "first_number_ms": first, "second_number_ms": second, "third_number_ms": third}
 
 
-PARTS = {"transformer": (transformer, "NULL:HIP:gfx1100"), "small": (small, "CPU")}
+def steps_of(loss_of, parameters, batch, repeat):
+    """Steps a second of a captured training step."""
+    from tinygrad import Context, GlobalCounters, TinyJit
+    from tinygrad.nn.optim import AdamW
+
+    step = AdamW(parameters, lr=4e-3)
+
+    @TinyJit
+    def train(x, y):
+        step.zero_grad()
+        loss = loss_of(x, y)
+        loss.backward()
+        return loss.realize(*step.schedule_step())
+
+    with Context(TRAINING=1):
+        for _ in range(4):
+            train(*batch).item()
+        times = [elapsed_ms(lambda: train(*batch).item()) for _ in range(repeat)]
+        GlobalCounters.reset()
+        train(*batch).item()
+    return {"steps_per_second": 1e3 / statistics.median(times), "kernels": GlobalCounters.kernel_count}
+
+
+def digits(repeat, *_):
+    """The model of train.py."""
+    from tinygrad import Tensor, nn
+    from tinygrad.nn.state import get_parameters
+
+    from_image, inner, out = nn.Conv2d(1, 16, 3, padding=1), nn.Conv2d(16, 32, 3, padding=1), nn.Linear(128, 10)
+
+    def loss_of(x, y):
+        x = inner(from_image(x).relu().max_pool2d((2, 2))).relu().max_pool2d((2, 2))
+        return out(x.flatten(1).dropout(0.2)).sparse_categorical_crossentropy(y)
+
+    return steps_of(loss_of, get_parameters([from_image, inner, out]), (Tensor.rand(64, 1, 8, 8).realize(), Tensor.randint(64, high=10).realize()), repeat)
+
+
+def characters(repeat, *_):
+    """The model of train.py, without rotary positions, which tinygrad has no function for."""
+    from tinygrad import Tensor, nn
+    from tinygrad.nn.state import get_parameters
+
+    width, heads, length, batch, letters = 64, 4, 32, 16, 96
+
+    class Block:
+        def __init__(self):
+            self.before, self.between = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def __call__(self, x):
+            h = self.before(x)
+            q, k, v = (f(h).reshape(batch, length, heads, width // heads).transpose(1, 2) for f in (self.query, self.key, self.value))
+            seen = q.scaled_dot_product_attention(k, v, is_causal=True)
+            x = x + self.out(seen.transpose(1, 2).reshape(batch, length, width))
+            return x + self.down(self.up(self.between(x)).gelu())
+
+    embedding, blocks, last, head = nn.Embedding(letters, width), [Block() for _ in range(2)], nn.LayerNorm(width), nn.Linear(width, letters)
+
+    def loss_of(x, y):
+        return head(last(embedding(x).sequential(blocks))).reshape(-1, letters).sparse_categorical_crossentropy(y.flatten())
+
+    ids = Tensor.randint(batch, length + 1, high=letters).realize()
+    return steps_of(loss_of, get_parameters([embedding, blocks, last, head]), (ids[:, :-1].contiguous().realize(), ids[:, 1:].contiguous().realize()), repeat)
+
+
+PARTS = {"transformer": (transformer, "NULL:HIP:gfx1100"), "small": (small, "CPU"), "digits": (digits, "CPU"), "characters": (characters, "CPU")}
 
 
 def main(part, *numbers):
