@@ -187,18 +187,39 @@ class Tree {
   public:
     Tree(const GroupReduction& reduction, std::span<const UOp> partials, int& next_slot)
         : reduction_(reduction), own_(thread_number(reduction.threads, {})), meeting_(reduction.loops, next_slot) {
-        int64_t threads = 1;
-        for (UOp r : reduction.threads) threads *= range_arg(r).size;
-        std::vector<UOp> values(partials.begin(), partials.end()), first;
-        meeting_.wait_for_readers(values);
-        for (UOp value : values) {
-            memory_.push_back(meeting_.memory(threads, value.dtype()));
-            first.push_back(uop::store(uop::at(meeting_.settled(memory_.back()), own_), value));
-        }
-        meeting_.meet(first);
+        for (UOp r : reduction.threads) threads_ *= range_arg(r).size;
+        values_.assign(partials.begin(), partials.end());
+        meeting_.wait_for_readers(values_);
     }
 
+    /// All, in rounds that use the same memory where there are many.
     std::vector<UOp> run() {
+        const DType type = values_[0].dtype();
+        const bool alike = std::ranges::all_of(values_, [&](UOp value) { return value.dtype() == type; });
+        const auto fit = static_cast<size_t>(std::max<int64_t>(kBytesAtOnce / (threads_ * type.bytes()), 1));
+        const size_t at_once = alike ? std::min(fit, values_.size()) : values_.size();
+        std::vector<UOp> results;
+        for (size_t from = 0; from < values_.size(); from += at_once) {
+            const auto values = std::span(values_).subspan(from, std::min(at_once, values_.size() - from));
+            if (from == 0)
+                for (UOp value : values) memory_.push_back(meeting_.memory(threads_, value.dtype()));
+            else
+                meeting_.meet(results);
+            memory_.resize(values.size());
+            const std::vector<UOp> some = together(values);
+            results.insert(results.end(), some.begin(), some.end());
+        }
+        return results;
+    }
+
+  private:
+    static constexpr int64_t kBytesAtOnce = 8192;
+
+    std::vector<UOp> together(std::span<const UOp> values) {
+        std::vector<UOp> first;
+        for (size_t i = 0; i < values.size(); ++i)
+            first.push_back(uop::store(uop::at(meeting_.settled(memory_[i]), own_), values[i]));
+        meeting_.meet(first);
         UOp gate;  // the threads that still take part
         std::vector<UOp> results;
         for (size_t g = 0; g < reduction_.groups.size(); ++g) {
@@ -216,7 +237,6 @@ class Tree {
         return results;
     }
 
-  private:
     void stage(UOp range, int64_t left, int64_t step, UOp gate) {
         std::vector<UOp> stores;
         for (UOp memory : memory_) {
@@ -249,7 +269,8 @@ class Tree {
     const GroupReduction& reduction_;
     UOp own_;
     Meeting meeting_;
-    std::vector<UOp> memory_;
+    int64_t threads_ = 1;
+    std::vector<UOp> values_, memory_;
 };
 
 }  // namespace

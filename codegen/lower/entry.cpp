@@ -2,6 +2,7 @@
 // Kernel Execution State").
 #include <algorithm>
 
+#include "strata/codegen/linear/scalar_threads.h"
 #include "strata/codegen/lower/select_p.h"
 #include "strata/codegen/lower/workarounds_p.h"
 
@@ -50,6 +51,7 @@ void Selector::begin_ids() {
         code_.scalar_to(function_.all_lanes, function_.mask_dwords() == 1 ? "s_mov_b32" : "s_mov_b64",
                         {Source::of_code(isa::code::exec_lo)});
     }
+    const std::array<bool, 3> scalar = scalar_threads(program_, function_.target);
     const Source items = Source::of(fixed(Bank::vector, 1, isa::code::vgpr0));
     for (UOp u : program_.ops) {
         if (!u.is(Op::special)) continue;
@@ -67,7 +69,9 @@ void Selector::begin_ids() {
             set(u, items);
         } else {
             // Ten bits a dimension.
-            set(u, Source::of(code_.vector("v_bfe_u32", {items, Source::of_number(10u * dim), Source::of_number(10)})));
+            const Source lanes =
+                Source::of(code_.vector("v_bfe_u32", {items, Source::of_number(10u * dim), Source::of_number(10)}));
+            set(u, scalar[dim] ? Source::of(code_.scalar("v_readfirstlane_b32", {lanes})) : lanes);
         }
     }
 }

@@ -8,7 +8,7 @@
 namespace strata::codegen {
 namespace {
 
-constexpr size_t kReach = 8;  // instructions that the second half may come forward
+constexpr size_t kReach = 40;  // instructions that the second half may come forward
 
 /// The rows that can be halves of a dual instruction, by the row of the single one.
 const std::vector<const isa::Row*>& dual_rows(isa::Family family) {

@@ -102,6 +102,14 @@ int64_t OffsetOfRanges::at(std::span<const int64_t> ranges) {
     return values_.back();
 }
 
+bool is_scalar(const Access& access, const Target& target) {
+    constexpr int kDword = 4;
+    const bool gated = access.node.src(0).src().size() > 2;
+    return target.arch.is_amd() && access.memory.as<ParamArg>().space == Space::global && !access.written && !gated &&
+           access.bytes >= kDword && access.lanes.size() == static_cast<size_t>(target.wave_size) &&
+           std::ranges::all_of(access.lanes, [&](int64_t lane) { return lane == access.lanes[0]; });
+}
+
 std::vector<Access> accesses_of(const Nest& nest, int wave_size) {
     std::vector<Access> found;
     std::vector<OffsetOfRanges> offsets;
@@ -110,7 +118,7 @@ std::vector<Access> accesses_of(const Nest& nest, int wave_size) {
         if (!u.is(Op::load) && !u.is(Op::store)) continue;
         const UOp place = u.src(0), memory = skip_after(place.src(0));
         OffsetOfRanges& offset = offsets.emplace_back(place.src(1), nest);
-        Access access{memory, u.is(Op::store), memory.dtype().element().bytes(), nest.open(u), {}, {}};
+        Access access{u, memory, u.is(Op::store), false, memory.dtype().element().bytes(), nest.open(u), {}, {}};
         const int64_t start = offset.at(at);
         for (int64_t& range : at) {
             range = 1;
@@ -119,6 +127,9 @@ std::vector<Access> accesses_of(const Nest& nest, int wave_size) {
         }
         found.push_back(std::move(access));
     }
+    for (Access& access : found)
+        access.written = std::ranges::any_of(
+            found, [&](const Access& other) { return other.store && other.memory == access.memory; });
     const std::vector<size_t> threads = threads_in_order(nest, found);
     for (int lane = 0; lane < wave_size; ++lane) {
         int64_t rest = lane;

@@ -15,7 +15,8 @@
 namespace strata::codegen {
 namespace {
 
-constexpr int64_t kMaxUnrolled = 128;  // copies of the kernel's body: more only bloats the code
+// Copies of the kernel's body: more only bloats the code. Waves that share columns are worth more.
+constexpr int64_t kMaxUnrolled = 128, kMaxUnrolledByLanes = 256;
 
 int64_t unrolled_copies(const Kernel& kernel) {
     int64_t n = 1;
@@ -45,6 +46,10 @@ bool has_matrices(const Kernel& kernel) {
     return std::ranges::any_of(toposort(kernel.sink), [](UOp u) { return u.is(Op::wmma); });
 }
 
+bool has_lanes(const Kernel& kernel) {
+    return std::ranges::any_of(ranges(kernel.sink), [](UOp r) { return range_arg(r).axis == Axis::lane; });
+}
+
 /// What no schedule may go beyond, whatever its actions.
 Result<Kernel> within_limits(Result<Kernel> kernel, const Target& target) {
     if (!kernel) return kernel;
@@ -53,9 +58,9 @@ Result<Kernel> within_limits(Result<Kernel> kernel, const Target& target) {
                           target.max_block);
     if (const int64_t bytes = local_bytes(*kernel); bytes > target.lds_bytes)
         return make_error(ErrorKind::Usage, "{} bytes of local memory; a workgroup has {}", bytes, target.lds_bytes);
-    if (!has_tiles(*kernel) && unrolled_copies(*kernel) > kMaxUnrolled)  // copies of tiles are few
-        return make_error(ErrorKind::Usage, "{} unrolled copies; the most is {}", unrolled_copies(*kernel),
-                          kMaxUnrolled);
+    const int64_t most = has_lanes(*kernel) && !has_matrices(*kernel) ? kMaxUnrolledByLanes : kMaxUnrolled;
+    if (!has_tiles(*kernel) && unrolled_copies(*kernel) > most)  // copies of tiles are few
+        return make_error(ErrorKind::Usage, "{} unrolled copies; the most is {}", unrolled_copies(*kernel), most);
     return kernel;
 }
 

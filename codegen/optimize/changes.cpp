@@ -31,6 +31,11 @@ Result<Kernel> split(const Site& site, Axis inner_axis) {
 namespace actions {
 
 Result<Kernel> local(const Site& site) { return split(site, Axis::local); }
+Result<Kernel> lane(const Site& site) {
+    if (std::ranges::any_of(ranges(site.kernel.sink), [](UOp r) { return range_arg(r).axis == Axis::lane; }))
+        return make_error(ErrorKind::Usage, "the kernel has lanes already");
+    return split(site, Axis::lane);
+}
 Result<Kernel> upcast(const Site& site) { return split(site, Axis::upcast); }
 Result<Kernel> group(const Site& site) { return split(site, Axis::group); }
 Result<Kernel> unroll(const Site& site) { return split(site, Axis::unroll); }

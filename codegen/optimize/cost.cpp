@@ -130,6 +130,7 @@ class Estimator {
 
     void add_global(const Access& access) {
         const double done = times(access.open), at_once = wide(access), bytes = access.bytes;
+        const bool scalar = is_scalar(access, target_);
         std::vector<int64_t> lines;
         for (const int64_t lane : access.lanes)
             for (int64_t byte = lane * access.bytes, end = byte + static_cast<int64_t>(at_once * bytes); byte < end;
@@ -137,8 +138,10 @@ class Estimator {
                 lines.push_back(byte / kLineBytes);
         std::ranges::sort(lines);
         const auto distinct = std::ranges::unique(lines).begin() - lines.begin();
-        lines_ += done / at_once * static_cast<double>(distinct) * kLineBytes / rates_.l0_bytes;
-        vector_ += done / at_once;
+        if (!scalar) {
+            lines_ += done / at_once * static_cast<double>(distinct) * kLineBytes / rates_.l0_bytes;
+            vector_ += done / at_once;
+        }
         const Extent block = extent(access, serial_ | copies_ | threads_), all = extent(access, ~RangeBits{0});
         const double waste = std::max(1.0, kLineBytes / (block.neighbours * bytes));
         wanted_ += groups_ * block.elements * bytes * waste;

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "strata/codegen/optimize/actions_p.h"
+#include "strata/codegen/optimize/cost.h"
 #include "strata/codegen/optimize/online_p.h"
 #include "strata/core/symbolic/symbolic.h"
 
@@ -96,6 +97,14 @@ class Plan {
             if (u.is(Op::load)) bytes = std::min(bytes, u.dtype().element().bytes());
         return bytes;
     }
+    /// Bytes of the largest sum.
+    int widest_sum() const {
+        int bytes = 0;
+        for (UOp u : toposort(kernel_.sink))
+            if (u.is(Op::reduce)) bytes = std::max(bytes, u.dtype().bytes());
+        return bytes;
+    }
+    double cost() const { return static_cost(kernel_, *target_).clocks(); }
 
   private:
     Kernel kernel_;
@@ -159,6 +168,35 @@ void take(Plan& plan, const ProductTile& tile, int rows, int columns) {
     if (plan.narrowest_load() > 1) plan.add_largest(ActionKind::stage, 0, {tile.steps, 4, 2});
 }
 
+/// The tile of a wave whose lanes have rows and share the columns, which scalar registers hold: local memory is read once for as
+/// many products as there are columns. Waves beside each other, groups of waves share the reduction.
+struct WaveTile {
+    int64_t rows, columns, waves, unrolled, groups, steps;
+    int64_t size(int64_t lanes) const { return rows * lanes * columns * waves; }
+};
+constexpr WaveTile kTileOfWaves = {4, 32, 2, 2, 4, 8};
+constexpr int64_t kManyWaveTiles = 64;
+
+int64_t staged_operands(const Kernel& kernel) {
+    return std::ranges::count_if(toposort(kernel.sink),
+                                 [](UOp u) { return u.is(Op::param) && u.as<ParamArg>().space == Space::local; });
+}
+
+bool take_by_waves(Plan& plan, const WaveTile& tile, int rows, int columns) {
+    const int64_t lanes = plan.target().wave_size;
+    if (!plan.target().arch.is_amd() || plan.narrowest_load() != 4 || plan.widest_sum() != 4) return false;
+    if (product(plan.axes(ActionKind::upcast)) < kManyWaveTiles * tile.size(lanes)) return false;
+    Plan tried = plan;
+    const bool fits = tried.add(ActionKind::upcast, columns, tile.columns) &&
+                      tried.add(ActionKind::local, columns, tile.waves) &&
+                      tried.add(ActionKind::upcast, rows, tile.rows) && tried.add(ActionKind::lane, rows, lanes) &&
+                      tried.add(ActionKind::unroll, 0, tile.unrolled) && tried.add(ActionKind::group, 0, tile.groups) &&
+                      tried.add(ActionKind::stage, 0, tile.steps);
+    if (!fits || staged_operands(tried.kernel()) != 1) return false;
+    plan = std::move(tried);
+    return true;
+}
+
 /// Matrix products: each thread has results of several rows and columns, a block's operands come by way of local memory.
 bool tile_product(Plan& plan) {
     std::vector<int> reused = reused_axes(plan);
@@ -166,10 +204,13 @@ bool tile_product(Plan& plan) {
     const int rows = reused[reused.size() - 2], columns = reused.back();
     if (plan.size(ActionKind::upcast, rows) < 32 || plan.size(ActionKind::upcast, columns) < 32) return false;
     pad_product(plan);
+    Plan waves = plan;
+    const bool by_waves = take_by_waves(waves, kTileOfWaves, rows, columns);
     const int64_t m = plan.size(ActionKind::upcast, rows), n = plan.size(ActionKind::upcast, columns);
     const int64_t tiles = product(plan.axes(ActionKind::upcast)) / (kLargeTile.rows.size() * kLargeTile.columns.size());
     const bool large = fits(kLargeTile.rows, m) && fits(kLargeTile.columns, n) && tiles >= kManyTiles;
     take(plan, large ? kLargeTile : kSmallTile, rows, columns);
+    if (by_waves && waves.cost() < plan.cost()) plan = std::move(waves);
     return true;
 }
 

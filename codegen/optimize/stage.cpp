@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "strata/codegen/kernel/widen.h"
+#include "strata/codegen/optimize/accesses_p.h"
 #include "strata/codegen/optimize/actions_p.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
@@ -54,6 +55,8 @@ class Staging {
   public:
     Staging(UOp sink, UOp outer, const Target& target)
         : sink_(sink), outer_(outer), target_(target), next_id_(next_range_id(sink)) {
+        for (const Access& access : accesses_of(Nest(sink), target.wave_size))
+            if (is_scalar(access, target)) scalar_[access.node] = true;
         for (UOp r : ranges(sink))
             if (is_thread(r)) threads_.push_back(r), block_ *= range_arg(r).size;
         // Lanes are the fastest; of others those are that copy neighbours (arrange_threads).
@@ -92,6 +95,7 @@ class Staging {
 
   private:
     std::optional<Operand> operand_of(UOp load) const {
+        if (scalar_.contains(load)) return {};  // it is in registers that the lanes share
         const UOp index = load.src(0);
         if (!index.src(0).is(Op::param) || index.src(0).as<ParamArg>().space != Space::global) return {};
         for (UOp source : index.src().subspan(1))
@@ -298,6 +302,7 @@ class Staging {
     const Target& target_;
     std::vector<UOp> threads_;  // the fastest last
     std::vector<Operand> operands_;
+    UOpMap<bool> scalar_;
     int64_t block_ = 1;
     int next_id_, next_slot_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "strata/asm/isa/arch.h"
+#include "strata/codegen/linear/scalar_threads.h"
 #include "strata/codegen/linear/scopes.h"
 #include "strata/codegen/render/expression_p.h"
 #include "strata/codegen/render/inline_plan_p.h"
@@ -127,8 +128,10 @@ class Renderer {
         values_[u] = {name};
     }
 
-    static Expression special(UOp u) {
+    Expression special(UOp u) const {
         const SpecialArg& arg = u.as<SpecialArg>();
+        if (arg.thread && scalar_threads_[static_cast<size_t>(arg.dim)])
+            return {fmt::format("__builtin_amdgcn_readfirstlane(threadIdx.{})", "xyz"[arg.dim])};
         return {fmt::format("{}.{}", arg.thread ? "threadIdx" : "blockIdx", "xyz"[arg.dim])};
     }
 
@@ -272,6 +275,7 @@ class Renderer {
     std::string entry_;
     std::string text_;
     size_t at_ = 0, depth_ = 0;
+    const std::array<bool, 3> scalar_threads_ = scalar_threads(program_, target_);
     UOpMap<Expression> values_;
     UOpMap<bool> written_, declared_later_, inlined_loads_;
     int next_lds_ = 0, next_acc_ = 0, next_val_ = 0, next_idx_ = 0, next_alu_ = 0;

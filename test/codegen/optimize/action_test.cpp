@@ -2,6 +2,7 @@
 
 #include "../kernel/build_helpers.h"
 #include "../target/gfx1100.h"
+#include "strata/codegen/linear/linear.h"
 #include "strata/codegen/optimize/actions_p.h"
 
 namespace strata::codegen {
@@ -60,6 +61,18 @@ TEST(ApplyAction, LocalSplitsAnOutputRangeIntoBlocksAndThreads) {
     EXPECT_EQ(sizes(k, Axis::global), (std::vector<int64_t>{6, 2}));
     EXPECT_EQ(sizes(k, Axis::local), std::vector<int64_t>{4});
     EXPECT_EQ(block_size(k), 4);
+}
+
+TEST(ApplyAction, LaneSplitsAnOutputRangeIntoTheLanesOfAWaveOnce) {
+    GraphScope scope;
+    const Filled f = rows_of(64, 8);
+    const Kernel k = expect_same(f, {{local, 1, 8}, {lane, 0, 32}});
+    EXPECT_EQ(sizes(k, Axis::lane), std::vector<int64_t>{32});
+    EXPECT_EQ(block_size(k), 256);
+    EXPECT_EQ(linearize(k, gfx1100)->block, (std::array<uint32_t, 3>{32, 8, 1}))
+        << "lanes are first, wherever memory goes";
+    expect_error(k, {lane, 0, 2}, "has lanes already");
+    expect_error(f.kernel, {lane, 0, 3}, "cannot split");
 }
 
 TEST(ApplyAction, UpcastSplitsAnOutputRangeIntoUnrolledParts) {

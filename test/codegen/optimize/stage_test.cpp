@@ -1,7 +1,11 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 
 #include "../target/gfx1100.h"
 #include "in_blocks.h"
+#include "strata/codegen/linear/scalar_threads.h"
 #include "strata/codegen/optimize/action.h"
 
 // Operands that come by way of local memory: the same results, by fewer loads.
@@ -64,6 +68,7 @@ TEST(Stage, KeepsTheValuesOfProducts) {
           "upcast(1, 4) upcast(0, 4) local(1, 2) local(0, 2) unroll(0, 4) stage(0, 2)",
           "upcast(1, 2) local(1, 4) upcast(0, 4) local(0, 2) unroll(0, 2) group(0, 2) stage(0, 2)",
           "upcast(1, 2) local(1, 2) upcast(1, 2) upcast(0, 2) local(0, 2) upcast(0, 2) group(0, 4) stage(0, 2)",
+          "upcast(1, 2) local(1, 4) upcast(0, 4) local(0, 2) unroll(0, 2) group(0, 2) stage(0, 2)",
           "local(0, 4) stage(0, 8)", "upcast(0, 2) local(1, 8) unroll(0, 2) stage(0, 1)"})
         expect_same(matmul(filled({8, 16}), filled({16, 8}, dtypes::float32, 2)), parse_actions(tile).value());
 }
@@ -116,6 +121,42 @@ TEST(Stage, ReadsADwordOfMemoryForEachRunThatItWrites) {
     EXPECT_EQ(std::ranges::count(fetched, 1), 8) << "of rows, whose elements go to places that are apart";
     EXPECT_EQ(std::ranges::count(fetched, 4), 2) << "of columns, as they are in memory";
     EXPECT_EQ(std::ranges::count(stored, 4), 4) << "both go in four elements at once";
+}
+
+TEST(Stage, LeavesWhatTheLanesOfAWaveShareToScalarRegisters) {
+    GraphScope scope;
+    const UOp product = matmul(filled({64, 16}), filled({16, 8}, dtypes::float32, 2));
+    const auto actions =
+        parse_actions("upcast(1, 4) local(1, 2) upcast(0, 2) lane(0, 32) unroll(0, 2) stage(0, 2)").value();
+    expect_same(product, actions);
+    const auto operands = [&](const Target& target) {
+        const Kernel k = apply_all(started(product).kernel, actions, target).value();
+        return std::ranges::count_if(toposort(k.sink),
+                                     [](UOp u) { return u.is(Op::param) && u.as<ParamArg>().space == Space::local; });
+    };
+    EXPECT_EQ(operands(gfx1100), 1) << "rows; columns are one address for all lanes";
+    EXPECT_EQ(operands(target_of(*Chip::parse("sm_90"))), 2) << "no scalar registers that loads fill";
+    const Kernel k = apply_all(started(product).kernel, actions, gfx1100).value();
+    EXPECT_EQ(scalar_threads(linearize(k, gfx1100).value(), gfx1100), (std::array<bool, 3>{false, true, false}));
+    const Kernel all =
+        apply_all(started(product).kernel, parse_actions("local(1, 8) local(0, 32)").value(), gfx1100).value();
+    EXPECT_EQ(scalar_threads(linearize(all, gfx1100).value(), gfx1100), (std::array<bool, 3>{}))
+        << "lanes read different elements";
+}
+
+TEST(Stage, WavesThatShareAReductionMeetInRoundsThatUseTheSameMemory) {
+    GraphScope scope;
+    const UOp product = matmul(filled({128, 16}), filled({16, 8}, dtypes::float32, 2));
+    const auto actions = [](int columns) {
+        return parse_actions(fmt::format("upcast(1, {}) local(1, 2) upcast(0, 4) lane(0, 32) group(0, 8)", columns))
+            .value();
+    };
+    const auto lds = [&](int columns) {
+        return linearize(apply_all(started(product).kernel, actions(columns), gfx1100).value(), gfx1100)->lds;
+    };
+    EXPECT_EQ(lds(4), lds(2)) << "twice as many sums";
+    EXPECT_LE(lds(4), 8192u);
+    expect_same(product, actions(4));
 }
 
 TEST(Stage, IsTheLastActionAndSaysWhatItCannotTile) {
