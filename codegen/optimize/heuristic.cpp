@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "strata/codegen/optimize/actions_p.h"
+#include "strata/codegen/optimize/draft_p.h"
 #include "strata/codegen/optimize/online_p.h"
-#include "strata/codegen/optimize/plan_p.h"
 #include "strata/core/symbolic/symbolic.h"
 
 namespace strata::codegen {
@@ -17,7 +17,7 @@ int64_t product(std::span<const UOp> ranges) {
 }
 
 /// Output axes that some load does not depend on while others do: their tiles are reused from registers.
-std::vector<int> reused_axes(const Plan& plan) {
+std::vector<int> reused_axes(const Draft& plan) {
     std::vector<int> out;
     std::vector<UOp> axes = plan.axes(ActionKind::upcast);
     for (size_t i = 0; i < axes.size(); ++i) {
@@ -29,7 +29,7 @@ std::vector<int> reused_axes(const Plan& plan) {
 }
 
 /// Rounds the sides of a product, and what it adds up along, up to what tiles divide: little beside what tiles save.
-void pad_product(Plan& plan) {
+void pad_product(Draft& plan) {
     constexpr int64_t kLarge = 256, kTile = 64, kStep = 16;
     std::vector<UOp> sides = plan.axes(ActionKind::unroll);
     for (int axis : reused_axes(plan)) sides.push_back(plan.axes(ActionKind::upcast)[static_cast<size_t>(axis)]);
@@ -55,7 +55,7 @@ constexpr int64_t kManyTiles = 64;
 
 bool fits(const ProductTile::Side& side, int64_t size) { return size % side.size() == 0; }
 
-void take(Plan& plan, const ProductTile& tile, int rows, int columns) {
+void take(Draft& plan, const ProductTile& tile, int rows, int columns) {
     for (auto [axis, side] : {std::pair(columns, tile.columns), std::pair(rows, tile.rows)}) {
         plan.add_largest(ActionKind::upcast, axis, {side.near, 2});
         plan.add_largest(ActionKind::local, axis, {side.threads, 8, 4, 2});
@@ -80,11 +80,11 @@ int64_t staged_operands(const Kernel& kernel) {
                                  [](UOp u) { return u.is(Op::param) && u.as<ParamArg>().space == Space::local; });
 }
 
-bool take_by_waves(Plan& plan, const WaveTile& tile, int rows, int columns) {
+bool take_by_waves(Draft& plan, const WaveTile& tile, int rows, int columns) {
     const int64_t lanes = plan.target().wave_size;
     if (!plan.target().arch.is_amd() || plan.narrowest_load() != 4 || plan.widest_sum() != 4) return false;
     if (product(plan.axes(ActionKind::upcast)) < kManyWaveTiles * tile.size(lanes)) return false;
-    Plan tried = plan;
+    Draft tried = plan;
     const bool fits = tried.add(ActionKind::upcast, columns, tile.columns) &&
                       tried.add(ActionKind::local, columns, tile.waves) &&
                       tried.add(ActionKind::upcast, rows, tile.rows) && tried.add(ActionKind::lane, rows, lanes) &&
@@ -96,13 +96,13 @@ bool take_by_waves(Plan& plan, const WaveTile& tile, int rows, int columns) {
 }
 
 /// Matrix products: each thread has results of several rows and columns, a block's operands come by way of local memory.
-bool tile_product(Plan& plan) {
+bool tile_product(Draft& plan) {
     std::vector<int> reused = reused_axes(plan);
     if (reused.size() < 2 || plan.axes(ActionKind::unroll).empty()) return false;
     const int rows = reused[reused.size() - 2], columns = reused.back();
     if (plan.size(ActionKind::upcast, rows) < 32 || plan.size(ActionKind::upcast, columns) < 32) return false;
     pad_product(plan);
-    Plan waves = plan;
+    Draft waves = plan;
     const bool by_waves = take_by_waves(waves, kTileOfWaves, rows, columns);
     const int64_t m = plan.size(ActionKind::upcast, rows), n = plan.size(ActionKind::upcast, columns);
     const int64_t tiles = product(plan.axes(ActionKind::upcast)) / (kLargeTile.rows.size() * kLargeTile.columns.size());
@@ -116,9 +116,9 @@ bool tile_product(Plan& plan) {
 constexpr int64_t kWaveTile = 64, kManyWaves = 384;
 
 /// Matrix products by matrix instructions: each wave has several tiles of results, its operands come by way of local memory.
-bool tile_matrices(Plan& plan) {
+bool tile_matrices(Draft& plan) {
     if (reused_axes(plan).size() < 2) return false;
-    Plan padded = plan;
+    Draft padded = plan;
     pad_product(padded);
     bool fits = false;
     for (int axis = static_cast<int>(padded.axes(ActionKind::matrix).size()); axis-- > 0 && !fits;)
@@ -151,7 +151,7 @@ bool tile_matrices(Plan& plan) {
 
 /// Reductions down the columns of memory, few results: neighbouring threads take neighbouring columns, and the rows are
 /// shared by several of them.
-bool share_columns(Plan& plan) {
+bool share_columns(Draft& plan) {
     std::optional<int> column = plan.unit_stride_axis(ActionKind::local),
                        row = plan.unit_stride_axis(ActionKind::group);
     std::vector<UOp> columns = plan.axes(ActionKind::local), rows = plan.axes(ActionKind::group);
@@ -177,14 +177,14 @@ bool is_row(UOp sink, UOp range) {
 }
 
 /// Whether memory goes on from row to row rather than along one.
-bool stand_in_columns(const Plan& plan, UOp row) {
+bool stand_in_columns(const Draft& plan, UOp row) {
     const std::optional<int> column = plan.unit_stride_axis(ActionKind::local);
     return column &&
            plan.walked_by_one(plan.axes(ActionKind::local)[static_cast<size_t>(*column)]) > plan.walked_by_one(row);
 }
 
 /// Such rows beside each other, as wide as memory is read well, and threads to each until one has few elements.
-bool share_columns_of_rows(Plan& plan) {
+bool share_columns_of_rows(Draft& plan) {
     constexpr int64_t kMostThreads = 1024, kElements = 16, kWide = 32, kLong = 256, kFew = 8;
     const UOp column = plan.axes(ActionKind::local)[static_cast<size_t>(*plan.unit_stride_axis(ActionKind::local))];
     if (range_arg(column).size > 2 * kWide) plan.pad(column, kWide);
@@ -205,7 +205,7 @@ bool share_columns_of_rows(Plan& plan) {
 }
 
 /// Scans down the columns of memory: neighbouring threads take neighbouring columns, several of them parts of one.
-bool scan_columns(Plan& plan) {
+bool scan_columns(Draft& plan) {
     constexpr int64_t kBlocks = 64, kThreads = 512;  // of the grid, so that the machine is full; of a block
     const std::optional<int> column = plan.unit_stride_axis(ActionKind::local);
     const UOp row = plan.axes(ActionKind::group)[0], sink = plan.kernel().sink;
@@ -227,7 +227,7 @@ bool scan_columns(Plan& plan) {
 
 /// Rows that are reduced and walked again: so many threads to each that one has few elements, all in its registers, and rows
 /// side by side until the block is full.
-bool share_row(Plan& plan) {
+bool share_row(Draft& plan) {
     std::vector<UOp> rows = plan.axes(ActionKind::group);
     if (rows.size() != 1 || !is_row(plan.kernel().sink, rows[0])) return false;
     if (scan_columns(plan)) return true;
@@ -263,7 +263,7 @@ bool share_row(Plan& plan) {
 }
 
 /// Few results, long reductions: the threads of a block share one reduction.
-bool share_reduction(Plan& plan) {
+bool share_reduction(Draft& plan) {
     std::vector<UOp> reductions = plan.axes(ActionKind::group);
     if (reductions.empty()) return false;
     bool few = product(plan.axes(ActionKind::local)) <= 1024,
@@ -281,7 +281,7 @@ bool share_reduction(Plan& plan) {
 
 /// Memory that is read along one output range and written along another: square tiles of threads and of each thread's elements,
 /// so that both go along memory.
-bool tile_transpose(Plan& plan) {
+bool tile_transpose(Draft& plan) {
     if (!plan.axes(ActionKind::unroll).empty()) return false;
     const std::vector<UOp> axes = plan.axes(ActionKind::upcast);
     std::optional<int> read, written;
@@ -307,7 +307,7 @@ bool tile_transpose(Plan& plan) {
 }
 
 /// Everything else: wide accesses along memory, then blocks of threads along it.
-void spread_output(Plan& plan) {
+void spread_output(Draft& plan) {
     std::optional<int> along = plan.unit_stride_axis(ActionKind::upcast);
     int64_t results = product(plan.axes(ActionKind::local));
     if (!plan.axes(ActionKind::local).empty()) {
@@ -346,7 +346,7 @@ void spread_output(Plan& plan) {
 
 Scheduled heuristic(const Kernel& kernel, const Target& target) {
     if (std::optional<Scheduled> online = online_schedule(kernel, target)) return *std::move(online);
-    Plan plan(kernel, target);
+    Draft plan(kernel, target);
     if (!share_row(plan) && !tile_matrices(plan) && !tile_product(plan) && !share_columns(plan) &&
         !share_reduction(plan) && !tile_transpose(plan))
         spread_output(plan);

@@ -201,8 +201,6 @@ def test_settings_that_do_not_exist():
         strata.config(beam=-1)
     with pytest.raises(strata.UsageError, match="expected auto, hip or asm"):
         strata.config(target="cuda")
-    with pytest.raises(strata.Unsupported, match="grad="):
-        Tensor.empty(4).custom_kernel(kernel=hip(""), grad=lambda g: g)
     with pytest.raises(strata.UsageError, match="hip_kernel"):
         Tensor.empty(4).custom_kernel(kernel=3)
 

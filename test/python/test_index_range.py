@@ -1,6 +1,5 @@
 """An index outside of its axis is an error that names it: at the call where the host has it, else in the kernel that uses it."""
 
-import itertools
 
 import numpy as np
 import pytest
@@ -111,9 +110,9 @@ def test_the_check_can_be_turned_off():
             Tensor([10.0, 20.0]).realize()[Tensor([2**32 + 1])].realize()
 
 
-def test_masks_and_floats_are_named():
+def test_floats_and_single_booleans_are_named():
     x = Tensor([1.0, 2.0, 3.0])
-    for key, words in itertools.chain([(np.array([True, False, True]), "mask"), ([True, False, True], "mask"), ([0.5], "float32"), (np.True_, "cannot index"), (True, "cannot index"), (x > 1, "where")]):
+    for key, words in [([0.5], "float32"), (np.True_, "cannot index"), (True, "cannot index")]:
         with pytest.raises(strata.Error, match=words):
             x[key]
     assert x[[]].shape == (0,) and x[np.array(1)].tolist() == 2.0 and x[np.int8(-1)].tolist() == 3.0

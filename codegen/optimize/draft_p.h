@@ -28,9 +28,9 @@ inline std::vector<Walked> walked_memory(const Kernel& kernel) {
 inline constexpr size_t kMostNodes = 2048;
 
 /// Builds the list of actions and keeps the kernel they lead to; an action that does not fit is left out.
-class Plan {
+class Draft {
   public:
-    Plan(const Kernel& kernel, const Target& target) : kernel_(kernel), target_(&target) {}
+    Draft(const Kernel& kernel, const Target& target) : kernel_(kernel), target_(&target) {}
 
     bool add(ActionKind kind, int axis, int64_t amount) {
         Action action{kind, axis, amount};
