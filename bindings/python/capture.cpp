@@ -89,8 +89,8 @@ class Guards {
         if (PyDict_Check(holder)) return PyDict_GetItem(holder, row.key.ptr());
         if (PyCell_Check(holder)) return PyCell_GET(holder);
         const bool list = PyList_Check(holder);
-        if (!list && !PyTuple_Check(holder)) {  // a class's attributes, held by the class
-            PyObject* found = PyObject_GetItem(holder, row.key.ptr());
+        if (!list && !PyTuple_Check(holder)) {  // an attribute, which its holder keeps alive
+            PyObject* found = PyObject_GetAttr(holder, row.key.ptr());
             if (!found) PyErr_Clear();
             Py_XDECREF(found);
             return found;

@@ -105,8 +105,10 @@ class _Captured:
         for holder, key, i in self.replaced:
             if isinstance(holder, types.CellType):
                 holder.cell_contents = results[i]
-            else:
+            elif isinstance(holder, (dict, list)):
                 holder[key] = results[i]
+            else:
+                setattr(holder, key, results[i])
         return _put_together(self.value, results)
 
 

@@ -11,12 +11,14 @@ import numpy as np
 from ._strata import DType, Tensor, UsageError, _Guards
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, DType, type(...), range, np.generic, np.dtype)
+DATA = (*PLAIN, Tensor, list, tuple, dict, set, frozenset)
 MOST = 200_000  # places
 HIDDEN = ("__next__", "bit_generator", "getrandbits")  # of iterators and random generators, whose next value is another one
 
 
 class Place:
-    """Where a value was found: holder[key], the contents of a cell, or the length of the holder."""
+    """Where a value was found: holder[key] of a dict, list or tuple, the contents of a cell, an attribute of another holder, or the
+    length of the holder."""
 
     __slots__ = ("kind", "holder", "key", "value", "path")
 
@@ -127,12 +129,21 @@ class Reach:
             self._visit_function(value, path)
         elif isinstance(value, type):
             self._visit_class(value)
-        elif not isinstance(value, types.ModuleType) and hasattr(value, "__dict__"):
+        elif not isinstance(value, types.ModuleType):
+            self._visit_object(value, path)
+
+    def _visit_object(self, value, path):
+        if hasattr(value, "__dict__"):
             own = vars(value)
             self._add("length", own, None, len(own), f"the attributes of {path}")
             for name, item in own.items():
                 self._visit_attribute(own, name, item, f"{path}.{name}")
-            self._visit_class(type(value))
+        for cls in type(value).__mro__:
+            slots = [name for name, member in vars(cls).items() if isinstance(member, types.MemberDescriptorType)] if is_of_user(cls.__module__) else ()
+            for name in slots:
+                if hasattr(value, name):
+                    self._visit_attribute(value, name, getattr(value, name), f"{path}.{name}")
+        self._visit_class(type(value))
 
     def _visit_attribute(self, own, name, value, path):
         """Data that an object holds may be for others than the function: arrays there are told apart by their identity."""
@@ -178,8 +189,8 @@ class Reach:
                 self._visit_names(vars(value), attributes, attributes, f"{prefix}{name}.")
 
     def _visit_class(self, cls):
-        """What the methods of a user's class reach."""
-        if id(cls) in self._seen and self._seen.add(("class", id(cls))) or ("class", id(cls)) in self._seen:
+        """What a user's class holds, and what its methods reach."""
+        if ("class", id(cls)) in self._seen:
             return
         self._seen.add(("class", id(cls)))
         for base in cls.__mro__:
@@ -189,8 +200,8 @@ class Reach:
                 member = getattr(member, "fget", None) or getattr(member, "__func__", member)
                 if isinstance(member, types.FunctionType) and id(member) not in self._seen:
                     self._visit_function(member, f"{cls.__name__}.{name}")
-                elif not name.startswith("__") and isinstance(member, (*PLAIN, Tensor)):
-                    self._visit(vars(base), name, member, f"{cls.__name__}.{name}")
+                elif not name.startswith("__") and (isinstance(member, DATA) or is_of_user(type(member).__module__)):
+                    self._visit_attribute(base, name, member, f"{cls.__name__}.{name}")
 
 
 def _shown(value):

@@ -32,15 +32,15 @@ TENSOR = {
     "floor_div": "x // y", "fmod": "x - (x / y).trunc() * y", "mod": "x % y", "invert": "~x", "bitwise_not": "~x", "rint": "x.round()",
     "relu_": "x = x.relu()", "logsoftmax": "x.log_softmax()", "cross_entropy": "strata.nn.cross_entropy(x, target)", "sparse_categorical_crossentropy": "strata.nn.cross_entropy(x, target)", "layernorm": "strata.nn.layernorm(x)", "linear": "strata.nn.linear(x, weight)",
     "masked_scatter": "x[mask] = values", "index_fill": "x[indices] = value", "diagonal": "(x * Tensor.eye(n)).sum(-1)", "trace": "(x * Tensor.eye(n)).sum()",
-    "is_contiguous": "x.contiguous()", "is_cuda": "x.device", "save": "np.save(file, x)",
+    "is_contiguous": "x.contiguous()", "is_cuda": "x.device", "save": "strata.save(file, {name: x})",
 }  # fmt: skip
 
 # Names of functions of a package elsewhere -> what to write.
 _OF_TENSOR = ("rand", "randn", "randint")
 PACKAGE = {
     **{name: f"strata.Tensor.{name}(...)" for name in _OF_TENSOR}, "tensor": "strata.asarray(data)", "array": "strata.asarray(data)", "from_numpy": "strata.Tensor(array)",
-    "as_tensor": "strata.Tensor(data)", "concatenate": "strata.cat(tensors)", "vstack": "strata.cat(tensors)", "hstack": "strata.cat(tensors, axis=1)", "no_grad": "x.detach(): operations keep no tape", "autograd": "strata.grad(f), or x.backward()",
-    "mm": "x @ y", "unique": "strata.unique_values(x)", "save": "np.save(file, x)", "load": "strata.Tensor(np.load(file))", "device": "strata.devices(), or device= of what makes a tensor", "cuda": "strata.devices()", "set_default_device": "strata.config(device=...)", "jit": "strata.compile(tensor)",
+    "as_tensor": "strata.Tensor(data)", "concatenate": "strata.cat(tensors)", "vstack": "strata.cat(tensors)", "hstack": "strata.cat(tensors, axis=1)", "autograd": "strata.grad(f), or x.backward()",
+    "mm": "x @ y", "unique": "strata.unique_values(x)", "device": "strata.devices(), or device= of what makes a tensor", "cuda": "strata.devices()", "set_default_device": "strata.config(device=...)", "jit": "strata.compile(tensor)",
     "random": "strata.Tensor.rand(...)", "bfloat16": "strata.dtypes.bfloat16",
 }  # fmt: skip
 
