@@ -10,12 +10,12 @@ from . import _strata
 
 
 def library():
-    """The folder that holds Strata's libamdhip64: beside the package, or of the build tree."""
+    """The folder that holds Strata's libamdhip64, of the build tree."""
     here = Path(_strata.__file__).resolve().parent
-    for folder in (here / "lib" / "hip", here.parents[1] / "lib" / "hip"):
-        if (folder / "libamdhip64.so.7").exists():
-            return folder
-    raise strata.DeviceError(f"Strata's libamdhip64 is not beside {here}; build the target strata_hip")
+    folder = here.parents[1] / "lib" / "hip"
+    if not (folder / "libamdhip64.so.7").exists():
+        raise strata.DeviceError(f"Strata's libamdhip64 is not in {folder}: a wheel has none, in a checkout build the target strata_hip")
+    return folder
 
 
 def environment(args):
