@@ -55,8 +55,9 @@ class Staging {
   public:
     Staging(UOp sink, UOp outer, const Target& target)
         : sink_(sink), outer_(outer), target_(target), next_id_(next_range_id(sink)) {
-        for (const Access& access : accesses_of(Nest(sink), target.wave_size))
-            if (is_scalar(access, target)) scalar_[access.node] = true;
+        if (std::ranges::any_of(ranges(sink), [](UOp r) { return range_arg(r).axis == Axis::lane; }))
+            for (const Access& access : accesses_of(Nest(sink), target.wave_size))
+                if (is_scalar(access, target)) scalar_[access.node] = true;
         for (UOp r : ranges(sink))
             if (is_thread(r)) threads_.push_back(r), block_ *= range_arg(r).size;
         // Lanes are the fastest; of others those are that copy neighbours (arrange_threads).

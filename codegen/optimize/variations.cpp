@@ -33,10 +33,11 @@ class Variations {
         if (!before) return;
         for (size_t row = 0; row < action_rows().size(); ++row) {
             const auto kind = static_cast<ActionKind>(row);
-            if (kind == actions_.back().kind) continue;
+            const std::vector<int64_t>& amounts = action_rows()[row].amounts;
+            if (kind == actions_.back().kind || amounts.empty()) continue;
             for (int axis = 0; axis < static_cast<int>(axes_of(*before, kind).size()); ++axis) {
                 std::vector<Action> other = actions_;
-                other.insert(other.begin() + last, {kind, axis, action_rows()[row].amounts[0]});
+                other.insert(other.begin() + last, {kind, axis, amounts[0]});
                 add(std::move(other));
             }
         }

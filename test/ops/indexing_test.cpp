@@ -71,7 +71,10 @@ TEST(Indexing, WrongIndicesAreNamed) {
                  [&] { x.index({at(0), at(0), at(0)}); });
     expect_error(ErrorKind::Usage, "more than one ellipsis", [&] { x.index({Index::ellipsis(), Index::ellipsis()}); });
     expect_error(ErrorKind::Usage, "step 0", [&] { x.index({Index::slice({}, {}, 0)}); });
-    expect_error(ErrorKind::Usage, "boolean mask", [&] { x.index({ids({1, 0}, dtypes::boolean)}); });
+    expect_error(ErrorKind::Shape, "[index] a mask of shape (3,) at axis 0",
+                 [&] { x.index({ids({1, 0, 1}, dtypes::boolean)}); });
+    expect_error(ErrorKind::Usage, "3 indices for the 2 axes",
+                 [&] { x.index({at(0), at(0), ids({1, 0}, dtypes::boolean)}); });
     expect_error(ErrorKind::DType, "[index] indices are float32", [&] { x.index({ids({1, 0}, dtypes::float32)}); });
     expect_error(ErrorKind::Shape, "[index] shapes (2,) and (3,)", [&] { x.index({ids({0, 1}), ids({0, 1, 2})}); });
 }
