@@ -73,12 +73,12 @@ size_t used_bytes(int device) {
     return own.used[device];
 }
 
-std::vector<void*> all_of(int device) {
+std::vector<Block> blocks_of(int device) {
     Blocks& own = blocks();
     std::lock_guard lock(own.mutex);
-    std::vector<void*> out;
+    std::vector<Block> out;
     for (const auto& [start, block] : own.all)
-        if (block.device == device && allocated(block)) out.push_back(reinterpret_cast<void*>(start));
+        if (block.device == device && allocated(block)) out.push_back(block);
     return out;
 }
 
@@ -89,15 +89,20 @@ Code allocate(int device, size_t bytes, MemoryKind kind, unsigned flags, void** 
     DevicePtr at = 0;
     const Code code = give(emulator().malloc(device, bytes), &at, hipErrorOutOfMemory);
     if (code != hipSuccess) return code;
-    note({at, bytes, device, kind, flags, pool});
+    const Block block{at, bytes, device, kind, flags, pool};
+    note(block);
+    show_to_peers(block);
     *out = reinterpret_cast<void*>(at);
     return hipSuccess;
 }
 
 Code release(void* memory) {
-    const std::optional<Block> block = block_of(memory);
-    if (!block || !allocated(*block) || block->start != address(memory)) return hipErrorInvalidValue;
-    (void)take_note(block->start);
+    const std::optional<Block> known = block_of(memory);
+    if (!known || !allocated(*known) || known->start != address(memory)) return hipErrorInvalidValue;
+    const std::optional<Block> block = take_note(known->start);
+    if (!block) return hipErrorInvalidValue;  // another thread was first
+    hide_from_peers(*block);
+    count_returned(*block);
     return code_of(emulator().free(block->device, block->start), hipErrorInvalidValue);
 }
 

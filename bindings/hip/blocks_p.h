@@ -37,6 +37,11 @@ std::optional<Block> block_of(const void* memory);
 bool belongs_to_device(const void* memory);
 size_t used_bytes(int device);
 /// All that allocate() gave on a device.
-std::vector<void*> all_of(int device);
+std::vector<Block> blocks_of(int device);
+/// Other devices use memory of the host's and managed memory, and what they were given access to: from now on, or no more.
+void show_to_peers(const Block& block);
+void hide_from_peers(const Block& block);
+void count_returned(const Block& block);  ///< its pool holds it no more
+void forget_peers_of(int device);         ///< it has access to none
 
 }  // namespace strata::hip::library

@@ -10,7 +10,8 @@
 namespace strata::hip::library {
 namespace {
 
-enum Status { none, active };
+enum Status { none, active, invalidated };
+constexpr int relaxed = 2;  // hipStreamCaptureModeRelaxed; of the others, only the thread that began ends
 
 Mutex& capture_mutex() {
     static auto* mutex = new Mutex;
@@ -20,23 +21,32 @@ Mutex& capture_mutex() {
 Code begin(void* handle, int mode) {
     Stream* const stream = stream_of(handle);
     if (!stream) return hipErrorContextIsDestroyed;
-    if (mode < 0 || mode > 2) return hipErrorInvalidValue;
+    if (mode < 0 || mode > relaxed) return hipErrorInvalidValue;
     if (stream->legacy) return hipErrorStreamCaptureUnsupported;
+    std::lock_guard lock(capture_mutex());
     if (stream->capture) return hipErrorIllegalState;
     stream->capture = std::make_shared<Capture>();
     stream->capture->origin = stream;
+    if (mode != relaxed) stream->capture->thread = std::this_thread::get_id();
     stream->capture->tips[stream] = {};
     return hipSuccess;
 }
 
 /// Whether all that other streams recorded is what this one waits for.
-bool joined(const Capture& capture, const Stream* stream) {
-    std::vector<const Node*> reached(capture.tips.at(const_cast<Stream*>(stream)).begin(),
-                                     capture.tips.at(const_cast<Stream*>(stream)).end());
-    for (size_t i = 0; i < reached.size(); ++i)
-        for (const Node* before : reached[i]->after)
-            if (std::ranges::find(reached, before) == reached.end()) reached.push_back(before);
+bool joined(const Capture& capture, Stream* stream) {
+    std::vector<const Node*> reached;
+    std::unordered_set<const Node*> known;
+    const auto reach = [&](const Node* node) {
+        if (known.insert(node).second) reached.push_back(node);
+    };
+    std::ranges::for_each(capture.tips.at(stream), reach);
+    for (size_t i = 0; i < reached.size(); ++i) std::ranges::for_each(reached[i]->after, reach);
     return reached.size() == capture.graph->nodes.size();
+}
+
+void close(Capture& capture) {
+    for (const auto& [member, tips] : capture.tips) member->capture.reset();
+    capture.open = false;
 }
 
 Code end(void* handle, void** graph) {
@@ -44,13 +54,14 @@ Code end(void* handle, void** graph) {
     if (!stream) return hipErrorContextIsDestroyed;
     if (!graph) return hipErrorInvalidValue;
     *graph = nullptr;
+    std::lock_guard lock(capture_mutex());
     const std::shared_ptr<Capture> capture = stream->capture;
     if (!capture) return hipErrorIllegalState;
     if (capture->origin != stream) return hipErrorStreamCaptureUnmatched;
-    std::lock_guard lock(capture_mutex());
+    if (capture->thread && capture->thread != std::this_thread::get_id()) return hipErrorStreamCaptureWrongThread;
     const bool complete = joined(*capture, stream);
-    for (const auto& [member, tips] : capture->tips) member->capture.reset();
-    capture->open = false;
+    close(*capture);
+    if (!capture->valid) return hipErrorStreamCaptureInvalidated;
     if (!complete) return hipErrorStreamCaptureUnjoined;
     *graph = keep(std::move(capture->graph));
     return hipSuccess;
@@ -60,20 +71,51 @@ Code info(void* handle, int* status, unsigned long long* id) {
     Stream* const stream = stream_of(handle);
     if (!stream) return hipErrorContextIsDestroyed;
     if (!status) return hipErrorInvalidValue;
-    *status = stream->capture ? active : none;
-    if (id && stream->capture) *id = address(stream->capture.get());
+    std::lock_guard lock(capture_mutex());
+    const std::shared_ptr<Capture>& capture = stream->capture;
+    *status = !capture ? none : capture->valid ? active : invalidated;
+    if (id && capture) *id = address(capture.get());
+    return hipSuccess;
+}
+
+/// Adds a node behind what the stream recorded last.
+Code append(Stream& stream, Node node) {
+    std::lock_guard lock(capture_mutex());
+    if (!stream.capture->valid) return hipErrorStreamCaptureInvalidated;
+    std::vector<Node*>& tips = stream.capture->tips[&stream];
+    node.after = tips;
+    tips = {stream.capture->graph->add(std::move(node))};
     return hipSuccess;
 }
 
 }  // namespace
 
-std::vector<Node*> tips_of(Stream& stream) { return stream.capture->tips[&stream]; }
+std::vector<Node*> tips_of(Stream& stream) {
+    std::lock_guard lock(capture_mutex());
+    return stream.capture->tips[&stream];
+}
+
+void leave_capture(Stream& stream) {
+    std::lock_guard lock(capture_mutex());
+    const std::shared_ptr<Capture> capture = stream.capture;
+    if (!capture) return;
+    if (capture->origin == &stream) return close(*capture);
+    capture->tips.erase(&stream);
+    stream.capture.reset();
+}
+
+void invalidate(Stream& stream) {
+    std::lock_guard lock(capture_mutex());
+    if (stream.capture) stream.capture->valid = false;
+}
 
 Code record(Stream& stream, NodeType type, Work work) {
-    std::lock_guard lock(capture_mutex());
-    std::vector<Node*>& tips = stream.capture->tips[&stream];
-    tips = {stream.capture->graph->add(type, std::move(work), tips)};
-    return hipSuccess;
+    return append(stream, {.type = type, .work = std::move(work)});
+}
+Code record(Stream& stream, NodeType type, Details details) {
+    Node node{.type = type};
+    node.become(std::move(details));
+    return append(stream, std::move(node));
 }
 
 Code join_capture(Stream& stream, const std::shared_ptr<Capture>& capture, const std::vector<Node*>& tips) {

@@ -15,10 +15,11 @@ struct Side {
 };
 
 /// Error: hipErrorInvalidValue for memory of a device that is not, or no longer, in use, or that ends before the copy does.
-Code look_at(const void* memory, size_t bytes, Side& out) {
+Code look_at(const void* memory, const std::optional<size_t>& bytes, Side& out) {
+    if (!bytes) return hipErrorInvalidValue;
     out.block = block_of(memory);
     if (!out.block) return belongs_to_device(memory) ? hipErrorInvalidValue : hipSuccess;
-    return bytes > out.block->behind(address(memory)) ? hipErrorInvalidValue : hipSuccess;
+    return *bytes > out.block->behind(address(memory)) ? hipErrorInvalidValue : hipSuccess;
 }
 
 Code copy_row(const Side& there, const Side& here, void* to, const void* from, size_t bytes) {
@@ -34,18 +35,22 @@ Code copy_row(const Side& there, const Side& here, void* to, const void* from, s
     return hipSuccess;
 }
 
-size_t span_of(const Rows& rows, size_t pitch, size_t slice) {
-    return (rows.depth - 1) * slice + (rows.height - 1) * pitch + rows.width;
-}
-
-Time time_of(const Side& to, const Side& from, const Rows& rows) {
+Time time_of(int device, const Side& to, const Side& from, const Rows& rows) {
     const size_t bytes = rows.width * rows.height * rows.depth;
     const bool within = to.block && from.block && !to.block->of_host() && !from.block->of_host() &&
                         to.block->device == from.block->device;
-    return within ? time_within_device(to.block->device, 2 * bytes) : time_over_link(bytes);
+    return within ? time_within_device(to.block->device, 2 * bytes) : time_over_link(device, bytes);
 }
 
 }  // namespace
+
+std::optional<size_t> span_of(const Rows& rows, size_t pitch, size_t slice) {
+    size_t slices = 0, lines = 0, out = 0;
+    const bool too_many = __builtin_mul_overflow(rows.depth - 1, slice, &slices) ||
+                          __builtin_mul_overflow(rows.height - 1, pitch, &lines) ||
+                          __builtin_add_overflow(slices, lines, &out) || __builtin_add_overflow(out, rows.width, &out);
+    return too_many ? std::nullopt : std::optional(out);
+}
 
 Code check_copy(const void* to, const void* from, size_t bytes, int kind) {
     if ((kind < kHostToHost || kind > kDefaultKind) && kind != kWithoutUnits) return hipErrorInvalidMemcpyDirection;
@@ -61,7 +66,7 @@ Code copy_rows(Stream& stream, void* to, const void* from, const Rows& rows) {
         for (size_t y = 0; y < rows.height && code == hipSuccess; ++y)
             code = copy_row(there, here, static_cast<char*>(to) + z * rows.to_slice + y * rows.to_pitch,
                             static_cast<const char*>(from) + z * rows.from_slice + y * rows.from_pitch, rows.width);
-    if (code == hipSuccess) spend(stream, time_of(there, here, rows));
+    if (code == hipSuccess) spend(stream, time_of(stream.device, there, here, rows));
     return code;
 }
 

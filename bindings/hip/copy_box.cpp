@@ -4,39 +4,11 @@
 namespace strata::hip::library {
 namespace {
 
-struct Position {
-    size_t x, y, z;
-};
-/// hipMemcpy3DParms.
-struct BoxParameters {
-    void* from_array;
-    Position from_at;
-    PitchedPointer from;
-    void* to_array;
-    Position to_at;
-    PitchedPointer to;
-    Extent extent;
-    int kind;
-};
-/// hip_Memcpy2D, and of its hipMemoryType only which memory an array would be.
-struct RowsParameters {
-    size_t from_x, from_y;
-    int from_type;
-    const void* from_host;
-    void *from_device, *from_array;
-    size_t from_pitch, to_x, to_y;
-    int to_type;
-    void *to_host, *to_device, *to_array;
-    size_t to_pitch, width, height;
-};
+char* in(const PitchedPointer& of, const Position& at) {
+    return static_cast<char*>(of.memory) + at.x + (at.z * of.height + at.y) * of.pitch;
+}
 
-/// A copy that has not been done.
-struct Box {
-    void* to = nullptr;
-    const void* from = nullptr;
-    Rows rows = {};
-    int kind = kDefaultKind;
-};
+}  // namespace
 
 Code check(const Box& box) {
     const Rows& rows = box.rows;
@@ -44,6 +16,37 @@ Code check(const Box& box) {
     if (rows.width > rows.to_pitch || rows.width > rows.from_pitch) return hipErrorInvalidPitchValue;
     return check_copy(box.to, box.from, rows.width, box.kind);
 }
+
+Code box_of(const void* parameters, Box& out) {
+    if (!parameters) return hipErrorInvalidValue;
+    const auto& p = *static_cast<const BoxParameters*>(parameters);
+    if (p.from_array || p.to_array) return hipErrorNotSupported;
+    if (!p.from.memory || !p.to.memory) return hipErrorInvalidValue;
+    const Extent& e = p.extent;
+    out = {
+        in(p.to, p.to_at),
+        in(p.from, p.from_at),
+        {e.width, e.height, e.depth, p.to.pitch, p.from.pitch, p.to.pitch * p.to.height, p.from.pitch * p.from.height},
+        p.kind};
+    return hipSuccess;
+}
+
+void write_box(const Box& box, void* parameters) {
+    const Rows& r = box.rows;
+    const auto pitched = [&](const void* memory, size_t pitch, size_t slice) {
+        return PitchedPointer{const_cast<void*>(memory), pitch, r.width, pitch ? slice / pitch : 0};
+    };
+    *static_cast<BoxParameters*>(parameters) = {nullptr,
+                                                {0, 0, 0},
+                                                pitched(box.from, r.from_pitch, r.from_slice),
+                                                nullptr,
+                                                {0, 0, 0},
+                                                pitched(box.to, r.to_pitch, r.to_slice),
+                                                {r.width, r.height, r.depth},
+                                                box.kind};
+}
+
+namespace {
 
 Code do_now(const Box& box, void* stream = nullptr) {
     const Code code = check(box);
@@ -60,30 +63,13 @@ Box of_2d(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t
     return {to, from, {width, height, 1, to_pitch, from_pitch}, kind};
 }
 
-char* in(const PitchedPointer& of, const Position& at) {
-    return static_cast<char*>(of.memory) + at.x + (at.z * of.height + at.y) * of.pitch;
-}
-
-Code of_3d(const void* parameters, Box& out) {
-    if (!parameters) return hipErrorInvalidValue;
-    const auto& p = *static_cast<const BoxParameters*>(parameters);
-    if (p.from_array || p.to_array) return hipErrorNotSupported;
-    if (!p.from.memory || !p.to.memory) return hipErrorInvalidValue;
-    const Extent& e = p.extent;
-    out = {
-        in(p.to, p.to_at),
-        in(p.from, p.from_at),
-        {e.width, e.height, e.depth, p.to.pitch, p.from.pitch, p.to.pitch * p.to.height, p.from.pitch * p.from.height},
-        p.kind};
-    return hipSuccess;
-}
-
 Code of_parameters(const void* parameters, Box& out) {
     if (!parameters) return hipErrorInvalidValue;
     const auto& p = *static_cast<const RowsParameters*>(parameters);
     if (p.from_array || p.to_array) return hipErrorNotSupported;
-    const void* const from = p.from_device ? p.from_device : p.from_host;
-    void* const to = p.to_device ? p.to_device : p.to_host;
+    const int host = major_version() >= 6 ? 1 : 0;
+    const void* const from = p.from_type == host ? p.from_host : p.from_device;
+    void* const to = p.to_type == host ? p.to_host : p.to_device;
     if (!from || !to) return hipErrorInvalidValue;
     const size_t from_pitch = p.from_pitch ? p.from_pitch : p.width, to_pitch = p.to_pitch ? p.to_pitch : p.width;
     out = of_2d(static_cast<char*>(to) + p.to_y * to_pitch + p.to_x, to_pitch,
@@ -122,9 +108,9 @@ int hipMemcpyParam2DAsync(const void* parameters, void* stream) {
     });
 }
 int hipMemcpy3D(const void* parameters) {
-    return entry("hipMemcpy3D", [&] { return with(parameters, of_3d, [](const Box& box) { return do_now(box); }); });
+    return entry("hipMemcpy3D", [&] { return with(parameters, box_of, [](const Box& box) { return do_now(box); }); });
 }
 int hipMemcpy3DAsync(const void* parameters, void* stream) {
     return entry("hipMemcpy3DAsync",
-                 [&] { return with(parameters, of_3d, [&](const Box& box) { return do_later(box, stream); }); });
+                 [&] { return with(parameters, box_of, [&](const Box& box) { return do_later(box, stream); }); });
 }

@@ -11,6 +11,8 @@ struct Rows {
     size_t width = 0, height = 1, depth = 1;
     size_t to_pitch = 0, from_pitch = 0, to_slice = 0, from_slice = 0;
 };
+/// Bytes from the first to the last of rows; none: more than there can be.
+std::optional<size_t> span_of(const Rows& rows, size_t pitch, size_t slice);
 /// Copies between any memories, one after the other. Error: hipErrorInvalidValue, as of what lies beyond a block.
 Code copy_rows(Stream& stream, void* to, const void* from, const Rows& rows);
 inline Code copy(Stream& stream, void* to, const void* from, size_t bytes) {
@@ -18,5 +20,17 @@ inline Code copy(Stream& stream, void* to, const void* from, size_t bytes) {
 }
 /// What AMD's library checks before it copies.
 Code check_copy(const void* to, const void* from, size_t bytes, int kind);
+
+/// A copy that has not been done.
+struct Box {
+    void* to = nullptr;
+    const void* from = nullptr;
+    Rows rows = {};
+    int kind = kDefaultKind;
+};
+Code check(const Box& box);
+/// Of hipMemcpy3DParms, and back. Errors: hipErrorInvalidValue; hipErrorNotSupported for arrays.
+Code box_of(const void* parameters, Box& out);
+void write_box(const Box& box, void* parameters);
 
 }  // namespace strata::hip::library

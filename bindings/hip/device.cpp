@@ -1,25 +1,47 @@
 #include <atomic>
+#include <map>
+#include <mutex>
 
 #include "strata/bindings/hip/blocks_p.h"
 #include "strata/bindings/hip/exports_p.h"
 #include "strata/bindings/hip/registration_p.h"
 #include "strata/bindings/hip/stream_p.h"
+#include "strata/core/support/mutex.h"
 
 namespace strata::hip::library {
 namespace {
 
 Code version(int* out) { return set(out, major_version() * 10'000'000); }
 
+/// Of hipSetDeviceFlags, by device.
+struct Flags {
+    Mutex mutex;
+    std::map<int, unsigned> of_device;
+};
+Flags& flags() {
+    static auto* all = new Flags;
+    return *all;
+}
+void set_flags(int device, unsigned value) {
+    std::lock_guard lock(flags().mutex);
+    flags().of_device[device] = value;
+}
+unsigned flags_of(int device) {
+    std::lock_guard lock(flags().mutex);
+    return flags().of_device[device];
+}
+
 /// Gives back all memory of the thread's device, and what was loaded; a fault is forgotten.
 Code reset() {
     const int device = current();
     unload_registered(device);
-    for (void* memory : all_of(device)) (void)release(memory);
+    for (const Block& block : blocks_of(device)) (void)release(reinterpret_cast<void*>(block.start));
+    forget_peers_of(device);
     reset_streams(device);
+    set_flags(device, 0);
     return hipSuccess;
 }
 
-std::atomic<unsigned> device_flags{0};
 constexpr unsigned kScheduleMask = 7, kAllFlags = 0x1f;
 
 /// hipLimit_t, and how much there is of each: of the stack of a work-item, what is printed, malloc in kernels.
@@ -82,14 +104,14 @@ int hipDeviceReset() {
     if (lost() != hipSuccess) lose(hipSuccess);
     return entry("hipDeviceReset", [] { return reset(); });
 }
-int hipGetDeviceFlags(unsigned* flags) {
-    return entry("hipGetDeviceFlags", [&] { return set(flags, device_flags.load()); });
+int hipGetDeviceFlags(unsigned* out) {
+    return entry("hipGetDeviceFlags", [&] { return set(out, flags_of(current())); });
 }
-int hipSetDeviceFlags(unsigned flags) {
+int hipSetDeviceFlags(unsigned wanted) {
     return entry("hipSetDeviceFlags", [&] {
-        const unsigned schedule = flags & kScheduleMask;
-        if (flags & ~kAllFlags || (schedule & (schedule - 1))) return hipErrorInvalidValue;
-        device_flags = flags;
+        const unsigned schedule = wanted & kScheduleMask;
+        if (wanted & ~kAllFlags || (schedule & (schedule - 1))) return hipErrorInvalidValue;
+        set_flags(current(), schedule);
         return hipSuccess;
     });
 }
@@ -117,12 +139,14 @@ int hipDeviceSetLimit(int limit, size_t value) {
 int hipDeviceGetCacheConfig(int* config) {
     return entry("hipDeviceGetCacheConfig", [&] { return set(config, 0); });
 }
-int hipDeviceSetCacheConfig(int) {
-    return entry("hipDeviceSetCacheConfig", [] { return hipSuccess; });  // no card of AMD's heeds it
+int hipDeviceSetCacheConfig(int config) {  // no card of AMD's heeds it
+    return entry("hipDeviceSetCacheConfig",
+                 [&] { return config < 0 || config > 3 ? hipErrorInvalidValue : hipSuccess; });
 }
 int hipDeviceGetSharedMemConfig(int* config) {
     return entry("hipDeviceGetSharedMemConfig", [&] { return set(config, 1); });  // banks of four bytes
 }
-int hipDeviceSetSharedMemConfig(int) {
-    return entry("hipDeviceSetSharedMemConfig", [] { return hipSuccess; });
+int hipDeviceSetSharedMemConfig(int config) {
+    return entry("hipDeviceSetSharedMemConfig",
+                 [&] { return config < 0 || config > 2 ? hipErrorInvalidValue : hipSuccess; });
 }

@@ -13,5 +13,5 @@ int hipDrvGetErrorString(int error, const char** text) {
     return entry("hipDrvGetErrorString", [&] { return set(text, hipGetErrorString(error)); });
 }
 int hipGetLastError() { return take_last_error(); }
-int hipExtGetLastError() { return take_last_error(); }
+int hipExtGetLastError() { return last_code(); }
 int hipPeekAtLastError() { return last_error(); }

@@ -10,7 +10,14 @@
 namespace strata::hip::library {
 namespace {
 
+// hipEventReleaseToDevice, ...ToSystem: one of them; hipEventInterprocess: without times.
 constexpr unsigned kAllFlags = 7 | 0x40000000 | 0x80000000 | 0x20000000;
+constexpr unsigned kBothReleases = 0x40000000 | 0x80000000, kInterprocess = 4;
+
+bool may_have(unsigned flags) {
+    if (flags & ~kAllFlags || (flags & kBothReleases) == kBothReleases) return false;
+    return !(flags & kInterprocess) || flags & kNoTiming;
+}
 
 struct Events {
     Mutex mutex;
@@ -22,7 +29,7 @@ Events& events() {
 }
 
 Code create(void** out, unsigned flags) {
-    if (!out || flags & ~kAllFlags) return hipErrorInvalidValue;
+    if (!out || !may_have(flags)) return hipErrorInvalidValue;
     auto* event = new Event{current(), flags};
     std::lock_guard lock(events().mutex);
     events().all.insert(event);
@@ -31,12 +38,18 @@ Code create(void** out, unsigned flags) {
 }
 
 Code destroy(void* handle) {
-    Event* const event = event_of(handle);
-    if (!event) return hipErrorInvalidHandle;
     std::lock_guard lock(events().mutex);
-    events().all.erase(event);
+    auto* const event = static_cast<Event*>(handle);
+    if (!events().all.erase(event)) return hipErrorInvalidHandle;
     delete event;
     return hipSuccess;
+}
+
+/// What an event holds now; another thread may record it again.
+std::optional<Event> copy_of(void* handle) {
+    std::lock_guard lock(events().mutex);
+    auto* const event = static_cast<Event*>(handle);
+    return events().all.contains(event) ? std::optional(*event) : std::nullopt;
 }
 
 Code record_on(void* handle, void* stream_handle) {
@@ -49,7 +62,7 @@ Code record_on(void* handle, void* stream_handle) {
 }
 
 Code wait_for(void* handle) {
-    Event* const event = event_of(handle);
+    const std::optional<Event> event = copy_of(handle);
     if (!event) return hipErrorInvalidHandle;
     if (event->capture && event->capture->open) return hipErrorCapturedEvent;
     if (event->at) wait_on_host(event->device, *event->at);
@@ -58,7 +71,7 @@ Code wait_for(void* handle) {
 
 Code elapsed(float* milliseconds, void* start, void* stop) {
     if (!milliseconds) return hipErrorInvalidValue;
-    const Event *from = event_of(start), *to = event_of(stop);
+    const std::optional<Event> from = copy_of(start), to = copy_of(stop);
     if (!from || !to || (from->flags | to->flags) & kNoTiming) return hipErrorInvalidHandle;
     if (!from->at || !to->at || from->device != to->device) return hipErrorInvalidHandle;
     const auto femtoseconds = static_cast<int64_t>(*to->at - *from->at);
@@ -75,17 +88,17 @@ Event* event_of(void* handle) {
 }
 
 Code record_event(Stream& stream, Event& event) {
+    std::vector<Node*> tips = stream.capture ? tips_of(stream) : std::vector<Node*>{};
+    const Time now = end_of(stream);
+    std::lock_guard lock(events().mutex);
     event.capture = stream.capture;
-    if (stream.capture) {
-        event.tips = tips_of(stream);
-        return hipSuccess;
-    }
-    event.at = end_of(stream);
+    event.tips = std::move(tips);
+    if (!event.capture) event.at = now;
     return hipSuccess;
 }
 
 Code wait_for_event(Stream& stream, void* handle) {
-    const Event* const event = event_of(handle);
+    const std::optional<Event> event = copy_of(handle);
     if (!event) return hipErrorInvalidHandle;
     if (event->capture && event->capture->open) return join_capture(stream, event->capture, event->tips);
     if (stream.capture) return hipErrorStreamCaptureIsolation;

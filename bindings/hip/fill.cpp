@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "strata/bindings/hip/blocks_p.h"
+#include "strata/bindings/hip/copy_p.h"
 #include "strata/bindings/hip/exports_p.h"
 #include "strata/bindings/hip/fill_p.h"
 
@@ -20,8 +21,8 @@ Code fill_row(const Block& block, char* to, const Pattern& p) {
 
 Code fill(Stream& stream, const Pattern& p) {
     const std::optional<Block> block = block_of(p.to);
-    const size_t span = (p.depth - 1) * p.slice + (p.height - 1) * p.pitch + p.width();
-    if (!block || span > block->behind(address(p.to))) return hipErrorInvalidValue;
+    const std::optional<size_t> span = span_of({p.width(), p.height, p.depth}, p.pitch, p.slice);
+    if (!block || !span || *span > block->behind(address(p.to))) return hipErrorInvalidValue;
     for (size_t z = 0; z < p.depth; ++z)
         for (size_t y = 0; y < p.height; ++y)
             if (const Code code = fill_row(*block, static_cast<char*>(p.to) + z * p.slice + y * p.pitch, p);
@@ -34,15 +35,19 @@ Code fill(Stream& stream, const Pattern& p) {
 namespace {
 
 bool is_nothing(const Pattern& p) { return p.count == 0 || p.height == 0 || p.depth == 0; }
+Code check(const Pattern& p) {
+    return !p.to || p.count > SIZE_MAX / p.element || (p.height > 1 && p.width() > p.pitch) ? hipErrorInvalidValue
+                                                                                            : hipSuccess;
+}
 
 Code now(const Pattern& p) {
     if (is_nothing(p)) return hipSuccess;
-    if (!p.to || (p.height > 1 && p.width() > p.pitch)) return hipErrorInvalidValue;
+    if (const Code code = check(p); code != hipSuccess) return code;
     return and_wait(nullptr, [=](Stream& own) { return fill(own, p); });
 }
 Code later(const Pattern& p, void* stream) {
     if (is_nothing(p)) return hipSuccess;
-    if (!p.to || (p.height > 1 && p.width() > p.pitch)) return hipErrorInvalidValue;
+    if (const Code code = check(p); code != hipSuccess) return code;
     return on_stream(stream, NodeType::fill, [=](Stream& own) { return fill(own, p); });
 }
 

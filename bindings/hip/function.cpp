@@ -4,21 +4,13 @@
 namespace strata::hip::library {
 namespace {
 
-/// hipFuncAttributes.
-struct Attributes {
-    int binary_version, cache_mode;
-    size_t constant_bytes, local_bytes;
-    int most_dynamic_lds, most_threads, registers, carveout, ptx_version;
-    size_t lds_bytes;
-};
-
 constexpr int kVersion = 10 * 10 + 0;  // as AMD's library says, whatever the card
 
 int lds_left(const Function& function) {
     return told(function.device).lds_per_block - static_cast<int>(function.kernel.lds);
 }
 
-Attributes attributes_of(const Function& function) {
+FunctionAttributes attributes_of(const Function& function) {
     const isa::KernelInfo& kernel = function.kernel;
     return {kVersion,
             0,
@@ -34,7 +26,7 @@ Attributes attributes_of(const Function& function) {
 
 /// hipFunction_attribute.
 Code attribute_of(const Function& function, int attribute, int* out) {
-    const Attributes all = attributes_of(function);
+    const FunctionAttributes all = attributes_of(function);
     switch (attribute) {
         case 0: return set(out, all.most_threads);
         case 1: return set(out, all.lds_bytes);
@@ -66,15 +58,15 @@ int hipFuncGetAttributes(void* attributes, const void* host) {
         if (!attributes) return hipErrorInvalidValue;
         Function* function = nullptr;
         const Code code = find_kernel(host, function);
-        if (code == hipSuccess) *static_cast<Attributes*>(attributes) = attributes_of(*function);
+        if (code == hipSuccess) *static_cast<FunctionAttributes*>(attributes) = attributes_of(*function);
         return code;
     });
 }
 int hipFuncGetAttribute(int* value, int attribute, void* function) {
     return entry("hipFuncGetAttribute", [&] {
         if (!value) return hipErrorInvalidValue;
-        return function ? attribute_of(*static_cast<const Function*>(function), attribute, value)
-                        : hipErrorInvalidDeviceFunction;
+        const Function* const own = function_at(function);
+        return own ? attribute_of(*own, attribute, value) : hipErrorInvalidDeviceFunction;
     });
 }
 int hipFuncSetAttribute(const void* host, int attribute, int value) {
@@ -83,8 +75,9 @@ int hipFuncSetAttribute(const void* host, int attribute, int value) {
         Function* function = nullptr;
         const Code code = find_kernel(host, function);
         if (code != hipSuccess) return code;
-        if (attribute == kDynamicLds) return value > lds_left(*function) ? hipErrorInvalidValue : hipSuccess;
-        return attribute == kCarveout ? hipSuccess : hipErrorInvalidValue;
+        if (attribute == kDynamicLds)
+            return value < 0 || value > lds_left(*function) ? hipErrorInvalidValue : hipSuccess;
+        return attribute == kCarveout && value >= -1 && value <= 100 ? hipSuccess : hipErrorInvalidValue;
     });
 }
 int hipFuncSetCacheConfig(const void* host, int) {
@@ -101,6 +94,7 @@ int hipGetFuncBySymbol(void** function, const void* host) {
     });
 }
 const char* hipKernelNameRef(void* function) {
-    return function ? static_cast<const Function*>(function)->kernel.name.c_str() : nullptr;
+    const Function* const own = function_at(function);
+    return own ? own->kernel.name.c_str() : nullptr;
 }
 const char* hipKernelNameRefByPtr(const void* host, void*) { return kernel_name(host); }

@@ -10,14 +10,17 @@
 namespace strata::hip::library {
 namespace {
 
-/// A graph as it was when it was made ready, in the order in which it runs.
+/// A graph as it was when it was made ready, in the order in which it runs. Who launches it holds the nodes that there were then.
 struct Executable {
-    std::vector<Node> nodes;
+    std::shared_ptr<std::vector<Node>> nodes = std::make_shared<std::vector<Node>>();
+    std::vector<std::vector<size_t>> after = {};  ///< of each node, by their places
+    unsigned long long flags = 0;
 };
 
 struct Graphs {
     Mutex mutex;
     std::map<void*, std::unique_ptr<Graph>> all;
+    std::map<void*, std::weak_ptr<Graph>> children;  ///< that the program was told of
     std::map<void*, std::unique_ptr<Executable>> ready;
 };
 Graphs& graphs() {
@@ -25,22 +28,39 @@ Graphs& graphs() {
     return *all;
 }
 
+/// A node of its own, and so are those of its child.
+Node copy_of(const Node& node) {
+    Node out = node;
+    out.origin = &node;
+    out.pointers.clear();
+    if (const auto* child = std::get_if<Child>(&node.details)) out.become(std::make_shared<Graph>(**child));
+    return out;
+}
+
 Code make_ready(const Graph& graph, Executable& out) {
     std::vector<const Node*> order;
     const Code code = graph.in_order(order);
     if (code != hipSuccess) return code;
-    out.nodes.clear();
-    for (const Node* node : order) out.nodes.push_back(*node);
+    std::map<const Node*, size_t> places;
+    for (const Node* node : order) {
+        places[node] = out.nodes->size();
+        out.nodes->push_back(copy_of(*node));
+        std::vector<size_t>& after = out.after.emplace_back();
+        for (const Node* before : node->after) after.push_back(places.at(before));
+        std::ranges::sort(after);
+    }
     return hipSuccess;
 }
 
-Code instantiate(void** out, void* handle) {
-    if (!out) return hipErrorInvalidValue;
+Code instantiate(void** out, void* handle, unsigned long long flags) {
+    constexpr unsigned long long kAllFlags = 0xf;
+    if (!out || flags & ~kAllFlags) return hipErrorInvalidValue;
     const Graph* const graph = graph_of(handle);
     if (!graph) return hipErrorInvalidValue;
     auto ready = std::make_unique<Executable>();
     const Code code = make_ready(*graph, *ready);
     if (code != hipSuccess) return code;
+    ready->flags = flags;
     std::lock_guard lock(graphs().mutex);
     *out = ready.get();
     graphs().ready[*out] = std::move(ready);
@@ -55,7 +75,7 @@ Executable* ready_of(void* handle) {
 
 Code run(const std::vector<Node>& nodes, Stream& stream) {
     for (const Node& node : nodes) {
-        const Code code = node.work ? node.work(stream) : hipSuccess;
+        const Code code = node.work && node.enabled ? node.work(stream) : hipSuccess;
         if (code != hipSuccess) return code;
     }
     return hipSuccess;
@@ -64,63 +84,84 @@ Code run(const std::vector<Node>& nodes, Stream& stream) {
 Code launch(void* handle, void* stream) {
     const Executable* const ready = ready_of(handle);
     if (!ready) return hipErrorInvalidValue;
-    return on_stream(stream, NodeType::graph, [nodes = ready->nodes](Stream& own) { return run(nodes, own); });
+    return on_stream(stream, NodeType::graph, [nodes = ready->nodes](Stream& own) { return run(*nodes, own); });
 }
 
+/// hipGraphExecUpdateResult.
+enum UpdateResult { done, error, topology_changed, type_changed };
+
 Code update(void* handle, void* graph_handle, void** error_node, int* result) {
-    constexpr int kDone = 0, kTopologyChanged = 2, kNodeTypeChanged = 3;
     Executable* const ready = ready_of(handle);
     const Graph* const graph = graph_of(graph_handle);
     if (!ready || !graph || !error_node || !result) return hipErrorInvalidValue;
     *error_node = nullptr;
-    *result = kDone;
+    *result = error;
     Executable next;
     const Code code = make_ready(*graph, next);
     if (code != hipSuccess) return code;
-    const bool as_many = next.nodes.size() == ready->nodes.size();
-    const bool same_types = as_many && std::ranges::equal(next.nodes, ready->nodes, {}, &Node::type, &Node::type);
-    if (!same_types) {
-        *result = as_many ? kNodeTypeChanged : kTopologyChanged;
-        return hipErrorGraphExecUpdateFailure;
+    std::vector<Node>& nodes = *next.nodes;
+    *result = topology_changed;
+    if (nodes.size() != ready->nodes->size()) return hipErrorGraphExecUpdateFailure;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+        const Node& old = (*ready->nodes)[i];
+        *error_node = const_cast<Node*>(nodes[i].origin);
+        *result = nodes[i].type != old.type ? type_changed : topology_changed;
+        if (*result == type_changed || next.after[i] != ready->after[i]) return hipErrorGraphExecUpdateFailure;
+        nodes[i].origin = old.origin;
+        nodes[i].enabled = old.enabled;
     }
-    *ready = std::move(next);
+    *error_node = nullptr;
+    *result = done;
+    ready->nodes = std::move(next.nodes);
     return hipSuccess;
 }
 
-bool has(const Graph& graph, const void* node) {
-    return std::ranges::any_of(graph.nodes, [&](const auto& own) { return own.get() == node; });
-}
-
-/// The nodes a call was given; hipErrorInvalidValue where one is not of the graph.
-Code nodes_of(const Graph& graph, void* const* nodes, size_t count, std::vector<Node*>& out) {
-    if (count && !nodes) return hipErrorInvalidValue;
-    for (size_t i = 0; i < count; ++i) {
-        if (!has(graph, nodes[i])) return hipErrorInvalidValue;
-        out.push_back(static_cast<Node*>(nodes[i]));
-    }
-    return hipSuccess;
-}
-
-template <class Wanted>
-Code list(void* handle, void** nodes, size_t* count, Wanted&& wanted) {
+Code clone(void** out, void* handle) {
     const Graph* const graph = graph_of(handle);
-    if (!graph || !count) return hipErrorInvalidValue;
-    std::vector<void*> all;
-    for (const auto& node : graph->nodes)
-        if (wanted(*node)) all.push_back(node.get());
-    if (nodes) std::copy_n(all.begin(), std::min(all.size(), *count), nodes);
-    *count = all.size();
+    if (!graph || !out) return hipErrorInvalidValue;
+    *out = keep(std::make_unique<Graph>(*graph));
     return hipSuccess;
+}
+
+Code find_in_clone(void** out, void* original, void* clone) {
+    const Graph* const graph = graph_of(clone);
+    if (!out || !graph || !original) return hipErrorInvalidValue;
+    const auto found = std::ranges::find(graph->nodes, original, [](const auto& node) { return node->origin; });
+    return found == graph->nodes.end() ? hipErrorInvalidValue : set(out, found->get());
+}
+
+Code graph_of_child(void* handle, void** out) {
+    Node* const node = node_of(handle);
+    const auto* const child = node ? std::get_if<Child>(&node->details) : nullptr;
+    if (!child || !out) return hipErrorInvalidValue;
+    std::lock_guard lock(graphs().mutex);
+    graphs().children[child->get()] = *child;
+    return set(out, child->get());
 }
 
 }  // namespace
 
-Node* Graph::add(NodeType type, Work work, std::vector<Node*> after) {
-    return nodes.emplace_back(std::make_unique<Node>(Node{type, std::move(work), std::move(after)})).get();
+Graph::Graph(const Graph& other) {
+    std::map<const Node*, Node*> made;
+    for (const auto& node : other.nodes) made[node.get()] = add(copy_of(*node));
+    for (const auto& node : nodes)
+        for (Node*& before : node->after) before = made.at(before);
+}
+
+Node* Graph::add(Node node) {
+    Node* const out = nodes.emplace_back(std::make_unique<Node>(std::move(node))).get();
+    handles.insert(out);
+    return out;
+}
+
+void Graph::remove(const Node* node) {
+    for (const auto& other : nodes) std::erase(other->after, node);
+    handles.erase(node);
+    std::erase_if(nodes, [&](const auto& own) { return own.get() == node; });
 }
 
 Code Graph::in_order(std::vector<const Node*>& out) const {
-    std::set<const Node*> done;
+    std::unordered_set<const Node*> done;
     while (out.size() < nodes.size()) {
         const size_t before = out.size();
         for (const auto& node : nodes) {
@@ -142,16 +183,41 @@ Graph* keep(std::unique_ptr<Graph> graph) {
 
 Graph* graph_of(void* handle) {
     std::lock_guard lock(graphs().mutex);
-    const auto found = graphs().all.find(handle);
-    return found == graphs().all.end() ? nullptr : found->second.get();
+    if (const auto found = graphs().all.find(handle); found != graphs().all.end()) return found->second.get();
+    const auto child = graphs().children.find(handle);
+    return child == graphs().children.end() ? nullptr : child->second.lock().get();
 }
 
-Code add_node(void** out, void* graph_handle, void* const* after, size_t count, NodeType type, Work work) {
-    Graph* const graph = graph_of(graph_handle);
-    if (!graph || !out) return hipErrorInvalidValue;
-    std::vector<Node*> before;
-    const Code code = nodes_of(*graph, after, count, before);
-    if (code == hipSuccess) *out = graph->add(type, std::move(work), std::move(before));
+Node* node_of(const void* handle, Graph** graph) {
+    std::lock_guard lock(graphs().mutex);
+    const auto look_in = [&](Graph* own) {
+        if (!own || !own->has(handle)) return false;
+        if (graph) *graph = own;
+        return true;
+    };
+    for (const auto& [key, own] : graphs().all)
+        if (look_in(own.get())) return static_cast<Node*>(const_cast<void*>(handle));
+    for (const auto& [key, own] : graphs().children)
+        if (look_in(own.lock().get())) return static_cast<Node*>(const_cast<void*>(handle));
+    return nullptr;
+}
+
+Code nodes_of(const Graph& graph, void* const* nodes, size_t count, std::vector<Node*>& out) {
+    if (count && !nodes) return hipErrorInvalidValue;
+    for (size_t i = 0; i < count; ++i) {
+        if (!graph.has(nodes[i]) || std::ranges::find(out, nodes[i]) != out.end()) return hipErrorInvalidValue;
+        out.push_back(static_cast<Node*>(nodes[i]));
+    }
+    return hipSuccess;
+}
+
+Code change_ready(void* handle, const void* node, const std::function<Code(Node&)>& change) {
+    Executable* const ready = ready_of(handle);
+    if (!ready || !node) return hipErrorInvalidValue;
+    auto next = std::make_shared<std::vector<Node>>(*ready->nodes);
+    const auto found = std::ranges::find(*next, node, &Node::origin);
+    const Code code = found == next->end() ? hipErrorInvalidValue : change(*found);
+    if (code == hipSuccess) ready->nodes = std::move(next);
     return code;
 }
 
@@ -172,15 +238,30 @@ int hipGraphDestroy(void* graph) {
         return graphs().all.erase(graph) ? hipSuccess : hipErrorInvalidValue;
     });
 }
+int hipGraphClone(void** copy, void* graph) {
+    return entry("hipGraphClone", [&] { return clone(copy, graph); });
+}
+int hipGraphNodeFindInClone(void** node, void* original, void* copy) {
+    return entry("hipGraphNodeFindInClone", [&] { return find_in_clone(node, original, copy); });
+}
+int hipGraphChildGraphNodeGetGraph(void* node, void** graph) {
+    return entry("hipGraphChildGraphNodeGetGraph", [&] { return graph_of_child(node, graph); });
+}
 int hipGraphInstantiate(void** executable, void* graph, void** node, char* log, size_t bytes) {
     return entry("hipGraphInstantiate", [&] {
         if (node) *node = nullptr;
         if (log && bytes) *log = 0;
-        return instantiate(executable, graph);
+        return instantiate(executable, graph, 0);
     });
 }
-int hipGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long) {
-    return entry("hipGraphInstantiateWithFlags", [&] { return instantiate(executable, graph); });
+int hipGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long flags) {
+    return entry("hipGraphInstantiateWithFlags", [&] { return instantiate(executable, graph, flags); });
+}
+int hipGraphExecGetFlags(void* executable, unsigned long long* flags) {
+    return entry("hipGraphExecGetFlags", [&] {
+        const Executable* const ready = ready_of(executable);
+        return ready ? set(flags, ready->flags) : hipErrorInvalidValue;
+    });
 }
 int hipGraphExecDestroy(void* executable) {
     return entry("hipGraphExecDestroy", [&] {
@@ -197,26 +278,4 @@ int hipGraphUpload(void* executable, void* stream) {
 }
 int hipGraphExecUpdate(void* executable, void* graph, void** node, int* result) {
     return entry("hipGraphExecUpdate", [&] { return update(executable, graph, node, result); });
-}
-int hipGraphGetNodes(void* graph, void** nodes, size_t* count) {
-    return entry("hipGraphGetNodes", [&] { return list(graph, nodes, count, [](const Node&) { return true; }); });
-}
-int hipGraphGetRootNodes(void* graph, void** nodes, size_t* count) {
-    return entry("hipGraphGetRootNodes",
-                 [&] { return list(graph, nodes, count, [](const Node& node) { return node.after.empty(); }); });
-}
-int hipGraphNodeGetType(void* node, int* type) {
-    return entry("hipGraphNodeGetType",
-                 [&] { return node ? set(type, static_cast<const Node*>(node)->type) : hipErrorInvalidValue; });
-}
-int hipGraphAddDependencies(void* graph, void* const* from, void* const* to, size_t count) {
-    return entry("hipGraphAddDependencies", [&] {
-        const Graph* const own = graph_of(graph);
-        std::vector<Node*> before, behind;
-        if (!own) return hipErrorInvalidValue;
-        if (const Code code = nodes_of(*own, from, count, before); code != hipSuccess) return code;
-        if (const Code code = nodes_of(*own, to, count, behind); code != hipSuccess) return code;
-        for (size_t i = 0; i < count; ++i) behind[i]->after.push_back(before[i]);
-        return hipSuccess;
-    });
 }

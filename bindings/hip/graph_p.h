@@ -1,21 +1,50 @@
 #pragma once
 #include <map>
+#include <optional>
+#include <thread>
+#include <unordered_set>
+#include <variant>
 
-#include "strata/bindings/hip/stream_p.h"
+#include "strata/bindings/hip/copy_p.h"
+#include "strata/bindings/hip/launch_p.h"
+#include "strata/bindings/hip/structs_p.h"
 
 namespace strata::hip::library {
+
+struct Graph;
+
+struct EventParameters {
+    void* event;
+    bool waits;
+};
+using Child = std::shared_ptr<Graph>;  ///< what the graph held when it was added
+
+/// What a node does, as a program may ask for it and change it.
+using Details = std::variant<std::monostate, Launch, Box, FillParameters, HostParameters, EventParameters, Child>;
 
 /// Work of a graph, and what it comes after.
 struct Node {
     NodeType type = NodeType::empty;
-    Work work;
+    Work work = {};
     std::vector<Node*> after = {};
+    Details details = {};
+    const Node* origin = nullptr;  ///< which node of another graph this one was made of
+    bool enabled = true;
+    std::vector<void*> pointers = {};  ///< to the arguments of a launch, as the program was told them
+
+    /// From now on it does what these say.
+    void become(Details wanted);
 };
 
 struct Graph {
     std::vector<std::unique_ptr<Node>> nodes;
+    std::unordered_set<const void*> handles;  ///< of those
 
-    Node* add(NodeType type, Work work, std::vector<Node*> after);
+    Graph() = default;
+    Graph(const Graph& other);  ///< each node has the other's as origin
+    Node* add(Node node);
+    void remove(const Node* node);
+    bool has(const void* node) const { return handles.contains(node); }
     /// Each after what it depends on, else as they were added. Error: hipErrorInvalidValue for a circle.
     Code in_order(std::vector<const Node*>& out) const;
 };
@@ -25,11 +54,14 @@ struct Capture {
     std::unique_ptr<Graph> graph = std::make_unique<Graph>();
     Stream* origin = nullptr;
     std::map<Stream*, std::vector<Node*>> tips = {};  ///< what the next node of a stream comes after
-    bool open = true;
+    std::optional<std::thread::id> thread = {};       ///< that alone may end it
+    bool open = true, valid = true;
 };
 
 std::vector<Node*> tips_of(Stream& stream);
 /// A stream that waits for what another one records goes on in its graph.
 Code join_capture(Stream& stream, const std::shared_ptr<Capture>& capture, const std::vector<Node*>& tips);
+/// Keeps what may be changed later.
+Code record(Stream& stream, NodeType type, Details details);
 
 }  // namespace strata::hip::library

@@ -6,7 +6,21 @@ namespace strata::hip::library {
 /// Graphs that the program has handles of.
 Graph* keep(std::unique_ptr<Graph> graph);
 Graph* graph_of(void* handle);  ///< nullptr: it is none
-/// Adds a node behind those of `after`. Error: hipErrorInvalidValue.
-Code add_node(void** out, void* graph, void* const* after, size_t count, NodeType type, Work work);
+/// A node of any of them, and its graph; nullptr: it is none.
+Node* node_of(const void* handle, Graph** graph = nullptr);
+/// The nodes a call was given; hipErrorInvalidValue where one is not of the graph.
+Code nodes_of(const Graph& graph, void* const* nodes, size_t count, std::vector<Node*>& out);
+/// Calls change(node) for the one of a graph that was made ready which stands for a node of the graph.
+Code change_ready(void* executable, const void* node, const std::function<Code(Node&)>& change);
+
+/// What is to be done by parameters of a program. Errors: hipErrorInvalidValue, hipErrorInvalidDeviceFunction, ...
+Code kernel_details(const void* parameters, Details& out);
+Code fill_details(const void* parameters, Details& out);
+Code host_details(const void* parameters, Details& out);
+Code event_details(void* event, bool waits, Details& out);
+Code child_details(void* graph, Details& out);
+/// Of hipMemcpy3DParms.
+Code copy_details(const void* parameters, Details& out);
+Code row_details(void* to, const void* from, size_t bytes, int kind, Details& out);
 
 }  // namespace strata::hip::library

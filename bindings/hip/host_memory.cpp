@@ -8,13 +8,13 @@ using namespace strata::hip::library;
 namespace {
 
 // hipHostMallocPortable, ...Mapped, ...WriteCombined, ...NumaUser, ...Coherent, ...NonCoherent.
-constexpr unsigned kPortable = 1, kMapped = 2, kAllFlags = 7 | 0x20000000 | 0x40000000 | 0x80000000;
+constexpr unsigned kAllFlags = 7 | 0x20000000 | 0x40000000 | 0x80000000;
 constexpr unsigned kBothCoherences = 0x40000000 | 0x80000000;
 constexpr unsigned kRegisterFlags = 0xf | 0x80000000;
 
 Code allocate_on_host(void** memory, size_t bytes, unsigned flags) {
     if (!memory || flags & ~kAllFlags || (flags & kBothCoherences) == kBothCoherences) return hipErrorInvalidValue;
-    return allocate(current(), bytes, MemoryKind::host, flags ? flags : kPortable | kMapped, memory);
+    return allocate(current(), bytes, MemoryKind::host, flags, memory);
 }
 
 Code release_of_host(void* memory) {
@@ -29,15 +29,19 @@ Code register_memory(void* memory, size_t bytes, unsigned flags) {
     if (!memory || bytes == 0 || flags & ~kRegisterFlags) return hipErrorInvalidValue;
     const auto* last = static_cast<const char*>(memory) + bytes - 1;
     if (block_of(memory) || block_of(last)) return hipErrorHostMemoryAlreadyRegistered;
-    for (const int device : devices()) {
-        const Code code = code_of(emulator().map_host(device, memory, bytes), hipErrorHostMemoryAlreadyRegistered);
-        if (code != hipSuccess) return code;
+    for (size_t i = 0; i < devices().size(); ++i) {
+        const Code code =
+            code_of(emulator().map_host(devices()[i], memory, bytes), hipErrorHostMemoryAlreadyRegistered);
+        if (code == hipSuccess) continue;
+        while (i-- > 0) (void)emulator().unmap_host(devices()[i], memory);
+        return code;
     }
     note({address(memory), bytes, current(), MemoryKind::registered, flags});
     return hipSuccess;
 }
 
 Code unregister_memory(void* memory) {
+    if (!memory) return hipErrorInvalidValue;
     const std::optional<Block> block = block_of(memory);
     if (!block || block->kind != MemoryKind::registered || block->start != address(memory))
         return hipErrorHostMemoryNotRegistered;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "strata/bindings/hip/event_p.h"
+#include "strata/bindings/hip/graph_p.h"
 #include "strata/bindings/hip/profile_p.h"
 #include "strata/bindings/hip/registration_p.h"
 #include "strata/core/support/settings.h"
@@ -24,15 +25,16 @@ Code launch_by_pointer(const void* host, Dim3 grid, Dim3 block, void** parameter
     const Code code = find_kernel(host, function);
     if (code != hipSuccess) return code;
     if (lds > UINT32_MAX) return hipErrorInvalidValue;
-    Launch launch{function, grid, block, static_cast<uint32_t>(lds)};
+    Launch launch{function, grid, block, static_cast<uint32_t>(lds), {}, host};
     const Code given = arguments_of(*function, parameters, nullptr, launch.arguments);
     return given == hipSuccess ? run_on(stream, std::move(launch)) : given;
 }
 
 Code launch_function(void* handle, Dim3 grid, Dim3 block, size_t lds, void* stream, void** parameters, void** extra) {
-    if (!handle) return hipErrorInvalidHandle;
+    const Function* const function = function_at(handle);
+    if (!function) return hipErrorInvalidHandle;
     if ((parameters && extra) || lds > UINT32_MAX) return hipErrorInvalidValue;
-    Launch launch{static_cast<const Function*>(handle), grid, block, static_cast<uint32_t>(lds)};
+    Launch launch{function, grid, block, static_cast<uint32_t>(lds)};
     const Code given = arguments_of(*launch.function, parameters, extra, launch.arguments);
     return given == hipSuccess ? run_on(stream, std::move(launch)) : given;
 }
@@ -40,6 +42,7 @@ Code launch_function(void* handle, Dim3 grid, Dim3 block, size_t lds, void* stre
 /// A grid that waits for itself must be there as a whole.
 Code check_cooperative(const Function& function, Dim3 grid, Dim3 block, size_t lds) {
     int at_once = 0;
+    if (const Code code = check_launch({&function, grid, block}); code != hipSuccess) return code;
     const Code code = blocks_per_unit(function, static_cast<int>(block.x * block.y * block.z), lds, at_once);
     if (code != hipSuccess) return code;
     const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
@@ -93,6 +96,7 @@ Code check_launch(const Launch& launch) {
 }
 
 Code run(Stream& stream, const Launch& launch) {
+    if (!launch.function->handle) return hipErrorInvalidHandle;  // a graph's, whose module is unloaded
     LaunchReport report;
     report.shows_output = false;
     std::optional<ScopedSettings> profiled;
@@ -119,7 +123,7 @@ Code run_on(void* handle, Launch launch) {
     const Code code = check_launch(launch);
     if (code != hipSuccess) return code;
     if (!stream->capture) return run(*stream, launch);
-    return record(*stream, NodeType::kernel, [launch = std::move(launch)](Stream& own) { return run(own, launch); });
+    return record(*stream, NodeType::kernel, Details(std::move(launch)));
 }
 
 Code blocks_per_unit(const Function& function, int block, size_t lds, int& out) {
@@ -162,9 +166,10 @@ int hipModuleLaunchCooperativeKernel(void* function, unsigned grid_x, unsigned g
                                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned lds, void* stream,
                                      void** parameters) {
     return entry("hipModuleLaunchCooperativeKernel", [&] {
-        if (!function) return hipErrorInvalidHandle;
+        const Function* const own = function_at(function);
+        if (!own) return hipErrorInvalidHandle;
         const Dim3 grid{grid_x, grid_y, grid_z}, block{block_x, block_y, block_z};
-        const Code code = check_cooperative(*static_cast<const Function*>(function), grid, block, lds);
+        const Code code = check_cooperative(*own, grid, block, lds);
         return code == hipSuccess ? launch_function(function, grid, block, lds, stream, parameters, nullptr) : code;
     });
 }

@@ -11,6 +11,7 @@ struct Launch {
     Dim3 grid{1, 1, 1}, block{1, 1, 1};
     uint32_t lds = 0;
     std::vector<uint8_t> arguments = {};
+    const void* host = nullptr;  ///< the host's function that stands for it, if it was named so
 };
 
 /// The bytes of kernel arguments: as `extra` has them, or gathered from what `parameters` point to.

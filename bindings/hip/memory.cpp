@@ -32,8 +32,12 @@ int hipMalloc(void** memory, size_t bytes) {
     return entry("hipMalloc", [&] { return allocate(current(), bytes, MemoryKind::device, 0, memory); });
 }
 int hipExtMallocWithFlags(void** memory, size_t bytes, unsigned flags) {
-    return entry("hipExtMallocWithFlags",
-                 [&] { return allocate(current(), bytes, MemoryKind::device, flags, memory); });
+    return entry("hipExtMallocWithFlags", [&] {
+        // hipDeviceMallocDefault, ...FinegrainedMemory, hipMallocSignalMemory (of eight bytes), ...Uncached, ...Contiguous.
+        constexpr unsigned kSignal = 2, kMost = 4;
+        if (flags > kMost || (flags == kSignal && bytes != 8)) return hipErrorInvalidValue;
+        return allocate(current(), bytes, MemoryKind::device, flags, memory);
+    });
 }
 int hipMallocManaged(void** memory, size_t bytes, unsigned flags) {
     return entry("hipMallocManaged", [&] {

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <iterator>
 #include <mutex>
-#include <set>
+#include <unordered_map>
 
 #include "strata/asm/isa/arch.h"
 #include "strata/bindings/hip/blocks_p.h"
@@ -24,6 +24,14 @@ struct Modules {
     Mutex mutex;
     std::map<void*, std::unique_ptr<Module>> all;
 };
+struct Functions {
+    Mutex mutex;
+    std::unordered_map<const void*, std::unique_ptr<Function>> all;  ///< that ever were
+};
+Functions& functions() {
+    static auto* all = new Functions;
+    return *all;
+}
 Modules& modules() {
     static auto* all = new Modules;
     return *all;
@@ -41,7 +49,7 @@ Code load_for_program(void** out, const void* image) {
 }
 
 Code load_file(void** out, const char* file) {
-    if (!out || !file) return hipErrorInvalidValue;
+    if (!out || !file || !*file) return hipErrorInvalidValue;
     std::ifstream in(file, std::ios::binary);
     if (!in) return hipErrorFileNotFound;
     std::vector<char> image(std::istreambuf_iterator<char>(in), {});
@@ -58,7 +66,8 @@ Code unload_of_program(void* handle) {
     std::unique_ptr<Module> own;
     {
         std::lock_guard lock(modules().mutex);
-        if (!module_of(handle)) return hipErrorInvalidHandle;
+        if (!handle) return hipErrorInvalidHandle;
+        if (!module_of(handle)) return hipErrorNotFound;
         own = std::move(modules().all.extract(handle).mapped());
     }
     return unload(std::move(own));
@@ -88,11 +97,15 @@ Code unload(std::unique_ptr<Module> module) {
         const Result<DeviceRange> range = emulator().module_global(module->handle, symbol.name);
         if (range) (void)take_note(range->address);
     }
+    {
+        std::lock_guard lock(functions().mutex);
+        for (const auto& [name, function] : module->functions) function->handle = nullptr;
+    }
     return code_of(emulator().module_unload(module->handle), hipErrorInvalidHandle);
 }
 
 Function* function_of(Module& module, std::string_view name) {
-    if (const auto known = module.functions.find(name); known != module.functions.end()) return known->second.get();
+    if (const auto known = module.functions.find(name); known != module.functions.end()) return known->second;
     const isa::KernelInfo* const kernel = module.object.find(name);
     if (!kernel) return nullptr;
     const Result<FunctionHandle*> handle = emulator().module_function(module.handle, name);
@@ -101,7 +114,16 @@ Function* function_of(Module& module, std::string_view name) {
     for (const isa::KernelArg& argument : kernel->args)
         if (!argument.value_kind.starts_with("hidden_"))
             function->argument_bytes = std::max<size_t>(function->argument_bytes, argument.offset + argument.size);
-    return (module.functions[std::string(name)] = std::move(function)).get();
+    Function* const out = module.functions[std::string(name)] = function.get();
+    std::lock_guard lock(functions().mutex);
+    functions().all[out] = std::move(function);
+    return out;
+}
+
+const Function* function_at(const void* handle) {
+    std::lock_guard lock(functions().mutex);
+    const auto found = functions().all.find(handle);
+    return found != functions().all.end() && found->second->handle ? found->second.get() : nullptr;
 }
 
 Code variable_of(const Module& module, const char* name, DeviceRange& out) {

@@ -8,6 +8,7 @@
 
 namespace strata::hip::library {
 
+/// Stays when its module goes, as graphs and programs may still name it; then it has no handle.
 struct Function {
     FunctionHandle* handle = nullptr;
     isa::KernelInfo kernel = {};
@@ -19,7 +20,7 @@ struct Module {
     ModuleHandle* handle = nullptr;
     isa::CodeObject object = {};
     int device = 0;
-    std::map<std::string, std::unique_ptr<Function>, std::less<>> functions = {};
+    std::map<std::string, Function*, std::less<>> functions = {};
 };
 
 /// What a device says its arch is, with the features that code objects may ask for.
@@ -30,6 +31,8 @@ Code load(int device, const void* image, std::unique_ptr<Module>& out);
 Code unload(std::unique_ptr<Module> module);
 /// A kernel of a module; nullptr: there is none. Call it from one thread at a time.
 Function* function_of(Module& module, std::string_view name);
+/// What a handle of the program means; nullptr: it is none, or its module is unloaded.
+const Function* function_at(const void* handle);
 /// A variable of a module, which is known as memory from then on.
 Code variable_of(const Module& module, const char* name, DeviceRange& out);
 

@@ -35,7 +35,8 @@ Code with_kernel(const void* host, F&& ask) {
 }
 template <class F>
 Code with_function(void* handle, F&& ask) {
-    return handle ? ask(*static_cast<const Function*>(handle)) : hipErrorInvalidDeviceFunction;
+    const Function* const function = function_at(handle);
+    return function ? ask(*function) : hipErrorInvalidDeviceFunction;
 }
 
 Code blocks_of(const Function& function, int block, size_t lds, int* out) {
@@ -47,13 +48,16 @@ Code blocks_of(const Function& function, int block, size_t lds, int* out) {
 
 using namespace strata::hip::library;
 
+constexpr unsigned kMostFlag = 1;  // hipOccupancyDisableCachingOverride; default is 0
+
 int hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* host, int block, size_t lds) {
     return entry("hipOccupancyMaxActiveBlocksPerMultiprocessor", [&] {
         return with_kernel(host, [&](const Function& own) { return blocks_of(own, block, lds, blocks); });
     });
 }
 int hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* host, int block, size_t lds,
-                                                          unsigned) {
+                                                          unsigned flags) {
+    if (flags > kMostFlag) return finish(hipErrorInvalidValue);
     return hipOccupancyMaxActiveBlocksPerMultiprocessor(blocks, host, block, lds);
 }
 int hipOccupancyMaxPotentialBlockSize(int* grid, int* block, const void* host, size_t lds, int limit) {
@@ -67,7 +71,8 @@ int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* functi
     });
 }
 int hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, void* function, int block, size_t lds,
-                                                                unsigned) {
+                                                                unsigned flags) {
+    if (flags > kMostFlag) return finish(hipErrorInvalidValue);
     return hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block, lds);
 }
 int hipModuleOccupancyMaxPotentialBlockSize(int* grid, int* block, void* function, size_t lds, int limit) {
@@ -76,6 +81,7 @@ int hipModuleOccupancyMaxPotentialBlockSize(int* grid, int* block, void* functio
     });
 }
 int hipModuleOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, void* function, size_t lds, int limit,
-                                                     unsigned) {
+                                                     unsigned flags) {
+    if (flags > kMostFlag) return finish(hipErrorInvalidValue);
     return hipModuleOccupancyMaxPotentialBlockSize(grid, block, function, lds, limit);
 }

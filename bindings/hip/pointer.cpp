@@ -7,15 +7,6 @@
 namespace strata::hip::library {
 namespace {
 
-/// hipPointerAttribute_t.
-struct Attributes {
-    int type;
-    int device;
-    void *on_device, *on_host;
-    int managed;
-    unsigned flags;
-};
-
 /// hipMemoryType: HIP 6 gave it CUDA's numbers.
 int type_of(const Block& block) {
     const bool as_cuda = major_version() >= 6;
@@ -24,7 +15,7 @@ int type_of(const Block& block) {
     return as_cuda ? 2 : 1;
 }
 
-Code attributes_of(const void* pointer, Attributes* out) {
+Code attributes_of(const void* pointer, PointerAttributes* out) {
     if (!out || !pointer) return hipErrorInvalidValue;
     const std::optional<Block> block = block_of(pointer);
     auto* const here = const_cast<void*>(pointer);
@@ -56,7 +47,7 @@ Code one_attribute(void* out, int wanted, void* pointer) {
     if (!out) return hipErrorInvalidValue;
     const std::optional<Block> block = block_of(pointer);
     if (!block) return hipErrorInvalidValue;
-    Attributes all{};
+    PointerAttributes all{};
     (void)attributes_of(pointer, &all);
     switch (wanted) {
         case memory_type: return set(static_cast<unsigned*>(out), all.type);
@@ -77,7 +68,7 @@ Code one_attribute(void* out, int wanted, void* pointer) {
 Code check_managed(const void* memory, size_t bytes) {
     const std::optional<Block> block = block_of(memory);
     if (!block || bytes == 0 || bytes > block->behind(address(memory))) return hipErrorInvalidValue;
-    return block->kind == MemoryKind::managed || block->of_host() ? hipSuccess : hipErrorInvalidValue;
+    return block->kind != MemoryKind::device ? hipSuccess : hipErrorInvalidValue;  // a variable may be a managed one
 }
 
 }  // namespace
@@ -87,14 +78,14 @@ using namespace strata::hip::library;
 
 int hipPointerGetAttributes(void* attributes, const void* pointer) {
     return entry("hipPointerGetAttributes",
-                 [&] { return attributes_of(pointer, static_cast<Attributes*>(attributes)); });
+                 [&] { return attributes_of(pointer, static_cast<PointerAttributes*>(attributes)); });
 }
 int hipPointerGetAttribute(void* value, int attribute, void* pointer) {
     return entry("hipPointerGetAttribute", [&] { return one_attribute(value, attribute, pointer); });
 }
 int hipDrvPointerGetAttributes(unsigned count, int* attributes, void** values, void* pointer) {
     return entry("hipDrvPointerGetAttributes", [&] {
-        if (!attributes || !values) return hipErrorInvalidValue;
+        if (!attributes || !values || !count) return hipErrorInvalidValue;
         for (unsigned i = 0; i < count; ++i)
             if (one_attribute(values[i], attributes[i], pointer) == hipErrorNotSupported) return hipErrorNotSupported;
         return hipSuccess;

@@ -11,11 +11,6 @@
 namespace strata::hip::library {
 namespace {
 
-/// hipMemPoolProps, as far as it is read.
-struct PoolProperties {
-    int kind, handles, location_kind, device;
-};
-
 struct Pool {
     int device = 0;  ///< as the emulator counts
     std::map<int, uint64_t> attributes = {};
@@ -72,11 +67,11 @@ void count(Pool& pool, int64_t bytes) {
 
 Code take(void** out, size_t bytes, void* handle, void* stream_handle) {
     const Stream* const stream = stream_of(stream_handle);
-    if (!stream) return hipErrorContextIsDestroyed;
+    if (!stream) return hipErrorInvalidHandle;
     if (stream->capture) return hipErrorStreamCaptureUnsupported;
     std::lock_guard lock(pools().mutex);
     Pool* const pool = handle ? pool_of(handle) : current_of(stream->device);
-    if (!pool) return hipErrorInvalidValue;
+    if (!pool || !out) return hipErrorInvalidValue;
     const Code code = allocate(pool->device, bytes, MemoryKind::device, 0, out, pool);
     if (code == hipSuccess && *out) count(*pool, static_cast<int64_t>(bytes));
     return code;
@@ -86,13 +81,7 @@ Code give_back(void* memory, void* stream_handle) {
     const Stream* const stream = stream_of(stream_handle);
     if (!stream) return hipErrorContextIsDestroyed;
     if (stream->capture) return hipErrorStreamCaptureUnsupported;
-    const std::optional<Block> block = block_of(memory);
-    if (!memory || !block) return hipErrorInvalidValue;
-    const Code code = release(memory);
-    std::lock_guard lock(pools().mutex);
-    if (Pool* const pool = pool_of(block->pool); code == hipSuccess && pool)
-        count(*pool, -static_cast<int64_t>(block->bytes));
-    return code;
+    return release(memory);
 }
 
 Code access_attribute(void* handle, int attribute, void* value, bool writes) {
@@ -119,16 +108,23 @@ Code destroy(void* handle) {
 }
 
 template <class Find>
-Code pool_of_device(void** out, int number, Find&& find) {
+Code pool_of_device(void** out, int number, Find&& find, Code otherwise = hipErrorInvalidValue) {
     if (!out) return hipErrorInvalidValue;
     const std::optional<int> device = device_at(number);
-    if (!device) return hipErrorInvalidDevice;
+    if (!device) return otherwise;
     std::lock_guard lock(pools().mutex);
     *out = find(*device);
     return hipSuccess;
 }
 
 }  // namespace
+
+void count_returned(const Block& block) {
+    if (!block.pool) return;
+    std::lock_guard lock(pools().mutex);
+    if (Pool* const pool = pool_of(block.pool)) count(*pool, -static_cast<int64_t>(block.bytes));
+}
+
 }  // namespace strata::hip::library
 
 using namespace strata::hip::library;
@@ -144,7 +140,8 @@ int hipFreeAsync(void* memory, void* stream) {
     return entry("hipFreeAsync", [&] { return give_back(memory, stream); });
 }
 int hipDeviceGetDefaultMemPool(void** pool, int device) {
-    return entry("hipDeviceGetDefaultMemPool", [&] { return pool_of_device(pool, device, default_of); });
+    return entry("hipDeviceGetDefaultMemPool",
+                 [&] { return pool_of_device(pool, device, default_of, hipErrorInvalidDevice); });
 }
 int hipDeviceGetMemPool(void** pool, int device) {
     return entry("hipDeviceGetMemPool", [&] { return pool_of_device(pool, device, current_of); });
@@ -153,8 +150,7 @@ int hipDeviceSetMemPool(int device, void* handle) {
     return entry("hipDeviceSetMemPool", [&] {
         std::lock_guard lock(pools().mutex);
         Pool* const pool = pool_of(handle);
-        if (!device_at(device)) return hipErrorInvalidDevice;
-        if (!pool || pool->device != *device_at(device)) return hipErrorInvalidValue;
+        if (!device_at(device) || !pool || pool->device != *device_at(device)) return hipErrorInvalidValue;
         pools().current[pool->device] = pool;
         return hipSuccess;
     });
@@ -164,7 +160,7 @@ int hipMemPoolCreate(void** pool, const void* properties) {
         constexpr int kPinned = 1, kOfDevice = 1;
         const auto* const p = static_cast<const PoolProperties*>(properties);
         if (!pool || !p || p->kind != kPinned || p->location_kind != kOfDevice) return hipErrorInvalidValue;
-        return device_at(p->device) ? pool_of_device(pool, p->device, add_pool) : hipErrorInvalidValue;
+        return pool_of_device(pool, p->device, add_pool);
     });
 }
 int hipMemPoolDestroy(void* pool) {

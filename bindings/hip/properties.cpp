@@ -80,7 +80,9 @@ Code attribute_of(int number, int attribute, int* out) {
     switch (attribute) {
 #define ATTRIBUTE(name, code, value) \
     case code: return set(out, value);
+#define ATTRIBUTE_5_3(name, code, value) ATTRIBUTE(name, code, value)
 #include "strata/bindings/hip/attributes.def"
+#undef ATTRIBUTE_5_3
 #undef ATTRIBUTE
         default: return is_attribute(attribute) ? set(out, 0) : hipErrorInvalidValue;
     }
@@ -138,7 +140,11 @@ int hipDeviceComputeCapability(int* major, int* minor, int device) {
     });
 }
 int hipDeviceGetPCIBusId(char* id, int bytes, int device) {
-    return about("hipDeviceGetPCIBusId", device, [&](const Properties& p) { return copy_text(bus_id(p), id, bytes); });
+    return about("hipDeviceGetPCIBusId", device, [&](const Properties& p) {
+        const std::string text = bus_id(p);
+        const Code code = copy_text(text, id, bytes);
+        return code == hipSuccess && static_cast<size_t>(bytes) <= text.size() ? hipErrorInvalidValue : code;
+    });
 }
 int hipDeviceGetByPCIBusId(int* device, const char* id) {
     return entry("hipDeviceGetByPCIBusId", [&] {

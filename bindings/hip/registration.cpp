@@ -172,6 +172,10 @@ void __hipRegisterSurface(void** binary, void* host, char*, char* name, int, int
 void __hipUnregisterFatBinary(void** binary) {
     if (!binary) return;
     std::lock_guard lock(registry().mutex);
-    forget(reinterpret_cast<const Binary*>(binary));
-    registry().binaries.erase(binary);
+    const auto found = registry().binaries.find(binary);
+    if (found == registry().binaries.end()) return;
+    forget(found->second.get());
+    for (auto& [device, there] : found->second->of_device)
+        if (there.module) (void)unload(std::move(there.module));
+    registry().binaries.erase(found);
 }

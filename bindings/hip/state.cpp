@@ -15,12 +15,13 @@
 #include "strata/bindings/hip/registration_p.h"
 #include "strata/core/support/mutex.h"
 #include "strata/core/support/settings.h"
+#include "strata/runtime/hip/emulated.h"
 
 namespace strata::hip::library {
 namespace {
 
 thread_local int current_device = 0;
-thread_local Code error_of_thread = hipSuccess;
+thread_local Code error_of_thread = hipSuccess, code_of_last_call = hipSuccess;
 std::atomic<Code> lost_by{hipSuccess};
 
 /// The numbers of a list such as "0,2", up to the first that is none of `count`: HIP_VISIBLE_DEVICES.
@@ -48,6 +49,26 @@ std::vector<int> named_devices() {
     return out;
 }
 
+/// How many devices stand for each: HIP_STRATA_DEVICES.
+int devices_of_one_arch() {
+    const char* const text = std::getenv("HIP_STRATA_DEVICES");
+    if (!text || !*text) return 1;
+    const std::string_view number = text;
+    int count = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), count);
+    if (error != std::errc{} || end != number.data() + number.size() || count < 1 || count > kMostOfOneArch)
+        throw Exception(
+            make_error(ErrorKind::Usage, "HIP_STRATA_DEVICES={}: give a number from 1 to {}", number, kMostOfOneArch));
+    return count;
+}
+
+std::vector<int> multiplied(const std::vector<int>& all) {
+    std::vector<int> out;
+    for (const int device : all)
+        for (int copy = 0; copy < devices_of_one_arch(); ++copy) out.push_back(emulated_device(device, copy));
+    return out;
+}
+
 /// Of those, where nobody names one, the ones that the program has code for, if there are any; of these what
 /// HIP_VISIBLE_DEVICES lets through.
 std::vector<int> chosen_devices() {
@@ -55,6 +76,7 @@ std::vector<int> chosen_devices() {
     for (const int device : all)
         if (is_there_code_for(device)) known.push_back(device);
     if (!known.empty() && settings().device.empty()) all = std::move(known);
+    all = multiplied(all);
     const char* const list = std::getenv("HIP_VISIBLE_DEVICES");
     if (!list) return all;
     std::vector<int> out;
@@ -123,10 +145,12 @@ void lose(Code code) { lost_by = code; }
 Code lost() { return lost_by; }
 
 int finish(Code code) {
-    if (code != hipSuccess) error_of_thread = code;
+    code_of_last_call = code;
+    if (code != hipSuccess || major_version() < 7) error_of_thread = code;
     return code;
 }
 Code take_last_error() { return std::exchange(error_of_thread, lost()); }
 Code last_error() { return error_of_thread; }
+Code last_code() { return code_of_last_call; }
 
 }  // namespace strata::hip::library

@@ -1,5 +1,6 @@
 #pragma once
 #include <exception>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -42,10 +43,11 @@ void tell(std::string_view call, const Error& error);
 void lose(Code code);
 Code lost();  ///< hipSuccess: nothing is
 
-/// What hipGetLastError returns next on this thread.
+/// What hipGetLastError returns next on this thread: the last error, before HIP 7 what the last call returned.
 int finish(Code code);
 Code take_last_error();
 Code last_error();
+Code last_code();  ///< of the last call, whichever HIP it is
 
 /// Runs the body of a function of the library, which returns a Code.
 template <class Body>
@@ -58,6 +60,8 @@ int entry(std::string_view call, Body&& body) {
     } catch (const Exception& e) {  // a variable of the environment that holds something unusable, ...
         tell(call, e.error());
         return finish(code_of(e.error(), hipErrorUnknown));
+    } catch (const std::bad_alloc&) {
+        return finish(hipErrorOutOfMemory);
     }
 }
 

@@ -12,8 +12,19 @@
 namespace strata::hip::library {
 namespace {
 
-constexpr double kLinkGbs = 25;               // 10^9 bytes a second: PCIe 4.0 x16, as copies of many MiB see it
-constexpr Time kCopyLatency = 5'000'000'000;  // 5 us
+/// 10^9 bytes a second one way over the 16 lanes of a card's PCI Express: 16 GT/s a lane in its fourth generation, 32 in the fifth,
+/// 128 bits of 130 are data (PCI Express Base Specification 4.0 and 5.0). What packets cost besides is not counted.
+double link_gbs(int device) {
+    const std::string& arch = told(device).arch;
+    constexpr std::pair<std::string_view, int> kGenerations[] = {
+#define LINK(arch, generation) {#arch, generation},
+#include "strata/bindings/hip/links.def"
+#undef LINK
+    };
+    const auto row = std::ranges::find(kGenerations, arch, [](const auto& one) { return one.first; });
+    const int generation = row == std::end(kGenerations) ? 4 : row->second;
+    return (1 << generation) * 16 * 128.0 / 130 / 8;
+}
 
 /// The streams of a device and its host's clock.
 struct Timeline {
@@ -48,9 +59,27 @@ Stream* make(int device, unsigned flags, int priority) {
     return stream;
 }
 
+void remove(Stream* stream) {
+    leave_capture(*stream);
+    Timelines& all = timelines();
+    {
+        std::lock_guard lock(all.mutex);
+        all.of(stream->device).streams.erase(stream);
+    }
+    (void)emulator().stream_destroy(stream->handle);
+    delete stream;
+}
+
+/// A thread's streams, which end with it.
+struct OfThread {
+    std::map<int, Stream*> all;
+    ~OfThread() {
+        for (const auto& [device, stream] : all) remove(stream);
+    }
+};
 Stream* of_thread(int device) {
-    thread_local std::map<int, Stream*> own;
-    Stream*& stream = own[device];
+    thread_local OfThread own;
+    Stream*& stream = own.all[device];
     if (!stream) stream = make(device, 0, 0);
     return stream;
 }
@@ -74,13 +103,7 @@ Code destroy(void* handle) {
     if (!handle || address(handle) <= kPerThreadStream) return hipErrorInvalidHandle;
     Stream* const stream = stream_of(handle);
     if (!stream) return hipErrorInvalidHandle;
-    Timelines& all = timelines();
-    {
-        std::lock_guard lock(all.mutex);
-        all.of(stream->device).streams.erase(stream);
-    }
-    (void)emulator().stream_destroy(stream->handle);
-    delete stream;
+    remove(stream);
     return hipSuccess;
 }
 
@@ -156,10 +179,10 @@ void reset_streams(int device) {
 }
 
 Time time_within_device(int device, size_t bytes) {
-    return kCopyLatency + static_cast<Time>(static_cast<double>(bytes) / told(device).memory_gbs * 1e6);
+    return static_cast<Time>(static_cast<double>(bytes) / told(device).memory_gbs * 1e6);
 }
-Time time_over_link(size_t bytes) {
-    return kCopyLatency + static_cast<Time>(static_cast<double>(bytes) / kLinkGbs * 1e6);
+Time time_over_link(int device, size_t bytes) {
+    return static_cast<Time>(static_cast<double>(bytes) / link_gbs(device) * 1e6);
 }
 
 }  // namespace strata::hip::library
@@ -184,7 +207,10 @@ int hipStreamDestroy(void* stream) {
     return entry("hipStreamDestroy", [&] { return destroy(stream); });
 }
 int hipStreamQuery(void* stream) {
-    return entry("hipStreamQuery", [&] { return with_stream(stream, [](Stream&) { return hipSuccess; }); });
+    return entry("hipStreamQuery", [&] {
+        return with_stream(stream,
+                           [](Stream& own) { return own.capture ? hipErrorStreamCaptureUnsupported : hipSuccess; });
+    });
 }
 int hipStreamSynchronize(void* stream) {
     return entry("hipStreamSynchronize", [&] { return and_wait(stream, [](Stream&) { return hipSuccess; }); });
@@ -196,8 +222,9 @@ int hipStreamWaitEvent(void* stream, void* event, unsigned flags) {
     });
 }
 int hipStreamGetFlags(void* stream, unsigned* flags) {
-    return entry("hipStreamGetFlags",
-                 [&] { return with_stream(stream, [&](Stream& s) { return set(flags, s.flags); }); });
+    return entry("hipStreamGetFlags", [&] {
+        return stream ? with_stream(stream, [&](Stream& s) { return set(flags, s.flags); }) : hipErrorInvalidValue;
+    });
 }
 int hipStreamGetPriority(void* stream, int* priority) {
     return entry("hipStreamGetPriority",
@@ -208,8 +235,9 @@ int hipStreamGetDevice(void* stream, int* device) {
                  [&] { return with_stream(stream, [&](Stream& s) { return set(device, number_of(s.device)); }); });
 }
 int hipGetStreamDeviceId(void* stream) {
-    Stream* const own = stream_of(stream);
-    return own ? number_of(own->device) : -1;
+    int device = -1;
+    (void)hipStreamGetDevice(stream, &device);
+    return device;
 }
 int hipStreamAddCallback(void* stream, StreamCallback callback, void* data, unsigned flags) {
     return entry("hipStreamAddCallback", [&] {

@@ -37,17 +37,21 @@ void wait_until(Stream& stream, Time time);
 void wait_for_stream(Stream& stream);  ///< the host waits
 void wait_for_device(int device);
 void wait_on_host(int device, Time time);  ///< until then
-/// Destroys what the program has not, and sets clocks to zero.
+/// Sets clocks to zero.
 void reset_streams(int device);
 
-/// How long bytes take within a device's memory, or over its link to the host.
+/// How long bytes take within a device's memory, or over its link to the host, by their rates alone.
 Time time_within_device(int device, size_t bytes);
-Time time_over_link(size_t bytes);
+Time time_over_link(int device, size_t bytes);
 
-/// hipGraphNodeType.
+/// hipGraphNodeType of HIP 5, whose numbers are one less since.
 enum class NodeType { kernel = 1, copy, fill, host, graph, empty, wait_event, record_event };
 
 using Work = std::function<Code(Stream&)>;
+/// A stream that is being destroyed records no more.
+void leave_capture(Stream& stream);
+/// A call that cannot be recorded was made: the graph is lost.
+void invalidate(Stream& stream);
 /// Keeps work for the graph that a stream records.
 Code record(Stream& stream, NodeType type, Work work);
 
@@ -63,7 +67,10 @@ template <class F>
 Code and_wait(void* handle, F&& work) {
     Stream* const stream = stream_of(handle);
     if (!stream) return hipErrorContextIsDestroyed;
-    if (stream->capture) return hipErrorStreamCaptureUnsupported;
+    if (stream->capture) {
+        invalidate(*stream);
+        return hipErrorStreamCaptureUnsupported;
+    }
     const Code code = work(*stream);
     wait_for_stream(*stream);
     return code;

@@ -32,6 +32,7 @@ using namespace strata::hip::library;
 int hipGetSymbolAddress(void** address, const void* symbol) {
     return entry("hipGetSymbolAddress", [&] {
         char* start = nullptr;
+        if (!address || !symbol) return hipErrorInvalidValue;
         const Code code = part_of(symbol, 0, 0, start);
         return code == hipSuccess ? set(address, static_cast<void*>(start)) : code;
     });
@@ -39,6 +40,7 @@ int hipGetSymbolAddress(void** address, const void* symbol) {
 int hipGetSymbolSize(size_t* bytes, const void* symbol) {
     return entry("hipGetSymbolSize", [&] {
         strata::hip::DeviceRange range;
+        if (!bytes || !symbol) return hipErrorInvalidValue;
         const Code code = find_variable(symbol, range);
         return code == hipSuccess ? set(bytes, range.bytes) : code;
     });

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <atomic>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 
@@ -68,16 +70,22 @@ std::optional<std::string> lowered(const isa::CodeObject& object, const std::str
     return {};
 }
 
-/// A folder with the headers of the program, as files.
+/// A folder of its own with the headers of the program, as files.
 Result<std::string> write_headers(const Program& program) {
-    STRATA_TRY(const std::string folder, process_temp_folder());
+    static std::atomic<unsigned> serial{0};
+    STRATA_TRY(const std::string temporary, process_temp_folder());
+    const std::filesystem::path folder = fmt::format("{}/hiprtc{}", temporary, serial++);
     for (const auto& [name, text] : program.headers) {
-        if (name.find('/') != name.npos)
-            return make_error(ErrorKind::Usage,
-                              "hiprtc: the header '{}' is named as if it lay in a folder; name it without one", name);
-        std::ofstream(folder + "/" + name) << text;
+        const std::filesystem::path file = std::filesystem::path(name).lexically_normal();
+        if (name.empty() || file.is_absolute() || *file.begin() == "..")
+            return make_error(ErrorKind::Usage, "hiprtc: the header '{}' lies beside the program's; name it from there",
+                              name);
+        std::error_code refused;
+        std::filesystem::create_directories((folder / file).parent_path(), refused);
+        if (!(std::ofstream(folder / file) << text))
+            return make_error(ErrorKind::Device, "hiprtc: no room for the header '{}' in {}", name, temporary);
     }
-    return folder;
+    return folder.string();
 }
 
 Result<codegen::Compiled> build(const Program& program, const Options& options, codegen::Chip chip) {

@@ -64,6 +64,8 @@ int hiprtcVersion(int* major, int* minor) {
 int hiprtcCreateProgram(void** out, const char* source, const char* name, int count, const char** headers,
                         const char** header_names) {
     if (!out || !source || count < 0 || (count && (!headers || !header_names))) return invalid_input;
+    for (int i = 0; i < count; ++i)
+        if (!headers[i] || !header_names[i]) return invalid_input;
     auto program = std::make_unique<Program>(Program{source, name ? name : ""});
     for (int i = 0; i < count; ++i) program->headers.emplace_back(header_names[i], headers[i]);
     std::lock_guard lock(programs().mutex);

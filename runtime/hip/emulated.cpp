@@ -1,4 +1,4 @@
-// The emulator behind the HipApi table: device i is the i-th architecture of archs.def.
+// The emulator behind the HipApi table: device i is the i-th architecture of archs.def; behind them come others of the same.
 #include "strata/runtime/hip/emulated.h"
 
 #include <cmath>
@@ -43,13 +43,13 @@ using emu::Gpu;
 Mutex gpus_mutex;
 
 Result<Gpu*> gpu(int device) {
-    static auto* gpus = new std::vector<std::unique_ptr<Gpu>>(isa::archs().size());
+    static auto* gpus = new std::vector<std::unique_ptr<Gpu>>(isa::archs().size() * kMostOfOneArch);
     if (device < 0 || static_cast<size_t>(device) >= gpus->size())
         return make_error(ErrorKind::Device, "hipErrorInvalidDevice: there is no emulated device {}", device);
     std::lock_guard lock(gpus_mutex);
     std::unique_ptr<Gpu>& slot = (*gpus)[static_cast<size_t>(device)];
     try {
-        if (!slot) slot = std::make_unique<Gpu>(isa::archs()[static_cast<size_t>(device)].arch);
+        if (!slot) slot = std::make_unique<Gpu>(isa::archs()[static_cast<size_t>(device) % isa::archs().size()].arch);
     } catch (const Exception& e) {  // an arch that cannot be emulated, an unknown model
         return e.error();
     }
@@ -78,7 +78,9 @@ Result<DeviceProperties> device_properties(int device) {
     return p;
 }
 
-std::string device_label(int device) { return std::string(isa::archs()[static_cast<size_t>(device)].name); }
+std::string device_label(int device) {
+    return std::string(isa::archs()[static_cast<size_t>(device) % isa::archs().size()].name);
+}
 
 Result<DevicePtr> allocate(int device, size_t bytes) {
     STRATA_TRY(Gpu * g, gpu(device));
@@ -255,6 +257,8 @@ size_t pooled_bytes(int device) {
 }
 
 }  // namespace
+
+int emulated_device(int device, int copy) { return device + copy * static_cast<int>(isa::archs().size()); }
 
 const HipApi& emulated() {
     static const HipApi api = {

@@ -14,6 +14,11 @@ struct LaunchDetails {
     std::vector<CheckFinding> findings;             ///< with settings().check
 };
 
+/// Devices of one arch that the provider tells apart, each with memory of its own. The first one is what device_count() counts;
+/// who wants more names them by this.
+inline constexpr int kMostOfOneArch = 16;
+int emulated_device(int device, int copy);
+
 /// LaunchReport::profile of an emulated device.
 using LaunchProfile = std::shared_ptr<const emu::LaunchProfile>;
 

@@ -71,6 +71,25 @@ def test_of_several_targets_the_closest_is_taken(build):
     assert "has code for gfx1030, gfx90a:xnack+, the device is" in done.stderr
 
 
+def test_a_program_finds_as_many_devices_as_are_asked_for(build):
+    done = hip_run("--devices", "3", build("peers"))
+    assert done.returncode == 0 and done.stdout.startswith("3 devices\n0 of "), done.stdout + done.stderr
+    assert hip_run("--devices", "17", build("peers")).stderr.startswith("strata: hipGetDeviceCount: HIP_STRATA_DEVICES=17: give a number from 1 to 16")
+
+
+def test_a_child_of_a_fork_has_devices_of_its_own(build):
+    done = hip_run(build("forked"))
+    assert (done.returncode, done.stdout) == (0, "child 7\nparent 7\n"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("header, name, options", [("rocprim/rocprim.hpp", "rocprim", ["-std=c++17"]), ("hiprand/hiprand.h", "hiprand", ["-lhiprand", "-lrocrand"])])
+def test_debians_libraries_run_over_it(build, header, name, options):
+    if not Path("/usr/include", header).exists():
+        pytest.skip(f"needs the package with {header}")
+    done = hip_run(build(name, *options))
+    assert done.returncode == 0 and done.stdout.startswith("0 of "), done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("name", ["calls", "graphs"])
 def test_calls_do_what_the_host_computes(build, name):
     done = hip_run(build(name))

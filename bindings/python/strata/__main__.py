@@ -192,6 +192,7 @@ def programs(add):
     """The command for programs that know nothing of Strata."""
     c = add("hip-run", hip_run, "Run a program that was built for AMD's HIP runtime on emulated GPUs.")
     c.add_argument("--device", default="", help="emu:gfx942, ... (default: those that the program has code for)")
+    c.add_argument("--devices", type=count, help="how many devices of each arch the program finds (default: 1)")
     c.add_argument("--check", action="store_const", const="report", help="strict mode: report what hardware would punish")
     c.add_argument("--check-raise", action="store_const", const="raise", dest="check", help="the same, and a launch fails at the first of it")
     c.add_argument("--check-races", action="store_true", help="strict mode that also finds workgroups which use the same memory in no order")

@@ -22,7 +22,8 @@ def environment(args):
     env = dict(os.environ)
     env["LD_LIBRARY_PATH"] = ":".join([str(library()), *filter(None, [env.get("LD_LIBRARY_PATH")])])
     wanted = {"STRATA_DEVICE": args.device, "STRATA_CHECK": args.check, "STRATA_CHECK_RACES": "1" if args.check_races else None,
-              "STRATA_EMU_SEED": None if args.seed is None else str(args.seed), "HIP_STRATA_PROFILE": "1" if args.profile else None}
+              "STRATA_EMU_SEED": None if args.seed is None else str(args.seed), "HIP_STRATA_PROFILE": "1" if args.profile else None,
+              "HIP_STRATA_DEVICES": None if args.devices is None else str(args.devices)}
     return env | {name: value for name, value in wanted.items() if value}
 
 

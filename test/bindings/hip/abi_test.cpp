@@ -5,28 +5,61 @@
 #include <hip/hip_runtime_api.h>
 
 #include "../../runtime/hip/same_call.h"
+#include "strata/bindings/hip/structs_p.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 namespace {
 
-struct Dim3 {
-    unsigned x, y, z;
-};
-struct Extent {
-    size_t width, height, depth;
-};
-struct PitchedPointer {
-    void* memory;
-    size_t pitch, width, height;
-};
-struct ChannelFormat {
-    int x, y, z, w, kind;
-};
-using HostFunction = void (*)(void*);
-using StreamCallback = void (*)(void*, int, void*);
-static_assert(sizeof(Dim3) == sizeof(dim3) && sizeof(Extent) == sizeof(hipExtent));
-static_assert(sizeof(PitchedPointer) == sizeof(hipPitchedPtr) && sizeof(ChannelFormat) == sizeof(hipChannelFormatDesc));
+// Ours by their sizes and the places of their members; hipExtent and hipPitchedPtr are named so in the header.
+static_assert(sizeof(Dim3) == sizeof(dim3) && offsetof(Dim3, z) == offsetof(dim3, z));
+static_assert(sizeof(Extent) == sizeof(hipExtent) && offsetof(Extent, depth) == offsetof(hipExtent, depth));
+static_assert(sizeof(PitchedPointer) == sizeof(hipPitchedPtr) &&
+              offsetof(PitchedPointer, pitch) == offsetof(hipPitchedPtr, pitch) &&
+              offsetof(PitchedPointer, width) == offsetof(hipPitchedPtr, xsize) &&
+              offsetof(PitchedPointer, height) == offsetof(hipPitchedPtr, ysize));
+static_assert(sizeof(ChannelFormat) == sizeof(hipChannelFormatDesc) &&
+              offsetof(ChannelFormat, kind) == offsetof(hipChannelFormatDesc, f));
+using namespace strata::hip::library;
+static_assert(sizeof(KernelParameters) == sizeof(hipKernelNodeParams) &&
+              offsetof(KernelParameters, extra) == offsetof(hipKernelNodeParams, extra) &&
+              offsetof(KernelParameters, function) == offsetof(hipKernelNodeParams, func) &&
+              offsetof(KernelParameters, grid) == offsetof(hipKernelNodeParams, gridDim) &&
+              offsetof(KernelParameters, parameters) == offsetof(hipKernelNodeParams, kernelParams) &&
+              offsetof(KernelParameters, lds) == offsetof(hipKernelNodeParams, sharedMemBytes));
+static_assert(sizeof(FillParameters) == sizeof(hipMemsetParams) &&
+              offsetof(FillParameters, element) == offsetof(hipMemsetParams, elementSize) &&
+              offsetof(FillParameters, height) == offsetof(hipMemsetParams, height) &&
+              offsetof(FillParameters, pitch) == offsetof(hipMemsetParams, pitch) &&
+              offsetof(FillParameters, value) == offsetof(hipMemsetParams, value) &&
+              offsetof(FillParameters, width) == offsetof(hipMemsetParams, width));
+static_assert(sizeof(HostParameters) == sizeof(hipHostNodeParams) &&
+              offsetof(HostParameters, data) == offsetof(hipHostNodeParams, userData));
+static_assert(sizeof(BoxParameters) == sizeof(hipMemcpy3DParms) &&
+              offsetof(BoxParameters, from_at) == offsetof(hipMemcpy3DParms, srcPos) &&
+              offsetof(BoxParameters, from) == offsetof(hipMemcpy3DParms, srcPtr) &&
+              offsetof(BoxParameters, to_array) == offsetof(hipMemcpy3DParms, dstArray) &&
+              offsetof(BoxParameters, to) == offsetof(hipMemcpy3DParms, dstPtr) &&
+              offsetof(BoxParameters, extent) == offsetof(hipMemcpy3DParms, extent) &&
+              offsetof(BoxParameters, kind) == offsetof(hipMemcpy3DParms, kind));
+static_assert(sizeof(RowsParameters) == sizeof(hip_Memcpy2D) &&
+              offsetof(RowsParameters, from_host) == offsetof(hip_Memcpy2D, srcHost) &&
+              offsetof(RowsParameters, from_pitch) == offsetof(hip_Memcpy2D, srcPitch) &&
+              offsetof(RowsParameters, to_type) == offsetof(hip_Memcpy2D, dstMemoryType) &&
+              offsetof(RowsParameters, to_device) == offsetof(hip_Memcpy2D, dstDevice) &&
+              offsetof(RowsParameters, height) == offsetof(hip_Memcpy2D, Height));
+static_assert(sizeof(FunctionAttributes) == sizeof(hipFuncAttributes) &&
+              offsetof(FunctionAttributes, constant_bytes) == offsetof(hipFuncAttributes, constSizeBytes) &&
+              offsetof(FunctionAttributes, most_dynamic_lds) ==
+                  offsetof(hipFuncAttributes, maxDynamicSharedSizeBytes) &&
+              offsetof(FunctionAttributes, registers) == offsetof(hipFuncAttributes, numRegs) &&
+              offsetof(FunctionAttributes, lds_bytes) == offsetof(hipFuncAttributes, sharedSizeBytes));
+static_assert(sizeof(PointerAttributes) == sizeof(hipPointerAttribute_t) &&
+              offsetof(PointerAttributes, on_device) == offsetof(hipPointerAttribute_t, devicePointer) &&
+              offsetof(PointerAttributes, on_host) == offsetof(hipPointerAttribute_t, hostPointer) &&
+              offsetof(PointerAttributes, managed) == offsetof(hipPointerAttribute_t, isManaged) &&
+              offsetof(PointerAttributes, flags) == offsetof(hipPointerAttribute_t, allocationFlags));
+static_assert(offsetof(PoolProperties, device) == offsetof(hipMemPoolProps, location.id));
 
 // ABSENT_name, LATER_version: not in this header. What compilers call and what hip_ext.h has is elsewhere.
 #define PROBE ~, 1
@@ -108,7 +141,9 @@ using Type_hipOccupancyMaxPotentialBlockSize = hipError_t (*)(int*, int*, const 
 #undef EXPORT
 
 #define ATTRIBUTE(name, code, value) static_assert(hipDeviceAttribute##name == code);
+#define ATTRIBUTE_5_3(name, code, value)
 #include "strata/bindings/hip/attributes.def"
+#undef ATTRIBUTE_5_3
 #undef ATTRIBUTE
 
 }  // namespace

@@ -20,7 +20,7 @@ static void graphs() {
     OK(hipStreamWaitEvent(other, fork, 0));
     bump<<<1, 32, 0, other>>>(memory, 10);
     OK(hipEventRecord(join, other));
-    CODE(hipStreamSynchronize(stream), hipErrorStreamCaptureUnsupported);
+    CODE(hipStreamQuery(stream), hipErrorStreamCaptureUnsupported);
     OK(hipStreamWaitEvent(stream, join, 0));
     hipGraph_t graph;
     OK(hipStreamEndCapture(stream, &graph));

@@ -1,0 +1,121 @@
+// What nodes of graphs do, from the structs in which programs say it.
+#include "strata/bindings/hip/blocks_p.h"
+#include "strata/bindings/hip/event_p.h"
+#include "strata/bindings/hip/fill_p.h"
+#include "strata/bindings/hip/graphs_p.h"
+#include "strata/bindings/hip/registration_p.h"
+
+namespace strata::hip::library {
+namespace {
+
+Work work_of(const std::monostate&) { return {}; }
+Work work_of(const Launch& launch) {
+    return [launch](Stream& own) { return run(own, launch); };
+}
+Work work_of(const Box& box) {
+    return [box](Stream& own) { return copy_rows(own, box.to, box.from, box.rows); };
+}
+Work work_of(const FillParameters& p) {
+    const Pattern pattern{p.to, p.value, p.element, p.width, p.pitch, p.height};
+    return [pattern](Stream& own) { return fill(own, pattern); };
+}
+Work work_of(const HostParameters& p) {
+    return [p](Stream&) {
+        p.function(p.data);
+        return hipSuccess;
+    };
+}
+Work work_of(const EventParameters& p) {
+    return [p](Stream& own) {
+        if (p.waits) return wait_for_event(own, p.event);
+        Event* const event = event_of(p.event);
+        return event ? record_event(own, *event) : hipErrorInvalidHandle;
+    };
+}
+Work work_of(const Child& child) {
+    return [child](Stream& own) {
+        std::vector<const Node*> order;
+        if (const Code code = child->in_order(order); code != hipSuccess) return code;
+        for (const Node* node : order)
+            if (node->work)
+                if (const Code code = node->work(own); code != hipSuccess) return code;
+        return hipSuccess;
+    };
+}
+
+}  // namespace
+
+void Node::become(Details wanted) {
+    work = std::visit([](const auto& what) { return work_of(what); }, wanted);
+    details = std::move(wanted);
+}
+
+Code kernel_details(const void* parameters, Details& out) {
+    if (!parameters) return hipErrorInvalidValue;
+    const auto& p = *static_cast<const KernelParameters*>(parameters);
+    if (!p.function) return hipErrorInvalidDeviceFunction;
+    const Function* function = function_at(p.function);
+    Code code = hipSuccess;
+    if (Function* of_host = nullptr; !function) {
+        code = find_kernel(p.function, of_host);
+        if (code != hipSuccess) return code;
+        function = of_host;
+    }
+    if (!p.parameters == !p.extra && function->argument_bytes) return hipErrorInvalidValue;
+    Launch launch{function, p.grid, p.block, p.lds, {}, p.function};
+    code = arguments_of(*function, p.parameters, p.extra, launch.arguments);
+    if (code == hipSuccess) code = check_launch(launch);
+    if (code == hipSuccess) out = std::move(launch);
+    return code;
+}
+
+Code fill_details(const void* parameters, Details& out) {
+    if (!parameters) return hipErrorInvalidValue;
+    const auto& p = *static_cast<const FillParameters*>(parameters);
+    if (!p.to || (p.element != 1 && p.element != 2 && p.element != 4) || !p.width || !p.height)
+        return hipErrorInvalidValue;
+    if (p.height > 1 && p.width * p.element > p.pitch) return hipErrorInvalidValue;
+    const std::optional<size_t> span = span_of({p.width * p.element, p.height}, p.pitch, 0);
+    if (const auto block = block_of(p.to); !span || !block || *span > block->behind(address(p.to)))
+        return hipErrorInvalidValue;
+    out = p;
+    return hipSuccess;
+}
+
+Code host_details(const void* parameters, Details& out) {
+    if (!parameters || !static_cast<const HostParameters*>(parameters)->function) return hipErrorInvalidValue;
+    out = *static_cast<const HostParameters*>(parameters);
+    return hipSuccess;
+}
+
+Code event_details(void* event, bool waits, Details& out) {
+    if (!event_of(event)) return hipErrorInvalidValue;
+    out = EventParameters{event, waits};
+    return hipSuccess;
+}
+
+Code child_details(void* graph, Details& out) {
+    const Graph* const own = graph_of(graph);
+    if (!own) return hipErrorInvalidValue;
+    std::vector<const Node*> order;
+    const Code code = own->in_order(order);
+    if (code == hipSuccess) out = std::make_shared<Graph>(*own);
+    return code;
+}
+
+Code copy_details(const void* parameters, Details& out) {
+    Box box;
+    Code code = box_of(parameters, box);
+    if (code == hipSuccess) code = check(box);
+    if (code == hipSuccess) out = box;
+    return code == hipErrorInvalidPitchValue ? hipErrorInvalidValue : code;
+}
+
+Code row_details(void* to, const void* from, size_t bytes, int kind, Details& out) {
+    if (!to || !from || !bytes) return hipErrorInvalidValue;
+    const Code code = check_copy(to, from, bytes, kind);
+    if (code == hipSuccess) out = Box{to, from, {.width = bytes}, kind};
+    return code;
+}
+
+}  // namespace strata::hip::library

@@ -1,0 +1,159 @@
+// Streams, events and captures: their order, their times by the model, what threads do at once.
+#include <thread>
+
+#include "fixture.h"
+
+namespace strata::hip::library {
+namespace {
+
+class Streams : public Library {};
+
+TEST_F(Streams, TellWhatTheyWereMadeWith) {
+    void* stream = nullptr;
+    int value = 99, device = -1;
+    unsigned flags = 0;
+    const uint32_t mask = 1;
+    EXPECT_EQ(hipStreamCreateWithPriority(&stream, 1, -5), hipSuccess);
+    EXPECT_EQ(hipStreamGetPriority(stream, &value), hipSuccess);
+    EXPECT_EQ(value, -1) << "as high as there is";
+    EXPECT_EQ(hipStreamGetFlags(stream, &flags), hipSuccess);
+    EXPECT_EQ(flags, 1u);
+    EXPECT_EQ(hipStreamGetFlags(nullptr, &flags), hipErrorInvalidValue);
+    EXPECT_EQ(hipStreamGetDevice(stream, &device), hipSuccess);
+    EXPECT_EQ(device, 0);
+    EXPECT_EQ(hipGetStreamDeviceId(stream), 0);
+    EXPECT_EQ(hipGetStreamDeviceId(&flags), -1);
+    EXPECT_EQ(hipStreamGetPriority(stream, nullptr), hipErrorInvalidValue);
+    EXPECT_EQ(hipStreamGetDevice(&flags, &device), hipErrorContextIsDestroyed);
+    EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
+    EXPECT_EQ(hipStreamCreateWithPriority(&stream, 2, 0), hipErrorInvalidValue);
+    EXPECT_EQ(hipExtStreamCreateWithCUMask(&stream, 1, &mask), hipSuccess);
+    EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
+    EXPECT_EQ(hipExtStreamCreateWithCUMask(&stream, 0, nullptr), hipErrorInvalidValue);
+}
+
+TEST_F(Streams, WriteValues) {
+    void* memory = filled(Words(4));
+    auto* const words = static_cast<uint32_t*>(memory);
+    EXPECT_EQ(hipStreamWriteValue32(nullptr, words, 7, 0), hipSuccess);
+    EXPECT_EQ(hipStreamWriteValue64(nullptr, words + 2, uint64_t{3} << 32 | 5, 0), hipSuccess);
+    EXPECT_EQ(read(memory, 4), (Words{7, 0, 5, 3}));
+    EXPECT_EQ(hipStreamWriteValue32(nullptr, nullptr, 7, 0), hipErrorInvalidValue);
+    EXPECT_EQ(hipStreamWriteValue64(nullptr, words, 7, 1), hipErrorInvalidValue);
+    free_all({memory});
+}
+
+TEST_F(Streams, CopiesTakeAsLongAsTheLinkOfTheCard) {
+    constexpr size_t kBytes = 63'015'385;  // 2 ms over 16 lanes of 16 GT/s, 128 bits of 130
+    void *start = nullptr, *stop = nullptr, *memory = nullptr;
+    const std::vector<char> host(kBytes);
+    ASSERT_EQ(hipMalloc(&memory, kBytes), hipSuccess);
+    ASSERT_EQ(hipEventCreate(&start), hipSuccess);
+    ASSERT_EQ(hipEventCreate(&stop), hipSuccess);
+    float ms = 0;
+    EXPECT_EQ(hipEventRecordWithFlags(start, nullptr, 0), hipSuccess);
+    EXPECT_EQ(hipMemcpyAsync(memory, host.data(), kBytes, 1, nullptr), hipSuccess);
+    EXPECT_EQ(hipEventRecordWithFlags(stop, nullptr, 1), hipSuccess);
+    EXPECT_EQ(hipEventElapsedTime(&ms, start, stop), hipSuccess);
+    EXPECT_NEAR(ms, 2, 1e-5);
+    EXPECT_EQ(hipEventRecordWithFlags(stop, nullptr, 2), hipErrorInvalidValue);
+    EXPECT_EQ(hipEventCreateWithFlags(&start, 4), hipErrorInvalidValue) << "between processes, with times";
+    EXPECT_EQ(hipEventDestroy(stop), hipSuccess);
+    free_all({memory});
+}
+
+TEST_F(Streams, OfThreadsEndWithThem) {
+    for (int i = 0; i < 3; ++i)
+        std::thread([] { EXPECT_EQ(hipStreamSynchronize(reinterpret_cast<void*>(2)), hipSuccess); }).join();
+    EXPECT_EQ(hipDeviceSynchronize(), hipSuccess);
+}
+
+TEST_F(Streams, ThreadsShareEventsAndMemory) {
+    void *event = nullptr, *memory = filled(counted(0));
+    ASSERT_EQ(hipEventCreate(&event), hipSuccess);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([&] {
+            for (int i = 0; i < 50; ++i) {
+                void* own = nullptr;
+                EXPECT_EQ(hipMalloc(&own, kCount * 4), hipSuccess);
+                EXPECT_EQ(hipMemcpyDtoD(own, memory, kCount * 4), hipSuccess);
+                EXPECT_EQ(hipEventRecord(event, nullptr), hipSuccess);
+                EXPECT_EQ(hipEventSynchronize(event), hipSuccess);
+                EXPECT_EQ(hipEventQuery(event), hipSuccess);
+                EXPECT_EQ(read(own), counted(0));
+                EXPECT_EQ(hipFree(own), hipSuccess);
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(hipEventDestroy(event), hipSuccess);
+    free_all({memory});
+}
+
+class Captures : public Library {
+  protected:
+    void SetUp() override {
+        Library::SetUp();
+        memory_ = filled(counted(0));
+        ASSERT_EQ(hipStreamCreate(&stream_), hipSuccess);
+        ASSERT_EQ(hipStreamBeginCapture(stream_, 0), hipSuccess);
+    }
+    void TearDown() override {
+        if (stream_) EXPECT_EQ(hipStreamDestroy(stream_), hipSuccess);
+        free_all({memory_});
+    }
+    int status() const {
+        int out = -1;
+        EXPECT_EQ(hipStreamIsCapturing(stream_, &out), hipSuccess);
+        return out;
+    }
+    void *memory_ = nullptr, *stream_ = nullptr, *graph_ = nullptr;
+};
+
+TEST_F(Captures, AreLostByACallThatCannotBeRecorded) {
+    EXPECT_EQ(status(), 1);
+    int state = 0;
+    unsigned long long id = 0, again = 0;
+    EXPECT_EQ(hipStreamGetCaptureInfo(stream_, &state, &id), hipSuccess);
+    EXPECT_NE(id, 0u);
+    EXPECT_EQ(hipStreamGetCaptureInfo(stream_, &state, &again), hipSuccess);
+    EXPECT_EQ(id, again);
+    EXPECT_EQ(hipStreamGetCaptureInfo(stream_, nullptr, &id), hipErrorInvalidValue);
+    EXPECT_EQ(hipStreamSynchronize(stream_), hipErrorStreamCaptureUnsupported);
+    EXPECT_EQ(status(), 2);
+    EXPECT_EQ(hipMemsetAsync(memory_, 0, 4, stream_), hipErrorStreamCaptureInvalidated);
+    EXPECT_EQ(hipStreamEndCapture(stream_, &graph_), hipErrorStreamCaptureInvalidated);
+    EXPECT_EQ(graph_, nullptr);
+    EXPECT_EQ(status(), 0);
+}
+
+TEST_F(Captures, EndWithTheStream) {
+    void *other = nullptr, *event = nullptr;
+    ASSERT_EQ(hipStreamCreate(&other), hipSuccess);
+    ASSERT_EQ(hipEventCreate(&event), hipSuccess);
+    EXPECT_EQ(hipEventRecord(event, stream_), hipSuccess);
+    EXPECT_EQ(hipStreamWaitEvent(other, event, 0), hipSuccess);
+    EXPECT_EQ(hipStreamDestroy(std::exchange(stream_, nullptr)), hipSuccess) << "while two streams record";
+    EXPECT_EQ(hipMemsetAsync(memory_, 0xff, 4, other), hipSuccess);
+    EXPECT_EQ(read(memory_, 1), Words{~0u}) << "done, not recorded";
+    EXPECT_EQ(hipStreamDestroy(other), hipSuccess);
+    EXPECT_EQ(hipEventDestroy(event), hipSuccess);
+}
+
+TEST_F(Captures, HaveAModeOfTheThread) {
+    int mode = 2;
+    EXPECT_EQ(hipThreadExchangeStreamCaptureMode(&mode), hipSuccess);
+    EXPECT_EQ(mode, 0);
+    mode = 0;
+    EXPECT_EQ(hipThreadExchangeStreamCaptureMode(&mode), hipSuccess);
+    EXPECT_EQ(mode, 2);
+    mode = 3;
+    EXPECT_EQ(hipThreadExchangeStreamCaptureMode(&mode), hipErrorInvalidValue);
+    EXPECT_EQ(hipThreadExchangeStreamCaptureMode(nullptr), hipErrorInvalidValue);
+    std::thread([&] { EXPECT_EQ(hipStreamEndCapture(stream_, &graph_), hipErrorStreamCaptureWrongThread); }).join();
+    EXPECT_EQ(hipStreamEndCapture(stream_, &graph_), hipSuccess);
+    EXPECT_EQ(hipGraphDestroy(graph_), hipSuccess);
+}
+
+}  // namespace
+}  // namespace strata::hip::library
