@@ -1,5 +1,6 @@
 // Streams that record what they would do.
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 #include "strata/bindings/hip/exports_p.h"
@@ -11,7 +12,19 @@ namespace strata::hip::library {
 namespace {
 
 enum Status { none, active, invalidated };
-constexpr int relaxed = 2;  // hipStreamCaptureModeRelaxed; of the others, only the thread that began ends
+/// hipStreamCaptureMode: what calls that cannot be recorded are refused to: all threads, the one that began, none.
+enum Mode { global, of_thread, relaxed };
+thread_local int mode_of_thread = global;
+
+/// Captures that are open and refuse calls, and how many there are, for who does not want the lock.
+std::vector<std::shared_ptr<Capture>>& guarded() {
+    static auto* all = new std::vector<std::shared_ptr<Capture>>;
+    return *all;
+}
+std::atomic<size_t>& number_guarded() {
+    static std::atomic<size_t> number{0};
+    return number;
+}
 
 Mutex& capture_mutex() {
     static auto* mutex = new Mutex;
@@ -27,7 +40,9 @@ Code begin(void* handle, int mode) {
     if (stream->capture) return hipErrorIllegalState;
     stream->capture = std::make_shared<Capture>();
     stream->capture->origin = stream;
-    if (mode != relaxed) stream->capture->thread = std::this_thread::get_id();
+    stream->capture->mode = mode;
+    if (mode != relaxed) guarded().push_back(stream->capture);
+    number_guarded() = guarded().size();
     stream->capture->tips[stream] = {};
     return hipSuccess;
 }
@@ -47,6 +62,8 @@ bool joined(const Capture& capture, Stream* stream) {
 void close(Capture& capture) {
     for (const auto& [member, tips] : capture.tips) member->capture.reset();
     capture.open = false;
+    std::erase_if(guarded(), [&](const auto& one) { return one.get() == &capture; });
+    number_guarded() = guarded().size();
 }
 
 Code end(void* handle, void** graph) {
@@ -58,7 +75,8 @@ Code end(void* handle, void** graph) {
     const std::shared_ptr<Capture> capture = stream->capture;
     if (!capture) return hipErrorIllegalState;
     if (capture->origin != stream) return hipErrorStreamCaptureUnmatched;
-    if (capture->thread && capture->thread != std::this_thread::get_id()) return hipErrorStreamCaptureWrongThread;
+    if (capture->mode != relaxed && capture->thread != std::this_thread::get_id())
+        return hipErrorStreamCaptureWrongThread;
     const bool complete = joined(*capture, stream);
     close(*capture);
     if (!capture->valid) return hipErrorStreamCaptureInvalidated;
@@ -109,6 +127,19 @@ void invalidate(Stream& stream) {
     if (stream.capture) stream.capture->valid = false;
 }
 
+bool refused_by_capture() {
+    if (number_guarded() == 0 || mode_of_thread == relaxed) return false;
+    std::lock_guard lock(capture_mutex());
+    bool refused = false;
+    for (const auto& capture : guarded()) {
+        const bool own = capture->thread == std::this_thread::get_id();
+        if (!own && (capture->mode == of_thread || mode_of_thread == of_thread)) continue;
+        capture->valid = false;
+        refused = true;
+    }
+    return refused;
+}
+
 Code record(Stream& stream, NodeType type, Work work) {
     return append(stream, {.type = type, .work = std::move(work)});
 }
@@ -147,9 +178,8 @@ int hipStreamGetCaptureInfo(void* stream, int* status, unsigned long long* id) {
 }
 int hipThreadExchangeStreamCaptureMode(int* mode) {
     return entry("hipThreadExchangeStreamCaptureMode", [&] {
-        thread_local int own = 0;
-        if (!mode || *mode < 0 || *mode > 2) return hipErrorInvalidValue;
-        std::swap(own, *mode);
+        if (!mode || *mode < global || *mode > relaxed) return hipErrorInvalidValue;
+        std::swap(mode_of_thread, *mode);
         return hipSuccess;
     });
 }

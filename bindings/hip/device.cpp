@@ -96,6 +96,7 @@ int hipDeviceGet(int* device, int ordinal) {
 }
 int hipDeviceSynchronize() {
     return entry("hipDeviceSynchronize", [] {
+        if (refused_by_capture()) return hipErrorStreamCaptureUnsupported;
         wait_for_device(current());
         return hipSuccess;
     });

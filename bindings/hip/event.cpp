@@ -38,9 +38,10 @@ Code create(void** out, unsigned flags) {
 }
 
 Code destroy(void* handle) {
+    if (!handle) return hipErrorInvalidHandle;
     std::lock_guard lock(events().mutex);
     auto* const event = static_cast<Event*>(handle);
-    if (!events().all.erase(event)) return hipErrorInvalidHandle;
+    if (!events().all.erase(event)) return hipErrorContextIsDestroyed;
     delete event;
     return hipSuccess;
 }

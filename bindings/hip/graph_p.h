@@ -1,6 +1,5 @@
 #pragma once
 #include <map>
-#include <optional>
 #include <thread>
 #include <unordered_set>
 #include <variant>
@@ -54,7 +53,8 @@ struct Capture {
     std::unique_ptr<Graph> graph = std::make_unique<Graph>();
     Stream* origin = nullptr;
     std::map<Stream*, std::vector<Node*>> tips = {};  ///< what the next node of a stream comes after
-    std::optional<std::thread::id> thread = {};       ///< that alone may end it
+    int mode = 0;
+    std::thread::id thread = std::this_thread::get_id();  ///< that began it
     bool open = true, valid = true;
 };
 

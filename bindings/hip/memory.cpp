@@ -29,7 +29,10 @@ int hipMemGetInfo(size_t* free, size_t* total) {
     });
 }
 int hipMalloc(void** memory, size_t bytes) {
-    return entry("hipMalloc", [&] { return allocate(current(), bytes, MemoryKind::device, 0, memory); });
+    return entry("hipMalloc", [&] {
+        if (refused_by_capture()) return hipErrorStreamCaptureUnsupported;
+        return allocate(current(), bytes, MemoryKind::device, 0, memory);
+    });
 }
 int hipExtMallocWithFlags(void** memory, size_t bytes, unsigned flags) {
     return entry("hipExtMallocWithFlags", [&] {

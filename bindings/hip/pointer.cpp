@@ -115,9 +115,11 @@ int hipMemPrefetchAsync(const void* memory, size_t bytes, int, void* stream) {
         return check_managed(memory, bytes);
     });
 }
-int hipStreamAttachMemAsync(void* stream, void* memory, size_t, unsigned flags) {
+int hipStreamAttachMemAsync(void* stream, void* memory, size_t bytes, unsigned flags) {
     return entry("hipStreamAttachMemAsync", [&] {
         if (!stream_of(stream) || !memory || (flags != 1 && flags != 2 && flags != 4)) return hipErrorInvalidValue;
+        const std::optional<Block> block = block_of(memory);
+        if (block && bytes && bytes != block->bytes) return hipErrorInvalidValue;  // all of it, or 0 for that
         return check_managed(memory, 1);
     });
 }

@@ -102,7 +102,7 @@ Code create(void** out, unsigned flags, int priority) {
 Code destroy(void* handle) {
     if (!handle || address(handle) <= kPerThreadStream) return hipErrorInvalidHandle;
     Stream* const stream = stream_of(handle);
-    if (!stream) return hipErrorInvalidHandle;
+    if (!stream) return hipErrorContextIsDestroyed;
     remove(stream);
     return hipSuccess;
 }

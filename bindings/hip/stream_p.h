@@ -52,6 +52,8 @@ using Work = std::function<Code(Stream&)>;
 void leave_capture(Stream& stream);
 /// A call that cannot be recorded was made: the graph is lost.
 void invalidate(Stream& stream);
+/// Whether such a call is refused, whatever its stream, as one captures that wants it so: whose graph is lost then.
+bool refused_by_capture();
 /// Keeps work for the graph that a stream records.
 Code record(Stream& stream, NodeType type, Work work);
 
@@ -71,6 +73,7 @@ Code and_wait(void* handle, F&& work) {
         invalidate(*stream);
         return hipErrorStreamCaptureUnsupported;
     }
+    if (refused_by_capture()) return stream->legacy ? hipErrorStreamCaptureImplicit : hipErrorStreamCaptureUnsupported;
     const Code code = work(*stream);
     wait_for_stream(*stream);
     return code;

@@ -1,5 +1,6 @@
 """Programs that are built for AMD's HIP runtime run as they are on emulated devices: their host code calls Strata's libamdhip64."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -124,6 +125,14 @@ def test_a_profile_tells_of_each_kernel(build):
     head, row = done.stderr.splitlines()[1:]
     assert head.split()[:2] == ["ms", "share"]
     assert row.endswith("_Z3addPKfS0_Pfi") and float(row.split()[0]) > 0 and " 100.0% " in row
+
+
+def test_calls_are_measured_beside_what_ctypes_costs():
+    run_ = run([sys.executable, "-m", "strata", "bench", "--quick", "hip"])
+    assert run_.returncode == 0, run_.stderr
+    rows = json.loads(run_.stdout)["hip"]
+    assert {"call_of_ctypes", "empty_launch", "copy_to_device_4_bytes", "copy_to_host_65536_bytes"} <= set(rows)
+    assert 0 < rows["call_of_ctypes"]["best_us"] < rows["empty_launch"]["best_us"]
 
 
 def test_what_cannot_be_run_is_said(build):

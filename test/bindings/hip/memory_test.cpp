@@ -92,6 +92,8 @@ TEST_F(Memory, AdviceIsTakenForManagedMemoryAlone) {
     EXPECT_EQ(hipMemPrefetchAsync(managed, 64, 0, &managed), hipErrorContextIsDestroyed);
     EXPECT_EQ(hipMemPrefetchAsync(own, 64, 0, nullptr), hipErrorInvalidValue);
     EXPECT_EQ(hipStreamAttachMemAsync(nullptr, managed, 0, 4), hipSuccess);
+    EXPECT_EQ(hipStreamAttachMemAsync(nullptr, managed, 64, 4), hipSuccess);
+    EXPECT_EQ(hipStreamAttachMemAsync(nullptr, managed, 63, 4), hipErrorInvalidValue) << "not all of it";
     EXPECT_EQ(hipStreamAttachMemAsync(nullptr, managed, 0, 3), hipErrorInvalidValue);
     EXPECT_EQ(hipStreamAttachMemAsync(nullptr, own, 0, 4), hipErrorInvalidValue);
     free_all({managed, own});

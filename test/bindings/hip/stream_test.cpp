@@ -127,6 +127,41 @@ TEST_F(Captures, AreLostByACallThatCannotBeRecorded) {
     EXPECT_EQ(status(), 0);
 }
 
+TEST_F(Captures, RefuseCallsThatCannotBeRecordedAsTheirModeSays) {
+    void *memory = nullptr, *other = nullptr;
+    ASSERT_EQ(hipStreamCreate(&other), hipSuccess);
+    const auto refused = [&](int mode, bool same_thread) {
+        std::vector<int> codes;
+        const auto calls = [&] {
+            codes = {hipMemset(memory_, 0, 4), hipStreamSynchronize(other), hipDeviceSynchronize(),
+                     hipMalloc(&memory, 4)};
+            if (codes.back() == hipSuccess) codes.back() = hipFree(memory);
+        };
+        (void)hipStreamEndCapture(stream_, &graph_);
+        EXPECT_EQ(hipStreamBeginCapture(stream_, mode), hipSuccess);
+        if (same_thread)
+            calls();
+        else
+            std::thread(calls).join();
+        const bool all = codes == std::vector<int>{hipErrorStreamCaptureImplicit, hipErrorStreamCaptureUnsupported,
+                                                   hipErrorStreamCaptureUnsupported, hipErrorStreamCaptureUnsupported};
+        EXPECT_EQ(status(), all ? 2 : 1);
+        EXPECT_TRUE(all || codes == std::vector<int>(4, hipSuccess));
+        return all;
+    };
+    EXPECT_TRUE(refused(0, true));
+    EXPECT_TRUE(refused(0, false));
+    EXPECT_TRUE(refused(1, true));
+    EXPECT_FALSE(refused(1, false)) << "another thread's";
+    EXPECT_FALSE(refused(2, true)) << "relaxed";
+    int mode = 2;
+    EXPECT_EQ(hipThreadExchangeStreamCaptureMode(&mode), hipSuccess);
+    EXPECT_FALSE(refused(0, true)) << "the thread is relaxed";
+    EXPECT_EQ(hipThreadExchangeStreamCaptureMode(&mode), hipSuccess);
+    EXPECT_EQ(hipStreamEndCapture(stream_, &graph_), hipSuccess);
+    EXPECT_EQ(hipStreamDestroy(other), hipSuccess);
+}
+
 TEST_F(Captures, EndWithTheStream) {
     void *other = nullptr, *event = nullptr;
     ASSERT_EQ(hipStreamCreate(&other), hipSuccess);

@@ -275,7 +275,13 @@ def bench_gpu(quick):
     return gpu.bench_gpu(quick)
 
 
-ON_CARDS = {"gpu": bench_gpu}  # run where they are named
+def bench_hip(quick):
+    from .hip import bench_hip
+
+    return bench_hip(quick)
+
+
+WHERE_NAMED = {"gpu": bench_gpu, "hip": bench_hip}  # need a card, a build of libamdhip64
 
 
 def table_of(module):
@@ -289,9 +295,9 @@ def run_benchmarks(only=(), quick=False, archs=()):
     """Results by name, with the machine. only: some of BENCHMARKS; quick: fewer repetitions; archs: of lowering, all if empty."""
     import strata
 
-    unknown = [n for n in only if n not in BENCHMARKS | ON_CARDS]
+    unknown = [n for n in only if n not in BENCHMARKS | WHERE_NAMED]
     if unknown:
-        raise strata.UsageError(f"unknown benchmark '{unknown[0]}'; known: {', '.join(BENCHMARKS | ON_CARDS)}")
+        raise strata.UsageError(f"unknown benchmark '{unknown[0]}'; known: {', '.join(BENCHMARKS | WHERE_NAMED)}")
     if "emu" in (only or BENCHMARKS) and not importlib.util.find_spec("strata._strata_bench"):
         others = " ".join(n for n in BENCHMARKS if n != "emu")
         raise strata.Unsupported(f"'strata bench emu' needs a module that is built in a checkout (scripts/setup) and not installed; here: strata bench {others}")
@@ -299,7 +305,7 @@ def run_benchmarks(only=(), quick=False, archs=()):
     for name in only or BENCHMARKS:
         if sys.stderr.isatty():
             print(f"\r{name} ...\033[K", end="", file=sys.stderr, flush=True)
-        out[name] = bench_lowering(quick, archs) if name == "lowering" else (BENCHMARKS | ON_CARDS)[name](quick)
+        out[name] = bench_lowering(quick, archs) if name == "lowering" else (BENCHMARKS | WHERE_NAMED)[name](quick)
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
     return out

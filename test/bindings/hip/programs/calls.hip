@@ -212,9 +212,9 @@ static void streams_and_events() {
     EXPECT(read(memory, 1)[0] == 7);
     OK(hipEventDestroy(start));
     CODE(hipEventRecord(start, one), hipErrorInvalidHandle);
-    CODE(hipEventDestroy(start), hipErrorInvalidHandle);
+    CODE(hipEventDestroy(start), hipErrorContextIsDestroyed);
     OK(hipStreamDestroy(one));
-    CODE(hipStreamDestroy(one), hipErrorInvalidHandle);
+    CODE(hipStreamDestroy(one), hipErrorContextIsDestroyed);
     CODE(hipStreamSynchronize(one), hipErrorContextIsDestroyed);
     OK(hipStreamDestroy(two));
     OK(hipFree(memory));
