@@ -35,6 +35,7 @@ Code launch_function(void* handle, Dim3 grid, Dim3 block, size_t lds, void* stre
     if (!function) return hipErrorInvalidHandle;
     if ((parameters && extra) || lds > UINT32_MAX) return hipErrorInvalidValue;
     Launch launch{function, grid, block, static_cast<uint32_t>(lds)};
+    if (check_launch(launch) != hipSuccess) return hipErrorInvalidValue;
     const Code given = arguments_of(*launch.function, parameters, extra, launch.arguments);
     return given == hipSuccess ? run_on(stream, std::move(launch)) : given;
 }

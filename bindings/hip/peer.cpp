@@ -133,7 +133,7 @@ int hipDeviceGetP2PAttribute(int* value, int attribute, int from, int to) {
 }
 int hipExtGetLinkTypeAndHopCount(int device, int peer, uint32_t* type, uint32_t* hops) {
     return entry("hipExtGetLinkTypeAndHopCount", [&] {
-        if (!type || !hops || device == peer) return hipErrorInvalidValue;
+        if (!type || !hops || device == peer || device < 0 || peer < 0) return hipErrorInvalidValue;
         Pair pair;
         if (const Code code = pair_of(device, peer, pair); code != hipSuccess) return code;
         *type = kPcie;

@@ -218,7 +218,8 @@ int hipStreamSynchronize(void* stream) {
 int hipStreamWaitEvent(void* stream, void* event, unsigned flags) {
     return entry("hipStreamWaitEvent", [&] {
         if (flags) return hipErrorInvalidValue;
-        return with_stream(stream, [&](Stream& own) { return wait_for_event(own, event); });
+        Stream* const own = stream_of(stream);
+        return own ? wait_for_event(*own, event) : hipErrorInvalidHandle;
     });
 }
 int hipStreamGetFlags(void* stream, unsigned* flags) {

@@ -75,6 +75,8 @@ static_assert(offsetof(PoolProperties, device) == offsetof(hipMemPoolProps, loca
 #define ABSENT_hipGetDevicePropertiesR0000 PROBE
 #define ABSENT_hipExtModuleLaunchKernel PROBE
 #define ABSENT_hipStreamGetDevice PROBE
+#define ABSENT__Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j PROBE
+#define ABSENT__Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_ PROBE
 #define ABSENT_hipCreateChannelDesc PROBE
 // Of the header, compiled for streams of threads, under the name without _spt.
 #define ABSENT_hipLaunchKernel_spt PROBE

@@ -104,6 +104,18 @@ TEST_F(Launches, BetweenEvents) {
     expect_sums();
     EXPECT_EQ(launch(kCount + 1, kCount, stop), hipErrorInvalidConfiguration);
     EXPECT_EQ(launch(kCount, 0, stop), hipErrorInvalidConfiguration);
+    // The same as C++ names of HIP 5.
+    EXPECT_EQ(_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_(
+                  kernel.function, kCount, 1, 1, kCount, 1, 1, 0, nullptr, arguments_, nullptr, start, stop),
+              hipSuccess);
+    expect_sums();
+    EXPECT_EQ(_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j(
+                  kernel.function, kCount, 1, 1, kCount, 1, 1, 0, nullptr, arguments_, nullptr, start, stop, 0),
+              hipSuccess);
+    expect_sums();
+    EXPECT_EQ(_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j(
+                  nullptr, kCount, 1, 1, kCount, 1, 1, 0, nullptr, arguments_, nullptr, start, stop, 0),
+              hipErrorInvalidHandle);
     EXPECT_EQ(hipEventDestroy(start), hipSuccess);
     EXPECT_EQ(hipEventDestroy(stop), hipSuccess);
 }
