@@ -1,4 +1,6 @@
 // What nodes do, told and changed: in a graph, and in one that was made ready.
+#include <functional>
+
 #include "strata/bindings/hip/exports_p.h"
 #include "strata/bindings/hip/graphs_p.h"
 

@@ -1,3 +1,4 @@
+#include <compare>
 #include <mutex>
 #include <set>
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include "strata/bindings/hip/event_p.h"
 #include "strata/bindings/hip/exports_p.h"

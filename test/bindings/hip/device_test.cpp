@@ -1,6 +1,9 @@
 // Devices: what they say of themselves, and how several of one arch reach each other. Each arch has two here.
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "fixture.h"
 

@@ -1,7 +1,9 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "../../runtime/hip/add_one.h"

@@ -1,5 +1,5 @@
 // Graphs made node by node: their edges, what nodes say they do, and changes of it, before and behind the making ready.
-#include <algorithm>
+#include <vector>
 
 #include "fixture.h"
 #include "strata/bindings/hip/structs_p.h"

@@ -1,4 +1,5 @@
 // Memory, copies and fills of every kind, against what the host holds.
+#include <algorithm>
 #include <cstring>
 
 #include "fixture.h"

@@ -1,5 +1,6 @@
 // Streams, events and captures: their order, their times by the model, what threads do at once.
 #include <thread>
+#include <utility>
 
 #include "fixture.h"
 
