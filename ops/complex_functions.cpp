@@ -133,7 +133,7 @@ Parts expm1_of(const Parts& z) {
     Tensor real = zero(z.im), endless = both(infinite(z.re), no_angle(z.im)), half = (z.im * 0.5).sin();
     Tensor minus = z.re.expm1(), re = minus * z.im.cos() - half * half * 2;
     re = where(bitwise_or(real, endless), minus, re);
-    return {re, exp_of(z).im};
+    return {where(both(real, zero(z.re)), 0, re), exp_of(z).im};
 }
 
 Parts log_of(const Parts& z) { return {log_abs(z.re, z.im), ops::atan2(z.im, z.re)}; }

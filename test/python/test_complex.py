@@ -383,3 +383,12 @@ def test_gradients_of_a_complex_result_need_a_seed():
     np.testing.assert_allclose(back(Tensor([1j]))[0].numpy(), [np.conj(1 + 1j) * 1j])
     y, along = strata.jvp(lambda z: z * z, [z], [Tensor([1j])])
     np.testing.assert_allclose(along.numpy(), [2 * (1 + 2j) * 1j])
+
+
+def test_expm1_of_nothing_is_nothing_with_a_plus():
+    """Python array API 2024.12, expm1: of -0 + 0j too it is 0 + 0j; of the conjugate it is the conjugate."""
+    z = np.array([complex(0.0, 0.0), complex(-0.0, 0.0), complex(0.0, -0.0), complex(-0.0, -0.0)])
+    for dtype in (np.complex64, np.complex128):
+        got = strata.expm1(Tensor(z.astype(dtype))).numpy()
+        assert not got.any() and not np.signbit(got.real).any()
+        np.testing.assert_array_equal(np.signbit(got.imag), np.signbit(z.imag))
