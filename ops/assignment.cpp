@@ -11,9 +11,10 @@ using namespace ops;
 
 namespace {
 
+constexpr int64_t kMostPairs = int64_t{1} << 24;  ///< of a place and what may go there; more are ordered, and looked up
+
 /// For each of n places the last j with positions[j] = place, or -1.
 Tensor last_writer(const Tensor& positions, int64_t n) {
-    constexpr int64_t kMostPairs = int64_t{1} << 24;  // more are ordered first, and looked up
     const int64_t m = positions.numel();
     if (times("scatter", n, m) <= kMostPairs) {
         const Shape pairs{n, m};
@@ -103,6 +104,22 @@ void check_scatter(std::string_view name, const Tensor& x, const Tensor& indices
                    name, to_string(indices.shape()), to_string(values.shape()), to_string(x.shape()), at);
 }
 
+/// Sums (n,) of the values (m,) for each of n places, 0 where there are none. What is for one place lies together once it is
+/// ordered, and is added up in pairs, pairs of pairs and so on.
+Tensor sums_at(const Tensor& positions, const Tensor& values, int64_t n) {
+    const int64_t m = positions.numel();
+    Tensor order = positions.argsort().contiguous(), place = take_axis(positions, order, 0).contiguous();
+    Tensor sums = take_axis(values, order, 0);
+    for (int64_t apart = 1; apart < m; apart *= 2) {
+        const Pairs later{{apart, 0}}, all{{0, m}};
+        Tensor same = eq(place.pad(later, -1).shrink(all), place);
+        sums = (sums + where(same, sums.pad(later).shrink(all), 0)).contiguous();
+    }
+    Tensor at = iota(n).cast(place.dtype()), last = place.searchsorted(at, true) - 1, some = last.maximum(0);
+    Tensor there = bitwise_and(ge(last, 0), eq(take_axis(place, some, 0), at));
+    return where(there, take_axis(sums, some, 0), 0);
+}
+
 /// x (rows, n) and what is scattered, (rows, m), with the axis last.
 struct Scatter {
     Tensor place;    ///< (1, n, 1)
@@ -110,6 +127,15 @@ struct Scatter {
     Tensor values;   ///< (rows, 1, m)
     Tensor old;      ///< (rows, n)
     Shape moved;
+    int64_t rows() const { return old.size(0); }
+    int64_t n() const { return old.size(1); }
+    int64_t m() const { return indices.size(2); }
+    bool few(std::string_view name) const { return times(name, old.numel(), m()) <= kMostPairs; }
+    /// Where the values go in all of old, (rows * m,).
+    Tensor positions() const {
+        Tensor start = iota(rows()).cast(dtypes::int64).reshape({rows(), 1, 1}) * n();
+        return (start + indices).flatten().contiguous();
+    }
 };
 
 Scatter prepared(std::string_view name, const Tensor& x, int at, const Tensor& indices, const Tensor& values) {
@@ -160,7 +186,9 @@ Tensor Tensor::scatter(int axis, const Tensor& indices, const Tensor& values) co
     const int at = axis_of("scatter", axis, ndim());
     Scatter s = prepared("scatter", *this, at, indices, values);
     if (values.numel() == 0) return *this;
-    const int64_t rows = s.old.size(0), n = s.old.size(1), m = s.indices.size(2);
+    const int64_t rows = s.rows(), n = s.n(), m = s.m();
+    if (!s.few("scatter"))
+        return written(s.old.flatten(), s.positions(), s.values.flatten()).reshape(s.moved).movedim(-1, at);
     Tensor writer = ops::where(ops::eq(s.indices, s.place), iota(m).reshape({1, 1, m}), -1);
     writer = reduce(expand_to(writer, {rows, n, m}), Op::max, {2}).reshape({rows, n}).contiguous();
     Tensor start = iota(rows).reshape({rows, 1}).cast(dtypes::int64) * m;
@@ -177,9 +205,15 @@ Tensor Tensor::scatter_add(int axis, const Tensor& indices, const Tensor& values
         user_error(ErrorKind::DType, "[scatter_add] takes integers and floats, not bool; cast first");
     Scatter s = prepared("scatter_add", *this, at, indices, values);
     if (values.numel() == 0) return *this;
-    const int64_t rows = s.old.size(0), n = s.old.size(1), m = s.indices.size(2);
-    Tensor arrived = ops::where(ops::eq(s.indices, s.place), widened(s.values, false), 0);
-    Tensor added = reduce(expand_to(arrived, {rows, n, m}), Op::add, {2}).reshape({rows, n});
+    const int64_t rows = s.rows(), n = s.n();
+    Tensor values_there = widened(s.values, false), added;
+    if (s.few("scatter_add")) {
+        Tensor arrived = ops::where(ops::eq(s.indices, s.place), values_there, 0);
+        added = reduce(expand_to(arrived, {rows, n, s.m()}), Op::add, {2});
+    } else {
+        added = sums_at(s.positions(), values_there.flatten(), rows * n);
+    }
+    added = added.reshape({rows, n});
     return (widened(s.old, false) + added).cast(dtype()).reshape(s.moved).movedim(-1, at);
 }
 

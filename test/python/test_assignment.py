@@ -140,3 +140,28 @@ def test_complex_tensors_are_written_part_by_part():
         Tensor(X)[0] = 1j
     with pytest.raises(strata.DTypeError, match="sort"):
         t.sort()
+
+
+def test_scatter_of_many_values_is_numpys(rng):
+    """More than 2^24 pairs of a place and a value: they are ordered first."""
+    x, at = rng.standard_normal((2, 3000)).astype(np.float32), rng.integers(0, 2000, (2, 3500))
+    values = rng.standard_normal((2, 3500)).astype(np.float32)
+    put, added = x.copy(), x.astype(np.float64)
+    for row in range(2):
+        for place, value in zip(at[row], values[row]):
+            put[row, place] = value
+        np.add.at(added[row], at[row], values[row])
+    got = [f(1, Tensor(at), Tensor(values)) for f in (Tensor(x).scatter, Tensor(x).scatter_add)]
+    np.testing.assert_array_equal(got[0].numpy(), put)
+    np.testing.assert_allclose(got[1].numpy(), added, rtol=1e-5, atol=1e-5)
+    counted = rng.integers(0, 5000, 6000)
+    np.testing.assert_array_equal(strata.bincount(Tensor(counted)).numpy(), np.bincount(counted))
+
+
+def test_gradients_of_a_scatter_of_many_values(rng):
+    """d(sum(w * scatter_add(x, at, v))) is w by x and w[at] by v."""
+    at, w = rng.integers(0, 4000, 4500), rng.standard_normal(4000)
+    x, v = (Tensor(rng.standard_normal(n)).requires_grad_() for n in (4000, 4500))
+    (x.scatter_add(0, Tensor(at), v) * Tensor(w)).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), w)
+    np.testing.assert_allclose(v.grad.numpy(), w[at])

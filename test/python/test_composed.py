@@ -94,6 +94,15 @@ def test_logcumsumexp_does_not_overflow():
     same(strata.logcumsumexp(Tensor(x), 0), np.logaddexp.accumulate(x, 0), 1e-12)
 
 
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 64, 65, 600])
+def test_logcumsumexp_of_any_length_is_the_running_logaddexp(n):
+    x = rng.normal(0, 30, (2, n))
+    same(strata.logcumsumexp(Tensor(x), -1), np.logaddexp.accumulate(x, 1), 1e-12)
+    same(strata.logcumsumexp(Tensor(x.T.copy()), 0), np.logaddexp.accumulate(x.T, 0), 1e-12)
+    ends = np.array([-np.inf, -np.inf, 1.0, np.inf, 2.0, np.nan, 3.0])
+    np.testing.assert_array_equal(strata.logcumsumexp(Tensor(ends), 0).numpy(), np.logaddexp.accumulate(ends))
+
+
 def test_multinomial_follows_the_weights():
     Tensor.manual_seed(1)
     weights = Tensor([[1.0, 0.0, 3.0], [0.0, 2.0, 0.0]])

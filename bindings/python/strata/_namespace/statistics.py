@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -127,14 +128,18 @@ def kthvalue(x: Tensor, k: int, axis: int = -1, keepdims: bool = False) -> tuple
 
 
 def logcumsumexp(x: Tensor, axis: int) -> Tensor:
-    """log(cumsum(exp(x))), each sum about the largest of its terms. Work grows with the square of the axis."""
+    """log(cumsum(exp(x))), each sum about the largest of its terms: of eight neighbours, of 64, and so on."""
+    together = 8
     lines = x.movedim(axis, -1)
-    n = lines.shape[-1]
-    top = lines.cummax(-1).contiguous()
-    top = _strata.where(top.isfinite(), top, 0)
-    at = Tensor.arange(n)
-    terms = _strata.where(at.reshape(1, n) <= at.reshape(n, 1), (lines.unsqueeze(-2) - top.unsqueeze(-1)).exp(), 0)
-    return (terms.sum(-1).log() + top).movedim(-1, axis)
+    lines = lines if lines.dtype.is_float else lines.cast("float32")
+    n, apart = lines.shape[-1], 1
+    while apart < n:
+        before = [lines.pad([(0, 0)] * (x.ndim - 1) + [(at, 0)], -math.inf)[..., :n] for at in range(0, min(together * apart, n), apart)]
+        top = functools.reduce(Tensor.maximum, before)
+        about = _strata.where(top.isfinite(), top, 0)
+        total = functools.reduce(Tensor.add, [(part - about).exp() for part in before])
+        lines, apart = (total.log() + about).contiguous(), together * apart
+    return lines.movedim(-1, axis)
 
 
 def bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
