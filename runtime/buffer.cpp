@@ -16,10 +16,18 @@ std::atomic<uint64_t> buffers_made{0};
 Buffer::Buffer(Device& device, DType dtype, int64_t size)
     : id_(buffers_made++), device_(device), dtype_(dtype), size_(size) {}
 
+Buffer::Buffer(Device& device, DType dtype, int64_t size, hip::DevicePtr address, std::shared_ptr<void> borrowed)
+    : id_(buffers_made++),
+      device_(device),
+      dtype_(dtype),
+      size_(size),
+      address_(address),
+      borrowed_(std::move(borrowed)) {}
+
 uint64_t Buffer::next_id() { return buffers_made; }
 
 Buffer::~Buffer() {
-    if (!address_) return;
+    if (!address_ || borrowed_) return;
     (void)device_.api().free(device_.ordinal(), address_);
     context().memory.remove(bytes());
 }
@@ -62,7 +70,20 @@ void Buffer::copy_out(void* host, size_t bytes) {
 
 void* Buffer::host_view() { return device_.api().host_view(device_.ordinal(), address()); }
 
-UOp new_buffer(Device& device, DType dtype, int64_t size) { return context().buffers.add(device, dtype, size); }
+UOp new_buffer(Device& device, DType dtype, int64_t size) {
+    return context().buffers.add(std::make_shared<Buffer>(device, dtype, size));
+}
+
+UOp borrowed_buffer(Device& device, DType dtype, int64_t size, void* memory, std::shared_ptr<void> owner) {
+    const auto bytes = static_cast<size_t>(size) * static_cast<size_t>(dtype.bytes());
+    std::shared_ptr<void> reach = context().host_memory.reach(device, memory, bytes);
+    if (!reach) return {};
+    using Held = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;  // the second goes first
+    auto held = std::make_shared<Held>(std::move(owner), std::move(reach));
+    const auto address = reinterpret_cast<hip::DevicePtr>(memory);
+    return context().buffers.add(std::make_shared<Buffer>(device, dtype, size, address, std::move(held)));
+}
+
 std::shared_ptr<Buffer> find_buffer(UOp buffer) { return context().buffers.find(buffer); }
 
 bool is_alone(UOp view, uint32_t roots, uint32_t users) {
@@ -70,7 +91,9 @@ bool is_alone(UOp view, uint32_t roots, uint32_t users) {
         const Node& node = *view.node();
         if (node.roots.load(std::memory_order_relaxed) != roots || node.users.load(std::memory_order_relaxed) != users)
             return false;
-        if (view.is(Op::buffer)) return find_buffer(view).use_count() == 2;  // the one that Buffers has, and this
+        if (!view.is(Op::buffer)) continue;
+        const std::shared_ptr<Buffer> memory = find_buffer(view);
+        return !memory->is_borrowed() && memory.use_count() == 2;  // the one that Buffers has, and this
     }
 }
 
@@ -81,11 +104,37 @@ void copy_memory(Buffer& from, Buffer& to) {
     device.api().memcpy_on_device(device.ordinal(), to.address(), from.address(), to.bytes()).value();
 }
 
-UOp Buffers::add(Device& device, DType dtype, int64_t size) {
+UOp Buffers::add(std::shared_ptr<Buffer> buffer) {
     std::lock_guard lock(mutex_);
-    UOp node = make(Op::buffer, dtype, {}, BufferArg{next_id_++, size, device.index()});
-    all_.emplace(node, std::make_shared<Buffer>(device, dtype, size));
+    UOp node = make(Op::buffer, buffer->dtype(), {}, BufferArg{next_id_++, buffer->size(), buffer->device().index()});
+    all_.emplace(node, std::move(buffer));
     return node;
+}
+
+std::shared_ptr<void> HostMemory::reach(Device& device, void* memory, size_t bytes) {
+    const hip::HipApi& api = device.api();
+    if (!api.map_host) return nullptr;
+    std::lock_guard lock(mutex_);
+    const auto low = reinterpret_cast<uintptr_t>(memory);
+    auto found = ranges_.upper_bound({device.index(), low});
+    const bool within = found != ranges_.begin() && std::prev(found)->first.first == device.index() &&
+                        low + bytes <= std::prev(found)->first.second + std::prev(found)->second.bytes;
+    if (within) {
+        found = std::prev(found);
+    } else {
+        if (!api.map_host(device.ordinal(), memory, bytes)) return nullptr;
+        found = ranges_.emplace(std::pair(device.index(), low), Range{bytes, 0}).first;
+    }
+    ++found->second.users;
+    return {&found->second, [this, &device, key = found->first](void*) { leave(device, key); }};
+}
+
+void HostMemory::leave(Device& device, Key key) {
+    std::lock_guard lock(mutex_);
+    const auto found = ranges_.find(key);
+    if (--found->second.users) return;
+    (void)device.api().unmap_host(device.ordinal(), reinterpret_cast<void*>(key.second));
+    ranges_.erase(found);
 }
 
 std::shared_ptr<Buffer> Buffers::find(UOp buffer) {

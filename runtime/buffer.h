@@ -13,6 +13,8 @@ namespace strata::runtime {
 class Buffer : public std::enable_shared_from_this<Buffer> {
   public:
     Buffer(Device& device, DType dtype, int64_t size);
+    /// Over memory that is somebody else's for as long as `borrowed` is kept; what has it is not to write there.
+    Buffer(Device& device, DType dtype, int64_t size, hip::DevicePtr address, std::shared_ptr<void> borrowed);
     ~Buffer();
     Buffer(const Buffer&) = delete;
 
@@ -24,6 +26,7 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     size_t bytes() const { return static_cast<size_t>(size_) * static_cast<size_t>(dtype_.bytes()); }
     hip::DevicePtr address();  ///< allocates on first use
     bool allocated() const { return address_ != 0; }
+    bool is_borrowed() const { return borrowed_ != nullptr; }
 
     void copy_in(const void* host, size_t bytes);
     /// Fills a buffer that nothing was put in with a pattern over and over. A pattern of whole pages may take memory once alone.
@@ -40,10 +43,14 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     DType dtype_;
     int64_t size_;
     hip::DevicePtr address_ = 0;
+    std::shared_ptr<void> borrowed_;
 };
 
 /// A buffer node for a new allocation. The memory lives as long as a Root reaches the node.
 UOp new_buffer(Device& device, DType dtype, int64_t size);
+/// A buffer node over memory of the host, which kernels read where it is, and `owner` keeps. Empty: the device cannot, as not on
+/// a card, or a part of the memory is in use here as part of something else.
+UOp borrowed_buffer(Device& device, DType dtype, int64_t size, void* memory, std::shared_ptr<void> owner);
 /// Whether nothing else sees the memory below a view (reshapes of one buffer): no other tensor, graph, or array of the
 /// host. The view itself is held by so many Roots and nodes.
 bool is_alone(UOp view, uint32_t roots, uint32_t users);

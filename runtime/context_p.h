@@ -1,9 +1,11 @@
 #pragma once
 #include <atomic>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "strata/codegen/kernel/numbers.h"
 #include "strata/core/support/lru.h"
@@ -38,7 +40,7 @@ class Devices {
 /// The memory behind buffer nodes.
 class Buffers {
   public:
-    UOp add(Device& device, DType dtype, int64_t size);
+    UOp add(std::shared_ptr<Buffer> buffer);
     std::shared_ptr<Buffer> find(UOp buffer);
     void forget(UOp buffer);
 
@@ -46,6 +48,24 @@ class Buffers {
     Mutex mutex_;
     UOpMap<std::shared_ptr<Buffer>> all_;  ///< the nodes are not kept alive
     uint64_t next_id_ = 1;
+};
+
+/// Memory of the host that devices see for now.
+class HostMemory {
+  public:
+    /// Until the result is gone. nullptr: the device cannot, or sees a part of it already as part of something else.
+    std::shared_ptr<void> reach(Device& device, void* memory, size_t bytes);
+
+  private:
+    using Key = std::pair<uint16_t, uintptr_t>;  ///< device and address
+    struct Range {
+        size_t bytes;
+        int users;
+    };
+    void leave(Device& device, Key key);
+
+    Mutex mutex_;
+    std::map<Key, Range> ranges_;
 };
 
 /// The index of the device that holds a view of memory.
@@ -226,6 +246,7 @@ struct Context {
     Context();
     Devices devices;
     Buffers buffers;
+    HostMemory host_memory;
     MemoryUse memory;
     CustomKernels custom;
     Results results;

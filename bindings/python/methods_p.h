@@ -88,6 +88,11 @@ void bind_sizes(Class& c, const char* name, Tensor (Tensor::*f)(Sizes) const, st
 }
 
 void bind_data(py::module_& m, Class& c);  ///< the value, its memory, and Python's protocols
+/// DLDevice: where a tensor's memory is.
+using DlpackDevice = std::pair<int, int>;
+constexpr DlpackDevice kHostOfDLPack{1, 0};  // kDLCPU
+DlpackDevice dlpack_device(const Tensor& t);
+void bind_dlpack(py::module_& m, Class& c);
 void bind_gradients(py::module_& m, Class& c);
 void bind_capture(py::module_& m);  ///< what strata/_jit.py is made with
 

@@ -65,6 +65,7 @@ class Stub:
         self.module, self.name = module, module.__name__.rsplit(".", 1)[-1]
         self.siblings, self.aliases = siblings, aliases  # name -> stub that defines it
         self.lines, self.used = [], set()
+        self.shadowed = set()  # builtin types that are members of the class being written
 
     def text(self):
         for name, value in vars(self.module).items():
@@ -76,6 +77,8 @@ class Stub:
         out = [f"from {source} import {', '.join(sorted(names & self.used))}" for source, names in IMPORTS.items() if names & self.used]
         if "np" in self.used:
             out.insert(0, "import numpy as np")
+        if "builtins" in self.used:
+            out.insert(0, "import builtins")
         if self.name == "_strata":
             out += [f"from . import {m} as {m}" for m in sorted(MODULES)]
         own = set(vars(self.module))
@@ -100,6 +103,8 @@ class Stub:
         bases = [b.__name__ for b in cls.__bases__ if b.__name__ not in ("object", "pybind11_object")]
         self.lines.append(f"class {name}{'(' + ', '.join(bases) + ')' if bases else ''}:")
         start = len(self.lines)
+        self.shadowed = {"bool", "complex", "float", "int"} & set(vars(cls))
+        self.used |= {"builtins"} if self.shadowed else set()
         if cls.__doc__:
             self.docstring(cls.__doc__, "    ")
         for attribute, annotation in vars(cls).get("__annotations__", {}).items():
@@ -120,6 +125,7 @@ class Stub:
                 self.function(member, value.__doc__, "    ")
             else:
                 self.attribute(member, value, "    ")
+        self.shadowed = set()
         if len(self.lines) == start:
             self.lines[-1] += " ..."
         self.lines.append("")
@@ -163,6 +169,9 @@ class Stub:
         if "->" not in first or "::" in first or not re.fullmatch(r"\w*", name):
             sys.exit(f"{self.name}: no signature that Python can read (is a type bound after its use?): {doc!r}")
         function = ast.parse(f"def _{self.annotation(first)}: ...").body[0]
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name) and node.id in self.shadowed:
+                node.id = f"builtins.{node.id}"
         a = function.args
         unnamed = [i for i, p in enumerate(a.args, 1) if re.fullmatch(r"arg\d+", p.arg)]  # pybind11's names are not to be used
         split = max(unnamed, default=0)

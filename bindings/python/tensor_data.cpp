@@ -6,7 +6,7 @@
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/device.h"
 
-// What a tensor of Python knows and gives: properties, values, and the protocols of Python, NumPy and DLPack.
+// What a tensor of Python knows and gives: properties, values, and the protocols of Python and NumPy.
 namespace strata::python {
 namespace {
 
@@ -21,137 +21,10 @@ bool to_bool(Tensor& t) {
     return !one_value(t).is_zero();
 }
 
-/// (dtype code, bits) of DLPack's DLDataType; BufferError for types it has no code for.
-std::pair<int, int> dlpack_type(DType t) {
-    if (t.is_bool()) return {6, 8};
-    if (t.is_complex()) return {5, t.bits()};
-    if (t == dtypes::bfloat16) return {4, 16};
-    if (t.is_float() && t.bits() == 8)
-        throw py::buffer_error(fmt::format("{} is not exchanged: bitcast it to uint8", t.name()));
-    return {t.is_float() ? 2 : t.is_unsigned() ? 1 : 0, t.bits()};
-}
-
-// The memory layouts of dlpack.h, as consumers expect them behind a "dltensor" or "dltensor_versioned" capsule.
-struct DLTensor {
-    void* data;
-    int32_t device_type, device_id, ndim;
-    uint8_t code, bits;
-    uint16_t lanes;
-    int64_t *shape, *strides;
-    uint64_t byte_offset;
-};
-struct DLManagedTensor {
-    DLTensor tensor;
-    void* context;
-    void (*deleter)(DLManagedTensor*);
-};
-struct DLManagedTensorVersioned {
-    uint32_t major = 1, minor = 0;
-    void* context;
-    void (*deleter)(DLManagedTensorVersioned*);
-    uint64_t flags;
-    DLTensor tensor;
-};
-constexpr uint64_t kReadOnly = 1, kCopied = 2;
-
-/// DLDevice: where a tensor's memory is.
-using Where = std::pair<int, int>;
-constexpr Where kHost{1, 0};  // kDLCPU
-Where where(const Tensor& t) {
-    const std::string_view provider = t.device().api().provider;
-    if (provider == "nvidia") return {2, t.device().ordinal()};  // kDLCUDA
-    if (provider == "amd") return {10, t.device().ordinal()};    // kDLROCM
-    return kHost;
-}
-
-/// What a capsule keeps alive.
-struct Exported {
-    Exported(Tensor& t, Where to, bool copy);
-    Shape shape;
-    std::shared_ptr<runtime::Buffer> memory;
-    std::vector<uint8_t> copied;
-    bool is_copy;
-    DLTensor tensor;
-};
-
-Exported::Exported(Tensor& t, Where to, bool copy) : shape(t.shape()), is_copy(copy) {
-    auto [code, bits] = dlpack_type(t.dtype());
-    void* data = nullptr;
-    computing([&] {
-        if (copy && to == kHost) {
-            copied.resize(std::max<size_t>(static_cast<size_t>(t.nbytes()), 1));
-            t.to_host(data = copied.data());
-            return;
-        }
-        Tensor::HostView view = t.host_view();
-        memory = std::move(view.memory);
-        if (copy && memory) {
-            auto own = std::make_shared<runtime::Buffer>(memory->device(), memory->dtype(), memory->size());
-            runtime::copy_memory(*memory, *own);
-            memory = std::move(own);
-        }
-        data = to == kHost || !memory ? view.data : reinterpret_cast<void*>(memory->address());
-    });
-    tensor = {data, to.first,     to.second, t.ndim(), static_cast<uint8_t>(code), static_cast<uint8_t>(bits),
-              1,    shape.data(), nullptr,   0};
-}
-
-/// What Strata has launched is on the legacy stream, with which streams of the caller's that wait for none are not in order.
-void be_ready_for(const Tensor& t, py::handle stream) {
-    if (stream.is_none()) return;
-    const int64_t number = to_integer(py::reinterpret_borrow<py::object>(stream), "a stream");
-    const bool rocm = where(t).first == 10;
-    if (number == 0 && !rocm)
-        user_error(ErrorKind::Usage,
-                   "[__dlpack__] stream=0 may be either default stream; 1 is the legacy one, 2 a thread's own");
-    if (number == -1 || number == (rocm ? 0 : 1)) return;
-    computing([&] { runtime::device(t.device().index()).timed([](auto*) { return Result<void>(); }).value(); });
-}
-
-/// A capsule of the layout that consumers of DLPack from 1.0 on ask for, or of the one before it.
-template <class Managed>
-py::capsule capsule_of(std::unique_ptr<Exported> exported, const char* name) {
-    auto* managed = new Managed{};
-    if constexpr (std::is_same_v<Managed, DLManagedTensorVersioned>)
-        managed->flags = exported->is_copy ? kCopied : kReadOnly;
-    managed->tensor = exported->tensor;
-    managed->context = exported.release();
-    managed->deleter = [](Managed* self) {
-        delete static_cast<Exported*>(self->context);
-        delete self;
-    };
-    return py::capsule(managed, name, [](PyObject* capsule) {
-        const char* at = PyCapsule_GetName(capsule);
-        if (std::string_view(at).starts_with("used")) return;  // taken: the consumer deletes it
-        auto* own = static_cast<Managed*>(PyCapsule_GetPointer(capsule, at));
-        own->deleter(own);
-    });
-}
-
-py::capsule to_dlpack(Tensor& t, py::handle stream, py::handle max_version, py::handle device, py::handle copy) {
-    const Where own = where(t);
-    const bool to_host = !device.is_none() && device.equal(py::cast(kHost)) && own != kHost;
-    if (!device.is_none() && !device.equal(py::cast(own)) && !to_host)
-        throw py::buffer_error(
-            fmt::format("dl_device={}: tensors on {} are exchanged where they are, ({}, {}), and on the host, (1, 0)",
-                        shown(device), t.device().name(), own.first, own.second));
-    if (to_host && !copy.is_none() && !copy.cast<bool>())
-        throw py::buffer_error("the host does not see the memory of " + t.device().name() + "; copy=None copies it");
-    auto exported =
-        std::make_unique<Exported>(t, to_host ? kHost : own, to_host || (!copy.is_none() && copy.cast<bool>()));
-    if (own != kHost && !to_host) be_ready_for(t, stream);
-    if (!max_version.is_none() && (!py::isinstance<py::sequence>(max_version) || py::len(max_version) != 2))
-        user_error(ErrorKind::Usage, "[__dlpack__] max_version is a pair (major, minor), got {}", shown(max_version));
-    bool versioned =
-        !max_version.is_none() && to_integer(py::object(max_version[py::int_(0)]), "a version of DLPack") >= 1;
-    if (versioned) return capsule_of<DLManagedTensorVersioned>(std::move(exported), "dltensor_versioned");
-    return capsule_of<DLManagedTensor>(std::move(exported), "dltensor");
-}
-
 /// Version 3 of the interface: what is launched is on the legacy stream, 1.
 As<"dict[str, Any]"> cuda_array_interface(Tensor& t) {
     const std::string_view name = t.dtype().numpy();
-    if (where(t).first != 2 || name.empty())
+    if (dlpack_device(t).first != 2 || name.empty())
         throw py::attribute_error(
             fmt::format("a tensor of {} on {} has no __cuda_array_interface__", t.dtype().name(), t.device().name()));
     const Tensor::HostView view = computing([&] { return t.host_view(); });
@@ -293,7 +166,7 @@ void bind_exchange(Class& c) {
     c.def(
         "__array__", [](Tensor & t, As<"Any"> dtype, As<"Any"> copy) -> As<"NDArray[Any]"> {
             bool own = !copy.is_none() && copy.cast<bool>();
-            if (!copy.is_none() && !own && t.numel() && where(t) != kHost)
+            if (!copy.is_none() && !own && t.numel() && dlpack_device(t) != kHostOfDLPack)
                 throw py::value_error("the host does not see the memory of " + t.device().name() +
                                       ": its values are copied, which copy=False forbids");
             py::object array = to_numpy(t, own);
@@ -305,13 +178,6 @@ void bind_exchange(Class& c) {
             return array;
         },
         py::arg("dtype") = py::none(), py::arg("copy") = py::none());
-    c.def(
-        "__dlpack__",
-        [](Tensor & t, As<"int | None"> stream, As<"tuple[int, int] | None"> max_version,
-           As<"tuple[int, int] | None"> device,
-           As<"bool | None"> copy) -> As<"CapsuleType"> { return to_dlpack(t, stream, max_version, device, copy); },
-        py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),
-        py::arg("dl_device") = py::none(), py::arg("copy") = py::none());
     c.def(
         "__array_namespace__", [](const Tensor&, As<"str | None"> api_version) -> As<"ModuleType"> {
             py::module_ strata = py::module_::import("strata");
@@ -326,7 +192,6 @@ void bind_exchange(Class& c) {
             return strata;
         },
         py::kw_only(), py::arg("api_version") = py::none());
-    c.def("__dlpack_device__", &where);
     c.def_property_readonly("__cuda_array_interface__", &cuda_array_interface,
                             "What Numba and CuPy read: the memory of a tensor on a card of NVIDIA's, not to be "
                             "written. AttributeError elsewhere, and for "
@@ -403,6 +268,7 @@ void bind_data(py::module_& m, Class& c) {
     bind_properties(c);
     bind_values(c);
     bind_exchange(c);
+    bind_dlpack(m, c);
     bind_protocols(c);
 }
 

@@ -123,3 +123,11 @@ def test_moving_between_devices():
     assert t.to("emu:gfx1100").tolist() == [1, 2]
     other = Tensor([1, 2], device="emu:gfx1100")
     assert other.device == "emu:gfx1100"
+
+
+def test_types_by_pytorchs_methods():
+    x = Tensor([0.0, 1.5, -2.5])
+    for name, method in {"float32": "float", "float64": "double", "float16": "half", "bfloat16": "bfloat16", "int16": "short", "int32": "int", "int64": "long", "bool": "bool"}.items():
+        got = getattr(x, method)()
+        assert got.dtype == name and got.cast("float64").tolist() == x.cast(name).cast("float64").tolist()
+    assert x.cpu().tolist() == x.tolist() and x.cpu().device == x.device

@@ -172,3 +172,21 @@ def test_what_has_no_gradient_says_so(name):
         strata.grad(lambda x: linalg.__dict__[name](x)[0].sum())(Tensor.eye(3))
     x = Tensor.eye(3).requires_grad_()
     assert linalg.__dict__[name](x.detach()) is not None
+
+
+@pytest.mark.parametrize("order, axis, keepdims", [(None, None, False), (None, 1, True), (3, 0, False), (np.inf, -1, True), ("fro", (0, 1), False), ("nuc", (2, 0), True), (1, (1, 2), False), (-2, (2, 1), True), (None, (0, 2), False)])
+def test_norm_is_numpys(order, axis, keepdims, rng):
+    x = rng.normal(size=(3, 4, 5))
+    assert_near(strata.norm(Tensor(x), order, axis, keepdims), np.linalg.norm(x, order, axis, keepdims), np.float64)
+    for small in (x[0], x[0, 0]):
+        assert_near(strata.norm(Tensor(small), 2), np.linalg.norm(small, 2), np.float64)
+    with pytest.raises(strata.UsageError, match="name one axis"):
+        strata.norm(Tensor(x), 2)
+
+
+def test_the_main_namespace_has_what_people_look_for_there(rng):
+    a, b, m = rng.normal(size=3), rng.normal(size=3), rng.normal(size=(4, 5))
+    assert_near(strata.outer(Tensor(a), Tensor(b)), np.outer(a, b), np.float64)
+    assert_near(strata.cross(Tensor(a), Tensor(b)), np.cross(a, b), np.float64)
+    assert_near(strata.trace(Tensor(m), offset=1), np.trace(m, 1), np.float64)
+    assert_near(strata.diagonal(Tensor(m), offset=-1), np.diagonal(m, -1), np.float64)

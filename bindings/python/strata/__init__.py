@@ -63,6 +63,7 @@ from ._namespace.inspection import __array_namespace_info__  # noqa: E402
 from ._strata import cat, stack, where  # noqa: E402
 from ._strata.dtypes import bool, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64  # noqa: E402
 from . import asm, fft, linalg, nn, optim  # noqa: E402  (after the submodules above are importable)
+from .linalg import cross, diagonal, norm, outer, trace  # noqa: E402
 from .files import load, save  # noqa: E402
 from .explain import explain  # noqa: E402
 from ._derivatives import checkpoint, custom_gradient, grad, jvp, no_grad, value_and_grad, vjp  # noqa: E402
@@ -85,6 +86,25 @@ def _names(owner, of, table):
     return missing
 
 
+def _array_function(self, function, types, given, named):
+    from . import _numpy
+
+    return _numpy.function(function, given, named)
+
+
+def _array_ufunc(self, function, method, *given, **named):
+    from . import _numpy
+
+    return _numpy.universal(function, method, given, named)
+
+
+def _repr_html(self):
+    from . import _html
+
+    return _html.shown(self)
+
+
+Tensor.__array_function__, Tensor.__array_ufunc__, Tensor._repr_html_ = _array_function, _array_ufunc, _repr_html
 Tensor.__getattr__ = _names("Tensor", Tensor, "TENSOR")
 Tensor.__class__ = type("TensorType", (type(Tensor),), {"__getattr__": Tensor.__getattr__})  # for Tensor.name itself
 uop.UOp.__getattr__ = _names("UOp", uop.UOp, "UOP")
@@ -97,7 +117,7 @@ __array_api_version__ = "2024.12"
 __all__ = [
     "ArgumentError", "Artifact", "AssemblyError", "CheckError", "CompileError", "CustomKernel", "DType", "DTypeError", "DeviceError", "Error", "InternalError",
     "LaunchError", "MemoryFault", "ShapeError", "Stats", "Tensor", "Unsupported", "UsageError", "asm", "asm_kernel",
-    "broadcast_shapes", "cat", "checkpoint", "compile", "complex", "config", "custom_gradient", "default_device", "device_properties", "devices", "dtypes", "emulator",
-    "explain", "fft", "functional", "grad", "gradients", "hip_kernel", "jit", "jvp", "linalg", "load", "manual_seed", "nn", "no_grad", "optim", "profile", "promote", "realize", "reset_stats", "result_type", "save", "settings", "stack", "stats", "uop", "value_and_grad", "vjp",
+    "broadcast_shapes", "cat", "checkpoint", "compile", "complex", "config", "cross", "custom_gradient", "default_device", "device_properties", "devices", "diagonal", "dtypes", "emulator",
+    "explain", "fft", "functional", "grad", "gradients", "hip_kernel", "jit", "jvp", "linalg", "load", "manual_seed", "nn", "no_grad", "norm", "optim", "outer", "profile", "promote", "realize", "reset_stats", "result_type", "save", "settings", "stack", "stats", "trace", "uop", "value_and_grad", "vjp",
     "where",
 ]

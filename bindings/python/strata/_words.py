@@ -12,15 +12,20 @@ import strata
 _NEVER_CHANGES = "operations do not change tensors: "
 _CAST = "x.cast(dtypes.{})"
 
+# Functions of layers elsewhere -> those of strata.functional, of any number of axes, and of strata.nn.
+_LAYERS = {
+    **{f"conv{n}d": "strata.functional.conv(x, weight)" for n in (1, 2, 3)}, **{f"conv_transpose{n}d": "strata.functional.conv_transpose(x, weight)" for n in (1, 2, 3)},
+    **{f"{kind}_pool{n}d": f"strata.functional.{kind}_pool(x, {(2,) * n})" for kind in ("max", "avg") for n in (1, 2, 3)}, "dropout": "strata.nn.Dropout(p)(x)",
+}  # fmt: skip
+
 # Names of members of a Tensor elsewhere -> what to write.
 TENSOR = {
     "reshape_as": "x.view_as(y)", "resize": "x.reshape(...)",
-    "cuda": 'x.to("emu:gfx1100"); strata.devices() lists what there is', "cpu": "x.numpy(), for the values on the host", "get_device": "x.device",
+    "cuda": 'x.to("emu:gfx1100"); strata.devices() lists what there is', "get_device": "x.device",
     "copy": "x.clone()",
     "zero_grad": "x.grad = None", "retain_grad": "strata.gradients(y, [x])", "is_leaf": "x.requires_grad", "grad_fn": "the graph itself: strata.explain(x)",
-    "float": _CAST.format("float32"), "bfloat16": _CAST.format("bfloat16"),
-    "int": _CAST.format("int32"), "char": _CAST.format("int8"), "byte": _CAST.format("uint8"),
-    "bool": _CAST.format("bool"), "type": "x.cast(dtype)",
+    "char": _CAST.format("int8"), "byte": _CAST.format("uint8"),
+    "type": "x.cast(dtype)",
     "itemsize": "x.dtype.itemsize", "element_size": "x.dtype.itemsize", "nelement": "x.size", "stride": "x.shape; memory is row-major", "strides": "x.shape; memory is row-major",
     "data": "x.numpy()", "data_ptr": "np.asarray(x).ctypes.data", "tobytes": "x.numpy().tobytes()", "buffer": "np.asarray(x)", "lazydata": "x.uop",
     "t": "x.T", "rearrange": "x.reshape(...).permute(...)",
@@ -28,10 +33,15 @@ TENSOR = {
     "stack": "strata.stack([x, y])", "masked_select": "x[mask]",
     "fill": "x.full_like(value)", "fill_": "x[...] = value", "zero_": "x.zeros_like()", "copy_": "x[...] = y", "add_": "x = x + y", "sub_": "x = x - y", "mul_": "x = x * y", "div_": "x = x / y",
     "index_select": "x.take(indices, axis)", "take_along_dim": "x.gather(axis, indices)", "take_along_axis": "x.gather(axis, indices)", "onehot": "x.one_hot(n)",
-    "mm": "x @ y", "bmm": "x @ y", "mv": "x @ y", "norm": "x.square().sum(axis).sqrt()", "ptp": "x.max() - x.min()",
+    "mm": "x @ y", "bmm": "x @ y", "mv": "x @ y", "ptp": "x.max() - x.min()",
     "floor_div": "x // y", "fmod": "x - (x / y).trunc() * y", "mod": "x % y", "invert": "~x", "bitwise_not": "~x", "rint": "x.round()",
     "relu_": "x = x.relu()", "logsoftmax": "x.log_softmax()", "cross_entropy": "strata.nn.cross_entropy(x, target)", "sparse_categorical_crossentropy": "strata.nn.cross_entropy(x, target)", "layernorm": "strata.nn.layernorm(x)", "linear": "strata.nn.linear(x, weight)",
-    "masked_scatter": "x[mask] = values", "index_fill": "x[indices] = value", "diagonal": "(x * Tensor.eye(n)).sum(-1)", "trace": "(x * Tensor.eye(n)).sum()",
+    "masked_scatter": "x[mask] = values", "index_fill": "x[indices] = value", "narrow": "x[..., start : start + length]", "select": "x[..., i]", "unbind": "strata.unstack(x)", "index_copy": "x[indices] = y", "index_put_": "x[indices] = y", "scatter_": "x = x.scatter(axis, indices, values)",
+    "scatter_reduce": "x.scatter_add(axis, indices, values)", "diag": "x.unsqueeze(-1) * Tensor.eye(n); strata.diagonal(x) of a matrix", "diag_embed": "x.unsqueeze(-1) * Tensor.eye(n)", "mH": "x.mT.conj()", "H": "x.mT.conj()", "argwhere": "strata.stack(x.nonzero(), 1)",
+    "lerp": "x + (y - x) * weight", "frac": "x - x.trunc()", "addmm": "x + a @ b", "isclose": "(x - y).abs() <= atol + rtol * y.abs()", "allclose": "((x - y).abs() <= atol + rtol * y.abs()).all()",
+    "nan_to_num": "strata.where(x.isnan(), 0, x)", "isin": "(x.unsqueeze(-1) == y.flatten()).any(-1)", "is_floating_point": "x.dtype.is_float", "is_complex": "x.dtype.is_complex",
+    "new_zeros": "Tensor.zeros(shape, dtype=x.dtype, device=x.device)", "new_ones": "Tensor.ones(shape, dtype=x.dtype, device=x.device)", "var_mean": "x.var(axis), x.mean(axis)", "std_mean": "x.std(axis), x.mean(axis)",
+    **_LAYERS, "mse_loss": "strata.nn.losses.mse(x, target)", "layer_norm": "strata.nn.layernorm(x)",
     "is_contiguous": "x.contiguous()", "is_cuda": "x.device", "save": "strata.save(file, {name: x})",
 }  # fmt: skip
 
@@ -41,6 +51,10 @@ PACKAGE = {
     **{name: f"strata.Tensor.{name}(...)" for name in _OF_TENSOR}, "tensor": "strata.asarray(data)", "array": "strata.asarray(data)", "from_numpy": "strata.Tensor(array)",
     "as_tensor": "strata.Tensor(data)", "concatenate": "strata.cat(tensors)", "vstack": "strata.cat(tensors)", "hstack": "strata.cat(tensors, axis=1)", "autograd": "strata.grad(f), or x.backward()",
     "mm": "x @ y", "unique": "strata.unique_values(x)", "device": "strata.devices(), or device= of what makes a tensor", "cuda": "strata.devices()", "set_default_device": "strata.config(device=...)", "jit": "strata.compile(tensor)",
+    "dot": "x @ y", "inner": "x @ y.mT", "permute": "strata.permute_dims(x, axes)", "ravel": "x.flatten()", "swapaxes": "x.transpose(i, j)", "split": "x.split(sizes, axis)", "array_split": "x.chunk(n, axis)", "dstack": "strata.cat(tensors, axis=2)",
+    "bitwise_not": "strata.bitwise_invert(x)", "amax": "strata.max(x)", "amin": "strata.min(x)", "clamp": "strata.clip(x, min, max)", "nanquantile": "strata.nanmedian(x); strata.quantile(x, q)", "randperm": "Tensor.rand(n).argsort()", "fliplr": "strata.flip(x, axis=1)", "flipud": "strata.flip(x, axis=0)",
+    **_LAYERS,
+    **{name: TENSOR[name] for name in ("addmm", "allclose", "argwhere", "diag", "diag_embed", "fmod", "index_select", "isclose", "isin", "lerp", "masked_select", "nan_to_num", "std_mean", "take_along_dim", "var_mean")},
     "random": "strata.Tensor.rand(...)", "bfloat16": "strata.dtypes.bfloat16",
 }  # fmt: skip
 

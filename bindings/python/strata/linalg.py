@@ -26,7 +26,7 @@ from ._strata import DTypeError, ShapeError, Tensor, Unsupported, UsageError, st
 
 __all__ = [
     "LinAlgError", "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose",
-    "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
+    "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 EighResult = namedtuple("EighResult", "eigenvalues eigenvectors")
@@ -143,6 +143,19 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):
     else:
         raise UsageError(f"[matrix_norm] ord {ord!r}: use 'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
     return found if keepdims else found.squeeze((-2, -1))
+
+
+def norm(x, /, ord=None, axis=None, keepdims=False):
+    """numpy.linalg.norm: over one axis, or all of them without an order, the norm of vectors; over two that of matrices."""
+    x = _tensor(x)
+    axes = axis if axis is None or isinstance(axis, int) else tuple(axis)
+    if axes is None and ord is not None and x.ndim > 2:
+        raise UsageError(f"[norm] ord {ord!r} of {x.ndim} axes: name one axis for vectors, two for matrices")
+    if ord is None or isinstance(axes, int) or (axes is None and x.ndim < 2) or (axes is not None and len(axes) == 1):
+        return vector_norm(x, axis=axes, keepdims=keepdims, ord=2 if ord is None else ord)
+    first, second = (_axis("norm", x, at) for at in axes or (0, 1))
+    found = matrix_norm(x.movedim((first, second), (-2, -1)), keepdims=keepdims, ord=ord)
+    return found.movedim((-2, -1), (first, second)) if keepdims else found
 
 
 def matrix_power(x, n, /):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from .. import _strata
 from .._strata import DType, Tensor
 from .._strata import complex as _complex
 
@@ -37,14 +38,15 @@ def asarray(obj: ArrayLike, /, *, dtype: DTypeLike | None = None, device: str | 
 
 
 def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
-    """A tensor of what has __dlpack__ and memory that the host can read. A Tensor shares its memory; others are copied."""
+    """A tensor of what has __dlpack__ and memory that the host can read; a Tensor gives itself.
+
+    On an emulated device dense memory of 16-byte alignment is used where it is, and never written: what its owner writes there later
+    shows in the tensor, but not in what was computed of it before. Other memory is copied, as is all when `copy`. copy=False:
+    BufferError where a copy is needed.
+    """
     if isinstance(x, Tensor):
         return asarray(x, device=device, copy=copy)
-    if copy is False:
-        raise BufferError("[from_dlpack] memory that is not a Tensor's is copied, which copy=False forbids")
-    import numpy
-
-    return Tensor(numpy.from_dlpack(x), None, device or "")
+    return _strata._from_dlpack(x, device or "", copy)
 
 
 def arange(start: Scalar, /, stop: Scalar | None = None, step: Scalar = 1, *, dtype: DTypeLike | None = None, device: str | None = None) -> Tensor:

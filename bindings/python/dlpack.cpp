@@ -1,0 +1,269 @@
+#include <algorithm>
+#include <memory>
+
+#include "front_end_p.h"
+#include "methods_p.h"
+#include "strata/runtime/buffer.h"
+#include "strata/runtime/device.h"
+
+// DLPack 1.0 both ways: https://dmlc.github.io/dlpack/latest.
+namespace strata::python {
+
+DlpackDevice dlpack_device(const Tensor& t) {
+    const std::string_view provider = t.device().api().provider;
+    if (provider == "nvidia") return {2, t.device().ordinal()};  // kDLCUDA
+    if (provider == "amd") return {10, t.device().ordinal()};    // kDLROCM
+    return kHostOfDLPack;
+}
+
+namespace {
+
+/// (dtype code, bits) of DLPack's DLDataType; BufferError for types it has no code for.
+std::pair<int, int> dlpack_type(DType t) {
+    if (t.is_bool()) return {6, 8};
+    if (t.is_complex()) return {5, t.bits()};
+    if (t == dtypes::bfloat16) return {4, 16};
+    if (t.is_float() && t.bits() == 8)
+        throw py::buffer_error(fmt::format("{} is not exchanged: bitcast it to uint8", t.name()));
+    return {t.is_float() ? 2 : t.is_unsigned() ? 1 : 0, t.bits()};
+}
+
+// The memory layouts of dlpack.h, as consumers expect them behind a "dltensor" or "dltensor_versioned" capsule.
+struct DLTensor {
+    void* data;
+    int32_t device_type, device_id, ndim;
+    uint8_t code, bits;
+    uint16_t lanes;
+    int64_t *shape, *strides;
+    uint64_t byte_offset;
+};
+struct DLManagedTensor {
+    DLTensor tensor;
+    void* context;
+    void (*deleter)(DLManagedTensor*);
+};
+struct DLManagedTensorVersioned {
+    uint32_t major = 1, minor = 0;
+    void* context;
+    void (*deleter)(DLManagedTensorVersioned*);
+    uint64_t flags;
+    DLTensor tensor;
+};
+constexpr uint64_t kReadOnly = 1, kCopied = 2;
+
+/// What a capsule keeps alive.
+struct Exported {
+    Exported(Tensor& t, DlpackDevice to, bool copy);
+    Shape shape;
+    std::shared_ptr<runtime::Buffer> memory;
+    std::vector<uint8_t> copied;
+    bool is_copy;
+    DLTensor tensor;
+};
+
+Exported::Exported(Tensor& t, DlpackDevice to, bool copy) : shape(t.shape()), is_copy(copy) {
+    auto [code, bits] = dlpack_type(t.dtype());
+    void* data = nullptr;
+    computing([&] {
+        if (copy && to == kHostOfDLPack) {
+            copied.resize(std::max<size_t>(static_cast<size_t>(t.nbytes()), 1));
+            t.to_host(data = copied.data());
+            return;
+        }
+        Tensor::HostView view = t.host_view();
+        memory = std::move(view.memory);
+        if (copy && memory) {
+            auto own = std::make_shared<runtime::Buffer>(memory->device(), memory->dtype(), memory->size());
+            runtime::copy_memory(*memory, *own);
+            memory = std::move(own);
+        }
+        data = to == kHostOfDLPack || !memory ? view.data : reinterpret_cast<void*>(memory->address());
+    });
+    tensor = {data, to.first,     to.second, t.ndim(), static_cast<uint8_t>(code), static_cast<uint8_t>(bits),
+              1,    shape.data(), nullptr,   0};
+}
+
+/// What Strata has launched is on the legacy stream, with which streams of the caller's that wait for none are not in order.
+void be_ready_for(const Tensor& t, py::handle stream) {
+    if (stream.is_none()) return;
+    const int64_t number = to_integer(py::reinterpret_borrow<py::object>(stream), "a stream");
+    const bool rocm = dlpack_device(t).first == 10;
+    if (number == 0 && !rocm)
+        user_error(ErrorKind::Usage,
+                   "[__dlpack__] stream=0 may be either default stream; 1 is the legacy one, 2 a thread's own");
+    if (number == -1 || number == (rocm ? 0 : 1)) return;
+    computing([&] { runtime::device(t.device().index()).timed([](auto*) { return Result<void>(); }).value(); });
+}
+
+/// A capsule of the layout that consumers of DLPack from 1.0 on ask for, or of the one before it.
+template <class Managed>
+py::capsule capsule_of(std::unique_ptr<Exported> exported, const char* name) {
+    auto* managed = new Managed{};
+    if constexpr (std::is_same_v<Managed, DLManagedTensorVersioned>)
+        managed->flags = exported->is_copy ? kCopied : kReadOnly;
+    managed->tensor = exported->tensor;
+    managed->context = exported.release();
+    managed->deleter = [](Managed* self) {
+        delete static_cast<Exported*>(self->context);
+        delete self;
+    };
+    return py::capsule(managed, name, [](PyObject* capsule) {
+        const char* at = PyCapsule_GetName(capsule);
+        if (std::string_view(at).starts_with("used")) return;  // taken: the consumer deletes it
+        auto* own = static_cast<Managed*>(PyCapsule_GetPointer(capsule, at));
+        own->deleter(own);
+    });
+}
+
+py::capsule to_dlpack(Tensor& t, py::handle stream, py::handle max_version, py::handle device, py::handle copy) {
+    const DlpackDevice own = dlpack_device(t);
+    const bool to_host = !device.is_none() && device.equal(py::cast(kHostOfDLPack)) && own != kHostOfDLPack;
+    if (!device.is_none() && !device.equal(py::cast(own)) && !to_host)
+        throw py::buffer_error(
+            fmt::format("dl_device={}: tensors on {} are exchanged where they are, ({}, {}), and on the host, (1, 0)",
+                        shown(device), t.device().name(), own.first, own.second));
+    if (to_host && !copy.is_none() && !copy.cast<bool>())
+        throw py::buffer_error("the host does not see the memory of " + t.device().name() + "; copy=None copies it");
+    auto exported =
+        std::make_unique<Exported>(t, to_host ? kHostOfDLPack : own, to_host || (!copy.is_none() && copy.cast<bool>()));
+    if (own != kHostOfDLPack && !to_host) be_ready_for(t, stream);
+    if (!max_version.is_none() && (!py::isinstance<py::sequence>(max_version) || py::len(max_version) != 2))
+        user_error(ErrorKind::Usage, "[__dlpack__] max_version is a pair (major, minor), got {}", shown(max_version));
+    bool versioned =
+        !max_version.is_none() && to_integer(py::object(max_version[py::int_(0)]), "a version of DLPack") >= 1;
+    if (versioned) return capsule_of<DLManagedTensorVersioned>(std::move(exported), "dltensor_versioned");
+    return capsule_of<DLManagedTensor>(std::move(exported), "dltensor");
+}
+
+// Tensors of others' memory.
+
+/// What a capsule gave, and its end.
+struct Imported {
+    const DLTensor* tensor;
+    std::shared_ptr<void> owner;
+};
+
+template <class Managed>
+Imported taken(const py::capsule& capsule, const char* name, const char* used) {
+    auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), name));
+    if (!managed || PyCapsule_SetName(capsule.ptr(), used)) throw py::error_already_set();
+    std::shared_ptr<void> owner(managed, [](void* held) {
+        auto* own = static_cast<Managed*>(held);
+        py::gil_scoped_acquire gil;
+        if (own->deleter) own->deleter(own);
+    });
+    if constexpr (std::is_same_v<Managed, DLManagedTensorVersioned>)
+        if (managed->major != 1)
+            throw py::buffer_error(
+                fmt::format("[from_dlpack] version {}.{} of DLPack: 1 is read", managed->major, managed->minor));
+    return {&managed->tensor, std::move(owner)};
+}
+
+/// x.__dlpack__, of a producer that knows version 1.0, or of one that does not.
+Imported asked_for(const py::object& x) {
+    const auto device = x.attr("__dlpack_device__")().cast<DlpackDevice>();
+    constexpr int kHosts[] = {1, 3, 11, 13};  // kDLCPU, kDLCUDAHost, kDLROCMHost, kDLCUDAManaged
+    py::dict named(py::arg("max_version") = py::make_tuple(1, 0));
+    if (std::ranges::find(kHosts, device.first) == std::end(kHosts)) named["dl_device"] = kHostOfDLPack;
+    py::capsule capsule;
+    try {
+        capsule = x.attr("__dlpack__")(**named);
+    } catch (py::error_already_set& e) {
+        if (!e.matches(PyExc_TypeError) || named.contains("dl_device")) throw;
+        capsule = x.attr("__dlpack__")();
+    }
+    const std::string_view name = capsule.name() ? capsule.name() : "";
+    if (name == "dltensor_versioned")
+        return taken<DLManagedTensorVersioned>(capsule, "dltensor_versioned", "used_dltensor_versioned");
+    if (name == "dltensor") return taken<DLManagedTensor>(capsule, "dltensor", "used_dltensor");
+    throw py::buffer_error(fmt::format("[from_dlpack] a capsule '{}' is no tensor that nobody took yet", name));
+}
+
+DType type_of(const DLTensor& t) {
+    if (t.lanes == 1)
+        for (std::span<const DType> types : {all_dtypes(), complex_dtypes()})
+            for (DType type : types) {
+                const bool known = type.bits() > 8 || !type.is_float();
+                if (known && dlpack_type(type) == std::pair<int, int>(t.code, t.bits)) return type;
+            }
+    throw py::buffer_error(
+        fmt::format("[from_dlpack] no type here has code {}, {} bits and {} lanes", t.code, t.bits, t.lanes));
+}
+
+bool is_dense(const DLTensor& t) {
+    if (!t.strides) return true;
+    int64_t stride = 1;
+    for (int i = t.ndim - 1; i >= 0; --i) {
+        if (t.shape[i] != 1 && t.strides[i] != stride) return false;
+        stride *= t.shape[i];
+    }
+    return true;
+}
+
+/// Elements in row-major order.
+void gather(const DLTensor& t, size_t bytes, int axis, const uint8_t* from, uint8_t*& to) {
+    if (axis == t.ndim) {
+        to = std::copy_n(from, bytes, to);
+        return;
+    }
+    for (int64_t i = 0; i < t.shape[axis]; ++i)
+        gather(t, bytes, axis + 1, from + i * t.strides[axis] * static_cast<int64_t>(bytes), to);
+}
+
+/// Why memory cannot be used where it is; nullptr: it can.
+const char* why_copied(const DLTensor& t, DType type, const uint8_t* data, const runtime::Device& device) {
+    constexpr uintptr_t kAlignment = 16;  // of the widest access of a lane
+    if (!device.api().map_host) return "the device does not see the memory of the host";
+    if (type.is_complex()) return "complex tensors are two real ones here";
+    if (!is_dense(t)) return "its elements are not in row-major order";
+    if (reinterpret_cast<uintptr_t>(data) % kAlignment) return "it is not aligned to 16 bytes";
+    return nullptr;
+}
+
+Tensor from_dlpack(const py::object& x, const std::string& place, As<"bool | None"> copy) {
+    const Imported got = asked_for(x);
+    const DLTensor& t = *got.tensor;
+    const DType type = type_of(t);
+    const Shape shape(t.shape, t.shape + t.ndim);
+    auto* data = static_cast<uint8_t*>(t.data) + t.byte_offset;
+    const int64_t count = Tensor::zeros(shape, type).numel();
+    runtime::Device& device = runtime::device(place);
+    const bool may_copy = copy.is_none() || copy.cast<bool>(), must_copy = !copy.is_none() && may_copy;
+    const char* why = must_copy ? "" : why_copied(t, type, data, device);
+    if (count && !why) {
+        Tensor shared = computing([&] {
+            GraphScope scope;
+            UOp memory = runtime::borrowed_buffer(device, type, count, data, got.owner);
+            return memory ? Tensor(memory, &device).reshape(shape) : Tensor();
+        });
+        if (shared) return shared;
+        why = "a part of its memory is a tensor's";
+    }
+    if (count && !may_copy) throw py::buffer_error(fmt::format("[from_dlpack] copy=False, but {}", why));
+    std::vector<uint8_t> dense;
+    if (count && !is_dense(t)) {
+        dense.resize(static_cast<size_t>(count * type.bits() / 8));
+        uint8_t* to = dense.data();
+        gather(t, static_cast<size_t>(type.bits() / 8), 0, data, to);
+        data = dense.data();
+    }
+    return computing([&] { return Tensor::from_host(data, shape, type, place); });
+}
+
+}  // namespace
+
+void bind_dlpack(py::module_& m, Class& c) {
+    c.def(
+        "__dlpack__",
+        [](Tensor & t, As<"int | None"> stream, As<"tuple[int, int] | None"> max_version,
+           As<"tuple[int, int] | None"> device,
+           As<"bool | None"> copy) -> As<"CapsuleType"> { return to_dlpack(t, stream, max_version, device, copy); },
+        py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),
+        py::arg("dl_device") = py::none(), py::arg("copy") = py::none());
+    c.def("__dlpack_device__", &dlpack_device);
+    m.def("_from_dlpack", [](const py::object& x, const std::string& device, As<"bool | None"> copy) {
+        return from_dlpack(x, device, copy);
+    });
+}
+
+}  // namespace strata::python

@@ -1,0 +1,173 @@
+"""Memory of others by DLPack: used where it is, kept for as long as a tensor sees it, never written; copied where it cannot be used."""
+
+import ctypes
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import strata
+from strata import Tensor
+
+
+class Producer:
+    """A NumPy array whose capsules are counted, of version 1 or of the one before."""
+
+    def __init__(self, array, versioned=True, device=(1, 0)):
+        self.array, self.versioned, self.device, self.asked = array, versioned, device, []
+
+    def __dlpack_device__(self):
+        return self.device
+
+    def __dlpack__(self, *, max_version=None, dl_device=None, **named):
+        self.asked.append((max_version, dl_device))
+        if not self.versioned and max_version is not None:
+            raise TypeError("max_version")
+        return self.array.__dlpack__(max_version=max_version)
+
+
+def shares(t, x):
+    return np.shares_memory(np.asarray(t), x)
+
+
+@pytest.mark.parametrize("name", ["bool", "int8", "uint16", "int32", "int64", "uint64", "float16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(3, 5), (1,), (), (257,), (2, 0)])
+def test_memory_of_the_host_is_used_where_it_is(name, shape, rng):
+    x = np.asarray((rng.standard_normal(shape) * 9).astype(name))
+    t = strata.from_dlpack(x)
+    assert t.shape == x.shape and t.dtype == name and t.is_realized and (x.size == 0 or shares(t, x))
+    np.testing.assert_array_equal(t.numpy(), x)
+    np.testing.assert_array_equal((t.flatten() == Tensor(x).flatten()).numpy(), np.ones(x.size, bool))
+
+
+def test_kernels_read_it_and_write_elsewhere(rng):
+    x = rng.standard_normal((40, 30)).astype(np.float32)
+    before, t = x.copy(), strata.from_dlpack(x)
+    np.testing.assert_allclose((t @ t.T).numpy(), x @ x.T, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(t.sum(0).numpy(), x.sum(0), rtol=1e-4, atol=1e-5)
+    t[3:5] = 0
+    t += 1
+    t.realize()
+    assert t.tolist()[3][0] == 1
+    np.testing.assert_array_equal(x, before)
+
+
+def test_a_kernel_that_writes_its_argument_writes_a_copy():
+    def double(out):
+        i = strata.uop.range(4, 0)
+        return strata.uop.sink(strata.uop.end(strata.uop.store(out.index(i), strata.uop.load(out.index(i)) * 2.0), i))
+
+    x = np.arange(4, dtype=np.float32)
+    out = strata.from_dlpack(x).custom_kernel(kernel=double)[0]
+    assert out.tolist() == [0, 2, 4, 6] and x.tolist() == [0, 1, 2, 3]
+
+
+def test_what_the_owner_writes_later_shows():
+    x = np.zeros(8, np.int32)
+    t = strata.from_dlpack(x)
+    x[2] = 5
+    assert t.tolist() == [0, 0, 5, 0, 0, 0, 0, 0] and t.max().item() == 5
+
+
+def test_memory_is_kept_as_long_as_a_tensor_sees_it():
+    class Array(np.ndarray):
+        pass
+
+    x = np.arange(64.0, dtype=np.float32).view(Array)
+    gone = weakref.ref(x)
+    t = strata.from_dlpack(x)
+    part = t[10:20]
+    del x, t
+    gc.collect()
+    assert gone() is not None and part.tolist() == [*range(10, 20)]
+    del part
+    for i in range(60):  # graphs that nothing reaches are swept when memory is wanted
+        if gone() is None:
+            break
+        (Tensor(np.zeros(1 << 20, np.float32)) + i).realize()
+    assert gone() is None
+
+
+def test_one_array_may_be_taken_many_times_in_parts_too():
+    x = np.arange(32, dtype=np.int64)
+    all_, again, part = strata.from_dlpack(x), strata.from_dlpack(x), strata.from_dlpack(x[8:16])
+    assert shares(all_, x) and shares(again, x) and shares(part, x)
+    del all_, again
+    gc.collect()
+    assert part.tolist() == [*range(8, 16)] and (part * 2).tolist() == [*range(16, 32, 2)]
+    other = np.arange(32, dtype=np.int64)
+    first = strata.from_dlpack(other[:8])
+    whole = strata.from_dlpack(other)  # of which a part is in use as something smaller
+    assert not shares(whole, other) and whole.tolist() == [*range(32)] and first.tolist() == [*range(8)]
+    with pytest.raises(BufferError, match="a part of its memory"):
+        strata.from_dlpack(other, copy=False)
+
+
+def test_what_cannot_be_used_where_it_is_is_copied_or_refused():
+    x = np.arange(24, dtype=np.float32).reshape(4, 6)
+    for array, why in [(x.T, "row-major"), (x[:, ::2], "row-major"), (x[::-1], "row-major"), (x.reshape(-1)[1:], "aligned"), (x.astype(np.complex64), "complex")]:
+        t = strata.from_dlpack(array)
+        assert not shares(t, x)
+        np.testing.assert_array_equal(t.numpy(), array)
+        with pytest.raises(BufferError, match=why):
+            strata.from_dlpack(array, copy=False)
+    assert not shares(strata.from_dlpack(x, copy=True), x)
+    assert shares(strata.from_dlpack(x, copy=False), x)
+
+
+def test_producers_of_both_versions_are_asked_as_they_can_be():
+    x = np.arange(6, dtype=np.float32)
+    new, old = Producer(x), Producer(x, versioned=False)
+    for producer in (new, old):
+        assert shares(strata.from_dlpack(producer), x)
+    assert new.asked == [((1, 0), None)] and old.asked == [((1, 0), None), (None, None)]
+    far = Producer(x, device=(2, 0))
+    assert strata.from_dlpack(far).tolist() == x.tolist() and far.asked == [((1, 0), (1, 0))]
+
+
+def test_arrays_that_may_not_be_written_are_read():
+    x = np.arange(8, dtype=np.float32)
+    x.flags.writeable = False
+    assert shares(strata.from_dlpack(x), x)
+    source = Tensor([1.0, 2.0, 3.0, 4.0]) + 0
+    again = strata.from_dlpack(np.from_dlpack(source))
+    assert again.tolist() == [1, 2, 3, 4]
+
+
+def test_a_capsule_is_taken_once():
+    capsule = np.arange(4, dtype=np.float32).__dlpack__(max_version=(1, 0))
+
+    class Once:
+        __dlpack_device__ = lambda self: (1, 0)  # noqa: E731
+        __dlpack__ = lambda self, **named: capsule  # noqa: E731
+
+    assert strata.from_dlpack(Once()).tolist() == [0, 1, 2, 3]
+    with pytest.raises(BufferError, match="used_dltensor_versioned"):
+        strata.from_dlpack(Once())
+
+
+def test_versions_and_types_that_are_not_known_are_refused():
+    def changed(at, kind, value):
+        class Changed:
+            __dlpack_device__ = lambda self: (1, 0)  # noqa: E731
+
+            def __dlpack__(self, **named):
+                self.capsule = np.arange(4, dtype=np.float32).__dlpack__(max_version=(1, 0))
+                pointer = ctypes.pythonapi.PyCapsule_GetPointer
+                pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+                kind.from_address(pointer(self.capsule, b"dltensor_versioned") + at).value = value
+                return self.capsule
+
+        return Changed()
+
+    # DLManagedTensorVersioned: version at 0, manager_ctx 8, deleter 16, flags 24, then the tensor: data 32, device 40, ndim 48,
+    # code 52, bits 53, lanes 54.
+    with pytest.raises(BufferError, match="version 2.0"):
+        strata.from_dlpack(changed(0, ctypes.c_uint32, 2))
+    with pytest.raises(BufferError, match="2 lanes"):
+        strata.from_dlpack(changed(54, ctypes.c_uint16, 2))
+    with pytest.raises(BufferError, match="code 2, 24 bits"):
+        strata.from_dlpack(changed(53, ctypes.c_uint8, 24))
+    with pytest.raises(AttributeError):
+        strata.from_dlpack(object())
