@@ -62,7 +62,7 @@ from ._namespace import __all__ as _standard  # noqa: E402
 from ._namespace.inspection import __array_namespace_info__  # noqa: E402
 from ._strata import cat, stack, where  # noqa: E402
 from ._strata.dtypes import bool, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64  # noqa: E402
-from . import asm, fft, linalg, nn, optim  # noqa: E402  (after the submodules above are importable)
+from . import asm, fft, linalg, nn, onnx, optim  # noqa: E402  (after the submodules above are importable)
 from .linalg import cross, diagonal, norm, outer, trace  # noqa: E402
 from .files import load, save  # noqa: E402
 from .explain import explain  # noqa: E402
@@ -118,6 +118,6 @@ __all__ = [
     "ArgumentError", "Artifact", "AssemblyError", "CheckError", "CompileError", "CustomKernel", "DType", "DTypeError", "DeviceError", "Error", "InternalError",
     "LaunchError", "MemoryFault", "ShapeError", "Stats", "Tensor", "Unsupported", "UsageError", "asm", "asm_kernel",
     "broadcast_shapes", "cat", "checkpoint", "compile", "complex", "config", "cross", "custom_gradient", "default_device", "device_properties", "devices", "diagonal", "dtypes", "emulator",
-    "explain", "fft", "functional", "grad", "gradients", "hip_kernel", "jit", "jvp", "linalg", "load", "manual_seed", "nn", "no_grad", "norm", "optim", "outer", "profile", "promote", "realize", "reset_stats", "result_type", "save", "settings", "stack", "stats", "trace", "uop", "value_and_grad", "vjp",
+    "explain", "fft", "functional", "grad", "gradients", "hip_kernel", "jit", "jvp", "linalg", "load", "manual_seed", "nn", "no_grad", "norm", "onnx", "optim", "outer", "profile", "promote", "realize", "reset_stats", "result_type", "save", "settings", "stack", "stats", "trace", "uop", "value_and_grad", "vjp",
     "where",
 ]
