@@ -166,7 +166,7 @@ def test_errors(wrong, kind, said):
         wrong(Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
 
 
-@pytest.mark.parametrize("name", ["inv", "det", "slogdet", "cholesky", "eigh", "eigvalsh", "qr", "svd", "svdvals"])
+@pytest.mark.parametrize("name", ["eigh", "eigvalsh", "qr", "svd", "svdvals"])
 def test_what_has_no_gradient_says_so(name):
     with pytest.raises(strata.Unsupported, match="detach"):
         strata.grad(lambda x: linalg.__dict__[name](x)[0].sum())(Tensor.eye(3))
@@ -190,3 +190,72 @@ def test_the_main_namespace_has_what_people_look_for_there(rng):
     assert_near(strata.cross(Tensor(a), Tensor(b)), np.cross(a, b), np.float64)
     assert_near(strata.trace(Tensor(m), offset=1), np.trace(m, 1), np.float64)
     assert_near(strata.diagonal(Tensor(m), offset=-1), np.diagonal(m, -1), np.float64)
+
+
+def both_ways(x, towards, f, step=1e-6):
+    """The change of f, a function of an array, along a direction, by central differences."""
+    return (f(x + step * towards) - f(x - step * towards)) / (2 * step)
+
+
+RULES = {
+    "inv": (lambda x, b: linalg.inv(x), lambda x, b: np.linalg.inv(x)), "det": (lambda x, b: linalg.det(x), lambda x, b: np.linalg.det(x)), "logabsdet": (lambda x, b: linalg.slogdet(x).logabsdet, lambda x, b: np.linalg.slogdet(x)[1]),
+    "solve": (linalg.solve, np.linalg.solve), "cholesky": (lambda x, b: linalg.cholesky(x), lambda x, b: np.linalg.cholesky(x)), "upper": (lambda x, b: linalg.cholesky(x, upper=True), lambda x, b: np.linalg.cholesky(x, upper=True)),
+    "power": (lambda x, b: linalg.matrix_power(x, -2), lambda x, b: np.linalg.matrix_power(x, -2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (2, 3, 3)])
+@pytest.mark.parametrize("name", RULES)
+def test_gradients_of_decompositions_are_central_differences(name, shape, rng):
+    ours, theirs = RULES[name]
+    x, b = positive(rng, shape, np.float64), rng.normal(size=(*shape[:-1], 2))
+    w = rng.normal(size=theirs(x, b).shape)
+    t, tb, tw = Tensor(x).requires_grad_(), Tensor(b).requires_grad_(), Tensor(w)
+    y = ours(t, tb)
+    np.testing.assert_allclose(y.numpy(), theirs(x, b), rtol=1e-10)
+    (y * tw).sum().backward()
+    for _ in range(3):
+        towards = rng.normal(size=shape)
+        towards = towards + np.swapaxes(towards, -1, -2) if name in ("cholesky", "upper") else towards
+        np.testing.assert_allclose((t.grad.numpy() * towards).sum(), both_ways(x, towards, lambda x: (w * theirs(x, b)).sum()), rtol=1e-5, atol=1e-7)
+    if name == "solve":
+        towards = rng.normal(size=b.shape)
+        np.testing.assert_allclose((tb.grad.numpy() * towards).sum(), both_ways(b, towards, lambda b: (w * theirs(x, b)).sum()), rtol=1e-5, atol=1e-7)
+    towards = positive(rng, shape, np.float64)
+
+    def slope(x):
+        (g,) = strata.gradients((ours(x, Tensor(b)) * tw).sum(), [x])
+        return (g * Tensor(towards)).sum()
+
+    x2 = Tensor(x).requires_grad_()
+    (second,) = strata.gradients(slope(x2), [x2])
+    wanted = both_ways(x, towards, lambda x: slope(Tensor(x).requires_grad_()).item(), 1e-5)
+    np.testing.assert_allclose(0 if second is None else (second.numpy() * towards).sum(), wanted, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(strata.grad(lambda x: (ours(x, Tensor(b)) * tw).sum())(Tensor(x)).numpy(), t.grad.numpy(), rtol=1e-10)
+    with pytest.raises(strata.Unsupported, match="inside two"):
+        strata.grad(lambda x: strata.grad(lambda x: (ours(x, Tensor(b)) * tw).sum())(x).sum())(Tensor(x))
+
+
+def test_gradients_of_solve_of_a_vector_and_of_repeated_matrices(rng):
+    for a_shape, b_shape in [((3, 3), (3,)), ((2, 3, 3), (3, 1)), ((3, 3), (4, 3, 2)), ((2, 1, 3, 3), (5, 3, 2))]:
+        a, b = positive(rng, a_shape, np.float64), rng.normal(size=b_shape)
+        ta, tb = Tensor(a).requires_grad_(), Tensor(b).requires_grad_()
+        y = linalg.solve(ta, tb)
+        w = rng.normal(size=y.shape)
+        (y * Tensor(w)).sum().backward()
+        assert ta.grad.shape == a_shape and tb.grad.shape == b_shape
+        along_a, along_b = rng.normal(size=a_shape), rng.normal(size=b_shape)
+        np.testing.assert_allclose((ta.grad.numpy() * along_a).sum(), both_ways(a, along_a, lambda a: (w * np.linalg.solve(a, b)).sum()), rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose((tb.grad.numpy() * along_b).sum(), both_ways(b, along_b, lambda b: (w * np.linalg.solve(a, b)).sum()), rtol=1e-5, atol=1e-7)
+
+
+def test_gradients_that_are_not_there_say_so(rng):
+    x = Tensor(positive(rng, (3, 3), np.float64)).requires_grad_()
+    for f in (linalg.eigh, linalg.eigvalsh, linalg.qr, linalg.svd, linalg.svdvals, linalg.pinv):
+        with pytest.raises(strata.Unsupported, match="detach"):
+            f(x)
+    with pytest.raises(strata.Unsupported, match="complex"):
+        linalg.inv(strata.complex(x, x))
+    singular = Tensor(np.zeros((2, 2))).requires_grad_()
+    with pytest.raises(linalg.LinAlgError):
+        linalg.det(singular).backward()

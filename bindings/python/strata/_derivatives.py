@@ -11,9 +11,9 @@ from ._strata import Tensor, UsageError
 _depth = threading.local()
 
 
-def inside():
-    """Is a function differentiated on this thread?"""
-    return getattr(_depth, "count", 0) > 0
+def inside(times=1):
+    """Is a function differentiated on this thread, inside so many others less one?"""
+    return getattr(_depth, "count", 0) >= times
 
 
 def _on_stand_ins(f, arguments, places):

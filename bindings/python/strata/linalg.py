@@ -5,8 +5,9 @@
 
 Products, norms, traces and powers are graphs of tensor operations, on the device, lazy and with gradients. What decomposes a
 matrix (cholesky, det, eigh, inv, qr, slogdet, solve, svd and what is made of them) is computed by LAPACK through numpy.linalg,
-on the host and at the call, and lies on the argument's device afterwards; it has no gradient, and says so where one is asked
-for. float32 and complex64 are decomposed in their own precision.
+on the host and at the call, and lies on the argument's device afterwards. cholesky, det, inv, slogdet and solve of real matrices
+have gradients, and these again by strata.gradients; the others have none, and say so where one is asked for. float32 and complex64 are decomposed in
+their own precision.
 
 Errors: ShapeError for arguments without matrices, or without square ones where those are needed; DTypeError for what is
 neither float32, float64, complex64 nor complex128; LinAlgError, which is NumPy's, for a matrix without an inverse, without a
@@ -20,7 +21,7 @@ from collections import namedtuple
 import numpy as _np
 from numpy.linalg import LinAlgError
 
-from . import _strata
+from . import _derivatives, _strata
 from ._namespace.movement import matmul, matrix_transpose, tensordot, vecdot
 from ._strata import DTypeError, ShapeError, Tensor, Unsupported, UsageError, stack, where
 
@@ -178,8 +179,9 @@ def matrix_power(x, n, /):
 # Decompositions, on the host.
 
 
-def _on_host(square=False):
-    """f(arrays, ...) of NumPy, as a function of tensors: where it runs, and what it takes."""
+def _on_host(square=False, rule=None):
+    """f(arrays, ...) of NumPy, as a function of tensors: where it runs, and what it takes. rule(g, tensors, ...) gives what arrives at
+    each of what arrives at the result, or the last of them; it calls the functions here again, so that it has gradients itself."""
 
     def wrapped(f):
         @functools.wraps(f)
@@ -189,20 +191,65 @@ def _on_host(square=False):
             for x in given:
                 if x.dtype.part.name not in ("float32", "float64"):
                     raise DTypeError(f"[{name}] takes float32, float64, complex64 and complex128, not {x.dtype.name}; cast first")
-                if _strata._wants_gradient(x):
-                    raise Unsupported(f"[{name}] has no gradient: it is computed by LAPACK on the host; detach() its argument")
+            wanted = any(_strata._wants_gradient(x) for x in given)
+            if wanted and (rule is None or any(x.dtype.is_complex for x in given)):
+                kind = "no gradient" if rule is None else "no gradient of complex matrices"
+                raise Unsupported(f"[{name}] has {kind}: it is computed by LAPACK on the host; detach() its argument")
+            if wanted and _derivatives.inside(2):
+                raise Unsupported(f"[{name}] has no gradient inside two of strata.grad, value_and_grad, vjp and jvp; strata.gradients may be called twice")
             placed = given[0].device
             found = f(*(x.numpy() for x in given), **named)
-            if isinstance(found, tuple):
-                return type(found)(*(Tensor(_np.asarray(part), device=placed) for part in found))
-            return Tensor(_np.asarray(found), device=placed)
+            parts = found if isinstance(found, tuple) else (found,)
+            out = [Tensor(_np.asarray(part), device=placed) for part in parts]
+            if wanted:
+                out[-1] = _strata._with_gradient(out[-1], given, lambda g: rule(g, *given, **named))
+            return type(found)(*out) if isinstance(found, tuple) else out[0]
 
         return call
 
     return wrapped
 
 
-@_on_host(square=True)
+# Rules of real matrices: M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation,
+# Advances in Automatic Differentiation, 2008.
+
+
+def _to_shape(g, x):
+    """What arrives at x, which was repeated along axes of g."""
+    g = g.sum(tuple(range(g.ndim - x.ndim))) if g.ndim > x.ndim else g
+    repeated = tuple(i for i, n in enumerate(x.shape) if n == 1 != g.shape[i])
+    return (g.sum(repeated, True) if repeated else g).cast(x.dtype)
+
+
+def _of_inv(g, x):
+    y = inv(x).mT
+    return [-(y @ g @ y)]
+
+
+def _of_det(g, x):
+    return [(g * det(x)).unsqueeze(-1).unsqueeze(-1) * inv(x).mT]
+
+
+def _of_logabsdet(g, x):
+    return [g.unsqueeze(-1).unsqueeze(-1) * inv(x).mT]
+
+
+def _of_solve(g, a, b):
+    x, column = solve(a, b), b.ndim == 1
+    x, g = (x.unsqueeze(-1), g.unsqueeze(-1)) if column else (x, g)
+    to_b = solve(a.mT, g)
+    return [_to_shape(-(to_b @ x.mT), a), _to_shape(to_b.squeeze(-1) if column else to_b, b)]
+
+
+def _of_cholesky(g, x, *, upper=False):
+    """Symmetric: an element and its mirror have a half each of what a change of both does."""
+    factor, n = cholesky(x), x.shape[-1]
+    inner = (factor.mT @ (g.mT if upper else g)).tril() * (1 - 0.5 * Tensor.eye(n, dtype=x.dtype, device=x.device))
+    half = solve(factor.mT, solve(factor.mT, inner.mT).mT)
+    return [(half + half.mT) * 0.5]
+
+
+@_on_host(square=True, rule=_of_cholesky)
 def cholesky(x, /, *, upper=False):
     """The lower triangular L with a positive diagonal and L @ L^H = x, of a Hermitian positive definite x, whose lower triangle
     is read; upper: L^H. LinAlgError where x is not positive definite."""
@@ -210,25 +257,25 @@ def cholesky(x, /, *, upper=False):
     return _np.conj(_np.swapaxes(factor, -1, -2)) if upper else factor
 
 
-@_on_host(square=True)
+@_on_host(square=True, rule=_of_det)
 def det(x, /):
     """Determinants, (..., n, n) -> (...), by LU decomposition."""
     return _np.linalg.det(x)
 
 
-@_on_host(square=True)
+@_on_host(square=True, rule=_of_logabsdet)
 def slogdet(x, /):
     """(sign, logabsdet) with det = sign * exp(logabsdet), which neither overflow; of a singular matrix (0, -inf)."""
     return SlogdetResult(*_np.linalg.slogdet(x))
 
 
-@_on_host(square=True)
+@_on_host(square=True, rule=_of_inv)
 def inv(x, /):
     """Inverse matrices. LinAlgError for a singular one."""
     return _np.linalg.inv(x)
 
 
-@_on_host(square=True)
+@_on_host(square=True, rule=_of_solve)
 def solve(x1, x2, /):
     """x with x1 @ x = x2: x1 (..., n, n), x2 (..., n, k), or one vector (n,). LinAlgError for a singular x1."""
     if x2.ndim == 0 or x2.shape[0 if x2.ndim == 1 else -2] != x1.shape[-1]:
