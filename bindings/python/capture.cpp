@@ -1,7 +1,9 @@
 // What strata/_jit.py captures functions with: their tensors, and what else they were seen to depend on.
 #include "strata/ops/capture.h"
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 
 #include "front_end_p.h"
@@ -39,6 +41,44 @@ Tensor fed_numbers(const As<"Callable[[], Sequence[float]]">& numbers, DType typ
     return t;
 }
 
+/// The memory of an object that shows it, as it was.
+class Content {
+  public:
+    explicit Content(PyObject* object) {
+        const View now(object);
+        if (!now.seen) throw py::error_already_set();
+        format_ = now.format();
+        shape_.assign(now.view.shape, now.view.shape + now.view.ndim);
+        bytes_.resize(static_cast<size_t>(now.view.len));
+        if (PyBuffer_ToContiguous(bytes_.data(), &now.view, now.view.len, 'C') != 0) throw py::error_already_set();
+    }
+    bool is_that_of(PyObject* object) const {
+        const View now(object);
+        if (!now.seen) PyErr_Clear();
+        if (!now.seen || now.view.len != static_cast<Py_ssize_t>(bytes_.size()) || now.format() != format_ ||
+            !std::equal(shape_.begin(), shape_.end(), now.view.shape, now.view.shape + now.view.ndim))
+            return false;
+        if (PyBuffer_IsContiguous(&now.view, 'C')) return std::memcmp(now.view.buf, bytes_.data(), bytes_.size()) == 0;
+        std::vector<char> copy(bytes_.size());
+        return PyBuffer_ToContiguous(copy.data(), &now.view, now.view.len, 'C') == 0 && copy == bytes_;
+    }
+
+  private:
+    struct View {
+        explicit View(PyObject* object) : seen(PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) == 0) {}
+        ~View() {
+            if (seen) PyBuffer_Release(&view);
+        }
+        View(const View&) = delete;
+        std::string_view format() const { return view.format ? view.format : "B"; }
+        Py_buffer view;
+        bool seen;
+    };
+    std::string format_;
+    std::vector<Py_ssize_t> shape_;
+    std::vector<char> bytes_;
+};
+
 /// Places that a function looks at, with what was there.
 class Guards {
   public:
@@ -48,6 +88,7 @@ class Guards {
             rows_.push_back({Kind::length, at[0], {}, {}, PyObject_Size(py::object(at[0]).ptr())});
         else
             rows_.push_back({kind == "tensor" ? Kind::tensor : Kind::same, at[0], at[1], at[2]});
+        if (kind == "content") rows_.back().content.emplace(rows_.back().value.ptr());
     }
     /// Which of all tensors, those of a call and then those of the places, are one.
     void sees(const std::vector<size_t>& first) { first_ = first; }
@@ -69,6 +110,8 @@ class Guards {
                 all.push_back(now);
             } else if (now != row.value.ptr() && !equal(now, row.value.ptr())) {
                 return broken(static_cast<int64_t>(i));
+            } else if (row.content && !row.content->is_that_of(now)) {
+                return broken(static_cast<int64_t>(i));
             }
         }
         return distinct(all);
@@ -80,6 +123,7 @@ class Guards {
         Kind kind;
         py::object holder, key, value;
         Py_ssize_t length = 0;
+        std::optional<Content> content = {};
     };
     static py::object broken(int64_t row) { return py::int_(row); }
 
@@ -89,8 +133,10 @@ class Guards {
         if (PyDict_Check(holder)) return PyDict_GetItem(holder, row.key.ptr());
         if (PyCell_Check(holder)) return PyCell_GET(holder);
         const bool list = PyList_Check(holder);
-        if (!list && !PyTuple_Check(holder)) {  // an attribute, which its holder keeps alive
-            PyObject* found = PyObject_GetAttr(holder, row.key.ptr());
+        if (!list && !PyTuple_Check(holder)) {                 // which its holder keeps alive
+            const bool counted = PyLong_Check(row.key.ptr());  // of a deque
+            PyObject* found = counted ? PySequence_GetItem(holder, PyLong_AsSsize_t(row.key.ptr()))
+                                      : PyObject_GetAttr(holder, row.key.ptr());
             if (!found) PyErr_Clear();
             Py_XDECREF(found);
             return found;
@@ -168,7 +214,7 @@ void bind_capture(py::module_& m) {
     py::class_<Guards>(m, "_Guards", "What a captured function was seen to depend on, and whether it is so now.")
         .def(py::init<>())
         .def("add", &Guards::add, py::arg("kind"), py::arg("place"),
-             "kind: same, tensor or length; place: (holder, key, value), of a length (holder,).")
+             "kind: same, content, tensor or length; place: (holder, key, value), of a length (holder,).")
         .def("sees", &Guards::sees, py::arg("first"))
         .def(
             "met", [](const Guards& g, const py::list& t) -> As<"list[Tensor] | int"> { return g.met(t); },

@@ -365,34 +365,3 @@ def test_captured_functions_may_be_nested_and_fail():
         with pytest.raises(ValueError, match="of its own"):
             f(Tensor([1.0, 2.0]))
         assert f(Tensor([1.0])).item() == 1
-
-
-class Settings:
-    scale = 2.0
-    table = [1.0, 2.0]
-    total = None
-
-
-class Slotted:
-    __slots__ = ("factor", "state")
-
-
-def test_attributes_of_classes_and_slots_are_seen_and_put_in_place():
-    held = Slotted()
-    held.factor, held.state, Settings.total = 1.0, Tensor([0.0]).realize(), Tensor([0.0]).realize()
-
-    @strata.jit
-    def step(x):
-        held.state = held.state + x.max()
-        Settings.total = Settings.total + x.sum()
-        return x * Settings.scale * held.factor + Settings.table[1]
-
-    x = Tensor([1.0, 2.0]).realize()
-    for calls, change in enumerate([None, lambda: setattr(Settings, "scale", 5.0), lambda: Settings.table.__setitem__(1, 7.0), lambda: setattr(held, "factor", 3.0)]):
-        if change:
-            change()
-        for call in range(1, 4):
-            expected = np.array([1.0, 2.0]) * Settings.scale * held.factor + Settings.table[1]
-            np.testing.assert_array_equal(step(x).numpy(), expected)
-            assert held.state.tolist() == [2.0 * (3 * calls + call)] and Settings.total.tolist() == [3.0 * (3 * calls + call)]
-    assert step.captures == 4

@@ -8,12 +8,16 @@ from . import _strata
 from ._strata import Tensor, UsageError
 
 
-_depth = threading.local()
+class _Depth(threading.local):
+    count = 0  # of functions that are differentiated on this thread, one inside of another
+
+
+_depth = _Depth()
 
 
 def inside(times=1):
     """Is a function differentiated on this thread, inside so many others less one?"""
-    return getattr(_depth, "count", 0) >= times
+    return _depth.count >= times
 
 
 def _on_stand_ins(f, arguments, places):
@@ -22,7 +26,7 @@ def _on_stand_ins(f, arguments, places):
     for i in places:
         originals.append(_tensor(given[i]))
         given[i] = _strata._stand_in(originals[-1])
-    _depth.count = getattr(_depth, "count", 0) + 1
+    _depth.count += 1
     before = _strata._without_past(False)
     try:
         return f(*given), [given[i] for i in places], originals

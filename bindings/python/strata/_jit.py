@@ -17,15 +17,15 @@ KEPT = 32
 
 def _parts(value, tensors, objects, path):
     """A hashable description of nested containers, whose tensors and other objects are put in the lists."""
-    if isinstance(value, Tensor):
+    if type(value) is Tensor or not isinstance(value, (list, tuple, dict)) and isinstance(value, Tensor):
         tensors.append(value)
         return Tensor
-    if isinstance(value, PLAIN):
-        return type(value), repr(value) if isinstance(value, (float, complex, np.generic)) else value
     if isinstance(value, (list, tuple)):
         return type(value), *[_parts(item, tensors, objects, path) for item in value]
     if isinstance(value, dict):
         return dict, *[(key, _parts(item, tensors, objects, path)) for key, item in value.items()]
+    if isinstance(value, PLAIN):
+        return type(value), repr(value) if isinstance(value, (float, complex, np.generic)) else value
     if isinstance(value, np.ndarray):
         raise UsageError(f"[jit] {path} holds a NumPy array, whose values a captured function would keep: pass strata.Tensor(array)")
     objects.append(value)
@@ -143,15 +143,21 @@ class jit:
 
     The first calls run the function and write down what it launches; two that do the same make the list, whose memory is
     planned once. The list belongs to what the calls were given: shapes, types, devices and settings, plain values among the
-    arguments, and what variables and attributes held. Where some of it is another, the function is traced anew. Tensors that
-    the body assigns to or leaves gradients in, tensors that it puts in place of others, and random numbers go on as without
-    jit. Arguments and results are tensors, plain values, and lists, tuples and dicts of them; modules and other objects may
-    be arguments too. Results have no past: gradients do not go through them, so loss.backward() belongs inside.
+    arguments, and what the function can reach by name: variables, attributes, containers, and the bytes of small arrays in
+    them (64 KiB). Where some of it is another, the function is traced anew, so each size of a tensor has a list of its own.
+    Tensors that the body assigns to or leaves gradients in, tensors that it puts in place of others, and random numbers go on
+    as without jit. Arguments and results are tensors, plain values, and lists, tuples and dicts of them; modules and other
+    objects may be arguments too. Results have no past: gradients do not go through them, so loss.backward() belongs inside.
 
     UsageError for what a replay would not do again: reading values of tensors (item(), numpy(), if x > 0), NumPy arrays and
-    random generators that the body uses, tensors out of its sight, and, at the third call in a row, other things that the
-    body changes (a counter, a list that grows) or numbers that come from nowhere. Inside of grad, vjp and other captured
-    functions it is the plain function.
+    random generators that the body uses (small arrays that objects hold are compared instead), tensors out of its sight, and,
+    at the third call in a row, other things that the body changes (a counter, a list that grows) or numbers that come from
+    nowhere. Inside of grad, vjp and other captured functions it is the plain function.
+
+    Not seen is what changes after the second call where no name of the function leads to: files, environment variables, the
+    time and random numbers of the host that stay the same for two calls; the inside of objects of other C extensions and of
+    installed packages; large arrays that are reached by other ways than their name (vars(), getattr() with a made-up name).
+    Pass what such things give as a tensor or a plain value.
 
     captures: how many lists there are. launches: kernels of the last one. reason: why the last trace was made.
     """

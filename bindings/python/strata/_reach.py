@@ -1,8 +1,12 @@
 """What a function can reach from its variables: the tensors it may read and change, and all else that decides what it does."""
 
+import array
+import collections
 import dis
 import functools
+import mmap
 import os
+import re
 import sys
 import types
 
@@ -12,23 +16,25 @@ from ._strata import DType, Tensor, UsageError, _Guards
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, DType, type(...), range, np.generic, np.dtype)
 DATA = (*PLAIN, Tensor, list, tuple, dict, set, frozenset)
+BYTES = (np.ndarray, bytearray, memoryview, array.array, mmap.mmap)  # whose content can change
 MOST = 200_000  # places
+COMPARED = 1 << 16  # bytes of one of BYTES that each call compares
 HIDDEN = ("__next__", "bit_generator", "getrandbits")  # of iterators and random generators, whose next value is another one
 
 
 class Place:
-    """Where a value was found: holder[key] of a dict, list or tuple, the contents of a cell, an attribute of another holder, or the
-    length of the holder."""
+    """Where a value was found: holder[key] of a dict, list, tuple or deque, the contents of a cell, an attribute of another holder,
+    or the length of the holder. Of kind "content", the bytes of the value count too."""
 
-    __slots__ = ("kind", "holder", "key", "value", "path")
+    __slots__ = ("kind", "holder", "key", "value", "path", "content")
 
-    def __init__(self, kind, holder, key, value, path):
-        self.kind, self.holder, self.key, self.value, self.path = kind, holder, key, value, path
+    def __init__(self, kind, holder, key, value, path, content=None):
+        self.kind, self.holder, self.key, self.value, self.path, self.content = kind, holder, key, value, path, content
 
     def became(self, other):
         """Is it another value now?"""
-        if self.kind == "tensor" or other.kind == "tensor":
-            return self.value is not other.value
+        if self.kind == "tensor" or other.kind == "tensor" or self.content != other.content:
+            return self.value is not other.value or self.content != other.content
         if self.value is other.value:
             return False
         if type(self.value) is not type(other.value) or not isinstance(self.value, (*PLAIN, frozenset, types.MethodType)):
@@ -45,25 +51,40 @@ def is_of_user(module):
     return f"{os.sep}site-packages{os.sep}" not in file
 
 
+def content_of(value):
+    """(format, shape, bytes) of memory; None where those are many, or objects."""
+    try:
+        with memoryview(value) as view:
+            return (view.format, view.shape, view.tobytes()) if view.nbytes <= COMPARED and "O" not in view.format else None
+    except (BufferError, ValueError):  # dates; what is closed
+        return None
+
+
 def names_in(code):
-    """(global names, all names with those of attributes) that a code object and those inside it say."""
-    of_globals, all_names, pending = {}, {}, [code]
+    """(global names, all names with those of attributes, those whose value is read) that a code object and those inside it say."""
+    of_globals, all_names, read, pending = {}, {}, set(), [code]
     while pending:
         one = pending.pop()
         all_names.update(dict.fromkeys(one.co_names))
-        of_globals.update((i.argval, None) for i in dis.get_instructions(one) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+        for i in dis.get_instructions(one):
+            if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                of_globals[i.argval] = None
+            if i.opname.startswith("LOAD_") and isinstance(i.argval, str):
+                read.add(i.argval)
         pending += [c for c in one.co_consts if isinstance(c, types.CodeType)]
-    return of_globals, all_names
+    return of_globals, all_names, read
 
 
 class Reach:
     """All places, once each. `objects` are arguments that are neither tensors nor plain values."""
 
     def __init__(self, function, objects):
-        self.places, self._seen, self._kept = [], set(), []
+        self.places, self._seen, self._kept, self._functions, self._large = [], set(), [], [], []
         self._visit_function(function, getattr(function, "__name__", "the function"))
         for i, value in enumerate(objects):
-            self._visit_inside(value, f"argument {type(value).__name__}")
+            path = f"argument {type(value).__name__}"
+            self._visit_bytes(objects, i, value, path) if isinstance(value, BYTES) else self._visit_inside(value, path)
+        self._refuse_large()
 
     def guards(self, of_call, exempt=()):
         """What says whether all but the exempt places is as it was, for a call with these tensors."""
@@ -94,10 +115,10 @@ class Reach:
         new = next((p for p in then.values() if (id(p.holder), p.key) not in exempt), None)
         return replaced, f"{new.path} came new" if new else None
 
-    def _add(self, kind, holder, key, value, path):
+    def _add(self, kind, holder, key, value, path, content=None):
         if len(self.places) >= MOST:
             raise UsageError(f"[jit] the function reaches more than {MOST} values, of {path} and others: pass large data as tensors")
-        self.places.append(Place(kind, holder, key, value, path))
+        self.places.append(Place(kind, holder, key, value, path, content))
 
     def _visit(self, holder, key, value, path, named=False):
         if isinstance(value, Tensor):
@@ -107,6 +128,8 @@ class Reach:
             return self._add("same", holder, key, value, path)
         if isinstance(value, np.ndarray):
             raise UsageError(f"[jit] {path} is a NumPy array, whose values a captured function would keep: make it a strata.Tensor before")
+        if isinstance(value, BYTES):
+            return self._visit_bytes(holder, key, value, path)
         if named and any(hasattr(value, name) for name in HIDDEN) and not isinstance(value, (type, types.ModuleType)):
             raise UsageError(f"[jit] {path} gives another value each time, and a captured function would keep one: draw it outside and pass it as a tensor")
         self._add("same", holder, key, value, path)
@@ -120,7 +143,7 @@ class Reach:
         self._kept.append(value)
         if isinstance(value, dict):
             self._items(value, value.items(), path)
-        elif isinstance(value, list):
+        elif isinstance(value, (list, collections.deque)):
             self._items(value, enumerate(value), path)
         elif isinstance(value, tuple):
             for i, item in enumerate(value):
@@ -146,18 +169,34 @@ class Reach:
         self._visit_class(type(value))
 
     def _visit_attribute(self, own, name, value, path):
-        """Data that an object holds may be for others than the function: arrays there are told apart by their identity."""
-        if isinstance(value, np.ndarray):
-            self._add("same", own, name, value, path)
-        else:
-            self._visit(own, name, value, path)
+        """Data that an object holds may be for others than the function."""
+        visit = self._visit_bytes if isinstance(value, np.ndarray) else self._visit
+        visit(own, name, value, path)
+
+    def _visit_bytes(self, holder, key, value, path):
+        """What is not compared may be for others: that is known when all names are that the function says."""
+        content = content_of(value)
+        if not content:
+            self._large.append(path)
+        self._add("content" if content else "same", holder, key, value, path, content)
+
+    def _refuse_large(self):
+        """Arrays that are not compared, where what runs in a call says the name that they are held by."""
+        live, pending = set(), [*self._functions]
+        while now := [f for f in pending if f[0] is None or f[0] in live]:
+            pending = [f for f in pending if f not in now]
+            live.update(*(names for _, names in now))
+        for path in self._large:
+            if re.findall(r"\w+", re.sub(r"\[.*?\]", "", path))[-1] in live:
+                raise UsageError(f"[jit] {path} is an array of objects or of more than {COMPARED} bytes, whose values a captured function would keep: make it a strata.Tensor before")
 
     def _items(self, holder, items, path):
         self._add("length", holder, None, len(holder), path)
         for key, item in items:
             self._visit_attribute(holder, key, item, f"{path}[{key!r}]")
 
-    def _visit_function(self, function, path):
+    def _visit_function(self, function, path, called=None):
+        """called: the name that it runs under, none: it may run in any case."""
         if isinstance(function, functools.partial):
             for part, name in ((function.func, ".func"), (function.args, ".args"), (function.keywords, ".keywords")):
                 self._visit_inside(part, path + name)
@@ -176,7 +215,9 @@ class Reach:
         for value in (function.__defaults__, function.__kwdefaults__):
             self._visit_inside(value, f"a default of {path}")
         if is_of_user(function.__module__):
-            self._visit_names(function.__globals__, *names_in(function.__code__), "")
+            of_globals, names, read = names_in(function.__code__)
+            self._functions.append((called, read))
+            self._visit_names(function.__globals__, of_globals, names, "")
 
     def _visit_names(self, namespace, names, attributes, prefix):
         for name in names:
@@ -199,7 +240,8 @@ class Reach:
             for name, member in vars(base).items():
                 member = getattr(member, "fget", None) or getattr(member, "__func__", member)
                 if isinstance(member, types.FunctionType) and id(member) not in self._seen:
-                    self._visit_function(member, f"{cls.__name__}.{name}")
+                    overrides = any(name in vars(b) for b in base.__mro__ if not is_of_user(b.__module__))
+                    self._visit_function(member, f"{cls.__name__}.{name}", None if overrides or name.startswith("__") else name)
                 elif not name.startswith("__") and (isinstance(member, DATA) or is_of_user(type(member).__module__)):
                     self._visit_attribute(base, name, member, f"{cls.__name__}.{name}")
 
