@@ -27,6 +27,12 @@ std::vector<UOp> split_scans(std::span<const UOp> roots);
 /// `roots`: views of what is read behind the last step.
 std::vector<ScheduleItem> join_steps(std::vector<ScheduleItem> items, std::span<const UOp> roots);
 
+/// The same steps so that each comes as late as its first reader lets it; without custom ones, which may write to what others
+/// read. Steps that no root needs are left out.
+std::vector<ScheduleItem> order_steps(std::vector<ScheduleItem> items, std::span<const UOp> roots);
+/// Bytes of what steps fill and others still read, or roots, where they are most.
+int64_t most_kept(std::span<const ScheduleItem> items, std::span<const UOp> roots);
+
 // Rows: rows.cpp.
 bool same_loops(UOp a, UOp b);  ///< of two reductions or scans
 Shape without_ones(Shape shape);

@@ -5,6 +5,7 @@
 //         nest, or an online sum (online.h); values of the same loops are one item (join_steps.cpp).
 #include "strata/codegen/schedule/schedule.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "strata/codegen/schedule/plan_p.h"
@@ -12,6 +13,8 @@
 
 namespace strata::codegen {
 namespace {
+
+constexpr int64_t kMuchMemory = 1 << 20;  // bytes from which on the order of steps is chosen by what it keeps
 
 bool is_leaf(UOp u) { return u.is(Op::buffer) || u.is(Op::iota); }
 
@@ -61,11 +64,29 @@ class Scheduler {
         for (UOp target : targets) ++uses_[target];
         for (UOp u : order) lower(u, plan);
         for (UOp target : targets) schedule_.roots.push_back(lowered_.at(target));
+        const std::vector<ScheduleItem> late = in_less_memory();
         schedule_.items = join_steps(std::move(schedule_.items), schedule_.roots);
+        if (late.empty()) return std::move(schedule_);
+        std::vector<ScheduleItem> joined = join_steps(late, schedule_.roots);
+        if (joined.size() * 10 <= schedule_.items.size() * 11 && keeps_less(joined, schedule_.items))
+            schedule_.items = std::move(joined);
         return std::move(schedule_);
     }
 
   private:
+    bool keeps_less(std::span<const ScheduleItem> a, std::span<const ScheduleItem> b) const {
+        return most_kept(a, schedule_.roots) * 4 <= most_kept(b, schedule_.roots) * 3;
+    }
+
+    /// The steps in the order that keeps a quarter less memory; none: there is none, or memory is no matter.
+    std::vector<ScheduleItem> in_less_memory() const {
+        const std::vector<ScheduleItem>& items = schedule_.items;
+        if (std::ranges::any_of(items, [](const ScheduleItem& item) { return item.body.is(Op::custom); })) return {};
+        if (most_kept(items, schedule_.roots) < kMuchMemory) return {};
+        std::vector<ScheduleItem> late = order_steps(items, schedule_.roots);
+        return keeps_less(late, items) ? std::move(late) : std::vector<ScheduleItem>();
+    }
+
     /// `lowered_[u]`: u over buffers; a view of a new buffer when the plan stores u.
     void lower(UOp u, const Plan& plan) {
         std::vector<UOp> sources;
