@@ -11,6 +11,7 @@
 #include "strata/core/support/settings.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/program.h"
+#include "strata/runtime/search.h"
 
 namespace strata::runtime {
 
@@ -59,12 +60,12 @@ Artifact compile(std::span<const UOp> roots, const codegen::Target& target) {
     codegen::NamedStorage storage;
     Artifact out{{}, target};
     Names names;
-    for (const codegen::ScheduleItem& item : codegen::make_schedule(roots, storage).items) {
+    for (const codegen::ScheduleItem& item : codegen::make_schedule(roots, storage, usual_fusion()).items) {
         if (item.body.is(Op::custom)) {
             out.kernels.push_back(compile_launch(*find_custom(item.body.as<CustomArg>().id), target).value());
             continue;
         }
-        codegen::Scheduled one = codegen::heuristic(codegen::start_kernel(item).kernel, target);
+        codegen::Scheduled one = unsearched(codegen::start_kernel(item).kernel, target);
         one.kernel.name = names.of(one.kernel);
         out.kernels.push_back(compile_kernel(one, target, codegen::Text::yes).value());
     }
@@ -109,7 +110,7 @@ Outline outline(std::span<const UOp> roots) {
     codegen::NamedStorage storage;
     Outline out;
     std::vector<UOp> read, made;
-    const codegen::Schedule schedule = codegen::make_schedule(roots, storage);
+    const codegen::Schedule schedule = codegen::make_schedule(roots, storage, usual_fusion());
     for (const codegen::ScheduleItem& item : schedule.items) {
         out.steps.push_back(outline_of(item, read));
         for (UOp output : item.outputs()) made.push_back(output);
@@ -129,7 +130,7 @@ std::vector<std::vector<codegen::Stage>> stages(std::span<const UOp> roots, cons
     codegen::NamedStorage storage;
     std::vector<std::vector<codegen::Stage>> out(1);
     for (UOp root : roots) out[0].push_back({"tensor", tree(root)});
-    for (const codegen::ScheduleItem& item : codegen::make_schedule(roots, storage).items)
+    for (const codegen::ScheduleItem& item : codegen::make_schedule(roots, storage, usual_fusion()).items)
         if (!item.body.is(Op::custom)) out.push_back(codegen::stages_of(item, target).value());
     return out;
 }

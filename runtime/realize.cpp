@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <list>
 #include <unordered_set>
 
 #include "strata/codegen/compile/compile.h"
@@ -19,7 +20,7 @@
 #include "strata/runtime/launch_plan.h"
 #include "strata/runtime/replay.h"
 #include "strata/runtime/run_program_p.h"
-#include "strata/runtime/search.h"
+#include "strata/runtime/search_p.h"
 
 namespace strata::runtime {
 namespace {
@@ -79,6 +80,7 @@ Device& device_of(std::span<const UOp> roots, Device* fallback) {
 
 /// One step of a schedule: what a plan holds, or a user's kernel.
 struct Step : PlannedStep {
+    double ms = 0;                        ///< of its kernel, where it was searched
     UOp custom = {};                      ///< the node
     std::optional<KernelCall> call = {};  ///< of it
 };
@@ -113,6 +115,25 @@ void run(Step& step) {
     } else {
         copy_memory(*find_buffer(step.buffers[1]), *find_buffer(step.buffers[0]));
     }
+}
+
+/// Fills a step's memory, and neither counts nor records that.
+void try_out(Step& step) {
+    if (step.program)
+        step.program->launch(slots_of(step), Wait::yes);
+    else
+        copy_memory(*find_buffer(step.buffers[1]), *find_buffer(step.buffers[0]));
+}
+
+/// The kernels of a schedule, whatever their memory is.
+std::vector<UOp> kernels_of(const codegen::Schedule& made) {
+    codegen::SharedKernels kernels;
+    std::vector<UOp> sinks;
+    for (const codegen::ScheduleItem& item : made.items) {
+        const bool is_copy = item.beside.empty() && whole_buffer(item.body);
+        sinks.push_back(is_copy ? UOp() : kernels.all()[kernels.start(item).kernel].sink);
+    }
+    return sinks;
 }
 
 /// Makes steps of the items of one schedule.
@@ -162,11 +183,14 @@ class Preparer {
             const codegen::Kernel kernel{sink, kernels_.all()[use.kernel].name};
             scheduled_.push_back(
                 choose_schedule(device_, kernel, settings().beam ? slots_of(step) : std::vector<uint64_t>()));
+            const auto winner = settings().beam ? find_winner(search_key(device_, kernel)) : std::optional<Winner>();
+            ms_.push_back(winner ? winner->best_ms : 0);
         } else {
             const std::vector<LaunchNumber>& changing = changing_[use.kernel];
             step.numbers.insert(step.numbers.end(), changing.begin(), changing.end());
         }
         step.in_place = in_place_[use.kernel];
+        step.ms = ms_[use.kernel];
         return use.kernel;
     }
 
@@ -186,7 +210,7 @@ class Preparer {
         std::vector<UOp> buffers;
         for (UOp s : body.src()) buffers.push_back(buffer_under(s));
         KernelCall call(device_, *find_custom(body.as<CustomArg>().id), buffers.size());
-        return {{.buffers = std::move(buffers)}, body, std::move(call)};
+        return {{.buffers = std::move(buffers)}, 0, body, std::move(call)};
     }
 
     Device& device_;
@@ -196,6 +220,7 @@ class Preparer {
     std::vector<std::vector<LaunchNumber>> changing_;
     std::vector<std::vector<codegen::InPlace>> in_place_;
     std::vector<codegen::Scheduled> scheduled_;
+    std::vector<double> ms_;
     std::vector<std::shared_ptr<Program>> programs_;
 };
 
@@ -203,8 +228,11 @@ class Preparer {
 std::string settings_key(const Device& device) {
     const Settings& s = settings();
     const int route = static_cast<int>(target_of(device).route);
-    const char* profiled = s.profiler ? " profiled" : "";
-    if (s.beam == 0) return fmt::format("{} {} 0{}\n", device.index(), route, profiled);
+    const std::string profiled =
+        fmt::format("{}{}", s.profiler ? " profiled" : "", s.fusion == "cost" ? "" : " fusion " + s.fusion);
+    if (s.beam == 0 && s.schedule == "heuristic") return fmt::format("{} {} 0{}\n", device.index(), route, profiled);
+    if (s.beam == 0)
+        return fmt::format("{} {} {} {}{}\n", device.index(), route, s.schedule, s.schedule_seed, profiled);
     return fmt::format("{} {} {} {} {} {}{}\n", device.index(), route, s.beam, s.emu_model, winners_generation(),
                        Recording::number(), profiled);
 }
@@ -223,6 +251,7 @@ class Realization {
         });
         if (!structure_) return run_step_by_step({});
         for (UOp number : structure_->numbers) numbers_.push_back(codegen::parameter_bits(number));
+        if (settings().beam) graph_ = content_hash("graph\n" + structure_->form);
         structure_->form.insert(0, settings_key(device_));
         LaunchPlans::Known known = context().plans.find(structure_->form, numbers_);
         std::optional<LaunchPlan::Loaded> programs;
@@ -253,8 +282,8 @@ class Realization {
         return DeviceStorage(device_, &known_);
     }
 
-    codegen::Schedule schedule(DeviceStorage& storage) const {
-        codegen::Schedule made = codegen::make_schedule(roots_, storage);
+    codegen::Schedule schedule(DeviceStorage& storage, codegen::Fusion fusion = usual_fusion()) const {
+        codegen::Schedule made = codegen::make_schedule(roots_, storage, fusion);
         context().counters.add_times(ms_since(start_), 0);
         return made;
     }
@@ -296,10 +325,65 @@ class Realization {
         return key;
     }
 
+    /// One way to fuse, all its kernels searched.
+    struct Tried {
+        codegen::Fusion fusion;
+        double ms = 0;
+        std::vector<Searched> searches = {};
+    };
+    Tried tried(const codegen::Schedule& made, codegen::Fusion fusion) {
+        Tried out{fusion};
+        HeldNotes notes;
+        Preparer preparer(device_, numbers_);
+        for (const codegen::ScheduleItem& item : made.items)
+            for (Step& step : preparer.prepare(std::span(&item, 1))) try_out(step), out.ms += step.ms;
+        out.searches = notes.take();
+        return out;
+    }
+
+    /// Where the ways to fuse differ, the one whose kernels take the least time once they are searched; kept as a winner.
+    codegen::Fusion searched_fusion(const std::vector<bool>& changing) {
+        using codegen::Fusion;
+        const bool searches = structure_ && settings().beam && usual_fusion() == Fusion::cost;
+        if (!searches || !DiskCache::of_settings().enabled()) return usual_fusion();
+        const SearchKey key = search_key(device_, graph_);
+        if (const auto winner = find_winner(key); winner && winner->beam >= settings().beam)
+            return codegen::parse_fusion(winner->schedule).value_or(Fusion::cost);
+        if (!Recording::number()) return Fusion::cost;  // nobody tunes
+        std::vector<std::vector<UOp>> seen;
+        std::vector<Tried> all;
+        std::list<DeviceStorage> memory;
+        std::vector<std::pair<Fusion, codegen::Schedule>> ways;
+        for (const Fusion fusion : {Fusion::cost, Fusion::more, Fusion::less}) {
+            codegen::Schedule made = schedule(memory.emplace_back(storage(changing)), fusion);
+            seen.push_back(kernels_of(made));
+            if (std::ranges::find(seen, seen.back()) == std::prev(seen.end()))
+                ways.emplace_back(fusion, std::move(made));
+        }
+        if (ways.size() < 2) return Fusion::cost;
+        constexpr double kWorthIt = 0.99;
+        for (const auto& [fusion, made] : ways) all.push_back(tried(made, fusion));
+        const Tried* best = &all.front();
+        for (const Tried& one : all)
+            if (one.ms < best->ms * kWorthIt) best = &one;
+        for (const Searched& searched : best->searches) note(searched);
+        keep_winner(key, {.kernel = "a graph",
+                          .schedule = std::string(to_string(best->fusion)),
+                          .heuristic_ms = all.front().ms,
+                          .best_ms = best->ms,
+                          .beam = settings().beam});
+        if (settings().debug >= 1)
+            for (const Tried& one : all)
+                fmt::print(stderr, "fusion {}: {:.4f} ms{}\n", to_string(one.fusion), one.ms,
+                           &one == best ? ", taken" : "");
+        return best->fusion;
+    }
+
     /// What is in memory for a search, and for users' kernels: all steps before have run.
     std::vector<Root> run_step_by_step(const std::vector<bool>& changing) {
+        const codegen::Fusion fusion = searched_fusion(changing);
         DeviceStorage memory = storage(changing);
-        const codegen::Schedule made = schedule(memory);
+        const codegen::Schedule made = schedule(memory, fusion);
         Preparer preparer(device_, numbers_);
         std::vector<PlannedStep> steps;
         const size_t batch = settings().beam ? 1 : made.items.size();
@@ -322,6 +406,7 @@ class Realization {
     Clock::time_point start_;
     std::optional<codegen::Structure> structure_;  ///< none: there are users' kernels
     UOpMap<UOp> known_;                            ///< views of what is in memory already
+    std::string graph_;                            ///< hash of the structure, for searches
     std::vector<uint64_t> numbers_;                ///< of the structure
 };
 

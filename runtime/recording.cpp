@@ -10,6 +10,7 @@ namespace {
 Mutex mutex;
 std::vector<Recording*> recordings;  // that live, in the order of their numbers
 uint64_t last_number = 0;
+thread_local std::vector<Searched>* held = nullptr;
 
 uint64_t next_number() {
     std::lock_guard lock(mutex);
@@ -46,7 +47,11 @@ uint64_t Recording::number() {
     return found;
 }
 
+HeldNotes::HeldNotes() { held = &searches_; }
+HeldNotes::~HeldNotes() { held = nullptr; }
+
 void note(const Searched& searched) {
+    if (held) return held->push_back(searched);
     std::lock_guard lock(mutex);
     for (Recording* recording : recordings) {
         const bool noted =

@@ -4,7 +4,9 @@
 
 #include <chrono>
 
+#include "strata/codegen/compile/compile_kernel.h"
 #include "strata/codegen/optimize/beam.h"
+#include "strata/core/support/hash.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/search_judge_p.h"
 #include "strata/runtime/search_p.h"
@@ -92,16 +94,39 @@ Scheduled search(Device& device, const codegen::Kernel& kernel, std::span<const 
     return found.best;
 }
 
+/// As in a search, what has too many copies or is otherwise beyond a stage behind the actions is another one's place.
+Scheduled random(const codegen::Kernel& kernel, const codegen::Target& target, uint64_t seed) {
+    constexpr uint64_t kTried = 16;
+    for (uint64_t i = 0; i < kTried; ++i) {
+        Scheduled drawn = codegen::random_schedule(kernel, target, hash_mix(seed, i));
+        const auto compiled = codegen::compile_kernel(drawn, target);
+        if (settings().debug >= 1)
+            fmt::print(stderr, "random schedule of {}: {}{}\n", kernel.name, codegen::to_string(drawn.actions),
+                       compiled ? "" : ": " + compiled.error().message);
+        if (compiled) return drawn;
+    }
+    return {kernel, {}};
+}
+
 }  // namespace
+
+codegen::Fusion usual_fusion() { return codegen::parse_fusion(settings().fusion).value(); }
 
 int compiled_in_a_round(int width) {
     constexpr int kOfOneKept = 3;
     return kOfOneKept * std::max(width, 1);
 }
 
+Scheduled unsearched(const codegen::Kernel& kernel, const codegen::Target& target) {
+    const Settings& s = settings();
+    if (s.schedule == "none") return {kernel, {}};
+    if (s.schedule == "random") return random(kernel, target, s.schedule_seed);
+    return codegen::heuristic(kernel, target);
+}
+
 Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel, std::span<const uint64_t> slots) {
     const codegen::Target target = target_of(device);
-    if (settings().beam == 0) return codegen::heuristic(kernel, target);
+    if (settings().beam == 0) return unsearched(kernel, target);
     Settings plain = settings();  // candidates are timed, and are nothing that strict mode is to tell of
     plain.check = "off";
     plain.check_races = false;

@@ -3,14 +3,21 @@
 #include <vector>
 
 #include "strata/codegen/optimize/action.h"
+#include "strata/codegen/schedule/schedule.h"
 #include "strata/runtime/winner.h"
 
 namespace strata::runtime {
 
-/// The kernel with a schedule: by hand-written rules, or from the search when settings().beam is not 0. `slots` are
+/// The kernel with a schedule: unsearched, or from the search when settings().beam is not 0. `slots` are
 /// the arguments of a launch, whose memory the search may read; the output is not touched. An interruption of the search
 /// is thrown once the best until then is kept on disk.
 codegen::Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel, std::span<const uint64_t> slots);
+
+/// What settings().fusion says.
+codegen::Fusion usual_fusion();
+
+/// The schedule of kernels that are not searched, as settings().schedule says. Of random ones the first that compiles.
+codegen::Scheduled unsearched(const codegen::Kernel& kernel, const codegen::Target& target);
 
 /// Candidates of a round that a search with a beam of that width compiles, the cheapest by their static_cost.
 int compiled_in_a_round(int width);

@@ -77,13 +77,17 @@ std::string model_of(const Device& device) {
 }
 
 SearchKey search_key(const Device& device, const codegen::Kernel& kernel) {
+    return search_key(device, content_hash(tree(kernel.sink)));
+}
+
+SearchKey search_key(const Device& device, std::string structure) {
     const codegen::Target target = target_of(device);
     return {.arch = std::string(device.arch().name()),
             .target = std::string(codegen::name(target.route)),
             .compiler = compiler_version(target),
             .model = model_of(device),
             .rules = rules(),
-            .structure = content_hash(tree(kernel.sink))};
+            .structure = std::move(structure)};
 }
 
 std::string Winner::to_text() const {

@@ -24,6 +24,7 @@ struct SearchKey {
 /// What runs the code that a device is given: its model, and its driver's version where it has one. For keys of caches.
 std::string model_of(const Device& device);
 SearchKey search_key(const Device& device, const codegen::Kernel& kernel);
+SearchKey search_key(const Device& device, std::string structure);  ///< hash of it
 
 /// What a search found.
 struct Winner {

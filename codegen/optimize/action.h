@@ -57,4 +57,7 @@ struct Scheduled {
 /// reductions over threads where there are few results.
 Scheduled heuristic(const Kernel& kernel, const Target& target);
 
+/// Actions that may be applied, drawn by the seed and the kernel: for tests, as none of them may change its values.
+Scheduled random_schedule(const Kernel& kernel, const Target& target, uint64_t seed);
+
 }  // namespace strata::codegen

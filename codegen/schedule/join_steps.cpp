@@ -81,7 +81,8 @@ bool stays_in_place(UOp root, UOp value, const Form& form) {
 
 class Joining {
   public:
-    Joining(std::vector<ScheduleItem> items, std::span<const UOp> roots) : items_(std::move(items)) {
+    Joining(std::vector<ScheduleItem> items, std::span<const UOp> roots, Fusion fusion)
+        : items_(std::move(items)), fusion_(fusion) {
         for (UOp root : roots) kept_.insert(buffer_under(root));
     }
 
@@ -177,7 +178,8 @@ class Joining {
         return loops && online_sums(in_order(bodies)).empty();
     }
 
-    static bool pays(const Form& a, const Form& b, const Form& joined, bool reads_host) {
+    bool pays(const Form& a, const Form& b, const Form& joined, bool reads_host) const {
+        if (fusion_ == Fusion::less) return false;
         int64_t shared = 0, read = 0;
         for (UOp u : b.buffers) {
             read += u.numel();
@@ -206,6 +208,7 @@ class Joining {
     }
 
     std::vector<ScheduleItem> items_;
+    const Fusion fusion_;
     std::unordered_set<UOp, UOpHash> kept_;  ///< buffers that are read behind the last step, and by steps
     UOpMap<size_t> made_at_;
     std::map<Shape, std::vector<size_t>> by_shape_;
@@ -215,8 +218,8 @@ class Joining {
 
 }  // namespace
 
-std::vector<ScheduleItem> join_steps(std::vector<ScheduleItem> items, std::span<const UOp> roots) {
-    return Joining(std::move(items), roots).run();
+std::vector<ScheduleItem> join_steps(std::vector<ScheduleItem> items, std::span<const UOp> roots, Fusion fusion) {
+    return Joining(std::move(items), roots, fusion).run();
 }
 
 }  // namespace strata::codegen

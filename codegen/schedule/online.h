@@ -2,6 +2,7 @@
 #include <span>
 #include <vector>
 
+#include "strata/codegen/schedule/schedule.h"
 #include "strata/core/uop/uop.h"
 
 namespace strata::codegen {
@@ -22,7 +23,7 @@ struct OnlineSum {
 };
 
 /// Whether its products and exponentials take less time as kernels of their own, with s in memory.
-bool is_slower_together(const OnlineSum& online);
+bool is_slower_together(const OnlineSum& online, Fusion fusion);
 
 /// Those in graphs whose nodes are listed, sources before users, where nothing else uses what is inside.
 std::vector<OnlineSum> online_sums(std::span<const UOp> order);

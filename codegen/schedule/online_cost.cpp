@@ -37,7 +37,8 @@ bool has_known_mask(const OnlineSum& online) {
 
 }  // namespace
 
-bool is_slower_together(const OnlineSum& online) {
+bool is_slower_together(const OnlineSum& online, Fusion fusion) {
+    if (fusion != Fusion::cost) return fusion == Fusion::less;
     const UOp factors = online.product.src(0);
     const int64_t keys = online.top.src(0).shape().back(), scores = online.product.numel();
     const int64_t rows = times_read(factors.src(0)) * times_read(factors.src(1)) / std::max<int64_t>(keys, 1);

@@ -35,6 +35,8 @@ struct Carried {
 
 class Planner {
   public:
+    explicit Planner(Fusion fusion) : fusion_(fusion) {}
+
     Plan run(std::span<const UOp> targets) {
         const std::vector<UOp> order = in_order(targets);
         for (size_t i = 0; i < order.size(); ++i)
@@ -58,7 +60,7 @@ class Planner {
     void take_online_sums() {
         for (const OnlineSum& online : online_sums(order_)) {
             if (std::ranges::any_of(online.inside, [&](UOp u) { return asked_.contains(u); })) continue;
-            if (std::max(online.columns(), online.depth()) > kWidest || is_slower_together(online)) {
+            if (std::max(online.columns(), online.depth()) > kWidest || is_slower_together(online, fusion_)) {
                 wide_.insert(online.top.src(0));
                 continue;
             }
@@ -276,6 +278,7 @@ class Planner {
         return u.is(Op::buffer) || u.is(Op::pick);
     }
 
+    const Fusion fusion_;
     Plan plan_;
     std::span<const UOp> order_;
     UOpMap<std::vector<size_t>> users_;         ///< by places in the order, once for each use
@@ -289,6 +292,6 @@ class Planner {
 
 }  // namespace
 
-Plan plan_storage(std::span<const UOp> targets) { return Planner().run(targets); }
+Plan plan_storage(std::span<const UOp> targets, Fusion fusion) { return Planner(fusion).run(targets); }
 
 }  // namespace strata::codegen

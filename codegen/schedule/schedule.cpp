@@ -15,6 +15,7 @@ namespace strata::codegen {
 namespace {
 
 constexpr int64_t kMuchMemory = 1 << 20;  // bytes from which on the order of steps is chosen by what it keeps
+constexpr std::string_view kFusions[] = {"cost", "more", "less"};
 
 bool is_leaf(UOp u) { return u.is(Op::buffer) || u.is(Op::iota); }
 
@@ -46,17 +47,17 @@ UOp resolve(UOp root, Storage& storage, UOpMap<UOp>& resolved) {
 
 class Scheduler {
   public:
-    explicit Scheduler(Storage& storage) : storage_(storage) {}
+    Scheduler(Storage& storage, Fusion fusion) : storage_(storage), fusion_(fusion) {}
 
     Schedule run(std::span<const UOp> roots) {
         UOpMap<UOp> resolved;
         verify_tensors(in_order(roots)).value();
         std::vector<UOp> targets;
         for (UOp root : roots) targets.push_back(resolve(root, storage_, resolved));
-        targets = split_reductions(split_scans(targets));
+        targets = split_reductions(split_scans(targets), fusion_);
         for (UOp& target : targets)
             if (target.is(Op::constant) || target.is(Op::iota)) target = make(Op::contiguous, target.dtype(), {target});
-        Plan plan = plan_storage(targets);
+        Plan plan = plan_storage(targets, fusion_);
         const std::vector<UOp> order = in_order(targets);
         for (UOp u : order) uses_[u] = 0;
         for (UOp u : order)
@@ -65,9 +66,9 @@ class Scheduler {
         for (UOp u : order) lower(u, plan);
         for (UOp target : targets) schedule_.roots.push_back(lowered_.at(target));
         const std::vector<ScheduleItem> late = in_less_memory();
-        schedule_.items = join_steps(std::move(schedule_.items), schedule_.roots);
+        schedule_.items = join_steps(std::move(schedule_.items), schedule_.roots, fusion_);
         if (late.empty()) return std::move(schedule_);
-        std::vector<ScheduleItem> joined = join_steps(late, schedule_.roots);
+        std::vector<ScheduleItem> joined = join_steps(late, schedule_.roots, fusion_);
         if (joined.size() * 10 <= schedule_.items.size() * 11 && keeps_less(joined, schedule_.items))
             schedule_.items = std::move(joined);
         return std::move(schedule_);
@@ -137,6 +138,7 @@ class Scheduler {
     }
 
     Storage& storage_;
+    const Fusion fusion_;
     Schedule schedule_;
     UOpMap<UOp> lowered_;
     UOpMap<int> uses_;                       ///< of each node by others, and as what was asked for
@@ -191,6 +193,16 @@ std::string_view to_string(Reason reason) {
     return kTexts[static_cast<size_t>(reason)];
 }
 
-Schedule make_schedule(std::span<const UOp> roots, Storage& storage) { return Scheduler(storage).run(roots); }
+std::string_view to_string(Fusion fusion) { return kFusions[static_cast<size_t>(fusion)]; }
+
+std::optional<Fusion> parse_fusion(std::string_view name) {
+    const auto at = std::ranges::find(kFusions, name);
+    if (at == std::end(kFusions)) return std::nullopt;
+    return static_cast<Fusion>(at - std::begin(kFusions));
+}
+
+Schedule make_schedule(std::span<const UOp> roots, Storage& storage, Fusion fusion) {
+    return Scheduler(storage, fusion).run(roots);
+}
 
 }  // namespace strata::codegen

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -48,7 +49,13 @@ class Storage {
 /// Sources before users, each node of all graphs once.
 std::vector<UOp> in_order(std::span<const UOp> roots);
 
+/// What decides where values may share a kernel or have kernels of their own: models of cost (online_cost.cpp, split_products.cpp,
+/// join_steps.cpp), or always the one or the other, which Tensor.tune() tries too.
+enum class Fusion : uint8_t { cost, more, less };
+std::string_view to_string(Fusion fusion);
+std::optional<Fusion> parse_fusion(std::string_view name);  ///< none: it is no name of one
+
 /// Decides which values are stored and in which order they are computed. Sources before users.
-Schedule make_schedule(std::span<const UOp> roots, Storage& storage);
+Schedule make_schedule(std::span<const UOp> roots, Storage& storage, Fusion fusion = Fusion::cost);
 
 }  // namespace strata::codegen

@@ -6,7 +6,9 @@
 //         threads of the first stage read neighbouring elements.
 // Runs before plan_storage because the partial results need memory of their own.
 #include <algorithm>
+#include <unordered_set>
 
+#include "strata/codegen/schedule/online.h"
 #include "strata/codegen/schedule/plan_p.h"
 
 namespace strata::codegen {
@@ -76,14 +78,26 @@ UOp split(UOp u) {
     return reshaped(total, u.shape());
 }
 
+/// The sums and products that one kernel computes with what weights them.
+std::unordered_set<UOp, UOpHash> of_online_sums(std::span<const UOp> order, Fusion fusion) {
+    std::unordered_set<UOp, UOpHash> found;
+    for (const OnlineSum& online : online_sums(order))
+        if (!is_slower_together(online, fusion)) found.insert(online.sum), found.insert(online.product);
+    return found;
+}
+
 }  // namespace
 
-std::vector<UOp> split_reductions(std::span<const UOp> roots) {
+std::vector<UOp> split_reductions(std::span<const UOp> roots, Fusion fusion) {
     if (roots.empty()) return {};
+    const std::vector<UOp> order = in_order(roots);
+    const std::unordered_set<UOp, UOpHash> online = of_online_sums(order, fusion);
     UOpMap<UOp> rebuilt;
-    (void)rebuild(in_order(roots), rebuilt, [](UOp u, std::span<const UOp> sources) {
+    (void)rebuild(order, rebuilt, [&](UOp u, std::span<const UOp> sources) {
         UOp next = u.with_src(sources);
-        return u.is(Op::reduce) ? split(next) : next;
+        if (!u.is(Op::reduce)) return next;
+        if (!is_tiled_product(u)) return split(next);
+        return online.contains(u) ? next : split_product(next, fusion);
     });
     std::vector<UOp> split;
     for (UOp root : roots) split.push_back(rebuilt.at(root));

@@ -1,5 +1,6 @@
 """Every test runs on emu:gfx1100 with a cache of its own, whatever the environment says, but for TESTED_DEVICE, TESTED_TARGET,
-TESTED_CHECK and TESTED_TOOLS: the same tests on another arch, by direct lowering, in strict mode, with compilers from elsewhere or none."""
+TESTED_CHECK, TESTED_TOOLS, TESTED_SCHEDULE and TESTED_SCHEDULE_SEED: the same tests on another arch, by direct lowering, in strict
+mode, with compilers from elsewhere or none, with schedules that are none or random."""
 
 import atexit
 import os
@@ -15,11 +16,17 @@ for name in [n for n in os.environ if n.startswith("STRATA_") and n != "STRATA_C
 if "STRATA_CACHE_DIR" not in os.environ:  # workers of one run inherit it: they share the cache
     os.environ["STRATA_CACHE_DIR"] = tempfile.mkdtemp(prefix="strata-test-")
     atexit.register(shutil.rmtree, os.environ["STRATA_CACHE_DIR"], ignore_errors=True)
-for name, usual in (("DEVICE", "emu:gfx1100"), ("TARGET", "auto"), ("CHECK", "off"), ("TOOLS", "")):
+for name, usual in (("DEVICE", "emu:gfx1100"), ("TARGET", "auto"), ("CHECK", "off"), ("TOOLS", ""), ("SCHEDULE", "heuristic"), ("SCHEDULE_SEED", "0")):
     os.environ[f"STRATA_{name}"] = os.environ.get(f"TESTED_{name}", usual)
 
 settings.register_profile("strata", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("strata")
+
+
+def pytest_collection_modifyitems(items):
+    """Tests of what the usual schedules are worth hold for those alone."""
+    if os.environ["STRATA_SCHEDULE"] != "heuristic":
+        items[:] = [item for item in items if not item.get_closest_marker("usual_schedules")]
 
 
 @pytest.fixture(autouse=True)

@@ -69,6 +69,7 @@ def test_attention_is_one_kernel(n, m, d, e, causal, target, rng):
         check(y, reference(q, k, v, causal_mask(n, m) if causal else None))
 
 
+@pytest.mark.usual_schedules
 @pytest.mark.parametrize("target", TARGETS)
 def test_keys_that_no_query_of_a_block_sees_are_not_read(target, rng):
     q, k, v = inputs(rng, 64, 256, 16, 16)
@@ -188,6 +189,7 @@ def test_weights_that_others_need_too_are_stored(rng):
     np.testing.assert_allclose(y.numpy(), reference(q, k, v, scale=1), rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.usual_schedules
 @pytest.mark.parametrize("n,m,d,e", [(128, 128, 64, 64), (127, 127, 64, 64), (127, 130, 20, 20), (64, 64, 24, 40)])
 def test_keys_are_walked_once(n, m, d, e):
     q, k, v = Tensor.empty(2, n, d), Tensor.empty(2, m, d), Tensor.empty(2, m, e)

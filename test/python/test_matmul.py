@@ -93,6 +93,7 @@ def test_rows_are_lanes_and_columns_are_scalars(name, rng):
     np.testing.assert_array_equal((Tensor(x) @ Tensor(y)).numpy(), x @ y)
 
 
+@pytest.mark.usual_schedules
 @pytest.mark.parametrize("name, tflops", [("float32", 43), ("float16", 85)])
 def test_products_are_fast_without_a_search(name, tflops):
     n = 1024
@@ -103,3 +104,26 @@ def test_products_are_fast_without_a_search(name, tflops):
         stats = strata.stats()
     assert stats.kernels == 1
     assert 2 * n**3 / stats.time_ms * 1e-9 >= tflops
+
+
+@pytest.mark.usual_schedules
+@pytest.mark.parametrize("dtype, most_ms, rtol", [("float32", 0.06, 2e-6), ("float16", 0.03, 1e-3)])
+def test_a_long_inner_dimension_is_shared_by_blocks(dtype, most_ms, rtol, rng):
+    a, b = (rng.standard_normal(shape).astype(dtype) for shape in ((64, 65536), (65536, 64)))
+    left, right = Tensor(a).realize(), Tensor(b).realize()
+    strata.reset_stats()
+    got = (left @ right).relu().numpy()
+    assert strata.stats().kernels == 2
+    assert sum(launch.time_ms for launch in strata.stats().launches) <= most_ms
+    exact = np.maximum(a.astype(np.float64) @ b.astype(np.float64), 0)
+    np.testing.assert_allclose(got, exact, rtol=rtol, atol=rtol * 256)
+
+
+@pytest.mark.parametrize("shape", [(64, 1536, 48), (32, 4096, 512), (17, 32769 * 2, 19)])
+def test_products_in_parts_take_what_comes_before_and_after(shape, rng):
+    m, k, n = shape
+    a, b, bias = (rng.integers(-3, 4, s).astype(np.float32) for s in ((m, k), (k, n), (n,)))
+    for fusion in ("cost", "more", "less"):
+        with strata.config(fusion=fusion):
+            got = ((Tensor(a) * 2) @ Tensor(b) + Tensor(bias)).numpy()
+        np.testing.assert_array_equal(got, 2 * a @ b + bias)

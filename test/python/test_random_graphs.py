@@ -195,11 +195,19 @@ def test_a_random_graph(seed, fuses):
     check_random_graph(seed, fuses)
 
 
+@pytest.mark.parametrize("fusion", ["more", "less"])
+@pytest.mark.parametrize("seed", range(24, 36))
+def test_a_random_graph_whatever_shares_a_kernel(seed, fusion):
+    with strata.config(fusion=fusion):
+        check_random_graph(seed)
+
+
 def test_more_random_graphs():
     """STRATA_FUZZ_SECONDS of them, from STRATA_FUZZ_SEED on, by the device and target of the settings."""
     end, seed = time.monotonic() + float(os.environ.get("STRATA_FUZZ_SECONDS", "0")), int(os.environ.get("STRATA_FUZZ_SEED", "1000"))
     while time.monotonic() < end:
-        check_random_graph(seed, seed % 4 != 0)
+        with strata.config(fusion=("cost", "more", "less")[seed % 3]):
+            check_random_graph(seed, seed % 4 != 0)
         seed += 1
 
 

@@ -91,6 +91,7 @@ def test_a_running_sum_reads_and_writes_once(shape, axis, rng):
     np.testing.assert_array_equal(got.numpy(), (x * 2).cumsum(axis) + 1)
 
 
+@pytest.mark.usual_schedules
 def test_a_row_is_reduced_and_scanned_by_one_kernel(rng):
     x = rng.standard_normal((6, 1000)).astype(np.float32)
     t = Tensor(x).softmax(-1).cumsum(-1)

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import strata
@@ -169,3 +170,22 @@ def test_the_command_imports_and_says_what_it_skips(tmp_path):
 def test_the_command_says_what_it_needs(tmp_path, arguments, why):
     done = strata_tune(tmp_path, *arguments)
     assert done.returncode != 0 and why in done.stderr and len(done.stderr.strip().splitlines()) == 1
+
+
+def test_tuning_takes_the_fastest_way_to_fuse():
+    def product():
+        a, b = Tensor.rand(64, 2048).realize(), Tensor.rand(2048, 64).realize()
+        return (a @ b).relu(), np.maximum(a.numpy() @ b.numpy(), 0)
+
+    def tuned(fusion):
+        with strata.config(fusion=fusion):
+            product()[0].tune(beam=1, candidates=8)
+            with strata.config(beam=1):
+                y, expected = product()
+                strata.reset_stats()
+                np.testing.assert_allclose(y.numpy(), expected, rtol=1e-5)
+        return sum(launch.time_ms for launch in strata.stats().launches), strata.stats().kernels
+
+    split, whole, chosen = tuned("less"), tuned("more"), tuned("cost")
+    assert (split[1], whole[1]) == (2, 1)
+    assert chosen[0] <= 1.01 * min(split[0], whole[0])

@@ -1,5 +1,7 @@
 #include "strata/codegen/optimize/action.h"
 
+#include <algorithm>
+
 #include "../kernel/build_helpers.h"
 #include "../target/gfx1100.h"
 #include "strata/codegen/linear/linear.h"
@@ -245,6 +247,25 @@ TEST(ApplyAction, AnyActionsOnAScanKeepItsValues) {
         ASSERT_EQ(difference(result(k, f.slots), wanted), "") << to_string(done) << "\n" << tree(k.sink);
         if (HasFailure()) FAIL() << to_string(done);
     }
+}
+
+TEST(RandomSchedule, KeepsValuesAndIsTheSameForASeed) {
+    GraphScope scope;
+    size_t applied = 0, differ = 0;
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        Filled f = started(RandomGraph(seed + 900).make_graph(6));
+        const Scheduled made = random_schedule(f.kernel, gfx1100, seed);
+        EXPECT_EQ(random_schedule(f.kernel, gfx1100, seed).actions, made.actions);
+        differ += random_schedule(f.kernel, gfx1100, seed + 1).actions != made.actions;
+        const Result<Kernel> again = apply_all(f.kernel, made.actions, gfx1100);
+        ASSERT_TRUE(again) << again.error().message;
+        EXPECT_EQ(again->sink, made.kernel.sink);
+        applied += made.actions.size();
+        if (std::ranges::any_of(made.actions, [](const Action& a) { return a.kind == stage; })) continue;
+        ASSERT_EQ(difference(result(made.kernel, f.slots), result(f.kernel, f.slots)), "") << to_string(made.actions);
+    }
+    EXPECT_GT(applied, 40u);
+    EXPECT_GT(differ, 20u);
 }
 
 TEST(ParseActions, ReadsWhatToStringWrites) {
