@@ -34,6 +34,14 @@ def test_types(name, rng):
         assert (ulps(name, array(got), rounded(name, expected)) == 0).all()  # the sum fits float32 exactly
 
 
+@pytest.mark.parametrize("name", ["int8", "uint8"])
+@pytest.mark.parametrize("rows, inner, columns", [(8, 8, 1), (8, 12, 1), (4, 16, 2), (1, 64, 1), (16, 24, 3)])
+def test_products_of_bytes_wrap_as_bytes(name, rows, inner, columns, rng):
+    """Four at a time in a loop: clang 19 crashes where it makes the whole sum one of bytes."""
+    x, y = (rng.integers(0, 256, s).astype(np.uint8).astype(name) for s in ((rows, inner), (inner, columns)))
+    np.testing.assert_array_equal((Tensor(x) @ Tensor(y)).numpy(), x @ y)
+
+
 @pytest.mark.parametrize("name, eps", [("float16", 2.0**-11), ("bfloat16", 2.0**-8), ("float32", 2.0**-24), ("float64", 2.0**-53)])
 def test_random_values(name, eps, rng):
     x, y = rounded(name, rng.standard_normal((45, 70))), rounded(name, rng.standard_normal((70, 37)))
