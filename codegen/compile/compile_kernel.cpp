@@ -42,7 +42,9 @@ Result<Compiled> to_machine_code(const LinearProgram& program, const Target& tar
     switch (target.route) {
         case Route::hip: {
             STRATA_TRY(const HipSource source, render_hip(program, target));
-            return compile_hip(source, target.arch);
+            STRATA_TRY(Compiled compiled, compile_hip(source, target.arch));
+            compiled.dynamic_lds = dynamic_lds(program, target);
+            return compiled;
         }
         case Route::asm_: {
             STRATA_TRY_VOID(check_has_instructions(target));

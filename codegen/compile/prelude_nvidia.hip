@@ -31,8 +31,12 @@ struct bfloat16 {
     uint16_t bits;
     bfloat16() = default;
     __device__ __forceinline__ explicit bfloat16(float x) {
+#if __CUDA_ARCH__ >= 800
+        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+#else
         const uint32_t word = __float_as_uint(x);
         bits = (uint16_t)((x != x ? 0x7fc00000 : word + 0x7fff + (word >> 16 & 1)) >> 16);
+#endif
     }
     template <class T> __device__ __forceinline__ explicit bfloat16(T x) : bfloat16((float)x) {}
     __device__ __forceinline__ operator float() const { return __uint_as_float((uint32_t)bits << 16); }
@@ -212,7 +216,7 @@ template <class T> STRATA_FN T bounded(T i, T size, T axis) {
     }
     return at;
 }
-//@ strata_copy_async
+//@ strata_copy_async strata_copies_done
 // From global to shared memory, as PTX's cp.async: what stands behind it goes on at once.
 template <int bytes> STRATA_FN void strata_copy_async(void* to, const void* from) {
     const unsigned shared = (unsigned)__cvta_generic_to_shared(to);
@@ -220,8 +224,27 @@ template <int bytes> STRATA_FN void strata_copy_async(void* to, const void* from
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from) : "memory");
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(bytes) : "memory");
+    asm volatile("cp.async.commit_group;" ::: "memory");
 }
-STRATA_FN void strata_copies_done() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+// All but the last so many copies are there.
+template <int under_way> STRATA_FN void strata_copies_done() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(under_way) : "memory");
+}
+//@ __builtin_amdgcn_exp2f
+STRATA_FN float __builtin_amdgcn_exp2f(float x) { float y; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
+//@ strata_read_matrices
+// Four matrices of 8 rows of 16 bytes, of which each lane says where one is, less some bytes (codegen/target/matrix_reads.h).
+template <bool columns, int bytes, class T> STRATA_FN T strata_read_matrices(const T* row) {
+    const unsigned at = (unsigned)__cvta_generic_to_shared(row);
+    uint4 held;
+    if constexpr (columns)
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4 + %5];"
+                     : "=r"(held.x), "=r"(held.y), "=r"(held.z), "=r"(held.w) : "r"(at), "n"(bytes));
+    else
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4 + %5];"
+                     : "=r"(held.x), "=r"(held.y), "=r"(held.z), "=r"(held.w) : "r"(at), "n"(bytes));
+    return __builtin_bit_cast(T, held);
+}
 //@ __half __float2half __half2float
 typedef half __half;
 STRATA_FN half __float2half(float x) { return half(x); }

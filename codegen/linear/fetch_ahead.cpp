@@ -2,8 +2,8 @@
 //
 // Before  end(... barrier(load(a[f(r)])) ... store(local, load(a[f(r)])) ... barrier ..., r)
 // After   next = load(a[f(0)]);  end(... barrier(next) ... store(local, next) ... barrier; next = load(a[f(min(r + 1, last))]) ..., r)
-// or, where memory is copied as it is and the target's copies go on by themselves, with local memory for two steps in turns
-//         local[0] = a[f(0)];  end(barrier; local[(r + 1) % 2] = a[f(min(r + 1, last))] ..., r)
+// or, where memory is copied as it is and the target's copies go on by themselves, with local memory for n steps in turns
+//         local[s] = a[f(s)], s below n - 1;  end(barrier; local[(r + n - 1) % n] = a[f(min(r + n - 1, last))] ..., r)
 // so that the step computes while memory answers. Loops have an end each (map_grid), and a register or copy is as wide as what one
 // access reads (vectorize).
 #include <algorithm>
@@ -16,6 +16,7 @@ namespace strata::codegen {
 namespace {
 
 constexpr int64_t kMostBytes = 128;  // of a thread's registers that wait for memory
+constexpr int64_t kMostTurns = 4;    // steps that local memory holds
 
 UOp memory_of(UOp access) { return skip_after(access.src(0).src(0)); }
 bool is_in(UOp access, Space space) { return memory_of(access).as<ParamArg>().space == space; }
@@ -23,20 +24,21 @@ bool is_in(UOp access, Space space) { return memory_of(access).as<ParamArg>().sp
 /// What a step of a loop copies: a barrier that has loads of it, and the one behind the stores to local memory.
 struct Copies {
     UOp read, stored;
+    int64_t bytes;  ///< of a thread
 };
 
-/// Nothing where a load is the same in all steps, or where they take too many registers.
+/// Nothing where a load is the same in all steps.
 std::optional<Copies> copies_of(UOp end) {
     const auto is_of_the_step = [&](UOp u) {
         return u.is(Op::load) && is_in(u, Space::global) && depends_on(u, end.src(1));
     };
-    Copies found;
+    Copies found{{}, {}, 0};
     for (UOp u : toposort(end.src(0))) {
         if (!u.is(Op::barrier)) continue;
-        if (found.read && depends_on(u, found.read)) return Copies{found.read, u};
+        if (found.read && depends_on(u, found.read)) return Copies{found.read, u, found.bytes};
         int64_t bytes = 0;
         for (UOp s : u.src()) bytes += s.dtype().bytes();
-        if (bytes > 0 && bytes <= kMostBytes && std::ranges::all_of(u.src(), is_of_the_step)) found.read = u;
+        if (bytes > 0 && std::ranges::all_of(u.src(), is_of_the_step)) found.read = u, found.bytes = bytes;
     }
     return {};
 }
@@ -77,12 +79,24 @@ class Fetching {
             // A loop that starts again would write what a last step without a second one still reads.
             const bool in_turns = around.empty() && !stores.empty() && 2 * lds_ <= target_.lds_bytes;
             if (target_.ahead == Ahead::copies && in_turns) return copied_ahead(same, *copies, stores);
-            return fetched_ahead(same, *copies, around);
+            return copies->bytes <= kMostBytes ? fetched_ahead(same, *copies, around) : same;
         });
     }
 
   private:
-    static UOp last_or_next(UOp range) { return alu(Op::min, {range + 1, index_const(range_arg(range).size - 1)}); }
+    static UOp last_or_next(UOp range, int64_t by = 1) {
+        return alu(Op::min, {range + by, index_const(range_arg(range).size - 1)});
+    }
+    /// An offset and more, its constant last: addresses that differ by that alone are one register.
+    static UOp moved(UOp offset, UOp by) {
+        if (offset.is(Op::add) && offset.src(1).is_const()) return offset.src(0) + by + offset.src(1);
+        return offset + by;
+    }
+    /// Steps that local memory holds: as many as leave room for a second block on the unit, two in any case.
+    int64_t turns(UOp range) const {
+        const int64_t fit = target_.lds_bytes / 2 / std::max<int64_t>(lds_, 1);
+        return std::clamp<int64_t>(std::min(fit, range_arg(range).size), 2, kMostTurns);
+    }
     static UOp at_step(UOp load, UOp range, UOp step) { return simplify(substitute(load, {{range, step}})); }
 
     UOp fetched_ahead(UOp end, const Copies& copies, const std::vector<UOp>& around) {
@@ -103,33 +117,42 @@ class Fetching {
     /// One barrier a step: behind it copies of this step are there, and nobody reads what the next one's overwrite.
     UOp copied_ahead(UOp end, const Copies& copies, std::span<const UOp> stores) {
         const UOp range = end.src(1);
-        UOpMap<UOp> twice;  // local memory for two steps
+        const int64_t all = turns(range);
+        UOpMap<UOp> held;  // local memory for all of them
         const auto steps_apart = [](UOp memory) {
             const int64_t wide = std::max<int64_t>(16 / memory.dtype().bytes(), 1);
             return (memory.as<ParamArg>().size + wide - 1) / wide * wide;
         };
-        const auto turn = [&](UOp memory, UOp step) { return simplify(step % 2) * steps_apart(memory); };
+        const auto turn = [&](UOp memory, UOp step) { return simplify(step % all) * steps_apart(memory); };
         std::vector<UOp> before{range}, meanwhile;
         for (UOp store : stores) {
             const UOp memory = memory_of(store);
-            if (UOp& both = twice[memory]; !both)
-                both =
-                    uop::placeholder(2 * steps_apart(memory), memory.dtype(), Space::local, memory.as<ParamArg>().slot);
-            before.push_back(
-                uop::store(uop::at(twice[memory], store.src(0).src(1)), at_step(store.src(1), range, index_const(0))));
+            if (UOp& steps = held[memory]; !steps)
+                steps = uop::placeholder(all * steps_apart(memory), memory.dtype(), Space::local,
+                                         memory.as<ParamArg>().slot);
+        }
+        // In order of steps: a step's copies are waited for before those behind them.
+        for (int64_t step = 0; step + 1 < all; ++step) {
+            const std::vector<UOp> earlier = before;
+            for (UOp store : stores) {
+                const UOp memory = memory_of(store), first = store.src(0).src(1);
+                const UOp place = step ? first + step * steps_apart(memory) : first;
+                const UOp to = uop::after(held[memory], std::span(earlier).subspan(1));
+                before.push_back(uop::store(uop::at(to, place), at_step(store.src(1), range, index_const(step))));
+            }
         }
         const UOp filled = uop::barrier(before);
         for (UOp store : stores) {
-            const UOp memory = memory_of(store), place = store.src(0).src(1) + turn(memory, range + 1);
-            meanwhile.push_back(uop::store(uop::at(uop::after(twice[memory], {filled}), place),
-                                           at_step(store.src(1), range, last_or_next(range))));
+            const UOp memory = memory_of(store), place = moved(store.src(0).src(1), turn(memory, range + (all - 1)));
+            meanwhile.push_back(uop::store(uop::at(uop::after(held[memory], {filled}), place),
+                                           at_step(store.src(1), range, last_or_next(range, all - 1))));
         }
         const UOp body = substitute(end.src(0), {{copies.stored, filled}});
         meanwhile.push_back(rebuild(body, [&](UOp u, std::span<const UOp> sources) {
-            const bool is_staged = u.is(Op::index) && twice.contains(skip_after(u.src(0)));
+            const bool is_staged = u.is(Op::index) && held.contains(skip_after(u.src(0)));
             if (!is_staged) return u.with_src(sources);
             const UOp memory = skip_after(u.src(0));
-            return uop::at(uop::after(twice[memory], {filled}), sources[1] + turn(memory, range));
+            return uop::at(uop::after(held[memory], {filled}), moved(sources[1], turn(memory, range)));
         }));
         program_.copies_ahead = true;
         return uop::end(uop::group(meanwhile), {range});

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "strata/codegen/linear/passes_p.h"
+#include "strata/codegen/target/matrix_reads.h"
 #include "strata/core/uop/verify.h"
 
 namespace strata::codegen {
@@ -62,7 +63,7 @@ Result<void> verify_product(UOp u, const LinearProgram& program, const Target& t
 Result<void> verify_waves(const LinearProgram& program, const Target& target) {
     for (UOp u : program.ops) {
         if (u.is(Op::shuffle_xor)) STRATA_TRY_VOID(verify_shuffle(u, program, target));
-        if (u.is(Op::wmma)) STRATA_TRY_VOID(verify_product(u, program, target));
+        if (u.is(Op::wmma) && !is_matrix_read(u)) STRATA_TRY_VOID(verify_product(u, program, target));
     }
     return {};
 }

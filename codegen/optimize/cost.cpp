@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "strata/codegen/optimize/accesses_p.h"
+#include "strata/codegen/target/matrix_reads.h"
 #include "strata/codegen/target/rates.h"
 
 namespace strata::codegen {
@@ -59,6 +60,7 @@ class Estimator {
     /// What a wave computes. Numbers of copies are known when the code is made, so that offsets are computed once a step of loops.
     void add_work(UOp u) {
         const RangeBits open = nest_.open(u);
+        if (is_matrix_read(u)) return;
         if (u.is(Op::wmma)) {
             const auto& name = u.as<MatrixArg>().name;
             const auto shape = std::ranges::find(target_.matrix, name, &MatrixShape::mnemonic);

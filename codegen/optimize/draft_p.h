@@ -4,6 +4,7 @@
 
 #include "strata/codegen/optimize/actions_p.h"
 #include "strata/codegen/optimize/cost.h"
+#include "strata/codegen/target/matrix_reads.h"
 #include "strata/core/symbolic/symbolic.h"
 
 namespace strata::codegen {
@@ -85,7 +86,7 @@ class Draft {
     /// Rows, which are as many as columns, of what a matrix instruction computes.
     int matrix_side() const {
         for (UOp u : toposort(kernel_.sink))
-            if (u.is(Op::wmma))
+            if (u.is(Op::wmma) && !is_matrix_read(u))
                 return std::ranges::find(target_->matrix, u.as<MatrixArg>().name, &MatrixShape::mnemonic)->m;
         return 1;
     }

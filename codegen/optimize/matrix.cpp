@@ -10,6 +10,7 @@
 
 #include "strata/codegen/kernel/widen.h"
 #include "strata/codegen/optimize/actions_p.h"
+#include "strata/codegen/optimize/online_p.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
 
@@ -28,15 +29,22 @@ struct Layout {
     Weights lines, along;         ///< of A and B the side of the result, then k; of the accumulator m, then n
 };
 
+enum class Operand : uint8_t { a, b };
+
 /// AMD's: a lane of a row is one line of an operand, one column of the result.
 Layout in_lines(std::vector<int64_t> digits, std::vector<int64_t> weights, int64_t row) {
     const std::vector<int64_t> none(digits.size(), 0);
     return {std::move(digits), {none, 0, 1}, {std::move(weights), row, 0}};
 }
 
-Layout operand_layout(const MatrixShape& shape) {
+Layout operand_layout(const MatrixShape& shape, Operand which) {
     const int64_t elements = shape.operand_elements();
-    if (!shape.family) return {{2, 2, elements / 4}, {{1, 0, 0}, 2, 0}, {{0, elements, 1}, 0, elements / 4}};
+    if (!shape.family) {
+        const Weights lines{{8, 0, 0}, 1, 0}, along{{0, elements, 1}, 0, elements / 4};
+        const auto swapped = [](Weights w) { return std::swap(w.element[0], w.element[1]), w; };
+        if (which == Operand::a) return {{2, 2, elements / 4}, swapped(lines), swapped(along)};
+        return {{2, 2, elements / 4}, lines, along};
+    }
     if (shape.family == isa::Family::rdna3 && shape.operand.bits() == 16) return in_lines({2, 8}, {8, 1}, 0);
     if (shape.family == isa::Family::rdna3) return in_lines({elements}, {1}, 0);
     if (shape.family == isa::Family::rdna4 && shape.operand.bits() == 16) return in_lines({2, 4}, {8, 1}, 4);
@@ -44,7 +52,7 @@ Layout operand_layout(const MatrixShape& shape) {
 }
 
 Layout accumulator_layout(const MatrixShape& shape) {
-    if (!shape.family) return {{2, 4}, {{1, 0}, 2, 0}, {{0, 1}, 0, 4}};
+    if (!shape.family) return {{2, 2, 2}, {{8, 0, 0}, 1, 0}, {{0, 8, 1}, 0, 2}};
     const int64_t elements = shape.accumulator_elements();
     Layout columns = in_lines({elements}, {1}, elements);
     if (shape.family == isa::Family::rdna3)
@@ -153,7 +161,8 @@ class Rewriting {
         const UOp outer_m = outer(p.m, shape_.m), outer_n = outer(p.n, shape_.n), outer_k = outer(k_, shape_.k);
         row_of_lanes_ = new_range(rows_of_lanes_, Axis::lane);
         lane_ = new_range(lanes_of_row_, Axis::lane);
-        const UOp left = fragment(p.left, p.m, outer_m, outer_k), right = fragment(p.right, p.n, outer_n, outer_k);
+        const UOp left = fragment(Operand::a, p.left, p.m, outer_m, outer_k),
+                  right = fragment(Operand::b, p.right, p.n, outer_n, outer_k);
         const std::vector<UOp> zeros(static_cast<size_t>(shape_.accumulator_elements()),
                                      constant(shape_.accumulator, 0));
         std::vector<UOp> sources{uop::wmma(std::string(shape_.mnemonic), left, right, uop::vec(zeros))};
@@ -214,8 +223,8 @@ class Rewriting {
     }
 
     /// What a lane holds of an operand.
-    UOp fragment(UOp value, UOp side, UOp outer_side, UOp outer_k) {
-        const Layout layout = operand_layout(shape_);
+    UOp fragment(Operand which, UOp value, UOp side, UOp outer_side, UOp outer_k) {
+        const Layout layout = operand_layout(shape_, which);
         const std::vector<UOp> element = digits(layout, Axis::vector);
         const UOpMap<UOp> places{{side, place(outer_side, shape_.n, sum_of(terms(element, layout.lines)))},
                                  {k_, place(outer_k, shape_.k, sum_of(terms(element, layout.along)))}};
@@ -235,6 +244,7 @@ namespace actions {
 
 Result<Kernel> matrix(const Site& site) {
     const UOp sink = site.kernel.sink, k = site.range();
+    if (std::optional<Kernel> online = online_by_matrices(site.kernel, k, site.amount, site.target)) return *online;
     int64_t left = site.amount;
     for (const MatrixShape& shape : site.target.matrix) {
         const std::optional<Product> product = Matching(sink, k, shape).product();

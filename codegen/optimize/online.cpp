@@ -123,6 +123,7 @@ std::optional<Scheduled> online_schedule(const Kernel& kernel, const Target& tar
     const Ranges is = ranges_of(kernel.sink);
     if (is.keys < 0 || is.row < 0 || is.row == is.keys) return {};
     Steps steps(kernel, target);
+    if (steps.add(ActionKind::matrix, is.keys, 0)) return steps.take();
     int64_t rows = 1;
     for (UOp r : axes_of(kernel, ActionKind::local)) rows *= range_arg(r).size;
     int64_t threads = share_columns(steps, is.row);

@@ -12,6 +12,7 @@
 #include "strata/codegen/kernel/widen.h"
 #include "strata/codegen/optimize/accesses_p.h"
 #include "strata/codegen/optimize/actions_p.h"
+#include "strata/codegen/target/matrix_reads.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
 
@@ -88,9 +89,14 @@ class Staging {
         }
         const UOp filled = uop::barrier(stored);
         UOpMap<UOp> staged;
-        for (size_t i = 0; i < operands_.size(); ++i)
-            staged[operands_[i].load] =
-                uop::load(uop::at(uop::after(memories[i], {filled}), place(operands_[i], operands_[i].tile)));
+        for (size_t i = 0; i < operands_.size(); ++i) {
+            const Operand& o = operands_[i];
+            const UOp memory = uop::after(memories[i], {filled});
+            staged[o.load] = uop::load(uop::at(memory, place(o, o.tile)));
+            for (UOp u : toposort(sink_))
+                if (u.is(Op::contract) && u.src(0) == o.load)
+                    if (const UOp read = read_as_matrices(o, memory, u)) staged[u] = read;
+        }
         return simplify(substitute(sink_, staged));
     }
 
@@ -275,6 +281,28 @@ class Staging {
                 if (is_lane(r) == lanes) pitch *= range_arg(r).size;
             }
         return pitch;
+    }
+    /// Such a tile's part that a lane holds, by an instruction that takes rows of 16 bytes from lanes; empty where its rows are others.
+    UOp read_as_matrices(const Operand& o, UOp memory, UOp contract) const {
+        if (target_.ahead != Ahead::copies || !in_both_sides(o) || contract.src().size() != 4) return {};
+        const UOp far = contract.src(1), high = contract.src(2), near = contract.src(3);  // of an element's number
+        const UOp row = threads_[threads_.size() - 2], in_row = threads_.back();          // of the lane's
+        const int64_t wide = o.most_at_once(), together = wide / 4;
+        const auto pitch = [&](UOp r) { return pitch_of(o, r); };
+        const auto starts = [&](UOp r) { return pitch(r) % wide == 0; };
+        const bool rows = pitch(in_row) == together && (together == 1 || pitch(near) == 1) && starts(row);
+        const bool columns = wide == 8 && pitch(row) == 1 && starts(in_row) && starts(near);
+        if (!rows && !columns) return {};
+        for (UOp r : o.tile)
+            if (r != row && r != in_row && r != near && !starts(r)) return {};
+        UOpMap<UOp> at{{far, row / 4}, {high, row / 2 % 2}};
+        const UOp of_matrix = row % 2 * 4 + in_row;
+        at[row] = rows ? of_matrix : index_const(0);
+        at[in_row] = rows ? index_const(0) : of_matrix / 2;
+        at[near] = rows ? index_const(0) : of_matrix % 2;
+        const UOp start = uop::at(memory, simplify(substitute(place(o, o.tile), at)));
+        const UOp lanes_row = make(Op::load, contract.dtype(), {start});
+        return uop::wmma(std::string(rows ? kReadRows : kReadColumns), lanes_row, lanes_row, lanes_row);
     }
     static bool is_lane(UOp range) { return range_arg(range).axis == Axis::lane; }
 

@@ -9,4 +9,7 @@ namespace strata::codegen {
 /// Unsupported error naming op, dtype and arch where no spelling exists.
 Result<HipSource> render_hip(const LinearProgram& program, const Target& target);
 
+/// Bytes of local memory that such text does not declare, so that the launch has to give them.
+uint32_t dynamic_lds(const LinearProgram& program, const Target& target);
+
 }  // namespace strata::codegen

@@ -10,6 +10,8 @@
 #include "strata/codegen/render/expression_p.h"
 #include "strata/codegen/render/inline_plan_p.h"
 #include "strata/codegen/render/render.h"
+#include "strata/codegen/target/matrix_reads.h"
+#include "strata/core/uop/kernel.h"
 
 namespace strata::codegen {
 namespace {
@@ -30,7 +32,9 @@ class Renderer {
             if (u.is(Op::store) || u.is(Op::atomic_add)) written_[skip_after(u.src(0).src(0))] = true;
             if (plan_.declares[i]) declared_later_[skip_after(u.src(0).src(0))] = true;
             if (u.is(Op::load) && plan_.form[i] == InlinePlan::Form::inlined) inlined_loads_[u] = true;
+            if (is_matrix_read(u)) read_as_matrices_[u.src(0)] = true;
         }
+        if (program_.copies_ahead) count_copies_under_way();
         head();
         for (at_ = 0; at_ < program_.ops.size(); ++at_)
             if (UOp u = program_.ops[at_]; !emit_statement(u) && !emit_value(u)) return u;
@@ -76,6 +80,7 @@ class Renderer {
         text_ += fmt::format("\nextern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n", b[0] * b[1] * b[2],
                              name, parameters);
         depth_ = 1;
+        if (asks_for_memory()) line("extern __shared__ __attribute__((aligned(16))) unsigned char strata_lds[];");
     }
 
     /// As codegen/kernel names kernels: e_16_4, r_256.
@@ -95,7 +100,7 @@ class Renderer {
                 guarded(u, fmt::format("atomicAdd(&{}, {})", element(u.src(0)).text, value(u.src(1)).text));
                 return true;
             case Op::barrier:
-                if (program_.copies_ahead) line("strata_copies_done();");
+                if (program_.copies_ahead) line("strata_copies_done<{}>();", copies_under_way_);
                 line("__syncthreads();");
                 return true;
             case Op::define_var:
@@ -106,6 +111,7 @@ class Renderer {
 
     /// False where there is no spelling.
     bool emit_value(UOp u) {
+        if (read_as_matrices_.contains(u)) return inlined_loads_.contains(u);
         Expression e = u.is_const() ? literal(u) : u.is(Op::load) ? load(u) : compute(u);
         if (e.text.empty()) return false;
         bool inlined = plan_.form[at_] == InlinePlan::Form::inlined;
@@ -124,9 +130,17 @@ class Renderer {
         // Clang reads whole dwords of what is aligned to them.
         const int64_t bytes = u.dtype().bytes(), size = shared ? (arg.size * bytes + 3) / 4 * 4 / bytes : arg.size;
         std::string count = shared || size > 1 ? fmt::format("[{}]", size) : "";
+        if (shared && asks_for_memory()) {
+            line("{0}* const {1} = ({0}*)(strata_lds + {2});", hip_type(u.dtype()), name, asked_);
+            asked_ += (arg.size * bytes + 15) / 16 * 16;
+            values_[u] = {name};
+            return;
+        }
         line("{}{} {}{};", shared ? "__shared__ __attribute__((aligned(16))) " : "", hip_type(u.dtype()), name, count);
         values_[u] = {name};
     }
+
+    bool asks_for_memory() const { return dynamic_lds(program_, target_) > 0; }
 
     Expression special(UOp u) const {
         const SpecialArg& arg = u.as<SpecialArg>();
@@ -210,6 +224,7 @@ class Renderer {
 
     Expression compute(UOp u) const {
         if (u.is(Op::lane)) return lane(u);
+        if (is_matrix_read(u)) return matrix_read(u);
         std::vector<Expression> sources;
         bool assumes_gate = false;
         for (UOp s : u.src()) {
@@ -232,6 +247,18 @@ class Renderer {
         return e;
     }
 
+    /// A constant is part of the instruction: compilers would hold each sum with one in a register.
+    Expression matrix_read(UOp u) const {
+        UOp index = u.src(0).src(0), offset = index.src(1);
+        int64_t bytes = 0;
+        if (offset.is(Op::add) && offset.src(1).is_const()) {
+            bytes = const_int(offset.src(1)) * index.dtype().bytes();
+            index = uop::at(index.src(0), offset.src(0));
+        }
+        return {fmt::format("strata_read_matrices<{}, {}>(&{})", u.as<MatrixArg>().name == kReadColumns, bytes,
+                            place(index, u.dtype()).text)};
+    }
+
     Expression lane(UOp u) const {
         const Expression& vector = value(u.src(0));
         int i = u.as<IndexArg>().index;
@@ -242,16 +269,31 @@ class Renderer {
 
     /// Whether it goes on behind the next statements, up to a barrier.
     bool is_copied_ahead(UOp u) const {
-        return program_.copies_ahead && inlined_loads_.contains(u.src(1)) &&
-               memory_of(u).as<ParamArg>().space == Space::local &&
+        return u.src(1).is(Op::load) && filled_ahead_.contains(memory_of(u)) &&
                memory_of(u.src(1)).as<ParamArg>().space == Space::global;
     }
     static UOp memory_of(UOp access) { return skip_after(access.src(0).src(0)); }
 
+    /// What a loop's barriers need not wait for: copies of the steps that stand before it, less those of its next one.
+    void count_copies_under_way() {
+        std::vector<UOp> before, inside;  // stores of what is read from memory
+        for (size_t i = 0, depth = 0; i < program_.ops.size(); ++i) {
+            const UOp u = program_.ops[i];
+            if (u.is(Op::range)) ++depth;
+            if (u.is(Op::end)) --depth;
+            if (u.is(Op::store) && u.src(1).is(Op::load) && memory_of(u).as<ParamArg>().space == Space::local)
+                (depth ? inside : before).push_back(u);
+        }
+        for (UOp u : inside) filled_ahead_[memory_of(u)] = true;
+        const auto is_ahead = [&](UOp u) { return is_copied_ahead(u); };
+        copies_under_way_ =
+            static_cast<int>(std::ranges::count_if(before, is_ahead) - std::ranges::count_if(inside, is_ahead));
+    }
+
     void store(UOp u) {
         if (is_copied_ahead(u)) {
             line("strata_copy_async<{}>(&{}, &{});", u.src(1).dtype().bytes(), place(u.src(0), u.src(1).dtype()).text,
-                 value(u.src(1)).text);
+                 place(u.src(1).src(0), u.src(1).dtype()).text);
             return;
         }
         std::string type;
@@ -277,11 +319,18 @@ class Renderer {
     size_t at_ = 0, depth_ = 0;
     const std::array<bool, 3> scalar_threads_ = scalar_threads(program_, target_);
     UOpMap<Expression> values_;
-    UOpMap<bool> written_, declared_later_, inlined_loads_;
+    UOpMap<bool> written_, declared_later_, inlined_loads_, filled_ahead_, read_as_matrices_;
+    int copies_under_way_ = 0;
+    int64_t asked_ = 0;  // bytes of memory of the block, where the launch gives it
     int next_lds_ = 0, next_acc_ = 0, next_val_ = 0, next_idx_ = 0, next_alu_ = 0;
 };
 
 }  // namespace
+
+uint32_t dynamic_lds(const LinearProgram& program, const Target& target) {
+    constexpr uint32_t kDeclared = 48 << 10;  // bytes of a block of NVIDIA's that need not be asked for
+    return !target.arch.is_amd() && program.lds > kDeclared ? program.lds : 0;
+}
 
 Result<HipSource> render_hip(const LinearProgram& program, const Target& target) {
     GraphScope scope;

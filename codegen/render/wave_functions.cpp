@@ -104,7 +104,7 @@ std::string matrix_section(const MatrixShape& shape) {
                        shape.mnemonic, builtin, sum, own, body);
 }
 
-/// The same of NVIDIA's: two instructions on the halves of B, whose results lie in turns in the accumulator.
+/// The same of NVIDIA's: two instructions on the halves of B.
 std::string mma_section(const MatrixShape& shape) {
     const std::string own = hip_type(shape.operand.vector(shape.operand_elements()));
     const std::string sum = hip_type(shape.accumulator.vector(shape.accumulator_elements()));
@@ -118,8 +118,8 @@ std::string mma_section(const MatrixShape& shape) {
             "    asm volatile(\"mma.sync.aligned.{0} {{%0, %1, %2, %3}}, {{%4, %5, %6, %7}}, {{%8, %9}}, {{%0, %1, %2, "
             "%3}};\"\n"
             "        : \"+{1}\"(c[{2}]), \"+{1}\"(c[{3}]), \"+{1}\"(c[{4}]), \"+{1}\"(c[{5}])\n"
-            "        : \"r\"(l.x), \"r\"(l.z), \"r\"(l.y), \"r\"(l.w), \"r\"(r.{6}), \"r\"(r.{7}));\n",
-            shape.builtin, place, half, half + 2, half + 4, half + 6, "xz"[half], "yw"[half]);
+            "        : \"r\"(l.x), \"r\"(l.y), \"r\"(l.z), \"r\"(l.w), \"r\"(r.{6}), \"r\"(r.{7}));\n",
+            shape.builtin, place, 2 * half, 2 * half + 1, 2 * half + 4, 2 * half + 5, "xz"[half], "yw"[half]);
     return text + "    return c;\n}\n";
 }
 

@@ -34,7 +34,7 @@ constexpr OpInfo kInfos[] = {
     {#name, arity, flags(#letters), levels(#at), carries<argument>, TypeRule::args, 0},
 #define ELEMENTWISE(name, arity, letters, rule, cost, ...) \
     {#name, arity, flags(#letters) | flags_by_arity(arity), levels("TKL"), carries<NoArg>, TypeRule::rule, cost},
-#define MACHINE(name, arity, ...) {#name, arity, kMachine, levels("L"), carries<NoArg>, TypeRule::args, 1},
+#define MACHINE(name, arity, ...) {#name, arity, kMachine, levels("KL"), carries<NoArg>, TypeRule::args, 1},
 #include "strata/core/uop/ops.def"
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "strata/codegen/linear/linear.h"
+#include "strata/codegen/target/matrix_reads.h"
 #include "strata/core/uop/reference.h"
 #include "strata/core/uop/uop.h"
 
@@ -77,8 +78,8 @@ class Interpreter {
     }
 
     /// mma.sync of NVIDIA's, as the PTX ISA says which element each lane of 32 holds ("Matrix fragments for mma.m16n8k16", of
-    /// mma.m16n8k32): a register has `w` elements. The two of a matrix instruction of Strata's take the registers of A in the order
-    /// 0, 2, 1, 3, and those of B and C as the text that calls them names them (codegen/render/wave_functions.cpp).
+    /// mma.m16n8k32): a register has `w` elements. The two of a matrix instruction of Strata's take the registers of B and C as the text
+    /// that calls them names them (codegen/render/wave_functions.cpp).
     void multiply(std::vector<Thread>& threads, UOp u, size_t here) {
         const size_t w = static_cast<size_t>(u.src(0).dtype().lanes) / 4;
         for (size_t wave = 0; wave + 32 <= threads.size(); wave += 32)
@@ -88,10 +89,8 @@ class Interpreter {
                     const Scalars &left = value(threads[wave + lane], u.src(0)),
                                   &right = value(threads[wave + lane], u.src(1));
                     const size_t group = lane / 4, place = lane % 4;
-                    constexpr size_t order[] = {0, 2, 1, 3};
                     for (size_t i = 0; i < 4 * w; ++i)
-                        a[group + 8 * (i / w % 2)][place * w + i % w + 4 * w * (i / w / 2)] =
-                            number(left[order[i / w] * w + i % w], u.src(0));
+                        a[group + 8 * (i / w % 2)][place * w + i % w + 4 * w * (i / w / 2)] = number(left[i], u.src(0));
                     for (size_t i = 0; i < 2 * w; ++i)
                         b[place * w + i % w + 4 * w * (i / w)][group] = number(right[2 * w * half + i], u.src(1));
                 }
@@ -99,7 +98,7 @@ class Interpreter {
                     Thread& t = threads[wave + lane];
                     if (half == 0) t.values[here] = value(t, u.src(2));
                     for (size_t i = 0; i < 4; ++i) {
-                        ConstArg& sum = t.values[here][half + 2 * i];
+                        ConstArg& sum = t.values[here][4 * (i / 2) + 2 * half + i % 2];
                         for (size_t k = 0; k < 8 * w; ++k) {
                             const double term = a[lane / 4 + 8 * (i / 2)][k] * b[k][lane % 4 * 2 + i % 2];
                             sum.f += term, sum.i += static_cast<int64_t>(term);
@@ -108,12 +107,28 @@ class Interpreter {
                 }
             }
     }
+    /// ldmatrix, as the PTX ISA says.
+    void read_matrices(std::vector<Thread>& threads, UOp u, size_t here) {
+        const size_t w = static_cast<size_t>(u.dtype().lanes) / 4;
+        for (size_t wave = 0; wave + 32 <= threads.size(); wave += 32)
+            for (size_t lane = 0; lane < 32; ++lane) {
+                const auto row = [&](size_t matrix, size_t r) {
+                    return value(threads[wave + matrix * 8 + r], u.src(0));
+                };
+                Scalars& held = threads[wave + lane].values[here];
+                held.clear();
+                for (size_t i = 0; i < 4 * w; ++i)
+                    held.push_back(u.as<MatrixArg>().name == kReadRows ? row(i / w, lane / 4)[lane % 4 * w + i % w]
+                                                                       : row(i / w, lane % 4 * w + i % w)[lane / 4]);
+            }
+    }
     static double number(const ConstArg& x, UOp u) { return u.dtype().is_float() ? x.f : static_cast<double>(x.i); }
 
     /// Threads that wait at a shuffle or a matrix product get its value.
     void exchange(std::vector<Thread>& threads) {
         const size_t here = threads[0].pc - 1;
         const UOp u = program_.ops[here];
+        if (is_matrix_read(u)) return read_matrices(threads, u, here);
         if (u.is(Op::wmma)) return multiply(threads, u, here);
         if (!u.is(Op::shuffle_xor)) return;
         for (size_t i = 0; i < threads.size(); ++i) {

@@ -56,7 +56,7 @@ TEST(Stage, IsReadAStepBeforeWhereTheTargetCan) {
     EXPECT_EQ(registers.lds, same.lds);
     EXPECT_FALSE(registers.copies_ahead);
     EXPECT_EQ(barriers(copies), 1) << "nobody reads what the next step's copies overwrite";
-    EXPECT_EQ(copies.lds, 2 * same.lds) << "of two steps in turns";
+    EXPECT_EQ(copies.lds, 4 * same.lds) << "of four steps in turns";
     EXPECT_TRUE(copies.copies_ahead);
 }
 

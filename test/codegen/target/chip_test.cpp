@@ -41,7 +41,7 @@ TEST(Chip, TargetsOfNvidiasAreFilledFromTheirRow) {
         const Target t = target_of(chip);
         EXPECT_EQ(t.arch, chip);
         EXPECT_EQ(t.wave_size, 32) << chip.name();
-        EXPECT_EQ(t.lds_bytes, 48 * 1024) << chip.name();
+        EXPECT_EQ(t.lds_bytes > 99 * 1024, chip.name() == "sm_80" || chip.name() == "sm_90") << chip.name();
         EXPECT_EQ(t.max_block, 1024) << chip.name();
         EXPECT_EQ(t.vector_bytes, 16) << chip.name();
         EXPECT_EQ(t.matrix.empty(), chip.name() < "sm_80") << chip.name();

@@ -1,0 +1,99 @@
+#include <cmath>
+#include <limits>
+
+#include "../target/gfx1100.h"
+#include "in_blocks.h"
+#include "strata/codegen/optimize/action.h"
+
+// Attention by matrix instructions of NVIDIA's, as the PTX ISA says what they do (codegen/linear/interpreter.h).
+namespace strata::codegen {
+namespace {
+
+using namespace test;
+
+const Target hopper = target_of(Chip::parse("sm_90").value());
+
+UOp products(UOp a, UOp b) {
+    const int64_t n = a.shape()[0], m = b.shape()[0], d = a.shape()[1];
+    const UOp left = expand(reshape(a, {n, 1, d}), {n, m, d}), right = expand(reshape(b, {1, m, d}), {n, m, d});
+    return reshape(sum(cast(left, dtypes::float32) * cast(right, dtypes::float32), {2}), {n, m});
+}
+
+enum class Mask : uint8_t { none, causal };
+
+UOp attention(int64_t rows, int64_t keys, int64_t columns, DType type, Mask mask) {
+    const UOp q = filled({rows, columns}, type), k = filled({keys, columns}, type, 2),
+              v = filled({keys, columns}, type, 3);
+    UOp scores = products(q, k) * number(0.125);
+    const UOp key = expand(reshape(iota(keys), {1, keys}), {rows, keys}),
+              row = expand(reshape(iota(rows), {rows, 1}), {rows, keys});
+    const UOp never = number(-std::numeric_limits<double>::infinity());
+    if (mask == Mask::causal) scores = alu(Op::where, {row < key, never, scores});
+    const UOp weights = alu(Op::exp, {scores - expand(reduce(scores, Op::max, {1}), scores.shape())});
+    const UOp sums = products(weights, permute(v, {1, 0}));
+    return cast(sums / expand(sum(weights, {1}), sums.shape()), type);
+}
+
+Filled started(UOp body) {
+    Filled f = built(body);
+    f.kernel = start_schedule(f.kernel);
+    return f;
+}
+
+/// Weights are rounded to the operands' type, and the results are.
+void expect_near(const Filled& f, const Kernel& kernel, const Target& target, UOp body) {
+    const Array got = in_blocks(kernel, f.slots, target), wanted = evaluate(body, contents());
+    const double unit = body.dtype() == dtypes::bfloat16 ? 0x1p-8 : 0x1p-11;
+    double largest = 0;
+    for (double x : wanted.f) largest = std::max(largest, std::abs(x));
+    for (size_t i = 0; i < wanted.numel(); ++i) ASSERT_NEAR(got.f[i], wanted.f[i], 4 * unit * largest) << i;
+}
+
+size_t count(const LinearProgram& program, Op op) {
+    return static_cast<size_t>(std::ranges::count(program.ops, op, &UOp::op));
+}
+
+TEST(OnlineByMatrices, KeepsTheValuesOfAttention) {
+    struct {
+        int64_t rows, keys, columns;
+    } const shapes[] = {{16, 16, 16}, {32, 64, 32}, {128, 128, 64}};
+    for (auto [rows, keys, columns] : shapes)
+        for (DType type : {dtypes::bfloat16, dtypes::float16})
+            for (Mask mask : {Mask::none, Mask::causal}) {
+                SCOPED_TRACE(fmt::format("{} {} {} {}", rows, keys, columns, type.name()));
+                GraphScope scope;
+                const UOp body = attention(rows, keys, columns, type, mask);
+                const Filled f = started(body);
+                const Scheduled scheduled = heuristic(f.kernel, hopper);
+                ASSERT_EQ(to_string(scheduled.actions), "matrix(0, 0)");
+                EXPECT_GT(count(linearize(scheduled.kernel, hopper).value(), Op::wmma), 1u);
+                expect_near(f, scheduled.kernel, hopper, body);
+            }
+}
+
+TEST(OnlineByMatrices, LeavesOutTilesThatAMaskTakesOut) {
+    GraphScope scope;
+    const auto steps = [](Mask mask) {
+        const Filled f = started(attention(256, 256, 16, dtypes::bfloat16, mask));
+        const LinearProgram program = linearize(heuristic(f.kernel, hopper).kernel, hopper).value();
+        const auto loop = std::ranges::find(program.ops, Op::range, &UOp::op);
+        return loop->src().size();
+    };
+    EXPECT_EQ(steps(Mask::none), 0u) << "of the range alone";
+    EXPECT_EQ(steps(Mask::causal), 1u) << "as many as blocks have";
+}
+
+TEST(OnlineByMatrices, LeavesWhatDoesNotFitToThreads) {
+    GraphScope scope;
+    const auto actions = [](const Filled& f, const Target& target) {
+        return to_string(heuristic(f.kernel, target).actions);
+    };
+    const Filled wide = started(attention(64, 64, 32, dtypes::float32, Mask::none)),
+                 odd = started(attention(64, 60, 32, dtypes::bfloat16, Mask::none)),
+                 fits = started(attention(64, 64, 32, dtypes::bfloat16, Mask::none));
+    for (const auto& [f, target] : {std::pair(&wide, &hopper), std::pair(&odd, &hopper), std::pair(&fits, &gfx1100)})
+        EXPECT_EQ(actions(*f, *target).find("matrix"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace strata::codegen
