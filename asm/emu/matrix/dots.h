@@ -35,11 +35,11 @@ template <bool brain, bool zeros>
 STRATA_EMU_INLINE Words places_of(const Words& size, int32_t bias) {
     Words field = size & 0x7f80;
     if constexpr (!brain) {
-        const Words least = Words{} + ((127 - 14) << 7);
+        const Words least = Words{} + uint16_t{(127 - 14) << 7};
         field = field > least ? field : least;
     }
     const Words place = field - static_cast<uint16_t>(bias >> 16);
-    if constexpr (zeros) return size == 0 ? Words{} - (-dots::kZeroPlace >> 16) : place;
+    if constexpr (zeros) return size == 0 ? Words{} - static_cast<uint16_t>(-dots::kZeroPlace >> 16) : place;
     return place;
 }
 STRATA_EMU_INLINE bool any_word(const Words& condition) { return dots::any((Signed)condition); }
