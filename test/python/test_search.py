@@ -102,7 +102,8 @@ import os, signal, threading, time
 x = Tensor.rand(256, 256).realize()
 before = strata.stats().programs
 def stop():
-    while strata.stats().programs < before + 2:  # what candidates are compared with
+    last = time.monotonic() + 20
+    while strata.stats().programs < before + 2 and time.monotonic() < last:  # what candidates are compared with
         time.sleep(0.005)
     time.sleep(DELAY)
     os.kill(os.getpid(), signal.SIGINT)

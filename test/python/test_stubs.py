@@ -85,8 +85,9 @@ def test_a_class_has_the_members_of_its_stub(cls, node):
     assert {n for n in in_stub if not hasattr(cls, n)} - assigned_attributes(cls) == set()
     there = {n for n in vars(cls) if n not in GIVEN and (n.startswith("__") or not n.startswith("_"))}
     refuses = {n for n in there if (vars(cls)[n].__doc__ or "").partition("\n")[0].endswith("-> Never")}
-    # __getattr__ explains names that are not there; __slotnames__ is copyreg's own.
-    assert there - in_stub - refuses - {"__init__", "__repr__", "__str__", "__getattr__", "__slotnames__"} == set()
+    # __getattr__ explains names that are not there; __slotnames__ is copyreg's own; NumPy alone asks for the __array_ two.
+    unsaid = {"__init__", "__repr__", "__str__", "__getattr__", "__slotnames__", "__array_function__", "__array_ufunc__"}
+    assert there - in_stub - refuses - unsaid == set()
 
 
 def parameters_of_binding(function):
@@ -204,7 +205,7 @@ def test_parameters_have_types(name):
 def test_signatures_say_what_python_takes():
     text = (FOLDER / "_strata.pyi").read_text()
     for line in (
-        "def sum(self, axis: Axes = None, keepdims: bool = False, dtype: DTypeLike | None = None) -> Tensor:",
+        "def sum(self, axis: Axes = None, keepdims: builtins.bool = False, dtype: DTypeLike | None = None) -> Tensor:",
         "def reshape(self, *shape: Shape) -> Tensor:",
         "def roll(self, shift: Shape, axis: Axes = None) -> Tensor:",
         "def zeros(*shape: Shape, dtype: DTypeLike = 'float32', device: str = '') -> Tensor:",
@@ -212,11 +213,11 @@ def test_signatures_say_what_python_takes():
         "def add(self, other: Operand) -> Tensor:",
         "def __add__(self, other: Operand, /) -> Tensor: ...",
         "def __eq__(self, other: Operand, /) -> Tensor: ...  # type: ignore[override]",
-        "def pad(self, padding: Sequence[tuple[int, int]], value: Scalar = 0) -> Tensor:",
+        "def pad(self, padding: Sequence[tuple[builtins.int, builtins.int]], value: Scalar = 0) -> Tensor:",
         "def clamp(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:",
-        "def shape(self) -> tuple[int, ...]:",
-        "def chunk(self, chunks: int, axis: int = 0) -> list[Tensor]:",
-        "def custom_kernel(self, *inputs: KernelArgument, kernel: Kernel, outputs: str | int | Sequence[str | int] | None = None, grad: Callable[..., Any] | None = None) -> tuple[Tensor, ...]:",
+        "def shape(self) -> tuple[builtins.int, ...]:",
+        "def chunk(self, chunks: builtins.int, axis: builtins.int = 0) -> list[Tensor]:",
+        "def custom_kernel(self, *inputs: KernelArgument, kernel: Kernel, outputs: str | builtins.int | Sequence[str | builtins.int] | None = None, grad: Callable[..., Any] | None = None) -> tuple[Tensor, ...]:",
         "def grid(self) -> list[int]:",
         "def instructions(self) -> list[InstructionUse]:",
         "def settings() -> dict[str, Any]:",

@@ -164,8 +164,7 @@ TEST_F(Amd, RefusedLaunchesNameKernelGridAndBlock) {
     const DevicePtr x = filled(std::vector<uint32_t>(32, 1)), out = filled(std::vector<uint32_t>(32, 9));
     expect_error(
         launch(f, 1, 512, {out, x}), ErrorKind::Launch,
-        "hipErrorInvalidConfiguration: invalid configuration argument (hipModuleLaunchKernel of 'add_one', grid "
-        "1x1x1, block 512x1x1)");
+        "hipErrorInvalidValue: invalid argument (hipModuleLaunchKernel of 'add_one', grid 1x1x1, block 512x1x1)");
     expect_error(launch(f, 0, 32, {out, x}), ErrorKind::Launch, "grid 0x1x1");
     EXPECT_EQ(read(out, 32), std::vector<uint32_t>(32, 9));
     ASSERT_TRUE(launch(f, 1, 32, {out, x})) << "the device lives on";

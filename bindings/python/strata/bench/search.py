@@ -34,7 +34,7 @@ QUICK = ("matmul 256",)
 def nothing_known():
     import strata
 
-    with tempfile.TemporaryDirectory() as folder, strata.config(cache_dir=folder, emu_sampled=True, target="asm"):
+    with tempfile.TemporaryDirectory() as folder, strata.config(cache_dir=folder, emu_sampled=True, target="asm", fusion="more"):
         yield
 
 

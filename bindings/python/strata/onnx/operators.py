@@ -241,7 +241,10 @@ def divided(x, y):
 
 
 def remainder(x, y, *, fmod=0):
-    return x - (x / y).trunc() * y if fmod else x.remainder(y)
+    if not fmod:
+        return x.remainder(y)
+    size = abs(x).remainder(abs(y))
+    return _strata.where(x < 0, -size, size)
 
 
 def leaky_relu(x, *, alpha=0.01):
