@@ -99,11 +99,11 @@ def test_winners_are_the_same_on_any_number_of_threads(tmp_path):
 
 INTERRUPTED = """
 import os, signal, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
 x = Tensor.rand(256, 256).realize()
 before = strata.stats().programs
 def stop():
-    last = time.monotonic() + 20
-    while strata.stats().programs < before + 2 and time.monotonic() < last:  # what candidates are compared with
+    while strata.stats().programs < before + 2:  # what candidates are compared with
         time.sleep(0.005)
     time.sleep(DELAY)
     os.kill(os.getpid(), signal.SIGINT)
