@@ -3,6 +3,7 @@
 
 #include "strata/ops/build_p.h"
 #include "strata/ops/complex_p.h"
+#include "strata/ops/index_error.h"
 #include "strata/ops/indexing_p.h"
 
 namespace strata {
@@ -167,8 +168,8 @@ Tensor Tensor::with(const std::vector<Index>& indices, const Operand& given) con
         Shape mask = only.indices.shape(), start = shape();
         start.resize(std::min(mask.size(), start.size()));
         if (start != mask)
-            user_error(ErrorKind::Shape, "[index] a mask of shape {} for a tensor of shape {}", to_string(mask),
-                       to_string(shape()));
+            index_error(ErrorKind::Shape, "[index] a mask of shape {} for a tensor of shape {}", to_string(mask),
+                        to_string(shape()));
         mask.resize(shape().size(), 1);
         return ops::where(only.indices.reshape(mask), value.reshape({}), *this);
     }

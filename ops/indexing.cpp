@@ -3,6 +3,7 @@
 #include "strata/core/support/settings.h"
 #include "strata/ops/build_p.h"
 #include "strata/ops/complex_p.h"
+#include "strata/ops/index_error.h"
 #include "strata/ops/indexing_p.h"
 
 namespace strata {
@@ -31,7 +32,7 @@ AxisPick pick_slice(const Index& s, int64_t n) {
 
 int64_t checked_position(int64_t i, int64_t n, int axis) {
     if (i < -n || i >= n)
-        user_error(ErrorKind::Usage, "[index] index {} is out of range for axis {} of size {}", i, axis, n);
+        index_error(ErrorKind::Usage, "[index] index {} is out of range for axis {} of size {}", i, axis, n);
     return i < 0 ? i + n : i;
 }
 
@@ -163,8 +164,8 @@ std::vector<Index> without_masks(const std::vector<Index>& entries, const Shape&
         const Shape& mask = entry.indices.shape();
         if (mask.empty()) user_error(ErrorKind::Usage, "[index] a mask without axes stands alone: x[mask]");
         if (!std::equal(mask.begin(), mask.end(), shape.begin() + static_cast<int64_t>(axis)))
-            user_error(ErrorKind::Shape, "[index] a mask of shape {} at axis {} of shape {}", to_string(mask), axis,
-                       to_string(shape));
+            index_error(ErrorKind::Shape, "[index] a mask of shape {} at axis {} of shape {}", to_string(mask), axis,
+                        to_string(shape));
         for (Tensor& positions : entry.indices.nonzero()) out.push_back(Index::tensor(std::move(positions)));
         axis += mask.size();
     }
@@ -182,11 +183,11 @@ std::vector<Index> spelled_out(const std::vector<Index>& indices, const Shape& s
         consumed += is_mask(i) ? i.indices.ndim() : takes_axis;
         dots += i.kind == Index::Kind::ellipsis;
     }
-    if (dots > 1) user_error(ErrorKind::Usage, "[index] more than one ellipsis");
+    if (dots > 1) index_error(ErrorKind::Usage, "[index] more than one ellipsis");
     int missing = static_cast<int>(shape.size()) - consumed;
     if (missing < 0)
-        user_error(ErrorKind::Usage, "[index] {} indices for the {} axes of shape {}", consumed, shape.size(),
-                   to_string(shape));
+        index_error(ErrorKind::Usage, "[index] {} indices for the {} axes of shape {}", consumed, shape.size(),
+                    to_string(shape));
     std::vector<Index> out;
     for (const Index& i : indices) {
         if (i.kind != Index::Kind::ellipsis)

@@ -26,6 +26,13 @@ Result<codegen::Compiled> compile_launch(const CustomLaunch& launch, const codeg
     return compiled;
 }
 
+/// The device whose searches the settings let a target take schedules of, or null.
+const Device* searched_on(const codegen::Target& target) {
+    if (settings().beam == 0) return nullptr;
+    const Device& here = device();
+    return here.arch() == target.arch && target_of(here).route == target.route ? &here : nullptr;
+}
+
 /// Names by which the kernels of one object differ: equal kernels have one.
 class Names {
   public:
@@ -60,12 +67,14 @@ Artifact compile(std::span<const UOp> roots, const codegen::Target& target) {
     codegen::NamedStorage storage;
     Artifact out{{}, target};
     Names names;
+    const Device* here = searched_on(target);
     for (const codegen::ScheduleItem& item : codegen::make_schedule(roots, storage, usual_fusion()).items) {
         if (item.body.is(Op::custom)) {
             out.kernels.push_back(compile_launch(*find_custom(item.body.as<CustomArg>().id), target).value());
             continue;
         }
-        codegen::Scheduled one = unsearched(codegen::start_kernel(item).kernel, target);
+        const codegen::Kernel kernel = codegen::start_kernel(item).kernel;
+        codegen::Scheduled one = here ? known_schedule(*here, kernel) : unsearched(kernel, target);
         one.kernel.name = names.of(one.kernel);
         out.kernels.push_back(compile_kernel(one, target, codegen::Text::yes).value());
     }

@@ -27,6 +27,10 @@ Buffer::Buffer(Device& device, DType dtype, int64_t size, hip::DevicePtr address
 uint64_t Buffer::next_id() { return buffers_made; }
 
 Buffer::~Buffer() {
+    try {  // who has the memory next comes behind all of it
+        if (uses_) order_on(nullptr, true);
+    } catch (const Exception&) {  // a device that is lost
+    }
     if (!address_ || borrowed_) return;
     (void)device_.api().free(device_.ordinal(), address_);
     context().memory.remove(bytes());
@@ -55,17 +59,56 @@ void Buffer::repeat(std::span<const uint8_t> pattern) {
         allocate([&] { return api.malloc_repeated(device_.ordinal(), bytes(), pattern); });
         return;
     }
-    copy_in(pattern.data(), std::min(pattern.size(), bytes()));
+    order_on(nullptr, true);
+    api.memcpy_to_device(device_.ordinal(), address(), pattern.data(), std::min(pattern.size(), bytes())).value();
     for (size_t done = pattern.size(); done < bytes(); done *= 2)
         api.memcpy_on_device(device_.ordinal(), address() + done, address(), std::min(done, bytes() - done)).value();
 }
 
 void Buffer::copy_in(const void* host, size_t bytes) {
-    if (bytes) device_.api().memcpy_to_device(device_.ordinal(), address(), host, bytes).value();
+    if (!bytes) return;
+    const hip::HipApi& api = device_.api();
+    const hip::DevicePtr to = address();
+    order(true);
+    if (const std::shared_ptr<Stream> on = Stream::current(device_)) {
+        api.memcpy_async(on->handle(), hip::CopyKind::to_device, to, reinterpret_cast<uint64_t>(host), bytes).value();
+        return on->synchronize();
+    }
+    api.memcpy_to_device(device_.ordinal(), to, host, bytes).value();
 }
 
 void Buffer::copy_out(void* host, size_t bytes) {
-    if (bytes) device_.api().memcpy_to_host(device_.ordinal(), host, address(), bytes).value();
+    if (!bytes) return;
+    const hip::HipApi& api = device_.api();
+    const hip::DevicePtr from = address();
+    order(false);
+    if (const std::shared_ptr<Stream> on = Stream::current(device_)) {
+        api.memcpy_async(on->handle(), hip::CopyKind::to_host, reinterpret_cast<uint64_t>(host), from, bytes).value();
+        return on->synchronize();
+    }
+    api.memcpy_to_host(device_.ordinal(), host, from, bytes).value();
+}
+
+void Buffer::be_ready_for(const Stream& theirs) {
+    runtime::order(device_, uses_ ? uses_->writer.get() : nullptr, &theirs);
+}
+
+void Buffer::order_on(const std::shared_ptr<Stream>& stream, bool writes) {
+    static Mutex mutex;
+    std::lock_guard lock(mutex);
+    if (!uses_ && !stream) return;
+    if (!uses_) uses_ = std::make_unique<Uses>();
+    std::vector<std::shared_ptr<Stream>>& readers = uses_->readers;
+    const bool behind_writer = uses_->writer == stream || std::ranges::find(readers, stream) != readers.end();
+    if (!behind_writer) runtime::order(device_, uses_->writer.get(), stream.get());
+    if (writes) {
+        for (const std::shared_ptr<Stream>& reader : readers)
+            if (reader != stream) runtime::order(device_, reader.get(), stream.get());
+        readers.clear();
+        uses_->writer = stream;
+    } else if (!behind_writer) {
+        readers.push_back(stream);
+    }
 }
 
 void* Buffer::host_view() { return device_.api().host_view(device_.ordinal(), address()); }
@@ -82,6 +125,10 @@ UOp borrowed_buffer(Device& device, DType dtype, int64_t size, void* memory, std
     auto held = std::make_shared<Held>(std::move(owner), std::move(reach));
     const auto address = reinterpret_cast<hip::DevicePtr>(memory);
     return context().buffers.add(std::make_shared<Buffer>(device, dtype, size, address, std::move(held)));
+}
+
+UOp borrowed_buffer(Device& device, DType dtype, int64_t size, hip::DevicePtr memory, std::shared_ptr<void> owner) {
+    return context().buffers.add(std::make_shared<Buffer>(device, dtype, size, memory, std::move(owner)));
 }
 
 std::shared_ptr<Buffer> find_buffer(UOp buffer) { return context().buffers.find(buffer); }
@@ -101,7 +148,14 @@ void copy_memory(Buffer& from, Buffer& to) {
     if (Recorder* recorder = Recorder::active()) recorder->copied(from, to);
     if (!from.allocated()) return;  // nothing was written yet
     const Device& device = to.device();
-    device.api().memcpy_on_device(device.ordinal(), to.address(), from.address(), to.bytes()).value();
+    const hip::HipApi& api = device.api();
+    const hip::DevicePtr target = to.address(), source = from.address();
+    to.order(true);
+    from.order(false);
+    if (const std::shared_ptr<Stream> on = Stream::current(device))
+        api.memcpy_async(on->handle(), hip::CopyKind::on_device, target, source, to.bytes()).value();
+    else
+        api.memcpy_on_device(device.ordinal(), target, source, to.bytes()).value();
 }
 
 UOp Buffers::add(std::shared_ptr<Buffer> buffer) {

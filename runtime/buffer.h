@@ -3,9 +3,11 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "strata/core/uop/uop.h"
 #include "strata/runtime/device.h"
+#include "strata/runtime/stream.h"
 
 namespace strata::runtime {
 
@@ -35,7 +37,23 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     /// Where the host can read the memory directly (the emulator), else nullptr.
     void* host_view();
 
+    /// What this thread's stream does from here on with the memory comes behind what other streams do with it so far. Before
+    /// each use by a kernel or a copy.
+    void order(bool writes) {
+        if (device_.had_streams()) order_on(Stream::current(device_), writes);
+    }
+    /// The same for another one, null being the device's own.
+    void order_on(const std::shared_ptr<Stream>& stream, bool writes);
+
+    /// What somebody else's stream does from here on comes behind what was written so far.
+    void be_ready_for(const Stream& theirs);
+
   private:
+    /// Streams with work on it; the device's own is null.
+    struct Uses {
+        std::shared_ptr<Stream> writer = {};
+        std::vector<std::shared_ptr<Stream>> readers = {};
+    };
     void allocate(const std::function<Result<hip::DevicePtr>()>& malloc);
 
     uint64_t id_;
@@ -44,6 +62,7 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     int64_t size_;
     hip::DevicePtr address_ = 0;
     std::shared_ptr<void> borrowed_;
+    std::unique_ptr<Uses> uses_;  ///< none: its device's own stream alone
 };
 
 /// A buffer node for a new allocation. The memory lives as long as a Root reaches the node.
@@ -51,6 +70,8 @@ UOp new_buffer(Device& device, DType dtype, int64_t size);
 /// A buffer node over memory of the host, which kernels read where it is, and `owner` keeps. Empty: the device cannot, as not on
 /// a card, or a part of the memory is in use here as part of something else.
 UOp borrowed_buffer(Device& device, DType dtype, int64_t size, void* memory, std::shared_ptr<void> owner);
+/// A buffer node over memory of the device, which `owner` keeps.
+UOp borrowed_buffer(Device& device, DType dtype, int64_t size, hip::DevicePtr memory, std::shared_ptr<void> owner);
 /// Whether nothing else sees the memory below a view (reshapes of one buffer): no other tensor, graph, or array of the
 /// host. The view itself is held by so many Roots and nodes.
 bool is_alone(UOp view, uint32_t roots, uint32_t users);

@@ -93,6 +93,13 @@ void Counters::add(Stats::Launch launch, bool modelled) {
         stats_.launches.erase(stats_.launches.begin(), stats_.launches.end() - kKeptLaunches);
 }
 
+void Counters::add_untold(uint64_t kernels, uint64_t bytes, uint64_t flops) {
+    std::lock_guard lock(mutex_);
+    stats_.kernels += kernels;
+    stats_.bytes += bytes;
+    stats_.flops += flops;
+}
+
 void Sweeper::sweep(Generation which) {
     const size_t before = collections();
     collect_nodes(which);

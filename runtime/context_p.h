@@ -143,8 +143,8 @@ class Programs {
 /// all after it compile nothing.
 class ChangingNumbers {
   public:
-    /// Those that are to be parameters.
-    std::vector<codegen::FreeNumber> changing(const codegen::FreeNumbers& numbers);
+    /// Which values of a kernel of this form were others before; all false: none yet, or these are the first ones.
+    std::vector<bool> changing(uint64_t form, std::span<const uint64_t> values);
 
   private:
     static constexpr size_t kMost = 4096;  // kernels
@@ -220,6 +220,8 @@ class Counters {
     void reset();
     void add_times(double schedule_ms, double compile_ms);
     void add(Stats::Launch launch, bool modelled);
+    /// Launches of which nothing more is known.
+    void add_untold(uint64_t kernels, uint64_t bytes, uint64_t flops);
 
   private:
     Mutex mutex_;

@@ -6,6 +6,7 @@
 
 #include "strata/core/support/settings.h"
 #include "strata/runtime/context_p.h"
+#include "strata/runtime/stream.h"
 
 namespace strata::runtime {
 namespace {
@@ -114,24 +115,37 @@ Device::~Device() {
 
 Result<double> Device::timed(const std::function<Result<void>(hip::StreamHandle*)>& enqueue) {
     StoppableLock lock(timing_mutex_);
-    STRATA_TRY_VOID(open_stream());
+    STRATA_TRY(hip::StreamHandle * stream, stream_of_thread());
     if (!start_) {
         STRATA_TRY(start_, api_->event_create(ordinal_));
     }
     if (!stop_) {
         STRATA_TRY(stop_, api_->event_create(ordinal_));
     }
-    STRATA_TRY_VOID(api_->event_record(start_, stream_));
-    STRATA_TRY_VOID(enqueue(stream_));
-    STRATA_TRY_VOID(api_->event_record(stop_, stream_));
-    STRATA_TRY_VOID(api_->stream_synchronize(stream_));
+    STRATA_TRY_VOID(api_->event_record(start_, stream));
+    STRATA_TRY_VOID(enqueue(stream));
+    STRATA_TRY_VOID(api_->event_record(stop_, stream));
+    STRATA_TRY_VOID(api_->stream_synchronize(stream));
     return api_->event_elapsed_ms(start_, stop_);
 }
 
 Result<void> Device::started(const std::function<Result<void>(hip::StreamHandle*)>& enqueue) {
     StoppableLock lock(timing_mutex_);
+    STRATA_TRY(hip::StreamHandle * stream, stream_of_thread());
+    return enqueue(stream);
+}
+
+Result<hip::StreamHandle*> Device::own_stream() {
+    StoppableLock lock(timing_mutex_);
     STRATA_TRY_VOID(open_stream());
-    return enqueue(stream_);
+    return stream_;
+}
+
+Result<hip::StreamHandle*> Device::stream_of_thread() {
+    if (had_streams())
+        if (const std::shared_ptr<Stream> chosen = Stream::current(*this)) return chosen->handle();
+    STRATA_TRY_VOID(open_stream());
+    return stream_;
 }
 
 Result<void> Device::open_stream() {

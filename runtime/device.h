@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -25,13 +26,20 @@ class Device {
     hip::DeviceProperties properties() const { return api_->device_properties(ordinal_).value(); }
     bool time_is_modelled() const { return api_->modelled_time; }
 
-    /// Milliseconds on the device of what `enqueue` puts on the stream, once it is done.
+    /// Milliseconds on the device of what `enqueue` puts on this thread's stream, once it is done.
     Result<double> timed(const std::function<Result<void>(hip::StreamHandle*)>& enqueue);
     /// Returns before it is done: what reads the device's memory afterwards waits for it.
     Result<void> started(const std::function<Result<void>(hip::StreamHandle*)>& enqueue);
 
+    /// The one that takes what is given to no other.
+    Result<hip::StreamHandle*> own_stream();
+    /// Whether there was ever another.
+    bool had_streams() const { return had_streams_.load(std::memory_order_relaxed); }
+    void has_streams() { had_streams_ = true; }
+
   private:
     Result<void> open_stream();
+    Result<hip::StreamHandle*> stream_of_thread();
 
     std::string name_;
     uint16_t index_;
@@ -39,6 +47,7 @@ class Device {
     const hip::HipApi* api_;
     int ordinal_;
 
+    std::atomic<bool> had_streams_{false};
     Mutex timing_mutex_;  // one launch at a time stands between the events
     hip::StreamHandle* stream_ = nullptr;
     hip::EventHandle *start_ = nullptr, *stop_ = nullptr;

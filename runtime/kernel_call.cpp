@@ -72,7 +72,11 @@ void KernelCall::take_slots(std::span<const Argument> arguments, UOp sink) {
     }
 }
 
-Launched KernelCall::launch(std::span<const UOp> buffers) { return launch_at(addresses(buffers)); }
+Launched KernelCall::launch(std::span<const UOp> buffers) {
+    const std::vector<hip::DevicePtr> memory = addresses(buffers);
+    for (size_t i = 0; i < buffers.size(); ++i) find_buffer(buffers[i])->order(writes_[i].value_or(true));
+    return launch_at(memory);
+}
 
 Launched KernelCall::launch_at(std::span<const hip::DevicePtr> memory) {
     if (arguments_) return program_->launch(shape_, arguments_->bytes(memory));

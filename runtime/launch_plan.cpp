@@ -155,7 +155,10 @@ class PlanRun {
         } else {
             std::vector<uint64_t> slots;
             slots.reserve(step.memory.size() + step.numbers.size());
-            for (uint32_t at : step.memory) slots.push_back(memory(at).address());
+            for (uint32_t at : step.memory) {
+                slots.push_back(memory(at).address());
+                memory(at).order(at >= plan_.inputs_);
+            }
             for (const LaunchNumber& number : step.numbers)
                 slots.push_back(number.place < 0 ? number.bits : numbers[static_cast<size_t>(number.place)]);
             const Program& program = *programs_[step.kernel];

@@ -1,25 +1,73 @@
-#include <algorithm>
+#include "strata/runtime/numbers_p.h"
 
+#include <algorithm>
+#include <optional>
+
+#include "strata/codegen/kernel/numbers.h"
+#include "strata/codegen/kernel/sizes.h"
+#include "strata/core/support/settings.h"
 #include "strata/runtime/context_p.h"
+#include "strata/runtime/realize.h"
 
 namespace strata::runtime {
+namespace {
 
-std::vector<codegen::FreeNumber> ChangingNumbers::changing(const codegen::FreeNumbers& numbers) {
-    std::lock_guard lock(mutex_);
-    Entry* known = all_.find(numbers.form);
-    if (!known || known->first.size() != numbers.all.size()) {
-        Entry entry{.first = {}, .changing = std::vector<bool>(numbers.all.size())};
-        for (const codegen::FreeNumber& number : numbers.all) entry.first.push_back(number.bits);
-        (void)all_.put(numbers.form, std::move(entry), 1, kMost);
-        return {};
-    }
-    if (std::ranges::equal(known->first, numbers.all, {}, {}, &codegen::FreeNumber::bits)) return {};
+std::vector<LaunchNumber> launch_numbers(std::span<const uint64_t> all) {
+    std::vector<LaunchNumber> out;
+    for (uint64_t bits : all) out.push_back({-1, bits});
+    return out;
+}
+
+/// None: the kernel needs its sizes.
+std::optional<ChangingValues> take_changing_sizes(UOp& sink, size_t first_slot) {
+    if (!any_sizes || settings().beam) return {};
+    const std::optional<codegen::Sizes> sizes = codegen::sizes_of(sink);
+    if (!sizes) return {};
+    const std::vector<bool> changing = context().numbers.changing(sizes->form, sizes->values);
+    if (std::ranges::find(changing, true) == changing.end()) return ChangingValues{};
+    const codegen::AnySize made = codegen::with_any_size(sink, changing, static_cast<int>(first_slot));
+    sink = made.sink;
+    return ChangingValues{launch_numbers(made.numbers), true};
+}
+
+ChangingValues take_changing_numbers(UOp& sink, size_t first_slot) {
+    const codegen::FreeNumbers numbers = codegen::free_numbers(sink);
+    std::vector<uint64_t> bits, changed_bits;
+    for (const codegen::FreeNumber& number : numbers.all) bits.push_back(number.bits);
+    if (bits.empty()) return {};
+    const std::vector<bool> changed = context().numbers.changing(numbers.form, bits);
     std::vector<codegen::FreeNumber> changing;
-    for (size_t i = 0; i < numbers.all.size(); ++i) {
-        if (numbers.all[i].bits != known->first[i]) known->changing[i] = true;
-        if (known->changing[i]) changing.push_back(numbers.all[i]);
+    for (size_t i = 0; i < bits.size(); ++i) {
+        if (!changed[i]) continue;
+        changing.push_back(numbers.all[i]);
+        changed_bits.push_back(bits[i]);
     }
-    return changing;
+    if (changing.empty()) return {};
+    sink = codegen::with_parameters(sink, changing, static_cast<int>(first_slot));
+    return {launch_numbers(changed_bits)};
+}
+
+}  // namespace
+
+thread_local bool any_sizes = false;
+
+ChangingValues take_changing_values(UOp& sink, size_t first_slot) {
+    if (std::optional<ChangingValues> sizes = take_changing_sizes(sink, first_slot)) return std::move(*sizes);
+    return take_changing_numbers(sink, first_slot);
+}
+
+std::vector<bool> ChangingNumbers::changing(uint64_t form, std::span<const uint64_t> values) {
+    std::lock_guard lock(mutex_);
+    const std::vector<bool> none(values.size());
+    Entry* known = all_.find(form);
+    if (!known || known->first.size() != values.size()) {
+        (void)all_.put(form, Entry{{values.begin(), values.end()}, none}, 1, kMost);
+        return none;
+    }
+    if (std::ranges::equal(known->first, values)) return none;
+    for (size_t i = 0; i < values.size(); ++i)
+        if (values[i] != known->first[i]) known->changing[i] = true;
+    return known->changing;
 }
 
 }  // namespace strata::runtime

@@ -44,9 +44,12 @@ std::shared_ptr<Program> Program::of_module(std::shared_ptr<Module> module, code
 }
 
 Launched Program::launch(std::span<const uint64_t> slots, Wait wait) const {
-    const LaunchShape shape{code.grid, code.block, code.dynamic_lds};
-    if (code.places.empty())
-        return launch(shape, {reinterpret_cast<const uint8_t*>(slots.data()), slots.size_bytes()}, wait);
+    return with_arguments(slots, [&](std::span<const uint8_t> arguments) {
+        return launch({code.grid, code.block, code.dynamic_lds}, arguments, wait);
+    });
+}
+
+std::vector<uint8_t> Program::packed_arguments(std::span<const uint64_t> slots) const {
     std::vector<uint8_t> arguments(codegen::bytes_of(code.places));
     for (const codegen::ParameterPlace& place : code.places) {
         const auto slot = static_cast<size_t>(place.slot);
@@ -55,7 +58,7 @@ Launched Program::launch(std::span<const uint64_t> slots, Wait wait) const {
                        slots.size());
         std::memcpy(&arguments[place.offset], &slots[slot], place.bytes);
     }
-    return launch(shape, arguments, wait);
+    return arguments;
 }
 
 Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait) const {

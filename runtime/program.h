@@ -52,6 +52,15 @@ class Program {
     Launched launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait = Wait::yes) const;
 
     const Device& device() const { return module_->device(); }
+    hip::FunctionHandle* function() const { return function_; }
+    /// Calls take(std::span<const uint8_t>) with the explicit part of the kernarg segment.
+    template <class Take>
+    auto with_arguments(std::span<const uint64_t> slots, const Take& take) const {
+        if (code.places.empty())
+            return take(std::span(reinterpret_cast<const uint8_t*>(slots.data()), slots.size_bytes()));
+        const std::vector<uint8_t> packed = packed_arguments(slots);
+        return take(std::span<const uint8_t>(packed));
+    }
     size_t bytes() const;  ///< of the host that it takes, about
     /// A variable of the module, by its symbol or as C++ writes it. Usage error that lists those there are.
     hip::DeviceRange variable(std::string_view name) const;
@@ -61,6 +70,8 @@ class Program {
   private:
     Program(std::shared_ptr<Module> module, codegen::Compiled code)
         : code(std::move(code)), module_(std::move(module)) {}
+    std::vector<uint8_t> packed_arguments(std::span<const uint64_t> slots) const;
+
     std::shared_ptr<Module> module_;
     hip::FunctionHandle* function_ = nullptr;
 };

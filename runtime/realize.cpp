@@ -18,6 +18,7 @@
 #include "strata/runtime/context_p.h"
 #include "strata/runtime/kernel_call.h"
 #include "strata/runtime/launch_plan.h"
+#include "strata/runtime/numbers_p.h"
 #include "strata/runtime/replay.h"
 #include "strata/runtime/run_program_p.h"
 #include "strata/runtime/search_p.h"
@@ -88,6 +89,7 @@ struct Step : PlannedStep {
 /// What the parameters of its kernel are.
 std::vector<uint64_t> slots_of(const PlannedStep& step) {
     std::vector<uint64_t> slots = addresses(step.buffers);
+    for (UOp buffer : step.buffers) find_buffer(buffer)->order(true);
     for (const LaunchNumber& number : step.numbers) slots.push_back(number.bits);
     return slots;
 }
@@ -177,10 +179,13 @@ class Preparer {
         for (int place : codegen::take_number_tensors(sink, step.buffers))
             step.numbers.push_back({place, numbers_[static_cast<size_t>(place)]});
         if (use.first) {
-            changing_.push_back(take_changing_numbers(sink, step.buffers.size() + step.numbers.size()));
-            step.numbers.insert(step.numbers.end(), changing_.back().begin(), changing_.back().end());
             in_place_.push_back(codegen::in_place(sink));
-            const codegen::Kernel kernel{sink, kernels_.all()[use.kernel].name};
+            const size_t first_slot = step.buffers.size() + step.numbers.size();
+            ChangingValues values = take_changing_values(sink, first_slot);
+            const std::string name = values.sizes ? codegen::kernel_name(sink) : kernels_.all()[use.kernel].name;
+            changing_.push_back(std::move(values.numbers));
+            step.numbers.insert(step.numbers.end(), changing_.back().begin(), changing_.back().end());
+            const codegen::Kernel kernel{sink, name};
             scheduled_.push_back(
                 choose_schedule(device_, kernel, settings().beam ? slots_of(step) : std::vector<uint64_t>()));
             const auto winner = settings().beam ? find_winner(search_key(device_, kernel)) : std::optional<Winner>();
@@ -192,18 +197,6 @@ class Preparer {
         step.in_place = in_place_[use.kernel];
         step.ms = ms_[use.kernel];
         return use.kernel;
-    }
-
-    /// Makes parameters of the numbers of a kernel that change from call to call; gives their values.
-    static std::vector<LaunchNumber> take_changing_numbers(UOp& sink, size_t first_slot) {
-        const codegen::FreeNumbers numbers = codegen::free_numbers(sink);
-        if (numbers.all.empty()) return {};
-        const std::vector<codegen::FreeNumber> changing = context().numbers.changing(numbers);
-        if (changing.empty()) return {};
-        sink = codegen::with_parameters(sink, changing, static_cast<int>(first_slot));
-        std::vector<LaunchNumber> values;
-        for (const codegen::FreeNumber& number : changing) values.push_back({-1, number.bits});
-        return values;
     }
 
     Step custom_step(UOp body) {
@@ -230,6 +223,8 @@ std::string settings_key(const Device& device) {
     const int route = static_cast<int>(target_of(device).route);
     const std::string profiled =
         fmt::format("{}{}", s.profiler ? " profiled" : "", s.fusion == "cost" ? "" : " fusion " + s.fusion);
+    if (any_sizes && s.beam == 0)
+        return fmt::format("{} {} {} {} sizes{}\n", device.index(), route, s.schedule, s.schedule_seed, profiled);
     if (s.beam == 0 && s.schedule == "heuristic") return fmt::format("{} {} 0{}\n", device.index(), route, profiled);
     if (s.beam == 0)
         return fmt::format("{} {} {} {}{}\n", device.index(), route, s.schedule, s.schedule_seed, profiled);

@@ -15,6 +15,9 @@ class KernelCall;
 /// `fallback` is the device of graphs that read no memory; nullptr = the default device.
 std::vector<Root> realize(std::span<const UOp> roots, Device* fallback = nullptr);
 
+/// Whether realize, on this thread, makes kernels that serve other sizes too, once it has met the same graph in two sizes.
+extern thread_local bool any_sizes;
+
 /// Runs a user's kernel over these buffers now, one a tensor.
 void launch(KernelCall& call, std::span<const UOp> buffers);
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "strata/core/support/hash.h"
+#include "strata/runtime/context_p.h"
 #include "strata/runtime/run_program_p.h"
 
 namespace strata::runtime {
@@ -204,19 +205,65 @@ std::vector<std::vector<uint8_t>> Replay::feed() const {
 
 void Replay::perform(Recorder::Action& action) {
     if (!action.program) return copy_memory(*now_[action.memory[1]], *now_[action.memory[0]]);
-    slots_.clear();
     uint64_t bytes = 0;
-    for (uint32_t at : action.memory) {
-        slots_.push_back(addresses_[at]);
-        bytes += places_[at].bytes();
-    }
+    for (uint32_t at : action.memory) bytes += places_[at].bytes();
+    take_slots(action);
     const codegen::Compiled& code = action.program->code;
     if (action.call) {
         run_program(*action.program, action.call->shape(), bytes, [&] { return action.call->launch_at(slots_); });
         return;
     }
+    run_program(*action.program, {code.grid, code.block}, bytes,
+                [&] { return action.program->launch(slots_, wait_for(action.program->device())); });
+}
+
+void Replay::take_slots(const Recorder::Action& action) {
+    slots_.clear();
+    for (uint32_t at : action.memory) slots_.push_back(addresses_[at]);
     slots_.insert(slots_.end(), action.numbers.begin(), action.numbers.end());
-    run_program(*action.program, {code.grid, code.block}, bytes, [&] { return action.program->launch(slots_); });
+}
+
+bool Replay::is_one_launch() const {
+    const std::vector<Recorder::Action>& actions = recorded_.actions_;
+    if (graph_refused_ || actions.size() < 2 || !actions[0].program) return false;
+    const Device& device = actions[0].program->device();
+    if (wait_for(device) == Wait::yes) return false;
+    return graph_ || std::ranges::all_of(actions, [&](const Recorder::Action& action) {
+               return action.program && !action.call && &action.program->device() == &device;
+           });
+}
+
+void Replay::make_graph() {
+    auto graph = std::make_unique<LaunchGraph>(device(places_[recorded_.actions_[0].memory[0]].device));
+    for (const Recorder::Action& action : recorded_.actions_) {
+        take_slots(action);
+        const strata::Result<void> added = graph->add(*action.program, slots_);
+        if (added) continue;
+        if (added.error().kind != ErrorKind::Unsupported) added.value();
+        graph_refused_ = true;
+        return;
+    }
+    graph_ = std::move(graph);
+    graph_addresses_ = addresses_;
+}
+
+void Replay::launch_graph() {
+    const std::vector<Recorder::Action>& actions = recorded_.actions_;
+    uint64_t bytes = 0, flops = 0;
+    for (size_t kernel = 0; kernel < actions.size(); ++kernel) {
+        bool changed = false;
+        for (uint32_t at : actions[kernel].memory) {
+            changed |= addresses_[at] != graph_addresses_[at];
+            bytes += places_[at].bytes();
+        }
+        flops += actions[kernel].program->code.flops;
+        if (!changed) continue;
+        take_slots(actions[kernel]);
+        graph_->set(kernel, *actions[kernel].program, slots_);
+    }
+    graph_addresses_ = addresses_;
+    graph_->launch();
+    context().counters.add_untold(actions.size(), bytes, flops);
 }
 
 Replay::Result Replay::result(size_t i) const {
@@ -241,6 +288,10 @@ void Replay::run(std::span<Buffer* const> inputs, std::span<Buffer* const> resul
         addresses_[at] = now_[at]->address();
     }
     for (size_t i = 0; i < fed.size(); ++i) now_[recorded_.fed_[i]]->copy_in(fed[i].data(), fed[i].size());
+    for (size_t at = 0; at < places_.size(); ++at)
+        if (now_[at]) now_[at]->order(places_[at].kind == Kind::own || places_[at].kind == Kind::result);
+    if (is_one_launch() && !graph_) make_graph();
+    if (is_one_launch()) return launch_graph();
     for (Recorder::Action& action : recorded_.actions_) perform(action);
 }
 

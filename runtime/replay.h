@@ -11,6 +11,7 @@
 #include "strata/core/support/settings.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/kernel_call.h"
+#include "strata/runtime/launch_graph.h"
 
 namespace strata::runtime {
 
@@ -112,6 +113,11 @@ class Replay {
     void sort_places(std::span<const UOp> inputs, std::span<const UOp> results);
     void plan_own_memory();
     void perform(Recorder::Action& action);
+    /// Whether a device takes the list as one: no clock is modelled and nobody asks for times of single launches.
+    bool is_one_launch() const;
+    void make_graph();
+    void launch_graph();
+    void take_slots(const Recorder::Action& action);
 
     Recorder recorded_;
     std::vector<size_t> first_with_;  ///< by input
@@ -123,6 +129,9 @@ class Replay {
     Mutex mutex_;               // of a run
     std::vector<Buffer*> now_;  ///< by place
     std::vector<uint64_t> addresses_, slots_;
+    std::unique_ptr<LaunchGraph> graph_;
+    std::vector<uint64_t> graph_addresses_;  ///< that it was given, by place
+    bool graph_refused_ = false;
 };
 
 }  // namespace strata::runtime

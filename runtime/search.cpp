@@ -68,6 +68,7 @@ Scheduled search(Device& device, const codegen::Kernel& kernel, std::span<const 
                  const std::optional<Scheduled>& before) {
     using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
+    const Stream::OwnScope own(device);
     const codegen::Target target = target_of(device);
     const std::unique_ptr<DeviceJudge> judge = judge_of(device, kernel, slots);
     if (!judge) return codegen::heuristic(kernel, target);
@@ -122,6 +123,14 @@ Scheduled unsearched(const codegen::Kernel& kernel, const codegen::Target& targe
     if (s.schedule == "none") return {kernel, {}};
     if (s.schedule == "random") return random(kernel, target, s.schedule_seed);
     return codegen::heuristic(kernel, target);
+}
+
+Scheduled known_schedule(const Device& device, const codegen::Kernel& kernel) {
+    const codegen::Target target = target_of(device);
+    if (settings().beam)
+        if (const std::optional<Winner> winner = find_winner(search_key(device, kernel)))
+            if (auto scheduled = schedule_of(*winner, kernel, target)) return *std::move(scheduled);
+    return unsearched(kernel, target);
 }
 
 Scheduled choose_schedule(Device& device, const codegen::Kernel& kernel, std::span<const uint64_t> slots) {

@@ -19,6 +19,9 @@ codegen::Fusion usual_fusion();
 /// The schedule of kernels that are not searched, as settings().schedule says. Of random ones the first that compiles.
 codegen::Scheduled unsearched(const codegen::Kernel& kernel, const codegen::Target& target);
 
+/// The schedule that needs no search now: of a winner that is known, where settings().beam is not 0, or else unsearched.
+codegen::Scheduled known_schedule(const Device& device, const codegen::Kernel& kernel);
+
 /// Candidates of a round that a search with a beam of that width compiles, the cheapest by their static_cost.
 int compiled_in_a_round(int width);
 

@@ -75,8 +75,12 @@ Result<ParsedLine> parse_line(Assembler& assembler, std::string_view text) {
     }
     for (std::string_view part : parts) {
         if (part.empty()) continue;
-        STRATA_TRY(DynOperand operand, parse_operand(assembler, line.mnemonic, part));
-        line.operands.push_back(operand);
+        const bool is_list = part.starts_with('[') && part.ends_with(']');  // address registers of images
+        for (std::string_view one :
+             is_list ? split(part.substr(1, part.size() - 2), [](char c) { return c == ','; }) : std::vector{part}) {
+            STRATA_TRY(DynOperand operand, parse_operand(assembler, line.mnemonic, one));
+            line.operands.push_back(operand);
+        }
     }
     return line;
 }

@@ -48,10 +48,13 @@ struct Flag {
     bool Modifiers::* field;
 };
 constexpr Flag kFlags[] = {
-    {"glc", &Modifiers::glc}, {"slc", &Modifiers::slc},     {"dlc", &Modifiers::dlc},     {"gds", &Modifiers::gds},
-    {"tfe", &Modifiers::tfe}, {"offen", &Modifiers::offen}, {"idxen", &Modifiers::idxen}, {"clamp", &Modifiers::clamp},
-    {"sc0", &Modifiers::glc}, {"nt", &Modifiers::slc},      {"sc1", &Modifiers::sc1},     {"scc", &Modifiers::sc1},
-    {"lds", &Modifiers::lds},
+    {"glc", &Modifiers::glc},     {"slc", &Modifiers::slc},
+    {"dlc", &Modifiers::dlc},     {"gds", &Modifiers::gds},
+    {"tfe", &Modifiers::tfe},     {"offen", &Modifiers::offen},
+    {"idxen", &Modifiers::idxen}, {"clamp", &Modifiers::clamp},
+    {"sc0", &Modifiers::glc},     {"nt", &Modifiers::slc},
+    {"sc1", &Modifiers::sc1},     {"scc", &Modifiers::sc1},
+    {"lds", &Modifiers::lds},     {"unorm", &Modifiers::unnormalized},
 };
 
 /// A modifier with values; `apply` returns false when they are out of range.
@@ -123,6 +126,7 @@ constexpr Valued kValued[] = {
     {"neg", 1, 3, [](Modifiers& m, List v) { return m.neg = bits_of(v), true; }},
     {"byte_sel", 1, 1, [](Modifiers& m, List v) { return small(m.byte_sel, v[0], 3); }},
     {"index_key", 1, 1, [](Modifiers& m, List v) { return small(m.index_key, v[0], 3); }},
+    {"dmask", 1, 1, [](Modifiers& m, List v) { return small(m.dmask, v[0], 15); }},
     {"wait_exp", 1, 1, [](Modifiers& m, List v) { return small(m.wait_exp, v[0], 7); }},
     {"th", 1, 1, [](Modifiers& m, List v) { return small(m.th, v[0], 7); }},
     {"fi", 1, 1, [](Modifiers& m, List v) { return m.dpp.fi = v[0] == 1, v[0] == 0 || v[0] == 1; }},
@@ -290,6 +294,8 @@ Modifiers operator|(const Modifiers& a, const Modifiers& b) {
     m.index_key |= b.index_key;
     m.wait_exp |= b.wait_exp;
     m.op_sel_count |= b.op_sel_count;
+    m.dmask |= b.dmask;
+    if (b.image_dim) m.image_dim = b.image_dim;
     return m;
 }
 

@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "strata/asm/dsl/modifier_p.h"
+#include "strata/asm/isa/image.h"
 
 namespace strata::isa {
 namespace {
@@ -87,6 +88,7 @@ int swizzle(std::string_view text) {
 bool parse_named_value(std::string_view name, std::string_view value, Modifiers& modifiers) {
     if (name == "th") return take(kHints, value, modifiers.th);
     if (name == "scope") return take(kScopes, value, modifiers.scope);
+    if (name == "dim") return (modifiers.image_dim = image_dim(value)).has_value();
     if (name == "format" && value.starts_with('[') && value.ends_with(']')) {
         uint8_t format = 0;
         if (!take(kBufferFormats, value.substr(1, value.size() - 2), format)) return false;

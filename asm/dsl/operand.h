@@ -9,6 +9,8 @@
 
 namespace strata::isa {
 
+enum class ImageDim : uint8_t;
+
 /// A place in the code of one Assembler; made by Assembler::label().
 struct Label {
     int id = -1;
@@ -88,6 +90,9 @@ struct Modifiers {
     uint8_t th = 0, scope = 0;            ///< RDNA4: temporal hint and scope of memory instructions
     uint8_t byte_sel = 0, index_key = 0;  ///< RDNA4: the byte of an 8-bit conversion, the half of a sparse index
     uint8_t wait_exp = 0;                 ///< RDNA: what an interpolation waits for EXPcnt to fall to
+    uint8_t dmask = 0;                    ///< images: bit i is component i
+    std::optional<ImageDim> image_dim{};
+    bool unnormalized = false;
     // CDNA: glc is sc0 and slc is nt on gfx942
     bool sc1 = false, lds = false;
     bool bound_ctrl_zero = false;          ///< "bound_ctrl:0", which sets the bit before RDNA3

@@ -344,7 +344,10 @@ Result<Selected> select(const Machine& machine, std::string_view mnemonic, std::
     STRATA_TRY(const Row* found, row_of(machine.arch, bare, machine.wave_size));
     const Row& row = *found;
     Selector selector(machine, bare);
+    if (row.format == Format::MIMG && !selector.cdna()) return select_image(machine, row, operands, modifiers);
     if (row.flags & kGraphics) return selector.fail("graphics instructions are not assembled");
+    if (modifiers.dmask || modifiers.image_dim || modifiers.unnormalized)
+        return selector.fail("dmask, dim and unorm are of images");
     if (row.format == Format::VOPD) return selector.fail("a dual instruction needs its other half");
     const bool cdna = selector.cdna();
     const Places places = places_of(row, operands.size(), modifiers, cdna);

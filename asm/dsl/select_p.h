@@ -25,6 +25,10 @@ struct Machine {
 Result<Selected> select(const Machine& machine, std::string_view mnemonic, std::span<const DynOperand> operands,
                         const Modifiers& modifiers);
 
+/// The same for a row of image instructions of RDNA: data, addresses, descriptor and sampler.
+Result<Selected> select_image(const Machine& machine, const Row& row, std::span<const DynOperand> operands,
+                              const Modifiers& modifiers);
+
 /// Both halves of a dual-issue instruction; mnemonics begin with "v_dual_".
 struct Half {
     std::string_view mnemonic;

@@ -85,6 +85,10 @@ class Gpu {
     /// The same, filled with a pattern over and over. One of whole pages takes the host's memory once, until what it fills is
     /// written to.
     Result<DeviceAddress> allocate_repeated(size_t bytes, std::span<const uint8_t> pattern);
+    /// In pages of its own, which share() can show to other processes.
+    Result<DeviceAddress> allocate_pages(size_t bytes);
+    /// From now on such memory is a file of the host, until it is freed, when this closes it.
+    Result<int> share(DeviceAddress address);
     Result<void> free(DeviceAddress address);
     Result<void> read(void* to, DeviceAddress from, size_t bytes) const;
     Result<void> write(DeviceAddress to, const void* from, size_t bytes);
@@ -93,6 +97,9 @@ class Gpu {
     /// Memory of the host that kernels may use at its own address, until unmap_host.
     Result<void> map_host(void* memory, size_t bytes);
     Result<void> unmap_host(void* memory);
+    /// The same for addresses that a program has mapped by itself, under what is said of them in messages; none of both: kernels that
+    /// use it fault.
+    Result<void> map_virtual(void* memory, size_t bytes, std::string_view label, bool readable, bool writable);
     size_t allocated_bytes() const;
     size_t pooled_bytes() const;  ///< of freed memory that is not given back to the host yet
 

@@ -36,7 +36,12 @@ bool Decoder::run(Inst& inst) {
     if (number == FamilyTable::kNoRow) return fail("unknown opcode");
     if (wave_size_ == 64) number = table_.wave64_form(number);
     const Row* row = &table_.rows[number];
-    if (row->flags & kGraphics) return fail("textures, images and exports are not there; read data through pointers");
+    if (layout->format == Format::MIMG && !layout->families.has(Family::cdna2)) {
+        inst.row = row;
+        return decode_image(inst, *layout) && finish(inst);
+    }
+    if (row->flags & kGraphics)
+        return fail("graphics (exports, parameters, images of CDNA) are not there; read data through pointers");
     if (row->format != layout->format) layout = &table_.layout(row->format);
     if ((word_ ^ table_.row_ones[number]) & ~table_.row_bits[number])
         return fail(word_ & ~table_.row_bits[number] & ~table_.row_ones[number] ? "bits that must be zero are set"

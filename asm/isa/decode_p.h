@@ -3,6 +3,8 @@
 
 namespace strata::isa {
 
+struct ImageForm;
+
 /// One call of decode: the words, and what has been read of them.
 class Decoder {
   public:
@@ -65,6 +67,9 @@ class Decoder {
     bool decode_ds(Inst& inst);
     bool decode_flat(Inst& inst);
     bool decode_buffer(Inst& inst);
+    bool decode_image(Inst& inst, const Layout& layout);
+    bool image_vectors(Inst& inst, const ImageForm& form, bool rdna4, uint32_t number);
+    bool image_scalars(Inst& inst, const ImageForm& form, uint32_t resource, uint32_t sampler);
 
     const FamilyTable& table_;
     std::span<const uint32_t> words_;

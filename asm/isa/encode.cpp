@@ -20,19 +20,21 @@ std::string_view wanted(uint8_t kind) {
 }  // namespace
 
 bool Encoder::run(Encoded& out) {
-    if (row_.flags & kGraphics) return fail("graphics instructions are not encoded");
+    const bool image = row_.format == Format::MIMG;
+    if (row_.flags & kGraphics && !image) return fail("graphics instructions are not encoded");
     if (has_extra_word() && !takes_extra_word()) return false;
     names_halves_ = rules_.half_registers && has_half_registers(row_.format);
     word_ = layout_.prefix | layout_.op.put(row_.opcode) | layout_.written | ones();
     bool ok = row_.format == Format::VOPD   ? encode_vopd()
               : row_.format == Format::MFMA ? encode_matrix()
+              : image                       ? encode_image()
               : is_memory(row_.format)      ? encode_memory()
                                             : encode_alu();
     if (!ok) return false;
     if (has_extra_word() && literal_) return fail("a literal cannot stand beside DPP or SDWA");
     out = {};
     auto add = [&](uint32_t word) { out.words[static_cast<size_t>(out.count++)] = word; };
-    for (int i = 0; i < layout_.words; ++i) add(i == 2 ? third_ : static_cast<uint32_t>(word_ >> 32 * i));
+    for (int i = 0; i < layout_.words + has_third_; ++i) add(i == 2 ? third_ : static_cast<uint32_t>(word_ >> 32 * i));
     if (has_extra_word()) add(extra_word_);
     if (literal_) add(inst_.literal);
     return true;

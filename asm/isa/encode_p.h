@@ -5,6 +5,9 @@
 
 namespace strata::isa {
 
+struct ImageForm;
+struct ImageLayout;
+
 /// The distinct scalar registers and literals that a vector instruction reads over the constant bus.
 struct ScalarReads {
     std::array<uint16_t, 6> codes{};
@@ -44,6 +47,9 @@ class Encoder {
     bool encode_ds();
     bool encode_flat();
     bool encode_buffer();
+    bool encode_image();
+    bool image_addresses(const ImageForm& form, bool rdna4);
+    bool image_registers(const ImageForm& form, const ImageLayout& bits);
 
     bool destinations();
     bool source(size_t index, const Field& field);
@@ -96,6 +102,7 @@ class Encoder {
     uint32_t third_ = 0;
     uint32_t extra_word_ = 0;  ///< of DPP or SDWA
     bool literal_ = false;
+    bool has_third_ = false;                       ///< of a format that may have two words or three
     bool has_data_ = false, accumulator_ = false;  ///< whether data registers were seen, and in which file they are
     bool names_halves_ = false;                    ///< bit 7 of a 16-bit operand's register number is the half
     std::string failure_;

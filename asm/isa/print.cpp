@@ -7,7 +7,9 @@ namespace strata::isa {
 std::string Printer::run() {
     if (inst_.encoding == Format::VOPD) return vopd();
     out_ = mnemonic();
-    if (is_memory(row_.format)) {
+    if (row_.format == Format::MIMG) {
+        image();
+    } else if (is_memory(row_.format)) {
         memory();
     } else {
         alu();

@@ -1,3 +1,4 @@
+#include "strata/asm/isa/image.h"
 #include "strata/asm/isa/print_p.h"
 
 namespace strata::isa {
@@ -18,7 +19,9 @@ std::string atomic_hint(uint8_t th, uint8_t scope) {
 std::string print_cache_control(const Inst& inst) {
     static constexpr std::string_view hints[] = {"", "NT", "HT", "", "NT_RT", "RT_NT", "NT_HT", "NT_WB"};
     static constexpr std::string_view scopes[] = {"", "SE", "DEV", "SYS"};
-    bool store = inst.row->flags & kStore, atomic = inst.row->flags & kAtomic;
+    bool image = inst.encoding == Format::MIMG;
+    bool store = inst.row->flags & kStore || (image && ImageForm::unpack(inst.offset).kind == ImageKind::store),
+         atomic = inst.row->flags & kAtomic;
     uint8_t th = inst.th & 7, scope = inst.scope & 3;
     std::string text;
     if (th && atomic) {

@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <iterator>
 
+#include "strata/asm/isa/image.h"
 #include "strata/asm/isa/names.h"
 #include "strata/asm/isa/print_p.h"
 
@@ -14,14 +15,18 @@ void Printer::memory() {
         case Format::MTBUF: buffer(); break;
         default: flat(); break;
     }
+    cache();
+    if (inst_.tfe) word("tfe");
+    if (inst_.lds && !stores_from_lds(row_)) word("lds");
+}
+
+void Printer::cache() {
     bool scopes = family_ == Family::cdna3 && row_.format != Format::SMEM;
     if (inst_.glc) word(scopes ? "sc0" : "glc");
     if (inst_.slc) word(scopes ? "nt" : "slc");
     if (inst_.sc1) word(scopes ? "sc1" : "scc");
     if (inst_.dlc) word("dlc");
     out_ += print_cache_control(inst_);
-    if (inst_.tfe) word("tfe");
-    if (inst_.lds && !stores_from_lds(row_)) word("lds");
 }
 
 void Printer::smem() {
@@ -99,6 +104,20 @@ void Printer::buffer() {
     if (inst_.offen) word("offen");
     offset();
     if (stores_from_lds(row_)) word("lds");
+}
+
+void Printer::image() {
+    const ImageForm form = ImageForm::unpack(inst_.offset);
+    std::string addresses = operand(inst_.src[3]);
+    for (size_t i = 0; i < 2 && inst_.src_y[i].present(); ++i) addresses += ", " + operand(inst_.src_y[i]);
+    if (inst_.src_y[0].present()) addresses = "[" + addresses + "]";
+    item(operand(form.kind == ImageKind::store ? inst_.src[2] : inst_.dst[0]));
+    item(addresses);
+    item(operand(inst_.src[0]));
+    if (form.has_sampler()) item(operand(inst_.src[1]));
+    word(fmt::format("dmask:{:#x} dim:{}", form.components, info(form.dim).name));
+    if (form.unnormalized) word("unorm");
+    cache();
 }
 
 }  // namespace strata::isa

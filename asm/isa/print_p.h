@@ -62,6 +62,8 @@ class Printer {
     void ds();
     void flat();
     void buffer();
+    void image();
+    void cache();
     void buffer_format();
     void cdna_buffer_format();
     void offset() {

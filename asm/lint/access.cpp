@@ -120,10 +120,15 @@ class Builder {
         if (!is_uncounted(inst_)) access_.counters = isa::counters(family_, inst_);
         access_.indexed = name_.indexed;
         every_lane_ = name_.every_lane || name_.quads || inst_.dpp.fi;
-        const bool memory = inst_.row->flags & isa::kMemory;
+        const bool memory = inst_.row->flags & isa::kMemory, image = inst_.row->format == Format::MIMG;
         for (size_t i = 0; i < inst_.src.size(); ++i)
-            read(inst_.src[i], memory ? memory_use(i) : use_of(*inst_.row, name_, inst_.src[i], i),
+            read(inst_.src[i],
+                 image    ? image_use(i)
+                 : memory ? memory_use(i)
+                          : use_of(*inst_.row, name_, inst_.src[i], i),
                  static_cast<int8_t>(i));
+        for (size_t i = 0; image && i < inst_.src_y.size(); ++i)
+            read(inst_.src_y[i], Use::address, static_cast<int8_t>(inst_.src.size() + i));
         if (inst_.row_y)
             for (size_t i = 0; i < inst_.src_y.size(); ++i)
                 read(inst_.src_y[i], use_of(*inst_.row_y, named(family_, *inst_.row_y), inst_.src_y[i], i),
@@ -148,6 +153,9 @@ class Builder {
         if (index < name.copied) return Use::copied;
         return Use::value;
     }
+
+    /// Descriptors, data of stores, addresses (asm/isa/image.h).
+    static Use image_use(size_t index) { return index == 2 ? Use::stored : Use::address; }
 
     Use memory_use(size_t index) const {
         const Row& row = *inst_.row;

@@ -3,7 +3,10 @@
 #include <map>
 #include <mutex>
 
+#include "strata/bindings/hip/graph_memory_p.h"
+#include "strata/bindings/hip/virtual_memory_p.h"
 #include "strata/core/support/mutex.h"
+#include "strata/runtime/hip/emulated.h"
 
 namespace strata::hip::library {
 namespace {
@@ -23,9 +26,7 @@ Blocks& blocks() {
     return *all;
 }
 
-bool allocated(const Block& block) {
-    return block.kind != MemoryKind::registered && block.kind != MemoryKind::variable;
-}
+bool allocated(const Block& block) { return block.of_emulator() && block.kind != MemoryKind::variable; }
 
 }  // namespace
 
@@ -34,7 +35,7 @@ void note(const Block& block) {
     std::lock_guard lock(own.mutex);
     own.all[block.start] = block;
     if (allocated(block)) own.used[block.device] += block.bytes;
-    if (block.kind == MemoryKind::registered) return;
+    if (!block.of_emulator()) return;
     Span& span = own.spans[block.device];
     span = {std::min(span.low, block.start), std::max(span.high, block.start + block.bytes)};
 }
@@ -60,6 +61,7 @@ std::optional<Block> block_of(const void* memory) {
 }
 
 bool belongs_to_device(const void* memory) {
+    if (is_reserved(memory)) return true;
     Blocks& own = blocks();
     std::lock_guard lock(own.mutex);
     for (const auto& [device, span] : own.spans)
@@ -71,6 +73,17 @@ size_t used_bytes(int device) {
     Blocks& own = blocks();
     std::lock_guard lock(own.mutex);
     return own.used[device];
+}
+
+void count_used(int device, int64_t bytes) {
+    Blocks& own = blocks();
+    std::lock_guard lock(own.mutex);
+    own.used[device] += static_cast<size_t>(bytes);
+}
+
+Code check_span(const Block& block, const void* from, size_t bytes, bool writes) {
+    if (block.kind == MemoryKind::mapped) return check_mapped(from, bytes, writes);
+    return bytes > block.behind(address(from)) ? hipErrorInvalidValue : hipSuccess;
 }
 
 std::vector<Block> blocks_of(int device) {
@@ -87,7 +100,9 @@ Code allocate(int device, size_t bytes, MemoryKind kind, unsigned flags, void** 
     *out = nullptr;
     if (bytes == 0) return hipSuccess;
     DevicePtr at = 0;
-    const Code code = give(emulator().malloc(device, bytes), &at, hipErrorOutOfMemory);
+    const bool may_be_shared = kind == MemoryKind::device;
+    const Code code = give(may_be_shared ? allocate_pages(device, bytes) : emulator().malloc(device, bytes), &at,
+                           hipErrorOutOfMemory);
     if (code != hipSuccess) return code;
     const Block block{at, bytes, device, kind, flags, pool};
     note(block);
@@ -97,6 +112,7 @@ Code allocate(int device, size_t bytes, MemoryKind kind, unsigned flags, void** 
 }
 
 Code release(void* memory) {
+    if (const std::optional<Code> code = free_graph_memory(memory)) return *code;
     const std::optional<Block> known = block_of(memory);
     if (!known || !allocated(*known) || known->start != address(memory)) return hipErrorInvalidValue;
     const std::optional<Block> block = take_note(known->start);

@@ -11,7 +11,9 @@ enum class MemoryKind {
     host,  ///< hipHostMalloc: of the device, as all the emulator's memory is the host's too
     managed,
     registered,  ///< the program's own, which hipHostRegister was told of
-    variable     ///< of a code object
+    variable,    ///< of a code object
+    mapped,      ///< hipMemMap: a part of a range of addresses (virtual_memory.cpp)
+    imported     ///< of another process
 };
 struct Block {
     DevicePtr start = 0;
@@ -21,6 +23,8 @@ struct Block {
     unsigned flags = 0;  ///< that it was made with
     void* pool = nullptr;
 
+    /// The emulator knows it by its start; else it is copied as the host's.
+    bool of_emulator() const { return kind < MemoryKind::registered || kind == MemoryKind::variable; }
     bool of_host() const { return kind == MemoryKind::host || kind == MemoryKind::registered; }
     size_t behind(DevicePtr at) const { return static_cast<size_t>(start + bytes - at); }
 };
@@ -36,6 +40,9 @@ std::optional<Block> block_of(const void* memory);
 /// Whether an address is of a device, freed or beyond any block: no memory that the host made.
 bool belongs_to_device(const void* memory);
 size_t used_bytes(int device);
+void count_used(int device, int64_t bytes);  ///< what was taken besides blocks, or given back
+/// Whether a copy may read or write bytes from an address in a block on. Error: hipErrorInvalidValue.
+Code check_span(const Block& block, const void* from, size_t bytes, bool writes);
 /// All that allocate() gave on a device.
 std::vector<Block> blocks_of(int device);
 /// Other devices use memory of the host's and managed memory, and what they were given access to: from now on, or no more.

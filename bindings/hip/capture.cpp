@@ -31,20 +31,34 @@ Mutex& capture_mutex() {
     return *mutex;
 }
 
-Code begin(void* handle, int mode) {
+/// hipStreamUpdateCaptureDependenciesFlags.
+enum Change { add, replace };
+
+/// `graph`: what is recorded into, behind the nodes of `after`.
+Code begin(void* handle, int mode, const std::shared_ptr<Graph>& graph, std::vector<Node*> after = {}) {
     Stream* const stream = stream_of(handle);
     if (!stream) return hipErrorContextIsDestroyed;
     if (mode < 0 || mode > relaxed) return hipErrorInvalidValue;
     if (stream->legacy) return hipErrorStreamCaptureUnsupported;
     std::lock_guard lock(capture_mutex());
     if (stream->capture) return hipErrorIllegalState;
-    stream->capture = std::make_shared<Capture>();
-    stream->capture->origin = stream;
+    if (graph->recorded) return hipErrorIllegalState;
+    stream->capture = std::make_shared<Capture>(Capture{.graph = graph, .origin = stream});
+    graph->recorded = true;
     stream->capture->mode = mode;
     if (mode != relaxed) guarded().push_back(stream->capture);
     number_guarded() = guarded().size();
-    stream->capture->tips[stream] = {};
+    stream->capture->tips[stream] = std::move(after);
     return hipSuccess;
+}
+
+Code begin_in(void* handle, void* graph_handle, void* const* nodes, const void* edges, size_t count, int mode) {
+    if (edges) return hipErrorNotSupported;  // kinds of edges, which kernels here do not have
+    const std::shared_ptr<Graph> graph = kept(graph_handle);
+    if (!graph || !nodes != !count) return hipErrorInvalidValue;
+    std::vector<Node*> after;
+    const Code code = nodes_of(*graph, nodes, count, after);
+    return code == hipSuccess ? begin(handle, mode, graph, std::move(after)) : code;
 }
 
 /// Whether all that other streams recorded is what this one waits for.
@@ -55,13 +69,14 @@ bool joined(const Capture& capture, Stream* stream) {
         if (known.insert(node).second) reached.push_back(node);
     };
     std::ranges::for_each(capture.tips.at(stream), reach);
+    std::ranges::for_each(capture.dropped, reach);
     for (size_t i = 0; i < reached.size(); ++i) std::ranges::for_each(reached[i]->after, reach);
-    return reached.size() == capture.graph->nodes.size();
+    return std::ranges::all_of(capture.recorded, [&](const Node* node) { return known.contains(node); });
 }
 
 void close(Capture& capture) {
     for (const auto& [member, tips] : capture.tips) member->capture.reset();
-    capture.open = false;
+    capture.open = capture.graph->recorded = false;
     std::erase_if(guarded(), [&](const auto& one) { return one.get() == &capture; });
     number_guarded() = guarded().size();
 }
@@ -81,18 +96,57 @@ Code end(void* handle, void** graph) {
     close(*capture);
     if (!capture->valid) return hipErrorStreamCaptureInvalidated;
     if (!complete) return hipErrorStreamCaptureUnjoined;
-    *graph = keep(std::move(capture->graph));
+    *graph = keep(capture->graph);
     return hipSuccess;
 }
 
-Code info(void* handle, int* status, unsigned long long* id) {
+/// Whether a stream that records, and lets no other call pass, comes before and behind what the legacy stream does.
+bool orders_with_capture(const Stream& legacy) {
+    return std::ranges::any_of(guarded(), [&](const auto& one) {
+        return one->origin->device == legacy.device && !(one->origin->flags & kNonBlocking);
+    });
+}
+
+/// What is told of a stream that records, where it is asked for.
+struct Told {
+    unsigned long long* id = nullptr;
+    void** graph = nullptr;
+    void* const** nodes = nullptr;  ///< which the next one comes after, until the stream records it
+    size_t* count = nullptr;
+};
+
+Code info(void* handle, int* status, const Told& told) {
     Stream* const stream = stream_of(handle);
     if (!stream) return hipErrorContextIsDestroyed;
     if (!status) return hipErrorInvalidValue;
     std::lock_guard lock(capture_mutex());
+    if (stream->legacy && orders_with_capture(*stream)) return hipErrorStreamCaptureImplicit;
     const std::shared_ptr<Capture>& capture = stream->capture;
     *status = !capture ? none : capture->valid ? active : invalidated;
-    if (id && capture) *id = address(capture.get());
+    if (!capture) return hipSuccess;
+    if (told.id) *told.id = address(capture.get());
+    if (told.graph) *told.graph = capture->graph.get();
+    if (told.graph || told.nodes) tell_of(capture->graph);
+    const std::vector<Node*>& tips = capture->tips[stream];
+    if (told.nodes) *told.nodes = reinterpret_cast<void* const*>(tips.data());
+    if (told.count) *told.count = tips.size();
+    return hipSuccess;
+}
+
+/// Takes other nodes for what the next one comes after, or besides.
+Code change_tips(void* handle, void* const* nodes, size_t count, unsigned how) {
+    Stream* const stream = stream_of(handle);
+    if (!stream) return hipErrorContextIsDestroyed;
+    std::lock_guard lock(capture_mutex());
+    const std::shared_ptr<Capture>& capture = stream->capture;
+    if (!capture) return hipErrorIllegalState;
+    if (how > replace) return hipErrorInvalidValue;
+    std::vector<Node*> wanted, &tips = capture->tips[stream];
+    if (const Code code = nodes_of(*capture->graph, nodes, count, wanted); code != hipSuccess) return code;
+    if (how == replace) capture->dropped.insert(capture->dropped.end(), tips.begin(), tips.end());
+    if (how == replace) tips.clear();
+    for (Node* node : wanted)
+        if (std::ranges::find(tips, node) == tips.end()) tips.push_back(node);
     return hipSuccess;
 }
 
@@ -103,6 +157,7 @@ Code append(Stream& stream, Node node) {
     std::vector<Node*>& tips = stream.capture->tips[&stream];
     node.after = tips;
     tips = {stream.capture->graph->add(std::move(node))};
+    stream.capture->recorded.push_back(tips.front());
     return hipSuccess;
 }
 
@@ -165,16 +220,27 @@ Code join_capture(Stream& stream, const std::shared_ptr<Capture>& capture, const
 using namespace strata::hip::library;
 
 int hipStreamBeginCapture(void* stream, int mode) {
-    return entry("hipStreamBeginCapture", [&] { return begin(stream, mode); });
+    return entry("hipStreamBeginCapture", [&] { return begin(stream, mode, std::make_shared<Graph>()); });
+}
+int hipStreamBeginCaptureToGraph(void* stream, void* graph, void* const* nodes, const void* edges, size_t count,
+                                 int mode) {
+    return entry("hipStreamBeginCaptureToGraph", [&] { return begin_in(stream, graph, nodes, edges, count, mode); });
 }
 int hipStreamEndCapture(void* stream, void** graph) {
     return entry("hipStreamEndCapture", [&] { return end(stream, graph); });
 }
 int hipStreamIsCapturing(void* stream, int* status) {
-    return entry("hipStreamIsCapturing", [&] { return info(stream, status, nullptr); });
+    return entry("hipStreamIsCapturing", [&] { return info(stream, status, {}); });
 }
 int hipStreamGetCaptureInfo(void* stream, int* status, unsigned long long* id) {
-    return entry("hipStreamGetCaptureInfo", [&] { return info(stream, status, id); });
+    return entry("hipStreamGetCaptureInfo", [&] { return info(stream, status, {.id = id}); });
+}
+int hipStreamGetCaptureInfo_v2(void* stream, int* status, unsigned long long* id, void** graph, void* const** nodes,
+                               size_t* count) {
+    return entry("hipStreamGetCaptureInfo_v2", [&] { return info(stream, status, {id, graph, nodes, count}); });
+}
+int hipStreamUpdateCaptureDependencies(void* stream, void** nodes, size_t count, unsigned how) {
+    return entry("hipStreamUpdateCaptureDependencies", [&] { return change_tips(stream, nodes, count, how); });
 }
 int hipThreadExchangeStreamCaptureMode(int* mode) {
     return entry("hipThreadExchangeStreamCaptureMode", [&] {

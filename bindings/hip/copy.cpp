@@ -11,15 +11,15 @@ namespace {
 /// One side of a copy.
 struct Side {
     std::optional<Block> block;  ///< none: the program's own memory
-    bool on_device() const { return block && block->kind != MemoryKind::registered; }
+    bool on_device() const { return block && block->of_emulator(); }
 };
 
 /// Error: hipErrorInvalidValue for memory of a device that is not, or no longer, in use, or that ends before the copy does.
-Code look_at(const void* memory, const std::optional<size_t>& bytes, Side& out) {
+Code look_at(const void* memory, const std::optional<size_t>& bytes, bool writes, Side& out) {
     if (!bytes) return hipErrorInvalidValue;
     out.block = block_of(memory);
     if (!out.block) return belongs_to_device(memory) ? hipErrorInvalidValue : hipSuccess;
-    return *bytes > out.block->behind(address(memory)) ? hipErrorInvalidValue : hipSuccess;
+    return check_span(*out.block, memory, *bytes, writes);
 }
 
 Code copy_row(const Side& there, const Side& here, void* to, const void* from, size_t bytes) {
@@ -57,11 +57,18 @@ Code check_copy(const void* to, const void* from, size_t bytes, int kind) {
     return bytes && (!to || !from) ? hipErrorInvalidValue : hipSuccess;
 }
 
+Code check_spans(const Box& box) {
+    const Rows& rows = box.rows;
+    Side side;
+    const Code code = look_at(box.to, span_of(rows, rows.to_pitch, rows.to_slice), true, side);
+    return code == hipSuccess ? look_at(box.from, span_of(rows, rows.from_pitch, rows.from_slice), false, side) : code;
+}
+
 Code copy_rows(Stream& stream, void* to, const void* from, const Rows& rows) {
     if (rows.width == 0 || rows.height == 0 || rows.depth == 0) return hipSuccess;
     Side there, here;
-    Code code = look_at(to, span_of(rows, rows.to_pitch, rows.to_slice), there);
-    if (code == hipSuccess) code = look_at(from, span_of(rows, rows.from_pitch, rows.from_slice), here);
+    Code code = look_at(to, span_of(rows, rows.to_pitch, rows.to_slice), true, there);
+    if (code == hipSuccess) code = look_at(from, span_of(rows, rows.from_pitch, rows.from_slice), false, here);
     for (size_t z = 0; z < rows.depth && code == hipSuccess; ++z)
         for (size_t y = 0; y < rows.height && code == hipSuccess; ++y)
             code = copy_row(there, here, static_cast<char*>(to) + z * rows.to_slice + y * rows.to_pitch,

@@ -1,14 +1,7 @@
-#include "strata/bindings/hip/copy_p.h"
+#include "strata/bindings/hip/array_p.h"
 #include "strata/bindings/hip/exports_p.h"
 
 namespace strata::hip::library {
-namespace {
-
-char* in(const PitchedPointer& of, const Position& at) {
-    return static_cast<char*>(of.memory) + at.x + (at.z * of.height + at.y) * of.pitch;
-}
-
-}  // namespace
 
 Code check(const Box& box) {
     const Rows& rows = box.rows;
@@ -20,30 +13,39 @@ Code check(const Box& box) {
 Code box_of(const void* parameters, Box& out) {
     if (!parameters) return hipErrorInvalidValue;
     const auto& p = *static_cast<const BoxParameters*>(parameters);
-    if (p.from_array || p.to_array) return hipErrorNotSupported;
-    if (!p.from.memory || !p.to.memory) return hipErrorInvalidValue;
-    const Extent& e = p.extent;
-    out = {
-        in(p.to, p.to_at),
-        in(p.from, p.from_at),
-        {e.width, e.height, e.depth, p.to.pitch, p.from.pitch, p.to.pitch * p.to.height, p.from.pitch * p.from.height},
-        p.kind};
-    return hipSuccess;
+    const OwnArray *const to = array_at(p.to_array), *const from = array_at(p.from_array);
+    if ((p.to_array && (!to || p.to.memory)) || (p.from_array && (!from || p.from.memory))) return hipErrorInvalidValue;
+    if (to && from && to->element_bytes() != from->element_bytes()) return hipErrorInvalidValue;
+    // In elements where it is of an array; the extent as soon as one side is.
+    const auto side = [](const PitchedPointer& memory, const Position& at, const OwnArray* array) {
+        const size_t bytes = array ? array->element_bytes() : 1;
+        return CopySide{memory.memory, memory.pitch, memory.pitch * memory.height, {at.x * bytes, at.y, at.z}, array};
+    };
+    const size_t bytes = to ? to->element_bytes() : from ? from->element_bytes() : 1;
+    const Extent extent = {p.extent.width * bytes, p.extent.height, p.extent.depth};
+    const Code code = box_between(side(p.to, p.to_at, to), side(p.from, p.from_at, from), extent, p.kind, out);
+    if (to || from) out.given = p;
+    return code;
 }
 
 void write_box(const Box& box, void* parameters) {
+    auto& out = *static_cast<BoxParameters*>(parameters);
+    if (box.given) {
+        out = *box.given;
+        return;
+    }
     const Rows& r = box.rows;
     const auto pitched = [&](const void* memory, size_t pitch, size_t slice) {
         return PitchedPointer{const_cast<void*>(memory), pitch, r.width, pitch ? slice / pitch : 0};
     };
-    *static_cast<BoxParameters*>(parameters) = {nullptr,
-                                                {0, 0, 0},
-                                                pitched(box.from, r.from_pitch, r.from_slice),
-                                                nullptr,
-                                                {0, 0, 0},
-                                                pitched(box.to, r.to_pitch, r.to_slice),
-                                                {r.width, r.height, r.depth},
-                                                box.kind};
+    out = {nullptr,
+           {0, 0, 0},
+           pitched(box.from, r.from_pitch, r.from_slice),
+           nullptr,
+           {0, 0, 0},
+           pitched(box.to, r.to_pitch, r.to_slice),
+           {r.width, r.height, r.depth},
+           box.kind};
 }
 
 namespace {
@@ -63,19 +65,55 @@ Box of_2d(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t
     return {to, from, {width, height, 1, to_pitch, from_pitch}, kind};
 }
 
+/// A side of a driver's copy, by its hipMemoryType: memory of the host, or that of the device which any other names, or an array.
+struct DriverSide {
+    int type;
+    const void *host, *device, *array;
+    size_t pitch, height;
+    Position at;
+};
+Code side_of(const DriverSide& is, size_t width, CopySide& out) {
+    const bool is_new = major_version() >= 6;
+    const int host = is_new ? 1 : 0, array = is_new ? 10 : 2;
+    const size_t pitch = is.pitch ? is.pitch : is.at.x + width;
+    out = {is.type == host ? is.host : is.device, pitch, pitch * is.height, is.at};
+    if (is.type != array) return hipSuccess;
+    out.array = array_at(is.array);
+    return out.array ? hipSuccess : hipErrorInvalidValue;
+}
+Code box_of_driver(const DriverSide& to, const DriverSide& from, const Extent& bytes, Box& out) {
+    CopySide there, here;
+    Code code = side_of(to, bytes.width, there);
+    if (code == hipSuccess) code = side_of(from, bytes.width, here);
+    return code == hipSuccess ? box_between(there, here, bytes, kDefaultKind, out) : code;
+}
+
 Code of_parameters(const void* parameters, Box& out) {
     if (!parameters) return hipErrorInvalidValue;
     const auto& p = *static_cast<const RowsParameters*>(parameters);
-    if (p.from_array || p.to_array) return hipErrorNotSupported;
-    const int host = major_version() >= 6 ? 1 : 0;
-    const void* const from = p.from_type == host ? p.from_host : p.from_device;
-    void* const to = p.to_type == host ? p.to_host : p.to_device;
-    if (!from || !to) return hipErrorInvalidValue;
-    const size_t from_pitch = p.from_pitch ? p.from_pitch : p.width, to_pitch = p.to_pitch ? p.to_pitch : p.width;
-    out = of_2d(static_cast<char*>(to) + p.to_y * to_pitch + p.to_x, to_pitch,
-                static_cast<const char*>(from) + p.from_y * from_pitch + p.from_x, from_pitch, p.width, p.height,
-                kDefaultKind);
-    return hipSuccess;
+    return box_of_driver(
+        {p.to_type, p.to_host, p.to_device, p.to_array, p.to_pitch, 0, {p.to_x, p.to_y, 0}},
+        {p.from_type, p.from_host, p.from_device, p.from_array, p.from_pitch, 0, {p.from_x, p.from_y, 0}},
+        {p.width, p.height, 1}, out);
+}
+
+template <class Size>
+Code of_sized_box(const void* parameters, Box& out) {
+    const auto& p = *static_cast<const DriverBoxParameters<Size>*>(parameters);
+    return box_of_driver(
+        {p.to_type, p.to_host, p.to_device, p.to_array, p.to_pitch, p.to_height, {p.to_x, p.to_y, p.to_z}},
+        {p.from_type,
+         p.from_host,
+         p.from_device,
+         p.from_array,
+         p.from_pitch,
+         p.from_height,
+         {p.from_x, p.from_y, p.from_z}},
+        {p.width, p.height, p.depth}, out);
+}
+Code of_driver_box(const void* parameters, Box& out) {
+    if (!parameters) return hipErrorInvalidValue;
+    return major_version() >= 6 ? of_sized_box<size_t>(parameters, out) : of_sized_box<unsigned>(parameters, out);
 }
 
 template <class Read, class Do>
@@ -113,4 +151,17 @@ int hipMemcpy3D(const void* parameters) {
 int hipMemcpy3DAsync(const void* parameters, void* stream) {
     return entry("hipMemcpy3DAsync",
                  [&] { return with(parameters, box_of, [&](const Box& box) { return do_later(box, stream); }); });
+}
+int hipDrvMemcpy3D(const void* parameters) {
+    return entry("hipDrvMemcpy3D",
+                 [&] { return with(parameters, of_driver_box, [](const Box& box) { return do_now(box); }); });
+}
+int hipDrvMemcpy3DAsync(const void* parameters, void* stream) {
+    return entry("hipDrvMemcpy3DAsync", [&] {
+        return with(parameters, of_driver_box, [&](const Box& box) { return do_later(box, stream); });
+    });
+}
+int hipDrvMemcpy2DUnaligned(const void* parameters) {
+    return entry("hipDrvMemcpy2DUnaligned",
+                 [&] { return with(parameters, of_parameters, [](const Box& box) { return do_now(box); }); });
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include "strata/bindings/hip/stream_p.h"
+#include "strata/bindings/hip/structs_p.h"
 
 namespace strata::hip::library {
 
@@ -27,9 +28,12 @@ struct Box {
     const void* from = nullptr;
     Rows rows = {};
     int kind = kDefaultKind;
+    std::optional<BoxParameters> given = {};  ///< where a side is an array
 };
 Code check(const Box& box);
-/// Of hipMemcpy3DParms, and back. Errors: hipErrorInvalidValue; hipErrorNotSupported for arrays.
+/// Whether both sides hold what is copied, as copy_rows() checks it too.
+Code check_spans(const Box& box);
+/// Of hipMemcpy3DParms, and back. Error: hipErrorInvalidValue.
 Code box_of(const void* parameters, Box& out);
 void write_box(const Box& box, void* parameters);
 

@@ -6,6 +6,7 @@
 #include "strata/bindings/hip/exports_p.h"
 #include "strata/bindings/hip/registration_p.h"
 #include "strata/bindings/hip/stream_p.h"
+#include "strata/bindings/hip/virtual_memory_p.h"
 #include "strata/core/support/mutex.h"
 
 namespace strata::hip::library {
@@ -37,6 +38,7 @@ Code reset() {
     unload_registered(device);
     for (const Block& block : blocks_of(device)) (void)release(reinterpret_cast<void*>(block.start));
     forget_peers_of(device);
+    forget_mapped(device);
     reset_streams(device);
     set_flags(device, 0);
     return hipSuccess;
@@ -97,8 +99,7 @@ int hipDeviceGet(int* device, int ordinal) {
 int hipDeviceSynchronize() {
     return entry("hipDeviceSynchronize", [] {
         if (refused_by_capture()) return hipErrorStreamCaptureUnsupported;
-        wait_for_device(current());
-        return hipSuccess;
+        return wait_for_device(current());
     });
 }
 int hipDeviceReset() {

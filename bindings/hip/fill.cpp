@@ -10,7 +10,7 @@ namespace strata::hip::library {
 namespace {
 
 Code fill_row(const Block& block, char* to, const Pattern& p) {
-    if (p.element == 1 && block.kind != MemoryKind::registered)
+    if (p.element == 1 && block.of_emulator())
         return code_of(emulator().memset(block.device, address(to), static_cast<int>(p.value), p.width()),
                        hipErrorInvalidValue);
     for (size_t i = 0; i < p.count; ++i) std::memcpy(to + i * p.element, &p.value, p.element);
@@ -22,7 +22,8 @@ Code fill_row(const Block& block, char* to, const Pattern& p) {
 Code fill(Stream& stream, const Pattern& p) {
     const std::optional<Block> block = block_of(p.to);
     const std::optional<size_t> span = span_of({p.width(), p.height, p.depth}, p.pitch, p.slice);
-    if (!block || !span || *span > block->behind(address(p.to))) return hipErrorInvalidValue;
+    if (!block || !span) return hipErrorInvalidValue;
+    if (const Code code = check_span(*block, p.to, *span, true); code != hipSuccess) return code;
     for (size_t z = 0; z < p.depth; ++z)
         for (size_t y = 0; y < p.height; ++y)
             if (const Code code = fill_row(*block, static_cast<char*>(p.to) + z * p.slice + y * p.pitch, p);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <mutex>
 #include <set>
@@ -15,12 +16,13 @@ struct Executable {
     std::shared_ptr<std::vector<Node>> nodes = std::make_shared<std::vector<Node>>();
     std::vector<std::vector<size_t>> after = {};  ///< of each node, by their places
     unsigned long long flags = 0;
+    std::shared_ptr<HeldObjects> objects = {};
 };
 
 struct Graphs {
     Mutex mutex;
-    std::map<void*, std::unique_ptr<Graph>> all;
-    std::map<void*, std::weak_ptr<Graph>> children;  ///< that the program was told of
+    std::map<void*, std::shared_ptr<Graph>> all;
+    std::map<void*, std::weak_ptr<Graph>> children;  ///< that the program was told of, and those that streams record
     std::map<void*, std::unique_ptr<Executable>> ready;
 };
 Graphs& graphs() {
@@ -52,19 +54,54 @@ Code make_ready(const Graph& graph, Executable& out) {
     return hipSuccess;
 }
 
+/// What a handle stands for, which ends outside of the lock: objects of the program may end with it.
+template <class Map>
+bool take_out(Map& all, void* handle) {
+    std::unique_lock lock(graphs().mutex);
+    const auto gone = all.extract(handle);
+    lock.unlock();
+    return !gone.empty();
+}
+
+bool is_of_memory(const std::unique_ptr<Node>& node) {
+    return node->type == NodeType::allocate || node->type == NodeType::free;
+}
+
 Code instantiate(void** out, void* handle, unsigned long long flags) {
-    constexpr unsigned long long kAllFlags = 0xf;
-    if (!out || flags & ~kAllFlags) return hipErrorInvalidValue;
-    const Graph* const graph = graph_of(handle);
+    constexpr unsigned long long kAllFlags = 0xf;  // at most one of them, as hip-tests want it
+    if (!out || flags & ~kAllFlags || std::popcount(flags) > 1) return hipErrorInvalidValue;
+    Graph* const graph = graph_of(handle);
     if (!graph) return hipErrorInvalidValue;
+    if (!graph->ready.expired() && std::ranges::any_of(graph->nodes, is_of_memory)) return hipErrorNotSupported;
     auto ready = std::make_unique<Executable>();
     const Code code = make_ready(*graph, *ready);
     if (code != hipSuccess) return code;
     ready->flags = flags;
+    ready->objects = std::make_shared<HeldObjects>(graph->objects);
+    graph->ready = ready->objects;
     std::lock_guard lock(graphs().mutex);
     *out = ready.get();
     graphs().ready[*out] = std::move(ready);
     return hipSuccess;
+}
+
+/// hipGraphInstantiateResult.
+enum ReadyResult { ready_made, ready_error, bad_structure };
+
+Code instantiate_with(void** out, void* handle, ReadyParameters* parameters) {
+    if (!parameters) return hipErrorInvalidValue;
+    constexpr unsigned long long kUploads = 2;
+    parameters->bad = nullptr;
+    parameters->result = ready_error;
+    if (parameters->flags & kUploads && !stream_of(parameters->stream)) return hipErrorInvalidValue;
+    const Code code = instantiate(out, handle, parameters->flags);
+    std::vector<const Node*> order;
+    const Graph* const graph = graph_of(handle);
+    if (code == hipSuccess)
+        parameters->result = ready_made;
+    else if (graph && graph->in_order(order) != hipSuccess)
+        parameters->result = bad_structure;
+    return code;
 }
 
 Executable* ready_of(void* handle) {
@@ -81,14 +118,27 @@ Code run(const std::vector<Node>& nodes, Stream& stream) {
     return hipSuccess;
 }
 
+/// What it took at an earlier launch and has not given back.
+void free_again(const Node& node) {
+    if (const auto* own = std::get_if<Allocation>(&node.details))
+        (void)free_graph_memory(own->memory->parameters.memory);
+    if (const auto* child = std::get_if<Child>(&node.details))
+        for (const auto& inner : (*child)->nodes) free_again(*inner);
+}
+
 Code launch(void* handle, void* stream) {
+    constexpr unsigned long long kFreesOnLaunch = 1;
     const Executable* const ready = ready_of(handle);
     if (!ready) return hipErrorInvalidValue;
-    return on_stream(stream, NodeType::graph, [nodes = ready->nodes](Stream& own) { return run(*nodes, own); });
+    const bool frees = ready->flags & kFreesOnLaunch;
+    return on_stream(stream, NodeType::graph, [nodes = ready->nodes, frees](Stream& own) {
+        if (frees) std::ranges::for_each(*nodes, free_again);
+        return run(*nodes, own);
+    });
 }
 
 /// hipGraphExecUpdateResult.
-enum UpdateResult { done, error, topology_changed, type_changed };
+enum UpdateResult { done, error, topology_changed, type_changed, parameters_changed = 5 };
 
 Code update(void* handle, void* graph_handle, void** error_node, int* result) {
     Executable* const ready = ready_of(handle);
@@ -107,6 +157,8 @@ Code update(void* handle, void* graph_handle, void** error_node, int* result) {
         *error_node = const_cast<Node*>(nodes[i].origin);
         *result = nodes[i].type != old.type ? type_changed : topology_changed;
         if (*result == type_changed || next.after[i] != ready->after[i]) return hipErrorGraphExecUpdateFailure;
+        *result = parameters_changed;
+        if (!may_follow(nodes[i].details, old.details)) return hipErrorGraphExecUpdateFailure;
         nodes[i].origin = old.origin;
         nodes[i].enabled = old.enabled;
     }
@@ -134,14 +186,13 @@ Code graph_of_child(void* handle, void** out) {
     Node* const node = node_of(handle);
     const auto* const child = node ? std::get_if<Child>(&node->details) : nullptr;
     if (!child || !out) return hipErrorInvalidValue;
-    std::lock_guard lock(graphs().mutex);
-    graphs().children[child->get()] = *child;
+    tell_of(*child);
     return set(out, child->get());
 }
 
 }  // namespace
 
-Graph::Graph(const Graph& other) {
+Graph::Graph(const Graph& other) : objects(other.objects) {
     std::map<const Node*, Node*> made;
     for (const auto& node : other.nodes) made[node.get()] = add(copy_of(*node));
     for (const auto& node : nodes)
@@ -174,11 +225,22 @@ Code Graph::in_order(std::vector<const Node*>& out) const {
     return hipSuccess;
 }
 
-Graph* keep(std::unique_ptr<Graph> graph) {
+Graph* keep(std::shared_ptr<Graph> graph) {
     std::lock_guard lock(graphs().mutex);
     Graph* const handle = graph.get();
     graphs().all[handle] = std::move(graph);
     return handle;
+}
+
+void tell_of(const std::shared_ptr<Graph>& graph) {
+    std::lock_guard lock(graphs().mutex);
+    graphs().children[graph.get()] = graph;
+}
+
+std::shared_ptr<Graph> kept(void* handle) {
+    std::lock_guard lock(graphs().mutex);
+    const auto found = graphs().all.find(handle);
+    return found == graphs().all.end() ? nullptr : found->second;
 }
 
 Graph* graph_of(void* handle) {
@@ -233,10 +295,7 @@ int hipGraphCreate(void** graph, unsigned flags) {
     });
 }
 int hipGraphDestroy(void* graph) {
-    return entry("hipGraphDestroy", [&] {
-        std::lock_guard lock(graphs().mutex);
-        return graphs().all.erase(graph) ? hipSuccess : hipErrorInvalidValue;
-    });
+    return entry("hipGraphDestroy", [&] { return take_out(graphs().all, graph) ? hipSuccess : hipErrorInvalidValue; });
 }
 int hipGraphClone(void** copy, void* graph) {
     return entry("hipGraphClone", [&] { return clone(copy, graph); });
@@ -257,6 +316,10 @@ int hipGraphInstantiate(void** executable, void* graph, void** node, char* log, 
 int hipGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long flags) {
     return entry("hipGraphInstantiateWithFlags", [&] { return instantiate(executable, graph, flags); });
 }
+int hipGraphInstantiateWithParams(void** executable, void* graph, void* parameters) {
+    return entry("hipGraphInstantiateWithParams",
+                 [&] { return instantiate_with(executable, graph, static_cast<ReadyParameters*>(parameters)); });
+}
 int hipGraphExecGetFlags(void* executable, unsigned long long* flags) {
     return entry("hipGraphExecGetFlags", [&] {
         const Executable* const ready = ready_of(executable);
@@ -264,10 +327,8 @@ int hipGraphExecGetFlags(void* executable, unsigned long long* flags) {
     });
 }
 int hipGraphExecDestroy(void* executable) {
-    return entry("hipGraphExecDestroy", [&] {
-        std::lock_guard lock(graphs().mutex);
-        return graphs().ready.erase(executable) ? hipSuccess : hipErrorInvalidValue;
-    });
+    return entry("hipGraphExecDestroy",
+                 [&] { return take_out(graphs().ready, executable) ? hipSuccess : hipErrorInvalidValue; });
 }
 int hipGraphLaunch(void* executable, void* stream) {
     return entry("hipGraphLaunch", [&] { return launch(executable, stream); });

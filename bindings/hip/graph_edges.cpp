@@ -111,7 +111,7 @@ int hipGraphDestroyNode(void* handle) {
     return entry("hipGraphDestroyNode", [&] {
         Graph* graph = nullptr;
         const Node* const node = node_of(handle, &graph);
-        if (!node) return hipErrorInvalidValue;
+        if (!node || graph->recorded) return hipErrorInvalidValue;
         graph->remove(node);
         return hipSuccess;
     });

@@ -52,6 +52,20 @@ int hipGraphAddMemcpyNode1D(void** node, void* graph, void* const* after, size_t
                    [&](Details& out) { return row_details(to, from, bytes, kind, out); });
     });
 }
+int hipGraphAddMemcpyNodeToSymbol(void** node, void* graph, void* const* after, size_t count, const void* symbol,
+                                  const void* from, size_t bytes, size_t offset, int kind) {
+    return entry("hipGraphAddMemcpyNodeToSymbol", [&] {
+        return add({node, graph, after, count}, NodeType::copy,
+                   [&](Details& out) { return row_to_variable(symbol, from, bytes, offset, kind, out); });
+    });
+}
+int hipGraphAddMemcpyNodeFromSymbol(void** node, void* graph, void* const* after, size_t count, void* to,
+                                    const void* symbol, size_t bytes, size_t offset, int kind) {
+    return entry("hipGraphAddMemcpyNodeFromSymbol", [&] {
+        return add({node, graph, after, count}, NodeType::copy,
+                   [&](Details& out) { return row_from_variable(to, symbol, bytes, offset, kind, out); });
+    });
+}
 int hipGraphAddMemsetNode(void** node, void* graph, void* const* after, size_t count, const void* parameters) {
     return entry("hipGraphAddMemsetNode", [&] {
         return add({node, graph, after, count}, NodeType::fill,
@@ -73,6 +87,18 @@ int hipGraphAddChildGraphNode(void** node, void* graph, void* const* after, size
     return entry("hipGraphAddChildGraphNode", [&] {
         return add({node, graph, after, count}, NodeType::graph,
                    [&](Details& out) { return child_details(child, out); });
+    });
+}
+int hipGraphAddMemAllocNode(void** node, void* graph, void* const* after, size_t count, void* parameters) {
+    return entry("hipGraphAddMemAllocNode", [&] {
+        return add({node, graph, after, count}, NodeType::allocate,
+                   [&](Details& out) { return allocation_details(parameters, out); });
+    });
+}
+int hipGraphAddMemFreeNode(void** node, void* graph, void* const* after, size_t count, void* memory) {
+    return entry("hipGraphAddMemFreeNode", [&] {
+        return add({node, graph, after, count}, NodeType::free,
+                   [&](Details& out) { return freeing_details(*graph_of(graph), memory, out); });
     });
 }
 int hipGraphAddEventRecordNode(void** node, void* graph, void* const* after, size_t count, void* event) {

@@ -5,8 +5,10 @@
 #include <variant>
 
 #include "strata/bindings/hip/copy_p.h"
+#include "strata/bindings/hip/graph_memory_p.h"
 #include "strata/bindings/hip/launch_p.h"
 #include "strata/bindings/hip/structs_p.h"
+#include "strata/bindings/hip/user_object_p.h"
 
 namespace strata::hip::library {
 
@@ -16,10 +18,17 @@ struct EventParameters {
     void* event;
     bool waits;
 };
+struct Allocation {
+    SharedGraphMemory memory;
+};
+struct Freeing {
+    SharedGraphMemory memory;
+};
 using Child = std::shared_ptr<Graph>;  ///< what the graph held when it was added
 
 /// What a node does, as a program may ask for it and change it.
-using Details = std::variant<std::monostate, Launch, Box, FillParameters, HostParameters, EventParameters, Child>;
+using Details = std::variant<std::monostate, Launch, Box, FillParameters, HostParameters, EventParameters, Child,
+                             Allocation, Freeing>;
 
 /// Work of a graph, and what it comes after.
 struct Node {
@@ -29,6 +38,7 @@ struct Node {
     Details details = {};
     const Node* origin = nullptr;  ///< which node of another graph this one was made of
     bool enabled = true;
+    std::map<int, KernelAttribute> attributes = {};
     std::vector<void*> pointers = {};  ///< to the arguments of a launch, as the program was told them
 
     /// From now on it does what these say.
@@ -38,6 +48,9 @@ struct Node {
 struct Graph {
     std::vector<std::unique_ptr<Node>> nodes;
     std::unordered_set<const void*> handles;  ///< of those
+    bool recorded = false;                    ///< streams record into it
+    HeldObjects objects;
+    std::weak_ptr<void> ready = {};  ///< the graph that was made ready of it last
 
     Graph() = default;
     Graph(const Graph& other);  ///< each node has the other's as origin
@@ -50,9 +63,10 @@ struct Graph {
 
 /// Streams that record into one graph, from the begin on one of them.
 struct Capture {
-    std::unique_ptr<Graph> graph = std::make_unique<Graph>();
+    std::shared_ptr<Graph> graph;
     Stream* origin = nullptr;
-    std::map<Stream*, std::vector<Node*>> tips = {};  ///< what the next node of a stream comes after
+    std::map<Stream*, std::vector<Node*>> tips = {};       ///< what the next node of a stream comes after
+    std::vector<const Node*> recorded = {}, dropped = {};  ///< by streams; what a program took from the tips
     int mode = 0;
     std::thread::id thread = std::this_thread::get_id();  ///< that began it
     bool open = true, valid = true;

@@ -1,8 +1,10 @@
 // What nodes do, told and changed: in a graph, and in one that was made ready.
 #include <functional>
 
+#include "strata/bindings/hip/blocks_p.h"
 #include "strata/bindings/hip/exports_p.h"
 #include "strata/bindings/hip/graphs_p.h"
+#include "strata/bindings/hip/registration_p.h"
 
 namespace strata::hip::library {
 namespace {
@@ -55,6 +57,12 @@ Code event_of_node(const void* handle, bool waits, void** out) {
     });
 }
 
+/// Whether a copy would write to what it reads.
+bool overlaps(const Box& box) {
+    const DevicePtr to = address(box.to), from = address(box.from);
+    return box.rows.height == 1 && to < from + box.rows.width && from < to + box.rows.width;
+}
+
 template <class Read>
 Code change(Node& node, NodeType type, Read&& read) {
     if (node.type != type) return hipErrorInvalidValue;
@@ -63,6 +71,27 @@ Code change(Node& node, NodeType type, Read&& read) {
     if (code == hipSuccess) node.become(std::move(details));
     return code;
 }
+/// Parameters of a copy of one row that may take the place of others.
+Code changed_row(void* to, const void* from, size_t bytes, int kind, Details& out) {
+    const Code code = row_details(to, from, bytes, kind, out);
+    return code == hipSuccess && overlaps(std::get<Box>(out)) ? hipErrorInvalidValue : code;
+}
+/// What a copy to or from a variable may not be changed to: one whose other end is a variable's name, or memory of the host that is
+/// called the device's.
+Code check_other_end(const void* memory, int kind) {
+    constexpr int kWithinDevice = 3;
+    DeviceRange range;
+    const bool is_variable = memory && find_variable(memory, range) == hipSuccess;
+    return is_variable || (kind == kWithinDevice && !block_of(memory)) ? hipErrorInvalidValue : hipSuccess;
+}
+Code changed_to(const void* symbol, const void* from, size_t bytes, size_t offset, int kind, Details& out) {
+    const Code code = row_to_variable(symbol, from, bytes, offset, kind, out);
+    return code == hipSuccess ? check_other_end(from, kind) : code;
+}
+Code changed_from(void* to, const void* symbol, size_t bytes, size_t offset, int kind, Details& out) {
+    const Code code = row_from_variable(to, symbol, bytes, offset, kind, out);
+    return code == hipSuccess ? check_other_end(to, kind) : code;
+}
 template <class Read>
 Code in_graph(const void* handle, NodeType type, Read&& read) {
     Node* const node = node_of(handle);
@@ -70,7 +99,12 @@ Code in_graph(const void* handle, NodeType type, Read&& read) {
 }
 template <class Read>
 Code in_ready(void* executable, const void* handle, NodeType type, Read&& read) {
-    return change_ready(executable, handle, [&](Node& node) { return change(node, type, read); });
+    return change_ready(executable, handle, [&](Node& node) {
+        return change(node, type, [&](Details& out) {
+            const Code code = read(out);
+            return code == hipSuccess && !may_follow(node.details, out) ? hipErrorInvalidValue : code;
+        });
+    });
 }
 
 /// A child may be changed for one of the same shape.
@@ -133,14 +167,42 @@ EVENT_CALLS(Wait, wait_event, true)
 
 int hipGraphMemcpyNodeSetParams1D(void* node, void* to, const void* from, size_t bytes, int kind) {
     return entry("hipGraphMemcpyNodeSetParams1D", [&] {
-        return in_graph(node, NodeType::copy, [&](Details& out) { return row_details(to, from, bytes, kind, out); });
+        return in_graph(node, NodeType::copy, [&](Details& out) { return changed_row(to, from, bytes, kind, out); });
     });
 }
 int hipGraphExecMemcpyNodeSetParams1D(void* executable, void* node, void* to, const void* from, size_t bytes,
                                       int kind) {
     return entry("hipGraphExecMemcpyNodeSetParams1D", [&] {
         return in_ready(executable, node, NodeType::copy,
-                        [&](Details& out) { return row_details(to, from, bytes, kind, out); });
+                        [&](Details& out) { return changed_row(to, from, bytes, kind, out); });
+    });
+}
+int hipGraphMemcpyNodeSetParamsToSymbol(void* node, const void* symbol, const void* from, size_t bytes, size_t offset,
+                                        int kind) {
+    return entry("hipGraphMemcpyNodeSetParamsToSymbol", [&] {
+        return in_graph(node, NodeType::copy,
+                        [&](Details& out) { return changed_to(symbol, from, bytes, offset, kind, out); });
+    });
+}
+int hipGraphExecMemcpyNodeSetParamsToSymbol(void* executable, void* node, const void* symbol, const void* from,
+                                            size_t bytes, size_t offset, int kind) {
+    return entry("hipGraphExecMemcpyNodeSetParamsToSymbol", [&] {
+        return in_ready(executable, node, NodeType::copy,
+                        [&](Details& out) { return changed_to(symbol, from, bytes, offset, kind, out); });
+    });
+}
+int hipGraphMemcpyNodeSetParamsFromSymbol(void* node, void* to, const void* symbol, size_t bytes, size_t offset,
+                                          int kind) {
+    return entry("hipGraphMemcpyNodeSetParamsFromSymbol", [&] {
+        return in_graph(node, NodeType::copy,
+                        [&](Details& out) { return changed_from(to, symbol, bytes, offset, kind, out); });
+    });
+}
+int hipGraphExecMemcpyNodeSetParamsFromSymbol(void* executable, void* node, void* to, const void* symbol, size_t bytes,
+                                              size_t offset, int kind) {
+    return entry("hipGraphExecMemcpyNodeSetParamsFromSymbol", [&] {
+        return in_ready(executable, node, NodeType::copy,
+                        [&](Details& out) { return changed_from(to, symbol, bytes, offset, kind, out); });
     });
 }
 int hipGraphExecChildGraphNodeSetParams(void* executable, void* node, void* graph) {

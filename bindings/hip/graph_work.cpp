@@ -1,4 +1,6 @@
 // What nodes of graphs do, from the structs in which programs say it.
+#include <algorithm>
+
 #include "strata/bindings/hip/blocks_p.h"
 #include "strata/bindings/hip/event_p.h"
 #include "strata/bindings/hip/fill_p.h"
@@ -27,7 +29,7 @@ Work work_of(const HostParameters& p) {
 }
 Work work_of(const EventParameters& p) {
     return [p](Stream& own) {
-        if (p.waits) return wait_for_event(own, p.event);
+        if (p.waits) return wait_with_host(own, p.event);
         Event* const event = event_of(p.event);
         return event ? record_event(own, *event) : hipErrorInvalidHandle;
     };
@@ -42,12 +44,26 @@ Work work_of(const Child& child) {
         return hipSuccess;
     };
 }
+Work work_of(const Allocation& own) {
+    return [own](Stream&) { return take_graph_memory(own.memory); };
+}
+Work work_of(const Freeing& own) {
+    return [own](Stream&) { return free_graph_memory(own.memory->parameters.memory).value_or(hipErrorInvalidValue); };
+}
 
 }  // namespace
 
 void Node::become(Details wanted) {
     work = std::visit([](const auto& what) { return work_of(what); }, wanted);
     details = std::move(wanted);
+}
+
+bool may_follow(const Details& a, const Details& b) {
+    const auto same = [&]<class Kind>(auto Kind::* what) {
+        const auto *one = std::get_if<Kind>(&a), *other = std::get_if<Kind>(&b);
+        return !one || !other || one->*what == other->*what;
+    };
+    return same(&Box::kind) && same(&Allocation::memory) && same(&Freeing::memory);
 }
 
 Code kernel_details(const void* parameters, Details& out) {
@@ -76,7 +92,7 @@ Code fill_details(const void* parameters, Details& out) {
         return hipErrorInvalidValue;
     if (p.height > 1 && p.width * p.element > p.pitch) return hipErrorInvalidValue;
     const std::optional<size_t> span = span_of({p.width * p.element, p.height}, p.pitch, 0);
-    if (const auto block = block_of(p.to); !span || !block || *span > block->behind(address(p.to)))
+    if (const auto block = block_of(p.to); !span || !block || check_span(*block, p.to, *span, true) != hipSuccess)
         return hipErrorInvalidValue;
     out = p;
     return hipSuccess;
@@ -103,6 +119,27 @@ Code child_details(void* graph, Details& out) {
     return code;
 }
 
+Code allocation_details(void* parameters, Details& out) {
+    if (!parameters) return hipErrorInvalidValue;
+    auto& wanted = *static_cast<AllocationParameters*>(parameters);
+    Allocation own;
+    if (const Code code = allocate_for_graph(wanted, own.memory); code != hipSuccess) return code;
+    wanted.memory = own.memory->parameters.memory;
+    out = std::move(own);
+    return hipSuccess;
+}
+
+Code freeing_details(const Graph& graph, const void* memory, Details& out) {
+    const SharedGraphMemory own = graph_memory_at(memory);
+    const bool twice = std::ranges::any_of(graph.nodes, [&](const auto& node) {
+        const auto* const other = std::get_if<Freeing>(&node->details);
+        return other && other->memory == own;
+    });
+    if (!own || twice) return hipErrorInvalidValue;
+    out = Freeing{own};
+    return hipSuccess;
+}
+
 Code copy_details(const void* parameters, Details& out) {
     Box box;
     Code code = box_of(parameters, box);
@@ -113,9 +150,23 @@ Code copy_details(const void* parameters, Details& out) {
 
 Code row_details(void* to, const void* from, size_t bytes, int kind, Details& out) {
     if (!to || !from || !bytes) return hipErrorInvalidValue;
-    const Code code = check_copy(to, from, bytes, kind);
-    if (code == hipSuccess) out = Box{to, from, {.width = bytes}, kind};
+    const Box box{to, from, {.width = bytes}, kind};
+    Code code = check_copy(to, from, bytes, kind);
+    if (code == hipSuccess) code = check_spans(box);
+    if (code == hipSuccess) out = box;
     return code;
+}
+
+Code row_to_variable(const void* symbol, const void* from, size_t bytes, size_t offset, int kind, Details& out) {
+    char* part = nullptr;
+    const Code code = part_of(symbol, bytes, offset, part);
+    return code == hipSuccess ? row_details(part, from, bytes, kind, out) : code;
+}
+
+Code row_from_variable(void* to, const void* symbol, size_t bytes, size_t offset, int kind, Details& out) {
+    char* part = nullptr;
+    const Code code = part_of(symbol, bytes, offset, part);
+    return code == hipSuccess ? row_details(to, part, bytes, kind, out) : code;
 }
 
 }  // namespace strata::hip::library

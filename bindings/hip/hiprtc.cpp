@@ -6,10 +6,9 @@
 #include <string>
 
 #include "strata/bindings/hip/exports_p.h"
+#include "strata/bindings/hip/missing.h"
 
 namespace {
-
-constexpr int kInternalError = 11;  // HIPRTC_ERROR_INTERNAL_ERROR
 
 void* compiler() {
     static void* const library = [] {
@@ -26,7 +25,7 @@ void* compiler() {
 template <class R>
 R unavailable() {
     if constexpr (std::is_same_v<R, int>)
-        return kInternalError;
+        return strata::hip::library::kRtcInternalError;
     else
         return "HIPRTC_ERROR_INTERNAL_ERROR";
 }

@@ -21,7 +21,7 @@ Code release_of_host(void* memory) {
     if (!memory) return hipSuccess;
     const std::optional<Block> block = block_of(memory);
     if (!block || block->kind != MemoryKind::host) return hipErrorInvalidValue;
-    wait_for_device(block->device);
+    if (const Code code = wait_for_device(block->device); code != hipSuccess) return code;
     return release(memory);
 }
 

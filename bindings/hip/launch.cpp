@@ -1,9 +1,11 @@
 #include "strata/bindings/hip/launch_p.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 
+#include "strata/asm/isa/launch_limits.h"
 #include "strata/bindings/hip/event_p.h"
 #include "strata/bindings/hip/graph_p.h"
 #include "strata/bindings/hip/profile_p.h"
@@ -36,20 +38,9 @@ Code launch_function(void* handle, Dim3 grid, Dim3 block, size_t lds, void* stre
     if ((parameters && extra) || lds > UINT32_MAX) return hipErrorInvalidValue;
     Launch launch{function, grid, block, static_cast<uint32_t>(lds)};
     if (check_launch(launch) != hipSuccess) return hipErrorInvalidValue;
-    const Code given = arguments_of(*launch.function, parameters, extra, launch.arguments);
-    return given == hipSuccess ? run_on(stream, std::move(launch)) : given;
-}
-
-/// A grid that waits for itself must be there as a whole.
-Code check_cooperative(const Function& function, Dim3 grid, Dim3 block, size_t lds) {
-    int at_once = 0;
-    if (const Code code = check_launch({&function, grid, block}); code != hipSuccess) return code;
-    const Code code = blocks_per_unit(function, static_cast<int>(block.x * block.y * block.z), lds, at_once);
-    if (code != hipSuccess) return code;
-    const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
-    return blocks > static_cast<uint64_t>(at_once) * static_cast<uint64_t>(function.units)
-               ? hipErrorCooperativeLaunchTooLarge
-               : hipSuccess;
+    Code code = arguments_of(*launch.function, parameters, extra, launch.arguments);
+    if (code == hipSuccess) code = run_on(stream, std::move(launch));
+    return code == hipErrorInvalidConfiguration ? hipErrorInvalidValue : code;
 }
 
 /// Records an event where there is one.
@@ -62,6 +53,17 @@ Code between(void* start, void* stop, void* stream, F&& launch) {
 }
 
 }  // namespace
+
+Code check_cooperative(const Function& function, Dim3 grid, Dim3 block, size_t lds) {
+    int at_once = 0;
+    if (const Code code = check_launch({&function, grid, block}); code != hipSuccess) return code;
+    const Code code = blocks_per_unit(function, static_cast<int>(block.x * block.y * block.z), lds, at_once);
+    if (code != hipSuccess) return code;
+    const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
+    return blocks > static_cast<uint64_t>(at_once) * static_cast<uint64_t>(function.units)
+               ? hipErrorCooperativeLaunchTooLarge
+               : hipSuccess;
+}
 
 Code arguments_of(const Function& function, void** parameters, void** extra, std::vector<uint8_t>& out) {
     if (extra) {
@@ -77,7 +79,7 @@ Code arguments_of(const Function& function, void** parameters, void** extra, std
         }
         if (!size || (*size && !bytes)) return hipErrorInvalidValue;
         const auto* first = static_cast<const uint8_t*>(bytes);
-        out.assign(first, first + *size);
+        out.assign(first, first + std::min(*size, function.argument_bytes));  // what lies behind them is not read
         return hipSuccess;
     }
     out.resize(function.argument_bytes);
@@ -92,6 +94,8 @@ Code arguments_of(const Function& function, void** parameters, void** extra, std
 Code check_launch(const Launch& launch) {
     const Dim3 &grid = launch.grid, &block = launch.block;
     if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z) return hipErrorInvalidConfiguration;
+    const auto& [most_x, most_y, most_z] = isa::kMaxGrid;
+    if (grid.x > most_x || grid.y > most_y || grid.z > most_z) return hipErrorInvalidConfiguration;
     const uint64_t items = uint64_t{block.x} * block.y * block.z;
     return items > launch.function->kernel.max_block ? hipErrorInvalidConfiguration : hipSuccess;
 }
@@ -123,7 +127,9 @@ Code run_on(void* handle, Launch launch) {
     if (launch.function->device != stream->device) return hipErrorInvalidHandle;
     const Code code = check_launch(launch);
     if (code != hipSuccess) return code;
-    if (!stream->capture) return run(*stream, launch);
+    if (!stream->capture && held_back == 0) return run(*stream, launch);
+    if (!stream->capture)
+        return in_order(*stream, [launch = std::move(launch)](Stream& own) { return run(own, launch); });
     return record(*stream, NodeType::kernel, Details(std::move(launch)));
 }
 
@@ -179,6 +185,9 @@ int hipExtModuleLaunchKernel(void* function, uint32_t items_x, uint32_t items_y,
                              void** extra, void* start, void* stop, uint32_t) {
     return entry("hipExtModuleLaunchKernel", [&] {
         if (!block_x || !block_y || !block_z) return hipErrorInvalidConfiguration;
+        const Function* const own = function_at(function);
+        if (own && check_launch({own, {1, 1, 1}, {block_x, block_y, block_z}}) != hipSuccess)
+            return hipErrorInvalidValue;
         if (items_x % block_x || items_y % block_y || items_z % block_z) return hipErrorInvalidConfiguration;
         const Dim3 grid{items_x / block_x, items_y / block_y, items_z / block_z};
         return between(start, stop, stream, [&] {

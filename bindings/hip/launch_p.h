@@ -18,6 +18,8 @@ struct Launch {
 Code arguments_of(const Function& function, void** parameters, void** extra, std::vector<uint8_t>& out);
 /// What is refused before anything runs.
 Code check_launch(const Launch& launch);
+/// The same of a grid that waits for itself: it must be there as a whole.
+Code check_cooperative(const Function& function, Dim3 grid, Dim3 block, size_t lds);
 /// Runs a kernel to its end. What it does wrong is known to the calls behind, as on a device.
 Code run(Stream& stream, const Launch& launch);
 Code run_on(void* stream, Launch launch);

@@ -67,7 +67,7 @@ int hipMalloc3D(PitchedPointer* memory, Extent extent) {
 }
 int hipFree(void* memory) {
     return entry("hipFree", [&] {
-        wait_for_device(current());
+        if (const Code code = wait_for_device(current()); code != hipSuccess) return code;
         return memory ? release(memory) : hipSuccess;
     });
 }

@@ -1,20 +1,17 @@
 // Functions of AMD's library that are known and not there: programs that name them load, and hear of it when they call one.
-#include <fmt/format.h>
-
-#include <atomic>
-#include <cstdio>
-
+#include "strata/bindings/hip/missing.h"
 #include "strata/bindings/hip/state_p.h"
 
 namespace {
 
 using namespace strata::hip::library;
 
-int not_there(const char* call, std::atomic<bool>& told) {
-    if (!told.exchange(true))
-        fmt::print(stderr, "strata: {} is not implemented: it returns hipErrorNotSupported\n", call);
+int not_there(const char* call, std::atomic<bool>& told, const char* instead = "hipErrorNotSupported") {
+    say_missing(call, told, instead);
     return finish(hipErrorNotSupported);
 }
+
+constexpr const char* kUnknown = "unknown";  // as AMD's library says where it knows no name
 
 }  // namespace
 
@@ -25,6 +22,19 @@ extern "C" {
         static std::atomic<bool> told;          \
         return not_there(#name, told);          \
     }
+#define MISSING_NAME(version, name)                     \
+    [[gnu::visibility("default")]] const char* name() { \
+        static std::atomic<bool> told;                  \
+        not_there(#name, told, kUnknown);               \
+        return kUnknown;                                \
+    }
+#define MISSING_RTC(version, name)              \
+    [[gnu::visibility("default")]] int name() { \
+        static std::atomic<bool> told;          \
+        return missing_of_rtc(#name, told);     \
+    }
 #include "strata/bindings/hip/missing.def"
+#undef MISSING_RTC
+#undef MISSING_NAME
 #undef MISSING
 }

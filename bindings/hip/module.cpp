@@ -95,7 +95,9 @@ Code load(int device, const void* image, std::unique_ptr<Module>& out) {
 Code unload(std::unique_ptr<Module> module) {
     for (const isa::Symbol& symbol : module->object.symbols) {
         const Result<DeviceRange> range = emulator().module_global(module->handle, symbol.name);
-        if (range) (void)take_note(range->address);
+        if (!range) continue;
+        (void)take_note(range->address);
+        forget_references(range->address);
     }
     {
         std::lock_guard lock(functions().mutex);
@@ -132,6 +134,12 @@ Code variable_of(const Module& module, const char* name, DeviceRange& out) {
     return code;
 }
 
+Code global_of(void* handle, const char* name, DeviceRange& out) {
+    std::lock_guard lock(modules().mutex);
+    const Module* const own = module_of(handle);
+    return own ? variable_of(*own, name, out) : hipErrorInvalidHandle;
+}
+
 }  // namespace strata::hip::library
 
 using namespace strata;
@@ -148,7 +156,7 @@ int hipModuleLoadDataEx(void** module, const void* image, unsigned, int*, void**
 }
 int hipModuleUnload(void* module) {
     return entry("hipModuleUnload", [&] {
-        wait_for_device(current());
+        if (const Code code = wait_for_device(current()); code != hipSuccess) return code;
         return unload_of_program(module);
     });
 }
@@ -165,11 +173,8 @@ int hipModuleGetFunction(void** function, void* module, const char* name) {
 int hipModuleGetGlobal(void** memory, size_t* bytes, void* module, const char* name) {
     return entry("hipModuleGetGlobal", [&] {
         if (!name || (!memory && !bytes)) return hipErrorInvalidValue;
-        std::lock_guard lock(modules().mutex);
-        const Module* const own = module_of(module);
-        if (!own) return hipErrorInvalidHandle;
         strata::hip::DeviceRange range;
-        const Code code = variable_of(*own, name, range);
+        const Code code = global_of(module, name, range);
         if (code != hipSuccess) return code;
         if (memory) *memory = reinterpret_cast<void*>(range.address);
         if (bytes) *bytes = range.bytes;

@@ -35,5 +35,9 @@ Function* function_of(Module& module, std::string_view name);
 const Function* function_at(const void* handle);
 /// A variable of a module, which is known as memory from then on.
 Code variable_of(const Module& module, const char* name, DeviceRange& out);
+/// The same of a module by the program's handle.
+Code global_of(void* handle, const char* name, DeviceRange& out);
+/// A variable is gone: so is the reference to a texture that it was (texture_reference.cpp).
+void forget_references(DevicePtr variable);
 
 }  // namespace strata::hip::library

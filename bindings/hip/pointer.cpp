@@ -85,7 +85,7 @@ int hipPointerGetAttribute(void* value, int attribute, void* pointer) {
 }
 int hipDrvPointerGetAttributes(unsigned count, int* attributes, void** values, void* pointer) {
     return entry("hipDrvPointerGetAttributes", [&] {
-        if (!attributes || !values || !count) return hipErrorInvalidValue;
+        if (!attributes || !values || !count || !pointer) return hipErrorInvalidValue;
         for (unsigned i = 0; i < count; ++i)
             if (one_attribute(values[i], attributes[i], pointer) == hipErrorNotSupported) return hipErrorNotSupported;
         return hipSuccess;

@@ -5,6 +5,7 @@
 
 #include "strata/bindings/hip/blocks_p.h"
 #include "strata/bindings/hip/exports_p.h"
+#include "strata/bindings/hip/graphs_p.h"
 #include "strata/bindings/hip/stream_p.h"
 #include "strata/core/support/mutex.h"
 
@@ -65,23 +66,36 @@ void count(Pool& pool, int64_t bytes) {
     }
 }
 
+/// A node that takes memory of the pool's device.
+Code record_taking(Stream& stream, const Pool& pool, size_t bytes, void** out) {
+    constexpr int kPinned = 1, kOfDevice = 1;
+    AllocationParameters wanted{.pool = {kPinned, 0, kOfDevice, number_of(pool.device), nullptr, {}}, .bytes = bytes};
+    Details details;
+    Code code = allocation_details(&wanted, details);
+    if (code == hipSuccess) code = record(stream, NodeType::allocate, std::move(details));
+    if (code == hipSuccess) *out = wanted.memory;
+    return code;
+}
+
 Code take(void** out, size_t bytes, void* handle, void* stream_handle) {
-    const Stream* const stream = stream_of(stream_handle);
+    Stream* const stream = stream_of(stream_handle);
     if (!stream) return hipErrorInvalidHandle;
-    if (stream->capture) return hipErrorStreamCaptureUnsupported;
     std::lock_guard lock(pools().mutex);
     Pool* const pool = handle ? pool_of(handle) : current_of(stream->device);
     if (!pool || !out) return hipErrorInvalidValue;
+    if (stream->capture) return record_taking(*stream, *pool, bytes, out);
     const Code code = allocate(pool->device, bytes, MemoryKind::device, 0, out, pool);
     if (code == hipSuccess && *out) count(*pool, static_cast<int64_t>(bytes));
     return code;
 }
 
 Code give_back(void* memory, void* stream_handle) {
-    const Stream* const stream = stream_of(stream_handle);
+    Stream* const stream = stream_of(stream_handle);
     if (!stream) return hipErrorContextIsDestroyed;
-    if (stream->capture) return hipErrorStreamCaptureUnsupported;
-    return release(memory);
+    if (!stream->capture) return release(memory);
+    Details details;
+    const Code code = freeing_details(*stream->capture->graph, memory, details);
+    return code == hipSuccess ? record(*stream, NodeType::free, std::move(details)) : code;
 }
 
 Code access_attribute(void* handle, int attribute, void* value, bool writes) {

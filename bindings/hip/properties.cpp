@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "strata/bindings/hip/array_p.h"
 #include "strata/bindings/hip/exports_p.h"
 #include "strata/bindings/hip/module_p.h"
 

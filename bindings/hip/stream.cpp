@@ -8,6 +8,7 @@
 
 #include "strata/bindings/hip/event_p.h"
 #include "strata/bindings/hip/exports_p.h"
+#include "strata/bindings/hip/waiting_p.h"
 #include "strata/core/support/mutex.h"
 
 namespace strata::hip::library {
@@ -62,6 +63,7 @@ Stream* make(int device, unsigned flags, int priority) {
 
 void remove(Stream* stream) {
     leave_capture(*stream);
+    (void)wait_until_free(*stream);
     Timelines& all = timelines();
     {
         std::lock_guard lock(all.mutex);
@@ -100,6 +102,28 @@ Code create(void** out, unsigned flags, int priority) {
     return hipSuccess;
 }
 
+Code create_for_units(void** out, uint32_t words, const uint32_t* mask) {
+    const Code code = create(out, 0, 0);
+    const bool any = std::any_of(mask, mask + words, [](uint32_t word) { return word != 0; });
+    if (code == hipSuccess && any) static_cast<Stream*>(*out)->units.assign(mask, mask + words);
+    return code;
+}
+
+/// Bits of the units that there are.
+Code units_of(void* handle, uint32_t words, uint32_t* mask) {
+    const Stream* const stream = stream_of(handle);
+    if (!stream) return hipErrorInvalidHandle;
+    const auto units = static_cast<unsigned>(told(stream->device).units);
+    if (!mask || words < (units + 31) / 32) return hipErrorInvalidValue;
+    for (uint32_t i = 0; i < words; ++i) {
+        const unsigned first = i * 32, left = units > first ? units - first : 0;
+        const uint32_t there = left >= 32 ? ~0u : (1u << left) - 1;
+        const uint32_t wanted = stream->units.empty() ? ~0u : i < stream->units.size() ? stream->units[i] : 0;
+        mask[i] = there & wanted;
+    }
+    return hipSuccess;
+}
+
 Code destroy(void* handle) {
     if (!handle || address(handle) <= kPerThreadStream) return hipErrorInvalidHandle;
     Stream* const stream = stream_of(handle);
@@ -112,15 +136,6 @@ template <class F>
 Code with_stream(void* handle, F&& tell_of) {
     Stream* const stream = stream_of(handle);
     return stream ? tell_of(*stream) : hipErrorContextIsDestroyed;
-}
-
-template <class T>
-Code write_value(void* handle, void* to, T value, unsigned flags) {
-    if (!to || flags) return hipErrorInvalidValue;
-    return on_stream(handle, NodeType::fill, [=](Stream&) {
-        *static_cast<T*>(to) = value;
-        return hipSuccess;
-    });
 }
 
 }  // namespace
@@ -161,17 +176,24 @@ void wait_on_host(int device, Time time) {
     line.host = std::max(line.host, time);
 }
 
-void wait_for_stream(Stream& stream) { wait_on_host(stream.device, end_of(stream)); }
+Code wait_for_stream(Stream& stream) {
+    const Code code = wait_until_free(stream);
+    wait_on_host(stream.device, end_of(stream));
+    return code;
+}
 
-void wait_for_device(int device) {
+Code wait_for_device(int device) {
+    const Code code = wait_until_free(device);
     Timelines& all = timelines();
     std::lock_guard lock(all.mutex);
     Timeline& line = all.of(device);
     line.host = std::max(line.host, line.legacy.now);
     for (const Stream* stream : line.streams) line.host = std::max(line.host, stream->now);
+    return code;
 }
 
 void reset_streams(int device) {
+    drop_held(device);
     Timelines& all = timelines();
     std::lock_guard lock(all.mutex);
     Timeline& line = all.of(device);
@@ -202,15 +224,20 @@ int hipStreamCreateWithPriority(void** stream, unsigned flags, int priority) {
 }
 int hipExtStreamCreateWithCUMask(void** stream, uint32_t words, const uint32_t* mask) {
     return entry("hipExtStreamCreateWithCUMask",
-                 [&] { return words && mask ? create(stream, 0, 0) : hipErrorInvalidValue; });
+                 [&] { return words && mask ? create_for_units(stream, words, mask) : hipErrorInvalidValue; });
+}
+int hipExtStreamGetCUMask(void* stream, uint32_t words, uint32_t* mask) {
+    return entry("hipExtStreamGetCUMask", [&] { return units_of(stream, words, mask); });
 }
 int hipStreamDestroy(void* stream) {
     return entry("hipStreamDestroy", [&] { return destroy(stream); });
 }
 int hipStreamQuery(void* stream) {
     return entry("hipStreamQuery", [&] {
-        return with_stream(stream,
-                           [](Stream& own) { return own.capture ? hipErrorStreamCaptureUnsupported : hipSuccess; });
+        return with_stream(stream, [](Stream& own) {
+            if (own.capture) return hipErrorStreamCaptureUnsupported;
+            return is_held(own) ? hipErrorNotReady : hipSuccess;
+        });
     });
 }
 int hipStreamSynchronize(void* stream) {
@@ -258,10 +285,4 @@ int hipLaunchHostFunc(void* stream, HostFunction function, void* data) {
             return hipSuccess;
         });
     });
-}
-int hipStreamWriteValue32(void* stream, void* to, uint32_t value, unsigned flags) {
-    return entry("hipStreamWriteValue32", [&] { return write_value(stream, to, value, flags); });
-}
-int hipStreamWriteValue64(void* stream, void* to, uint64_t value, unsigned flags) {
-    return entry("hipStreamWriteValue64", [&] { return write_value(stream, to, value, flags); });
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <functional>
 #include <memory>
 
@@ -18,6 +19,7 @@ struct Stream {
     int priority = 0;
     bool legacy = false;  ///< the device's own, which orders itself with all that do not say otherwise
     StreamHandle* handle = nullptr;
+    std::vector<uint32_t> units = {};  ///< bits of those that it was made for; none: all
     Time now = 0;
     std::shared_ptr<Capture> capture = nullptr;  ///< what it does goes to a graph
 };
@@ -34,8 +36,9 @@ void spend(Stream& stream, Time duration);
 Time end_of(Stream& stream);
 /// A stream does not go on before a time.
 void wait_until(Stream& stream, Time time);
-void wait_for_stream(Stream& stream);  ///< the host waits
-void wait_for_device(int device);
+/// The host waits. Errors: of wait_until_free().
+Code wait_for_stream(Stream& stream);
+Code wait_for_device(int device);
 void wait_on_host(int device, Time time);  ///< until then
 /// Sets clocks to zero.
 void reset_streams(int device);
@@ -45,7 +48,7 @@ Time time_within_device(int device, size_t bytes);
 Time time_over_link(int device, size_t bytes);
 
 /// hipGraphNodeType of HIP 5, whose numbers are one less since.
-enum class NodeType { kernel = 1, copy, fill, host, graph, empty, wait_event, record_event };
+enum class NodeType { kernel = 1, copy, fill, host, graph, empty, wait_event, record_event, allocate = 11, free };
 
 using Work = std::function<Code(Stream&)>;
 /// A stream that is being destroyed records no more.
@@ -57,12 +60,21 @@ bool refused_by_capture();
 /// Keeps work for the graph that a stream records.
 Code record(Stream& stream, NodeType type, Work work);
 
+/// How much is kept back by streams that wait (waiting_p.h).
+extern std::atomic<size_t> held_back;
+/// Runs work, or keeps it behind what is kept back.
+Code in_order_of_held(Stream& stream, Work work);
+template <class F>
+Code in_order(Stream& stream, F&& work) {
+    return held_back == 0 ? work(stream) : in_order_of_held(stream, std::forward<F>(work));
+}
+
 /// Runs work(stream), or keeps it for a graph: then it is called whenever the graph is launched.
 template <class F>
 Code on_stream(void* handle, NodeType type, F&& work) {
     Stream* const stream = stream_of(handle);
     if (!stream) return hipErrorContextIsDestroyed;
-    return stream->capture ? record(*stream, type, std::forward<F>(work)) : work(*stream);
+    return stream->capture ? record(*stream, type, std::forward<F>(work)) : in_order(*stream, std::forward<F>(work));
 }
 /// The same for a call that returns when all is done.
 template <class F>
@@ -74,9 +86,9 @@ Code and_wait(void* handle, F&& work) {
         return hipErrorStreamCaptureUnsupported;
     }
     if (refused_by_capture()) return stream->legacy ? hipErrorStreamCaptureImplicit : hipErrorStreamCaptureUnsupported;
-    const Code code = work(*stream);
-    wait_for_stream(*stream);
-    return code;
+    if (const Code code = wait_for_stream(*stream); code != hipSuccess) return code;
+    const Code code = in_order(*stream, std::forward<F>(work));
+    return code == hipSuccess ? wait_for_stream(*stream) : code;
 }
 
 }  // namespace strata::hip::library

@@ -3,9 +3,7 @@
 #include "strata/bindings/hip/registration_p.h"
 
 namespace strata::hip::library {
-namespace {
 
-/// Part of a variable. Error: hipErrorInvalidSymbol, hipErrorInvalidValue where it has not so many bytes.
 Code part_of(const void* symbol, size_t bytes, size_t offset, char*& out) {
     DeviceRange range;
     const Code code = find_variable(symbol, range);
@@ -14,6 +12,8 @@ Code part_of(const void* symbol, size_t bytes, size_t offset, char*& out) {
     out = reinterpret_cast<char*>(range.address) + offset;
     return hipSuccess;
 }
+
+namespace {
 
 /// Calls copy(address) for a part of a variable.
 template <class Copy>

@@ -9,12 +9,13 @@
 // DLPack 1.0 both ways: https://dmlc.github.io/dlpack/latest.
 namespace strata::python {
 
-DlpackDevice dlpack_device(const Tensor& t) {
-    const std::string_view provider = t.device().api().provider;
-    if (provider == "nvidia") return {2, t.device().ordinal()};  // kDLCUDA
-    if (provider == "amd") return {10, t.device().ordinal()};    // kDLROCM
+DlpackDevice dlpack_device(const runtime::Device& device) {
+    const std::string_view provider = device.api().provider;
+    if (provider == "nvidia") return {2, device.ordinal()};  // kDLCUDA
+    if (provider == "amd") return {10, device.ordinal()};    // kDLROCM
     return kHostOfDLPack;
 }
+DlpackDevice dlpack_device(const Tensor& t) { return dlpack_device(t.device()); }
 
 namespace {
 
@@ -83,16 +84,17 @@ Exported::Exported(Tensor& t, DlpackDevice to, bool copy) : shape(t.shape()), is
               1,    shape.data(), nullptr,   0};
 }
 
-/// What Strata has launched is on the legacy stream, with which streams of the caller's that wait for none are not in order.
-void be_ready_for(const Tensor& t, py::handle stream) {
-    if (stream.is_none()) return;
+/// The caller's stream comes behind what wrote the memory.
+void be_ready_for(const Tensor& t, runtime::Buffer& memory, py::handle stream) {
+    if (stream.is_none()) return memory.order_on(nullptr, false);
     const int64_t number = to_integer(py::reinterpret_borrow<py::object>(stream), "a stream");
     const bool rocm = dlpack_device(t).first == 10;
     if (number == 0 && !rocm)
         user_error(ErrorKind::Usage,
                    "[__dlpack__] stream=0 may be either default stream; 1 is the legacy one, 2 a thread's own");
-    if (number == -1 || number == (rocm ? 0 : 1)) return;
-    computing([&] { runtime::device(t.device().index()).timed([](auto*) { return Result<void>(); }).value(); });
+    if (number == -1) return;
+    if (number == (rocm ? 0 : 1)) return memory.order_on(nullptr, false);
+    memory.be_ready_for(*runtime::Stream::over(memory.device(), static_cast<uint64_t>(number)));
 }
 
 /// A capsule of the layout that consumers of DLPack from 1.0 on ask for, or of the one before it.
@@ -126,7 +128,7 @@ py::capsule to_dlpack(Tensor& t, py::handle stream, py::handle max_version, py::
         throw py::buffer_error("the host does not see the memory of " + t.device().name() + "; copy=None copies it");
     auto exported =
         std::make_unique<Exported>(t, to_host ? kHostOfDLPack : own, to_host || (!copy.is_none() && copy.cast<bool>()));
-    if (own != kHostOfDLPack && !to_host) be_ready_for(t, stream);
+    if (own != kHostOfDLPack && !to_host && exported->memory) be_ready_for(t, *exported->memory, stream);
     if (!max_version.is_none() && (!py::isinstance<py::sequence>(max_version) || py::len(max_version) != 2))
         user_error(ErrorKind::Usage, "[__dlpack__] max_version is a pair (major, minor), got {}", shown(max_version));
     bool versioned =
@@ -159,18 +161,23 @@ Imported taken(const py::capsule& capsule, const char* name, const char* used) {
     return {&managed->tensor, std::move(owner)};
 }
 
-/// x.__dlpack__, of a producer that knows version 1.0, or of one that does not.
-Imported asked_for(const py::object& x) {
+/// x.__dlpack__, of a producer that knows version 1.0, or of one that does not: memory of the host, or with a `stream` that
+/// of a card, ready for it.
+Imported asked_for(const py::object& x, std::optional<int64_t> stream = {}) {
     const auto device = x.attr("__dlpack_device__")().cast<DlpackDevice>();
     constexpr int kHosts[] = {1, 3, 11, 13};  // kDLCPU, kDLCUDAHost, kDLROCMHost, kDLCUDAManaged
-    py::dict named(py::arg("max_version") = py::make_tuple(1, 0));
-    if (std::ranges::find(kHosts, device.first) == std::end(kHosts)) named["dl_device"] = kHostOfDLPack;
+    const bool on_host = std::ranges::find(kHosts, device.first) != std::end(kHosts);
+    py::dict plain, named(py::arg("max_version") = py::make_tuple(1, 0));
+    if (stream)
+        named["stream"] = *stream, plain["stream"] = *stream;
+    else if (!on_host)
+        named["dl_device"] = kHostOfDLPack;
     py::capsule capsule;
     try {
         capsule = x.attr("__dlpack__")(**named);
     } catch (py::error_already_set& e) {
         if (!e.matches(PyExc_TypeError) || named.contains("dl_device")) throw;
-        capsule = x.attr("__dlpack__")();
+        capsule = x.attr("__dlpack__")(**plain);
     }
     const std::string_view name = capsule.name() ? capsule.name() : "";
     if (name == "dltensor_versioned")
@@ -210,9 +217,10 @@ void gather(const DLTensor& t, size_t bytes, int axis, const uint8_t* from, uint
         gather(t, bytes, axis + 1, from + i * t.strides[axis] * static_cast<int64_t>(bytes), to);
 }
 
+constexpr uintptr_t kAlignment = 16;  // of the widest access of a lane
+
 /// Why memory cannot be used where it is; nullptr: it can.
 const char* why_copied(const DLTensor& t, DType type, const uint8_t* data, const runtime::Device& device) {
-    constexpr uintptr_t kAlignment = 16;  // of the widest access of a lane
     if (!device.api().map_host) return "the device does not see the memory of the host";
     if (type.is_complex()) return "complex tensors are two real ones here";
     if (!is_dense(t)) return "its elements are not in row-major order";
@@ -220,7 +228,44 @@ const char* why_copied(const DLTensor& t, DType type, const uint8_t* data, const
     return nullptr;
 }
 
+/// A card's memory that its producer shares; with `copy` in memory of our own. Why it cannot be: `why`.
+std::optional<Tensor> shared_on_card(const py::object& x, runtime::Device& device, bool copy, std::string& why) {
+    const auto now = runtime::Stream::current(device);
+    const bool rocm = device.api().provider == "amd";
+    const Imported got = asked_for(x, now ? static_cast<int64_t>(now->raw()) : rocm ? 0 : 1);
+    const DLTensor& t = *got.tensor;
+    const DType type = type_of(t);
+    const uint64_t address = reinterpret_cast<uint64_t>(t.data) + t.byte_offset;
+    if (type.is_complex())
+        why = "complex tensors are two real ones here";
+    else if (!is_dense(t))
+        why = "its elements are not in row-major order";
+    else if (address % kAlignment)
+        why = "it is not aligned to 16 bytes";
+    if (!why.empty()) return std::nullopt;
+    const Shape shape(t.shape, t.shape + t.ndim);
+    const int64_t count = Tensor::zeros(shape, type).numel();
+    if (!count) return Tensor::zeros(shape, type).to(device.name());
+    return computing([&] {
+        GraphScope scope;
+        const UOp memory = runtime::borrowed_buffer(device, type, count, address, got.owner);
+        runtime::find_buffer(memory)->order(true);
+        if (!copy) return Tensor(memory, &device).reshape(shape);
+        const UOp own = runtime::new_buffer(device, type, count);
+        runtime::copy_memory(*runtime::find_buffer(memory), *runtime::find_buffer(own));
+        return Tensor(own, &device).reshape(shape);
+    });
+}
+
 Tensor from_dlpack(const py::object& x, const std::string& place, As<"bool | None"> copy) {
+    if (runtime::Device& card = runtime::device(place);
+        dlpack_device(card) != kHostOfDLPack &&
+        x.attr("__dlpack_device__")().cast<DlpackDevice>() == dlpack_device(card)) {
+        std::string why;
+        const bool told = !copy.is_none();
+        if (std::optional<Tensor> shared = shared_on_card(x, card, told && copy.cast<bool>(), why)) return *shared;
+        if (told && !copy.cast<bool>()) throw py::buffer_error(fmt::format("[from_dlpack] copy=False, but {}", why));
+    }
     const Imported got = asked_for(x);
     const DLTensor& t = *got.tensor;
     const DType type = type_of(t);
@@ -260,7 +305,7 @@ void bind_dlpack(py::module_& m, Class& c) {
            As<"bool | None"> copy) -> As<"CapsuleType"> { return to_dlpack(t, stream, max_version, device, copy); },
         py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),
         py::arg("dl_device") = py::none(), py::arg("copy") = py::none());
-    c.def("__dlpack_device__", &dlpack_device);
+    c.def("__dlpack_device__", [](const Tensor& t) { return dlpack_device(t); });
     m.def("_from_dlpack", [](const py::object& x, const std::string& device, As<"bool | None"> copy) {
         return from_dlpack(x, device, copy);
     });

@@ -1,9 +1,11 @@
+#include <map>
 #include <new>
 
 #include "convert_p.h"
 #include "strata/core/support/address_limit.h"
 #include "strata/core/support/error.h"
 #include "strata/core/support/interrupt.h"
+#include "strata/ops/index_error.h"
 
 namespace strata::python {
 namespace {
@@ -22,8 +24,22 @@ py::object text(const std::string& bytes) {
         PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace"));
 }
 
-void raise(const Error& error) {
-    py::object type = py::reinterpret_borrow<py::object>(classes()[static_cast<size_t>(error.kind)]);
+py::object class_of(ErrorKind kind) { return py::reinterpret_borrow<py::object>(classes()[static_cast<size_t>(kind)]); }
+
+/// The class of a kind that is an IndexError too, as NumPy's and the array API's are; made once.
+py::object index_class(ErrorKind kind) {
+    static auto* made = new std::map<ErrorKind, PyObject*>;
+    PyObject*& type = (*made)[kind];
+    if (!type) {
+        const py::object of_kind = class_of(kind);
+        const std::string name = "strata._Index" + std::string(strata::name(kind));
+        type = PyErr_NewExceptionWithDoc(name.c_str(), "An index that has no place in the tensor.",
+                                         py::make_tuple(of_kind, py::handle(PyExc_IndexError)).ptr(), nullptr);
+    }
+    return py::reinterpret_borrow<py::object>(type);
+}
+
+void raise(const Error& error, const py::object& type) {
     py::object value = type(text(error.message));
     value.attr("log") = text(error.log);
     value.attr("source") = text(error.source);
@@ -61,12 +77,15 @@ void bind_errors(py::module_& m) {
     py::register_exception_translator([](std::exception_ptr p) {
         try {
             if (p) std::rethrow_exception(p);
+        } catch (const IndexException& e) {
+            raise(e.error(), index_class(e.kind()));
         } catch (const Exception& e) {
-            raise(e.error());
+            raise(e.error(), class_of(e.kind()));
         } catch (const Interrupted&) {
             raise_interruption();
         } catch (const std::bad_alloc&) {
-            raise(make_error(ErrorKind::Device, "the host has no memory left{}", told_address_limit()));
+            raise(make_error(ErrorKind::Device, "the host has no memory left{}", told_address_limit()),
+                  class_of(ErrorKind::Device));
         }
     });
 }

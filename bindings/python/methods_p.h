@@ -92,6 +92,7 @@ void bind_data(py::module_& m, Class& c);  ///< the value, its memory, and Pytho
 using DlpackDevice = std::pair<int, int>;
 constexpr DlpackDevice kHostOfDLPack{1, 0};  // kDLCPU
 DlpackDevice dlpack_device(const Tensor& t);
+DlpackDevice dlpack_device(const runtime::Device& device);
 void bind_dlpack(py::module_& m, Class& c);
 void bind_gradients(py::module_& m, Class& c);
 void bind_capture(py::module_& m);  ///< what strata/_jit.py is made with

@@ -46,6 +46,7 @@ PYBIND11_MODULE(_strata, m) {
     strata::python::bind_settings(m);
     strata::python::bind_strict(m);
     strata::python::bind_runtime(m);
+    strata::python::bind_streams(m);
     strata::python::bind_profile(m);
     strata::python::bind_tune(m);
     strata::python::bind_asm(m);

@@ -28,6 +28,7 @@ As<"dict[str, Any]"> cuda_array_interface(Tensor& t) {
         throw py::attribute_error(
             fmt::format("a tensor of {} on {} has no __cuda_array_interface__", t.dtype().name(), t.device().name()));
     const Tensor::HostView view = computing([&] { return t.host_view(); });
+    if (view.memory) view.memory->order_on(nullptr, false);
     const uint64_t address = view.memory ? view.memory->address() : 0;
     const py::object type = py::module_::import("numpy").attr("dtype")(std::string(name)).attr("str");
     return py::dict(py::arg("shape") = py::tuple(py::cast(t.shape())), py::arg("typestr") = type,

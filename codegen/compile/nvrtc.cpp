@@ -108,7 +108,9 @@ std::string as_clang_writes(std::string log) {
 std::string nvidia_prelude(const HipSource& source) { return nvidia_prelude_for(source.text); }
 
 Result<std::vector<std::string>> nvrtc_options(const HipSource& source, Chip chip) {
-    std::vector<std::string> options = {fmt::format("--gpu-architecture={}", chip.name()),
+    // Instructions of groups of waves are of sm_90a alone, whose code runs on every chip of sm_90 and on none newer.
+    const std::string_view own = chip.name() == "sm_90" ? "a" : "";
+    std::vector<std::string> options = {fmt::format("--gpu-architecture={}{}", chip.name(), own),
                                         "--device-as-default-execution-space", "--generate-line-info",
                                         "--device-int128"};
     if (source.freestanding) options.emplace_back("--disable-warnings");

@@ -22,6 +22,10 @@ STRATA_FN void __syncthreads() {
     __builtin_amdgcn_s_barrier();
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
+//@ strata_fetch_here
+// Loads stay before it: clang would join them with the next step's first use, where they are waited for. Nothing passes: where some
+// may, LLVM 19 takes what orders others by way of it for undone, and reads local memory before it is filled.
+STRATA_FN void strata_fetch_here() { __builtin_amdgcn_sched_barrier(0); }
 //@ threadIdx blockIdx blockDim gridDim
 #define STRATA_DIM(name, call)                                                                                        \
     static __device__ __forceinline__ unsigned get_##name() { return call; }                                          \

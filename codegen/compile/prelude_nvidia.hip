@@ -245,6 +245,28 @@ template <bool columns, int bytes, class T> STRATA_FN T strata_read_matrices(con
                      : "=r"(held.x), "=r"(held.y), "=r"(held.z), "=r"(held.w) : "r"(at), "n"(bytes));
     return __builtin_bit_cast(T, held);
 }
+//@ strata_fence_of_products
+// What ordinary stores and cp.async put into shared memory is seen by the matrix instructions of groups, behind a barrier.
+STRATA_FN void strata_fence_of_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+//@ strata_tile_of_products strata_products_begin strata_products_end strata_products_of_steps_before_end
+// A descriptor of PTX's (codegen/target/group_products.h), in units of 16 bytes: where it starts, how far blocks of 128 bytes along
+// memory are apart, eight rows; swizzled by 128 bytes.
+template <bool along_k, int rows> STRATA_FN uint64_t strata_tile_of_products(const void* at) {
+    const uint64_t place = (unsigned)__cvta_generic_to_shared(at) >> 4 & 0x3fff;
+    return place | (uint64_t)(along_k ? 1 : rows * 8) << 16 | 64ull << 32 | 1ull << 62;
+}
+// Sums stay in their registers while they are added to: from the beginning on up to the end nothing else may use them.
+template <class T> STRATA_FN void strata_products_begin(T& c) {
+#pragma unroll
+    for (float& x : c.lanes) asm volatile("" : "+f"(x)::"memory");
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+STRATA_FN void strata_products_of_steps_before_end() { asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory"); }
+template <int n> STRATA_FN void strata_products_end(float (&sums)[n]) {
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+#pragma unroll
+    for (float& x : sums) asm volatile("" : "+f"(x)::"memory");
+}
 //@ __half __float2half __half2float
 typedef half __half;
 STRATA_FN half __float2half(float x) { return half(x); }

@@ -60,8 +60,8 @@ UOp replace_range(UOp sink, UOp old, UOp value, std::span<const UOp> parts) {
     });
 }
 
-UOp widen_range(UOp sink, UOp range, UOp wide) {
-    const UOp inside = wide < range_arg(range).size;
+UOp widen_range(UOp sink, UOp range, UOp wide, UOp size) {
+    const UOp inside = size ? wide < size : wide < range_arg(range).size;
     return rebuild(replace_range(sink, range, wide, std::array{wide}), [&](UOp u, std::vector<UOp>& sources) {
         bool touches = (u.is(Op::load) || u.is(Op::store)) && moves_with(u.src(0), wide);
         if (touches) sources[0] = gated(sources[0], inside);

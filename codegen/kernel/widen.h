@@ -7,8 +7,8 @@ namespace strata::codegen {
 bool moves_with(UOp u, UOp range);
 
 /// The sink with a longer range in place of one: loads, stores and checks of indices beyond its size are masked, reductions see
-/// their identity there.
-UOp widen_range(UOp sink, UOp range, UOp wide);
+/// their identity there. `size`: a number of a launch in place of the range's size.
+UOp widen_range(UOp sink, UOp range, UOp wide, UOp size = {});
 
 /// The sink with a range as `value` in expressions, closed as `parts`.
 UOp replace_range(UOp sink, UOp range, UOp value, std::span<const UOp> parts);

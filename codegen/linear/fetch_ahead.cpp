@@ -4,11 +4,14 @@
 // After   next = load(a[f(0)]);  end(... barrier(next) ... store(local, next) ... barrier; next = load(a[f(min(r + 1, last))]) ..., r)
 // or, where memory is copied as it is and the target's copies go on by themselves, with local memory for n steps in turns
 //         local[s] = a[f(s)], s below n - 1;  end(barrier; local[(r + n - 1) % n] = a[f(min(r + n - 1, last))] ..., r)
+// or, where a schedule has made local memory for two steps in turns (stage_ahead), with its one barrier
+//         next = load(a[f(0)]);  end(store(local[r % 2], next) ... barrier; next = load(a[f(min(r + 1, last))]) ..., r)
 // so that the step computes while memory answers. Loops have an end each (map_grid), and a register or copy is as wide as what one
 // access reads (vectorize).
 #include <algorithm>
 
 #include "strata/codegen/linear/passes_p.h"
+#include "strata/codegen/target/group_products.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
 
@@ -21,24 +24,52 @@ constexpr int64_t kMostTurns = 4;    // steps that local memory holds
 UOp memory_of(UOp access) { return skip_after(access.src(0).src(0)); }
 bool is_in(UOp access, Space space) { return memory_of(access).as<ParamArg>().space == space; }
 
-/// What a step of a loop copies: a barrier that has loads of it, and the one behind the stores to local memory.
+bool is_of_the_step(UOp u, UOp range) { return u.is(Op::load) && is_in(u, Space::global) && depends_on(u, range); }
+
+/// What a step of a loop copies: loads of it, which a barrier may have, and the barrier behind the stores to local memory.
 struct Copies {
+    std::vector<UOp> loads;
     UOp read, stored;
     int64_t bytes;  ///< of a thread
 };
 
 /// Nothing where a load is the same in all steps.
 std::optional<Copies> copies_of(UOp end) {
-    const auto is_of_the_step = [&](UOp u) {
-        return u.is(Op::load) && is_in(u, Space::global) && depends_on(u, end.src(1));
-    };
-    Copies found{{}, {}, 0};
+    Copies found{{}, {}, {}, 0};
     for (UOp u : toposort(end.src(0))) {
         if (!u.is(Op::barrier)) continue;
-        if (found.read && depends_on(u, found.read)) return Copies{found.read, u, found.bytes};
+        if (found.read && depends_on(u, found.read)) {
+            found.loads.assign(found.read.src().begin(), found.read.src().end());
+            found.stored = u;
+            return found;
+        }
         int64_t bytes = 0;
         for (UOp s : u.src()) bytes += s.dtype().bytes();
-        if (bytes > 0 && std::ranges::all_of(u.src(), is_of_the_step)) found.read = u, found.bytes = bytes;
+        if (bytes > 0 && std::ranges::all_of(u.src(), [&](UOp s) { return is_of_the_step(s, end.src(1)); }))
+            found.read = u, found.bytes = bytes;
+    }
+    return {};
+}
+
+/// Copies to local memory at another place in the next step, as where steps have it in turns; of memory that nobody writes.
+std::optional<Copies> copies_in_turns(UOp end, const Scopes& scopes) {
+    const UOp range = end.src(1);
+    UOpMap<bool> written;
+    for (UOp u : scopes.order())
+        if (u.is(Op::store)) written[memory_of(u)] = true;
+    Copies found{{}, {}, {}, 0};
+    for (UOp u : toposort(end.src(0))) {
+        if (!u.is(Op::barrier)) continue;
+        const std::vector<UOp> before = toposort(u);
+        const auto stored = [&](UOp s) {
+            return s.is(Op::store) && is_in(s, Space::local) && depends_on(s.src(0).src(1), range);
+        };
+        if (std::ranges::none_of(before, stored)) continue;
+        for (UOp load : before)
+            if (is_of_the_step(load, range) && !written.contains(memory_of(load)))
+                found.loads.push_back(load), found.bytes += load.dtype().bytes();
+        found.stored = u;
+        return found;
     }
     return {};
 }
@@ -51,7 +82,7 @@ std::vector<UOp> plain_copies(const Copies& copies, UOp range) {
         if (!u.is(Op::store) || !depends_on(u, copies.read)) continue;
         const int bytes = u.src(1).dtype().bytes();
         const bool is_plain = u.src(0).src().size() == 2 &&
-                              std::ranges::find(copies.read.src(), u.src(1)) != copies.read.src().end() &&
+                              std::ranges::find(copies.loads, u.src(1)) != copies.loads.end() &&
                               u.src(1).src(0).src().size() == 2 && !depends_on(u.src(0).src(1), range);
         if (!is_plain || (bytes != 4 && bytes != 8 && bytes != 16)) return {};
         stores.push_back(u);
@@ -66,6 +97,8 @@ class Fetching {
         for (UOp u : scopes_.order())
             if (u.is(Op::param) && u.as<ParamArg>().space == Space::local)
                 lds_ += u.as<ParamArg>().size * u.dtype().bytes();
+            else if (group_product(u))
+                by_groups_ = true;
     }
 
     UOp run() {
@@ -73,9 +106,14 @@ class Fetching {
         return rebuild(scopes_.order(), rebuilt, [&](UOp u, std::span<const UOp> sources) {
             const UOp same = u.with_src(sources);
             if (!u.is(Op::end) || range_arg(u.src(1)).size < 2) return same;
+            const std::vector<UOp> around = scopes_.list(scopes_.free(u));
+            if (target_.ahead == Ahead::scheduled) {
+                const std::optional<Copies> copies = copies_in_turns(same, scopes_);
+                return copies && copies->bytes <= kMostBytes ? fetched_ahead(same, *copies, around) : same;
+            }
             const std::optional<Copies> copies = copies_of(same);
             if (!copies) return same;
-            const std::vector<UOp> around = scopes_.list(scopes_.free(u)), stores = plain_copies(*copies, same.src(1));
+            const std::vector<UOp> stores = plain_copies(*copies, same.src(1));
             // A loop that starts again would write what a last step without a second one still reads.
             const bool in_turns = around.empty() && !stores.empty() && 2 * lds_ <= target_.lds_bytes;
             if (target_.ahead == Ahead::copies && in_turns) return copied_ahead(same, *copies, stores);
@@ -92,9 +130,10 @@ class Fetching {
         if (offset.is(Op::add) && offset.src(1).is_const()) return offset.src(0) + by + offset.src(1);
         return offset + by;
     }
-    /// Steps that local memory holds: as many as leave room for a second block on the unit, two in any case.
+    /// Steps that local memory holds: as many as leave room for a second block on the unit, two in any case. Groups of waves
+    /// that multiply have sums in most of its registers, so that there is one.
     int64_t turns(UOp range) const {
-        const int64_t fit = target_.lds_bytes / 2 / std::max<int64_t>(lds_, 1);
+        const int64_t fit = target_.lds_bytes / (by_groups_ ? 1 : 2) / std::max<int64_t>(lds_, 1);
         return std::clamp<int64_t>(std::min(fit, range_arg(range).size), 2, kMostTurns);
     }
     static UOp at_step(UOp load, UOp range, UOp step) { return simplify(substitute(load, {{range, step}})); }
@@ -103,7 +142,7 @@ class Fetching {
         const UOp range = end.src(1);
         UOpMap<UOp> current;
         std::vector<UOp> fetched;
-        for (UOp load : copies.read.src()) {
+        for (UOp load : copies.loads) {
             const UOp held = uop::placeholder(1, load.dtype(), Space::reg, next_slot_++);
             const auto at = [&](std::span<const UOp> behind) { return uop::at(uop::after(held, behind), 0); };
             const UOp first = uop::store(at(around), at_step(load, range, index_const(0)));
@@ -114,10 +153,11 @@ class Fetching {
         return uop::end(substitute(uop::group(fetched), current), {range});
     }
 
-    /// One barrier a step: behind it copies of this step are there, and nobody reads what the next one's overwrite.
+    /// One barrier a step: behind it copies of this step are there, and nobody reads what the next one's overwrite. Where groups of
+    /// waves multiply, products of the step before may still read theirs.
     UOp copied_ahead(UOp end, const Copies& copies, std::span<const UOp> stores) {
         const UOp range = end.src(1);
-        const int64_t all = turns(range);
+        const int64_t all = turns(range), read = by_groups_ && all > 2 ? 2 : 1, ahead = all - read;
         UOpMap<UOp> held;  // local memory for all of them
         const auto steps_apart = [](UOp memory) {
             const int64_t wide = std::max<int64_t>(16 / memory.dtype().bytes(), 1);
@@ -132,7 +172,7 @@ class Fetching {
                                          memory.as<ParamArg>().slot);
         }
         // In order of steps: a step's copies are waited for before those behind them.
-        for (int64_t step = 0; step + 1 < all; ++step) {
+        for (int64_t step = 0; step < ahead; ++step) {
             const std::vector<UOp> earlier = before;
             for (UOp store : stores) {
                 const UOp memory = memory_of(store), first = store.src(0).src(1);
@@ -143,9 +183,9 @@ class Fetching {
         }
         const UOp filled = uop::barrier(before);
         for (UOp store : stores) {
-            const UOp memory = memory_of(store), place = moved(store.src(0).src(1), turn(memory, range + (all - 1)));
+            const UOp memory = memory_of(store), place = moved(store.src(0).src(1), turn(memory, range + ahead));
             meanwhile.push_back(uop::store(uop::at(uop::after(held[memory], {filled}), place),
-                                           at_step(store.src(1), range, last_or_next(range, all - 1))));
+                                           at_step(store.src(1), range, last_or_next(range, ahead))));
         }
         const UOp body = substitute(end.src(0), {{copies.stored, filled}});
         meanwhile.push_back(rebuild(body, [&](UOp u, std::span<const UOp> sources) {
@@ -154,7 +194,7 @@ class Fetching {
             const UOp memory = skip_after(u.src(0));
             return uop::at(uop::after(held[memory], {filled}), moved(sources[1], turn(memory, range)));
         }));
-        program_.copies_ahead = true;
+        program_.copies_ahead = true, program_.products_under_way = read > 1;
         return uop::end(uop::group(meanwhile), {range});
     }
 
@@ -162,13 +202,12 @@ class Fetching {
     LinearProgram& program_;
     const Target& target_;
     int64_t lds_ = 0;
+    bool by_groups_ = false;
     int next_slot_;
 };
 
 }  // namespace
 
-Result<UOp> fetch_ahead(UOp sink, Context& context) {
-    return context.target.ahead == Ahead::no ? sink : Fetching(sink, context).run();
-}
+Result<UOp> fetch_ahead(UOp sink, Context& context) { return Fetching(sink, context).run(); }
 
 }  // namespace strata::codegen

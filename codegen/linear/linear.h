@@ -24,6 +24,8 @@ struct LinearProgram {
     uint32_t lds = 0;                        ///< bytes of local params
     bool copies_ahead =
         false;  ///< what stores copy from global to local memory need be there from the next barrier on alone
+    bool products_under_way =
+        false;  ///< products of groups of waves in a loop need not be done before those of its next step
 };
 
 /// Where a parameter of a program is among the bytes that a launch gives.

@@ -2,7 +2,8 @@
 //
 // Before  reduce(add, value, r0)
 // After   acc0 = register; store(acc0, 0); end(store(acc0, load(after(acc0, r0)) + value), r0); load(after(acc0, end))
-// A vector has as many registers as elements, and what a matrix instruction adds to zero it adds to them.
+// A vector has as many registers as elements, and what a matrix instruction adds to zero it adds to them. Floats that a thread
+// reads side by side are summed side by side (kBeside), so that sums do not wait for each other.
 // Reductions over the same ranges share one loop (unshare_ranges has seen to it that others use other ranges), online sums
 // (online.cpp) that of their maximum. What a `group` range spreads over threads is brought together by reduce_over_threads.
 #include <algorithm>
@@ -19,6 +20,9 @@ namespace {
 
 /// Floats of 16 bits and fewer are summed in float32.
 DType accumulator_type(DType t) { return t.is_float() && t.bits() < 32 ? dtypes::float32.vector(t.lanes) : t; }
+
+/// Sums that a thread has of one reduction.
+constexpr size_t kBeside = 4;
 
 /// The registers of an accumulator.
 struct Registers {
@@ -95,6 +99,31 @@ class Lowering {
         }
     }
 
+    /// Products are left to fused multiply-adds, whose tiles have sums enough.
+    static bool goes_beside(const Member& m) {
+        const auto is_sum = [](UOp term) { return !term.is(Op::mul) && !term.is(Op::wmma); };
+        return m.op == Op::add && m.type.lanes == 1 && m.type.is_float() && !m.online &&
+               m.terms.size() % kBeside == 0 && std::ranges::all_of(m.terms, is_sum);
+    }
+
+    /// Each sum with every kBeside-th term added.
+    static UOp fold_beside(const Member& m, UOp sums) {
+        std::vector<UOp> next;
+        for (size_t i = 0; i < kBeside; ++i) {
+            UOp sum = sums ? uop::lane(sums, static_cast<int>(i)) : UOp();
+            for (size_t k = i; k < m.terms.size(); k += kBeside) sum = sum ? alu(m.op, {sum, m.terms[k]}) : m.terms[k];
+            next.push_back(sum);
+        }
+        return uop::vec(next);
+    }
+
+    /// What sums beside each other come to.
+    static UOp joined(const Member& m, UOp sums) {
+        UOp all = uop::lane(sums, 0);
+        for (int i = 1; i < static_cast<int>(kBeside); ++i) all = alu(m.op, {all, uop::lane(sums, i)});
+        return all;
+    }
+
     static UOp fold(const Member& m, std::span<const UOp> terms, UOp start) {
         for (size_t i = start ? 0 : 1; i < terms.size(); ++i)
             start = combined(m.op, start ? start : terms[0], terms[i]);
@@ -103,7 +132,8 @@ class Lowering {
 
     static std::vector<UOp> folded(const Members& members) {
         std::vector<UOp> results;
-        for (const Member& m : members) results.push_back(fold(m, m.terms, UOp()));
+        for (const Member& m : members)
+            results.push_back(goes_beside(m) ? joined(m, fold_beside(m, UOp())) : fold(m, m.terms, UOp()));
         return results;
     }
 
@@ -129,7 +159,7 @@ class Lowering {
         std::vector<std::vector<UOp>> inside;
         std::vector<UOp> loads, values, updates, results;
         for (const Member& m : members) {
-            const int lanes = m.type.lanes;
+            const int lanes = goes_beside(m) ? static_cast<int>(kBeside) : m.type.lanes;
             const Registers acc{uop::placeholder(lanes, m.type.element(), Space::reg, next_slot_++), lanes};
             const std::vector<UOp> start(static_cast<size_t>(lanes), identity(m.op, m.type.element()));
             std::vector<UOp> in_loop{acc.store(uop::vec(start), around)};
@@ -137,7 +167,9 @@ class Lowering {
             inside.push_back(std::move(in_loop));
             accumulators.push_back(acc);
             loads.push_back(acc.load(inside.back()));
-            values.push_back(m.online ? UOp() : fold(m, m.terms, loads.back()));
+            values.push_back(m.online         ? UOp()
+                             : goes_beside(m) ? fold_beside(m, loads.back())
+                                              : fold(m, m.terms, loads.back()));
         }
         for (size_t i = 0; i < members.size(); ++i) {
             const Member& m = members[i];
@@ -145,7 +177,10 @@ class Lowering {
             updates.push_back(accumulators[i].store(values[i], inside[i]));
         }
         const UOp end = uop::end(uop::group(updates), serial);
-        for (const Registers& acc : accumulators) results.push_back(acc.load(std::array{end}));
+        for (size_t i = 0; i < members.size(); ++i) {
+            const UOp all = accumulators[i].load(std::array{end});
+            results.push_back(goes_beside(members[i]) ? joined(members[i], all) : all);
+        }
         return results;
     }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "strata/codegen/linear/passes_p.h"
+#include "strata/codegen/target/group_products.h"
 #include "strata/codegen/target/matrix_reads.h"
 #include "strata/core/uop/verify.h"
 
@@ -38,14 +39,16 @@ Result<void> verify_shuffle(UOp u, const LinearProgram& program, const Target& t
 Result<void> verify_product(UOp u, const LinearProgram& program, const Target& target) {
     const std::string& name = u.as<MatrixArg>().name;
     const std::string_view arch = target.arch.name();
-    const auto row = std::ranges::find(target.matrix, name, &MatrixShape::mnemonic);
-    if (row == target.matrix.end()) {
+    const MatrixShape* row = find_shape(target.matrix, name);
+    if (!row) {
         std::string known;
         for (const MatrixShape& shape : target.matrix)
             known += fmt::format("{}{}", known.empty() ? "" : ", ", shape.mnemonic);
         return wrong(program, "{} has no {}; use one of {}", arch, name, known);
     }
     const DType operand = u.src(0).dtype(), sum = u.dtype();
+    if (row->by_groups && !group_product(u))
+        return wrong(program, "{} of {} reads A and B from local memory: stage them", name, arch);
     const int of_operand = row->operand_elements(), of_sum = row->accumulator_elements();
     if (operand != row->operand.vector(of_operand) || u.src(1).dtype() != operand ||
         sum != row->accumulator.vector(of_sum))
@@ -53,9 +56,10 @@ Result<void> verify_product(UOp u, const LinearProgram& program, const Target& t
                      name, arch, of_operand, row->operand.name(), of_sum, row->accumulator.name(), counted(operand),
                      counted(u.src(1).dtype()), counted(sum));
     const uint32_t threads = program.block[0] * program.block[1] * program.block[2];
-    if (threads % static_cast<uint32_t>(target.wave_size) == 0) return {};
+    const uint32_t together = static_cast<uint32_t>(target.wave_size * (row->by_groups ? kWavesOfGroup : 1));
+    if (threads % together == 0) return {};
     return wrong(program, "{} in a block of {} threads: it works with whole waves, {} threads of {}", name, threads,
-                 target.wave_size, arch);
+                 together, arch);
 }
 
 }  // namespace

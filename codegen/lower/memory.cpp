@@ -224,7 +224,7 @@ bool Selector::load_register(UOp u) {
     const UOp index = u.src(0);
     const std::vector<Place>& elements = registers_.at(memory_of(index));
     const UOp offset = skip_after(index.src(1));
-    if (u.dtype().lanes != 1 || index.src().size() > 2) return false;
+    if (u.dtype() != memory_of(index).dtype() || index.src().size() > 2) return false;
     Value out;
     if (offset.is_const()) {
         const Place element = elements[static_cast<size_t>(const_int(offset))];
@@ -248,6 +248,11 @@ bool Selector::load_register(UOp u) {
         }
         out = Source::of(chosen);
     }
+    if (u.dtype().lanes > 1) {
+        loaded_[u] = out.place;
+        set(u, unpacked(out.place, u.dtype()));
+        return true;
+    }
     if (u.dtype().is_bool()) out = {Source::of(code_.compare("v_cmp_ne_u32", out, Source::of_number(0))), true};
     set(u, out);
     return true;
@@ -257,8 +262,10 @@ bool Selector::store_register(UOp u) {
     const UOp index = u.src(0);
     const DType type = u.src(1).dtype();
     const std::vector<Place>& elements = registers_.at(memory_of(index));
-    if (type.lanes != 1) return false;
-    const Source data = packed(value(u.src(1)), type);
+    if (type != memory_of(index).dtype()) return false;
+    const auto loaded = loaded_.find(skip_after(u.src(1)));
+    const bool as_it_is = type.lanes > 1 && loaded != loaded_.end();
+    const Source data = as_it_is ? Source::of(loaded->second) : packed(value(u.src(1)), type);
     const UOp offset = skip_after(index.src(1));
     const Place gate = gate_of(index);
     for (size_t i = 0; i < elements.size(); ++i) {

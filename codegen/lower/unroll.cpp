@@ -3,11 +3,14 @@
 // After   r0: ...; s_add_u32 s4, s4, 1; ...; s_add_u32 s4, s4, 1; s_cmp_lg_u32 s4, 16; s_cbranch_scc1 r0
 //         or no loop at all, but one block with what stood around it, where all rounds are short enough.
 // What lives in one round has registers of its own in each.
-// Memory instructions whose address moves by the same in each round have it as an offset from that of the first.
+// Memory instructions whose address moves by the same in each round have it as an offset from that of the first, or, where
+// that is out of reach, a base that is moved from round to round.
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
+#include "strata/codegen/lower/code_p.h"
 #include "strata/codegen/lower/liveness_p.h"
 #include "strata/codegen/lower/operands_p.h"
 #include "strata/codegen/lower/passes_p.h"
@@ -130,10 +133,12 @@ class Unroller {
         leaders_.assign(body, {});
         for (int64_t i = 0; i < together; ++i) {
             own_.clear();
+            moved_.clear();
             for (size_t at = 0; at < body; ++at) {
-                block.code.push_back(round[at]);
-                if (i) rename(block.code.back(), b);
-                if (followers_[at]) follow(block.code.back(), leaders_[at], i);
+                Instruction one = round[at];
+                if (i) rename(one, b);
+                if (followers_[at]) follow(one, leaders_[at], i, movable_[at], block.code);
+                block.code.push_back(std::move(one));
             }
         }
         if (together < rounds) {
@@ -224,20 +229,30 @@ class Unroller {
         return {0, one.inst.row->flags & (isa::kStore | isa::kAtomic) ? 2u : 1u};
     }
 
-    /// Memory instructions whose address is an offset from that of an earlier round.
+    /// Memory instructions whose address is an offset from that of an earlier round, and those of them in front of which
+    /// their base may be moved.
     void find_followers(const std::vector<Instruction>& round, uint32_t b) {
         followers_.assign(round.size(), false);
-        for (size_t at = 0; at < round.size(); ++at) {
+        movable_.assign(round.size(), false);
+        bool scc = false;
+        for (size_t at = round.size(); at-- > 0;) {
             const Instruction& one = round[at];
+            if (writes_scc(function_, one)) scc = false;
+            scc |= reads_scc(function_, one);
             if (one.stride == Instruction::kUnsteady) continue;
             followers_[at] =
                 std::ranges::all_of(address_of(one), [&](size_t i) { return !one.src[i] || stays(one.src[i], b); });
+            movable_[at] = followers_[at] && !scc && one.inst.row->format == isa::Format::GLOBAL && base_of(one) &&
+                           function_.bank(base_of(one)) == Bank::scalar;
         }
     }
+
+    static Place base_of(const Instruction& one) { return one.src[address_of(one)[1]]; }
 
     /// Instructions of a round but for those of addresses that are offsets from another's.
     int64_t size_of_further_rounds(const std::vector<Instruction>& round, uint32_t b) const {
         std::vector<bool> read(function_.registers.size());
+        std::set<uint32_t> moved;  // bases
         bool scc = false;
         int64_t size = 0;
         for (size_t at = round.size() - kControl; at-- > 0;) {
@@ -248,8 +263,11 @@ class Unroller {
             ++size;
             if (writes_scc(function_, one)) scc = false;
             scc |= reads_scc(function_, one);
-            const bool follows =
-                followers_[at] && reaches(one, one.inst.offset + (kMostRounds - 1) * int64_t{one.stride});
+            bool follows = followers_[at] && reaches(one, one.inst.offset + (kMostRounds - 1) * int64_t{one.stride});
+            if (!follows && movable_[at]) {
+                follows = true;
+                if (moved.insert(base_of(one).reg).second) size += 2;
+            }
             const std::array<size_t, 2> address = follows ? address_of(one) : std::array<size_t, 2>{4, 4};
             for (size_t i = 0; i < one.src.size(); ++i)
                 if (one.src[i] && i != address[0] && i != address[1]) read[one.src[i].reg] = true;
@@ -268,16 +286,32 @@ class Unroller {
         int64_t round = 0;
         std::array<Place, 4> sources{};
     };
-    /// Takes the leader's address where the offset reaches, else leads itself.
-    void follow(Instruction& one, Leader& leader, int64_t round) {
-        const int64_t offset = one.inst.offset + (round - leader.round) * one.stride;
-        if (round == 0 || !reaches(one, offset)) {
-            leader = {round, one.src};
-            return;
+    /// Takes the leader's address where the offset reaches, or moves its base, else leads itself.
+    void follow(Instruction& one, Leader& leader, int64_t round, bool movable, std::vector<Instruction>& code) {
+        const int64_t way = (round - leader.round) * one.stride, offset = one.inst.offset + way;
+        const bool near = round && reaches(one, offset), moves = round && !near && movable;
+        if (near || moves)
+            for (size_t i : address_of(one)) one.src[i] = leader.sources[i];
+        if (near) one.inst.offset = static_cast<int32_t>(offset);
+        if (moves) one.src[address_of(one)[1]] = moved(base_of(one), static_cast<int32_t>(way), one.origin, code);
+        if (!near) leader = {round, one.src};
+        needless_ |= near || moves;
+    }
+
+    /// A base with this added, which those of a round share that add the same to the same.
+    Place moved(Place base, int32_t way, uint32_t origin, std::vector<Instruction>& code) {
+        const auto [at, fresh] = moved_.try_emplace({base.reg, base.first, way});
+        if (!fresh) return at->second;
+        const Place to = function_.add(Bank::scalar, 2);
+        for (auto [name, i, number] :
+             {std::tuple("s_add_u32", 0, way), std::tuple("s_addc_u32", 1, way < 0 ? -1 : 0)}) {
+            Instruction sum = instruction_of(*row_of(function_.family, name), origin);
+            sum.dst[0] = to.part(i);
+            sum.src[0] = base.part(i);
+            put_constant(sum, 1, number);
+            code.push_back(std::move(sum));
         }
-        for (size_t i : address_of(one)) one.src[i] = leader.sources[i];
-        one.inst.offset = static_cast<int32_t>(offset);
-        needless_ = true;
+        return at->second = to;
     }
 
     /// What was a loop is one block with what stood around it, where no other branch leads in between.
@@ -339,14 +373,15 @@ class Unroller {
     }
 
     MachineFunction& function_;
-    std::optional<Liveness> live_;                      // of the function as it was
-    std::vector<uint32_t> accesses_;                    // the block that has all uses of a register
-    std::vector<std::pair<uint32_t, uint32_t>> own_;    // registers and those that stand for them in a round
-    std::vector<uint8_t> writes_;                       // of each unit in a round; 2: several
-    std::vector<bool> followers_;                       // instructions of a round
-    std::vector<Leader> leaders_;                       // of each of them
-    bool needless_ = false;                             // some instruction has another one's address
-    std::vector<std::pair<uint32_t, Place>> unrolled_;  // blocks, and what counted their rounds
+    std::optional<Liveness> live_;                    // of the function as it was
+    std::vector<uint32_t> accesses_;                  // the block that has all uses of a register
+    std::vector<std::pair<uint32_t, uint32_t>> own_;  // registers and those that stand for them in a round
+    std::vector<uint8_t> writes_;                     // of each unit in a round; 2: several
+    std::vector<bool> followers_, movable_;           // instructions of a round
+    std::vector<Leader> leaders_;                     // of each of them
+    std::map<std::tuple<uint32_t, uint8_t, int32_t>, Place> moved_;  // bases of a round
+    bool needless_ = false;                                          // some instruction has another one's address
+    std::vector<std::pair<uint32_t, Place>> unrolled_;               // blocks, and what counted their rounds
 };
 
 }  // namespace

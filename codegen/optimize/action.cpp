@@ -83,7 +83,7 @@ bool whole_number(std::string_view text, T& value) {
 }  // namespace
 
 std::span<const ActionRow> action_rows() {
-    enum : unsigned { output = kOutput, reduction = kReduction };
+    enum : unsigned { output = kOutput, reduction = kReduction, matrices = kMatrices };
     static const std::vector<ActionRow> rows = {
 #define ACTION(name, ranges, what, ...) {#name, ranges, what, &actions::name, {__VA_ARGS__}},
 #include "strata/codegen/optimize/actions.def"
@@ -91,6 +91,8 @@ std::span<const ActionRow> action_rows() {
     };
     return rows;
 }
+
+bool makes_tiles(ActionKind kind) { return row_of(kind).ranges & kMatrices; }
 
 std::string action_rules() {
     std::string out;
@@ -144,10 +146,10 @@ Kernel start_schedule(const Kernel& kernel) {
 std::vector<UOp> axes_of(const Kernel& kernel, ActionKind kind) {
     std::vector<UOp> out;
     if (has_tiles(kernel)) return out;
-    const bool tiled_alone = kind != ActionKind::stage && has_matrices(kernel);
+    const unsigned reduction = has_matrices(kernel) ? kMatrices : kReduction;
     for (UOp r : ranges(kernel.sink)) {
         Axis axis = range_arg(r).axis;
-        unsigned is = axis == Axis::global ? kOutput : axis == Axis::reduce && !tiled_alone ? kReduction : 0;
+        unsigned is = axis == Axis::global ? kOutput : axis == Axis::reduce ? reduction : 0;
         if (row_of(kind).ranges & is) out.push_back(r);
     }
     return out;

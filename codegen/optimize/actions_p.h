@@ -29,7 +29,7 @@ namespace actions {
 }  // namespace actions
 
 /// Ranges that an action may name, as bits.
-enum RangeKind : unsigned { kOutput = 1, kReduction = 2 };
+enum RangeKind : unsigned { kOutput = 1, kReduction = 2, kMatrices = 4 };
 
 /// One row of actions.def; its place is its ActionKind.
 struct ActionRow {
@@ -40,5 +40,6 @@ struct ActionRow {
     std::vector<int64_t> amounts;
 };
 std::span<const ActionRow> action_rows();
+bool makes_tiles(ActionKind kind);
 
 }  // namespace strata::codegen

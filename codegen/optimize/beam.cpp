@@ -47,7 +47,11 @@ class Search {
             const double best = beam.front().ms;
             std::vector<Candidate> next = timed(promising(successors(schedules, beam)), false);
             usable.insert(usable.end(), next.begin(), next.end());
-            if (next.empty() || next.front().ms > best * kWorthIt) break;
+            if (!gains(next, best)) {
+                next = timed(promising(neighbours(schedules, usable)), false);
+                usable.insert(usable.end(), next.begin(), next.end());
+                if (!gains(next, best)) break;
+            }
             next.resize(std::min(next.size(), width_));
             beam = std::move(next);
         }
@@ -75,6 +79,10 @@ class Search {
         for (const std::vector<Action>& actions : known)
             if (Result<Kernel> made = apply_all(kernel, actions, target_)) add(Candidate{{*std::move(made), actions}});
         return out;
+    }
+
+    static bool gains(const std::vector<Candidate>& found, double best) {
+        return !found.empty() && found.front().ms <= best * kWorthIt;
     }
 
     bool is_over() {
@@ -109,7 +117,7 @@ class Search {
     std::vector<Candidate> successors(Schedules& schedules, const std::vector<Candidate>& beam) {
         std::vector<Candidate> out;
         for (const Candidate& c : beam) {
-            if (!c.actions.empty() && c.actions.back().kind == ActionKind::stage)
+            if (!c.actions.empty() && makes_tiles(c.actions.back().kind))
                 for (Scheduled& other : variations(schedules, c.actions))
                     if (seen_.insert(other.kernel.sink).second) out.push_back(Candidate{std::move(other)});
             for (size_t row = 0; row < action_rows().size(); ++row) {
@@ -127,6 +135,22 @@ class Search {
             }
         }
         return out;
+    }
+
+    /// The fastest of all, each with one of its actions changed: where no action more is worth it, another choice of before may
+    /// be. None where memory bounds the fastest, since all read the same.
+    std::vector<Candidate> neighbours(Schedules& schedules, std::vector<Candidate>& usable) {
+        std::vector<Candidate> out;
+        std::ranges::sort(usable, faster);
+        if (is_over() || is_bound_by_memory(usable.front().kernel)) return out;
+        for (const Candidate& c : std::span(usable).first(std::min(usable.size(), 2 * width_)))
+            for (Scheduled& other : variations(schedules, c.actions))
+                if (seen_.insert(other.kernel.sink).second) out.push_back(Candidate{std::move(other)});
+        return out;
+    }
+    bool is_bound_by_memory(const Kernel& kernel) const {
+        const StaticCost cost = static_cost(kernel, target_);
+        return cost.memory >= std::max({cost.vector, cost.matrix, cost.local, cost.lines, cost.latency});
     }
 
     /// Those that cost the least by their form, the cheapest first; the others are not compiled.

@@ -50,8 +50,8 @@ struct SearchResult {
 };
 
 /// Beam search: from the heuristic's schedule, the unoptimised kernel and schedules that are known to be good, keep the `width`
-/// fastest of all one-action successors until none is faster by 1 %. `kernel` has its output ranges on the grid
-/// (start_schedule). What it starts from is tried whatever the limits are.
+/// fastest of all one-action successors until none is faster by 1 %, nor any that changes one action of the fastest so far.
+/// `kernel` has its output ranges on the grid (start_schedule). What it starts from is tried whatever the limits are.
 Result<SearchResult> beam_search(const Kernel& kernel, const Target& target, int width, Judge& judge,
                                  const Limits& limits = {}, std::span<const std::vector<Action>> known = {});
 

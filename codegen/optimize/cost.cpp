@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "strata/codegen/optimize/accesses_p.h"
+#include "strata/codegen/target/group_products.h"
 #include "strata/codegen/target/matrix_reads.h"
 #include "strata/codegen/target/rates.h"
 
@@ -51,6 +52,7 @@ class Estimator {
             if (access.memory.as<ParamArg>().space == Space::global) add_global(access);
             if (access.memory.as<ParamArg>().space == Space::local) add_local(access);
         }
+        if (target_.ahead == Ahead::scheduled && local_bytes_ > 0 && !is_kept_back()) hide_waits();
         return spread();
     }
 
@@ -62,9 +64,10 @@ class Estimator {
         const RangeBits open = nest_.open(u);
         if (is_matrix_read(u)) return;
         if (u.is(Op::wmma)) {
-            const auto& name = u.as<MatrixArg>().name;
-            const auto shape = std::ranges::find(target_.matrix, name, &MatrixShape::mnemonic);
-            matrix_ += times(open) * shape->m * shape->n * shape->k / rates_.products;
+            const MatrixShape* shape = find_shape(target_.matrix, u.as<MatrixArg>().name);
+            const auto group = group_product(u);
+            const double steps = group ? static_cast<double>(group->steps) : 1;
+            matrix_ += times(open) * steps * shape->m * shape->n * shape->k / rates_.products;
         } else if (u.is(Op::reduce)) {
             add_reduction(u);
         } else if (info(u.op()).elementwise()) {
@@ -173,6 +176,19 @@ class Estimator {
         local_ += done / at_once * clocks;
         vector_ += done / at_once;
         if (!access.store) wait(access, kLocalClocks);
+    }
+
+    /// Whether threads wait for each other before they fill local memory again, so that a step's loads are not a step ahead.
+    bool is_kept_back() const {
+        return std::ranges::any_of(nest_.order(),
+                                   [](UOp u) { return u.is(Op::barrier) && u.src(0).dtype().bytes() > 0; });
+    }
+    /// What comes a step ahead is waited for as long as the step before does not take.
+    void hide_waits() {
+        for (auto& [loop, clocks] : waits_) {
+            const double step = (vector_ * rates_.issue + matrix_ + local_) / nest_.steps(loop);
+            if (clocks == rates_.memory_clocks) clocks = std::max(kLocalClocks, clocks - step);
+        }
     }
 
     /// Loads of one loop are under way together.

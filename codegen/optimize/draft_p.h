@@ -86,9 +86,14 @@ class Draft {
     /// Rows, which are as many as columns, of what a matrix instruction computes.
     int matrix_side() const {
         for (UOp u : toposort(kernel_.sink))
-            if (u.is(Op::wmma) && !is_matrix_read(u))
-                return std::ranges::find(target_->matrix, u.as<MatrixArg>().name, &MatrixShape::mnemonic)->m;
+            if (u.is(Op::wmma) && !is_matrix_read(u)) return find_shape(target_->matrix, u.as<MatrixArg>().name)->m;
         return 1;
+    }
+    bool multiplies_by_groups() const {
+        return std::ranges::any_of(toposort(kernel_.sink), [&](UOp u) {
+            const MatrixShape* shape = u.is(Op::wmma) ? find_shape(target_->matrix, u.as<MatrixArg>().name) : nullptr;
+            return shape && shape->by_groups;
+        });
     }
     /// Bytes of the smallest element that is loaded.
     int narrowest_load() const {

@@ -16,6 +16,13 @@ int64_t product(std::span<const UOp> ranges) {
     return n;
 }
 
+int64_t product_of_blocks(const Kernel& kernel) {
+    int64_t n = 1;
+    for (UOp r : ranges(kernel.sink))
+        if (range_arg(r).axis == Axis::global) n *= range_arg(r).size;
+    return n;
+}
+
 /// Output axes that some load does not depend on while others do: their tiles are reused from registers.
 std::vector<int> reused_axes(const Draft& plan) {
     std::vector<int> out;
@@ -50,10 +57,20 @@ struct ProductTile {
     Side rows, columns;
     int64_t unrolled, steps;
 };
-constexpr ProductTile kLargeTile = {{4, 8, 2}, {8, 16, 1}, 2, 16}, kSmallTile = {{4, 16, 1}, {4, 16, 1}, 4, 4};
+constexpr ProductTile kLargeTile = {{4, 8, 2}, {8, 16, 1}, 2, 16}, kSmallTile = {{4, 16, 1}, {4, 16, 1}, 4, 8};
 constexpr int64_t kManyTiles = 64;
 
 bool fits(const ProductTile::Side& side, int64_t size) { return size % side.size() == 0; }
+
+/// The largest tiles, which come a step ahead where that costs less.
+void add_tiles(Draft& plan, std::initializer_list<int64_t> amounts) {
+    for (const int64_t amount : amounts) {
+        Draft ahead = plan;
+        if (!plan.add(ActionKind::stage, 0, amount)) continue;
+        if (ahead.add(ActionKind::stage_ahead, 0, amount) && ahead.cost() < plan.cost()) plan = std::move(ahead);
+        return;
+    }
+}
 
 void take(Draft& plan, const ProductTile& tile, int rows, int columns) {
     for (auto [axis, side] : {std::pair(columns, tile.columns), std::pair(rows, tile.rows)}) {
@@ -63,7 +80,7 @@ void take(Draft& plan, const ProductTile& tile, int rows, int columns) {
     }
     plan.add_largest(ActionKind::unroll, 0, {tile.unrolled, 2});
     // Bytes stay as they are in memory, where four of them are one operand of a dot product.
-    if (plan.narrowest_load() > 1) plan.add_largest(ActionKind::stage, 0, {tile.steps, 4, 2});
+    if (plan.narrowest_load() > 1) add_tiles(plan, {tile.steps, 4, 2});
 }
 
 /// The tile of a wave whose lanes have rows and share the columns, which scalar registers hold: local memory is read once for as
@@ -115,11 +132,32 @@ bool tile_product(Draft& plan) {
 /// Rows and columns that a wave computes by matrix instructions, and waves that a card should have to do.
 constexpr int64_t kWaveTile = 64, kManyWaves = 384;
 
+/// Matrix products by groups of four waves, which read tiles of local memory: as wide as leaves a block for each unit.
+bool tile_groups(Draft& plan) {
+    constexpr int64_t kManyBlocks = 96;
+    const int axis = static_cast<int>(plan.axes(ActionKind::matrix).size()) - 1;
+    for (int64_t i = 0;; ++i) {
+        Draft wide = plan;
+        if (axis < 0 || !wide.add(ActionKind::matrix, axis, i)) return false;
+        if (!wide.multiplies_by_groups()) continue;
+        for (int64_t waves : {8, 4})
+            for (int rows : reused_axes(wide)) {
+                Draft tried = wide;
+                if (!tried.add(ActionKind::local, rows, waves) || !tried.add_largest(ActionKind::stage, 0, {4, 2, 1}))
+                    continue;
+                if (product_of_blocks(tried.kernel()) < kManyBlocks) continue;
+                plan = std::move(tried);
+                return true;
+            }
+    }
+}
+
 /// Matrix products by matrix instructions: each wave has several tiles of results, its operands come by way of local memory.
 bool tile_matrices(Draft& plan) {
     if (reused_axes(plan).size() < 2) return false;
     Draft padded = plan;
     pad_product(padded);
+    if (tile_groups(padded)) return plan = std::move(padded), true;
     bool fits = false;
     for (int axis = static_cast<int>(padded.axes(ActionKind::matrix).size()); axis-- > 0 && !fits;)
         fits = padded.add(ActionKind::matrix, axis, 0);
@@ -142,9 +180,11 @@ bool tile_matrices(Draft& plan) {
     const std::vector<int> left = reused_axes(plan);
     for (size_t i = left.size(); i-- > 0;) plan.add(ActionKind::local, left[i], 2);
     // What is read a step ahead is in registers meanwhile.
-    if (plan.target().ahead != Ahead::no)
+    if (plan.target().ahead != Ahead::scheduled)
         plan.add_largest(ActionKind::stage, 0, {2, 1});
-    else
+    else if (isa::is_cdna(isa::info(plan.target().arch).family))
+        add_tiles(plan, {16, 8, 4, 2, 1});
+    else  // where sums have no registers of their own it costs more than it hides
         plan.add_largest(ActionKind::stage, 0, {16, 8, 4, 2, 1});
     return true;
 }

@@ -43,7 +43,7 @@ Layout operand_layout(const MatrixShape& shape, Operand which) {
         const Weights lines{{8, 0, 0}, 1, 0}, along{{0, elements, 1}, 0, elements / 4};
         const auto swapped = [](Weights w) { return std::swap(w.element[0], w.element[1]), w; };
         if (which == Operand::a) return {{2, 2, elements / 4}, swapped(lines), swapped(along)};
-        return {{2, 2, elements / 4}, lines, along};
+        return {{shape.n / 8, 2, elements / 4}, lines, along};
     }
     if (shape.family == isa::Family::rdna3 && shape.operand.bits() == 16) return in_lines({2, 8}, {8, 1}, 0);
     if (shape.family == isa::Family::rdna3) return in_lines({elements}, {1}, 0);
@@ -52,6 +52,7 @@ Layout operand_layout(const MatrixShape& shape, Operand which) {
 }
 
 Layout accumulator_layout(const MatrixShape& shape) {
+    if (shape.by_groups) return {{shape.n / 8, 2, 2}, {{0, 8, 0}, 1, 0}, {{8, 0, 1}, 0, 2}};
     if (!shape.family) return {{2, 2, 2}, {{8, 0, 0}, 1, 0}, {{0, 8, 1}, 0, 2}};
     const int64_t elements = shape.accumulator_elements();
     Layout columns = in_lines({elements}, {1}, elements);
@@ -121,12 +122,11 @@ class Matching {
     static bool is_masked(UOp u) { return u.is(Op::where) && u.src(2).is_const() && const_value(u.src(2)) == 0; }
 
     std::optional<Product> with_outputs(Product p) const {
-        p.m = output_of(p.left, p.right, shape_.m), p.n = output_of(p.right, p.left, shape_.n);
-        if (!p.m || !p.n) return {};
         // Neighbouring lanes have neighbours along n: that is where memory goes on.
-        if (follows_memory(p.m) && !follows_memory(p.n) && shape_.m == shape_.n)
-            std::swap(p.left, p.right), std::swap(p.m, p.n);
-        return p;
+        p.m = output_of(p.left, p.right, shape_.m), p.n = output_of(p.right, p.left, shape_.m);
+        if (p.m && p.n && follows_memory(p.m) && !follows_memory(p.n)) std::swap(p.left, p.right);
+        p.m = output_of(p.left, p.right, shape_.m), p.n = output_of(p.right, p.left, shape_.n);
+        return p.m && p.n ? std::optional(p) : std::nullopt;
     }
 
     UOp output_of(UOp value, UOp other, int64_t multiple) const {
@@ -226,7 +226,8 @@ class Rewriting {
     UOp fragment(Operand which, UOp value, UOp side, UOp outer_side, UOp outer_k) {
         const Layout layout = operand_layout(shape_, which);
         const std::vector<UOp> element = digits(layout, Axis::vector);
-        const UOpMap<UOp> places{{side, place(outer_side, shape_.n, sum_of(terms(element, layout.lines)))},
+        const int64_t lines = which == Operand::a ? shape_.m : shape_.n;
+        const UOpMap<UOp> places{{side, place(outer_side, lines, sum_of(terms(element, layout.lines)))},
                                  {k_, place(outer_k, shape_.k, sum_of(terms(element, layout.along)))}};
         return uop::contract(substitute(value, places), element);
     }

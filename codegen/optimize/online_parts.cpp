@@ -70,7 +70,7 @@ std::optional<OnlineParts> online_parts(UOp sink, UOp keys, const Target& target
     if (depends_on(p.query, keys)) std::swap(p.query, p.key);
     const DType type = p.value.dtype();
     const auto shape = std::ranges::find_if(target.matrix, [&](const MatrixShape& s) {
-        return !s.family && s.operand == type && type.bits() == 16 && s.accumulator == dtypes::float32;
+        return !s.family && !s.by_groups && s.operand == type && type.bits() == 16 && s.accumulator == dtypes::float32;
     });
     if (shape == target.matrix.end() || target.ahead != Ahead::copies) return {};
     p.shape = &*shape;

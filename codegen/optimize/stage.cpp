@@ -5,6 +5,8 @@
 // After   in the outer loop: vector = elements of the tile; barrier; local memory = elements of the vector; barrier;
 //         value(load(local memory[place(inner, threads, ...)]))
 // The first barrier waits for those who still read the tile before; what it fetches is under way until then.
+// What four waves multiply together (MatrixShape::by_groups) they read there themselves, all steps of the tile:
+//   reduce(wmma(contract(load(a)), contract(load(b)), 0), outer, inner) becomes reduce(wmma(local a, local b, 0), outer)
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -12,6 +14,7 @@
 #include "strata/codegen/kernel/widen.h"
 #include "strata/codegen/optimize/accesses_p.h"
 #include "strata/codegen/optimize/actions_p.h"
+#include "strata/codegen/optimize/group_tile_p.h"
 #include "strata/codegen/target/matrix_reads.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/kernel.h"
@@ -44,18 +47,19 @@ bool is_step(UOp range) {
 struct Operand {
     UOp load;
     std::vector<UOp> tile;
-    UOp near;          ///< the one of neighbours in local memory
-    int64_t elements;  ///< of the tile
-    int64_t wide = 1;  ///< elements that a thread reads at once: neighbours in memory
-    int64_t deep = 1;  ///< and neighbours in local memory of each, so that it writes as many at once
+    UOp near;                            ///< the one of neighbours in local memory
+    int64_t elements;                    ///< of the tile
+    int64_t wide = 1;                    ///< elements that a thread reads at once: neighbours in memory
+    int64_t deep = 1;                    ///< and neighbours in local memory of each, so that it writes as many at once
+    std::optional<GroupTile> by_groups;  ///< where groups of waves multiply what is there
     UOp offset() const { return load.src(0).src(1); }
     int64_t most_at_once() const { return 16 / load.dtype().bytes(); }
 };
 
 class Staging {
   public:
-    Staging(UOp sink, UOp outer, const Target& target)
-        : sink_(sink), outer_(outer), target_(target), next_id_(next_range_id(sink)) {
+    Staging(UOp sink, UOp outer, UOp inner, const Target& target)
+        : sink_(sink), outer_(outer), inner_(inner), target_(target), next_id_(next_range_id(sink)) {
         if (std::ranges::any_of(ranges(sink), [](UOp r) { return range_arg(r).axis == Axis::lane; }))
             for (const Access& access : accesses_of(Nest(sink), target.wave_size))
                 if (is_scalar(access, target)) scalar_[access.node] = true;
@@ -79,6 +83,11 @@ class Staging {
                                   kMostBytes);
         if (operands_.empty())
             return make_error(ErrorKind::Usage, "no operand is read by several threads of the block in the same step");
+        const UOp sums = sums_of_groups();
+        GroupProduct product{};
+        if (sums) {
+            STRATA_TRY(product, group_tiles(sums.src(0)));
+        }
         std::vector<UOp> fetched, stored, memories;
         for (const Operand& o : operands_) fetched.push_back(fetch(o));
         const UOp free = uop::barrier(fetched);
@@ -94,9 +103,10 @@ class Staging {
             const UOp memory = uop::after(memories[i], {filled});
             staged[o.load] = uop::load(uop::at(memory, place(o, o.tile)));
             for (UOp u : toposort(sink_))
-                if (u.is(Op::contract) && u.src(0) == o.load)
+                if (u.is(Op::contract) && u.src(0) == o.load && !o.by_groups)
                     if (const UOp read = read_as_matrices(o, memory, u)) staged[u] = read;
         }
+        if (sums) staged[sums] = by_groups(sums, product, memories, filled);
         return simplify(substitute(sink_, staged));
     }
 
@@ -246,6 +256,7 @@ class Staging {
 
     /// Where an element of a tile is in local memory.
     UOp place(const Operand& o, std::span<const UOp> values) const {
+        if (o.by_groups) return o.by_groups->place(values);
         UOp sum;
         for (size_t i = 0; i < o.tile.size(); ++i) {
             const int64_t pitch = pitch_of(o, o.tile[i]);
@@ -306,6 +317,61 @@ class Staging {
     }
     static bool is_lane(UOp range) { return range_arg(range).axis == Axis::lane; }
 
+    /// The sums of products that groups of waves compute; none elsewhere.
+    UOp sums_of_groups() const {
+        for (UOp u : toposort(sink_))
+            if (u.is(Op::reduce) && u.src(0).is(Op::wmma))
+                if (const MatrixShape* shape = find_shape(target_.matrix, u.src(0).as<MatrixArg>().name);
+                    shape && shape->by_groups)
+                    return u;
+        return {};
+    }
+    /// Gives both operands of the product the tiles that groups of waves read.
+    Result<GroupProduct> group_tiles(UOp product) {
+        std::array<SwizzledTile, 2> layouts;
+        const UOp wave = threads_.size() == 3 ? threads_[0] : UOp();
+        for (size_t i : {0, 1}) {
+            const UOp held = product.src(static_cast<int>(i));
+            const auto o = std::ranges::find(operands_, held.src(0), &Operand::load);
+            const bool is_a = i == 0;
+            const auto whose = [&] { return is_a ? "A" : "B"; };
+            if (!wave || range_arg(wave).size % kWavesOfGroup)
+                return make_error(ErrorKind::Usage,
+                                  "groups of {} waves that multiply want as many along the rows, no other threads",
+                                  kWavesOfGroup);
+            const GroupRanges mean{threads_[1], held.src(is_a ? 2 : 1), wave,
+                                   threads_[2], held.src(is_a ? 1 : 2), inner_};
+            if (o != operands_.end() && is_a == (std::ranges::find(o->tile, wave) != o->tile.end()))
+                o->by_groups = GroupTile::of(o->offset(), o->tile, mean, o->most_at_once());
+            if (o == operands_.end() || !o->by_groups)
+                return make_error(ErrorKind::Usage,
+                                  "groups of waves multiply tiles of {} bytes along memory of {}: take other steps",
+                                  kSwizzledRow, whose());
+            layouts[i] = o->by_groups->layout();
+        }
+        return GroupProduct{inner_ ? range_arg(inner_).size : 1, layouts[0], layouts[1]};
+    }
+    /// The sums of the whole tile's products, by instructions that four waves start at the first one's rows.
+    UOp by_groups(UOp sums, const GroupProduct& product, std::span<const UOp> memories, UOp filled) const {
+        const UOp wmma = sums.src(0);
+        std::array<UOp, 2> from;
+        for (int i : {0, 1}) {
+            const auto o = std::ranges::find(operands_, wmma.src(i).src(0), &Operand::load);
+            UOpMap<UOp> first;
+            for (UOp r : o->tile) first[r] = index_const(0);
+            const UOp wave = threads_[0];
+            if (first.contains(wave)) first[wave] = wave / kWavesOfGroup * kWavesOfGroup;
+            const UOp memory = uop::after(memories[static_cast<size_t>(o - operands_.begin())], {filled});
+            const UOp start = uop::at(memory, simplify(substitute(place(*o, o->tile), first)));
+            from[static_cast<size_t>(i)] =
+                make(Op::load, o->load.dtype().vector(static_cast<int>(o->most_at_once())), {start});
+        }
+        std::vector<UOp> sources{uop::wmma(name_of(wmma.as<MatrixArg>().name, product), from[0], from[1], wmma.src(2))};
+        for (UOp r : sums.src().subspan(1))
+            if (r != inner_) sources.push_back(r);
+        return make(Op::reduce, sums.dtype(), sources, sums.as<ReduceArg>());
+    }
+
     /// The near range comes first and steps of loops come last, each a padded row from the next; in between, and among steps,
     /// ranges are in their order in memory.
     int64_t pitch_of(const Operand& o, UOp range) const {
@@ -322,12 +388,13 @@ class Staging {
         return is_step(range) ? steps * (row > 1 ? row + o.most_at_once() : 1) : row;
     }
     int64_t size_of(const Operand& o) const {
+        if (o.by_groups) return o.by_groups->size();
         int64_t last = 1;
         for (UOp r : o.tile) last += (range_arg(r).size - 1) * pitch_of(o, r);
         return last;
     }
 
-    UOp sink_, outer_;
+    UOp sink_, outer_, inner_;
     const Target& target_;
     std::vector<UOp> threads_;  // the fastest last
     std::vector<Operand> operands_;
@@ -344,13 +411,13 @@ Result<Kernel> stage(const Site& site) {
     const RangeArg& r = range_arg(site.range());
     if (site.amount < 1 || r.size % site.amount != 0 || r.size == site.amount)
         return make_error(ErrorKind::Usage, "cannot make tiles of {} of a range of {}", site.amount, r.size);
-    UOp sink = site.kernel.sink, outer = site.range();
+    UOp sink = site.kernel.sink, outer = site.range(), inner;
     if (site.amount > 1) {
-        const UOp inner = uop::range(site.amount, next_range_id(sink), r.axis);
+        inner = uop::range(site.amount, next_range_id(sink), r.axis);
         outer = uop::range(r.size / site.amount, r.id, r.axis);
         sink = simplify(replace_range(sink, site.range(), outer * site.amount + inner, std::array{outer, inner}));
     }
-    STRATA_TRY(UOp staged, Staging(sink, outer, site.target).run());
+    STRATA_TRY(UOp staged, Staging(sink, outer, inner, site.target).run());
     return Kernel{staged, site.kernel.name};
 }
 

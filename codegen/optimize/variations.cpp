@@ -22,11 +22,23 @@ class Variations {
                 if (amount > 0) add(std::move(other));
             }
         }
+        tile_in_other_ways();
         insert_before_last();
         return std::move(found_);
     }
 
   private:
+    void tile_in_other_ways() {
+        std::vector<Action> other = actions_;
+        for (size_t row = 0; row < action_rows().size(); ++row) {
+            other.back().kind = static_cast<ActionKind>(row);
+            if (!makes_tiles(other.back().kind)) continue;
+            for (const int64_t amount : {actions_.back().amount, actions_.back().amount / 2}) {
+                other.back().amount = amount;
+                if (amount > 0) add(other);
+            }
+        }
+    }
     void insert_before_last() {
         const auto last = static_cast<ptrdiff_t>(actions_.size()) - 1;
         const Result<Kernel>& before = schedules_.of(std::span(actions_).first(static_cast<size_t>(last)));
@@ -34,7 +46,7 @@ class Variations {
         for (size_t row = 0; row < action_rows().size(); ++row) {
             const auto kind = static_cast<ActionKind>(row);
             const std::vector<int64_t>& amounts = action_rows()[row].amounts;
-            if (kind == actions_.back().kind || amounts.empty()) continue;
+            if (makes_tiles(kind) || amounts.empty()) continue;
             for (int axis = 0; axis < static_cast<int>(axes_of(*before, kind).size()); ++axis) {
                 std::vector<Action> other = actions_;
                 other.insert(other.begin() + last, {kind, axis, amounts[0]});

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "strata/asm/isa/arch.h"
@@ -10,6 +11,7 @@
 #include "strata/codegen/render/expression_p.h"
 #include "strata/codegen/render/inline_plan_p.h"
 #include "strata/codegen/render/render.h"
+#include "strata/codegen/target/group_products.h"
 #include "strata/codegen/target/matrix_reads.h"
 #include "strata/core/uop/kernel.h"
 
@@ -33,11 +35,16 @@ class Renderer {
             if (plan_.declares[i]) declared_later_[skip_after(u.src(0).src(0))] = true;
             if (u.is(Op::load) && plan_.form[i] == InlinePlan::Form::inlined) inlined_loads_[u] = true;
             if (is_matrix_read(u)) read_as_matrices_[u.src(0)] = true;
+            if (group_product(u)) read_as_matrices_[u.src(0)] = read_as_matrices_[u.src(1)] = by_groups_ = true;
         }
         if (program_.copies_ahead) count_copies_under_way();
+        if (target_.arch.is_amd()) find_fetches();
         head();
-        for (at_ = 0; at_ < program_.ops.size(); ++at_)
-            if (UOp u = program_.ops[at_]; !emit_statement(u) && !emit_value(u)) return u;
+        for (at_ = 0; at_ < program_.ops.size(); ++at_) {
+            const UOp u = program_.ops[at_];
+            if (products_ && !holds_products(u)) end_products();
+            if (!emit_statement(u) && !emit_value(u)) return u;
+        }
         return std::move(text_) + "}\n";
     }
 
@@ -80,7 +87,8 @@ class Renderer {
         text_ += fmt::format("\nextern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n", b[0] * b[1] * b[2],
                              name, parameters);
         depth_ = 1;
-        if (asks_for_memory()) line("extern __shared__ __attribute__((aligned(16))) unsigned char strata_lds[];");
+        if (asks_for_memory())
+            line("extern __shared__ __attribute__((aligned({}))) unsigned char strata_lds[];", local_alignment());
     }
 
     /// As codegen/kernel names kernels: e_16_4, r_256.
@@ -100,7 +108,9 @@ class Renderer {
                 guarded(u, fmt::format("atomicAdd(&{}, {})", element(u.src(0)).text, value(u.src(1)).text));
                 return true;
             case Op::barrier:
+                start_copies();
                 if (program_.copies_ahead) line("strata_copies_done<{}>();", copies_under_way_);
+                if (by_groups_) line("strata_fence_of_products();");
                 line("__syncthreads();");
                 return true;
             case Op::define_var:
@@ -112,6 +122,7 @@ class Renderer {
     /// False where there is no spelling.
     bool emit_value(UOp u) {
         if (read_as_matrices_.contains(u)) return inlined_loads_.contains(u);
+        if (group_product(u)) products_ = u;
         Expression e = u.is_const() ? literal(u) : u.is(Op::load) ? load(u) : compute(u);
         if (e.text.empty()) return false;
         bool inlined = plan_.form[at_] == InlinePlan::Form::inlined;
@@ -132,14 +143,16 @@ class Renderer {
         std::string count = shared || size > 1 ? fmt::format("[{}]", size) : "";
         if (shared && asks_for_memory()) {
             line("{0}* const {1} = ({0}*)(strata_lds + {2});", hip_type(u.dtype()), name, asked_);
-            asked_ += (arg.size * bytes + 15) / 16 * 16;
+            asked_ += (arg.size * bytes + local_alignment() - 1) / local_alignment() * local_alignment();
             values_[u] = {name};
             return;
         }
-        line("{}{} {}{};", shared ? "__shared__ __attribute__((aligned(16))) " : "", hip_type(u.dtype()), name, count);
+        line("{}{} {}{};", shared ? fmt::format("__shared__ __attribute__((aligned({}))) ", local_alignment()) : "",
+             hip_type(u.dtype()), name, count);
         values_[u] = {name};
     }
 
+    int64_t local_alignment() const { return by_groups_ ? kSwizzledBytes : 16; }
     bool asks_for_memory() const { return dynamic_lds(program_, target_) > 0; }
 
     Expression special(UOp u) const {
@@ -174,8 +187,10 @@ class Renderer {
         depth_++;
     }
     void close_loop() {
+        start_copies();
         depth_--;
         line("}}");
+        if (!sums_.empty()) line("strata_products_end({});", std::exchange(sums_, ""));
     }
 
     const Expression& value(UOp u) const { return values_.at(skip_after(u)); }
@@ -225,6 +240,10 @@ class Renderer {
     Expression compute(UOp u) const {
         if (u.is(Op::lane)) return lane(u);
         if (is_matrix_read(u)) return matrix_read(u);
+        if (group_product(u))
+            return {fmt::format("{}(&{}, &{}, {})", u.as<MatrixArg>().name,
+                                place(u.src(0).src(0), u.src(0).dtype()).text,
+                                place(u.src(1).src(0), u.src(1).dtype()).text, value(u.src(2)).text)};
         std::vector<Expression> sources;
         bool assumes_gate = false;
         for (UOp s : u.src()) {
@@ -290,10 +309,45 @@ class Renderer {
             static_cast<int>(std::ranges::count_if(before, is_ahead) - std::ranges::count_if(inside, is_ahead));
     }
 
+    /// The last of the loads that a loop's step does for the next one.
+    void find_fetches() {
+        std::vector<UOp> last(1);  // of each loop around
+        for (UOp u : program_.ops) {
+            if (u.is(Op::range)) last.push_back({});
+            if (u.is(Op::store) && u.src(1).is(Op::load) && memory_of(u).as<ParamArg>().space == Space::reg &&
+                memory_of(u.src(1)).as<ParamArg>().space == Space::global)
+                last.back() = u;
+            if (!u.is(Op::end)) continue;
+            if (last.back()) last_fetches_[last.back()] = true;
+            last.pop_back();
+        }
+    }
+
+    void start_copies() {
+        for (const std::string& copy : copies_) line("{}", copy);
+        copies_.clear();
+    }
+    /// Products of groups of waves are under way while their sums are put where they belong, and then while a loop's copies start.
+    bool holds_products(UOp u) {
+        const bool stores = u.is(Op::store) && u.src(1).is(Op::lane) && u.src(1).src(0) == products_;
+        if (stores) sums_ = value(u.src(0).src(0)).text;
+        return stores || (u.is(Op::lane) && u.src(0) == products_);
+    }
+    void end_products() {
+        products_ = {};
+        start_copies();
+        if (program_.products_under_way && depth_ > 1)
+            line("strata_products_of_steps_before_end();");
+        else
+            line("strata_products_end({});", std::exchange(sums_, ""));
+    }
+
     void store(UOp u) {
         if (is_copied_ahead(u)) {
-            line("strata_copy_async<{}>(&{}, &{});", u.src(1).dtype().bytes(), place(u.src(0), u.src(1).dtype()).text,
-                 place(u.src(1).src(0), u.src(1).dtype()).text);
+            copies_.push_back(fmt::format("strata_copy_async<{}>(&{}, &{});", u.src(1).dtype().bytes(),
+                                          place(u.src(0), u.src(1).dtype()).text,
+                                          place(u.src(1).src(0), u.src(1).dtype()).text));
+            if (!by_groups_ || depth_ == 1) start_copies();
             return;
         }
         std::string type;
@@ -302,6 +356,7 @@ class Renderer {
             values_[skip_after(u.src(0).src(0))] = {fmt::format("acc{}", next_acc_++)};
         }
         guarded(u, type + fmt::format("{} = {}", place(u.src(0), u.src(1).dtype()).text, value(u.src(1)).text));
+        if (last_fetches_.contains(u)) line("strata_fetch_here();");
     }
 
     void guarded(UOp u, std::string_view statement) {
@@ -319,7 +374,11 @@ class Renderer {
     size_t at_ = 0, depth_ = 0;
     const std::array<bool, 3> scalar_threads_ = scalar_threads(program_, target_);
     UOpMap<Expression> values_;
-    UOpMap<bool> written_, declared_later_, inlined_loads_, filled_ahead_, read_as_matrices_;
+    UOpMap<bool> written_, declared_later_, inlined_loads_, filled_ahead_, read_as_matrices_, last_fetches_;
+    bool by_groups_ = false;           // waves multiply together what is in local memory
+    UOp products_;                     // of such, under way
+    std::string sums_;                 // what they are added to
+    std::vector<std::string> copies_;  // of a loop's step that start behind its products
     int copies_under_way_ = 0;
     int64_t asked_ = 0;  // bytes of memory of the block, where the launch gives it
     int next_lds_ = 0, next_acc_ = 0, next_val_ = 0, next_idx_ = 0, next_alu_ = 0;

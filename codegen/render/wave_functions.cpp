@@ -123,6 +123,32 @@ std::string mma_section(const MatrixShape& shape) {
     return text + "    return c;\n}\n";
 }
 
+/// Of groups of four waves: all steps of a tile. They are under way until strata_products_end.
+std::string group_section(const MatrixShape& shape) {
+    const std::string sum = hip_type(shape.accumulator.vector(shape.accumulator_elements()));
+    const int count = shape.accumulator_elements();
+    std::string names, held;
+    for (int i = 0; i < count; ++i) {
+        names += fmt::format("{}%{}", i ? ", " : "", i);
+        held += fmt::format("{}\"+f\"(c[{}])", i ? ", " : "", i);
+    }
+    return fmt::format(
+        "//@ {0}\ntemplate <int steps, bool a_along_k, int a_rows, bool b_along_k, int b_rows>\n"
+        "STRATA_FN {1} {0}(const void* a, const void* b, {1} c) {{\n"
+        "    const uint64_t left = strata_tile_of_products<a_along_k, a_rows>(a), right = "
+        "strata_tile_of_products<b_along_k, b_rows>(b);\n"
+        "    strata_products_begin(c);\n"
+        "#pragma unroll\n"
+        "    for (int s = 0; s < steps; ++s)\n"
+        "        asm volatile(\"{{\\n.reg .pred p;\\nsetp.eq.b32 p, 0, 0;\\nwgmma.mma_async.sync.aligned.{2} {{{3}}}, "
+        "%{4}, %{5}, p, 1, 1, %{6}, %{7};\\n}}\"\n"
+        "            : {8}\n"
+        "            : \"l\"(left + s * (a_along_k ? 2 : 128)), \"l\"(right + s * (b_along_k ? 2 : 128)), "
+        "\"n\"(!a_along_k), \"n\"(!b_along_k));\n"
+        "    asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n    return c;\n}}\n",
+        shape.mnemonic, sum, shape.builtin, names, count, count + 1, count + 2, count + 3, held);
+}
+
 /// How a dword comes from another lane, by the rows of lane_xor.def.
 std::string lane_section() {
     std::string text(kLanes);
@@ -172,8 +198,15 @@ std::string wave_functions() {
 
 std::string nvidia_wave_functions() {
     std::string text = vector_sections(false);
-    for (const MatrixShape& shape : matrix_shapes())
-        if (!shape.family) text += mma_section(shape);
+    for (const MatrixShape& shape : matrix_shapes()) {
+        if (shape.family) continue;
+        const DType sums = shape.accumulator.vector(shape.accumulator_elements());
+        if (shape.by_groups && text.find(fmt::format("//@ {}\n", hip_type(sums))) == text.npos)
+            text += fmt::format(
+                "//@ {0}\ntypedef strata_vector<{1}, {2}> {0};\n#define make_{0}(...) ({0}{{{{__VA_ARGS__}}}})\n",
+                hip_type(sums), hip_type(sums.element()), sums.lanes);
+        text += shape.by_groups ? group_section(shape) : mma_section(shape);
+    }
     return text;
 }
 

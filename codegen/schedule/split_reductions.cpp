@@ -6,6 +6,7 @@
 //         threads of the first stage read neighbouring elements.
 // Runs before plan_storage because the partial results need memory of their own.
 #include <algorithm>
+#include <bit>
 #include <unordered_set>
 
 #include "strata/codegen/schedule/online.h"
@@ -16,16 +17,26 @@ namespace {
 
 constexpr int64_t kSplitFrom = 1 << 15;   // elements a result below which one block does it well
 constexpr int64_t kFewResults = 1 << 10;  // with more results than this the first stage fills the machine unsplit
-constexpr int64_t kBlocks = 1 << 10;      // partial results to aim at over all results, where a block shares each,
-constexpr int64_t kLeastShared = 1 << 10, kMostShared = 1 << 14;  // of so many elements
+constexpr int64_t kBlocks = 1 << 9;       // partial results to aim at over all results, where a block shares each,
+constexpr int64_t kLeastShared = 1 << 10, kMostShared = 1 << 15;  // of so many elements
 constexpr int64_t kPartials = 1 << 14;                            // the same where a thread has each
 constexpr int64_t kLeastSerial = 16;                              // elements a partial result, at least
 
-/// The divisor of n nearest to, and not above, `wish`; 0 when the best is below 64.
-int64_t divisor_near(int64_t n, int64_t wish) {
-    for (int64_t m = wish; m >= 64; --m)
+/// The divisor of n nearest to, and not above, `wish` that is a multiple of `step`; 0 when there is none.
+int64_t divisor_near(int64_t n, int64_t wish, int64_t step) {
+    for (int64_t m = wish / step * step; m >= step; m -= step)
         if (n % m == 0) return m;
     return 0;
+}
+
+/// Elements of a partial result that a block shares: a power of two where that divides them, else whole steps of all its threads,
+/// wide loads each, and twice as many blocks, since some of them have less to do.
+int64_t shared_by_block(int64_t n, int64_t results) {
+    const int64_t each = n * results / kBlocks;
+    const auto power = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(each)));
+    const int64_t even = std::clamp(power, kLeastShared, kMostShared);
+    if (n % even == 0) return even;
+    return std::clamp(each / 2 / kLeastShared * kLeastShared, kLeastShared, kMostShared / 2);
 }
 
 UOp reshaped(UOp x, Shape shape) { return make(Op::reshape, x.dtype(), {x}, ShapeArg{std::move(shape)}); }
@@ -51,9 +62,9 @@ std::vector<int> kept_first(UOp x, const std::vector<int>& axes) {
     return order;
 }
 
-/// Rows of so many columns, or about as many where they are not divided by that.
-UOp divided(UOp rows, int64_t& columns, Op op) {
-    const int64_t n = rows.shape()[1], divisor = divisor_near(n, columns);
+/// Rows of so many columns, or of about as many steps where that does not divide them.
+UOp divided(UOp rows, int64_t& columns, int64_t step, Op op) {
+    const int64_t n = rows.shape()[1], divisor = divisor_near(n, columns, step);
     if (divisor < columns / 4) return padded(rows, columns, op);
     columns = divisor;
     return rows;
@@ -69,9 +80,10 @@ UOp split(UOp u) {
     const std::vector<int> order = kept_first(x, arg.axes);
     const bool in_order = std::is_sorted(order.begin(), order.end());
     if (!in_order) x = make(Op::permute, x.dtype(), {x}, AxesArg{order});
-    int64_t wish = in_order ? std::clamp(n * results / kBlocks, kLeastShared, kMostShared)
+    const int64_t step = in_order ? kLeastShared : 1;
+    int64_t wish = in_order ? shared_by_block(n, results)
                             : std::min(std::max<int64_t>(256, kPartials / results), n / kLeastSerial / 256 * 256);
-    const UOp rows = divided(reshaped(x, {results, n}), wish, arg.op);
+    const UOp rows = divided(reshaped(x, {results, n}), wish, step, arg.op);
     const int reduced_first = in_order ? 2 : 1;
     UOp partial = reduced(reshaped(rows, {results, rows.shape()[1] / wish, wish}), arg.op, reduced_first);
     UOp total = reduced(make(Op::contiguous, partial.dtype(), {partial}), arg.op, 3 - reduced_first);

@@ -42,19 +42,34 @@ constexpr MatrixShape kMatrixShapes[] = {
     {Family::family, #mnemonic, m, n, k, dtypes::operand, dtypes::accumulator, #builtin},
 #define MMA(chip, name, m, n, k, operand, accumulator, ptx) \
     {std::nullopt, #name, m, n, k, dtypes::operand, dtypes::accumulator, #ptx},
+#define WGMMA(chip, name, m, n, k, operand, accumulator, ptx) \
+    {std::nullopt, #name, m, n, k, dtypes::operand, dtypes::accumulator, #ptx, true},
 #include "strata/codegen/target/matrix_shapes.def"
+#undef WGMMA
 #undef MMA
 #undef MATRIX
 };
-/// The first chip that has each of NVIDIA's, which stand last.
+/// The first chip that has each of NVIDIA's, which stand last; those of groups behind the others.
 constexpr std::string_view kFirstChips[] = {
 #define MATRIX(...)
 #define MMA(chip, ...) #chip,
+#define WGMMA(...)
 #include "strata/codegen/target/matrix_shapes.def"
+#undef WGMMA
 #undef MMA
 #undef MATRIX
 };
 static_assert(std::ranges::is_sorted(kFirstChips, std::greater()), "the newest chip's first");
+/// The one chip of groups' (PTX: sm_90a).
+constexpr std::string_view kChipsOfGroups[] = {
+#define MATRIX(...)
+#define MMA(...)
+#define WGMMA(chip, ...) #chip,
+#include "strata/codegen/target/matrix_shapes.def"
+#undef WGMMA
+#undef MMA
+#undef MATRIX
+};
 
 struct LaneRow {
     isa::FamilySet families;
@@ -71,8 +86,9 @@ constexpr LaneRow kLaneRows[] = {
 
 int lanes_of(std::optional<Family> family) { return family && isa::is_cdna(*family) ? 64 : 32; }
 
-constexpr std::span<const MatrixShape> kAmd(kMatrixShapes, std::size(kMatrixShapes) - std::size(kFirstChips)),
-    kMma(kAmd.data() + kAmd.size(), std::size(kFirstChips));
+constexpr size_t kNvidias = std::size(kFirstChips) + std::size(kChipsOfGroups);
+constexpr std::span<const MatrixShape> kAmd(kMatrixShapes, std::size(kMatrixShapes) - kNvidias),
+    kMma(kAmd.data() + kAmd.size(), kNvidias);
 
 std::span<const MatrixShape> shapes_of(Family family) {
     auto mine = std::ranges::equal_range(kAmd, std::optional(family), {}, &MatrixShape::family);
@@ -82,7 +98,8 @@ static_assert(std::ranges::is_sorted(kAmd, {}, &MatrixShape::family));
 
 std::span<const MatrixShape> shapes_of_nvidia(Chip chip) {
     const auto newer = std::ranges::count_if(kFirstChips, [&](std::string_view first) { return first > chip.name(); });
-    return kMma.subspan(static_cast<size_t>(newer));
+    const bool has_groups = chip.name() == kChipsOfGroups[0];
+    return kMma.first(has_groups ? kNvidias : std::size(kFirstChips)).subspan(static_cast<size_t>(newer));
 }
 
 // hipModuleLaunchKernel takes so many workgroups; a dispatch packet counts threads in 32 bits (HSA 1.2, 2.9.6).
@@ -116,6 +133,11 @@ Result<Route> parse_route(std::string_view name) {
 
 std::span<const MatrixShape> matrix_shapes() { return kMatrixShapes; }
 
+const MatrixShape* find_shape(std::span<const MatrixShape> shapes, std::string_view name) {
+    const auto found = std::ranges::find(shapes, name.substr(0, name.find('<')), &MatrixShape::mnemonic);
+    return found == shapes.end() ? nullptr : &*found;
+}
+
 int MatrixShape::operand_elements() const {
     const int copies = family == Family::rdna3 ? 2 : 1;
     return m * k * copies / lanes_of(family);
@@ -143,7 +165,7 @@ Target target_of(Chip arch, Route route) {
             .vector_bytes = offer.vector_bytes,
             .wave_ops = offer.wave_ops,
             .unrolls_loops = route == Route::asm_,
-            .ahead = Ahead::no,
+            .ahead = Ahead::scheduled,
             .matrix = shapes_of(row.family),
             .max_grid = {isa::kMaxGrid[0], isa::kMaxGrid[1], isa::kMaxGrid[2]},
             .max_grid_threads = kPacketMaxThreads};

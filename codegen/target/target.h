@@ -37,13 +37,17 @@ struct MatrixShape {
     int m, n, k;
     DType operand, accumulator;
     std::string_view builtin;  ///< of clang, behind __builtin_amdgcn_; of PTX, behind mma.sync.aligned.
+    /// Four waves compute it together, with operands of local memory (group_products.h): PTX's, behind wgmma.mma_async.sync.aligned.
+    bool by_groups = false;
 
-    /// Elements that a lane holds of A (and of B), and of C; the table says which.
+    /// Elements that a lane holds of A, and of B where waves compute it alone; of C. The table says which.
     int operand_elements() const;
     int accumulator_elements() const;
 };
 /// All rows, of all families.
 std::span<const MatrixShape> matrix_shapes();
+/// The row of a matrix instruction's name, which may go on with what group_products.h says; null where there is none.
+const MatrixShape* find_shape(std::span<const MatrixShape> shapes, std::string_view name);
 
 /// How the value of the lane whose number differs in the bits of a mask is reached.
 enum class LanePath : uint8_t {
@@ -57,9 +61,9 @@ struct LaneXor {
     uint16_t control;  ///< of DPP16
 };
 
-/// What a loop copies to local memory is read when it is stored, or a step before: into registers, or by copies that go on
-/// meanwhile.
-enum class Ahead : uint8_t { no, registers, copies };
+/// What a loop copies to local memory is read when it is stored, or a step before: into registers, where a schedule says so or
+/// in any case, or by copies that go on meanwhile.
+enum class Ahead : uint8_t { scheduled, registers, copies };
 
 /// What a machine offers. The stages of the compiler have no limits of their own: they read them here.
 struct Target {

@@ -51,10 +51,17 @@ struct AmdModule {
 struct AmdStream {
     Card* card;
     void* stream;
+    bool borrowed = false;
 };
 struct AmdEvent {
     Card* card;
     void* event;
+};
+struct AmdGraph {
+    Card* card;
+    void *graph = nullptr, *executable = nullptr;
+    std::vector<void*> nodes = {};
+    std::vector<abi::KernelNode> kernels = {};
 };
 template <class Handle, class Own>
 Handle* handle(Own* own) {
@@ -64,6 +71,7 @@ AmdModule& of(ModuleHandle* module) { return *reinterpret_cast<AmdModule*>(modul
 AmdFunction& of(FunctionHandle* function) { return *reinterpret_cast<AmdFunction*>(function); }
 AmdStream& of(StreamHandle* stream) { return *reinterpret_cast<AmdStream*>(stream); }
 AmdEvent& of(EventHandle* event) { return *reinterpret_cast<AmdEvent*>(event); }
+AmdGraph& of(GraphHandle* graph) { return *reinterpret_cast<AmdGraph*>(graph); }
 
 void* pointer(DevicePtr address) { return reinterpret_cast<void*>(address); }
 
@@ -188,27 +196,27 @@ Result<DeviceProperties> device_properties(int device) {
 std::string device_label(int device) { return std::to_string(device); }
 bool may_have_devices() { return asked_for || access("/dev/kfd", F_OK) == 0 || access("/dev/dxg", F_OK) == 0; }
 
-Result<DevicePtr> allocate(int device, size_t bytes) {
+Result<DevicePtr> malloc(int device, size_t bytes) {
     STRATA_TRY(Card * of_device, card(device));
     return of_device->memory.malloc(bytes);
 }
-Result<void> release(int device, DevicePtr memory) {
+Result<void> free(int device, DevicePtr memory) {
     STRATA_TRY(Card * of_device, card(device));
     return of_device->memory.free(memory);
 }
-Result<void> to_device(int device, DevicePtr to, const void* from, size_t bytes) {
+Result<void> memcpy_to_device(int device, DevicePtr to, const void* from, size_t bytes) {
     STRATA_TRY(Here here, on(device));
     return here(here.hip.hipMemcpyHtoD(pointer(to), const_cast<void*>(from), bytes), "hipMemcpyHtoD");
 }
-Result<void> to_host(int device, void* to, DevicePtr from, size_t bytes) {
+Result<void> memcpy_to_host(int device, void* to, DevicePtr from, size_t bytes) {
     STRATA_TRY(Here here, on(device));
     return here(here.hip.hipMemcpyDtoH(to, pointer(from), bytes), "hipMemcpyDtoH");
 }
-Result<void> on_device(int device, DevicePtr to, DevicePtr from, size_t bytes) {
+Result<void> memcpy_on_device(int device, DevicePtr to, DevicePtr from, size_t bytes) {
     STRATA_TRY(Here here, on(device));
     return here(here.hip.hipMemcpyDtoD(pointer(to), pointer(from), bytes), "hipMemcpyDtoD");
 }
-Result<void> fill(int device, DevicePtr to, int value, size_t bytes) {
+Result<void> memset(int device, DevicePtr to, int value, size_t bytes) {
     STRATA_TRY(Here here, on(device));
     return here(here.hip.hipMemsetD8(pointer(to), static_cast<unsigned char>(value), bytes), "hipMemsetD8");
 }
@@ -243,24 +251,44 @@ Result<DeviceRange> module_global(ModuleHandle* module, std::string_view name) {
     return range;
 }
 
-Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block,
-                    uint32_t dynamic_lds, StreamHandle* stream, std::span<const uint8_t> arguments, LaunchReport&) {
+/// The bytes of arguments, as HIP takes them.
+struct Extra {
+    explicit Extra(std::span<const uint8_t> arguments)
+        : bytes(arguments.size()),
+          words{pointer(abi::kBufferPointer), const_cast<uint8_t*>(arguments.data()), pointer(abi::kBufferSize), &bytes,
+                pointer(abi::kEnd)} {}
+    Extra(const Extra&) = delete;
+    size_t bytes;
+    void* words[5];
+};
+
+Result<void> module_launch_kernel(FunctionHandle* function, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block,
+                                  uint32_t dynamic_lds, StreamHandle* stream, std::span<const uint8_t> arguments,
+                                  LaunchReport&) {
     AmdFunction& own = of(function);
     STRATA_TRY(Here here, on(*own.card));
     {
         std::lock_guard lock(own.card->mutex);
         own.card->last_kernel = own.name;
     }
-    size_t bytes = arguments.size();
-    void* extra[] = {pointer(abi::kBufferPointer), const_cast<uint8_t*>(arguments.data()), pointer(abi::kBufferSize),
-                     &bytes, pointer(abi::kEnd)};
+    Extra extra(arguments);
     Result<void> launched =
         here(here.hip.hipModuleLaunchKernel(own.function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                                            dynamic_lds, of(stream).stream, nullptr, extra),
+                                            dynamic_lds, of(stream).stream, nullptr, extra.words),
              fmt::format("hipModuleLaunchKernel of '{}', grid {}x{}x{}, block {}x{}x{}", own.name, grid[0], grid[1],
                          grid[2], block[0], block[1], block[2]));
     if (!launched && launched.error().kind == ErrorKind::Usage) launched.error().kind = ErrorKind::Launch;
     return launched;
+}
+
+/// Of a query: what is not over yet is no error.
+Result<bool> done(const Here& here, int code, std::string_view call) {
+    if (code != abi::hipErrorNotReady) {
+        STRATA_TRY_VOID(here(code, call));
+        return true;
+    }
+    (void)here.hip.hipGetLastError();
+    return false;
 }
 
 Result<StreamHandle*> stream_create(int device) {
@@ -269,8 +297,21 @@ Result<StreamHandle*> stream_create(int device) {
     STRATA_TRY_VOID(here(here.hip.hipStreamCreate(&stream), "hipStreamCreate"));
     return handle<StreamHandle>(new AmdStream{&here.card, stream});
 }
+Result<StreamHandle*> stream_create_beside(int device) {
+    STRATA_TRY(Here here, on(device));
+    void* stream = nullptr;
+    constexpr unsigned kBeside = 1;  // hipStreamNonBlocking
+    STRATA_TRY_VOID(here(here.hip.hipStreamCreateWithFlags(&stream, kBeside), "hipStreamCreateWithFlags"));
+    return handle<StreamHandle>(new AmdStream{&here.card, stream});
+}
+Result<StreamHandle*> stream_over(int device, uint64_t raw) {
+    STRATA_TRY(Here here, on(device));
+    return handle<StreamHandle>(new AmdStream{&here.card, pointer(raw), true});
+}
+uint64_t stream_raw(StreamHandle* stream) { return reinterpret_cast<uint64_t>(of(stream).stream); }
 Result<void> stream_destroy(StreamHandle* stream) {
     const std::unique_ptr<AmdStream> own(&of(stream));
+    if (own->borrowed) return {};
     STRATA_TRY(Here here, on(*own->card));
     return here(here.hip.hipStreamDestroy(own->stream), "hipStreamDestroy");
 }
@@ -278,6 +319,22 @@ Result<void> stream_synchronize(StreamHandle* stream) {
     AmdStream& own = of(stream);
     STRATA_TRY(Here here, on(*own.card));
     return here(here.hip.hipStreamSynchronize(own.stream), "hipStreamSynchronize");
+}
+Result<bool> stream_query(StreamHandle* stream) {
+    AmdStream& own = of(stream);
+    STRATA_TRY(Here here, on(*own.card));
+    return done(here, here.hip.hipStreamQuery(own.stream), "hipStreamQuery");
+}
+Result<void> stream_wait_event(StreamHandle* stream, EventHandle* event) {
+    AmdStream& own = of(stream);
+    STRATA_TRY(Here here, on(*own.card));
+    return here(here.hip.hipStreamWaitEvent(own.stream, of(event).event, 0), "hipStreamWaitEvent");
+}
+Result<void> memcpy_async(StreamHandle* stream, CopyKind kind, uint64_t to, uint64_t from, size_t bytes) {
+    AmdStream& own = of(stream);
+    STRATA_TRY(Here here, on(*own.card));
+    return here(here.hip.hipMemcpyAsync(pointer(to), pointer(from), bytes, static_cast<int>(kind), own.stream),
+                "hipMemcpyAsync");
 }
 
 Result<EventHandle*> event_create(int device) {
@@ -296,12 +353,64 @@ Result<void> event_record(EventHandle* event, StreamHandle* stream) {
     STRATA_TRY(Here here, on(*own.card));
     return here(here.hip.hipEventRecord(own.event, of(stream).stream), "hipEventRecord");
 }
+Result<void> event_synchronize(EventHandle* event) {
+    STRATA_TRY(Here here, on(*of(event).card));
+    return here(here.hip.hipEventSynchronize(of(event).event), "hipEventSynchronize");
+}
+Result<bool> event_query(EventHandle* event) {
+    STRATA_TRY(Here here, on(*of(event).card));
+    return done(here, here.hip.hipEventQuery(of(event).event), "hipEventQuery");
+}
 Result<double> event_elapsed_ms(EventHandle* start, EventHandle* stop) {
     STRATA_TRY(Here here, on(*of(stop).card));
     float milliseconds = 0;
     STRATA_TRY_VOID(
         here(here.hip.hipEventElapsedTime(&milliseconds, of(start).event, of(stop).event), "hipEventElapsedTime"));
     return static_cast<double>(milliseconds);
+}
+
+Result<GraphHandle*> graph_create(int device) {
+    STRATA_TRY(Here here, on(device));
+    auto own = std::make_unique<AmdGraph>(AmdGraph{&here.card});
+    STRATA_TRY_VOID(here(here.hip.hipGraphCreate(&own->graph, 0), "hipGraphCreate"));
+    return handle<GraphHandle>(own.release());
+}
+Result<void> graph_destroy(GraphHandle* graph) {
+    const std::unique_ptr<AmdGraph> own(&of(graph));
+    STRATA_TRY(Here here, on(*own->card));
+    if (own->executable) STRATA_TRY_VOID(here(here.hip.hipGraphExecDestroy(own->executable), "hipGraphExecDestroy"));
+    return here(here.hip.hipGraphDestroy(own->graph), "hipGraphDestroy");
+}
+Result<void> graph_add_kernel(GraphHandle* graph, FunctionHandle* function, std::array<uint32_t, 3> grid,
+                              std::array<uint32_t, 3> block, uint32_t dynamic_lds, std::span<const uint8_t> arguments) {
+    AmdGraph& own = of(graph);
+    STRATA_TRY(Here here, on(*own.card));
+    Extra extra(arguments);
+    const abi::KernelNode kernel{block, extra.words, of(function).function, grid, nullptr, dynamic_lds};
+    void* node = nullptr;
+    void* const* behind = own.nodes.empty() ? nullptr : &own.nodes.back();
+    STRATA_TRY_VOID(here(here.hip.hipGraphAddKernelNode(&node, own.graph, behind, behind ? 1 : 0, &kernel),
+                         "hipGraphAddKernelNode"));
+    own.nodes.push_back(node);
+    own.kernels.push_back(kernel);
+    return {};
+}
+Result<void> graph_set_arguments(GraphHandle* graph, size_t kernel, std::span<const uint8_t> arguments) {
+    AmdGraph& own = of(graph);
+    STRATA_TRY(Here here, on(*own.card));
+    Extra extra(arguments);
+    abi::KernelNode changed = own.kernels.at(kernel);
+    changed.extra = extra.words;
+    return here(here.hip.hipGraphExecKernelNodeSetParams(own.executable, own.nodes[kernel], &changed),
+                "hipGraphExecKernelNodeSetParams");
+}
+Result<void> graph_launch(GraphHandle* graph, StreamHandle* stream) {
+    AmdGraph& own = of(graph);
+    STRATA_TRY(Here here, on(*own.card));
+    if (!own.executable)
+        STRATA_TRY_VOID(
+            here(here.hip.hipGraphInstantiate(&own.executable, own.graph, nullptr, nullptr, 0), "hipGraphInstantiate"));
+    return here(here.hip.hipGraphLaunch(own.executable, of(stream).stream), "hipGraphLaunch");
 }
 
 void* host_view(int, DevicePtr) { return nullptr; }
@@ -317,28 +426,13 @@ const HipApi& amd() {
     static const HipApi api = {
         .provider = "amd",
         .modelled_time = false,
-        .device_count = device_count,
-        .device_properties = device_properties,
-        .malloc = allocate,
-        .free = release,
-        .memcpy_to_device = to_device,
-        .memcpy_to_host = to_host,
-        .memcpy_on_device = on_device,
-        .memset = fill,
-        .module_load = module_load,
-        .module_unload = module_unload,
-        .module_function = module_function,
-        .module_global = module_global,
-        .module_launch_kernel = launch,
-        .stream_create = stream_create,
-        .stream_destroy = stream_destroy,
-        .stream_synchronize = stream_synchronize,
-        .event_create = event_create,
-        .event_destroy = event_destroy,
-        .event_record = event_record,
-        .event_elapsed_ms = event_elapsed_ms,
+#define HIP(entry, result, name, parameters) .name = name,
+#include "strata/runtime/hip/hip_api.def"
+#undef HIP
         .device_label = device_label,
         .host_view = host_view,
+        .stream_over = stream_over,
+        .stream_raw = stream_raw,
         .may_have_devices = may_have_devices,
         .pooled_bytes = pooled_bytes,
     };

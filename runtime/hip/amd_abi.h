@@ -32,6 +32,16 @@ const CodeRow& row_of(int code);
 /// number, and at the end.
 inline constexpr uintptr_t kBufferPointer = 1, kBufferSize = 2, kEnd = 3;
 
+/// hipKernelNodeParams.
+struct KernelNode {
+    std::array<uint32_t, 3> block;
+    void** extra;
+    void* function;  ///< a hipFunction_t
+    std::array<uint32_t, 3> grid;
+    void** parameters;
+    uint32_t lds;
+};
+
 /// Which layout of hipDeviceProp_t.
 enum class Layout { hip5, r0600 };
 inline constexpr size_t kPropertiesBytes5 = 792, kPropertiesBytesR0600 = 1472;

@@ -1,6 +1,7 @@
 // The emulator behind the HipApi table: device i is the i-th architecture of archs.def; behind them come others of the same.
 #include "strata/runtime/hip/emulated.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -31,9 +32,21 @@ struct FunctionHandle {
 /// Modelled time in femtoseconds: sums of whole numbers give a launch the same time wherever it stands.
 struct StreamHandle {
     uint64_t femtoseconds = 0;
+    int device = 0;
+    StreamHandle* of = nullptr;  ///< whose it is, if not our own
+    StreamHandle& own() { return of ? *of : *this; }
 };
 struct EventHandle {
     std::optional<uint64_t> at = {};
+};
+struct GraphHandle {
+    struct Kernel {
+        FunctionHandle* function;
+        std::array<uint32_t, 3> grid, block;
+        uint32_t dynamic_lds;
+        std::vector<uint8_t> arguments;
+    };
+    std::vector<Kernel> kernels = {};
 };
 
 namespace {
@@ -82,7 +95,7 @@ std::string device_label(int device) {
     return std::string(isa::archs()[static_cast<size_t>(device) % isa::archs().size()].name);
 }
 
-Result<DevicePtr> allocate(int device, size_t bytes) {
+Result<DevicePtr> malloc(int device, size_t bytes) {
     STRATA_TRY(Gpu * g, gpu(device));
     return g->allocate(bytes);
 }
@@ -90,23 +103,23 @@ Result<DevicePtr> allocate_repeated(int device, size_t bytes, std::span<const ui
     STRATA_TRY(Gpu * g, gpu(device));
     return g->allocate_repeated(bytes, pattern);
 }
-Result<void> release(int device, DevicePtr memory) {
+Result<void> free(int device, DevicePtr memory) {
     STRATA_TRY(Gpu * g, gpu(device));
     return g->free(memory);
 }
-Result<void> to_device(int device, DevicePtr to, const void* from, size_t bytes) {
+Result<void> memcpy_to_device(int device, DevicePtr to, const void* from, size_t bytes) {
     STRATA_TRY(Gpu * g, gpu(device));
     return g->write(to, from, bytes);
 }
-Result<void> to_host(int device, void* to, DevicePtr from, size_t bytes) {
+Result<void> memcpy_to_host(int device, void* to, DevicePtr from, size_t bytes) {
     STRATA_TRY(Gpu * g, gpu(device));
     return g->read(to, from, bytes);
 }
-Result<void> on_device(int device, DevicePtr to, DevicePtr from, size_t bytes) {
+Result<void> memcpy_on_device(int device, DevicePtr to, DevicePtr from, size_t bytes) {
     STRATA_TRY(Gpu * g, gpu(device));
     return g->copy(to, from, bytes);
 }
-Result<void> fill(int device, DevicePtr to, int value, size_t bytes) {
+Result<void> memset(int device, DevicePtr to, int value, size_t bytes) {
     STRATA_TRY(Gpu * g, gpu(device));
     return g->fill(to, static_cast<uint8_t>(value), bytes);
 }
@@ -133,15 +146,45 @@ Result<DeviceRange> module_global(ModuleHandle* module, std::string_view name) {
     return range;
 }
 
+/// Those that are there: who names one by its address may be wrong.
+struct Streams {
+    Mutex mutex;
+    std::set<StreamHandle*> live;
+};
+Streams& streams() {
+    static auto* all = new Streams;
+    return *all;
+}
+
 Result<StreamHandle*> stream_create(int device) {
     STRATA_TRY_VOID(gpu(device));
-    return new StreamHandle;
+    auto* const stream = new StreamHandle{0, device};
+    std::lock_guard lock(streams().mutex);
+    return *streams().live.insert(stream).first;
 }
+Result<StreamHandle*> stream_create_beside(int device) { return stream_create(device); }
+Result<StreamHandle*> stream_over(int device, uint64_t raw) {
+    auto* const of = reinterpret_cast<StreamHandle*>(raw);
+    std::lock_guard lock(streams().mutex);
+    if (!streams().live.contains(of) || of->device != device)
+        return make_error(ErrorKind::Usage, "hipErrorInvalidHandle: {:#x} is no stream of this emulated device", raw);
+    return *streams().live.insert(new StreamHandle{0, device, &of->own()}).first;
+}
+uint64_t stream_raw(StreamHandle* stream) { return reinterpret_cast<uint64_t>(&stream->own()); }
 Result<void> stream_destroy(StreamHandle* stream) {
+    std::lock_guard lock(streams().mutex);
+    streams().live.erase(stream);
     delete stream;
     return {};
 }
+// All is done when a call returns.
 Result<void> stream_synchronize(StreamHandle*) { return {}; }
+Result<bool> stream_query(StreamHandle*) { return true; }
+Result<void> memcpy_async(StreamHandle* stream, CopyKind kind, uint64_t to, uint64_t from, size_t bytes) {
+    if (kind == CopyKind::on_device) return memcpy_on_device(stream->device, to, from, bytes);
+    if (kind == CopyKind::to_host) return memcpy_to_host(stream->device, reinterpret_cast<void*>(to), from, bytes);
+    return memcpy_to_device(stream->device, to, reinterpret_cast<const void*>(from), bytes);
+}
 
 /// Prints what the kernel printed, however its launch ends.
 struct ShowOutput {
@@ -177,9 +220,9 @@ std::vector<CheckFinding> tell(FunctionHandle& function, const std::vector<lint:
     return findings;
 }
 
-Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block,
-                    uint32_t dynamic_lds, StreamHandle* stream, std::span<const uint8_t> arguments,
-                    LaunchReport& report) {
+Result<void> module_launch_kernel(FunctionHandle* function, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block,
+                                  uint32_t dynamic_lds, StreamHandle* stream, std::span<const uint8_t> arguments,
+                                  LaunchReport& report) {
     STRATA_TRY(Gpu * g, gpu(function->device));
     emu::LaunchConfig config;
     config.grid = grid;
@@ -208,7 +251,7 @@ Result<void> launch(FunctionHandle* function, std::array<uint32_t, 3> grid, std:
     Result<emu::LaunchStats> ran = run();
     LaunchDetails details{{}, tell(*function, found, config.check)};
     STRATA_TRY(emu::LaunchStats stats, std::move(ran));
-    stream->femtoseconds += static_cast<uint64_t>(std::llround(stats.modelled_ms * 1e12));
+    stream->own().femtoseconds += static_cast<uint64_t>(std::llround(stats.modelled_ms * 1e12));
     report.wave_instructions = stats.wave_instructions;
     report.modelled_ms = stats.modelled_ms;
     if (stats.profile) report.profile = LaunchProfile(stats.profile);
@@ -226,14 +269,46 @@ Result<void> event_destroy(EventHandle* event) {
     return {};
 }
 Result<void> event_record(EventHandle* event, StreamHandle* stream) {
-    event->at = stream->femtoseconds;
+    event->at = stream->own().femtoseconds;
+    return {};
+}
+Result<void> event_synchronize(EventHandle*) { return {}; }
+Result<bool> event_query(EventHandle*) { return true; }
+Result<void> stream_wait_event(StreamHandle* stream, EventHandle* event) {
+    if (event->at) stream->own().femtoseconds = std::max(stream->own().femtoseconds, *event->at);
     return {};
 }
 Result<double> event_elapsed_ms(EventHandle* start, EventHandle* stop) {
     if (!start->at || !stop->at)
         return make_error(ErrorKind::Usage,
                           "hipErrorInvalidHandle: record both events before asking for the time between them");
-    return static_cast<double>(*stop->at - *start->at) * 1e-12;
+    return (static_cast<double>(*stop->at) - static_cast<double>(*start->at)) * 1e-12;
+}
+
+Result<GraphHandle*> graph_create(int device) {
+    STRATA_TRY_VOID(gpu(device));
+    return new GraphHandle;
+}
+Result<void> graph_destroy(GraphHandle* graph) {
+    delete graph;
+    return {};
+}
+Result<void> graph_add_kernel(GraphHandle* graph, FunctionHandle* function, std::array<uint32_t, 3> grid,
+                              std::array<uint32_t, 3> block, uint32_t dynamic_lds, std::span<const uint8_t> arguments) {
+    graph->kernels.push_back({function, grid, block, dynamic_lds, {arguments.begin(), arguments.end()}});
+    return {};
+}
+Result<void> graph_set_arguments(GraphHandle* graph, size_t kernel, std::span<const uint8_t> arguments) {
+    graph->kernels.at(kernel).arguments.assign(arguments.begin(), arguments.end());
+    return {};
+}
+Result<void> graph_launch(GraphHandle* graph, StreamHandle* stream) {
+    for (const GraphHandle::Kernel& kernel : graph->kernels) {
+        LaunchReport report;
+        STRATA_TRY_VOID(module_launch_kernel(kernel.function, kernel.grid, kernel.block, kernel.dynamic_lds, stream,
+                                             kernel.arguments, report));
+    }
+    return {};
 }
 
 void* host_view(int, DevicePtr memory) { return reinterpret_cast<void*>(memory); }
@@ -258,34 +333,34 @@ size_t pooled_bytes(int device) {
 
 }  // namespace
 
+Result<DevicePtr> allocate_pages(int device, size_t bytes) {
+    STRATA_TRY(Gpu * g, gpu(device));
+    return g->allocate_pages(bytes);
+}
+Result<int> share(int device, DevicePtr memory) {
+    STRATA_TRY(Gpu * g, gpu(device));
+    return g->share(memory);
+}
+
+Result<void> permit(int device, void* memory, size_t bytes, std::string_view label, bool readable, bool writable) {
+    STRATA_TRY(Gpu * g, gpu(device));
+    STRATA_TRY_VOID(g->unmap_host(memory));
+    return g->map_virtual(memory, bytes, label, readable, writable);
+}
+
 int emulated_device(int device, int copy) { return device + copy * static_cast<int>(isa::archs().size()); }
 
 const HipApi& emulated() {
     static const HipApi api = {
         .provider = "emulated",
         .modelled_time = true,
-        .device_count = device_count,
-        .device_properties = device_properties,
-        .malloc = allocate,
-        .free = release,
-        .memcpy_to_device = to_device,
-        .memcpy_to_host = to_host,
-        .memcpy_on_device = on_device,
-        .memset = fill,
-        .module_load = module_load,
-        .module_unload = module_unload,
-        .module_function = module_function,
-        .module_global = module_global,
-        .module_launch_kernel = launch,
-        .stream_create = stream_create,
-        .stream_destroy = stream_destroy,
-        .stream_synchronize = stream_synchronize,
-        .event_create = event_create,
-        .event_destroy = event_destroy,
-        .event_record = event_record,
-        .event_elapsed_ms = event_elapsed_ms,
+#define HIP(entry, result, name, parameters) .name = name,
+#include "strata/runtime/hip/hip_api.def"
+#undef HIP
         .device_label = device_label,
         .host_view = host_view,
+        .stream_over = stream_over,
+        .stream_raw = stream_raw,
         .malloc_repeated = allocate_repeated,
         .map_host = map_host,
         .unmap_host = unmap_host,

@@ -1,9 +1,11 @@
 #pragma once
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "strata/asm/emu/fidelity.h"
 #include "strata/asm/emu/profile.h"
+#include "strata/runtime/hip/hip_api.h"
 #include "strata/runtime/hip/report.h"
 
 namespace strata::hip {
@@ -18,6 +20,13 @@ struct LaunchDetails {
 /// who wants more names them by this.
 inline constexpr int kMostOfOneArch = 16;
 int emulated_device(int device, int copy);
+
+/// Memory that share() can show to other processes; the file that it is of from then on, which is closed when it is freed.
+Result<DevicePtr> allocate_pages(int device, size_t bytes);
+Result<int> share(int device, DevicePtr memory);
+
+/// What kernels of a device may do with addresses that the program has mapped: anew, until unmap_host. `label` names them in messages.
+Result<void> permit(int device, void* memory, size_t bytes, std::string_view label, bool readable, bool writable);
 
 /// LaunchReport::profile of an emulated device.
 using LaunchProfile = std::shared_ptr<const emu::LaunchProfile>;

@@ -21,6 +21,8 @@ Result<void> check_complete(const HipApi& api) {
 #undef HIP
     if (!api.device_label) return lacks("device_label");
     if (!api.host_view) return lacks("host_view");
+    if (!api.stream_over) return lacks("stream_over");
+    if (!api.stream_raw) return lacks("stream_raw");
     if (!api.pooled_bytes) return lacks("pooled_bytes");
     return {};
 }

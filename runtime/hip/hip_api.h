@@ -15,6 +15,10 @@ struct ModuleHandle;
 struct FunctionHandle;
 struct StreamHandle;
 struct EventHandle;
+struct GraphHandle;
+
+/// hipMemcpyKind.
+enum class CopyKind : int { to_device = 1, to_host = 2, on_device = 3 };
 
 /// Every field is what the device says of itself.
 struct DeviceProperties {
@@ -60,6 +64,9 @@ struct HipApi {
     std::string (*device_label)(int device) = nullptr;
     /// Host address of device memory where both are one (the emulator), else nullptr.
     void* (*host_view)(int device, DevicePtr memory) = nullptr;
+    /// A stream that somebody else has, by its driver's handle, and that handle; destroying ours leaves theirs.
+    Result<StreamHandle*> (*stream_over)(int device, uint64_t raw) = nullptr;
+    uint64_t (*stream_raw)(StreamHandle*) = nullptr;
     /// Whether it costs little to ask for devices, or there may be one: who names no device does not wait for a library to
     /// load that finds none. nullptr: it costs nothing.
     bool (*may_have_devices)() = nullptr;

@@ -41,10 +41,18 @@ struct CudaFunction {
 struct CudaStream {
     int device;
     void* stream;
+    bool owned = false;  ///< to be destroyed
 };
 struct CudaEvent {
     int device;
     void* event;
+};
+
+struct CudaGraph {
+    int device;
+    void *graph = nullptr, *executable = nullptr;
+    std::vector<void*> nodes = {};
+    std::vector<cuda::KernelNode> kernels = {};
 };
 
 // The table's handles are known by name alone: behind them is what stands here.
@@ -52,6 +60,7 @@ CudaModule* of(ModuleHandle* handle) { return reinterpret_cast<CudaModule*>(hand
 CudaFunction* of(FunctionHandle* handle) { return reinterpret_cast<CudaFunction*>(handle); }
 CudaStream* of(StreamHandle* handle) { return reinterpret_cast<CudaStream*>(handle); }
 CudaEvent* of(EventHandle* handle) { return reinterpret_cast<CudaEvent*>(handle); }
+CudaGraph* of(GraphHandle* handle) { return reinterpret_cast<CudaGraph*>(handle); }
 
 Result<int> attribute(const NvidiaDriver& driver, int device, int which) {
     int value = 0;
@@ -163,7 +172,7 @@ Error out_of_memory(const Place& at, int device, size_t bytes, size_t pooled) {
         bytes, at.gpu->properties.name, device, total, free, pooled);
 }
 
-Result<DevicePtr> allocate(int device, size_t bytes) {
+Result<DevicePtr> malloc(int device, size_t bytes) {
     STRATA_TRY(const Place at, place(device));
     DevicePtr memory = 0;
     int code = at.driver->cuMemAllocAsync(&memory, std::max<size_t>(bytes, 1), nullptr);
@@ -178,23 +187,23 @@ Result<DevicePtr> allocate(int device, size_t bytes) {
     return memory;
 }
 
-Result<void> release(int device, DevicePtr memory) {
+Result<void> free(int device, DevicePtr memory) {
     STRATA_TRY(const Place at, place(device));
     return at.driver->check("cuMemFreeAsync", at.driver->cuMemFreeAsync(memory, nullptr));
 }
-Result<void> to_device(int device, DevicePtr to, const void* from, size_t bytes) {
+Result<void> memcpy_to_device(int device, DevicePtr to, const void* from, size_t bytes) {
     STRATA_TRY(const Place at, place(device));
     return at.driver->check("cuMemcpyHtoD", at.driver->cuMemcpyHtoD_v2(to, from, bytes));
 }
-Result<void> to_host(int device, void* to, DevicePtr from, size_t bytes) {
+Result<void> memcpy_to_host(int device, void* to, DevicePtr from, size_t bytes) {
     STRATA_TRY(const Place at, place(device));
     return at.driver->check("cuMemcpyDtoH", at.driver->cuMemcpyDtoH_v2(to, from, bytes));
 }
-Result<void> on_device(int device, DevicePtr to, DevicePtr from, size_t bytes) {
+Result<void> memcpy_on_device(int device, DevicePtr to, DevicePtr from, size_t bytes) {
     STRATA_TRY(const Place at, place(device));
     return at.driver->check("cuMemcpyDtoD", at.driver->cuMemcpyDtoD_v2(to, from, bytes));
 }
-Result<void> fill(int device, DevicePtr to, int value, size_t bytes) {
+Result<void> memset(int device, DevicePtr to, int value, size_t bytes) {
     STRATA_TRY(const Place at, place(device));
     return at.driver->check("cuMemsetD8", at.driver->cuMemsetD8_v2(to, static_cast<unsigned char>(value), bytes));
 }
@@ -267,17 +276,27 @@ Result<void> look_for_wrong_index(const Place& at, const CudaFunction& function)
                       wrong->index, wrong->axis);
 }
 
-Result<void> launch(FunctionHandle* handle, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block,
-                    uint32_t dynamic_lds, StreamHandle* stream, std::span<const uint8_t> arguments, LaunchReport&) {
+/// The bytes of arguments, as the driver takes them.
+struct Extra {
+    explicit Extra(std::span<const uint8_t> arguments)
+        : bytes(arguments.size()),
+          words{cuda::kArgumentBuffer, const_cast<uint8_t*>(arguments.data()), cuda::kArgumentBytes, &bytes,
+                cuda::kEndOfExtra} {}
+    Extra(const Extra&) = delete;
+    size_t bytes;
+    void* words[5];
+};
+
+Result<void> module_launch_kernel(FunctionHandle* handle, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block,
+                                  uint32_t dynamic_lds, StreamHandle* stream, std::span<const uint8_t> arguments,
+                                  LaunchReport&) {
     CudaFunction& function = *of(handle);
     STRATA_TRY(const Place at, place(function.module->device));
     STRATA_TRY_VOID(ask_for_shared(at, function, dynamic_lds));
-    size_t bytes = arguments.size();
-    void* extra[] = {cuda::kArgumentBuffer, const_cast<uint8_t*>(arguments.data()), cuda::kArgumentBytes, &bytes,
-                     cuda::kEndOfExtra};
+    Extra extra(arguments);
     const Result<void> launched = at.driver->check(
         "cuLaunchKernel", at.driver->cuLaunchKernel(function.function, grid[0], grid[1], grid[2], block[0], block[1],
-                                                    block[2], dynamic_lds, of(stream)->stream, nullptr, extra));
+                                                    block[2], dynamic_lds, of(stream)->stream, nullptr, extra.words));
     if (!launched) return fault(function, launched.error());
     if (!function.module->wrong_index) return {};
     return look_for_wrong_index(at, function);
@@ -288,13 +307,45 @@ Result<StreamHandle*> stream_create(int device) {
     // The legacy stream: in order with allocations and copies of this table, and with torch's and CuPy's own work.
     return reinterpret_cast<StreamHandle*>(new CudaStream{device, nullptr});
 }
+Result<StreamHandle*> stream_create_beside(int device) {
+    STRATA_TRY(const Place at, place(device));
+    auto stream = std::make_unique<CudaStream>(CudaStream{device, nullptr, true});
+    constexpr unsigned kBeside = 1;  // CU_STREAM_NON_BLOCKING
+    CUDA_CALL(at, cuStreamCreate, &stream->stream, kBeside);
+    return reinterpret_cast<StreamHandle*>(stream.release());
+}
+Result<StreamHandle*> stream_over(int device, uint64_t raw) {
+    if (const Result<Place> at = place(device); !at) return at.error();
+    return reinterpret_cast<StreamHandle*>(new CudaStream{device, reinterpret_cast<void*>(raw)});
+}
+uint64_t stream_raw(StreamHandle* handle) { return reinterpret_cast<uint64_t>(of(handle)->stream); }
 Result<void> stream_destroy(StreamHandle* handle) {
     const std::unique_ptr<CudaStream> stream(of(handle));
-    return {};
+    if (!stream->owned) return {};
+    STRATA_TRY(const Place at, place(stream->device));
+    return at.driver->check("cuStreamDestroy", at.driver->cuStreamDestroy_v2(stream->stream));
 }
 Result<void> stream_synchronize(StreamHandle* handle) {
     STRATA_TRY(const Place at, place(of(handle)->device));
     return at.driver->check("cuStreamSynchronize", at.driver->cuStreamSynchronize(of(handle)->stream));
+}
+/// Of a query: what is not over yet is no error.
+Result<bool> done(const Place& at, const char* call, int code) {
+    if (code == cuda::kNotReady) return false;
+    STRATA_TRY_VOID(at.driver->check(call, code));
+    return true;
+}
+Result<bool> stream_query(StreamHandle* handle) {
+    STRATA_TRY(const Place at, place(of(handle)->device));
+    return done(at, "cuStreamQuery", at.driver->cuStreamQuery(of(handle)->stream));
+}
+Result<void> stream_wait_event(StreamHandle* handle, EventHandle* event) {
+    STRATA_TRY(const Place at, place(of(handle)->device));
+    return at.driver->check("cuStreamWaitEvent", at.driver->cuStreamWaitEvent(of(handle)->stream, of(event)->event, 0));
+}
+Result<void> memcpy_async(StreamHandle* handle, CopyKind, uint64_t to, uint64_t from, size_t bytes) {
+    STRATA_TRY(const Place at, place(of(handle)->device));
+    return at.driver->check("cuMemcpyAsync", at.driver->cuMemcpyAsync(to, from, bytes, of(handle)->stream));
 }
 
 Result<EventHandle*> event_create(int device) {
@@ -312,12 +363,65 @@ Result<void> event_record(EventHandle* handle, StreamHandle* stream) {
     STRATA_TRY(const Place at, place(of(handle)->device));
     return at.driver->check("cuEventRecord", at.driver->cuEventRecord(of(handle)->event, of(stream)->stream));
 }
+Result<void> event_synchronize(EventHandle* handle) {
+    STRATA_TRY(const Place at, place(of(handle)->device));
+    return at.driver->check("cuEventSynchronize", at.driver->cuEventSynchronize(of(handle)->event));
+}
+Result<bool> event_query(EventHandle* handle) {
+    STRATA_TRY(const Place at, place(of(handle)->device));
+    return done(at, "cuEventQuery", at.driver->cuEventQuery(of(handle)->event));
+}
 Result<double> event_elapsed_ms(EventHandle* start, EventHandle* stop) {
     STRATA_TRY(const Place at, place(of(stop)->device));
     CUDA_CALL(at, cuEventSynchronize, of(stop)->event);
     float milliseconds = 0;
     CUDA_CALL(at, cuEventElapsedTime, &milliseconds, of(start)->event, of(stop)->event);
     return double{milliseconds};
+}
+
+Result<GraphHandle*> graph_create(int device) {
+    STRATA_TRY(const Place at, place(device));
+    auto graph = std::make_unique<CudaGraph>(CudaGraph{device});
+    CUDA_CALL(at, cuGraphCreate, &graph->graph, 0);
+    return reinterpret_cast<GraphHandle*>(graph.release());
+}
+Result<void> graph_destroy(GraphHandle* handle) {
+    const std::unique_ptr<CudaGraph> graph(of(handle));
+    STRATA_TRY(const Place at, place(graph->device));
+    if (graph->executable) CUDA_CALL(at, cuGraphExecDestroy, graph->executable);
+    return at.driver->check("cuGraphDestroy", at.driver->cuGraphDestroy(graph->graph));
+}
+Result<void> graph_add_kernel(GraphHandle* handle, FunctionHandle* function, std::array<uint32_t, 3> grid,
+                              std::array<uint32_t, 3> block, uint32_t dynamic_lds, std::span<const uint8_t> arguments) {
+    CudaGraph& graph = *of(handle);
+    STRATA_TRY(const Place at, place(graph.device));
+    if (of(function)->module->wrong_index)
+        return make_error(ErrorKind::Unsupported,
+                          "kernel '{}' may leave a wrong index, which is read after each launch", of(function)->name);
+    STRATA_TRY_VOID(ask_for_shared(at, *of(function), dynamic_lds));
+    Extra extra(arguments);
+    const cuda::KernelNode kernel{of(function)->function, grid, block, dynamic_lds, nullptr, extra.words};
+    void* node = nullptr;
+    void* const* behind = graph.nodes.empty() ? nullptr : &graph.nodes.back();
+    CUDA_CALL(at, cuGraphAddKernelNode_v2, &node, graph.graph, behind, behind ? 1 : 0, &kernel);
+    graph.nodes.push_back(node);
+    graph.kernels.push_back(kernel);
+    return {};
+}
+Result<void> graph_set_arguments(GraphHandle* handle, size_t kernel, std::span<const uint8_t> arguments) {
+    CudaGraph& graph = *of(handle);
+    STRATA_TRY(const Place at, place(graph.device));
+    Extra extra(arguments);
+    cuda::KernelNode changed = graph.kernels.at(kernel);
+    changed.extra = extra.words;
+    return at.driver->check("cuGraphExecKernelNodeSetParams", at.driver->cuGraphExecKernelNodeSetParams_v2(
+                                                                  graph.executable, graph.nodes[kernel], &changed));
+}
+Result<void> graph_launch(GraphHandle* handle, StreamHandle* stream) {
+    CudaGraph& graph = *of(handle);
+    STRATA_TRY(const Place at, place(graph.device));
+    if (!graph.executable) CUDA_CALL(at, cuGraphInstantiateWithFlags, &graph.executable, graph.graph, 0);
+    return at.driver->check("cuGraphLaunch", at.driver->cuGraphLaunch(graph.executable, of(stream)->stream));
 }
 
 void* host_view(int, DevicePtr) { return nullptr; }
@@ -329,28 +433,13 @@ void* host_view(int, DevicePtr) { return nullptr; }
 const HipApi& nvidia() {
     static const HipApi api = {
         .provider = "nvidia",
-        .device_count = device_count,
-        .device_properties = device_properties,
-        .malloc = allocate,
-        .free = release,
-        .memcpy_to_device = to_device,
-        .memcpy_to_host = to_host,
-        .memcpy_on_device = on_device,
-        .memset = fill,
-        .module_load = module_load,
-        .module_unload = module_unload,
-        .module_function = module_function,
-        .module_global = module_global,
-        .module_launch_kernel = launch,
-        .stream_create = stream_create,
-        .stream_destroy = stream_destroy,
-        .stream_synchronize = stream_synchronize,
-        .event_create = event_create,
-        .event_destroy = event_destroy,
-        .event_record = event_record,
-        .event_elapsed_ms = event_elapsed_ms,
+#define HIP(entry, result, name, parameters) .name = name,
+#include "strata/runtime/hip/hip_api.def"
+#undef HIP
         .device_label = device_label,
         .host_view = host_view,
+        .stream_over = stream_over,
+        .stream_raw = stream_raw,
         .pooled_bytes = pooled_bytes,
     };
     return api;

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,7 +21,7 @@ struct NvidiaDriver {
 
 /// Values of cuda.h that the provider passes or is given (CUDA Driver API, "Data types used by CUDA driver").
 namespace cuda {
-constexpr int kSuccess = 0, kOutOfMemory = 2, kNotFound = 500, kNoDevice = 100, kIllegalAddress = 700,
+constexpr int kSuccess = 0, kOutOfMemory = 2, kNotFound = 500, kNotReady = 600, kNoDevice = 100, kIllegalAddress = 700,
               kLaunchFailed = 719;
 namespace device_attribute {
 constexpr int kMaxBlock = 1, kMaxGridX = 5, kMaxShared = 8, kWarpSize = 10, kUnits = 16, kMajor = 75, kMinor = 76,
@@ -32,6 +33,14 @@ constexpr int kShared = 1, kMaxDynamicShared = 8;
 namespace pool_attribute {
 constexpr int kKeep = 4, kReserved = 5, kUsed = 7;
 }
+/// CUDA_KERNEL_NODE_PARAMS_v2.
+struct KernelNode {
+    void* function;
+    std::array<uint32_t, 3> grid, block;
+    uint32_t shared;
+    void **parameters, **extra;
+    void *kernel = nullptr, *context = nullptr;
+};
 inline void* const kEndOfExtra = nullptr;
 inline void* const kArgumentBuffer = reinterpret_cast<void*>(1);
 inline void* const kArgumentBytes = reinterpret_cast<void*>(2);

@@ -1,4 +1,5 @@
 #include "helpers.h"
+#include "strata/ops/index_error.h"
 
 using namespace strata;
 using namespace strata::test;
@@ -77,6 +78,14 @@ TEST(Indexing, WrongIndicesAreNamed) {
                  [&] { x.index({at(0), at(0), ids({1, 0}, dtypes::boolean)}); });
     expect_error(ErrorKind::DType, "[index] indices are float32", [&] { x.index({ids({1, 0}, dtypes::float32)}); });
     expect_error(ErrorKind::Shape, "[index] shapes (2,) and (3,)", [&] { x.index({ids({0, 1}), ids({0, 1, 2})}); });
+}
+
+TEST(Indexing, AnIndexWithoutAPlaceIsAnIndexException) {
+    const Tensor x = counted({2});
+    EXPECT_THROW(x.index({at(2)}), IndexException);
+    EXPECT_THROW(x.index({ids({1, 0, 1}, dtypes::boolean)}), IndexException);
+    EXPECT_THROW(x.with({ids({1, 0, 1}, dtypes::boolean)}, 1), IndexException);
+    EXPECT_THROW(Tensor::ones({}).index({ids({1}, dtypes::boolean)}), IndexException);
 }
 
 TEST(Indexing, OneIntegerTensor) {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import strata
-from strata.bench import graphs, kernels, model
+from strata.bench import aims, graphs, kernels, model
 
 
 def bench(*arguments):
@@ -30,6 +30,7 @@ def test_a_benchmark_prints_json_with_the_machine(name):
     assert out["machine"]["cores"] >= 1 and out["machine"]["cpu"]
     costs = out[name].pop("instructions", {})  # differences of times, which may be lost in noise
     assert all(n >= 0 for n in numbers(costs)) and (name != "emu" or max(numbers(costs)) > 1)
+    assert out[name].get("small", {}).pop("compilations_from_the_third_number", 0) == 0
     assert numbers(out[name]) and all(n > 0 for n in numbers(out[name]))
 
 
@@ -69,6 +70,21 @@ def test_figures_of_tinygrad_stand_beside_the_rows_of_their_name():
     lines = [line.split() for line in shown.splitlines()]
     assert ["again", "ms", "2.5", "120.25"] in lines and ["launches", "86"] in lines and ["transformer", "strata", "tinygrad"] in lines
     assert "tinygrad: no clang" in shown and ["first", "number", "ms", "1.5"] in lines
+
+
+def test_rows_say_whether_their_aim_is_met_and_how_far_off_they_are():
+    result = {"transformer": {"again_ms": 2.5, "in_a_new_process_ms": 25.0, "to_text_ms": 60.0, "kernels": 91},
+              "small": {"compilations_from_the_third_number": 1, "sum_with_a_new_number_us": 20.0},
+              "kernels": {"var": {"kernels": 1, "gb_per_s": 810.0}, "matmul 1024 float32": {"tflop_per_s": 40.0, "searched": {"tflop_per_s": 45.0, "seconds": 6.0}}},
+              "searches": {"gelu": {"cold_s": 1.0, "known_s": 1.5}}, "tinygrad": {"transformer": {"again_ms": 120.25, "kernels": 173}, "small": {"error": "no clang"}}}
+    rows = {row["what"]: row for row in aims.aims(result)}
+    missed = {what: row["off_percent"] for what, row in rows.items() if row["met"] is False}
+    assert missed == {"the same from disk, in a new process": 25.0, "its kernels": 1.1, "var": -10.0, "matmul 1024 float32, its search": 20.0, "beam=2, known: gelu": 50.0,
+                      "(x + k).sum(), the third new number k: compilations": None}
+    assert rows["transformer of 12 layers, seen before"]["tinygrad"] == 120.25 and rows["its kernels"]["tinygrad"] == 173
+    lines = aims.table(list(rows.values())).splitlines()
+    assert [line.split()[-2:] for line in lines if line.startswith("var  ")] == [["off", "-10.0%"]]
+    assert sum(line.endswith("met") or line.endswith("120.2") for line in lines) == 6
 
 
 def test_an_unknown_benchmark_is_named_with_those_there_are():
@@ -152,5 +168,5 @@ def test_a_kernel_whose_values_are_wrong_is_no_figure():
 def test_a_table_of_compilation_has_a_line_a_row():
     run = bench("--quick", "--table", "compile")
     assert (run.returncode, run.stderr) == (0, "")
-    for row in ("to text ms", "again ms", "in a new process ms", "24 layers to 12", "sum with a new number us"):
+    for row in ("transformer of 12 layers, seen before", "softmax, kernels", "beam=2, known: softmax", "to text ms", "again ms", "in a new process ms", "24 layers to 12", "sum with a new number us"):
         assert sum(line.strip().startswith(row) for line in run.stdout.splitlines()) == 1, row

@@ -89,6 +89,7 @@ def test_a_row_is_read_and_written_once():
         assert strata.stats().bytes == 2 * 512 * 4096 * 4
 
 
+@pytest.mark.usual_schedules
 @pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942", "gfx90a"])
 @pytest.mark.parametrize("target", ["hip", "asm"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from strata.hip_run import library
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+import hip_toolchain  # noqa: E402
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "bindings" / "hip" / "programs"
 BITCODE = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
@@ -83,7 +87,13 @@ def test_a_child_of_a_fork_has_devices_of_its_own(build):
     assert (done.returncode, done.stdout) == (0, "child 7\nparent 7\n"), done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("header, name, options", [("rocprim/rocprim.hpp", "rocprim", ["-std=c++17"]), ("hiprand/hiprand.h", "hiprand", ["-lhiprand", "-lrocrand"])])
+def test_two_programs_use_the_same_memory(build):
+    done = hip_run(build("shared"))
+    assert (done.returncode, done.stdout) == (0, "second: 7\nfirst: 107, the second ended with 0\n"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("header, name, options", [("rocprim/rocprim.hpp", "rocprim", ["-std=c++17"]), ("hiprand/hiprand.h", "hiprand", ["-lhiprand", "-lrocrand"]),
+                                                   ("hipsparse/hipsparse.h", "hipsparse", ["-lhipsparse", "-lrocsparse"])])
 def test_debians_libraries_run_over_it(build, header, name, options):
     if not Path("/usr/include", header).exists():
         pytest.skip(f"needs the package with {header}")
@@ -139,3 +149,51 @@ def test_what_cannot_be_run_is_said(build):
     assert "is no program that can be run" in hip_run("./nowhere").stderr
     done = hip_run("--device", "emu:gfx803", build("vector_add"))
     assert done.returncode == 1 and "--device emu:gfx803: there are emu:gfx1100" in done.stderr
+
+
+@pytest.fixture(scope="module", params=["gfx1100", "gfx1201"])
+def image_arch(request, tmp_path_factory):
+    return request.param, hip_toolchain.device_libraries(tmp_path_factory.mktemp("bitcode"), request.param)
+
+
+def build_with_images(name, image_arch, folder):
+    arch, libraries = image_arch
+    done = run(["clang++-19", "-x", "hip", f"--offload-arch={arch}", "--rocm-path=/usr", f"--rocm-device-lib-path={libraries}", "-O1",
+                PROGRAMS / f"{name}.hip", "-o", folder / name, f"-L{library()}", "-lamdhip64"])
+    assert done.returncode == 0, done.stderr
+    return "--device", f"emu:{arch}", folder / name
+
+
+@pytest.fixture(scope="module")
+def images(image_arch, tmp_path_factory):
+    return build_with_images("images", image_arch, tmp_path_factory.mktemp("images"))
+
+
+@pytest.mark.parametrize("check", [(), ("--check",)])
+def test_texture_fetches_and_surfaces_are_what_the_formulas_of_the_guide_give(images, check):
+    done = hip_run(*check, *images)
+    assert (done.returncode, done.stdout) == (0, "61440 fetches, 0 wrong\n"), done.stdout + done.stderr
+
+
+def test_an_image_that_is_not_linear_or_in_no_memory_is_a_fault(images):
+    assert "the image descriptor cannot be used: its texels are swizzled; only linear images are there" in hip_run(*images, "swizzled").stderr
+    assert re.search(r"lane 0 loads texel \(\d+, \d+, 0\) of an image at 0x\w+, whose 4 bytes at 0x\w+ are in no memory of the device",
+                     hip_run(*images, "loose").stderr)
+    assert re.search(r"loads texel \(\d+, \d+, 0\) of an image at 0x\w+, whose 4 bytes at 0x\w+ are in no memory of the device",
+                     hip_run("--check", *images, "freed").stderr), "use after free"
+
+
+def test_textures_surfaces_and_references_of_programs_are_what_the_formulas_of_the_guide_give(image_arch, tmp_path):
+    done = hip_run(*build_with_images("textures", image_arch, tmp_path))
+    assert (done.returncode, done.stdout.split()[1:]) == (0, ["fetches,", "0", "wrong"]), done.stdout + done.stderr
+    assert int(done.stdout.split()[0]) > 30000
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx90a"])
+def test_a_device_without_images_says_so_and_has_no_arrays_nor_textures(arch):
+    calls = f"import ctypes; hip = ctypes.CDLL({str(library() / 'libamdhip64.so.6')!r}); out = ctypes.c_void_p(); images = ctypes.c_int(-1)\n" \
+            "channels = (ctypes.c_int * 5)(32, 0, 0, 0, 2); size = ctypes.c_size_t(4)\n" \
+            "print(hip.hipDeviceGetAttribute(ctypes.byref(images), 10014, 0), images.value, hip.hipMallocArray(ctypes.byref(out), channels, size, size, 0),\n" \
+            "      hip.hipCreateTextureObject(ctypes.byref(out), None, None, None))"
+    done = run([sys.executable, "-c", calls], STRATA_DEVICE=f"emu:{arch}")
+    assert done.stdout == "0 0 801 801\n", done.stdout + done.stderr  # hipDeviceAttributeImageSupport; hipErrorNotSupported

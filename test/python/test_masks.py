@@ -37,6 +37,23 @@ def test_masks_stand_beside_other_indices():
         Tensor(X)[Tensor(columns)]
 
 
+@pytest.mark.parametrize("shape, key, kind", [((), [True], strata.UsageError), ((2,), [True, False, True], strata.ShapeError), ((2,), [[True, False], [True, True]], strata.UsageError),
+                                              ((2, 3), [True, False, True], strata.ShapeError), ((2, 3), (0, [True, False]), strata.ShapeError), ((2,), 2, strata.UsageError), ((2,), (0, 0), strata.UsageError)])
+def test_what_has_no_place_is_an_index_error_as_in_numpy(shape, key, kind):
+    x = np.ones(shape, np.float32)
+    of = lambda array: tuple(array(k) if isinstance(k, list) else k for k in (key if isinstance(key, tuple) else (key,)))
+    with pytest.raises(IndexError):
+        x[of(np.array)]
+    t = Tensor(x)
+    with pytest.raises(kind) as e:
+        t[of(Tensor)]
+    assert isinstance(e.value, IndexError)
+    with pytest.raises(IndexError) as e:
+        t[of(Tensor)] = 5
+    assert isinstance(e.value, strata.Error)
+    np.testing.assert_array_equal(t.numpy(), x)
+
+
 @pytest.mark.parametrize("shape", [(7,), (3, 5), (2, 3, 4), (0,), (3, 0), (1, 1)])
 def test_nonzero_says_where(shape):
     x = rng.integers(-1, 2, shape).astype(np.float32)

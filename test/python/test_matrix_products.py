@@ -39,6 +39,7 @@ def multiplies_matrices(tensor, arch, target="asm"):
     return [text for text in re.findall(r"v_(?:wmma|mfma)_\w+", strata.compile(tensor, arch=arch, target=target).assembly)]
 
 
+@pytest.mark.usual_schedules
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("dtype", OPERANDS)

@@ -51,6 +51,22 @@ def test_a_width_that_is_no_search_is_an_error():
         transposed().tune(beam=0)
 
 
+def test_a_compiled_tensor_shows_the_winner_that_would_run(tmp_path):
+    plain = strata.compile(product()).kernels[0].schedule
+    won = product().tune()._winners()[-1]["schedule"]
+    assert won != plain
+    assert strata.compile(product()).kernels[0].schedule == plain  # without a beam no winner runs
+    with strata.config(beam=2):
+        assert strata.compile(product()).kernels[0].schedule == won
+        assert strata.compile(product(), target="hip").kernels[0].schedule == plain  # none was found for it
+        assert strata.compile(product(), "gfx942").kernels[0].schedule != won
+        with strata.config(cache_dir=str(tmp_path / "empty")):
+            y = product()
+            strata.reset_stats()
+            assert strata.compile(y).kernels[0].schedule == plain
+            assert strata.stats().kernels == 0 and not y.tune().kernels[0].known  # it searched nothing
+
+
 def test_winners_go_to_another_cache_and_are_not_searched_again(tmp_path):
     report = transposed().tune()
     assert export_winners(report, tmp_path / "w.json") == 1

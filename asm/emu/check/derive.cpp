@@ -17,9 +17,12 @@ using lint::Write;
 constexpr std::string_view kNonzero[] = {"s_and", "s_or",  "s_xor", "s_nand", "s_nor", "s_xnor",
                                          "s_not", "s_lsh", "s_ash", "s_bfe",  "s_bcnt"};
 
+/// v_pk_mov_b32: each half of the result is of a source of its own, and op_sel has a bit for each (MI200 ISA, V_PK_MOV_B32).
+bool moves_halves(const isa::Inst& inst) { return inst.row->mnemonic == "v_pk_mov_b32"; }
+
 /// The half of a packed source from which one half of the result comes.
 uint32_t asked_half(const isa::Inst& inst, int source, int half) {
-    const uint8_t select = half ? inst.op_sel_hi : inst.op_sel;
+    const uint8_t select = half && !moves_halves(inst) ? inst.op_sel_hi : inst.op_sel;
     return select >> source & 1 ? 0xffff0000 : 0xffff;
 }
 
@@ -73,6 +76,7 @@ bool Registers::knows_all(const Moment& moment, int lane, int half) const {
             asked = asked_half(inst, read.source, half);
         const bool packed32 =
             read.source >= 0 && read.source < 4 && inst.src[static_cast<size_t>(read.source)].type == Type::pk32;
+        if (packed32 && moves_halves(inst) && read.source != half) continue;
         for (uint16_t i = 0; i < read.registers.count; ++i) {
             if (packed32)
                 asked = asked_half(inst, read.source, half) == 0xffff ? (i == 0 ? ~0u : 0) : (i == 1 ? ~0u : 0);

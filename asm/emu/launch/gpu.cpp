@@ -65,6 +65,23 @@ Result<DeviceAddress> Gpu::allocate_repeated(size_t bytes, std::span<const uint8
     return address;
 }
 
+Result<DeviceAddress> Gpu::allocate_pages(size_t bytes) {
+    StoppableLock lock(state_->shared->mutex);
+    return state_->shared->memory.allocate(bytes, {}, DeviceMemory::kPage);
+}
+
+Result<int> Gpu::share(DeviceAddress address) {
+    StoppableLock no_kernel(state_->launch_mutex);
+    StoppableLock lock(state_->shared->mutex);
+    const Allocation* const at = state_->shared->memory.find(address, 1);
+    if (!at || at->low != address || address % DeviceMemory::kPage)
+        return make_error(ErrorKind::Usage, "{:#x} is no memory in pages of its own: {}", address,
+                          state_->shared->memory.describe(address, 1));
+    const int file = state_->shared->repeated.share(address, at->high - at->low);
+    if (file < 0) return make_error(ErrorKind::Device, "the host refuses a file for {} bytes", at->high - at->low);
+    return file;
+}
+
 Result<void> Gpu::free(DeviceAddress address) {
     try {
         std::lock_guard lock(state_->shared->mutex);
@@ -109,12 +126,17 @@ Result<void> Gpu::copy(DeviceAddress to, DeviceAddress from, size_t bytes) {
 }
 
 Result<void> Gpu::map_host(void* memory, size_t bytes) {
+    return map_virtual(memory, bytes, "registered memory of the host", true, true);
+}
+
+Result<void> Gpu::map_virtual(void* memory, size_t bytes, std::string_view label, bool readable, bool writable) {
     const auto address = reinterpret_cast<DeviceAddress>(memory);
     StoppableLock lock(state_->shared->mutex);
     if (state_->shared->memory.overlaps(address, bytes))
         return make_error(ErrorKind::Usage, "{} bytes at {:#x} are the device's already: {}", bytes, address,
                           state_->shared->memory.describe(address, bytes));
-    state_->shared->memory.map(address, memory, bytes, "registered memory of the host");
+    state_->shared->memory.map(address, memory, bytes, std::string(label));
+    state_->shared->memory.permit(address, readable, writable);
     return {};
 }
 

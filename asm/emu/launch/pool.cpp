@@ -1,3 +1,5 @@
+#include <pthread.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -21,6 +23,7 @@ struct Pool::State {
     const uint32_t process = Mutex::process_number();
 
     void serve() {
+        pthread_setname_np(pthread_self(), "strata-emu");  // by which who counts the program's threads leaves them out
         std::unique_lock lock(mutex);
         for (;;) {
             work.wait(lock, [&] { return closing || !waiting.empty(); });

@@ -14,7 +14,7 @@ constexpr size_t kMostMaps = 4096;  // of a block; a process has some tens of th
 
 /// A file in memory with these bytes; -1: the host has none.
 int file_of(std::span<const uint8_t> bytes) {
-    const int file = memfd_create("repeated", MFD_CLOEXEC);
+    const int file = memfd_create("strata-memory", MFD_CLOEXEC);
     for (size_t done = 0; file >= 0 && done < bytes.size();) {
         const ssize_t now = write(file, bytes.data() + done, bytes.size() - done);
         if (now <= 0) {
@@ -49,7 +49,7 @@ size_t RepeatedPages::map(uint64_t address, size_t bytes, std::span<const uint8_
         done += now;
     }
     close(file);
-    if (done) mapped_[address] = whole;
+    if (done) mapped_[address] = {whole};
     if (done < whole) own_pages(address + done, whole - done);
     return done;
 }
@@ -65,8 +65,24 @@ void RepeatedPages::fill(uint64_t address, size_t bytes, std::span<const uint8_t
 void RepeatedPages::release(uint64_t address) {
     const auto found = mapped_.find(address);
     if (found == mapped_.end()) return;
-    own_pages(address, found->second);
+    own_pages(address, found->second.bytes);
+    if (found->second.file >= 0) close(found->second.file);
     mapped_.erase(found);
+}
+
+int RepeatedPages::share(uint64_t address, size_t bytes) {
+    if (const auto found = mapped_.find(address); found != mapped_.end() && found->second.file >= 0)
+        return found->second.file;
+    void* const at = reinterpret_cast<void*>(address);
+    const size_t whole = (bytes + kPage - 1) / kPage * kPage;
+    const int file = file_of({static_cast<const uint8_t*>(at), whole});
+    if (file < 0) return -1;
+    if (mmap(at, whole, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED, file, 0) == MAP_FAILED) {
+        close(file);
+        return -1;
+    }
+    mapped_[address] = {whole, file};
+    return file;
 }
 
 }  // namespace strata::emu

@@ -16,10 +16,9 @@ namespace {
 
 constexpr uint64_t kRange = 1ull << 40;  // reserved addresses; only touched pages cost memory
 constexpr uint64_t kSmallestRange = 1ull << 26;
-constexpr size_t kAlign = 256;               // as hipMalloc
 constexpr size_t kRedZone = 256;             // on both sides of a block
 constexpr size_t kStrictRedZone = 16 << 10;  // while strict mode is on: more than an index that is off reaches
-constexpr size_t kPage = 4096;
+constexpr size_t kPage = DeviceMemory::kPage;
 constexpr size_t kHuge = 2u << 20;
 constexpr size_t kQuarantine = 64u << 20;  // bytes of freed blocks that rest before reuse
 constexpr size_t kQuarantineBlocks = 1024;
@@ -117,12 +116,12 @@ void DeviceMemory::rest(uint64_t address) {
     pooled_ = quarantined_ + free_.kept();
 }
 
-Result<uint64_t> DeviceMemory::allocate(size_t bytes, std::string_view label) {
+Result<uint64_t> DeviceMemory::allocate(size_t bytes, std::string_view label, size_t wanted) {
     if (bytes > capacity_ || allocated_ + bytes > capacity_)
         return make_error(ErrorKind::Device,
                           "out of device memory: {} bytes wanted, {} of {} in use; free buffers or use smaller ones",
                           bytes, allocated_, capacity_);
-    const size_t room = round_up(std::max<size_t>(bytes, 1), kAlign), align = room >= kHuge ? kHuge : kAlign;
+    const size_t room = round_up(std::max<size_t>(bytes, 1), wanted), align = room >= kHuge ? kHuge : wanted;
     const size_t zone = settings().check == "off" ? kRedZone : kStrictRedZone;
     STRATA_TRY(uint64_t base, take({zone + room + zone, zone, align}));
     uint64_t address = base + zone;
@@ -163,6 +162,12 @@ void DeviceMemory::map(uint64_t address, void* host, uint64_t bytes, std::string
     add(Allocation{address, address + bytes, std::move(label), true, true, reinterpret_cast<uint64_t>(host) - address});
 }
 
+void DeviceMemory::permit(uint64_t address, bool readable, bool writable) {
+    Allocation& at = table_.at(address);
+    at.closed = !readable;
+    at.writable = writable;
+}
+
 bool DeviceMemory::overlaps(uint64_t address, uint64_t bytes) const {
     auto it = table_.lower_bound(address);
     if (it != table_.end() && it->second.low - address < bytes) return true;
@@ -173,7 +178,8 @@ const Allocation* DeviceMemory::find(uint64_t address, size_t bytes) const {
     auto it = table_.upper_bound(address);
     if (it == table_.begin()) return nullptr;
     const Allocation& at = std::prev(it)->second;
-    return at.live && address >= at.low && bytes <= at.high - at.low && address - at.low <= at.high - at.low - bytes
+    return at.live && !at.closed && address >= at.low && bytes <= at.high - at.low &&
+                   address - at.low <= at.high - at.low - bytes
                ? &at
                : nullptr;
 }

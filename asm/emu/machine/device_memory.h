@@ -19,6 +19,7 @@ struct Allocation {
     bool writable = true, live = true;
     uint64_t bias = 0;     ///< host address - device address; 0 for all but memory mapped by map()
     bool of_host = false;  ///< the host uses it, or gives it out, while kernels run
+    bool closed = false;   ///< kernels may not use it
 };
 
 /// Device memory: a reserved range of host addresses, device address == host address. Blocks carry red zones, wide
@@ -26,11 +27,14 @@ struct Allocation {
 /// settings().emu_pool_mb. Not thread-safe; the Gpu locks.
 class DeviceMemory {
   public:
+    static constexpr size_t kAlign = 256, kPage = 4096;  ///< as hipMalloc; of the host
+
     explicit DeviceMemory(uint64_t capacity);
     ~DeviceMemory();
     DeviceMemory(const DeviceMemory&) = delete;
 
-    Result<uint64_t> allocate(size_t bytes, std::string_view label);
+    /// `align`: a power of two; the block has the last part of such size to itself.
+    Result<uint64_t> allocate(size_t bytes, std::string_view label, size_t align = kAlign);
     Result<void> free(uint64_t address);
     size_t allocated() const { return allocated_; }
     /// Bytes that are not allocated and may have pages of the host: blocks in quarantine, and free ones. Any thread may
@@ -51,6 +55,8 @@ class DeviceMemory {
     bool overlaps(uint64_t address, uint64_t bytes) const;
     /// Memory owned by the host that the device may use as it is (run_wave).
     void map(uint64_t address, void* host, uint64_t bytes, std::string label);
+    /// What kernels may do with such memory from now on.
+    void permit(uint64_t address, bool readable, bool writable);
 
   private:
     struct Block {

@@ -61,6 +61,11 @@ int32_t largest_signed(uint32_t bits) { return static_cast<int32_t>(largest(bits
 
 int mantissa_of(uint32_t bits) { return bits == 16 ? 10 : static_cast<int>(bits) - 5; }
 
+/// IEC 61966-2-1.
+double from_srgb(double encoded) {
+    return encoded <= 0.04045 ? encoded / 12.92 : std::pow((encoded + 0.055) / 1.055, 2.4);
+}
+
 /// The exact value of a component that is not an integer for the register.
 double real_value(uint32_t value, uint32_t bits, Numeric numeric) {
     switch (numeric) {
@@ -69,6 +74,7 @@ double real_value(uint32_t value, uint32_t bits, Numeric numeric) {
             return std::max(-1.0, static_cast<double>(sign_extend(value, bits)) / largest_signed(bits));
         case Numeric::uscaled: return value;
         case Numeric::sscaled: return sign_extend(value, bits);
+        case Numeric::srgb: return from_srgb(static_cast<double>(value) / largest(bits));
         default: return bits == 32 ? std::bit_cast<float>(value) : small_to_float(value, mantissa_of(bits), bits == 16);
     }
 }
@@ -97,6 +103,13 @@ int BufferFormat::components() const {
 uint32_t BufferFormat::bytes() const { return (uint32_t{bits[0]} + bits[1] + bits[2] + bits[3]) / 8; }
 
 BufferFormat unified_format(uint32_t number) { return number < 64 ? kUnified[number] : BufferFormat{}; }
+
+BufferFormat image_format(uint32_t number) {
+    constexpr uint32_t kSrgb = 64;  // 8_SRGB, 8_8_SRGB, 8_8_8_8_SRGB
+    constexpr std::array<uint8_t, 4> kBits[] = {{8}, {8, 8}, {8, 8, 8, 8}};
+    const bool is_srgb = number >= kSrgb && number < kSrgb + std::size(kBits);
+    return is_srgb ? BufferFormat{kBits[number - kSrgb], Numeric::srgb} : unified_format(number);
+}
 
 BufferFormat gfx9_format(uint32_t data_and_number) {
     constexpr Numeric kNumbers[] = {Numeric::unorm, Numeric::snorm, Numeric::uscaled, Numeric::sscaled,

@@ -5,7 +5,7 @@
 // Data formats of typed buffer instructions: memory bits to registers and back.
 namespace strata::emu {
 
-enum class Numeric : uint8_t { unorm, snorm, uscaled, sscaled, uint, sint, real };
+enum class Numeric : uint8_t { unorm, snorm, uscaled, sscaled, uint, sint, real, srgb };
 
 /// Widths of the components X, Y, Z, W in bits, X in the lowest; 0: absent.
 struct BufferFormat {
@@ -21,6 +21,8 @@ struct BufferFormat {
 /// By GFX11's unified number, and by GFX9's data format (low 4 bits) and number format (3 bits above), where floats of 2 or
 /// 8 bits are no format.
 BufferFormat unified_format(uint32_t number);
+/// The same for images, which have formats of sRGB besides: components but W are as IEC 61966-2-1 encodes them.
+BufferFormat image_format(uint32_t number);
 BufferFormat gfx9_format(uint32_t data_and_number);
 
 /// One component as a 32-bit register sees it: float bits, or an extended integer.

@@ -4,6 +4,7 @@
 
 #include "strata/asm/emu/matrix/choose.h"
 #include "strata/asm/emu/memory/choose.h"
+#include "strata/asm/emu/memory/image.h"
 #include "strata/asm/emu/scalar/choose.h"
 #include "strata/asm/emu/vector/choose.h"
 #include "strata/core/support/error.h"
@@ -73,6 +74,7 @@ std::optional<Op> make_op(const HandlerSet& set, const Decoded& decoded) {
     if (format == Format::SMEM)
         if (std::optional<Op> op = choose_smem(decoded)) return op;
     if (format <= Format::SMEM) return choose_scalar(decoded);
+    if (format == Format::MIMG) return choose_image(decoded);
     if (format >= Format::DS && format <= Format::GLOBAL && format != Format::MIMG) return set.memory(decoded);
     return decoded.inst.row->flags & isa::kMatrix ? set.matrix(decoded) : set.valu(decoded);
 }

@@ -23,11 +23,13 @@ from ._strata import (
     DType,
     DTypeError,
     Error,
+    Event,
     InternalError,
     LaunchError,
     MemoryFault,
     ShapeError,
     Stats,
+    Stream,
     Tensor,
     Unsupported,
     UsageError,
@@ -35,6 +37,7 @@ from ._strata import (
     cat,
     complex,
     config,
+    current_stream,
     default_device,
     device_properties,
     devices,
@@ -115,9 +118,9 @@ __getattr__ = _names("strata", _sys.modules[__name__], "PACKAGE")
 __version__ = "0.1.0"
 __array_api_version__ = "2024.12"
 __all__ = [
-    "ArgumentError", "Artifact", "AssemblyError", "CheckError", "CompileError", "CustomKernel", "DType", "DTypeError", "DeviceError", "Error", "InternalError",
-    "LaunchError", "MemoryFault", "ShapeError", "Stats", "Tensor", "Unsupported", "UsageError", "asm", "asm_kernel",
-    "broadcast_shapes", "cat", "checkpoint", "compile", "complex", "config", "cross", "custom_gradient", "default_device", "device_properties", "devices", "diagonal", "dtypes", "emulator",
+    "ArgumentError", "Artifact", "AssemblyError", "CheckError", "CompileError", "CustomKernel", "DType", "DTypeError", "DeviceError", "Error", "Event", "InternalError",
+    "LaunchError", "MemoryFault", "ShapeError", "Stats", "Stream", "Tensor", "Unsupported", "UsageError", "asm", "asm_kernel",
+    "broadcast_shapes", "cat", "checkpoint", "compile", "complex", "config", "cross", "current_stream", "custom_gradient", "default_device", "device_properties", "devices", "diagonal", "dtypes", "emulator",
     "explain", "fft", "functional", "grad", "gradients", "hip_kernel", "jit", "jvp", "linalg", "load", "manual_seed", "nn", "no_grad", "norm", "onnx", "optim", "outer", "profile", "promote", "realize", "reset_stats", "result_type", "save", "settings", "stack", "stats", "trace", "uop", "value_and_grad", "vjp",
     "where",
 ]

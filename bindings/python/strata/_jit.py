@@ -159,15 +159,22 @@ class jit:
     installed packages; large arrays that are reached by other ways than their name (vars(), getattr() with a made-up name).
     Pass what such things give as a tensor or a plain value.
 
+    symbolic=True is for sizes that differ from call to call, as a text's length: each size still has a list of its own, traced
+    twice, but from the second size on kernels serve all sizes up to the next power of two, so that few are compiled. They mask
+    what is beyond a size. Kernels with scans, those that divide by a size, and all under a beam are compiled for each size.
+
     captures: how many lists there are. launches: kernels of the last one. reason: why the last trace was made.
     """
 
-    def __init__(self, function):
+    def __new__(cls, function=None, *, symbolic=False):
+        return functools.partial(cls, symbolic=symbolic) if function is None else super().__new__(cls)
+
+    def __init__(self, function, *, symbolic=False):
         if not callable(function):
             raise UsageError(f"[jit] of a {type(function).__name__}: it takes a function")
         functools.update_wrapper(self, function, updated=())
         self.function, self._known, self.reason = function, {}, None
-        self._warned = False
+        self.symbolic, self._warned = symbolic, False
         self._last = None
 
     def __get__(self, instance, owner=None):
@@ -211,7 +218,11 @@ class jit:
         return self._trace(args, kwargs, key, tensors, objects, candidate, whys[0])
 
     def _trace(self, args, kwargs, key, tensors, objects, candidate, why):
-        now = _Captured(self.function, args, kwargs, key, tensors, objects, self.__name__)
+        before = _strata._any_sizes(self.symbolic)
+        try:
+            now = _Captured(self.function, args, kwargs, key, tensors, objects, self.__name__)
+        finally:
+            _strata._any_sizes(before)
         now.strikes, value, now.given = 1, now.given, None
         known = self._known.setdefault(key, [])
         differs = now.strange
@@ -235,7 +246,7 @@ class jit:
     def _keep_few(self):
         """Warns where captures are made again and again, and drops the first of too many."""
         count = sum(map(len, self._known.values()))
-        if count > FEW and not self._warned:
+        if count > FEW and not self._warned and not self.symbolic:
             self._warned = True
             warnings.warn(f"[jit] {self.__name__} was captured {count} times; the last time since {self.reason}. Pass what changes as a tensor", stacklevel=4)
         while sum(map(len, self._known.values())) > KEPT:

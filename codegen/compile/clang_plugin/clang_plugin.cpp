@@ -16,10 +16,13 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -34,6 +37,7 @@ using Objects = llvm::SmallVector<char, 0>;
 
 constexpr std::chrono::milliseconds kPollInterval{20};
 constexpr size_t kStackBytes = size_t{8} << 20;  // as the clang program has
+constexpr size_t kHandlerStackBytes = size_t{64} << 10;
 
 /// The threads whose caller has left. LLVM's own state is destroyed when the process ends: not under their feet.
 class LeftThreads {
@@ -69,9 +73,9 @@ LeftThreads& left_threads() {
 }
 
 /// One compilation, which has a thread and so a stack of its own, whatever thread asks for it. LLVM ends the process on
-/// errors that it deems fatal. Here the thread sleeps for good instead, as LLVM keeps lists through what is on its stack,
-/// and the caller takes another route; what the compilation had allocated is lost. Of a caller who no longer waits, the
-/// thread has the job.
+/// errors that it deems fatal, and crashes. Here the thread sleeps for good instead, as LLVM keeps lists through what is on
+/// its stack, and the caller takes another route; what the compilation had allocated is lost. Of a caller who no longer
+/// waits, the thread has the job.
 struct Job {
     std::vector<std::string> args;
     std::string source;
@@ -106,14 +110,62 @@ struct Job {
     std::condition_variable ended;
     State state = State::running;
 };
-thread_local Job* job_of_thread = nullptr;
+/// Read by a signal handler: its storage must not be allocated there.
+[[gnu::tls_model("initial-exec")]] thread_local Job* job_of_thread = nullptr;
+
+[[noreturn]] void sleep_for_good(Job& job) {
+    if (!job.end(Job::State::given_up)) left_threads().remove();
+    for (;;) pause();
+}
 
 void on_fatal_error(void*, const char* reason, bool) {
     if (!job_of_thread) return;
     job_of_thread->log = reason;
-    if (!job_of_thread->end(Job::State::given_up)) left_threads().remove();
-    for (;;) pause();
+    sleep_for_good(*job_of_thread);
 }
+
+/// The signals of a crash, and what the process did on them before. After one in a compilation LLVM's locks and its heap may
+/// be as the crash left them: the process compiles nothing more in itself.
+class Crashes {
+  public:
+    static void handle() {
+        struct sigaction ours{};
+        ours.sa_sigaction = on_signal;
+        ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+        for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &ours, &earlier_[i]);
+    }
+    static sigset_t all_others() {
+        sigset_t set;
+        sigfillset(&set);
+        for (int signal : kSignals) sigdelset(&set, signal);
+        return set;
+    }
+    /// Of the first crash; 0 when there was none.
+    static int signal() { return signal_; }
+
+  private:
+    static constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT};
+    static inline std::array<struct sigaction, kSignals.size()> earlier_{};
+    static inline std::atomic<int> signal_{0};
+
+    static void on_signal(int signal, siginfo_t* info, void* context) {
+        if (job_of_thread) {
+            signal_ = signal;
+            sleep_for_good(*job_of_thread);
+        }
+        for (size_t i = 0; i < kSignals.size(); ++i)
+            if (kSignals[i] == signal) pass_on(earlier_[i], signal, info, context);
+    }
+    static void pass_on(const struct sigaction& earlier, int signal, siginfo_t* info, void* context) {
+        if (earlier.sa_flags & SA_SIGINFO) return earlier.sa_sigaction(signal, info, context);
+        if (earlier.sa_handler == SIG_IGN && info->si_code <= 0) return;
+        if (earlier.sa_handler != SIG_DFL && earlier.sa_handler != SIG_IGN) return earlier.sa_handler(signal);
+        struct sigaction as_usual{};
+        as_usual.sa_handler = SIG_DFL;
+        sigaction(signal, &as_usual, nullptr);
+        if (info->si_code <= 0) raise(signal);  // else the instruction meets it again
+    }
+};
 
 /// The global options of LLVM, in the arguments as -mllvm, which only the clang program reads; anyone else in the process who
 /// parses LLVM options resets them.
@@ -137,6 +189,7 @@ void start_llvm() {
     LLVMInitializeAMDGPUAsmParser();
     llvm::install_fatal_error_handler(on_fatal_error);
     llvm::install_bad_alloc_error_handler(on_fatal_error);
+    Crashes::handle();
 }
 
 bool compile(llvm::ArrayRef<const char*> args, llvm::StringRef source, Objects& object, std::string& log) {
@@ -175,6 +228,9 @@ bool compile(llvm::ArrayRef<const char*> args, llvm::StringRef source, Objects& 
 void* run(void* argument) {
     Job& job = *static_cast<Job*>(argument);
     job_of_thread = &job;
+    std::array<char, kHandlerStackBytes> handlers;  // which run where the stack is at its end, too
+    const stack_t stack = {.ss_sp = handlers.data(), .ss_flags = 0, .ss_size = handlers.size()};
+    sigaltstack(&stack, nullptr);
     std::vector<const char*> words;
     for (const std::string& word : job.args) words.push_back(word.c_str());
     try {
@@ -188,14 +244,14 @@ void* run(void* argument) {
     return nullptr;
 }
 
-/// The thread of a job, which handles no signals; false when the host refuses it.
+/// The thread of a job, which handles no signals but its own crashes; false when the host refuses it.
 bool start(Job& job, pthread_t& thread) {
-    sigset_t all, before;
-    sigfillset(&all);
+    const sigset_t others = Crashes::all_others();
+    sigset_t before;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, kStackBytes);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_sigmask(SIG_SETMASK, &others, &before);
     const int refused = pthread_create(&thread, &attributes, run, &job);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_attr_destroy(&attributes);
@@ -215,6 +271,11 @@ extern "C" {
                                                         void* log, StrataClangWantsStop wants_stop, void* context) {
     static std::once_flag started;
     std::call_once(started, start_llvm);
+    const auto tell_crash = [&] {
+        const std::string told = std::string("clang crashed (") + strsignal(Crashes::signal()) + ")";
+        append(log, told.data(), told.size());
+    };
+    if (Crashes::signal()) return tell_crash(), strata_clang_unusable;
     set_options({args, arg_count});
     auto job = std::make_unique<Job>();
     job->args = {args, args + arg_count};
@@ -227,13 +288,14 @@ extern "C" {
         (void)job.release();  // its thread has it
         return strata_clang_stopped;
     }
-    append(log, job->log.data(), job->log.size());
     if (end == Job::State::given_up) {
+        Crashes::signal() ? tell_crash() : append(log, job->log.data(), job->log.size());
         pthread_detach(thread);
         (void)job.release();
         return strata_clang_unusable;
     }
     pthread_join(thread, nullptr);
+    append(log, job->log.data(), job->log.size());
     if (!job->ok) return strata_clang_error;
     append(object, job->object.data(), job->object.size());
     return strata_clang_ok;

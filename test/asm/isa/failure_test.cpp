@@ -46,7 +46,7 @@ TEST(Failure, DecodeNamesTheWordsAndTheReason) {
     EXPECT_SAYS(decode_message({0x7e0002e0}), "operand code is not allowed here");
     EXPECT_SAYS(decode_message({0x7e0007ff}), "past v255");
     EXPECT_SAYS(decode_message({0xd5030000, 0xfc020501}), "must be zero");
-    EXPECT_SAYS(decode_message({0xf0000000, 0}), "textures, images and exports are not there");
+    EXPECT_SAYS(decode_message({0xf0000000, 0}), "the instruction has no component (dmask:0)");
     EXPECT_SAYS(decode_message({}), "no words");
     auto other = decode(Arch::gfx942, std::array<uint32_t, 2>{0x7e0002f9, 0x00070607});
     ASSERT_FALSE(other);

@@ -140,6 +140,22 @@ const Case kCases[] = {
     {"NeverWritten", Arch::gfx1100, "v_add_f32 v1, v5, v5\ns_endpgm", "", "0x0 uninitialised"},
     {"WrittenOnOnePath", Arch::gfx1100,
      "s_cmp_eq_u32 s0, 0\ns_cbranch_scc1 .Lskip\nv_mov_b32 v5, 0\n.Lskip:\nv_add_f32 v1, v5, v5\ns_endpgm", "", ""},
+    {"TexelWithoutItsWait", Arch::gfx1100,
+     "s_load_b256 s[4:11], s[0:1], null\ns_waitcnt lgkmcnt(0)\n"
+     "image_load v1, v0, s[4:11] dmask:0x1 dim:SQ_RSRC_IMG_1D\nv_mov_b32 v2, v1\ns_endpgm",
+     "", "0x14 missing-wait"},
+    {"TexelWithItsWait", Arch::gfx1201,
+     "s_load_b256 s[4:11], s[0:1], null\ns_wait_kmcnt 0x0\n"
+     "image_load v1, v0, s[4:11] dmask:0x1 dim:SQ_RSRC_IMG_1D\ns_wait_loadcnt 0x0\nv_mov_b32 v2, v1\ns_endpgm",
+     "", ""},
+    {"SecondAddressOfATexelWithoutItsWait", Arch::gfx1100,
+     "s_load_b256 s[4:11], s[0:1], null\ns_waitcnt lgkmcnt(0)\nglobal_load_b32 v5, v0, s[0:1]\n"
+     "image_load v1, [v0, v5], s[4:11] dmask:0x1 dim:SQ_RSRC_IMG_2D\ns_endpgm",
+     "", "0x14 missing-wait"},
+    {"SecondAddressOfATexelNeverWritten", Arch::gfx1100,
+     "s_load_b256 s[4:11], s[0:1], null\ns_waitcnt lgkmcnt(0)\n"
+     "image_load v1, [v0, v5], s[4:11] dmask:0x1 dim:SQ_RSRC_IMG_2D\ns_endpgm",
+     "", "0xc uninitialised"},
     {"DualMovesOfOneBank", Arch::gfx1100, ".long 0xca100100, 0x01020100\ns_endpgm", "", "0x0 dual-registers"},
     {"DualMovesOfOneBankOnRdna4", Arch::gfx1201, ".long 0xca100100, 0x01020100\ns_endpgm", "", ""},
     {"ClauseOfTwoKinds", Arch::gfx1100, "s_clause 0x1\nglobal_load_b32 v1, v0, s[0:1]\nds_load_b32 v2, v0\ns_endpgm",

@@ -59,7 +59,60 @@ static_assert(sizeof(PointerAttributes) == sizeof(hipPointerAttribute_t) &&
               offsetof(PointerAttributes, on_host) == offsetof(hipPointerAttribute_t, hostPointer) &&
               offsetof(PointerAttributes, managed) == offsetof(hipPointerAttribute_t, isManaged) &&
               offsetof(PointerAttributes, flags) == offsetof(hipPointerAttribute_t, allocationFlags));
-static_assert(offsetof(PoolProperties, device) == offsetof(hipMemPoolProps, location.id));
+static_assert(sizeof(AccessDescription) == sizeof(hipMemAccessDesc) &&
+              offsetof(AccessDescription, location.device) == offsetof(hipMemAccessDesc, location.id) &&
+              offsetof(AccessDescription, access) == offsetof(hipMemAccessDesc, flags));
+static_assert(sizeof(AllocationProperties52) == sizeof(hipMemAllocationProp) &&
+              offsetof(AllocationProperties52, location) == offsetof(hipMemAllocationProp, location) &&
+              offsetof(AllocationProperties52, handles) == offsetof(hipMemAllocationProp, requestedHandleType) &&
+              offsetof(AllocationProperties52, kind) == offsetof(hipMemAllocationProp, type) &&
+              offsetof(AllocationProperties52, usage) == offsetof(hipMemAllocationProp, usage) &&
+              sizeof(AllocationProperties) == sizeof(AllocationProperties52));
+static_assert(sizeof(DriverBoxParameters<unsigned>) == sizeof(HIP_MEMCPY3D) &&
+              offsetof(DriverBoxParameters<unsigned>, from_host) == offsetof(HIP_MEMCPY3D, srcHost) &&
+              offsetof(DriverBoxParameters<unsigned>, from_pitch) == offsetof(HIP_MEMCPY3D, srcPitch) &&
+              offsetof(DriverBoxParameters<unsigned>, to_type) == offsetof(HIP_MEMCPY3D, dstMemoryType) &&
+              offsetof(DriverBoxParameters<unsigned>, to_array) == offsetof(HIP_MEMCPY3D, dstArray) &&
+              offsetof(DriverBoxParameters<unsigned>, width) == offsetof(HIP_MEMCPY3D, WidthInBytes));
+static_assert(sizeof(Array) == sizeof(hipArray) && offsetof(Array, channels) == offsetof(hipArray, desc) &&
+              offsetof(Array, width) == offsetof(hipArray, width) &&
+              offsetof(Array, format) == offsetof(hipArray, Format) &&
+              offsetof(Array, count) == offsetof(hipArray, NumChannels));
+static_assert(sizeof(ArrayDescriptor) == sizeof(HIP_ARRAY_DESCRIPTOR) &&
+              offsetof(ArrayDescriptor, format) == offsetof(HIP_ARRAY_DESCRIPTOR, Format));
+static_assert(sizeof(Array3dDescriptor) == sizeof(HIP_ARRAY3D_DESCRIPTOR) &&
+              offsetof(Array3dDescriptor, format) == offsetof(HIP_ARRAY3D_DESCRIPTOR, Format) &&
+              offsetof(Array3dDescriptor, flags) == offsetof(HIP_ARRAY3D_DESCRIPTOR, Flags));
+static_assert(sizeof(ResourceDescription) == sizeof(hipResourceDesc) &&
+              offsetof(ResourceDescription, linear.bytes) == offsetof(hipResourceDesc, res.linear.sizeInBytes) &&
+              offsetof(ResourceDescription, rows.channels) == offsetof(hipResourceDesc, res.pitch2D.desc) &&
+              offsetof(ResourceDescription, rows.pitch) == offsetof(hipResourceDesc, res.pitch2D.pitchInBytes));
+static_assert(sizeof(DriverResourceDescription) == sizeof(HIP_RESOURCE_DESC) &&
+              offsetof(DriverResourceDescription, linear.bytes) ==
+                  offsetof(HIP_RESOURCE_DESC, res.linear.sizeInBytes) &&
+              offsetof(DriverResourceDescription, rows.pitch) == offsetof(HIP_RESOURCE_DESC, res.pitch2D.pitchInBytes));
+static_assert(sizeof(TextureDescription) == sizeof(hipTextureDesc) &&
+              offsetof(TextureDescription, read) == offsetof(hipTextureDesc, readMode) &&
+              offsetof(TextureDescription, border) == offsetof(hipTextureDesc, borderColor) &&
+              offsetof(TextureDescription, normalized) == offsetof(hipTextureDesc, normalizedCoords) &&
+              offsetof(TextureDescription, most_level) == offsetof(hipTextureDesc, maxMipmapLevelClamp));
+static_assert(sizeof(DriverTextureDescription) == sizeof(HIP_TEXTURE_DESC) &&
+              offsetof(DriverTextureDescription, flags) == offsetof(HIP_TEXTURE_DESC, flags) &&
+              offsetof(DriverTextureDescription, border) == offsetof(HIP_TEXTURE_DESC, borderColor));
+static_assert(sizeof(ViewDescription) == sizeof(hipResourceViewDesc) &&
+              offsetof(ViewDescription, depth) == offsetof(hipResourceViewDesc, depth) &&
+              offsetof(ViewDescription, last_layer) == offsetof(hipResourceViewDesc, lastLayer));
+static_assert(sizeof(DriverViewDescription) == sizeof(HIP_RESOURCE_VIEW_DESC) &&
+              offsetof(DriverViewDescription, view.last_layer) == offsetof(HIP_RESOURCE_VIEW_DESC, lastLayer));
+static_assert(sizeof(TextureReference) == sizeof(textureReference) &&
+              offsetof(TextureReference, channels) == offsetof(textureReference, channelDesc) &&
+              offsetof(TextureReference, object) == offsetof(textureReference, textureObject) &&
+              offsetof(TextureReference, format) == offsetof(textureReference, format));
+static_assert(sizeof(KernelAttribute) == sizeof(hipKernelNodeAttrValue) &&
+              offsetof(AccessWindow, ratio) == offsetof(hipAccessPolicyWindow, hitRatio) &&
+              offsetof(AccessWindow, bytes) == offsetof(hipAccessPolicyWindow, num_bytes));
+static_assert(sizeof(PoolProperties) == sizeof(hipMemPoolProps) &&
+              offsetof(PoolProperties, device) == offsetof(hipMemPoolProps, location.id));
 
 // ABSENT_name, LATER_version: not in this header. What compilers call and what hip_ext.h has is elsewhere.
 #define PROBE ~, 1
@@ -75,9 +128,19 @@ static_assert(offsetof(PoolProperties, device) == offsetof(hipMemPoolProps, loca
 #define ABSENT_hipGetDevicePropertiesR0000 PROBE
 #define ABSENT_hipExtModuleLaunchKernel PROBE
 #define ABSENT_hipStreamGetDevice PROBE
+#define ABSENT_hipDeviceGetGraphMemAttribute PROBE
+#define ABSENT_hipDeviceSetGraphMemAttribute PROBE
+#define ABSENT_hipDeviceGraphMemTrim PROBE
 #define ABSENT__Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j PROBE
 #define ABSENT__Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_ PROBE
+#define ABSENT__ZN8hip_impl22hipLaunchKernelGGLImplEmRK4dim3S2_jP12ihipStream_tPPv PROBE
+#define ABSENT___gnu_h2f_ieee PROBE
+#define ABSENT___gnu_f2h_ieee PROBE
 #define ABSENT_hipCreateChannelDesc PROBE
+#define ABSENT_hipDeviceGetTexture1DLinearMaxWidth PROBE
+#define ABSENT_hipTexRefGetArray PROBE
+#define ABSENT__Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc PROBE
+#define ABSENT__Z23hipDestroySurfaceObjectP13__hip_surface PROBE
 // Of the header, compiled for streams of threads, under the name without _spt.
 #define ABSENT_hipLaunchKernel_spt PROBE
 #define ABSENT_hipLaunchCooperativeKernel_spt PROBE
@@ -127,6 +190,17 @@ using Type_hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags = hipError_t (*
                                                                                   unsigned);
 #define OVERLOADED_hipOccupancyMaxPotentialBlockSize PROBE
 using Type_hipOccupancyMaxPotentialBlockSize = hipError_t (*)(int*, int*, const void*, size_t, int);
+#define OVERLOADED_hipBindTexture PROBE
+using Type_hipBindTexture = hipError_t (*)(size_t*, const textureReference*, const void*, const hipChannelFormatDesc*,
+                                           size_t);
+#define OVERLOADED_hipBindTexture2D PROBE
+using Type_hipBindTexture2D = hipError_t (*)(size_t*, const textureReference*, const void*, const hipChannelFormatDesc*,
+                                             size_t, size_t, size_t);
+#define OVERLOADED_hipBindTextureToArray PROBE
+using Type_hipBindTextureToArray = hipError_t (*)(const textureReference*, hipArray_const_t,
+                                                  const hipChannelFormatDesc*);
+#define OVERLOADED_hipUnbindTexture PROBE
+using Type_hipUnbindTexture = hipError_t (*)(const textureReference*);
 #define CHECK_110(...)
 #define CHECK_100(...)
 #define CHECK_010(...)

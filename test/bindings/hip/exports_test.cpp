@@ -32,7 +32,11 @@ TEST_F(Exports, TheLibraryHasEachFunctionOfTheTable) {
 #include "strata/bindings/hip/exports.def"
 #undef EXPORT
 #define MISSING(version, name) expect(#name, #version);
+#define MISSING_NAME(version, name) expect(#name, #version);
+#define MISSING_RTC(version, name) expect(#name, #version);
 #include "strata/bindings/hip/missing.def"
+#undef MISSING_RTC
+#undef MISSING_NAME
 #undef MISSING
     EXPECT_FALSE(dlsym(library, "hipNothing"));
 }
@@ -40,13 +44,19 @@ TEST_F(Exports, TheLibraryHasEachFunctionOfTheTable) {
 TEST_F(Exports, WhatIsNotThereSaysSoOnce) {
     void* library = dlopen(STRATA_HIP_FOLDER "/libamdhip64.so.7", RTLD_LAZY | RTLD_LOCAL);
     ASSERT_TRUE(library) << dlerror();
-    const auto call = reinterpret_cast<int (*)()>(dlsym(library, "hipArrayGetInfo"));
+    const auto call = reinterpret_cast<int (*)()>(dlsym(library, "hipTexRefGetBorderColor"));
     ASSERT_TRUE(call);
     testing::internal::CaptureStderr();
     EXPECT_EQ(call(), hipErrorNotSupported);
     EXPECT_EQ(call(), hipErrorNotSupported);
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
-              "strata: hipArrayGetInfo is not implemented: it returns hipErrorNotSupported\n");
+              "strata: hipTexRefGetBorderColor is not implemented: it returns hipErrorNotSupported\n");
+    const auto name = reinterpret_cast<const char* (*)(uint32_t)>(dlsym(library, "hipApiName"));
+    ASSERT_TRUE(name);
+    testing::internal::CaptureStderr();
+    EXPECT_STREQ(name(1), "unknown");
+    EXPECT_STREQ(name(2), "unknown");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "strata: hipApiName is not implemented: it returns unknown\n");
 }
 
 TEST_F(Exports, ArgumentsComeOneByOneOrAsOneBlock) {
@@ -140,6 +150,43 @@ TEST_F(Exports, PropertiesAreTheSameInBothLayouts) {
         EXPECT_EQ(a.totalGlobalMem, b.totalGlobalMem);
         EXPECT_EQ(b.maxThreadsDim, (Int3{1024, 1024, 1024}));
     }
+}
+
+TEST_F(Exports, HalvesBecomeFloatsAndBack) {
+    EXPECT_EQ(__gnu_h2f_ieee(0x3e00), 1.5f);
+    EXPECT_EQ(__gnu_h2f_ieee(0x8001), -0x1p-24f);
+    EXPECT_EQ(__gnu_f2h_ieee(1.5f), 0x3e00);
+    EXPECT_EQ(__gnu_f2h_ieee(1 + 0x1p-11f), 0x3c00) << "to even";
+    EXPECT_EQ(__gnu_f2h_ieee(1 + 0x3p-11f), 0x3c02);
+    EXPECT_EQ(__gnu_f2h_ieee(65520), 0x7c00) << "infinity";
+    for (unsigned bits = 0; bits < 0x7c00; ++bits)
+        ASSERT_EQ(__gnu_f2h_ieee(__gnu_h2f_ieee(static_cast<uint16_t>(bits))), bits);
+}
+
+TEST_F(Exports, LaunchesOfEarlierHeadersTellNothingButTheirError) {
+    const isa::Bytes code = add_one_code();
+    const struct {
+        uint32_t magic, version;
+        const void *image, *unused;
+    } wrapper{0x48495046, 1, code.data(), nullptr};
+    void** const binary = __hipRegisterFatBinary(&wrapper);
+    const char host = 0;
+    __hipRegisterFunction(binary, &host, nullptr, "add_one", 0, nullptr, nullptr, nullptr, nullptr, nullptr);
+    void *x = filled(counted(1)), *out = filled(Words(kCount)), *block[] = {out, x};
+    size_t bytes = sizeof block;
+    void* extra[] = {reinterpret_cast<void*>(kBufferPointer), block, reinterpret_cast<void*>(kBufferSize), &bytes,
+                     reinterpret_cast<void*>(kEnd)};
+    const Dim3 one{1, 1, 1}, items{kCount, 1, 1};
+    const auto launch = [&](const void* function) {
+        _ZN8hip_impl22hipLaunchKernelGGLImplEmRK4dim3S2_jP12ihipStream_tPPv(reinterpret_cast<uintptr_t>(function), one,
+                                                                            items, 0, nullptr, extra);
+        return hipGetLastError();
+    };
+    EXPECT_EQ(launch(&host), hipSuccess);
+    EXPECT_EQ(read(out), counted(2));
+    EXPECT_EQ(launch(&code), hipErrorInvalidDeviceFunction);
+    __hipUnregisterFatBinary(binary);
+    free_all({x, out});
 }
 
 }  // namespace

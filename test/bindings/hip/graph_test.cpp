@@ -150,6 +150,13 @@ TEST_F(Graphs, CopiesTellAndChangeWhatTheyCopy) {
     EXPECT_EQ(hipGraphMemcpyNodeSetParams(other, &p), hipSuccess);
     EXPECT_EQ(hipGraphMemcpyNodeSetParams1D(node, nullptr, a_, 4, 3), hipErrorInvalidValue);
     EXPECT_EQ(hipGraphExecMemcpyNodeSetParams1D(ready_, node, b_, c_, 0, 3), hipErrorInvalidValue);
+    EXPECT_EQ(hipGraphMemcpyNodeSetParams1D(node, a_, a_, 4, 3), hipErrorInvalidValue) << "onto itself";
+    EXPECT_EQ(hipGraphMemcpyNodeSetParams1D(node, static_cast<char*>(a_) + 4, a_, 8, 3), hipErrorInvalidValue);
+    EXPECT_EQ(hipGraphMemcpyNodeSetParams1D(node, c_, a_, kCount * 4 + 1, 3), hipErrorInvalidValue) << "beyond it";
+    EXPECT_EQ(hipGraphExecMemcpyNodeSetParams1D(ready_, node, b_, c_, 16, 4), hipErrorInvalidValue) << "another kind";
+    p.kind = 4;
+    EXPECT_EQ(hipGraphExecMemcpyNodeSetParams(ready_, other, &p), hipErrorInvalidValue);
+    EXPECT_EQ(hipGraphMemcpyNodeSetParams(other, &p), hipSuccess) << "the graph itself may have another";
     p.from.pitch = 4;
     EXPECT_EQ(hipGraphMemcpyNodeSetParams(other, &p), hipErrorInvalidValue);
     EXPECT_EQ(hipGraphExecMemcpyNodeSetParams(ready_, other, nullptr), hipErrorInvalidValue);
@@ -283,7 +290,8 @@ TEST_F(Graphs, NodesAreTurnedOffAndOn) {
     EXPECT_EQ(hipGraphExecGetFlags(ready_, &flags), hipSuccess);
     EXPECT_EQ(flags, 0u);
     EXPECT_EQ(hipGraphExecGetFlags(graph_, &flags), hipErrorInvalidValue);
-    EXPECT_EQ(hipGraphInstantiateWithFlags(&call, graph_, 1u << 20), hipErrorInvalidValue);
+    for (const unsigned bad : {1u << 20, 10u})
+        EXPECT_EQ(hipGraphInstantiateWithFlags(&call, graph_, bad), hipErrorInvalidValue);
 }
 
 TEST_F(Graphs, UpdatesWantTheSameShape) {
@@ -301,6 +309,12 @@ TEST_F(Graphs, UpdatesWantTheSameShape) {
     (void)copy_node(c_, a_);
     EXPECT_EQ(hipGraphExecUpdate(ready_, graph_, &bad, &result), hipErrorGraphExecUpdateFailure) << "a copy, no fill";
     EXPECT_EQ(result, 3);
+    EXPECT_EQ(hipGraphExecDestroy(ready_), hipSuccess);
+    make_ready();
+    EXPECT_EQ(hipGraphMemcpyNodeSetParams1D(one, b_, a_, 4, 4), hipSuccess);
+    EXPECT_EQ(hipGraphExecUpdate(ready_, graph_, &bad, &result), hipErrorGraphExecUpdateFailure) << "another kind";
+    EXPECT_EQ(result, 5);
+    EXPECT_EQ(bad, one);
     EXPECT_EQ(hipGraphExecUpdate(ready_, graph_, nullptr, &result), hipErrorInvalidValue);
     EXPECT_EQ(hipGraphExecUpdate(graph_, graph_, &bad, &result), hipErrorInvalidValue);
 }

@@ -1,4 +1,7 @@
 // Programs' code as clang registers it, and every way to launch a kernel of it.
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -106,6 +109,7 @@ TEST_F(Launches, BetweenEvents) {
     expect_sums();
     EXPECT_EQ(launch(kCount + 1, kCount, stop), hipErrorInvalidConfiguration);
     EXPECT_EQ(launch(kCount, 0, stop), hipErrorInvalidConfiguration);
+    EXPECT_EQ(launch(kCount, ~0u, stop), hipErrorInvalidValue) << "more than a block has";
     // The same as C++ names of HIP 5.
     EXPECT_EQ(_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_(
                   kernel.function, kCount, 1, 1, kCount, 1, 1, 0, nullptr, arguments_, nullptr, start, stop),
@@ -130,6 +134,23 @@ TEST_F(Launches, OfModules) {
     EXPECT_EQ(cooperative(kernel.function, kCount), hipSuccess);
     expect_sums();
     EXPECT_EQ(cooperative(kernel.function, 0), hipErrorInvalidConfiguration);
+    const auto with_bytes = [&](unsigned grid_y, size_t size) {
+        std::array<void*, 8> bytes{out_, x_};
+        void* extra[] = {reinterpret_cast<void*>(1), bytes.data(), reinterpret_cast<void*>(2), &size,
+                         reinterpret_cast<void*>(3)};
+        return hipModuleLaunchKernel(kernel.function, 1, grid_y, 1, kCount, 1, 1, 0, nullptr, nullptr, extra);
+    };
+    EXPECT_EQ(with_bytes(1, 16), hipSuccess);
+    EXPECT_EQ(with_bytes(1, 64), hipSuccess) << "what lies behind the arguments is not read";
+    expect_sums();
+    EXPECT_EQ(with_bytes(65536, 16), hipErrorInvalidValue) << "more rows than a grid has";
+    const auto with_lds = [&](unsigned lds) {
+        return hipModuleLaunchKernel(kernel.function, 1, 1, 1, kCount, 1, 1, lds, nullptr, arguments_, nullptr);
+    };
+    EXPECT_EQ(with_lds(65536), hipSuccess);
+    EXPECT_EQ(with_lds(65537), hipErrorInvalidValue) << "more local memory than a block has";
+    const Dim3 too_high{1, 65536, 1};
+    EXPECT_EQ(hipLaunchKernel(&host_, too_high, block_, arguments_, 0, nullptr), hipErrorInvalidConfiguration);
     EXPECT_EQ(cooperative(&kernel, kCount), hipErrorInvalidHandle) << "no function at all";
     void* const gone = kernel.function;
     EXPECT_EQ(hipModuleUnload(kernel.module), hipSuccess);
@@ -142,7 +163,7 @@ TEST_F(Launches, OfModules) {
 TEST_F(Launches, ModulesComeFromFilesAndMemory) {
     void *module = nullptr, *function = nullptr, *address = nullptr;
     size_t bytes = 0;
-    const std::string file = testing::TempDir() + "add_one.co";
+    const std::string file = fmt::format("{}add_one-{}.co", testing::TempDir(), getpid());
     std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(code_.data()), std::ssize(code_));
     EXPECT_EQ(hipModuleLoad(&module, file.c_str()), hipSuccess);
     EXPECT_EQ(hipModuleGetGlobal(&address, &bytes, module, "numbers"), hipSuccess);
@@ -236,6 +257,53 @@ TEST_F(Launches, VariablesAreCopiedByWhatStandsForThem) {
     EXPECT_EQ(hipMemcpyFromSymbolAsync(out.data(), &variable_, 4, SIZE_MAX, 2, nullptr), hipErrorInvalidValue);
     EXPECT_EQ(hipMemcpyToSymbol_spt(&host_, ones.data(), 4, 0, 1), hipErrorInvalidSymbol);
     EXPECT_EQ(hipMemcpyFromSymbol_spt(out.data(), &host_, 4, 0, 2), hipErrorInvalidSymbol);
+}
+
+TEST_F(Launches, NodesOfGraphsCopyPartsOfVariables) {
+    const Words first{9, 8}, second{7, 6};
+    Words out(4), other(4);
+    void *graph = nullptr, *ready = nullptr, *to = nullptr, *from = nullptr, *none = nullptr;
+    ASSERT_EQ(hipGraphCreate(&graph, 0), hipSuccess);
+    ASSERT_EQ(hipGraphAddMemcpyNodeToSymbol(&to, graph, nullptr, 0, &variable_, first.data(), 8, 4, 1), hipSuccess);
+    ASSERT_EQ(hipGraphAddMemcpyNodeFromSymbol(&from, graph, &to, 1, out.data(), &variable_, 16, 0, 2), hipSuccess);
+    EXPECT_EQ(hipGraphAddMemcpyNodeToSymbol(&none, graph, nullptr, 0, &variable_, first.data(), 8, 12, 1),
+              hipErrorInvalidValue)
+        << "beyond it";
+    EXPECT_EQ(hipGraphAddMemcpyNodeToSymbol(&none, graph, nullptr, 0, &variable_, nullptr, 8, 0, 1),
+              hipErrorInvalidValue);
+    EXPECT_EQ(hipGraphAddMemcpyNodeFromSymbol(&none, graph, nullptr, 0, out.data(), &host_, 4, 0, 2),
+              hipErrorInvalidSymbol);
+    EXPECT_EQ(hipGraphAddMemcpyNodeFromSymbol(&none, graph, nullptr, 0, out.data(), &variable_, 0, 0, 2),
+              hipErrorInvalidValue);
+    EXPECT_EQ(none, nullptr);
+    ASSERT_EQ(hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0), hipSuccess);
+    ASSERT_EQ(hipGraphLaunch(ready, nullptr), hipSuccess);
+    EXPECT_EQ(out, (Words{1, 9, 8, 4}));
+
+    EXPECT_EQ(hipGraphExecMemcpyNodeSetParamsToSymbol(ready, to, &variable_, second.data(), 8, 8, 1), hipSuccess);
+    EXPECT_EQ(hipGraphExecMemcpyNodeSetParamsFromSymbol(ready, from, other.data(), &variable_, 16, 0, 2), hipSuccess);
+    EXPECT_EQ(hipGraphExecMemcpyNodeSetParamsToSymbol(ready, to, &variable_, second.data(), 8, 8, 4),
+              hipErrorInvalidValue)
+        << "another direction";
+    EXPECT_EQ(hipGraphExecMemcpyNodeSetParamsFromSymbol(ready, nullptr, other.data(), &variable_, 16, 0, 2),
+              hipErrorInvalidValue);
+    ASSERT_EQ(hipGraphLaunch(ready, nullptr), hipSuccess);
+    EXPECT_EQ(other, (Words{1, 9, 7, 6})) << "of the graph that was made ready";
+    EXPECT_EQ(hipGraphExecDestroy(ready), hipSuccess);
+
+    EXPECT_EQ(hipGraphMemcpyNodeSetParamsToSymbol(to, &variable_, second.data(), 4, 0, 1), hipSuccess);
+    EXPECT_EQ(hipGraphMemcpyNodeSetParamsFromSymbol(from, other.data(), &variable_, 4, 0, 2), hipSuccess);
+    EXPECT_EQ(hipGraphMemcpyNodeSetParamsToSymbol(to, nullptr, second.data(), 4, 0, 1), hipErrorInvalidSymbol);
+    EXPECT_EQ(hipGraphMemcpyNodeSetParamsToSymbol(to, &variable_, &variable_, 4, 0, 3), hipErrorInvalidValue)
+        << "a name is no memory";
+    EXPECT_EQ(hipGraphMemcpyNodeSetParamsFromSymbol(from, other.data(), &variable_, 4, 0, 3), hipErrorInvalidValue)
+        << "memory of the host";
+    EXPECT_EQ(hipGraphMemcpyNodeSetParamsFromSymbol(from, other.data(), &variable_, 20, 0, 2), hipErrorInvalidValue);
+    ASSERT_EQ(hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0), hipSuccess);
+    ASSERT_EQ(hipGraphLaunch(ready, nullptr), hipSuccess);
+    EXPECT_EQ(other, (Words{7, 9, 7, 6}));
+    EXPECT_EQ(hipGraphExecDestroy(ready), hipSuccess);
+    EXPECT_EQ(hipGraphDestroy(graph), hipSuccess);
 }
 
 TEST_F(Launches, ManagedVariablesAreTheHostsFromTheirRegistrationOn) {

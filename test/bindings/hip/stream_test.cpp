@@ -1,6 +1,9 @@
 // Streams, events and captures: their order, their times by the model, what threads do at once.
+#include <algorithm>
+#include <bit>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "fixture.h"
 
@@ -31,17 +34,6 @@ TEST_F(Streams, TellWhatTheyWereMadeWith) {
     EXPECT_EQ(hipExtStreamCreateWithCUMask(&stream, 1, &mask), hipSuccess);
     EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
     EXPECT_EQ(hipExtStreamCreateWithCUMask(&stream, 0, nullptr), hipErrorInvalidValue);
-}
-
-TEST_F(Streams, WriteValues) {
-    void* memory = filled(Words(4));
-    auto* const words = static_cast<uint32_t*>(memory);
-    EXPECT_EQ(hipStreamWriteValue32(nullptr, words, 7, 0), hipSuccess);
-    EXPECT_EQ(hipStreamWriteValue64(nullptr, words + 2, uint64_t{3} << 32 | 5, 0), hipSuccess);
-    EXPECT_EQ(read(memory, 4), (Words{7, 0, 5, 3}));
-    EXPECT_EQ(hipStreamWriteValue32(nullptr, nullptr, 7, 0), hipErrorInvalidValue);
-    EXPECT_EQ(hipStreamWriteValue64(nullptr, words, 7, 1), hipErrorInvalidValue);
-    free_all({memory});
 }
 
 TEST_F(Streams, CopiesTakeAsLongAsTheLinkOfTheCard) {
@@ -120,12 +112,92 @@ TEST_F(Captures, AreLostByACallThatCannotBeRecorded) {
     EXPECT_EQ(hipStreamGetCaptureInfo(stream_, &state, &again), hipSuccess);
     EXPECT_EQ(id, again);
     EXPECT_EQ(hipStreamGetCaptureInfo(stream_, nullptr, &id), hipErrorInvalidValue);
+    EXPECT_EQ(hipStreamGetCaptureInfo(nullptr, &state, &id), hipErrorStreamCaptureImplicit)
+        << "it orders itself with it";
+    EXPECT_EQ(hipStreamIsCapturing(nullptr, &state), hipErrorStreamCaptureImplicit);
+    EXPECT_EQ(status(), 1) << "which is not lost by the question";
     EXPECT_EQ(hipStreamSynchronize(stream_), hipErrorStreamCaptureUnsupported);
     EXPECT_EQ(status(), 2);
     EXPECT_EQ(hipMemsetAsync(memory_, 0, 4, stream_), hipErrorStreamCaptureInvalidated);
     EXPECT_EQ(hipStreamEndCapture(stream_, &graph_), hipErrorStreamCaptureInvalidated);
     EXPECT_EQ(graph_, nullptr);
     EXPECT_EQ(status(), 0);
+}
+
+TEST_F(Captures, TellTheirGraphAndWhatTheNextNodeComesAfter) {
+    int state = 0;
+    unsigned long long id = 0, same = 0;
+    void *graph = nullptr, *own = nullptr;
+    void* const* nodes = nullptr;
+    size_t count = 9;
+    EXPECT_EQ(hipStreamGetCaptureInfo_v2(stream_, &state, &id, &graph, &nodes, &count), hipSuccess);
+    EXPECT_EQ(state, 1);
+    EXPECT_EQ(count, 0u);
+    EXPECT_EQ(hipStreamGetCaptureInfo(stream_, &state, &same), hipSuccess);
+    EXPECT_EQ(id, same);
+    ASSERT_EQ(hipMemsetAsync(memory_, 1, 4, stream_), hipSuccess);
+    EXPECT_EQ(hipStreamGetCaptureInfo_v2(stream_, &state, nullptr, nullptr, &nodes, &count), hipSuccess);
+    ASSERT_EQ(count, 1u);
+    void* const fill = nodes[0];
+    int type = -1;
+    EXPECT_EQ(hipGraphNodeGetType(fill, &type), hipSuccess) << "the graph is there while it is recorded";
+    EXPECT_EQ(hipGraphDestroyNode(fill), hipErrorInvalidValue);
+    EXPECT_EQ(hipGraphDestroy(graph), hipErrorInvalidValue);
+
+    ASSERT_EQ(hipGraphAddEmptyNode(&own, graph, nullptr, 0), hipSuccess);
+    EXPECT_EQ(hipStreamUpdateCaptureDependencies(stream_, &own, 1, 0), hipSuccess);
+    EXPECT_EQ(hipStreamGetCaptureInfo_v2(stream_, &state, nullptr, nullptr, &nodes, &count), hipSuccess);
+    EXPECT_EQ(std::vector<void*>(nodes, nodes + count), (std::vector<void*>{fill, own}));
+    EXPECT_EQ(hipStreamUpdateCaptureDependencies(stream_, &own, 1, 1), hipSuccess);
+    EXPECT_EQ(hipStreamGetCaptureInfo_v2(stream_, &state, nullptr, nullptr, &nodes, &count), hipSuccess);
+    EXPECT_EQ(std::vector<void*>(nodes, nodes + count), (std::vector<void*>{own}));
+    EXPECT_EQ(hipStreamUpdateCaptureDependencies(stream_, &own, 1, 2), hipErrorInvalidValue) << "flags";
+    EXPECT_EQ(hipStreamUpdateCaptureDependencies(stream_, nullptr, 1, 0), hipErrorInvalidValue);
+    EXPECT_EQ(hipStreamUpdateCaptureDependencies(stream_, &graph, 1, 0), hipErrorInvalidValue) << "no node of it";
+
+    ASSERT_EQ(hipStreamEndCapture(stream_, &graph_), hipSuccess) << "what was taken from the tips is no lost end";
+    EXPECT_EQ(graph_, graph);
+    EXPECT_EQ(hipStreamUpdateCaptureDependencies(stream_, &own, 1, 0), hipErrorIllegalState);
+    count = 9;
+    EXPECT_EQ(hipStreamGetCaptureInfo_v2(stream_, &state, nullptr, nullptr, nullptr, &count), hipSuccess);
+    EXPECT_EQ(state, 0);
+    EXPECT_EQ(count, 9u) << "nothing is told of a stream that records nothing";
+    EXPECT_EQ(hipStreamGetCaptureInfo_v2(stream_, nullptr, &id, &graph, &nodes, &count), hipErrorInvalidValue);
+    EXPECT_EQ(hipGraphDestroyNode(own), hipSuccess);
+    EXPECT_EQ(hipGraphDestroy(graph_), hipSuccess);
+}
+
+TEST_F(Captures, GoOnInAGraphThatIsThere) {
+    ASSERT_EQ(hipStreamEndCapture(stream_, &graph_), hipSuccess);
+    EXPECT_EQ(hipGraphDestroy(graph_), hipSuccess);
+    void *graph = nullptr, *first = nullptr, *ready = nullptr, *other = nullptr;
+    ASSERT_EQ(hipGraphCreate(&graph, 0), hipSuccess);
+    ASSERT_EQ(hipGraphAddEmptyNode(&first, graph, nullptr, 0), hipSuccess);
+    EXPECT_EQ(hipStreamBeginCaptureToGraph(stream_, nullptr, nullptr, nullptr, 0, 0), hipErrorInvalidValue);
+    EXPECT_EQ(hipStreamBeginCaptureToGraph(stream_, graph, nullptr, nullptr, 1, 0), hipErrorInvalidValue);
+    EXPECT_EQ(hipStreamBeginCaptureToGraph(stream_, graph, &graph, nullptr, 1, 0), hipErrorInvalidValue);
+    EXPECT_EQ(hipStreamBeginCaptureToGraph(stream_, graph, &first, &first, 1, 0), hipErrorNotSupported) << "edges";
+    ASSERT_EQ(hipStreamBeginCaptureToGraph(stream_, graph, &first, nullptr, 1, 0), hipSuccess);
+    ASSERT_EQ(hipStreamCreate(&other), hipSuccess);
+    EXPECT_EQ(hipStreamBeginCaptureToGraph(other, graph, nullptr, nullptr, 0, 0), hipErrorIllegalState)
+        << "one at a time";
+    ASSERT_EQ(hipMemsetAsync(memory_, 0, 4, stream_), hipSuccess);
+    ASSERT_EQ(hipStreamEndCapture(stream_, &graph_), hipSuccess);
+    EXPECT_EQ(graph_, graph);
+    size_t edges = 0;
+    void *from = nullptr, *to = nullptr;
+    ASSERT_EQ(hipGraphGetEdges(graph, nullptr, nullptr, &edges), hipSuccess);
+    ASSERT_EQ(edges, 1u);
+    ASSERT_EQ(hipGraphGetEdges(graph, &from, &to, &edges), hipSuccess);
+    EXPECT_EQ(from, first);
+    const Words marked{5};
+    ASSERT_EQ(hipMemcpyHtoD(memory_, const_cast<uint32_t*>(marked.data()), 4), hipSuccess);
+    ASSERT_EQ(hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0), hipSuccess);
+    ASSERT_EQ(hipGraphLaunch(ready, nullptr), hipSuccess);
+    EXPECT_EQ(read(memory_, 2), (Words{0, 1}));
+    EXPECT_EQ(hipGraphExecDestroy(ready), hipSuccess);
+    EXPECT_EQ(hipGraphDestroy(graph), hipSuccess);
+    EXPECT_EQ(hipStreamDestroy(other), hipSuccess);
 }
 
 TEST_F(Captures, RefuseCallsThatCannotBeRecordedAsTheirModeSays) {
@@ -189,6 +261,37 @@ TEST_F(Captures, HaveAModeOfTheThread) {
     std::thread([&] { EXPECT_EQ(hipStreamEndCapture(stream_, &graph_), hipErrorStreamCaptureWrongThread); }).join();
     EXPECT_EQ(hipStreamEndCapture(stream_, &graph_), hipSuccess);
     EXPECT_EQ(hipGraphDestroy(graph_), hipSuccess);
+}
+
+TEST_F(Streams, TellTheUnitsThatTheyWereMadeFor) {
+    int units = 0;
+    ASSERT_EQ(hipDeviceGetAttribute(&units, 63, 0), hipSuccess);  // hipDeviceAttributeMultiprocessorCount
+    const auto needed = static_cast<uint32_t>(units + 31) / 32;
+    std::vector<uint32_t> mask(needed + 1, 77), wanted(needed + 1, ~0u);
+    const auto bits = [&] {
+        int out = 0;
+        for (const uint32_t word : mask) out += std::popcount(word);
+        return out;
+    };
+    EXPECT_EQ(hipExtStreamGetCUMask(nullptr, needed + 1, mask.data()), hipSuccess);
+    EXPECT_EQ(bits(), units);
+    EXPECT_EQ(mask.back(), 0u);
+    void* few = nullptr;
+    wanted[0] = 0xc;
+    ASSERT_EQ(hipExtStreamCreateWithCUMask(&few, needed + 1, wanted.data()), hipSuccess);
+    EXPECT_EQ(hipExtStreamGetCUMask(few, needed, mask.data()), hipSuccess);
+    EXPECT_EQ(mask[0], 0xcu);
+    EXPECT_EQ(bits(), std::max(units - 32, 0) + 2) << "those that are not there are left out";
+    EXPECT_EQ(hipExtStreamGetCUMask(few, needed, nullptr), hipErrorInvalidValue);
+    EXPECT_EQ(hipExtStreamGetCUMask(few, needed - 1, mask.data()), hipErrorInvalidValue);
+    EXPECT_EQ(hipExtStreamGetCUMask(&few, needed, mask.data()), hipErrorInvalidHandle);
+    EXPECT_EQ(hipStreamDestroy(few), hipSuccess);
+    EXPECT_EQ(hipExtStreamCreateWithCUMask(&few, 0, wanted.data()), hipErrorInvalidValue);
+    wanted.assign(needed, 0);
+    ASSERT_EQ(hipExtStreamCreateWithCUMask(&few, needed, wanted.data()), hipSuccess);
+    EXPECT_EQ(hipExtStreamGetCUMask(few, needed, mask.data()), hipSuccess);
+    EXPECT_EQ(bits(), units) << "none means all";
+    EXPECT_EQ(hipStreamDestroy(few), hipSuccess);
 }
 
 }  // namespace

@@ -110,6 +110,23 @@ TEST(HiprtcLibrary, BothLibrariesExportEachFunction) {
 #define RTC(result, name, parameters, arguments) EXPECT_TRUE(dlsym(library, #name)) << file << ": " #name;
 #include "strata/bindings/hip/hiprtc.def"
 #undef RTC
+        std::vector<std::string> missing;
+#define MISSING(version, name)
+#define MISSING_NAME(version, name)
+#define MISSING_RTC(version, name) missing.emplace_back(#name);
+#include "strata/bindings/hip/missing.def"
+#undef MISSING_RTC
+#undef MISSING_NAME
+#undef MISSING
+        for (const std::string& name : missing) {
+            const auto call = reinterpret_cast<int (*)()>(dlsym(library, name.c_str()));
+            ASSERT_TRUE(call) << file << ": " << name;
+            testing::internal::CaptureStderr();
+            EXPECT_EQ(call(), internal_error);
+            EXPECT_EQ(call(), internal_error);
+            EXPECT_EQ(testing::internal::GetCapturedStderr(),
+                      "strata: " + name + " is not implemented: it returns HIPRTC_ERROR_INTERNAL_ERROR\n");
+        }
         const auto text = reinterpret_cast<const char* (*)(int)>(dlsym(library, "hiprtcGetErrorString"));
         EXPECT_EQ(std::string(text(6)), "HIPRTC_ERROR_COMPILATION") << "libamdhip64 asks libhiprtc";
     }

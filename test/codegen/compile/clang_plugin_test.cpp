@@ -1,3 +1,6 @@
+#include <signal.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -175,6 +178,26 @@ TEST_F(CompileTest, AUserSourceThatCrashesClangIsACompileError) {
     ASSERT_FALSE(compiled);
     EXPECT_EQ(compiled.error().kind, ErrorKind::Compile);
     EXPECT_NE(compiled.error().message.find("clang crashed"), std::string::npos) << compiled.error().message;
+}
+
+/// Whether generated text that crashes clang is an error, after which the process compiles by the program.
+bool survives(std::string_view text) {
+    Uncached uncached;
+    const HipSource source{.text = std::string(text), .kernel = "k"};
+    auto compiled = compile_hip(source, Arch::gfx1100);
+    if (compiled || compiled.error().kind != ErrorKind::Compile) return false;
+    if (compiled.error().message.find("clang crashed") == std::string::npos) return false;
+    auto after = compile_hip(scale_kernel(43'000), Arch::gfx1100);
+    return after && after->route == "clang (subprocess)";
+}
+
+TEST_F(CompileTest, ACrashOfClangDoesNotEndTheProcess) {
+    EXPECT_EXIT(_exit(survives("#pragma clang __debug crash\n") ? 0 : 1), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(CompileTest, ACrashOfTheProgramItselfStillEndsIt) {
+    EXPECT_TRUE(compile_hip(scale_kernel(44'000), Arch::gfx1100));
+    EXPECT_EXIT((raise(SIGSEGV), _exit(0)), [](int status) { return status != 0; }, "");
 }
 
 TEST_F(CompileTest, APluginThatCannotBeLoadedLeavesTheSubprocess) {

@@ -27,7 +27,7 @@ TEST(Nvrtc, OptionsOfClangArePassedOnWhereBothHaveThem) {
     HipSource source = users("", "");
     source.options = {"-DN=4", "-O1", "-ffast-math"};
     const std::vector<std::string> options = nvrtc_options(source, hopper).value();
-    for (const char* wanted : {"--gpu-architecture=sm_90", "-DN=4", "--use_fast_math", "-std=c++17"})
+    for (const char* wanted : {"--gpu-architecture=sm_90a", "-DN=4", "--use_fast_math", "-std=c++17"})
         EXPECT_NE(std::ranges::find(options, wanted), options.end()) << wanted;
     EXPECT_EQ(std::ranges::find(options, "-O1"), options.end());
     source.options = {"-mcumode"};

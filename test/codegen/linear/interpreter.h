@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "strata/codegen/linear/linear.h"
+#include "strata/codegen/target/group_products.h"
 #include "strata/codegen/target/matrix_reads.h"
 #include "strata/core/uop/reference.h"
 #include "strata/core/uop/uop.h"
@@ -107,6 +108,39 @@ class Interpreter {
                 }
             }
     }
+    /// wgmma.mma_async of four waves, as the PTX ISA has its operands in shared memory ("128-Byte swizzling") and its sums in registers: a byte's
+    /// address has bits 4 to 6 xored with bits 7 to 9.
+    void multiply_in_groups(std::vector<Thread>& threads, UOp u, const GroupProduct& product, size_t here) {
+        const int64_t bytes = u.src(0).dtype().element().bytes(), line = 128 / bytes, depth = 32 / bytes;
+        const size_t columns = static_cast<size_t>(u.dtype().lanes) * 2;
+        const auto element = [&](Thread& first, UOp operand, const SwizzledTile& tile, int64_t row, int64_t k) {
+            const UOp index = operand.src(0);
+            const Scalars& memory = *elements(first, below_after(index.src(0)));
+            const int64_t start = value(first, index.src(1))[0].i;
+            const int64_t x = tile.along_k ? k : row, y = tile.along_k ? row : k;
+            const int64_t at = (start + x / line * tile.rows * line + y * line + x % line) * bytes;
+            return number(memory.at(static_cast<size_t>((at ^ (at >> 7 & 7) << 4) / bytes)), operand);
+        };
+        for (size_t group = 0; group + 128 <= threads.size(); group += 128) {
+            std::vector<double> a, b;  // [row][k], [column][k]
+            const int64_t all = product.steps * depth;
+            for (int64_t row = 0; row < 64; ++row)
+                for (int64_t k = 0; k < all; ++k) a.push_back(element(threads[group], u.src(0), product.a, row, k));
+            for (int64_t n = 0; n < static_cast<int64_t>(columns); ++n)
+                for (int64_t k = 0; k < all; ++k) b.push_back(element(threads[group], u.src(1), product.b, n, k));
+            for (size_t i = 0; i < 128; ++i) {
+                Thread& t = threads[group + i];
+                t.values[here] = value(t, u.src(2));
+                const size_t lane = i % 32, wave = i / 32;
+                for (size_t d = 0; d < columns / 2; ++d) {
+                    const size_t row = 16 * wave + lane / 4 + 8 * (d / 2 % 2), n = d / 4 * 8 + lane % 4 * 2 + d % 2;
+                    for (size_t k = 0; k < static_cast<size_t>(all); ++k)
+                        t.values[here][d].f +=
+                            a[row * static_cast<size_t>(all) + k] * b[n * static_cast<size_t>(all) + k];
+                }
+            }
+        }
+    }
     /// ldmatrix, as the PTX ISA says.
     void read_matrices(std::vector<Thread>& threads, UOp u, size_t here) {
         const size_t w = static_cast<size_t>(u.dtype().lanes) / 4;
@@ -129,6 +163,7 @@ class Interpreter {
         const size_t here = threads[0].pc - 1;
         const UOp u = program_.ops[here];
         if (is_matrix_read(u)) return read_matrices(threads, u, here);
+        if (const auto product = group_product(u)) return multiply_in_groups(threads, u, *product, here);
         if (u.is(Op::wmma)) return multiply(threads, u, here);
         if (!u.is(Op::shuffle_xor)) return;
         for (size_t i = 0; i < threads.size(); ++i) {

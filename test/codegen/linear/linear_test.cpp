@@ -170,6 +170,31 @@ TEST(Linearize, UpcastReductionsKeepTheirAccumulatorsInOneLoop) {
     EXPECT_EQ(count(program, Op::vec), 1) << "the four results are stored at once";
 }
 
+TEST(Linearize, FloatsThatAThreadReadsSideBySideAreSummedSideBySide) {
+    GraphScope scope;
+    struct Case {
+        DType type;
+        bool product;
+        int sums;
+    };
+    for (const Case& c : {Case{dtypes::float32, false, 4},
+                          {dtypes::float16, false, 4},
+                          {dtypes::float32, true, 1},
+                          {dtypes::int32, false, 1}}) {
+        UOp out = param(0, 1, c.type), x = param(1, 400, c.type), k = range(0, 100, Axis::reduce),
+            u = range(1, 4, Axis::unroll);
+        UOp value = load(at(x, k * 4 + u));
+        Kernel kernel =
+            codegen::kernel("beside", store(at(out, 0), reduce(Op::add, c.product ? value * value : value, {k, u})));
+        expect_same(kernel);
+        const LinearProgram program = *linearize(kernel, gfx1100);
+        int64_t sums = 0;
+        for (UOp op : program.ops)
+            if (op.is(Op::param) && op.as<ParamArg>().space == Space::reg) sums += op.as<ParamArg>().size;
+        EXPECT_EQ(sums, c.sums) << listing(program);
+    }
+}
+
 TEST(Linearize, NeighbouringAccessesBecomeVectorsOnlyWhereAligned) {
     GraphScope scope;
     UOp out = param(0, 64), x = param(1, 65), g = range(0, 16, Axis::global), u = range(1, 4, Axis::upcast);

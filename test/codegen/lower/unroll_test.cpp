@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string_view>
 
 #include "random_code.h"
 #include "virtual_code.h"
@@ -199,6 +201,40 @@ TEST_P(Unroll, AddressesStayThoseOfEachRoundWhereOffsetsDoNotReachThem) {
         EXPECT_EQ(walk.addresses.size(), stride > 16 ? 4u : 8u) << stride << more;
         if (stride < 17) EXPECT_EQ(walk.offsets, std::vector<int32_t>(8));
     }
+}
+
+TEST_P(Unroll, ABaseOutOfReachOfOffsetsIsMovedOnceARoundForAllLoadsFromIt) {
+    AddressedCode code(arch());
+    const Place sum = code.vector();
+    code.copy(sum, Constant{0});
+    const Place counter{static_cast<uint32_t>(code.function.registers.size()), 0, 1};  // the next one
+    code.loop(8, [&] {
+        const Place base = code.scalar(2), first = code.vector(), second = code.vector();
+        code.op("s_mul_i32", {base.part(0)}, {counter, Constant{33}});
+        code.op("s_mul_i32", {base.part(1)}, {counter, Constant{33}});
+        for (const Place value : {first, second})
+            code.op(code.spelled("global_load_b32", "global_load_dword"), {value}, {code.item, base}).stride = 1 << 23;
+        code.op("v_add_f32", {sum}, {sum, first});
+        code.op("v_add_f32", {sum}, {sum, second});
+    });
+    code.store(sum, code.address);
+    code.end();
+    ASSERT_TRUE(unroll(code.function));
+    const auto valid = verify(code.function, Check::virtual_);
+    ASSERT_TRUE(valid) << valid.error().message;
+    std::map<std::string_view, int> count;
+    std::map<uint32_t, int> bases;
+    for (const Instruction& one : code.function.blocks[0].code) {
+        if (one.pseudo != Pseudo::none) continue;
+        ++count[one.inst.row->mnemonic];
+        if (one.inst.row->flags & isa::kMemory && !(one.inst.row->flags & isa::kStore)) ++bases[one.src[1].reg];
+    }
+    const std::string text = to_string(code.function);
+    EXPECT_EQ(count["s_mul_i32"], 2) << text;
+    EXPECT_EQ(count["s_add_u32"] + count["s_add_co_u32"], 7) << text;
+    EXPECT_EQ(count["s_addc_u32"] + count["s_add_co_ci_u32"], 7) << text;
+    EXPECT_EQ(bases.size(), 8u) << text;
+    for (const auto& [base, loads] : bases) EXPECT_EQ(loads, 2) << text;
 }
 
 }  // namespace

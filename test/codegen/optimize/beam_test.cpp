@@ -137,6 +137,30 @@ TEST(BeamSearch, GivesTheSameAnswerEveryTime) {
     }
 }
 
+/// Half the threads that are chosen without a search are best, with as many elements a thread.
+template <Kernel (*kernel)()>
+double half_the_threads(const Kernel& k) {
+    const Kernel start = heuristic(kernel(), gfx1100).kernel;
+    if (total(k, Axis::upcast) != total(start, Axis::upcast) || block_size(k) > block_size(start)) return 3;
+    return block_size(k) == block_size(start) ? 2 : block_size(k) == block_size(start) / 2 ? 1 : 3;
+}
+Kernel large() { return start_schedule(built(filled({1 << 20}) + number(1)).kernel); }
+
+TEST(BeamSearch, ChangesAnActionOfTheFastestWhereNoMoreOfThemHelp) {
+    GraphScope scope;
+    RuleJudge judge(half_the_threads<elementwise>);
+    SearchResult found = beam_search(elementwise(), gfx1100, 2, judge).value();
+    EXPECT_EQ(found.start_ms, 2);
+    EXPECT_EQ(found.ms, 1) << to_string(found.best.actions);
+}
+
+TEST(BeamSearch, LeavesTheFastestAsItIsWhereMemoryBoundsIt) {
+    GraphScope scope;
+    RuleJudge judge(half_the_threads<large>);
+    SearchResult found = beam_search(large(), gfx1100, 2, judge).value();
+    EXPECT_EQ(found.ms, 2) << to_string(found.best.actions);
+}
+
 TEST(BeamSearch, StopsWhenNothingIsWorthIt) {
     GraphScope scope;
     RuleJudge flat([](const Kernel& k) { return 1.0 - 0.0001 * static_cast<double>(block_size(k)) / 256; });

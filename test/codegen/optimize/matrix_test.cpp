@@ -74,6 +74,71 @@ TEST(Matrix, OfNvidiaMultipliesAsPtxSaysWhatLanesHold) {
                 }
 }
 
+/// A product of these sides, of operands that lie as they are or the other way round.
+UOp product_of(DType type, int64_t m, int64_t k, int64_t n, bool left_in_columns, bool right_in_columns) {
+    const UOp a = left_in_columns ? permute(filled({k, m}, type), {1, 0}) : filled({m, k}, type);
+    const UOp b = right_in_columns ? filled({n, k}, type, 2) : permute(filled({k, n}, type, 2), {1, 0});
+    return reshape(sum(expand(reshape(cast(a, dtypes::float32), {m, 1, k}), {m, n, k}) *
+                           expand(reshape(cast(b, dtypes::float32), {1, n, k}), {m, n, k}),
+                       {2}),
+                   {m, n});
+}
+
+TEST(Matrix, OfGroupsOfWavesMultipliesAsPtxSaysHowTilesLie) {
+    const Target hopper = target_of(Chip::parse("sm_90").value());
+    struct Case {
+        DType type;
+        int64_t m, k, n;
+        const char* actions;
+    };
+    for (const auto& [type, m, k, n, actions] :
+         {Case{dtypes::float16, 64, 128, 64, "matrix(0, 1) local(0, 4) stage(0, 4)"},
+          {dtypes::bfloat16, 128, 128, 128, "matrix(0, 1) local(0, 4) stage(0, 4)"},
+          {dtypes::float16, 128, 128, 256, "matrix(0, 1) local(0, 8) stage(0, 4)"}})
+        for (bool left_in_columns : {false, true})
+            for (bool right_in_columns : {false, true}) {
+                GraphScope scope;
+                const UOp body = product_of(type, m, k, n, left_in_columns, right_in_columns);
+                Filled f = built(body);
+                f.kernel = start_schedule(f.kernel);
+                const Result<Kernel> tiled = changed(f, actions, hopper);
+                ASSERT_TRUE(tiled) << tiled.error().message;
+                EXPECT_EQ(difference(in_blocks(*tiled, f.slots, hopper), evaluate(body, contents())), "")
+                    << type.name() << " " << m << " " << n << " " << left_in_columns << right_in_columns;
+            }
+}
+
+TEST(Matrix, OfGroupsOfWavesWantsTilesOfWholeLinesInLocalMemory) {
+    const Target hopper = target_of(Chip::parse("sm_90").value());
+    const auto error = [&](std::string_view actions, int64_t m = 128) {
+        GraphScope scope;
+        Filled f = built(product_of(dtypes::float16, m, 128, 64, false, true));
+        f.kernel = start_schedule(f.kernel);
+        const Result<Kernel> made = changed(f, actions, hopper);
+        if (!made) return made.error().message;
+        const Result<LinearProgram> program = linearize(*made, hopper);
+        return program ? std::string("none") : program.error().message;
+    };
+    EXPECT_EQ(error("matrix(0, 1) local(0, 4) stage(0, 4)"), "none");
+    EXPECT_NE(error("matrix(0, 1) local(0, 4)").find("reads A and B from local memory: stage them"), std::string::npos);
+    EXPECT_NE(error("matrix(0, 1) local(0, 2) stage(0, 4)").find("want as many along the rows"), std::string::npos);
+    EXPECT_NE(error("matrix(0, 1) local(0, 4) stage(0, 2)").find("tiles of 128 bytes along memory"), std::string::npos);
+    EXPECT_NE(error("matrix(0, 1) upcast(0, 2) local(0, 4) stage(0, 4)").find("tiles of 128 bytes"), std::string::npos);
+}
+
+TEST(Matrix, OfGroupsOfWavesIsTheHeuristicsWhereThereAreBlocksForAllUnits) {
+    GraphScope scope;
+    const auto schedule = [](int64_t side, std::string_view chip) {
+        const Target target = target_of(Chip::parse(chip).value());
+        Filled f = built(product_of(dtypes::bfloat16, side, side, side, false, false));
+        return to_string(heuristic(start_schedule(f.kernel), target).actions);
+    };
+    EXPECT_EQ(schedule(4096, "sm_90"), "matrix(0, 1) local(0, 8) stage(0, 4)");
+    EXPECT_EQ(schedule(1024, "sm_90"), "matrix(0, 2) local(0, 4) stage(0, 4)");
+    EXPECT_EQ(schedule(256, "sm_90").find("matrix(0, 0)"), 0U);
+    EXPECT_EQ(schedule(4096, "sm_80").find("matrix(0, 0)"), 0U);
+}
+
 TEST(Matrix, SaysWhatDoesNotFit) {
     GraphScope scope;
     const auto error = [](const Filled& f, std::string_view actions, const Target& target = gfx1100) {

@@ -60,6 +60,67 @@ TEST(Stage, IsReadAStepBeforeWhereTheTargetCan) {
     EXPECT_TRUE(copies.copies_ahead);
 }
 
+TEST(StageAhead, KeepsTheValuesOfProductsWithOneBarrierAStep) {
+    GraphScope scope;
+    const UOp body = matmul(filled({8, 16}), filled({16, 8}, dtypes::float32, 2));
+    Filled f = started(body);
+    for (const char* tile :
+         {"local(1, 4) local(0, 2) ", "upcast(1, 2) local(1, 2) upcast(1, 2) upcast(0, 2) local(0, 4) unroll(0, 2) ",
+          "upcast(1, 2) local(1, 4) upcast(0, 4) local(0, 2) unroll(0, 2) group(0, 2) "})
+        for (const char* steps : {"(0, 2)", "(0, 1)"}) {
+            const auto program = [&](std::string_view kind) {
+                const auto actions = parse_actions(fmt::format("{}{}{}", tile, kind, steps)).value();
+                const Kernel k = apply_all(f.kernel, actions, gfx1100).value();
+                EXPECT_EQ(difference(in_blocks(k, f.slots, gfx1100), evaluate(body, contents())), "")
+                    << to_string(actions);
+                return linearize(k, gfx1100).value();
+            };
+            const auto barriers = [](const LinearProgram& p) {
+                return std::ranges::count(p.ops, Op::barrier, &UOp::op);
+            };
+            const LinearProgram here = program("stage"), ahead = program("stage_ahead");
+            EXPECT_EQ(barriers(ahead), barriers(here) - 1) << tile;
+            EXPECT_GT(ahead.lds, here.lds) << tile;
+        }
+}
+
+TEST(StageAhead, ReadsTheNextTileBeforeItComputesWithThisOne) {
+    GraphScope scope;
+    Filled f = started(matmul(filled({8, 16}), filled({16, 8}, dtypes::float32, 2)));
+    const auto actions = parse_actions("local(1, 4) local(0, 2) stage_ahead(0, 4)").value();
+    const LinearProgram p = linearize(apply_all(f.kernel, actions, gfx1100).value(), gfx1100).value();
+    const auto loads_from = [&](Space space) {
+        return [space](UOp u) { return u.is(Op::load) && skip_after(u.src(0).src(0)).as<ParamArg>().space == space; };
+    };
+    const auto loop = std::ranges::find(p.ops, Op::range, &UOp::op),
+               barrier = std::find_if(loop, p.ops.end(), [](UOp u) { return u.is(Op::barrier); }),
+               fetched = std::find_if(loop, p.ops.end(), loads_from(Space::global)),
+               used = std::find_if(loop, p.ops.end(), loads_from(Space::local));
+    ASSERT_NE(used, p.ops.end());
+    EXPECT_LT(barrier, fetched) << "what is stored came a step before";
+    EXPECT_LT(fetched, used);
+}
+
+TEST(StageAhead, IsRefusedWhereItDoesNotFit) {
+    GraphScope scope;
+    Filled f = started(matmul(filled({8, 16}), filled({16, 8}, dtypes::float32, 2)));
+    const auto actions = parse_actions("local(1, 4) local(0, 2) stage_ahead(0, 4)").value();
+    EXPECT_NE(apply_all(f.kernel, actions, hopper).error().message.find("in any case"), std::string::npos);
+    // Sums of sums: the loop of an odd number of tiles starts again in each step of the other one.
+    const UOp a = filled({2, 8, 12}), b = filled({2, 12, 8}, dtypes::float32, 2);
+    const UOp rows = expand(reshape(permute(a, {1, 0, 2}), {8, 1, 2, 12}), {8, 8, 2, 12}),
+              columns = expand(reshape(permute(b, {2, 0, 1}), {1, 8, 2, 12}), {8, 8, 2, 12});
+    Filled twice = started(reshape(sum(rows * columns, {2, 3}), {8, 8}));
+    const Result<Kernel> odd =
+        apply_all(twice.kernel, parse_actions("local(1, 4) local(0, 2) stage_ahead(1, 4)").value(), gfx1100);
+    ASSERT_FALSE(odd);
+    EXPECT_NE(odd.error().message.find("even number"), std::string::npos) << odd.error().message;
+    const UOp body = reshape(sum(rows * columns, {2, 3}), {8, 8});
+    const Kernel even =
+        apply_all(twice.kernel, parse_actions("local(1, 4) local(0, 2) stage_ahead(1, 2)").value(), gfx1100).value();
+    EXPECT_EQ(difference(in_blocks(even, twice.slots, gfx1100), evaluate(body, contents())), "");
+}
+
 TEST(Stage, KeepsTheValuesOfProducts) {
     GraphScope scope;
     for (const char* tile :

@@ -21,6 +21,13 @@ TEST(SplitReductions, APartialResultIsWorthAtLeastSixteenElements) {
     }
 }
 
+TEST(SplitReductions, ABlockSharesAPowerOfTwoOrWholeStepsOfItsThreads) {
+    GraphScope scope;
+    EXPECT_EQ(stored(sum(filled({1 << 24}), {0})), (std::vector<int64_t>{512, 1}));
+    EXPECT_EQ(stored(sum(filled({10'000'019}), {0})), (std::vector<int64_t>{(10'000'019 + 9215) / 9216, 1}));
+    EXPECT_EQ(stored(sum(filled({50'000'000}), {0})), (std::vector<int64_t>{(50'000'000 + 16383) / 16384, 1}));
+}
+
 TEST(SplitReductions, ASmallSumHasOne) {
     GraphScope scope;
     EXPECT_EQ(stored(sum(filled({(1 << 15) - 1}), {0})), (std::vector<int64_t>{1}));

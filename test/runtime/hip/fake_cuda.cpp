@@ -124,4 +124,30 @@ int cuEventRecord(void*, void*) { return answer("cuEventRecord"); }
 int cuEventSynchronize(void*) { return 0; }
 int cuEventElapsedTime(float* milliseconds, void*, void*) { return *milliseconds = 0.5f, 0; }
 
+int cuStreamQuery(void*) { return answer("cuStreamQuery"); }
+int cuStreamWaitEvent(void* stream, void*, unsigned) { return state.waiting = stream, answer("cuStreamWaitEvent"); }
+int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void* stream) {
+    state.copying = stream;
+    return memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), answer("cuMemcpyAsync");
+}
+int cuEventQuery(void*) { return answer("cuEventQuery"); }
+int cuGraphCreate(void** graph, unsigned) { return *graph = handle<void>(0x7000), answer("cuGraphCreate"); }
+int cuGraphDestroy(void*) { return answer("cuGraphDestroy"); }
+int cuGraphAddKernelNode_v2(void** node, void*, void* const* after, size_t count, const void* kernel) {
+    *node = handle<void>(0x8000 + state.nodes.size());
+    state.nodes.push_back({count ? after[0] : nullptr, *static_cast<const FakeCuda::Kernel*>(kernel)});
+    return answer("cuGraphAddKernelNode");
+}
+int cuGraphInstantiateWithFlags(void** executable, void*, unsigned long long) {
+    return *executable = handle<void>(0x9000), answer("cuGraphInstantiateWithFlags");
+}
+int cuGraphExecDestroy(void*) { return answer("cuGraphExecDestroy"); }
+int cuGraphExecKernelNodeSetParams_v2(void*, void* node, const void* kernel) {
+    const auto& given = *static_cast<const FakeCuda::Kernel*>(kernel);
+    state.nodes.at(reinterpret_cast<uintptr_t>(node) - 0x8000).kernel = given;
+    state.arguments.assign(static_cast<const char*>(given.extra[1]), *static_cast<const size_t*>(given.extra[3]));
+    return answer("cuGraphExecKernelNodeSetParams");
+}
+int cuGraphLaunch(void*, void*) { return answer("cuGraphLaunch"); }
+
 }  // extern "C"

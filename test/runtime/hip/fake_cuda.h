@@ -4,11 +4,23 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 /// What the library of fake_cuda.cpp was asked, and what it is to answer.
 struct FakeCuda {
     struct Failure {
         int code = 0, times = 0;  ///< a CUresult; how many calls in a row
+    };
+    /// CUDA_KERNEL_NODE_PARAMS_v2 (cuda.h).
+    struct Kernel {
+        void* function;
+        unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared;
+        void **parameters, **extra;
+        void *kernel, *context;
+    };
+    struct Node {
+        void* after;
+        Kernel kernel;
     };
     int devices = 2;
     size_t memory = size_t{141} << 30;
@@ -18,6 +30,8 @@ struct FakeCuda {
     void* context = nullptr;
     std::string function, arguments;
     std::array<unsigned, 3> grid{}, block{};
+    void *waiting = nullptr, *copying = nullptr;  ///< streams of the last such call
+    std::vector<Node> nodes;
     unsigned shared = 0;
     int shared_asked = 0;
 };

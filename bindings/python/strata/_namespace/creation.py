@@ -38,7 +38,10 @@ def asarray(obj: ArrayLike, /, *, dtype: DTypeLike | None = None, device: str | 
 
 
 def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
-    """A tensor of what has __dlpack__ and memory that the host can read; a Tensor gives itself.
+    """A tensor of what has __dlpack__; a Tensor gives itself.
+
+    On a card dense memory of that card and of 16-byte alignment (of torch, CuPy, JAX) is used where it is, in the order of the
+    current stream; its owner is not to change it while the tensor lives.
 
     On an emulated device dense memory of 16-byte alignment is used where it is, and never written: what its owner writes there later
     shows in the tensor, but not in what was computed of it before. Other memory is copied, as is all when `copy`. copy=False:

@@ -145,10 +145,12 @@ def bench_routes(quick):
 
 
 def bench_compile(quick):
-    """Whole graphs to kernels, and one kernel to a code object by route."""
+    """Whole graphs to kernels, the kernels, their searches, one kernel to a code object by route; of it what the compiler is held to."""
+    from .aims import aims, bench_searches
     from .graphs import bench_graphs
 
-    return {**bench_graphs(quick), "routes": bench_routes(quick)}
+    out = {**bench_graphs(quick), "kernels": bench_kernels(quick), "searches": bench_searches(quick), "routes": bench_routes(quick)}
+    return {"aims": aims(out), **out}
 
 
 def bench_launch(quick):

@@ -72,6 +72,20 @@ TEST(Strict, AMixedMultiplicationAsksForTheHalvesThatItTakes) {
     expect_one(mixed("op_sel_hi:[0,0,0]"), Kind::uninitialised, "v3 is stored");
 }
 
+TEST(Strict, AMoveOfHalvesAsksForOneOfEachSource) {
+    const auto moved = [](std::string_view selects) {
+        const std::string text = fmt::format(
+            "s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_mov_b32 v1, 0\nv_mov_b32 v4, 1\nv_mov_b32 v7, 2\n"
+            "v_pk_mov_b32 v[8:9], v[4:5], v[6:7] {}\nv_add_u32 v8, v8, v9\ns_waitcnt lgkmcnt(0)\n"
+            "global_store_dword v1, v8, s[4:5]\ns_endpgm\n",
+            selects);
+        return run(Arch::gfx90a, text);
+    };
+    expect_none(moved("op_sel:[0,1]"));
+    expect_one(moved("op_sel:[1,1]"), Kind::uninitialised, "v8 is stored");
+    expect_one(moved("op_sel:[0,0]"), Kind::uninitialised, "v8 is stored");
+}
+
 TEST(Strict, LanesCountOneByOne) {
     expect_none(
         run(Arch::gfx1100, body("s_mov_b32 exec_lo, 0xffff\nv_mov_b32 v3, 1\nglobal_store_b32 v1, v3, s[4:5]")));

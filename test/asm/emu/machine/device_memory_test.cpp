@@ -7,6 +7,7 @@
 #include <fstream>
 #include <optional>
 #include <random>
+#include <vector>
 
 #include "strata/core/support/settings.h"
 
@@ -32,6 +33,31 @@ TEST(DeviceMemory, KeepsAllocationsApartAndAligned) {
     EXPECT_EQ(memory.find(0, 1), nullptr);
     EXPECT_EQ(memory.allocated(), 101u + (1 << 22));
     memset(reinterpret_cast<void*>(b), 1, 1 << 22);
+}
+
+TEST(DeviceMemory, OfWholePagesHasThemToItself) {
+    DeviceMemory memory(1 << 24);
+    std::vector<uint64_t> small;
+    for (int i = 0; i < 20; ++i) small.push_back(memory.allocate(100, {}).value());
+    const uint64_t pages = memory.allocate(5000, "pages", DeviceMemory::kPage).value();
+    for (int i = 0; i < 60; ++i) small.push_back(memory.allocate(100, {}).value());
+    EXPECT_EQ(pages % 4096, 0u);
+    EXPECT_EQ(memory.find(pages, 5001), nullptr) << "its bound is as exact as any";
+    for (const uint64_t at : small) EXPECT_TRUE(at + 100 <= pages || at >= pages + 8192) << at - pages;
+}
+
+TEST(DeviceMemory, ThatIsMappedIsUsedAsItIsPermitted) {
+    DeviceMemory memory(1 << 24);
+    alignas(8) char host[64];
+    const auto at = reinterpret_cast<uint64_t>(host);
+    memory.map(at, host, sizeof host, "mapped");
+    ASSERT_NE(memory.find(at, 64), nullptr);
+    EXPECT_TRUE(memory.find(at, 64)->writable);
+    memory.permit(at, true, false);
+    EXPECT_FALSE(memory.find(at, 64)->writable);
+    memory.permit(at, false, false);
+    EXPECT_EQ(memory.find(at, 1), nullptr);
+    EXPECT_NE(memory.describe(at, 1).find("at byte 0 of allocation 'mapped' (64 bytes"), std::string::npos);
 }
 
 TEST(DeviceMemory, NothingLivesWithinReachOfAnImmediateOffsetFromABlockMadeInStrictMode) {

@@ -1,0 +1,148 @@
+// Memory of nodes that allocate: the device gives it when the node is made, graphs count it while it is taken.
+#include "strata/bindings/hip/graph_memory_p.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "strata/bindings/hip/blocks_p.h"
+#include "strata/bindings/hip/exports_p.h"
+#include "strata/bindings/hip/graphs_p.h"
+#include "strata/core/support/mutex.h"
+
+namespace strata::hip::library {
+namespace {
+
+struct Usage {
+    uint64_t now = 0, most = 0;
+};
+struct GraphMemories {
+    Mutex mutex;
+    std::map<DevicePtr, std::weak_ptr<GraphMemory>> all;
+    std::map<DevicePtr, SharedGraphMemory> taken;
+    std::map<int, Usage> usage;  ///< by device
+};
+GraphMemories& memories() {
+    static auto* all = new GraphMemories;
+    return *all;
+}
+
+/// hipGraphMemAttributeType. What graphs reserve is what they use: nothing is kept back.
+enum Attribute { used_now, used_most, reserved_now, reserved_most };
+
+Code access_usage(int number, int attribute, void* value, bool writes) {
+    const std::optional<int> device = device_at(number);
+    if (!device) return hipErrorInvalidDevice;
+    if (!value || attribute < used_now || attribute > reserved_most) return hipErrorInvalidValue;
+    const bool most = attribute == used_most || attribute == reserved_most;
+    auto& own = *static_cast<uint64_t*>(value);
+    std::lock_guard lock(memories().mutex);
+    Usage& usage = memories().usage[*device];
+    if (!writes) return set(&own, most ? usage.most : usage.now);
+    if (!most || own != 0) return hipErrorInvalidValue;
+    usage.most = usage.now;
+    return hipSuccess;
+}
+
+/// Which devices may use it: its own alone.
+Code check_access(const AllocationParameters& wanted) {
+    if (!wanted.access_count) return hipSuccess;
+    if (!wanted.access || wanted.access_count > devices().size()) return hipErrorInvalidValue;
+    constexpr int kOfDevice = 1, kReads = 1, kReadsAndWrites = 3;
+    for (size_t i = 0; i < wanted.access_count; ++i) {
+        const AccessDescription& one = wanted.access[i];
+        if (one.location.kind != kOfDevice || !device_at(one.location.device)) return hipErrorInvalidValue;
+        if (one.access != kReads && one.access != kReadsAndWrites) return hipErrorInvalidValue;
+        if (one.location.device != wanted.pool.device) return hipErrorNotSupported;
+    }
+    return hipSuccess;
+}
+
+Code parameters_of_allocation(const void* handle, void* out) {
+    const Node* const node = node_of(handle);
+    const auto* const own = node ? std::get_if<Allocation>(&node->details) : nullptr;
+    return own ? set(static_cast<AllocationParameters*>(out), own->memory->parameters) : hipErrorInvalidValue;
+}
+
+Code parameters_of_freeing(const void* handle, void* out) {
+    const Node* const node = node_of(handle);
+    const auto* const own = node ? std::get_if<Freeing>(&node->details) : nullptr;
+    return own ? set(static_cast<void**>(out), own->memory->parameters.memory) : hipErrorInvalidValue;
+}
+
+}  // namespace
+
+GraphMemory::~GraphMemory() {
+    if (!parameters.memory) return;
+    {
+        std::lock_guard lock(memories().mutex);
+        memories().all.erase(address(parameters.memory));
+    }
+    (void)release(parameters.memory);
+}
+
+Code allocate_for_graph(const AllocationParameters& wanted, SharedGraphMemory& out) {
+    constexpr int kPinned = 1, kOfDevice = 1;
+    const PoolProperties& pool = wanted.pool;
+    const std::optional<int> device = device_at(pool.device);
+    if (pool.kind != kPinned || pool.location_kind != kOfDevice || !device || !wanted.bytes)
+        return hipErrorInvalidValue;
+    if (const Code code = check_access(wanted); code != hipSuccess) return code;
+    auto made = std::make_shared<GraphMemory>();
+    made->device = *device;
+    made->parameters = wanted;
+    made->parameters.memory = nullptr;
+    const Code code = allocate(*device, wanted.bytes, MemoryKind::device, 0, &made->parameters.memory);
+    if (code != hipSuccess) return code;
+    std::lock_guard lock(memories().mutex);
+    memories().all[address(made->parameters.memory)] = made;
+    out = std::move(made);
+    return hipSuccess;
+}
+
+SharedGraphMemory graph_memory_at(const void* memory) {
+    std::lock_guard lock(memories().mutex);
+    const auto found = memories().all.find(address(memory));
+    return found == memories().all.end() ? nullptr : found->second.lock();
+}
+
+Code take_graph_memory(const SharedGraphMemory& memory) {
+    std::lock_guard lock(memories().mutex);
+    if (!memories().taken.try_emplace(address(memory->parameters.memory), memory).second) return hipErrorInvalidValue;
+    Usage& usage = memories().usage[memory->device];
+    usage.now += memory->parameters.bytes;
+    usage.most = std::max(usage.most, usage.now);
+    return hipSuccess;
+}
+
+std::optional<Code> free_graph_memory(const void* memory) {
+    SharedGraphMemory last;  // of the device from when the lock is free
+    std::lock_guard lock(memories().mutex);
+    if (!memories().all.contains(address(memory))) return {};
+    const auto found = memories().taken.find(address(memory));
+    if (found == memories().taken.end()) return hipErrorInvalidValue;
+    last = std::move(found->second);
+    memories().taken.erase(found);
+    memories().usage[last->device].now -= last->parameters.bytes;
+    return hipSuccess;
+}
+
+}  // namespace strata::hip::library
+
+using namespace strata::hip::library;
+
+int hipGraphMemAllocNodeGetParams(void* node, void* out) {
+    return entry("hipGraphMemAllocNodeGetParams", [&] { return parameters_of_allocation(node, out); });
+}
+int hipGraphMemFreeNodeGetParams(void* node, void* out) {
+    return entry("hipGraphMemFreeNodeGetParams", [&] { return parameters_of_freeing(node, out); });
+}
+int hipDeviceGetGraphMemAttribute(int device, int attribute, void* value) {
+    return entry("hipDeviceGetGraphMemAttribute", [&] { return access_usage(device, attribute, value, false); });
+}
+int hipDeviceSetGraphMemAttribute(int device, int attribute, void* value) {
+    return entry("hipDeviceSetGraphMemAttribute", [&] { return access_usage(device, attribute, value, true); });
+}
+int hipDeviceGraphMemTrim(int device) {
+    return entry("hipDeviceGraphMemTrim", [&] { return device_at(device) ? hipSuccess : hipErrorInvalidDevice; });
+}

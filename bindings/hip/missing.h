@@ -1,0 +1,20 @@
+#pragma once
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdio>
+
+namespace strata::hip::library {
+
+/// Says once that a function is not there, and what a call of it returns.
+inline void say_missing(const char* call, std::atomic<bool>& told, const char* instead) {
+    if (!told.exchange(true)) fmt::print(stderr, "strata: {} is not implemented: it returns {}\n", call, instead);
+}
+
+inline constexpr int kRtcInternalError = 11;  // HIPRTC_ERROR_INTERNAL_ERROR
+inline int missing_of_rtc(const char* call, std::atomic<bool>& told) {
+    say_missing(call, told, "HIPRTC_ERROR_INTERNAL_ERROR");
+    return kRtcInternalError;
+}
+
+}  // namespace strata::hip::library

@@ -1,0 +1,56 @@
+// Surface objects. HIP's headers declare these calls as C++.
+#include <mutex>
+#include <unordered_set>
+
+#include "strata/bindings/hip/blocks_p.h"
+#include "strata/bindings/hip/exports_p.h"
+#include "strata/bindings/hip/texture_p.h"
+#include "strata/core/support/mutex.h"
+
+namespace strata::hip::library {
+namespace {
+
+struct Surfaces {
+    Mutex mutex;
+    std::unordered_set<void*> all;
+};
+Surfaces& surfaces() {
+    static auto* all = new Surfaces;
+    return *all;
+}
+
+Code create(void** out, const ResourceDescription* resource) {
+    if (!has_images(current())) return hipErrorNotSupported;
+    if (!out || !resource || resource->kind != kOfArray) return hipErrorInvalidValue;
+    const OwnArray* const array = array_at(resource->array);
+    if (!array || (array->flags && !(array->flags & kForSurfaces))) return hipErrorInvalidValue;
+    const bool is_gfx12 = told(array->device).arch.starts_with("gfx12");
+    const Code code = write_object(array->device, image_object(texels_of(*array), {}, is_gfx12), out);
+    if (code != hipSuccess) return code;
+    std::lock_guard lock(surfaces().mutex);
+    surfaces().all.insert(*out);
+    return hipSuccess;
+}
+
+Code destroy(void* surface) {
+    if (!surface) return hipSuccess;
+    {
+        std::lock_guard lock(surfaces().mutex);
+        if (!surfaces().all.erase(surface)) return hipErrorInvalidValue;
+    }
+    const Code code = wait_for_device(current());
+    return code == hipSuccess ? release(surface) : code;
+}
+
+}  // namespace
+}  // namespace strata::hip::library
+
+using namespace strata::hip::library;
+
+int _Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc(void** surface, const void* resource) {
+    return entry("hipCreateSurfaceObject",
+                 [&] { return create(surface, static_cast<const ResourceDescription*>(resource)); });
+}
+int _Z23hipDestroySurfaceObjectP13__hip_surface(void* surface) {
+    return entry("hipDestroySurfaceObject", [&] { return destroy(surface); });
+}

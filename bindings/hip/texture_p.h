@@ -1,0 +1,30 @@
+#pragma once
+#include "strata/bindings/hip/array_p.h"
+#include "strata/bindings/hip/image_words_p.h"
+
+namespace strata::hip::library {
+
+struct TextureObject {
+    int device = 0;
+    ResourceDescription resource = {};
+    TextureDescription sampling = {};
+    ViewDescription view = {};
+};
+/// Errors: as hipCreateTextureObject's; hipErrorNotSupported where the device has no images, for mipmaps, anisotropy and a bias.
+Code create_texture(void** out, const ResourceDescription* resource, const TextureDescription* sampling,
+                    const ViewDescription* view);
+Code destroy_texture(void* texture);
+/// Of a texture that is there. Errors: hipErrorInvalidValue, hipErrorNotSupported.
+Code texture_at(void* texture, TextureObject& out);
+
+/// hipResourceType.
+enum ResourceKind { kOfArray, kOfMipmaps, kOfLine, kOfRows };
+/// Textures, surfaces and their memory begin at multiples of it.
+inline constexpr size_t kTextureAlignment = 256;
+
+/// The image that an array is.
+Texels texels_of(const OwnArray& array);
+/// Words in memory of a device, for kernels.
+Code write_object(int device, const ObjectWords& words, void** out);
+
+}  // namespace strata::hip::library

@@ -1,0 +1,126 @@
+// Objects of the program that live as long as something refers to them, graphs among it.
+#include "strata/bindings/hip/user_object_p.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "strata/bindings/hip/exports_p.h"
+#include "strata/bindings/hip/graphs_p.h"
+#include "strata/core/support/mutex.h"
+
+namespace strata::hip::library {
+namespace {
+
+struct UserObject {
+    HostFunction destroy = nullptr;
+    void* data = nullptr;
+    uint64_t references = 0;
+};
+/// Handles are numbers, given once: who refers to an object that is gone does not mean the next one.
+struct UserObjects {
+    Mutex mutex;
+    uintptr_t last = 0;
+    std::map<void*, UserObject> all;
+};
+UserObjects& objects() {
+    static auto* all = new UserObjects;
+    return *all;
+}
+
+/// Of an object that is gone it does nothing, as in AMD's library.
+void retain(void* handle, uint64_t count) {
+    std::lock_guard lock(objects().mutex);
+    if (const auto found = objects().all.find(handle); found != objects().all.end()) found->second.references += count;
+}
+
+/// The last one destroys the object, at once.
+void drop(void* handle, uint64_t count) {
+    UserObject gone;
+    {
+        std::lock_guard lock(objects().mutex);
+        const auto found = objects().all.find(handle);
+        if (found == objects().all.end()) return;
+        found->second.references -= std::min(count, found->second.references);
+        if (found->second.references) return;
+        gone = found->second;
+        objects().all.erase(found);
+    }
+    gone.destroy(gone.data);
+}
+
+Code create(void** out, void* data, HostFunction destroy, unsigned count, unsigned flags) {
+    constexpr unsigned kUnsynchronized = 1;  // hipUserObjectNoDestructorSync, which has to be given
+    if (!out || !destroy || !count || flags != kUnsynchronized) return hipErrorInvalidValue;
+    std::lock_guard lock(objects().mutex);
+    *out = reinterpret_cast<void*>(++objects().last);
+    objects().all[*out] = {destroy, data, count};
+    return hipSuccess;
+}
+
+/// Of one that was given once.
+Code check(void* handle, unsigned count) {
+    std::lock_guard lock(objects().mutex);
+    return address(handle) - 1 < objects().last && count ? hipSuccess : hipErrorInvalidValue;
+}
+
+/// Calls act() where the object and the number of references may be.
+template <class Act>
+Code with_object(void* handle, unsigned count, Act&& act) {
+    const Code code = check(handle, count);
+    if (code == hipSuccess) act();
+    return code;
+}
+
+Code retain_for(void* graph_handle, void* object, unsigned count, unsigned flags) {
+    constexpr unsigned kMoves = 1;
+    Graph* const graph = graph_of(graph_handle);
+    if (!graph || flags > kMoves) return hipErrorInvalidValue;
+    return with_object(object, count, [&] { graph->objects.add(object, count, flags == kMoves); });
+}
+
+Code release_from(void* graph_handle, void* object, unsigned count) {
+    Graph* const graph = graph_of(graph_handle);
+    if (!graph) return hipErrorInvalidValue;
+    return with_object(object, count, [&] { graph->objects.drop(object, count); });
+}
+
+}  // namespace
+
+HeldObjects::HeldObjects(const HeldObjects& other) : counts_(other.counts_) {
+    for (const auto& [object, count] : counts_) retain(object, count);
+}
+HeldObjects::~HeldObjects() {
+    for (const auto& [object, count] : counts_) library::drop(object, count);
+}
+void HeldObjects::add(void* object, unsigned count, bool moves) {
+    if (!moves) retain(object, count);
+    counts_[object] += count;
+}
+void HeldObjects::drop(void* object, unsigned count) {
+    const auto found = counts_.find(object);
+    if (found == counts_.end()) return;
+    const uint64_t own = std::min<uint64_t>(count, found->second);
+    found->second -= own;
+    if (!found->second) counts_.erase(found);
+    library::drop(object, own);
+}
+
+}  // namespace strata::hip::library
+
+using namespace strata::hip::library;
+
+int hipUserObjectCreate(void** object, void* data, HostFunction destroy, unsigned count, unsigned flags) {
+    return entry("hipUserObjectCreate", [&] { return create(object, data, destroy, count, flags); });
+}
+int hipUserObjectRetain(void* object, unsigned count) {
+    return entry("hipUserObjectRetain", [&] { return with_object(object, count, [&] { retain(object, count); }); });
+}
+int hipUserObjectRelease(void* object, unsigned count) {
+    return entry("hipUserObjectRelease", [&] { return with_object(object, count, [&] { drop(object, count); }); });
+}
+int hipGraphRetainUserObject(void* graph, void* object, unsigned count, unsigned flags) {
+    return entry("hipGraphRetainUserObject", [&] { return retain_for(graph, object, count, flags); });
+}
+int hipGraphReleaseUserObject(void* graph, void* object, unsigned count) {
+    return entry("hipGraphReleaseUserObject", [&] { return release_from(graph, object, count); });
+}

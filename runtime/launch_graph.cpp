@@ -1,0 +1,26 @@
+#include "strata/runtime/launch_graph.h"
+
+namespace strata::runtime {
+
+Result<void> LaunchGraph::add(const Program& program, std::span<const uint64_t> slots) {
+    const codegen::Compiled& code = program.code;
+    return program.with_arguments(slots, [&](std::span<const uint8_t> arguments) {
+        return device_.api().graph_add_kernel(handle_, program.function(), code.grid, code.block, code.dynamic_lds,
+                                              arguments);
+    });
+}
+
+void LaunchGraph::set(size_t kernel, const Program& program, std::span<const uint64_t> slots) {
+    program
+        .with_arguments(slots,
+                        [&](std::span<const uint8_t> arguments) {
+                            return device_.api().graph_set_arguments(handle_, kernel, arguments);
+                        })
+        .value();
+}
+
+void LaunchGraph::launch() {
+    device_.started([&](hip::StreamHandle* stream) { return device_.api().graph_launch(handle_, stream); }).value();
+}
+
+}  // namespace strata::runtime

@@ -1,0 +1,141 @@
+"""jit(symbolic=True): values of NumPy at every size, while kernels are made for few of them."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import strata
+from strata import Tensor, jit
+
+SIZES = [41, 40, 37, 62, 63, 50, 39, 48, 55, 61, 45, 58]  # two make the kernels, the others are served
+
+
+def f32(rng, *shape):
+    return rng.uniform(-1, 1, shape).astype(np.float32)
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+W = f32(np.random.default_rng(5), 8, 12)
+WEIGHTS = Tensor(W)
+BODIES = {
+    "elementwise": (lambda x: x * 2 + 1, lambda x: x * 2 + 1),
+    "sum": (lambda x: x.sum(0), lambda x: x.sum(0)),
+    "largest": (lambda x: x.max(0) + x.min(), lambda x: x.max(0) + x.min()),
+    "mean": (lambda x: x.mean(0), lambda x: x.mean(0)),
+    "product of matrices": (lambda x: x @ WEIGHTS, lambda x: x @ W),
+    "summed product": (lambda x: x.T @ x, lambda x: x.T @ x),
+    "softmax": (lambda x: x.T.softmax(-1), lambda x: softmax(x.T)),
+    "attention": (lambda x: (x @ x.T).softmax(-1) @ x, lambda x: softmax(x @ x.T) @ x),
+    "part": (lambda x: x[1:-2] - x[3:], lambda x: x[1:-2] - x[3:]),
+    "backwards": (lambda x: x.flip(0) * x, lambda x: x[::-1] * x),
+    "joined": (lambda x: strata.cat([x, x * 2], 0).sum(1), lambda x: np.concatenate([x, x * 2]).sum(1)),
+    "positions": (lambda x: x * Tensor.arange(x.shape[0]).reshape(-1, 1), lambda x: x * np.arange(len(x))[:, None]),
+    "flat": (lambda x: x.reshape(-1) + 1, lambda x: x.reshape(-1) + 1),
+}
+
+
+def programs_by_size(body, want, sizes, rng, symbolic=True):
+    f = jit(lambda x: body(x), symbolic=symbolic)
+    made = []
+    for n in sizes:
+        x = f32(rng, n, 8)
+        before = strata.stats().programs
+        for _ in range(3):
+            np.testing.assert_allclose(f(Tensor(x)).numpy(), want(x), rtol=2e-5, atol=2e-5, err_msg=str(n))
+        made.append(strata.stats().programs - before)
+    return made
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_every_size_has_numpys_values_from_few_programs(name, rng):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = programs_by_size(*BODIES[name], SIZES, rng)
+    assert sum(made[2:]) == 0, made
+
+
+def test_larger_sizes_make_programs_of_their_own_once(rng):
+    made = programs_by_size(lambda x: (x * x - x).sum(0), lambda x: (x * x - x).sum(0), [20, 30, 25, 100, 90, 127, 129, 200, 31, 110], rng)
+    assert [n > 0 for n in made] == [True, True, False, True, False, False, True, False, False, False]
+
+
+def test_without_it_each_size_has_its_programs(rng):
+    assert all(programs_by_size(lambda x: (x * x + x).max(0), lambda x: (x * x + x).max(0), [35, 41, 47], rng, symbolic=False))
+
+
+@pytest.mark.parametrize("name", ["sum", "largest", "softmax", "attention", "backwards", "joined", "product of matrices"])
+def test_small_sizes_and_those_around_powers_of_two(name, rng):
+    body, want = BODIES[name]
+    f = jit(lambda x: body(x), symbolic=True)
+    for n in [*range(1, 20), 31, 32, 33, 64, 65, 127, 128, 129, 1]:
+        x = f32(rng, n, 8)
+        np.testing.assert_allclose(f(Tensor(x)).numpy(), want(x), rtol=3e-5, atol=3e-5, err_msg=str(n))
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942"])
+@pytest.mark.parametrize("name", ["elementwise", "sum", "softmax", "attention", "part", "joined"])
+def test_the_direct_route_in_strict_mode_serves_them_too(name, arch, rng):
+    with strata.config(device=f"emu:{arch}", target="asm", check="raise"):
+        made = programs_by_size(*BODIES[name], [41, 40, 37, 62, 63, 50], rng)
+    assert sum(made[2:]) == 0, made
+
+
+def test_gradients_of_many_sizes(rng):
+    @jit(symbolic=True)
+    def f(x):
+        return strata.grad(lambda w: ((x @ w).tanh() ** 2).sum())(WEIGHTS)
+
+    made = []
+    for n in SIZES:
+        x = f32(rng, n, 8)
+        before = strata.stats().programs
+        got = f(Tensor(x)).numpy()
+        made.append(strata.stats().programs - before)
+        y = np.tanh(x @ W)
+        np.testing.assert_allclose(got, x.T @ (2 * y * (1 - y * y)), rtol=1e-4, atol=1e-4)
+    assert sum(made[2:]) == 0, made
+
+
+def test_numbers_of_the_body_go_on_beside_sizes(rng):
+    @jit(symbolic=True)
+    def f(x, scale):
+        return (x * scale).sum(0)
+
+    for n, scale in zip(SIZES, (2.5, 3.5, -1.0, 7.0)):
+        x = f32(rng, n, 8)
+        np.testing.assert_allclose(f(Tensor(x), scale).numpy(), (x * np.float32(scale)).sum(0), rtol=1e-5, atol=1e-5)
+
+
+def test_running_sums_keep_their_sizes_and_their_values(rng):
+    f = jit(lambda x: x.cumsum(0), symbolic=True)
+    for n in SIZES[:4]:
+        x = f32(rng, n, 3)
+        np.testing.assert_allclose(f(Tensor(x)).numpy(), np.cumsum(x, 0), rtol=1e-5, atol=1e-5)
+
+
+def test_indices_out_of_range_are_still_found(rng):
+    f = jit(lambda x, i: x.take(i, 0), symbolic=True)
+    for n in SIZES[:4]:
+        x = f32(rng, n, 2)
+        np.testing.assert_array_equal(f(Tensor(x), Tensor([n - 1, 0, -n])).numpy(), x[[n - 1, 0, -n]])
+        with pytest.raises(strata.MemoryFault):
+            jit(lambda x, i: x.take(i, 0), symbolic=True)(Tensor(x), Tensor([n])).realize()
+
+
+def test_it_leaves_other_functions_as_they_were(rng):
+    jit(lambda x: x + 1, symbolic=True)(Tensor.ones(9))
+    assert _any_sizes_now() is False
+    with pytest.raises(ZeroDivisionError):
+        jit(lambda x: 1 // 0, symbolic=True)(Tensor.ones(9))
+    assert _any_sizes_now() is False
+
+
+def _any_sizes_now():
+    before = strata._strata._any_sizes(False)
+    strata._strata._any_sizes(before)
+    return before
