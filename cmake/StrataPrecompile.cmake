@@ -1,6 +1,6 @@
-# Half of a small file's compile time are the headers of other libraries: scripts/setup has them parsed once, with GoogleTest's
-# for the tests. Other builds go without: then clones share what a compiler cache holds, and a file that does not include what
-# it uses is found.
+# Half of a small file's compile time are the headers of other libraries: scripts/setup and scripts/wheel have them parsed once,
+# with GoogleTest's for the tests. Others go without, the recipes' tree (test/recipes) too: it finds a file that does not include
+# what it uses.
 option(STRATA_PRECOMPILE "Precompile the headers of other libraries" OFF)
 
 # A compiler cache may bring a precompiled header that was made before: the headers are the same, their dates are not.

@@ -114,7 +114,7 @@ def built(base):
     update(base, TREE)
     if not (TREE / ".venv").exists():
         (TREE / ".venv").symlink_to(CHECKOUT / ".venv")
-    run(["cmake", "--preset", "release", "-DSTRATA_EMU_ONLY=native", "-DSTRATA_PRECOMPILE=ON"])
+    run(["cmake", "--preset", "release", "-DSTRATA_EMU_ONLY=native"])
     run(["ninja", "-C", "build/release", "_strata", *GTESTS])
     return TREE / "build/release"
 
