@@ -34,14 +34,19 @@ void put_poison(Buffer& buffer, size_t offset, size_t bytes) {
     device.api().memset(device.ordinal(), buffer.address() + offset, kPoison, bytes).value();
 }
 
+/// Of a part few pages are written: the others show one piece of poison, which takes no memory.
+void poison_all(Buffer& buffer, Expected::Extent written) {
+    if (written == Expected::Extent::part && !buffer.allocated() && buffer.device().api().malloc_repeated)
+        buffer.repeat(poison());
+    else
+        put_poison(buffer, 0, buffer.bytes());
+}
+
 }  // namespace
 
-/// Launches write to few pages of a large output, which therefore is poison that takes no memory.
-Expected::Expected(Buffer& output) : output_(output), width_(static_cast<size_t>(output.dtype().bytes())) {
-    if (!output_.allocated() && output_.device().api().malloc_repeated)
-        output_.repeat(poison());
-    else
-        put_poison(output_, 0, output_.bytes());
+Expected::Expected(Buffer& output, Extent written)
+    : output_(output), written_(written), width_(static_cast<size_t>(output.dtype().bytes())) {
+    poison_all(output_, written);
 }
 
 std::span<uint8_t> Expected::contents(Buffer& buffer, std::vector<uint8_t>& copy) {
@@ -64,25 +69,45 @@ double Expected::value(std::span<const uint8_t> bytes, size_t element) const {
 
 Buffer& Expected::right() {
     if (!right_) right_ = std::make_unique<Buffer>(output_.device(), output_.dtype(), output_.size());
-    put_poison(*right_, 0, right_->bytes());
+    poison_all(*right_, written_);
     return *right_;
 }
 
 void Expected::take() {
     right_bytes_ = contents(*right_, right_copy_);
     most_.reset();
+    find_known();
+}
+
+void Expected::find_known() {
+    known_.clear();
+    if (written_ == Extent::whole) return void(known_.emplace_back(0, right_bytes_.size()));
+    for (size_t from = 0; from < right_bytes_.size(); from += kChunk) {
+        const size_t bytes = std::min(kChunk, right_bytes_.size() - from);
+        if (is_poison(right_bytes_.subspan(from, bytes))) continue;
+        if (!known_.empty() && known_.back().second == from)
+            known_.back().second += bytes;
+        else
+            known_.emplace_back(from, from + bytes);
+    }
 }
 
 double Expected::most() {
     if (most_) return *most_;
     most_ = 0;
-    for (size_t i = 0; i < right_bytes_.size() / width_; ++i)
-        if (const double x = std::fabs(value(right_bytes_, i)); std::isfinite(x)) most_ = std::max(*most_, x);
+    for (const auto& [from, to] : known_)
+        for (size_t i = from / width_; i < to / width_; ++i)
+            if (is_known(right_bytes_.subspan(i * width_, width_)))
+                if (const double x = std::fabs(value(right_bytes_, i)); std::isfinite(x)) most_ = std::max(*most_, x);
     return *most_;
 }
 
+/// Whether any of it is.
+bool Expected::is_known(std::span<const uint8_t> right) const { return written_ == Extent::whole || !is_poison(right); }
+
 void Expected::compare_elements(std::span<const uint8_t> got, std::span<const uint8_t> right, Worst& worst) const {
     for (size_t i = 0; i < got.size() / width_; ++i) {
+        if (!is_known(right.subspan(i * width_, width_))) continue;
         const bool same = is_same(got.subspan(i * width_, width_), right.subspan(i * width_));
         if (!same && is_poison(got.subspan(i * width_, width_))) {
             ++worst.missing;
@@ -103,6 +128,7 @@ bool Expected::compare(std::span<const uint8_t> got, std::span<const uint8_t> ri
         worst.missing += got.size() / width_;
         return false;
     }
+    if (got.size() <= kPiece && !is_known(right)) return true;
     if (is_same(got, right))
         worst.written += got.size() / width_;
     else if (got.size() <= kPiece)
@@ -115,22 +141,29 @@ bool Expected::compare(std::span<const uint8_t> got, std::span<const uint8_t> ri
     return true;
 }
 
-std::string Expected::difference(bool partly) {
+void Expected::poison_output(size_t from, size_t to) {
+    if (from < to) put_poison(output_, from, to - from);
+}
+
+std::optional<std::string> Expected::difference(bool partly) {
     const std::span<uint8_t> now = contents(output_, copy_);
     Worst worst;
-    size_t written_from = 0;
-    for (size_t from = 0; from < now.size(); from += kChunk) {
-        const size_t bytes = std::min(kChunk, now.size() - from);
-        if (compare(now.subspan(from, bytes), right_bytes_.subspan(from, bytes), partly, worst)) continue;
-        if (written_from < from) put_poison(output_, written_from, from - written_from);
-        written_from = from + bytes;
+    for (const auto& [start, end] : known_) {
+        size_t written_from = start;
+        for (size_t from = start; from < end; from += kChunk) {
+            const size_t bytes = std::min(kChunk, end - from);
+            if (compare(now.subspan(from, bytes), right_bytes_.subspan(from, bytes), partly, worst)) continue;
+            poison_output(written_from, from);
+            written_from = from + bytes;
+        }
+        poison_output(written_from, end);
     }
-    if (written_from < now.size()) put_poison(output_, written_from, now.size() - written_from);
-    if (partly && !worst.written && is_same(now, right_bytes_)) return {};  // what is right looks like poison
+    if (written_ == Extent::part && !worst.written) return {};
+    if (partly && !worst.written && is_same(now, right_bytes_)) return "";  // what is right looks like poison
     if (worst.missing && (!partly || !worst.written))
         return fmt::format("wrong result: {} of {} elements are not written", worst.missing, output_.size());
-    if (worst.off == 0 && worst.kinds) return {};
-    if (worst.kinds && worst.off <= most() * tolerance(output_.dtype())) return {};
+    if (worst.off == 0 && worst.kinds) return "";
+    if (worst.kinds && worst.off <= most() * tolerance(output_.dtype())) return "";
     return fmt::format("wrong result: off by {:g} where values reach {:g}", worst.off, most());
 }
 

@@ -14,14 +14,18 @@ namespace strata::runtime {
 /// write is known.
 class Expected {
   public:
-    explicit Expected(Buffer& output);
+    /// How much of an output launches write: of a part the rest should take no memory.
+    enum class Extent : uint8_t { whole, part };
+
+    Expected(Buffer& output, Extent written);
     /// Memory as large as the output, where what is right is computed; poisoned.
     Buffer& right();
-    /// What right() holds is right from now on.
+    /// What right() holds is right from now on. Of a part: where it is poison nothing is known.
     void take();
-    /// Compares what a launch left, and poisons it again. Empty, or what is wrong: sums of floats may differ by what another
-    /// order makes of them. `partly`: what was not written is no mistake.
-    std::string difference(bool partly);
+    /// Compares what a launch left, and poisons it again where something is known. Empty, or what is wrong: sums of floats may
+    /// differ by what another order makes of them; nothing: none of what was written is known. `partly`: what was not written is
+    /// no mistake.
+    std::optional<std::string> difference(bool partly);
 
   private:
     struct Worst {
@@ -30,6 +34,9 @@ class Expected {
         size_t written = 0, missing = 0;
     };
 
+    void find_known();
+    bool is_known(std::span<const uint8_t> right) const;
+    void poison_output(size_t from, size_t to);
     /// True: something was written.
     bool compare(std::span<const uint8_t> got, std::span<const uint8_t> right, bool partly, Worst& worst) const;
     void compare_elements(std::span<const uint8_t> got, std::span<const uint8_t> right, Worst& worst) const;
@@ -39,10 +46,12 @@ class Expected {
     static std::span<uint8_t> contents(Buffer& buffer, std::vector<uint8_t>& copy);
 
     Buffer& output_;
+    Extent written_;
     size_t width_;
     std::unique_ptr<Buffer> right_;
     std::span<const uint8_t> right_bytes_;
-    std::optional<double> most_;  ///< the largest value of what is right, once it was asked for
+    std::vector<std::pair<size_t, size_t>> known_;  ///< pieces of right_bytes_, from and to: whole chunks
+    std::optional<double> most_;                    ///< the largest value of what is right, once it was asked for
     std::vector<uint8_t> right_copy_, copy_;
 };
 

@@ -79,27 +79,34 @@ DeviceJudge::DeviceJudge(Device& device, const codegen::Kernel& plain, std::span
     : device_(device), progress_(plain.name), slots_(slots.begin(), slots.end()) {
     uint64_t state = 1;
     for (UOp param : global_params(plain.sink)) {
-        size_t slot = static_cast<size_t>(param.as<ParamArg>().slot);
-        buffers_.push_back(std::make_unique<Buffer>(device, param.dtype(), param.as<ParamArg>().size));
-        Buffer& b = *buffers_.back();
-        const bool written = is_written(plain.sink, param);
-        if (written) outputs_.push_back({slot, std::make_unique<Expected>(b)});
-        if (!written && param.dtype().is_float()) fill_random(b, state);
-        if (!written && !param.dtype().is_float())
-            device.api().memcpy_on_device(device.ordinal(), b.address(), slots[slot], b.bytes()).value();
+        const auto slot = static_cast<size_t>(param.as<ParamArg>().slot);
         slots_.resize(std::max(slots_.size(), slot + 1));
+        if (is_written(plain.sink, param)) {
+            outputs_.push_back({slot, param.dtype(), param.as<ParamArg>().size});
+            continue;
+        }
+        Buffer& b = *buffers_.emplace_back(std::make_unique<Buffer>(device, param.dtype(), param.as<ParamArg>().size));
+        if (param.dtype().is_float())
+            fill_random(b, state);
+        else
+            device.api().memcpy_on_device(device.ordinal(), b.address(), slots[slot], b.bytes()).value();
         slots_[slot] = b.address();
     }
     find_expected(plain);
 }
 
 std::vector<codegen::Trial> DeviceJudge::judge(std::span<const codegen::Scheduled> candidates) {
-    std::vector<Result<codegen::Compiled>> compiled = codegen::compile_kernels(candidates, target_of(device_));
+    std::vector<codegen::Scheduled> missing;
+    for (const codegen::Scheduled& one : candidates)
+        if (!loaded_.contains(one.kernel.sink)) missing.push_back(one);
+    std::vector<Result<codegen::Compiled>> compiled = codegen::compile_kernels(missing, target_of(device_));
     std::vector<codegen::Trial> trials;
-    for (Result<codegen::Compiled>& one : compiled) {
+    for (auto next = compiled.begin(); const codegen::Scheduled& one : candidates) {
         poll_interrupt();
         progress_.step(best_ms_);
-        trials.push_back(try_one(one));
+        const auto found = loaded_.find(one.kernel.sink);
+        trials.push_back(found == loaded_.end() ? try_one(*next++)
+                                                : once(found->second->code, [&] { return found->second; }));
         const std::optional<double> ms = trials.back().ms;
         if (ms && (best_ms_ == 0 || *ms < best_ms_)) best_ms_ = *ms;
     }
@@ -109,56 +116,79 @@ std::vector<codegen::Trial> DeviceJudge::judge(std::span<const codegen::Schedule
 std::string DeviceJudge::objection(const codegen::Scheduled& winner) {
     if (winner.kernel.sink == trusted_) return {};
     try {
-        launch(*load(winner), Extent::whole);
-        return difference(false);
+        if (known_ == Extent::part) expect(Extent::whole);
+        launch(*load(winner), Extent::whole, 0, slots_);
+        return *difference(false);
     } catch (const Exception& e) {
         return e.what();
     }
 }
 
-/// The heuristic's schedule computes in full, and fast, what the unoptimised kernel confirms at a spread of places; where it
-/// does not, the unoptimised kernel computes all.
+/// The heuristic's schedule computes fast what the unoptimised kernel confirms at a spread of places; where it does not, the
+/// unoptimised kernel computes all. Of an emulated device a part is computed until more is asked for.
 void DeviceJudge::find_expected(const codegen::Kernel& plain) {
-    const auto unoptimised = load({plain, {}});
+    const Loaded unoptimised = loaded_[plain.sink] = load({plain, {}});
     const codegen::Scheduled start = codegen::heuristic(plain, target_of(device_));
     try {
-        expect(*load(start));
-        launch(*unoptimised, Extent::sample);
-        if (difference(true).empty()) trusted_ = start.kernel.sink;
+        right_ = load(start);
+        const double start_ms = expect(device_.time_is_modelled() ? Extent::part : Extent::whole);
+        double ms = 0;
+        if (check(*unoptimised, 0, ms).empty()) {
+            trusted_ = start.kernel.sink;
+            loaded_[trusted_] = right_;
+            if (device_.time_is_modelled() && known_ == Extent::part) by_code_[code_key(right_->code)] = {start_ms, {}};
+            return;
+        }
     } catch (const Exception&) {  // it is judged like any other, and refused
     }
-    if (trusted_) return;
-    expect(*unoptimised);
+    right_ = unoptimised;
+    expect(Extent::whole);
     trusted_ = plain.sink;
 }
 
-void DeviceJudge::expect(const Program& program) {
+double DeviceJudge::expect(Extent extent) {
     std::vector<uint64_t> slots = slots_;
-    for (const Output& output : outputs_) slots[output.slot] = output.expected->right().address();
-    launch(program, Extent::whole, 0, slots);
+    for (Output& output : outputs_) {
+        output.expected.reset();
+        output.buffer = std::make_unique<Buffer>(device_, output.type, output.size);
+        output.expected = std::make_unique<Expected>(*output.buffer, extent);
+        slots_[output.slot] = output.buffer->address();
+        slots[output.slot] = output.expected->right().address();
+    }
+    known_ = extent;
+    const double ms = launch(*right_, extent, 0, slots);
     for (const Output& output : outputs_) output.expected->take();
+    return ms;
 }
 
-std::string DeviceJudge::difference(bool partly) {
+std::optional<std::string> DeviceJudge::difference(bool partly) {
     std::string wrong;
-    for (const Output& output : outputs_)
-        if (std::string of_one = output.expected->difference(partly); wrong.empty()) wrong = std::move(of_one);
-    return wrong;
+    bool known = true;
+    for (const Output& output : outputs_) {
+        std::optional<std::string> of_one = output.expected->difference(partly);
+        known &= of_one.has_value();
+        if (of_one && wrong.empty()) wrong = *std::move(of_one);
+    }
+    return known || !wrong.empty() ? std::optional(std::move(wrong)) : std::nullopt;
 }
 
-std::shared_ptr<const Program> DeviceJudge::load(const codegen::Scheduled& scheduled) {
+std::string DeviceJudge::check(const Program& program, uint64_t wave_budget, double& ms) {
+    ms = launch(program, Extent::part, wave_budget, slots_);
+    if (std::optional<std::string> wrong = difference(true)) return *std::move(wrong);
+    expect(Extent::whole);
+    ms = launch(program, Extent::part, wave_budget, slots_);
+    return *difference(true);
+}
+
+DeviceJudge::Loaded DeviceJudge::load(const codegen::Scheduled& scheduled) {
     return programs(device_, std::span(&scheduled, 1))[0];
-}
-
-double DeviceJudge::launch(const Program& program, Extent extent, uint64_t wave_budget) {
-    return launch(program, extent, wave_budget, slots_);
 }
 
 double DeviceJudge::launch(const Program& program, Extent extent, uint64_t wave_budget,
                            std::span<const uint64_t> slots) {
     Settings how = settings();
-    how.emu_sampled = extent == Extent::sample;
-    how.emu_timed = extent == Extent::sample;
+    how.emu_sampled = extent == Extent::part;
+    how.emu_timed = extent == Extent::part;
     if (wave_budget && (how.emu_budget == 0 || wave_budget < how.emu_budget)) how.emu_budget = wave_budget;
     const ScopedSettings scope(std::move(how));
     return program.launch(slots).time_ms;
@@ -179,7 +209,7 @@ double DeviceJudge::measured(const Program& program) {
     std::array<double, 5> times{};
     for (double& ms : times) {
         flush_caches();
-        ms = launch(program, Extent::whole);
+        ms = launch(program, Extent::whole, 0, slots_);
         if (best_ms_ > 0 && times[0] > kHopeless * best_ms_) return times[0];
     }
     std::ranges::nth_element(times, times.begin() + times.size() / 2);
@@ -194,17 +224,21 @@ void DeviceJudge::flush_caches() {
 
 codegen::Trial DeviceJudge::try_one(Result<codegen::Compiled>& compiled) {
     if (!compiled) return {{}, compiled.error().message};
-    const auto [at, first] = by_code_.try_emplace(code_key(*compiled));
-    if (first) at->second = run(*std::move(compiled));
+    return once(*compiled, [&] { return Program::load(device_, *std::move(compiled)); });
+}
+
+codegen::Trial DeviceJudge::once(const codegen::Compiled& code, const std::function<Loaded()>& load) {
+    const auto [at, first] = by_code_.try_emplace(code_key(code));
+    if (first) at->second = run(load);
     return at->second;
 }
 
-codegen::Trial DeviceJudge::run(codegen::Compiled compiled) {
+codegen::Trial DeviceJudge::run(const std::function<Loaded()>& load) {
     const uint64_t most = wave_budget();
     try {
-        const auto program = Program::load(device_, std::move(compiled));
-        double ms = launch(*program, Extent::sample, most);
-        if (std::string wrong = difference(true); !wrong.empty()) return {{}, std::move(wrong)};
+        const Loaded program = load();
+        double ms = 0;
+        if (std::string wrong = check(*program, most, ms); !wrong.empty()) return {{}, std::move(wrong)};
         if (!device_.time_is_modelled()) ms = measured(*program);
         return {ms, {}};
     } catch (const OverBudget& e) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -43,20 +44,24 @@ class DeviceJudge : public codegen::Judge {
     std::string objection(const codegen::Scheduled& winner) override;
 
   private:
-    enum class Extent : uint8_t { whole, sample };
+    using Extent = Expected::Extent;
+    using Loaded = std::shared_ptr<const Program>;
 
     void find_expected(const codegen::Kernel& plain);
-    /// Takes what the program computes as right.
-    void expect(const Program& program);
-    /// What is wrong with what a launch left; all of it is poisoned again.
-    std::string difference(bool partly);
-    std::shared_ptr<const Program> load(const codegen::Scheduled& scheduled);
-    double launch(const Program& program, Extent extent, uint64_t wave_budget = 0);
+    /// Takes what right_ computes as right, and has the outputs for it.
+    double expect(Extent extent);
+    /// What is wrong with what a launch left, which is poisoned again; nothing: none of it is known.
+    std::optional<std::string> difference(bool partly);
+    /// Runs a part, and says what is wrong with it.
+    std::string check(const Program& program, uint64_t wave_budget, double& ms);
+    Loaded load(const codegen::Scheduled& scheduled);
     double launch(const Program& program, Extent extent, uint64_t wave_budget, std::span<const uint64_t> slots);
     double measured(const Program& program);
     void flush_caches();
     codegen::Trial try_one(Result<codegen::Compiled>& compiled);
-    codegen::Trial run(codegen::Compiled compiled);
+    /// Of the same machine code one is run.
+    codegen::Trial once(const codegen::Compiled& code, const std::function<Loaded()>& load);
+    codegen::Trial run(const std::function<Loaded()>& load);
     uint64_t wave_budget() const;
 
     Device& device_;
@@ -66,10 +71,16 @@ class DeviceJudge : public codegen::Judge {
     std::unique_ptr<Buffer> flush_;
     struct Output {
         size_t slot;
-        std::unique_ptr<Expected> expected;
+        DType type;
+        int64_t size;
+        std::unique_ptr<Buffer> buffer = {};
+        std::unique_ptr<Expected> expected = {};
     };
     std::vector<Output> outputs_;
-    UOp trusted_;  ///< the schedule that computed it
+    Extent known_ = Extent::part;  ///< of the outputs
+    Loaded right_;                 ///< computes them
+    UOp trusted_;                  ///< its schedule
+    UOpMap<Loaded> loaded_;        ///< schedules that are compiled before the search
     double best_ms_ = 0;
     std::unordered_map<std::string, codegen::Trial> by_code_;
 };

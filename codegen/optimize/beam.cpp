@@ -15,7 +15,8 @@
 namespace strata::codegen {
 namespace {
 
-constexpr double kWorthIt = 0.99;  // a round must gain 1 %, else the search ends
+constexpr double kWorthIt = 0.99;      // a round must gain 1 %, else the search ends
+constexpr double kWorthOther = 0.999;  // less is not worth another schedule than the heuristic's, nor to run it in full
 constexpr int kMaxRounds = 12;
 constexpr size_t kKeptRejections = 16;
 
@@ -55,10 +56,11 @@ class Search {
             next.resize(std::min(next.size(), width_));
             beam = std::move(next);
         }
-        std::ranges::sort(usable, [&](const Candidate& a, const Candidate& b) {
-            const auto is_start = [&](const Candidate& c) { return c.kernel.sink == start.kernel.sink; };
-            return a.ms == b.ms && (is_start(a) || is_start(b)) ? is_start(a) && !is_start(b) : faster(a, b);
-        });
+        std::ranges::sort(usable, faster);
+        const auto is_start = [&](const Candidate& c) { return c.kernel.sink == start.kernel.sink; };
+        const auto first = std::ranges::find_if(usable, is_start);
+        if (first != usable.end() && usable.front().ms > first->ms * kWorthOther)
+            std::rotate(usable.begin(), first, first + 1);
         return won(kernel, usable);
     }
 

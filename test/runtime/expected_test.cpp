@@ -25,7 +25,7 @@ class ExpectedOutput : public Runtime {
 
 TEST_F(ExpectedOutput, IsTheSameWithinWhatAnotherOrderOfSumsMakes) {
     Buffer buffer(device(), dtypes::float32, kCount);
-    Expected expected(buffer);
+    Expected expected(buffer, Expected::Extent::whole);
     std::vector<float> values = numbers();
     fill(expected.right(), values);
     expected.take();
@@ -36,12 +36,12 @@ TEST_F(ExpectedOutput, IsTheSameWithinWhatAnotherOrderOfSumsMakes) {
     EXPECT_EQ(expected.difference(false), "");
     values[7] += 1;
     fill(buffer, values);
-    EXPECT_NE(expected.difference(false).find("off by 1.0"), std::string::npos);
+    EXPECT_NE(expected.difference(false)->find("off by 1.0"), std::string::npos);
 }
 
 TEST_F(ExpectedOutput, KnowsWhatWasNotWritten) {
     Buffer buffer(device(), dtypes::float32, kCount);
-    Expected expected(buffer);
+    Expected expected(buffer, Expected::Extent::whole);
     const std::vector<float> values = numbers();
     fill(expected.right(), values);
     expected.take();
@@ -49,7 +49,7 @@ TEST_F(ExpectedOutput, KnowsWhatWasNotWritten) {
     buffer.copy_in(values.data(), 400);
     EXPECT_EQ(expected.difference(true), "");
     buffer.copy_in(values.data(), 400);
-    EXPECT_NE(expected.difference(false).find("2900 of 3000 elements are not written"), std::string::npos);
+    EXPECT_NE(expected.difference(false)->find("2900 of 3000 elements are not written"), std::string::npos);
     fill(buffer, values);
     EXPECT_EQ(expected.difference(false), "") << "what a launch left is gone before the next";
     EXPECT_NE(expected.difference(true), "");
@@ -58,7 +58,7 @@ TEST_F(ExpectedOutput, KnowsWhatWasNotWritten) {
 TEST_F(ExpectedOutput, OfManyPagesIsLookedAtWhereverItWasWritten) {
     constexpr size_t kMany = 3 << 20;  // bytes: more than a block of pages, and not a multiple of one
     Buffer buffer(device(), dtypes::uint8, kMany + 77);
-    Expected expected(buffer);
+    Expected expected(buffer, Expected::Extent::whole);
     std::vector<uint8_t> values(kMany + 77);
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint8_t>(i * 31 >> 3);
     fill(expected.right(), values);
@@ -75,15 +75,45 @@ TEST_F(ExpectedOutput, OfManyPagesIsLookedAtWhereverItWasWritten) {
         write(from, 80, 0);
         write(from + 50, 1, 1);
         EXPECT_NE(expected.difference(true), "") << from;
-        EXPECT_NE(expected.difference(true).find("not written"), std::string::npos) << "it is poison again: " << from;
+        EXPECT_NE(expected.difference(true)->find("not written"), std::string::npos) << "it is poison again: " << from;
     }
     write(0, values.size(), 0);
     EXPECT_EQ(expected.difference(false), "");
 }
 
+TEST_F(ExpectedOutput, OfAPartIsComparedWhereItIsKnown) {
+    constexpr int64_t kMany = 1 << 20, kKnown = 5000, kFrom = 300000;
+    Buffer buffer(device(), dtypes::float32, kMany);
+    Expected expected(buffer, Expected::Extent::part);
+    EXPECT_FALSE(expected.difference(true)) << "nothing is known yet";
+    std::vector<float> values(kKnown);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) * 0.5f;
+    const auto write = [&](Buffer& to, int64_t at, std::span<const float> some) {
+        to.device()
+            .api()
+            .memcpy_to_device(device().ordinal(), to.address() + static_cast<size_t>(at) * 4, some.data(),
+                              some.size_bytes())
+            .value();
+    };
+    write(expected.right(), kFrom, values);
+    expected.take();
+    EXPECT_FALSE(expected.difference(true)) << "nothing was written";
+    const std::vector<float> wrong(kKnown, -1);
+    write(buffer, 0, wrong);
+    EXPECT_FALSE(expected.difference(true)) << "written where nothing is known";
+    write(buffer, kFrom + kKnown - 10, wrong);
+    EXPECT_NE(expected.difference(true).value_or("").find("off by"), std::string::npos);
+    EXPECT_FALSE(expected.difference(true)) << "it is poison again";
+    write(buffer, kFrom + 1000, std::span(values).subspan(1000, 100));
+    EXPECT_EQ(expected.difference(true), "");
+    write(buffer, kFrom + kKnown - 10, std::span(values).last(10));
+    write(buffer, kFrom + kKnown, wrong);
+    EXPECT_EQ(expected.difference(true), "") << "what is next to it is not known";
+}
+
 TEST_F(ExpectedOutput, MayLookLikeWhatNobodyWrote) {
     Buffer buffer(device(), dtypes::uint32, kCount);
-    Expected expected(buffer);
+    Expected expected(buffer, Expected::Extent::whole);
     const std::vector<uint32_t> values(kCount, 0xa5a5a5a5);
     fill(expected.right(), values);
     expected.take();
@@ -94,7 +124,7 @@ TEST_F(ExpectedOutput, MayLookLikeWhatNobodyWrote) {
 
 TEST_F(ExpectedOutput, OfIntegersIsExactAndOfInfinitiesTheSame) {
     Buffer whole(device(), dtypes::int32, kCount), real(device(), dtypes::float32, 2);
-    Expected integers(whole), floats(real);
+    Expected integers(whole, Expected::Extent::whole), floats(real, Expected::Extent::whole);
     std::vector<int32_t> values(kCount, 1 << 30);
     fill(integers.right(), values);
     integers.take();

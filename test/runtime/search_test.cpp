@@ -165,6 +165,37 @@ TEST_F(SearchOnDevice, ACandidateThatRunsFarLongerThanTheBestIsStopped) {
     EXPECT_TRUE(judge.judge({&another, 1})[0].ms) << "what was stopped leaves nothing behind";
 }
 
+TEST_F(SearchOnDevice, AWrongCandidateHasNoTimeAndOneThatIsWrongAtOnePlaceNeverWins) {
+    GraphScope scope;
+    const codegen::Kernel kernel = started(filled({1 << 16}) + number(1));
+    UOp value;
+    for (UOp u : toposort(kernel.sink))
+        if (u.is(Op::store)) value = u.src(1);
+    const UOp element = ranges(kernel.sink).at(0);
+    const auto with = [&](UOp other) {
+        return codegen::Scheduled{{substitute(kernel.sink, {{value, other}}), kernel.name}, {}};
+    };
+    const auto between = [&](int64_t from, int64_t to, UOp inside, UOp outside) {
+        return alu(Op::where, {element < index_const(from), outside,
+                               alu(Op::where, {element < index_const(to), inside, outside})});
+    };
+    const UOp wrong = value + value;
+    DeviceJudge judge(device(), kernel, std::vector<uint64_t>(2));
+    const std::vector<codegen::Scheduled> candidates{with(wrong),
+                                                     with(between(1 << 15, 1 << 16, wrong, value)),
+                                                     with(between(777, 778, wrong, value)),
+                                                     {kernel, {}}};
+    const std::vector<codegen::Trial> trials = judge.judge(candidates);
+    for (const int i : {0, 1}) {
+        EXPECT_FALSE(trials[static_cast<size_t>(i)].ms) << i;
+        EXPECT_NE(trials[static_cast<size_t>(i)].why.find("wrong result: off by"), std::string::npos) << trials[0].why;
+    }
+    EXPECT_TRUE(trials[2].ms) << "that place is of no workgroup that runs: " << trials[2].why;
+    EXPECT_NE(judge.objection(candidates[2]).find("wrong result: off by"), std::string::npos);
+    EXPECT_EQ(judge.objection(candidates[3]), "");
+    EXPECT_FALSE(judge.judge(std::span(candidates).first(1))[0].ms) << "as after the first time";
+}
+
 TEST_F(SearchOnDevice, ACandidateThatTheUsersBudgetStopsIsRefusedAndNoneOtherIs) {
     GraphScope scope;
     const codegen::Kernel kernel = started(reduce(filled({1, 1 << 16}), Op::max, {1}));

@@ -248,6 +248,20 @@ TEST(BeamSearch, TriesTheHandWrittenScheduleFirstAndPrefersIt) {
     }
 }
 
+TEST(BeamSearch, AThousandthIsNotWorthAnotherScheduleThanTheHandWrittenOne) {
+    GraphScope scope;
+    static UOp start;
+    static double others = 0;
+    const Kernel kernel = elementwise();
+    start = heuristic(kernel, gfx1100).kernel.sink;
+    for (const double ms : {0.9995, 0.998}) {
+        others = ms;
+        RuleJudge judge([](const Kernel& k) { return k.sink == start ? 1 : others; });
+        const SearchResult found = beam_search(kernel, gfx1100, 2, judge).value();
+        EXPECT_EQ(found.ms, ms > 0.999 ? 1 : ms) << to_string(found.best.actions);
+    }
+}
+
 TEST(BeamSearch, StartsFromWhatIsKnownToBeGood) {
     GraphScope scope;
     RuleJudge judge(blocks_of_64), again(blocks_of_64);

@@ -228,34 +228,42 @@ def first_result_ms(target, repeat):
 # Name: (shape of x, the expression whose schedule is searched).
 SEARCHES = {
     "x * 2 + 1": ((2048, 4096), "x * 2 + 1"),
-    "gelu chain": ((2048, 4096), "((x * 2.0 + 1.0).gelu() - 0.5).gelu_tanh()"),
+    "gelu": ((2048, 4096), "x.gelu()"),
+    "transpose": ((4096, 4096), "x.T.contiguous()"),
     "softmax": ((2048, 4096), "x.softmax()"),
+    "cumsum": ((2048, 4096), "x.cumsum(1)"),
     "matmul": ((512, 512), "x @ x"),
+    "sum": ((1 << 24,), "x.sum()"),
 }
 SEARCH = """\
-import strata
+import os, strata
 x = strata.Tensor.rand(*{shape}).realize()
+before = os.times()
 kernels = ({expression}).tune(beam=2).kernels
-print(sum(k.candidates for k in kernels), sum(k.seconds for k in kernels))
+after = os.times()
+print(sum(k.candidates for k in kernels), sum(k.seconds for k in kernels), after.user + after.system - before.user - before.system)
 """
 
 
 def search_rate(shape, expression, target):
-    """Of a search with a beam of 2 in a new process with empty caches: all that it does, the run of the winner in full too."""
+    """Of a search with a beam of 2 in a new process with empty caches: all that it does, launches in full too. Candidates are those
+    that were compiled, run and compared. CPU time is of the whole Tensor.tune(), on all threads."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "STRATA_CACHE_DIR": folder, "STRATA_TARGET": target}
         code = SEARCH.format(shape=shape, expression=expression)
         run = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
-    candidates, seconds = map(float, run.stdout.split())
-    return {"candidates": int(candidates), "seconds": round(seconds, 3), "candidates_per_s": round(candidates / seconds, 1)}
+    candidates, seconds, cpu = map(float, run.stdout.split())
+    return {"candidates": int(candidates), "seconds": round(seconds, 3), "candidates_per_s": round(candidates / seconds, 1),
+            "cpu_ms_a_candidate": round(cpu / candidates * 1e3, 2)}
 
 
 def searches(quick):
-    """Candidates a second through both targets, and the ratio of the two."""
+    """Candidates a second through both targets, the ratio of the two, and of the CPU time that one takes."""
     out = {}
     for name, search in list(SEARCHES.items())[: 1 if quick else None]:
         rates = {target: search_rate(*search, target) for target in TARGETS}
-        out[name] = rates | {"ratio": round(rates["asm"]["candidates_per_s"] / rates["hip"]["candidates_per_s"], 2)}
+        out[name] = rates | {"ratio": round(rates["asm"]["candidates_per_s"] / rates["hip"]["candidates_per_s"], 2),
+                             "cpu_ratio": round(rates["hip"]["cpu_ms_a_candidate"] / rates["asm"]["cpu_ms_a_candidate"], 2)}
     return out
 
 
@@ -306,6 +314,11 @@ def bench_lowering(quick, archs=(), names=tuple(KERNELS)):
     }
 
 
+def searches_line(name, hip, asm, ratio, cpu_ratio):
+    return (f"search of {name:10s}: {hip['candidates']} candidates through clang, {hip['candidates_per_s']} a second; {asm['candidates']} directly, "
+            f"{asm['candidates_per_s']}: {ratio} times as many; {hip['cpu_ms_a_candidate']} and {asm['cpu_ms_a_candidate']} ms of CPU time each: {cpu_ratio} times")
+
+
 def table(result):
     """The result of bench_lowering for people."""
     lines = []
@@ -326,7 +339,7 @@ def table(result):
             lines.append("  slowest compilation: {ms} ms ({kernel})".format(**part["all"]["slowest_compile"]))
     if "first_result_ms" in result:
         lines += ["", "first result after import: " + ", ".join(f"{t} {ms} ms" for t, ms in result["first_result_ms"].items())]
-        lines += ["search of {}: {hip[candidates_per_s]} candidates/s through clang, {asm[candidates_per_s]} directly: {ratio} times as many".format(name, **rates)
-                  for name, rates in result["searches"].items()]
+        lines += [searches_line(name, **rates) for name, rates in result["searches"].items()]
+        lines.append("  geometric mean: {} times as many".format(geometric_mean([rates["ratio"] for rates in result["searches"].values()])))
         lines += ["sum of 2^24: " + ", ".join(f"{t} {s['ms']} ms" for t, s in result["sum_2^24_float32"].items())]
     return "\n".join(lines[1:])
