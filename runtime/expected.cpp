@@ -1,6 +1,8 @@
 #include "strata/runtime/expected_p.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +12,8 @@ namespace strata::runtime {
 namespace {
 
 constexpr uint8_t kPoison = 0xa5;
-constexpr size_t kPattern = 256 << 10;         // bytes of poison that untouched memory shows over and over
+constexpr size_t kPattern = 1 << 20;           // bytes of poison that untouched memory shows over and over
+constexpr size_t kPage = 4096;                 // of the host
 constexpr size_t kChunk = 4096, kPiece = 128;  // bytes that are looked at together; of a chunk with different ones
 
 std::span<const uint8_t> poison() {
@@ -22,6 +25,23 @@ bool is_same(std::span<const uint8_t> a, std::span<const uint8_t> b) {
     return std::memcmp(a.data(), b.data(), a.size()) == 0;
 }
 bool is_poison(std::span<const uint8_t> bytes) { return is_same(bytes, poison()); }
+
+/// Pages of memory that shows those of a file: whether each was written, and is this process's own since. All are where the system
+/// does not say (proc(5), pagemap).
+std::vector<bool> own_pages(std::span<const uint8_t> memory) {
+    constexpr uint64_t kIsThere = uint64_t{3} << 62, kOfFile = uint64_t{1} << 61;
+    const auto first = reinterpret_cast<uintptr_t>(memory.data()) / kPage,
+               end = (reinterpret_cast<uintptr_t>(memory.data()) + memory.size() + kPage - 1) / kPage;
+    std::vector<uint64_t> entries(end - first);
+    const size_t bytes = entries.size() * sizeof entries[0];
+    const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    const bool said = file >= 0 && pread(file, entries.data(), bytes, static_cast<off_t>(first * sizeof entries[0])) ==
+                                       static_cast<ssize_t>(bytes);
+    if (file >= 0) close(file);
+    std::vector<bool> own(entries.size(), true);
+    for (size_t i = 0; said && i < own.size(); ++i) own[i] = entries[i] & kIsThere && !(entries[i] & kOfFile);
+    return own;
+}
 
 /// Largest difference that a reordered sum may make, relative to the largest value of the result.
 double tolerance(DType type) {
@@ -82,9 +102,12 @@ void Expected::take() {
 void Expected::find_known() {
     known_.clear();
     if (written_ == Extent::whole) return void(known_.emplace_back(0, right_bytes_.size()));
+    const std::vector<bool> own = own_pages(right_bytes_);
+    const size_t in_page = reinterpret_cast<uintptr_t>(right_bytes_.data()) % kPage;
     for (size_t from = 0; from < right_bytes_.size(); from += kChunk) {
         const size_t bytes = std::min(kChunk, right_bytes_.size() - from);
-        if (is_poison(right_bytes_.subspan(from, bytes))) continue;
+        const bool is_own = own[(in_page + from) / kPage] || own[(in_page + from + bytes - 1) / kPage];
+        if (!is_own || is_poison(right_bytes_.subspan(from, bytes))) continue;
         if (!known_.empty() && known_.back().second == from)
             known_.back().second += bytes;
         else

@@ -135,16 +135,20 @@ double GroupTiming::local_access(Wave* wave, const Op* op) {
     double cycles = 0;
     for (int first = 0; first < wave->lanes; first += phase_lanes) {
         uint32_t words[kBanks][32];  // different ones of each bank
-        int busy[kBanks] = {}, worst = 1;
-        for (int lane = first; lane < first + phase_lanes; ++lane)
-            if (active >> lane & 1)
-                for (uint32_t i = 0; i < dwords && i < 4; ++i) {
-                    const uint32_t word = static_cast<uint32_t>(addresses[lane]) / 4 + i, bank = word % kBanks;
-                    uint32_t* const end = words[bank] + busy[bank];
-                    if (std::find(words[bank], end, word) != end) continue;
-                    *end = word;
-                    worst = std::max(worst, ++busy[bank]);
-                }
+        uint8_t busy[kBanks] = {};
+        uint8_t worst = 1;
+        uint64_t before = ~0ull;
+        for (int lane = first; lane < first + phase_lanes; ++lane) {
+            if (!(active >> lane & 1) || addresses[lane] == before) continue;
+            before = addresses[lane];
+            for (uint32_t i = 0; i < dwords && i < 4; ++i) {
+                const uint32_t word = static_cast<uint32_t>(before) / 4 + i, bank = word % kBanks;
+                uint32_t* const end = words[bank] + busy[bank];
+                if (busy[bank] && std::find(words[bank], end, word) != end) continue;
+                *end = word;
+                worst = std::max(worst, ++busy[bank]);
+            }
+        }
         cycles += worst;
         sum_.conflicts += worst - 1;
     }
