@@ -99,8 +99,8 @@ Tensor sign_of(const Tensor& x) {
 
 /// 1 / (1 + e^-x), or e^x / (1 + e^x) below 0: no power overflows, so that nothing is lost before the result is.
 Tensor sigmoid_of(const Tensor& x) {
-    Tensor power = op(Op::exp, op(Op::neg, op(Op::abs, x))), one = like(x, 1);
-    return op(Op::fdiv, select(negative(x), power, one), op(Op::add, power, one));
+    Tensor below = negative(x), power = op(Op::exp, select(below, x, op(Op::neg, x))), one = like(x, 1);
+    return op(Op::fdiv, select(below, power, one), op(Op::add, power, one));
 }
 
 Tensor gelu_erf(const Tensor& x) {

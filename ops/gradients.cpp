@@ -82,14 +82,6 @@ Tensor to_reduced(const Tensor& g, const Tensor& y, const Tensor& x, const Reduc
     return hit * expanded(g / hit.sum(arg.axes, true), x);
 }
 
-Tensor backward_sum(const Tensor& x, int axis) { return x.flip(axis).cumsum(axis).flip(axis); }
-
-Tensor to_scanned(const Tensor& g, const Tensor& y, const Tensor& x, const ReduceArg& arg) {
-    if (arg.op == Op::add) return backward_sum(g, arg.axes[0]);
-    if (arg.op == Op::mul) return backward_sum(g * y, arg.axes[0]) / x;
-    user_error(ErrorKind::Unsupported, "[gradients] running maxima and minima have no gradient yet");
-}
-
 std::vector<int> inverse(const std::vector<int>& order) {
     std::vector<int> out(order.size());
     for (size_t i = 0; i < order.size(); ++i) out[static_cast<size_t>(order[i])] = static_cast<int>(i);

@@ -5,5 +5,7 @@ namespace strata::ops {
 
 /// Each place of x gets the sum of what arrived where it was taken, always in the same order.
 Tensor to_taken(const Tensor& g, const Tensor& x, const Tensor& indices, int axis);
+/// What arrives at x of y, its running sums, products or extremes.
+Tensor to_scanned(const Tensor& g, const Tensor& y, const Tensor& x, const ReduceArg& arg);
 
 }  // namespace strata::ops

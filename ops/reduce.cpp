@@ -4,6 +4,7 @@
 
 #include "strata/ops/build_p.h"
 #include "strata/ops/complex_p.h"
+#include "strata/ops/special_p.h"
 
 namespace strata {
 
@@ -128,7 +129,7 @@ Tensor Tensor::var(Axes axes, double correction, bool keepdims) const {
 }
 
 Tensor Tensor::std(Axes axes, double correction, bool keepdims) const {
-    return variance("std", *this, axes, correction, keepdims).sqrt().cast(floating_dtype(real()));
+    return length_of(variance("std", *this, axes, correction, keepdims)).cast(floating_dtype(real()));
 }
 
 Tensor Tensor::any(Axes axes, bool keepdims) const {

@@ -20,7 +20,24 @@ Tensor polynomial(const Tensor& x, const double (&c)[n]) {
     return out;
 }
 
+/// |x|, which grows by x on one side of 0 and by -x on the other: with_sign_of(f(magnitude(x)), x) has the slope of f at 0.
+Tensor magnitude(const Tensor& x) { return where(sign_bit(x), -x, x); }
+
+/// Two magnitudes in order; of equal ones the second is first.
+struct Ordered {
+    Tensor is_first, first, second;
+};
+Ordered ordered(const Tensor& a, const Tensor& b) {
+    Tensor is_first = gt(a, b);
+    return {is_first, where(is_first, a, b), where(is_first, b, a)};
+}
+
 }  // namespace
+
+Tensor length_of(const Tensor& squares) {
+    Tensor none = eq(squares, 0);
+    return where(none, 0, where(none, 1, squares).sqrt());
+}
 
 // Near 0, exp(x) = u has lost bits of x that log(u) has lost too (Kahan; Higham, Accuracy and Stability, 1.14.1).
 Tensor expm1_of(const Tensor& x) {
@@ -37,12 +54,12 @@ Tensor log1p_of(const Tensor& x) {
 
 // Above 20 the other exponential is below half an ulp; exp(x / 2) overflows for no x whose sinh does not.
 Tensor sinh_of(const Tensor& x) {
-    Tensor a = x.abs(), t = expm1_of(a.minimum(20.0)), half = (a * 0.5).exp();
+    Tensor a = magnitude(x), t = expm1_of(a.minimum(20.0)), half = (a * 0.5).exp();
     return with_sign_of(where(lt(a, 20.0), (t + t / (t + 1)) * 0.5, half * 0.5 * half), x);
 }
 
 Tensor cosh_of(const Tensor& x) {
-    Tensor a = x.abs(), e = a.minimum(20.0).exp(), half = (a * 0.5).exp();
+    Tensor a = magnitude(x), e = a.minimum(20.0).exp(), half = (a * 0.5).exp();
     return where(lt(a, 20.0), (e + 1 / e) * 0.5, half * 0.5 * half);
 }
 
@@ -56,7 +73,7 @@ Tensor atan_of(const Tensor& x) {
                                 4.328810604912902668951e2,
                                 4.853903996359136964868e2,
                                 1.945506571482613964425e2};
-    Tensor a = x.abs(), far = gt(a, 2.41421356237309504880), middle = bitwise_and(gt(a, 0.66), far.logical_not());
+    Tensor a = magnitude(x), far = gt(a, 2.41421356237309504880), middle = bitwise_and(gt(a, 0.66), far.logical_not());
     Tensor t = where(far, -1 / where(far, a, 1.0), where(middle, (a - 1) / (a + 1), where(far, 0, a)));
     Tensor z = t * t;
     Tensor rest = t * (z * (polynomial(z, above) / polynomial(z, below)));
@@ -76,8 +93,9 @@ Tensor acos_of(const Tensor& x) {
 
 // Large ones as log(2 x), where squares would overflow or are all there is.
 Tensor asinh_of(const Tensor& x) {
-    Tensor a = x.abs(), near = a.minimum(1e8), square = near * near;
-    return with_sign_of(where(lt(a, 1e8), log1p_of(near + square / ((square + 1).sqrt() + 1)), a.log() + ln2), x);
+    Tensor a = magnitude(x), is_near = lt(a, 1e8), near = where(is_near, a, 1), square = near * near;
+    Tensor value = log1p_of(near + square / ((square + 1).sqrt() + 1));
+    return with_sign_of(where(is_near, value, where(is_near, 1, a).log() + ln2), x);
 }
 
 Tensor acosh_of(const Tensor& x) {
@@ -87,31 +105,37 @@ Tensor acosh_of(const Tensor& x) {
 }
 
 Tensor atanh_of(const Tensor& x) {
-    Tensor a = x.abs();
+    Tensor a = magnitude(x);
     return with_sign_of(log1p_of(a * 2 / (1 - a)) * 0.5, x);
 }
 
 Tensor atan2_of(const Tensor& y, const Tensor& x) {
-    Tensor up = y.abs(), along = x.abs(), big = maximum(up, along), small = minimum(up, along);
-    Tensor both_infinite = eq(small, kInfinity), both_zero = eq(big, 0);
+    Tensor up = magnitude(y), along = magnitude(x);
+    Tensor both_infinite = bitwise_and(eq(up, kInfinity), eq(along, kInfinity));
+    Tensor both_zero = bitwise_and(eq(up, 0), eq(along, 0));
+    const auto [is_steep, big, small] = ordered(up, along);
     Tensor slope = where(both_infinite, 1, where(both_zero, 0, small / where(both_zero, 1, big)));
     Tensor angle = atan_of(slope);
-    angle = where(gt(up, along), pi / 2 - angle, angle);
+    angle = where(is_steep, pi / 2 - angle, angle);
     angle = where(sign_bit(x), pi - angle, angle);
     return with_sign_of(angle, y);
 }
 
 // Of a part of infinity with anything, NaN too, it is infinity (C11, F.10.4.3).
 Tensor hypot_of(const Tensor& a, const Tensor& b) {
-    Tensor x = a.abs(), y = b.abs(), big = maximum(x, y), small = minimum(x, y);
-    Tensor plain = bitwise_and(gt(big, 0), lt(big, kInfinity)), part = where(plain, small, 0) / where(plain, big, 1);
-    Tensor infinite = bitwise_or(eq(x, kInfinity), eq(y, kInfinity));
-    return where(infinite, kInfinity, big * (part * part + 1).sqrt());
+    Tensor x = magnitude(a), y = magnitude(b);
+    const auto [is_first, big, small] = ordered(x, y);
+    Tensor nothing = bitwise_and(eq(big, 0), eq(small, 0)), infinite = bitwise_or(eq(x, kInfinity), eq(y, kInfinity));
+    Tensor plain = bitwise_and(nothing.logical_not(), lt(big, kInfinity));
+    Tensor part = where(plain, small, 0) / where(plain, big, 1);
+    Tensor value = where(nothing, 0, big * (part * part + 1).sqrt());
+    return where(infinite, kInfinity, value);
 }
 
 Tensor logaddexp_of(const Tensor& a, const Tensor& b) {
-    Tensor same = eq(a, b), apart = where(same, 0, a - b).abs();
-    return maximum(a, b) + log1p_of((-apart).exp());
+    Tensor endless = bitwise_and(eq(a, b), a.isinf());
+    const auto [is_first, first, second] = ordered(a, b);
+    return first + log1p_of(where(endless, 0, second - first).exp());
 }
 
 Tensor sign_bit(const Tensor& x) { return lt(x.bitcast(bits_of(x.dtype())), 0); }

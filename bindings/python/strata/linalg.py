@@ -22,6 +22,7 @@ import numpy as _np
 from numpy.linalg import LinAlgError
 
 from . import _derivatives, _strata
+from ._namespace.products import root_of
 from ._namespace.movement import matmul, matrix_transpose, tensordot, vecdot
 from ._strata import DTypeError, ShapeError, Tensor, Unsupported, UsageError, stack, where
 
@@ -111,9 +112,9 @@ def _norm_of(name, x, axes, keepdims, order):
         return (size != 0).cast(size.dtype).sum(axes, keepdims=keepdims)
     if order == 1:
         return size.sum(axes, keepdims=keepdims)
-    if order == 2:
-        return size.square().sum(axes, keepdims=keepdims).sqrt()
-    return size.pow(order).sum(axes, keepdims=keepdims).pow(1 / order)
+    if order < 0:
+        return size.pow(order).sum(axes, keepdims=keepdims).pow(1 / order)
+    return root_of((size.square() if order == 2 else size.pow(order)).sum(axes, keepdims=keepdims), order)
 
 
 def _floating(name, x):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .. import _strata
 from .._strata import DTypeError, ShapeError, Tensor, UsageError
 from . import searching
+from .products import root_of
 
 if TYPE_CHECKING:
     from .._types import Axes
@@ -42,13 +43,15 @@ def nanmean(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
 
 def nanvar(x: Tensor, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     """The variance of what is not NaN, divided by its count - correction."""
-    apart = x - nanmean(x, axis, True)
-    return nansum(apart.square(), axis, keepdims) / (_counted(x, axis, keepdims) - correction).maximum(0)
+    wide = x.cast("float32") if not x.dtype.is_float or x.dtype.itemsize < 4 else x
+    apart = wide - nanmean(wide, axis, True)
+    out = nansum(apart.square(), axis, keepdims) / (_counted(x, axis, keepdims) - correction).maximum(0).cast(wide.dtype)
+    return out.cast(x.dtype) if x.dtype.is_float else out
 
 
 def nanstd(x: Tensor, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     """The square root of nanvar."""
-    return nanvar(x, axis, correction, keepdims).sqrt()
+    return root_of(nanvar(x, axis, correction, keepdims), 2)
 
 
 def _extreme(x: Tensor, axis: Axes, keepdims: bool, sign: int) -> Tensor:

@@ -7,7 +7,13 @@ __all__ = []
 
 
 def softplus(x):
-    return x.relu() + ((-x.abs()).exp() + 1).log()
+    above = x > 0
+    return above.where(x, 0) + (above.where(-x, x).exp() + 1).log()
+
+
+def _exponential_below(x):
+    """exp(x) - 1 below 0; at 0 of the slope that it has there."""
+    return (x > 0).where(0, x).exp() - 1
 
 
 def _halves(x, axis):
@@ -27,8 +33,8 @@ def _gated(gate):
 _ROWS = {
     "ReLU": (lambda x: x.relu(), "max(x, 0)."),
     "LeakyReLU": (lambda x, slope=0.01: (x > 0).where(x, x * slope), "x, or slope * x below 0."),
-    "ELU": (lambda x, alpha=1.0: (x > 0).where(x, alpha * (x.minimum(0).exp() - 1)), "x, or alpha * (exp(x) - 1) below 0."),
-    "SELU": (lambda x: 1.0507009873554805 * (x > 0).where(x, 1.6732632423543772 * (x.minimum(0).exp() - 1)), "Self-normalising ELU (Klambauer et al. 2017)."),
+    "ELU": (lambda x, alpha=1.0: (x > 0).where(x, alpha * _exponential_below(x)), "x, or alpha * (exp(x) - 1) below 0."),
+    "SELU": (lambda x: 1.0507009873554805 * (x > 0).where(x, 1.6732632423543772 * _exponential_below(x)), "Self-normalising ELU (Klambauer et al. 2017)."),
     "GELU": (lambda x: x.gelu(), "x * Phi(x), exact."),
     "GELUTanh": (lambda x: x.gelu_tanh(), "The tanh approximation of GELU."),
     "SiLU": (lambda x: x.silu(), "x * sigmoid(x)."),

@@ -267,6 +267,11 @@ def of_all(f):
     return lambda *x: functools.reduce(f, x)
 
 
+def gather_nd(x, indices, *, batch_dims=0):
+    ranges = [Tensor.arange(n).reshape([-1 if i == axis else 1 for i in range(indices.ndim - 1)]) for axis, n in enumerate(x.shape[:batch_dims])]
+    return x[(*ranges, *(indices[..., i] for i in range(indices.shape[-1])))]
+
+
 def gather(x, indices, *, axis=0):
     return x.take(indices, axis)
 
@@ -282,7 +287,7 @@ OPERATORS = {
     "Abs": Tensor.abs, "Acos": Tensor.acos, "Add": Tensor.add, "And": Tensor.logical_and, "ArgMax": extreme_place(Tensor.argmax), "ArgMin": extreme_place(Tensor.argmin), "Asin": Tensor.asin, "Atan": Tensor.atan,
     "AveragePool": average_pool, "BatchNormalization": batch_norm, "Cast": cast, "CastLike": lambda x, like: x.cast(like.dtype), "Ceil": Tensor.ceil, "Clip": clip, "Concat": lambda *x, axis: _strata.cat(x, axis),
     "Conv": conv, "ConvTranspose": conv_transpose, "Cos": Tensor.cos, "CumSum": cumsum, "Div": divided, "Dropout": lambda x, *more, ratio=0.5, seed=0: x, "Einsum": einsum, "Elu": elu, "Equal": Tensor.eq, "Erf": Tensor.erf,
-    "Exp": Tensor.exp, "Expand": expand, "Flatten": flatten, "Floor": Tensor.floor, "Gather": gather, "GatherElements": lambda x, indices, *, axis=0: x.gather(axis, indices), "Gelu": gelu, "Gemm": gemm,
+    "Exp": Tensor.exp, "Expand": expand, "Flatten": flatten, "Floor": Tensor.floor, "Gather": gather, "GatherElements": lambda x, indices, *, axis=0: x.gather(axis, indices), "GatherND": gather_nd, "Gelu": gelu, "Gemm": gemm,
     "GlobalAveragePool": lambda x: x.mean(over_places(x), True), "GlobalMaxPool": lambda x: x.max(over_places(x), True), "Greater": Tensor.gt, "GreaterOrEqual": Tensor.ge, "HardSigmoid": hard_sigmoid,
     "HardSwish": lambda x: x * hard_sigmoid(x, alpha=1 / 6), "Identity": lambda x: x, "InstanceNormalization": instance_norm, "IsInf": lambda x: x.isinf(), "IsNaN": Tensor.isnan, "LayerNormalization": layer_norm,
     "LeakyRelu": leaky_relu, "Less": Tensor.lt, "LessOrEqual": Tensor.le, "Log": Tensor.log, "LogSoftmax": softmax_by(Tensor.log_softmax), "MatMul": Tensor.matmul, "Max": of_all(Tensor.maximum), "MaxPool": max_pool,
