@@ -94,10 +94,10 @@ Code destroy(void* handle) {
     const OwnArray* const array = array_at(handle);
     if (!array) return hipErrorContextIsDestroyed;
     if (const Code code = wait_for_device(array->device); code != hipSuccess) return code;
-    const Code code = release(array->memory);
-    std::lock_guard lock(arrays().mutex);
-    arrays().all.erase(handle);
-    return code;
+    std::unique_lock lock(arrays().mutex);
+    const auto gone = arrays().all.extract(handle);
+    lock.unlock();
+    return gone ? release(gone.mapped()->memory) : hipErrorContextIsDestroyed;  // another thread was first
 }
 
 Code describe(void* handle, const void* out, Array3dDescriptor& is) {
@@ -137,6 +137,11 @@ const OwnArray* array_at(const void* handle) {
     std::lock_guard lock(arrays().mutex);
     const auto found = arrays().all.find(handle);
     return found == arrays().all.end() ? nullptr : found->second.get();
+}
+
+void forget_arrays(int device) {
+    std::lock_guard lock(arrays().mutex);
+    std::erase_if(arrays().all, [&](const auto& one) { return one.second->device == device; });
 }
 
 bool has_images(int device) {

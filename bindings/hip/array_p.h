@@ -40,6 +40,7 @@ struct OwnArray : Array {
 };
 /// What a handle means; nullptr: no array, or freed.
 const OwnArray* array_at(const void* handle);
+void forget_arrays(int device);  ///< whose memory is given back
 /// Whether a device has images: those of gfx11 and gfx12 do here.
 bool has_images(int device);
 

@@ -1,5 +1,6 @@
 #include "strata/bindings/hip/blocks_p.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -69,10 +70,19 @@ bool belongs_to_device(const void* memory) {
     return false;
 }
 
-size_t used_bytes(int device) {
+bool overlaps_block(const void* memory, size_t bytes) {
     Blocks& own = blocks();
     std::lock_guard lock(own.mutex);
-    return own.used[device];
+    const auto behind = own.all.lower_bound(address(memory) + bytes);
+    return behind != own.all.begin() &&
+           std::prev(behind)->second.start + std::prev(behind)->second.bytes > address(memory);
+}
+
+size_t free_bytes(int device) {
+    const size_t all = told(device).memory_bytes;
+    Blocks& own = blocks();
+    std::lock_guard lock(own.mutex);
+    return all - std::min(all, own.used[device]);
 }
 
 void count_used(int device, int64_t bytes) {
@@ -99,6 +109,7 @@ Code allocate(int device, size_t bytes, MemoryKind kind, unsigned flags, void** 
     if (!out) return hipErrorInvalidValue;
     *out = nullptr;
     if (bytes == 0) return hipSuccess;
+    if (bytes > free_bytes(device)) return hipErrorOutOfMemory;
     DevicePtr at = 0;
     const bool may_be_shared = kind == MemoryKind::device;
     const Code code = give(may_be_shared ? allocate_pages(device, bytes) : emulator().malloc(device, bytes), &at,

@@ -39,7 +39,9 @@ std::optional<Block> take_note(DevicePtr start);  ///< of a block that is no mor
 std::optional<Block> block_of(const void* memory);
 /// Whether an address is of a device, freed or beyond any block: no memory that the host made.
 bool belongs_to_device(const void* memory);
-size_t used_bytes(int device);
+/// Whether a range shares an address with a block.
+bool overlaps_block(const void* memory, size_t bytes);
+size_t free_bytes(int device);
 void count_used(int device, int64_t bytes);  ///< what was taken besides blocks, or given back
 /// Whether a copy may read or write bytes from an address in a block on. Error: hipErrorInvalidValue.
 Code check_span(const Block& block, const void* from, size_t bytes, bool writes);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "strata/bindings/hip/array_p.h"
 #include "strata/bindings/hip/exports_p.h"
 
@@ -22,6 +24,7 @@ Code box_of(const void* parameters, Box& out) {
         return CopySide{memory.memory, memory.pitch, memory.pitch * memory.height, {at.x * bytes, at.y, at.z}, array};
     };
     const size_t bytes = to ? to->element_bytes() : from ? from->element_bytes() : 1;
+    if (std::max({p.extent.width, p.to_at.x, p.from_at.x}) > SIZE_MAX / bytes) return hipErrorInvalidValue;
     const Extent extent = {p.extent.width * bytes, p.extent.height, p.extent.depth};
     const Code code = box_between(side(p.to, p.to_at, to), side(p.from, p.from_at, from), extent, p.kind, out);
     if (to || from) out.given = p;

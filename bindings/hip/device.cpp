@@ -6,6 +6,7 @@
 #include "strata/bindings/hip/exports_p.h"
 #include "strata/bindings/hip/registration_p.h"
 #include "strata/bindings/hip/stream_p.h"
+#include "strata/bindings/hip/texture_p.h"
 #include "strata/bindings/hip/virtual_memory_p.h"
 #include "strata/core/support/mutex.h"
 
@@ -36,6 +37,9 @@ unsigned flags_of(int device) {
 Code reset() {
     const int device = current();
     unload_registered(device);
+    forget_textures(device);
+    forget_surfaces(device);
+    forget_arrays(device);
     for (const Block& block : blocks_of(device)) (void)release(reinterpret_cast<void*>(block.start));
     forget_peers_of(device);
     forget_mapped(device);

@@ -90,7 +90,7 @@ Code fill_details(const void* parameters, Details& out) {
     const auto& p = *static_cast<const FillParameters*>(parameters);
     if (!p.to || (p.element != 1 && p.element != 2 && p.element != 4) || !p.width || !p.height)
         return hipErrorInvalidValue;
-    if (p.height > 1 && p.width * p.element > p.pitch) return hipErrorInvalidValue;
+    if (p.width > SIZE_MAX / p.element || (p.height > 1 && p.width * p.element > p.pitch)) return hipErrorInvalidValue;
     const std::optional<size_t> span = span_of({p.width * p.element, p.height}, p.pitch, 0);
     if (const auto block = block_of(p.to); !span || !block || check_span(*block, p.to, *span, true) != hipSuccess)
         return hipErrorInvalidValue;

@@ -27,8 +27,8 @@ Code release_of_host(void* memory) {
 
 Code register_memory(void* memory, size_t bytes, unsigned flags) {
     if (!memory || bytes == 0 || flags & ~kRegisterFlags) return hipErrorInvalidValue;
-    const auto* last = static_cast<const char*>(memory) + bytes - 1;
-    if (block_of(memory) || block_of(last)) return hipErrorHostMemoryAlreadyRegistered;
+    if (bytes > SIZE_MAX - address(memory)) return hipErrorInvalidValue;
+    if (overlaps_block(memory, bytes)) return hipErrorHostMemoryAlreadyRegistered;
     for (size_t i = 0; i < devices().size(); ++i) {
         const Code code =
             code_of(emulator().map_host(devices()[i], memory, bytes), hipErrorHostMemoryAlreadyRegistered);
@@ -45,7 +45,8 @@ Code unregister_memory(void* memory) {
     const std::optional<Block> block = block_of(memory);
     if (!block || block->kind != MemoryKind::registered || block->start != address(memory))
         return hipErrorHostMemoryNotRegistered;
-    (void)take_note(block->start);
+    if (const Code code = wait_for_device(block->device); code != hipSuccess) return code;
+    if (!take_note(block->start)) return hipErrorHostMemoryNotRegistered;  // another thread was first
     for (const int device : devices()) (void)emulator().unmap_host(device, memory);
     return hipSuccess;
 }

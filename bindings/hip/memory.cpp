@@ -13,6 +13,7 @@ constexpr unsigned kManagedGlobal = 1;  // hipMemAttachGlobal
 /// Rows of `width` bytes, each at a multiple of the pitch.
 Code allocate_rows(void** memory, size_t* pitch, size_t width, size_t rows) {
     if (!memory || !pitch) return hipErrorInvalidValue;
+    if (width > SIZE_MAX - kPitch) return hipErrorOutOfMemory;
     *pitch = (width + kPitch - 1) / kPitch * kPitch;
     if (rows && *pitch > SIZE_MAX / rows) return hipErrorOutOfMemory;
     return allocate(current(), *pitch * rows, MemoryKind::device, 0, memory);
@@ -24,7 +25,7 @@ int hipMemGetInfo(size_t* free, size_t* total) {
     return entry("hipMemGetInfo", [&] {
         if (!free || !total) return hipErrorInvalidValue;
         *total = told(current()).memory_bytes;
-        *free = *total - used_bytes(current());
+        *free = free_bytes(current());
         return hipSuccess;
     });
 }

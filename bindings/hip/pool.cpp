@@ -92,7 +92,12 @@ Code take(void** out, size_t bytes, void* handle, void* stream_handle) {
 Code give_back(void* memory, void* stream_handle) {
     Stream* const stream = stream_of(stream_handle);
     if (!stream) return hipErrorContextIsDestroyed;
-    if (!stream->capture) return release(memory);
+    if (!stream->capture) {
+        if (held_back == 0) return release(memory);
+        const std::optional<Block> block = block_of(memory);
+        if (!block || block->start != address(memory)) return hipErrorInvalidValue;
+        return in_order(*stream, [memory](Stream&) { return release(memory); });
+    }
     Details details;
     const Code code = freeing_details(*stream->capture->graph, memory, details);
     return code == hipSuccess ? record(*stream, NodeType::free, std::move(details)) : code;

@@ -24,11 +24,11 @@ bool holds(T there, T value, unsigned comparison, T mask) {
     }
 }
 
-/// Whether a value of T lies in memory that devices use.
+/// Whether a value of T lies in memory that devices use, and which the host may read or write too.
 template <class T>
-bool may_hold(const void* memory) {
+bool may_hold(const void* memory, bool writes) {
     const std::optional<Block> block = block_of(memory);
-    return block && address(memory) % sizeof(T) == 0 && block->behind(address(memory)) >= sizeof(T);
+    return block && address(memory) % sizeof(T) == 0 && check_span(*block, memory, sizeof(T), writes) == hipSuccess;
 }
 
 template <class T>
@@ -41,17 +41,19 @@ Code wait_for_value(void* handle, void* memory, T value, unsigned comparison, T 
     if (!memory || comparison > missing_bits) return hipErrorInvalidValue;
     Stream* const stream = stream_of(handle);
     if (!stream) return hipErrorContextIsDestroyed;
-    if (!may_hold<T>(memory)) return hipErrorInvalidValue;
+    if (!may_hold<T>(memory, false)) return hipErrorInvalidValue;
     if (stream->capture) {
         invalidate(*stream);
         return hipErrorStreamCaptureUnsupported;
     }
-    const auto ready = [=] { return holds(look<T>(memory), value, comparison, mask); };
+    // Memory that is gone by then holds up nothing: it is an error of the stream.
+    const auto ready = [=] { return !may_hold<T>(memory, false) || holds(look<T>(memory), value, comparison, mask); };
     const auto text = [=] {
         return fmt::format("until the {} bits at {} & {:#x} {} {:#x} (there is {:#x})", 8 * sizeof(T), memory, mask,
                            kTexts[comparison], value, look<T>(memory));
     };
-    hold(*stream, {ready, text, memory}, [](Stream&) { return hipSuccess; });
+    hold(*stream, {ready, text, memory},
+         [=](Stream&) { return may_hold<T>(memory, false) ? hipSuccess : hipErrorInvalidValue; });
     return hipSuccess;
 }
 
@@ -59,8 +61,9 @@ template <class T>
 Code write_value(void* handle, void* memory, T value, unsigned flags) {
     if (!memory || flags) return hipErrorInvalidValue;
     if (!stream_of(handle)) return hipErrorContextIsDestroyed;
-    if (!may_hold<T>(memory)) return hipErrorInvalidValue;
+    if (!may_hold<T>(memory, true)) return hipErrorInvalidValue;
     return on_stream(handle, NodeType::fill, [=](Stream&) {
+        if (!may_hold<T>(memory, true)) return hipErrorInvalidValue;  // no more: a graph's, or one that was held up
         std::atomic_ref(*static_cast<T*>(memory)).store(value, std::memory_order_release);
         return hipSuccess;
     });

@@ -1,6 +1,6 @@
 // Surface objects. HIP's headers declare these calls as C++.
 #include <mutex>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "strata/bindings/hip/blocks_p.h"
 #include "strata/bindings/hip/exports_p.h"
@@ -12,7 +12,7 @@ namespace {
 
 struct Surfaces {
     Mutex mutex;
-    std::unordered_set<void*> all;
+    std::unordered_map<void*, int> all;  ///< the device of each, as the emulator counts
 };
 Surfaces& surfaces() {
     static auto* all = new Surfaces;
@@ -28,21 +28,27 @@ Code create(void** out, const ResourceDescription* resource) {
     const Code code = write_object(array->device, image_object(texels_of(*array), {}, is_gfx12), out);
     if (code != hipSuccess) return code;
     std::lock_guard lock(surfaces().mutex);
-    surfaces().all.insert(*out);
+    surfaces().all[*out] = array->device;
     return hipSuccess;
 }
 
 Code destroy(void* surface) {
     if (!surface) return hipSuccess;
+    if (const Code code = wait_for_device(current()); code != hipSuccess) return code;
     {
         std::lock_guard lock(surfaces().mutex);
         if (!surfaces().all.erase(surface)) return hipErrorInvalidValue;
     }
-    const Code code = wait_for_device(current());
-    return code == hipSuccess ? release(surface) : code;
+    return release(surface);
 }
 
 }  // namespace
+
+void forget_surfaces(int device) {
+    std::lock_guard lock(surfaces().mutex);
+    std::erase_if(surfaces().all, [&](const auto& one) { return one.second == device; });
+}
+
 }  // namespace strata::hip::library
 
 using namespace strata::hip::library;

@@ -182,6 +182,11 @@ Code destroy_texture(void* texture) {
     return release(texture);
 }
 
+void forget_textures(int device) {
+    std::lock_guard lock(textures().mutex);
+    std::erase_if(textures().all, [&](const auto& one) { return one.second.device == device; });
+}
+
 Code texture_at(void* texture, TextureObject& out) {
     if (!has_images(current())) return hipErrorNotSupported;
     std::lock_guard lock(textures().mutex);

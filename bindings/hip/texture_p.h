@@ -17,6 +17,9 @@ Code destroy_texture(void* texture);
 /// Of a texture that is there. Errors: hipErrorInvalidValue, hipErrorNotSupported.
 Code texture_at(void* texture, TextureObject& out);
 
+void forget_textures(int device);  ///< whose memory is given back
+void forget_surfaces(int device);
+
 /// hipResourceType.
 enum ResourceKind { kOfArray, kOfMipmaps, kOfLine, kOfRows };
 /// Textures, surfaces and their memory begin at multiples of it.

@@ -60,7 +60,7 @@ Code unbind(TextureReference& reference) {
     if (!has_images(current())) return hipErrorNotSupported;
     const Code code = destroy_texture(reference.object);
     reference.object = nullptr;
-    return code;
+    return code == hipErrorInvalidValue ? hipSuccess : code;  // it went with hipDeviceReset
 }
 
 Code bind(TextureReference& reference, const ResourceDescription& resource) {

@@ -16,6 +16,7 @@
 
 #include "strata/bindings/hip/blocks_p.h"
 #include "strata/bindings/hip/exports_p.h"
+#include "strata/bindings/hip/stream_p.h"
 #include "strata/bindings/hip/structs_p.h"
 #include "strata/core/support/mutex.h"
 #include "strata/runtime/hip/emulated.h"
@@ -154,8 +155,7 @@ Code create(void** out, size_t bytes, const void* given, unsigned long long flag
         return hipErrorInvalidValue;
     if (p.handles != no_handles && p.handles != file_descriptor) return hipErrorNotSupported;
     const int device = *device_at(p.location.device);
-    if (bytes > told(device).memory_bytes - std::min(told(device).memory_bytes, used_bytes(device)))
-        return hipErrorOutOfMemory;
+    if (bytes > free_bytes(device)) return hipErrorOutOfMemory;
     const int file = make_file(p.location.device, bytes);
     if (file < 0) return hipErrorOutOfMemory;
     count_used(device, static_cast<int64_t>(bytes));
@@ -414,7 +414,10 @@ int hipMemMap(void* memory, size_t bytes, size_t offset, void* handle, unsigned 
     return entry("hipMemMap", [&] { return map(memory, bytes, offset, handle, flags); });
 }
 int hipMemUnmap(void* memory, size_t bytes) {
-    return entry("hipMemUnmap", [&] { return unmap_range(memory, bytes); });
+    return entry("hipMemUnmap", [&] {
+        if (const Code code = wait_for_device(current()); code != hipSuccess) return code;
+        return unmap_range(memory, bytes);
+    });
 }
 int hipMemSetAccess(void* memory, size_t bytes, const void* descriptions, size_t count) {
     return entry("hipMemSetAccess",

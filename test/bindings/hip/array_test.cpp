@@ -159,6 +159,8 @@ TEST_F(Boxes, AreCopiedToArraysOfSlicesAndFromThem) {
     EXPECT_EQ(hipMemcpy3D(&back), hipErrorInvalidValue) << "beyond the rows";
     back.from_at = {4, 1, 2};
     EXPECT_EQ(hipMemcpy3D(&back), hipErrorInvalidValue) << "beyond the slices";
+    back.from_at = {SIZE_MAX / 4 + 2, 1, 1};
+    EXPECT_EQ(hipMemcpy3D(&back), hipErrorInvalidValue) << "more bytes than there can be";
     back.from_at = {4, 1, 1}, back.from.memory = part.data();
     EXPECT_EQ(hipMemcpy3D(&back), hipErrorInvalidValue) << "an array and memory";
     void* const wide = make(kWidth, kHeight, kDepth, 0, kShorts2);

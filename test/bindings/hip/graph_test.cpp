@@ -188,6 +188,9 @@ TEST_F(Graphs, FillsAndCallsOfTheHostChange) {
     EXPECT_EQ(hipGraphMemsetNodeSetParams(call, &fill), hipErrorInvalidValue) << "no fill";
     fill.width = kCount + 1;
     EXPECT_EQ(hipGraphExecMemsetNodeSetParams(ready_, node, &fill), hipErrorInvalidValue) << "beyond the memory";
+    fill.width = SIZE_MAX / 4 + 2;
+    EXPECT_EQ(hipGraphExecMemsetNodeSetParams(ready_, node, &fill), hipErrorInvalidValue)
+        << "more bytes than there can be";
     host.function = nullptr;
     EXPECT_EQ(hipGraphHostNodeSetParams(call, &host), hipErrorInvalidValue);
     EXPECT_EQ(hipGraphExecHostNodeSetParams(ready_, call, &host), hipErrorInvalidValue);

@@ -32,7 +32,11 @@ TEST_F(Memory, EveryKindIsAllocatedToldOfAndFreed) {
     EXPECT_EQ(hipFree(memory), hipSuccess);
     EXPECT_EQ(hipMemAllocPitch(&memory, &pitch, 100, 3, 5), hipErrorInvalidValue) << "elements of 5 bytes";
     EXPECT_EQ(hipMallocPitch(&memory, &pitch, SIZE_MAX - 512, 7), hipErrorOutOfMemory);
+    EXPECT_EQ(hipMallocPitch(&memory, &pitch, SIZE_MAX, 1), hipErrorOutOfMemory);
     EXPECT_EQ(hipMallocPitch(&memory, nullptr, 4, 7), hipErrorInvalidValue);
+    PitchedPointer box{};
+    EXPECT_EQ(hipMalloc3D(&box, {SIZE_MAX - 100, 1, 1}), hipErrorOutOfMemory);
+    EXPECT_EQ(hipMalloc(&memory, SIZE_MAX), hipErrorOutOfMemory);
 }
 
 TEST_F(Memory, OfTheHostHasManyNames) {
@@ -191,6 +195,7 @@ TEST_F(Memory, RegisteredMemoryIsOneBlock) {
     EXPECT_EQ(hipHostUnregister(own.data()), hipSuccess);
     EXPECT_EQ(hipHostUnregister(&own[300]), hipErrorHostMemoryNotRegistered);
     EXPECT_EQ(hipHostUnregister(&own[256]), hipSuccess);
+    EXPECT_EQ(hipHostRegister(&own[512], SIZE_MAX - 1024, 0), hipErrorInvalidValue) << "beyond the last address";
     EXPECT_EQ(hipHostRegister(nullptr, 4, 0), hipErrorInvalidValue);
     EXPECT_EQ(hipHostRegister(own.data(), 0, 0), hipErrorInvalidValue);
 }

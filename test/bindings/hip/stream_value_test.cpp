@@ -141,6 +141,45 @@ TEST_F(StreamValues, AreSeenWhenAnotherThreadWritesThem) {
     EXPECT_EQ(hipEventDestroy(event), hipSuccess);
 }
 
+/// Writes the word that the stream waits for after a while, from another thread.
+std::thread later(uint32_t* word) {
+    return std::thread([word] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        std::atomic_ref(*word).store(1);
+    });
+}
+
+TEST_F(StreamValues, KeepMemoryThatIsFreedBehindThem) {
+    AddOne kernel;
+    void *x = nullptr, *out = filled(Words(kCount));
+    ASSERT_EQ(hipMallocAsync(&x, kCount * 4, stream), hipSuccess);
+    ASSERT_EQ(hipMemsetD32(x, 5, kCount), hipSuccess);
+    void* arguments[] = {&out, &x};
+    EXPECT_EQ(hipStreamWaitValue32(stream, words(), 1, equal, kAll), hipSuccess);
+    EXPECT_EQ(hipModuleLaunchKernel(kernel.function, 1, 1, 1, kCount, 1, 1, 0, stream, arguments, nullptr), hipSuccess);
+    EXPECT_EQ(hipFreeAsync(x, stream), hipSuccess) << "behind the kernel";
+    EXPECT_EQ(hipFreeAsync(words() + 1, stream), hipErrorInvalidValue) << "not where it starts";
+    EXPECT_EQ(hipStreamWriteValue32(other, words(), 1, 0), hipSuccess);
+    EXPECT_EQ(hipStreamSynchronize(stream), hipSuccess);
+    EXPECT_EQ(read(out), Words(kCount, 6));
+    EXPECT_EQ(hipFree(x), hipErrorInvalidValue) << "it is freed";
+    free_all({out});
+}
+
+TEST_F(StreamValues, KeepRegisteredMemoryUntilWhatUsesItIsDone) {
+    Words own(1024);
+    void* const x = filled(counted(3));
+    ASSERT_EQ(hipHostRegister(own.data(), own.size() * 4, 0), hipSuccess);
+    EXPECT_EQ(hipStreamWaitValue32(stream, words(), 1, equal, kAll), hipSuccess);
+    EXPECT_EQ(hipMemcpyAsync(own.data(), x, kCount * 4, 2, stream), hipSuccess);
+    std::thread writer = later(words());
+    EXPECT_EQ(hipHostUnregister(own.data()), hipSuccess);
+    EXPECT_EQ(Words(own.begin(), own.begin() + kCount), counted(3));
+    writer.join();
+    EXPECT_EQ(hipHostUnregister(own.data()), hipErrorHostMemoryNotRegistered);
+    free_all({x});
+}
+
 TEST_F(StreamValues, ThatNobodyIsLeftToWriteAreADeadlock) {
     EXPECT_EQ(hipStreamWaitValue32(stream, words(), 5, at_least, 0xff), hipSuccess);
     EXPECT_EQ(hipStreamWaitValue32(other, words() + 1, 5, at_least, kAll), hipSuccess);

@@ -159,6 +159,26 @@ TEST_F(Textures, SurfacesAreOfArraysThatPermitThem) {
     for (void* each : {array, layers}) EXPECT_EQ(hipFreeArray(each), hipSuccess);
 }
 
+TEST_F(Textures, AreGoneBehindAReset) {
+    void* const array = make(kWidth, kHeight);
+    const ResourceDescription resource = of(array);
+    const TextureDescription sampling{.normalized = 1};
+    void *texture = nullptr, *surface = nullptr;
+    ASSERT_EQ(hipCreateTextureObject(&texture, &resource, &sampling, nullptr), hipSuccess);
+    ASSERT_EQ(_Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc(&surface, &resource), hipSuccess);
+    ASSERT_EQ(hipDeviceReset(), hipSuccess);
+    ResourceDescription told{};
+    EXPECT_EQ(hipGetTextureObjectResourceDesc(&told, texture), hipErrorInvalidValue);
+    EXPECT_EQ(hipDestroyTextureObject(texture), hipErrorInvalidValue);
+    EXPECT_EQ(_Z23hipDestroySurfaceObjectP13__hip_surface(surface), hipErrorInvalidValue);
+    ChannelFormat channels{};
+    EXPECT_EQ(hipGetChannelDesc(&channels, array), hipErrorInvalidHandle);
+    Words rows(kWidth);
+    EXPECT_EQ(hipMemcpy2DToArray(array, 0, 0, rows.data(), kWidth * 4, kWidth * 4, 1, kToDevice),
+              hipErrorInvalidHandle);
+    EXPECT_EQ(hipFreeArray(array), hipErrorContextIsDestroyed);
+}
+
 /// A module with a variable as large as a reference.
 isa::Bytes module_with_reference() {
     const std::string variable =
@@ -268,6 +288,14 @@ TEST_F(References, OfModulesAreBoundToArrays) {
     EXPECT_EQ(hipTexRefGetAddress(&got, handle), hipErrorInvalidValue) << "it is of an array";
     EXPECT_EQ(hipTexRefSetArray(handle, array, 0), hipErrorInvalidValue);
     EXPECT_EQ(hipTexRefSetArray(nullptr, array, 1), hipErrorInvalidValue);
+}
+
+TEST_F(References, AreBoundAnewBehindAReset) {
+    ASSERT_EQ(hipTexRefSetArray(handle, array, 1), hipSuccess);
+    ASSERT_EQ(hipDeviceReset(), hipSuccess);
+    memory = filled(Words(256));
+    array = make(kWidth, kHeight, 0, 0, kBytes4);
+    EXPECT_EQ(hipTexRefSetArray(handle, array, 1), hipSuccess);
 }
 
 TEST_F(References, AreBoundByTheCallsForVariablesOfPrograms) {

@@ -3,6 +3,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
 #include <tuple>
 
 #include "fixture.h"
@@ -227,6 +230,67 @@ TEST_F(VirtualMemory, FaultsInKernelsThatMayNotUseIt) {
     std::tie(code, said) = add_one(at(kPart - 64), own);
     EXPECT_EQ(code, hipErrorIllegalAddress) << "the reset unmapped the second part";
     EXPECT_NE(said.find("0 bytes past the end of allocation 'mapped memory' (4096 bytes"), said.npos) << said;
+}
+
+TEST_F(VirtualMemory, HoldsValuesOfStreamsWhereTheHostMayUseIt) {
+    constexpr unsigned kEqual = 1, kAll = ~0u;
+    auto* const word = static_cast<uint32_t*>(range);
+    map(0, kNone);
+    EXPECT_EQ(hipStreamWaitValue32(nullptr, word, 0, kEqual, kAll), hipErrorInvalidValue);
+    EXPECT_EQ(hipStreamWriteValue32(nullptr, word, 7, 0), hipErrorInvalidValue);
+    EXPECT_EQ(permit(0, kPart, kRead), hipSuccess);
+    EXPECT_EQ(hipStreamWaitValue32(nullptr, word, 0, kEqual, kAll), hipSuccess) << "it is there";
+    EXPECT_EQ(hipStreamWriteValue32(nullptr, word, 7, 0), hipErrorInvalidValue) << "read-only";
+    EXPECT_EQ(permit(0, kPart, kWrite), hipSuccess);
+    EXPECT_EQ(hipStreamWriteValue32(nullptr, word, 7, 0), hipSuccess);
+    EXPECT_EQ(read(range, 1), Words{7});
+    void *stream = nullptr, *graph = nullptr, *ready = nullptr;
+    ASSERT_EQ(hipStreamCreate(&stream), hipSuccess);
+    EXPECT_EQ(hipStreamBeginCapture(stream, 2), hipSuccess);
+    EXPECT_EQ(hipStreamWriteValue32(stream, word, 8, 0), hipSuccess);
+    EXPECT_EQ(hipStreamEndCapture(stream, &graph), hipSuccess);
+    ASSERT_EQ(hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0), hipSuccess);
+    EXPECT_EQ(hipGraphLaunch(ready, stream), hipSuccess);
+    EXPECT_EQ(read(range, 1), Words{8});
+    EXPECT_EQ(hipMemUnmap(range, kPart), hipSuccess);
+    EXPECT_EQ(hipGraphLaunch(ready, stream), hipErrorInvalidValue) << "the memory is gone";
+    EXPECT_EQ(hipGraphExecDestroy(ready), hipSuccess);
+    EXPECT_EQ(hipGraphDestroy(graph), hipSuccess);
+    EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
+}
+
+TEST_F(VirtualMemory, StaysMappedUntilWhatUsesItIsDone) {
+    void *handle = made(), *stream = nullptr, *flag = filled({0}), *own = filled(counted(9));
+    ASSERT_EQ(hipStreamCreateWithFlags(&stream, 1), hipSuccess);
+    EXPECT_EQ(hipMemMap(range, kPart, 0, handle, 0), hipSuccess);
+    EXPECT_EQ(hipMemMap(at(kPart), kPart, 0, handle, 0), hipSuccess);
+    EXPECT_EQ(permit(0, 2 * kPart, kWrite), hipSuccess);
+    EXPECT_EQ(hipStreamWaitValue32(stream, flag, 1, 1, ~0u), hipSuccess);
+    EXPECT_EQ(hipMemcpyAsync(range, own, kCount * 4, 3, stream), hipSuccess);
+    std::thread writer([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        std::atomic_ref(*static_cast<uint32_t*>(flag)).store(1);
+    });
+    EXPECT_EQ(hipMemUnmap(range, kPart), hipSuccess);
+    writer.join();
+    EXPECT_EQ(read(at(kPart)), counted(9)) << "the copy was before";
+    EXPECT_EQ(hipMemRelease(handle), hipSuccess);
+    EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
+    free_all({flag, own});
+}
+
+TEST_F(VirtualMemory, IsOfTheDevicesMemoryAsAnyOtherIs) {
+    size_t free = 0, total = 0;
+    void *handle = nullptr, *memory = nullptr;
+    ASSERT_EQ(hipMemGetInfo(&free, &total), hipSuccess);
+    const AllocationProperties wanted = properties();
+    ASSERT_EQ(hipMemCreate(&handle, (free / kPart - 1) * kPart, &wanted, 0), hipSuccess);
+    EXPECT_EQ(hipMalloc(&memory, 16 * kPart), hipErrorOutOfMemory);
+    EXPECT_EQ(hipMemGetInfo(&free, &total), hipSuccess);
+    EXPECT_LT(free, 2 * kPart);
+    EXPECT_EQ(hipMemRelease(handle), hipSuccess);
+    EXPECT_EQ(hipMalloc(&memory, 16 * kPart), hipSuccess);
+    free_all({memory});
 }
 
 TEST_F(VirtualMemory, GoesToOtherProcessesAsAFile) {
