@@ -13,6 +13,13 @@ namespace {
 constexpr const char* kHeaders[] = {"hip/hip_runtime.h",
                                     "hip/hip_fp16.h",
                                     "hip/hip_bfloat16.h",
+                                    "hip/hip_bf16.h",
+                                    "hip/hip_complex.h",
+                                    "hip/hip_cooperative_groups.h",
+                                    "hip/hip_runtime_api.h",
+                                    "hip/hip_vector_types.h",
+                                    "hip/math_functions.h",
+                                    "hip/device_functions.h",
                                     "stdint.h",
                                     "cstdint",
                                     "stddef.h",
@@ -22,7 +29,16 @@ constexpr const char* kHeaders[] = {"hip/hip_runtime.h",
                                     "stdio.h",
                                     "cstdio",
                                     "assert.h",
-                                    "cassert"};
+                                    "cassert",
+                                    "limits.h",
+                                    "climits",
+                                    "float.h",
+                                    "cfloat",
+                                    "stdlib.h",
+                                    "cstdlib",
+                                    "string.h",
+                                    "cstring",
+                                    "algorithm"};
 constexpr std::array<const char*, std::size(kHeaders)> header_texts() {
     std::array<const char*, std::size(kHeaders)> texts{};
     texts.fill("#pragma once\n");

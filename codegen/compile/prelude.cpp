@@ -15,6 +15,7 @@ namespace strata::codegen {
 
 extern const char* const prelude_text;  // made from prelude.hip by CMake, as these from the files of their names
 extern const char* const prelude_nvidia_text;
+extern const char* const prelude_nvidia_user_text;
 extern const char* const prelude_common_text;
 
 namespace {
@@ -126,7 +127,8 @@ std::string all_sections() {
 
 /// The same of prelude_nvidia.hip: CUDA has the functions of float and double, those of half are made of these.
 std::string all_sections_for_nvidia() {
-    std::string text = std::string(prelude_nvidia_text) + prelude_common_text + nvidia_wave_functions();
+    std::string text =
+        std::string(prelude_nvidia_text) + prelude_nvidia_user_text + prelude_common_text + nvidia_wave_functions();
     for (const LibraryFunction& f : math_library())
         text += fmt::format("//@ {0} & half half2 half4 half8 half16\nSTRATA_MATH{1}({0})\n", f.name, f.arity);
     return text;

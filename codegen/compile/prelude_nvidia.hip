@@ -169,9 +169,13 @@ template <class T> STRATA_FN T __shfl_down(T value, unsigned delta, int width = 
     return strata_moved(value, [=](int w) { return __shfl_down_sync(__activemask(), w, delta, width); });
 }
 //@ __ballot __any __all
-STRATA_FN unsigned long long __ballot(int predicate) { return __ballot_sync(__activemask(), predicate); }
-STRATA_FN int __any(int predicate) { return __any_sync(__activemask(), predicate); }
-STRATA_FN int __all(int predicate) { return __all_sync(__activemask(), predicate); }
+// NVRTC has these words too, some with a result of 32 bits.
+STRATA_FN unsigned long long strata_ballot(int predicate) { return __ballot_sync(__activemask(), predicate); }
+STRATA_FN int strata_any(int predicate) { return __any_sync(__activemask(), predicate); }
+STRATA_FN int strata_all(int predicate) { return __all_sync(__activemask(), predicate); }
+#define __ballot strata_ballot
+#define __any strata_any
+#define __all strata_all
 //@ atomicAdd
 STRATA_FN long atomicAdd(long* p, long v) { return (long)atomicAdd((unsigned long long*)p, (unsigned long long)v); }
 STRATA_FN unsigned long atomicAdd(unsigned long* p, unsigned long v) {
@@ -267,10 +271,6 @@ template <int n> STRATA_FN void strata_products_end(float (&sums)[n]) {
 #pragma unroll
     for (float& x : sums) asm volatile("" : "+f"(x)::"memory");
 }
-//@ __half __float2half __half2float
-typedef half __half;
-STRATA_FN half __float2half(float x) { return half(x); }
-STRATA_FN float __half2float(half x) { return (float)x; }
 //@ hipThreadIdx_x hipThreadIdx_y hipThreadIdx_z hipBlockIdx_x hipBlockIdx_y hipBlockIdx_z hipBlockDim_x hipBlockDim_y hipBlockDim_z hipGridDim_x hipGridDim_y hipGridDim_z
 #define hipThreadIdx_x threadIdx.x
 #define hipThreadIdx_y threadIdx.y

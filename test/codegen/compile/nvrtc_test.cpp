@@ -23,6 +23,17 @@ TEST(NvidiaPrelude, ASourceGetsOnlyTheSectionsItUses) {
     EXPECT_EQ(narrow.find("amdgcn"), std::string::npos);
 }
 
+TEST(NvidiaPrelude, WordsOfHipsHeadersBringWhatTheyAreMadeOf) {
+    const std::string halves = nvidia_prelude_for("__half2 v; v = __hadd2(v, v);"), none = nvidia_prelude_for("int i;");
+    for (const char* part :
+         {"struct half {", "STRATA_NARROW_VECTORS(half)", "typedef half2 __half2;", "half2 __hadd2("}) {
+        EXPECT_NE(halves.find(part), std::string::npos) << part;
+        EXPECT_EQ(none.find(part), std::string::npos) << part;
+    }
+    EXPECT_NE(nvidia_prelude_for("__ballot(1)").find("#define __ballot strata_ballot"), std::string::npos);
+    EXPECT_NE(nvidia_prelude_for("hip_bfloat16 x;").find("struct bfloat16 {"), std::string::npos);
+}
+
 TEST(Nvrtc, OptionsOfClangArePassedOnWhereBothHaveThem) {
     HipSource source = users("", "");
     source.options = {"-DN=4", "-O1", "-ffast-math"};
@@ -64,6 +75,42 @@ TEST_F(NvrtcTest, AUsersKernelCompilesForEveryChipOfNvidia) {
         EXPECT_EQ(parameters[2].kind, Parameter::Kind::pointer);
         EXPECT_FALSE(parameters[2].writable);
     }
+}
+
+TEST_F(NvrtcTest, WhatHipsHeadersNameCompiles) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"hip_fp16.h",
+         "__half* o) { o[0] = __hfma(__hadd(o[0], __hmul(o[1], o[2])), o[3], hsqrt(o[4])); if (__hgt(o[0], o[1])) "
+         "o[1] = __low2half(__float22half2_rn(__half22float2(__hmul2(__floats2half2_rn(1, 2), __half2{o[0], "
+         "o[1]}))));"},
+        {"hip_bfloat16.h", "hip_bfloat16* o) { o[0] = hip_bfloat16(float(o[1]) + 1);"},
+        {"hip_bf16.h", "__hip_bfloat16* o) { o[0] = __float2bfloat16(__bfloat162float(o[1]) + 1);"},
+        {"hip_complex.h",
+         "hipFloatComplex* o) { o[0] = hipCdivf(hipCmulf(o[0], make_hipComplex(1, hipCabsf(o[1]))), o[2]);"},
+        {"hip_complex.h",
+         "hipDoubleComplex* o) { o[0] = hipCadd(hipConj(o[0]), make_hipDoubleComplex(1, hipCreal(o[1])));"},
+        {"hip_cooperative_groups.h",
+         "int* o) { auto b = cooperative_groups::this_thread_block(); auto t = "
+         "cooperative_groups::tiled_partition<16>(b); "
+         "o[cooperative_groups::this_grid().thread_rank()] = t.shfl_xor(o[b.thread_rank()], 1) + t.any(1); b.sync(); "
+         "t.sync();"},
+        {"hip_runtime.h",
+         "int* o) { if (__any(o[0]) && !__all(o[1])) o[0] = __popcll(__ballot(o[2])) + __lane_id(); else abort();"},
+        {"hip_runtime.h",
+         "float* o) { unsafeAtomicAdd(o, (float)wall_clock64()); o[1] = std::max(o[2], FLT_MAX) + INT_MAX;"},
+    };
+    for (const auto& [header, body] : cases) {
+        const std::string text =
+            fmt::format("#include <hip/{}>\n#include <cfloat>\n__global__ void f({} }}\n", header, body);
+        const auto made = compile_hip(users(text, "f"), hopper);
+        EXPECT_TRUE(made) << text << (made ? "" : made.error().message);
+    }
+    const auto grid = compile_hip(users("#include <hip/hip_cooperative_groups.h>\n__global__ void f() { "
+                                        "cooperative_groups::this_grid().sync(); }\n",
+                                        "f"),
+                                  hopper);
+    ASSERT_FALSE(grid);
+    EXPECT_NE(grid.error().message.find("cooperative launch"), std::string::npos) << grid.error().message;
 }
 
 TEST_F(NvrtcTest, AnInstanceOfATemplateIsFoundByItsName) {
