@@ -132,6 +132,18 @@ def test_the_five_levels_run(target):
     assert "hip:0" in done.stdout or done.stdout.count("level") >= 5, done.stdout
 
 
+@pytest.mark.parametrize("device, load, wait", [("hip:0", "global_load_b32", "s_load_b128"), ("hip:3", "global_load_dword", "s_load_dwordx4")])
+def test_a_kernel_in_assembly_is_for_the_arch_of_the_card(device, load, wait):
+    code = f"""
+text = "{wait} s[4:7], s[0:1], 0x0\\nv_lshlrev_b32 v1, 2, v0\\ns_waitcnt lgkmcnt(0)\\n{load} v2, v1, s[6:7]\\ns_waitcnt vmcnt(0)\\n" \\
+       "v_mul_f32 v2, 2.0, v2\\n{load.replace('load', 'store')} v1, v2, s[4:5]\\ns_endpgm"
+kernel = strata.asm_kernel(text, name="doubled", args=["out", "x"], grid=1, block=64)
+out, _ = Tensor.empty(64).custom_kernel(Tensor(np.arange(64, dtype=np.float32)), kernel=kernel)
+print((out.numpy() == 2 * np.arange(64)).all())
+"""
+    assert python(code, device=device) == "True"
+
+
 def test_more_memory_than_the_card_has_is_an_error_with_the_numbers():
     code = """
 try:

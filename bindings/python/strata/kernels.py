@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def device_arch() -> str:
-    """The architecture of the default device: "gfx1100" of "emu:gfx1100"."""
-    return _strata.default_device().split(":")[1]
+    """The architecture of the default device: "gfx1100" of "emu:gfx1100", and of "hip:0" where its card is one."""
+    return _strata.device_properties(_strata.default_device())["arch"]
 
 
 def hip_kernel(
