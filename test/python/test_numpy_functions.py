@@ -49,6 +49,22 @@ def test_functions_of_numpy_give_tensors_of_numpys_values(name):
     same(f(Tensor(array)), f(array))
 
 
+FURTHER = [
+    lambda x: np.nanmean(np.astype(x * 9, np.uint8), axis=0), lambda x: np.nanmean(np.astype(x * 9, np.int32)), lambda x: np.repeat(x, np.array([2, 0, 1]), axis=0), lambda x: np.take_along_axis(x, I, None),
+    lambda x: np.repeat(x, [1, 2, 0, 3], axis=1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", FURTHER)
+def test_further_calls_give_tensors_of_numpys_values(f):
+    same(f(Tensor(abs(X))), f(abs(X)))
+
+
+def test_triangles_of_vectors_are_computed_by_numpy():
+    np.testing.assert_array_equal(np.tril(Tensor(I)), np.tril(I))
+    np.testing.assert_array_equal(np.triu(Tensor(I), 1), np.triu(I, 1))
+
+
 UFUNCS = [f for f in vars(np).values() if isinstance(f, np.ufunc) and f.nout == 1 and not f.signature and f.__name__ in {*vars(strata), *_numpy.UNIVERSAL}]
 
 

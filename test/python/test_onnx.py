@@ -65,6 +65,8 @@ ROWS = [
     ("ReduceMean", [F(2, 3, 4)], [L(-1)], {}), ("ReduceMean", [F(2, 3, 4)], [], {"axes": [0, 2], "keepdims": 0}, 13), ("ReduceSum", [F(2, 3, 4)], [L(1)], {"keepdims": 0}), ("ReduceSum", [L(1, 2, 3)], [], {}), ("ReduceSum", [F(2, 3)], [], {"noop_with_empty_axes": 1}),
     ("Size", [F(2, 3)], [], {}), ("ReduceMax", [F(2, 3)], [L(0)], {}), ("ReduceMin", [F(2, 3)], [], {}), ("ReduceProd", [F(2, 3)], [L(1)], {}), ("ReduceL2", [F(2, 3)], [L(1)], {}), ("ArgMax", [F(3, 5)], [], {"axis": 1, "keepdims": 0}), ("ArgMin", [F(3, 5)], [], {}),
     ("ArgMax", [np.float32([[1, 3, 3], [2, 2, 0]])], [], {"axis": 1, "select_last_index": 1}), ("CumSum", [F(3, 4)], [np.int64(1)], {}), ("CumSum", [F(3, 4)], [np.int64(0)], {"exclusive": 1, "reverse": 1}),
+    ("CumSum", [np.float32([[1, 2, 1e30], [np.inf, 1, 2]])], [np.int64(-1)], {"exclusive": 1}), ("CumSum", [F(2, 3, 2)], [np.int64(1)], {"exclusive": 1}), ("Split", [F(5, 2)], [], {"axis": 0, "num_outputs": 4}, 18, 4),
+    *[(name, [np.int32([[3, -1, 2], [2, 2, 0]])], [L(1)], {}) for name in ("ReduceMax", "ReduceMean", "ReduceProd", "ReduceL2")], ("ReduceL2", [F(2, 3)], [], {"noop_with_empty_axes": 1}),
 ]  # fmt: skip
 
 
@@ -76,6 +78,34 @@ def test_operators_are_the_references(row):
     names = [*given, *("" if a is None else f"w{i}" for i, a in enumerate(weights))]
     outputs = [f"y{i}" for i in range(count)]
     check(model([helper.make_node(kind, names, outputs, **attributes)], given, held, outputs, version), given)
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "float32"])
+def test_the_largest_of_any_type_is_of_what_is_no_padding(kind):
+    x = np.arange(-9, 9).astype(kind).reshape(1, 2, 9) - np.array(100, kind)
+    proto = model([helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3], pads=[2, 1])], {"x": x}, {}, ["y"])
+    want = np.stack([x[:, :, max(i - 2, 0) : i + 1].max(-1) for i in range(10)], -1)
+    got = strata.onnx.load(proto)(x)
+    assert got.dtype.numpy_name == kind
+    np.testing.assert_array_equal(got.numpy(), want)
+
+
+def test_dropout_of_a_model_in_training_is_refused():
+    given = {"x": F(3, 4)}
+    for training in (False, True):
+        proto = model([helper.make_node("Dropout", ["x", "r", "t"], ["y"])], given, {"r": np.array(0.5, np.float32), "t": np.array(training)}, ["y"])
+        if not training:
+            check(proto, given)
+            continue
+        with pytest.raises(strata.Unsupported, match="training_mode"):
+            strata.onnx.load(proto)(given["x"])
+
+
+def test_joined_arrays_of_the_host_go_to_the_models_device():
+    given = L(1, 2)
+    proto = model([helper.make_node("Concat", ["w", "x"], ["y"], axis=0)], {"x": given}, {"w": L(5)}, ["y"])
+    got = strata.onnx.load(proto, device="emu:gfx1201")(given)
+    assert got.device == "emu:gfx1201" and got.numpy().tolist() == [5, 1, 2]
 
 
 def test_softmax_of_earlier_versions_is_over_all_axes_from_one_on():

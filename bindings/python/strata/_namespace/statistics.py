@@ -38,6 +38,8 @@ def nanprod(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
 
 def nanmean(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The mean of what is not NaN; NaN of nothing."""
+    if x.dtype.is_integer or x.dtype.is_bool:
+        return x.mean(axis, keepdims)
     return nansum(x, axis, keepdims) / _counted(x, axis, keepdims)
 
 

@@ -67,7 +67,7 @@ def _step(node, version):
     row = OPERATORS[node.op_type]
     known, attributes = (), {}
     if row is not None:
-        names = row.__code__.co_varnames if hasattr(row, "__code__") else ()
+        names = row.__code__.co_varnames[: row.__code__.co_argcount] if hasattr(row, "__code__") else ()
         known = tuple(i < len(names) and names[i] in KNOWN for i in range(len(node.input)))
         attributes = {a.name: _package().helper.get_attribute_value(a) for a in node.attribute}
         attributes = {name: value.decode() if isinstance(value, bytes) else value for name, value in attributes.items()}

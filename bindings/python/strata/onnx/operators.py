@@ -71,7 +71,8 @@ def around_windows(x, kernel_shape, strides, pads, dilations, auto_pad, ceil_mod
 
 def max_pool(x, *, kernel_shape, strides=None, pads=None, dilations=None, auto_pad="NOTSET", ceil_mode=0, storage_order=0):
     around, strides, dilations = around_windows(x, kernel_shape, strides, pads, dilations, auto_pad, ceil_mode)
-    return functional.max_pool(padded(x, around, -math.inf), list(kernel_shape), strides, 0, dilations)
+    least = -math.inf if x.dtype.is_float else namespace.iinfo(x.dtype).min
+    return functional.max_pool(padded(x, around, least), list(kernel_shape), strides, 0, dilations)
 
 
 def average_pool(x, *, kernel_shape, strides=None, pads=None, auto_pad="NOTSET", ceil_mode=0, count_include_pad=0, dilations=None):
@@ -169,7 +170,8 @@ def slices(x, starts, ends, axes=None, steps=None):
 
 def split(x, split=None, *, axis=0, num_outputs=None, count=1):
     n = x.shape[axis]
-    sizes = numbers(split) or [min(-(-n // count), n - i * -(-n // count)) for i in range(count)]
+    most = -(-n // count)
+    sizes = numbers(split) or [max(min(most, n - i * most), 0) for i in range(count)]
     return x.split(sizes, axis)
 
 
@@ -193,10 +195,8 @@ def trilu(x, k=None, *, upper=1):
 
 def reduction(f):
     def reduced(x, axes=None, *, keepdims=1, noop_with_empty_axes=0):
-        over = numbers(axes)
-        if not over:
-            return x if noop_with_empty_axes else f(x, None, bool(keepdims))
-        return f(x, tuple(over), bool(keepdims))
+        over = tuple(numbers(axes) or ())
+        return f(x, over if over or noop_with_empty_axes else None, bool(keepdims)).cast(x.dtype)
 
     return reduced
 
@@ -213,8 +213,11 @@ def extreme_place(f):
 def cumsum(x, axis, *, exclusive=0, reverse=0):
     at = numbers(axis)[0]
     x = x.flip(at) if reverse else x
+    if exclusive:
+        before = [(0, 0)] * x.ndim
+        before[at] = 1, 0
+        x = x.pad(before)[(slice(None),) * (at % x.ndim) + (slice(-1),)]
     out = x.cumsum(at, x.dtype)
-    out = out - x if exclusive else out
     return out.flip(at) if reverse else out
 
 
@@ -263,6 +266,12 @@ def einsum(*operands, equation):
     return namespace.einsum(equation, *operands)
 
 
+def dropout(x, ratio=None, training_mode=None, *, seed=0, **before):
+    if training_mode is not None and numbers(training_mode)[0]:
+        raise Unsupported("[onnx] Dropout with training_mode: what a model says of training is not done")
+    return x
+
+
 def of_all(f):
     return lambda *x: functools.reduce(f, x)
 
@@ -277,7 +286,7 @@ def gather(x, indices, *, axis=0):
 
 
 # Inputs of which a graph is made: they are known when it is, as arrays of the host.
-KNOWN = {"axes", "axis", "constant_value", "ends", "k", "pads", "repeats", "shape", "split", "starts", "steps"}
+KNOWN = {"axes", "axis", "constant_value", "ends", "k", "pads", "repeats", "shape", "split", "starts", "steps", "training_mode"}
 
 # Computed on the host alone, of what it knows (strata/onnx/__init__.py).
 HOST = dict.fromkeys(("Constant", "ConstantOfShape", "Range", "Shape"))
@@ -286,7 +295,7 @@ OPERATORS = {
     **HOST,
     "Abs": Tensor.abs, "Acos": Tensor.acos, "Add": Tensor.add, "And": Tensor.logical_and, "ArgMax": extreme_place(Tensor.argmax), "ArgMin": extreme_place(Tensor.argmin), "Asin": Tensor.asin, "Atan": Tensor.atan,
     "AveragePool": average_pool, "BatchNormalization": batch_norm, "Cast": cast, "CastLike": lambda x, like: x.cast(like.dtype), "Ceil": Tensor.ceil, "Clip": clip, "Concat": lambda *x, axis: _strata.cat(x, axis),
-    "Conv": conv, "ConvTranspose": conv_transpose, "Cos": Tensor.cos, "CumSum": cumsum, "Div": divided, "Dropout": lambda x, *more, ratio=0.5, seed=0: x, "Einsum": einsum, "Elu": elu, "Equal": Tensor.eq, "Erf": Tensor.erf,
+    "Conv": conv, "ConvTranspose": conv_transpose, "Cos": Tensor.cos, "CumSum": cumsum, "Div": divided, "Dropout": dropout, "Einsum": einsum, "Elu": elu, "Equal": Tensor.eq, "Erf": Tensor.erf,
     "Exp": Tensor.exp, "Expand": expand, "Flatten": flatten, "Floor": Tensor.floor, "Gather": gather, "GatherElements": lambda x, indices, *, axis=0: x.gather(axis, indices), "GatherND": gather_nd, "Gelu": gelu, "Gemm": gemm,
     "GlobalAveragePool": lambda x: x.mean(over_places(x), True), "GlobalMaxPool": lambda x: x.max(over_places(x), True), "Greater": Tensor.gt, "GreaterOrEqual": Tensor.ge, "HardSigmoid": hard_sigmoid,
     "HardSwish": lambda x: x * hard_sigmoid(x, alpha=1 / 6), "Identity": lambda x: x, "InstanceNormalization": instance_norm, "IsInf": lambda x: x.isinf(), "IsNaN": Tensor.isnan, "LayerNormalization": layer_norm,
