@@ -116,7 +116,9 @@ class Results {
 class Programs {
   public:
     std::shared_ptr<Program> find(UOp sink, const Device& device);
-    void add(UOp sink, const Device& device, std::shared_ptr<Program> program);
+    /// In place of what `find` gave; where another thread added one meanwhile, that stays. Gives the one that is there.
+    std::shared_ptr<Program> add(UOp sink, const Device& device, std::shared_ptr<Program> program,
+                                 const std::shared_ptr<Program>& before);
     void count_into(Stats& stats);
 
   private:

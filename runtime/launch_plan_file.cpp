@@ -149,7 +149,7 @@ std::pair<UOp, std::shared_ptr<Program>> loaded(Device& device, codegen::Compile
         known->code.block == code.block && known->code.places == code.places)
         return {key, known};
     std::shared_ptr<Program> program = Program::load(device, std::move(code));
-    context().programs.add(key, device, program);
+    context().programs.add(key, device, program, known);
     return {key, program};
 }
 

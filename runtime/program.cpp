@@ -104,22 +104,21 @@ codegen::Target target_of(const Device& device) {
 
 std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const codegen::Scheduled> kernels) {
     std::vector<codegen::Scheduled> missing;
+    std::vector<std::shared_ptr<Program>> without_text;  // by missing one
     UOpMap<std::shared_ptr<Program>> by_sink;
     Programs& known = context().programs;
     for (const codegen::Scheduled& k : kernels)
         if (auto [at, first] = by_sink.try_emplace(k.kernel.sink); first) {
             at->second = known.find(k.kernel.sink, device);
-            if (at->second && text_wanted() == codegen::Text::yes && lacks_text(at->second->code)) at->second = nullptr;
-            if (!at->second) missing.push_back(k);
+            const bool enough = at->second && !(text_wanted() == codegen::Text::yes && lacks_text(at->second->code));
+            if (!enough) missing.push_back(k), without_text.push_back(at->second);
         }
     std::vector<Result<codegen::Compiled>> compiled =
         codegen::compile_kernels(missing, target_of(device), text_wanted());
     for (size_t i = 0; i < missing.size(); ++i) {
         codegen::Compiled& code = compiled[i].value();
         UOp sink = missing[i].kernel.sink;
-        std::shared_ptr<Program> program = Program::load(device, std::move(code));
-        known.add(sink, device, program);
-        by_sink[sink] = std::move(program);
+        by_sink[sink] = known.add(sink, device, Program::load(device, std::move(code)), without_text[i]);
     }
     std::vector<std::shared_ptr<Program>> out;
     for (const codegen::Scheduled& k : kernels) out.push_back(by_sink.at(k.kernel.sink));
@@ -187,12 +186,16 @@ std::shared_ptr<Program> Programs::find(UOp sink, const Device& device) {
     return found ? found->program : nullptr;
 }
 
-void Programs::add(UOp sink, const Device& device, std::shared_ptr<Program> program) {
+std::shared_ptr<Program> Programs::add(UOp sink, const Device& device, std::shared_ptr<Program> program,
+                                       const std::shared_ptr<Program>& before) {
     std::vector<Entry> gone;  // freed outside the lock
     std::lock_guard lock(mutex_);
-    const size_t bytes = program->bytes();
-    gone = all_.put({sink, device.index(), codegen::route_in_force(device.arch())}, {Root(sink), std::move(program)},
-                    bytes, settings().programs_mb << 20);
+    const Key key{sink, device.index(), codegen::route_in_force(device.arch())};
+    const Entry* found = all_.find(key);
+    if (found && found->program != before && (!lacks_text(found->program->code) || lacks_text(program->code)))
+        return found->program;
+    gone = all_.put(key, {Root(sink), program}, program->bytes(), settings().programs_mb << 20);
+    return program;
 }
 
 void Programs::count_into(Stats& stats) {

@@ -1,5 +1,6 @@
 """Captured functions: replays that give the bits of plain calls, retraces where something is another, errors where a replay would be wrong."""
 
+import threading
 import warnings
 
 import numpy as np
@@ -365,3 +366,29 @@ def test_captured_functions_may_be_nested_and_fail():
         with pytest.raises(ValueError, match="of its own"):
             f(Tensor([1.0, 2.0]))
         assert f(Tensor([1.0])).item() == 1
+
+
+def test_threads_call_a_function_while_others_trace_it(rng):
+    x = rng.standard_normal((16, 16), dtype=np.float32)
+    bodies = [lambda t, k=k: ((t * (k + 0.5)).contiguous() + t.T.contiguous()).sum(k % 2) for k in range(8)]
+    functions, start, failed = [jit(lambda t, body=body: body(t)) for body in bodies], threading.Barrier(6), []
+    want = [((x * np.float32(k + 0.5)) + x.T).sum(k % 2) for k in range(8)]
+
+    def work():
+        try:
+            mine = Tensor(x)
+            for f, values in zip(functions, want):
+                start.wait(60)
+                for _ in range(5):
+                    np.testing.assert_allclose(f(mine).numpy(), values, rtol=1e-4, atol=1e-4)
+        except Exception as e:
+            failed.append(e)
+            start.abort()
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failed, failed[0]
+    assert [f(Tensor(x)).ndim * f.captures for f in functions for _ in range(3)][2::3] == [1] * 8

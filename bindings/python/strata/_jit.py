@@ -1,6 +1,7 @@
 """jit: a function of tensors that is traced on its first calls, and after them launched as a list of kernels."""
 
 import functools
+import threading
 import types
 import warnings
 
@@ -112,8 +113,8 @@ class _Captured:
         return _put_together(self.value, results)
 
 
-class _FedPlaces:
-    """Places that feeds change, of the function that is being traced."""
+class _FedPlaces(threading.local):
+    """Places that feeds change, of the function that this thread traces."""
 
     exempt = None
 
@@ -175,7 +176,7 @@ class jit:
         functools.update_wrapper(self, function, updated=())
         self.function, self._known, self.reason = function, {}, None
         self.symbolic, self._warned = symbolic, False
-        self._last = None
+        self._last, self._tracing = None, threading.Lock()
 
     def __get__(self, instance, owner=None):
         return self if instance is None else types.MethodType(self, instance)
@@ -200,8 +201,22 @@ class jit:
     def _call(self, args, kwargs):
         tensors, objects = [], []
         key = _parts((args, kwargs), tensors, objects, self.__name__)
-        whys, candidate = [], None
-        for captured in self._known.get(key, ()):
+        captured, inputs, _ = self._find(key, tensors)
+        if captured and captured.confirmed:
+            self._last = captured
+            return captured.replay(inputs)
+        if not self._tracing.acquire(blocking=False):  # by another thread, which may wait for this one
+            return self.function(*args, **kwargs)
+        try:
+            candidate, _, why = self._find(key, tensors)
+            return self._trace(args, kwargs, key, tensors, objects, candidate, why)
+        finally:
+            self._tracing.release()
+
+    def _find(self, key, tensors):
+        """(the capture that fits, its inputs, why others do not)."""
+        whys = []
+        for captured in tuple(self._known.get(key, ())):
             inputs = captured.guards.met(tensors)
             if isinstance(inputs, int):
                 whys.append(f"{captured.before.places[inputs].path} is another" if inputs >= 0 else "other tensors are one and the same")
@@ -209,13 +224,9 @@ class jit:
             if (other := captured.capture.mismatch(inputs)) is not None:
                 whys.append(other)
                 continue
-            if captured.confirmed:
-                self._last = captured
-                return captured.replay(inputs)
-            candidate = captured
-            break
+            return captured, inputs, None
         whys.append("other plain values or containers were given" if self._known else "it was called first")
-        return self._trace(args, kwargs, key, tensors, objects, candidate, whys[0])
+        return None, None, whys[0]
 
     def _trace(self, args, kwargs, key, tensors, objects, candidate, why):
         before = _strata._any_sizes(self.symbolic)
