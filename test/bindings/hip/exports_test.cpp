@@ -51,11 +51,12 @@ TEST_F(Exports, WhatIsNotThereSaysSoOnce) {
     EXPECT_EQ(call(), hipErrorNotSupported);
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
               "strata: hipTexRefGetBorderColor is not implemented: it returns hipErrorNotSupported\n");
-    const auto name = reinterpret_cast<const char* (*)(uint32_t)>(dlsym(library, "hipApiName"));
+    const auto name =
+        reinterpret_cast<const char* (*)()>(dlsym(library, "hipApiName"));  // as it is defined: UBSan looks
     ASSERT_TRUE(name);
     testing::internal::CaptureStderr();
-    EXPECT_STREQ(name(1), "unknown");
-    EXPECT_STREQ(name(2), "unknown");
+    EXPECT_STREQ(name(), "unknown");
+    EXPECT_STREQ(name(), "unknown");
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "strata: hipApiName is not implemented: it returns unknown\n");
 }
 
