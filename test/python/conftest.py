@@ -24,9 +24,9 @@ settings.load_profile("strata")
 
 
 def pytest_collection_modifyitems(items):
-    """Tests of what the usual schedules are worth hold for those alone."""
-    if os.environ["STRATA_SCHEDULE"] != "heuristic":
-        items[:] = [item for item in items if not item.get_closest_marker("usual_schedules")]
+    """Tests of what the usual schedules are worth hold for those alone, tests of emulated devices not for cards."""
+    without = {"usual_schedules": os.environ["STRATA_SCHEDULE"] != "heuristic", "emulated": not os.environ["STRATA_DEVICE"].startswith("emu:")}
+    items[:] = [item for item in items if not any(item.get_closest_marker(name) for name, out in without.items() if out)]
 
 
 @pytest.fixture(autouse=True)

@@ -328,6 +328,7 @@ def test_typed_assembly_with_a_loop_and_local_memory():
     np.testing.assert_array_equal(got.numpy(), np.roll(given, -5))
 
 
+@pytest.mark.emulated
 def test_a_fault_of_typed_assembly_names_the_line_that_wrote_the_instruction():
     a = Assembler("gfx1100", name="poke", block=32, grid=1)
     out = a.argument("out")

@@ -31,6 +31,7 @@ def shares(t, x):
     return np.shares_memory(np.asarray(t), x)
 
 
+@pytest.mark.emulated
 @pytest.mark.parametrize("name", ["bool", "int8", "uint16", "int32", "int64", "uint64", "float16", "float32", "float64"])
 @pytest.mark.parametrize("shape", [(3, 5), (1,), (), (257,), (2, 0)])
 def test_memory_of_the_host_is_used_where_it_is(name, shape, rng):
@@ -63,6 +64,7 @@ def test_a_kernel_that_writes_its_argument_writes_a_copy():
     assert out.tolist() == [0, 2, 4, 6] and x.tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.emulated
 def test_what_the_owner_writes_later_shows():
     x = np.zeros(8, np.int32)
     t = strata.from_dlpack(x)
@@ -70,6 +72,7 @@ def test_what_the_owner_writes_later_shows():
     assert t.tolist() == [0, 0, 5, 0, 0, 0, 0, 0] and t.max().item() == 5
 
 
+@pytest.mark.emulated
 def test_memory_is_kept_as_long_as_a_tensor_sees_it():
     class Array(np.ndarray):
         pass
@@ -89,6 +92,7 @@ def test_memory_is_kept_as_long_as_a_tensor_sees_it():
     assert gone() is None
 
 
+@pytest.mark.emulated
 def test_one_array_may_be_taken_many_times_in_parts_too():
     x = np.arange(32, dtype=np.int64)
     all_, again, part = strata.from_dlpack(x), strata.from_dlpack(x), strata.from_dlpack(x[8:16])
@@ -104,6 +108,7 @@ def test_one_array_may_be_taken_many_times_in_parts_too():
         strata.from_dlpack(other, copy=False)
 
 
+@pytest.mark.emulated
 def test_what_cannot_be_used_where_it_is_is_copied_or_refused():
     x = np.arange(24, dtype=np.float32).reshape(4, 6)
     for array, why in [(x.T, "row-major"), (x[:, ::2], "row-major"), (x[::-1], "row-major"), (x.reshape(-1)[1:], "aligned"), (x.astype(np.complex64), "complex")]:
@@ -116,6 +121,7 @@ def test_what_cannot_be_used_where_it_is_is_copied_or_refused():
     assert shares(strata.from_dlpack(x, copy=False), x)
 
 
+@pytest.mark.emulated
 def test_producers_of_both_versions_are_asked_as_they_can_be():
     x = np.arange(6, dtype=np.float32)
     new, old = Producer(x), Producer(x, versioned=False)
@@ -126,6 +132,7 @@ def test_producers_of_both_versions_are_asked_as_they_can_be():
     assert strata.from_dlpack(far).tolist() == x.tolist() and far.asked == [((1, 0), (1, 0))]
 
 
+@pytest.mark.emulated
 def test_arrays_that_may_not_be_written_are_read():
     x = np.arange(8, dtype=np.float32)
     x.flags.writeable = False

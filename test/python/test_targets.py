@@ -1,4 +1,5 @@
-"""The tests of operations pass by direct lowering as they do through HIP: on every arch, in strict mode."""
+"""The tests of operations pass by direct lowering as they do through HIP: on every arch in strict mode, and through AMD's provider,
+whose library is Strata's own here."""
 
 import os
 import subprocess
@@ -10,19 +11,29 @@ import pytest
 
 import strata
 from strata import Tensor
+from strata.hip_run import library
 
 ARCHS = ["gfx1100", "gfx1201", "gfx942", "gfx90a"]
 OPERATIONS = ["cast", "creation", "elementwise", "exactness", "index_range", "indexing", "matmul", "movement", "narrow_programs", "nn", "random", "random_graphs", "reduce"]
+OF_CARDS = ["cast", "creation", "elementwise", "movement", "random", "reduce"]
+
+
+def run_operations(names, at_least, **env):
+    files = [str(Path(__file__).parent / f"test_{name}.py") for name in names]
+    env = {**os.environ, "TESTED_TARGET": "asm", **env}
+    env.pop("PYTEST_XDIST_WORKER", None)
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *files], env=env, capture_output=True, text=True, timeout=600)
+    last = done.stdout.splitlines()[-1] if done.stdout else done.stderr
+    assert done.returncode == 0 and int(last.split()[0]) > at_least, done.stdout[-4000:]
 
 
 @pytest.mark.parametrize("arch", ARCHS)
 def test_operations_by_direct_lowering(arch):
-    files = [str(Path(__file__).parent / f"test_{name}.py") for name in OPERATIONS]
-    env = {**os.environ, "TESTED_TARGET": "asm", "TESTED_DEVICE": f"emu:{arch}", "TESTED_CHECK": "raise"}
-    env.pop("PYTEST_XDIST_WORKER", None)
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *files], env=env, capture_output=True, text=True, timeout=600)
-    last = done.stdout.splitlines()[-1] if done.stdout else done.stderr
-    assert done.returncode == 0 and int(last.split()[0]) > 300, done.stdout[-4000:]
+    run_operations(OPERATIONS, 300, TESTED_DEVICE=f"emu:{arch}", TESTED_CHECK="raise")
+
+
+def test_operations_through_amds_provider():
+    run_operations(OF_CARDS, 150, TESTED_DEVICE="hip", LD_LIBRARY_PATH=str(library()))
 
 
 def test_the_setting_decides_between_targets_within_a_process():
