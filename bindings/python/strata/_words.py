@@ -12,10 +12,10 @@ import strata
 _NEVER_CHANGES = "operations do not change tensors: "
 _CAST = "x.cast(dtypes.{})"
 
-# Functions of layers elsewhere -> those of strata.functional, of any number of axes, and of strata.nn.
+# Functions of layers elsewhere -> those of strata.nn.functional, which has them by torch's arguments.
 _LAYERS = {
-    **{f"conv{n}d": "strata.functional.conv(x, weight)" for n in (1, 2, 3)}, **{f"conv_transpose{n}d": "strata.functional.conv_transpose(x, weight)" for n in (1, 2, 3)},
-    **{f"{kind}_pool{n}d": f"strata.functional.{kind}_pool(x, {(2,) * n})" for kind in ("max", "avg") for n in (1, 2, 3)}, "dropout": "strata.nn.Dropout(p)(x)",
+    **{f"conv{kind}{n}d": f"strata.nn.functional.conv{kind}{n}d(x, weight)" for kind in ("", "_transpose") for n in (1, 2, 3)},
+    **{f"{kind}_pool{n}d": f"strata.nn.functional.{kind}_pool{n}d(x, {(2,) * n})" for kind in ("max", "avg") for n in (1, 2, 3)}, "dropout": "strata.nn.functional.dropout(x, p)",
 }  # fmt: skip
 
 # Names of members of a Tensor elsewhere -> what to write.

@@ -1,4 +1,5 @@
-"""Layers, losses and initial values of neural networks; strata.functional has what layers are made of.
+"""Layers, losses and initial values of neural networks; strata.functional has what layers are made of, nn.functional the same by
+the names and arguments of torch.nn.functional.
 
     from strata import nn, optim
     net = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
@@ -6,7 +7,7 @@
 """
 
 from ..functional import cross_entropy, embedding, layernorm, linear, rmsnorm, scaled_dot_product_attention
-from . import init, losses
+from . import functional, init, losses
 from .activations import *  # noqa: F403
 from .attention import KVCache, MultiheadAttention, rotary
 from .convolution import AvgPool, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, MaxPool

@@ -5,6 +5,7 @@ import math
 from .._strata import Tensor, UsageError
 from ..functional import embedding, linear
 from . import init
+from .functional import dropout
 from .module import Module
 
 
@@ -53,12 +54,7 @@ class Dropout(Module):
         self.p = p
 
     def forward(self, x):
-        if not self.training or self.p == 0:
-            return x
-        if self.p == 1:
-            return x * 0
-        kept = Tensor.rand(x.shape, device=x.device) >= self.p
-        return kept.where(x / (1 - self.p), 0)
+        return dropout(x, self.p, self.training)
 
     def _describes(self):
         return f"{self.p}"
