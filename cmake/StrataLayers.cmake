@@ -95,7 +95,7 @@ endfunction()
 # private headers of its folder, and of those under OPENS.
 function(strata_tests path)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES;OPENS" ${ARGN})
-  if(NOT STRATA_BUILD_TESTS)
+  if(NOT STRATA_BUILD_TESTS OR NOT path MATCHES "${STRATA_TESTED}")
     return()
   endif()
   string(REPLACE "/" "_" name ${path})
