@@ -3,11 +3,14 @@
 #   strata_folder(asm/emu DEPENDS asm/isa core/support LIBRARIES Threads::Threads)
 # builds every .cpp of the folder into strata_asm_emu and lets its users write #include "strata/asm/emu/...".
 #
+# The presets release and sanitize compile a folder's files eight at a time, as one source (CMAKE_UNITY_BUILD): most of a small
+# file's time is its headers'. Names in unnamed namespaces are then those of all eight; ALONE lists files that use others' names.
+#
 # A folder may have rooms: asm/emu ROOMS asm/emu/launch is linked with its room, whose headers its users do not see. A room
 # is INTERNAL: its headers are not installed, and what it links with is checked to be what it lists. A room that IMPLEMENTS
 # asm/emu has the definitions of what that folder's headers declare.
 function(strata_folder path)
-  cmake_parse_arguments(ARG "INTERNAL" "IMPLEMENTS" "DEPENDS;LIBRARIES;ROOMS" ${ARGN})
+  cmake_parse_arguments(ARG "INTERNAL" "IMPLEMENTS" "DEPENDS;LIBRARIES;ROOMS;ALONE" ${ARGN})
   string(REPLACE "/" "_" name ${path})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${path}/*.cpp)
   set(kind PUBLIC)
@@ -33,7 +36,7 @@ function(strata_folder path)
   if(sources)
     strata_opens(strata_${name} ${path})
     target_link_libraries(strata_${name} PRIVATE $<BUILD_INTERFACE:strata_warnings>)
-    strata_precompile(strata_${name} folder)
+    strata_alone(${PROJECT_SOURCE_DIR}/${path} ${ARG_ALONE})
   endif()
   if(ARG_INTERNAL)
     set_property(GLOBAL APPEND PROPERTY STRATA_ROOMS ${path})
@@ -41,6 +44,12 @@ function(strata_folder path)
   else()
     set_property(GLOBAL APPEND PROPERTY STRATA_FOLDERS ${path})
   endif()
+endfunction()
+
+function(strata_alone folder)
+  list(TRANSFORM ARGN PREPEND ${folder}/)
+  list(TRANSFORM ARGN APPEND .cpp)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # A program of everything in a library and of what that lists: a call of another folder's function does not link.
@@ -94,7 +103,7 @@ endfunction()
 # One test program a folder: test/asm/emu/*_test.cpp -> test_asm_emu, its cases registered with ctest. It may include the
 # private headers of its folder, and of those under OPENS.
 function(strata_tests path)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES;OPENS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES;OPENS;ALONE" ${ARGN})
   if(NOT STRATA_BUILD_TESTS OR NOT path MATCHES "${STRATA_TESTED}")
     return()
   endif()
@@ -108,7 +117,8 @@ function(strata_tests path)
   list(TRANSFORM depends PREPEND strata_)
   strata_opens(test_${name} ${path} ${ARG_OPENS})
   target_link_libraries(test_${name} PRIVATE strata_${name} ${depends} ${ARG_LIBRARIES} GTest::gtest_main strata_warnings)
-  strata_precompile(test_${name} test)
+  list(TRANSFORM ARG_ALONE APPEND _test)
+  strata_alone(${PROJECT_SOURCE_DIR}/test/${path} ${ARG_ALONE})
   strata_source_dir(${sources})
   gtest_discover_tests(test_${name} TEST_PREFIX "${path}: " DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
 endfunction()

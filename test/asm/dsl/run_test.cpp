@@ -7,7 +7,7 @@
 #include "strata/asm/dsl/rdna4.h"
 
 // Kernels written with the typed assemblers, run by the emulator.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 using isa::Arch;
@@ -284,4 +284,4 @@ TEST(typed_kernels, SayWhatIsWrongWithConstants) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -14,7 +14,7 @@
 #include "strata/asm/emu/gpu.h"
 
 // Kernels for the emulator's tests: small HIP C compiled by clang-19 as a subprocess, and buffers on a device.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 
 inline const char* kPrelude = R"(
 typedef unsigned int uint; typedef unsigned char uchar; typedef unsigned short ushort; typedef unsigned long ulong;
@@ -120,4 +120,4 @@ inline LaunchConfig config(std::array<uint32_t, 3> grid, std::array<uint32_t, 3>
     return c;
 }
 
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

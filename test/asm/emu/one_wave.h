@@ -8,7 +8,7 @@
 #include "strata/asm/llvm/assemble.h"
 
 // One wave of any arch that runs a few lines of assembly.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 
 class OneWave : public ::testing::Test {
   protected:
@@ -55,4 +55,4 @@ class Gfx11Wave : public OneWave, public ::testing::WithParamInterface<int> {
     }
 };
 
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

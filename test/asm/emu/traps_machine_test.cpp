@@ -3,7 +3,7 @@
 #include "strata/asm/isa/inst.h"
 
 // What emulators get wrong about waves, launches and memory: one fact of the documents a test.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 using isa::Arch;
@@ -315,4 +315,4 @@ TEST_P(MemoryTraps, VectorAccessesNeedNoAlignment) {
     }
 }
 
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

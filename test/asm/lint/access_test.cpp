@@ -17,11 +17,11 @@
 namespace strata::lint {
 namespace {
 
+using harness::any_state;
+using harness::WaveState;
 using isa::Arch;
 using isa::Inst;
 using isa::Row;
-using testing::any_state;
-using testing::WaveState;
 
 constexpr int kTries = 6;
 
@@ -47,7 +47,7 @@ class Trial {
 
     /// A register that changed without being written, else "".
     std::string unsaid_write() {
-        for (uint16_t number : testing::scalar_numbers())
+        for (uint16_t number : harness::scalar_numbers())
             if (after_.scalar(number) != before_.scalar(number) && !written(number))
                 return name({number, 1}) + " changes";
         for (size_t i = 0; i < after_.wave.vgpr.size(); ++i) {
@@ -63,9 +63,9 @@ class Trial {
 
     /// What differs when everything does that is not read, else "".
     std::string unsaid_read(uint64_t seed) {
-        testing::Numbers numbers(seed);
+        harness::Numbers numbers(seed);
         WaveState other = before_;
-        for (uint16_t number : testing::scalar_numbers())
+        for (uint16_t number : harness::scalar_numbers())
             if (!names(access_.all_reads(), number)) other.set_scalar(number, numbers.value());
         for (size_t i = 0; i < other.wave.vgpr.size(); ++i)
             if (!read_in(static_cast<uint16_t>(kVectors + i / other.lanes()), i % other.lanes()))
@@ -127,7 +127,7 @@ class Rows {
                 const int wave_size = wave_of(row, i);
                 Inst inst = made(row, seed);
                 WaveState state = any_state(arch_, wave_size, seed);
-                if (row.flags & isa::kMemory) testing::Aim(arch_, inst, state, seed).take();
+                if (row.flags & isa::kMemory) harness::Aim(arch_, inst, state, seed).take();
                 if (row.mnemonic.starts_with("global_load_tr")) state.wave.exec = wave_size == 64 ? ~0ull : 0xffffffff;
                 if (access_of(arch_, inst, wave_size).indexed) state.wave.m0 = 0;
                 Trial trial(arch_, inst, wave_size, std::move(state));

@@ -2,7 +2,7 @@
 #include "wave_state.h"
 
 // Makes a random memory instruction one whose accesses lie in memory that is there.
-namespace strata::lint::testing {
+namespace strata::lint::harness {
 
 class Aim {
   public:
@@ -90,4 +90,4 @@ class Aim {
     Numbers numbers_;
 };
 
-}  // namespace strata::lint::testing
+}  // namespace strata::lint::harness

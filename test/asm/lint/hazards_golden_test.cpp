@@ -11,9 +11,9 @@
 namespace strata::lint {
 namespace {
 
+using harness::Path;
 using isa::Arch;
 using isa::Inst;
-using testing::Path;
 
 /// Instructions of which LLVM put in some.
 struct Guarded {

@@ -12,9 +12,9 @@
 namespace strata::lint {
 namespace {
 
+using harness::Path;
 using isa::Arch;
 using isa::Inst;
-using testing::Path;
 
 struct Rule {
     std::string_view name, words, clock;

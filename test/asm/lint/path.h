@@ -9,7 +9,7 @@
 #include "strata/asm/lint/hazards.h"
 #include "strata/asm/llvm/assemble.h"
 
-namespace strata::lint::testing {
+namespace strata::lint::harness {
 
 /// Instructions that a wave runs one after the other.
 struct Path {
@@ -53,4 +53,4 @@ struct Path {
     }
 };
 
-}  // namespace strata::lint::testing
+}  // namespace strata::lint::harness

@@ -6,8 +6,8 @@
 namespace strata::lint {
 namespace {
 
+using harness::Path;
 using isa::Arch;
-using testing::Path;
 
 std::string told(const std::vector<Finding>& found) {
     std::string all;

@@ -9,7 +9,7 @@
 #include "strata/asm/lint/access.h"
 
 // All registers and memory of a wave as one instruction finds and leaves them, by the numbers of lint::Registers.
-namespace strata::lint::testing {
+namespace strata::lint::harness {
 
 /// Splitmix: cheap numbers for many registers.
 class Numbers {
@@ -114,4 +114,4 @@ inline WaveState any_state(isa::Arch arch, int wave_size, uint64_t seed) {
     return state;
 }
 
-}  // namespace strata::lint::testing
+}  // namespace strata::lint::harness

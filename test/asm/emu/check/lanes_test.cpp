@@ -3,7 +3,7 @@
 #include "strict.h"
 
 // What strict mode says of lanes: instructions without any, barriers that some go around.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 constexpr Arch kArchs[] = {Arch::gfx1100, Arch::gfx1201, Arch::gfx942, Arch::gfx90a};
@@ -140,4 +140,4 @@ TEST(Lanes, DistancesSpanCallsAndReturns) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

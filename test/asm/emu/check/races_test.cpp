@@ -1,7 +1,7 @@
 #include "strict.h"
 
 // Workgroups that use the same memory, as clang compiles them: with an order that they ask for, and without.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 struct Program {
@@ -129,4 +129,4 @@ TEST(Race, WithAScalarLoadIsFound) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

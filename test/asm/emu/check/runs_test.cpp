@@ -7,7 +7,7 @@
 #include "strata/asm/emu/check/access_table.h"
 #include "strict.h"
 
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 /// The straight runs of code: a letter an op, "s" where one starts, "i" inside, "a" asked about, "." alone.
@@ -246,4 +246,4 @@ TEST(Runs, RacesBetweenWorkgroupsAreFoundTheSameOfWholeOrStepByStep) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -9,7 +9,7 @@
 #include "strata/asm/object/code_object.h"
 
 // Small kernels in assembly under strict mode.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 
 using isa::Arch;
 using lint::Finding;
@@ -121,4 +121,4 @@ inline constexpr std::string_view kStart =
     "s_waitcnt lgkmcnt(0)\n";
 inline std::string body(std::string_view text) { return std::string(kStart) + std::string(text) + "\ns_endpgm\n"; }
 
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -3,7 +3,7 @@
 #include "strict.h"
 
 // Strict mode on small kernels in assembly: each has one mistake, or none.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 TEST(Strict, AnUnwrittenRegisterIsFoundWhereItIsStored) {
@@ -240,4 +240,4 @@ TEST(Strict, OperationsOfADualInstructionKnowTheirOwnOperandsAlone) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -4,7 +4,7 @@
 #include "strata/asm/emu/launch/abi.h"
 #include "strata/core/support/settings.h"
 
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 // What clang's kernels find at their start, on every arch.
@@ -239,4 +239,4 @@ TEST(EmulatorSettings, WithoutChecksLocalMemoryOutOfRangeReadsZero) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -4,7 +4,7 @@
 #include "strata/asm/llvm/assemble.h"
 #include "strata/core/support/settings.h"
 
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 class Faults : public ::testing::Test {
@@ -271,4 +271,4 @@ TEST_F(Faults, HostAccessesAreCheckedToo) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

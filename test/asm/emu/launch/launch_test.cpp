@@ -3,7 +3,7 @@
 
 #include "../kernel.h"
 
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 class Launches : public ::testing::TestWithParam<const char*> {
@@ -242,4 +242,4 @@ INSTANTIATE_TEST_SUITE_P(Optimization, Launches,
                          ::testing::Values("-O0", "-O1", "-O3", "-O3 -mwavefrontsize64", "-O0 -mwavefrontsize64"));
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -7,7 +7,7 @@
 #include "strata/asm/llvm/assemble.h"
 
 // What a code object or a caller may ask for, and what a wave finds in its scratch.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 /// A kernel of one pointer argument, with further directives and text.
@@ -132,4 +132,4 @@ TEST(RunWave, TakesWholeWordsAndWhatAWorkgroupHas) {
     EXPECT_TRUE(run_wave(isa::Arch::gfx1100, {}, whole));
 }
 
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

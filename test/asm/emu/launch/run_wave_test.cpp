@@ -7,7 +7,7 @@
 namespace strata::emu {
 namespace {
 
-class RunWave : public testing::Gfx11Wave {};
+class RunWave : public harness::Gfx11Wave {};
 
 TEST_P(RunWave, ComesBackWithItsState) {
     wave.sgpr[4] = 7;

@@ -6,7 +6,7 @@
 #include "strata/asm/object/object_spec.h"
 
 // Code objects of the own writer, loaded and run: device variables, function pointers, source lines.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 using isa::Arch;
@@ -195,4 +195,4 @@ poke:
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -7,7 +7,7 @@
 namespace strata::emu {
 namespace {
 
-using namespace testing;
+using namespace harness;
 
 constexpr int kSize = 64;
 

@@ -6,7 +6,7 @@
 #include "harness.h"
 
 // Where the lanes of an atomic meet: in one place, in a few, in one each; across the ends of memory; across threads.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 using isa::Arch;
@@ -238,4 +238,4 @@ std::string arch_name(const ::testing::TestParamInfo<Arch>& info) { return std::
 INSTANTIATE_TEST_SUITE_P(Archs, AtomicThreads, ::testing::Values(Arch::gfx1100, Arch::gfx942), arch_name);
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

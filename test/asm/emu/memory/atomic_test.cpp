@@ -6,7 +6,7 @@
 #include "harness.h"
 
 // Atomics of all address spaces against their definitions in the ISA documents.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 using isa::Arch;
@@ -323,4 +323,4 @@ TEST(Atomic, MisalignedOnesAreFaults) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -3,7 +3,7 @@
 #include "../rows/buffer_format_run.h"
 
 // Every typed buffer row of every family in every format against rows/buffer_format_model.h.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 using isa::Row;
@@ -201,4 +201,4 @@ INSTANTIATE_TEST_SUITE_P(Archs, BufferFormatRows,
                          [](const auto& param) { return std::string(isa::info(param.param).name); });
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -4,7 +4,7 @@
 
 // Buffers without swizzle, whose lanes the emulator moves together: ranges that end among them, memory that ends before
 // the range does. The rules: CDNA3 ISA 9.1 and RDNA3 ISA 9.1, "Range Checking".
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 using isa::Arch;
@@ -154,4 +154,4 @@ TEST_P(LinearBuffers, OfLargeIndicesDoNotWrap) {
 INSTANTIATE_TEST_SUITE_P(Shapes, LinearBuffers, ::testing::ValuesIn(wave_shapes()), wave_shape_name);
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -5,7 +5,7 @@
 
 // Buffer instructions against a model of the addressing and range rules written from the documents: CDNA3 ISA 9.1 and
 // RDNA3 ISA 9.1.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 struct Shape {
@@ -315,4 +315,4 @@ std::string arch_name(const ::testing::TestParamInfo<isa::Arch>& info) {
 INSTANTIATE_TEST_SUITE_P(Archs, Buffers, ::testing::ValuesIn(kArchs), arch_name);
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -3,7 +3,7 @@
 #include "harness.h"
 
 // DS instructions, and loads that go to local memory.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 using isa::Arch;
@@ -267,4 +267,4 @@ TEST(Blocks, MoveTheRegistersWhoseBitIsSetInM0) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

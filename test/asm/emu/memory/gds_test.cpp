@@ -2,7 +2,7 @@
 #include "harness.h"
 
 // Global wave sync between the waves of a workgroup (RDNA3 ISA 12, CDNA3 ISA 11: "GWS").
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 class GlobalSync : public ::testing::TestWithParam<isa::Arch> {};
@@ -48,4 +48,4 @@ TEST_P(GlobalSync, ReleasingAllLetsEveryWaitingWavePass) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -3,7 +3,7 @@
 #include "../kernel.h"
 
 // Rows of memory loaded side by side from one address register.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 /// Eight loads, `step` bytes from one to the next, and the wait for them.
@@ -70,4 +70,4 @@ TEST(MemoryGroup, LoadsTogetherGiveWhatLoadsAloneGive) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -11,7 +11,7 @@
 #include "strata/asm/llvm/assemble.h"
 
 // Memory instructions of any arch on one wave with memory mapped at kBase.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 
 constexpr uint64_t kBase = 0x100000;
 
@@ -97,4 +97,4 @@ struct MemoryWave {
 
 constexpr isa::Arch kArchs[] = {isa::Arch::gfx1100, isa::Arch::gfx1201, isa::Arch::gfx942, isa::Arch::gfx90a};
 
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -8,13 +8,13 @@
 namespace strata::emu {
 namespace {
 
-class MemoryOps : public testing::Gfx11Wave {
+class MemoryOps : public harness::Gfx11Wave {
   protected:
     std::vector<uint8_t> bytes = std::vector<uint8_t>(4096);
     static constexpr uint64_t kAt = 0x10000;
 
     void SetUp() override {
-        testing::Gfx11Wave::SetUp();
+        harness::Gfx11Wave::SetUp();
         for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 131 + (i >> 8));
         wave.memory = {{kAt, bytes}};
         wave.sgpr[2] = kAt;

@@ -10,7 +10,7 @@
 
 // Every memory row of every family against rows/memory_model.h. A row that neither the model nor the list below knows
 // fails by name.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 using isa::Format;
@@ -115,4 +115,4 @@ TEST(MemoryRowsList, OfOtherTestsHasNoRowThatTheModelKnows) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -1,7 +1,7 @@
 #include "harness.h"
 
 // Scalar loads, stores and atomics.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 using isa::Arch;
@@ -119,4 +119,4 @@ TEST(ScalarAccess, StoresAndAtomicsOfCdnaChangeMemory) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

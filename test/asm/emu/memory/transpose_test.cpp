@@ -3,7 +3,7 @@
 // RDNA4's transposing loads feed matrix products: what these take for an operand (RDNA4 ISA 7.12.2, "Matrix Element
 // Storage in VGPRs": lane = row, eight elements of K in a lane, K 8 to 15 in lanes 16 to 31) must be the columns of a
 // matrix in memory.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 /// Lane `lane` reads elements from (row, column) on of a matrix whose rows have 16 elements.
@@ -70,4 +70,4 @@ TEST(TransposingLoads, RefuseWhatIsNotDocumented) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -3,7 +3,7 @@
 
 #include "../kernel.h"
 
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 // Which of two kernels is faster, where documents or measurements of real cards say so: above each test is its source.
@@ -295,4 +295,4 @@ TEST(OrdersOfCdna, ScalarRegistersKeepWavesFromASimd) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -1,6 +1,6 @@
 #include "../kernel.h"
 
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 constexpr const char* kSource = R"(
@@ -121,4 +121,4 @@ TEST(TimingOfFamilies, MultiplyAddsComeNearThePublishedRate) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -2,7 +2,7 @@
 
 #include "../kernel.h"
 
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 /// Modelled times rank schedules; the numbers themselves promise nothing.
@@ -121,4 +121,4 @@ TEST_F(Timing, UnknownModelsAreRefusedByName) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

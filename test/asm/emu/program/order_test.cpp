@@ -8,7 +8,7 @@
 #include "strata/core/support/settings.h"
 
 // Same seed, same bits, whatever the number of threads.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 const char* kKernels = R"(
@@ -166,4 +166,4 @@ TEST(OrderOfProgram, LooksAtCodeOutOfSightOnlyIfTheProgramCanComeThere) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -2,7 +2,7 @@
 #include "../one_wave.h"
 #include "strata/asm/llvm/assemble.h"
 
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 /// A kernel of one pointer argument with 16 rows: v0 to v7 and a0 to a7.
@@ -207,4 +207,4 @@ TEST(RunWave, StartsAfreshEachTimeAndTellsCodesApart) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -7,7 +7,7 @@
 #include "strata/asm/llvm/assemble.h"
 
 // What a kernel's code has and what a launch ran of it.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 /// One wave a workgroup: k(out, n) takes the exponential n times; out is written once.
@@ -156,4 +156,4 @@ TEST(FidelityReport, TakesTheWaveSizeFromTheDescriptorAsALaunchDoes) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -8,7 +8,7 @@
 #include <utility>
 
 // What the mnemonic of a memory instruction says of it; families differ in spelling.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 
 struct Access {
     enum Kind : uint8_t { load, store, atomic } kind = load;
@@ -120,4 +120,4 @@ inline std::optional<Access> parse_access(std::string_view text, bool local) {
     return parser.access();
 }
 
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

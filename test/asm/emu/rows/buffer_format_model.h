@@ -7,7 +7,7 @@
 // Data formats of typed buffer instructions, written from the RDNA3 and RDNA4 ISA documents, 9.3 "Buffer Data", and the
 // CDNA3 ISA document, 9.1. How floats become narrower numbers is Direct3D's (functional specification, 3.2.3) where
 // AMD's documents are silent. Where neither decides, the model allows what known implementations do, or anything.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 
 enum class Number : uint8_t { unorm, snorm, uscaled, sscaled, uint, sint, real };
 inline bool is_integer(Number n) { return n == Number::uint || n == Number::sint; }
@@ -159,4 +159,4 @@ inline Allowed stored(uint32_t bits, int width, Number n, bool from_half) {
     return exactly(with_sign(rest > 0.5 ? down + 1 : down));
 }
 
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -3,7 +3,7 @@
 #include "memory_run.h"
 
 // One typed buffer instruction of one wave: where its lanes' elements lie, and the comparison with the model.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 
 /// What the mnemonic of a typed buffer instruction says.
 struct TypedAccess {
@@ -147,4 +147,4 @@ inline uint32_t any_stored(ScalarValues& values, int width, Number n, bool half)
     return kind == 3 ? (bits + values.below(3) - 1) & (half ? 0xffff : ~0u) : bits;
 }
 
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -4,7 +4,7 @@
 #include "memory_run.h"
 
 // Checks of DS rows: local memory by address, by thread, by M0, and exchanges between lanes.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 
 inline void check_local(isa::Arch arch, const isa::Row& row, Access a, uint64_t seed) {
     MemoryRun m(arch, seed);
@@ -174,4 +174,4 @@ inline const std::map<std::string, LocalCheck, std::less<>>& local_checks() {
     return all;
 }
 
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -15,7 +15,7 @@
 
 // What memory instructions do to one lane's registers and bytes, written from the operation descriptions of the RDNA3,
 // RDNA4 and CDNA3 documents. The mnemonic says all; families differ in spelling.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 
 struct AtomicInput {
     uint64_t old, data, second;
@@ -152,4 +152,4 @@ inline void perform(const Access& a, Bytes memory, uint64_t at, const Lane& lane
     if (a.bytes == 8) lane(dst + 1) = static_cast<uint32_t>(in.old >> 32);
 }
 
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

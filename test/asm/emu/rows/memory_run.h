@@ -3,7 +3,7 @@
 #include "scalar_harness.h"
 
 // A wave with registers, memory, local and private memory whose expected state a model changes beside it.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 
 class MemoryRun {
   public:
@@ -140,4 +140,4 @@ inline void meet(MemoryRun& m, const Access& a, const std::vector<uint32_t>& at,
     }
 }
 
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

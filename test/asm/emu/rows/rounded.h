@@ -6,7 +6,7 @@
 
 // Arithmetic with one rounding into any binary format: the exact result is kept as a double rounded to odd, which has
 // bits enough for a second rounding to 24 bits or fewer to be right.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 
 /// A binary format: bits of the fraction, exponent of the smallest normal number, of the largest.
 struct FloatFormat {
@@ -73,4 +73,4 @@ inline double fused_to_odd(double a, double b, double c) {
     return std::bit_cast<double>(std::bit_cast<uint64_t>(value) | 1);
 }
 
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

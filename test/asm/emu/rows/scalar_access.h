@@ -2,7 +2,7 @@
 #include "memory_run.h"
 
 // Checks of SMEM rows, and of memory rows that change no register and no byte.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 
 /// Cache control and prefetches: everything stays.
 inline bool is_hint(std::string_view name) {
@@ -73,4 +73,4 @@ inline void check_scalar_access(isa::Arch arch, const isa::Row& row, Access a, u
         ASSERT_EQ(m.wave.sgpr[i], registers[i]) << what << ": s" << i;
 }
 
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -6,7 +6,7 @@
 
 // Scalar rows that are more than a function of their sources: branches, program counter, moves by M0, the mode, and
 // those that a lone wave does not notice.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 
 using ControlCheck = void (*)(ScalarRun&, const isa::Row&);
 
@@ -364,4 +364,4 @@ inline const std::map<std::string, std::string, std::less<>>& scalar_rows_of_oth
     return all;
 }
 
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

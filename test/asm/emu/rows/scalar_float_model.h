@@ -5,7 +5,7 @@
 #include "scalar_model.h"
 
 // RDNA4's scalar floats (RDNA4 ISA, "SALU floating point"): MODE's round and denormal fields apply as in the VALU.
-namespace strata::emu::testing::scalar {
+namespace strata::emu::harness::scalar {
 
 inline Rounding rounding_of(const ScalarCase& c, FloatFormat f) {
     return static_cast<Rounding>(c.mode >> (f.fraction == 23 ? 0 : 2) & 3);
@@ -156,4 +156,4 @@ void add_floats(Rules& r) {
     }
 }
 
-}  // namespace strata::emu::testing::scalar
+}  // namespace strata::emu::harness::scalar

@@ -10,7 +10,7 @@
 #include "strata/asm/isa/inst.h"
 
 // One wave's scalar state, instructions built from rows, and runs of them.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 
 /// Registers that scalar instructions see. `s` is indexed by operand code: 106 is VCC, 125 M0, 126 EXEC.
 struct ScalarState {
@@ -142,4 +142,4 @@ class ScalarValues {
     std::mt19937_64 random_;
 };
 
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

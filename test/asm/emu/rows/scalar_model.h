@@ -11,7 +11,7 @@
 
 // What the scalar instructions do, written from the operation descriptions of the RDNA3, RDNA4 and CDNA3 documents
 // ("SOP2 Instructions" and the following sections).
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 
 /// One instruction's inputs, replaced by its results. Sources are zero-extended from their width.
 struct ScalarCase {
@@ -255,11 +255,11 @@ void add_compares(Rules& r) {
 }
 
 }  // namespace scalar
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness
 
 #include "scalar_float_model.h"
 
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 inline const std::map<std::string, ScalarRule, std::less<>>& scalar_rules() {
     static const auto all = [] {
         std::map<std::string, ScalarRule, std::less<>> rules;
@@ -273,4 +273,4 @@ inline const std::map<std::string, ScalarRule, std::less<>>& scalar_rules() {
     }();
     return all;
 }
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

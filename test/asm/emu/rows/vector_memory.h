@@ -2,7 +2,7 @@
 #include "memory_run.h"
 
 // Checks of one row of FLAT, GLOBAL, SCRATCH and MUBUF: addresses of each form, then the model lane by lane.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 
 /// Sets the modifier that makes an atomic return and says whether it does.
 inline bool choose_return(MemoryRun& m, const isa::Row& row, isa::Inst& inst) {
@@ -271,4 +271,4 @@ inline void store_from_local(isa::Arch arch, const isa::Row& row, uint64_t seed)
     m.compare({inst}, want.registers, want.memory, want.local, std::string(row.mnemonic));
 }
 
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -4,7 +4,7 @@
 
 #include "../one_wave.h"
 
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 class Gfx11Scalars : public OneWave {
@@ -48,4 +48,4 @@ TEST_F(Gfx11Scalars, VectorRegistersGivenBackMayNotBeUsed) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -7,7 +7,7 @@
 
 #include "../one_wave.h"
 
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 class Gfx12Scalars : public OneWave, public ::testing::WithParamInterface<int> {
@@ -273,4 +273,4 @@ TEST_P(Gfx12Scalars, ALoneWavePassesItsSplitBarrierOnceForEachSignal) {
 INSTANTIATE_TEST_SUITE_P(Lanes, Gfx12Scalars, ::testing::Values(32, 64));
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

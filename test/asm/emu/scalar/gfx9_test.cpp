@@ -2,7 +2,7 @@
 
 #include "../one_wave.h"
 
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 class Gfx9Scalars : public OneWave, public ::testing::WithParamInterface<isa::Arch> {
@@ -243,4 +243,4 @@ TEST_P(Gfx9Scalars, ACallThroughARegisterReturns) {
 INSTANTIATE_TEST_SUITE_P(Archs, Gfx9Scalars, ::testing::Values(isa::Arch::gfx942, isa::Arch::gfx90a));
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -7,7 +7,7 @@
 namespace strata::emu {
 namespace {
 
-class ScalarOps : public testing::Gfx11Wave {};
+class ScalarOps : public harness::Gfx11Wave {};
 
 struct ArithmeticCase {
     const char* text;

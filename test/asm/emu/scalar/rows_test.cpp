@@ -9,7 +9,7 @@
 
 // Every scalar row of every family against rows/scalar_model.h. A row that neither the model nor a list below knows
 // fails by name.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 using isa::Format;
@@ -186,4 +186,4 @@ TEST(ScalarRowsList, OfOtherTestsHasNoRowThatTheModelKnows) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -7,7 +7,7 @@
 #include "strata/asm/isa/table_p.h"
 
 // Upper halves of registers in short encodings: an instruction on them does what it does on lower halves.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 using isa::Operand;
@@ -110,4 +110,4 @@ TEST_P(UpperHalves, TwoNaNGiveTheFirst) {
     }
 }
 
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -4,7 +4,7 @@
 
 // The rows of the vector formats that read other lanes, or registers that an index names, on generated values in every
 // family and wave size, written from the operation descriptions of the RDNA3, RDNA4 and CDNA3 documents.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 namespace code = isa::code;
@@ -198,4 +198,4 @@ TEST(LaneRows, GiveTheModelsResultsInEveryFamily) {
 }
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness

@@ -4,7 +4,7 @@
 #include "reference.h"
 
 // Multiply-adds of singles whose result is a half: where the single nearest to the sum is a tie of halves, but the sum is not.
-namespace strata::emu::testing {
+namespace strata::emu::harness {
 namespace {
 
 using reference::half_value;
@@ -53,4 +53,4 @@ INSTANTIATE_TEST_SUITE_P(Instructions, MixedSums,
                                                  16, true}));
 
 }  // namespace
-}  // namespace strata::emu::testing
+}  // namespace strata::emu::harness
