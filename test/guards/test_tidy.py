@@ -12,17 +12,11 @@ COMMANDS = CHECKOUT / "build/release/compile_commands.json"
 
 
 def include_flags():
-    """The include roots of every target of the product."""
-    flags = {}
+    """What the product's targets include: the roots that the build made of every folder, and what is outside of the tree."""
+    flags = {f"-I{root}": None for root in sorted((COMMANDS.parent / "include_roots").iterdir())}
     for entry in json.loads(COMMANDS.read_text()):
-        if not entry["file"].startswith(tuple(f"{CHECKOUT}/{layer}/" for layer in LAYERS)):
-            continue
         words = iter(shlex.split(entry["command"]))
-        for word in words:
-            if word.startswith("-I"):
-                flags[word] = None
-            elif word == "-isystem":
-                flags["-isystem" + next(words)] = None
+        flags |= {"-isystem" + next(words): None for word in words if word == "-isystem"}
     return list(flags)
 
 
