@@ -27,6 +27,7 @@ void Selector::begin() {
     const Place arguments = fixed(Bank::scalar, 2, 0);
     begin_ids();
     begin_parameters(arguments);
+    begin_descriptors();
     uint32_t lds = 0;
     for (UOp u : program_.ops)
         if (u.is(Op::param) && u.as<ParamArg>().space == Space::local) {

@@ -12,17 +12,23 @@ namespace {
 struct Mnemonics {
     int bytes;
     bool extends_sign;
-    const char *global_load, *local_load, *global_store, *local_store;
+    const char *global_load, *local_load, *buffer_load, *global_store, *local_store, *buffer_store;
 };
 constexpr Mnemonics kMnemonics[] = {
-    {1, false, "global_load_u8", "ds_load_u8", "global_store_b8", "ds_store_b8"},
-    {1, true, "global_load_i8", "ds_load_i8", "global_store_b8", "ds_store_b8"},
-    {2, false, "global_load_u16", "ds_load_u16", "global_store_b16", "ds_store_b16"},
-    {2, true, "global_load_i16", "ds_load_i16", "global_store_b16", "ds_store_b16"},
-    {4, false, "global_load_b32", "ds_load_b32", "global_store_b32", "ds_store_b32"},
-    {8, false, "global_load_b64", "ds_load_b64", "global_store_b64", "ds_store_b64"},
-    {12, false, "global_load_b96", "ds_load_b96", "global_store_b96", "ds_store_b96"},
-    {16, false, "global_load_b128", "ds_load_b128", "global_store_b128", "ds_store_b128"},
+    {1, false, "global_load_u8", "ds_load_u8", "buffer_load_u8", "global_store_b8", "ds_store_b8", "buffer_store_b8"},
+    {1, true, "global_load_i8", "ds_load_i8", "buffer_load_i8", "global_store_b8", "ds_store_b8", "buffer_store_b8"},
+    {2, false, "global_load_u16", "ds_load_u16", "buffer_load_u16", "global_store_b16", "ds_store_b16",
+     "buffer_store_b16"},
+    {2, true, "global_load_i16", "ds_load_i16", "buffer_load_i16", "global_store_b16", "ds_store_b16",
+     "buffer_store_b16"},
+    {4, false, "global_load_b32", "ds_load_b32", "buffer_load_b32", "global_store_b32", "ds_store_b32",
+     "buffer_store_b32"},
+    {8, false, "global_load_b64", "ds_load_b64", "buffer_load_b64", "global_store_b64", "ds_store_b64",
+     "buffer_store_b64"},
+    {12, false, "global_load_b96", "ds_load_b96", "buffer_load_b96", "global_store_b96", "ds_store_b96",
+     "buffer_store_b96"},
+    {16, false, "global_load_b128", "ds_load_b128", "buffer_load_b128", "global_store_b128", "ds_store_b128",
+     "buffer_store_b128"},
 };
 
 const Mnemonics* mnemonics(DType type) {
@@ -104,6 +110,7 @@ Instruction& Selector::add_access(const char* name, const Access& to, Place data
 bool Selector::load_vector(UOp u) {
     const Mnemonics* row = mnemonics(u.dtype());
     if (!row) return false;
+    if (load_bounded(u, row->buffer_load)) return true;
     const Access from = access_to(u.src(0));
     const Place data = function_.add(Bank::vector, dwords_of(u.dtype()));
     if (from.gate) code_.copy(data, u.src().size() > 1 ? packed(value(u.src(1)), u.dtype()) : Source::of_number(0));
@@ -123,6 +130,7 @@ bool Selector::store(UOp u) {
     const Mnemonics* row = mnemonics(type);
     if (!row) return false;
     const Place data = code_.in_vector(packed(value(u.src(1)), type), dwords_of(type));
+    if (store_bounded(index, row->buffer_store, data)) return true;
     const Access to = access_to(index);
     add_access(to.global ? row->global_store : row->local_store, to, data);
     return true;

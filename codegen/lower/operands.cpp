@@ -33,7 +33,8 @@ OffsetRange offset_range(isa::Family family, isa::Format format) {
     const int64_t half = family == isa::Family::rdna4 ? int64_t{1} << 23 : int64_t{1} << 12;
     switch (format) {
         case isa::Format::GLOBAL: return {-half, half - 1};
-        case isa::Format::SMEM: return {0, half - 1};
+        case isa::Format::SMEM:
+        case isa::Format::MUBUF: return {0, half - 1};
         case isa::Format::DS: return {0, 65535};
         default: return {};
     }

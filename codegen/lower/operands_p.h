@@ -57,8 +57,8 @@ bool has_effect(const Instruction& instruction);
 /// it, to which nothing else leads.
 bool is_loop(const MachineFunction& function, uint32_t block);
 
-/// Immediate offsets that a memory instruction holds: those of GLOBAL have 13 bits with a sign, 24 on RDNA4; SMEM's are
-/// taken to be as large, from 0 on; those of DS have 16 bits.
+/// Immediate offsets that a memory instruction holds: those of GLOBAL have 13 bits with a sign, 24 on RDNA4; SMEM's and
+/// MUBUF's are taken to be as large, from 0 on; those of DS have 16 bits.
 struct OffsetRange {
     int64_t low = 0, high = 0;
     bool has(int64_t offset) const { return offset >= low && offset <= high; }

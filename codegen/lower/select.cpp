@@ -29,6 +29,7 @@ Selector::Selector(const LinearProgram& program, MachineFunction& function)
 Result<void> Selector::run() {
     find_uses();
     find_addresses();
+    find_bounded();
     begin();
     function_.blocks[0].code.reserve(2 * program_.ops.size());
     for (size_t i = 0; i < program_.ops.size(); ++i) {

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "strata/codegen/lower/code_p.h"
+#include "strata/codegen/lower/known_gates_p.h"
 #include "strata/core/symbolic/symbolic.h"
 #include "strata/core/uop/numbers.h"
 #include "strata/core/uop/uop.h"
@@ -171,6 +172,24 @@ class Selector {
     };
     Access access_to(UOp index);
     Instruction& add_access(const char* name, const Access& to, Place data);
+    // buffers.cpp
+    /// Global memory of which gated accesses go through a descriptor.
+    struct Bounded {
+        int64_t before = 0;  ///< bytes that the descriptor begins in front of the memory
+        int64_t bytes = 0;   ///< of the descriptor
+        Place descriptor{};
+        int loads = 0, stores = 0;  ///< what those are worth
+    };
+    void find_bounded();
+    void begin_descriptors();
+    bool may_be_bounded(UOp index);
+    bool may_be_bounded(UOp load, UOp around);
+    bool bounds_stores(UOp memory) const;
+    static bool gives_zero(UOp u);
+    Address bounded_address(UOp index, const Bounded& memory);
+    Instruction& add_bounded(const char* name, UOp index, const Bounded& memory);
+    bool load_bounded(UOp u, const char* name);
+    bool store_bounded(UOp index, const char* name, Place data);
     // atomics.cpp
     struct Field {
         Access dword;
@@ -211,13 +230,16 @@ class Selector {
         int count = 0;
         size_t last = 0;  ///< the position of the last one; 0: none
     };
-    std::vector<size_t> position_;          ///< by number, of operations
-    UOpMap<std::vector<size_t>> stores_;    ///< to register memory
-    std::vector<Uses> uses_;                ///< by position
-    UOpMap<Place> loaded_;                  ///< vectors as they were loaded
-    UOpMap<bool> written_;                  ///< global memory that the kernel writes
-    UOpMap<uint32_t> local_address_;        ///< of local memory
-    UOpMap<std::vector<Place>> registers_;  ///< of register memory, one an element
+    std::vector<size_t> position_;        ///< by number, of operations
+    UOpMap<std::vector<size_t>> stores_;  ///< to register memory
+    std::vector<Uses> uses_;              ///< by position
+    UOpMap<Place> loaded_;                ///< vectors as they were loaded
+    UOpMap<bool> written_;                ///< global memory that the kernel writes
+    KnownGates gates_;
+    UOpMap<Bounded> bounded_;                        ///< of global memory
+    std::vector<std::pair<UOp, UOp>> gated_stores_;  ///< innermost loop and gate
+    UOpMap<uint32_t> local_address_;                 ///< of local memory
+    UOpMap<std::vector<Place>> registers_;           ///< of register memory, one an element
     struct Scaled {
         UOp n, d;
         bool of_n;

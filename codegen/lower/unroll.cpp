@@ -225,6 +225,7 @@ class Unroller {
 
     /// Sources that are its address.
     static std::array<size_t, 2> address_of(const Instruction& one) {
+        if (one.inst.row->format == isa::Format::MUBUF) return {0, 2};
         if (one.inst.row->format != isa::Format::GLOBAL) return {0, 0};
         return {0, one.inst.row->flags & (isa::kStore | isa::kAtomic) ? 2u : 1u};
     }

@@ -94,7 +94,7 @@ class RandomKernel {
         UOp memory = param(slot_of(type), 4096, type);
         if (before == 0) return load(at(memory, offset));
         UOp gate = alu(Op::logical_not, {offset < before});
-        return load(at(memory, offset - before, gate), constant_int(type, 1));
+        return load(at(memory, offset - before, gate), constant_int(type, before - 1));
     }
 
     UOp expression(int depth, DType type, std::vector<UOp> coordinates, std::vector<int64_t> sizes) {
