@@ -10,6 +10,7 @@
 #include "strata/codegen/lower/flow_p.h"
 #include "strata/codegen/lower/passes_p.h"
 #include "strata/codegen/lower/under_way_p.h"
+#include "strata/codegen/lower/workarounds_p.h"
 #include "strata/core/uop/walk.h"
 
 namespace strata::codegen {
@@ -104,8 +105,10 @@ class Inserter {
             wait(state.before(inst, accesses_[block][i]));
             if (ends_scope(mnemonic)) {
                 if (shares_ && function_.family == isa::Family::rdna4) put(cache("global_wb", code[i].origin), i);
-                wait(shares_ && rdna_ ? state.until_ended({Queue::local, Queue::vector, Queue::flat})
-                                      : state.until_ended({Queue::local, Queue::flat}));
+                using enum Queue;
+                wait(value_of(Workaround::barriers_wait_for_all, function_.target)
+                         ? state.until_ended({vector, private_store, local, scalar, message, flat})
+                         : state.until_ended({local, flat}));
             }
             if (mnemonic == "s_endpgm" && releases(state)) {
                 put(immediate(function_, "s_nop", 0, code[i].origin), i);

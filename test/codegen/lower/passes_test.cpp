@@ -46,6 +46,23 @@ TEST(GateLanes, WavesThatBeganWithoutSomeLanesGetTheirsBack) {
               "s_mov_b32 exec_lo, s4\nv_mov_b32_e32 v1, v2\ns_mov_b32 exec_lo, s12\nv_mov_b32_e32 v3, v1\ns_endpgm\n");
 }
 
+/// RDNA's do with nothing under way, whoever needs it.
+TEST(InsertWaits, AWaveComesToABarrierAsChipsWant) {
+    const auto finished = [&](Arch arch, std::string_view text) {
+        Function function(arch, text);
+        EXPECT_TRUE(insert_waits(function.code));
+        return function.text();
+    };
+    EXPECT_EQ(finished(Arch::gfx1100, "global_load_b32 v0, v1, s[2:3]\ns_barrier\ns_endpgm"),
+              "global_load_b32 v0, v1, s[2:3]\ns_waitcnt vmcnt(0)\ns_barrier\ns_endpgm\n");
+    EXPECT_EQ(
+        finished(Arch::gfx1201,
+                 "global_store_b32 v0, v1, s[2:3]\ns_barrier_signal -1\ns_barrier_wait 0xffff\ns_endpgm"),
+        "global_store_b32 v0, v1, s[2:3]\ns_wait_storecnt 0x0\ns_barrier_signal -1\ns_barrier_wait 0xffff\ns_endpgm\n");
+    EXPECT_EQ(finished(Arch::gfx90a, "global_load_dword v0, v1, s[2:3]\ns_barrier\ns_endpgm"),
+              "global_load_dword v0, v1, s[2:3]\ns_barrier\ns_endpgm\n");
+}
+
 /// Threads of a workgroup see what others stored to a buffer that the kernel reads too.
 TEST(InsertWaits, BarriersOrderBuffersThatAreReadAndWritten) {
     GraphScope scope;
