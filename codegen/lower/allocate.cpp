@@ -43,7 +43,8 @@ Result<void> allocate(MachineFunction& function) {
     if (function.all_lanes) kept[function.all_lanes.reg] = true;
     Spiller spiller(function, limits);
     for (int round = 0;; ++round) {
-        const std::vector<uint32_t> unplaced = assign(function, Liveness(function), limits, kept);
+        const Liveness live(function);
+        const std::vector<uint32_t> unplaced = assign(function, live, limits, kept);
         if (unplaced.empty()) break;
         if (round == kMaxRounds || std::ranges::any_of(unplaced, [&](uint32_t reg) { return kept[reg]; }))
             return make_error(
@@ -51,7 +52,7 @@ Result<void> allocate(MachineFunction& function) {
                 "kernel {} needs more registers than a wave of {} has in a workgroup of {} threads; smaller "
                 "workgroups leave more to each",
                 function.program.name, isa::info(function.target.arch).name, threads(function.program));
-        spiller.spill(unplaced, kept);
+        spiller.spill(unplaced, live, kept);
     }
     resolve(function);
     return {};

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "strata/codegen/lower/occupancy_p.h"
 #include "strata/codegen/lower/operands_p.h"
 #include "strata/codegen/lower/pressure_p.h"
+#include "strata/codegen/lower/remake_p.h"
 #include "strata/codegen/lower/spill_p.h"
 
 namespace strata::codegen {
@@ -250,6 +252,7 @@ class Assigner {
         const int last = limit(reg) - row.dwords;
         for (int at = 0; at <= last; at += row.align)
             if (fits(reg, at)) return settle(reg, at);
+        weigh_remakes();
         int best = -1;
         float least = weight_[reg];
         for (int at = 0; at <= last; at += row.align)
@@ -260,6 +263,14 @@ class Assigner {
         if (best < 0) return unplaced_.push_back(reg);
         for (uint32_t other : neighbours(reg, best)) leave(other);
         settle(reg, best);
+    }
+
+    /// Once something has to give way: what is made anew is not saved.
+    void weigh_remakes() {
+        if (std::exchange(remakes_known_, true)) return;
+        const std::vector<const Instruction*> remakes = remakes_of(function_, live_);
+        for (uint32_t reg = 0; reg < weight_.size(); ++reg)
+            if (remakes[reg]) weight_[reg] /= 4;
     }
 
     std::optional<int> hinted(uint32_t reg) {
@@ -326,6 +337,7 @@ class Assigner {
     const std::vector<bool>& kept_;
     std::vector<Occupancy> files_[kBanks];
     std::vector<float> weight_;  // of each register: uses for its length
+    bool remakes_known_ = false;
     std::vector<Hint> hints_;
     std::vector<uint32_t> hints_of_;  // the first of each register
     std::vector<bool> masks_;         // that are read or written as a bit a lane

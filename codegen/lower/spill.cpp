@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "strata/codegen/lower/operands_p.h"
+#include "strata/codegen/lower/remake_p.h"
 #include "strata/core/support/error.h"
 
 namespace strata::codegen {
@@ -41,12 +42,19 @@ std::vector<const Instruction*> constants_of(const MachineFunction& function) {
     return found;
 }
 
-void Spiller::spill(const std::vector<uint32_t>& registers, std::vector<bool>& kept) {
+void Spiller::spill(const std::vector<uint32_t>& registers, const Liveness& live, std::vector<bool>& kept) {
     kept_ = &kept;
     slots_.assign(function_.registers.size(), {});
     accumulations_used_ = function_.agprs;
-    const std::vector<const Instruction*> constants = constants_of(function_);
-    for (uint32_t reg : registers) slots_[reg] = choose(reg, constants[reg]);
+    const std::vector<const Instruction*> constants = constants_of(function_), remakes = remakes_of(function_, live);
+    std::vector<bool> goes(function_.registers.size());
+    for (uint32_t reg : registers) goes[reg] = true;
+    for (uint32_t reg : registers) {
+        const Instruction* made = constants[reg] ? constants[reg] : remakes[reg];
+        if (made && std::ranges::any_of(made->src, [&](Place source) { return source && goes[source.reg]; }))
+            made = nullptr;
+        slots_[reg] = choose(reg, made);
+    }
     slots_.resize(function_.registers.size());
     out_ = &entry_;
     for (uint32_t reg : registers)
@@ -57,9 +65,9 @@ void Spiller::spill(const std::vector<uint32_t>& registers, std::vector<bool>& k
     entry_.clear();
 }
 
-Spiller::Slot Spiller::choose(uint32_t reg, const Instruction* constant) {
+Spiller::Slot Spiller::choose(uint32_t reg, const Instruction* made) {
     const VirtualRegister row = function_.registers[reg];
-    if (constant) return {.kind = Kind::constant, .copy = *constant};
+    if (made) return {.kind = Kind::remade, .made = *made};
     if (row.bank == Bank::scalar) {
         Slot slot{.kind = Kind::lanes, .offset = lanes_used_};
         lanes_used_ += row.dwords;
@@ -136,6 +144,7 @@ void Spiller::rewrite(std::vector<Instruction>& code) {
     out_ = &out;
     for (Instruction& instruction : code) {
         origin_ = instruction.origin;
+        if (const Slot* slot = slot_of(instruction.dst[0]); slot && slot->kind == Kind::remade) continue;
         if (!concerned(instruction))
             out.push_back(std::move(instruction));
         else if (!rewrite_copy(instruction))
@@ -149,7 +158,6 @@ bool Spiller::rewrite_copy(const Instruction& copy) {
     if (!is_copy(copy) || copy.gate || copy.keeps) return false;
     const Place to = copy.dst[0], from = copy.src[0];
     const Slot *to_slot = slot_of(to), *from_slot = slot_of(from);
-    if (to_slot && to_slot->kind == Kind::constant) return true;
     if (from && function_.bank(to) != function_.bank(from)) return false;
     if (from_slot && !to_slot) return reload(to, from), true;
     if (to_slot && from && !from_slot) return save(from, to), true;
@@ -195,11 +203,11 @@ void Spiller::add_copy(Place to, Place from) {
 
 void Spiller::reload(Place to, Place from) {
     const Slot slot = *slot_of(from);
-    if (slot.kind == Kind::constant) {
-        Instruction copy = slot.copy;
-        copy.dst[0] = to;
-        copy.origin = origin_;
-        out_->push_back(std::move(copy));
+    if (slot.kind == Kind::remade) {
+        Instruction made = slot.made;
+        made.dst[0] = to;
+        made.origin = origin_;
+        out_->push_back(std::move(made));
     } else if (slot.kind == Kind::accumulation) {
         add_copy(to, slot.place.part(from.first, from.dwords));
     } else if (slot.kind == Kind::scratch) {
@@ -221,7 +229,7 @@ void Spiller::save(Place from, Place to) {
     const Slot slot = *slot_of(to);
     if (slot.kind == Kind::accumulation) return add_copy(slot.place.part(to.first, to.dwords), from);
     if (slot.kind == Kind::scratch) return access_scratch(true, from, slot.offset + 4u * to.first);
-    STRATA_CHECK(slot.kind == Kind::lanes, "a constant is written");
+    STRATA_CHECK(slot.kind == Kind::lanes, "what is made anew is written");
     for (int i = 0; i < to.dwords; ++i) {
         const uint32_t lane = slot.offset + static_cast<uint32_t>(to.first + i);
         Instruction write = function_.make("v_writelane_b32", origin_);

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "strata/codegen/lower/limits_p.h"
+#include "strata/codegen/lower/liveness_p.h"
 
 namespace strata::codegen {
 
@@ -10,21 +11,22 @@ std::vector<const Instruction*> constants_of(const MachineFunction& function);
 
 /// Takes registers out of the way: each instruction that uses one gets a short-lived register of its own, filled before
 /// it and saved behind it. Values go to lanes of a vector register (scalars), to accumulation registers (vectors, where
-/// these are free), to scratch; constants are made anew. What is inserted leaves SCC, VCC and EXEC alone.
+/// these are free), to scratch; constants and what remakes_of has are made anew. What is inserted leaves SCC, where it is in use,
+/// VCC and EXEC alone.
 class Spiller {
   public:
     Spiller(MachineFunction& function, const RegisterLimits& limits) : function_(function), limits_(limits) {}
 
     /// `kept`, by register, grows by those made here, which are never to be spilled.
-    void spill(const std::vector<uint32_t>& registers, std::vector<bool>& kept);
+    void spill(const std::vector<uint32_t>& registers, const Liveness& live, std::vector<bool>& kept);
 
   private:
-    enum class Kind : uint8_t { none, constant, lanes, accumulation, scratch };
+    enum class Kind : uint8_t { none, remade, lanes, accumulation, scratch };
     struct Slot {
         Kind kind = Kind::none;
         Place place{};        ///< of Kind::accumulation
         uint32_t offset = 0;  ///< first lane of all lanes, first byte of scratch
-        Instruction copy{};   ///< of Kind::constant
+        Instruction made{};   ///< of Kind::remade: what makes it
     };
     /// A register of one instruction that stands for a place of a spilled one.
     struct Stand {
@@ -35,7 +37,7 @@ class Spiller {
         return place && place.reg < slots_.size() && slots_[place.reg].kind != Kind::none ? &slots_[place.reg]
                                                                                           : nullptr;
     }
-    Slot choose(uint32_t reg, const Instruction* constant);
+    Slot choose(uint32_t reg, const Instruction* made);
     Place lanes_register(uint32_t lane);
     void begin_scratch();
     void save_fixed(uint32_t reg);

@@ -68,6 +68,55 @@ TEST_P(Allocate, WhatFindsNoRegisterIsKeptElsewhere) {
         }
 }
 
+size_t count(const MachineFunction& function, std::string_view part) {
+    size_t found = 0;
+    for (const Block& block : function.blocks)
+        for (const Instruction& instruction : block.code)
+            found += instruction.inst.row->mnemonic.find(part) != std::string_view::npos;
+    return found;
+}
+
+TEST_P(Allocate, WhatLiveRegistersTellIsMadeAgainAndNotKeptElsewhere) {
+    constexpr int kValues = 300;
+    AddressedCode code(arch(), 1024);
+    std::vector<Place> vectors, scalars;
+    const Place given = code.fixed(Bank::scalar, 1, 4);
+    for (int i = 0; i < kValues; ++i) {
+        vectors.push_back(code.vector());
+        code.op("v_mul_f32", {vectors.back()}, {Constant{i + 100}, code.item});
+        scalars.push_back(code.scalar());
+        code.op("s_mul_i32", {scalars.back()}, {given, Constant{i + 100}});
+    }
+    for (int i = 0; i < kValues; ++i) {
+        const Place sum = code.vector();
+        code.op("v_add_f32", {sum}, {scalars[static_cast<size_t>(i)], vectors[static_cast<size_t>(i)]});
+        code.store(sum, code.address);
+    }
+    code.store(code.product(code.item, given), code.address);
+    code.end();
+    expect_same(code.function);
+    EXPECT_EQ(code.function.scratch, 0u);
+    EXPECT_FALSE(has(code.function, "v_writelane") || has(code.function, "v_accvgpr"));
+    const auto products = count(code.function, "v_mul_f32") + count(code.function, "s_mul_i32");
+    EXPECT_EQ(products, 2u * kValues + 1);  // those that gave way are made at their use alone
+}
+
+TEST_P(Allocate, WhatIsMadeOfRegistersThatChangeIsKeptElsewhere) {
+    AddressedCode code(arch(), 1024);
+    std::vector<Place> vectors;
+    const Place moving = code.vector();
+    code.op("v_mul_f32", {moving}, {code.item, code.item});
+    for (int i = 0; i < 300; ++i) {
+        vectors.push_back(code.vector());
+        code.op("v_mul_f32", {vectors.back()}, {Constant{i + 100}, moving});
+    }
+    code.op("v_mul_f32", {moving}, {code.item, moving});  // no longer what they were made of
+    for (Place vector : vectors) code.store(code.product(vector, moving), code.address);
+    code.end();
+    expect_same(code.function);
+    EXPECT_TRUE(has(code.function, "scratch_") || has(code.function, "v_accvgpr"));
+}
+
 TEST_P(Allocate, MasksOfOneBlockAreInVccUnlessAnInstructionNamesIt) {
     for (bool named : {false, true}) {
         Code code(arch());
