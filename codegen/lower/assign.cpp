@@ -265,12 +265,12 @@ class Assigner {
         settle(reg, best);
     }
 
-    /// Once something has to give way: what is made anew is not saved.
+    /// Once something has to give way: vectors that are made anew need no scratch.
     void weigh_remakes() {
         if (std::exchange(remakes_known_, true)) return;
         const std::vector<const Instruction*> remakes = remakes_of(function_, live_);
         for (uint32_t reg = 0; reg < weight_.size(); ++reg)
-            if (remakes[reg]) weight_[reg] /= 4;
+            if (remakes[reg] && bank(reg) == Bank::vector) weight_[reg] /= 4;  // lanes cost scalars no more
     }
 
     std::optional<int> hinted(uint32_t reg) {
