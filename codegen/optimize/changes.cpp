@@ -10,19 +10,23 @@
 namespace strata::codegen {
 namespace {
 
-/// range = outer * amount + inner; inner alone when nothing is left of the outer part.
-Result<Kernel> split(const Site& site, Axis inner_axis) {
+enum class Part { fast, slow };
+
+/// The fast part of a range, or the slow one, becomes a range of the other axis: range = slow * size of fast + fast. Nothing is
+/// left of the range where the part is all of it.
+Result<Kernel> split(const Site& site, Axis axis, Part part = Part::fast) {
     const Kernel& kernel = site.kernel;
     const UOp range = site.range();
     const int64_t amount = site.amount;
     const RangeArg& r = range_arg(range);
     if (amount < 2 || r.size % amount != 0)
         return make_error(ErrorKind::Usage, "cannot split a range of {} by {}", r.size, amount);
-    UOp inner = uop::range(amount, next_range_id(kernel.sink), inner_axis);
+    UOp taken = uop::range(amount, next_range_id(kernel.sink), axis);
     if (r.size == amount)
-        return Kernel{simplify(replace_range(kernel.sink, range, inner, std::array{inner})), kernel.name};
-    UOp outer = uop::range(r.size / amount, r.id, r.axis);
-    UOp sink = replace_range(kernel.sink, range, outer * amount + inner, std::array{outer, inner});
+        return Kernel{simplify(replace_range(kernel.sink, range, taken, std::array{taken})), kernel.name};
+    UOp left = uop::range(r.size / amount, r.id, r.axis);
+    const auto [slow, fast] = part == Part::slow ? std::pair(taken, left) : std::pair(left, taken);
+    UOp sink = replace_range(kernel.sink, range, slow * range_arg(fast).size + fast, std::array{slow, fast});
     return Kernel{simplify(sink), kernel.name};
 }
 
@@ -38,6 +42,13 @@ Result<Kernel> lane(const Site& site) {
 }
 Result<Kernel> upcast(const Site& site) { return split(site, Axis::upcast); }
 Result<Kernel> group(const Site& site) { return split(site, Axis::group); }
+Result<Kernel> group_runs(const Site& site) {
+    // The loop of a scan goes around its threads: a step of all before the next.
+    for (UOp u : toposort(site.kernel.sink))
+        if (u.is(Op::scan) && std::ranges::find(u.src(), site.range()) != u.src().end())
+            return make_error(ErrorKind::Usage, "a scan takes a step of all threads after the other");
+    return split(site, Axis::group, Part::slow);
+}
 Result<Kernel> unroll(const Site& site) { return split(site, Axis::unroll); }
 
 Result<Kernel> pad(const Site& site) {

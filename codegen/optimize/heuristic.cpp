@@ -302,6 +302,14 @@ bool share_row(Draft& plan) {
     return true;
 }
 
+/// Rows along memory whose threads have many steps: each wave has a run of it, so that its loads are near each other.
+bool share_runs(Draft& plan, int axis) {
+    constexpr int64_t kThreads = 256, kSteps = 8;
+    const int64_t lanes = plan.target().wave_size, size = plan.size(ActionKind::group, axis);
+    if (!plan.target().arch.is_amd() || size % kThreads != 0 || size < kThreads * kSteps) return false;
+    return plan.add(ActionKind::group_runs, axis, kThreads / lanes) && plan.add(ActionKind::group, axis, lanes);
+}
+
 /// Few results, long reductions: the threads of a block share one reduction.
 bool share_reduction(Draft& plan) {
     std::vector<UOp> reductions = plan.axes(ActionKind::group);
@@ -313,7 +321,7 @@ bool share_reduction(Draft& plan) {
     if (size >= 256 && size % 32 != 0 && plan.pad(reductions[static_cast<size_t>(axis)], 256))
         size = plan.size(ActionKind::group, axis);
     if (size < 32 || !(few || (rows && size >= 128))) return false;
-    if (rows && size >= 1024) plan.add(ActionKind::unroll, axis, 4);
+    if (rows && size >= 1024 && plan.add(ActionKind::unroll, axis, 4) && share_runs(plan, axis)) return true;
     if (axis < static_cast<int>(plan.axes(ActionKind::group).size()))
         plan.add_largest(ActionKind::group, axis, {256, 128, 64, 32, 16, 8});
     return true;

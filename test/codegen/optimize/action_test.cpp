@@ -95,6 +95,30 @@ TEST(ApplyAction, GroupAndUnrollSplitAReduction) {
     EXPECT_EQ(block_size(k), 8);
 }
 
+TEST(ApplyAction, GroupRunsGivesEachThreadARunOfAReduction) {
+    GraphScope scope;
+    Filled f = started(sum(filled({6, 32}) * filled({6, 32}), {1}));
+    Kernel k = expect_same(f, {{group_runs, 0, 8}});
+    EXPECT_EQ(sizes(k, Axis::reduce), std::vector<int64_t>{4});
+    EXPECT_EQ(sizes(k, Axis::group), std::vector<int64_t>{8});
+    EXPECT_EQ(block_size(k), 8);
+    for (UOp load : nodes(k, Op::load))
+        for (UOp r : ranges(k.sink))
+            if (range_arg(r).axis != Axis::global)
+                EXPECT_EQ(step_of(load.src(0).src(1), r), range_arg(r).axis == Axis::group ? 4 : 1);
+    k = expect_same(f, {{unroll, 0, 2}, {group_runs, 0, 4}, {group, 0, 4}});
+    EXPECT_EQ(linearize(k, gfx1100)->block, (std::array<uint32_t, 3>{4, 4, 1})) << "neighbours are within a run";
+    EXPECT_EQ(apply(f.kernel, {group_runs, 0, 32}, gfx1100)->sink, apply(f.kernel, {group, 0, 32}, gfx1100)->sink);
+    expect_error(f.kernel, {group_runs, 0, 5}, "cannot split a range of 32 by 5");
+}
+
+TEST(ApplyAction, GroupRunsLeavesScansAlone) {
+    GraphScope scope;
+    const Kernel k = started(scan(filled({3, 32}), Op::add, 1)).kernel;
+    EXPECT_TRUE(apply(k, {group, 0, 8}, gfx1100));
+    expect_error(k, {group_runs, 0, 8}, "a scan takes a step of all threads after the other");
+}
+
 TEST(ApplyAction, ASplitByTheWholeSizeLeavesNoOuterRange) {
     GraphScope scope;
     Kernel k = expect_same(rows_of(6, 8), {{local, 1, 8}});

@@ -91,6 +91,19 @@ TEST(Heuristic, FewResultsShareALongReductionOverThreads) {
     EXPECT_GE(p.total(Axis::group), 64);
 }
 
+TEST(Heuristic, WavesOfAmdHaveRunsOfALongReduction) {
+    GraphScope scope;
+    const auto actions = [](int64_t n, Chip chip) {
+        const Filled f = built(sum(filled({n}), {0}));
+        return to_string(heuristic(start_schedule(f.kernel), target_of(chip)).actions);
+    };
+    EXPECT_EQ(actions(1 << 15, *Chip::parse("gfx1100")), "unroll(0, 4) group_runs(0, 8) group(0, 32)");
+    EXPECT_EQ(actions(1 << 15, *Chip::parse("gfx942")), "unroll(0, 4) group_runs(0, 4) group(0, 64)");
+    EXPECT_EQ(actions(1 << 15, *Chip::parse("sm_90")), "unroll(0, 4) group(0, 256)");
+    EXPECT_EQ(actions(1 << 12, *Chip::parse("gfx1100")), "unroll(0, 4) group(0, 256)") << "few steps";
+    expect_same(sum(filled({1 << 13}), {0}));
+}
+
 TEST(Heuristic, ReductionsDownColumnsKeepNeighboursTogether) {
     GraphScope scope;
     Planned p = expect_same(sum(filled({16, 4096}), {0}));
