@@ -214,14 +214,15 @@ Selector::Address Selector::wide_address(UOp index, int64_t size) {
     return {.base = {}, .lanes = address, .whole = true};
 }
 
-Selector::Address Selector::global_address(UOp index) {
+Selector::Address Selector::global_address(UOp index, isa::Format format) {
     const UOp memory = memory_of(index), offset = skip_after(index.src(1));
     const int64_t size = memory.dtype().bytes();
     if (offset.dtype() != dtypes::int32) return wide_address(index, size);
     const Offset& parts = split(offset);
-    const OffsetRange range = offset_range(function_.family, isa::Format::GLOBAL);
-    const int64_t constant = parts.constant * size;
-    const int64_t near = range.has(constant) ? constant : 0;
+    const OffsetRange range = offset_range(function_.family, format);
+    // What the instruction does not hold goes into a base that those share whose offsets are near each other.
+    const int64_t constant = parts.constant * size, reach = range.high - range.low + 1;
+    const int64_t near = ((constant - range.low) % reach + reach) % reach + range.low;
     const bool fits = !parts.vector.source || (parts.vector.low >= 0 && parts.vector.high <= (kTwo32 - 1) / size);
     if (fits)
         return {.base = base_at(memory, parts.scalar, constant - near, size),

@@ -39,17 +39,16 @@ Source Selector::picked(const Source& low, const Source& high, std::array<uint32
 
 /// Four bytes as one dword.
 Source Selector::joined(const Byte* bytes) {
-    auto place = [&](size_t i) { return bytes[i].dword.place; };
+    auto dword = [&](size_t i) -> const Source& { return bytes[i].dword; };
     auto only = [&](size_t k, size_t l) {
-        return std::all_of(bytes, bytes + 4,
-                           [&](const Byte& b) { return b.dword.place == place(k) || b.dword.place == place(l); });
+        return std::all_of(bytes, bytes + 4, [&](const Byte& b) { return b.dword == dword(k) || b.dword == dword(l); });
     };
     if (only(0, 0) && bytes[0].at == 0 && bytes[1].at == 1 && bytes[2].at == 2 && bytes[3].at == 3)
         return bytes[0].dword;
     for (size_t k = 0; k < 4; ++k) {
         if (!only(0, k)) continue;
         std::array<uint32_t, 4> at{};
-        for (size_t i = 0; i < 4; ++i) at[i] = bytes[i].at + (place(i) == place(0) ? 0 : 4);
+        for (size_t i = 0; i < 4; ++i) at[i] = bytes[i].at + (dword(i) == dword(0) ? 0 : 4);
         return picked(bytes[0].dword, bytes[k].dword, at);
     }
     struct Two {
@@ -57,7 +56,7 @@ Source Selector::joined(const Byte* bytes) {
         uint32_t first, second;
     };
     auto two = [&](const Byte& a, const Byte& b) -> Two {
-        if (a.dword.place == b.dword.place) return {a.dword, a.at, b.at};
+        if (a.dword == b.dword) return {a.dword, a.at, b.at};
         if (a.at != b.at) return {picked(a.dword, b.dword, {a.at, b.at + 4, a.at, b.at + 4}), 0, 1};
         const uint32_t even = a.at & ~1u, place = 2 * (a.at & 1);
         return {picked(a.dword, b.dword, {even, even + 4, even + 1, even + 5}), place, place + 1};

@@ -192,18 +192,6 @@ class FoldBits {
         return ends("_u8", "_ubyte") ? 8 : ends("_u16", "_ushort") ? 16 : 0;
     }
 
-    /// Whether SCC is written again in the block before it is read.
-    bool leaves_scc(const Block& block, size_t i) const {
-        if (!writes_scc(function_, block.code[i])) return true;
-        for (++i; i < block.code.size(); ++i) {
-            const Instruction& later = block.code[i];
-            if (reads_scc(function_, later)) return false;
-            const bool ends = later.pseudo == Pseudo::none && later.inst.row->mnemonic == "s_endpgm";
-            if (ends || writes_scc(function_, later)) return true;
-        }
-        return false;
-    }
-
     void fold(Block& block, size_t at) {
         Instruction& instruction = block.code[at];
         size_t from = 0;
@@ -224,7 +212,7 @@ class FoldBits {
         if (!shorter) return;
         if (shorter->kind == Kind::copy) {
             if (function_.registers[dst.reg].dwords == 1) same_[values_.unit(dst)] = made.of;
-        } else if (made.of != source && leaves_scc(block, at)) {
+        } else if (made.of != source && leaves_scc(function_, block.code, at)) {
             write(instruction, *shorter, made.of);
         }
     }

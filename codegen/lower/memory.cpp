@@ -1,5 +1,6 @@
 // Loads and stores of global, local and register memory.
 #include <algorithm>
+#include <array>
 
 #include "strata/codegen/lower/select_p.h"
 
@@ -64,9 +65,8 @@ bool Selector::load_scalar(UOp u) {
     if (index.src().size() > 2 || written_.contains(memory) || !is_uniform(index)) return false;
     for (auto [size, name] : kLoads) {
         if (size != bytes) continue;
-        Address at = global_address(index);
+        const Address at = global_address(index, isa::Format::SMEM);
         if (at.whole) return false;
-        if (at.offset < 0) return false;
         Instruction& made = code_.add(name);
         made.src[0] = at.base.place;
         made.inst.src[1].code = isa::code::null;
@@ -83,7 +83,9 @@ bool Selector::load_scalar(UOp u) {
 /// Where a vector instruction finds memory, and for which lanes.
 Selector::Access Selector::access_to(UOp index) {
     const bool global = memory_of(index).as<ParamArg>().space == Space::global;
-    Access to{.at = global ? global_address(index) : local_address(index), .global = global, .stride = stride(index)};
+    Access to{.at = global ? global_address(index, isa::Format::GLOBAL) : local_address(index),
+              .global = global,
+              .stride = stride(index)};
     to.lanes = code_.in_vector(to.at.lanes, to.at.whole ? 2 : 1);
     to.gate = gate_of(index);
     return to;
@@ -206,9 +208,12 @@ Source Selector::packed(const Value& value, DType type) {
             } else if (parts.size() == 2) {
                 dwords.push_back(join(parts[0], parts[1], 0x0c0c0400));
             } else {
-                const Source low = join(parts[i], parts[i + 1], 0x0c0c0400),
-                             high = join(parts[i + 2], parts[i + 3], 0x0c0c0400);
-                dwords.push_back(join(low, high, 0x05040100));
+                std::array<Byte, 4> of;
+                for (size_t k = 0; k < 4; ++k) {
+                    const Part part = part_of(parts[i + k], 1);
+                    of[k] = {part.dword, part.number};
+                }
+                dwords.push_back(joined(of.data()));
             }
         }
         parts = std::move(dwords);

@@ -54,6 +54,16 @@ bool writes_scc(const MachineFunction& function, const Instruction& instruction)
     return implicit_writes(function, instruction) & isa::implicit::scc;
 }
 
+bool leaves_scc(const MachineFunction& function, std::span<const Instruction> code, size_t i) {
+    if (!writes_scc(function, code[i])) return true;
+    for (const Instruction& later : code.subspan(i + 1)) {
+        if (reads_scc(function, later)) return false;
+        const bool ends = later.pseudo == Pseudo::none && later.inst.row->mnemonic == "s_endpgm";
+        if (ends || writes_scc(function, later)) return true;
+    }
+    return false;
+}
+
 bool reads_vcc(const MachineFunction& function, const Instruction& instruction) {
     if (reads_named(instruction, isa::code::vcc_lo) || reads_named(instruction, isa::code::vcc_hi)) return true;
     return implicit_reads(function, instruction) & isa::implicit::vcc &&

@@ -75,6 +75,8 @@ inline bool writes_named(const Instruction& instruction, uint16_t code) {
 }
 bool reads_scc(const MachineFunction& function, const Instruction& instruction);
 bool writes_scc(const MachineFunction& function, const Instruction& instruction);
+/// Whether what code[i] leaves in SCC is written again in the block before it is read.
+bool leaves_scc(const MachineFunction& function, std::span<const Instruction> code, size_t i);
 bool reads_vcc(const MachineFunction& function, const Instruction& instruction);
 bool writes_vcc(const MachineFunction& function, const Instruction& instruction);
 

@@ -90,7 +90,7 @@ class Scheduler {
         Block& block = function_.blocks[number];
         const uint32_t count = movable(block);
         if (count < 3) return;
-        build(block, count);
+        build(block, count, live_.block(number).begin + 2 * count);
         begin_pressure(number, count);
         for (const Node& node : nodes_) place(node);
         const Pressure old = peak_;
@@ -117,7 +117,8 @@ class Scheduler {
         return implicit_reads(function_, instruction) & isa::implicit::exec;
     }
 
-    void build(const Block& block, uint32_t count) {
+    /// `end`: of what is ordered. What is loaded for those behind it, as for a loop's next round, is to be there then.
+    void build(const Block& block, uint32_t count, uint32_t end) {
         const std::vector<Dependency>& found = dependencies_.of(block, count);
         nodes_.assign(count, {});
         uses_.clear();
@@ -136,11 +137,12 @@ class Scheduler {
                 const isa::Facts& facts = isa::facts(function_.family, *instruction.inst.row);
                 node.issue = static_cast<uint32_t>(isa::issue_cycles(function_.family, facts, function_.wave_size()));
             }
-            node.height = node.issue;
             node.gated = is_gated(instruction);
             node.gate = instruction.gate;
             node.memory =
                 instruction.pseudo == Pseudo::none && instruction.inst.row->flags & isa::kMemory && instruction.dst[0];
+            const bool stays = node.memory && live_.live_at(live_.unit(instruction.dst[0]), end);
+            node.height = stays ? std::max(node.issue, result_latency(function_, instruction)) : node.issue;
             for (uint32_t at = node.first; at != kNone; at = links_[at].next)
                 node.height = std::max(node.height, nodes_[links_[at].to].height + links_[at].latency);
         }

@@ -134,7 +134,7 @@ class Selector {
         int32_t offset = 0;
         bool whole = false;  ///< `lanes` is a pair with all of the address, base nothing
     };
-    Address global_address(UOp index);
+    Address global_address(UOp index, isa::Format format);  ///< with an offset that such instructions hold
     Address local_address(UOp index);
     void find_addresses();
     bool is_uniform(UOp index);  ///< one address for all lanes

@@ -36,6 +36,11 @@ std::string_view name(const Instruction& instruction) {
     return instruction.pseudo == Pseudo::none ? instruction.inst.row->mnemonic : std::string_view();
 }
 
+bool adds_scalars(const Instruction& one) {
+    const std::string_view what = name(one);
+    return what == "s_add_u32" || what == "s_add_i32" || what == "s_add_co_u32" || what == "s_add_co_i32";
+}
+
 class Unroller {
   public:
     explicit Unroller(MachineFunction& function) : function_(function) {}
@@ -59,6 +64,7 @@ class Unroller {
         for (const auto& [b, rounds] : loops) unroll(b, rounds);
         if (needless_) remove_unused(function_);
         for (const auto& [b, counter] : unrolled_) join_steps(b, counter);
+        if (!unrolled_.empty()) remove_unused(function_);
         join_blocks();
     }
 
@@ -73,9 +79,7 @@ class Unroller {
         if (name(branch) != "s_cbranch_scc1" || branch.target != b || targets(b) != 1) return 0;
         const bool differs = name(test) == "s_cmp_lg_u32", less = name(test) == "s_cmp_lt_i32";
         const Place counter = test.src[0];
-        const bool adds = name(step) == "s_add_u32" || name(step) == "s_add_i32" || name(step) == "s_add_co_u32" ||
-                          name(step) == "s_add_co_i32";
-        if (!(differs || less) || !adds || !counter || counter.dwords != 1) return 0;
+        if (!(differs || less) || !adds_scalars(step) || !counter || counter.dwords != 1) return 0;
         if (step.dst[0] != counter || step.src[0] != counter) return 0;
         for (size_t i = 0; i + kControl < code.size(); ++i)
             if (writes(code[i], counter)) return 0;
@@ -156,9 +160,11 @@ class Unroller {
     void fold_zero(std::vector<Instruction>& code, uint32_t b, Place counter) {
         std::map<uint32_t, Place> same;  // registers that are another
         std::set<uint32_t> zeros{counter.reg};
-        for (Instruction& one : code) {
+        for (size_t at = 0; at < code.size(); ++at) {
+            Instruction& one = code[at];
             for (Place& source : one.src)
-                if (const auto at = source ? same.find(source.reg) : same.end(); at != same.end()) source = at->second;
+                if (const auto other = source ? same.find(source.reg) : same.end(); other != same.end())
+                    source = other->second;
             if (steps(one, counter)) zeros.clear();
             const Place to = one.dst[0];
             if (zeros.empty() || !to || to.reg >= accesses_.size() || one.gate || one.keeps) continue;
@@ -167,12 +173,13 @@ class Unroller {
             const auto is_zero = [&](size_t i) { return one.src[i] && zeros.contains(one.src[i].reg); };
             const auto is_fixed = [&](size_t i) {
                 const Place from = one.src[i];
-                return from && function_.bank(from) == Bank::vector && !writes_[live_->unit(from)];
+                return from && function_.bank(from) == function_.bank(to) && !writes_[live_->unit(from)];
             };
             const std::string_view what = name(one);
             if ((what == "s_mul_i32" && (is_zero(0) || is_zero(1))) || (what == "s_lshl_b32" && is_zero(0)))
                 zeros.insert(to.reg);
-            if (what != "v_add_nc_u32" && what != "v_add_u32") continue;
+            const bool adds = adds_scalars(one) && leaves_scc(function_, code, at);
+            if (!adds && what != "v_add_nc_u32" && what != "v_add_u32") continue;
             for (size_t i = 0; i < 2; ++i)
                 if (is_zero(i) && is_fixed(1 - i)) same[to.reg] = one.src[1 - i];
         }

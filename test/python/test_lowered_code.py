@@ -210,3 +210,31 @@ def test_lanes_without_work_stay_out_beside_many_masks(lowered, columns, shift):
     with strata.config(check="raise"):
         got, _ = lowered(lambda: (steps <= rows + shift).where(Tensor(x), 0).sum(-1))
     np.testing.assert_allclose(got, np.tril(x.astype(np.float64), shift).sum(-1), rtol=1e-5)
+
+
+def test_bytes_are_stored_as_they_were_loaded_and_transposed_without_being_taken_apart(lowered):
+    rng = np.random.default_rng(6)
+    a, b = (rng.integers(-128, 128, (128, 128)).astype(np.int8) for _ in range(2))
+    x, y = Tensor(a).realize(), Tensor(b).realize()
+    values, text = lowered(lambda: x.cast("int32") @ y.cast("int32"))
+    assert np.array_equal(values, a.astype(np.int32) @ b.astype(np.int32))
+    assert "v_perm_b32" in mnemonics(text) and "v_bfe_i32" not in mnemonics(text), text
+
+
+def test_accesses_of_local_memory_by_one_address_are_one_instruction(lowered):
+    host = np.random.default_rng(7).standard_normal((64, 128, 64), dtype=np.float32)
+    values, text = lowered(lambda: Tensor(host).sum(axis=1))
+    np.testing.assert_allclose(values, host.sum(axis=1, dtype=np.float64), rtol=1e-5, atol=1e-4)
+    assert {"ds_load_2addr_b32", "ds_read2_b32"} & set(mnemonics(text)), text
+
+
+def test_what_offsets_do_not_reach_shares_a_base(lowered):
+    host = np.random.default_rng(8).standard_normal((64, 128, 64), dtype=np.float32)
+    _, text = lowered(lambda: Tensor(host).sum(axis=1))
+    assert mnemonics(text).count("s_addc_u32") + mnemonics(text).count("s_add_co_ci_u32") <= 6, text
+
+
+def test_columns_of_a_product_come_into_scalar_registers_wherever_they_lie():
+    x, y = (Tensor.zeros(1024, 1024).contiguous().realize() for _ in range(2))
+    used = mnemonics(strata.compile(x @ y, "gfx1100", "asm").assembly)
+    assert used.count("s_load_b128") >= 16 and "global_load_b128" not in used

@@ -113,6 +113,22 @@ TEST_P(Schedule, LoadsOfManyRoundsRunAheadOfASumAsFarAsRegistersLast) {
     EXPECT_EQ(code.function.scratch, 0u);
 }
 
+TEST_P(Schedule, WhatIsLoadedForTheNextRoundIsLoadedEarly) {
+    AddressedCode code(arch());
+    const std::string_view load = code.spelled("global_load_b32", "global_load_dword");
+    const Place sum = code.vector(), next = code.vector();
+    code.copy(sum, Constant{0});
+    code.op(load, {next}, {code.address});
+    code.loop(10, [&] {
+        code.op("v_add_f32", {sum}, {sum, next});
+        for (int i = 0; i < 30; ++i) code.op("v_mul_f32", {sum}, {sum, sum});
+        code.op(load, {next}, {code.address});
+    });
+    code.store(sum, code.address);
+    schedule_to_end(code);
+    EXPECT_LT(index_of(code.function.blocks[1].code, load), 5u) << to_string(code.function);
+}
+
 TEST_P(Schedule, LoadsStayBehindStoresOfTheSameMemoryAndPassThoseOfAnother) {
     for (const bool same : {false, true}) {
         AddressedCode code(arch());

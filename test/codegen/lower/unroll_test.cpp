@@ -167,6 +167,34 @@ TEST_P(Unroll, AnAddressFromACounterOfZeroIsWhatIsAddedToIt) {
     }
 }
 
+TEST_P(Unroll, ACounterOfZeroIsNotAddedToWhatAllLanesShareEither) {
+    AddressedCode code(arch());
+    const std::string_view add = code.function.family == isa::Family::rdna4 ? "s_add_co_u32" : "s_add_u32";
+    const Place sum = code.vector(), shared = code.fixed(Bank::scalar, 1, 3);
+    code.copy(sum, Constant{0});
+    const Place counter{static_cast<uint32_t>(code.function.registers.size()), 0, 1};
+    code.loop(4, [&] {
+        const Place far = code.scalar(), all = code.scalar(), place = code.vector(), value = code.vector();
+        code.op("s_mul_i32", {far}, {counter, Constant{132}});
+        code.op(add, {all}, {far, shared});
+        code.op(code.spelled("v_add_nc_u32", "v_add_u32"), {place}, {all, code.item});
+        code.op(code.spelled("ds_load_b32", "ds_read_b32"), {value}, {place}).stride = 132;
+        code.op("v_add_f32", {sum}, {sum, value});
+    });
+    code.store(sum, code.address);
+    code.end();
+    ASSERT_TRUE(unroll(code.function));
+    const auto valid = verify(code.function, Check::virtual_);
+    ASSERT_TRUE(valid) << valid.error().message;
+    for (const Block& block : code.function.blocks)
+        for (const Instruction& one : block.code) {
+            EXPECT_NE(one.dst[0], counter) << to_string(code.function);
+            if (one.pseudo != Pseudo::none) continue;
+            EXPECT_NE(one.inst.row->mnemonic, add) << to_string(code.function);
+            EXPECT_NE(one.inst.row->mnemonic, "s_mul_i32") << to_string(code.function);
+        }
+}
+
 TEST_P(Unroll, WhatStoodAroundAShortLoopIsOneBlock) {
     AddressedCode code(arch());
     const Place sum = code.vector();
