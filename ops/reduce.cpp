@@ -4,6 +4,7 @@
 
 #include "strata/ops/build_p.h"
 #include "strata/ops/complex_p.h"
+#include "strata/ops/gradients.h"
 #include "strata/ops/special_p.h"
 
 namespace strata {
@@ -95,14 +96,14 @@ Tensor variance(std::string_view name, const Tensor& x, const Axes& wanted, doub
     return averaged(squares, axes, keepdims, correction);
 }
 
-/// x - max, with 0 for a maximum that is not finite, and that maximum.
+/// x - max, with 0 for a maximum that is not finite, and that maximum, through which no gradient goes: nothing changes by it.
 struct Shifted {
     Tensor x, top;
 };
 Shifted shifted(const Tensor& x, const std::vector<int>& axes) {
     check_ordered("softmax", x);
     Tensor wide = widened(x), top = folded(wide, Op::max, axes, true, 0);
-    top = where(top.isfinite(), top, 0);
+    top = detach(where(top.isfinite(), top, 0));
     return {wide.sub(top), top};
 }
 

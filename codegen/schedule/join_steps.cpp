@@ -5,9 +5,14 @@
 // A value joins the step of one before it when all that it reads is there by then. It costs less: what both read is read once,
 // what it read of the other is not read, and a launch is saved. Products share the operand that they have in registers, as long
 // as these hold a tile of each; matrix instructions have one result.
+//
+// Before  s <- sum of each row of x;  y <- x / s, a row at a time      only y reads s
+// After   y <- x / sum of each row of x
+// Results of rows that one step alone reads, which walks the same rows, are computed there.
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "strata/codegen/schedule/online.h"
 #include "strata/codegen/schedule/plan_p.h"
@@ -18,8 +23,10 @@ namespace {
 constexpr size_t kMostOutputs = 8;
 constexpr size_t kMostBuffers = 24;
 constexpr int kMostWork = 1000;
-constexpr size_t kTried = 4;   // steps before it with results of its shape, the latest first
-constexpr int64_t kAgain = 4;  // reads of an element from which on a reduction is a product
+constexpr int kLittleWork = 64;  // for each thread of a row what was done once
+constexpr size_t kScans = 2;     // of a kernel that share nothing: a launch less
+constexpr size_t kTried = 4;     // steps before it with results of its shape, the latest first
+constexpr int64_t kAgain = 4;    // reads of an element from which on a reduction is a product
 // Measured on the modelled 7900 XTX, float32, three products of 128 to 2048 rows as one kernel: .48 to .61 of the time of three
 // as long as tiles are small, 1.4 to 2.7 of it where they are large; of two .65 to .81 in either.
 constexpr size_t kLargeTiles = 2, kSmallTiles = 3;  // products of a kernel
@@ -89,6 +96,8 @@ class Joining {
     std::vector<ScheduleItem> run() {
         if (items_.size() < 2) return std::move(items_);
         for (size_t i = 0; i < items_.size(); ++i) place(i);
+        find_readers();
+        for (size_t i = 0; i < items_.size(); ++i) take_in(i);
         if (joined_) drop_unread();
         std::erase_if(items_, [](const ScheduleItem& item) { return !item.output; });
         return std::move(items_);
@@ -147,16 +156,64 @@ class Joining {
             reads_host |= made->second == at;
         }
         const UOp body = reads_host ? with_bodies(item.body, host) : item.body;
-        if (reads_host)
-            for (UOp value : bodies)
-                if (!stays_in_place(body, value, of_host)) return false;
         std::vector<UOp> all = bodies;
         const Shape& shape = host.body.shape();
         all.push_back(body.shape() == shape ? body : make(Op::reshape, body.dtype(), {body}, ShapeArg{shape}));
         const Form joined = form_of(all);
+        if (reads_host)
+            for (UOp value : bodies)
+                if (!stays_in_place(body, value, joined)) return false;
         if (!fits(joined, all) || !pays(of_host, alone, joined, reads_host)) return false;
         host.beside.push_back({item.output, all.back(), item.why});
         return true;
+    }
+
+    /// Computes a step where it is read, if that is in one step and rows are walked there.
+    void take_in(size_t at) {
+        const ScheduleItem& host = items_[at];
+        if (fusion_ == Fusion::less || !host.output || host.body.is(Op::custom)) return;
+        for (UOp output : host.outputs())
+            if (kept_.contains(output) || !can_be_seen_through(host, output)) return;
+        const std::optional<size_t> reader = only_reader(at);
+        if (!reader) return;
+        for (size_t i = at + 1; i <= *reader; ++i)  // a custom one may write to what was read before
+            if (items_[i].output && items_[i].body.is(Op::custom)) return;
+        ScheduleItem& to = items_[*reader];
+        std::vector<UOp> bodies;
+        for (UOp body : to.bodies()) bodies.push_back(with_bodies(body, host));
+        const Form rows = form_of(bodies);
+        if (rows.loops.empty() || rows.is_product() || !fits(rows, bodies)) return;
+        const Form alone = form_of(host.bodies());
+        if (alone.loops.empty() && alone.work > kLittleWork) return;
+        std::vector<UOp> values = host.bodies();
+        for (UOp u : in_order(host.bodies()))
+            if (u.is(Op::reduce) || u.is(Op::scan)) values.push_back(u);
+        for (UOp body : bodies)
+            for (UOp value : values)
+                if (!stays_in_place(body, value, rows)) return;
+        to.body = bodies[0];
+        for (size_t i = 1; i < bodies.size(); ++i) to.beside[i - 1].body = bodies[i];
+        for (UOp u : in_order(host.bodies()))
+            if (u.is(Op::buffer)) readers_[u].insert(*reader);
+        for (UOp u : in_order(host.bodies()))
+            if (u.is(Op::buffer)) readers_[u].erase(at);
+        items_[at] = {};
+    }
+
+    void find_readers() {
+        for (size_t i = 0; i < items_.size(); ++i)
+            if (items_[i].output)
+                for (UOp u : in_order(items_[i].bodies()))
+                    if (u.is(Op::buffer)) readers_[u].insert(i);
+    }
+
+    /// The step that reads what this one fills; none: there are several.
+    std::optional<size_t> only_reader(size_t at) const {
+        std::set<size_t> all;
+        for (UOp output : items_[at].outputs())
+            if (const auto found = readers_.find(output); found != readers_.end())
+                all.insert(found->second.begin(), found->second.end());
+        return all.size() == 1 ? std::optional(*all.begin()) : std::nullopt;
     }
 
     /// What is to be in memory by itself is read from there.
@@ -185,7 +242,7 @@ class Joining {
             read += u.numel();
             if (std::ranges::find(a.buffers, u) != a.buffers.end()) shared += u.numel();
         }
-        if (reads_host) return true;
+        if (reads_host || (a.scans && b.scans && joined.reductions <= kScans)) return true;
         const bool few = shared > 0 && joined.terms <= kMostTerms &&
                          joined.reductions <= (joined.results < kLargeFrom ? kSmallTiles : kLargeTiles);
         if (a.is_product() && b.is_product()) return few && !joined.is_narrow();
@@ -211,6 +268,7 @@ class Joining {
     const Fusion fusion_;
     std::unordered_set<UOp, UOpHash> kept_;  ///< buffers that are read behind the last step, and by steps
     UOpMap<size_t> made_at_;
+    UOpMap<std::set<size_t>> readers_;  ///< of a buffer, by steps
     std::map<Shape, std::vector<size_t>> by_shape_;
     size_t first_ = 0;  ///< that others may join
     bool joined_ = false;

@@ -80,15 +80,15 @@ KERNELS = {
     "max": (lambda x: x.max(1), [(64, 256)], 1, 1),
     "logsumexp": (lambda x: x.logsumexp(1), [(64, 256)], 1, 1),
     "softmax": (lambda x: x.softmax(-1), [(64, 256)], 1, 1),
-    "variance": (lambda x: x.var(1), [(64, 256)], 1, 2),
+    "variance": (lambda x: x.var(1), [(64, 256)], 1, 1),
     "product": (lambda x: x.prod(1), [(64, 256)], 1, 1),
     "running sum": (lambda x: x.cumsum(1), [(64, 256)], 1, 2),
-    "running product": (lambda x: x.cumprod(1), [(64, 256)], 1, 4),  # of values that may be zero
+    "running product": (lambda x: x.cumprod(1), [(64, 256)], 1, 3),  # of values that may be zero
     "rows of a table": (lambda x: x.take(Tensor(IDS), 0), [(32, 64)], 1, 4),
     "matmul": (lambda a, b: a @ b, [(64, 64), (64, 64)], 1, 2),
-    "layernorm": (lambda x, w, b: nn.layernorm(x, 1, w, b), [(64, 256), (256,), (256,)], 1, 4),
-    "rmsnorm": (lambda x, w: nn.rmsnorm(x, w), [(64, 256), (256,)], 1, 3),
-    "attention": (lambda q, k, v: nn.scaled_dot_product_attention(q, k, v, causal=True), [(2, 32, 16)] * 3, 1, 8),
+    "layernorm": (lambda x, w, b: nn.layernorm(x, 1, w, b), [(64, 256), (256,), (256,)], 1, 3),
+    "rmsnorm": (lambda x, w: nn.rmsnorm(x, w), [(64, 256), (256,)], 1, 2),
+    "attention": (lambda q, k, v: nn.scaled_dot_product_attention(q, k, v, causal=True), [(2, 32, 16)] * 3, 1, 6),
     "convolution": (lambda x, w: strata.functional.conv(x, w, padding=1), [(2, 4, 8, 8), (8, 4, 3, 3)], 1, 4),
 }
 

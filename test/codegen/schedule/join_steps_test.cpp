@@ -38,6 +38,25 @@ TEST(JoinSteps, WhatIsMadeOfResultsOfARowIsComputedWithThem) {
     EXPECT_EQ(outputs({total, total + total, total * total}), Counts{3});
 }
 
+TEST(JoinSteps, ResultsOfRowsThatOneStepAloneReadsAreComputedThere) {
+    GraphScope scope;
+    UOp x = filled({6, 5}), total = sum(x, {1}), off = x - wide(total, x);
+    EXPECT_EQ(outputs({off * number(3), off * number(2)}), Counts{2});
+    EXPECT_EQ(outputs({off * number(3), sum(off, {0})}), (Counts{2, 1}));
+    UOp seed = filled({6, 1}), slope = seed / number(7);
+    EXPECT_EQ(outputs({wide(slope, x) * off}), Counts{1}) << "a quotient of each row";
+    EXPECT_EQ(outputs({x - wide(contiguous(total), x)}), (Counts{1, 1})) << "it is to be in memory by itself";
+    EXPECT_EQ(outputs({off, total}), (Counts{1, 1})) << "it was asked for";
+    EXPECT_EQ(outputs({x - wide(flip(total, {0}), x)}), (Counts{1, 1})) << "of other rows";
+}
+
+TEST(JoinSteps, TwoScansAreOneEvenOfOtherMemory) {
+    GraphScope scope;
+    const auto running = [](UOp x) { return make(Op::scan, x.dtype(), {x}, ReduceArg{Op::add, {1}}); };
+    EXPECT_EQ(outputs({running(filled({6, 5})), running(filled({6, 5}))}), Counts{2});
+    EXPECT_EQ(outputs({running(filled({6, 5})), running(filled({6, 4}))}), (Counts{1, 1})) << "other loops";
+}
+
 TEST(JoinSteps, ElementwiseResultsOfTheSameInputsAreOne) {
     GraphScope scope;
     UOp x = filled({30}), y = filled({30}), a = x * y, b = a + x;
