@@ -1,6 +1,7 @@
 #include "strata/runtime/context_p.h"
 #include "strata/runtime/run_program_p.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "strata/core/support/settings.h"
@@ -64,14 +65,14 @@ void Results::forget_all() {
 Stats Counters::get() {
     std::lock_guard lock(mutex_);
     Stats out = stats_;
-    if (out.launches.size() > kKeptLaunches)
-        out.launches.erase(out.launches.begin(), out.launches.end() - kKeptLaunches);
+    std::ranges::rotate(out.launches, out.launches.begin() + static_cast<ptrdiff_t>(oldest_));
     return out;
 }
 
 void Counters::reset() {
     std::lock_guard lock(mutex_);
     stats_ = Stats{};
+    oldest_ = 0;
 }
 
 void Counters::add_times(double schedule_ms, double compile_ms) {
@@ -88,9 +89,12 @@ void Counters::add(Stats::Launch launch, bool modelled) {
     stats_.wall_ms += launch.wall_ms;
     stats_.bytes += launch.bytes;
     stats_.flops += launch.flops;
-    stats_.launches.push_back(std::move(launch));
-    if (stats_.launches.size() >= 2 * kKeptLaunches)  // all at once: moving thousands for each launch takes its time
-        stats_.launches.erase(stats_.launches.begin(), stats_.launches.end() - kKeptLaunches);
+    if (stats_.launches.size() < kKeptLaunches) {
+        stats_.launches.push_back(std::move(launch));
+        return;
+    }
+    stats_.launches[oldest_] = std::move(launch);
+    oldest_ = (oldest_ + 1) % kKeptLaunches;
 }
 
 void Counters::add_untold(uint64_t kernels, uint64_t bytes, uint64_t flops) {

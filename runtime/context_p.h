@@ -227,7 +227,8 @@ class Counters {
 
   private:
     Mutex mutex_;
-    Stats stats_;
+    Stats stats_;        ///< its launches are a ring once they are as many as are kept
+    size_t oldest_ = 0;  ///< of them
 };
 
 /// When to look for graph nodes that no tensor reaches, and what hangs on them: buffers, user kernels, results.
