@@ -130,7 +130,7 @@ Tensor Tensor::var(Axes axes, double correction, bool keepdims) const {
 }
 
 Tensor Tensor::std(Axes axes, double correction, bool keepdims) const {
-    return length_of(variance("std", *this, axes, correction, keepdims)).cast(floating_dtype(real()));
+    return root_of(variance("std", *this, axes, correction, keepdims)).cast(floating_dtype(real()));
 }
 
 Tensor Tensor::any(Axes axes, bool keepdims) const {

@@ -34,9 +34,9 @@ Ordered ordered(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-Tensor length_of(const Tensor& squares) {
-    Tensor none = eq(squares, 0);
-    return where(none, 0, where(none, 1, squares).sqrt());
+Tensor root_of(const Tensor& powers, double order) {
+    Tensor none = eq(powers, 0), known = where(none, 1, powers);
+    return where(none, 0, order == 2 ? known.sqrt() : pow(known, 1 / order));
 }
 
 // Near 0, exp(x) = u has lost bits of x that log(u) has lost too (Kahan; Higham, Accuracy and Stability, 1.14.1).

@@ -19,8 +19,6 @@ Tensor atanh_of(const Tensor& x);
 Tensor atan2_of(const Tensor& y, const Tensor& x);
 Tensor hypot_of(const Tensor& a, const Tensor& b);
 Tensor logaddexp_of(const Tensor& a, const Tensor& b);
-/// The square root of a sum of squares: nothing arrives at 0, where its slope is infinite.
-Tensor length_of(const Tensor& squares);
 Tensor sign_bit(const Tensor& x);
 Tensor with_sign_of(const Tensor& magnitude, const Tensor& sign);
 Tensor next_after(const Tensor& x, const Tensor& toward);

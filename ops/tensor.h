@@ -234,6 +234,8 @@ std::vector<Tensor> broadcast_tensors(const std::vector<Tensor>& tensors);
 DType result_type(const Operand& a, const Operand& b);
 /// real + i imag of two real operands; complex128 where one is float64, else complex64.
 Tensor complex(const Operand& real, const Operand& imag);
+/// That root of a sum of powers: no gradient arrives at 0, where its slope is infinite.
+Tensor root_of(const Tensor& powers, double order = 2);
 
 }  // namespace ops
 

@@ -43,6 +43,42 @@ void bind_rows(Class& c) {
         c.attr(elsewhere) = c.attr(ours);
 }
 
+/// Functions of strata.linalg that are methods too.
+void bind_linalg(Class& c) {
+    static const auto of_linalg = [](const char* name) { return py::module_::import("strata.linalg").attr(name); };
+    c.def(
+        "outer",
+        [](const Tensor& t, const As<"ArrayLike">& other) { return of_linalg("outer")(t, other).cast<Tensor>(); },
+        py::arg("other"), "(n,), (m,) -> (n, m): the products of all pairs.");
+    c.def(
+        "cross",
+        [](const Tensor& t, const As<"ArrayLike">& other, int axis) {
+            return of_linalg("cross")(t, other, py::arg("axis") = axis).cast<Tensor>();
+        },
+        py::arg("other"), py::arg("axis") = -1, "The cross product along an axis of 3 elements.");
+    c.def(
+        "diagonal",
+        [](const Tensor& t, int64_t offset) {
+            return of_linalg("diagonal")(t, py::arg("offset") = offset).cast<Tensor>();
+        },
+        py::arg("offset") = 0, "(..., n, m) -> (..., k): the elements [i, i + offset]. A view.");
+    c.def(
+        "trace",
+        [](const Tensor& t, int64_t offset, OptionalDType dtype) {
+            return of_linalg("trace")(t, py::arg("offset") = offset, py::arg("dtype") = dtype).cast<Tensor>();
+        },
+        py::arg("offset") = 0, py::arg("dtype") = py::none(),
+        "The sum of a diagonal. Integers give int64 (uint64 for unsigned).");
+    c.def(
+        "norm",
+        [](const Tensor& t, const As<"float | str | None">& ord, const As<"Axes">& axis, bool keepdims) {
+            return of_linalg("norm")(t, ord, axis, keepdims).cast<Tensor>();
+        },
+        py::arg("ord") = py::none(), py::arg("axis") = py::none(), py::arg("keepdims") = false,
+        "numpy.linalg.norm: over one axis, or all of them without an order, the norm of vectors; over two that of "
+        "matrices.");
+}
+
 /// PyTorch's methods that mean one of Strata's with an argument.
 void bind_names_of_pytorch(Class& c) {
     c.def("dim", &Tensor::ndim, "Number of axes: ndim.");
@@ -292,6 +328,7 @@ void bind_tensor(py::module_& m) {
     bind_creation_of_its_own(c);
     bind_rows(c);
     bind_methods_of_their_own(c);
+    bind_linalg(c);
     bind_names_of_pytorch(c);
     bind_operators(c);
     bind_gradients(m, c);

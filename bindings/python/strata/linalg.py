@@ -22,7 +22,6 @@ import numpy as _np
 from numpy.linalg import LinAlgError
 
 from . import _derivatives, _strata
-from ._namespace.products import root_of
 from ._namespace.movement import matmul, matrix_transpose, tensordot, vecdot
 from ._strata import DTypeError, ShapeError, Tensor, Unsupported, UsageError, stack, where
 
@@ -114,7 +113,7 @@ def _norm_of(name, x, axes, keepdims, order):
         return size.sum(axes, keepdims=keepdims)
     if order < 0:
         return size.pow(order).sum(axes, keepdims=keepdims).pow(1 / order)
-    return root_of((size.square() if order == 2 else size.pow(order)).sum(axes, keepdims=keepdims), order)
+    return _strata._root_of((size.square() if order == 2 else size.pow(order)).sum(axes, keepdims=keepdims), order)
 
 
 def _floating(name, x):

@@ -107,13 +107,6 @@ def einsum(subscripts: str, *operands: ArrayLike) -> Tensor:
     return value.permute([labels.index(name) for name in output]).expand([sizes[name] for name in output]).cast(dtype)
 
 
-def root_of(powers: Tensor, p: float) -> Tensor:
-    """The p-th root of sums of powers: nothing arrives at 0, where its slope is infinite."""
-    none = powers == 0
-    known = none.where(1, powers)
-    return none.where(0, known.sqrt() if p == 2 else known ** (1 / p))
-
-
 def kron(a: Tensor, b: Tensor, /) -> Tensor:
     """The Kronecker product: b at each element of a, times it."""
     n = max(a.ndim, b.ndim)
@@ -131,4 +124,4 @@ def cdist(a: Tensor, b: Tensor, /, p: float = 2.0) -> Tensor:
         return apart.max(-1)
     if p == 0:
         return (apart != 0).sum(-1).cast(apart.dtype)
-    return apart.sum(-1) if p == 1 else root_of((apart.square() if p == 2 else apart**p).sum(-1), p)
+    return apart.sum(-1) if p == 1 else _strata._root_of((apart.square() if p == 2 else apart**p).sum(-1), p)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from .. import _strata
 from .._strata import DTypeError, ShapeError, Tensor, UsageError
 from . import searching
-from .products import root_of
 
 if TYPE_CHECKING:
     from .._types import Axes
@@ -53,7 +52,7 @@ def nanvar(x: Tensor, axis: Axes = None, correction: float = 0.0, keepdims: bool
 
 def nanstd(x: Tensor, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     """The square root of nanvar."""
-    return root_of(nanvar(x, axis, correction, keepdims), 2)
+    return _strata._root_of(nanvar(x, axis, correction, keepdims), 2)
 
 
 def _extreme(x: Tensor, axis: Axes, keepdims: bool, sign: int) -> Tensor:

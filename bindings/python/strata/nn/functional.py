@@ -18,41 +18,36 @@ linear, scaled_dot_product_attention = _own.linear, _own.scaled_dot_product_atte
 relu, silu, sigmoid, tanh = Tensor.relu, Tensor.silu, Tensor.sigmoid, Tensor.tanh
 
 
-def _of(name, axes, function, transposed=False):
-    """A function of (n, channels, sizes) for so many sizes."""
+def _conv_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    return _own.conv_transpose(x, weight, bias, stride, padding, output_padding, dilation, groups)
 
-    def checked(x):
-        if x.ndim not in (axes + 1, axes + 2):
-            raise ShapeError(f"[{name}] shape {x.shape}: it takes (n, channels, {axes} sizes), or one of them without n")
-        return x if x.ndim == axes + 2 else x.unsqueeze(0)
 
-    def conv(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-        return function(checked(x), weight, bias, stride, padding, dilation, groups)
-
-    def conv_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-        return function(checked(x), weight, bias, stride, padding, output_padding, dilation, groups)
-
+def _pool(kind, axes):
     def pool(x, kernel_size, stride=None, padding=0, **more):
         window = (kernel_size,) * axes if isinstance(kernel_size, int) else tuple(kernel_size)
         if len(window) != axes:
-            raise UsageError(f"[{name}] a window of {len(window)} axes: one number, or {axes}")
-        return function(checked(x), window, stride, padding, **more)
+            raise UsageError(f"[{kind}{axes}d] a window of {len(window)} axes: one number, or {axes}")
+        return getattr(_own, kind)(x, window, stride, padding, **more)
 
-    many = conv_transpose if transposed else conv if name.startswith("conv") else pool
+    return pool
+
+
+def _of(kind, axes, function):
+    """It as a function of (n, channels, sizes) or (channels, sizes) for so many sizes."""
 
     def same_axes(x, *given, **named):
-        y = many(x, *given, **named)
-        return y if x.ndim == axes + 2 else y.squeeze(0)
+        if x.ndim not in (axes + 1, axes + 2):
+            raise ShapeError(f"[{kind}{axes}d] shape {x.shape}: it takes (n, channels, {axes} sizes), or one of them without n")
+        return function(x, *given, **named) if x.ndim == axes + 2 else function(x.unsqueeze(0), *given, **named).squeeze(0)
 
-    same_axes.__name__, same_axes.__qualname__ = name, name
-    same_axes.__doc__ = f"strata.functional.{function.__name__} of (n, channels, {axes} sizes), by torch's arguments."
+    same_axes.__name__ = same_axes.__qualname__ = f"{kind}{axes}d"
+    same_axes.__doc__ = f"strata.functional.{kind} of (n, channels, {axes} sizes), by torch's arguments."
     return same_axes
 
 
 for _axes in (1, 2, 3):
-    for _kind in ("conv", "conv_transpose", "max_pool", "avg_pool"):
-        _name = f"{_kind}{_axes}d"
-        globals()[_name] = _of(_name, _axes, getattr(_own, _kind), _kind == "conv_transpose")
+    _kinds = {"conv": _own.conv, "conv_transpose": _conv_transpose, "max_pool": _pool("max_pool", _axes), "avg_pool": _pool("avg_pool", _axes)}
+    globals().update({f"{_kind}{_axes}d": _of(_kind, _axes, _function) for _kind, _function in _kinds.items()})
 
 
 def dropout(x, p=0.5, training=True):

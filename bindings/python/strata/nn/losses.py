@@ -6,7 +6,7 @@ trains to nothing.
 
 import math
 
-from .._namespace.products import root_of as _root_of
+from .. import _strata
 from .._strata import ShapeError, Tensor, UsageError
 from ..functional import cross_entropy as _cross_entropy
 from .activations import softplus as _softplus
@@ -142,7 +142,7 @@ def margin_ranking(a, b, target, margin=0.0, reduction="mean"):
 def cosine_similarity(a, b, axis=-1, eps=1e-8):
     """a . b / (|a| |b|) along an axis; norms are not taken below eps."""
     _alike("cosine_similarity", a, b)
-    norms = _root_of(a.square().sum(axis), 2).maximum(eps) * _root_of(b.square().sum(axis), 2).maximum(eps)
+    norms = _strata._root_of(a.square().sum(axis), 2).maximum(eps) * _strata._root_of(b.square().sum(axis), 2).maximum(eps)
     return (a * b).sum(axis) / norms
 
 
