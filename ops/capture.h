@@ -49,6 +49,7 @@ class Capture {
     /// none: it is. Computes inputs that are not in memory.
     std::optional<std::string> mismatch(const std::vector<Tensor*>& inputs) const;
     auto feed() const { return replay_->feed(); }
+    bool is_fed() const { return replay_->is_fed(); }
     /// Changes the inputs as the function did; gives its results.
     std::vector<Tensor> replay(const std::vector<Tensor*>& inputs, const std::vector<std::vector<uint8_t>>& fed);
 

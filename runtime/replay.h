@@ -85,6 +85,7 @@ class Replay {
 
     /// What the host puts in this time, in order.
     std::vector<std::vector<uint8_t>> feed() const;
+    bool is_fed() const { return !recorded_.fed_.empty(); }
     /// Where the content of a result is after a run.
     struct Result {
         enum class Kind : uint8_t { made, input, constant } kind;

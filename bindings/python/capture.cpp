@@ -1,14 +1,14 @@
-// What strata/_jit.py captures functions with: their tensors, and what else they were seen to depend on.
+// What strata/_jit.py captures functions with: what they do to tensors, and how a call is known for one that does it again.
 #include "strata/ops/capture.h"
 
-#include <algorithm>
-#include <cstring>
 #include <optional>
-#include <unordered_map>
+#include <span>
 #include <utility>
 
+#include "derivatives_p.h"
 #include "front_end_p.h"
-#include "methods_p.h"
+#include "guards_p.h"
+#include "strata/ops/gradients.h"
 #include "strata/runtime/realize.h"
 
 namespace strata::python {
@@ -43,139 +43,6 @@ Tensor fed_numbers(const As<"Callable[[], Sequence[float]]">& numbers, DType typ
     return t;
 }
 
-/// The memory of an object that shows it, as it was.
-class Content {
-  public:
-    explicit Content(PyObject* object) {
-        const View now(object);
-        if (!now.seen) throw py::error_already_set();
-        format_ = now.format();
-        shape_.assign(now.view.shape, now.view.shape + now.view.ndim);
-        bytes_.resize(static_cast<size_t>(now.view.len));
-        if (PyBuffer_ToContiguous(bytes_.data(), &now.view, now.view.len, 'C') != 0) throw py::error_already_set();
-    }
-    bool is_that_of(PyObject* object) const {
-        const View now(object);
-        if (!now.seen) PyErr_Clear();
-        if (!now.seen || now.view.len != static_cast<Py_ssize_t>(bytes_.size()) || now.format() != format_ ||
-            !std::equal(shape_.begin(), shape_.end(), now.view.shape, now.view.shape + now.view.ndim))
-            return false;
-        if (PyBuffer_IsContiguous(&now.view, 'C')) return std::memcmp(now.view.buf, bytes_.data(), bytes_.size()) == 0;
-        std::vector<char> copy(bytes_.size());
-        return PyBuffer_ToContiguous(copy.data(), &now.view, now.view.len, 'C') == 0 && copy == bytes_;
-    }
-
-  private:
-    struct View {
-        explicit View(PyObject* object) : seen(PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) == 0) {}
-        ~View() {
-            if (seen) PyBuffer_Release(&view);
-        }
-        View(const View&) = delete;
-        std::string_view format() const { return view.format ? view.format : "B"; }
-        Py_buffer view;
-        bool seen;
-    };
-    std::string format_;
-    std::vector<Py_ssize_t> shape_;
-    std::vector<char> bytes_;
-};
-
-/// Places that a function looks at, with what was there.
-class Guards {
-  public:
-    void add(const std::string& kind, const As<"tuple[Any, ...]">& place) {
-        const auto at = py::reinterpret_borrow<py::tuple>(place);
-        if (kind == "length")
-            rows_.push_back({Kind::length, at[0], {}, {}, PyObject_Size(py::object(at[0]).ptr())});
-        else
-            rows_.push_back({kind == "tensor" ? Kind::tensor : Kind::same, at[0], at[1], at[2]});
-        if (kind == "content") rows_.back().content.emplace(rows_.back().value.ptr());
-    }
-    /// Which of all tensors, those of a call and then those of the places, are one.
-    void sees(const std::vector<size_t>& first) { first_ = first; }
-
-    /// The tensors, each once; or the number of the first row that does not hold, -1 where other tensors are one.
-    py::object met(const py::list& of_call) const {
-        std::vector<PyObject*> all;
-        for (py::handle t : of_call) all.push_back(t.ptr());
-        for (size_t i = 0; i < rows_.size(); ++i) {
-            const Row& row = rows_[i];
-            if (row.kind == Kind::length) {
-                if (PyObject_Size(row.holder.ptr()) != row.length) return broken(static_cast<int64_t>(i));
-                continue;
-            }
-            PyObject* now = at(row);
-            if (!now) return broken(static_cast<int64_t>(i));
-            if (row.kind == Kind::tensor) {
-                if (!py::isinstance<Tensor>(now)) return broken(static_cast<int64_t>(i));
-                all.push_back(now);
-            } else if (now != row.value.ptr() && !equal(now, row.value.ptr())) {
-                return broken(static_cast<int64_t>(i));
-            } else if (row.content && !row.content->is_that_of(now)) {
-                return broken(static_cast<int64_t>(i));
-            }
-        }
-        return distinct(all);
-    }
-
-  private:
-    enum class Kind : uint8_t { same, tensor, length };
-    struct Row {
-        Kind kind;
-        py::object holder, key, value;
-        Py_ssize_t length = 0;
-        std::optional<Content> content = {};
-    };
-    static py::object broken(int64_t row) { return py::int_(row); }
-
-    /// Borrowed; null: nothing is there.
-    static PyObject* at(const Row& row) {
-        PyObject* const holder = row.holder.ptr();
-        if (PyDict_Check(holder)) return PyDict_GetItem(holder, row.key.ptr());
-        if (PyCell_Check(holder)) return PyCell_GET(holder);
-        const bool list = PyList_Check(holder);
-        if (!list && !PyTuple_Check(holder)) {                 // which its holder keeps alive
-            const bool counted = PyLong_Check(row.key.ptr());  // of a deque
-            PyObject* found = counted ? PySequence_GetItem(holder, PyLong_AsSsize_t(row.key.ptr()))
-                                      : PyObject_GetAttr(holder, row.key.ptr());
-            if (!found) PyErr_Clear();
-            Py_XDECREF(found);
-            return found;
-        }
-        const Py_ssize_t i = PyLong_AsSsize_t(row.key.ptr());
-        if (i >= PySequence_Fast_GET_SIZE(holder)) return nullptr;
-        return list ? PyList_GET_ITEM(holder, i) : PyTuple_GET_ITEM(holder, i);
-    }
-    static bool equal(PyObject* now, PyObject* then) {
-        if (Py_TYPE(now) != Py_TYPE(then)) return false;
-        const bool plain = PyFloat_CheckExact(now) || PyLong_CheckExact(now) || PyUnicode_CheckExact(now) ||
-                           PyBytes_CheckExact(now) || PyComplex_CheckExact(now) || PyFrozenSet_CheckExact(now) ||
-                           PyMethod_Check(now);
-        if (!plain) return false;
-        if (PyFloat_CheckExact(now)) {
-            const double a = PyFloat_AS_DOUBLE(now), b = PyFloat_AS_DOUBLE(then);
-            return std::memcmp(&a, &b, sizeof a) == 0;
-        }
-        return PyObject_RichCompareBool(now, then, Py_EQ) == 1;
-    }
-    py::object distinct(const std::vector<PyObject*>& all) const {
-        if (all.size() != first_.size()) return broken(-1);
-        std::unordered_map<PyObject*, size_t> seen;
-        seen.reserve(all.size());
-        py::list out;
-        for (size_t i = 0; i < all.size(); ++i) {
-            const auto [known, first] = seen.try_emplace(all[i], i);
-            if (known->second != first_[i]) return broken(-1);
-            if (first) out.append(py::handle(all[i]));
-        }
-        return out;
-    }
-
-    std::vector<Row> rows_;
-    std::vector<size_t> first_;
-};
-
 /// A capture while Python traces a function, and after it.
 class Captured {
   public:
@@ -195,6 +62,12 @@ class Captured {
     std::optional<std::string> mismatch(const std::vector<Tensor*>& inputs) const {
         return computing([&] { return capture_->mismatch(inputs); });
     }
+    /// None: the capture is of something else.
+    std::optional<std::vector<Tensor>> replay_if_met(const std::vector<Tensor*>& inputs) const {
+        using Results = std::optional<std::vector<Tensor>>;
+        if (capture_->is_fed()) return mismatch(inputs) ? Results() : replay(inputs);
+        return computing([&] { return capture_->mismatch(inputs) ? Results() : capture_->replay(inputs, {}); });
+    }
     std::vector<Tensor> replay(const std::vector<Tensor*>& inputs) const {
         const std::vector<std::vector<uint8_t>> fed = capture_->feed();
         return computing([&] { return capture_->replay(inputs, fed); });
@@ -205,6 +78,167 @@ class Captured {
   private:
     std::unique_ptr<ops::Capture> capture_;
     std::optional<ops::Capture::Scope> scope_;
+};
+
+/// Containers, plain values and other objects that a call was given, and where tensors were among them.
+class Given {
+  public:
+    explicit Given(PyObject* value) : value_(py::reinterpret_borrow<py::object>(value)) {
+        const auto take = [&](PyObject* part) { parts_.emplace_back(part); };
+        if (py::isinstance<Tensor>(value)) {
+            kind_ = Kind::tensor;
+        } else if (PyList_Check(value) || PyTuple_Check(value)) {
+            kind_ = PyList_Check(value) ? Kind::list : Kind::tuple;
+            for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) take(PySequence_Fast_GET_ITEM(value, i));
+        } else if (PyDict_CheckExact(value)) {
+            kind_ = Kind::dict;
+            PyObject *key = nullptr, *item = nullptr;
+            for (Py_ssize_t at = 0; PyDict_Next(value, &at, &key, &item);) {
+                keys_.push_back(py::reinterpret_borrow<py::object>(key));
+                take(item);
+            }
+        }
+        if (kind_ != Kind::object) value_ = py::reinterpret_borrow<py::object>(py::type::handle_of(value));
+    }
+
+    /// Whether it was given again, with the tensors that stand there now; false where that is not seen at once.
+    bool is_again(PyObject* now, std::vector<py::object>& tensors) const {
+        if (kind_ == Kind::object) return now == value_.ptr() || Guards::equal(now, value_.ptr());
+        if (kind_ == Kind::tensor) {
+            if (!py::isinstance<Tensor>(now)) return false;
+            tensors.push_back(py::reinterpret_borrow<py::object>(now));
+            return true;
+        }
+        if (reinterpret_cast<PyObject*>(Py_TYPE(now)) != value_.ptr()) return false;
+        if (kind_ == Kind::dict) return are_items_again(now, tensors);
+        if (PySequence_Fast_GET_SIZE(now) != static_cast<Py_ssize_t>(parts_.size())) return false;
+        for (size_t i = 0; i < parts_.size(); ++i)
+            if (!parts_[i].is_again(PySequence_Fast_GET_ITEM(now, static_cast<Py_ssize_t>(i)), tensors)) return false;
+        return true;
+    }
+
+  private:
+    enum class Kind : uint8_t { object, tensor, list, tuple, dict };
+
+    bool are_items_again(PyObject* now, std::vector<py::object>& tensors) const {
+        if (PyDict_GET_SIZE(now) != static_cast<Py_ssize_t>(parts_.size())) return false;
+        PyObject *key = nullptr, *item = nullptr;
+        size_t i = 0;
+        for (Py_ssize_t at = 0; PyDict_Next(now, &at, &key, &item); ++i)
+            if ((key != keys_[i].ptr() && !Guards::equal(key, keys_[i].ptr())) || !parts_[i].is_again(item, tensors))
+                return false;
+        return true;
+    }
+
+    Kind kind_ = Kind::object;
+    py::object value_;  ///< of a container its type
+    std::vector<py::object> keys_;
+    std::vector<Given> parts_;
+};
+
+/// What a captured function gives back, of its tensors: as _described of strata/_jit.py says it.
+class GivenBack {
+  public:
+    explicit GivenBack(const py::tuple& described) : type_(described[0]) {
+        const py::object value = described[1];
+        if (py::isinstance<py::str>(type_)) {
+            kind_ = type_.equal(py::str("tensor")) ? Kind::tensor : Kind::plain;
+            if (kind_ == Kind::tensor) index_ = value.cast<size_t>();
+            type_ = value;
+            return;
+        }
+        kind_ = type_.is(py::type::of(py::dict())) ? Kind::dict : Kind::items;
+        for (const py::handle item : value) {
+            const auto part = py::reinterpret_borrow<py::tuple>(item);
+            if (kind_ == Kind::dict) keys_.emplace_back(part[0]);
+            parts_.emplace_back(kind_ == Kind::dict ? py::tuple(part[1]) : part);
+        }
+        by_fields_ = py::hasattr(type_, "_fields");
+    }
+
+    py::object of(std::span<const py::object> results) const {
+        if (kind_ == Kind::tensor) return results[index_];
+        if (kind_ == Kind::plain) return type_;
+        if (kind_ == Kind::dict) {
+            py::dict all;
+            for (size_t i = 0; i < parts_.size(); ++i) all[keys_[i]] = parts_[i].of(results);
+            return all;
+        }
+        py::tuple items(parts_.size());
+        for (size_t i = 0; i < parts_.size(); ++i) items[i] = parts_[i].of(results);
+        if (type_.is(py::type::of(items))) return items;
+        return by_fields_ ? type_(*items) : type_(items);
+    }
+
+  private:
+    enum class Kind : uint8_t { tensor, plain, dict, items };
+    Kind kind_;
+    py::object type_;  ///< or the plain value
+    size_t index_ = 0;
+    bool by_fields_ = false;
+    std::vector<py::object> keys_;
+    std::vector<GivenBack> parts_;
+};
+
+/// A captured call to be made again: what it was given, the guards of all else, and what it leaves behind.
+class Again {
+  public:
+    using Places = std::vector<std::tuple<py::object, py::object, size_t>>;
+    using Same = std::vector<std::pair<size_t, size_t>>;
+    Again(const Guards& guards, const Captured& capture, const py::tuple& args, const py::dict& named,
+          const py::tuple& value, Same same, Places replaced)
+        : guards_(&guards),
+          capture_(&capture),
+          args_(args.ptr()),
+          named_(named.ptr()),
+          value_(value),
+          same_(std::move(same)),
+          replaced_(std::move(replaced)) {}
+
+    /// NotImplemented where it is not seen at once that the call is this one.
+    py::object call(const py::tuple& args, const py::dict& named) const {
+        const auto another = py::reinterpret_borrow<py::object>(Py_NotImplemented);
+        if (ops::Capture::active() || functions_differentiated > 0) return another;
+        std::vector<py::object> inputs;
+        if (!args_.is_again(args.ptr(), inputs) || !named_.is_again(named.ptr(), inputs)) return another;
+        const ops::WithoutPast with_past(false);
+        if (guards_->met(inputs) != Guards::kMet) return another;
+        std::optional<std::vector<Tensor>> results = capture_->replay_if_met(tensors_of(inputs));
+        return results ? finished(*results, inputs) : another;
+    }
+    py::object replay(const std::vector<py::object>& inputs) const {
+        return finished(capture_->replay(tensors_of(inputs)), inputs);
+    }
+
+  private:
+    static std::vector<Tensor*> tensors_of(const std::vector<py::object>& inputs) {
+        std::vector<Tensor*> tensors;
+        tensors.reserve(inputs.size());
+        for (const py::object& t : inputs) tensors.push_back(t.cast<Tensor*>());
+        return tensors;
+    }
+
+    py::object finished(std::vector<Tensor> results, const std::vector<py::object>& inputs) const {
+        std::vector<py::object> objects;
+        for (Tensor& t : results) objects.push_back(py::cast(std::move(t)));
+        for (const auto& [result, input] : same_) objects[result] = inputs[input];
+        for (const auto& [holder, key, result] : replaced_) {
+            PyObject* const value = objects[result].ptr();
+            const int failed = PyCell_Check(holder.ptr()) ? PyCell_Set(holder.ptr(), value)
+                               : PyDict_Check(holder.ptr()) || PyList_Check(holder.ptr())
+                                   ? PyObject_SetItem(holder.ptr(), key.ptr(), value)
+                                   : PyObject_SetAttr(holder.ptr(), key.ptr(), value);
+            if (failed) throw py::error_already_set();
+        }
+        return value_.of(objects);
+    }
+
+    const Guards* guards_;  // both of which Python keeps
+    const Captured* capture_;
+    Given args_, named_;
+    GivenBack value_;
+    Same same_;
+    Places replaced_;
 };
 
 }  // namespace
@@ -222,7 +256,10 @@ void bind_capture(py::module_& m) {
              "kind: same, content, tensor or length; place: (holder, key, value), of a length (holder,).")
         .def("sees", &Guards::sees, py::arg("first"))
         .def(
-            "met", [](const Guards& g, const py::list& t) -> As<"list[Tensor] | int"> { return g.met(t); },
+            "met", [](const Guards& g, std::vector<py::object> tensors) -> As<"list[Tensor] | int"> {
+                const int64_t row = g.met(tensors);
+                return row == Guards::kMet ? py::cast(tensors) : py::cast(row);
+            },
             py::arg("tensors"));
     py::class_<Captured>(m, "_Capture", "What a function does to tensors, to be done again.")
         .def(py::init<const std::vector<Tensor*>&>(), py::arg("inputs"))
@@ -231,9 +268,16 @@ void bind_capture(py::module_& m) {
         .def("finish", &Captured::finish, py::arg("results"))
         .def("difference", &Captured::difference, py::arg("other"))
         .def("mismatch", &Captured::mismatch, py::arg("inputs"))
-        .def("replay", &Captured::replay, py::arg("inputs"))
         .def_property_readonly("launches", &Captured::actions, "Kernels and copies of a replay.")
         .def_property_readonly("own_bytes", &Captured::own_bytes, "Device memory that it keeps from call to call.");
+    py::class_<Again>(m, "_Again", "A captured call, to be made again.")
+        .def(py::init<const Guards&, const Captured&, const py::tuple&, const py::dict&, const py::tuple&, Again::Same,
+                      Again::Places>(),
+             py::arg("guards"), py::arg("capture"), py::arg("args"), py::arg("named"), py::arg("value"),
+             py::arg("same"), py::arg("replaced"), py::keep_alive<1, 2>(), py::keep_alive<1, 3>())
+        .def("call", &Again::call, py::arg("args"), py::arg("named"),
+             "What it gives back; NotImplemented where the call may be another one.")
+        .def("replay", &Again::replay, py::arg("inputs"));
 }
 
 }  // namespace strata::python

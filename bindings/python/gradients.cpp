@@ -3,10 +3,14 @@
 #include "strata/ops/gradient_rules.h"
 #include "strata/ops/random.h"
 
+#include "derivatives_p.h"
 #include "front_end_p.h"
 #include "methods_p.h"
 
 namespace strata::python {
+
+constinit thread_local int functions_differentiated = 0;
+
 namespace {
 
 std::optional<Tensor> if_there(Tensor t) { return t ? std::optional(std::move(t)) : std::nullopt; }
@@ -46,6 +50,28 @@ struct Keys {
     std::shared_ptr<ops::KeyLog> log = std::make_shared<ops::KeyLog>();
     std::vector<std::unique_ptr<ops::KeyLog::Scope>> scopes = {};
 };
+
+/// What strata/_derivatives.py makes its functions of.
+void bind_for_derivatives(py::module_& m) {
+    m.def("_wants_gradient", &ops::wants_gradient, py::arg("x"));
+    m.def("_with_gradient", &with_gradient, py::arg("value"), py::arg("inputs"), py::arg("to"));
+    m.def("_made_again", &made_again, py::arg("value"), py::arg("inputs"), py::arg("make"));
+    m.def(
+        "_without_past", [](bool without) { return std::exchange(ops::without_past, without); }, py::arg("without"),
+        "From now on this thread makes tensors with a past or without; what was so before.");
+    m.def(
+        "_differentiating", [](int more) { return functions_differentiated += more; }, py::arg("more") = 0,
+        "How many functions this thread differentiates, one inside of another; so many more from now on.");
+    py::class_<Keys>(m, "_Keys", "Random keys that a computation takes, and takes again where it is made once more.")
+        .def(py::init<>())
+        .def(
+            "enter",
+            [](Keys& k, bool again) { k.scopes.push_back(std::make_unique<ops::KeyLog::Scope>(*k.log, again)); },
+            py::arg("again"))
+        .def("exit", [](Keys& k) { k.scopes.pop_back(); });
+    m.def("_stand_in", &ops::stand_in, py::arg("x"));
+    m.def("_replaced", &ops::replaced, py::arg("t"), py::arg("stand_ins"), py::arg("originals"));
+}
 
 }  // namespace
 
@@ -93,21 +119,7 @@ void bind_gradients(py::module_& m, Class& c) {
         "d/d real + i d/d imag, as PyTorch\nhas it (JAX: its conjugate); a complex y needs a seed, and stands for "
         "real(conj(seed) * y). One of xs is a place to "
         "stop: what it is made of is not\nlooked at.");
-    m.def("_wants_gradient", &ops::wants_gradient, py::arg("x"));
-    m.def("_with_gradient", &with_gradient, py::arg("value"), py::arg("inputs"), py::arg("to"));
-    m.def("_made_again", &made_again, py::arg("value"), py::arg("inputs"), py::arg("make"));
-    m.def(
-        "_without_past", [](bool without) { return std::exchange(ops::without_past, without); }, py::arg("without"),
-        "From now on this thread makes tensors with a past or without; what was so before.");
-    py::class_<Keys>(m, "_Keys", "Random keys that a computation takes, and takes again where it is made once more.")
-        .def(py::init<>())
-        .def(
-            "enter",
-            [](Keys& k, bool again) { k.scopes.push_back(std::make_unique<ops::KeyLog::Scope>(*k.log, again)); },
-            py::arg("again"))
-        .def("exit", [](Keys& k) { k.scopes.pop_back(); });
-    m.def("_stand_in", &ops::stand_in, py::arg("x"));
-    m.def("_replaced", &ops::replaced, py::arg("t"), py::arg("stand_ins"), py::arg("originals"));
+    bind_for_derivatives(m);
 }
 
 }  // namespace strata::python

@@ -11,11 +11,11 @@ namespace {
 
 using runtime::Recording, runtime::SearchKey, runtime::Searched, runtime::Winner;
 
-struct Report {
+struct TuneReport {
     std::vector<Searched> kernels;
 };
 
-std::string text_of(const Report& report) {
+std::string report_text(const TuneReport& report) {
     if (report.kernels.empty()) return "<TuneReport: no kernel was left to compute>";
     size_t width = 6;
     for (const Searched& s : report.kernels) width = std::max(width, s.winner.kernel.size());
@@ -73,8 +73,8 @@ std::string import_dict(const py::dict& entry) {
     return runtime::import_winner(key, winner);
 }
 
-Report tune(Tensor& tensor, std::optional<double> seconds, std::optional<int64_t> candidates,
-            std::optional<int64_t> beam) {
+TuneReport tune(Tensor& tensor, std::optional<double> seconds, std::optional<int64_t> candidates,
+                std::optional<int64_t> beam) {
     return computing([&] {
         Settings how = settings();
         if (how.beam == 0) how.beam = 2;
@@ -85,7 +85,7 @@ Report tune(Tensor& tensor, std::optional<double> seconds, std::optional<int64_t
         const ScopedSettings scope(std::move(how));
         const Recording recording(Recording::Of::this_thread);
         tensor.realize();
-        return Report{recording.searches()};
+        return TuneReport{recording.searches()};
     });
 }
 
@@ -96,7 +96,7 @@ constexpr const char* kTune =
     "of 2 where they search nothing.\nReturns a TuneReport: print it. No kernel is slower than without a search. What "
     "an earlier search left when it was ended early goes on.\nCtrl-C keeps the best of the kernel that is searched.";
 
-void bind_report(py::module_& m) {
+void bind_tune_report(py::module_& m) {
     py::class_<Searched>(m, "TunedKernel", "A kernel whose schedule was searched.")
         .def_property_readonly(
             "name", [](const Searched& s) { return s.winner.kernel; }, "The kernel.")
@@ -123,24 +123,24 @@ void bind_report(py::module_& m) {
             return fmt::format("<TunedKernel {}: {:.4f} -> {:.4f} ms, {}>", s.winner.kernel, s.winner.heuristic_ms,
                                s.winner.best_ms, s.winner.schedule);
         });
-    py::class_<Report>(m, "TuneReport", "What a search found: print it.")
-        .def_readonly("kernels", &Report::kernels, "Each kernel once.")
+    py::class_<TuneReport>(m, "TuneReport", "What a search found: print it.")
+        .def_readonly("kernels", &TuneReport::kernels, "Each kernel once.")
         .def(
-            "_winners", [](const Report& r) -> As<"list[dict[str, Any]]"> {
+            "_winners", [](const TuneReport& r) -> As<"list[dict[str, Any]]"> {
                 py::list out;
                 for (const Searched& s : r.kernels) out.append(to_dict(s));
                 return py::object(out);
             })
-        .def("__repr__", &text_of);
+        .def("__repr__", &report_text);
 }
 
 }  // namespace
 
 void bind_tune(py::module_& m) {
-    bind_report(m);
+    bind_tune_report(m);
     py::class_<Recording>(m, "_Recording")
         .def(py::init([] { return std::make_unique<Recording>(Recording::Of::all_threads); }))
-        .def("report", [](const Recording& r) { return Report{r.searches()}; });
+        .def("report", [](const Recording& r) { return TuneReport{r.searches()}; });
     m.def("_import_winner", [](As<"dict[str, Any]"> entry) { return import_dict(entry.cast<py::dict>()); });
     auto tensor = py::reinterpret_borrow<py::class_<Tensor>>(m.attr("Tensor"));
     tensor.def("tune", &tune, py::arg("seconds") = py::none(), py::arg("candidates") = py::none(),

@@ -2,22 +2,14 @@
 one's own; and functions past which no gradient goes, or that are made once more for it."""
 
 import functools
-import threading
 
 from . import _strata
 from ._strata import Tensor, UsageError
 
 
-class _Depth(threading.local):
-    count = 0  # of functions that are differentiated on this thread, one inside of another
-
-
-_depth = _Depth()
-
-
 def inside(times=1):
     """Is a function differentiated on this thread, inside so many others less one?"""
-    return _depth.count >= times
+    return _strata._differentiating() >= times
 
 
 def _on_stand_ins(f, arguments, places):
@@ -26,13 +18,13 @@ def _on_stand_ins(f, arguments, places):
     for i in places:
         originals.append(_tensor(given[i]))
         given[i] = _strata._stand_in(originals[-1])
-    _depth.count += 1
+    _strata._differentiating(1)
     before = _strata._without_past(False)
     try:
         return f(*given), [given[i] for i in places], originals
     finally:
         _strata._without_past(before)
-        _depth.count -= 1
+        _strata._differentiating(-1)
 
 
 def _tensor(value):
