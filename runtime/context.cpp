@@ -120,17 +120,21 @@ void Sweeper::sweep_for(size_t bytes) {
     if (allocated_since_ + bytes > settings().garbage_mb << 20) sweep(Generation::young);
 }
 
+void Sweeper::sweep_recent() {
+    // A collection since the last time, as of what a compiler makes, found the graph of the call held, and made it old.
+    const bool made_old = collections() != seen_;
+    sweep_for(0);
+    sweep(made_old || live_nodes() < kFewNodes ? Generation::all : Generation::young);
+    seen_ = collections();
+}
+
 void on_forget(void (*told)(UOp)) { also_told = told; }
 
 void forget_results() { context().results.forget_all(); }
 
 void collect() { context().sweeper.sweep(Generation::all); }
 
-void collect_recent() {
-    Sweeper& sweeper = context().sweeper;
-    sweeper.sweep_for(0);
-    sweeper.sweep(live_nodes() < kFewNodes ? Generation::all : Generation::young);
-}
+void collect_recent() { context().sweeper.sweep_recent(); }
 
 Stats stats() {
     Context& c = context();

@@ -239,10 +239,13 @@ class Sweeper {
     void sweep(Generation which);
     /// Before `bytes` more are allocated.
     void sweep_for(size_t bytes);
+    /// After a call, what it alone has made.
+    void sweep_recent();
 
   private:
     const MemoryUse& memory_;
     std::atomic<size_t> allocated_since_{0};
+    std::atomic<size_t> seen_{0};  ///< collections when recent nodes were looked at last
     std::atomic<size_t> kept_{0};  ///< bytes of tensors that the last look at all nodes left
 };
 

@@ -39,8 +39,10 @@ class NodeSet {
     }
     template <class F>
     void erase_if(F is_dead) {
+        const size_t before = size_;
         for (Slot& slot : slots_)
             if (slot.node && is_dead(slot.node)) slot = {}, --size_;
+        if (size_ == before) return;
         size_t wanted = kFewest;
         while (wanted < 2 * (size_ + 1)) wanted *= 2;
         rebuild(wanted);
@@ -53,7 +55,7 @@ class NodeSet {
     size_t size() const { return size_; }
 
   private:
-    static constexpr size_t kFewest = 64;
+    static constexpr size_t kFewest = 8;  // a sweep goes through all slots
     struct Slot {
         uint64_t hash = 0;
         const Node* node = nullptr;

@@ -1,0 +1,17 @@
+"""What the tests run on, which conftest.py decides."""
+
+import os
+
+EMULATED = os.environ["STRATA_DEVICE"].startswith("emu:")
+
+
+def of_nvidia():
+    if EMULATED:
+        return False
+    import strata
+
+    return strata.device_properties()["arch"].startswith("sm_")
+
+
+# Machine code is made directly in less time than through clang; NVIDIA's chips have neither.
+QUICK_TARGET = "asm" if EMULATED else "auto"
