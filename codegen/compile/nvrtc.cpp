@@ -119,6 +119,21 @@ std::string as_clang_writes(std::string log) {
     return log;
 }
 
+/// A kernel as NVRTC takes it, which is an expression: an overload's types of parameters stand in a cast.
+std::string name_expression(const std::string& kernel) {
+    if (!kernel.ends_with(')')) return kernel;
+    size_t open = kernel.size();
+    for (int depth = 0; open > 0;) {
+        --open;
+        depth += (kernel[open] == ')') - (kernel[open] == '(');
+        if (depth == 0) break;
+    }
+    return fmt::format("static_cast<void (*){}>({})", kernel.substr(open), kernel.substr(0, open));
+}
+
+/// Where NVRTC says that a name expression is wrong.
+constexpr std::string_view kNames = "__nv_name_map";
+
 }  // namespace
 
 std::string nvidia_prelude(const HipSource& source) { return nvidia_prelude_for(source.text); }
@@ -155,9 +170,12 @@ Result<NvrtcBuilt> build_by_nvrtc(const Nvrtc& compiler, const HipSource& source
     if (program.create(text, source.file_name) != 0)
         return make_error(ErrorKind::Device, "{} makes no program (nvrtcCreateProgram)", compiler.path);
     const bool is_template = !source.freestanding && source.kernel.find('<') != source.kernel.npos;
-    if (is_template) (void)compiler.nvrtcAddNameExpression(program.get(), source.kernel.c_str());
+    const std::string name = name_expression(source.kernel);
+    if (is_template) (void)compiler.nvrtcAddNameExpression(program.get(), name.c_str());
     const int code = program.compile(options);
     std::string log = as_clang_writes(program.take(compiler.nvrtcGetProgramLogSize, compiler.nvrtcGetProgramLog));
+    if (code != 0 && is_template && log.starts_with(kNames))
+        return make_error(ErrorKind::Usage, "{} has no kernel '{}': {}", source.file_name, source.kernel, log);
     if (code != 0) return compile_error(source, std::move(log), fmt::format("NVRTC failed with code {}", code));
     NvrtcBuilt built;
     built.output = kind == Output::object ? program.take(compiler.nvrtcGetCUBINSize, compiler.nvrtcGetCUBIN)
@@ -166,8 +184,7 @@ Result<NvrtcBuilt> build_by_nvrtc(const Nvrtc& compiler, const HipSource& source
         return make_error(ErrorKind::Device, "{} compiled {} to nothing: does it know {}?", compiler.path,
                           source.file_name, chip.name());
     const char* symbol = nullptr;
-    if (is_template && compiler.nvrtcGetLoweredName(program.get(), source.kernel.c_str(), &symbol) == 0)
-        built.symbol = symbol;
+    if (is_template && compiler.nvrtcGetLoweredName(program.get(), name.c_str(), &symbol) == 0) built.symbol = symbol;
     return built;
 }
 

@@ -20,6 +20,7 @@ struct half {
     __device__ __forceinline__ explicit half(float x) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x)); }
     __device__ __forceinline__ explicit half(double x) { asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(x)); }
     template <class T> __device__ __forceinline__ explicit half(T x) : half((double)x) {}
+    template <class T> __device__ __forceinline__ half& operator=(T x) { return *this = half(x); }
     __device__ __forceinline__ operator float() const {
         float x;
         asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));

@@ -256,10 +256,10 @@ Result<void> ask_for_shared(const Place& at, CudaFunction& function, uint32_t dy
     return {};
 }
 
-/// What a launch that failed says of itself: after a fault the context is of no more use.
-Error fault(const CudaFunction& function, Error error) {
+/// What a launch that failed says of itself, `why` if that is known: after a fault the context is of no more use.
+Error fault(const CudaFunction& function, Error error, const std::string& why) {
     error.kind = ErrorKind::Launch;
-    error.message = fmt::format("kernel '{}': {}", function.name, error.message);
+    error.message = fmt::format("kernel '{}': {}", function.name, why.empty() ? error.message : why);
     return error;
 }
 
@@ -297,7 +297,9 @@ Result<void> module_launch_kernel(FunctionHandle* handle, std::array<uint32_t, 3
     const Result<void> launched = at.driver->check(
         "cuLaunchKernel", at.driver->cuLaunchKernel(function.function, grid[0], grid[1], grid[2], block[0], block[1],
                                                     block[2], dynamic_lds, of(stream)->stream, nullptr, extra.words));
-    if (!launched) return fault(function, launched.error());
+    if (!launched)
+        return fault(function, launched.error(),
+                     at.driver->beyond_limits(at.gpu->properties, function.function, grid, block));
     if (!function.module->wrong_index) return {};
     return look_for_wrong_index(at, function);
 }

@@ -47,6 +47,20 @@ std::string NvidiaDriver::version() const {
     return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
 }
 
+std::string NvidiaDriver::beyond_limits(const DeviceProperties& most, void* function,
+                                        const std::array<uint32_t, 3>& grid,
+                                        const std::array<uint32_t, 3>& block) const {
+    for (size_t dim = 0; dim < 3; ++dim)
+        if (grid[dim] > most.max_grid[dim])
+            return fmt::format("the grid's size {} is {} and can be {}", dim, grid[dim], most.max_grid[dim]);
+    const uint64_t asked = uint64_t{block[0]} * block[1] * block[2];
+    int threads = 0;  // 0: the function does not say
+    (void)cuFuncGetAttribute(&threads, cuda::function_attribute::kMaxThreads, function);
+    const uint64_t can = static_cast<uint64_t>(threads > 0 ? threads : most.max_block);
+    if (asked <= can) return {};
+    return fmt::format("a block of {} threads, and it was compiled for at most {}", asked, can);
+}
+
 Result<const NvidiaDriver*> nvidia_driver() {
     static const Result<std::unique_ptr<NvidiaDriver>> driver = load();
     if (!driver) return driver.error();

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "strata/core/support/result.h"
+#include "strata/runtime/hip/hip_api.h"
 
 namespace strata::hip {
 
@@ -17,6 +18,9 @@ struct NvidiaDriver {
     /// Nothing where `code` is CUDA_SUCCESS, else an Error (Device) of CUDA's name and words for it, behind what was called.
     Result<void> check(const char* call, int code) const;
     std::string version() const;  ///< "CUDA 13.0"
+    /// Why a launch is refused, where it asks for more than a device or the function has; empty: for another reason.
+    std::string beyond_limits(const DeviceProperties&, void* function, const std::array<uint32_t, 3>& grid,
+                              const std::array<uint32_t, 3>& block) const;
 };
 
 /// Values of cuda.h that the provider passes or is given (CUDA Driver API, "Data types used by CUDA driver").
@@ -28,7 +32,7 @@ constexpr int kMaxBlock = 1, kMaxGridX = 5, kMaxShared = 8, kWarpSize = 10, kUni
               kMaxSharedAsked = 97, kMemoryPools = 115;
 }
 namespace function_attribute {
-constexpr int kShared = 1, kMaxDynamicShared = 8;
+constexpr int kMaxThreads = 0, kShared = 1, kMaxDynamicShared = 8;
 }
 namespace pool_attribute {
 constexpr int kKeep = 4, kReserved = 5, kUsed = 7;

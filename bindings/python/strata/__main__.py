@@ -24,8 +24,9 @@ def read(path, binary=False):
 
 def describe(p, target):
     """A device in one line."""
+    compiler = "NVRTC" if p["arch"].startswith("sm_") else "clang 19" if target == "hip" else "direct lowering"
     parts = [p["name"], p["arch"], f"{p['units']} units", f"{p['memory_bytes'] / 2**30:.3g} GiB", f"waves of {p['warp_size']}",
-             f"blocks up to {p['max_block']}", f"{p['lds_per_block'] // 1024} KiB LDS", p["driver"], "code by clang 19" if target == "hip" else "code by direct lowering"]
+             f"blocks up to {p['max_block']}", f"{p['lds_per_block'] // 1024} KiB LDS", p["driver"], f"code by {compiler}"]
     return ", ".join(part for part in parts if part)
 
 

@@ -83,6 +83,7 @@ TEST_F(NvrtcTest, WhatHipsHeadersNameCompiles) {
          "__half* o) { o[0] = __hfma(__hadd(o[0], __hmul(o[1], o[2])), o[3], hsqrt(o[4])); if (__hgt(o[0], o[1])) "
          "o[1] = __low2half(__float22half2_rn(__half22float2(__hmul2(__floats2half2_rn(1, 2), __half2{o[0], "
          "o[1]}))));"},
+        {"hip_runtime.h", "_Float16* o, char c) { o[0] = c + 1; o[1] = 0.5; o[2] = o[3];"},
         {"hip_bfloat16.h", "hip_bfloat16* o) { o[0] = hip_bfloat16(float(o[1]) + 1);"},
         {"hip_bf16.h", "__hip_bfloat16* o) { o[0] = __float2bfloat16(__bfloat162float(o[1]) + 1);"},
         {"hip_complex.h",
@@ -117,6 +118,20 @@ TEST_F(NvrtcTest, AnInstanceOfATemplateIsFoundByItsName) {
     const HipSource source =
         users("template <class T, int n> __global__ void fill(T* x) { *x = n; }\n", "fill<float, 4>");
     EXPECT_EQ(compile_hip(source, hopper).value().entry, "_Z4fillIfLi4EEvPT_");
+}
+
+TEST_F(NvrtcTest, TypesOfParametersTellInstancesOfOneNameApart) {
+    HipSource source = users(
+        "template <class T> __global__ void fill(T* x, int) { *x = 1; }\n"
+        "template <class T> __global__ void fill(T* x, const T*) { *x = 2; }\n",
+        "fill<float>(float *, const float*)");
+    EXPECT_EQ(compile_hip(source, hopper).value().entry, "_Z4fillIfEvPT_PKS0_");
+    source.kernel = "fill<float>(float*, double)";
+    const auto none = compile_hip(source, hopper);
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().kind, ErrorKind::Usage);
+    EXPECT_NE(none.error().message.find("has no kernel 'fill<float>(float*, double)'"), std::string::npos)
+        << none.error().message;
 }
 
 TEST_F(NvrtcTest, AMistakeNamesTheUsersFileAndLine) {

@@ -96,6 +96,22 @@ TEST_F(NvidiaTest, SharedMemoryBeyondWhatEveryLaunchHasIsAskedFor) {
     EXPECT_NE(more.error().message.find("1048576 bytes of shared memory"), std::string::npos);
 }
 
+TEST_F(NvidiaTest, ALaunchThatIsRefusedSaysWhichLimitItIsBeyond) {
+    const HipApi& api = nvidia();
+    fake().fails["cuLaunchKernel"] = {1, 3};
+    const std::vector<uint8_t> image(64);
+    FunctionHandle* const function = api.module_function(api.module_load(0, image).value(), "scale").value();
+    StreamHandle* const stream = api.stream_create(0).value();
+    LaunchReport report;
+    const auto refused = [&](std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block) {
+        return api.module_launch_kernel(function, grid, block, 0, stream, image, report).error().message;
+    };
+    EXPECT_EQ(refused({1, 70000, 1}, {64, 1, 1}), "kernel 'scale': the grid's size 1 is 70000 and can be 65535");
+    EXPECT_EQ(refused({1, 1, 1}, {64, 17, 1}),
+              "kernel 'scale': a block of 1088 threads, and it was compiled for at most 1024");
+    EXPECT_TRUE(refused({1, 1, 1}, {64, 1, 1}).starts_with("kernel 'scale': CUDA error 1"));
+}
+
 TEST_F(NvidiaTest, OutOfMemoryThePoolIsTrimmedAndAskedOnceMore) {
     fake().fails["cuMemAllocAsync"] = {2, 1};
     const int trims = fake().calls["cuMemPoolTrimTo"];
