@@ -23,10 +23,20 @@ settings.register_profile("strata", deadline=None, derandomize=True, max_example
 settings.load_profile("strata")
 
 
+def asks_for_amd(item):
+    """Whether one of a test's parameters is an instruction set or a compiler that is AMD's alone."""
+    given = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return any(isinstance(value, str) and (value == "asm" or value.removeprefix("emu:").startswith("gfx")) for value in given)
+
+
 def pytest_collection_modifyitems(items):
-    """Tests of what the usual schedules are worth hold for those alone, tests of emulated devices not for cards."""
-    without = {"usual_schedules": os.environ["STRATA_SCHEDULE"] != "heuristic", "emulated": not os.environ["STRATA_DEVICE"].startswith("emu:")}
-    items[:] = [item for item in items if not any(item.get_closest_marker(name) for name, out in without.items() if out)]
+    """Tests of what the usual schedules are worth hold for those alone, tests of emulated devices not for cards, and those of AMD's
+    instructions not for NVIDIA's."""
+    from tested import EMULATED, of_nvidia
+
+    nvidia = of_nvidia()
+    without = {"usual_schedules": os.environ["STRATA_SCHEDULE"] != "heuristic", "emulated": not EMULATED, "amd": nvidia}
+    items[:] = [item for item in items if not any(item.get_closest_marker(name) for name, out in without.items() if out) and not (nvidia and asks_for_amd(item))]
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from strata import emulator
+from strata import default_device, emulator
 
 from test_custom_kernel import ADD_ONE
 
@@ -33,12 +33,14 @@ def fails(done, *words):
 
 def test_info_and_help():
     text = ok(strata("info"))
-    assert "default device: emu:gfx1100" in text and "waves of 32" in text and "device = 'emu:gfx1100' (environment)" in text
+    assert f"default device: {default_device()}" in text and "waves of 32" in text
+    assert f"device = '{os.environ['STRATA_DEVICE']}' (environment)" in text
     text = ok(strata("--help"))
     for command in ("info", "asm", "disasm", "run", "bench"):
         assert command in text and command in ok(strata(command, "--help"))
 
 
+@pytest.mark.amd
 def test_asm_and_disasm(tmp_path):
     (tmp_path / "add.s").write_text(ADD_ONE)
     assert "add.co" in ok(strata("asm", "add.s", cwd=tmp_path))
@@ -51,6 +53,7 @@ def test_asm_and_disasm(tmp_path):
     assert ok(strata("disasm", "--arch", "gfx1100", tmp_path / "raw")).strip() == "s_endpgm"
 
 
+@pytest.mark.amd
 def test_run_of_each_kind_of_file(tmp_path):
     (tmp_path / "twice.hip").write_text('extern "C" __global__ void twice(float* o, const float* x) { int i = blockIdx.x * blockDim.x + threadIdx.x; o[i] = 2 * x[i]; }')
     (tmp_path / "add.s").write_text(ADD_ONE)
@@ -63,6 +66,7 @@ def test_run_of_each_kind_of_file(tmp_path):
     assert "8., 8." in ok(strata("run", "add.co", "--grid", 4, "--block", 64, "--arg", "f32[256]", "--arg", "f32[256]=7", cwd=tmp_path))
 
 
+@pytest.mark.amd
 def test_bad_input_is_one_line(tmp_path):
     (tmp_path / "bad.s").write_text("v_nonsense v0\n")
     (tmp_path / "bad.co").write_text("nothing")
@@ -101,6 +105,7 @@ def test_coverage_of_the_emulator():
     fails(strata("emu", "coverage", "--arch", "gfx1"), "gfx1")
 
 
+@pytest.mark.amd
 def test_fidelity_of_a_kernel(tmp_path):
     (tmp_path / "e.hip").write_text('extern "C" __global__ void e(float* o, const float* x) { int i = threadIdx.x; o[i] = __builtin_amdgcn_rsq((double)x[i]) + 1; }')
     out = ok(strata("run", "e.hip", "--block", 32, "--arg", "f32[32]", "--arg", "f32[32]=arange", "--fidelity", cwd=tmp_path))
@@ -131,6 +136,7 @@ def test_run_takes_numbers_structs_and_no_memory(tmp_path):
     assert "[2, 2, 2, 2]" in ok(strata("run", "axpy.cc", "--kernel", "scaled<int>", "--block", 4, "--arg", "i32[4]=1", "--arg", "0x2", cwd=tmp_path))
 
 
+@pytest.mark.amd
 def test_what_run_is_given_is_checked_before_the_launch(tmp_path):
     (tmp_path / "axpy.hip").write_text(AXPY)
     (tmp_path / "broken.hip").write_text("\n__global__ void k(float* x) { nonsense; }")
@@ -160,6 +166,7 @@ def test_what_run_is_given_is_checked_before_the_launch(tmp_path):
     assert done.returncode == 2 and "--lds" in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.amd
 def test_names_need_not_be_text(tmp_path):
     odd = lambda ending: os.fsdecode(b"k\xff" + ending)  # noqa: E731
     (tmp_path / odd(b".hip")).write_text('extern "C" __global__ void f(float* x) { x[threadIdx.x] += VALUE; }')

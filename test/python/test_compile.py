@@ -8,6 +8,7 @@ from strata import Tensor
 from test_custom_kernel import ADD_ONE, SCALE
 
 
+@pytest.mark.amd
 def test_a_tensor():
     strata.reset_stats()
     t = (Tensor.empty(1000) * 2 + 1).exp()
@@ -46,6 +47,7 @@ def test_one_object_has_all_kernels_and_each_runs_by_its_name(arch, target):
                 np.testing.assert_array_equal(out.numpy(), f(x))
 
 
+@pytest.mark.amd
 def test_kernels_that_strata_did_not_write_stay_in_objects_of_their_own():
     add_one = strata.asm_kernel(ADD_ONE, grid=2, block=64)
     own = Tensor.empty(128).custom_kernel(Tensor.empty(128), kernel=add_one)[0]
@@ -62,6 +64,7 @@ def test_equal_work_gives_equal_bytes():
         assert strata.compile(Tensor.empty(333) * 5.5 + 2).code_object == one
 
 
+@pytest.mark.amd
 def test_kernels_of_the_users():
     hip = strata.compile(strata.hip_kernel(SCALE, name="scale", grid=4, block=256), arch="gfx1100")
     (k,) = hip.kernels
@@ -70,6 +73,7 @@ def test_kernels_of_the_users():
     assert asm.kernels[0].name == "add_one" and "global_load_b32" in asm.assembly
 
 
+@pytest.mark.amd
 def test_a_compiled_tensor_runs_as_a_kernel():
     artifact = strata.compile(Tensor.empty(256) * 3)
     k = artifact.kernels[0]
@@ -79,6 +83,7 @@ def test_a_compiled_tensor_runs_as_a_kernel():
     np.testing.assert_array_equal(out.numpy(), 3 * x)
 
 
+@pytest.mark.amd
 def test_local_memory_is_counted():
     source = '#include <hip/hip_runtime.h>\nextern "C" __global__ void k(int* o) { __shared__ int a[100]; a[threadIdx.x] = o[0]; __syncthreads(); o[threadIdx.x] = a[99 - threadIdx.x]; }'
     (k,) = strata.compile(strata.hip_kernel(source, name="k", grid=1, block=100)).kernels

@@ -299,6 +299,7 @@ def typed_add_one():
     return a
 
 
+@pytest.mark.amd
 def test_assembly_text_typed_and_bytes():
     v = np.arange(256, dtype=np.float32)
     text = strata.asm_kernel(ADD_ONE, grid=4, block=64)
@@ -310,6 +311,7 @@ def test_assembly_text_typed_and_bytes():
         np.testing.assert_array_equal(out.numpy(), v + 1)
 
 
+@pytest.mark.amd
 def test_typed_assembly_with_a_loop_and_local_memory():
     a = Assembler("gfx1100", name="rotate", block=32, grid=1)
     out, x = a.argument("out"), a.argument("x")
@@ -349,6 +351,7 @@ def test_a_fault_of_typed_assembly_names_the_line_that_wrote_the_instruction():
         Tensor.empty(256).custom_kernel(Tensor([1.0]), kernel=strata.asm_kernel(text, grid=4, block=64))[0].realize()
 
 
+@pytest.mark.amd
 def test_asm_kernel_needs_launch_dimensions():
     with pytest.raises(strata.LaunchError, match="'add_one' has no grid: give grid= .* and block="):
         strata.asm_kernel(ADD_ONE)(Tensor.empty(256), Tensor.empty(256))

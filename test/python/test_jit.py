@@ -132,7 +132,7 @@ def test_other_shapes_types_settings_and_attributes_are_traced_anew():
         assert f(Tensor.ones(8)).item() == 8
     net.train()
     f(Tensor.ones(8))
-    with strata.config(target="asm" if strata.settings()["target"] != "asm" else "auto", emu_seed=1):
+    with strata.config(target="hip" if strata.settings()["target"] != "hip" else "auto", emu_seed=1):
         f(Tensor.ones(8))
         assert "settings" in f.reason
 

@@ -207,6 +207,7 @@ def test_assembly_takes_numbers():
         strata.asm_kernel(text, arch="gfx1100", args=["out", "n:i33"])
 
 
+@pytest.mark.amd
 def test_a_code_object_takes_numbers():
     image = strata.compile(strata.hip_kernel(AXPY, name="axpy")).code_object
     (out,) = strata.asm_kernel(image, grid=4, block=64)(200, 2.5, np.arange(256, dtype=np.float32), np.ones(256, np.float32), outputs=3)
@@ -250,6 +251,7 @@ def test_variables_of_the_module_are_read_and_written():
     assert g["table"].numpy("float32").tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.amd
 def test_each_device_has_variables_of_its_own():
     devices = ["emu:gfx1100", "emu:gfx942"]
     kernel = strata.hip_kernel(VARIABLES.replace("limit = 3", "limit = 2"), name="use", grid=1, block=4)

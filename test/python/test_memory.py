@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 MEASURE = """
 import gc, re
 import numpy as np
@@ -113,6 +115,7 @@ assert np.array_equal(program(10).numpy(), first)
     assert end < 6
 
 
+@pytest.mark.emulated
 def test_launches_of_users_kernels_and_their_faults_leave_nothing_behind():
     case = """
 kernel = strata.hip_kernel(

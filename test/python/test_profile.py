@@ -31,6 +31,7 @@ def profiled(call, **settings):
     return p
 
 
+@pytest.mark.emulated
 def test_every_launch_of_the_block_and_no_other_is_told_of():
     x = Tensor.rand(1 << 16).realize()
     with strata.profile() as p:
@@ -59,6 +60,7 @@ def test_blocks_within_one_another_are_each_told():
     assert mine.launches == []
 
 
+@pytest.mark.emulated
 @pytest.mark.parametrize("target", ["asm", "hip"])
 def test_a_stream_is_bound_by_dram_and_moves_no_more_than_it_must(target):
     x = Tensor.rand(1 << 24).realize()
@@ -71,6 +73,7 @@ def test_a_stream_is_bound_by_dram_and_moves_no_more_than_it_must(target):
     assert launch["cycles"] >= max(launch["bound_cycles"].values())
 
 
+@pytest.mark.emulated
 def test_lines_that_are_fetched_for_one_element_each_show_against_the_least():
     source = 'extern "C" __global__ void some(float* out, const float* x) { unsigned i = blockIdx.x * 256 + threadIdx.x; out[i] = x[i * 32]; }'
     some = strata.hip_kernel("#include <hip/hip_runtime.h>\n" + source, name="some", grid=2048, block=256)
@@ -80,11 +83,13 @@ def test_lines_that_are_fetched_for_one_element_each_show_against_the_least():
     assert launch["dram_bytes"] > 10 * launch["least_bytes"]
 
 
+@pytest.mark.emulated
 def test_a_launch_of_nothing_is_bound_by_the_launch_and_few_workgroups_by_the_grid():
     (launch,) = profiled(lambda: (Tensor.rand(64).realize() + 1).realize()).launches[-1:]
     assert launch["bound"] == "launch" and launch["occupancy_limit"] == "grid"
 
 
+@pytest.mark.emulated
 def test_bank_conflicts_are_told_with_the_instruction_that_has_them():
     x = Tensor.rand(1024).realize()
     for row, conflicts in ((32, True), (33, False)):
@@ -95,6 +100,7 @@ def test_bank_conflicts_are_told_with_the_instruction_that_has_them():
         assert all(one["instruction"].startswith("ds_load") and "tile[i *" in one["origin"] for one in having)
 
 
+@pytest.mark.emulated
 @pytest.mark.parametrize("target", ["asm", "hip"])
 def test_stalls_lead_back_to_what_the_kernel_was_made_of(target):
     x = Tensor.rand(256, 1024).realize()
@@ -109,6 +115,7 @@ def test_stalls_lead_back_to_what_the_kernel_was_made_of(target):
     assert "waits for" in str(p) and hot["waited_for"]["origin"][:40] in str(p)
 
 
+@pytest.mark.emulated
 def test_registers_and_local_memory_are_named_as_the_limit():
     source = """#include <hip/hip_runtime.h>
     extern "C" __global__ void many(float* out) { asm volatile("" ::: "v200"); out[blockIdx.x * 64 + threadIdx.x] = 1; }"""
@@ -120,6 +127,7 @@ def test_registers_and_local_memory_are_named_as_the_limit():
     assert 0 < registers["occupancy"] < 0.6 and memory["occupancy"] < 0.2
 
 
+@pytest.mark.emulated
 def test_the_trace_has_kernels_in_their_order_and_waves_within_them(tmp_path):
     file, x = tmp_path / "trace.json", Tensor.rand(1 << 16).realize()
     with strata.profile(trace=file) as p:
@@ -138,6 +146,7 @@ def test_the_trace_has_kernels_in_their_order_and_waves_within_them(tmp_path):
     assert json.loads(p.to_json())[0]["kernel"] == kernels[0]["name"]
 
 
+@pytest.mark.emulated
 def test_the_profile_of_a_launch_is_the_same_each_time_and_changes_no_modelled_time():
     x = Tensor.rand(1 << 16).realize()
     runs = [profiled(lambda: (x * 2).sum().realize(), emu_threads=threads).launches for threads in (1, 2, 0)]
@@ -149,6 +158,7 @@ def test_the_profile_of_a_launch_is_the_same_each_time_and_changes_no_modelled_t
     assert [launch.time_ms for launch in strata.stats().launches] == [launch["time_ms"] for launch in runs[0]]
 
 
+@pytest.mark.emulated
 def test_strata_run_prints_and_writes_profiles(tmp_path):
     file = tmp_path / "turned.hip"
     file.write_text(PADDED.replace("ROW", "32"))

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 import strata
 from drawn import ALL, NUMBERS, REAL, Draw, Refused, both, compare, wide
 from strata import Tensor
+from tested import QUICK_TARGET
+
 
 def unary(name, kinds, want=None, low=-4, high=4):
     def row(d):
@@ -423,7 +425,7 @@ ROWS = {**UNARY, **BINARY, **REDUCTIONS, **ORDER, **MOVEMENT, **INDEXING, **PROD
 @settings(max_examples=10)
 @given(data=st.data())
 def test_any_arguments_give_numpys_values(name, data):
-    with strata.config(target="asm"):
+    with strata.config(target=QUICK_TARGET):
         try:
             got, want = ROWS[name](Draw(data))
         except Refused:

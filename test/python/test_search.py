@@ -9,6 +9,7 @@ import pytest
 
 import strata
 from strata import Tensor
+from tested import QUICK_TARGET
 
 
 def run(code, tmp_path, **variables):
@@ -23,7 +24,7 @@ def ok(done):
 
 @pytest.fixture(autouse=True)
 def empty_cache(tmp_path):
-    with strata.config(cache_dir=str(tmp_path / "cache"), target="asm"):
+    with strata.config(cache_dir=str(tmp_path / "cache"), target=QUICK_TARGET):
         yield
 
 
@@ -65,6 +66,7 @@ def test_winners_serve_a_search_that_is_no_wider():
     assert not rows().tune(beam=3).kernels[0].known
 
 
+@pytest.mark.emulated
 def test_a_winner_is_what_runs_from_then_on():
     x, y, z = (Tensor.rand(256, 256).realize() for _ in range(3))
     with strata.config(beam=2):
@@ -77,6 +79,7 @@ def test_a_winner_is_what_runs_from_then_on():
         assert best.best_ms < best.heuristic_ms
 
 
+@pytest.mark.emulated
 def test_a_kernel_of_which_nothing_can_be_checked_is_not_searched(capfd):
     with strata.config(debug=1, emu_budget=4000):  # the unoptimised kernel needs more
         x = Tensor.ones(4, 1 << 14).contiguous().realize().sum(1)
@@ -92,8 +95,9 @@ print([(k.name, k.schedule, k.heuristic_ms, k.best_ms, k.candidates, k.rejected)
 """
 
 
+@pytest.mark.emulated
 def test_winners_are_the_same_on_any_number_of_threads(tmp_path):
-    found = [ok(run(WINNERS, tmp_path / str(n), STRATA_EMU_THREADS=n, STRATA_TARGET="asm")) for n in (1, 2, 5)]
+    found = [ok(run(WINNERS, tmp_path / str(n), STRATA_EMU_THREADS=n, STRATA_TARGET=QUICK_TARGET)) for n in (1, 2, 5)]
     assert found[0].count("(") >= 4 and found[1:] == found[:1] * 2
 
 
@@ -124,14 +128,15 @@ with strata.config(beam=16):
 """
 
 
+@pytest.mark.emulated
 def test_ctrl_c_keeps_the_best_that_was_found(tmp_path):
     for attempt, delay in enumerate((0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1, 1.5, 2, 3, 4, 6, 8)):
         folder = tmp_path / str(attempt)
-        assert ok(run(INTERRUPTED.replace("DELAY", str(delay)), folder, STRATA_TARGET="asm")) == "interrupted\n"
+        assert ok(run(INTERRUPTED.replace("DELAY", str(delay)), folder, STRATA_TARGET=QUICK_TARGET)) == "interrupted\n"
         kept = [file.read_bytes() for file in (folder / "cache").rglob("schedules/*")]
         if kept:  # else it was too early
             break
     assert len(kept) == 1 and b"\nstopped interrupted\n" in kept[0]
     best = float(kept[0].split(b"\nbest_ms ")[1].split(b"\n")[0])
-    after = run(AFTERWARDS, folder, STRATA_TARGET="asm", STRATA_DEBUG=1)
+    after = run(AFTERWARDS, folder, STRATA_TARGET=QUICK_TARGET, STRATA_DEBUG=1)
     assert float(ok(after)) == pytest.approx(best) and "search " not in after.stderr

@@ -77,7 +77,7 @@ SHARINGS = {
     "a part": of(lambda a: a[2:]), "a part in memory": of(lambda a: a[2:].realize()), "a row": of(lambda a: a.reshape(4, 6)[1]),
     "transposed": of(lambda a: a.reshape(4, 6).T), "flipped": of(lambda a: a.flip(0)), "repeated": of(lambda a: a.unsqueeze(0).expand(3, N)),
     "a value to be computed": of(lambda a: a * 2 + 1), "a sum to be computed": of(lambda a: a.sum()), "a value of a view of it": of(lambda a: a[3:9] * 2),
-    "an array": of(np.asarray), "an array by DLPack": of(np.from_dlpack), "an array that is a part": of(lambda a: np.asarray(a)[5:]),
+    "an array": of(np.asarray), "an array by DLPack": of(lambda a: np.from_dlpack(a, device="cpu")), "an array that is a part": of(lambda a: np.asarray(a)[5:]),
     "the result of a kernel and its copy": result_of_a_kernel,
     "zeros": lambda: together(Tensor.zeros(N), Tensor.zeros(N)), "ones": lambda: together(Tensor.ones(N), Tensor.ones(4, 6), Tensor.ones(N)),
     "full": lambda: together(Tensor.full((N,), 2.5), Tensor.full((N,), 2.5)), "arange": lambda: together(Tensor.arange(0, N, dtype="float32"), Tensor.arange(0, N, dtype="float32")),
@@ -114,6 +114,7 @@ def test_a_call_changes_the_tensor_that_it_was_given_alone(shared, hip):
         expect(tensors, before, {0})
 
 
+@pytest.mark.amd
 def test_a_call_of_assembly_changes_the_tensor_that_it_was_given_alone(shared, assembly):
     tensors, before = shared
     assembly(tensors[0])
@@ -128,7 +129,7 @@ def test_what_shares_it_may_be_written_too(shared, hip):
     expect(tensors, before, set(whole))
 
 
-@pytest.mark.parametrize("way", ["hip", "assembly", "function"])
+@pytest.mark.parametrize("way", ["hip", pytest.param("assembly", marks=pytest.mark.amd), "function"])
 def test_a_lazy_launch_leaves_its_arguments_as_they_are(shared, hip, assembly, way):
     tensors, before = shared
     arguments, kernel = {"hip": ((N,), hip), "assembly": ((), assembly), "function": ((), bump)}[way]

@@ -32,10 +32,12 @@ def test_operations_by_direct_lowering(arch):
     run_operations(OPERATIONS, 300, TESTED_DEVICE=f"emu:{arch}", TESTED_CHECK="raise")
 
 
+@pytest.mark.amd
 def test_operations_through_amds_provider():
     run_operations(OF_CARDS, 150, TESTED_DEVICE="hip", LD_LIBRARY_PATH=str(library()))
 
 
+@pytest.mark.amd
 def test_the_setting_decides_between_targets_within_a_process():
     x = Tensor(np.arange(100, dtype=np.float32)).realize()
     for target in ("hip", "asm", "hip"):
@@ -45,6 +47,7 @@ def test_the_setting_decides_between_targets_within_a_process():
             assert bool(made.source.strip()) == (target == "hip")
 
 
+@pytest.mark.amd
 def test_what_it_wrote_is_readable():
     text = strata.compile(Tensor(np.ones((64, 300), np.float32)).sum(axis=1), target="asm").assembly
     assert "; val0 = load float32" in text and "global_load_b32" in text and text.rstrip().endswith("s_endpgm")

@@ -72,6 +72,7 @@ def wait_for_another(slow):
     thread.join()
 
 
+@pytest.mark.amd
 @pytest.mark.parametrize("name", COMPUTING)
 def test_other_threads_run_meanwhile(slow, name):
     """One that sleeps a millisecond at a time wakes up while the call runs, and not only at its ends."""

@@ -6,6 +6,7 @@ import pytest
 import strata
 from strata import Tensor
 
+pytestmark = pytest.mark.emulated
 A, B = "emu:gfx1100", "emu:gfx942"
 ORDERS = pytest.mark.parametrize("first, second", [(A, B), (B, A)], ids=["default first", "default last"])
 COUNT = np.arange(12, dtype=np.float32)

@@ -100,6 +100,7 @@ def test_a_kernel_may_have_any_name(name):
     assert out.tolist() == [2.0, 4.0, 6.0, 8.0]
 
 
+@pytest.mark.emulated
 @pytest.mark.parametrize("name", ["double", "main"])
 def test_errors_have_the_name_that_the_user_gave(name):
     def kernel(out):
