@@ -73,10 +73,3 @@ void serve(int socket, std::string_view folders) {
 }
 
 }  // namespace strata::isa
-
-#ifdef STRATA_SANITIZED
-// LLVM's own memory; a limit instead of that on the address space.
-extern "C" const char* __asan_default_options() {
-    return "detect_leaks=0:hard_rss_limit_mb=2048:allocator_may_return_null=0:max_allocation_size_mb=1024";
-}
-#endif
