@@ -100,7 +100,8 @@ TEST_F(NvidiaTest, ALaunchThatIsRefusedSaysWhichLimitItIsBeyond) {
     const HipApi& api = nvidia();
     fake().fails["cuLaunchKernel"] = {1, 3};
     const std::vector<uint8_t> image(64);
-    FunctionHandle* const function = api.module_function(api.module_load(0, image).value(), "scale").value();
+    ModuleHandle* const module = api.module_load(0, image).value();
+    FunctionHandle* const function = api.module_function(module, "scale").value();
     StreamHandle* const stream = api.stream_create(0).value();
     LaunchReport report;
     const auto refused = [&](std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block) {
@@ -110,6 +111,8 @@ TEST_F(NvidiaTest, ALaunchThatIsRefusedSaysWhichLimitItIsBeyond) {
     EXPECT_EQ(refused({1, 1, 1}, {64, 17, 1}),
               "kernel 'scale': a block of 1088 threads, and it was compiled for at most 1024");
     EXPECT_TRUE(refused({1, 1, 1}, {64, 1, 1}).starts_with("kernel 'scale': CUDA error 1"));
+    EXPECT_TRUE(api.stream_destroy(stream));
+    EXPECT_TRUE(api.module_unload(module));
 }
 
 TEST_F(NvidiaTest, OutOfMemoryThePoolIsTrimmedAndAskedOnceMore) {
