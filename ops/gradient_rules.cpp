@@ -1,6 +1,7 @@
 #include "strata/ops/gradient_rules.h"
 
 #include <mutex>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "strata/core/support/mutex.h"
@@ -42,7 +43,7 @@ class Rules {
 
   private:
     Mutex mutex_;
-    UOpMap<std::shared_ptr<const GradientRule>> all_;
+    std::unordered_map<UOp, std::shared_ptr<const GradientRule>, UOpHash> all_;
     std::vector<std::shared_ptr<const GradientRule>> gone_;
 };
 

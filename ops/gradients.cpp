@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numbers>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "strata/core/uop/walk.h"
@@ -232,7 +233,7 @@ class Reverse {
     const runtime::Device* device_;
     std::vector<UOp> order_;
     Nodes wanted_, carries_;
-    UOpMap<Tensor> arrived_;
+    std::unordered_map<UOp, Tensor, UOpHash> arrived_;
 };
 
 Reverse accumulated(const Tensor& y, const Tensor& seed, Nodes wanted) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 
 #include "strata/core/support/settings.h"
 
@@ -21,9 +22,21 @@ void forget(UOp node) {
     if (auto* told = also_told.load()) told(node);
 }
 
+/// glibc gives freed memory back to the system above 128 KB, and a compilation frees more: the next one has hundreds of page faults.
+/// Once a block of this size was freed it keeps twice as much, as in any process that has let go of a large array (mallopt(3),
+/// M_MMAP_THRESHOLD).
+void keep_freed_memory() {
+    constexpr size_t kLarge = 24 << 20;
+    void* volatile const block = std::malloc(kLarge);  // never written: it takes no memory
+    std::free(block);
+}
+
 }  // namespace
 
-Context::Context() { on_free(forget); }
+Context::Context() {
+    on_free(forget);
+    keep_freed_memory();
+}
 
 Context& context() {
     static auto* process = new Context;

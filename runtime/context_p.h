@@ -46,7 +46,7 @@ class Buffers {
 
   private:
     Mutex mutex_;
-    UOpMap<std::shared_ptr<Buffer>> all_;  ///< the nodes are not kept alive
+    std::unordered_map<UOp, std::shared_ptr<Buffer>, UOpHash> all_;  ///< the nodes are not kept alive
     uint64_t next_id_ = 1;
 };
 

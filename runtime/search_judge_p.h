@@ -58,7 +58,9 @@ class DeviceJudge : public codegen::Judge {
     double launch(const Program& program, Extent extent, uint64_t wave_budget, std::span<const uint64_t> slots);
     double measured(const Program& program);
     void flush_caches();
-    codegen::Trial try_one(Result<codegen::Compiled>& compiled);
+    void compile(std::span<const codegen::Scheduled> candidates,
+                 const std::function<void(size_t, Result<codegen::Compiled>)>& use);
+    codegen::Trial try_one(Result<codegen::Compiled> compiled);
     /// Of the same machine code one is run.
     codegen::Trial once(const codegen::Compiled& code, const std::function<Loaded()>& load);
     codegen::Trial run(const std::function<Loaded()>& load);

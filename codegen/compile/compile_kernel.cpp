@@ -10,6 +10,7 @@
 #include "strata/codegen/linear/linear.h"
 #include "strata/codegen/render/render.h"
 #include "strata/core/support/parallel.h"
+#include "strata/core/uop/scratch.h"
 #include "strata/core/uop/uop.h"
 
 namespace strata::codegen {
@@ -81,7 +82,8 @@ SharedKernels::Use SharedKernels::start(const ScheduleItem& item) {
 }
 
 Result<Compiled> compile_kernel(const Scheduled& scheduled, const Target& target, Text text) {
-    GraphScope scope;
+    const GraphScope scope;
+    const ScratchNodes own;
     STRATA_TRY(const LinearProgram program, linearize(scheduled.kernel, target));
     STRATA_TRY(Compiled compiled, to_machine_code(program, target, text));
     compiled.grid = program.grid;
@@ -119,6 +121,14 @@ std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels
     return compiled;
 }
 
+void compile_kernels(std::span<const Scheduled> kernels, const Target& target, Text text,
+                     const std::function<void(size_t, Result<Compiled>)>& use) {
+    std::vector<Result<Compiled>> compiled(kernels.size(), Compiled{});
+    parallel_in_order(
+        kernels.size(), [&](size_t i) { compiled[i] = compile_kernel(kernels[i], target, text); },
+        [&](size_t i) { use(i, std::move(compiled[i])); });
+}
+
 namespace {
 std::string trees(std::span<const UOp> roots) {
     std::string all;
@@ -141,7 +151,8 @@ Result<std::vector<Stage>> stages_of(const ScheduleItem& item, const Target& tar
 }
 
 Result<HipSource> render_kernel(const Kernel& kernel, const Target& target) {
-    GraphScope scope;
+    const GraphScope scope;
+    const ScratchNodes own;
     STRATA_TRY(const LinearProgram program, linearize(kernel, target));
     return render_hip(program, target);
 }

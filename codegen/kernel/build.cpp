@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "strata/codegen/kernel/coordinates.h"
 #include "strata/codegen/kernel/online_p.h"

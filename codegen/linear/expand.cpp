@@ -6,6 +6,7 @@
 // An expression that does not depend on such a range stays one node. Ranges of one step vanish the same way, and short
 // serial reductions where no compiler follows that would unroll them.
 #include <algorithm>
+#include <unordered_map>
 
 #include "strata/codegen/linear/passes_p.h"
 #include "strata/core/symbolic/symbolic.h"

@@ -133,7 +133,7 @@ Result<UOp> map_grid(UOp sink, Context& context) {
     program.block = in_block.sizes;
     program.grid = in_grid.sizes;
     STRATA_TRY_VOID(place_specials(scopes, !blocks.empty(), !threads.empty(), target, program));
-    in_grid.values.merge(in_block.values);
+    for (const auto& [range, value] : in_block.values) in_grid.values.emplace(range, value);
     return in_grid.values.empty() && scopes.ranges().empty() ? sink : replace_ranges(sink, in_grid.values);
 }
 

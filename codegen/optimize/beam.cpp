@@ -11,6 +11,8 @@
 #include "strata/codegen/optimize/cost.h"
 #include "strata/codegen/optimize/variations_p.h"
 #include "strata/core/support/interrupt.h"
+#include "strata/core/support/parallel.h"
+#include "strata/core/uop/root.h"
 
 namespace strata::codegen {
 namespace {
@@ -46,10 +48,10 @@ class Search {
         Schedules schedules(kernel, target_);
         for (int round = 0; round < kMaxRounds && !is_over(); ++round) {
             const double best = beam.front().ms;
-            std::vector<Candidate> next = timed(promising(successors(schedules, beam)), false);
+            std::vector<Candidate> next = timed(found([&] { return promising(successors(schedules, beam)); }), false);
             usable.insert(usable.end(), next.begin(), next.end());
             if (!gains(next, best)) {
-                next = timed(promising(neighbours(schedules, usable)), false);
+                next = timed(found([&] { return promising(neighbours(schedules, usable)); }), false);
                 usable.insert(usable.end(), next.begin(), next.end());
                 if (!gains(next, best)) break;
             }
@@ -87,6 +89,21 @@ class Search {
         return !found.empty() && found.front().ms <= best * kWorthIt;
     }
 
+    /// None where it was interrupted.
+    template <class F>
+    std::vector<Candidate> found(F find) {
+        try {
+            return find();
+        } catch (const Interrupted&) {
+            be_interrupted();
+            return {};
+        }
+    }
+    void be_interrupted() {
+        result_.interruption = std::current_exception();
+        result_.stopped = Stopped::interrupted;
+    }
+
     bool is_over() {
         if (result_.interruption) return true;
         if (limits_.candidates && result_.tried >= limits_.candidates) result_.stopped = Stopped::candidates;
@@ -118,23 +135,24 @@ class Search {
     /// One action more, or where tiles have been made, which is last, another one.
     std::vector<Candidate> successors(Schedules& schedules, const std::vector<Candidate>& beam) {
         std::vector<Candidate> out;
+        const auto add = [&](std::vector<Scheduled> found) {
+            for (Scheduled& other : found)
+                if (seen_.insert(other.kernel.sink).second) out.push_back(Candidate{std::move(other)});
+        };
         for (const Candidate& c : beam) {
-            if (!c.actions.empty() && makes_tiles(c.actions.back().kind))
-                for (Scheduled& other : variations(schedules, c.actions))
-                    if (seen_.insert(other.kernel.sink).second) out.push_back(Candidate{std::move(other)});
-            for (size_t row = 0; row < action_rows().size(); ++row) {
-                ActionKind kind = static_cast<ActionKind>(row);
-                int axes = static_cast<int>(axes_of(c.kernel, kind).size());
-                for (int axis = 0; axis < axes; ++axis)
-                    for (int64_t amount : action_rows()[row].amounts) {
-                        Action action{kind, axis, amount};
-                        Result<Kernel> next = apply(c.kernel, action, target_);
-                        if (!next || !seen_.insert(next->sink).second) continue;
-                        std::vector<Action> actions = c.actions;
-                        actions.push_back(action);
-                        out.push_back(Candidate{{*std::move(next), std::move(actions)}});
-                    }
-            }
+            if (!c.actions.empty() && makes_tiles(c.actions.back().kind)) add(variations(schedules, c.actions));
+            add(schedules.those_of(with_one_more(c)));
+        }
+        return out;
+    }
+    static std::vector<std::vector<Action>> with_one_more(const Scheduled& scheduled) {
+        std::vector<std::vector<Action>> out;
+        for (size_t row = 0; row < action_rows().size(); ++row) {
+            const auto kind = static_cast<ActionKind>(row);
+            const auto axes = static_cast<int>(axes_of(scheduled.kernel, kind).size());
+            for (int axis = 0; axis < axes; ++axis)
+                for (const int64_t amount : action_rows()[row].amounts)
+                    out.emplace_back(scheduled.actions).push_back({kind, axis, amount});
         }
         return out;
     }
@@ -158,7 +176,10 @@ class Search {
     /// Those that cost the least by their form, the cheapest first; the others are not compiled.
     std::vector<Candidate> promising(std::vector<Candidate> candidates) {
         if (limits_.round == 0) return candidates;
-        for (Candidate& c : candidates) c.clocks = static_cost(c.kernel, target_).clocks();
+        parallel_for(candidates.size(), [&](size_t i) {
+            const GraphScope scope;
+            candidates[i].clocks = static_cost(candidates[i].kernel, target_).clocks();
+        });
         std::ranges::sort(candidates, [](const Candidate& a, const Candidate& b) {
             return a.clocks != b.clocks ? a.clocks < b.clocks : to_string(a.actions) < to_string(b.actions);
         });
@@ -189,8 +210,7 @@ class Search {
         try {
             trials = judge_.judge(std::vector<Scheduled>(batch.begin(), batch.end()));
         } catch (const Interrupted&) {
-            result_.interruption = std::current_exception();
-            result_.stopped = Stopped::interrupted;
+            be_interrupted();
             return false;
         }
         for (size_t i = 0; i < batch.size(); ++i) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <mutex>
 #include <string>
 
 #include "strata/codegen/optimize/action.h"
@@ -12,11 +13,15 @@ class Schedules {
     Schedules(const Kernel& kernel, const Target& target) : kernel_(kernel), target_(target) {}
     /// As apply_all; valid as long as this.
     const Result<Kernel>& of(std::span<const Action> actions);
-    const Target& target() const { return target_; }
+    /// Those of them that there are, in order; made on all cores.
+    std::vector<Scheduled> those_of(std::vector<std::vector<Action>> all);
 
   private:
+    const Result<Kernel>* find(const std::string& key);
+
     const Result<Kernel> kernel_;
     const Target& target_;
+    std::mutex mutex_;
     std::map<std::string, Result<Kernel>> made_;
 };
 

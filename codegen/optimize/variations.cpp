@@ -24,7 +24,7 @@ class Variations {
         }
         tile_in_other_ways();
         insert_before_last();
-        return std::move(found_);
+        return schedules_.those_of(std::move(wanted_));
     }
 
   private:
@@ -56,13 +56,12 @@ class Variations {
     }
 
     void add(std::vector<Action> actions) {
-        if (actions == actions_) return;
-        if (const Result<Kernel>& made = schedules_.of(actions)) found_.push_back({*made, std::move(actions)});
+        if (actions != actions_) wanted_.push_back(std::move(actions));
     }
 
     Schedules& schedules_;
     const std::vector<Action>& actions_;
-    std::vector<Scheduled> found_;
+    std::vector<std::vector<Action>> wanted_;
 };
 
 }  // namespace

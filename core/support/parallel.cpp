@@ -22,7 +22,10 @@ constexpr size_t kEnoughStack = size_t{4} << 20, kNewStack = size_t{32} << 20;
 /// The indices of one parallel_for and who works on them.
 class Job {
   public:
-    Job(size_t count, void (*body)(void*, size_t), void* context) : count_(count), body_(body), context_(context) {}
+    Job(size_t count, Step body, void* context) : count_(count), body_(body), context_(context) {}
+    /// Of one whose results the caller uses in order.
+    Job(size_t count, Step body, void* context, Step use, void* user)
+        : count_(count), body_(body), context_(context), use_(use), user_(user), done_(count) {}
 
     void run(size_t workers) {
         std::vector<std::thread> pool;
@@ -34,7 +37,10 @@ class Job {
             }
         } catch (const std::system_error&) {  // the threads there are do it
         }
-        work();
+        if (use_)
+            work_and_use();
+        else
+            work();
         wait();
         for (std::thread& thread : pool) thread.join();
         if (failure_) std::rethrow_exception(failure_);
@@ -52,13 +58,50 @@ class Job {
 
     void work() {
         try {
-            for (size_t i; (i = next_.fetch_add(1)) < count_;) {
-                poll_interrupt();
-                body_(context_, i);
+            while (do_next()) continue;
+        } catch (...) {
+            fail();
+        }
+    }
+
+    void work_and_use() {
+        try {
+            for (size_t used = 0; used < count_;) {
+                if (is_done(used))
+                    use_(user_, used++);
+                else if (!do_next() && !wait_for(used))
+                    break;
             }
         } catch (...) {
             fail();
         }
+    }
+
+    /// False: none is left.
+    bool do_next() {
+        const size_t i = next_.fetch_add(1);
+        if (i >= count_) return false;
+        poll_interrupt();
+        body_(context_, i);
+        if (!use_) return true;
+        std::lock_guard lock(mutex_);
+        done_[i] = true;
+        changed_.notify_one();
+        return true;
+    }
+
+    bool is_done(size_t i) {
+        std::lock_guard lock(mutex_);
+        return done_[i];
+    }
+
+    /// False: who worked on it failed.
+    bool wait_for(size_t i) {
+        std::unique_lock lock(mutex_);
+        auto interruption =
+            wait_polling(changed_, lock, [&] { return done_[i] || ended_ == helpers_; }, [&] { end(); });
+        if (interruption) std::rethrow_exception(interruption);
+        return done_[i];
     }
 
     void wait() {
@@ -81,8 +124,11 @@ class Job {
 
     const std::thread::id caller_ = std::this_thread::get_id();
     const size_t count_;
-    void (*const body_)(void*, size_t);
+    const Step body_;
     void* const context_;
+    const Step use_ = nullptr;
+    void* const user_ = nullptr;
+    std::vector<bool> done_;  ///< of those that are used
     std::atomic<size_t> next_{0};
     std::atomic<bool> stop_{false};
     std::mutex mutex_;
@@ -125,10 +171,15 @@ struct OnNewStack {
 
 }  // namespace
 
-void parallel_for(size_t count, int threads, void (*body)(void*, size_t), void* context) {
+void parallel_for(size_t count, int threads, Step body, void* context) {
     const size_t workers =
         threads > 0 ? static_cast<size_t>(threads) : std::max(1u, std::thread::hardware_concurrency());
     Job(count, body, context).run(std::min(workers, count));
+}
+
+void parallel_in_order(size_t count, Step body, void* context, Step use, void* user) {
+    const size_t workers = std::max(1u, std::thread::hardware_concurrency());
+    Job(count, body, context, use, user).run(std::min(workers, count));
 }
 
 void with_stack(void (*body)(void*), void* context) {

@@ -7,7 +7,17 @@
 namespace strata {
 
 namespace detail {
-void parallel_for(size_t count, int threads, void (*body)(void*, size_t), void* context);
+using Step = void (*)(void* context, size_t i);
+void parallel_for(size_t count, int threads, Step body, void* context);
+void parallel_in_order(size_t count, Step body, void* context, Step use, void* user);
+template <class F>
+Step step_of() {
+    return [](void* context, size_t i) { (*static_cast<std::remove_reference_t<F>*>(context))(i); };
+}
+template <class F>
+void* context_of(F& f) {
+    return const_cast<void*>(static_cast<const void*>(std::addressof(f)));
+}
 void with_stack(void (*body)(void*), void* context);
 }  // namespace detail
 
@@ -16,9 +26,15 @@ void with_stack(void (*body)(void*), void* context);
 /// rethrown when all have stopped; the caller polls for interrupts (interrupt.h) and its workers stop with it.
 template <class Body>
 void parallel_for(size_t count, Body&& body, int threads = 0) {
-    detail::parallel_for(
-        count, threads, [](void* context, size_t i) { (*static_cast<std::remove_reference_t<Body>*>(context))(i); },
-        const_cast<void*>(static_cast<const void*>(std::addressof(body))));
+    detail::parallel_for(count, threads, detail::step_of<Body>(), detail::context_of(body));
+}
+
+/// As parallel_for, and the caller's thread calls use(i) in order, each as soon as body(i) and all before are done, while others
+/// go on with bodies.
+template <class Body, class Use>
+void parallel_in_order(size_t count, Body&& body, Use&& use) {
+    detail::parallel_in_order(count, detail::step_of<Body>(), detail::context_of(body), detail::step_of<Use>(),
+                              detail::context_of(use));
 }
 
 /// body(), on a thread of its own if this one's stack is too small for a compiler.

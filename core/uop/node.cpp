@@ -15,6 +15,7 @@
 #include "strata/core/uop/node_set_p.h"
 #include "strata/core/uop/notes.h"
 #include "strata/core/uop/root.h"
+#include "strata/core/uop/scratch_p.h"
 #include "strata/core/uop/shape_rules_p.h"
 
 namespace strata {
@@ -25,7 +26,7 @@ struct Key {
     Op op;
     DType dtype;
     std::span<const UOp> sources;
-    const Arg* arg;
+    Arg* arg;
     uint64_t hash;
 };
 
@@ -104,16 +105,23 @@ struct FreeNode {
 };
 using OwnedNode = std::unique_ptr<Node, FreeNode>;
 
-OwnedNode new_node(std::span<const UOp> sources) {
+size_t node_bytes(std::span<const UOp> sources) { return sizeof(Node) + sources.size_bytes() + sizeof(Notes); }
+
+/// A node of these parts in `memory` of node_bytes.
+Node* put_node(void* memory, const Key& key, Shape shape) {
     static_assert(sizeof(Node) % alignof(UOp) == 0 && alignof(Notes) <= alignof(UOp));
     static_assert(std::is_trivially_copyable_v<UOp> && std::is_trivially_destructible_v<Notes>);
-    auto* const memory = static_cast<char*>(operator new(sizeof(Node) + sources.size_bytes() + sizeof(Notes)));
-    OwnedNode node(new (memory) Node());
-    auto* const copy = reinterpret_cast<UOp*>(memory + sizeof(Node));
-    std::ranges::uninitialized_copy(sources, std::span(copy, sources.size()));
-    new (copy + sources.size()) Notes();
+    auto* const node = new (memory) Node();
+    auto* const copy = reinterpret_cast<UOp*>(static_cast<char*>(memory) + sizeof(Node));
+    std::ranges::uninitialized_copy(key.sources, std::span(copy, key.sources.size()));
+    new (copy + key.sources.size()) Notes();
+    node->op = key.op;
+    node->dtype = key.dtype;
     node->sources = copy;
-    node->source_count = static_cast<uint32_t>(sources.size());
+    node->source_count = static_cast<uint32_t>(key.sources.size());
+    node->hash = key.hash;
+    node->shape = std::move(shape);
+    node->arg = std::move(*key.arg);
     return node;
 }
 
@@ -144,33 +152,62 @@ void check_node(Op op, DType dtype, std::span<const UOp> sources) {
 
 }  // namespace
 
-UOp make(Op op, DType dtype, std::span<const UOp> sources, Arg arg) {
-    const Key key{op, dtype, sources, &arg, key_hash(op, dtype, sources, arg)};
-    const auto is_it = [&](const Node* n) { return matches(n, key); };
+namespace {
+
+struct Look {
+    const Node* found;
+    uint64_t insertions;  ///< into the shard until then
+};
+Look look_among_all(const Key& key) {
     Shard& shard = shards()[key.hash % kShards];
-    uint64_t insertions = 0;
-    {
-        std::lock_guard lock(shard.mutex);
-        if (const Node* found = shard.nodes.find(key.hash, is_it)) return UOp(found);
-        insertions = shard.insertions;
-    }
-    check_node(op, dtype, sources);
-    OwnedNode node = new_node(sources);
-    node->op = op;
-    node->dtype = dtype;
-    node->hash = key.hash;
-    node->shape = shape_of(op, sources, arg);
-    node->arg = arg;
     std::lock_guard lock(shard.mutex);
-    if (shard.insertions != insertions)
-        if (const Node* found = shard.nodes.find(key.hash, is_it)) return UOp(found);
+    return {shard.nodes.find(key.hash, [&](const Node* n) { return matches(n, key); }), shard.insertions};
+}
+
+UOp make_for_all(Key key) {
+    const Look look = look_among_all(key);
+    if (look.found) return UOp(look.found);
+    check_node(key.op, key.dtype, key.sources);
+    Shape shape = shape_of(key.op, key.sources, *key.arg);
+    OwnedNode node(put_node(operator new(node_bytes(key.sources)), key, std::move(shape)));
+    key.arg = &node->arg;
+    Shard& shard = shards()[key.hash % kShards];
+    std::lock_guard lock(shard.mutex);
+    if (shard.insertions != look.insertions)
+        if (const Node* found = shard.nodes.find(key.hash, [&](const Node* n) { return matches(n, key); }))
+            return UOp(found);
     if (shard.young.size() == shard.young.capacity()) shard.young.reserve(2 * shard.young.size() + 16);
     shard.nodes.insert(node.get());
     ++shard.insertions;
     shard.young.push_back(node.get());
     nodes_made.fetch_add(1, std::memory_order_relaxed);
-    for (UOp s : sources) s.node()->users.fetch_add(1, std::memory_order_relaxed);
+    for (UOp s : key.sources) s.node()->users.fetch_add(1, std::memory_order_relaxed);
     return UOp(node.release());
+}
+
+/// A node of others' is not looked for where a source is this thread's own.
+UOp make_in_scratch(const Key& key, ScratchStore& store) {
+    const auto is_it = [&](const Node* n) { return matches(n, key); };
+    if (const Node* const found = store.nodes().find(key.hash, is_it)) return UOp(found);
+    if (std::ranges::none_of(key.sources, [](UOp s) { return s && s.node()->of_scratch; }))
+        if (const Node* const found = look_among_all(key).found) {
+            store.nodes().insert(found);
+            return UOp(found);
+        }
+    check_node(key.op, key.dtype, key.sources);
+    Shape shape = shape_of(key.op, key.sources, *key.arg);
+    Node* const node = put_node(store.allocate(node_bytes(key.sources)), key, std::move(shape));
+    node->of_scratch = true;
+    store.add(node);
+    return UOp(node);
+}
+
+}  // namespace
+
+UOp make(Op op, DType dtype, std::span<const UOp> sources, Arg arg) {
+    const Key key{op, dtype, sources, &arg, key_hash(op, dtype, sources, arg)};
+    ScratchStore* const own = ScratchStore::current();
+    return own ? make_in_scratch(key, *own) : make_for_all(key);
 }
 
 bool is_known_simple(UOp u) { return notes(u).simple.load(std::memory_order_relaxed); }

@@ -4,7 +4,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "strata/core/support/error.h"
@@ -25,6 +24,7 @@ class UOp;
 struct Node {
     Op op;
     DType dtype;
+    bool of_scratch = false;  ///< its thread's own (scratch.h)
     uint32_t source_count;
     uint64_t hash;
     const UOp* sources;
@@ -78,8 +78,6 @@ class UOp {
 struct UOpHash {
     size_t operator()(UOp u) const { return reinterpret_cast<uintptr_t>(u.node()) * 0x9e3779b97f4a7c15ull >> 16; }
 };
-template <class T>
-using UOpMap = std::unordered_map<UOp, T, UOpHash>;
 
 /// The node with these parts; creates it on first use. Checks arity and the type rule (InternalError names the node).
 UOp make(Op op, DType dtype, std::span<const UOp> sources, Arg arg = {});

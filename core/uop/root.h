@@ -23,7 +23,9 @@ class Root {
 
   private:
     void retain() {
-        if (uop_) uop_.node()->roots.fetch_add(1, std::memory_order_relaxed);
+        if (!uop_) return;
+        STRATA_CHECK(!uop_.node()->of_scratch, "{} is its thread's own and goes with its scope", to_string(uop_));
+        uop_.node()->roots.fetch_add(1, std::memory_order_relaxed);
     }
     UOp uop_;
 };

@@ -1,5 +1,5 @@
 #pragma once
-#include "strata/core/uop/node.h"
+#include "strata/core/uop/uop_map.h"
 
 namespace strata {
 

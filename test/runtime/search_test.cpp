@@ -154,14 +154,17 @@ TEST_F(SearchOnDevice, ACandidateThatRunsFarLongerThanTheBestIsStopped) {
     const codegen::Kernel kernel = started(reduce(filled({1, 1 << 21}), Op::max, {1}));
     const std::vector<hip::DevicePtr> memory{0};
     DeviceJudge judge(device(), kernel, memory);
-    const std::vector<codegen::Scheduled> both{codegen::heuristic(kernel, target()), {kernel, {}}};
+    const auto scheduled = [&](std::string_view text) {
+        const auto actions = codegen::parse_actions(text).value();
+        return codegen::Scheduled{codegen::apply_all(kernel, actions, target()).value(), actions};
+    };
+    const std::vector<codegen::Scheduled> both{codegen::heuristic(kernel, target()), scheduled("unroll(0, 4)")};
     const std::vector<codegen::Trial> trials = judge.judge(both);
     EXPECT_TRUE(trials.at(0).ms) << trials[0].why;
     EXPECT_FALSE(trials.at(1).ms);
     EXPECT_TRUE(trials[1].slower);
     EXPECT_NE(trials[1].why.find("without coming to its end"), std::string::npos) << trials[1].why;
-    const auto actions = codegen::parse_actions("group(0, 128)").value();
-    const codegen::Scheduled another{codegen::apply_all(kernel, actions, target()).value(), actions};
+    const codegen::Scheduled another = scheduled("group(0, 128)");
     EXPECT_TRUE(judge.judge({&another, 1})[0].ms) << "what was stopped leaves nothing behind";
 }
 

@@ -44,6 +44,42 @@ TEST(Parallel, AnExceptionReachesTheCaller) {
     EXPECT_THROW(parallel_for(10, body, 1), std::runtime_error);
 }
 
+TEST(Parallel, ResultsAreUsedInOrderByTheCallerWhileOthersAreMade) {
+    for (const size_t count : {0, 1, 7, 300}) {
+        std::vector<std::atomic<int>> made(count);
+        std::vector<size_t> used;
+        const auto caller = std::this_thread::get_id();
+        parallel_in_order(
+            count, [&](size_t i) { made[i] = static_cast<int>(i) + 1; },
+            [&](size_t i) {
+                EXPECT_EQ(std::this_thread::get_id(), caller);
+                EXPECT_EQ(made[i], static_cast<int>(i) + 1);
+                used.push_back(i);
+            });
+        ASSERT_EQ(used.size(), count);
+        for (size_t i = 0; i < count; ++i) EXPECT_EQ(used[i], i);
+    }
+}
+
+TEST(Parallel, AnExceptionOfAResultOrItsUserReachesTheCaller) {
+    const auto ends_with = [](size_t failing_body, size_t failing_use) {
+        size_t used = 0;
+        const auto fail = [](size_t i, size_t failing) {
+            if (i == failing) throw std::runtime_error("fails");
+        };
+        EXPECT_THROW(parallel_in_order(
+                         100, [&](size_t i) { fail(i, failing_body); },
+                         [&](size_t i) {
+                             ++used;
+                             fail(i, failing_use);
+                         }),
+                     std::runtime_error);
+        return used;
+    };
+    EXPECT_LE(ends_with(50, 1000), 50u);
+    EXPECT_EQ(ends_with(1000, 20), 21u);
+}
+
 TEST(Parallel, GoesOnWithTheThreadsThatTheSystemGives) {
 #if defined(__SANITIZE_ADDRESS__) || (defined(__has_feature) && __has_feature(address_sanitizer))
     GTEST_SKIP() << "the sanitizer needs the address space";

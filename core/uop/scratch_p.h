@@ -1,0 +1,32 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "strata/core/uop/node_set_p.h"
+#include "strata/core/uop/scratch.h"
+
+namespace strata {
+
+/// The nodes of a thread's ScratchNodes, in blocks of memory, and those of all threads that it came upon.
+class ScratchStore {
+  public:
+    /// This thread's; null where no ScratchNodes lives.
+    static ScratchStore* current();
+    ~ScratchStore() { clear(); }
+
+    NodeSet& nodes() { return nodes_; }
+    void* allocate(size_t bytes);
+    /// One that stands in such memory.
+    void add(const Node* node);
+    void clear();
+
+  private:
+    NodeSet nodes_;
+    std::vector<const Node*> own_;
+    std::vector<std::unique_ptr<std::byte[]>> blocks_;
+    std::byte* free_ = nullptr;
+    size_t left_ = 0;
+};
+
+}  // namespace strata

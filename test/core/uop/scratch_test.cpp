@@ -1,0 +1,80 @@
+#include "strata/core/uop/scratch.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "strata/core/uop/uop.h"
+
+namespace strata {
+namespace {
+
+UOp number(int64_t value) { return constant_int(dtypes::int32, value); }
+UOp sum_of(int64_t count) {
+    UOp sum = number(0);
+    for (int64_t i = 1; i < count; ++i) sum = make(Op::add, dtypes::int32, {sum, number(i * 1000003)});
+    return sum;
+}
+
+TEST(ScratchNodes, AreOneWhereTheyAreEqual) {
+    const GraphScope scope;
+    const ScratchNodes own;
+    EXPECT_EQ(sum_of(500), sum_of(500));
+    EXPECT_NE(sum_of(500), sum_of(499));
+    EXPECT_TRUE(sum_of(500).node()->of_scratch);
+}
+
+TEST(ScratchNodes, ShareWhatIsThereForAll) {
+    const GraphScope scope;
+    const UOp there = sum_of(40);
+    const ScratchNodes own;
+    EXPECT_EQ(sum_of(40), there);
+    const UOp above = make(Op::mul, dtypes::int32, {there, number(5)});
+    EXPECT_EQ(above.src(0), there);
+    EXPECT_FALSE(there.node()->of_scratch);
+}
+
+TEST(ScratchNodes, AreGoneAtTheEndAndCountForNobody) {
+    const GraphScope scope;
+    const UOp there = sum_of(3);
+    const size_t live = live_nodes();
+    const uint32_t users = there.node()->users;
+    for (int round = 0; round < 3; ++round) {
+        const ScratchNodes own;
+        {
+            const ScratchNodes within;
+            (void)make(Op::mul, dtypes::int32, {there, there});
+        }
+        EXPECT_EQ(tree(sum_of(5000)).substr(0, 1), "0");  // with a block of memory more
+    }
+    EXPECT_EQ(live_nodes(), live);
+    EXPECT_EQ(there.node()->users, users);
+    EXPECT_FALSE(make(Op::mul, dtypes::int32, {there, there}).node()->of_scratch);
+}
+
+TEST(ScratchNodes, AreNotSeenByOtherThreads) {
+    const GraphScope scope;
+    const ScratchNodes own;
+    const UOp mine = sum_of(77);
+    UOp other;
+    bool of_scratch = true;
+    std::thread([&] {
+        const GraphScope theirs;
+        other = sum_of(77);
+        of_scratch = other.node()->of_scratch;
+    }).join();
+    EXPECT_NE(mine, other);
+    EXPECT_FALSE(of_scratch);
+    EXPECT_EQ(sum_of(77), mine);
+}
+
+TEST(ScratchNodes, HaveNoRoot) {
+    const GraphScope scope;
+    const UOp there = sum_of(3);
+    const ScratchNodes own;
+    EXPECT_THROW(Root(sum_of(33)), Exception);
+    EXPECT_NO_THROW(Root(there));
+}
+
+}  // namespace
+}  // namespace strata
