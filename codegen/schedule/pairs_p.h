@@ -1,0 +1,23 @@
+#pragma once
+#include "strata/codegen/schedule/pieces_p.h"
+#include "strata/core/uop/walk.h"
+
+namespace strata::codegen {
+
+/// A reduction of x with what another one made of the same x, both too long for a block: sum((x - mean)^2), sum(exp(x - top)).
+/// Pieces are reduced with a mean or top of their own, and what that changes is made up for when they are merged.
+struct ShiftedPair {
+    UOp second, first, x, shift;  ///< shift: one value a result, made of the first
+    bool exponentials = false;
+};
+/// Elements of a piece, which a block has in registers.
+constexpr int64_t kMostOfPair = 1 << 13;
+
+/// The pair that a reduction ends; its members are empty: it ends none.
+ShiftedPair pair_of(UOp reduction);
+/// The second reduction over x, with `shift`, as they have become by now.
+UOp merged_pair(const ShiftedPair& pair, UOp x, UOp shift);
+/// The first stage of the first reduction, and its result.
+UOp two_stages(const Pieces& pieces, UOp x, Op op);
+
+}  // namespace strata::codegen

@@ -1,0 +1,89 @@
+"""Rows that no block holds: what reduces them, and reduces them again less the result, reads them once."""
+
+import numpy as np
+import pytest
+
+import strata
+from strata import Tensor
+
+
+def lse(x, axis):
+    top = x.max(axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0)
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.log(np.exp(x - top).sum(axis)) + np.squeeze(top, axis)
+
+
+PAIRS = {
+    "var": (lambda x, axis: x.var(axis), lambda x, axis: x.var(axis)),
+    "std": (lambda x, axis: x.std(axis), lambda x, axis: x.std(axis)),
+    "logsumexp": (lambda x, axis: x.logsumexp(axis), lse),
+}
+SHAPES = [((1 << 17,), 0), ((100_003,), 0), ((3, 1 << 16), 1), ((5, 40_009), 1), ((1 << 15, 4), 0), ((33_333, 3), 0)]
+
+
+@pytest.mark.parametrize("device", ["emu:gfx1100", "emu:gfx942"])
+@pytest.mark.parametrize("target", ["hip", "asm"])
+@pytest.mark.parametrize("name", PAIRS)
+def test_two_reductions_are_two_kernels(name, target, device, rng):
+    of_tensor, of_array = PAIRS[name]
+    with strata.config(device=device, target=target):
+        for shape, axis in SHAPES:
+            x = rng.standard_normal(shape).astype(np.float32)
+            t = of_tensor(Tensor(x), axis)
+            assert len(strata.compile(t, arch=device[4:]).kernels) == 2, shape
+            np.testing.assert_allclose(t.numpy(), of_array(x.astype(np.float64), axis), rtol=1e-5)
+
+
+@pytest.mark.parametrize("target", ["hip", "asm"])
+def test_softmax_and_normalised_rows_are_three(target, rng):
+    x = rng.standard_normal((2, 1 << 16)).astype(np.float32)
+    wide = x.astype(np.float64)
+    e = np.exp(wide - wide.max(-1, keepdims=True))
+    with strata.config(target=target):
+        t = Tensor(x)
+        soft, norm = t.softmax(-1), (t - t.mean(-1, keepdims=True)) / (t.var(-1, keepdims=True) + 1e-5).sqrt()
+        assert len(strata.compile(soft).kernels) == len(strata.compile(norm).kernels) == 3
+        np.testing.assert_allclose(soft.numpy(), e / e.sum(-1, keepdims=True), rtol=1e-5)
+        np.testing.assert_allclose(norm.numpy(), (wide - wide.mean(-1, keepdims=True)) / np.sqrt(wide.var(-1, keepdims=True) + 1e-5), rtol=1e-4, atol=1e-5)
+
+
+def test_x_is_read_once():
+    x = Tensor.ones(1 << 20).realize()
+    for of in (Tensor.var, Tensor.logsumexp):
+        strata.reset_stats()
+        of(x).realize()
+        assert strata.stats().kernels == 2
+        assert 4 << 20 <= strata.stats().bytes < (4 << 20) + 16384
+
+
+@pytest.mark.parametrize("target", ["hip", "asm"])
+def test_variance_far_from_zero_is_of_the_deviations(target, rng):
+    with strata.config(target=target):
+        for offset in (1e3, 1e6):
+            x = (rng.standard_normal(100_003) + offset).astype(np.float32)
+            np.testing.assert_allclose(Tensor(x).var().numpy(), x.astype(np.float64).var(), rtol=2e-5)
+        for value in (0.1, 1e6 + 0.5):
+            assert abs(Tensor(np.full(100_003, value, np.float32)).std().item()) <= 1e-6 * value
+        n = rng.integers(-1000, 1000, 100_003).astype(np.int32)
+        np.testing.assert_allclose(Tensor(n).var().numpy(), n.astype(np.float64).var(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("target", ["hip", "asm"])
+def test_infinities_and_nans_go_through(target, rng):
+    x = rng.standard_normal((6, 40_009)).astype(np.float32)
+    x[0] = -np.inf
+    x[1, 8192:] = -np.inf
+    x[2, 17] = np.inf
+    x[3, 30_000] = np.nan
+    x[4] -= 300
+    x[4, :20_000] = -np.inf
+    with strata.config(target=target):
+        np.testing.assert_allclose(Tensor(x).logsumexp(-1).numpy(), lse(x.astype(np.float64), -1), rtol=1e-5)
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_allclose(Tensor(x).var(-1).numpy(), x.astype(np.float64).var(-1), rtol=1e-5)
+
+
+def test_of_no_elements_there_is_nothing_to_divide():
+    assert Tensor.zeros(0, 1 << 16).var(-1).numpy().shape == (0,)
+    assert np.isnan(Tensor.zeros(0).var().item())
