@@ -93,6 +93,8 @@ void bind_stats(py::module_& m) {
     m.def("stats", &runtime::stats,
           "Kernels, time, bytes and operations since reset_stats(); what is held in memory now.");
     m.def("reset_stats", &runtime::reset_stats, "Sets the counters of what ran to 0, and peak_bytes to live_bytes.");
+    m.def("_collect", &runtime::collect,
+          "Frees what no tensor reaches now, which else happens after a realize at times.");
 }
 
 }  // namespace

@@ -219,8 +219,11 @@ void bind_protocols(Class& c) {
     c.def(
         "__iter__", [](const Tensor& t) -> As<"Iterator[Tensor]"> {
             if (t.ndim() == 0) throw py::type_error("iteration over a 0-d tensor");
-            py::module_ python = py::module_::import("builtins");
-            return python.attr("map")(py::cast(t).attr("__getitem__"), python.attr("range")(t.size(0)));
+            // Python's cache of methods keeps names that are made anew: some thousands, one by one.
+            static PyObject* const item = PyUnicode_InternFromString("__getitem__");
+            const py::handle map(reinterpret_cast<PyObject*>(&PyMap_Type));
+            const py::handle range(reinterpret_cast<PyObject*>(&PyRange_Type));
+            return map(py::cast(t).attr(py::handle(item)), range(t.size(0)));
         });
     c.def(
         "__contains__",
