@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "strata/ops/build_p.h"
+#include "strata/ops/gradient_rules.h"
 
 namespace strata {
 
@@ -93,23 +94,30 @@ Pair prepared(std::string_view name, const Operand& a, const Operand& b) {
 struct UnaryRow {
     std::string_view name;
     Tensor (*value)(const Parts&);
+    Tensor (*slope)(const Tensor& z, const Tensor& y);  ///< none: gradients go by what the parts are made of
 };
 struct BinaryRow {
     std::string_view name;
     Tensor (*value)(const Parts&, const Parts&);
 };
 constexpr UnaryRow kUnary[] = {
-#define UNARY(name, value) {#name, [](const Parts& z) { return made(value); }},
+#define UNARY(name, value) {#name, [](const Parts& z) { return made(value); }, nullptr},
+#define ANALYTIC(name, value, slope)                    \
+    {#name, [](const Parts& z) { return made(value); }, \
+     []([[maybe_unused]] const Tensor& z, [[maybe_unused]] const Tensor& y) { return slope; }},
 #define BINARY(name, value)
 #include "strata/ops/complex.def"
 #undef UNARY
+#undef ANALYTIC
 #undef BINARY
 };
 constexpr BinaryRow kBinary[] = {
 #define UNARY(name, value)
+#define ANALYTIC(name, value, slope)
 #define BINARY(name, value) {#name, [](const Parts& a, const Parts& b) { return made(value); }},
 #include "strata/ops/complex.def"
 #undef UNARY
+#undef ANALYTIC
 #undef BINARY
 };
 
@@ -121,10 +129,27 @@ const Row& row_of(const Row (&rows)[n], std::string_view name, DType type) {
     return *row;
 }
 
+/// y, the function's value, past which gradients go by its slope p + qi: a step dx + dy i of z makes one of (p dx - q dy) +
+/// (q dx + p dy) i (Cauchy, Riemann).
+Tensor with_slope(const UnaryRow& row, const Tensor& z, const Tensor& y) {
+    if (without_past) return y;
+    // Of a value made anew, past which the slope's own gradients go in this way too.
+    const auto slope = [&row, z] { return row.slope(z, complex_value(row.name, z)); };
+    const auto part = [&](const Tensor& value, auto backward) {
+        return with_rule(value, {.inputs = {Root(z.real().uop()), Root(z.imag().uop())},
+                                 .backward = [=](const Tensor& g) { return backward(g, slope()); }});
+    };
+    return Tensor::of_parts(
+        part(y.real(), [](const Tensor& g, const Tensor& s) { return std::vector{g * s.real(), -(g * s.imag())}; }),
+        part(y.imag(), [](const Tensor& g, const Tensor& s) { return std::vector{g * s.imag(), g * s.real()}; }));
+}
+
 }  // namespace
 
 Tensor complex_value(std::string_view name, const Tensor& x) {
-    return row_of(kUnary, name, x.dtype()).value(parts_of(x));
+    const UnaryRow& row = row_of(kUnary, name, x.dtype());
+    Tensor value = row.value(parts_of(x));
+    return row.slope ? with_slope(row, x, value) : value;
 }
 
 Tensor complex_value(std::string_view name, const Operand& a, const Operand& b) {

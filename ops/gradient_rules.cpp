@@ -91,4 +91,33 @@ std::vector<UOp> in_order_of_gradients(UOp root) {
     return order;
 }
 
+UOp substitute_with_rules(UOp root, const UOpMap<UOp>& replacements,
+                          const std::function<Tensor(const Tensor&)>& remade) {
+    if (rules().none()) return substitute(root, replacements);
+    UOpMap<UOp> made;
+    const auto now_of = [&](const Root& before) { return before.get() ? Root(made.at(before.get())) : Root(); };
+    return rebuild(in_order_of_gradients(root), made, [&](UOp u, std::span<const UOp> sources) {
+        if (const auto found = replacements.find(u); found != replacements.end()) return found->second;
+        const UOp now = u.with_src(sources);
+        const auto rule = rule_of(u);
+        if (!rule || rule_of(now)) return now;
+        GradientRule next{.first = now_of(rule->first)};
+        for (const Root& input : rule->inputs) next.inputs.push_back(now_of(input));
+        if (rule->backward)
+            next.backward = [rule, remade](const Tensor& g) {
+                std::vector<Tensor> arrived = rule->backward(g);
+                for (Tensor& one : arrived) one = remade(one);
+                return arrived;
+            };
+        if (rule->again)
+            next.again = [rule, remade] {
+                GradientRule::Again again = rule->again();
+                again.value = remade(again.value);
+                return again;
+            };
+        rules().add(now, std::move(next));
+        return now;
+    });
+}
+
 }  // namespace strata::ops

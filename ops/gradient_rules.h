@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "strata/core/uop/uop_map.h"
 #include "strata/ops/tensor.h"
 
 namespace strata::ops {
@@ -24,6 +25,9 @@ struct GradientRule {
 
 /// The same value, past which gradients go by the rule. Costs nothing. Of integers the value itself.
 Tensor with_rule(const Tensor& value, GradientRule rule);
+/// As substitute, and what had a rule has it still: `remade` says what becomes of a tensor that the rule makes.
+UOp substitute_with_rules(UOp root, const UOpMap<UOp>& replacements,
+                          const std::function<Tensor(const Tensor&)>& remade);
 /// None: it has no rule of its own.
 std::shared_ptr<const GradientRule> rule_of(UOp node);
 /// Sources before users, and what rules lead to before what has them.

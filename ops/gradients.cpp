@@ -346,7 +346,8 @@ Tensor replaced(const Tensor& t, const std::vector<Tensor>& stand_ins, const std
         by.emplace(stand_ins[i].real().value(), originals[i].real().value());
         if (stand_ins[i].is_complex()) by.emplace(stand_ins[i].imag().value(), originals[i].imag().value());
     }
-    UOp root = substitute(t.value(), by);
+    const UOp root = substitute_with_rules(t.value(), by,
+                                           [=](const Tensor& x) { return x ? replaced(x, stand_ins, originals) : x; });
     return t.is_uniform() ? Tensor::uniform(root, t.shape(), t.placement()) : Tensor(root, t.placement());
 }
 

@@ -80,6 +80,7 @@ Code arguments_of(const Function& function, void** parameters, void** extra, std
         if (!size || (*size && !bytes)) return hipErrorInvalidValue;
         const auto* first = static_cast<const uint8_t*>(bytes);
         out.assign(first, first + std::min(*size, function.argument_bytes));  // what lies behind them is not read
+        out.resize(function.argument_bytes);                                  // a graph's node tells the place of each
         return hipSuccess;
     }
     out.resize(function.argument_bytes);

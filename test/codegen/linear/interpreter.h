@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "strata/codegen/linear/linear.h"
@@ -332,7 +333,7 @@ class Evaluator {
     }
 
     Memory& memory_;
-    UOpMap<int64_t> at_;
+    std::unordered_map<UOp, int64_t, UOpHash> at_;
     UOpMap<std::vector<UOp>> ranges_;  ///< by reduction
     UOpMap<std::map<std::vector<int64_t>, ConstArg>> totals_;
     std::set<int> reads_;  ///< slots that reductions load from
