@@ -45,7 +45,7 @@ TEST(ScratchNodes, AreGoneAtTheEndAndCountForNobody) {
             const ScratchNodes within;
             (void)make(Op::mul, dtypes::int32, {there, there});
         }
-        EXPECT_EQ(tree(sum_of(5000)).substr(0, 1), "0");  // with a block of memory more
+        EXPECT_GT(toposort(sum_of(5000)).size(), 5000u);  // with a block of memory more
     }
     EXPECT_EQ(live_nodes(), live);
     EXPECT_EQ(there.node()->users, users);
@@ -72,7 +72,7 @@ TEST(ScratchNodes, HaveNoRoot) {
     const GraphScope scope;
     const UOp there = sum_of(3);
     const ScratchNodes own;
-    EXPECT_THROW(Root(sum_of(33)), Exception);
+    EXPECT_THROW(Root(make(Op::mul, dtypes::int32, {there, integer(33)})), Exception);
     EXPECT_EQ(Root(there).get(), there);
 }
 
