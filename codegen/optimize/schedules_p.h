@@ -4,6 +4,7 @@
 #include <string>
 
 #include "strata/codegen/optimize/action.h"
+#include "strata/core/support/mutex.h"
 
 namespace strata::codegen {
 
@@ -21,7 +22,7 @@ class Schedules {
 
     const Result<Kernel> kernel_;
     const Target& target_;
-    std::mutex mutex_;
+    Mutex mutex_;
     std::map<std::string, Result<Kernel>> made_;
 };
 
