@@ -119,6 +119,14 @@ TEST_F(Graphs, KernelsTellAndChangeTheirArguments) {
     EXPECT_EQ(result, 0);
     launch();
     EXPECT_EQ(read(c_), counted(2));
+    size_t one = sizeof c_;
+    void* extra[] = {reinterpret_cast<void*>(1), &c_, reinterpret_cast<void*>(2), &one, reinterpret_cast<void*>(3)};
+    KernelParameters shorter = p;
+    shorter.parameters = nullptr, shorter.extra = extra;
+    EXPECT_EQ(hipGraphKernelNodeSetParams(node, &shorter), hipSuccess);
+    EXPECT_EQ(hipGraphKernelNodeGetParams(node, &told), hipSuccess);
+    EXPECT_EQ(*static_cast<void**>(told.parameters[0]), c_);
+    EXPECT_EQ(*static_cast<void**>(told.parameters[1]), nullptr) << "what extra does not reach";
     p.block.x = 100'000;
     EXPECT_EQ(hipGraphKernelNodeSetParams(node, &p), hipErrorInvalidConfiguration);
     p.function = nullptr;
