@@ -113,6 +113,7 @@ UOp substitute_with_rules(UOp root, const UOpMap<UOp>& replacements,
             next.again = [rule, remade] {
                 GradientRule::Again again = rule->again();
                 again.value = remade(again.value);
+                for (Tensor& input : again.inputs) input = remade(input);
                 return again;
             };
         rules().add(now, std::move(next));

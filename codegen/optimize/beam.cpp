@@ -135,15 +135,16 @@ class Search {
     /// One action more, or where tiles have been made, which is last, another one.
     std::vector<Candidate> successors(Schedules& schedules, const std::vector<Candidate>& beam) {
         std::vector<Candidate> out;
-        const auto add = [&](std::vector<Scheduled> found) {
-            for (Scheduled& other : found)
-                if (seen_.insert(other.kernel.sink).second) out.push_back(Candidate{std::move(other)});
-        };
         for (const Candidate& c : beam) {
-            if (!c.actions.empty() && makes_tiles(c.actions.back().kind)) add(variations(schedules, c.actions));
-            add(schedules.those_of(with_one_more(c)));
+            if (!c.actions.empty() && makes_tiles(c.actions.back().kind))
+                add_new(variations(schedules, c.actions), out);
+            add_new(schedules.those_of(with_one_more(c)), out);
         }
         return out;
+    }
+    void add_new(std::vector<Scheduled> all, std::vector<Candidate>& out) {
+        for (Scheduled& other : all)
+            if (seen_.insert(other.kernel.sink).second) out.push_back(Candidate{std::move(other)});
     }
     static std::vector<std::vector<Action>> with_one_more(const Scheduled& scheduled) {
         std::vector<std::vector<Action>> out;
@@ -164,8 +165,7 @@ class Search {
         std::ranges::sort(usable, faster);
         if (is_over() || is_bound_by_memory(usable.front().kernel)) return out;
         for (const Candidate& c : std::span(usable).first(std::min(usable.size(), 2 * width_)))
-            for (Scheduled& other : variations(schedules, c.actions))
-                if (seen_.insert(other.kernel.sink).second) out.push_back(Candidate{std::move(other)});
+            add_new(variations(schedules, c.actions), out);
         return out;
     }
     bool is_bound_by_memory(const Kernel& kernel) const {

@@ -247,3 +247,9 @@ def test_rows_that_nothing_was_taken_of_get_nothing_and_the_same_bits_come_each_
     np.add.at(want, ids, weights)
     np.testing.assert_allclose(got[0], want, atol=1e-5)
     assert not got[0][40:].any()
+
+
+def test_what_is_made_once_more_has_gradients_past_a_value_that_a_gradient_was_taken_of():
+    x = Tensor(np.array([0.3, 1.2, -0.7]))
+    both = strata.value_and_grad(lambda z: strata.checkpoint(lambda v: v * v * v)(z).sum())
+    np.testing.assert_allclose(strata.grad(lambda z: both(z)[0])(x).numpy(), 3 * x.numpy() ** 2)
