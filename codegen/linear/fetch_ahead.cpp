@@ -24,7 +24,10 @@ constexpr int64_t kMostTurns = 4;    // steps that local memory holds
 UOp memory_of(UOp access) { return skip_after(access.src(0).src(0)); }
 bool is_in(UOp access, Space space) { return memory_of(access).as<ParamArg>().space == space; }
 
-bool is_of_the_step(UOp u, UOp range) { return u.is(Op::load) && is_in(u, Space::global) && depends_on(u, range); }
+/// `of_step`: what differs between the steps.
+bool is_of_the_step(UOp u, const UOpMap<bool>& of_step) {
+    return u.is(Op::load) && is_in(u, Space::global) && of_step.contains(u);
+}
 
 /// What a step of a loop copies: loads of it, which a barrier may have, and the barrier behind the stores to local memory.
 struct Copies {
@@ -36,7 +39,9 @@ struct Copies {
 /// Nothing where a load is the same in all steps.
 std::optional<Copies> copies_of(UOp end) {
     Copies found{{}, {}, {}, 0};
-    for (UOp u : toposort(end.src(0))) {
+    const std::vector<UOp> order = toposort(end.src(0));
+    const UOpMap<bool> of_step = dependents(order, end.src(1));
+    for (UOp u : order) {
         if (!u.is(Op::barrier)) continue;
         if (found.read && depends_on(u, found.read)) {
             found.loads.assign(found.read.src().begin(), found.read.src().end());
@@ -45,7 +50,7 @@ std::optional<Copies> copies_of(UOp end) {
         }
         int64_t bytes = 0;
         for (UOp s : u.src()) bytes += s.dtype().bytes();
-        if (bytes > 0 && std::ranges::all_of(u.src(), [&](UOp s) { return is_of_the_step(s, end.src(1)); }))
+        if (bytes > 0 && std::ranges::all_of(u.src(), [&](UOp s) { return is_of_the_step(s, of_step); }))
             found.read = u, found.bytes = bytes;
     }
     return {};
@@ -53,20 +58,21 @@ std::optional<Copies> copies_of(UOp end) {
 
 /// Copies to local memory at another place in the next step, as where steps have it in turns; of memory that nobody writes.
 std::optional<Copies> copies_in_turns(UOp end, const Scopes& scopes) {
-    const UOp range = end.src(1);
     UOpMap<bool> written;
     for (UOp u : scopes.order())
         if (u.is(Op::store)) written[memory_of(u)] = true;
     Copies found{{}, {}, {}, 0};
-    for (UOp u : toposort(end.src(0))) {
+    const std::vector<UOp> order = toposort(end.src(0));
+    const UOpMap<bool> of_step = dependents(order, end.src(1));
+    for (UOp u : order) {
         if (!u.is(Op::barrier)) continue;
         const std::vector<UOp> before = toposort(u);
         const auto stored = [&](UOp s) {
-            return s.is(Op::store) && is_in(s, Space::local) && depends_on(s.src(0).src(1), range);
+            return s.is(Op::store) && is_in(s, Space::local) && of_step.contains(s.src(0).src(1));
         };
         if (std::ranges::none_of(before, stored)) continue;
         for (UOp load : before)
-            if (is_of_the_step(load, range) && !written.contains(memory_of(load)))
+            if (is_of_the_step(load, of_step) && !written.contains(memory_of(load)))
                 found.loads.push_back(load), found.bytes += load.dtype().bytes();
         found.stored = u;
         return found;
@@ -78,12 +84,14 @@ std::optional<Copies> copies_in_turns(UOp end, const Scopes& scopes) {
 /// that PTX's cp.async makes: of 4, 8 or 16 bytes.
 std::vector<UOp> plain_copies(const Copies& copies, UOp range) {
     std::vector<UOp> stores;
-    for (UOp u : toposort(copies.stored)) {
-        if (!u.is(Op::store) || !depends_on(u, copies.read)) continue;
+    const std::vector<UOp> order = toposort(copies.stored);
+    const UOpMap<bool> of_step = dependents(order, range), behind_read = dependents(order, copies.read);
+    for (UOp u : order) {
+        if (!u.is(Op::store) || !behind_read.contains(u)) continue;
         const int bytes = u.src(1).dtype().bytes();
         const bool is_plain = u.src(0).src().size() == 2 &&
                               std::ranges::find(copies.loads, u.src(1)) != copies.loads.end() &&
-                              u.src(1).src(0).src().size() == 2 && !depends_on(u.src(0).src(1), range);
+                              u.src(1).src(0).src().size() == 2 && !of_step.contains(u.src(0).src(1));
         if (!is_plain || (bytes != 4 && bytes != 8 && bytes != 16)) return {};
         stores.push_back(u);
     }

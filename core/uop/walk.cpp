@@ -49,6 +49,13 @@ bool depends_on(UOp u, UOp source) {
     return false;
 }
 
+UOpMap<bool> dependents(std::span<const UOp> order, UOp source) {
+    UOpMap<bool> found;
+    for (UOp u : order)
+        if (u == source || std::ranges::any_of(u.src(), [&](UOp s) { return found.contains(s); })) found[u] = true;
+    return found;
+}
+
 UOp below_views(UOp u) {
     while (info(u.op()).is(kMovement) && !u.is(Op::pad)) u = u.src(0);
     return u;

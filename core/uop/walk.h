@@ -35,6 +35,8 @@ UOp rebuild(UOp root, F f) {
 UOp substitute(UOp root, const UOpMap<UOp>& replacements);
 
 bool depends_on(UOp u, UOp source);  ///< u itself, or what it is made of, is `source`
+/// Those of an order, sources before users, that depend on `source`, in one walk.
+UOpMap<bool> dependents(std::span<const UOp> order, UOp source);
 
 // Tensor graphs.
 /// What movement ops show: padding, whose zeros are nowhere in memory, is a value of its own.
