@@ -29,4 +29,12 @@ uint64_t count_flops(UOp sink) {
     return static_cast<uint64_t>(total);
 }
 
+uint64_t count_unrolled(UOp sink) {
+    uint64_t count = toposort(sink).size();
+    for (UOp r : ranges(sink))
+        if (const RangeArg& arg = range_arg(r); arg.axis == Axis::upcast || arg.axis == Axis::unroll)
+            count *= static_cast<uint64_t>(arg.size);
+    return count;
+}
+
 }  // namespace strata::codegen

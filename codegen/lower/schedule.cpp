@@ -289,11 +289,15 @@ class Scheduler {
         size_t best = 0;
         Score least{INT32_MAX, 0, 0, 0};
         auto look = [&](Queue& queue, size_t first, size_t end) {
-            for (size_t at = first; at < end; ++at) {
+            const bool is_near = &queue == &near_;
+            for (size_t at = end; at-- > first;) {
                 const uint32_t i = queue[at].second;
                 const Node& node = nodes_[i];
+                const uint32_t until = node.ready_at > clock_ ? node.ready_at - clock_ : 0;
+                const Score at_best{0, until, is_near ? 0 : ~node.height, is_near ? 0 : i};  // of it and of all before
+                if (from && at_best >= least) break;
                 const bool turns = node.gated && node.gate != gate_;
-                const uint32_t wait = (node.ready_at > clock_ ? node.ready_at - clock_ : 0) + (turns ? kGateClocks : 0);
+                const uint32_t wait = until + (turns ? kGateClocks : 0);
                 const Score score{tight ? over(node) : 0, wait, ~node.height, i};
                 if (from && score >= least) continue;
                 least = score;

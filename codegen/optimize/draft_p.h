@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "strata/codegen/kernel/flops.h"
 #include "strata/codegen/optimize/actions_p.h"
 #include "strata/codegen/optimize/cost.h"
 #include "strata/codegen/target/matrix_reads.h"
@@ -58,9 +59,7 @@ class Draft {
     const Target& target() const { return *target_; }
     /// Whether the kernel stays small enough to be compiled soon with so many more copies of its body.
     bool fits_unrolled(int64_t steps) const {
-        for (UOp r : ranges(kernel_.sink))
-            if (range_arg(r).axis == Axis::upcast || range_arg(r).axis == Axis::unroll) steps *= range_arg(r).size;
-        return toposort(kernel_.sink).size() * static_cast<size_t>(steps) <= kMostNodes;
+        return count_unrolled(kernel_.sink) * static_cast<uint64_t>(steps) <= kMostNodes;
     }
     Scheduled take() { return {kernel_, std::move(actions_)}; }
 

@@ -24,8 +24,14 @@ class Job {
   public:
     Job(size_t count, Step body, void* context) : count_(count), body_(body), context_(context) {}
     /// Of one whose results the caller uses in order.
-    Job(size_t count, Step body, void* context, Step use, void* user)
-        : count_(count), body_(body), context_(context), use_(use), user_(user), done_(count) {}
+    Job(std::span<const size_t> starts, Step body, void* context, Step use, void* user)
+        : count_(starts.size()),
+          body_(body),
+          context_(context),
+          starts_(starts),
+          use_(use),
+          user_(user),
+          done_(starts.size()) {}
 
     void run(size_t workers) {
         std::vector<std::thread> pool;
@@ -79,9 +85,10 @@ class Job {
 
     /// False: none is left.
     bool do_next() {
-        const size_t i = next_.fetch_add(1);
+        size_t i = next_.fetch_add(1);
         if (i >= count_) return false;
         poll_interrupt();
+        if (use_) i = starts_[i];
         body_(context_, i);
         if (!use_) return true;
         std::lock_guard lock(mutex_);
@@ -126,6 +133,7 @@ class Job {
     const size_t count_;
     const Step body_;
     void* const context_;
+    const std::span<const size_t> starts_;
     const Step use_ = nullptr;
     void* const user_ = nullptr;
     std::vector<bool> done_;  ///< of those that are used
@@ -177,9 +185,9 @@ void parallel_for(size_t count, int threads, Step body, void* context) {
     Job(count, body, context).run(std::min(workers, count));
 }
 
-void parallel_in_order(size_t count, Step body, void* context, Step use, void* user) {
+void parallel_in_order(std::span<const size_t> starts, Step body, void* context, Step use, void* user) {
     const size_t workers = std::max(1u, std::thread::hardware_concurrency());
-    Job(count, body, context, use, user).run(std::min(workers, count));
+    Job(starts, body, context, use, user).run(std::min(workers, starts.size()));
 }
 
 void with_stack(void (*body)(void*), void* context) {

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <type_traits>
 
 namespace strata {
@@ -9,7 +10,7 @@ namespace strata {
 namespace detail {
 using Step = void (*)(void* context, size_t i);
 void parallel_for(size_t count, int threads, Step body, void* context);
-void parallel_in_order(size_t count, Step body, void* context, Step use, void* user);
+void parallel_in_order(std::span<const size_t> starts, Step body, void* context, Step use, void* user);
 template <class F>
 Step step_of() {
     return [](void* context, size_t i) { (*static_cast<std::remove_reference_t<F>*>(context))(i); };
@@ -30,10 +31,11 @@ void parallel_for(size_t count, Body&& body, int threads = 0) {
 }
 
 /// As parallel_for, and the caller's thread calls use(i) in order, each as soon as body(i) and all before are done, while others
-/// go on with bodies.
+/// go on with bodies. Bodies are started in the order of `starts`, which has each number below its size once: with the longest
+/// first no thread is left alone with it at the end.
 template <class Body, class Use>
-void parallel_in_order(size_t count, Body&& body, Use&& use) {
-    detail::parallel_in_order(count, detail::step_of<Body>(), detail::context_of(body), detail::step_of<Use>(),
+void parallel_in_order(std::span<const size_t> starts, Body&& body, Use&& use) {
+    detail::parallel_in_order(starts, detail::step_of<Body>(), detail::context_of(body), detail::step_of<Use>(),
                               detail::context_of(use));
 }
 

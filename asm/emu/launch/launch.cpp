@@ -34,7 +34,7 @@ std::vector<uint64_t> representatives(uint64_t groups) {
 /// A spread of workgroups: those that are measured, and others at random places that are the same shares of any grid: kernels that
 /// divide the same work into others run parts of it that meet.
 std::vector<uint64_t> sample_of(uint64_t groups) {
-    constexpr uint64_t kOthers = 4;
+    constexpr uint64_t kOthers = 2;
     std::vector<uint64_t> numbers = representatives(groups);
     for (uint64_t i = 0; i < kOthers; ++i)
         numbers.push_back(static_cast<uint64_t>(static_cast<unsigned __int128>(hash_mix(0, i)) * groups >> 64));

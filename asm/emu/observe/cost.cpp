@@ -1,6 +1,7 @@
 #include "strata/asm/emu/observe/cost.h"
 
 #include <algorithm>
+#include <span>
 
 // Issue costs and latencies of instructions.
 namespace strata::emu {
@@ -35,6 +36,14 @@ void add_register(const Operand& operand, int wave_size, RegisterRange* list, ui
         list[count++] = {operand.code, dwords};
 }
 
+/// Registers that the wave does not have are left out.
+void keep_within(size_t registers, std::span<RegisterRange> list) {
+    for (RegisterRange& range : list) {
+        range.first = static_cast<uint16_t>(std::min<size_t>(range.first, registers));
+        range.count = static_cast<uint16_t>(std::min<size_t>(range.count, registers - range.first));
+    }
+}
+
 }  // namespace
 
 Cost cost_of(isa::Family family, const Inst& inst, int wave_size) {
@@ -55,11 +64,15 @@ Cost cost_of(isa::Family family, const Inst& inst, int wave_size) {
 
 std::vector<Cost> CostTable::costs_of(const Chunk& chunk) const {
     const isa::Family family = isa::info(program_.arch()).family;
+    const size_t registers = registers_of_wave(program_.vgprs());
     std::vector<Cost> costs;
+    costs.reserve(chunk.ops.size());
     for (const Op& op : chunk.ops) {
         const bool own = op.layout != Layout::none;  // not one before it, that prepares it
         const Inst* const inst = own ? program_.inst(&op) : nullptr;
-        costs.push_back(inst && inst->row ? cost_of(family, *inst, program_.wave_size()) : Cost{});
+        Cost& cost = costs.emplace_back(inst && inst->row ? cost_of(family, *inst, program_.wave_size()) : Cost{});
+        keep_within(registers, cost.source);
+        keep_within(registers, cost.result);
     }
     return costs;
 }

@@ -23,6 +23,8 @@ struct Cost {
     RegisterRange source[6], result[3];
 };
 Cost cost_of(isa::Family family, const isa::Inst& inst, int wave_size);
+/// How many a wave with so many vector registers has; what a CostTable names is among them.
+constexpr size_t registers_of_wave(int vgprs) { return 256 + static_cast<size_t>(vgprs) + 32; }
 
 /// The costs of a program's instructions.
 class CostTable {

@@ -17,7 +17,6 @@ constexpr uint32_t kMeasuredOfGroup = 16384, kFewestOfWave = 512, kMostOfWave = 
 constexpr uint64_t kLine = GroupProfile::kLine;
 constexpr double kMiB = 1048576;
 constexpr double kLocalLatency = 30, kScalarHitLatency = 50;  // cycles; RDNA3 microbenchmarks, rounded
-constexpr int kBanks = 32;
 
 }  // namespace
 
@@ -30,7 +29,7 @@ GroupTiming::GroupTiming(CostTable& costs, const Model& model, const DeviceMemor
       l0_(static_cast<size_t>(model.l0_kib) * 1024 / kLine, ~0ull),
       groups_(static_cast<double>(groups)) {
     limit_ = std::clamp(kMeasuredOfGroup / static_cast<uint32_t>(waves), kFewestOfWave, kMostOfWave);
-    const size_t registers = 256 + static_cast<size_t>(vgprs) + 32;
+    const size_t registers = registers_of_wave(vgprs);
     for (WaveState& wave : waves_) wave.ready.resize(registers);
     if (profiled) profile_ = std::make_unique<GroupProfile>(waves_.size(), registers);
 }
@@ -125,35 +124,16 @@ double GroupTiming::memory_access(Wave* wave, const Op* op) {
     return latency + busy;
 }
 
-/// Local memory serves 32 banks a clock: an access takes as many cycles as the busiest bank has different dwords.
 double GroupTiming::local_access(Wave* wave, const Op* op) {
     uint64_t addresses[64];
-    uint64_t active = lane_addresses(wave, op, addresses);
+    const uint64_t active = lane_addresses(wave, op, addresses);
     const uint32_t dwords =
         std::max<uint32_t>((op->memory().bytes + 3) / 4, 1) * (op->memory().is(kTwoAddresses) ? 2 : 1);
-    const int phase_lanes = static_cast<int>(32 / std::bit_ceil(std::min<uint32_t>(dwords, 4)));
-    double cycles = 0;
-    for (int first = 0; first < wave->lanes; first += phase_lanes) {
-        uint32_t words[kBanks][32];  // different ones of each bank
-        uint8_t busy[kBanks] = {};
-        uint8_t worst = 1;
-        uint64_t before = ~0ull;
-        for (int lane = first; lane < first + phase_lanes; ++lane) {
-            if (!(active >> lane & 1) || addresses[lane] == before) continue;
-            before = addresses[lane];
-            for (uint32_t i = 0; i < dwords && i < 4; ++i) {
-                const uint32_t word = static_cast<uint32_t>(before) / 4 + i, bank = word % kBanks;
-                uint32_t* const end = words[bank] + busy[bank];
-                if (busy[bank] && std::find(words[bank], end, word) != end) continue;
-                *end = word;
-                worst = std::max(worst, ++busy[bank]);
-            }
-        }
-        cycles += worst;
-        sum_.conflicts += worst - 1;
-    }
-    sum_.local += cycles;
-    return kLocalLatency + cycles;
+    const LocalBanks::Cycles cycles =
+        banks_.access(reinterpret_cast<uintptr_t>(op), addresses, active, wave->lanes, dwords);
+    sum_.conflicts += cycles.conflicts;
+    sum_.local += cycles.all;
+    return kLocalLatency + cycles.all;
 }
 
 double GroupTiming::scalar_access(Wave* wave, const Op* op) {
@@ -170,8 +150,10 @@ void GroupTiming::wait(WaveState& state, const Cost& cost) {
         state.waiting = false;
         state.time = std::max(state.time, barrier_times_[state.barriers - 1]);
     }
+    double time = state.time;
     for (uint8_t i = 0; i < cost.sources; ++i)
-        for (double& ready : state.registers(cost.source[i])) state.time = std::max(state.time, ready);
+        for (const double ready : state.registers(cost.source[i])) time = std::max(time, ready);
+    state.time = time;
 }
 
 /// Occupies the unit; gives the cycles until the result is there.
@@ -221,8 +203,9 @@ bool GroupTiming::before(Wave& wave, const Site& site) {
     const double latency = occupy(wave, site.op(), state, cost);
     if (profile_) keep(wave.wave_in_group, op, cost, arrived, before);
     state.time += cost.issue;
+    const double there = state.time + latency - cost.issue;
     for (uint8_t i = 0; i < cost.results; ++i)
-        for (double& ready : state.registers(cost.result[i])) ready = state.time + latency - cost.issue;
+        for (double& ready : state.registers(cost.result[i])) ready = there;
     return true;
 }
 

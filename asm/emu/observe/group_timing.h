@@ -11,6 +11,7 @@
 #include "strata/asm/emu/observe/cost.h"
 #include "strata/asm/emu/observe/group_profile.h"
 #include "strata/asm/emu/observe/instrumented.h"
+#include "strata/asm/emu/observe/local_banks.h"
 #include "strata/asm/emu/observe/model.h"
 
 namespace strata::emu {
@@ -51,10 +52,7 @@ class GroupTiming final : public Observer {
         bool waiting = false, cut = false;  ///< cut: more follows than was measured
         const Op* last = nullptr;
         std::vector<double> ready;  ///< by register
-        std::span<double> registers(const RegisterRange& range) {
-            const size_t first = std::min<size_t>(range.first, ready.size());
-            return std::span(ready).subspan(first, std::min<size_t>(range.count, ready.size() - first));
-        }
+        std::span<double> registers(const RegisterRange& range) { return {ready.data() + range.first, range.count}; }
     };
     void wait(WaveState& state, const Cost& cost);
     double occupy(Wave& wave, const Op& op, WaveState& state, const Cost& cost);
@@ -72,6 +70,7 @@ class GroupTiming final : public Observer {
     const DeviceMemory* memory_;
     std::vector<WaveState> waves_;
     std::vector<double> barrier_times_;
+    LocalBanks banks_;
     std::vector<uint64_t> l0_;            ///< direct-mapped tags of 128-byte lines
     std::unordered_set<uint64_t> lines_;  ///< all lines of this workgroup
     std::vector<std::pair<uint64_t, uint64_t>> touched_;

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <fstream>
 #include <mutex>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -49,8 +50,10 @@ TEST(Parallel, ResultsAreUsedInOrderByTheCallerWhileOthersAreMade) {
         std::vector<std::atomic<int>> made(count);
         std::vector<size_t> used;
         const auto caller = std::this_thread::get_id();
+        std::vector<size_t> last_first(count);
+        std::iota(last_first.rbegin(), last_first.rend(), size_t{0});
         parallel_in_order(
-            count, [&](size_t i) { made[i] = static_cast<int>(i) + 1; },
+            last_first, [&](size_t i) { made[i] = static_cast<int>(i) + 1; },
             [&](size_t i) {
                 EXPECT_EQ(std::this_thread::get_id(), caller);
                 EXPECT_EQ(made[i], static_cast<int>(i) + 1);
@@ -67,8 +70,10 @@ TEST(Parallel, AnExceptionOfAResultOrItsUserReachesTheCaller) {
         const auto fail = [](size_t i, size_t failing) {
             if (i == failing) throw std::runtime_error("fails");
         };
+        std::vector<size_t> starts(100);
+        std::iota(starts.begin(), starts.end(), size_t{0});
         EXPECT_THROW(parallel_in_order(
-                         100, [&](size_t i) { fail(i, failing_body); },
+                         starts, [&](size_t i) { fail(i, failing_body); },
                          [&](size_t i) {
                              ++used;
                              fail(i, failing_use);
