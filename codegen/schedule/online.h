@@ -22,8 +22,11 @@ struct OnlineSum {
     int64_t depth() const { return product.src(0).shape().back(); }  ///< products that are summed
 };
 
-/// Whether its products and exponentials take less time as kernels of their own, with s in memory.
+/// Whether its products and exponentials take less time as kernels of their own, with s in memory, or must be: registers cannot
+/// hold what a row sums.
 bool is_slower_together(const OnlineSum& online, Fusion fusion);
+/// Whether so few rows read the same keys that these are better divided among blocks, where there are many.
+bool has_few_rows(const OnlineSum& online);
 
 /// Those in graphs whose nodes are listed, sources before users, where nothing else uses what is inside.
 std::vector<OnlineSum> online_sums(std::span<const UOp> order);

@@ -11,21 +11,37 @@ namespace strata::codegen {
 namespace {
 
 constexpr double kLaunch = 3.5;      // us
-constexpr double kTogether = 6.3e6;  // multiplications in a us, of narrow rows
+constexpr double kTogether = 6.3e6;  // multiplications in a us, of narrow rows, kBeside of which share what they read
 constexpr double kColumns = 4.6e8;   // the same of wide ones, times their columns
 constexpr double kMasked = 0.43;     // of it where a mask that is known leaves half of the keys
 constexpr double kApart = 3.8e7;     // multiplications in a us, in tiles
 constexpr double kScores = 9.8e4;    // scores that are written and read twice in a us
 constexpr double kDepth = 0.025;     // us a step of the first product, that nothing else fills
-constexpr double kKeys = 0.012;      // and of the second
+constexpr double kKeys = 0.002;      // and of the second, whose keys are divided where they are many
 constexpr int64_t kTile = 32;        // rows from which on products have tiles
 constexpr int64_t kMostScores = 1 << 28;
+constexpr int64_t kWidest = 512;  // columns that the threads of a row have in registers
+// As codegen/optimize/online.cpp has them: the threads of a row are the more the fewer rows there are, and rows share a block.
+constexpr int64_t kThreads = 1 << 15, kBlock = 128, kBeside = 8;
 
 /// How often each element of a factor is read.
 int64_t times_read(UOp factor) {
     UOp source = factor;
     while (source.is(Op::expand) || source.is(Op::reshape)) source = source.src(0);
     return factor.numel() / std::max<int64_t>(source.numel(), 1);
+}
+
+/// Query rows that read the same keys.
+int64_t rows_of(const OnlineSum& online) {
+    const UOp factors = online.product.src(0);
+    const int64_t keys = online.top.src(0).shape().back();
+    return times_read(factors.src(0)) * times_read(factors.src(1)) / std::max<int64_t>(keys, 1);
+}
+
+/// How many of them stand side by side and read keys and values once.
+double sharing(const OnlineSum& online) {
+    const int64_t threads = std::max<int64_t>(kThreads / std::max<int64_t>(online.top.numel(), 1), 1);
+    return static_cast<double>(std::clamp<int64_t>(kBlock / threads, 1, kBeside));
 }
 
 /// Whether it is known without memory which scores a mask takes out.
@@ -37,15 +53,18 @@ bool has_known_mask(const OnlineSum& online) {
 
 }  // namespace
 
+bool has_few_rows(const OnlineSum& online) { return rows_of(online) < kTile; }
+
 bool is_slower_together(const OnlineSum& online, Fusion fusion) {
+    if (std::max(online.columns(), online.depth()) > kWidest) return true;
     if (fusion != Fusion::cost) return fusion == Fusion::less;
-    const UOp factors = online.product.src(0);
     const int64_t keys = online.top.src(0).shape().back(), scores = online.product.numel();
-    const int64_t rows = times_read(factors.src(0)) * times_read(factors.src(1)) / std::max<int64_t>(keys, 1);
-    if (rows < kTile || scores > kMostScores) return false;
+    if (has_few_rows(online) || scores > kMostScores) return false;
     const auto wide = static_cast<double>(std::max(online.columns(), online.depth()));
-    const auto products = static_cast<double>(factors.numel() + online.sum.src(0).numel());
-    const double together = products / std::min(kTogether, kColumns / wide) * (has_known_mask(online) ? kMasked : 1);
+    const auto products = static_cast<double>(online.product.src(0).numel() + online.sum.src(0).numel());
+    const double shared = sharing(online) / static_cast<double>(kBeside);
+    const double together =
+        products / std::min(kTogether * shared, kColumns / wide) * (has_known_mask(online) ? kMasked : 1);
     const double apart = products / kApart + static_cast<double>(scores) / kScores +
                          kDepth * static_cast<double>(online.depth()) + kKeys * static_cast<double>(keys);
     return kLaunch + together > 3 * kLaunch + apart;

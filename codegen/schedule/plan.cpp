@@ -14,8 +14,7 @@ constexpr int kDear = 8;     // cost (ops.def) from which a value is worth stori
 constexpr int kShared = 64;  // work above which a value that several kernels read is stored
 constexpr int kKernelWeight = 1000;  // a kernel is cut when its value grows past this
 constexpr size_t kKernelBuffers = 24;
-constexpr int64_t kWidest = 512;  // columns of an online sum that the threads of a row have in registers
-constexpr size_t kSoon = 64;      // values until those that are made of one meet again
+constexpr size_t kSoon = 64;  // values until those that are made of one meet again
 
 /// What a value that is not stored has of the rows that its kernel reduces.
 enum class Part : uint8_t {
@@ -60,7 +59,7 @@ class Planner {
     void take_online_sums() {
         for (const OnlineSum& online : online_sums(order_)) {
             if (std::ranges::any_of(online.inside, [&](UOp u) { return asked_.contains(u); })) continue;
-            if (std::max(online.columns(), online.depth()) > kWidest || is_slower_together(online, fusion_)) {
+            if (is_slower_together(online, fusion_)) {
                 wide_.insert(online.top.src(0));
                 continue;
             }

@@ -14,18 +14,27 @@
 namespace strata::codegen {
 namespace {
 
-/// The sums and products that one kernel computes with what weights them.
-std::unordered_set<UOp, UOpHash> of_online_sums(std::span<const UOp> order, Fusion fusion) {
-    std::unordered_set<UOp, UOpHash> found;
-    for (const OnlineSum& online : online_sums(order))
-        if (!is_slower_together(online, fusion)) found.insert(online.sum), found.insert(online.product);
+using Nodes = std::unordered_set<UOp, UOpHash>;
+
+/// What one kernel computes: its products, and all of it where its keys are not divided.
+struct OfOnlineSums {
+    Nodes products, whole;
+};
+OfOnlineSums of_online_sums(std::span<const UOp> order, Fusion fusion) {
+    OfOnlineSums found;
+    for (const OnlineSum& online : online_sums(order)) {
+        if (is_slower_together(online, fusion)) continue;
+        Nodes& into = has_few_rows(online) ? found.products : found.whole;
+        into.insert(online.sum), into.insert(online.product);
+        if (!has_few_rows(online)) into.insert(online.inside.begin(), online.inside.end());
+    }
     return found;
 }
 
 /// The pairs of a graph, by their second reductions; and their first ones.
 struct Pairs {
     UOpMap<ShiftedPair> ending;
-    std::unordered_set<UOp, UOpHash> firsts;
+    Nodes firsts;
 };
 Pairs pairs_in(std::span<const UOp> order, Fusion fusion) {
     Pairs pairs;
@@ -40,12 +49,12 @@ Pairs pairs_in(std::span<const UOp> order, Fusion fusion) {
 std::vector<UOp> split_reductions(std::span<const UOp> roots, Fusion fusion) {
     if (roots.empty()) return {};
     const std::vector<UOp> order = in_order(roots);
-    const std::unordered_set<UOp, UOpHash> online = of_online_sums(order, fusion);
+    const OfOnlineSums online = of_online_sums(order, fusion);
     const Pairs pairs = pairs_in(order, fusion);
     UOpMap<UOp> rebuilt;
     (void)rebuild(order, rebuilt, [&](UOp u, std::span<const UOp> sources) {
         UOp next = u.with_src(sources);
-        if (!u.is(Op::reduce)) return next;
+        if (!u.is(Op::reduce) || online.whole.contains(u)) return next;
         if (const auto pair = pairs.ending.find(u); pair != pairs.ending.end())
             return merged_pair(pair->second, rebuilt.at(pair->second.x), rebuilt.at(pair->second.shift));
         if (!is_tiled_product(u)) {
@@ -53,7 +62,7 @@ std::vector<UOp> split_reductions(std::span<const UOp> roots, Fusion fusion) {
             const Pieces pieces = pairs.firsts.contains(u) ? pieces_of(u, kMostOfPair) : pieces_of(u);
             return reshaped(two_stages(pieces, next.src(0), u.as<ReduceArg>().op), u.shape());
         }
-        return online.contains(u) ? next : split_product(next, fusion);
+        return online.products.contains(u) ? next : split_product(next, fusion);
     });
     std::vector<UOp> split;
     for (UOp root : roots) split.push_back(rebuilt.at(root));

@@ -87,3 +87,22 @@ def test_infinities_and_nans_go_through(target, rng):
 def test_of_no_elements_there_is_nothing_to_divide():
     assert Tensor.zeros(0, 1 << 16).var(-1).numpy().shape == (0,)
     assert np.isnan(Tensor.zeros(0).var().item())
+
+
+@pytest.mark.parametrize("target", ["hip", "asm"])
+def test_attention_over_keys_that_no_block_holds_is_right_and_no_slower_than_one_kernel(target, rng):
+    with strata.config(target=target):
+        for rows, keys in ((2, 1 << 15), (32, 1 << 15), (64, (1 << 15) - 1)):
+            q, k, v = (rng.standard_normal((n, 64)).astype(np.float32) for n in (rows, keys, keys))
+            wide = q.astype(np.float64) @ k.astype(np.float64).T / 8
+            weights = np.exp(wide - wide.max(-1, keepdims=True))
+            tensors = [Tensor(x).realize() for x in (q, k, v)]
+            times = {}
+            for fusion in ("cost", "more"):
+                with strata.config(fusion=fusion, emu_timed=True):
+                    strata.reset_stats()
+                    got = strata.functional.scaled_dot_product_attention(*tensors).numpy()
+                    times[fusion] = strata.stats().time_ms
+                np.testing.assert_allclose(got, weights @ v / weights.sum(-1, keepdims=True), rtol=1e-3, atol=1e-4)
+            assert rows == 2 or times["cost"] < times["more"], times
+            assert times["cost"] < 0.12, times
