@@ -1,8 +1,8 @@
 // arrange_threads: which range of a block varies fastest from lane to lane.
 //
 // The cost of a range as threadIdx.x is the distance in memory between neighbouring lanes, summed over the accesses to
-// global memory: 0 for one address in all lanes, 1 for neighbours, a cache line's worth at most. The cheapest comes
-// first; among equals the one made last. Lanes of matrices come before all others.
+// global memory as often as a thread makes them: 0 for one address in all lanes, 1 for neighbours, a cache line's worth at
+// most. The cheapest comes first; among equals the one made last. Lanes of matrices come before all others.
 #include <algorithm>
 
 #include "strata/codegen/linear/passes_p.h"
@@ -47,11 +47,28 @@ int64_t evaluate(std::span<const UOp> order, UOp range, int64_t at) {
     return value.at(order.back());
 }
 
-int64_t lane_distance(std::span<const UOp> offsets, UOp range) {
-    int64_t cost = 0;
-    for (UOp offset : offsets) {
-        std::vector<UOp> order = toposort(offset);
-        cost += std::min(std::abs(evaluate(order, range, 1) - evaluate(order, range, 0)), kLine);
+/// Where a thread goes in memory, and how often it does.
+struct Visited {
+    UOp offset;
+    double times;
+};
+
+/// A thread's steps of the ranges that an access is in.
+double times_of(UOp index, const Scopes& scopes) {
+    double times = 1;
+    for (UOp r : scopes.list(scopes.free(index)))
+        if (const RangeArg& arg = range_arg(r);
+            arg.axis == Axis::reduce || arg.axis == Axis::loop || arg.axis == Axis::unroll || arg.axis == Axis::upcast)
+            times *= static_cast<double>(arg.size);
+    return times;
+}
+
+double lane_distance(std::span<const Visited> all, UOp range) {
+    double cost = 0;
+    for (const Visited& visited : all) {
+        const std::vector<UOp> order = toposort(visited.offset);
+        const int64_t apart = std::abs(evaluate(order, range, 1) - evaluate(order, range, 0));
+        cost += visited.times * static_cast<double>(std::min(apart, kLine));
     }
     return cost;
 }
@@ -61,16 +78,17 @@ ThreadOrder thread_order(UOp sink) {
     ThreadOrder threads = scopes.list(scopes.with_axis({Axis::lane, Axis::local, Axis::group}));
     std::erase_if(threads, [](UOp r) { return range_arg(r).size == 1; });
     if (threads.size() < 2) return threads;
-    std::vector<UOp> offsets;
+    std::vector<Visited> visited;
+    UOpMap<bool> seen;  // offsets
     for (UOp u : scopes.order())
-        if (u.is(Op::index) && skip_after(u.src(0)).as<ParamArg>().space == Space::global) offsets.push_back(u.src(1));
-    std::sort(offsets.begin(), offsets.end(), [](UOp a, UOp b) { return a.node() < b.node(); });
-    offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
-    UOpMap<int64_t> cost;
-    for (UOp r : threads) cost[r] = lane_distance(offsets, r);
+        if (u.is(Op::index) && skip_after(u.src(0)).as<ParamArg>().space == Space::global &&
+            seen.try_emplace(u.src(1), true).second)
+            visited.push_back({u.src(1), times_of(u, scopes)});
+    UOpMap<double> cost;
+    for (UOp r : threads) cost[r] = lane_distance(visited, r);
     auto key = [&](UOp r) {
         const RangeArg& arg = range_arg(r);
-        return std::pair(arg.axis == Axis::lane ? int64_t{-1} : cost.at(r), -arg.id);
+        return std::pair(arg.axis == Axis::lane ? -1.0 : cost.at(r), -arg.id);
     };
     std::sort(threads.begin(), threads.end(), [&](UOp a, UOp b) { return key(a) < key(b); });
     return threads;

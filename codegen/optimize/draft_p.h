@@ -74,6 +74,14 @@ class Draft {
         }
         return best;
     }
+    /// An axis along which memory is walked in such steps; nothing when there is none.
+    std::optional<int> axis_of_step(ActionKind kind, int64_t step) const {
+        const std::vector<UOp> candidates = axes(kind);
+        for (const Walked& a : walked_memory(kernel_))
+            for (size_t i = 0; i < candidates.size(); ++i)
+                if (step_of(a.offset, candidates[i]) == step) return static_cast<int>(i);
+        return {};
+    }
     int64_t walked_by_one(UOp range) const { return walked_by_one(range, false) + walked_by_one(range, true); }
     int64_t walked_by_one(UOp range, bool stores) const {
         int64_t n = 0;

@@ -1,5 +1,6 @@
 // heuristic: a good schedule without a search, from the shape of the loops and the strides of the memory accesses.
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "strata/codegen/optimize/actions_p.h"
@@ -189,6 +190,18 @@ bool tile_matrices(Draft& plan) {
     return true;
 }
 
+/// Neighbouring threads take neighbouring columns, and those of the rows that follow where a row is narrow.
+bool take_line(Draft& plan, int column) {
+    constexpr int64_t kLine = 32;  // elements of a line of memory
+    const int64_t width = plan.size(ActionKind::local, column);
+    if (width >= kLine) return plan.add_largest(ActionKind::local, column, {kLine, 16, 8, 4});
+    if (!plan.add(ActionKind::local, column, width)) return false;
+    if (const auto next = plan.axis_of_step(ActionKind::local, width))
+        plan.add_largest(ActionKind::local, *next,
+                         {static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(kLine / width))), 2});
+    return true;
+}
+
 /// Reductions down the columns of memory, few results: neighbouring threads take neighbouring columns, and the rows are
 /// shared by several of them.
 bool share_columns(Draft& plan) {
@@ -202,7 +215,7 @@ bool share_columns(Draft& plan) {
     int last = static_cast<int>(rows.size()) - 1;
     constexpr int64_t kWide = 8192;  // columns from which on enough blocks are left when a thread takes several
     if (plan.size(ActionKind::local, *column) >= kWide) plan.add_largest(ActionKind::upcast, *column, {4, 2});
-    if (!plan.add_largest(ActionKind::local, *column, {32, 16, 8})) return false;
+    if (!take_line(plan, *column)) return false;
     plan.add_largest(ActionKind::group, last, {16, 8, 4});
     if (!plan.axes(ActionKind::unroll).empty()) plan.add_largest(ActionKind::unroll, 0, {4, 2});
     return true;
@@ -230,7 +243,7 @@ bool share_columns_of_rows(Draft& plan) {
     if (range_arg(column).size > 2 * kWide) plan.pad(column, kWide);
     const UOp row = plan.axes(ActionKind::group)[0];
     if (const int64_t length = range_arg(row).size; length > 2 * kFew) plan.pad(row, length > kLong ? kWide : kFew);
-    if (!plan.add_largest(ActionKind::local, *plan.unit_stride_axis(ActionKind::local), {32, 16, 8, 4})) return true;
+    if (!take_line(plan, *plan.unit_stride_axis(ActionKind::local))) return true;
     int64_t threads = 1, size = plan.size(ActionKind::group, 0);
     while (size % (2 * threads) == 0 && size / threads > kElements &&
            block_size(plan.kernel()) * 2 * threads <= kMostThreads)

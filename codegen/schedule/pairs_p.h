@@ -4,11 +4,13 @@
 
 namespace strata::codegen {
 
-/// A reduction of x with what another one made of the same x, both too long for a block: sum((x - mean)^2), sum(exp(x - top)).
-/// Pieces are reduced with a mean or top of their own, and what that changes is made up for when they are merged.
+/// A reduction of x with what another one made of the same x, both too long for a block: sum((x - mean)^2), sum(exp(x - top)),
+/// min(position where x is top). Pieces are reduced with a mean or top of their own, and what that changes is made up for when
+/// they are merged.
 struct ShiftedPair {
+    enum class Kind : uint8_t { squares, exponentials, places };
     UOp second, first, x, shift;  ///< shift: one value a result, made of the first
-    bool exponentials = false;
+    Kind kind = Kind::squares;
 };
 /// Elements of a piece, which a block has in registers.
 constexpr int64_t kMostOfPair = 1 << 13;

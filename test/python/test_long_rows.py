@@ -106,3 +106,43 @@ def test_attention_over_keys_that_no_block_holds_is_right_and_no_slower_than_one
                 np.testing.assert_allclose(got, weights @ v / weights.sum(-1, keepdims=True), rtol=1e-3, atol=1e-4)
             assert rows == 2 or times["cost"] < times["more"], times
             assert times["cost"] < 0.12, times
+
+
+@pytest.mark.parametrize("target", ["hip", "asm"])
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_the_place_of_an_extreme_is_two_kernels_and_the_first(name, target, rng):
+    with strata.config(target=target):
+        for shape, axis in SHAPES:
+            for dtype in (np.float32, np.float16, np.int32, np.uint8, np.float64):
+                x = rng.integers(0, 100, shape).astype(dtype)  # many are equal
+                t = getattr(Tensor(x), name)(axis)
+                assert len(strata.compile(t, arch="gfx1100").kernels) == 2, (shape, dtype)
+                np.testing.assert_array_equal(t.numpy(), getattr(np, name)(x, axis))
+
+
+@pytest.mark.parametrize("target", ["hip", "asm"])
+def test_the_place_of_an_extreme_among_infinities_and_nans(target, rng):
+    x = rng.standard_normal((6, 40_009)).astype(np.float32)
+    x[0] = -np.inf
+    x[1] = np.inf
+    x[2, [30_000, 40_008]] = np.nan
+    x[3, :] = np.nan
+    x[4, 40_008], x[5, 8191] = np.inf, -np.inf
+    with strata.config(target=target):
+        np.testing.assert_array_equal(Tensor(x).argmax(1).numpy(), x.argmax(1))
+        np.testing.assert_array_equal(Tensor(x).argmin(1).numpy(), x.argmin(1))
+        t = Tensor(x)
+        first, top = t.argmax(1), t.max(1)
+        assert len(strata.compile([first, top]).kernels) == 2
+        np.testing.assert_array_equal(top.numpy(), x.max(1))
+        masked = strata.where(t > 0, t, 0)
+        np.testing.assert_array_equal(masked.argmax(1).numpy(), np.where(x > 0, x, 0).argmax(1))
+
+
+def test_narrow_columns_are_read_as_fast_as_rows(rng):
+    for width in (2, 4, 8, 16, 20, 32, 64):
+        x = Tensor(rng.standard_normal(((1 << 22) // width, width)).astype(np.float32)).realize()
+        for of in (Tensor.sum, Tensor.max):
+            strata.reset_stats()
+            of(x, 0).realize()
+            assert strata.stats().bytes / strata.stats().time_ms > 0.6e9, (width, of)

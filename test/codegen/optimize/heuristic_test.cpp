@@ -111,6 +111,15 @@ TEST(Heuristic, ReductionsDownColumnsKeepNeighboursTogether) {
     EXPECT_GE(p.total(Axis::local), 64);
 }
 
+TEST(Heuristic, NarrowColumnsAreReadALineAtATime) {
+    GraphScope scope;
+    for (const int64_t width : {2, 4, 8, 16, 20}) {
+        Planned p = expect_same(sum(filled({128, 64, width}), {0}));
+        EXPECT_GE(p.total(Axis::local), 32) << width;
+        EXPECT_EQ(p.total(Axis::group), 16) << width;
+    }
+}
+
 TEST(Heuristic, LongBodiesAreUnrolledLessOrNotAtAll) {
     GraphScope scope;
     for (auto [products, unrolled] : {std::pair(3, 4), {150, 2}, {300, 1}}) {
