@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "fake_cuda.h"
 
@@ -88,7 +89,13 @@ int cuMemFreeAsync(uint64_t memory, void*) {
 int cuMemcpyHtoD_v2(uint64_t to, const void* from, size_t bytes) {
     return memcpy(reinterpret_cast<void*>(to), from, bytes), answer("cuMemcpyHtoD");
 }
+int cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
+    state.pinned.push_back({* memory = calloc(bytes, 1), bytes});
+    return answer("cuMemHostAlloc");
+}
 int cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) {
+    state.read_to = to;
+    if (state.while_reading) std::exchange(state.while_reading, nullptr)();
     return memcpy(to, reinterpret_cast<void*>(from), bytes), answer("cuMemcpyDtoH");
 }
 int cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t bytes) {

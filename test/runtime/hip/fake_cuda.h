@@ -2,8 +2,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// What the library of fake_cuda.cpp was asked, and what it is to answer.
@@ -30,7 +32,10 @@ struct FakeCuda {
     void* context = nullptr;
     std::string function, arguments;
     std::array<unsigned, 3> grid{}, block{};
-    void *waiting = nullptr, *copying = nullptr;  ///< streams of the last such call
+    void *waiting = nullptr, *copying = nullptr;   ///< streams of the last such call
+    std::vector<std::pair<void*, size_t>> pinned;  ///< memory of the host that it gave out, and bytes
+    void* read_to = nullptr;                       ///< of the host, by the last copy there
+    std::function<void()> while_reading;           ///< once, in the next such copy
     std::vector<Node> nodes;
     unsigned shared = 0;
     int shared_asked = 0;

@@ -2,7 +2,9 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "fake_cuda.h"
@@ -70,6 +72,47 @@ TEST_F(NvidiaTest, MemoryIsCopiedInAndOut) {
     EXPECT_EQ(out, (std::vector<int>{1, 2, -1}));
     EXPECT_EQ(api.host_view(0, a), nullptr);
     EXPECT_EQ(api.pooled_bytes(0), 3072u);
+    api.free(0, a).value();
+    api.free(0, b).value();
+}
+
+/// Whether the last copy to the host went to memory that the driver gave out.
+bool was_read_to_pinned_memory(const FakeCuda& fake) {
+    return std::ranges::any_of(fake.pinned, [&](const auto& p) {
+        return fake.read_to >= p.first && fake.read_to < static_cast<char*>(p.first) + p.second;
+    });
+}
+
+TEST_F(NvidiaTest, SmallResultsAreReadByWayOfPinnedMemoryLargeOnesAreNot) {
+    const HipApi& api = nvidia();
+    for (const size_t bytes : {size_t{1}, size_t{4096}, size_t{4097}}) {
+        std::vector<uint8_t> in(bytes), out(bytes);
+        for (size_t i = 0; i < bytes; ++i) in[i] = static_cast<uint8_t>(i * 7 + 1);
+        const DevicePtr memory = api.malloc(0, bytes).value();
+        api.memcpy_to_device(0, memory, in.data(), bytes).value();
+        api.memcpy_to_host(0, out.data(), memory, bytes).value();
+        EXPECT_EQ(out, in);
+        EXPECT_EQ(was_read_to_pinned_memory(fake()), bytes <= 4096) << bytes;
+        api.free(0, memory).value();
+    }
+}
+
+TEST_F(NvidiaTest, WhoReadsWhileAnotherDoesNeitherWaitsNorMixesBytes) {
+    const HipApi& api = nvidia();
+    const int first = 1, second = 2;
+    const DevicePtr a = api.malloc(0, 4).value(), b = api.malloc(0, 4).value();
+    api.memcpy_to_device(0, a, &first, 4).value();
+    api.memcpy_to_device(0, b, &second, 4).value();
+    int mine = 0, others = 0;
+    fake().while_reading = [&] {
+        std::thread([&] {
+            api.memcpy_to_host(0, &others, b, 4).value();
+            EXPECT_FALSE(was_read_to_pinned_memory(fake()));
+        }).join();
+    };
+    api.memcpy_to_host(0, &mine, a, 4).value();
+    EXPECT_EQ(mine, 1);
+    EXPECT_EQ(others, 2);
     api.free(0, a).value();
     api.free(0, b).value();
 }
