@@ -253,13 +253,18 @@ template <bool columns, int bytes, class T> STRATA_FN T strata_read_matrices(con
 //@ strata_fence_of_products
 // What ordinary stores and cp.async put into shared memory is seen by the matrix instructions of groups, behind a barrier.
 STRATA_FN void strata_fence_of_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-//@ strata_tile_of_products strata_products_begin strata_products_end strata_products_of_steps_before_end
+//@ strata_tile_of_products strata_step_of_products strata_held strata_products_begin strata_products_end strata_products_of_steps_before_end
 // A descriptor of PTX's (codegen/target/group_products.h), in units of 16 bytes: where it starts, how far blocks of 128 bytes along
 // memory are apart, eight rows; swizzled by 128 bytes.
 template <bool along_k, int rows> STRATA_FN uint64_t strata_tile_of_products(const void* at) {
     const uint64_t place = (unsigned)__cvta_generic_to_shared(at) >> 4 & 0x3fff;
     return place | (uint64_t)(along_k ? 1 : rows * 8) << 16 | 64ull << 32 | 1ull << 62;
 }
+// The same a step further: 32 bytes along memory of each row, as often as they go into 128, or 16 rows.
+template <bool along_k, int rows> STRATA_FN uint64_t strata_step_of_products(uint64_t tile, int step) {
+    return tile + (along_k ? step % 4 * 2 + step / 4 * (rows * 8) : step * 128);
+}
+template <int count> struct strata_held { unsigned words[count]; };
 // Sums stay in their registers while they are added to: from the beginning on up to the end nothing else may use them.
 template <class T> STRATA_FN void strata_products_begin(T& c) {
 #pragma unroll

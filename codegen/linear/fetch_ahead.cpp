@@ -106,7 +106,7 @@ class Fetching {
             if (u.is(Op::param) && u.as<ParamArg>().space == Space::local)
                 lds_ += u.as<ParamArg>().size * u.dtype().bytes();
             else if (group_product(u))
-                by_groups_ = true;
+                ++products_of_groups_;
     }
 
     UOp run() {
@@ -141,7 +141,7 @@ class Fetching {
     /// Steps that local memory holds: as many as leave room for a second block on the unit, two in any case. Groups of waves
     /// that multiply have sums in most of its registers, so that there is one.
     int64_t turns(UOp range) const {
-        const int64_t fit = target_.lds_bytes / (by_groups_ ? 1 : 2) / std::max<int64_t>(lds_, 1);
+        const int64_t fit = target_.lds_bytes / (products_of_groups_ ? 1 : 2) / std::max<int64_t>(lds_, 1);
         return std::clamp<int64_t>(std::min(fit, range_arg(range).size), 2, kMostTurns);
     }
     static UOp at_step(UOp load, UOp range, UOp step) { return simplify(substitute(load, {{range, step}})); }
@@ -162,10 +162,10 @@ class Fetching {
     }
 
     /// One barrier a step: behind it copies of this step are there, and nobody reads what the next one's overwrite. Where groups of
-    /// waves multiply, products of the step before may still read theirs.
+    /// waves multiply, and nothing but that, products of the step before may still read theirs.
     UOp copied_ahead(UOp end, const Copies& copies, std::span<const UOp> stores) {
         const UOp range = end.src(1);
-        const int64_t all = turns(range), read = by_groups_ && all > 2 ? 2 : 1, ahead = all - read;
+        const int64_t all = turns(range), read = products_of_groups_ == 1 && all > 2 ? 2 : 1, ahead = all - read;
         UOpMap<UOp> held;  // local memory for all of them
         const auto steps_apart = [](UOp memory) {
             const int64_t wide = std::max<int64_t>(16 / memory.dtype().bytes(), 1);
@@ -210,7 +210,7 @@ class Fetching {
     LinearProgram& program_;
     const Target& target_;
     int64_t lds_ = 0;
-    bool by_groups_ = false;
+    int products_of_groups_ = 0;
     int next_slot_;
 };
 

@@ -47,13 +47,15 @@ Result<void> verify_product(UOp u, const LinearProgram& program, const Target& t
         return wrong(program, "{} has no {}; use one of {}", arch, name, known);
     }
     const DType operand = u.src(0).dtype(), sum = u.dtype();
-    if (row->by_groups && !group_product(u))
+    const std::optional<GroupProduct> group = group_product(u);
+    if (row->by_groups && !group)
         return wrong(program, "{} of {} reads A and B from local memory: stage them", name, arch);
-    const int of_operand = row->operand_elements(), of_sum = row->accumulator_elements();
-    if (operand != row->operand.vector(of_operand) || u.src(1).dtype() != operand ||
+    const int of_b = row->operand_elements(), of_sum = row->accumulator_elements();
+    const int of_a = group && group->holds_a() ? of_b * static_cast<int>(group->steps) : of_b;
+    if (operand != row->operand.vector(of_a) || u.src(1).dtype() != row->operand.vector(of_b) ||
         sum != row->accumulator.vector(of_sum))
-        return wrong(program, "{} of {} takes {} {} of A and of B and {} {} of C from each lane, not {}, {} and {}",
-                     name, arch, of_operand, row->operand.name(), of_sum, row->accumulator.name(), counted(operand),
+        return wrong(program, "{} of {} takes {} {} of A, {} of B and {} {} of C from each lane, not {}, {} and {}",
+                     name, arch, of_a, row->operand.name(), of_b, of_sum, row->accumulator.name(), counted(operand),
                      counted(u.src(1).dtype()), counted(sum));
     const uint32_t threads = program.block[0] * program.block[1] * program.block[2];
     const uint32_t together = static_cast<uint32_t>(target.wave_size * (row->by_groups ? kWavesOfGroup : 1));

@@ -35,7 +35,10 @@ class Renderer {
             if (plan_.declares[i]) declared_later_[skip_after(u.src(0).src(0))] = true;
             if (u.is(Op::load) && plan_.form[i] == InlinePlan::Form::inlined) inlined_loads_[u] = true;
             if (is_matrix_read(u)) read_as_matrices_[u.src(0)] = true;
-            if (group_product(u)) read_as_matrices_[u.src(0)] = read_as_matrices_[u.src(1)] = by_groups_ = true;
+            if (const auto product = group_product(u)) {
+                by_groups_ = read_as_matrices_[u.src(1)] = true;
+                if (!product->holds_a()) read_as_matrices_[u.src(0)] = true;
+            }
         }
         if (program_.copies_ahead) count_copies_under_way();
         if (target_.arch.is_amd()) find_fetches();
@@ -240,10 +243,12 @@ class Renderer {
     Expression compute(UOp u) const {
         if (u.is(Op::lane)) return lane(u);
         if (is_matrix_read(u)) return matrix_read(u);
-        if (group_product(u))
-            return {fmt::format("{}(&{}, &{}, {})", u.as<MatrixArg>().name,
-                                place(u.src(0).src(0), u.src(0).dtype()).text,
-                                place(u.src(1).src(0), u.src(1).dtype()).text, value(u.src(2)).text)};
+        if (const auto product = group_product(u)) {
+            const auto tile = [&](UOp read) { return "&" + place(read.src(0), read.dtype()).text; };
+            return {fmt::format("{}({}, {}, {})", u.as<MatrixArg>().name,
+                                product->holds_a() ? value(u.src(0)).text : tile(u.src(0)), tile(u.src(1)),
+                                value(u.src(2)).text)};
+        }
         std::vector<Expression> sources;
         bool assumes_gate = false;
         for (UOp s : u.src()) {

@@ -123,7 +123,7 @@ std::string mma_section(const MatrixShape& shape) {
     return text + "    return c;\n}\n";
 }
 
-/// Of groups of four waves: all steps of a tile. They are under way until strata_products_end.
+/// Of groups of four waves: all steps of a tile, A from local memory or from lanes. They are under way until strata_products_end.
 std::string group_section(const MatrixShape& shape) {
     const std::string sum = hip_type(shape.accumulator.vector(shape.accumulator_elements()));
     const int count = shape.accumulator_elements();
@@ -132,21 +132,38 @@ std::string group_section(const MatrixShape& shape) {
         names += fmt::format("{}%{}", i ? ", " : "", i);
         held += fmt::format("{}\"+f\"(c[{}])", i ? ", " : "", i);
     }
-    return fmt::format(
+    const auto product = [&](std::string_view left, std::string_view first, std::string_view right, int operands) {
+        return fmt::format(
+            "#pragma unroll\n    for (int s = 0; s < steps; ++s)\n"
+            "        asm volatile(\"{{\\n.reg .pred p;\\nsetp.eq.b32 p, 0, 0;\\nwgmma.mma_async.sync.aligned.{} "
+            "{{{}}}, "
+            "{}, %{}, p, 1, 1, {};\\n}}\"\n            : {}\n            : {}, "
+            "\"l\"(strata_step_of_products<b_along_k, b_rows>(right, s)), {});\n"
+            "    asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n    return c;\n}}\n",
+            shape.builtin, names, left, count + operands, right, held, first,
+            operands == 1 ? "\"n\"(!a_along_k), \"n\"(!b_along_k)" : "\"n\"(!b_along_k)");
+    };
+    std::string text = fmt::format(
         "//@ {0}\ntemplate <int steps, bool a_along_k, int a_rows, bool b_along_k, int b_rows>\n"
         "STRATA_FN {1} {0}(const void* a, const void* b, {1} c) {{\n"
         "    const uint64_t left = strata_tile_of_products<a_along_k, a_rows>(a), right = "
         "strata_tile_of_products<b_along_k, b_rows>(b);\n"
-        "    strata_products_begin(c);\n"
-        "#pragma unroll\n"
-        "    for (int s = 0; s < steps; ++s)\n"
-        "        asm volatile(\"{{\\n.reg .pred p;\\nsetp.eq.b32 p, 0, 0;\\nwgmma.mma_async.sync.aligned.{2} {{{3}}}, "
-        "%{4}, %{5}, p, 1, 1, %{6}, %{7};\\n}}\"\n"
-        "            : {8}\n"
-        "            : \"l\"(left + s * (a_along_k ? 2 : 128)), \"l\"(right + s * (b_along_k ? 2 : 128)), "
-        "\"n\"(!a_along_k), \"n\"(!b_along_k));\n"
-        "    asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n    return c;\n}}\n",
-        shape.mnemonic, sum, shape.builtin, names, count, count + 1, count + 2, count + 3, held);
+        "    strata_products_begin(c);\n",
+        shape.mnemonic, sum);
+    text += product(fmt::format("%{}", count), "\"l\"(strata_step_of_products<a_along_k, a_rows>(left, s))",
+                    fmt::format("%{}, %{}", count + 2, count + 3), 1);
+    text += fmt::format(
+        "template <int steps, bool, int, bool b_along_k, int b_rows>\n"
+        "STRATA_FN {1} {0}(strata_vector<{2}, 8 * steps> a, const void* b, {1} c) {{\n"
+        "    const uint64_t right = strata_tile_of_products<b_along_k, b_rows>(b);\n"
+        "    auto left = __builtin_bit_cast(strata_held<4 * steps>, a);\n"
+        "#pragma unroll\n    for (unsigned& x : left.words) asm volatile(\"\" : \"+r\"(x)::\"memory\");\n"
+        "    strata_products_begin(c);\n",
+        shape.mnemonic, sum, hip_type(shape.operand));
+    return text + product(fmt::format("{{%{}, %{}, %{}, %{}}}", count, count + 1, count + 2, count + 3),
+                          "\"r\"(left.words[4 * s]), \"r\"(left.words[4 * s + 1]), \"r\"(left.words[4 * s + 2]), "
+                          "\"r\"(left.words[4 * s + 3])",
+                          fmt::format("%{}", count + 5), 4);
 }
 
 /// How a dword comes from another lane, by the rows of lane_xor.def.
@@ -200,11 +217,13 @@ std::string nvidia_wave_functions() {
     std::string text = vector_sections(false);
     for (const MatrixShape& shape : matrix_shapes()) {
         if (shape.family) continue;
-        const DType sums = shape.accumulator.vector(shape.accumulator_elements());
-        if (shape.by_groups && text.find(fmt::format("//@ {}\n", hip_type(sums))) == text.npos)
-            text += fmt::format(
-                "//@ {0}\ntypedef strata_vector<{1}, {2}> {0};\n#define make_{0}(...) ({0}{{{{__VA_ARGS__}}}})\n",
-                hip_type(sums), hip_type(sums.element()), sums.lanes);
+        // Of sums, and of an operand's 64 and 128 steps of the reduction that lanes hold.
+        for (const DType type : {shape.accumulator.vector(shape.accumulator_elements()), shape.operand.vector(32),
+                                 shape.operand.vector(64)})
+            if (shape.by_groups && text.find(fmt::format("//@ {}\n", hip_type(type))) == text.npos)
+                text += fmt::format(
+                    "//@ {0}\ntypedef strata_vector<{1}, {2}> {0};\n#define make_{0}(...) ({0}{{{{__VA_ARGS__}}}})\n",
+                    hip_type(type), hip_type(type.element()), type.lanes);
         text += shape.by_groups ? group_section(shape) : mma_section(shape);
     }
     return text;

@@ -23,11 +23,14 @@ struct SwizzledTile {
 inline constexpr int64_t kSwizzledRow = 128, kSwizzledChunk = 16, kSwizzledRows = 8;
 inline constexpr int64_t kSwizzledBytes = kSwizzledRow * kSwizzledRows;  ///< a tile's start is a multiple of it
 
-/// A product of four waves: a wmma whose A and B are 16 bytes of local memory from where their tiles start (MatrixShape::by_groups).
+/// A product of four waves: a wmma whose A and B are 16 bytes of local memory from where their tiles start (MatrixShape::by_groups), or
+/// whose A is what lanes hold of it, for each step as the accumulator's columns lie in lanes: a tile of no rows.
 struct GroupProduct {
     int64_t steps;  ///< of the instruction's K, one after the other
     SwizzledTile a, b;
+    bool holds_a() const { return a.rows == 0; }
 };
+inline constexpr SwizzledTile kHeldByLanes{true, 0};
 
 /// "wgmma_f32_16x256x16_bf16<4, 1, 128, 0, 64>": the wmma's name, and the call in HIP text.
 std::string name_of(std::string_view mnemonic, const GroupProduct& product);

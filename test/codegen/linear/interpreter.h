@@ -125,8 +125,18 @@ class Interpreter {
         for (size_t group = 0; group + 128 <= threads.size(); group += 128) {
             std::vector<double> a, b;  // [row][k], [column][k]
             const int64_t all = product.steps * depth;
+            // Of A in registers, each step of K is two words for each of rows g and g + 8: columns 2p, 2p + 1 and the same 8 further.
+            const auto held = [&](int64_t row, int64_t k) {
+                const int64_t lane = row % 8 * 4 + k % 8 / 2,
+                              at = k / depth * 8 + k % depth / 8 * 4 + row / 8 % 2 * 2 + k % 2;
+                return number(value(threads[group + static_cast<size_t>(row / 16 * 32 + lane)], u.src(0))
+                                  .at(static_cast<size_t>(at)),
+                              u.src(0));
+            };
             for (int64_t row = 0; row < 64; ++row)
-                for (int64_t k = 0; k < all; ++k) a.push_back(element(threads[group], u.src(0), product.a, row, k));
+                for (int64_t k = 0; k < all; ++k)
+                    a.push_back(product.holds_a() ? held(row, k)
+                                                  : element(threads[group], u.src(0), product.a, row, k));
             for (int64_t n = 0; n < static_cast<int64_t>(columns); ++n)
                 for (int64_t k = 0; k < all; ++k) b.push_back(element(threads[group], u.src(1), product.b, n, k));
             for (size_t i = 0; i < 128; ++i) {

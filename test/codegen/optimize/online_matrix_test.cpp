@@ -4,6 +4,7 @@
 #include "../target/gfx1100.h"
 #include "in_blocks.h"
 #include "strata/codegen/optimize/action.h"
+#include "strata/codegen/target/group_products.h"
 
 // Attention by matrix instructions of NVIDIA's, as the PTX ISA says what they do (codegen/linear/interpreter.h).
 namespace strata::codegen {
@@ -56,7 +57,7 @@ size_t count(const LinearProgram& program, Op op) {
 TEST(OnlineByMatrices, KeepsTheValuesOfAttention) {
     struct {
         int64_t rows, keys, columns;
-    } const shapes[] = {{16, 16, 16}, {32, 64, 32}, {128, 128, 64}};
+    } const shapes[] = {{16, 16, 16}, {32, 64, 32}, {128, 256, 64}, {128, 64, 128}, {64, 128, 64}};
     for (auto [rows, keys, columns] : shapes)
         for (DType type : {dtypes::bfloat16, dtypes::float16})
             for (Mask mask : {Mask::none, Mask::causal}) {
@@ -69,6 +70,31 @@ TEST(OnlineByMatrices, KeepsTheValuesOfAttention) {
                 EXPECT_GT(count(linearize(scheduled.kernel, hopper).value(), Op::wmma), 1u);
                 expect_near(f, scheduled.kernel, hopper, body);
             }
+}
+
+/// The products of a schedule, and whether lanes hold A of them.
+std::vector<std::pair<std::string, bool>> products_of(const Kernel& kernel) {
+    std::vector<std::pair<std::string, bool>> found;
+    for (UOp u : linearize(kernel, hopper).value().ops)
+        if (const auto product = group_product(u)) found.emplace_back(u.as<MatrixArg>().name, product->holds_a());
+    return found;
+}
+
+TEST(OnlineByMatrices, GroupsOfWavesHoldTheWeightsThatTheyMultiplyByValues) {
+    GraphScope scope;
+    const Filled wide = started(attention(128, 256, 128, dtypes::bfloat16, Mask::causal)),
+                 few_keys = started(attention(128, 64, 64, dtypes::float16, Mask::causal)),
+                 few_rows = started(attention(32, 128, 64, dtypes::bfloat16, Mask::none));
+    using Products = std::vector<std::pair<std::string, bool>>;
+    EXPECT_EQ(products_of(heuristic(wide.kernel, hopper).kernel),
+              (Products{{"wgmma_f32_16x128x16_bf16<8, 1, 128, 1, 128>", false},
+                        {"wgmma_f32_16x128x16_bf16<8, 1, 0, 0, 128>", true}}));
+    EXPECT_EQ(products_of(heuristic(few_keys.kernel, hopper).kernel),
+              (Products{{"wgmma_f32_16x64x16_f16<4, 1, 128, 1, 64>", false},
+                        {"wgmma_f32_16x64x16_f16<4, 1, 0, 0, 64>", true}}));
+    EXPECT_EQ(products_of(heuristic(few_rows.kernel, hopper).kernel), Products{});
+    const Target ampere = target_of(Chip::parse("sm_80").value());
+    for (UOp u : linearize(heuristic(wide.kernel, ampere).kernel, ampere).value().ops) EXPECT_FALSE(group_product(u));
 }
 
 TEST(OnlineByMatrices, LeavesOutTilesThatAMaskTakesOut) {
