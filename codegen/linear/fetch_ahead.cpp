@@ -115,12 +115,11 @@ class Fetching {
             const UOp same = u.with_src(sources);
             if (!u.is(Op::end) || range_arg(u.src(1)).size < 2) return same;
             const std::vector<UOp> around = scopes_.list(scopes_.free(u));
-            if (target_.ahead == Ahead::scheduled) {
-                const std::optional<Copies> copies = copies_in_turns(same, scopes_);
-                return copies && copies->bytes <= kMostBytes ? fetched_ahead(same, *copies, around) : same;
+            const std::optional<Copies> copies = target_.ahead == Ahead::scheduled ? std::nullopt : copies_of(same);
+            if (!copies) {
+                const std::optional<Copies> turns = copies_in_turns(same, scopes_);
+                return turns && turns->bytes <= kMostBytes ? fetched_ahead(same, *turns, around) : same;
             }
-            const std::optional<Copies> copies = copies_of(same);
-            if (!copies) return same;
             const std::vector<UOp> stores = plain_copies(*copies, same.src(1));
             // A loop that starts again would write what a last step without a second one still reads.
             const bool in_turns = around.empty() && !stores.empty() && 2 * lds_ <= target_.lds_bytes;

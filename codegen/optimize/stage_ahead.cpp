@@ -4,7 +4,7 @@
 // After   in the outer loop: fetched = load(a[...]); local memory[half] = fetched; barrier; value(load(local memory[half + place]))
 //         where half is that of the step, outer % 2
 // One barrier a step is enough: who writes a half has passed the one behind which all have read it. fetch_ahead (codegen/linear)
-// reads what such loops store a step before.
+// reads what such loops store a step before. Where copies go on by themselves, operands of matrix instructions come by those.
 #include <algorithm>
 
 #include "strata/codegen/optimize/actions_p.h"
@@ -18,6 +18,10 @@ constexpr int64_t kHalves = 2, kMostBytes = 128;  // of a thread's registers tha
 constexpr int64_t kWidest = 16;                   // bytes of an access, by which halves are aligned
 
 bool is_local(UOp u) { return u.is(Op::param) && u.as<ParamArg>().space == Space::local; }
+
+bool multiplies_matrices(UOp sink) {
+    return std::ranges::any_of(toposort(sink), [](UOp u) { return u.is(Op::wmma); });
+}
 
 /// A barrier behind loads, until which those wait who would overwrite what others read.
 bool keeps_back(UOp u) { return u.is(Op::barrier) && u.src(0).dtype().bytes() > 0; }
@@ -55,8 +59,9 @@ UOp in_halves(UOp sink, UOp outer) {
 namespace actions {
 
 Result<Kernel> stage_ahead(const Site& site) {
-    if (site.target.ahead != Ahead::scheduled)
-        return make_error(ErrorKind::Usage, "what is staged is read ahead on {} in any case", site.target.arch.name());
+    if (site.target.ahead == Ahead::copies && multiplies_matrices(site.kernel.sink))
+        return make_error(ErrorKind::Usage, "operands of matrix instructions are copied ahead on {} in any case",
+                          site.target.arch.name());
     STRATA_TRY(const Kernel staged, stage(site));
     const std::vector<UOp> all = ranges(staged.sink);
     const UOp outer = *std::ranges::find(all, range_arg(site.range()).id, [](UOp r) { return range_arg(r).id; });
