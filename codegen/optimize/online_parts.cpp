@@ -1,6 +1,7 @@
 #include "strata/codegen/optimize/online_parts_p.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numbers>
 
 #include "strata/codegen/optimize/actions_p.h"
@@ -17,6 +18,23 @@ bool is_reduction(UOp u, Op op, UOp range) {
 UOp below_widening(UOp value) {
     while (value.is(Op::cast) && keeps_values(value.src(0).dtype(), value.dtype())) value = value.src(0);
     return value;
+}
+
+/// What a value is before it is multiplied by a positive number, where it is not masked; the number, or 1.
+std::pair<UOp, double> without_factor(UOp value) {
+    const UOp none = identity(Op::max, dtypes::float32);
+    if (value.is(Op::mul) && value.src(1).is_const()) {
+        const double factor = const_value(value.src(1));
+        return factor > 0 && std::isfinite(factor) ? std::pair(value.src(0), factor) : std::pair(value, 1.0);
+    }
+    for (size_t masked : {1, 2})
+        if (value.is(Op::where) && value.src(masked) == none) {
+            std::vector<UOp> sources(value.src().begin(), value.src().end());
+            const auto [below, factor] = without_factor(value.src(3 - masked));
+            sources[3 - masked] = below;
+            return {value.with_src(sources), factor};
+        }
+    return {value, 1};
 }
 
 }  // namespace
@@ -57,6 +75,11 @@ std::optional<OnlineParts> online_parts(UOp sink, UOp keys, const Target& target
         !(p.shift.is(Op::where) && p.shift.src(0).is(Op::cmplt) && p.shift.src(0).src(0) == alu(Op::abs, {p.top}) &&
           p.shift.src(1) == p.top && p.shift.src(2).is_const()))
         return {};
+    // The largest of products with a positive number is that of the factors: exponents take it with their own.
+    if (p.shift == p.top || p.shift.src(2).is_const(0)) {
+        const auto [below, factor] = without_factor(p.of_scores);
+        p.of_scores = below, p.to_exp2 *= factor;
+    }
     if (product.src(0) != weight && product.src(1) != weight) return {};
     p.value = below_widening(product.src(product.src(0) == weight ? 1 : 0));
     for (UOp u : toposort(p.of_scores)) {

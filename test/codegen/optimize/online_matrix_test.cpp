@@ -22,10 +22,10 @@ UOp products(UOp a, UOp b) {
 
 enum class Mask : uint8_t { none, causal };
 
-UOp attention(int64_t rows, int64_t keys, int64_t columns, DType type, Mask mask) {
+UOp attention(int64_t rows, int64_t keys, int64_t columns, DType type, Mask mask, double factor = 0.125) {
     const UOp q = filled({rows, columns}, type), k = filled({keys, columns}, type, 2),
               v = filled({keys, columns}, type, 3);
-    UOp scores = products(q, k) * number(0.125);
+    UOp scores = products(q, k) * number(factor);
     const UOp key = expand(reshape(iota(keys), {1, keys}), {rows, keys}),
               row = expand(reshape(iota(rows), {rows, 1}), {rows, keys});
     const UOp never = number(-std::numeric_limits<double>::infinity());
@@ -70,6 +70,19 @@ TEST(OnlineByMatrices, KeepsTheValuesOfAttention) {
                 EXPECT_GT(count(linearize(scheduled.kernel, hopper).value(), Op::wmma), 1u);
                 expect_near(f, scheduled.kernel, hopper, body);
             }
+}
+
+TEST(OnlineByMatrices, MultipliesExponentsRatherThanScoresByAPositiveNumber) {
+    GraphScope scope;
+    const auto products = [](double factor) {
+        const UOp body = attention(32, 64, 32, dtypes::bfloat16, Mask::causal, factor);
+        const Filled f = started(body);
+        const Kernel kernel = heuristic(f.kernel, hopper).kernel;
+        expect_near(f, kernel, hopper, body);
+        return std::ranges::count_if(linearize(kernel, hopper).value().ops,
+                                     [](UOp u) { return u.is(Op::mul) && u.dtype() == dtypes::float32; });
+    };
+    EXPECT_LT(products(0.125), products(-0.125)) << "one less of each score that a lane has";
 }
 
 /// The products of a schedule, and whether lanes hold A of them.
