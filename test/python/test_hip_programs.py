@@ -146,7 +146,7 @@ def test_calls_are_measured_beside_what_ctypes_costs():
 
 
 def test_what_cannot_be_run_is_said(build):
-    assert "is no program that can be run" in hip_run("./nowhere").stderr
+    assert "there is no such file" in hip_run("./nowhere").stderr
     done = hip_run("--device", "emu:gfx803", build("vector_add"))
     assert done.returncode == 1 and "--device emu:gfx803: there are emu:gfx1100" in done.stderr
 

@@ -198,7 +198,7 @@ def programs(add):
     c.add_argument("--check-raise", action="store_const", const="raise", dest="check", help="the same, and a launch fails at the first of it")
     c.add_argument("--check-races", action="store_true", help="strict mode that also finds workgroups which use the same memory in no order")
     c.add_argument("--profile", action="store_true", help="say at the end how long each kernel took, by the model, and what held it up")
-    c.add_argument("--seed", type=count, help="order in which waves take turns")
+    c.add_argument("--seed", type=count, help="order in which waves and workgroups take turns; but for 0, events then find kernels to take no time, unless --profile asks for it")
     c.add_argument("program", help="what is run; it finds Strata's libamdhip64 by LD_LIBRARY_PATH")
     c.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program gets")
 

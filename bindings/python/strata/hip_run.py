@@ -1,12 +1,12 @@
 """strata hip-run: a program that was built for AMD's HIP runtime, on emulated devices."""
 
 import os
-import shutil
+import signal
 from pathlib import Path
 
 import strata
 
-from . import _strata
+from . import _program, _strata
 
 
 def library():
@@ -24,13 +24,16 @@ def environment(args):
     wanted = {"STRATA_DEVICE": args.device, "STRATA_CHECK": args.check, "STRATA_CHECK_RACES": "1" if args.check_races else None,
               "STRATA_EMU_SEED": None if args.seed is None else str(args.seed), "HIP_STRATA_PROFILE": "1" if args.profile else None,
               "HIP_STRATA_DEVICES": None if args.devices is None else str(args.devices)}
+    if args.seed and not args.profile:  # workgroups whose time is modelled take their turns in one order, whatever the seed
+        env.setdefault("STRATA_EMU_TIMED", "0")
     return env | {name: value for name, value in wanted.items() if value}
 
 
 def hip_run(args):
     if args.device and args.device not in strata.devices():
         raise strata.DeviceError(f"--device {args.device}: there are {', '.join(d for d in strata.devices() if d.startswith('emu:'))}")
-    program = shutil.which(args.program)
-    if not program:
-        raise strata.UsageError(f"{args.program} is no program that can be run; one of this folder is ./{Path(args.program).name}")
-    os.execve(program, [args.program, *args.arguments], environment(args))
+    program, env = _program.find(args.program), environment(args)
+    _program.check_program(program, env, library())
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, and what is ignored stays so in the program
+        signal.signal(ignored, signal.SIG_DFL)
+    os.execve(program, [args.program, *args.arguments], env)
