@@ -32,12 +32,19 @@ Code launch_by_pointer(const void* host, Dim3 grid, Dim3 block, void** parameter
     return given == hipSuccess ? run_on(stream, std::move(launch)) : given;
 }
 
+/// A packet of the queue counts the work-items of a dimension in 32 bits.
+bool is_beyond_packet(const Dim3& grid, const Dim3& block) {
+    const auto beyond = [](uint32_t blocks, uint32_t items) { return uint64_t{blocks} * items > UINT32_MAX; };
+    return beyond(grid.x, block.x) || beyond(grid.y, block.y) || beyond(grid.z, block.z);
+}
+
 Code launch_function(void* handle, Dim3 grid, Dim3 block, size_t lds, void* stream, void** parameters, void** extra) {
     const Function* const function = function_at(handle);
     if (!function) return hipErrorInvalidHandle;
     if ((parameters && extra) || lds > UINT32_MAX) return hipErrorInvalidValue;
     Launch launch{function, grid, block, static_cast<uint32_t>(lds)};
-    if (check_launch(launch) != hipSuccess) return hipErrorInvalidValue;
+    if (const Code code = check_launch(launch); code != hipSuccess)
+        return code == hipErrorInvalidConfiguration && !is_beyond_packet(grid, block) ? hipErrorInvalidValue : code;
     Code code = arguments_of(*launch.function, parameters, extra, launch.arguments);
     if (code == hipSuccess) code = run_on(stream, std::move(launch));
     return code == hipErrorInvalidConfiguration ? hipErrorInvalidValue : code;
@@ -98,11 +105,13 @@ Code check_launch(const Launch& launch) {
     const auto& [most_x, most_y, most_z] = isa::kMaxGrid;
     if (grid.x > most_x || grid.y > most_y || grid.z > most_z) return hipErrorInvalidConfiguration;
     const uint64_t items = uint64_t{block.x} * block.y * block.z;
-    return items > launch.function->kernel.max_block ? hipErrorInvalidConfiguration : hipSuccess;
+    return items > launch.function->kernel.max_block || is_beyond_packet(grid, block) ? hipErrorInvalidConfiguration
+                                                                                      : hipSuccess;
 }
 
 Code run(Stream& stream, const Launch& launch) {
-    if (!launch.function->handle) return hipErrorInvalidHandle;  // a graph's, whose module is unloaded
+    const std::shared_ptr<ModuleHandle> loaded = keep(*launch.function);
+    if (!loaded) return hipErrorInvalidHandle;  // a graph's, whose module is unloaded, or by another thread
     LaunchReport report;
     report.shows_output = false;
     std::optional<ScopedSettings> profiled;
@@ -135,7 +144,8 @@ Code run_on(void* handle, Launch launch) {
 }
 
 Code blocks_per_unit(const Function& function, int block, size_t lds, int& out) {
-    if (block <= 0 || lds > UINT32_MAX) return hipErrorInvalidValue;
+    const std::shared_ptr<ModuleHandle> loaded = keep(function);
+    if (block <= 0 || lds > UINT32_MAX || !loaded) return hipErrorInvalidValue;
     return give(emulator().groups_per_unit(function.handle, static_cast<uint32_t>(block), static_cast<uint32_t>(lds)),
                 &out, hipErrorInvalidValue);
 }

@@ -88,31 +88,31 @@ Code load(int device, const void* image, std::unique_ptr<Module>& out) {
     if (!object) return refused(object.error());
     Result<ModuleHandle*> loaded = emulator().module_load(device, object->image);
     if (!loaded) return refused(loaded.error());
-    out = std::make_unique<Module>(Module{*loaded, std::move(*object), device});
+    std::shared_ptr<ModuleHandle> handle(*loaded, [](ModuleHandle* own) { (void)emulator().module_unload(own); });
+    out = std::make_unique<Module>(Module{std::move(handle), std::move(*object), device});
     return hipSuccess;
 }
 
 Code unload(std::unique_ptr<Module> module) {
     for (const isa::Symbol& symbol : module->object.symbols) {
-        const Result<DeviceRange> range = emulator().module_global(module->handle, symbol.name);
+        const Result<DeviceRange> range = emulator().module_global(module->handle.get(), symbol.name);
         if (!range) continue;
         (void)take_note(range->address);
         forget_references(range->address);
     }
-    {
-        std::lock_guard lock(functions().mutex);
-        for (const auto& [name, function] : module->functions) function->handle = nullptr;
-    }
-    return code_of(emulator().module_unload(module->handle), hipErrorInvalidHandle);
+    std::lock_guard lock(functions().mutex);
+    for (const auto& [name, function] : module->functions) function->module.reset();
+    return hipSuccess;
 }
 
 Function* function_of(Module& module, std::string_view name) {
     if (const auto known = module.functions.find(name); known != module.functions.end()) return known->second;
     const isa::KernelInfo* const kernel = module.object.find(name);
     if (!kernel) return nullptr;
-    const Result<FunctionHandle*> handle = emulator().module_function(module.handle, name);
+    const Result<FunctionHandle*> handle = emulator().module_function(module.handle.get(), name);
     if (!handle) return nullptr;
-    auto function = std::make_unique<Function>(Function{*handle, *kernel, module.device, told(module.device).units});
+    auto function =
+        std::make_unique<Function>(Function{module.handle, *handle, *kernel, module.device, told(module.device).units});
     for (const isa::KernelArg& argument : kernel->args)
         if (!argument.value_kind.starts_with("hidden_"))
             function->argument_bytes = std::max<size_t>(function->argument_bytes, argument.offset + argument.size);
@@ -125,11 +125,16 @@ Function* function_of(Module& module, std::string_view name) {
 const Function* function_at(const void* handle) {
     std::lock_guard lock(functions().mutex);
     const auto found = functions().all.find(handle);
-    return found != functions().all.end() && found->second->handle ? found->second.get() : nullptr;
+    return found != functions().all.end() && found->second->module ? found->second.get() : nullptr;
+}
+
+std::shared_ptr<ModuleHandle> keep(const Function& function) {
+    std::lock_guard lock(functions().mutex);
+    return function.module;
 }
 
 Code variable_of(const Module& module, const char* name, DeviceRange& out) {
-    const Code code = give(emulator().module_global(module.handle, name), &out, hipErrorNotFound);
+    const Code code = give(emulator().module_global(module.handle.get(), name), &out, hipErrorNotFound);
     if (code == hipSuccess) note({out.address, out.bytes, module.device, MemoryKind::variable});
     return code;
 }

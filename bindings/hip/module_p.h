@@ -8,8 +8,9 @@
 
 namespace strata::hip::library {
 
-/// Stays when its module goes, as graphs and programs may still name it; then it has no handle.
+/// Stays when its module goes, as graphs and programs may still name it; then it has none.
 struct Function {
+    std::shared_ptr<ModuleHandle> module;
     FunctionHandle* handle = nullptr;
     isa::KernelInfo kernel = {};
     int device = 0;  ///< as the emulator counts
@@ -17,7 +18,7 @@ struct Function {
     size_t argument_bytes = 0;
 };
 struct Module {
-    ModuleHandle* handle = nullptr;
+    std::shared_ptr<ModuleHandle> handle;  ///< is unloaded with the last that holds it: other threads may run its code
     isa::CodeObject object = {};
     int device = 0;
     std::map<std::string, Function*, std::less<>> functions = {};
@@ -33,6 +34,8 @@ Code unload(std::unique_ptr<Module> module);
 Function* function_of(Module& module, std::string_view name);
 /// What a handle of the program means; nullptr: it is none, or its module is unloaded.
 const Function* function_at(const void* handle);
+/// What a function's code is kept loaded by; none: its module is unloaded.
+std::shared_ptr<ModuleHandle> keep(const Function& function);
 /// A variable of a module, which is known as memory from then on.
 Code variable_of(const Module& module, const char* name, DeviceRange& out);
 /// The same of a module by the program's handle.

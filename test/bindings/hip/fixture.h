@@ -14,6 +14,7 @@
 namespace strata::hip::library {
 
 inline constexpr size_t kCount = 32;  ///< elements that a block of add_one takes
+inline constexpr size_t kBytes = kCount * 4;
 using Words = std::vector<uint32_t>;
 
 inline Words counted(uint32_t first, size_t count = kCount) {

@@ -9,7 +9,6 @@ namespace strata::hip::library {
 namespace {
 
 enum { used_now, used_most, reserved_now, reserved_most };
-constexpr size_t kBytes = kCount * 4;
 
 class GraphMemoryNodes : public Library {
   protected:
