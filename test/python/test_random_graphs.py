@@ -1,4 +1,4 @@
-"""Random graphs of int64 tensors, several results at once, against NumPy: exact whatever the schedule is, with what fuses and without."""
+"""Random graphs of integer tensors, several results at once, against NumPy: exact whatever the schedule is, with what fuses and without."""
 
 import os
 import time
@@ -10,18 +10,21 @@ import strata
 from strata import Tensor
 
 LIMIT = 4000  # elements of a value
+SHAPES = [(4, 6), (6,), (2, 3, 4), (1, 5), (), (7, 1, 3)]
+EDGES = [(0,), (1,), (1, 1), (3, 0), (0, 4), (2, 1, 3), (1, 0, 5), (4,)]
+NARROW = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"]
 
 
 class Graph:
-    """Pairs of a lazy tensor and its NumPy value; each step takes some and adds one."""
+    """Pairs of a lazy tensor and its NumPy value; each step takes some and adds one. Types are integers that no two promote to floats."""
 
-    def __init__(self, seed, fuses=True):
+    def __init__(self, seed, fuses=True, shapes=SHAPES, types=("int64",)):
         self.fuses = fuses
         self.rng = np.random.default_rng(seed)
-        shapes = [(4, 6), (6,), (2, 3, 4), (1, 5), (), (7, 1, 3)]
         self.values = []
         for i in self.rng.choice(len(shapes), 3, replace=False):
-            x = self.rng.integers(-9, 10, shapes[i])
+            dtype = np.dtype(str(self.rng.choice(types)))
+            x = self.rng.integers(-9, 10, shapes[i]).astype(dtype)
             self.values.append((Tensor(x), x))
 
     def pick(self, at_least=0):
@@ -38,6 +41,7 @@ class Graph:
             t, x = made
             x = np.asarray(x)
             assert t.shape == x.shape, (kind, t.shape, x.shape)
+            assert str(t.dtype) == f'dtypes.{x.dtype.name}', (kind, t.dtype, x.dtype)
             self.values.append((t if self.fuses else t.contiguous(), x))
 
     def op_binary(self):
@@ -73,8 +77,8 @@ class Graph:
             return None
         t, x = got
         axis, keep = self.axis(x), bool(self.rng.integers(2))
-        name = str(self.rng.choice(["sum", "max", "min", "sum"]))
-        return getattr(t, name)(axis, keepdims=keep), getattr(x, name)(axis=axis, keepdims=keep)
+        name = str(self.rng.choice(["sum", "max", "min", "sum"])) if x.shape[axis] else "sum"
+        return getattr(t, name)(axis, keepdims=keep).cast(t.dtype), getattr(x, name)(axis=axis, keepdims=keep).astype(x.dtype)
 
     def op_several(self):
         """Of one operand, so that they can be one kernel; one of them goes on."""
@@ -85,9 +89,10 @@ class Graph:
         axis = self.axis(x)
         if not x.shape[axis]:
             return None
-        low, high, total = x.min(axis, keepdims=True), x.max(axis, keepdims=True), x.sum(axis, keepdims=True)
-        made = [(t.min(axis, keepdims=True), low), (t.max(axis, keepdims=True), high), (t.sum(axis, keepdims=True), total),
-                (t - t.max(axis, keepdims=True), x - high), (t * 2 - t.sum(axis, keepdims=True), x * 2 - total)]
+        low, high, total = x.min(axis, keepdims=True), x.max(axis, keepdims=True), x.sum(axis, keepdims=True).astype(x.dtype)
+        sums = t.sum(axis, keepdims=True).cast(t.dtype)
+        made = [(t.min(axis, keepdims=True), low), (t.max(axis, keepdims=True), high), (sums, total),
+                (t - t.max(axis, keepdims=True), x - high), (t * 2 - sums, x * 2 - total)]
         self.values += [made[i] for i in self.rng.choice(len(made), 2, replace=False)]
         return made[self.rng.integers(len(made))]
 
@@ -97,7 +102,7 @@ class Graph:
             return None
         t, x = got
         axis = self.axis(x)
-        return t.argmax(axis), x.argmax(axis)
+        return (t.argmax(axis), x.argmax(axis)) if x.shape[axis] else None
 
     def op_scan(self):
         got = self.pick(1)
@@ -107,7 +112,7 @@ class Graph:
         axis = self.axis(x)
         which = self.rng.integers(3)
         if which == 0:
-            return t.cumsum(axis), x.cumsum(axis)
+            return t.cumsum(axis).cast(t.dtype), x.cumsum(axis).astype(x.dtype)
         if which == 1:
             return t.cummax(axis), np.maximum.accumulate(x, axis)
         return t.cummin(axis), np.minimum.accumulate(x, axis)
@@ -130,7 +135,7 @@ class Graph:
             return None
         t, x = got
         widths = [(int(a), int(b)) for a, b in self.rng.integers(0, 2, (x.ndim, 2))]
-        value = int(self.rng.integers(-2, 3))
+        value = int(self.rng.integers(0 if x.dtype.kind == "u" else -2, 3))
         return t.pad(widths, value), np.pad(x, widths, constant_values=value)
 
     def op_slice(self):
@@ -140,7 +145,7 @@ class Graph:
         t, x = got
         axis = self.axis(x)
         key = [slice(None)] * x.ndim
-        key[axis] = slice(None, None, -1) if self.rng.integers(2) else slice(int(self.rng.integers(0, x.shape[axis])), None, int(self.rng.integers(1, 3)))
+        key[axis] = slice(None, None, -1) if self.rng.integers(2) else slice(int(self.rng.integers(0, max(x.shape[axis], 1))), None, int(self.rng.integers(1, 3)))
         return t[tuple(key)], x[tuple(key)]
 
     def op_take(self):
@@ -149,6 +154,9 @@ class Graph:
             return None
         (t, x), (u, y) = got, self.pick()
         axis = self.axis(x)
+        if not x.shape[axis]:
+            return None
+        u, y = u.cast("int64"), y.astype(np.int64)
         return t.take(u % x.shape[axis], axis), np.take(x, y % x.shape[axis], axis)
 
     def op_reshape(self):
@@ -178,8 +186,8 @@ class Graph:
         return None
 
 
-def check_random_graph(seed, fuses=True, most=6):
-    g = Graph(seed, fuses)
+def check_random_graph(seed, fuses=True, most=6, **kinds):
+    g = Graph(seed, fuses, **kinds)
     for _ in range(14):
         g.step()
     results = g.values[3:]
@@ -202,12 +210,18 @@ def test_a_random_graph_whatever_shares_a_kernel(seed, fusion):
         check_random_graph(seed)
 
 
+@pytest.mark.parametrize("kinds", [{"types": NARROW}, {"shapes": EDGES}, {"shapes": EDGES, "types": NARROW}], ids=["narrow", "edges", "both"])
+@pytest.mark.parametrize("seed", range(36, 52))
+def test_a_random_graph_of_narrow_types_and_axes_of_none_and_one(seed, kinds):
+    check_random_graph(seed, seed % 4 != 0, **kinds)
+
+
 def test_more_random_graphs():
     """STRATA_FUZZ_SECONDS of them, from STRATA_FUZZ_SEED on, by the device and target of the settings."""
     end, seed = time.monotonic() + float(os.environ.get("STRATA_FUZZ_SECONDS", "0")), int(os.environ.get("STRATA_FUZZ_SEED", "1000"))
     while time.monotonic() < end:
         with strata.config(fusion=("cost", "more", "less")[seed % 3]):
-            check_random_graph(seed, seed % 4 != 0)
+            check_random_graph(seed, seed % 4 != 0, shapes=EDGES if seed % 5 == 0 else SHAPES, types=NARROW if seed % 2 else ("int64",))
         seed += 1
 
 
