@@ -253,7 +253,7 @@ template <bool columns, int bytes, class T> STRATA_FN T strata_read_matrices(con
 //@ strata_fence_of_products
 // What ordinary stores and cp.async put into shared memory is seen by the matrix instructions of groups, behind a barrier.
 STRATA_FN void strata_fence_of_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-//@ strata_tile_of_products strata_step_of_products strata_held strata_products_begin strata_products_end strata_products_of_steps_before_end
+//@ strata_tile_of_products strata_step_of_products strata_held strata_hold strata_products_begin strata_products_end strata_products_of_steps_before_end strata_stay_in_registers
 // A descriptor of PTX's (codegen/target/group_products.h), in units of 16 bytes: where it starts, how far blocks of 128 bytes along
 // memory are apart, eight rows; swizzled by 128 bytes.
 template <bool along_k, int rows> STRATA_FN uint64_t strata_tile_of_products(const void* at) {
@@ -264,18 +264,33 @@ template <bool along_k, int rows> STRATA_FN uint64_t strata_tile_of_products(con
 template <bool along_k, int rows> STRATA_FN uint64_t strata_step_of_products(uint64_t tile, int step) {
     return tile + (along_k ? step % 4 * 2 + step / 4 * (rows * 8) : step * 128);
 }
-template <int count> struct strata_held { unsigned words[count]; };
-// Sums stay in their registers while they are added to: from the beginning on up to the end nothing else may use them.
-template <class T> STRATA_FN void strata_products_begin(T& c) {
+// What a lane holds of A: words, which stay together from step to step.
+template <class T, int count> struct strata_held { unsigned words[count / 2]; };
+template <class T, int count, class... Elements> STRATA_FN strata_held<T, count> strata_hold(Elements... elements) {
+    const T all[] = {elements...};
+    strata_held<T, count> held;
 #pragma unroll
-    for (float& x : c.lanes) asm volatile("" : "+f"(x)::"memory");
+    for (int i = 0; i < count / 2; ++i)
+        asm("mov.b32 %0, {%1, %2};" : "=r"(held.words[i]) : "h"(all[2 * i].bits), "h"(all[2 * i + 1].bits));
+    return held;
+}
+// Sums stay in their registers while they are added to: from the beginning on up to the end nothing else may use them. No loop goes over
+// them, as an array that a compiler still has one over when it looks for registers goes to memory.
+template <int at, int n> STRATA_FN void strata_stay_in_registers(float (&sums)[n]) {
+    if constexpr (at < n) {
+        asm volatile("" : "+f"(sums[at]), "+f"(sums[at + 1]), "+f"(sums[at + 2]), "+f"(sums[at + 3])::"memory");
+        strata_stay_in_registers<at + 4>(sums);
+    }
+}
+template <class T> STRATA_FN void strata_products_begin(T& c) {
+    strata_stay_in_registers<0>(c.lanes);
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 STRATA_FN void strata_products_of_steps_before_end() { asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory"); }
-template <int n> STRATA_FN void strata_products_end(float (&sums)[n]) {
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-#pragma unroll
-    for (float& x : sums) asm volatile("" : "+f"(x)::"memory");
+// All but the last so many.
+template <int under_way, int n> STRATA_FN void strata_products_end(float (&sums)[n]) {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(under_way) : "memory");
+    strata_stay_in_registers<0>(sums);
 }
 //@ hipThreadIdx_x hipThreadIdx_y hipThreadIdx_z hipBlockIdx_x hipBlockIdx_y hipBlockIdx_z hipBlockDim_x hipBlockDim_y hipBlockDim_z hipGridDim_x hipGridDim_y hipGridDim_z
 #define hipThreadIdx_x threadIdx.x

@@ -9,6 +9,7 @@
 // so that the step computes while memory answers. Loops have an end each (map_grid), and a register or copy is as wide as what one
 // access reads (vectorize).
 #include <algorithm>
+#include <utility>
 
 #include "strata/codegen/linear/passes_p.h"
 #include "strata/codegen/target/group_products.h"
@@ -122,7 +123,8 @@ class Fetching {
             }
             const std::vector<UOp> stores = plain_copies(*copies, same.src(1));
             // A loop that starts again would write what a last step without a second one still reads.
-            const bool in_turns = around.empty() && !stores.empty() && 2 * lds_ <= target_.lds_bytes;
+            const bool in_turns =
+                around.empty() && !stores.empty() && lds_ + bytes_of_memories(stores) <= target_.lds_bytes;
             if (target_.ahead == Ahead::copies && in_turns) return copied_ahead(same, *copies, stores);
             return copies->bytes <= kMostBytes ? fetched_ahead(same, *copies, around) : same;
         });
@@ -137,10 +139,19 @@ class Fetching {
         if (offset.is(Op::add) && offset.src(1).is_const()) return offset.src(0) + by + offset.src(1);
         return offset + by;
     }
-    /// Steps that local memory holds: as many as leave room for a second block on the unit, two in any case. Groups of waves
-    /// that multiply have sums in most of its registers, so that there is one.
-    int64_t turns(UOp range) const {
-        const int64_t fit = target_.lds_bytes / (products_of_groups_ ? 1 : 2) / std::max<int64_t>(lds_, 1);
+    static int64_t bytes_of_memories(std::span<const UOp> stores) {
+        UOpMap<bool> counted;
+        int64_t bytes = 0;
+        for (UOp store : stores)
+            if (const UOp memory = memory_of(store); !std::exchange(counted[memory], true))
+                bytes += memory.as<ParamArg>().size * memory.dtype().bytes();
+        return bytes;
+    }
+    /// Steps that local memory holds of what these store: as many as leave room for a second block on the unit, two in any case.
+    /// Groups of waves that multiply have sums in most of its registers, so that there is one.
+    int64_t turns(UOp range, std::span<const UOp> stores) const {
+        const int64_t bytes = bytes_of_memories(stores), others = lds_ - bytes;
+        const int64_t fit = (target_.lds_bytes / (products_of_groups_ ? 1 : 2) - others) / bytes;
         return std::clamp<int64_t>(std::min(fit, range_arg(range).size), 2, kMostTurns);
     }
     static UOp at_step(UOp load, UOp range, UOp step) { return simplify(substitute(load, {{range, step}})); }
@@ -164,7 +175,8 @@ class Fetching {
     /// waves multiply, and nothing but that, products of the step before may still read theirs.
     UOp copied_ahead(UOp end, const Copies& copies, std::span<const UOp> stores) {
         const UOp range = end.src(1);
-        const int64_t all = turns(range), read = products_of_groups_ == 1 && all > 2 ? 2 : 1, ahead = all - read;
+        const int64_t all = turns(range, stores), read = products_of_groups_ == 1 && all > 2 ? 2 : 1,
+                      ahead = all - read;
         UOpMap<UOp> held;  // local memory for all of them
         const auto steps_apart = [](UOp memory) {
             const int64_t wide = std::max<int64_t>(16 / memory.dtype().bytes(), 1);

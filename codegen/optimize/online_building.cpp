@@ -30,7 +30,7 @@ UOp over_columns(Op op, UOp value) {
 
 }  // namespace
 
-OnlineBuilding::OnlineBuilding(UOp sink, const OnlineParts& parts, const OnlineTile& tile)
+OnlineBuilding::OnlineBuilding(UOp sink, const OnlineParts& parts, const OnlineTile& tile, int64_t before)
     : p_(parts), t_(tile), sink_(sink), next_id_(next_range_id(sink)) {
     columns_ = range_arg(p_.row).size;
     const int64_t blocks = range_arg(p_.rows).size / t_.rows();
@@ -41,23 +41,18 @@ OnlineBuilding::OnlineBuilding(UOp sink, const OnlineParts& parts, const OnlineT
     const UOp steps = tiles_that_count(tiles);
     // Blocks with the most keys start first.
     block_ = !outer_ ? index_const(0) : steps ? index_const(blocks - 1) - outer_ : outer_;
-    tile_ = uop::range(tiles, next_id_++, Axis::reduce,
-                       steps && outer_ ? simplify(substitute(steps, {{outer_, block_}})) : steps);
+    UOp count = !steps ? index_const(tiles) : outer_ ? simplify(substitute(steps, {{outer_, block_}})) : steps;
+    // A loop has a step at least.
+    if (const int64_t fewest = std::min(before + 1, tiles); !proves_at_least(count, fewest))
+        count = simplify(alu(Op::max, {count, index_const(fewest)}));
+    last_tile_ = simplify(count - 1);
+    const UOp left = simplify(count - before);
+    const int64_t most = left.is_const() ? const_int(left) : tiles - before;
+    if (most > 0) tile_ = uop::range(most, next_id_++, Axis::reduce, left.is_const() ? UOp() : left);
 }
 
 UOp OnlineBuilding::run() {
-    const UOp filled = fill();
-    make_queries();
-    for (int64_t i = 0; i < 2 * t_.matrices; ++i) {
-        tops_.push_back(new_register(1, -std::numeric_limits<double>::infinity()));
-        totals_.push_back(new_register(1, 0));
-    }
-    start_sums();
-    multiply(filled);
-    std::vector<Weights> weights;
-    for (int64_t m = 0; m < t_.matrices; ++m) weights.push_back(weigh(m));
-    add_values(filled, weights);
-    const UOp end = uop::end(uop::group(updates_), {tile_});
+    const UOp end = walk();
     std::vector<UOp> stores;
     for (int64_t m = 0; m < t_.matrices; ++m) finish(m, end, stores);
     std::vector<UOp> open{row_of_lanes_, lane_};
@@ -102,7 +97,6 @@ UOp OnlineBuilding::result_row(int64_t matrix, int64_t half) const {
     const UOp in_block = wave_ ? wave_ * (t_.matrices * kSide) + in_wave : in_wave;
     return block_.is_const(0) ? in_block : block_ * t_.rows() + in_block;
 }
-/// Reads of rows of a tile, 16 bytes each, and where each goes in local memory.
 std::vector<OnlineBuilding::Copy> OnlineBuilding::copies(UOp load, int64_t rows, UOp range, UOp first) const {
     std::vector<Copy> out;
     const int64_t of_row = columns_ / kTogether;
@@ -117,30 +111,30 @@ std::vector<OnlineBuilding::Copy> OnlineBuilding::copies(UOp load, int64_t rows,
     return out;
 }
 
-/// Local memory holds the tile of a step behind it.
-UOp OnlineBuilding::fill() {
+std::vector<UOp> OnlineBuilding::stores_of(std::span<const Copy> copies, UOp memory) {
+    std::vector<UOp> stores;
+    for (const Copy& c : copies) stores.push_back(uop::store(uop::at(memory, c.place), c.read));
+    return stores;
+}
+
+std::vector<OnlineBuilding::Copy> OnlineBuilding::copies_of_queries() const {
+    return copies(p_.query, t_.rows(), p_.rows, block_.is_const(0) ? UOp() : block_ * t_.rows());
+}
+
+UOp OnlineBuilding::fill(UOp tile_of_keys, UOp tile_of_values) {
     keys_ = memory(size_of_tile(t_.keys), p_.key.dtype(), Space::local);
     values_ = memory(size_of_tile(t_.keys), p_.key.dtype(), Space::local);
-    const std::vector<Copy> keys = copies(p_.key, t_.keys, p_.keys, tile_ * t_.keys),
-                            values = copies(p_.value, t_.keys, p_.keys, tile_ * t_.keys);
-    std::vector<UOp> reads, stores;
+    const std::vector<Copy> keys = copies(p_.key, t_.keys, p_.keys, tile_of_keys * t_.keys),
+                            values = copies(p_.value, t_.keys, p_.keys, tile_of_values * t_.keys);
+    std::vector<UOp> reads;
     for (const auto& part : {keys, values})
         for (const Copy& c : part) reads.push_back(c.read);
     const UOp free = uop::barrier(reads);
-    for (const Copy& c : keys) stores.push_back(uop::store(uop::at(uop::after(keys_, {free}), c.place), c.read));
-    for (const Copy& c : values) stores.push_back(uop::store(uop::at(uop::after(values_, {free}), c.place), c.read));
+    std::vector<UOp> stores = stores_of(keys, uop::after(keys_, {free}));
+    for (UOp s : stores_of(values, uop::after(values_, {free}))) stores.push_back(s);
     return uop::barrier(stores);
 }
 
-void OnlineBuilding::make_queries() {
-    if (!t_.shares_queries) return;
-    const UOp all = memory(size_of_tile(t_.rows()), p_.query.dtype(), Space::local);
-    const UOp first = block_.is_const(0) ? UOp() : block_ * t_.rows();
-    std::vector<UOp> stores;
-    for (const Copy& c : copies(p_.query, t_.rows(), p_.rows, first))
-        stores.push_back(uop::store(uop::at(all, c.place), c.read));
-    queries_ = uop::after(all, {uop::barrier(stores)});
-}
 OnlineBuilding::Register OnlineBuilding::new_register(int64_t size, double first) {
     Register r{memory(size, dtypes::float32, Space::reg), {}};
     std::vector<UOp> stores;
@@ -167,36 +161,43 @@ UOp OnlineBuilding::shift(UOp top) const {
     return by * number(-p_.to_exp2);
 }
 
-UOp OnlineBuilding::score(int64_t m, int64_t n, size_t e) const {
-    const UOp product = uop::load(in_loop(scores_[static_cast<size_t>(n * t_.matrices + m)], static_cast<int64_t>(e)));
-    const UOp row = result_row(m, static_cast<int64_t>(place_of(e).half)),
-              key = tile_ * t_.keys + column_of(n * kSide, e);
-    return substitute(p_.of_scores, {{p_.scores, product}, {p_.rows, row}, {p_.keys, key}});
-}
-
-OnlineBuilding::Weights OnlineBuilding::weigh(int64_t m) {
+OnlineBuilding::Weights OnlineBuilding::weigh(int64_t m, UOp tile, const std::function<UOp(int64_t, size_t)>& product,
+                                              const std::array<UOp, 2>& tops, const std::array<UOp, 2>& totals) const {
     const int64_t tiles = t_.keys / kSide;
-    Weights out{std::vector<UOp>(static_cast<size_t>(tiles) * kHeld), {}};
+    Weights out{std::vector<UOp>(static_cast<size_t>(tiles) * kHeld), {}, {}, {}};
     for (size_t half : {0, 1}) {
+        const UOp row = result_row(m, static_cast<int64_t>(half));
         std::vector<UOp> of_row;
         std::vector<size_t> places;  // among an operand's elements: 8 columns further behind the other half
         for (int64_t n = 0; n < tiles; ++n)
-            for (size_t e = 0; e < kHeld; ++e)
-                if (const Place place = place_of(e); place.half == half) {
-                    of_row.push_back(score(m, n, e));
-                    places.push_back(static_cast<size_t>(n) * kHeld + static_cast<size_t>(place.column / 8) * 4 +
-                                     2 * half + e % 2);
-                }
-        const size_t row = static_cast<size_t>(2 * m) + half;
-        const Register &top = tops_[row], &total = totals_[row];
-        const UOp before = uop::load(in_loop(top, 0));
-        const UOp after = alu(Op::max, {before, over_columns(Op::max, combined(Op::max, of_row))});
-        const UOp less = shift(after);
-        out.rescale[half] = exp2_of(before, less);
+            for (size_t e = 0; e < kHeld; ++e) {
+                const Place place = place_of(e);
+                if (place.half != half) continue;
+                const UOp key = tile * t_.keys + column_of(n * kSide, e);
+                of_row.push_back(
+                    substitute(p_.of_scores, {{p_.scores, product(n, e)}, {p_.rows, row}, {p_.keys, key}}));
+                places.push_back(static_cast<size_t>(n) * kHeld + static_cast<size_t>(place.column / 8) * 4 + 2 * half +
+                                 e % 2);
+            }
+        out.tops[half] = alu(Op::max, {tops[half], over_columns(Op::max, combined(Op::max, of_row))});
+        const UOp less = shift(out.tops[half]);
+        out.rescale[half] = exp2_of(tops[half], less);
         for (UOp& weight : of_row) weight = exp2_of(weight, less);
-        update(top, 0, after);
-        update(total, 0, alu(Op::fma, {uop::load(in_loop(total, 0)), out.rescale[half], combined(Op::add, of_row)}));
-        for (size_t i = 0; i < of_row.size(); ++i) out.narrow[places[i]] = cast(of_row[i], p_.value.dtype());
+        out.totals[half] = alu(Op::fma, {totals[half], out.rescale[half], combined(Op::add, of_row)});
+        for (size_t i = 0; i < of_row.size(); ++i) out.wide[places[i]] = of_row[i];
+    }
+    return out;
+}
+
+OnlineBuilding::Weights OnlineBuilding::weigh_in_loop(int64_t m, UOp tile,
+                                                      const std::function<UOp(int64_t, size_t)>& product) {
+    const size_t row = static_cast<size_t>(2 * m);
+    const auto held = [&](const Register& r) { return uop::load(in_loop(r, 0)); };
+    Weights out =
+        weigh(m, tile, product, {held(tops_[row]), held(tops_[row + 1])}, {held(totals_[row]), held(totals_[row + 1])});
+    for (size_t half : {0, 1}) {
+        update(tops_[row + half], 0, out.tops[half]);
+        update(totals_[row + half], 0, out.totals[half]);
     }
     return out;
 }

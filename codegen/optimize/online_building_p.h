@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -24,7 +25,8 @@ struct OnlineTile {
 /// The kernel of an online sum over tiles (online_matrix.cpp), by instructions whose products a derived class makes.
 class OnlineBuilding {
   public:
-    OnlineBuilding(UOp sink, const OnlineParts& parts, const OnlineTile& tile);
+    /// `before`: tiles that are done before the loop over the others.
+    OnlineBuilding(UOp sink, const OnlineParts& parts, const OnlineTile& tile, int64_t before = 0);
     virtual ~OnlineBuilding() = default;
     OnlineBuilding(const OnlineBuilding&) = delete;
 
@@ -36,10 +38,11 @@ class OnlineBuilding {
         UOp memory, started;
         int64_t first = 0;
     };
-    /// What the weights of a matrix of rows are as an operand, 16 keys each, and by how much what there is of its sums shrinks.
+    /// What the weights of a matrix of rows are, in the order of an operand's elements, 16 keys each, by how much what there is of its sums shrinks, and what its
+    /// rows have from then on.
     struct Weights {
-        std::vector<UOp> narrow;
-        std::array<UOp, 2> rescale;
+        std::vector<UOp> wide;
+        std::array<UOp, 2> rescale, tops, totals;
     };
     /// Where an element of 16 x 16 results is: the upper or lower half of the lane's rows, and a column from the lane's first on.
     struct Place {
@@ -51,9 +54,23 @@ class OnlineBuilding {
     /// Where 8 elements of a row are in a tile of so many rows in local memory.
     virtual UOp place_in_tile(UOp row, UOp chunk, int64_t rows) const = 0;
     virtual int64_t size_of_tile(int64_t rows) const = 0;
-    virtual void start_sums() = 0;          ///< one of kHeld for each matrix of rows and 16 columns
-    virtual void multiply(UOp filled) = 0;  ///< one of scores for each 16 keys and matrix of rows
-    virtual void add_values(UOp filled, std::span<const Weights> weights) = 0;  ///< to the sums, rescaled
+    /// All but the results: the effect behind which sums and totals are done.
+    virtual UOp walk() = 0;
+
+    /// Reads of rows of a tile, 16 bytes each, and where each goes in local memory.
+    struct Copy {
+        UOp read, place;
+    };
+    std::vector<Copy> copies(UOp load, int64_t rows, UOp range, UOp first) const;
+    static std::vector<UOp> stores_of(std::span<const Copy> copies, UOp memory);
+    std::vector<Copy> copies_of_queries() const;
+    /// Local memory holds keys and values of such tiles behind it.
+    UOp fill(UOp tile_of_keys, UOp tile_of_values);
+    /// Of scores by 16 keys and elements of 16 x 16, and of what rows had before them.
+    Weights weigh(int64_t matrix, UOp tile, const std::function<UOp(int64_t, size_t)>& product,
+                  const std::array<UOp, 2>& tops, const std::array<UOp, 2>& totals) const;
+    /// The same of what they have in the loop, which is updated.
+    Weights weigh_in_loop(int64_t matrix, UOp tile, const std::function<UOp(int64_t, size_t)>& product);
 
     static UOp number(double value) { return constant(dtypes::float32, value); }
     UOp new_range(int64_t size, Axis axis);
@@ -67,24 +84,16 @@ class OnlineBuilding {
     const OnlineParts& p_;
     const OnlineTile& t_;
     int64_t columns_ = 0;
-    UOp outer_, block_, wave_, row_of_lanes_, lane_, tile_;
-    UOp keys_, values_, queries_;
-    std::vector<Register> tops_, totals_, sums_, scores_;  // two, two, one of columns a matrix of rows; one of keys
+    UOp outer_, block_, wave_, row_of_lanes_, lane_, tile_;  // no tile_: nothing is left for the loop
+    UOp keys_, values_, last_tile_;
+    std::vector<Register> tops_, totals_, sums_;  // two, two, one of 16 columns a matrix of rows
     std::vector<UOp> updates_;
 
   private:
-    struct Copy {
-        UOp read, place;
-    };
     UOp tiles_that_count(int64_t all);
     UOp thread() const;
-    std::vector<Copy> copies(UOp load, int64_t rows, UOp range, UOp first) const;
-    UOp fill();
-    void make_queries();
     UOp shift(UOp top) const;
     UOp exp2_of(UOp x, UOp less) const;
-    UOp score(int64_t m, int64_t n, size_t e) const;
-    Weights weigh(int64_t m);
     void finish(int64_t m, UOp end, std::vector<UOp>& stores) const;
     UOp column_of(int64_t first, size_t element) const { return lane_ * 2 + (first + place_of(element).column); }
 

@@ -8,6 +8,7 @@
 // What a lane has of s is what it must have of w as an operand (codegen/target/matrix_shapes.def, NVIDIA's), so that the weights stay
 // in registers, rounded to the type of v. The loop ends where a mask leaves no keys.
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "strata/codegen/optimize/actions_p.h"
@@ -24,10 +25,10 @@ struct Row {
     OnlineTile tile;
     std::optional<UOp> (*build)(UOp sink, const OnlineParts&, const OnlineTile&, const Target&);
 };
-constexpr Row kTiles[] = {{{1, 8, 128, 128, true}, online_by_groups}, {{1, 8, 64, 128, true}, online_by_groups},
-                          {{1, 4, 64, 128, true}, online_by_groups},  {{2, 4, 64, 64, true}, online_by_waves},
-                          {{1, 8, 64, 128, false}, online_by_waves},  {{1, 4, 64, 128, false}, online_by_waves},
-                          {{1, 2, 32, 128, false}, online_by_waves},  {{1, 1, 16, 128, false}, online_by_waves}};
+constexpr Row kTiles[] = {{{1, 8, 128, 64, true}, online_by_groups}, {{1, 8, 64, 128, true}, online_by_groups},
+                          {{1, 4, 64, 128, true}, online_by_groups}, {{2, 4, 64, 64, true}, online_by_waves},
+                          {{1, 8, 64, 128, false}, online_by_waves}, {{1, 4, 64, 128, false}, online_by_waves},
+                          {{1, 2, 32, 128, false}, online_by_waves}, {{1, 1, 16, 128, false}, online_by_waves}};
 
 class ByWaves : public OnlineBuilding {
   public:
@@ -62,14 +63,31 @@ class ByWaves : public OnlineBuilding {
         return uop::vec(elements);
     }
 
-    void start_sums() override {
+    UOp walk() override {
+        const UOp filled = fill(tile_, tile_);
+        if (t_.shares_queries) {
+            const UOp all = memory(size_of_tile(t_.rows()), p_.query.dtype(), Space::local);
+            queries_ = uop::after(all, {uop::barrier(stores_of(copies_of_queries(), all))});
+        }
+        for (int64_t i = 0; i < 2 * t_.matrices; ++i) {
+            tops_.push_back(new_register(1, -std::numeric_limits<double>::infinity()));
+            totals_.push_back(new_register(1, 0));
+        }
         for (int64_t i = 0; i < t_.matrices * matrices_of_columns(); ++i) sums_.push_back(new_register(kHeld, 0));
+        multiply(filled);
+        std::vector<Weights> weights;
+        for (int64_t m = 0; m < t_.matrices; ++m)
+            weights.push_back(weigh_in_loop(m, tile_, [&](int64_t n, size_t e) {
+                return uop::load(in_loop(scores_[static_cast<size_t>(n * t_.matrices + m)], static_cast<int64_t>(e)));
+            }));
+        add_values(filled, weights);
+        return uop::end(uop::group(updates_), {tile_});
     }
 
     UOp wmma(UOp a, UOp b, UOp c) const { return uop::wmma(std::string(p_.shape->mnemonic), a, b, c); }
     /// The scores of a tile, in registers. What the lanes hold of keys is used by all matrices of rows at once, and of queries, where
     /// they are in local memory, read anew for each 16 keys: registers are few.
-    void multiply(UOp filled) override {
+    void multiply(UOp filled) {
         const UOp keys = uop::after(keys_, {filled});
         UOp before = tile_;
         for (int64_t first = 0; first < t_.keys; first += kSide) {
@@ -90,8 +108,11 @@ class ByWaves : public OnlineBuilding {
             updates_.push_back(before);
         }
     }
-    void add_values(UOp filled, std::span<const Weights> weights) override {
+    void add_values(UOp filled, std::span<const Weights> weights) {
         const UOp values = uop::after(values_, {filled});
+        std::vector<std::vector<UOp>> narrow(weights.size());
+        for (size_t m = 0; m < weights.size(); ++m)
+            for (UOp w : weights[m].wide) narrow[m].push_back(cast(w, p_.value.dtype()));
         for (int64_t c = 0; c < matrices_of_columns(); ++c)
             for (int64_t m = 0; m < t_.matrices; ++m) {
                 const Register& sums = sums_[static_cast<size_t>(m * (matrices_of_columns()) + c)];
@@ -101,12 +122,17 @@ class ByWaves : public OnlineBuilding {
                     held.push_back(uop::load(in_loop(sums, static_cast<int64_t>(e))) * w.rescale[place_of(e).half]);
                 UOp sum = uop::vec(held);
                 for (int64_t n = 0; n < t_.keys / kSide; ++n)
-                    sum = wmma(uop::vec(std::span(w.narrow).subspan(static_cast<size_t>(n) * kHeld, kHeld)),
-                               read(kReadColumns, values, index_const(n * kSide), c * kSide, false), sum);
+                    sum = wmma(
+                        uop::vec(
+                            std::span(narrow[static_cast<size_t>(m)]).subspan(static_cast<size_t>(n) * kHeld, kHeld)),
+                        read(kReadColumns, values, index_const(n * kSide), c * kSide, false), sum);
                 for (size_t e = 0; e < kHeld; ++e)
                     update(sums, static_cast<int64_t>(e), uop::lane(sum, static_cast<int>(e)));
             }
     }
+
+    UOp queries_;
+    std::vector<Register> scores_;  // one of 16 keys and a matrix of rows
 };
 
 }  // namespace

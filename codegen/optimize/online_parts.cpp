@@ -37,6 +37,13 @@ std::pair<UOp, double> without_factor(UOp value) {
     return {value, 1};
 }
 
+/// The largest of products with a positive number is that of the factors: exponents take it with their own.
+void take_factor(OnlineParts& p) {
+    if (p.shift != p.top && !p.shift.src(2).is_const(0)) return;
+    const auto [below, factor] = without_factor(p.of_scores);
+    p.of_scores = below, p.to_exp2 *= factor;
+}
+
 }  // namespace
 
 bool is_plain_row(UOp value, UOp row) {
@@ -75,11 +82,7 @@ std::optional<OnlineParts> online_parts(UOp sink, UOp keys, const Target& target
         !(p.shift.is(Op::where) && p.shift.src(0).is(Op::cmplt) && p.shift.src(0).src(0) == alu(Op::abs, {p.top}) &&
           p.shift.src(1) == p.top && p.shift.src(2).is_const()))
         return {};
-    // The largest of products with a positive number is that of the factors: exponents take it with their own.
-    if (p.shift == p.top || p.shift.src(2).is_const(0)) {
-        const auto [below, factor] = without_factor(p.of_scores);
-        p.of_scores = below, p.to_exp2 *= factor;
-    }
+    take_factor(p);
     if (product.src(0) != weight && product.src(1) != weight) return {};
     p.value = below_widening(product.src(product.src(0) == weight ? 1 : 0));
     for (UOp u : toposort(p.of_scores)) {

@@ -10,6 +10,7 @@
 #include "strata/codegen/linear/scopes.h"
 #include "strata/codegen/render/expression_p.h"
 #include "strata/codegen/render/inline_plan_p.h"
+#include "strata/codegen/render/products_under_way_p.h"
 #include "strata/codegen/render/render.h"
 #include "strata/codegen/target/group_products.h"
 #include "strata/codegen/target/matrix_reads.h"
@@ -19,6 +20,7 @@ namespace strata::codegen {
 namespace {
 
 constexpr size_t kLongExpression = 100;  // characters; longer ones get a name though used once
+constexpr int kUnrolled = 8;             // steps of a loop over local memory that NVRTC writes out
 
 class Renderer {
   public:
@@ -41,11 +43,14 @@ class Renderer {
             }
         }
         if (program_.copies_ahead) count_copies_under_way();
-        if (target_.arch.is_amd()) find_fetches();
+        if (target_.arch.is_amd())
+            find_fetches();
+        else
+            find_short_steps();
         head();
         for (at_ = 0; at_ < program_.ops.size(); ++at_) {
             const UOp u = program_.ops[at_];
-            if (products_ && !holds_products(u)) end_products();
+            if (!products_.empty()) look_for_end_of_products(u);
             if (!emit_statement(u) && !emit_value(u)) return u;
         }
         return std::move(text_) + "}\n";
@@ -125,7 +130,7 @@ class Renderer {
     /// False where there is no spelling.
     bool emit_value(UOp u) {
         if (read_as_matrices_.contains(u)) return inlined_loads_.contains(u);
-        if (group_product(u)) products_ = u;
+        if (group_product(u)) products_.begin(u);
         Expression e = u.is_const() ? literal(u) : u.is(Op::load) ? load(u) : compute(u);
         if (e.text.empty()) return false;
         bool inlined = plan_.form[at_] == InlinePlan::Form::inlined;
@@ -185,15 +190,17 @@ class Renderer {
     void open_loop(UOp u) {
         std::string name = fmt::format("r{}", range_arg(u).id);
         const std::string steps = u.src().empty() ? fmt::to_string(range_arg(u).size) : value(u.src(0)).text;
+        if (unrolled_.contains(u)) line("#pragma unroll {}", kUnrolled);
         line("for ({0} {1} = 0; {1} < {2}; {1}++) {{", hip_type(u.dtype()), name, steps);
         values_[u] = {name};
         depth_++;
+        if (!program_.products_under_way) products_.begin_loop(u, [&](UOp sums) { return value(sums).text; });
     }
     void close_loop() {
         start_copies();
         depth_--;
         line("}}");
-        if (!sums_.empty()) line("strata_products_end({});", std::exchange(sums_, ""));
+        if (!sums_.empty()) line("strata_products_end<0>({});", std::exchange(sums_, ""));
     }
 
     const Expression& value(UOp u) const { return values_.at(skip_after(u)); }
@@ -328,23 +335,38 @@ class Renderer {
         }
     }
 
+    /// Innermost loops over what is in local memory: NVRTC leaves as they are those whose steps are long, and then loads wait at the
+    /// start of each.
+    void find_short_steps() {
+        std::vector<UOp> open;
+        bool reads = false;
+        for (UOp u : program_.ops) {
+            if (u.is(Op::range) || u.is(Op::barrier)) reads = false, std::ranges::fill(open, UOp());
+            if (u.is(Op::range)) open.push_back(u);
+            reads |= u.is(Op::load) && memory_of(u).as<ParamArg>().space == Space::local;
+            if (!u.is(Op::end)) continue;
+            if (open.back() && reads) unrolled_[open.back()] = true;
+            open.pop_back(), reads = false;
+        }
+    }
+
     void start_copies() {
         for (const std::string& copy : copies_) line("{}", copy);
         copies_.clear();
     }
-    /// Products of groups of waves are under way while their sums are put where they belong, and then while a loop's copies start.
-    bool holds_products(UOp u) {
-        const bool stores = u.is(Op::store) && u.src(1).is(Op::lane) && u.src(1).src(0) == products_;
-        if (stores) sums_ = value(u.src(0).src(0)).text;
-        return stores || (u.is(Op::lane) && u.src(0) == products_);
-    }
-    void end_products() {
-        products_ = {};
-        start_copies();
-        if (program_.products_under_way && depth_ > 1)
+    /// Where a loop does nothing but add to them, products go on up to the next step's.
+    void look_for_end_of_products(UOp u) {
+        if (ProductsUnderWay::Product* const p = products_.placed_by(u)) {
+            if (u.is(Op::store)) p->sums = memory_of(u), p->name = value(p->sums).text;
+        } else if (program_.products_under_way && depth_ > 1) {
+            start_copies();
             line("strata_products_of_steps_before_end();");
-        else
-            line("strata_products_end({});", std::exchange(sums_, ""));
+            sums_ = products_.take(products_.size()).back().name;
+        } else if (const size_t count = products_.ending_before(u)) {
+            start_copies();
+            const std::vector<ProductsUnderWay::Product> ended = products_.take(count);
+            for (const auto& p : ended) line("strata_products_end<{}>({});", products_.size(), p.name);
+        }
     }
 
     void store(UOp u) {
@@ -379,10 +401,10 @@ class Renderer {
     size_t at_ = 0, depth_ = 0;
     const std::array<bool, 3> scalar_threads_ = scalar_threads(program_, target_);
     UOpMap<Expression> values_;
-    UOpMap<bool> written_, declared_later_, inlined_loads_, filled_ahead_, read_as_matrices_, last_fetches_;
-    bool by_groups_ = false;           // waves multiply together what is in local memory
-    UOp products_;                     // of such, under way
-    std::string sums_;                 // what they are added to
+    UOpMap<bool> written_, declared_later_, inlined_loads_, filled_ahead_, read_as_matrices_, last_fetches_, unrolled_;
+    bool by_groups_ = false;  // waves multiply together what is in local memory
+    ProductsUnderWay products_{program_.ops};
+    std::string sums_;                 // of products that are under way up to the end of a loop
     std::vector<std::string> copies_;  // of a loop's step that start behind its products
     int copies_under_way_ = 0;
     int64_t asked_ = 0;  // bytes of memory of the block, where the launch gives it

@@ -154,15 +154,14 @@ std::string group_section(const MatrixShape& shape) {
                     fmt::format("%{}, %{}", count + 2, count + 3), 1);
     text += fmt::format(
         "template <int steps, bool, int, bool b_along_k, int b_rows>\n"
-        "STRATA_FN {1} {0}(strata_vector<{2}, 8 * steps> a, const void* b, {1} c) {{\n"
+        "STRATA_FN {1} {0}(strata_held<{2}, 8 * steps> a, const void* b, {1} c) {{\n"
         "    const uint64_t right = strata_tile_of_products<b_along_k, b_rows>(b);\n"
-        "    auto left = __builtin_bit_cast(strata_held<4 * steps>, a);\n"
-        "#pragma unroll\n    for (unsigned& x : left.words) asm volatile(\"\" : \"+r\"(x)::\"memory\");\n"
+        "#pragma unroll\n    for (unsigned& x : a.words) asm volatile(\"\" : \"+r\"(x)::\"memory\");\n"
         "    strata_products_begin(c);\n",
         shape.mnemonic, sum, hip_type(shape.operand));
     return text + product(fmt::format("{{%{}, %{}, %{}, %{}}}", count, count + 1, count + 2, count + 3),
-                          "\"r\"(left.words[4 * s]), \"r\"(left.words[4 * s + 1]), \"r\"(left.words[4 * s + 2]), "
-                          "\"r\"(left.words[4 * s + 3])",
+                          "\"r\"(a.words[4 * s]), \"r\"(a.words[4 * s + 1]), \"r\"(a.words[4 * s + 2]), "
+                          "\"r\"(a.words[4 * s + 3])",
                           fmt::format("%{}", count + 5), 4);
 }
 
@@ -217,13 +216,20 @@ std::string nvidia_wave_functions() {
     std::string text = vector_sections(false);
     for (const MatrixShape& shape : matrix_shapes()) {
         if (shape.family) continue;
-        // Of sums, and of an operand's 64 and 128 steps of the reduction that lanes hold.
-        for (const DType type : {shape.accumulator.vector(shape.accumulator_elements()), shape.operand.vector(32),
-                                 shape.operand.vector(64)})
-            if (shape.by_groups && text.find(fmt::format("//@ {}\n", hip_type(type))) == text.npos)
-                text += fmt::format(
-                    "//@ {0}\ntypedef strata_vector<{1}, {2}> {0};\n#define make_{0}(...) ({0}{{{{__VA_ARGS__}}}})\n",
-                    hip_type(type), hip_type(type.element()), type.lanes);
+        const DType sums = shape.accumulator.vector(shape.accumulator_elements());
+        const auto add_vector = [&](DType type, std::string_view is, std::string_view made) {
+            if (text.find(fmt::format("//@ {}\n", hip_type(type))) == text.npos)
+                text += fmt::format("//@ {0}\ntypedef {3}<{1}, {2}> {0};\n#define make_{0}(...) ({4})\n",
+                                    hip_type(type), hip_type(type.element()), type.lanes, is, made);
+        };
+        if (shape.by_groups) {
+            add_vector(sums, "strata_vector", fmt::format("{}{{{{__VA_ARGS__}}}}", hip_type(sums)));
+            for (const int lanes : {32, 64}) {  // of four and eight steps
+                const std::string element = hip_type(shape.operand);
+                add_vector(shape.operand.vector(lanes), "strata_held",
+                           fmt::format("strata_hold<{}, {}>(__VA_ARGS__)", element, lanes));
+            }
+        }
         text += shape.by_groups ? group_section(shape) : mma_section(shape);
     }
     return text;

@@ -5,30 +5,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <memory>
-#include <mutex>
 #include <vector>
 
-#include "strata/core/support/mutex.h"
 #include "strata/core/support/wrong_index.h"
-#include "strata/runtime/hip/nvidia_driver.h"
+#include "strata/runtime/hip/nvidia_gpu.h"
 #include "strata/runtime/hip/providers.h"
 
 namespace strata::hip {
 namespace {
 
 using cuda::kSuccess;
-
-struct Gpu {
-    int device = 0;  ///< the driver's handle
-    void *context = nullptr, *pool = nullptr;
-    DeviceProperties properties;
-    int shared_asked_most = 0;  ///< bytes of a block that a launch may ask for
-    Mutex page_mutex;
-    void* page = nullptr;  ///< of the host, which the device writes to itself: what is small is read by way of it
-};
-constexpr size_t kPageBytes = 4096;
 
 struct CudaModule {
     int device;
@@ -65,81 +52,6 @@ CudaFunction* of(FunctionHandle* handle) { return reinterpret_cast<CudaFunction*
 CudaStream* of(StreamHandle* handle) { return reinterpret_cast<CudaStream*>(handle); }
 CudaEvent* of(EventHandle* handle) { return reinterpret_cast<CudaEvent*>(handle); }
 CudaGraph* of(GraphHandle* handle) { return reinterpret_cast<CudaGraph*>(handle); }
-
-Result<int> attribute(const NvidiaDriver& driver, int device, int which) {
-    int value = 0;
-    STRATA_TRY_VOID(driver.check("cuDeviceGetAttribute", driver.cuDeviceGetAttribute(&value, which, device)));
-    return value;
-}
-
-Result<DeviceProperties> read_properties(const NvidiaDriver& driver, int device) {
-    namespace is = cuda::device_attribute;
-    DeviceProperties p;
-    char name[256] = {};
-    STRATA_TRY_VOID(driver.check("cuDeviceGetName", driver.cuDeviceGetName(name, sizeof name, device)));
-    STRATA_TRY(const int major, attribute(driver, device, is::kMajor));
-    STRATA_TRY(const int minor, attribute(driver, device, is::kMinor));
-    p.name = name;
-    p.arch = fmt::format("sm_{}{}", major, minor);
-    STRATA_TRY(p.warp_size, attribute(driver, device, is::kWarpSize));
-    STRATA_TRY(p.max_block, attribute(driver, device, is::kMaxBlock));
-    STRATA_TRY(p.lds_per_block, attribute(driver, device, is::kMaxShared));
-    for (int dim = 0; dim < 3; ++dim) {
-        STRATA_TRY(const int most, attribute(driver, device, is::kMaxGridX + dim));
-        p.max_grid[static_cast<size_t>(dim)] = static_cast<uint32_t>(most);
-    }
-    STRATA_TRY(p.units, attribute(driver, device, is::kUnits));
-    STRATA_TRY_VOID(driver.check("cuDeviceTotalMem", driver.cuDeviceTotalMem_v2(&p.memory_bytes, device)));
-    p.driver = driver.version();
-    return p;
-}
-
-Result<std::unique_ptr<Gpu>> open(const NvidiaDriver& driver, int ordinal) {
-    auto gpu = std::make_unique<Gpu>();
-    STRATA_TRY_VOID(driver.check("cuDeviceGet", driver.cuDeviceGet(&gpu->device, ordinal)));
-    STRATA_TRY(gpu->properties, read_properties(driver, gpu->device));
-    STRATA_TRY(gpu->shared_asked_most, attribute(driver, gpu->device, cuda::device_attribute::kMaxSharedAsked));
-    STRATA_TRY(const int pools, attribute(driver, gpu->device, cuda::device_attribute::kMemoryPools));
-    if (!pools)
-        return make_error(ErrorKind::Device,
-                          "{} has no memory pools (CUDA_ERROR_NOT_SUPPORTED), which Strata allocates from",
-                          gpu->properties.name);
-    STRATA_TRY_VOID(
-        driver.check("cuDevicePrimaryCtxRetain", driver.cuDevicePrimaryCtxRetain(&gpu->context, gpu->device)));
-    STRATA_TRY_VOID(driver.check("cuCtxSetCurrent", driver.cuCtxSetCurrent(gpu->context)));
-    STRATA_TRY_VOID(
-        driver.check("cuDeviceGetDefaultMemPool", driver.cuDeviceGetDefaultMemPool(&gpu->pool, gpu->device)));
-    uint64_t keep = ~uint64_t{0};  // what is freed stays until somebody runs out of memory
-    STRATA_TRY_VOID(driver.check("cuMemPoolSetAttribute",
-                                 driver.cuMemPoolSetAttribute(gpu->pool, cuda::pool_attribute::kKeep, &keep)));
-    STRATA_TRY_VOID(driver.check("cuMemHostAlloc", driver.cuMemHostAlloc(&gpu->page, kPageBytes, 0)));
-    return gpu;
-}
-
-/// The driver and a device, whose context is the thread's from here on.
-struct Place {
-    const NvidiaDriver* driver;
-    Gpu* gpu;
-};
-Result<Place> place(int device) {
-    static Mutex mutex;
-    static auto* const gpus = new std::vector<std::unique_ptr<Gpu>>();  // outlives what is freed at the end
-    STRATA_TRY(const NvidiaDriver* driver, nvidia_driver());
-    Gpu* gpu = nullptr;
-    {
-        std::lock_guard lock(mutex);
-        const auto at = static_cast<size_t>(device);
-        if (device < 0)
-            return make_error(ErrorKind::Device, "CUDA_ERROR_INVALID_DEVICE: there is no device {}", device);
-        if (at >= gpus->size()) gpus->resize(at + 1);
-        if (!(*gpus)[at]) {
-            STRATA_TRY((*gpus)[at], open(*driver, device));
-        }
-        gpu = (*gpus)[at].get();
-    }
-    STRATA_TRY_VOID(driver->check("cuCtxSetCurrent", driver->cuCtxSetCurrent(gpu->context)));
-    return Place{driver, gpu};
-}
 
 #define CUDA_CALL(at, name, ...) STRATA_TRY_VOID((at).driver->check(#name, (at).driver->name(__VA_ARGS__)))
 
@@ -200,18 +112,9 @@ Result<void> memcpy_to_device(int device, DevicePtr to, const void* from, size_t
     STRATA_TRY(const Place at, place(device));
     return at.driver->check("cuMemcpyHtoD", at.driver->cuMemcpyHtoD_v2(to, from, bytes));
 }
-/// The driver has pages of its own for other memory of the host, and waits for them longer. Who finds ours taken does not wait for it.
-Result<void> read(const Place& at, void* to, DevicePtr from, size_t bytes) {
-    std::unique_lock ours(at.gpu->page_mutex, std::defer_lock);
-    const bool by_page = bytes <= kPageBytes && ours.try_lock();
-    void* const here = by_page ? at.gpu->page : to;
-    STRATA_TRY_VOID(at.driver->check("cuMemcpyDtoH", at.driver->cuMemcpyDtoH_v2(here, from, bytes)));
-    if (by_page) memcpy(to, at.gpu->page, bytes);
-    return {};
-}
 Result<void> memcpy_to_host(int device, void* to, DevicePtr from, size_t bytes) {
     STRATA_TRY(const Place at, place(device));
-    return read(at, to, from, bytes);
+    return read_memory(at, to, from, bytes);
 }
 Result<void> memcpy_on_device(int device, DevicePtr to, DevicePtr from, size_t bytes) {
     STRATA_TRY(const Place at, place(device));
@@ -282,7 +185,7 @@ Result<void> look_for_wrong_index(const Place& at, const CudaFunction& function)
     const DevicePtr where = function.module->wrong_index;
     if (!where) return {};
     uint64_t left = 0;
-    STRATA_TRY_VOID(read(at, &left, where, sizeof left));
+    STRATA_TRY_VOID(read_memory(at, &left, where, sizeof left));
     const auto wrong = wrong_index(left);
     if (!wrong) return {};
     CUDA_CALL(at, cuMemsetD8_v2, where, 0, sizeof left);

@@ -57,11 +57,12 @@ size_t count(const LinearProgram& program, Op op) {
 TEST(OnlineByMatrices, KeepsTheValuesOfAttention) {
     struct {
         int64_t rows, keys, columns;
-    } const shapes[] = {{16, 16, 16}, {32, 64, 32}, {128, 256, 64}, {128, 64, 128}, {64, 128, 64}};
+    } const shapes[] = {{16, 16, 16}, {32, 64, 32}, {128, 256, 64}, {64, 64, 128}, {64, 256, 64}};
     for (auto [rows, keys, columns] : shapes)
         for (DType type : {dtypes::bfloat16, dtypes::float16})
             for (Mask mask : {Mask::none, Mask::causal}) {
-                SCOPED_TRACE(fmt::format("{} {} {} {}", rows, keys, columns, type.name()));
+                SCOPED_TRACE(fmt::format("{} {} {} {}{}", rows, keys, columns, type.name(),
+                                         mask == Mask::causal ? " causal" : ""));
                 GraphScope scope;
                 const UOp body = attention(rows, keys, columns, type, mask);
                 const Filled f = started(body);
@@ -97,12 +98,21 @@ std::vector<std::pair<std::string, bool>> products_of(const Kernel& kernel, cons
 TEST(OnlineByMatrices, GroupsOfWavesHoldTheWeightsThatTheyMultiplyByValues) {
     GraphScope scope;
     const Filled wide = started(attention(128, 256, 128, dtypes::bfloat16, Mask::causal)),
+                 narrow = started(attention(128, 384, 64, dtypes::bfloat16, Mask::none)),
                  few_keys = started(attention(128, 64, 64, dtypes::float16, Mask::causal)),
                  few_rows = started(attention(32, 128, 64, dtypes::bfloat16, Mask::none));
     using Products = std::vector<std::pair<std::string, bool>>;
     EXPECT_EQ(products_of(heuristic(wide.kernel, hopper).kernel),
-              (Products{{"wgmma_f32_16x128x16_bf16<8, 1, 128, 1, 128>", false},
-                        {"wgmma_f32_16x128x16_bf16<8, 1, 0, 0, 128>", true}}));
+              (Products{{"wgmma_f32_16x64x16_bf16<8, 1, 128, 1, 64>", false},
+                        {"wgmma_f32_16x64x16_bf16<8, 1, 128, 1, 64>", false},
+                        {"wgmma_f32_16x128x16_bf16<4, 1, 0, 0, 64>", true},
+                        {"wgmma_f32_16x128x16_bf16<4, 1, 0, 0, 64>", true}}))
+        << "of the first tile; in the loop; of the last one";
+    EXPECT_EQ(products_of(heuristic(narrow.kernel, hopper).kernel),
+              (Products{{"wgmma_f32_16x128x16_bf16<4, 1, 128, 1, 128>", false},
+                        {"wgmma_f32_16x128x16_bf16<4, 1, 128, 1, 128>", false},
+                        {"wgmma_f32_16x64x16_bf16<8, 1, 0, 0, 128>", true},
+                        {"wgmma_f32_16x64x16_bf16<8, 1, 0, 0, 128>", true}}));
     EXPECT_EQ(products_of(heuristic(few_keys.kernel, hopper).kernel),
               (Products{{"wgmma_f32_16x64x16_f16<4, 1, 128, 1, 64>", false},
                         {"wgmma_f32_16x64x16_f16<4, 1, 0, 0, 64>", true}}));

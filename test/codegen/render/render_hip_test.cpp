@@ -8,10 +8,10 @@
 namespace strata::codegen {
 namespace {
 
-std::string rendered(const Kernel& kernel) {
-    auto program = linearize(kernel, gfx1100);
+std::string rendered(const Kernel& kernel, const Target& target = gfx1100) {
+    auto program = linearize(kernel, target);
     if (!program) return program.error().message;
-    auto source = render_hip(*program, gfx1100);
+    auto source = render_hip(*program, target);
     return source ? source->text : source.error().message;
 }
 
@@ -36,6 +36,12 @@ extern "C" __global__ void __launch_bounds__(256) block_sum_kernel(float* __rest
     if (tx < 1) out0[bx] = acc0;
 }
 )");
+}
+
+TEST(RenderHip, AsksNvrtcToWriteOutLoopsOverLocalMemoryAlone) {
+    const std::string text = rendered(block_sum(64), target_of(Chip::parse("sm_90").value()));
+    EXPECT_NE(text.find("    #pragma unroll 8\n    for (int r3 = 0; "), std::string::npos) << text;
+    EXPECT_EQ(text.find("#pragma"), text.rfind("#pragma")) << text;
 }
 
 }  // namespace
