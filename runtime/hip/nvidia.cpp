@@ -1,11 +1,12 @@
 // NVIDIA's driver behind the HipApi table: device i is the driver's i-th, in its primary context, which other libraries of the process
-// (torch, CuPy) use too. Memory comes from the driver's stream-ordered pool; copies and allocations are in order with all
+// (torch, CuPy) use too. Memory comes from the driver's stream-ordered pool, small blocks that were freed from a list; copies and allocations are in order with all
 // streams, as those of the table's calls are blocking ones (CUDA Driver API, "Stream synchronization behavior").
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "strata/core/support/wrong_index.h"
@@ -76,7 +77,7 @@ size_t pooled_bytes(int device) {
         at->driver->cuMemPoolGetAttribute(at->gpu->pool, cuda::pool_attribute::kReserved, &reserved) != kSuccess ||
         at->driver->cuMemPoolGetAttribute(at->gpu->pool, cuda::pool_attribute::kUsed, &used) != kSuccess)
         return 0;
-    return reserved - used;
+    return reserved - used + at->gpu->small.kept_bytes();
 }
 
 Error out_of_memory(const Place& at, int device, size_t bytes, size_t pooled) {
@@ -91,21 +92,27 @@ Error out_of_memory(const Place& at, int device, size_t bytes, size_t pooled) {
 
 Result<DevicePtr> malloc(int device, size_t bytes) {
     STRATA_TRY(const Place at, place(device));
+    SmallBlocks& small = at.gpu->small;
+    if (const std::optional<DevicePtr> kept = small.take(bytes)) return *kept;
     DevicePtr memory = 0;
-    int code = at.driver->cuMemAllocAsync(&memory, std::max<size_t>(bytes, 1), nullptr);
+    const auto allocate = [&] { return at.driver->cuMemAllocAsync(&memory, SmallBlocks::rounded(bytes), nullptr); };
+    int code = allocate();
     if (code == cuda::kOutOfMemory) {
-        CUDA_CALL(at, cuCtxSynchronize);
         const size_t pooled = pooled_bytes(device);
+        for (const DevicePtr kept : small.give_back()) CUDA_CALL(at, cuMemFreeAsync, kept, nullptr);
+        CUDA_CALL(at, cuCtxSynchronize);
         CUDA_CALL(at, cuMemPoolTrimTo, at.gpu->pool, 0);
-        code = at.driver->cuMemAllocAsync(&memory, std::max<size_t>(bytes, 1), nullptr);
+        code = allocate();
         if (code == cuda::kOutOfMemory) return out_of_memory(at, device, bytes, pooled);
     }
     STRATA_TRY_VOID(at.driver->check("cuMemAllocAsync", code));
+    small.add(memory, bytes);
     return memory;
 }
 
 Result<void> free(int device, DevicePtr memory) {
     STRATA_TRY(const Place at, place(device));
+    if (at.gpu->small.keep(memory)) return {};
     return at.driver->check("cuMemFreeAsync", at.driver->cuMemFreeAsync(memory, nullptr));
 }
 Result<void> memcpy_to_device(int device, DevicePtr to, const void* from, size_t bytes) {

@@ -1,6 +1,7 @@
 #pragma once
 #include "strata/core/support/mutex.h"
 #include "strata/runtime/hip/nvidia_driver.h"
+#include "strata/runtime/hip/small_blocks.h"
 
 namespace strata::hip {
 
@@ -10,6 +11,7 @@ struct Gpu {
     void *context = nullptr, *pool = nullptr;
     DeviceProperties properties;
     int shared_asked_most = 0;  ///< bytes of a block that a launch may ask for
+    SmallBlocks small;
     Mutex page_mutex;
     void* page = nullptr;  ///< of the host, which the device writes to itself: what is small is read by way of it
 };

@@ -71,9 +71,10 @@ TEST_F(NvidiaTest, MemoryIsCopiedInAndOut) {
     api.memcpy_to_host(0, out.data(), b, 12).value();
     EXPECT_EQ(out, (std::vector<int>{1, 2, -1}));
     EXPECT_EQ(api.host_view(0, a), nullptr);
-    EXPECT_EQ(api.pooled_bytes(0), 3072u);
+    const size_t pooled = api.pooled_bytes(0);
     api.free(0, a).value();
     api.free(0, b).value();
+    EXPECT_EQ(api.pooled_bytes(0), pooled + 1024) << "small blocks are kept";
 }
 
 /// Whether the last copy to the host went to memory that the driver gave out.
@@ -158,20 +159,41 @@ TEST_F(NvidiaTest, ALaunchThatIsRefusedSaysWhichLimitItIsBeyond) {
     EXPECT_TRUE(api.module_unload(module));
 }
 
+TEST_F(NvidiaTest, TheDriverIsNotAskedAgainForASmallBlockThatWasFreed) {
+    const HipApi& api = nvidia();
+    const DevicePtr first = api.malloc(0, 2000).value();
+    api.free(0, first).value();
+    const int allocations = fake().calls["cuMemAllocAsync"], frees = fake().calls["cuMemFreeAsync"];
+    EXPECT_EQ(api.malloc(0, 2048).value(), first);
+    api.free(0, first).value();
+    EXPECT_EQ(fake().calls["cuMemAllocAsync"], allocations);
+    EXPECT_EQ(fake().calls["cuMemFreeAsync"], frees);
+    const DevicePtr large = api.malloc(0, 1 << 20).value();
+    api.free(0, large).value();
+    EXPECT_EQ(fake().calls["cuMemFreeAsync"], frees + 1) << "large ones are the driver's";
+}
+
 TEST_F(NvidiaTest, OutOfMemoryThePoolIsTrimmedAndAskedOnceMore) {
     fake().fails["cuMemAllocAsync"] = {2, 1};
     const int trims = fake().calls["cuMemPoolTrimTo"];
-    const Result<DevicePtr> memory = nvidia().malloc(0, 64);
+    const Result<DevicePtr> memory = nvidia().malloc(0, 100000);
     ASSERT_TRUE(memory) << memory.error().message;
     EXPECT_EQ(fake().calls["cuMemPoolTrimTo"], trims + 1);
     nvidia().free(0, *memory).value();
 
+    nvidia().free(0, nvidia().malloc(0, 100).value()).value();
+    const size_t pooled = nvidia().pooled_bytes(0);
+    ASSERT_GT(pooled, 3072u) << "what the driver holds, and a small block";
     fake().fails["cuMemAllocAsync"] = {2, 2};
+    const int frees = fake().calls["cuMemFreeAsync"];
     const Result<DevicePtr> none = nvidia().malloc(0, 123456);
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().kind, ErrorKind::Device);
-    for (const char* part : {"CUDA_ERROR_OUT_OF_MEMORY", "123456 bytes", "1000 are free", "gave back 3072"})
+    const std::string gave_back = "gave back " + std::to_string(pooled);
+    for (const char* part : {"CUDA_ERROR_OUT_OF_MEMORY", "123456 bytes", "1000 are free", gave_back.c_str()})
         EXPECT_NE(none.error().message.find(part), std::string::npos) << part << " in " << none.error().message;
+    EXPECT_GT(fake().calls["cuMemFreeAsync"], frees);
+    EXPECT_EQ(nvidia().pooled_bytes(0), 3072u) << "nothing small is kept";
 }
 
 TEST_F(NvidiaTest, ErrorsCarryCudasNameAndWords) {
