@@ -5,6 +5,8 @@
 // After   in the outer loop: vector = elements of the tile; barrier; local memory = elements of the vector; barrier;
 //         value(load(local memory[place(inner, threads, ...)]))
 // The first barrier waits for those who still read the tile before; what it fetches is under way until then.
+// stage_copied: what memory has otherwise than local memory is copied an element at a time rather than put together by threads, so that
+// fetch_ahead (codegen/linear) makes copies of it that go on by themselves.
 // What four waves multiply together (MatrixShape::by_groups) they read there themselves, all steps of the tile:
 //   reduce(wmma(contract(load(a)), contract(load(b)), 0), outer, inner) becomes reduce(wmma(local a, local b, 0), outer)
 #include <algorithm>
@@ -58,8 +60,13 @@ struct Operand {
 
 class Staging {
   public:
-    Staging(UOp sink, UOp outer, UOp inner, const Target& target)
-        : sink_(sink), outer_(outer), inner_(inner), target_(target), next_id_(next_range_id(sink)) {
+    Staging(UOp sink, UOp outer, UOp inner, const Target& target, bool by_elements)
+        : sink_(sink),
+          outer_(outer),
+          inner_(inner),
+          target_(target),
+          by_elements_(by_elements),
+          next_id_(next_range_id(sink)) {
         if (std::ranges::any_of(ranges(sink), [](UOp r) { return range_arg(r).axis == Axis::lane; }))
             for (const Access& access : accesses_of(Nest(sink), target.wave_size))
                 if (is_scalar(access, target)) scalar_[access.node] = true;
@@ -164,6 +171,7 @@ class Staging {
         const auto fits = [&](int64_t n) { return o.elements % n == 0 && o.elements / n >= block_; };
         while (o.wide < o.most_at_once() && together % (2 * o.wide) == 0 && fits(2 * o.wide)) o.wide *= 2;
         if (o.near == o.tile[0] || in_both_sides(o)) return;
+        if (by_elements_) return void(o.wide = 1);
         const int64_t size = range_arg(o.near).size;
         while (o.deep < o.most_at_once() && size % (2 * o.deep) == 0) {
             if (!fits(2 * o.deep * o.wide) && o.wide > o.deep) o.wide /= 2;
@@ -396,6 +404,7 @@ class Staging {
 
     UOp sink_, outer_, inner_;
     const Target& target_;
+    bool by_elements_;
     std::vector<UOp> threads_;  // the fastest last
     std::vector<Operand> operands_;
     UOpMap<bool> scalar_;
@@ -403,11 +412,7 @@ class Staging {
     int next_id_, next_slot_ = 0;
 };
 
-}  // namespace
-
-namespace actions {
-
-Result<Kernel> stage(const Site& site) {
+Result<Kernel> stage_by(const Site& site, bool by_elements) {
     const RangeArg& r = range_arg(site.range());
     if (site.amount < 1 || r.size % site.amount != 0 || r.size == site.amount)
         return make_error(ErrorKind::Usage, "cannot make tiles of {} of a range of {}", site.amount, r.size);
@@ -417,8 +422,25 @@ Result<Kernel> stage(const Site& site) {
         outer = uop::range(r.size / site.amount, r.id, r.axis);
         sink = simplify(replace_range(sink, site.range(), outer * site.amount + inner, std::array{outer, inner}));
     }
-    STRATA_TRY(UOp staged, Staging(sink, outer, inner, site.target).run());
+    STRATA_TRY(UOp staged, Staging(sink, outer, inner, site.target, by_elements).run());
     return Kernel{staged, site.kernel.name};
+}
+
+}  // namespace
+
+namespace actions {
+
+Result<Kernel> stage(const Site& site) { return stage_by(site, false); }
+
+Result<Kernel> stage_copied(const Site& site) {
+    constexpr int kNarrowest = 4;  // bytes of a copy: PTX ISA, "cp.async"
+    if (site.target.ahead != Ahead::copies)
+        return make_error(ErrorKind::Usage, "copies of {} do not go on by themselves", site.target.arch.name());
+    for (UOp u : toposort(site.kernel.sink))
+        if (u.is(Op::load) && u.dtype().element().bytes() < kNarrowest)
+            return make_error(ErrorKind::Usage, "a copy that goes on by itself is of {} bytes at least, and {} has {}",
+                              kNarrowest, u.dtype().element().name(), u.dtype().element().bytes());
+    return stage_by(site, true);
 }
 
 }  // namespace actions

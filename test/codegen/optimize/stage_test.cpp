@@ -86,6 +86,32 @@ TEST(StageAhead, KeepsTheValuesOfProductsWithOneBarrierAStep) {
             }
 }
 
+TEST(StageCopied, CopiesGoOnByThemselvesWhereThreadsWouldPutThingsTogether) {
+    GraphScope scope;
+    const UOp body = matmul(filled({32, 64}), filled({64, 32}, dtypes::float32, 2));
+    Filled f = started(body);
+    for (const char* tile : {"upcast(1, 4) local(1, 8) upcast(0, 4) local(0, 8) ",
+                             "upcast(1, 4) local(1, 4) upcast(1, 2) upcast(0, 4) local(0, 8) unroll(0, 2) "}) {
+        const auto program = [&](std::string_view kind) {
+            const auto actions = parse_actions(fmt::format("{}{}(0, 8)", tile, kind)).value();
+            const Kernel k = apply_all(f.kernel, actions, hopper).value();
+            EXPECT_EQ(difference(in_blocks(k, f.slots, hopper), evaluate(body, contents())), "") << to_string(actions);
+            return linearize(k, hopper).value();
+        };
+        EXPECT_FALSE(program("stage").copies_ahead);
+        EXPECT_TRUE(program("stage_copied").copies_ahead);
+    }
+    const auto error = [](DType type, const Target& target) {
+        Filled g = started(matmul(filled({32, 64}, type), filled({64, 32}, type, 2)));
+        return apply_all(g.kernel, parse_actions("local(1, 4) local(0, 4) stage_copied(0, 8)").value(), target)
+            .error()
+            .message;
+    };
+    EXPECT_NE(error(dtypes::float32, gfx1100).find("do not go on by themselves"), std::string::npos);
+    EXPECT_NE(error(dtypes::float32, turing).find("do not go on by themselves"), std::string::npos);
+    EXPECT_NE(error(dtypes::float16, hopper).find("4 bytes at least"), std::string::npos);
+}
+
 TEST(StageAhead, ReadsTheNextTileBeforeItComputesWithThisOne) {
     GraphScope scope;
     Filled f = started(matmul(filled({8, 16}), filled({16, 8}, dtypes::float32, 2)));
