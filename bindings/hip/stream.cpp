@@ -46,6 +46,9 @@ struct Timelines {
         }
         return own;
     }
+    bool has(Stream* stream) const {
+        return std::ranges::any_of(of_device, [&](const auto& one) { return one.second.streams.contains(stream); });
+    }
 };
 Timelines& timelines() {
     static auto* all = new Timelines;
@@ -126,8 +129,12 @@ Code units_of(void* handle, uint32_t words, uint32_t* mask) {
 
 Code destroy(void* handle) {
     if (!handle || address(handle) <= kPerThreadStream) return hipErrorInvalidHandle;
-    Stream* const stream = stream_of(handle);
-    if (!stream) return hipErrorContextIsDestroyed;
+    auto* const stream = static_cast<Stream*>(handle);
+    {
+        Timelines& all = timelines();
+        std::lock_guard lock(all.mutex);
+        if (!all.has(stream) || std::exchange(stream->leaving, true)) return hipErrorContextIsDestroyed;
+    }
     remove(stream);
     return hipSuccess;
 }
@@ -146,9 +153,7 @@ Stream* stream_of(void* handle) {
     std::lock_guard lock(all.mutex);
     if (address(handle) <= kLegacyStream) return &all.of(current()).legacy;
     auto* const stream = static_cast<Stream*>(handle);
-    for (const auto& [device, line] : all.of_device)
-        if (line.streams.contains(stream)) return stream;
-    return nullptr;
+    return all.has(stream) && !stream->leaving ? stream : nullptr;
 }
 
 void spend(Stream& stream, Time duration) {

@@ -21,6 +21,7 @@ struct Stream {
     StreamHandle* handle = nullptr;
     std::vector<uint32_t> units = {};  ///< bits of those that it was made for; none: all
     Time now = 0;
+    bool leaving = false;                        ///< a thread destroys it, and waits for what it holds back
     std::shared_ptr<Capture> capture = nullptr;  ///< what it does goes to a graph
 };
 inline constexpr unsigned kNonBlocking = 1;
