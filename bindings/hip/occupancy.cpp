@@ -8,7 +8,6 @@ namespace {
 
 /// The block that fills a unit best, the largest of those, and the grid that fills the device with it.
 Code best_block(const Function& function, size_t lds, int limit, int* grid, int* block) {
-    if (!grid || !block) return hipErrorInvalidValue;
     const int wave = static_cast<int>(function.kernel.wave_size), most = static_cast<int>(function.kernel.max_block);
     const int largest = limit > 0 ? std::min(limit, most) : most;
     int best = 0, blocks = 0;
@@ -39,10 +38,6 @@ Code with_function(void* handle, F&& ask) {
     return function ? ask(*function) : hipErrorInvalidDeviceFunction;
 }
 
-Code blocks_of(const Function& function, int block, size_t lds, int* out) {
-    return out ? blocks_per_unit(function, block, lds, *out) : hipErrorInvalidValue;
-}
-
 }  // namespace
 }  // namespace strata::hip::library
 
@@ -52,7 +47,8 @@ constexpr unsigned kMostFlag = 1;  // hipOccupancyDisableCachingOverride; defaul
 
 int hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* host, int block, size_t lds) {
     return entry("hipOccupancyMaxActiveBlocksPerMultiprocessor", [&] {
-        return with_kernel(host, [&](const Function& own) { return blocks_of(own, block, lds, blocks); });
+        if (!blocks) return hipErrorInvalidValue;
+        return with_kernel(host, [&](const Function& own) { return blocks_per_unit(own, block, lds, *blocks); });
     });
 }
 int hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* host, int block, size_t lds,
@@ -62,12 +58,14 @@ int hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const voi
 }
 int hipOccupancyMaxPotentialBlockSize(int* grid, int* block, const void* host, size_t lds, int limit) {
     return entry("hipOccupancyMaxPotentialBlockSize", [&] {
+        if (!grid || !block) return hipErrorInvalidValue;
         return with_kernel(host, [&](const Function& own) { return best_block(own, lds, limit, grid, block); });
     });
 }
 int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int block, size_t lds) {
     return entry("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", [&] {
-        return with_function(function, [&](const Function& own) { return blocks_of(own, block, lds, blocks); });
+        if (!blocks) return hipErrorInvalidValue;
+        return with_function(function, [&](const Function& own) { return blocks_per_unit(own, block, lds, *blocks); });
     });
 }
 int hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, void* function, int block, size_t lds,
@@ -77,6 +75,7 @@ int hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, voi
 }
 int hipModuleOccupancyMaxPotentialBlockSize(int* grid, int* block, void* function, size_t lds, int limit) {
     return entry("hipModuleOccupancyMaxPotentialBlockSize", [&] {
+        if (!grid || !block) return hipErrorInvalidValue;
         return with_function(function, [&](const Function& own) { return best_block(own, lds, limit, grid, block); });
     });
 }
