@@ -148,8 +148,10 @@ class Fetching {
         return bytes;
     }
     /// Steps that local memory holds of what these store: as many as leave room for a second block on the unit, two in any case.
-    /// Groups of waves that multiply have sums in most of its registers, so that there is one.
+    /// Groups of waves that multiply have sums in most of its registers, so that there is one; but with several products, as in
+    /// attention, two steps and more blocks are faster.
     int64_t turns(UOp range, std::span<const UOp> stores) const {
+        if (products_of_groups_ > 1) return 2;
         const int64_t bytes = bytes_of_memories(stores), others = lds_ - bytes;
         const int64_t fit = (target_.lds_bytes / (products_of_groups_ ? 1 : 2) - others) / bytes;
         return std::clamp<int64_t>(std::min(fit, range_arg(range).size), 2, kMostTurns);
