@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "strata/ops/build_p.h"
+#include "strata/ops/convolution_p.h"
 
 namespace strata::ops {
 namespace {
@@ -16,19 +17,6 @@ Shape for_each(std::string_view name, std::string_view what, Shape given, size_t
     for (int64_t n : given)
         if (n < least) user_error(ErrorKind::Usage, "[{}] {} {}: at least {}", name, what, to_string(given), least);
     return given;
-}
-
-/// The part of a shape that begins behind so many axes.
-Shape behind(const Shape& shape, size_t axes) { return {shape.begin() + static_cast<ptrdiff_t>(axes), shape.end()}; }
-Shape joined(Shape a, const Shape& b) {
-    a.insert(a.end(), b.begin(), b.end());
-    return a;
-}
-
-Tensor padded(const Tensor& x, const Shape& padding, Number value) {
-    Pairs pairs(x.shape().size() - padding.size(), {0, 0});
-    for (int64_t n : padding) pairs.emplace_back(n, n);
-    return x.pad(pairs, value);
 }
 
 /// One axis of x as places and what lies under a window at each, last.
@@ -84,6 +72,25 @@ void check_groups(std::string_view name, const Tensor& x, const Tensor& weight, 
 
 }  // namespace
 
+Shape behind(const Shape& shape, size_t axes) { return {shape.begin() + static_cast<ptrdiff_t>(axes), shape.end()}; }
+Shape joined(Shape a, const Shape& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
+Tensor padded(const Tensor& x, const Shape& padding, Number value) {
+    Pairs pairs(x.shape().size() - padding.size(), {0, 0});
+    for (int64_t n : padding) pairs.emplace_back(n, n);
+    return x.pad(pairs, value);
+}
+
+Tensor viewed(const Tensor& x, const Shape& window, const Shape& stride, const Shape& dilation) {
+    Tensor out = x;
+    for (size_t i = 0; i < window.size(); ++i)
+        out = windows_along(out, x.shape().size() - window.size() + i, window[i], stride[i], dilation[i]);
+    return out;
+}
+
 Tensor windows(const Tensor& x, const Shape& window, const Shape& stride, const Shape& dilation) {
     const size_t axes = window.size();
     if (axes == 0 || axes > x.shape().size())
@@ -91,33 +98,18 @@ Tensor windows(const Tensor& x, const Shape& window, const Shape& stride, const 
     const Shape sizes = for_each("windows", "window", window, axes, 1),
                 steps = for_each("windows", "stride", stride, axes, 1),
                 apart = for_each("windows", "dilation", dilation, axes, 1);
-    Tensor out = x;
-    for (size_t i = 0; i < axes; ++i)
-        out = windows_along(out, x.shape().size() - axes + i, sizes[i], steps[i], apart[i]);
-    return out;
+    return under_windows(x, sizes, steps, apart);
 }
 
 Tensor conv(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const Sliding& sliding,
             int64_t groups) {
     check_groups("conv", x, weight, 1, groups);
     const Shape window = behind(weight.shape(), 2);
-    const Shape padding = for_each("conv", "padding", sliding.padding, window.size(), 0);
-    const Tensor under = windows(padded(x, padding, 0), window, sliding.stride, sliding.dilation);
     const size_t axes = window.size();
-    const Shape places(under.shape().begin() + 2, under.shape().begin() + 2 + static_cast<ptrdiff_t>(axes));
-    const int64_t n = x.shape()[0], in = weight.shape()[1], out = weight.shape()[0] / groups;
-    const int64_t spots = product(places), inner = in * product(window);
-    // (n, groups, places, in * window) x (groups, in * window, out)
-    std::vector<int> order = {0, 1};
-    for (size_t i = 0; i < axes; ++i) order.push_back(static_cast<int>(3 + i));
-    order.push_back(2);
-    for (size_t i = 0; i < axes; ++i) order.push_back(static_cast<int>(3 + axes + i));
-    Tensor left = under.reshape(joined(joined({n, groups, in}, places), window))
-                      .permute(order)
-                      .reshape({n, groups, spots, inner});
-    Tensor right = weight.reshape({groups, out, inner}).transpose(1, 2);
-    Tensor y = left.matmul(right).transpose(2, 3).reshape(joined({n, groups * out}, places));
-    return with_bias("conv", y, bias);
+    const Steps steps{window, for_each("conv", "stride", sliding.stride, axes, 1),
+                      for_each("conv", "padding", sliding.padding, axes, 0),
+                      for_each("conv", "dilation", sliding.dilation, axes, 1), groups};
+    return with_bias("conv", convolved(x, weight, steps), bias);
 }
 
 Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const Sliding& sliding,
@@ -125,39 +117,20 @@ Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional
     check_groups("conv_transpose", x, weight, 0, groups);
     const Shape window = behind(weight.shape(), 2);
     const size_t axes = window.size();
-    const Shape stride = for_each("conv_transpose", "stride", sliding.stride, axes, 1),
-                padding = for_each("conv_transpose", "padding", sliding.padding, axes, 0),
-                dilation = for_each("conv_transpose", "dilation", sliding.dilation, axes, 1),
-                beyond = for_each("conv_transpose", "output_padding", output_padding, axes, 0);
-    // x with stride - 1 zeros between its elements, under windows of the weights the other way round.
-    Tensor spread = x;
-    Pairs around(2, {0, 0});
-    std::vector<int> turned;
+    const Steps steps{window, for_each("conv_transpose", "stride", sliding.stride, axes, 1),
+                      for_each("conv_transpose", "padding", sliding.padding, axes, 0),
+                      for_each("conv_transpose", "dilation", sliding.dilation, axes, 1), groups};
+    const Shape beyond = for_each("conv_transpose", "output_padding", output_padding, axes, 0);
+    Shape sizes;
     for (size_t i = 0; i < axes; ++i) {
-        const size_t axis = i + 2;
-        const int64_t size = spread.shape()[axis];
-        const int64_t reach = dilation[i] * (window[i] - 1);
-        if (padding[i] > reach || beyond[i] >= stride[i])
+        const int64_t reach = steps.dilation[i] * (window[i] - 1);
+        if (steps.padding[i] > reach || beyond[i] >= steps.stride[i])
             user_error(ErrorKind::Usage,
-                       "[conv_transpose] padding {} of at most {}, output_padding {} below the stride {}", padding[i],
-                       reach, beyond[i], stride[i]);
-        spread = spread.unsqueeze(static_cast<int>(axis) + 1);
-        Pairs zeros(spread.shape().size(), {0, 0});
-        zeros[axis + 1].second = stride[i] - 1;
-        spread = spread.pad(zeros).flatten(static_cast<int>(axis), static_cast<int>(axis) + 1);
-        Pairs kept;
-        for (size_t j = 0; j < spread.shape().size(); ++j) kept.emplace_back(0, spread.shape()[j]);
-        kept[axis].second = (size - 1) * stride[i] + 1;
-        spread = spread.shrink(kept);
-        around.emplace_back(reach - padding[i], reach - padding[i] + beyond[i]);
-        turned.push_back(static_cast<int>(axis));
+                       "[conv_transpose] padding {} of at most {}, output_padding {} below the stride {}",
+                       steps.padding[i], reach, beyond[i], steps.stride[i]);
+        sizes.push_back((x.shape()[i + 2] - 1) * steps.stride[i] + reach + 1 - 2 * steps.padding[i] + beyond[i]);
     }
-    const int64_t in = weight.shape()[0] / groups, out = weight.shape()[1];
-    Tensor other_way = weight.flip(turned)
-                           .reshape(joined({groups, in, out}, window))
-                           .transpose(1, 2)
-                           .reshape(joined({groups * out, in}, window));
-    return conv(spread.pad(around), other_way, bias, {{1}, {0}, dilation}, groups);
+    return with_bias("conv_transpose", spread_back(x, weight, steps, sizes), bias);
 }
 
 Tensor max_pool(const Tensor& x, const Shape& window, const std::optional<Shape>& stride, const Shape& padding,

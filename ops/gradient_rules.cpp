@@ -1,5 +1,6 @@
 #include "strata/ops/gradient_rules.h"
 
+#include <algorithm>
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
@@ -52,6 +53,10 @@ Rules& rules() {
     return *all;
 }
 
+bool is_same(const GradientRule& a, const GradientRule& b) {
+    return !a.kind.empty() && a.kind == b.kind && std::ranges::equal(a.inputs, b.inputs, {}, &Root::get, &Root::get);
+}
+
 }  // namespace
 
 Tensor with_rule(const Tensor& value, GradientRule rule) {
@@ -60,9 +65,13 @@ Tensor with_rule(const Tensor& value, GradientRule rule) {
     STRATA_CHECK(told, "rules do not hear of nodes");
     GraphScope scope;
     Tensor marked = detach(detach(detach(value)));
-    while (rules().find(marked.uop())) marked = detach(marked);
+    bool has_it = false;
+    while (const auto there = rules().find(marked.uop())) {
+        if ((has_it = is_same(*there, rule))) break;
+        marked = detach(marked);
+    }
     if (marked.is_uniform()) marked = Tensor(marked.uop(), marked.placement());
-    rules().add(marked.value(), std::move(rule));
+    if (!has_it) rules().add(marked.value(), std::move(rule));
     return marked;
 }
 
@@ -101,7 +110,7 @@ UOp substitute_with_rules(UOp root, const UOpMap<UOp>& replacements,
         const UOp now = u.with_src(sources);
         const auto rule = rule_of(u);
         if (!rule || rule_of(now)) return now;
-        GradientRule next{.first = now_of(rule->first)};
+        GradientRule next{.first = now_of(rule->first), .kind = rule->kind};
         for (const Root& input : rule->inputs) next.inputs.push_back(now_of(input));
         if (rule->backward)
             next.backward = [rule, remade](const Tensor& g) {

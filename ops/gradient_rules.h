@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "strata/core/uop/uop_map.h"
@@ -21,6 +22,8 @@ struct GradientRule {
     };
     std::function<Again()> again = {};
     Root first = {};  ///< with `again`: what was made of the inputs at first
+    /// Not empty: rules of one kind for one value of one list of inputs are the same, and with_rule gives what has it already.
+    std::string_view kind = {};
 };
 
 /// The same value, past which gradients go by the rule. Costs nothing. Of integers the value itself.

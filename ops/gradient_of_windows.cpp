@@ -1,0 +1,166 @@
+// What arrives at what windows slide over: each element gets one sum over the windows that hold it. And the three maps of a
+// convolution, whose gradients are each other.
+#include <algorithm>
+
+#include "strata/ops/build_p.h"
+#include "strata/ops/convolution_p.h"
+#include "strata/ops/gradient_rules.h"
+
+namespace strata::ops {
+namespace {
+
+/// x's value, which rules hold: not the leaf, which holds its gradient, which may hold the rule.
+Tensor held(const Tensor& x) { return Tensor(x.uop(), x.placement()); }
+
+/// A value of tensors whose gradients go by a rule, if any may go.
+Tensor ruled(const Tensor& value, const char* kind, std::initializer_list<Tensor> inputs,
+             std::function<std::vector<Tensor>(const Tensor&)> backward) {
+    if (without_past) return value;
+    GradientRule rule{.backward = std::move(backward), .kind = kind};
+    for (const Tensor& x : inputs) rule.inputs.emplace_back(x.uop());
+    return with_rule(value, std::move(rule));
+}
+
+Pairs all_of(const Shape& shape) {
+    Pairs out;
+    for (int64_t n : shape) out.emplace_back(0, n);
+    return out;
+}
+
+/// `stride - 1` zeros behind each element of an axis but the last one.
+Tensor spread(const Tensor& x, size_t axis, int64_t stride) {
+    if (stride == 1) return x;
+    const int64_t size = x.shape()[axis];
+    const int at = static_cast<int>(axis);
+    Tensor out = x.unsqueeze(at + 1);
+    Pairs zeros(out.shape().size(), {0, 0});
+    zeros[axis + 1].second = stride - 1;
+    out = out.pad(zeros).flatten(at, at + 1);
+    Pairs kept = all_of(out.shape());
+    kept[axis].second = (size - 1) * stride + 1;
+    return out.shrink(kept);
+}
+
+/// g (before, places, after, window) of one axis -> (before, size, after, window): for each element of the axis what arrived at
+/// it as element j of a window, or 0. Row j is shifted by j * dilation: rows are read that are shorter by the dilation than
+/// they are.
+Tensor shifted(const Tensor& g, size_t axis, size_t window_axis, int64_t size, int64_t stride, int64_t dilation) {
+    const int64_t window = g.shape()[window_axis];
+    const int last = static_cast<int>(g.shape().size()) - 1;
+    Tensor t = spread(g, axis, stride).movedim(static_cast<int>(window_axis), -1).movedim(static_cast<int>(axis), -1);
+    const int64_t length = t.shape().back(), row = length + (window - 1) * dilation;
+    Pairs zeros(t.shape().size(), {0, 0});
+    zeros.back().second = row + dilation - length;
+    t = t.pad(zeros).flatten(last - 1, last);
+    Pairs kept = all_of(t.shape());
+    kept.back().second = window * row;
+    t = t.shrink(kept);
+    Shape to(t.shape().begin(), t.shape().end() - 1);
+    to.insert(to.end(), {window, row});
+    zeros.back().second = size - row;
+    return t.reshape(to).pad(zeros).movedim(-1, static_cast<int>(axis)).movedim(-1, static_cast<int>(window_axis));
+}
+
+Tensor folded(const Tensor& g, const Shape& sizes, const Shape& stride, const Shape& dilation) {
+    const size_t axes = stride.size(), first = g.shape().size() - 2 * axes;
+    Tensor t = widened(g);
+    std::vector<int> windows;
+    for (size_t i = 0; i < axes; ++i) {
+        t = shifted(t, first + i, first + axes + i, sizes[i], stride[i], dilation[i]);
+        windows.push_back(static_cast<int>(first + axes + i));
+    }
+    const Shape window = behind(g.shape(), first + axes);
+    return ruled(t.sum(windows).cast(g.dtype()), "folded", {g},
+                 [=](const Tensor& seed) { return std::vector{under_windows(seed, window, stride, dilation)}; });
+}
+
+/// By operations alone.
+Tensor convolution(const Tensor& x, const Tensor& weight, const Steps& steps) {
+    const size_t axes = steps.window.size();
+    const Tensor under = viewed(padded(x, steps.padding, 0), steps.window, steps.stride, steps.dilation);
+    const Shape places(under.shape().begin() + 2, under.shape().begin() + 2 + static_cast<ptrdiff_t>(axes));
+    const int64_t n = x.shape()[0], groups = steps.groups, in = weight.shape()[1], out = weight.shape()[0] / groups;
+    const int64_t spots = product(places), inner = in * product(steps.window);
+    // (n, groups, places, in * window) x (groups, in * window, out)
+    std::vector<int> order = {0, 1};
+    for (size_t i = 0; i < axes; ++i) order.push_back(static_cast<int>(3 + i));
+    order.push_back(2);
+    for (size_t i = 0; i < axes; ++i) order.push_back(static_cast<int>(3 + axes + i));
+    Tensor left = under.reshape(joined(joined({n, groups, in}, places), steps.window))
+                      .permute(order)
+                      .reshape({n, groups, spots, inner});
+    Tensor right = weight.reshape({groups, out, inner}).transpose(1, 2);
+    return left.matmul(right).transpose(2, 3).reshape(joined({n, groups * out}, places));
+}
+
+}  // namespace
+
+Tensor under_windows(const Tensor& x, const Shape& window, const Shape& stride, const Shape& dilation) {
+    Tensor value = viewed(x, window, stride, dilation);
+    if (x.is_complex() || value.numel() == 0) return value;
+    return ruled(value, "windows", {x},
+                 [=, sizes = behind(x.shape(), x.shape().size() - window.size())](const Tensor& g) {
+                     return std::vector{folded(g, sizes, stride, dilation)};
+                 });
+}
+
+Tensor convolved(const Tensor& x, const Tensor& weight, const Steps& steps) {
+    Tensor value = convolution(x, weight, steps);
+    if (x.is_complex() || weight.is_complex()) return value;
+    return ruled(value, "convolved", {x, weight}, [=, a = held(x), b = held(weight)](const Tensor& g) {
+        return std::vector{spread_back(g, b, steps, behind(a.shape(), 2)), correlated(a, g, steps)};
+    });
+}
+
+Tensor spread_back(const Tensor& places, const Tensor& weight, const Steps& steps, const Shape& sizes) {
+    const int64_t out = weight.shape()[0] / steps.groups, in = weight.shape()[1], groups = steps.groups;
+    // Places with stride - 1 zeros between them, under windows of the weights the other way round.
+    Tensor apart = places;
+    Pairs around(2, {0, 0}), kept = all_of({places.shape()[0], places.shape()[1]});
+    std::vector<int> turned;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+        apart = spread(apart, i + 2, steps.stride[i]);
+        const int64_t reach = steps.dilation[i] * (steps.window[i] - 1), wanted = sizes[i] + reach;
+        const int64_t before = reach - steps.padding[i], after = wanted - apart.shape()[i + 2] - before;
+        // What lies wholly in the padding of the convolution arrives nowhere.
+        around.emplace_back(std::max<int64_t>(before, 0), std::max<int64_t>(after, 0));
+        const int64_t from = std::max<int64_t>(-before, 0);
+        kept.emplace_back(from, from + wanted);
+        turned.push_back(static_cast<int>(i) + 2);
+    }
+    Tensor other_way = weight.flip(turned)
+                           .reshape(joined({groups, out, in}, steps.window))
+                           .transpose(1, 2)
+                           .reshape(joined({groups * in, out}, steps.window));
+    const Shape one(sizes.size(), 1), none(sizes.size(), 0);
+    Tensor value =
+        convolution(apart.pad(around).shrink(kept), other_way, {steps.window, one, none, steps.dilation, groups});
+    if (places.is_complex() || weight.is_complex()) return value;
+    return ruled(value, "spread back", {places, weight}, [=, a = held(places), b = held(weight)](const Tensor& g) {
+        return std::vector{convolved(g, b, steps), correlated(g, a, steps)};
+    });
+}
+
+Tensor correlated(const Tensor& x, const Tensor& places, const Steps& steps) {
+    const size_t axes = steps.window.size();
+    const int64_t n = x.shape()[0], groups = steps.groups, in = x.shape()[1] / groups, out = places.shape()[1] / groups;
+    const Shape counts = behind(places.shape(), 2);
+    const int64_t spots = product(counts), inner = in * product(steps.window);
+    Tensor under = viewed(padded(x, steps.padding, 0), steps.window, steps.stride, steps.dilation);
+    // (groups, out, n * places) x (groups, n * places, in * window)
+    std::vector<int> order = {1, 0};
+    for (size_t i = 0; i < axes; ++i) order.push_back(static_cast<int>(3 + i));
+    order.push_back(2);
+    for (size_t i = 0; i < axes; ++i) order.push_back(static_cast<int>(3 + axes + i));
+    Tensor right = under.reshape(joined(joined({n, groups, in}, counts), steps.window))
+                       .permute(order)
+                       .reshape({groups, n * spots, inner});
+    Tensor left = places.reshape({n, groups, out, spots}).permute({1, 2, 0, 3}).reshape({groups, out, n * spots});
+    Tensor value = left.matmul(right).reshape(joined({groups * out, in}, steps.window));
+    if (x.is_complex() || places.is_complex()) return value;
+    return ruled(value, "correlated", {x, places}, [=, a = held(x), b = held(places)](const Tensor& g) {
+        return std::vector{spread_back(b, g, steps, behind(a.shape(), 2)), convolved(a, g, steps)};
+    });
+}
+
+}  // namespace strata::ops
