@@ -107,6 +107,11 @@ def test_calls_do_what_the_host_computes(build, name):
     assert done.returncode == 0 and done.stdout.startswith("0 of "), done.stdout + done.stderr
 
 
+def test_what_programs_get_wrong_has_hips_codes_and_threads_do_not_disturb_each_other(build):
+    done = hip_run(build("hostile"))
+    assert done.returncode == 0 and done.stdout == "107 checks, 0 of them failed\n", done.stdout + done.stderr
+
+
 def test_strict_mode_finds_a_race(build):
     assert hip_run(build("broken"), "race").stderr == ""
     done = hip_run("--check", build("broken"), "race")
