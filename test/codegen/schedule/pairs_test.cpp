@@ -120,9 +120,9 @@ TEST(Pairs, AreFoundByWhatIsTakenOff) {
     const ShiftedPair deviations = pair_of(squares(x, {0})), tops = pair_of(sum(raised(x, {0}), {0}));
     EXPECT_EQ(deviations.first, m.src(0));
     EXPECT_EQ(deviations.shift, m);
-    EXPECT_FALSE(deviations.exponentials);
+    EXPECT_EQ(deviations.kind, ShiftedPair::Kind::squares);
     EXPECT_TRUE(tops.first.is(Op::reduce));
-    EXPECT_TRUE(tops.exponentials);
+    EXPECT_EQ(tops.kind, ShiftedPair::Kind::exponentials);
     EXPECT_EQ(tops.x, x);
 }
 
