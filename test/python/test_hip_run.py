@@ -238,7 +238,8 @@ def interrupt(program, what, folder):
     """Status and output of a program that is interrupted while its kernel runs, and what it has left in memory and files."""
     before = set(os.listdir("/dev/shm"))
     process = subprocess.Popen([sys.executable, "-m", "strata", "hip-run", str(program), what], stdout=subprocess.PIPE, text=True, cwd=folder,
-                               env=clean() | {"TMPDIR": str(folder)}, start_new_session=True)
+                               env=clean() | {"TMPDIR": str(folder)}, start_new_session=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # a shell's background ignores it
     assert process.stdout.readline() == "before\n"
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)

@@ -89,6 +89,7 @@ def test_of_no_elements_there_is_nothing_to_divide():
     assert np.isnan(Tensor.zeros(0).var().item())
 
 
+@pytest.mark.emulated
 @pytest.mark.parametrize("target", ["hip", "asm"])
 def test_attention_over_keys_that_no_block_holds_is_right_and_no_slower_than_one_kernel(target, rng):
     with strata.config(target=target):
@@ -116,7 +117,7 @@ def test_the_place_of_an_extreme_is_two_kernels_and_the_first(name, target, rng)
             for dtype in (np.float32, np.float16, np.int32, np.uint8, np.float64):
                 x = rng.integers(0, 100, shape).astype(dtype)  # many are equal
                 t = getattr(Tensor(x), name)(axis)
-                assert len(strata.compile(t, arch="gfx1100").kernels) == 2, (shape, dtype)
+                assert len(strata.compile(t).kernels) == 2, (shape, dtype)
                 np.testing.assert_array_equal(t.numpy(), getattr(np, name)(x, axis))
 
 
@@ -139,6 +140,8 @@ def test_the_place_of_an_extreme_among_infinities_and_nans(target, rng):
         np.testing.assert_array_equal(masked.argmax(1).numpy(), np.where(x > 0, x, 0).argmax(1))
 
 
+@pytest.mark.emulated
+@pytest.mark.usual_schedules
 def test_narrow_columns_are_read_as_fast_as_rows(rng):
     for width in (2, 4, 8, 16, 20, 32, 64):
         x = Tensor(rng.standard_normal(((1 << 22) // width, width)).astype(np.float32)).realize()

@@ -258,7 +258,7 @@ def test_what_does_not_fit_an_instruction_is_refused_when_it_is_built(give, erro
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("arch, name, count, block, message", [
     ("gfx942", "v_wmma_f32_16x16x16_f16", 16, 64, "gfx942 has no v_wmma_f32_16x16x16_f16; use one of v_mfma_f32_32x32x8_f16, "),
-    ("gfx1201", "v_wmma_f32_16x16x16_f16", 16, 32, "v_wmma_f32_16x16x16_f16 of gfx1201 takes 8 float16 of A and of B and 8 float32 of C from each lane, not 16 float16"),
+    ("gfx1201", "v_wmma_f32_16x16x16_f16", 16, 32, "v_wmma_f32_16x16x16_f16 of gfx1201 takes 8 float16 of A, 8 of B and 8 float32 of C from each lane, not 16 float16, 16 float16 and 8 float32"),
     ("gfx1100", "v_wmma_f32_16x16x16_f16", 16, 48, "v_wmma_f32_16x16x16_f16 in a block of 48 threads: it works with whole waves, 32 threads of gfx1100"),
 ])
 def test_what_an_arch_does_not_have_says_what_it_has(target, arch, name, count, block, message):
