@@ -1,9 +1,12 @@
 // arrange_threads: which range of a block varies fastest from lane to lane.
 //
 // The cost of a range as threadIdx.x is the distance in memory between neighbouring lanes, summed over the accesses to
-// global memory as often as a thread makes them: 0 for one address in all lanes, 1 for neighbours, a cache line's worth at
-// most. The cheapest comes first; among equals the one made last. Lanes of matrices come before all others.
+// global memory as often as a thread makes them: 0 for what is one line in all lanes, a line's worth at most; among equals
+// it is summed over the accesses once each, 0 for one address. The cheapest comes first, then the one made last. Lanes of
+// matrices come before all others.
 #include <algorithm>
+#include <compare>
+#include <tuple>
 
 #include "strata/codegen/linear/passes_p.h"
 
@@ -63,12 +66,18 @@ double times_of(UOp index, const Scopes& scopes) {
     return times;
 }
 
-double lane_distance(std::span<const Visited> all, UOp range) {
-    double cost = 0;
+struct LaneCost {
+    double of_all = 0;
+    int64_t once = 0;
+    auto operator<=>(const LaneCost&) const = default;
+};
+LaneCost lane_cost(std::span<const Visited> all, UOp range) {
+    LaneCost cost;
     for (const Visited& visited : all) {
         const std::vector<UOp> order = toposort(visited.offset);
-        const int64_t apart = std::abs(evaluate(order, range, 1) - evaluate(order, range, 0));
-        cost += visited.times * static_cast<double>(std::min(apart, kLine));
+        const int64_t apart = std::min(std::abs(evaluate(order, range, 1) - evaluate(order, range, 0)), kLine);
+        if (apart * range_arg(range).size > kLine) cost.of_all += visited.times * static_cast<double>(apart);
+        cost.once += apart;
     }
     return cost;
 }
@@ -84,11 +93,12 @@ ThreadOrder thread_order(UOp sink) {
         if (u.is(Op::index) && skip_after(u.src(0)).as<ParamArg>().space == Space::global &&
             seen.try_emplace(u.src(1), true).second)
             visited.push_back({u.src(1), times_of(u, scopes)});
-    UOpMap<double> cost;
-    for (UOp r : threads) cost[r] = lane_distance(visited, r);
+    UOpMap<LaneCost> cost;
+    for (UOp r : threads) cost[r] = lane_cost(visited, r);
     auto key = [&](UOp r) {
         const RangeArg& arg = range_arg(r);
-        return std::pair(arg.axis == Axis::lane ? -1.0 : cost.at(r), -arg.id);
+        const bool is_lane = arg.axis == Axis::lane;
+        return std::tuple(!is_lane, is_lane ? LaneCost{} : cost.at(r), -arg.id);
     };
     std::sort(threads.begin(), threads.end(), [&](UOp a, UOp b) { return key(a) < key(b); });
     return threads;

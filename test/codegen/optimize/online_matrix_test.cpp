@@ -103,18 +103,18 @@ TEST(OnlineByMatrices, GroupsOfWavesHoldTheWeightsThatTheyMultiplyByValues) {
                  few_rows = started(attention(32, 128, 64, dtypes::bfloat16, Mask::none));
     using Products = std::vector<std::pair<std::string, bool>>;
     EXPECT_EQ(products_of(heuristic(wide.kernel, hopper).kernel),
-              (Products{{"wgmma_f32_16x64x16_bf16<8, 1, 128, 1, 64>", false},
-                        {"wgmma_f32_16x64x16_bf16<8, 1, 128, 1, 64>", false},
+              (Products{{"wgmma_f32_16x64x16_bf16<8, 1, 64, 1, 64>", false},
+                        {"wgmma_f32_16x64x16_bf16<8, 1, 64, 1, 64>", false},
                         {"wgmma_f32_16x128x16_bf16<4, 1, 0, 0, 64>", true},
                         {"wgmma_f32_16x128x16_bf16<4, 1, 0, 0, 64>", true}}))
         << "of the first tile; in the loop; of the last one";
     EXPECT_EQ(products_of(heuristic(narrow.kernel, hopper).kernel),
-              (Products{{"wgmma_f32_16x128x16_bf16<4, 1, 128, 1, 128>", false},
-                        {"wgmma_f32_16x128x16_bf16<4, 1, 128, 1, 128>", false},
-                        {"wgmma_f32_16x64x16_bf16<8, 1, 0, 0, 128>", true},
-                        {"wgmma_f32_16x64x16_bf16<8, 1, 0, 0, 128>", true}}));
+              (Products{{"wgmma_f32_16x64x16_bf16<4, 1, 64, 1, 64>", false},
+                        {"wgmma_f32_16x64x16_bf16<4, 1, 64, 1, 64>", false},
+                        {"wgmma_f32_16x64x16_bf16<4, 1, 0, 0, 64>", true},
+                        {"wgmma_f32_16x64x16_bf16<4, 1, 0, 0, 64>", true}}));
     EXPECT_EQ(products_of(heuristic(few_keys.kernel, hopper).kernel),
-              (Products{{"wgmma_f32_16x64x16_f16<4, 1, 128, 1, 64>", false},
+              (Products{{"wgmma_f32_16x64x16_f16<4, 1, 64, 1, 64>", false},
                         {"wgmma_f32_16x64x16_f16<4, 1, 0, 0, 64>", true}}));
     EXPECT_EQ(products_of(heuristic(few_rows.kernel, hopper).kernel), Products{});
     const Target ampere = target_of(Chip::parse("sm_80").value());
