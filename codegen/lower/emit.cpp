@@ -1,5 +1,5 @@
-// emit: placed code -> words, what an object says of them, and their text. Branches get their distances here: short ones,
-// 16 bits of words, reach as far as any kernel that fits the instruction caches.
+// emit: placed code -> words, what an object says of them, and their text. Branches get their distances here: 16 bits of
+// words, of which relay_branches left none that is longer.
 #include <fmt/format.h>
 
 #include <chrono>

@@ -60,6 +60,39 @@ TEST_P(FinishTest, TheTextOfFinishedCodeAssemblesToTheSameWords) {
     expect_text_of_object(GetParam(), *lowered);
 }
 
+/// Counts in a loop of `size` additions, of which a half is left out when three rounds are left, and stores the count.
+std::string long_loop(isa::Arch arch, int size) {
+    const isa::Family family = isa::info(arch).family;
+    const bool cdna = isa::is_cdna(family);
+    std::string half;
+    for (int i = 0; i < size / 2; ++i) half += "v_add_f32 v1, 1.0, v1\n";
+    return fmt::format(
+        "s_load_{0} s[4:5], s[0:1], 0x0\ns_mov_b32 s6, 5\nv_mov_b32 v1, 0\nv_lshlrev_b32 v2, 2, v0\nloop_r0:\n"
+        "s_cmp_eq_u32 s6, 3\ns_cbranch_scc1 behind\n{1}behind:\n{1}s_add_{2} s6, s6, -1\ns_cmp_lg_u32 s6, 0\n"
+        "s_cbranch_scc1 loop_r0\nend:\nglobal_store_{3} v2, v1, s[4:5]\ns_endpgm",
+        cdna ? "dwordx2" : "b64", half, family == isa::Family::rdna4 ? "co_u32" : "u32", cdna ? "dword" : "b32");
+}
+
+TEST_P(FinishTest, BranchesOfAnyLengthArriveWhereTheyGo) {
+    GraphScope scope;
+    for (int size : {1000, 40'000, 150'000}) {
+        Function function(GetParam(), long_loop(GetParam(), size), copying());
+        const size_t blocks = function.code.blocks.size();
+        ASSERT_TRUE(finish(function.code));
+        EXPECT_EQ(function.code.blocks.size() == blocks, size == 1000);
+        EXPECT_EQ(function.findings(), "");
+        emu::Gpu gpu(GetParam());
+        auto module = gpu.load(emit(function.code).value().object(GetParam()).value()).value();
+        std::array<uint64_t, 2> arguments{gpu.allocate(256).value(), gpu.allocate(256).value()};
+        auto ran = gpu.launch(*module, "k", {.block = {64, 1, 1}},
+                              std::span(reinterpret_cast<const uint8_t*>(arguments.data()), 16));
+        ASSERT_TRUE(ran) << ran.error().message;
+        std::array<float, 64> values{};
+        ASSERT_TRUE(gpu.read(values.data(), arguments[0], 256));
+        for (float value : values) EXPECT_EQ(value, static_cast<float>(size * 4 + size / 2)) << size;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(, FinishTest, testing::ValuesIn(kArchs),
                          [](const auto& arch) { return std::string(isa::info(arch.param).name); });
 
