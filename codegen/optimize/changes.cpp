@@ -49,6 +49,13 @@ Result<Kernel> group_runs(const Site& site) {
             return make_error(ErrorKind::Usage, "a scan takes a step of all threads after the other");
     return split(site, Axis::group, Part::slow);
 }
+Result<Kernel> raster(const Site& site) { return split(site, Axis::global); }
+Result<Kernel> persist(const Site& site) {
+    // The loop would stand inside that of a scan, whose registers hold one row.
+    if (std::ranges::any_of(toposort(site.kernel.sink), [](UOp u) { return u.is(Op::scan); }))
+        return make_error(ErrorKind::Usage, "blocks that go on to other rows cannot hold a scan");
+    return split(site, Axis::loop, Part::slow);
+}
 Result<Kernel> unroll(const Site& site) { return split(site, Axis::unroll); }
 
 Result<Kernel> pad(const Site& site) {

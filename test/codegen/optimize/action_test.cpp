@@ -169,6 +169,25 @@ TEST(ApplyAction, SwapOfRangesOfOneSizeKeepsThemApart) {
     EXPECT_EQ(sizes(k, Axis::global), (std::vector<int64_t>{6, 6}));
 }
 
+TEST(ApplyAction, RasterGoesThroughSomeRowsBeforeTheNextColumn) {
+    GraphScope scope;
+    Kernel k = expect_same(rows_of(6, 8), {{raster, 0, 2}});
+    EXPECT_EQ(sizes(k, Axis::global), (std::vector<int64_t>{3, 8, 2}));
+    expect_same(rows_of(6, 8), {{local, 1, 4}, {raster, 0, 6}, {swap, 0, 0}});
+    expect_error(k, {raster, 0, 2}, "cannot split a range of 3 by 2");
+}
+
+TEST(ApplyAction, PersistingBlocksGoOnToOthersInALoop) {
+    GraphScope scope;
+    Kernel k = expect_same(rows_of(6, 8), {{local, 1, 4}, {persist, 0, 3}});
+    EXPECT_EQ(sizes(k, Axis::global), (std::vector<int64_t>{2, 2}));
+    EXPECT_EQ(sizes(k, Axis::loop), std::vector<int64_t>{3});
+    k = expect_same(started(sum(filled({12, 64}), {1})), {{group, 0, 16}, {upcast, 0, 2}, {persist, 0, 6}});
+    EXPECT_TRUE(sizes(k, Axis::global).empty());
+    expect_error(rows_of(6, 8).kernel, {persist, 0, 4}, "cannot split a range of 6 by 4");
+    expect_error(started(scan(filled({6, 8}), Op::add, 1)).kernel, {persist, 0, 2}, "cannot hold a scan");
+}
+
 TEST(ApplyAction, AMatrixProductInTiles) {
     GraphScope scope;
     Filled f = started(matmul(filled({8, 12}), filled({12, 16})));
