@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "strata/core/rewrite/node_map_p.h"
 #include "strata/core/support/settings.h"
+#include "strata/core/uop/uop_map.h"
 
 namespace strata {
 namespace {
@@ -22,7 +22,7 @@ class Rewriter {
     UOp run() {
         push(root_);
         while (!stack_.empty()) step();
-        return *done_.find(root_);
+        return done_.at(root_);
     }
 
   private:
@@ -37,22 +37,23 @@ class Rewriter {
     };
 
     void push(UOp u) {
-        if (options_.settled && options_.settled->is(u)) return done_.set(u, u);
-        done_.set(u, UOp());  // in progress
+        if (options_.settled && options_.settled->is(u)) return void(done_[u] = u);
+        done_[u] = UOp();  // in progress
         stack_.push_back({u, {}, nullptr, 0, false});
     }
 
     void finish(UOp result) {
-        done_.set(stack_.back().node, result);
+        done_.at(stack_.back().node) = result;
         stack_.pop_back();
     }
 
     /// The frame's result is that of `u`, rewritten in its turn.
     void await(UOp u, const Rule* fired) {
         stack_.back().fired = fired;
-        if (UOp* known = done_.find(u)) {
-            if (!*known) endless(cycle_to(u));
-            return finish(*known);
+        if (const auto known = done_.find(u); known != done_.end()) {
+            const UOp result = known->second;
+            if (!result) endless(cycle_to(u));
+            return finish(result);
         }
         stack_.back().awaited = u;
         push(u);
@@ -60,14 +61,14 @@ class Rewriter {
 
     void step() {
         Frame& f = stack_.back();
-        if (f.awaited) return finish(*done_.find(f.awaited));
+        if (f.awaited) return finish(done_.at(f.awaited));
         if (options_.order == Order::top_down && !std::exchange(f.tried, true) && fire(f.node)) return;
         std::span<const UOp> sources = f.node.src();
         while (f.next_source < sources.size()) {
             UOp s = sources[f.next_source];
-            UOp* known = done_.find(s);
-            if (!known) return push(s);
-            if (!*known) endless(cycle_to(s));
+            const auto known = done_.find(s);
+            if (known == done_.end()) return push(s);
+            if (!known->second) endless(cycle_to(s));
             f.next_source++;
         }
         UOp node = f.node;
@@ -94,7 +95,7 @@ class Rewriter {
         bool changed = false;
         scratch_.clear();
         for (UOp s : u.src()) {
-            scratch_.push_back(*done_.find(s));
+            scratch_.push_back(done_.at(s));
             changed |= scratch_.back() != s;
         }
         return changed ? u.with_src(scratch_) : u;
@@ -147,7 +148,7 @@ class Rewriter {
     const RuleSet& rules_;
     void* context_;
     const RewriteOptions& options_;
-    NodeMap done_;
+    UOpMap<UOp> done_;  ///< empty: in progress
     std::vector<Frame> stack_;
     std::vector<UOp> scratch_;
     int64_t steps_ = 0, budget_;
