@@ -90,6 +90,7 @@ Code create(void** out, const void* channels, const Extent& extent, unsigned fla
 }
 
 Code destroy(void* handle) {
+    if (refused_by_capture()) return hipErrorStreamCaptureUnsupported;
     if (!handle) return hipErrorInvalidValue;
     const OwnArray* const array = array_at(handle);
     if (!array) return hipErrorContextIsDestroyed;
@@ -101,6 +102,7 @@ Code destroy(void* handle) {
 }
 
 Code describe(void* handle, const void* out, Array3dDescriptor& is) {
+    if (refused_by_capture()) return hipErrorStreamCaptureUnsupported;
     if (!handle) return hipErrorInvalidHandle;
     if (!out) return hipErrorInvalidValue;
     const OwnArray* const array = array_at(handle);
@@ -181,7 +183,7 @@ int hipArrayDestroy(void* array) {
 }
 int hipArrayGetInfo(void* channels, Extent* extent, unsigned* flags, void* array) {
     return entry("hipArrayGetInfo", [&] {
-        if (array && !channels && !extent && !flags) return hipSuccess;
+        if (array && !channels && !extent && !flags && !refused_by_capture()) return hipSuccess;
         Array3dDescriptor is{};
         if (const Code code = describe(array, &is, is); code != hipSuccess) return code;
         if (channels) *static_cast<ChannelFormat*>(channels) = channels_of(*format_of(is.format), is.count);

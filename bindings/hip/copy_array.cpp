@@ -62,6 +62,7 @@ Code to_array(void* array, Place at, const void* from, size_t pitch, Extent byte
               void* stream = nullptr) {
     CopySide there, here;
     if (!is_kind(kind)) return hipErrorInvalidMemcpyDirection;
+    if (later && !stream_of(stream)) return hipErrorInvalidValue;
     Code code = memory_side(from, pitch, bytes.width, here);
     if (code == hipSuccess) code = array_side(array, at.x, at.y, there);
     return code == hipSuccess ? copy_box(there, here, bytes, kind, later, stream) : code;
@@ -70,6 +71,7 @@ Code from_array(void* to, size_t pitch, const void* array, Place at, Extent byte
                 void* stream = nullptr) {
     CopySide there, here;
     if (!is_kind(kind)) return hipErrorInvalidMemcpyDirection;
+    if (later && !stream_of(stream)) return hipErrorInvalidValue;
     Code code = array_side(array, at.x, at.y, here);
     if (code == hipSuccess) code = memory_side(to, pitch, bytes.width, there);
     return code == hipSuccess ? copy_box(there, here, bytes, kind, later, stream) : code;
@@ -82,10 +84,13 @@ Extent rows_of(const void* handle, size_t bytes) {
     return {array->row_bytes(), bytes / array->row_bytes(), 1};
 }
 
+/// Calls of the driver's interface call what is no array a wrong value.
 Code part_to_array(void* array, size_t at, const void* from, size_t bytes, bool later = false, void* stream = nullptr) {
+    if (!array_at(array)) return hipErrorInvalidValue;
     return to_array(array, {at, 0}, from, bytes, {bytes, 1, 1}, kDefaultKind, later, stream);
 }
 Code part_from_array(void* to, const void* array, size_t at, size_t bytes, bool later = false, void* stream = nullptr) {
+    if (!array_at(array)) return hipErrorInvalidValue;
     return from_array(to, bytes, array, {at, 0}, {bytes, 1, 1}, kDefaultKind, later, stream);
 }
 Code between(void* to, Place to_at, const void* from, Place from_at, Extent bytes, int kind) {
@@ -138,8 +143,10 @@ int hipMemcpy2DArrayToArray(void* to, size_t to_x, size_t to_y, const void* from
                  [&] { return between(to, {to_x, to_y}, from, {from_x, from_y}, {width, height, 1}, kind); });
 }
 int hipMemcpyAtoA(void* to, size_t to_x, void* from, size_t from_x, size_t bytes) {
-    return entry("hipMemcpyAtoA",
-                 [&] { return between(to, {to_x, 0}, from, {from_x, 0}, {bytes, 1, 1}, kDefaultKind); });
+    return entry("hipMemcpyAtoA", [&] {
+        if (!array_at(to) || !array_at(from)) return hipErrorInvalidValue;
+        return between(to, {to_x, 0}, from, {from_x, 0}, {bytes, 1, 1}, kDefaultKind);
+    });
 }
 int hipMemcpyAtoH(void* to, void* array, size_t x, size_t bytes) {
     return entry("hipMemcpyAtoH", [&] { return part_from_array(to, array, x, bytes); });

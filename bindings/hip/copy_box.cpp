@@ -136,8 +136,10 @@ int hipMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, 
 }
 int hipMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                      int kind, void* stream) {
-    return entry("hipMemcpy2DAsync",
-                 [&] { return do_later(of_2d(to, to_pitch, from, from_pitch, width, height, kind), stream); });
+    return entry("hipMemcpy2DAsync", [&] {
+        if (!stream_of(stream)) return hipErrorInvalidValue;
+        return do_later(of_2d(to, to_pitch, from, from_pitch, width, height, kind), stream);
+    });
 }
 int hipMemcpyParam2D(const void* parameters) {
     return entry("hipMemcpyParam2D",

@@ -1,4 +1,3 @@
-#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -50,17 +49,50 @@ Code reset() {
 
 constexpr unsigned kScheduleMask = 7, kAllFlags = 0x1f;
 
-/// hipLimit_t, and how much there is of each: of the stack of a work-item, what is printed, malloc in kernels.
-struct Limit {
-    int code;
-    std::atomic<size_t> value;
+/// hipLimit_t: the stack of a work-item, malloc in kernels. What is printed has no limit here, nor in AMD's library.
+enum LimitCode { of_stack, of_printing, of_heap };
+/// Of a device, in bytes.
+struct Limits {
+    size_t stack = 1024, heap = 64 << 20;
 };
-Limit limits[] = {{0, 1024}, {1, 1 << 20}, {2, 64 << 20}};
+struct AllLimits {
+    Mutex mutex;
+    std::map<int, Limits> of_device;
+};
+AllLimits& limits() {
+    static auto* all = new AllLimits;
+    return *all;
+}
 
-Limit* find_limit(int code) {
-    for (Limit& limit : limits)
-        if (limit.code == code) return &limit;
-    return nullptr;
+/// hipLimitRange: HIP 7 has numbers of its own up to 0x1002, of which none is here.
+Code check_limit(int code) {
+    const unsigned range = major_version() >= 7 ? 0x1003 : 3;
+    if (static_cast<unsigned>(code) >= range) return hipErrorInvalidValue;
+    return code == of_stack || code == of_heap ? hipSuccess : hipErrorUnsupportedLimit;
+}
+
+Code set_limit(int code, size_t value) {
+    // COMPUTE_TMPRING_SIZE counts a wave's scratch memory in 2^13 units of 256 words: so much of it a lane of 64 has.
+    constexpr size_t kMostStack = 128 * 1024 - 16, kStackUnit = 16;
+    if (const Code known = check_limit(code); known != hipSuccess) return known;
+    if (code == of_stack ? value > kMostStack : value >= told(current()).memory_bytes) return hipErrorInvalidValue;
+    const int device = current();
+    std::lock_guard lock(limits().mutex);
+    Limits& own = limits().of_device[device];
+    if (code == of_stack)
+        own.stack = (value + kStackUnit - 1) / kStackUnit * kStackUnit;
+    else
+        own.heap = value;
+    return hipSuccess;
+}
+
+Code tell_limit(size_t* out, int code) {
+    if (!out) return hipErrorInvalidValue;
+    if (const Code known = check_limit(code); known != hipSuccess) return known;
+    const int device = current();
+    std::lock_guard lock(limits().mutex);
+    const Limits& own = limits().of_device[device];
+    return set(out, code == of_stack ? own.stack : own.heap);
 }
 
 }  // namespace
@@ -129,18 +161,10 @@ int hipDeviceGetStreamPriorityRange(int* least, int* greatest) {
     });
 }
 int hipDeviceGetLimit(size_t* value, int limit) {
-    return entry("hipDeviceGetLimit", [&] {
-        const Limit* const own = find_limit(limit);
-        return own ? set(value, own->value.load()) : hipErrorUnsupportedLimit;
-    });
+    return entry("hipDeviceGetLimit", [&] { return tell_limit(value, limit); });
 }
 int hipDeviceSetLimit(int limit, size_t value) {
-    return entry("hipDeviceSetLimit", [&] {
-        Limit* const own = find_limit(limit);
-        if (!own) return hipErrorUnsupportedLimit;
-        own->value = value;
-        return hipSuccess;
-    });
+    return entry("hipDeviceSetLimit", [&] { return set_limit(limit, value); });
 }
 int hipDeviceGetCacheConfig(int* config) {
     return entry("hipDeviceGetCacheConfig", [&] { return set(config, 0); });

@@ -166,7 +166,7 @@ Code share_event(void* handle, std::shared_ptr<SharedEventFile>& out) {
     std::lock_guard lock(events().mutex);
     auto* const event = static_cast<Event*>(handle);
     if (!events().all.contains(event)) return hipErrorInvalidValue;
-    if (!(event->flags & kInterprocess)) return hipErrorInvalidHandle;
+    if (!(event->flags & kInterprocess)) return hipErrorInvalidConfiguration;
     if (!event->shared) {
         const int file = make_file(number_of(event->device), sizeof(SharedEvent));
         if (file < 0) return hipErrorOutOfMemory;

@@ -32,7 +32,7 @@ inline constexpr unsigned kNoTiming = 2, kInterprocess = 4;
 
 Event* event_of(void* handle);  ///< nullptr: it is none
 void* add_event(Event event);
-/// The file of an event, which it gets now if it has none. Errors: hipErrorInvalidValue, hipErrorInvalidHandle for one that is not for
+/// The file of an event, which it gets now if it has none. Errors: hipErrorInvalidValue, hipErrorInvalidConfiguration for one that is not for
 /// other processes.
 Code share_event(void* handle, std::shared_ptr<SharedEventFile>& out);
 std::shared_ptr<SharedEventFile> map_event(int file);  ///< which it closes; nullptr: it is none

@@ -42,10 +42,11 @@ Code attribute_of(const Function& function, int attribute, int* out) {
     }
 }
 
-/// Hints that no card of AMD's heeds.
-Code take_hint(const void* host) {
+/// Hints that no card of AMD's heeds, of which there are some.
+Code take_hint(const void* host, int hint, int last) {
     Function* function = nullptr;
-    return find_kernel(host, function);
+    const Code code = find_kernel(host, function);
+    return code == hipSuccess && (hint < 0 || hint > last) ? hipErrorInvalidValue : code;
 }
 
 }  // namespace
@@ -65,6 +66,7 @@ int hipFuncGetAttributes(void* attributes, const void* host) {
 int hipFuncGetAttribute(int* value, int attribute, void* function) {
     return entry("hipFuncGetAttribute", [&] {
         if (!value) return hipErrorInvalidValue;
+        if (!function) return hipErrorInvalidHandle;
         const Function* const own = function_at(function);
         return own ? attribute_of(*own, attribute, value) : hipErrorInvalidDeviceFunction;
     });
@@ -80,11 +82,11 @@ int hipFuncSetAttribute(const void* host, int attribute, int value) {
         return attribute == kCarveout && value >= -1 && value <= 100 ? hipSuccess : hipErrorInvalidValue;
     });
 }
-int hipFuncSetCacheConfig(const void* host, int) {
-    return entry("hipFuncSetCacheConfig", [&] { return take_hint(host); });
+int hipFuncSetCacheConfig(const void* host, int config) {
+    return entry("hipFuncSetCacheConfig", [&] { return take_hint(host, config, 3); });  // hipFuncCachePreferEqual
 }
-int hipFuncSetSharedMemConfig(const void* host, int) {
-    return entry("hipFuncSetSharedMemConfig", [&] { return take_hint(host); });
+int hipFuncSetSharedMemConfig(const void* host, int config) {
+    return entry("hipFuncSetSharedMemConfig", [&] { return take_hint(host, config, 2); });  // ...BankSizeEightByte
 }
 int hipGetFuncBySymbol(void** function, const void* host) {
     return entry("hipGetFuncBySymbol", [&] {

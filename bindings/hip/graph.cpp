@@ -334,8 +334,10 @@ int hipGraphLaunch(void* executable, void* stream) {
     return entry("hipGraphLaunch", [&] { return launch(executable, stream); });
 }
 int hipGraphUpload(void* executable, void* stream) {
-    return entry("hipGraphUpload",
-                 [&] { return ready_of(executable) && stream_of(stream) ? hipSuccess : hipErrorInvalidValue; });
+    return entry("hipGraphUpload", [&] {
+        if (!ready_of(executable)) return hipErrorInvalidValue;
+        return stream_of(stream) ? hipSuccess : hipErrorContextIsDestroyed;
+    });
 }
 int hipGraphExecUpdate(void* executable, void* graph, void** node, int* result) {
     return entry("hipGraphExecUpdate", [&] { return update(executable, graph, node, result); });

@@ -97,6 +97,7 @@ int hipGraphAddMemAllocNode(void** node, void* graph, void* const* after, size_t
 }
 int hipGraphAddMemFreeNode(void** node, void* graph, void* const* after, size_t count, void* memory) {
     return entry("hipGraphAddMemFreeNode", [&] {
+        if (after && !count) return hipErrorInvalidValue;
         return add({node, graph, after, count}, NodeType::free,
                    [&](Details& out) { return freeing_details(*graph_of(graph), memory, out); });
     });

@@ -113,9 +113,9 @@ Code change_child(void* executable, const void* handle, void* graph) {
         const auto* const own = std::get_if<Child>(&node.details);
         const Graph* const wanted = graph_of(graph);
         if (!own || !wanted) return hipErrorInvalidValue;
-        if ((*own)->nodes.size() != wanted->nodes.size()) return hipErrorGraphExecUpdateFailure;
+        if ((*own)->nodes.size() != wanted->nodes.size()) return hipErrorUnknown;
         for (size_t i = 0; i < wanted->nodes.size(); ++i)
-            if ((*own)->nodes[i]->type != wanted->nodes[i]->type) return hipErrorGraphExecUpdateFailure;
+            if ((*own)->nodes[i]->type != wanted->nodes[i]->type) return hipErrorUnknown;
         return change(node, NodeType::graph, [&](Details& out) { return child_details(graph, out); });
     });
 }
@@ -180,6 +180,7 @@ int hipGraphExecMemcpyNodeSetParams1D(void* executable, void* node, void* to, co
 int hipGraphMemcpyNodeSetParamsToSymbol(void* node, const void* symbol, const void* from, size_t bytes, size_t offset,
                                         int kind) {
     return entry("hipGraphMemcpyNodeSetParamsToSymbol", [&] {
+        if (!symbol) return hipErrorInvalidSymbol;
         return in_graph(node, NodeType::copy,
                         [&](Details& out) { return changed_to(symbol, from, bytes, offset, kind, out); });
     });
@@ -187,6 +188,7 @@ int hipGraphMemcpyNodeSetParamsToSymbol(void* node, const void* symbol, const vo
 int hipGraphExecMemcpyNodeSetParamsToSymbol(void* executable, void* node, const void* symbol, const void* from,
                                             size_t bytes, size_t offset, int kind) {
     return entry("hipGraphExecMemcpyNodeSetParamsToSymbol", [&] {
+        if (!symbol) return hipErrorInvalidSymbol;
         return in_ready(executable, node, NodeType::copy,
                         [&](Details& out) { return changed_to(symbol, from, bytes, offset, kind, out); });
     });
@@ -194,6 +196,7 @@ int hipGraphExecMemcpyNodeSetParamsToSymbol(void* executable, void* node, const 
 int hipGraphMemcpyNodeSetParamsFromSymbol(void* node, void* to, const void* symbol, size_t bytes, size_t offset,
                                           int kind) {
     return entry("hipGraphMemcpyNodeSetParamsFromSymbol", [&] {
+        if (!symbol) return hipErrorInvalidSymbol;
         return in_graph(node, NodeType::copy,
                         [&](Details& out) { return changed_from(to, symbol, bytes, offset, kind, out); });
     });
@@ -201,6 +204,7 @@ int hipGraphMemcpyNodeSetParamsFromSymbol(void* node, void* to, const void* symb
 int hipGraphExecMemcpyNodeSetParamsFromSymbol(void* executable, void* node, void* to, const void* symbol, size_t bytes,
                                               size_t offset, int kind) {
     return entry("hipGraphExecMemcpyNodeSetParamsFromSymbol", [&] {
+        if (!symbol) return hipErrorInvalidSymbol;
         return in_ready(executable, node, NodeType::copy,
                         [&](Details& out) { return changed_from(to, symbol, bytes, offset, kind, out); });
     });

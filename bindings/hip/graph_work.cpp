@@ -69,7 +69,7 @@ bool may_follow(const Details& a, const Details& b) {
 Code kernel_details(const void* parameters, Details& out) {
     if (!parameters) return hipErrorInvalidValue;
     const auto& p = *static_cast<const KernelParameters*>(parameters);
-    if (!p.function) return hipErrorInvalidDeviceFunction;
+    if (!p.function) return hipErrorInvalidValue;
     const Function* function = function_at(p.function);
     Code code = hipSuccess;
     if (Function* of_host = nullptr; !function) {

@@ -16,11 +16,13 @@ constexpr unsigned kBothCoherences = 0x40000000 | 0x80000000;
 constexpr unsigned kRegisterFlags = 0xf | 0x80000000;
 
 Code allocate_on_host(void** memory, size_t bytes, unsigned flags) {
+    if (refused_by_capture()) return hipErrorStreamCaptureUnsupported;
     if (!memory || flags & ~kAllFlags || (flags & kBothCoherences) == kBothCoherences) return hipErrorInvalidValue;
     return allocate(current(), bytes, MemoryKind::host, flags, memory);
 }
 
 Code release_of_host(void* memory) {
+    if (refused_by_capture()) return hipErrorStreamCaptureUnsupported;
     if (!memory) return hipSuccess;
     const std::optional<Block> block = block_of(memory);
     if (!block || block->kind != MemoryKind::host) return hipErrorInvalidValue;
@@ -35,6 +37,7 @@ bool is_there(const void* memory, size_t bytes) {
 }
 
 Code register_memory(void* memory, size_t bytes, unsigned flags) {
+    if (refused_by_capture()) return hipErrorStreamCaptureUnsupported;
     if (!memory || bytes == 0 || flags & ~kRegisterFlags) return hipErrorInvalidValue;
     if (bytes > SIZE_MAX - address(memory)) return hipErrorInvalidValue;
     if (overlaps_block(memory, bytes)) return hipErrorHostMemoryAlreadyRegistered;
@@ -51,6 +54,7 @@ Code register_memory(void* memory, size_t bytes, unsigned flags) {
 }
 
 Code unregister_memory(void* memory) {
+    if (refused_by_capture()) return hipErrorStreamCaptureUnsupported;
     if (!memory) return hipErrorInvalidValue;
     const std::optional<Block> block = block_of(memory);
     if (!block || block->kind != MemoryKind::registered || block->start != address(memory))

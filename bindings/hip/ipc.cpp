@@ -151,11 +151,11 @@ Code open_event(void** out, const IpcHandle& handle) {
     if (!out) return hipErrorInvalidValue;
     Told told;
     int file = -1;
-    if (const Code code = open_file(handle, What::event, told, file, hipErrorMapFailed); code != hipSuccess)
+    if (const Code code = open_file(handle, What::event, told, file, hipErrorInvalidValue); code != hipSuccess)
         return code;
     Event event{current(), kInterprocess | kNoTiming};
     event.shared = map_event(file);
-    if (!event.shared) return hipErrorMapFailed;
+    if (!event.shared) return hipErrorInvalidValue;
     *out = add_event(std::move(event));
     return hipSuccess;
 }

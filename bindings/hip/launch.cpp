@@ -24,6 +24,7 @@ void show(const std::string& text) {
 
 Code launch_by_pointer(const void* host, Dim3 grid, Dim3 block, void** parameters, size_t lds, void* stream) {
     Function* function = nullptr;
+    if (!stream_of(stream)) return hipErrorInvalidValue;
     const Code code = find_kernel(host, function);
     if (code != hipSuccess) return code;
     if (lds > UINT32_MAX) return hipErrorInvalidValue;
@@ -40,6 +41,7 @@ bool is_beyond_packet(const Dim3& grid, const Dim3& block) {
 
 Code launch_function(void* handle, Dim3 grid, Dim3 block, size_t lds, void* stream, void** parameters, void** extra) {
     const Function* const function = function_at(handle);
+    if (!stream_of(stream)) return hipErrorInvalidValue;
     if (!function) return hipErrorInvalidHandle;
     if ((parameters && extra) || lds > UINT32_MAX) return hipErrorInvalidValue;
     Launch launch{function, grid, block, static_cast<uint32_t>(lds)};
@@ -50,10 +52,13 @@ Code launch_function(void* handle, Dim3 grid, Dim3 block, size_t lds, void* stre
     return code == hipErrorInvalidConfiguration ? hipErrorInvalidValue : code;
 }
 
+bool is_event_or_none(void* handle) { return !handle || event_of(handle); }
+
 /// Records an event where there is one.
 Code mark(void* event, void* stream) { return event ? static_cast<Code>(hipEventRecord(event, stream)) : hipSuccess; }
 template <class F>
 Code between(void* start, void* stop, void* stream, F&& launch) {
+    if (!is_event_or_none(start) || !is_event_or_none(stop)) return hipErrorInvalidValue;
     Code code = mark(start, stream);
     if (code == hipSuccess) code = launch();
     return code == hipSuccess ? mark(stop, stream) : code;
@@ -167,6 +172,7 @@ int hipExtLaunchKernel(const void* function, Dim3 grid, Dim3 block, void** param
 int hipLaunchCooperativeKernel(const void* host, Dim3 grid, Dim3 block, void** parameters, unsigned lds, void* stream) {
     return entry("hipLaunchCooperativeKernel", [&] {
         Function* function = nullptr;
+        if (!stream_of(stream)) return hipErrorContextIsDestroyed;
         Code code = find_kernel(host, function);
         if (code == hipSuccess) code = check_cooperative(*function, grid, block, lds);
         return code == hipSuccess ? launch_by_pointer(host, grid, block, parameters, lds, stream) : code;
@@ -185,6 +191,7 @@ int hipModuleLaunchCooperativeKernel(void* function, unsigned grid_x, unsigned g
                                      void** parameters) {
     return entry("hipModuleLaunchCooperativeKernel", [&] {
         const Function* const own = function_at(function);
+        if (!stream_of(stream)) return hipErrorInvalidValue;
         if (!own) return hipErrorInvalidHandle;
         const Dim3 grid{grid_x, grid_y, grid_z}, block{block_x, block_y, block_z};
         const Code code = check_cooperative(*own, grid, block, lds);
@@ -195,14 +202,16 @@ int hipExtModuleLaunchKernel(void* function, uint32_t items_x, uint32_t items_y,
                              uint32_t block_y, uint32_t block_z, size_t lds, void* stream, void** parameters,
                              void** extra, void* start, void* stop, uint32_t) {
     return entry("hipExtModuleLaunchKernel", [&] {
-        if (!block_x || !block_y || !block_z) return hipErrorInvalidConfiguration;
+        if (!stream_of(stream)) return hipErrorInvalidValue;
         const Function* const own = function_at(function);
-        if (own && check_launch({own, {1, 1, 1}, {block_x, block_y, block_z}}) != hipSuccess)
-            return hipErrorInvalidValue;
-        if (items_x % block_x || items_y % block_y || items_z % block_z) return hipErrorInvalidConfiguration;
-        const Dim3 grid{items_x / block_x, items_y / block_y, items_z / block_z};
-        return between(start, stop, stream, [&] {
-            return launch_function(function, grid, {block_x, block_y, block_z}, lds, stream, parameters, extra);
-        });
+        if (!own) return hipErrorInvalidHandle;
+        if (!items_x || !items_y || !items_z) return hipErrorInvalidValue;
+        if (!block_x || !block_y || !block_z) return hipErrorInvalidConfiguration;
+        if (check_launch({own, {1, 1, 1}, {block_x, block_y, block_z}}) != hipSuccess) return hipErrorInvalidValue;
+        const Dim3 block{std::min(block_x, items_x), std::min(block_y, items_y), std::min(block_z, items_z)};
+        if (items_x % block.x || items_y % block.y || items_z % block.z) return hipErrorInvalidValue;
+        const Dim3 grid{items_x / block.x, items_y / block.y, items_z / block.z};
+        return between(start, stop, stream,
+                       [&] { return launch_function(function, grid, block, lds, stream, parameters, extra); });
     });
 }

@@ -12,6 +12,7 @@ constexpr unsigned kManagedGlobal = 1;  // hipMemAttachGlobal
 
 /// Rows of `width` bytes, each at a multiple of the pitch.
 Code allocate_rows(void** memory, size_t* pitch, size_t width, size_t rows) {
+    if (refused_by_capture()) return hipErrorStreamCaptureUnsupported;
     if (!memory || !pitch) return hipErrorInvalidValue;
     if (width > SIZE_MAX - kPitch) return hipErrorOutOfMemory;
     *pitch = (width + kPitch - 1) / kPitch * kPitch;
@@ -45,6 +46,7 @@ int hipExtMallocWithFlags(void** memory, size_t bytes, unsigned flags) {
 }
 int hipMallocManaged(void** memory, size_t bytes, unsigned flags) {
     return entry("hipMallocManaged", [&] {
+        if (refused_by_capture()) return hipErrorStreamCaptureUnsupported;
         if (bytes == 0 || (flags != kManagedGlobal && flags != 2)) return hipErrorInvalidValue;
         return allocate(current(), bytes, MemoryKind::managed, flags, memory);
     });
@@ -68,6 +70,7 @@ int hipMalloc3D(PitchedPointer* memory, Extent extent) {
 }
 int hipFree(void* memory) {
     return entry("hipFree", [&] {
+        if (refused_by_capture()) return hipErrorStreamCaptureUnsupported;
         if (const Code code = wait_for_device(current()); code != hipSuccess) return code;
         return memory ? release(memory) : hipSuccess;
     });

@@ -142,7 +142,8 @@ Code variable_of(const Module& module, const char* name, DeviceRange& out) {
 Code global_of(void* handle, const char* name, DeviceRange& out) {
     std::lock_guard lock(modules().mutex);
     const Module* const own = module_of(handle);
-    return own ? variable_of(*own, name, out) : hipErrorInvalidHandle;
+    if (!handle) return hipErrorInvalidHandle;
+    return own ? variable_of(*own, name, out) : hipErrorNotFound;
 }
 
 }  // namespace strata::hip::library
@@ -167,17 +168,18 @@ int hipModuleUnload(void* module) {
 }
 int hipModuleGetFunction(void** function, void* module, const char* name) {
     return entry("hipModuleGetFunction", [&] {
-        if (!function || !name) return hipErrorInvalidValue;
+        if (!function || !name || !*name) return hipErrorInvalidValue;
+        if (!module) return hipErrorInvalidHandle;
         std::lock_guard lock(modules().mutex);
         Module* const own = module_of(module);
-        if (!own) return hipErrorInvalidHandle;
+        if (!own) return hipErrorNotFound;
         *function = function_of(*own, name);
         return *function ? hipSuccess : hipErrorNotFound;
     });
 }
 int hipModuleGetGlobal(void** memory, size_t* bytes, void* module, const char* name) {
     return entry("hipModuleGetGlobal", [&] {
-        if (!name || (!memory && !bytes)) return hipErrorInvalidValue;
+        if (!name || !*name || (!memory && !bytes)) return hipErrorInvalidValue;
         strata::hip::DeviceRange range;
         const Code code = global_of(module, name, range);
         if (code != hipSuccess) return code;

@@ -34,6 +34,7 @@ Code with_kernel(const void* host, F&& ask) {
 }
 template <class F>
 Code with_function(void* handle, F&& ask) {
+    if (!handle) return hipErrorInvalidValue;
     const Function* const function = function_at(handle);
     return function ? ask(*function) : hipErrorInvalidDeviceFunction;
 }

@@ -117,7 +117,11 @@ int hipMemPrefetchAsync(const void* memory, size_t bytes, int, void* stream) {
 }
 int hipStreamAttachMemAsync(void* stream, void* memory, size_t bytes, unsigned flags) {
     return entry("hipStreamAttachMemAsync", [&] {
-        if (!stream_of(stream) || !memory || (flags != 1 && flags != 2 && flags != 4)) return hipErrorInvalidValue;
+        constexpr unsigned kGlobal = 1, kHost = 2, kSingle = 4;  // hipMemAttachGlobal, ...
+        if (!memory) return hipErrorInvalidValue;
+        if (!stream_of(stream)) return hipErrorContextIsDestroyed;
+        if (flags != kGlobal && flags != kHost && flags != kSingle) return hipErrorInvalidValue;
+        if (flags == kSingle && !stream) return hipErrorInvalidValue;
         const std::optional<Block> block = block_of(memory);
         if (block && bytes && bytes != block->bytes) return hipErrorInvalidValue;  // all of it, or 0 for that
         return check_managed(memory, 1);

@@ -169,7 +169,8 @@ int hipDeviceSetMemPool(int device, void* handle) {
     return entry("hipDeviceSetMemPool", [&] {
         std::lock_guard lock(pools().mutex);
         Pool* const pool = pool_of(handle);
-        if (!device_at(device) || !pool || pool->device != *device_at(device)) return hipErrorInvalidValue;
+        if (!device_at(device) || !pool) return hipErrorInvalidValue;
+        if (pool->device != *device_at(device)) return hipErrorInvalidDevice;
         pools().current[pool->device] = pool;
         return hipSuccess;
     });

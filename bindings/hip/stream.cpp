@@ -228,8 +228,10 @@ int hipStreamCreateWithPriority(void** stream, unsigned flags, int priority) {
     return entry("hipStreamCreateWithPriority", [&] { return create(stream, flags, priority); });
 }
 int hipExtStreamCreateWithCUMask(void** stream, uint32_t words, const uint32_t* mask) {
-    return entry("hipExtStreamCreateWithCUMask",
-                 [&] { return words && mask ? create_for_units(stream, words, mask) : hipErrorInvalidValue; });
+    return entry("hipExtStreamCreateWithCUMask", [&] {
+        if (!stream) return hipErrorInvalidHandle;
+        return words && mask ? create_for_units(stream, words, mask) : hipErrorInvalidValue;
+    });
 }
 int hipExtStreamGetCUMask(void* stream, uint32_t words, uint32_t* mask) {
     return entry("hipExtStreamGetCUMask", [&] { return units_of(stream, words, mask); });

@@ -58,8 +58,8 @@ Code wait_for_value(void* handle, void* memory, T value, unsigned comparison, T 
 }
 
 template <class T>
-Code write_value(void* handle, void* memory, T value, unsigned flags) {
-    if (!memory || flags) return hipErrorInvalidValue;
+Code write_value(void* handle, void* memory, T value) {
+    if (!memory) return hipErrorInvalidValue;
     if (!stream_of(handle)) return hipErrorContextIsDestroyed;
     if (!may_hold<T>(memory, true)) return hipErrorInvalidValue;
     return on_stream(handle, NodeType::fill, [=](Stream&) {
@@ -80,9 +80,10 @@ int hipStreamWaitValue32(void* stream, void* memory, uint32_t value, unsigned co
 int hipStreamWaitValue64(void* stream, void* memory, uint64_t value, unsigned comparison, uint64_t mask) {
     return entry("hipStreamWaitValue64", [&] { return wait_for_value(stream, memory, value, comparison, mask); });
 }
-int hipStreamWriteValue32(void* stream, void* memory, uint32_t value, unsigned flags) {
-    return entry("hipStreamWriteValue32", [&] { return write_value(stream, memory, value, flags); });
+// Flags are reserved, and not looked at.
+int hipStreamWriteValue32(void* stream, void* memory, uint32_t value, unsigned) {
+    return entry("hipStreamWriteValue32", [&] { return write_value(stream, memory, value); });
 }
-int hipStreamWriteValue64(void* stream, void* memory, uint64_t value, unsigned flags) {
-    return entry("hipStreamWriteValue64", [&] { return write_value(stream, memory, value, flags); });
+int hipStreamWriteValue64(void* stream, void* memory, uint64_t value, unsigned) {
+    return entry("hipStreamWriteValue64", [&] { return write_value(stream, memory, value); });
 }

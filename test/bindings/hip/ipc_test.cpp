@@ -143,13 +143,14 @@ TEST_F(Ipc, EventsThatAreNotForProcessesAreRefused) {
     ASSERT_EQ(hipEventCreateWithFlags(&plain, 2), hipSuccess);
     EXPECT_EQ(hipIpcGetEventHandle(nullptr, event), hipErrorInvalidValue);
     EXPECT_EQ(hipIpcGetEventHandle(&handle, nullptr), hipErrorInvalidValue);
-    EXPECT_EQ(hipIpcGetEventHandle(&handle, plain), hipErrorInvalidHandle);
+    EXPECT_EQ(hipIpcGetEventHandle(&handle, plain), hipErrorInvalidConfiguration);
     EXPECT_EQ(hipIpcGetEventHandle(&handle, event), hipSuccess);
     EXPECT_EQ(hipIpcOpenEventHandle(&out, handle), hipErrorInvalidContext) << "it is this process's own";
     EXPECT_EQ(hipIpcOpenEventHandle(nullptr, handle), hipErrorInvalidValue);
     EXPECT_EQ(hipIpcOpenEventHandle(&out, bad), hipErrorInvalidValue);
     EXPECT_EQ(hipEventDestroy(event), hipSuccess);
-    EXPECT_TRUE(in_child([&] { return hipIpcOpenEventHandle(&out, handle) == hipErrorMapFailed; })) << "it is no more";
+    EXPECT_TRUE(in_child([&] { return hipIpcOpenEventHandle(&out, handle) == hipErrorInvalidValue; }))
+        << "it is no more";
     EXPECT_EQ(hipEventDestroy(plain), hipSuccess);
 }
 

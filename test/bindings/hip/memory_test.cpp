@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "fixture.h"
+#include "strata/bindings/hip/stream_p.h"
 #include "strata/bindings/hip/structs_p.h"
 
 namespace strata::hip::library {
@@ -97,11 +98,12 @@ TEST_F(Memory, AdviceIsTakenForManagedMemoryAlone) {
     EXPECT_EQ(hipMemPrefetchAsync(managed, 64, 0, nullptr), hipSuccess);
     EXPECT_EQ(hipMemPrefetchAsync(managed, 64, 0, &managed), hipErrorContextIsDestroyed);
     EXPECT_EQ(hipMemPrefetchAsync(own, 64, 0, nullptr), hipErrorInvalidValue);
-    EXPECT_EQ(hipStreamAttachMemAsync(nullptr, managed, 0, 4), hipSuccess);
-    EXPECT_EQ(hipStreamAttachMemAsync(nullptr, managed, 64, 4), hipSuccess);
-    EXPECT_EQ(hipStreamAttachMemAsync(nullptr, managed, 63, 4), hipErrorInvalidValue) << "not all of it";
+    EXPECT_EQ(hipStreamAttachMemAsync(nullptr, managed, 0, 1), hipSuccess);
+    EXPECT_EQ(hipStreamAttachMemAsync(per_thread_stream(), managed, 64, 4), hipSuccess);
+    EXPECT_EQ(hipStreamAttachMemAsync(nullptr, managed, 64, 4), hipErrorInvalidValue) << "of one stream, but of none";
+    EXPECT_EQ(hipStreamAttachMemAsync(nullptr, managed, 63, 1), hipErrorInvalidValue) << "not all of it";
     EXPECT_EQ(hipStreamAttachMemAsync(nullptr, managed, 0, 3), hipErrorInvalidValue);
-    EXPECT_EQ(hipStreamAttachMemAsync(nullptr, own, 0, 4), hipErrorInvalidValue);
+    EXPECT_EQ(hipStreamAttachMemAsync(nullptr, own, 0, 1), hipErrorInvalidValue);
     free_all({managed, own});
 }
 
