@@ -1,15 +1,40 @@
-"""Each function of the drop-in libamdhip64 and libhiprtc is called by a test of its own."""
+"""Each function of the drop-in libamdhip64 is called by a test that has it succeed, and by a row of refusals; each of libhiprtc by a test."""
 
 import re
 
 from tree import CHECKOUT, Tree, check, make_tree
 
-TABLE, TESTS = "bindings/hip/exports.def", "test/bindings/hip/"
+TABLE, TESTS, REFUSALS = "bindings/hip/exports.def", "test/bindings/hip/", "test/bindings/hip/refusals/"
 RTC_TABLE, RTC_TESTS = "bindings/hip/hiprtc.def", "test/bindings/hiprtc/"
+
+OF_CLANG = "clang's code calls it with what it made, and it returns nothing"
+CANNOT_FAIL = {
+    "hipDeviceReset": "it gives back what there is, a lost device too",
+    "hipDeviceGetStreamPriorityRange": "it tells what it is asked for, and nothing where that is null",
+    "hipGetErrorName": "a number that is no code is hipErrorUnknown",
+    "hipGetErrorString": "a number that is no code is hipErrorUnknown",
+    "hipGetLastError": "its code is another call's",
+    "hipPeekAtLastError": "its code is another call's",
+    "hipExtGetLastError": "its code is another call's",
+    "hipConfigureCall": "what it keeps is looked at by the launch",
+    "__hipPushCallConfiguration": "what it keeps is looked at by the launch",
+    "hipCreateChannelDesc": "it returns its arguments",
+    "__gnu_h2f_ieee": "each half is a float",
+    "__gnu_f2h_ieee": "each float has a nearest half",
+    "__hipRegisterFunction": OF_CLANG,
+    "__hipRegisterVar": OF_CLANG,
+    "__hipRegisterManagedVar": OF_CLANG,
+    "__hipRegisterTexture": OF_CLANG,
+    "__hipRegisterSurface": OF_CLANG,
+    "__hipUnregisterFatBinary": OF_CLANG,
+}
+# What returns no code: any call in a test, beside rows of refusals, is one that shows what it does.
+NO_CODE = {name for name in CANNOT_FAIL if name.endswith("LastError")} | {"hipGetStreamDeviceId"}
 
 
 def text_of(tree, folder):
-    return "".join(tree.text(file) for file in tree.files if file.startswith(folder) and not file.endswith("abi_test.cpp"))
+    """Of its tests; tables that name all functions, of signatures and symbols, call none."""
+    return "".join(tree.text(file) for file in tree.files if file.startswith(folder) and not file.startswith(REFUSALS) and not file.endswith("abi_test.cpp"))
 
 
 def untested_of_rtc(tree):
@@ -18,17 +43,59 @@ def untested_of_rtc(tree):
     return {name: f"{RTC_TABLE}: no test calls {name}" for name in rows if name not in called}
 
 
-def untested(tree):
-    """By name: the exports that no test calls. Tables that name them all, of signatures and symbols, are none."""
+def exports(tree):
+    """(what it returns, name) of each."""
+    return re.findall(r"^EXPORT\( *\w+, *\w+, *([^,]+), *(\w+)", tree.text(TABLE), re.MULTILINE)
+
+
+def never_refuses(tree):
+    """By name: the exports that no row of refusals calls."""
+    rows = "".join(tree.text(file) for file in tree.files if file.startswith(REFUSALS))
+    refused = set(re.findall(r"^(?:REFUSES|IS|LEAVES)\( *[\w-]+, *(\w+)\(", rows, re.MULTILINE))
+    return {name: f"{TABLE}: no row of {REFUSALS} has {name} fail" for _, name in exports(tree) if name not in refused}
+
+
+def behind(text, start):
+    """What follows the brackets that open in front of `start`."""
+    depth, end = 1, start
+    while depth and end < len(text):
+        depth += (text[end] == "(") - (text[end] == ")")
+        end += 1
+    return text[end : end + 200]
+
+
+def called(text):
+    """name -> (what stands in front of it, what behind its brackets) of each call."""
+    out = {}
+    for call in re.finditer(r"\b((?:__)?(?:hip|gnu|_Z)\w*)\(", text):
+        out.setdefault(call[1], []).append((text[max(0, call.start() - 8) : call.start()], behind(text, call.end())))
+    return out
+
+
+def has_success(calls):
+    return any(re.match(r"\s*(, hipSuccess\b|,\s+hipSuccess\b|== hipSuccess\b)", after) or re.search(r"\bOK\($", before) for before, after in calls)
+
+
+def never_succeeds(tree):
+    """By name: the exports that no test has succeed."""
     text = text_of(tree, TESTS)
-    called = set(re.findall(r"\b(\w+)(?=\(|<<<)", text)) | {f"hip{name}" for name in re.findall(r"list\(hip(\w+)", text)}
-    launched = {"hipLaunchKernel", "__hipPushCallConfiguration"} if "<<<" in text else set()
-    rows = re.findall(r"^EXPORT\( *\w+, *\w+, *[^,]+, *(\w+)", tree.text(TABLE), re.MULTILINE)
-    return {name: f"{TABLE}: no test calls {name}" for name in rows if name not in called | launched}
+    calls = called(text)
+    listed = set(re.findall(r"\blist\((hip\w+)", text))  # of graph_test.cpp, which expects success
+    launched = {"hipLaunchKernel", "__hipPushCallConfiguration", "__hipPopCallConfiguration"} if "<<<" in text else set()
+    out = {}
+    for result, name in exports(tree):
+        any_call = result != "int" or name in NO_CODE
+        if not (name in listed | launched or (name in calls and (any_call or has_success(calls[name])))):
+            out[name] = f"{TABLE}: no test expects hipSuccess of {name}"
+    return out
 
 
-def test_every_export_has_a_test():
-    check(untested(Tree(CHECKOUT)), {}, "Call it in test/bindings/hip, with what it does and what it refuses.")
+def test_every_export_succeeds_in_a_test():
+    check(never_succeeds(Tree(CHECKOUT)), {}, "Call it in test/bindings/hip and look at what it does: EXPECT_EQ(hip...(...), hipSuccess).")
+
+
+def test_every_export_has_a_row_of_what_it_refuses_or_cannot_fail():
+    check(never_refuses(Tree(CHECKOUT)), CANNOT_FAIL, f"Give {REFUSALS} a row with the code that ROCm/clr has, or name it in CANNOT_FAIL with the reason.")
 
 
 def test_every_export_of_hiprtc_has_a_test():
@@ -41,7 +108,18 @@ def test_an_export_of_hiprtc_without_a_test_is_found(tmp_path):
     assert list(untested_of_rtc(tree)) == ["hiprtcGetErrorString"]
 
 
-def test_an_export_without_a_test_is_found(tmp_path):
+def tree_of(path, test, refusals=""):
+    """Two functions and a test of them."""
     rows = "EXPORT( 4_2, memory, int, hipMalloc, (void** out) )\nEXPORT( 4_2, memory, int, hipFree, (void* memory) )\n"
-    tree = make_tree(tmp_path, {TABLE: rows, TESTS + "memory_test.cpp": "EXPECT_EQ(hipMalloc(&memory), 0);", TESTS + "abi_test.cpp": "hipFree(1)"})
-    assert list(untested(tree)) == ["hipFree"]
+    return make_tree(path, {TABLE: rows, TESTS + "memory_test.cpp": test, TESTS + "abi_test.cpp": "EXPECT_EQ(hipFree(1), hipSuccess)", REFUSALS + "memory.def": refusals})
+
+
+def test_an_export_that_never_succeeds_is_found(tmp_path):
+    good = "EXPECT_EQ(hipMalloc(f(&memory)),\n          hipSuccess);"
+    assert list(never_succeeds(tree_of(tmp_path / "a", good + "EXPECT_EQ(hipFree(f(memory)), hipErrorInvalidValue);"))) == ["hipFree"]
+    assert list(never_succeeds(tree_of(tmp_path / "b", good, "REFUSES( InvalidValue, hipFree(none) )\n"))) == ["hipFree"]
+    assert not never_succeeds(tree_of(tmp_path / "c", good + "OK(hipFree(memory));"))
+
+
+def test_an_export_without_a_refusal_is_found(tmp_path):
+    assert list(never_refuses(tree_of(tmp_path, "EXPECT_EQ(hipFree(none), hipErrorInvalidValue)", "REFUSES( InvalidValue, hipMalloc(nullptr) )\n"))) == ["hipFree"]

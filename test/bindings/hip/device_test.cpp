@@ -36,7 +36,10 @@ TEST_F(Devices, SayWhatTheyAre) {
     char name[64];
     std::array<char, 16> uuid{}, other{};
     std::array<std::byte, kPropertiesBytes5> old{};
+    EXPECT_EQ(hipInit(0), hipSuccess);
+    EXPECT_EQ(hipRuntimeGetVersion(&value), hipSuccess);
     EXPECT_EQ(hipDriverGetVersion(&version), hipSuccess);
+    EXPECT_EQ(value, version);
     EXPECT_EQ(version / 10'000'000, 7);
     EXPECT_EQ(hipDriverGetVersion(nullptr), hipErrorInvalidValue);
     EXPECT_EQ(hipDeviceGetName(name, sizeof name, 0), hipSuccess);
@@ -132,7 +135,9 @@ TEST_F(Devices, ErrorsHaveNamesAndTheCallThatWasLast) {
     EXPECT_EQ(hipExtGetLastError(), hipErrorInvalidDevice);
     EXPECT_EQ(hipDeviceSynchronize(), hipSuccess);
     EXPECT_EQ(hipExtGetLastError(), hipSuccess) << "of the last call";
+    for (int again = 0; again < 2; ++again) EXPECT_EQ(hipPeekAtLastError(), hipErrorInvalidDevice);
     EXPECT_EQ(hipGetLastError(), hipErrorInvalidDevice) << "the last that failed";
+    EXPECT_EQ(hipPeekAtLastError(), hipSuccess) << "it was told";
 }
 
 TEST_F(Devices, PeersOfOneArchReachEachOthersMemoryOnceItIsEnabled) {

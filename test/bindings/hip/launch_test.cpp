@@ -107,7 +107,10 @@ TEST_F(Launches, BetweenEvents) {
         return hipExtModuleLaunchKernel(kernel.function, items, 1, 1, block, 1, 1, 0, nullptr, arguments_, nullptr,
                                         start, event, 0);
     };
-    EXPECT_EQ(launch(kCount, kCount, stop), hipSuccess) << "the grid counts work-items";
+    EXPECT_EQ(hipExtModuleLaunchKernel(kernel.function, kCount, 1, 1, kCount, 1, 1, 0, nullptr, arguments_, nullptr,
+                                       start, stop, 0),
+              hipSuccess)
+        << "the grid counts work-items";
     expect_sums();
     EXPECT_EQ(launch(kCount, 2 * kCount, stop), hipSuccess) << "a block has no more than there are";
     expect_sums();
@@ -135,7 +138,8 @@ TEST_F(Launches, OfModules) {
     const auto cooperative = [&](void* function, unsigned block) {
         return hipModuleLaunchCooperativeKernel(function, 1, 1, 1, block, 1, 1, 0, nullptr, arguments_);
     };
-    EXPECT_EQ(cooperative(kernel.function, kCount), hipSuccess);
+    EXPECT_EQ(hipModuleLaunchCooperativeKernel(kernel.function, 1, 1, 1, kCount, 1, 1, 0, nullptr, arguments_),
+              hipSuccess);
     expect_sums();
     EXPECT_EQ(cooperative(kernel.function, 0), hipErrorInvalidConfiguration);
     const auto with_bytes = [&](unsigned grid_y, size_t size) {
