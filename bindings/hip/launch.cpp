@@ -150,7 +150,8 @@ Code run_on(void* handle, Launch launch) {
 
 Code blocks_per_unit(const Function& function, int block, size_t lds, int& out) {
     const std::shared_ptr<ModuleHandle> loaded = keep(function);
-    if (block <= 0 || lds > UINT32_MAX || !loaded) return hipErrorInvalidValue;
+    if (block <= 0 || lds > UINT32_MAX) return hipErrorInvalidValue;
+    if (!loaded) return hipErrorInvalidHandle;
     return give(emulator().groups_per_unit(function.handle, static_cast<uint32_t>(block), static_cast<uint32_t>(lds)),
                 &out, hipErrorInvalidValue);
 }

@@ -24,7 +24,8 @@ Code check_cooperative(const Function& function, Dim3 grid, Dim3 block, size_t l
 Code run(Stream& stream, const Launch& launch);
 Code run_on(void* stream, Launch launch);
 
-/// Work-items of a block that a unit holds at once, and as many blocks. Error: hipErrorInvalidValue.
+/// Work-items of a block that a unit holds at once, and as many blocks. Errors: hipErrorInvalidValue, hipErrorInvalidHandle where
+/// another thread has unloaded the function's module.
 Code blocks_per_unit(const Function& function, int block, size_t lds, int& out);
 
 }  // namespace strata::hip::library

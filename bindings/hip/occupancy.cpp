@@ -36,7 +36,8 @@ template <class F>
 Code with_function(void* handle, F&& ask) {
     if (!handle) return hipErrorInvalidValue;
     const Function* const function = function_at(handle);
-    return function ? ask(*function) : hipErrorInvalidDeviceFunction;
+    const Code code = function ? ask(*function) : hipErrorInvalidHandle;
+    return code == hipErrorInvalidHandle ? hipErrorInvalidDeviceFunction : code;
 }
 
 }  // namespace
