@@ -27,22 +27,6 @@ class Nest {
     UOpMap<RangeBits> open_;
 };
 
-/// The offset of an access as a function of the ranges; what is read from memory counts as 0.
-class OffsetOfRanges {
-  public:
-    OffsetOfRanges(UOp offset, const Nest& nest);
-    int64_t at(std::span<const int64_t> ranges);  ///< a number each, in the order of Nest::ranges()
-
-  private:
-    struct Step {
-        UOp node;
-        int range;  ///< the one that it is, -1: none
-        std::vector<size_t> sources;
-    };
-    std::vector<Step> steps_;
-    std::vector<int64_t> values_;
-};
-
 /// A load or store.
 struct Access {
     UOp node, memory;  ///< the param
