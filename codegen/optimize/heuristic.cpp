@@ -6,6 +6,7 @@
 #include "strata/codegen/optimize/actions_p.h"
 #include "strata/codegen/optimize/draft_p.h"
 #include "strata/codegen/optimize/online_p.h"
+#include "strata/codegen/target/rates.h"
 #include "strata/core/symbolic/symbolic.h"
 
 namespace strata::codegen {
@@ -221,6 +222,45 @@ bool share_columns(Draft& plan) {
     return true;
 }
 
+/// Products of a matrix and a few rows: each element of the matrix is read once, for all of them.
+bool take_few_rows(Draft& plan) {
+    constexpr int64_t kFew = 32, kLong = 256, kAtOnce = 16, kOfThread = 4;
+    const std::vector<int> reused = reused_axes(plan);
+    if (reused.size() < 2 || plan.axes(ActionKind::group).size() != 1) return false;
+    const auto size = [&](int axis) { return plan.size(ActionKind::upcast, axis); };
+    const auto [few, many] = std::ranges::minmax(reused.back(), reused[reused.size() - 2], {}, size);
+    if (size(few) >= kFew || size(many) < kLong || plan.size(ActionKind::group, 0) < kLong) return false;
+    const UOp rows = plan.axes(ActionKind::upcast)[static_cast<size_t>(few)],
+              columns = plan.axes(ActionKind::upcast)[static_cast<size_t>(many)];
+    // What an action leaves of a range keeps its id.
+    const auto place = [&](UOp range) {
+        const std::vector<UOp> axes = plan.axes(ActionKind::upcast);
+        const auto same = [&](UOp axis) { return range_arg(axis).id == range_arg(range).id; };
+        return static_cast<int>(std::ranges::find_if(axes, same) - axes.begin());
+    };
+    const bool along_columns = plan.walked_by_one(columns) > plan.walked_by_one(plan.axes(ActionKind::group)[0]);
+    const int64_t at_once = along_columns ? kAtOnce : kOfThread, multiple = along_columns ? 8 : kOfThread;
+    if (size(few) > 2 * kOfThread && size(few) > at_once && size(few) % multiple) plan.pad(rows, multiple);
+    if (along_columns) {
+        plan.add(ActionKind::upcast, few, size(few) > at_once ? size(few) / 2 : size(few));
+    } else {
+        plan.add_largest(ActionKind::upcast, few, {at_once, size(few)});
+        if (const auto left = static_cast<size_t>(place(rows)); left < plan.axes(ActionKind::local).size())
+            plan.add(ActionKind::local, static_cast<int>(left), size(static_cast<int>(left)));
+    }
+    // As many columns of a thread as leave half of the card's units a block.
+    const int64_t beside = along_columns ? 32 : 4;
+    const auto blocks = [&](int64_t of_thread) { return range_arg(columns).size / (beside * of_thread); };
+    int64_t of_thread = along_columns ? 4 : 8;
+    while (of_thread > 1 && 2 * blocks(of_thread) < rates_of(plan.target().arch).units) of_thread /= 2;
+    if (!along_columns) plan.add_largest(ActionKind::unroll, 0, {4, 2});
+    if (of_thread > 1) plan.add_largest(ActionKind::upcast, place(columns), {of_thread, of_thread / 2});
+    plan.add_largest(ActionKind::local, place(columns), {beside, beside / 2});
+    plan.add_largest(ActionKind::group, 0, {32, 16, 8});
+    if (along_columns && !plan.axes(ActionKind::unroll).empty()) plan.add(ActionKind::unroll, 0, 2);
+    return true;
+}
+
 /// Whether what a reduction makes of the range is used along it: by another reduction, or an end that closes it too.
 bool is_row(UOp sink, UOp range) {
     const auto along = [&](UOp u) { return closes(u, range); };
@@ -408,8 +448,8 @@ void spread_output(Draft& plan) {
 Scheduled heuristic(const Kernel& kernel, const Target& target) {
     if (std::optional<Scheduled> online = online_schedule(kernel, target)) return *std::move(online);
     Draft plan(kernel, target);
-    if (!share_row(plan) && !tile_matrices(plan) && !tile_product(plan) && !share_columns(plan) &&
-        !share_reduction(plan) && !tile_transpose(plan))
+    if (!share_row(plan) && !tile_matrices(plan) && !tile_product(plan) && !take_few_rows(plan) &&
+        !share_columns(plan) && !share_reduction(plan) && !tile_transpose(plan))
         spread_output(plan);
     return plan.take();
 }

@@ -142,3 +142,26 @@ def test_products_in_parts_take_what_comes_before_and_after(shape, rng):
         with strata.config(fusion=fusion):
             got = ((Tensor(a) * 2) @ Tensor(b) + Tensor(bias)).numpy()
         np.testing.assert_array_equal(got, 2 * a @ b + bias)
+
+
+FEW_ROWS = {"x @ w": lambda x, w: x @ w, "x @ w.T": lambda x, w: x @ w.T, "w @ x.T": lambda x, w: w @ x.T}
+
+
+@pytest.mark.parametrize("product", FEW_ROWS)
+@pytest.mark.parametrize("rows", [2, 5, 8, 11, 16, 17, 24, 31])
+def test_products_of_a_few_rows(rows, product, rng):
+    x, w = rng.integers(-9, 10, (rows, 320)).astype("float32"), rng.integers(-9, 10, (320, 320)).astype("float32")
+    np.testing.assert_array_equal(FEW_ROWS[product](Tensor(x), Tensor(w)).numpy(), FEW_ROWS[product](x, w))
+
+
+@pytest.mark.usual_schedules
+@pytest.mark.parametrize("name", ["float32", "float16"])
+@pytest.mark.parametrize("rows", [2, 7, 8, 16])
+def test_products_of_a_few_rows_take_as_long_as_reading_the_matrix(rows, name):
+    n = 4096
+    with strata.config(emu_model="7900xtx", emu_sampled=True, device="emu:gfx1100"):
+        x, w = Tensor.empty(rows, n, dtype=name).realize(), Tensor.empty(n, n, dtype=name).realize()
+        for product in FEW_ROWS.values():
+            strata.reset_stats()
+            product(x, w).realize()
+            assert strata.stats().time_ms < 1.25 * w.nbytes / 960e6
