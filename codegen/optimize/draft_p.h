@@ -54,6 +54,13 @@ class Draft {
         return false;
     }
     std::vector<UOp> axes(ActionKind kind) const { return axes_of(kernel_, kind); }
+    /// Which output axis is what actions have left of a range, whose id it keeps; nothing where it is used up.
+    std::optional<int> place(UOp range) const {
+        const std::vector<UOp> all = axes(ActionKind::upcast);
+        const auto same = [&](UOp axis) { return range_arg(axis).id == range_arg(range).id; };
+        const auto found = std::ranges::find_if(all, same);
+        return found == all.end() ? std::nullopt : std::optional(static_cast<int>(found - all.begin()));
+    }
     int64_t size(ActionKind kind, int axis) const { return axes(kind)[static_cast<size_t>(axis)].as<RangeArg>().size; }
     const Kernel& kernel() const { return kernel_; }
     const Target& target() const { return *target_; }

@@ -6,129 +6,17 @@
 #include "strata/codegen/optimize/actions_p.h"
 #include "strata/codegen/optimize/draft_p.h"
 #include "strata/codegen/optimize/online_p.h"
-#include "strata/codegen/target/rates.h"
+#include "strata/codegen/optimize/products_p.h"
 #include "strata/core/symbolic/symbolic.h"
 
 namespace strata::codegen {
 namespace {
-
-int64_t product(std::span<const UOp> ranges) {
-    int64_t n = 1;
-    for (UOp r : ranges) n *= r.as<RangeArg>().size;
-    return n;
-}
 
 int64_t product_of_blocks(const Kernel& kernel) {
     int64_t n = 1;
     for (UOp r : ranges(kernel.sink))
         if (range_arg(r).axis == Axis::global) n *= range_arg(r).size;
     return n;
-}
-
-/// Output axes that some load does not depend on while others do: their tiles are reused from registers.
-std::vector<int> reused_axes(const Draft& plan) {
-    std::vector<int> out;
-    std::vector<UOp> axes = plan.axes(ActionKind::upcast);
-    for (size_t i = 0; i < axes.size(); ++i) {
-        bool free = false;
-        for (const Walked& a : walked_memory(plan.kernel())) free |= !a.is_store && step_of(a.offset, axes[i]) == 0;
-        if (free) out.push_back(static_cast<int>(i));
-    }
-    return out;
-}
-
-/// Rounds the sides of a product, and what it adds up along, up to what tiles divide: little beside what tiles save.
-void pad_product(Draft& plan) {
-    constexpr int64_t kLarge = 256, kTile = 64, kStep = 16;
-    std::vector<UOp> sides = plan.axes(ActionKind::unroll);
-    for (int axis : reused_axes(plan)) sides.push_back(plan.axes(ActionKind::upcast)[static_cast<size_t>(axis)]);
-    for (UOp side : sides) {
-        const int64_t size = range_arg(side).size;
-        const int64_t multiple = size >= kLarge ? kTile : kStep;
-        if (size > kStep && size % multiple) plan.pad(side, multiple);
-    }
-}
-
-/// The tile of a matrix product that a block computes: rows and columns of a thread and of threads, steps of the reduction that
-/// a thread unrolls, and those that local memory holds.
-struct ProductTile {
-    struct Side {
-        int64_t near, threads, far;  ///< near: neighbours of a thread; far: as many again, behind those of all threads
-        int64_t size() const { return near * threads * far; }
-    };
-    Side rows, columns;
-    int64_t unrolled, steps;
-};
-constexpr ProductTile kLargeTile = {{4, 8, 2}, {8, 16, 1}, 2, 16}, kSmallTile = {{4, 16, 1}, {4, 16, 1}, 4, 8};
-constexpr int64_t kManyTiles = 64;
-
-bool fits(const ProductTile::Side& side, int64_t size) { return size % side.size() == 0; }
-
-/// The largest tiles, which come a step ahead where that costs less.
-void add_tiles(Draft& plan, std::initializer_list<int64_t> amounts) {
-    for (const int64_t amount : amounts) {
-        Draft ahead = plan;
-        if (!plan.add(ActionKind::stage, 0, amount)) continue;
-        if (ahead.add(ActionKind::stage_ahead, 0, amount) && ahead.cost() < plan.cost()) plan = std::move(ahead);
-        return;
-    }
-}
-
-void take(Draft& plan, const ProductTile& tile, int rows, int columns) {
-    for (auto [axis, side] : {std::pair(columns, tile.columns), std::pair(rows, tile.rows)}) {
-        plan.add_largest(ActionKind::upcast, axis, {side.near, 2});
-        plan.add_largest(ActionKind::local, axis, {side.threads, 8, 4, 2});
-        plan.add(ActionKind::upcast, axis, side.far);
-    }
-    plan.add_largest(ActionKind::unroll, 0, {tile.unrolled, 2});
-    // Bytes stay as they are in memory, where four of them are one operand of a dot product.
-    if (plan.narrowest_load() > 1) add_tiles(plan, {tile.steps, 4, 2});
-}
-
-/// The tile of a wave whose lanes have rows and share the columns, which scalar registers hold: local memory is read once for as
-/// many products as there are columns. Waves beside each other, groups of waves share the reduction.
-struct WaveTile {
-    int64_t rows, columns, waves, unrolled, groups, steps;
-    int64_t size(int64_t lanes) const { return rows * lanes * columns * waves; }
-};
-constexpr WaveTile kTileOfWaves = {4, 32, 2, 2, 4, 8};
-constexpr int64_t kManyWaveTiles = 64;
-
-int64_t staged_operands(const Kernel& kernel) {
-    return std::ranges::count_if(toposort(kernel.sink),
-                                 [](UOp u) { return u.is(Op::param) && u.as<ParamArg>().space == Space::local; });
-}
-
-bool take_by_waves(Draft& plan, const WaveTile& tile, int rows, int columns) {
-    const int64_t lanes = plan.target().wave_size;
-    if (!plan.target().arch.is_amd() || plan.narrowest_load() != 4 || plan.widest_sum() != 4) return false;
-    if (product(plan.axes(ActionKind::upcast)) < kManyWaveTiles * tile.size(lanes)) return false;
-    Draft tried = plan;
-    const bool fits = tried.add(ActionKind::upcast, columns, tile.columns) &&
-                      tried.add(ActionKind::local, columns, tile.waves) &&
-                      tried.add(ActionKind::upcast, rows, tile.rows) && tried.add(ActionKind::lane, rows, lanes) &&
-                      tried.add(ActionKind::unroll, 0, tile.unrolled) && tried.add(ActionKind::group, 0, tile.groups) &&
-                      tried.add(ActionKind::stage, 0, tile.steps);
-    if (!fits || staged_operands(tried.kernel()) != 1) return false;
-    plan = std::move(tried);
-    return true;
-}
-
-/// Matrix products: each thread has results of several rows and columns, a block's operands come by way of local memory.
-bool tile_product(Draft& plan) {
-    std::vector<int> reused = reused_axes(plan);
-    if (reused.size() < 2 || plan.axes(ActionKind::unroll).empty()) return false;
-    const int rows = reused[reused.size() - 2], columns = reused.back();
-    if (plan.size(ActionKind::upcast, rows) < 32 || plan.size(ActionKind::upcast, columns) < 32) return false;
-    pad_product(plan);
-    Draft waves = plan;
-    const bool by_waves = take_by_waves(waves, kTileOfWaves, rows, columns);
-    const int64_t m = plan.size(ActionKind::upcast, rows), n = plan.size(ActionKind::upcast, columns);
-    const int64_t tiles = product(plan.axes(ActionKind::upcast)) / (kLargeTile.rows.size() * kLargeTile.columns.size());
-    const bool large = fits(kLargeTile.rows, m) && fits(kLargeTile.columns, n) && tiles >= kManyTiles;
-    take(plan, large ? kLargeTile : kSmallTile, rows, columns);
-    if (by_waves && waves.cost() < plan.cost()) plan = std::move(waves);
-    return true;
 }
 
 /// Rows and columns that a wave computes by matrix instructions, and waves that a card should have to do.
@@ -219,45 +107,6 @@ bool share_columns(Draft& plan) {
     if (!take_line(plan, *column)) return false;
     plan.add_largest(ActionKind::group, last, {16, 8, 4});
     if (!plan.axes(ActionKind::unroll).empty()) plan.add_largest(ActionKind::unroll, 0, {4, 2});
-    return true;
-}
-
-/// Products of a matrix and a few rows: each element of the matrix is read once, for all of them.
-bool take_few_rows(Draft& plan) {
-    constexpr int64_t kFew = 32, kLong = 256, kAtOnce = 16, kOfThread = 4;
-    const std::vector<int> reused = reused_axes(plan);
-    if (reused.size() < 2 || plan.axes(ActionKind::group).size() != 1) return false;
-    const auto size = [&](int axis) { return plan.size(ActionKind::upcast, axis); };
-    const auto [few, many] = std::ranges::minmax(reused.back(), reused[reused.size() - 2], {}, size);
-    if (size(few) >= kFew || size(many) < kLong || plan.size(ActionKind::group, 0) < kLong) return false;
-    const UOp rows = plan.axes(ActionKind::upcast)[static_cast<size_t>(few)],
-              columns = plan.axes(ActionKind::upcast)[static_cast<size_t>(many)];
-    // What an action leaves of a range keeps its id.
-    const auto place = [&](UOp range) {
-        const std::vector<UOp> axes = plan.axes(ActionKind::upcast);
-        const auto same = [&](UOp axis) { return range_arg(axis).id == range_arg(range).id; };
-        return static_cast<int>(std::ranges::find_if(axes, same) - axes.begin());
-    };
-    const bool along_columns = plan.walked_by_one(columns) > plan.walked_by_one(plan.axes(ActionKind::group)[0]);
-    const int64_t at_once = along_columns ? kAtOnce : kOfThread, multiple = along_columns ? 8 : kOfThread;
-    if (size(few) > 2 * kOfThread && size(few) > at_once && size(few) % multiple) plan.pad(rows, multiple);
-    if (along_columns) {
-        plan.add(ActionKind::upcast, few, size(few) > at_once ? size(few) / 2 : size(few));
-    } else {
-        plan.add_largest(ActionKind::upcast, few, {at_once, size(few)});
-        if (const auto left = static_cast<size_t>(place(rows)); left < plan.axes(ActionKind::local).size())
-            plan.add(ActionKind::local, static_cast<int>(left), size(static_cast<int>(left)));
-    }
-    // As many columns of a thread as leave half of the card's units a block.
-    const int64_t beside = along_columns ? 32 : 4;
-    const auto blocks = [&](int64_t of_thread) { return range_arg(columns).size / (beside * of_thread); };
-    int64_t of_thread = along_columns ? 4 : 8;
-    while (of_thread > 1 && 2 * blocks(of_thread) < rates_of(plan.target().arch).units) of_thread /= 2;
-    if (!along_columns) plan.add_largest(ActionKind::unroll, 0, {4, 2});
-    if (of_thread > 1) plan.add_largest(ActionKind::upcast, place(columns), {of_thread, of_thread / 2});
-    plan.add_largest(ActionKind::local, place(columns), {beside, beside / 2});
-    plan.add_largest(ActionKind::group, 0, {32, 16, 8});
-    if (along_columns && !plan.axes(ActionKind::unroll).empty()) plan.add(ActionKind::unroll, 0, 2);
     return true;
 }
 

@@ -7,8 +7,8 @@
 namespace strata::codegen {
 namespace {
 
-constexpr int kDrawn = 24;              // many of them do not fit
-constexpr size_t kMostNodes = 1 << 13;  // of all copies, so that compilers do not take seconds for a kernel
+constexpr int kDrawn = 24;                   // many of them do not fit
+constexpr size_t kMostDrawnNodes = 1 << 13;  // of all copies, so that compilers do not take seconds for a kernel
 constexpr int64_t kAmounts[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 64, 128, 256};
 
 class Draws {
@@ -41,7 +41,7 @@ Scheduled random_schedule(const Kernel& kernel, const Target& target, uint64_t s
         const size_t axes = axes_of(made.kernel, kind).size(), at = draws.below(std::max<size_t>(axes, 1));
         const Action action{kind, static_cast<int>(at), kAmounts[draws.below(std::size(kAmounts))]};
         Result<Kernel> next = apply(made.kernel, action, target);
-        if (!next || unrolled_nodes(*next) > std::max(kMostNodes, unrolled_nodes(made.kernel))) continue;
+        if (!next || unrolled_nodes(*next) > std::max(kMostDrawnNodes, unrolled_nodes(made.kernel))) continue;
         made.kernel = *std::move(next);
         made.actions.push_back(action);
     }

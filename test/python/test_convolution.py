@@ -162,3 +162,21 @@ def test_errors_name_shapes_and_numbers():
     ]:  # fmt: skip
         with pytest.raises(kind, match=text):
             call()
+
+
+@pytest.mark.parametrize("x, weight, stride, padding", [((2, 32, 16, 32), (64, 32, 3, 3), 1, 1), ((1, 3, 64, 64), (64, 3, 7, 7), 2, 3), ((2, 64, 14, 14), (64, 64, 1, 1), 1, 0), ((4, 20, 300), (96, 20, 3), 1, 1)])
+def test_convolutions_in_tiles(x, weight, stride, padding, rng):
+    x, weight = rng.integers(-4, 5, x).astype("float32"), rng.integers(-4, 5, weight).astype("float32")
+    axes = x.ndim - 2
+    got = (nn.functional.conv1d if axes == 1 else nn.functional.conv2d)(Tensor(x), Tensor(weight), stride=stride, padding=padding)
+    np.testing.assert_array_equal(got.numpy(), conv(x, weight, (stride,) * axes, (padding,) * axes, (1,) * axes, 1))
+
+
+@pytest.mark.usual_schedules
+@pytest.mark.parametrize("x, weight, stride, padding, tflops", [((16, 64, 32, 32), (64, 64, 3, 3), 1, 1, 15), ((1, 3, 224, 224), (64, 3, 7, 7), 2, 3, 12), ((8, 256, 28, 28), (256, 256, 1, 1), 1, 0, 28)])
+def test_convolutions_are_tiled_by_both_factors_without_a_search(x, weight, stride, padding, tflops):
+    with strata.config(emu_model="7900xtx", emu_sampled=True, device="emu:gfx1100", target="asm"):
+        y = nn.functional.conv2d(Tensor.empty(*x).realize(), Tensor.empty(*weight).realize(), stride=stride, padding=padding)
+        strata.reset_stats()
+        y.realize()
+    assert 2 * y.numel() * np.prod(weight[1:]) / strata.stats().time_ms * 1e-9 >= tflops

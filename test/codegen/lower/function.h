@@ -18,7 +18,8 @@ namespace strata::codegen {
 
 /// Passes on placed code, in order.
 inline Result<void> finish(MachineFunction& function) {
-    for (auto pass : {gate_lanes, shorten, relay_branches, insert_waits, insert_hazards, wait_scalars, clause_memory, insert_delays})
+    for (auto pass : {gate_lanes, shorten, relay_branches, insert_waits, insert_hazards, wait_scalars, clause_memory,
+                      insert_delays})
         STRATA_TRY_VOID(pass(function));
     return {};
 }

@@ -131,20 +131,47 @@ TEST(Heuristic, LongBodiesAreUnrolledLessOrNotAtAll) {
     }
 }
 
+TEST(Heuristic, ProductsOfFewRowsReadTheMatrixOnce) {
+    GraphScope scope;
+    EXPECT_EQ(to_string(planned(matmul(filled({16, 256}), filled({256, 4096}))).actions),
+              "upcast(0, 16) upcast(0, 4) local(0, 32) group(0, 32) unroll(0, 2)");
+    EXPECT_EQ(to_string(planned(matmul(filled({8, 256}), permute(filled({1024, 256}), {1, 0}))).actions),
+              "upcast(0, 4) local(0, 2) unroll(0, 4) upcast(0, 8) local(0, 4) group(0, 32)");
+    for (int64_t rows : {5, 17}) {
+        const UOp product = matmul(filled({rows, 256}), filled({256, 256}));
+        const Planned p = planned(product);
+        EXPECT_EQ(difference(in_blocks(p.after, p.before.slots), evaluate(product, contents())), "") << rows;
+    }
+}
+
+TEST(Heuristic, TilesOfProductsLeaveTheCardEnoughBlocks) {
+    GraphScope scope;
+    const auto tiled = [](int64_t m, int64_t n, int64_t k) {
+        return to_string(planned(matmul(filled({m, k}), filled({k, n}))).actions);
+    };
+    EXPECT_EQ(tiled(256, 256, 256),
+              "upcast(1, 2) local(1, 16) upcast(0, 4) local(0, 4) unroll(0, 4) stage_ahead(0, 8)");
+    EXPECT_EQ(tiled(384, 384, 384), "upcast(1, 4) local(1, 8) upcast(0, 4) local(0, 8) unroll(0, 4) stage_ahead(0, 8)");
+    EXPECT_EQ(tiled(512, 512, 512),
+              "upcast(1, 4) local(1, 16) upcast(0, 4) local(0, 8) upcast(0, 2) unroll(0, 4) stage_ahead(0, 8)");
+    EXPECT_EQ(tiled(640, 640, 640),
+              "upcast(1, 8) local(1, 8) upcast(0, 4) local(0, 8) upcast(0, 2) unroll(0, 2) stage_ahead(0, 8)");
+}
+
 TEST(Heuristic, MatrixProductsGetTiles) {
     GraphScope scope;
     const UOp small = matmul(filled({64, 32}), filled({32, 64}));
     Planned p = planned(small);
     EXPECT_EQ(difference(in_blocks(p.after, p.before.slots), evaluate(small, contents())), "");
-    EXPECT_EQ(to_string(p.actions),
-              "upcast(1, 4) local(1, 16) upcast(0, 4) local(0, 16) unroll(0, 4) stage_ahead(0, 4)");
+    EXPECT_EQ(to_string(p.actions), "upcast(1, 2) local(1, 16) upcast(0, 4) local(0, 4) unroll(0, 4) stage_ahead(0, 4)")
+        << "many small blocks";
     EXPECT_EQ(to_string(planned(matmul(filled({1024, 64}), filled({64, 1024}))).actions),
               "upcast(1, 8) local(1, 16) upcast(0, 4) local(0, 8) upcast(0, 2) unroll(0, 2) stage(0, 16)");
     EXPECT_EQ(to_string(planned(matmul(filled({1024, 1024}), filled({1024, 1024}))).actions),
               "upcast(1, 32) local(1, 2) upcast(0, 4) lane(0, 32) unroll(0, 2) group(0, 4) stage(0, 8)")
         << "rows are lanes, columns are in scalar registers";
     EXPECT_EQ(to_string(planned(matmul(filled({40, 24}), filled({24, 36}))).actions),
-              "pad(2, 16) pad(0, 16) pad(1, 16) upcast(1, 4) local(1, 4) upcast(0, 4) local(0, 4) unroll(0, 4) "
+              "pad(0, 16) pad(1, 16) pad(2, 16) upcast(1, 2) local(1, 8) upcast(0, 4) local(0, 4) unroll(0, 4) "
               "stage_ahead(0, 4)");
     const auto half = [](Shape shape) { return cast(filled(std::move(shape), dtypes::float16), dtypes::float32); };
     const auto halves = [&](int64_t m, int64_t k, int64_t n) {

@@ -1,0 +1,22 @@
+#pragma once
+#include "strata/codegen/optimize/draft_p.h"
+
+// Schedules of products without a search.
+namespace strata::codegen {
+
+int64_t product(std::span<const UOp> ranges);  ///< of their sizes
+
+/// Output axes that some load does not depend on while others do: their tiles are reused from registers.
+std::vector<int> reused_axes(const Draft& plan);
+/// Rounds the sides of a product, and what it adds up along, up to what tiles divide: little beside what tiles save.
+void pad_product(Draft& plan);
+/// The largest tiles, which come a step ahead where that costs less.
+void add_tiles(Draft& plan, std::initializer_list<int64_t> amounts);
+
+/// Matrix products: each thread has results of several rows and columns, a block's operands come by way of local memory. False,
+/// here and below: it is none.
+bool tile_product(Draft& plan);
+/// Products of a matrix and a few rows: each element of the matrix is read once, for all of them.
+bool take_few_rows(Draft& plan);
+
+}  // namespace strata::codegen
