@@ -73,13 +73,14 @@ int hipFuncGetAttribute(int* value, int attribute, void* function) {
 }
 int hipFuncSetAttribute(const void* host, int attribute, int value) {
     return entry("hipFuncSetAttribute", [&] {
-        constexpr int kDynamicLds = 8, kCarveout = 9;
+        constexpr int kDynamicLds = 8, kCarveout = 9, kLast = 10;  // hipFuncAttributeMax; others are hints
         Function* function = nullptr;
         const Code code = find_kernel(host, function);
         if (code != hipSuccess) return code;
         if (attribute == kDynamicLds)
             return value < 0 || value > lds_left(*function) ? hipErrorInvalidValue : hipSuccess;
-        return attribute == kCarveout && value >= -1 && value <= 100 ? hipSuccess : hipErrorInvalidValue;
+        if (attribute == kCarveout && (value < -1 || value > 100)) return hipErrorInvalidValue;
+        return attribute < 0 || attribute > kLast ? hipErrorInvalidValue : hipSuccess;
     });
 }
 int hipFuncSetCacheConfig(const void* host, int config) {

@@ -171,6 +171,7 @@ Code update(void* handle, void* graph_handle, void** error_node, int* result) {
 Code clone(void** out, void* handle) {
     const Graph* const graph = graph_of(handle);
     if (!graph || !out) return hipErrorInvalidValue;
+    if (std::ranges::any_of(graph->nodes, is_of_memory)) return hipErrorNotSupported;
     *out = keep(std::make_unique<Graph>(*graph));
     return hipSuccess;
 }
@@ -295,7 +296,10 @@ int hipGraphCreate(void** graph, unsigned flags) {
     });
 }
 int hipGraphDestroy(void* graph) {
-    return entry("hipGraphDestroy", [&] { return take_out(graphs().all, graph) ? hipSuccess : hipErrorInvalidValue; });
+    return entry("hipGraphDestroy", [&] {
+        if (!graph) return hipErrorInvalidValue;
+        return take_out(graphs().all, graph) ? hipSuccess : hipErrorIllegalState;
+    });
 }
 int hipGraphClone(void** copy, void* graph) {
     return entry("hipGraphClone", [&] { return clone(copy, graph); });

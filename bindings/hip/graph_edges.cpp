@@ -112,6 +112,7 @@ int hipGraphDestroyNode(void* handle) {
         Graph* graph = nullptr;
         const Node* const node = node_of(handle, &graph);
         if (!node || graph->recorded) return hipErrorInvalidValue;
+        if (node->type == NodeType::allocate || node->type == NodeType::free) return hipErrorNotSupported;
         graph->remove(node);
         return hipSuccess;
     });

@@ -10,14 +10,14 @@ using namespace strata::hip::library;
 
 namespace {
 
-// hipHostMallocPortable, ...Mapped, ...WriteCombined, ...NumaUser, ...Coherent, ...NonCoherent.
-constexpr unsigned kAllFlags = 7 | 0x20000000 | 0x40000000 | 0x80000000;
+// hipHostAllocPortable, ...Mapped, ...WriteCombined; of others of hipHostMalloc's, hipHostMallocCoherent and ...NonCoherent are not both.
+constexpr unsigned kAllocFlags = 7;
 constexpr unsigned kBothCoherences = 0x40000000 | 0x80000000;
 constexpr unsigned kRegisterFlags = 0xf | 0x80000000;
 
 Code allocate_on_host(void** memory, size_t bytes, unsigned flags) {
     if (refused_by_capture()) return hipErrorStreamCaptureUnsupported;
-    if (!memory || flags & ~kAllFlags || (flags & kBothCoherences) == kBothCoherences) return hipErrorInvalidValue;
+    if (!memory || (flags & kBothCoherences) == kBothCoherences) return hipErrorInvalidValue;
     return allocate(current(), bytes, MemoryKind::host, flags, memory);
 }
 
@@ -71,7 +71,8 @@ int hipHostMalloc(void** memory, size_t bytes, unsigned flags) {
     return entry("hipHostMalloc", [&] { return allocate_on_host(memory, bytes, flags); });
 }
 int hipHostAlloc(void** memory, size_t bytes, unsigned flags) {
-    return entry("hipHostAlloc", [&] { return allocate_on_host(memory, bytes, flags); });
+    return entry("hipHostAlloc",
+                 [&] { return flags > kAllocFlags ? hipErrorInvalidValue : allocate_on_host(memory, bytes, flags); });
 }
 int hipMallocHost(void** memory, size_t bytes) {
     return entry("hipMallocHost", [&] { return allocate_on_host(memory, bytes, 0); });

@@ -14,7 +14,7 @@ constexpr unsigned kManagedGlobal = 1;  // hipMemAttachGlobal
 Code allocate_rows(void** memory, size_t* pitch, size_t width, size_t rows) {
     if (refused_by_capture()) return hipErrorStreamCaptureUnsupported;
     if (!memory || !pitch) return hipErrorInvalidValue;
-    if (width > SIZE_MAX - kPitch) return hipErrorOutOfMemory;
+    if (width > SIZE_MAX - kPitch) return hipErrorInvalidValue;
     *pitch = (width + kPitch - 1) / kPitch * kPitch;
     if (rows && *pitch > SIZE_MAX / rows) return hipErrorOutOfMemory;
     return allocate(current(), *pitch * rows, MemoryKind::device, 0, memory);
@@ -24,9 +24,8 @@ Code allocate_rows(void** memory, size_t* pitch, size_t width, size_t rows) {
 
 int hipMemGetInfo(size_t* free, size_t* total) {
     return entry("hipMemGetInfo", [&] {
-        if (!free || !total) return hipErrorInvalidValue;
-        *total = told(current()).memory_bytes;
-        *free = free_bytes(current());
+        if (total) *total = told(current()).memory_bytes;
+        if (free) *free = free_bytes(current());
         return hipSuccess;
     });
 }
@@ -56,7 +55,7 @@ int hipMallocPitch(void** memory, size_t* pitch, size_t width, size_t height) {
 }
 int hipMemAllocPitch(void** memory, size_t* pitch, size_t width, size_t height, unsigned element) {
     return entry("hipMemAllocPitch", [&] {
-        if (element != 4 && element != 8 && element != 16) return hipErrorInvalidValue;
+        if (!width || !height || (element != 4 && element != 8 && element != 16)) return hipErrorInvalidValue;
         return allocate_rows(memory, pitch, width, height);
     });
 }

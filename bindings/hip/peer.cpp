@@ -45,8 +45,7 @@ Code enable(int number, unsigned flags) {
     if (flags) return hipErrorInvalidValue;
     Pair pair;
     if (const Code code = pair_of(current_number(), number, pair); code != hipSuccess) return code;
-    if (pair.device == pair.peer) return hipErrorInvalidDevice;
-    if (!pair.may()) return hipErrorPeerAccessUnsupported;
+    if (!pair.may()) return hipErrorInvalidDevice;
     std::lock_guard lock(peers().mutex);
     if (!peers().enabled.insert(pair).second) return hipErrorPeerAccessAlreadyEnabled;
     for (const Block& block : blocks_of(pair.peer))
@@ -57,6 +56,7 @@ Code enable(int number, unsigned flags) {
 Code disable(int number) {
     Pair pair;
     if (const Code code = pair_of(current_number(), number, pair); code != hipSuccess) return code;
+    if (!pair.may()) return hipErrorInvalidDevice;
     std::lock_guard lock(peers().mutex);
     if (!peers().enabled.erase(pair)) return hipErrorPeerAccessNotEnabled;
     for (const Block& block : blocks_of(pair.peer))
@@ -126,7 +126,8 @@ int hipDeviceDisablePeerAccess(int peer) {
 }
 int hipDeviceGetP2PAttribute(int* value, int attribute, int from, int to) {
     return entry("hipDeviceGetP2PAttribute", [&] {
-        if (attribute < 0 || attribute > 3 || from == to) return hipErrorInvalidValue;
+        if (!value) return hipErrorInvalidValue;
+        if (from == to) return hipErrorInvalidDevice;
         Pair pair;
         const Code code = pair_of(from, to, pair);
         return code == hipSuccess ? attribute_of(attribute, pair, value) : code;

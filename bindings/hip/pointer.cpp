@@ -64,6 +64,12 @@ Code one_attribute(void* out, int wanted, void* pointer) {
     }
 }
 
+/// hipMemoryAdvise: six of CUDA's, the first two of which mean no device, and hipMemAdviseSetCoarseGrain and ...UnsetCoarseGrain.
+constexpr int kUnsetReadMostly = 2;
+bool is_advice(int advice) { return (advice >= 1 && advice <= 6) || advice == 100 || advice == 101; }
+/// A device, or hipCpuDeviceId.
+bool is_place(int device) { return device == -1 || device_at(device); }
+
 /// Whether bytes lie in one block that both the host and devices use.
 Code check_managed(const void* memory, size_t bytes) {
     const std::optional<Block> block = block_of(memory);
@@ -106,13 +112,16 @@ int hipMemPtrGetInfo(void* pointer, size_t* bytes) {
         return block ? set(bytes, block->bytes) : hipErrorInvalidValue;
     });
 }
-int hipMemAdvise(const void* memory, size_t bytes, int, int) {
-    return entry("hipMemAdvise", [&] { return check_managed(memory, bytes); });
+int hipMemAdvise(const void* memory, size_t bytes, int advice, int device) {
+    return entry("hipMemAdvise", [&] {
+        if (advice > kUnsetReadMostly && !is_place(device)) return hipErrorInvalidDevice;
+        return is_advice(advice) ? check_managed(memory, bytes) : hipErrorInvalidValue;
+    });
 }
-int hipMemPrefetchAsync(const void* memory, size_t bytes, int, void* stream) {
+int hipMemPrefetchAsync(const void* memory, size_t bytes, int device, void* stream) {
     return entry("hipMemPrefetchAsync", [&] {
         if (!stream_of(stream)) return hipErrorContextIsDestroyed;
-        return check_managed(memory, bytes);
+        return is_place(device) ? check_managed(memory, bytes) : hipErrorInvalidDevice;
     });
 }
 int hipStreamAttachMemAsync(void* stream, void* memory, size_t bytes, unsigned flags) {

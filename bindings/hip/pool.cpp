@@ -91,7 +91,8 @@ Code take(void** out, size_t bytes, void* handle, void* stream_handle) {
 
 Code give_back(void* memory, void* stream_handle) {
     Stream* const stream = stream_of(stream_handle);
-    if (!stream) return hipErrorContextIsDestroyed;
+    if (!memory) return hipErrorInvalidValue;
+    if (!stream) return hipErrorInvalidHandle;
     if (!stream->capture) {
         if (held_back == 0) return release(memory);
         const std::optional<Block> block = block_of(memory);

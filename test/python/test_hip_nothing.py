@@ -25,7 +25,7 @@ OF_COMPILERS = re.compile(r"__hip(Register|PopCall)|_ZN8hip_impl")
 SUCCEED = set("""
 hipInit hipSetDevice hipDeviceSynchronize hipDeviceReset hipSetDeviceFlags hipDeviceGetStreamPriorityRange
 hipDeviceSetCacheConfig hipDeviceSetSharedMemConfig hipGetLastError hipPeekAtLastError hipExtGetLastError hipFree hipHostFree
-hipFreeHost hipMemset3D hipMemset3DAsync __hipPushCallConfiguration hipConfigureCall hipArrayGetInfo
+hipFreeHost hipMemGetInfo hipMemset3D hipMemset3DAsync __hipPushCallConfiguration hipConfigureCall hipArrayGetInfo
 _Z23hipDestroySurfaceObjectP13__hip_surface hipDeviceGraphMemTrim
 """.split())
 

@@ -148,7 +148,7 @@ TEST_F(Devices, PeersOfOneArchReachEachOthersMemoryOnceItIsEnabled) {
     EXPECT_EQ(can, 0) << "itself";
     EXPECT_EQ(hipDeviceCanAccessPeer(&can, 0, 2), hipSuccess);
     EXPECT_EQ(can, 0) << "of another arch";
-    EXPECT_EQ(hipDeviceEnablePeerAccess(2, 0), hipErrorPeerAccessUnsupported);
+    EXPECT_EQ(hipDeviceEnablePeerAccess(2, 0), hipErrorInvalidDevice);
     EXPECT_EQ(hipDeviceEnablePeerAccess(0, 0), hipErrorInvalidDevice);
     EXPECT_EQ(hipDeviceEnablePeerAccess(1, 1), hipErrorInvalidValue);
     EXPECT_EQ(hipDeviceDisablePeerAccess(1), hipErrorPeerAccessNotEnabled);

@@ -92,7 +92,7 @@ TEST_F(Exports, TheLastErrorIsOfTheThreadAndIsToldOnce) {
 
 TEST_F(Exports, NullPointersAreInvalid) {
     EXPECT_EQ(hipMalloc(nullptr, 4), hipErrorInvalidValue);
-    EXPECT_EQ(hipMemGetInfo(nullptr, nullptr), hipErrorInvalidValue);
+    EXPECT_EQ(hipMemGetInfo(nullptr, nullptr), hipSuccess) << "who asks for nothing is told nothing";
     EXPECT_EQ(hipGetDeviceCount(nullptr), hipErrorInvalidValue);
     EXPECT_EQ(hipGetDevicePropertiesR0600(nullptr, 0), hipErrorInvalidValue);
     EXPECT_EQ(hipMemcpyHtoD(nullptr, nullptr, 4), hipErrorInvalidValue);

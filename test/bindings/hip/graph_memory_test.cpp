@@ -129,8 +129,11 @@ TEST_F(GraphMemoryNodes, AreMadeReadyOnceAtATimeAndKeepTheirMemory) {
     int result = 0;
     EXPECT_EQ(hipGraphInstantiateWithFlags(&second, graph_, 0), hipErrorNotSupported);
     EXPECT_EQ(hipGraphExecUpdate(ready, graph_, &bad, &result), hipSuccess) << "of the same memory";
+    EXPECT_EQ(hipGraphDestroyNode(taking_), hipErrorNotSupported);
+    EXPECT_EQ(hipGraphClone(&second, graph_), hipErrorNotSupported);
     EXPECT_EQ(hipGraphDestroyNode(filling_), hipSuccess);
-    EXPECT_EQ(hipGraphDestroyNode(taking_), hipSuccess);
+    EXPECT_EQ(hipGraphDestroy(graph_), hipSuccess);
+    ASSERT_EQ(hipGraphCreate(&graph_, 0), hipSuccess);
     (void)take_and_fill();
     EXPECT_EQ(hipGraphExecUpdate(ready, graph_, &bad, &result), hipErrorGraphExecUpdateFailure) << "of other memory";
     EXPECT_TRUE(result == 5 && bad == taking_);

@@ -215,6 +215,7 @@ TEST_F(Launches, FunctionsTellOfThemselves) {
     EXPECT_EQ(hipFuncSetAttribute(&host_, 8, 65537), hipErrorInvalidValue);
     EXPECT_EQ(hipFuncSetAttribute(&host_, 8, -1), hipErrorInvalidValue);
     EXPECT_EQ(hipFuncSetAttribute(&host_, 9, 101), hipErrorInvalidValue) << "percent";
+    EXPECT_EQ(hipFuncSetAttribute(&host_, 1, 7), hipSuccess) << "others are hints";
     EXPECT_EQ(hipFuncSetCacheConfig(&host_, 1), hipSuccess);
     EXPECT_EQ(hipFuncSetCacheConfig(&variable_, 1), hipErrorInvalidDeviceFunction);
     EXPECT_EQ(hipFuncSetSharedMemConfig(&host_, 1), hipSuccess);

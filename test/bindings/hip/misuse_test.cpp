@@ -127,7 +127,9 @@ TEST_F(Misuse, NoSizeIsTooLargeToBeRefused) {
         EXPECT_EQ(hipHostMalloc(&memory, bytes, 0), hipErrorOutOfMemory) << bytes;
         EXPECT_EQ(hipMallocManaged(&memory, bytes, 1), hipErrorOutOfMemory) << bytes;
         EXPECT_EQ(hipMallocAsync(&memory, bytes, nullptr), hipErrorOutOfMemory) << bytes;
-        EXPECT_EQ(hipMallocPitch(&memory, &pitch, bytes, 1), hipErrorOutOfMemory) << bytes;
+        EXPECT_EQ(hipMallocPitch(&memory, &pitch, bytes, 1),
+                  bytes > SIZE_MAX - 256 ? hipErrorInvalidValue : hipErrorOutOfMemory)
+            << bytes;
         EXPECT_EQ(hipMallocPitch(&memory, &pitch, 16, bytes), hipErrorOutOfMemory) << bytes;
         PitchedPointer rows{};
         EXPECT_EQ(hipMalloc3D(&rows, {16, bytes, 3}), hipErrorOutOfMemory) << bytes;

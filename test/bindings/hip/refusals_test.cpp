@@ -29,6 +29,7 @@ class Refusals : public Library {
         ASSERT_EQ(hipDeviceGetDefaultMemPool(&pool, 0), hipSuccess);
         ASSERT_EQ(hipMallocArray(&array, &channels, 4, 4, 0), hipSuccess);
         ASSERT_EQ(hipUserObjectCreate(&object, nullptr, nothing, 1, 1), hipSuccess);
+        ASSERT_EQ(hipMallocManaged(&managed, 64, 1), hipSuccess);
         make_graph();
         ASSERT_EQ(hipMemcpyFromSymbol(text, &variable, 16, 0, 2), hipSuccess);  // the program's code is loaded
         std::fill(std::begin(text), std::end(text), 0);
@@ -62,12 +63,13 @@ class Refusals : public Library {
         EXPECT_EQ(hipFreeArray(array), hipSuccess);
         EXPECT_EQ(hipEventDestroy(event), hipSuccess);
         EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
-        free_all({memory});
+        free_all({memory, managed});
         __hipUnregisterFatBinary(binary);
     }
 
     alignas(16) char text[512] = {}, none[64] = {};
     int one = 0;
+    const char* told = nullptr;
     unsigned flags = 0;
     unsigned long long wide = 0;
     size_t size = 0, before = 0, total = 0;
@@ -75,7 +77,8 @@ class Refusals : public Library {
     Dim3 dim{1, 1, 1};
     ChannelFormat channels{32, 0, 0, 0, 2};  ///< floats
     void *out = nullptr, *memory = nullptr, *stream = nullptr, *event = nullptr, *pool = nullptr, *array = nullptr;
-    void *object = nullptr, *graph = nullptr, *ready = nullptr, *node = nullptr;  ///< which is empty
+    void *managed = nullptr, *object = nullptr, *graph = nullptr, *ready = nullptr,
+         *node = nullptr;  ///< which is empty
     void *kernel_node = nullptr, *copy_node = nullptr, *fill_node = nullptr, *child_node = nullptr;
     void* arguments[2] = {&memory, &memory};
     const isa::Bytes code = add_one_code();

@@ -142,7 +142,7 @@ TEST_F(Captures, TellTheirGraphAndWhatTheNextNodeComesAfter) {
     int type = -1;
     EXPECT_EQ(hipGraphNodeGetType(fill, &type), hipSuccess) << "the graph is there while it is recorded";
     EXPECT_EQ(hipGraphDestroyNode(fill), hipErrorInvalidValue);
-    EXPECT_EQ(hipGraphDestroy(graph), hipErrorInvalidValue);
+    EXPECT_EQ(hipGraphDestroy(graph), hipErrorIllegalState);
 
     ASSERT_EQ(hipGraphAddEmptyNode(&own, graph, nullptr, 0), hipSuccess);
     EXPECT_EQ(hipStreamUpdateCaptureDependencies(stream_, &own, 1, 0), hipSuccess);

@@ -279,7 +279,7 @@ static void devices() {
     CODE(hipDeviceGetByPCIBusId(&device, "0000:ff:00.0"), hipErrorInvalidValue);
     CODE(hipDeviceCanAccessPeer(&value, 0, 5), hipErrorInvalidDevice);
     CODE(hipDeviceEnablePeerAccess(0, 0), hipErrorInvalidDevice);
-    CODE(hipDeviceDisablePeerAccess(0), hipErrorPeerAccessNotEnabled);
+    CODE(hipDeviceDisablePeerAccess(0), hipErrorInvalidDevice);
     size_t limit = 0;
     OK(hipDeviceGetLimit(&limit, hipLimitMallocHeapSize));
     EXPECT(limit == 64u << 20);

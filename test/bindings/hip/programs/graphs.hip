@@ -84,7 +84,7 @@ static void graphs_by_hand() {
     OK(hipGraphAddDependencies(graph, &copied, &fill, 1));
     CODE(hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0), hipErrorInvalidValue);  // a circle
     OK(hipGraphDestroy(graph));
-    CODE(hipGraphDestroy(graph), hipErrorInvalidValue);
+    CODE(hipGraphDestroy(graph), hipErrorIllegalState);
     OK(hipFree(memory));
 }
 
