@@ -9,10 +9,10 @@
 #include "strata/asm/llvm/service/emit.h"
 #include "strata/asm/llvm/service/wire.h"
 
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STRATA_SANITIZED 1
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define STRATA_SANITIZED 1
 #endif
 #endif
