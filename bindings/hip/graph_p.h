@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <mutex>
 #include <thread>
 #include <unordered_set>
 #include <variant>
@@ -9,6 +10,7 @@
 #include "strata/bindings/hip/launch_p.h"
 #include "strata/bindings/hip/structs_p.h"
 #include "strata/bindings/hip/user_object_p.h"
+#include "strata/core/support/mutex.h"
 
 namespace strata::hip::library {
 
@@ -45,10 +47,31 @@ struct Node {
     void become(Details wanted);
 };
 
+/// Which nodes a graph has, for every thread: who looks for a node asks all graphs for it, also those that others change.
+class NodeHandles {
+  public:
+    void insert(const void* node) {
+        std::lock_guard lock(mutex_);
+        all_.insert(node);
+    }
+    void erase(const void* node) {
+        std::lock_guard lock(mutex_);
+        all_.erase(node);
+    }
+    bool contains(const void* node) const {
+        std::lock_guard lock(mutex_);
+        return all_.contains(node);
+    }
+
+  private:
+    mutable Mutex mutex_;
+    std::unordered_set<const void*> all_;
+};
+
 struct Graph {
     std::vector<std::unique_ptr<Node>> nodes;
-    std::unordered_set<const void*> handles;  ///< of those
-    bool recorded = false;                    ///< streams record into it
+    NodeHandles handles;    ///< of those
+    bool recorded = false;  ///< streams record into it
     HeldObjects objects;
     std::weak_ptr<void> ready = {};  ///< the graph that was made ready of it last
 
