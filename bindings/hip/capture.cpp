@@ -34,21 +34,30 @@ Mutex& capture_mutex() {
 /// hipStreamUpdateCaptureDependenciesFlags.
 enum Change { add, replace };
 
+/// From now on a stream records that, or nothing.
+void enter(Stream& stream, std::shared_ptr<Capture> capture) {
+    stream.records = capture != nullptr;
+    stream.capture = std::move(capture);
+}
+
 /// `graph`: what is recorded into, behind the nodes of `after`.
 Code begin(void* handle, int mode, const std::shared_ptr<Graph>& graph, std::vector<Node*> after = {}) {
-    Stream* const stream = stream_of(handle);
+    const std::shared_ptr<Stream> stream = stream_of(handle);
     if (!stream) return hipErrorContextIsDestroyed;
     if (mode < 0 || mode > relaxed) return hipErrorInvalidValue;
     if (stream->legacy) return hipErrorStreamCaptureUnsupported;
     std::lock_guard lock(capture_mutex());
     if (stream->capture) return hipErrorIllegalState;
     if (graph->recorded) return hipErrorIllegalState;
-    stream->capture = std::make_shared<Capture>(Capture{.graph = graph, .origin = stream});
+    const auto capture = std::make_shared<Capture>();
+    capture->graph = graph;
+    capture->origin = stream.get();
+    capture->mode = mode;
+    capture->tips[stream.get()] = std::move(after);
     graph->recorded = true;
-    stream->capture->mode = mode;
-    if (mode != relaxed) guarded().push_back(stream->capture);
+    if (mode != relaxed) guarded().push_back(capture);
     number_guarded() = guarded().size();
-    stream->capture->tips[stream] = std::move(after);
+    enter(*stream, capture);
     return hipSuccess;
 }
 
@@ -75,24 +84,24 @@ bool joined(const Capture& capture, Stream* stream) {
 }
 
 void close(Capture& capture) {
-    for (const auto& [member, tips] : capture.tips) member->capture.reset();
+    for (const auto& [member, tips] : capture.tips) enter(*member, nullptr);
     capture.open = capture.graph->recorded = false;
     std::erase_if(guarded(), [&](const auto& one) { return one.get() == &capture; });
     number_guarded() = guarded().size();
 }
 
 Code end(void* handle, void** graph) {
-    Stream* const stream = stream_of(handle);
+    const std::shared_ptr<Stream> stream = stream_of(handle);
     if (!stream) return hipErrorContextIsDestroyed;
     if (!graph) return hipErrorInvalidValue;
     *graph = nullptr;
     std::lock_guard lock(capture_mutex());
     const std::shared_ptr<Capture> capture = stream->capture;
     if (!capture) return hipErrorIllegalState;
-    if (capture->origin != stream) return hipErrorStreamCaptureUnmatched;
+    if (capture->origin != stream.get()) return hipErrorStreamCaptureUnmatched;
     if (capture->mode != relaxed && capture->thread != std::this_thread::get_id())
         return hipErrorStreamCaptureWrongThread;
-    const bool complete = joined(*capture, stream);
+    const bool complete = joined(*capture, stream.get());
     close(*capture);
     if (!capture->valid) return hipErrorStreamCaptureInvalidated;
     if (!complete) return hipErrorStreamCaptureUnjoined;
@@ -116,7 +125,7 @@ struct Told {
 };
 
 Code info(void* handle, int* status, const Told& told) {
-    Stream* const stream = stream_of(handle);
+    const std::shared_ptr<Stream> stream = stream_of(handle);
     if (!stream) return hipErrorContextIsDestroyed;
     if (!status) return hipErrorInvalidValue;
     std::lock_guard lock(capture_mutex());
@@ -127,7 +136,7 @@ Code info(void* handle, int* status, const Told& told) {
     if (told.id) *told.id = address(capture.get());
     if (told.graph) *told.graph = capture->graph.get();
     if (told.graph || told.nodes) tell_of(capture->graph);
-    const std::vector<Node*>& tips = capture->tips[stream];
+    const std::vector<Node*>& tips = capture->tips[stream.get()];
     if (told.nodes) *told.nodes = reinterpret_cast<void* const*>(tips.data());
     if (told.count) *told.count = tips.size();
     return hipSuccess;
@@ -135,13 +144,13 @@ Code info(void* handle, int* status, const Told& told) {
 
 /// Takes other nodes for what the next one comes after, or besides.
 Code change_tips(void* handle, void* const* nodes, size_t count, unsigned how) {
-    Stream* const stream = stream_of(handle);
+    const std::shared_ptr<Stream> stream = stream_of(handle);
     if (!stream) return hipErrorContextIsDestroyed;
     std::lock_guard lock(capture_mutex());
     const std::shared_ptr<Capture>& capture = stream->capture;
     if (!capture) return hipErrorIllegalState;
     if (how > replace) return hipErrorInvalidValue;
-    std::vector<Node*> wanted, &tips = capture->tips[stream];
+    std::vector<Node*> wanted, &tips = capture->tips[stream.get()];
     if (const Code code = nodes_of(*capture->graph, nodes, count, wanted); code != hipSuccess) return code;
     if (how == replace) capture->dropped.insert(capture->dropped.end(), tips.begin(), tips.end());
     if (how == replace) tips.clear();
@@ -153,19 +162,27 @@ Code change_tips(void* handle, void* const* nodes, size_t count, unsigned how) {
 /// Adds a node behind what the stream recorded last.
 Code append(Stream& stream, Node node) {
     std::lock_guard lock(capture_mutex());
-    if (!stream.capture->valid) return hipErrorStreamCaptureInvalidated;
-    std::vector<Node*>& tips = stream.capture->tips[&stream];
+    if (!stream.capture) return hipErrorContextIsDestroyed;  // by another thread
+    Capture& capture = *stream.capture;
+    if (!capture.valid) return hipErrorStreamCaptureInvalidated;
+    std::vector<Node*>& tips = capture.tips[&stream];
     node.after = tips;
-    tips = {stream.capture->graph->add(std::move(node))};
-    stream.capture->recorded.push_back(tips.front());
+    tips = {capture.graph->add(std::move(node))};
+    capture.recorded.push_back(tips.front());
     return hipSuccess;
 }
 
 }  // namespace
 
+std::shared_ptr<Capture> capture_of(const Stream& stream) {
+    if (!stream.records) return nullptr;
+    std::lock_guard lock(capture_mutex());
+    return stream.capture;
+}
+
 std::vector<Node*> tips_of(Stream& stream) {
     std::lock_guard lock(capture_mutex());
-    return stream.capture->tips[&stream];
+    return stream.capture ? stream.capture->tips[&stream] : std::vector<Node*>{};
 }
 
 void leave_capture(Stream& stream) {
@@ -174,7 +191,7 @@ void leave_capture(Stream& stream) {
     if (!capture) return;
     if (capture->origin == &stream) return close(*capture);
     capture->tips.erase(&stream);
-    stream.capture.reset();
+    enter(stream, nullptr);
 }
 
 void invalidate(Stream& stream) {
@@ -206,9 +223,9 @@ Code record(Stream& stream, NodeType type, Details details) {
 
 Code join_capture(Stream& stream, const std::shared_ptr<Capture>& capture, const std::vector<Node*>& tips) {
     if (stream.legacy) return hipErrorStreamCaptureImplicit;
-    if (stream.capture && stream.capture != capture) return hipErrorStreamCaptureMerge;
     std::lock_guard lock(capture_mutex());
-    stream.capture = capture;
+    if (stream.capture && stream.capture != capture) return hipErrorStreamCaptureMerge;
+    enter(stream, capture);
     std::vector<Node*>& own = capture->tips[&stream];
     for (Node* tip : tips)
         if (std::ranges::find(own, tip) == own.end()) own.push_back(tip);

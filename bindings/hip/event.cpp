@@ -85,6 +85,7 @@ Code record_behind_held(Stream& stream, Event* event) {
     uint64_t number = 0;
     {
         std::lock_guard lock(events().mutex);
+        if (!events().all.contains(event)) return hipErrorInvalidHandle;
         number = begin_record(*event);
         event->pending = pending;
         event->capture = nullptr;
@@ -102,13 +103,13 @@ Code record_behind_held(Stream& stream, Event* event) {
 }
 
 Code record_on(void* handle, void* stream_handle) {
-    Event* const event = event_of(handle);
-    Stream* const stream = stream_of(stream_handle);
+    const std::optional<Event> event = copy_of(handle);
+    const std::shared_ptr<Stream> stream = stream_of(stream_handle);
     if (!event) return hipErrorInvalidHandle;
     if (!stream) return hipErrorContextIsDestroyed;
     if (event->device != stream->device) return hipErrorInvalidHandle;
-    if (stream->capture || held_back == 0) return record_event(*stream, *event);
-    return record_behind_held(*stream, event);
+    if (stream->records || held_back == 0) return record_event(*stream, handle);
+    return record_behind_held(*stream, static_cast<Event*>(handle));
 }
 
 /// Until what an event was recorded behind is done, or hipErrorNotReady.
@@ -162,7 +163,7 @@ void* add_event(Event event) {
     return out;
 }
 
-Code share_event(void* handle, std::shared_ptr<SharedEventFile>& out) {
+Code share_event(void* handle, std::shared_ptr<SharedEventFile>& out, int& device) {
     std::lock_guard lock(events().mutex);
     auto* const event = static_cast<Event*>(handle);
     if (!events().all.contains(event)) return hipErrorInvalidValue;
@@ -176,20 +177,23 @@ Code share_event(void* handle, std::shared_ptr<SharedEventFile>& out) {
             event->shared->event->recorded = 1;  // whose end says so
     }
     out = event->shared;
+    device = event->device;
     return hipSuccess;
 }
 
-Event* event_of(void* handle) {
+bool is_event(void* handle) {
     std::lock_guard lock(events().mutex);
-    auto* const event = static_cast<Event*>(handle);
-    return events().all.contains(event) ? event : nullptr;
+    return events().all.contains(static_cast<Event*>(handle));
 }
 
-Code record_event(Stream& stream, Event& event) {
-    std::vector<Node*> tips = stream.capture ? tips_of(stream) : std::vector<Node*>{};
+Code record_event(Stream& stream, void* handle) {
+    std::shared_ptr<Capture> capture = capture_of(stream);
+    std::vector<Node*> tips = capture ? tips_of(stream) : std::vector<Node*>{};
     const Time now = end_of(stream);
     std::lock_guard lock(events().mutex);
-    event.capture = stream.capture;
+    if (!events().all.contains(static_cast<Event*>(handle))) return hipErrorInvalidHandle;
+    Event& event = *static_cast<Event*>(handle);
+    event.capture = std::move(capture);
     event.tips = std::move(tips);
     event.pending.reset();
     if (event.capture) return hipSuccess;
@@ -202,7 +206,7 @@ Code wait_for_event(Stream& stream, void* handle) {
     const std::optional<Event> event = copy_of(handle);
     if (!event) return hipErrorInvalidHandle;
     if (event->capture && event->capture->open) return join_capture(stream, event->capture, event->tips);
-    if (stream.capture) return hipErrorStreamCaptureIsolation;
+    if (stream.records) return hipErrorStreamCaptureIsolation;
     const bool pending = is_pending(*event);
     const auto go_behind = [handle, at = event->at, pending](Stream& own) {
         const std::optional<Event> done = pending ? copy_of(handle) : std::nullopt;

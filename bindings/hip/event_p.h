@@ -30,15 +30,16 @@ struct Event {
 };
 inline constexpr unsigned kNoTiming = 2, kInterprocess = 4;
 
-Event* event_of(void* handle);  ///< nullptr: it is none
+bool is_event(void* handle);
 void* add_event(Event event);
-/// The file of an event, which it gets now if it has none. Errors: hipErrorInvalidValue, hipErrorInvalidConfiguration for one that is not for
+/// The file of an event, which it gets now if it has none, and its device. Errors: hipErrorInvalidValue, hipErrorInvalidConfiguration for one that is not for
 /// other processes.
-Code share_event(void* handle, std::shared_ptr<SharedEventFile>& out);
+Code share_event(void* handle, std::shared_ptr<SharedEventFile>& out, int& device);
 std::shared_ptr<SharedEventFile> map_event(int file);  ///< which it closes; nullptr: it is none
 Code wait_for_event(Stream& stream, void* event);
 /// The same for work that is being done: the host waits with it.
 Code wait_with_host(Stream& stream, void* event);
-Code record_event(Stream& stream, Event& event);
+/// Error: hipErrorInvalidHandle where there is no such event.
+Code record_event(Stream& stream, void* event);
 
 }  // namespace strata::hip::library

@@ -92,7 +92,7 @@ struct Capture {
     std::vector<const Node*> recorded = {}, dropped = {};  ///< by streams; what a program took from the tips
     int mode = 0;
     std::thread::id thread = std::this_thread::get_id();  ///< that began it
-    bool open = true, valid = true;
+    std::atomic<bool> open = true, valid = true;
 };
 
 std::vector<Node*> tips_of(Stream& stream);

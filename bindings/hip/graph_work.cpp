@@ -28,11 +28,7 @@ Work work_of(const HostParameters& p) {
     };
 }
 Work work_of(const EventParameters& p) {
-    return [p](Stream& own) {
-        if (p.waits) return wait_with_host(own, p.event);
-        Event* const event = event_of(p.event);
-        return event ? record_event(own, *event) : hipErrorInvalidHandle;
-    };
+    return [p](Stream& own) { return p.waits ? wait_with_host(own, p.event) : record_event(own, p.event); };
 }
 Work work_of(const Child& child) {
     return [child](Stream& own) {
@@ -105,7 +101,7 @@ Code host_details(const void* parameters, Details& out) {
 }
 
 Code event_details(void* event, bool waits, Details& out) {
-    if (!event_of(event)) return hipErrorInvalidValue;
+    if (!is_event(event)) return hipErrorInvalidValue;
     out = EventParameters{event, waits};
     return hipSuccess;
 }

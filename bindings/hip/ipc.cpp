@@ -142,9 +142,9 @@ Code close_memory(void* memory) {
 Code get_event(void* out, void* event) {
     if (!out) return hipErrorInvalidValue;
     std::shared_ptr<SharedEventFile> shared;
-    const Code code = share_event(event, shared);
-    return code == hipSuccess ? tell_of(out, {What::event, 0, 0, number_of(event_of(event)->device)}, shared->file)
-                              : code;
+    int device = 0;
+    const Code code = share_event(event, shared, device);
+    return code == hipSuccess ? tell_of(out, {What::event, 0, 0, number_of(device)}, shared->file) : code;
 }
 
 Code open_event(void** out, const IpcHandle& handle) {

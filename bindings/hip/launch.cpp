@@ -52,7 +52,7 @@ Code launch_function(void* handle, Dim3 grid, Dim3 block, size_t lds, void* stre
     return code == hipErrorInvalidConfiguration ? hipErrorInvalidValue : code;
 }
 
-bool is_event_or_none(void* handle) { return !handle || event_of(handle); }
+bool is_event_or_none(void* handle) { return !handle || is_event(handle); }
 
 /// Records an event where there is one.
 Code mark(void* event, void* stream) { return event ? static_cast<Code>(hipEventRecord(event, stream)) : hipSuccess; }
@@ -137,13 +137,13 @@ Code run(Stream& stream, const Launch& launch) {
 }
 
 Code run_on(void* handle, Launch launch) {
-    Stream* const stream = stream_of(handle);
+    const std::shared_ptr<Stream> stream = stream_of(handle);
     if (!stream) return hipErrorContextIsDestroyed;
     if (launch.function->device != stream->device) return hipErrorInvalidHandle;
     const Code code = check_launch(launch);
     if (code != hipSuccess) return code;
-    if (!stream->capture && held_back == 0) return run(*stream, launch);
-    if (!stream->capture)
+    if (!stream->records && held_back == 0) return run(*stream, launch);
+    if (!stream->records)
         return in_order(*stream, [launch = std::move(launch)](Stream& own) { return run(own, launch); });
     return record(*stream, NodeType::kernel, Details(std::move(launch)));
 }

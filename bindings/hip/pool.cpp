@@ -78,29 +78,30 @@ Code record_taking(Stream& stream, const Pool& pool, size_t bytes, void** out) {
 }
 
 Code take(void** out, size_t bytes, void* handle, void* stream_handle) {
-    Stream* const stream = stream_of(stream_handle);
+    const std::shared_ptr<Stream> stream = stream_of(stream_handle);
     if (!stream) return hipErrorInvalidHandle;
     std::lock_guard lock(pools().mutex);
     Pool* const pool = handle ? pool_of(handle) : current_of(stream->device);
     if (!pool || !out) return hipErrorInvalidValue;
-    if (stream->capture) return record_taking(*stream, *pool, bytes, out);
+    if (stream->records) return record_taking(*stream, *pool, bytes, out);
     const Code code = allocate(pool->device, bytes, MemoryKind::device, 0, out, pool);
     if (code == hipSuccess && *out) count(*pool, static_cast<int64_t>(bytes));
     return code;
 }
 
 Code give_back(void* memory, void* stream_handle) {
-    Stream* const stream = stream_of(stream_handle);
+    const std::shared_ptr<Stream> stream = stream_of(stream_handle);
     if (!memory) return hipErrorInvalidValue;
     if (!stream) return hipErrorInvalidHandle;
-    if (!stream->capture) {
+    const std::shared_ptr<Capture> capture = capture_of(*stream);
+    if (!capture) {
         if (held_back == 0) return release(memory);
         const std::optional<Block> block = block_of(memory);
         if (!block || block->start != address(memory)) return hipErrorInvalidValue;
         return in_order(*stream, [memory](Stream&) { return release(memory); });
     }
     Details details;
-    const Code code = freeing_details(*stream->capture->graph, memory, details);
+    const Code code = freeing_details(*capture->graph, memory, details);
     return code == hipSuccess ? record(*stream, NodeType::free, std::move(details)) : code;
 }
 

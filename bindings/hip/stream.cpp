@@ -31,8 +31,8 @@ double link_gbs(int device) {
 /// The streams of a device and its host's clock.
 struct Timeline {
     Stream legacy;
-    std::set<Stream*> streams;  ///< that the program made, and those of threads
-    Time host = 0;              ///< nothing that is called now begins before
+    std::map<const Stream*, std::shared_ptr<Stream>> streams;  ///< that the program made, and those of threads
+    Time host = 0;                                             ///< nothing that is called now begins before
 };
 struct Timelines {
     Mutex mutex;
@@ -46,8 +46,11 @@ struct Timelines {
         }
         return own;
     }
-    bool has(Stream* stream) const {
-        return std::ranges::any_of(of_device, [&](const auto& one) { return one.second.streams.contains(stream); });
+    std::shared_ptr<Stream> find(const void* handle) const {
+        for (const auto& [device, line] : of_device)
+            if (const auto found = line.streams.find(static_cast<const Stream*>(handle)); found != line.streams.end())
+                return found->second;
+        return nullptr;
     }
 };
 Timelines& timelines() {
@@ -56,24 +59,24 @@ Timelines& timelines() {
 }
 
 Stream* make(int device, unsigned flags, int priority) {
-    auto* stream = new Stream{device, flags, priority};
+    const std::shared_ptr<Stream> stream(new Stream(device, flags, priority), [](Stream* own) {
+        if (own->handle) (void)emulator().stream_destroy(own->handle);
+        delete own;
+    });
     stream->handle = emulator().stream_create(device).value();
     Timelines& all = timelines();
     std::lock_guard lock(all.mutex);
-    all.of(device).streams.insert(stream);
-    return stream;
+    all.of(device).streams[stream.get()] = stream;
+    return stream.get();
 }
 
 void remove(Stream* stream) {
     leave_capture(*stream);
     (void)wait_until_free(*stream);
     Timelines& all = timelines();
-    {
-        std::lock_guard lock(all.mutex);
-        all.of(stream->device).streams.erase(stream);
-    }
-    (void)emulator().stream_destroy(stream->handle);
-    delete stream;
+    std::unique_lock lock(all.mutex);
+    const auto last = all.of(stream->device).streams.extract(stream);
+    lock.unlock();
 }
 
 /// A thread's streams, which end with it.
@@ -94,7 +97,7 @@ Stream* of_thread(int device) {
 Time start_of(const Timeline& line, const Stream& stream) {
     Time start = std::max(stream.now, line.host);
     if (stream.legacy)
-        for (const Stream* other : line.streams)
+        for (const auto& [other, kept] : line.streams)
             if (!(other->flags & kNonBlocking)) start = std::max(start, other->now);
     return stream.flags & kNonBlocking ? start : std::max(start, line.legacy.now);
 }
@@ -114,7 +117,7 @@ Code create_for_units(void** out, uint32_t words, const uint32_t* mask) {
 
 /// Bits of the units that there are.
 Code units_of(void* handle, uint32_t words, uint32_t* mask) {
-    const Stream* const stream = stream_of(handle);
+    const std::shared_ptr<Stream> stream = stream_of(handle);
     if (!stream) return hipErrorInvalidHandle;
     const auto units = static_cast<unsigned>(told(stream->device).units);
     if (!mask || words < (units + 31) / 32) return hipErrorInvalidValue;
@@ -129,31 +132,32 @@ Code units_of(void* handle, uint32_t words, uint32_t* mask) {
 
 Code destroy(void* handle) {
     if (!handle || address(handle) <= kPerThreadStream) return hipErrorInvalidHandle;
-    auto* const stream = static_cast<Stream*>(handle);
+    std::shared_ptr<Stream> stream;
     {
         Timelines& all = timelines();
         std::lock_guard lock(all.mutex);
-        if (!all.has(stream) || std::exchange(stream->leaving, true)) return hipErrorContextIsDestroyed;
+        stream = all.find(handle);
+        if (!stream || std::exchange(stream->leaving, true)) return hipErrorContextIsDestroyed;
     }
-    remove(stream);
+    remove(stream.get());
     return hipSuccess;
 }
 
 template <class F>
 Code with_stream(void* handle, F&& tell_of) {
-    Stream* const stream = stream_of(handle);
+    const std::shared_ptr<Stream> stream = stream_of(handle);
     return stream ? tell_of(*stream) : hipErrorContextIsDestroyed;
 }
 
 }  // namespace
 
-Stream* stream_of(void* handle) {
-    if (address(handle) == kPerThreadStream) return of_thread(current());
+std::shared_ptr<Stream> stream_of(void* handle) {
+    if (address(handle) == kPerThreadStream) return of_thread(current())->shared_from_this();
     Timelines& all = timelines();
     std::lock_guard lock(all.mutex);
-    if (address(handle) <= kLegacyStream) return &all.of(current()).legacy;
-    auto* const stream = static_cast<Stream*>(handle);
-    return all.has(stream) && !stream->leaving ? stream : nullptr;
+    if (address(handle) <= kLegacyStream) return {std::shared_ptr<Stream>(), &all.of(current()).legacy};
+    std::shared_ptr<Stream> stream = all.find(handle);
+    return stream && !stream->leaving ? stream : nullptr;
 }
 
 void spend(Stream& stream, Time duration) {
@@ -193,7 +197,7 @@ Code wait_for_device(int device) {
     std::lock_guard lock(all.mutex);
     Timeline& line = all.of(device);
     line.host = std::max(line.host, line.legacy.now);
-    for (const Stream* stream : line.streams) line.host = std::max(line.host, stream->now);
+    for (const auto& [stream, kept] : line.streams) line.host = std::max(line.host, stream->now);
     return code;
 }
 
@@ -203,7 +207,7 @@ void reset_streams(int device) {
     std::lock_guard lock(all.mutex);
     Timeline& line = all.of(device);
     line.host = line.legacy.now = 0;
-    for (Stream* stream : line.streams) stream->now = 0;
+    for (const auto& [stream, kept] : line.streams) kept->now = 0;
 }
 
 Time time_within_device(int device, size_t bytes) {
@@ -242,7 +246,7 @@ int hipStreamDestroy(void* stream) {
 int hipStreamQuery(void* stream) {
     return entry("hipStreamQuery", [&] {
         return with_stream(stream, [](Stream& own) {
-            if (own.capture) return hipErrorStreamCaptureUnsupported;
+            if (own.records) return hipErrorStreamCaptureUnsupported;
             return is_held(own) ? hipErrorNotReady : hipSuccess;
         });
     });
@@ -253,7 +257,7 @@ int hipStreamSynchronize(void* stream) {
 int hipStreamWaitEvent(void* stream, void* event, unsigned flags) {
     return entry("hipStreamWaitEvent", [&] {
         if (flags) return hipErrorInvalidValue;
-        Stream* const own = stream_of(stream);
+        const std::shared_ptr<Stream> own = stream_of(stream);
         return own ? wait_for_event(*own, event) : hipErrorInvalidHandle;
     });
 }

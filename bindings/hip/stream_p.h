@@ -12,22 +12,26 @@ using Time = uint64_t;
 
 struct Capture;
 
-/// What runs on a stream is done when its call returns; the stream keeps when that would have been, by the model.
-struct Stream {
-    int device = 0;  ///< as the emulator counts
-    unsigned flags = 0;
-    int priority = 0;
+/// What runs on a stream is done when its call returns; the stream keeps when that would have been, by the model. It ends with the last
+/// call that uses it, where another thread destroys it meanwhile.
+struct Stream : std::enable_shared_from_this<Stream> {
+    explicit Stream(int device_ = 0, unsigned flags_ = 0, int priority_ = 0)
+        : device(device_), flags(flags_), priority(priority_) {}
+    int device;  ///< as the emulator counts
+    unsigned flags;
+    int priority;
     bool legacy = false;  ///< the device's own, which orders itself with all that do not say otherwise
     StreamHandle* handle = nullptr;
     std::vector<uint32_t> units = {};  ///< bits of those that it was made for; none: all
     Time now = 0;
     bool leaving = false;                        ///< a thread destroys it, and waits for what it holds back
-    std::shared_ptr<Capture> capture = nullptr;  ///< what it does goes to a graph
+    std::atomic<bool> records = false;           ///< what it does goes to a graph
+    std::shared_ptr<Capture> capture = nullptr;  ///< of that graph; capture_of() asks for it
 };
 inline constexpr unsigned kNonBlocking = 1;
 
 /// The stream that a handle means: of the device for null, of the thread for hipStreamPerThread; nullptr: it is none.
-Stream* stream_of(void* handle);
+std::shared_ptr<Stream> stream_of(void* handle);
 inline constexpr uintptr_t kLegacyStream = 1, kPerThreadStream = 2;
 inline void* per_thread_stream() { return reinterpret_cast<void*>(kPerThreadStream); }
 
@@ -52,6 +56,8 @@ Time time_over_link(int device, size_t bytes);
 enum class NodeType { kernel = 1, copy, fill, host, graph, empty, wait_event, record_event, allocate = 11, free };
 
 using Work = std::function<Code(Stream&)>;
+/// Of a stream that records; nullptr: it does not, or no more.
+std::shared_ptr<Capture> capture_of(const Stream& stream);
 /// A stream that is being destroyed records no more.
 void leave_capture(Stream& stream);
 /// A call that cannot be recorded was made: the graph is lost.
@@ -73,16 +79,16 @@ Code in_order(Stream& stream, F&& work) {
 /// Runs work(stream), or keeps it for a graph: then it is called whenever the graph is launched.
 template <class F>
 Code on_stream(void* handle, NodeType type, F&& work) {
-    Stream* const stream = stream_of(handle);
+    const std::shared_ptr<Stream> stream = stream_of(handle);
     if (!stream) return hipErrorContextIsDestroyed;
-    return stream->capture ? record(*stream, type, std::forward<F>(work)) : in_order(*stream, std::forward<F>(work));
+    return stream->records ? record(*stream, type, std::forward<F>(work)) : in_order(*stream, std::forward<F>(work));
 }
 /// The same for a call that returns when all is done.
 template <class F>
 Code and_wait(void* handle, F&& work) {
-    Stream* const stream = stream_of(handle);
+    const std::shared_ptr<Stream> stream = stream_of(handle);
     if (!stream) return hipErrorContextIsDestroyed;
-    if (stream->capture) {
+    if (stream->records) {
         invalidate(*stream);
         return hipErrorStreamCaptureUnsupported;
     }

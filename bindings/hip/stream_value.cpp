@@ -39,10 +39,10 @@ T look(const void* memory) {
 template <class T>
 Code wait_for_value(void* handle, void* memory, T value, unsigned comparison, T mask) {
     if (!memory || comparison > missing_bits) return hipErrorInvalidValue;
-    Stream* const stream = stream_of(handle);
+    const std::shared_ptr<Stream> stream = stream_of(handle);
     if (!stream) return hipErrorContextIsDestroyed;
     if (!may_hold<T>(memory, false)) return hipErrorInvalidValue;
-    if (stream->capture) {
+    if (stream->records) {
         invalidate(*stream);
         return hipErrorStreamCaptureUnsupported;
     }

@@ -23,6 +23,7 @@ std::atomic<size_t> held_back{0};
 namespace {
 
 struct Item {
+    std::shared_ptr<Stream> stream = {};  ///< lasts so long; none: the device's own
     uint64_t number = 0;
     Awaited awaited;
     Work work;
@@ -156,7 +157,7 @@ std::string what_is_awaited(const Waiting& w) {
 void hold(Stream& stream, Awaited awaited, Work work) {
     Waiting& w = waiting();
     Lock lock(w.mutex);
-    w.of_stream[&stream].push_back({w.next++, std::move(awaited), std::move(work)});
+    w.of_stream[&stream].push_back({stream.weak_from_this().lock(), w.next++, std::move(awaited), std::move(work)});
     ++held_back;
     go_on(w, lock);
 }
@@ -181,7 +182,7 @@ Code in_order_of_held(Stream& stream, Work work) {
     Lock lock(w.mutex);
     go_on(w, lock);
     if (holds(w, stream)) {
-        w.of_stream[&stream].push_back({w.next++, {}, std::move(work)});
+        w.of_stream[&stream].push_back({stream.weak_from_this().lock(), w.next++, {}, std::move(work)});
         ++held_back;
         return hipSuccess;
     }

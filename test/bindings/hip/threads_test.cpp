@@ -5,12 +5,10 @@
 
 #include <atomic>
 #include <functional>
-#include <set>
 #include <thread>
 
 #include "fixture.h"
 #include "strata/bindings/hip/stream_p.h"
-#include "strata/bindings/hip/structs_p.h"
 
 namespace strata::hip::library {
 namespace {
@@ -116,125 +114,6 @@ TEST_F(Threads, OneOfThoseThatUnloadAModuleOrDestroyAStreamDoesSo) {
         });
         EXPECT_EQ(unloaded, 1);
         EXPECT_EQ(destroyed, 1);
-    }
-}
-
-TEST_F(Threads, AModuleIsUnloadedBehindTheLaunchesOfOthersOrTheyAreRefused) {
-    for (int round = 0; round < 30; ++round) {
-        void *module = nullptr, *function = nullptr, *x = filled(counted(1)), *out = filled(Words(kCount));
-        ASSERT_EQ(hipModuleLoadData(&module, add_one_code().data()), hipSuccess);
-        ASSERT_EQ(hipModuleGetFunction(&function, module, "add_one"), hipSuccess);
-        std::atomic<int> ran = 0, refused = 0;
-        std::atomic<bool> stop = false;
-        std::vector<std::thread> threads;
-        for (int t = 0; t < 3; ++t)
-            threads.emplace_back([&] {
-                while (!stop) {
-                    const int code = launch(function, out, x, per_thread_stream());
-                    ASSERT_TRUE(code == hipSuccess || code == hipErrorInvalidHandle) << code;
-                    ++(code == hipSuccess ? ran : refused);
-                }
-            });
-        while (ran < 5) std::this_thread::yield();
-        EXPECT_EQ(hipModuleUnload(module), hipSuccess);
-        while (refused < 5) std::this_thread::yield();
-        stop = true;
-        for (std::thread& thread : threads) thread.join();
-        EXPECT_EQ(read(out), counted(2));
-        free_all({x, out});
-    }
-}
-
-/// What threads call of a module, each its own, and the codes for those that come behind its unloading.
-struct Race {
-    std::function<int()> call;
-    std::set<int> behind;
-};
-
-/// Calls until each thread has had five successes, unloads, and goes on until each has had five codes.
-void race(const std::vector<Race>& all, const std::function<int()>& unload) {
-    std::vector<std::atomic<int>> done(all.size()), refused(all.size());
-    std::vector<std::thread> threads;
-    for (size_t i = 0; i < all.size(); ++i)
-        threads.emplace_back([&, i] {
-            while (refused[i] < 5) {
-                const int code = all[i].call();
-                ASSERT_TRUE(code == hipSuccess || all[i].behind.contains(code)) << "thread " << i << ": " << code;
-                ++(code == hipSuccess ? done : refused)[i];
-            }
-        });
-    for (const std::atomic<int>& one : done)
-        while (one < 5) std::this_thread::yield();
-    EXPECT_EQ(unload(), hipSuccess);
-    for (std::thread& thread : threads) thread.join();
-}
-
-TEST_F(Threads, EachUseOfAModuleIsDoneBeforeItIsUnloadedOrGetsACode) {
-    for (int round = 0; round < 10; ++round) {
-        void *module = nullptr, *function = nullptr, *x = filled(counted(1)), *out = filled(Words(kCount));
-        void *graph = nullptr, *node = nullptr, *ready = nullptr, *arguments[] = {&out, &x};
-        ASSERT_EQ(hipModuleLoadData(&module, add_one_code().data()), hipSuccess);
-        ASSERT_EQ(hipModuleGetFunction(&function, module, "add_one"), hipSuccess);
-        const KernelParameters kernel{{kCount, 1, 1}, nullptr, function, {1, 1, 1}, arguments, 0};
-        ASSERT_EQ(hipGraphCreate(&graph, 0), hipSuccess);
-        ASSERT_EQ(hipGraphAddKernelNode(&node, graph, nullptr, 0, &kernel), hipSuccess);
-        ASSERT_EQ(hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0), hipSuccess);
-        const auto launch_cooperative = [&] {
-            return hipModuleLaunchCooperativeKernel(function, 1, 1, 1, kCount, 1, 1, 0, per_thread_stream(), arguments);
-        };
-        const auto look_up = [&] {
-            void* again = nullptr;
-            const int code = hipModuleGetFunction(&again, module, "add_one");
-            EXPECT_EQ(again, code == hipSuccess ? function : nullptr);
-            return code;
-        };
-        const auto copy_variable = [&] {
-            void* variable = nullptr;
-            size_t bytes = 0;
-            Words words(4);
-            const int code = hipModuleGetGlobal(&variable, &bytes, module, "numbers");
-            return code == hipSuccess ? hipMemcpy_spt(words.data(), variable, bytes, 2) : code;
-        };
-        const auto ask = [&] {
-            int value = 0;
-            const int code = hipFuncGetAttribute(&value, 0, function);
-            return code == hipSuccess ? hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&value, function, 64, 0)
-                                      : code;
-        };
-        race({{[&] { return launch(function, out, x, per_thread_stream()); }, {hipErrorInvalidHandle}},
-              {[&] { return hipGraphLaunch(ready, per_thread_stream()); }, {hipErrorInvalidHandle}},
-              {launch_cooperative, {hipErrorInvalidHandle}},
-              {look_up, {hipErrorNotFound}},
-              {copy_variable, {hipErrorNotFound, hipErrorInvalidValue}},
-              {ask, {hipErrorInvalidDeviceFunction}}},
-             [&] { return hipModuleUnload(module); });
-        EXPECT_EQ(read(out), counted(2));
-        EXPECT_EQ(hipGraphExecDestroy(ready), hipSuccess);
-        EXPECT_EQ(hipGraphDestroy(graph), hipSuccess);
-        free_all({x, out});
-    }
-}
-
-TEST_F(Threads, EachLaunchOfAProgramsCodeIsDoneBeforeItsEndOrGetsACode) {
-    const isa::Bytes code = add_one_code();
-    const struct {
-        uint32_t magic, version;
-        const void *image, *unused;
-    } wrapper{0x48495046, 1, code.data(), nullptr};
-    const char host = 0;
-    for (int round = 0; round < 10; ++round) {
-        void *x = filled(counted(1)), *out = filled(Words(kCount)), *arguments[] = {&out, &x};
-        void** const binary = __hipRegisterFatBinary(&wrapper);
-        __hipRegisterFunction(binary, &host, nullptr, "add_one", 0, nullptr, nullptr, nullptr, nullptr, nullptr);
-        const Race launches{
-            [&] { return hipLaunchKernel(&host, {1, 1, 1}, {kCount, 1, 1}, arguments, 0, per_thread_stream()); },
-            {hipErrorInvalidDeviceFunction, hipErrorInvalidHandle}};
-        race({launches, launches, launches}, [&] {
-            __hipUnregisterFatBinary(binary);
-            return hipSuccess;
-        });
-        EXPECT_EQ(read(out), counted(2));
-        free_all({x, out});
     }
 }
 
