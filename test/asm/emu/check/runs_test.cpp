@@ -216,6 +216,8 @@ std::string random_sharing(uint32_t seed) {
             text += fmt::format("ds_load_b128 v[8:11], v16{}\n", offset);
         else if (what < 18)
             text += fmt::format("s_mov_b32 exec_lo, {:#x}\n", any(2) ? ~0u : static_cast<uint32_t>(engine()));
+        else if (what < 20)
+            text += fmt::format("ds_{}permute_b32 v7, {}, v2\n", any(2) ? "b" : "", at);
         else
             text += fmt::format("ds_load_u{} v6, {}{}\n", any(2) ? 8 : 16, at, offset);
     }

@@ -177,6 +177,16 @@ TEST(Strict, LocalMemoryWithoutABarrierBetweenWavesIsARace) {
                     {.lds = 256, .block = 64}));
 }
 
+TEST(Strict, LanesThatExchangeWhatTheyHoldTouchNoLocalMemory) {
+    for (const std::string_view exchanges : {"ds_bpermute_b32 v3, v2, v0", "ds_permute_b32 v3, v2, v0"})
+        expect_none(
+            run(Arch::gfx1100,
+                body(fmt::format("ds_store_b32 v1, v0\ns_waitcnt lgkmcnt(0)\ns_barrier\nv_xor_b32 v2, 0x80, v1\n"
+                                 "{}\ns_waitcnt lgkmcnt(0)\nds_store_b32 v1, v3\nglobal_store_b32 v1, v3, s[4:5]",
+                                 exchanges)),
+                {.lds = 256, .block = 64}));
+}
+
 TEST(Strict, AtomicsOnLocalMemoryAreNoRace) {
     expect_none(run(Arch::gfx1100,
                     body("v_mov_b32 v2, 0\nv_mov_b32 v3, 1\nv_cmp_gt_u32 vcc_lo, 32, v0\n"
