@@ -7,6 +7,7 @@
 #include "strata/codegen/optimize/draft_p.h"
 #include "strata/codegen/optimize/online_p.h"
 #include "strata/codegen/optimize/products_p.h"
+#include "strata/codegen/target/rates.h"
 #include "strata/core/symbolic/symbolic.h"
 
 namespace strata::codegen {
@@ -103,6 +104,12 @@ bool share_columns(Draft& plan) {
         return false;
     int last = static_cast<int>(rows.size()) - 1;
     constexpr int64_t kWide = 8192;  // columns from which on enough blocks are left when a thread takes several
+    constexpr int64_t kLine = 32;
+    if (const int64_t width = plan.size(ActionKind::local, *column); width > kLine && width % kLine != 0)
+        plan.pad(columns[static_cast<size_t>(*column)], width >= kWide ? 4 * kLine : kLine);
+    constexpr int64_t kShared = 16;
+    if (const int64_t length = plan.size(ActionKind::group, last); length > 2 * kShared && length % kShared != 0)
+        plan.pad(rows.back(), length > 16 * kShared ? 4 * kShared : kShared);
     if (plan.size(ActionKind::local, *column) >= kWide) plan.add_largest(ActionKind::upcast, *column, {4, 2});
     if (!take_line(plan, *column)) return false;
     plan.add_largest(ActionKind::group, last, {16, 8, 4});
@@ -195,6 +202,9 @@ bool share_row(Draft& plan) {
         if (!plan.fits_unrolled(left) || !plan.add(ActionKind::unroll, 0, left))
             plan.add_largest(ActionKind::unroll, 0, {4, 2});
     }
+    if (const std::vector<UOp> beside = plan.axes(ActionKind::local); !beside.empty() && threads < kMost / 2)
+        if (const int64_t wanted = kMost / threads; range_arg(beside.back()).size > 2 * wanted)
+            if (range_arg(beside.back()).size % wanted != 0) plan.pad(beside.back(), wanted);
     for (size_t n = plan.axes(ActionKind::local).size(); n > 0 && threads < kMost / 2; --n)
         for (int64_t rows_of_block = kMost / threads; rows_of_block > 1; rows_of_block /= 2)
             if (plan.add(ActionKind::local, static_cast<int>(n) - 1, rows_of_block)) {
@@ -216,13 +226,20 @@ bool share_runs(Draft& plan, int axis) {
 bool share_reduction(Draft& plan) {
     std::vector<UOp> reductions = plan.axes(ActionKind::group);
     if (reductions.empty()) return false;
-    bool few = product(plan.axes(ActionKind::local)) <= 1024,
-         rows = plan.unit_stride_axis(ActionKind::unroll).has_value();
+    constexpr int64_t kFewest = 32;
+    const auto size_of = [](UOp r) { return range_arg(r).size; };
     int axis = plan.unit_stride_axis(ActionKind::group).value_or(static_cast<int>(reductions.size()) - 1);
+    if (plan.size(ActionKind::group, axis) < kFewest)
+        axis = static_cast<int>(std::ranges::max_element(reductions, {}, size_of) - reductions.begin());
     int64_t size = plan.size(ActionKind::group, axis);
-    if (size >= 256 && size % 32 != 0 && plan.pad(reductions[static_cast<size_t>(axis)], 256))
+    // Masks hide how memory is walked, as where a last piece is shorter: then long reductions are thought to go along it.
+    const bool unknown = size >= 1024 && !plan.unit_stride_axis(ActionKind::local);
+    const bool few = product(plan.axes(ActionKind::local)) <= (unknown ? 16384 : 1024),
+               rows = plan.unit_stride_axis(ActionKind::unroll).has_value();
+    if (size < kFewest || !(few || (rows && size >= 128))) return false;
+    const int64_t multiple = size >= 1024 ? 256 : 32;
+    if (size % 32 != 0 && plan.pad(reductions[static_cast<size_t>(axis)], multiple))
         size = plan.size(ActionKind::group, axis);
-    if (size < 32 || !(few || (rows && size >= 128))) return false;
     if (rows && size >= 1024 && plan.add(ActionKind::unroll, axis, 4) && share_runs(plan, axis)) return true;
     if (axis < static_cast<int>(plan.axes(ActionKind::group).size()))
         plan.add_largest(ActionKind::group, axis, {256, 128, 64, 32, 16, 8});
@@ -266,7 +283,9 @@ void spread_output(Draft& plan) {
         int64_t size = range.as<RangeArg>().size;
         if (size > 64 && size % 32 != 0) plan.pad(range, size >= 4096 ? 1024 : size >= 512 ? 256 : 32);
     }
-    if (along && results >= 4096) plan.add_largest(ActionKind::upcast, *along, {4, 2});
+    // What each result takes many steps for is spread over the whole card.
+    const int64_t many = plan.axes(ActionKind::unroll).empty() ? 4096 : 2048 * rates_of(plan.target().arch).units;
+    if (along && results >= many) plan.add_largest(ActionKind::upcast, *along, {4, 2});
     int64_t threads = 1;
     std::vector<int> order;
     for (int i = 0; i < static_cast<int>(plan.axes(ActionKind::local).size()); ++i) order.push_back(i);

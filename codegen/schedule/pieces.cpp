@@ -7,7 +7,9 @@
 namespace strata::codegen {
 namespace {
 
-constexpr int64_t kSplitFrom = 1 << 15;   // elements a result below which one block does it well
+constexpr int64_t kSplitFrom = 1 << 15;  // elements a result below which one block does it well
+// Columns that are few: blocks, of which each has a line of them, would leave most of the machine idle.
+constexpr int64_t kFewColumns = 1 << 8, kSplitColumnsFrom = 1 << 13, kManyElements = 1 << 19;
 constexpr int64_t kFewResults = 1 << 10;  // with more results than this the first stage fills the machine unsplit
 constexpr int64_t kBlocks = 1 << 9;       // partial results to aim at over all results, where a block shares each,
 constexpr int64_t kLeastShared = 1 << 10, kMostShared = 1 << 15;  // of so many elements
@@ -59,8 +61,12 @@ UOp reshaped(UOp x, Shape shape) {
 }
 
 bool is_divided(UOp reduction) {
-    const int64_t results = reduction.numel();
-    return results > 0 && results <= kFewResults && reduction.src(0).numel() / results >= kSplitFrom;
+    const int64_t results = reduction.numel(), elements = reduction.src(0).numel();
+    if (results == 0 || results > kFewResults) return false;
+    if (elements / results >= kSplitFrom) return true;
+    const std::vector<int> order = kept_first(reduction.src(0), reduction.as<ReduceArg>().axes);
+    const bool columns = !std::is_sorted(order.begin(), order.end()) && results > 1;
+    return columns && results <= kFewColumns && elements / results >= kSplitColumnsFrom && elements >= kManyElements;
 }
 
 Pieces pieces_of(UOp reduction) { return pieces_of(reduction, kMostShared); }

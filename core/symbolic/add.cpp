@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "strata/core/symbolic/rules_p.h"
 
 namespace strata {
@@ -20,6 +22,29 @@ bool is_quotient(UOp u, UOp x, int64_t divisor) {
            !__builtin_mul_overflow(const_int(x.src(1)), divisor, &product) && const_int(u.src(1)) == product;
 }
 
+/// Whether a % n == b % n by their form, as where one of them was taken modulo n term by term.
+bool has_same_remainder(UOp a, UOp b, int64_t n) {
+    if (bounds(a).low < 0 || bounds(b).low < 0) return false;
+    const Linear x = linear(a), y = linear(b);
+    if (!is_exact(x) || !is_exact(y) || floor_mod(x.constant, n) != floor_mod(y.constant, n)) return false;
+    const auto factor_of = [](const Linear& sum, UOp base) {
+        const auto found = std::ranges::find(sum.terms, base, &Term::base);
+        return found == sum.terms.end() ? 0 : found->factor;
+    };
+    const auto same = [&](const Linear& of, const Linear& other) {
+        return std::ranges::all_of(
+            of.terms, [&](const Term& t) { return floor_mod(t.factor, n) == floor_mod(factor_of(other, t.base), n); });
+    };
+    return same(x, y) && same(y, x);
+}
+
+/// What x / n divides, where that is `u`: x, or what has the same remainder. Empty: it is no such quotient.
+UOp dividend(UOp u, UOp x, int64_t n) {
+    if (is_quotient(u, x, n)) return x;
+    const bool divides = is_division(u, Op::idiv) && const_int(u.src(1)) == n;
+    return divides && has_same_remainder(u.src(0), x, n) ? u.src(0) : UOp();
+}
+
 /// x % n + n * (x / n) -> x, and x % n + n * (x / n % b) -> x % (n * b), for truncating division of any sign.
 bool join_remainder(Linear& sum) {
     for (size_t low = 0; low < sum.terms.size(); ++low) {
@@ -32,11 +57,11 @@ bool join_remainder(Linear& sum) {
             if (sum.terms[high].factor != wrapped_product(sum.type, factor, n)) continue;
             UOp joined;
             int64_t both;
-            if (is_quotient(u, x, n))
-                joined = x;
-            else if (is_division(u, Op::mod) && is_quotient(u.src(0), x, n) &&
-                     !__builtin_mul_overflow(n, const_int(u.src(1)), &both) && both <= int_max(sum.type))
-                joined = x % constant_int(x.dtype(), both);
+            if (UOp all = dividend(u, x, n))
+                joined = all;
+            else if (UOp part = is_division(u, Op::mod) ? dividend(u.src(0), x, n) : UOp();
+                     part && !__builtin_mul_overflow(n, const_int(u.src(1)), &both) && both <= int_max(sum.type))
+                joined = part % constant_int(part.dtype(), both);
             if (!joined) continue;
             sum.terms.erase(sum.terms.begin() + static_cast<std::ptrdiff_t>(std::max(low, high)));
             sum.terms.erase(sum.terms.begin() + static_cast<std::ptrdiff_t>(std::min(low, high)));

@@ -185,3 +185,31 @@ def test_any_shape_and_axes(shape, seed):
     axes = tuple(int(a) for a in np.flatnonzero(rng.integers(0, 2, len(shape)))) or None
     np.testing.assert_array_equal(Tensor(x).sum(axes).numpy(), x.sum(axis=axes))
     np.testing.assert_array_equal(Tensor(x).max(axes, keepdims=True).numpy(), x.max(axis=axes, keepdims=True))
+
+
+ODD = {"mean of an odd count": ((1237, 233), lambda x: x.mean(), lambda x: x.mean()), "argmax of narrow rows": ((10007, 3), lambda x: x.argmax(1), lambda x: x.argmax(1)),
+       "var of narrow rows": ((5003, 9), lambda x: x.var(1), lambda x: x.var(1)), "cumsum of narrow rows": ((9001, 4), lambda x: x.cumsum(1), lambda x: x.cumsum(1)),
+       "rows of 196": ((500, 196), lambda x: x.sum(1), lambda x: x.sum(1)), "columns of 266 rows": ((266, 1565), lambda x: x.sum(0), lambda x: x.sum(0)),
+       "few long columns": ((20000, 52), lambda x: x.sum(0), lambda x: x.sum(0)), "argmax of few long columns": ((16384, 40), lambda x: x.argmax(0), lambda x: x.argmax(0))}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_reductions_of_sizes_that_no_block_divides(name, rng):
+    shape, ours, wanted = ODD[name]
+    x = rng.integers(-9, 10, shape).astype("float32")
+    np.testing.assert_allclose(ours(Tensor(x)).numpy(), wanted(x.astype("float64")), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.usual_schedules
+@pytest.mark.parametrize("shape, reduction, kernels", [((22724, 233), lambda x: x.mean(), 2), ((436715, 3), lambda x: x.argmax(1), 1), ((722309, 9), lambda x: x.var(1), 1),
+                                                       ((436409, 25), lambda x: x.softmax(1), 1), ((8192, 196), lambda x: x.sum(1), 1), ((15652, 266), lambda x: x.sum(0), 1),
+                                                       ((16384, 256), lambda x: x.argmax(0), 2), ((20000, 100), lambda x: x.var(0), 2)])
+def test_reductions_of_any_size_take_little_more_than_reading(shape, reduction, kernels):
+    with strata.config(emu_model="7900xtx", emu_sampled=True, device="emu:gfx1100", target="asm"):
+        x = Tensor.empty(*shape).realize()
+        y = reduction(x)
+        strata.reset_stats()
+        y.realize()
+        assert strata.stats().kernels == kernels
+        launch_ms = 0.0025
+        assert strata.stats().time_ms < 1.3 * ((x.nbytes + y.nbytes) / 960e6 + kernels * launch_ms)

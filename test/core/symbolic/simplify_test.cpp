@@ -30,6 +30,11 @@ TEST_F(Simplify, QuotientAndRemainderJoinAgain) {
     EXPECT_BECOMES(x / 7 * 7 + x % 7, simplify(x));
     EXPECT_BECOMES(x / 7 % 2 * 21 + x % 7 * 3, simplify(x % 14 * 3));
     EXPECT_BECOMES(x / 3 % 2 + x / 6 * 2, simplify(x / 3));
+    const UOp wide = axis(0, 40) * 240 + axis(1, 9);  // its remainder is taken of 7 * axis(0) + axis(1)
+    EXPECT_BECOMES(wide / 233 * 233 + wide % 233, simplify(wide));
+    EXPECT_BECOMES(wide / 233 % 5 * 233 + wide % 233, simplify(wide % 1165));
+    const UOp below = wide - 1;  // may be negative, where remainders have the sign of what is divided
+    EXPECT_EQ(simplify(below / 233 * 233 + (axis(0, 40) * 7 + axis(1, 9) + 232) % 233) == simplify(below), false);
 }
 
 TEST_F(Simplify, ACommonFactorLeavesADivision) {
