@@ -1,5 +1,6 @@
 """Programs that are built for AMD's HIP runtime run as they are on emulated devices: their host code calls Strata's libamdhip64."""
 
+import importlib.util
 import json
 import os
 import re
@@ -103,6 +104,13 @@ def test_debians_libraries_give_the_hosts_values_and_strict_mode_finds_nothing_i
     assert done.stdout.startswith("0 of "), done.stdout
 
 
+def test_amds_bindings_for_python_import_copy_and_launch_what_hiprtc_compiled():
+    if not importlib.util.find_spec("rocm"):
+        pytest.skip("needs rocm-bindings-hip of PyPI")
+    done = run([sys.executable, PROGRAMS / "bindings.py"], LD_LIBRARY_PATH=str(library()), STRATA_DEVICE="emu:gfx942")
+    assert (done.returncode, done.stdout) == (0, "1 device, gfx942:sramecc+:xnack-\nthe same\ntwice as much\n"), done.stderr
+
+
 @pytest.mark.parametrize("name", ["calls", "graphs"])
 def test_calls_do_what_the_host_computes(build, name):
     done = hip_run(build(name))
@@ -123,9 +131,10 @@ def test_strict_mode_finds_a_race(build):
     assert done.stdout == "launch: hipSuccess, behind it: hipErrorLaunchFailure\n"
 
 
+@pytest.mark.parametrize("check", [(), ("--check",)])
 @pytest.mark.parametrize("what, words", [("bound", "one_more"), ("freed", "of freed allocation (1024 bytes"), ("assert", "Device-side assertion")])
-def test_a_fault_is_named_and_every_later_call_fails(build, what, words):
-    done = hip_run(build("broken"), what)
+def test_a_fault_is_named_and_every_later_call_fails(build, what, words, check):
+    done = hip_run(*check, build("broken"), what)
     assert words in done.stderr
     if what == "bound":
         assert "workgroup (1, 0, 0), wave 0: lane 0 writes 4 bytes" in done.stderr and "0 bytes past the end of allocation (1024 bytes" in done.stderr
