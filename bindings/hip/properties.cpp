@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 
 #include "strata/bindings/hip/array_p.h"
 #include "strata/bindings/hip/exports_p.h"
@@ -73,6 +76,38 @@ int write_device(void* out, int device, Layout layout) {
     });
 }
 
+/// What a program may ask of a device: the fields that AMD's library compares, which are not asked for where they are 0.
+std::array<uint64_t, 14> asked_of(const Properties& p) {
+    const auto wide = [](auto value) { return static_cast<uint64_t>(value); };
+    return {wide(p.major),
+            wide(p.minor),
+            wide(p.totalGlobalMem),
+            wide(p.sharedMemPerBlock),
+            wide(p.maxThreadsPerBlock),
+            wide(p.totalConstMem),
+            wide(p.multiProcessorCount),
+            wide(p.maxThreadsPerMultiProcessor),
+            wide(p.memoryClockRate),
+            wide(p.memoryBusWidth),
+            wide(p.l2CacheSize),
+            wide(p.regsPerBlock),
+            wide(p.maxSharedMemoryPerMultiProcessor),
+            wide(p.warpSize)};
+}
+
+/// The first device that has as much of everything as is asked for, else the first of all.
+int choose_device(int* out, const void* properties, Layout layout) {
+    return entry("hipChooseDevice", [&] {
+        if (!out || !properties) return hipErrorInvalidValue;
+        const size_t bytes = layout == Layout::hip5 ? kPropertiesBytes5 : kPropertiesBytesR0600;
+        const auto asked = asked_of(read_properties(layout, {static_cast<const std::byte*>(properties), bytes}));
+        for (int device = 0; device_at(device); ++device)
+            if (std::ranges::equal(asked_of(properties_of(device)), asked, std::greater_equal{}))
+                return set(out, device);
+        return set(out, 0);
+    });
+}
+
 /// hipDeviceAttribute_t's codes that are known, by their ends.
 bool is_attribute(int code) { return (code >= 0 && code <= 91) || (code >= 10000 && code <= 10020); }
 
@@ -114,6 +149,13 @@ int hipGetDeviceProperties(void* properties, int device) { return write_device(p
 int hipGetDevicePropertiesR0000(void* properties, int device) { return write_device(properties, device, Layout::hip5); }
 int hipGetDevicePropertiesR0600(void* properties, int device) {
     return write_device(properties, device, Layout::r0600);
+}
+int hipChooseDevice(int* device, const void* properties) { return choose_device(device, properties, Layout::hip5); }
+int hipChooseDeviceR0000(int* device, const void* properties) {
+    return choose_device(device, properties, Layout::hip5);
+}
+int hipChooseDeviceR0600(int* device, const void* properties) {
+    return choose_device(device, properties, Layout::r0600);
 }
 int hipDeviceGetAttribute(int* value, int attribute, int device) {
     return entry("hipDeviceGetAttribute", [&] {

@@ -126,6 +126,7 @@ static_assert(sizeof(PoolProperties) == sizeof(hipMemPoolProps) &&
 #define ABSENT___hipRegisterSurface PROBE
 #define ABSENT___hipUnregisterFatBinary PROBE
 #define ABSENT_hipGetDevicePropertiesR0000 PROBE
+#define ABSENT_hipChooseDeviceR0000 PROBE
 #define ABSENT_hipExtModuleLaunchKernel PROBE
 #define ABSENT_hipStreamGetDevice PROBE
 #define ABSENT_hipDeviceGetGraphMemAttribute PROBE

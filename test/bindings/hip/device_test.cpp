@@ -64,6 +64,37 @@ TEST_F(Devices, SayWhatTheyAre) {
     EXPECT_EQ(value, 100'000);
 }
 
+TEST_F(Devices, AreChosenByWhatAProgramAsksOfThem) {
+    std::array<std::byte, kPropertiesBytes5> five{};
+    std::array<std::byte, kPropertiesBytesR0600> six{};
+    int chosen = -1;
+    EXPECT_EQ(hipChooseDevice(&chosen, five.data()), hipSuccess);
+    EXPECT_EQ(chosen, 0) << "nothing is asked for";
+    for (int device = 0; device < static_cast<int>(devices().size()); ++device) {
+        ASSERT_EQ(hipGetDevicePropertiesR0600(six.data(), device), hipSuccess);
+        const Properties asked = read_properties(Layout::r0600, six);
+        EXPECT_EQ(hipChooseDeviceR0600(&chosen, six.data()), hipSuccess);
+        EXPECT_LE(chosen, device) << "the first that has as much";
+        ASSERT_EQ(hipGetDevicePropertiesR0600(six.data(), chosen), hipSuccess);
+        const Properties got = read_properties(Layout::r0600, six);
+        EXPECT_GE(got.totalGlobalMem, asked.totalGlobalMem);
+        EXPECT_GE(got.multiProcessorCount, asked.multiProcessorCount);
+        EXPECT_GE(got.warpSize, asked.warpSize);
+    }
+    Properties wide;
+    wide.warpSize = 64;
+    write_properties(wide, Layout::hip5, five);
+    EXPECT_EQ(hipChooseDeviceR0000(&chosen, five.data()), hipSuccess);
+    ASSERT_EQ(hipGetDeviceProperties(five.data(), chosen), hipSuccess);
+    EXPECT_EQ(read_properties(Layout::hip5, five).warpSize, 64);
+    wide.warpSize = 128;
+    write_properties(wide, Layout::hip5, five);
+    EXPECT_EQ(hipChooseDevice(&chosen, five.data()), hipSuccess);
+    EXPECT_EQ(chosen, 0) << "none has so much";
+    EXPECT_EQ(hipChooseDevice(nullptr, five.data()), hipErrorInvalidValue);
+    EXPECT_EQ(hipChooseDeviceR0600(&chosen, nullptr), hipErrorInvalidValue);
+}
+
 TEST_F(Devices, KeepWhatIsSetOfThem) {
     unsigned flags = 9;
     int value = 9, least = 0, greatest = 0;
