@@ -183,12 +183,18 @@ bool share_row(Draft& plan) {
     if (stand_in_columns(plan, rows[0])) return share_columns_of_rows(plan);
     constexpr int64_t kFewest = 32, kMost = 256, kElements = 8;  // threads of a row, elements of a thread
     constexpr int64_t kLong = 64 * kMost;  // elements beside which wide accesses of all threads are worth the padding
+    constexpr int64_t kOfNarrow = 8;  // threads of a row below 64 elements and from 13 on, which fewer do not read well
     int64_t size = range_arg(rows[0]).size;
+    const bool narrow = size > 12 && size < 2 * kFewest;
+    if (narrow && size % kOfNarrow != 0 && plan.pad(rows[0], kOfNarrow)) size = plan.size(ActionKind::group, 0);
     const int64_t multiple = size >= kLong ? 4 * kMost : kFewest;
-    if (size > kFewest && size % multiple != 0 && plan.pad(rows[0], size > kMost ? std::max(multiple, kMost) : kFewest))
+    if (!narrow && size > kFewest && size % multiple != 0 &&
+        plan.pad(rows[0], size > kMost ? std::max(multiple, kMost) : kFewest))
         size = plan.size(ActionKind::group, 0);
     int64_t threads = 1;
-    if (size >= kFewest && size % kFewest == 0) {
+    if (narrow && plan.add(ActionKind::group, 0, kOfNarrow)) {
+        threads = kOfNarrow;
+    } else if (size >= kFewest && size % kFewest == 0) {
         threads = kFewest;
         while (threads < kMost && size % (2 * threads) == 0 && size / threads > kElements) threads *= 2;
         for (int64_t wide : {4, 2})

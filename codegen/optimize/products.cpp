@@ -2,6 +2,7 @@
 #include "strata/codegen/optimize/products_p.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "strata/codegen/kernel/offset_of_ranges.h"
@@ -159,6 +160,20 @@ bool take_by_waves(Draft& plan, const WaveTile& tile, int rows, int columns) {
     return true;
 }
 
+/// Without scalar loads the few rows come by way of local memory, and each line of the matrix is read by few threads of many
+/// groups. On an H100 8 rows of 4096 by 4096 take 0.037 ms so, for 0.075 without, 16 rows 0.051 for 0.195.
+void stage_few_rows(Draft& plan, UOp columns, int64_t rows) {
+    const auto [of_thread, beside, groups, unrolled, steps] = rows > 16  ? std::array{4, 8, 32, 2, 4}
+                                                              : rows > 8 ? std::array{2, 16, 64, 2, 2}
+                                                                         : std::array{2, 16, 64, 4, 2};
+    plan.add(ActionKind::upcast, *plan.place(columns), of_thread);
+    plan.add_largest(ActionKind::local, *plan.place(columns), {beside, 8, 4});
+    plan.add_largest(ActionKind::group, 0, {groups, 16, 8});
+    if (plan.axes(ActionKind::unroll).empty()) return;
+    plan.add(ActionKind::unroll, 0, unrolled);
+    if (!plan.axes(ActionKind::stage).empty()) plan.add(ActionKind::stage, 0, steps);
+}
+
 }  // namespace
 
 int64_t product(std::span<const UOp> ranges) {
@@ -223,12 +238,12 @@ bool take_few_rows(Draft& plan) {
     const bool along_columns = plan.walked_by_one(columns) > plan.walked_by_one(plan.axes(ActionKind::group)[0]);
     const int64_t at_once = along_columns ? kAtOnce : kOfThread, multiple = along_columns ? 8 : kOfThread;
     if (size(few) > 2 * kOfThread && size(few) > at_once && size(few) % multiple) plan.pad(rows, multiple);
-    if (along_columns) {
+    if (along_columns)
         plan.add(ActionKind::upcast, few, size(few) > at_once ? size(few) / 2 : size(few));
-    } else {
+    else
         plan.add_largest(ActionKind::upcast, few, {at_once, size(few)});
-        if (const auto left = plan.place(rows)) plan.add(ActionKind::local, *left, size(*left));
-    }
+    if (const auto left = plan.place(rows)) plan.add(ActionKind::local, *left, size(*left));
+    if (along_columns && !plan.target().arch.is_amd()) return stage_few_rows(plan, columns, range_arg(rows).size), true;
     // As many columns of a thread as leave half of the card's units a block.
     const int64_t beside = along_columns ? 32 : 4;
     const auto blocks = [&](int64_t of_thread) { return range_arg(columns).size / (beside * of_thread); };

@@ -102,6 +102,7 @@ def test_products_by_way_of_local_memory(arch, target, dtype, rng):
         np.testing.assert_array_equal(t.numpy(), a @ b + c)
 
 
+@pytest.mark.emulated
 def test_large_products_have_large_tiles(rng):
     a, b = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((512, 64), (64, 1024)))
     t = Tensor(a) @ Tensor(b).permute(1, 0).contiguous().permute(1, 0)

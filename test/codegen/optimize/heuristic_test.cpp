@@ -144,6 +144,21 @@ TEST(Heuristic, ProductsOfFewRowsReadTheMatrixOnce) {
     }
 }
 
+TEST(Heuristic, WithoutScalarLoadsFewRowsComeByWayOfLocalMemory) {
+    GraphScope scope;
+    const Target hopper = target_of(Chip::parse("sm_90").value());
+    for (const auto& [rows, actions] :
+         {std::pair(8, "upcast(0, 8) upcast(0, 2) local(0, 16) group(0, 64) unroll(0, 4) stage(0, 2)"),
+          std::pair(16, "upcast(0, 16) upcast(0, 2) local(0, 16) group(0, 64) unroll(0, 2) stage(0, 2)"),
+          std::pair(24, "upcast(0, 12) local(0, 2) upcast(0, 4) local(0, 8) group(0, 32) unroll(0, 2) stage(0, 4)")}) {
+        const UOp product = matmul(filled({rows, 1024}), filled({1024, 256}));
+        const Filled before = built(product);
+        const Scheduled made = heuristic(start_schedule(before.kernel), hopper);
+        EXPECT_EQ(to_string(made.actions), actions);
+        EXPECT_EQ(difference(in_blocks(made.kernel, before.slots, hopper), evaluate(product, contents())), "");
+    }
+}
+
 TEST(Heuristic, TilesOfProductsLeaveTheCardEnoughBlocks) {
     GraphScope scope;
     const auto tiled = [](int64_t m, int64_t n, int64_t k) {

@@ -4,6 +4,7 @@ result written once."""
 
 import functools
 import importlib.util
+import math
 import statistics
 import time
 
@@ -38,6 +39,20 @@ def cases(strata, torch):
     square = [(SQUARE, SQUARE)] * 2
     out["matmul float32"] = (square, "float32", lambda a, b: a @ b, lambda a, b: a @ b, 12 * SQUARE**2, 2 * SQUARE**3, 1e-4)
     out["matmul bfloat16"] = (square, "bfloat16", lambda a, b: a @ b, lambda a, b: a @ b, 6 * SQUARE**2, 2 * SQUARE**3, 2e-2)
+    side = SQUARE**2
+    for m in (1, 8, 16):
+        moved, operations = 4 * (side + 2 * m * SQUARE), 2 * m * side
+        out[f"{m} x 4096 by a matrix"] = ([(m, SQUARE), (SQUARE, SQUARE)], "float32", lambda x, w: x @ w, lambda x, w: x @ w, moved, operations, 1e-4)
+        out[f"{m} x 4096 by a transposed one"] = ([(m, SQUARE), (SQUARE, SQUARE)], "float32", lambda x, w: x @ w.T, lambda x, w: x @ w.T, moved, operations, 1e-4)
+    for x, weight, stride in (((16, 64, 32, 32), (64, 64, 3, 3), 1), ((1, 3, 224, 224), (64, 3, 7, 7), 2), ((8, 256, 28, 28), (256, 256, 1, 1), 1)):
+        how = {"stride": stride, "padding": weight[-1] // 2}
+        results = x[0] * weight[0] * (x[2] // stride) * (x[3] // stride)
+        moved, operations = 4 * (math.prod(x) + math.prod(weight) + results), 2 * results * math.prod(weight[1:])
+        out[f"conv2d {'x'.join(map(str, x))} by {'x'.join(map(str, weight))}"] = ([x, weight], "float32", functools.partial(nn.functional.conv2d, **how),
+                                                                                functools.partial(F.conv2d, **how) if F else None, moved, operations, 1e-4)
+    for (m, n), name, call in (((436409, 25), "softmax", lambda x: x.softmax(-1)), ((722309, 9), "var", lambda x: x.var(1)), ((22724, 233), "mean", lambda x: x.mean())):
+        theirs = (lambda x: x.var(1, correction=0)) if name == "var" else call
+        out[f"{name} of {m} x {n}"] = ([(m, n)], "float32", call, theirs, 4 * m * (2 * n if name == "softmax" else n), 0, 1e-3)
     for shape in ((16, 16, 1024, 64), (8, 16, 4096, 128)):
         batch, heads, length, width = shape
         moved, operations = 8 * batch * heads * length * width, 2 * batch * heads * length**2 * width  # causal: half of 4
@@ -160,7 +175,7 @@ def bench_gpu(quick, only=()):
     torch = importlib.import_module("torch") if importlib.util.find_spec("torch") else None
     cupy = importlib.import_module("cupy") if importlib.util.find_spec("cupy") else None
     if torch:
-        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     repeat = 5 if quick else 30
     out = {"device": strata.device_properties()["name"], "repeat": repeat, "torch": torch and torch.__version__, "CuPy": cupy and cupy.__version__}
     # Before torch.compile starts its processes.
