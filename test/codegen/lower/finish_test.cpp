@@ -75,7 +75,7 @@ std::string long_loop(isa::Arch arch, int size) {
 
 TEST_P(FinishTest, BranchesOfAnyLengthArriveWhereTheyGo) {
     GraphScope scope;
-    for (int size : {1000, 40'000, 150'000}) {
+    for (int size : {1000, 80'000}) {
         Function function(GetParam(), long_loop(GetParam(), size), copying());
         const size_t blocks = function.code.blocks.size();
         ASSERT_TRUE(finish(function.code));
