@@ -322,7 +322,7 @@ void spread_output(Draft& plan) {
 Scheduled heuristic(const Kernel& kernel, const Target& target) {
     if (std::optional<Scheduled> online = online_schedule(kernel, target)) return *std::move(online);
     Draft plan(kernel, target);
-    if (!share_row(plan) && !tile_matrices(plan) && !tile_product(plan) && !take_few_rows(plan) &&
+    if (!share_row(plan) && !tile_matrices(plan) && !take_few_rows(plan) && !tile_product(plan) &&
         !share_columns(plan) && !share_reduction(plan) && !tile_transpose(plan))
         spread_output(plan);
     return plan.take();

@@ -65,7 +65,8 @@ constexpr ProductTile kProductTiles[] = {{{4, 8, 2}, {8, 16, 1}, 2, 16, 5},
                                          {{4, 4, 1}, {2, 16, 1}, 4, 8, 0}};
 
 /// Where a factor's neighbours are read one by one: lanes beside each other have what is beside each other.
-constexpr ProductTile kWindowTiles[] = {{{4, 4, 2}, {2, 16, 2}, 4, 8, 4}, {{4, 4, 2}, {2, 8, 2}, 4, 8, 0}};
+constexpr ProductTile kWindowTiles[] = {
+    {{4, 4, 2}, {2, 16, 2}, 4, 8, 4}, {{4, 4, 2}, {2, 8, 2}, 4, 8, 4}, {{4, 4, 1}, {2, 16, 1}, 4, 8, 0}};
 
 /// Whether a factor is read in windows: what is added up does not go straight through memory.
 bool reads_windows(const Draft& plan) {
@@ -209,11 +210,12 @@ void add_tiles(Draft& plan, std::initializer_list<int64_t> amounts) {
 }
 
 bool tile_product(Draft& plan) {
-    constexpr int64_t kFewest = 32;
+    constexpr int64_t kFewest = 32, kFewestRows = 4, kFewestResults = 4096;
     constexpr double kOfWaves = 1.25;  // what they are thought to cost more than they do
     std::optional<Sides> sides = sides_of(plan);
     if (!sides || plan.axes(ActionKind::unroll).empty()) return false;
-    if (product(sides->rows) < kFewest || product(sides->columns) < kFewest) return false;
+    const auto [few, many] = std::minmax(product(sides->rows), product(sides->columns));
+    if (many < kFewest || few < kFewestRows || (few < kFewest && few * many < kFewestResults)) return false;
     pad_product(plan, {sides->rows[0], sides->columns[0]});
     for (std::vector<UOp>* side : {&sides->rows, &sides->columns})
         for (UOp& r : *side) r = plan.axes(ActionKind::upcast)[static_cast<size_t>(*plan.place(r))];

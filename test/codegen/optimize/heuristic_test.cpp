@@ -195,7 +195,9 @@ TEST(Heuristic, MatrixProductsGetTiles) {
     };
     EXPECT_EQ(halves(1024, 64, 1024), "matrix(0, 0) upcast(1, 4) upcast(0, 2) local(1, 2) local(0, 2) stage(0, 2)");
     EXPECT_EQ(halves(64, 64, 64), "matrix(0, 0) local(1, 2) local(0, 2) stage(0, 2)") << "few waves have small tiles";
-    EXPECT_EQ(halves(1000, 64, 8), "local(1, 8) local(0, 8) unroll(0, 4)") << "a side is too short";
+    EXPECT_EQ(halves(1000, 64, 8),
+              "pad(0, 64) upcast(1, 2) local(1, 4) upcast(0, 4) local(0, 4) unroll(0, 4) stage_ahead(0, 8)")
+        << "a side is too short for matrices";
 }
 
 TEST(Heuristic, OddSizesArePaddedWhereThatGivesWholeBlocks) {
