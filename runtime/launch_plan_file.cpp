@@ -113,6 +113,7 @@ void write(Writer& w, const codegen::Compiled& code) {
         w.number(static_cast<uint64_t>(place.slot)), w.number(place.offset), w.number(place.bytes);
         w.number(place.number.has_value());
         if (place.number) w.type(*place.number);
+        w.number(place.counter);
     });
 }
 
@@ -125,8 +126,9 @@ std::optional<codegen::Compiled> read_compiled(Reader& r) {
         for (uint32_t& size : *sizes) size = r.word();
     code.dynamic_lds = r.word(), code.flops = r.number();
     r.list([&] {
-        codegen::ParameterPlace place{static_cast<int>(r.word()), r.word(), r.word(), std::nullopt};
+        codegen::ParameterPlace place{static_cast<int>(r.word()), r.word(), r.word()};
         if (r.below(2)) place.number = r.type();
+        place.counter = r.below(2) != 0;
         code.places.push_back(place);
     });
     auto object = isa::CodeObject::parse(isa::Bytes(image.begin(), image.end()));

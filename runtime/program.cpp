@@ -18,6 +18,14 @@ namespace {
 codegen::Text text_wanted() { return settings().profiler ? codegen::Text::yes : codegen::Text::no; }
 bool lacks_text(const codegen::Compiled& code) { return code.text.empty() && code.assembly.empty(); }
 
+/// Memory that is no tensor's.
+std::shared_ptr<Buffer> counter_of(Device& device) {
+    const hip::DevicePtr address = device.api().malloc(device.ordinal(), sizeof(int32_t)).value();
+    std::shared_ptr<void> owner(reinterpret_cast<void*>(address),
+                                [&device, address](void*) { (void)device.api().free(device.ordinal(), address); });
+    return std::make_shared<Buffer>(device, dtypes::int32, 1, address, std::move(owner));
+}
+
 bool is_variable(const isa::Symbol& symbol) {
     if (symbol.is_function || symbol.size == 0 || symbol.name.ends_with(".kd")) return false;
     return !symbol.name.starts_with("__hip_") && !symbol.name.starts_with(codegen::kOwnSymbols);
@@ -40,10 +48,32 @@ std::shared_ptr<Program> Program::of_module(std::shared_ptr<Module> module, code
     std::shared_ptr<Program> program(new Program(std::move(module), std::move(code)));
     const Module& loaded = *program->module_;
     program->function_ = loaded.device().api().module_function(loaded.handle(), program->code.entry).value();
+    if (std::ranges::any_of(program->code.places, &codegen::ParameterPlace::counter)) {
+        program->counter_ = counter_of(loaded.device());
+        program->clear_counter().value();
+    }
     return program;
 }
 
+/// Clears the counter where not all blocks came, for which the next launch would wait.
+struct Program::CountedBlocks {
+    explicit CountedBlocks(const Program& program) : program(program) {}
+    ~CountedBlocks() {
+        if (!all) (void)program.clear_counter();
+    }
+    CountedBlocks(const CountedBlocks&) = delete;
+    const Program& program;
+    bool all = false;
+};
+
+Result<void> Program::clear_counter() const {
+    if (!counter_) return {};
+    Device& device = module_->device();
+    return device.api().memset(device.ordinal(), counter_->address(), 0, counter_->bytes());
+}
+
 Launched Program::launch(std::span<const uint64_t> slots, Wait wait) const {
+    order();
     return with_arguments(slots, [&](std::span<const uint8_t> arguments) {
         return launch({code.grid, code.block, code.dynamic_lds}, arguments, wait);
     });
@@ -53,6 +83,11 @@ std::vector<uint8_t> Program::packed_arguments(std::span<const uint64_t> slots) 
     std::vector<uint8_t> arguments(codegen::bytes_of(code.places));
     for (const codegen::ParameterPlace& place : code.places) {
         const auto slot = static_cast<size_t>(place.slot);
+        if (place.counter) {
+            const uint64_t address = counter_->address();
+            std::memcpy(&arguments[place.offset], &address, place.bytes);
+            continue;
+        }
         if (slot >= slots.size())
             user_error(ErrorKind::Launch, "kernel '{}' uses argument {} but {} were given", code.entry, slot,
                        slots.size());
@@ -72,7 +107,9 @@ Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> argu
         device.started(enqueue).value();
         return {0, std::move(report)};
     }
+    CountedBlocks counted(*this);
     Result<double> time_ms = device.timed(enqueue);
+    counted.all = time_ms && !settings().emu_sampled;
     if (!time_ms && report.over_budget) throw OverBudget(time_ms.error());
     return {time_ms.value(), std::move(report)};
 }

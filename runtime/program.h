@@ -4,6 +4,7 @@
 
 #include "strata/codegen/compile/compiled.h"
 #include "strata/codegen/target/target.h"
+#include "strata/runtime/buffer.h"
 #include "strata/runtime/custom.h"
 #include "strata/runtime/device.h"
 
@@ -61,6 +62,10 @@ class Program {
         const std::vector<uint8_t> packed = packed_arguments(slots);
         return take(std::span<const uint8_t>(packed));
     }
+    /// What this thread's stream does with the program from here on comes behind what others do: they have one counter.
+    void order() const {
+        if (counter_) counter_->order(true);
+    }
     size_t bytes() const;  ///< of the host that it takes, about
     /// A variable of the module, by its symbol or as C++ writes it. Usage error that lists those there are.
     hip::DeviceRange variable(std::string_view name) const;
@@ -71,9 +76,12 @@ class Program {
     Program(std::shared_ptr<Module> module, codegen::Compiled code)
         : code(std::move(code)), module_(std::move(module)) {}
     std::vector<uint8_t> packed_arguments(std::span<const uint64_t> slots) const;
+    struct CountedBlocks;
+    Result<void> clear_counter() const;
 
     std::shared_ptr<Module> module_;
     hip::FunctionHandle* function_ = nullptr;
+    std::shared_ptr<Buffer> counter_;  ///< of its blocks, 0 between launches; none: it has no such parameter
 };
 
 /// The __device__ and __constant__ variables of a code object, by their symbols.

@@ -291,7 +291,10 @@ void Replay::run(std::span<Buffer* const> inputs, std::span<Buffer* const> resul
     for (size_t at = 0; at < places_.size(); ++at)
         if (now_[at]) now_[at]->order(places_[at].kind == Kind::own || places_[at].kind == Kind::result);
     if (is_one_launch() && !graph_) make_graph();
-    if (is_one_launch()) return launch_graph();
+    if (is_one_launch()) {
+        for (const Recorder::Action& action : recorded_.actions_) action.program->order();
+        return launch_graph();
+    }
     for (Recorder::Action& action : recorded_.actions_) perform(action);
 }
 

@@ -1,5 +1,7 @@
 #include "strata/codegen/compile/compile_kernel.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -9,6 +11,7 @@
 #include "strata/codegen/kernel/flops.h"
 #include "strata/codegen/kernel/structure.h"
 #include "strata/codegen/linear/linear.h"
+#include "strata/codegen/optimize/action.h"
 #include "strata/codegen/render/render.h"
 #include "strata/core/support/parallel.h"
 #include "strata/core/uop/scratch.h"
@@ -67,6 +70,12 @@ BoundKernel start_kernel(const ScheduleItem& item) {
 SharedKernels::Use SharedKernels::start(const ScheduleItem& item) {
     Structure structure = structure_of_bodies(item.bodies());
     std::vector<UOp> outputs = item.outputs();
+    if (!item.finish.empty()) {  // which reads outputs
+        structure.form += fmt::format("finish {}", item.finish[0].bodies().size());
+        for (UOp output : outputs)
+            structure.form +=
+                fmt::format(" {}", std::ranges::find(structure.buffers, output) - structure.buffers.begin());
+    }
     const auto [at, first] = known_.try_emplace(std::move(structure.form));
     Known& known = at->second;
     if (first) {
@@ -85,7 +94,7 @@ SharedKernels::Use SharedKernels::start(const ScheduleItem& item) {
 Result<Compiled> compile_kernel(const Scheduled& scheduled, const Target& target, Text text) {
     const GraphScope scope;
     const ScratchNodes own;
-    STRATA_TRY(const LinearProgram program, linearize(scheduled.kernel, target));
+    STRATA_TRY(const LinearProgram program, linearize(spread_finish(scheduled.kernel), target));
     STRATA_TRY(Compiled compiled, to_machine_code(program, target, text));
     compiled.grid = program.grid;
     compiled.block = program.block;
@@ -148,7 +157,7 @@ Result<std::vector<Stage>> stages_of(const ScheduleItem& item, const Target& tar
     GraphScope scope;
     const Kernel kernel = start_kernel(item).kernel;
     const Scheduled scheduled = heuristic(kernel, target);
-    STRATA_TRY(const LinearProgram program, linearize(scheduled.kernel, target));
+    STRATA_TRY(const LinearProgram program, linearize(spread_finish(scheduled.kernel), target));
     std::vector<Stage> stages{{"schedule", trees(item.bodies())},
                               {"kernel", tree(kernel.sink)},
                               {"optimize", to_string(scheduled.actions) + "\n"}};
@@ -160,7 +169,7 @@ Result<std::vector<Stage>> stages_of(const ScheduleItem& item, const Target& tar
 Result<HipSource> render_kernel(const Kernel& kernel, const Target& target) {
     const GraphScope scope;
     const ScratchNodes own;
-    STRATA_TRY(const LinearProgram program, linearize(kernel, target));
+    STRATA_TRY(const LinearProgram program, linearize(spread_finish(kernel), target));
     return render_hip(program, target);
 }
 

@@ -283,6 +283,18 @@ template <class T> STRATA_FN T any_bits(T x) { asm("" : "+v"(x)); return x; }
 STRATA_ATOMIC(atomicAdd, __hip_atomic_fetch_add)
 STRATA_ATOMIC(atomicMax, __hip_atomic_fetch_max)
 STRATA_ATOMIC(atomicMin, __hip_atomic_fetch_min)
+//@ strata_comes_last
+// Of so many blocks the last one to ask, which then finds what the threads of the others stored before they asked: each thread hands
+// over what it did, one counts.
+STRATA_FN bool strata_comes_last(int* counter, int* number, bool counts, int blocks) {
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+    __syncthreads();
+    if (counts) *number = __hip_atomic_fetch_add(counter, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    __syncthreads();
+    if (__builtin_amdgcn_readfirstlane(*number) != blocks - 1) return false;
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
+    return true;
+}
 //@ nan_max nan_min
 // NaN where either is NaN, unlike fmax and fmin.
 template <class T> STRATA_FN T nan_max(T x, T y) { return __builtin_isunordered(x, y) ? (T)__builtin_nanf("") : fmax(x, y); }

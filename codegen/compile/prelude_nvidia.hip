@@ -197,6 +197,17 @@ template <class T> STRATA_FN T strata_add_narrow(T* p, T v) {
 STRATA_FN half atomicAdd(half* p, half v) { return strata_add_narrow(p, v); }
 //@ atomicAdd & bfloat16
 STRATA_FN bfloat16 atomicAdd(bfloat16* p, bfloat16 v) { return strata_add_narrow(p, v); }
+//@ strata_comes_last
+// Of so many blocks the last one to ask, which then finds what the threads of the others stored before they asked.
+STRATA_FN bool strata_comes_last(int* counter, int* number, bool counts, int blocks) {
+    __threadfence();
+    __syncthreads();
+    if (counts) *number = atomicAdd(counter, 1);
+    __syncthreads();
+    if (*number != blocks - 1) return false;
+    __threadfence();
+    return true;
+}
 //@ nan_max nan_min
 // NaN where either is NaN, unlike fmax and fmin.
 template <class T> STRATA_FN T nan_max(T x, T y) { return x != x ? x : y != y ? y : fmax(x, y); }

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "strata/codegen/kernel/coordinates.h"
+#include "strata/codegen/kernel/finish.h"
 #include "strata/codegen/kernel/online_p.h"
 #include "strata/codegen/schedule/online.h"
 #include "strata/core/symbolic/symbolic.h"
@@ -300,13 +301,16 @@ class Builder {
 
 }  // namespace
 
-BoundKernel build_kernel(const ScheduleItem& item) { return Builder().run(item); }
+BoundKernel build_kernel(const ScheduleItem& item) {
+    if (item.finish.empty()) return Builder().run(item);
+    return finished(Builder().run(item.without_finish()), Builder().run(item.finish[0]));
+}
 
 std::string kernel_name(UOp sink) {
     std::vector<UOp> nodes = toposort(sink);
     bool reduces = std::ranges::any_of(nodes, [](UOp u) { return u.is(Op::reduce) || u.is(Op::scan); });
     std::string name = reduces ? "r" : "e";
-    for (UOp r : ranges(sink)) name += fmt::format("_{}", range_arg(r).size);
+    for (UOp r : ranges(without_finish(sink))) name += fmt::format("_{}", range_arg(r).size);
     return name.size() == 1 ? name + "_1" : name;
 }
 

@@ -1,4 +1,5 @@
 #include "strata/codegen/kernel/sizes.h"
+#include "strata/codegen/kernel/finish.h"
 
 #include <algorithm>
 #include <bit>
@@ -94,6 +95,7 @@ class Parameters {
 }  // namespace
 
 std::optional<Sizes> sizes_of(UOp sink) {
+    if (finish_of(sink)) return {};
     const std::vector<UOp> order = toposort(sink);
     const auto needs_them = [](UOp u) {
         return u.is(Op::scan) ||

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "strata/codegen/kernel/finish.h"
 #include "strata/codegen/linear/passes_p.h"
 #include "strata/core/support/settings.h"
 #include "strata/core/symbolic/symbolic.h"
@@ -74,6 +75,7 @@ std::vector<ParameterPlace> parameter_places(const LinearProgram& program) {
         end = place.offset + place.bytes;
         places.push_back(place);
     }
+    if (program.has_counter) places.back().counter = true;
     return places;
 }
 
@@ -84,8 +86,9 @@ uint32_t bytes_of(std::span<const ParameterPlace> places) {
 Result<LinearProgram> linearize(const Kernel& kernel, const Target& target) {
     GraphScope scope;
     STRATA_TRY_VOID(verify_input(kernel));
-    Context context{.target = target, .program = {.name = kernel.name}};
-    UOp sink = kernel.sink;
+    Context context{
+        .target = target, .program = {.name = kernel.name}, .threads = {}, .finish = finish_of(kernel.sink)};
+    UOp sink = without_finish(kernel.sink);
     for (const Pass& pass : kPasses) {
         STRATA_TRY(sink, run(pass, sink, context));
     }

@@ -22,6 +22,7 @@ struct LinearProgram {
     std::array<uint32_t, 3> grid{1, 1, 1};   ///< workgroups
     std::array<uint32_t, 3> block{1, 1, 1};  ///< threads of a workgroup
     uint32_t lds = 0;                        ///< bytes of local params
+    bool has_counter = false;  ///< its last parameter, which no kernel names: a zero that each launch leaves one
     bool copies_ahead =
         false;  ///< what stores copy from global to local memory need be there from the next barrier on alone
     bool products_under_way =
@@ -32,7 +33,8 @@ struct LinearProgram {
 struct ParameterPlace {
     int slot;
     uint32_t offset, bytes;
-    std::optional<DType> number;  ///< its type; none: the address of a buffer
+    std::optional<DType> number = {};  ///< its type; none: the address of a buffer
+    bool counter = false;  ///< of an int32 that is 0, which no buffer is given for: each launch leaves it so
     bool operator==(const ParameterPlace&) const = default;
 };
 /// Of each parameter, one after the other as C lays them out.

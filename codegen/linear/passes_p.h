@@ -12,6 +12,7 @@ struct Context {
     const Target& target;
     LinearProgram program;  ///< its name; map_grid fills in grid and block
     ThreadOrder threads;    ///< found by arrange_threads
+    UOp finish = {};        ///< of the kernel: append_finish adds it
 };
 
 #define PASS(name, ...) Result<UOp> name(UOp sink, Context& context);

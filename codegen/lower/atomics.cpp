@@ -9,12 +9,6 @@
 namespace strata::codegen {
 
 using namespace number_class;
-namespace {
-
-constexpr uint8_t kScopeDevice = 2;  // RDNA4 ISA 10.9, "SCOPE_DEV"
-
-}  // namespace
-
 bool Selector::atomic(UOp u) {
     const DType type = u.src(1).dtype();
     const Space space = memory_of(u.src(0)).as<ParamArg>().space;

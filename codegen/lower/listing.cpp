@@ -43,6 +43,8 @@ class Listing {
             case Op::load: return define(u, numbered("val", next_val_++), with_sources(u));
             case Op::store: return fmt::format("{} = {}", name(u.src(0)), name(u.src(1)));
             case Op::barrier: return "barrier";
+            case Op::last_block:
+                return fmt::format("end unless last of {} by {}", u.as<IndexArg>().index, name(u.src(0)));
             default:
                 if (u.dtype().scalar == Scalar::none) return with_sources(u);
                 return define(u, numbered("alu", next_alu_++), with_sources(u));

@@ -175,6 +175,7 @@ bool Selector::select(UOp u) {
         case Op::load: return load(u);
         case Op::store: return store(u);
         case Op::atomic_add: return atomic(u);
+        case Op::last_block: last_block(u); return true;
         case Op::vec: {
             Value all;
             for (UOp s : u.src()) all.lanes.push_back(value(s));

@@ -50,6 +50,8 @@ struct Offset {
     int64_t constant = 0;
 };
 
+inline constexpr uint8_t kScopeDevice = 2;  ///< RDNA4 ISA 10.9, "SCOPE_DEV"
+
 class Selector {
   public:
     Selector(const LinearProgram& program, MachineFunction& function);
@@ -201,6 +203,9 @@ class Selector {
     Field field_around(Access to, DType type);
     Source added_to_field(const Field& field, DType type, const Source& old, const Source& value);
     Source rounded_to_bfloat16(const Source& x);
+    // last_block.cpp
+    void last_block(UOp u);
+    void fence(bool releases);
     void compare_and_swap(const Access& where, Place now, Place to, Place from);
 
     const Value& value(UOp u) const { return values_.at(numbers_.find(skip_after(u))); }

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 
+#include "strata/codegen/kernel/finish.h"
 #include "strata/codegen/kernel/widen.h"
 #include "strata/codegen/optimize/actions_p.h"
 #include "strata/core/symbolic/symbolic.h"
@@ -133,21 +134,21 @@ Result<std::vector<Action>> parse_actions(std::string_view text) {
 }
 
 Kernel start_schedule(const Kernel& kernel) {
-    UOp sink = kernel.sink;
+    UOp sink = without_finish(kernel.sink);
     for (UOp r : ranges(sink)) {
         const RangeArg& arg = range_arg(r);
         if (arg.axis != Axis::loop) continue;
         UOp global = uop::range(arg.size, arg.id, Axis::global);
         sink = replace_range(sink, r, global, std::array{global});
     }
-    return {sink, kernel.name};
+    return {with_finish(sink, finish_of(kernel.sink)), kernel.name};
 }
 
 std::vector<UOp> axes_of(const Kernel& kernel, ActionKind kind) {
     std::vector<UOp> out;
     if (has_tiles(kernel)) return out;
     const unsigned reduction = has_matrices(kernel) ? kMatrices : kReduction;
-    for (UOp r : ranges(kernel.sink)) {
+    for (UOp r : ranges(without_finish(kernel.sink))) {
         Axis axis = range_arg(r).axis;
         unsigned is = axis == Axis::global ? kOutput : axis == Axis::reduce ? reduction : 0;
         if (row_of(kind).ranges & is) out.push_back(r);
@@ -162,7 +163,7 @@ std::optional<int64_t> step_of(UOp offset, UOp range) {
 
 int64_t block_size(const Kernel& kernel) {
     int64_t n = 1;
-    for (UOp r : ranges(kernel.sink)) {
+    for (UOp r : ranges(without_finish(kernel.sink))) {
         const RangeArg& arg = range_arg(r);
         if (arg.axis == Axis::local || arg.axis == Axis::lane || arg.axis == Axis::group) n *= arg.size;
     }
@@ -174,7 +175,10 @@ Result<Kernel> apply(const Kernel& kernel, const Action& action, const Target& t
     size_t at = static_cast<size_t>(action.axis);
     if (action.axis < 0 || at >= axes.size())
         return make_error(ErrorKind::Usage, "{}: the kernel has {} such ranges", to_string(action), axes.size());
-    return within_limits(row_of(action.kind).change({kernel, axes, at, action.amount, target}), target);
+    const Kernel first = without_finish(kernel);
+    STRATA_TRY(Kernel changed,
+               within_limits(row_of(action.kind).change({first, axes, at, action.amount, target}), target));
+    return with_finish(std::move(changed), finish_of(kernel.sink));
 }
 
 Result<Kernel> apply_all(const Kernel& kernel, std::span<const Action> actions, const Target& target) {

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "strata/codegen/kernel/finish.h"
 #include "strata/codegen/optimize/accesses_p.h"
 #include "strata/codegen/target/group_products.h"
 #include "strata/codegen/target/matrix_reads.h"
@@ -265,6 +266,8 @@ double StaticCost::clocks() const {
     return most * std::sqrt(std::sqrt(sum));
 }
 
-StaticCost static_cost(const Kernel& kernel, const Target& target) { return Estimator(kernel, target).run(); }
+StaticCost static_cost(const Kernel& kernel, const Target& target) {
+    return Estimator(without_finish(kernel), target).run();
+}
 
 }  // namespace strata::codegen

@@ -121,6 +121,10 @@ class Renderer {
                 if (by_groups_) line("strata_fence_of_products();");
                 line("__syncthreads();");
                 return true;
+            case Op::last_block:
+                line("if (!strata_comes_last(&{}, &{}, {}, {})) return;", element(u.src(0)).text,
+                     element(u.src(1)).text, value(u.src(0).src(2)).text, u.as<IndexArg>().index);
+                return true;
             case Op::define_var:
             case Op::index: return true;
             default: return false;

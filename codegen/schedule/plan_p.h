@@ -32,6 +32,9 @@ std::vector<UOp> split_scans(std::span<const UOp> roots);
 /// `roots`: views of what is read behind the last step.
 std::vector<ScheduleItem> join_steps(std::vector<ScheduleItem> items, std::span<const UOp> roots, Fusion fusion);
 
+/// Has the last blocks of steps compute what follows where that is little.
+std::vector<ScheduleItem> finish_steps(std::vector<ScheduleItem> items, Fusion fusion);
+
 /// The same steps so that each comes as late as its first reader lets it; without custom ones, which may write to what others
 /// read. Steps that no root needs are left out.
 std::vector<ScheduleItem> order_steps(std::vector<ScheduleItem> items, std::span<const UOp> roots);

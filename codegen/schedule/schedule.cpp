@@ -67,10 +67,12 @@ class Scheduler {
         for (UOp target : targets) schedule_.roots.push_back(lowered_.at(target));
         const std::vector<ScheduleItem> late = in_less_memory();
         schedule_.items = join_steps(std::move(schedule_.items), schedule_.roots, fusion_);
-        if (late.empty()) return std::move(schedule_);
-        std::vector<ScheduleItem> joined = join_steps(late, schedule_.roots, fusion_);
-        if (joined.size() * 10 <= schedule_.items.size() * 11 && keeps_less(joined, schedule_.items))
-            schedule_.items = std::move(joined);
+        if (!late.empty()) {
+            std::vector<ScheduleItem> joined = join_steps(late, schedule_.roots, fusion_);
+            if (joined.size() * 10 <= schedule_.items.size() * 11 && keeps_less(joined, schedule_.items))
+                schedule_.items = std::move(joined);
+        }
+        schedule_.items = finish_steps(std::move(schedule_.items), fusion_);
         return std::move(schedule_);
     }
 
@@ -176,12 +178,14 @@ bool is_stored_view(UOp u) {
 std::vector<UOp> ScheduleItem::outputs() const {
     std::vector<UOp> all{output};
     for (const ScheduleItem& other : beside) all.push_back(other.output);
+    for (const ScheduleItem& last : finish) std::ranges::copy(last.outputs(), std::back_inserter(all));
     return all;
 }
 
 std::vector<UOp> ScheduleItem::bodies() const {
     std::vector<UOp> all{body};
     for (const ScheduleItem& other : beside) all.push_back(other.body);
+    for (const ScheduleItem& last : finish) std::ranges::copy(last.bodies(), std::back_inserter(all));
     return all;
 }
 

@@ -23,8 +23,12 @@ struct ScheduleItem {
     Reason why = Reason::custom;  ///< it is a kernel of its own
     std::vector<ScheduleItem> beside =
         {};  ///< of as many elements and the same loops: what the kernel computes besides
+    /// One step at most: what the last block of the kernel computes behind all others, of what they stored among others.
+    std::vector<ScheduleItem> finish = {};
 
-    std::vector<UOp> outputs() const;
+    ScheduleItem without_finish() const { return {output, body, why, beside}; }
+
+    std::vector<UOp> outputs() const;  ///< of all, the finish last
     std::vector<UOp> bodies() const;
 };
 

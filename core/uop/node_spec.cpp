@@ -126,6 +126,21 @@ std::string check_store(UOp u, Level) {
     return {};
 }
 
+std::string check_last_block(UOp u, Level) {
+    if (u.as<IndexArg>().index < 1) return "counts blocks";
+    if (u.src().size() < 4) return "takes a counter, a word of the block twice, and effects";
+    const auto is_word = [](UOp at, Space space, size_t sources) {
+        if (!at.is(Op::index) || at.src().size() != sources || at.dtype() != dtypes::int32) return false;
+        UOp memory = at.src(0);
+        while (memory.is(Op::after)) memory = memory.src(0);
+        return memory.is(Op::param) && memory.as<ParamArg>().space == space;
+    };
+    if (!is_word(u.src(0), Space::global, 3)) return "counts in an int32 of global memory, by one thread";
+    if (!is_word(u.src(1), Space::local, 3) || !is_word(u.src(2), Space::local, 2))
+        return "tells the block by an int32 of its memory, which one thread writes";
+    return only_effects(u.src().subspan(3));
+}
+
 std::string check_after(UOp u, Level) {
     if (u.src().empty() || u.src(0).dtype() != u.dtype()) return "gives its first source";
     for (UOp s : u.src().subspan(1))
@@ -199,6 +214,7 @@ Check check_of(Op op) {
         case Op::load: return check_load;
         case Op::store:
         case Op::atomic_add: return check_store;
+        case Op::last_block: return check_last_block;
         case Op::after: return check_after;
         case Op::end: return check_end;
         case Op::group:
