@@ -98,6 +98,7 @@ std::vector<uint8_t> Program::packed_arguments(std::span<const uint64_t> slots) 
 
 Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait) const {
     hip::LaunchReport report;
+    report.last_behind = counter_ != nullptr;
     Device& device = module_->device();
     const auto enqueue = [&](hip::StreamHandle* stream) {
         return device.api().module_launch_kernel(function_, shape.grid, shape.block, shape.dynamic_lds, stream,

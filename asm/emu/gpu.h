@@ -47,6 +47,9 @@ struct LaunchConfig {
     bool timed = true;
     /// Run a spread of workgroups alone, among them all that the timing model measures: what others would write stays as it was.
     bool sampled = false;
+    /// The workgroup that starts last starts when all others are done: it is the one that finds itself the last to come. The order
+    /// of the others decides nothing.
+    bool last_behind = false;
     std::string* output = nullptr;  ///< gets what the kernel prints, also of a launch that ends in an error
     Check check = Check::off;
     bool check_races = false;  ///< strict mode looks at what workgroups do to each other's memory, too, on one thread

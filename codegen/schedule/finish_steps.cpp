@@ -13,7 +13,7 @@ namespace strata::codegen {
 namespace {
 
 // Modelled on a 7900 XTX: a launch takes 2.5 us, handing over .6 to .9, and one block reads 16384 floats in 1.2.
-constexpr int64_t kMostFinished = 1 << 14, kMostFinishedAnyway = 1 << 16;
+constexpr int64_t kMostFinished = 1 << 14;
 constexpr int64_t kMostResults = 1 << 10;
 
 bool reduces(UOp u) { return u.is(Op::reduce) && u.numel() < u.src(0).numel(); }
@@ -68,7 +68,7 @@ class Finishing {
             terms += u.is(Op::reduce) ? u.src(0).numel() : 0;
             reduced |= reduces(u);
         }
-        return reduced && terms <= (fusion_ == Fusion::more ? kMostFinishedAnyway : kMostFinished);
+        return reduced && terms <= kMostFinished;
     }
 
     std::vector<ScheduleItem> items_;

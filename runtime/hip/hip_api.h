@@ -47,6 +47,7 @@ struct LaunchReport {
     std::string output;  ///< what the kernel printed
     bool over_budget =
         false;  ///< a wave ran as many instructions as settings().emu_budget allows: no mistake of the launch
+    bool last_behind = false;  ///< asked for: emulated, the workgroup that starts last starts when all others are done
     bool shows_output = true;  ///< the provider shows what is printed; who does it himself clears it before the launch
     double modelled_ms = 0;    ///< if time is modelled
     std::any details;          ///< of a type that the provider's header names

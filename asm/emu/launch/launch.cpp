@@ -45,7 +45,8 @@ std::vector<uint64_t> sample_of(uint64_t groups) {
 
 /// One thread alone gives workgroups an order that the seed fixes.
 int thread_count(const LaunchConfig& config, Order order) {
-    if (order == Order::decides || (order == Order::decides_floats && settings().emu_ordered)) return 1;
+    if ((order == Order::decides && !config.last_behind) || (order == Order::decides_floats && settings().emu_ordered))
+        return 1;
     static const int cores =
         std::max(1, static_cast<int>(std::thread::hardware_concurrency()));  // asks the system: 6 us
     const int threads = config.threads ? config.threads : settings().emu_threads;
@@ -96,8 +97,8 @@ void order_groups(Plan& plan, const LaunchConfig& config) {
 
 Occupancy shape_of(const Plan& plan, const LoadedKernel& kernel) {
     const isa::KernelDescriptor& descriptor = kernel.info->descriptor;
-    return {plan.groups(), plan.waves, plan.lds, plan.vgprs, descriptor.sgprs(isa::info(kernel.program->arch())),
-            plan.lanes};
+    return {plan.groups(), plan.waves,      plan.lds, plan.vgprs, descriptor.sgprs(isa::info(kernel.program->arch())),
+            plan.lanes,    plan.last_behind};
 }
 
 /// The timing model's view of a launch: some workgroups are measured, and what they cost is scaled to the grid.
@@ -276,6 +277,7 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     plan.launch.strict = settings().emu_check || config.check != Check::off;
     set_resources(plan, kernel, config, arch);
     order_groups(plan, config);
+    plan.last_behind = config.last_behind;
     if (config.sampled) plan.sample = sample_of(plan.groups());
     STRATA_TRY_VOID(check_budget(plan));
     plan.launch.groups = plan.groups();

@@ -43,6 +43,8 @@ struct Plan {
 
     uint64_t first_group = 0, group_step = 1;  ///< the order in which workgroups start
     std::vector<uint64_t> sample;              ///< the only ones that run; empty: all do
+    bool last_behind = false;                  ///< the one that starts last waits for all others
+    uint64_t end = 0;                          ///< so many start, in order
     bool over_budget = false;                  ///< what ended it: a wave ran as many instructions as it may
 
     uint64_t groups() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }
@@ -75,6 +77,8 @@ class Pool {
   private:
     struct State;
     State& of_this_process();
+    /// From the n-th workgroup on, to plan.end.
+    Result<Outcome> run_from(Plan& plan, uint64_t first, int threads);
 
     std::unique_ptr<State> state_;
 };

@@ -79,9 +79,22 @@ Pool::State& Pool::of_this_process() {
 }
 
 Result<Outcome> Pool::run(Plan& plan, int threads) {
-    std::atomic<uint64_t> next{0};
+    const uint64_t all = plan.groups_to_run();
+    plan.end = all;
+    if (!plan.last_behind || all < 2) return run_from(plan, 0, threads);
+    plan.end = all - 1;
+    STRATA_TRY(Outcome total, run_from(plan, 0, threads));
+    plan.end = all;
+    STRATA_TRY(const Outcome last, run_from(plan, all - 1, 1));
+    total.instructions += last.instructions;
+    total.waves += last.waves;
+    return total;
+}
+
+Result<Outcome> Pool::run_from(Plan& plan, uint64_t first, int threads) {
+    std::atomic<uint64_t> next{first};
     size_t count =
-        static_cast<size_t>(std::clamp<uint64_t>(plan.groups_to_run(), 1, static_cast<uint64_t>(std::max(threads, 1))));
+        static_cast<size_t>(std::clamp<uint64_t>(plan.end - first, 1, static_cast<uint64_t>(std::max(threads, 1))));
     plan.launch.alone = count == 1;
     std::vector<std::unique_ptr<Worker>> workers;
     for (size_t i = 0; i < count; ++i) workers.push_back(std::make_unique<Worker>(plan, next, i == 0));

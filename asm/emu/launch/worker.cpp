@@ -122,7 +122,7 @@ void Worker::start_wave(Resident& resident, uint32_t index) {
 /// Gives a resident the next workgroup; false when none is left.
 bool Worker::start(Resident& resident) {
     uint64_t number = next_.fetch_add(1, std::memory_order_relaxed);
-    if (number >= plan_.groups_to_run()) return false;
+    if (number >= plan_.end) return false;
     number = plan_.group_in_order(number);
     resident.number = number;
     Workgroup& group = resident.group;

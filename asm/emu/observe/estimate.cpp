@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 // From the demands of measured workgroups to the cycles of a launch.
 namespace strata::emu {
@@ -38,7 +39,7 @@ Room room_on_unit(const Model& model, const isa::ArchInfo& arch, const Occupancy
 }
 
 /// Of a workgroup that runs so many instructions.
-Demand average(const std::vector<GroupTiming>& groups, double instructions) {
+Demand average(std::span<const GroupTiming> groups, double instructions) {
     Demand mean;
     double measured = 0;
     for (const GroupTiming& group : groups) measured += group.executed();
@@ -56,6 +57,19 @@ Demand average(const std::vector<GroupTiming>& groups, double instructions) {
         mean.unique_bytes += one.unique_bytes * share;
     }
     return mean;
+}
+
+/// Instructions of a workgroup, on average of all but the last.
+double of_others(const Occupancy& shape, const GroupTiming& last, double of_group) {
+    const auto count = static_cast<double>(shape.groups);
+    return std::max(1.0, (of_group * count - last.executed()) / (count - 1));
+}
+
+/// Cycles that the last workgroup takes beyond those of others: what it does when they are done.
+double longer_by(std::span<const GroupTiming> others, const GroupTiming& last) {
+    double sum = 0;
+    for (const GroupTiming& group : others) sum += group.demand().latency;
+    return std::max(0.0, last.demand().latency - sum / static_cast<double>(others.size()));
 }
 
 /// Bytes of all allocations that the measured workgroups touched.
@@ -139,7 +153,9 @@ Residency residency(const Model& model, const isa::ArchInfo& arch, const Occupan
 
 Estimate estimate(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape,
                   const std::vector<GroupTiming>& groups, double of_group) {
-    const Demand mean = average(groups, of_group);
+    const bool last_behind = shape.last_behind && groups.size() > 1;
+    const std::span<const GroupTiming> alike(groups.begin(), groups.size() - (last_behind ? 1 : 0));
+    const Demand mean = average(alike, last_behind ? of_others(shape, groups.back(), of_group) : of_group);
     const double count = static_cast<double>(shape.groups), units = 1.0 * model.cus / model.cus_per_unit();
     const double share = std::ceil(count / units);  // workgroups of the busiest WGP or CU
     const double resident = std::min(room_on_unit(model, arch, shape).groups, share);
@@ -161,6 +177,8 @@ Estimate estimate(const Model& model, const isa::ArchInfo& arch, const Occupancy
                           out.of(Bound::lines), out.of(Bound::latency), memory, out.of(Bound::atomics),
                           out.of(Bound::dispatch)}) +
                  out.of(Bound::launch);
+    if (last_behind) out.of(Bound::finish) = longer_by(alike, groups.back());
+    out.cycles += out.of(Bound::finish);
     return out;
 }
 

@@ -12,6 +12,7 @@ struct Occupancy {
     uint64_t groups = 1;
     uint32_t waves = 1, lds = 0;
     int vgprs = 0, sgprs = 0, wave_size = 32;  ///< sgprs: allocated, 0 where no wave takes them from another
+    bool last_behind = false;  ///< the last workgroup that was measured goes on when all others are done
 };
 /// Workgroups that a compute unit holds at once: at least one.
 int groups_on_unit(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape);
