@@ -6,7 +6,7 @@
 // the block has: ranges are padded for that.
 #include <algorithm>
 #include <array>
-#include <bit>
+#include <utility>
 
 #include "strata/codegen/kernel/finish.h"
 #include "strata/codegen/kernel/widen.h"
@@ -17,7 +17,8 @@
 namespace strata::codegen {
 namespace {
 
-constexpr int64_t kFewest = 8;  // threads of a result that read neighbours, where there are many results
+constexpr int64_t kFewest = 8;    // threads of a result that read neighbours, where there are many results
+constexpr int64_t kUnderWay = 8;  // loads of a thread that do not wait for each other
 
 int64_t size_of(UOp range) { return range ? range_arg(range).size : 1; }
 
@@ -29,20 +30,20 @@ UOp longest(UOp sink, Axis axis) {
     return best;
 }
 
-/// The sink with the fast part of a range as threads, so many of them.
-UOp shared(UOp sink, UOp range, int64_t threads, Axis axis) {
-    if (threads == 1) return sink;
+/// The sink with the fast part of a range, of `count`, as another axis; padded where that does not divide it.
+UOp split(UOp sink, UOp& range, int64_t count, Axis axis) {
+    if (count == 1) return sink;
     const RangeArg arg = range_arg(range);
-    const int64_t steps = (arg.size + threads - 1) / threads;
-    if (steps * threads != arg.size) {
-        const UOp wide = uop::range(steps * threads, arg.id, arg.axis);
+    const int64_t steps = (arg.size + count - 1) / count;
+    if (steps * count != arg.size) {
+        const UOp wide = uop::range(steps * count, arg.id, arg.axis);
         sink = widen_range(sink, range, wide);
         range = wide;
     }
-    const UOp fast = uop::range(threads, next_range_id(sink), axis);
-    if (steps == 1) return replace_range(sink, range, fast, std::array{fast});
-    const UOp slow = uop::range(steps, arg.id, arg.axis);
-    return replace_range(sink, range, slow * threads + fast, std::array{slow, fast});
+    const UOp fast = uop::range(count, next_range_id(sink), axis);
+    const UOp slow = steps > 1 ? uop::range(steps, arg.id, arg.axis) : UOp(), old = std::exchange(range, slow);
+    if (!slow) return replace_range(sink, old, fast, std::array{fast});
+    return replace_range(sink, old, slow * count + fast, std::array{slow, fast});
 }
 
 }  // namespace
@@ -51,7 +52,7 @@ Kernel spread_finish(const Kernel& kernel) {
     const int64_t threads = block_size(kernel);
     UOp finish = finish_of(kernel.sink);
     if (!finish || threads == 1) return kernel;
-    const UOp results = longest(finish, Axis::loop), terms = longest(finish, Axis::reduce);
+    UOp results = longest(finish, Axis::loop), terms = longest(finish, Axis::reduce);
     STRATA_CHECK(results || terms, "{}: a finish of one number", kernel.name);
     int64_t to_each = terms ? threads : 1;
     const auto more_than_needed = [&] {
@@ -59,8 +60,9 @@ Kernel spread_finish(const Kernel& kernel) {
                (to_each > kFewest && threads / to_each < size_of(results));
     };
     while (results && to_each % 2 == 0 && more_than_needed()) to_each /= 2;
-    finish = shared(finish, terms, to_each, Axis::group);
-    finish = shared(finish, results, threads / to_each, Axis::local);
+    finish = split(finish, terms, to_each, Axis::group);
+    if (terms) finish = split(finish, terms, std::min(size_of(terms), kUnderWay), Axis::unroll);
+    finish = split(finish, results, threads / to_each, Axis::local);
     return {with_finish(without_finish(kernel.sink), simplify(finish)), kernel.name};
 }
 

@@ -12,9 +12,9 @@
 namespace strata::codegen {
 namespace {
 
-// Modelled on a 7900 XTX: a launch takes 2.5 us, handing over .6 to .9, and one block reads 16384 floats in 1.2.
-constexpr int64_t kMostFinished = 1 << 14;
-constexpr int64_t kMostResults = 1 << 10;
+// Modelled on a 7900 XTX: a launch takes 2.5 us, handing over .6, and each further term of a thread 3 to 10 ns. Blocks have 256
+// threads; those that walk columns twice, where these are few, as many as find neighbours in memory.
+constexpr int64_t kMostOfThread = 200, kOfBlock = 256, kThreadsOfColumn = 16;
 
 bool reduces(UOp u) { return u.is(Op::reduce) && u.numel() < u.src(0).numel(); }
 
@@ -40,14 +40,17 @@ class Finishing {
   private:
     /// The step whose last block may compute this one: the last of those that make what it reads.
     std::optional<size_t> host_of(size_t i) const {
-        if (!is_little(items_[i])) return {};
+        const int64_t terms = terms_of(items_[i]);
+        if (terms == 0) return {};
         std::optional<size_t> host;
         for (UOp u : in_order(items_[i].bodies())) {
             const auto made = made_at_.find(u);
             if (u.is(Op::buffer) && made != made_at_.end()) host = std::max(host.value_or(0), made->second);
         }
         if (!host || *host < first_ || !items_[*host].finish.empty() || !is_stage(items_[*host])) return {};
-        return host;
+        const int64_t columns = items_[i].body.numel() * kThreadsOfColumn;
+        const int64_t threads = has_rows_down_columns(items_[*host]) ? std::min(columns, kOfBlock) : kOfBlock;
+        return terms <= threads * kMostOfThread ? host : std::nullopt;
     }
 
     /// Partial results of what fills the machine.
@@ -59,16 +62,29 @@ class Finishing {
                std::ranges::none_of(order, [](UOp u) { return u.is(Op::scan) || is_tiled_product(u); });
     }
 
-    bool is_little(const ScheduleItem& item) const {
-        if (item.body.is(Op::custom) || item.body.numel() > kMostResults) return false;
-        int64_t terms = 0;
-        bool reduced = false;
+    /// Whether columns are reduced, and walked again.
+    static bool has_rows_down_columns(const ScheduleItem& item) {
+        int reductions = 0, down = 0;
         for (UOp u : in_order(item.bodies())) {
-            if (u.is(Op::scan) || u.is(Op::take)) return false;
-            terms += u.is(Op::reduce) ? u.src(0).numel() : 0;
-            reduced |= reduces(u);
+            if (!reduces(u)) continue;
+            const Shape& shape = u.src(0).shape();
+            size_t last = shape.size();
+            while (last > 0 && shape[last - 1] == 1) --last;
+            ++reductions;
+            down += last > 0 && std::ranges::count(u.as<ReduceArg>().axes, static_cast<int>(last) - 1) == 0;
         }
-        return reduced && terms <= kMostFinished;
+        return reductions > 1 && down > 0;
+    }
+
+    /// What the step's reductions take in; 0: there are none, or it does what a block is not to do alone.
+    static int64_t terms_of(const ScheduleItem& item) {
+        if (item.body.is(Op::custom)) return 0;
+        int64_t terms = 0;
+        for (UOp u : in_order(item.bodies())) {
+            if (u.is(Op::scan) || u.is(Op::take) || u.numel() > kOfBlock * kMostOfThread) return 0;
+            terms += reduces(u) ? u.src(0).numel() : 0;
+        }
+        return terms;
     }
 
     std::vector<ScheduleItem> items_;
