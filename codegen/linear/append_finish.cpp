@@ -40,9 +40,16 @@ UOp thread_number(const std::array<uint32_t, 3>& block) {
     return number ? number : index_const(0);
 }
 
-/// The finish over the threads of the block, behind `last`, with memory of its own from these slots on.
-UOp behind(UOp finish, UOp last, UOp thread, const std::array<uint32_t, 3>& own, int first_slot) {
-    UOp sink = rebuild(finish, [&](UOp u, std::span<const UOp> sources) {
+/// What one thread alone is to do.
+UOp gated(UOp place, UOp gate) {
+    return uop::at(place.src(0), place.src(1), uop::both(place.src().size() == 3 ? place.src(2) : UOp(), gate));
+}
+
+/// The finish over the threads of the block, behind `last`, with memory of its own from these slots on. `gate`: of its stores.
+UOp behind(UOp finish, UOp last, UOp thread, UOp gate, const std::array<uint32_t, 3>& own, int first_slot) {
+    UOp sink = rebuild(finish, [&](UOp u, std::vector<UOp>& sources) {
+        if (u.is(Op::store) && gate && skip_after(u.src(0).src(0)).as<ParamArg>().space == Space::global)
+            sources[0] = gated(sources[0], gate);
         if (u.is(Op::special)) {
             const SpecialArg& arg = u.as<SpecialArg>();
             int64_t stride = 1, size = arg.size;
@@ -76,7 +83,8 @@ Result<UOp> append_finish(UOp sink, Context& context) {
     LinearProgram& program = context.program;
     Context own{.target = context.target, .program = {.name = program.name}, .threads = {}};
     STRATA_TRY(const UOp finish, mapped(context.finish, own));
-    STRATA_CHECK(volume(own.program.block) == volume(program.block) && volume(own.program.grid) == 1,
+    const bool by_one = volume(own.program.block) == 1;
+    STRATA_CHECK((by_one || volume(own.program.block) == volume(program.block)) && volume(own.program.grid) == 1,
                  "{}: the finish is for {} threads", program.name, volume(own.program.block));
     const UOp all = make(Op::sink, dtypes::none, {sink.src(0), finish.src(0)}, SinkArg{});
     const Scopes scopes(sink);
@@ -89,7 +97,7 @@ Result<UOp> append_finish(UOp sink, Context& context) {
     const UOp last = make(Op::last_block, dtypes::none,
                           {uop::at(counter, zero, first), uop::at(word, zero, first), uop::at(word, zero), sink.src(0)},
                           IndexArg{static_cast<int>(volume(program.grid))});
-    const UOp rest = behind(finish, last, thread, own.program.block, slot + 1);
+    const UOp rest = behind(finish, last, thread, by_one ? first : UOp(), own.program.block, slot + 1);
     const UOp cleared = uop::store(uop::at(uop::after(counter, {last}), zero, first), constant(dtypes::int32, 0));
     program.has_counter = true;
     return uop::sink(uop::group(std::array{rest, cleared}), sink.as<SinkArg>().name);

@@ -79,8 +79,10 @@ class Finishing {
     /// What the step's reductions take in; 0: there are none, or it does what a block is not to do alone.
     static int64_t terms_of(const ScheduleItem& item) {
         if (item.body.is(Op::custom)) return 0;
+        const std::vector<UOp> order = in_order(item.bodies());
+        if (!online_sums(order).empty()) return 0;
         int64_t terms = 0;
-        for (UOp u : in_order(item.bodies())) {
+        for (UOp u : order) {
             if (u.is(Op::scan) || u.is(Op::take) || u.numel() > kOfBlock * kMostOfThread) return 0;
             terms += reduces(u) ? u.src(0).numel() : 0;
         }

@@ -134,7 +134,7 @@ TEST_F(Runtime, ANodeThatReadsNoMemoryHasAValueOnEachDevice) {
     EXPECT_EQ(values<int32_t>(realized(sum.get())), (std::vector<int32_t>{10, 12, 14, 16, 18}));
 }
 
-TEST_F(Runtime, ALargeReductionIsExactInItsStages) {
+TEST_F(Runtime, ALargeReductionIsExactInItsStagesWhichAreOneKernel) {
     std::vector<int32_t> host(1 << 17);
     int64_t total = 0;
     for (size_t i = 0; i < host.size(); ++i) total += host[i] = static_cast<int32_t>(i % 1009) - 400;
@@ -144,7 +144,7 @@ TEST_F(Runtime, ALargeReductionIsExactInItsStages) {
         root = rooted(sum(x.get(), {0}));
     }
     EXPECT_EQ(values<int32_t>(realized(root.get()))[0], static_cast<int32_t>(total));
-    EXPECT_EQ(stats().kernels, 2u);
+    EXPECT_EQ(stats().kernels, 1u);
 }
 
 TEST_F(Runtime, ThreadsRealizeAtOnce) {

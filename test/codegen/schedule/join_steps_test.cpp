@@ -16,7 +16,7 @@ std::vector<size_t> outputs(const std::vector<UOp>& roots) {
     const Schedule schedule = scheduled(roots);
     expect_same_values(roots, schedule);
     std::vector<size_t> counts;
-    for (const ScheduleItem& item : schedule.items) counts.push_back(item.outputs().size());
+    for (const ScheduleItem& item : stages(schedule)) counts.push_back(item.outputs().size());
     return counts;
 }
 using Counts = std::vector<size_t>;
@@ -81,7 +81,7 @@ TEST(JoinSteps, ProductsOfOneOperandAreOneAsLongAsRegistersHoldTheirTiles) {
         UOp x = buffer(1, {size, size});
         std::vector<UOp> roots;
         for (int64_t i = 0; i < count; ++i) roots.push_back(matmul(x, buffer(2 + i, {size, size})));
-        return scheduled(roots).items.size();
+        return stages(scheduled(roots)).size();
     };
     EXPECT_EQ(kernels_of(512, 3), 1u);
     EXPECT_EQ(kernels_of(1024, 3), 2u) << "large tiles";
@@ -97,7 +97,7 @@ TEST(JoinSteps, NothingIsComputedBeforeWhatItReads) {
     const std::vector<UOp> roots{first, between, sum(x * x, {1}), between + first};
     const Schedule schedule = scheduled(roots);
     expect_same_values(roots, schedule);
-    EXPECT_EQ(schedule.items[0].outputs().size(), 2u) << "the sum of squares reads what is there";
+    EXPECT_EQ(stages(schedule)[0].outputs().size(), 2u) << "the sum of squares reads what is there";
 }
 
 TEST(JoinSteps, KernelsStayOfLimitedSize) {

@@ -35,7 +35,7 @@ UOp attention(UOp s) { return products(weights(s), values()); }
 
 void expect_kernels(std::vector<UOp> roots, size_t count) {
     Schedule schedule = scheduled(roots);
-    EXPECT_EQ(schedule.items.size(), count);
+    EXPECT_EQ(stages(schedule).size(), count);
     std::vector<Array> got = run(schedule);
     for (size_t i = 0; i < roots.size(); ++i) {
         const Array wanted = evaluate(roots[i], contents());
@@ -102,8 +102,8 @@ TEST(OnlineSums, StayApartWhereARowIsTooLongForRegisters) {
     GraphScope scope;
     UOp long_depth = products(weights(scores(600)), values());
     Schedule schedule = scheduled({long_depth});
-    ASSERT_EQ(schedule.items.size(), 3u);
-    EXPECT_EQ(schedule.items[0].why, Reason::wide);
+    ASSERT_EQ(stages(schedule).size(), 3u);
+    EXPECT_EQ(stages(schedule)[0].why, Reason::wide);
     expect_kernels({products(weights(scores()), values(600))}, 3);
     expect_kernels({products(weights(scores()), values(500))}, 1);
 }

@@ -37,10 +37,20 @@ inline Schedule scheduled(std::vector<UOp> roots) {
 
 inline uint64_t buffer_id(UOp buffer) { return buffer.as<BufferArg>().id; }
 
-/// Computes the items in order, each from what is in memory by then, and gives the value of each root.
+/// What kernels compute one after the other: an item, and what its last block finishes.
+inline std::vector<ScheduleItem> stages(const Schedule& schedule) {
+    std::vector<ScheduleItem> out;
+    for (const ScheduleItem& item : schedule.items) {
+        out.push_back(item.without_finish());
+        out.insert(out.end(), item.finish.begin(), item.finish.end());
+    }
+    return out;
+}
+
+/// Computes the stages in order, each from what is in memory by then, and gives the value of each root.
 inline std::vector<test::Array> run(const Schedule& schedule) {
     test::Memory memory = test::contents();
-    for (const ScheduleItem& item : schedule.items) {
+    for (const ScheduleItem& item : stages(schedule)) {
         const std::vector<UOp> outputs = item.outputs(), bodies = item.bodies();
         std::vector<test::Array> values;
         for (UOp body : bodies) values.push_back(test::evaluate(body, memory));
@@ -72,14 +82,14 @@ inline void expect_same_values(const std::vector<UOp>& roots, const Schedule& sc
         EXPECT_EQ(got[i].shape, roots[i].shape());
         EXPECT_EQ(test::difference(got[i], test::evaluate(roots[i], test::contents())), "") << tree(roots[i]);
     }
-    for (const ScheduleItem& item : schedule.items) EXPECT_LE(loops(item).size(), 1u) << tree(item.body);
+    for (const ScheduleItem& item : stages(schedule)) EXPECT_LE(loops(item).size(), 1u) << tree(item.body);
 }
 
-/// Schedules one root, checks its value, and tells how many kernels it takes.
+/// Schedules one root, checks its value, and tells how many kernels it takes, each stage one.
 inline size_t kernels(UOp root) {
     Schedule schedule = scheduled({root});
     expect_same_values({root}, schedule);
-    return schedule.items.size();
+    return stages(schedule).size();
 }
 
 /// Elements of each stored value, in order.
@@ -87,7 +97,7 @@ inline std::vector<int64_t> stored(UOp root) {
     Schedule schedule = scheduled({root});
     expect_same_values({root}, schedule);
     std::vector<int64_t> out;
-    for (const ScheduleItem& item : schedule.items) out.push_back(item.output.numel());
+    for (const ScheduleItem& item : stages(schedule)) out.push_back(item.output.numel());
     return out;
 }
 

@@ -25,8 +25,8 @@ TEST(MakeSchedule, StoresWhatAnotherReductionReads) {
     UOp inner = sum(filled({6, 5, 4}), {2});
     Schedule schedule = scheduled({reduce(inner * number(2), Op::max, {0})});
     expect_same_values({reduce(inner * number(2), Op::max, {0})}, schedule);
-    ASSERT_EQ(schedule.items.size(), 2u);
-    EXPECT_EQ(schedule.items[0].output.numel(), 30);
+    ASSERT_EQ(stages(schedule).size(), 2u);
+    EXPECT_EQ(stages(schedule)[0].output.numel(), 30);
 }
 
 TEST(MakeSchedule, StoresAReductionThatIsExpanded) {
@@ -35,8 +35,8 @@ TEST(MakeSchedule, StoresAReductionThatIsExpanded) {
     UOp centred = x - expand(reduce(x, Op::max, {0, 2}), {6, 5, 4, 3});
     Schedule schedule = scheduled({centred});
     expect_same_values({centred}, schedule);
-    ASSERT_EQ(schedule.items.size(), 2u);
-    EXPECT_EQ(schedule.items[0].output.numel(), 15);
+    ASSERT_EQ(stages(schedule).size(), 2u);
+    EXPECT_EQ(stages(schedule)[0].output.numel(), 15);
 }
 
 TEST(MakeSchedule, AnExpansionThatRepeatsNothingStoresNothing) {
@@ -51,10 +51,10 @@ TEST(MakeSchedule, AReductionWithTwoUsersIsComputedOnce) {
     std::vector<UOp> roots{total + number(1), flip(total, {0}) * number(2)};
     Schedule schedule = scheduled(roots);
     expect_same_values(roots, schedule);
-    ASSERT_EQ(schedule.items.size(), 2u);
-    EXPECT_EQ(loops(schedule.items[0]).size(), 1u);
-    EXPECT_EQ(schedule.items[0].outputs().size(), 2u) << "the total, and what is made of it in place";
-    EXPECT_TRUE(loops(schedule.items[1]).empty());
+    ASSERT_EQ(stages(schedule).size(), 2u);
+    EXPECT_EQ(loops(stages(schedule)[0]).size(), 1u);
+    EXPECT_EQ(stages(schedule)[0].outputs().size(), 2u) << "the total, and what is made of it in place";
+    EXPECT_TRUE(loops(stages(schedule)[1]).empty());
 }
 
 TEST(MakeSchedule, AReductionWhoseUsersMeetAgainStaysInTheirKernel) {
@@ -71,7 +71,7 @@ TEST(MakeSchedule, ACheapValueWithTwoUsersIsComputedTwice) {
     std::vector<UOp> roots{cheap + number(1), sum(cheap, {0})};
     Schedule schedule = scheduled(roots);
     expect_same_values(roots, schedule);
-    EXPECT_EQ(schedule.items.size(), 2u);
+    EXPECT_EQ(stages(schedule).size(), 2u);
 }
 
 TEST(MakeSchedule, AHeavyValueWithTwoUsersIsComputedOnce) {
@@ -81,8 +81,8 @@ TEST(MakeSchedule, AHeavyValueWithTwoUsersIsComputedOnce) {
     std::vector<UOp> roots{heavy + number(1), flip(heavy, {0}) * number(2)};
     Schedule schedule = scheduled(roots);
     expect_same_values(roots, schedule);
-    ASSERT_EQ(schedule.items.size(), 2u);
-    for (UOp u : toposort(schedule.items[1].body)) EXPECT_FALSE(u.is(Op::sin));
+    ASSERT_EQ(stages(schedule).size(), 2u);
+    for (UOp u : toposort(stages(schedule)[1].body)) EXPECT_FALSE(u.is(Op::sin));
 }
 
 TEST(MakeSchedule, StoresADearValueThatIsRepeatedAndNotACheapOne) {
@@ -113,8 +113,8 @@ TEST(MakeSchedule, CutsAKernelThatReadsTooManyBuffers) {
     for (int i = 0; i < 60; ++i) total = total + filled({12});
     Schedule schedule = scheduled({total});
     expect_same_values({total}, schedule);
-    EXPECT_GE(schedule.items.size(), 3u);
-    for (const ScheduleItem& item : schedule.items) {
+    EXPECT_GE(stages(schedule).size(), 3u);
+    for (const ScheduleItem& item : stages(schedule)) {
         size_t buffers = 0;
         for (UOp u : toposort(item.body)) buffers += u.is(Op::buffer);
         EXPECT_LE(buffers, 26u);
@@ -133,7 +133,7 @@ TEST(MakeSchedule, DoublingFortyTimesStaysSmall) {
     UOp x = filled({4}), root = x;
     for (int i = 0; i < 40; ++i) root = root + flip(root, {0});
     Schedule schedule = scheduled({root});
-    EXPECT_LE(schedule.items.size(), 20u);
+    EXPECT_LE(stages(schedule).size(), 20u);
     Array got = run(schedule)[0];
     double total = 0;
     for (double v : contents().at(buffer_id(x)).f) total += v;
