@@ -92,7 +92,8 @@ StepOutline outline_of(const codegen::ScheduleItem& item, std::vector<UOp>& read
                                                       : codegen::start_kernel(item).kernel.name,
                      .result = {},
                      .operations = {},
-                     .why = to_string(item.why)};
+                     .why = std::string(to_string(item.why)) +
+                            (item.finish.empty() ? "" : "; the last block computes what follows, which is little")};
     for (UOp body : item.bodies())
         step.result +=
             fmt::format("{}{} {}", step.result.empty() ? "" : " and ", body.dtype().name(), to_string(body.shape()));

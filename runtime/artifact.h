@@ -31,7 +31,7 @@ struct StepOutline {
     std::string name, result;  ///< of the kernel; "float32 (64, 1)"
     std::vector<std::pair<std::string, int>> operations;
     uint64_t read = 0, written = 0;  ///< bytes of the buffers
-    std::string_view why;            ///< its result is stored
+    std::string why;                 ///< its result is stored
 };
 /// The steps that compute tensors, and the bytes that cannot but be moved: of what they are made of, and of the results.
 struct Outline {

@@ -75,6 +75,7 @@ class DeviceJudge : public codegen::Judge {
         size_t slot;
         DType type;
         int64_t size;
+        bool at_last = false;  ///< by the finish of the kernel, which not all blocks come to when a part is run
         std::unique_ptr<Buffer> buffer = {};
         std::unique_ptr<Expected> expected = {};
     };

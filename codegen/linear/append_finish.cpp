@@ -89,8 +89,7 @@ Result<UOp> append_finish(UOp sink, Context& context) {
     const UOp all = make(Op::sink, dtypes::none, {sink.src(0), finish.src(0)}, SinkArg{});
     const Scopes scopes(sink);
     const int slot = next_free_slot(scopes);
-    const UOp thread = thread_number(program.block),
-              first = thread.is_const() ? constant_int(dtypes::boolean, 1) : thread < 1;
+    const UOp thread = thread_number(program.block), first = thread.is_const() ? UOp() : thread < 1;
     const UOp counter = uop::buffer(next_parameter(toposort(all)), dtypes::int32, 1);
     const UOp word = uop::placeholder(1, dtypes::int32, Space::local, slot);
     const UOp zero = index_const(0);

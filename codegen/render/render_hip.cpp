@@ -123,7 +123,8 @@ class Renderer {
                 return true;
             case Op::last_block:
                 line("if (!strata_comes_last(&{}, &{}, {}, {})) return;", element(u.src(0)).text,
-                     element(u.src(1)).text, value(u.src(0).src(2)).text, u.as<IndexArg>().index);
+                     element(u.src(1)).text, u.src(0).src().size() == 3 ? value(u.src(0).src(2)).text : "true",
+                     u.as<IndexArg>().index);
                 return true;
             case Op::define_var:
             case Op::index: return true;

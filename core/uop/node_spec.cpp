@@ -129,15 +129,17 @@ std::string check_store(UOp u, Level) {
 std::string check_last_block(UOp u, Level) {
     if (u.as<IndexArg>().index < 1) return "counts blocks";
     if (u.src().size() < 4) return "takes a counter, a word of the block twice, and effects";
-    const auto is_word = [](UOp at, Space space, size_t sources) {
-        if (!at.is(Op::index) || at.src().size() != sources || at.dtype() != dtypes::int32) return false;
+    const auto is_word = [](UOp at, Space space) {
+        if (!at.is(Op::index) || at.dtype() != dtypes::int32) return false;
         UOp memory = at.src(0);
         while (memory.is(Op::after)) memory = memory.src(0);
         return memory.is(Op::param) && memory.as<ParamArg>().space == space;
     };
-    if (!is_word(u.src(0), Space::global, 3)) return "counts in an int32 of global memory, by one thread";
-    if (!is_word(u.src(1), Space::local, 3) || !is_word(u.src(2), Space::local, 2))
-        return "tells the block by an int32 of its memory, which one thread writes";
+    if (!is_word(u.src(0), Space::global)) return "counts in an int32 of global memory";
+    if (!is_word(u.src(1), Space::local) || !is_word(u.src(2), Space::local))
+        return "tells the block by an int32 of its memory";
+    if (u.src(0).src().size() != u.src(1).src().size() || u.src(2).src().size() != 2)
+        return "one thread counts and writes, all read";
     return only_effects(u.src().subspan(3));
 }
 
