@@ -92,8 +92,9 @@ StepOutline outline_of(const codegen::ScheduleItem& item, std::vector<UOp>& read
                                                       : codegen::start_kernel(item).kernel.name,
                      .result = {},
                      .operations = {},
-                     .why = std::string(to_string(item.why)) +
-                            (item.finish.empty() ? "" : "; the last block computes what follows, which is little")};
+                     .why = std::string(to_string(item.why))};
+    for (const codegen::ScheduleItem& finish : item.finish)
+        step.why += fmt::format("; its last block goes on, since what follows is little: {}", to_string(finish.why));
     for (UOp body : item.bodies())
         step.result +=
             fmt::format("{}{} {}", step.result.empty() ? "" : " and ", body.dtype().name(), to_string(body.shape()));

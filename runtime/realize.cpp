@@ -59,6 +59,7 @@ class DeviceStorage : public codegen::Storage {
         return out;
     }
     bool is_alone(UOp view) override { return runtime::is_alone(view, 0, 1); }
+    bool serves_other_sizes() override { return any_sizes; }
 
   private:
     Device& device_;

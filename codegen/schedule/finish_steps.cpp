@@ -5,6 +5,7 @@
 // The last block finds the partial results when all others are done (Op::last_block), and takes them in the same order whichever
 // block it is.
 #include <algorithm>
+#include <utility>
 
 #include "strata/codegen/schedule/online.h"
 #include "strata/codegen/schedule/plan_p.h"
@@ -30,7 +31,11 @@ class Finishing {
             const std::optional<size_t> host = host_of(i);
             for (UOp output : item.outputs()) made_at_[output] = host.value_or(i);
             if (!host) continue;
-            items_[*host].finish = {std::move(items_[i])};
+            std::vector<ScheduleItem>& finish = items_[*host].finish;
+            if (finish.empty())
+                finish = {std::move(items_[i])};
+            else
+                append(finish[0].beside, std::move(items_[i]));
             items_[i] = {};
         }
         std::erase_if(items_, [](const ScheduleItem& item) { return !item.output; });
@@ -47,14 +52,36 @@ class Finishing {
             const auto made = made_at_.find(u);
             if (u.is(Op::buffer) && made != made_at_.end()) host = std::max(host.value_or(0), made->second);
         }
-        if (!host || *host < first_ || !items_[*host].finish.empty() || !is_stage(items_[*host])) return {};
+        if (!host || *host < first_ || !is_stage(items_[*host])) return {};
+        int64_t together = terms;
+        for (const ScheduleItem& other : items_[*host].finish) {
+            if (!are_of_the_same_loops(other, items_[i])) return {};
+            together += terms_of(other);
+        }
         const int64_t columns = items_[i].body.numel() * kThreadsOfColumn;
         const int64_t threads = has_rows_down_columns(items_[*host]) ? std::min(columns, kOfBlock) : kOfBlock;
-        return terms <= threads * kMostOfThread ? host : std::nullopt;
+        return together <= threads * kMostOfThread ? host : std::nullopt;
+    }
+
+    static void append(std::vector<ScheduleItem>& beside, ScheduleItem item) {
+        std::vector<ScheduleItem> more = std::exchange(item.beside, {});
+        beside.push_back(std::move(item));
+        std::ranges::move(more, std::back_inserter(beside));
+    }
+
+    /// Whether a step can be part of another one, of which it reads nothing.
+    static bool are_of_the_same_loops(const ScheduleItem& other, const ScheduleItem& item) {
+        if (item.body.shape() != other.body.shape()) return false;
+        const std::vector<UOp> made = other.outputs(), order = in_order(item.bodies());
+        const std::vector<UOp> others = in_order(other.bodies());
+        const auto loop = std::ranges::find_if(others, reduces);
+        return std::ranges::none_of(
+            order, [&](UOp u) { return std::ranges::count(made, u) || (reduces(u) && !same_loops(u, *loop)); });
     }
 
     /// Partial results of what fills the machine.
-    static bool is_stage(const ScheduleItem& item) {
+    static bool is_stage(const ScheduleItem& step) {
+        const ScheduleItem item = step.without_finish();
         const std::vector<UOp> bodies = item.bodies(), order = in_order(bodies);
         return !item.body.is(Op::custom) && online_sums(order).empty() && item.body.numel() > 1 &&
                std::ranges::all_of(bodies, [](UOp body) { return !body.is(Op::custom); }) &&

@@ -72,7 +72,7 @@ class Scheduler {
             if (joined.size() * 10 <= schedule_.items.size() * 11 && keeps_less(joined, schedule_.items))
                 schedule_.items = std::move(joined);
         }
-        schedule_.items = finish_steps(std::move(schedule_.items), fusion_);
+        if (!storage_.serves_other_sizes()) schedule_.items = finish_steps(std::move(schedule_.items), fusion_);
         return std::move(schedule_);
     }
 

@@ -47,8 +47,8 @@ def less_its_greatest(x):
 )
 def test_a_kernel_ends_for_a_reason(make, why):
     found = reasons(*make())
-    assert found[-1] == "it was asked for"
-    assert any(why in reason for reason in found[:-1]), found
+    assert found[-1].endswith("it was asked for")
+    assert any(why in reason for reason in found), found
 
 
 def test_what_is_stored_on_the_way_counts_against_the_fewest_bytes():

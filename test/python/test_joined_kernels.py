@@ -66,7 +66,7 @@ def test_all_of_a_large_tensor_is_read_once_for_its_extremes(rng):
     strata.reset_stats()
     got = [t.min(), t.max()]
     strata.realize(got)
-    assert strata.stats().kernels == 3, "the parts of both, and what comes of each"
+    assert strata.stats().kernels == 1, "the parts of both, and what comes of each by the last block"
     assert strata.stats().bytes < 1.1 * x.nbytes
     assert [g.item() for g in got] == [x.min(), x.max()]
 

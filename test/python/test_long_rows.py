@@ -19,31 +19,32 @@ PAIRS = {
     "std": (lambda x, axis: x.std(axis), lambda x, axis: x.std(axis)),
     "logsumexp": (lambda x, axis: x.logsumexp(axis), lse),
 }
-SHAPES = [((1 << 17,), 0), ((100_003,), 0), ((3, 1 << 16), 1), ((5, 40_009), 1), ((1 << 15, 4), 0), ((33_333, 3), 0)]
+FEW_COLUMNS = (1 << 15, 4)  # whose blocks have few threads: what they leave is a kernel of its own
+SHAPES = [((1 << 17,), 0), ((100_003,), 0), ((3, 1 << 16), 1), ((5, 40_009), 1), (FEW_COLUMNS, 0), ((33_333, 3), 0)]
 
 
 @pytest.mark.parametrize("device", ["emu:gfx1100", "emu:gfx942"])
 @pytest.mark.parametrize("target", ["hip", "asm"])
 @pytest.mark.parametrize("name", PAIRS)
-def test_two_reductions_are_two_kernels(name, target, device, rng):
+def test_two_reductions_are_one_kernel(name, target, device, rng):
     of_tensor, of_array = PAIRS[name]
     with strata.config(device=device, target=target):
         for shape, axis in SHAPES:
             x = rng.standard_normal(shape).astype(np.float32)
             t = of_tensor(Tensor(x), axis)
-            assert len(strata.compile(t, arch=device[4:]).kernels) == 2, shape
+            assert len(strata.compile(t, arch=device[4:]).kernels) == 1 + (shape == FEW_COLUMNS), shape
             np.testing.assert_allclose(t.numpy(), of_array(x.astype(np.float64), axis), rtol=1e-5)
 
 
 @pytest.mark.parametrize("target", ["hip", "asm"])
-def test_softmax_and_normalised_rows_are_three(target, rng):
+def test_softmax_and_normalised_rows_are_two(target, rng):
     x = rng.standard_normal((2, 1 << 16)).astype(np.float32)
     wide = x.astype(np.float64)
     e = np.exp(wide - wide.max(-1, keepdims=True))
     with strata.config(target=target):
         t = Tensor(x)
         soft, norm = t.softmax(-1), (t - t.mean(-1, keepdims=True)) / (t.var(-1, keepdims=True) + 1e-5).sqrt()
-        assert len(strata.compile(soft).kernels) == len(strata.compile(norm).kernels) == 3
+        assert len(strata.compile(soft).kernels) == len(strata.compile(norm).kernels) == 2
         np.testing.assert_allclose(soft.numpy(), e / e.sum(-1, keepdims=True), rtol=1e-5)
         np.testing.assert_allclose(norm.numpy(), (wide - wide.mean(-1, keepdims=True)) / np.sqrt(wide.var(-1, keepdims=True) + 1e-5), rtol=1e-4, atol=1e-5)
 
@@ -53,7 +54,7 @@ def test_x_is_read_once():
     for of in (Tensor.var, Tensor.logsumexp):
         strata.reset_stats()
         of(x).realize()
-        assert strata.stats().kernels == 2
+        assert strata.stats().kernels == 1
         assert 4 << 20 <= strata.stats().bytes < (4 << 20) + 16384
 
 
@@ -111,13 +112,13 @@ def test_attention_over_keys_that_no_block_holds_is_right_and_no_slower_than_one
 
 @pytest.mark.parametrize("target", ["hip", "asm"])
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
-def test_the_place_of_an_extreme_is_two_kernels_and_the_first(name, target, rng):
+def test_the_place_of_an_extreme_is_one_kernel_and_the_first(name, target, rng):
     with strata.config(target=target):
         for shape, axis in SHAPES:
             for dtype in (np.float32, np.float16, np.int32, np.uint8, np.float64):
                 x = rng.integers(0, 100, shape).astype(dtype)  # many are equal
                 t = getattr(Tensor(x), name)(axis)
-                assert len(strata.compile(t).kernels) == 2, (shape, dtype)
+                assert len(strata.compile(t).kernels) == 1 + (shape == FEW_COLUMNS), (shape, dtype)
                 np.testing.assert_array_equal(t.numpy(), getattr(np, name)(x, axis))
 
 
@@ -134,7 +135,7 @@ def test_the_place_of_an_extreme_among_infinities_and_nans(target, rng):
         np.testing.assert_array_equal(Tensor(x).argmin(1).numpy(), x.argmin(1))
         t = Tensor(x)
         first, top = t.argmax(1), t.max(1)
-        assert len(strata.compile([first, top]).kernels) == 2
+        assert len(strata.compile([first, top]).kernels) == 1
         np.testing.assert_array_equal(top.numpy(), x.max(1))
         masked = strata.where(t > 0, t, 0)
         np.testing.assert_array_equal(masked.argmax(1).numpy(), np.where(x > 0, x, 0).argmax(1))
