@@ -23,6 +23,12 @@ class Timing : public ::testing::Test {
         KERNEL void sum(float* o, const float* a, uint n, uint step) { float s = 0; for (uint i = BX * NX + TX; i < n; i += step) s += a[i]; o[BX * NX + TX] = s; }
         KERNEL void banks(float* o, uint stride) { __shared__ float t[8192]; float s = 0; for (uint k = 0; k < 64; ++k) { t[(TX * stride + k) & 8191] = s; s += t[(TX * stride + k * 3) & 8191]; } o[BX * NX + TX] = s; }
         KERNEL void math(float* o, int n) { float x = TX; for (int i = 0; i < n; ++i) x = x * 1.5f + 0.25f; o[BX * NX + TX] = x; }
+        KERNEL void finish(float* o, uint* counter, uint groups, int n) { __shared__ uint number;
+            if (TX == 0) number = __hip_atomic_fetch_add(counter, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+            sync();
+            if (number != groups - 1) return;
+            float x = TX; for (int i = 0; i < n; ++i) x = x * 1.5f + 0.25f;
+            o[TX] = x; if (TX == 0) o[0] = BX; }
         KERNEL void triangle(float* o) { float x = TX; for (int i = 0; i < (BX & 127) * 16; ++i) x = x * 1.5f + 0.25f; o[BX * NX + TX] = x; }
     )"))
                                          .value();
@@ -38,6 +44,25 @@ class Timing : public ::testing::Test {
 TEST_F(Timing, WorkgroupsThatDoNotAllDoTheSameCountForWhatTheyDo) {
     const double even = ms("math", 4096, 128, Arguments() << out << 127 * 8);
     EXPECT_NEAR(ms("triangle", 4096, 128, Arguments() << out), even, even * 0.05);
+}
+
+TEST_F(Timing, WhatTheLastWorkgroupDoesWhenAllOthersAreDoneAddsToTheirTime) {
+    constexpr uint32_t kGroups = 512;
+    const auto last = [&](int n, int threads) {
+        Buffer<uint32_t> counter(gpu, 1);
+        LaunchConfig shape = config({kGroups, 1, 1}, {128, 1, 1});
+        shape.last_behind = true;
+        shape.threads = threads;
+        const Arguments arguments = Arguments() << out << counter << kGroups << n;
+        const LaunchStats stats = gpu.launch(*module, "finish", shape, arguments.bytes()).value();
+        EXPECT_EQ(counter.values()[0], kGroups);
+        EXPECT_EQ(out.values()[0], kGroups - 1) << "the one with the highest number, on " << threads << " threads";
+        return stats.modelled_ms;
+    };
+    const double none = last(0, 1), some = last(4000, 1);
+    for (int threads : {2, 3}) EXPECT_EQ(last(4000, threads), some) << threads;
+    const auto alone = [&](int n) { return ms("math", 1, 128, Arguments() << out << n); };
+    EXPECT_NEAR(some - none, alone(4000) - alone(0), 0.05 * alone(4000));
 }
 
 TEST_F(Timing, CoalescedAccessBeatsStrided) {
