@@ -143,7 +143,7 @@ UOp merged_places(const Pieces& p, const ShiftedPair& pair, UOp x, UOp extreme) 
 }  // namespace
 
 ShiftedPair pair_of(UOp u) {
-    if (!u.is(Op::reduce) || !is_divided(u)) return {};
+    if (!u.is(Op::reduce) || !is_divided_where_read_twice(u)) return {};
     if (u.dtype().is_integer()) return places_of(u);
     if (u.as<ReduceArg>().op != Op::add || !u.dtype().is_float() || u.dtype().bits() < 32) return {};
     const UOp body = u.src(0);

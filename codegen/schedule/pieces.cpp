@@ -10,6 +10,8 @@ namespace {
 constexpr int64_t kSplitFrom = 1 << 15;  // elements a result below which one block does it well
 // Columns that are few: blocks, of which each has a line of them, would leave most of the machine idle.
 constexpr int64_t kFewColumns = 1 << 8, kSplitColumnsFrom = 1 << 13, kManyElements = 1 << 19;
+// Columns that no block holds, and how much of one it does.
+constexpr int64_t kLongColumn = 1 << 13, kHeldOfColumn = 1 << 9;
 constexpr int64_t kFewResults = 1 << 10;  // with more results than this the first stage fills the machine unsplit
 constexpr int64_t kBlocks = 1 << 9;       // partial results to aim at over all results, where a block shares each,
 constexpr int64_t kLeastShared = 1 << 10, kMostShared = 1 << 15;  // of so many elements
@@ -52,6 +54,11 @@ UOp expanded(UOp x, const Shape& shape) {
     return x.shape() == shape ? x : make(Op::expand, x.dtype(), {x}, ShapeArg{shape});
 }
 
+bool are_columns(UOp reduction) {
+    const std::vector<int> order = kept_first(reduction.src(0), reduction.as<ReduceArg>().axes);
+    return !std::is_sorted(order.begin(), order.end()) && reduction.numel() > 1;
+}
+
 UOp places(int64_t n) { return make(Op::iota, dtypes::int64, {}, ShapeArg{{n}}); }
 
 }  // namespace
@@ -64,9 +71,14 @@ bool is_divided(UOp reduction) {
     const int64_t results = reduction.numel(), elements = reduction.src(0).numel();
     if (results == 0 || results > kFewResults) return false;
     if (elements / results >= kSplitFrom) return true;
-    const std::vector<int> order = kept_first(reduction.src(0), reduction.as<ReduceArg>().axes);
-    const bool columns = !std::is_sorted(order.begin(), order.end()) && results > 1;
-    return columns && results <= kFewColumns && elements / results >= kSplitColumnsFrom && elements >= kManyElements;
+    return are_columns(reduction) && results <= kFewColumns && elements / results >= kSplitColumnsFrom &&
+           elements >= kManyElements;
+}
+
+bool is_divided_where_read_twice(UOp reduction) {
+    const int64_t results = reduction.numel();
+    return is_divided(reduction) ||
+           (results > 0 && are_columns(reduction) && reduction.src(0).numel() / results > kLongColumn);
 }
 
 Pieces pieces_of(UOp reduction) { return pieces_of(reduction, kMostShared); }
@@ -79,7 +91,7 @@ Pieces pieces_of(UOp reduction, int64_t most) {
     p.across = !std::is_sorted(p.order.begin(), p.order.end());
     if (p.across) {
         const int64_t wish = std::max<int64_t>(256, kPartials / p.results);
-        p.count = near(n, std::min(wish, n / kLeastSerial / 256 * 256), 1);
+        p.count = near(n, is_divided(reduction) ? std::min(wish, n / kLeastSerial / 256 * 256) : n / kHeldOfColumn, 1);
         p.length = (n + p.count - 1) / p.count;
     } else {
         p.length = near(n, shared_by_block(n, p.results, most), kLeastShared);

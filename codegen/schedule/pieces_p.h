@@ -38,6 +38,8 @@ struct Pieces {
 
 /// Whether a reduction takes two stages.
 bool is_divided(UOp reduction);
+/// The same where what makes two reductions of the elements would read them twice: of more results, whose columns no block holds.
+bool is_divided_where_read_twice(UOp reduction);
 /// The pieces of such a one; of `most` elements where a block goes through each twice.
 Pieces pieces_of(UOp reduction);
 Pieces pieces_of(UOp reduction, int64_t most);

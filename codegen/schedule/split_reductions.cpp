@@ -58,7 +58,7 @@ std::vector<UOp> split_reductions(std::span<const UOp> roots, Fusion fusion) {
         if (const auto pair = pairs.ending.find(u); pair != pairs.ending.end())
             return merged_pair(pair->second, rebuilt.at(pair->second.x), rebuilt.at(pair->second.shift));
         if (!is_tiled_product(u)) {
-            if (!is_divided(u)) return next;
+            if (!is_divided(u) && !pairs.firsts.contains(u)) return next;
             const Pieces pieces = pairs.firsts.contains(u) ? pieces_of(u, kMostOfPair) : pieces_of(u);
             return reshaped(two_stages(pieces, next.src(0), u.as<ReduceArg>().op), u.shape());
         }

@@ -20,7 +20,7 @@ PAIRS = {
     "logsumexp": (lambda x, axis: x.logsumexp(axis), lse),
 }
 FEW_COLUMNS = (1 << 15, 4)  # whose blocks have few threads: what they leave is a kernel of its own
-SHAPES = [((1 << 17,), 0), ((100_003,), 0), ((3, 1 << 16), 1), ((5, 40_009), 1), (FEW_COLUMNS, 0), ((33_333, 3), 0)]
+SHAPES = [((1 << 17,), 0), ((100_003,), 0), ((3, 1 << 16), 1), ((5, 40_009), 1), (FEW_COLUMNS, 0), ((33_333, 3), 0), ((8200, 40), 0)]
 
 
 @pytest.mark.parametrize("device", ["emu:gfx1100", "emu:gfx942"])

@@ -203,7 +203,8 @@ def test_reductions_of_sizes_that_no_block_divides(name, rng):
 @pytest.mark.usual_schedules
 @pytest.mark.parametrize("shape, reduction, kernels", [((22724, 233), lambda x: x.mean(), 1), ((436715, 3), lambda x: x.argmax(1), 1), ((722309, 9), lambda x: x.var(1), 1),
                                                        ((436409, 25), lambda x: x.softmax(1), 1), ((8192, 196), lambda x: x.sum(1), 1), ((15652, 266), lambda x: x.sum(0), 1),
-                                                       ((16384, 256), lambda x: x.argmax(0), 2), ((20000, 100), lambda x: x.var(0), 2)])
+                                                       ((16384, 256), lambda x: x.argmax(0), 2), ((16384, 4096), lambda x: x.argmax(0), 2),
+                                                       ((10000, 2000), lambda x: x.logsumexp(0), 2), ((20000, 100), lambda x: x.var(0), 2)])
 def test_reductions_of_any_size_take_little_more_than_reading(shape, reduction, kernels):
     with strata.config(emu_model="7900xtx", emu_sampled=True, device="emu:gfx1100", target="asm"):
         x = Tensor.empty(*shape).realize()

@@ -13,9 +13,9 @@ UOp ones_of(const Shape& shape) { return expand(reshape(number(1), Shape(shape.s
 
 /// Reductions that are divided: into whole pieces or others, of rows, of columns and of axes that are no neighbours.
 std::vector<UOp> divided_sums() {
-    return {sum(filled({1 << 17}), {0}),       sum(filled({40009}), {0}),    sum(filled({3, 36001}), {1}),
-            sum(filled({1 << 15, 4}), {0}),    sum(filled({33333, 3}), {0}), sum(filled({200, 3, 200}), {0, 2}),
-            sum(filled({2, 40000, 2}), {1, 2})};
+    return {sum(filled({1 << 17}), {0}),        sum(filled({40009}), {0}),    sum(filled({3, 36001}), {1}),
+            sum(filled({1 << 15, 4}), {0}),     sum(filled({33333, 3}), {0}), sum(filled({200, 3, 200}), {0, 2}),
+            sum(filled({2, 40000, 2}), {1, 2}), sum(filled({8200, 40}), {0})};
 }
 
 TEST(Pieces, AreOfLongRowsThatLeaveFewResults) {
@@ -26,6 +26,18 @@ TEST(Pieces, AreOfLongRowsThatLeaveFewResults) {
     EXPECT_TRUE(is_divided(sum(expand(filled({1, 1 << 15}), {1024, 1 << 15}), {1})));
     EXPECT_FALSE(is_divided(sum(filled({0, 1 << 15}), {1}))) << "no results";
     EXPECT_FALSE(is_divided(sum(filled({0}), {0}))) << "no elements";
+}
+
+TEST(Pieces, AreOfColumnsThatNoBlockHoldsWhereTheseWouldBeReadTwice) {
+    GraphScope scope;
+    const auto columns = [](int64_t n, int64_t count) { return sum(expand(filled({n, 1}), {n, count}), {0}); };
+    EXPECT_FALSE(is_divided(columns(16384, 4096)));
+    EXPECT_TRUE(is_divided_where_read_twice(columns(16384, 4096)));
+    EXPECT_FALSE(is_divided_where_read_twice(columns(8192, 4096))) << "a block holds them";
+    EXPECT_FALSE(is_divided_where_read_twice(sum(expand(filled({1, 16384}), {4096, 16384}), {1}))) << "rows";
+    const Pieces pieces = pieces_of(columns(16384, 4096));
+    EXPECT_TRUE(pieces.across);
+    EXPECT_EQ(pieces.length, 512);
 }
 
 TEST(Pieces, HaveEachElementOnceAndTheFillerBehindThem) {
