@@ -3,7 +3,7 @@
 // Before  end(store(out[i], reduce(add, load(part[i * 512 + p]), p)), i)      i, p serial, a block of 256 threads
 // After   the same over i = 8 slow + fast, p = 32 slow + fast, the fast parts threads
 // As many threads to a result as its reduction has work for, the rest take results beside each other. There are as many threads as
-// the block has: ranges are padded for that.
+// the block has: ranges are padded for that; what has none is left to one.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -30,9 +30,9 @@ UOp longest(UOp sink, Axis axis) {
     return best;
 }
 
-/// The sink with the fast part of a range, of `count`, as another axis; padded where that does not divide it.
+/// The sink with the fast part of a range, if there is one, of `count`, as another axis; padded where that does not divide it.
 UOp split(UOp sink, UOp& range, int64_t count, Axis axis) {
-    if (count == 1) return sink;
+    if (count == 1 || !range) return sink;
     const RangeArg arg = range_arg(range);
     const int64_t steps = (arg.size + count - 1) / count;
     if (steps * count != arg.size) {

@@ -184,7 +184,8 @@ def test_weights_that_others_need_too_are_stored(rng):
     a, b, c = Tensor(q), Tensor(k), Tensor(v)
     weights = (a @ b.mT).softmax(-1)
     y = weights @ c
-    assert len(strata.compile([y, weights]).kernels) == 3
+    with strata.config(fusion="less"):
+        assert len(strata.compile([y, weights]).kernels) == 3
     strata.realize([y, weights])
     np.testing.assert_allclose(y.numpy(), reference(q, k, v, scale=1), rtol=2e-5, atol=2e-6)
 
@@ -206,11 +207,11 @@ def test_scores_never_reach_memory():
     assert strata.stats().bytes == 4 * 4 * 8 * 128 * 64 * 4
 
 
-def test_a_head_that_registers_cannot_hold_is_three_kernels_and_told_why(rng):
+def test_a_head_that_registers_cannot_hold_is_two_products_and_told_why(rng):
     q, k, v = inputs(rng, 8, 8, 600, 600, batch=(1,))
     y = nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v))
     assert "faster in a kernel of its own" in str(strata.explain(y))
-    check(y, reference(q, k, v), kernels=3)
+    check(y, reference(q, k, v), kernels=2)  # the first finishes the weights, which are few
 
 
 def test_a_search_of_its_schedule_keeps_it_right(rng):

@@ -70,6 +70,15 @@ def test_any_schedule_of_what_all_blocks_do_leaves_the_finish_right(schedule, ta
             np.testing.assert_allclose((t * 2).transpose().sum(0).numpy(), 2 * wide.sum(1), rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.parametrize("target", ["hip", "asm"])
+def test_a_finish_of_one_number_is_left_to_one_thread(target, rng):
+    x = rng.integers(0, 9, (16, 20)).astype(np.uint8)
+    with strata.config(target=target), emulator.check("raise", races=True):
+        y = Tensor(x).argmax(1).sum(0, keepdims=True).argmax(0)
+        assert y.item() == 0
+        assert Tensor(x).max(1).sum(0).item() == x.max(1).sum()
+
+
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("target", ["hip", "asm"])
 def test_strict_mode_finds_nothing_whatever_the_order_of_waves_and_blocks(target, arch, rng):

@@ -86,9 +86,20 @@ TEST(JoinSteps, ProductsOfOneOperandAreOneAsLongAsRegistersHoldTheirTiles) {
     EXPECT_EQ(kernels_of(512, 3), 1u);
     EXPECT_EQ(kernels_of(1024, 3), 2u) << "large tiles";
     EXPECT_EQ(kernels_of(1024, 2), 1u);
-    UOp half = filled({16, 16}, dtypes::float16);
-    const auto narrow = [&] { return matmul(half, filled({16, 16}, dtypes::float16)); };
-    EXPECT_EQ(scheduled({narrow(), narrow()}).items.size(), 2u) << "matrix instructions have one result";
+}
+
+TEST(JoinSteps, ProductsOfMatrixInstructionsAreOneWhereTheyAreLittle) {
+    GraphScope scope;
+    const auto kernels_of = [](int64_t rows, int64_t depth, int64_t columns) {
+        UOp half = filled({rows, depth}, dtypes::float16);
+        const auto narrow = [&] { return matmul(half, filled({depth, columns}, dtypes::float16)); };
+        return scheduled({narrow(), narrow()}).items.size();
+    };
+    EXPECT_EQ(kernels_of(16, 16, 16), 1u);
+    EXPECT_EQ(kernels_of(64, 64, 64), 1u);
+    EXPECT_EQ(kernels_of(8, 128, 128), 1u);
+    EXPECT_EQ(kernels_of(64, 128, 128), 2u) << "they have one result each";
+    EXPECT_EQ(kernels_of(512, 64, 64), 2u);
 }
 
 TEST(JoinSteps, NothingIsComputedBeforeWhatItReads) {
