@@ -8,6 +8,34 @@
 
 namespace strata {
 
+namespace ops {
+
+Tensor sums_at(const Tensor& positions, const Tensor& values, int64_t n) {
+    constexpr int64_t kTogether = 8;
+    const int64_t m = positions.numel();
+    const Tensor order = positions.argsort().contiguous(), place = take_axis(positions, order, 0).contiguous();
+    const auto earlier = [&](const Tensor& x, int axis, int64_t by, Number filler) {
+        Pairs added(x.shape().size(), {0, 0}), kept;
+        added[static_cast<size_t>(axis)].first = by;
+        for (int64_t size : x.shape()) kept.emplace_back(0, size);
+        return x.pad(added, filler).shrink(kept);
+    };
+    Tensor sums = take_axis(values, order, 1);
+    for (int64_t apart = 1; apart < m; apart *= kTogether) {
+        const Tensor these = sums;
+        for (int64_t by = apart; by < std::min(apart * kTogether, m); by += apart) {
+            const Tensor same = eq(earlier(place, 0, by, -1), place).reshape({1, m, 1});
+            sums = sums + where(same, earlier(these, 1, by, 0), 0);
+        }
+        sums = sums.contiguous();
+    }
+    const Tensor at = iota(n).cast(place.dtype()), last = place.searchsorted(at, true) - 1, some = last.maximum(0);
+    const Tensor there = bitwise_and(ge(last, 0), eq(take_axis(place, some, 0), at)).reshape({1, n, 1});
+    return where(there, take_axis(sums, some, 1), 0);
+}
+
+}  // namespace ops
+
 using namespace ops;
 
 namespace {
@@ -105,22 +133,6 @@ void check_scatter(std::string_view name, const Tensor& x, const Tensor& indices
                    name, to_string(indices.shape()), to_string(values.shape()), to_string(x.shape()), at);
 }
 
-/// Sums (n,) of the values (m,) for each of n places, 0 where there are none. What is for one place lies together once it is
-/// ordered, and is added up in pairs, pairs of pairs and so on.
-Tensor sums_at(const Tensor& positions, const Tensor& values, int64_t n) {
-    const int64_t m = positions.numel();
-    Tensor order = positions.argsort().contiguous(), place = take_axis(positions, order, 0).contiguous();
-    Tensor sums = take_axis(values, order, 0);
-    for (int64_t apart = 1; apart < m; apart *= 2) {
-        const Pairs later{{apart, 0}}, all{{0, m}};
-        Tensor same = eq(place.pad(later, -1).shrink(all), place);
-        sums = (sums + where(same, sums.pad(later).shrink(all), 0)).contiguous();
-    }
-    Tensor at = iota(n).cast(place.dtype()), last = place.searchsorted(at, true) - 1, some = last.maximum(0);
-    Tensor there = bitwise_and(ge(last, 0), eq(take_axis(place, some, 0), at));
-    return where(there, take_axis(sums, some, 0), 0);
-}
-
 /// x (rows, n) and what is scattered, (rows, m), with the axis last.
 struct Scatter {
     Tensor place;    ///< (1, n, 1)
@@ -212,7 +224,7 @@ Tensor Tensor::scatter_add(int axis, const Tensor& indices, const Tensor& values
         Tensor arrived = ops::where(ops::eq(s.indices, s.place), values_there, 0);
         added = reduce(expand_to(arrived, {rows, n, s.m()}), Op::add, {2});
     } else {
-        added = sums_at(s.positions(), values_there.flatten(), rows * n);
+        added = sums_at(s.positions(), values_there.reshape({1, values.numel(), 1}), rows * n);
     }
     added = added.reshape({rows, n});
     return (widened(s.old, false) + added).cast(dtype()).reshape(s.moved).movedim(-1, at);

@@ -9,18 +9,6 @@
 namespace strata::ops {
 namespace {
 
-/// x's value, which rules hold: not the leaf, which holds its gradient, which may hold the rule.
-Tensor held(const Tensor& x) { return Tensor(x.uop(), x.placement()); }
-
-/// A value of tensors whose gradients go by a rule, if any may go.
-Tensor ruled(const Tensor& value, const char* kind, std::initializer_list<Tensor> inputs,
-             std::function<std::vector<Tensor>(const Tensor&)> backward) {
-    if (without_past) return value;
-    GradientRule rule{.backward = std::move(backward), .kind = kind};
-    for (const Tensor& x : inputs) rule.inputs.emplace_back(x.uop());
-    return with_rule(value, std::move(rule));
-}
-
 Pairs all_of(const Shape& shape) {
     Pairs out;
     for (int64_t n : shape) out.emplace_back(0, n);
@@ -70,8 +58,9 @@ Tensor folded(const Tensor& g, const Shape& sizes, const Shape& stride, const Sh
         windows.push_back(static_cast<int>(first + axes + i));
     }
     const Shape window = behind(g.shape(), first + axes);
-    return ruled(t.sum(windows).cast(g.dtype()), "folded", {g},
-                 [=](const Tensor& seed) { return std::vector{under_windows(seed, window, stride, dilation)}; });
+    return with_backward(t.sum(windows).cast(g.dtype()), "folded", {g}, [=](const Tensor& seed) {
+        return std::vector{under_windows(seed, window, stride, dilation)};
+    });
 }
 
 /// By operations alone.
@@ -98,16 +87,16 @@ Tensor convolution(const Tensor& x, const Tensor& weight, const Steps& steps) {
 Tensor under_windows(const Tensor& x, const Shape& window, const Shape& stride, const Shape& dilation) {
     Tensor value = viewed(x, window, stride, dilation);
     if (x.is_complex() || value.numel() == 0) return value;
-    return ruled(value, "windows", {x},
-                 [=, sizes = behind(x.shape(), x.shape().size() - window.size())](const Tensor& g) {
-                     return std::vector{folded(g, sizes, stride, dilation)};
-                 });
+    return with_backward(value, "windows", {x},
+                         [=, sizes = behind(x.shape(), x.shape().size() - window.size())](const Tensor& g) {
+                             return std::vector{folded(g, sizes, stride, dilation)};
+                         });
 }
 
 Tensor convolved(const Tensor& x, const Tensor& weight, const Steps& steps) {
     Tensor value = convolution(x, weight, steps);
     if (x.is_complex() || weight.is_complex()) return value;
-    return ruled(value, "convolved", {x, weight}, [=, a = held(x), b = held(weight)](const Tensor& g) {
+    return with_backward(value, "convolved", {x, weight}, [=, a = held(x), b = held(weight)](const Tensor& g) {
         return std::vector{spread_back(g, b, steps, behind(a.shape(), 2)), correlated(a, g, steps)};
     });
 }
@@ -136,9 +125,10 @@ Tensor spread_back(const Tensor& places, const Tensor& weight, const Steps& step
     Tensor value =
         convolution(apart.pad(around).shrink(kept), other_way, {steps.window, one, none, steps.dilation, groups});
     if (places.is_complex() || weight.is_complex()) return value;
-    return ruled(value, "spread back", {places, weight}, [=, a = held(places), b = held(weight)](const Tensor& g) {
-        return std::vector{convolved(g, b, steps), correlated(g, a, steps)};
-    });
+    return with_backward(value, "spread back", {places, weight},
+                         [=, a = held(places), b = held(weight)](const Tensor& g) {
+                             return std::vector{convolved(g, b, steps), correlated(g, a, steps)};
+                         });
 }
 
 Tensor correlated(const Tensor& x, const Tensor& places, const Steps& steps) {
@@ -158,7 +148,7 @@ Tensor correlated(const Tensor& x, const Tensor& places, const Steps& steps) {
     Tensor left = places.reshape({n, groups, out, spots}).permute({1, 2, 0, 3}).reshape({groups, out, n * spots});
     Tensor value = left.matmul(right).reshape(joined({groups * out, in}, steps.window));
     if (x.is_complex() || places.is_complex()) return value;
-    return ruled(value, "correlated", {x, places}, [=, a = held(x), b = held(places)](const Tensor& g) {
+    return with_backward(value, "correlated", {x, places}, [=, a = held(x), b = held(places)](const Tensor& g) {
         return std::vector{spread_back(b, g, steps, behind(a.shape(), 2)), convolved(a, g, steps)};
     });
 }

@@ -75,6 +75,16 @@ Tensor with_rule(const Tensor& value, GradientRule rule) {
     return marked;
 }
 
+Tensor held(const Tensor& x) { return Tensor(x.uop(), x.placement()); }
+
+Tensor with_backward(const Tensor& value, std::string_view kind, std::initializer_list<Tensor> inputs,
+                     std::function<std::vector<Tensor>(const Tensor&)> backward) {
+    if (without_past) return value;
+    GradientRule rule{.backward = std::move(backward), .kind = kind};
+    for (const Tensor& x : inputs) rule.inputs.emplace_back(x.uop());
+    return with_rule(value, std::move(rule));
+}
+
 std::shared_ptr<const GradientRule> rule_of(UOp node) { return node.is(Op::bitcast) ? rules().find(node) : nullptr; }
 
 std::vector<UOp> in_order_of_gradients(UOp root) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,11 @@ struct GradientRule {
 
 /// The same value, past which gradients go by the rule. Costs nothing. Of integers the value itself.
 Tensor with_rule(const Tensor& value, GradientRule rule);
+/// As with_rule, for a value of these tensors, if gradients may go past it at all.
+Tensor with_backward(const Tensor& value, std::string_view kind, std::initializer_list<Tensor> inputs,
+                     std::function<std::vector<Tensor>(const Tensor& g)> backward);
+/// x's value, which rules hold: not the leaf, which holds its gradient, which may hold the rule.
+Tensor held(const Tensor& x);
 /// As substitute, and what had a rule has it still: `remade` says what becomes of a tensor that the rule makes.
 UOp substitute_with_rules(UOp root, const UOpMap<UOp>& replacements,
                           const std::function<Tensor(const Tensor&)>& remade);

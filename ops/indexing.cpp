@@ -3,6 +3,7 @@
 #include "strata/core/support/settings.h"
 #include "strata/ops/build_p.h"
 #include "strata/ops/complex_p.h"
+#include "strata/ops/gradient_rules.h"
 #include "strata/ops/index_error.h"
 #include "strata/ops/indexing_p.h"
 
@@ -282,7 +283,13 @@ Tensor Tensor::gather(int axis, const Tensor& indices) const {
         Tensor part = ops::mul(position.cast(type), stride);
         offset = offset ? ops::add(offset, part) : part;
     }
-    return take_axis(reshape({numel()}), expand_to(offset, to), 0);
+    Tensor y = take_axis(reshape({numel()}), expand_to(offset, to), 0);
+    Shape as_wanted = wanted;
+    as_wanted[static_cast<size_t>(at)] = 1;
+    if (to != wanted || from != as_wanted) return y;  // an axis of one element is repeated
+    return with_backward(y, "gathered", {*this}, [at, x = held(*this), indices](const Tensor& g) {
+        return std::vector{like(x, 0, x.shape(), g.dtype()).scatter_add(at, indices, g)};
+    });
 }
 
 Tensor Tensor::one_hot(int64_t classes, DType type) const {

@@ -24,4 +24,8 @@ Tensor checked_indices(const Tensor& indices, int64_t n, int axis);
 /// numpy.take of positions that are right by how they were made.
 Tensor take_axis(const Tensor& x, const Tensor& indices, int axis);
 
+/// Sums (before, n, after) of the values (before, m, after) for each of n places, 0 where there are none. What is for one of the m
+/// positions lies together once it is ordered, and is added up in eights, eights of eights and so on: always in the same order.
+Tensor sums_at(const Tensor& positions, const Tensor& values, int64_t n);
+
 }  // namespace strata::ops

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "strata/ops/build_p.h"
+#include "strata/ops/indexing_p.h"
 
 namespace strata::ops {
 namespace {
@@ -93,7 +94,11 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, Reduction reduc
     if (logits.ndim() == 0 || target.shape() != want)
         user_error(ErrorKind::Shape, "[cross_entropy] logits {} and target {}: target needs shape {}",
                    to_string(logits.shape()), to_string(target.shape()), to_string(want));
-    Tensor picked = widened(logits).log_softmax(axis).gather(axis, target.unsqueeze(axis)).squeeze(axis).neg();
+    // Not gathered: rows are read once, and what arrives at them is one kernel too.
+    const Tensor rows = widened(logits).log_softmax(axis);
+    const Tensor place = checked_indices(target, rows.size(axis), axis).unsqueeze(axis);
+    const Tensor chosen = eq(place, iota_along(rows.shape(), axis).cast(place.dtype()));
+    Tensor picked = where(chosen, rows, 0).sum(axis).neg();
     if (reduction == Reduction::mean) picked = picked.mean();
     if (reduction == Reduction::sum) picked = picked.sum();
     return picked.cast(logits.dtype());

@@ -118,13 +118,17 @@ class Planner {
             const bool folds = u.is(Op::reduce) || u.is(Op::scan);
             const bool again = c.part == Part::rows && folds && are_one_loop(u, c.reduction);
             if (c.reduction && folds && (!again || (c.scanned && u.is(Op::reduce))))
-                store(s, wide_.contains(s) ? Reason::wide : Reason::reduced);
+                c.part == Part::rows ? store_rows(s, Reason::reduced)
+                                     : store(s, wide_.contains(s) ? Reason::wide : Reason::reduced);
             else if (c.part == Part::rows && info(u.op()).is(kMovement))
-                store(s, Reason::moved);
-            else if (repeats_its_sources(u) && !widens && (c.reduction || (c.weight >= kDear && !is_read_once(u, s))))
+                store_rows(s, Reason::moved);
+            else if (repeats_its_sources(u) && !widens && (c.reduction || (c.weight >= dear(s) && !is_read_once(u, s))))
                 shows_all(s) ? store_below(s, Reason::repeated) : store(s, Reason::repeated);
         }
     }
+
+    /// Cost from which a value is stored rather than repeated: one number is little beside a launch.
+    static int dear(UOp u) { return u.numel() == 1 ? kShared : kDear; }
 
     /// Whether more than one kernel may need the value: what is made of it does not soon meet in one value again.
     bool is_shared(UOp u) const {
@@ -159,6 +163,41 @@ class Planner {
         store(value, why);
         for (auto it = views.rbegin(); it != views.rend(); ++it) carried_[*it] = combine(*it);
     }
+
+    /// Stores rows that another kernel walks; or the results they were made with, where that kernel makes them again of less than
+    /// they are: the terms of a product are many more than its factors.
+    void store_rows(UOp rows, Reason why) {
+        const std::vector<UOp> made = nodes_of_rows(rows);
+        std::unordered_set<UOp, UOpHash> read;
+        for (UOp u : made)
+            for (UOp s : u.src())
+                if (makes_rows(u, s))
+                    read.insert(s);
+                else if (carried_[s].part != Part::rows)
+                    read.insert(carried_[s].buffers.begin(), carried_[s].buffers.end());
+        double bytes = 0;
+        for (UOp u : read) bytes += bytes_of(u);
+        if (carried_[rows].scanned || bytes >= bytes_of(rows)) return store(rows, why);
+        for (UOp u : made)
+            for (UOp s : u.src())
+                if (makes_rows(u, s)) can_be_cut(s) ? store(s, why) : store_below(s, why);
+        for (UOp u : made) carried_[u] = combine(u);
+    }
+
+    /// What carries a reduction's rows up to here, sources first.
+    std::vector<UOp> nodes_of_rows(UOp rows) const {
+        std::vector<UOp> made;
+        std::unordered_set<UOp, UOpHash> seen;
+        const auto add = [&](const auto& self, UOp u) -> void {
+            if (carried_.at(u).part != Part::rows || !seen.insert(u).second) return;
+            for (UOp s : u.src()) self(self, s);
+            made.push_back(u);
+        };
+        add(add, rows);
+        return made;
+    }
+
+    static double bytes_of(UOp u) { return static_cast<double>(u.numel() * u.dtype().bytes()); }
 
     static bool can_be_cut(UOp u) {
         return !info(u.op()).is(kMovement) && !u.is(Op::constant) && !u.is(Op::iota) && !u.is(Op::buffer);

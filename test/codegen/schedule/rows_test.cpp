@@ -67,6 +67,20 @@ TEST(Rows, EndWhereResultsAreMoved) {
     expect_kernels({x - wide(reshape(top(x), {1, 5}), x)}, 2);
 }
 
+TEST(Rows, OfTheTermsOfProductsAreMadeAgainOfTheResults) {
+    GraphScope scope;
+    const Shape terms{6, 5, 40};
+    UOp x = filled({6, 1, 40}), w = filled({1, 5, 40});
+    UOp y = alu(Op::sin, {sum(expand(x, terms) * expand(w, terms), {2})});
+    for (UOp side : {x, w}) {
+        const UOp arrived = sum(expand(y, terms) * expand(side, terms), {side == x ? 0 : 1});
+        const Schedule schedule = scheduled({arrived});
+        for (const ScheduleItem& stage : stages(schedule))
+            for (UOp output : stage.outputs()) EXPECT_LE(output.as<BufferArg>().size, 6 * 40) << "terms are stored";
+        expect_kernels({arrived}, 2);
+    }
+}
+
 TEST(Rows, AreStoredBeforeAnythingMovesThem) {
     GraphScope scope;
     UOp x = filled({5, 5});
