@@ -124,8 +124,11 @@ std::optional<std::string> Capture::difference(const Capture& other) const {
     return {};
 }
 
+/// Nodes come to lie where others lay, so that one may be another view by now, or none.
 bool Capture::Seen::holds(UOp now) const {
-    return value && now == value && below_views(now).as<BufferArg>().id == buffer;
+    if (!value || now != value) return false;
+    const UOp whole = whole_buffer(now);
+    return whole && whole.as<BufferArg>().id == buffer;
 }
 
 runtime::Buffer* Capture::memory_of(Tensor& t, Seen& seen) const {
@@ -142,7 +145,7 @@ std::optional<std::string> Capture::mismatch(size_t i, Tensor& t) const {
     const Input& input = inputs_[i];
     if (t.requires_grad() != input.requires_grad) return "another tensor requires a gradient";
     if (t.has_grad() != input.has_grad) return "another tensor has a gradient";
-    if (!seen_[i].holds(t.in_memory()) || t.placement() != input.device) {
+    if (!seen_[i].holds(t.in_memory()) || t.shape() != input.shape || t.placement() != input.device) {
         if (t.shape() != input.shape || t.dtype() != input.dtype)
             return fmt::format("a tensor is {} {}, not {} {}", t.dtype().name(), to_string(t.shape()),
                                input.dtype.name(), to_string(input.shape));

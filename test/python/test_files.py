@@ -103,6 +103,9 @@ def test_a_tensor_is_read_when_it_is_used(tmp_path):
         got["a"], got["b"]
     with pytest.raises(KeyError, match="has no tensor 'c'"):
         got["c"]
+    path.unlink()
+    with pytest.raises(strata.UsageError, match="file is not there any more"):
+        got["a"]
 
 
 def test_a_file_is_there_whole_or_not_at_all(tmp_path):

@@ -392,3 +392,9 @@ def test_threads_call_a_function_while_others_trace_it(rng):
         t.join()
     assert not failed, failed[0]
     assert [f(Tensor(x)).ndim * f.captures for f in functions for _ in range(3)][2::3] == [1] * 8
+
+
+def test_arguments_that_are_not_computed_yet_lie_where_others_lay():
+    f, a = strata.jit(lambda x: x + 1), Tensor([1.0, 2.0])
+    for i in range(8):
+        assert f(a * i).tolist() == [i + 1, 2 * i + 1]

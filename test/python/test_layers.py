@@ -404,6 +404,7 @@ def test_errors_of_layers_say_what_to_do():
         (lambda: nn.Dropout(2), "not between 0 and 1"), (lambda: nn.GroupNorm(4, 6), "do not make 4 groups"), (lambda: nn.MultiheadAttention(10, 4), "not a multiple"),
         (lambda: nn.LeakyReLU(alpha=1), "takes \\(slope\\)"), (lambda: nn.LayerNorm(4)(Tensor.zeros(2, 3)), r"of \(4,\) for"), (lambda: nn.BatchNorm(4)(Tensor.zeros(2, 3)), "4 channels"),
         (lambda: nn.GRU(3, 4)(Tensor.zeros(2, 3)), r"\(n, steps, 3\)"), (lambda: nn.GLU()(Tensor.zeros(2, 3)), "odd size"), (lambda: optim.SGD([]), "no parameters"),
+        (lambda: optim.SGD([Tensor([1.0]).requires_grad_()] * 2), "parameter 1 is parameter 0 again"), (lambda: optim.SGD([Tensor([1.0]).requires_grad_()], -0.1), "rate -0.1 is negative"),
         (lambda: optim.SGD([Tensor([1.0])]), "requires no gradient"), (lambda: optim.SGD([Tensor([1.0]).requires_grad_()])(), "call backward"),
         (lambda: nn.init.kaiming_uniform((3,)), "two axes or more"),
     ]:  # fmt: skip

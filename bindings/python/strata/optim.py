@@ -80,6 +80,10 @@ class Optimizer:
         for i, p in enumerate(self.parameters):
             if not isinstance(p, Tensor) or not p.requires_grad:
                 raise UsageError(f"[{type(self).__name__}] parameter {i} requires no gradient: requires_grad_() first")
+            if (first := next(j for j, q in enumerate(self.parameters) if q is p)) != i:
+                raise UsageError(f"[{type(self).__name__}] parameter {i} is parameter {first} again: give each once")
+        if isinstance(rate, (int, float)) and not rate >= 0:
+            raise UsageError(f"[{type(self).__name__}] the rate {rate} is negative: steps go against the gradient by themselves")
         self.rate, self.steps = rate, 0
         self.state = [{name: p.detach().zeros_like(dtype=self._wide(p)).contiguous() for name in self.kept} for p in self.parameters]
         _strata.realize([t for state in self.state for t in state.values()])

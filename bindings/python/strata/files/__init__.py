@@ -28,7 +28,10 @@ class Tensors(Mapping):
         if name not in self._rows:
             near = [n for n in self._rows if str(name) in n or n in str(name)]
             raise KeyError(f"{self.path} has no tensor '{name}'" + (f"; it has {', '.join(near[:5])}" if near else f" among {len(self)}"))
-        return self._rows[name][1]()
+        try:
+            return self._rows[name][1]()
+        except FileNotFoundError:
+            raise malformed(self.path, f"'{name}' was to be read now, but the file is not there any more") from None
 
     def __iter__(self):
         return iter(self._rows)
