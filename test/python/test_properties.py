@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import strata
-from drawn import ALL, NUMBERS, REAL, Draw, Refused, both, compare, wide
+from drawn import ALL, NUMBERS, REAL, TYPES, Draw, Refused, both, compare, wide
 from strata import Tensor
 from tested import QUICK_TARGET
 
@@ -418,7 +418,145 @@ FFT = {
     **{name: (lambda name: lambda d: (lambda n: (getattr(strata.fft, name)(n, d=0.5, dtype=strata.float64), getattr(np.fft, name)(n, 0.5)))(d(st.integers(1, 9))))(name) for name in ("fftfreq", "rfftfreq")},
 }  # fmt: skip
 
-ROWS = {**UNARY, **BINARY, **REDUCTIONS, **ORDER, **MOVEMENT, **INDEXING, **PRODUCTS, **LINALG, **FFT}
+
+def made(name, **more):
+    """Arrays of a shape and a type that are drawn, and what is like them."""
+
+    def row(d):
+        dtype, named = d.type(ALL), {key: d.among(*values) for key, values in more.items()}
+        if not name.endswith("_like"):
+            shape = d.shape()
+            return getattr(strata, name)(shape, **named, dtype=dtype), getattr(np, name)(shape, **named, dtype=dtype)
+        x, t = d.array(ALL)
+        named |= d.among({}, {"dtype": dtype})
+        return getattr(strata, name)(t, **named), getattr(np, name)(x, **named)
+
+    return row
+
+
+def counted_up(d):
+    dtype = d.among("int32", "int64", "float32", "float64")
+    quarters = lambda low, high: d(st.integers(low, high)) / (4 if dtype[0] == "f" else 1)  # noqa: E731
+    start, stop, step = quarters(-9, 9), quarters(-9, 9), d.among(1, -1) * quarters(1, 5)
+    numbers = d.among((stop,), (start, stop), (start, stop, step))
+    return strata.arange(*numbers, dtype=dtype), np.arange(*numbers, dtype=dtype)
+
+
+def spaced(d):
+    dtype, ends = d.among("float32", "float64", "complex128"), (d(st.integers(-9, 9)) / 4, d(st.integers(-9, 9)) / 4)
+    named = {"num": d(st.integers(0, 6)), "endpoint": d.among(True, False), "dtype": dtype}
+    return strata.linspace(*ends, **named), np.linspace(*ends, **named)
+
+
+def diagonal_of_ones(d):
+    n, m, k, dtype = d(st.integers(0, 4)), d.among(None, 0, 1, 5), d(st.integers(-5, 5)), d.type(ALL)
+    return strata.eye(n, m, k=k, dtype=dtype), np.eye(n, m, k, dtype)
+
+
+def same_bits(d):
+    width = d.among(1, 2, 4, 8)
+    of_width = [name for kind in "iuf" for name in TYPES[kind] if np.dtype(name).itemsize == width]
+    x, t = d.array(dtype=d.among(*of_width))
+    to = d.among(*[name for name in of_width if np.dtype(name).kind in "iu"])
+    return strata.bitcast(t, to), np.ascontiguousarray(x).view(to).reshape(x.shape)
+
+
+def of_parts(d):
+    dtype = d.among("float32", "float64")
+    (x, t), shape = d.array(dtype=dtype), d.shape()
+    y, u = d.array(shape=x.shape if d.among(True, False) else (), dtype=dtype)
+    return strata.complex(t, u), x + 1j * y.astype(x.dtype)
+
+
+def resized(d):
+    """Between neighbours whose centres are evenly apart: numpy.interp, and the nearest ones."""
+    x, t = d.array("f", shape=(2, 3, d(st.integers(1, 6))), dtype="float64")
+    n, size = x.shape[2], d(st.integers(1, 9))
+    if d.among(True, False):
+        return strata.interpolate(t, size), x[:, :, np.arange(size) * n // size]
+    places = (np.arange(size) + 0.5) * n / size - 0.5
+    return strata.interpolate(t, size, mode="linear"), np.stack([[np.interp(places, np.arange(n), row) for row in rows] for rows in x])
+
+
+def without_values(name):
+    def row(d):
+        x, t = d.array(ALL)
+        return strata.zeros_like(strata.empty(x.shape, dtype=x.dtype.name) if name == "empty" else strata.empty_like(t)), np.zeros_like(x)
+
+    return row
+
+
+CREATION = {
+    **{name: made(name) for name in ("ones", "zeros", "ones_like", "zeros_like")}, "full": made("full", fill_value=(0, 1)), "full_like": made("full_like", fill_value=(0, 1)), "arange": counted_up, "linspace": spaced, "eye": diagonal_of_ones,
+    "bitcast": same_bits, "complex": of_parts, "interpolate": resized, **{name: without_values(name) for name in ("empty", "empty_like")},
+}  # fmt: skip
+
+
+def factors(name, again):
+    """What the factors are the product of, and what each of them is by itself."""
+
+    def row(d):
+        rows, columns = (n := d(st.integers(1, 4)), n if name == "eigh" else d(st.integers(1, 4)))
+        x = d.values("float64", (*d.shape(0, 1, empty=False), rows, columns), -1, 1)
+        x = x + x.swapaxes(-1, -2) if name == "eigh" else x
+        got = [f.numpy() for f in getattr(strata.linalg, name)(Tensor(x), **({} if name != "svd" else {"full_matrices": False}))]
+        for f in got[1:] if name == "eigh" else (got[:1] if name == "qr" else (got[0], got[2].swapaxes(-1, -2))):
+            np.testing.assert_allclose(f.swapaxes(-1, -2) @ f, np.broadcast_to(np.eye(f.shape[-1]), (*f.shape[:-2], f.shape[-1], f.shape[-1])), atol=1e-9)
+        return Tensor(again(*got)), x
+
+    return row
+
+
+FACTORS = {
+    "qr": factors("qr", lambda q, r: q @ np.triu(r)), "eigh": factors("eigh", lambda values, vectors: vectors * values[..., None, :] @ vectors.swapaxes(-1, -2)),
+    "svd": factors("svd", lambda u, values, vh: u * values[..., None, :] @ vh),
+}  # fmt: skip
+
+
+def method(name, want, kinds=ALL, least=0, arguments=lambda d, x: ()):
+    """What only tensors have."""
+
+    def row(d):
+        x, t = d.array(kinds, least=least)
+        given = arguments(d, x)
+        return both(lambda: getattr(t, name)(*given), lambda: want(x, *given))
+
+    return row
+
+
+AXIS, AXES = lambda d, x: (d.axis(x, none=False),), lambda d, x: (d.axis(x, none=False), d.axis(x, none=False))
+METHODS = {
+    "absolute": method("absolute", np.abs, "iufc"), **{name: method(name, getattr(np, name), REAL, 1, AXIS) for name in ("amax", "amin")}, "clamp": method("clamp", np.clip, NUMBERS, arguments=lambda d, x: (0, 2)),
+    "power": method("power", np.power, NUMBERS, arguments=lambda d, x: (2,)), "true_divide": method("true_divide", lambda x, y: wide(x) / y, "f", arguments=lambda d, x: (4,)), **{name: method(name, np.swapaxes, ALL, 1, AXES) for name in ("swapaxes", "swapdims")},
+    **{name: method(name, lambda x, to: np.broadcast_to(x, to), arguments=lambda d, x: ((2, *x.shape),)) for name in ("expand",)}, "permute": method("permute", lambda x, order: x.transpose(order), arguments=lambda d, x: (tuple(d.rng.permutation(x.ndim).tolist()),)),
+    **{name: method(name, lambda x, other: np.broadcast_to(x, other.shape), arguments=lambda d, x: (Tensor.zeros(2, *x.shape),)) for name in ("expand_as",)}, "view_as": method("view_as", lambda x, other: x.reshape(other.shape), arguments=lambda d, x: (Tensor.zeros(x.size),)),
+    "ravel": method("ravel", np.ravel), "view": method("view", lambda x, to: x.reshape(to), arguments=lambda d, x: ((x.size,),)), "repeat_interleave": method("repeat_interleave", lambda x, n, axis: np.repeat(x, n, axis), least=1, arguments=lambda d, x: (2, d.axis(x, none=False))),
+    "dot": method("dot", lambda x, y: np.dot(wide(x), y.numpy()), "if", arguments=lambda d, x: (Tensor(np.ones((x.shape[-1] if x.ndim else 1, 2), x.dtype)),), least=1),
+    **{name: method(name, lambda x, dtype=dtype: x.astype(dtype), "biuf") for name, dtype in (("float", "float32"), ("double", "float64"), ("half", "float16"), ("int", "int32"), ("long", "int64"), ("short", "int16"), ("bool", "bool"))},
+    "type_as": method("type_as", lambda x, other: x.astype(np.int16), "bi", arguments=lambda d, x: (Tensor.zeros(2, dtype="int16"),)), **{name: method(name, lambda x: x) for name in ("clone", "detach", "cpu")},
+    "numel": lambda d: (lambda x, t: (Tensor(t.numel()), np.asarray(x.size)))(*d.array(ALL)), "dim": lambda d: (lambda x, t: (Tensor(t.dim()), np.asarray(x.ndim)))(*d.array(ALL)), "tolist": lambda d: (lambda x, t: (Tensor(float(t.tolist() == x.tolist())), np.asarray(1.0)))(*d.array("biuf")),
+    "numpy": lambda d: (lambda x, t: (t, x))(*d.array(ALL)), "item": lambda d: (lambda x, t: (Tensor(float(t.item() == x.item())), np.asarray(1.0)))(*d.array("biuf", shape=d.among((), (1,), (1, 1)))),
+}  # fmt: skip
+
+ROWS = {**UNARY, **BINARY, **REDUCTIONS, **ORDER, **MOVEMENT, **INDEXING, **PRODUCTS, **LINALG, **FFT, **CREATION, **FACTORS, **METHODS}
+
+# What has no row, by what it is.
+OTHERS = {
+    "of types and shapes, in test_promotion and test_array_api": "broadcast_shapes can_cast finfo iinfo isdtype promote result_type",
+    "of gradients, in test_gradients": "backward checkpoint custom_gradient grad gradients jvp requires_grad_ value_and_grad vjp",
+    "of devices, kernels and measurements": "asm_kernel compile current_stream custom_kernel default_device device_properties devices explain hip_kernel profile realize reset_stats settings stats tune",
+    "of random numbers, in test_random": "manual_seed multinomial rand randint randn",
+    "of memory and files, in test_dlpack, test_files and test_assignment": "asarray assign from_dlpack load save to to_device",
+    "of a type that NumPy lacks, in test_formats": "bfloat16",
+}
+
+
+def test_every_function_and_method_has_a_row():
+    public = lambda owner: {name for name in dir(owner) if not name.startswith("_") and callable(getattr(owner, name)) and not isinstance(getattr(owner, name), type)}  # noqa: E731
+    there = set().union(*map(public, (strata, strata.linalg, strata.fft, Tensor)))
+    others = {name for names in OTHERS.values() for name in names.split()}
+    assert there - set(ROWS) - others == set(), "give each a row, or a place among OTHERS"
+    assert others - there == set() and others & set(ROWS) == set()
 
 
 @pytest.mark.parametrize("name", ROWS)

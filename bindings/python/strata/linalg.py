@@ -16,7 +16,7 @@ Cholesky factor, or whose iteration does not converge.
 
 import functools
 import math
-from collections import namedtuple
+from collections import namedtuple as _namedtuple
 
 import numpy as _np
 from numpy.linalg import LinAlgError
@@ -30,10 +30,10 @@ __all__ = [
     "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
-EighResult = namedtuple("EighResult", "eigenvalues eigenvectors")
-QRResult = namedtuple("QRResult", "Q R")
-SlogdetResult = namedtuple("SlogdetResult", "sign logabsdet")
-SVDResult = namedtuple("SVDResult", "U S Vh")
+EighResult = _namedtuple("EighResult", "eigenvalues eigenvectors")
+QRResult = _namedtuple("QRResult", "Q R")
+SlogdetResult = _namedtuple("SlogdetResult", "sign logabsdet")
+SVDResult = _namedtuple("SVDResult", "U S Vh")
 
 
 def _tensor(x):

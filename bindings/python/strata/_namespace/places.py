@@ -75,7 +75,7 @@ def _resized(x: Tensor, axis: int, size: int, scale: float, linear: bool, align_
         places = [max((i + 0.5) * scale - 0.5, 0.0) for i in range(size)]
     low = [min(math.floor(p), n - 1) for p in places]
     shape = [size if i == axis else 1 for i in range(x.ndim)]
-    t = Tensor([p - i for p, i in zip(places, low)]).reshape(shape)
+    t = Tensor([p - i for p, i in zip(places, low)], dtype="float64" if x.dtype == "float64" else "float32").reshape(shape)
     below = x.take(Tensor(low, dtype="int64"), axis)
     above = x.take(Tensor([min(i + 1, n - 1) for i in low], dtype="int64"), axis)
     return (below * (1 - t) + above * t).cast(x.dtype)
