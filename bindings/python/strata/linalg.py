@@ -103,13 +103,13 @@ def trace(x, /, *, offset=0, dtype=None):
 def _norm_of(name, x, axes, keepdims, order):
     """The vector norm over axes of absolute values; order is a number."""
     size = _floating(name, x).abs()
-    if order == math.inf:
+    if order == math.inf and size.size:
         return size.max(axes, keepdims=keepdims)
     if order == -math.inf:
         return size.min(axes, keepdims=keepdims)
     if order == 0:
         return (size != 0).cast(size.dtype).sum(axes, keepdims=keepdims)
-    if order == 1:
+    if order in (1, math.inf):  # of no elements 0
         return size.sum(axes, keepdims=keepdims)
     if order < 0:
         return size.pow(order).sum(axes, keepdims=keepdims).pow(1 / order)

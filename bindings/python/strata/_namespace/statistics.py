@@ -80,7 +80,8 @@ def _lines(x: Tensor, axis: Axes) -> tuple[Tensor, list[int]]:
     if not {*axes} <= {*range(x.ndim)}:
         raise ShapeError(f"[quantile] axes {axes} of shape {x.shape}")
     moved = x.permute([at for at in range(x.ndim) if at not in axes] + axes)
-    return moved.reshape(*moved.shape[: x.ndim - len(axes)], -1), axes
+    kept = x.ndim - len(axes)
+    return moved.reshape(*moved.shape[:kept], math.prod(moved.shape[kept:])), axes
 
 
 def _kept(x: Tensor, shape: Sequence[int], axes: list[int], keepdims: bool) -> Tensor:
@@ -110,8 +111,8 @@ def quantile(x: Tensor, q: float | Sequence[float], axis: Axes = None, keepdims:
 
 
 def median(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """The middle of the ordered elements, between two the mean of both, as NumPy's (PyTorch's is the lower); NaN where there is one."""
-    return quantile(x, 0.5, axis, keepdims)
+    """The middle of the ordered elements, between two the mean of both, as NumPy's (PyTorch's is the lower); NaN where there is one, and of nothing."""
+    return quantile(x, 0.5, axis, keepdims) if _lines(x, axis)[0].shape[-1] else x.mean(axis, keepdims=keepdims)
 
 
 def nanmedian(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
