@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <exception>
 #include <memory>
 #include <new>
@@ -49,11 +50,17 @@ struct Shard {
     std::vector<const Node*> young;  ///< made since the last collection: no older node leads to one
 };
 constexpr size_t kShards = 64;
+using Shards = uint64_t;  ///< a bit for each
+std::atomic<Shards> with_nodes{0}, with_young{0};
 constexpr size_t kManyNodes = 1 << 13;  // made since the last collection; they are still in the processor's cache
 
 std::array<Shard, kShards>& shards() {
     static auto* all = new std::array<Shard, kShards>;  // never destroyed: tensors of static life may outlive us
     return *all;
+}
+template <class F>
+void for_each_shard(Shards which, F f) {
+    for (; which; which &= which - 1) f(shards()[static_cast<size_t>(std::countr_zero(which))]);
 }
 /// Who builds graphs holds it shared, who sweeps alone.
 struct ScopeLock {
@@ -177,6 +184,11 @@ UOp make_for_all(Key key) {
         if (const Node* found = shard.nodes.find(key.hash, [&](const Node* n) { return matches(n, key); }))
             return UOp(found);
     if (shard.young.size() == shard.young.capacity()) shard.young.reserve(2 * shard.young.size() + 16);
+    if (shard.young.empty()) {
+        const Shards bit = Shards{1} << key.hash % kShards;
+        with_young.fetch_or(bit, std::memory_order_relaxed);
+        with_nodes.fetch_or(bit, std::memory_order_relaxed);
+    }
     shard.nodes.insert(node.get());
     ++shard.insertions;
     shard.young.push_back(node.get());
@@ -265,6 +277,7 @@ void take_dead(Shard& shard, Generation which, std::vector<const Node*>& dead) {
         });
     }
     std::erase_if(shard.young, is_dead);
+    if (shard.nodes.size() == 0) with_nodes &= ~(Shards{1} << (&shard - shards().data()));
 }
 
 /// None: some thread is in a GraphScope. Young nodes are old when nothing was freed; old ones keep their marks.
@@ -279,15 +292,16 @@ std::optional<size_t> try_sweep(Generation which) {
         n->marked = false;
         if (n->roots.load(std::memory_order_relaxed)) roots.push_back(n);
     };
-    for (Shard& shard : shards())
+    const Shards looked_at = which == Generation::young ? with_young : with_nodes;
+    for_each_shard(looked_at, [&](Shard& shard) {
         if (which == Generation::young)
             std::ranges::for_each(shard.young, look_at);
         else
             shard.nodes.for_each(look_at);
+    });
     mark(std::move(roots));
-    for (Shard& shard : shards()) take_dead(shard, which, dead);
-    if (dead.empty())
-        for (Shard& shard : shards()) shard.young.clear();
+    for_each_shard(looked_at, [&](Shard& shard) { take_dead(shard, which, dead); });
+    if (dead.empty()) for_each_shard(with_young.exchange(0), [](Shard& shard) { shard.young.clear(); });
     for (const Node* n : dead)
         for (uint32_t i = 0; i < n->source_count; ++i)
             n->sources[i].node()->users.fetch_sub(1, std::memory_order_relaxed);

@@ -39,13 +39,14 @@ class NodeSet {
     }
     template <class F>
     void erase_if(F is_dead) {
-        const size_t before = size_;
-        for (Slot& slot : slots_)
-            if (slot.node && is_dead(slot.node)) slot = {}, --size_;
-        if (size_ == before) return;
-        size_t wanted = kFewest;
-        while (wanted < 2 * (size_ + 1)) wanted *= 2;
-        rebuild(wanted);
+        for (size_t i = 0; i < slots_.size();)  // another one may come to lie where one was
+            if (slots_[i].node && is_dead(slots_[i].node))
+                erase(slots_[i].node);
+            else
+                ++i;
+        size_t wanted = slots_.size();
+        while (wanted > kFewest && wanted > 8 * (size_ + 1)) wanted /= 2;
+        if (wanted < slots_.size()) rebuild(wanted);
     }
     template <class F>
     void for_each(F f) const {
