@@ -183,7 +183,7 @@ def measuring(add):
     c.add_argument("--export", metavar="FILE", help="write the winners of the script's kernels, as JSON")
     c.add_argument("--import", metavar="FILE", dest="import_file", help="first keep the winners of such a file; says which are of no use here, and why")
     c = add("bench", bench, "Measure Strata on this machine; prints JSON.")
-    c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam lowering kernels model search (default: all these); gpu, on a card; hip, of a build's libamdhip64")
+    c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam lowering kernels model search train (default: all these); gpu, on a card; hip, of a build's libamdhip64")
     c.add_argument("--arch", action="append", default=[], choices=ARCHS, help="of lowering (default: all)")
     c.add_argument("--table", action="store_true", help="lowering (the default), compile or model as a table instead of JSON")
     c.add_argument("--quick", action="store_true", help="fewer repetitions")
