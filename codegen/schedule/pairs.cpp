@@ -119,9 +119,10 @@ UOp merged_squares(const Pieces& p, UOp x, UOp mean) {
     if (const UOp real = p.are_real()) less = alu(Op::where, {real, less, zero});
     const UOp rest = p.reduced(less, Op::add), squares = p.reduced(less * less, Op::add);
     const UOp rests = own(rest), apart = (own(sum) / length - p.to_pieces(mean)) + rests / length;
-    const UOp inside = own(not_negative(squares - rest * rest / length));
+    const UOp inside =
+        own(not_negative(squares - where_finite(rest * (rest / length))));  // where squares are infinite it stays
     const UOp total = p.merged(inside + length * apart * apart, Op::add), off = p.merged(length * apart, Op::add);
-    return not_negative(total - off * off / constant_int(type, p.elements));
+    return not_negative(total - where_finite(off * (off / constant_int(type, p.elements))));
 }
 
 UOp merged_exponentials(const Pieces& p, UOp x, UOp top) {

@@ -123,6 +123,14 @@ def test_the_place_of_an_extreme_is_one_kernel_and_the_first(name, target, rng):
 
 
 @pytest.mark.parametrize("target", ["hip", "asm"])
+def test_squares_that_no_float_holds_are_infinite(target, rng):
+    x = rng.standard_normal((2, 65_539)).astype(np.float32)
+    x[0, 1000], x[1, 1000] = 1e30, 1e18
+    with strata.config(target=target):
+        np.testing.assert_allclose(Tensor(x).var(1).numpy(), [np.inf, x[1].astype(np.float64).var()], rtol=1e-5)
+
+
+@pytest.mark.parametrize("target", ["hip", "asm"])
 def test_the_place_of_an_extreme_among_infinities_and_nans(target, rng):
     x = rng.standard_normal((6, 40_009)).astype(np.float32)
     x[0] = -np.inf
