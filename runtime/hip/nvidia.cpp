@@ -121,7 +121,7 @@ Result<void> memcpy_to_device(int device, DevicePtr to, const void* from, size_t
 }
 Result<void> memcpy_to_host(int device, void* to, DevicePtr from, size_t bytes) {
     STRATA_TRY(const Place at, place(device));
-    return read_memory(at, to, from, bytes);
+    return read_memory(*at.driver, at.gpu->reader, to, from, bytes);
 }
 Result<void> memcpy_on_device(int device, DevicePtr to, DevicePtr from, size_t bytes) {
     STRATA_TRY(const Place at, place(device));
@@ -192,7 +192,7 @@ Result<void> look_for_wrong_index(const Place& at, const CudaFunction& function)
     const DevicePtr where = function.module->wrong_index;
     if (!where) return {};
     uint64_t left = 0;
-    STRATA_TRY_VOID(read_memory(at, &left, where, sizeof left));
+    STRATA_TRY_VOID(read_memory(*at.driver, at.gpu->reader, &left, where, sizeof left));
     const auto wrong = wrong_index(left);
     if (!wrong) return {};
     CUDA_CALL(at, cuMemsetD8_v2, where, 0, sizeof left);

@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 namespace strata::hip {
 namespace {
-
-constexpr size_t kPageBytes = 4096;
 
 Result<int> attribute(const NvidiaDriver& driver, int device, int which) {
     int value = 0;
@@ -58,7 +55,7 @@ Result<std::unique_ptr<Gpu>> open(const NvidiaDriver& driver, int ordinal) {
     uint64_t keep = ~uint64_t{0};  // what is freed stays until somebody runs out of memory
     STRATA_TRY_VOID(driver.check("cuMemPoolSetAttribute",
                                  driver.cuMemPoolSetAttribute(gpu->pool, cuda::pool_attribute::kKeep, &keep)));
-    STRATA_TRY_VOID(driver.check("cuMemHostAlloc", driver.cuMemHostAlloc(&gpu->page, kPageBytes, 0)));
+    STRATA_TRY_VOID(open_reader(driver, gpu->reader));
     return gpu;
 }
 
@@ -82,15 +79,6 @@ Result<Place> place(int device) {
     }
     STRATA_TRY_VOID(driver->check("cuCtxSetCurrent", driver->cuCtxSetCurrent(gpu->context)));
     return Place{driver, gpu};
-}
-
-Result<void> read_memory(const Place& at, void* to, DevicePtr from, size_t bytes) {
-    std::unique_lock ours(at.gpu->page_mutex, std::defer_lock);
-    const bool by_page = bytes <= kPageBytes && ours.try_lock();
-    void* const here = by_page ? at.gpu->page : to;
-    STRATA_TRY_VOID(at.driver->check("cuMemcpyDtoH", at.driver->cuMemcpyDtoH_v2(here, from, bytes)));
-    if (by_page) memcpy(to, at.gpu->page, bytes);
-    return {};
 }
 
 }  // namespace strata::hip

@@ -1,6 +1,6 @@
 #pragma once
-#include "strata/core/support/mutex.h"
 #include "strata/runtime/hip/nvidia_driver.h"
+#include "strata/runtime/hip/nvidia_read.h"
 #include "strata/runtime/hip/small_blocks.h"
 
 namespace strata::hip {
@@ -12,8 +12,7 @@ struct Gpu {
     DeviceProperties properties;
     int shared_asked_most = 0;  ///< bytes of a block that a launch may ask for
     SmallBlocks small;
-    Mutex page_mutex;
-    void* page = nullptr;  ///< of the host, which the device writes to itself: what is small is read by way of it
+    Reader reader;
 };
 
 /// The driver and a device, whose context is the thread's from here on.
@@ -22,9 +21,5 @@ struct Place {
     Gpu* gpu;
 };
 Result<Place> place(int device);
-
-/// Memory of a device to the host. The driver has pages of its own for most memory of the host, and waits for them longer than for
-/// ours; who finds that taken does not wait for it.
-Result<void> read_memory(const Place& at, void* to, DevicePtr from, size_t bytes);
 
 }  // namespace strata::hip

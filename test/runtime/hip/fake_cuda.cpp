@@ -1,11 +1,13 @@
 // A library with the calls of nvidia_driver.def, for tests on machines without a card: memory is the host's, a kernel that is launched
-// does nothing. What it is told through strata_fake_cuda() decides what fails. It shows what the provider asks and how it
+// does nothing but that which reads (runtime/hip/nvidia_read.cpp). What it is told through strata_fake_cuda() decides what fails. It shows what the provider asks and how it
 // answers errors, and nothing of what a card does.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "fake_cuda.h"
@@ -26,6 +28,24 @@ template <class T>
 T* handle(uintptr_t value) {
     return reinterpret_cast<T*>(value);
 }
+
+constexpr uintptr_t kFunction = 0x4000, kReadingFunction = 0x4001;
+
+/// What the kernel does that writes to a page of the host.
+struct Reading {
+    void *to, *from, *numbers;
+    uint32_t bytes, now;
+    explicit Reading(void** parameters) {
+        memcpy(&to, parameters[0], sizeof to), memcpy(&from, parameters[1], sizeof from);
+        memcpy(&bytes, parameters[2], sizeof bytes);
+        memcpy(&numbers, parameters[3], sizeof numbers), memcpy(&now, parameters[4], sizeof now);
+    }
+    void finish() const {
+        state.read_to = to;
+        memcpy(to, from, bytes), memcpy(numbers, &now, sizeof now);
+    }
+};
+std::optional<Reading> under_way;
 
 }  // namespace
 
@@ -107,7 +127,10 @@ int cuMemsetD8_v2(uint64_t to, unsigned char value, size_t bytes) {
 int cuModuleLoadData(void** module, const void*) { return *module = handle<void>(0x3000), answer("cuModuleLoadData"); }
 int cuModuleUnload(void*) { return answer("cuModuleUnload"); }
 int cuModuleGetFunction(void** function, void*, const char* name) {
-    return state.function = name, *function = handle<void>(0x4000), answer("cuModuleGetFunction");
+    const bool reads = std::string_view(name) == "strata_read";
+    *function = handle<void>(reads ? kReadingFunction : kFunction);
+    if (!reads) state.function = name;
+    return answer("cuModuleGetFunction");
 }
 int cuModuleGetGlobal_v2(uint64_t* address, size_t* bytes, void*, const char* name) {
     const auto found = state.variables.find(name);
@@ -116,15 +139,27 @@ int cuModuleGetGlobal_v2(uint64_t* address, size_t* bytes, void*, const char* na
 }
 int cuFuncGetAttribute(int* value, int, void*) { return *value = 0, 0; }
 int cuFuncSetAttribute(void*, int, int value) { return state.shared_asked = value, answer("cuFuncSetAttribute"); }
-int cuLaunchKernel(void*, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                   void*, void**, void** extra) {
+int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void*, void** parameters, void** extra) {
+    if (function == handle<void>(kReadingFunction)) {
+        state.read_threads = bx;
+        if (state.while_reading) std::exchange(state.while_reading, nullptr)();
+        if (const int code = answer("cuLaunchKernel")) return code;
+        under_way.emplace(parameters);
+        if (!state.reads_late) under_way->finish();
+        return 0;
+    }
     state.grid = {gx, gy, gz}, state.block = {bx, by, bz}, state.shared = shared;
     state.arguments.assign(static_cast<const char*>(extra[1]), *static_cast<const size_t*>(extra[3]));
     return answer("cuLaunchKernel");
 }
 int cuStreamCreate(void** stream, unsigned) { return *stream = handle<void>(0x5000), answer("cuStreamCreate"); }
 int cuStreamDestroy_v2(void*) { return 0; }
-int cuStreamSynchronize(void*) { return answer("cuStreamSynchronize"); }
+int cuStreamSynchronize(void*) {
+    if (const int code = answer("cuStreamSynchronize")) return code;
+    if (under_way) under_way->finish();
+    return 0;
+}
 int cuEventCreate(void** event, unsigned) { return *event = handle<void>(0x6000), 0; }
 int cuEventDestroy_v2(void*) { return 0; }
 int cuEventRecord(void*, void*) { return answer("cuEventRecord"); }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "fake_cuda.h"
@@ -86,7 +87,13 @@ bool was_read_to_pinned_memory(const FakeCuda& fake) {
 
 TEST_F(NvidiaTest, SmallResultsAreReadByWayOfPinnedMemoryLargeOnesAreNot) {
     const HipApi& api = nvidia();
-    for (const size_t bytes : {size_t{1}, size_t{4096}, size_t{4097}}) {
+    const struct {
+        size_t bytes;
+        unsigned threads;
+    } sizes[] = {{1, 32}, {3, 32}, {4, 32}, {134, 160}, {4096, 1024}, {4097, 0}};
+    for (const auto [bytes, threads] : sizes) {
+        fake().read_threads = 0;
+        const int copies = fake().calls["cuMemcpyDtoH"];
         std::vector<uint8_t> in(bytes), out(bytes);
         for (size_t i = 0; i < bytes; ++i) in[i] = static_cast<uint8_t>(i * 7 + 1);
         const DevicePtr memory = api.malloc(0, bytes).value();
@@ -94,8 +101,47 @@ TEST_F(NvidiaTest, SmallResultsAreReadByWayOfPinnedMemoryLargeOnesAreNot) {
         api.memcpy_to_host(0, out.data(), memory, bytes).value();
         EXPECT_EQ(out, in);
         EXPECT_EQ(was_read_to_pinned_memory(fake()), bytes <= 4096) << bytes;
+        EXPECT_EQ(fake().read_threads, threads) << bytes;
+        EXPECT_EQ(fake().calls["cuMemcpyDtoH"], copies + (bytes > 4096)) << bytes;
         api.free(0, memory).value();
     }
+}
+
+TEST_F(NvidiaTest, ResultsThatTakeLongAreWaitedForByTheDriver) {
+    const HipApi& api = nvidia();
+    const int in = 5;
+    int out = 0;
+    const DevicePtr memory = api.malloc(0, 4).value();
+    api.memcpy_to_device(0, memory, &in, 4).value();
+    fake().reads_late = true;
+    const int waits = fake().calls["cuStreamSynchronize"];
+    api.memcpy_to_host(0, &out, memory, 4).value();
+    EXPECT_EQ(out, 5);
+    EXPECT_EQ(fake().calls["cuStreamSynchronize"], waits + 1);
+    fake().fails["cuStreamSynchronize"] = {700, 1};
+    const Result<void> lost = api.memcpy_to_host(0, &out, memory, 4);
+    fake().reads_late = false;
+    ASSERT_FALSE(lost);
+    EXPECT_EQ(lost.error().kind, ErrorKind::MemoryFault);
+    api.memcpy_to_host(0, &out, memory, 4).value();
+    api.free(0, memory).value();
+}
+
+TEST_F(NvidiaTest, WithoutACompilerOfPtxTheDriverCopiesSmallResults) {
+    const HipApi& api = nvidia();
+    const int in = 6;
+    int out = 0;
+    const int devices = std::exchange(fake().devices, 6);
+    fake().fails["cuModuleLoadData"] = {221, 1};  // CUDA_ERROR_JIT_COMPILER_NOT_FOUND
+    const DevicePtr memory = api.malloc(5, 4).value();
+    fake().devices = devices;
+    api.memcpy_to_device(5, memory, &in, 4).value();
+    const int copies = fake().calls["cuMemcpyDtoH"];
+    api.memcpy_to_host(5, &out, memory, 4).value();
+    EXPECT_EQ(out, 6);
+    EXPECT_EQ(fake().calls["cuMemcpyDtoH"], copies + 1);
+    EXPECT_TRUE(was_read_to_pinned_memory(fake()));
+    api.free(5, memory).value();
 }
 
 TEST_F(NvidiaTest, WhoReadsWhileAnotherDoesNeitherWaitsNorMixesBytes) {
