@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import strata
-from strata.bench import aims, graphs, kernels, model
+from strata.bench import aims, graphs, kernels, model, shapes
 
 
 def bench(*arguments):
@@ -21,7 +21,7 @@ def numbers(value):
     return [value] if isinstance(value, (int, float)) else []
 
 
-@pytest.mark.parametrize("name", ["import", "graph", "compile", "emu", "sum", "beam", "kernels", "search", "train"])
+@pytest.mark.parametrize("name", ["import", "graph", "compile", "emu", "sum", "beam", "kernels", "search", "shapes", "train"])
 def test_a_benchmark_prints_json_with_the_machine(name):
     run = bench("--quick", name)
     assert (run.returncode, run.stderr) == (0, "")
@@ -62,6 +62,34 @@ def test_a_row_of_a_library_says_whose_kernel_is_modelled():
 def test_the_search_is_compared_with_annealing_over_as_many_schedules():
     row = json.loads(bench("--quick", "search").stdout)["search"]["matmul 256"]
     assert row["beam_ms"] <= row["start_ms"] and row["annealed_ms"] <= row["start_ms"] and row["beam_candidates"] > 8
+
+
+def test_random_shapes_are_the_same_of_one_seed_and_of_every_family():
+    first, again, others = ([case[1] for case in shapes.cases(24, seed, quick=True)] for seed in (5, 5, 6))
+    assert first == again and len(set(first) & set(others)) < 3
+    assert {case[0] for case in shapes.cases(6, 5, quick=True)} == set(shapes.FAMILIES)
+
+
+def test_random_shapes_stand_beside_their_least_time_and_a_search_the_worst_first():
+    run = bench("--quick", "--cases", "6", "--seed", "3", "--beam", "shapes")
+    assert (run.returncode, run.stderr) == (0, "")
+    result = json.loads(run.stdout)["shapes"]
+    assert result["seed"] == 3 and len(result["cases"]) == 6 and {row["family"] for row in result["cases"]} == set(shapes.FAMILIES)
+    times = [row["times_least"] for row in result["cases"]]
+    assert times == sorted(times, reverse=True)
+    for row in result["cases"]:
+        assert row["times_least"] == pytest.approx(row["modelled_ms"] / row["least_ms"], abs=0.02) and row["least_ms"] > result["launch_ms"]
+        assert row["beam_ms"] <= 1.001 * row["modelled_ms"] and row["times_beam"] == pytest.approx(row["modelled_ms"] / row["beam_ms"], abs=0.02)
+    assert [line[: len(row["what"])] for line, row in zip(shapes.table(result).splitlines()[1:], result["cases"], strict=True)] == [row["what"] for row in result["cases"]]
+
+
+def test_the_least_time_is_of_the_bytes_or_of_the_operations_whichever_is_longer():
+    with strata.config(emu_sampled=True):
+        memory = shapes.one("", "sum", [(1 << 20,)], lambda x: x.sum(), 0, 0.0, False)
+    assert memory["least_ms"] == pytest.approx((4 * (1 << 20) + 4) / 960e9 * 1e3, abs=1e-5)
+    with strata.config(emu_sampled=True):
+        work = shapes.one("", "product", [(1024, 1024)] * 2, lambda a, b: a @ b, 2 * 1024**3, 0.0, False)
+    assert work["least_ms"] == pytest.approx(2 * 1024**3 / 61.4e12 * 1e3, abs=1e-5)
 
 
 def test_figures_of_tinygrad_stand_beside_the_rows_of_their_name():

@@ -133,7 +133,8 @@ def bench(args):
 
     if args.table:
         args.only = [n for n in args.only if n in TABLES] or ["lowering"]
-    result = run_benchmarks(args.only, quick=args.quick, archs=args.arch)
+    shapes = {"count": args.cases, "seed": args.seed, "beam": args.beam}
+    result = run_benchmarks(args.only, quick=args.quick, archs=args.arch, shapes=shapes)
     print("\n\n".join(TABLES[n](result[n]) for n in args.only) if args.table else json.dumps(result, indent=2))
 
 
@@ -183,9 +184,12 @@ def measuring(add):
     c.add_argument("--export", metavar="FILE", help="write the winners of the script's kernels, as JSON")
     c.add_argument("--import", metavar="FILE", dest="import_file", help="first keep the winners of such a file; says which are of no use here, and why")
     c = add("bench", bench, "Measure Strata on this machine; prints JSON.")
-    c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam lowering kernels model search train (default: all these); gpu, on a card; hip, of a build's libamdhip64")
+    c.add_argument("only", nargs="*", help="import graph compile launch emu sum beam lowering kernels model search shapes train (default: all these); gpu, on a card; hip, of a build's libamdhip64")
     c.add_argument("--arch", action="append", default=[], choices=ARCHS, help="of lowering (default: all)")
-    c.add_argument("--table", action="store_true", help="lowering (the default), compile or model as a table instead of JSON")
+    c.add_argument("--table", action="store_true", help="lowering (the default), compile, kernels, model, search, shapes or train as a table instead of JSON")
+    c.add_argument("--cases", type=count, default=0, help="of shapes: how many are drawn (default: 96)")
+    c.add_argument("--seed", type=count, default=1, help="of shapes: what they are drawn by (default: 1)")
+    c.add_argument("--beam", action="store_true", help="of shapes: beside what a search finds for each")
     c.add_argument("--quick", action="store_true", help="fewer repetitions")
 
 

@@ -260,6 +260,12 @@ def bench_search(quick):
     return bench_search(quick)
 
 
+def bench_shapes(quick, count=0, seed=None, beam=False):
+    from .shapes import SEED, bench_shapes
+
+    return bench_shapes(quick, count, SEED if seed is None else seed, beam)
+
+
 def bench_train(quick):
     from .train import bench_train
 
@@ -267,7 +273,7 @@ def bench_train(quick):
 
 
 BENCHMARKS = {"import": bench_import, "graph": bench_graph, "compile": bench_compile, "launch": bench_launch, "emu": bench_emu, "sum": bench_sum, "beam": bench_beam,
-              "lowering": bench_lowering, "kernels": bench_kernels, "model": bench_model, "search": bench_search, "train": bench_train}
+              "lowering": bench_lowering, "kernels": bench_kernels, "model": bench_model, "search": bench_search, "shapes": bench_shapes, "train": bench_train}
 
 
 def bench_gpu(quick):
@@ -290,11 +296,12 @@ def table_of(module):
     return lambda result: importlib.import_module(f".{module}", __name__).table(result)
 
 
-TABLES = {name: table_of(module) for name, module in [("lowering", "lowering"), ("compile", "graphs"), ("kernels", "kernels"), ("model", "model"), ("search", "search"), ("train", "train")]}
+TABLES = {name: table_of(module) for name, module in [("lowering", "lowering"), ("compile", "graphs"), ("kernels", "kernels"), ("model", "model"), ("search", "search"), ("shapes", "shapes"), ("train", "train")]}
 
 
-def run_benchmarks(only=(), quick=False, archs=()):
-    """Results by name, with the machine. only: some of BENCHMARKS; quick: fewer repetitions; archs: of lowering, all if empty."""
+def run_benchmarks(only=(), quick=False, archs=(), shapes=None):
+    """Results by name, with the machine. only: some of BENCHMARKS; quick: fewer repetitions; archs: of lowering, all if empty; shapes: what
+    bench_shapes takes beside quick."""
     import strata
 
     unknown = [n for n in only if n not in BENCHMARKS | WHERE_NAMED]
@@ -303,11 +310,11 @@ def run_benchmarks(only=(), quick=False, archs=()):
     if "emu" in (only or BENCHMARKS) and not importlib.util.find_spec("strata._strata_bench"):
         others = " ".join(n for n in BENCHMARKS if n != "emu")
         raise strata.Unsupported(f"'strata bench emu' needs a module that is built in a checkout (scripts/setup) and not installed; here: strata bench {others}")
-    out = {"machine": machine()}
+    out, own = {"machine": machine()}, {"lowering": {"archs": archs}, "shapes": shapes or {}}
     for name in only or BENCHMARKS:
         if sys.stderr.isatty():
             print(f"\r{name} ...\033[K", end="", file=sys.stderr, flush=True)
-        out[name] = bench_lowering(quick, archs) if name == "lowering" else (BENCHMARKS | WHERE_NAMED)[name](quick)
+        out[name] = (BENCHMARKS | WHERE_NAMED)[name](quick, **own.get(name, {}))
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
     return out
