@@ -1,6 +1,7 @@
 #include "strata/ops/complex_p.h"
 
 #include <algorithm>
+#include <functional>
 #include <numbers>
 
 #include "strata/ops/build_p.h"
@@ -99,6 +100,7 @@ struct UnaryRow {
 struct BinaryRow {
     std::string_view name;
     Tensor (*value)(const Parts&, const Parts&);
+    std::vector<Tensor> (*slopes)(const Tensor& a, const Tensor& b, const Tensor& y);  ///< likewise
 };
 constexpr UnaryRow kUnary[] = {
 #define UNARY(name, value) {#name, [](const Parts& z) { return made(value); }, nullptr},
@@ -106,19 +108,25 @@ constexpr UnaryRow kUnary[] = {
     {#name, [](const Parts& z) { return made(value); }, \
      []([[maybe_unused]] const Tensor& z, [[maybe_unused]] const Tensor& y) { return slope; }},
 #define BINARY(name, value)
+#define ANALYTIC2(name, value, by_a, by_b)
 #include "strata/ops/complex.def"
 #undef UNARY
 #undef ANALYTIC
 #undef BINARY
+#undef ANALYTIC2
 };
 constexpr BinaryRow kBinary[] = {
 #define UNARY(name, value)
 #define ANALYTIC(name, value, slope)
-#define BINARY(name, value) {#name, [](const Parts& a, const Parts& b) { return made(value); }},
+#define BINARY(name, value) {#name, [](const Parts& a, const Parts& b) { return made(value); }, nullptr},
+#define ANALYTIC2(name, value, by_a, by_b)                              \
+    {#name, [](const Parts& a, const Parts& b) { return made(value); }, \
+     [](const Tensor& a, const Tensor& b, const Tensor& y) { return std::vector<Tensor>{by_a, by_b}; }},
 #include "strata/ops/complex.def"
 #undef UNARY
 #undef ANALYTIC
 #undef BINARY
+#undef ANALYTIC2
 };
 
 template <class Row, size_t n>
@@ -129,33 +137,47 @@ const Row& row_of(const Row (&rows)[n], std::string_view name, DType type) {
     return *row;
 }
 
-/// y, the function's value, past which gradients go by its slope p + qi: a step dx + dy i of z makes one of (p dx - q dy) +
-/// (q dx + p dy) i (Cauchy, Riemann).
-Tensor with_slope(const UnaryRow& row, const Tensor& z, const Tensor& y) {
+/// y, a function's value, past which gradients go by its slopes p + qi, one for each of the tensors z: a step dx + dy i of one
+/// makes one of (p dx - q dy) + (q dx + p dy) i (Cauchy, Riemann). Real ones have no dy.
+Tensor with_slopes(const Tensor& y, const std::vector<Tensor>& z, const std::function<std::vector<Tensor>()>& slopes) {
     if (without_past) return y;
-    // Of a value made anew, past which the slope's own gradients go in this way too.
-    const auto slope = [&row, z] { return row.slope(z, complex_value(row.name, z)); };
-    const auto part = [&](const Tensor& value, auto backward) {
-        return with_rule(value, {.inputs = {Root(z.real().uop()), Root(z.imag().uop())},
-                                 .backward = [=](const Tensor& g) { return backward(g, slope()); }});
+    std::vector<Root> inputs;
+    for (const Tensor& t : z) {
+        inputs.emplace_back(t.real().uop());
+        if (t.is_complex()) inputs.emplace_back(t.imag().uop());
+    }
+    const auto past = [=](const Tensor& g, bool imaginary) {
+        std::vector<Tensor> found = slopes(), out;
+        for (size_t i = 0; i < z.size(); ++i) {
+            const Tensor& s = found[i];
+            out.push_back(g * (imaginary ? s.imag() : s.real()));
+            if (z[i].is_complex()) out.push_back(imaginary ? g * s.real() : -(g * s.imag()));
+        }
+        return out;
     };
     return Tensor::of_parts(
-        part(y.real(), [](const Tensor& g, const Tensor& s) { return std::vector{g * s.real(), -(g * s.imag())}; }),
-        part(y.imag(), [](const Tensor& g, const Tensor& s) { return std::vector{g * s.imag(), g * s.real()}; }));
+        with_rule(y.real(), {.inputs = inputs, .backward = [=](const Tensor& g) { return past(g, false); }}),
+        with_rule(y.imag(), {.inputs = inputs, .backward = [=](const Tensor& g) { return past(g, true); }}));
 }
 
 }  // namespace
 
+// Slopes are of a value made anew, past which their own gradients go in this way too.
 Tensor complex_value(std::string_view name, const Tensor& x) {
     const UnaryRow& row = row_of(kUnary, name, x.dtype());
     Tensor value = row.value(parts_of(x));
-    return row.slope ? with_slope(row, x, value) : value;
+    if (!row.slope) return value;
+    return with_slopes(value, {x}, [&row, x] { return std::vector{row.slope(x, complex_value(row.name, x))}; });
 }
 
-Tensor complex_value(std::string_view name, const Operand& a, const Operand& b) {
-    const BinaryRow& row = row_of(kBinary, name, result_type(a, b));
-    Pair p = prepared(name, a, b);
-    return row.value(p.a, p.b);
+Tensor complex_value(std::string_view name, const Operand& x, const Operand& y) {
+    const BinaryRow& row = row_of(kBinary, name, result_type(x, y));
+    Pair p = prepared(name, x, y);
+    Tensor value = row.value(p.a, p.b);
+    if (!row.slopes) return value;
+    const auto whole = [](const Parts& z) { return z.im ? made(z) : z.re; };
+    Tensor a = whole(p.a), b = whole(p.b);
+    return with_slopes(value, {a, b}, [&row, a, b] { return row.slopes(a, b, complex_value(row.name, a, b)); });
 }
 
 Tensor complex_where(const Tensor& condition, const Operand& a, const Operand& b) {

@@ -96,6 +96,14 @@ Parts divided(const Parts& a, const Parts& b) {
     return {re / by, where(real, im - a.re * ratio, im * ratio - a.re) / by};
 }
 
+Parts inverse(const Parts& z) {
+    Tensor c = z.re.abs(), d = z.im.abs(), real = ge(c, d), nothing = both(zero(c), zero(d));
+    Tensor big = where(real, z.re, z.im), small = where(real, z.im, z.re);
+    Tensor ratio = where(nothing, 0, small / where(nothing, 1, big));
+    Tensor by = where(nothing, c, big + small * ratio);
+    return {where(real, 1, ratio) / by, where(nothing, kNaN, where(real, -ratio, like(c, -1)) / by)};
+}
+
 Parts sign_of(const Parts& z) {
     Tensor size = hypot(z.re, z.im), nothing = zero(size), by = where(nothing, 1, size);
     return {where(nothing, 0, z.re / by), where(nothing, 0, z.im / by)};
@@ -227,17 +235,26 @@ Parts power_of(const Parts& a, const Parts& b) {
         if (n == std::trunc(n) && std::abs(n) <= kLargestProduct) {
             Tensor product = repeated_product(Tensor::of_parts(base.re, base.im), static_cast<int64_t>(std::abs(n)));
             Parts out{product.real(), product.imag()};
-            return n < 0 ? divided({like(a.re, 1), {}}, out) : out;
+            return n < 0 ? inverse(out) : out;
         }
     }
     Tensor nothing = both(zero(base.re), zero(base.im)), one = b.im ? both(zero(b.re), zero(b.im)) : zero(b.re);
     Parts log = log_of({where(nothing, 1, base.re), base.im}), power;
-    if (b.im)
-        power = exp_of({log.re * b.re - log.im * b.im, log.re * b.im + log.im * b.re});
-    else
+    if (b.im) {
+        // An integer turns by a multiple of the angle: log.re * 0 would take the sign of a zero from it.
+        Tensor whole = both(zero(b.im), eq(b.re, b.re.floor())), turn = log.im * b.re;
+        power = exp_of({log.re * b.re - log.im * b.im, where(whole, turn, log.re * b.im + turn)});
+    } else
         power = exp_of({log.re * b.re, log.im * b.re});
     Tensor of_zero = where(gt(b.re, 0), 0, like(b.re, kNaN));
     return {where(one, 1, where(nothing, of_zero, power.re)), where(one, 0, where(nothing, of_zero, power.im))};
+}
+
+Tensor slope_by_base(const Tensor& a, const Tensor& b) { return where(eq(b, 0), 0, b * ops::pow(a, b - 1)); }
+
+Tensor slope_by_exponent(const Tensor& a, const Tensor& y) {
+    Tensor nothing = eq(a, 0);  // 0, for all exponents that make a number of it
+    return where(nothing, 0, y * where(nothing, 1, a.cast(y.dtype())).log());
 }
 
 }  // namespace strata::ops

@@ -34,6 +34,7 @@ void check_ordered(std::string_view name, const Tensor& x);  ///< DType error fo
 
 // complex_functions.cpp: with the special values that the Python array API 2024.12 lists for each (those of C11, annex G).
 Parts divided(const Parts& a, const Parts& b);
+Parts inverse(const Parts& z);  ///< of the conjugate the conjugate, by the signs of zeros too
 Parts sqrt_of(const Parts& z);
 Parts exp_of(const Parts& z);
 Parts expm1_of(const Parts& z);
@@ -48,6 +49,9 @@ Parts atanh_of(const Parts& z);
 Parts asin_of(const Parts& z);
 Parts acos_of(const Parts& z);
 Parts power_of(const Parts& a, const Parts& b);
+// Of tensors one of which may be real.
+Tensor slope_by_base(const Tensor& a, const Tensor& b);
+Tensor slope_by_exponent(const Tensor& a, const Tensor& y);
 Parts sign_of(const Parts& z);
 Parts times_i(const Parts& z);
 Parts over_i(const Parts& z);
