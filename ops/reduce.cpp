@@ -56,7 +56,7 @@ Tensor accumulated(std::string_view name, const Tensor& x, Op o, const Axes& wan
 Tensor extreme(std::string_view name, const Tensor& x, Op o, const Axes& wanted, bool keepdims) {
     check_ordered(name, x);
     std::vector<int> axes = axes_of(name, wanted, x.ndim());
-    if (counted(x.shape(), axes) == 0)  // also where there are no results, as NumPy has it
+    if (counted(x.shape(), axes) == 0)
         user_error(ErrorKind::Shape, "[{}] of no elements: shape {} is empty along the reduced axes", name,
                    to_string(x.shape()));
     Tensor wide = x.dtype().is_bool() ? x.cast(dtypes::int32) : x;

@@ -312,7 +312,7 @@ void bind_operators(Class& c) {
         py::pos_only());
     c.def("__rmatmul__", [](Matrix a, Matrix b) { return matrix_product(b, a); }, py::arg("other"), py::pos_only());
     c.def("__neg__", &Tensor::neg).def("__abs__", &Tensor::abs).def("__invert__", &Tensor::bitwise_invert);
-    c.def("__pos__", [](const Tensor& t) { return t; });
+    c.def("__pos__", &Tensor::positive);
     c.attr("__hash__") = py::module_::import("builtins").attr("object").attr("__hash__");
     c.attr("__array_priority__") = 1000;
 }

@@ -23,11 +23,17 @@ def wide(x):
     return x.astype(WIDER.get(x.dtype.name, x.dtype))
 
 
-class Draw:
-    """Random arguments: an array and the tensor of the same values are drawn together."""
+def floats(x):
+    """As a function takes it whose values are floats, whatever its argument is."""
+    return x.astype(float) if x.dtype.kind in "biu" else wide(x)
 
-    def __init__(self, data):
-        self.data = data
+
+class Draw:
+    """Random arguments: an array and the tensor of the same values are drawn together. `asked`: the kinds of types that may come, and
+    "empty", "axis" and "view" where they may. kind: whatever a row asks for, it gets types of this kind."""
+
+    def __init__(self, data, kind=None):
+        self.data, self.kind, self.asked = data, kind, set()
         self.rng = np.random.default_rng(self(st.integers(0, 2**16)))
 
     def __call__(self, strategy):
@@ -36,10 +42,16 @@ class Draw:
     def among(self, *choices):
         return self(st.sampled_from(choices))
 
-    def type(self, kinds):
-        return self.among(*[name for kind in kinds for name in TYPES[kind]])
+    def type(self, kinds, but=()):
+        self.asked |= set(kinds)
+        return self.among(*[name for kind in self.kind or kinds for name in TYPES[kind] if name not in but])
+
+    def size(self, most=4):
+        self.asked.add("empty")
+        return self(st.integers(0 if self.among(*[False] * 5, True) else 1, most))
 
     def shape(self, least=0, most=3, empty=True):
+        self.asked |= {"empty"} if empty else set()
         return tuple(self(st.lists(st.integers(0 if empty and self.among(*[False] * 5, True) else 1, 4), min_size=least, max_size=most)))
 
     def values(self, dtype, shape, low, high):
@@ -53,6 +65,7 @@ class Draw:
 
     def array(self, kinds=REAL, shape=None, low=-4, high=4, dtype=None, least=0, most=3, empty=True):
         """(array, tensor), by a view of another one."""
+        self.asked.add("view")
         shape = self.shape(least, most, empty) if shape is None else tuple(shape)
         dtype = dtype or self.type(kinds)
         how = self.among("plain", "transposed", "strided", "reversed", "cut", "repeated") if shape else "plain"
@@ -67,11 +80,13 @@ class Draw:
         return view(base), view(t)
 
     def axis(self, x, none=True):
+        self.asked.add("axis")
         if x.ndim == 0 and not none:
             raise Refused("no axis to draw")
         return self.among(*([None] if none else []), *range(-x.ndim, x.ndim)) if x.ndim else None
 
     def axes(self, x):
+        self.asked.add("axis")
         many = self(st.lists(st.integers(0, x.ndim - 1), unique=True, min_size=1)) if x.ndim else []
         return self.among(None, self.axis(x), tuple(many)) if many else None
 
@@ -82,7 +97,7 @@ def both(got, want):
     for f in (got, want):
         try:
             out.append(f())
-        except (strata.Error, ValueError, IndexError, TypeError, np.linalg.LinAlgError) as e:
+        except (strata.Error, ValueError, IndexError, TypeError, ZeroDivisionError, np.linalg.LinAlgError) as e:
             out.append(e)
     return out
 

@@ -21,7 +21,7 @@ import math
 
 import numpy as _np
 
-from ._strata import DTypeError, ShapeError, Tensor, UsageError, cat, complex as _complex, dtypes
+from ._strata import DType, DTypeError, ShapeError, Tensor, UsageError, cat, complex as _complex, dtypes
 
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft", "rfftfreq", "rfftn",
@@ -251,6 +251,8 @@ def ihfft(x, /, *, n=None, axis=-1, norm="backward"):
 def _frequencies(count, first, n, d, dtype, device):
     if n < 1:
         raise UsageError(f"[fftfreq] {n} elements: at least 1 is needed")
+    if not DType(dtype or "float32").is_float:
+        raise DTypeError(f"[fftfreq] frequencies as {dtype}: they are fractions, use a float")
     i = Tensor.arange(count, device=device or "")
     i = i if first is None else (i < first).where(i, i - n)
     return (i.cast("float64") / (n * d)).cast(dtype or "float32")

@@ -16,7 +16,7 @@ Cholesky factor, or whose iteration does not converge.
 
 import functools
 import math
-from collections import namedtuple as _namedtuple
+from collections import namedtuple
 
 import numpy as _np
 from numpy.linalg import LinAlgError
@@ -30,10 +30,10 @@ __all__ = [
     "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
-EighResult = _namedtuple("EighResult", "eigenvalues eigenvectors")
-QRResult = _namedtuple("QRResult", "Q R")
-SlogdetResult = _namedtuple("SlogdetResult", "sign logabsdet")
-SVDResult = _namedtuple("SVDResult", "U S Vh")
+EighResult = namedtuple("EighResult", "eigenvalues eigenvectors")
+QRResult = namedtuple("QRResult", "Q R")
+SlogdetResult = namedtuple("SlogdetResult", "sign logabsdet")
+SVDResult = namedtuple("SVDResult", "U S Vh")
 
 
 def _tensor(x):
@@ -100,16 +100,21 @@ def trace(x, /, *, offset=0, dtype=None):
     return diagonal(x, offset=offset).sum(-1, dtype=dtype)
 
 
+def _largest(size, axes, keepdims):
+    """Of sizes: 0 where there are none."""
+    return size.max(axes, keepdims=keepdims) if size.size else size.sum(axes, keepdims=keepdims)
+
+
 def _norm_of(name, x, axes, keepdims, order):
     """The vector norm over axes of absolute values; order is a number."""
     size = _floating(name, x).abs()
-    if order == math.inf and size.size:
-        return size.max(axes, keepdims=keepdims)
+    if order == math.inf:
+        return _largest(size, axes, keepdims)
     if order == -math.inf:
         return size.min(axes, keepdims=keepdims)
     if order == 0:
         return (size != 0).cast(size.dtype).sum(axes, keepdims=keepdims)
-    if order in (1, math.inf):  # of no elements 0
+    if order == 1:
         return size.sum(axes, keepdims=keepdims)
     if order < 0:
         return size.pow(order).sum(axes, keepdims=keepdims).pow(1 / order)
@@ -137,7 +142,7 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):
     if ord in (1, -1, math.inf, -math.inf):
         summed = -2 if abs(ord) == 1 else -1
         sums = x.abs().sum(summed, keepdims=True)
-        found = sums.max((-2, -1), keepdims=True) if ord > 0 else sums.min((-2, -1), keepdims=True)
+        found = _largest(sums, (-2, -1), True) if ord > 0 else sums.min((-2, -1), keepdims=True)
     elif ord in ("nuc", 2, -2):
         values = svdvals(x).unsqueeze(-1)
         found = values.sum((-2, -1), keepdims=True) if ord == "nuc" else values[..., :1, :] if ord == 2 else values[..., -1:, :]

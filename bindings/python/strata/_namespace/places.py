@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from .. import _strata
-from .._strata import ShapeError, Tensor, UsageError
+from .._strata import DTypeError, ShapeError, Tensor, UsageError
 
 if TYPE_CHECKING:
     from .._types import Scalar
@@ -64,10 +65,12 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tens
     return _triangle(n, n if m is None else m, False, k)
 
 
-def _resized(x: Tensor, axis: int, size: int, scale: float, linear: bool, align_corners: bool) -> Tensor:
+def _resized(x: Tensor, axis: int, size: int, scale: float | Fraction, linear: bool, align_corners: bool) -> Tensor:
     n = x.shape[axis]
     if not linear:
         return x.take(Tensor([min(math.floor(i * scale), n - 1) for i in range(size)], dtype="int64"), axis)
+    if not (x.dtype.is_float or x.dtype.is_complex):
+        raise DTypeError(f"[interpolate] between elements of {x.dtype.name}; cast first")
     if align_corners:
         step = (n - 1) / (size - 1) if size > 1 else 0.0
         places = [i * step for i in range(size)]
@@ -75,7 +78,7 @@ def _resized(x: Tensor, axis: int, size: int, scale: float, linear: bool, align_
         places = [max((i + 0.5) * scale - 0.5, 0.0) for i in range(size)]
     low = [min(math.floor(p), n - 1) for p in places]
     shape = [size if i == axis else 1 for i in range(x.ndim)]
-    t = Tensor([p - i for p, i in zip(places, low)], dtype="float64" if x.dtype == "float64" else "float32").reshape(shape)
+    t = Tensor([float(p - i) for p, i in zip(places, low)], x.real.dtype, x.device).reshape(shape)
     below = x.take(Tensor(low, dtype="int64"), axis)
     above = x.take(Tensor([min(i + 1, n - 1) for i in low], dtype="int64"), axis)
     return (below * (1 - t) + above * t).cast(x.dtype)
@@ -96,5 +99,5 @@ def interpolate(x: Tensor, size: int | Sequence[int] | None = None, scale_factor
     for i, number in enumerate(each):
         n = x.shape[i + 2]
         to = int(number) if size is not None else math.floor(n * number)
-        x = _resized(x, i + 2, to, n / to if size is not None else 1 / number, modes[mode], align_corners)
+        x = _resized(x, i + 2, to, Fraction(n, to) if size is not None else 1 / number, modes[mode], align_corners)
     return x

@@ -121,7 +121,7 @@ def cdist(a: Tensor, b: Tensor, /, p: float = 2.0) -> Tensor:
         raise ShapeError(f"[cdist] shapes {a.shape} and {b.shape}: (..., n, d) and (..., m, d)")
     apart = (a.unsqueeze(-2) - b.unsqueeze(-3)).abs()
     if p == math.inf:
-        return apart.max(-1)
+        return apart.max(-1) if apart.size else apart.sum(-1)
     if p == 0:
         return (apart != 0).sum(-1).cast(apart.dtype)
     return apart.sum(-1) if p == 1 else _strata._root_of((apart.square() if p == 2 else apart**p).sum(-1), p)

@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as _np
+
 from .. import _strata
 from .._strata import DTypeError, ShapeError, Tensor, UsageError
 from . import searching
@@ -18,7 +20,7 @@ __all__ = ["bincount", "histogram", "kthvalue", "logcumsumexp", "median", "multi
 
 
 def _without(x: Tensor, value: float) -> Tensor:
-    return _strata.where(x.isnan(), value, x) if x.dtype.is_float else x
+    return _strata.where(x.isnan(), value, x) if x.dtype.is_float or x.dtype.is_complex else x
 
 
 def _counted(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
@@ -64,12 +66,12 @@ def _extreme(x: Tensor, axis: Axes, keepdims: bool, sign: int) -> Tensor:
 
 
 def nanmax(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """The largest of what is not NaN; NaN of nothing."""
+    """The largest of what is not NaN; NaN where all are. ShapeError for no elements."""
     return _extreme(x, axis, keepdims, 1)
 
 
 def nanmin(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """The smallest of what is not NaN; NaN of nothing."""
+    """The smallest of what is not NaN; NaN where all are. ShapeError for no elements."""
     return _extreme(x, axis, keepdims, -1)
 
 
@@ -80,8 +82,8 @@ def _lines(x: Tensor, axis: Axes) -> tuple[Tensor, list[int]]:
     if not {*axes} <= {*range(x.ndim)}:
         raise ShapeError(f"[quantile] axes {axes} of shape {x.shape}")
     moved = x.permute([at for at in range(x.ndim) if at not in axes] + axes)
-    kept = x.ndim - len(axes)
-    return moved.reshape(*moved.shape[:kept], math.prod(moved.shape[kept:])), axes
+    rest = moved.shape[: x.ndim - len(axes)]
+    return moved.reshape(*rest, math.prod(moved.shape[len(rest) :])), axes
 
 
 def _kept(x: Tensor, shape: Sequence[int], axes: list[int], keepdims: bool) -> Tensor:
@@ -110,13 +112,24 @@ def quantile(x: Tensor, q: float | Sequence[float], axis: Axes = None, keepdims:
     return _kept(_strata.where(ordered[..., -1].isnan(), math.nan, out), x.shape, axes, keepdims)
 
 
+def _of_nothing(x: Tensor, axis: Axes, keepdims: bool) -> Tensor | None:
+    """NaN in the shape of the result, where it is over no elements."""
+    lines, axes = _lines(x, axis)
+    out = Tensor.full(lines.shape[:-1], math.nan, x.dtype if x.dtype.is_float else "float32", device=x.device)
+    return None if lines.shape[-1] else _kept(out, x.shape, axes, keepdims)
+
+
 def median(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The middle of the ordered elements, between two the mean of both, as NumPy's (PyTorch's is the lower); NaN where there is one, and of nothing."""
-    return quantile(x, 0.5, axis, keepdims) if _lines(x, axis)[0].shape[-1] else x.mean(axis, keepdims=keepdims)
+    none = _of_nothing(x, axis, keepdims)
+    return quantile(x, 0.5, axis, keepdims) if none is None else none
 
 
 def nanmedian(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The median of what is not NaN; NaN of nothing."""
+    none = _of_nothing(x, axis, keepdims)
+    if none is not None:
+        return none
     lines, axes = _lines(x if x.dtype.is_float else x.cast("float32"), axis)
     ordered, count = lines.sort().contiguous(), _counted(lines, -1, True)
     middle = [ordered.gather(-1, ((count - 1 + more) // 2).maximum(0)).squeeze(-1) for more in (0, 1)]
@@ -168,7 +181,7 @@ def histogram(x: Tensor, bins: int | Tensor = 10, range: tuple[float, float] | N
             raise UsageError(f"[histogram] {bins} bins")
         low, high = range or ((flat.min().item(), flat.max().item()) if x.size else (0.0, 1.0))
         low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
-        edges = Tensor.linspace(low, high, bins + 1, flat.dtype)
+        edges = Tensor(_np.linspace(low, high, bins + 1), flat.dtype, flat.device)  # rounded once: an end that is a number is that number
     n = edges.size - 1
     place = edges.searchsorted(flat, True) - 1
     place = _strata.where(flat == edges[-1], n - 1, place)
