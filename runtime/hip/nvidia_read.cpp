@@ -89,6 +89,20 @@ Result<void> read_by_kernel(const NvidiaDriver& driver, Reader& reader, DevicePt
     return driver.check("cuStreamSynchronize", driver.cuStreamSynchronize(nullptr));
 }
 
+/// Whether the kernel reads right what is beside the number, by bytes and by words: what it does is for each value that people see.
+bool reads_right(const NvidiaDriver& driver, Reader& reader) {
+    constexpr char kKnown[] = "0123456";
+    char* const page = static_cast<char*>(reader.page);
+    char* const there = page + kPageBytes + kLineBytes / 2;
+    memcpy(there, kKnown, sizeof kKnown);
+    for (size_t bytes : {sizeof kKnown - 1, sizeof kKnown}) {
+        std::fill_n(page, sizeof kKnown, 0);
+        if (!read_by_kernel(driver, reader, reinterpret_cast<DevicePtr>(there), bytes)) return false;
+        if (memcmp(page, kKnown, bytes) != 0 || number_of(reader).load() != reader.turn) return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 Result<void> open_reader(const NvidiaDriver& driver, Reader& reader) {
@@ -96,7 +110,10 @@ Result<void> open_reader(const NvidiaDriver& driver, Reader& reader) {
     number_of(reader).store(0);
     void* module = nullptr;
     if (driver.cuModuleLoadData(&module, kKernel) != cuda::kSuccess) return {};
-    return driver.check("cuModuleGetFunction", driver.cuModuleGetFunction(&reader.kernel, module, "strata_read"));
+    STRATA_TRY_VOID(
+        driver.check("cuModuleGetFunction", driver.cuModuleGetFunction(&reader.kernel, module, "strata_read")));
+    if (!reads_right(driver, reader)) reader.kernel = nullptr;
+    return {};
 }
 
 Result<void> read_memory(const NvidiaDriver& driver, Reader& reader, void* to, DevicePtr from, size_t bytes) {

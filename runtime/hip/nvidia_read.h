@@ -13,7 +13,7 @@ struct Reader {
     Mutex mutex;             ///< who finds it taken has the driver copy
     void* page = nullptr;    ///< of the host, known to the device by the same address
     uint32_t turn = 0;       ///< the number of the last reading
-    void* kernel = nullptr;  ///< none: the driver has no compiler of PTX, and copies to the page
+    void* kernel = nullptr;  ///< none: the driver has no compiler of PTX, or it does not read right; the driver copies
 };
 
 /// In the device's context, which is the thread's.

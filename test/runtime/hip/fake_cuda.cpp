@@ -43,6 +43,7 @@ struct Reading {
     void finish() const {
         state.read_to = to;
         memcpy(to, from, bytes), memcpy(numbers, &now, sizeof now);
+        if (state.reads_wrong) memset(to, 0, bytes);
     }
 };
 std::optional<Reading> under_way;

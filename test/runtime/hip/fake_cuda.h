@@ -36,6 +36,7 @@ struct FakeCuda {
     std::vector<std::pair<void*, size_t>> pinned;  ///< memory of the host that it gave out, and bytes
     void* read_to = nullptr;                       ///< of the host, by the last copy there
     unsigned read_threads = 0;                     ///< of the last kernel that read
+    bool reads_wrong = false;                      ///< such a kernel writes zeros
     bool reads_late = false;                       ///< such a kernel is not over before somebody waits for the stream
     std::function<void()> while_reading;           ///< once, in the next such copy
     std::vector<Node> nodes;

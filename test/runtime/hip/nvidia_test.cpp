@@ -107,6 +107,21 @@ TEST_F(NvidiaTest, SmallResultsAreReadByWayOfPinnedMemoryLargeOnesAreNot) {
     }
 }
 
+TEST_F(NvidiaTest, ADeviceWhoseKernelDoesNotReadRightHasTheDriverCopy) {
+    const HipApi& api = nvidia();
+    const int devices = std::exchange(fake().devices, 3);
+    fake().reads_wrong = true;
+    const int in = 5;
+    int out = 0;
+    const DevicePtr memory = api.malloc(2, 4).value();
+    api.memcpy_to_device(2, memory, &in, 4).value();
+    const int copies = fake().calls["cuMemcpyDtoH"];
+    api.memcpy_to_host(2, &out, memory, 4).value();
+    fake().reads_wrong = false, fake().devices = devices;
+    EXPECT_EQ(out, 5);
+    EXPECT_EQ(fake().calls["cuMemcpyDtoH"], copies + 1);
+}
+
 TEST_F(NvidiaTest, ResultsThatTakeLongAreWaitedForByTheDriver) {
     const HipApi& api = nvidia();
     const int in = 5;
