@@ -222,7 +222,7 @@ Tensor Tensor::scatter_add(int axis, const Tensor& indices, const Tensor& values
     Tensor values_there = widened(s.values, false), added;
     if (s.few("scatter_add")) {
         Tensor arrived = ops::where(ops::eq(s.indices, s.place), values_there, 0);
-        added = reduce(expand_to(arrived, {rows, n, s.m()}), Op::add, {2});
+        added = s.m() == 1 ? arrived : reduce(expand_to(arrived, {rows, n, s.m()}), Op::add, {2});
     } else {
         added = sums_at(s.positions(), values_there.reshape({1, values.numel(), 1}), rows * n);
     }

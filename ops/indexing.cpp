@@ -283,13 +283,14 @@ Tensor Tensor::gather(int axis, const Tensor& indices) const {
         Tensor part = ops::mul(position.cast(type), stride);
         offset = offset ? ops::add(offset, part) : part;
     }
-    Tensor y = take_axis(reshape({numel()}), expand_to(offset, to), 0);
-    Shape as_wanted = wanted;
-    as_wanted[static_cast<size_t>(at)] = 1;
-    if (to != wanted || from != as_wanted) return y;  // an axis of one element is repeated
-    return with_backward(y, "gathered", {*this}, [at, x = held(*this), indices](const Tensor& g) {
-        return std::vector{like(x, 0, x.shape(), g.dtype()).scatter_add(at, indices, g)};
-    });
+    // Each place of the axis gets what arrived where it was taken, of the same row alone.
+    Shape whole = to;
+    whole[static_cast<size_t>(at)] = size(at);
+    return with_backward(take_axis(reshape({numel()}), expand_to(offset, to), 0), "gathered", {expand_to(*this, whole)},
+                         [=, places = held(indices)](const Tensor& g) {
+                             Tensor none = like(g, 0, whole, g.dtype());
+                             return std::vector{none.scatter_add(at, expand_to(places, to), g)};
+                         });
 }
 
 Tensor Tensor::one_hot(int64_t classes, DType type) const {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as _np
 
-from .. import _strata
+from .. import _derivatives, _strata
 from .._strata import DTypeError, ShapeError, Tensor, UsageError
 from . import searching
 
@@ -145,19 +145,53 @@ def kthvalue(x: Tensor, k: int, axis: int = -1, keepdims: bool = False) -> tuple
     return (value, order) if keepdims else (value.squeeze(axis), order.squeeze(axis))
 
 
-def logcumsumexp(x: Tensor, axis: int) -> Tensor:
-    """log(cumsum(exp(x))), each sum about the largest of its terms: of eight neighbours, of 64, and so on."""
-    together = 8
-    lines = x.movedim(axis, -1)
-    lines = lines if lines.dtype.is_float else lines.cast("float32")
-    n, apart = lines.shape[-1], 1
+_TOGETHER = 8  # of so many a running sum is made by one kernel, which makes it about the largest of its terms
+
+
+def _steps(n: int) -> Iterator[list[int]]:
+    """How far the terms of each kernel are apart: eight neighbours, of 64 every eighth, and so on."""
+    apart = 1
     while apart < n:
-        before = [lines.pad([(0, 0)] * (x.ndim - 1) + [(at, 0)], -math.inf)[..., :n] for at in range(0, min(together * apart, n), apart)]
+        yield [*range(0, min(_TOGETHER * apart, n), apart)]
+        apart *= _TOGETHER
+
+
+def _running(x: Tensor) -> Tensor:
+    none = [(0, 0)] * (x.ndim - 1)
+    for step, places in enumerate(_steps(x.shape[-1])):
+        sums = x.contiguous() if step else x
+        before = [sums.pad([*none, (at, 0)], -math.inf)[..., : x.shape[-1]] for at in places]
         top = functools.reduce(Tensor.maximum, before)
         about = _strata.where(top.isfinite(), top, 0)
         total = functools.reduce(Tensor.add, [(part - about).exp() for part in before])
-        lines, apart = (total.log() + about).contiguous(), together * apart
-    return lines.movedim(-1, axis)
+        x = total.log() + about
+    return x
+
+
+def _share(x: Tensor, y: Tensor) -> Tensor:
+    """Of e^y what e^x is, which is not more."""
+    return _strata.where(x == y, 1.0, (x - y).exp())
+
+
+def _to_running(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """sum(g[j] e^(x[i] - y[j])) over j from i on, as e^(x[i] - y[i]) times a sum about y[i]: y never falls, so that no term overflows."""
+    none, n = [(0, 0)] * (x.ndim - 1), x.shape[-1]
+    for step, places in enumerate(_steps(n)):
+        sums = g.contiguous() if step else g
+        later = [(sums.pad([*none, (0, at)])[..., at:], y.pad([*none, (0, at)], math.inf)[..., at:]) for at in places]
+        g = functools.reduce(Tensor.add, [_share(y, end) * part for part, end in later])
+    return g * _share(x, y)
+
+
+@_derivatives.custom_gradient
+def _logcumsumexp(x: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    return _running(x), lambda g: _to_running(g, x, _logcumsumexp(x).contiguous())
+
+
+def logcumsumexp(x: Tensor, axis: int) -> Tensor:
+    """log(cumsum(exp(x))), each sum about the largest of its terms: of eight neighbours, of 64, and so on."""
+    lines = x.movedim(axis, -1)
+    return _logcumsumexp(lines if lines.dtype.is_float else lines.cast("float32")).contiguous().movedim(-1, axis)
 
 
 def bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
