@@ -24,7 +24,11 @@ class NvidiaTest : public testing::Test {
         return *state();
     }
 
-    void SetUp() override { fake().fails.clear(), fake().variables.clear(); }
+    /// The device is open by then: what a test has fail is what the test asks for.
+    void SetUp() override {
+        fake().fails.clear(), fake().variables.clear();
+        nvidia().stream_destroy(nvidia().stream_create(0).value()).value();
+    }
 
     /// A launch on a stream of its own, waited for.
     static Result<void> launch(std::span<const uint8_t> arguments, uint32_t dynamic_lds = 0) {
