@@ -203,10 +203,13 @@ void bind_methods_of_their_own(Class& c) {
                                               : t.split(sizes.cast<Shape>(), axis);
         },
         py::arg("sizes"), py::arg("axis") = 0, "Pieces of a size, the last may be smaller, or of the sizes given.");
-    c.def("__getitem__", [](const Tensor& t, Key key) { return indexed(t, key); }, py::arg("key"), py::pos_only());
+    c.def(
+        "__getitem__", [](const Tensor& t, Key key) { return indexed(t, key); }, py::arg("key"), py::pos_only(),
+        "NumPy's indexing. A mask computes: the size of the result depends on how many of its elements are set.");
     c.def(
         "__setitem__", [](Tensor& t, Key key, As<"Operand"> value) { assign_at(t, key, value); }, py::arg("key"),
-        py::arg("value"), py::pos_only());
+        py::arg("value"), py::pos_only(),
+        "The tensor becomes a new value, with others in these places; what was made of it before keeps the old one.");
     c.def(
         "repeat",
         [](const Tensor& t, As<"int | ArrayLike"> repeats, OptionalAxis axis) {

@@ -34,6 +34,13 @@ def test_a_misspelt_name_suggests_the_right_one(owner, wrong, right):
         getattr(owner(), wrong)
 
 
+@pytest.mark.parametrize("name", ["softplus", "l1_loss", "cosine_similarity"])
+@pytest.mark.parametrize("owner", [Tensor([1.0]), strata], ids=["Tensor", "strata"])
+def test_functions_of_layers_are_found(owner, name):
+    with pytest.raises(AttributeError, match=rf"strata\.nn\.functional\.{name}\(x\)"):
+        getattr(owner, name)
+
+
 def test_what_is_not_there_is_not_there():
     x = Tensor([1.0])
     assert not hasattr(x, "retain_grad") and not hasattr(strata, "tensor") and not hasattr(x, "__array_struct__") and getattr(x, "_private", 3) == 3
@@ -99,6 +106,7 @@ def test_no_function_answers_in_the_words_of_its_binding(function):
             except Exception as e:
                 assert not any(w in str(e) for w in PYBIND), str(e)
                 assert isinstance(e, (strata.Error, TypeError, ValueError, OverflowError, AttributeError, BufferError)), repr(e)
+    strata._strata._without_past(False), strata._strata._any_sizes(False)  # what no_grad and jit turn on, and this test too
 
 
 @pytest.mark.parametrize("arguments", [(), (0,), (-1,)])

@@ -87,6 +87,8 @@ def missing(owner, names, table, name):
         raise AttributeError(f"{error}: {table[name]}", name=name)
     if owner == "Tensor" and callable(vars(strata).get(name)):
         raise AttributeError(f"{error}: strata.{name}(x)", name=name)
+    if owner in ("Tensor", "strata") and callable(vars(strata.nn.functional).get(name)):
+        raise AttributeError(f"{error}: strata.nn.functional.{name}(x)", name=name)
     close = difflib.get_close_matches(name, [n for n in names if not n.startswith("_")], 3, 0.7)
     raise AttributeError(f"{error}; close: {', '.join(close)}" if close else error, name=name)
 
