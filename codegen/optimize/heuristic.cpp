@@ -82,26 +82,46 @@ bool tile_matrices(Draft& plan) {
 }
 
 /// Neighbouring threads take neighbouring columns, and those of the rows that follow where a row is narrow.
-bool take_line(Draft& plan, int column) {
-    constexpr int64_t kLine = 32;  // elements of a line of memory
+bool take_line(Draft& plan, int column, int64_t inner = 1) {
+    const int64_t kLine = 32 / inner;  // columns of a line of memory
     const int64_t width = plan.size(ActionKind::local, column);
-    if (width >= kLine) return plan.add_largest(ActionKind::local, column, {kLine, 16, 8, 4});
+    if (width >= 2 * kLine || width % 16 == 0)
+        return plan.add_largest(ActionKind::local, column, {kLine, 16 / inner, 8, 4});
     if (!plan.add(ActionKind::local, column, width)) return false;
-    if (const auto next = plan.axis_of_step(ActionKind::local, width))
+    if (const auto next = plan.axis_of_step(ActionKind::local, width); next && 2 * width <= kLine)
         plan.add_largest(ActionKind::local, *next,
                          {static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(kLine / width))), 2});
     return true;
 }
 
+/// What each column has side by side, as where pixels of few channels are added up: a thread adds up all of that. How many elements;
+/// one where columns are of single elements.
+int64_t unroll_inside(Draft& plan) {
+    constexpr int64_t kMost = 8, kFewestRows = 64, kMostColumns = 16384;
+    const auto is_read_along = [&](UOp range) { return plan.walked_by_one(range, false) > 0; };
+    const std::vector<UOp> rows = plan.axes(ActionKind::unroll), columns = plan.axes(ActionKind::local);
+    const auto inside = std::ranges::find_if(rows, is_read_along);
+    if (inside == rows.end() || std::ranges::any_of(columns, is_read_along) || product(columns) > kMostColumns)
+        return 1;
+    const int64_t width = range_arg(*inside).size;
+    if (width > kMost || !std::has_single_bit(static_cast<uint64_t>(width)) || product(rows) / width < kFewestRows ||
+        !plan.axis_of_step(ActionKind::local, width))
+        return 1;
+    return plan.add(ActionKind::unroll, static_cast<int>(inside - rows.begin()), width) ? width : 1;
+}
+
 /// Reductions down the columns of memory, few results: neighbouring threads take neighbouring columns, and the rows are
 /// shared by several of them.
 bool share_columns(Draft& plan) {
-    std::optional<int> column = plan.unit_stride_axis(ActionKind::local),
+    const int64_t inner = unroll_inside(plan);
+    std::optional<int> column = inner > 1 ? plan.axis_of_step(ActionKind::local, inner)
+                                          : plan.unit_stride_axis(ActionKind::local),
                        row = plan.unit_stride_axis(ActionKind::group);
     std::vector<UOp> columns = plan.axes(ActionKind::local), rows = plan.axes(ActionKind::group);
     if (!column || rows.empty() || product(columns) > 16384 || product(rows) < 64) return false;
-    if (row && plan.walked_by_one(rows[static_cast<size_t>(*row)]) >=
-                   plan.walked_by_one(columns[static_cast<size_t>(*column)]))
+    if (inner == 1 && row &&
+        plan.walked_by_one(rows[static_cast<size_t>(*row)]) >=
+            plan.walked_by_one(columns[static_cast<size_t>(*column)]))
         return false;
     int last = static_cast<int>(rows.size()) - 1;
     constexpr int64_t kWide = 8192;  // columns from which on enough blocks are left when a thread takes several
@@ -112,8 +132,8 @@ bool share_columns(Draft& plan) {
     if (const int64_t length = plan.size(ActionKind::group, last); length > 2 * kShared && length % kShared != 0)
         plan.pad(rows.back(), length > 16 * kShared ? 4 * kShared : kShared);
     if (plan.size(ActionKind::local, *column) >= kWide) plan.add_largest(ActionKind::upcast, *column, {4, 2});
-    if (!take_line(plan, *column)) return false;
-    plan.add_largest(ActionKind::group, last, {16, 8, 4});
+    if (!take_line(plan, *column, inner)) return false;
+    plan.add_largest(ActionKind::group, last, {16 * inner, 16, 8, 4});
     if (!plan.axes(ActionKind::unroll).empty()) plan.add_largest(ActionKind::unroll, 0, {4, 2});
     return true;
 }
@@ -234,6 +254,7 @@ bool share_reduction(Draft& plan) {
     std::vector<UOp> reductions = plan.axes(ActionKind::group);
     if (reductions.empty()) return false;
     constexpr int64_t kFewest = 32;
+    constexpr int64_t kManyWindows = 16384;  // results from which on neighbours read nearly the same
     const auto size_of = [](UOp r) { return range_arg(r).size; };
     int axis = plan.unit_stride_axis(ActionKind::group).value_or(static_cast<int>(reductions.size()) - 1);
     if (plan.size(ActionKind::group, axis) < kFewest)
@@ -243,13 +264,45 @@ bool share_reduction(Draft& plan) {
     const bool unknown = size >= 1024 && !plan.unit_stride_axis(ActionKind::local);
     const bool few = product(plan.axes(ActionKind::local)) <= (unknown ? 16384 : 1024),
                rows = plan.unit_stride_axis(ActionKind::unroll).has_value();
-    if (size < kFewest || !(few || (rows && size >= 128))) return false;
+    const bool windows = product(plan.axes(ActionKind::local)) > kManyWindows && reads_windows(plan);
+    if (size < kFewest || !(few || (rows && size >= 128 && !windows))) return false;
     const int64_t multiple = size >= 1024 ? 256 : 32;
     if (size % 32 != 0 && plan.pad(reductions[static_cast<size_t>(axis)], multiple))
         size = plan.size(ActionKind::group, axis);
     if (rows && size >= 1024 && plan.add(ActionKind::unroll, axis, 4) && share_runs(plan, axis)) return true;
     if (axis < static_cast<int>(plan.axes(ActionKind::group).size()))
         plan.add_largest(ActionKind::group, axis, {256, 128, 64, 32, 16, 8});
+    return true;
+}
+
+/// The same where a side is narrow: a thread has all of it, and neighbouring threads what follows it in memory.
+bool tile_narrow(Draft& plan, UOp read, UOp written) {
+    constexpr int64_t kWhole = 32, kMostOfThread = 64, kLine = 128, kSide = 16, kFewest = 32;
+    std::vector<UOp> whole, threads;
+    int64_t of_thread = 1;
+    const auto give = [&](UOp range) {
+        if (std::ranges::find(threads, range) == threads.end()) threads.push_back(range);
+    };
+    for (UOp side : {read, written}) {
+        const int64_t size = range_arg(side).size;
+        if (size > kWhole || of_thread * size > kMostOfThread) {
+            give(side);
+            continue;
+        }
+        whole.push_back(side), of_thread *= size;
+        if (const auto next = plan.axis_of_step(ActionKind::local, size))
+            give(plan.axes(ActionKind::local)[static_cast<size_t>(*next)]);
+    }
+    std::erase_if(threads, [&](UOp range) { return std::ranges::find(whole, range) != whole.end(); });
+    if (whole.empty() || product(threads) < kFewest) return false;
+    const int64_t wanted = threads.size() == 1 ? kLine : kSide;
+    for (UOp range : threads)
+        if (const int64_t size = range_arg(range).size; size > wanted && size % wanted) plan.pad(range, wanted);
+    for (UOp range : whole) plan.add(ActionKind::upcast, *plan.place(range), range_arg(range).size);
+    for (UOp range : threads)
+        if (const auto axis = plan.place(range); block_size(plan.kernel()) <= kLine)
+            if (!plan.add(ActionKind::local, *axis, std::min(wanted, plan.size(ActionKind::local, *axis))))
+                plan.add_largest(ActionKind::local, *axis, {16, 8, 4, 2});
     return true;
 }
 
@@ -266,9 +319,9 @@ bool tile_transpose(Draft& plan) {
         if (writes) written = static_cast<int>(i);
     }
     constexpr int64_t kSide = 64;
-    if (!read || !written || plan.size(ActionKind::upcast, *read) < kSide ||
-        plan.size(ActionKind::upcast, *written) < kSide)
-        return false;
+    if (!read || !written) return false;
+    if (plan.size(ActionKind::upcast, *read) < kSide || plan.size(ActionKind::upcast, *written) < kSide)
+        return tile_narrow(plan, axes[static_cast<size_t>(*read)], axes[static_cast<size_t>(*written)]);
     for (int axis : {*read, *written}) {
         const UOp range = plan.axes(ActionKind::upcast)[static_cast<size_t>(axis)];
         if (range_arg(range).size % kSide != 0) plan.pad(range, kSide);
@@ -305,11 +358,16 @@ void spread_output(Draft& plan) {
     for (size_t i = 0; i < order.size() && threads < 64; ++i) {
         size_t before = plan.axes(ActionKind::local).size();
         int64_t most = 256 / threads;
-        for (int64_t n : {256, 128, 64, 32, 16, 8, 4, 2})
-            if (n <= most && plan.add(ActionKind::local, order[i], n)) {
-                threads *= n;
-                break;
-            }
+        // A narrow run of memory that powers of two do not divide is taken whole.
+        if (const int64_t run = plan.size(ActionKind::local, order[i]);
+            i == 0 && along && run < 64 && run % 8 != 0 && plan.add(ActionKind::local, order[i], run))
+            threads *= run;
+        else
+            for (int64_t n : {256, 128, 64, 32, 16, 8, 4, 2})
+                if (n <= most && plan.add(ActionKind::local, order[i], n)) {
+                    threads *= n;
+                    break;
+                }
         if (plan.axes(ActionKind::local).size() < before)  // the axis is used up: those behind it have moved down
             for (int& axis : order) axis -= axis > order[i];
     }

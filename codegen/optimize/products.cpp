@@ -68,20 +68,6 @@ constexpr ProductTile kProductTiles[] = {{{4, 8, 2}, {8, 16, 1}, 2, 16, 5},
 constexpr ProductTile kWindowTiles[] = {
     {{4, 4, 2}, {2, 16, 2}, 4, 8, 4}, {{4, 4, 2}, {2, 8, 2}, 4, 8, 4}, {{4, 4, 1}, {2, 16, 1}, 4, 8, 0}};
 
-/// Whether a factor is read in windows: what is added up does not go straight through memory.
-bool reads_windows(const Draft& plan) {
-    const std::vector<UOp> all = ranges(plan.kernel().sink);
-    const UOp along = plan.axes(ActionKind::unroll)[0];
-    const auto at = static_cast<size_t>(std::ranges::find(all, along) - all.begin());
-    return std::ranges::any_of(walked_memory(plan.kernel()), [&](const Walked& walked) {
-        OffsetOfRanges offset(walked.offset, all);
-        std::vector<int64_t> values(all.size());
-        const auto of = [&](int64_t step) { return values[at] = step, offset.at(values); };
-        const int64_t last = range_arg(along).size - 1;
-        return of(last) - of(0) != last * (of(1) - of(0));
-    });
-}
-
 /// What is taken of a side, range by range: an amount each of a thread, of threads, of a thread again.
 struct Taken {
     size_t range;
@@ -123,11 +109,40 @@ const ProductTile& tile_for(const Draft& plan, const Sides& sides) {
     return tiles.back();
 }
 
-void take(Draft& plan, const ProductTile& tile, const Sides& sides) {
+/// Threads of further ranges of the columns and rows where those of the tile are less than a wave.
+void fill_waves(Draft& plan, const Sides& sides) {
+    constexpr int64_t kLeast = 8;  // times what a range is rounded up to
+    for (const std::vector<UOp>* side : {&sides.columns, &sides.rows})
+        for (UOp range : *side) {
+            const int64_t wanted = plan.target().wave_size / block_size(plan.kernel());
+            const auto axis = plan.place(range);
+            if (wanted < 2 || !axis) continue;
+            const int64_t size = plan.size(ActionKind::local, *axis);
+            if (size % wanted && size >= kLeast * wanted)
+                plan.pad(plan.axes(ActionKind::local)[static_cast<size_t>(*axis)], wanted);
+            for (int64_t threads = wanted; threads > 1; threads /= 2)
+                if (plan.add(ActionKind::local, *plan.place(range), threads)) break;
+        }
+}
+
+/// Tiles of a wave or less with long reductions: several waves share each of them. Without that they wait for memory.
+bool share_tile(Draft& plan) {
+    constexpr int64_t kLong = 64, kLeastSteps = 8;  // of what is left to unroll
+    if (block_size(plan.kernel()) > plan.target().wave_size || plan.axes(ActionKind::group).empty()) return false;
+    const int64_t steps = plan.size(ActionKind::group, 0);
+    if (steps < kLong) return false;
+    for (const int64_t groups : {16, 8, 4})
+        if (steps / groups >= kLeastSteps && plan.add(ActionKind::group, 0, groups)) return true;
+    return false;
+}
+
+void take(Draft& plan, const ProductTile& tile, const Sides& sides, bool shared) {
     for (const auto& [ranges, side] : {std::pair(sides.columns, tile.columns), std::pair(sides.rows, tile.rows)})
         for (const Taken& taken : split_side(ranges, side))
             if (const auto axis = plan.place(ranges[taken.range])) plan.add(taken.kind, *axis, taken.amount);
+    fill_waves(plan, sides);
     plan.add_largest(ActionKind::unroll, 0, {tile.unrolled, 2});
+    if (shared && share_tile(plan)) return;
     // Bytes stay as they are in memory, where four of them are one operand of a dot product.
     if (plan.narrowest_load() > 1) add_tiles(plan, {tile.steps, 4, 2});
 }
@@ -183,6 +198,19 @@ int64_t product(std::span<const UOp> ranges) {
     return n;
 }
 
+bool reads_windows(const Draft& plan) {
+    const std::vector<UOp> all = ranges(plan.kernel().sink);
+    const UOp along = plan.axes(ActionKind::unroll)[0];
+    const auto at = static_cast<size_t>(std::ranges::find(all, along) - all.begin());
+    return std::ranges::any_of(walked_memory(plan.kernel()), [&](const Walked& walked) {
+        OffsetOfRanges offset(walked.offset, all);
+        std::vector<int64_t> values(all.size());
+        const auto of = [&](int64_t step) { return values[at] = step, offset.at(values); };
+        const int64_t last = range_arg(along).size - 1;
+        return of(last) - of(0) != last * (of(1) - of(0));
+    });
+}
+
 std::vector<int> reused_axes(const Draft& plan) {
     std::vector<int> out;
     std::vector<UOp> axes = plan.axes(ActionKind::upcast);
@@ -210,19 +238,27 @@ void add_tiles(Draft& plan, std::initializer_list<int64_t> amounts) {
 }
 
 bool tile_product(Draft& plan) {
-    constexpr int64_t kFewest = 32, kFewestRows = 4, kFewestResults = 4096;
+    constexpr int64_t kFewest = 32, kFewestRows = 4, kFewestResults = 4096, kFewestOfParts = 512;
     constexpr double kOfWaves = 1.25;  // what they are thought to cost more than they do
+    constexpr double kOfShared = 0.8;  // and what those that waves share are thought to cost less
     std::optional<Sides> sides = sides_of(plan);
     if (!sides || plan.axes(ActionKind::unroll).empty()) return false;
     const auto [few, many] = std::minmax(product(sides->rows), product(sides->columns));
-    if (many < kFewest || few < kFewestRows || (few < kFewest && few * many < kFewestResults)) return false;
+    const bool many_parts = few >= kFewest / 2 && product(plan.axes(ActionKind::upcast)) >= 4 * kFewestResults;
+    if (many < kFewest || few < kFewestRows ||
+        (few < kFewest && few * many < kFewestResults && !(many_parts && few * many >= kFewestOfParts)))
+        return false;
     pad_product(plan, {sides->rows[0], sides->columns[0]});
     for (std::vector<UOp>* side : {&sides->rows, &sides->columns})
         for (UOp& r : *side) r = plan.axes(ActionKind::upcast)[static_cast<size_t>(*plan.place(r))];
     Draft waves = plan;
     const bool by_waves =
         take_by_waves(waves, kTileOfWaves, *plan.place(sides->rows[0]), *plan.place(sides->columns[0]));
-    take(plan, tile_for(plan, *sides), *sides);
+    const ProductTile& tile = tile_for(plan, *sides);
+    Draft shared = plan;
+    take(plan, tile, *sides, false);
+    take(shared, tile, *sides, true);
+    if (shared.cost() < kOfShared * plan.cost()) plan = std::move(shared);
     if (by_waves && waves.cost() < kOfWaves * plan.cost()) plan = std::move(waves);
     return true;
 }
@@ -240,6 +276,8 @@ bool take_few_rows(Draft& plan) {
     const bool along_columns = plan.walked_by_one(columns) > plan.walked_by_one(plan.axes(ActionKind::group)[0]);
     const int64_t at_once = along_columns ? kAtOnce : kOfThread, multiple = along_columns ? 8 : kOfThread;
     if (size(few) > 2 * kOfThread && size(few) > at_once && size(few) % multiple) plan.pad(rows, multiple);
+    if (const int64_t line = along_columns ? 128 : 32; range_arg(columns).size % line) plan.pad(columns, line);
+    if (const UOp steps = plan.axes(ActionKind::group)[0]; range_arg(steps).size % 128) plan.pad(steps, 128);
     if (along_columns)
         plan.add(ActionKind::upcast, few, size(few) > at_once ? size(few) / 2 : size(few));
     else

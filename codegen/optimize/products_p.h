@@ -5,6 +5,8 @@
 namespace strata::codegen {
 
 int64_t product(std::span<const UOp> ranges);  ///< of their sizes
+/// Whether a factor is read in windows: what is added up does not go straight through memory.
+bool reads_windows(const Draft& plan);
 
 /// Output axes that some load does not depend on while others do: their tiles are reused from registers.
 std::vector<int> reused_axes(const Draft& plan);

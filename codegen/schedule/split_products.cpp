@@ -18,7 +18,7 @@ constexpr double kRate = 2.2e7, kNarrowRate = 4.4e7;   // multiplications in a u
 constexpr double kBytes = 9e5;                         // of memory in a us
 constexpr double kWorthIt = 0.9;
 constexpr int64_t kSide = 16;                                    // rows and columns from which on a product is meant,
-constexpr int64_t kTile = 32;                                    // and has tiles without matrix instructions
+constexpr int64_t kTile = 16;                                    // and has tiles without matrix instructions
 constexpr int64_t kSplitFrom = 1 << 10, kSplitAllFrom = 1 << 8;  // steps below which a launch is not worth it,
 constexpr int64_t kSharedFrom = 1 << 15;                         // and where threads share each sum
 constexpr int64_t kLeastSteps = 64, kMostParts = 512, kMostShared = 32;
