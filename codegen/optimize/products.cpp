@@ -109,14 +109,15 @@ const ProductTile& tile_for(const Draft& plan, const Sides& sides) {
     return tiles.back();
 }
 
-/// Threads of further ranges of the columns and rows where those of the tile are less than a wave.
+/// Threads of further ranges of the columns and rows where those of the tile are less than a wave and blocks are many.
 void fill_waves(Draft& plan, const Sides& sides) {
     constexpr int64_t kLeast = 8;  // times what a range is rounded up to
+    const int64_t units = rates_of(plan.target().arch).units;
     for (const std::vector<UOp>* side : {&sides.columns, &sides.rows})
         for (UOp range : *side) {
             const int64_t wanted = plan.target().wave_size / block_size(plan.kernel());
             const auto axis = plan.place(range);
-            if (wanted < 2 || !axis) continue;
+            if (wanted < 2 || !axis || product(plan.axes(ActionKind::local)) < 2 * units) continue;
             const int64_t size = plan.size(ActionKind::local, *axis);
             if (size % wanted && size >= kLeast * wanted)
                 plan.pad(plan.axes(ActionKind::local)[static_cast<size_t>(*axis)], wanted);
