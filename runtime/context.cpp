@@ -134,10 +134,11 @@ void Sweeper::sweep_for(size_t bytes) {
 }
 
 void Sweeper::sweep_recent() {
-    // A collection since the last time, as of what a compiler makes, found the graph of the call held, and made it old.
+    // Collections since the last time, as of what a compiler makes, found the graph of the call held, and made it old.
     const bool made_old = collections() != seen_;
     sweep_for(0);
-    sweep(made_old || live_nodes() < kFewNodes ? Generation::all : Generation::young);
+    const bool all = old_ones_let_go() && (made_old || live_nodes() < kFewNodes);
+    sweep(all ? Generation::all : Generation::young);
     seen_ = collections();
 }
 

@@ -47,12 +47,14 @@ struct Shard {
     Mutex mutex;
     NodeSet nodes;
     uint64_t insertions = 0;
-    std::vector<const Node*> young;  ///< made since the last collection: no older node leads to one
+    std::vector<const Node*> young;  ///< made since the last few collections: no older node leads to one
 };
 constexpr size_t kShards = 64;
 using Shards = uint64_t;  ///< a bit for each
 std::atomic<Shards> with_nodes{0}, with_young{0};
 constexpr size_t kManyNodes = 1 << 13;  // made since the last collection; they are still in the processor's cache
+// Collections that a young node lives through: a result is let go of behind that of the next one's call.
+constexpr uint8_t kChildhood = 3;
 
 std::array<Shard, kShards>& shards() {
     static auto* all = new std::array<Shard, kShards>;  // never destroyed: tensors of static life may outlive us
@@ -88,6 +90,8 @@ thread_local ScopeLock* held_scope = nullptr;
 // Counted since the process began; when `collect_at` are made, the end of a GraphScope collects.
 std::atomic<size_t> nodes_made{0}, nodes_freed{0}, collect_at{kManyNodes}, collections_done{0};
 std::atomic<size_t> kept_of_all{0};  // live after the last collection that looked at all nodes
+std::atomic<bool> old_let_go{false};
+thread_local size_t roots_let_go = 0;
 std::atomic<void (*)(UOp)> on_free_node{nullptr};
 
 void collect_on_pressure() {
@@ -222,6 +226,14 @@ UOp make(Op op, DType dtype, std::span<const UOp> sources, Arg arg) {
     return own ? make_in_scratch(key, *own) : make_for_all(key);
 }
 
+void Root::let_go() {
+    const Node* const n = uop_.node();
+    const bool old = n->old.load(std::memory_order_relaxed);  // behind the last count it may be freed
+    if (n->roots.fetch_sub(1, std::memory_order_relaxed) != 1) return;
+    ++roots_let_go;
+    if (old) old_let_go.store(true, std::memory_order_relaxed);
+}
+
 bool is_known_simple(UOp u) { return notes(u).simple.load(std::memory_order_relaxed); }
 void note_simple(UOp u) { notes(u).simple.store(true, std::memory_order_relaxed); }
 
@@ -280,13 +292,29 @@ void take_dead(Shard& shard, Generation which, std::vector<const Node*>& dead) {
     if (shard.nodes.size() == 0) with_nodes &= ~(Shards{1} << (&shard - shards().data()));
 }
 
-/// None: some thread is in a GraphScope. Young nodes are old when nothing was freed; old ones keep their marks.
-std::optional<size_t> try_sweep(Generation which) {
+/// Sources are as old at least as what is made of them.
+void grow_older(Shard& shard) {
+    std::erase_if(shard.young, [](const Node* n) {
+        if (++n->lived_through < kChildhood) return false;
+        n->old.store(true, std::memory_order_relaxed);
+        return true;
+    });
+    if (shard.young.empty()) with_young &= ~(Shards{1} << (&shard - shards().data()));
+}
+
+struct Swept {
+    size_t freed;
+    bool all;  ///< nothing was let go of meanwhile
+};
+/// None: some thread is in a GraphScope. Old nodes keep their marks.
+std::optional<Swept> try_sweep(Generation which) {
     if (scope_depth > 0) return std::nullopt;
     ScopeLock& scope = scope_lock();
     std::unique_lock exclusive(scope.mutex, std::try_to_lock);
     if (!exclusive || scope.lost) return std::nullopt;
     scope.sweeping = true;
+    if (which == Generation::all) old_let_go = false;
+    const size_t let_go_before = roots_let_go;
     std::vector<const Node*> roots, dead;
     auto look_at = [&](const Node* n) {
         n->marked = false;
@@ -301,28 +329,38 @@ std::optional<size_t> try_sweep(Generation which) {
     });
     mark(std::move(roots));
     for_each_shard(looked_at, [&](Shard& shard) { take_dead(shard, which, dead); });
-    if (dead.empty()) for_each_shard(with_young.exchange(0), [](Shard& shard) { shard.young.clear(); });
     for (const Node* n : dead)
-        for (uint32_t i = 0; i < n->source_count; ++i)
-            n->sources[i].node()->users.fetch_sub(1, std::memory_order_relaxed);
+        for (uint32_t i = 0; i < n->source_count; ++i) {
+            const Node* const s = n->sources[i].node();
+            const bool last = s->users.fetch_sub(1, std::memory_order_relaxed) == 1;
+            if (last && which == Generation::young && s->old && s->roots == 0) old_let_go = true;
+        }
     if (auto* told = on_free_node.load())
         for (const Node* n : dead) told(UOp(n));
     for (const Node* n : dead) FreeNode{}(n);
-    scope.sweeping = false;
     nodes_freed.fetch_add(dead.size(), std::memory_order_relaxed);
-    return dead.size();
+    const bool all = roots_let_go == let_go_before;
+    if (all) for_each_shard(with_young, grow_older);
+    scope.sweeping = false;
+    return Swept{dead.size(), all};
 }
 
 }  // namespace
 
-size_t sweep() { return try_sweep(Generation::all).value_or(0); }
+size_t sweep() {
+    const std::optional<Swept> swept = try_sweep(Generation::all);
+    return swept ? swept->freed : 0;
+}
+bool old_ones_let_go() { return old_let_go; }
 
 size_t collect_nodes(Generation which) {
     if (live_nodes() > 2 * kept_of_all.load(std::memory_order_relaxed) + kManyNodes) which = Generation::all;
     size_t freed = 0;
-    std::optional<size_t> round;
-    while ((round = try_sweep(which)) && *round > 0) freed += *round;  // what is told of a node may let go of a Root
-    if (!round) return freed;
+    for (bool done = false; !done;) {  // what is told of a node may let go of a Root
+        const std::optional<Swept> round = try_sweep(which);
+        if (!round) return freed;
+        freed += round->freed, done = round->all;
+    }
     collections_done.fetch_add(1, std::memory_order_relaxed);
     if (which == Generation::all) kept_of_all = live_nodes();
     collect_at = nodes_made.load(std::memory_order_relaxed) + kManyNodes;

@@ -35,7 +35,9 @@ struct Node {
         0};  ///< nodes that have it as a source, a node of two such sources counted twice
     mutable std::atomic<bool> bounds_known{false};
     mutable Bounds bounds{};
-    mutable bool marked = false;  ///< used by sweep alone
+    mutable std::atomic<bool> old{false};  ///< set by collections: it has lived through several
+    mutable uint8_t lived_through = 0;     ///< collections; this and the next used by sweep alone
+    mutable bool marked = false;
 };
 
 /// A handle to a node: trivially copyable, compared by address.

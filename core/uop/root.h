@@ -17,11 +17,12 @@ class Root {
         return *this;
     }
     ~Root() {
-        if (uop_) uop_.node()->roots.fetch_sub(1, std::memory_order_relaxed);
+        if (uop_) let_go();
     }
     UOp get() const { return uop_; }
 
   private:
+    void let_go();
     void retain() {
         if (!uop_) return;
         STRATA_CHECK(!uop_.node()->of_scratch, "{} is its thread's own and goes with its scope", to_string(uop_));
@@ -41,10 +42,12 @@ class GraphScope {
 
 /// Frees the nodes no Root reaches; returns how many. Does nothing (0) inside a GraphScope of any thread.
 size_t sweep();
-enum class Generation { young, all };  ///< young: made since the last collection
+enum class Generation { young, all };  ///< young: made since the last few collections
 /// Sweeps until nothing is freed; returns how many nodes were. Young nodes alone take a time that does not depend on how
 /// many live; where twice as many live as when all were looked at last, all are.
 size_t collect_nodes(Generation which);
+/// Whether old nodes may have become free since all were looked at last.
+bool old_ones_let_go();
 /// `told` runs for each node that a sweep frees, before its memory goes. One for the process.
 void on_free(void (*told)(UOp));
 size_t live_nodes();

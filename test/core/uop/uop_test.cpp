@@ -181,12 +181,34 @@ TEST(Sweep, OfYoungNodesLeavesOldOnesUntilThereAreTwiceAsMany) {
     Root young(old.get() * axis(602));
     axis(603) + old.get();
     EXPECT_EQ(collect_nodes(Generation::young), 2u) << "the unrooted sum and its range";
+    EXPECT_EQ(collect_nodes(Generation::young), 0u);
+    EXPECT_FALSE(old_ones_let_go());
     young = Root();
+    EXPECT_EQ(collect_nodes(Generation::young), 2u) << "what has lived through two is young";
+    EXPECT_FALSE(old_ones_let_go());
     old = Root();
+    EXPECT_TRUE(old_ones_let_go());
     axis(604);
-    EXPECT_EQ(collect_nodes(Generation::young), 1u) << "what has lived through one is old";
-    EXPECT_EQ(live_nodes(), before + 5);
-    EXPECT_EQ(collect_nodes(Generation::all), 5u);
+    EXPECT_EQ(collect_nodes(Generation::young), 1u) << "what has lived through three is old";
+    EXPECT_EQ(live_nodes(), before + 3);
+    EXPECT_EQ(collect_nodes(Generation::all), 3u);
+    EXPECT_FALSE(old_ones_let_go());
+}
+
+TEST(Sweep, OldNodesThatOnlyYoungOnesUsedAreLetGoWithThem) {
+    collect_nodes(Generation::all);
+    Root user;
+    {
+        Root old(axis(605) + axis(606));
+        for (int i = 0; i < 3; ++i) collect_nodes(Generation::young);
+        user = Root(old.get() * axis(607));
+    }
+    EXPECT_EQ(collect_nodes(Generation::all), 0u);
+    EXPECT_FALSE(old_ones_let_go());
+    user = Root();
+    EXPECT_EQ(collect_nodes(Generation::young), 2u);
+    EXPECT_TRUE(old_ones_let_go());
+    EXPECT_EQ(collect_nodes(Generation::all), 3u);
 }
 
 TEST(Sweep, FreesWhatIsLetGoOfWhileItFrees) {
