@@ -232,7 +232,7 @@ template <class T> STRATA_FN T bounded(T i, T size, T axis) {
     }
     return at;
 }
-//@ strata_copy_async strata_copies_done
+//@ strata_copy_async strata_copies_of_step_end strata_copies_done
 // From global to shared memory, as PTX's cp.async: what stands behind it goes on at once.
 template <int bytes> STRATA_FN void strata_copy_async(void* to, const void* from) {
     const unsigned shared = (unsigned)__cvta_generic_to_shared(to);
@@ -240,9 +240,10 @@ template <int bytes> STRATA_FN void strata_copy_async(void* to, const void* from
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from) : "memory");
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(bytes) : "memory");
-    asm volatile("cp.async.commit_group;" ::: "memory");
 }
-// All but the last so many copies are there.
+// What was started since the last one is waited for together.
+STRATA_FN void strata_copies_of_step_end() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// All but the last so many steps' copies are there.
 template <int under_way> STRATA_FN void strata_copies_done() {
     asm volatile("cp.async.wait_group %0;" ::"n"(under_way) : "memory");
 }

@@ -20,7 +20,9 @@ namespace strata::codegen {
 namespace {
 
 constexpr size_t kLongExpression = 100;  // characters; longer ones get a name though used once
-constexpr int kUnrolled = 8;             // steps of a loop over local memory that NVRTC writes out
+constexpr int kUnrolled = 8;             // steps of a loop over local memory that NVRTC writes out,
+constexpr int kAllUnrolled =
+    16;  // and of one that has no more than these, all: with those of a copied tile it is a tenth faster
 
 class Renderer {
   public:
@@ -117,7 +119,7 @@ class Renderer {
                 return true;
             case Op::barrier:
                 start_copies();
-                if (program_.copies_ahead) line("strata_copies_done<{}>();", copies_under_way_);
+                if (program_.copies_ahead) line("strata_copies_done<{}>();", steps_under_way_);
                 if (by_groups_) line("strata_fence_of_products();");
                 line("__syncthreads();");
                 return true;
@@ -195,7 +197,8 @@ class Renderer {
     void open_loop(UOp u) {
         std::string name = fmt::format("r{}", range_arg(u).id);
         const std::string steps = u.src().empty() ? fmt::to_string(range_arg(u).size) : value(u.src(0)).text;
-        if (unrolled_.contains(u)) line("#pragma unroll {}", kUnrolled);
+        if (unrolled_.contains(u))
+            line("#pragma unroll {}", range_arg(u).size <= kAllUnrolled ? range_arg(u).size : kUnrolled);
         line("for ({0} {1} = 0; {1} < {2}; {1}++) {{", hip_type(u.dtype()), name, steps);
         values_[u] = {name};
         depth_++;
@@ -310,20 +313,29 @@ class Renderer {
     }
     static UOp memory_of(UOp access) { return skip_after(access.src(0).src(0)); }
 
-    /// What a loop's barriers need not wait for: copies of the steps that stand before it, less those of its next one.
+    /// Copies of a step, which are waited for together, and the steps that a loop's barriers need not wait for: those that stand before
+    /// it less its next one. Where several loops copy, each waits for all that is under way.
     void count_copies_under_way() {
         std::vector<UOp> before, inside;  // stores of what is read from memory
+        UOpMap<bool> loops;
+        UOp outermost;
         for (size_t i = 0, depth = 0; i < program_.ops.size(); ++i) {
             const UOp u = program_.ops[i];
-            if (u.is(Op::range)) ++depth;
+            if (u.is(Op::range) && depth++ == 0) outermost = u;
             if (u.is(Op::end)) --depth;
-            if (u.is(Op::store) && u.src(1).is(Op::load) && memory_of(u).as<ParamArg>().space == Space::local)
-                (depth ? inside : before).push_back(u);
+            if (!u.is(Op::store) || !u.src(1).is(Op::load) || memory_of(u).as<ParamArg>().space != Space::local)
+                continue;
+            (depth ? inside : before).push_back(u);
+            if (depth) loops[outermost] = true;
         }
         for (UOp u : inside) filled_ahead_[memory_of(u)] = true;
-        const auto is_ahead = [&](UOp u) { return is_copied_ahead(u); };
-        copies_under_way_ =
-            static_cast<int>(std::ranges::count_if(before, is_ahead) - std::ranges::count_if(inside, is_ahead));
+        const auto ahead = [&](const std::vector<UOp>& stores) {
+            return static_cast<int>(std::ranges::count_if(stores, [&](UOp u) { return is_copied_ahead(u); }));
+        };
+        copies_of_step_ = std::max(ahead(inside), 1);
+        const bool in_steps = loops.size() == 1 && ahead(before) % copies_of_step_ == 0;
+        if (!in_steps) copies_of_step_ = 1;
+        steps_under_way_ = in_steps ? ahead(before) / copies_of_step_ - 1 : 0;
     }
 
     /// The last of the loads that a loop's step does for the next one.
@@ -356,7 +368,10 @@ class Renderer {
     }
 
     void start_copies() {
-        for (const std::string& copy : copies_) line("{}", copy);
+        for (const std::string& copy : copies_) {
+            line("{}", copy);
+            if (++copies_started_ % copies_of_step_ == 0) line("strata_copies_of_step_end();");
+        }
         copies_.clear();
     }
     /// Where a loop does nothing but add to them, products go on up to the next step's.
@@ -411,7 +426,7 @@ class Renderer {
     ProductsUnderWay products_{program_.ops};
     std::string sums_;                 // of products that are under way up to the end of a loop
     std::vector<std::string> copies_;  // of a loop's step that start behind its products
-    int copies_under_way_ = 0;
+    int copies_of_step_ = 1, copies_started_ = 0, steps_under_way_ = 0;
     int64_t asked_ = 0;  // bytes of memory of the block, where the launch gives it
     int next_lds_ = 0, next_acc_ = 0, next_val_ = 0, next_idx_ = 0, next_alu_ = 0;
 };

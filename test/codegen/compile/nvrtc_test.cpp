@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "../kernel/build_helpers.h"
 #include "fixtures.h"
+#include "strata/codegen/compile/compile_kernel.h"
 #include "strata/codegen/compile/prelude_p.h"
 
 namespace strata::codegen {
@@ -46,6 +48,29 @@ TEST(Nvrtc, OptionsOfClangArePassedOnWhereBothHaveThem) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, ErrorKind::Usage);
     EXPECT_NE(refused.error().message.find("-mcumode"), std::string::npos);
+}
+
+TEST(Nvrtc, CopiesOfAStepAreWaitedForTogether) {
+    GraphScope scope;
+    const Target target = target_of(hopper);
+    const Kernel product = start_schedule(built(test::matmul(test::filled({64, 256}), test::filled({256, 64}))).kernel);
+    const auto actions =
+        parse_actions("upcast(1, 4) local(1, 16) upcast(0, 4) local(0, 16) stage_copied(0, 16)").value();
+    const std::string text = render_kernel(apply_all(product, actions, target).value(), target).value().text;
+    const auto count = [](std::string_view in, std::string_view what) {
+        int n = 0;
+        for (size_t at = in.find(what); at != in.npos; at = in.find(what, at + 1)) ++n;
+        return n;
+    };
+    const std::string_view before = std::string_view(text).substr(0, text.find("for ("));
+    // Four of A's elements and a vector of B's a thread; local memory holds four steps, of which three are ahead.
+    EXPECT_EQ(count(before, "strata_copy_async<"), 3 * 5) << text;
+    EXPECT_EQ(count(before, "strata_copies_of_step_end();"), 3);
+    EXPECT_EQ(count(text, "strata_copy_async<"), 4 * 5);
+    EXPECT_EQ(count(text, "strata_copies_of_step_end();"), 4);
+    EXPECT_EQ(count(text, "strata_copies_done<2>();"), 1);
+    EXPECT_EQ(count(text, "strata_copies_done<"), 1);
+    EXPECT_EQ(count(text, "#pragma unroll 16\n"), 1) << "a loop of few steps is written out whole";
 }
 
 class NvrtcTest : public CompileTest {

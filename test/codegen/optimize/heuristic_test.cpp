@@ -160,6 +160,24 @@ TEST(Heuristic, WithoutScalarLoadsFewRowsComeByWayOfLocalMemory) {
     }
 }
 
+TEST(Heuristic, StepsOfProductsAreCopiedAheadWhereCopiesGoOnByThemselves) {
+    GraphScope scope;
+    const Target hopper = target_of(Chip::parse("sm_90").value());
+    const auto copied = [&](UOp a, UOp b) {
+        return to_string(heuristic(start_schedule(built(matmul(a, b)).kernel), hopper).actions);
+    };
+    const auto of = [](int64_t rows, int64_t columns) { return filled({rows, columns}); };
+    const auto turned = [](UOp x) { return permute(x, {1, 0}); };
+    EXPECT_EQ(copied(of(4096, 64), of(64, 4096)),
+              "upcast(1, 4) local(1, 16) upcast(1, 4) upcast(0, 4) local(0, 16) upcast(0, 2) stage_copied(0, 16)");
+    const std::string small =
+        "upcast(1, 4) local(1, 8) upcast(1, 4) upcast(0, 4) local(0, 8) upcast(0, 2) stage_copied(0, 16)";
+    EXPECT_EQ(copied(of(2048, 64), of(64, 2048)), small);
+    EXPECT_EQ(copied(turned(of(64, 2048)), of(64, 2048)), small);
+    EXPECT_EQ(copied(of(2048, 64), turned(of(2048, 64))).find("stage_copied"), std::string::npos) << "by elements";
+    EXPECT_EQ(copied(of(2000, 64), of(64, 2048)).find("stage_copied"), std::string::npos) << "masks";
+}
+
 TEST(Heuristic, TilesOfProductsLeaveTheCardEnoughBlocks) {
     GraphScope scope;
     const auto tiled = [](int64_t m, int64_t n, int64_t k) {
