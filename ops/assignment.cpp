@@ -3,6 +3,7 @@
 
 #include "strata/ops/build_p.h"
 #include "strata/ops/complex_p.h"
+#include "strata/ops/gradient_rules.h"
 #include "strata/ops/index_error.h"
 #include "strata/ops/indexing_p.h"
 
@@ -60,7 +61,7 @@ Tensor last_writer(const Tensor& positions, int64_t n) {
 
 /// old (n,) with values (m,) at positions (m,); of several for one place the last.
 Tensor written(const Tensor& old, const Tensor& positions, const Tensor& values) {
-    if (positions.numel() == 0) return old;
+    if (positions.numel() == 0) return without_derivative(old, {values});
     Tensor writer = last_writer(positions.contiguous(), old.numel());
     Tensor chosen = values.is_uniform() ? Tensor::uniform(values.value(), old.shape(), values.placement())
                                         : take_axis(values, writer.maximum(0), 0);
@@ -198,7 +199,7 @@ Tensor Tensor::scatter(int axis, const Tensor& indices, const Tensor& values) co
         return of_parts(real().scatter(axis, indices, values.real()), imag().scatter(axis, indices, values.imag()));
     const int at = axis_of("scatter", axis, ndim());
     Scatter s = prepared("scatter", *this, at, indices, values);
-    if (values.numel() == 0) return *this;
+    if (values.numel() == 0) return without_derivative(*this, {values});
     const int64_t rows = s.rows(), n = s.n(), m = s.m();
     if (!s.few("scatter"))
         return written(s.old.flatten(), s.positions(), s.values.flatten()).reshape(s.moved).movedim(-1, at);
@@ -217,7 +218,7 @@ Tensor Tensor::scatter_add(int axis, const Tensor& indices, const Tensor& values
     if (dtype().is_bool())
         user_error(ErrorKind::DType, "[scatter_add] takes integers and floats, not bool; cast first");
     Scatter s = prepared("scatter_add", *this, at, indices, values);
-    if (values.numel() == 0) return *this;
+    if (values.numel() == 0) return without_derivative(*this, {values});
     const int64_t rows = s.rows(), n = s.n();
     Tensor values_there = widened(s.values, false), added;
     if (s.few("scatter_add")) {

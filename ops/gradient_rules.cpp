@@ -7,6 +7,7 @@
 
 #include "strata/core/support/mutex.h"
 #include "strata/core/uop/walk.h"
+#include "strata/ops/build_p.h"
 #include "strata/ops/gradients.h"
 #include "strata/runtime/realize.h"
 
@@ -64,13 +65,12 @@ Tensor with_rule(const Tensor& value, GradientRule rule) {
     static const bool told = (runtime::on_forget([](UOp node) { rules().forget(node); }), true);
     STRATA_CHECK(told, "rules do not hear of nodes");
     GraphScope scope;
-    Tensor marked = detach(detach(detach(value)));
+    Tensor marked = detach(detach(detach(value.is_uniform() ? held(value) : value)));
     bool has_it = false;
     while (const auto there = rules().find(marked.uop())) {
         if ((has_it = is_same(*there, rule))) break;
         marked = detach(marked);
     }
-    if (marked.is_uniform()) marked = Tensor(marked.uop(), marked.placement());
     if (!has_it) rules().add(marked.value(), std::move(rule));
     return marked;
 }
@@ -82,6 +82,24 @@ Tensor with_backward(const Tensor& value, std::string_view kind, std::initialize
     if (without_past) return value;
     GradientRule rule{.backward = std::move(backward), .kind = kind};
     for (const Tensor& x : inputs) rule.inputs.emplace_back(x.uop());
+    return with_rule(value, std::move(rule));
+}
+
+Tensor without_derivative(const Tensor& value, std::vector<Tensor> inputs) {
+    std::erase_if(inputs, [](const Tensor& x) { return !x.dtype().is_float() || !wants_gradient(x); });
+    if (without_past || inputs.empty()) return value;
+    GraphScope scope;
+    GradientRule rule{.kind = "without derivative"};
+    rule.inputs.emplace_back(value.uop());
+    for (Tensor& x : inputs) {
+        rule.inputs.emplace_back(x.uop());
+        x = held(x);
+    }
+    rule.backward = [inputs = std::move(inputs)](const Tensor& g) {
+        std::vector<Tensor> out{g};
+        for (const Tensor& x : inputs) out.push_back(like(x, 0));
+        return out;
+    };
     return with_rule(value, std::move(rule));
 }
 

@@ -32,6 +32,9 @@ Tensor with_rule(const Tensor& value, GradientRule rule);
 /// As with_rule, for a value of these tensors, if gradients may go past it at all.
 Tensor with_backward(const Tensor& value, std::string_view kind, std::initializer_list<Tensor> inputs,
                      std::function<std::vector<Tensor>(const Tensor& g)> backward);
+/// The value, made without elements of the inputs that it has none of: zeros arrive at those that want a gradient, and at what
+/// else it was made of what does without them.
+Tensor without_derivative(const Tensor& value, std::vector<Tensor> inputs);
 /// x's value, which rules hold: not the leaf, which holds its gradient, which may hold the rule.
 Tensor held(const Tensor& x);
 /// As substitute, and what had a rule has it still: `remade` says what becomes of a tensor that the rule makes.

@@ -343,8 +343,8 @@ Tensor replaced(const Tensor& t, const std::vector<Tensor>& stand_ins, const std
     if (t.is_complex()) return each_part(t, [&](const Tensor& part) { return replaced(part, stand_ins, originals); });
     UOpMap<UOp> by;
     for (size_t i = 0; i < stand_ins.size(); ++i) {
-        by.emplace(stand_ins[i].real().value(), originals[i].real().value());
-        if (stand_ins[i].is_complex()) by.emplace(stand_ins[i].imag().value(), originals[i].imag().value());
+        by.emplace(stand_ins[i].real().value(), originals[i].real().uop());
+        if (stand_ins[i].is_complex()) by.emplace(stand_ins[i].imag().value(), originals[i].imag().uop());
     }
     const UOp root = substitute_with_rules(t.value(), by,
                                            [=](const Tensor& x) { return x ? replaced(x, stand_ins, originals) : x; });

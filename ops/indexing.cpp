@@ -96,7 +96,7 @@ Tensor take_axis(const Tensor& x, const Tensor& indices, int axis) {
     if (product(to) > 0 && x.size(axis) == 0)
         user_error(ErrorKind::Shape, "[take] axis {} of shape {} has no elements to take", axis, to_string(x.shape()));
     GraphScope scope;
-    if (product(to) == 0) return Tensor::uniform(constant_int(x.dtype(), 0), to, device);
+    if (product(to) == 0) return without_derivative(Tensor::uniform(constant_int(x.dtype(), 0), to, device), {x});
     if (x.is_uniform() && !settings().check_indices) return Tensor::uniform(x.value(), to, device);
     UOp result = make(Op::take, x.dtype(), {x.uop(), indices.uop()}, TakeArg{axis});
     return Tensor(result, device);
@@ -274,7 +274,7 @@ Tensor Tensor::gather(int axis, const Tensor& indices) const {
     Tensor offset;
     const runtime::Device* device = common_device("gather", *this, indices);
     GraphScope scope;
-    if (product(to) == 0) return uniform(constant_int(dtype(), 0), std::move(to), device);
+    if (product(to) == 0) return without_derivative(uniform(constant_int(dtype(), 0), std::move(to), device), {*this});
     for (int i = 0; i < ndim(); ++i) {
         int64_t n = shape()[static_cast<size_t>(i)];
         stride = n ? stride / n : 0;

@@ -3,6 +3,7 @@
 
 #include "strata/ops/build_p.h"
 #include "strata/ops/complex_p.h"
+#include "strata/ops/gradient_rules.h"
 
 namespace strata {
 
@@ -145,6 +146,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int axis) {
     Shape shape = first.shape();
     shape[at] = total;
     check_shape("cat", shape);
+    std::vector<Tensor> empty;
     Tensor out, position = iota_along(shape, static_cast<int>(at));
     int64_t end = total;
     for (size_t i = tensors.size(); i-- > 0;) {
@@ -155,10 +157,13 @@ Tensor cat(const std::vector<Tensor>& tensors, int axis) {
             Tensor piece = tensors[i].cast(type);
             piece = piece.is_uniform() ? Tensor::uniform(piece.value(), shape, piece.placement()) : piece.pad(room);
             out = out ? where(lt(position, end), piece, out) : piece;
+        } else {
+            empty.push_back(tensors[i]);
         }
         end = begin;
     }
-    return out ? out : Tensor::uniform(constant_int(type, 0), shape, placed->placement());
+    if (!out) out = Tensor::uniform(constant_int(type, 0), shape, placed->placement());
+    return empty.empty() ? out : without_derivative(out, std::move(empty));
 }
 
 Tensor stack(const std::vector<Tensor>& tensors, int axis) {

@@ -1,5 +1,6 @@
 #include "strata/ops/build_p.h"
 #include "strata/ops/complex_p.h"
+#include "strata/ops/gradient_rules.h"
 
 namespace strata {
 
@@ -35,7 +36,8 @@ Tensor Tensor::matmul(const Tensor& other) const {
     full.insert(full.end(), {n, m, k});
     check_shape("matmul", full);
     GraphScope scope;
-    if (product(full) == 0) return uniform(constant_int(type, 0), std::move(to), device);
+    if (product(full) == 0)
+        return without_derivative(uniform(constant_int(type, 0), std::move(to), device), {*this, other});
     Tensor left = expand_to(a.cast(type).cast(wide).unsqueeze(-2), full);
     Tensor right = expand_to(b.cast(type).cast(wide).mT().unsqueeze(-3), full);
     return reduce(left.mul(right), Op::add, {static_cast<int>(full.size()) - 1}).reshape(to).cast(type);

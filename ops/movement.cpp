@@ -3,6 +3,7 @@
 
 #include "strata/ops/build_p.h"
 #include "strata/ops/complex_p.h"
+#include "strata/ops/gradient_rules.h"
 
 namespace strata {
 
@@ -150,7 +151,7 @@ Tensor Tensor::pad(const Pairs& before_after, Number fill) const {
     if (none) return *this;
     check_shape("pad", to);
     if (parts_) return complex_pad(*this, before_after, fill);
-    if (numel() == 0) return like(*this, fill, std::move(to), dtype());
+    if (numel() == 0) return without_derivative(like(*this, fill, std::move(to), dtype()), {*this});
     BoundsArg arg{before_after};
     Tensor padded = node(Op::pad, *this, arg);
     if (fill.is_zero()) return padded;

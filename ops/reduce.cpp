@@ -4,6 +4,7 @@
 
 #include "strata/ops/build_p.h"
 #include "strata/ops/complex_p.h"
+#include "strata/ops/gradient_rules.h"
 #include "strata/ops/gradients.h"
 #include "strata/ops/special_p.h"
 
@@ -28,7 +29,7 @@ Shape kept_shape(Shape shape, const std::vector<int>& axes, bool keepdims) {
 /// x already has the type of the result's accumulator; `empty` is the result over no elements.
 Tensor folded(const Tensor& x, Op o, const std::vector<int>& axes, bool keepdims, Number empty) {
     Shape to = kept_shape(x.shape(), axes, keepdims);
-    if (x.numel() == 0) return like(x, empty, std::move(to), x.dtype());
+    if (x.numel() == 0) return without_derivative(like(x, empty, std::move(to), x.dtype()), {x});
     std::vector<int> real = axes;
     std::erase_if(real, [&](int axis) { return x.shape()[static_cast<size_t>(axis)] == 1; });
     return real.empty() ? x.reshape(to) : reduce(x, o, real).reshape(to);

@@ -71,20 +71,32 @@ std::string printed(Tensor& t) {
     }
 }
 
-// pickle and deepcopy: the bytes, their type and where they were.
+// pickle and deepcopy: the bytes, their type, where they were, and whether they require a gradient.
 
-Tensor restored(const py::bytes& bytes, const Shape& shape, DType type, const std::string& device) {
+Tensor restored(const py::bytes& bytes, const Shape& shape, DType type, const std::string& device, bool requires_grad) {
     std::string_view content = bytes;
     if (static_cast<int64_t>(content.size()) != Tensor::zeros(shape, type).nbytes())
         user_error(ErrorKind::Usage, "{} bytes do not hold a tensor of shape {} of {}", content.size(),
                    to_string(shape), type.name());
-    return Tensor::from_host(content.data(), shape, type, device);
+    Tensor out = Tensor::from_host(content.data(), shape, type, device);
+    if (requires_grad) out.requires_grad_();
+    return out;
 }
 
 py::tuple state_of(Tensor& t) {
     std::string content(static_cast<size_t>(t.nbytes()), 0);
     computing([&] { t.to_host(content.data()); });
-    return py::make_tuple(py::bytes(content), t.shape(), t.dtype(), t.device().name());
+    return py::make_tuple(py::bytes(content), t.shape(), t.dtype(), t.device().name(), t.requires_grad());
+}
+
+Tensor deep_copy(Tensor& t) {
+    const py::tuple state = state_of(t);
+    Tensor out = restored(state[0], t.shape(), t.dtype(), t.device().name(), t.requires_grad());
+    if (t.has_grad()) {
+        Tensor grad = t.grad();
+        out.set_grad(deep_copy(grad));
+    }
+    return out;
 }
 
 /// An int that says, when it is called, that it is a property: elsewhere size is a method.
@@ -202,13 +214,7 @@ void bind_exchange(Class& c) {
             return py::make_tuple(py::module_::import("strata._strata").attr("_restored"), state_of(t));
         });
     c.def("__copy__", [](const Tensor& t) { return t; });
-    c.def(
-        "__deepcopy__",
-        [](Tensor& t, As<"dict[int, Any]">) {
-            py::tuple state = state_of(t);
-            return restored(state[0], state[1].cast<Shape>(), state[2].cast<DType>(), state[3].cast<std::string>());
-        },
-        py::arg("memo"));
+    c.def("__deepcopy__", [](Tensor& t, As<"dict[int, Any]">) { return deep_copy(t); }, py::arg("memo"));
 }
 
 void bind_protocols(Class& c) {
@@ -268,7 +274,8 @@ void bind_protocols(Class& c) {
 }  // namespace
 
 void bind_data(py::module_& m, Class& c) {
-    m.def("_restored", &restored);
+    m.def("_restored", &restored, py::arg("bytes"), py::arg("shape"), py::arg("dtype"), py::arg("device"),
+          py::arg("requires_grad") = false);
     bind_properties(c);
     bind_values(c);
     bind_exchange(c);

@@ -46,10 +46,14 @@ def checked(path, name, row, size):
         raise malformed(path, f"the header does not describe '{name}'") from None
     if type_ not in TYPES:
         raise malformed(path, f"'{name}' is of type {type_}, which is not known here: {', '.join(TYPES)} are")
-    if not all(type(n) is int and n >= 0 for n in numbers) or end > size:
-        raise malformed(path, f"'{name}' lies outside of the file")
-    if end - start != math.prod(shape) * _strata.dtypes.__dict__[TYPES[type_]].itemsize:
-        raise malformed(path, f"'{name}' of {type_} {tuple(shape)} has {end - start} bytes")
+    if not all(type(n) is int and n >= 0 for n in numbers):
+        raise malformed(path, f"'{name}' has shape {shape} and data_offsets {[start, end]}: all are integers, none below 0")
+    wanted = math.prod(shape) * _strata.dtypes.__dict__[TYPES[type_]].itemsize
+    if end - start != wanted:
+        takes = f"{wanted} bytes" if wanted < 1 << 64 else "more than 2**64 bytes"
+        raise malformed(path, f"'{name}' of {type_} {tuple(shape)} takes {takes}, its data_offsets {[start, end]} say {end - start}")
+    if end > size:
+        raise malformed(path, f"'{name}' lies outside of the file: it ends at byte {end} of {size} bytes of data")
     return TYPES[type_], tuple(shape), start, end
 
 
