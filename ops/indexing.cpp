@@ -58,10 +58,8 @@ Tensor picked(const Tensor& x, const std::vector<AxisPick>& picks) {
         strided |= p.step != 1;
     }
     Tensor out = x.shrink(keep).flip(flips);
-    if (out.is_uniform() || product(to) == 0) {
-        GraphScope scope;
-        return Tensor::uniform(out.is_uniform() ? out.value() : constant_int(x.dtype(), 0), to, x.placement());
-    }
+    if (out.is_uniform()) return Tensor::uniform(out.value(), to, x.placement());
+    if (product(to) == 0) return without_derivative(like(x, 0, to, x.dtype()), {x});
     if (!strided) return out;
     return out.pad(room).reshape(split).shrink(columns).reshape(to);
 }

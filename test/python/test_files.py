@@ -90,6 +90,21 @@ def test_damaged_safetensors_are_refused(name, tmp_path):
         strata.load(tmp_path / "x.safetensors")
 
 
+SIZES = {
+    r"'a' of F32 \(3,\) takes 12 bytes, its data_offsets \[0, 8\] say 8": {"shape": [3]},
+    r"'a' of F32 \(4294967296, 4294967296\) takes more than 2\*\*64 bytes": {"shape": [1 << 32, 1 << 32]},
+    r"'a' has shape \[-2\] and data_offsets \[0, 8\]: all are integers, none below 0": {"shape": [-2]},
+    r"'a' lies outside of the file: it ends at byte 16 of 8 bytes of data": {"data_offsets": [8, 16]},
+}
+
+
+@pytest.mark.parametrize("said", SIZES)
+def test_what_is_wrong_with_sizes_of_safetensors_is_said(said, tmp_path):
+    (tmp_path / "x.safetensors").write_bytes(header({"a": ONE | SIZES[said]}, bytes(8)))
+    with pytest.raises(strata.UsageError, match=said):
+        strata.load(tmp_path / "x.safetensors")
+
+
 def test_a_tensor_is_read_when_it_is_used(tmp_path):
     path = tmp_path / "x.safetensors"
     strata.save(path, {"a": Tensor([1.0, 2.0]), "b": Tensor([3.0])})

@@ -39,9 +39,25 @@ def held():
 
 _strata._add_null_devices()
 with strata.config(device="null:gfx1100"):
-    net = nn.Sequential(nn.Linear(16, 8), nn.GELU(), nn.Linear(8, 4))
+    class Attention(nn.Module):
+        def __init__(self):
+            self.embedding, self.inner, self.out = nn.Embedding(12, 8), nn.Linear(8, 24), nn.Linear(8, 4)
+
+        def __call__(self, x):
+            q, k, v = self.inner(self.embedding(x)).split(8, -1)
+            return self.out(((q @ k.mT) * 8**-0.5).softmax(-1) @ v)[:, 0]
+
+    nets = {
+        "dense": lambda: (nn.Sequential(nn.Linear(16, 8), nn.GELU(), nn.Linear(8, 4)), np.ones((4, 16), np.float32)),
+        "convolutional": lambda: (
+            nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(8, 4)),
+            np.ones((4, 1, 4, 4), np.float32),
+        ),
+        "attention": lambda: (Attention(), np.ones((4, 3), np.int64)),
+    }
+    net, x = nets[sys.argv[4]]()
     step = optim.AdamW(net.parameters())
-    x, kept = Tensor(np.ones((4, 16), np.float32)).realize(), []
+    x, kept = Tensor(x).realize(), []
 
     def train(x):
         loss = (net(x).square() + Tensor.rand(4)).mean()
@@ -70,10 +86,10 @@ print(json.dumps({name: after[name] - before[name] for name in after}))
 ALLOWED = {"nodes": 0, "device bytes": 0, "Python's blocks": CONTROL // 4, "heap bytes": CONTROL * 16}
 
 
-def growth(steps, captured, leak="nothing"):
+def growth(steps, captured, leak="nothing", net="dense"):
     """What the second half of the steps added, by what was counted."""
     how = "captured" if captured else "plain"
-    done = subprocess.run([sys.executable, "-c", TRAINING, how, str(steps), leak], env=os.environ, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", TRAINING, how, str(steps), leak, net], env=os.environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -96,3 +112,11 @@ LEAKS = {"a tensor": "device bytes", "a graph": "nodes", "an object": "Python's 
 def test_one_small_thing_a_step_is_found(leak, captured):
     added = growth(CONTROL, captured, leak)
     assert LEAKS[leak] in grown(added), added
+
+
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize("net", ["convolutional", "attention"])
+def test_nets_of_other_layers_leave_nothing_behind(net, captured):
+    added = growth(CONTROL, captured, net=net)
+    assert not grown(added), added
+    assert "heap bytes" in grown(growth(CONTROL, captured, "memory of malloc", net))

@@ -63,6 +63,26 @@ def test_a_deep_copy_has_memory_of_its_own():
     assert pickle.loads(pickle.dumps(other)).device == "emu:gfx942"
 
 
+def test_copies_require_gradients_as_the_tensor_does():
+    x = Tensor([1.0, 2.0]).requires_grad_()
+    deep, pickled = copy.deepcopy(x), pickle.loads(pickle.dumps(x))
+    assert deep.requires_grad and pickled.requires_grad and not copy.deepcopy(x * 2).requires_grad
+    (deep * 3).sum().backward()
+    assert deep.grad.tolist() == [3, 3] and x.grad is None and pickled.grad is None
+    again = copy.deepcopy(deep)
+    (again * 4).sum().backward()
+    assert again.grad.tolist() == [7, 7] and deep.grad.tolist() == [3, 3] and pickle.loads(pickle.dumps(deep)).grad is None
+    restore, state = x.__reduce__()
+    assert not restore(*state[:4]).requires_grad  # of a pickle that says nothing of gradients
+
+
+def test_a_deep_copy_of_a_net_can_be_trained():
+    net = strata.nn.Sequential(strata.nn.Linear(2, 3), strata.nn.Linear(3, 1))
+    other = copy.deepcopy(net)
+    other(Tensor.ones(1, 2)).sum().backward()
+    assert all(p.grad is not None for p in other.parameters()) and all(p.grad is None for p in net.parameters())
+
+
 def test_types_can_be_pickled():
     for t in [*dtypes.all, dtypes.index]:
         assert pickle.loads(pickle.dumps(t)) == t and copy.deepcopy(t) == t
