@@ -4,6 +4,7 @@
     net.load_state_dict(strata.load("net.safetensors"))
 """
 
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -50,11 +51,32 @@ def malformed(path, what):
     return UsageError(f"[load] {path}: {what}")
 
 
+MOST_AXES = 64  # as NumPy has
+
+
+def bytes_of(path, name, shape, itemsize=1):
+    """Those of a tensor, whose shape is one that tensors have: what a file says may be anything."""
+    if len(shape) > MOST_AXES:
+        raise malformed(path, f"'{name}' has {len(shape)} axes; tensors have {MOST_AXES} at most")
+    if not all(type(n) is int and 0 <= n < 1 << 63 for n in shape) or math.prod(n or 1 for n in shape) >= 1 << 63:
+        raise malformed(path, f"'{name}' has a shape that no tensor has: {str(tuple(shape))[:200]}")
+    return math.prod(shape) * itemsize
+
+
+def part_of(path, name, start, size):
+    """Bytes of a file that were there when it was opened."""
+    with open(path, "rb") as file:
+        file.seek(start)
+        content = file.read(size)
+    if len(content) != size:
+        raise malformed(path, f"'{name}' is not there any more")
+    return content
+
+
 def load(path, device=""):
     """The tensors of a file, as a Mapping that reads each when it is asked for.
 
-    The format is told by the name: .safetensors; .npz, .npy; .pt, .pth, .bin; .gguf (which needs the package gguf). Of a PyTorch
-    checkpoint names of nested dicts are joined by dots, and what it holds beside tensors is in metadata; nothing that a pickle
+    The format is told by the name: .safetensors; .npz, .npy; .pt, .pth, .bin; .gguf. Of a PyTorch checkpoint names of nested dicts are joined by dots, and what it holds beside tensors is in metadata; nothing that a pickle
     may ask to be called is called. Quantised tensors of GGUF are expressions of float32 over their bytes. device: where they
     go. UsageError for a file that is not what its name says, and for a name that says nothing.
     """

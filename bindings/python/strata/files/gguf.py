@@ -1,115 +1,120 @@
-"""GGUF, through the package gguf. Quantised tensors are expressions over their bytes; the layouts are those of llama.cpp's
-ggml-common.h, whose names are used."""
+"""GGUF: values by name, then what the file holds of tensors, then their bytes. The format is ggml's docs/gguf.md."""
+
+import os
+import struct
+
+import numpy as np
 
 from .. import _strata
-from .._strata import Tensor, Unsupported
-from . import malformed
+from .._strata import Unsupported
+from . import bytes_of, malformed, part_of
+from .blocks import QUANTISED
 
 PLAIN = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64"}
 
+# ggml's numbers of types; those without a name are of no file any more.
+KINDS = dict(enumerate("""F32 F16 Q4_0 Q4_1 - - Q5_0 Q5_1 Q8_0 Q8_1 Q2_K Q3_K Q4_K Q5_K Q6_K Q8_K IQ2_XXS IQ2_XS IQ3_XXS IQ1_S IQ4_NL IQ3_S IQ2_S IQ4_XS
+    I8 I16 I32 I64 F64 IQ1_M BF16 - - - TQ1_0 TQ2_0 - - - MXFP4""".split()))  # fmt: skip
 
-def number(blocks, at):
-    """The float16 at these bytes of each block, as float32."""
-    low, high = blocks[:, at].cast("uint16"), blocks[:, at + 1].cast("uint16")
-    return (low | (high << 8)).bitcast("float16").cast("float32").unsqueeze(1)
-
-
-def nibbles(bytes_):
-    """(n, k) -> (n, 2 k): the low halves of all bytes, then the high ones."""
-    return _strata.cat([bytes_ & 15, bytes_ >> 4], 1)
+NUMBERS = {0: "u1", 1: "i1", 2: "<u2", 3: "<i2", 4: "<u4", 5: "<i4", 6: "<f4", 7: "?", 10: "<u8", 11: "<i8", 12: "<f8"}
+TEXT, ARRAY = 8, 9
+MOST_VALUES = 1 << 24  # of all arrays: tens of times the largest vocabulary
 
 
-def bits(bytes_, count):
-    """(n, k) -> (n, count): bit i of the bytes, the lowest first."""
-    i = Tensor.arange(count, dtype="int32")
-    return (bytes_.take(i // 8, 1) >> (i % 8).cast("uint8")) & 1
+class Header:
+    """What a file says before the bytes of its tensors, read in its order and never beyond its end."""
+
+    def __init__(self, path, file):
+        self.path, self.file, self.left, self.values = path, file, os.fstat(file.fileno()).st_size, MOST_VALUES
+
+    def take(self, size):
+        if size > self.left:
+            raise malformed(self.path, f"no GGUF: {size} bytes are to come where {self.left} are left")
+        self.left -= size
+        return self.file.read(size)
+
+    def number(self, kind):
+        return np.frombuffer(self.take(np.dtype(kind).itemsize), kind)[0].item()
+
+    def text(self):
+        try:
+            return self.take(int.from_bytes(self.take(8), "little")).decode()
+        except UnicodeDecodeError as e:
+            raise malformed(self.path, f"no GGUF: a text is not in UTF-8: {e}") from None
+
+    def value(self, kind, depth=0):
+        if kind == TEXT:
+            return self.text()
+        if kind in NUMBERS:
+            return self.number(NUMBERS[kind])
+        if kind != ARRAY or depth > 8:
+            raise malformed(self.path, f"no GGUF: a value of type {kind}" if kind != ARRAY else "arrays in arrays, deeper than 8")
+        kind, count = self.number("<u4"), self.number("<u8")
+        self.values -= count
+        if self.values < 0:
+            raise malformed(self.path, f"an array of {count} values: {MOST_VALUES} in all are read")
+        if kind in NUMBERS:
+            return np.frombuffer(self.take(count * np.dtype(NUMBERS[kind]).itemsize), NUMBERS[kind]).tolist()
+        return [self.value(kind, depth + 1) for _ in range(count)]
+
+    def named(self, count, of):
+        """A dict of so many; a name stands there once."""
+        found = {}
+        for _ in range(count):
+            name = self.text()
+            if name in found:
+                raise malformed(self.path, f"'{name}' is there twice")
+            found[name] = of()
+        return found
+
+    def tensor(self):
+        """(shape, the name of its type, where it begins)."""
+        axes = self.number("<u4")
+        shape = tuple(np.frombuffer(self.take(axes * 8), "<u8").tolist()[::-1])
+        kind = self.number("<u4")
+        return shape, KINDS.get(kind, f"{kind}"), self.number("<u8")
 
 
-def q4_0(b):
-    return (nibbles(b[:, 2:]).cast("float32") - 8) * number(b, 0)
-
-
-def q4_1(b):
-    return nibbles(b[:, 4:]).cast("float32") * number(b, 0) + number(b, 2)
-
-
-def q5_0(b):
-    return ((nibbles(b[:, 6:]) | (bits(b[:, 2:6], 32) << 4)).cast("float32") - 16) * number(b, 0)
-
-
-def q5_1(b):
-    return (nibbles(b[:, 8:]) | (bits(b[:, 4:8], 32) << 4)).cast("float32") * number(b, 0) + number(b, 2)
-
-
-def q8_0(b):
-    return b[:, 2:].bitcast("int8").cast("float32") * number(b, 0)
-
-
-def scales_and_minima(b):
-    """Eight numbers of six bits each, in twelve bytes: (n, 8, 1) and (n, 8, 1)."""
-    low, middle, high = b[:, :4], b[:, 4:8], b[:, 8:12]
-    scale = _strata.cat([low & 63, (high & 15) | ((low >> 6) << 4)], 1)
-    least = _strata.cat([middle & 63, (high >> 4) | ((middle >> 6) << 4)], 1)
-    return scale.cast("float32").unsqueeze(2), least.cast("float32").unsqueeze(2)
-
-
-def of_eight(b, q):
-    """(n, 256) from values (n, 8, 32) of four or five bits."""
-    scale, least = scales_and_minima(b[:, 4:16])
-    return (number(b, 0).unsqueeze(2) * scale * q.cast("float32") - number(b, 2).unsqueeze(2) * least).reshape(-1, 256)
-
-
-def halves(bytes_):
-    """(n, 128) -> (n, 8, 32): of each 32 bytes the low halves, then the high ones."""
-    parts = bytes_.reshape(-1, 4, 1, 32)
-    return _strata.cat([parts & 15, parts >> 4], 2).reshape(-1, 8, 32)
-
-
-def q4_k(b):
-    return of_eight(b, halves(b[:, 16:]))
-
-
-def q5_k(b):
-    fifth = (b[:, 16:48].unsqueeze(1) >> Tensor.arange(8, dtype="uint8").reshape(1, 8, 1)) & 1
-    return of_eight(b, halves(b[:, 48:]) | (fifth << 4))
-
-
-def q6_k(b):
-    low, high = b[:, :128].reshape(-1, 2, 1, 64), b[:, 128:192].reshape(-1, 2, 1, 32)
-    low = _strata.cat([low & 15, low >> 4], 2).reshape(-1, 8, 32)
-    high = (high >> (Tensor.arange(4, dtype="uint8") * 2).reshape(1, 1, 4, 1)) & 3
-    q = (low | (high.reshape(-1, 8, 32) << 4)).cast("float32") - 32
-    scale = b[:, 192:208].bitcast("int8").cast("float32") * number(b, 208)
-    return (q.reshape(-1, 16, 16) * scale.unsqueeze(2)).reshape(-1, 256)
-
-
-QUANTISED = {"Q4_0": q4_0, "Q4_1": q4_1, "Q5_0": q5_0, "Q5_1": q5_1, "Q8_0": q8_0, "Q4_K": q4_k, "Q5_K": q5_k, "Q6_K": q6_k}
+def header_of(path):
+    """(values by name, tensors by name, where their bytes begin, how many there are)."""
+    with open(path, "rb") as file:
+        header = Header(path, file)
+        size = header.left
+        magic, version = header.take(4), header.number("<u4")
+        if magic != b"GGUF" or version not in (2, 3):
+            order = "in big-endian order" if magic == b"GGUF" and version >= 1 << 24 else f"{magic!r} of version {version}"
+            raise malformed(path, f"no GGUF of version 2 or 3, but {order}: write it anew with the tools of llama.cpp")
+        count, pairs = header.number("<u8"), header.number("<u8")
+        values = header.named(pairs, lambda: header.value(header.number("<u4")))
+        rows = header.named(count, header.tensor)
+        unit = values.get("general.alignment", 32)
+        if type(unit) is not int or not 0 < unit <= 1 << 20:
+            raise malformed(path, f"tensors cannot be aligned to {str(unit)[:50]} bytes")
+        at = -(-(size - header.left) // unit) * unit
+    return values, rows, at, max(size - at, 0)
 
 
 def load(path, device):
-    try:
-        import gguf
-    except ImportError:
-        raise Unsupported("[load] files of GGUF are read through the package gguf: pip install gguf") from None
-    try:
-        reader = gguf.GGUFReader(path)
-    except Exception as e:  # it checks little, and fails in many ways
-        raise malformed(path, f"no GGUF: {type(e).__name__}: {e}") from None
+    values, rows, at, room = header_of(path)
 
-    def row(t):
-        name, shape = t.tensor_type.name, tuple(int(n) for n in reversed(t.shape))
+    def row(name, shape, kind, start):
+        elements, size, value = QUANTISED.get(kind) or (1, _strata.dtypes.__dict__[PLAIN[kind]].itemsize if kind in PLAIN else 0, None)
+        held = bytes_of(path, name, shape, size) // elements
+        if elements > 1 and (not shape or shape[-1] % elements):
+            raise malformed(path, f"'{name}' of {kind} has rows that are no whole blocks of {elements}: {shape}")
+        if start + held > room:
+            raise malformed(path, f"'{name}' lies outside of the file")
 
         def read():
-            content = t.data.tobytes()
-            if name in PLAIN:
-                return _strata._restored(content, shape, _strata.dtypes.__dict__[PLAIN[name]], device)
-            if name not in QUANTISED:
-                raise Unsupported(f"[load] {path}: '{t.name}' is quantised as {name}; {', '.join(QUANTISED)} are read")
-            elements, size = gguf.GGML_QUANT_SIZES[t.tensor_type]
-            blocks = _strata._restored(content, (len(content) // size, size), _strata.dtypes.uint8, device)
-            return QUANTISED[name](blocks).reshape(shape)
+            if not size:
+                raise Unsupported(f"[load] {path}: '{name}' is quantised as {kind}; {', '.join(QUANTISED)} are read")
+            content = part_of(path, name, at + start, held)
+            if value is None:
+                return _strata._restored(content, shape, _strata.dtypes.__dict__[PLAIN[kind]], device)
+            if not held:
+                return _strata.Tensor.zeros(shape, device=device)
+            return value(_strata._restored(content, (held // size, size), _strata.dtypes.uint8, device)).reshape(shape)
 
         return shape, read
 
-    values = {name: field.contents() for name, field in reader.fields.items() if not name.startswith("GGUF.")}
-    return {t.name: row(t) for t in reader.tensors}, values
+    return {name: row(name, *found) for name, found in rows.items()}, values

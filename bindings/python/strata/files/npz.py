@@ -1,61 +1,52 @@
 """NumPy's npz and npy, without pickles."""
 
-import zipfile
+import functools
+import io
 
 import numpy as np
 
 from .._strata import DTypeError, Tensor
-from . import malformed
+from . import archives, bytes_of, malformed, part_of
+
+LONGEST_HEADER = 1 << 16  # bytes; NumPy reads 10000
 
 
-def array_of(path, file, name):
-    try:
-        return np.lib.format.read_array(file, allow_pickle=False)
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as e:
-        raise malformed(path, f"'{name}' is no array of NumPy: {e}") from None
-
-
-def shape_of(path, file, name):
+def header_of(path, name, first, size):
+    """(shape, whether columns come first, type, where the elements begin), of a file's first bytes and its size."""
+    file = io.BytesIO(first)
     try:
         version = np.lib.format.read_magic(file)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
-        return read(file)[0] if read else array_of_rest(path, file, name, version)
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as e:
-        raise malformed(path, f"'{name}' is no array of NumPy: {e}") from None
+        shape, by_columns, dtype = read(file) if read else ((), False, None)
+    except Exception as e:  # a header is Python's text, and can be wrong in any way
+        raise malformed(path, f"'{name}' is no array of NumPy: {type(e).__name__}: {str(e)[:300]}") from None
+    if read is None:
+        raise malformed(path, f"'{name}' is of version {version} of the format, which is not known here")
+    if not dtype.hasobject and file.tell() + bytes_of(path, name, shape, dtype.itemsize) > size:
+        raise malformed(path, f"'{name}' of {dtype} {shape} is cut off: the file has {size} bytes")
+    return shape, by_columns, dtype, file.tell()
 
 
-def array_of_rest(path, file, name, version):
-    raise malformed(path, f"'{name}' is of version {version} of the format, which is not known here")
+def row(path, name, size, part, device):
+    """(shape, function that reads it); part(n) gives the first n bytes, part() all."""
+    shape, by_columns, dtype, start = header_of(path, name, part(min(size, LONGEST_HEADER)), size)
+
+    def read():
+        if dtype.hasobject or dtype.kind not in "biufc":
+            raise malformed(path, f"'{name}' is no array of numbers but of {dtype}: objects and texts are not read")
+        array = np.frombuffer(part(), dtype, bytes_of(path, name, shape), start) if 0 not in shape else np.zeros(shape, dtype)
+        return Tensor(array.reshape(shape, order="F" if by_columns else "C"), device=device)
+
+    return shape, read
 
 
 def load(path, device):
     if path.suffix == ".npy":
-        with open(path, "rb") as file:
-            shape = shape_of(path, file, path.stem)
-
-        def read():
-            with open(path, "rb") as file:
-                return Tensor(array_of(path, file, path.stem), device=device)
-
-        return {path.stem: (shape, read)}, {}
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = [n for n in archive.namelist() if n.endswith(".npy")]
-            shapes = {}
-            for name in names:
-                with archive.open(name) as file:
-                    shapes[name] = shape_of(path, file, name)
-    except (zipfile.BadZipFile, NotImplementedError) as e:
-        raise malformed(path, f"no npz: {e}") from None
-
-    def reader(name):
-        def read():
-            with zipfile.ZipFile(path) as archive, archive.open(name) as file:
-                return Tensor(array_of(path, file, name), device=device)
-
-        return shapes[name], read
-
-    return {name.removesuffix(".npy"): reader(name) for name in names}, {}
+        size = path.stat().st_size
+        return {path.stem: row(path, path.stem, size, lambda n=size: part_of(path, path.stem, 0, n), device)}, {}
+    infos = {name: info for name, info in archives.files_of(path, "no npz").items() if name.endswith(".npy")}
+    rows = {name: row(path, name, info.file_size, functools.partial(archives.content, path, info), device) for name, info in infos.items()}
+    return {name.removesuffix(".npy"): found for name, found in rows.items()}, {}
 
 
 def save(file, tensors, metadata):

@@ -1,11 +1,10 @@
 """safetensors: eight bytes of length, a header in JSON, and the bytes of all tensors behind one another."""
 
 import json
-import math
 import struct
 
 from .. import _strata
-from . import malformed
+from . import bytes_of, malformed, part_of
 
 TYPES = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F8_E4M3": "fp8e4m3", "F8_E5M2": "fp8e5m2",
@@ -41,12 +40,11 @@ def checked(path, name, row, size):
     """(type, shape, first byte, end) of a tensor; what the header says of it is so."""
     try:
         type_, shape, (start, end) = row["dtype"], row["shape"], row["data_offsets"]
-        numbers = [*shape, start, end]
     except (KeyError, TypeError, ValueError):
         raise malformed(path, f"the header does not describe '{name}'") from None
-    if type_ not in TYPES:
+    if not isinstance(type_, str) or type_ not in TYPES:
         raise malformed(path, f"'{name}' is of type {type_}, which is not known here: {', '.join(TYPES)} are")
-    if not all(type(n) is int and n >= 0 for n in numbers):
+    if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in (*shape, start, end)):
         raise malformed(path, f"'{name}' has shape {shape} and data_offsets {[start, end]}: all are integers, none below 0")
     wanted = math.prod(shape) * _strata.dtypes.__dict__[TYPES[type_]].itemsize
     if end - start != wanted:
@@ -60,6 +58,8 @@ def checked(path, name, row, size):
 def load(path, device):
     header, at, size = header_of(path)
     metadata = header.pop("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
+        raise malformed(path, "its metadata are not texts by name")
     rows = {name: checked(path, name, row, size) for name, row in header.items()}
     end = 0
     for name, (_, _, start, stop) in sorted(rows.items(), key=lambda row: row[1][2:]):
@@ -73,11 +73,7 @@ def load(path, device):
         dtype, shape, start, stop = rows[name]
 
         def read():
-            with open(path, "rb") as file:
-                file.seek(at + start)
-                content = file.read(stop - start)
-            if len(content) != stop - start:
-                raise malformed(path, f"'{name}' is not there any more")
+            content = part_of(path, name, at + start, stop - start)
             return _strata._restored(content, shape, _strata.dtypes.__dict__[dtype], device)
 
         return shape, read
@@ -87,6 +83,8 @@ def load(path, device):
 
 def save(file, tensors, metadata):
     names = {dtype: name for name, dtype in TYPES.items()}
+    if "__metadata__" in tensors or not all(isinstance(text, str) for pair in metadata.items() for text in pair):
+        raise _strata.UsageError("[save] metadata of safetensors are texts by name, and no tensor is called __metadata__")
     header, end = {"__metadata__": metadata} if metadata else {}, 0
     for name, t in sorted(tensors.items(), key=lambda item: (-item[1].dtype.itemsize, item[0])):  # so that all are aligned
         if t.dtype.name not in names:

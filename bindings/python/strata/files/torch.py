@@ -9,32 +9,38 @@ import zipfile
 import numpy as np
 
 from .. import _strata
-from . import malformed
+from . import archives, bytes_of, malformed
 
 STORAGES = {
     "DoubleStorage": "float64", "FloatStorage": "float32", "HalfStorage": "float16", "BFloat16Storage": "bfloat16", "LongStorage": "int64",
     "IntStorage": "int32", "ShortStorage": "int16", "CharStorage": "int8", "ByteStorage": "uint8", "BoolStorage": "boolean",
 }  # fmt: skip
 LARGEST_PICKLE = 256 << 20  # bytes
+LONGEST_NAME = 1024
+MOST_OVERLAP = 64  # elements of a tensor for each of its storage
 
 
 class Stored:
     """A tensor that is not read yet."""
 
     def __init__(self, storage, offset, shape, stride, *_):
-        self.storage, self.offset, self.shape, self.stride = storage, offset, tuple(shape), tuple(stride)
+        self.storage, self.offset, self.shape, self.stride = storage, offset, shape, stride
 
 
 ALLOWED = {
     ("torch._utils", "_rebuild_tensor_v2"): Stored,
     ("torch._utils", "_rebuild_parameter"): lambda data, requires_grad=None, hooks=None: data,
-    ("torch", "Size"): lambda sizes=(): tuple(sizes),
-    ("collections", "OrderedDict"): collections.OrderedDict,
+    ("torch", "Size"): lambda sizes=(): sizes,
+    ("collections", "OrderedDict"): lambda: collections.OrderedDict(),
     **{("torch", name): dtype for name, dtype in STORAGES.items()},
 }
 
 
-class Unpickler(pickle.Unpickler):
+class Unpickler(pickle._Unpickler):
+    """Python's own: the one in C takes as much memory as a number in the file says."""
+
+    dispatch = dict(pickle._Unpickler.dispatch)
+
     def __init__(self, file, path):
         super().__init__(file, encoding="utf-8")
         self.path = path
@@ -46,64 +52,101 @@ class Unpickler(pickle.Unpickler):
 
     def persistent_load(self, given):
         kind, dtype, key, _, count = given
-        if kind != "storage" or not isinstance(dtype, str) or type(count) is not int:
+        if kind != "storage" or dtype not in STORAGES.values() or not isinstance(key, (str, int)) or type(count) is not int:
             raise malformed(self.path, "the pickle names something that is no storage")
         return str(key), dtype, count
 
+    def refused(self):
+        raise malformed(self.path, "the pickle makes objects of which no tensors are made: save a state_dict")
 
-def flattened(value, prefix, tensors, others):
-    """Tensors by dotted names, and all else."""
-    if isinstance(value, Stored):
-        tensors[prefix or "tensor"] = value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            flattened(item, f"{prefix}.{key}" if prefix else str(key), tensors, others)
-    elif isinstance(value, (list, tuple)) and any(isinstance(item, (Stored, dict, list, tuple)) for item in value):
-        for i, item in enumerate(value):
-            flattened(item, f"{prefix}.{i}" if prefix else str(i), tensors, others)
-    else:
-        others[prefix] = value
+    def build(self):
+        """Attributes of a dict, such as a state_dict's _metadata, are left out; nothing else may get any."""
+        self.stack.pop()
+        if not isinstance(self.stack[-1], dict):
+            self.refused()
+
+    def hashed(self, keys):
+        """Of texts and numbers alone: the hash of tuples in tuples can take for ever."""
+        if not all(isinstance(key, (str, bytes, int, float, type(None))) for key in keys):
+            raise malformed(self.path, "a dict or set of the pickle has keys that are neither texts nor numbers")
+
+    def set_item(self):
+        self.hashed(self.stack[-2:-1])
+        super().load_setitem()
+
+    def set_items(self):
+        self.hashed(self.stack[::2])
+        super().load_setitems()
+
+    for code in ("INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1", "EXT2", "EXT4", "BYTEARRAY8", "NEXT_BUFFER", "READONLY_BUFFER", "DICT", "ADDITEMS", "FROZENSET"):
+        dispatch[getattr(pickle, code)[0]] = refused
+    dispatch |= {pickle.BUILD[0]: build, pickle.SETITEM[0]: set_item, pickle.SETITEMS[0]: set_items}
+
+
+class Walk:
+    """Tensors of nested containers by dotted names, and all else. What a pickle shares it can hold more often than anyone can count."""
+
+    def __init__(self, path, most):
+        self.path, self.left, self.tensors, self.others = path, most, {}, {}
+
+    def go(self, value, name):
+        self.left -= len(value) if isinstance(value, (dict, list, tuple)) else 1
+        if self.left < 0 or len(name) > LONGEST_NAME:
+            raise malformed(self.path, "the pickle's containers hold themselves or each other too often: save a state_dict")
+        if isinstance(value, Stored):
+            if name in self.tensors:
+                raise malformed(self.path, f"two tensors are called '{name}'")
+            self.tensors[name or "tensor"] = value
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                self.go(item, f"{name}.{key}" if name else str(key))
+        elif isinstance(value, (list, tuple)) and any(isinstance(item, (Stored, dict, list, tuple)) for item in value):
+            for i, item in enumerate(value):
+                self.go(item, f"{name}.{i}" if name else str(i))
+        else:
+            self.others[name] = value
+
+
+def reader(path, infos, folder, device, name, t):
+    """(shape, function that reads it)."""
+    key, dtype, count = t.storage
+    type_, shape, stride = _strata.dtypes.__dict__[dtype], tuple(t.shape), tuple(t.stride)
+    # Elements that an expanded axis repeats are stored, and read, once.
+    stored = tuple(1 if step == 0 else n for n, step in zip(shape, stride))
+    bytes_of(path, name, shape)
+    if len(shape) != len(stride) or not all(type(n) is int and n >= 0 for n in (*stride, t.offset, count)):
+        raise malformed(path, f"'{name}' lies outside of its storage")
+    last = t.offset + sum((n - 1) * step for n, step in zip(shape, stride))
+    if 0 not in shape and last >= count or bytes_of(path, name, stored) > MOST_OVERLAP * max(count, 1):
+        raise malformed(path, f"'{name}' lies outside of its storage" if last >= count else f"'{name}' sees each element of its storage too often: save it contiguous()")
+    info = infos.get(f"{folder}data/{key}")
+    if info is None or info.file_size != count * type_.itemsize or info.compress_type != zipfile.ZIP_STORED:
+        raise malformed(path, f"the storage of '{name}' is not there in full")
+
+    def read():
+        if 0 in shape:
+            return _strata._restored(b"", shape, type_, device)
+        whole = np.frombuffer(archives.content(path, info), f"u{type_.itemsize}")
+        part = np.lib.stride_tricks.as_strided(whole[t.offset :], stored, [step * type_.itemsize for step in stride], writeable=False)
+        out = _strata._restored(part.tobytes(), stored, type_, device)
+        return out if stored == shape else out.expand(shape)
+
+    return shape, read
 
 
 def load(path, device):
+    infos = archives.files_of(path, "no zip: files that PyTorch before 1.6 wrote are read and saved again by PyTorch")
+    found = [name for name in infos if name.endswith("/data.pkl") and name.count("/") == 1]
+    if len(found) != 1 or infos[found[0]].file_size > LARGEST_PICKLE:
+        raise malformed(path, "no checkpoint of PyTorch: there is no data.pkl in it")
+    pickled, folder = archives.content(path, infos[found[0]]), found[0].removesuffix("data.pkl")
+    if infos.get(folder + "byteorder") and archives.content(path, infos[folder + "byteorder"], 16) != b"little":
+        raise malformed(path, "its bytes are in big-endian order")
     try:
-        with zipfile.ZipFile(path) as archive:
-            infos = {info.filename: info for info in archive.infolist()}
-            found = [name for name in infos if name.endswith("/data.pkl") and name.count("/") == 1]
-            if len(found) != 1 or infos[found[0]].file_size > LARGEST_PICKLE:
-                raise malformed(path, "no checkpoint of PyTorch: there is no data.pkl in it")
-            pickled, folder = archive.read(found[0]), found[0].removesuffix("data.pkl")
-            if infos.get(folder + "byteorder") and archive.read(folder + "byteorder") != b"little":
-                raise malformed(path, "its bytes are in big-endian order")
-    except zipfile.BadZipFile:
-        raise malformed(path, "no zip: files that PyTorch before 1.6 wrote are read and saved again by PyTorch") from None
-    try:
-        content = Unpickler(io.BytesIO(pickled), path).load()
+        walk = Walk(path, 4 * len(pickled) + 1024)
+        walk.go(Unpickler(io.BytesIO(pickled), path).load(), "")
+        return {name: reader(path, infos, folder, device, name, t) for name, t in walk.tensors.items()}, walk.others
     except _strata.UsageError:
         raise
     except Exception as e:  # a pickle can fail in any way
-        raise malformed(path, f"the pickle is damaged: {type(e).__name__}: {e}") from None
-    tensors, others = {}, {}
-    flattened(content, "", tensors, others)
-
-    def reader(name, t):
-        key, dtype, count = t.storage
-        type_ = _strata.dtypes.__dict__[dtype]
-        last = t.offset + sum((n - 1) * step for n, step in zip(t.shape, t.stride))
-        numbers = [*t.shape, *t.stride, t.offset, count]
-        info = infos.get(f"{folder}data/{key}")
-        if len(t.shape) != len(t.stride) or not all(type(n) is int and n >= 0 for n in numbers) or (0 not in t.shape and last >= count):
-            raise malformed(path, f"'{name}' lies outside of its storage")
-        if info is None or info.file_size != count * type_.itemsize or info.compress_type != zipfile.ZIP_STORED:
-            raise malformed(path, f"the storage of '{name}' is not there in full")
-
-        def read():
-            with zipfile.ZipFile(path) as archive:
-                whole = np.frombuffer(archive.read(info), f"u{type_.itemsize}")
-            strides = [step * type_.itemsize for step in t.stride]
-            part = np.lib.stride_tricks.as_strided(whole[t.offset :], t.shape, strides, writeable=False)
-            return _strata._restored(part.tobytes(), t.shape, type_, device)
-
-        return t.shape, read
-
-    return {name: reader(name, t) for name, t in tensors.items()}, others
+        raise malformed(path, f"the pickle is damaged: {type(e).__name__}: {str(e)[:300]}") from None
