@@ -39,7 +39,7 @@ def check(proto, inputs, rtol=1e-4, atol=1e-5):
     return got
 
 
-# operator -> (inputs of the model, weights, attributes, version, outputs). None among the weights is an input that is left out.
+# operator -> (inputs of the model, weights, attributes, version, outputs, order of the names). None among the weights is an input that is left out.
 ROWS = [
     *[(name, [F(3, 4)], [], {}) for name in "Abs Atan Ceil Cos Elu Erf Exp Floor HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Neg Relu Round Sigmoid Sign Sin Softplus Tanh".split()],
     *[(name, [P(3, 4)], [], {}) for name in "Log Reciprocal Sqrt".split()], *[(name, [P(3, 4) / 4], [], {}) for name in ("Acos", "Asin")],
@@ -66,16 +66,25 @@ ROWS = [
     ("Size", [F(2, 3)], [], {}), ("ReduceMax", [F(2, 3)], [L(0)], {}), ("ReduceMin", [F(2, 3)], [], {}), ("ReduceProd", [F(2, 3)], [L(1)], {}), ("ReduceL2", [F(2, 3)], [L(1)], {}), ("ArgMax", [F(3, 5)], [], {"axis": 1, "keepdims": 0}), ("ArgMin", [F(3, 5)], [], {}),
     ("ArgMax", [np.float32([[1, 3, 3], [2, 2, 0]])], [], {"axis": 1, "select_last_index": 1}), ("CumSum", [F(3, 4)], [np.int64(1)], {}), ("CumSum", [F(3, 4)], [np.int64(0)], {"exclusive": 1, "reverse": 1}),
     ("CumSum", [np.float32([[1, 2, 1e30], [np.inf, 1, 2]])], [np.int64(-1)], {"exclusive": 1}), ("CumSum", [F(2, 3, 2)], [np.int64(1)], {"exclusive": 1}), ("Split", [F(5, 2)], [], {"axis": 0, "num_outputs": 4}, 18, 4),
+    *[(name, [F(3, 4)], [], {}) for name in "Asinh Cosh Mish Sinh Softsign Tan".split()], ("Acosh", [P(3) + 1], [], {}), ("Atanh", [P(3, 4) / 4], [], {}), ("Swish", [F(9)], [], {"alpha": 1.5}, 24), ("PRelu", [F(2, 3, 4), F(3, 1)], [], {}),
+    *[(name, [F(2, 3)], [L(1)], {}) for name in ("ReduceL1", "ReduceLogSumExp", "ReduceSumSquare")], ("GroupNormalization", [F(2, 6, 4, 3), F(6), F(6)], [], {"num_groups": 3, "epsilon": 1e-3}, 21), ("RMSNormalization", [F(2, 3, 8), F(3, 8)], [], {"axis": 1}, 23),
+    ("Attention", [F(2, 2, 5, 4), F(2, 2, 7, 4), F(2, 2, 7, 3)], [], {}, 23), ("Attention", [F(2, 2, 5, 4), F(2, 2, 5, 4), F(2, 2, 5, 4)], [], {"is_causal": 1, "scale": 0.25}, 23), ("Attention", [F(2, 5, 16), F(2, 7, 8), F(2, 7, 8), F(5, 7)], [], {"q_num_heads": 4, "kv_num_heads": 2}, 23), ("Attention", [F(2, 2, 5, 4), F(2, 2, 7, 4), F(2, 2, 7, 4), np.arange(7) < np.arange(1, 6)[:, None]], [], {}, 23),
+    ("DepthToSpace", [F(2, 8, 2, 3)], [], {"blocksize": 2}), ("DepthToSpace", [F(2, 8, 2, 3)], [], {"blocksize": 2, "mode": "CRD"}), ("SpaceToDepth", [F(2, 2, 4, 6)], [], {"blocksize": 2}), ("OneHot", [L(1, -1, 0), F(2)], [np.int64(4)], {"axis": 0}, 18, 1, [0, 2, 1]), ("OneHot", [np.array([[1, 3]]), F(2)], [np.int64(4)], {}, 18, 1, [0, 2, 1]),
+    *[("Resize", [F(1, 2, 4, 5)], [None, np.float32(scales)], {"mode": mode, "coordinate_transformation_mode": how, "nearest_mode": "floor"}) for mode in ("nearest", "linear") for how in ("half_pixel", "asymmetric", "pytorch_half_pixel", *["align_corners"] * (mode == "linear")) for scales in ([1, 1, 2, 1.6], [1, 1, 0.5, 1])],
+    *[("Resize", [F(1, 2, 4, 5)], [None, None, L(1, 2, 7, 3)], {"mode": mode}) for mode in ("nearest", "linear")], ("Resize", [F(1, 2, 4, 5)], [None, None, L(9, 10)], {"axes": [2, 3], "nearest_mode": "round_prefer_ceil"}), ("TopK", [F(3, 7)], [L(3)], {"axis": 1}, 18, 2), ("TopK", [F(7, 2)], [L(2)], {"axis": 0, "largest": 0}, 18, 2),
+    ("ScatterElements", [F(3, 4), np.array([[0, -1, 1]]), F(1, 3)], [], {"axis": 0}), ("ScatterElements", [F(3, 4), np.array([[1, 3], [0, -1]]), F(2, 2)], [], {"axis": 1}), ("ScatterElements", [F(3, 4), np.array([[1, 1, 2]] * 3), F(3, 3)], [], {"axis": 1, "reduction": "add"}),
+    ("ScatterND", [F(4, 3, 2), np.array([[1, 2], [-1, 0]]), F(2, 2)], [], {}), ("ScatterND", [F(4, 3), np.array([[[0], [2]]]), F(1, 2, 3)], [], {}), ("ScatterND", [F(4), np.array([[1], [1], [3]]), F(3)], [], {"reduction": "add"}),
     *[(name, [np.int32([[3, -1, 2], [2, 2, 0]])], [L(1)], {}) for name in ("ReduceMax", "ReduceMean", "ReduceProd", "ReduceL2")], ("ReduceL2", [F(2, 3)], [], {"noop_with_empty_axes": 1}),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 def test_operators_are_the_references(row):
-    kind, inputs, weights, attributes, version, count = (*row, *(18, 1)[len(row) - 4 :])
+    kind, inputs, weights, attributes, version, count, order = (*row, *(18, 1, None)[len(row) - 4 :])
     given = {f"x{i}": np.asarray(a) for i, a in enumerate(inputs)}
     held = {f"w{i}": np.asarray(a) for i, a in enumerate(weights) if a is not None}
     names = [*given, *("" if a is None else f"w{i}" for i, a in enumerate(weights))]
+    names = [names[i] for i in order] if order else names
     outputs = [f"y{i}" for i in range(count)]
     check(model([helper.make_node(kind, names, outputs, **attributes)], given, held, outputs, version), given)
 

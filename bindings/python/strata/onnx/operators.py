@@ -9,6 +9,7 @@ import numpy
 from .. import _strata, functional
 from .. import _namespace as namespace
 from .._strata import Tensor, Unsupported
+from .composed import COMPOSED, axis_of
 
 OTHER_NAMES = {"float8_e4m3fn": "fp8e4m3", "float8_e5m2": "fp8e5m2", "float8_e4m3fnuz": "fp8e4m3fnuz", "float8_e5m2fnuz": "fp8e5m2fnuz"}
 
@@ -104,7 +105,7 @@ def batch_norm(x, scale, bias, mean, var, *, epsilon=1e-5, momentum=0.9, trainin
 
 
 def layer_norm(x, scale, bias=None, *, axis=-1, epsilon=1e-5, stash_type=1):
-    return functional.layernorm(x, x.ndim - axis % x.ndim, scale, bias, epsilon)
+    return functional.layernorm(x, x.ndim - axis_of(axis, x.ndim), scale, bias, epsilon)
 
 
 def instance_norm(x, scale, bias, *, epsilon=1e-5):
@@ -119,7 +120,7 @@ def softmax_by(f):
     def softmax(x, *, axis=None, version=13):
         if version >= 13:
             return f(x, -1 if axis is None else axis)
-        at = (1 if axis is None else axis) % x.ndim
+        at = axis_of(1 if axis is None else axis, x.ndim)
         return f(x.reshape(math.prod(x.shape[:at]), -1), -1).reshape(x.shape)
 
     return softmax
@@ -155,7 +156,8 @@ def squeeze(x, axes=None):
 
 
 def flatten(x, *, axis=1):
-    return x.reshape(math.prod(x.shape[: axis + x.ndim if axis < 0 else axis]), -1)
+    at = axis if axis == x.ndim else axis_of(axis, x.ndim)
+    return x.reshape(math.prod(x.shape[:at]), math.prod(x.shape[at:]))
 
 
 def slices(x, starts, ends, axes=None, steps=None):
@@ -286,24 +288,27 @@ def gather(x, indices, *, axis=0):
 
 
 # Inputs of which a graph is made: they are known when it is, as arrays of the host.
-KNOWN = {"axes", "axis", "constant_value", "ends", "k", "pads", "repeats", "shape", "split", "starts", "steps", "training_mode"}
+KNOWN = {"axes", "axis", "constant_value", "depth", "ends", "k", "pads", "repeats", "roi", "scales", "shape", "sizes", "split", "starts", "steps", "training_mode"}
 
 # Computed on the host alone, of what it knows (strata/onnx/__init__.py).
-HOST = dict.fromkeys(("Constant", "ConstantOfShape", "Range", "Shape"))
+HOST = dict.fromkeys(("Constant", "ConstantOfShape", "If", "Range", "Shape"))
+
+# Those whose results can be of any size, however small their inputs are.
+GROWING = {"OneHot", "Pad", "Resize"}
 
 OPERATORS = {
-    **HOST,
-    "Abs": Tensor.abs, "Acos": Tensor.acos, "Add": Tensor.add, "And": Tensor.logical_and, "ArgMax": extreme_place(Tensor.argmax), "ArgMin": extreme_place(Tensor.argmin), "Asin": Tensor.asin, "Atan": Tensor.atan,
+    **HOST, **COMPOSED,
+    "Abs": Tensor.abs, "Acos": Tensor.acos, "Acosh": Tensor.acosh, "Add": Tensor.add, "And": Tensor.logical_and, "ArgMax": extreme_place(Tensor.argmax), "ArgMin": extreme_place(Tensor.argmin), "Asin": Tensor.asin, "Asinh": Tensor.asinh, "Atan": Tensor.atan, "Atanh": Tensor.atanh,
     "AveragePool": average_pool, "BatchNormalization": batch_norm, "Cast": cast, "CastLike": lambda x, like: x.cast(like.dtype), "Ceil": Tensor.ceil, "Clip": clip, "Concat": lambda *x, axis: _strata.cat(x, axis),
-    "Conv": conv, "ConvTranspose": conv_transpose, "Cos": Tensor.cos, "CumSum": cumsum, "Div": divided, "Dropout": dropout, "Einsum": einsum, "Elu": elu, "Equal": Tensor.eq, "Erf": Tensor.erf,
+    "Conv": conv, "ConvTranspose": conv_transpose, "Cos": Tensor.cos, "Cosh": Tensor.cosh, "CumSum": cumsum, "Div": divided, "Dropout": dropout, "Einsum": einsum, "Elu": elu, "Equal": Tensor.eq, "Erf": Tensor.erf,
     "Exp": Tensor.exp, "Expand": expand, "Flatten": flatten, "Floor": Tensor.floor, "Gather": gather, "GatherElements": lambda x, indices, *, axis=0: x.gather(axis, indices), "GatherND": gather_nd, "Gelu": gelu, "Gemm": gemm,
     "GlobalAveragePool": lambda x: x.mean(over_places(x), True), "GlobalMaxPool": lambda x: x.max(over_places(x), True), "Greater": Tensor.gt, "GreaterOrEqual": Tensor.ge, "HardSigmoid": hard_sigmoid,
     "HardSwish": lambda x: x * hard_sigmoid(x, alpha=1 / 6), "Identity": lambda x: x, "InstanceNormalization": instance_norm, "IsInf": lambda x: x.isinf(), "IsNaN": Tensor.isnan, "LayerNormalization": layer_norm,
     "LeakyRelu": leaky_relu, "Less": Tensor.lt, "LessOrEqual": Tensor.le, "Log": Tensor.log, "LogSoftmax": softmax_by(Tensor.log_softmax), "MatMul": Tensor.matmul, "Max": of_all(Tensor.maximum), "MaxPool": max_pool,
-    "Mean": lambda *x: of_all(Tensor.add)(*x) / len(x), "Min": of_all(Tensor.minimum), "Mod": remainder, "Mul": Tensor.mul, "Neg": Tensor.neg, "Not": Tensor.logical_not, "Or": Tensor.logical_or, "Pad": pad,
-    "Pow": lambda x, y: x.pow(y).cast(x.dtype), "Reciprocal": Tensor.reciprocal, "ReduceL2": reduction(lambda x, axes, keep: x.square().sum(axes, keep).sqrt()), "ReduceMax": reduction(Tensor.max),
+    "Mean": lambda *x: of_all(Tensor.add)(*x) / len(x), "Min": of_all(Tensor.minimum), "Mod": remainder, "Mul": Tensor.mul, "Mish": lambda x: x * softplus(x).tanh(), "Neg": Tensor.neg, "Not": Tensor.logical_not, "Or": Tensor.logical_or, "Pad": pad,
+    "PRelu": lambda x, slope: _strata.where(x < 0, x * slope, x), "Pow": lambda x, y: x.pow(y).cast(x.dtype), "Reciprocal": Tensor.reciprocal, "ReduceL1": reduction(lambda x, axes, keep: abs(x).sum(axes, keep, x.dtype)), "ReduceLogSumExp": reduction(lambda x, axes, keep: x.logsumexp(axes, keep)), "ReduceSumSquare": reduction(lambda x, axes, keep: x.square().sum(axes, keep, x.dtype)), "ReduceL2": reduction(lambda x, axes, keep: x.square().sum(axes, keep).sqrt()), "ReduceMax": reduction(Tensor.max),
     "ReduceMean": reduction(Tensor.mean), "ReduceMin": reduction(Tensor.min), "ReduceProd": reduction(Tensor.prod), "ReduceSum": reduction(lambda x, axes, keep: x.sum(axes, keep, x.dtype)), "Relu": Tensor.relu,
-    "Reshape": reshape, "Round": Tensor.round, "Sigmoid": Tensor.sigmoid, "Sign": Tensor.sign, "Sin": Tensor.sin, "Size": lambda x: numpy.array(x.size, numpy.int64), "Slice": slices, "Softmax": softmax_by(Tensor.softmax), "Softplus": softplus, "Split": split,
-    "Sqrt": Tensor.sqrt, "Squeeze": squeeze, "Sub": Tensor.sub, "Sum": of_all(Tensor.add), "Tanh": Tensor.tanh, "Tile": lambda x, repeats: x.tile(numbers(repeats)), "Transpose": lambda x, *, perm=None: x.permute(perm) if perm else x.T,
+    "Reshape": reshape, "Round": Tensor.round, "Sigmoid": Tensor.sigmoid, "Sign": Tensor.sign, "Sin": Tensor.sin, "Sinh": Tensor.sinh, "Size": lambda x: numpy.array(x.size, numpy.int64), "Slice": slices, "Softmax": softmax_by(Tensor.softmax), "Softplus": softplus, "Softsign": lambda x: x / (1 + abs(x)), "Swish": lambda x, *, alpha=1.0: x * (x * alpha).sigmoid(), "Split": split,
+    "Sqrt": Tensor.sqrt, "Squeeze": squeeze, "Sub": Tensor.sub, "Sum": of_all(Tensor.add), "Tan": Tensor.tan, "Tanh": Tensor.tanh, "Tile": lambda x, repeats: x.tile(numbers(repeats)), "Transpose": lambda x, *, perm=None: x.permute(perm) if perm else x.T,
     "Trilu": trilu, "Unsqueeze": unsqueeze, "Where": _strata.where, "Xor": Tensor.logical_xor,
 }  # fmt: skip
