@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <cstring>
 #include <map>
+#include <span>
 
+#include "strata/core/support/bools.h"
 #include "strata/ops/build_p.h"
 #include "strata/ops/capture.h"
 #include "strata/ops/complex_p.h"
@@ -44,7 +47,15 @@ Tensor Tensor::from_host(const void* data, Shape shape, DType dtype, std::string
         return of_parts(parts[0].reshape(shape), parts[1].reshape(shape));
     }
     Tensor t = empty(std::move(shape), dtype, device);
-    if (t.numel() > 0) upload(t, data, {});
+    if (t.numel() == 0) return t;
+    const std::span bytes(static_cast<const uint8_t*>(data), static_cast<size_t>(t.nbytes()));
+    if (!dtype.is_bool() || are_bools(bytes)) {
+        upload(t, data, {});
+        return t;
+    }
+    std::vector<uint8_t> bools(bytes.size());
+    std::ranges::transform(bytes, bools.begin(), [](uint8_t byte) { return byte != 0; });
+    upload(t, bools.data(), {});
     return t;
 }
 

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "front_end_p.h"
 #include "methods_p.h"
+#include "strata/core/support/bools.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/device.h"
 
@@ -145,6 +147,8 @@ struct Imported {
     std::shared_ptr<void> owner;
 };
 
+constexpr int kMostAxes = 64;  // as NumPy has
+
 template <class Managed>
 Imported taken(const py::capsule& capsule, const char* name, const char* used) {
     auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), name));
@@ -158,7 +162,13 @@ Imported taken(const py::capsule& capsule, const char* name, const char* used) {
         if (managed->major != 1)
             throw py::buffer_error(
                 fmt::format("[from_dlpack] version {}.{} of DLPack: 1 is read", managed->major, managed->minor));
-    return {&managed->tensor, std::move(owner)};
+    const DLTensor& t = managed->tensor;
+    if (t.ndim < 0 || t.ndim > kMostAxes || (t.ndim && !t.shape))
+        throw py::buffer_error(fmt::format("[from_dlpack] a tensor of {} axes{}: 0 to {} are read", t.ndim,
+                                           t.shape ? "" : " without their sizes", kMostAxes));
+    if (!t.data && std::ranges::find(t.shape, t.shape + t.ndim, 0) == t.shape + t.ndim)
+        throw py::buffer_error("[from_dlpack] the tensor has elements, but no memory: its producer gives no address");
+    return {&t, std::move(owner)};
 }
 
 /// x.__dlpack__, of a producer that knows version 1.0, or of one that does not: memory of the host, or with a `stream` that
@@ -197,6 +207,16 @@ DType type_of(const DLTensor& t) {
         fmt::format("[from_dlpack] no type here has code {}, {} bits and {} lanes", t.code, t.bits, t.lanes));
 }
 
+/// How many elements there are; they and their bytes are numbers of 64 bits.
+int64_t count_of(const DLTensor& t, DType type) {
+    const Shape shape(t.shape, t.shape + t.ndim);
+    const int64_t count = Tensor::zeros(shape, type).numel();
+    if (count > std::numeric_limits<int64_t>::max() / (type.bits() / 8))
+        throw py::buffer_error(
+            fmt::format("[from_dlpack] the bytes of shape {} are more than 64 bits can count", to_string(shape)));
+    return count;
+}
+
 bool is_dense(const DLTensor& t) {
     if (!t.strides) return true;
     int64_t stride = 1;
@@ -220,11 +240,13 @@ void gather(const DLTensor& t, size_t bytes, int axis, const uint8_t* from, uint
 constexpr uintptr_t kAlignment = 16;  // of the widest access of a lane
 
 /// Why memory cannot be used where it is; nullptr: it can.
-const char* why_copied(const DLTensor& t, DType type, const uint8_t* data, const runtime::Device& device) {
+const char* why_copied(const DLTensor& t, DType type, const uint8_t* data, size_t count,
+                       const runtime::Device& device) {
     if (!device.api().map_host) return "the device does not see the memory of the host";
     if (type.is_complex()) return "complex tensors are two real ones here";
     if (!is_dense(t)) return "its elements are not in row-major order";
     if (reinterpret_cast<uintptr_t>(data) % kAlignment) return "it is not aligned to 16 bytes";
+    if (type.is_bool() && !are_bools({data, count})) return "its bools are other bytes than 0 and 1";
     return nullptr;
 }
 
@@ -244,7 +266,7 @@ std::optional<Tensor> shared_on_card(const py::object& x, runtime::Device& devic
         why = "it is not aligned to 16 bytes";
     if (!why.empty()) return std::nullopt;
     const Shape shape(t.shape, t.shape + t.ndim);
-    const int64_t count = Tensor::zeros(shape, type).numel();
+    const int64_t count = count_of(t, type);
     if (!count) return Tensor::zeros(shape, type).to(device.name());
     return computing([&] {
         GraphScope scope;
@@ -271,10 +293,10 @@ Tensor from_dlpack(const py::object& x, const std::string& place, As<"bool | Non
     const DType type = type_of(t);
     const Shape shape(t.shape, t.shape + t.ndim);
     auto* data = static_cast<uint8_t*>(t.data) + t.byte_offset;
-    const int64_t count = Tensor::zeros(shape, type).numel();
+    const int64_t count = count_of(t, type);
     runtime::Device& device = runtime::device(place);
     const bool may_copy = copy.is_none() || copy.cast<bool>(), must_copy = !copy.is_none() && may_copy;
-    const char* why = must_copy ? "" : why_copied(t, type, data, device);
+    const char* why = must_copy || !count ? "" : why_copied(t, type, data, static_cast<size_t>(count), device);
     if (count && !why) {
         Tensor shared = computing([&] {
             GraphScope scope;

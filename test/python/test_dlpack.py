@@ -154,22 +154,56 @@ def test_a_capsule_is_taken_once():
         strata.from_dlpack(Once())
 
 
+def changed(at, kind, value, array=None, within=False):
+    """A producer whose capsule says something else at this byte, or in the list that the pointer there leads to. Of
+    DLManagedTensorVersioned: version at 0, manager_ctx 8, deleter 16, flags 24, then the tensor: data 32, device 40, ndim 48, code
+    52, bits 53, lanes 54, shape 56, strides 64, byte_offset 72."""
+
+    class Changed:
+        __dlpack_device__ = lambda self: (1, 0)  # noqa: E731
+
+        def __dlpack__(self, **named):
+            self.capsule = (np.arange(4, dtype=np.float32) if array is None else array).__dlpack__(max_version=(1, 0))
+            pointer = ctypes.pythonapi.PyCapsule_GetPointer
+            pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+            place = pointer(self.capsule, b"dltensor_versioned") + at
+            kind.from_address(ctypes.c_uint64.from_address(place).value if within else place).value = value
+            return self.capsule
+
+    return Changed()
+
+
+def test_tensors_that_lie_are_refused():
+    x = np.arange(8, dtype=np.float32)
+    for array in (x, x[::2]):
+        with pytest.raises(BufferError, match="no memory"):
+            strata.from_dlpack(changed(32, ctypes.c_uint64, 0, array))
+    for axes in (-1, 65, 1 << 30):
+        with pytest.raises(BufferError, match=f"{axes} axes"):
+            strata.from_dlpack(changed(48, ctypes.c_int32, axes))
+    with pytest.raises(BufferError, match="without their sizes"):
+        strata.from_dlpack(changed(56, ctypes.c_uint64, 0))
+    with pytest.raises(strata.ShapeError, match="negative size"):
+        strata.from_dlpack(changed(56, ctypes.c_int64, -1, within=True))
+    with pytest.raises(BufferError, match="more than 64 bits"):
+        strata.from_dlpack(changed(56, ctypes.c_int64, 1 << 62, within=True))
+    assert strata.from_dlpack(changed(64, ctypes.c_uint64, 0)).tolist() == [0, 1, 2, 3]  # strides may be left out
+    assert strata.from_dlpack(changed(72, ctypes.c_uint64, 4, x[:4])).tolist() == [1, 2, 3, 4]
+    assert strata.from_dlpack(changed(4, ctypes.c_uint32, 99)).tolist() == [0, 1, 2, 3]  # of a later minor version
+    assert strata.from_dlpack(changed(16, ctypes.c_uint64, 0)).tolist() == [0, 1, 2, 3]  # nobody is to be told of the end
+
+
+@pytest.mark.parametrize("kind", ["bool", "uint8", "int16", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"])
+def test_tensors_of_pytorch_go_both_ways(kind):
+    torch = pytest.importorskip("torch")
+    x = (torch.arange(12).reshape(3, 4) % 3).to(getattr(torch, kind))
+    for view in (x, x.T, x[:, ::2], x.reshape(-1)[1:], x[:1].expand(3, 4), x[:0], x[1, 2]):
+        t = strata.from_dlpack(view)
+        again = torch.from_dlpack(t)
+        assert t.shape == tuple(view.shape) and again.dtype == view.dtype and torch.equal(again, view)
+
+
 def test_versions_and_types_that_are_not_known_are_refused():
-    def changed(at, kind, value):
-        class Changed:
-            __dlpack_device__ = lambda self: (1, 0)  # noqa: E731
-
-            def __dlpack__(self, **named):
-                self.capsule = np.arange(4, dtype=np.float32).__dlpack__(max_version=(1, 0))
-                pointer = ctypes.pythonapi.PyCapsule_GetPointer
-                pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-                kind.from_address(pointer(self.capsule, b"dltensor_versioned") + at).value = value
-                return self.capsule
-
-        return Changed()
-
-    # DLManagedTensorVersioned: version at 0, manager_ctx 8, deleter 16, flags 24, then the tensor: data 32, device 40, ndim 48,
-    # code 52, bits 53, lanes 54.
     with pytest.raises(BufferError, match="version 2.0"):
         strata.from_dlpack(changed(0, ctypes.c_uint32, 2))
     with pytest.raises(BufferError, match="2 lanes"):

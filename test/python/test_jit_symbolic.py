@@ -135,6 +135,47 @@ def test_it_leaves_other_functions_as_they_were(rng):
     assert _any_sizes_now() is False
 
 
+# What bodies may do with sizes beside computing with tensors of them.
+USES = {
+    "arithmetic": (lambda x: x * x.shape[0] + x.shape[0] // 2 - x.shape[0] % 3, lambda x: x * len(x) + len(x) // 2 - len(x) % 3), "a branch": (lambda x: x * 2 if x.shape[0] > 6 else x - 1, lambda x: x * 2 if len(x) > 6 else x - 1),
+    "an odd one": (lambda x: x[: x.shape[0] // 2] + 1 if x.shape[0] % 2 else x, lambda x: x[: len(x) // 2] + 1 if len(x) % 2 else x), "numbers": (lambda x: (x.sum(0), int(x.shape[0]), len(x), x.size), lambda x: (x.sum(0), len(x), len(x), x.size)),
+    "halves": (lambda x: x.reshape(2, -1).sum(1), lambda x: x.reshape(2, -1).sum(1)), "a square": (lambda x: (x @ x.T).triu(x.shape[0] // 2).sum(0), lambda x: np.triu(x @ x.T, len(x) // 2).sum(0)), "a mean": (lambda x: x.sum() / max(x.shape[0], 1), lambda x: x.sum() / max(len(x), 1)),
+}  # fmt: skip
+
+
+def same(got, wanted):
+    for mine, theirs in zip(*((v if isinstance(v, tuple) else (v,)) for v in (got, wanted)), strict=True):
+        mine = mine.numpy() if isinstance(mine, Tensor) else np.asarray(mine)
+        assert mine.shape == np.shape(theirs)
+        np.testing.assert_allclose(mine, theirs, rtol=3e-5, atol=3e-5)
+
+
+@pytest.mark.parametrize("name", USES)
+def test_sizes_that_the_body_computes_with_are_those_of_the_call(name, rng):
+    body, want = USES[name]
+    f = jit(lambda x: body(x), symbolic=True)
+    for n in (5, 7, 0, 1, 6, 33, 65, 0, 5):
+        x = f32(rng, n, 4)
+        for _ in range(3):
+            same(f(Tensor(x)), want(x))
+
+
+def test_two_sizes_may_meet_and_part(rng):
+    """Where they are equal, are 1 or 0, and where they do not fit, which is the error that it is without jit."""
+    pairs = [(5, 6), (6, 6), (6, 5), (1, 5), (5, 1), (1, 1), (0, 0), (0, 1), (0, 5), (7, 7), (6, 7)]
+    added = jit(lambda x, y: x + y, symbolic=True)
+    joined = jit(lambda x, y: (strata.cat([x, y], 0).sum(), x[: y.shape[0]].sum(), x[:, None] * y, x.sum() if x.shape == y.shape else y.sum() * 2), symbolic=True)
+    for n, m in pairs:
+        x, y = f32(rng, n), f32(rng, m)
+        for _ in range(3):
+            same(joined(Tensor(x), Tensor(y)), (np.concatenate([x, y]).sum(), x[:m].sum(), x[:, None] * y, x.sum() if n == m else y.sum() * 2))
+            if n == m or 1 in (n, m):
+                same(added(Tensor(x), Tensor(y)), x + y)
+                continue
+            with pytest.raises(strata.ShapeError, match=f"sizes {n} and {m}"):
+                added(Tensor(x), Tensor(y))
+
+
 def _any_sizes_now():
     before = strata._strata._any_sizes(False)
     strata._strata._any_sizes(before)

@@ -50,6 +50,27 @@ def test_copies_have_values_type_and_device(name, again):
         assert y.shape == x.shape and y.dtype == x.dtype and y.device == x.device and y.tolist() == x.tolist()
 
 
+@pytest.mark.parametrize("again", [copy.deepcopy, copy.copy, lambda t: pickle.loads(pickle.dumps(t))])
+def test_copies_of_parameters_are_parameters(again):
+    from strata import nn
+
+    assert again(Tensor([1.0]).requires_grad_()).requires_grad and not again(Tensor([1.0])).requires_grad
+    net = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm(3))
+    other = again(net)
+    assert [p.tolist() for p in other.parameters()] == [p.tolist() for p in net.parameters()] and len(list(other.parameters())) == 4
+    other(Tensor.ones(2, 4)).square().sum().backward()
+    assert all(p.grad is not None for p in other.parameters())
+
+
+def test_bytes_that_are_no_bools_are_true():
+    """As NumPy has it, whose arrays can hold such."""
+    x = np.array([0, 1, 2, 255], np.uint8).view(bool)
+    for t in (Tensor(x), strata.from_dlpack(x), strata.from_dlpack(x[::2])):
+        want = x[:: 4 // t.shape[0]]
+        for mine, theirs in ((t.cast("int32"), want.astype(np.int32)), (t.sum(), np.int64(np.count_nonzero(want))), (~t, want == False), (t == True, want == True), (t.logical_xor(True), want == False)):  # noqa: E712
+            assert mine.tolist() == theirs.tolist()
+
+
 def test_a_deep_copy_has_memory_of_its_own():
     def twice(out):
         i = uop.range(4, 0, "global")

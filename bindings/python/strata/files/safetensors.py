@@ -1,10 +1,11 @@
 """safetensors: eight bytes of length, a header in JSON, and the bytes of all tensors behind one another."""
 
 import json
+import math
 import struct
 
 from .. import _strata
-from . import bytes_of, malformed, part_of
+from . import malformed, part_of
 
 TYPES = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F8_E4M3": "fp8e4m3", "F8_E5M2": "fp8e5m2",
