@@ -108,8 +108,9 @@ void Capture::finish(const std::vector<Tensor*>& results) {
     }
     replay_ = std::make_unique<runtime::Replay>(std::move(recorder_), before, memory);
     tensors_.clear();
-    seen_.resize(inputs_.size());
-    seen_grads_.resize(inputs_.size());
+    seen_.resize(before.size());
+    for (size_t i = 0; i < before.size(); ++i) shares_memory_ |= replay_->first_with_memory_of(i) != i;
+    for (const Input& input : inputs_) changes_inputs_ |= input.after || input.grad || input.loses_grad;
     spares_.resize(memory.size());
     for (Input& input : inputs_) input.before = input.grad_before = Root();
 }
@@ -124,38 +125,38 @@ std::optional<std::string> Capture::difference(const Capture& other) const {
     return {};
 }
 
-/// Nodes come to lie where others lay, so that one may be another view by now, or none.
-bool Capture::Seen::holds(UOp now) const {
-    if (!value || now != value) return false;
-    const UOp whole = whole_buffer(now);
-    return whole && whole.as<BufferArg>().id == buffer;
+void Capture::nodes_below(const std::vector<Tensor*>& inputs, std::vector<UOp>& out) const {
+    out.clear();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs[i]->numel() == 0) continue;
+        out.push_back(below_views(inputs[i]->in_memory()));
+        if (inputs_[i].has_grad) out.push_back(below_views(inputs[i]->grad().in_memory()));
+    }
 }
 
-runtime::Buffer* Capture::memory_of(Tensor& t, Seen& seen) const {
-    if (t.numel() == 0) return nullptr;
-    UOp now = t.in_memory();
-    if (!seen.holds(now)) {
-        UOp buffer = below_views(now);
-        seen = {now, buffer.as<BufferArg>().id, runtime::find_buffer(buffer).get()};
-    }
+/// Nodes come to lie where others lay, so that one may be another buffer by now.
+runtime::Buffer* Capture::memory_of(UOp node, Seen& seen) {
+    const uint64_t buffer = node.as<BufferArg>().id;
+    if (seen.node != node || seen.buffer != buffer) seen = {node, buffer, runtime::find_buffer(node).get()};
     return seen.memory;
 }
 
 std::optional<std::string> Capture::mismatch(size_t i, Tensor& t) const {
+    const auto is_placed = [](const Tensor& x) {
+        return !x.is_uniform() && !x.has_past() && bool(whole_buffer(x.in_memory()));
+    };
     const Input& input = inputs_[i];
     if (t.requires_grad() != input.requires_grad) return "another tensor requires a gradient";
     if (t.has_grad() != input.has_grad) return "another tensor has a gradient";
-    if (!seen_[i].holds(t.in_memory()) || t.shape() != input.shape || t.placement() != input.device) {
-        if (t.shape() != input.shape || t.dtype() != input.dtype)
-            return fmt::format("a tensor is {} {}, not {} {}", t.dtype().name(), to_string(t.shape()),
-                               input.dtype.name(), to_string(input.shape));
-        place(t);
-        if (t.placement() != input.device)
-            return fmt::format("a tensor is on {}", t.placement() ? t.placement()->name() : "no device");
-    }
+    if (t.shape() != input.shape || t.dtype() != input.dtype)
+        return fmt::format("a tensor is {} {}, not {} {}", t.dtype().name(), to_string(t.shape()), input.dtype.name(),
+                           to_string(input.shape));
+    if (!is_placed(t)) place(t);
+    if (t.placement() != input.device)
+        return fmt::format("a tensor is on {}", t.placement() ? t.placement()->name() : "no device");
     if (!input.has_grad) return {};
     Tensor grad = t.grad();
-    if (seen_grads_[i].holds(grad.in_memory())) return {};
+    if (is_placed(grad)) return {};
     place(grad);
     t.set_grad(grad);
     return {};
@@ -163,23 +164,18 @@ std::optional<std::string> Capture::mismatch(size_t i, Tensor& t) const {
 
 std::optional<std::string> Capture::mismatch(const std::vector<Tensor*>& inputs) const {
     if (!replay_->has_settings_in_force()) return "other settings are in force";
-    for (size_t i = 0; i < inputs_.size(); ++i)
-        if (auto why = mismatch(i, *inputs[i])) return why;
-    const std::vector<runtime::Buffer*> memory = memory_of_all(inputs);
-    for (size_t i = 0; i < memory.size(); ++i)
-        if (memory[i] != memory[replay_->first_with_memory_of(i)]) return "tensors that shared memory do not";
-    return {};
+    return mismatch_of_inputs(inputs);
 }
 
-std::vector<runtime::Buffer*> Capture::memory_of_all(const std::vector<Tensor*>& inputs) const {
-    std::vector<runtime::Buffer*> out;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-        if (auto* memory = memory_of(*inputs[i], seen_[i])) out.push_back(memory);
-        if (!inputs_[i].has_grad) continue;
-        Tensor grad = inputs[i]->grad();
-        if (auto* memory = memory_of(grad, seen_grads_[i])) out.push_back(memory);
-    }
-    return out;
+std::optional<std::string> Capture::mismatch_of_inputs(const std::vector<Tensor*>& inputs) const {
+    for (size_t i = 0; i < inputs_.size(); ++i)
+        if (auto why = mismatch(i, *inputs[i])) return why;
+    if (!shares_memory_) return {};
+    std::vector<UOp> nodes;
+    nodes_below(inputs, nodes);
+    for (size_t i = 0; i < nodes.size(); ++i)
+        if (nodes[i] != nodes[replay_->first_with_memory_of(i)]) return "tensors that shared memory do not";
+    return {};
 }
 
 Tensor Capture::view(const Value& value, UOp buffer) const {
@@ -204,12 +200,13 @@ bool Capture::Spare::is_free() const {
             node.users.load(std::memory_order_relaxed) != count.users)
             return false;
     }
-    return runtime::find_buffer(buffer.get()).use_count() == 2;  // the one that is known by the node, and this
+    return seen.use_count() == 1;  // the one that is known by the node
 }
 
 std::shared_ptr<Capture::Spare> Capture::new_spare(size_t result) const {
     auto spare = std::make_shared<Spare>(Spare{Root(replay_->new_memory(result))});
-    spare->memory = runtime::find_buffer(spare->buffer.get()).get();
+    spare->seen = runtime::find_buffer(spare->buffer.get());
+    spare->memory = spare->seen.lock().get();
     for (const Value* value : values())
         if (!value->fixed && replay_->result(value->result).kind == runtime::Replay::Result::Kind::made &&
             replay_->result(value->result).index == result)
@@ -227,8 +224,9 @@ std::shared_ptr<Capture::Spare> Capture::new_spare(size_t result) const {
 /// As many as are kept: what a call left, and what it is computed from.
 constexpr size_t kSpares = 2;
 
-std::vector<std::shared_ptr<Capture::Spare>> Capture::take_spares(bool& made) {
-    std::vector<std::shared_ptr<Spare>> out(spares_.size());
+bool Capture::take_spares(std::vector<std::shared_ptr<Spare>>& out) {
+    bool made = false;
+    out.assign(spares_.size(), nullptr);
     for (size_t r = 0; r < spares_.size(); ++r) {
         const runtime::Replay::Result result = replay_->result(r);
         if (result.kind != runtime::Replay::Result::Kind::made || result.index != r) continue;
@@ -242,52 +240,54 @@ std::vector<std::shared_ptr<Capture::Spare>> Capture::take_spares(bool& made) {
         out[r] = new_spare(r);
         if (kept.size() < kSpares) kept.push_back(out[r]);
     }
-    return out;
+    return made;
+}
+
+Tensor Capture::tensor_of(const Value& value) const {
+    using Kind = runtime::Replay::Result::Kind;
+    if (value.fixed) return *value.fixed;
+    const runtime::Replay::Result result = replay_->result(value.result);
+    if (result.kind == Kind::input) return view(value, now_.nodes[result.index]);
+    if (result.kind == Kind::constant) return view(value, result.constant.get());
+    const auto& views = now_.spares[result.index]->views;
+    return std::ranges::find(views, &value, &Spare::View::value)->tensor;
+}
+
+void Capture::tell_inputs(const std::vector<Tensor*>& inputs) {
+    size_t at = 0;  // of its node
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+        const Input& input = inputs_[i];
+        if (input.after) {
+            inputs[i]->assign(tensor_of(*input.after));
+            (void)memory_of(below_views(inputs[i]->in_memory()), seen_[at]);
+        }
+        if (product(input.shape) > 0) at += input.has_grad ? 2 : 1;
+        if (input.grad) inputs[i]->set_grad(tensor_of(*input.grad));
+        if (input.loses_grad) inputs[i]->set_grad(Tensor());
+    }
 }
 
 std::vector<Tensor> Capture::replay(const std::vector<Tensor*>& inputs, const std::vector<std::vector<uint8_t>>& fed) {
-    std::lock_guard lock(mutex_);
-    using Kind = runtime::Replay::Result::Kind;
+    StoppableLock lock(mutex_);
     std::vector<Tensor> out;
     bool made = false;
     {
         GraphScope scope;
-        const std::vector<runtime::Buffer*> memory = memory_of_all(inputs);
-        std::vector<UOp> nodes;  // of that memory
-        for (size_t i = 0; i < inputs.size(); ++i) {
-            if (inputs[i]->numel() == 0) continue;
-            nodes.push_back(below_views(inputs[i]->in_memory()));
-            if (inputs_[i].has_grad) nodes.push_back(below_views(inputs[i]->grad().in_memory()));
-        }
-        const std::vector<std::shared_ptr<Spare>> spares = take_spares(made);
-        std::vector<runtime::Buffer*> results;
-        for (const auto& spare : spares) results.push_back(spare ? spare->memory : nullptr);
-        replay_->run(memory, results, fed);
-        const auto spare_of = [&](const Value& value) -> std::shared_ptr<Spare> {
-            const runtime::Replay::Result result = replay_->result(value.result);
-            return result.kind == Kind::made ? spares[result.index] : nullptr;
-        };
-        const auto tensor_of = [&](const Value& value) {
-            if (value.fixed) return *value.fixed;
-            const runtime::Replay::Result result = replay_->result(value.result);
-            if (result.kind == Kind::input) return view(value, nodes[result.index]);
-            if (result.kind == Kind::constant) return view(value, result.constant.get());
-            const auto& views = spare_of(value)->views;
-            return std::ranges::find(views, &value, &Spare::View::value)->tensor;
-        };
+        nodes_below(inputs, now_.nodes);
+        now_.memory.clear();
+        for (size_t i = 0; i < now_.nodes.size(); ++i) now_.memory.push_back(memory_of(now_.nodes[i], seen_[i]));
+        made = take_spares(now_.spares);
+        now_.results.clear();
+        for (const auto& spare : now_.spares) now_.results.push_back(spare ? spare->memory : nullptr);
+        replay_->run(now_.memory, now_.results, fed);
+        out.reserve(results_.size());
         std::vector<Root> kept;  // until all are told
-        for (UOp node : nodes) kept.emplace_back(node);
-        for (size_t i = 0; i < inputs_.size(); ++i) {
-            const Input& input = inputs_[i];
-            if (input.after) {
-                inputs[i]->assign(tensor_of(*input.after));
-                if (const auto spare = spare_of(*input.after))
-                    seen_[i] = {inputs[i]->in_memory(), spare->buffer.get().as<BufferArg>().id, spare->memory};
-            }
-            if (input.grad) inputs[i]->set_grad(tensor_of(*input.grad));
-            if (input.loses_grad) inputs[i]->set_grad(Tensor());
+        if (changes_inputs_) {
+            for (UOp node : now_.nodes) kept.emplace_back(node);
+            tell_inputs(inputs);
         }
         for (const Value& value : results_) out.push_back(tensor_of(value));
+        now_.spares.clear();
     }
     if (made) runtime::collect_recent();
     return out;

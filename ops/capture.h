@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "strata/core/support/mutex.h"
 #include "strata/ops/tensor.h"
 #include "strata/runtime/replay.h"
 
@@ -48,6 +49,8 @@ class Capture {
     /// Why it is not what would happen to these inputs: another shape, type, device or sharing of memory, other settings;
     /// none: it is. Computes inputs that are not in memory.
     std::optional<std::string> mismatch(const std::vector<Tensor*>& inputs) const;
+    /// Whether there is none, where settings are known to be the same.
+    bool fits(const std::vector<Tensor*>& inputs) const { return !mismatch_of_inputs(inputs); }
     auto feed() const { return replay_->feed(); }
     bool is_fed() const { return replay_->is_fed(); }
     /// Changes the inputs as the function did; gives its results.
@@ -93,30 +96,42 @@ class Capture {
             UOp node;
             uint32_t roots, users;
         };
-        std::vector<Count> counts = {};  ///< of its nodes, while nobody else has them
+        std::vector<Count> counts = {};            ///< of its nodes, while nobody else has them
+        std::weak_ptr<runtime::Buffer> seen = {};  ///< the memory, which its node alone keeps then
         bool is_free() const;
     };
-    /// What an input was when it fitted last.
+    /// Memory of a place as it was last.
     struct Seen {
-        UOp value = {};
+        UOp node = {};
         uint64_t buffer = 0;
         runtime::Buffer* memory = nullptr;
-        bool holds(UOp now) const;
+    };
+    /// What a call needs, kept for the next one.
+    struct Now {
+        std::vector<UOp> nodes;
+        std::vector<runtime::Buffer*> memory, results;
+        std::vector<std::shared_ptr<Spare>> spares;
     };
     static void place(Tensor& t);
     Value value_of(const Tensor& t, std::vector<UOp>& results);
     std::optional<std::string> mismatch(size_t i, Tensor& t) const;
-    runtime::Buffer* memory_of(Tensor& t, Seen& seen) const;
-    std::vector<runtime::Buffer*> memory_of_all(const std::vector<Tensor*>& inputs) const;
+    std::optional<std::string> mismatch_of_inputs(const std::vector<Tensor*>& inputs) const;
+    /// Buffers below the inputs and their gradients, without those of empty tensors.
+    void nodes_below(const std::vector<Tensor*>& inputs, std::vector<UOp>& out) const;
+    static runtime::Buffer* memory_of(UOp node, Seen& seen);
     Tensor view(const Value& value, UOp buffer) const;
     std::shared_ptr<Spare> new_spare(size_t result) const;
-    /// Memory for all results that are made; nodes are made where none is free.
-    std::vector<std::shared_ptr<Spare>> take_spares(bool& made);
+    /// Memory for all results that are made. Whether nodes were made, where none was free.
+    bool take_spares(std::vector<std::shared_ptr<Spare>>& out);
+    void tell_inputs(const std::vector<Tensor*>& inputs);
+    Tensor tensor_of(const Value& value) const;
     std::vector<const Value*> values() const;
 
     Mutex mutex_;                   ///< of a replay
     std::vector<Tensor*> tensors_;  ///< while it records
-    mutable std::vector<Seen> seen_, seen_grads_;
+    std::vector<Seen> seen_;        ///< by place of the memory below inputs
+    Now now_;
+    bool shares_memory_ = false, changes_inputs_ = false;
     std::vector<std::vector<std::shared_ptr<Spare>>> spares_;  ///< by result
     std::vector<Input> inputs_;
     std::vector<Value> results_;

@@ -94,20 +94,18 @@ void Counters::add_times(double schedule_ms, double compile_ms) {
     stats_.compile_ms += compile_ms;
 }
 
-void Counters::add(Stats::Launch launch, bool modelled) {
+void Counters::add(bool modelled, const std::function<void(Stats::Launch&)>& fill) {
     std::lock_guard lock(mutex_);
+    const bool is_full = stats_.launches.size() == kKeptLaunches;
+    Stats::Launch& launch = is_full ? stats_.launches[oldest_] : stats_.launches.emplace_back();
+    fill(launch);
     stats_.kernels++;
     stats_.time_ms += launch.time_ms;
     stats_.modelled |= modelled;
     stats_.wall_ms += launch.wall_ms;
     stats_.bytes += launch.bytes;
     stats_.flops += launch.flops;
-    if (stats_.launches.size() < kKeptLaunches) {
-        stats_.launches.push_back(std::move(launch));
-        return;
-    }
-    stats_.launches[oldest_] = std::move(launch);
-    oldest_ = (oldest_ + 1) % kKeptLaunches;
+    if (is_full) oldest_ = (oldest_ + 1) % kKeptLaunches;
 }
 
 void Counters::add_untold(uint64_t kernels, uint64_t bytes, uint64_t flops) {

@@ -221,7 +221,8 @@ class Counters {
     Stats get();
     void reset();
     void add_times(double schedule_ms, double compile_ms);
-    void add(Stats::Launch launch, bool modelled);
+    /// `fill` writes all of a launch over an older one.
+    void add(bool modelled, const std::function<void(Stats::Launch&)>& fill);
     /// Launches of which nothing more is known.
     void add_untold(uint64_t kernels, uint64_t bytes, uint64_t flops);
 

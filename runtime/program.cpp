@@ -105,11 +105,11 @@ Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> argu
                                                  arguments, report);
     };
     if (wait == Wait::no) {
-        device.started(enqueue).value();
+        device.started(std::ref(enqueue)).value();
         return {0, std::move(report)};
     }
     CountedBlocks counted(*this);
-    Result<double> time_ms = device.timed(enqueue);
+    Result<double> time_ms = device.timed(std::ref(enqueue));
     counted.all = time_ms && !settings().emu_sampled;
     if (!time_ms && report.over_budget) throw OverBudget(time_ms.error());
     return {time_ms.value(), std::move(report)};

@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "strata/core/support/mutex.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/kernel_call.h"
@@ -94,7 +93,7 @@ class Replay {
     };
     Result result(size_t i) const;
     UOp new_memory(size_t result) const;
-    /// `results`: memory of those that are made, null for the others.
+    /// One at a time. `results`: memory of those that are made, null for the others.
     void run(std::span<Buffer* const> inputs, std::span<Buffer* const> results,
              std::span<const std::vector<uint8_t>> fed);
 
@@ -127,8 +126,7 @@ class Replay {
     std::vector<uint32_t> results_;  ///< places
     std::vector<Root> constants_;    ///< by result; empty for others
 
-    Mutex mutex_;               // of a run
-    std::vector<Buffer*> now_;  ///< by place
+    std::vector<Buffer*> now_;  ///< by place, of a run
     std::vector<uint64_t> addresses_, slots_;
     std::unique_ptr<LaunchGraph> graph_;
     std::vector<uint64_t> graph_addresses_;  ///< that it was given, by place

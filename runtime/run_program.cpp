@@ -47,16 +47,25 @@ void ask_for_times() { asked_for_times = true; }
 void run_program(const Program& program, const LaunchShape& shape, uint64_t bytes,
                  const std::function<Launched()>& launch) {
     using Clock = std::chrono::steady_clock;
-    const codegen::Compiled& code = program.code;
-    Stats::Launch counted{code.entry, shape.grid, shape.block, 0, 0, code.compile_ms, bytes, code.flops};
     const auto start = Clock::now();
     Launched done = launch();
-    counted.wall_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-    counted.time_ms = done.time_ms;
-    counted.report = std::move(done.report);
-    print_launch(counted, program);
-    tell_profiler(counted, program);
-    context().counters.add(std::move(counted), program.device().time_is_modelled());
+    const double wall_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    const auto fill = [&](Stats::Launch& launched) {
+        const codegen::Compiled& code = program.code;
+        launched.name = code.entry;
+        launched.grid = shape.grid, launched.block = shape.block;
+        launched.time_ms = done.time_ms, launched.wall_ms = wall_ms, launched.compile_ms = code.compile_ms;
+        launched.bytes = bytes, launched.flops = code.flops;
+        launched.report = std::move(done.report);
+    };
+    if (settings().debug >= 1 || settings().profiler) {
+        Stats::Launch told;
+        fill(told);
+        print_launch(told, program);
+        tell_profiler(told, program);
+        done.report = std::move(told.report);
+    }
+    context().counters.add(program.device().time_is_modelled(), std::ref(fill));
 }
 
 }  // namespace strata::runtime

@@ -10,6 +10,7 @@
 #include "guards_p.h"
 #include "strata/ops/gradients.h"
 #include "strata/runtime/realize.h"
+#include "tensor_object_p.h"
 
 namespace strata::python {
 namespace {
@@ -66,7 +67,14 @@ class Captured {
     std::optional<std::vector<Tensor>> replay_if_met(const std::vector<Tensor*>& inputs) const {
         using Results = std::optional<std::vector<Tensor>>;
         if (capture_->is_fed()) return mismatch(inputs) ? Results() : replay(inputs);
-        return computing([&] { return capture_->mismatch(inputs) ? Results() : capture_->replay(inputs, {}); });
+        const std::shared_ptr<const Settings> now = settings_of_context();
+        const bool known = now && now == fitting_;
+        Results results = computing([&] {
+            const bool met = known ? capture_->fits(inputs) : !capture_->mismatch(inputs);
+            return met ? capture_->replay(inputs, {}) : Results();
+        });
+        if (results) fitting_ = now;
+        return results;
     }
     std::vector<Tensor> replay(const std::vector<Tensor*>& inputs) const {
         const std::vector<std::vector<uint8_t>> fed = capture_->feed();
@@ -78,6 +86,7 @@ class Captured {
   private:
     std::unique_ptr<ops::Capture> capture_;
     std::optional<ops::Capture::Scope> scope_;
+    mutable std::shared_ptr<const Settings> fitting_;  ///< of the context that met it last, which nobody changes
 };
 
 /// Containers, plain values and other objects that a call was given, and where tensors were among them.
@@ -85,7 +94,7 @@ class Given {
   public:
     explicit Given(PyObject* value) : value_(py::reinterpret_borrow<py::object>(value)) {
         const auto take = [&](PyObject* part) { parts_.emplace_back(part); };
-        if (py::isinstance<Tensor>(value)) {
+        if (tensor_in(value)) {
             kind_ = Kind::tensor;
         } else if (PyList_Check(value) || PyTuple_Check(value)) {
             kind_ = PyList_Check(value) ? Kind::list : Kind::tuple;
@@ -105,7 +114,7 @@ class Given {
     bool is_again(PyObject* now, std::vector<py::object>& tensors) const {
         if (kind_ == Kind::object) return now == value_.ptr() || Guards::equal(now, value_.ptr());
         if (kind_ == Kind::tensor) {
-            if (!py::isinstance<Tensor>(now)) return false;
+            if (!tensor_in(now)) return false;
             tensors.push_back(py::reinterpret_borrow<py::object>(now));
             return true;
         }
@@ -116,6 +125,8 @@ class Given {
             if (!parts_[i].is_again(PySequence_Fast_GET_ITEM(now, static_cast<Py_ssize_t>(i)), tensors)) return false;
         return true;
     }
+
+    bool is_empty() const { return parts_.empty(); }
 
   private:
     enum class Kind : uint8_t { object, tensor, list, tuple, dict };
@@ -195,16 +206,16 @@ class Again {
           same_(std::move(same)),
           replaced_(std::move(replaced)) {}
 
-    /// NotImplemented where it is not seen at once that the call is this one.
-    py::object call(const py::tuple& args, const py::dict& named) const {
-        const auto another = py::reinterpret_borrow<py::object>(Py_NotImplemented);
-        if (ops::Capture::active() || functions_differentiated > 0) return another;
+    /// Empty where it is not seen at once that the call is this one. `named`: null where there are none.
+    py::object call(PyObject* args, PyObject* named) const {
+        if (ops::Capture::active() || functions_differentiated > 0) return {};
         std::vector<py::object> inputs;
-        if (!args_.is_again(args.ptr(), inputs) || !named_.is_again(named.ptr(), inputs)) return another;
+        inputs.reserve(guards_->tensors());
+        if (!args_.is_again(args, inputs) || !(named ? named_.is_again(named, inputs) : named_.is_empty())) return {};
         const ops::WithoutPast with_past(false);
-        if (guards_->met(inputs) != Guards::kMet) return another;
+        if (guards_->met(inputs) != Guards::kMet) return {};
         std::optional<std::vector<Tensor>> results = capture_->replay_if_met(tensors_of(inputs));
-        return results ? finished(*results, inputs) : another;
+        return results ? finished(*results, inputs) : py::object();
     }
     py::object replay(const std::vector<py::object>& inputs) const {
         return finished(capture_->replay(tensors_of(inputs)), inputs);
@@ -214,13 +225,14 @@ class Again {
     static std::vector<Tensor*> tensors_of(const std::vector<py::object>& inputs) {
         std::vector<Tensor*> tensors;
         tensors.reserve(inputs.size());
-        for (const py::object& t : inputs) tensors.push_back(t.cast<Tensor*>());
+        for (const py::object& t : inputs) tensors.push_back(tensor_in(t.ptr()));
         return tensors;
     }
 
     py::object finished(std::vector<Tensor> results, const std::vector<py::object>& inputs) const {
         std::vector<py::object> objects;
-        for (Tensor& t : results) objects.push_back(py::cast(std::move(t)));
+        objects.reserve(results.size());
+        for (Tensor& t : results) objects.push_back(tensor_object(std::move(t)));
         for (const auto& [result, input] : same_) objects[result] = inputs[input];
         for (const auto& [holder, key, result] : replaced_) {
             PyObject* const value = objects[result].ptr();
@@ -239,6 +251,44 @@ class Again {
     GivenBack value_;
     Same same_;
     Places replaced_;
+};
+
+/// What strata.jit is called by: what was captured last, where it is this call again, else its method _otherwise.
+class Calls {
+  public:
+    void set_again(const py::object& again) {
+        again_ = again;
+        made_ = again.is_none() ? nullptr : again.cast<const Again*>();
+    }
+
+    static void take_slot(PyHeapTypeObject* type) { type->ht_type.tp_call = &called; }
+
+  private:
+    static PyObject* called(PyObject* self, PyObject* args, PyObject* named) {
+        try {
+            if (py::object given = of(self).call(args, named)) return given.release().ptr();
+        } catch (...) {
+            static PyObject* const rethrow =
+                py::cpp_function([] { throw; }).release().ptr();  // as pybind11 tells Python
+            return PyObject_CallNoArgs(rethrow);
+        }
+        static PyObject* const otherwise = PyUnicode_InternFromString("_otherwise");
+        const auto method = py::reinterpret_steal<py::object>(PyObject_GetAttr(self, otherwise));
+        return method ? PyObject_Call(method.ptr(), args, named) : nullptr;
+    }
+    static const Calls& of(PyObject* self) {
+        const auto* instance = reinterpret_cast<py::detail::instance*>(self);
+        const void* const found = instance->simple_layout ? instance->simple_value_holder[0] : nullptr;
+        return found ? *static_cast<const Calls*>(found) : py::handle(self).cast<const Calls&>();
+    }
+    py::object call(PyObject* args, PyObject* named) const {
+        if (!made_) return {};
+        const py::object held = again_;  // another thread may set another one meanwhile
+        return made_->call(args, named);
+    }
+
+    py::object again_ = py::none();
+    const Again* made_ = nullptr;
 };
 
 }  // namespace
@@ -275,9 +325,11 @@ void bind_capture(py::module_& m) {
                       Again::Places>(),
              py::arg("guards"), py::arg("capture"), py::arg("args"), py::arg("named"), py::arg("value"),
              py::arg("same"), py::arg("replaced"), py::keep_alive<1, 2>(), py::keep_alive<1, 3>())
-        .def("call", &Again::call, py::arg("args"), py::arg("named"),
-             "What it gives back; NotImplemented where the call may be another one.")
         .def("replay", &Again::replay, py::arg("inputs"));
+    py::class_<Calls>(m, "_Calls", "Calls what was captured last, where it is the same call.",
+                      py::custom_type_setup(&Calls::take_slot))
+        .def(py::init<>())
+        .def("_set_again", &Calls::set_again, py::arg("again"), "None: every call goes to _otherwise.");
 }
 
 }  // namespace strata::python

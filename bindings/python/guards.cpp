@@ -5,6 +5,8 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "tensor_object_p.h"
+
 namespace strata::python {
 
 /// The memory of an object that shows it, as it was.
@@ -64,7 +66,7 @@ int64_t Guards::met(std::vector<py::object>& tensors) const {
         PyObject* now = at(row);
         if (!now) return static_cast<int64_t>(i);
         if (row.kind == Kind::tensor) {
-            if (!py::isinstance<Tensor>(now)) return static_cast<int64_t>(i);
+            if (!tensor_in(now)) return static_cast<int64_t>(i);
             tensors.push_back(py::reinterpret_borrow<py::object>(now));
         } else if (now != row.value.ptr() && !equal(now, row.value.ptr())) {
             return static_cast<int64_t>(i);
@@ -107,15 +109,25 @@ bool Guards::equal(PyObject* now, PyObject* then) {
     return PyObject_RichCompareBool(now, then, Py_EQ) == 1;
 }
 
-bool Guards::make_distinct(std::vector<py::object>& all) const {
-    if (all.size() != first_.size()) return false;
-    std::unordered_map<PyObject*, size_t> seen;
-    seen.reserve(all.size());
+void Guards::sees(const std::vector<size_t>& first) {
+    places_.clear();
     size_t kept = 0;
-    for (size_t i = 0; i < first_.size(); ++i) {
-        const auto [known, first] = seen.try_emplace(all[i].ptr(), i);
-        if (known->second != first_[i]) return false;
-        if (first) std::swap(all[kept++], all[i]);
+    for (size_t i = 0; i < first.size(); ++i) places_.push_back(first[i] == i ? kept++ : places_[first[i]]);
+}
+
+bool Guards::make_distinct(std::vector<py::object>& all) const {
+    constexpr size_t kFew = 16;
+    if (all.size() != places_.size()) return false;
+    std::unordered_map<PyObject*, size_t> seen;  // where they are many
+    size_t kept = 0;
+    for (size_t i = 0; i < all.size(); ++i) {
+        size_t place = 0;
+        if (all.size() <= kFew)
+            while (place < kept && all[place].ptr() != all[i].ptr()) ++place;
+        else
+            place = seen.try_emplace(all[i].ptr(), kept).first->second;
+        if (place != places_[i]) return false;
+        if (place == kept) std::swap(all[kept++], all[i]);
     }
     all.resize(kept);
     return true;

@@ -11,7 +11,8 @@ class Guards {
   public:
     void add(const std::string& kind, const As<"tuple[Any, ...]">& place);
     /// Which of all tensors, those of a call and then those of the places, are one.
-    void sees(const std::vector<size_t>& first) { first_ = first; }
+    void sees(const std::vector<size_t>& first);
+    size_t tensors() const { return places_.size(); }
 
     static constexpr int64_t kMet = -2, kOthersAreOne = -1;
     /// Makes of the tensors of a call all, each once; kMet, or the number of the first row that does not hold,
@@ -34,7 +35,7 @@ class Guards {
     bool make_distinct(std::vector<py::object>& all) const;
 
     std::vector<Row> rows_;
-    std::vector<size_t> first_;
+    std::vector<size_t> places_;  ///< of each tensor among those that are kept
 };
 
 }  // namespace strata::python

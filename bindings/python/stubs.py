@@ -112,6 +112,10 @@ class Stub:
         for member, value in vars(cls).items():
             if member in GIVEN or (member == "__init__" and isinstance(value, types.WrapperDescriptorType)):
                 continue  # the latter: of a class that Python cannot make
+            if member == "__call__" and isinstance(value, types.WrapperDescriptorType):  # a slot, of anything
+                self.used.add("Any")
+                self.lines.append("    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...")
+                continue
             if refuses(value):
                 continue
             if isinstance(value, property):

@@ -107,7 +107,7 @@ def fed(numbers, owner, changes, dtype="float32", device=""):
     return _strata._fed(numbers, dtype, device)
 
 
-class jit:
+class jit(_strata._Calls):
     """The function, run by a list of launches from the third call on: no graph is built, no Python of its body runs.
 
         @strata.jit
@@ -148,6 +148,7 @@ class jit:
     def __init__(self, function, *, symbolic=False):
         if not callable(function):
             raise UsageError(f"[jit] of a {type(function).__name__}: it takes a function")
+        super().__init__()
         functools.update_wrapper(self, function, updated=())
         self.function, self._known, self.reason = function, {}, None
         self.symbolic, self._warned = symbolic, False
@@ -164,10 +165,8 @@ class jit:
     def launches(self):
         return self._last.capture.launches if self._last else 0
 
-    def __call__(self, *args, **kwargs):
-        last = self._last
-        if last is not None and last.confirmed and (given := last.again.call(args, kwargs)) is not NotImplemented:
-            return given
+    def _otherwise(self, *args, **kwargs):
+        """A call that is not what was captured last."""
         if _strata._capturing() or _derivatives.inside():
             return self.function(*args, **kwargs)
         before = _strata._without_past(False)
@@ -181,7 +180,7 @@ class jit:
         key = _parts((args, kwargs), tensors, objects, self.__name__)
         captured, inputs, _ = self._find(key, tensors)
         if captured and captured.confirmed:
-            self._last = captured
+            self._use(captured)
             return captured.again.replay(inputs)
         if not self._tracing.acquire(blocking=False):  # by another thread, which may wait for this one
             return self.function(*args, **kwargs)
@@ -190,6 +189,10 @@ class jit:
             return self._trace(args, kwargs, key, tensors, objects, candidate, why)
         finally:
             self._tracing.release()
+
+    def _use(self, captured):
+        self._last = captured
+        self._set_again(captured.again if captured.confirmed else None)
 
     def _find(self, key, tensors):
         """(the capture that fits, its inputs, why others do not)."""
@@ -226,7 +229,8 @@ class jit:
             for c in struck:
                 known.remove(c)
         known.insert(0, now)
-        self._last, self.reason = now, differs or (self.reason if candidate else why)
+        self._use(now)
+        self.reason = differs or (self.reason if candidate else why)
         if now.strikes >= STRIKES:
             raise UsageError(f"[jit] {self.__name__} does not do the same in each call: {differs}. Pass what changes as a tensor, or leave jit out")
         self._keep_few()

@@ -1,0 +1,34 @@
+#pragma once
+#include <utility>
+
+#include "convert_p.h"
+
+// Python's tensors without pybind11's look-ups by type, which take longer than what a small call does with the tensors.
+
+namespace strata::python {
+
+/// Of static life, as the module is.
+inline const py::detail::type_info& tensor_info() {
+    static const py::detail::type_info* info = py::detail::get_type_info(typeid(Tensor));
+    return *info;
+}
+
+/// Null: it is none.
+inline Tensor* tensor_in(PyObject* object) {
+    PyTypeObject* const type = tensor_info().type;
+    if (Py_TYPE(object) != type) return PyObject_TypeCheck(object, type) ? py::handle(object).cast<Tensor*>() : nullptr;
+    auto* const found = static_cast<Tensor*>(reinterpret_cast<py::detail::instance*>(object)->simple_value_holder[0]);
+    return found ? found : py::handle(object).cast<Tensor*>();
+}
+
+inline py::object tensor_object(Tensor&& t) {
+    const py::detail::type_info& info = tensor_info();
+    auto object = py::reinterpret_steal<py::object>(py::detail::make_new_instance(info.type));
+    auto* const instance = reinterpret_cast<py::detail::instance*>(object.ptr());
+    instance->simple_value_holder[0] = new Tensor(std::move(t));
+    instance->owned = true;
+    info.init_instance(instance, nullptr);
+    return object;
+}
+
+}  // namespace strata::python
