@@ -21,8 +21,7 @@ namespace {
 
 constexpr size_t kLongExpression = 100;  // characters; longer ones get a name though used once
 constexpr int kUnrolled = 8;             // steps of a loop over local memory that NVRTC writes out,
-constexpr int kAllUnrolled =
-    16;  // and of one that has no more than these, all: with those of a copied tile it is a tenth faster
+constexpr int kAllUnrolled = 16;         // all of them, where there are no more
 
 class Renderer {
   public:

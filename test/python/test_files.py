@@ -91,7 +91,7 @@ def test_damaged_safetensors_are_refused(name, tmp_path):
 
 SIZES = {
     r"'a' of F32 \(3,\) takes 12 bytes, its data_offsets \[0, 8\] say 8": {"shape": [3]},
-    r"'a' of F32 \(4294967296, 4294967296\) takes more than 2\*\*64 bytes": {"shape": [1 << 32, 1 << 32]},
+    r"'a' has a shape that no tensor has: \(4294967296, 4294967296\)": {"shape": [1 << 32, 1 << 32]},
     r"'a' has shape \[-2\] and data_offsets \[0, 8\]: all are integers, none below 0": {"shape": [-2]},
     r"'a' lies outside of the file: it ends at byte 16 of 8 bytes of data": {"data_offsets": [8, 16]},
 }

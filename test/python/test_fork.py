@@ -4,6 +4,8 @@ import subprocess
 import sys
 import textwrap
 
+import pytest
+
 CHILD = """
 import os, sys, threading, time
 import strata
@@ -41,6 +43,7 @@ def run(code):
     return done.stdout.split()
 
 
+@pytest.mark.emulated
 def test_a_child_of_an_idle_process_computes_and_its_children_too():
     assert run("""
         assert computes() == 0
@@ -48,6 +51,7 @@ def test_a_child_of_an_idle_process_computes_and_its_children_too():
     """) == ["0", "0", "0"]
 
 
+@pytest.mark.emulated
 def test_a_child_of_a_process_with_a_busy_thread_computes_or_says_why_not():
     codes = run("""
         assert computes() == 0

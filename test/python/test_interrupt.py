@@ -170,11 +170,13 @@ def stopped(tmp_path_factory):
     return json.loads(done.stdout)
 
 
+@pytest.mark.amd
 @pytest.mark.parametrize("name", NAMES)
 def test_a_signal_stops_it_soon_and_the_device_goes_on(stopped, name):
     assert stopped[name] and all(seconds is not None and seconds < 2 for seconds in stopped[name]), stopped  # 0.1 on an idle machine
 
 
+@pytest.mark.amd
 def test_a_handler_that_raises_nothing_stops_nothing():
     code = """
         import signal, strata
@@ -203,6 +205,7 @@ def test_a_handler_that_raises_nothing_stops_nothing():
     assert int(done.stdout) > 0  # handlers run meanwhile
 
 
+@pytest.mark.amd
 def test_an_error_whose_text_is_interrupted_ends_with_the_interruption():
     code = """
         import strata
@@ -241,7 +244,7 @@ USES = {
 }
 
 
-@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("use", [pytest.param(use, marks=[pytest.mark.amd] if use == "an argument" else []) for use in USES])
 def test_an_interruption_in_what_an_object_says_of_itself_is_no_error_of_the_call(use):
     with pytest.raises(KeyboardInterrupt):
         USES[use](Stopped())

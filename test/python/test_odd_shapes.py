@@ -10,6 +10,8 @@ from strata import Tensor
 from strata.bench.shapes import GB_PER_S, TFLOP_PER_S
 from strata.nn import functional as F
 
+pytestmark = pytest.mark.amd  # times are modelled
+
 def gradient_by_weights(x, g):
     weights = Tensor.empty(g.shape[1], x.shape[1], 3)  # none is read
     return strata.grad(lambda w: (F.conv1d(x, w, padding=1) * g).sum())(weights)

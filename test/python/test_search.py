@@ -51,6 +51,7 @@ def test_a_limit_that_is_none_is_an_error_that_says_what_is_one(name, value):
         strata.config(**{name: value}).__enter__()
 
 
+@pytest.mark.emulated
 def test_what_was_ended_early_goes_on_with_the_next_tune_and_is_never_worse():
     first = rows().tune(candidates=4).kernels[0]
     second = rows().tune().kernels[0]

@@ -199,7 +199,7 @@ def test_parameters_have_types(name):
         if isinstance(f, ast.FunctionDef) and (not f.name.startswith("_") or f.name.startswith("__")):
             everything = f.args.posonlyargs + f.args.args + f.args.kwonlyargs + [p for p in (f.args.vararg, f.args.kwarg) if p]
             loose += [(f.name, p.arg) for p in everything if p.arg != "self" and (not p.annotation or ast.unparse(p.annotation) in ("Any", "object"))]
-    assert set(loose) <= {("__array__", "dtype"), ("__array__", "copy"), ("__eq__", "other"), ("__exit__", "args")}
+    assert set(loose) <= {("__array__", "dtype"), ("__array__", "copy"), ("__eq__", "other"), ("__exit__", "args"), ("__call__", "args"), ("__call__", "kwargs")}
 
 
 def test_signatures_say_what_python_takes():

@@ -1,11 +1,10 @@
 """safetensors: eight bytes of length, a header in JSON, and the bytes of all tensors behind one another."""
 
 import json
-import math
 import struct
 
 from .. import _strata
-from . import malformed, part_of
+from . import bytes_of, malformed, part_of
 
 TYPES = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F8_E4M3": "fp8e4m3", "F8_E5M2": "fp8e5m2",
@@ -47,10 +46,9 @@ def checked(path, name, row, size):
         raise malformed(path, f"'{name}' is of type {type_}, which is not known here: {', '.join(TYPES)} are")
     if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in (*shape, start, end)):
         raise malformed(path, f"'{name}' has shape {shape} and data_offsets {[start, end]}: all are integers, none below 0")
-    wanted = math.prod(shape) * _strata.dtypes.__dict__[TYPES[type_]].itemsize
+    wanted = bytes_of(path, name, shape, _strata.dtypes.__dict__[TYPES[type_]].itemsize)
     if end - start != wanted:
-        takes = f"{wanted} bytes" if wanted < 1 << 64 else "more than 2**64 bytes"
-        raise malformed(path, f"'{name}' of {type_} {tuple(shape)} takes {takes}, its data_offsets {[start, end]} say {end - start}")
+        raise malformed(path, f"'{name}' of {type_} {tuple(shape)} takes {wanted} bytes, its data_offsets {[start, end]} say {end - start}")
     if end > size:
         raise malformed(path, f"'{name}' lies outside of the file: it ends at byte {end} of {size} bytes of data")
     return TYPES[type_], tuple(shape), start, end
