@@ -18,7 +18,7 @@ constexpr double kRate = 2.2e7, kNarrowRate = 4.4e7;   // multiplications in a u
 constexpr double kBytes = 9e5;                         // of memory in a us
 constexpr double kWorthIt = 0.9;
 constexpr int64_t kSide = 16;                                    // rows and columns from which on a product is meant,
-constexpr int64_t kTile = 16;                                    // and has tiles without matrix instructions
+constexpr int64_t kTile = 32, kTileOfLong = 16;                  // and has tiles without matrix instructions
 constexpr int64_t kSplitFrom = 1 << 10, kSplitAllFrom = 1 << 8;  // steps below which a launch is not worth it,
 constexpr int64_t kSharedFrom = 1 << 15;                         // and where threads share each sum
 constexpr int64_t kLeastSteps = 64, kMostParts = 512, kMostShared = 32;
@@ -54,7 +54,7 @@ class Product {
     int64_t side() const { return std::min(a_.times, b_.times); }
     bool is_narrow() const { return std::max(a_.bytes, b_.bytes) < 4; }
     /// Whether tiles go through all its steps; threads share each sum otherwise.
-    bool has_tiles() const { return is_narrow() || side() >= kTile; }
+    bool has_tiles() const { return is_narrow() || side() >= (steps_ < kSharedFrom ? kTile : kTileOfLong); }
 
     /// Parts that take the least time; 1 where none pays.
     int64_t best_parts(int64_t fewest_steps, double worth_it) const {

@@ -32,6 +32,18 @@ TEST(SplitProducts, AShortInnerDimensionAndAPrimeOneStayWhole) {
     EXPECT_EQ(of_product(32, 1031, 32).size(), 1u);
 }
 
+TEST(SplitProducts, NarrowTilesArePartsOnlyWhereTheInnerDimensionIsVeryLong) {
+    GraphScope scope;
+    HostStorage storage;
+    const auto kernels = [&](int64_t rows, int64_t steps, int64_t columns) {
+        const UOp product = matmul(filled({rows, steps}), filled({steps, columns}));
+        return make_schedule(std::vector<UOp>{product}, storage).items.size();
+    };
+    EXPECT_EQ(kernels(16, 4096, 512), 1u);
+    EXPECT_EQ(kernels(31, 1 << 14, 64), 1u);
+    EXPECT_EQ(kernels(16, 1 << 15, 64), 2u);
+}
+
 TEST(SplitProducts, TilesThatFillACardStayWhole) {
     GraphScope scope;
     HostStorage storage;
