@@ -196,9 +196,7 @@ std::vector<const Capture::Value*> Capture::values() const {
 bool Capture::Spare::is_free() const {
     for (const Count& count : counts) {
         const Node& node = *count.node.node();
-        if (node.roots.load(std::memory_order_relaxed) != count.roots ||
-            node.users.load(std::memory_order_relaxed) != count.users)
-            return false;
+        if (node.roots() != count.roots || node.users.load(std::memory_order_relaxed) != count.users) return false;
     }
     return seen.use_count() == 1;  // the one that is known by the node
 }
@@ -217,7 +215,7 @@ std::shared_ptr<Capture::Spare> Capture::new_spare(size_t result) const {
             if (u.is(Op::buffer)) break;
         }
     for (Spare::Count& count : spare->counts)
-        count.roots = count.node.node()->roots, count.users = count.node.node()->users;
+        count.roots = count.node.node()->roots(), count.users = count.node.node()->users;
     return spare;
 }
 
@@ -289,7 +287,7 @@ std::vector<Tensor> Capture::replay(const std::vector<Tensor*>& inputs, const st
         for (const Value& value : results_) out.push_back(tensor_of(value));
         now_.spares.clear();
     }
-    if (made) runtime::collect_recent();
+    if (made) runtime::collect();
     return out;
 }
 

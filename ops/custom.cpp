@@ -75,7 +75,7 @@ void place(Tensor& t, const runtime::Device& device) {
 void separate(Tensor& t) {
     const bool has_past = t.in_memory() != t.value();  // which what is written is not made of
     if (!has_past && runtime::is_alone(t.value(), 1, 0)) return;
-    runtime::collect_recent();  // they may be gone already
+    runtime::collect();  // they may be gone already
     if (!has_past && runtime::is_alone(t.value(), 1, 0)) return;
     Tensor copy = Tensor::empty(t.shape(), t.dtype(), t.device().name());
     runtime::copy_memory(*runtime::find_buffer(whole_buffer(t.in_memory())),

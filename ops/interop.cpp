@@ -136,7 +136,7 @@ void Tensor::realize_real(const std::vector<Tensor*>& tensors) {
             group[i]->place(std::move(views[i]));
         }
     }
-    runtime::collect_recent();
+    runtime::collect();
 }
 
 Tensor& Tensor::realize() {

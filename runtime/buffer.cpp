@@ -40,7 +40,7 @@ void Buffer::allocate(const std::function<Result<hip::DevicePtr>()>& malloc) {
     context().sweeper.sweep_for(bytes());
     Result<hip::DevicePtr> got = malloc();
     if (!got) {  // memory of dead tensors may be waiting for a sweep
-        context().sweeper.sweep(Generation::all);
+        context().sweeper.sweep();
         got = malloc();
     }
     address_ = got.value();
@@ -136,8 +136,7 @@ std::shared_ptr<Buffer> find_buffer(UOp buffer) { return context().buffers.find(
 bool is_alone(UOp view, uint32_t roots, uint32_t users) {
     for (;; view = view.src(0), roots = 0, users = 1) {
         const Node& node = *view.node();
-        if (node.roots.load(std::memory_order_relaxed) != roots || node.users.load(std::memory_order_relaxed) != users)
-            return false;
+        if (node.roots() != roots || node.users.load(std::memory_order_relaxed) != users) return false;
         if (!view.is(Op::buffer)) continue;
         const std::shared_ptr<Buffer> memory = find_buffer(view);
         return !memory->is_borrowed() && memory.use_count() == 2;  // the one that Buffers has, and this

@@ -11,7 +11,6 @@ namespace strata::runtime {
 namespace {
 
 constexpr size_t kKeptLaunches = 4096;
-constexpr size_t kFewNodes = 1 << 10;  // a look at so many takes some ten microseconds
 
 std::atomic<void (*)(UOp)> also_told{nullptr};
 
@@ -115,38 +114,21 @@ void Counters::add_untold(uint64_t kernels, uint64_t bytes, uint64_t flops) {
     stats_.flops += flops;
 }
 
-void Sweeper::sweep(Generation which) {
+void Sweeper::sweep() {
     const size_t before = collections();
-    collect_nodes(which);
-    if (collections() == before) return;  // a thread was using nodes
-    allocated_since_ = 0;
-    if (which == Generation::young) {
-        if (memory_.live() <= 2 * kept_ + (settings().garbage_mb << 20)) return;
-        collect_nodes(Generation::all);  // old ones have died
-    }
-    kept_ = memory_.live();
+    strata::sweep();
+    if (collections() != before) allocated_since_ = 0;  // else a thread was using nodes
 }
 
 void Sweeper::sweep_for(size_t bytes) {
-    if (allocated_since_ + bytes > settings().garbage_mb << 20) sweep(Generation::young);
-}
-
-void Sweeper::sweep_recent() {
-    // Collections since the last time, as of what a compiler makes, found the graph of the call held, and made it old.
-    const bool made_old = collections() != seen_;
-    sweep_for(0);
-    const bool all = old_ones_let_go() && (made_old || live_nodes() < kFewNodes);
-    sweep(all ? Generation::all : Generation::young);
-    seen_ = collections();
+    if (allocated_since_ + bytes > settings().garbage_mb << 20) sweep();
 }
 
 void on_forget(void (*told)(UOp)) { also_told = told; }
 
 void forget_results() { context().results.forget_all(); }
 
-void collect() { context().sweeper.sweep(Generation::all); }
-
-void collect_recent() { context().sweeper.sweep_recent(); }
+void collect() { context().sweeper.sweep(); }
 
 Stats stats() {
     Context& c = context();

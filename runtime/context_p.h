@@ -232,22 +232,16 @@ class Counters {
     size_t oldest_ = 0;  ///< of them
 };
 
-/// When to look for graph nodes that no tensor reaches, and what hangs on them: buffers, user kernels, results.
+/// Frees graph nodes that no tensor reaches before memory runs short, and what hangs on them: buffers, user kernels, results.
 class Sweeper {
   public:
-    explicit Sweeper(const MemoryUse& memory) : memory_(memory) {}
     void note_allocation(size_t bytes) { allocated_since_ += bytes; }
-    void sweep(Generation which);
+    void sweep();
     /// Before `bytes` more are allocated.
     void sweep_for(size_t bytes);
-    /// After a call, what it alone has made.
-    void sweep_recent();
 
   private:
-    const MemoryUse& memory_;
     std::atomic<size_t> allocated_since_{0};
-    std::atomic<size_t> seen_{0};  ///< collections when recent nodes were looked at last
-    std::atomic<size_t> kept_{0};  ///< bytes of tensors that the last look at all nodes left
 };
 
 /// All that the runtime remembers from call to call; each part has a lock of its own, never held while another is taken.
@@ -264,7 +258,7 @@ struct Context {
     LaunchPlans plans;
     Modules modules;
     Counters counters;
-    Sweeper sweeper{memory};
+    Sweeper sweeper;
 };
 
 /// The one of this process, since graph nodes are the process's too. Made on first use and never destroyed: tensors of

@@ -27,12 +27,9 @@ void forget_results();
 /// `told` runs with each node that is freed, before its memory goes. One for the process.
 void on_forget(void (*told)(UOp));
 
-/// Frees graph nodes that no tensor reaches, with the memory that hangs on them.
+/// Frees graph nodes that no tensor reaches, with the memory that hangs on them: a value is remembered only as long as some
+/// graph contains its node. Takes a time that grows with what was made and let go of since, not with what lives.
 void collect();
-/// The same after realize, once the tensors hold their views instead of their graphs, in microseconds: of many nodes it
-/// looks at those alone that were made since the last time. A value is remembered only as long as some graph contains
-/// its node.
-void collect_recent();
 
 /// What ran since reset_stats(), and what is held in memory now.
 struct Stats {

@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <exception>
 #include <memory>
 #include <new>
-#include <optional>
 #include <shared_mutex>
 
 #include "strata/core/support/hash.h"
@@ -47,22 +45,13 @@ struct Shard {
     Mutex mutex;
     NodeSet nodes;
     uint64_t insertions = 0;
-    std::vector<const Node*> young;  ///< made since the last few collections: no older node leads to one
 };
 constexpr size_t kShards = 64;
-using Shards = uint64_t;  ///< a bit for each
-std::atomic<Shards> with_nodes{0}, with_young{0};
-constexpr size_t kManyNodes = 1 << 13;  // made since the last collection; they are still in the processor's cache
-// Collections that a young node lives through: a result is let go of behind that of the next one's call.
-constexpr uint8_t kChildhood = 3;
+constexpr size_t kManyNodes = 1 << 13;  // made since the last sweep; they are still in the processor's cache
 
 std::array<Shard, kShards>& shards() {
     static auto* all = new std::array<Shard, kShards>;  // never destroyed: tensors of static life may outlive us
     return *all;
-}
-template <class F>
-void for_each_shard(Shards which, F f) {
-    for (; which; which &= which - 1) f(shards()[static_cast<size_t>(std::countr_zero(which))]);
 }
 /// Who builds graphs holds it shared, who sweeps alone.
 struct ScopeLock {
@@ -87,18 +76,27 @@ ScopeLock& scope_lock() {
 thread_local int scope_depth = 0;
 thread_local ScopeLock* held_scope = nullptr;
 
-// Counted since the process began; when `collect_at` are made, the end of a GraphScope collects.
-std::atomic<size_t> nodes_made{0}, nodes_freed{0}, collect_at{kManyNodes}, collections_done{0};
-std::atomic<size_t> kept_of_all{0};  // live after the last collection that looked at all nodes
-std::atomic<bool> old_let_go{false};
-thread_local size_t roots_let_go = 0;
+// Counted since the process began; when `sweep_at` are made, the end of a GraphScope sweeps.
+std::atomic<size_t> nodes_made{0}, nodes_freed{0}, sweep_at{kManyNodes}, sweeps_done{0};
 std::atomic<void (*)(UOp)> on_free_node{nullptr};
 
-void collect_on_pressure() {
-    if (nodes_made.load(std::memory_order_relaxed) < collect_at.load(std::memory_order_relaxed)) return;
+// Nodes live by counts: of Roots and of the nodes that use them. A count that falls to none frees nothing by itself, as
+// graphs are built of nodes that nothing counts yet; a sweep does, between GraphScopes. What may be free is listed for it:
+// a node when it is made and when it loses its last Root. One that then proves to live leaves the list.
+std::atomic<const Node*> listed{nullptr};
+
+/// Of a node whose bit says so, before anybody else can know.
+void list(const Node* n) {
+    n->next_to_look_at = listed.load(std::memory_order_relaxed);
+    while (!listed.compare_exchange_weak(n->next_to_look_at, n, std::memory_order_release, std::memory_order_relaxed)) {
+    }
+}
+
+void sweep_on_pressure() {
+    if (nodes_made.load(std::memory_order_relaxed) < sweep_at.load(std::memory_order_relaxed)) return;
     try {
-        collect_nodes(Generation::young);
-    } catch (const std::exception&) {  // no memory, or the child of a fork: there is a next time
+        sweep();
+    } catch (const std::exception&) {  // the child of a fork, or what is told of nodes found no memory
     }
 }
 
@@ -187,15 +185,10 @@ UOp make_for_all(Key key) {
     if (shard.insertions != look.insertions)
         if (const Node* found = shard.nodes.find(key.hash, [&](const Node* n) { return matches(n, key); }))
             return UOp(found);
-    if (shard.young.size() == shard.young.capacity()) shard.young.reserve(2 * shard.young.size() + 16);
-    if (shard.young.empty()) {
-        const Shards bit = Shards{1} << key.hash % kShards;
-        with_young.fetch_or(bit, std::memory_order_relaxed);
-        with_nodes.fetch_or(bit, std::memory_order_relaxed);
-    }
     shard.nodes.insert(node.get());
     ++shard.insertions;
-    shard.young.push_back(node.get());
+    node->rooted.store(Node::listed, std::memory_order_relaxed);
+    list(node.get());
     nodes_made.fetch_add(1, std::memory_order_relaxed);
     for (UOp s : key.sources) s.node()->users.fetch_add(1, std::memory_order_relaxed);
     return UOp(node.release());
@@ -228,10 +221,10 @@ UOp make(Op op, DType dtype, std::span<const UOp> sources, Arg arg) {
 
 void Root::let_go() {
     const Node* const n = uop_.node();
-    const bool old = n->old.load(std::memory_order_relaxed);  // behind the last count it may be freed
-    if (n->roots.fetch_sub(1, std::memory_order_relaxed) != 1) return;
-    ++roots_let_go;
-    if (old) old_let_go.store(true, std::memory_order_relaxed);
+    uint32_t now = n->rooted.load(std::memory_order_relaxed), then;
+    do then = now == Node::root ? Node::listed : now - Node::root;
+    while (!n->rooted.compare_exchange_weak(now, then, std::memory_order_acq_rel, std::memory_order_relaxed));
+    if (now == Node::root) list(n);  // else somebody lists it, or has: it may be gone already
 }
 
 bool is_known_simple(UOp u) { return notes(u).simple.load(std::memory_order_relaxed); }
@@ -258,116 +251,68 @@ GraphScope::GraphScope() {
 GraphScope::~GraphScope() {
     if (--scope_depth > 0) return;
     held_scope->mutex.unlock_shared();
-    collect_on_pressure();
+    sweep_on_pressure();
 }
 
 void on_free(void (*told)(UOp)) { on_free_node = told; }
 
 namespace {
 
-/// Marks what the nodes reach; marked ones are known to be reached, with all they lead to.
-void mark(std::vector<const Node*> stack) {
-    while (!stack.empty()) {
-        const Node* n = stack.back();
-        stack.pop_back();
-        if (std::exchange(n->marked, true)) continue;
-        for (uint32_t i = 0; i < n->source_count; ++i)
-            if (!n->sources[i].node()->marked) stack.push_back(n->sources[i].node());
+/// Nodes to be freed, chained in the order in which they were found.
+class Dead {
+  public:
+    const Node* first() const { return first_; }
+    void add(const Node* n) {
+        n->next_to_look_at = nullptr;
+        *end_ = n, end_ = &n->next_to_look_at;
     }
-}
 
-/// Takes the nodes without a mark out of the shard.
-void take_dead(Shard& shard, Generation which, std::vector<const Node*>& dead) {
-    auto is_dead = [](const Node* n) { return !n->marked; };
-    if (which == Generation::young) {
-        for (const Node* n : shard.young)
-            if (is_dead(n)) dead.push_back(n), shard.nodes.erase(n);
-    } else {
-        shard.nodes.erase_if([&](const Node* n) {
-            if (is_dead(n)) dead.push_back(n);
-            return is_dead(n);
-        });
-    }
-    std::erase_if(shard.young, is_dead);
-    if (shard.nodes.size() == 0) with_nodes &= ~(Shards{1} << (&shard - shards().data()));
-}
-
-/// Sources are as old at least as what is made of them.
-void grow_older(Shard& shard) {
-    std::erase_if(shard.young, [](const Node* n) {
-        if (++n->lived_through < kChildhood) return false;
-        n->old.store(true, std::memory_order_relaxed);
-        return true;
-    });
-    if (shard.young.empty()) with_young &= ~(Shards{1} << (&shard - shards().data()));
-}
-
-struct Swept {
-    size_t freed;
-    bool all;  ///< nothing was let go of meanwhile
+  private:
+    const Node* first_ = nullptr;
+    const Node** end_ = &first_;
 };
-/// None: some thread is in a GraphScope. Old nodes keep their marks.
-std::optional<Swept> try_sweep(Generation which) {
-    if (scope_depth > 0) return std::nullopt;
-    ScopeLock& scope = scope_lock();
-    std::unique_lock exclusive(scope.mutex, std::try_to_lock);
-    if (!exclusive || scope.lost) return std::nullopt;
-    scope.sweeping = true;
-    if (which == Generation::all) old_let_go = false;
-    const size_t let_go_before = roots_let_go;
-    std::vector<const Node*> roots, dead;
-    auto look_at = [&](const Node* n) {
-        n->marked = false;
-        if (n->roots.load(std::memory_order_relaxed)) roots.push_back(n);
-    };
-    const Shards looked_at = which == Generation::young ? with_young : with_nodes;
-    for_each_shard(looked_at, [&](Shard& shard) {
-        if (which == Generation::young)
-            std::ranges::for_each(shard.young, look_at);
-        else
-            shard.nodes.for_each(look_at);
-    });
-    mark(std::move(roots));
-    for_each_shard(looked_at, [&](Shard& shard) { take_dead(shard, which, dead); });
-    for (const Node* n : dead)
+
+/// Takes what is free off the interner, with what only that used.
+const Node* take_dead(const Node* of_list) {
+    Dead dead;
+    for (const Node* n = of_list; n;) {
+        const Node* const next = n->next_to_look_at;
+        if (n->rooted.fetch_and(~Node::listed, std::memory_order_acq_rel) == Node::listed && n->users == 0) dead.add(n);
+        n = next;
+    }
+    for (const Node* n = dead.first(); n; n = n->next_to_look_at) {
+        shards()[n->hash % kShards].nodes.erase(n);
         for (uint32_t i = 0; i < n->source_count; ++i) {
-            const Node* const s = n->sources[i].node();
-            const bool last = s->users.fetch_sub(1, std::memory_order_relaxed) == 1;
-            if (last && which == Generation::young && s->old && s->roots == 0) old_let_go = true;
+            const Node* const s = n->sources[i].node();  // one that is listed is looked at when its turn comes
+            if (s->users.fetch_sub(1, std::memory_order_relaxed) == 1 && s->rooted == 0) dead.add(s);
         }
-    if (auto* told = on_free_node.load())
-        for (const Node* n : dead) told(UOp(n));
-    for (const Node* n : dead) FreeNode{}(n);
-    nodes_freed.fetch_add(dead.size(), std::memory_order_relaxed);
-    const bool all = roots_let_go == let_go_before;
-    if (all) for_each_shard(with_young, grow_older);
-    scope.sweeping = false;
-    return Swept{dead.size(), all};
+    }
+    return dead.first();
 }
 
 }  // namespace
 
 size_t sweep() {
-    const std::optional<Swept> swept = try_sweep(Generation::all);
-    return swept ? swept->freed : 0;
-}
-bool old_ones_let_go() { return old_let_go; }
-
-size_t collect_nodes(Generation which) {
-    if (live_nodes() > 2 * kept_of_all.load(std::memory_order_relaxed) + kManyNodes) which = Generation::all;
+    if (scope_depth > 0) return 0;
+    ScopeLock& scope = scope_lock();
+    std::unique_lock exclusive(scope.mutex, std::try_to_lock);
+    if (!exclusive || scope.lost) return 0;
+    scope.sweeping = true;
     size_t freed = 0;
-    for (bool done = false; !done;) {  // what is told of a node may let go of a Root
-        const std::optional<Swept> round = try_sweep(which);
-        if (!round) return freed;
-        freed += round->freed, done = round->all;
+    while (const Node* const of_list = listed.exchange(nullptr, std::memory_order_acquire)) {
+        const Node* dead = take_dead(of_list);
+        if (auto* told = on_free_node.load())  // it may let go of Roots
+            for (const Node* n = dead; n; n = n->next_to_look_at) told(UOp(n));
+        for (; dead; ++freed) FreeNode{}(std::exchange(dead, dead->next_to_look_at));
     }
-    collections_done.fetch_add(1, std::memory_order_relaxed);
-    if (which == Generation::all) kept_of_all = live_nodes();
-    collect_at = nodes_made.load(std::memory_order_relaxed) + kManyNodes;
+    nodes_freed.fetch_add(freed, std::memory_order_relaxed);
+    sweeps_done.fetch_add(1, std::memory_order_relaxed);
+    sweep_at = nodes_made.load(std::memory_order_relaxed) + kManyNodes;
+    scope.sweeping = false;
     return freed;
 }
 
-size_t collections() { return collections_done.load(std::memory_order_relaxed); }
+size_t collections() { return sweeps_done.load(std::memory_order_relaxed); }
 
 size_t live_nodes() { return nodes_made.load(std::memory_order_relaxed) - nodes_freed.load(std::memory_order_relaxed); }
 

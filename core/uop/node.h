@@ -29,15 +29,15 @@ struct Node {
     uint64_t hash;
     const UOp* sources;
     Arg arg;
-    Shape shape;                             ///< of tensor-level nodes; () for scalars and kernel-level nodes
-    mutable std::atomic<uint32_t> roots{0};  ///< counted by Root
-    mutable std::atomic<uint32_t> users{
-        0};  ///< nodes that have it as a source, a node of two such sources counted twice
+    Shape shape;                              ///< of tensor-level nodes; () for scalars and kernel-level nodes
+    mutable std::atomic<uint32_t> rooted{0};  ///< `root` for each Root, and `listed` where a sweep is to look at it
+    mutable std::atomic<uint32_t> users{0};   ///< nodes with it as a source; one with two such sources counts twice
+    mutable const Node* next_to_look_at = nullptr;
     mutable std::atomic<bool> bounds_known{false};
     mutable Bounds bounds{};
-    mutable std::atomic<bool> old{false};  ///< set by collections: it has lived through several
-    mutable uint8_t lived_through = 0;     ///< collections; this and the next used by sweep alone
-    mutable bool marked = false;
+
+    static constexpr uint32_t listed = 1, root = 2;
+    uint32_t roots() const { return rooted.load(std::memory_order_relaxed) / root; }
 };
 
 /// A handle to a node: trivially copyable, compared by address.

@@ -22,7 +22,10 @@ class NodeSet {
     }
     /// One that is not in it. Throws std::bad_alloc before anything changes.
     void insert(const Node* node) {
-        if (2 * (size_ + 1) > slots_.size()) rebuild(2 * slots_.size());
+        size_t wanted = slots_.size();
+        while (wanted > kFewest && wanted > 8 * (size_ + 1)) wanted /= 2;  // many were erased
+        if (2 * (size_ + 1) > wanted) wanted *= 2;
+        if (wanted != slots_.size()) rebuild(wanted);
         put(node);
     }
     void erase(const Node* node) {
@@ -37,26 +40,10 @@ class NodeSet {
         slots_[hole] = {};
         --size_;
     }
-    template <class F>
-    void erase_if(F is_dead) {
-        for (size_t i = 0; i < slots_.size();)  // another one may come to lie where one was
-            if (slots_[i].node && is_dead(slots_[i].node))
-                erase(slots_[i].node);
-            else
-                ++i;
-        size_t wanted = slots_.size();
-        while (wanted > kFewest && wanted > 8 * (size_ + 1)) wanted /= 2;
-        if (wanted < slots_.size()) rebuild(wanted);
-    }
-    template <class F>
-    void for_each(F f) const {
-        for (const Slot& slot : slots_)
-            if (slot.node) f(slot.node);
-    }
     size_t size() const { return size_; }
 
   private:
-    static constexpr size_t kFewest = 8;  // a sweep goes through all slots
+    static constexpr size_t kFewest = 8;
     struct Slot {
         uint64_t hash = 0;
         const Node* node = nullptr;

@@ -26,7 +26,7 @@ class Root {
     void retain() {
         if (!uop_) return;
         STRATA_CHECK(!uop_.node()->of_scratch, "{} is its thread's own and goes with its scope", to_string(uop_));
-        uop_.node()->roots.fetch_add(1, std::memory_order_relaxed);
+        uop_.node()->rooted.fetch_add(Node::root, std::memory_order_relaxed);
     }
     UOp uop_;
 };
@@ -40,17 +40,12 @@ class GraphScope {
     GraphScope(const GraphScope&) = delete;
 };
 
-/// Frees the nodes no Root reaches; returns how many. Does nothing (0) inside a GraphScope of any thread.
+/// Frees the nodes no Root reaches; returns how many. Does nothing (0) inside a GraphScope of any thread. It looks at new
+/// nodes, those that lost their last Root and what is freed with them, not at others that live.
 size_t sweep();
-enum class Generation { young, all };  ///< young: made since the last few collections
-/// Sweeps until nothing is freed; returns how many nodes were. Young nodes alone take a time that does not depend on how
-/// many live; where twice as many live as when all were looked at last, all are.
-size_t collect_nodes(Generation which);
-/// Whether old nodes may have become free since all were looked at last.
-bool old_ones_let_go();
 /// `told` runs for each node that a sweep frees, before its memory goes. One for the process.
 void on_free(void (*told)(UOp));
 size_t live_nodes();
-size_t collections();  ///< how often collect_nodes came to its end
+size_t collections();  ///< how often sweep came to its end
 
 }  // namespace strata

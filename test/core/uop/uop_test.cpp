@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -147,7 +148,7 @@ TEST(Sweep, MemoryStaysFlatOverManySteps) {
 }
 
 TEST(Sweep, ComesByItselfWhereManyNodesWereMade) {
-    collect_nodes(Generation::all);
+    sweep();
     const size_t before = collections(), live = live_nodes();
     Root kept(axis(0));
     size_t most = 0;
@@ -173,46 +174,64 @@ TEST(Sweep, LeavesTheLastGraphScopeAsItFoundIt) {
     EXPECT_GT(toposort(x).size(), 50'000u);
 }
 
-TEST(Sweep, OfYoungNodesLeavesOldOnesUntilThereAreTwiceAsMany) {
-    collect_nodes(Generation::all);
+TEST(Sweep, FreesWhatLivedLongWithTheLastThatUsedIt) {
+    sweep();
     const size_t before = live_nodes();
-    Root old(axis(600) + axis(601));
-    EXPECT_EQ(collect_nodes(Generation::young), 0u);
-    Root young(old.get() * axis(602));
-    axis(603) + old.get();
-    EXPECT_EQ(collect_nodes(Generation::young), 2u) << "the unrooted sum and its range";
-    EXPECT_EQ(collect_nodes(Generation::young), 0u);
-    EXPECT_FALSE(old_ones_let_go());
-    young = Root();
-    EXPECT_EQ(collect_nodes(Generation::young), 2u) << "what has lived through two is young";
-    EXPECT_FALSE(old_ones_let_go());
-    old = Root();
-    EXPECT_TRUE(old_ones_let_go());
-    axis(604);
-    EXPECT_EQ(collect_nodes(Generation::young), 1u) << "what has lived through three is old";
-    EXPECT_EQ(live_nodes(), before + 3);
-    EXPECT_EQ(collect_nodes(Generation::all), 3u);
-    EXPECT_FALSE(old_ones_let_go());
-}
-
-TEST(Sweep, OldNodesThatOnlyYoungOnesUsedAreLetGoWithThem) {
-    collect_nodes(Generation::all);
     Root user;
     {
         Root old(axis(605) + axis(606));
-        for (int i = 0; i < 3; ++i) collect_nodes(Generation::young);
+        for (int i = 0; i < 5; ++i) EXPECT_EQ(sweep(), 0u);
         user = Root(old.get() * axis(607));
     }
-    EXPECT_EQ(collect_nodes(Generation::all), 0u);
-    EXPECT_FALSE(old_ones_let_go());
+    EXPECT_EQ(sweep(), 0u) << "the product uses the sum";
+    const Root again(user.get().src(0));
     user = Root();
-    EXPECT_EQ(collect_nodes(Generation::young), 2u);
-    EXPECT_TRUE(old_ones_let_go());
-    EXPECT_EQ(collect_nodes(Generation::all), 3u);
+    EXPECT_EQ(sweep(), 2u) << "the product and its range";
+    EXPECT_EQ(again.get(), axis(605) + axis(606));
+    EXPECT_EQ(live_nodes(), before + 3);
+}
+
+TEST(Sweep, FreesANodeThatWasRootedAndLetGoOfManyTimes) {
+    sweep();
+    const size_t before = live_nodes();
+    for (int round = 0; round < 3; ++round) {
+        Root x(axis(608) + axis(609));
+        for (int i = 0; i < 5; ++i) {
+            Root copy = x;
+            x = Root(axis(608));
+            EXPECT_EQ(sweep(), 0u);
+            x = copy;
+        }
+    }
+    EXPECT_EQ(live_nodes(), before + 3);
+    EXPECT_EQ(sweep(), 3u);
+    EXPECT_EQ(sweep(), 0u);
+}
+
+TEST(Sweep, TakesATimeThatDoesNotGrowWithWhatLives) {
+    sweep();
+    auto seconds = [] {
+        double best = 1;
+        for (int round = 0; round < 20; ++round) {
+            Root x(axis(613) + axis(614));
+            x = Root();
+            const auto start = std::chrono::steady_clock::now();
+            sweep();
+            best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+        }
+        return best;
+    };
+    const double with_few = seconds();
+    Root many(axis(0));
+    for (int i = 0; i < 200'000; ++i) many = Root(many.get() + constant_int(dtypes::index, i));
+    sweep();
+    EXPECT_LT(seconds(), 20 * with_few + 20e-6);  // a look at 400,000 nodes takes milliseconds
+    many = Root();
+    EXPECT_GE(sweep(), 400'000u) << "without a stack as deep as the graph";
 }
 
 TEST(Sweep, FreesWhatIsLetGoOfWhileItFrees) {
-    collect_nodes(Generation::all);
+    sweep();
     static Root held;
     static UOp first;
     first = axis(610);
@@ -220,13 +239,13 @@ TEST(Sweep, FreesWhatIsLetGoOfWhileItFrees) {
     on_free([](UOp u) {
         if (u == first) held = Root();
     });
-    EXPECT_EQ(collect_nodes(Generation::young), 4u);
+    EXPECT_EQ(sweep(), 4u);
     on_free(nullptr);
 }
 
-TEST(Sweep, OfYoungNodesFreesWhatOneOfAllWouldHave) {
+TEST(Sweep, FreesAllThatNoRootReachesAndNothingElse) {
     std::mt19937 random(11);
-    collect_nodes(Generation::all);
+    sweep();
     std::vector<Root> roots(20);
     for (int step = 0; step < 3000; ++step) {
         Root& at = roots[random() % roots.size()];
@@ -235,19 +254,19 @@ TEST(Sweep, OfYoungNodesFreesWhatOneOfAllWouldHave) {
         UOp y = x + constant_int(dtypes::index, static_cast<int64_t>(random() % 1000));
         if (random() % 3 == 0) at = Root(y);
         if (random() % 5 == 0) at = Root();
-        if (random() % 10 == 0) collect_nodes(Generation::young);
+        if (random() % 10 == 0) sweep();
         for (const Root& root : roots)
             if (root.get()) ASSERT_LE(toposort(root.get()).size(), live_nodes());
     }
     size_t reached = 0;
-    collect_nodes(Generation::all);
+    sweep();
     UOpMap<bool> seen;
     for (const Root& root : roots)
         if (root.get())
             for (UOp u : toposort(root.get())) reached += seen.emplace(u, true).second;
     const size_t live = live_nodes();
     roots.clear();
-    EXPECT_EQ(collect_nodes(Generation::all), reached) << live;
+    EXPECT_EQ(sweep(), reached) << live;
 }
 
 TEST(Sweep, RunsBesideThreadsThatBuild) {
@@ -269,6 +288,36 @@ TEST(Sweep, RunsBesideThreadsThatBuild) {
     stop = true;
     sweeper.join();
     sweep();
+}
+
+TEST(Sweep, RunsBesideThreadsThatLetGo) {
+    sweep();
+    const size_t before = live_nodes();
+    std::vector<std::thread> threads;
+    std::atomic<bool> stop = false;
+    std::thread sweeper([&] {
+        while (!stop) sweep();
+    });
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([] {
+            for (int step = 0; step < 5000; ++step) {
+                Root sum, part;
+                {
+                    GraphScope scope;  // threads share these nodes
+                    sum = Root(axis(620 + step % 3) + axis(625));
+                    part = Root(sum.get().src(0));
+                }
+                Root copy = sum;
+                sum = Root();
+                ASSERT_EQ(copy.get().src(0), part.get());
+                copy = Root();
+            }
+        });
+    for (std::thread& t : threads) t.join();
+    stop = true;
+    sweeper.join();
+    sweep();
+    EXPECT_EQ(live_nodes(), before);
 }
 
 TEST(Toposort, ListsSourcesFirstAndEachNodeOnce) {
