@@ -87,7 +87,7 @@ Result<UOp> append_finish(UOp sink, Context& context) {
     STRATA_CHECK((by_one || volume(own.program.block) == volume(program.block)) && volume(own.program.grid) == 1,
                  "{}: the finish is for {} threads", program.name, volume(own.program.block));
     const UOp all = make(Op::sink, dtypes::none, {sink.src(0), finish.src(0)}, SinkArg{});
-    const Scopes scopes(sink);
+    const Scopes& scopes = context.scopes(sink);
     const int slot = next_free_slot(scopes);
     const UOp thread = thread_number(program.block), first = thread.is_const() ? UOp() : thread < 1;
     const UOp counter = uop::buffer(next_parameter(toposort(all)), dtypes::int32, 1);

@@ -25,8 +25,8 @@ int rank(const Scopes& scopes, UOp original) {
 
 }  // namespace
 
-Result<UOp> arrange_sums(UOp sink, Context&) {
-    Scopes scopes(sink);
+Result<UOp> arrange_sums(UOp sink, Context& context) {
+    const Scopes& scopes = context.scopes(sink);
     UOpMap<UOp> arranged;
     std::vector<UOp> terms;
     return rebuild(scopes.order(), arranged, [&](UOp u, std::span<const UOp> sources) {

@@ -18,7 +18,7 @@ double times_of(UOp index, const Scopes& scopes) {
 }  // namespace
 
 Result<UOp> arrange_threads(UOp sink, Context& context) {
-    const Scopes scopes(sink);
+    const Scopes& scopes = context.scopes(sink);
     const std::vector<UOp> ranges = strata::ranges(sink);
     std::vector<Visit> visits;
     for (UOp u : scopes.order())

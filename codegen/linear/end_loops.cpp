@@ -43,7 +43,7 @@ UOp steps_of(UOp term, Op op, bool online, UOp range) {
 
 class Ending {
   public:
-    explicit Ending(UOp sink) : scopes_(sink), keys_(scopes_) {}
+    explicit Ending(const Scopes& scopes) : scopes_(scopes), keys_(scopes) {}
 
     UOp run() {
         UOpMap<UOp> ended;
@@ -76,12 +76,12 @@ class Ending {
         return simplify(steps);
     }
 
-    Scopes scopes_;
+    const Scopes& scopes_;
     LoopKeys keys_;
 };
 
 }  // namespace
 
-Result<UOp> end_loops(UOp sink, Context&) { return Ending(sink).run(); }
+Result<UOp> end_loops(UOp sink, Context& context) { return Ending(context.scopes(sink)).run(); }
 
 }  // namespace strata::codegen

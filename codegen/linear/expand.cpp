@@ -49,8 +49,8 @@ class Steps {
 
 class Expansion {
   public:
-    Expansion(UOp sink, bool unrolls)
-        : scopes_(sink), replicated_(scopes_.with_axis({Axis::upcast, Axis::unroll, Axis::vector})) {
+    Expansion(const Scopes& scopes, bool unrolls)
+        : scopes_(scopes), replicated_(scopes_.with_axis({Axis::upcast, Axis::unroll, Axis::vector})) {
         for (UOp r : scopes_.ranges())
             if (range_arg(r).size == 1) replicated_ |= scopes_.bit(r);
         if (unrolls) add_short_loops();
@@ -152,7 +152,7 @@ class Expansion {
         return u.is(Op::end) && sources_.size() == 1 ? sources_[0] : u.with_src(sources_);
     }
 
-    Scopes scopes_;
+    const Scopes& scopes_;
     RangeSet replicated_;
     std::unordered_map<RangeSet, std::unique_ptr<Steps>> steps_;
     UOpMap<Copies> copies_;
@@ -161,6 +161,8 @@ class Expansion {
 
 }  // namespace
 
-Result<UOp> expand(UOp sink, Context& context) { return Expansion(sink, context.target.unrolls_loops).run(); }
+Result<UOp> expand(UOp sink, Context& context) {
+    return Expansion(context.scopes(sink), context.target.unrolls_loops).run();
+}
 
 }  // namespace strata::codegen

@@ -102,7 +102,10 @@ std::vector<UOp> plain_copies(const Copies& copies, UOp range) {
 class Fetching {
   public:
     Fetching(UOp sink, Context& context)
-        : scopes_(sink), program_(context.program), target_(context.target), next_slot_(next_free_slot(scopes_)) {
+        : scopes_(context.scopes(sink)),
+          program_(context.program),
+          target_(context.target),
+          next_slot_(next_free_slot(scopes_)) {
         for (UOp u : scopes_.order())
             if (u.is(Op::param) && u.as<ParamArg>().space == Space::local)
                 lds_ += u.as<ParamArg>().size * u.dtype().bytes();
@@ -219,7 +222,7 @@ class Fetching {
         return uop::end(uop::group(meanwhile), {range});
     }
 
-    Scopes scopes_;
+    const Scopes& scopes_;
     LinearProgram& program_;
     const Target& target_;
     int64_t lds_ = 0;

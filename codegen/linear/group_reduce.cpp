@@ -280,8 +280,8 @@ std::vector<UOp> reduce_over_threads(const GroupReduction& reduction, std::span<
     return Tree(reduction, partials, next_slot).run();
 }
 
-Result<UOp> gate_group_stores(UOp sink, Context&) {
-    Scopes scopes(sink);
+Result<UOp> gate_group_stores(UOp sink, Context& context) {
+    const Scopes& scopes = context.scopes(sink);
     RangeSet groups = scopes.with_axis({Axis::group});
     if (!groups) return sink;
     return rebuild(scopes.order(), [&](UOp u, std::vector<UOp>& sources) {

@@ -93,7 +93,7 @@ Result<LinearProgram> linearize(const Kernel& kernel, const Target& target) {
         STRATA_TRY(sink, run(pass, sink, context));
     }
     LinearProgram& program = context.program;
-    STRATA_TRY(program.ops, order(sink));
+    STRATA_TRY(program.ops, order(context.scopes(sink)));
     collect_params(program);
     if (program.lds > target.lds_bytes)
         return make_error(ErrorKind::Usage, "{}: {} bytes of local memory; a workgroup has {}", program.name,

@@ -49,8 +49,8 @@ UOp combined(Op op, UOp sum, UOp term) {
 
 class Lowering {
   public:
-    Lowering(UOp sink, const Context& context)
-        : scopes_(sink), keys_(scopes_), context_(context), next_slot_(next_free_slot(scopes_)) {}
+    Lowering(const Scopes& scopes, const Context& context)
+        : scopes_(scopes), keys_(scopes), context_(context), next_slot_(next_free_slot(scopes_)) {}
 
     UOp run() {
         for (UOp u : keys_.order())
@@ -205,7 +205,7 @@ class Lowering {
         for (const auto& [op, which] : by_op) meet(op, which);
     }
 
-    Scopes scopes_;
+    const Scopes& scopes_;
     LoopKeys keys_;
     const Context& context_;
     int next_slot_;
@@ -223,6 +223,6 @@ int next_free_slot(const Scopes& scopes) {
     return slot;
 }
 
-Result<UOp> lower_reduces(UOp sink, Context& context) { return Lowering(sink, context).run(); }
+Result<UOp> lower_reduces(UOp sink, Context& context) { return Lowering(context.scopes(sink), context).run(); }
 
 }  // namespace strata::codegen

@@ -164,7 +164,7 @@ class Scan {
 }  // namespace
 
 Result<UOp> lower_scans(UOp sink, Context& context) {
-    Scopes scopes(sink);
+    const Scopes& scopes = context.scopes(sink);
     if (std::ranges::none_of(scopes.order(), [](UOp u) { return u.is(Op::scan); })) return sink;
     int next_slot = next_free_slot(scopes);
     Result<void> fits;

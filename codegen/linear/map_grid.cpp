@@ -118,7 +118,7 @@ Result<UOp> map_grid(UOp sink, Context& context) {
     const ThreadOrder& threads = context.threads;
     const Target& target = context.target;
     LinearProgram& program = context.program;
-    Scopes scopes(sink);
+    const Scopes& scopes = context.scopes(sink);
     int64_t block = 1;
     for (UOp r : threads) block *= range_arg(r).size;
     if (block > target.max_block)

@@ -18,7 +18,7 @@ bool is_executed(UOp u) { return !u.is(Op::after) && !u.is(Op::group) && !u.is(O
 
 class Ordering {
   public:
-    explicit Ordering(UOp sink) : scopes_(sink) {}
+    explicit Ordering(const Scopes& scopes) : scopes_(scopes) {}
 
     Result<std::vector<UOp>> run() {
         nest_loops();
@@ -80,7 +80,7 @@ class Ordering {
         return text;
     }
 
-    Scopes scopes_;
+    const Scopes& scopes_;
     UOpMap<RangeSet> closed_around_;
     std::array<int, kMaxRanges + 1> depth_{};
     std::array<RangeSet, kMaxRanges + 1> enclosing_{};
@@ -90,6 +90,6 @@ class Ordering {
 
 }  // namespace
 
-Result<std::vector<UOp>> order(UOp sink) { return Ordering(sink).run(); }
+Result<std::vector<UOp>> order(const Scopes& scopes) { return Ordering(scopes).run(); }
 
 }  // namespace strata::codegen

@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+
 #include "strata/codegen/linear/linear.h"
 #include "strata/codegen/linear/scopes.h"
 
@@ -13,6 +15,13 @@ struct Context {
     LinearProgram program;  ///< its name; map_grid fills in grid and block
     ThreadOrder threads;    ///< found by arrange_threads
     UOp finish = {};        ///< of the kernel: append_finish adds it
+    std::optional<Scopes> last = {};
+
+    /// Those of the pass's graph, until they are asked for of another: a pass that changes nothing leaves them to the next.
+    const Scopes& scopes(UOp sink) {
+        if (!last || last->order().back() != sink) last.emplace(sink);
+        return *last;
+    }
 };
 
 #define PASS(name, ...) Result<UOp> name(UOp sink, Context& context);
@@ -21,7 +30,7 @@ struct Context {
 
 // Before and after the passes.
 Result<void> verify_input(const Kernel& kernel);
-Result<std::vector<UOp>> order(UOp sink);
+Result<std::vector<UOp>> order(const Scopes& scopes);
 /// What waves do together: the target has it, and its waves are whole where it wants them so.
 Result<void> verify_waves(const LinearProgram& program, const Target& target);
 

@@ -36,8 +36,7 @@ UOp rename_free(UOp root, const UOpMap<UOp>& names) {
 }
 
 /// One step: what stands in a range that became two is in two loops then, and has itself to be told apart.
-UOp unshared(UOp sink) {
-    Scopes scopes(sink);
+UOp unshared(const Scopes& scopes) {
     LoopKeys keys(scopes);
     std::map<LoopKey, UOpMap<UOp>> names;  // per loop, for the ranges another loop has already
     // A group range is a thread's number: the same in all loops.
@@ -58,7 +57,7 @@ UOp unshared(UOp sink) {
         }
         taken |= scopes.closed_by(u) & serial;
     }
-    if (!shared) return sink;
+    if (!shared) return scopes.order().back();
     return rebuild(scopes.order(), [&](UOp u, std::vector<UOp>& sources) {
         UOp next = u.with_src(sources);
         if (!u.is(Op::reduce)) return next;
@@ -72,9 +71,12 @@ UOp unshared(UOp sink) {
 
 }  // namespace
 
-Result<UOp> unshare_ranges(UOp sink, Context&) {
-    for (UOp next = unshared(sink); next != sink; next = unshared(sink)) sink = next;
-    return sink;
+Result<UOp> unshare_ranges(UOp sink, Context& context) {
+    while (true) {
+        const UOp next = unshared(context.scopes(sink));
+        if (next == sink) return sink;
+        sink = next;
+    }
 }
 
 }  // namespace strata::codegen

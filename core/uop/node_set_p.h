@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -22,10 +23,7 @@ class NodeSet {
     }
     /// One that is not in it. Throws std::bad_alloc before anything changes.
     void insert(const Node* node) {
-        size_t wanted = slots_.size();
-        while (wanted > kFewest && wanted > 8 * (size_ + 1)) wanted /= 2;  // many were erased
-        if (2 * (size_ + 1) > wanted) wanted *= 2;
-        if (wanted != slots_.size()) rebuild(wanted);
+        if (2 * (size_ + 1) > slots_.size()) rebuild(2 * slots_.size());
         put(node);
     }
     void erase(const Node* node) {
@@ -39,11 +37,27 @@ class NodeSet {
         }
         slots_[hole] = {};
         --size_;
+        if (slots_.size() <= kFewest || slots_.size() <= kMostRoom * (size_ + 1)) return;
+        try {
+            rebuild(slots_.size() / 8);
+        } catch (const std::bad_alloc&) {  // there is room enough
+        }
+    }
+    /// Takes all out. Room for as many stays for what comes next, but for far more than there were.
+    void clear() {
+        size_t wanted = slots_.size();
+        while (wanted > kFewest && wanted > kMostRoom * (size_ + 1)) wanted /= 2;
+        if (wanted < slots_.size())
+            slots_ = std::vector<Slot>(wanted);
+        else
+            std::ranges::fill(slots_, Slot{});
+        size_ = 0;
     }
     size_t size() const { return size_; }
 
   private:
     static constexpr size_t kFewest = 8;
+    static constexpr size_t kMostRoom = 32;  // slots a node
     struct Slot {
         uint64_t hash = 0;
         const Node* node = nullptr;

@@ -22,11 +22,13 @@ class ScratchStore {
     void clear();
 
   private:
+    void next_block(size_t bytes);
+
     NodeSet nodes_;
     std::vector<const Node*> own_;
-    std::vector<std::unique_ptr<std::byte[]>> blocks_;
+    std::vector<std::unique_ptr<std::byte[]>> blocks_, large_;  ///< of the same size; of nodes with very many sources
     std::byte* free_ = nullptr;
-    size_t left_ = 0;
+    size_t used_ = 0, left_ = 0;  ///< of blocks_; bytes from free_ on
 };
 
 }  // namespace strata

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "strata/core/uop/node_spec_p.h"
+#include "strata/core/uop/uop_map.h"
 
 namespace strata {
 namespace {
@@ -103,6 +104,7 @@ Result<void> verify_scans(std::span<const UOp> nodes) {
 class ListCheck {
   public:
     Result<void> run(std::span<const UOp> ops) {
+        computed_.reserve(ops.size());
         for (UOp u : ops) {
             if (std::string fault = node_fault(u, Level::linear); !fault.empty()) return broken(u, fault);
             for (UOp s : u.src())
@@ -125,26 +127,28 @@ class ListCheck {
 
     // An after needs no place of its own in a list: it is its first source.
     bool is_computed(UOp u) const {
-        return computed_.contains(u) || (u.is(Op::after) && is_computed(u.src(0))) || u.dtype().scalar == Scalar::none;
+        const auto found = computed_.find(u);
+        return (found != computed_.end() && found->second) || (u.is(Op::after) && is_computed(u.src(0))) ||
+               u.dtype().scalar == Scalar::none;
     }
 
     Result<void> close(UOp end) {
         for (UOp r : end.src().subspan(1)) {
             if (loops_.empty() || loops_.back().range != r)
                 return broken(end, fmt::format("{} is not the innermost loop", to_string(r)));
-            for (UOp u : loops_.back().computed) computed_.erase(u);
+            for (UOp u : loops_.back().computed) computed_[u] = false;
             loops_.pop_back();
         }
         return {};
     }
 
     void add(UOp u) {
-        computed_.insert(u);
+        computed_[u] = true;
         if (!loops_.empty()) loops_.back().computed.push_back(u);
     }
 
     std::vector<Loop> loops_;
-    std::unordered_set<UOp, UOpHash> computed_;
+    UOpMap<bool> computed_;
 };
 
 }  // namespace

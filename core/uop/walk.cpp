@@ -6,23 +6,84 @@
 
 namespace strata {
 
+namespace {
+
+/// What one walk came by: a table that the thread keeps for its next one, where each entry says in which walk it was made.
+class Seen {
+  public:
+    Seen() : slots_(std::move(kept)), walk_(++walks) {
+        kept.clear();
+        if (slots_.empty()) slots_.resize(kFewest);
+    }
+    ~Seen() {
+        if (slots_.size() <= kMostKept) kept = std::move(slots_);
+    }
+    Seen(const Seen&) = delete;
+
+    /// Whether it is new.
+    bool add(UOp u) {
+        size_t at = place_of(u);
+        if (slots_[at].walk == walk_) return false;
+        if (2 * (size_ + 1) > slots_.size()) {
+            grow();
+            at = place_of(u);
+        }
+        slots_[at] = {u, walk_};
+        ++size_;
+        return true;
+    }
+
+  private:
+    static constexpr size_t kFewest = 64, kMostKept = size_t{1} << 16;
+    struct Slot {
+        UOp node;
+        uint64_t walk = 0;
+    };
+    /// Where the node stands, or would.
+    size_t place_of(UOp u) const {
+        const size_t last = slots_.size() - 1;
+        size_t at = UOpHash{}(u)&last;
+        while (slots_[at].walk == walk_ && slots_[at].node != u) at = (at + 1) & last;
+        return at;
+    }
+    void grow() {
+        std::vector<Slot> old(2 * slots_.size());
+        old.swap(slots_);
+        for (const Slot& slot : old)
+            if (slot.walk == walk_) slots_[place_of(slot.node)] = slot;
+    }
+
+    static thread_local std::vector<Slot> kept;  ///< none while a walk has it
+    static thread_local uint64_t walks;
+
+    std::vector<Slot> slots_;
+    const uint64_t walk_;
+    size_t size_ = 0;
+};
+thread_local std::vector<Seen::Slot> Seen::kept;
+thread_local uint64_t Seen::walks = 0;
+
+}  // namespace
+
 std::vector<UOp> toposort(UOp root, bool (*stop)(UOp)) {
     std::vector<UOp> order;
-    NodeNumbers done;
-    const auto is_done = [&](UOp u) { return done.find(u) != NodeNumbers::kNone; };
-    std::vector<std::pair<UOp, size_t>> stack{{root, 0}};
+    Seen seen;
+    std::vector<std::pair<UOp, size_t>> stack;
+    const auto enter = [&](UOp u) {
+        if (!seen.add(u)) return;
+        if (u.src().empty() || (stop && stop(u)))
+            order.push_back(u);
+        else
+            stack.emplace_back(u, 0);
+    };
+    enter(root);
     while (!stack.empty()) {
         auto& [u, next] = stack.back();
-        if (next == 0 && is_done(u)) {
-            stack.pop_back();
+        if (next < u.src().size()) {
+            enter(u.src()[next++]);
             continue;
         }
-        if (next < u.src().size() && !(stop && stop(u))) {
-            const UOp child = u.src()[next++];
-            if (!is_done(child)) stack.emplace_back(child, 0);
-            continue;
-        }
-        if (done.add(u) == order.size()) order.push_back(u);
+        order.push_back(u);
         stack.pop_back();
     }
     return order;
