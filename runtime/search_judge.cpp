@@ -142,8 +142,13 @@ std::string DeviceJudge::objection(const codegen::Scheduled& winner) {
 /// The heuristic's schedule computes fast what the unoptimised kernel confirms at a spread of places; where it does not, the
 /// unoptimised kernel computes all. Of an emulated device a part is computed until more is asked for.
 void DeviceJudge::find_expected(const codegen::Kernel& plain) {
-    const Loaded unoptimised = loaded_[plain.sink] = load({plain, {}});
-    const codegen::Scheduled start = codegen::heuristic(plain, target_of(device_));
+    const std::array both{codegen::Scheduled{plain, {}}, codegen::heuristic(plain, target_of(device_))};
+    const codegen::Scheduled& start = both[1];
+    try {
+        (void)programs(device_, both);
+    } catch (const Exception&) {  // what of them compiles is found, or refused, one by one
+    }
+    const Loaded unoptimised = loaded_[plain.sink] = load(both[0]);
     try {
         right_ = load(start);
         const double start_ms = expect(device_.time_is_modelled() ? Extent::part : Extent::whole);

@@ -34,12 +34,33 @@ void own_pages(uint64_t address, size_t bytes) {
 
 }  // namespace
 
+void RepeatedPages::forget_pattern() {
+    if (last_.file < 0) return;
+    munmap(last_.bytes, last_.size);
+    close(last_.file);
+    last_ = {};
+}
+
+int RepeatedPages::file_of_pattern(std::span<const uint8_t> pattern) {
+    if (last_.size == pattern.size() && memcmp(last_.bytes, pattern.data(), pattern.size()) == 0) return last_.file;
+    const int file = file_of(pattern);
+    if (file < 0) return -1;
+    void* const bytes = mmap(nullptr, pattern.size(), PROT_READ, MAP_SHARED, file, 0);
+    if (bytes == MAP_FAILED) {
+        close(file);
+        return -1;
+    }
+    forget_pattern();
+    last_ = {file, static_cast<uint8_t*>(bytes), pattern.size()};
+    return file;
+}
+
 /// How many bytes show the file now.
 size_t RepeatedPages::map(uint64_t address, size_t bytes, std::span<const uint8_t> pattern) {
     const size_t whole = bytes / kPage * kPage;
     if (address % kPage || pattern.empty() || pattern.size() % kPage || whole <= pattern.size()) return 0;
     if (whole / pattern.size() >= kMostMaps) return 0;
-    const int file = file_of(pattern);
+    const int file = file_of_pattern(pattern);
     if (file < 0) return 0;
     size_t done = 0;
     while (done < whole) {
@@ -48,7 +69,6 @@ size_t RepeatedPages::map(uint64_t address, size_t bytes, std::span<const uint8_
         if (mmap(at, now, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE, file, 0) == MAP_FAILED) break;
         done += now;
     }
-    close(file);
     if (done) mapped_[address] = {whole};
     if (done < whole) own_pages(address + done, whole - done);
     return done;

@@ -55,7 +55,7 @@ double GroupTiming::line_latency(uint64_t line) {
     if (tag == line) return model_->l0_clocks;
     tag = line;
     sum_.l2_bytes += kLine;
-    if (!lines_.insert(line).second) return model_->cycles(model_->l2_ns);
+    if (!lines_.insert(line)) return model_->cycles(model_->l2_ns);
     sum_.unique_bytes += kLine;
     return fresh_latency(line);
 }

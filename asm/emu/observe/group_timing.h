@@ -4,13 +4,13 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "strata/asm/emu/observe/cost.h"
 #include "strata/asm/emu/observe/group_profile.h"
 #include "strata/asm/emu/observe/instrumented.h"
+#include "strata/asm/emu/observe/line_set.h"
 #include "strata/asm/emu/observe/local_banks.h"
 #include "strata/asm/emu/observe/model.h"
 
@@ -71,8 +71,8 @@ class GroupTiming final : public Observer {
     std::vector<WaveState> waves_;
     std::vector<double> barrier_times_;
     LocalBanks banks_;
-    std::vector<uint64_t> l0_;            ///< direct-mapped tags of 128-byte lines
-    std::unordered_set<uint64_t> lines_;  ///< all lines of this workgroup
+    std::vector<uint64_t> l0_;  ///< direct-mapped tags of 128-byte lines
+    LineSet lines_;             ///< all lines of this workgroup
     std::vector<std::pair<uint64_t, uint64_t>> touched_;
     size_t last_touched_ = 0;
     std::vector<uint64_t> fresh_lines_;  ///< by allocation
