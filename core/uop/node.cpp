@@ -25,20 +25,25 @@ struct Key {
     Op op;
     DType dtype;
     std::span<const UOp> sources;
-    Arg* arg;
+    const Arg* arg;
+    Arg* spare;  ///< the same where a new node may have it; null: it has a copy
     uint64_t hash;
 };
 
+bool is_none(const Arg& arg) { return arg.index() == 0; }
+static_assert(std::is_same_v<std::variant_alternative_t<0, Arg>, NoArg>);
+
 uint64_t key_hash(Op op, DType dtype, std::span<const UOp> sources, const Arg& arg) {
-    uint64_t h =
-        hash_mix(static_cast<uint64_t>(op) | uint64_t(dtype.scalar) << 8 | uint64_t{dtype.lanes} << 16, hash(arg));
+    uint64_t h = hash_mix(static_cast<uint64_t>(op) | uint64_t(dtype.scalar) << 8 | uint64_t{dtype.lanes} << 16,
+                          is_none(arg) ? 0 : hash(arg));
     for (UOp s : sources) h = hash_mix(h, s ? s.node()->hash : 0);  // check_node refuses empty ones
     return h;
 }
 
 bool matches(const Node* n, const Key& k) {
     return n->op == k.op && n->dtype == k.dtype && n->source_count == k.sources.size() &&
-           std::equal(k.sources.begin(), k.sources.end(), n->sources) && equal(n->arg, *k.arg);
+           std::equal(k.sources.begin(), k.sources.end(), n->sources) &&
+           (is_none(*k.arg) ? is_none(n->arg) : equal(n->arg, *k.arg));
 }
 
 struct Shard {
@@ -130,7 +135,10 @@ Node* put_node(void* memory, const Key& key, Shape shape) {
     node->source_count = static_cast<uint32_t>(key.sources.size());
     node->hash = key.hash;
     node->shape = std::move(shape);
-    node->arg = std::move(*key.arg);
+    if (key.spare)
+        node->arg = std::move(*key.spare);
+    else
+        node->arg = *key.arg;
     return node;
 }
 
@@ -211,12 +219,15 @@ UOp make_in_scratch(const Key& key, ScratchStore& store) {
     return UOp(node);
 }
 
+UOp make(const Key& key) {
+    ScratchStore* const own = ScratchStore::current();
+    return own ? make_in_scratch(key, *own) : make_for_all(key);
+}
+
 }  // namespace
 
 UOp make(Op op, DType dtype, std::span<const UOp> sources, Arg arg) {
-    const Key key{op, dtype, sources, &arg, key_hash(op, dtype, sources, arg)};
-    ScratchStore* const own = ScratchStore::current();
-    return own ? make_in_scratch(key, *own) : make_for_all(key);
+    return make(Key{op, dtype, sources, &arg, &arg, key_hash(op, dtype, sources, arg)});
 }
 
 void Root::let_go() {
@@ -238,7 +249,7 @@ int64_t UOp::numel() const {
 
 UOp UOp::with_src(std::span<const UOp> sources) const {
     if (std::equal(sources.begin(), sources.end(), src().begin(), src().end())) return *this;
-    return make(op(), dtype(), sources, arg());
+    return make(Key{op(), dtype(), sources, &arg(), nullptr, key_hash(op(), dtype(), sources, arg())});
 }
 
 GraphScope::GraphScope() {

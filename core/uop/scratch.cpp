@@ -2,7 +2,9 @@
 
 #include <array>
 #include <atomic>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace strata {
 namespace {
@@ -10,6 +12,11 @@ namespace {
 constexpr size_t kBlock = size_t{1} << 17, kBlocksKept = 16;
 thread_local std::unique_ptr<ScratchStore> store;
 thread_local int depth = 0;
+
+/// By the place of an argument's type: whether its end gives memory back.
+constexpr auto kHoldsMemory = []<size_t... i>(std::index_sequence<i...>) {
+    return std::array{!std::is_trivially_destructible_v<std::variant_alternative_t<i, Arg>>...};
+}(std::make_index_sequence<std::variant_size_v<Arg>>());
 
 /// Those that no thread has now: threads that compile come and go, and take their room from here.
 class Spare {
@@ -68,7 +75,7 @@ void ScratchStore::next_block(size_t bytes) {
 }
 
 void ScratchStore::add(const Node* node) {
-    own_.push_back(node);
+    if (kHoldsMemory[node->arg.index()] || node->shape.capacity()) own_.push_back(node);
     nodes_.insert(node);
 }
 

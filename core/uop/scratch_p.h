@@ -25,7 +25,7 @@ class ScratchStore {
     void next_block(size_t bytes);
 
     NodeSet nodes_;
-    std::vector<const Node*> own_;
+    std::vector<const Node*> own_;                              ///< those that hold memory besides
     std::vector<std::unique_ptr<std::byte[]>> blocks_, large_;  ///< of the same size; of nodes with very many sources
     std::byte* free_ = nullptr;
     size_t used_ = 0, left_ = 0;  ///< of blocks_; bytes from free_ on
