@@ -72,10 +72,10 @@ Result<void> Program::clear_counter() const {
     return device.api().memset(device.ordinal(), counter_->address(), 0, counter_->bytes());
 }
 
-Launched Program::launch(std::span<const uint64_t> slots, Wait wait) const {
+Launched Program::launch(std::span<const uint64_t> slots, Wait wait, Sample sample) const {
     order();
     return with_arguments(slots, [&](std::span<const uint8_t> arguments) {
-        return launch({code.grid, code.block, code.dynamic_lds}, arguments, wait);
+        return launch({code.grid, code.block, code.dynamic_lds}, arguments, wait, sample);
     });
 }
 
@@ -96,9 +96,10 @@ std::vector<uint8_t> Program::packed_arguments(std::span<const uint64_t> slots) 
     return arguments;
 }
 
-Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait) const {
+Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait, Sample sample) const {
     hip::LaunchReport report;
     report.last_behind = counter_ != nullptr;
+    report.sparse = sample == Sample::sparse;
     Device& device = module_->device();
     const auto enqueue = [&](hip::StreamHandle* stream) {
         return device.api().module_launch_kernel(function_, shape.grid, shape.block, shape.dynamic_lds, stream,

@@ -18,6 +18,8 @@ struct Launched {
 
 /// Whether a launch returns once it ran, and how long that took, or before.
 enum class Wait : uint8_t { no, yes };
+/// Which workgroups run of an emulated launch with settings().emu_sampled. sparse: the first, the last and one between.
+enum class Sample : uint8_t { usual, sparse };
 
 /// A launch was ended since a wave ran as many instructions as settings().emu_budget allows.
 class OverBudget : public Exception {
@@ -48,9 +50,10 @@ class Program {
 
     /// Runs over device memory: of each slot the address of its buffer, or the bits of its number. Throws what the device
     /// reports, as OverBudget what its budget ended; of what was not waited for, the next call that waits throws it.
-    Launched launch(std::span<const uint64_t> slots, Wait wait = Wait::yes) const;
+    Launched launch(std::span<const uint64_t> slots, Wait wait = Wait::yes, Sample sample = Sample::usual) const;
     /// Runs with the explicit part of the kernarg segment as it is given.
-    Launched launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait = Wait::yes) const;
+    Launched launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait = Wait::yes,
+                    Sample sample = Sample::usual) const;
 
     const Device& device() const { return module_->device(); }
     hip::FunctionHandle* function() const { return function_; }

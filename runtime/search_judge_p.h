@@ -53,9 +53,10 @@ class DeviceJudge : public codegen::Judge {
     /// What is wrong with what a launch left, which is poisoned again; nothing: none of it is known.
     std::optional<std::string> difference(bool partly);
     /// Runs a part, and says what is wrong with it.
-    std::string check(const Program& program, uint64_t wave_budget, double& ms);
+    std::string check(const Program& program, uint64_t wave_budget, double& ms, Sample sample = Sample::usual);
     Loaded load(const codegen::Scheduled& scheduled);
-    double launch(const Program& program, Extent extent, uint64_t wave_budget, std::span<const uint64_t> slots);
+    double launch(const Program& program, Extent extent, uint64_t wave_budget, std::span<const uint64_t> slots,
+                  Sample sample = Sample::usual);
     double measured(const Program& program);
     void flush_caches();
     void compile(std::span<const codegen::Scheduled> candidates,

@@ -47,6 +47,8 @@ struct LaunchConfig {
     bool timed = true;
     /// Run a spread of workgroups alone, among them all that the timing model measures: what others would write stays as it was.
     bool sampled = false;
+    /// Of those the first, the last and one between: enough to see what a kernel computes, and how far from another its time is.
+    bool sparse = false;
     /// The workgroup that starts last starts when all others are done: it is the one that finds itself the last to come. The order
     /// of the others decides nothing.
     bool last_behind = false;

@@ -17,6 +17,9 @@ class Inserter {
   public:
     explicit Inserter(MachineFunction& function)
         : function_(function), fresh_(lint::recent_for(function.target.arch, function.wave_size())) {
+        size_t instructions = 0;
+        for (const Block& block : function.blocks) instructions += block.code.size();
+        prepared_.reserve(instructions);
         for (const Block& block : function.blocks) {
             first_.push_back(prepared_.size());
             for (const Instruction& one : block.code) prepared_.push_back(prepare(one.inst, kSize));

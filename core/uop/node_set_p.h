@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -12,7 +13,8 @@ namespace strata {
 /// finds.
 class NodeSet {
   public:
-    NodeSet() : slots_(kFewest) {}
+    NodeSet() : NodeSet(kFewest) {}
+    explicit NodeSet(size_t slots) : slots_(slots) {}
 
     /// The node of that hash for which `is_it`, or nullptr.
     template <class F>
@@ -43,10 +45,10 @@ class NodeSet {
         } catch (const std::bad_alloc&) {  // there is room enough
         }
     }
-    /// Takes all out. Room for as many stays for what comes next, but for far more than there were.
+    /// Takes all out. Room stays for what comes next, but for far more than there were.
     void clear() {
         size_t wanted = slots_.size();
-        while (wanted > kFewest && wanted > kMostRoom * (size_ + 1)) wanted /= 2;
+        while (wanted > kMostCleared && wanted > kMostRoom * (size_ + 1)) wanted /= 2;
         if (wanted < slots_.size())
             slots_ = std::vector<Slot>(wanted);
         else
@@ -57,7 +59,7 @@ class NodeSet {
 
   private:
     static constexpr size_t kFewest = 8;
-    static constexpr size_t kMostRoom = 32;  // slots a node
+    static constexpr size_t kMostRoom = 32, kMostCleared = 1 << 13;  // slots a node; that are cleared in any case
     struct Slot {
         uint64_t hash = 0;
         const Node* node = nullptr;

@@ -24,7 +24,9 @@ class ScratchStore {
   private:
     void next_block(size_t bytes);
 
-    NodeSet nodes_;
+    static constexpr size_t kSlots = 1 << 13;  // for a small kernel
+
+    NodeSet nodes_{kSlots};
     std::vector<const Node*> own_;                              ///< those that hold memory besides
     std::vector<std::unique_ptr<std::byte[]>> blocks_, large_;  ///< of the same size; of nodes with very many sources
     std::byte* free_ = nullptr;

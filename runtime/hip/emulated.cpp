@@ -232,6 +232,7 @@ Result<void> module_launch_kernel(FunctionHandle* function, std::array<uint32_t,
     config.seed = settings().emu_seed;
     config.timed = settings().emu_timed;
     config.sampled = settings().emu_sampled;
+    config.sparse = report.sparse;
     config.last_behind = report.last_behind;
     config.output = &report.output;
     config.check = check_of_settings();

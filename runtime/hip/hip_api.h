@@ -48,6 +48,8 @@ struct LaunchReport {
     bool over_budget =
         false;  ///< a wave ran as many instructions as settings().emu_budget allows: no mistake of the launch
     bool last_behind = false;  ///< asked for: emulated, the workgroup that starts last starts when all others are done
+    bool sparse =
+        false;  ///< asked for: emulated, of settings().emu_sampled the first workgroup, the last and one between
     bool shows_output = true;  ///< the provider shows what is printed; who does it himself clears it before the launch
     double modelled_ms = 0;    ///< if time is modelled
     std::any details;          ///< of a type that the provider's header names

@@ -44,6 +44,19 @@ TEST_F(Runtime, ARepeatedPatternIsThereWhereverOneLooksAndIsWrittenOverLikeAnyMe
         }
 }
 
+TEST_F(Runtime, APatternIsWhatItWasThoughMemoryThatShowsItWasWritten) {
+    const auto filled = [](size_t pages, uint8_t value) { return std::vector<uint8_t>(4096 * pages, value); };
+    for (const auto& pattern :
+         {filled(31, 5), filled(31, 5), filled(31, 6), filled(7, 6), filled(31, 5), filled(2000, 7)})
+        for (int i = 0; i < 2; ++i) {
+            Buffer b(device(), dtypes::uint8, int64_t{33} << 20);
+            b.repeat(pattern);
+            auto* const bytes = static_cast<uint8_t*>(b.host_view());
+            ASSERT_EQ(std::count(bytes, bytes + b.bytes(), pattern[0]), int64_t{33} << 20);
+            std::fill(bytes, bytes + b.bytes() / 2, 9);
+        }
+}
+
 TEST_F(Runtime, ARepeatedPatternTakesTheHostsMemoryOnce) {
     const auto resident = [] {
         size_t total = 0, pages = 0, shared = 0;

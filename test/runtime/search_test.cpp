@@ -232,6 +232,46 @@ std::vector<std::pair<const char*, codegen::Kernel>> searched_kernels() {
             {"matmul", product(128)}};
 }
 
+TEST_F(SearchOnDevice, TheUnoptimisedKernelHasTheTimeOfTheUsualSampleThoughFewOfItsWorkgroupsRun) {
+    Settings s = settings();
+    s.target = "asm";
+    s.emu_sampled = true;
+    const ScopedSettings sampled(s);
+    GraphScope scope;
+    for (const auto& [name, kernel] : searched_kernels()) {
+        const codegen::Scheduled plain{kernel, {}};
+        std::vector<std::unique_ptr<Buffer>> buffers;
+        std::vector<uint64_t> memory;
+        for (int i = 0; i < 3; ++i) {
+            buffers.push_back(std::make_unique<Buffer>(device(), dtypes::float32, 512 * 512));
+            memory.push_back(buffers.back()->address());
+        }
+        DeviceJudge judge(device(), kernel, memory);
+        const codegen::Trial trial = judge.judge({&plain, 1})[0];
+        ASSERT_TRUE(trial.ms) << name << ": " << trial.why;
+        const double usual = programs(device(), {&plain, 1})[0]->launch(memory).time_ms;
+        EXPECT_NEAR(*trial.ms, usual, 0.02 * usual) << name;
+    }
+}
+
+TEST_F(SearchOnDevice, ACandidateThatIsWrongInItsFirstOrItsLastElementHasNoTime) {
+    GraphScope scope;
+    const codegen::Kernel kernel = started(filled({1 << 16}) + number(1));
+    for (const int64_t at : {int64_t{0}, int64_t{(1 << 16) - 1}}) {  // of the first workgroup, of the last
+        UOp value;
+        for (UOp u : toposort(kernel.sink))
+            if (u.is(Op::store)) value = u.src(1);
+        const UOp element = ranges(kernel.sink).at(0);
+        const UOp other = alu(Op::where, {element < index_const(at), value,
+                                          alu(Op::where, {element < index_const(at + 1), value + value, value})});
+        const codegen::Scheduled wrong{{substitute(kernel.sink, {{value, other}}), kernel.name}, {}};
+        DeviceJudge judge(device(), kernel, std::vector<uint64_t>(2));
+        const codegen::Trial trial = judge.judge({&wrong, 1})[0];
+        EXPECT_FALSE(trial.ms) << at;
+        EXPECT_NE(trial.why.find("wrong result: off by"), std::string::npos) << trial.why;
+    }
+}
+
 TEST_F(SearchOnDevice, WhatIsCompiledByItsCostAloneFindsWhatCompilingAllFinds) {
     Settings s = settings();
     s.target = "asm";

@@ -33,10 +33,10 @@ std::vector<uint64_t> representatives(uint64_t groups) {
 
 /// A spread of workgroups: those that are measured, and others at random places that are the same shares of any grid: kernels that
 /// divide the same work into others run parts of it that meet.
-std::vector<uint64_t> sample_of(uint64_t groups) {
-    constexpr uint64_t kOthers = 2;
-    std::vector<uint64_t> numbers = representatives(groups);
-    for (uint64_t i = 0; i < kOthers; ++i)
+std::vector<uint64_t> sample_of(uint64_t groups, bool sparse) {
+    const uint64_t others = sparse ? 1 : 2;
+    std::vector<uint64_t> numbers = sparse ? std::vector<uint64_t>{0, groups - 1} : representatives(groups);
+    for (uint64_t i = 0; i < others; ++i)
         numbers.push_back(static_cast<uint64_t>(static_cast<unsigned __int128>(hash_mix(0, i)) * groups >> 64));
     std::ranges::sort(numbers);
     numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
@@ -278,7 +278,7 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     set_resources(plan, kernel, config, arch);
     order_groups(plan, config);
     plan.last_behind = config.last_behind;
-    if (config.sampled) plan.sample = sample_of(plan.groups());
+    if (config.sampled) plan.sample = sample_of(plan.groups(), config.sparse);
     STRATA_TRY_VOID(check_budget(plan));
     plan.launch.groups = plan.groups();
     plan.launch.most_groups =

@@ -10,7 +10,8 @@ namespace strata::emu {
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr size_t kMostMaps = 4096;  // of a block; a process has some tens of thousands
+constexpr size_t kMostMaps = 4096;             // of a block; a process has some tens of thousands
+constexpr size_t kMostKept = size_t{4} << 20;  // bytes of a pattern whose file is kept
 
 /// A file in memory with these bytes; -1: the host has none.
 int file_of(std::span<const uint8_t> bytes) {
@@ -69,6 +70,7 @@ size_t RepeatedPages::map(uint64_t address, size_t bytes, std::span<const uint8_
         if (mmap(at, now, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE, file, 0) == MAP_FAILED) break;
         done += now;
     }
+    if (pattern.size() > kMostKept) forget_pattern();
     if (done) mapped_[address] = {whole};
     if (done < whole) own_pages(address + done, whole - done);
     return done;

@@ -22,7 +22,7 @@ class RepeatedPages {
 
   private:
     size_t map(uint64_t address, size_t bytes, std::span<const uint8_t> pattern);
-    /// The file of a pattern, which is kept for the next block of it; -1: the host has none.
+    /// The file of a pattern, which is kept for the next block of it where it is small; -1: the host has none.
     int file_of_pattern(std::span<const uint8_t> pattern);
     void forget_pattern();
 

@@ -105,7 +105,8 @@ double GroupTiming::memory_access(Wave* wave, const Op* op) {
         if (profile_)
             touch_bytes(address, bytes, atomic || !op->memory().is(kIsStore), atomic || op->memory().is(kIsStore));
         if (atomic) ++atomics_[address];
-        for (uint64_t line = address / kLine; line <= (address + bytes - 1) / kLine; ++line) lines[count++] = line;
+        for (uint64_t line = address / kLine; line <= (address + bytes - 1) / kLine; ++line)
+            if (count == 0 || lines[count - 1] != line) lines[count++] = line;
     }
     if (!std::is_sorted(lines, lines + count)) std::sort(lines, lines + count);
     count = static_cast<size_t>(std::unique(lines, lines + count) - lines);

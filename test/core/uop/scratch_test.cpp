@@ -68,6 +68,25 @@ TEST(ScratchNodes, AreNotSeenByOtherThreads) {
     EXPECT_EQ(sum_of(77), mine);
 }
 
+TEST(ScratchNodes, OfOneThreadAreNothingToTheNextThatGetsTheirMemory) {
+    const auto in_a_thread = [](int64_t count) {
+        std::thread([count] {
+            const GraphScope scope;
+            const ScratchNodes own;
+            const UOp sum = sum_of(count);
+            EXPECT_EQ(sum_of(count), sum);
+            EXPECT_TRUE(sum.node()->of_scratch);
+            EXPECT_EQ(toposort(sum).size(), static_cast<size_t>(2 * count - 1));
+            const std::vector<UOp> many(20000, sum);  // more than a block of memory holds
+            const UOp wide = make(Op::group, dtypes::none, many);
+            EXPECT_EQ(wide.src().size(), many.size());
+            EXPECT_EQ(wide.src().back(), sum);
+            EXPECT_EQ(make(Op::group, dtypes::none, many), wide);
+        }).join();
+    };
+    for (const int64_t count : {40000, 3, 700, 5000}) in_a_thread(count);
+}
+
 TEST(ScratchNodes, HaveNoRoot) {
     const GraphScope scope;
     const UOp there = sum_of(3);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <thread>
+
 #include "strata/core/uop/kernel.h"
 
 namespace strata {
@@ -19,6 +22,39 @@ TEST(Rebuild, GivesEachNodeItsNewSourcesOnce) {
     EXPECT_EQ(out, twice * twice + number(5));
     EXPECT_EQ(seen, toposort(sum));
     EXPECT_EQ(rebuild(sum, [](UOp u, std::span<const UOp> sources) { return u.with_src(sources); }), sum);
+}
+
+/// Sources before users, by the definition: a node is listed when all its sources are.
+std::vector<UOp> listed_by_recursion(UOp root) {
+    std::vector<UOp> order;
+    const auto list = [&](const auto& self, UOp u) -> void {
+        if (std::ranges::find(order, u) != order.end()) return;
+        for (UOp s : u.src()) self(self, s);
+        order.push_back(u);
+    };
+    list(list, root);
+    return order;
+}
+
+TEST(Toposort, ListsSourcesFirstWhateverWasWalkedBefore) {
+    UOp deep = number(0);
+    for (int64_t i = 1; i < 70000; ++i) deep = make(Op::add, dtypes::index, {deep, number(i * 1000003)});
+    const UOp r = uop::range(8, 0, Axis::loop), small = (r + 1) * (r + 1) + r % 3;
+    const std::vector<UOp> order = listed_by_recursion(small);
+    for (int round = 0; round < 3; ++round) {
+        EXPECT_EQ(toposort(small), order);
+        EXPECT_EQ(toposort(deep).size(), 2u * 70000 - 1);
+    }
+    std::thread([&] { EXPECT_EQ(toposort(small), order); }).join();
+}
+
+TEST(Toposort, StopsWhereItIsToldThoughTellingWalksToo) {
+    const UOp r = uop::range(8, 0, Axis::loop), below = r % 3, sum = below * below + r / 2;
+    const std::vector<UOp> order = toposort(sum, [](UOp u) { return u.is(Op::mod) && toposort(u).size() == 3; });
+    EXPECT_EQ(std::ranges::count(order, below), 1);
+    EXPECT_EQ(std::ranges::count(order, number(3)), 0);
+    EXPECT_EQ(std::ranges::count(order, r), 1);
+    EXPECT_EQ(order.back(), sum);
 }
 
 TEST(Rebuild, SaysWhatBecameOfNodesBelow) {

@@ -85,7 +85,15 @@ TEST_F(Timing, OfASampleIsThatOfTheWholeLaunchAndOnlyTheSampleIsWritten) {
     EXPECT_GE(written, 6u * 256);
     EXPECT_LE(written, 16u * 256);
     for (uint32_t group : {0u, 1u, kCount / 512, kCount / 256 - 1}) EXPECT_EQ(got[group * 256], 2.0f) << group;
-    shape.sampled = false;
+    shape.sparse = true;
+    gpu.write(out.address(), before.data(), kCount * sizeof(float)).value();
+    const LaunchStats sparse = gpu.launch(*module, "straight", shape, arguments.bytes()).value();
+    got = out.values();
+    EXPECT_EQ(std::ranges::count(got, 2.0f), 3 * 256);
+    for (uint32_t group : {0u, kCount / 256 - 1}) EXPECT_EQ(got[group * 256], 2.0f) << group;
+    EXPECT_NEAR(static_cast<double>(sparse.modelled_cycles), static_cast<double>(sampled.modelled_cycles),
+                0.01 * static_cast<double>(sampled.modelled_cycles));
+    shape.sampled = shape.sparse = false;
     const LaunchStats whole = gpu.launch(*module, "straight", shape, arguments.bytes()).value();
     EXPECT_EQ(sampled.modelled_cycles, whole.modelled_cycles);
     EXPECT_EQ(whole.waves, kCount / 32);
