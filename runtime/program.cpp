@@ -79,8 +79,8 @@ Launched Program::launch(std::span<const uint64_t> slots, Wait wait, Sample samp
     });
 }
 
-std::vector<uint8_t> Program::packed_arguments(std::span<const uint64_t> slots) const {
-    std::vector<uint8_t> arguments(codegen::bytes_of(code.places));
+void Program::pack_arguments(std::span<const uint64_t> slots, std::span<uint8_t> arguments) const {
+    std::ranges::fill(arguments, uint8_t{0});
     for (const codegen::ParameterPlace& place : code.places) {
         const auto slot = static_cast<size_t>(place.slot);
         if (place.counter) {
@@ -93,7 +93,6 @@ std::vector<uint8_t> Program::packed_arguments(std::span<const uint64_t> slots) 
                        slots.size());
         std::memcpy(&arguments[place.offset], &slots[slot], place.bytes);
     }
-    return arguments;
 }
 
 Launched Program::launch(const LaunchShape& shape, std::span<const uint8_t> arguments, Wait wait, Sample sample) const {

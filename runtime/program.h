@@ -1,5 +1,7 @@
 #pragma once
+#include <array>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "strata/codegen/compile/compiled.h"
@@ -62,7 +64,12 @@ class Program {
     auto with_arguments(std::span<const uint64_t> slots, const Take& take) const {
         if (code.places.empty())
             return take(std::span(reinterpret_cast<const uint8_t*>(slots.data()), slots.size_bytes()));
-        const std::vector<uint8_t> packed = packed_arguments(slots);
+        alignas(uint64_t) std::array<uint8_t, 256> few;
+        std::vector<uint8_t> many;
+        const size_t bytes = codegen::bytes_of(code.places);
+        if (bytes > few.size()) many.resize(bytes);
+        const std::span<uint8_t> packed = many.empty() ? std::span(few).first(bytes) : std::span(many);
+        pack_arguments(slots, packed);
         return take(std::span<const uint8_t>(packed));
     }
     /// What this thread's stream does with the program from here on comes behind what others do: they have one counter.
@@ -78,7 +85,7 @@ class Program {
   private:
     Program(std::shared_ptr<Module> module, codegen::Compiled code)
         : code(std::move(code)), module_(std::move(module)) {}
-    std::vector<uint8_t> packed_arguments(std::span<const uint64_t> slots) const;
+    void pack_arguments(std::span<const uint64_t> slots, std::span<uint8_t> arguments) const;
     struct CountedBlocks;
     Result<void> clear_counter() const;
 

@@ -35,21 +35,25 @@ void tell_profiler(Stats::Launch& launch, const Program& program) {
 }  // namespace
 
 namespace {
-std::atomic<bool> asked_for_times{false};
-}
 
-Wait wait_for(const Device& device) {
-    const bool timed = device.time_is_modelled() || asked_for_times || settings().profiler || settings().debug >= 1;
-    return timed ? Wait::yes : Wait::no;
-}
+std::atomic<bool> asked_for_times{false};
+
+/// By the settings alone.
+bool is_told_of_launches(const Settings& s) { return s.debug >= 1 || s.profiler; }
+bool are_times_wanted() { return asked_for_times.load(std::memory_order_relaxed) || is_told_of_launches(settings()); }
+
+}  // namespace
+
+Wait wait_for(const Device& device) { return device.time_is_modelled() || are_times_wanted() ? Wait::yes : Wait::no; }
 void ask_for_times() { asked_for_times = true; }
 
 void run_program(const Program& program, const LaunchShape& shape, uint64_t bytes,
                  const std::function<Launched()>& launch) {
     using Clock = std::chrono::steady_clock;
-    const auto start = Clock::now();
+    const bool timed = are_times_wanted();  // two looks at the clock take as long as all else of some launches
+    const auto start = timed ? Clock::now() : Clock::time_point();
     Launched done = launch();
-    const double wall_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    const double wall_ms = timed ? std::chrono::duration<double, std::milli>(Clock::now() - start).count() : 0;
     const auto fill = [&](Stats::Launch& launched) {
         const codegen::Compiled& code = program.code;
         launched.name = code.entry;
@@ -58,7 +62,7 @@ void run_program(const Program& program, const LaunchShape& shape, uint64_t byte
         launched.bytes = bytes, launched.flops = code.flops;
         launched.report = std::move(done.report);
     };
-    if (settings().debug >= 1 || settings().profiler) {
+    if (is_told_of_launches(settings())) {
         Stats::Launch told;
         fill(told);
         print_launch(told, program);

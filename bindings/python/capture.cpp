@@ -44,51 +44,6 @@ Tensor fed_numbers(const As<"Callable[[], Sequence[float]]">& numbers, DType typ
     return t;
 }
 
-/// A capture while Python traces a function, and after it.
-class Captured {
-  public:
-    explicit Captured(const std::vector<Tensor*>& inputs)
-        : capture_(computing([&] { return std::make_unique<ops::Capture>(inputs); })) {}
-    void enter() {
-        scope_.emplace(*capture_);
-        if (computing([] { return ops::Capture::active() != nullptr; })) return;
-        scope_.reset();
-        user_error(ErrorKind::Unsupported, "[jit] the stack of this thread is too small: call from another one");
-    }
-    void exit() { scope_.reset(); }
-    void finish(const std::vector<Tensor*>& results) {
-        computing([&] { capture_->finish(results); });
-    }
-    std::optional<std::string> difference(const Captured& other) const { return capture_->difference(*other.capture_); }
-    std::optional<std::string> mismatch(const std::vector<Tensor*>& inputs) const {
-        return computing([&] { return capture_->mismatch(inputs); });
-    }
-    /// None: the capture is of something else.
-    std::optional<std::vector<Tensor>> replay_if_met(const std::vector<Tensor*>& inputs) const {
-        using Results = std::optional<std::vector<Tensor>>;
-        if (capture_->is_fed()) return mismatch(inputs) ? Results() : replay(inputs);
-        const std::shared_ptr<const Settings> now = settings_of_context();
-        const bool known = now && now == fitting_;
-        Results results = computing([&] {
-            const bool met = known ? capture_->fits(inputs) : !capture_->mismatch(inputs);
-            return met ? capture_->replay(inputs, {}) : Results();
-        });
-        if (results) fitting_ = now;
-        return results;
-    }
-    std::vector<Tensor> replay(const std::vector<Tensor*>& inputs) const {
-        const std::vector<std::vector<uint8_t>> fed = capture_->feed();
-        return computing([&] { return capture_->replay(inputs, fed); });
-    }
-    size_t actions() const { return capture_->actions(); }
-    size_t own_bytes() const { return capture_->own_bytes(); }
-
-  private:
-    std::unique_ptr<ops::Capture> capture_;
-    std::optional<ops::Capture::Scope> scope_;
-    mutable std::shared_ptr<const Settings> fitting_;  ///< of the context that met it last, which nobody changes
-};
-
 /// Containers, plain values and other objects that a call was given, and where tensors were among them.
 class Given {
   public:
@@ -120,13 +75,23 @@ class Given {
         }
         if (reinterpret_cast<PyObject*>(Py_TYPE(now)) != value_.ptr()) return false;
         if (kind_ == Kind::dict) return are_items_again(now, tensors);
-        if (PySequence_Fast_GET_SIZE(now) != static_cast<Py_ssize_t>(parts_.size())) return false;
-        for (size_t i = 0; i < parts_.size(); ++i)
-            if (!parts_[i].is_again(PySequence_Fast_GET_ITEM(now, static_cast<Py_ssize_t>(i)), tensors)) return false;
+        return are_again({PySequence_Fast_ITEMS(now), static_cast<size_t>(PySequence_Fast_GET_SIZE(now))}, tensors);
+    }
+    /// The same of the items of a list, a tuple or a call,
+    bool are_again(std::span<PyObject* const> now, std::vector<py::object>& tensors) const {
+        if (now.size() != parts_.size()) return false;
+        for (size_t i = 0; i < now.size(); ++i)
+            if (!parts_[i].is_again(now[i], tensors)) return false;
         return true;
     }
-
-    bool is_empty() const { return parts_.empty(); }
+    /// and of arguments with these names, of which there may be none.
+    bool are_again(PyObject* names, PyObject* const* now, std::vector<py::object>& tensors) const {
+        const size_t count = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
+        if (count != parts_.size()) return false;
+        for (size_t i = 0; i < count; ++i)
+            if (!is_item_again(i, PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(i)), now[i], tensors)) return false;
+        return true;
+    }
 
   private:
     enum class Kind : uint8_t { object, tensor, list, tuple, dict };
@@ -136,9 +101,12 @@ class Given {
         PyObject *key = nullptr, *item = nullptr;
         size_t i = 0;
         for (Py_ssize_t at = 0; PyDict_Next(now, &at, &key, &item); ++i)
-            if ((key != keys_[i].ptr() && !Guards::equal(key, keys_[i].ptr())) || !parts_[i].is_again(item, tensors))
-                return false;
+            if (!is_item_again(i, key, item, tensors)) return false;
         return true;
+    }
+    bool is_item_again(size_t i, PyObject* key, PyObject* now, std::vector<py::object>& tensors) const {
+        const bool same_key = key == keys_[i].ptr() || Guards::equal(key, keys_[i].ptr());
+        return same_key && parts_[i].is_again(now, tensors);
     }
 
     Kind kind_ = Kind::object;
@@ -191,82 +159,163 @@ class GivenBack {
     std::vector<GivenBack> parts_;
 };
 
-/// A captured call to be made again: what it was given, the guards of all else, and what it leaves behind.
-class Again {
-  public:
-    using Places = std::vector<std::tuple<py::object, py::object, size_t>>;
-    using Same = std::vector<std::pair<size_t, size_t>>;
-    Again(const Guards& guards, const Captured& capture, const py::tuple& args, const py::dict& named,
-          const py::tuple& value, Same same, Places replaced)
-        : guards_(&guards),
-          capture_(&capture),
-          args_(args.ptr()),
-          named_(named.ptr()),
-          value_(value),
-          same_(std::move(same)),
-          replaced_(std::move(replaced)) {}
+/// What a captured call was given, the guards of all else, and what it leaves behind.
+struct CapturedCall {
+    const Guards* guards;  // which Python keeps
+    Given args, named;
+    GivenBack value;
+    std::vector<std::pair<size_t, size_t>> same;                     ///< results that are inputs
+    std::vector<std::tuple<py::object, py::object, size_t>> places;  ///< holder, key and result
+};
 
-    /// Empty where it is not seen at once that the call is this one. `named`: null where there are none.
-    py::object call(PyObject* args, PyObject* named) const {
+/// A capture while Python traces a function, and after it a call to be made again.
+class Captured {
+  public:
+    explicit Captured(const std::vector<Tensor*>& inputs)
+        : capture_(computing([&] { return std::make_unique<ops::Capture>(inputs); })) {}
+    void enter() {
+        scope_.emplace(*capture_);
+        if (computing([] { return ops::Capture::active() != nullptr; })) return;
+        scope_.reset();
+        user_error(ErrorKind::Unsupported, "[jit] the stack of this thread is too small: call from another one");
+    }
+    void exit() { scope_.reset(); }
+    void finish(const std::vector<Tensor*>& results, const Guards& guards, const py::tuple& args, const py::dict& named,
+                const py::tuple& value, decltype(CapturedCall::same) same, decltype(CapturedCall::places) places) {
+        computing([&] { capture_->finish(results); });
+        call_.emplace(CapturedCall{&guards, Given(args.ptr()), Given(named.ptr()), GivenBack(value), std::move(same),
+                                   std::move(places)});
+    }
+    std::optional<std::string> difference(const Captured& other) const { return capture_->difference(*other.capture_); }
+    std::optional<std::string> mismatch(const std::vector<Tensor*>& inputs) const {
+        return computing([&] { return capture_->mismatch(inputs); });
+    }
+    size_t actions() const { return capture_->actions(); }
+    size_t own_bytes() const { return capture_->own_bytes(); }
+
+    /// Empty where it is not seen at once that the call is this one. `names`: of the last arguments; null: they have none.
+    py::object call_again(std::span<PyObject* const> args, PyObject* names) const {
         if (ops::Capture::active() || functions_differentiated > 0) return {};
-        std::vector<py::object> inputs;
-        inputs.reserve(guards_->tensors());
-        if (!args_.is_again(args, inputs) || !(named ? named_.is_again(named, inputs) : named_.is_empty())) return {};
+        TakenRoom room(*this);
+        const size_t unnamed = args.size() - (names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0);
+        if (!call_->args.are_again(args.first(unnamed), room->inputs) ||
+            !call_->named.are_again(names, args.data() + unnamed, room->inputs))
+            return {};
         const ops::WithoutPast with_past(false);
-        if (guards_->met(inputs) != Guards::kMet) return {};
-        std::optional<std::vector<Tensor>> results = capture_->replay_if_met(tensors_of(inputs));
-        return results ? finished(*results, inputs) : py::object();
+        if (call_->guards->met(room->inputs) != Guards::kMet) return {};
+        room->find_tensors();
+        std::optional<std::vector<Tensor>> results = replay_if_met(room->tensors);
+        return results ? given_back(*results, *room) : py::object();
     }
     py::object replay(const std::vector<py::object>& inputs) const {
-        return finished(capture_->replay(tensors_of(inputs)), inputs);
+        TakenRoom room(*this);
+        room->inputs = inputs;
+        room->find_tensors();
+        std::vector<Tensor> results = replay_of(room->tensors);
+        return given_back(results, *room);
     }
 
   private:
-    static std::vector<Tensor*> tensors_of(const std::vector<py::object>& inputs) {
+    /// What a call needs; kept for the next one.
+    struct Room {
+        std::vector<py::object> inputs, results;
         std::vector<Tensor*> tensors;
-        tensors.reserve(inputs.size());
-        for (const py::object& t : inputs) tensors.push_back(tensor_in(t.ptr()));
-        return tensors;
+
+        void find_tensors() {
+            for (const py::object& t : inputs) tensors.push_back(tensor_in(t.ptr()));
+        }
+        void clear() { inputs.clear(), results.clear(), tensors.clear(); }
+    };
+    /// A call within it, or of another thread, makes its own.
+    class TakenRoom {
+      public:
+        explicit TakenRoom(const Captured& of) : of_(of), room_(std::move(of.room_)) {
+            if (!room_) room_ = std::make_unique<Room>();
+        }
+        ~TakenRoom() {
+            room_->clear();
+            of_.room_ = std::move(room_);
+        }
+        TakenRoom(const TakenRoom&) = delete;
+        Room& operator*() const { return *room_; }
+        Room* operator->() const { return room_.get(); }
+
+      private:
+        const Captured& of_;
+        std::unique_ptr<Room> room_;
+    };
+
+    std::vector<Tensor> replay_of(const std::vector<Tensor*>& inputs) const {
+        const std::vector<std::vector<uint8_t>> fed = capture_->feed();
+        return computing([&] { return capture_->replay(inputs, fed); });
+    }
+    /// None: the capture is of something else.
+    std::optional<std::vector<Tensor>> replay_if_met(const std::vector<Tensor*>& inputs) const {
+        using Results = std::optional<std::vector<Tensor>>;
+        if (capture_->is_fed()) return mismatch(inputs) ? Results() : replay_of(inputs);
+        std::shared_ptr<const Settings> now = settings_of_context();
+        const bool known = now && now == fitting_;
+        Results results = computing_with(now, [&] {
+            const bool met = known ? capture_->fits(inputs) : !capture_->mismatch(inputs);
+            return met ? capture_->replay(inputs, {}) : Results();
+        });
+        if (results && !known) fitting_ = std::move(now);
+        return results;
     }
 
-    py::object finished(std::vector<Tensor> results, const std::vector<py::object>& inputs) const {
-        std::vector<py::object> objects;
-        objects.reserve(results.size());
-        for (Tensor& t : results) objects.push_back(tensor_object(std::move(t)));
-        for (const auto& [result, input] : same_) objects[result] = inputs[input];
-        for (const auto& [holder, key, result] : replaced_) {
-            PyObject* const value = objects[result].ptr();
+    py::object given_back(std::vector<Tensor>& results, Room& room) const {
+        for (Tensor& t : results) room.results.push_back(tensor_object(std::move(t)));
+        for (const auto& [result, input] : call_->same) room.results[result] = room.inputs[input];
+        for (const auto& [holder, key, result] : call_->places) {
+            PyObject* const value = room.results[result].ptr();
             const int failed = PyCell_Check(holder.ptr()) ? PyCell_Set(holder.ptr(), value)
                                : PyDict_Check(holder.ptr()) || PyList_Check(holder.ptr())
                                    ? PyObject_SetItem(holder.ptr(), key.ptr(), value)
                                    : PyObject_SetAttr(holder.ptr(), key.ptr(), value);
             if (failed) throw py::error_already_set();
         }
-        return value_.of(objects);
+        return call_->value.of(room.results);
     }
 
-    const Guards* guards_;  // both of which Python keeps
-    const Captured* capture_;
-    Given args_, named_;
-    GivenBack value_;
-    Same same_;
-    Places replaced_;
+    std::unique_ptr<ops::Capture> capture_;
+    std::optional<ops::Capture::Scope> scope_;
+    std::optional<CapturedCall> call_;
+    mutable std::unique_ptr<Room> room_;
+    mutable std::shared_ptr<const Settings> fitting_;  ///< of the context that met it last, which nobody changes
 };
 
 /// What strata.jit is called by: what was captured last, where it is this call again, else its method _otherwise.
 class Calls {
   public:
-    void set_again(const py::object& again) {
-        again_ = again;
-        made_ = again.is_none() ? nullptr : again.cast<const Again*>();
+    void set_last(const py::object& captured) {
+        last_ = captured;
+        made_ = captured.is_none() ? nullptr : captured.cast<const Captured*>();
     }
 
-    static void take_slot(PyHeapTypeObject* type) { type->ht_type.tp_call = &called; }
+    static void take_slots(PyHeapTypeObject* heap_type) {
+        PyTypeObject& type = heap_type->ht_type;
+        type.tp_vectorcall_offset = type.tp_basicsize;
+        type.tp_basicsize += static_cast<Py_ssize_t>(sizeof(vectorcallfunc));
+        type.tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+        type.tp_call = &PyVectorcall_Call;
+        type.tp_new = &made;
+    }
 
   private:
-    static PyObject* called(PyObject* self, PyObject* args, PyObject* named) {
+    static PyObject* made(PyTypeObject* type, PyObject*, PyObject*) {
+        PyObject* const self = py::detail::make_new_instance(type);
+        if (!self) return nullptr;
+        char* const slot = reinterpret_cast<char*>(self) + type->tp_vectorcall_offset;
+        *reinterpret_cast<vectorcallfunc*>(slot) = &called;
+        // Before 3.12 a class of Python's does not have it from its base.
+        if (type->tp_call == &PyVectorcall_Call) type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+        return self;
+    }
+    static PyObject* called(PyObject* self, PyObject* const* args, size_t flagged, PyObject* names) {
+        const size_t unnamed = static_cast<size_t>(PyVectorcall_NARGS(flagged));
+        const size_t count = unnamed + (names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0);
         try {
-            if (py::object given = of(self).call(args, named)) return given.release().ptr();
+            if (py::object given = of(self).call({args, count}, names)) return given.release().ptr();
         } catch (...) {
             static PyObject* const rethrow =
                 py::cpp_function([] { throw; }).release().ptr();  // as pybind11 tells Python
@@ -274,21 +323,21 @@ class Calls {
         }
         static PyObject* const otherwise = PyUnicode_InternFromString("_otherwise");
         const auto method = py::reinterpret_steal<py::object>(PyObject_GetAttr(self, otherwise));
-        return method ? PyObject_Call(method.ptr(), args, named) : nullptr;
+        return method ? PyObject_Vectorcall(method.ptr(), args, unnamed, names) : nullptr;
     }
     static const Calls& of(PyObject* self) {
         const auto* instance = reinterpret_cast<py::detail::instance*>(self);
         const void* const found = instance->simple_layout ? instance->simple_value_holder[0] : nullptr;
         return found ? *static_cast<const Calls*>(found) : py::handle(self).cast<const Calls&>();
     }
-    py::object call(PyObject* args, PyObject* named) const {
+    py::object call(std::span<PyObject* const> args, PyObject* names) const {
         if (!made_) return {};
-        const py::object held = again_;  // another thread may set another one meanwhile
-        return made_->call(args, named);
+        const py::object held = last_;  // another thread may set another one meanwhile
+        return made_->call_again(args, names);
     }
 
-    py::object again_ = py::none();
-    const Again* made_ = nullptr;
+    py::object last_ = py::none();
+    const Captured* made_ = nullptr;
 };
 
 }  // namespace
@@ -315,21 +364,17 @@ void bind_capture(py::module_& m) {
         .def(py::init<const std::vector<Tensor*>&>(), py::arg("inputs"))
         .def("enter", &Captured::enter)
         .def("exit", &Captured::exit)
-        .def("finish", &Captured::finish, py::arg("results"))
+        .def("finish", &Captured::finish, py::arg("results"), py::arg("guards"), py::arg("args"), py::arg("named"),
+             py::arg("value"), py::arg("same"), py::arg("places"), py::keep_alive<1, 3>())
         .def("difference", &Captured::difference, py::arg("other"))
         .def("mismatch", &Captured::mismatch, py::arg("inputs"))
+        .def("replay", &Captured::replay, py::arg("inputs"))
         .def_property_readonly("launches", &Captured::actions, "Kernels and copies of a replay.")
         .def_property_readonly("own_bytes", &Captured::own_bytes, "Device memory that it keeps from call to call.");
-    py::class_<Again>(m, "_Again", "A captured call, to be made again.")
-        .def(py::init<const Guards&, const Captured&, const py::tuple&, const py::dict&, const py::tuple&, Again::Same,
-                      Again::Places>(),
-             py::arg("guards"), py::arg("capture"), py::arg("args"), py::arg("named"), py::arg("value"),
-             py::arg("same"), py::arg("replaced"), py::keep_alive<1, 2>(), py::keep_alive<1, 3>())
-        .def("replay", &Again::replay, py::arg("inputs"));
     py::class_<Calls>(m, "_Calls", "Calls what was captured last, where it is the same call.",
-                      py::custom_type_setup(&Calls::take_slot))
+                      py::custom_type_setup(&Calls::take_slots))
         .def(py::init<>())
-        .def("_set_again", &Calls::set_again, py::arg("again"), "None: every call goes to _otherwise.");
+        .def("_set_last", &Calls::set_last, py::arg("captured"), "None: every call goes to _otherwise.");
 }
 
 }  // namespace strata::python

@@ -24,7 +24,8 @@ void bind_launch(py::module_& m) {
         .def_readonly("block", &Stats::Launch::block, "Threads of a workgroup: x, y, z.")
         .def_readonly("time_ms", &Stats::Launch::time_ms,
                       "Milliseconds on the device; modelled where Stats.modelled is true.")
-        .def_readonly("wall_ms", &Stats::Launch::wall_ms, "Milliseconds that the launch took on this machine.")
+        .def_readonly("wall_ms", &Stats::Launch::wall_ms,
+                      "Milliseconds that the launch took on this machine, as Stats.wall_ms.")
         .def_readonly("compile_ms", &Stats::Launch::compile_ms,
                       "Milliseconds from text to code object when the kernel was made.")
         .def_readonly("bytes", &Stats::Launch::bytes, "Size of all buffers that the kernel was given.")
@@ -62,7 +63,10 @@ void bind_stats(py::module_& m) {
         .def_readonly("flops", &Stats::flops, "Floating-point operations of the kernels that Strata wrote.")
         .def_readonly("compile_ms", &Stats::compile_ms, "Milliseconds spent on making programs from kernels.")
         .def_readonly("schedule_ms", &Stats::schedule_ms, "Milliseconds spent on scheduling, search included.")
-        .def_readonly("wall_ms", &Stats::wall_ms, "Milliseconds that launches took on this machine.")
+        .def_readonly(
+            "wall_ms", &Stats::wall_ms,
+            "Milliseconds that launches took on this machine: of those behind the first reset_stats(), inside "
+            "of profile() and with config(debug=1); others are 0.")
         .def_readonly("launches", &Stats::launches, "The last 4096 launches.")
         .def_readonly("live_bytes", &Stats::live_bytes, "Bytes of tensors in device memory, now.")
         .def_readonly("peak_bytes", &Stats::peak_bytes, "The most that live_bytes was since reset_stats().")

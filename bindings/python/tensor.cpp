@@ -6,6 +6,7 @@
 #include "front_end_p.h"
 #include "methods_p.h"
 #include "strata/ops/random.h"
+#include "tensor_object_p.h"
 
 namespace strata::python {
 namespace {
@@ -326,7 +327,8 @@ void bind_tensor(py::module_& m) {
     Class c(m, "Tensor",
             "A lazy n-dimensional array on a device. Operations build a graph; realize, item, numpy and tolist compute "
             "it.\n\nShapes of elementwise operands broadcast; types are promoted by the array API's rules. Errors: "
-            "ShapeError names both\nshapes, DTypeError both types, UsageError what was wrong with an argument.");
+            "ShapeError names both\nshapes, DTypeError both types, UsageError what was wrong with an argument.",
+            py::custom_type_setup(&keep_tensor_objects));
     bind_data(m, c);
     bind_creation_of_its_own(c);
     bind_rows(c);

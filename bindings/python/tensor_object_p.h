@@ -1,6 +1,4 @@
 #pragma once
-#include <utility>
-
 #include "convert_p.h"
 
 // Python's tensors without pybind11's look-ups by type, which take longer than what a small call does with the tensors.
@@ -21,14 +19,8 @@ inline Tensor* tensor_in(PyObject* object) {
     return found ? found : py::handle(object).cast<Tensor*>();
 }
 
-inline py::object tensor_object(Tensor&& t) {
-    const py::detail::type_info& info = tensor_info();
-    auto object = py::reinterpret_steal<py::object>(py::detail::make_new_instance(info.type));
-    auto* const instance = reinterpret_cast<py::detail::instance*>(object.ptr());
-    instance->simple_value_holder[0] = new Tensor(std::move(t));
-    instance->owned = true;
-    info.init_instance(instance, nullptr);
-    return object;
-}
+py::object tensor_object(Tensor&& t);
+/// For py::custom_type_setup of the tensors' type.
+void keep_tensor_objects(PyHeapTypeObject* type);
 
 }  // namespace strata::python

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import strata
-from strata import Tensor
+from strata import Tensor, _strata
 
 Pair = collections.namedtuple("Pair", ["first", "second"])
 
@@ -146,6 +146,69 @@ def test_results_that_are_kept_and_dropped_in_any_order_stay_what_they_are(rng):
         kept.pop(int(rng.integers(0, call + 1)), None)
         for at, (result, _) in kept.items():
             assert result.tolist() == [3 * at, -3 * at]
+
+
+def test_objects_of_tensors_that_went_come_back_as_others():
+    f = warm(strata.jit(lambda x: x + 1), x := tensor(1, 2))
+    gone = []
+    for call in range(40):
+        result = f(x)
+        seen = weakref.ref(result, gone.append)
+        assert weakref.getweakrefcount(result) == 1 and seen() is result and result.tolist() == [2, 3]
+        del result
+        assert seen() is None and gone == [seen]
+        gone.clear()
+    assert len({id(t) for t in [f(x) for _ in range(40)]}) == 40
+
+
+def test_a_tensor_that_went_holds_nothing_though_its_object_is_kept():
+    _strata._collect()
+    before = strata.stats().live_bytes
+    for _ in range(3):
+        held = [Tensor(np.ones(1 << 18, np.float32)).realize() for _ in range(4)]
+        assert strata.stats().live_bytes >= before + (4 << 20)
+        del held
+        _strata._collect()
+        assert strata.stats().live_bytes <= before
+
+
+def test_what_looks_at_a_tensor_that_goes_may_make_others():
+    f = warm(strata.jit(lambda x: x + 1), x := tensor(1, 2))
+    made = []
+    for _ in range(40):
+        result = f(x)
+        seen = weakref.ref(result, lambda _: made.append(f(x)))
+        del result
+    assert seen() is None and len(made) == 40 and all(t.tolist() == [2, 3] for t in made)
+
+
+class Own(Tensor):
+    pass
+
+
+def test_objects_of_subclasses_do_not_come_back_as_tensors():
+    f = warm(strata.jit(lambda x: x + 1), x := tensor(1, 2))
+    for _ in range(40):
+        own = Own(np.array([5, 6], np.float32))
+        own.name = "mine"
+        del own
+        assert type(f(x)) is Tensor and not hasattr(f(x), "name")
+
+
+def test_a_slot_of_a_subclass_and_calls_by_containers():
+    class Counted(strata.jit):
+        calls = 0
+
+        def __call__(self, *args, **named):
+            self.calls += 1
+            return super().__call__(*args, **named)
+
+    f = warm(Counted(lambda x, y=0.0, *more, **named: x + y + sum(more) + sum(named.values())), x := tensor(1, 2), 1.0)
+    assert f(x, 1.0).tolist() == [2, 3] and f.calls == 5
+    assert f(*(x, 2.0), **{"z": 3.0}).tolist() == [6, 7] and f.calls == 6
+    g = warm(strata.jit(f.function), x, 1.0, z=2.0)
+    assert g(*(x, 1.0), **{"z": 2.0}).tolist() == g.__call__(x, 1.0, z=2.0).tolist() == [4, 5] and g.captures == 1
+    assert list(map(g, [x, x], [1.0, 1.0])) and g(x, y=1.0, z=2.0).tolist() == [4, 5]
 
 
 def test_an_argument_that_was_deleted_and_the_collector_do_no_harm():

@@ -128,6 +128,23 @@ def test_so_is_the_result_of_a_call_that_had_much_to_compile_while_many_nodes_li
     assert held.shape == (3,)
 
 
+def test_launches_are_not_timed_by_the_clock_before_somebody_asks():
+    code = """
+import strata
+x = strata.ones(4).contiguous().realize()
+assert strata.stats().kernels and strata.stats().wall_ms == 0
+with strata.config(debug=1):
+    (x + 1).realize()
+timed = strata.stats().wall_ms
+(x + 2).realize()
+assert timed > 0 and strata.stats().wall_ms == timed
+strata.reset_stats()
+(x + 3).realize()
+assert strata.stats().wall_ms > 0
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, stderr=subprocess.PIPE)
+
+
 def test_stats_say_what_ran():
     x = Tensor(np.ones(1 << 16, np.float32)).realize()
     strata.reset_stats()

@@ -17,15 +17,26 @@ def null():
         yield
 
 
-def microseconds(call, aim, calls=2000, patience=5):
-    """CPU time of a call where the machine disturbs it least; looked for no longer once it is below the aim."""
-    best, end = float("inf"), time.monotonic() + patience
-    while best >= aim and time.monotonic() < end:
-        start = time.thread_time()
-        for _ in range(calls):
-            call()
-        best = min(best, (time.thread_time() - start) / calls * 1e6)
-    return best
+def in_plain_calls(call, aim, calls=500, patience=8):
+    """CPU time of a call in those of a Python function that does nothing, each where the machine disturbs it least; looked for no
+    longer once it is below the aim."""
+
+    def idle(x):
+        return x
+
+    least, least_idle, end, rounds = float("inf"), float("inf"), time.monotonic() + patience, 0
+    while rounds < 20 or least >= aim * least_idle and time.monotonic() < end:
+        least = min(least, seconds(call, calls))
+        least_idle = min(least_idle, seconds(lambda: idle(0), calls))
+        rounds += 1
+    return least / least_idle
+
+
+def seconds(call, calls):
+    start = time.thread_time()
+    for _ in range(calls):
+        call()
+    return time.thread_time() - start
 
 
 def chain(length):
@@ -44,10 +55,8 @@ def chain(length):
     return lambda: run(x)
 
 
-def test_a_replay_takes_less_than_a_microsecond_a_kernel_from_four_on(null):
-    for length in (4, 8, 32):
-        assert microseconds(chain(length), length) < length
-
-
-def test_a_replay_of_one_kernel_takes_few_microseconds(null):
-    assert microseconds(chain(1), 4) < 4
+@pytest.mark.parametrize("length", [1, 2, 4, 8, 32])
+def test_a_replay_takes_few_plain_calls_of_python(null, length):
+    """A call of 0.064 us: 0.88 us for one kernel, which are 14, then 0.15 for each, 2.5."""
+    most = 14 + 3 * length
+    assert in_plain_calls(chain(length), most) < most

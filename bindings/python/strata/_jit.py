@@ -34,7 +34,7 @@ def _parts(value, tensors, objects, path):
 
 
 def _described(value, results, path):
-    """What _strata._Again takes; the tensors are added to results, each once."""
+    """What _Capture.finish takes; the tensors are added to results, each once."""
     if isinstance(value, Tensor):
         for i, known in enumerate(results):
             if known is value:
@@ -69,16 +69,15 @@ class _Captured:
                 self.strange = "a container among the arguments was changed"
             results = []
             self.value = _described(value, results, name)
-            self.replaced = [(p.holder, p.key, _described(p.value, results, name)[1]) for p in replaced]
-            self.same = [(i, k) for i, r in enumerate(results) for k, t in enumerate(self.inputs) if r is t]
-            self.capture.finish(results)
+            places = [(p.holder, p.key, _described(p.value, results, name)[1]) for p in replaced]
+            same = [(i, k) for i, r in enumerate(results) for k, t in enumerate(self.inputs) if r is t]
+            if self.strange is None:
+                self.guards = self.before.guards(tensors, exempt)
+            self.capture.finish(results, self.guards, args, kwargs, self.value, same, places)
         finally:
             self.capture.exit()
             _fed_places.exempt = outer
         self.given = value
-        if self.strange is None:
-            self.guards = self.before.guards(tensors, exempt)
-        self.again = _strata._Again(self.guards, self.capture, args, kwargs, self.value, self.same, self.replaced)
 
     def difference(self, other):
         if self.strange:
@@ -181,7 +180,7 @@ class jit(_strata._Calls):
         captured, inputs, _ = self._find(key, tensors)
         if captured and captured.confirmed:
             self._use(captured)
-            return captured.again.replay(inputs)
+            return captured.capture.replay(inputs)
         if not self._tracing.acquire(blocking=False):  # by another thread, which may wait for this one
             return self.function(*args, **kwargs)
         try:
@@ -192,7 +191,7 @@ class jit(_strata._Calls):
 
     def _use(self, captured):
         self._last = captured
-        self._set_again(captured.again if captured.confirmed else None)
+        self._set_last(captured.capture if captured.confirmed else None)
 
     def _find(self, key, tensors):
         """(the capture that fits, its inputs, why others do not)."""
