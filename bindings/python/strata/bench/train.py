@@ -1,5 +1,6 @@
 """strata bench train: the models of the examples digits and characters, a step at a time: plain, captured by strata.jit, and on a
-device whose launches do nothing, which leaves the host's part; where tinygrad is installed its steps beside them."""
+device whose launches do nothing, which leaves the host's part, as of lists of few kernels; where tinygrad is installed its steps beside
+them."""
 
 import importlib.util
 import statistics
@@ -68,9 +69,7 @@ def timed(call, steps, clock):
         call()
     times = []
     for _ in range(steps):
-        start = clock()
-        call()
-        times.append((clock() - start) * 1e3)
+        times.append(elapsed(call, clock) * 1e3)
     return statistics.median(times)
 
 
@@ -99,12 +98,43 @@ def host_of(make, captured, steps):
         return {"host_ms": ms, "host_us_per_kernel": ms * 1e3 / strata.stats().kernels}
 
 
+def host_of_list(length, loops):
+    """CPU time of a call of a captured function of so many kernels and of each of them, where they do nothing: that of the fastest of
+    some loops. Less where nobody has asked for times yet."""
+    import strata
+
+    with strata.config(device="null:gfx1100"):
+        w, given = (strata.ones(64).contiguous().realize() for _ in range(2))
+
+        @strata.jit
+        def run(x):
+            for _ in range(length):
+                x = (x * 1.5 + w).contiguous()
+            return x
+
+        def calls():
+            for _ in range(500):
+                run(given)
+
+        calls()
+        times = [elapsed(calls, time.thread_time) for _ in range(loops)]
+        return {"kernels": run.launches, "host_us_per_kernel": min(times) * 1e6 / 500 / length}
+
+
+def elapsed(call, clock):
+    start = clock()
+    call()
+    return clock() - start
+
+
 def bench_train(quick):
     from strata import _strata
 
     if "null:gfx1100" not in _strata.devices():
         _strata._add_null_devices()
     steps, out = 3 if quick else 30, {}
+    for length in (1, 2, 3, 8):
+        out[f"list of {length}"] = {"jit": host_of_list(length, 30 * steps)}
     for name, make in MODELS.items():
         out[name] = {way: steps_of(make, captured, steps) | host_of(make, captured, 4 * steps) for way, captured in (("plain", False), ("jit", True))}
         if importlib.util.find_spec("tinygrad"):
