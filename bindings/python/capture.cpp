@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "collected_p.h"
 #include "derivatives_p.h"
 #include "front_end_p.h"
 #include "guards_p.h"
@@ -93,6 +94,12 @@ class Given {
         return true;
     }
 
+    int traverse(visitproc visit, void* arg) const {
+        Py_VISIT(value_.ptr());
+        const int stop = traverse_all(keys_, visit, arg);
+        return stop ? stop : traverse_all(parts_, visit, arg);
+    }
+
   private:
     enum class Kind : uint8_t { object, tensor, list, tuple, dict };
 
@@ -149,6 +156,12 @@ class GivenBack {
         return by_fields_ ? type_(*items) : type_(items);
     }
 
+    int traverse(visitproc visit, void* arg) const {
+        Py_VISIT(type_.ptr());
+        const int stop = traverse_all(keys_, visit, arg);
+        return stop ? stop : traverse_all(parts_, visit, arg);
+    }
+
   private:
     enum class Kind : uint8_t { tensor, plain, dict, items };
     Kind kind_;
@@ -161,11 +174,30 @@ class GivenBack {
 
 /// What a captured call was given, the guards of all else, and what it leaves behind.
 struct CapturedCall {
-    const Guards* guards;  // which Python keeps
+    struct Place {
+        py::object holder, key;
+        size_t result;
+
+        int traverse(visitproc visit, void* arg) const {
+            Py_VISIT(holder.ptr());
+            Py_VISIT(key.ptr());
+            return 0;
+        }
+    };
+    py::object guards_object;
+    const Guards* guards;
     Given args, named;
     GivenBack value;
-    std::vector<std::pair<size_t, size_t>> same;                     ///< results that are inputs
-    std::vector<std::tuple<py::object, py::object, size_t>> places;  ///< holder, key and result
+    std::vector<std::pair<size_t, size_t>> same;  ///< results that are inputs
+    std::vector<Place> places;
+
+    int traverse(visitproc visit, void* arg) const {
+        Py_VISIT(guards_object.ptr());
+        for (const Given* given : {&args, &named})
+            if (const int stop = given->traverse(visit, arg)) return stop;
+        const int stop = value.traverse(visit, arg);
+        return stop ? stop : traverse_all(places, visit, arg);
+    }
 };
 
 /// A capture while Python traces a function, and after it a call to be made again.
@@ -180,11 +212,18 @@ class Captured {
         user_error(ErrorKind::Unsupported, "[jit] the stack of this thread is too small: call from another one");
     }
     void exit() { scope_.reset(); }
-    void finish(const std::vector<Tensor*>& results, const Guards& guards, const py::tuple& args, const py::dict& named,
-                const py::tuple& value, decltype(CapturedCall::same) same, decltype(CapturedCall::places) places) {
+    void finish(const std::vector<Tensor*>& results, const As<"_Guards">& guards, const py::tuple& args,
+                const py::dict& named, const py::tuple& value, decltype(CapturedCall::same) same,
+                const std::vector<std::tuple<py::object, py::object, size_t>>& places) {
         computing([&] { capture_->finish(results); });
-        call_.emplace(CapturedCall{&guards, Given(args.ptr()), Given(named.ptr()), GivenBack(value), std::move(same),
-                                   std::move(places)});
+        call_.emplace(CapturedCall{guards,
+                                   &guards.cast<const Guards&>(),
+                                   Given(args.ptr()),
+                                   Given(named.ptr()),
+                                   GivenBack(value),
+                                   std::move(same),
+                                   {}});
+        for (const auto& [holder, key, result] : places) call_->places.push_back({holder, key, result});
     }
     std::optional<std::string> difference(const Captured& other) const { return capture_->difference(*other.capture_); }
     std::optional<std::string> mismatch(const std::vector<Tensor*>& inputs) const {
@@ -195,7 +234,7 @@ class Captured {
 
     /// Empty where it is not seen at once that the call is this one. `names`: of the last arguments; null: they have none.
     py::object call_again(std::span<PyObject* const> args, PyObject* names) const {
-        if (ops::Capture::active() || functions_differentiated > 0) return {};
+        if (!call_ || ops::Capture::active() || functions_differentiated > 0) return {};
         TakenRoom room(*this);
         const size_t unnamed = args.size() - (names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0);
         if (!call_->args.are_again(args.first(unnamed), room->inputs) ||
@@ -208,11 +247,18 @@ class Captured {
         return results ? given_back(*results, *room) : py::object();
     }
     py::object replay(const std::vector<py::object>& inputs) const {
+        if (!call_) user_error(ErrorKind::Usage, "[jit] the capture is not finished");
         TakenRoom room(*this);
         room->inputs = inputs;
         room->find_tensors();
         std::vector<Tensor> results = replay_of(room->tensors);
         return given_back(results, *room);
+    }
+
+    int traverse(visitproc visit, void* arg) const { return call_ ? call_->traverse(visit, arg) : 0; }
+    void clear() {
+        const std::optional<CapturedCall> gone = std::move(call_);
+        call_.reset();
     }
 
   private:
@@ -287,9 +333,9 @@ class Captured {
 /// What strata.jit is called by: what was captured last, where it is this call again, else its method _otherwise.
 class Calls {
   public:
-    void set_last(const py::object& captured) {
-        last_ = captured;
+    void set_last(py::object captured) {
         made_ = captured.is_none() ? nullptr : captured.cast<const Captured*>();
+        std::swap(last_, captured);  // which may run Python as it goes
     }
 
     static void take_slots(PyHeapTypeObject* heap_type) {
@@ -299,7 +345,14 @@ class Calls {
         type.tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
         type.tp_call = &PyVectorcall_Call;
         type.tp_new = &made;
+        let_collect<Calls>(heap_type);
     }
+
+    int traverse(visitproc visit, void* arg) const {
+        Py_VISIT(last_.ptr());
+        return 0;
+    }
+    void clear() { set_last(py::none()); }
 
   private:
     static PyObject* made(PyTypeObject* type, PyObject*, PyObject*) {
@@ -326,9 +379,8 @@ class Calls {
         return method ? PyObject_Vectorcall(method.ptr(), args, unnamed, names) : nullptr;
     }
     static const Calls& of(PyObject* self) {
-        const auto* instance = reinterpret_cast<py::detail::instance*>(self);
-        const void* const found = instance->simple_layout ? instance->simple_value_holder[0] : nullptr;
-        return found ? *static_cast<const Calls*>(found) : py::handle(self).cast<const Calls&>();
+        const Calls* const found = value_in<Calls>(self);
+        return found ? *found : py::handle(self).cast<const Calls&>();
     }
     py::object call(std::span<PyObject* const> args, PyObject* names) const {
         if (!made_) return {};
@@ -349,7 +401,8 @@ void bind_capture(py::module_& m) {
         "_any_sizes", [](bool any) { return std::exchange(runtime::any_sizes, any); }, py::arg("any"),
         "From now on this thread makes kernels for other sizes too, or for their own alone; what was so before.");
     m.def("_capturing", [] { return ops::Capture::active() != nullptr; }, "Whether a function is traced here.");
-    py::class_<Guards>(m, "_Guards", "What a captured function was seen to depend on, and whether it is so now.")
+    py::class_<Guards>(m, "_Guards", "What a captured function was seen to depend on, and whether it is so now.",
+                       py::custom_type_setup(&let_collect<Guards>))
         .def(py::init<>())
         .def("add", &Guards::add, py::arg("kind"), py::arg("place"),
              "kind: same, content, tensor or length; place: (holder, key, value), of a length (holder,).")
@@ -360,12 +413,13 @@ void bind_capture(py::module_& m) {
                 return row == Guards::kMet ? py::cast(tensors) : py::cast(row);
             },
             py::arg("tensors"));
-    py::class_<Captured>(m, "_Capture", "What a function does to tensors, to be done again.")
+    py::class_<Captured>(m, "_Capture", "What a function does to tensors, to be done again.",
+                         py::custom_type_setup(&let_collect<Captured>))
         .def(py::init<const std::vector<Tensor*>&>(), py::arg("inputs"))
         .def("enter", &Captured::enter)
         .def("exit", &Captured::exit)
         .def("finish", &Captured::finish, py::arg("results"), py::arg("guards"), py::arg("args"), py::arg("named"),
-             py::arg("value"), py::arg("same"), py::arg("places"), py::keep_alive<1, 3>())
+             py::arg("value"), py::arg("same"), py::arg("places"))
         .def("difference", &Captured::difference, py::arg("other"))
         .def("mismatch", &Captured::mismatch, py::arg("inputs"))
         .def("replay", &Captured::replay, py::arg("inputs"))

@@ -2,6 +2,7 @@
 #include <memory>
 #include <vector>
 
+#include "collected_p.h"
 #include "methods_p.h"
 
 namespace strata::python {
@@ -19,6 +20,9 @@ class Guards {
     /// kOthersAreOne where other tensors are one.
     int64_t met(std::vector<py::object>& tensors) const;
 
+    int traverse(visitproc visit, void* arg) const { return traverse_all(rows_, visit, arg); }
+    void clear() { const std::vector<Row> gone = std::move(rows_); }
+
     /// Whether plain values are the same one.
     static bool equal(PyObject* now, PyObject* then);
 
@@ -30,6 +34,11 @@ class Guards {
         py::object holder, key, value;
         Py_ssize_t length = 0;
         std::shared_ptr<const Content> content = {};
+
+        int traverse(visitproc visit, void* arg) const {
+            for (const py::object* o : {&holder, &key, &value}) Py_VISIT(o->ptr());
+            return 0;
+        }
     };
     static PyObject* at(const Row& row);
     bool make_distinct(std::vector<py::object>& all) const;

@@ -234,6 +234,55 @@ def test_a_function_goes_with_what_it_captured():
     assert made()() is None
 
 
+def test_rings_through_what_was_captured_go():
+    """An object with the captured function of its own method, and a function that calls itself."""
+
+    class Model:
+        def __init__(self):
+            self.w = tensor(2)
+            self.step = strata.jit(self.forward)
+
+        def forward(self, x, *, more=None):
+            return {"y": x * self.w}
+
+    def of_itself():
+        @strata.jit
+        def f(x, depth):
+            return f(x + 1, depth - 1) if depth else x * 2
+
+        return f
+
+    def made(held, call):
+        warm(*call(held))
+        return weakref.ref(held)
+
+    gone = [
+        made(Model(), lambda model: (model.step, tensor(1))),
+        made(of_itself(), lambda f: (f, tensor(1), 2)),
+        made(kept := Model(), lambda model: (model.step, tensor(1))),
+    ]
+    gc.collect()
+    assert [ref() for ref in gone] == [None, None, kept]
+    gc.collect()
+    assert kept.step(tensor(3))["y"].item() == 6 and kept.step.captures == 1
+
+
+def test_an_object_that_goes_with_a_capture_may_call_the_function():
+    f = strata.jit(lambda x, held: x + 1)
+    called = []
+
+    class Held:
+        def __del__(self):
+            called.append(f(tensor(5), None).item())
+
+    warm(f, tensor(1), Held())
+    f._known.clear()
+    for _ in range(3):
+        assert f(tensor(1), None).item() == 2
+    gc.collect()
+    assert called == [6]
+
+
 def test_calls_within_calls_end_as_without_it():
     for _ in range(4):
         assert [down(tensor(1), depth).item() for depth in (3, 0, 1)] == [8, 2, 4]

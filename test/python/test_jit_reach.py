@@ -119,3 +119,55 @@ def test_an_array_that_the_body_writes_to_is_refused_at_the_third_call():
     with pytest.raises(strata.UsageError, match="array was"):
         for _ in range(3):
             captured(held, Tensor([1.0]))
+
+
+def test_functions_that_share_a_variable_are_captured_and_see_what_becomes_of_it():
+    w, n = Tensor([1.0, 2.0]).realize(), 3
+
+    def helped(x):
+        return x * w + n
+
+    @jit
+    def f(x):
+        return helped(x) + w * n
+
+    x = Tensor([5.0, 6.0]).realize()
+    for _ in range(4):
+        assert f(x).tolist() == [11, 21]
+    assert f.captures == 1
+    n = 4
+    for _ in range(4):
+        assert f(x).tolist() == [13, 24]
+    w = Tensor([0.0, 1.0]).realize()
+    assert f(x).tolist() == [4, 14] and f.captures == 2
+
+
+def test_a_variable_that_two_functions_share_is_put_in_place():
+    total = Tensor([0.0]).realize()
+
+    def add(x):
+        nonlocal total
+        total = total + x
+
+    @jit
+    def twice(x):
+        add(x)
+        add(x)
+        return total * 1
+
+    for call in range(1, 7):
+        assert twice(Tensor([1.0]).realize()).item() == total.item() == 2 * call
+    assert twice.captures == 1
+
+
+def test_a_function_that_calls_itself_by_a_variable_of_the_one_around_it():
+    @jit
+    def down(x, depth):
+        return down(x + 1, depth - 1) if depth else x * 2
+
+    x = Tensor([1.0]).realize()
+    for _ in range(4):
+        assert [down(x, depth).item() for depth in (3, 0, 1)] == [8, 2, 4]
+    assert down.captures == 3
+    before, down = down, jit(lambda x, depth: x)
+    assert before(x, 3).item() == 2 and before.reason == "down is another"

@@ -210,7 +210,8 @@ class Reach:
         self._seen.add(id(function))
         self._kept.append(function)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-            if cell != types.CellType():  # something is in it
+            if ("cell", id(cell)) not in self._seen and cell != types.CellType():  # something is in it
+                self._seen.add(("cell", id(cell)))  # which functions may share
                 self._visit(cell, 0, cell.cell_contents, name, named=True)
         for value in (function.__defaults__, function.__kwdefaults__):
             self._visit_inside(value, f"a default of {path}")
