@@ -1,9 +1,12 @@
 #pragma once
+#include <array>
+
 #include "strata/ops/tensor.h"
 
 namespace strata::ops {
 
-/// Starts this process's sequence of random numbers anew: the same calls give the same numbers on every device.
+/// Starts this process's sequence of random numbers anew: the same calls give the same numbers on every device (of normal ones, up to
+/// the rounding of a logarithm and a cosine).
 void manual_seed(uint64_t seed);
 
 /// Uniform in [0, 1), a floating type. float64 has 53 random bits, float32 24, narrower types as many as their
@@ -38,13 +41,13 @@ class KeyLog {
     std::vector<Tensor> keys_;
 };
 
-// The generator itself: Threefry-2x32 with 20 rounds. `key`: uint32 (4,): key low and high, offset low and high;
-// element i of the result is the block of counter offset + i.
-struct RandomBits {
-    Tensor first, second;  ///< uint32 (n,)
-};
-RandomBits threefry(const Tensor& key, int64_t n);
-Tensor uniform_from(const RandomBits& bits, DType dtype);
-Tensor normal_from(const RandomBits& bits, DType dtype);
+// The generator itself: Philox4x32-10. `key`: uint32 (6,): two words of key, four of an offset, the lowest first.
+/// The four words of counter offset + index, for each of the index' uint32.
+std::array<Tensor, 4> philox(const Tensor& key, const Tensor& index);
+// n elements of consecutive counters, of which each gives four to words, two to pairs.
+Tensor words_from(const Tensor& key, int64_t n);
+std::array<Tensor, 2> pairs_from(const Tensor& key, int64_t n);
+Tensor uniform_from(const Tensor& key, int64_t n, DType dtype);  ///< of float64 two a counter, of others four
+Tensor normal_from(const Tensor& key, int64_t n, DType dtype);   ///< four a counter
 
 }  // namespace strata::ops

@@ -21,26 +21,35 @@ Value Selector::wide_sum(bool subtract, const Value& a, const Value& b) {
     return Source::of(out);
 }
 
-/// Low 64 bits: a.low * b.low in full, and the low halves of the cross products on top.
-Value Selector::wide_product(const Value& a, const Value& b) {
+/// Low 64 bits: a.low * b.low in full, and the low halves of the cross products on top, where their factors have upper halves.
+Value Selector::wide_product(UOp u, const Value& a, const Value& b) {
     const Value both[] = {a, b};
-    if (takes_scalars(both)) {
-        if (code_.has("s_mul_u64")) return Source::of(code_.scalar("s_mul_u64", {a, b}, 2));
+    const bool scalar = takes_scalars(both);
+    if (scalar && code_.has("s_mul_u64")) return Source::of(code_.scalar("s_mul_u64", {a, b}, 2));
+    std::vector<Source> terms;
+    for (int i = 0; i < 2; ++i) {
+        if (proves_at_least(u.src(i), 0) && proves_less(u.src(i), int64_t{1} << 32)) continue;
+        const Source upper = dword(both[i], 1), lower = dword(both[1 - i], 0);
+        terms.push_back(Source::of(scalar ? code_.scalar("s_mul_i32", {upper, lower})
+                                          : code_.vector("v_mul_lo_u32", {upper, lower})));
+    }
+    if (scalar) {
         const Place out = function_.add(Bank::scalar, 2);
-        const Source cross = Source::of(code_.scalar("s_mul_i32", {dword(a, 1), dword(b, 0)}));
-        const Source other = Source::of(code_.scalar("s_mul_i32", {dword(a, 0), dword(b, 1)}));
-        const Source high = Source::of(code_.scalar("s_mul_hi_u32", {dword(a, 0), dword(b, 0)}));
+        terms.push_back(Source::of(code_.scalar("s_mul_hi_u32", {dword(a, 0), dword(b, 0)})));
         code_.scalar_to(out.part(0), "s_mul_i32", {dword(a, 0), dword(b, 0)});
-        const Source some = Source::of(code_.scalar("s_add_u32", {high, cross}));
-        code_.scalar_to(out.part(1), "s_add_u32", {some, other});
+        Source sum = terms[0];
+        for (size_t i = 1; i < terms.size(); ++i) sum = Source::of(code_.scalar("s_add_u32", {sum, terms[i]}));
+        code_.copy(out.part(1), sum);
         return Source::of(out);
     }
-    const Code::Carried full = code_.carrying("v_mad_u64_u32", {dword(a, 0), dword(b, 0), Source::of_number(0)}, 2);
-    const Source cross = Source::of(code_.vector("v_mul_lo_u32", {dword(a, 1), dword(b, 0)}));
-    const Source other = Source::of(code_.vector("v_mul_lo_u32", {dword(a, 0), dword(b, 1)}));
+    const Place full = code_.carrying("v_mad_u64_u32", {dword(a, 0), dword(b, 0), Source::of_number(0)}, 2).sum;
+    if (terms.empty()) return Source::of(full);
     const Place out = function_.add(Bank::vector, 2);
-    code_.copy(out.part(0), Source::of(full.sum.part(0)));
-    code_.vector_to(out.part(1), "v_add3_u32", {Source::of(full.sum.part(1)), cross, other});
+    code_.copy(out.part(0), Source::of(full.part(0)));
+    if (terms.size() == 2)
+        code_.vector_to(out.part(1), "v_add3_u32", {Source::of(full.part(1)), terms[0], terms[1]});
+    else
+        code_.vector_to(out.part(1), "v_add_nc_u32", {Source::of(full.part(1)), terms[0]});
     return Source::of(out);
 }
 
@@ -53,6 +62,27 @@ Value Selector::wide_extreme(UOp u, const Value& a, const Value& b) {
         const Source x = dword(most ? a : b, i), y = dword(most ? b : a, i);
         code_.vector_to(out.part(i), "v_cndmask_b32", {x, y, mask});
     }
+    return Source::of(out);
+}
+
+/// By 32 and more: one half becomes the other, and is shifted by the rest.
+Value Selector::wide_shift(UOp u, const Value& x, int by) {
+    const bool scalar = code_.is_scalar(x), left = u.is(Op::shl), fills = !left && !u.dtype().is_unsigned();
+    const Place out = function_.add(scalar ? Bank::scalar : Bank::vector, 2);
+    const Source half = dword(x, left ? 0 : 1);
+    auto shifted_to = [&](int part, int distance) {
+        const Source number = Source::of_number(static_cast<uint64_t>(distance));
+        if (scalar)
+            code_.scalar_to(out.part(part), left ? "s_lshl_b32" : fills ? "s_ashr_i32" : "s_lshr_b32", {half, number});
+        else
+            code_.vector_to(out.part(part),
+                            left    ? "v_lshlrev_b32"
+                            : fills ? "v_ashrrev_i32"
+                                    : "v_lshrrev_b32",
+                            {number, half});
+    };
+    by > 32 ? shifted_to(left ? 1 : 0, by - 32) : code_.copy(out.part(left ? 1 : 0), half);
+    fills ? shifted_to(1, 31) : code_.copy(out.part(left ? 0 : 1), Source::of_number(0));
     return Source::of(out);
 }
 
@@ -78,7 +108,12 @@ bool Selector::wide_integer(UOp u, std::span<const Value> s) {
         case Op::add: set(u, wide_sum(false, s[0], s[1])); return true;
         case Op::sub: set(u, wide_sum(true, s[0], s[1])); return true;
         case Op::neg: set(u, wide_sum(true, zero, s[0])); return true;
-        case Op::mul: set(u, wide_product(s[0], s[1])); return true;
+        case Op::mul: set(u, wide_product(u, s[0], s[1])); return true;
+        case Op::shl:
+        case Op::shr:
+            if (s[0].number || !s[1].number || *s[1].number < 32 || *s[1].number > 63) return false;
+            set(u, wide_shift(u, s[0], static_cast<int>(*s[1].number)));
+            return true;
         case Op::max:
         case Op::min: set(u, wide_extreme(u, s[0], s[1])); return true;
         case Op::bit_and: return by_halves("v_and_b32", "s_and_b64");

@@ -112,7 +112,8 @@ class Selector {
     // integer64.cpp
     bool wide_integer(UOp u, std::span<const Value> s);
     Value wide_sum(bool subtract, const Value& a, const Value& b);
-    Value wide_product(const Value& a, const Value& b);
+    Value wide_product(UOp u, const Value& a, const Value& b);
+    Value wide_shift(UOp u, const Value& x, int by);
     Value wide_extreme(UOp u, const Value& a, const Value& b);
     // convert.cpp
     bool convert(UOp u, const Value& x);

@@ -3,18 +3,28 @@
 #include "strata/codegen/lower/passes_p.h"
 
 namespace strata::codegen {
-/// A register is read where any of its parts is. SCC that is written and not read stays with its instruction: what reads
-/// it stands right behind.
+/// SCC that is written and not read stays with its instruction: what reads it stands right behind.
 void remove_unused(MachineFunction& function) {
-    std::vector<uint32_t> reads(function.registers.size());
+    std::vector<uint32_t> base{0};  // first dword of each register
+    for (const VirtualRegister& reg : function.registers) base.push_back(base.back() + reg.dwords);
+    std::vector<uint32_t> reads(base.back());
+    auto each_dword = [&](Place place, auto&& visit) {
+        for (int i = 0; place && i < place.dwords; ++i)
+            visit(reads[base[place.reg] + place.first + static_cast<uint32_t>(i)]);
+    };
     auto each_read = [&](const Instruction& instruction, auto&& visit) {
-        for (Place s : instruction.src)
-            if (s) visit(s.reg);
-        if (instruction.gate) visit(instruction.gate.reg);
-        if (function.all_lanes && instruction.gate) visit(function.all_lanes.reg);
+        for (Place s : instruction.src) each_dword(s, visit);
+        if (!instruction.gate) return;
+        each_dword(instruction.gate, visit);
+        each_dword(function.all_lanes, visit);
+    };
+    auto is_read = [&](Place place) {
+        bool any = false;
+        each_dword(place, [&](uint32_t count) { any |= count != 0; });
+        return any;
     };
     for (const Block& block : function.blocks)
-        for (const Instruction& instruction : block.code) each_read(instruction, [&](uint32_t reg) { reads[reg]++; });
+        for (const Instruction& instruction : block.code) each_read(instruction, [](uint32_t& count) { ++count; });
     for (bool changed = true; changed;) {
         changed = false;
         for (size_t b = function.blocks.size(); b-- > 0;) {
@@ -24,13 +34,12 @@ void remove_unused(MachineFunction& function) {
             for (size_t i = code.size(); i-- > 0;) {
                 const Instruction& instruction = code[i];
                 const bool sets_scc = writes_scc(function, instruction);
-                const bool used = has_effect(instruction) || (sets_scc && scc) ||
-                                  (instruction.dst[0] && reads[instruction.dst[0].reg]) ||
-                                  (instruction.dst[1] && reads[instruction.dst[1].reg]);
+                const bool used = has_effect(instruction) || (sets_scc && scc) || is_read(instruction.dst[0]) ||
+                                  is_read(instruction.dst[1]);
                 const bool compares = !instruction.dst[0] && sets_scc;
                 gone[i] = compares ? !scc : !used;
                 if (gone[i]) {
-                    each_read(instruction, [&](uint32_t reg) { reads[reg]--; });
+                    each_read(instruction, [](uint32_t& count) { --count; });
                     changed = true;
                     continue;
                 }

@@ -73,6 +73,17 @@ UOp compared_before(const Match& t) {
     return left && right ? alu(t.root.op(), {left, right}) : UOp();
 }
 
+/// Of integers that a cast does not change, and which it does not narrow unless they are indices, quotients and remainders
+/// are taken before: of a sum of ranges most of it is known.
+UOp divided_before(const Match& t) {
+    const UOp before = t[x];
+    const DType from = before.dtype(), to = t.root.dtype();
+    const int64_t by = t.value(n);
+    if (!from.is_integer() || !to.is_integer() || by <= 0 || by > int_max(from) || !in_range(before, to)) return {};
+    if (from != dtypes::index && from.bits() > to.bits()) return {};
+    return cast(alu(t.root.op(), {before, constant_int(from, by)}), to);
+}
+
 }  // namespace
 
 const RuleSet& cast_rules() {
@@ -84,6 +95,8 @@ const RuleSet& cast_rules() {
         rule(cast(x) == c, widened_truth),
         rule(cast(x) < y, compared_before),
         rule(y < cast(x), compared_before),
+        rule(cast(x) / n, divided_before),
+        rule(cast(x) % n, divided_before),
         rule(
             {Op::bitcast, {{Op::bitcast, {x}}}}, [](const Match& t) { return bitcast(t[x], t.root.dtype()); },
             [](const Match& t) { return !t[x].dtype().is_bool() && !t.root.dtype().is_bool(); }),

@@ -57,36 +57,63 @@ TEST(Creation, EyesAndTriangles) {
     expect_error(ErrorKind::Shape, "[tril] shape (2,)", [] { Tensor::ones({2}).tril(); });
 }
 
-Tensor key(uint32_t a, uint32_t b, uint32_t low, uint32_t high) {
-    return vec({double(a), double(b), double(low), double(high)}, dtypes::uint32);
+using Words = std::array<uint32_t, 4>;
+
+/// Two words of key, four of counter.
+Tensor key(uint32_t a, uint32_t b, const Words& counter = {}) {
+    return vec({double(a), double(b), double(counter[0]), double(counter[1]), double(counter[2]), double(counter[3])},
+               dtypes::uint32);
 }
 
-TEST(Random, ThreefryGivesThePublishedBlocks) {
+std::vector<double> block(const Tensor& key, int64_t index) {
+    std::vector<double> words;
+    for (const Tensor& word : ops::philox(key, vec({double(index)}, dtypes::uint32))) words.push_back(numbers(word)[0]);
+    return words;
+}
+
+TEST(Random, PhiloxGivesThePublishedBlocks) {
     struct Case {
-        uint32_t key[2], counter[2], wanted[2];
+        uint32_t key[2];
+        Words counter;
+        std::vector<double> wanted;
     };
-    // Known answers of the Random123 distribution for threefry2x32 with 20 rounds.
-    const Case cases[] = {{{0, 0}, {0, 0}, {0x6b200159, 0x99ba4efe}},
-                          {{0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}, {0x1cb996fc, 0xbb002be7}},
-                          {{0x13198a2e, 0x03707344}, {0x243f6a88, 0x85a308d3}, {0xc4923a9c, 0x483df7a0}}};
-    for (const Case& c : cases) {
-        ops::RandomBits bits = ops::threefry(key(c.key[0], c.key[1], c.counter[0], c.counter[1]), 1);
-        expect_values(bits.first, {1}, dtypes::uint32, {double(c.wanted[0])});
-        expect_values(bits.second, {1}, dtypes::uint32, {double(c.wanted[1])});
-    }
+    // Known answers of the Random123 distribution for philox4x32 with 10 rounds.
+    const Case cases[] = {{{0, 0}, {}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+                          {{~0u, ~0u}, {~0u, ~0u, ~0u, ~0u}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+                          {{0xa4093822, 0x299f31d0},
+                           {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+                           {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}};
+    for (const Case& c : cases) EXPECT_EQ(block(key(c.key[0], c.key[1], c.counter), 0), c.wanted);
 }
 
-TEST(Random, CountersCarryIntoTheHighWord) {
-    ops::RandomBits all = ops::threefry(key(1, 2, 0xfffffffe, 7), 4), later = ops::threefry(key(1, 2, 0, 8), 2);
-    std::vector<double> a = numbers(all.first), b = numbers(later.first);
-    EXPECT_EQ(a[2], b[0]);
-    EXPECT_EQ(a[3], b[1]);
-    EXPECT_NE(a[0], a[1]);
+TEST(Random, CountersCarryThroughAllWords) {
+    const uint32_t most = ~0u;
+    const std::pair<Words, Words> sums[] = {{{most - 1, 7, 0, 0}, {1, 8, 0, 0}},
+                                            {{most - 1, most, 7, 0}, {1, 0, 8, 0}},
+                                            {{most - 1, most, most, 7}, {1, 0, 0, 8}},
+                                            {{most - 1, most, most, most}, {1, 0, 0, 0}}};
+    for (const auto& [offset, sum] : sums) {
+        EXPECT_EQ(block(key(1, 2, offset), 3), block(key(1, 2, sum), 0));
+        EXPECT_EQ(block(key(1, 2, offset), 1), block(key(1, 2, {most, offset[1], offset[2], offset[3]}), 0));
+    }
+    expect_error(ErrorKind::Usage, "[philox] the key is uint32 (4,), it must be uint32 (6,)",
+                 [] { ops::words_from(vec({1, 2, 3, 4}, dtypes::uint32), 4); });
+}
+
+TEST(Random, EachWordOfABlockIsAnElement) {
+    const Tensor k = key(5, 6, {9, 0, 0, 0});
+    const std::vector<double> words = numbers(ops::words_from(k, 7));
+    const auto [first, second] = ops::pairs_from(k, 3);
+    std::vector<double> blocks, pairs;
+    for (int i = 0; i < 2; ++i) std::ranges::copy(block(k, i), std::back_inserter(blocks));
+    for (size_t i = 0; i < 3; ++i) pairs.push_back(numbers(first)[i]), pairs.push_back(numbers(second)[i]);
+    EXPECT_EQ(words, std::vector(blocks.begin(), blocks.begin() + 7));
+    EXPECT_EQ(pairs, std::vector(blocks.begin(), blocks.begin() + 6));
 }
 
 TEST(Random, UniformNumbersAreUniform) {
     for (DType t : {dtypes::float32, dtypes::float64, dtypes::float16, dtypes::bfloat16, dtypes::fp8e5m2}) {
-        std::vector<double> v = numbers(ops::uniform_from(ops::threefry(key(3, 4, 0, 0), 4000), t));
+        std::vector<double> v = numbers(ops::uniform_from(key(3, 4), 4000, t));
         double mean = 0, square = 0;
         for (double x : v) {
             ASSERT_GE(x, 0);
@@ -102,7 +129,7 @@ TEST(Random, UniformNumbersAreUniform) {
 
 TEST(Random, NormalNumbersAreNormal) {
     for (DType t : {dtypes::float32, dtypes::float64, dtypes::float16}) {
-        std::vector<double> v = numbers(ops::normal_from(ops::threefry(key(3, 4, 0, 0), 8000), t));
+        std::vector<double> v = numbers(ops::normal_from(key(3, 4), 8000, t));
         double mean = 0, square = 0, fourth = 0;
         for (double x : v) {
             ASSERT_TRUE(std::isfinite(x));
@@ -117,8 +144,8 @@ TEST(Random, NormalNumbersAreNormal) {
 }
 
 TEST(Random, OneKernelForEverySeed) {
-    UOp a = ops::uniform_from(ops::threefry(key(1, 1, 0, 0), 8), dtypes::float32).uop(),
-        b = ops::uniform_from(ops::threefry(key(2, 9, 5, 0), 8), dtypes::float32).uop();
+    UOp a = ops::uniform_from(key(1, 1), 8, dtypes::float32).uop(),
+        b = ops::uniform_from(key(2, 9, {5, 0, 0, 0}), 8, dtypes::float32).uop();
     std::vector<UOp> x = toposort(a), y = toposort(b);
     ASSERT_EQ(x.size(), y.size());
     for (size_t k = 0; k < x.size(); ++k)

@@ -238,3 +238,39 @@ def test_columns_of_a_product_come_into_scalar_registers_wherever_they_lie():
     x, y = (Tensor.zeros(1024, 1024).contiguous().realize() for _ in range(2))
     used = mnemonics(strata.compile(x @ y, "gfx1100", "asm").assembly)
     assert used.count("s_load_b128") >= 16 and "global_load_b128" not in used
+
+
+def wide(low, high, n=64):
+    return np.random.default_rng(5).integers(low, high, n, dtype=np.uint64)
+
+
+@pytest.mark.parametrize("a_bits, b_bits, products", [(32, 32, 0), (64, 32, 1), (32, 64, 1), (64, 64, 2)])
+def test_products_of_64_bits_have_as_many_parts_as_their_factors_have_halves(lowered, a_bits, b_bits, products):
+    a, b = (wide(0, (1 << bits) - 1) for bits in (a_bits, b_bits))
+
+    def factor(x, bits):
+        return Tensor(x.astype(f"uint{bits}")).cast("uint64")
+
+    values, text = lowered(lambda: factor(a, a_bits) * factor(b, b_bits))
+    np.testing.assert_array_equal(values, a * b)
+    assert mnemonics(text).count("v_mul_lo_u32") == products, text
+    assert sum(m.startswith(("v_mad_u64_u32", "v_mad_co_u64_u32")) for m in mnemonics(text)) == 1, text
+
+
+@pytest.mark.parametrize("dtype", ["uint64", "int64"])
+@pytest.mark.parametrize("by", [31, 32, 33, 63])
+def test_shifts_of_64_bits_by_a_half_and_more_are_those_of_32(lowered, dtype, by):
+    x = wide(0, (1 << 64) - 1).astype(dtype)
+    values, text = lowered(lambda: Tensor(x) << by)
+    np.testing.assert_array_equal(values, x << x.dtype.type(by))
+    assert any("lshl" in m and "64" in m for m in mnemonics(text)) == (by < 32), text
+    values, text = lowered(lambda: Tensor(x) >> by)
+    np.testing.assert_array_equal(values, x >> x.dtype.type(by))
+    assert any("shr" in m and "64" in m for m in mnemonics(text)) == (by < 32), text
+
+
+def test_a_block_of_random_words_is_four_elements_and_a_product_for_each_word_of_its_rounds(lowered):
+    _, text = lowered(lambda: Tensor.rand(1 << 12))
+    words = [m for m in mnemonics(text) if "mul_lo" in m or "mul_hi" in m or m.startswith(("v_mad_u64", "v_mad_co_u64"))]
+    assert len(words) == 20 and all("mad" in m for m in words), text
+    assert sum("store" in m for m in mnemonics(text)) == 1, text

@@ -87,6 +87,17 @@ TEST_F(Simplify, IntegersThatACastKeepsAreComparedWithoutIt) {
     EXPECT_BECOMES(beside, beside);
 }
 
+TEST_F(Simplify, IntegersThatACastKeepsAreDividedWithoutIt) {
+    auto as = [](UOp u, DType type) { return cast(u, type); };
+    auto by = [](UOp u, int64_t n) { return constant_int(u.dtype(), n); };
+    const UOp four = as(b * 4 + 3, dtypes::int32), natural = as(b * 4 + 3, dtypes::uint32);
+    EXPECT_BECOMES(four / by(four, 4), as(b, dtypes::int32));
+    EXPECT_BECOMES(four % by(four, 4), by(four, 3));
+    EXPECT_BECOMES(natural / by(natural, 4), as(b, dtypes::uint32));
+    const UOp below = as(b + -9, dtypes::uint32), wide = as(axis(5, 300), dtypes::int8);
+    for (UOp kept : {below / by(below, 4), below % by(below, 4), wide / by(wide, 3)}) EXPECT_BECOMES(kept, kept);
+}
+
 TEST_F(Simplify, GatesKeepQuotientsNatural) {
     UOp memory = make(Op::param, dtypes::float32, {}, ParamArg{Space::global, 0, 64});
     UOp flat = axis(4, 10) * 4 + a, gate = number(7) < flat;
