@@ -222,7 +222,6 @@ Tensor complex_prod(const Tensor& x, const std::vector<int>& axes, bool keepdims
     order.insert(order.end(), axes.begin(), axes.end());
     int64_t n = 1;
     for (int axis : axes) n *= x.size(axis);
-    if (n == 0 || x.numel() == 0) return Tensor::ones(to, x.dtype());
     rest.push_back(n);
     Tensor out = x.permute(order).reshape(rest);
     constexpr int64_t kOneKernel = 16;  // so many factors of a number are multiplied by what computes it

@@ -28,7 +28,7 @@ Tensor complex_where(const Tensor& condition, const Operand& a, const Operand& b
 Tensor complex_cast(const Tensor& x, DType to);  ///< to or from a complex type
 Tensor complex_matmul(const Tensor& a, const Tensor& b);
 Tensor complex_pad(const Tensor& x, const Pairs& padding, Number fill);
-Tensor complex_prod(const Tensor& x, const std::vector<int>& axes, bool keepdims);  ///< by halves
+Tensor complex_prod(const Tensor& x, const std::vector<int>& axes, bool keepdims);  ///< of some, by halves
 Tensor complex_cumprod(const Tensor& x, int axis);           ///< in steps of 1, 2, 4, ... (Hillis and Steele, 1986)
 void check_ordered(std::string_view name, const Tensor& x);  ///< DType error for complex ones
 

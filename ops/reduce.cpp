@@ -48,7 +48,10 @@ Tensor accumulated(std::string_view name, const Tensor& x, Op o, const Axes& wan
     DType type = dtype.value_or(sum_dtype(x.dtype()));
     if (type.is_complex()) {
         Tensor wide = x.cast(type);
-        if (o == Op::mul) return complex_prod(wide, axes, keepdims);
+        if (o == Op::mul && wide.numel()) return complex_prod(wide, axes, keepdims);
+        if (o == Op::mul)
+            return Tensor::of_parts(folded(wide.real(), o, axes, keepdims, 1),
+                                    folded(wide.imag(), o, axes, keepdims, 0));
         return each_part(wide, [&](const Tensor& part) { return folded(part, o, axes, keepdims, empty); });
     }
     return folded(x.cast(accumulator(type)), o, axes, keepdims, empty).cast(type);

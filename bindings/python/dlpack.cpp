@@ -147,7 +147,7 @@ struct Imported {
     std::shared_ptr<void> owner;
 };
 
-constexpr int kMostAxes = 64;  // as NumPy has
+constexpr int kMostAxes = 64;  // of what comes from others, by files too: as NumPy has
 
 template <class Managed>
 Imported taken(const py::capsule& capsule, const char* name, const char* used) {
@@ -328,6 +328,7 @@ void bind_dlpack(py::module_& m, Class& c) {
         py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),
         py::arg("dl_device") = py::none(), py::arg("copy") = py::none());
     c.def("__dlpack_device__", [](const Tensor& t) { return dlpack_device(t); });
+    m.attr("_MOST_AXES") = kMostAxes;
     m.def("_from_dlpack", [](const py::object& x, const std::string& device, As<"bool | None"> copy) {
         return from_dlpack(x, device, copy);
     });

@@ -378,13 +378,12 @@ void spread_output(Draft& plan) {
 
 }  // namespace
 
-Scheduled heuristic(const Kernel& given, const Target& target) {
-    if (const UOp finish = finish_of(given.sink)) {
-        Scheduled first = heuristic(without_finish(given), target);
+Scheduled heuristic(const Kernel& kernel, const Target& target) {
+    if (const UOp finish = finish_of(kernel.sink)) {
+        Scheduled first = heuristic(without_finish(kernel), target);
         first.kernel = with_finish(std::move(first.kernel), finish);
         return first;
     }
-    const Kernel& kernel = given;
     if (std::optional<Scheduled> online = online_schedule(kernel, target)) return *std::move(online);
     Draft plan(kernel, target);
     if (!share_row(plan) && !tile_matrices(plan) && !take_few_rows(plan) && !tile_product(plan) &&

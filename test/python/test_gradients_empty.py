@@ -46,6 +46,20 @@ def test_zeros_arrive_where_no_element_is_taken():
         assert x.grad.tolist() == np.zeros((5, 3)).tolist()
 
 
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0,), (2, 0, 4)])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_products_of_no_complex_numbers_are_1_and_leave_zeros(shape, dtype):
+    of = [None, *range(len(shape))]
+    for axis in of:
+        for keepdims in (False, True):
+            x, y = strata.zeros(shape, dtype=dtype).requires_grad_(), Tensor(np.array(2 + 1j, dtype)).requires_grad_()
+            out = x.prod(axis, keepdims=keepdims)
+            np.testing.assert_array_equal(out.numpy(), np.zeros(shape, dtype).prod(axis, keepdims=keepdims))
+            (out * y).real.sum().backward()
+            assert x.grad.shape == shape and x.grad.dtype == x.dtype
+            assert y.grad.item() == out.numel()
+
+
 def test_what_is_joined_with_nothing_has_its_own_gradient():
     x, none = Tensor(np.arange(6.0).reshape(2, 3)).requires_grad_(), strata.zeros((0, 3)).requires_grad_()
     strata.concat([none, x * x]).sum().backward()

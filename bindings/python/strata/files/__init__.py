@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from .._strata import Tensor, UsageError
+from .._strata import _MOST_AXES, Tensor, UsageError
 
 
 class Tensors(Mapping):
@@ -51,13 +51,10 @@ def malformed(path, what):
     return UsageError(f"[load] {path}: {what}")
 
 
-MOST_AXES = 64  # as NumPy has
-
-
 def bytes_of(path, name, shape, itemsize=1):
     """Those of a tensor, whose shape is one that tensors have: what a file says may be anything."""
-    if len(shape) > MOST_AXES:
-        raise malformed(path, f"'{name}' has {len(shape)} axes; tensors have {MOST_AXES} at most")
+    if len(shape) > _MOST_AXES:
+        raise malformed(path, f"'{name}' has {len(shape)} axes; tensors have {_MOST_AXES} at most")
     if not all(type(n) is int and 0 <= n < 1 << 63 for n in shape) or math.prod(n or 1 for n in shape) >= 1 << 63:
         raise malformed(path, f"'{name}' has a shape that no tensor has: {str(tuple(shape))[:200]}")
     return math.prod(shape) * itemsize
