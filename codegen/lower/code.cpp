@@ -287,4 +287,10 @@ void Code::open_block(std::string label, uint32_t depth) {
     if (depth == 0) before_loops_ = block_;
 }
 
+void Code::open_front() {
+    const uint32_t numbers = before_loops_;
+    open_block("", depth());
+    before_loops_ = numbers;
+}
+
 }  // namespace strata::codegen

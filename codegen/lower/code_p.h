@@ -54,7 +54,10 @@ class Code {
     bool is_scalar(const Source& s) const { return !s.place || function_.bank(s.place) == Bank::scalar; }
 
     void open_block(std::string label, uint32_t depth);
+    /// The block in front of a loop that may have no step.
+    void open_front();
     uint32_t block() const { return block_; }
+    void go_to(uint32_t block) { block_ = block; }
     uint32_t depth() const { return function_.blocks[block_].depth; }
     void set_origin(uint32_t origin) { origin_ = origin; }
 

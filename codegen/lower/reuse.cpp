@@ -20,6 +20,7 @@ struct Made {
     uint64_t hash = 0;
     const Instruction* by = nullptr;
     uint32_t scc_read = 0, scc_left = 0;  ///< which value SCC had, and had then; 0: it is not read, not written
+    uint32_t end = 0;                     ///< the block from which on it need not have run
 };
 
 uint64_t hash_of(const Instruction& instruction, uint32_t scc_read) {
@@ -41,9 +42,10 @@ class Reuse {
     }
 
     void run() {
-        for (Block& block : function_.blocks) {
-            scc_ = 0;
-            for (Instruction& instruction : block.code) {
+        const std::vector<uint32_t> ends = ends_of_ways();
+        for (block_ = 0; block_ < function_.blocks.size(); ++block_) {
+            scc_ = 0, end_ = ends[block_];
+            for (Instruction& instruction : function_.blocks[block_].code) {
                 for (Place& place : instruction.src) place = known(place);
                 instruction.gate = known(instruction.gate);
                 number(instruction);
@@ -53,6 +55,17 @@ class Reuse {
     }
 
   private:
+    /// For each block, where the first branch past it leads.
+    std::vector<uint32_t> ends_of_ways() const {
+        std::vector<uint32_t> ends(function_.blocks.size(), UINT32_MAX);
+        for (uint32_t b = 0; b < ends.size(); ++b)
+            for (const Instruction& one : function_.blocks[b].code)
+                if (is_branch(one))
+                    for (uint32_t past = b + 1; past < one.target; ++past)
+                        ends[past] = std::min(ends[past], one.target);
+        return ends;
+    }
+
     /// Where a value is, or was first.
     Place known(Place place) const {
         if (!place) return place;
@@ -73,8 +86,8 @@ class Reuse {
         const uint32_t scc_read = reads_scc(function_, instruction) ? scc_ : 0;
         const uint64_t hash = hash_of(instruction, scc_read);
         Made& made = find(instruction, hash, scc_read);
-        if (!made.by)
-            made = {hash, &instruction, scc_read, sets_scc ? ++last_scc_ : 0};
+        if (!made.by || made.end <= block_)
+            made = {hash, &instruction, scc_read, sets_scc ? ++last_scc_ : 0, end_};
         else
             replace(instruction, made.by->dst);
         if (sets_scc) scc_ = made.scc_left;
@@ -120,9 +133,10 @@ class Reuse {
 
     MachineFunction& function_;
     SingleValues values_;
-    std::vector<Place> same_;          // of each unit: the dword that has its value already
-    std::vector<Made> made_;           // by hash, with open addressing
-    uint32_t scc_ = 0, last_scc_ = 0;  // which value SCC has; 0: unknown
+    std::vector<Place> same_;                // of each unit: the dword that has its value already
+    std::vector<Made> made_;                 // by hash, with open addressing
+    uint32_t block_ = 0, end_ = UINT32_MAX;  // which is gone through; where a way past it leads
+    uint32_t scc_ = 0, last_scc_ = 0;        // which value SCC has; 0: unknown
     bool found_ = false;
 };
 

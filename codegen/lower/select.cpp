@@ -122,15 +122,20 @@ void Selector::begin_loop(UOp range) {
         code_.copy(limit, plain(value(range.src(0)), range.dtype()));
         steps = Source::of(limit);
     }
+    std::optional<Skip> skip;
+    if (!range.src().empty() && !proves_at_least(range.src(0), 1)) {
+        skip = Skip{code_.block(), offsets_, bases_.size(), products_.size()};
+        code_.open_front();
+    }
     code_.open_block(fmt::format("r{}", range_arg(range).id), code_.depth() + 1);
-    loops_.push_back({range, counter, steps, code_.block()});
+    loops_.push_back({range, counter, steps, code_.block(), std::move(skip)});
     slopes_.clear();
     set(range, Source::of(counter));
 }
 
 void Selector::end_loop(UOp range) {
     STRATA_CHECK(!loops_.empty() && loops_.back().range == range, "loops end in another order than they began");
-    const Loop loop = loops_.back();
+    const Loop loop = std::move(loops_.back());
     loops_.pop_back();
     slopes_.clear();
     const Source counter = Source::of(loop.counter);
@@ -144,6 +149,21 @@ void Selector::end_loop(UOp range) {
     }
     code_.add("s_cbranch_scc1").target = loop.block;
     code_.open_block("", code_.depth() - 1);
+    if (loop.skip) skip_loop(loop);
+}
+
+/// Goes on in a block of its own, which is reached from in front of the loop too.
+void Selector::skip_loop(const Loop& loop) {
+    const uint32_t depth = code_.depth();
+    code_.open_block("", depth);
+    const uint32_t behind = code_.block();
+    code_.go_to(loop.skip->from);
+    code_.scalar_compare(loop.counter.dwords == 1 ? "s_cmp_eq_u32" : "s_cmp_eq_u64", loop.steps, Source::of_number(0));
+    code_.add("s_cbranch_scc1").target = behind;
+    code_.go_to(behind);
+    offsets_ = loop.skip->offsets;
+    bases_.resize(loop.skip->bases);
+    products_.resize(loop.skip->products);
 }
 
 void Selector::barrier() {

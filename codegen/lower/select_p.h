@@ -253,12 +253,20 @@ class Selector {
     };
     std::vector<Scaled> scaled_;
     std::unordered_map<uint32_t, Part> parts_;  ///< registers that hold a part of another
+    /// A loop that may have no step: the block that then goes on behind it, and what is known there.
+    struct Skip {
+        uint32_t from;
+        UOpMap<Offset> offsets;
+        size_t bases, products;
+    };
     struct Loop {
         UOp range;
         Place counter;
         Source steps;
         uint32_t block;
+        std::optional<Skip> skip;
     };
+    void skip_loop(const Loop& loop);
     std::vector<Loop> loops_;
 };
 

@@ -50,6 +50,9 @@ class Interpreter {
                 for (uint32_t x = 0; x < program_.grid[0]; ++x) run_block({x, y, z});
     }
 
+    /// That the first threads of all blocks took in loops.
+    int64_t steps() const { return steps_; }
+
   private:
     using Dims = std::array<uint32_t, 3>;
     struct Thread {
@@ -193,7 +196,10 @@ class Interpreter {
                 case Op::barrier:
                 case Op::shuffle_xor:
                 case Op::wmma: return true;
-                case Op::range: t.values[here] = {int_value(0)}; break;
+                case Op::range:
+                    t.values[here] = {int_value(0)};
+                    if (steps_of(t, u) == 0) t.pc = partner_[here] + 1;
+                    break;
                 case Op::end: step(t, partner_[here]); break;
                 case Op::store: store(t, u); break;
                 case Op::param:
@@ -206,10 +212,13 @@ class Interpreter {
 
     void step(Thread& t, size_t range) {
         int64_t& i = t.values[range][0].i;
-        const UOp u = program_.ops[range];
-        const int64_t steps = u.src().empty() ? u.as<RangeArg>().size : value(t, u.src(0))[0].i;
-        EXPECT_TRUE(steps >= 1 && steps <= u.as<RangeArg>().size) << steps << " of " << to_string(u);
-        if (++i < steps) t.pc = range + 1;
+        steps_ += t.at == Dims{};
+        if (++i < steps_of(t, program_.ops[range])) t.pc = range + 1;
+    }
+    int64_t steps_of(const Thread& t, UOp range) const {
+        const int64_t all = range.as<RangeArg>().size, steps = range.src().empty() ? all : value(t, range.src(0))[0].i;
+        EXPECT_TRUE(steps >= 0 && steps <= all) << steps << " of " << to_string(range);
+        return steps;
     }
 
     const Scalars& value(const Thread& t, UOp u) const { return t.values[place_.at(below_after(u))]; }
@@ -266,6 +275,7 @@ class Interpreter {
     }
 
     const LinearProgram& program_;
+    int64_t steps_ = 0;
     Memory& memory_;
     UOpMap<size_t> place_;
     std::vector<size_t> partner_;
