@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+
 #include "strata/core/uop/uop.h"
 
 namespace strata::codegen {
@@ -9,5 +11,13 @@ UOp slope(UOp value, UOp range);
 /// The steps of a range after which a condition is never again what is wanted, in no thread of a block; empty where they are not
 /// known.
 UOp steps_while(UOp condition, bool wanted, UOp range);
+
+/// The first steps of a range, in all of which a comparison has one value in all threads of a block: none or more.
+struct Settled {
+    UOp steps;
+    bool holds;
+};
+/// Nothing where they are not known, as where the comparison has that value in the last steps.
+std::optional<Settled> settled_first(UOp comparison, UOp range);
 
 }  // namespace strata::codegen

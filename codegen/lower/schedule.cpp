@@ -96,10 +96,10 @@ class Scheduler {
         const Pressure old = peak_;
         const std::vector<Node> fresh = nodes_;
         std::vector<uint32_t> order;
-        for (int share_of_loads : {4, 3}) {
+        for (int share_of_loads : {8, 7, 6}) {
             nodes_ = fresh;
             begin_pressure(number, count);
-            for (size_t bank = 0; bank < 3; ++bank) load_limits_[bank] = limits_[bank] * share_of_loads / 4;
+            for (size_t bank = 0; bank < 3; ++bank) load_limits_[bank] = limits_[bank] * share_of_loads / 8;
             order = choose(count);
             if (fits(old)) break;
         }

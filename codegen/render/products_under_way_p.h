@@ -23,10 +23,13 @@ class ProductsUnderWay {
     bool empty() const { return products_.empty(); }
     size_t size() const { return products_.size(); }
     void begin(UOp product) { products_.push_back({product, {}, {}}); }
-    /// Those that a step of a loop leaves to the next one; what gives the name of their sums.
+    /// Those that a step of a loop leaves to the next one, as the loop before may have left them to the first; what gives the name of
+    /// their sums.
     template <class Name>
     void begin_loop(UOp range, Name name) {
-        for (const Product& p : carried_[range]) products_.push_back({p.value, p.sums, name(p.sums)});
+        const std::vector<Product>& carried = carried_[range];
+        if (std::ranges::equal(products_, carried, {}, &Product::sums, &Product::sums)) return;
+        for (const Product& p : carried) products_.push_back({p.value, p.sums, name(p.sums)});
     }
     /// The one that the operation puts somewhere, or gives a part of to an operation that does; null for others.
     Product* placed_by(UOp u) {

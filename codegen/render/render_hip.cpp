@@ -8,6 +8,7 @@
 #include "strata/asm/isa/arch.h"
 #include "strata/codegen/linear/scalar_threads.h"
 #include "strata/codegen/linear/scopes.h"
+#include "strata/codegen/render/copies_under_way_p.h"
 #include "strata/codegen/render/expression_p.h"
 #include "strata/codegen/render/inline_plan_p.h"
 #include "strata/codegen/render/products_under_way_p.h"
@@ -43,7 +44,7 @@ class Renderer {
                 if (!product->holds_a()) read_as_matrices_[u.src(0)] = true;
             }
         }
-        if (program_.copies_ahead) count_copies_under_way();
+        if (program_.copies_ahead) under_way_ = CopiesUnderWay(program_.ops);
         if (target_.arch.is_amd())
             find_fetches();
         else
@@ -118,7 +119,7 @@ class Renderer {
                 return true;
             case Op::barrier:
                 start_copies();
-                if (program_.copies_ahead) line("strata_copies_done<{}>();", steps_under_way_);
+                if (program_.copies_ahead) line("strata_copies_done<{}>();", under_way_.steps());
                 if (by_groups_) line("strata_fence_of_products();");
                 line("__syncthreads();");
                 return true;
@@ -305,37 +306,7 @@ class Renderer {
         return {std::move(text), kPrimary, vector.assumes_gate};
     }
 
-    /// Whether it goes on behind the next statements, up to a barrier.
-    bool is_copied_ahead(UOp u) const {
-        return u.src(1).is(Op::load) && filled_ahead_.contains(memory_of(u)) &&
-               memory_of(u.src(1)).as<ParamArg>().space == Space::global;
-    }
     static UOp memory_of(UOp access) { return skip_after(access.src(0).src(0)); }
-
-    /// Copies of a step, which are waited for together, and the steps that a loop's barriers need not wait for: those that stand before
-    /// it less its next one. Where several loops copy, each waits for all that is under way.
-    void count_copies_under_way() {
-        std::vector<UOp> before, inside;  // stores of what is read from memory
-        UOpMap<bool> loops;
-        UOp outermost;
-        for (size_t i = 0, depth = 0; i < program_.ops.size(); ++i) {
-            const UOp u = program_.ops[i];
-            if (u.is(Op::range) && depth++ == 0) outermost = u;
-            if (u.is(Op::end)) --depth;
-            if (!u.is(Op::store) || !u.src(1).is(Op::load) || memory_of(u).as<ParamArg>().space != Space::local)
-                continue;
-            (depth ? inside : before).push_back(u);
-            if (depth) loops[outermost] = true;
-        }
-        for (UOp u : inside) filled_ahead_[memory_of(u)] = true;
-        const auto ahead = [&](const std::vector<UOp>& stores) {
-            return static_cast<int>(std::ranges::count_if(stores, [&](UOp u) { return is_copied_ahead(u); }));
-        };
-        copies_of_step_ = std::max(ahead(inside), 1);
-        const bool in_steps = loops.size() == 1 && ahead(before) % copies_of_step_ == 0;
-        if (!in_steps) copies_of_step_ = 1;
-        steps_under_way_ = in_steps ? ahead(before) / copies_of_step_ - 1 : 0;
-    }
 
     /// The last of the loads that a loop's step does for the next one.
     void find_fetches() {
@@ -369,7 +340,7 @@ class Renderer {
     void start_copies() {
         for (const std::string& copy : copies_) {
             line("{}", copy);
-            if (++copies_started_ % copies_of_step_ == 0) line("strata_copies_of_step_end();");
+            if (++copies_started_ % under_way_.of_step() == 0) line("strata_copies_of_step_end();");
         }
         copies_.clear();
     }
@@ -389,7 +360,7 @@ class Renderer {
     }
 
     void store(UOp u) {
-        if (is_copied_ahead(u)) {
+        if (under_way_.goes_on_behind(u)) {
             copies_.push_back(fmt::format("strata_copy_async<{}>(&{}, &{});", u.src(1).dtype().bytes(),
                                           place(u.src(0), u.src(1).dtype()).text,
                                           place(u.src(1).src(0), u.src(1).dtype()).text));
@@ -420,12 +391,13 @@ class Renderer {
     size_t at_ = 0, depth_ = 0;
     const std::array<bool, 3> scalar_threads_ = scalar_threads(program_, target_);
     UOpMap<Expression> values_;
-    UOpMap<bool> written_, declared_later_, inlined_loads_, filled_ahead_, read_as_matrices_, last_fetches_, unrolled_;
+    UOpMap<bool> written_, declared_later_, inlined_loads_, read_as_matrices_, last_fetches_, unrolled_;
     bool by_groups_ = false;  // waves multiply together what is in local memory
     ProductsUnderWay products_{program_.ops};
     std::string sums_;                 // of products that are under way up to the end of a loop
     std::vector<std::string> copies_;  // of a loop's step that start behind its products
-    int copies_of_step_ = 1, copies_started_ = 0, steps_under_way_ = 0;
+    CopiesUnderWay under_way_;
+    int copies_started_ = 0;
     int64_t asked_ = 0;  // bytes of memory of the block, where the launch gives it
     int next_lds_ = 0, next_acc_ = 0, next_val_ = 0, next_idx_ = 0, next_alu_ = 0;
 };

@@ -1,5 +1,7 @@
 """Attention is one kernel, recognised by its algebra, with the values of NumPy in float64."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -77,6 +79,38 @@ def test_keys_that_no_query_of_a_block_sees_are_not_read(target, rng):
     k[:, :, 128:] = v[:, :, 128:] = np.nan
     with strata.config(target=target):
         check(nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v), causal=True), want)
+
+
+@pytest.mark.usual_schedules
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx942"])
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("n,m", [(200, 200), (256, 256), (70, 300), (300, 70), (131, 257)])
+def test_keys_below_the_diagonal_are_walked_without_masks(n, m, arch, target, rng):
+    q, k, v = inputs(rng, n, m, 32, 32, batch=(2,))
+    with strata.config(device=f"emu:{arch}", target=target, check="raise"):
+        y = nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v), causal=True)
+        check(y, reference(q, k, v, causal_mask(n, m)))
+
+
+@pytest.mark.usual_schedules
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_first_of_two_loops_has_no_mask(target, rng):
+    q, k, v = inputs(rng, 256, 256, 64, 64, batch=(2,))
+    (kernel,) = strata.compile(nn.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v), causal=True), arch="gfx1100", target=target).kernels
+    if target == "asm":
+        lines = kernel.assembly.splitlines()
+        start = next(i for i, line in enumerate(lines) if re.match(r"r\d+:", line))
+        end = next(i for i, line in enumerate(lines) if i > start and "s_cbranch" in line)
+        masks = r"v_cmp_\w+_[iu]32"
+    else:
+        lines = kernel.source.splitlines()
+        start = next(i for i, line in enumerate(lines) if "for (" in line)
+        end = next(i for i, line in enumerate(lines) if i > start and line == "    }")
+        masks = r" < (idx|alu|r)\d+"
+    of_loop, behind = "\n".join(lines[start + 1 : end]), "\n".join(lines[end:])
+    assert len(of_loop) > 1000
+    assert not re.search(masks, of_loop)
+    assert re.search(masks, behind)
 
 
 @pytest.mark.parametrize("arch", ["gfx1100", "gfx1201", "gfx942", "gfx90a"])
@@ -195,8 +229,9 @@ def test_weights_that_others_need_too_are_stored(rng):
 def test_keys_are_walked_once(n, m, d, e):
     q, k, v = Tensor.empty(2, n, d), Tensor.empty(2, m, d), Tensor.empty(2, m, e)
     with strata.config(target="hip"):
-        source = strata.compile(nn.scaled_dot_product_attention(q, k, v, causal=True)).source
-    assert source.count("for (") == 1
+        bias = Tensor.empty(n, m)
+        (kernel,) = strata.compile(nn.scaled_dot_product_attention(q, k, v, mask=bias)).kernels
+    assert kernel.source.count("for (") == 1
 
 
 def test_scores_never_reach_memory():
