@@ -42,12 +42,13 @@ OnlineBuilding::OnlineBuilding(UOp sink, const OnlineParts& parts, const OnlineT
     // Blocks with the most keys start first.
     block_ = !outer_ ? index_const(0) : steps ? index_const(blocks - 1) - outer_ : outer_;
     UOp count = !steps ? index_const(tiles) : outer_ ? simplify(substitute(steps, {{outer_, block_}})) : steps;
-    // A loop has a step at least.
-    if (const int64_t fewest = std::min(before + 1, tiles); !proves_at_least(count, fewest))
-        count = simplify(alu(Op::max, {count, index_const(fewest)}));
     last_tile_ = simplify(count - 1);
     const UOp left = simplify(count - before);
-    const int64_t most = left.is_const() ? const_int(left) : tiles - before;
+    // What has one step at most is no loop, and is done also where it has none.
+    const int64_t most = left.is_const()            ? const_int(left)
+                         : tiles == before          ? 0
+                         : proves_at_least(left, 1) ? tiles - before
+                                                    : std::max<int64_t>(tiles - before, 2);
     if (most > 0) tile_ = uop::range(most, next_id_++, Axis::reduce, left.is_const() ? UOp() : left);
 }
 

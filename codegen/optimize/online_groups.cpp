@@ -1,9 +1,10 @@
 // Online sums (online_matrix.cpp) by products of groups of four waves, which read queries, keys and values from local memory
 // (codegen/target/group_products.h). Their sums lie in lanes as their operand does that lanes hold, so that weights stay in registers.
 //
+// Tiles come from the last to the first, so that those that a causal mask cuts come before the loop, in which then nothing is masked.
 // Weights are multiplied by values a step later, while the weights of the next tile are made:
-//         w, rescale of tile 0;  in a loop over the others: s = q * k of this tile;  sums = sums * rescale + w * v of the one before, under way
-//         up to the next step;  w, rescale of s;  and at last the same of the last tile
+//         w, rescale of the last tile;  in a loop over the others: s = q * k of this tile;  sums = sums * rescale + w * v of the one before, under
+//         way up to the next step;  w, rescale of s;  and at last the same of the first tile
 #include <algorithm>
 #include <limits>
 
@@ -45,13 +46,17 @@ class ByGroups : public OnlineBuilding {
         for (const auto& registers : {tops_, totals_, rescales_, {weights_, sums_[0]}})
             for (const Register& r : registers) done.push_back(r.started);
         if (tile_) {
-            step(fill(tile_ + 1, tile_));
+            // The first step's are read also where there is none.
+            step(fill(alu(Op::max, {next_tile(), index_const(0)}), next_tile() + 1));
             done = {edges_, uop::end(uop::group(updates_), {tile_})};
         }
         return add_values(last_values_, hold_weights(done), done);
     }
 
-    /// What is read once: queries, the first tile's keys, the last one's values.
+    /// The tile whose scores a step makes.
+    UOp next_tile() const { return last_tile_ - 1 - tile_; }
+
+    /// What is read once: queries, the keys of the tile that comes first, the values of the one that comes last.
     void fill_edges() {
         std::vector<UOp> stores;
         const auto bring = [&](int64_t rows, std::span<const Copy> copies) {
@@ -60,8 +65,8 @@ class ByGroups : public OnlineBuilding {
             return to;
         };
         queries_ = bring(t_.rows(), copies_of_queries());
-        first_keys_ = bring(t_.keys, copies(p_.key, t_.keys, p_.keys, {}));
-        last_values_ = bring(t_.keys, copies(p_.value, t_.keys, p_.keys, last_tile_ * t_.keys));
+        first_keys_ = bring(t_.keys, copies(p_.key, t_.keys, p_.keys, last_tile_ * t_.keys));
+        last_values_ = bring(t_.keys, copies(p_.value, t_.keys, p_.keys, {}));
         edges_ = uop::barrier(stores);
     }
 
@@ -128,7 +133,7 @@ class ByGroups : public OnlineBuilding {
     void start() {
         const Register scores = multiply(first_keys_, std::array{edges_});
         const UOp none = number(-std::numeric_limits<double>::infinity()), zero = number(0), one = number(1);
-        const Weights first = weigh(0, index_const(0), reader(scores, scores.started), {none, none}, {zero, zero});
+        const Weights first = weigh(0, last_tile_, reader(scores, scores.started), {none, none}, {zero, zero});
         for (size_t half : {0, 1}) {
             tops_.push_back(holding(std::array{first.tops[half]}));
             totals_.push_back(holding(std::array{first.totals[half]}));
@@ -147,7 +152,7 @@ class ByGroups : public OnlineBuilding {
             add_values(uop::after(values_, {filled}), held,
                        std::array{sums_[0].started, rescales_[0].started, rescales_[1].started, tile_, scores.started});
         updates_.push_back(added);  // also where a mask leaves nothing of the scores, which would be read behind it
-        const Weights next = weigh_in_loop(0, tile_ + 1, reader(scores, added));
+        const Weights next = weigh_in_loop(0, next_tile(), reader(scores, added));
         for (size_t half : {0, 1}) update(rescales_[half], 0, next.rescale[half]);
         for (size_t i = 0; i < next.wide.size(); ++i) update(weights_, static_cast<int64_t>(i), next.wide[i]);
     }

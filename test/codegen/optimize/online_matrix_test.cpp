@@ -57,7 +57,8 @@ size_t count(const LinearProgram& program, Op op) {
 TEST(OnlineByMatrices, KeepsTheValuesOfAttention) {
     struct {
         int64_t rows, keys, columns;
-    } const shapes[] = {{16, 16, 16}, {32, 64, 32}, {128, 256, 64}, {64, 64, 128}, {64, 256, 64}};
+    } const shapes[] = {{16, 16, 16},  {32, 64, 32},  {128, 256, 64}, {64, 64, 128},
+                        {64, 256, 64}, {192, 128, 64}};
     for (auto [rows, keys, columns] : shapes)
         for (DType type : {dtypes::bfloat16, dtypes::float16})
             for (Mask mask : {Mask::none, Mask::causal}) {
@@ -119,6 +120,20 @@ TEST(OnlineByMatrices, GroupsOfWavesHoldTheWeightsThatTheyMultiplyByValues) {
     EXPECT_EQ(products_of(heuristic(few_rows.kernel, hopper).kernel), Products{});
     const Target ampere = target_of(Chip::parse("sm_80").value());
     EXPECT_EQ(products_of(heuristic(wide.kernel, ampere).kernel, ampere), Products{});
+}
+
+TEST(OnlineByMatrices, GroupsOfWavesMaskTheTileOnTheDiagonalAlone) {
+    GraphScope scope;
+    const Filled f = started(attention(256, 256, 64, dtypes::bfloat16, Mask::causal));
+    const LinearProgram program = linearize(heuristic(f.kernel, hopper).kernel, hopper).value();
+    const auto masks = [](auto first, auto last) {
+        return std::count_if(first, last, [](UOp u) { return u.is(Op::cmplt) && u.src(0).dtype().is_integer(); });
+    };
+    const auto loop = std::ranges::find(program.ops, Op::range, &UOp::op),
+               end = std::ranges::find(program.ops, Op::end, &UOp::op);
+    EXPECT_EQ(std::ranges::count(program.ops, Op::range, &UOp::op), 1);
+    EXPECT_GT(masks(program.ops.begin(), loop), 0);
+    EXPECT_EQ(masks(loop, end), 0);
 }
 
 TEST(OnlineByMatrices, LeavesOutTilesThatAMaskTakesOut) {
