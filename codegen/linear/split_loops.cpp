@@ -20,11 +20,16 @@ constexpr int64_t kFewest = 4;  // steps of a loop that is worth two
 bool is_a_number(UOp u) { return u.dtype().scalar == Scalar::index; }
 bool is_gated(UOp u) { return u.is(Op::index) && u.src().size() == 3; }
 
-/// Comparisons that a condition is made of.
-void collect_comparisons(UOp condition, std::vector<UOp>& found) {
-    if (condition.is(Op::cmplt)) found.push_back(condition);
+/// A comparison, and what it is where it masks nothing.
+struct Mask {
+    UOp comparison;
+    bool whole;
+};
+
+void collect_masks(UOp condition, bool whole, std::vector<Mask>& found) {
+    if (condition.is(Op::cmplt)) found.push_back({condition, whole});
     if (condition.is(Op::bit_and) || condition.is(Op::bit_or))
-        for (UOp s : condition.src()) collect_comparisons(s, found);
+        for (UOp s : condition.src()) collect_masks(s, whole, found);
 }
 
 UOp smaller(UOp a, UOp b) {
@@ -78,10 +83,10 @@ class Splitting {
         const UOp count = range.src().empty() ? index_const(arg.size) : range.src(0);
         UOpMap<bool> known;
         UOp steps;
-        for (UOp comparison : comparisons_in(body, first)) {
-            const std::optional<Settled> settled = settled_first(comparison, first);
-            if (!settled || proves_less(settled->steps, 1)) continue;
-            known[comparison] = settled->holds;
+        for (const Mask& mask : masks_in(body, first)) {
+            const std::optional<Settled> settled = settled_first(mask.comparison, first);
+            if (!settled || settled->holds != mask.whole || proves_less(settled->steps, 1)) continue;
+            known[mask.comparison] = settled->holds;
             steps = smaller(steps, settled->steps);
         }
         if (!steps || (steps.is_const() && count.is_const())) return end;
@@ -121,16 +126,17 @@ class Splitting {
         });
     }
 
-    static std::vector<UOp> comparisons_in(UOp body, UOp range) {
-        std::vector<UOp> found;
+    static std::vector<Mask> masks_in(UOp body, UOp range) {
+        std::vector<Mask> found;
         const std::vector<UOp> order = toposort(body);
         const UOpMap<bool> of_step = dependents(order, range);
         for (UOp u : order) {
             if (!of_step.contains(u)) continue;
-            if (u.is(Op::where)) collect_comparisons(u.src(0), found);
-            if (is_gated(u)) collect_comparisons(u.src(2), found);
+            if (u.is(Op::where) && u.src(1).is_const() != u.src(2).is_const())
+                collect_masks(u.src(0), u.src(2).is_const(), found);
+            if (is_gated(u)) collect_masks(u.src(2), true, found);
         }
-        std::erase_if(found, [&](UOp u) { return !of_step.contains(u); });
+        std::erase_if(found, [&](const Mask& mask) { return !of_step.contains(mask.comparison); });
         return found;
     }
 
