@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <thread>
 
 #include "strata/codegen/compile/compile_kernel.h"
 #include "strata/codegen/kernel/finish.h"
@@ -113,7 +114,11 @@ std::vector<codegen::Trial> DeviceJudge::judge(std::span<const codegen::Schedule
             try_at(i, [&] { return once(found->second->code, [&] { return found->second; }); });
         else
             missing.push_back(candidates[i]), places.push_back(i);
-    compile(missing, [&](size_t i, Result<codegen::Compiled> compiled) {
+    compile(missing, [&](size_t i, Result<codegen::Compiled> compiled, size_t under_way) {
+        Settings how = settings();
+        // Where all other cores compile, who runs workgroups beside waits for one, and this thread for him.
+        if (under_way + 1 >= std::thread::hardware_concurrency()) how.emu_threads = 1;
+        const ScopedSettings scope(std::move(how));
         try_at(places[i], [&] { return try_one(std::move(compiled)); });
     });
     return trials;
@@ -121,11 +126,11 @@ std::vector<codegen::Trial> DeviceJudge::judge(std::span<const codegen::Schedule
 
 /// On a card, where the time between two events is measured, all before the first is tried: a busy host is late with launches.
 void DeviceJudge::compile(std::span<const codegen::Scheduled> candidates,
-                          const std::function<void(size_t, Result<codegen::Compiled>)>& use) {
+                          const std::function<void(size_t, Result<codegen::Compiled>, size_t)>& use) {
     const codegen::Target target = target_of(device_);
     if (device_.time_is_modelled()) return codegen::compile_kernels(candidates, target, codegen::Text::no, use);
     std::vector<Result<codegen::Compiled>> compiled = codegen::compile_kernels(candidates, target);
-    for (size_t i = 0; i < compiled.size(); ++i) use(i, std::move(compiled[i]));
+    for (size_t i = 0; i < compiled.size(); ++i) use(i, std::move(compiled[i]), 0);
 }
 
 std::string DeviceJudge::objection(const codegen::Scheduled& winner) {

@@ -60,7 +60,7 @@ class DeviceJudge : public codegen::Judge {
     double measured(const Program& program);
     void flush_caches();
     void compile(std::span<const codegen::Scheduled> candidates,
-                 const std::function<void(size_t, Result<codegen::Compiled>)>& use);
+                 const std::function<void(size_t, Result<codegen::Compiled>, size_t)>& use);
     codegen::Trial try_one(Result<codegen::Compiled> compiled);
     /// Of the same machine code one is run.
     codegen::Trial once(const codegen::Compiled& code, const std::function<Loaded()>& load);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <set>
@@ -132,8 +133,9 @@ std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels
 }
 
 void compile_kernels(std::span<const Scheduled> kernels, const Target& target, Text text,
-                     const std::function<void(size_t, Result<Compiled>)>& use) {
+                     const std::function<void(size_t, Result<Compiled>, size_t)>& use) {
     std::vector<Result<Compiled>> compiled(kernels.size(), Compiled{});
+    std::atomic<size_t> under_way = kernels.size();
     std::vector<std::pair<uint64_t, size_t>> work;
     for (size_t i = 0; i < kernels.size(); ++i) work.emplace_back(count_unrolled(kernels[i].kernel.sink), i);
     std::ranges::sort(
@@ -141,8 +143,12 @@ void compile_kernels(std::span<const Scheduled> kernels, const Target& target, T
     std::vector<size_t> longest_first;
     for (const auto& [nodes, i] : work) longest_first.push_back(i);
     parallel_in_order(
-        longest_first, [&](size_t i) { compiled[i] = compile_kernel(kernels[i], target, text); },
-        [&](size_t i) { use(i, std::move(compiled[i])); });
+        longest_first,
+        [&](size_t i) {
+            compiled[i] = compile_kernel(kernels[i], target, text);
+            --under_way;
+        },
+        [&](size_t i) { use(i, std::move(compiled[i]), under_way); });
 }
 
 namespace {
