@@ -101,5 +101,21 @@ TEST_P(Reuse, ValuesOfALoopServeBehindItAndInIt) {
     EXPECT_EQ(gone(k), 2u);
 }
 
+TEST_P(Reuse, ValuesOfALoopThatABranchGoesPastServeInItAlone) {
+    AddressedCode k(arch());
+    const Place none = k.scalar();
+    k.copy(none, Constant{0});
+    k.op("s_cmp_lt_i32", {}, {none, Constant{1}});
+    k.op("s_cbranch_scc1", {}, {});
+    const size_t branch = k.function.blocks.size() - 1;
+    k.begin_block(0);
+    k.loop(3, [&] {
+        for (int i = 0; i < 2; ++i) k.store(k.product(k.item, Constant{3}), k.address);
+    });
+    k.function.blocks[branch].code.back().target = static_cast<uint32_t>(k.function.blocks.size() - 1);
+    k.store(k.product(k.item, Constant{3}), k.address);
+    EXPECT_EQ(gone(k), 1u);
+}
+
 }  // namespace
 }  // namespace strata::codegen

@@ -57,8 +57,7 @@ size_t count(const LinearProgram& program, Op op) {
 TEST(OnlineByMatrices, KeepsTheValuesOfAttention) {
     struct {
         int64_t rows, keys, columns;
-    } const shapes[] = {{16, 16, 16},  {32, 64, 32},  {128, 256, 64}, {64, 64, 128},
-                        {64, 256, 64}, {192, 128, 64}};
+    } const shapes[] = {{16, 16, 16}, {32, 64, 32}, {128, 256, 64}, {64, 64, 128}, {64, 256, 64}, {192, 128, 64}};
     for (auto [rows, keys, columns] : shapes)
         for (DType type : {dtypes::bfloat16, dtypes::float16})
             for (Mask mask : {Mask::none, Mask::causal}) {
