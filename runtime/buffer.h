@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,6 +30,9 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     hip::DevicePtr address();  ///< allocates on first use
     bool allocated() const { return address_ != 0; }
     bool is_borrowed() const { return borrowed_ != nullptr; }
+    /// From now on others may take it for their value who were not made of it: who writes to it from outside writes to theirs.
+    void hold_constant() { holds_constant_ = true; }
+    bool holds_constant() const { return holds_constant_; }
 
     void copy_in(const void* host, size_t bytes);
     /// Fills a buffer that nothing was put in with a pattern over and over. A pattern of whole pages may take memory once alone.
@@ -62,6 +66,7 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     int64_t size_;
     hip::DevicePtr address_ = 0;
     std::shared_ptr<void> borrowed_;
+    std::atomic<bool> holds_constant_{false};
     std::unique_ptr<Uses> uses_;  ///< none: its device's own stream alone
 };
 

@@ -406,13 +406,30 @@ class Realization {
     std::vector<uint64_t> numbers_;                ///< of the structure
 };
 
+/// Whether there is a buffer below, where most graphs come to one at once.
+bool reads_memory(UOp root) {
+    std::vector<UOp> pending{root};
+    UOpMap<bool> seen;
+    while (!pending.empty()) {
+        const UOp u = pending.back();
+        pending.pop_back();
+        if (u.is(Op::buffer)) return true;
+        for (UOp s : u.src())
+            if (seen.try_emplace(s, true).second) pending.push_back(s);
+    }
+    return false;
+}
+
 }  // namespace
 
 std::vector<Root> realize(std::span<const UOp> roots, Device* fallback) {
     GraphScope scope;
     std::vector<Root> out = Realization(roots, device_of(roots, fallback)).run();
-    for (size_t i = 0; i < roots.size(); ++i)
-        if (out[i].get() != roots[i]) context().results.remember(roots[i], out[i].get());
+    for (size_t i = 0; i < roots.size(); ++i) {
+        if (out[i].get() == roots[i]) continue;
+        context().results.remember(roots[i], out[i].get());
+        if (!reads_memory(roots[i])) find_buffer(buffer_under(out[i].get()))->hold_constant();
+    }
     return out;
 }
 

@@ -115,7 +115,9 @@ void Replay::sort_places(std::span<const UOp> inputs, std::span<const UOp> resul
     for (uint32_t i = 0; i < results_.size(); ++i) {
         Place& place = places_[results_[i]];
         if (place.kind == Kind::own) place.kind = Kind::result, place.index = i;
-        if (place.kind == Kind::constant) constants_[i] = Root(results[i]);
+        if (place.kind != Kind::constant) continue;
+        constants_[i] = Root(results[i]);
+        recorded_.memory_[results_[i]].buffer->hold_constant();
     }
 }
 

@@ -68,14 +68,16 @@ Exported::Exported(Tensor& t, DlpackDevice to, bool copy) : shape(t.shape()), is
     auto [code, bits] = dlpack_type(t.dtype());
     void* data = nullptr;
     computing([&] {
-        if (copy && to == kHostOfDLPack) {
+        Tensor::HostView view;
+        if (!copy || to != kHostOfDLPack) view = t.host_view();
+        memory = std::move(view.memory);
+        if (memory && memory->holds_constant()) is_copy = true;
+        if (is_copy && to == kHostOfDLPack) {
             copied.resize(std::max<size_t>(static_cast<size_t>(t.nbytes()), 1));
             t.to_host(data = copied.data());
             return;
         }
-        Tensor::HostView view = t.host_view();
-        memory = std::move(view.memory);
-        if (copy && memory) {
+        if (is_copy && memory) {
             auto own = std::make_shared<runtime::Buffer>(memory->device(), memory->dtype(), memory->size());
             runtime::copy_memory(*memory, *own);
             memory = std::move(own);
@@ -126,10 +128,12 @@ py::capsule to_dlpack(Tensor& t, py::handle stream, py::handle max_version, py::
         throw py::buffer_error(
             fmt::format("dl_device={}: tensors on {} are exchanged where they are, ({}, {}), and on the host, (1, 0)",
                         shown(device), t.device().name(), own.first, own.second));
-    if (to_host && !copy.is_none() && !copy.cast<bool>())
+    const bool must_copy = !copy.is_none() && copy.cast<bool>(), may_copy = copy.is_none() || must_copy;
+    if (to_host && !may_copy)
         throw py::buffer_error("the host does not see the memory of " + t.device().name() + "; copy=None copies it");
-    auto exported =
-        std::make_unique<Exported>(t, to_host ? kHostOfDLPack : own, to_host || (!copy.is_none() && copy.cast<bool>()));
+    auto exported = std::make_unique<Exported>(t, to_host ? kHostOfDLPack : own, to_host || must_copy);
+    if (exported->is_copy && !may_copy)
+        throw py::buffer_error("it is a constant, whose memory other tensors have too; copy=None copies it");
     if (own != kHostOfDLPack && !to_host && exported->memory) be_ready_for(t, *exported->memory, stream);
     if (!max_version.is_none() && (!py::isinstance<py::sequence>(max_version) || py::len(max_version) != 2))
         user_error(ErrorKind::Usage, "[__dlpack__] max_version is a pair (major, minor), got {}", shown(max_version));
@@ -317,6 +321,16 @@ Tensor from_dlpack(const py::object& x, const std::string& place, As<"bool | Non
     return computing([&] { return Tensor::from_host(data, shape, type, place); });
 }
 
+constexpr const char* kShared =
+    R"(The tensor's memory, computed, for numpy.from_dlpack(t) and torch.from_dlpack(t).
+
+It is said to be read-only, which consumers of a version before 1.0 do not see and PyTorch does not heed. What is written there
+shows in this tensor and in all that have its memory: what is the same elements in another shape (x.reshape(-1), x + 0), and what
+was made of the same tensors in the same way before it was computed (x * 2 twice). What was computed of it before stays; what is
+computed later is of what is there then. Constants (ones, arange, and what a captured function gives back that is the same each
+time) have their memory in common with tensors that were not made of them: they are copied, and copy=False is a BufferError.
+copy=True: memory of its own, to be written to.)";
+
 }  // namespace
 
 void bind_dlpack(py::module_& m, Class& c) {
@@ -326,7 +340,7 @@ void bind_dlpack(py::module_& m, Class& c) {
            As<"tuple[int, int] | None"> device,
            As<"bool | None"> copy) -> As<"CapsuleType"> { return to_dlpack(t, stream, max_version, device, copy); },
         py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),
-        py::arg("dl_device") = py::none(), py::arg("copy") = py::none());
+        py::arg("dl_device") = py::none(), py::arg("copy") = py::none(), kShared);
     c.def("__dlpack_device__", [](const Tensor& t) { return dlpack_device(t); });
     m.attr("_MOST_AXES") = kMostAxes;
     m.def("_from_dlpack", [](const py::object& x, const std::string& device, As<"bool | None"> copy) {

@@ -212,3 +212,57 @@ def test_versions_and_types_that_are_not_known_are_refused():
         strata.from_dlpack(changed(53, ctypes.c_uint8, 24))
     with pytest.raises(AttributeError):
         strata.from_dlpack(object())
+
+
+def written(t, value):
+    """What a consumer that does not heed DLPack's flag writes to the first element; its array, which keeps the memory."""
+    array = np.from_dlpack(t)
+    ctypes.memmove(array.ctypes.data, np.array(value, array.dtype).tobytes(), array.itemsize)
+    return array
+
+
+@pytest.mark.emulated
+def test_what_others_write_shows_in_what_has_that_memory_and_in_nothing_else():
+    source = np.arange(4, dtype=np.float32)
+    x, other = Tensor(source).realize(), Tensor(source).realize()
+    before, again, twice = x + 1, x * 2, x * 2
+    strata.realize([before, again, twice])
+    later = x * 3
+    array = written(x, 7)
+    assert not array.flags.writeable and shares(x, array)
+    assert x.tolist() == x.reshape(2, 2).flatten().tolist() == (x + 0).tolist() == [7, 1, 2, 3]
+    assert later.tolist() == [21, 3, 6, 9] and before.tolist() == [1, 2, 3, 4] and again.tolist() == twice.tolist() == [0, 2, 4, 6]
+    assert other.tolist() == source.tolist() == [0, 1, 2, 3]
+    written(again, 9)
+    assert twice.tolist() == [9, 2, 4, 6] and x.tolist() == [7, 1, 2, 3]
+    own = np.from_dlpack(x, copy=True)
+    own[:] = 5
+    assert x.tolist() == [7, 1, 2, 3]
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("make", [lambda: strata.ones(4).contiguous(), lambda: strata.arange(1, 5), lambda: strata.ones(4).cumsum(0) + 1], ids=["ones", "arange", "computed"])
+def test_constants_are_copied_for_others(make):
+    first, second, expected = make().realize(), make(), make().tolist()
+    array = written(first, 77)
+    assert array[0] == 77 and array.flags.writeable
+    assert first.tolist() == second.tolist() == make().tolist() == first.reshape(2, 2).flatten().tolist() == expected
+    for t in (first, make()):
+        with pytest.raises(BufferError, match="constant"):
+            t.__dlpack__(copy=False)
+
+
+@pytest.mark.emulated
+def test_what_others_write_to_results_of_a_captured_function_is_not_in_those_of_later_calls():
+    @strata.jit
+    def f(x):
+        c = Tensor(np.arange(4, dtype=np.float32))
+        return x + c, c, strata.ones(4).contiguous()
+
+    x = Tensor(np.ones(4, np.float32)).realize()
+    for _ in range(6):
+        results = f(x)
+        assert [t.tolist() for t in results] == [[1, 2, 3, 4], [0, 1, 2, 3], [1, 1, 1, 1]]
+        arrays = [written(t, 77) for t in results]
+        assert all(a[0] == 77 for a in arrays)
+    assert f.captures == 1 and x.tolist() == [1, 1, 1, 1]
