@@ -57,8 +57,9 @@ std::array<Tensor, 4> philox(const Tensor& key, const Tensor& index) {
         user_error(ErrorKind::Usage, "[philox] the key is {} {}, it must be uint32 (6,)", key.dtype().name(),
                    to_string(key.shape()));
     std::array<Tensor, 4> x = counters(key, index);
+    const Tensor keys[2] = {key.shrink({{0, 1}}), key.shrink({{1, 2}})};
     for (int round = 0; round < kRounds; ++round) {
-        auto key_of = [&](int i) { return key.shrink({{i, i + 1}}).add((kWeyl[i] * round) & 0xFFFFFFFF); };
+        auto key_of = [&](int i) { return keys[i].add((kWeyl[i] * round) & 0xFFFFFFFF); };
         const auto [high0, low0] = product_of(x[0], kMultipliers[0]);
         const auto [high1, low1] = product_of(x[2], kMultipliers[1]);
         x = {high1.bitwise_xor(x[1]).bitwise_xor(key_of(0)), low1, high0.bitwise_xor(x[3]).bitwise_xor(key_of(1)),
