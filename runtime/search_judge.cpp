@@ -116,8 +116,9 @@ std::vector<codegen::Trial> DeviceJudge::judge(std::span<const codegen::Schedule
             missing.push_back(candidates[i]), places.push_back(i);
     compile(missing, [&](size_t i, Result<codegen::Compiled> compiled, size_t under_way) {
         Settings how = settings();
-        // Where all other cores compile, who runs workgroups beside waits for one, and this thread for him.
-        if (under_way + 1 >= std::thread::hardware_concurrency()) how.emu_threads = 1;
+        // Where all other cores compile for as long as this runs, who runs workgroups beside waits for one, and this thread for him.
+        const size_t others = std::max(std::thread::hardware_concurrency(), 1u) - 1;
+        if (under_way >= 2 * others) how.emu_threads = 1;
         const ScopedSettings scope(std::move(how));
         try_at(places[i], [&] { return try_one(std::move(compiled)); });
     });
