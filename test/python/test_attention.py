@@ -92,6 +92,7 @@ def test_keys_below_the_diagonal_are_walked_without_masks(n, m, arch, target, rn
         check(y, reference(q, k, v, causal_mask(n, m)))
 
 
+@pytest.mark.amd
 @pytest.mark.usual_schedules
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_first_of_two_loops_has_no_mask(target, rng):
