@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <list>
-#include <unordered_set>
 
 #include "strata/codegen/compile/compile.h"
 #include "strata/codegen/compile/compile_kernel.h"
@@ -67,16 +66,21 @@ class DeviceStorage : public codegen::Storage {
     std::vector<Root> made_;
 };
 
-/// The device of the first memory that is read.
-Device& device_of(std::span<const UOp> roots, Device* fallback) {
+/// The first buffer that is read; empty: there is none.
+UOp first_buffer(std::span<const UOp> roots) {
     std::vector<UOp> stack(roots.rbegin(), roots.rend());
-    std::unordered_set<UOp, UOpHash> seen;
+    UOpMap<bool> seen;
     while (!stack.empty()) {
-        UOp u = stack.back();
+        const UOp u = stack.back();
         stack.pop_back();
-        if (u.is(Op::buffer)) return device(u.as<BufferArg>().device);
-        if (seen.insert(u).second) stack.insert(stack.end(), u.src().rbegin(), u.src().rend());
+        if (u.is(Op::buffer)) return u;
+        if (seen.try_emplace(u, true).second) stack.insert(stack.end(), u.src().rbegin(), u.src().rend());
     }
+    return {};
+}
+
+Device& device_of(std::span<const UOp> roots, Device* fallback) {
+    if (const UOp buffer = first_buffer(roots)) return device(buffer.as<BufferArg>().device);
     return fallback ? *fallback : device();
 }
 
@@ -406,20 +410,6 @@ class Realization {
     std::vector<uint64_t> numbers_;                ///< of the structure
 };
 
-/// Whether there is a buffer below, where most graphs come to one at once.
-bool reads_memory(UOp root) {
-    std::vector<UOp> pending{root};
-    UOpMap<bool> seen;
-    while (!pending.empty()) {
-        const UOp u = pending.back();
-        pending.pop_back();
-        if (u.is(Op::buffer)) return true;
-        for (UOp s : u.src())
-            if (seen.try_emplace(s, true).second) pending.push_back(s);
-    }
-    return false;
-}
-
 }  // namespace
 
 std::vector<Root> realize(std::span<const UOp> roots, Device* fallback) {
@@ -428,7 +418,7 @@ std::vector<Root> realize(std::span<const UOp> roots, Device* fallback) {
     for (size_t i = 0; i < roots.size(); ++i) {
         if (out[i].get() == roots[i]) continue;
         context().results.remember(roots[i], out[i].get());
-        if (!reads_memory(roots[i])) find_buffer(buffer_under(out[i].get()))->hold_constant();
+        if (!first_buffer(roots.subspan(i, 1))) find_buffer(buffer_under(out[i].get()))->hold_constant();
     }
     return out;
 }

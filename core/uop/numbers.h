@@ -6,6 +6,16 @@
 
 namespace strata {
 
+/// Where a node stands, or would, among the slots of open addressing: a power of two of them, each with a `node` where it is
+/// taken.
+template <class Slot, class Taken>
+size_t place_among(const std::vector<Slot>& slots, UOp u, Taken is_taken) {
+    const size_t last = slots.size() - 1;
+    size_t at = UOpHash{}(u)&last;
+    while (is_taken(slots[at]) && slots[at].node != u) at = (at + 1) & last;
+    return at;
+}
+
 /// Nodes by the order in which they were added, so that what is known of each can be a row of a vector. Open addressing in
 /// one array: no allocation a node.
 class NodeNumbers {
@@ -36,12 +46,8 @@ class NodeNumbers {
         UOp node;
         uint32_t number = 0;
     };
-    /// Where the node stands, or would.
     size_t place_of(UOp u) const {
-        const size_t last = slots_.size() - 1;
-        size_t at = UOpHash{}(u)&last;
-        while (slots_[at].node && slots_[at].node != u) at = (at + 1) & last;
-        return at;
+        return place_among(slots_, u, [](const Slot& slot) { return bool(slot.node); });
     }
     void grow() {
         std::vector<Slot> old(2 * slots_.size());

@@ -39,12 +39,8 @@ class Seen {
         UOp node;
         uint64_t walk = 0;
     };
-    /// Where the node stands, or would.
     size_t place_of(UOp u) const {
-        const size_t last = slots_.size() - 1;
-        size_t at = UOpHash{}(u)&last;
-        while (slots_[at].walk == walk_ && slots_[at].node != u) at = (at + 1) & last;
-        return at;
+        return place_among(slots_, u, [&](const Slot& slot) { return slot.walk == walk_; });
     }
     void grow() {
         std::vector<Slot> old(2 * slots_.size());
