@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <thread>
 
 #include "strata/codegen/compile/compile_kernel.h"
 #include "strata/codegen/kernel/finish.h"
 #include "strata/core/support/hash.h"
 #include "strata/core/support/interrupt.h"
+#include "strata/core/support/parallel.h"
 #include "strata/core/support/settings.h"
 
 namespace strata::runtime {
@@ -117,7 +117,7 @@ std::vector<codegen::Trial> DeviceJudge::judge(std::span<const codegen::Schedule
     compile(missing, [&](size_t i, Result<codegen::Compiled> compiled, size_t under_way) {
         Settings how = settings();
         // Where all other cores compile for as long as this runs, who runs workgroups beside waits for one, and this thread for him.
-        const size_t others = std::max(std::thread::hardware_concurrency(), 1u) - 1;
+        const size_t others = core_count() - 1;
         if (under_way >= 2 * others) how.emu_threads = 1;
         const ScopedSettings scope(std::move(how));
         try_at(places[i], [&] { return try_one(std::move(compiled)); });

@@ -45,7 +45,7 @@ struct LaunchConfig {
     /// Run the timing model on representative workgroups, whose waves take turns as in hardware and not by the seed:
     /// what depends on the order of a workgroup's waves may differ from an untimed launch.
     bool timed = true;
-    /// Run a spread of workgroups alone, among them all that the timing model measures: what others would write stays as it was.
+    /// Run those workgroups alone that the timing model measures: what others would write stays as it was.
     bool sampled = false;
     /// Of those the first, the last and one between: enough to see what a kernel computes, and how far from another its time is.
     bool sparse = false;

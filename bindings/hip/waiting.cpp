@@ -105,14 +105,14 @@ void go_on(Waiting& w, Lock& lock) {
     for (auto found = next(); found != w.of_stream.end(); found = next()) run_first(w, lock, found->first);
 }
 
-/// Threads of this process that run the program: those of the emulator write nothing of their own accord.
+/// Threads of this process that run the program: Strata's own write nothing of their own accord.
 size_t threads_of_program() {
     size_t count = 0;
     std::error_code error;
     for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
         std::string name;
         std::getline(std::ifstream(task.path() / "comm"), name);
-        count += name != "strata-emu";
+        count += !name.starts_with("strata-");
     }
     return count;
 }

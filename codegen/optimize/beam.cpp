@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 #include <unordered_set>
 #include <utility>
 
@@ -27,7 +26,7 @@ struct Candidate : Scheduled {
 };
 
 /// Candidates that are compiled together: enough for all cores, few enough that limits are looked at in between.
-size_t batch_size() { return std::max(8u, 2 * std::thread::hardware_concurrency()); }
+size_t batch_size() { return std::max<size_t>(8, 2 * core_count()); }
 
 class Search {
   public:

@@ -6,21 +6,28 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "strata/core/support/error.h"
+#include "strata/core/support/helpers_p.h"
 #include "strata/core/support/interrupt.h"
 #include "strata/core/support/settings.h"
 
-namespace strata::detail {
+namespace strata {
+
+size_t core_count() {
+    static const size_t cores = std::max(1u, std::thread::hardware_concurrency());  // asks the system: 2 us and more
+    return cores;
+}
+
+namespace detail {
 namespace {
 
 constexpr size_t kEnoughStack = size_t{4} << 20, kNewStack = size_t{32} << 20;
 
 /// The indices of one parallel_for and who works on them.
-class Job {
+class Job final : SharedWork {
   public:
     Job(size_t count, Step body, void* context) : count_(count), body_(body), context_(context) {}
     /// Of one whose results the caller uses in order.
@@ -34,30 +41,24 @@ class Job {
           done_(starts.size()) {}
 
     void run(size_t workers) {
-        std::vector<std::thread> pool;
-        const Settings inherited = settings();
-        try {
-            for (size_t i = 1; i < workers; ++i) {
-                pool.emplace_back([&] { help(inherited); });
-                ++helpers_;
-            }
-        } catch (const std::system_error&) {  // the threads there are do it
-        }
+        Helpers& pool = Helpers::of_this_process();
+        if (workers > 1) pool.ask(*this, helpers_ = workers - 1);
         if (use_)
             work_and_use();
         else
             work();
-        wait();
-        for (std::thread& thread : pool) thread.join();
+        if (helpers_ > 0) wait(pool.excuse(*this));
         if (failure_) std::rethrow_exception(failure_);
     }
 
   private:
-    void help(const Settings& inherited) {
-        ScopedSettings scope(inherited);
-        StopFlag flag(stop_);
-        work();
-        std::lock_guard lock(mutex_);
+    void help() override {
+        {
+            ScopedSettings scope(inherited_);
+            StopFlag flag(stop_);
+            work();
+        }
+        std::lock_guard lock(mutex_);  // behind which the job may be gone
         ++ended_;
         changed_.notify_one();
     }
@@ -111,8 +112,9 @@ class Job {
         return done_[i];
     }
 
-    void wait() {
+    void wait(size_t excused) {
         std::unique_lock lock(mutex_);
+        ended_ += excused;
         auto interruption = wait_polling(changed_, lock, [&] { return ended_ == helpers_; }, [&] { end(); });
         if (interruption) failure_ = interruption;
     }
@@ -129,6 +131,7 @@ class Job {
         stop_ = true;
     }
 
+    const Settings inherited_ = settings();
     const std::thread::id caller_ = std::this_thread::get_id();
     const size_t count_;
     const Step body_;
@@ -180,14 +183,12 @@ struct OnNewStack {
 }  // namespace
 
 void parallel_for(size_t count, int threads, Step body, void* context) {
-    const size_t workers =
-        threads > 0 ? static_cast<size_t>(threads) : std::max(1u, std::thread::hardware_concurrency());
+    const size_t workers = threads > 0 ? static_cast<size_t>(threads) : core_count();
     Job(count, body, context).run(std::min(workers, count));
 }
 
 void parallel_in_order(std::span<const size_t> starts, Step body, void* context, Step use, void* user) {
-    const size_t workers = std::max(1u, std::thread::hardware_concurrency());
-    Job(starts, body, context, use, user).run(std::min(workers, starts.size()));
+    Job(starts, body, context, use, user).run(std::min(core_count(), starts.size()));
 }
 
 void with_stack(void (*body)(void*), void* context) {
@@ -207,4 +208,5 @@ void with_stack(void (*body)(void*), void* context) {
     if (job.failure) std::rethrow_exception(job.failure);
 }
 
-}  // namespace strata::detail
+}  // namespace detail
+}  // namespace strata

@@ -22,6 +22,9 @@ void* context_of(F& f) {
 void with_stack(void (*body)(void*), void* context);
 }  // namespace detail
 
+/// Threads that run at once, of this machine or of what the process may use: one at least.
+size_t core_count();
+
 /// Calls body(i) for every i below count, on up to `threads` threads (0: one a core), the caller's among them, or as many
 /// as the system gives. Order and overlap are unspecified. Workers see the caller's settings(). An exception is
 /// rethrown when all have stopped; the caller polls for interrupts (interrupt.h) and its workers stop with it.

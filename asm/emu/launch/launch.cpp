@@ -5,7 +5,6 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
-#include <thread>
 
 #include "strata/asm/emu/launch/abi.h"
 #include "strata/asm/emu/launch/state.h"
@@ -14,6 +13,7 @@
 #include "strata/asm/emu/report/use.h"
 #include "strata/asm/lint/lint.h"
 #include "strata/core/support/hash.h"
+#include "strata/core/support/parallel.h"
 #include "strata/core/support/settings.h"
 
 namespace strata::emu {
@@ -22,22 +22,11 @@ namespace {
 constexpr uint64_t kDefaultBudget = 1ull << 33, kDefaultLaunchBudget = 1ull << 42;
 constexpr size_t kKernargOffset = 256;  // in the launch area; the dispatch packet is at its start
 
-/// Workgroups to measure: the first two, one in the middle and the last.
-std::vector<uint64_t> representatives(uint64_t groups) {
-    std::vector<uint64_t> numbers = {0, 1, groups / 2, groups - 1};
+/// Workgroups to measure: the first two, one in the middle and the last, which meet those of a kernel that divides the same work
+/// into others; sparse: of the first two one.
+std::vector<uint64_t> representatives(uint64_t groups, bool sparse = false) {
+    std::vector<uint64_t> numbers = {0, sparse ? 0u : 1u, groups / 2, groups - 1};
     std::erase_if(numbers, [&](uint64_t number) { return number >= groups; });
-    std::ranges::sort(numbers);
-    numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
-    return numbers;
-}
-
-/// A spread of workgroups: those that are measured, and others at random places that are the same shares of any grid: kernels that
-/// divide the same work into others run parts of it that meet.
-std::vector<uint64_t> sample_of(uint64_t groups, bool sparse) {
-    const uint64_t others = sparse ? 1 : 2;
-    std::vector<uint64_t> numbers = sparse ? std::vector<uint64_t>{0, groups - 1} : representatives(groups);
-    for (uint64_t i = 0; i < others; ++i)
-        numbers.push_back(static_cast<uint64_t>(static_cast<unsigned __int128>(hash_mix(0, i)) * groups >> 64));
     std::ranges::sort(numbers);
     numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
     return numbers;
@@ -47,10 +36,8 @@ std::vector<uint64_t> sample_of(uint64_t groups, bool sparse) {
 int thread_count(const LaunchConfig& config, Order order) {
     if ((order == Order::decides && !config.last_behind) || (order == Order::decides_floats && settings().emu_ordered))
         return 1;
-    static const int cores =
-        std::max(1, static_cast<int>(std::thread::hardware_concurrency()));  // asks the system: 6 us
     const int threads = config.threads ? config.threads : settings().emu_threads;
-    return threads > 0 ? threads : cores;
+    return threads > 0 ? threads : static_cast<int>(core_count());
 }
 
 uint64_t budget(const LaunchConfig& config) {
@@ -278,7 +265,7 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     set_resources(plan, kernel, config, arch);
     order_groups(plan, config);
     plan.last_behind = config.last_behind;
-    if (config.sampled) plan.sample = sample_of(plan.groups(), config.sparse);
+    if (config.sampled) plan.sample = representatives(plan.groups(), config.sparse);
     STRATA_TRY_VOID(check_budget(plan));
     plan.launch.groups = plan.groups();
     plan.launch.most_groups =
