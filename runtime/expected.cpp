@@ -12,7 +12,7 @@ namespace strata::runtime {
 namespace {
 
 constexpr uint8_t kPoison = 0xa5;
-constexpr size_t kPattern = 1 << 20;           // bytes of poison that untouched memory shows over and over
+constexpr size_t kPattern = 1 << 19;           // bytes of poison that untouched memory shows over and over
 constexpr size_t kPage = 4096;                 // of the host
 constexpr size_t kChunk = 4096, kPiece = 128;  // bytes that are looked at together; of a chunk with different ones
 

@@ -163,6 +163,10 @@ std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const c
     return out;
 }
 
+void keep_program(Device& device, UOp sink, std::shared_ptr<Program> program) {
+    context().programs.add(sink, device, std::move(program), nullptr);
+}
+
 std::shared_ptr<Program> program(Device& device, const CustomKernel& custom) {
     if (const auto* kernel = std::get_if<codegen::Kernel>(&custom.body)) {
         const codegen::Scheduled as_written{*kernel, {}};

@@ -102,6 +102,8 @@ codegen::Target target_of(const Device& device);
 
 /// Compiles and loads kernels, in parallel and in order; memoised by the kernel's graph and the device.
 std::vector<std::shared_ptr<Program>> programs(Device& device, std::span<const codegen::Scheduled> kernels);
+/// For programs() to find: the kernel of this graph, compiled and loaded by somebody else.
+void keep_program(Device& device, UOp sink, std::shared_ptr<Program> program);
 /// A user's kernel, compiled and loaded once for a device. Kernels of one code object share a module, so their variables
 /// too.
 std::shared_ptr<Program> program(Device& device, const CustomKernel& kernel);

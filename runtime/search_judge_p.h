@@ -61,7 +61,7 @@ class DeviceJudge : public codegen::Judge {
     void flush_caches();
     void compile(std::span<const codegen::Scheduled> candidates,
                  const std::function<void(size_t, Result<codegen::Compiled>, size_t)>& use);
-    codegen::Trial try_one(Result<codegen::Compiled> compiled);
+    codegen::Trial try_one(UOp sink, Result<codegen::Compiled> compiled);
     /// Of the same machine code one is run.
     codegen::Trial once(const codegen::Compiled& code, const std::function<Loaded()>& load);
     codegen::Trial run(const std::function<Loaded()>& load);
@@ -86,6 +86,7 @@ class DeviceJudge : public codegen::Judge {
     UOp trusted_;                  ///< its schedule
     UOpMap<Loaded> loaded_;        ///< schedules that are compiled before the search
     double best_ms_ = 0;
+    std::pair<UOp, std::shared_ptr<Program>> fastest_;  ///< of those tried, and its schedule
     std::unordered_map<std::string, codegen::Trial> by_code_;
 };
 
