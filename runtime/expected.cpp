@@ -12,7 +12,7 @@ namespace strata::runtime {
 namespace {
 
 constexpr uint8_t kPoison = 0xa5;
-constexpr size_t kPattern = 1 << 19;           // bytes of poison that untouched memory shows over and over
+constexpr size_t kPattern = 1 << 20;           // bytes of poison that untouched memory shows over and over
 constexpr size_t kPage = 4096;                 // of the host
 constexpr size_t kChunk = 4096, kPiece = 128;  // bytes that are looked at together; of a chunk with different ones
 
@@ -88,44 +88,51 @@ double Expected::value(std::span<const uint8_t> bytes, size_t element) const {
 }
 
 Buffer& Expected::right() {
+    if (written_ == Extent::part) return output_;
     if (!right_) right_ = std::make_unique<Buffer>(output_.device(), output_.dtype(), output_.size());
     poison_all(*right_, written_);
     return *right_;
 }
 
 void Expected::take() {
-    right_bytes_ = contents(*right_, right_copy_);
     most_.reset();
-    find_known();
-    // A page of a file that is read first and written later is taken from all cores at once, 3 us each (interrupts); written first,
-    // it costs a third of that.
-    if (written_ == Extent::part)
-        for (const auto& [from, to] : known_) poison_output(from, to);
+    known_.clear();
+    if (written_ == Extent::whole) {
+        right_bytes_ = contents(*right_, right_copy_);
+        known_.push_back({0, right_bytes_.size(), 0});
+        return;
+    }
+    const std::span<const uint8_t> written = contents(output_, copy_);
+    find_known(written);
+    right_copy_.clear();
+    for (Known& known : known_) {
+        known.at = right_copy_.size();
+        right_copy_.insert(right_copy_.end(), &written[known.from], &written[known.from] + (known.to - known.from));
+        poison_output(known.from, known.to);
+    }
+    right_bytes_ = right_copy_;
 }
 
-void Expected::find_known() {
-    known_.clear();
-    if (written_ == Extent::whole) return void(known_.emplace_back(0, right_bytes_.size()));
-    const std::vector<bool> own = own_pages(right_bytes_);
-    const size_t in_page = reinterpret_cast<uintptr_t>(right_bytes_.data()) % kPage;
-    for (size_t from = 0; from < right_bytes_.size(); from += kChunk) {
-        const size_t bytes = std::min(kChunk, right_bytes_.size() - from);
+void Expected::find_known(std::span<const uint8_t> written) {
+    const std::vector<bool> own = own_pages(written);
+    const size_t in_page = reinterpret_cast<uintptr_t>(written.data()) % kPage;
+    for (size_t from = 0; from < written.size(); from += kChunk) {
+        const size_t bytes = std::min(kChunk, written.size() - from);
         const bool is_own = own[(in_page + from) / kPage] || own[(in_page + from + bytes - 1) / kPage];
-        if (!is_own || is_poison(right_bytes_.subspan(from, bytes))) continue;
-        if (!known_.empty() && known_.back().second == from)
-            known_.back().second += bytes;
+        if (!is_own || is_poison(written.subspan(from, bytes))) continue;
+        if (!known_.empty() && known_.back().to == from)
+            known_.back().to += bytes;
         else
-            known_.emplace_back(from, from + bytes);
+            known_.push_back({from, from + bytes, 0});
     }
 }
 
 double Expected::most() {
     if (most_) return *most_;
     most_ = 0;
-    for (const auto& [from, to] : known_)
-        for (size_t i = from / width_; i < to / width_; ++i)
-            if (is_known(right_bytes_.subspan(i * width_, width_)))
-                if (const double x = std::fabs(value(right_bytes_, i)); std::isfinite(x)) most_ = std::max(*most_, x);
+    for (size_t i = 0; i < right_bytes_.size() / width_; ++i)
+        if (is_known(right_bytes_.subspan(i * width_, width_)))
+            if (const double x = std::fabs(value(right_bytes_, i)); std::isfinite(x)) most_ = std::max(*most_, x);
     return *most_;
 }
 
@@ -175,15 +182,16 @@ void Expected::poison_output(size_t from, size_t to) {
 std::optional<std::string> Expected::difference(bool partly) {
     const std::span<uint8_t> now = contents(output_, copy_);
     Worst worst;
-    for (const auto& [start, end] : known_) {
-        size_t written_from = start;
-        for (size_t from = start; from < end; from += kChunk) {
-            const size_t bytes = std::min(kChunk, end - from);
-            if (compare(now.subspan(from, bytes), right_bytes_.subspan(from, bytes), partly, worst)) continue;
+    for (const Known& known : known_) {
+        size_t written_from = known.from;
+        for (size_t from = known.from; from < known.to; from += kChunk) {
+            const size_t bytes = std::min(kChunk, known.to - from);
+            if (compare(now.subspan(from, bytes), right_of(known).subspan(from - known.from, bytes), partly, worst))
+                continue;
             poison_output(written_from, from);
             written_from = from + bytes;
         }
-        poison_output(written_from, end);
+        poison_output(written_from, known.to);
     }
     if (written_ == Extent::part && !worst.written) return {};
     if (partly && !worst.written && is_same(now, right_bytes_)) return "";  // what is right looks like poison

@@ -18,9 +18,9 @@ class Expected {
     enum class Extent : uint8_t { whole, part };
 
     Expected(Buffer& output, Extent written);
-    /// Memory as large as the output, where what is right is computed; poisoned.
+    /// Where what is right is computed; poisoned. Of a part that is the output itself.
     Buffer& right();
-    /// What right() holds is right from now on. Of a part: where it is poison nothing is known.
+    /// What right() holds is right from now on, and the output poisoned. Of a part: where it was poison nothing is known.
     void take();
     /// Compares what a launch left, and poisons it again where something is known. Empty, or what is wrong: sums of floats may
     /// differ by what another order makes of them; nothing: none of what was written is known. `partly`: what was not written is
@@ -34,7 +34,14 @@ class Expected {
         size_t written = 0, missing = 0;
     };
 
-    void find_known();
+    /// Bytes of the output of which something is known: whole chunks. `at`: of right_bytes_, where what is right starts.
+    struct Known {
+        size_t from, to, at;
+    };
+    void find_known(std::span<const uint8_t> written);
+    std::span<const uint8_t> right_of(const Known& known) const {
+        return right_bytes_.subspan(known.at, known.to - known.from);
+    }
     bool is_known(std::span<const uint8_t> right) const;
     void poison_output(size_t from, size_t to);
     /// True: something was written.
@@ -48,10 +55,10 @@ class Expected {
     Buffer& output_;
     Extent written_;
     size_t width_;
-    std::unique_ptr<Buffer> right_;
+    std::unique_ptr<Buffer> right_;  ///< none of a part
     std::span<const uint8_t> right_bytes_;
-    std::vector<std::pair<size_t, size_t>> known_;  ///< pieces of right_bytes_, from and to: whole chunks
-    std::optional<double> most_;                    ///< the largest value of what is right, once it was asked for
+    std::vector<Known> known_;
+    std::optional<double> most_;  ///< the largest value of what is right, once it was asked for
     std::vector<uint8_t> right_copy_, copy_;
 };
 
