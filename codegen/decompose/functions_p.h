@@ -38,6 +38,7 @@ std::span<const Decomposition> decompositions();
 bool is_native_cast(DType to, DType from, const Target& target);
 
 // Shared by families of functions.
+bool is_at_most(UOp x, double limit);                   ///< a float that is no NaN, and |x| <= limit, by its form
 bool is_natural(UOp x);                                 ///< an integer that is never negative
 UOp unsigned_quotient(UOp n, UOp d, uint64_t largest);  ///< n / d of uint32, where n and d are at most `largest`
 UOp product_high64(UOp a, UOp b);                       ///< upper half of the product of two uint64

@@ -73,5 +73,42 @@ TEST_P(Functions, AreAsExactAsTheirRowSays) {
     }
 }
 
+TEST(Sines, OfNumbersThatAreSmallByTheirFormAreAsExactByHalfTheOperations) {
+    GraphScope scope;
+    constexpr int64_t kCount = 1 << 24;
+    const UOp counted = cast(
+        alu(Op::bit_and, {test_source(1, dtypes::uint32), constant_int(dtypes::uint32, kCount - 1)}), dtypes::float32);
+    for (const double reach : {M_PI, 40.0})  // numbers from -reach to reach
+        for (const Op op : {Op::sin, Op::cos}) {
+            const double middle = kCount / 2, unit = round_to(dtypes::float32, reach / middle);
+            const UOp x = (counted - constant(dtypes::float32, middle)) * constant(dtypes::float32, unit);
+            Tape of_small(alu(op, {x}), gfx1100), of_any(alu(op, {test_source(1, dtypes::float32)}), gfx1100);
+            EXPECT_LT(of_small.program().ops.size() * 2, of_any.program().ops.size());
+            Column in;
+            for (int64_t i = 0; i < kCount; i += 31) in.i.push_back(i), in.f.push_back(static_cast<double>(i));
+            const Column out = of_small.run({in});
+            double worst = 0;
+            for (size_t k = 0; k < in.i.size(); ++k) {
+                const double a = round_to(dtypes::float32, (in.f[k] - middle) * unit);
+                worst = std::max(worst, ulps_off(dtypes::float32, out.f[k], exact(op, a, a)));
+            }
+            EXPECT_LE(worst, 1.1) << info(op).name << " up to " << reach;
+        }
+}
+
+TEST(Sines, OfWhatMayBeLargeOrNoNumberAreReducedInFull) {
+    GraphScope scope;
+    const UOp x = test_source(1, dtypes::float32), wide = cast(test_source(1, dtypes::int32), dtypes::float32);
+    const UOp small = cast(bits_and(test_source(1, dtypes::uint32), 7), dtypes::float32);
+    const UOp even = differs(small, 2);
+    const auto operations = [](UOp of) { return Tape(alu(Op::sin, {of}), gfx1100).program().ops.size(); };
+    const size_t in_full = operations(x), shorter = operations(small);
+    EXPECT_LT(shorter + 20, in_full);
+    EXPECT_LT(operations(select(even, small, 3)) + 20, in_full);
+    for (const UOp may_be_large :
+         {wide, times(small, 1e30), x * like(x, 0), select(even, x, 0.5), select(even, kNan, small)})
+        EXPECT_GE(operations(may_be_large), in_full) << tree(may_be_large);
+}
+
 }  // namespace
 }  // namespace strata::codegen
