@@ -237,8 +237,8 @@ class Scheduler {
         for (uint32_t i = 0; i < count; ++i)
             if (nodes_[i].waiting == 0 && !nodes_[i].held) insert(i);
         while (!loads_.empty() || !there_.empty() || !near_.empty()) {
-            for (; !near_.empty() && nodes_[near_.back().second].ready_at <= clock_; near_.pop_back())
-                add(of(near_.back().second), near_.back().second);
+            for (; !near_.empty() && nodes_[index(near_.back())].ready_at <= clock_; near_.pop_back())
+                add(of(index(near_.back())), index(near_.back()));
             const uint32_t i = take_best();
             for (uint32_t constant = constants_of_[i]; constant != kNone; constant = constants_[constant].next) {
                 const uint32_t first = constants_[constant].instruction;
@@ -264,15 +264,16 @@ class Scheduler {
         order.push_back(i);
     }
 
-    /// Ready instructions, the best last.
-    using Queue = std::vector<std::pair<uint64_t, uint32_t>>;
+    /// Ready instructions, the best last: what is compared first above the complement of the index.
+    using Queue = std::vector<uint64_t>;
+    static uint32_t index(uint64_t entry) { return ~static_cast<uint32_t>(entry); }
 
     Queue& of(uint32_t i) { return nodes_[i].memory ? loads_ : there_; }
     void insert(uint32_t i) { add(nodes_[i].ready_at > clock_ ? near_ : of(i), i); }
     void add(Queue& queue, uint32_t i) const {
         const Node& node = nodes_[i];
         const uint32_t first = &queue == &near_ ? ~node.ready_at : node.height;
-        const std::pair<uint64_t, uint32_t> entry{uint64_t{first} << 32 | ~i, i};
+        const uint64_t entry = uint64_t{first} << 32 | ~i;
         queue.insert(std::ranges::upper_bound(queue, entry), entry);
     }
 
@@ -291,14 +292,16 @@ class Scheduler {
         auto look = [&](Queue& queue, size_t first, size_t end) {
             const bool is_near = &queue == &near_;
             for (size_t at = end; at-- > first;) {
-                const uint32_t i = queue[at].second;
+                const uint32_t i = index(queue[at]);
                 const Node& node = nodes_[i];
                 const uint32_t until = node.ready_at > clock_ ? node.ready_at - clock_ : 0;
                 const Score at_best{0, until, is_near ? 0 : ~node.height, is_near ? 0 : i};  // of it and of all before
                 if (from && at_best >= least) break;
                 const bool turns = node.gated && node.gate != gate_;
                 const uint32_t wait = until + (turns ? kGateClocks : 0);
-                const Score score{tight ? over(node) : 0, wait, ~node.height, i};
+                Score score{0, wait, ~node.height, i};
+                if (from && score >= least) continue;
+                if (tight) score.over = over(node);
                 if (from && score >= least) continue;
                 least = score;
                 best = at;
@@ -310,7 +313,7 @@ class Scheduler {
         look(there_, last(there_), there_.size());
         if (tight || !from || least.wait > 0) look(near_, last(near_), near_.size());
         if (tight) look(there_, 0, std::min(kEnds, last(there_)));
-        const uint32_t i = (*from)[best].second;
+        const uint32_t i = index((*from)[best]);
         from->erase(from->begin() + static_cast<ptrdiff_t>(best));
         return i;
     }
