@@ -216,13 +216,22 @@ class Assigner {
         return order;
     }
 
-    bool fits(uint32_t reg, int at) {
-        std::vector<Occupancy>& rows = file(reg);
+    bool fits(uint32_t reg, int at) { return first_fit(reg, at, at).has_value(); }
+
+    /// The first place of [at, last] that is free.
+    std::optional<int> first_fit(uint32_t reg, int at, int last) {
         const VirtualRegister& row = function_.registers[reg];
-        for (uint32_t i = 0; i < row.dwords; ++i)
-            for (Segment segment : live_.segments(live_.unit(reg, i)))
-                if (rows[static_cast<size_t>(at) + i].overlap(segment)) return false;
-        return true;
+        const Occupancy* const rows = file(reg).data();
+        const uint32_t unit = live_.unit(reg, 0);
+        const auto is_free = [&](const Occupancy* place) {
+            for (uint32_t i = 0; i < row.dwords; ++i)
+                for (Segment segment : live_.segments(unit + i))
+                    if (!place[i].is_free(segment)) return false;
+            return true;
+        };
+        for (; at <= last; at += row.align)
+            if (is_free(rows + at)) return at;
+        return {};
     }
 
     void settle(uint32_t reg, int at) {
@@ -250,8 +259,7 @@ class Assigner {
         if (std::optional<int> at = hinted(reg)) return settle(reg, *at);
         const VirtualRegister& row = function_.registers[reg];
         const int last = limit(reg) - row.dwords;
-        for (int at = 0; at <= last; at += row.align)
-            if (fits(reg, at)) return settle(reg, at);
+        if (std::optional<int> at = first_fit(reg, 0, last)) return settle(reg, *at);
         weigh_remakes();
         int best = -1;
         float least = weight_[reg];

@@ -18,6 +18,11 @@ class Occupancy {
         const Stay* stay = after(segment.begin);
         return stay->begin < segment.end ? stay : nullptr;
     }
+    /// Whether nobody is there. What is placed in order of where it begins meets the last stay first.
+    bool is_free(Segment segment) const {
+        if (stays_.empty() || stays_.back().end <= segment.begin) return true;
+        return stays_.back().begin >= segment.end && !overlap(segment);
+    }
     const Stay* end() const { return stays_.data() + stays_.size(); }
     void add(Segment segment, uint32_t who) {
         auto at = stays_.end();

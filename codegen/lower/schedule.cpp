@@ -284,8 +284,11 @@ class Scheduler {
             uint32_t wait, behind, index;
             auto operator<=>(const Score&) const = default;
         };
-        bool tight = false;
-        for (size_t bank = 0; bank < 3; ++bank) tight |= now_[bank] + kRoom > limits_[bank] * 3 / 4;
+        bool tight = false, may_be_over = false;
+        for (size_t bank = 0; bank < 3; ++bank) {
+            tight |= now_[bank] + kRoom > limits_[bank] * 3 / 4;
+            may_be_over |= now_[bank] + kRoom > load_limits_[bank];
+        }
         Queue* from = nullptr;
         size_t best = 0;
         Score least{INT32_MAX, 0, 0, 0};
@@ -301,7 +304,7 @@ class Scheduler {
                 const uint32_t wait = until + (turns ? kGateClocks : 0);
                 Score score{0, wait, ~node.height, i};
                 if (from && score >= least) continue;
-                if (tight) score.over = over(node);
+                if (may_be_over) score.over = over(node);
                 if (from && score >= least) continue;
                 least = score;
                 best = at;
