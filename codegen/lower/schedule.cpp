@@ -199,18 +199,6 @@ class Scheduler {
         now_ = peak_ = map_.at(span.begin);
     }
 
-    /// How the registers of each bank that are live change with the instruction.
-    Pressure change(const Node& node) const {
-        Pressure change{};
-        each_use(node, [&](uint32_t unit, const Use& use) {
-            if (use.write)
-                change[use.bank] += !alive_[unit] && reads_[unit] > 0;
-            else
-                change[use.bank] -= reads_[unit] == 1;
-        });
-        return change;
-    }
-
     void place(const Node& node) {
         Pressure dead{};
         each_use(node, [&](uint32_t unit, const Use& use) {
@@ -324,7 +312,14 @@ class Scheduler {
     /// Registers beyond the limits with the instruction. Where the first try failed loads leave some to what works with
     /// their results.
     int over(const Node& node) const {
-        const Pressure by = change(node);
+        int by[3] = {};  // more registers that are live
+        for (uint32_t i = node.uses; i < node.uses_end; ++i) {
+            const Use& use = uses_[i];
+            int more = 0;
+            for (uint32_t unit = use.unit, end = unit + use.dwords; unit < end; ++unit)
+                more += use.write ? !alive_[unit] && reads_[unit] > 0 : -(reads_[unit] == 1);
+            by[use.bank] += more;
+        }
         int over = 0;
         for (size_t bank = 0; bank < 3; ++bank)
             if (by[bank] > 0 || now_[bank] > limits_[bank])
