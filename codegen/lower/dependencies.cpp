@@ -13,9 +13,8 @@ namespace implicit = isa::implicit;
 /// What LDS and the scalar cache take when others use them too; the facts have them idle.
 constexpr uint32_t kNearMemory = 64;
 
-bool writes_exec(const MachineFunction& function, const Instruction& instruction) {
-    return implicit_writes(function, instruction) & implicit::exec || writes_named(instruction, code::exec_lo) ||
-           writes_named(instruction, code::exec_hi);
+bool names_exec(const Instruction& instruction) {
+    return writes_named(instruction, code::exec_lo) || writes_named(instruction, code::exec_hi);
 }
 
 /// Waits, barriers of the workgroup, messages: memory before them is not memory behind them.
@@ -81,6 +80,9 @@ const std::vector<Dependency>& Dependencies::of(const Block& block, uint32_t cou
     latency_.resize(count);
     last_.assign(count, kNone);
     for (uint32_t i = 0; i < count; ++i) latency_[i] = result_latency(function_, block.code[i]);
+    implied_.clear();
+    for (const Instruction& instruction : block.code)
+        implied_.push_back({implicit_reads(function_, instruction), implicit_writes(function_, instruction)});
     find_live_scc(block, count);
     for (uint32_t i = 0; i < count; ++i) {
         const Instruction& instruction = block.code[i];
@@ -89,10 +91,9 @@ const std::vector<Dependency>& Dependencies::of(const Block& block, uint32_t cou
         scc(instruction, i);
         if (instruction.pseudo == Pseudo::none) memory(instruction, i);
         add(barrier_, i, 0);
-        const bool everything =
-            instruction.pseudo == Pseudo::none &&
-            (instruction.inst.row->flags & isa::kBranch || implicit_writes(function_, instruction) & implicit::mode ||
-             writes_exec(function_, instruction));
+        const bool everything = instruction.pseudo == Pseudo::none &&
+                                (instruction.inst.row->flags & isa::kBranch ||
+                                 implied_[i].writes & (implicit::mode | implicit::exec) || names_exec(instruction));
         if (everything) barrier(i);
     }
     return found_;
@@ -112,20 +113,18 @@ void Dependencies::specials(const Instruction& instruction, uint32_t i) {
     const size_t first = live_.units();
     if (reads_vcc(function_, instruction)) read(state(first + kVcc), i);
     if (writes_vcc(function_, instruction)) write(state(first + kVcc), i);
-    if (implicit_reads(function_, instruction) & implicit::m0 || reads_named(instruction, code::m0))
-        read(state(first + kM0), i);
-    if (implicit_writes(function_, instruction) & implicit::m0 || writes_named(instruction, code::m0))
-        write(state(first + kM0), i);
+    if (implied_[i].reads & implicit::m0 || reads_named(instruction, code::m0)) read(state(first + kM0), i);
+    if (implied_[i].writes & implicit::m0 || writes_named(instruction, code::m0)) write(state(first + kM0), i);
 }
 
 /// Writers of SCC that nobody reads change places with each other, but never stand between one that is read and its
 /// readers.
 void Dependencies::scc(const Instruction& instruction, uint32_t i) {
-    if (reads_scc(function_, instruction)) {
+    if (reads_scc(instruction, i)) {
         if (scc_writer_ != kNone) add(scc_writer_, i, latency_[scc_writer_]);
         scc_readers_.push_back(i);
     }
-    if (!writes_scc(function_, instruction)) return;
+    if (!(implied_[i].writes & implicit::scc)) return;
     add(scc_writer_, i, 0);
     for (uint32_t reader : scc_readers_) add(reader, i, 0);
     if (!scc_live_[i]) return scc_dead_.push_back(i);
@@ -135,16 +134,20 @@ void Dependencies::scc(const Instruction& instruction, uint32_t i) {
     scc_writer_ = i;
 }
 
+bool Dependencies::reads_scc(const Instruction& instruction, uint32_t i) const {
+    return implied_[i].reads & implicit::scc || reads_named(instruction, code::scc);
+}
+
 void Dependencies::find_live_scc(const Block& block, uint32_t count) {
     scc_live_.assign(count, false);
     bool live = false;
     for (auto i = static_cast<uint32_t>(block.code.size()); i-- > 0;) {
         const Instruction& instruction = block.code[i];
-        if (writes_scc(function_, instruction)) {
+        if (implied_[i].writes & implicit::scc) {
             if (i < count) scc_live_[i] = live;
             live = false;
         }
-        live |= reads_scc(function_, instruction);
+        live |= reads_scc(instruction, i);
     }
 }
 

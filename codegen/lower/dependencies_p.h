@@ -29,6 +29,10 @@ class Dependencies {
     struct Reader {
         uint32_t instruction, next;
     };
+    /// isa::implicit bits.
+    struct Implied {
+        uint8_t reads, writes;
+    };
     enum Special { kVcc, kM0, kExec, kSpecials };
     enum Space { kGlobal, kLds, kScratch, kSpaces };
 
@@ -39,6 +43,7 @@ class Dependencies {
     void registers(const Instruction& instruction, uint32_t i);
     void specials(const Instruction& instruction, uint32_t i);
     void scc(const Instruction& instruction, uint32_t i);
+    bool reads_scc(const Instruction& instruction, uint32_t i) const;
     void memory(const Instruction& instruction, uint32_t i);
     void barrier(uint32_t i);
     void find_live_scc(const Block& block, uint32_t count);
@@ -48,6 +53,7 @@ class Dependencies {
     std::vector<State> states_;  // of units, then of Special
     std::vector<Reader> readers_;
     std::vector<Dependency> found_;
+    std::vector<Implied> implied_;   // by each instruction of the block
     std::vector<uint32_t> latency_;  // of each instruction
     std::vector<uint32_t> last_;     // of each instruction: the last one that was found to depend on it
     uint32_t block_ = 0;
