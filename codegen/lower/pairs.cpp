@@ -120,7 +120,7 @@ class Pairs {
         if (code_[i].inst.dst[0].code % 2 == code_[j].inst.dst[0].code % 2)
             return {};  // one of each bank (RDNA3 ISA 7.6)
         if (needs_[j] > waited_[i] || !half(code_[j])) return {};
-        for (size_t k = i; k < j; ++k)
+        for (size_t k = j; k-- > i;)  // what is right in front of it is what it most often needs
             if (!may_pass(accesses_[j], accesses_[k], k == i)) return {};
         if (auto pair = dual(code_[i], code_[j])) return pair;
         return dual(code_[j], code_[i]);
