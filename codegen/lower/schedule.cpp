@@ -100,7 +100,7 @@ class Scheduler {
             nodes_ = fresh;
             begin_pressure(number, count);
             for (size_t bank = 0; bank < 3; ++bank) load_limits_[bank] = limits_[bank] * share_of_loads / 8;
-            order = choose(count);
+            order = choose(count, old);
             if (fits(old)) break;
         }
         if (!fits(old)) return;
@@ -214,7 +214,8 @@ class Scheduler {
         for (size_t i = 0; i < 3; ++i) peak_[i] = std::max(peak_[i], now_[i] + dead[i]);
     }
 
-    std::vector<uint32_t> choose(uint32_t count) {
+    /// Gives up once it does not fit.
+    std::vector<uint32_t> choose(uint32_t count, const Pressure& old) {
         std::vector<uint32_t> order;
         order.reserve(count);
         loads_.clear();
@@ -224,7 +225,7 @@ class Scheduler {
         gate_ = {};
         for (uint32_t i = 0; i < count; ++i)
             if (nodes_[i].waiting == 0 && !nodes_[i].held) insert(i);
-        while (!loads_.empty() || !there_.empty() || !near_.empty()) {
+        while (fits(old) && (!loads_.empty() || !there_.empty() || !near_.empty())) {
             for (; !near_.empty() && nodes_[index(near_.back())].ready_at <= clock_; near_.pop_back())
                 add(of(index(near_.back())), index(near_.back()));
             const uint32_t i = take_best();
