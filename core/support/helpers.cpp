@@ -45,6 +45,9 @@ void Helpers::serve() {
         work->help();
         lock.lock();
         --busy_;
+        lock.unlock();
+        work->ended();
+        lock.lock();
     }
 }
 

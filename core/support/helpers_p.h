@@ -11,7 +11,8 @@ namespace strata {
 
 /// Work that several threads do together.
 struct SharedWork {
-    virtual void help() = 0;  ///< a helper's part; throws nothing
+    virtual void help() = 0;   ///< a helper's part; throws nothing
+    virtual void ended() = 0;  ///< the helper is free again; behind the last one the work may be gone
 
   protected:
     ~SharedWork() = default;

@@ -53,12 +53,12 @@ class Job final : SharedWork {
 
   private:
     void help() override {
-        {
-            ScopedSettings scope(inherited_);
-            StopFlag flag(stop_);
-            work();
-        }
-        std::lock_guard lock(mutex_);  // behind which the job may be gone
+        ScopedSettings scope(inherited_);
+        StopFlag flag(stop_);
+        work();
+    }
+    void ended() override {
+        std::lock_guard lock(mutex_);
         ++ended_;
         changed_.notify_one();
     }

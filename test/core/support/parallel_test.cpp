@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <numeric>
@@ -83,6 +85,55 @@ TEST(Parallel, AnExceptionOfAResultOrItsUserReachesTheCaller) {
     };
     EXPECT_LE(ends_with(50, 1000), 50u);
     EXPECT_EQ(ends_with(1000, 20), 21u);
+}
+
+/// The threads that came to a loop in which each waits for all others.
+std::set<std::thread::id> threads_of_a_loop(int count) {
+    std::mutex mutex;
+    std::set<std::thread::id> threads;
+    std::atomic<int> there{0};
+    parallel_for(
+        static_cast<size_t>(count),
+        [&](size_t) {
+            for (++there; there < count;) std::this_thread::yield();
+            std::lock_guard lock(mutex);
+            threads.insert(std::this_thread::get_id());
+        },
+        count);
+    return threads;
+}
+
+TEST(Parallel, ThreadsStayForTheNextLoop) {
+    const auto threads = [] {
+        return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                             std::filesystem::directory_iterator());
+    };
+    EXPECT_EQ(threads_of_a_loop(4).size(), 4u);
+    const auto there = threads();
+    for (int i = 0; i < 200; ++i) EXPECT_EQ(threads_of_a_loop(4).size(), 4u);
+    EXPECT_EQ(threads(), there);
+}
+
+TEST(Parallel, LoopsInLoopsAndOfManyThreadsEnd) {
+    std::atomic<int> done{0};
+    std::vector<std::thread> callers;
+    for (int caller = 0; caller < 4; ++caller)
+        callers.emplace_back([&] {
+            for (int i = 0; i < 50; ++i)
+                parallel_for(3, [&](size_t) { parallel_for(5, [&](size_t) { ++done; }, 3); }, 3);
+        });
+    for (std::thread& caller : callers) caller.join();
+    EXPECT_EQ(done, 4 * 50 * 3 * 5);
+}
+
+TEST(Parallel, AChildHasThreadsOfItsOwn) {
+    threads_of_a_loop(4);
+    const pid_t child = fork();
+    if (child == 0) _exit(threads_of_a_loop(4).size() == 4 ? 0 : 1);
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(threads_of_a_loop(4).size(), 4u);
 }
 
 TEST(Parallel, GoesOnWithTheThreadsThatTheSystemGives) {
