@@ -7,10 +7,14 @@ namespace strata::codegen {
 void remove_unused(MachineFunction& function) {
     std::vector<uint32_t> base{0};  // first dword of each register
     for (const VirtualRegister& reg : function.registers) base.push_back(base.back() + reg.dwords);
-    std::vector<uint32_t> reads(base.back());
+    struct Dword {
+        uint32_t reads = 0;
+        bool passed = false;  // by the way up through the text: who writes it has been kept
+    };
+    std::vector<Dword> dwords(base.back());
     auto each_dword = [&](Place place, auto&& visit) {
         for (int i = 0; place && i < place.dwords; ++i)
-            visit(reads[base[place.reg] + place.first + static_cast<uint32_t>(i)]);
+            visit(dwords[base[place.reg] + place.first + static_cast<uint32_t>(i)]);
     };
     auto each_read = [&](const Instruction& instruction, auto&& visit) {
         for (Place s : instruction.src) each_dword(s, visit);
@@ -20,11 +24,11 @@ void remove_unused(MachineFunction& function) {
     };
     auto is_read = [&](Place place) {
         bool any = false;
-        each_dword(place, [&](uint32_t count) { any |= count != 0; });
+        each_dword(place, [&](const Dword& dword) { any |= dword.reads != 0; });
         return any;
     };
     for (const Block& block : function.blocks)
-        for (const Instruction& instruction : block.code) each_read(instruction, [](uint32_t& count) { ++count; });
+        for (const Instruction& instruction : block.code) each_read(instruction, [](Dword& dword) { ++dword.reads; });
     for (bool changed = true; changed;) {
         changed = false;
         for (size_t b = function.blocks.size(); b-- > 0;) {
@@ -39,10 +43,10 @@ void remove_unused(MachineFunction& function) {
                 const bool compares = !instruction.dst[0] && sets_scc;
                 gone[i] = compares ? !scc : !used;
                 if (gone[i]) {
-                    each_read(instruction, [](uint32_t& count) { --count; });
-                    changed = true;
+                    each_read(instruction, [&](Dword& dword) { changed |= --dword.reads == 0 && dword.passed; });
                     continue;
                 }
+                for (Place d : instruction.dst) each_dword(d, [](Dword& dword) { dword.passed = true; });
                 if (sets_scc) scc = false;
                 if (reads_scc(function, instruction)) scc = true;
             }
