@@ -210,7 +210,7 @@ class Analysis {
             vcc_.push_back({write_position(k), std::max(vcc_end, write_position(k) + 1)});
             vcc_end = 0;
         }
-        if (reads_vcc(function_, instruction) && !vcc_end) vcc_end = read_position(k) + 1;
+        if (!vcc_end && reads_vcc(function_, instruction)) vcc_end = read_position(k) + 1;
     }
 
     const MachineFunction& function_;
