@@ -10,6 +10,7 @@
 
 #include "strata/asm/isa/constants.h"
 #include "strata/codegen/lower/code_p.h"
+#include "strata/codegen/lower/of_family_p.h"
 #include "strata/codegen/lower/operands_p.h"
 #include "strata/codegen/lower/passes_p.h"
 #include "strata/codegen/lower/single_values_p.h"
@@ -77,20 +78,12 @@ struct Steps {
         }
     }
 };
-const Steps& steps_of(isa::Family family) {
-    static const auto all = [] {
-        std::vector<Steps> tables;
-        for (size_t i = 0; i < isa::kFamilyCount; ++i) tables.emplace_back(isa::Family(i));
-        return tables;
-    }();
-    return all[static_cast<size_t>(family)];
-}
 
 class FoldBits {
   public:
     explicit FoldBits(MachineFunction& function)
         : function_(function),
-          steps_(steps_of(function.family)),
+          steps_(of_family<Steps>(function.family)),
           first_row_(isa::rows(function.family).data()),
           values_(function),
           read_(values_.units()),

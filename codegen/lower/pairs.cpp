@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "strata/codegen/lower/of_family_p.h"
 #include "strata/codegen/lower/swaps_p.h"
 
 namespace strata::codegen {
@@ -11,24 +12,21 @@ namespace {
 constexpr size_t kReach = 40;  // instructions that the second half may come forward
 
 /// The rows that can be halves of a dual instruction, by the row of the single one.
-const std::vector<const isa::Row*>& dual_rows(isa::Family family) {
-    static const auto all = [] {
-        std::array<std::vector<const isa::Row*>, isa::kFamilyCount> tables;
-        for (size_t i = 0; i < tables.size(); ++i) {
-            const std::span<const isa::Row> rows = isa::rows(isa::Family(i));
-            tables[i].resize(rows.size());
-            for (const isa::Row& row : rows) {
-                if (row.format != isa::Format::VOPD) continue;
-                constexpr std::string_view prefix = "v_dual_";
-                const std::string single = "v_" + std::string(row.mnemonic.substr(prefix.size()));
-                const isa::Row* const of = isa::find_row(isa::Family(i), single);
-                if (of) tables[i][static_cast<size_t>(of - rows.data())] = &row;
-            }
+struct DualRows {
+    std::vector<const isa::Row*> halves;
+
+    explicit DualRows(isa::Family family) {
+        const std::span<const isa::Row> rows = isa::rows(family);
+        halves.resize(rows.size());
+        for (const isa::Row& row : rows) {
+            if (row.format != isa::Format::VOPD) continue;
+            constexpr std::string_view prefix = "v_dual_";
+            const std::string single = "v_" + std::string(row.mnemonic.substr(prefix.size()));
+            const isa::Row* const of = isa::find_row(family, single);
+            if (of) halves[static_cast<size_t>(of - rows.data())] = &row;
         }
-        return tables;
-    }();
-    return all[static_cast<size_t>(family)];
-}
+    }
+};
 
 /// Instructions that do the same with their sources exchanged.
 bool commutes(std::string_view mnemonic) {
@@ -78,7 +76,7 @@ class Pairs {
 
     const isa::Row* half(const Instruction& one) const {
         if (one.pseudo != Pseudo::none || !is_plain(one.inst)) return nullptr;
-        const std::vector<const isa::Row*>& table = dual_rows(function_.family);
+        const std::vector<const isa::Row*>& table = of_family<DualRows>(function_.family).halves;
         const isa::Row* const first = isa::rows(function_.family).data();
         return table[static_cast<size_t>(one.inst.row - first)];
     }

@@ -3,6 +3,7 @@
 // After:   v_fmac_f32 v0, v1, v2;    v_dual_add_f32 v3, v4, v5 :: v_dual_mul_f32 v6, v7, v8
 #include <algorithm>
 
+#include "strata/codegen/lower/of_family_p.h"
 #include "strata/codegen/lower/pairs_p.h"
 #include "strata/codegen/lower/passes_p.h"
 #include "strata/codegen/lower/swaps_p.h"
@@ -60,18 +61,10 @@ struct Shorter {
         for (const Compared& row : kCompared) compared.push_back(rows(row.mnemonic, row.shorter));
     }
 };
-const Shorter& shorter(isa::Family family) {
-    static const auto all = [] {
-        std::vector<Shorter> tables;
-        for (size_t i = 0; i < isa::kFamilyCount; ++i) tables.emplace_back(isa::Family(i));
-        return tables;
-    }();
-    return all[static_cast<size_t>(family)];
-}
-
 class Shortener {
   public:
-    explicit Shortener(MachineFunction& function) : function_(function), shorter_(shorter(function.family)) {}
+    explicit Shortener(MachineFunction& function)
+        : function_(function), shorter_(of_family<Shorter>(function.family)) {}
 
     void run(std::vector<Instruction>& code) {
         for (size_t i = 0; i < code.size(); ++i) {
