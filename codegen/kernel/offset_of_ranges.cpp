@@ -2,11 +2,15 @@
 
 #include <algorithm>
 
+#include "strata/core/uop/numbers.h"
+
 namespace strata::codegen {
 namespace {
 
-int64_t applied(Op op, int64_t a, int64_t b) {
+int64_t applied(Op op, int64_t a, int64_t b, int64_t c) {
     switch (op) {
+        case Op::cast: return a;
+        case Op::where: return a ? b : c;
         case Op::add: return a + b;
         case Op::sub: return a - b;
         case Op::mul: return a * b;
@@ -21,36 +25,36 @@ int64_t applied(Op op, int64_t a, int64_t b) {
     }
 }
 
+/// Of integers: all others count as 0.
+bool is_computed(UOp u) {
+    if (u.is(Op::where)) return true;
+    if (u.is(Op::cast)) return u.dtype().is_integer() && !u.src(0).dtype().is_float();
+    return info(u.op()).is(kBinary) && u.src(0).dtype().is_integer();
+}
+
 }  // namespace
 
 OffsetOfRanges::OffsetOfRanges(UOp offset, std::span<const UOp> ranges) {
-    UOpMap<size_t> place;
-    for (UOp u : toposort(offset)) {
-        const auto range = std::ranges::find(ranges, u);
-        Step step{u, range == ranges.end() ? -1 : static_cast<int>(range - ranges.begin()), {}};
-        for (UOp s : u.src()) step.sources.push_back(place.at(s));
-        place[u] = steps_.size();
-        steps_.push_back(std::move(step));
+    const std::vector<UOp> order = toposort(offset);
+    NodeNumbers places(order.size());
+    values_.resize(order.size());
+    for (UOp u : order) {
+        const uint32_t place = places.add(u);
+        if (const auto range = std::ranges::find(ranges, u); range != ranges.end()) {
+            ranges_.emplace_back(place, static_cast<size_t>(range - ranges.begin()));
+        } else if (u.is_const() && !u.dtype().is_float()) {
+            values_[place] = const_int(u);
+        } else if (is_computed(u)) {
+            Step& step = steps_.emplace_back(Step{u.op(), place, {}});
+            for (size_t i = 0; i < u.src().size(); ++i) step.sources[i] = places.find(u.src(i));
+        }
     }
-    values_.resize(steps_.size());
 }
 
 int64_t OffsetOfRanges::at(std::span<const int64_t> values) {
-    for (size_t i = 0; i < steps_.size(); ++i) {
-        const auto& [u, range, sources] = steps_[i];
-        const auto source = [&](size_t n) { return values_[sources[n]]; };
-        int64_t& value = values_[i] = 0;
-        if (range >= 0)
-            value = values[static_cast<size_t>(range)];
-        else if (u.is_const() && !u.dtype().is_float())
-            value = const_int(u);
-        else if (u.is(Op::cast) && u.dtype().is_integer() && !u.src(0).dtype().is_float())
-            value = source(0);
-        else if (u.is(Op::where))
-            value = source(0) ? source(1) : source(2);
-        else if (info(u.op()).is(kBinary) && u.src(0).dtype().is_integer())
-            value = applied(u.op(), source(0), source(1));
-    }
+    for (const auto& [place, range] : ranges_) values_[place] = values[range];
+    for (const auto& [op, place, sources] : steps_)
+        values_[place] = applied(op, values_[sources[0]], values_[sources[1]], values_[sources[2]]);
     return values_.back();
 }
 

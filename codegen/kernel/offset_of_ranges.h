@@ -1,6 +1,8 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "strata/core/uop/uop.h"
@@ -15,12 +17,13 @@ class OffsetOfRanges {
 
   private:
     struct Step {
-        UOp node;
-        int range;  ///< the one that it is, -1: none
-        std::vector<size_t> sources;
+        Op op;
+        uint32_t place;                   ///< of its value
+        std::array<uint32_t, 3> sources;  ///< places; of those that the op has
     };
+    std::vector<std::pair<uint32_t, size_t>> ranges_;  ///< a place, and the range whose value stands there
     std::vector<Step> steps_;
-    std::vector<int64_t> values_;
+    std::vector<int64_t> values_;  ///< one a node, its own last
 };
 
 }  // namespace strata::codegen
