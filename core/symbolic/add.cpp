@@ -74,7 +74,7 @@ bool join_remainder(Linear& sum) {
 
 UOp canonical_sum(const Match& t) {
     Linear sum = linear(t.root);
-    UOp out = build_sum(sum);
+    UOp out = is_built_of(t.root, sum) ? t.root : build_sum(sum);
     while (join_remainder(sum)) {
         out = build_sum(sum);
         sum = linear(out);

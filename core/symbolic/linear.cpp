@@ -85,6 +85,22 @@ UOp build_sum(const Linear& sum) {
     return sum.constant ? out + constant_int(out.dtype(), sum.constant) : out;
 }
 
+bool is_built_of(UOp u, const Linear& sum) {
+    if (sum.terms.empty()) return false;
+    const auto is_int = [](UOp c, int64_t value) { return c.is_const() && const_int(c) == value; };
+    const auto is_term = [&](UOp x, const Term& t) {
+        if (t.factor == 1) return x == t.base;
+        return x.is(Op::mul) && x.src(0) == t.base && is_int(x.src(1), t.factor);
+    };
+    if (sum.constant) {
+        if (!u.is(Op::add) || !is_int(u.src(1), sum.constant)) return false;
+        u = u.src(0);
+    }
+    for (size_t i = sum.terms.size(); --i > 0; u = u.src(0))
+        if (!u.is(Op::add) || !is_term(u.src(1), sum.terms[i])) return false;
+    return is_term(u, sum.terms[0]);
+}
+
 std::optional<Bounds> sum_bounds(const Linear& sum) {
     __int128 low = sum.constant, high = sum.constant;
     for (const Term& t : sum.terms) {

@@ -26,6 +26,7 @@ struct Linear {
 
 Linear linear(UOp u);
 UOp build_sum(const Linear& sum);
+bool is_built_of(UOp u, const Linear& sum);  ///< build_sum(sum) is `u`
 /// Range of a sum, as if no step of it wrapped; empty when it does not fit 64 bits.
 std::optional<Bounds> sum_bounds(const Linear& sum);
 /// Is the sum's value that of the mathematical sum? Always for index (see symbolic.h), else when the bounds fit the
