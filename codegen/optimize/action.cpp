@@ -75,6 +75,21 @@ std::string help() {
     return out;
 }
 
+/// How far a sum of products of constants moves with the range; nothing for others that have it.
+std::optional<int64_t> step_of_sum(UOp u, UOp range) {
+    if (u == range) return 1;
+    if (u.dtype() == dtypes::index && (u.is(Op::add) || u.is(Op::sub))) {
+        const auto a = step_of_sum(u.src(0), range), b = step_of_sum(u.src(1), range);
+        if (a && b) return u.is(Op::add) ? *a + *b : *a - *b;
+        return {};
+    }
+    if (u.dtype() == dtypes::index && u.is(Op::mul) && u.src(1).is_const()) {
+        const auto step = step_of_sum(u.src(0), range);
+        return step ? std::optional(*step * const_int(u.src(1))) : std::nullopt;
+    }
+    return depends_on(u, range) ? std::nullopt : std::optional(0);
+}
+
 template <class T>
 bool whole_number(std::string_view text, T& value) {
     auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -157,6 +172,7 @@ std::vector<UOp> axes_of(const Kernel& kernel, ActionKind kind) {
 }
 
 std::optional<int64_t> step_of(UOp offset, UOp range) {
+    if (const auto step = step_of_sum(offset, range)) return step;
     UOp step = simplify(substitute(offset, {{range, index_const(1)}}) - substitute(offset, {{range, index_const(0)}}));
     return step.is_const() ? std::optional(const_int(step)) : std::nullopt;
 }
