@@ -19,49 +19,50 @@ namespace {
 // Copies of the kernel's body: more only bloats the code. Waves that share columns are worth more.
 constexpr int64_t kMaxUnrolled = 128, kMaxUnrolledByLanes = 256;
 
-int64_t unrolled_copies(const Kernel& kernel) {
-    int64_t n = 1;
-    for (UOp r : ranges(kernel.sink)) {
-        const RangeArg& arg = range_arg(r);
-        if (arg.axis == Axis::upcast || arg.axis == Axis::unroll) n *= arg.size;
+/// What is asked of a kernel without its finish before and after each action, by one walk.
+struct Parts {
+    explicit Parts(UOp sink) {
+        for (UOp u : toposort(sink)) {
+            if (u.is(Op::range)) ranges.push_back(u);
+            has_matrices |= u.is(Op::wmma);
+            if (!u.is(Op::param) || u.as<ParamArg>().space != Space::local) continue;
+            has_tiles = true;
+            local_bytes += u.as<ParamArg>().size * u.dtype().bytes();
+        }
+        std::ranges::sort(ranges, {}, [](UOp r) { return range_arg(r).id; });
     }
-    return n;
-}
 
-/// Tiles in local memory are of the ranges that there were: they are made last.
-bool has_tiles(const Kernel& kernel) {
-    return std::ranges::any_of(toposort(kernel.sink),
-                               [](UOp u) { return u.is(Op::param) && u.as<ParamArg>().space == Space::local; });
-}
+    int64_t product_of(std::initializer_list<Axis> axes) const {
+        int64_t n = 1;
+        for (UOp r : ranges)
+            if (std::ranges::find(axes, range_arg(r).axis) != axes.end()) n *= range_arg(r).size;
+        return n;
+    }
+    int64_t threads() const { return product_of({Axis::local, Axis::lane, Axis::group}); }
+    bool has_lanes() const {
+        return std::ranges::any_of(ranges, [](UOp r) { return range_arg(r).axis == Axis::lane; });
+    }
 
-int64_t local_bytes(const Kernel& kernel) {
-    int64_t bytes = 0;
-    for (UOp u : toposort(kernel.sink))
-        if (u.is(Op::param) && u.as<ParamArg>().space == Space::local)
-            bytes += u.as<ParamArg>().size * u.dtype().bytes();
-    return bytes;
-}
-
-/// Reductions of matrix instructions go in their steps: they are tiled, and nothing else.
-bool has_matrices(const Kernel& kernel) {
-    return std::ranges::any_of(toposort(kernel.sink), [](UOp u) { return u.is(Op::wmma); });
-}
-
-bool has_lanes(const Kernel& kernel) {
-    return std::ranges::any_of(ranges(kernel.sink), [](UOp r) { return range_arg(r).axis == Axis::lane; });
-}
+    std::vector<UOp> ranges;  ///< in order of ids
+    int64_t local_bytes = 0;
+    bool has_tiles = false;  ///< in local memory: they are of the ranges that there were, and made last
+    bool has_matrices =
+        false;  ///< reductions of matrix instructions go in their steps: they are tiled, and nothing else
+};
 
 /// What no schedule may go beyond, whatever its actions.
 Result<Kernel> within_limits(Result<Kernel> kernel, const Target& target) {
     if (!kernel) return kernel;
-    if (block_size(*kernel) > target.max_block)
-        return make_error(ErrorKind::Usage, "a block of {} threads; the most is {}", block_size(*kernel),
-                          target.max_block);
-    if (const int64_t bytes = local_bytes(*kernel); bytes > target.lds_bytes)
-        return make_error(ErrorKind::Usage, "{} bytes of local memory; a workgroup has {}", bytes, target.lds_bytes);
-    const int64_t most = has_lanes(*kernel) && !has_matrices(*kernel) ? kMaxUnrolledByLanes : kMaxUnrolled;
-    if (!has_tiles(*kernel) && unrolled_copies(*kernel) > most)  // copies of tiles are few
-        return make_error(ErrorKind::Usage, "{} unrolled copies; the most is {}", unrolled_copies(*kernel), most);
+    const Parts parts(kernel->sink);
+    if (const int64_t threads = parts.threads(); threads > target.max_block)
+        return make_error(ErrorKind::Usage, "a block of {} threads; the most is {}", threads, target.max_block);
+    if (parts.local_bytes > target.lds_bytes)
+        return make_error(ErrorKind::Usage, "{} bytes of local memory; a workgroup has {}", parts.local_bytes,
+                          target.lds_bytes);
+    const int64_t most = parts.has_lanes() && !parts.has_matrices ? kMaxUnrolledByLanes : kMaxUnrolled;
+    const int64_t copies = parts.product_of({Axis::upcast, Axis::unroll});
+    if (!parts.has_tiles && copies > most)  // copies of tiles are few
+        return make_error(ErrorKind::Usage, "{} unrolled copies; the most is {}", copies, most);
     return kernel;
 }
 
@@ -160,15 +161,14 @@ Kernel start_schedule(const Kernel& kernel) {
 }
 
 std::vector<UOp> axes_of(const Kernel& kernel, ActionKind kind) {
-    std::vector<UOp> out;
-    if (has_tiles(kernel)) return out;
-    const unsigned reduction = has_matrices(kernel) ? kMatrices : kReduction;
-    for (UOp r : ranges(without_finish(kernel.sink))) {
-        Axis axis = range_arg(r).axis;
-        unsigned is = axis == Axis::global ? kOutput : axis == Axis::reduce ? reduction : 0;
-        if (row_of(kind).ranges & is) out.push_back(r);
-    }
-    return out;
+    Parts parts(without_finish(kernel.sink));
+    if (parts.has_tiles) return {};
+    const unsigned reduction = parts.has_matrices ? kMatrices : kReduction;
+    std::erase_if(parts.ranges, [&](UOp r) {
+        const Axis axis = range_arg(r).axis;
+        return !(row_of(kind).ranges & (axis == Axis::global ? kOutput : axis == Axis::reduce ? reduction : 0));
+    });
+    return std::move(parts.ranges);
 }
 
 std::optional<int64_t> step_of(UOp offset, UOp range) {
@@ -177,14 +177,7 @@ std::optional<int64_t> step_of(UOp offset, UOp range) {
     return step.is_const() ? std::optional(const_int(step)) : std::nullopt;
 }
 
-int64_t block_size(const Kernel& kernel) {
-    int64_t n = 1;
-    for (UOp r : ranges(without_finish(kernel.sink))) {
-        const RangeArg& arg = range_arg(r);
-        if (arg.axis == Axis::local || arg.axis == Axis::lane || arg.axis == Axis::group) n *= arg.size;
-    }
-    return n;
-}
+int64_t block_size(const Kernel& kernel) { return Parts(without_finish(kernel.sink)).threads(); }
 
 Result<Kernel> apply(const Kernel& kernel, const Action& action, const Target& target) {
     std::vector<UOp> axes = axes_of(kernel, action.kind);
