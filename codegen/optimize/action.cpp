@@ -179,15 +179,23 @@ std::optional<int64_t> step_of(UOp offset, UOp range) {
 
 int64_t block_size(const Kernel& kernel) { return Parts(without_finish(kernel.sink)).threads(); }
 
-Result<Kernel> apply(const Kernel& kernel, const Action& action, const Target& target) {
+Result<Kernel> apply(const Kernel& kernel, const Action& action, const Target& target, const Others& others) {
     std::vector<UOp> axes = axes_of(kernel, action.kind);
     size_t at = static_cast<size_t>(action.axis);
     if (action.axis < 0 || at >= axes.size())
         return make_error(ErrorKind::Usage, "{}: the kernel has {} such ranges", to_string(action), axes.size());
     const Kernel first = without_finish(kernel);
+    const auto by = [&](ActionKind kind) -> Result<Kernel> {
+        STRATA_TRY(const Kernel other, others({kind, action.axis, action.amount}));
+        return without_finish(other);
+    };
     STRATA_TRY(Kernel changed,
-               within_limits(row_of(action.kind).change({first, axes, at, action.amount, target}), target));
+               within_limits(row_of(action.kind).change({first, axes, at, action.amount, target, by}), target));
     return with_finish(std::move(changed), finish_of(kernel.sink));
+}
+
+Result<Kernel> apply(const Kernel& kernel, const Action& action, const Target& target) {
+    return apply(kernel, action, target, [&](const Action& other) { return apply(kernel, other, target); });
 }
 
 Result<Kernel> apply_all(const Kernel& kernel, std::span<const Action> actions, const Target& target) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <optional>
 #include <span>
 #include "strata/codegen/optimize/action.h"
@@ -12,12 +13,19 @@ struct Site {
     size_t at;
     int64_t amount;
     const Target& target;
+    const std::function<Result<Kernel>(ActionKind)>&
+        by;  ///< another action at the same place, which may name the same ranges
 
     UOp range() const { return axes[at]; }
 };
 
 /// The kernel after an action; Usage error when it does not fit.
 using Change = Result<Kernel>(const Site& site);
+
+/// What other actions make of a kernel.
+using Others = std::function<Result<Kernel>(const Action&)>;
+/// For who knows some of them already.
+Result<Kernel> apply(const Kernel& kernel, const Action& action, const Target& target, const Others& others);
 
 /// How far an access moves in memory when `range` steps from 0 to 1; nothing where that is not one number.
 std::optional<int64_t> step_of(UOp offset, UOp range);

@@ -1,5 +1,6 @@
 #include "strata/codegen/optimize/schedules_p.h"
 
+#include "strata/codegen/optimize/actions_p.h"
 #include "strata/core/support/parallel.h"
 #include "strata/core/uop/root.h"
 
@@ -16,7 +17,12 @@ const Result<Kernel>& Schedules::of(std::span<const Action> actions) {
     std::string key = to_string(actions);
     if (const auto* const found = find(key)) return *found;
     const Result<Kernel>& before = of(actions.first(actions.size() - 1));
-    Result<Kernel> made = before ? apply(*before, actions.back(), target_) : before;
+    const auto instead_of_last = [&](const Action& other) {
+        std::vector<Action> others(actions.begin(), actions.end());
+        others.back() = other;
+        return of(others);
+    };
+    Result<Kernel> made = before ? apply(*before, actions.back(), target_, instead_of_last) : before;
     std::lock_guard lock(mutex_);
     return made_.emplace(std::move(key), std::move(made)).first->second;
 }

@@ -62,7 +62,7 @@ Result<Kernel> stage_ahead(const Site& site) {
     if (site.target.ahead == Ahead::copies && multiplies_matrices(site.kernel.sink))
         return make_error(ErrorKind::Usage, "operands of matrix instructions are copied ahead on {} in any case",
                           site.target.arch.name());
-    STRATA_TRY(const Kernel staged, stage(site));
+    STRATA_TRY(const Kernel staged, site.by(ActionKind::stage));
     const std::vector<UOp> all = ranges(staged.sink);
     const UOp outer = *std::ranges::find(all, range_arg(site.range()).id, [](UOp r) { return range_arg(r).id; });
     if (range_arg(outer).size % kHalves && starts_again(staged.sink, outer))
