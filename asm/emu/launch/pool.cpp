@@ -97,7 +97,8 @@ Result<Outcome> Pool::run_from(Plan& plan, uint64_t first, int threads) {
         static_cast<size_t>(std::clamp<uint64_t>(plan.end - first, 1, static_cast<uint64_t>(std::max(threads, 1))));
     plan.launch.alone = count == 1;
     std::vector<std::unique_ptr<Worker>> workers;
-    for (size_t i = 0; i < count; ++i) workers.push_back(std::make_unique<Worker>(plan, next, i == 0));
+    const uint64_t share = std::max<uint64_t>((plan.end - first + count - 1) / count, 1);
+    for (size_t i = 0; i < count; ++i) workers.push_back(std::make_unique<Worker>(plan, next, share, i == 0));
     State& state = of_this_process();
     if (count > 1) state.start(std::span(workers).subspan(1));
     workers[0]->run();

@@ -78,13 +78,15 @@ struct Worker::Resident {
     }
 };
 
-Worker::Worker(Plan& plan, std::atomic<uint64_t>& next, bool polls) : plan_(plan), next_(next), polls_(polls) {}
+Worker::Worker(Plan& plan, std::atomic<uint64_t>& next, uint64_t share, bool polls)
+    : plan_(plan), next_(next), share_(share), polls_(polls) {}
 Worker::~Worker() = default;
 
+/// No more than its share: what one worker holds no other can run.
 size_t Worker::resident_groups() const {
     size_t bytes = plan_.waves * plan_.wave_bytes() + plan_.lds;
     size_t by_waves = (kRotation + plan_.waves - 1) / plan_.waves;
-    return std::clamp<size_t>(kRotationBytes / std::max<size_t>(bytes, 1), 1, by_waves);
+    return std::clamp<size_t>(kRotationBytes / std::max<size_t>(bytes, 1), 1, std::min<size_t>(by_waves, share_));
 }
 
 void Worker::start_wave(Resident& resident, uint32_t index) {

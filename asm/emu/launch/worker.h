@@ -12,7 +12,8 @@ namespace strata::emu {
 /// One thread's share of a launch: a few resident workgroups whose waves take turns.
 class Worker {
   public:
-    Worker(Plan& plan, std::atomic<uint64_t>& next, bool polls);
+    /// `share`: of the workgroups, what there is for each of the workers.
+    Worker(Plan& plan, std::atomic<uint64_t>& next, uint64_t share, bool polls);
     ~Worker();
     /// Runs workgroups until none is left, one faults, or another worker stops the launch. One of them, on the launching
     /// thread, polls for interrupts.
@@ -45,6 +46,7 @@ class Worker {
 
     Plan& plan_;
     std::atomic<uint64_t>& next_;
+    const uint64_t share_;
     std::vector<std::unique_ptr<Resident>> residents_;
     std::vector<Resident*> running_;
     uint64_t quantum_ = 0, since_progress_ = 0;
