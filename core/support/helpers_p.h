@@ -35,7 +35,7 @@ class Helpers {
     void serve();
 
     const uint32_t process_ = Mutex::process_number();
-    Helpers* const parents_;  ///< of the parent process, never touched
+    [[maybe_unused]] Helpers* const parents_;  ///< of the parent process, kept as it was
     std::mutex mutex_;
     std::condition_variable asked_;
     std::vector<SharedWork*> open_;
