@@ -61,6 +61,7 @@ class Splitting {
 
     /// Empty where no loop is split.
     UOp run() {
+        if (std::ranges::none_of(order_, [](UOp u) { return u.is(Op::cmplt); })) return {};
         bool splits = false;
         UOpMap<UOp> rebuilt;
         const UOp sink = rebuild(order_, rebuilt, [&](UOp u, std::span<const UOp> sources) {
@@ -77,7 +78,7 @@ class Splitting {
     UOp split(UOp end) {
         const UOp range = end.src(1);
         const RangeArg arg = range_arg(range);
-        if (arg.size < kFewest || is_around_others(end)) return end;
+        if (arg.size < kFewest || !may_be_split(end)) return end;
         // The second loop has a step at least: the first one's are below the last, and what they read ahead is there.
         const UOp first = uop::range(arg.size - 1, arg.id, arg.axis), body = moved(end.src(0), range, first, first);
         const UOp count = range.src().empty() ? index_const(arg.size) : range.src(0);
@@ -101,10 +102,17 @@ class Splitting {
         return uop::end(substitute(moved(end.src(0), range, second + steps, second), {{second, late}}), {late});
     }
 
-    static bool is_around_others(UOp end) {
+    /// Whether its steps differ in some comparison, and no other loop in it does with them.
+    static bool may_be_split(UOp end) {
         const std::vector<UOp> order = toposort(end.src(0));
         const UOpMap<bool> of_step = dependents(order, end.src(1));
-        return std::ranges::any_of(order, [&](UOp u) { return u.is(Op::end) && of_step.contains(u); });
+        bool compares = false;
+        for (UOp u : order) {
+            if (!of_step.contains(u)) continue;
+            if (u.is(Op::end)) return false;
+            compares |= u.is(Op::cmplt);
+        }
+        return compares;
     }
 
     /// With another number in a range's place, something that effects wait for too, and the offsets and comparisons that have it as simple
