@@ -74,12 +74,13 @@ UOp single_ends(UOp effect, std::vector<UOp> ranges) {
 UOp replace_ranges(UOp sink, const UOpMap<UOp>& values) {
     return rebuild(sink, [&](UOp u, std::span<const UOp> sources) {
         if (auto found = values.find(u); found != values.end()) return found->second;
+        if (!u.is(Op::end) && !u.is(Op::after)) return u.with_src(sources);
         std::vector<UOp> kept, ranges;
         for (size_t i = 0; i < sources.size(); ++i) {
             bool mapped = values.contains(u.src(i));
             if (u.is(Op::end) && u.src(i).is(Op::range)) {
                 if (!mapped) ranges.push_back(sources[i]);
-            } else if (!(mapped && u.is(Op::after))) {
+            } else if (!mapped || u.is(Op::end)) {
                 kept.push_back(sources[i]);
             }
         }

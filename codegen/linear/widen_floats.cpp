@@ -4,6 +4,8 @@
 // Before  add bfloat16 x, y
 // After   cast bfloat16 (add float32 (cast x), (cast y))
 // Choosing, moving and converting values needs no arithmetic and stays. An integer fma becomes mul and add.
+#include <algorithm>
+
 #include "strata/codegen/linear/passes_p.h"
 
 namespace strata::codegen {
@@ -11,7 +13,11 @@ namespace {
 
 bool is_storage_only(DType t) { return t.is_float() && (t.bits() == 8 || t.element() == dtypes::bfloat16); }
 
-bool computes(UOp u) { return info(u.op()).elementwise() && !u.is(Op::cast) && !u.is(Op::bitcast) && !u.is(Op::where); }
+bool is_too_narrow(UOp u) {
+    return info(u.op()).elementwise() && !u.is(Op::cast) && !u.is(Op::bitcast) && !u.is(Op::where) &&
+           is_storage_only(u.src(0).dtype());
+}
+bool is_fma_of_integers(UOp u) { return u.is(Op::fma) && !u.dtype().is_float(); }
 
 /// a * b + c in float64, rounded to odd (the product of narrow floats is exact, the sum keeps one bit of what it
 /// loses), so that rounding to the narrow type is the only rounding.
@@ -36,9 +42,11 @@ UOp widened(UOp u, std::span<const UOp> sources) {
 }  // namespace
 
 Result<UOp> widen_floats(UOp sink, Context&) {
-    return rebuild(sink, [](UOp u, std::span<const UOp> sources) {
-        if (computes(u) && is_storage_only(u.src(0).dtype())) return widened(u, sources);
-        if (u.is(Op::fma) && !u.dtype().is_float()) return sources[0] * sources[1] + sources[2];
+    const std::vector<UOp> order = toposort(sink);
+    if (std::ranges::none_of(order, [](UOp u) { return is_too_narrow(u) || is_fma_of_integers(u); })) return sink;
+    return rebuild(order, [](UOp u, std::span<const UOp> sources) {
+        if (is_too_narrow(u)) return widened(u, sources);
+        if (is_fma_of_integers(u)) return sources[0] * sources[1] + sources[2];
         return u.with_src(sources);
     });
 }
