@@ -23,27 +23,35 @@ constexpr size_t kShortBody = 512;   // nodes that this may make
 /// The steps of some ranges as one number, the first range slowest.
 class Steps {
   public:
-    Steps(const Scopes& scopes, RangeSet set) : set_(set), ranges_(scopes.list(set)) {
-        for (UOp r : ranges_) count_ *= static_cast<size_t>(range_arg(r).size);
+    Steps(const Scopes& scopes, RangeSet set) : set_(set) {
+        for (UOp r : scopes.list(set)) {
+            digits_.push_back({scopes.bit(r), static_cast<size_t>(range_arg(r).size)});
+            count_ *= digits_.back().size;
+        }
     }
     RangeSet set() const { return set_; }
     size_t count() const { return count_; }
     /// Which step of `part`, a subset, belongs to step `n` of this set.
     size_t project(size_t n, const Steps& part) const {
+        if (part.set_ == set_) return n;
+        if (part.count_ == 1) return 0;
         size_t result = 0, scale = 1;
-        for (size_t i = ranges_.size(); i-- > 0;) {
-            size_t size = static_cast<size_t>(range_arg(ranges_[i]).size), digit = n % size;
-            n /= size;
-            if (std::find(part.ranges_.begin(), part.ranges_.end(), ranges_[i]) == part.ranges_.end()) continue;
-            result += digit * scale;
+        for (size_t i = digits_.size(); i-- > 0; n /= digits_[i].size) {
+            const auto [range, size] = digits_[i];
+            if (!(part.set_ & range)) continue;
+            result += n % size * scale;
             scale *= size;
         }
         return result;
     }
 
   private:
+    struct Digit {
+        RangeSet range;  ///< its bit
+        size_t size;
+    };
     RangeSet set_;
-    std::vector<UOp> ranges_;
+    std::vector<Digit> digits_;  ///< the last one is the fastest
     size_t count_ = 1;
 };
 
