@@ -37,10 +37,12 @@ class Rewriter {
     };
 
     void push(UOp u) {
-        if (options_.settled && options_.settled->is(u)) return void(done_[u] = u);
-        done_[u] = UOp();  // in progress
-        stack_.push_back({u, {}, nullptr, 0, false});
+        const bool settled = is_settled(u);
+        done_[u] = settled ? u : UOp();
+        if (!settled) enter(u);
     }
+    bool is_settled(UOp u) const { return options_.settled && options_.settled->is(u); }
+    void enter(UOp u) { stack_.push_back({u, {}, nullptr, 0, false}); }
 
     void finish(UOp result) {
         done_.at(stack_.back().node) = result;
@@ -66,8 +68,9 @@ class Rewriter {
         std::span<const UOp> sources = f.node.src();
         while (f.next_source < sources.size()) {
             UOp s = sources[f.next_source];
-            const auto known = done_.find(s);
-            if (known == done_.end()) return push(s);
+            const auto [known, is_new] = done_.try_emplace(s);  // empty: in progress
+            if (is_new && !is_settled(s)) return enter(s);
+            if (is_new) known->second = s;
             if (!known->second) endless(cycle_to(s));
             f.next_source++;
         }

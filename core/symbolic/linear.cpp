@@ -13,6 +13,8 @@ int64_t plus(DType t, int64_t a, int64_t b) {
     return wrap_to(t, static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)));
 }
 
+constexpr size_t kFewTerms = 8;  // most sums have no more
+
 bool is_sum(UOp u) { return u.is(Op::add) || u.is(Op::sub) || u.is(Op::neg); }
 
 // Products of a sum are multiplied out for index arithmetic alone: elsewhere that is more work on the device.
@@ -67,6 +69,7 @@ int64_t floor_mod(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0); }
 
 Linear linear(UOp u) {
     Linear out{u.dtype(), {}, 0};
+    out.terms.reserve(kFewTerms);
     collect(u, 1, out);
     if (out.terms.size() > 1)
         merge_equal(out);

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kBlock = size_t{1} << 17, kBlocksKept = 16;
 thread_local std::unique_ptr<ScratchStore> store;
+thread_local ScratchStore* current_store = nullptr;  ///< the same: of trivial end, so that reading it asks for no guard
 thread_local int depth = 0;
 
 /// By the place of an argument's type: whether its end gives memory back.
@@ -45,16 +46,17 @@ Spare& spare() {
 }  // namespace
 
 ScratchNodes::ScratchNodes() {
-    if (depth == 0) store = spare().take();
+    if (depth == 0) store = spare().take(), current_store = store.get();
     ++depth;
 }
 ScratchNodes::~ScratchNodes() {
     if (--depth > 0) return;
     store->clear();
+    current_store = nullptr;
     spare().give(std::move(store));
 }
 
-ScratchStore* ScratchStore::current() { return store.get(); }
+ScratchStore* ScratchStore::current() { return current_store; }
 
 void* ScratchStore::allocate(size_t bytes) {
     bytes = (bytes + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t);

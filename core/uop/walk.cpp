@@ -59,12 +59,16 @@ class Seen {
 thread_local std::vector<Seen::Slot> Seen::kept;
 thread_local uint64_t Seen::walks = 0;
 
+constexpr size_t kFewNodes = 64;  // most graphs that are walked have as many at least, or nearly so
+
 }  // namespace
 
 std::vector<UOp> toposort(UOp root, bool (*stop)(UOp)) {
     std::vector<UOp> order;
     Seen seen;
     std::vector<std::pair<UOp, size_t>> stack;
+    order.reserve(kFewNodes);
+    stack.reserve(kFewNodes);
     const auto enter = [&](UOp u) {
         if (!seen.add(u)) return;
         if (u.src().empty() || (stop && stop(u)))
