@@ -7,6 +7,7 @@
 #include "strata/codegen/compile/compile_kernel.h"
 #include "strata/codegen/optimize/beam.h"
 #include "strata/core/support/hash.h"
+#include "strata/core/support/parallel.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/search_judge_p.h"
 #include "strata/runtime/search_p.h"
@@ -70,14 +71,16 @@ Scheduled search(Device& device, const codegen::Kernel& kernel, std::span<const 
     const auto start = Clock::now();
     const Stream::OwnScope own(device);
     const codegen::Target target = target_of(device);
-    const std::unique_ptr<DeviceJudge> judge = judge_of(device, kernel, slots);
+    std::vector<std::vector<codegen::Action>> known;
+    if (before) known.push_back(before->actions);
+    codegen::BeamSearch beam(kernel, target, known);
+    std::unique_ptr<DeviceJudge> judge;
+    side_by_side([&] { judge = judge_of(device, kernel, slots); }, [&] { beam.prepare(); });
     if (!judge) return codegen::heuristic(kernel, target);
     const std::chrono::duration<double> prepared = Clock::now() - start, most(settings().search_seconds);
     codegen::Limits limits{.candidates = settings().search_candidates, .round = compiled_in_a_round(settings().beam)};
     if (most.count() > 0) limits.time = std::max(most - prepared, std::chrono::duration<double>(1e-9));
-    std::vector<std::vector<codegen::Action>> known;
-    if (before) known.push_back(before->actions);
-    const SearchResult found = codegen::beam_search(kernel, target, settings().beam, *judge, limits, known).value();
+    const SearchResult found = beam.run(settings().beam, *judge, limits).value();
     const std::chrono::duration<double> took = Clock::now() - start;
     print(kernel, found, took.count());
     const Winner winner{.kernel = kernel.name,

@@ -28,14 +28,27 @@ struct Candidate : Scheduled {
 /// Candidates that are compiled together: enough for all cores, few enough that limits are looked at in between.
 size_t batch_size() { return std::max<size_t>(8, 2 * core_count()); }
 
+/// One action more.
+std::vector<std::vector<Action>> with_one_more(const Scheduled& scheduled) {
+    std::vector<std::vector<Action>> out;
+    for (size_t row = 0; row < action_rows().size(); ++row) {
+        const auto kind = static_cast<ActionKind>(row);
+        const auto axes = static_cast<int>(axes_of(scheduled.kernel, kind).size());
+        for (int axis = 0; axis < axes; ++axis)
+            for (const int64_t amount : action_rows()[row].amounts)
+                out.emplace_back(scheduled.actions).push_back({kind, axis, amount});
+    }
+    return out;
+}
+
 class Search {
   public:
     Search(const Target& target, int width, Judge& judge, const Limits& limits)
         : target_(target), width_(static_cast<size_t>(std::max(width, 1))), judge_(judge), limits_(limits) {}
 
-    Result<SearchResult> run(const Kernel& kernel, std::span<const std::vector<Action>> known) {
-        const Scheduled start = heuristic(kernel, target_);
-        std::vector<Candidate> beam = timed(starts(kernel, start, known), true);
+    Result<SearchResult> run(const Kernel& kernel, std::span<const Scheduled> starts, Schedules& schedules) {
+        const Scheduled& start = starts.front();
+        std::vector<Candidate> beam = timed(candidates(starts), true);
         if (beam.empty() && result_.interruption) std::rethrow_exception(result_.interruption);
         if (beam.empty())
             return make_error(ErrorKind::Device, "no schedule of kernel {} runs: {}", kernel.name,
@@ -44,7 +57,6 @@ class Search {
         for (const Candidate& c : beam)
             if (c.kernel.sink == start.kernel.sink) result_.start_ms = c.ms;
         std::vector<Candidate> usable = beam;
-        Schedules schedules(kernel, target_);
         for (int round = 0; round < kMaxRounds && !is_over(); ++round) {
             const double best = beam.front().ms;
             std::vector<Candidate> next = timed(found([&] { return promising(successors(schedules, beam)); }), false);
@@ -70,17 +82,9 @@ class Search {
         return a.ms != b.ms ? a.ms < b.ms : to_string(a.actions) < to_string(b.actions);
     }
 
-    /// The heuristic's schedule is the first, so that it wins over others of the same time.
-    std::vector<Candidate> starts(const Kernel& kernel, const Scheduled& start,
-                                  std::span<const std::vector<Action>> known) const {
-        std::vector<Candidate> out{Candidate{start}};
-        const auto add = [&](const Candidate& candidate) {
-            const auto same = [&](const Candidate& c) { return c.kernel.sink == candidate.kernel.sink; };
-            if (std::ranges::none_of(out, same)) out.push_back(candidate);
-        };
-        add(Candidate{{kernel, {}}});
-        for (const std::vector<Action>& actions : known)
-            if (Result<Kernel> made = apply_all(kernel, actions, target_)) add(Candidate{{*std::move(made), actions}});
+    static std::vector<Candidate> candidates(std::span<const Scheduled> all) {
+        std::vector<Candidate> out;
+        for (const Scheduled& one : all) out.push_back(Candidate{one});
         return out;
     }
 
@@ -145,18 +149,6 @@ class Search {
         for (Scheduled& other : all)
             if (seen_.insert(other.kernel.sink).second) out.push_back(Candidate{std::move(other)});
     }
-    static std::vector<std::vector<Action>> with_one_more(const Scheduled& scheduled) {
-        std::vector<std::vector<Action>> out;
-        for (size_t row = 0; row < action_rows().size(); ++row) {
-            const auto kind = static_cast<ActionKind>(row);
-            const auto axes = static_cast<int>(axes_of(scheduled.kernel, kind).size());
-            for (int axis = 0; axis < axes; ++axis)
-                for (const int64_t amount : action_rows()[row].amounts)
-                    out.emplace_back(scheduled.actions).push_back({kind, axis, amount});
-        }
-        return out;
-    }
-
     /// The fastest of all, each with one of its actions changed: where no action more is worth it, another choice of before may
     /// be. None where memory bounds the fastest, since all read the same.
     std::vector<Candidate> neighbours(Schedules& schedules, std::vector<Candidate>& usable) {
@@ -239,9 +231,48 @@ class Search {
 
 }  // namespace
 
+struct BeamSearch::Made {
+    Made(const Kernel& kernel, const Target& target, std::span<const std::vector<Action>> known)
+        : kernel(kernel), target(target), known(known.begin(), known.end()), schedules(kernel, target) {}
+
+    /// The heuristic's schedule is the first, so that it wins over others of the same time.
+    void make_starts() {
+        if (!starts.empty()) return;
+        starts.push_back(heuristic(kernel, target));
+        add({kernel, {}});
+        for (const std::vector<Action>& actions : known)
+            if (Result<Kernel> made = apply_all(kernel, actions, target)) add({*std::move(made), actions});
+    }
+    void add(const Scheduled& other) {
+        const auto same = [&](const Scheduled& s) { return s.kernel.sink == other.kernel.sink; };
+        if (std::ranges::none_of(starts, same)) starts.push_back(other);
+    }
+
+    const Kernel kernel;
+    const Target& target;
+    const std::vector<std::vector<Action>> known;
+    std::vector<Scheduled> starts;
+    Schedules schedules;
+};
+
+BeamSearch::BeamSearch(const Kernel& kernel, const Target& target, std::span<const std::vector<Action>> known)
+    : made_(std::make_unique<Made>(kernel, target, known)) {}
+BeamSearch::~BeamSearch() = default;
+
+void BeamSearch::prepare() {
+    const GraphScope scope;
+    made_->make_starts();
+    for (const Scheduled& start : made_->starts) (void)made_->schedules.those_of(with_one_more(start));
+}
+
+Result<SearchResult> BeamSearch::run(int width, Judge& judge, const Limits& limits) {
+    made_->make_starts();
+    return Search(made_->target, width, judge, limits).run(made_->kernel, made_->starts, made_->schedules);
+}
+
 Result<SearchResult> beam_search(const Kernel& kernel, const Target& target, int width, Judge& judge,
                                  const Limits& limits, std::span<const std::vector<Action>> known) {
-    return Search(target, width, judge, limits).run(kernel, known);
+    return BeamSearch(kernel, target, known).run(width, judge, limits);
 }
 
 }  // namespace strata::codegen

@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,6 +53,20 @@ struct SearchResult {
 /// Beam search: from the heuristic's schedule, the unoptimised kernel and schedules that are known to be good, keep the `width`
 /// fastest of all one-action successors until none is faster by 1 %, nor any that changes one action of the fastest so far.
 /// `kernel` has its output ranges on the grid (start_schedule). What it starts from is tried whatever the limits are.
+class BeamSearch {
+  public:
+    BeamSearch(const Kernel& kernel, const Target& target, std::span<const std::vector<Action>> known = {});
+    ~BeamSearch();
+    /// Makes the schedules of the first round, in which no judge has a say: for another thread while the judge is made.
+    void prepare();
+    Result<SearchResult> run(int width, Judge& judge, const Limits& limits = {});
+
+  private:
+    struct Made;
+    std::unique_ptr<Made> made_;
+};
+
+/// All of it on this thread.
 Result<SearchResult> beam_search(const Kernel& kernel, const Target& target, int width, Judge& judge,
                                  const Limits& limits = {}, std::span<const std::vector<Action>> known = {});
 

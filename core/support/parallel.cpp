@@ -40,9 +40,11 @@ class Job final : SharedWork {
           user_(user),
           done_(starts.size()) {}
 
-    void run(size_t workers) {
+    /// `first`: what the caller does before it works too.
+    void run(size_t workers, Step first = nullptr, void* own = nullptr) {
         Helpers& pool = Helpers::of_this_process();
         if (workers > 1) pool.ask(*this, helpers_ = workers - 1);
+        if (first) work_first(first, own);
         if (use_)
             work_and_use();
         else
@@ -66,6 +68,14 @@ class Job final : SharedWork {
     void work() {
         try {
             while (do_next()) continue;
+        } catch (...) {
+            fail();
+        }
+    }
+
+    void work_first(Step first, void* own) {
+        try {
+            first(own, 0);
         } catch (...) {
             fail();
         }
@@ -186,6 +196,8 @@ void parallel_for(size_t count, int threads, Step body, void* context) {
     const size_t workers = threads > 0 ? static_cast<size_t>(threads) : core_count();
     Job(count, body, context).run(std::min(workers, count));
 }
+
+void side_by_side(Step mine, void* own, Step other, void* context) { Job(1, other, context).run(2, mine, own); }
 
 void parallel_in_order(std::span<const size_t> starts, Step body, void* context, Step use, void* user) {
     Job(starts, body, context, use, user).run(std::min(core_count(), starts.size()));

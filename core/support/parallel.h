@@ -11,6 +11,7 @@ namespace detail {
 using Step = void (*)(void* context, size_t i);
 void parallel_for(size_t count, int threads, Step body, void* context);
 void parallel_in_order(std::span<const size_t> starts, Step body, void* context, Step use, void* user);
+void side_by_side(Step mine, void* own, Step other, void* context);
 template <class F>
 Step step_of() {
     return [](void* context, size_t i) { (*static_cast<std::remove_reference_t<F>*>(context))(i); };
@@ -40,6 +41,15 @@ template <class Body, class Use>
 void parallel_in_order(std::span<const size_t> starts, Body&& body, Use&& use) {
     detail::parallel_in_order(starts, detail::step_of<Body>(), detail::context_of(body), detail::step_of<Use>(),
                               detail::context_of(use));
+}
+
+/// Calls mine() on this thread and other() on another meanwhile, or behind it where none came to it. Exceptions and interrupts as of
+/// parallel_for.
+template <class Mine, class Other>
+void side_by_side(Mine&& mine, Other&& other) {
+    auto first = [&](size_t) { mine(); };
+    auto body = [&](size_t) { other(); };
+    detail::side_by_side(detail::step_of<decltype(first)>(), &first, detail::step_of<decltype(body)>(), &body);
 }
 
 /// body(), on a thread of its own if this one's stack is too small for a compiler.

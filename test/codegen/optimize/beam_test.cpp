@@ -6,6 +6,7 @@
 #include "../target/gfx1100.h"
 #include "strata/codegen/optimize/cost.h"
 #include "strata/core/support/interrupt.h"
+#include "strata/core/support/parallel.h"
 
 namespace strata::codegen {
 namespace {
@@ -72,6 +73,21 @@ TEST(BeamSearch, FindsTheFastestScheduleInReach) {
         EXPECT_EQ(block_size(k), 64);
         EXPECT_EQ(total(k, Axis::upcast), 8);
     }
+}
+
+TEST(BeamSearch, TriesTheSameInTheSameOrderWhatIsMadeOnAnotherThreadBefore) {
+    GraphScope scope;
+    for (Kernel (*kernel)() : {elementwise, rows})
+        for (auto* time : {blocks_of_64, serial}) {
+            RuleJudge alone(time), prepared(time);
+            const SearchResult found = beam_search(kernel(), gfx1100, 2, alone).value();
+            BeamSearch search(kernel(), gfx1100);
+            side_by_side([] {}, [&] { search.prepare(); });
+            const SearchResult other = search.run(2, prepared).value();
+            EXPECT_EQ(prepared.seen, alone.seen);
+            EXPECT_EQ(other.best.kernel.sink, found.best.kernel.sink);
+            EXPECT_EQ(other.best.actions, found.best.actions);
+        }
 }
 
 TEST(BeamSearch, ABeamOfOneImprovesTheHandWrittenSchedule) {

@@ -114,6 +114,29 @@ TEST(Parallel, ThreadsStayForTheNextLoop) {
     EXPECT_EQ(threads(), there);
 }
 
+TEST(Parallel, TwoAreDoneSideBySideOneOfThemByTheCaller) {
+    for (int i = 0; i < 100; ++i) {
+        std::atomic<bool> mine{false}, other{false};
+        std::thread::id by;
+        side_by_side(
+            [&] {
+                by = std::this_thread::get_id();
+                while (!other) std::this_thread::yield();  // a helper comes to it
+                mine = true;
+            },
+            [&] { other = true; });
+        EXPECT_TRUE(mine);
+        EXPECT_EQ(by, std::this_thread::get_id());
+    }
+}
+
+TEST(Parallel, AnExceptionOfEitherOfTwoReachesTheCaller) {
+    const auto fails = [] { throw std::runtime_error("either"); };
+    EXPECT_THROW(side_by_side(fails, [] {}), std::runtime_error);
+    EXPECT_THROW(side_by_side([] {}, fails), std::runtime_error);
+    EXPECT_THROW(side_by_side(fails, fails), std::runtime_error);
+}
+
 TEST(Parallel, LoopsInLoopsAndOfManyThreadsEnd) {
     std::atomic<int> done{0};
     std::vector<std::thread> callers;
