@@ -56,12 +56,7 @@ bool fills_destination(const Inst& inst) { return inst.op_sel & 2 && inst.row->m
 
 const Facts& facts(Family family, const Row& row) {
     static constexpr Facts none{};
-    static const auto rows_of = [] {
-        std::array<std::span<const Row>, kFamilyCount> all;
-        for (size_t i = 0; i < all.size(); ++i) all[i] = rows(Family(i));
-        return all;
-    }();
-    const std::span<const Row> all = rows_of[static_cast<size_t>(family)];
+    const std::span<const Row> all = rows(family);
     if (std::less<>()(&row, all.data()) || !std::less<>()(&row, all.data() + all.size())) return none;
     return kAllFacts[static_cast<size_t>(family)][static_cast<size_t>(&row - all.data())];
 }
