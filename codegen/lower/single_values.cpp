@@ -59,11 +59,13 @@ bool is_pure(const MachineFunction& function, const Instruction& instruction) {
     if (inst.dst[1].present() && !instruction.dst[1]) return false;
     constexpr uint32_t kActs =
         isa::kMemory | isa::kStore | isa::kAtomic | isa::kBranch | isa::kMatrix | isa::kWritesExec;
-    if (inst.row->flags & kActs || reads_vcc(function, instruction) || writes_vcc(function, instruction)) return false;
+    if (inst.row->flags & kActs) return false;
     constexpr unsigned kRead = isa::implicit::scc | isa::implicit::exec | isa::implicit::mode | isa::implicit::vcc;
     constexpr unsigned kWritten = isa::implicit::scc | isa::implicit::vcc;
-    if (implicit_reads(function, instruction) & ~kRead || implicit_writes(function, instruction) & ~kWritten)
-        return false;
+    const unsigned read = implicit_reads(function, instruction), written = implicit_writes(function, instruction);
+    if (read & ~kRead || written & ~kWritten) return false;
+    if (read & isa::implicit::vcc && reads_vcc(function, instruction)) return false;
+    if (written & isa::implicit::vcc && writes_vcc(function, instruction)) return false;
     switch (inst.row->format) {
         case isa::Format::SOP2:
         case isa::Format::SOPC:
