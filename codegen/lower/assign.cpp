@@ -223,14 +223,15 @@ class Assigner {
         const VirtualRegister& row = function_.registers[reg];
         const Occupancy* const rows = file(reg).data();
         const uint32_t unit = live_.unit(reg, 0);
+        const std::span<const Segment> first = live_.segments(unit);
         const auto is_free = [&](const Occupancy* place) {
             for (uint32_t i = 0; i < row.dwords; ++i)
                 for (Segment segment : live_.segments(unit + i))
                     if (!place[i].is_free(segment)) return false;
             return true;
         };
-        for (; at <= last; at += row.align)
-            if (is_free(rows + at)) return at;
+        for (; at <= last; at += row.align)  // most are taken where the register begins
+            if ((first.empty() || rows[at].is_free(first.front())) && is_free(rows + at)) return at;
         return {};
     }
 
