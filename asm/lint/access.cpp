@@ -114,7 +114,9 @@ class Builder {
         : family_(isa::info(arch).family),
           inst_(inst),
           lanes_(static_cast<uint16_t>(wave_size / 32)),
-          name_(named(family_, *inst.row)) {}
+          name_(named(family_, *inst.row)),
+          implied_reads_(isa::implicit_reads(family_, inst)),
+          implied_writes_(isa::implicit_writes(family_, inst)) {}
 
     Access build() {
         if (!is_uncounted(inst_)) access_.counters = isa::counters(family_, inst_);
@@ -141,8 +143,7 @@ class Builder {
 
   private:
     bool writes_exec() const {
-        return isa::implicit_writes(family_, inst_) & implicit::exec ||
-               (inst_.dst[0].present() && (inst_.dst[0].code | 1) == code::exec_hi);
+        return implied_writes_ & implicit::exec || (inst_.dst[0].present() && (inst_.dst[0].code | 1) == code::exec_hi);
     }
 
     Use use_of(const Row& row, const Named& name, const Operand& operand, size_t index) const {
@@ -205,7 +206,7 @@ class Builder {
     /// Whether an X half, or an instruction of one half, reads its destination.
     bool reads_destination() const {
         const Row& row = *inst_.row;
-        const uint8_t reads = inst_.row_y ? isa::facts(family_, row).reads : isa::implicit_reads(family_, inst_);
+        const uint8_t reads = inst_.row_y ? isa::facts(family_, row).reads : implied_reads_;
         return reads & implicit::destination || has_old_destination(family_, row, name_, lanes_ * 32);
     }
 
@@ -245,41 +246,40 @@ class Builder {
     }
 
     void implied_reads() {
-        const uint8_t reads = isa::implicit_reads(family_, inst_);
         const bool branch = inst_.row->flags & isa::kBranch, memory = inst_.row->flags & isa::kMemory;
         const bool message = inst_.row->format == Format::SOPP || inst_.row->format == Format::EXP;
-        if (reads & implicit::scc) read({kScc, 1}, branch ? Use::control : Use::mask, -1, false);
-        if (reads & implicit::vcc && !has_read(code::vcc_lo))
+        if (implied_reads_ & implicit::scc) read({kScc, 1}, branch ? Use::control : Use::mask, -1, false);
+        if (implied_reads_ & implicit::vcc && !has_read(code::vcc_lo))
             read({code::vcc_lo, lanes_}, branch ? Use::control : Use::mask, -1, false);
-        if (reads & implicit::m0 && !releases_registers(family_, inst_))  // which says nothing
+        if (implied_reads_ & implicit::m0 && !releases_registers(family_, inst_))  // which says nothing
             read({code::m0, 1},
                  message                     ? Use::stored
                  : memory || access_.indexed ? Use::address
                                              : Use::value,
                  -1, false);
         // FLAT reads it for lanes in private memory only.
-        const bool scratch = reads & implicit::flat_scratch && inst_.row->format != Format::FLAT;
+        const bool scratch = implied_reads_ & implicit::flat_scratch && inst_.row->format != Format::FLAT;
         if (scratch && isa::is_cdna(family_)) read({kFlatScratch, 2}, Use::address, -1, false);
-        if (reads & implicit::exec || name_.branches_on_exec || name_.permutes)
+        if (implied_reads_ & implicit::exec || name_.branches_on_exec || name_.permutes)
             read({code::exec_lo, exec_dwords()}, branch ? Use::control : Use::mask, -1, false);
-        if (reads & implicit::mode) read({kMode, 1}, Use::value, -1, false);
+        if (implied_reads_ & implicit::mode) read({kMode, 1}, Use::value, -1, false);
     }
 
     void implied_writes() {
-        const uint8_t writes = isa::implicit_writes(family_, inst_);
-        if (writes & implicit::scc) write({{kScc, 1}});
-        if (writes & implicit::exec && !has_write(code::exec_lo)) write({{code::exec_lo, exec_dwords()}});
-        if (writes & implicit::m0) {
+        if (implied_writes_ & implicit::scc) write({{kScc, 1}});
+        if (implied_writes_ & implicit::exec && !has_write(code::exec_lo)) write({{code::exec_lo, exec_dwords()}});
+        if (implied_writes_ & implicit::m0) {
             write({{code::m0, 1}, false, false, true});
             if (!has_read(code::m0)) read({code::m0, 1}, Use::kept, -1, false);
         }
-        if (writes & implicit::mode) write({{kMode, 1}, false, false, true});
+        if (implied_writes_ & implicit::mode) write({{kMode, 1}, false, false, true});
     }
 
     isa::Family family_;
     const Inst& inst_;
     uint16_t lanes_;  ///< dwords of a lane mask
     Named name_;
+    uint8_t implied_reads_, implied_writes_;  ///< isa::implicit bits
     bool every_lane_ = false;
     Access access_;
 };
