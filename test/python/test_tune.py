@@ -192,7 +192,6 @@ def test_the_command_says_what_it_needs(tmp_path, arguments, why):
     assert done.returncode != 0 and why in done.stderr and len(done.stderr.strip().splitlines()) == 1
 
 
-@pytest.mark.emulated  # whose modelled times are the same each time
 def test_tuning_takes_the_fastest_way_to_fuse():
     def product():
         a, b = Tensor.rand(64, 2048).realize(), Tensor.rand(2048, 64).realize()
