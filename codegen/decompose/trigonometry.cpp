@@ -15,6 +15,7 @@ constexpr std::array<uint32_t, 8> kTwoOverPi{0,          0xa2f9836e, 0x4e441529,
 /// |x| = n pi/2 + r + low: n modulo 4 as uint32.
 struct Reduced {
     UOp quadrant, r, low;
+    bool is_finite = false;  ///< x, by its form
 };
 
 /// 96 bits of 2/pi, from bit `from` of the table on, 1 <= from <= 134: the upper word first.
@@ -61,7 +62,7 @@ Reduced reduced_short(UOp x) {
     UOp y = magnitude(x), n = rint(times(y, 0x1.45f306p-1)), first = fma(n, -0x1.921fb6p+0, y);
     UOp second = times(n, -0x1.777p-25), r = first - second, back = r - first;
     UOp lost = (first - (r - back)) - (second + back);
-    return {cast(cast(n, dtypes::int32), dtypes::uint32), r, fma(n, 0x1.4b9ee6p-38, lost)};
+    return {cast(cast(n, dtypes::int32), dtypes::uint32), r, fma(n, 0x1.4b9ee6p-38, lost), true};
 }
 
 /// Payne and Hanek in sums of doubles, for all x: the machine gives 53 bits of 2/pi a segment, those that count modulo 4
@@ -105,13 +106,12 @@ SineCosine series(const Reduced& a) {
     return {r + fma(r * z, of_sine, fma(minus(half), a.low, a.low)), most + fma(z * z, of_cosine, rest)};
 }
 
-bool is_short(UOp x) { return x.dtype() == dtypes::float32 && is_at_most(x, kShort); }
 Reduced reduced(UOp x) {
-    if (is_short(x)) return reduced_short(x);
-    return x.dtype() == dtypes::float64 ? reduced_f64(x) : reduced_f32(x);
+    if (x.dtype() == dtypes::float64) return reduced_f64(x);
+    return is_at_most(x, kShort) ? reduced_short(x) : reduced_f32(x);
 }
-UOp nan_unless_finite(UOp x, UOp value) {
-    return is_short(x) ? value : select(negation(less(magnitude(x), kInfinity)), kNan, value);
+UOp nan_unless_finite(UOp x, const Reduced& a, UOp value) {
+    return a.is_finite ? value : select(negation(less(magnitude(x), kInfinity)), kNan, value);
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ UOp sine(UOp u, const Target&) {
     SineCosine s = series(a);
     UOp odd = differs(bits_and(a.quadrant, 1), 0), value = select(odd, s.cosine, s.sine);
     value = flipped(value, bits_xor(up(a.quadrant, 30), sign_word(x)));
-    return nan_unless_finite(x, value);
+    return nan_unless_finite(x, a, value);
 }
 
 UOp cosine(UOp u, const Target&) {
@@ -131,7 +131,7 @@ UOp cosine(UOp u, const Target&) {
     SineCosine s = series(a);
     UOp odd = differs(bits_and(a.quadrant, 1), 0), value = select(odd, s.sine, s.cosine);
     value = flipped(value, up(a.quadrant + 1, 30));
-    return nan_unless_finite(x, value);
+    return nan_unless_finite(x, a, value);
 }
 
 }  // namespace strata::codegen

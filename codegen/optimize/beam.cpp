@@ -149,6 +149,7 @@ class Search {
         for (Scheduled& other : all)
             if (seen_.insert(other.kernel.sink).second) out.push_back(Candidate{std::move(other)});
     }
+
     /// The fastest of all, each with one of its actions changed: where no action more is worth it, another choice of before may
     /// be. None where memory bounds the fastest, since all read the same.
     std::vector<Candidate> neighbours(Schedules& schedules, std::vector<Candidate>& usable) {
