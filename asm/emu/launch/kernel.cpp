@@ -54,6 +54,7 @@ Result<LoadedKernel> decode_kernel(const isa::CodeObject& object, const isa::Ker
         return error;
     }
     loaded.entry = *entry;
+    loaded.cleared = std::make_unique<RowsToClear>(*loaded.program, loaded.entry);
     return loaded;
 }
 

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "strata/asm/emu/check/access_table.h"
+#include "strata/asm/emu/launch/clear.h"
 #include "strata/asm/emu/observe/cost.h"
 #include "strata/asm/emu/observe/counter.h"
 #include "strata/asm/emu/observe/instrumented.h"
@@ -26,6 +27,7 @@ struct LoadedKernel {
     std::unique_ptr<AccessTable> shared_accesses;
     std::unique_ptr<InstrumentedCode> shared;  ///< the same where it looks for races between workgroups
     const Op* entry = nullptr;
+    std::unique_ptr<RowsToClear> cleared;
     ServiceArguments services;
     uint64_t descriptor = 0;  ///< device address
 };

@@ -73,6 +73,13 @@ void set_resources(Plan& plan, const LoadedKernel& kernel, const LaunchConfig& c
     pack_work_items(plan, config.block, descriptor.workitem_id_dims());
 }
 
+/// Where waves are few, clearing all their registers takes less time than finding out which ones need it.
+void clear_registers(Plan& plan, const LoadedKernel& kernel) {
+    constexpr uint64_t kFewWaves = 256;
+    plan.cleared = plan.groups_to_run() * plan.waves <= kFewWaves ? std::vector<Rows>{{0, plan.vgprs}}
+                                                                  : kernel.cleared->of_full_wave();
+}
+
 /// A seed orders workgroups too, unless some are measured: modelled time does not depend on it.
 void order_groups(Plan& plan, const LaunchConfig& config) {
     const uint64_t groups = plan.groups();
@@ -266,6 +273,7 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     order_groups(plan, config);
     plan.last_behind = config.last_behind;
     if (config.sampled) plan.sample = representatives(plan.groups(), config.sparse);
+    clear_registers(plan, kernel);
     STRATA_TRY_VOID(check_budget(plan));
     plan.launch.groups = plan.groups();
     plan.launch.most_groups =

@@ -7,6 +7,7 @@
 
 #include "strata/asm/emu/check/launch_checks.h"
 #include "strata/asm/emu/gpu.h"
+#include "strata/asm/emu/launch/clear.h"
 #include "strata/asm/emu/machine/workgroup.h"
 #include "strata/asm/emu/observe/instrumented.h"
 
@@ -21,6 +22,7 @@ struct Plan {
     Launch launch;
     const Op* entry = nullptr;
     int lanes = 32, vgprs = 0;
+    std::vector<Rows> cleared;  ///< of the vector registers, when a wave starts with all lanes and nobody looks on
     std::array<uint32_t, 3> grid{1, 1, 1};
     uint32_t waves = 1;             ///< of a workgroup
     uint32_t lds = 0, scratch = 0;  ///< bytes a workgroup, bytes a lane

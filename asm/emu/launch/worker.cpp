@@ -94,10 +94,13 @@ void Worker::start_wave(Resident& resident, uint32_t index) {
     std::ranges::copy(resident.hits, wave->hits);
     wave->lanes = plan_.lanes;
     wave->vgprs = plan_.vgprs;
-    memset(wave->row(0), 0, static_cast<size_t>(plan_.vgprs) * static_cast<size_t>(plan_.lanes) * 4);
-    if (plan_.vgprs > 0)
-        memcpy(wave->row(0), plan_.v0.data() + index * static_cast<size_t>(plan_.lanes),
-               static_cast<size_t>(plan_.lanes) * 4);
+    const size_t row_bytes = static_cast<size_t>(plan_.lanes) * 4;
+    const bool all_lanes = plan_.exec[index] == ~0ull >> (64 - plan_.lanes);
+    if (all_lanes && resident.group.observers.empty())
+        for (const Rows& rows : plan_.cleared) memset(wave->row(rows.first), 0, rows.count * row_bytes);
+    else
+        memset(wave->row(0), 0, plan_.vgprs * row_bytes);
+    if (plan_.vgprs > 0) memcpy(wave->row(0), plan_.v0.data() + index * static_cast<size_t>(plan_.lanes), row_bytes);
     std::ranges::copy(plan_.scalars, wave->s);
     const std::array<uint32_t, 3>& id = resident.group.id;
     for (size_t dim = 0; dim < 3; ++dim)

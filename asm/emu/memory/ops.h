@@ -44,9 +44,15 @@ inline uint32_t* row_at(Wave* wave, uint32_t place) {
     return reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(wave) + place);
 }
 inline uint64_t scalar64(const Wave* wave, uint32_t place) {
-    uint64_t value;
-    memcpy(&value, reinterpret_cast<const char*>(wave) + place, 8);
-    return value;
+    const char* const at = reinterpret_cast<const char*>(wave) + place;
+    uint32_t low, high;
+    memcpy(&low, at, 4);
+    memcpy(&high, at + 4, 4);
+#if defined(__x86_64__)
+    asm(""
+        : "+r"(high));  // as one load it would wait until the two instructions that wrote the halves are in the cache
+#endif
+    return low | uint64_t{high} << 32;
 }
 
 /// Lane addresses of any memory Op; local and scratch ones carry their aperture. Returns the lanes that take part: EXEC

@@ -41,7 +41,8 @@ double GroupTiming::fresh_latency(uint64_t line) {
     if (fresh_lines_.size() <= allocation) fresh_lines_.resize(allocation + 1);
     const double wanted = static_cast<double>(++fresh_lines_[allocation]) * kLine * groups_,
                  size = allocation < touched_.size() ? static_cast<double>(touched_[allocation].second) : wanted;
-    const double first = std::min(1.0, size / wanted);
+    if (wanted <= size) return model_->cycles(model_->dram_ns);
+    const double first = size / wanted;
     const double in_l2 = std::min(1.0, model_->l2_mib * kMiB / size),
                  in_llc = std::min(1.0, model_->llc_mib * kMiB / size);
     const double again =
@@ -87,16 +88,32 @@ void GroupTiming::touch_bytes(uint64_t address, uint64_t bytes, bool reads, bool
     }
 }
 
-/// Busy cycles go to the sum; the result is the latency of the access.
-double GroupTiming::memory_access(Wave* wave, const Op* op) {
-    uint64_t addresses[64];
-    uint64_t active = lane_addresses(wave, op, addresses);
-    if (!active) return 1;
+/// Where lanes read or write, by line.
+struct GroupTiming::Lines {
+    uint64_t number[64 * 2];  ///< ascending, each once
+    size_t count = 0;
+    uint64_t lowest = ~0ull;  ///< address
+};
+
+/// Those of one access of all lanes that lie side by side.
+bool GroupTiming::find_dense(const Op* op, const uint64_t* addresses, uint64_t active, int lanes, Lines& lines) const {
+    const uint64_t bytes = op->memory().bytes, first = addresses[0];
+    if (profile_ || !bytes || op->memory().is(kIsAtomic) || op->memory().space == Space::flat) return false;
+    if (active != ~0ull >> (64 - lanes)) return false;
+    uint64_t different = 0;
+    for (uint64_t lane = 0; lane < static_cast<uint64_t>(lanes); ++lane)
+        different |= addresses[lane] ^ (first + lane * bytes);
+    if (different) return false;
+    lines.lowest = first;
+    for (uint64_t line = first / kLine; line <= (first + static_cast<uint64_t>(lanes) * bytes - 1) / kLine; ++line)
+        lines.number[lines.count++] = line;
+    return true;
+}
+
+void GroupTiming::find_lines(const Op* op, const uint64_t* addresses, uint64_t active, Lines& found) {
     const bool atomic = op->memory().is(kIsAtomic);
     const uint32_t bytes = std::max<uint32_t>(op->memory().bytes, 1);
-    uint64_t lines[64 * 2];
-    size_t count = 0;
-    uint64_t lowest = ~0ull;
+    auto& [lines, count, lowest] = found;
     for (uint64_t left = active; left; left &= left - 1) {
         const uint64_t address = addresses[std::countr_zero(left)];
         const uint32_t aperture = static_cast<uint32_t>(address >> 32);
@@ -110,6 +127,17 @@ double GroupTiming::memory_access(Wave* wave, const Op* op) {
     }
     if (!std::is_sorted(lines, lines + count)) std::sort(lines, lines + count);
     count = static_cast<size_t>(std::unique(lines, lines + count) - lines);
+}
+
+/// Busy cycles go to the sum; the result is the latency of the access.
+double GroupTiming::memory_access(Wave* wave, const Op* op) {
+    uint64_t addresses[64];
+    const uint64_t active = lane_addresses(wave, op, addresses);
+    if (!active) return 1;
+    const uint32_t bytes = std::max<uint32_t>(op->memory().bytes, 1);
+    Lines found;
+    if (!find_dense(op, addresses, active, wave->lanes, found)) find_lines(op, addresses, active, found);
+    auto& [lines, count, lowest] = found;
     if (count == 0) return kLocalLatency;
     // Private memory is interleaved: one dword of all lanes is one line.
     const bool scratch =

@@ -54,6 +54,9 @@ class GroupTiming final : public Observer {
         std::vector<double> ready;  ///< by register
         std::span<double> registers(const RegisterRange& range) { return {ready.data() + range.first, range.count}; }
     };
+    struct Lines;
+    bool find_dense(const Op* op, const uint64_t* addresses, uint64_t active, int lanes, Lines& lines) const;
+    void find_lines(const Op* op, const uint64_t* addresses, uint64_t active, Lines& found);
     void wait(WaveState& state, const Cost& cost);
     double occupy(Wave& wave, const Op& op, WaveState& state, const Cost& cost);
     double memory_access(Wave* wave, const Op* op);

@@ -144,8 +144,12 @@ uint64_t ChunkBuilder::vector_use_after(uint64_t offset) const {
 uint8_t ChunkBuilder::take_hit_slot(const Inst& inst) {
     if (!(inst.row->flags & isa::kMemory)) return 0;
     const bool writes = inst.row->flags & (isa::kStore | isa::kAtomic);
-    return static_cast<uint8_t>(writes ? Wave::kStoreHits + stores_++ % (Wave::kHits - Wave::kStoreHits)
-                                       : loads_++ % Wave::kStoreHits);
+    const auto in_turn = [](uint32_t& n, int from, int end) {
+        return static_cast<uint8_t>(from + static_cast<int>(n++ % static_cast<uint32_t>(end - from)));
+    };
+    if (writes) return in_turn(stores_, Wave::kStoreHits, Wave::kHits);
+    if (inst.row->format == isa::Format::SMEM) return in_turn(scalar_loads_, Wave::kScalarHits, Wave::kStoreHits);
+    return in_turn(loads_, 0, Wave::kScalarHits);
 }
 
 /// An op of the instruction at hand, or glue after it.

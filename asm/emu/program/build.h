@@ -70,7 +70,7 @@ class ChunkBuilder {
     std::vector<uint64_t> waiting_;  ///< instructions left out, and the one at hand: they go to the next op
     std::vector<Jump> jumps_;
     uint64_t next_ = kNowhere;  ///< where the instruction before goes on, if it does
-    uint32_t loads_ = 0, stores_ = 0;
+    uint32_t loads_ = 0, scalar_loads_ = 0, stores_ = 0;
 };
 
 }  // namespace strata::emu

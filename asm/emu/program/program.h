@@ -59,6 +59,8 @@ class Program final : public Code {
     int wave_size() const { return wave_size_; }
     int vgprs() const { return vgprs_; }
     int accum_offset() const { return accum_offset_; }
+    /// Whether MODE may tell vector instructions to add to register numbers, or to do nothing (gfx9).
+    bool indexes_registers() const { return indexed_; }
     /// Whether results may depend on the order of the workgroups. Code that jumps to what is not decoded yet may come
     /// to any instruction of the text: all of it is looked at once, when this is first asked.
     Order order();
