@@ -268,29 +268,33 @@ def searches(quick):
 
 
 def big_sum(quick):
-    """Sum of 2^24 float32 on one thread of the emulator: the tensor's kernels by target, and the hand-written one of `strata bench emu`."""
+    """Sum of 2^24 float32 on one thread of the emulator: the tensor's kernels by target, and the hand-written one of `strata bench emu`;
+    the best of rounds in which each has its turns, as the host's memory is not equally fast at all times."""
     import importlib.util
 
     data = np.random.default_rng(0).random(1 << 24, dtype=np.float32)
-    out = {}
+    ms = {}
     with strata.config(device="emu:gfx1100", emu_threads=1):
         x = strata.Tensor(data).realize()
-        for target in TARGETS:
-            with strata.config(target=target):
-                times = []
-                for _ in range(4 if quick else 12):
-                    strata.reset_stats()
-                    x.sum().item()
-                    times.append(strata.stats().wall_ms)
-                out[target] = {"ms": round(min(times[1:]), 3), "gb_per_s": round(data.nbytes / min(times[1:]) * 1e-6, 2)}
-    if importlib.util.find_spec("strata._strata_bench"):
-        from .emulator import sum_16m
+        for _ in range(1 if quick else 6):
+            for target in TARGETS:
+                ms[target] = min(ms.get(target, np.inf), *(sum_ms(x, target) for _ in range(4)))
+            if importlib.util.find_spec("strata._strata_bench"):
+                from .emulator import sum_16m
 
-        hand = sum_16m(quick, data)
-        out["hand_assembly"] = {"ms": hand["ms"], "gb_per_s": hand["gb_per_s"]}
+                ms["hand_assembly"] = min(ms.get("hand_assembly", np.inf), sum_16m(True, data)["ms"])
+    out = {name: {"ms": round(best, 3), "gb_per_s": round(data.nbytes / best * 1e-6, 2)} for name, best in ms.items()}
+    if "hand_assembly" in ms:
         for target in TARGETS:
-            out[target]["share_of_hand_assembly"] = round(hand["ms"] / out[target]["ms"], 3)
+            out[target]["share_of_hand_assembly"] = round(ms["hand_assembly"] / ms[target], 3)
     return out
+
+
+def sum_ms(x, target):
+    with strata.config(target=target):
+        strata.reset_stats()
+        x.sum().item()
+    return strata.stats().wall_ms
 
 
 def one_arch(arch, quick, names):
