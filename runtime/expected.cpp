@@ -12,12 +12,11 @@ namespace strata::runtime {
 namespace {
 
 constexpr uint8_t kPoison = 0xa5;
-constexpr size_t kPattern = 1 << 20;           // bytes of poison that untouched memory shows over and over
-constexpr size_t kPage = 4096;                 // of the host
-constexpr size_t kChunk = 4096, kPiece = 128;  // bytes that are looked at together; of a chunk with different ones
+constexpr size_t kPage = 4096;                  // of the host
+constexpr size_t kChunk = kPage, kPiece = 128;  // bytes that are looked at together; of a chunk with different ones
 
 std::span<const uint8_t> poison() {
-    static const std::vector<uint8_t> bytes(kPattern, kPoison);
+    static const std::vector<uint8_t> bytes(kPage, kPoison);
     return bytes;
 }
 
@@ -54,7 +53,7 @@ void put_poison(Buffer& buffer, size_t offset, size_t bytes) {
     device.api().memset(device.ordinal(), buffer.address() + offset, kPoison, bytes).value();
 }
 
-/// Of a part few pages are written: the others show one piece of poison, which takes no memory.
+/// Of a part few pages are written: the others show poison that takes no memory.
 void poison_all(Buffer& buffer, Expected::Extent written) {
     if (written == Expected::Extent::part && !buffer.allocated() && buffer.device().api().malloc_repeated)
         buffer.repeat(poison());
@@ -104,7 +103,10 @@ void Expected::take() {
     }
     const std::span<const uint8_t> written = contents(output_, copy_);
     find_known(written);
+    size_t bytes = 0;
+    for (const Known& known : known_) bytes += known.to - known.from;
     right_copy_.clear();
+    right_copy_.reserve(bytes);
     for (Known& known : known_) {
         known.at = right_copy_.size();
         right_copy_.insert(right_copy_.end(), &written[known.from], &written[known.from] + (known.to - known.from));

@@ -11,13 +11,15 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kMostMaps = 4096;             // of a block; a process has some tens of thousands
+constexpr size_t kFile = size_t{1} << 19;      // bytes that a file has at least, so that maps are few
 constexpr size_t kMostKept = size_t{4} << 20;  // bytes of a pattern whose file is kept
 
-/// A file in memory with these bytes; -1: the host has none.
-int file_of(std::span<const uint8_t> bytes) {
+/// A file in memory with these bytes, some times; -1: the host has none.
+int file_of(std::span<const uint8_t> bytes, size_t times = 1) {
     const int file = memfd_create("strata-memory", MFD_CLOEXEC);
-    for (size_t done = 0; file >= 0 && done < bytes.size();) {
-        const ssize_t now = write(file, bytes.data() + done, bytes.size() - done);
+    for (size_t done = 0; file >= 0 && done < times * bytes.size();) {
+        const size_t at = done % bytes.size();
+        const ssize_t now = write(file, bytes.data() + at, bytes.size() - at);
         if (now <= 0) {
             close(file);
             return -1;
@@ -43,34 +45,35 @@ void RepeatedPages::forget_pattern() {
 }
 
 int RepeatedPages::file_of_pattern(std::span<const uint8_t> pattern) {
-    if (last_.size == pattern.size() && memcmp(last_.bytes, pattern.data(), pattern.size()) == 0) return last_.file;
-    const int file = file_of(pattern);
+    if (last_.pattern == pattern.size() && memcmp(last_.bytes, pattern.data(), pattern.size()) == 0) return last_.file;
+    const size_t times = std::max<size_t>(1, kFile / pattern.size()), size = times * pattern.size();
+    const int file = file_of(pattern, times);
     if (file < 0) return -1;
-    void* const bytes = mmap(nullptr, pattern.size(), PROT_READ, MAP_SHARED, file, 0);
+    void* const bytes = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
     if (bytes == MAP_FAILED) {
         close(file);
         return -1;
     }
     forget_pattern();
-    last_ = {file, static_cast<uint8_t*>(bytes), pattern.size()};
+    last_ = {file, static_cast<uint8_t*>(bytes), size, pattern.size()};
     return file;
 }
 
 /// How many bytes show the file now.
 size_t RepeatedPages::map(uint64_t address, size_t bytes, std::span<const uint8_t> pattern) {
-    const size_t whole = bytes / kPage * kPage;
-    if (address % kPage || pattern.empty() || pattern.size() % kPage || whole <= pattern.size()) return 0;
-    if (whole / pattern.size() >= kMostMaps) return 0;
+    const size_t whole = bytes / kPage * kPage, least = std::max(kFile, pattern.size());
+    if (address % kPage || pattern.empty() || pattern.size() % kPage || whole <= least) return 0;
+    if (whole / least >= kMostMaps) return 0;
     const int file = file_of_pattern(pattern);
     if (file < 0) return 0;
     size_t done = 0;
     while (done < whole) {
-        const size_t now = std::min(pattern.size(), whole - done);
+        const size_t now = std::min(last_.size, whole - done);
         void* const at = reinterpret_cast<void*>(address + done);
         if (mmap(at, now, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE, file, 0) == MAP_FAILED) break;
         done += now;
     }
-    if (pattern.size() > kMostKept) forget_pattern();
+    if (last_.size > kMostKept) forget_pattern();
     if (done) mapped_[address] = {whole};
     if (done < whole) own_pages(address + done, whole - done);
     return done;

@@ -33,8 +33,8 @@ class RepeatedPages {
     std::map<uint64_t, Pages> mapped_;  ///< by address
     struct PatternFile {
         int file = -1;
-        uint8_t* bytes = nullptr;  ///< what the file holds
-        size_t size = 0;
+        uint8_t* bytes = nullptr;      ///< what the file holds
+        size_t size = 0, pattern = 0;  ///< bytes of the file, and of the pattern that it repeats
     };
     PatternFile last_;  ///< the last pattern's
 };

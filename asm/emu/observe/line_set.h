@@ -5,36 +5,40 @@
 
 namespace strata::emu {
 
-/// Lines of memory, by number: open addressing in one array.
+/// Lines of memory, by number: open addressing in one array, sixty-four that lie side by side in a slot.
 class LineSet {
   public:
     /// Whether it was not there.
     bool insert(uint64_t line) {
-        uint64_t& slot = slots_[place_of(line)];
-        if (slot == line) return false;
-        slot = line;
+        Slot& slot = slots_[place_of(line / 64)];
+        const uint64_t bit = uint64_t{1} << line % 64, before = slot.lines;
+        slot.lines |= bit;
+        if (before) return !(before & bit);
+        slot.number = line / 64;
         if (2 * ++size_ > slots_.size()) grow();
         return true;
     }
 
   private:
-    static constexpr uint64_t kNone = ~uint64_t{0};
+    struct Slot {
+        uint64_t number = 0, lines = 0;  ///< lines: a bit each; none: the slot is free
+    };
 
-    /// Where the line stands, or would.
-    size_t place_of(uint64_t line) const {
+    /// Where lines of this number stand, or would.
+    size_t place_of(uint64_t number) const {
         const size_t last = slots_.size() - 1;
-        size_t at = static_cast<size_t>(line * 0x9e3779b97f4a7c15ull >> 32) & last;
-        while (slots_[at] != line && slots_[at] != kNone) at = (at + 1) & last;
+        size_t at = static_cast<size_t>(number * 0x9e3779b97f4a7c15ull >> 32) & last;
+        while (slots_[at].number != number && slots_[at].lines) at = (at + 1) & last;
         return at;
     }
     void grow() {
-        std::vector<uint64_t> old(2 * slots_.size(), kNone);
+        std::vector<Slot> old(2 * slots_.size());
         old.swap(slots_);
-        for (const uint64_t line : old)
-            if (line != kNone) slots_[place_of(line)] = line;
+        for (const Slot& slot : old)
+            if (slot.lines) slots_[place_of(slot.number)] = slot;
     }
 
-    std::vector<uint64_t> slots_ = std::vector<uint64_t>(256, kNone);
+    std::vector<Slot> slots_ = std::vector<Slot>(128);
     size_t size_ = 0;
 };
 
