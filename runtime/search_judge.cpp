@@ -34,7 +34,7 @@ bool is_written(UOp sink, UOp param) {
 
 /// Numbers from -0.25 to 1, so that sums do not cancel; they repeat after odd counts, which no schedule's tiles divide.
 void fill_random(Buffer& buffer, uint64_t& state) {
-    constexpr size_t kPeriod = 1021, kPage = 4096, kPages = 131;
+    constexpr size_t kPeriod = 1021, kPage = 4096, kPages = 31;
     const size_t width = static_cast<size_t>(buffer.dtype().bytes()), count = static_cast<size_t>(buffer.size());
     std::vector<uint8_t> values(std::min(count, kPeriod) * width);
     for (size_t i = 0; i < values.size() / width; ++i) {

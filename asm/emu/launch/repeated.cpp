@@ -1,9 +1,11 @@
 #include "strata/asm/emu/launch/repeated.h"
 
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace strata::emu {
@@ -16,10 +18,16 @@ constexpr size_t kMostKept = size_t{4} << 20;  // bytes of a pattern whose file 
 
 /// A file in memory with these bytes, some times; -1: the host has none.
 int file_of(std::span<const uint8_t> bytes, size_t times = 1) {
+    constexpr size_t kTogether = 64;
     const int file = memfd_create("strata-memory", MFD_CLOEXEC);
-    for (size_t done = 0; file >= 0 && done < times * bytes.size();) {
-        const size_t at = done % bytes.size();
-        const ssize_t now = write(file, bytes.data() + at, bytes.size() - at);
+    for (size_t done = 0, all = times * bytes.size(); file >= 0 && done < all;) {
+        std::array<iovec, kTogether> parts;
+        size_t count = 0;
+        for (size_t at = done; at < all && count < kTogether; at += parts[count++].iov_len) {
+            const size_t from = at % bytes.size();
+            parts[count] = {const_cast<uint8_t*>(bytes.data()) + from, bytes.size() - from};
+        }
+        const ssize_t now = writev(file, parts.data(), static_cast<int>(count));
         if (now <= 0) {
             close(file);
             return -1;
