@@ -61,9 +61,10 @@ std::vector<Rows> RowsToClear::find() const {
     Walk walk(program_.vgprs());
     const Chunk* const chunk = program_.chunk(entry_);
     if (!program_.indexes_registers())
-        for (size_t i = entry_->index; i < chunk->insts.size(); ++i) {
+        for (uint32_t i = entry_->index, next = chunk->pcs[i]; i < chunk->insts.size() && chunk->pcs[i] == next; ++i) {
             const isa::Inst& inst = chunk->insts[i];
-            if (!inst.row || chunk->refused.contains(static_cast<uint32_t>(i)) || flow_of(inst) != Flow::next) break;
+            if (!inst.row || chunk->refused.contains(i) || flow_of(inst) != Flow::next) break;
+            next += inst.size;
             const lint::Access access = lint::access_of(program_.arch(), inst, program_.wave_size());
             if (access.indexed || !walk.pass(access)) break;
         }

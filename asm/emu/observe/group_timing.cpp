@@ -179,8 +179,8 @@ void GroupTiming::wait(WaveState& state, const Cost& cost) {
         state.waiting = false;
         state.time = std::max(state.time, barrier_times_[state.barriers - 1]);
     }
-    auto time = std::bit_cast<uint64_t>(
-        state.time);  // none is below 0: as integers they stand in the same order, and compare faster
+    // No time is below 0: as integers they stand in the same order, and compare faster.
+    auto time = std::bit_cast<uint64_t>(state.time);
     for (uint8_t i = 0; i < cost.sources; ++i)
         for (const double ready : state.registers(cost.source[i]))
             time = std::max(time, std::bit_cast<uint64_t>(ready));
