@@ -18,7 +18,7 @@ std::string_view kind_of(const isa::Segment& segment) {
 
 /// Makes bytes zero; of many, by fresh pages of the host, which cost nothing until they are used.
 void clear(uint64_t at, size_t bytes) {
-    constexpr uint64_t kPage = 4096, kMany = uint64_t{1} << 20;
+    constexpr uint64_t kPage = DeviceMemory::kPage, kMany = uint64_t{1} << 20;
     const uint64_t first = (at + kPage - 1) / kPage * kPage, last = (at + bytes) / kPage * kPage;
     auto write = [](uint64_t from, uint64_t to) { memset(reinterpret_cast<void*>(from), 0, to - from); };
     if (bytes < kMany || madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED) != 0)

@@ -8,10 +8,11 @@
 #include <array>
 #include <cstring>
 
+#include "strata/asm/emu/machine/device_memory.h"
+
 namespace strata::emu {
 namespace {
 
-constexpr size_t kPage = 4096;
 constexpr size_t kMostMaps = 4096;             // of a block; a process has some tens of thousands
 constexpr size_t kFile = size_t{1} << 19;      // bytes that a file has at least, so that maps are few
 constexpr size_t kMostKept = size_t{4} << 20;  // bytes of a pattern whose file is kept
@@ -69,8 +70,9 @@ int RepeatedPages::file_of_pattern(std::span<const uint8_t> pattern) {
 
 /// How many bytes show the file now.
 size_t RepeatedPages::map(uint64_t address, size_t bytes, std::span<const uint8_t> pattern) {
-    const size_t whole = bytes / kPage * kPage, least = std::max(kFile, pattern.size());
-    if (address % kPage || pattern.empty() || pattern.size() % kPage || whole <= least) return 0;
+    const size_t whole = bytes / DeviceMemory::kPage * DeviceMemory::kPage, least = std::max(kFile, pattern.size());
+    if (address % DeviceMemory::kPage || pattern.empty() || pattern.size() % DeviceMemory::kPage || whole <= least)
+        return 0;
     if (whole / least >= kMostMaps) return 0;
     const int file = file_of_pattern(pattern);
     if (file < 0) return 0;
@@ -107,7 +109,7 @@ int RepeatedPages::share(uint64_t address, size_t bytes) {
     if (const auto found = mapped_.find(address); found != mapped_.end() && found->second.file >= 0)
         return found->second.file;
     void* const at = reinterpret_cast<void*>(address);
-    const size_t whole = (bytes + kPage - 1) / kPage * kPage;
+    const size_t whole = (bytes + DeviceMemory::kPage - 1) / DeviceMemory::kPage * DeviceMemory::kPage;
     const int file = file_of({static_cast<const uint8_t*>(at), whole});
     if (file < 0) return -1;
     if (mmap(at, whole, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED, file, 0) == MAP_FAILED) {

@@ -6,10 +6,12 @@
 #include <cstring>
 #include <new>
 
+#include "strata/asm/emu/machine/device_memory.h"
+
 namespace strata::emu {
 namespace {
 
-constexpr size_t kHostPage = 4096, kRow = 128;
+constexpr size_t kRow = 128;
 /// A wave's bytes from which the host's pages are given back instead of written: below, writing is quicker even where
 /// they were not used.
 constexpr size_t kByPages = size_t{1} << 19;
@@ -18,7 +20,9 @@ constexpr size_t kByPages = size_t{1} << 19;
 
 Scratch::Scratch(size_t wave_bytes, uint32_t waves)
     : wave_bytes_(wave_bytes),
-      stride_(wave_bytes >= kByPages ? (wave_bytes + kHostPage - 1) / kHostPage * kHostPage : wave_bytes),
+      stride_(wave_bytes >= kByPages
+                  ? (wave_bytes + DeviceMemory::kPage - 1) / DeviceMemory::kPage * DeviceMemory::kPage
+                  : wave_bytes),
       bytes_(stride_ * waves) {
     if (bytes_ == 0) return;
     if (stride_ < kByPages) {

@@ -179,12 +179,10 @@ void GroupTiming::wait(WaveState& state, const Cost& cost) {
         state.waiting = false;
         state.time = std::max(state.time, barrier_times_[state.barriers - 1]);
     }
-    // No time is below 0: as integers they stand in the same order, and compare faster.
-    auto time = std::bit_cast<uint64_t>(state.time);
+    double time = state.time;
     for (uint8_t i = 0; i < cost.sources; ++i)
-        for (const double ready : state.registers(cost.source[i]))
-            time = std::max(time, std::bit_cast<uint64_t>(ready));
-    state.time = std::bit_cast<double>(time);
+        for (const double ready : state.registers(cost.source[i])) time = std::max(time, ready);
+    state.time = time;
 }
 
 /// Occupies the unit; gives the cycles until the result is there.
