@@ -7,7 +7,6 @@
 #include "strata/codegen/compile/compile_kernel.h"
 #include "strata/codegen/optimize/beam.h"
 #include "strata/core/support/hash.h"
-#include "strata/core/support/parallel.h"
 #include "strata/core/support/settings.h"
 #include "strata/runtime/search_judge_p.h"
 #include "strata/runtime/search_p.h"
@@ -55,9 +54,10 @@ void print(const codegen::Kernel& kernel, const SearchResult& found, double seco
 }
 
 /// The judge; none where nothing that is right was computed to compare with, as under a small emu_budget.
-std::unique_ptr<DeviceJudge> judge_of(Device& device, const codegen::Kernel& kernel, std::span<const uint64_t> slots) {
+std::unique_ptr<DeviceJudge> judge_of(Device& device, const codegen::Kernel& kernel, const Scheduled& start,
+                                      std::span<const uint64_t> slots, CandidateCompiler& compiler) {
     try {
-        return std::make_unique<DeviceJudge>(device, kernel, slots);
+        return std::make_unique<DeviceJudge>(device, kernel, start, slots, compiler);
     } catch (const Exception& e) {
         if (settings().debug >= 1) fmt::print(stderr, "no search of {}: {}\n", kernel.name, e.what());
         return nullptr;
@@ -74,13 +74,22 @@ Scheduled search(Device& device, const codegen::Kernel& kernel, std::span<const 
     std::vector<std::vector<codegen::Action>> known;
     if (before) known.push_back(before->actions);
     codegen::BeamSearch beam(kernel, target, known);
+    const codegen::Limits usual{.candidates = settings().search_candidates,
+                                .round = compiled_in_a_round(settings().beam)};
+    CandidateCompiler compiler(target);
     std::unique_ptr<DeviceJudge> judge;
-    side_by_side([&] { judge = judge_of(device, kernel, slots); }, [&] { beam.prepare(); });
-    if (!judge) return codegen::heuristic(kernel, target);
-    const std::chrono::duration<double> prepared = Clock::now() - start, most(settings().search_seconds);
-    codegen::Limits limits{.candidates = settings().search_candidates, .round = compiled_in_a_round(settings().beam)};
-    if (most.count() > 0) limits.time = std::max(most - prepared, std::chrono::duration<double>(1e-9));
-    const SearchResult found = beam.run(settings().beam, *judge, limits).value();
+    std::optional<SearchResult> run;
+    const auto judge_them = [&] {
+        judge = judge_of(device, kernel, beam.start(), slots, compiler);
+        if (!judge) return;
+        const std::chrono::duration<double> prepared = Clock::now() - start, most(settings().search_seconds);
+        codegen::Limits limits = usual;
+        if (most.count() > 0) limits.time = std::max(most - prepared, std::chrono::duration<double>(1e-9));
+        run = beam.run(settings().beam, *judge, limits).value();
+    };
+    compiler.ahead(judge_them, [&] { return beam.first_round(usual); });
+    if (!run) return beam.start();
+    const SearchResult& found = *run;
     const std::chrono::duration<double> took = Clock::now() - start;
     print(kernel, found, took.count());
     const Winner winner{.kernel = kernel.name,

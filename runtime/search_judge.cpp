@@ -9,7 +9,6 @@
 #include <array>
 #include <cstring>
 
-#include "strata/codegen/compile/compile_kernel.h"
 #include "strata/codegen/kernel/finish.h"
 #include "strata/core/support/hash.h"
 #include "strata/core/support/interrupt.h"
@@ -77,8 +76,9 @@ void SearchProgress::step(double best_ms) {
     printed_ = true;
 }
 
-DeviceJudge::DeviceJudge(Device& device, const codegen::Kernel& plain, std::span<const uint64_t> slots)
-    : device_(device), progress_(plain.name), slots_(slots.begin(), slots.end()) {
+DeviceJudge::DeviceJudge(Device& device, const codegen::Kernel& plain, const codegen::Scheduled& start,
+                         std::span<const uint64_t> slots, CandidateCompiler& compiler)
+    : device_(device), compiler_(compiler), progress_(plain.name), slots_(slots.begin(), slots.end()) {
     uint64_t state = 1;
     for (UOp param : global_params(plain.sink)) {
         const auto slot = static_cast<size_t>(param.as<ParamArg>().slot);
@@ -95,7 +95,7 @@ DeviceJudge::DeviceJudge(Device& device, const codegen::Kernel& plain, std::span
             device.api().memcpy_on_device(device.ordinal(), b.address(), slots[slot], b.bytes()).value();
         slots_[slot] = b.address();
     }
-    find_expected(plain);
+    find_expected(plain, start);
 }
 
 std::vector<codegen::Trial> DeviceJudge::judge(std::span<const codegen::Scheduled> candidates) {
@@ -128,10 +128,10 @@ std::vector<codegen::Trial> DeviceJudge::judge(std::span<const codegen::Schedule
 /// On a card, where the time between two events is measured, all before the first is tried: a busy host is late with launches.
 void DeviceJudge::compile(std::span<const codegen::Scheduled> candidates,
                           const std::function<void(size_t, Result<codegen::Compiled>, size_t)>& use) {
-    const codegen::Target target = target_of(device_);
-    if (device_.time_is_modelled()) return codegen::compile_kernels(candidates, target, codegen::Text::no, use);
-    std::vector<Result<codegen::Compiled>> compiled = codegen::compile_kernels(candidates, target);
-    for (size_t i = 0; i < compiled.size(); ++i) use(i, std::move(compiled[i]), 0);
+    if (device_.time_is_modelled()) return compiler_.each(candidates, use);
+    std::vector<Result<codegen::Compiled>> all;
+    compiler_.each(candidates, [&](size_t, Result<codegen::Compiled> one, size_t) { all.push_back(std::move(one)); });
+    for (size_t i = 0; i < all.size(); ++i) use(i, std::move(all[i]), 0);
 }
 
 std::string DeviceJudge::objection(const codegen::Scheduled& winner) {
@@ -149,10 +149,9 @@ std::string DeviceJudge::objection(const codegen::Scheduled& winner) {
 /// The heuristic's schedule computes fast what the unoptimised kernel confirms at a spread of places; where it does not, the
 /// unoptimised kernel computes all. Of an emulated device a part is computed until more is asked for, and few workgroups of the
 /// unoptimised kernel run, some of which are much work: its time is that unless it is near the heuristic's, when it is taken anew.
-void DeviceJudge::find_expected(const codegen::Kernel& plain) {
+void DeviceJudge::find_expected(const codegen::Kernel& plain, const codegen::Scheduled& start) {
     constexpr double kClearlySlower = 1.5;
-    const std::array both{codegen::Scheduled{plain, {}}, codegen::heuristic(plain, target_of(device_))};
-    const codegen::Scheduled& start = both[1];
+    const std::array both{codegen::Scheduled{plain, {}}, start};
     try {
         (void)programs(device_, both);
     } catch (const Exception&) {  // what of them compiles is found, or refused, one by one

@@ -13,6 +13,7 @@
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/expected_p.h"
 #include "strata/runtime/program.h"
+#include "strata/runtime/search_compiler_p.h"
 
 namespace strata::runtime {
 
@@ -37,8 +38,10 @@ class SearchProgress {
 /// Runs candidates on data of their own, and compares what they compute with what the kernel does.
 class DeviceJudge : public codegen::Judge {
   public:
-    /// `slots` are a launch's: integers are read from its memory, since they may be indices; floats are drawn at random.
-    DeviceJudge(Device& device, const codegen::Kernel& plain, std::span<const uint64_t> slots);
+    /// `start` is the heuristic's schedule of the kernel. `slots` are a launch's: integers are read from its memory, since they may be
+    /// indices; floats are drawn at random.
+    DeviceJudge(Device& device, const codegen::Kernel& plain, const codegen::Scheduled& start,
+                std::span<const uint64_t> slots, CandidateCompiler& compiler);
 
     std::vector<codegen::Trial> judge(std::span<const codegen::Scheduled> candidates) override;
     std::string objection(const codegen::Scheduled& winner) override;
@@ -47,7 +50,7 @@ class DeviceJudge : public codegen::Judge {
     using Extent = Expected::Extent;
     using Loaded = std::shared_ptr<const Program>;
 
-    void find_expected(const codegen::Kernel& plain);
+    void find_expected(const codegen::Kernel& plain, const codegen::Scheduled& start);
     /// Takes what right_ computes as right, and has the outputs for it.
     double expect(Extent extent);
     /// What is wrong with what a launch left, which is poisoned again; nothing: none of it is known.
@@ -68,6 +71,7 @@ class DeviceJudge : public codegen::Judge {
     uint64_t wave_budget() const;
 
     Device& device_;
+    CandidateCompiler& compiler_;
     SearchProgress progress_;
     std::vector<std::unique_ptr<Buffer>> buffers_;
     std::vector<uint64_t> slots_;  ///< numbers as they were given

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <functional>
 #include <set>
 
 #include "strata/codegen/compile/compile.h"
@@ -130,25 +128,6 @@ std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels
     std::vector<Result<Compiled>> compiled(kernels.size(), Compiled{});
     parallel_for(kernels.size(), [&](size_t i) { compiled[i] = compile_kernel(kernels[i], target, text); });
     return compiled;
-}
-
-void compile_kernels(std::span<const Scheduled> kernels, const Target& target, Text text,
-                     const std::function<void(size_t, Result<Compiled>, size_t)>& use) {
-    std::vector<Result<Compiled>> compiled(kernels.size(), Compiled{});
-    std::atomic<size_t> under_way = kernels.size();
-    std::vector<std::pair<uint64_t, size_t>> work;
-    for (size_t i = 0; i < kernels.size(); ++i) work.emplace_back(count_unrolled(kernels[i].kernel.sink), i);
-    std::ranges::sort(
-        work, [](const auto& a, const auto& b) { return std::pair(b.first, a.second) < std::pair(a.first, b.second); });
-    std::vector<size_t> longest_first;
-    for (const auto& [nodes, i] : work) longest_first.push_back(i);
-    parallel_in_order(
-        longest_first,
-        [&](size_t i) {
-            compiled[i] = compile_kernel(kernels[i], target, text);
-            --under_way;
-        },
-        [&](size_t i) { use(i, std::move(compiled[i]), under_way); });
 }
 
 namespace {

@@ -1,5 +1,4 @@
 #pragma once
-#include <functional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -49,9 +48,6 @@ Result<isa::Bytes> one_object(std::span<const Compiled> kernels, const Target& t
 /// Many, on all cores; in order.
 std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels, const Target& target,
                                               Text text = Text::no);
-/// Likewise, each used by the caller's thread in order, while others are compiled: `under_way` are not done yet.
-void compile_kernels(std::span<const Scheduled> kernels, const Target& target, Text text,
-                     const std::function<void(size_t i, Result<Compiled> compiled, size_t under_way)>& use);
 
 /// What each stage makes of a step of a schedule (not a custom one) by direct lowering: its graph over buffers, the graph over
 /// ranges, the actions of its schedule, what instructions do in order of execution, instructions, machine code.

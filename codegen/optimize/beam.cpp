@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <unordered_set>
 #include <utility>
 
@@ -28,6 +29,15 @@ struct Candidate : Scheduled {
 /// Candidates that are compiled together: enough for all cores, few enough that limits are looked at in between.
 size_t batch_size() { return std::max<size_t>(8, 2 * core_count()); }
 
+using Seen = std::unordered_set<UOp, UOpHash>;  ///< schedules that were tried, or left out
+
+/// What is tried next, and what that knows of schedules.
+struct Round {
+    std::vector<Candidate> tried;
+    int left_out = 0;
+    Seen seen;
+};
+
 /// One action more.
 std::vector<std::vector<Action>> with_one_more(const Scheduled& scheduled) {
     std::vector<std::vector<Action>> out;
@@ -41,12 +51,96 @@ std::vector<std::vector<Action>> with_one_more(const Scheduled& scheduled) {
     return out;
 }
 
+void add_new(std::vector<Scheduled> all, Seen& seen, std::vector<Candidate>& out) {
+    for (Scheduled& other : all)
+        if (seen.insert(other.kernel.sink).second) out.push_back(Candidate{std::move(other)});
+}
+
+/// One action more, or where tiles have been made, which is last, another one.
+template <class From>
+std::vector<Candidate> successors(Schedules& schedules, std::span<const From> beam, Seen& seen) {
+    std::vector<Candidate> out;
+    for (const Scheduled& c : beam) {
+        if (!c.actions.empty() && makes_tiles(c.actions.back().kind))
+            add_new(variations(schedules, c.actions), seen, out);
+        add_new(schedules.those_of(with_one_more(c)), seen, out);
+    }
+    return out;
+}
+
+/// Keeps those that cost the least by their form, the cheapest first; the others are not compiled. `most` 0: all. Gives how many it
+/// leaves out.
+int keep_promising(std::vector<Candidate>& candidates, int most, const Target& target) {
+    if (most == 0) return 0;
+    parallel_for(candidates.size(), [&](size_t i) {
+        const GraphScope scope;
+        candidates[i].clocks = static_cost(candidates[i].kernel, target).clocks();
+    });
+    std::ranges::sort(candidates, [](const Candidate& a, const Candidate& b) {
+        return a.clocks != b.clocks ? a.clocks < b.clocks : to_string(a.actions) < to_string(b.actions);
+    });
+    const size_t kept = std::min(candidates.size(), static_cast<size_t>(most)), all = candidates.size();
+    candidates.resize(kept);
+    return static_cast<int>(all - kept);
+}
+
+/// What a search starts from, and what its first round tries.
+class Start {
+  public:
+    Start(const Kernel& kernel, const Target& target, std::span<const std::vector<Action>> known)
+        : kernel(kernel), target(target), schedules(kernel, target), known_(known.begin(), known.end()) {}
+
+    const std::vector<Scheduled>& starts() {
+        std::call_once(started_, [&] { make_starts(); });
+        return starts_;
+    }
+    /// Where all starts are usable. Two threads may ask, always for the same `most`.
+    const Round& first_round(int most) {
+        std::call_once(first_made_, [&] {
+            Round round;
+            for (const Scheduled& start : starts()) round.seen.insert(start.kernel.sink);
+            round.tried = successors(schedules, std::span<const Scheduled>(starts()), round.seen);
+            round.left_out = keep_promising(round.tried, most, target);
+            first_ = std::move(round);
+        });
+        return first_;
+    }
+
+    const Kernel kernel;
+    const Target& target;
+    Schedules schedules;
+
+  private:
+    /// The heuristic's schedule is the first, so that it wins over others of the same time.
+    void make_starts() {
+        starts_ = {heuristic(kernel, target)};
+        add({kernel, {}});
+        for (const std::vector<Action>& actions : known_)
+            if (Result<Kernel> made = apply_all(kernel, actions, target)) add({*std::move(made), actions});
+    }
+    void add(const Scheduled& other) {
+        const auto same = [&](const Scheduled& s) { return s.kernel.sink == other.kernel.sink; };
+        if (std::ranges::none_of(starts_, same)) starts_.push_back(other);
+    }
+
+    const std::vector<std::vector<Action>> known_;
+    std::once_flag started_, first_made_;
+    std::vector<Scheduled> starts_;
+    Round first_;
+};
+
 class Search {
   public:
-    Search(const Target& target, int width, Judge& judge, const Limits& limits)
-        : target_(target), width_(static_cast<size_t>(std::max(width, 1))), judge_(judge), limits_(limits) {}
+    Search(Start& start, int width, Judge& judge, const Limits& limits)
+        : start_(start),
+          target_(start.target),
+          width_(static_cast<size_t>(std::max(width, 1))),
+          judge_(judge),
+          limits_(limits) {}
 
-    Result<SearchResult> run(const Kernel& kernel, std::span<const Scheduled> starts, Schedules& schedules) {
+    Result<SearchResult> run() {
+        const Kernel& kernel = start_.kernel;
+        const std::vector<Scheduled>& starts = start_.starts();
         const Scheduled& start = starts.front();
         std::vector<Candidate> beam = timed(candidates(starts), true);
         if (beam.empty() && result_.interruption) std::rethrow_exception(result_.interruption);
@@ -59,10 +153,11 @@ class Search {
         std::vector<Candidate> usable = beam;
         for (int round = 0; round < kMaxRounds && !is_over(); ++round) {
             const double best = beam.front().ms;
-            std::vector<Candidate> next = timed(found([&] { return promising(successors(schedules, beam)); }), false);
+            const bool first = round == 0 && beam.size() == starts.size();
+            std::vector<Candidate> next = timed(found([&] { return first ? first_round() : next_round(beam); }), false);
             usable.insert(usable.end(), next.begin(), next.end());
             if (!gains(next, best)) {
-                next = timed(found([&] { return promising(neighbours(schedules, usable)); }), false);
+                next = timed(found([&] { return promising(neighbours(usable)); }), false);
                 usable.insert(usable.end(), next.begin(), next.end());
                 if (!gains(next, best)) break;
             }
@@ -135,50 +230,33 @@ class Search {
             result_.rejections.push_back(fmt::format("{}: {}", to_string(candidate.actions), why));
     }
 
-    /// One action more, or where tiles have been made, which is last, another one.
-    std::vector<Candidate> successors(Schedules& schedules, const std::vector<Candidate>& beam) {
-        std::vector<Candidate> out;
-        for (const Candidate& c : beam) {
-            if (!c.actions.empty() && makes_tiles(c.actions.back().kind))
-                add_new(variations(schedules, c.actions), out);
-            add_new(schedules.those_of(with_one_more(c)), out);
-        }
-        return out;
+    std::vector<Candidate> first_round() {
+        const Round& round = start_.first_round(limits_.round);
+        seen_.insert(round.seen.begin(), round.seen.end());
+        result_.left_out += round.left_out;
+        return round.tried;
     }
-    void add_new(std::vector<Scheduled> all, std::vector<Candidate>& out) {
-        for (Scheduled& other : all)
-            if (seen_.insert(other.kernel.sink).second) out.push_back(Candidate{std::move(other)});
+    std::vector<Candidate> next_round(const std::vector<Candidate>& beam) {
+        return promising(successors(start_.schedules, std::span(beam), seen_));
+    }
+    std::vector<Candidate> promising(std::vector<Candidate> candidates) {
+        result_.left_out += keep_promising(candidates, limits_.round, target_);
+        return candidates;
     }
 
     /// The fastest of all, each with one of its actions changed: where no action more is worth it, another choice of before may
     /// be. None where memory bounds the fastest, since all read the same.
-    std::vector<Candidate> neighbours(Schedules& schedules, std::vector<Candidate>& usable) {
+    std::vector<Candidate> neighbours(std::vector<Candidate>& usable) {
         std::vector<Candidate> out;
         std::ranges::sort(usable, faster);
         if (is_over() || is_bound_by_memory(usable.front().kernel)) return out;
         for (const Candidate& c : std::span(usable).first(std::min(usable.size(), 2 * width_)))
-            add_new(variations(schedules, c.actions), out);
+            add_new(variations(start_.schedules, c.actions), seen_, out);
         return out;
     }
     bool is_bound_by_memory(const Kernel& kernel) const {
         const StaticCost cost = static_cost(kernel, target_);
         return cost.memory >= std::max({cost.vector, cost.matrix, cost.local, cost.lines, cost.latency});
-    }
-
-    /// Those that cost the least by their form, the cheapest first; the others are not compiled.
-    std::vector<Candidate> promising(std::vector<Candidate> candidates) {
-        if (limits_.round == 0) return candidates;
-        parallel_for(candidates.size(), [&](size_t i) {
-            const GraphScope scope;
-            candidates[i].clocks = static_cost(candidates[i].kernel, target_).clocks();
-        });
-        std::ranges::sort(candidates, [](const Candidate& a, const Candidate& b) {
-            return a.clocks != b.clocks ? a.clocks < b.clocks : to_string(a.actions) < to_string(b.actions);
-        });
-        const size_t most = std::min(candidates.size(), static_cast<size_t>(limits_.round));
-        result_.left_out += static_cast<int>(candidates.size() - most);
-        candidates.resize(most);
-        return candidates;
     }
 
     /// The usable ones of those that the limits let it try, fastest first. `all`: whatever the limits are.
@@ -221,54 +299,36 @@ class Search {
 
     using Clock = std::chrono::steady_clock;
 
+    Start& start_;
     const Target& target_;
     size_t width_;
     Judge& judge_;
     Limits limits_;
     Clock::time_point begin_ = Clock::now();
     SearchResult result_;
-    std::unordered_set<UOp, UOpHash> seen_;
+    Seen seen_;
 };
 
 }  // namespace
 
-struct BeamSearch::Made {
-    Made(const Kernel& kernel, const Target& target, std::span<const std::vector<Action>> known)
-        : kernel(kernel), target(target), known(known.begin(), known.end()), schedules(kernel, target) {}
-
-    /// The heuristic's schedule is the first, so that it wins over others of the same time.
-    void make_starts() {
-        if (!starts.empty()) return;
-        starts.push_back(heuristic(kernel, target));
-        add({kernel, {}});
-        for (const std::vector<Action>& actions : known)
-            if (Result<Kernel> made = apply_all(kernel, actions, target)) add({*std::move(made), actions});
-    }
-    void add(const Scheduled& other) {
-        const auto same = [&](const Scheduled& s) { return s.kernel.sink == other.kernel.sink; };
-        if (std::ranges::none_of(starts, same)) starts.push_back(other);
-    }
-
-    const Kernel kernel;
-    const Target& target;
-    const std::vector<std::vector<Action>> known;
-    std::vector<Scheduled> starts;
-    Schedules schedules;
+struct BeamSearch::Made : Start {
+    using Start::Start;
 };
 
 BeamSearch::BeamSearch(const Kernel& kernel, const Target& target, std::span<const std::vector<Action>> known)
     : made_(std::make_unique<Made>(kernel, target, known)) {}
 BeamSearch::~BeamSearch() = default;
 
-void BeamSearch::prepare() {
+const Scheduled& BeamSearch::start() { return made_->starts().front(); }
+
+std::vector<Scheduled> BeamSearch::first_round(const Limits& limits) {
     const GraphScope scope;
-    made_->make_starts();
-    for (const Scheduled& start : made_->starts) (void)made_->schedules.those_of(with_one_more(start));
+    const Round& round = made_->first_round(limits.round);
+    return {round.tried.begin(), round.tried.end()};
 }
 
 Result<SearchResult> BeamSearch::run(int width, Judge& judge, const Limits& limits) {
-    made_->make_starts();
-    return Search(made_->target, width, judge, limits).run(made_->kernel, made_->starts, made_->schedules);
+    return Search(*made_, width, judge, limits).run();
 }
 
 Result<SearchResult> beam_search(const Kernel& kernel, const Target& target, int width, Judge& judge,

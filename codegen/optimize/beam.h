@@ -57,8 +57,11 @@ class BeamSearch {
   public:
     BeamSearch(const Kernel& kernel, const Target& target, std::span<const std::vector<Action>> known = {});
     ~BeamSearch();
-    /// Makes the schedules of the first round, in which no judge has a say: for another thread while the judge is made.
-    void prepare();
+    /// The heuristic's schedule.
+    const Scheduled& start();
+    /// What the first round tries where all that it starts from is usable, in which no judge has a say: for another thread while
+    /// the judge is made. The limits are those of run().
+    std::vector<Scheduled> first_round(const Limits& limits = {});
     Result<SearchResult> run(int width, Judge& judge, const Limits& limits = {});
 
   private:

@@ -2,9 +2,12 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <system_error>
 #include <thread>
+
+#include "strata/core/support/parallel.h"
 
 namespace strata {
 
@@ -19,9 +22,11 @@ Helpers& Helpers::of_this_process() {
 }
 
 void Helpers::ask(SharedWork& work, size_t count) {
+    const size_t most = std::max(core_count() - 1, count);
     std::lock_guard lock(mutex_);
     try {
-        for (; threads_ < busy_ + open_.size() + count; ++threads_) std::thread([this] { serve(); }).detach();
+        for (; threads_ < std::min(busy_ + open_.size() + count, most); ++threads_)
+            std::thread([this] { serve(); }).detach();
     } catch (const std::system_error&) {  // the threads there are do it
     }
     open_.insert(open_.end(), count, &work);

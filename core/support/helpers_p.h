@@ -25,7 +25,7 @@ class Helpers {
     /// The threads of a parent are not in its child, which has its own.
     static Helpers& of_this_process();
 
-    /// Has up to `count` threads help, as many as the system gives.
+    /// Has up to `count` threads help, as many as the system gives. Where all cores have one at work already no more are made.
     void ask(SharedWork& work, size_t count);
     /// Those that have not begun need not; gives how many.
     size_t excuse(SharedWork& work);

@@ -32,6 +32,14 @@ class SearchOnDevice : public Runtime {
     static codegen::Target target() { return target_of(device()); }
     bool searched = false;
 
+    struct WithCompiler {
+        CandidateCompiler compiler{target()};
+    };
+    struct Judge : WithCompiler, DeviceJudge {
+        Judge(const codegen::Kernel& kernel, std::span<const uint64_t> memory)
+            : DeviceJudge(device(), kernel, codegen::heuristic(kernel, target()), memory, compiler) {}
+    };
+
     /// The one winner on disk.
     std::filesystem::path entry() {
         for (const auto& file : std::filesystem::recursive_directory_iterator(folder()))
@@ -153,7 +161,7 @@ TEST_F(SearchOnDevice, ACandidateThatRunsFarLongerThanTheBestIsStopped) {
     GraphScope scope;
     const codegen::Kernel kernel = started(reduce(filled({1, 1 << 21}), Op::max, {1}));
     const std::vector<hip::DevicePtr> memory{0};
-    DeviceJudge judge(device(), kernel, memory);
+    Judge judge(kernel, memory);
     const auto scheduled = [&](std::string_view text) {
         const auto actions = codegen::parse_actions(text).value();
         return codegen::Scheduled{codegen::apply_all(kernel, actions, target()).value(), actions};
@@ -183,7 +191,7 @@ TEST_F(SearchOnDevice, AWrongCandidateHasNoTimeAndOneThatIsWrongAtOnePlaceNeverW
                                alu(Op::where, {element < index_const(to), inside, outside})});
     };
     const UOp wrong = value + value;
-    DeviceJudge judge(device(), kernel, std::vector<uint64_t>(2));
+    Judge judge(kernel, std::vector<uint64_t>(2));
     const std::vector<codegen::Scheduled> candidates{with(wrong),
                                                      with(between(1 << 15, 1 << 16, wrong, value)),
                                                      with(between(777, 778, wrong, value)),
@@ -202,7 +210,7 @@ TEST_F(SearchOnDevice, AWrongCandidateHasNoTimeAndOneThatIsWrongAtOnePlaceNeverW
 TEST_F(SearchOnDevice, ACandidateThatTheUsersBudgetStopsIsRefusedAndNoneOtherIs) {
     GraphScope scope;
     const codegen::Kernel kernel = started(reduce(filled({1, 1 << 16}), Op::max, {1}));
-    DeviceJudge judge(device(), kernel, {});
+    Judge judge(kernel, {});
     const codegen::Scheduled start = codegen::heuristic(kernel, target());
     ASSERT_TRUE(judge.judge({&start, 1})[0].ms);
     const auto actions = codegen::parse_actions("group(0, 32)").value();
@@ -246,7 +254,7 @@ TEST_F(SearchOnDevice, TheUnoptimisedKernelHasTheTimeOfTheUsualSampleThoughFewOf
             buffers.push_back(std::make_unique<Buffer>(device(), dtypes::float32, 512 * 512));
             memory.push_back(buffers.back()->address());
         }
-        DeviceJudge judge(device(), kernel, memory);
+        Judge judge(kernel, memory);
         const codegen::Trial trial = judge.judge({&plain, 1})[0];
         ASSERT_TRUE(trial.ms) << name << ": " << trial.why;
         const double usual = programs(device(), {&plain, 1})[0]->launch(memory).time_ms;
@@ -265,7 +273,7 @@ TEST_F(SearchOnDevice, ACandidateThatIsWrongInItsFirstOrItsLastElementHasNoTime)
         const UOp other = alu(Op::where, {element < index_const(at), value,
                                           alu(Op::where, {element < index_const(at + 1), value + value, value})});
         const codegen::Scheduled wrong{{substitute(kernel.sink, {{value, other}}), kernel.name}, {}};
-        DeviceJudge judge(device(), kernel, std::vector<uint64_t>(2));
+        Judge judge(kernel, std::vector<uint64_t>(2));
         const codegen::Trial trial = judge.judge({&wrong, 1})[0];
         EXPECT_FALSE(trial.ms) << at;
         EXPECT_NE(trial.why.find("wrong result: off by"), std::string::npos) << trial.why;
@@ -280,7 +288,7 @@ TEST_F(SearchOnDevice, WhatIsCompiledByItsCostAloneFindsWhatCompilingAllFinds) {
     int tried = 0, of = 0;
     for (const auto& [name, kernel] : searched_kernels()) {
         const std::vector<uint64_t> none(4);
-        DeviceJudge some(device(), kernel, none), every(device(), kernel, none);
+        Judge some(kernel, none), every(kernel, none);
         const int width = 2;
         const auto pruned =
             codegen::beam_search(kernel, target(), width, some, {.round = compiled_in_a_round(width)}).value();

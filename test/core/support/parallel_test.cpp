@@ -114,6 +114,22 @@ TEST(Parallel, ThreadsStayForTheNextLoop) {
     EXPECT_EQ(threads(), there);
 }
 
+TEST(Parallel, LoopsInLoopsMakeNoMoreThreadsThanThereAreCores) {
+    const auto threads = [] {
+        return static_cast<size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                                                 std::filesystem::directory_iterator()));
+    };
+    const size_t before = threads();
+    std::atomic<size_t> most{0};
+    parallel_for(2 * core_count(), [&](size_t) {
+        parallel_for(2 * core_count(), [&](size_t) {
+            parallel_for(core_count(), [&](size_t) {});
+            if (const size_t now = threads(); now > most) most = now;
+        });
+    });
+    EXPECT_LE(most, std::max(before, core_count()));
+}
+
 TEST(Parallel, TwoAreDoneSideBySideOneOfThemByTheCaller) {
     for (int i = 0; i < 100; ++i) {
         std::atomic<bool> mine{false}, other{false};
