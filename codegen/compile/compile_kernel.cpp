@@ -93,7 +93,7 @@ SharedKernels::Use SharedKernels::start(const ScheduleItem& item) {
 Result<Compiled> compile_kernel(const Scheduled& scheduled, const Target& target, Text text) {
     const GraphScope scope;
     const ScratchNodes own;
-    STRATA_TRY(const LinearProgram program, linearize(spread_finish(scheduled.kernel), target));
+    STRATA_TRY(const LinearProgram program, linearize(spread_finish(scheduled.kernel, target), target));
     STRATA_TRY(Compiled compiled, to_machine_code(program, target, text));
     compiled.grid = program.grid;
     compiled.block = program.block;
@@ -142,7 +142,7 @@ Result<std::vector<Stage>> stages_of(const ScheduleItem& item, const Target& tar
     GraphScope scope;
     const Kernel kernel = start_kernel(item).kernel;
     const Scheduled scheduled = heuristic(kernel, target);
-    STRATA_TRY(const LinearProgram program, linearize(spread_finish(scheduled.kernel), target));
+    STRATA_TRY(const LinearProgram program, linearize(spread_finish(scheduled.kernel, target), target));
     std::vector<Stage> stages{{"schedule", trees(item.bodies())},
                               {"kernel", tree(kernel.sink)},
                               {"optimize", to_string(scheduled.actions) + "\n"}};
@@ -154,7 +154,7 @@ Result<std::vector<Stage>> stages_of(const ScheduleItem& item, const Target& tar
 Result<HipSource> render_kernel(const Kernel& kernel, const Target& target) {
     const GraphScope scope;
     const ScratchNodes own;
-    STRATA_TRY(const LinearProgram program, linearize(spread_finish(kernel), target));
+    STRATA_TRY(const LinearProgram program, linearize(spread_finish(kernel, target), target));
     return render_hip(program, target);
 }
 

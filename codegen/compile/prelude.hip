@@ -295,6 +295,15 @@ STRATA_FN bool strata_comes_last(int* counter, int* number, bool counts, int blo
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
     return true;
 }
+// Of a block of which one wave is left: its first lane counts.
+STRATA_FN bool strata_comes_last(int* counter, bool counts, int blocks) {
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+    int number = 0;
+    if (counts) number = __hip_atomic_fetch_add(counter, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    if (__builtin_amdgcn_readfirstlane(number) != blocks - 1) return false;
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
+    return true;
+}
 //@ nan_max nan_min
 // NaN where either is NaN, unlike fmax and fmin.
 template <class T> STRATA_FN T nan_max(T x, T y) { return __builtin_isunordered(x, y) ? (T)__builtin_nanf("") : fmax(x, y); }

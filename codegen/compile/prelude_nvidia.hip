@@ -208,6 +208,15 @@ STRATA_FN bool strata_comes_last(int* counter, int* number, bool counts, int blo
     __threadfence();
     return true;
 }
+// Of a block of which one wave is left: its first lane counts.
+STRATA_FN bool strata_comes_last(int* counter, bool counts, int blocks) {
+    __threadfence();
+    int number = 0;
+    if (counts) number = atomicAdd(counter, 1);
+    if (__shfl_sync(~0u, number, 0) != blocks - 1) return false;
+    __threadfence();
+    return true;
+}
 //@ nan_max nan_min
 // NaN where either is NaN, unlike fmax and fmin.
 template <class T> STRATA_FN T nan_max(T x, T y) { return x != x ? x : y != y ? y : fmax(x, y); }

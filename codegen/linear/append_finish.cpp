@@ -4,7 +4,9 @@
 // After   last = last_block(counter[0], lds[0], the effects of all)
 //         store(out[0], sum of load(after(part, last)[r1]));  store(after(counter, last)[0], 0)
 // The finish takes the passes up to here by itself. It has as many threads as the block, whose numbers its own indices become.
-// The counter is a parameter behind all others.
+// The counter is a parameter behind all others. A finish of one wave is for the first of the block, which thread 0 is in that stores
+// what the block does: the others end behind the last barrier, and what follows is done by one wave instead of all,
+//   before = first_wave(thread, the last barrier);  last = last_block(counter[0], the effects of all, now behind `before`)
 #include <algorithm>
 #include <array>
 
@@ -66,6 +68,30 @@ UOp behind(UOp finish, UOp last, UOp thread, UOp gate, const std::array<uint32_t
     return sink.src(0);
 }
 
+/// The barrier behind which a block meets no more; empty: there is none, or it is in a loop.
+UOp last_barrier(UOp effects) {
+    const std::vector<UOp> nodes = toposort(effects);
+    const auto found = std::find_if(nodes.rbegin(), nodes.rend(), [](UOp u) { return u.is(Op::barrier); });
+    if (found == nodes.rend()) return {};
+    UOpMap<bool> before;
+    for (UOp u : toposort(*found)) before[u] = true;
+    UOpMap<bool> behind;
+    for (UOp u : nodes) {
+        if (u.is(Op::barrier) && !before.contains(u)) return {};
+        const bool waits = u == *found || std::ranges::any_of(u.src(), [&](UOp s) { return behind.contains(s); });
+        if (waits) behind[u] = true;
+        if (waits && u.is(Op::end)) return {};
+    }
+    return *found;
+}
+
+/// The effects, of which the first wave alone has what comes behind the last barrier.
+UOp by_first_wave(UOp effects, UOp thread, int wave) {
+    const auto first = [&](UOp all) { return make(Op::first_wave, dtypes::none, {thread, all}, IndexArg{wave}); };
+    const UOp barrier = last_barrier(effects);
+    return barrier ? substitute(effects, {{barrier, first(barrier)}}) : first(effects);
+}
+
 int next_parameter(std::span<const UOp> nodes) {
     int slot = 0;
     for (UOp u : nodes) {
@@ -83,19 +109,20 @@ Result<UOp> append_finish(UOp sink, Context& context) {
     LinearProgram& program = context.program;
     Context own{.target = context.target, .program = {.name = program.name}, .threads = {}};
     STRATA_TRY(const UOp finish, mapped(context.finish, own));
-    const bool by_one = volume(own.program.block) == 1;
-    STRATA_CHECK((by_one || volume(own.program.block) == volume(program.block)) && volume(own.program.grid) == 1,
-                 "{}: the finish is for {} threads", program.name, volume(own.program.block));
+    const int64_t threads = volume(own.program.block), wave = context.target.wave_size;
+    const bool by_one = threads == 1, by_wave = threads == wave && volume(program.block) > wave;
+    STRATA_CHECK((by_one || by_wave || threads == volume(program.block)) && volume(own.program.grid) == 1,
+                 "{}: the finish is for {} threads", program.name, threads);
     const UOp all = make(Op::sink, dtypes::none, {sink.src(0), finish.src(0)}, SinkArg{});
     const Scopes& scopes = context.scopes(sink);
     const int slot = next_free_slot(scopes);
     const UOp thread = thread_number(program.block), first = thread.is_const() ? UOp() : thread < 1;
     const UOp counter = uop::buffer(next_parameter(toposort(all)), dtypes::int32, 1);
     const UOp word = uop::placeholder(1, dtypes::int32, Space::local, slot);
-    const UOp zero = index_const(0);
-    const UOp last = make(Op::last_block, dtypes::none,
-                          {uop::at(counter, zero, first), uop::at(word, zero, first), uop::at(word, zero), sink.src(0)},
-                          IndexArg{static_cast<int>(volume(program.grid))});
+    const UOp zero = index_const(0), counted = uop::at(counter, zero, first);
+    std::vector<UOp> sources{counted, uop::at(word, zero, first), uop::at(word, zero), sink.src(0)};
+    if (by_wave) sources = {counted, by_first_wave(sink.src(0), thread, static_cast<int>(wave))};
+    const UOp last = make(Op::last_block, dtypes::none, sources, IndexArg{static_cast<int>(volume(program.grid))});
     const UOp rest = behind(finish, last, thread, by_one ? first : UOp(), own.program.block, slot + 1);
     const UOp cleared = uop::store(uop::at(uop::after(counter, {last}), zero, first), constant(dtypes::int32, 0));
     program.has_counter = true;

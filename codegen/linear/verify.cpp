@@ -18,7 +18,8 @@ bool is_users(std::span<const UOp> nodes) {
         bool own_memory = u.is(Op::param) && u.as<ParamArg>().space != Space::global;
         bool named = u.is(Op::sink) && !u.as<SinkArg>().name.empty();
         return own_memory || named || u.is(Op::after) || u.is(Op::barrier) || u.is(Op::special) ||
-               u.is(Op::atomic_add) || u.is(Op::last_block) || u.is(Op::shuffle_xor) || u.is(Op::wmma);
+               u.is(Op::atomic_add) || u.is(Op::first_wave) || u.is(Op::last_block) || u.is(Op::shuffle_xor) ||
+               u.is(Op::wmma);
     });
 }
 

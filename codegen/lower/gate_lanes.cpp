@@ -5,7 +5,8 @@
 //                                             behind: s_mov_b32 exec_lo, -1
 //                                                   v_add_f32 v2, v2, v2
 // Neighbours of one gate are one stretch, and EXEC stays as it is until an instruction looks at it. Memory instructions want
-// a lane, so a branch leads around them; others without one are cheaper than the branch.
+// a lane, so a branch leads around them; others without one are cheaper than the branch. What has a gate because of its readers
+// and stands by itself runs for all lanes, unless it reads what some have not.
 #include "strata/asm/lint/access.h"
 #include "strata/codegen/lower/added_p.h"
 #include "strata/codegen/lower/operands_p.h"
@@ -66,12 +67,18 @@ class Gates {
         const Place gate = code[first].gate;
         const lint::Registers mask{code_of(gate), function_.mask_dwords()};
         size_t end = first;
-        bool memory = false, rewritten = false;
+        bool memory = false, rewritten = false, free = lanes_ != gate;
         for (; end < code.size() && code[end].gate == gate && !rewritten; ++end) {
             memory |= (code[end].inst.row->flags & isa::kMemory) != 0;
             const lint::Access access = access_of(code[end]);
+            free &= code[end].as_readers && !memory && !reads_partial(access);
             for (const lint::Write& write : access.all_writes()) rewritten |= write.registers.overlaps(mask);
         }
+        if (free) {
+            for (size_t i = first; i < end; ++i) plain(code[i]);
+            return end;
+        }
+        for (size_t i = first; i < end; ++i) note_writes(access_of(code[i]), true);
         if (lanes_ != gate) put(move_mask(function_, isa::code::exec_lo, mask.first, code[first].origin));
         lanes_ = gate;
         const uint32_t depth = function_.blocks.back().depth;
@@ -95,7 +102,25 @@ class Gates {
             if (write.registers.overlaps(exec)) lanes_ = {};
             if (lanes_ && write.registers.overlaps({code_of(lanes_), function_.mask_dwords()})) lanes_.dwords = 0;
         }
+        note_writes(access, false);
         put(instruction);
+    }
+
+    void note_writes(const lint::Access& access, bool gated) {
+        for (const lint::Write& write : access.all_writes())
+            for (uint32_t i = 0; i < write.registers.count && is_vector(write.registers); ++i) {
+                const size_t row = write.registers.first - size_t{lint::kVectors} + i;
+                if (row >= partial_.size()) partial_.resize(row + 1);
+                if (gated || !write.partly) partial_[row] = gated;
+            }
+    }
+    bool reads_partial(const lint::Access& access) const {
+        for (const lint::Read& read : access.all_reads())
+            for (uint32_t i = 0; i < read.registers.count && is_vector(read.registers); ++i) {
+                const size_t row = read.registers.first - size_t{lint::kVectors} + i;
+                if (row < partial_.size() && partial_[row]) return true;
+            }
+        return false;
     }
 
     void restore(uint32_t origin) {
@@ -108,6 +133,8 @@ class Gates {
     MachineFunction& function_;
     Place lanes_;  ///< the gate that EXEC has; none: all lanes. Of no dwords: a value that is nowhere else
     std::vector<uint32_t> first_;  ///< of each old block
+    std::vector<bool>
+        partial_;  ///< vector registers that have been written for some lanes alone since they were for all
 };
 
 }  // namespace

@@ -2,7 +2,9 @@
 //
 //   release; barrier; number = add 1 to the counter, by one lane of the block; lds = number, by that lane; barrier
 //   every wave: if lds is not the last number: end; acquire
-// Each wave releases what it stored itself, and acquires what others did: its caches are its own.
+// Each wave releases what it stored itself, and acquires what others did: its caches are its own. Where the others of the block ended
+// before (first_wave), the one that is left needs no barrier:
+//   release; number = add 1 to the counter, by its first lane; if that is not the last number: end; acquire
 #include "strata/codegen/lower/added_p.h"
 #include "strata/codegen/lower/select_p.h"
 
@@ -39,9 +41,25 @@ void Selector::fence(bool releases) {
     }
 }
 
+/// The wave ends unless the scalar compares so.
+void Selector::go_on_where(std::string_view compare, Source value, uint64_t number, std::string label) {
+    code_.scalar_compare(compare, value, Source::of_number(number));
+    const uint32_t depth = code_.depth();
+    code_.add("s_cbranch_scc1").target = code_.block() + 2;
+    code_.open_block("", depth);
+    code_.add("s_endpgm");
+    code_.open_block(std::move(label), depth);
+}
+
+void Selector::first_wave(UOp u) {
+    const Source thread = Source::of(code_.scalar("v_readfirstlane_b32", {value(u.src(0))}));
+    go_on_where("s_cmp_lt_u32", thread, static_cast<uint64_t>(u.as<IndexArg>().index), "first_wave");
+}
+
 void Selector::last_block(UOp u) {
+    const bool one_wave = !u.src(1).is(Op::index);
     fence(true);
-    barrier();
+    if (!one_wave) barrier();
     const Place one = code_.in_vector(Source::of_number(1)), number = function_.add(Bank::vector, 1);
     code_.copy(number, Source::of_number(0));
     Instruction& counted = add_access("global_atomic_add_u32", access_to(u.src(0)), one);
@@ -53,18 +71,15 @@ void Selector::last_block(UOp u) {
     } else {
         counted.inst.glc = true;
     }
-    add_access("ds_store_b32", access_to(u.src(1)), number);
-    barrier();
-    const Place told = function_.add(Bank::vector, 1);
-    add_access("ds_load_b32", access_to(u.src(2)), {}).dst[0] = told;
+    Place told = number;
+    if (!one_wave) {
+        add_access("ds_store_b32", access_to(u.src(1)), number);
+        barrier();
+        told = function_.add(Bank::vector, 1);
+        add_access("ds_load_b32", access_to(u.src(2)), {}).dst[0] = told;
+    }
     const Source which = Source::of(code_.scalar("v_readfirstlane_b32", {Source::of(told)}));
-    const auto last = static_cast<uint64_t>(u.as<IndexArg>().index - 1);
-    code_.scalar_compare("s_cmp_eq_u32", which, Source::of_number(last));
-    const uint32_t depth = code_.depth();
-    code_.add("s_cbranch_scc1").target = code_.block() + 2;
-    code_.open_block("", depth);
-    code_.add("s_endpgm");
-    code_.open_block("last", depth);
+    go_on_where("s_cmp_eq_u32", which, static_cast<uint64_t>(u.as<IndexArg>().index - 1), "last");
     fence(false);
 }
 

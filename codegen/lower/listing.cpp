@@ -43,6 +43,7 @@ class Listing {
             case Op::load: return define(u, numbered("val", next_val_++), with_sources(u));
             case Op::store: return fmt::format("{} = {}", name(u.src(0)), name(u.src(1)));
             case Op::barrier: return "barrier";
+            case Op::first_wave: return fmt::format("end unless {} < {}", name(u.src(0)), u.as<IndexArg>().index);
             case Op::last_block:
                 return fmt::format("end unless last of {} by {}", u.as<IndexArg>().index, name(u.src(0)));
             default:

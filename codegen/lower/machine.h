@@ -51,6 +51,7 @@ struct Instruction {
     std::array<Place, 2> dst{};
     std::array<Place, 4> src{};
     Place gate{};  ///< lane mask: runs for these lanes alone; what dst holds in others matters only where keeps says so
+    bool as_readers = false;  ///< the gate is that of all who read the result: it may run for other lanes too
     bool keeps =
         false;  ///< some of dst[0], or lanes without the gate, stay as they were or are added to: dst[0] is read too
     bool unchanging = false;  ///< loads from memory that nobody writes while the kernel runs

@@ -195,6 +195,7 @@ bool Selector::select(UOp u) {
         case Op::load: return load(u);
         case Op::store: return store(u);
         case Op::atomic_add: return atomic(u);
+        case Op::first_wave: first_wave(u); return true;
         case Op::last_block: last_block(u); return true;
         case Op::vec: {
             Value all;

@@ -205,7 +205,9 @@ class Selector {
     Source added_to_field(const Field& field, DType type, const Source& old, const Source& value);
     Source rounded_to_bfloat16(const Source& x);
     // last_block.cpp
+    void first_wave(UOp u);
     void last_block(UOp u);
+    void go_on_where(std::string_view compare, Source value, uint64_t number, std::string label);
     void fence(bool releases);
     void compare_and_swap(const Access& where, Place now, Place to, Place from);
 

@@ -34,8 +34,10 @@ class Spreader {
             Instruction& instruction = code[i];
             if (instruction.gate && instruction.keeps) release(code, i);
             if (!instruction.gate && computes(instruction))
-                if (const Place gate = gate_of_readers(instruction); gate && defined_before(code, i, gate))
+                if (const Place gate = gate_of_readers(instruction); gate && defined_before(code, i, gate)) {
                     instruction.gate = gate;
+                    instruction.as_readers = true;
+                }
             for (Place p : instruction.src) read(p, instruction.gate);
             if (instruction.keeps) read(instruction.dst[0], {});
         }

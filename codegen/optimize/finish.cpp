@@ -1,4 +1,5 @@
-// spread_finish: what the last block of a kernel computes by itself is shared by the threads that it has.
+// spread_finish: what the last block of a kernel computes by itself is shared by the threads that it has, or where it is little by
+// those of the first wave, as long as that has stored what the block did.
 //
 // Before  end(store(out[i], reduce(add, load(part[i * 512 + p]), p)), i)      i, p serial, a block of 256 threads
 // After   the same over i = 8 slow + fast, p = 32 slow + fast, the fast parts threads
@@ -19,6 +20,7 @@ namespace {
 
 constexpr int64_t kFewest = 8;    // threads of a result that read neighbours, where there are many results
 constexpr int64_t kUnderWay = 8;  // loads of a thread that do not wait for each other
+constexpr int64_t kLittle = 16;   // loads of a thread of the first wave, where others are left without any
 
 int64_t size_of(UOp range) { return range ? range_arg(range).size : 1; }
 
@@ -46,13 +48,26 @@ UOp split(UOp sink, UOp& range, int64_t count, Axis axis) {
     return replace_range(sink, old, slow * count + fast, std::array{slow, fast});
 }
 
+/// Whether thread 0 of a block stores all that it does: its threads are those of reductions, and no store is in their ranges.
+bool stores_by_one_thread(UOp sink) {
+    const auto axis = [](UOp u) { return range_arg(u).axis; };
+    for (UOp u : toposort(sink)) {
+        if (u.is(Op::range) && (axis(u) == Axis::local || axis(u) == Axis::lane)) return false;
+        if (u.is(Op::end) && std::ranges::any_of(u.src().subspan(1), [&](UOp r) { return axis(r) == Axis::group; }))
+            return false;
+    }
+    return true;
+}
+
 }  // namespace
 
-Kernel spread_finish(const Kernel& kernel) {
-    const int64_t threads = block_size(kernel);
+Kernel spread_finish(const Kernel& kernel, const Target& target) {
     UOp finish = finish_of(kernel.sink);
-    if (!finish || threads == 1) return kernel;
+    if (!finish || block_size(kernel) == 1) return kernel;
     UOp results = longest(finish, Axis::loop), terms = longest(finish, Axis::reduce);
+    const bool is_little = size_of(results) * size_of(terms) <= kLittle * target.wave_size;
+    const bool first_wave = is_little && stores_by_one_thread(without_finish(kernel.sink));
+    const int64_t threads = first_wave ? std::min<int64_t>(block_size(kernel), target.wave_size) : block_size(kernel);
     int64_t to_each = terms ? threads : 1;
     const auto more_than_needed = [&] {
         return to_each > std::max<int64_t>(size_of(terms), 1) ||

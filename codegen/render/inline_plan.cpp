@@ -49,7 +49,7 @@ class Planner {
             block_[i] = open.back();
             if (u.is(Op::range)) open.push_back(i + 1);
             if (u.is(Op::store) || u.is(Op::atomic_add)) stores_[skip_after(u.src(0).src(0))].push_back(i);
-            if (u.is(Op::barrier) || u.is(Op::last_block)) barriers_.push_back(i);
+            if (u.is(Op::barrier) || u.is(Op::first_wave) || u.is(Op::last_block)) barriers_.push_back(i);
         }
     }
 

@@ -123,11 +123,15 @@ class Renderer {
                 if (by_groups_) line("strata_fence_of_products();");
                 line("__syncthreads();");
                 return true;
-            case Op::last_block:
-                line("if (!strata_comes_last(&{}, &{}, {}, {})) return;", element(u.src(0)).text,
-                     element(u.src(1)).text, u.src(0).src().size() == 3 ? value(u.src(0).src(2)).text : "true",
-                     u.as<IndexArg>().index);
+            case Op::first_wave:
+                line("if ({} >= {}) return;", first_lane(value(u.src(0)).text), u.as<IndexArg>().index);
                 return true;
+            case Op::last_block: {
+                const std::string word = u.src(1).is(Op::index) ? fmt::format("&{}, ", element(u.src(1)).text) : "";
+                line("if (!strata_comes_last(&{}, {}{}, {})) return;", element(u.src(0)).text, word,
+                     u.src(0).src().size() == 3 ? value(u.src(0).src(2)).text : "true", u.as<IndexArg>().index);
+                return true;
+            }
             case Op::define_var:
             case Op::index: return true;
             default: return false;
@@ -170,10 +174,15 @@ class Renderer {
     int64_t local_alignment() const { return by_groups_ ? kSwizzledBytes : 16; }
     bool asks_for_memory() const { return dynamic_lds(program_, target_) > 0; }
 
+    /// What all lanes of a wave have alike.
+    std::string first_lane(const std::string& text) const {
+        return target_.arch.is_amd() ? fmt::format("__builtin_amdgcn_readfirstlane({})", text) : text;
+    }
+
     Expression special(UOp u) const {
         const SpecialArg& arg = u.as<SpecialArg>();
         if (arg.thread && scalar_threads_[static_cast<size_t>(arg.dim)])
-            return {fmt::format("__builtin_amdgcn_readfirstlane(threadIdx.{})", "xyz"[arg.dim])};
+            return {first_lane(fmt::format("threadIdx.{}", "xyz"[arg.dim]))};
         return {fmt::format("{}.{}", arg.thread ? "threadIdx" : "blockIdx", "xyz"[arg.dim])};
     }
 

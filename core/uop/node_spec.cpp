@@ -126,9 +126,16 @@ std::string check_store(UOp u, Level) {
     return {};
 }
 
+std::string check_first_wave(UOp u, Level) {
+    if (u.as<IndexArg>().index < 1) return "counts threads";
+    if (u.src().size() < 2 || !u.src(0).dtype().is_integer()) return "takes the number of a thread, and effects";
+    return only_effects(u.src().subspan(1));
+}
+
 std::string check_last_block(UOp u, Level) {
     if (u.as<IndexArg>().index < 1) return "counts blocks";
-    if (u.src().size() < 4) return "takes a counter, a word of the block twice, and effects";
+    const bool one_wave = u.src().size() > 1 && is_effect(u.src(1));
+    if (u.src().size() < (one_wave ? 2 : 4)) return "takes a counter, a word of the block twice, and effects";
     const auto is_word = [](UOp at, Space space) {
         if (!at.is(Op::index) || at.dtype() != dtypes::int32) return false;
         UOp memory = at.src(0);
@@ -136,6 +143,7 @@ std::string check_last_block(UOp u, Level) {
         return memory.is(Op::param) && memory.as<ParamArg>().space == space;
     };
     if (!is_word(u.src(0), Space::global)) return "counts in an int32 of global memory";
+    if (one_wave) return only_effects(u.src().subspan(1));
     if (!is_word(u.src(1), Space::local) || !is_word(u.src(2), Space::local))
         return "tells the block by an int32 of its memory";
     if (u.src(0).src().size() != u.src(1).src().size() || u.src(2).src().size() != 2)
@@ -216,6 +224,7 @@ Check check_of(Op op) {
         case Op::load: return check_load;
         case Op::store:
         case Op::atomic_add: return check_store;
+        case Op::first_wave: return check_first_wave;
         case Op::last_block: return check_last_block;
         case Op::after: return check_after;
         case Op::end: return check_end;

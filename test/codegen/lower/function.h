@@ -67,7 +67,7 @@ inline LinearProgram copying() {
 }
 
 /// A function of placed instructions, from text: "label:" begins a block; "gate s4: " in front of an instruction names the
-/// mask of the lanes for which it runs.
+/// mask of the lanes for which it runs, "as s4: " that of those who read its result.
 struct Function {
     Function(isa::Arch arch, std::string_view text, LinearProgram from = {.name = "k"})
         : program(std::move(from)),
@@ -128,9 +128,11 @@ struct Function {
   private:
     void add(std::string_view line) {
         Instruction instruction{};
-        if (line.starts_with("gate ")) {
+        for (const std::string_view word : {"gate ", "as "}) {
+            if (!line.starts_with(word)) continue;
             const size_t colon = line.find(':');
-            instruction.gate = mask(line.substr(5, colon - 5));
+            instruction.gate = mask(line.substr(word.size(), colon - word.size()));
+            instruction.as_readers = word == "as ";
             line.remove_prefix(colon + 2);
         }
         const std::string_view mnemonic = line.substr(0, line.find(' '));

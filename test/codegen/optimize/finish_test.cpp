@@ -42,22 +42,59 @@ TEST(Finish, ActionsChangeWhatAllBlocksComputeAlone) {
     }
 }
 
-TEST(Finish, IsForAsManyThreadsAsTheBlockHas) {
+TEST(Finish, IsForAsManyThreadsAsTheBlockOrItsFirstWaveHas) {
     GraphScope scope;
+    const auto threads = [](const Kernel& kernel) {
+        const Kernel spread = spread_finish(kernel, gfx1100);
+        EXPECT_EQ(without_finish(spread).sink, without_finish(kernel).sink);
+        return block_size({finish_of(spread.sink), ""});
+    };
     for (UOp root : examples()) {
-        const Kernel start = with_finish_of(root);
-        for (const Kernel& kernel : {start, heuristic(start, gfx1100).kernel}) {
-            const Kernel spread = spread_finish(kernel);
-            EXPECT_EQ(without_finish(spread).sink, without_finish(kernel).sink);
-            EXPECT_EQ(block_size({finish_of(spread.sink), ""}), block_size(kernel)) << tree(root);
-        }
+        const Kernel start = with_finish_of(root), kernel = heuristic(start, gfx1100).kernel;
+        EXPECT_EQ(threads(start), block_size(start)) << tree(root);
+        const bool of_reductions = std::ranges::none_of(ranges(without_finish(kernel.sink)),
+                                                        [](UOp r) { return range_arg(r).axis == Axis::local; });
+        EXPECT_EQ(threads(kernel), of_reductions ? 32 : block_size(kernel)) << tree(kernel.sink);
     }
+}
+
+Kernel by_hand(UOp root, std::string_view actions) {
+    return apply_all(with_finish_of(root), parse_actions(actions).value(), gfx1100).value();
+}
+
+TEST(Finish, OfOneWaveWantsLittleToDoAndThreadZeroToStoreAll) {
+    GraphScope scope;
+    const auto is_of_one_wave = [](const Kernel& kernel) {
+        return block_size({finish_of(spread_finish(kernel, gfx1100).sink), ""}) < block_size(kernel);
+    };
+    EXPECT_TRUE(is_of_one_wave(by_hand(sum(filled({1 << 18}), {0}), "group(0, 256)")));
+    EXPECT_FALSE(is_of_one_wave(by_hand(sum(filled({1 << 18}), {0}), "local(0, 2) group(0, 128)")))
+        << "two threads store";
+    EXPECT_FALSE(is_of_one_wave(by_hand(sum(filled({1 << 18}), {0}), "group(0, 32)"))) << "a block is one wave";
+    EXPECT_FALSE(is_of_one_wave(by_hand(sum(filled({1 << 26}), {0}), "group(0, 256)"))) << "much to do";
+}
+
+TEST(Finish, WavesBehindTheLastBarrierEndWhereOneFinishes) {
+    GraphScope scope;
+    const auto order_of = [](std::string_view actions) {
+        const Kernel kernel = spread_finish(by_hand(sum(filled({1 << 18}), {0}), actions), gfx1100);
+        const LinearProgram program = linearize(kernel, gfx1100).value();
+        std::vector<Op> order;
+        for (UOp u : program.ops) {
+            if (u.is(Op::barrier) || u.is(Op::first_wave) || u.is(Op::last_block)) order.push_back(u.op());
+            if (u.is(Op::first_wave)) EXPECT_EQ(u.as<IndexArg>().index, 32);
+            if (u.is(Op::last_block)) EXPECT_EQ(u.src(1).is(Op::index), order.size() < 2 || order[1] != Op::first_wave);
+        }
+        return order;
+    };
+    EXPECT_EQ(order_of("group(0, 256)"), (std::vector{Op::barrier, Op::first_wave, Op::last_block}));
+    EXPECT_EQ(order_of("group(0, 32)"), (std::vector{Op::last_block}));
 }
 
 TEST(Finish, ComesBehindAllThatBlocksDoWithACounterBehindAllParameters) {
     GraphScope scope;
     for (UOp root : examples()) {
-        const Kernel kernel = spread_finish(heuristic(with_finish_of(root), gfx1100).kernel);
+        const Kernel kernel = spread_finish(heuristic(with_finish_of(root), gfx1100).kernel, gfx1100);
         const LinearProgram program = linearize(kernel, gfx1100).value();
         const auto last = std::ranges::find_if(program.ops, [](UOp u) { return u.is(Op::last_block); });
         ASSERT_NE(last, program.ops.end());

@@ -98,6 +98,27 @@ TEST(VerifyKernel, ChecksMemoryNodes) {
     EXPECT_FALSE(verify_kernel(store(param(0), r0, load(param(1), r0))).has_value());
 }
 
+TEST(VerifyKernel, ChecksWhichWavesAndBlocksGoOn) {
+    const UOp zero = make(Op::constant, dtypes::index, {}, ConstArg{0, 0}),
+              counter = place(param(1, dtypes::int32), zero);
+    const UOp stored = store(param(0), zero, constant(dtypes::float32, 1));
+    const auto first_wave = [](UOp thread, UOp effect, int threads) {
+        return make(Op::first_wave, dtypes::none, {thread, effect}, IndexArg{threads});
+    };
+    const auto last_block = [](std::initializer_list<UOp> sources, int blocks = 2) {
+        return sink(make(Op::last_block, dtypes::none, sources, IndexArg{blocks}));
+    };
+    const UOp one_wave = first_wave(zero, stored, 32);
+    EXPECT_TRUE(verify_kernel(sink(one_wave)));
+    EXPECT_TRUE(verify_kernel(last_block({counter, one_wave})));
+    expect_fault(verify_kernel(sink(first_wave(zero, stored, 0))), "counts threads");
+    expect_fault(verify_kernel(sink(first_wave(constant(dtypes::float32, 1), stored, 32))), "the number of a thread");
+    expect_fault(verify_kernel(sink(first_wave(zero, zero, 32))), "lists effects");
+    expect_fault(verify_kernel(last_block({counter, one_wave}, 0)), "counts blocks");
+    expect_fault(verify_kernel(last_block({counter, counter, stored})), "takes a counter");
+    expect_fault(verify_kernel(last_block({place(param(0), zero), one_wave})), "counts in an int32 of global memory");
+}
+
 TEST(VerifyLinear, FollowsLoopsAndValues) {
     DType t = dtypes::int32;
     UOp out = param(0), in = param(1), r = axis(0, Axis::loop, t), s = axis(1, Axis::reduce, t);
