@@ -27,9 +27,15 @@ TEST_P(Local, LoadsOfEveryWidthAndPatternAgreeWithTheBytes) {
         int rows;
     };
     const Load loads[] = {{"b32", "b32", 1}, {"b64", "b64", 2}, {"b96", "b96", 3}, {"b128", "b128", 4}};
-    const auto patterns = {+[](int lane) { return lane * 16; }, +[](int) { return 64; },
-                           +[](int lane) { return lane / 16 * 48; }, +[](int lane) { return (lane * 37 % 64) * 16; },
-                           +[](int lane) { return 1024 - 16 * (lane % 16); }};
+    const auto patterns = {
+        +[](int lane) { return lane * 16; }, +[](int) { return 64; }, +[](int lane) { return lane / 16 * 48; },
+        +[](int lane) { return (lane * 37 % 64) * 16; }, +[](int lane) { return 1024 - 16 * (lane % 16); },
+        // of rows and columns of threads, and of all but one of them
+        +[](int lane) { return lane / 8 * 80; }, +[](int lane) { return lane / 4 * 5 % 32 * 16; },
+        +[](int lane) { return lane == 13 ? 32 : lane / 4 * 48; },
+        +[](int lane) { return lane == 38 ? 16 : lane / 4 * 48; }, +[](int lane) { return lane % 8 * 32; },
+        +[](int lane) { return lane % 16 * 16; }, +[](int lane) { return lane == 29 ? 0 : lane % 16 * 16; },
+        +[](int lane) { return lane == 60 ? 0 : lane % 16 * 16; }};
     for (const Load& load : loads)
         for (auto pattern : patterns)
             for (uint64_t exec : {~0ull, 0x70f0f3355aac3ull}) {
