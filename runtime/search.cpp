@@ -77,7 +77,7 @@ Scheduled search(Device& device, const codegen::Kernel& kernel, std::span<const 
     const codegen::Limits usual{.candidates = settings().search_candidates,
                                 .round = compiled_in_a_round(settings().beam)};
     CandidateCompiler compiler(target);
-    std::unique_ptr<DeviceJudge> judge;
+    std::unique_ptr<DeviceJudge> judge;  // gives its memory back when the search has said how long it took
     std::optional<SearchResult> run;
     const auto judge_them = [&] {
         judge = judge_of(device, kernel, beam.start(), slots, compiler);
