@@ -9,25 +9,8 @@
 #include "strata/runtime/search_compiler_p.h"
 
 namespace strata::runtime {
-namespace {
 
 using codegen::Compiled, codegen::Scheduled;
-
-/// The longest first, so that no thread is left alone with it at the end; behind them those of which `is_late` holds.
-template <class Late>
-std::vector<size_t> longest_first(std::span<const Scheduled> candidates, Late is_late) {
-    std::vector<std::tuple<bool, int64_t, size_t>> keys;
-    for (size_t i = 0; i < candidates.size(); ++i) {
-        const UOp sink = candidates[i].kernel.sink;
-        keys.emplace_back(is_late(sink), -static_cast<int64_t>(codegen::count_unrolled(sink)), i);
-    }
-    std::ranges::sort(keys);
-    std::vector<size_t> order;
-    for (const auto& [late, nodes, i] : keys) order.push_back(i);
-    return order;
-}
-
-}  // namespace
 
 void CandidateCompiler::ahead(const std::function<void()>& mine, const std::function<std::vector<Scheduled>()>& find) {
     const auto first = [&] {
@@ -45,10 +28,11 @@ void CandidateCompiler::ahead(const std::function<void()>& mine, const std::func
 }
 
 void CandidateCompiler::compile_all(std::span<const Scheduled> candidates) {
+    const std::vector<size_t> order = longest_first(candidates);
     {
         std::lock_guard lock(mutex_);
         if (ended_) return;
-        for (size_t i : longest_first(candidates, [](UOp) { return false; })) ahead_.push_back({candidates[i]});
+        for (size_t i : order) ahead_.push_back({candidates[i]});
     }
     const auto next = [&](size_t i) {
         {
@@ -66,9 +50,8 @@ void CandidateCompiler::each(std::span<const Scheduled> candidates,
     ended_ = true;
     std::vector<Result<Compiled>> compiled(candidates.size(), Compiled{});
     std::atomic<size_t> under_way = candidates.size();
-    // What somebody is at is waited for when there is nothing else to do.
     parallel_in_order(
-        longest_first(candidates, [&](UOp sink) { return has_begun(sink); }),
+        longest_first(candidates),
         [&](size_t i) {
             compiled[i] = take(candidates[i]);
             --under_way;
@@ -85,6 +68,19 @@ bool CandidateCompiler::has_begun(UOp sink) {
     std::lock_guard lock(mutex_);
     const Candidate* const found = known(sink);
     return found && found->state != State::waits;
+}
+
+/// The longest first, so that no thread is left alone with it at the end; what somebody is at last, as that is waited for.
+std::vector<size_t> CandidateCompiler::longest_first(std::span<const Scheduled> candidates) {
+    std::vector<std::tuple<bool, int64_t, size_t>> keys;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+        const UOp sink = candidates[i].kernel.sink;
+        keys.emplace_back(has_begun(sink), -static_cast<int64_t>(codegen::count_unrolled(sink)), i);
+    }
+    std::ranges::sort(keys);
+    std::vector<size_t> order;
+    for (const auto& [begun, nodes, i] : keys) order.push_back(i);
+    return order;
 }
 
 /// Of one that this thread has under way. Where it fails to the end, as interrupted, whoever wants it tries anew.

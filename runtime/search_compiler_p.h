@@ -38,6 +38,7 @@ class CandidateCompiler {
     void compile_all(std::span<const codegen::Scheduled> candidates);
     Candidate* known(UOp sink);
     bool has_begun(UOp sink);
+    std::vector<size_t> longest_first(std::span<const codegen::Scheduled> candidates);
     void compile(Candidate& candidate);
     Result<codegen::Compiled> take(const codegen::Scheduled& scheduled);
 

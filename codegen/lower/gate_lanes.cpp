@@ -57,7 +57,7 @@ class Gates {
             if (code[i].gate)
                 i = stretch(code, i);
             else
-                plain(code[i++]);
+                plain(code[i], access_of(code[i])), ++i;
         const bool ends = !code.empty() && code.back().inst.row->mnemonic == "s_endpgm";
         if (!ends) restore(code.empty() ? 0 : code.back().origin);
     }
@@ -68,17 +68,18 @@ class Gates {
         const lint::Registers mask{code_of(gate), function_.mask_dwords()};
         size_t end = first;
         bool memory = false, rewritten = false, free = lanes_ != gate;
+        accesses_.clear();
         for (; end < code.size() && code[end].gate == gate && !rewritten; ++end) {
             memory |= (code[end].inst.row->flags & isa::kMemory) != 0;
-            const lint::Access access = access_of(code[end]);
+            const lint::Access& access = accesses_.emplace_back(access_of(code[end]));
             free &= code[end].as_readers && !memory && !reads_partial(access);
             for (const lint::Write& write : access.all_writes()) rewritten |= write.registers.overlaps(mask);
         }
         if (free) {
-            for (size_t i = first; i < end; ++i) plain(code[i]);
+            for (size_t i = first; i < end; ++i) plain(code[i], accesses_[i - first]);
             return end;
         }
-        for (size_t i = first; i < end; ++i) note_writes(access_of(code[i]), true);
+        for (const lint::Access& access : accesses_) note_writes(access, true);
         if (lanes_ != gate) put(move_mask(function_, isa::code::exec_lo, mask.first, code[first].origin));
         lanes_ = gate;
         const uint32_t depth = function_.blocks.back().depth;
@@ -92,9 +93,8 @@ class Gates {
         return end;
     }
 
-    void plain(const Instruction& instruction) {
+    void plain(const Instruction& instruction, const lint::Access& access) {
         const lint::Registers exec{isa::code::exec_lo, 2};
-        const lint::Access access = access_of(instruction);
         bool reads = is_branch(instruction);
         for (const lint::Read& read : access.all_reads()) reads |= read.registers.overlaps(exec);
         if (reads) restore(instruction.origin);
@@ -132,7 +132,8 @@ class Gates {
 
     MachineFunction& function_;
     Place lanes_;  ///< the gate that EXEC has; none: all lanes. Of no dwords: a value that is nowhere else
-    std::vector<uint32_t> first_;  ///< of each old block
+    std::vector<uint32_t> first_;         ///< of each old block
+    std::vector<lint::Access> accesses_;  ///< of a stretch
     std::vector<bool>
         partial_;  ///< vector registers that have been written for some lanes alone since they were for all
 };

@@ -132,11 +132,7 @@ class Start {
 class Search {
   public:
     Search(Start& start, int width, Judge& judge, const Limits& limits)
-        : start_(start),
-          target_(start.target),
-          width_(static_cast<size_t>(std::max(width, 1))),
-          judge_(judge),
-          limits_(limits) {}
+        : start_(start), width_(static_cast<size_t>(std::max(width, 1))), judge_(judge), limits_(limits) {}
 
     Result<SearchResult> run() {
         const Kernel& kernel = start_.kernel;
@@ -240,7 +236,7 @@ class Search {
         return promising(successors(start_.schedules, std::span(beam), seen_));
     }
     std::vector<Candidate> promising(std::vector<Candidate> candidates) {
-        result_.left_out += keep_promising(candidates, limits_.round, target_);
+        result_.left_out += keep_promising(candidates, limits_.round, start_.target);
         return candidates;
     }
 
@@ -255,7 +251,7 @@ class Search {
         return out;
     }
     bool is_bound_by_memory(const Kernel& kernel) const {
-        const StaticCost cost = static_cost(kernel, target_);
+        const StaticCost cost = static_cost(kernel, start_.target);
         return cost.memory >= std::max({cost.vector, cost.matrix, cost.local, cost.lines, cost.latency});
     }
 
@@ -300,7 +296,6 @@ class Search {
     using Clock = std::chrono::steady_clock;
 
     Start& start_;
-    const Target& target_;
     size_t width_;
     Judge& judge_;
     Limits limits_;

@@ -63,11 +63,12 @@ bool stores_by_one_thread(UOp sink) {
 
 Kernel spread_finish(const Kernel& kernel, const Target& target) {
     UOp finish = finish_of(kernel.sink);
-    if (!finish || block_size(kernel) == 1) return kernel;
+    const int64_t block = block_size(kernel), wave = target.wave_size;
+    if (!finish || block == 1) return kernel;
     UOp results = longest(finish, Axis::loop), terms = longest(finish, Axis::reduce);
-    const bool is_little = size_of(results) * size_of(terms) <= kLittle * target.wave_size;
-    const bool first_wave = is_little && stores_by_one_thread(without_finish(kernel.sink));
-    const int64_t threads = first_wave ? std::min<int64_t>(block_size(kernel), target.wave_size) : block_size(kernel);
+    const bool is_little = size_of(results) * size_of(terms) <= kLittle * wave;
+    const bool first_wave = block > wave && is_little && stores_by_one_thread(without_finish(kernel.sink));
+    const int64_t threads = first_wave ? wave : block;
     int64_t to_each = terms ? threads : 1;
     const auto more_than_needed = [&] {
         return to_each > std::max<int64_t>(size_of(terms), 1) ||
