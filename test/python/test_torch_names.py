@@ -1,100 +1,299 @@
-"""strata.nn.functional: torch.nn.functional's names and arguments, against NumPy, and against torch where that is installed."""
+"""strata.nn.functional: torch.nn.functional's names, arguments and defaults; values, in every floating type, and derivatives against
+NumPy, and against torch where that is installed."""
+
+import ast
+import inspect
+from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.lib.stride_tricks import sliding_window_view
+import torch_reference
+import torch_reference_images
+from rows_of_torch import ROWS
 
 import strata
 import strata.nn.functional as F
 from strata import Tensor, nn
+from tested import QUICK_TARGET
 
 try:
     import torch
 except ImportError:
     torch = None
 
-RNG = np.random.default_rng(2)
+# As torch 2.15 documents them.
+SIGNATURES = dict((line.split("(", 1)[0], line) for line in (Path(__file__).parent / "torch_signatures.txt").read_text().splitlines())
+
+SCALED = "low-precision products with scales in torch's own layouts and recipes"
+NOT = {"scaled_mm": SCALED, "scaled_grouped_mm": SCALED, "scaled_addmm": SCALED, "scaled_addmm_": SCALED, "grouped_mm": "products of ragged groups are a loop over x[start:end] @ w[i]"}
+RANDOM = {"dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "gumbel_softmax"}
 
 
-def f32(*shape):
-    return RNG.uniform(-1, 1, shape).astype(np.float32)
+@pytest.fixture(autouse=True)
+def quickly():
+    with strata.config(target=QUICK_TARGET):
+        yield
 
 
-def close(got, want):
-    assert got.shape == np.shape(want)
+def parameters(signature):
+    return [(p.name, p.kind, p.default) for p in signature.parameters.values()]
+
+
+def documented(line):
+    """The same of a signature that is written out."""
+    given = ast.parse(f"def {line}: pass").body[0].args
+    plain = [None] * (len(given.args) - len(given.defaults)) + given.defaults
+    named = [(a.arg, inspect.Parameter.POSITIONAL_OR_KEYWORD, d) for a, d in zip(given.args, plain)] + [(a.arg, inspect.Parameter.KEYWORD_ONLY, d) for a, d in zip(given.kwonlyargs, given.kw_defaults)]
+    return [(name, kind, inspect.Parameter.empty if d is None else ast.literal_eval(d)) for name, kind, d in named]
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_names_arguments_and_defaults_are_torchs(name):
+    if name in NOT:
+        assert not hasattr(F, name), f"{name} is there: take it out of NOT"
+        return
+    assert parameters(inspect.signature(getattr(F, name))) == documented(SIGNATURES[name])
+    assert getattr(F, name).__doc__ and getattr(F, name).__name__ == name
+
+
+def test_there_is_no_name_that_torch_has_not():
+    assert {n for n in vars(F) if not n.startswith("_")} <= set(SIGNATURES)
+
+
+def test_every_function_has_a_row():
+    tested = {name for name, _, _ in ROWS} | {f"{name}_with_indices" for name, _, _ in ROWS}
+    assert set(SIGNATURES) - set(NOT) - RANDOM <= tested
+
+
+def reference(name):
+    name = name.removesuffix("_")
+    return getattr(torch_reference, name, None) or getattr(torch_reference_images, name)
+
+
+def made(make, value):
+    return make(value) if isinstance(value, np.ndarray) else value
+
+
+def called(function, make, given, named):
+    found = function(*(made(make, x) for x in given), **{n: made(make, x) for n, x in named.items()})
+    return found if isinstance(found, tuple) else (found,)
+
+
+def of_type(dtype):
+    return lambda x: Tensor(x).cast(dtype) if x.dtype == np.float64 else Tensor(x)
+
+
+def close(got, want, dtype, label=""):
+    for one, right in zip(got, want, strict=True):
+        assert one.shape == np.shape(right), label
+        if one.dtype.is_float:
+            assert one.dtype == dtype, label
+            # Once rounded: half a unit in the last place, and what float32 leaves on the way.
+            ulp = {"float32": 2e-5, "float16": 2.0**-11 * 1.02, "bfloat16": 2.0**-8 * 1.02}[dtype]
+            np.testing.assert_allclose(one.cast("float64").numpy(), right, rtol=ulp, atol=2e-5, err_msg=label)
+        else:
+            np.testing.assert_array_equal(one.numpy(), right, err_msg=label)
+
+
+BY_NAME = {}
+for _name, _given, _named in ROWS:
+    BY_NAME.setdefault(_name, []).append((_given, _named))
+
+
+def shown(name, given, named):
+    """The call, with shapes for arrays."""
+    say = lambda x: f"{x.dtype}{x.shape}" if isinstance(x, np.ndarray) else repr(x)  # noqa: E731
+    return f"{name}({', '.join([*map(say, given), *(f'{n}={say(x)}' for n, x in named.items())])})"
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_values_are_numpys(name, dtype):
+    for i, (given, named) in enumerate(BY_NAME[name]):
+        if dtype == "float32" or not name.startswith("conv") or i < 1:
+            want = called(reference(name), lambda x: x, given, named)
+            close(called(getattr(F, name), of_type(dtype), given, named), want, dtype, shown(name, given, named))
+
+
+def smooth_arguments(given, named):
+    """Those that a derivative is taken by: the first tensor of floats, in its place among all."""
+    return next((i for i, x in enumerate(given) if isinstance(x, np.ndarray) and x.dtype.kind == "f"), None)
+
+
+@pytest.mark.parametrize("name", [n for n in BY_NAME if n not in ("one_hot", "grid_sample", "rrelu_") and not n.endswith("_")])
+def test_derivatives_are_those_of_numpys_values(name):
+    """Along one direction, by central differences of the reference."""
+    for given, named in BY_NAME[name]:
+        at, label = smooth_arguments(given, named), shown(name, given, named)
+        if at is None or "inplace" in named or "padding_idx" in named or (name == "threshold" and len(given) > 3):
+            continue
+        value = lambda x: np.asarray(called(reference(name), lambda v: v, (*given[:at], x, *given[at + 1 :]), named)[0])  # noqa: B023, E731
+        right = value(given[at])
+        if not np.isfinite(right).all():
+            continue
+        weights, along = np.cos(np.arange(right.size)).reshape(right.shape), np.sin(np.arange(given[at].size) + 1).reshape(given[at].shape)
+        step = 1e-6
+        want = ((value(given[at] + step * along) - value(given[at] - step * along)) / (2 * step) * weights).sum()
+        x = Tensor(given[at]).cast("float32").requires_grad_()
+        got = called(getattr(F, name), of_type("float32"), (*given[:at], x, *given[at + 1 :]), named)[0]
+        slope = strata.gradients((got * Tensor(weights).cast("float32")).sum(), [x])[0]
+        size = abs(slope.numpy() * along).sum()
+        np.testing.assert_allclose((slope.numpy() * along).sum(), want, rtol=1e-4, atol=1e-4 * size + 1e-6, err_msg=label)
+
+
+def same(got, want):
     np.testing.assert_allclose(got.numpy(), want, rtol=2e-5, atol=2e-5)
 
 
-def windows(x, window, stride, padding=0, fill=0.0):
-    """(n, channels, places, window)."""
-    axes = len(window)
-    x = np.pad(x, [(0, 0)] * 2 + [(padding, padding)] * axes, constant_values=fill)
-    return sliding_window_view(x, window, tuple(range(2, 2 + axes)))[(..., *[slice(None, None, stride)] * axes, *[slice(None)] * axes)]
+ARRAY = np.array([[-1.5, 0.25, 2.0], [0.5, -0.75, 7.0]], np.float32)
 
 
-@pytest.mark.parametrize("axes", [1, 2, 3])
-def test_convolutions_and_pools_of_one_to_three_sizes(axes):
-    x, w, b = f32(2, 3, *(7, 6, 5)[:axes]), f32(4, 3, *(3, 2, 3)[:axes]), f32(4)
-    conv, transposed = getattr(F, f"conv{axes}d"), getattr(F, f"conv_transpose{axes}d")
-    want = np.tensordot(windows(x, w.shape[2:], 2, 1), w, (([1, *range(-axes, 0)]), [1, *range(2, 2 + axes)]))
-    want = np.moveaxis(want, -1, 1) + b.reshape(-1, *[1] * axes)
-    close(conv(Tensor(x), Tensor(w), Tensor(b), 2, 1), want)
-    close(conv(Tensor(x[0]), Tensor(w), Tensor(b), stride=2, padding=1), want[0])
-    y = f32(*want.shape)
-    back = strata.vjp(lambda x: conv(x, Tensor(w), stride=2, padding=1), Tensor(x))[1](Tensor(y))[0]
-    more = [size - (2 * (places - 1) + k - 2) for size, places, k in zip(x.shape[2:], y.shape[2:], w.shape[2:])]
-    close(transposed(Tensor(y), Tensor(w), None, 2, 1, more), back.numpy())
-    window = (3, 2, 2)[:axes]
-    inner = tuple(range(-axes, 0))
-    close(getattr(F, f"max_pool{axes}d")(Tensor(x), window, 2), windows(x, window, 2).max(inner))
-    close(getattr(F, f"max_pool{axes}d")(Tensor(x), 2), windows(x, (2,) * axes, 2).max(inner))
-    close(getattr(F, f"avg_pool{axes}d")(Tensor(x), window, 1, 1), windows(x, window, 1, 1).mean(inner))
-    with pytest.raises(strata.ShapeError, match=f"conv{axes}d"):
-        conv(Tensor(f32(3)), Tensor(w))
-    with pytest.raises(strata.UsageError, match=f"max_pool{axes}d"):
-        getattr(F, f"max_pool{axes}d")(Tensor(x), (2,) * 4)
-
-
-def test_dropout_is_that_of_the_layer():
-    x = Tensor.ones(50, 40)
+@pytest.mark.parametrize("name", [n for n, line in SIGNATURES.items() if "inplace=" in line or n.endswith("_")])
+def test_what_is_stored_in_place_is_inputs_value_and_has_its_gradient(name):
+    if name in NOT:
+        return
+    more = (0.1, 7.0) if name.startswith("threshold") else ()
+    plain, image = name.removesuffix("_"), np.tile(ARRAY, (2, 3, 2, 2, 1))[tuple([0] * (2 if "dropout1d" == name else 1 if "dropout2d" == name else 0))] if "dropout" in name else ARRAY
     strata.manual_seed(3)
-    got = F.dropout(x, 0.25).numpy()
+    want = getattr(F, plain)(Tensor(image), *more, **({"training": True} if "dropout" in name else {}))
+    x = Tensor(image).requires_grad_()
+    y = x * 1
     strata.manual_seed(3)
-    np.testing.assert_array_equal(got, nn.Dropout(0.25)(x).numpy())
-    assert set(np.unique(got)) == {0.0, np.float32(1 / 0.75)} and abs(got.mean() - 1) < 0.06
-    assert F.dropout(x, 0.5, training=False) is x and F.dropout(x, 1.0).sum().item() == 0
-    with pytest.raises(strata.UsageError, match="between 0 and 1"):
-        F.dropout(x, 1.5)
+    got = getattr(F, name)(y, *more, **({} if name.endswith("_") else {"inplace": True}), **({"training": True} if "dropout" in name else {}))
+    assert got is y
+    same(y, want.numpy())
+    y.sum().backward()
+    assert x.grad.shape == x.shape and not (x.grad.numpy() == 0).all()
+    same(x, image)
 
 
-def test_others_are_numpys():
-    x, y, w, b = f32(3, 8), f32(3, 8), f32(5, 8), f32(5)
-    t, u, e = Tensor(x), Tensor(y), np.exp(x)
-    centred = x - x.mean(1, keepdims=True)
-    for got, want in [
-        (F.linear(t, Tensor(w), Tensor(b)), x @ w.T + b), (F.softmax(t, dim=0), e / e.sum(0)), (F.log_softmax(t, 1), np.log(e / e.sum(1, keepdims=True))), (F.leaky_relu(t, 0.2), np.where(x > 0, x, 0.2 * x)), (F.elu(t, 2.0), np.where(x > 0, x, 2 * np.expm1(x))),
-        (F.softplus(t), np.log1p(e)), (F.logsigmoid(t), -np.log1p(1 / e)), (F.glu(t), x[:, :4] / (1 + np.exp(-x[:, 4:]))), (F.layer_norm(t, 8), centred / np.sqrt(x.var(1, keepdims=True) + 1e-5)), (F.normalize(t), x / np.linalg.norm(x, axis=1, keepdims=True)),
-        (F.cosine_similarity(t, u), (x * y).sum(1) / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1)), (F.mse_loss(t, u), ((x - y) ** 2).mean()), (F.l1_loss(t, u, "sum"), abs(x - y).sum()), (F.huber_loss(t, u, delta=0.5), np.where(abs(x - y) < 0.5, (x - y) ** 2 / 2, 0.5 * (abs(x - y) - 0.25)).mean()),
-        (F.cross_entropy(t, Tensor([1, 0, 7])), -np.log(e / e.sum(1, keepdims=True))[range(3), [1, 0, 7]].mean()), (F.nll_loss(t, Tensor([1, 0, 7])), -x[range(3), [1, 0, 7]].mean()), (F.pad(t, (1, 2)), np.pad(x, ((0, 0), (1, 2)))), (F.pad(t, (1, 2, 0, 3), value=4), np.pad(x, ((0, 3), (1, 2)), constant_values=4)),
-        (F.pad(t, (2, 1), "reflect"), np.pad(x, ((0, 0), (2, 1)), "reflect")), (F.one_hot(Tensor([2, 0]), 3), np.eye(3)[[2, 0]]),
-    ]:  # fmt: skip
-        close(got, want)
+@pytest.mark.parametrize("name", [n for n, line in SIGNATURES.items() if "size_average" in line])
+def test_size_average_and_reduce_are_older_words_of_reduction(name):
+    given, named = BY_NAME[name][0]
+    whole = lambda **more: called(getattr(F, name), of_type("float32"), given, {**named, **more})[0].numpy()  # noqa: E731
+    for words, reduction in (({"size_average": False}, "sum"), ({"reduce": False}, "none"), ({"size_average": True}, "mean"), ({"size_average": False, "reduce": False}, "none"), ({"reduce": True}, "mean")):
+        np.testing.assert_array_equal(whole(**words), whole(reduction=reduction))
+    with pytest.raises(strata.UsageError, match="mean, sum or none"):
+        whole(reduction="median")
+
+
+def test_dropout_leaves_out_elements_or_whole_channels():
+    ones = Tensor.ones(40, 30, 4, 2, 3)
+    for name, shape, together in (("dropout", (40, 30), 1), ("dropout1d", (40, 30, 4), 4), ("dropout2d", (40, 30, 4, 2), 8), ("dropout3d", (40, 30, 4, 2, 3), 24)):
+        x = Tensor.ones(*shape)
+        strata.manual_seed(3)
+        got = getattr(F, name)(x, 0.25).numpy()
+        assert set(np.unique(got)) == {0.0, np.float32(1 / 0.75)} and abs(got.mean() - 1) < 0.06
+        channels = got.reshape(-1, together)
+        assert (channels == channels[:, :1]).all()
+        assert getattr(F, name)(x, 0.5, training=False) is x and getattr(F, name)(x, 1.0).sum().item() == 0
+        if name == "dropout2d":  # three axes are (n, channels, size) there
+            continue
+        single = getattr(F, name)(x[0], 0.25).numpy().reshape(-1, together)
+        assert (single == single[:, :1]).all() and len(np.unique(single)) == 2
+        with pytest.raises(strata.UsageError, match="between 0 and 1"):
+            getattr(F, name)(x, 1.5)
+    strata.manual_seed(3)
+    got = F.dropout(ones[0, 0], 0.25).numpy()
+    strata.manual_seed(3)
+    np.testing.assert_array_equal(got, nn.Dropout(0.25)(ones[0, 0]).numpy())
+
+
+@pytest.mark.parametrize("name", ["alpha_dropout", "feature_alpha_dropout"])
+def test_alpha_dropout_keeps_mean_and_variance(name):
+    x = Tensor(np.random.default_rng(0).standard_normal((60, 40, 5)).astype(np.float32))
+    got = getattr(F, name)(x, 0.3, True).numpy()
+    assert abs(got.mean()) < 0.06 and abs(got.std() - 1) < 0.06 and getattr(F, name)(x, 0.3) is x
+    values, counts = np.unique(got, return_counts=True)
+    low = got == values[counts.argmax()]
+    assert 0.25 < low.mean() < 0.35 and (name == "alpha_dropout" or (low == low[:, :, :1]).all())
+
+
+def test_random_slopes_and_choices():
+    x = Tensor(np.full((100, 8), -1.0, np.float32))
+    slopes = -F.rrelu(x, 0.25, 0.5, training=True).numpy()
+    assert slopes.min() >= 0.25 and slopes.max() <= 0.5 and slopes.std() > 0.05 and abs(slopes.mean() - 0.375) < 0.02
+    likely = np.array([0.2, 0.5, 0.3], np.float32)
+    logits = Tensor(np.tile(np.log(likely), (2000, 1))).requires_grad_()
+    hard = F.gumbel_softmax(logits, 0.7, hard=True)
+    assert set(np.unique(hard.numpy().round(6))) == {0.0, 1.0} and abs(hard.numpy().mean(0) - likely).max() < 0.04
+    (hard * Tensor([1.0, 2.0, 4.0])).sum().backward()
+    assert abs(logits.grad.numpy()).max() > 0.1
+    soft = F.gumbel_softmax(logits, 0.7, dim=0)
+    same(soft.sum(0), np.ones(3))
+    q = Tensor(np.eye(4, dtype=np.float32)[None])
+    out = F.scaled_dot_product_attention(q, q, q, dropout_p=0.5).numpy()
+    assert (out == 0).any() and F.scaled_dot_product_attention(q, q, q, dropout_p=0.0).numpy().min() > 0
+
+
+def test_attention_takes_one_of_mask_and_causal():
+    q = Tensor(np.ones((1, 4, 2, 3), np.float32))
+    with pytest.raises(strata.UsageError, match="is_causal=True goes without attn_mask"):
+        F.scaled_dot_product_attention(q, q, q, q[..., :2], is_causal=True)
+    with pytest.raises(strata.ShapeError, match="axis -3"):
+        F.scaled_dot_product_attention(q, q[:, :3], q[:, :3], enable_gqa=True)
+
+
+def test_embedding_changes_what_its_arguments_say():
+    table, ids = np.arange(12, dtype=np.float32).reshape(4, 3) + 1, Tensor([[1, 3, 1], [1, 0, 2]])
+    weight = Tensor(table).requires_grad_()
+    F.embedding(ids, weight, padding_idx=-2).sum().backward()
+    same(weight.grad, np.array([[1] * 3, [3] * 3, [0] * 3, [1] * 3]))
+    weight = Tensor(table).requires_grad_()
+    F.embedding(ids, weight, scale_grad_by_freq=True).sum().backward()
+    same(weight.grad, np.ones((4, 3)))
+    weight = Tensor(table).requires_grad_()
+    got = F.embedding(Tensor([1, 1]), weight, max_norm=2.0)
+    short = table[1] * 2 / np.linalg.norm(table[1])
+    same(got, np.array([short, short]))
+    same(weight, np.array([table[0], short, *table[2:]]))
+    with pytest.raises(strata.UsageError, match="padding_idx 4 of 4 entries"):
+        F.embedding(ids, weight, 4)
+
+
+@pytest.mark.parametrize("name, axes", [("batch_norm", (0, 2)), ("instance_norm", (2,))])
+def test_norms_mix_what_they_saw_into_the_running_statistics(name, axes):
+    x = np.random.default_rng(0).standard_normal((4, 3, 5)).astype(np.float32) * 2 + 1
+    mean, var = Tensor(np.zeros(3, np.float32)), Tensor(np.ones(3, np.float32))
+    getattr(F, name)(Tensor(x), mean, var, None, None, True, 0.25)
+    same(mean, 0.25 * x.mean(axes).reshape(-1, 3).mean(0))
+    same(var, 0.75 + 0.25 * x.var(axes, ddof=1).reshape(-1, 3).mean(0))
+
+
+def test_types_and_axes_that_are_not_named():
+    x = Tensor(ARRAY).cast("float16")
+    assert F.softmax(x, dtype="float32").dtype == "float32" and F.log_softmax(x, 1).dtype == "float16"
+    assert F.one_hot(Tensor([0, 2])).shape == (2, 3)
+    same(F.max_pool2d(Tensor(ARRAY)[None, None], 2, return_indices=True)[1].cast("float32"), np.array([[[[3]]]]))
+
+
+REFUSED = [
+    ("conv2d", (np.ones((2, 3)), np.ones((4, 3, 3, 3))), strata.ShapeError, "conv2d"), ("max_pool2d", (np.ones((1, 1, 4, 4)), (2,) * 4), strata.UsageError, "max_pool2d"),
+    ("conv1d", (np.ones((1, 2, 5)), np.ones((2, 2, 3)), None, 2, "same"), strata.UsageError, "stride 1 alone"), ("conv1d", (np.ones((1, 2, 5)), np.ones((2, 2, 3)), None, 1, "full"), strata.UsageError, "same or valid"),
+    ("mse_loss", (np.ones((3, 1)), np.ones(3)), strata.ShapeError, "differ"), ("interpolate", (np.ones((1, 1, 4)), 3, None, "bilinear"), strata.ShapeError, "2 sizes"), ("interpolate", (np.ones((1, 1, 4)), 3, None, "nearest", True), strata.UsageError, "align_corners goes with"),
+    ("pad", (np.ones((2, 3)), (3, 0), "reflect"), strata.UsageError, "reflection"), ("pad", (np.ones((2, 3)), (1, 0), "circular", 2.0), strata.UsageError, "value 2.0 goes with mode constant"), ("cross_entropy", (np.ones((2, 3)), np.array([0, 1]), np.ones(2)), strata.ShapeError, "3 classes"),
+    ("grid_sample", (np.ones((1, 1, 2, 2)), np.ones((1, 1, 1, 3))), strata.ShapeError, "grid_sample"), ("fold", (np.ones((1, 4, 5)), (3, 3), 2), strata.ShapeError, r"channels \* 4, 4"), ("batch_norm", (np.ones((2, 3)), None, None), strata.UsageError, "running_mean"), ("pixel_shuffle", (np.ones((1, 3, 2, 2)), 2), strata.ShapeError, "multiple of 4"),
+    ("max_unpool1d", (np.ones((1, 1, 2)), np.zeros((1, 1, 2), int), 2, None, 0, (9,)), strata.UsageError, "within the stride"), ("affine_grid", (np.ones((1, 2, 3)), (1, 1, 2)), strata.ShapeError, "theta"), ("embedding_bag", (np.array([0, 1]), np.ones((2, 2))), strata.ShapeError, "offsets"), ("normalize", (np.ones((2, 2)), 2.0, 1, 1e-12, 0), strata.UsageError, "use the result"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, given, kind, said", REFUSED, ids=[f"{row[0]}-{i}" for i, row in enumerate(REFUSED)])
+def test_what_does_not_fit_is_said(name, given, kind, said):
+    with pytest.raises(kind, match=said):
+        called(getattr(F, name), of_type("float32"), given, {})
 
 
 def test_names_that_tensors_do_not_have_lead_there():
-    for name in ("conv2d", "conv_transpose1d", "max_pool2d", "dropout"):
+    for name in ("conv2d", "conv_transpose1d", "max_pool2d", "dropout", "grid_sample"):
         with pytest.raises(AttributeError, match=rf"strata\.nn\.functional\.{name}\("):
             getattr(Tensor([1.0]), name)
-        assert callable(getattr(F, name))
 
 
 @pytest.mark.skipif(torch is None, reason="torch is not installed")
-def test_arguments_in_order_mean_what_they_do_in_torch():
-    T = torch.nn.functional
-    image, kernel, bias, square = f32(2, 4, 6, 5), f32(4, 2, 3, 3), f32(4), f32(4, 4, 3, 3)
-    for name, given in [
-        ("conv2d", (image, kernel, bias, (2, 1), 1, 1, 2)), ("conv_transpose2d", (image, kernel, None, 2, 1, 1, 2, 1)), ("conv_transpose2d", (image, square, bias, 2, 1, 0, 1, 2)), ("max_pool2d", (image, 3, 2, 1)), ("avg_pool2d", (image, (2, 3), (1, 2), 1)), ("pad", (image, (1, 1, 2, 0), "replicate")),
-        ("layer_norm", (image, (6, 5))), ("glu", (image, 1)), ("normalize", (image, 1.0, 2)), ("softmax", (image, 1)), ("gelu", (image,)),
-    ]:  # fmt: skip
-        ours, theirs = ([make(v) if isinstance(v, np.ndarray) else v for v in given] for make in (Tensor, torch.tensor))
-        close(getattr(F, name)(*ours), getattr(T, name)(*theirs).numpy())
+@pytest.mark.parametrize("name", BY_NAME if torch else ())
+def test_values_are_torchs(name):
+    tensor = lambda x: torch.tensor(x.astype(np.float32) if x.dtype == np.float64 else x)  # noqa: E731
+    for given, named in BY_NAME[name]:
+        given = given[:1] if name == "gelu" else given
+        want = [x.numpy() for x in called(getattr(torch.nn.functional, name), tensor, given, named)]
+        close(called(getattr(F, name), of_type("float32"), given, named), want, "float32", shown(name, given, named))

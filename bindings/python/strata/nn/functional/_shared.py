@@ -1,0 +1,61 @@
+"""What the functions of torch's names have in common: how losses are reduced, where narrow types are rounded, arguments a number or one an axis."""
+
+import functools
+
+from ..._strata import Tensor, UsageError, promote
+
+
+def rounded_once(function):
+    """It computed in float32 where its tensors are narrower floats; its result is rounded to their common type, once."""
+
+    @functools.wraps(function)
+    def wide(*given, **named):
+        tensors = [x for x in (*given, *named.values()) if isinstance(x, Tensor) and x.dtype.is_float]
+        if all(x.dtype.itemsize >= 4 for x in tensors):
+            return function(*given, **named)
+        common = functools.reduce(promote, (x.dtype for x in tensors))
+        out = function(*(widened(x) for x in given), **{name: widened(x) for name, x in named.items()})
+        return tuple(rounded(x, common) for x in out) if isinstance(out, tuple) else rounded(out, common)
+
+    return wide
+
+
+def widened(x):
+    return x.cast("float32") if isinstance(x, Tensor) and x.dtype.is_float and x.dtype.itemsize < 4 else x
+
+
+def rounded(x, dtype):
+    return x.cast(dtype) if isinstance(x, Tensor) and x.dtype.is_float and x.dtype != dtype else x
+
+
+def stored(input, result, inplace):
+    """The result; where `inplace`, it is input's value from now on, and input is given back. Views of input keep their value."""
+    return input.assign(result) if inplace else result
+
+
+def reduced(x, reduction, size_average=None, reduce=None):
+    """The mean, sum or elements; size_average and reduce, where given, say it in the older way."""
+    if size_average is not None or reduce is not None:
+        reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
+    if reduction not in ("mean", "sum", "none"):
+        raise UsageError(f"[loss] reduction '{reduction}': use mean, sum or none")
+    return x if reduction == "none" else getattr(x, reduction)()
+
+
+def each(name, what, given, axes):
+    """One number an axis, from one for all or one an axis."""
+    numbers = (given,) * axes if isinstance(given, int) else tuple(given)
+    numbers = numbers * axes if len(numbers) == 1 else numbers
+    if len(numbers) != axes:
+        raise UsageError(f"[{name}] {what} {given}: one number, or {axes}")
+    return numbers
+
+
+def taken(x, axis, rows, fill=0.0):
+    """x with an axis of len(rows) and a new last one: the elements at the places that each row lists, then `fill`."""
+    most = max((len(row) for row in rows), default=0)
+    places = Tensor([[*row, *[0] * (most - len(row))] for row in rows], dtype="int64").reshape(len(rows), most)
+    out = x.movedim(axis, -1).take(places, -1)
+    if any(len(row) < most for row in rows):
+        out = Tensor([[i < len(row) for i in range(most)] for row in rows]).where(out, fill)
+    return out.movedim(-2, axis if axis >= 0 else axis - 1)
