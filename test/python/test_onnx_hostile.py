@@ -1,5 +1,6 @@
 """Models of ONNX that are wrong, or want more than to be computed: each is refused in words, when it is loaded or called."""
 
+import contextlib
 import os
 import random
 import resource
@@ -74,7 +75,7 @@ def test_weights_of_other_types(rng):
     for kind, name in [(TensorProto.BFLOAT16, "bfloat16"), (TensorProto.FLOAT8E4M3FN, "fp8e4m3"), (TensorProto.FLOAT8E5M2, "fp8e5m2"), (TensorProto.FLOAT16, "float16")]:
         got = of([N("Identity", ["w"], ["y"])], {"w": helper.make_tensor("w", kind, [3], [1, -2, 0.5])})
         assert got.dtype.name == name and got.cast("float32").tolist() == [1, -2, 0.5]
-    for w in (TensorProto(name="w", data_type=8, dims=[1], string_data=[b"a"]), TensorProto(name="w", data_type=77, dims=[1], raw_data=b"1"), helper.make_tensor("w", TensorProto.INT4, [2], [1, 2])):
+    for w in (TensorProto(name="w", data_type=8, dims=[1], string_data=[b"a"]), TensorProto(name="w", data_type=77, dims=[1], raw_data=b"1")):
         with pytest.raises(strata.UsageError, match="'w' cannot be read"):
             of(ADD, {"w": w})
 
@@ -125,6 +126,47 @@ def test_functions_of_a_model_are_put_in_place():
     assert strata.onnx.load(proto(N("Add", ["a", "a"], ["b"])))(np.float32([1, 2])).tolist() == [2, 4]
     with pytest.raises(strata.UsageError, match="own functions"):
         strata.onnx.load(proto(N("twice", ["a"], ["b"], domain="own")))
+
+
+def calling_twice(depth):
+    """Functions that each call the next one twice."""
+    own = [helper.make_opsetid("", 18), helper.make_opsetid("own", 1)]
+    proto = model([N("f0", ["x"], ["y"], domain="own")], {"x": F(2)}, {}, ["y"])
+    for i in range(depth):
+        kind = {"domain": "own"} if i < depth - 1 else {}
+        proto.functions.append(helper.make_function("own", f"f{i}", ["a"], ["c"], [N(f"f{i + 1}" if kind else "Neg", ["a"], ["b"], **kind), N(f"f{i + 1}" if kind else "Neg", ["b"], ["c"], **kind)], own))
+    proto.opset_import.append(own[1])
+    return proto
+
+
+def test_functions_that_call_each_other_twice_are_counted_first():
+    assert strata.onnx.load(calling_twice(5))(np.float32([1, 2])).tolist() == [1, 2]
+    with pytest.raises(strata.Unsupported, match=f"{2**27} nodes"):
+        strata.onnx.load(calling_twice(27))
+    with pytest.raises(strata.Error):
+        strata.onnx.load(calling_twice(3000))
+
+
+def asking_for_much(kind, much):
+    """A node whose attributes are large numbers, of small arrays that the host knows."""
+    schema = onnx.defs.get_schema(kind.rpartition(".")[2], domain=kind.rpartition(".")[0])
+    given = {onnx.defs.OpSchema.AttrType.INT: much, onnx.defs.OpSchema.AttrType.INTS: [much, much], onnx.defs.OpSchema.AttrType.FLOATS: [float(much)] * 2}
+    attributes = {name: given[a.type] for name, a in schema.attributes.items() if a.type in given and name not in ("to", "dtype", "axis", "group", "output_dtype", "output_datatype")}
+    return N(kind.rpartition(".")[2], [f"w{i}" for i in range(max(schema.min_input, min(schema.max_input, 2)))], ["y"], domain=kind.rpartition(".")[0], **attributes)
+
+
+@pytest.mark.parametrize("much", [1 << 28, 1 << 40])
+def test_no_attribute_makes_the_host_compute_much(much):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for kind in strata.onnx.operators.OPERATORS:
+        if kind in strata.onnx.control.CONTROL or kind == "Constant":
+            continue
+        for shape in ((1, 1, 2, 2), (2,)):
+            weights = {f"w{i}": np.ones(shape, np.int64) for i in range(4)} | {"w1": np.full(shape, much if len(shape) == 1 else 1)}
+            with contextlib.suppress(strata.Error):
+                proto = model([asking_for_much(kind, much)], {"x": F(2)}, weights, ["y"], 23)
+                strata.onnx.load(proto)(F(2))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000
 
 
 FAR, WIDE = L(1 << 40), L(1 << 32, 1 << 32)

@@ -1,0 +1,107 @@
+"""Attention with its masks and caches, and the positions that are turned into queries and keys."""
+
+import math
+
+import numpy
+
+from ... import _strata
+from ..._strata import Tensor, Unsupported
+from ..values import type_name
+from .common import is_narrow, positions, wide
+
+
+def heads_of(x, count, kind):
+    """(n, positions, heads * width) -> (n, heads, positions, width), as 4 axes are already."""
+    if x.ndim == 4:
+        return x
+    if not count:
+        raise Unsupported(f"[onnx] Attention of three axes says how many heads its {kind} have")
+    return x.reshape(*x.shape[:2], count, -1).transpose(1, 2)
+
+
+def _allowed(q, k, is_causal, offset, left, right):
+    """Which keys j each query i sees by places alone, or None: queries stand `offset` after the first key."""
+    if not is_causal and left < 0 and right < 0:
+        return None
+    i, j = positions(q, offset).reshape(-1, 1), positions(k, offset).reshape(1, -1)
+    apart = i + offset - j
+    seen = apart >= 0 if is_causal else None
+    for bound in ([apart <= left] if left >= 0 else []) + ([-apart <= right] if right >= 0 else []):
+        seen = bound if seen is None else seen & bound
+    return seen
+
+
+def _bias(scores, mask, past, lengths, is_causal, left, right):
+    """What is added to the scores: 0, a mask's numbers, or -inf for keys that are not seen; None for nothing."""
+    q, k = scores.shape[-2:]
+    out = None
+    if mask is not None:
+        if mask.shape[-1] < k:
+            mask = mask.pad([(0, 0)] * (mask.ndim - 1) + [(0, k - mask.shape[-1])], False if mask.dtype.is_bool else -math.inf)
+        out = _strata.where(mask, 0.0, -math.inf).cast(scores.dtype) if mask.dtype.is_bool else mask.cast(scores.dtype)
+    offset = Tensor(numpy.array(past, numpy.int64), device=scores.device)
+    if lengths is not None:
+        lengths = lengths.cast("int64").reshape(-1, 1, 1, 1)
+        offset = lengths - q
+    seen = _allowed(q, k, is_causal, offset, left, right)
+    if lengths is not None:
+        there = positions(k, scores).reshape(1, 1, 1, k) < lengths
+        seen = there if seen is None else seen & there
+    if seen is None:
+        return out
+    return _strata.where(seen, 0.0 if out is None else out, -math.inf).cast(scores.dtype)
+
+
+def _softmax(x, bias):
+    """Rows that see no key are 0."""
+    largest = x.max(-1, True)
+    power = (x - _strata.where(largest == -math.inf, 0, largest)).exp()
+    whole = power.sum(-1, True)
+    out = power / _strata.where(whole == 0, 1, whole)
+    return out if bias is None else _strata.where(bias.max(-1, True) == -math.inf, 0, out)
+
+
+def attention(query, key, value, mask=None, past_key=None, past_value=None, lengths=None, *, is_causal=0, scale=None, softcap=0.0, q_num_heads=0, kv_num_heads=0,
+              qk_matmul_output_mode=0, softmax_precision=1, left_window_size=-1, right_window_size=-1, count=1):  # fmt: skip
+    """(output, keys and values with those of earlier calls in front, the scores that the mode says)."""
+    kind, three = query.dtype, query.ndim == 3
+    q, k, v = heads_of(query, q_num_heads, "queries"), heads_of(key, kv_num_heads, "keys"), heads_of(value, kv_num_heads, "values")
+    past = 0 if past_key is None else past_key.shape[2]
+    if past_key is not None:
+        k, v = _strata.cat([past_key, k], 2), _strata.cat([past_value, v], 2)
+    present = k, v
+    groups = q.shape[1] // k.shape[1]
+    if groups > 1:
+        k, v = (x.unsqueeze(2).expand(*x.shape[:2], groups, *x.shape[2:]).reshape(x.shape[0], -1, *x.shape[2:]) for x in (k, v))
+    root = math.sqrt(1 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    q, k, v = (x.cast("float32") if is_narrow(x) else x for x in (q, k, v))
+    product = (q * root) @ (k.transpose(-1, -2) * root)
+    scores = softcap * (product / softcap).tanh() if softcap else product
+    bias = _bias(scores, mask, past, lengths, is_causal, left_window_size, right_window_size)
+    biased = scores if bias is None else scores + bias
+    precision = type_name(softmax_precision) if softmax_precision else "float32"
+    weights = _softmax(biased.cast("float64") if precision == "float64" else biased, bias).cast(v.dtype)
+    out = (weights @ v).cast(kind)
+    out = out.transpose(1, 2).reshape(out.shape[0], out.shape[2], -1) if three else out
+    shown = {0: product, 1: scores, 2: biased, 3: weights}[qk_matmul_output_mode].cast(kind)
+    return out if count == 1 else (out, *present, shown)[:count]
+
+
+def rotary(x, cos, sin, places=None, *, interleaved=0, num_heads=0, rotary_embedding_dim=0):
+    """Pairs of each head turned by the angle of their place; pairs are neighbours, or halves of the head apart."""
+    shape, kind = x.shape, x.dtype
+    x = x.transpose(1, 2) if x.ndim == 4 else x.reshape(*shape[:2], num_heads, -1)
+    width = rotary_embedding_dim or x.shape[-1]
+    turned, rest = x[..., :width], x[..., width:]
+    if places is not None:
+        cos, sin = cos.take(places, 0), sin.take(places, 0)
+    cos, sin = cos.unsqueeze(2), sin.unsqueeze(2)
+    first, second = (turned[..., 0::2], turned[..., 1::2]) if interleaved else turned.chunk(2, -1)
+    first, second, cos, sin = map(wide, (first, second, cos, sin))
+    real, imaginary = (cos * first - sin * second).cast(kind), (sin * first + cos * second).cast(kind)
+    out = _strata.stack([real, imaginary], -1).reshape(turned.shape) if interleaved else _strata.cat([real, imaginary], -1)
+    out = _strata.cat([out, rest], -1) if rest.shape[-1] else out
+    return out.transpose(1, 2) if len(shape) == 4 else out.reshape(shape)
+
+
+ROWS = {"Attention": attention, "RotaryEmbedding": rotary}
