@@ -4,10 +4,12 @@ import math
 
 import numpy
 
-from ... import _strata
+from ... import _strata, functional
 from ..._strata import Tensor, Unsupported
 from ..values import type_name
 from .common import is_narrow, positions, wide
+
+LONGEST = 1 << 15  # positions that are unrolled
 
 
 def heads_of(x, count, kind):
@@ -71,8 +73,7 @@ def attention(query, key, value, mask=None, past_key=None, past_value=None, leng
         k, v = _strata.cat([past_key, k], 2), _strata.cat([past_value, v], 2)
     present = k, v
     groups = q.shape[1] // k.shape[1]
-    if groups > 1:
-        k, v = (x.unsqueeze(2).expand(*x.shape[:2], groups, *x.shape[2:]).reshape(x.shape[0], -1, *x.shape[2:]) for x in (k, v))
+    k, v = (repeated(x, groups) for x in (k, v))
     root = math.sqrt(1 / math.sqrt(q.shape[-1]) if scale is None else scale)
     q, k, v = (x.cast("float32") if is_narrow(x) else x for x in (q, k, v))
     product = (q * root) @ (k.transpose(-1, -2) * root)
@@ -104,4 +105,65 @@ def rotary(x, cos, sin, places=None, *, interleaved=0, num_heads=0, rotary_embed
     return out.transpose(1, 2) if len(shape) == 4 else out.reshape(shape)
 
 
-ROWS = {"Attention": attention, "RotaryEmbedding": rotary}
+def flex_attention(step, inputs, scope):
+    """Attention whose scores and weights go through graphs of the model's own."""
+    q, k, v = inputs
+    kind, how = q.dtype, step.attributes
+    groups = q.shape[1] // k.shape[1]
+    k, v = (repeated(x, groups) for x in (k, v))
+    root = math.sqrt(how.get("scale", 1 / math.sqrt(q.shape[-1])))
+    precision = type_name(how["softmax_precision"]) if how.get("softmax_precision") else "float64" if kind.name == "float64" else "float32"
+    compute = precision if precision in ("float32", "float64") else "float32"
+    q, k, v = (x.cast(compute) for x in (q, k, v))
+    scores = ((q * root) @ (k.transpose(-1, -2) * root)).cast(precision)
+    for name, after in (("score_mod", lambda x: _softmax(x.cast(compute), None).cast(precision)), ("prob_mod", lambda x: x)):
+        body = how.get(name)
+        if body is not None:
+            inner = scope.inner()
+            inner[body.inputs[0]] = scores
+            (scores,) = body.run(inner)
+        scores = after(scores)
+    return (scores.cast(compute) @ v).cast(kind)
+
+
+def repeated(x, groups):
+    """Each head so many times, one behind the other."""
+    return x if groups == 1 else x.unsqueeze(2).expand(*x.shape[:2], groups, *x.shape[2:]).reshape(x.shape[0], -1, *x.shape[2:])
+
+
+def linear_attention(query, key, value, past_state=None, decay=None, beta=None, *, kv_num_heads, q_num_heads, chunk_size=64, scale=0.0, update_rule="gated_delta", count=1):
+    """A state (n, heads, width of keys, width of values) that each position decays, corrects and reads. Positions are unrolled."""
+    if update_rule not in ("linear", "gated", "delta", "gated_delta") or ("gated" in update_rule) != (decay is not None) or ("delta" in update_rule) != (beta is not None):
+        raise Unsupported(f"[onnx] LinearAttention with update_rule {update_rule}, {'a' if decay is not None else 'no'} decay and {'a' if beta is not None else 'no'} beta")
+    if query.shape[1] > LONGEST:
+        raise Unsupported(f"[onnx] LinearAttention of {query.shape[1]} positions: {LONGEST} are the most")
+    kind, groups = query.dtype, q_num_heads // kv_num_heads
+    q, k, v = (heads_of(x, n, "inputs").cast("float32") for x, n in ((query, q_num_heads), (key, kv_num_heads), (value, kv_num_heads)))
+    decay = None if decay is None else heads_of(decay, kv_num_heads, "decays").cast("float32").exp()
+    beta = None if beta is None else beta.transpose(1, 2).unsqueeze(-1).cast("float32")
+    state = Tensor.zeros(q.shape[0], kv_num_heads, k.shape[-1], v.shape[-1], device=q.device) if past_state is None else past_state.cast("float32")
+    outputs = []
+    for t in range(q.shape[2]):
+        new = v[:, :, t]
+        state = state if decay is None else state * decay[:, :, t].unsqueeze(-1)
+        if beta is not None:
+            new = beta[:, :, t] * (new - (k[:, :, t].unsqueeze(-2) @ state).squeeze([-2]))
+        state = state + k[:, :, t].unsqueeze(-1) * new.unsqueeze(-2)
+        outputs.append((q[:, :, t].unsqueeze(-2) @ repeated(state, groups)).squeeze([-2]))
+    out = _strata.stack(outputs, 1) * (scale or 1 / math.sqrt(q.shape[-1]))
+    out = out.reshape(*out.shape[:2], -1).cast(kind)
+    return out if count == 1 else (out, state.cast(kind if past_state is None else past_state.dtype))
+
+
+def causal_conv(x, weight, bias=None, past_state=None, *, activation="none", count=1):
+    """Each channel by itself over what came before; the last positions are the next call's past."""
+    if activation not in ("none", "silu", "swish"):
+        raise Unsupported(f"[onnx] CausalConvWithState with activation {activation}: none, silu and swish are there")
+    before = weight.shape[2] - 1
+    whole = x.pad([(0, 0), (0, 0), (before, 0)]) if past_state is None else _strata.cat([past_state, x], 2)
+    y = functional.conv(whole, weight, bias, 1, 0, 1, x.shape[1]).cast(x.dtype)
+    y = y if activation == "none" else y.silu()
+    return y if count == 1 else (y, whole[:, :, whole.shape[2] - before :])
+
+
+ROWS = {"Attention": attention, "CausalConvWithState": causal_conv, "LinearAttention": linear_attention, "RotaryEmbedding": rotary}

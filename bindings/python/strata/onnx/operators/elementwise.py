@@ -45,7 +45,10 @@ def cast_like(x, like, *, saturate=1, round_mode="up"):
 
 
 def bit_cast(x, *, to):
-    return x.bitcast(type_name(to))
+    name = type_name(to)
+    if x.dtype.is_bool or name == "boolean":  # of 0 and 1 alone
+        return x.cast("uint8").bitcast(name) if x.dtype.is_bool else x.bitcast("uint8").cast(name)
+    return x.bitcast(name)
 
 
 def binary(f):
@@ -211,5 +214,5 @@ ROWS = {
     "LeakyRelu": leaky_relu, "Less": binary(Tensor.lt), "LessOrEqual": Tensor.le, "Log": Tensor.log, "Max": of_all(Tensor.maximum), "Mean": mean, "Min": of_all(Tensor.minimum), "Mish": mish, "Mod": remainder, "Mul": binary(Tensor.mul),
     "Neg": Tensor.neg, "Not": Tensor.logical_not, "Or": binary(Tensor.logical_or), "PRelu": prelu, "Pow": binary(power), "Reciprocal": Tensor.reciprocal, "Relu": Tensor.relu, "Round": Tensor.round, "Selu": selu, "Shrink": shrink,
     "Sigmoid": Tensor.sigmoid, "Sign": Tensor.sign, "Sin": Tensor.sin, "Sinh": Tensor.sinh, "Softplus": softplus, "Softsign": softsign, "Sqrt": Tensor.sqrt, "Sub": binary(Tensor.sub), "Sum": summed, "SwiGLU": swiglu, "Swish": swish,
-    "Tan": Tensor.tan, "Tanh": Tensor.tanh, "ThresholdedRelu": thresholded_relu, "Where": where, "Xor": binary(Tensor.logical_xor),
+    "Tan": Tensor.tan, "Tanh": Tensor.tanh, "ThresholdedRelu": thresholded_relu, "Where": where, "Xor": binary(Tensor.logical_xor), "ai.onnx.ml.Binarizer": lambda x, *, threshold=0.0: (x > threshold).cast(x.dtype),
 }  # fmt: skip

@@ -3,10 +3,9 @@
 from ... import _strata
 from ..._strata import Tensor, Unsupported
 from . import elementwise
+from .attention import LONGEST
 from .common import wide
 from .shapes import reverse_sequence
-
-LONGEST = 1 << 15  # steps of a sequence
 
 # name -> (function of x, alpha, beta; usual alpha, usual beta). None: it takes none.
 ACTIVATIONS = {

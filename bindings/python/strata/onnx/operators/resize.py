@@ -6,7 +6,7 @@ import numpy
 
 from ... import _strata
 from ..._strata import Unsupported
-from .common import axis_of, filled, on_device, positions, product, wide, within_host
+from .common import axis_of, filled, on_device, product, wide, within_host
 
 LONGEST_AXIS = 1 << 22  # that is resized: its places are made on the host
 ROUNDED = {"round_prefer_floor": lambda p: numpy.ceil(p - 0.5), "round_prefer_ceil": lambda p: numpy.floor(p + 0.5), "floor": numpy.floor, "ceil": numpy.ceil}
@@ -207,50 +207,4 @@ def _sampled(values, choices, sizes, padding_mode, align_corners):
     return out
 
 
-def roi_align(x, rois, batch_indices, *, coordinate_transformation_mode="half_pixel", mode="avg", output_height=1, output_width=1, sampling_ratio=0, spatial_scale=1.0):
-    """(regions, c, height, width): what lies under a grid over each region. Where the grid's density follows from the regions, they are
-    computed for it."""
-    half = 0.5 if coordinate_transformation_mode == "half_pixel" else 0.0
-    boxes = wide(rois) * spatial_scale - half
-    spans = [boxes[:, 3] - boxes[:, 1], boxes[:, 2] - boxes[:, 0]]
-    spans = spans if half else [s.maximum(1.0) for s in spans]
-    if sampling_ratio > 0:
-        return _roi_grid(x, boxes, batch_indices, spans, (output_height, output_width), (sampling_ratio, sampling_ratio), mode)
-    parts = []
-    heights, widths = (s.numpy() for s in spans)
-    for i in range(rois.shape[0]):
-        counts = max(math.ceil(heights[i] / output_height), 1), max(math.ceil(widths[i] / output_width), 1)
-        one = slice(i, i + 1)
-        parts.append(_roi_grid(x, boxes[one], batch_indices[one], [s[one] for s in spans], (output_height, output_width), counts, mode))
-    return _strata.cat(parts, 0) if parts else x[:0].shrink([(0, 0), (0, x.shape[1]), (0, output_height), (0, output_width)])
-
-
-def _roi_grid(x, boxes, batches, spans, outer, counts, mode):
-    h, w = x.shape[2:]
-    places_of = []
-    for size, bins, count, first, span in zip((h, w), outer, counts, (boxes[:, 1], boxes[:, 0]), spans):
-        step = (positions(bins * count, x).cast("float32") + 0.5) / (bins * count)
-        at = first.reshape(-1, 1) + span.reshape(-1, 1) * step
-        there = (at >= -1) & (at <= size)
-        at = at.clip(0, size - 1)
-        low = at.floor()
-        places_of.append((low, (low + 1).minimum(size - 1), at - low, there))
-    flat = wide(x).take(batches, 0).reshape(boxes.shape[0], x.shape[1], -1)
-    (y0, y1, fy, iny), (x0, x1, fx, inx) = places_of
-    corners = []
-    for row, dy in ((y0, 1 - fy), (y1, fy)):
-        for column, dx in ((x0, 1 - fx), (x1, fx)):
-            at = (row.unsqueeze(2) * w + column.unsqueeze(1)).cast("int64")
-            shape = at.shape
-            found = flat.gather(2, at.reshape(shape[0], 1, -1).expand(shape[0], x.shape[1], shape[1] * shape[2])).reshape(shape[0], x.shape[1], *shape[1:])
-            corners.append(found * (dy.unsqueeze(2) * dx.unsqueeze(1)).unsqueeze(1))
-    inside = (iny.unsqueeze(2) & inx.unsqueeze(1)).unsqueeze(1)
-    shape = boxes.shape[0], x.shape[1], outer[0], counts[0], outer[1], counts[1]
-    if mode == "max":  # the largest of the four corners' parts
-        value = corners[0].maximum(corners[1]).maximum(corners[2]).maximum(corners[3])
-        return _strata.where(inside, value, 0).reshape(shape).max((3, 5)).cast(x.dtype)
-    value = corners[0] + corners[1] + corners[2] + corners[3]
-    return _strata.where(inside, value, 0).reshape(shape).mean((3, 5)).cast(x.dtype)
-
-
-ROWS = {"AffineGrid": affine_grid, "GridSample": grid_sample, "Resize": resize, "RoiAlign": roi_align, "Upsample": upsample}
+ROWS = {"AffineGrid": affine_grid, "GridSample": grid_sample, "Resize": resize, "Upsample": upsample}
