@@ -2,9 +2,12 @@
 
 import os
 import pwd
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -100,3 +103,23 @@ def test_a_kernel_function_has_a_name_that_cannot_change_the_text(name):
         Tensor.empty(4).custom_kernel(kernel=kernel)
     kernel.__name__ = "fine_1"
     np.testing.assert_array_equal(Tensor.empty(4).custom_kernel(kernel=kernel)[0].numpy(), [2.5] * 4)
+
+
+def test_the_command_of_a_checkout_runs_no_file_of_the_current_folder(tmp_path):
+    """The folder may be a stranger's: its Python files have the names of modules that the command imports, and leave a mark when they run."""
+    checkout, package = Path(__file__).parents[2], Path(strata.__file__).parents[1]
+    bin, folder = tmp_path / "bin", tmp_path / "theirs"
+    bin.mkdir()
+    folder.mkdir()
+    shutil.copy(checkout / "scripts" / "strata", bin / "strata")
+    (bin / "python").symlink_to(sys.executable)
+    for name in ("strata", "numpy", "json", "argparse", "signal", "sitecustomize", "usercustomize", "re", "os", "pathlib", "ml_dtypes"):
+        (folder / f"{name}.py").write_text("open('ran', 'w')\n")
+    path = os.pathsep.join([str(package), *(p for p in sys.path if p.endswith("site-packages"))])
+    for arguments in (["--version"], ["info"], ["explain", "Tensor.empty(4).exp()"], ["bench", "import", "--quick"]):
+        done = subprocess.run([bin / "strata", *arguments], cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        assert not (folder / "ran").exists(), arguments
+    strangers = re.compile(r"python3? -m strata|sys\.executable, \"-[cm]")  # without -P the folder comes first
+    for file in [checkout / "README.md", checkout / "CONTRIBUTING.md", *checkout.glob("docs/*.md"), *checkout.glob("scripts/*"), *checkout.glob("bindings/python/strata/**/*.py")]:
+        assert not strangers.search(file.read_text()), file

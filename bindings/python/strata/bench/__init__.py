@@ -51,7 +51,7 @@ def machine():
 
 
 def child_ms(code, repeat):
-    return [elapsed_ms(lambda: subprocess.run([sys.executable, "-c", code], check=True)) for _ in range(repeat)]
+    return [elapsed_ms(lambda: subprocess.run([sys.executable, "-P", "-c", code], check=True)) for _ in range(repeat)]
 
 
 def bench_import(quick):
@@ -221,7 +221,7 @@ def bench_beam(quick):
     """config(beam=2) of the sum of 2^18 float32 in a fresh process with an empty cache."""
     def cold(beam):
         with tempfile.TemporaryDirectory() as folder:
-            run = subprocess.run([sys.executable, "-c", COLD_SEARCH.replace("{beam}", str(beam))], env={**os.environ, "STRATA_CACHE_DIR": folder},
+            run = subprocess.run([sys.executable, "-P", "-c", COLD_SEARCH.replace("{beam}", str(beam))], env={**os.environ, "STRATA_CACHE_DIR": folder},
                                  check=True, capture_output=True, text=True)
         return [float(word) for word in run.stdout.split()]
 

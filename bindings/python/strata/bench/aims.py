@@ -30,7 +30,7 @@ def bench_searches(quick):
     names = ["softmax"] if quick else list(SEARCHED)
     with tempfile.TemporaryDirectory() as folder:
         code, env = SEARCHES.format(names=names), {**os.environ, "STRATA_CACHE_DIR": folder}
-        cold, known = [json.loads(subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True).stdout) for _ in range(2)]
+        cold, known = [json.loads(subprocess.run([sys.executable, "-P", "-c", code], env=env, check=True, capture_output=True, text=True).stdout) for _ in range(2)]
     return {name: {"cold_s": cold[name], "known_s": known[name]} for name in names}
 
 

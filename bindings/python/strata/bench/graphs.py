@@ -101,7 +101,7 @@ def in_processes(repeat):
     with tempfile.TemporaryDirectory() as folder:
         env = {**os.environ, "STRATA_CACHE_DIR": folder, "STRATA_EMU_TIMED": "0"}
         code = FRESH_PROCESS.replace("{repeat}", str(repeat))
-        runs = [json.loads(subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True).stdout) for _ in range(2)]
+        runs = [json.loads(subprocess.run([sys.executable, "-P", "-c", code], env=env, check=True, capture_output=True, text=True).stdout) for _ in range(2)]
     (new_ms, compile_ms, launches, again, beyond), (from_disk_ms, _, _, again_too, _) = runs
     return {"schedule_and_load_ms": new_ms - compile_ms, "compile_ms": compile_ms, "again_ms": statistics.median(again + again_too),
             "in_a_new_process_ms": from_disk_ms, "launches": launches, "bytes_between_kernels": beyond}

@@ -220,7 +220,7 @@ def first_result_ms(target, repeat):
     for _ in range(repeat):
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environ, "STRATA_CACHE_DIR": folder, "STRATA_TARGET": target}
-            run = subprocess.run([sys.executable, "-c", FIRST_RESULT], env=environment, check=True, capture_output=True, text=True)
+            run = subprocess.run([sys.executable, "-P", "-c", FIRST_RESULT], env=environment, check=True, capture_output=True, text=True)
             times.append(float(run.stdout))
     return round(statistics.median(times), 2)
 
@@ -251,7 +251,7 @@ def search_rate(shape, expression, target):
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "STRATA_CACHE_DIR": folder, "STRATA_TARGET": target}
         code = SEARCH.format(shape=shape, expression=expression)
-        run = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
+        run = subprocess.run([sys.executable, "-P", "-c", code], env=environment, check=True, capture_output=True, text=True)
     candidates, seconds, cpu = map(float, run.stdout.split())
     return {"candidates": int(candidates), "seconds": round(seconds, 3), "candidates_per_s": round(candidates / seconds, 1),
             "cpu_ms_a_candidate": round(cpu / candidates * 1e3, 2)}
