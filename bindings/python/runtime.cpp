@@ -158,6 +158,7 @@ void bind_runtime(py::module_& m) {
             return names;
         },
         "Architectures that Strata knows by name.");
+    m.attr("_MOST_OF_ONE_ARCH") = hip::kMostOfOneArch;
 }
 
 }  // namespace strata::python

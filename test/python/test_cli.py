@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 
@@ -193,3 +194,81 @@ def test_the_version_and_terminals_that_know_ascii_alone(tmp_path):
     (tmp_path / "größe.hip").write_text('extern "C" __global__ void k(float* ö) { ö[0] = nonsense; }')
     done = subprocess.run([sys.executable, "-m", "strata", "run", "größe.hip", "--arg", "f32[1]"], capture_output=True, cwd=tmp_path, env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, timeout=120)
     assert done.returncode == 1 and b"nonsense" in done.stderr and b"Traceback" not in done.stderr, done.stderr
+
+
+ODD = ["", " ", "(", "1", "-1", "\u00b2", "1e5", "nan", "inf", "9" * 30, "9" * 5000, "0x10", "1.5", "a", "=", ",", "\udcff", "None", "no/such/file", "/"]
+SPECS = [f"f32[{size}]" for size in ("1x" * 100 + "1", "9" * 5000, "x", ",", "1,", "0", "-1", "\u00b2", " ")] + ["f32[2]=nan=", "i8[2]=1e300", "u8[2]=-1", "i64:", "f32:x", "bytes:\u00b2", ".npy", "2**64"]
+SAVES = ["\u00b2=x.npy", "=x.npy", "0=", "0", "-1=x.npy", "9" * 30 + "=x.npy", "0=/"]
+COMMANDS = {"asm": ["missing.s"], "disasm": ["missing.co"], "lint": ["missing.s"], "mutate": ["missing.s"], "run": ["missing.s", "--arg", "f32[4]"], "hip-run": ["./missing"],
+            "explain": ["Tensor.empty(2).exp()"], "tune": ["missing.py"]}
+
+
+def ends(*arguments):
+    """The exit of the command in this process; any other exception than that is the test's."""
+    from strata.__main__ import main
+
+    with pytest.raises(SystemExit) as exit:
+        main([*arguments])
+        sys.exit(0)
+    return exit.value.code
+
+
+def options(command):
+    from strata.__main__ import parser
+
+    actions = parser()._subparsers._group_actions[0].choices[command]._actions
+    return [action.option_strings[0] for action in actions if action.option_strings and action.nargs != 0]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_value_of_an_option_ends_in_a_traceback(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name in {**os.environ, **dict.fromkeys(("STRATA_BEAM", "STRATA_SEARCH_SECONDS", "STRATA_SEARCH_CANDIDATES"), "0")}:
+        if name.startswith("STRATA_"):
+            monkeypatch.setenv(name, os.environ.get(name, "0"))  # what tune sets goes when the test ends
+    for option in options(command):
+        for value in ODD + (SPECS if option == "--arg" else SAVES if option == "--save" else []):
+            ends(command, f"{option}={value}", *COMMANDS[command])
+    capsys.readouterr()
+
+
+def test_what_is_explained_may_be_anything(capsys):
+    for text in ["(", "1", "None", "undefined", "Tensor", "[]", "[1]", "1/0", "Tensor.empty(-1)", "Tensor.empty(2) + Tensor.empty(3)", "\0", "x = 1", "(" * 300, "\u00b2", "raise"]:
+        assert str(ends("explain", text)).startswith("strata: "), text
+    assert ends("explain", "Tensor.empty(4).exp()") == 0
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "device", "socket"])
+def test_only_regular_files_are_read(kind, tmp_path, monkeypatch):
+    """A FIFO has no end until somebody writes to it: nobody does here, and no command waits for that."""
+    monkeypatch.chdir(tmp_path)
+    listener = socket.socket(socket.AF_UNIX)
+    make = {"fifo": os.mkfifo, "folder": os.mkdir, "device": lambda name: os.symlink("/dev/zero", name), "socket": listener.bind}[kind]
+    for name in ("x.s", "x.co", "x.hip", "x.npy", "x.py", "x.json"):
+        make(name) if kind != "socket" else socket.socket(socket.AF_UNIX).bind(name)
+    (tmp_path / "k.s").write_text(ADD_ONE)
+    calls = [("asm", "x.s"), ("disasm", "x.co"), ("lint", "x.co"), ("lint", "x.s"), ("lint", "x.hip"), ("mutate", "x.s"), ("run", "x.s", "--arg", "f32[2]"), ("run", "x.hip"),
+             ("run", "k.s", "--arg", "x.npy"), ("tune", "x.py"), ("tune", "--import", "x.json")]
+    for call in calls:
+        code = ends(*call)
+        assert code == 2 or str(code).startswith("strata: UsageError: "), (call, code)
+    os.chmod("x.co", 0o755) if kind in ("fifo", "folder") else None
+    assert str(ends("hip-run", "./x.co")).startswith("strata: ")
+
+
+def test_a_file_of_tensors_that_becomes_a_fifo_holds_nobody_up(tmp_path):
+    import strata as package
+
+    for name in ("a.safetensors", "a.npz", "a.npy", "a.gguf", "a.pt"):
+        os.mkfifo(tmp_path / name)
+        with pytest.raises(package.UsageError):
+            package.load(tmp_path / name)
+        os.unlink(tmp_path / name)
+    package.save(tmp_path / "a.safetensors", {"x": package.Tensor([1.0])})
+    package.save(tmp_path / "a.npz", {"x": package.Tensor([1.0])})
+    for name in ("a.safetensors", "a.npz"):
+        file = package.load(tmp_path / name)
+        os.unlink(tmp_path / name)
+        os.mkfifo(tmp_path / name)
+        with pytest.raises(package.UsageError, match="is a FIFO: only regular files are read"):
+            file["x"]

@@ -7,13 +7,15 @@ import sys
 from pathlib import Path
 
 from . import _strata
+from ._files import read_regular
 
 ARCHS = _strata.archs()
+MOST_SEEDS = 4096  # each is a launch more
 ANY_ARCH = f"{', '.join(ARCHS[:-1])} or {ARCHS[-1]}"
 
 
 def read(path, binary=False):
-    data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    data = sys.stdin.buffer.read() if path == "-" else read_regular(path)
     if binary:
         return data
     try:
@@ -121,11 +123,18 @@ def emu_coverage(args):
                 print(f"  refused {f.format}: {' '.join(f.missing)}")
 
 
-def count(text):
-    value = int(text)
-    if value < 0:
-        raise ValueError
-    return value
+def up_to(most, least=0):
+    """The type of an option that is a number of these."""
+
+    def number(text):
+        if not (text.isascii() and text.isdigit()) or not least <= int(text[:30]) <= most:
+            raise argparse.ArgumentTypeError(f"'{text[:30]}': expected a number from {least} to {most}")
+        return int(text)
+
+    return number
+
+
+count, seed = up_to(2**31 - 1), up_to(2**64 - 1)
 
 
 def bench(args):
@@ -155,7 +164,13 @@ def explain(args):
         return print(walk.stages(args.arch), end="")
     if not args.expression:
         raise strata.UsageError("what is to be explained? strata explain 'Tensor.empty(64, 256).softmax(-1)', or --stages")
-    print(strata.explain(eval(args.expression, {"strata": strata, "Tensor": strata.Tensor, "dtypes": strata.dtypes})), end="")
+    try:
+        explained = strata.explain(eval(args.expression, {"strata": strata, "Tensor": strata.Tensor, "dtypes": strata.dtypes}))
+    except (strata.Error, MemoryError):
+        raise
+    except Exception as e:  # of an expression that may be any
+        raise strata.UsageError(f"{args.expression}: {type(e).__name__}: {e}") from None
+    print(explained, end="")
 
 
 def tune(args):
@@ -188,7 +203,7 @@ def measuring(add):
     c.add_argument("--arch", action="append", default=[], choices=ARCHS, help="of lowering (default: all)")
     c.add_argument("--table", action="store_true", help="lowering (the default), compile, kernels, model, search, shapes or train as a table instead of JSON")
     c.add_argument("--cases", type=count, default=0, help="of shapes: how many are drawn (default: 96)")
-    c.add_argument("--seed", type=count, default=1, help="of shapes: what they are drawn by (default: 1)")
+    c.add_argument("--seed", type=seed, default=1, help="of shapes: what they are drawn by (default: 1)")
     c.add_argument("--beam", action="store_true", help="of shapes: beside what a search finds for each")
     c.add_argument("--quick", action="store_true", help="fewer repetitions")
 
@@ -197,12 +212,12 @@ def programs(add):
     """The command for programs that know nothing of Strata."""
     c = add("hip-run", hip_run, "Run a program that was built for AMD's HIP runtime on emulated GPUs.")
     c.add_argument("--device", default="", help="emu:gfx942, ... (default: those that the program has code for)")
-    c.add_argument("--devices", type=count, help="how many devices of each arch the program finds (default: 1)")
+    c.add_argument("--devices", type=up_to(_strata._MOST_OF_ONE_ARCH, 1), help="how many devices of each arch the program finds (default: 1)")
     c.add_argument("--check", action="store_const", const="report", help="strict mode: report what hardware would punish")
     c.add_argument("--check-raise", action="store_const", const="raise", dest="check", help="the same, and a launch fails at the first of it")
     c.add_argument("--check-races", action="store_true", help="strict mode that also finds workgroups which use the same memory in no order")
     c.add_argument("--profile", action="store_true", help="say at the end how long each kernel took, by the model, and what held it up")
-    c.add_argument("--seed", type=count, help="order in which waves and workgroups take turns; but for 0, events then find kernels to take no time, unless --profile asks for it")
+    c.add_argument("--seed", type=seed, help="order in which waves and workgroups take turns; but for 0, events then find kernels to take no time, unless --profile asks for it")
     c.add_argument("program", help="what is run; it finds Strata's libamdhip64 by LD_LIBRARY_PATH")
     c.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program gets")
 
@@ -232,12 +247,12 @@ def parser():
     c.add_argument("--arch", action="append", default=[], help=f"{ANY_ARCH} (default: gfx1100 and gfx942)")
     c.add_argument("--classes", type=classes, default="waits,barriers,hazards,uninitialised,bounds", help="those to make, of waits,barriers,hazards,uninitialised,bounds")
     c.add_argument("--limit", type=count, default=0, metavar="N", help="at most N mutants of a kernel")
-    c.add_argument("--seed", type=count, default=0, help="order in which waves take turns")
+    c.add_argument("--seed", type=seed, default=0, help="order in which waves take turns")
     c.add_argument("--json", action="store_true", help="print each mutant as JSON instead of survivors and a table")
     c.add_argument("--kernel", default="", help="the symbol of the only one of the file")
     c.add_argument("--grid", default="1", help="workgroups: 4 or 4,2,1")
     c.add_argument("--block", default="64", help="threads of a workgroup: 256 or 16,16")
-    c.add_argument("--lds", type=count, default=0, help="dynamic LDS bytes")
+    c.add_argument("--lds", type=up_to(2**32 - 1), default=0, help="dynamic LDS bytes")
     c.add_argument("--arg", action="append", default=[], metavar="SPEC", help="one a parameter, in order, as strata run takes them")
     c.add_argument("--option", action="append", default=[], help="compiler option for HIP source, e.g. --option=-O1")
     c = add("run", run, "Run one kernel of a .hip, .s or .co file over arrays.")
@@ -245,7 +260,7 @@ def parser():
     c.add_argument("--kernel", default="", help="its name, such as scale or 'scale<float, 4>'; not needed when there is one")
     c.add_argument("--grid", default="1", help="workgroups: 4 or 4,2,1")
     c.add_argument("--block", default="64", help="threads of a workgroup: 256 or 16,16")
-    c.add_argument("--lds", type=count, default=0, help="dynamic LDS bytes")
+    c.add_argument("--lds", type=up_to(2**32 - 1), default=0, help="dynamic LDS bytes")
     c.add_argument("--arg", action="append", default=[], metavar="SPEC",
                    help="one a parameter, in order: f32[1024]=random, i32[16,4]=arange, f16[8]=0 or a .npy file for a pointer, none for no memory; "
                    "3, 0.5 or i64:7 for a number; bytes:00ff for a struct")
@@ -255,7 +270,7 @@ def parser():
     c.add_argument("--check", nargs="?", const="report", choices=["report", "raise"],
                    help="strict mode: report what hardware would punish, or end at the first of it; exit status 1 if there is any")
     c.add_argument("--check-races", action="store_true", help="strict mode that also finds workgroups which use the same memory in no order")
-    c.add_argument("--seeds", type=count, default=0, metavar="N", help="also run under N orders of waves and compare all memory that is written; exit status 1 if it differs")
+    c.add_argument("--seeds", type=up_to(MOST_SEEDS), default=0, metavar="N", help="also run under N orders of waves and compare all memory that is written; exit status 1 if it differs")
     c.add_argument("--profile", action="store_true", help="also say what holds the kernel up, and before which instructions its waves stall")
     c.add_argument("--trace", default="", metavar="FILE", help="write a trace for chrome://tracing and ui.perfetto.dev")
     c.add_argument("--json", action="store_true", help="print nothing but the findings of --check and --seeds as JSON; with --profile an object of findings and launches")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import strata
 
+from ._files import open_regular
+
 MACHINES = {3: "x86", 21: "PowerPC", 40: "ARM", 62: "x86-64", 183: "AArch64", 224: "AMD's GPUs", 243: "RISC-V", 258: "LoongArch"}
 GPU = 224
 OBJECT, CORE = 1, 4  # of e_type
@@ -26,8 +28,9 @@ class Elf:
     """What the headers of a program say. Errors: a file that is none, or that this machine does not run."""
 
     def __init__(self, path, library):
-        self.path, self.file, self.size = path, open(path, "rb"), os.stat(path).st_size
+        self.path, self.file = path, open_regular(path)
         with self.file:
+            self.size = os.fstat(self.file.fileno()).st_size
             self.bits, order, self.type, self.machine = self.identity()
             with open(library, "rb") as ours:
                 self.check_machine(*struct.unpack("<4xBB12xH", ours.read(20)), order)
@@ -140,7 +143,7 @@ def major(folder, stem):
 def check_program(path, environment, folder):
     """Errors: what keeps the program from running on Strata's libraries, which are in a folder that the environment names."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             line = file.readline(256)
     except PermissionError:
         return  # may be started without being read

@@ -13,6 +13,8 @@ import numpy as np
 import strata
 from strata import emulator
 
+from ._files import open_regular, read_regular
+from ._strata import _MOST_AXES
 from .kernels import device_arch
 
 SHORT = {"f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "bool": "bool",
@@ -39,7 +41,8 @@ def number(spec, kind, text):
 
 def load(spec):
     try:
-        return strata.Tensor(np.load(spec, allow_pickle=False))
+        with open_regular(spec) as file:
+            return strata.Tensor(np.load(file, allow_pickle=False))
     except (ValueError, EOFError) as e:
         raise strata.UsageError(f"--arg {spec}: no array of numbers in NumPy's .npy format ({e})") from None
 
@@ -47,6 +50,8 @@ def load(spec):
 def array(spec, kind, shape, fill):
     """TYPE[SHAPE]=FILL."""
     shape, rng = sizes(shape), np.random.default_rng(0)
+    if len(shape) > _MOST_AXES or max(shape) >> 63:
+        raise strata.UsageError(f"--arg {spec[:80]}: tensors have {_MOST_AXES} axes at most, of sizes below 2^63")
     count = math.prod(shape)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if min(shape) < 1 or 8 * count > memory:
@@ -89,7 +94,7 @@ def argument(spec):
 
 
 def source_text(file):
-    data = Path(file).read_bytes()
+    data = read_regular(file)
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -108,7 +113,7 @@ def code_object(file, arch):
     """Of assembly, or the file itself."""
     if Path(file).suffix in (".s", ".S", ".asm"):
         return strata.asm.assemble(source_text(file), arch, file)
-    return Path(file).read_bytes()
+    return read_regular(file)
 
 
 def kernel(args):
@@ -123,7 +128,7 @@ def saves(args, values):
     out = []
     for target in args.save:
         which, _, file = target.partition("=")
-        if not which.isdigit() or int(which) >= len(values) or not isinstance(values[int(which)], strata.Tensor) or not file:
+        if which not in map(str, range(len(values))) or not isinstance(values[int(which)], strata.Tensor) or not file:
             raise strata.UsageError(f"--save {target}: expected N=FILE.npy, where --arg number N, counted from 0, is a tensor")
         if not Path(file).absolute().parent.is_dir():
             raise strata.UsageError(f"--save {target}: there is no folder {Path(file).absolute().parent}")

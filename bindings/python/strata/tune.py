@@ -9,6 +9,7 @@ from pathlib import Path
 import strata
 
 from . import _strata
+from ._files import open_regular, read_regular
 
 FORMAT, VERSION = "strata winners", 1
 
@@ -29,7 +30,7 @@ def import_winners(file):
     if strata.settings()["no_cache"] or not strata.settings()["cache_dir"]:
         raise strata.UsageError("winners are kept in the cache, which is off: no_cache, or a cache_dir that is empty")
     try:
-        content = json.loads(Path(file).read_text())
+        content = json.loads(read_regular(file))
         if content["format"] != FORMAT:
             raise ValueError
         version, winners = content["version"], content["winners"]
@@ -59,6 +60,14 @@ def settings_of(args):
         raise strata.UsageError("--beam 0 is no search; 1 is the narrowest")
 
 
+def check_script(script):
+    """Errors: it is neither a file of Python nor a folder that Python runs."""
+    if not os.path.isdir(script):
+        open_regular(script).close()
+    elif not os.path.isfile(os.path.join(script, "__main__.py")):
+        raise strata.UsageError(f"{script} is a folder without a __main__.py; name the script in it")
+
+
 def tune(args):
     if not args.script and not args.import_file:
         raise strata.UsageError("what is to be tuned? strata tune SCRIPT [arguments], or --import FILE alone")
@@ -72,6 +81,7 @@ def tune(args):
             print(f"  skipped {kernel}: {why}")
     if not args.script:
         return
+    check_script(args.script)
     recording = _strata._Recording()
     sys.argv = [args.script, *args.arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(args.script))

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from .._files import open_regular
 from .._strata import _MOST_AXES, Tensor, UsageError
 
 
@@ -62,7 +63,7 @@ def bytes_of(path, name, shape, itemsize=1):
 
 def part_of(path, name, start, size):
     """Bytes of a file that were there when it was opened."""
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         file.seek(start)
         content = file.read(size)
     if len(content) != size:

@@ -5,6 +5,8 @@ import struct
 import zipfile
 import zlib
 
+from .._files import open_regular
+from .._strata import UsageError
 from . import malformed
 
 DENSEST = 1032  # bytes that one of deflate can stand for, at most
@@ -22,16 +24,15 @@ def checked(path, info, size):
 def files_of(path, what):
     """name -> what the zip says of it."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            infos = archive.infolist()
-    except FileNotFoundError:
+        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
+            infos, size = archive.infolist(), os.fstat(file.fileno()).st_size
+    except (FileNotFoundError, UsageError):
         raise
     except Exception as e:  # of zipfile, which names some of what can be wrong
         raise malformed(path, f"{what}: {e}") from None
     found = {info.filename: info for info in infos}
     if len(found) != len(infos):
         raise malformed(path, "two of its files have one name")
-    size = os.path.getsize(path)
     for info in infos:
         checked(path, info, size)
     return found
@@ -40,7 +41,7 @@ def files_of(path, what):
 def content(path, info, most=None):
     """The bytes of a file in the zip; of them the first ones alone, unchecked, where `most` says how many."""
     want = info.file_size if most is None else min(most, info.file_size)
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         file.seek(info.header_offset)
         head = file.read(30)
         if len(head) != 30 or head[:4] != b"PK\3\4":

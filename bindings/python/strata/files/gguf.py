@@ -6,6 +6,7 @@ import struct
 import numpy as np
 
 from .. import _strata
+from .._files import open_regular
 from .._strata import Unsupported
 from . import bytes_of, malformed, part_of
 from .blocks import QUANTISED
@@ -77,7 +78,7 @@ class Header:
 
 def header_of(path):
     """(values by name, tensors by name, where their bytes begin, how many there are)."""
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         header = Header(path, file)
         size = header.left
         magic, version = header.take(4), header.number("<u4")

@@ -4,6 +4,7 @@ import json
 import struct
 
 from .. import _strata
+from .._files import open_regular
 from . import bytes_of, malformed, part_of
 
 TYPES = {
@@ -21,7 +22,7 @@ def without_doubles(pairs):
 
 def header_of(path):
     """(the header, where the bytes of tensors begin, how many there are)."""
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         size = file.seek(0, 2)
         file.seek(0)
         length = struct.unpack("<Q", file.read(8))[0] if size >= 8 else -1

@@ -10,6 +10,7 @@ computes of shapes alone is computed on the host when it is called, so that a ca
 
 import os
 
+from .._files import open_regular
 from .._strata import Error, Tensor, Unsupported, UsageError
 from . import functions
 from .graph import Graph, kind_of, package
@@ -28,6 +29,8 @@ def load(model, device=""):
     onnx = package()
     if not isinstance(model, onnx.ModelProto):
         try:
+            if not isinstance(model, bytes):
+                open_regular(model).close()
             model = onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(os.fspath(model))
         except FileNotFoundError:
             raise UsageError(f"[onnx] {model}: there is no such file") from None
