@@ -7,11 +7,7 @@ from tree import CHECKOUT, Tree, check, make_tree
 
 ADVICE = "Delete the column, or let what decides this fact read it."
 DEAD_COLUMNS = {
-    "bindings/hip/exports.def:EXPORT:since": "CMake writes the link map by it",
     "bindings/hip/exports.def:EXPORT:area": "CMake looks for the file of that name",
-    "bindings/hip/missing.def:MISSING:version": "CMake writes the link map by it",
-    "bindings/hip/missing.def:MISSING_NAME:version": "CMake writes the link map by it",
-    "bindings/hip/missing.def:MISSING_RTC:version": "CMake writes the link map by it",
     "bindings/hip/attributes.def:ATTRIBUTE:name": "test/bindings/hip/abi_test.cpp holds the code against the header's of that name",
 }
 DEAD_FIELDS = {

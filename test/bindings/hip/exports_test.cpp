@@ -41,6 +41,97 @@ TEST_F(Exports, TheLibraryHasEachFunctionOfTheTable) {
     EXPECT_FALSE(dlsym(library, "hipNothing"));
 }
 
+/// What the library answers where a program asks for a function by its name.
+class Procedures : public Exports {
+  protected:
+    struct Answer {
+        int code = -1, status = -1;
+        void* function = nullptr;
+    };
+    void SetUp() override {
+        library = dlopen(STRATA_HIP_FOLDER "/libamdhip64.so.7", RTLD_LAZY | RTLD_LOCAL);
+        ASSERT_TRUE(library) << dlerror();
+    }
+    void* symbol(const std::string& name) const { return dlsym(library, name.c_str()); }
+    Answer ask(const std::string& name, int version, uint64_t flags = 0, const char* by = "hipGetProcAddress") const {
+        Answer out;
+        const auto call = reinterpret_cast<decltype(&hipGetProcAddress)>(symbol(by));
+        out.code = call(name.c_str(), &out.function, version, flags, &out.status);
+        return out;
+    }
+    /// Every name of the tables; what is of 6.0's structures means them from that version on, by whichever number it is told.
+    void expect(const std::string& name, std::string version, bool is_there) const {
+        const size_t line = version.find('_');
+        const int since = std::stoi(version.substr(0, line)) * 100 + std::stoi(version.substr(line + 1));
+        void *const now = symbol(name + "R0600"), *const of_thread = symbol(name + "_spt");
+        for (const int asked : {since, 702, 70'000'000, 70'226'015}) {
+            const Answer answer = ask(name, asked);
+            EXPECT_EQ(answer.code, hipSuccess) << name << " of " << asked;
+            EXPECT_EQ(answer.status, 0) << name << " of " << asked;
+            EXPECT_EQ(answer.function, now && asked >= 600 ? now : symbol(name)) << name << " of " << asked;
+            EXPECT_EQ(ask(name, asked, 1).function, answer.function) << name;
+        }
+        EXPECT_EQ(ask(name, 502).function, since <= 502 ? symbol(name) : nullptr) << name;
+        for (const int older : {since - 1, (since / 100 * 10'000'000) + (since % 100 - 1) * 100'000}) {
+            const Answer answer = ask(name, older);
+            const bool too_new = since > 402 && since < 700;  // a program of version 7 finds all of it
+            EXPECT_EQ(answer.code, too_new ? hipErrorInvalidValue : hipSuccess) << name << " of " << older;
+            EXPECT_EQ(answer.status, too_new ? 2 : 0) << name << " of " << older;
+            EXPECT_EQ(answer.function == nullptr, too_new) << name << " of " << older;
+        }
+        const Answer per_thread = ask(name, 702, 2), other = ask(name, 702, 0, "hipGetProcAddress_spt");
+        EXPECT_EQ(per_thread.function, other.function) << name;
+        EXPECT_TRUE(per_thread.function == ask(name, 702).function || per_thread.function == of_thread) << name;
+        if (is_there && name.ends_with("_spt"))
+            EXPECT_EQ(ask(name.substr(0, name.size() - 4), 702, 2).function, symbol(name)) << name;
+    }
+    void* library = nullptr;
+};
+
+TEST_F(Procedures, AreFoundForEachExportByTheVersionOfTheProgram) {
+#define EXPORT(version, area, result, name, parameters) expect(#name, #version, true);
+#include "strata/bindings/hip/exports.def"
+#undef EXPORT
+#define MISSING(version, name) expect(#name, #version, false);
+#define MISSING_NAME(version, name) expect(#name, #version, false);
+#define MISSING_RTC(version, name) expect(#name, #version, false);
+#include "strata/bindings/hip/missing.def"
+#undef MISSING_RTC
+#undef MISSING_NAME
+#undef MISSING
+#define RTC(result, name, parameters, arguments) expect(#name, "4_2", true);
+#include "strata/bindings/hip/hiprtc.def"
+#undef RTC
+}
+
+TEST_F(Procedures, OfNoExportAreNotFound) {
+    for (const char* name :
+         {"hipNothing", "malloc", "hipMalloc_spt", "hipMallocR0600", "hipGetDevicePropertiesR0600R0600"}) {
+        const Answer answer = ask(name, 702);
+        EXPECT_EQ(answer.code, hipErrorInvalidValue) << name;
+        EXPECT_EQ(answer.status, 1) << name;
+        EXPECT_FALSE(answer.function) << name;
+    }
+}
+
+TEST_F(Exports, FunctionsAreThereByTheirNames) {
+    void* function = nullptr;
+    int status = -1;
+    EXPECT_EQ(hipGetProcAddress("hipGetDeviceProperties", &function, 600, 0, nullptr), hipSuccess);
+    EXPECT_EQ(function, reinterpret_cast<void*>(&hipGetDevicePropertiesR0600));
+    EXPECT_EQ(hipGetProcAddress("hipChooseDevice", &function, 507, 0, &status), hipSuccess);
+    EXPECT_EQ(function, reinterpret_cast<void*>(&hipChooseDevice));
+    EXPECT_EQ(hipGetProcAddress_spt("hipMemcpy", &function, 702, 0, &status), hipSuccess);
+    EXPECT_EQ(function, reinterpret_cast<void*>(&hipMemcpy_spt));
+    EXPECT_EQ(hipGetProcAddress_spt("hipMemcpy", &function, 702, 1, &status), hipSuccess);
+    EXPECT_EQ(function, reinterpret_cast<void*>(&hipMemcpy)) << "the legacy stream is asked for";
+    EXPECT_EQ(hipGetDriverEntryPoint("hipMalloc", &function, 0, &status), hipSuccess);
+    EXPECT_EQ(function, reinterpret_cast<void*>(&hipMalloc));
+    EXPECT_EQ(hipGetDriverEntryPoint_spt("hipStreamQuery", &function, 0, &status), hipSuccess);
+    EXPECT_EQ(function, reinterpret_cast<void*>(&hipStreamQuery_spt));
+    EXPECT_EQ(status, 0);
+}
+
 TEST_F(Exports, WhatIsNotThereSaysSoOnce) {
     void* library = dlopen(STRATA_HIP_FOLDER "/libamdhip64.so.7", RTLD_LAZY | RTLD_LOCAL);
     ASSERT_TRUE(library) << dlerror();
