@@ -13,6 +13,9 @@
 #include "strata/bindings/hip/event_p.h"
 #include "strata/bindings/hip/exports_p.h"
 #include "strata/bindings/hip/structs_p.h"
+#include "strata/bindings/hip/virtual_memory_p.h"
+#include "strata/core/support/file.h"
+#include "strata/core/support/memory_file.h"
 #include "strata/core/support/mutex.h"
 #include "strata/runtime/hip/emulated.h"
 
@@ -42,8 +45,12 @@ Code tell_of(void* out, Told told, int file) {
     return hipSuccess;
 }
 
-/// The file that a handle means, to be closed. Errors: hipErrorInvalidContext in the process that made it; `gone` where that has ended,
-/// or has given it back.
+/// How the names of files of each kind begin.
+std::string_view name_of(What what) { return what == What::memory ? kDeviceMemoryFile : kLibraryFile; }
+
+/// The file that a handle means, to be closed. A handle is text that anybody can write, and what it names may be any file that the
+/// other process has open: one that this library made is of this user, in memory, of its name and of a size that stays. Errors:
+/// hipErrorInvalidContext in the process that made it; `gone` where that has ended, or has given it back.
 Code open_file(const IpcHandle& handle, What what, Told& told, int& file, Code gone) {
     std::memcpy(&told, handle.bytes, sizeof told);
     if (told.what != what || !device_at(told.number)) return hipErrorInvalidValue;
@@ -51,7 +58,8 @@ Code open_file(const IpcHandle& handle, What what, Told& told, int& file, Code g
     file = open(fmt::format("/proc/{}/fd/{}", told.process, told.file).c_str(), O_RDWR | O_CLOEXEC);
     if (file < 0) return gone;
     struct stat about{};
-    if (fstat(file, &about) == 0 && about.st_ino == told.inode) return hipSuccess;
+    if (fstat(file, &about) == 0 && about.st_ino == told.inode && is_memory_file(file, name_of(what)))
+        return hipSuccess;
     close(file);
     return gone;
 }
@@ -86,7 +94,7 @@ Code map_file(int file, const Told& told, Opened& out) {
     constexpr size_t kPage = 4096;
     out = {0, (told.bytes + kPage - 1) / kPage * kPage, current()};
     struct stat about{};
-    if (told.bytes == 0 || fstat(file, &about) != 0 || static_cast<size_t>(about.st_size) < out.mapped)
+    if (told.bytes == 0 || fstat(file, &about) != 0 || static_cast<size_t>(about.st_size) < told.bytes)
         return hipErrorInvalidValue;
     void* const at = mmap(nullptr, out.mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (at == MAP_FAILED) return hipErrorOutOfMemory;
@@ -106,6 +114,8 @@ Code open_memory(void** out, const IpcHandle& handle, unsigned flags) {
     int file = -1;
     if (const Code code = open_file(handle, What::memory, told, file, hipErrorInvalidDevicePointer); code != hipSuccess)
         return code;
+    const UniqueFd owned(file);
+    if (told.offset >= told.bytes) return hipErrorInvalidValue;
     std::lock_guard lock(imports().mutex);
     Code code = hipSuccess;
     const auto known = imports().of_inode.find(told.inode);
@@ -117,7 +127,6 @@ Code open_memory(void** out, const IpcHandle& handle, unsigned flags) {
         code = map_file(file, told, opened);
         if (code == hipSuccess) imports().of_inode[told.inode] = opened;
     }
-    close(file);
     if (code == hipSuccess) *out = reinterpret_cast<void*>(opened.start + told.offset);
     return code;
 }

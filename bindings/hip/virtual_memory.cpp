@@ -18,6 +18,7 @@
 #include "strata/bindings/hip/exports_p.h"
 #include "strata/bindings/hip/stream_p.h"
 #include "strata/bindings/hip/structs_p.h"
+#include "strata/core/support/memory_file.h"
 #include "strata/core/support/mutex.h"
 #include "strata/runtime/hip/emulated.h"
 
@@ -336,13 +337,11 @@ Code import_from(void** out, void* given, int kind) {
     return hipSuccess;
 }
 
-constexpr std::string_view kFileName = "strata-hip-";
-
 }  // namespace
 
 int make_file(int number, size_t bytes) {
-    const int file = memfd_create(fmt::format("{}{}", kFileName, number).c_str(), MFD_CLOEXEC);
-    if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) == 0) return file;
+    const int file = make_memory_file(fmt::format("{}{}", kLibraryFile, number));
+    if (file < 0 || (ftruncate(file, static_cast<off_t>(bytes)) == 0 && fix_size(file))) return file;
     close(file);
     return -1;
 }
@@ -351,10 +350,9 @@ std::optional<int> device_of_file(int file) {
     char text[128];
     const ssize_t length = readlink(fmt::format("/proc/self/fd/{}", file).c_str(), text, sizeof text);
     if (length <= 0) return {};
+    if (!is_memory_file(file, kLibraryFile)) return {};
     std::string_view name(text, static_cast<size_t>(length));
-    constexpr std::string_view kPrefix = "/memfd:";
-    if (!name.starts_with(kPrefix) || !name.substr(kPrefix.size()).starts_with(kFileName)) return {};
-    name.remove_prefix(kPrefix.size() + kFileName.size());
+    name.remove_prefix(std::string_view("/memfd:").size() + kLibraryFile.size());
     int number = -1;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
     return error == std::errc{} ? std::optional(number) : std::nullopt;

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "strata/asm/emu/machine/device_memory.h"
+#include "strata/core/support/memory_file.h"
 
 namespace strata::emu {
 namespace {
@@ -20,7 +21,7 @@ constexpr size_t kMostKept = size_t{4} << 20;  // bytes of a pattern whose file 
 /// A file in memory with these bytes, some times; -1: the host has none.
 int file_of(std::span<const uint8_t> bytes, size_t times = 1) {
     constexpr size_t kTogether = 64;
-    const int file = memfd_create("strata-memory", MFD_CLOEXEC);
+    const int file = make_memory_file(kDeviceMemoryFile);
     for (size_t done = 0, all = times * bytes.size(); file >= 0 && done < all;) {
         std::array<iovec, kTogether> parts;
         size_t count = 0;
@@ -112,7 +113,7 @@ int RepeatedPages::share(uint64_t address, size_t bytes) {
     const size_t whole = (bytes + DeviceMemory::kPage - 1) / DeviceMemory::kPage * DeviceMemory::kPage;
     const int file = file_of({static_cast<const uint8_t*>(at), whole});
     if (file < 0) return -1;
-    if (mmap(at, whole, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED, file, 0) == MAP_FAILED) {
+    if (!fix_size(file) || mmap(at, whole, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED, file, 0) == MAP_FAILED) {
         close(file);
         return -1;
     }

@@ -1,5 +1,7 @@
 #pragma once
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <initializer_list>
 #include <numeric>
@@ -29,6 +31,15 @@ class Library : public ::testing::Test {
     void SetUp() override {
         ASSERT_EQ(hipSetDevice(0), hipSuccess);
         (void)hipGetLastError();
+    }
+    /// Runs a body in a child of a fork; true: it returned true there.
+    template <class Body>
+    static bool in_child(Body&& body) {
+        const pid_t child = fork();
+        if (child == 0)
+            [&]() noexcept { _exit(body() ? 0 : 1); }();  // what it throws is not for gtest, which would go on
+        int status = -1;
+        return waitpid(child, &status, 0) == child && status == 0;
     }
     static void* filled(const Words& values) {
         void* memory = nullptr;

@@ -1,8 +1,14 @@
 // Memory and events of another process; test_hip_programs.py has two programs that share theirs.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
+#include <functional>
+#include <vector>
 
 #include "fixture.h"
 #include "strata/bindings/hip/structs_p.h"
@@ -12,18 +18,71 @@ namespace {
 
 constexpr unsigned kLazyPeers = 1, kForProcesses = 4 | 2;  // hipEventInterprocess, ...DisableTiming
 
-class Ipc : public Library {
-  protected:
-    /// Runs a body in a child of a fork; true: it returned true there.
-    template <class Body>
-    static bool in_child(Body&& body) {
-        const pid_t child = fork();
-        if (child == 0)
-            [&]() noexcept { _exit(body() ? 0 : 1); }();  // what it throws is not for gtest, which would go on
-        int status = -1;
-        return waitpid(child, &status, 0) == child && status == 0;
-    }
+class Ipc : public Library {};
+
+/// What a handle holds, as anybody can write it.
+struct Told {
+    uint32_t what;
+    int32_t process, file, number;
+    uint64_t inode, bytes, offset;
 };
+IpcHandle with(const IpcHandle& handle, const std::function<void(Told&)>& change) {
+    Told told;
+    std::memcpy(&told, &handle, sizeof told);
+    change(told);
+    IpcHandle out = handle;
+    std::memcpy(&out, &told, sizeof told);
+    return out;
+}
+
+/// A handle names a file that its process has open: one that this library did not make is not mapped, whatever the handle says of it.
+TEST_F(Ipc, AHandleThatWasChangedOpensNoOtherFile) {
+    void* memory = filled(counted(5, 2000));
+    IpcHandle handle;
+    ASSERT_EQ(hipIpcGetMemHandle(&handle, memory), hipSuccess);
+    char path[] = "/tmp/strata-ipc-XXXXXX";
+    const int regular = mkstemp(path), plain = memfd_create("strata-memory", MFD_CLOEXEC),
+              named = memfd_create("strata-other", MFD_CLOEXEC | MFD_ALLOW_SEALING), device = open("/dev/zero", O_RDWR);
+    for (const int file : {regular, plain, named}) ASSERT_EQ(ftruncate(file, 1 << 16), 0);
+    ASSERT_EQ(fcntl(named, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+    for (const int file : {regular, plain, named, device, 0, 1000}) {
+        struct stat about{};
+        (void)fstat(file, &about);
+        const IpcHandle changed = with(handle, [&](Told& told) { told.file = file, told.inode = about.st_ino; });
+        EXPECT_TRUE(in_child([&] {
+            void* theirs = nullptr;
+            return hipIpcOpenMemHandle(&theirs, changed, kLazyPeers) == hipErrorInvalidDevicePointer && !theirs;
+        })) << file;
+    }
+    for (const auto& change : std::vector<std::function<void(Told&)>>{
+             [](Told& told) { told.bytes = 0; }, [](Told& told) { told.bytes = ~0ull; },
+             [](Told& told) { told.bytes = 1 << 20; }, [](Told& told) { told.offset = told.bytes; },
+             [](Told& told) { told.offset = ~0ull; }, [](Told& told) { told.number = 1000; },
+             [](Told& told) { told.process = 1; }, [](Told& told) { told.process = -1; },
+             [](Told& told) { told.inode ^= 1; }, [](Told& told) { told.what ^= 1; }})
+        EXPECT_TRUE(in_child([&] {
+            void* theirs = nullptr;
+            return hipIpcOpenMemHandle(&theirs, with(handle, change), kLazyPeers) != hipSuccess && !theirs;
+        }));
+    for (const int file : {regular, plain, named, device}) close(file);
+    unlink(path);
+    free_all({memory});
+}
+
+TEST_F(Ipc, WhoSharesMemoryCannotMakeItShorter) {
+    void *memory = filled(counted(5, 2000)), *event = nullptr;
+    IpcHandle of_memory, of_event;
+    ASSERT_EQ(hipEventCreateWithFlags(&event, kForProcesses), hipSuccess);
+    ASSERT_EQ(hipIpcGetMemHandle(&of_memory, memory), hipSuccess);
+    ASSERT_EQ(hipIpcGetEventHandle(&of_event, event), hipSuccess);
+    for (const IpcHandle& handle : {of_memory, of_event})
+        (void)with(handle, [](const Told& told) {
+            EXPECT_NE(ftruncate(told.file, 0), 0);
+            EXPECT_EQ(errno, EPERM);
+        });
+    EXPECT_EQ(hipEventDestroy(event), hipSuccess);
+    free_all({memory});
+}
 
 TEST_F(Ipc, MemoryIsTheSameInBothProcesses) {
     void *memory = filled(counted(5, 2000)), *neighbour = filled(counted(9));
