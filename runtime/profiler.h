@@ -1,20 +1,26 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "strata/runtime/hip/emulated.h"
 #include "strata/runtime/program.h"
 #include "strata/runtime/realize.h"
 
 namespace strata::runtime {
 
-/// A launch that a profiler was told of.
-struct ProfiledLaunch {
-    Stats::Launch launch;  ///< its report keeps the profile
+/// What all launches of a kernel have in common.
+struct ProfiledKernel {
     std::string device;
     bool modelled = false;
     std::shared_ptr<const isa::CodeObject> object;
     std::string text, assembly;  ///< of codegen::Compiled
+};
+/// A launch that a profiler was told of.
+struct ProfiledLaunch {
+    Stats::Launch launch;  ///< its report keeps the profile, which is the same object as that of an equal launch
+    std::shared_ptr<const ProfiledKernel> kernel;
 };
 
 /// Who is told of launches while settings().profiler is it. Thread-safe.
@@ -22,13 +28,19 @@ class Profiler {
   public:
     explicit Profiler(std::shared_ptr<Profiler> around = {}) : around_(std::move(around)) {}
     /// Told to those around it too.
-    void add(ProfiledLaunch launch);
+    void add(const Stats::Launch& launch, const Program& program);
     std::vector<ProfiledLaunch> launches() const;
 
   private:
     const std::shared_ptr<Profiler> around_;
     mutable Mutex mutex_;
     std::vector<ProfiledLaunch> all_;
+    /// Of each code object on a device, what is kept once.
+    struct Known {
+        std::shared_ptr<const ProfiledKernel> kernel;
+        std::vector<hip::LaunchProfile> profiles = {};  ///< those that differ, the last ones
+    };
+    std::map<std::pair<const isa::CodeObject*, const Device*>, Known> known_;
 };
 
 }  // namespace strata::runtime

@@ -25,10 +25,7 @@ void print_launch(const Stats::Launch& l, const Program& program) {
 void tell_profiler(Stats::Launch& launch, const Program& program) {
     const std::shared_ptr<void> profiler = settings().profiler;
     if (!profiler) return;
-    const Device& device = program.device();
-    static_cast<Profiler*>(profiler.get())
-        ->add({launch, device.name(), device.time_is_modelled(), program.code.object, program.code.text,
-               program.code.assembly});
+    static_cast<Profiler*>(profiler.get())->add(launch, program);
     launch.report.profile.reset();
 }
 

@@ -38,6 +38,7 @@ struct Estimate {
     double cycles = 0;
     double l2_bytes = 0, llc_bytes = 0, dram_bytes = 0;  ///< moved from and to L2; what of it went on from there
 
+    bool operator==(const Estimate&) const = default;
     double& of(Bound bound) { return parts[static_cast<size_t>(bound)]; }
     double of(Bound bound) const { return parts[static_cast<size_t>(bound)]; }
     Bound bound() const;
@@ -48,11 +49,13 @@ struct Residency {
     uint64_t groups_at_once = 0;                         ///< on the whole card
     double waves_per_simd = 0, most_waves_per_simd = 0;  ///< most: what a SIMD has slots for
     Limit limit = Limit::none;
+    bool operator==(const Residency&) const = default;
 };
 
 /// One instruction in the workgroups that were measured. Cycles are of single waves, with the GPU to themselves.
 struct InstructionProfile {
     static constexpr uint64_t kNobody = ~0ull;
+    bool operator==(const InstructionProfile&) const = default;
     uint64_t pc = 0;  ///< byte offset in the code
     uint64_t runs = 0;
     double stalled = 0;             ///< cycles that waves stood before it
@@ -66,7 +69,9 @@ struct WaveSpan {
     struct Stall {
         double from = 0, to = 0;
         uint64_t pc = 0;  ///< what could not issue
+        bool operator==(const Stall&) const = default;
     };
+    bool operator==(const WaveSpan&) const = default;
     double end = 0;
     std::vector<Stall> stalls;  ///< the first of the longer ones
 };
@@ -82,6 +87,7 @@ struct LaunchProfile {
     double local_cycles = 0, local_conflicts = 0;  ///< of a workgroup: LDS is busy; for bank conflicts alone
     std::vector<InstructionProfile> instructions;  ///< by pc
     std::vector<WaveSpan> waves_of_first;
+    bool operator==(const LaunchProfile&) const = default;
 };
 
 }  // namespace strata::emu

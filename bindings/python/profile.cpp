@@ -20,7 +20,7 @@ using runtime::ProfiledLaunch;
 /// The code of a launched kernel: its instructions and where they come from.
 class Listing {
   public:
-    explicit Listing(const ProfiledLaunch& launch) : object_(*launch.object) {
+    explicit Listing(const ProfiledLaunch& launch) : object_(*launch.kernel->object) {
         const isa::KernelInfo* const info = object_.find(launch.launch.name);
         text_ = info ? object_.code_at(info->entry_address) : nullptr;
         if (!text_) return;
@@ -85,8 +85,8 @@ py::list waves_of(const emu::LaunchProfile& profile, const Listing& listing) {
     return out;
 }
 
-void add_model(const emu::LaunchProfile& p, const Listing& listing, py::dict& out) {
-    py::dict parts;
+py::dict model_of(const emu::LaunchProfile& p, const Listing& listing) {
+    py::dict out, parts;
     for (size_t i = 0; i < p.estimate.parts.size(); ++i)
         parts[py::str(std::string(emu::kBounds[i]))] = p.estimate.parts[i];
     out["model"] = p.model, out["mhz"] = p.mhz, out["cycles"] = p.estimate.cycles;
@@ -100,20 +100,41 @@ void add_model(const emu::LaunchProfile& p, const Listing& listing, py::dict& ou
     out["lds"] = p.lds, out["waves"] = p.waves, out["measured_workgroups"] = p.measured;
     out["instructions"] = instructions_of(p, listing);
     out["waves_of_first_workgroup"] = waves_of(p, listing);
+    return out;
 }
 
-py::dict as_dict(const ProfiledLaunch& launch) {
+/// What launches have in common becomes Python's once.
+struct Shared {
+    std::map<const runtime::ProfiledKernel*, py::dict> kernels = {};
+    std::map<const emu::LaunchProfile*, py::dict> models = {};
+};
+
+py::dict kernel_of(const ProfiledLaunch& launch) {
+    py::dict out;
+    out["device"] = launch.kernel->device, out["modelled"] = launch.kernel->modelled;
+    if (const isa::KernelInfo* const info = launch.kernel->object->find(launch.launch.name))
+        out["vgprs"] = info->vgprs, out["sgprs"] = info->sgprs;
+    out["source"] = launch.kernel->text, out["assembly"] = launch.kernel->assembly;
+    return out;
+}
+
+py::dict as_dict(const ProfiledLaunch& launch, Shared& shared) {
     const runtime::Stats::Launch& l = launch.launch;
     py::dict out;
     out["kernel"] = l.name, out["grid"] = py::make_tuple(l.grid[0], l.grid[1], l.grid[2]);
     out["block"] = py::make_tuple(l.block[0], l.block[1], l.block[2]);
-    out["device"] = launch.device, out["modelled"] = launch.modelled;
+    const auto add = [&](const py::dict& values) {
+        if (PyDict_Update(out.ptr(), values.ptr())) throw py::error_already_set();
+    };
+    const auto [kernel, first] = shared.kernels.try_emplace(launch.kernel.get());
+    if (first) kernel->second = kernel_of(launch);
+    add(kernel->second);
     out["time_ms"] = l.time_ms, out["wall_ms"] = l.wall_ms, out["buffer_bytes"] = l.bytes, out["flops"] = l.flops;
-    if (const isa::KernelInfo* const info = launch.object->find(l.name))
-        out["vgprs"] = info->vgprs, out["sgprs"] = info->sgprs;
-    out["source"] = launch.text, out["assembly"] = launch.assembly;
-    if (const auto* profile = std::any_cast<hip::LaunchProfile>(&l.report.profile))
-        add_model(**profile, Listing(launch), out);
+    if (const auto* profile = std::any_cast<hip::LaunchProfile>(&l.report.profile)) {
+        const auto [model, unknown] = shared.models.try_emplace(profile->get());
+        if (unknown) model->second = model_of(**profile, Listing(launch));
+        add(model->second);
+    }
     return out;
 }
 
@@ -131,8 +152,9 @@ class ProfileBlock {
     }
     py::list launches() const {
         py::list out;
+        Shared shared;
         if (profiler_)
-            for (const ProfiledLaunch& launch : profiler_->launches()) out.append(as_dict(launch));
+            for (const ProfiledLaunch& launch : profiler_->launches()) out.append(as_dict(launch, shared));
         return out;
     }
 
@@ -155,7 +177,7 @@ void bind_profile(py::module_& m) {
         .def(
             "launches",
             [](const ProfileBlock& block) -> As<"list[dict[str, Any]]"> { return py::object(block.launches()); },
-            "Of the launches since enter(), in their order.");
+            "Of the launches since enter(), in their order. Equal parts are the same objects.");
 }
 
 }  // namespace strata::python

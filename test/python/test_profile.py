@@ -179,3 +179,19 @@ def test_bad_input_says_what_to_do(tmp_path):
     with strata.profile() as p:
         pass
     assert str(p) == "nothing was launched\n" and p.launches == [] and p.to_json() == "[]"
+
+
+@pytest.mark.emulated
+def test_equal_launches_share_all_but_their_numbers():
+    """However many launches of a kernel there are, its text, its instructions and the waves of its first workgroup are there once."""
+    x = Tensor.rand(1 << 12).realize()
+    with strata.profile() as p:
+        for _ in range(20):
+            (x * 2).realize()
+            x.sum().realize()
+    kernels = {launch["kernel"] for launch in p.launches}
+    assert len(p.launches) >= 40
+    for part in ("instructions", "waves_of_first_workgroup", "bound_cycles"):
+        assert len({id(launch[part]) for launch in p.launches}) <= 3 * len(kernels), part
+    assert p.launches is p.launches and "source" not in p.launches[0]
+    assert all(place["origin"] is not None for launch in p.launches for place in launch["instructions"])

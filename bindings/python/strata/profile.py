@@ -37,9 +37,13 @@ def origin(launch, place, lowered):
     return f"{os.path.basename(file)}:{line}" + (f": {text.strip()}" if text.strip() else "")
 
 
-def with_origins(launch):
-    lowered = operations(launch["assembly"])
-    places = launch.get("instructions", []) + [s for w in launch.get("waves_of_first_workgroup", []) for s in w["stalls"]]
+def with_origins(launch, done):
+    """done: the lists of instructions that have theirs, by id; equal launches share one."""
+    places = []
+    if id(launch.get("instructions")) not in done:
+        done.add(id(launch.get("instructions")))
+        lowered = operations(launch["assembly"])
+        places = launch.get("instructions", []) + [s for w in launch.get("waves_of_first_workgroup", []) for s in w["stalls"]]
     for place in places:
         for each in (place, place.get("waited_for")):
             if each:
@@ -155,21 +159,28 @@ class Profile:
         if trace is not None:
             trace = os.fspath(trace)
         self._trace_file, self._block, self._read = trace, _strata._ProfileBlock(), None
+        self._ended = False
 
     def __enter__(self):
-        self._read = None
+        self._read, self._ended = None, False
         self._block.enter()
         return self
 
     def __exit__(self, *_):
         self._block.exit()
-        self._read = self.launches
+        self._ended = True
         if self._trace_file is not None:
             self.save_trace(self._trace_file)
 
     @property
     def launches(self):
-        return self._read if self._read is not None else [with_origins(launch) for launch in self._block.launches()]
+        if self._read is not None:
+            return self._read
+        done = set()
+        launches = [with_origins(launch, done) for launch in self._block.launches()]
+        if self._ended:
+            self._read = launches
+        return launches
 
     def to_json(self):
         """A JSON array, an object a launch."""
