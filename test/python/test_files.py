@@ -12,7 +12,10 @@ import pytest
 
 import strata
 from strata import Tensor, nn
+from strata.files import gguf as gguf_format
+from strata.files import safetensors as safetensors_format
 from strata.files import torch as torch_format
+from strata.files.blocks import QUANTISED
 
 
 def state(rng):
@@ -71,7 +74,7 @@ DAMAGED = {
     "no JSON": header(b"{a}"),
     "a name twice": header(b'{"a":' + json.dumps(ONE).encode() + b',"a":' + json.dumps(ONE).encode() + b"}", bytes(8)),
     "no object": header([1]),
-    "an unknown type": header({"a": ONE | {"dtype": "Q4"}}, bytes(8)),
+    "a type that is no text": header({"a": ONE | {"dtype": 4}}, bytes(8)),
     "no offsets": header({"a": {"dtype": "F32", "shape": [2]}}, bytes(8)),
     "beyond the end": header({"a": ONE}, bytes(7)),
     "another size": header({"a": ONE | {"shape": [3]}}, bytes(8)),
@@ -157,7 +160,7 @@ def test_npz_goes_both_ways(tmp_path, rng):
 
 def test_damaged_npz_and_pickles_in_it_are_refused(tmp_path):
     np.savez(tmp_path / "x.npz", a=np.array([{}], dtype=object))
-    with pytest.raises(strata.UsageError, match="'a.npy' is no array"):
+    with pytest.raises(strata.Unsupported, match="'a.npy' is no array"):
         strata.load(tmp_path / "x.npz")["a"]
     for name, content in {"y.npz": b"PK no zip", "z.npy": b"\x93NUMPY\x01"}.items():
         (tmp_path / name).write_bytes(content)
@@ -188,8 +191,8 @@ class Writer(pickle._Pickler):
 
 
 class Storage:
-    def __init__(self, kind, key, count):
-        self.given = "storage", Named("torch", kind), key, "cpu", count
+    def __init__(self, kind, key, count, module="torch"):
+        self.given = "storage", Named(module, kind), key, "cpu", count
 
 
 class Call:
@@ -251,7 +254,7 @@ def test_pickles_that_name_something_else_call_nothing(tmp_path):
         with pytest.raises(strata.UsageError, match="not among what tensors are made of"):
             strata.load(tmp_path / f"{i}.pt")
     assert not (tmp_path / "called").exists()
-    assert all(module in ("torch", "torch._utils", "collections") for module, _ in torch_format.ALLOWED)
+    assert all(module in ("torch", "torch._utils", "torch.storage", "torch.serialization", "collections") for module, _ in torch_format.ALLOWED)
 
 
 def test_damaged_checkpoints_are_refused(tmp_path):
@@ -259,7 +262,7 @@ def test_damaged_checkpoints_are_refused(tmp_path):
     bad = {
         "outside": tensor("FloatStorage", "0", 12, 8, (3, 4), (4, 1)), "negative": tensor("FloatStorage", "0", 12, -1, (1,), (1,)),
         "missing": tensor("FloatStorage", "9", 12, 0, (2,), (1,)), "short": tensor("FloatStorage", "0", 13, 0, (2,), (1,)),
-        "axes": tensor("FloatStorage", "0", 12, 0, (2,), (1, 1)), "kind": tensor("QInt8Storage", "0", 12, 0, (2,), (1,)),
+        "axes": tensor("FloatStorage", "0", 12, 0, (2,), (1, 1)), "size": tensor("QInt8Storage", "0", 12, 0, (-2,), (1,)),
     }  # fmt: skip
     for name, content in bad.items():
         checkpoint(tmp_path / f"{name}.pt", {"a": content}, {"0": data})
@@ -277,43 +280,41 @@ def test_damaged_checkpoints_are_refused(tmp_path):
 # GGUF
 
 
-def test_gguf_of_the_library_is_read(tmp_path, rng):
-    gguf = pytest.importorskip("gguf")
-    writer = gguf.GGUFWriter(tmp_path / "x.gguf", "llama")
+def written(gguf, path, tensors):
+    """A file of name -> (array, ggml's type or None for NumPy's)."""
+    writer = gguf.GGUFWriter(path, "llama")
     writer.add_uint32("llama.block_count", 2)
-    arrays = {"f32": rng.standard_normal((3, 64)).astype(np.float32), "f16": rng.standard_normal((2, 5)).astype(np.float16), "i32": np.arange(6, dtype=np.int32)}
-    for name, array in arrays.items():
-        writer.add_tensor(name, array)
-    wanted = {}
-    for kind in ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"):
-        type_ = gguf.GGMLQuantizationType[kind]
-        packed = gguf.quants.quantize(arrays["f32"], type_)
-        writer.add_tensor(kind, packed, raw_dtype=type_)
-        wanted[kind] = gguf.quants.dequantize(packed, type_)
-    for kind in ("Q4_K", "Q5_K", "Q6_K", "Q3_K"):  # the library has no writer for their values: any bytes are some
-        type_ = gguf.GGMLQuantizationType[kind]
-        size = gguf.GGML_QUANT_SIZES[type_][1]
-        packed = rng.integers(0, 256, (2, 3 * size)).astype(np.uint8)
-        scales = packed.reshape(-1, size)
-        at = {"Q4_K": 0, "Q5_K": 0}.get(kind, size - 2)
-        for i in range(at, at + (4 if at == 0 else 2), 2):
-            scales[:, i : i + 2] = rng.uniform(-1, 1, len(scales)).astype(np.float16).view(np.uint8).reshape(-1, 2)
-        writer.add_tensor(kind, packed, raw_dtype=type_)
-        wanted[kind] = gguf.quants.dequantize(packed, type_)
+    for name, (array, kind) in tensors.items():
+        writer.add_tensor(name, array, raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    got = strata.load(tmp_path / "x.gguf")
+    return strata.load(path)
+
+
+def test_gguf_of_the_library_is_read(tmp_path, rng):
+    gguf = pytest.importorskip("gguf")
+    arrays = {"f32": rng.standard_normal((3, 64)).astype(np.float32), "f16": rng.standard_normal((2, 5)).astype(np.float16), "i32": np.arange(6, dtype=np.int32)}
+    got = written(gguf, tmp_path / "x.gguf", {name: (array, None) for name, array in arrays.items()})
     assert got.metadata["llama.block_count"] == 2
     for name, array in arrays.items():
         np.testing.assert_array_equal(got[name].numpy(), array)
-    with pytest.raises(strata.Unsupported, match="quantised as Q3_K"):
-        got["Q3_K"]
-    wanted.pop("Q3_K")
-    for kind, values in wanted.items():
-        assert got[kind].shape == values.shape
-        np.testing.assert_allclose(got[kind].numpy(), values, rtol=1e-6, atol=1e-6, err_msg=kind)
+
+
+@pytest.mark.parametrize("kind", QUANTISED)
+def test_blocks_of_gguf_have_the_librarys_values(kind, tmp_path, rng):
+    """Of any bytes: every scale, NaN and infinity among them, and every code."""
+    gguf = pytest.importorskip("gguf")
+    type_ = gguf.GGMLQuantizationType[kind]
+    size = gguf.GGML_QUANT_SIZES[type_][1]
+    packed = rng.integers(0, 256, (8, 4 * size)).astype(np.uint8)
+    packed[0, :8] = 0xFF
+    with np.errstate(all="ignore"):
+        wanted = gguf.quants.dequantize(packed, type_)
+    got = written(gguf, tmp_path / "x.gguf", {"a": (packed, type_)})
+    assert got.shapes == {"a": wanted.shape}
+    np.testing.assert_array_equal(got["a"].numpy(), wanted)
 
 
 def test_damaged_gguf_is_refused(tmp_path):
@@ -332,3 +333,77 @@ def test_missing_files_and_unknown_names_are_said(tmp_path):
     for call in (lambda: strata.load(tmp_path / "x.txt"), lambda: strata.save(tmp_path / "x.txt", {})):
         with pytest.raises(strata.UsageError, match="ends in .safetensors"):
             call()
+
+
+# Types that are not known
+
+
+def file_of_safetensors(path, kind):
+    path.write_bytes(header({"known": ONE, "other": {"dtype": kind, "shape": [2, 3], "data_offsets": [8, 14]}}, np.array([1, 2], np.float32).tobytes() + bytes(6)))
+
+
+def file_of_numpy(path, kind):
+    np.savez(path, known=np.array([1, 2], np.float32), other=np.zeros((2, 3), kind))
+
+
+def file_of_gguf(path, kind):
+    gguf = pytest.importorskip("gguf")
+    known = np.array([1, 2], np.float32)
+    written(gguf, path, {"known": (known, None), "other": (np.zeros((2, 3), np.float32), None)})
+    content = path.read_bytes()
+    at = content.index(b"other") + 5 + 4 + 16  # behind its name, the number of its axes and their sizes
+    path.write_bytes(content[:at] + struct.pack("<I", kind) + content[at + 4 :])
+
+
+def file_of_torch(path, kind):
+    if kind.endswith("Storage"):
+        other = tensor(kind, "1", 6, 0, (2, 3), (3, 1))
+    elif kind.startswith("_rebuild"):
+        other = Call(Named("torch._utils", kind), tensor("FloatStorage", "0", 2, 0, (2,), (1,)), 0, (2, 3), (3, 1))
+    else:
+        other = Call(Named("torch._utils", "_rebuild_tensor_v3"), Storage("UntypedStorage", "1", 6, "torch.storage"), 0, (2, 3), (3, 1), False, collections.OrderedDict(), Named("torch", kind))
+    checkpoint(path, {"known": tensor("FloatStorage", "0", 2, 0, (2,), (1,)), "other": other}, {"0": np.array([1, 2], np.float32), "1": np.zeros(6, np.uint8)})
+
+
+UNKNOWN = {
+    ".safetensors": (file_of_safetensors, ["F4", "F6_E2M3", "F6_E3M2", "F8_E8M0", "Q7"]), ".npz": (file_of_numpy, ["O", "U5", "S3", "M8[s]", "m8[s]", "V2", [("a", "f4"), ("ü", "i4")]]),
+    ".gguf": (file_of_gguf, [number for number in range(60) if gguf_format.KINDS.get(number) not in (*QUANTISED, *gguf_format.PLAIN)]),
+    ".pt": (file_of_torch, ["QInt8Storage", "QUInt4x2Storage", "float8_e8m0fnu", "float4_e2m1fn_x2", "int4", "bits8", "complex32", "_rebuild_qtensor", "_rebuild_nested_tensor", "_rebuild_of_another_year"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", UNKNOWN)
+def test_a_type_that_is_not_known_refuses_its_tensor_alone_when_it_is_asked_for(suffix, tmp_path):
+    write, kinds = UNKNOWN[suffix]
+    for i, kind in enumerate(kinds):
+        path = tmp_path / f"{i}{suffix}"
+        write(path, kind)
+        got = strata.load(path)
+        assert got["known"].tolist() == [1, 2] and set(got) == {"known", "other"}
+        assert got.shapes["other"] in ((2, 3), None) and (got.shapes["other"] or suffix == ".pt")
+        with pytest.raises(strata.Unsupported, match=rf"{i}{suffix}: 'other(.npy)?' is (no array|of type)"):
+            got["other"]
+
+
+@pytest.mark.parametrize("kind, name", safetensors_format.TYPES.items())
+def test_every_type_of_safetensors_that_is_known_keeps_its_bits(kind, name, tmp_path):
+    size = getattr(strata.dtypes, name).itemsize
+    content = bytes([1, 0] * (3 * size))[: 6 * size] if name == "boolean" else np.arange(6 * size, dtype=np.uint8).tobytes()
+    (tmp_path / "x.safetensors").write_bytes(header({"a": {"dtype": kind, "shape": [2, 3], "data_offsets": [0, 6 * size]}}, content))
+    got = strata.load(tmp_path / "x.safetensors")
+    assert got["a"].dtype.name == name and got["a"].shape == (2, 3)
+    strata.save(tmp_path / "y.safetensors", got)
+    assert (tmp_path / "y.safetensors").read_bytes().endswith(content)
+
+
+@pytest.mark.parametrize("kind, name", torch_format.TYPES.items())
+def test_every_type_of_checkpoints_that_is_known_keeps_its_bits(kind, name, tmp_path):
+    size = getattr(strata.dtypes, name).itemsize
+    content = np.array([1, 0] * 3, np.uint8) if name == "boolean" else np.arange(6 * size, dtype=np.uint8)
+    other = Call(Named("torch._utils", "_rebuild_tensor_v3"), Storage("UntypedStorage", "0", len(content), "torch.storage"), 0, (2, 3), (3, 1), False, collections.OrderedDict(), Named("torch", kind))
+    checkpoint(tmp_path / "x.pt", {"a": other}, {"0": content})
+    got = strata.load(tmp_path / "x.pt")["a"]
+    assert got.dtype.name == name and got.shape == (2, 3)
+    path = tmp_path / ("y.npz" if name == "complex128" else "y.safetensors")  # which has no complex128
+    strata.save(path, {"a": got})
+    assert content.tobytes() in path.read_bytes()

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .._files import open_regular
-from .._strata import _MOST_AXES, Tensor, UsageError
+from .._strata import _MOST_AXES, Tensor, Unsupported, UsageError
 
 
 class Tensors(Mapping):
     """The tensors of a file by name. A tensor is read when it is asked for, and not kept: ask once.
 
-    metadata: what else the file says. shapes: of all tensors, by name; nothing is read for it.
+    A tensor of a type that is not known here raises Unsupported when it is asked for; the others are read. metadata: what else the
+    file says. shapes: of all tensors, by name, None where a type that is not known hides it; nothing is read for it.
     """
 
     def __init__(self, path, rows, metadata):
@@ -50,6 +51,15 @@ class Tensors(Mapping):
 
 def malformed(path, what):
     return UsageError(f"[load] {path}: {what}")
+
+
+def refusal(path, name, kind, known):
+    """What reads a tensor of a type that is not known here."""
+
+    def read():
+        raise Unsupported(f"[load] {path}: '{name}' is of type {kind}, which is not known here; {', '.join(known)} are")
+
+    return read
 
 
 def bytes_of(path, name, shape, itemsize=1):

@@ -7,15 +7,14 @@ import numpy as np
 
 from .. import _strata
 from .._files import open_regular
-from .._strata import Unsupported
-from . import bytes_of, malformed, part_of
+from . import bytes_of, malformed, part_of, refusal
 from .blocks import QUANTISED
 
 PLAIN = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64"}
 
 # ggml's numbers of types; those without a name are of no file any more.
 KINDS = dict(enumerate("""F32 F16 Q4_0 Q4_1 - - Q5_0 Q5_1 Q8_0 Q8_1 Q2_K Q3_K Q4_K Q5_K Q6_K Q8_K IQ2_XXS IQ2_XS IQ3_XXS IQ1_S IQ4_NL IQ3_S IQ2_S IQ4_XS
-    I8 I16 I32 I64 F64 IQ1_M BF16 - - - TQ1_0 TQ2_0 - - - MXFP4""".split()))  # fmt: skip
+    I8 I16 I32 I64 F64 IQ1_M BF16 - - - TQ1_0 TQ2_0 - - - MXFP4 NVFP4 Q1_0""".split()))  # fmt: skip
 
 NUMBERS = {0: "u1", 1: "i1", 2: "<u2", 3: "<i2", 4: "<u4", 5: "<i4", 6: "<f4", 7: "?", 10: "<u8", 11: "<i8", 12: "<f8"}
 TEXT, ARRAY = 8, 9
@@ -107,8 +106,6 @@ def load(path, device):
             raise malformed(path, f"'{name}' lies outside of the file")
 
         def read():
-            if not size:
-                raise Unsupported(f"[load] {path}: '{name}' is quantised as {kind}; {', '.join(QUANTISED)} are read")
             content = part_of(path, name, at + start, held)
             if value is None:
                 return _strata._restored(content, shape, _strata.dtypes.__dict__[PLAIN[kind]], device)
@@ -116,6 +113,6 @@ def load(path, device):
                 return _strata.Tensor.zeros(shape, device=device)
             return value(_strata._restored(content, (held // size, size), _strata.dtypes.uint8, device)).reshape(shape)
 
-        return shape, read
+        return shape, read if size else refusal(path, name, kind, (*PLAIN, *QUANTISED))
 
     return {name: row(name, *found) for name, found in rows.items()}, values

@@ -5,7 +5,7 @@ import io
 
 import numpy as np
 
-from .._strata import DTypeError, Tensor
+from .._strata import DTypeError, Tensor, Unsupported
 from . import archives, bytes_of, malformed, part_of
 
 LONGEST_HEADER = 1 << 16  # bytes; NumPy reads 10000
@@ -16,7 +16,7 @@ def header_of(path, name, first, size):
     file = io.BytesIO(first)
     try:
         version = np.lib.format.read_magic(file)
-        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
+        read = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0, 3: np.lib.format.read_array_header_2_0}.get(version[0])  # 3: the names of fields are UTF-8
         shape, by_columns, dtype = read(file) if read else ((), False, None)
     except Exception as e:  # a header is Python's text, and can be wrong in any way
         raise malformed(path, f"'{name}' is no array of NumPy: {type(e).__name__}: {str(e)[:300]}") from None
@@ -33,7 +33,7 @@ def row(path, name, size, part, device):
 
     def read():
         if dtype.hasobject or dtype.kind not in "biufc":
-            raise malformed(path, f"'{name}' is no array of numbers but of {dtype}: objects and texts are not read")
+            raise Unsupported(f"[load] {path}: '{name}' is no array of numbers but of {dtype}: objects, texts, dates and records are not read")
         array = np.frombuffer(part(), dtype, bytes_of(path, name, shape), start) if 0 not in shape else np.zeros(shape, dtype)
         return Tensor(array.reshape(shape, order="F" if by_columns else "C"), device=device)
 
@@ -52,8 +52,7 @@ def load(path, device):
 def save(file, tensors, metadata):
     arrays = {}
     for name, t in tensors.items():
-        try:
-            arrays[name] = t.numpy()
-        except DTypeError:
-            raise DTypeError(f"[save] '{name}' is {t.dtype.name}, which NumPy has not: cast it, or write .safetensors") from None
+        if not t.dtype.numpy_name:
+            raise DTypeError(f"[save] '{name}' is {t.dtype.name}, which NumPy has not: cast it, or write .safetensors")
+        arrays[name] = t.numpy()
     np.savez(file, **arrays)

@@ -5,10 +5,10 @@ import struct
 
 from .. import _strata
 from .._files import open_regular
-from . import bytes_of, malformed, part_of
+from . import bytes_of, malformed, part_of, refusal
 
 TYPES = {
-    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F8_E4M3": "fp8e4m3", "F8_E5M2": "fp8e5m2",
+    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F8_E4M3": "fp8e4m3", "F8_E5M2": "fp8e5m2", "F8_E4M3FNUZ": "fp8e4m3fnuz", "F8_E5M2FNUZ": "fp8e5m2fnuz", "C64": "complex64",
     "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "boolean",
 }  # fmt: skip
 LONGEST_HEADER = 100_000_000  # bytes, as in the format's own library
@@ -38,21 +38,21 @@ def header_of(path):
 
 
 def checked(path, name, row, size):
-    """(type, shape, first byte, end) of a tensor; what the header says of it is so."""
+    """(its name for the type, shape, first byte, end) of a tensor; what the header says of it is so."""
     try:
         type_, shape, (start, end) = row["dtype"], row["shape"], row["data_offsets"]
     except (KeyError, TypeError, ValueError):
         raise malformed(path, f"the header does not describe '{name}'") from None
-    if not isinstance(type_, str) or type_ not in TYPES:
-        raise malformed(path, f"'{name}' is of type {type_}, which is not known here: {', '.join(TYPES)} are")
+    if not isinstance(type_, str):
+        raise malformed(path, f"'{name}' is of type {str(type_)[:200]}, which is no text")
     if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in (*shape, start, end)):
         raise malformed(path, f"'{name}' has shape {shape} and data_offsets {[start, end]}: all are integers, none below 0")
-    wanted = bytes_of(path, name, shape, _strata.dtypes.__dict__[TYPES[type_]].itemsize)
-    if end - start != wanted:
+    wanted = bytes_of(path, name, shape, _strata.dtypes.__dict__[TYPES[type_]].itemsize) if type_ in TYPES else end - start
+    if end - start != wanted or end < start:
         raise malformed(path, f"'{name}' of {type_} {tuple(shape)} takes {wanted} bytes, its data_offsets {[start, end]} say {end - start}")
     if end > size:
         raise malformed(path, f"'{name}' lies outside of the file: it ends at byte {end} of {size} bytes of data")
-    return TYPES[type_], tuple(shape), start, end
+    return type_, tuple(shape), start, end
 
 
 def load(path, device):
@@ -70,13 +70,13 @@ def load(path, device):
         raise malformed(path, f"{size - end} bytes are of no tensor")
 
     def reader(name):
-        dtype, shape, start, stop = rows[name]
+        type_, shape, start, stop = rows[name]
 
         def read():
             content = part_of(path, name, at + start, stop - start)
-            return _strata._restored(content, shape, _strata.dtypes.__dict__[dtype], device)
+            return _strata._restored(content, shape, _strata.dtypes.__dict__[TYPES[type_]], device)
 
-        return shape, read
+        return shape, read if type_ in TYPES else refusal(path, name, type_, TYPES)
 
     return {name: reader(name) for name in rows}, metadata
 

@@ -4,20 +4,36 @@ without calling what it names: what stands for PyTorch's functions is here, and 
 import collections
 import io
 import pickle
+import re
 import zipfile
 
 import numpy as np
 
 from .. import _strata
-from . import archives, bytes_of, malformed
+from . import archives, bytes_of, malformed, refusal
 
 STORAGES = {
     "DoubleStorage": "float64", "FloatStorage": "float32", "HalfStorage": "float16", "BFloat16Storage": "bfloat16", "LongStorage": "int64",
     "IntStorage": "int32", "ShortStorage": "int16", "CharStorage": "int8", "ByteStorage": "uint8", "BoolStorage": "boolean",
+    "ComplexFloatStorage": "complex64", "ComplexDoubleStorage": "complex128",
 }  # fmt: skip
+# Those of tensors whose storage is bytes.
+TYPES = {
+    "float64": "float64", "float32": "float32", "float16": "float16", "bfloat16": "bfloat16", "int64": "int64", "int32": "int32", "int16": "int16", "int8": "int8", "uint8": "uint8", "bool": "boolean",
+    "uint16": "uint16", "uint32": "uint32", "uint64": "uint64", "complex64": "complex64", "complex128": "complex128",
+    "float8_e4m3fn": "fp8e4m3", "float8_e5m2": "fp8e5m2", "float8_e4m3fnuz": "fp8e4m3fnuz", "float8_e5m2fnuz": "fp8e5m2fnuz",
+}  # fmt: skip
+BYTES = "bytes"  # the type of a storage whose elements a tensor's own type tells
 LARGEST_PICKLE = 256 << 20  # bytes
 LONGEST_NAME = 1024
 MOST_OVERLAP = 64  # elements of a tensor for each of its storage
+
+
+class Unknown:
+    """A type that is not known here, by its name."""
+
+    def __init__(self, name):
+        self.name = name
 
 
 class Stored:
@@ -27,13 +43,48 @@ class Stored:
         self.storage, self.offset, self.shape, self.stride = storage, offset, shape, stride
 
 
+def of_bytes(storage, offset, shape, stride, grad, hooks, dtype, *_):
+    """A tensor that tells its type itself."""
+    key, kind, count = storage
+    if kind != BYTES or dtype not in TYPES.values():
+        dtype = dtype if isinstance(dtype, Unknown) else Unknown(str(dtype)[:50])
+    else:
+        size = _strata.dtypes.__dict__[dtype].itemsize
+        count, dtype = (count // size, dtype) if count % size == 0 else (-1, dtype)
+    return Stored((key, dtype, count), offset, shape, stride)
+
+
+class Refused:
+    """A tensor of a kind that is not known here."""
+
+    def __init__(self, kind, shape=None):
+        self.kind, self.shape = kind, shape
+
+
+def rebuilt(name):
+    """For a function of torch._utils that makes tensors of a kind that is not known here: where its arguments have the shape."""
+
+    def made(*given):
+        shape = {"_rebuild_qtensor": 2, "_rebuild_meta_tensor_no_storage": 1, "_rebuild_wrapper_subclass": 2}.get(name)
+        found = given[shape] if shape is not None and len(given) > shape else None
+        whole = isinstance(found, (tuple, list)) and all(type(n) is int for n in found)
+        return Refused(name, tuple(found) if whole else None)
+
+    return made
+
+
 ALLOWED = {
     ("torch._utils", "_rebuild_tensor_v2"): Stored,
+    ("torch._utils", "_rebuild_tensor_v3"): of_bytes,
     ("torch._utils", "_rebuild_parameter"): lambda data, requires_grad=None, hooks=None: data,
     ("torch", "Size"): lambda sizes=(): sizes,
     ("collections", "OrderedDict"): lambda: collections.OrderedDict(),
-    **{("torch", name): dtype for name, dtype in STORAGES.items()},
+    ("torch.storage", "UntypedStorage"): BYTES,
+    ("torch.serialization", "_get_layout"): lambda name: name,
+    **{("torch", name): dtype for name, dtype in {**STORAGES, **TYPES}.items()},
 }
+REBUILT = re.compile(r"_rebuild_\w+")  # of torch._utils
+NAMES_OF_TYPES = re.compile(r"\w+Storage|(float|bfloat|u?int|bits|q?u?int|complex)\d\w*|per_(tensor|channel)_\w+")  # of torch
 
 
 class Unpickler(pickle._Unpickler):
@@ -47,12 +98,16 @@ class Unpickler(pickle._Unpickler):
 
     def find_class(self, module, name):
         if (module, name) not in ALLOWED:
+            if module == "torch" and NAMES_OF_TYPES.fullmatch(name):
+                return Unknown(name)
+            if module == "torch._utils" and REBUILT.fullmatch(name):
+                return rebuilt(name)
             raise malformed(self.path, f"the pickle names {module}.{name}, which is not among what tensors are made of: save a state_dict")
         return ALLOWED[module, name]
 
     def persistent_load(self, given):
         kind, dtype, key, _, count = given
-        if kind != "storage" or dtype not in STORAGES.values() or not isinstance(key, (str, int)) or type(count) is not int:
+        if kind != "storage" or not (isinstance(dtype, Unknown) or dtype == BYTES or dtype in STORAGES.values()) or not isinstance(key, (str, int)) or type(count) is not int:
             raise malformed(self.path, "the pickle names something that is no storage")
         return str(key), dtype, count
 
@@ -93,14 +148,14 @@ class Walk:
         self.left -= len(value) if isinstance(value, (dict, list, tuple)) else 1
         if self.left < 0 or len(name) > LONGEST_NAME:
             raise malformed(self.path, "the pickle's containers hold themselves or each other too often: save a state_dict")
-        if isinstance(value, Stored):
+        if isinstance(value, (Stored, Refused)):
             if name in self.tensors:
                 raise malformed(self.path, f"two tensors are called '{name}'")
             self.tensors[name or "tensor"] = value
         elif isinstance(value, dict):
             for key, item in value.items():
                 self.go(item, f"{name}.{key}" if name else str(key))
-        elif isinstance(value, (list, tuple)) and any(isinstance(item, (Stored, dict, list, tuple)) for item in value):
+        elif isinstance(value, (list, tuple)) and any(isinstance(item, (Stored, Refused, dict, list, tuple)) for item in value):
             for i, item in enumerate(value):
                 self.go(item, f"{name}.{i}" if name else str(i))
         else:
@@ -109,7 +164,12 @@ class Walk:
 
 def reader(path, infos, folder, device, name, t):
     """(shape, function that reads it)."""
+    if isinstance(t, Refused):
+        return t.shape, refusal(path, name, t.kind, TYPES)
     key, dtype, count = t.storage
+    if isinstance(dtype, Unknown) or dtype == BYTES:
+        bytes_of(path, name, tuple(t.shape))
+        return tuple(t.shape), refusal(path, name, dtype if dtype == BYTES else dtype.name, TYPES)
     type_, shape, stride = _strata.dtypes.__dict__[dtype], tuple(t.shape), tuple(t.stride)
     # Elements that an expanded axis repeats are stored, and read, once.
     stored = tuple(1 if step == 0 else n for n, step in zip(shape, stride))
@@ -126,7 +186,7 @@ def reader(path, infos, folder, device, name, t):
     def read():
         if 0 in shape:
             return _strata._restored(b"", shape, type_, device)
-        whole = np.frombuffer(archives.content(path, info), f"u{type_.itemsize}")
+        whole = np.frombuffer(archives.content(path, info), f"V{type_.itemsize}")
         part = np.lib.stride_tricks.as_strided(whole[t.offset :], stored, [step * type_.itemsize for step in stride], writeable=False)
         out = _strata._restored(part.tobytes(), stored, type_, device)
         return out if stored == shape else out.expand(shape)
