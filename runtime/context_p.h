@@ -163,7 +163,7 @@ class LaunchPlans {
   public:
     struct Known {
         std::shared_ptr<const LaunchPlan> plan;  ///< none: one is to be made,
-        std::vector<bool> changing;              ///< which numbers are its parameters
+        std::vector<bool> parameters;            ///< which numbers are its parameters
     };
     Known find(const std::string& structure, std::span<const uint64_t> numbers);
     void add(const std::string& structure, std::span<const uint64_t> numbers, const std::vector<bool>& changing,
@@ -172,11 +172,17 @@ class LaunchPlans {
     void reset_counts();
 
   private:
+    /// A plan and the launches it serves: those whose numbers are `numbers` wherever they are not parameters.
+    struct Made {
+        std::shared_ptr<const LaunchPlan> plan;
+        std::vector<uint64_t> numbers;
+        std::vector<bool> parameters;
+        bool serves(std::span<const uint64_t> asked) const;
+    };
     struct Entry {
-        std::vector<uint64_t> first;                       ///< numbers
-        std::vector<bool> changing;                        ///< was another one since
-        std::shared_ptr<const LaunchPlan> exact, general;  ///< for the first numbers; for any of those changing then:
-        std::vector<bool> general_for;
+        std::vector<uint64_t> first;  ///< numbers
+        std::vector<bool> changing;   ///< was another one since
+        Made exact, general;          ///< without parameters, with some
     };
     Mutex mutex_;
     Lru<std::string, Entry> all_;

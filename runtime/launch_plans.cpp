@@ -5,37 +5,39 @@
 
 namespace strata::runtime {
 
+bool LaunchPlans::Made::serves(std::span<const uint64_t> asked) const {
+    if (!plan || numbers.size() != asked.size()) return false;
+    for (size_t i = 0; i < asked.size(); ++i)
+        if (!parameters[i] && numbers[i] != asked[i]) return false;
+    return true;
+}
+
 LaunchPlans::Known LaunchPlans::find(const std::string& structure, std::span<const uint64_t> numbers) {
     std::lock_guard lock(mutex_);
     Entry* entry = all_.find(structure);
     if (!entry) return {nullptr, std::vector<bool>(numbers.size())};
-    if (entry->exact && std::ranges::equal(entry->first, numbers)) {
-        ++found_;
-        return {entry->exact, std::vector<bool>(numbers.size())};
-    }
     for (size_t i = 0; i < numbers.size(); ++i)
         if (entry->first[i] != numbers[i]) entry->changing[i] = true;
-    if (entry->general && entry->general_for == entry->changing) {
+    for (const Made* made : {&entry->exact, &entry->general}) {
+        if (!made->serves(numbers)) continue;
         ++found_;
-        return {entry->general, entry->changing};
+        return {made->plan, made->parameters};
     }
-    return {nullptr, entry->changing};
+    return {nullptr, std::ranges::equal(entry->first, numbers) ? std::vector<bool>(numbers.size()) : entry->changing};
 }
 
 void LaunchPlans::add(const std::string& structure, std::span<const uint64_t> numbers,
-                      const std::vector<bool>& changing, std::shared_ptr<const LaunchPlan> plan, bool from_disk) {
+                      const std::vector<bool>& parameters, std::shared_ptr<const LaunchPlan> plan, bool from_disk) {
     std::vector<Entry> gone;  // freed outside the lock
     std::lock_guard lock(mutex_);
     ++(from_disk ? found_ : made_);
-    Entry entry{
-        .first = {numbers.begin(), numbers.end()}, .changing = changing, .exact = {}, .general = {}, .general_for = {}};
+    Entry entry{.first = {numbers.begin(), numbers.end()}, .changing = parameters, .exact = {}, .general = {}};
     if (const Entry* known = all_.find(structure)) entry = *known;
-    if (std::ranges::find(changing, true) == changing.end())
-        entry.exact = std::move(plan);
-    else
-        entry.general = std::move(plan), entry.general_for = changing;
+    const bool has_parameters = std::ranges::find(parameters, true) != parameters.end();
+    (has_parameters ? entry.general : entry.exact) = {std::move(plan), {numbers.begin(), numbers.end()}, parameters};
     size_t bytes = 2 * structure.size() + 10 * numbers.size();
-    for (const auto& held : {entry.exact, entry.general}) bytes += held ? held->bytes() : 0;
+    for (const Made* made : {&entry.exact, &entry.general})
+        bytes += made->plan ? made->plan->bytes() + 9 * made->numbers.size() : 0;
     gone = all_.put(structure, std::move(entry), bytes, settings().plans_mb << 20);
 }
 

@@ -256,13 +256,13 @@ class Realization {
         LaunchPlans::Known known = context().plans.find(structure_->form, numbers_);
         std::optional<LaunchPlan::Loaded> programs;
         if (known.plan) programs = known.plan->programs(device_);
-        if (!programs) known.plan = find_on_disk(known.changing, programs.emplace());
+        if (!programs) known.plan = find_on_disk(known.parameters, programs.emplace());
         if (known.plan) {
             context().counters.add_times(ms_since(start_), 0);
         } else if (settings().beam) {
-            return run_step_by_step(known.changing);
+            return run_step_by_step(known.parameters);
         } else {
-            known.plan = make_plan(known.changing, *programs);
+            known.plan = make_plan(known.parameters, *programs);
         }
         return known.plan->run(device_, *programs, structure_->buffers, numbers_);
     }
