@@ -101,7 +101,8 @@ class Build {
         STRATA_TRY_VOID(check_nothing_left_out(source_, done.log, isa::info(arch_).name));
         built.output = std::move(done.output);
         if (dependencies)
-            built.includes = describe_includes(read_file(dependencies->path()).value_or(""), use.precompiled);
+            built.includes = describe_includes(source_.text, read_file(dependencies->path()).value_or(""),
+                                               use.precompiled, use.args);
         return built;
     }
 

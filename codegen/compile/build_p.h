@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,7 +15,8 @@ enum class Output { object, assembly };
 struct Built {
     std::string output;
     std::string_view route;
-    std::string includes;  ///< the user's own headers that it read, as describe_includes gives them
+    std::optional<std::string> includes =
+        "";  ///< files of the user that it depends on, as describe_includes gives them
 };
 
 /// Runs the compiler, past the cache of code objects.

@@ -1,7 +1,6 @@
 #include "strata/codegen/compile/compile.h"
 
 #include <chrono>
-#include <filesystem>
 #include <mutex>
 #include <optional>
 
@@ -39,8 +38,6 @@ Prelude prelude_of(const HipSource& source) {
 std::string cache_key(const Toolchain& tools, const HipSource& source, const Prelude& prelude, isa::Arch arch) {
     std::string key = fmt::format("{}{}\nfreestanding {}\nfile {}\n", tools.identity, isa::info(arch).name,
                                   source.freestanding, source.file_name);
-    std::error_code ignored;
-    if (may_include_files(source)) key += fmt::format("folder {}\n", std::filesystem::current_path(ignored).string());
     if (!source.freestanding) key += library_additions_text;
     key += fmt::format("beside {}\nentry {}\n", source.folder, entry_request(source));
     for (const std::string& option : source.options) key += fmt::format("option {}\n", option);

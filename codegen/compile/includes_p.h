@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -6,14 +8,18 @@
 
 namespace strata::codegen {
 
-/// Whether a source may read files that are not part of the toolchain: its cache key then has to cover their contents.
+/// Whether a source may read files that are not part of the toolchain: its cache key then covers what they hold. True if any
+/// directive other than `#include <...>` could, or an option names a path.
 bool may_include_files(const HipSource& source);
 
-/// One line "hash path" for each file but `header`, a precompiled one, that is named in a dependency file written by clang
-/// (-dependency-file).
-std::string describe_includes(std::string_view dependencies, std::string_view header);
+/// What a compilation depends on besides its text: a line "hash path" for each file of the user that it read, "absent path" for
+/// each that would have been read instead, "folder path" for the current folder. Empty optional: not all of it is known, so
+/// the object must not be kept.
+/// `dependencies`: of clang's -dependency-file; `header`: a precompiled one, which is no part of it; `args`: of cc1.
+std::optional<std::string> describe_includes(std::string_view text, std::string_view dependencies,
+                                             std::string_view header, std::span<const std::string> args);
 
-/// Whether every file of such a description still has the same content.
+/// Whether everything in such a description is as it was.
 bool still_valid(std::string_view description);
 
 }  // namespace strata::codegen

@@ -28,7 +28,7 @@ Result<Object> find_or_build(const Nvrtc& compiler, const HipSource& source, Chi
     if (cached) return std::move(*found);
     STRATA_TRY(NvrtcBuilt built, build_by_nvrtc(compiler, source, chip, Output::object));
     Object object{built.symbol + "\n" + built.output, "NVRTC"};
-    store.add(object, {});
+    store.add(object, "");
     return object;
 }
 

@@ -55,11 +55,11 @@ std::optional<Object> ObjectStore::find() {
     return object;
 }
 
-void ObjectStore::add(const Object& object, const std::string& includes) {
-    if (!keeps_) return;
-    disk_.put(CacheKind::objects, key_ + includes, object.bytes);
-    if (includes_files_) disk_.put(CacheKind::includes, key_, includes);
-    memo.put(key_ + includes, object);
+void ObjectStore::add(const Object& object, const std::optional<std::string>& includes) {
+    if (!keeps_ || !includes) return;
+    disk_.put(CacheKind::objects, key_ + *includes, object.bytes);
+    if (includes_files_) disk_.put(CacheKind::includes, key_, *includes);
+    memo.put(key_ + *includes, object);
 }
 
 }  // namespace strata::codegen

@@ -12,15 +12,16 @@ struct Object {
     std::string route;
 };
 
-/// The stores of objects: memory, then disk. A source that includes files of the user is kept under its key and the
-/// contents of those files, which an entry of their own tells.
+/// The stores of objects: memory, then disk. A source that includes files of the user is kept under its key and what
+/// it depends on besides, which an entry of its own says.
 class ObjectStore {
   public:
     /// `key`: everything that decides the bytes but the contents of files that the source includes.
     ObjectStore(std::string key, const HipSource& source, bool keeps);
 
     std::optional<Object> find();
-    void add(const Object& object, const std::string& includes);
+    /// `includes`: as describe_includes gives them; none: the object is not kept.
+    void add(const Object& object, const std::optional<std::string>& includes);
 
   private:
     DiskCache disk_;

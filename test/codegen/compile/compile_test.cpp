@@ -79,6 +79,64 @@ TEST_F(CompileTest, AnIncludedFileOfTheUserIsPartOfTheKey) {
     EXPECT_EQ(one.code_object(), back.code_object());
 }
 
+/// A way to read a file of the user: what the text has, which header it reads, what another content of which file changes.
+struct Reads {
+    const char *text, *changes, *before, *after;
+};
+
+TEST_F(CompileTest, AChangedFileIsCompiledAgainHoweverTheTextNamesIt) {
+    const std::string value = "#define VALUE ";
+    const Reads ways[] = {
+        {"#include \"v.h\"", "v.h", "1", "2"},
+        {"#import \"v.h\"", "v.h", "1", "2"},
+        {"%:include \"v.h\"", "v.h", "1", "2"},
+        {"#inc\\\nlude \"v.h\"", "v.h", "1", "2"},
+        {"#inc\\ \nlude \"v.h\"", "v.h", "1", "2"},
+        {"/* */ # /* */ include /* */ \"v.h\"", "v.h", "1", "2"},
+        {"#define NAME \"v.h\"\n#include NAME", "v.h", "1", "2"},
+        {"#include_next <v.h>", "v.h", "1", "2"},
+        {"#include \"cost$ #1\\.h\"", "cost$ #1\\.h", "1", "2"},
+        {"#include \"first.h\"", "v.h", "1", "2"},
+        {"#if __has_include(\"late.h\")\n#define VALUE 2\n#else\n#define VALUE 1\n#endif", "late.h", nullptr, "9"},
+        {"#include \"v.h\"", "a/v.h", nullptr, "2"},
+        {"#include <v.h>", "a/v.h", nullptr, "2"},
+        {"constexpr unsigned char bytes[] = {\n#embed BIN\n};\n#define VALUE bytes[0]", "d.bin", "1", "2"},
+    };
+    std::filesystem::create_directory(folder() + "/a");
+    for (const Reads& way : ways) {
+        for (const char* name : {"v.h", "a/v.h", "late.h", "d.bin", way.changes})
+            std::filesystem::remove(folder() + "/" + name);
+        ASSERT_TRUE(write_file_atomically(folder() + "/first.h", "#include \"v.h\"\n"));
+        if (way.changes != std::string("v.h")) ASSERT_TRUE(write_file_atomically(folder() + "/v.h", value + "1\n"));
+        const auto set = [&](const char* content) {
+            const std::string prefix = way.changes == std::string("d.bin") ? "" : value;
+            ASSERT_TRUE(write_file_atomically(folder() + "/" + way.changes, prefix + content + "\n"));
+        };
+        HipSource source{.text = std::string(way.text) + "\nextern \"C\" __global__ void k(float* x) { *x = VALUE; }\n",
+                         .kernel = "k",
+                         .options = {"-I" + folder() + "/a", "-I" + folder(), "-DBIN=\"" + folder() + "/d.bin\""}};
+        if (way.before) set(way.before);
+        const Compiled one = compile_hip(source, Arch::gfx1100).value();
+        EXPECT_EQ(compile_hip(source, Arch::gfx1100)->code_object(), one.code_object()) << way.text;
+        set(way.after);
+        const Compiled two = compile_hip(source, Arch::gfx1100).value();
+        EXPECT_FALSE(two.cached) << way.text;
+        EXPECT_NE(two.code_object(), one.code_object()) << way.text;
+    }
+}
+
+TEST_F(CompileTest, AnObjectWhoseFilesNobodyNamesIsNotKept) {
+    ASSERT_TRUE(write_file_atomically(folder() + "/d.bin", "1"));
+    const HipSource source{.text =
+                               "extern \"C\" __global__ void k(float* x) { *x = 1; }\n"
+                               "__asm__(\".in\" \"cbin \\\"" +
+                               folder() + "/d.bin\\\"\");\n",
+                           .kernel = "k",
+                           .options = {"-I" + folder()}};
+    EXPECT_FALSE(compile_hip(source, Arch::gfx1100).value().cached);
+    EXPECT_FALSE(compile_hip(source, Arch::gfx1100).value().cached);
+}
+
 TEST_F(CompileTest, AKernelIsFoundByItsPlainName) {
     HipSource source{.text =
                          "namespace deep { template <class T> __global__ void twice(T* x) { *x += *x; }\n"
