@@ -49,6 +49,7 @@ LaunchPlan::LaunchPlan(std::span<const PlannedStep> steps, std::span<const UOp> 
     const std::vector<size_t> last_use = last_uses();
     find_heirs(steps, last_use);
     place_scratch(last_use);
+    if (settings().verify) verify(steps);
 }
 
 std::vector<size_t> LaunchPlan::last_uses() const {
@@ -107,6 +108,44 @@ void LaunchPlan::place_scratch(std::span<const size_t> last_use) {
         }
     }
     for (uint32_t place = 0; place < places_; ++place) steps_[place_free_at[place]].freed.push_back(place);
+}
+
+void LaunchPlan::verify(std::span<const PlannedStep> steps) const {
+    using Room = std::pair<bool, uint32_t>;  // scratch, and its number; else a position
+    const auto room_of = [&](uint32_t at) {
+        if (at < inputs_) return Room(false, at);
+        const uint32_t last = last_heir(at - static_cast<uint32_t>(inputs_)), place = memory_[last].place;
+        return place == kNoPlace ? Room(false, last + static_cast<uint32_t>(inputs_)) : Room(true, place);
+    };
+    std::map<Room, uint32_t> held;  // the value, by position
+    std::vector<bool> filled(inputs_ + memory_.size());
+    for (uint32_t at = 0; at < inputs_; ++at) held[room_of(at)] = at, filled[at] = true;
+    for (size_t s = 0; s < steps_.size(); ++s) {
+        const std::vector<uint32_t>& memory = steps_[s].memory;
+        std::vector<size_t> outputs;
+        for (size_t slot = 0; slot < memory.size(); ++slot) {
+            if (!filled[memory[slot]])
+                outputs.push_back(slot);
+            else
+                STRATA_CHECK(held.at(room_of(memory[slot])) == memory[slot],
+                             "step {} reads memory {}, in which is {} by now", s, memory[slot],
+                             held.at(room_of(memory[slot])));
+        }
+        for (size_t output : outputs) {
+            for (size_t slot = 0; slot < memory.size(); ++slot) {
+                if (memory[slot] == memory[output] || room_of(memory[slot]) != room_of(memory[output])) continue;
+                if (!filled[memory[slot]]) continue;  // an output that comes later: it is looked at then
+                const bool may = std::ranges::any_of(steps[s].in_place, [&](const codegen::InPlace& pair) {
+                    return pair.output == static_cast<int>(output) && pair.input == static_cast<int>(slot);
+                });
+                STRATA_CHECK(may, "step {} fills slot {} in the memory of slot {}", s, output, slot);
+            }
+            held[room_of(memory[output])] = memory[output];
+            filled[memory[output]] = true;
+        }
+    }
+    for (const View& root : roots_)
+        STRATA_CHECK(held.at(room_of(root.memory)) == root.memory, "result {} is overwritten", root.memory);
 }
 
 size_t LaunchPlan::bytes() const {

@@ -91,6 +91,9 @@ class LaunchPlan {
     /// What each step may fill over what no step behind it reads.
     void find_heirs(std::span<const PlannedStep> steps, std::span<const size_t> last_use);
     void place_scratch(std::span<const size_t> last_use);
+    /// What find_heirs and place_scratch must keep: each step finds the values that it reads, and fills memory of one of them only
+    /// where its kernel may. An internal error otherwise.
+    void verify(std::span<const PlannedStep> steps) const;
     std::vector<size_t> last_uses() const;
     /// The last one that is filled over it and over what was.
     uint32_t last_heir(uint32_t at) const;

@@ -193,6 +193,8 @@ class Preparer {
             const codegen::Kernel kernel{sink, name};
             scheduled_.push_back(
                 choose_schedule(device_, kernel, settings().beam ? slots_of(step) : std::vector<uint64_t>()));
+            if (settings().verify)
+                codegen::verify_in_place(scheduled_.back(), target_of(device_), in_place_.back()).value();
             const auto winner = settings().beam ? find_winner(search_key(device_, kernel)) : std::optional<Winner>();
             ms_.push_back(winner ? winner->best_ms : 0);
         } else {

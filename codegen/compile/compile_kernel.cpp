@@ -10,6 +10,7 @@
 #include "strata/codegen/kernel/flops.h"
 #include "strata/codegen/kernel/structure.h"
 #include "strata/codegen/linear/linear.h"
+#include "strata/codegen/linear/verify_in_place.h"
 #include "strata/codegen/optimize/action.h"
 #include "strata/codegen/render/render.h"
 #include "strata/core/support/parallel.h"
@@ -128,6 +129,13 @@ std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels
     std::vector<Result<Compiled>> compiled(kernels.size(), Compiled{});
     parallel_for(kernels.size(), [&](size_t i) { compiled[i] = compile_kernel(kernels[i], target, text); });
     return compiled;
+}
+
+Result<void> verify_in_place(const Scheduled& kernel, const Target& target, std::span<const InPlace> pairs) {
+    const GraphScope scope;
+    const ScratchNodes own;
+    STRATA_TRY(const LinearProgram program, linearize(spread_finish(kernel.kernel, target), target));
+    return verify_in_place(program, pairs);
 }
 
 namespace {

@@ -6,6 +6,7 @@
 
 #include "strata/codegen/compile/compiled.h"
 #include "strata/codegen/kernel/build.h"
+#include "strata/codegen/kernel/in_place.h"
 #include "strata/codegen/lower/lower.h"
 #include "strata/codegen/render/hip_source.h"
 #include "strata/codegen/schedule/schedule.h"
@@ -48,6 +49,9 @@ Result<isa::Bytes> one_object(std::span<const Compiled> kernels, const Target& t
 /// Many, on all cores; in order.
 std::vector<Result<Compiled>> compile_kernels(std::span<const Scheduled> kernels, const Target& target,
                                               Text text = Text::no);
+
+/// Checks pairs of in_place() against the program of the scheduled kernel: verify_in_place of codegen/linear.
+Result<void> verify_in_place(const Scheduled& kernel, const Target& target, std::span<const InPlace> pairs);
 
 /// What each stage makes of a step of a schedule (not a custom one) by direct lowering: its graph over buffers, the graph over
 /// ranges, the actions of its schedule, what instructions do in order of execution, instructions, machine code.

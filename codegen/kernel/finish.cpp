@@ -10,14 +10,24 @@
 namespace strata::codegen {
 namespace {
 
-/// The sink over other params, by slot, with ids of ranges so much higher.
-UOp moved(UOp sink, const std::vector<int>& slots, int ids) {
+/// The finish's ids of its ranges, which order its loops: rows are walked inside all others, so that each thread has reduced a row
+/// before it stores an element of it.
+UOpMap<int> finish_ids(UOp sink) {
+    UOpMap<int> ids;
+    for (const bool rows : {false, true})
+        for (UOp r : ranges(sink))
+            if ((range_arg(r).axis == Axis::reduce) == rows) ids[r] = kFirstFinishId + static_cast<int>(ids.size());
+    return ids;
+}
+
+/// The sink over other params, by slot; `ids` of those ranges.
+UOp moved(UOp sink, const std::vector<int>& slots, const UOpMap<int>& ids) {
     return rebuild(sink, [&](UOp u, std::span<const UOp> sources) {
         if (u.is(Op::param) && u.as<ParamArg>().space == Space::global)
             return uop::buffer(slots[static_cast<size_t>(u.as<ParamArg>().slot)], u.dtype(), u.as<ParamArg>().size);
         if (u.is(Op::range)) {
             RangeArg arg = u.as<RangeArg>();
-            arg.id += ids;
+            if (const auto id = ids.find(u); id != ids.end()) arg.id = id->second;
             return make(Op::range, u.dtype(), sources, arg);
         }
         return u.with_src(sources);
@@ -57,8 +67,8 @@ BoundKernel finished(const BoundKernel& first, const BoundKernel& finish) {
         }
         return slots;
     };
-    const UOp sink = moved(first.kernel.sink, slots_of(first.buffers), 0);
-    const UOp last = moved(finish.kernel.sink, slots_of(finish.buffers), kFirstFinishId);
+    const UOp sink = moved(first.kernel.sink, slots_of(first.buffers), {});
+    const UOp last = moved(finish.kernel.sink, slots_of(finish.buffers), finish_ids(finish.kernel.sink));
     const UOp both = with_finish(sink, last);
     verify_kernel(both).value();
     return {{both, first.kernel.name}, std::move(buffers)};

@@ -1,7 +1,11 @@
-// in_place: which inputs of a kernel may be its outputs too, though it says of its parameters that they are apart.
+// in_place: which outputs of a kernel may be in the memory of an input that nothing reads afterwards.
 //
-// A value that is stored at an offset is made of what was loaded there, so that the load comes first; no other thread touches the
-// element. Loads for reductions are those of many threads, but for rows: a thread has the same elements of one in each walk.
+// For each element of the input there are three things to prove:
+// 1. its loads are part of the value that is stored there, so that no compiler moves the store before them: `earlier`;
+// 2. the thread that stores it is the only one that loads it, and no later step of a loop does: the offsets are the same ranges;
+// 3. a reduction that reads it is done before: none does, or it is of a row, of which a thread has the same elements in each walk,
+//    and loops over rows are inside all others (finish_ids in finish.cpp).
+// verify_in_place (codegen/linear) proves it again from the accesses of the program that runs.
 #include "strata/codegen/kernel/in_place.h"
 
 #include <algorithm>

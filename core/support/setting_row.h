@@ -6,6 +6,12 @@
 
 namespace strata::setting {
 
+#ifdef NDEBUG
+inline constexpr bool in_debug_builds = false;
+#else
+inline constexpr bool in_debug_builds = true;
+#endif
+
 /// The column `accepts` of settings.def.
 struct Accepts {
     uint64_t low = 0, high = ~uint64_t{0};         ///< of numbers

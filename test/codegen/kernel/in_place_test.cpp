@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "build_helpers.h"
+#include "strata/codegen/kernel/finish.h"
 
 // An output takes the memory of an input where each thread reads the element before it writes it, and no other does.
 namespace strata::codegen {
@@ -49,6 +50,19 @@ TEST(InPlace, RowsAreAndOperandsOfProductsAreNot) {
     ASSERT_EQ(found.size(), 1u);
     EXPECT_EQ(bound.buffers[static_cast<size_t>(found[0].second)], whole_buffer(c));
     EXPECT_EQ(pairs(item(matmul(a, b) + a)), Pairs{});
+}
+
+TEST(InPlace, AFinishWalksItsRowsInsideOfItsOtherLoops) {
+    GraphScope scope;
+    const UOp x = filled({6, 5}), row = x - expand(reduce(x, Op::add, {1}), {6, 5});
+    ScheduleItem first = item(row);
+    const UOp y = reshape(first.output, {6, 5});
+    first.finish = {item(y - expand(reduce(y, Op::add, {0}), {6, 5}))};
+    const UOp finish = finish_of(build_kernel(first).kernel.sink);
+    const std::vector<UOp> all = ranges(finish);  // in order of ids, that of nesting
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(range_arg(all[0]).axis, Axis::loop);
+    EXPECT_EQ(range_arg(all[1]).axis, Axis::reduce);
 }
 
 TEST(InPlace, OfSeveralOutputsOnlyThoseThatAreMadeOfAllThatIsRead) {

@@ -1,0 +1,86 @@
+#include "strata/codegen/linear/verify_in_place.h"
+
+#include "../target/gfx1100.h"
+#include "kernels.h"
+
+// An output may be in the memory of an input where every element is read before it is stored, whatever else threads do.
+namespace strata::codegen {
+namespace {
+
+constexpr int64_t kDown = 6, kAcross = 40;
+
+/// What is said against output 0 in the memory of input 1; empty: nothing.
+std::string said(const Kernel& kernel) {
+    const Result<LinearProgram> program = linearize(kernel, gfx1100);
+    EXPECT_TRUE(program) << program.error().message;
+    const InPlace pair{0, 1};
+    const Result<void> checked = verify_in_place(*program, std::span(&pair, 1));
+    return checked ? "" : checked.error().message;
+}
+
+struct SameSize {
+    UOp out = param(0, kDown* kAcross), in = param(1, kDown* kAcross);
+    UOp row(Axis axis) const { return range(0, kDown, axis); }
+    UOp column(Axis axis) const { return range(1, kAcross, axis); }
+};
+
+TEST(VerifyInPlace, ElementsThatEachThreadReadsAndStoresAreApart) {
+    GraphScope scope;
+    const SameSize m;
+    for (Axis axis : {Axis::loop, Axis::global, Axis::local, Axis::upcast}) {
+        const UOp r = m.row(Axis::global), c = m.column(axis), place = r * kAcross + c;
+        EXPECT_EQ(said(kernel("k", end(store(at(m.out, place), load(at(m.in, place)) + 1.0), {r, c}))), "");
+    }
+}
+
+TEST(VerifyInPlace, AnElementThatAnotherThreadOrLaterStepReadsIsFound) {
+    GraphScope scope;
+    const SameSize m;
+    for (Axis axis : {Axis::loop, Axis::global, Axis::local}) {
+        const UOp r = m.row(Axis::global), c = m.column(axis);
+        const UOp turned = r * kAcross + (c * -1 + (kAcross - 1));
+        EXPECT_NE(said(kernel("k", end(store(at(m.out, r * kAcross + c), load(at(m.in, turned))), {r, c}))), "");
+    }
+}
+
+/// Rows less the sums of columns, in the order of loops that ids give.
+Kernel centred(int row_id, int column_id) {
+    const SameSize m;
+    const UOp r = range(row_id, kDown, Axis::reduce), c = range(column_id, kAcross, Axis::loop);
+    const UOp x = load(at(m.in, r * kAcross + c));
+    return kernel("k", end(store(at(m.out, r * kAcross + c), x - reduce(Op::add, x, {r})), {r, c}));
+}
+
+TEST(VerifyInPlace, ASumThatIsTakenAgainInTheLoopOfItsStoresIsFound) {
+    GraphScope scope;
+    EXPECT_EQ(said(centred(1, 0)), "");
+    EXPECT_NE(said(centred(0, 1)), "");
+}
+
+TEST(VerifyInPlace, ABarrierBetweenReadsAndStoresOfABlockIsSeen) {
+    GraphScope scope;
+    const UOp out = param(0, 64), in = param(1, 64), held = param(2, 64, dtypes::float32, Space::local);
+    const UOp i = range(0, 64, Axis::local), turned = i * -1 + 63;
+    const UOp stored = store(at(held, i), load(at(in, i)));
+    const auto last = [&](UOp memory) { return end(store(at(out, i), load(at(memory, turned))), {i}); };
+    EXPECT_EQ(said(kernel("k", last(after(held, {barrier(stored)})))), "");
+}
+
+TEST(VerifyInPlace, AnAddressThatMemoryGivesMayBeAnyElement) {
+    GraphScope scope;
+    const UOp out = param(0, 64), in = param(1, 64), which = param(2, 64, dtypes::int32);
+    const UOp i = range(0, 64, Axis::global);
+    const UOp place = cast(load(at(which, i)), dtypes::index);
+    EXPECT_NE(said(kernel("k", end(store(at(out, i), load(at(in, place))), {i}))), "");
+}
+
+TEST(VerifyInPlace, LargeProgramsAreSampledAtBothEnds) {
+    GraphScope scope;
+    const int64_t size = int64_t{1} << 28;
+    const UOp out = param(0, size), in = param(1, size), i = range(0, size, Axis::global);
+    EXPECT_EQ(said(kernel("k", end(store(at(out, i), load(at(in, i))), {i}))), "");
+    EXPECT_NE(said(kernel("k", end(store(at(out, i), load(at(in, i * -1 + (size - 1)))), {i}))), "");
+}
+
+}  // namespace
+}  // namespace strata::codegen
