@@ -1,4 +1,4 @@
-"""Calls every public function of strata, Tensor, UOp and DType with random arguments: the child of test_api_fuzz.py.
+"""Calls every public function of strata, Tensor, UOp, DType, and of nn and optim, with random arguments: the child of test_api_fuzz.py.
 
     python api_calls.py FILE [SECONDS [SEED]]     0 seconds: the same calls every time
 
@@ -17,6 +17,7 @@ import time
 import warnings
 from pathlib import Path
 
+import layer_calls
 import numpy as np
 import random_values as st
 
@@ -173,7 +174,7 @@ class Fuzzer:
 
     def __init__(self, file, seed):
         self.file, self.seed, self.counts, self.compared, self.armed = open(file, "w"), seed, collections.Counter(), collections.Counter(), 0
-        self.targets = [Target(*f) for f in functions()]
+        self.targets = [*(Target(*f) for f in functions()), *layer_calls.targets()]
 
     def guard(self):
         """A call that takes 30 s ends the process; arming costs more than most calls."""
@@ -182,7 +183,7 @@ class Fuzzer:
             self.armed = now
             faulthandler.dump_traceback_later(31, exit=True)
 
-    def call(self, label, function, given, named):
+    def call(self, label, function, given, named, allowed=ALLOWED):
         text = f"{label}({', '.join([*map(_words._short.repr, given), *(f'{k}={_words._short.repr(v)}' for k, v in named.items())])})"
         self.file.seek(0)
         self.file.write(text + "\n")
@@ -197,7 +198,7 @@ class Fuzzer:
                 self.compare(text, label.rpartition(".")[2], given, named, result)
         except strata.InternalError as e:
             raise AssertionError(f"{text}: {e!r}") from e
-        except ALLOWED as e:
+        except allowed as e:
             assert not any(w in str(e) for w in FOREIGN), f"{text}: {e!r}"
             self.counts["errors"] += 1
         except RecursionError:
@@ -220,12 +221,14 @@ class Fuzzer:
             self.compared.clear()
         for target in self.targets:
             r = st.seeded(self.seed, number, target.label)
-            for _ in range(CALLS_A_ROUND):
-                self.call(target.label, target.function, *target.arguments(r))
+            for _ in range(target.calls):
+                self.call(target.label, target.function, *target.arguments(r), target.allowed)
 
 
 class Target:
     """A function and where its arguments come from."""
+
+    calls, allowed = CALLS_A_ROUND, ALLOWED
 
     def __init__(self, label, function, owner, parameters):
         self.label, self.function, self.owner = label, function, owner

@@ -111,13 +111,18 @@ def test_a_tensor_is_read_when_it_is_used(tmp_path):
     path = tmp_path / "x.safetensors"
     strata.save(path, {"a": Tensor([1.0, 2.0]), "b": Tensor([3.0])})
     got = strata.load(path)
-    content = bytearray(path.read_bytes())
-    content[-4:] = np.float32(7).tobytes()
-    path.write_bytes(content)
-    assert sorted(got["a"].tolist() + got["b"].tolist()) == [1.0, 2.0, 7.0]
-    path.write_bytes(content[:-4])
-    with pytest.raises(strata.UsageError, match="not there any more"):
-        got["a"], got["b"]
+    kept = got["a"]
+    assert kept.tolist() == [1.0, 2.0] and got["b"].tolist() == [3.0]
+    strata.save(path, {"a": Tensor([5.0, 6.0]), "b": Tensor([7.0])})  # of the same size
+    for name in ("a", "b"):
+        with pytest.raises(strata.UsageError, match="another one than was opened: load it again"):
+            got[name]
+    assert kept.tolist() == [1.0, 2.0]
+    got, content = strata.load(path), bytearray(path.read_bytes())
+    for changed in (content[:-4] + np.float32(8).tobytes(), content[:-4]):
+        path.write_bytes(changed)
+        with pytest.raises(strata.UsageError, match="another one than was opened"):
+            got["a"]
     with pytest.raises(KeyError, match="has no tensor 'c'"):
         got["c"]
     path.unlink()

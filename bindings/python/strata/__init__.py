@@ -107,6 +107,11 @@ def _repr_html(self):
     return _html.shown(self)
 
 
+def _delitem(self, place):
+    raise UsageError(f"[del] a tensor of shape {self.shape} keeps its elements: make another one, x[mask] or strata.cat([x[:i], x[i + 1 :]])")
+
+
+Tensor.__delitem__ = _delitem
 Tensor.__array_function__, Tensor.__array_ufunc__, Tensor._repr_html_ = _array_function, _array_ufunc, _repr_html
 Tensor.__getattr__ = _names("Tensor", Tensor, "TENSOR")
 Tensor.__class__ = type("TensorType", (type(Tensor),), {"__getattr__": Tensor.__getattr__})  # for Tensor.name itself

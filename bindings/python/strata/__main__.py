@@ -8,6 +8,7 @@ from pathlib import Path
 
 from . import _strata
 from ._files import read_regular
+from ._written import written
 
 ARCHS = _strata.archs()
 MOST_SEEDS = 4096  # each is a launch more
@@ -64,7 +65,8 @@ def assemble(args):
 
     image = asm.assemble(read(args.file), args.arch, args.file)
     target = args.output or (Path(args.file).stem + ".co" if args.file != "-" else "a.co")
-    Path(target).write_bytes(image)
+    with written(target) as out:
+        out.write(image)
     print(f"{target}: {len(image)} bytes")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import _strata
-from ._strata import Artifact, CustomKernel, Tensor
+from ._strata import Artifact, CustomKernel, Tensor, UsageError
 
 TYPE_CHECKING = False  # importing typing takes longer than the rest of the package
 if TYPE_CHECKING:
@@ -102,7 +102,14 @@ def compile(what: Tensor | Iterable[Tensor] | CustomKernel, arch: str = "", targ
     arch: "gfx1100", ...; the default device's when empty. target: "hip" through clang, "asm" directly; that of the settings when
     not given. Raises CompileError, Unsupported.
     """
+    if not isinstance(arch, str):
+        raise UsageError(f"[compile] arch is {arch!r}: the name of one architecture, such as 'gfx1100'")
+    if not isinstance(what, (CustomKernel, Tensor)):
+        tensors = list(what) if hasattr(type(what), "__iter__") else []
+        if not tensors or not all(isinstance(t, Tensor) for t in tensors):
+            raise UsageError(f"[compile] takes a Tensor, several, or a kernel (hip_kernel, asm_kernel), not a {type(what).__name__}: call a function, and compile what it gives")
+        what = tensors
     with _strata.config(**({"target": target} if target else {})):
         if isinstance(what, CustomKernel):
             return _strata._compile_kernel(what, arch)
-        return _strata._compile([what] if isinstance(what, Tensor) else list(what), arch)
+        return _strata._compile([what] if isinstance(what, Tensor) else what, arch)

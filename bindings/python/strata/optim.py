@@ -10,44 +10,57 @@ A rate is a number, or a function of the number of steps made before: constant, 
 import math
 
 from . import _jit, _strata
-from ._strata import Tensor, UsageError
+from ._checks import check_all, integer, real, shown
+from ._strata import DTypeError, Tensor, UsageError, dtypes
+from .nn.module import new_values
 
 
 # Rates.
 
 
 def _warmed(rate, warmup):
+    integer("warmup", "the number of steps", warmup)
     return lambda step: rate(step - warmup) if step >= warmup else rate(0) * (step + 1) / (warmup + 1)
 
 
 def constant(rate, warmup=0):
     """After `warmup` steps, over which it grows evenly, always the same."""
+    real("constant", "rate", rate, 0)
     return _warmed(lambda step: rate, warmup)
 
 
+def _check_way(name, rate, steps, end):
+    real(name, "rate", rate, 0), real(name, "end", end, 0), integer(name, "steps", steps, 1)
+
+
 def linear(rate, steps, end=0.0, warmup=0):
-    """From `rate` to `end` over so many steps, then `end`."""
+    """From `rate` to `end` over so many steps, 1 or more, then `end`."""
+    _check_way("linear", rate, steps, end)
     return _warmed(lambda step: rate + (end - rate) * min(step / steps, 1), warmup)
 
 
 def cosine(rate, steps, end=0.0, warmup=0):
-    """From `rate` to `end` over so many steps along half a cosine (Loshchilov and Hutter 2017)."""
+    """From `rate` to `end` over so many steps, 1 or more, along half a cosine (Loshchilov and Hutter 2017)."""
+    _check_way("cosine", rate, steps, end)
     return _warmed(lambda step: end + (rate - end) * (1 + math.cos(math.pi * min(step / steps, 1))) / 2, warmup)
 
 
 def exponential(rate, factor, warmup=0):
     """Times `factor` at each step."""
+    real("exponential", "rate", rate, 0), real("exponential", "factor", factor, 0)
     return _warmed(lambda step: rate * factor**step, warmup)
 
 
 def stairs(rate, every, factor=0.1, warmup=0):
     """Times `factor` at each `every`-th step."""
+    real("stairs", "rate", rate, 0), real("stairs", "factor", factor, 0), integer("stairs", "every", every, 1)
     return _warmed(lambda step: rate * factor ** (step // every), warmup)
 
 
 def clip_grad_norm(parameters, most):
     """Scales the gradients so that their common norm is at most `most`; returns the norm before, a Tensor."""
-    grads = [(p, p.grad) for p in parameters if p.grad is not None]
+    real("clip_grad_norm", "most", most, 0)
+    grads = [(p, p.grad) for p in _tensors("clip_grad_norm", parameters) if p.grad is not None]
     if not grads:
         raise UsageError("[clip_grad_norm] no parameter has a gradient: call backward() first")
     norm = sum(g.cast("float32").square().sum() for _, g in grads).sqrt()
@@ -59,9 +72,21 @@ def clip_grad_norm(parameters, most):
 
 def clip_grad_value(parameters, most):
     """Keeps each element of the gradients within [-most, most]."""
-    for p in parameters:
+    real("clip_grad_value", "most", most, 0)
+    for p in _tensors("clip_grad_value", parameters):
         if p.grad is not None:
             p.grad = p.grad.clamp(-most, most)
+
+
+def _tensors(name, parameters):
+    """Those of a list, or the only one."""
+    found = [parameters] if isinstance(parameters, Tensor) else list(parameters) if hasattr(type(parameters), "__iter__") else []
+    for i, p in enumerate(found):
+        if not isinstance(p, Tensor):
+            raise UsageError(f"[{name}] parameter {i} is a {type(p).__name__}: pass a list of tensors, as module.parameters() gives it")
+    if not found:
+        raise UsageError(f"[{name}] there are no parameters: pass a list of tensors, as module.parameters() gives it")
+    return found
 
 
 # Optimisers.
@@ -74,19 +99,26 @@ class Optimizer:
     kept = ()
 
     def __init__(self, parameters, rate):
-        self.parameters = list(parameters)
-        if not self.parameters:
-            raise UsageError(f"[{type(self).__name__}] there are no parameters")
+        self.parameters = _tensors(type(self).__name__, parameters)
         for i, p in enumerate(self.parameters):
-            if not isinstance(p, Tensor) or not p.requires_grad:
+            if not p.requires_grad:
                 raise UsageError(f"[{type(self).__name__}] parameter {i} requires no gradient: requires_grad_() first")
             if (first := next(j for j, q in enumerate(self.parameters) if q is p)) != i:
                 raise UsageError(f"[{type(self).__name__}] parameter {i} is parameter {first} again: give each once")
-        if isinstance(rate, (int, float)) and not rate >= 0:
-            raise UsageError(f"[{type(self).__name__}] the rate {rate} is negative: steps go against the gradient by themselves")
+        self._check_rate(rate)
         self.rate, self.steps = rate, 0
         self.state = [{name: p.detach().zeros_like(dtype=self._wide(p)).contiguous() for name in self.kept} for p in self.parameters]
         _strata.realize([t for state in self.state for t in state.values()])
+
+    def _check_rate(self, rate):
+        if isinstance(rate, (int, float)) and rate < 0:
+            raise UsageError(f"[{type(self).__name__}] the rate {rate} is negative: steps go against the gradient by themselves")
+        return rate if callable(rate) else real(type(self).__name__, "the rate", rate, 0)
+
+    def _check(self, **numbers):
+        """Each is finite and 0 or more."""
+        for name, value in numbers.items():
+            real(type(self).__name__, name, value, 0)
 
     @staticmethod
     def _wide(p):
@@ -101,7 +133,9 @@ class Optimizer:
         return []
 
     def _count(self):
-        rate = self.rate(self.steps) if callable(self.rate) else self.rate
+        rate = self._check_rate(self.rate(self.steps) if callable(self.rate) else self.rate)
+        if callable(rate):
+            raise UsageError(f"[{type(self).__name__}] the rate of step {self.steps} is {shown(rate)}: the function gives a number")
         self.steps += 1
         return [float(rate), *self.numbers()]
 
@@ -111,6 +145,11 @@ class Optimizer:
         scale: a tensor of shape () that gradients are multiplied with. when: a bool tensor of shape (); where it is false all
         stays as it is, but for the count of steps.
         """
+        for name, given in (("scale", scale), ("when", when)):
+            if given is not None and not (isinstance(given, Tensor) and given.shape == ()):
+                raise UsageError(f"[{type(self).__name__}] {name} is {shown(given)}: a tensor of shape ()")
+        if when is not None and when.dtype != dtypes.bool:
+            raise DTypeError(f"[{type(self).__name__}] when is of {when.dtype.name}: compare it, so that it is a bool")
         with_grad = [(p, state) for p, state in zip(self.parameters, self.state) if p.grad is not None]
         if not with_grad:
             raise UsageError(f"[{type(self).__name__}] no parameter has a gradient: call backward() before a step")
@@ -139,20 +178,30 @@ class Optimizer:
         return {"steps": self.steps, **{f"{i}.{name}": t for i, state in enumerate(self.state) for name, t in state.items()}}
 
     def load_state_dict(self, state):
-        own = self.state_dict()
-        if own.keys() != state.keys():
-            raise UsageError(f"[load_state_dict] of other names: {', '.join(sorted(own.keys() ^ state.keys()))}")
-        self.steps = int(state["steps"])
-        for i, kept in enumerate(self.state):
-            for name in kept:
-                value = state[f"{i}.{name}"]
-                kept[name].assign((value if isinstance(value, Tensor) else Tensor(value)).cast(kept[name].dtype))
+        """Goes on from what state_dict() of another of its kind gave. UsageError for other names, ShapeError and DTypeError for values
+        that do not fit; nothing is changed then."""
+        own, steps = _checked_names(self.state_dict(), state), state["steps"]
+        steps = integer("load_state_dict", "steps", steps.item() if isinstance(steps, Tensor) and steps.size == 1 else steps)
+        del own["steps"]
+        new = new_values(own, {name: state[name] for name in own})
+        self.steps = steps
+        for tensor, value in new:
+            tensor.assign(value)
+
+
+def _checked_names(own, state):
+    if not hasattr(state, "keys"):
+        raise UsageError(f"[load_state_dict] takes a dict by name, as state_dict() gives it, not a {type(state).__name__}")
+    if own.keys() != set(state.keys()):
+        raise UsageError(f"[load_state_dict] of other names: {', '.join(sorted(map(str, own.keys() ^ set(state.keys()))))}")
+    return own
 
 
 class SGD(Optimizer):
     """value - rate * (grad + decay * value), with momentum m = momentum * m + that; nesterov looks a step ahead."""
 
     def __init__(self, parameters, rate=1e-2, momentum=0.0, nesterov=False, decay=0.0):
+        self._check(momentum=momentum, decay=decay)
         self.momentum, self.nesterov, self.decay = momentum, nesterov, decay
         self.kept = ("momentum",) if momentum else ()
         super().__init__(parameters, rate)
@@ -175,7 +224,10 @@ class Adam(Optimizer):
     kept = ("mean", "square")
 
     def __init__(self, parameters, rate=1e-3, betas=(0.9, 0.999), eps=1e-8, decay=0.0):
-        self.betas, self.eps, self.decay = betas, eps, decay
+        self._check(eps=eps, decay=decay)
+        if not isinstance(betas, (tuple, list)) or len(betas) != 2 or not all(isinstance(b, (int, float)) and 0 <= b < 1 for b in betas):
+            raise UsageError(f"[{type(self).__name__}] betas are {shown(betas)}: two numbers, 0 or more and below 1")
+        self.betas, self.eps, self.decay = tuple(betas), eps, decay
         super().__init__(parameters, rate)
 
     def numbers(self):
@@ -216,13 +268,14 @@ class Muon(Optimizer):
     kept = ("momentum",)
 
     def __init__(self, parameters, rate=2e-2, momentum=0.95, decay=0.0):
+        self._check(momentum=momentum, decay=decay)
         self.momentum, self.decay = momentum, decay
         super().__init__(parameters, rate)
 
     def update(self, value, grad, state, rate):
         state["momentum"] = m = state["momentum"] * self.momentum + grad
         step = grad + m * self.momentum
-        if value.ndim >= 2:
+        if value.ndim >= 2 and value.size:
             rows = value.shape[0]
             columns = value.size // rows
             step = self._orthogonal(step.reshape(rows, columns)).reshape(value.shape) * math.sqrt(max(1, rows / columns))
@@ -251,17 +304,22 @@ class LossScaler:
     """
 
     def __init__(self, scale=2.0**16, growth=2.0, backoff=0.5, every=2000):
-        if not (scale > 0 and growth > 1 and 0 < backoff < 1 and every >= 1):
-            raise UsageError(f"[LossScaler] scale {scale}, growth {growth}, backoff {backoff}, every {every}: above 0, above 1, below 1, 1 or more")
-        self.growth, self.backoff, self.every = growth, backoff, every
+        real("LossScaler", "scale", scale, 0, 2.0**127, closed=False), real("LossScaler", "growth", growth, 1, closed=False)
+        real("LossScaler", "backoff", backoff, 0, 1, closed=False)
+        self.growth, self.backoff, self.every = growth, backoff, integer("LossScaler", "every", every, 1)
         self.scale = Tensor(float(scale), dtype="float32").contiguous().realize()
         self.good = Tensor(0, dtype="int32").contiguous().realize()
 
     def __call__(self, loss):
+        """The loss times the scale."""
+        if not isinstance(loss, Tensor) or not loss.dtype.is_float:
+            raise UsageError(f"[LossScaler] the loss is {shown(loss)}: a tensor of floats")
         return loss * self.scale.cast(loss.dtype)
 
     def step(self, optimizer):
         """Makes a step of the optimizer, or leaves it out; returns a bool tensor that says whether it was made."""
+        if not isinstance(optimizer, Optimizer):
+            raise UsageError(f"[LossScaler.step] takes an optimiser, not a {type(optimizer).__name__}: scaler.step(step)")
         grads = [p.grad for p in optimizer.parameters if p.grad is not None]
         if not grads:
             raise UsageError("[LossScaler] no parameter has a gradient: call backward() before a step")
@@ -281,5 +339,10 @@ class LossScaler:
         return {"scale": self.scale, "good": self.good}
 
     def load_state_dict(self, state):
-        for name, t in self.state_dict().items():
-            t.assign((state[name] if isinstance(state[name], Tensor) else Tensor(state[name])).cast(t.dtype).reshape(()))
+        """As an optimiser's."""
+        own = _checked_names(self.state_dict(), state)
+        for tensor, value in new_values(own, {name: state[name] for name in own}):
+            tensor.assign(value)
+
+
+check_all(globals(), __name__)

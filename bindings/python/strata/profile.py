@@ -5,6 +5,7 @@ import linecache
 import os
 
 from . import _strata
+from ._written import written
 from .explain import bytes_text
 
 HOT = 4  # instructions that a table shows of a kernel
@@ -191,7 +192,7 @@ class Profile:
         trace = Trace()
         for launch in self.launches:
             trace.add(launch)
-        with open(file, "w") as out:
+        with written(file, "w") as out:
             out.write(trace.json())
 
     def __str__(self):

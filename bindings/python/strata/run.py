@@ -15,6 +15,7 @@ from strata import emulator
 
 from ._files import open_regular, read_regular
 from ._strata import _MOST_AXES
+from ._written import written
 from .kernels import device_arch
 
 SHORT = {"f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "bool": "bool",
@@ -203,5 +204,6 @@ def run_kernel(args):
             if args.profile:
                 print(profile, end="")
         for n, file in wanted:
-            np.save(file, as_numpy(values[n]))
+            with written(file if file.endswith(".npy") else f"{file}.npy") as out:
+                np.save(out, as_numpy(values[n]))
         return int(any(found))

@@ -10,6 +10,7 @@ import strata
 
 from . import _strata
 from ._files import open_regular, read_regular
+from ._written import written
 
 FORMAT, VERSION = "strata winners", 1
 
@@ -17,7 +18,8 @@ FORMAT, VERSION = "strata winners", 1
 def export_winners(report, file):
     """Writes what a TuneReport holds to a file that `strata tune --import` reads, here or on another machine."""
     winners = report._winners()
-    Path(file).write_text(json.dumps({"format": FORMAT, "version": VERSION, "winners": winners}, indent=1) + "\n")
+    with written(file, "w") as out:
+        out.write(json.dumps({"format": FORMAT, "version": VERSION, "winners": winners}, indent=1) + "\n")
     return len(winners)
 
 

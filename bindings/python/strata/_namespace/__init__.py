@@ -6,6 +6,7 @@ https://data-apis.org/array-api/2024.12. The others are made of the rows of meth
 value, so that `copy` decides only who sees x[...] = value.
 """
 
+from .._checks import checked
 from .creation import *
 from .creation import __all__ as _creation
 from .inspection import *
@@ -22,3 +23,5 @@ from .statistics import *
 from .statistics import __all__ as _statistics
 
 __all__ = [*_creation, *_inspection, *_movement, *_places, *_products, *_searching, *_statistics]
+
+globals().update({_name: checked(globals()[_name]) for _name in __all__})

@@ -49,6 +49,8 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     """
     if isinstance(x, Tensor):
         return asarray(x, device=device, copy=copy)
+    if not hasattr(type(x), "__dlpack__"):
+        raise _strata.UsageError(f"[from_dlpack] takes what has __dlpack__ (an array of NumPy, torch, CuPy, JAX), not a {type(x).__name__}")
     return _strata._from_dlpack(x, device or "", copy)
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from .. import _strata
+from .._checks import integer, real, shown
 from .._strata import DTypeError, ShapeError, Tensor, UsageError
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ def _mirrored(i: int, n: int) -> int:
     return i if i < n else period - i
 
 
+_MOST = 1 << 24  # elements of an axis whose places the host lists
+
 _PLACE = {"reflect": _mirrored, "replicate": lambda i, n: min(max(i, 0), n - 1), "circular": lambda i, n: i % n}
 _PLACE["edge"], _PLACE["wrap"] = _PLACE["replicate"], _PLACE["circular"]
 
@@ -32,12 +35,15 @@ def pad(x: Tensor, padding: Sequence[tuple[int, int]], mode: Literal["constant",
         return x.pad(padding, value)
     if mode not in _PLACE:
         raise UsageError(f"[pad] mode {mode!r}: use constant, {', '.join(_PLACE)}")
+    if not isinstance(padding, (tuple, list)) or not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in padding):
+        raise UsageError(f"[pad] by {shown(padding)}: a pair (before, after) for each axis")
     if len(padding) != x.ndim:
         raise ShapeError(f"[pad] {len(padding)} pairs for the {x.ndim} axes of shape {x.shape}")
-    for axis, (before, after) in enumerate(padding):
+    for axis, pair in enumerate(padding):
+        before, after = (integer("pad", "padding", by) for by in pair)
         n = x.shape[axis]
-        if before < 0 or after < 0 or (n == 0 and before + after):
-            raise UsageError(f"[pad] axis {axis} of size {n} by ({before}, {after})")
+        if before < 0 or after < 0 or (n == 0 and before + after) or before + n + after > _MOST:
+            raise UsageError(f"[pad] axis {axis} of size {n} by ({before}, {after}): 0 or more, of an axis that has elements, to {_MOST} at most")
         if before or after:
             x = x.take(Tensor([_PLACE[mode](i, n) for i in range(-before, n + after)], dtype="int64"), axis)
     return x
@@ -93,11 +99,13 @@ def interpolate(x: Tensor, size: int | Sequence[int] | None = None, scale_factor
     if mode not in modes:
         raise UsageError(f"[interpolate] mode {mode!r}: use nearest or linear")
     given = size if size is not None else scale_factor
-    each = [given] * axes if isinstance(given, (int, float)) else [*given]
+    each = [*given] if isinstance(given, (list, tuple)) else [given] * axes
     if len(each) != axes:
         raise UsageError(f"[interpolate] {len(each)} numbers for {axes} axes")
     for i, number in enumerate(each):
         n = x.shape[i + 2]
-        to = int(number) if size is not None else math.floor(n * number)
+        to = integer("interpolate", "size", number, 1) if size is not None else math.floor(n * real("interpolate", "scale_factor", number, 0, closed=False))
+        if not 0 < to <= _MOST or n == 0:
+            raise UsageError(f"[interpolate] axis {i + 2} of size {n} to size {to}: from 1 on, to {_MOST} at most")
         x = _resized(x, i + 2, to, Fraction(n, to) if size is not None else 1 / number, modes[mode], align_corners)
     return x

@@ -9,19 +9,23 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from .._files import open_regular
+from .._checks import checked
+from .._files import check_kind, open_regular
 from .._strata import _MOST_AXES, Tensor, Unsupported, UsageError
+from .._written import written
 
 
 class Tensors(Mapping):
-    """The tensors of a file by name. A tensor is read when it is asked for, and not kept: ask once.
+    """The tensors of a file by name. A tensor is read when it is asked for, and not kept: ask once. UsageError where the file is
+    another one by then.
 
     A tensor of a type that is not known here raises Unsupported when it is asked for; the others are read. metadata: what else the
     file says. shapes: of all tensors, by name, None where a type that is not known hides it; nothing is read for it.
     """
 
-    def __init__(self, path, rows, metadata):
+    def __init__(self, path, rows, metadata, stamp):
         self.path, self._rows, self.metadata = str(path), rows, metadata  # name -> (shape, function that reads it)
+        self._stamp = stamp
 
     @property
     def shapes(self):
@@ -32,9 +36,16 @@ class Tensors(Mapping):
             near = [n for n in self._rows if str(name) in n or n in str(name)]
             raise KeyError(f"{self.path} has no tensor '{name}'" + (f"; it has {', '.join(near[:5])}" if near else f" among {len(self)}"))
         try:
-            return self._rows[name][1]()
+            self._check_stamp(name)
+            value = self._rows[name][1]()
+            self._check_stamp(name)  # nor did it become another one meanwhile
+            return value
         except FileNotFoundError:
             raise malformed(self.path, f"'{name}' was to be read now, but the file is not there any more") from None
+
+    def _check_stamp(self, name):
+        if stamp_of(self.path) != self._stamp:
+            raise malformed(self.path, f"'{name}' was to be read now, but the file is another one than was opened: load it again, or read all tensors before it is written")
 
     def __iter__(self):
         return iter(self._rows)
@@ -47,6 +58,13 @@ class Tensors(Mapping):
 
     def __repr__(self):
         return f"<{len(self)} tensors of {self.path}>"
+
+
+def stamp_of(path):
+    """What tells a file from one that takes its place or is written over it."""
+    found = os.stat(path)
+    check_kind(path, found.st_mode)
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode
 
 
 def malformed(path, what):
@@ -90,30 +108,37 @@ def load(path, device=""):
     """
     from . import gguf, npz, safetensors, torch
 
-    path = Path(os.fspath(path))
+    path = Path(os.fsdecode(path))
     readers = {".safetensors": safetensors.load, ".npz": npz.load, ".npy": npz.load, ".pt": torch.load, ".pth": torch.load, ".bin": torch.load, ".gguf": gguf.load}
     if path.suffix not in readers:
         raise UsageError(f"[load] {path}: the format is told by the name, which ends in {', '.join(readers)}")
     if not path.is_file():
         raise UsageError(f"[load] {path}: there is no such file")
-    return Tensors(path, *readers[path.suffix](path, device))
+    stamp = stamp_of(path)
+    return Tensors(path, *readers[path.suffix](path, device), stamp)
 
 
 def save(path, tensors, metadata=None):
     """Writes tensors, by name, to .safetensors (any type; metadata: a dict of texts) or .npz. The file is there whole or not at all."""
     from . import npz, safetensors
 
-    path = Path(os.fspath(path))
+    path = Path(os.fsdecode(path))
+    if "\0" in str(path):
+        raise UsageError(f"[save] {str(path)!r} is no name of a file: it has a zero byte")
     writers = {".safetensors": safetensors.save, ".npz": npz.save}
     if path.suffix not in writers:
         raise UsageError(f"[save] {path}: the format is told by the name, which ends in {', '.join(writers)}")
-    wrong = next((n for n, t in tensors.items() if not isinstance(n, str) or not isinstance(t, Tensor)), None)
-    if wrong is not None:
-        raise UsageError(f"[save] {wrong!r}: names are texts, values are tensors")
-    unfinished = path.with_name(path.name + f".{os.getpid()}.part")
-    try:
-        with open(unfinished, "wb") as file:
-            writers[path.suffix](file, tensors, metadata or {})
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    if not hasattr(tensors, "items"):
+        raise UsageError(f"[save] takes a dict of tensors by name, not a {type(tensors).__name__}")
+    for name, t in tensors.items():
+        if not isinstance(name, str) or not isinstance(t, Tensor):
+            raise UsageError(f"[save] {name!r}: names are texts, values are tensors")
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise UsageError(f"[save] the name {name[:40]!r} has a half of a character: files hold names as UTF-8") from None
+    with written(path) as file:
+        writers[path.suffix](file, tensors, metadata or {})
+
+
+load, save = checked(load), checked(save)

@@ -2,12 +2,14 @@
 
 import functools
 import io
+import zipfile
 
 import numpy as np
 
-from .._strata import DTypeError, Tensor, Unsupported
+from .._strata import DTypeError, Tensor, Unsupported, UsageError
 from . import archives, bytes_of, malformed, part_of
 
+LONGEST_NAME = (1 << 16) - 5  # bytes of a name in a zip, with ".npy" behind
 LONGEST_HEADER = 1 << 16  # bytes; NumPy reads 10000
 
 
@@ -34,7 +36,9 @@ def row(path, name, size, part, device):
     def read():
         if dtype.hasobject or dtype.kind not in "biufc":
             raise Unsupported(f"[load] {path}: '{name}' is no array of numbers but of {dtype}: objects, texts, dates and records are not read")
-        array = np.frombuffer(part(), dtype, bytes_of(path, name, shape), start) if 0 not in shape else np.zeros(shape, dtype)
+        if 0 in shape:
+            return Tensor.empty(shape, dtype=dtype.name, device=device)
+        array = np.frombuffer(part(), dtype, bytes_of(path, name, shape), start)
         return Tensor(array.reshape(shape, order="F" if by_columns else "C"), device=device)
 
     return shape, read
@@ -52,7 +56,12 @@ def load(path, device):
 def save(file, tensors, metadata):
     arrays = {}
     for name, t in tensors.items():
+        if "\0" in name or len(name.encode()) > LONGEST_NAME:
+            raise UsageError(f"[save] the name {name[:40]!r} cannot be one of a zip, which has no zero bytes and {LONGEST_NAME} bytes at most: write .safetensors")
         if not t.dtype.numpy_name:
             raise DTypeError(f"[save] '{name}' is {t.dtype.name}, which NumPy has not: cast it, or write .safetensors")
         arrays[name] = t.numpy()
-    np.savez(file, **arrays)
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as out:
+                np.lib.format.write_array(out, array, allow_pickle=False)

@@ -1,5 +1,6 @@
 """Activations as modules, one row each; those with `glu` halve an axis: one half gates the other (Shazeer 2020)."""
 
+from .._checks import check_all, real
 from .._strata import ArgumentError, ShapeError
 from .module import Module
 
@@ -17,9 +18,9 @@ def _exponential_below(x):
 
 
 def _halves(x, axis):
-    if x.shape[axis] % 2:
-        raise ShapeError(f"[glu] axis {axis} of shape {x.shape} has an odd size")
-    return x.split(x.shape[axis] // 2, axis)
+    if not -x.ndim <= axis < x.ndim or x.shape[axis] % 2:
+        raise ShapeError(f"[glu] axis {axis} of shape {x.shape} has an odd size, or is not there")
+    return x.split([x.shape[axis] // 2] * 2, axis)
 
 
 def _gated(gate):
@@ -62,6 +63,11 @@ def _module(name, function, meaning):
         known = function.__code__.co_varnames[1 : function.__code__.co_argcount]
         if unknown := [v for v in values if v not in known]:
             raise ArgumentError(f"[{name}] takes ({', '.join(known)}); there is no argument '{unknown[0]}'")
+        if "axis" in values and not hasattr(type(values["axis"]), "__index__"):
+            raise ArgumentError(f"[{name}] axis is {values['axis']!r}: an integer")
+        for value, given in values.items():
+            if value != "axis":
+                real(name, value, given)
         self.values = values
 
     return type(name, (Module,), {
@@ -73,3 +79,6 @@ def _module(name, function, meaning):
 for _name, (_function, _meaning) in _ROWS.items():
     globals()[_name] = _module(_name, _function, _meaning)
     __all__.append(_name)
+
+
+check_all(globals(), __name__)

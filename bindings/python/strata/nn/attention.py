@@ -3,6 +3,7 @@
 import math
 
 from .. import _strata
+from .._checks import check_all, integer, real
 from .._strata import ShapeError, Tensor, UsageError
 from ..functional import scaled_dot_product_attention
 from .layers import Linear
@@ -15,6 +16,9 @@ def rotary(x, start=0, base=10000.0):
     Element i of the first half makes a pair with that of the second; the pair turns by position * base^(-2 i / width), where
     positions count from `start`. width is even.
     """
+    real("rotary", "start", start), real("rotary", "base", base, 0, closed=False)
+    if x.ndim < 2:
+        raise ShapeError(f"[rotary] shape {x.shape}: it takes (..., positions, width)")
     positions, width = x.shape[-2:]
     if width % 2:
         raise ShapeError(f"[rotary] the width {width} of shape {x.shape} is odd")
@@ -51,7 +55,11 @@ class MultiheadAttention(Module):
     """
 
     def __init__(self, width, heads, kv_heads=None, causal=False, rope=None, bias=True, dtype="float32"):
-        kv_heads = kv_heads or heads
+        name = "MultiheadAttention"
+        width, heads = integer(name, "width", width, 1), integer(name, "heads", heads, 1)
+        kv_heads = heads if kv_heads is None else integer(name, "kv_heads", kv_heads, 1)
+        if rope is not None:
+            real(name, "rope", rope, 0, closed=False)
         if width % heads or heads % kv_heads:
             raise UsageError(f"[MultiheadAttention] width {width} is not a multiple of {heads} heads, or these of {kv_heads} heads of keys")
         self.heads, self.kv_heads, self.causal, self.rope = heads, kv_heads, causal, rope
@@ -95,3 +103,6 @@ class MultiheadAttention(Module):
     def _repeated(t, times):
         n, heads, positions, width = t.shape
         return t.unsqueeze(2).expand(n, heads, times, positions, width).reshape(n, heads * times, positions, width)
+
+
+check_all(globals(), __name__)

@@ -2,6 +2,7 @@
 
 import math
 
+from .._checks import check_all, integer
 from .._strata import ShapeError, UsageError
 from ..functional import avg_pool, conv, conv_transpose, max_pool
 from . import init
@@ -10,7 +11,7 @@ from .module import Module
 
 
 def _each(value, axes):
-    return (value,) * axes if isinstance(value, int) else tuple(value)
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * axes
 
 
 class _Convolution(Module):
@@ -19,13 +20,15 @@ class _Convolution(Module):
     axes, transposed = 2, False
 
     def __init__(self, channels_in, channels_out, window, stride=1, padding=0, dilation=1, groups=1, bias=True, dtype="float32"):
-        window = _each(window, self.axes)
+        name, window = type(self).__name__, _each(window, self.axes)
         if len(window) != self.axes:
-            raise UsageError(f"[{type(self).__name__}] a window of {len(window)} axes: one number, or {self.axes}")
-        if groups < 1 or channels_in % groups or channels_out % groups:
+            raise UsageError(f"[{name}] a window of {len(window)} axes: one number, or {self.axes}")
+        window = tuple(integer(name, "window", n, 1) for n in window)
+        channels_in, channels_out, groups = (integer(name, what, n, least) for what, n, least in (("channels_in", channels_in, 0), ("channels_out", channels_out, 0), ("groups", groups, 1)))
+        if channels_in % groups or channels_out % groups:
             raise UsageError(f"[{type(self).__name__}] {channels_in} and {channels_out} channels in {groups} groups")
         first, second = (channels_in, channels_out // groups) if self.transposed else (channels_out, channels_in // groups)
-        bound = 1 / math.sqrt(second * math.prod(window))
+        bound = 1 / math.sqrt(second * math.prod(window)) if second else 0.0
         self.weight = parameter(init.uniform((first, second, *window), -bound, bound, dtype))
         self.bias = parameter(init.uniform((channels_out,), -bound, bound, dtype)) if bias else None
         self.channels_in, self.channels_out, self.window = channels_in, channels_out, window
@@ -112,3 +115,6 @@ class AvgPool(Module):
 
     def _describes(self):
         return f"{self.window}"
+
+
+check_all(globals(), __name__)

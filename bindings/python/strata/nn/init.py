@@ -5,13 +5,18 @@ fan_in is the product of all sizes but the first, fan_out of all but the second,
 
 import math
 
+from .._checks import check_all, real, shown
 from .._strata import Tensor, UsageError
 
 
 def _fans(shape):
+    if not isinstance(shape, (tuple, list)):
+        raise UsageError(f"[init] the shape of a weight is {shown(shape)}: a tuple of sizes, such as (out, in)")
     if len(shape) < 2:
         raise UsageError(f"[init] a weight of shape {tuple(shape)} has no fans: it needs two axes or more")
     window = math.prod(shape[2:])
+    if not shape[0] * shape[1] * window:
+        raise UsageError(f"[init] a weight of shape {tuple(shape)} has no elements")
     return shape[1] * window, shape[0] * window
 
 
@@ -45,10 +50,15 @@ def xavier_normal(shape, gain=1.0, dtype="float32"):
 
 def kaiming_uniform(shape, a=0.0, dtype="float32"):
     """Uniform within sqrt(6 / ((1 + a^2) fan_in)), for rectifiers with slope a below 0 (He et al. 2015, eq. 15)."""
+    real("kaiming_uniform", "a", a)
     bound = math.sqrt(6 / ((1 + a * a) * _fans(shape)[0]))
     return uniform(shape, -bound, bound, dtype)
 
 
 def kaiming_normal(shape, a=0.0, dtype="float32"):
     """Deviation sqrt(2 / ((1 + a^2) fan_in)) (He et al. 2015, eq. 15)."""
+    real("kaiming_normal", "a", a)
     return normal(shape, 0, math.sqrt(2 / ((1 + a * a) * _fans(shape)[0])), dtype)
+
+
+check_all(globals(), __name__, is_total=True)

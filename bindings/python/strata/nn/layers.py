@@ -2,6 +2,7 @@
 
 import math
 
+from .._checks import check_all, integer, shown
 from .._strata import Tensor, UsageError
 from ..functional import embedding, linear
 from . import init
@@ -21,6 +22,7 @@ class Linear(Module):
     """
 
     def __init__(self, features_in, features_out, bias=True, dtype="float32"):
+        features_in, features_out = integer("Linear", "features_in", features_in), integer("Linear", "features_out", features_out)
         bound = 1 / math.sqrt(features_in) if features_in else 0.0
         self.weight = parameter(init.uniform((features_out, features_in), -bound, bound, dtype))
         self.bias = parameter(init.uniform((features_out,), -bound, bound, dtype)) if bias else None
@@ -36,7 +38,8 @@ class Embedding(Module):
     """Integer ids of any shape -> shape + (width,): rows of weight (entries, width), which starts normal."""
 
     def __init__(self, entries, width, dtype="float32"):
-        self.weight = parameter(init.normal((entries, width), dtype=dtype))
+        shape = integer("Embedding", "entries", entries), integer("Embedding", "width", width)
+        self.weight = parameter(init.normal(shape, dtype=dtype))
 
     def forward(self, ids):
         return embedding(ids, self.weight)
@@ -71,6 +74,9 @@ class Sequential(Module):
     """Calls modules and functions of one tensor one after the other."""
 
     def __init__(self, *layers):
+        for layer in layers:
+            if not callable(layer):
+                raise UsageError(f"[Sequential] {shown(layer)} is no module and no function of one tensor: pass them one by one, Sequential(*layers)")
         self.layers = list(layers)
 
     def forward(self, x):
@@ -83,3 +89,6 @@ class Sequential(Module):
 
     def __getitem__(self, i):
         return Sequential(*self.layers[i]) if isinstance(i, slice) else self.layers[i]
+
+
+check_all(globals(), __name__)

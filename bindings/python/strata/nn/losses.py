@@ -7,6 +7,7 @@ trains to nothing.
 import math
 
 from .. import _strata
+from .._checks import check_all
 from .._strata import ShapeError, Tensor, UsageError
 from ..functional import cross_entropy as _cross_entropy
 from .activations import softplus as _softplus
@@ -169,6 +170,8 @@ def ctc(log_probabilities, targets, input_lengths, target_lengths, blank=0, redu
     log_probabilities (steps, n, classes); targets (n, most labels) of integers; lengths are lists of n ints. mean divides each
     by its number of labels first.
     """
+    if log_probabilities.ndim != 3 or targets.ndim != 2:
+        raise ShapeError(f"[ctc] shapes {log_probabilities.shape} and {targets.shape}: it takes (steps, n, classes) and (n, most labels)")
     steps, n, _ = log_probabilities.shape
     labels = targets.shape[1]
     size = 2 * labels + 1  # blank, label, blank, ...
@@ -202,3 +205,6 @@ def ctc(log_probabilities, targets, input_lengths, target_lengths, blank=0, redu
 def _logsumexp3(a, b, c):
     top = a.maximum(b).maximum(c).detach()
     return ((a - top).exp() + (b - top).exp() + (c - top).exp()).log() + top
+
+
+check_all(globals(), __name__, is_total=True)

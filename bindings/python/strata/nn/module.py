@@ -1,6 +1,30 @@
 """Module: what has parameters, may hold others of its kind, and is called."""
 
+import reprlib
+
+from .._checks import check_all
 from .._strata import ShapeError, Tensor, UsageError
+
+
+def new_values(own, state):
+    """(tensor, the value that it is to get) of each name of a state; ShapeError, DTypeError for one that does not fit."""
+    found = []
+    for name, value in state.items():
+        t, value = own[name], value if isinstance(value, Tensor) else Tensor(value)
+        if value.shape != t.shape:
+            raise ShapeError(f"[load_state_dict] {name} has shape {t.shape}, the value {value.shape}")
+        found.append((t, value.detach().cast(t.dtype)))
+    return found
+
+
+def by_name(pairs, what):
+    """A dict of them; UsageError for two of one name."""
+    found = {}
+    for name, value in pairs:
+        if name in found:
+            raise UsageError(f"[{what}] two tensors are called '{name}': give an attribute or a key of a dict another name")
+        found[name] = value
+    return found
 
 
 class Module:
@@ -19,13 +43,16 @@ class Module:
         return self.forward(*inputs, **named)
 
     def _parts(self):
-        """(name, tensor or module), in the order of attributes."""
-        pending = list(reversed(vars(self).items()))
+        """(name, tensor or module), in the order of attributes; of a container each once, which may hold itself."""
+        pending, seen = list(reversed(vars(self).items())), set()
         while pending:
             name, value = pending.pop()
             if isinstance(value, (Tensor, Module)):
                 yield name, value
-            elif isinstance(value, (list, tuple)):
+            elif id(value) in seen:
+                continue
+            seen.add(id(value))
+            if isinstance(value, (list, tuple)):
                 pending += reversed([(f"{name}.{i}", v) for i, v in enumerate(value)])
             elif isinstance(value, dict):
                 pending += reversed([(f"{name}.{k}", v) for k, v in value.items()])
@@ -60,24 +87,23 @@ class Module:
         return [t for _, t in self.named_parameters()]
 
     def state_dict(self):
-        """Dotted name -> tensor, of parameters and everything else that is to be saved."""
-        return dict(self._tensors())
+        """Dotted name -> tensor, of parameters and everything else that is to be saved. UsageError where two have one name."""
+        return by_name(self._tensors(), "state_dict")
 
     def load_state_dict(self, state, strict=True):
         """Gives the tensors other values, by name. strict: every name is there, and no other; UsageError names what is not.
 
-        ShapeError for a value of another shape; nothing is changed then. Values are cast to the types that the tensors have.
+        ShapeError for a value of another shape, DTypeError for a complex one in a real tensor; nothing is changed then. Values are
+        cast to the types that the tensors have.
         """
+        if not hasattr(state, "items"):
+            raise UsageError(f"[load_state_dict] takes a dict of tensors by name, not a {type(state).__name__}")
         own = self.state_dict()
         missing, unknown = [n for n in own if n not in state], [n for n in state if n not in own]
         if strict and (missing or unknown):
             raise UsageError(f"[load_state_dict] missing: {', '.join(missing) or 'nothing'}; unknown: {', '.join(unknown) or 'nothing'}")
-        given = {n: v if isinstance(v, Tensor) else Tensor(v) for n, v in state.items() if n in own}
-        for name, value in given.items():
-            if value.shape != own[name].shape:
-                raise ShapeError(f"[load_state_dict] {name} has shape {own[name].shape}, the value {value.shape}")
-        for name, value in given.items():
-            own[name].assign(value.detach().cast(own[name].dtype))
+        for tensor, value in new_values(own, {n: state[n] for n in own if n in state}):
+            tensor.assign(value)
 
     def train(self, mode=True):
         """As for training (Dropout drops, BatchNorm uses the batch), or not; returns the module."""
@@ -96,8 +122,12 @@ class Module:
         """What its line in repr says between the parentheses."""
         return ""
 
+    @reprlib.recursive_repr()
     def __repr__(self):
         parts = [(name, repr(m).replace("\n", "\n  ")) for name, m in self._parts() if isinstance(m, Module)]
         if not parts:
             return f"{type(self).__name__}({self._describes()})"
         return f"{type(self).__name__}(\n" + "".join(f"  {name}: {text}\n" for name, text in parts) + ")"
+
+
+check_all(globals(), __name__)

@@ -2,6 +2,7 @@
 
 import math
 
+from .._checks import check_all, integer, real
 from .._strata import ShapeError, Tensor, UsageError, realize
 from ..functional import layernorm, rmsnorm
 from .layers import parameter
@@ -12,7 +13,10 @@ class LayerNorm(Module):
     """Over the last axes, whose sizes are `shape` (an int for one)."""
 
     def __init__(self, shape, eps=1e-5, affine=True, bias=True, dtype="float32"):
-        self.shape, self.eps = (shape,) if isinstance(shape, int) else tuple(shape), eps
+        sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+        self.shape, self.eps = tuple(integer("LayerNorm", "a size of shape", n) for n in sizes), real("LayerNorm", "eps", eps, 0)
+        if not self.shape:
+            raise UsageError("[LayerNorm] of no axes: shape is the size of the last axis, or those of the last ones")
         self.weight = parameter(Tensor.ones(self.shape, dtype=dtype)) if affine else None
         self.bias = parameter(Tensor.zeros(self.shape, dtype=dtype)) if affine and bias else None
 
@@ -29,7 +33,7 @@ class RMSNorm(Module):
     """x / sqrt(mean(x^2) + eps) over the last axis, of `width` elements (Zhang and Sennrich 2019)."""
 
     def __init__(self, width, eps=1e-6, affine=True, dtype="float32"):
-        self.width, self.eps = width, eps
+        self.width, self.eps = integer("RMSNorm", "width", width), real("RMSNorm", "eps", eps, 0)
         self.weight = parameter(Tensor.ones(width, dtype=dtype)) if affine else None
 
     def forward(self, x):
@@ -55,7 +59,7 @@ class _OfChannels(Module):
     """What has a weight and a bias for each channel, the axis behind the first."""
 
     def __init__(self, channels, eps, affine, dtype):
-        self.channels, self.eps = channels, eps
+        self.channels, self.eps = integer(type(self).__name__, "channels", channels), real(type(self).__name__, "eps", eps, 0)
         self.weight = parameter(Tensor.ones(channels, dtype=dtype)) if affine else None
         self.bias = parameter(Tensor.zeros(channels, dtype=dtype)) if affine else None
 
@@ -77,7 +81,8 @@ class GroupNorm(_OfChannels):
     """Over groups of neighbouring channels of each sample of (n, channels, ...) (Wu and He 2018)."""
 
     def __init__(self, groups, channels, eps=1e-5, affine=True, dtype="float32"):
-        if groups < 1 or channels % groups:
+        groups, channels = integer("GroupNorm", "groups", groups, 1), integer("GroupNorm", "channels", channels)
+        if channels % groups:
             raise UsageError(f"[GroupNorm] {channels} channels do not make {groups} groups of equal size")
         super().__init__(channels, eps, affine, dtype)
         self.groups = groups
@@ -111,7 +116,7 @@ class BatchNorm(_OfChannels):
 
     def __init__(self, channels, eps=1e-5, momentum=0.1, affine=True, dtype="float32"):
         super().__init__(channels, eps, affine, dtype)
-        self.momentum = momentum
+        self.momentum = real("BatchNorm", "momentum", momentum, 0, 1)
         self.running_mean = Tensor.zeros(channels, dtype=dtype).contiguous().realize()
         self.running_var = Tensor.ones(channels, dtype=dtype).contiguous().realize()
 
@@ -135,3 +140,6 @@ class BatchNorm(_OfChannels):
     def _mix(self, running, batch, scale):
         batch = batch.detach().reshape(self.channels).cast(running.dtype)
         running.assign(running * (1 - self.momentum) + batch * (self.momentum * scale))
+
+
+check_all(globals(), __name__)

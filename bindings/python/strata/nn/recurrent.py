@@ -3,7 +3,8 @@
 import math
 
 from .. import _strata
-from .._strata import ShapeError, Tensor
+from .._checks import check_all, integer
+from .._strata import ShapeError, Tensor, UsageError
 from ..functional import linear
 from . import init
 from .layers import parameter
@@ -14,7 +15,7 @@ class _Recurrent(Module):
     gates = 1
 
     def __init__(self, width_in, width, bias=True, dtype="float32"):
-        self.width = width
+        width_in, self.width = integer(type(self).__name__, "width_in", width_in), integer(type(self).__name__, "width", width, 1)
         bound = 1 / math.sqrt(width)
 
         def start(*shape):
@@ -26,6 +27,11 @@ class _Recurrent(Module):
     def _run(self, x, state, step):
         if x.ndim != 3 or x.shape[2] != self.weight_input.shape[1]:
             raise ShapeError(f"[{type(self).__name__}] shape {x.shape}: it takes (n, steps, {self.weight_input.shape[1]})")
+        if not x.shape[1]:
+            raise ShapeError(f"[{type(self).__name__}] shape {x.shape} has no steps: there is nothing to give back")
+        for t in state:
+            if t.shape != (x.shape[0], self.width):
+                raise ShapeError(f"[{type(self).__name__}] a state of shape {t.shape}, not {(x.shape[0], self.width)}")
         inputs = linear(x, self.weight_input, self.bias_input)
         outputs = []
         for t in range(x.shape[1]):
@@ -34,6 +40,8 @@ class _Recurrent(Module):
         return _strata.stack(outputs, 1), state
 
     def _zero(self, x):
+        if x.ndim != 3:
+            raise ShapeError(f"[{type(self).__name__}] shape {x.shape}: it takes (n, steps, {self.weight_input.shape[1]})")
         return Tensor.zeros((x.shape[0], self.width), dtype=x.dtype)
 
 
@@ -63,4 +71,9 @@ class LSTM(_Recurrent):
             cell = keep.sigmoid() * state[1] + take.sigmoid() * new.tanh()
             return show.sigmoid() * cell.tanh(), cell
 
-        return self._run(x, (self._zero(x), self._zero(x)) if state is None else state, step)
+        if state is not None and not (isinstance(state, (tuple, list)) and len(state) == 2):
+            raise UsageError("[LSTM] the state is a pair (h, c), as a call gives it back")
+        return self._run(x, (self._zero(x), self._zero(x)) if state is None else tuple(state), step)
+
+
+check_all(globals(), __name__)

@@ -8,6 +8,7 @@ their value. size_average and reduce stand for reduction, as in torch. Where sha
 broadcast. strata.functional, strata.nn and the methods of tensors have most of it for any number of axes.
 """
 
+from ... import _checks
 from ._activations import *  # noqa: F403
 from ._attention import *  # noqa: F403
 from ._classes import *  # noqa: F403
@@ -20,3 +21,5 @@ from ._norms import *  # noqa: F403
 from ._pools import *  # noqa: F403
 from ._resize import *  # noqa: F403
 from ._rows import *  # noqa: F403
+
+_checks.check_all(globals(), f"{__name__}.", is_total=True)

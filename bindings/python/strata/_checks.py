@@ -1,0 +1,132 @@
+"""Checks of arguments of layers, losses and optimisers: what is wrong is said with the value and with what is taken.
+
+checked(function) adds nothing to a call that works. Where one fails with an error of Python's own, its arguments are looked at by name.
+"""
+
+import contextlib
+import functools
+import math
+import numbers
+import operator
+import os
+import types
+from collections.abc import Callable, Iterable, Mapping
+
+from ._strata import ArgumentError, Error, Tensor, UsageError, dtypes
+
+_PYTHONS = (TypeError, ValueError, AttributeError, ArithmeticError, LookupError, UnboundLocalError)
+
+
+def integer(where, name, value, least=0):
+    """The value as an int."""
+    with contextlib.suppress(TypeError):
+        if not isinstance(value, (bool, Tensor)) and (number := operator.index(value)) >= least:
+            return number
+    raise UsageError(f"[{where}] {name} is {shown(value)}: an integer, {least} or more")
+
+
+def real(where, name, value, above=-math.inf, below=math.inf, closed=True):
+    """The value, a finite number within [above, below]; within (above, below) where it is not closed."""
+    within = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value) and above <= value <= below
+    if not within or not closed and value in (above, below):
+        ends = f", {'at least' if closed else 'above'} {above:g}" * (above > -math.inf) + f", {'at most' if closed else 'below'} {below:g}" * (below < math.inf)
+        raise UsageError(f"[{where}] {name} is {shown(value)}: a finite number{ends}")
+    return value
+
+
+def _is_index(value):
+    with contextlib.suppress(TypeError):
+        return not isinstance(value, (bool, Tensor)) and operator.index(value) is not None
+    return False
+
+
+def _is_real(value):
+    return isinstance(value, numbers.Real)
+
+
+def _is_axes(value):
+    return value is None or _is_index(value) or isinstance(value, (tuple, list))
+
+
+_TENSOR = (lambda v: isinstance(v, Tensor), "a Tensor")
+_REAL = (_is_real, "a number")
+_INTEGER = (_is_index, "an integer")
+_SIZES = (lambda v: v is None or _is_real(v) or isinstance(v, (tuple, list)), "a number, or one for each axis")
+_SHAPE = (lambda v: _is_index(v) or isinstance(v, (tuple, list)) and all(map(_is_index, v)), "a shape, such as (2, 3)")
+_STATE = (lambda v: isinstance(v, Mapping), "a dict of tensors by name, as state_dict() gives it")
+_ROWS = {
+    **dict.fromkeys("x x1 x2 a b logits log_probabilities log_probs anchor positive negative input input1 input2 ids indices labels query key value loss theta grid tensor target targets variance".split(), _TENSOR),
+    **dict.fromkeys("weight bias mask memory attn_mask running_mean running_var".split(), (lambda v: v is None or isinstance(v, Tensor), "a Tensor")),
+    **dict.fromkeys("features_in features_out channels_in channels_out entries width width_in heads kv_heads groups num_groups channels blank n upscale_factor downscale_factor".split(), _INTEGER),
+    **dict.fromkeys("window stride padding dilation output_padding output_size kernel_size size scale_factor".split(), _SIZES),
+    **dict.fromkeys("shape normalized_shape".split(), _SHAPE),
+    **dict.fromkeys("axis dim axes".split(), (_is_axes, "an axis, an integer from 0 on or below 0 from the end")),
+    **dict.fromkeys("eps delta beta margin gamma momentum p alpha slope negative_slope label_smoothing gain std mean low high lower upper min_val max_val threshold lambd tau norm_type rate end factor most base".split(), _REAL),
+    **dict.fromkeys("reduction mode approximate padding_mode".split(), (lambda v: isinstance(v, str), "a word")),
+    **dict.fromkeys("input_lengths target_lengths".split(), (lambda v: isinstance(v, (list, tuple, Tensor)), "a list of integers")),
+    "pad": (lambda v: isinstance(v, (list, tuple)), "a list of integers"),
+    "dtype": (lambda v: isinstance(v, str) and v in {t.name for t in dtypes.all} or not isinstance(v, (str, int, float, list, dict)), "a type, such as 'float32'"),
+    "parameters": (lambda v: isinstance(v, Iterable) and not isinstance(v, (str, bytes, Mapping)), "a list of tensors, as module.parameters() gives it"),
+    "optimizer": (lambda v: isinstance(v, Callable) and hasattr(v, "parameters"), "an optimiser of strata.optim"),
+    "state": (lambda v: v is None or isinstance(v, (Mapping, Tensor, tuple)), _STATE[1]),
+    "path": (lambda v: isinstance(v, (str, bytes, os.PathLike)), "the name of a file"),
+    "layers": (lambda v: all(map(callable, v)), "modules or functions of one tensor"),
+}  # fmt: skip
+
+
+def shown(value):
+    from ._words import _short
+
+    return _short.repr(value)
+
+
+def _explain(function, name, given, named, error, is_total):
+    """Raises what is wrong with the arguments; returns where nothing is seen."""
+    import inspect  # which takes longer to import than most of the package
+
+    signature = inspect.signature(function)
+    plain = f"[{name}] takes {str(signature).replace('self, ', '', 1).replace('(self)', '()')}"
+    try:
+        bound = signature.bind(*given, **named).arguments
+    except TypeError as e:
+        raise ArgumentError(f"{plain}: {e}") from None
+    for argument, value in bound.items():
+        fits, words = _ROWS.get(argument, (None, None))
+        usual = signature.parameters[argument].default
+        if fits and not fits(value) and value is not usual and not isinstance(usual, bool):
+            raise ArgumentError(f"{plain}: {argument} is {shown(value)}, not {words}") from None
+    if is_total:
+        raise ArgumentError(f"{plain}, got ({', '.join(f'{k}={shown(v)}' for k, v in bound.items())}), of which it cannot make a result: {error}") from error
+
+
+def checked(function, of_object=False, name=None, is_total=False):
+    """The function, whose errors of Python's own say which argument is to blame. is_total: it calls nothing of the user's, so that
+    all of them are errors of its arguments."""
+
+    @functools.wraps(function)
+    def call(*given, **named):
+        try:
+            return function(*given, **named)
+        except _PYTHONS as e:
+            if isinstance(e, Error):
+                raise
+            _explain(function, type(given[0]).__name__ if of_object and given else name or function.__name__, given, named, e, is_total)
+            raise
+
+    call.is_checked = True
+    return call
+
+
+def check_all(namespace, module, is_total=False):
+    """Replaces the public functions of a module, and how objects of its classes are made and called, by what is checked. With a dot
+    at its end: of the modules below."""
+    for name, value in [*namespace.items()]:
+        of = getattr(value, "__module__", None)
+        if not isinstance(of, str) or not (of.startswith(module) if module.endswith(".") else of == module):
+            continue
+        if isinstance(value, types.FunctionType) and not name.startswith("_") and not hasattr(value, "is_checked"):
+            namespace[name] = checked(value, is_total=is_total)
+        elif isinstance(value, type):
+            for method in ("__init__", "forward", "load_state_dict", "step"):
+                if isinstance(own := vars(value).get(method), types.FunctionType) and not hasattr(own, "is_checked"):
+                    setattr(value, method, checked(own, of_object=True))
