@@ -119,6 +119,16 @@ for p in (1, 2, 3, math.inf):
 for name, f, arrays in [("det", linalg.det, [SQUARE]), ("inv", linalg.inv, [SQUARE]), ("slogdet", lambda x: linalg.slogdet(x)[1], [SQUARE]), ("solve", linalg.solve, [SQUARE[0], apart(3, 2)]), ("matrix_power", lambda x: linalg.matrix_power(x, 3), [SQUARE])]:
     row(name, f, arrays, lambda *a, n=name: torch.linalg.slogdet(*a)[1] if n == "slogdet" else torch.linalg.matrix_power(*a, 3) if n == "matrix_power" else getattr(torch.linalg, n)(*a))
 row("cholesky", lambda x: linalg.cholesky((x + x.mT) * 0.5), [SPD], lambda x: torch.linalg.cholesky((x + x.mT) * 0.5)), row("vector_norm", lambda x: linalg.vector_norm(x, axis=0), [X], lambda x: torch.linalg.vector_norm(x, dim=0)), row("matrix_norm", linalg.matrix_norm, [X], lambda x: torch.linalg.matrix_norm(x))
+TALL, WIDE = apart(2, 4, 3), apart(2, 3, 4)
+symmetric = lambda x: (x + x.mT) * 0.5  # noqa: E731
+row("eigvalsh", lambda x: linalg.eigvalsh(symmetric(x)), [SPD], lambda x: torch.linalg.eigvalsh((x + x.mT) * 0.5)), row("eigh", lambda x: linalg.eigh(symmetric(x)).eigenvectors.square(), [SPD], lambda x: torch.linalg.eigh((x + x.mT) * 0.5)[1].square())
+row("eigh", lambda x: (lambda v, u: u.square() * v.unsqueeze(-1))(*linalg.eigh(symmetric(x))), [SPD], None, " of both"), row("eigvalsh", lambda x: linalg.eigvalsh(symmetric(x)).square().sum(-1), [np.eye(3) * 2], None, " of equal ones")
+for name, matrix in (("tall", TALL), ("wide", WIDE), ("square", SQUARE)):
+    row("svdvals", linalg.svdvals, [matrix], lambda x: torch.linalg.svdvals(x), f" of {name}"), row("pinv", linalg.pinv, [matrix], lambda x: torch.linalg.pinv(x), f" of {name}")
+    row("svd", lambda x: (lambda u, s, v: (u.square() @ v.square()) * s.sum(-1).reshape(-1, 1, 1))(*linalg.svd(x, full_matrices=False)), [matrix], lambda x: (lambda u, s, v: (u.square() @ v.square()) * s.sum(-1).reshape(-1, 1, 1))(*torch.linalg.svd(x, full_matrices=False)), f" of {name}")
+row("svd", lambda x: linalg.svd(x).U.square(), [SQUARE], None, " in full"), row("svdvals", lambda x: linalg.svdvals(x).square().sum(-1), [np.eye(3) * 2], None, " of equal ones")
+for order in ("nuc", 2, -2):
+    row("matrix_norm", lambda x, order=order: linalg.matrix_norm(x, ord=order), [TALL], lambda x, order=order: torch.linalg.matrix_norm(x, order), f" {order}")
 
 # Complex numbers on the way.
 parts = lambda z: z.real.square() + z.imag * 2  # noqa: E731
@@ -152,7 +162,7 @@ NOT = {
     "any all count_nonzero argmax argmin argsort searchsorted nonzero flat_nonzero one_hot unique unique_all unique_counts unique_inverse unique_values multinomial matrix_rank tril_indices triu_indices",
     "by bits, so that nothing goes through": "bitcast nextafter",
     "made of no tensor's values": "arange asarray empty empty_like eye from_dlpack full full_like linspace ones ones_like zeros zeros_like fftfreq rfftfreq can_cast finfo iinfo isdtype result_type e inf nan newaxis pi LinAlgError",
-    "of LAPACK on the host, which says so": "eigh eigvalsh qr svd svdvals pinv",
+    "of LAPACK on the host, which says so": "qr",
 }  # fmt: skip
 
 
@@ -210,14 +220,32 @@ def test_every_rule_is_met():
     assert rules - met == set()
 
 
-@pytest.mark.parametrize("name", NOT["of LAPACK on the host, which says so"].split())
-def test_what_has_none_says_so(name):
-    def f(x):
-        y = getattr(linalg, name)(x)
-        return (y if isinstance(y, Tensor) else y[0]).sum()
+def test_decompositions_without_a_gradient_say_so():
+    for said, f, x in [("qr", lambda x: linalg.qr(x).Q.sum(), SPD), ("full_matrices=False", lambda x: linalg.svd(x).U.sum(), TALL), ("complex matrices", lambda x: linalg.svdvals(strata.complex(x, x)).sum(), TALL)]:
+        with pytest.raises(strata.Unsupported, match=said):
+            strata.grad(f)(Tensor(x))
 
-    with pytest.raises(strata.Unsupported, match=name if name != "pinv" else "svd"):
-        strata.grad(f)(Tensor(SPD))
+
+def test_decompositions_have_second_derivatives():
+    """By differences of the first; pinv of a rank that is not full, whose neighbours have it too."""
+    for f, x in [(linalg.svdvals, TALL[0]), (linalg.svdvals, WIDE[0]), (lambda x: linalg.eigvalsh(symmetric(x)), SPD[0]), (linalg.pinv, SQUARE[0]), (linalg.pinv, TALL[0]), (lambda x: linalg.svd(x, full_matrices=False).U.square(), TALL[0])]:
+        weights = Tensor(np.cos(np.arange(f(Tensor(x)).size)).reshape(f(Tensor(x)).shape))
+
+        def first(x, f=f, weights=weights):
+            leaf = x if strata._strata._wants_gradient(x) else x.requires_grad_()
+            return strata.gradients((f(leaf).square() * weights).sum(), [leaf])[0]
+
+        along = np.sin(np.arange(x.size) + 1).reshape(x.shape)
+        leaf = Tensor(x).requires_grad_()
+        got = (strata.gradients((first(leaf) * Tensor(along)).sum(), [leaf])[0].numpy() * along).sum()
+        step = 1e-5
+        ends = [(first(Tensor(x + sign * step * along)).numpy() * along).sum() for sign in (1, -1)]
+        np.testing.assert_allclose(got, (ends[0] - ends[1]) / (2 * step), rtol=1e-6)
+
+
+def test_pinv_of_a_lower_rank_has_a_gradient_along_it():
+    for factor in (0, 1):
+        check(lambda a, b: linalg.pinv(a @ b, rtol=1e-9), A[:, :2].copy(), B.T[:, :3].copy() + factor)
 
 
 def test_exponential_units_have_the_slope_from_below_at_0():

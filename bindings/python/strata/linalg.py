@@ -5,9 +5,9 @@
 
 Products, norms, traces and powers are graphs of tensor operations, on the device, lazy and with gradients. What decomposes a
 matrix (cholesky, det, eigh, inv, qr, slogdet, solve, svd and what is made of them) is computed by LAPACK through numpy.linalg,
-on the host and at the call, and lies on the argument's device afterwards. cholesky, det, inv, slogdet and solve of real matrices
-have gradients, and these again by strata.gradients; the others have none, and say so where one is asked for. float32 and complex64 are decomposed in
-their own precision.
+on the host and at the call, and lies on the argument's device afterwards. Of real matrices all but qr have gradients, and these again
+by strata.gradients; qr, complex matrices, and the rest of a full svd of those that are not square have none, and say so where one is asked
+for. Singular values or eigenvalues that are equal have gradients, but not their vectors. float32 and complex64 are decomposed in their own precision.
 
 Errors: ShapeError for arguments without matrices, or without square ones where those are needed; DTypeError for what is
 neither float32, float64, complex64 nor complex128; LinAlgError, which is NumPy's, for a matrix without an inverse, without a
@@ -186,7 +186,8 @@ def matrix_power(x, n, /):
 
 def _on_host(square=False, rule=None):
     """f(arrays, ...) of NumPy, as a function of tensors: where it runs, and what it takes. rule(g, tensors, ...) gives what arrives at
-    each of what arrives at the result, or the last of them; it calls the functions here again, so that it has gradients itself."""
+    each of what arrives at the result; of several results there is a rule each, or None for one without. A rule calls the functions
+    here again, so that it has gradients itself."""
 
     def wrapped(f):
         @functools.wraps(f)
@@ -206,8 +207,9 @@ def _on_host(square=False, rule=None):
             found = f(*(x.numpy() for x in given), **named)
             parts = found if isinstance(found, tuple) else (found,)
             out = [Tensor(_np.asarray(part), device=placed) for part in parts]
-            if wanted:
-                out[-1] = _strata._with_gradient(out[-1], given, lambda g: rule(g, *given, **named))
+            for i, to in enumerate(rule if isinstance(rule, tuple) else (rule,)):
+                if wanted and to:
+                    out[i] = _strata._with_gradient(out[i], given, lambda g, to=to: to(g, *given, **named))
             return type(found)(*out) if isinstance(found, tuple) else out[0]
 
         return call
@@ -216,7 +218,8 @@ def _on_host(square=False, rule=None):
 
 
 # Rules of real matrices: M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation,
-# Advances in Automatic Differentiation, 2008.
+# Advances in Automatic Differentiation, 2008; of svd J. Townsend, Differentiating the Singular Value Decomposition, 2016; of pinv
+# G. Golub and V. Pereyra, The Differentiation of Pseudo-Inverses, SIAM Journal on Numerical Analysis, 1973.
 
 
 def _to_shape(g, x):
@@ -254,6 +257,57 @@ def _of_cholesky(g, x, *, upper=False):
     return [(half + half.mT) * 0.5]
 
 
+def _apart(values):
+    """1 / (b - a) of all pairs of an axis as rows a and columns b; 0 of each with itself."""
+    eye = Tensor.eye(values.shape[-1], dtype=values.dtype, device=values.device)
+    return (1 - eye) / (values.unsqueeze(-2) - values.unsqueeze(-1) + eye)
+
+
+def _of_eigenvalues(g, x):
+    vectors = eigh(x).eigenvectors
+    return [(vectors * g.unsqueeze(-2)) @ vectors.mT]
+
+
+def _of_eigenvectors(g, x):
+    values, vectors = eigh(x)
+    inner = vectors @ (_apart(values) * (vectors.mT @ g)) @ vectors.mT
+    return [(inner + inner.mT) * 0.5]
+
+
+def _of_values(g, x, **_):
+    u, _, vh = svd(x, full_matrices=False)
+    return [(u * g.unsqueeze(-2)) @ vh]
+
+
+def _thin(x, full_matrices):
+    if full_matrices and x.shape[-1] != x.shape[-2]:
+        raise Unsupported(f"[svd] full_matrices of shape {x.shape} have no gradient: svd(x, full_matrices=False)")
+    return svd(x, full_matrices=False)
+
+
+def _of_left(g, x, *, full_matrices=True):
+    u, s, vh = _thin(x, full_matrices)
+    inner = u.mT @ g
+    turned = _apart(s.square()) * (inner - inner.mT)
+    beside = (g - u @ inner) / s.unsqueeze(-2) if x.shape[-2] > x.shape[-1] else 0
+    return [(u @ (turned * s.unsqueeze(-2)) + beside) @ vh]
+
+
+def _of_right(g, x, *, full_matrices=True):
+    u, s, vh = _thin(x, full_matrices)
+    inner = vh @ g.mT
+    turned = _apart(s.square()) * (inner - inner.mT)
+    beside = (g - inner.mT @ vh) / s.unsqueeze(-1) if x.shape[-1] > x.shape[-2] else 0
+    return [u @ ((turned * s.unsqueeze(-1)) @ vh + beside)]
+
+
+def _of_pinv(g, x, *, rtol=None):
+    y = pinv(x, rtol=rtol)
+    yt, gt = y.mT, g.mT
+    left, right = gt @ y @ yt, yt @ y @ gt
+    return [-(yt @ g @ yt) + left - x @ (y @ left) + right - (right @ y) @ x]
+
+
 @_on_host(square=True, rule=_of_cholesky)
 def cholesky(x, /, *, upper=False):
     """The lower triangular L with a positive diagonal and L @ L^H = x, of a Hermitian positive definite x, whose lower triangle
@@ -268,7 +322,7 @@ def det(x, /):
     return _np.linalg.det(x)
 
 
-@_on_host(square=True, rule=_of_logabsdet)
+@_on_host(square=True, rule=(None, _of_logabsdet))
 def slogdet(x, /):
     """(sign, logabsdet) with det = sign * exp(logabsdet), which neither overflow; of a singular matrix (0, -inf)."""
     return SlogdetResult(*_np.linalg.slogdet(x))
@@ -290,14 +344,14 @@ def solve(x1, x2, /):
     return x[..., 0] if x2.ndim == 1 else x
 
 
-@_on_host(square=True)
+@_on_host(square=True, rule=(_of_eigenvalues, _of_eigenvectors))
 def eigh(x, /):
     """(eigenvalues, eigenvectors) of Hermitian matrices, whose lower triangle is read: (..., n) real, ascending, and
     (..., n, n), a column each, of length 1."""
     return EighResult(*_np.linalg.eigh(x))
 
 
-@_on_host(square=True)
+@_on_host(square=True, rule=_of_eigenvalues)
 def eigvalsh(x, /):
     """The eigenvalues of Hermitian matrices, ascending, real."""
     return _np.linalg.eigvalsh(x)
@@ -312,14 +366,14 @@ def qr(x, /, *, mode="reduced"):
     return QRResult(*_np.linalg.qr(x, mode))
 
 
-@_on_host()
+@_on_host(rule=(_of_left, _of_values, _of_right))
 def svd(x, /, *, full_matrices=True):
     """(U, S, Vh) with x = U @ diag(S) @ Vh: U (..., n, n), S (..., k) real, descending, Vh (..., m, m), k = min(n, m); without
     full_matrices U has k columns and Vh k rows."""
     return SVDResult(*_np.linalg.svd(x, full_matrices=full_matrices))
 
 
-@_on_host()
+@_on_host(rule=_of_values)
 def svdvals(x, /):
     """The singular values, (..., min(n, m)), descending, real."""
     return _np.linalg.svd(x, compute_uv=False)
@@ -339,13 +393,14 @@ def matrix_rank(x, /, *, rtol=None):
     return (s > _cut(x, s, rtol)).sum(-1) if s.shape[-1] else s.sum(-1).cast("int64")
 
 
+@_on_host(rule=_of_pinv)
 def pinv(x, /, *, rtol=None):
     """The inverse of Moore and Penrose, (..., n, m) -> (..., m, n); singular values up to rtol times the largest count as 0.
     rtol: max(n, m) epsilons of the type."""
-    x = _matrices("pinv", x)
     if x.size == 0:
-        return x.mT
-    u, s, vh = svd(x, full_matrices=False)
-    large = s > _cut(x, s, rtol)
-    inverse = where(large, 1 / where(large, s, 1), 0)
-    return (vh.mT.conj() * inverse.unsqueeze(-2)) @ u.mT.conj()
+        return _np.swapaxes(x, -1, -2)
+    u, s, vh = _np.linalg.svd(x, full_matrices=False)
+    least = _np.asarray(max(x.shape[-2:]) * _np.finfo(s.dtype).eps if rtol is None else rtol).astype(s.dtype)
+    large = s > least[..., None] * s.max(-1, keepdims=True)
+    inverse = _np.where(large, 1 / _np.where(large, s, 1), 0)
+    return (_np.conj(_np.swapaxes(vh, -1, -2)) * inverse[..., None, :]) @ _np.conj(_np.swapaxes(u, -1, -2))
