@@ -1,6 +1,5 @@
 # `cmake --install` and the package: find_package(Strata), target_link_libraries(app Strata::strata),
 # #include "strata/ops/tensor.h". Public headers are the .h files that do not end in _p.h, and the tables they include.
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 add_library(strata INTERFACE)
@@ -10,11 +9,19 @@ set(libraries ${folders})
 list(TRANSFORM libraries REPLACE "/" "_")
 list(TRANSFORM libraries PREPEND strata_)
 target_link_libraries(strata INTERFACE ${libraries})
-get_property(rooms GLOBAL PROPERTY STRATA_ROOMS)  # linked through the folders that have them; nobody sees their headers
+# Linked through the folders that need them; nobody sees their headers.
+set(rooms "")
+set(pending ${folders})
+while(pending)
+  list(POP_FRONT pending folder)
+  string(REPLACE "/" "_" folder ${folder})
+  get_property(needs GLOBAL PROPERTY STRATA_NEEDS_${folder})
+  list(REMOVE_ITEM needs ${folders} ${rooms})
+  list(APPEND rooms ${needs})
+  list(APPEND pending ${needs})
+endwhile()
 list(TRANSFORM rooms REPLACE "/" "_")
 list(TRANSFORM rooms PREPEND strata_)
-target_include_directories(strata INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_compile_features(strata INTERFACE cxx_std_20)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Strata)
 install(TARGETS strata ${libraries} ${rooms} EXPORT StrataTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cpp)

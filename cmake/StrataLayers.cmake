@@ -8,7 +8,9 @@
 #
 # A folder may have rooms: asm/emu ROOMS asm/emu/launch is linked with its room, whose headers its users do not see. A room
 # is INTERNAL: its headers are not installed, and what it links with is checked to be what it lists. A room that IMPLEMENTS
-# asm/emu has the definitions of what that folder's headers declare.
+# asm/emu has the definitions of what that folder's headers declare. An INTERNAL folder that no public one links with is
+# part of a program or a shared library of this build, and is not installed.
+include(GNUInstallDirs)
 function(strata_folder path)
   cmake_parse_arguments(ARG "INTERNAL" "IMPLEMENTS" "DEPENDS;LIBRARIES;ROOMS;ALONE" ${ARGN})
   string(REPLACE "/" "_" name ${path})
@@ -21,10 +23,13 @@ function(strata_folder path)
     set(kind INTERFACE)
   endif()
   strata_include_roots(${path} ${name})
-  target_include_directories(strata_${name} ${kind} $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include_roots/${name}>)
+  target_include_directories(strata_${name} ${kind} $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include_roots/${name}>
+                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(strata_${name} ${kind} cxx_std_20)
   string(REPLACE "/" "_" depends "${ARG_DEPENDS}")
   list(TRANSFORM depends PREPEND strata_)
   target_link_libraries(strata_${name} ${kind} ${depends} ${ARG_LIBRARIES} fmt::fmt)
+  set_property(GLOBAL PROPERTY STRATA_NEEDS_${name} ${ARG_DEPENDS} ${ARG_ROOMS})
   foreach(room IN LISTS ARG_ROOMS)
     string(REPLACE "/" "_" room ${room})
     target_link_libraries(strata_${name} ${kind} $<LINK_ONLY:strata_${room}>)
@@ -39,7 +44,6 @@ function(strata_folder path)
     strata_alone(${PROJECT_SOURCE_DIR}/${path} ${ARG_ALONE})
   endif()
   if(ARG_INTERNAL)
-    set_property(GLOBAL APPEND PROPERTY STRATA_ROOMS ${path})
     strata_links_alone(${name})
   else()
     set_property(GLOBAL APPEND PROPERTY STRATA_FOLDERS ${path})
