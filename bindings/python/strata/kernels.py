@@ -99,6 +99,9 @@ def compile(what: Tensor | Iterable[Tensor] | CustomKernel, arch: str = "", targ
     """Schedules and compiles a tensor, several tensors, or a kernel, and runs nothing.
 
     Returns an Artifact: .source, .assembly, .code_object and .kernels[i].{name, grid, block, vgprs, sgprs, lds, scratch}.
+    A kernel takes one address a buffer, in the order of the numbers in its text: out<i> it writes, in<i> it reads, results first.
+    What one kernel writes and a later one reads is a buffer of both. Where out<last> is an int32 counter of a last block it holds one
+    0 before a launch, which leaves it so.
     arch: "gfx1100", ...; the default device's when empty. target: "hip" through clang, "asm" directly; that of the settings when
     not given. Raises CompileError, Unsupported.
     """
