@@ -91,13 +91,16 @@ def as_array(value):
     return value.bitcast(f"uint{8 * value.dtype.itemsize}").numpy().view(getattr(ml_dtypes, OF_ML_DTYPES[value.dtype.name]))
 
 
+MOST_STEPS = 1 << 18  # nodes that the loops of a call compute
+
+
 class Scope(dict):
     """The values of a call by name. `known`: functions that give arrays of those tensors which the host can compute as well."""
 
     def __init__(self, values=(), known=(), budget=None):
         super().__init__(values)
         self.known = dict(known)
-        self.budget = [1 << 20] if budget is None else budget
+        self.budget = [MOST_STEPS] if budget is None else budget
 
     def inner(self):
         return Scope(self, self.known, self.budget)
@@ -105,7 +108,7 @@ class Scope(dict):
     def spend(self, steps, name):
         self.budget[0] -= steps
         if self.budget[0] < 0:
-            raise Unsupported(f"[onnx] {name}: loops of more than {1 << 20} nodes a call")
+            raise Unsupported(f"[onnx] {name}: loops of more than {MOST_STEPS} nodes a call")
 
     def on_host(self, name):
         """The array, or None where only a device can compute it."""

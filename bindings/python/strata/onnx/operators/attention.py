@@ -7,7 +7,7 @@ import numpy
 from ... import _strata, functional
 from ..._strata import Tensor, Unsupported
 from ..values import type_name
-from .common import is_narrow, positions, wide
+from .common import positions, wide
 
 LONGEST = 1 << 15  # positions that are unrolled
 
@@ -33,25 +33,24 @@ def _allowed(q, k, is_causal, offset, left, right):
     return seen
 
 
-def _bias(scores, mask, past, lengths, is_causal, left, right):
-    """What is added to the scores: 0, a mask's numbers, or -inf for keys that are not seen; None for nothing."""
-    q, k = scores.shape[-2:]
+def _bias(like, q, k, mask, past, lengths, is_causal, left, right):
+    """What is added to the scores of q queries and k keys: 0, a mask's numbers, or -inf for keys that are not seen; None for nothing."""
     out = None
     if mask is not None:
         if mask.shape[-1] < k:
             mask = mask.pad([(0, 0)] * (mask.ndim - 1) + [(0, k - mask.shape[-1])], False if mask.dtype.is_bool else -math.inf)
-        out = _strata.where(mask, 0.0, -math.inf).cast(scores.dtype) if mask.dtype.is_bool else mask.cast(scores.dtype)
-    offset = Tensor(numpy.array(past, numpy.int64), device=scores.device)
+        out = _strata.where(mask, 0.0, -math.inf).cast(like.dtype) if mask.dtype.is_bool else mask.cast(like.dtype)
+    offset = Tensor(numpy.array(past, numpy.int64), device=like.device)
     if lengths is not None:
         lengths = lengths.cast("int64").reshape(-1, 1, 1, 1)
         offset = lengths - q
     seen = _allowed(q, k, is_causal, offset, left, right)
     if lengths is not None:
-        there = positions(k, scores).reshape(1, 1, 1, k) < lengths
+        there = positions(k, like).reshape(1, 1, 1, k) < lengths
         seen = there if seen is None else seen & there
     if seen is None:
         return out
-    return _strata.where(seen, 0.0 if out is None else out, -math.inf).cast(scores.dtype)
+    return _strata.where(seen, 0.0 if out is None else out, -math.inf).cast(like.dtype)
 
 
 def _softmax(x, bias):
@@ -74,18 +73,27 @@ def attention(query, key, value, mask=None, past_key=None, past_value=None, leng
     present = k, v
     groups = q.shape[1] // k.shape[1]
     k, v = (repeated(x, groups) for x in (k, v))
-    root = math.sqrt(1 / math.sqrt(q.shape[-1]) if scale is None else scale)
-    q, k, v = (x.cast("float32") if is_narrow(x) else x for x in (q, k, v))
-    product = (q * root) @ (k.transpose(-1, -2) * root)
-    scores = softcap * (product / softcap).tanh() if softcap else product
-    bias = _bias(scores, mask, past, lengths, is_causal, left_window_size, right_window_size)
-    biased = scores if bias is None else scores + bias
-    precision = type_name(softmax_precision) if softmax_precision else "float32"
-    weights = _softmax(biased.cast("float64") if precision == "float64" else biased, bias).cast(v.dtype)
-    out = (weights @ v).cast(kind)
+    q, k, v = map(wide, (q, k, v))
+    placed = mask is not None or past or lengths is not None or left_window_size >= 0 or right_window_size >= 0
+    bias = _bias(q, q.shape[2], k.shape[2], mask, past, lengths, is_causal, left_window_size, right_window_size) if placed or count > 1 or softcap else None
+    if count == 1 and not softcap:
+        out = functional.scaled_dot_product_attention(q, k, v, bias, bool(is_causal) and not placed, scale)
+        out = out if bias is None else _strata.where(bias.max(-1, True) == -math.inf, 0, out)
+        shown = None
+    else:
+        out, shown = _apart(q, k, v, bias, scale, softcap, qk_matmul_output_mode)
+    out = out.cast(kind)
     out = out.transpose(1, 2).reshape(out.shape[0], out.shape[2], -1) if three else out
-    shown = {0: product, 1: scores, 2: biased, 3: weights}[qk_matmul_output_mode].cast(kind)
-    return out if count == 1 else (out, *present, shown)[:count]
+    return out if count == 1 else (out, *present, shown.cast(kind))[:count]
+
+
+def _apart(q, k, v, bias, scale, softcap, mode):
+    """(output, the scores that the mode says) step by step."""
+    product = (q @ k.transpose(-1, -2)) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    scores = softcap * (product / softcap).tanh() if softcap else product
+    biased = scores if bias is None else scores + bias
+    weights = _softmax(biased, bias)
+    return weights @ v, {0: product, 1: scores, 2: biased, 3: weights}[mode]
 
 
 def rotary(x, cos, sin, places=None, *, interleaved=0, num_heads=0, rotary_embedding_dim=0):

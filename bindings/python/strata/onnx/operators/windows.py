@@ -37,6 +37,7 @@ def each(given, window, usual=1):
     return list(given or [usual] * len(window))
 
 
+@in_float32
 def conv(x, weight, bias=None, *, kernel_shape=None, strides=None, pads=None, dilations=None, group=1, auto_pad="NOTSET"):
     window = weight.shape[2:]
     strides, dilations = each(strides, window), each(dilations, window)
@@ -44,6 +45,7 @@ def conv(x, weight, bias=None, *, kernel_shape=None, strides=None, pads=None, di
     return functional.conv(x, weight, bias, strides, 0, dilations, group)
 
 
+@in_float32
 def conv_transpose(x, weight, bias=None, *, kernel_shape=None, strides=None, pads=None, dilations=None, group=1, output_padding=None, output_shape=None, auto_pad="NOTSET"):
     window = weight.shape[2:]
     n = len(window)
