@@ -62,6 +62,8 @@ row("scaled_dot_product_attention", Q, K[:, :2], V[:, :2], None, 0.0, True, enab
 HEADS = (some(5, 2, 8), some(6, 2, 8), some(6, 2, 8), 8, 2, some(24, 8), some(24), some(1, 1, 8), some(1, 1, 8), True, 0.0, some(8, 8), some(8))
 row("multi_head_attention_forward", *HEADS, key_padding_mask=np.arange(12).reshape(2, 6) % 6 > 3), row("multi_head_attention_forward", *HEADS, attn_mask=~MASK[:, :6])
 row("linear", some(2, 3), some(4, 3), some(4)), row("linear", some(2, 3), some(3)), row("bilinear", some(2, 4, 3), some(2, 4, 5), some(6, 3, 5), some(6))
+ENDS = np.array([2, 2, 5])
+row("grouped_mm", some(3, 4, 5), some(3, 5, 2)), row("grouped_mm", some(5, 4), some(3, 4, 2), offs=ENDS), row("grouped_mm", some(3, 4, 2), some(2, 5), offs=ENDS), row("grouped_mm", some(2, 5), some(5, 3), offs=ENDS)
 IDS = np.array([[1, 4, 2, 2], [0, 2, 5, 1], [2, 2, 3, 0]])
 row("one_hot", IDS), row("one_hot", IDS, 7), row("embedding", IDS, some(6, 5)), row("embedding", IDS, some(6, 5), padding_idx=2)
 for mode in ("sum", "mean", "max"):

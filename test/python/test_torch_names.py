@@ -25,7 +25,7 @@ except ImportError:
 SIGNATURES = dict((line.split("(", 1)[0], line) for line in (Path(__file__).parent / "torch_signatures.txt").read_text().splitlines())
 
 SCALED = "low-precision products with scales in torch's own layouts and recipes"
-NOT = {"scaled_mm": SCALED, "scaled_grouped_mm": SCALED, "scaled_addmm": SCALED, "scaled_addmm_": SCALED, "grouped_mm": "products of ragged groups are a loop over x[start:end] @ w[i]"}
+NOT = {"scaled_mm": SCALED, "scaled_grouped_mm": SCALED, "scaled_addmm": SCALED, "scaled_addmm_": SCALED}
 RANDOM = {"dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "gumbel_softmax"}
 
 

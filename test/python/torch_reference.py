@@ -159,6 +159,15 @@ def bilinear(a, b, weight, bias=None):
     return np.einsum("...i,oij,...j->...o", a, weight, b) + (0 if bias is None else bias)
 
 
+def grouped_mm(a, b, offs=None):
+    if offs is None:
+        return a @ b
+    ends = [*zip([0, *offs], offs)]
+    if a.ndim == b.ndim:
+        return np.stack([a[:, i:j] @ b[i:j] for i, j in ends])
+    return np.concatenate([a[i:j] @ b[k] for k, (i, j) in enumerate(ends)]) if a.ndim == 2 else np.concatenate([a[k] @ b[:, i:j] for k, (i, j) in enumerate(ends)], 1)
+
+
 def one_hot(x, num_classes=-1):
     return np.eye(x.max() + 1 if num_classes < 0 else num_classes, dtype=np.int64)[x]
 
