@@ -107,6 +107,15 @@ WRONG = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("n", [10, 67, 131])  # one sum, two, a convolution
+def test_captured_transforms_are_the_calls(n, rng):
+    for f in (lambda x: fft.rfft(x).real, lambda x: fft.ifft(x, norm="ortho").imag):
+        run = strata.jit(f)
+        for _ in range(4):
+            x = Tensor(rng.standard_normal((2, n)).astype(np.float32))
+            np.testing.assert_array_equal(run(x).numpy(), f(x).numpy())
+
+
 @pytest.mark.parametrize(("wrong", "kind", "said"), WRONG)
 def test_errors(wrong, kind, said):
     with pytest.raises(kind, match=said):

@@ -21,7 +21,7 @@ import math
 
 import numpy as _np
 
-from ._strata import DType, DTypeError, ShapeError, Tensor, UsageError, cat, complex as _complex, dtypes
+from ._strata import DType, DTypeError, ShapeError, Tensor, UsageError, _capturing, cat, complex as _complex, dtypes
 
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft", "rfftfreq", "rfftn",
@@ -49,7 +49,17 @@ def _factors(n):
     return sorted(joined)
 
 
-@functools.lru_cache(128)
+def _kept(count):
+    """As functools.lru_cache. A captured function reaches no table that is kept: it makes one of its own."""
+
+    def of(f):
+        kept = functools.lru_cache(count)(f)
+        return functools.wraps(f)(lambda *given: f(*given) if _capturing() else kept(*given))
+
+    return of
+
+
+@_kept(128)
 def _roots(exponents, n, sign, dtype, device):
     """exp(sign 2 pi i e / n) for the exponents (rows, columns): an outer product of 0 .. rows - 1 and 0 .. columns - 1."""
     rows, columns = exponents
@@ -59,14 +69,15 @@ def _roots(exponents, n, sign, dtype, device):
     return _table(_np.where(exact, _np.array([1, sign * 1j, -1, sign * -1j])[quarters.astype(int) % 4], _np.exp(sign * 2j * _np.pi * turns / n)), dtype, device)
 
 
-@functools.lru_cache(32)
+@_kept(32)
 def _chirp(n, sign, dtype, device):
     """exp(sign pi i j^2 / n) for j of 0 .. n - 1."""
     return _table(_np.exp(sign * 1j * _np.pi * (_np.arange(n) ** 2 % (2 * n)) / n), dtype, device)
 
 
 def _table(values, dtype, device):
-    return Tensor(values.astype(dtype.numpy_name), device=device).realize()
+    made = Tensor(values.astype(dtype.numpy_name), device=device)
+    return made if _capturing() else made.realize()
 
 
 def _sums(x, sign, dtype):
