@@ -45,7 +45,7 @@ def pad(x: Tensor, padding: Sequence[tuple[int, int]], mode: Literal["constant",
         if before < 0 or after < 0 or (n == 0 and before + after) or before + n + after > _MOST:
             raise UsageError(f"[pad] axis {axis} of size {n} by ({before}, {after}): 0 or more, of an axis that has elements, to {_MOST} at most")
         if before or after:
-            x = x.take(Tensor([_PLACE[mode](i, n) for i in range(-before, n + after)], dtype="int64"), axis)
+            x = x.take(Tensor([_PLACE[mode](i, n) for i in range(-before, n + after)], dtype="int64", device=x.device), axis)
     return x
 
 
@@ -74,7 +74,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tens
 def _resized(x: Tensor, axis: int, size: int, scale: float | Fraction, linear: bool, align_corners: bool) -> Tensor:
     n = x.shape[axis]
     if not linear:
-        return x.take(Tensor([min(math.floor(i * scale), n - 1) for i in range(size)], dtype="int64"), axis)
+        return x.take(Tensor([min(math.floor(i * scale), n - 1) for i in range(size)], dtype="int64", device=x.device), axis)
     if not (x.dtype.is_float or x.dtype.is_complex):
         raise DTypeError(f"[interpolate] between elements of {x.dtype.name}; cast first")
     if align_corners:
@@ -85,8 +85,8 @@ def _resized(x: Tensor, axis: int, size: int, scale: float | Fraction, linear: b
     low = [min(math.floor(p), n - 1) for p in places]
     shape = [size if i == axis else 1 for i in range(x.ndim)]
     t = Tensor([float(p - i) for p, i in zip(places, low)], x.real.dtype, x.device).reshape(shape)
-    below = x.take(Tensor(low, dtype="int64"), axis)
-    above = x.take(Tensor([min(i + 1, n - 1) for i in low], dtype="int64"), axis)
+    below = x.take(Tensor(low, dtype="int64", device=x.device), axis)
+    above = x.take(Tensor([min(i + 1, n - 1) for i in low], dtype="int64", device=x.device), axis)
     return (below * (1 - t) + above * t).cast(x.dtype)
 
 
