@@ -110,6 +110,14 @@ def test_sizes_that_depend_on_values_are_read_and_not_captured():
             run(Tensor(x))
 
 
+def test_a_constant_of_another_types_is_known_in_a_captured_call():
+    nodes = [N("CastLike", ["low", "x"], ["v"]), N("Pad", ["x", "p", "v"], ["y"])]
+    net = strata.onnx.load(model(nodes, {"x": F(2)}, {"low": np.float32(-np.inf), "p": L(1, 0)}, ["y"], 19))
+    run = strata.jit(lambda x: net(x))
+    for _ in range(3):
+        assert run(Tensor(np.float16([1, 2]))).tolist() == [-np.inf, 1, 2]
+
+
 # Early versions
 
 EARLY = {
@@ -118,6 +126,24 @@ EARLY = {
     "a slope a channel": ([N("PRelu", ["x", "w"], ["y"])], {"w": np.float32([1, 2, 3])}, 6, lambda x: np.where(x < 0, x * np.float32([1, 2, 3])[None, :, None], x)), "Tile of one axis": ([N("Tile", ["x", "n", "a"], ["y"])], {"n": L(2), "a": L(1)}, 1, lambda x: np.tile(x, (1, 2, 1))),
     "no exponent of its own": ([N("Pow", ["x", "w"], ["y"], broadcast=1)], {"w": np.float32(2)}, 6, lambda x: x**2), "training is over": ([N("BatchNormalization", ["x", "s", "b", "m", "v"], ["y"], is_test=1)], {k: np.float32([1, 2, 3]) for k in "sbmv"}, 6, lambda x: (x - np.float32([1, 2, 3])[:, None]) / np.sqrt(np.float32([1, 2, 3])[:, None] + 1e-5) * np.float32([1, 2, 3])[:, None] + np.float32([1, 2, 3])[:, None]),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("node", [N("Dropout", ["x"], ["y"]), N("BatchNormalization", ["x", "w", "w", "w", "w"], ["y"], is_test=0)])
+def test_training_of_early_versions_is_refused(node):
+    with pytest.raises(strata.Unsupported, match="without is_test=1"):
+        strata.onnx.load(model([node], {"x": F(2, 3)}, {"w": np.ones(3, np.float32)}, ["y"], 6))(F(2, 3))
+
+
+def test_results_without_a_name_are_left_out():
+    """Behind the others, and in front of them: an input that is left out has no name either."""
+    w = {"w": F(1, 12, 2), "r": F(1, 12, 3), "s": np.ones(2, np.float32)}
+    nodes = [N("LSTM", ["x", "w", "r"], ["", "h"], hidden_size=3), N("LSTM", ["x", "w", "r", "", "", "h"], ["y", "", ""], hidden_size=3), N("BatchNormalization", ["z", "s", "s", "s", "s"], ["b", "", ""])]
+    x, z = F(3, 1, 2), F(1, 2)
+    y, b = strata.onnx.load(model(nodes, {"x": x, "z": z}, w, ["y", "b"]))(x, z)
+    first = strata.onnx.load(model(nodes[:1], {"x": x}, w, ["h"]))(x)
+    again = strata.onnx.load(model([N("LSTM", ["x", "w", "r", "", "", "h"], ["y"], hidden_size=3)], {"x": x, "h": first.numpy()}, w, ["y"]))(x, first)
+    np.testing.assert_allclose(y.numpy(), again.numpy(), rtol=1e-5)
+    assert b.shape == (1, 2)
 
 
 @pytest.mark.parametrize("name", EARLY)

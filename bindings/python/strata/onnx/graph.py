@@ -10,7 +10,7 @@ from .._strata import ArgumentError, DTypeError, Error, ShapeError, Tensor, Unsu
 from . import host
 from .control import CONTROL
 from .operators import KNOWN, MOVES, NARROW_ROWS, OPERATORS
-from .values import NARROW, Declared, Narrow, as_array, to_tensor
+from .values import NARROW, Declared, Narrow, array_type_of, as_array, to_tensor
 
 WITHOUT_MEANING = {"consumed_inputs"}  # attributes of the first versions, for runtimes that reuse memory
 
@@ -78,15 +78,18 @@ def _plain(attribute):
 PARAMETERS = {kind: _parameters(row) for kind, row in OPERATORS.items()} | dict.fromkeys(CONTROL, ((), ("version",)))
 
 
-def _step(node, version, parts):
+def _step(node, version, device, parts):
     """parts: the node's graphs by name."""
+    outputs = list(node.output)
+    while outputs and not outputs[-1]:
+        outputs.pop()
     kind = kind_of(node)
     row = OPERATORS[kind]
     names, asked = PARAMETERS[kind]
     known = tuple(i < len(names) and names[i] in KNOWN for i in range(len(node.input)))
     attributes = {a.name: _plain(a) for a in node.attribute if a.name not in parts and a.name not in WITHOUT_MEANING} | parts
-    attributes |= {name: value for name, value in {"version": version, "count": len(node.output)}.items() if name in asked}
-    return Step(kind, node.name, tuple(node.input), tuple(node.output), row, attributes, known, node.SerializeToString())
+    attributes |= {name: value for name, value in {"version": version, "count": len(outputs), "device": device}.items() if name in asked}
+    return Step(kind, node.name, tuple(node.input), tuple(outputs), row, attributes, known, node.SerializeToString())
 
 
 class Graph:
@@ -124,7 +127,7 @@ class Graph:
         if kind_of(node) == "Constant" and node.output and node.attribute and node.attribute[0].HasField("t"):
             self.weights[node.output[0]] = weight(node.attribute[0].t, self.device)
             return
-        step = _step(node, self.version, parts)
+        step = _step(node, self.version, self.device, parts)
         if step.kind != "Constant" or not step.outputs:
             self.steps.append(step)
         else:
@@ -144,9 +147,10 @@ class Graph:
                     raise
                 raise Unsupported(f"[onnx] {step.kind} '{step.name}' with {len(inputs)} inputs and {', '.join(step.attributes) or 'no attributes'}: {e}") from e
             results = result if isinstance(result, tuple) else (result,)
-            for name in step.outputs:
-                scope.known.pop(name, None)
-            scope.update(zip(step.outputs, results))
+            for name, value in zip(step.outputs, results):
+                if name:
+                    scope.known.pop(name, None)
+                    scope[name] = value
             self._remember(step, inputs, scope)
         return [found(scope, name) for name in self.outputs]
 
@@ -176,13 +180,16 @@ class Graph:
 
     def _remember(self, step, inputs, scope):
         """What is computed of small weights is known to the host as well, where a shape is made of it."""
+        if step.kind == "CastLike" and scope.is_known(step.inputs[0]) and not isinstance(inputs[1], Narrow):  # the other is known by its type
+            made, kind = scope.known.get(step.inputs[0], functools.partial(scope.get, step.inputs[0])), array_type_of(scope[step.outputs[0]])
+            scope.known[step.outputs[0]] = functools.cache(lambda: made().astype(kind))
+            return
         if step.kind not in host.BOUNDED or len(step.outputs) != 1 or isinstance(scope.get(step.outputs[0]), numpy.ndarray):
             return
         if not inputs or not all(x is None or scope.is_known(name) and x.size <= host.LARGEST_KNOWN for name, x in zip(step.inputs, inputs)):
             return
         made = [scope.known.get(name, functools.partial(scope.get, name)) for name in step.inputs]
-        later = functools.cache(lambda: host.evaluated(step, [f() for f in made], self.version)[0])
-        scope.known[step.outputs[0]] = later
+        scope.known[step.outputs[0]] = functools.cache(lambda: host.evaluated(step, [f() for f in made], self.version)[0])
 
 
 def found(scope, name):

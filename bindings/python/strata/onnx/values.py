@@ -86,9 +86,17 @@ def as_array(value):
         return value
     if value.dtype.name not in OF_ML_DTYPES:
         return value.numpy()
+    return value.bitcast(f"uint{8 * value.dtype.itemsize}").numpy().view(array_type_of(value))
+
+
+def array_type_of(tensor):
+    """NumPy's type of its elements, of the package ml_dtypes where NumPy has none."""
+    name = tensor.dtype.name
+    if name not in OF_ML_DTYPES:
+        return numpy.dtype(tensor.dtype.numpy_name)
     import ml_dtypes
 
-    return value.bitcast(f"uint{8 * value.dtype.itemsize}").numpy().view(getattr(ml_dtypes, OF_ML_DTYPES[value.dtype.name]))
+    return numpy.dtype(getattr(ml_dtypes, OF_ML_DTYPES[name]))
 
 
 MOST_STEPS = 1 << 18  # nodes that the loops of a call compute

@@ -198,6 +198,8 @@ def where(chosen, x, y):
 
 def dropout(x, ratio=None, training_mode=None, *, seed=0, count=1, version=13, is_test=0):
     """Of inference: x itself, and a mask that keeps all."""
+    if version < 7 and not is_test:
+        raise Unsupported("[onnx] Dropout of versions before 7 without is_test=1: what a model says of training is not done")
     if training_mode is not None and bool(numpy.asarray(training_mode).reshape(-1)[0]):
         if ratio is None or float(numpy.asarray(ratio.numpy() if isinstance(ratio, Tensor) else ratio).reshape(-1)[0]) != 0:
             raise Unsupported("[onnx] Dropout with training_mode: what a model says of training is not done")

@@ -5,10 +5,12 @@ from ..._strata import Unsupported
 from .common import along, axis_of, in_float32, over_places, wide
 
 
-def batch_norm(x, scale, bias, mean, var, *, epsilon=1e-5, momentum=0.9, training_mode=0, spatial=1, is_test=1, count=1):
+def batch_norm(x, scale, bias, mean, var, *, epsilon=1e-5, momentum=0.9, training_mode=0, spatial=1, is_test=0, version=14, count=1):
     """In training by the batch's mean and variance, with the running ones as further results."""
     kind, running = x.dtype, (mean.dtype, var.dtype)
     x, scale, bias, mean, var = map(wide, (x, scale, bias, mean, var))
+    if version < 7 and not is_test:
+        raise Unsupported("[onnx] BatchNormalization of versions before 7 without is_test=1: what a model says of training is not done")
     if not spatial:
         raise Unsupported("[onnx] BatchNormalization with spatial=0")
     more = ()

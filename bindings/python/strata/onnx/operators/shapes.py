@@ -16,7 +16,7 @@ def shape_of(x, *, start=0, end=None):
     return numpy.array(x.shape[start:end], numpy.int64)
 
 
-def constant_of_shape(shape, *, value=None):
+def constant_of_shape(shape, *, value=None, device=""):
     """Small ones are arrays of the host, of which other shapes are made."""
     element = value.reshape(-1)[0] if value is not None else numpy.float32(0)
     sizes = numbers(shape)
@@ -24,10 +24,10 @@ def constant_of_shape(shape, *, value=None):
         raise ValueError(f"a shape of {sizes}")
     if math.prod(sizes) <= (LARGEST_ON_HOST if element.dtype.kind in "iub" else 64):
         return numpy.full(sizes, element)
-    return to_tensor(element, "").expand(sizes)
+    return to_tensor(element, device).expand(sizes)
 
 
-def arange(start, limit, delta):
+def arange(start, limit, delta, *, device=""):
     first, last, step = (numpy.asarray(v).reshape(-1)[0].item() for v in (start, limit, delta))
     if step == 0:
         raise ValueError("a step of 0")
@@ -38,7 +38,7 @@ def arange(start, limit, delta):
     kind = numpy.asarray(start).dtype
     if count <= LARGEST_ON_HOST:
         return (first + numpy.arange(count) * step).astype(kind)
-    return Tensor.arange(first, last, step, dtype=kind.name)
+    return Tensor.arange(first, last, step, dtype=kind.name, device=device)
 
 
 def eye_like(x, *, k=0, dtype=None):

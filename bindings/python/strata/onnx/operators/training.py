@@ -50,7 +50,7 @@ def adam(rate, turn, x, gradient, v, h, *, alpha=0.9, beta=0.999, epsilon=0.0, n
 
 
 def _shaped(draw):
-    return lambda *, shape, dtype=1, **how: draw(shape, "", type_name(dtype), **how)
+    return lambda *, shape, dtype=1, device="", **how: draw(shape, device, type_name(dtype), **how)
 
 
 def _like(draw):
