@@ -267,6 +267,25 @@ def test_types_and_axes_that_are_not_named():
     same(F.max_pool2d(Tensor(ARRAY)[None, None], 2, return_indices=True)[1].cast("float32"), np.array([[[[3]]]]))
 
 
+IN_ROWS = "conv2d conv_transpose2d max_pool2d avg_pool2d adaptive_avg_pool2d adaptive_max_pool2d lp_pool2d interpolate grid_sample affine_grid unfold fold pad pixel_shuffle channel_shuffle batch_norm group_norm layer_norm rms_norm local_response_norm embedding embedding_bag one_hot linear bilinear cosine_similarity normalize glu softmax prelu scaled_dot_product_attention".split()
+
+
+@pytest.mark.parametrize("name", IN_ROWS)
+def test_no_rows_give_no_rows(name):
+    given, named = BY_NAME[name][0]
+    beside = {"grid_sample": 2, "affine_grid": 1, "bilinear": 2, "cosine_similarity": 2, "scaled_dot_product_attention": 3}.get(name, 1)
+    want = called(reference(name), lambda x: x, given, named)[0].shape[1:]
+    named = {**named, "num_classes": 6} if name == "one_hot" else named
+    given = [x[:0] if i < beside else (0, *x[1:]) if (name, i) == ("affine_grid", 1) else x for i, x in enumerate(given)]
+    assert called(getattr(F, name), of_type("float32"), given, named)[0].numpy().shape == (0, *want)
+
+
+def test_no_steps_of_attention():
+    given, named = BY_NAME["multi_head_attention_forward"][0]
+    out, weights = called(F.multi_head_attention_forward, of_type("float32"), (given[0][:0], *given[1:]), named)
+    assert out.numpy().shape == (0, 2, 8) and weights.numpy().shape == (2, 0, 8)
+
+
 REFUSED = [
     ("conv2d", (np.ones((2, 3)), np.ones((4, 3, 3, 3))), strata.ShapeError, "conv2d"), ("max_pool2d", (np.ones((1, 1, 4, 4)), (2,) * 4), strata.UsageError, "max_pool2d"),
     ("conv1d", (np.ones((1, 2, 5)), np.ones((2, 2, 3)), None, 2, "same"), strata.UsageError, "stride 1 alone"), ("conv1d", (np.ones((1, 2, 5)), np.ones((2, 2, 3)), None, 1, "full"), strata.UsageError, "same or valid"),

@@ -88,7 +88,7 @@ def multi_head_attention_forward(
     q, k, v = _projections(query, key, value, in_proj_weight, in_proj_bias, (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None)
     if bias_k is not None and bias_v is not None:
         k, v = (cat([x, bias.expand(1, batch, width)]) for x, bias in ((k, bias_k), (v, bias_v)))
-    q, k, v = (x.reshape(x.shape[0], batch, num_heads, -1).permute(1, 2, 0, 3) for x in (q, k, v))
+    q, k, v = (x.reshape(x.shape[0], batch, num_heads, x.shape[2] // num_heads).permute(1, 2, 0, 3) for x in (q, k, v))
     k, v = (own if given is None else given.reshape(batch, num_heads, *given.shape[1:]) for own, given in ((k, static_k), (v, static_v)))
     more = (bias_k is not None) + bool(add_zero_attn)
     if add_zero_attn:

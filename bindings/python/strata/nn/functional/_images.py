@@ -86,7 +86,7 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     places = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(sizes, window, apart, around, steps)]
     if x.ndim != 3 or x.shape[1] % math.prod(window) or x.shape[2] != math.prod(places):
         raise ShapeError(f"[fold] shape {input.shape} for kernel_size {window} and output_size {sizes}: it takes (n, channels * {math.prod(window)}, {math.prod(places)})")
-    x = x.reshape(x.shape[0], -1, *window, *places).movedim(4, 3)  # an axis of places behind that of the window
+    x = x.reshape(x.shape[0], x.shape[1] // math.prod(window), *window, *places).movedim(4, 3)  # an axis of places behind that of the window
     for n, k, d, p, s, m in zip(sizes, window, apart, around, steps, places):
         to = [[j * m + (y + p - j * d) // s for j in range(k) if (y + p - j * d) % s == 0 and 0 <= (y + p - j * d) // s < m] for y in range(n)]
         x = taken(x.flatten(2, 3), 2, to).sum(-1).movedim(2, -1)
