@@ -316,3 +316,36 @@ def test_values_are_torchs(name):
         given = given[:1] if name == "gelu" else given
         want = [x.numpy() for x in called(getattr(torch.nn.functional, name), tensor, given, named)]
         close(called(getattr(F, name), of_type("float32"), given, named), want, "float32", shown(name, given, named))
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("name", BY_NAME)
+def test_results_are_where_the_arguments_are(name):
+    """On a device that is not the one where tensors are made by default."""
+    given, named = BY_NAME[name][-1]
+    other = lambda x: of_type("float32")(x).to("emu:gfx1201")  # noqa: E731
+    found = called(getattr(F, name), other, given, named)
+    assert {str(x.device) for x in found} == {"emu:gfx1201"}
+    close(found, called(reference(name), lambda x: x, given, named), "float32")
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_functions_are_captured(name):
+    """strata.jit of each gives the same for other values, without what one call made being kept for the next."""
+    given, named = BY_NAME[name][0]
+    if name in ("one_hot", "grouped_mm", "ctc_loss") or "inplace" in named or name.endswith("_"):
+        return
+    is_array = lambda x: isinstance(x, np.ndarray)  # noqa: E731
+    arrays = [x for x in (*given, *named.values()) if is_array(x)]
+    plain, words = [None if is_array(x) else (x,) for x in given], {n: None if is_array(x) else (x,) for n, x in named.items()}
+    function = getattr(F, name)
+
+    def call(*tensors):
+        rest = iter(tensors)
+        found = function(*[next(rest) if x is None else x[0] for x in plain], **{n: next(rest) if x is None else x[0] for n, x in words.items()})
+        return found if isinstance(found, Tensor) else found[0]
+
+    captured = strata.jit(call)
+    for scale in (1.0, 0.5, 0.25):
+        tensors = [of_type("float32")(x * scale if x.dtype == np.float64 and x is arrays[0] else x) for x in arrays]
+        np.testing.assert_allclose(captured(*tensors).numpy(), call(*tensors).numpy(), rtol=1e-6, atol=1e-6)

@@ -186,7 +186,7 @@ def ctc(log_probabilities, targets, input_lengths, target_lengths, blank=0, redu
     never = -1e30
     emitted = log_probabilities.gather(2, extended.unsqueeze(0).expand(steps, n, size))
     alpha = (place.reshape(1, size) < 2).where(emitted[0], never)
-    lengths = Tensor(list(input_lengths)).unsqueeze(1)
+    lengths = Tensor(list(input_lengths), device=log_probabilities.device).unsqueeze(1)
 
     def later(a, by):
         return a.pad([(0, 0), (by, 0)], value=never).shrink([(0, n), (0, size)])
@@ -194,11 +194,11 @@ def ctc(log_probabilities, targets, input_lengths, target_lengths, blank=0, redu
     for t in range(1, steps):
         ways = _logsumexp3(alpha, later(alpha, 1), may_skip.where(later(alpha, 2), never))
         alpha = (lengths > t).where(ways + emitted[t], alpha)
-    ends = Tensor(list(target_lengths)).unsqueeze(1) * 2
+    ends = Tensor(list(target_lengths), device=log_probabilities.device).unsqueeze(1) * 2
     done = (place.reshape(1, size) == ends) | (place.reshape(1, size) == ends - 1)
     loss = -done.where(alpha, never).logsumexp(1)
     if reduction == "mean":
-        loss = loss / Tensor([float(max(length, 1)) for length in target_lengths])
+        loss = loss / Tensor([float(max(length, 1)) for length in target_lengths], device=loss.device)
     return _reduced(loss, reduction)
 
 

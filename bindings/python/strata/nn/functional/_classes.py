@@ -118,11 +118,11 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
         starts = [sum(lengths[:i]) for i in range(len(lengths))]
         most = max([1, *lengths])
         padded = targets.pad([(0, most)])
-        targets = padded.take(Tensor([[start + i for i in range(most)] for start in starts], dtype="int64").reshape(len(lengths), most))
+        targets = padded.take(Tensor([[start + i for i in range(most)] for start in starts], "int64", targets.device).reshape(len(lengths), most))
     losses = _own.ctc(rows, targets, steps, lengths, blank, "none")
     losses = (losses < 1e29).where(losses, 0 if zero_infinity else math.inf)
     if reduction == "mean":
-        losses = losses / Tensor([float(max(n, 1)) for n in lengths])
+        losses = losses / Tensor([float(max(n, 1)) for n in lengths], device=losses.device)
     return reduced(losses.squeeze(0) if single else losses, reduction)
 
 

@@ -1,6 +1,8 @@
 """Distances of vectors, and vectors of norm 1."""
 
-from ..._strata import ShapeError, UsageError, broadcast_shapes
+import itertools
+
+from ..._strata import ShapeError, Tensor, UsageError, broadcast_shapes
 from .. import losses as _own
 from ._shared import rounded_once
 
@@ -31,9 +33,8 @@ def pdist(input, p=2):
     """The p-norms of the differences of rows i < j of (n, width): (n (n - 1) / 2,), by i, then by j."""
     if input.ndim != 2:
         raise ShapeError(f"[pdist] shape {input.shape}: it takes (n, width)")
-    from ..._namespace import triu_indices
-
-    first, second = triu_indices(input.shape[0], 1)
+    pairs = itertools.combinations(range(input.shape[0]), 2)
+    first, second = (Tensor(rows, "int64", input.device) for rows in zip(*pairs)) if input.shape[0] > 1 else [Tensor.zeros(0, dtype="int64")] * 2
     return _norm(input.take(first, 0) - input.take(second, 0), p, -1)
 
 

@@ -101,7 +101,7 @@ def affine_grid(theta, size, align_corners=None):
 
     def line(n):
         places = [2 * i / (n - 1) - 1 if n > 1 else 0.0 for i in range(n)] if align_corners else [(2 * i + 1) / n - 1 for i in range(n)]
-        return Tensor(places, dtype=wide)
+        return Tensor(places, wide, theta.device)
 
     wide = theta.dtype if theta.dtype.itemsize >= 4 else "float32"
     sizes = [*size[2:]]

@@ -80,7 +80,7 @@ def _max_pool(axes):
     def with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
         def of(x):
             at = _Windows(f"max_pool{axes}d", x.shape[2:], kernel_size, stride, padding, dilation, ceil_mode)
-            places = Tensor.arange(math.prod(at.sizes)).reshape(at.sizes)
+            places = Tensor.arange(math.prod(at.sizes)).to(x.device).reshape(at.sizes)
             found = _with_places(_flat(at.of(x.detach(), _lowest(x)), axes), _flat(at.of(places, -1), axes))[1].contiguous()
             return _picked(x, found, axes), found
 
@@ -104,13 +104,13 @@ def _max_pool(axes):
     return _named(f"max_pool{axes}d", max_pool, meaning), _named(f"max_pool{axes}d_with_indices", with_indices, meaning)
 
 
-def _counts(at, count_include_pad):
+def _counts(at, count_include_pad, device):
     """How many elements each window has, a tensor that broadcasts to the places."""
     out = None
     for axis, (n, k, s, p, places) in enumerate(zip(at.sizes, at.window, at.stride, at.padding, at.places)):
         ends = [(i * s - p, min(i * s - p + k, n + p)) for i in range(places)]
         numbers = [float(end - start if count_include_pad else min(end, n) - max(start, 0)) for start, end in ends]
-        along = Tensor(numbers).reshape(places, *[1] * (len(at.sizes) - 1 - axis))
+        along = Tensor(numbers, device=device).reshape(places, *[1] * (len(at.sizes) - 1 - axis))
         out = along if out is None else out * along
     return out
 
@@ -119,7 +119,7 @@ def _counts(at, count_include_pad):
 def _averaged(x, at, count_include_pad, divisor):
     if divisor is None and at.even:
         return _own.avg_pool(x, at.window, at.stride, at.padding, count_include_pad)
-    return at.of(x, 0).sum(tuple(range(-len(at.sizes), 0))) / (_counts(at, count_include_pad) if divisor is None else divisor)
+    return at.of(x, 0).sum(tuple(range(-len(at.sizes), 0))) / (_counts(at, count_include_pad, x.device) if divisor is None else divisor)
 
 
 def _avg_pool(axes):
@@ -179,7 +179,7 @@ def _evenly_averaged(x, name, output_size):
             x = x.unflatten(axis, (to, n // to)).mean(axis + 1)
         else:
             rows = _shares(n, to)
-            x = taken(x, axis, rows).sum(-1) / Tensor([float(len(row)) for row in rows]).reshape(to, *[1] * (x.ndim - 1 - axis))
+            x = taken(x, axis, rows).sum(-1) / Tensor([float(len(row)) for row in rows], device=x.device).reshape(to, *[1] * (x.ndim - 1 - axis))
     return x
 
 
@@ -197,7 +197,7 @@ def _adaptive_max_pool(axes):
 
     def with_indices(input, output_size, return_indices=False):
         def of(x):
-            under, places = x.detach(), Tensor.arange(math.prod(x.shape[2:])).reshape(x.shape[2:])
+            under, places = x.detach(), Tensor.arange(math.prod(x.shape[2:])).to(x.device).reshape(x.shape[2:])
             for axis, (n, to) in enumerate(zip(x.shape[2:], _wanted(name, x.shape[2:], output_size))):
                 rows = _shares(n, to)
                 under, places = taken(under, axis + 2, rows, _lowest(x)), taken(places, axis, rows, -1)
@@ -252,7 +252,7 @@ def _fractional_max_pool(axes):
         wanted = [int(n * r) for n, r in zip(sizes, ratio)] if ratio else each(name, "output_size", output_size, axes)
         if any(to < 1 or to + k - 1 > n for to, k, n in zip(wanted, window, sizes)):
             raise UsageError(f"[{name}] {wanted} windows of {window} do not fit sizes {sizes}")
-        samples = Tensor.rand(*x.shape[:2], axes) if samples is None else samples
+        samples = Tensor.rand(*x.shape[:2], axes, device=x.device) if samples is None else samples
         under, places = x.detach(), None
         for axis, (n, k, to) in enumerate(zip(sizes, window, wanted)):
             u = samples[..., axis if axes == 3 else 1 - axis].unsqueeze(-1)

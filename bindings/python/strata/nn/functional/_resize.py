@@ -63,12 +63,12 @@ def _rows(mode, n, to, scale, align_corners, antialias):
 def _summed(x, axis, rows):
     """Along an axis the weighted sums that rows say."""
     if all(len(row) == 1 for row in rows):
-        return x.take(Tensor([row[0][0] for row in rows], dtype="int64"), axis)
+        return x.take(Tensor([row[0][0] for row in rows], "int64", x.device), axis)
     most = max(map(len, rows))
     if most == 2 == min(map(len, rows)):  # both in one kernel, for all axes
-        parts = [(x.take(Tensor([row[i][0] for row in rows], dtype="int64"), axis), Tensor([row[i][1] for row in rows], dtype=x.dtype)) for i in range(2)]
+        parts = [(x.take(Tensor([row[i][0] for row in rows], "int64", x.device), axis), Tensor([row[i][1] for row in rows], x.dtype, x.device)) for i in range(2)]
         return functools.reduce(Tensor.add, (part * weight.reshape(-1, *[1] * (x.ndim - 1 - axis)) for part, weight in parts))
-    weights = Tensor([[*(w for _, w in row), *[0.0] * (most - len(row))] for row in rows], dtype=x.dtype)
+    weights = Tensor([[*(w for _, w in row), *[0.0] * (most - len(row))] for row in rows], x.dtype, x.device)
     return (taken(x, axis, [[place for place, _ in row] for row in rows]) * weights.reshape(len(rows), *[1] * (x.ndim - 1 - axis), most)).sum(-1)
 
 

@@ -54,8 +54,8 @@ def each(name, what, given, axes):
 def taken(x, axis, rows, fill=0.0):
     """x with an axis of len(rows) and a new last one: the elements at the places that each row lists, then `fill`."""
     most = max((len(row) for row in rows), default=0)
-    places = Tensor([[*row, *[0] * (most - len(row))] for row in rows], dtype="int64").reshape(len(rows), most)
+    places = Tensor([[*row, *[0] * (most - len(row))] for row in rows], dtype="int64", device=x.device).reshape(len(rows), most)
     out = x.movedim(axis, -1).take(places, -1)
     if any(len(row) < most for row in rows):
-        out = Tensor([[i < len(row) for i in range(most)] for row in rows]).where(out, fill)
+        out = Tensor([[i < len(row) for i in range(most)] for row in rows], device=x.device).where(out, fill)
     return out.movedim(-2, axis if axis >= 0 else axis - 1)
