@@ -159,7 +159,7 @@ def asking_for_much(kind, much):
 def test_no_attribute_makes_the_host_compute_much(much):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for kind in strata.onnx.operators.OPERATORS:
-        if kind in strata.onnx.control.CONTROL or kind == "Constant":
+        if kind in strata.onnx.control.CONTROL or kind == "Constant" or kind.startswith("com."):
             continue
         for shape in ((1, 1, 2, 2), (2,)):
             weights = {f"w{i}": np.ones(shape, np.int64) for i in range(4)} | {"w1": np.full(shape, much if len(shape) == 1 else 1)}

@@ -55,7 +55,7 @@ def step_of(kind, f, x, h, c, w, r, b, p, reset_first, coupled):
     return f[0](o + p[n : 2 * n] * cell) * f[2](cell), cell
 
 
-def layer_of(kind, x, w, r, b, lengths, h0, c0, p, direction, names, clip, reset_first, coupled):
+def layer_of(kind, x, w, r, b, lengths, h0, c0, p, direction, names, clip, reset_first, coupled, near=lambda h: h):
     """x (steps, n, width) -> (outputs, last h, last c), a sequence at a time."""
     steps, n, directions = *x.shape[:2], len(w)
     y, hs, cs = np.zeros((steps, directions, n, r.shape[-1])), h0.copy(), c0.copy()
@@ -63,7 +63,7 @@ def layer_of(kind, x, w, r, b, lengths, h0, c0, p, direction, names, clip, reset
         f = [lambda v, g=FUNCTIONS[name]: g(v if clip is None else np.clip(v, -clip, clip)) for name in names[d * len(USUAL[kind]) :]]
         order = range(lengths[k])
         for t in reversed(order) if direction == "reverse" or d else order:
-            hs[d, k], cs[d, k] = step_of(kind, f, x[t, k], hs[d, k], cs[d, k], w[d], r[d], b[d], p[d], reset_first, coupled)
+            hs[d, k], cs[d, k] = step_of(kind, f, x[t, k], near(hs[d, k]), cs[d, k], w[d], r[d], b[d], p[d], reset_first, coupled)
             y[t, d, k] = hs[d, k]
     return y, hs, cs
 
@@ -94,6 +94,24 @@ def test_recurrent_layers_are_their_formulas(case):
     y = wanted[0].transpose(2, 0, 1, 3) if layout else wanted[0]
     for mine, theirs in zip(got, (y, *map(turned, wanted[1:]))):
         np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
+
+
+def nearest_of_eight_bits(x):
+    """x by its own range, with 0 in it, in 255 steps."""
+    low, high = min(x.min(), 0), max(x.max(), 0)
+    scale = np.float32(high - low) / np.float32(255) or np.float32(1)
+    zero = np.clip(np.rint(-low / scale), 0, 255)
+    return (np.clip(np.rint(x / scale) + zero, 0, 255) - zero) * np.float64(scale)
+
+
+def test_a_quantised_lstm_rounds_inputs_weights_and_states():
+    x, b, zeros = F(4, 1, 2), F(1, 24), np.zeros((1, 1, 3))
+    w, r = (rng.integers(-128, 127, (1, rows, 12)).astype(np.int8) for rows in (2, 3))
+    held = {"w": w, "r": r, "b": b, "ws": np.float32([0.01]), "wz": np.array([3], np.int8), "rs": P(1, 12) / 100, "rz": np.arange(12).reshape(1, 12).astype(np.int8)}
+    weights = ((w.astype(np.float64) - 3) * 0.01).transpose(0, 2, 1), ((r.astype(np.float64) - held["rz"]) * held["rs"]).transpose(0, 2, 1)
+    wanted = layer_of("LSTM", nearest_of_eight_bits(x), *weights, b.astype(np.float64), [4], zeros, zeros, np.zeros((1, 9)), "forward", USUAL["LSTM"], None, 0, 0, nearest_of_eight_bits)
+    node = N("DynamicQuantizeLSTM", ["x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"], ["y"], hidden_size=3, domain="com.microsoft")
+    np.testing.assert_allclose(computed([node], {"x": x}, held)[0], wanted[0], atol=2e-3)
 
 
 def test_gradients_go_through_a_recurrent_layer():

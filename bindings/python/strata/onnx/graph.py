@@ -180,13 +180,13 @@ class Graph:
 
     def _remember(self, step, inputs, scope):
         """What is computed of small weights is known to the host as well, where a shape is made of it."""
-        if step.kind == "CastLike" and scope.is_known(step.inputs[0]) and not isinstance(inputs[1], Narrow):  # the other is known by its type
+        if len(step.outputs) != 1 or not isinstance(scope.get(step.outputs[0]), Tensor):
+            return
+        if step.kind == "CastLike" and scope.is_known(step.inputs[0]):  # the other is known by its type
             made, kind = scope.known.get(step.inputs[0], functools.partial(scope.get, step.inputs[0])), array_type_of(scope[step.outputs[0]])
             scope.known[step.outputs[0]] = functools.cache(lambda: made().astype(kind))
             return
-        if step.kind not in host.BOUNDED or len(step.outputs) != 1 or isinstance(scope.get(step.outputs[0]), numpy.ndarray):
-            return
-        if not inputs or not all(x is None or scope.is_known(name) and x.size <= host.LARGEST_KNOWN for name, x in zip(step.inputs, inputs)):
+        if step.kind not in host.BOUNDED or not inputs or not all(x is None or scope.is_known(name) and x.size <= host.LARGEST_KNOWN for name, x in zip(step.inputs, inputs)):
             return
         made = [scope.known.get(name, functools.partial(scope.get, name)) for name in step.inputs]
         scope.known[step.outputs[0]] = functools.cache(lambda: host.evaluated(step, [f() for f in made], self.version)[0])

@@ -2,7 +2,7 @@
 
 from ... import _strata
 from ..._strata import Tensor, Unsupported
-from . import elementwise
+from . import elementwise, quantised
 from .attention import LONGEST
 from .common import wide
 from .shapes import reverse_sequence
@@ -103,4 +103,24 @@ def layer(step, usual, count_of_states):
     return row
 
 
-ROWS = {"GRU": layer(_gru, ["Sigmoid", "Tanh"], 1), "LSTM": layer(_lstm, ["Sigmoid", "Tanh", "Tanh"], 2), "RNN": layer(_rnn, ["Tanh"], 1)}
+def near(x):
+    """x as 8 bits have it, by its own range."""
+    values, scale, zero = quantised.dynamic_quantize_linear(x)
+    return quantised.dequantize_linear(values, scale, zero)
+
+
+def _quantised(inputs, states, *more):
+    return _lstm(inputs, (near(states[0]), states[1]), *more)
+
+
+def quantised_lstm(x, w, r, b=None, lengths=None, initial_h=None, initial_c=None, p=None, w_scale=None, w_zero_point=None, r_scale=None, r_zero_point=None, *, count=1, **how):
+    """ONNX Runtime's: weights of 8 bits (directions, inputs, gates), inputs and states rounded to 8 bits before each product."""
+
+    def by(v):
+        return v.reshape(v.shape[0], 1, -1)
+
+    weights = [((v.cast("int32") - by(zero).cast("int32")).cast("float32") * by(scale)).transpose(1, 2) for v, zero, scale in ((w, w_zero_point, w_scale), (r, r_zero_point, r_scale))]
+    return layer(_quantised, ["Sigmoid", "Tanh", "Tanh"], 2)(near(x), *weights, b, lengths, initial_h, initial_c, p, count=count, **how)
+
+
+ROWS = {"GRU": layer(_gru, ["Sigmoid", "Tanh"], 1), "LSTM": layer(_lstm, ["Sigmoid", "Tanh", "Tanh"], 2), "RNN": layer(_rnn, ["Tanh"], 1), "com.microsoft.DynamicQuantizeLSTM": quantised_lstm}
