@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from test_files_hostile import damaged
 from test_onnx import F, L, model
+from tested import QUICK_TARGET
 
 import strata
 
@@ -167,6 +168,53 @@ def test_no_attribute_makes_the_host_compute_much(much):
                 proto = model([asking_for_much(kind, much)], {"x": F(2)}, weights, ["y"], 23)
                 strata.onnx.load(proto)(F(2))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000
+
+
+WORDS = ["", "mean", "sum", "none", "add", "max", "linear", "cubic", "nearest", "SAME_UPPER", "NOTSET", "forward", "bidirectional", "constant", "reflect", "LEFT", "i,j->ij", "border", "half_pixel", "asymmetric"]
+
+
+def of_schema(schema, i, kinds, names):
+    """The type of an input, where those of the node fit together."""
+    kind = schema.inputs[min(i, len(schema.inputs) - 1)].type_str if schema.inputs else ""
+    return kinds.get(kind) or names.get(kind) if kinds else None
+
+
+def any_node(kind, rnd):
+    """(a node of an operator, its inputs' arrays), of any shapes, types and attributes."""
+    schema, types = onnx.defs.get_schema(kind.rpartition(".")[2], domain=kind.rpartition(".")[0]), onnx.defs.OpSchema.AttrType
+    makers = {types.INT: lambda: rnd.randint(-2, 4), types.FLOAT: lambda: rnd.choice([0.0, 0.5, -1.0, 2.0]), types.STRING: lambda: rnd.choice(WORDS), types.INTS: lambda: [rnd.randint(-1, 3) for _ in range(rnd.randint(1, 4))], types.FLOATS: lambda: [rnd.uniform(-1, 3) for _ in range(rnd.randint(1, 3))], types.STRINGS: lambda: ["Tanh", "Relu"]}
+    usual = [name for name, a in schema.attributes.items() if a.required or rnd.random() < 0.3]
+    attributes = {name: makers[schema.attributes[name].type]() for name in usual if schema.attributes[name].type in makers}
+    attributes |= {name: rnd.choice([1, 7, 10, 6]) for name in ("to", "dtype", "output_dtype") if name in attributes}
+    names = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(bool)": bool, "tensor(float16)": np.float16, "tensor(uint8)": np.uint8, "tensor(int32)": np.int32, "tensor(int8)": np.int8}
+    allowed = {c.type_param_str: [names[t] for t in c.allowed_type_strs if t in names] for c in schema.type_constraints}
+    kinds = {name: rnd.choice(found) for name, found in allowed.items() if found} if rnd.random() < 0.7 else {}
+    arrays, shape = {}, [rnd.randint(1, 4) for _ in range(rnd.randint(0, 4))]
+    for i in range(rnd.randint(schema.min_input, max(schema.min_input, min(schema.max_input, 8)))):
+        own = rnd.choice([shape, shape, [rnd.randint(0, 4) for _ in range(rnd.randint(0, 4))], [rnd.randint(1, 4)], []])
+        arrays[f"x{i}"] = (np.random.default_rng(rnd.randint(0, 999)).standard_normal(own) * 3).astype(of_schema(schema, i, kinds, names) or rnd.choice([np.float32, np.float32, np.int64, bool, np.float16, np.uint8]))
+    return N(kind.rpartition(".")[2], [*arrays], [f"y{i}" for i in range(rnd.randint(1, max(1, min(schema.max_output, 4))))], domain=kind.rpartition(".")[0], **attributes), arrays
+
+
+def test_any_node_is_computed_or_refused():
+    """Inputs are the model's, or known to the host. What an index reaches beyond a tensor is a fault of the kernel, an error too."""
+    kinds = [kind for kind in strata.onnx.operators.OPERATORS if kind not in ("Constant", *strata.onnx.control.CONTROL) and not kind.startswith("com.")]
+    rnd, end, count = random.Random(11), time.monotonic() + SECONDS, 0
+    with strata.config(target=QUICK_TARGET):
+        while count < 1000 or time.monotonic() < end and "STRATA_FUZZ_SECONDS" in os.environ:
+            node, arrays = any_node(kinds[count % len(kinds)], rnd)
+            known = {name: a for name, a in arrays.items() if rnd.random() < 0.3}
+            given = {name: a for name, a in arrays.items() if name not in known}
+            count += 1
+            try:
+                got = strata.onnx.load(model([node], given, known, node.output, rnd.choice([7, 11, 13, 18, 22])))(**given)
+                for y in got if isinstance(got, tuple) else (got,):
+                    if isinstance(y, strata.Tensor) and y.size < 1 << 16:
+                        y.realize()
+            except strata.Error:
+                continue
+            except Exception as e:
+                raise AssertionError(f"{type(e).__name__}: {e}, the {count}th: {node} of {[(n, a.dtype, a.shape) for n, a in arrays.items()]}, known {[*known]}") from e
 
 
 FAR, WIDE = L(1 << 40), L(1 << 32, 1 << 32)

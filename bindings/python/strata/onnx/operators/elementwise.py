@@ -79,6 +79,8 @@ def clip(x, min=None, max=None):
 
 
 def gelu(x, *, approximate="none"):
+    if approximate not in ("none", "tanh"):
+        raise Unsupported(f"[onnx] Gelu with approximate {approximate}: none and tanh are there")
     return x.gelu() if approximate == "none" else x.gelu_tanh()
 
 

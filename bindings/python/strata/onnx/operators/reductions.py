@@ -4,7 +4,7 @@ import math
 
 from ... import _namespace as namespace
 from ... import _strata
-from ..._strata import Tensor
+from ..._strata import Tensor, Unsupported
 from .common import axis_of, in_float32, numbers, positions, wide
 
 
@@ -83,6 +83,8 @@ def hardmax(x, *, axis=None, version=13):
 
 @in_float32
 def lp_norm(x, *, axis=-1, p=2):
+    if p not in (1, 2):
+        raise Unsupported(f"[onnx] LpNormalization with p {p}: 1 and 2 are there")
     size = abs(x).sum(axis, True) if p == 1 else x.square().sum(axis, True).sqrt()
     return _strata.where(size == 0, 0, x / size)
 

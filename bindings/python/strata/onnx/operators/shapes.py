@@ -83,7 +83,7 @@ def slices(x, starts, ends, axes=None, steps=None):
 
 
 def split(x, split=None, *, axis=0, num_outputs=None, count=1):
-    n = x.shape[axis]
+    n, count = x.shape[axis], num_outputs or count
     most = -(-n // count)
     sizes = numbers(split) or [max(min(most, n - i * most), 0) for i in range(count)]
     return tuple(x.split(sizes, axis))
@@ -176,8 +176,6 @@ def gather_nd(x, indices, *, batch_dims=0):
 
 def one_hot(indices, depth, values, *, axis=-1):
     n = numbers(depth)[0]
-    if indices.dtype.is_float:
-        indices = indices.floor()
     at = indices.cast("int64").unsqueeze(axis)
     by = [n if i == axis % at.ndim else 1 for i in range(at.ndim)]
     at = _strata.where(at < 0, at + n, at)

@@ -17,6 +17,8 @@ def sides(x, window, strides, dilations, pads, auto_pad):
     if auto_pad in ("NOTSET", "VALID"):
         pads = list(pads or [0] * (2 * n)) if auto_pad == "NOTSET" else [0] * (2 * n)
         return [(pads[i], pads[i + n]) for i in range(n)]
+    if auto_pad not in ("SAME_UPPER", "SAME_LOWER"):
+        raise Unsupported(f"[onnx] auto_pad {auto_pad}: NOTSET, VALID, SAME_UPPER and SAME_LOWER are there")
     found = []
     for size, k, stride, dilation in zip(x.shape[-n:], window, strides, dilations):
         whole = max((-(-size // stride) - 1) * stride + dilation * (k - 1) + 1 - size, 0)
@@ -67,6 +69,8 @@ class Places:
 
     def __init__(self, x, kernel_shape, strides, pads, dilations, auto_pad, ceil_mode):
         self.window = list(kernel_shape)
+        if len(self.window) != x.ndim - 2:
+            raise ValueError(f"a window of {len(self.window)} axes over shape {x.shape}: batch, channels and one size an axis")
         self.strides, self.dilations = each(strides, self.window), each(dilations, self.window)
         self.given = sides(x, self.window, self.strides, self.dilations, pads, auto_pad)
         self.sizes = x.shape[-len(self.window) :]
