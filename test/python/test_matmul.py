@@ -102,8 +102,8 @@ def test_rows_are_lanes_and_columns_are_scalars(name, rng):
 
 
 @pytest.mark.usual_schedules
-@pytest.mark.parametrize("shape, name, tflops", [((1024, 1024, 1024), "float32", 43), ((1024, 1536, 1024), "float32", 41), ((1536, 1024, 1024), "float32", 41),
-                                                 ((1536, 1536, 1024), "float32", 49), ((1024, 1024, 1024), "float16", 85)])
+@pytest.mark.parametrize("shape, name, tflops", [((1024, 1024, 1024), "float32", 42), ((1024, 1536, 1024), "float32", 41), ((1536, 1024, 1024), "float32", 41),
+                                                 ((1536, 1536, 1024), "float32", 47), ((1024, 1024, 1024), "float16", 85)])
 def test_products_are_fast_without_a_search(shape, name, tflops):
     m, n, k = shape
     with strata.config(emu_model="7900xtx", emu_sampled=True, device="emu:gfx1100"):

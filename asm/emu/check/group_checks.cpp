@@ -130,7 +130,7 @@ bool GroupChecks::pass_memory(OfWave& state, Wave& wave, const Op& op) {
     return !setup.scratch || state.scratch.pass(wave, op, lanes);
 }
 
-bool GroupChecks::before(Wave& wave, const Site& site) {
+Wants GroupChecks::before(Wave& wave, const Site& site) {
     OfWave& state = waves_[wave.wave_in_group];
     const Chunk& chunk = *site.chunk;
     const Op& op = site.op();
@@ -152,7 +152,7 @@ bool GroupChecks::before(Wave& wave, const Site& site) {
     state.at = site.at;
     state.index = op.index;
     if (launch_.setup().raises && !found_.empty()) fail(&wave, &op, "strict mode");
-    return true;
+    return Wants::every;
 }
 
 void GroupChecks::ended(const Wave& wave) {

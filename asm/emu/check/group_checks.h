@@ -19,7 +19,7 @@ class GroupChecks final : public Observer {
     void begin(const Workgroup& group);
 
     void started(const Wave& wave) override;
-    bool before(Wave& wave, const Site& site) override;
+    Wants before(Wave& wave, const Site& site) override;
     bool before_run(Wave& wave, const Site& site) override;
     bool within_run(Wave& wave, const Site& site) override;
     void ended(const Wave& wave) override;

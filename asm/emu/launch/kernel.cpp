@@ -38,8 +38,8 @@ Result<LoadedKernel> decode_kernel(const isa::CodeObject& object, const isa::Ker
     loaded.program =
         std::make_unique<Program>(object.arch, kernel.descriptor.wave_size(arch), kernel.descriptor.vgprs(arch),
                                   kernel.descriptor.accum_offset(), std::span(bytes, text->bytes.size()), address);
-    loaded.instrumented = std::make_unique<InstrumentedCode>(*loaded.program);
     loaded.costs = std::make_unique<CostTable>(*loaded.program);
+    loaded.instrumented = std::make_unique<InstrumentedCode>(*loaded.program, nullptr, loaded.costs.get());
     loaded.counter = std::make_unique<Counter>();
     Watched watched{.accesses_private = scratch_bytes(kernel) != 0, .faults_replay = isa::faults_replay(object)};
     loaded.accesses = std::make_unique<AccessTable>(*loaded.program, watched);

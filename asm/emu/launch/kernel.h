@@ -19,8 +19,8 @@ uint32_t scratch_bytes(const isa::KernelInfo& kernel);
 struct LoadedKernel {
     const isa::KernelInfo* info = nullptr;
     std::unique_ptr<Program> program;
-    std::unique_ptr<InstrumentedCode> instrumented;  ///< what workgroups run that are observed
     std::unique_ptr<CostTable> costs;
+    std::unique_ptr<InstrumentedCode> instrumented;  ///< what workgroups run that are observed
     std::unique_ptr<Counter> counter;
     std::unique_ptr<AccessTable> accesses;
     std::unique_ptr<InstrumentedCode> checked;  ///< what those run that only strict mode observes

@@ -77,4 +77,18 @@ std::vector<Cost> CostTable::costs_of(const Chunk& chunk) const {
     return costs;
 }
 
+CostTable::OfChunk CostTable::look_at(const Chunk& chunk) const {
+    OfChunk made{costs_of(chunk), loops_of(chunk), {}};
+    for (size_t at = 0; at < made.costs.size(); ++at) {
+        Cost& cost = made.costs[at];
+        cost.loop = made.loops.of_op[at];
+        cost.enters = made.loops.entered[at];
+        cost.is_header = cost.loop > 0 && made.loops.loops[cost.loop].first == at;
+        cost.is_watched = made.loops.arrived[at] || cost.enters || cost.unit == LatencyClass::barrier ||
+                          cost.unit == LatencyClass::vector_memory || cost.unit == LatencyClass::scalar_memory;
+        made.watched.push_back(cost.is_watched);
+    }
+    return made;
+}
+
 }  // namespace strata::emu

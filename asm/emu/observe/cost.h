@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "strata/asm/emu/observe/instrumented.h"
+#include "strata/asm/emu/observe/loops.h"
 #include "strata/asm/isa/facts.h"
 
 namespace strata::emu {
@@ -21,24 +22,36 @@ struct Cost {
     bool matrix_core = false;  ///< runs beside the vector unit (CDNA)
     uint8_t sources = 0, results = 0;
     RegisterRange source[6], result[3];
+    uint16_t loop = 0, enters = 0;  ///< of Loops: the innermost one; the one that may begin right behind the op, or 0
+    bool is_header = false;         ///< the first op of its loop
+    bool is_watched = false;        ///< where a loop is left, or begins; barriers; accesses to memory
 };
 Cost cost_of(isa::Family family, const isa::Inst& inst, int wave_size);
 /// How many a wave with so many vector registers has; what a CostTable names is among them.
 constexpr size_t registers_of_wave(int vgprs) { return 256 + static_cast<size_t>(vgprs) + 32; }
 
-/// The costs of a program's instructions.
-class CostTable {
+/// The costs of a program's instructions, and its loops.
+class CostTable final : public Watch {
   public:
     explicit CostTable(const Program& program) : program_(program) {}
-    const Cost& at(const Site& site) {
-        return costs_.get(*site.chunk, [&] { return costs_of(*site.chunk); })[site.at];
-    }
+    const Cost& at(const Site& site) { return of(*site.chunk).costs[site.at]; }
+    const Loops& loops(const Chunk& chunk) { return of(chunk).loops; }
+    std::span<const uint8_t> watched(const Chunk& chunk) override { return of(chunk).watched; }
 
   private:
-    std::vector<Cost> costs_of(const Chunk& chunk) const;  ///< by op
+    struct OfChunk {
+        std::vector<Cost> costs;  ///< by op
+        Loops loops;
+        std::vector<uint8_t> watched;  ///< by op
+    };
+    OfChunk& of(const Chunk& chunk) {
+        return chunks_.get(chunk, [&] { return look_at(chunk); });
+    }
+    OfChunk look_at(const Chunk& chunk) const;
+    std::vector<Cost> costs_of(const Chunk& chunk) const;
 
     const Program& program_;
-    PerChunk<std::vector<Cost>> costs_;
+    PerChunk<OfChunk> chunks_;
 };
 
 }  // namespace strata::emu

@@ -6,10 +6,10 @@
 
 namespace strata::emu {
 
-bool Counter::before(Wave&, const Site& site) {
+Wants Counter::before(Wave&, const Site& site) {
     Counts& counts = counts_.get(*site.chunk, [&] { return Counts(site.chunk->ops.size()); });
     counts[site.at].fetch_add(1, std::memory_order_relaxed);
-    return true;
+    return Wants::every;
 }
 
 void Counter::clear() {

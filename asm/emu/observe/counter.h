@@ -10,7 +10,7 @@ namespace strata::emu {
 /// Counts how often instructions run, in any number of workgroups at once.
 class Counter final : public Observer {
   public:
-    bool before(Wave& wave, const Site& site) override;
+    Wants before(Wave& wave, const Site& site) override;
     void clear();
     /// How often each instruction of a chunk ran since then, by Op::index. A hint without an op counts as often as its
     /// neighbours allow.

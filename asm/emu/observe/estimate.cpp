@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <span>
 
 // From the demands of measured workgroups to the cycles of a launch.
@@ -41,9 +42,7 @@ Room room_on_unit(const Model& model, const isa::ArchInfo& arch, const Occupancy
 /// Of a workgroup that runs so many instructions.
 Demand average(std::span<const GroupTiming> groups, double instructions) {
     Demand mean;
-    double measured = 0;
-    for (const GroupTiming& group : groups) measured += group.executed();
-    const double share = measured > 0 ? instructions / measured : 1.0 / static_cast<double>(groups.size());
+    const double share = share_of(groups, instructions);
     for (const GroupTiming& group : groups) {
         Demand one = group.demand();
         mean.vector += one.vector * share;
@@ -72,14 +71,17 @@ double longer_by(std::span<const GroupTiming> others, const GroupTiming& last) {
     return std::max(0.0, last.demand().latency - sum / static_cast<double>(others.size()));
 }
 
-/// Bytes of all allocations that the measured workgroups touched.
+/// Bytes of all allocations that the measured workgroups read, and of those that they wrote.
 double footprint(const std::vector<GroupTiming>& groups) {
-    std::vector<std::pair<uint64_t, uint64_t>> all;
-    for (const GroupTiming& group : groups) all.insert(all.end(), group.touched().begin(), group.touched().end());
-    std::ranges::sort(all);
-    all.erase(std::ranges::unique(all).begin(), all.end());
+    std::map<uint64_t, Touched> all;
+    for (const GroupTiming& group : groups)
+        for (const Touched& touched : group.touched()) {
+            Touched& here = all.emplace(touched.low, touched).first->second;
+            here.read |= touched.read;
+            here.written |= touched.written;
+        }
     double bytes = 0;
-    for (const auto& [low, size] : all) bytes += static_cast<double>(size);
+    for (const auto& [low, here] : all) bytes += static_cast<double>(here.size) * (here.read + here.written);
     return bytes;
 }
 
@@ -93,7 +95,7 @@ double contention(const std::vector<GroupTiming>& groups, double count) {
     for (const GroupTiming& group : groups)
         for (const auto& [address, updates] : group.atomics()) {
             Updates& here = by_address[address];
-            here.all += updates * group.scale();
+            here.all += updates;
             here.groups += 1;
         }
     double most = 0;
@@ -134,6 +136,12 @@ double combine(std::initializer_list<double> parts) {
 }
 
 }  // namespace
+
+double share_of(std::span<const GroupTiming> groups, double of_group) {
+    double measured = 0;
+    for (const GroupTiming& group : groups) measured += group.executed();
+    return measured > 0 ? of_group / measured : 1.0 / static_cast<double>(groups.size());
+}
 
 Bound Estimate::bound() const { return static_cast<Bound>(std::ranges::max_element(parts) - parts.begin()); }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <span>
 #include <vector>
 
 #include "strata/asm/emu/observe/group_timing.h"
@@ -17,6 +18,8 @@ struct Occupancy {
 /// Workgroups that a compute unit holds at once: at least one.
 int groups_on_unit(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape);
 Residency residency(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape);
+/// By what the sum over measured workgroups is multiplied for a workgroup of so many instructions.
+double share_of(std::span<const GroupTiming> groups, double of_group);
 /// Cycles of the whole launch, from the demands of its measured workgroups. of_group: instructions of a workgroup, on average of
 /// all that ran; what those that were measured did more or less is taken for what they demanded more or less.
 Estimate estimate(const Model& model, const isa::ArchInfo& arch, const Occupancy& shape,

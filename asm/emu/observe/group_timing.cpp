@@ -11,9 +11,8 @@ namespace {
 
 using isa::LatencyClass;
 
-// Instructions measured of a workgroup, and until its waves are at the start of a loop again: what follows is taken to be alike.
-// Accounting costs some 50 ns each.
-constexpr uint32_t kMeasuredOfGroup = 16384, kFewestOfWave = 512, kMostOfWave = 8192;
+// Instructions of a loop that are measured, by all waves of the workgroup and by one of them. Accounting costs some 50 ns each.
+constexpr uint32_t kMeasuredOfLoop = 8192, kFewestOfWave = 256, kMostOfWave = 4096;
 constexpr uint64_t kLine = GroupProfile::kLine;
 constexpr double kMiB = 1048576;
 constexpr double kLocalLatency = 30, kScalarHitLatency = 50;  // cycles; RDNA3 microbenchmarks, rounded
@@ -25,12 +24,14 @@ GroupTiming::GroupTiming(CostTable& costs, const Model& model, const DeviceMemor
     : costs_(&costs),
       model_(&model),
       memory_(&memory),
-      waves_(static_cast<size_t>(waves)),
       l0_(static_cast<size_t>(model.l0_kib) * 1024 / kLine, ~0ull),
+      stored_(l0_.size(), ~0ull),
       groups_(static_cast<double>(groups)) {
-    limit_ = std::clamp(kMeasuredOfGroup / static_cast<uint32_t>(waves), kFewestOfWave, kMostOfWave);
+    const uint32_t budget = std::clamp(kMeasuredOfLoop / static_cast<uint32_t>(waves), kFewestOfWave, kMostOfWave);
     const size_t registers = registers_of_wave(vgprs);
-    for (WaveState& wave : waves_) wave.ready.resize(registers);
+    waves_.reserve(static_cast<size_t>(waves));
+    for (int wave = 0; wave < waves; ++wave)
+        waves_.emplace_back(WaveLoops(costs, work_, budget)).ready.resize(registers);
     if (profiled) profile_ = std::make_unique<GroupProfile>(waves_.size(), registers);
 }
 
@@ -40,7 +41,7 @@ double GroupTiming::fresh_latency(uint64_t line) {
     const size_t allocation = std::max<size_t>(line >> GroupProfile::kAllocationBit, 1) - 1;
     if (fresh_lines_.size() <= allocation) fresh_lines_.resize(allocation + 1);
     const double wanted = static_cast<double>(++fresh_lines_[allocation]) * kLine * groups_,
-                 size = allocation < touched_.size() ? static_cast<double>(touched_[allocation].second) : wanted;
+                 size = allocation < touched_.size() ? static_cast<double>(touched_[allocation].size) : wanted;
     if (wanted <= size) return model_->cycles(model_->dram_ns);
     const double first = size / wanted;
     const double in_l2 = std::min(1.0, model_->l2_mib * kMiB / size),
@@ -50,29 +51,39 @@ double GroupTiming::fresh_latency(uint64_t line) {
     return model_->cycles(first * model_->dram_ns + (1 - first) * again);
 }
 
+/// A line goes through the CU's cache, where stores to it that are near one another meet, to L2, and from there once to memory.
+void GroupTiming::write_line(uint64_t line) {
+    l0_[line % l0_.size()] = line;
+    uint64_t& tag = stored_[line % stored_.size()];
+    if (tag == line) return;
+    tag = line;
+    sum_.l2_bytes += kLine;
+    if (written_.insert(line)) sum_.unique_bytes += kLine;
+}
+
 /// Brings a line into the CU's cache; cycles until it is there.
-double GroupTiming::line_latency(uint64_t line) {
+double GroupTiming::read_line(uint64_t line) {
     uint64_t& tag = l0_[line % l0_.size()];
     if (tag == line) return model_->l0_clocks;
     tag = line;
     sum_.l2_bytes += kLine;
-    if (!lines_.insert(line)) return model_->cycles(model_->l2_ns);
+    if (written_.holds(line) || !read_.insert(line)) return model_->cycles(model_->l2_ns);
     sum_.unique_bytes += kLine;
     return fresh_latency(line);
 }
 
 /// A line by its allocation, in the order of first use, and its place there: no host address has a say.
 uint64_t GroupTiming::line_of(uint64_t address) {
-    auto holds = [&](size_t i) { return i < touched_.size() && address - touched_[i].first < touched_[i].second; };
+    auto holds = [&](size_t i) { return i < touched_.size() && address - touched_[i].low < touched_[i].size; };
     if (!holds(last_touched_)) {
         for (last_touched_ = 0; last_touched_ < touched_.size() && !holds(last_touched_);) ++last_touched_;
         if (last_touched_ == touched_.size()) {
             const Allocation* at = memory_->find(address, 1);
             if (!at) return 0;
-            touched_.emplace_back(at->low, at->high - at->low);
+            touched_.push_back({at->low, at->high - at->low});
         }
     }
-    return (last_touched_ + 1) << GroupProfile::kAllocationBit | (address - touched_[last_touched_].first) / kLine;
+    return (last_touched_ + 1) << GroupProfile::kAllocationBit | (address - touched_[last_touched_].low) / kLine;
 }
 
 /// For the profile: what is read and written, byte by byte.
@@ -81,7 +92,7 @@ void GroupTiming::touch_bytes(uint64_t address, uint64_t bytes, bool reads, bool
     for (uint64_t end = address + bytes; address < end;) {
         const uint64_t line = line_of(address);
         if (line == 0) return;
-        const uint64_t offset = (address - touched_[last_touched_].first) % kLine,
+        const uint64_t offset = (address - touched_[last_touched_].low) % kLine,
                        part = std::min(end - address, kLine - offset);
         profile_->touched(line, offset, part, reads, writes);
         address += part;
@@ -129,7 +140,7 @@ void GroupTiming::find_lines(const Op* op, const uint64_t* addresses, uint64_t a
     count = static_cast<size_t>(std::unique(lines, lines + count) - lines);
 }
 
-/// Busy cycles go to the sum; the result is the latency of the access.
+/// Busy cycles go to the sum; the result is the latency of the access: of a store none that counts.
 double GroupTiming::memory_access(Wave* wave, const Op* op) {
     uint64_t addresses[64];
     const uint64_t active = lane_addresses(wave, op, addresses);
@@ -144,24 +155,29 @@ double GroupTiming::memory_access(Wave* wave, const Op* op) {
         op->memory().space == Space::scratch || static_cast<uint32_t>(lines[0] >> 25) == kPrivateAperture;
     if (scratch) count = (bytes + 3) / 4 * static_cast<size_t>(wave->lanes) / 32;
     double latency = model_->l0_clocks;
-    if (!scratch) {
-        for (size_t i = 0; i < count; ++i)
-            latency = std::max(latency, line_latency(line_of(std::max(lines[i] * kLine, lowest))));
+    const bool atomic = op->memory().is(kIsAtomic), writes = atomic || op->memory().is(kIsStore);
+    for (size_t i = 0; i < count && !scratch; ++i) {
+        const uint64_t line = line_of(std::max(lines[i] * kLine, lowest));
+        Touched none, &touched = line ? touched_[last_touched_] : none;
+        touched.written |= writes;
+        touched.read |= atomic || !writes;
+        if (atomic || !writes) latency = std::max(latency, read_line(line));
+        if (writes) write_line(line);
     }
     const double busy = static_cast<double>(count) * kLine / model_->l0_bytes;
     sum_.memory += busy;
     return latency + busy;
 }
 
-double GroupTiming::local_access(Wave* wave, const Op* op) {
+double GroupTiming::local_access(Wave* wave, const Op* op, LoopWork& work) {
     uint64_t addresses[64];
     const uint64_t active = lane_addresses(wave, op, addresses);
     const uint32_t dwords =
         std::max<uint32_t>((op->memory().bytes + 3) / 4, 1) * (op->memory().is(kTwoAddresses) ? 2 : 1);
     const LocalBanks::Cycles cycles =
         banks_.access(reinterpret_cast<uintptr_t>(op), addresses, active, wave->lanes, dwords);
-    sum_.conflicts += cycles.conflicts;
-    sum_.local += cycles.all;
+    work.conflicts += cycles.conflicts;
+    work.local += cycles.all;
     return kLocalLatency + cycles.all;
 }
 
@@ -169,117 +185,151 @@ double GroupTiming::scalar_access(Wave* wave, const Op* op) {
     const uint64_t address =
         scalar64(wave, op->scalar_memory().base) +
         static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(op->scalar_memory().offset)));
-    sum_.scalar += 1;
-    return line_latency(line_of(address)) == model_->l0_clocks ? kScalarHitLatency : model_->cycles(model_->l2_ns);
+    const uint64_t line = line_of(address);
+    if (line) touched_[last_touched_].read = true;
+    return read_line(line) == model_->l0_clocks ? kScalarHitLatency : model_->cycles(model_->l2_ns);
 }
 
-/// Waits for barriers and for the registers that the instruction reads.
+/// When the waves go on behind a barrier. What they all do between two barriers takes the units at least as long as these are
+/// busy with it: nothing else of the workgroup is under way then.
+double GroupTiming::after(size_t barrier) const {
+    const Barrier& here = barriers_[barrier];
+    const double start = barrier > 0 ? barriers_[barrier - 1].time : 0;
+    const double simds = std::min<double>(Model::kSimdsPerUnit, static_cast<double>(waves_.size())),
+                 cus = std::min<double>(model_->cus_per_unit(), static_cast<double>(waves_.size()));
+    return std::max({here.time, start + std::max(here.vector, here.matrix) / simds, start + here.local / cus});
+}
+
+/// The wave has been let through the barrier that it came to.
+void GroupTiming::pass_barrier(WaveState& state) {
+    if (!state.waiting) return;
+    state.waiting = false;
+    Barrier& barrier = barriers_[state.barriers - 1];
+    barrier.time = after(state.barriers - 1);
+    barrier.vector = barrier.matrix = barrier.local = 0;
+    state.time = std::max(state.time, barrier.time);
+}
+
+/// Waits for the registers that the instruction reads.
 void GroupTiming::wait(WaveState& state, const Cost& cost) {
-    if (state.waiting) {
-        state.waiting = false;
-        state.time = std::max(state.time, barrier_times_[state.barriers - 1]);
-    }
     double time = state.time;
     for (uint8_t i = 0; i < cost.sources; ++i)
         for (const double ready : state.registers(cost.source[i])) time = std::max(time, ready);
     state.time = time;
 }
 
+/// The wave waits there until the last one comes.
+void GroupTiming::come_to_barrier(WaveState& state) {
+    if (barriers_.size() <= state.barriers) barriers_.resize(state.barriers + 1);
+    Barrier& barrier = barriers_[state.barriers++];
+    barrier.time = std::max(barrier.time, state.time);
+    barrier.vector += state.vector;
+    barrier.matrix += state.matrix;
+    barrier.local += state.local;
+    state.vector = state.matrix = state.local = 0;
+    state.waiting = true;
+}
+
 /// Occupies the unit; gives the cycles until the result is there.
 double GroupTiming::occupy(Wave& wave, const Op& op, WaveState& state, const Cost& cost) {
+    LoopWork& work = state.loops.work();
     switch (cost.unit) {
         case LatencyClass::valu:
         case LatencyClass::valu64:
         case LatencyClass::valu_quarter:
         case LatencyClass::trans:
-        case LatencyClass::trans64: sum_.vector += cost.busy; break;
+        case LatencyClass::trans64:
+            work.vector += cost.busy;
+            state.vector += cost.busy;
+            break;
         case LatencyClass::matrix:
             state.time = std::max(state.time, state.matrix_free);
             state.matrix_free = state.time + cost.busy;
-            sum_.vector += cost.issue;
-            if (cost.matrix_core) sum_.matrix += cost.busy;
+            work.vector += cost.issue;
+            (cost.matrix_core ? state.matrix : state.vector) += cost.busy;
+            if (cost.matrix_core) work.matrix += cost.busy;
             break;
         case LatencyClass::salu:
         case LatencyClass::salu_float:
-        case LatencyClass::message: sum_.scalar += cost.busy; break;
+        case LatencyClass::message: work.scalar += cost.busy; break;
         case LatencyClass::branch: state.time += cost.latency; break;
-        case LatencyClass::scalar_memory: return scalar_access(&wave, &op);
+        case LatencyClass::scalar_memory: work.scalar += 1; return scalar_access(&wave, &op);
         case LatencyClass::vector_memory: return memory_access(&wave, &op);
-        case LatencyClass::lds: return local_access(&wave, &op);
-        case LatencyClass::barrier:
-            if (barrier_times_.size() == state.barriers) barrier_times_.push_back(0);
-            barrier_times_[state.barriers] = std::max(barrier_times_[state.barriers], state.time);
-            ++state.barriers;
-            state.waiting = true;
-            break;
+        case LatencyClass::lds: {
+            const double before = work.local, latency = local_access(&wave, &op, work);
+            state.local += work.local - before;
+            return latency;
+        }
+        case LatencyClass::barrier: come_to_barrier(state); break;
         case LatencyClass::export_:
         case LatencyClass::none: break;
     }
     return cost.latency;
 }
 
-bool GroupTiming::before(Wave& wave, const Site& site) {
+/// What counts of an instruction in a turn that is left out.
+void GroupTiming::leave_out(Wave& wave, const Op& op, WaveState& state, const Cost& cost) {
+    if (cost.unit == LatencyClass::barrier) come_to_barrier(state);
+    if (cost.unit == LatencyClass::vector_memory) memory_access(&wave, &op);
+    if (cost.unit == LatencyClass::scalar_memory) scalar_access(&wave, &op);
+}
+
+Wants GroupTiming::before(Wave& wave, const Site& site) {
     WaveState& state = waves_[wave.wave_in_group];
     const Op* const op = &site.op();
-    if (state.counted >= limit_ && (op <= state.last || state.counted >= kMostOfWave)) state.cut = true;
-    if (state.cut) return false;
-    state.last = op;
-    ++state.counted;
     const Cost& cost = costs_->at(site);
+    pass_barrier(state);
+    if (!state.loops.arrive(site, cost, clock_of(&wave, op), state.time)) {
+        leave_out(wave, *op, state, cost);
+        return Wants::watched;
+    }
     const double arrived = state.time;
     wait(state, cost);
-    const Demand before = profile_ ? sum_ : Demand{};
-    const double latency = occupy(wave, site.op(), state, cost);
-    if (profile_) keep(wave.wave_in_group, op, cost, arrived, before);
+    const GroupProfile::Step before{wave.wave_in_group, op, arrived, 0, sum_.memory, state.loops.work().conflicts};
+    const double latency = occupy(wave, *op, state, cost);
+    if (profile_) keep(before, cost);
     state.time += cost.issue;
     const double there = state.time + latency - cost.issue;
     for (uint8_t i = 0; i < cost.results; ++i)
         for (double& ready : state.registers(cost.result[i])) ready = there;
-    return true;
+    return Wants::every;
 }
 
-void GroupTiming::keep(uint32_t wave, const Op* op, const Cost& cost, double arrived, const Demand& before) {
-    const WaveState& state = waves_[wave];
+/// Keeps an instruction for the profile; `before`: its wave, its op, when the wave came to it, what was asked of the memories.
+void GroupTiming::keep(GroupProfile::Step before, const Cost& cost) {
+    WaveState& state = waves_[before.wave];
     const double taken = cost.unit == LatencyClass::branch ? cost.latency : 0;
-    profile_->add(
-        {wave, op, arrived, state.time - taken, sum_.memory - before.memory, sum_.conflicts - before.conflicts}, cost,
-        state.ready);
+    before.issued = state.time - taken;
+    before.lines = sum_.memory - before.lines;
+    before.conflicts = state.loops.work().conflicts - before.conflicts;
+    profile_->add(before, cost, state.ready);
 }
 
 void GroupTiming::ended(const Wave& wave) {
-    waves_[wave.wave_in_group].executed = static_cast<uint32_t>(std::min<uint64_t>(wave.executed, ~0u));
+    WaveState& state = waves_[wave.wave_in_group];
+    state.executed = wave.executed;
+    state.loops.end(wave.executed, state.time);
 }
 
-double GroupTiming::scale() const {
-    // Waves that were measured to their end need no scaling: instructions left out of the code are not counted.
-    if (std::ranges::none_of(waves_, &WaveState::cut)) return 1;
-    double counted = 0, executed = 0;
-    for (const WaveState& wave : waves_) {
-        counted += wave.counted;
-        executed += wave.executed;
-    }
-    return counted > 0 ? std::max(1.0, executed / counted) : 1;
-}
+double GroupTiming::times(const Site& site) const { return work_[site.chunk->number][costs_->at(site).loop].times(); }
 
 double GroupTiming::executed() const {
     double sum = 0;
-    for (const WaveState& wave : waves_) sum += wave.executed;
+    for (const WaveState& wave : waves_) sum += static_cast<double>(wave.executed);
     return sum;
 }
 
 Demand GroupTiming::demand() const {
-    double latency = 0;
-    for (const WaveState& wave : waves_) {
-        double scale = wave.counted ? std::max(1.0, static_cast<double>(wave.executed) / wave.counted) : 1;
-        if (!wave.cut) scale = 1;
-        latency = std::max(latency, wave.time * scale);
-    }
     Demand demand = sum_;
-    const double times = scale();
-    for (double* part : {&demand.vector, &demand.matrix, &demand.scalar, &demand.local, &demand.conflicts,
-                         &demand.memory, &demand.l2_bytes, &demand.unique_bytes})
-        *part *= times;
-    demand.latency = latency;
+    double measured = 0, unmeasured = 0;
+    for (const std::vector<LoopWork>& chunk : work_)
+        for (const LoopWork& loop : chunk) {
+            (loop.measured > 0 ? measured : unmeasured) += loop.ran;
+            demand.add(loop, loop.times());
+        }
+    // Loops of which nothing was measured are taken to be as the others are on average.
+    if (measured > 0 && unmeasured > 0) demand.scale_work(1 + unmeasured / measured);
+    for (const WaveState& wave : waves_) demand.latency = std::max(demand.latency, wave.time);
     return demand;
 }
 

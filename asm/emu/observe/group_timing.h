@@ -13,6 +13,7 @@
 #include "strata/asm/emu/observe/line_set.h"
 #include "strata/asm/emu/observe/local_banks.h"
 #include "strata/asm/emu/observe/model.h"
+#include "strata/asm/emu/observe/wave_loops.h"
 
 namespace strata::emu {
 
@@ -20,69 +21,97 @@ namespace strata::emu {
 struct Demand {
     double vector = 0, matrix = 0, scalar = 0, local = 0, memory = 0;  ///< busy cycles of the units
     double conflicts = 0;                                              ///< of `local`, what banks that lanes share add
-    double latency = 0;  ///< cycles from start to end with the GPU to itself
-    double l2_bytes = 0, unique_bytes = 0;
+    double latency = 0;                     ///< cycles from start to end with the GPU to itself
+    double l2_bytes = 0, unique_bytes = 0;  ///< unique: lines that are read, and lines that are written
+
+    void add(const LoopWork& work, double times) {
+        vector += work.vector * times;
+        matrix += work.matrix * times;
+        scalar += work.scalar * times;
+        local += work.local * times;
+        conflicts += work.conflicts * times;
+    }
+    void scale_work(double times) {
+        for (double* part : {&vector, &matrix, &scalar, &local, &conflicts}) *part *= times;
+    }
 };
 
-/// Measures one workgroup: a scoreboard a wave, busy cycles of the units, lines of memory touched. Nothing here depends on
-/// the host's time, threads or addresses.
+/// An allocation that a workgroup touched.
+struct Touched {
+    uint64_t low = 0, size = 0;
+    bool read = false, written = false;
+};
+
+/// Measures one workgroup: a scoreboard a wave, busy cycles of the units, lines of memory touched. Of loops a few turns are
+/// measured, but for memory, of which every access counts. Nothing here depends on the host's time, threads or addresses.
 class GroupTiming final : public Observer {
   public:
     /// One of `groups` workgroups. profiled: it keeps what happened to which instruction.
     GroupTiming(CostTable& costs, const Model& model, const DeviceMemory& memory, uint64_t groups, int waves, int vgprs,
                 bool profiled = false);
 
-    bool before(Wave& wave, const Site& site) override;
+    Wants before(Wave& wave, const Site& site) override;
     void ended(const Wave& wave) override;
     bool orders_waves() const override { return true; }
     Demand demand() const;
     double executed() const;  ///< instructions of its waves
-    /// Sizes of the allocations touched, by address.
-    const std::vector<std::pair<uint64_t, uint64_t>>& touched() const { return touched_; }
+    const std::vector<Touched>& touched() const { return touched_; }
     /// Updates by address.
     const std::unordered_map<uint64_t, uint32_t>& atomics() const { return atomics_; }
     const GroupProfile* profile() const { return profile_.get(); }
-    /// Of what the workgroup does, how many times more than was measured.
-    double scale() const;
+    /// How often an op ran for each time that it was measured.
+    double times(const Site& site) const;
 
   private:
     struct WaveState {
+        WaveLoops loops;
         double time = 0, matrix_free = 0;
-        uint32_t counted = 0, executed = 0, barriers = 0;
-        bool waiting = false, cut = false;  ///< cut: more follows than was measured
-        const Op* last = nullptr;
-        std::vector<double> ready;  ///< by register
+        uint64_t executed = 0;
+        double vector = 0, matrix = 0, local = 0;  ///< busy cycles since the last barrier
+        uint32_t barriers = 0;
+        bool waiting = false;
+        std::vector<double> ready = {};  ///< by register
         std::span<double> registers(const RegisterRange& range) { return {ready.data() + range.first, range.count}; }
     };
     struct Lines;
     bool find_dense(const Op* op, const uint64_t* addresses, uint64_t active, int lanes, Lines& lines) const;
     void find_lines(const Op* op, const uint64_t* addresses, uint64_t active, Lines& found);
+    void pass_barrier(WaveState& state);
     void wait(WaveState& state, const Cost& cost);
     double occupy(Wave& wave, const Op& op, WaveState& state, const Cost& cost);
+    void leave_out(Wave& wave, const Op& op, WaveState& state, const Cost& cost);
+    void come_to_barrier(WaveState& state);
     double memory_access(Wave* wave, const Op* op);
-    double local_access(Wave* wave, const Op* op);
+    double local_access(Wave* wave, const Op* op, LoopWork& work);
     double scalar_access(Wave* wave, const Op* op);
-    double line_latency(uint64_t line);
+    void write_line(uint64_t line);
+    double read_line(uint64_t line);
     double fresh_latency(uint64_t line);
     uint64_t line_of(uint64_t address);
     void touch_bytes(uint64_t address, uint64_t bytes, bool reads, bool writes);
-    void keep(uint32_t wave, const Op* op, const Cost& cost, double arrived, const Demand& before);
+    void keep(GroupProfile::Step before, const Cost& cost);
 
     CostTable* costs_;
     const Model* model_;
     const DeviceMemory* memory_;
     std::vector<WaveState> waves_;
-    std::vector<double> barrier_times_;
+    /// When all waves have come to a barrier, and busy cycles of the units up to it from the one before.
+    struct Barrier {
+        double time = 0, vector = 0, matrix = 0, local = 0;
+    };
+    double after(size_t barrier) const;
+    std::vector<Barrier> barriers_;
     LocalBanks banks_;
-    std::vector<uint64_t> l0_;  ///< direct-mapped tags of 128-byte lines
-    LineSet lines_;             ///< all lines of this workgroup
-    std::vector<std::pair<uint64_t, uint64_t>> touched_;
+    std::vector<uint64_t> l0_,
+        stored_;              ///< direct-mapped tags of 128-byte lines: that are there; that are being written
+    LineSet read_, written_;  ///< all lines of this workgroup
+    std::vector<Touched> touched_;
     size_t last_touched_ = 0;
     std::vector<uint64_t> fresh_lines_;  ///< by allocation
     std::unordered_map<uint64_t, uint32_t> atomics_;
     double groups_;
-    Demand sum_;
-    uint32_t limit_ = 0;  ///< instructions measured of a wave
+    Demand sum_;  ///< of memory
+    WorkOfLoops work_;
     std::unique_ptr<GroupProfile> profile_;
 };
 

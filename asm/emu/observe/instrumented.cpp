@@ -22,14 +22,39 @@ const Op* observed(Wave* wave, const Op* op) {
     return next.run(wave, next.op);
 }
 
-/// Whether the ops that one stands for are all in one straight run.
-bool is_in_run(const Op& op, std::span<const InRun> behind) {
+/// Whether the op stands for itself alone, or all those that it stands for too are left as in the program.
+template <class Left>
+bool runs_as_one(const Op& op, size_t at, Left left) {
     if (op.layout != Layout::memory || !op.memory().is(kGrouped)) return true;
-    return std::ranges::all_of(behind.first(op.memory().group().loads - 1),
-                               [](InRun place) { return place == InRun::inside; });
+    for (size_t behind = at + 1; behind < at + op.memory().group().loads; ++behind)
+        if (!left(behind)) return false;
+    return true;
 }
 
 }  // namespace
+
+void InstrumentedCode::copy_runs(Copy& made) const {
+    made.in_run = runs_->runs_of(*made.chunk);
+    made.fast = made.chunk->ops;
+    const auto is_inside = [&](size_t at) { return made.in_run[at] == InRun::inside; };
+    for (size_t at = 0; at < made.fast.size(); ++at) {
+        Op& op = made.fast[at];
+        made.fast_handlers.push_back(runs_as_one(op, at, is_inside) ? op.run : made.handlers[at]);
+        op.run = is_inside(at) ? made.fast_handlers[at] : observed;
+    }
+}
+
+void InstrumentedCode::copy_watched(Copy& made) const {
+    const std::span<const uint8_t> watched = watch_->watched(*made.chunk);
+    made.light = made.chunk->ops;
+    for (size_t at = 0; at < made.light.size(); ++at) {
+        Op& op = made.light[at];
+        if (watched[at])
+            op.run = observed;
+        else if (!runs_as_one(op, at, [&](size_t behind) { return !watched[behind]; }))
+            op.run = made.handlers[at];
+    }
+}
 
 InstrumentedCode::Copy InstrumentedCode::copy(const Chunk& chunk) const {
     Copy made;
@@ -39,15 +64,8 @@ InstrumentedCode::Copy InstrumentedCode::copy(const Chunk& chunk) const {
         made.handlers.push_back(handlers().plain(op));
         op.run = observed;
     }
-    if (!runs_) return made;
-    made.in_run = runs_->runs_of(chunk);
-    made.fast = chunk.ops;
-    for (size_t at = 0; at < made.fast.size(); ++at) {
-        Op& op = made.fast[at];
-        const InRun place = made.in_run[at];
-        made.fast_handlers.push_back(is_in_run(op, made.in_run.subspan(at + 1)) ? op.run : made.handlers[at]);
-        op.run = place == InRun::inside ? made.fast_handlers[at] : observed;
-    }
+    if (runs_) copy_runs(made);
+    if (watch_) copy_watched(made);
     return made;
 }
 
@@ -74,19 +92,18 @@ const Op* InstrumentedCode::plain(const Op* op) const {
 
 InstrumentedCode::Next InstrumentedCode::observe(Wave& wave, const Op* op) const {
     const Copy& copy = *holder_of(op);
-    const bool is_fast = copy.is_fast(op);
-    const Site site{copy.chunk, static_cast<size_t>(op - (is_fast ? copy.fast : copy.ops).data())};
+    const Site site{copy.chunk, copy.place_of(op)};
     if (runs_) {
         const InRun place = copy.in_run[site.at];
         Observer& observer = *wave.group->observers[0];
         if (place == InRun::start ? observer.before_run(wave, site)
-                                  : is_fast && place == InRun::asked && observer.within_run(wave, site))
+                                  : copy.is_fast(op) && place == InRun::asked && observer.within_run(wave, site))
             return {copy.fast_handlers[site.at], &copy.fast[site.at]};
-        op = &copy.ops[site.at];
     }
-    bool looking = false;
-    for (Observer* observer : wave.group->observers) looking |= observer->before(wave, site);
-    return {looking ? copy.handlers[site.at] : nullptr, op};
+    Wants wants = Wants::nothing;
+    for (Observer* observer : wave.group->observers) wants = std::max(wants, observer->before(wave, site));
+    if (wants == Wants::nothing) return {nullptr, op};
+    return {copy.handlers[site.at], &(wants == Wants::watched && watch_ ? copy.light : copy.ops)[site.at]};
 }
 
 }  // namespace strata::emu

@@ -33,12 +33,28 @@ class Runs {
     ~Runs() = default;
 };
 
+/// Who says which ops are watched: by op of a chunk.
+class Watch {
+  public:
+    virtual std::span<const uint8_t> watched(const Chunk& chunk) = 0;
+
+  protected:
+    ~Watch() = default;
+};
+
+/// What an observer wants to be told of next.
+enum class Wants : uint8_t {
+    nothing,  ///< it has seen enough of the wave
+    watched,  ///< the ops that are watched; it may be told of others, which it passes over
+    every,
+};
+
 /// One way to look at workgroups while they run. Several look side by side and know nothing of one another.
 class Observer {
   public:
     virtual ~Observer() = default;
-    /// The op is about to run on the wave. False: this observer has seen enough of the wave.
-    virtual bool before(Wave& wave, const Site& site) = 0;
+    /// The op is about to run on the wave. What the observer wants of the wave from the next op on.
+    virtual Wants before(Wave& wave, const Site& site) = 0;
     /// The op, which starts a straight run, is about to run. True: the observer is done with the whole run; else it is told
     /// of each of the run's ops. Asked only where it is the only observer.
     virtual bool before_run(Wave&, const Site&) { return false; }
@@ -54,10 +70,12 @@ class Observer {
 };
 
 /// The instrumented copy of a program: chunks are copied when a wave comes to them. With `runs` each chunk is copied twice:
-/// in one copy all ops are observed, in the other one those inside of straight runs are as in the program.
+/// in one copy all ops are observed, in the other one those inside of straight runs are as in the program. With `watch` there
+/// is a copy too in which only watched ops are observed.
 class InstrumentedCode final : public Code {
   public:
-    explicit InstrumentedCode(Program& program, Runs* runs = nullptr) : program_(program), runs_(runs) {}
+    explicit InstrumentedCode(Program& program, Runs* runs = nullptr, Watch* watch = nullptr)
+        : program_(program), runs_(runs), watch_(watch) {}
     /// The copy of an op of the program.
     const Op* copy_of(const Op* plain);
     Result<const Op*> at_address(uint64_t address) override;
@@ -74,12 +92,14 @@ class InstrumentedCode final : public Code {
   private:
     struct Copy {
         const Chunk* chunk = nullptr;
-        std::vector<Op> ops, fast;                     ///< fast: with `runs`
+        std::vector<Op> ops, fast, light;              ///< fast: with `runs`; light: with `watch`
         std::vector<Handler> handlers, fast_handlers;  ///< what the ops do, by op
         std::span<const InRun> in_run;
-        bool holds(const Op* op) const { return is_fast(op) || is_among(ops, op); }
+        bool holds(const Op* op) const { return is_fast(op) || is_among(ops, op) || is_among(light, op); }
         bool is_fast(const Op* op) const { return is_among(fast, op); }
-        size_t place_of(const Op* op) const { return static_cast<size_t>(op - (is_fast(op) ? fast : ops).data()); }
+        size_t place_of(const Op* op) const {
+            return static_cast<size_t>(op - (is_among(ops, op) ? ops : is_fast(op) ? fast : light).data());
+        }
 
       private:
         static bool is_among(const std::vector<Op>& all, const Op* op) {
@@ -87,10 +107,13 @@ class InstrumentedCode final : public Code {
         }
     };
     Copy copy(const Chunk& chunk) const;
+    void copy_runs(Copy& made) const;
+    void copy_watched(Copy& made) const;
     const Copy* holder_of(const Op* op) const;
 
     Program& program_;
     Runs* runs_;
+    Watch* watch_;
     PerChunk<Copy> copies_;
 };
 

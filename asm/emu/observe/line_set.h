@@ -18,6 +18,7 @@ class LineSet {
         if (2 * ++size_ > slots_.size()) grow();
         return true;
     }
+    bool holds(uint64_t line) const { return slots_[place_of(line / 64)].lines >> line % 64 & 1; }
 
   private:
     struct Slot {

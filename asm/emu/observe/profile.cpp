@@ -7,20 +7,22 @@
 namespace strata::emu {
 namespace {
 
-/// Different bytes that all workgroups read, and those that they write: of each allocation at most all of it.
-double least_bytes(const std::vector<GroupTiming>& groups, double count) {
-    std::map<std::pair<uint64_t, uint64_t>, std::array<double, 2>> of_allocation;
+/// Different bytes that `count` workgroups read, and those that they write: of each allocation at most all of it.
+double least_bytes(const std::vector<GroupTiming>& groups, double count, double of_group) {
+    std::map<uint64_t, std::array<double, 2>> of_allocation;
+    std::map<uint64_t, double> sizes;
     for (const GroupTiming& group : groups) {
         const std::vector<std::array<double, 2>> bytes = group.profile()->distinct_bytes(group.touched().size());
-        for (size_t i = 0; i < bytes.size(); ++i)
-            for (size_t way = 0; way < 2; ++way)
-                of_allocation[group.touched()[i]][way] += bytes[i][way] * group.scale();
+        for (size_t i = 0; i < bytes.size(); ++i) {
+            const Touched& touched = group.touched()[i];
+            sizes[touched.low] = static_cast<double>(touched.size);
+            for (size_t way = 0; way < 2; ++way) of_allocation[touched.low][way] += bytes[i][way];
+        }
     }
+    const double share = share_of(groups, of_group) * count;
     double least = 0;
-    for (const auto& [allocation, bytes] : of_allocation)
-        for (double of_measured : bytes)
-            least += std::min(of_measured * count / static_cast<double>(groups.size()),
-                              static_cast<double>(allocation.second));
+    for (const auto& [low, bytes] : of_allocation)
+        for (double of_measured : bytes) least += std::min(of_measured * share, sizes[low]);
     return least;
 }
 
@@ -32,10 +34,12 @@ std::vector<InstructionProfile> instructions(const std::vector<GroupTiming>& gro
             const uint64_t pc = program.pc(op);
             InstructionProfile& one = by_pc[pc];
             one.pc = pc;
-            one.runs += of_op.runs;
-            one.stalled += of_op.stalled;
-            one.lines += of_op.lines;
-            one.conflicts += of_op.conflicts;
+            const Chunk* const chunk = program.chunk(op);
+            const double times = group.times({chunk, static_cast<size_t>(op - chunk->ops.data())});
+            one.runs += static_cast<uint64_t>(static_cast<double>(of_op.runs) * times + 0.5);
+            one.stalled += of_op.stalled * times;
+            one.lines += of_op.lines * times;
+            one.conflicts += of_op.conflicts * times;
             const uint64_t waited_for = of_op.waited_for ? program.pc(of_op.waited_for) : InstructionProfile::kNobody;
             double& known = longest[pc];
             if (of_op.longest > known || (of_op.longest == known && waited_for < one.waited_for))
@@ -69,7 +73,7 @@ LaunchProfile profile(const Model& model, const isa::ArchInfo& arch, const Occup
     out.measured = groups.size();
     out.waves = shape.waves;
     out.lds = shape.lds;
-    out.least_bytes = least_bytes(groups, static_cast<double>(shape.groups));
+    out.least_bytes = least_bytes(groups, static_cast<double>(shape.groups), of_group);
     for (const GroupTiming& group : groups) {
         out.local_cycles += group.demand().local / static_cast<double>(groups.size());
         out.local_conflicts += group.demand().conflicts / static_cast<double>(groups.size());

@@ -17,16 +17,17 @@ namespace {
 /// Writes down what it sees of a wave, up to a limit.
 struct Recorder final : Observer {
     explicit Recorder(size_t limit_) : limit(limit_) {}
-    bool before(Wave&, const Site& site) override {
-        if (seen.size() == limit) return false;
+    Wants before(Wave&, const Site& site) override {
+        if (seen.size() == limit) return Wants::nothing;
         seen.push_back(site.op().index);
-        return true;
+        return then;
     }
     bool before_run(Wave&, const Site& site) override {
         runs.push_back(site.op().index);
         return passes;
     }
     size_t limit;
+    Wants then = Wants::every;
     bool passes = true;          ///< whole runs
     std::vector<uint32_t> seen;  ///< ordinals of instructions
     std::vector<uint32_t> runs;  ///< of those that start one
@@ -38,10 +39,16 @@ struct RunsOfLoop final : Runs {
     std::vector<InRun> places = {InRun::no, InRun::start, InRun::inside, InRun::inside, InRun::no};
 };
 
+/// The head of the loop is watched.
+struct WatchedHead final : Watch {
+    std::span<const uint8_t> watched(const Chunk&) override { return places; }
+    std::vector<uint8_t> places = {0, 1, 0, 0, 0};
+};
+
 /// One wave of code that counts s0 down from 3, observed or not.
-class Loop {
+class CountDown {
   public:
-    Loop()
+    CountDown()
         : words_(isa::assemble_instructions("s_mov_b32 s0, 3\n"
                                             "again:\n"
                                             "s_sub_i32 s0, s0, 1\n"
@@ -54,6 +61,7 @@ class Loop {
                   std::span(reinterpret_cast<const uint8_t*>(words_.data()), words_.size() * 4), 0x10000),
           instrumented(program),
           by_runs(program, &runs_),
+          by_watch(program, nullptr, &watch_),
           memory_(std::aligned_alloc(64, sizeof(Wave) + 32 * 4), &std::free) {}
 
     Wave& run(std::vector<Observer*> observers) { return run(std::move(observers), instrumented); }
@@ -78,10 +86,11 @@ class Loop {
   private:
     std::vector<uint32_t> words_;
     RunsOfLoop runs_;
+    WatchedHead watch_;
 
   public:
     Program program;
-    InstrumentedCode instrumented, by_runs;
+    InstrumentedCode instrumented, by_runs, by_watch;
 
   private:
     std::unique_ptr<void, decltype(&std::free)> memory_;
@@ -95,7 +104,7 @@ const std::vector<uint32_t> kPath = {0, 1, 2, 3, 1, 2, 3, 1, 2, 3, 4};
 }  // namespace
 
 TEST(Instrumented, ObserversSeeEveryInstructionSideBySide) {
-    Loop loop;
+    CountDown loop;
     const uint64_t plain = loop.run({}).executed;
     Recorder first(100), second(100);
     const Wave& wave = loop.run({&first, &second});
@@ -106,7 +115,7 @@ TEST(Instrumented, ObserversSeeEveryInstructionSideBySide) {
 }
 
 TEST(Instrumented, OneObserverThatHasSeenEnoughLeavesTheOthersAlone) {
-    Loop loop;
+    CountDown loop;
     Recorder brief(2), other(100);
     Counter counter;
     loop.run({&brief, &counter, &other});
@@ -116,7 +125,7 @@ TEST(Instrumented, OneObserverThatHasSeenEnoughLeavesTheOthersAlone) {
 }
 
 TEST(Instrumented, AWaveThatAllHaveSeenEnoughOfGoesOnInTheProgramItself) {
-    Loop loop;
+    CountDown loop;
     Recorder brief(5), briefer(1);
     const Wave& wave = loop.run({&briefer, &brief});
     EXPECT_EQ(brief.seen.size(), 5u);
@@ -127,8 +136,21 @@ TEST(Instrumented, AWaveThatAllHaveSeenEnoughOfGoesOnInTheProgramItself) {
     EXPECT_EQ(loop.program.chunk(loop.instrumented.plain(observed.last)), loop.program.chunks().at(0));
 }
 
+TEST(Instrumented, AnObserverOfWhatIsWatchedIsToldOfNothingElseUnlessOthersAre) {
+    CountDown loop;
+    const uint64_t plain = loop.run({}).executed;
+    Recorder sparing(100), other(100);
+    sparing.then = Wants::watched;
+    EXPECT_EQ(loop.run({&sparing}, loop.by_watch).executed, plain);
+    EXPECT_EQ(sparing.seen, (std::vector<uint32_t>{0, 1, 1, 1}));
+    sparing.seen.clear();
+    EXPECT_EQ(loop.run({&sparing, &other}, loop.by_watch).executed, plain);
+    EXPECT_EQ(sparing.seen, kPath);
+    EXPECT_EQ(other.seen, kPath);
+}
+
 TEST(Instrumented, RunsThatAnObserverPassesAreNotToldInstructionByInstruction) {
-    Loop loop;
+    CountDown loop;
     const uint64_t plain = loop.run({}).executed;
     Recorder passing(100), looking(100);
     EXPECT_EQ(loop.run({&passing}, loop.by_runs).executed, plain);
@@ -144,7 +166,7 @@ TEST(Instrumented, RunsThatAnObserverPassesAreNotToldInstructionByInstruction) {
 }
 
 TEST(Instrumented, AWaveThatComesToTheMiddleOfARunIsLookedAtThere) {
-    Loop loop;
+    CountDown loop;
     Recorder recorder(100);
     loop.run({&recorder}, loop.by_runs, 3);
     EXPECT_EQ(recorder.seen, (std::vector<uint32_t>{3, 4}));
@@ -152,7 +174,7 @@ TEST(Instrumented, AWaveThatComesToTheMiddleOfARunIsLookedAtThere) {
 }
 
 TEST(Instrumented, TheCounterStartsAnew) {
-    Loop loop;
+    CountDown loop;
     Counter counter;
     loop.run({&counter});
     counter.clear();
