@@ -340,6 +340,8 @@ Tensor stand_in(const Tensor& x) {
 Tensor replaced(const Tensor& t, const std::vector<Tensor>& stand_ins, const std::vector<Tensor>& originals) {
     const WithoutPast with_past(false);
     GraphScope scope;
+    if (stand_ins.size() != originals.size())
+        user_error(ErrorKind::Usage, "[replaced] {} tensors by {}", stand_ins.size(), originals.size());
     if (t.is_complex()) return each_part(t, [&](const Tensor& part) { return replaced(part, stand_ins, originals); });
     UOpMap<UOp> by;
     for (size_t i = 0; i < stand_ins.size(); ++i) {
@@ -409,8 +411,9 @@ void Tensor::backward(const Tensor& seed) const {
     }
     if (!reached)
         user_error(ErrorKind::Usage,
-                   "[backward] the result depends on no tensor that requires a gradient: call "
-                   "requires_grad_() on those before the result is made of them");
+                   "[backward] the result depends on no tensor that requires a gradient and still has the value that "
+                   "the result was made of: call requires_grad_() before the result is made, and backward() before "
+                   "assign(), x[...] = value or an optimiser's step gives those tensors other values");
 }
 
 Tensor& Tensor::assign(const Tensor& value) {

@@ -48,6 +48,17 @@ namespace strata {
 
 using namespace ops;
 
+Tensor Tensor::twin() const {
+    Tensor out = *this;
+    if (parts_) {
+        out.parts_ = std::make_shared<const Parts>(Parts{parts_->re.twin(), parts_->im.twin()});
+    } else if (leaf_) {
+        out.leaf_ = std::make_shared<Leaf>(*leaf_);
+        add_leaf(out.leaf_);
+    }
+    return out;
+}
+
 void Tensor::become_source() {
     const WithoutPast with_past(false);
     memory_ = cut_ = Root();

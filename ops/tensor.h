@@ -158,6 +158,8 @@ class Tensor {
     void backward() const { backward(Tensor()); }
     /// This tensor becomes `value`, of its shape and type, and keeps its gradient; what was made of it before does not change.
     Tensor& assign(const Tensor& value);
+    /// A copy whose gradient is its own, if there is one: assign() to either leaves the other what it is.
+    Tensor twin() const;
 
   private:
     static void realize_real(const std::vector<Tensor*>& tensors);

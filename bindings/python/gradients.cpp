@@ -68,8 +68,13 @@ void bind_for_derivatives(py::module_& m) {
             "enter",
             [](Keys& k, bool again) { k.scopes.push_back(std::make_unique<ops::KeyLog::Scope>(*k.log, again)); },
             py::arg("again"))
-        .def("exit", [](Keys& k) { k.scopes.pop_back(); });
+        .def("exit", [](Keys& k) {
+            if (k.scopes.empty()) user_error(ErrorKind::Usage, "[_Keys] left that was not entered");
+            k.scopes.pop_back();
+        });
     m.def("_stand_in", &ops::stand_in, py::arg("x"));
+    m.def("_twin", &Tensor::twin, py::arg("x"),
+          "The same node, with a gradient of its own where x has one: assigning to one leaves the other what it is.");
     m.def("_replaced", &ops::replaced, py::arg("t"), py::arg("stand_ins"), py::arg("originals"));
 }
 

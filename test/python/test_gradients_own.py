@@ -1,5 +1,8 @@
 """Gradients that functions and kernels say themselves, functions made once more for them, and what has no past."""
 
+import asyncio
+import random
+
 import numpy as np
 import pytest
 from test_gradients import check
@@ -217,6 +220,99 @@ def test_values_and_kernels_are_the_same_without_a_past(rng):
         got = net(x)
         np.testing.assert_array_equal(got.numpy(), want)
     assert strata.stats().kernels == kernels
+
+
+def has_past(w):
+    try:
+        (w * w).sum().backward()
+    except strata.UsageError:
+        return False
+    return True
+
+
+def test_blocks_end_in_any_order():
+    drawn, blocks, w = random.Random(1), [], Tensor([2.0]).requires_grad_()
+    for _ in range(60):
+        if blocks and drawn.random() < 0.6:
+            blocks.pop(drawn.randrange(len(blocks))).__exit__(None, None, None)
+        else:
+            blocks.append(strata.no_grad().__enter__())
+        assert has_past(w) == (not blocks)
+    for block in blocks:
+        block.__exit__(None, None, None)
+    with pytest.raises(strata.UsageError, match="left that was not entered"):
+        strata.no_grad().__exit__(None, None, None)
+    for wrong in (lambda: strata.no_grad(5), lambda: strata.no_grad()(), lambda: strata.no_grad()(1, 2)):
+        with pytest.raises(strata.UsageError, match="no_grad"):
+            wrong()
+
+
+def test_steps_of_generators_and_coroutines_are_inside_and_who_waits_is_not():
+    w, seen = Tensor([2.0]).requires_grad_(), []
+
+    @strata.no_grad
+    def numbers(n):
+        try:
+            for i in range(n):
+                seen.append(has_past(w))
+                got = yield i
+                seen.append(got)
+        except ValueError:
+            yield "caught"
+        return "end"
+
+    @strata.no_grad()
+    async def waits(n):
+        for _ in range(n):
+            seen.append(has_past(w))
+            await asyncio.sleep(0)
+        return n
+
+    async def others():
+        return [has_past(w) for _ in range(3) if await asyncio.sleep(0) is None]
+
+    made = numbers(3)
+    assert next(made) == 0 and has_past(w) and made.send("given") == 1 and has_past(w)
+    assert made.throw(ValueError()) == "caught" and has_past(w) and list(made) == [] and has_past(w)
+    made = numbers(1)
+    next(made)
+    made.close()
+    assert has_past(w) and seen == [False, "given", False, False]
+    seen.clear()
+
+    async def both():
+        return await asyncio.gather(asyncio.create_task(waits(2)), others(), waits(1))
+
+    assert asyncio.run(both()) == [2, [True] * 3, 1] and seen == [False] * 3 and has_past(w)
+
+    @strata.no_grad
+    async def steps():
+        yield 1
+
+    with pytest.raises(strata.UsageError, match="asynchronous generator"):
+        steps()
+
+
+def test_functions_of_gradients_say_what_they_take():
+    x = Tensor([1.0, 2.0])
+    for wrong, said in [
+        (lambda: strata.custom_gradient(lambda x: (x * 1, lambda g: 5))(x.clone().requires_grad_()).sum().backward(), r"\[custom_gradient\] the gradient is a int"),
+        (lambda: strata.custom_gradient(lambda x: (x * 1, lambda g: (5,)))(x.clone().requires_grad_()).sum().backward(), r"\[custom_gradient\] the gradient is a tuple with a int"),
+        (lambda: strata.custom_gradient(lambda x: (5, lambda g: g))(x), r"\[custom_gradient\] the value is a int"),
+        (lambda: strata.custom_gradient(5), "takes a function"), (lambda: strata.checkpoint(5), "takes a function"), (lambda: strata.grad(5), "takes a function"), (lambda: strata.vjp(5, x), "takes a function"),
+        (lambda: strata.vjp(lambda x: 5, x), "the function gives a int"), (lambda: strata.grad(lambda x: x.sum(), "a"), "argnums 'a'"), (lambda: strata.grad(lambda x: x.sum(), ()), r"argnums \(\)"),
+        (lambda: strata.grad(lambda x: x.sum(), True), "argnums True"), (lambda: strata.jit(5), "takes a function"), (lambda: strata.jvp(lambda: x, [], []), "without arguments"),
+    ]:  # fmt: skip
+        with pytest.raises(strata.UsageError, match=said):
+            wrong()
+
+
+def test_a_value_that_was_replaced_is_named_where_nothing_is_reached():
+    w = Tensor([1.0]).requires_grad_()
+    loss = (w * w).sum()
+    w.assign(w - 1)
+    with pytest.raises(strata.UsageError, match="backward.. before assign.., .* or an optimiser's step"):
+        loss.backward()
 
 
 def test_other_threads_keep_theirs():

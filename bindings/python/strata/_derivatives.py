@@ -2,9 +2,12 @@
 one's own; and functions past which no gradient goes, or that are made once more for it."""
 
 import functools
+import threading
+import types
 
 from . import _strata
-from ._strata import Tensor, UsageError
+from ._checks import check_all
+from ._strata import DTypeError, ShapeError, Tensor, UsageError
 
 
 def inside(times=1):
@@ -12,16 +15,24 @@ def inside(times=1):
     return _strata._differentiating() >= times
 
 
+def _function(f, name):
+    if not callable(f):
+        raise UsageError(f"[{name}] takes a function of tensors, not a {type(f).__name__}")
+    return f
+
+
 def _on_stand_ins(f, arguments, places):
-    """f's result, the tensors that took the place of those arguments, and the arguments as tensors."""
-    given, originals = list(arguments), []
+    """f's result, the tensors that took the place of those arguments, and the arguments as tensors: both with the values that they
+    had at the call, whatever f gives them."""
+    given, originals, stand_ins = list(arguments), [], []
     for i in places:
-        originals.append(_tensor(given[i]))
+        originals.append(_strata._twin(_tensor(given[i])))
         given[i] = _strata._stand_in(originals[-1])
+        stand_ins.append(_strata._twin(given[i]))
     _strata._differentiating(1)
     before = _strata._without_past(False)
     try:
-        return f(*given), [given[i] for i in places], originals
+        return f(*given), stand_ins, originals
     finally:
         _strata._without_past(before)
         _strata._differentiating(-1)
@@ -39,15 +50,23 @@ def _derivatives(y, stand_ins, originals, seed=None):
     return [x.zeros_like() if g is None else _strata._replaced(g, stand_ins, originals) for g, x in zip(found, originals)]
 
 
+def _places(argnums):
+    places = (argnums,) if isinstance(argnums, int) else tuple(argnums) if isinstance(argnums, (tuple, list)) else ()
+    if not places or not all(type(i) is int for i in places):
+        raise UsageError(f"[grad] argnums {argnums!r}: the place of an argument, an int from 0 on, or a tuple of such")
+    return places
+
+
 def value_and_grad(f, argnums=0):
     """A function that gives f's value, a Tensor of one element, and its derivative by an argument.
 
     argnums: which positional argument, or a tuple of several; then the derivatives are a tuple too. They have the arguments'
-    shapes and types. DTypeError for an argument that is not of floats.
+    shapes and types. What f makes of an argument in place (x[0] = 1, x += 1, x.assign(y)) is seen by f alone: derivatives are by
+    what was given, which stays as it is. DTypeError for an argument that is not of floats.
     """
-    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    places = _places(argnums)
 
-    @functools.wraps(f)
+    @functools.wraps(_function(f, "grad"))
     def both(*arguments, **named):
         if any(not -len(arguments) <= i < len(arguments) for i in places):
             raise UsageError(f"[grad] argument {argnums} of a call with {len(arguments)}")
@@ -75,7 +94,10 @@ def grad(f, argnums=0):
 def vjp(f, *arguments):
     """f's value y, and a function that takes a tensor g of y's shape to the derivatives of sum(g * y) by all arguments."""
     places = tuple(range(len(arguments)))
-    y, stand_ins, originals = _on_stand_ins(f, arguments, places)
+    y, stand_ins, originals = _on_stand_ins(_function(f, "vjp"), arguments, places)
+    if not isinstance(y, Tensor):
+        raise UsageError(f"[vjp] the function gives a {type(y).__name__}: it must give a Tensor")
+    y = _strata._twin(y)  # which may be an argument that f goes on to change
 
     def pull_back(g):
         return tuple(_derivatives(y, stand_ins, originals, _tensor(g)))
@@ -86,17 +108,35 @@ def vjp(f, *arguments):
 def jvp(f, arguments, tangents):
     """f's value at the arguments, a sequence, and its derivative along the tangents, tensors of their shapes.
 
-    By differentiating twice: what pull_back does is linear in g, and its derivative by g is the one along the tangents.
+    By differentiating twice: what pull_back does is linear in g, and its derivative by g is the one along the tangents. ShapeError
+    for a tangent of another shape.
     """
-    y, pull_back = vjp(f, *arguments)
+    for name, given in (("arguments", arguments), ("tangents", tangents)):
+        if not isinstance(given, (list, tuple)):
+            raise UsageError(f"[jvp] {name} are a list or tuple with one for each argument of the function, not a {type(given).__name__}")
     if len(tangents) != len(arguments):
         raise UsageError(f"[jvp] {len(tangents)} tangents for {len(arguments)} arguments")
+    arguments, tangents = [_strata._twin(_tensor(x)) for x in arguments], [_tensor(t) for t in tangents]
+    for i, (x, tangent) in enumerate(zip(arguments, tangents)):
+        if tangent.shape != x.shape:
+            raise ShapeError(f"[jvp] tangent {i} has shape {tangent.shape}, the argument {x.shape}: a tangent has its argument's shape")
+        if not (tangent.dtype.is_float or tangent.dtype.is_complex):
+            raise DTypeError(f"[jvp] tangent {i} is of {tangent.dtype.name}: cast it to {x.dtype.name}")
+    y, pull_back = vjp(f, *arguments)
     g = _strata._stand_in(y.zeros_like())
     total = None
     for arrived, tangent in zip(pull_back(g), tangents):
         part = (arrived.conj() * tangent).real.sum()
         total = part if total is None else total + part
+    if total is None:
+        raise UsageError("[jvp] of a function without arguments")
     return y, _derivatives(total, [g], [g.zeros_like()])[0]
+
+
+def _words_of(given):
+    if not isinstance(given, (tuple, list)):
+        return f"a {type(given).__name__}"
+    return f"a {type(given).__name__} with a {next(type(g).__name__ for g in given if g is not None and not isinstance(g, Tensor))}"
 
 
 def _floats(arguments):
@@ -105,7 +145,9 @@ def _floats(arguments):
 
 def _of_each(given, arguments, what):
     """What arrives at each tensor of floats among the arguments, of what a function gives for all of them."""
-    given = (given,) if given is None or isinstance(given, Tensor) else tuple(given)
+    given = (given,) if given is None or isinstance(given, Tensor) else given
+    if not isinstance(given, (tuple, list)) or not all(g is None or isinstance(g, Tensor) for g in given):
+        raise UsageError(f"[{what}] the gradient is {_words_of(given)}: it is a Tensor or None, for several arguments a tuple of such")
     if len(given) != len(arguments):
         raise UsageError(f"[{what}] gives {len(given)} gradients for {len(arguments)} arguments: one for each, or None")
     return [g for g, x in zip(given, arguments) if isinstance(x, Tensor) and x.dtype.is_float]
@@ -130,14 +172,17 @@ def custom_gradient(f):
     tensors that f uses. UsageError, ShapeError where what it gives does not fit.
     """
 
-    @functools.wraps(f)
+    @functools.wraps(_function(f, "custom_gradient"))
     def own(*arguments):
+        inputs = [_strata._twin(x) for x in _floats(arguments)]  # as they are at the call
         made = f(*arguments)
         if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
             raise UsageError("[custom_gradient] the function gives a value and a function that takes gradients back")
         value, back = made
         values = value if isinstance(value, tuple) else (value,)
-        inputs = _floats(arguments)
+        for v in values:
+            if not isinstance(v, Tensor):
+                raise UsageError(f"[custom_gradient] the value is a {type(v).__name__}: it is a Tensor, or a tuple of them")
 
         def to(place):
             def backward(g):
@@ -158,9 +203,10 @@ def checkpoint(f):
     It gives a tensor, of the same arguments and variables the same one both times; random numbers are those of the first time.
     """
 
-    @functools.wraps(f)
+    @functools.wraps(_function(f, "checkpoint"))
     def checked(*arguments, **named):
         keys = _strata._Keys()
+        before = [_strata._twin(x) if isinstance(x, Tensor) else x for x in arguments]  # as they are at the call
 
         def call(given, again):
             keys.enter(again)
@@ -175,45 +221,114 @@ def checkpoint(f):
         places = [i for i, x in enumerate(arguments) if isinstance(x, Tensor) and x.dtype.is_float]
 
         def make(tensors):
-            given = list(arguments)
+            given, sources = [_strata._twin(x) if isinstance(x, Tensor) else x for x in before], []
             for i, t in zip(places, tensors):
-                given[i] = t
+                sources.append(t if _strata._wants_gradient(t) else t.requires_grad_())  # so that values in memory keep their past
+                given[i] = _strata._twin(sources[-1])
             return call(given, True)
 
-        return _strata._made_again(call(arguments, False), [arguments[i] for i in places], make)
+        return _strata._made_again(call(arguments, False), [before[i] for i in places], make)
 
     return checked
 
 
+_blocks = threading.local()  # of no_grad that this thread is in: what was so before each
+
+
+def _enter():
+    block = [_strata._without_past(True)]
+    vars(_blocks).setdefault("stack", []).append(block)
+    return block
+
+
+def _leave(block):
+    """Blocks that were entered within it stay in force."""
+    stack = vars(_blocks).setdefault("stack", [])
+    at = next((i for i, other in enumerate(stack) if other is block), None)
+    if at is None:
+        raise UsageError("[no_grad] is left on another thread than it was entered on")
+    del stack[at]
+    if at < len(stack):
+        stack[at][0] = block[0]
+    else:
+        _strata._without_past(block[0])
+
+
+def _inside_no_grad(call, *given, **named):
+    block = _enter()
+    try:
+        return call(*given, **named)
+    finally:
+        _leave(block)
+
+
+def _steps(made):
+    """What a generator or coroutine does, each step of it inside; outside are those who wait for it."""
+    try:
+        value = _inside_no_grad(made.send, None)
+        while True:
+            try:
+                given = yield value
+            except GeneratorExit:
+                _inside_no_grad(made.close)
+                raise
+            except BaseException as e:
+                value = _inside_no_grad(made.throw, e)
+            else:
+                value = _inside_no_grad(made.send, given)
+    except StopIteration as e:
+        return e.value
+
+
+@types.coroutine
+def _awaited_steps(made):
+    return (yield from _steps(made))
+
+
+async def _awaited(made):
+    return await _awaited_steps(made)
+
+
 class no_grad:
-    """What is made inside has no past: no gradient goes past it. For with, and as a decorator; of the thread that enters.
+    """What is made inside has no past: no gradient goes past it. For with, and as a decorator of functions, generators and coroutines.
 
     with strata.no_grad():
         target = model(x)
+
+    A block is of the thread that enters: it holds for whatever else runs there while a generator or an asyncio task is suspended inside
+    of it. Leave it before yield and await, or decorate the function, of which each step is inside then.
     """
 
     def __init__(self, f=None):
-        self._before = []
-        self._function = f
+        if f is not None and not callable(f):
+            raise UsageError(f"[no_grad] takes a function, not a {type(f).__name__}: with strata.no_grad():, or @strata.no_grad")
+        self._entered, self._function = [], f
         if f is not None:
             functools.update_wrapper(self, f)
 
     def __enter__(self):
-        self._before.append(_strata._without_past(True))
+        self._entered.append(_enter())
         return self
 
     def __exit__(self, *_):
-        _strata._without_past(self._before.pop())
+        if not self._entered:
+            raise UsageError("[no_grad] is left that was not entered: use with strata.no_grad():")
+        _leave(self._entered.pop())
 
     def __call__(self, *arguments, **named):
         if self._function is None:  # @no_grad()
-            (f,) = arguments
-            return no_grad(f)
-        before = _strata._without_past(True)
-        try:
-            return self._function(*arguments, **named)
-        finally:
-            _strata._without_past(before)
+            if len(arguments) != 1 or named:
+                raise UsageError("[no_grad] decorates one function: @strata.no_grad()")
+            return no_grad(arguments[0])
+        made = _inside_no_grad(self._function, *arguments, **named)
+        if isinstance(made, types.GeneratorType):
+            return _steps(made)
+        if isinstance(made, types.AsyncGeneratorType):
+            raise UsageError("[no_grad] of an asynchronous generator: write with strata.no_grad(): around what is between its yields")
+        return _awaited(made) if isinstance(made, types.CoroutineType) else made
 
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(self, instance)
+
+
+check_all(globals(), __name__)
