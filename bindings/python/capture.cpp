@@ -3,11 +3,13 @@
 
 #include <optional>
 #include <span>
+#include <thread>
 #include <utility>
 
-#include "collected_p.h"
 #include "derivatives_p.h"
 #include "front_end_p.h"
+#include "given_back_p.h"
+#include "given_p.h"
 #include "guards_p.h"
 #include "strata/ops/gradients.h"
 #include "strata/runtime/realize.h"
@@ -45,133 +47,6 @@ Tensor fed_numbers(const As<"Callable[[], Sequence[float]]">& numbers, DType typ
     return t;
 }
 
-/// Containers, plain values and other objects that a call was given, and where tensors were among them.
-class Given {
-  public:
-    explicit Given(PyObject* value) : value_(py::reinterpret_borrow<py::object>(value)) {
-        const auto take = [&](PyObject* part) { parts_.emplace_back(part); };
-        if (tensor_in(value)) {
-            kind_ = Kind::tensor;
-        } else if (PyList_Check(value) || PyTuple_Check(value)) {
-            kind_ = PyList_Check(value) ? Kind::list : Kind::tuple;
-            for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) take(PySequence_Fast_GET_ITEM(value, i));
-        } else if (PyDict_CheckExact(value)) {
-            kind_ = Kind::dict;
-            PyObject *key = nullptr, *item = nullptr;
-            for (Py_ssize_t at = 0; PyDict_Next(value, &at, &key, &item);) {
-                keys_.push_back(py::reinterpret_borrow<py::object>(key));
-                take(item);
-            }
-        }
-        if (kind_ != Kind::object) value_ = py::reinterpret_borrow<py::object>(py::type::handle_of(value));
-    }
-
-    /// Whether it was given again, with the tensors that stand there now; false where that is not seen at once.
-    bool is_again(PyObject* now, std::vector<py::object>& tensors) const {
-        if (kind_ == Kind::object) return now == value_.ptr() || Guards::equal(now, value_.ptr());
-        if (kind_ == Kind::tensor) {
-            if (!tensor_in(now)) return false;
-            tensors.push_back(py::reinterpret_borrow<py::object>(now));
-            return true;
-        }
-        if (reinterpret_cast<PyObject*>(Py_TYPE(now)) != value_.ptr()) return false;
-        if (kind_ == Kind::dict) return are_items_again(now, tensors);
-        return are_again({PySequence_Fast_ITEMS(now), static_cast<size_t>(PySequence_Fast_GET_SIZE(now))}, tensors);
-    }
-    /// The same of the items of a list, a tuple or a call,
-    bool are_again(std::span<PyObject* const> now, std::vector<py::object>& tensors) const {
-        if (now.size() != parts_.size()) return false;
-        for (size_t i = 0; i < now.size(); ++i)
-            if (!parts_[i].is_again(now[i], tensors)) return false;
-        return true;
-    }
-    /// and of arguments with these names, of which there may be none.
-    bool are_again(PyObject* names, PyObject* const* now, std::vector<py::object>& tensors) const {
-        const size_t count = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
-        if (count != parts_.size()) return false;
-        for (size_t i = 0; i < count; ++i)
-            if (!is_item_again(i, PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(i)), now[i], tensors)) return false;
-        return true;
-    }
-
-    int traverse(visitproc visit, void* arg) const {
-        Py_VISIT(value_.ptr());
-        const int stop = traverse_all(keys_, visit, arg);
-        return stop ? stop : traverse_all(parts_, visit, arg);
-    }
-
-  private:
-    enum class Kind : uint8_t { object, tensor, list, tuple, dict };
-
-    bool are_items_again(PyObject* now, std::vector<py::object>& tensors) const {
-        if (PyDict_GET_SIZE(now) != static_cast<Py_ssize_t>(parts_.size())) return false;
-        PyObject *key = nullptr, *item = nullptr;
-        size_t i = 0;
-        for (Py_ssize_t at = 0; PyDict_Next(now, &at, &key, &item); ++i)
-            if (!is_item_again(i, key, item, tensors)) return false;
-        return true;
-    }
-    bool is_item_again(size_t i, PyObject* key, PyObject* now, std::vector<py::object>& tensors) const {
-        const bool same_key = key == keys_[i].ptr() || Guards::equal(key, keys_[i].ptr());
-        return same_key && parts_[i].is_again(now, tensors);
-    }
-
-    Kind kind_ = Kind::object;
-    py::object value_;  ///< of a container its type
-    std::vector<py::object> keys_;
-    std::vector<Given> parts_;
-};
-
-/// What a captured function gives back, of its tensors: as _described of strata/_jit.py says it.
-class GivenBack {
-  public:
-    explicit GivenBack(const py::tuple& described) : type_(described[0]) {
-        const py::object value = described[1];
-        if (py::isinstance<py::str>(type_)) {
-            kind_ = type_.equal(py::str("tensor")) ? Kind::tensor : Kind::plain;
-            if (kind_ == Kind::tensor) index_ = value.cast<size_t>();
-            type_ = value;
-            return;
-        }
-        kind_ = type_.is(py::type::of(py::dict())) ? Kind::dict : Kind::items;
-        for (const py::handle item : value) {
-            const auto part = py::reinterpret_borrow<py::tuple>(item);
-            if (kind_ == Kind::dict) keys_.emplace_back(part[0]);
-            parts_.emplace_back(kind_ == Kind::dict ? py::tuple(part[1]) : part);
-        }
-        by_fields_ = py::hasattr(type_, "_fields");
-    }
-
-    py::object of(std::span<const py::object> results) const {
-        if (kind_ == Kind::tensor) return results[index_];
-        if (kind_ == Kind::plain) return type_;
-        if (kind_ == Kind::dict) {
-            py::dict all;
-            for (size_t i = 0; i < parts_.size(); ++i) all[keys_[i]] = parts_[i].of(results);
-            return all;
-        }
-        py::tuple items(parts_.size());
-        for (size_t i = 0; i < parts_.size(); ++i) items[i] = parts_[i].of(results);
-        if (type_.is(py::type::of(items))) return items;
-        return by_fields_ ? type_(*items) : type_(items);
-    }
-
-    int traverse(visitproc visit, void* arg) const {
-        Py_VISIT(type_.ptr());
-        const int stop = traverse_all(keys_, visit, arg);
-        return stop ? stop : traverse_all(parts_, visit, arg);
-    }
-
-  private:
-    enum class Kind : uint8_t { tensor, plain, dict, items };
-    Kind kind_;
-    py::object type_;  ///< or the plain value
-    size_t index_ = 0;
-    bool by_fields_ = false;
-    std::vector<py::object> keys_;
-    std::vector<GivenBack> parts_;
-};
-
 /// What a captured call was given, the guards of all else, and what it leaves behind.
 struct CapturedCall {
     struct Place {
@@ -200,37 +75,92 @@ struct CapturedCall {
     }
 };
 
+/// holder[key] becomes the value, as the body of the function would write it.
+void put_in_place(PyObject* holder, PyObject* key, PyObject* value) {
+    int failed = 0;
+    if (PyCell_Check(holder)) {
+        failed = PyCell_Set(holder, value);
+    } else if (PyContextVar_CheckExact(holder)) {
+        PyObject* const token = PyContextVar_Set(holder, value);
+        failed = token ? 0 : -1;
+        Py_XDECREF(token);
+    } else if (PyDict_Check(holder) || PyLong_Check(key)) {
+        failed = PyObject_SetItem(holder, key, value);
+    } else {
+        failed = PyObject_SetAttr(holder, key, value);
+    }
+    if (failed) throw py::error_already_set();
+}
+
+[[noreturn]] void out_of_order(std::string_view what) {
+    user_error(ErrorKind::Usage, "[_Capture] {}: strata.jit calls it in its order", what);
+}
+
+/// Of Python's objects, each of which is a tensor.
+std::vector<Tensor*> inputs_of(const std::vector<py::object>& objects) {
+    std::vector<Tensor*> tensors;
+    for (const py::object& o : objects) {
+        tensors.push_back(tensor_in(o.ptr()));
+        if (!tensors.back()) out_of_order(fmt::format("{} is no tensor", shown(o)));
+    }
+    return tensors;
+}
+
 /// A capture while Python traces a function, and after it a call to be made again.
 class Captured {
   public:
-    explicit Captured(const std::vector<Tensor*>& inputs)
-        : capture_(computing([&] { return std::make_unique<ops::Capture>(inputs); })) {}
+    using Objects = std::vector<py::object>;
+
+    explicit Captured(Objects inputs) : inputs_(std::move(inputs)) {
+        const std::vector<Tensor*> tensors = inputs_of(inputs_);
+        count_ = tensors.size();
+        capture_ = computing([&] { return std::make_unique<ops::Capture>(tensors); });
+    }
+    ~Captured() {
+        if (scope_ && thread_ != std::this_thread::get_id()) {
+            (void)scope_.release();  // its thread goes on to point at both
+            (void)capture_.release();
+        }
+    }
+    Captured(const Captured&) = delete;
+
     void enter() {
-        scope_.emplace(*capture_);
+        if (scope_ || finished_) out_of_order("entered twice");
+        scope_ = std::make_unique<ops::Capture::Scope>(*capture_);
+        thread_ = std::this_thread::get_id();
         if (computing([] { return ops::Capture::active() != nullptr; })) return;
         scope_.reset();
         user_error(ErrorKind::Unsupported, "[jit] the stack of this thread is too small: call from another one");
     }
-    void exit() { scope_.reset(); }
-    void finish(const std::vector<Tensor*>& results, const As<"_Guards">& guards, const py::tuple& args,
-                const py::dict& named, const py::tuple& value, decltype(CapturedCall::same) same,
+    void exit() {
+        if (scope_ && thread_ != std::this_thread::get_id()) out_of_order("left on another thread");
+        scope_.reset();
+    }
+    void finish(const Objects& results, const As<"_Guards">& guards, const py::tuple& args, const py::dict& named,
+                const py::tuple& value, decltype(CapturedCall::same) same,
                 const std::vector<std::tuple<py::object, py::object, size_t>>& places) {
-        computing([&] { capture_->finish(results); });
-        call_.emplace(CapturedCall{guards,
-                                   &guards.cast<const Guards&>(),
-                                   Given(args.ptr()),
-                                   Given(named.ptr()),
-                                   GivenBack(value),
-                                   std::move(same),
-                                   {}});
+        if (!scope_ || ops::Capture::active() != capture_.get() || std::exchange(finished_, true))
+            out_of_order("finished outside of the call, or twice");
+        const std::vector<Tensor*> tensors = inputs_of(results);
+        GivenBack back(value, tensors.size());
+        for (const auto& [result, input] : same)
+            if (result >= tensors.size() || input >= count_) out_of_order("a result that is no input");
+        for (const auto& [holder, key, result] : places)
+            if (result >= tensors.size()) out_of_order("a place without a result");
+        const auto& checked = guards.cast<const Guards&>();
+        computing([&] { capture_->finish(tensors); });
+        call_.emplace(CapturedCall{
+            guards, &checked, Given(args.ptr()), Given(named.ptr()), std::move(back), std::move(same), {}});
         for (const auto& [holder, key, result] : places) call_->places.push_back({holder, key, result});
+        inputs_.clear();
     }
-    std::optional<std::string> difference(const Captured& other) const { return capture_->difference(*other.capture_); }
-    std::optional<std::string> mismatch(const std::vector<Tensor*>& inputs) const {
-        return computing([&] { return capture_->mismatch(inputs); });
+    std::optional<std::string> difference(const Captured& other) const { return whole().difference(other.whole()); }
+    std::optional<std::string> mismatch(const Objects& inputs) const {
+        const std::vector<Tensor*> tensors = inputs_of(inputs);
+        return computing([&] { return mismatch_of(tensors); });
     }
-    size_t actions() const { return capture_->actions(); }
-    size_t own_bytes() const { return capture_->own_bytes(); }
+    size_t actions() const { return whole().actions(); }
+    size_t own_bytes() const { return whole().own_bytes(); }
 
     /// Empty where it is not seen at once that the call is this one. `names`: of the last arguments; null: they have none.
     py::object call_again(std::span<PyObject* const> args, PyObject* names) const {
@@ -244,33 +174,48 @@ class Captured {
         if (call_->guards->met(room->inputs) != Guards::kMet) return {};
         room->find_tensors();
         std::optional<std::vector<Tensor>> results = replay_if_met(room->tensors);
-        return results ? given_back(*results, *room) : py::object();
+        return results ? given_back(*results, *room, args, names) : py::object();
     }
-    py::object replay(const std::vector<py::object>& inputs) const {
-        if (!call_) user_error(ErrorKind::Usage, "[jit] the capture is not finished");
+    /// `args` and `named`: what the call was given, of which the inputs are the tensors.
+    py::object replay(const Objects& inputs, const py::tuple& args, const py::dict& named) const {
+        (void)whole();
         TakenRoom room(*this);
         room->inputs = inputs;
-        room->find_tensors();
+        room->tensors = inputs_of(inputs);
+        if (const auto why = computing([&] { return mismatch_of(room->tensors); })) out_of_order(*why);
         std::vector<Tensor> results = replay_of(room->tensors);
-        return given_back(results, *room);
+        std::vector<PyObject*> all;
+        for (const py::handle value : args) all.push_back(value.ptr());
+        py::tuple names(named.size());
+        size_t i = 0;
+        for (const auto [name, value] : named) {
+            names[i++] = name;
+            all.push_back(value.ptr());
+        }
+        return given_back(results, *room, all, names.ptr());
     }
 
-    int traverse(visitproc visit, void* arg) const { return call_ ? call_->traverse(visit, arg) : 0; }
+    int traverse(visitproc visit, void* arg) const {
+        const int stop = traverse_all(inputs_, visit, arg);
+        return stop || !call_ ? stop : call_->traverse(visit, arg);
+    }
     void clear() {
         const std::optional<CapturedCall> gone = std::move(call_);
         call_.reset();
+        const Objects inputs = std::move(inputs_);
+        inputs_.clear();
     }
 
   private:
     /// What a call needs; kept for the next one.
     struct Room {
-        std::vector<py::object> inputs, results;
+        Objects inputs, results, made;
         std::vector<Tensor*> tensors;
 
         void find_tensors() {
             for (const py::object& t : inputs) tensors.push_back(tensor_in(t.ptr()));
         }
-        void clear() { inputs.clear(), results.clear(), tensors.clear(); }
+        void clear() { inputs.clear(), results.clear(), made.clear(), tensors.clear(); }
     };
     /// A call within it, or of another thread, makes its own.
     class TakenRoom {
@@ -291,6 +236,14 @@ class Captured {
         std::unique_ptr<Room> room_;
     };
 
+    const ops::Capture& whole() const {
+        if (!call_) out_of_order("the capture is not finished");
+        return *capture_;
+    }
+    std::optional<std::string> mismatch_of(const std::vector<Tensor*>& inputs) const {
+        if (inputs.size() != count_) return fmt::format("{} tensors instead of {}", inputs.size(), count_);
+        return whole().mismatch(inputs);
+    }
     std::vector<Tensor> replay_of(const std::vector<Tensor*>& inputs) const {
         const std::vector<std::vector<uint8_t>> fed = capture_->feed();
         return computing([&] { return capture_->replay(inputs, fed); });
@@ -298,7 +251,11 @@ class Captured {
     /// None: the capture is of something else.
     std::optional<std::vector<Tensor>> replay_if_met(const std::vector<Tensor*>& inputs) const {
         using Results = std::optional<std::vector<Tensor>>;
-        if (capture_->is_fed()) return mismatch(inputs) ? Results() : replay_of(inputs);
+        if (inputs.size() != count_) return {};
+        if (capture_->is_fed()) {
+            const auto other = computing([&] { return mismatch_of(inputs); });
+            return other ? Results() : replay_of(inputs);
+        }
         std::shared_ptr<const Settings> now = settings_of_context();
         const bool known = now && now == fitting_;
         Results results = computing_with(now, [&] {
@@ -309,22 +266,21 @@ class Captured {
         return results;
     }
 
-    py::object given_back(std::vector<Tensor>& results, Room& room) const {
+    py::object given_back(std::vector<Tensor>& results, Room& room, std::span<PyObject* const> args,
+                          PyObject* names) const {
         for (Tensor& t : results) room.results.push_back(tensor_object(std::move(t)));
         for (const auto& [result, input] : call_->same) room.results[result] = room.inputs[input];
-        for (const auto& [holder, key, result] : call_->places) {
-            PyObject* const value = room.results[result].ptr();
-            const int failed = PyCell_Check(holder.ptr()) ? PyCell_Set(holder.ptr(), value)
-                               : PyDict_Check(holder.ptr()) || PyList_Check(holder.ptr())
-                                   ? PyObject_SetItem(holder.ptr(), key.ptr(), value)
-                                   : PyObject_SetAttr(holder.ptr(), key.ptr(), value);
-            if (failed) throw py::error_already_set();
-        }
-        return call_->value.of(room.results);
+        for (const auto& [holder, key, result] : call_->places)
+            put_in_place(holder.ptr(), key.ptr(), room.results[result].ptr());
+        return call_->value.of({room.results, args, names}, room.made);
     }
 
+    Objects inputs_;  ///< until it is finished
+    size_t count_ = 0;
     std::unique_ptr<ops::Capture> capture_;
-    std::optional<ops::Capture::Scope> scope_;
+    std::unique_ptr<ops::Capture::Scope> scope_;
+    std::thread::id thread_;  ///< of the scope
+    bool finished_ = false;
     std::optional<CapturedCall> call_;
     mutable std::unique_ptr<Room> room_;
     mutable std::shared_ptr<const Settings> fitting_;  ///< of the context that met it last, which nobody changes
@@ -405,7 +361,10 @@ void bind_capture(py::module_& m) {
                        py::custom_type_setup(&let_collect<Guards>))
         .def(py::init<>())
         .def("add", &Guards::add, py::arg("kind"), py::arg("place"),
-             "kind: same, content, tensor or length; place: (holder, key, value), of a length (holder,).")
+             "kind: same, content, tensor, length, keys, absent, object, function, bases or attribute; place: (holder, "
+             "key, "
+             "value), "
+             "of a length (holder,).")
         .def("sees", &Guards::sees, py::arg("first"))
         .def(
             "met", [](const Guards& g, std::vector<py::object> tensors) -> As<"list[Tensor] | int"> {
@@ -415,14 +374,14 @@ void bind_capture(py::module_& m) {
             py::arg("tensors"));
     py::class_<Captured>(m, "_Capture", "What a function does to tensors, to be done again.",
                          py::custom_type_setup(&let_collect<Captured>))
-        .def(py::init<const std::vector<Tensor*>&>(), py::arg("inputs"))
+        .def(py::init<Captured::Objects>(), py::arg("inputs"))
         .def("enter", &Captured::enter)
         .def("exit", &Captured::exit)
         .def("finish", &Captured::finish, py::arg("results"), py::arg("guards"), py::arg("args"), py::arg("named"),
              py::arg("value"), py::arg("same"), py::arg("places"))
         .def("difference", &Captured::difference, py::arg("other"))
         .def("mismatch", &Captured::mismatch, py::arg("inputs"))
-        .def("replay", &Captured::replay, py::arg("inputs"))
+        .def("replay", &Captured::replay, py::arg("inputs"), py::arg("args"), py::arg("named"))
         .def_property_readonly("launches", &Captured::actions, "Kernels and copies of a replay.")
         .def_property_readonly("own_bytes", &Captured::own_bytes, "Device memory that it keeps from call to call.");
     py::class_<Calls>(m, "_Calls", "Calls what was captured last, where it is the same call.",

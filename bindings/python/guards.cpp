@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "tensor_object_p.h"
 
@@ -47,53 +49,163 @@ class Guards::Content {
     std::vector<char> bytes_;
 };
 
-void Guards::add(const std::string& kind, const As<"tuple[Any, ...]">& place) {
-    const auto at = py::reinterpret_borrow<py::tuple>(place);
-    if (kind == "length")
-        rows_.push_back({Kind::length, at[0], {}, {}, PyObject_Size(py::object(at[0]).ptr())});
-    else
-        rows_.push_back({kind == "tensor" ? Kind::tensor : Kind::same, at[0], at[1], at[2]});
-    if (kind == "content") rows_.back().content = std::make_shared<const Content>(rows_.back().value.ptr());
+Guards::Kind Guards::kind_of(const std::string& name) {
+    static constexpr std::pair<std::string_view, Kind> kinds[] = {
+        {"same", Kind::same},   {"content", Kind::content},     {"tensor", Kind::tensor}, {"length", Kind::length},
+        {"keys", Kind::keys},   {"absent", Kind::absent},       {"object", Kind::object}, {"function", Kind::function},
+        {"bases", Kind::bases}, {"attribute", Kind::attribute},
+    };
+    for (const auto& [known, kind] : kinds)
+        if (name == known) return kind;
+    user_error(ErrorKind::Usage, "[_Guards] no kind of places is called '{}'", name);
+}
+
+void Guards::add(const std::string& name, const As<"tuple[Any, ...]">& place) {
+    const Kind kind = kind_of(name);
+    const auto given = py::reinterpret_borrow<py::tuple>(place);
+    const size_t wanted = kind == Kind::length ? 1 : 3;
+    if (!PyTuple_Check(place.ptr()) || given.size() < wanted)
+        user_error(ErrorKind::Usage, "[_Guards] a place is (holder, key, value), of a length (holder,)");
+    Row row{kind, given[0], {}, {}};
+    if (kind == Kind::length) {
+        row.length = PyObject_Size(row.holder.ptr());
+        if (row.length < 0) throw py::error_already_set();
+    } else {
+        row.key = given[1];
+        row.value = given[2];
+    }
+    const auto is_pair = [&] { return PyTuple_Check(row.value.ptr()) && PyTuple_GET_SIZE(row.value.ptr()) == 2; };
+    if ((kind == Kind::keys && !PyTuple_Check(row.value.ptr())) ||
+        (kind == Kind::function && !(PyFunction_Check(row.holder.ptr()) && is_pair())) ||
+        (kind == Kind::bases && !PyType_Check(row.holder.ptr())) ||
+        (kind == Kind::attribute && !PyUnicode_Check(row.key.ptr())))
+        user_error(ErrorKind::Usage, "[_Guards] {} is no place of kind '{}'", shown(place), name);
+    if (kind == Kind::bases) row.length = row.key.cast<Py_ssize_t>();
+    if (kind == Kind::content) row.content = std::make_shared<const Content>(row.value.ptr());
+    rows_.push_back(std::move(row));
 }
 
 int64_t Guards::met(std::vector<py::object>& tensors) const {
     for (size_t i = 0; i < rows_.size(); ++i) {
         const Row& row = rows_[i];
-        if (row.kind == Kind::length) {
-            if (PyObject_Size(row.holder.ptr()) != row.length) return static_cast<int64_t>(i);
-            continue;
-        }
-        PyObject* now = at(row);
-        if (!now) return static_cast<int64_t>(i);
-        if (row.kind == Kind::tensor) {
-            if (!tensor_in(now)) return static_cast<int64_t>(i);
-            tensors.push_back(py::reinterpret_borrow<py::object>(now));
-        } else if (now != row.value.ptr() && !equal(now, row.value.ptr())) {
-            return static_cast<int64_t>(i);
-        } else if (row.content && !row.content->is_that_of(now)) {
+        if (row.kind != Kind::tensor) {
+            if (holds(row)) continue;
+            PyErr_Clear();
             return static_cast<int64_t>(i);
         }
+        py::object now = at(row);
+        if (!now || !tensor_in(now.ptr())) return static_cast<int64_t>(i);
+        tensors.push_back(std::move(now));
     }
     return make_distinct(tensors) ? kMet : kOthersAreOne;
 }
 
-/// Borrowed; null: nothing is there.
-PyObject* Guards::at(const Row& row) {
-    PyObject* const holder = row.holder.ptr();
-    if (PyDict_Check(holder)) return PyDict_GetItem(holder, row.key.ptr());
-    if (PyCell_Check(holder)) return PyCell_GET(holder);
-    const bool list = PyList_Check(holder);
-    if (!list && !PyTuple_Check(holder)) {                 // which its holder keeps alive
-        const bool counted = PyLong_Check(row.key.ptr());  // of a deque
-        PyObject* found = counted ? PySequence_GetItem(holder, PyLong_AsSsize_t(row.key.ptr()))
-                                  : PyObject_GetAttr(holder, row.key.ptr());
-        if (!found) PyErr_Clear();
-        Py_XDECREF(found);
-        return found;
+/// Of other kinds than tensor; false with an error of Python's, too.
+bool Guards::holds(const Row& row) {
+    switch (row.kind) {
+        case Kind::length: return PyObject_Size(row.holder.ptr()) == row.length;
+        case Kind::keys: return has_keys(row);
+        case Kind::absent: return !at(row);
+        case Kind::object: return is_object(row);
+        case Kind::function: return is_function(row);
+        case Kind::bases: return is_class(row);
+        case Kind::attribute: {
+            PyObject* const now = PyObject_GenericGetAttr(row.holder.ptr(), row.key.ptr());
+            Py_XDECREF(now);  // compared alone
+            return now == row.value.ptr();
+        }
+        default: break;
     }
-    const Py_ssize_t i = PyLong_AsSsize_t(row.key.ptr());
-    if (i >= PySequence_Fast_GET_SIZE(holder)) return nullptr;
-    return list ? PyList_GET_ITEM(holder, i) : PyTuple_GET_ITEM(holder, i);
+    const py::object now = at(row);
+    if (!now || (now.ptr() != row.value.ptr() && !equal(now.ptr(), row.value.ptr()))) return false;
+    return !row.content || row.content->is_that_of(now.ptr());
+}
+
+bool Guards::has_keys(const Row& row) {
+    PyObject* const holder = row.holder.ptr();
+    PyObject* const then = row.value.ptr();
+    const Py_ssize_t count = PyTuple_GET_SIZE(then);
+    const auto is_next = [&](Py_ssize_t i, PyObject* key) {
+        if (i >= count) return false;
+        PyObject* const known = PyTuple_GET_ITEM(then, i);
+        return key == known || equal(key, known);
+    };
+    Py_ssize_t i = 0;
+    if (PyDict_CheckExact(holder)) {
+        PyObject *key = nullptr, *item = nullptr;
+        for (Py_ssize_t at = 0; PyDict_Next(holder, &at, &key, &item); ++i)
+            if (!is_next(i, py::reinterpret_borrow<py::object>(key).ptr())) return false;
+        return i == count;
+    }
+    const auto all = py::reinterpret_steal<py::object>(PyObject_GetIter(holder));
+    if (!all) return false;
+    while (const auto key = py::reinterpret_steal<py::object>(PyIter_Next(all.ptr())))
+        if (!is_next(i++, key.ptr())) return false;
+    return !PyErr_Occurred() && i == count;
+}
+
+bool Guards::is_object(const Row& row) {
+    PyObject* const holder = row.holder.ptr();
+    if (reinterpret_cast<PyObject*>(Py_TYPE(holder)) != row.key.ptr()) return false;
+    if (row.value.is_none()) return true;
+    static PyObject* const name = PyUnicode_InternFromString("__dict__");
+    const auto now = py::reinterpret_steal<py::object>(
+        Py_TYPE(holder)->tp_dictoffset ? PyObject_GenericGetDict(holder, nullptr) : PyObject_GetAttr(holder, name));
+    return now.is(row.value);
+}
+
+namespace {
+
+py::object namespace_of(PyTypeObject* type) {
+#if PY_VERSION_HEX >= 0x030C0000
+    return py::reinterpret_steal<py::object>(PyType_GetDict(type));
+#else
+    return py::reinterpret_borrow<py::object>(type->tp_dict);
+#endif
+}
+
+}  // namespace
+
+bool Guards::is_class(const Row& row) {
+    auto* const type = reinterpret_cast<PyTypeObject*>(row.holder.ptr());
+    return type->tp_mro == row.value.ptr() && PyObject_Size(namespace_of(type).ptr()) == row.length;
+}
+
+bool Guards::is_function(const Row& row) {
+    PyObject* const holder = row.holder.ptr();
+    const auto is_same = [](PyObject* now, PyObject* then) { return now == (then == Py_None ? nullptr : then); };
+    return PyFunction_GET_CODE(holder) == row.key.ptr() &&
+           is_same(PyFunction_GET_DEFAULTS(holder), PyTuple_GET_ITEM(row.value.ptr(), 0)) &&
+           is_same(PyFunction_GET_KW_DEFAULTS(holder), PyTuple_GET_ITEM(row.value.ptr(), 1));
+}
+
+/// Empty: nothing is there.
+py::object Guards::at(const Row& row) {
+    PyObject* const holder = row.holder.ptr();
+    PyObject* const key = row.key.ptr();
+    const auto borrowed = [](PyObject* found) { return py::reinterpret_borrow<py::object>(found); };
+    if (PyDict_Check(holder)) return borrowed(PyDict_GetItem(holder, key));
+    if (PyCell_Check(holder)) return borrowed(PyCell_GET(holder));
+    if (PyType_Check(holder))
+        return borrowed(PyDict_GetItem(namespace_of(reinterpret_cast<PyTypeObject*>(holder)).ptr(), key));
+    PyObject* found = nullptr;
+    if (PyContextVar_CheckExact(holder)) {
+        if (PyContextVar_Get(holder, nullptr, &found) < 0) PyErr_Clear();
+        return py::reinterpret_steal<py::object>(found);
+    }
+    if (PyLong_Check(key)) {
+        const Py_ssize_t i = PyLong_AsSsize_t(key);
+        const bool list = PyList_Check(holder);
+        if (list || PyTuple_Check(holder)) {
+            if (i < 0 || i >= PySequence_Fast_GET_SIZE(holder)) return PyErr_Clear(), py::object();
+            return borrowed(list ? PyList_GET_ITEM(holder, i) : PyTuple_GET_ITEM(holder, i));
+        }
+        found = PySequence_GetItem(holder, i);  // of a deque
+    } else if (PyUnicode_Check(key)) {
+        found = PyObject_GenericGetAttr(holder, key);  // which no code of the class answers
+    }
+    if (!found) PyErr_Clear();
+    return py::reinterpret_steal<py::object>(found);
 }
 
 bool Guards::equal(PyObject* now, PyObject* then) {
@@ -110,6 +222,10 @@ bool Guards::equal(PyObject* now, PyObject* then) {
 }
 
 void Guards::sees(const std::vector<size_t>& first) {
+    for (size_t i = 0; i < first.size(); ++i)
+        if (first[i] > i || first[first[i]] != first[i])
+            user_error(ErrorKind::Usage, "[_Guards] tensor {} is said to be tensor {}, which comes first nowhere", i,
+                       first[i]);
     places_.clear();
     size_t kept = 0;
     for (size_t i = 0; i < first.size(); ++i) places_.push_back(first[i] == i ? kept++ : places_[first[i]]);

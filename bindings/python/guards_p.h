@@ -28,7 +28,13 @@ class Guards {
 
   private:
     class Content;
-    enum class Kind : uint8_t { same, tensor, length };
+    /// same: holder[key] is the value, or an equal plain one; content: the bytes of the value too; tensor: some tensor is
+    /// there; length: of the holder; keys: of the holder, in their order; absent: the holder has no such key; object: the
+    /// holder is of type `key`, and its __dict__ is the value (None: it has none); function: the holder runs the code `key`,
+    /// with (__defaults__, __kwdefaults__) as value; bases: of a class with `key` members, its __mro__ is the value;
+    /// attribute: that of the holder, itself.
+    enum class Kind : uint8_t { same, content, tensor, length, keys, absent, object, function, bases, attribute };
+    static Kind kind_of(const std::string& name);
     struct Row {
         Kind kind;
         py::object holder, key, value;
@@ -40,7 +46,12 @@ class Guards {
             return 0;
         }
     };
-    static PyObject* at(const Row& row);
+    static py::object at(const Row& row);
+    static bool holds(const Row& row);
+    static bool has_keys(const Row& row);
+    static bool is_object(const Row& row);
+    static bool is_function(const Row& row);
+    static bool is_class(const Row& row);
     bool make_distinct(std::vector<py::object>& all) const;
 
     std::vector<Row> rows_;

@@ -5,75 +5,45 @@ import threading
 import types
 import warnings
 
-import numpy as np
-
 from . import _derivatives, _strata
-from ._reach import PLAIN, Reach
-from ._strata import Tensor, UsageError
+from ._jit_values import Arguments, Results, alike
+from ._reach import Reach
+from ._strata import UsageError
 
 STRIKES = 3  # calls in a row that differ
 FEW = 8  # captures, before a warning says why there are so many
 KEPT = 32
 
 
-def _parts(value, tensors, objects, path):
-    """A hashable description of nested containers, whose tensors and other objects are put in the lists."""
-    if type(value) is Tensor or not isinstance(value, (list, tuple, dict)) and isinstance(value, Tensor):
-        tensors.append(value)
-        return Tensor
-    if isinstance(value, (list, tuple)):
-        return type(value), *[_parts(item, tensors, objects, path) for item in value]
-    if isinstance(value, dict):
-        return dict, *[(key, _parts(item, tensors, objects, path)) for key, item in value.items()]
-    if isinstance(value, PLAIN):
-        return type(value), repr(value) if isinstance(value, (float, complex, np.generic)) else value
-    if isinstance(value, np.ndarray):
-        raise UsageError(f"[jit] {path} holds a NumPy array, whose values a captured function would keep: pass strata.Tensor(array)")
-    objects.append(value)
-    return object, id(value)
-
-
-def _described(value, results, path):
-    """What _Capture.finish takes; the tensors are added to results, each once."""
-    if isinstance(value, Tensor):
-        for i, known in enumerate(results):
-            if known is value:
-                return "tensor", i
-        results.append(value)
-        return "tensor", len(results) - 1
-    if isinstance(value, PLAIN):
-        return "plain", value
-    if isinstance(value, (list, tuple)):
-        return type(value), [_described(item, results, path) for item in value]
-    if isinstance(value, dict):
-        return dict, [(key, _described(item, results, path)) for key, item in value.items()]
-    raise UsageError(f"[jit] {path} gives a {type(value).__name__} back: tensors, plain values, and lists, tuples and dicts of them can be")
-
-
 class _Captured:
     """What a call did, with what it depended on."""
 
-    def __init__(self, function, args, kwargs, key, tensors, objects, name):
+    def __init__(self, function, args, kwargs, given, name):
+        tensors, objects = given.tensors, given.objects
         self.before = Reach(function, objects)
         self.guards = self.before.guards(tensors)
         self.inputs = self.guards.met(tensors)
+        if isinstance(self.inputs, int):
+            where = self.before.places[self.inputs].path if self.inputs >= 0 else name
+            raise UsageError(f"[jit] {where} gives another value each time it is looked at: take it outside, and pass it as an argument")
         self.capture = _strata._Capture(self.inputs)
         self.objects, self.confirmed, self.strange, exempt = objects, False, None, set()
+        self.is_fast = given.are_exact  # the C slot knows other containers by what they are, not by what is in them
         outer, _fed_places.exempt = _fed_places.exempt, exempt
         self.capture.enter()
         try:
             value = function(*args, **kwargs)
-            after, seen = Reach(function, objects), []
+            after, seen = Reach(function, objects), Arguments(args, kwargs, name)
             replaced, self.strange = self.before.changes(after, exempt)
-            if self.strange is None and (_parts((args, kwargs), seen, [], name) != key or any(a is not b for a, b in zip(seen, tensors))):
+            if self.strange is None and (seen.key != given.key or any(a is not b for a, b in zip(seen.tensors, tensors))):
                 self.strange = "a container among the arguments was changed"
-            results = []
-            self.value = _described(value, results, name)
-            places = [(p.holder, p.key, _described(p.value, results, name)[1]) for p in replaced]
-            same = [(i, k) for i, r in enumerate(results) for k, t in enumerate(self.inputs) if r is t]
+            results = Results(args, kwargs, after.has, name)
+            self.value = results.described(value)
+            places = [(p.holder, p.key, results.tensor(p.value)) for p in replaced]
+            same = [(i, k) for i, r in enumerate(results.tensors) for k, t in enumerate(self.inputs) if r is t]
             if self.strange is None:
                 self.guards = self.before.guards(tensors, exempt)
-            self.capture.finish(results, self.guards, args, kwargs, self.value, same, places)
+            self.capture.finish(results.tensors, self.guards, args, kwargs, self.value, same, places)
         finally:
             self.capture.exit()
             _fed_places.exempt = outer
@@ -82,8 +52,8 @@ class _Captured:
     def difference(self, other):
         if self.strange:
             return self.strange
-        if repr(self.value) != repr(other.value):
-            return "other plain values came back"
+        if not alike(self.value, other.value):
+            return "other plain values or containers came back"
         return self.capture.difference(other.capture)
 
 
@@ -106,6 +76,14 @@ def fed(numbers, owner, changes, dtype="float32", device=""):
     return _strata._fed(numbers, dtype, device)
 
 
+def _name_of(function):
+    """A function's own, of another callable object that of its class, of a partial one that of what it calls."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) else type(function).__name__
+
+
 class jit(_strata._Calls):
     """The function, run by a list of launches from the third call on: no graph is built, no Python of its body runs.
 
@@ -118,11 +96,13 @@ class jit(_strata._Calls):
 
     The first calls run the function and write down what it launches; two that do the same make the list, whose memory is
     planned once. The list belongs to what the calls were given: shapes, types, devices and settings, plain values among the
-    arguments, and what the function can reach by name: variables, attributes, containers, and the bytes of small arrays in
-    them (64 KiB). Where some of it is another, the function is traced anew, so each size of a tensor has a list of its own.
+    arguments, and what the function can reach by name: variables, modules that it imports, code and members of functions and
+    classes, attributes, containers and their order, and the bytes of small arrays in them (64 KiB). Where some of it is another, the function is traced anew, so each size of a tensor has a list of its own.
     Tensors that the body assigns to or leaves gradients in, tensors that it puts in place of others, and random numbers go on
-    as without jit. Arguments and results are tensors, plain values, and lists, tuples and dicts of them; modules and other
-    objects may be arguments too. Results have no past: gradients do not go through them, so loss.backward() belongs inside.
+    as without jit. The function may be a module, a functools.partial or another object that is called. Arguments and results are
+    tensors, plain values, and lists, tuples and dicts of them; modules and other objects may be arguments too, and objects that
+    were there before the call may come back. Results have no past: gradients do not go through them, so loss.backward() belongs
+    inside.
 
     UsageError for what a replay would not do again: reading values of tensors (item(), numpy(), if x > 0), NumPy arrays and
     random generators that the body uses (small arrays that objects hold are compared instead), tensors out of its sight, and,
@@ -149,6 +129,7 @@ class jit(_strata._Calls):
             raise UsageError(f"[jit] of a {type(function).__name__}: it takes a function")
         super().__init__()
         functools.update_wrapper(self, function, updated=())
+        self.__name__ = _name_of(function)
         self.function, self._known, self.reason = function, {}, None
         self.symbolic, self._warned = symbolic, False
         self._last, self._tracing = None, threading.Lock()
@@ -175,29 +156,28 @@ class jit(_strata._Calls):
             _strata._without_past(before)
 
     def _call(self, args, kwargs):
-        tensors, objects = [], []
-        key = _parts((args, kwargs), tensors, objects, self.__name__)
-        captured, inputs, _ = self._find(key, tensors)
+        given = Arguments(args, kwargs, self.__name__)
+        captured, inputs, _ = self._find(given)
         if captured and captured.confirmed:
             self._use(captured)
-            return captured.capture.replay(inputs)
+            return captured.capture.replay(inputs, args, kwargs)
         if not self._tracing.acquire(blocking=False):  # by another thread, which may wait for this one
             return self.function(*args, **kwargs)
         try:
-            candidate, _, why = self._find(key, tensors)
-            return self._trace(args, kwargs, key, tensors, objects, candidate, why)
+            candidate, _, why = self._find(given)
+            return self._trace(args, kwargs, given, candidate, why)
         finally:
             self._tracing.release()
 
     def _use(self, captured):
         self._last = captured
-        self._set_last(captured.capture if captured.confirmed else None)
+        self._set_last(captured.capture if captured.confirmed and captured.is_fast else None)
 
-    def _find(self, key, tensors):
+    def _find(self, given):
         """(the capture that fits, its inputs, why others do not)."""
         whys = []
-        for captured in tuple(self._known.get(key, ())):
-            inputs = captured.guards.met(tensors)
+        for captured in tuple(self._known.get(given.key, ())):
+            inputs = captured.guards.met(given.tensors)
             if isinstance(inputs, int):
                 whys.append(f"{captured.before.places[inputs].path} is another" if inputs >= 0 else "other tensors are one and the same")
                 continue
@@ -208,14 +188,14 @@ class jit(_strata._Calls):
         whys.append("other plain values or containers were given" if self._known else "it was called first")
         return None, None, whys[0]
 
-    def _trace(self, args, kwargs, key, tensors, objects, candidate, why):
+    def _trace(self, args, kwargs, given, candidate, why):
         before = _strata._any_sizes(self.symbolic)
         try:
-            now = _Captured(self.function, args, kwargs, key, tensors, objects, self.__name__)
+            now = _Captured(self.function, args, kwargs, given, self.__name__)
         finally:
             _strata._any_sizes(before)
         now.strikes, value, now.given = 1, now.given, None
-        known = self._known.setdefault(key, [])
+        known = self._known.setdefault(given.key, [])
         differs = now.strange
         if candidate:
             known.remove(candidate)

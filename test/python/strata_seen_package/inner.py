@@ -1,0 +1,3 @@
+"""A module of a package."""
+
+K = 2.0
