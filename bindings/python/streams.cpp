@@ -1,5 +1,8 @@
 #include "strata/runtime/stream.h"
 
+#include <algorithm>
+#include <atomic>
+
 #include "convert_p.h"
 #include "front_end_p.h"
 #include "strata/runtime/replay.h"
@@ -15,9 +18,46 @@ using runtime::Stream;
 /// A stream as Python sees it, the device's own included.
 struct PyStream {
     Device* device;
-    std::shared_ptr<Stream> stream;  ///< null: the device's own
-    std::vector<std::shared_ptr<Stream>> around = {};
+    std::shared_ptr<Stream> stream;      ///< null: the device's own
+    std::vector<uint64_t> entered = {};  ///< blocks that it is in, by their numbers
 };
+
+/// A block `with stream:` that a thread is in.
+struct StreamBlock {
+    uint64_t number;
+    Device* device;
+    std::shared_ptr<Stream> around;  ///< that of the thread when the block began
+};
+std::vector<StreamBlock>& stream_blocks() {
+    thread_local std::vector<StreamBlock> blocks;
+    return blocks;
+}
+
+void enter_stream(PyStream& s) {
+    static std::atomic<uint64_t> last{0};
+    runtime::refuse_in_recording("a stream is chosen");
+    s.entered.push_back(++last);
+    stream_blocks().push_back({s.entered.back(), s.device, Stream::change(*s.device, s.stream)});
+}
+
+/// The innermost of this thread's blocks of the stream ends; those within it stay in force.
+void leave_stream(PyStream& s) {
+    const auto is_of_stream = [&](const StreamBlock& b) {
+        return std::ranges::find(s.entered, b.number) != s.entered.end();
+    };
+    std::vector<StreamBlock>& all = stream_blocks();
+    const auto found = std::find_if(all.rbegin(), all.rend(), is_of_stream);
+    if (found == all.rend())
+        user_error(ErrorKind::Usage, "a stream is left that was not entered on this thread: use with stream:");
+    const auto within =
+        std::find_if(found.base(), all.end(), [&](const StreamBlock& b) { return b.device == found->device; });
+    std::erase(s.entered, found->number);
+    if (within != all.end())
+        within->around = std::move(found->around);
+    else
+        Stream::change(*found->device, std::move(found->around));
+    all.erase(std::prev(found.base()));
+}
 struct PyEvent {
     Device* device = nullptr;  ///< none: that of the stream that records it
     std::shared_ptr<Event> event = {};
@@ -70,16 +110,11 @@ void bind_stream(py::module_& m, py::class_<PyStream>& stream) {
         .def(
             "__enter__",
             [](PyStream& s) -> PyStream& {
-                runtime::refuse_in_recording("a stream is chosen");
-                s.around.push_back(Stream::change(*s.device, s.stream));
+                enter_stream(s);
                 return s;
             },
             py::return_value_policy::reference_internal)
-        .def("__exit__",
-             [](PyStream& s, const py::args&) {
-                 Stream::change(*s.device, std::move(s.around.back()));
-                 s.around.pop_back();
-             })
+        .def("__exit__", [](PyStream& s, const py::args&) { leave_stream(s); })
         .def_property_readonly(
             "ptr", [](const PyStream& s) { return s.device->api().stream_raw(handle(s)); },
             "The driver's handle as an int: a hipStream_t, a cudaStream_t; 0 is its default stream.")

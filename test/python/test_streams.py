@@ -1,5 +1,6 @@
 """strata.Stream and strata.Event: what is given to streams, in which order it is done, and what events say of time."""
 
+import random
 import threading
 
 import numpy as np
@@ -159,3 +160,55 @@ def test_mistakes_are_told():
     assert strata.default_device() in repr(strata.Stream()) and strata.default_device() in repr(strata.Event().record())
     with pytest.raises(strata.DeviceError, match="unknown device|no device"):
         strata.Stream("nowhere:0")
+
+
+def test_blocks_end_in_any_order_and_leave_the_others_in_force():
+    """The current stream is that of the last block that was entered and not left, whatever was left before."""
+    drawn, streams, blocks, own = random.Random(3), [strata.Stream() for _ in range(4)], [], strata.current_stream().ptr
+    for _ in range(400):
+        if blocks and drawn.random() < 0.55:
+            stream = drawn.choice(blocks)
+            stream.__exit__(None, None, None)
+            blocks.reverse()
+            blocks.remove(stream)  # the innermost of its blocks
+            blocks.reverse()
+        else:
+            blocks.append(drawn.choice(streams))
+            blocks[-1].__enter__()
+        assert strata.current_stream().ptr == (blocks[-1].ptr if blocks else own)
+    for stream in blocks:
+        stream.__exit__(None, None, None)
+    assert strata.current_stream().ptr == own
+
+
+def test_a_stream_is_left_by_whom_it_was_entered():
+    stream, failed = strata.Stream(), []
+    for entered in (False, True):
+        if entered:
+            with stream:
+                pass
+        with pytest.raises(strata.UsageError, match="was not entered on this thread"):
+            stream.__exit__(None, None, None)
+    with stream:
+
+        def leave():
+            try:
+                stream.__exit__(None, None, None)
+            except strata.UsageError as e:
+                failed.append(str(e))
+
+        thread = threading.Thread(target=leave)
+        thread.start()
+        thread.join()
+        assert "on this thread" in failed[0] and strata.current_stream().ptr == stream.ptr
+
+
+def test_a_thread_ends_inside_of_a_block():
+    def enter():
+        strata.Stream().__enter__()
+        (Tensor([1.0]) + 1).realize()
+
+    for _ in range(3):
+        thread = threading.Thread(target=enter)
+        thread.start()
+        thread.join()
