@@ -98,6 +98,7 @@ Tensor placed_at(const std::vector<Index>& indices, const Tensor& value, const S
     std::vector<int> flips;
     int axis = 0;
     for (const Index& entry : spelled_out(indices, shape)) {
+        if (entry.kind == Index::Kind::ellipsis) continue;
         if (entry.kind == Index::Kind::new_axis) {
             result.push_back(1);
             continue;

@@ -109,9 +109,9 @@ DType offset_dtype(int64_t elements) {
     return settings().check_indices && elements <= int_max(dtypes::int32) ? dtypes::int32 : dtypes::int64;
 }
 
-/// Integer tensors on several axes: the axes are made one, indexed by the offset into it.
-Tensor take_together(Tensor x, const std::vector<AdvancedIndex>& parts) {
-    bool adjacent = true;
+/// Integer tensors on several axes: the axes are made one, indexed by the offset into it. `adjacent`: nothing stands between
+/// them that takes no axis.
+Tensor take_together(Tensor x, const std::vector<AdvancedIndex>& parts, bool adjacent) {
     Shape shape, merged_sizes;
     std::vector<int> order;
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -157,7 +157,7 @@ std::vector<Index> without_masks(const std::vector<Index>& entries, const Shape&
     for (const Index& entry : entries) {
         if (!is_mask(entry)) {
             out.push_back(entry);
-            axis += entry.kind != Index::Kind::new_axis;
+            axis += entry.kind != Index::Kind::new_axis && entry.kind != Index::Kind::ellipsis;
             continue;
         }
         const Shape& mask = entry.indices.shape();
@@ -189,7 +189,7 @@ std::vector<Index> spelled_out(const std::vector<Index>& indices, const Shape& s
                     to_string(shape));
     std::vector<Index> out;
     for (const Index& i : indices) {
-        if (i.kind != Index::Kind::ellipsis)
+        if (i.kind != Index::Kind::ellipsis || !missing)
             out.push_back(i);
         else
             out.insert(out.end(), static_cast<size_t>(missing), Index::slice());
@@ -218,7 +218,12 @@ Tensor Tensor::index(const std::vector<Index>& indices) const {
     std::vector<AdvancedIndex> parts;
     Shape to;
     int axis = 0;
+    size_t before_dots = 0;  // parts before an ellipsis of no axes
     for (const Index& entry : entries) {
+        if (entry.kind == Index::Kind::ellipsis) {
+            before_dots = parts.size();
+            continue;
+        }
         if (entry.kind == Index::Kind::new_axis) {
             to.push_back(1);
             continue;
@@ -246,7 +251,7 @@ Tensor Tensor::index(const std::vector<Index>& indices) const {
         axis++;
     }
     Tensor x = picked(*this, picks).reshape(to);
-    return parts.empty() ? x : take_together(x, parts);
+    return parts.empty() ? x : take_together(x, parts, before_dots == 0 || before_dots == parts.size());
 }
 
 Tensor Tensor::take(const Tensor& indices, OptionalAxis axis) const {

@@ -14,7 +14,7 @@ AxisPick pick_slice(const Index& slice, int64_t n);
 int64_t checked_position(int64_t i, int64_t n, int axis);
 
 /// The entries with the ellipsis written out as whole slices, one for each source axis (a mask is one for all of its axes),
-/// and new axes.
+/// and new axes. An ellipsis of no axes stays.
 std::vector<Index> spelled_out(const std::vector<Index>& indices, const Shape& shape);
 
 /// Positions from 0 on, in a type that holds every position and every index. An index outside of the axis ends the kernel

@@ -1,5 +1,9 @@
 """x[...], take, gather, one_hot against NumPy."""
 
+import itertools
+import random
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -62,6 +66,26 @@ def test_integer_tensors(indices):
     same(t.take(ti % 2, axis=0), np.take(X, i % 2, axis=0))
     same(t.take(ti), np.take(X, i))
     same(t[:, i.astype(np.int32)], X[:, i])
+
+
+def test_numpys_place_of_axes_wherever_numbers_lists_masks_and_dots_stand():
+    """Of every order of up to four entries: the shape, and where an ellipsis of no axes stands between entries the values too."""
+    parts, keys = {"i": 1, "l": [0, 1, 1], "s": slice(None, None, 3), "n": None, "d": ...}, []
+    for length in (2, 3, 4, 5):
+        for letters in itertools.product(parts, repeat=length):
+            if letters.count("d") <= 1 and letters.count("l") >= 1 and sum(letter in "ils" for letter in letters) <= 3 and letters.count("n") <= 1:
+                keys.append(("".join(letters), tuple(parts[letter] for letter in letters)))
+    t = Tensor(X)
+    for letters, key in keys:
+        assert t[key].shape == X[key].shape, letters
+    between = [(letters, key) for letters, key in keys if re.search("[il].*d.*[il]", letters) and sum(letter in "ils" for letter in letters) == 3]
+    assert len(keys) > 300 and len(between) > 50
+    for letters, key in random.Random(2).sample(between, 12):
+        same(t[key], X[key])
+        same(Tensor(X + 1j)[key], X[key] + 1j)
+        y, want = t.clone(), X.copy()
+        y[key], want[key] = (value := np.arange(want[key].size).reshape(want[key].shape)), value
+        same(y, want)
 
 
 @pytest.mark.parametrize("name", ["int8", "uint8", "int32", "uint64"])
