@@ -70,6 +70,12 @@ void check_groups(std::string_view name, const Tensor& x, const Tensor& weight, 
                    to_string(x.shape()), to_string(weight.shape()), groups);
 }
 
+void check_window(std::string_view name, const Tensor& x, const Shape& window) {
+    if (window.empty() || window.size() > x.shape().size())
+        user_error(ErrorKind::Shape, "[{}] a window {} over shape {}: a number for each of the last axes", name,
+                   to_string(window), to_string(x.shape()));
+}
+
 }  // namespace
 
 Shape behind(const Shape& shape, size_t axes) { return {shape.begin() + static_cast<ptrdiff_t>(axes), shape.end()}; }
@@ -135,6 +141,7 @@ Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional
 
 Tensor max_pool(const Tensor& x, const Shape& window, const std::optional<Shape>& stride, const Shape& padding,
                 const Shape& dilation) {
+    check_window("max_pool", x, window);
     const Shape around = for_each("max_pool", "padding", padding, window.size(), 0);
     for (size_t i = 0; i < window.size(); ++i)
         if (around[i] * 2 > window[i])
@@ -150,6 +157,7 @@ Tensor max_pool(const Tensor& x, const Shape& window, const std::optional<Shape>
 
 Tensor avg_pool(const Tensor& x, const Shape& window, const std::optional<Shape>& stride, const Shape& padding,
                 bool count_padding) {
+    check_window("avg_pool", x, window);
     const Shape around = for_each("avg_pool", "padding", padding, window.size(), 0);
     std::vector<int> last;
     for (int i = -static_cast<int>(window.size()); i < 0; ++i) last.push_back(i);

@@ -53,6 +53,8 @@ std::vector<Tensor> Tensor::split(int64_t size, int axis) const {
 std::vector<Tensor> Tensor::chunk(int count, int axis) const {
     if (count <= 0) user_error(ErrorKind::Usage, "[chunk] {} pieces: the count must be positive", count);
     int64_t n = size(axis);
+    constexpr int kMostOfNothing = 1 << 16;
+    if (n == 0 && count <= kMostOfNothing) return split(Shape(static_cast<size_t>(count), 0), axis);
     return split(std::max<int64_t>(1, n / count + (n % count != 0)), axis);
 }
 

@@ -101,7 +101,7 @@ def targets():
                 yield Called(f"{module.__name__}.{name}", f, 6)
     yield Called("nn.rotary", nn.rotary, 6)
     for name, cls in vars(nn).items():
-        if isinstance(cls, type) and issubclass(cls, nn.Module) and cls not in (nn.Module, nn.MaxPool, nn.AvgPool):
+        if isinstance(cls, type) and issubclass(cls, nn.Module) and cls is not nn.Module:
             yield Called(f"nn.{name}", cls, 5, called, OF_A_FUNCTION if cls is nn.Sequential else DEEP)
     yield Called("Module.load_state_dict", nn.Linear(2, 2).load_state_dict, 6)
     for name, f in vars(optim).items():
@@ -110,5 +110,9 @@ def targets():
         elif isinstance(f, type) and issubclass(f, optim.Optimizer) and f is not optim.Optimizer:
             yield Called(f"optim.{name}", f, 5, stepped)
     yield Called("optim.LossScaler", optim.LossScaler, 8, lambda scaler, x, *more: (scaler(x), scaler.load_state_dict(x)))
-    for f in (strata.save, strata.load, strata.interpolate, strata.pad, strata.from_dlpack):
+    for f in (strata.grad, strata.value_and_grad, strata.checkpoint, strata.custom_gradient, lambda f=None, symbolic=False: strata.jit(f, symbolic=symbolic)):
+        yield Called(f"strata.{f.__name__.replace('<lambda>', 'jit')}", f, 8, lambda made, *given: made(TENSORS[(2,), "float32"]), OF_A_FUNCTION)
+    for f in (strata.vjp, strata.jvp):
+        yield Called(f"strata.{f.__name__}", f, 8, allowed=OF_A_FUNCTION)
+    for f in (strata.save, strata.load, strata.no_grad, strata.interpolate, strata.pad, strata.from_dlpack):
         yield Called(f"strata.{f.__name__}", f, 8)

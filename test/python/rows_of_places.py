@@ -46,7 +46,7 @@ def of_size(x, n, axis):
 
 
 def chunks(x, n, axis):
-    return of_size(x, max(1, -(-x.shape[axis] // n)), axis)
+    return of_size(x, -(-x.shape[axis] // n), axis) if x.shape[axis] else [x] * n
 
 
 def joined(d, call, numpy_call, anew):
