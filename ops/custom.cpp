@@ -169,11 +169,14 @@ UserKernel asm_kernel(std::vector<uint8_t> code_object, Dims grid, Dims block, s
         user_error(ErrorKind::Usage,
                    "[asm_kernel] the code object has no kernel: a whole file has .amdhsa_kernel directives; bare "
                    "instructions are given to asm_kernel as text, with args=");
-    if (name.empty() && object.kernels.size() != 1) {
+    const bool known = std::ranges::any_of(object.kernels, [&](const isa::KernelInfo& k) { return k.name == name; });
+    if (name.empty() ? object.kernels.size() != 1 : !known) {
         std::string names;
         for (const isa::KernelInfo& k : object.kernels) names += (names.empty() ? "" : ", ") + k.name;
-        user_error(ErrorKind::Usage, "[asm_kernel] the code object has {} kernels, say which by name: {}",
-                   object.kernels.size(), names);
+        if (name.empty())
+            user_error(ErrorKind::Usage, "[asm_kernel] the code object has {} kernels, say which by name: {}",
+                       object.kernels.size(), names);
+        user_error(ErrorKind::Usage, "[asm_kernel] the code object has no kernel '{}'; it has: {}", name, names);
     }
     if (name.empty()) name = object.kernels[0].name;
     return std::make_shared<runtime::CustomKernel>(

@@ -257,6 +257,8 @@ const KernelArgument hidden_arguments[] = {
     {"", "hidden_remainder_x", 2},   {"", "hidden_remainder_y", 2},   {"", "hidden_remainder_z", 2},
 };
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }
+
 }  // namespace
 
 Result<KernelSpec> Assembler::kernel(const KernelOptions& options) const {
@@ -267,6 +269,10 @@ Result<KernelSpec> Assembler::kernel(const KernelOptions& options) const {
     if (options.grid_dims < 1 || options.grid_dims > 3)
         return make_error(ErrorKind::Usage, "kernel '{}': grid_dims is {}; allowed are 1 to 3", options.name,
                           options.grid_dims);
+    if (options.name.empty() || std::ranges::any_of(options.name, is_control))
+        return make_error(ErrorKind::Usage,
+                          "kernel '{}': a kernel's name is one character or more, none of them a control character",
+                          options.name);
     spec.name = options.name;
     spec.lines = state_->lines;
     spec.args = state_->args;

@@ -175,10 +175,20 @@ Imported taken(const py::capsule& capsule, const char* name, const char* used) {
     return {&t, std::move(owner)};
 }
 
+DlpackDevice device_said_by(const py::object& x) {
+    const py::object said = x.attr("__dlpack_device__")();
+    try {
+        return said.cast<DlpackDevice>();
+    } catch (const py::cast_error&) {
+        user_error(ErrorKind::Usage,
+                   "[from_dlpack] __dlpack_device__() gives {}, not a pair (kind, number) of integers", shown(said));
+    }
+}
+
 /// x.__dlpack__, of a producer that knows version 1.0, or of one that does not: memory of the host, or with a `stream` that
 /// of a card, ready for it.
 Imported asked_for(const py::object& x, std::optional<int64_t> stream = {}) {
-    const auto device = x.attr("__dlpack_device__")().cast<DlpackDevice>();
+    const auto device = device_said_by(x);
     constexpr int kHosts[] = {1, 3, 11, 13};  // kDLCPU, kDLCUDAHost, kDLROCMHost, kDLCUDAManaged
     const bool on_host = std::ranges::find(kHosts, device.first) != std::end(kHosts);
     py::dict plain, named(py::arg("max_version") = py::make_tuple(1, 0));
@@ -285,8 +295,7 @@ std::optional<Tensor> shared_on_card(const py::object& x, runtime::Device& devic
 
 Tensor from_dlpack(const py::object& x, const std::string& place, As<"bool | None"> copy) {
     if (runtime::Device& card = runtime::device(place);
-        dlpack_device(card) != kHostOfDLPack &&
-        x.attr("__dlpack_device__")().cast<DlpackDevice>() == dlpack_device(card)) {
+        dlpack_device(card) != kHostOfDLPack && device_said_by(x) == dlpack_device(card)) {
         std::string why;
         const bool told = !copy.is_none();
         if (std::optional<Tensor> shared = shared_on_card(x, card, told && copy.cast<bool>(), why)) return *shared;
@@ -343,9 +352,12 @@ void bind_dlpack(py::module_& m, Class& c) {
         py::arg("dl_device") = py::none(), py::arg("copy") = py::none(), kShared);
     c.def("__dlpack_device__", [](const Tensor& t) { return dlpack_device(t); });
     m.attr("_MOST_AXES") = kMostAxes;
-    m.def("_from_dlpack", [](const py::object& x, const std::string& device, As<"bool | None"> copy) {
-        return from_dlpack(x, device, copy);
-    });
+    m.def(
+        "_from_dlpack",
+        [](const py::object& x, const std::string& device, As<"bool | None"> copy) {
+            return from_dlpack(x, device, copy);
+        },
+        py::arg("x"), py::arg("device"), py::arg("copy"));
 }
 
 }  // namespace strata::python

@@ -6,6 +6,7 @@
 #include "strata/codegen/compile/compile.h"
 #include "strata/codegen/kernel/numbers.h"
 #include "strata/core/uop/kernel.h"
+#include "strata/core/uop/walk.h"
 #include "strata/ops/custom.h"
 #include "strata/runtime/artifact.h"
 #include "strata/runtime/custom.h"
@@ -46,14 +47,26 @@ UOp parameter(const ops::KernelArgument& argument, int slot) {
     return codegen::number_parameter(slot, *std::get<runtime::Argument::Number>(argument.value.value).exact);
 }
 
+/// Buffers of the kernel are those that its function was given: another one has no memory, or is taken for one of them.
+void check_buffers(UOp sink, const std::vector<UOp>& given) {
+    for (UOp u : toposort(sink))
+        if (u.is(Op::param) && u.as<ParamArg>().space == Space::global && std::ranges::find(given, u) == given.end())
+            user_error(ErrorKind::Usage,
+                       "the kernel uses the buffer {}, which its function was not given: pass the tensor to "
+                       "custom_kernel, and use the buffer that the function gets for it",
+                       to_string(u));
+}
+
 /// A Python function over one UOp a parameter, and other values as they are -> the kernel it builds.
 Kernel uop_kernel(py::handle function, const std::vector<ops::KernelArgument>& arguments,
                   const std::vector<py::object>& values) {
     py::list params;
-    int slot = 0;
+    std::vector<UOp> given;
     for (size_t i = 0; i < arguments.size(); ++i) {
         GraphScope scope;
-        params.append(is_parameter(arguments[i]) ? from_uop(parameter(arguments[i], slot++)) : values[i]);
+        const bool own = is_parameter(arguments[i]);
+        if (own) given.push_back(parameter(arguments[i], static_cast<int>(given.size())));
+        params.append(own ? from_uop(given.back()) : values[i]);
     }
     py::object made = function(*params);
     py::object name = py::getattr(function, "__name__", py::str(""));
@@ -61,6 +74,7 @@ Kernel uop_kernel(py::handle function, const std::vector<ops::KernelArgument>& a
     UOp sink = to_uop(made);
     if (!sink.is(Op::sink))
         user_error(ErrorKind::Usage, "the kernel function must return uop.sink(...), got {}", to_string(sink));
+    check_buffers(sink, given);
     if (sink.as<SinkArg>().name.empty()) {
         std::string own = py::str(name);
         sink = make(Op::sink, dtypes::none, sink.src(), SinkArg{own == "<lambda>" ? "" : own});

@@ -4,10 +4,23 @@
 
 #include "strata/codegen/target/target.h"
 #include "strata/core/symbolic/symbolic.h"
+#include "strata/core/uop/walk.h"
 #include "uop_p.h"
 
 namespace strata::python {
 namespace {
+
+/// A loop does something with its range, or reads what it wrote: else it does the same again.
+void check_uses(UOp effect, const std::vector<UOp>& ranges) {
+    const std::vector<UOp> below = toposort(effect);
+    if (std::ranges::any_of(below, [](UOp u) { return u.is(Op::load) || u.is(Op::atomic_add); })) return;
+    for (UOp r : ranges) {
+        const Axis axis = range_arg(r).axis;
+        if (axis == Axis::global || axis == Axis::local || std::ranges::find(below, r) != below.end()) continue;
+        user_error(ErrorKind::Usage, "end closes {}, which the effect before it does not use: leave it out, or use it",
+                   to_string(r));
+    }
+}
 
 /// The member of an enum whose names are the rows of a table.
 template <class E>
@@ -91,7 +104,9 @@ void bind_memory(Class& c) {
     c.def(
         "end",
         [](const Handle& h, const py::args& ranges) {
-            return Handle(uop::end(effect(h.get()), ranges_of("end", ranges)));
+            const std::vector<UOp> closed = ranges_of("end", ranges);
+            check_uses(effect(h.get()), closed);
+            return Handle(uop::end(h.get(), closed));
         },
         "end(self, *ranges: UOp) -> UOp\n\nCloses ranges after this effect.");
 }
@@ -341,7 +356,9 @@ void bind_effects(Module& u) {
     u.def(
         "end",
         [](const Handle& h, const py::args& ranges) {
-            return Handle(uop::end(effect(h.get()), ranges_of("end", ranges)));
+            const std::vector<UOp> closed = ranges_of("end", ranges);
+            check_uses(effect(h.get()), closed);
+            return Handle(uop::end(h.get(), closed));
         },
         "end(effect: UOp, /, *ranges: UOp) -> UOp\n\nCloses the ranges after the effect.");
     u.def(

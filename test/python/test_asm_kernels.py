@@ -132,3 +132,21 @@ def test_errors_of_constants_have_their_place():
     c.address_of(c.constants(b"abc"), cdna3.s[2:3])
     with pytest.raises(strata.UsageError, match="constants"):
         c.code()
+
+
+@pytest.mark.parametrize("name", ["", "k\n.text", "k\0", "\x7f", "\t"])
+def test_names_that_no_kernel_has_are_refused_at_once(name):
+    with pytest.raises(strata.UsageError, match="control character"):
+        Assembler("gfx1100", name=name).finish(1)
+    if name:
+        with pytest.raises(strata.Error, match="control character"):
+            strata.asm_kernel("s_endpgm", name=name, arch="gfx1100", grid=1, block=32)
+
+
+def test_a_kernel_that_the_code_object_has_not_is_named_at_once():
+    image = Assembler("gfx1100", name="here")
+    image.emit_text("s_endpgm")
+    image = image.finish(1)
+    assert strata.asm_kernel(image, name="here", grid=1, block=32).name == "here"
+    with pytest.raises(strata.UsageError, match="no kernel 'there'; it has: here"):
+        strata.asm_kernel(image, name="there", grid=1, block=32)

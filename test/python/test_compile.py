@@ -99,3 +99,10 @@ def test_other_archs(arch):
 def test_sources_are_readable():
     source = strata.compile(Tensor.empty(2000, 37).sum(1)).source
     assert max(map(len, source.splitlines())) < 200 and "for (int" in source
+
+
+def test_what_cannot_be_compiled_is_said():
+    x = Tensor.empty(4) + 1
+    for what, named, said in [(lambda v: v, {}, "not a function: call a function"), (None, {}, "not a NoneType"), ([], {}, "not a list"), ([1], {}, "not a list"), ("x", {}, "not a str"), (x, {"arch": ["gfx1100"]}, r"arch is \['gfx1100'\]: the name of one"), (x, {"arch": None}, "arch is None")]:
+        with pytest.raises(strata.UsageError, match=said):
+            strata.compile(what, **named)

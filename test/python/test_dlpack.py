@@ -210,7 +210,7 @@ def test_versions_and_types_that_are_not_known_are_refused():
         strata.from_dlpack(changed(54, ctypes.c_uint16, 2))
     with pytest.raises(BufferError, match="code 2, 24 bits"):
         strata.from_dlpack(changed(53, ctypes.c_uint8, 24))
-    with pytest.raises(AttributeError):
+    with pytest.raises(strata.UsageError):
         strata.from_dlpack(object())
 
 
@@ -266,3 +266,23 @@ def test_what_others_write_to_results_of_a_captured_function_is_not_in_those_of_
         arrays = [written(t, 77) for t in results]
         assert all(a[0] == 77 for a in arrays)
     assert f.captures == 1 and x.tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("said", [5, "x", None, (1,), ("a", 0), [1.5, 0]], ids=str)
+def test_producers_that_say_nonsense_are_named(said):
+    class Producer:
+        def __dlpack__(self, **named):
+            return said
+
+        def __dlpack_device__(self):
+            return said
+
+    with pytest.raises(strata.UsageError, match=r"__dlpack_device__\(\) gives .*, not a pair"):
+        strata.from_dlpack(Producer())
+    Producer.__dlpack_device__ = lambda self: (1, 0)
+    with pytest.raises((strata.Error, TypeError, BufferError)) as caught:
+        strata.from_dlpack(Producer())
+    assert "arg0" not in str(caught.value)
+    for wrong in (object(), 5, None, "x", [1.0], Producer):
+        with pytest.raises(strata.UsageError, match="takes what has __dlpack__"):
+            strata.from_dlpack(wrong if wrong is not Producer else said)

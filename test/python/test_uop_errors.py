@@ -120,3 +120,32 @@ def test_an_effect_has_no_value_to_compute_with(name, number):
             getattr(operator, name)(a, b)
     with pytest.raises(strata.DTypeError, match="is an effect: it has no value"):
         uop.where(value() > 0.0, effect, number)
+
+
+OTHERS = {
+    "of another slot": lambda: uop.placeholder(4, "float32", "global", 7), "of another size": lambda: uop.placeholder(8, "float32", "global", 0),
+    "of another type": lambda: uop.placeholder(4, "int32", "global", 0), "of a kernel with more": lambda: uop.placeholder(4, "float32", "global", 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("use", [lambda out, other, i: other[i].store(uop.const(1, other[i].dtype)), lambda out, other, i: out[i].store(other[i].load().cast("float32")),
+                                 lambda out, other, i: uop.group(out[i].store(1.0), uop.atomic_add(other[i], uop.const(1, other[i].dtype)))])
+def test_a_buffer_that_the_function_was_not_given_is_refused_at_once(name, use):
+    def kernel(out):
+        i = uop.range(4, 0, "global")
+        return uop.sink(use(out, OTHERS[name](), i).end(i))
+
+    with pytest.raises(strata.UsageError, match="which its function was not given"):
+        Tensor.empty(4).custom_kernel(kernel=kernel)
+
+
+@pytest.mark.parametrize("axis", ["loop", "reduce", "upcast", "unroll", "group"])
+def test_a_loop_that_would_do_the_same_again_is_refused_at_once(axis):
+    out, i, j = uop.placeholder(8, "float32", "global"), uop.range(8, 0, "global"), uop.range(3, 1, axis)
+    for close in (lambda e: e.end(i, j), lambda e: uop.end(e, j), lambda e: uop.end(uop.group(e, out[i].store(2.0)), j, i)):
+        with pytest.raises(strata.UsageError, match=r"end closes range .* which the effect before it does not use"):
+            close(out[i].store(1.0))
+    for effect in (uop.atomic_add(out[0], 1.0), out[i].store(out[i].load() * 2.0), out[j].store(1.0)):
+        assert effect.end(j).op == "end"
+    assert out[0].store(1.0).end(i).op == "end"  # every thread of the grid does it
