@@ -26,12 +26,6 @@ std::optional<Scheduled> schedule_of(const Winner& winner, const codegen::Kernel
     return Scheduled{*scheduled, *actions};
 }
 
-/// Whether this search is not to be made again. A recording has those go on that ended early.
-bool is_enough(const Winner& winner) {
-    if (winner.beam && winner.beam < settings().beam) return false;
-    return winner.stopped.empty() || Recording::number() == 0;
-}
-
 std::string_view text_of(Stopped stopped) {
     switch (stopped) {
         case Stopped::no: return "";
@@ -40,6 +34,13 @@ std::string_view text_of(Stopped stopped) {
         case Stopped::interrupted: return "interrupted";
     }
     STRATA_CHECK(false, "no reason to stop a search");
+}
+
+/// Whether this search is not to be made again. One that was interrupted goes on; a recording has those go on that ended early.
+bool is_enough(const Winner& winner) {
+    if (winner.stopped == text_of(Stopped::interrupted)) return false;
+    if (winner.beam && winner.beam < settings().beam) return false;
+    return winner.stopped.empty() || Recording::number() == 0;
 }
 
 void print(const codegen::Kernel& kernel, const SearchResult& found, double seconds) {
