@@ -45,7 +45,8 @@ void bind_nn(py::module_& m) {
            "read, so "
            "they must be finite.\nscale: 1 / sqrt(d) by default.");
     nn.def("cross_entropy", &cross_entropy, py::arg("logits"), py::arg("target"), py::arg("reduction") = "mean",
-           "-log_softmax(logits)[target]: logits (n, classes, ...) or (classes,), target integers (n, ...) or ().");
+           "-log_softmax(logits)[target]: logits (n, classes, ...) or (classes,), target integers (n, ...) or (). A "
+           "negative class counts from the last one,\nas an index does.");
 }
 
 using Counts = As<"int | Sequence[int]">;

@@ -11,8 +11,23 @@ expression through Tensor.custom_kernel.
 
 import sys as _sys
 
-from . import _strata
-from ._strata import (
+
+def _refuse_other_interpreters():
+    """Before the extension is loaded, which would wait for ever for the main interpreter's lock."""
+    for name in ("_interpreters", "_xxsubinterpreters"):  # of Python 3.13 on, and of those before
+        try:
+            interpreters = __import__(name)
+        except ImportError:
+            continue
+        if interpreters.get_current() != interpreters.get_main():
+            raise ImportError("strata is of the main interpreter alone: import it there, or start a process of its own")
+        return
+
+
+_refuse_other_interpreters()
+
+from . import _strata  # noqa: E402
+from ._strata import (  # noqa: E402
     ArgumentError,
     Artifact,
     AssemblyError,
@@ -108,6 +123,7 @@ def _repr_html(self):
 
 
 def _delitem(self, place):
+    """__delitem__(self, place) -> Never"""
     raise UsageError(f"[del] a tensor of shape {self.shape} keeps its elements: make another one, x[mask] or strata.cat([x[:i], x[i + 1 :]])")
 
 
