@@ -22,8 +22,9 @@ import numpy as _np
 from numpy.linalg import LinAlgError
 
 from . import _derivatives, _strata
+from ._narrow import rounded_once
 from ._namespace.movement import matmul, matrix_transpose, tensordot, vecdot
-from ._strata import DTypeError, ShapeError, Tensor, Unsupported, UsageError, stack, where
+from ._strata import DTypeError, ShapeError, Tensor, Unsupported, UsageError, dtypes, stack, where
 
 __all__ = [
     "LinAlgError", "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose",
@@ -66,6 +67,7 @@ def outer(x1, x2, /):
     return x1.unsqueeze(1) * x2.unsqueeze(0)
 
 
+@rounded_once
 def cross(x1, x2, /, *, axis=-1):
     """The cross product along an axis of size 3 that both have; the others broadcast."""
     x1, x2 = _tensor(x1), _tensor(x2)
@@ -127,12 +129,14 @@ def _floating(name, x):
     return x
 
 
+@rounded_once
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     """sum(|x|^ord)^(1 / ord) along axes, or over all elements. ord: a number, inf (the largest |x|), -inf (the smallest), 0
     (how many are not 0). Real."""
     return _norm_of("vector_norm", _tensor(x), axis, keepdims, ord)
 
 
+@rounded_once
 def matrix_norm(x, /, *, keepdims=False, ord="fro"):
     """Norms of matrices. ord: "fro" sqrt(sum |x|^2), "nuc" the sum of the singular values, 2 and -2 the largest and the
     smallest of them, 1 and -1 the largest and smallest sum of |x| of a column, inf and -inf of a row. Real."""
@@ -151,6 +155,7 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):
     return found if keepdims else found.squeeze((-2, -1))
 
 
+@rounded_once
 def norm(x, /, ord=None, axis=None, keepdims=False):
     """numpy.linalg.norm: over one axis, or all of them without an order, the norm of vectors; over two that of matrices."""
     x = _tensor(x)
@@ -164,6 +169,7 @@ def norm(x, /, ord=None, axis=None, keepdims=False):
     return found.movedim((-2, -1), (first, second)) if keepdims else found
 
 
+@rounded_once
 def matrix_power(x, n, /):
     """x @ x @ ..., n times, by squaring; of negative n the inverse's power."""
     x = _matrices("matrix_power", x, square=True)
@@ -195,7 +201,7 @@ def _on_host(square=False, rule=None):
             name = f.__name__
             given = [_matrices(name, x, square) if i == 0 else _tensor(x) for i, x in enumerate(matrices)]
             for x in given:
-                if x.dtype.part.name not in ("float32", "float64"):
+                if x.dtype.part not in (dtypes.float32, dtypes.float64):
                     raise DTypeError(f"[{name}] takes float32, float64, complex64 and complex128, not {x.dtype.name}; cast first")
             wanted = any(_strata._wants_gradient(x) for x in given)
             if wanted and (rule is None or any(x.dtype.is_complex for x in given)):

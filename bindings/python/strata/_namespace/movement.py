@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .. import _strata
+from .._narrow import rounded_once
 from .._strata import ShapeError, Tensor, UsageError
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ def cumulative_prod(x: Tensor, /, *, axis: int | None = None, dtype: DTypeLike |
     return _accumulated("cumulative_prod", x, axis, dtype, include_initial)
 
 
+@rounded_once
 def diff(x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
     """Each element less the one before it, n times over; prepend and append are joined to x along the axis first."""
     if n < 0:

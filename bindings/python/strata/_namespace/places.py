@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from .. import _strata
 from .._checks import integer, real, shown
+from .._narrow import rounded_once
 from .._strata import DTypeError, ShapeError, Tensor, UsageError
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def _resized(x: Tensor, axis: int, size: int, scale: float | Fraction, linear: b
     return (below * (1 - t) + above * t).cast(x.dtype)
 
 
+@rounded_once
 def interpolate(x: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None, mode: Literal["nearest", "linear"] = "nearest", align_corners: bool = False) -> Tensor:
     """x (n, channels, sizes) resized: to `size` or by `scale_factor`, one number or one an axis. 'linear' goes along each axis, as PyTorch's linear, bilinear and trilinear."""
     axes = x.ndim - 2

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .. import _strata
+from .._narrow import rounded_once
 from .._strata import ShapeError, Tensor, UsageError
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def _contracted(a: Tensor, left: list[str], b: Tensor, right: list[str], keep: s
     return y.reshape([size[name] for name in names]), names
 
 
+@rounded_once
 def einsum(subscripts: str, *operands: ArrayLike) -> Tensor:
     """numpy.einsum: 'ij,jk->ik'. Products of two at a time, from the left, as matrix products; '...' broadcasts."""
     tensors = [x if isinstance(x, Tensor) else Tensor(x) for x in operands]
@@ -115,6 +117,7 @@ def kron(a: Tensor, b: Tensor, /) -> Tensor:
     return spread.reshape([m * k for m, k in zip(first, second)])
 
 
+@rounded_once
 def cdist(a: Tensor, b: Tensor, /, p: float = 2.0) -> Tensor:
     """Distances (..., n, m) of the points a (..., n, d) and b (..., m, d): the p-norms of their differences."""
     if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-1]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as _np
 
 from .. import _derivatives, _strata
+from .._narrow import rounded_once
 from .._strata import DTypeError, ShapeError, Tensor, UsageError
 from . import searching
 
@@ -37,6 +38,7 @@ def nanprod(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     return _without(x, 1).prod(axis, keepdims)
 
 
+@rounded_once
 def nanmean(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The mean of what is not NaN; NaN of nothing."""
     if x.dtype.is_integer or x.dtype.is_bool:
@@ -44,14 +46,15 @@ def nanmean(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     return nansum(x, axis, keepdims) / _counted(x, axis, keepdims)
 
 
+@rounded_once
 def nanvar(x: Tensor, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     """The variance of what is not NaN, divided by its count - correction."""
-    wide = x.cast("float32") if not x.dtype.is_float or x.dtype.itemsize < 4 else x
+    wide = x if x.dtype.is_float else x.cast("float32")
     apart = wide - nanmean(wide, axis, True)
-    out = nansum(apart.square(), axis, keepdims) / (_counted(x, axis, keepdims) - correction).maximum(0).cast(wide.dtype)
-    return out.cast(x.dtype) if x.dtype.is_float else out
+    return nansum(apart.square(), axis, keepdims) / (_counted(x, axis, keepdims) - correction).maximum(0).cast(wide.dtype)
 
 
+@rounded_once
 def nanstd(x: Tensor, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     """The square root of nanvar."""
     return _strata._root_of(nanvar(x, axis, correction, keepdims), 2)
@@ -90,6 +93,14 @@ def _kept(x: Tensor, shape: Sequence[int], axes: list[int], keepdims: bool) -> T
     return x.reshape([1 if at in axes else n for at, n in enumerate(shape)]) if keepdims else x
 
 
+def _between(below: Tensor, above: Tensor, t: float) -> Tensor:
+    """So far from below to above; a sum of parts where one is infinite, or their difference is."""
+    apart = above - below
+    near = below + apart * t if t < 0.5 else above - apart * (1 - t)
+    return _strata.where(apart.isfinite(), near, below * (1 - t) + above * t)
+
+
+@rounded_once
 def quantile(x: Tensor, q: float | Sequence[float], axis: Axes = None, keepdims: bool = False) -> Tensor:
     """What a part q of the elements is not above, between two of them linearly; NaN where there is one. Several q: a new first axis."""
     if not isinstance(q, (int, float)):
@@ -107,8 +118,7 @@ def quantile(x: Tensor, q: float | Sequence[float], axis: Axes = None, keepdims:
     low = math.floor(place)
     out = ordered[..., low]
     if place > low:
-        below, above, t = out, ordered[..., low + 1], place - low
-        out = _strata.where(below == above, below, below + (above - below) * t if t < 0.5 else above - (above - below) * (1 - t))
+        out = _between(out, ordered[..., low + 1], place - low)
     return _kept(_strata.where(ordered[..., -1].isnan(), math.nan, out), x.shape, axes, keepdims)
 
 
@@ -119,12 +129,14 @@ def _of_nothing(x: Tensor, axis: Axes, keepdims: bool) -> Tensor | None:
     return None if lines.shape[-1] else _kept(out, x.shape, axes, keepdims)
 
 
+@rounded_once
 def median(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The middle of the ordered elements, between two the mean of both, as NumPy's (PyTorch's is the lower); NaN where there is one, and of nothing."""
     none = _of_nothing(x, axis, keepdims)
     return quantile(x, 0.5, axis, keepdims) if none is None else none
 
 
+@rounded_once
 def nanmedian(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The median of what is not NaN; NaN of nothing."""
     none = _of_nothing(x, axis, keepdims)
@@ -133,7 +145,7 @@ def nanmedian(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     lines, axes = _lines(x if x.dtype.is_float else x.cast("float32"), axis)
     ordered, count = lines.sort().contiguous(), _counted(lines, -1, True)
     middle = [ordered.gather(-1, ((count - 1 + more) // 2).maximum(0)).squeeze(-1) for more in (0, 1)]
-    return _kept(_strata.where(middle[0] == middle[1], middle[0], (middle[0] + middle[1]) * 0.5), x.shape, axes, keepdims)
+    return _kept(_between(*middle, 0.5), x.shape, axes, keepdims)
 
 
 def kthvalue(x: Tensor, k: int, axis: int = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
@@ -188,6 +200,7 @@ def _logcumsumexp(x: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
     return _running(x), lambda g: _to_running(g, x, _logcumsumexp(x).contiguous())
 
 
+@rounded_once
 def logcumsumexp(x: Tensor, axis: int) -> Tensor:
     """log(cumsum(exp(x))), each sum about the largest of its terms: of eight neighbours, of 64, and so on."""
     lines = x.movedim(axis, -1)
@@ -203,6 +216,11 @@ def bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Te
         raise UsageError(f"[bincount] {low} is in x: it counts what is not below 0")
     given = Tensor.ones(x.size, dtype="int64") if weights is None else weights
     return Tensor.zeros(max(high + 1, minlength), dtype=given.dtype).scatter_add(0, x, given)
+
+
+@rounded_once
+def _density(counts: Tensor, edges: Tensor) -> Tensor:
+    return counts / counts.sum() / (edges[1:] - edges[:-1])
 
 
 def histogram(x: Tensor, bins: int | Tensor = 10, range: tuple[float, float] | None = None, density: bool = False, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -222,7 +240,7 @@ def histogram(x: Tensor, bins: int | Tensor = 10, range: tuple[float, float] | N
     inside = (place >= 0) & (place < n)
     given = Tensor.ones(x.size, dtype="int64") if weights is None else weights.reshape(-1)
     counts = Tensor.zeros(n, dtype=given.dtype).scatter_add(0, _strata.where(inside, place, 0), _strata.where(inside, given, 0))
-    return counts / counts.sum() / (edges[1:] - edges[:-1]) if density else counts, edges
+    return _density(counts, edges) if density else counts, edges
 
 
 def unique(x: Tensor, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False) -> Tensor | tuple[Tensor, ...]:
@@ -232,14 +250,15 @@ def unique(x: Tensor, return_index: bool = False, return_inverse: bool = False, 
     return (found.values, *more) if more else found.values
 
 
+@rounded_once
 def multinomial(weights: Tensor, num_samples: int, replacement: bool = False) -> Tensor:
     """Positions (..., num_samples) in weights (..., n), each as likely as its weight; without replacement each at most once. See manual_seed."""
     *rest, n = weights.shape
     if not replacement:
         if num_samples > n:
             raise UsageError(f"[multinomial] {num_samples} of {n} without replacement")
-        noise = -(-Tensor.rand(*rest, n).log()).log()
+        noise = -(-Tensor.rand(*rest, n, device=weights.device).log()).log()
         return (weights.log() + noise).topk(num_samples)[1]
     ends = weights.cumsum(-1)
-    at = Tensor.rand(*rest, num_samples) * ends[..., -1:]
+    at = Tensor.rand(*rest, num_samples, dtype=ends.dtype if ends.dtype.is_float else "float32", device=weights.device) * ends[..., -1:]
     return (ends.unsqueeze(-2) <= at.unsqueeze(-1)).sum(-1).minimum(n - 1)

@@ -1,6 +1,7 @@
 """Activations as modules, one row each; those with `glu` halve an axis: one half gates the other (Shazeer 2020)."""
 
 from .._checks import check_all, real
+from .._narrow import rounded_once
 from .._strata import ArgumentError, ShapeError
 from .module import Module
 
@@ -8,13 +9,20 @@ __all__ = []
 
 
 def softplus(x):
-    above = x > 0
-    return above.where(x, 0) + (above.where(-x, x).exp() + 1).log()
+    return x.logaddexp(0.0)
 
 
 def _exponential_below(x):
     """exp(x) - 1 below 0; at 0 of the slope that it has there."""
-    return (x > 0).where(0, x).exp() - 1
+    return (x > 0).where(0, x).expm1()
+
+
+def _mish(x):
+    """x tanh(log(1 + e^x)) = x n / (n + 2), n = e^x (e^x + 2): nothing cancels. Above 0 by e^-x, which does not overflow."""
+    above = x > 0
+    t = above.where(-x, x).exp()
+    n = above.where(t * 2 + 1, t * (t + 2))
+    return x * (n / (n + above.where(t * t * 2, 2)))
 
 
 def _halves(x, axis):
@@ -39,7 +47,7 @@ _ROWS = {
     "GELU": (lambda x: x.gelu(), "x * Phi(x), exact."),
     "GELUTanh": (lambda x: x.gelu_tanh(), "The tanh approximation of GELU."),
     "SiLU": (lambda x: x.silu(), "x * sigmoid(x)."),
-    "Mish": (lambda x: x * softplus(x).tanh(), "x * tanh(softplus(x))."),
+    "Mish": (_mish, "x * tanh(softplus(x))."),
     "Softplus": (softplus, "log(1 + exp(x)), without overflow."),
     "Softsign": (lambda x: x / (x.abs() + 1), "x / (1 + |x|)."),
     "Sigmoid": (lambda x: x.sigmoid(), "1 / (1 + exp(-x))."),
@@ -59,6 +67,8 @@ _ROWS = {
 
 
 def _module(name, function, meaning):
+    computed = rounded_once(function)
+
     def __init__(self, **values):
         known = function.__code__.co_varnames[1 : function.__code__.co_argcount]
         if unknown := [v for v in values if v not in known]:
@@ -71,7 +81,7 @@ def _module(name, function, meaning):
         self.values = values
 
     return type(name, (Module,), {
-        "__doc__": meaning, "__module__": __name__, "__init__": __init__, "forward": lambda self, x: function(x, **self.values),
+        "__doc__": meaning, "__module__": __name__, "__init__": __init__, "forward": lambda self, x: computed(x, **self.values),
         "_describes": lambda self: ", ".join(f"{k}={v}" for k, v in self.values.items()),
     })  # fmt: skip
 

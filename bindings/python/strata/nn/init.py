@@ -20,13 +20,19 @@ def _fans(shape):
     return shape[1] * window, shape[0] * window
 
 
+def _drawn(draw, shape, dtype):
+    """Numbers of at least 32 bits: what is made of them is rounded once."""
+    narrow = Tensor.zeros(0, dtype=dtype).dtype.itemsize < 4
+    return draw(shape, dtype="float32" if narrow else dtype)
+
+
 def uniform(shape, low=0.0, high=1.0, dtype="float32"):
     """Uniform in [low, high)."""
-    return Tensor.rand(shape, dtype=dtype) * (high - low) + low
+    return (_drawn(Tensor.rand, shape, dtype) * (high - low) + low).cast(dtype)
 
 
 def normal(shape, mean=0.0, std=1.0, dtype="float32"):
-    return Tensor.randn(shape, dtype=dtype) * std + mean
+    return (_drawn(Tensor.randn, shape, dtype) * std + mean).cast(dtype)
 
 
 def zeros(shape, dtype="float32"):

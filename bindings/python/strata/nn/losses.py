@@ -8,6 +8,8 @@ import math
 
 from .. import _strata
 from .._checks import check_all
+from .._derivatives import custom_gradient as _custom_gradient
+from .._narrow import rounded_once as _rounded_once
 from .._strata import ShapeError, Tensor, UsageError
 from ..functional import cross_entropy as _cross_entropy
 from .activations import softplus as _softplus
@@ -25,6 +27,12 @@ def _alike(name, x, *others):
     for other in others:
         if isinstance(other, Tensor) and other.shape != x.shape:
             raise ShapeError(f"[{name}] shapes {x.shape} and {other.shape} differ")
+
+
+def _cross_of_logits(x, target):
+    """target softplus(-x) + (1 - target) softplus(x), of which no part cancels another."""
+    above = x > 0
+    return above.where(x * (1 - target), -x * target) + above.where(-x, x).exp().log1p()
 
 
 def l1(x, target, reduction="mean"):
@@ -55,7 +63,10 @@ def log_cosh(x, target, reduction="mean"):
     """log(cosh(x - target)), without overflow."""
     _alike("log_cosh", x, target)
     d = x - target
-    return _reduced(d + _softplus(d * -2) - math.log(2), reduction)
+    is_near = d.abs() < 20  # beyond, what is missing is below half an ulp
+    near = is_near.where(d, 0)
+    by_square = (near.expm1().square() * (-near).exp() * 0.5).log1p()  # cosh d = 1 + (e^d - 1)^2 / (2 e^d)
+    return _reduced(is_near.where(by_square, d.abs() - math.log(2)), reduction)
 
 
 def cross_entropy(logits, target, label_smoothing=0.0, reduction="mean"):
@@ -78,30 +89,42 @@ def nll(log_probabilities, target, reduction="mean"):
     return _reduced(-log_probabilities.gather(1, target.unsqueeze(1)).squeeze(1), reduction)
 
 
+@_custom_gradient
+def _binary_cross(x, target):
+    """The slope is that without the limit of the logarithms, and finite at 0 and 1."""
+    yes, no = x.log().maximum(-100), (-x).log1p().maximum(-100)
+
+    def back(g):
+        return g * (x - target) / (x * (1 - x)).maximum(_TINY), g * (no - yes)
+
+    return -(target * yes + (1 - target) * no), back
+
+
 def binary_cross_entropy(x, target, reduction="mean"):
     """-(target log x + (1 - target) log(1 - x)) of probabilities x; logarithms not below -100, as in PyTorch."""
     _alike("binary_cross_entropy", x, target)
-    return _reduced(-(target * x.log().maximum(-100) + (1 - target) * (1 - x).log().maximum(-100)), reduction)
+    return _reduced(_binary_cross(x, target), reduction)
 
 
 def binary_cross_entropy_with_logits(x, target, reduction="mean"):
     """binary_cross_entropy of sigmoid(x), without overflow."""
     _alike("binary_cross_entropy_with_logits", x, target)
-    return _reduced(_softplus(x) - x * target, reduction)
+    return _reduced(_cross_of_logits(x, target), reduction)
 
 
 def focal(x, target, gamma=2.0, reduction="mean"):
     """binary_cross_entropy_with_logits times (1 - p)^gamma, p what is given to the right answer (Lin et al. 2017)."""
     _alike("focal", x, target)
-    p = x.sigmoid()
-    right = p * target + (1 - p) * (1 - target)
-    return _reduced((_softplus(x) - x * target) * (1 - right) ** gamma, reduction)
+    wrong = x.sigmoid() * (1 - target) + (-x).sigmoid() * target
+    return _reduced(_cross_of_logits(x, target) * wrong**gamma, reduction)
 
 
 def kl_div(log_probabilities, target, reduction="mean"):
     """target * (log target - log_probabilities) of probabilities `target`; 0 where they are 0."""
     _alike("kl_div", log_probabilities, target)
-    return _reduced((target > 0).where(target * (target.maximum(_TINY).log() - log_probabilities), 0.0), reduction)
+    seen = target > 0
+    apart = seen.where(target, 1).log() - seen.where(log_probabilities, 0)
+    return _reduced(seen.where(target * apart, 0.0), reduction)
 
 
 def poisson_nll(x, target, reduction="mean"):
@@ -169,7 +192,7 @@ def ctc(log_probabilities, targets, input_lengths, target_lengths, blank=0, redu
     """Connectionist temporal classification (Graves et al. 2006): -log of the sum over all alignments.
 
     log_probabilities (steps, n, classes); targets (n, most labels) of integers; lengths are lists of n ints. mean divides each
-    by its number of labels first.
+    by its number of labels first. Targets that no alignment fits have the loss infinity, and no gradient.
     """
     if log_probabilities.ndim != 3 or targets.ndim != 2:
         raise ShapeError(f"[ctc] shapes {log_probabilities.shape} and {targets.shape}: it takes (steps, n, classes) and (n, most labels)")
@@ -184,7 +207,7 @@ def ctc(log_probabilities, targets, input_lengths, target_lengths, blank=0, redu
     extended = is_label.where(label, blank)
     before = extended.pad([(0, 0), (2, 0)], value=-1).shrink([(0, n), (0, size)])
     may_skip = is_label & (extended != before) & (place.reshape(1, size) >= 2)
-    never = -1e30
+    never = -math.inf
     emitted = log_probabilities.gather(2, extended.unsqueeze(0).expand(steps, n, size))
     alpha = (place.reshape(1, size) < 2).where(emitted[0], never)
     lengths = Tensor(list(input_lengths), device=log_probabilities.device).unsqueeze(1)
@@ -205,7 +228,15 @@ def ctc(log_probabilities, targets, input_lengths, target_lengths, blank=0, redu
 
 def _logsumexp3(a, b, c):
     top = a.maximum(b).maximum(c).detach()
-    return ((a - top).exp() + (b - top).exp() + (c - top).exp()).log() + top
+    top = top.isfinite().where(top, 0)
+    total = (a - top).exp() + (b - top).exp() + (c - top).exp()
+    none = total == 0  # no alignment ends here, and none has a slope
+    return none.where(-math.inf, none.where(1, total).log() + top)
+
+
+for _name, _function in [*globals().items()]:
+    if not _name.startswith("_") and getattr(_function, "__module__", None) == __name__:
+        globals()[_name] = _rounded_once(_function)
 
 
 check_all(globals(), __name__, is_total=True)

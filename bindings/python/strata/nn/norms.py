@@ -3,6 +3,7 @@
 import math
 
 from .._checks import check_all, integer, real
+from .._narrow import rounded_once
 from .._strata import ShapeError, Tensor, UsageError, realize
 from ..functional import layernorm, rmsnorm
 from .layers import parameter
@@ -45,14 +46,9 @@ class RMSNorm(Module):
         return f"{self.width}"
 
 
-def _wide(x):
-    return x if x.dtype.itemsize >= 4 else x.cast("float32")
-
-
 def _normalised(x, axes, eps):
-    wide = _wide(x)
-    centred = wide - wide.mean(axes, keepdims=True)
-    return (centred * (centred.square().mean(axes, keepdims=True) + eps).rsqrt()).cast(x.dtype)
+    centred = x - x.mean(axes, keepdims=True)
+    return centred * (centred.square().mean(axes, keepdims=True) + eps).rsqrt()
 
 
 class _OfChannels(Module):
@@ -87,6 +83,7 @@ class GroupNorm(_OfChannels):
         super().__init__(channels, eps, affine, dtype)
         self.groups = groups
 
+    @rounded_once
     def forward(self, x):
         self._check(x)
         of_groups = x.reshape(x.shape[0], self.groups, math.prod(x.shape[1:]) // self.groups)
@@ -102,6 +99,7 @@ class InstanceNorm(_OfChannels):
     def __init__(self, channels, eps=1e-5, affine=False, dtype="float32"):
         super().__init__(channels, eps, affine, dtype)
 
+    @rounded_once
     def forward(self, x):
         self._check(x)
         return self._scaled(_normalised(x, tuple(range(2, x.ndim)), self.eps))
@@ -120,6 +118,7 @@ class BatchNorm(_OfChannels):
         self.running_mean = Tensor.zeros(channels, dtype=dtype).contiguous().realize()
         self.running_var = Tensor.ones(channels, dtype=dtype).contiguous().realize()
 
+    @rounded_once
     def forward(self, x):
         self._check(x)
         if not self.training:
@@ -129,13 +128,12 @@ class BatchNorm(_OfChannels):
         count = math.prod(x.shape[a] for a in axes)
         if count < 2:
             raise UsageError(f"[BatchNorm] of shape {x.shape} in training: a channel needs two values or more")
-        wide = _wide(x)
-        mean = wide.mean(axes, keepdims=True)
-        var = (wide - mean).square().mean(axes, keepdims=True)
+        mean = x.mean(axes, keepdims=True)
+        var = (x - mean).square().mean(axes, keepdims=True)
         self._mix(self.running_mean, mean, 1)
         self._mix(self.running_var, var, count / (count - 1))
         realize([mean, var, self.running_mean, self.running_var])  # what comes finds them in memory
-        return self._scaled(((wide - mean) * (var + self.eps).rsqrt()).cast(x.dtype))
+        return self._scaled((x - mean) * (var + self.eps).rsqrt())
 
     def _mix(self, running, batch, scale):
         batch = batch.detach().reshape(self.channels).cast(running.dtype)

@@ -4,6 +4,7 @@ import math
 
 from .. import _strata
 from .._checks import check_all, integer
+from .._narrow import rounded_once
 from .._strata import ShapeError, Tensor, UsageError
 from ..functional import linear
 from . import init
@@ -51,6 +52,7 @@ class GRU(_Recurrent):
     gates = 3
 
     def forward(self, x, state=None):
+        @rounded_once
         def step(given, kept, state):
             reset, update = (given[0] + kept[0]).sigmoid(), (given[1] + kept[1]).sigmoid()
             new = (given[2] + reset * kept[2]).tanh()
@@ -66,6 +68,7 @@ class LSTM(_Recurrent):
     gates = 4
 
     def forward(self, x, state=None):
+        @rounded_once
         def step(given, kept, state):
             take, keep, new, show = (g + k for g, k in zip(given, kept))
             cell = keep.sigmoid() * state[1] + take.sigmoid() * new.tanh()

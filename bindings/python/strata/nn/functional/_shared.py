@@ -1,23 +1,7 @@
-"""What the functions of torch's names have in common: how losses are reduced, where narrow types are rounded, arguments a number or one an axis."""
+"""What the functions of torch's names have in common: how losses are reduced, arguments a number or one an axis."""
 
-import functools
-
-from ..._strata import Tensor, UsageError, promote
-
-
-def rounded_once(function):
-    """It computed in float32 where its tensors are narrower floats; its result is rounded to their common type, once."""
-
-    @functools.wraps(function)
-    def wide(*given, **named):
-        tensors = [x for x in (*given, *named.values()) if isinstance(x, Tensor) and x.dtype.is_float]
-        if all(x.dtype.itemsize >= 4 for x in tensors):
-            return function(*given, **named)
-        common = functools.reduce(promote, (x.dtype for x in tensors))
-        out = function(*(widened(x) for x in given), **{name: widened(x) for name, x in named.items()})
-        return tuple(rounded(x, common) for x in out) if isinstance(out, tuple) else rounded(out, common)
-
-    return wide
+from ..._narrow import rounded_once  # noqa: F401
+from ..._strata import Tensor, UsageError
 
 
 def widened(x):
