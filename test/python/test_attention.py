@@ -1,4 +1,4 @@
-"""Attention is one kernel, recognised by its algebra, with the values of NumPy in float64."""
+"""Attention is one kernel, recognised by its algebra, with the values of NumPy in float64; its masks, caches and positions."""
 
 import re
 
@@ -261,3 +261,22 @@ def test_a_layer_of_a_transformer_is_seven_kernels():
 
     counts = [len(strata.compile(Transformer(layers)(tokens(0))).kernels) for layers in (1, 2)]
     assert counts[1] - counts[0] == 7
+
+
+@pytest.mark.parametrize("mask", ["boolean", "float32", "float16"])
+def test_a_layer_that_continues_a_cache_sees_what_the_whole_would(mask):
+    m, x = nn.MultiheadAttention(8, 2, causal=True, rope=100.0), Tensor.randn(1, 6, 8).realize()
+    keep = np.ones((6, 6), bool)
+    keep[2:, 1] = False
+    given = Tensor(keep) if mask == "boolean" else Tensor(np.where(keep, 0.0, -np.inf)).cast(mask)
+    whole, cache = m(x, mask=given).numpy(), nn.KVCache()
+    parts = [m(x[:, a:b], mask=given[a:b, :b], cache=cache).numpy() for a, b in ((0, 4), (4, 5), (5, 6))]
+    np.testing.assert_allclose(np.concatenate(parts, 1), whole, atol=1e-6)
+
+
+@pytest.mark.parametrize("start", [0, 5, 10_000, 100_000, 1_000_000, 2**31, 12345.75, -3])
+def test_rotary_positions_are_as_exact_far_away(start):
+    angle = (start + np.arange(3)[:, None]) * 10000.0 ** (-np.arange(32) / 32)
+    for dtype, most in (("float32", 5e-7), ("bfloat16", 2**-8 * 1.5)):
+        y = nn.rotary(Tensor.ones(1, 3, 64, dtype=dtype), start=start).cast("float32").numpy()[0]
+        assert np.abs(y - np.concatenate([np.cos(angle) - np.sin(angle), np.cos(angle) + np.sin(angle)], 1)).max() < most

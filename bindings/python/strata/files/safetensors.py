@@ -82,14 +82,14 @@ def load(path, device):
 
 
 def save(file, tensors, metadata):
-    names = {dtype: name for name, dtype in TYPES.items()}
+    names = {_strata.dtypes.__dict__[dtype]: name for name, dtype in TYPES.items()}
     if "__metadata__" in tensors or not all(isinstance(text, str) for pair in metadata.items() for text in pair):
         raise _strata.UsageError("[save] metadata of safetensors are texts by name, and no tensor is called __metadata__")
     header, end = {"__metadata__": metadata} if metadata else {}, 0
     for name, t in sorted(tensors.items(), key=lambda item: (-item[1].dtype.itemsize, item[0])):  # so that all are aligned
-        if t.dtype.name not in names:
+        if t.dtype not in names:
             raise _strata.DTypeError(f"[save] '{name}' is {t.dtype.name}, which safetensors has not: cast it")
-        header[name] = {"dtype": names[t.dtype.name], "shape": list(t.shape), "data_offsets": [end, end + t.nbytes]}
+        header[name] = {"dtype": names[t.dtype], "shape": list(t.shape), "data_offsets": [end, end + t.nbytes]}
         end += t.nbytes
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)

@@ -1,6 +1,9 @@
 """Attention with several heads, rotary positions, and a cache of keys and values."""
 
 import math
+from fractions import Fraction
+
+import numpy as np
 
 from .. import _strata
 from .._checks import check_all, integer, real
@@ -8,6 +11,23 @@ from .._strata import ShapeError, Tensor, UsageError
 from ..functional import scaled_dot_product_attention
 from .layers import Linear
 from .module import Module
+
+
+_TURN = 2**64
+
+
+def _in_turn(turns):
+    """Parts of a turn as integers of 64 bits, of which sums and products leave out whole turns."""
+    return Tensor(np.array([int(Fraction(t) * _TURN) % _TURN for t in turns], np.uint64))
+
+
+def _angles(positions, pairs, start, base):
+    """(positions, pairs) in [-pi, pi], as exact far from 0 as near it: rates are float64, their multiples integers."""
+    rates = [base ** (-i / pairs) / (2 * math.pi) for i in range(pairs)]
+    turns = (Tensor.arange(positions) + math.floor(start)).cast("uint64").unsqueeze(1) * _in_turn(rates)
+    if rest := start - math.floor(start):
+        turns = turns + _in_turn([rest * rate for rate in rates])
+    return turns.bitcast("int64").bitwise_right_shift(32).cast("float32") * (2 * math.pi / 2**32)
 
 
 def rotary(x, start=0, base=10000.0):
@@ -22,8 +42,7 @@ def rotary(x, start=0, base=10000.0):
     positions, width = x.shape[-2:]
     if width % 2:
         raise ShapeError(f"[rotary] the width {width} of shape {x.shape} is odd")
-    rate = (Tensor.arange(width // 2, dtype="float32") * (-2 / width) * math.log2(base)).exp2()
-    angle = (Tensor.arange(positions, dtype="float32") + float(start)).unsqueeze(1) * rate
+    angle = _angles(positions, width // 2, start, base)
     cos, sin = angle.cos(), angle.sin()
     a, b = x.split(width // 2, -1)
     return _strata.cat([a * cos - b * sin, b * cos + a * sin], -1).cast(x.dtype)
@@ -88,7 +107,7 @@ class MultiheadAttention(Module):
         if causal and start:  # queries are the last positions of the keys
             causal = False
             seen = Tensor.arange(key.shape[2]) <= (Tensor.arange(x.shape[1]) + start).unsqueeze(1)
-            mask = seen if mask is None else mask & seen if mask.dtype.name == "bool" else mask + seen.where(0.0, -float("inf"))
+            mask = seen if mask is None else mask & seen if mask.dtype.is_bool else mask + seen.where(0.0, -float("inf"))
         shared = self.heads // self.kv_heads
         if shared > 1:
             key, value = (self._repeated(t, shared) for t in (key, value))

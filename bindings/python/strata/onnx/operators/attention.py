@@ -120,7 +120,7 @@ def flex_attention(step, inputs, scope):
     groups = q.shape[1] // k.shape[1]
     k, v = (repeated(x, groups) for x in (k, v))
     root = math.sqrt(how.get("scale", 1 / math.sqrt(q.shape[-1])))
-    precision = type_name(how["softmax_precision"]) if how.get("softmax_precision") else "float64" if kind.name == "float64" else "float32"
+    precision = type_name(how["softmax_precision"]) if how.get("softmax_precision") else "float64" if kind == _strata.dtypes.float64 else "float32"
     compute = precision if precision in ("float32", "float64") else "float32"
     q, k, v = (x.cast(compute) for x in (q, k, v))
     scores = ((q * root) @ (k.transpose(-1, -2) * root)).cast(precision)

@@ -24,7 +24,7 @@ def to_type(x, name, saturate=1):
         bits = (x.cast("int32") if x.dtype.is_float else x.cast("int64")) & (high - low)
         return Narrow(_strata.where(bits > high, bits - (high - low + 1), bits).cast(NARROW[name]), name)
     if name in LARGEST and saturate:
-        x = (x if x.dtype.name == "float64" else x.cast("float32")).clip(-LARGEST[name], LARGEST[name])
+        x = (x if x.dtype == _strata.dtypes.float64 else x.cast("float32")).clip(-LARGEST[name], LARGEST[name])
     return x.cast(name)
 
 

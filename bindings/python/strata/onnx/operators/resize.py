@@ -99,7 +99,7 @@ def resize(x, roi=None, scales=None, sizes=None, *, mode="nearest", coordinate_t
             x = x.take(on_device(ROUNDED[nearest_mode](at).clip(0, n - 1).astype(numpy.int64), x), axis)
             continue
         index, weights = taps(at, n, factor, mode, antialias, exclude_outside, cubic_coeff_a)
-        x = _weighted(x if x.dtype.name == "float64" else x.cast("float32"), axis, index, weights)
+        x = _weighted(x if x.dtype == _strata.dtypes.float64 else x.cast("float32"), axis, index, weights)
     if outside is not None:
         x = _strata.where(outside, extrapolation_value, x)
     if kind.is_integer and x.dtype.is_float:

@@ -264,7 +264,7 @@ def compress(x, condition, *, axis=None):
 
 
 def unique(x, *, axis=None, sorted=1):
-    array = x.numpy() if x.dtype.name != "bfloat16" else x.cast("float32").numpy()
+    array = x.numpy() if x.dtype != _strata.dtypes.bfloat16 else x.cast("float32").numpy()
     _, first, inverse, counts = numpy.unique(array, return_index=True, return_inverse=True, return_counts=True, axis=axis)
     order = numpy.arange(len(first)) if sorted else numpy.argsort(first)
     rank = numpy.empty_like(order)

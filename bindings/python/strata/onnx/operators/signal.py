@@ -23,7 +23,7 @@ def dft(x, dft_length=None, axis=None, *, inverse=0, onesided=0, version=20):
     size, kind = x.shape[at], x.dtype
     n = _one(dft_length, 2 * (size - 1) if inverse and onesided else size)
     real = x.shape[-1] == 1
-    x = x if kind.name == "float64" else x.cast("float32")
+    x = x if kind == _strata.dtypes.float64 else x.cast("float32")
     signal = x[..., 0] if real else _strata.complex(x[..., 0], x[..., 1])
     if inverse:
         out = fft.irfft(signal, n=n, axis=at).unsqueeze(-1) if onesided else _pairs(fft.ifft(signal, n=n, axis=at))
@@ -39,7 +39,7 @@ def stft(x, frame_step, window=None, frame_length=None, *, onesided=1):
     """x (n, samples, 1 or 2), or (n, samples) -> (n, frames, frequencies, 2)."""
     kind, real = x.dtype, x.ndim == 2 or x.shape[-1] == 1
     length = _one(frame_length, window.shape[0] if window is not None else x.shape[1])
-    x = x if kind.name == "float64" else x.cast("float32")
+    x = x if kind == _strata.dtypes.float64 else x.cast("float32")
     parts = [x if x.ndim == 2 else x[..., i] for i in range(1 if real else 2)]
     frames = [functional.windows(part, [length], [_one(frame_step)]) for part in parts]
     if window is not None:
