@@ -29,14 +29,14 @@ def kind_of(node):
 
 
 def weight(proto, device):
-    """Floats are tensors; integers, of which shapes are made, stay on the host until they meet one."""
+    """(the weight, its array). Floats are tensors; integers, of which shapes are made, stay on the host until they meet one."""
     if proto.data_location == proto.EXTERNAL:
         raise UsageError(f"[onnx] the weight '{proto.name}' is in a file beside the model: load the model by its file's name")
     try:
         if min(proto.dims, default=0) < 0:
             raise ValueError(f"its shape is {tuple(proto.dims)}")
         array = package().numpy_helper.to_array(proto)
-        return array if array.dtype.kind in "iub" or array.dtype.name in NARROW else to_tensor(array, device)
+        return array if array.dtype.kind in "iub" or array.dtype.name in NARROW else to_tensor(array, device), array
     except Exception as e:  # sizes that are not those of the bytes, types that are not there
         raise UsageError(f"[onnx] the weight '{proto.name}' cannot be read: {type(e).__name__}: {str(e)[:300]}") from None
 
@@ -101,15 +101,21 @@ class Graph:
         self.version, self.device = version, device
         self.inputs, self.outputs = [row.name for row in graph.input], [row.name for row in graph.output]
         self.types = [Declared.of(row.type) for row in graph.output]
-        self.weights = {row.name: weight(row, device) for row in graph.initializer}
+        self.weights, self.small, self.values = {}, {}, {}
+        for row in graph.initializer:
+            self._hold(row.name, *weight(row, device))
         seen = {"", *outside, *self.weights, *self.inputs}
         self.steps = []
         for node in graph.node:
             self._add(node, seen)
         if missing := [name or "without a name" for name in self.outputs if name not in seen or not name]:
             raise UsageError(f"[onnx] nothing gives the output {', '.join(missing)}")
-        small = {name: w for name, w in self.weights.items() if isinstance(w, Tensor) and w.size <= host.LARGEST_KNOWN and w.dtype.is_float}
-        self.small, self.values = {name: hash(w.uop) for name, w in small.items()}, {name: as_array(w) for name, w in small.items()}
+
+    def _hold(self, name, value, array):
+        """A weight; of small ones of floats what the host knows, and of which value it is that."""
+        self.weights[name] = value
+        if isinstance(value, Tensor) and value.size <= host.LARGEST_KNOWN:
+            self.small[name], self.values[name] = hash(value.uop), array
 
     def _add(self, node, seen):
         if not all(isinstance(name, str) for name in (*node.input, *node.output, *(a.name for a in node.attribute))):
@@ -125,14 +131,14 @@ class Graph:
             raise UsageError(f"[onnx] {node.op_type} '{node.name}' gives '{twice}', which is there already")
         seen |= {*node.output}
         if kind_of(node) == "Constant" and node.output and node.attribute and node.attribute[0].HasField("t"):
-            self.weights[node.output[0]] = weight(node.attribute[0].t, self.device)
+            self._hold(node.output[0], *weight(node.attribute[0].t, self.device))
             return
         step = _step(node, self.version, self.device, parts)
         if step.kind != "Constant" or not step.outputs:
             self.steps.append(step)
         else:
             array = host.evaluated(step, [], self.version)[0]
-            self.weights[step.outputs[0]] = array if array.dtype.kind in "iub" else to_tensor(array, self.device)
+            self._hold(step.outputs[0], array if array.dtype.kind in "iub" else to_tensor(array, self.device), array)
 
     def run(self, scope):
         """Its outputs; the values by name, those of the graphs around too, become more."""

@@ -8,7 +8,7 @@ import numpy
 from ... import _namespace as namespace
 from ... import _strata, functional
 from ..._strata import Tensor, Unsupported
-from .common import filled, in_float32, numbers, on_device, over_places, positions, wide, within_host
+from .common import filled, in_float32, is_narrow, numbers, on_device, over_places, positions, wide, within_host
 
 
 def sides(x, window, strides, dilations, pads, auto_pad):
@@ -39,12 +39,13 @@ def each(given, window, usual=1):
     return list(given or [usual] * len(window))
 
 
-@in_float32
 def conv(x, weight, bias=None, *, kernel_shape=None, strides=None, pads=None, dilations=None, group=1, auto_pad="NOTSET"):
-    window = weight.shape[2:]
+    """In float32 behind the padding: matrix instructions take narrow elements that a padding gives."""
+    window, kind = weight.shape[2:], x.dtype
     strides, dilations = each(strides, window), each(dilations, window)
     x = padded(x, sides(x, window, strides, dilations, pads, auto_pad))
-    return functional.conv(x, weight, bias, strides, 0, dilations, group)
+    out = functional.conv(wide(x), wide(weight), None if bias is None else wide(bias), strides, 0, dilations, group)
+    return out.cast(kind) if is_narrow(x) else out
 
 
 @in_float32
@@ -59,6 +60,8 @@ def conv_transpose(x, weight, bias=None, *, kernel_shape=None, strides=None, pad
         lost = [a - b for a, b in zip(whole, wanted)]
         less = [i // 2 if auto_pad == "SAME_UPPER" else i - i // 2 for i in lost]
         pads = [*less, *(a - b for a, b in zip(lost, less))]
+    if pads[:n] == pads[n:] and min(pads, default=0) >= 0 and all(o < max(s, d) for o, s, d in zip(more, strides, dilations)):
+        return functional.conv_transpose(x, weight, bias, strides, pads[:n], more, dilations, group)
     y = functional.conv_transpose(x, weight, None, strides, 0, 0, dilations, group)
     y = padded(y, [(-pads[i], more[i] - pads[i + n]) for i in range(n)])
     return y if bias is None else y + bias.reshape([-1, *[1] * n])
