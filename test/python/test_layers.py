@@ -420,3 +420,11 @@ def test_batch_norm_reduces_its_batch_once():
         norm(x).realize()
         counted.append(strata.stats().kernels)
     assert counted[-1] <= 4, counted
+
+
+def test_alignments_that_cannot_be_cost_infinity_and_have_no_gradient(rng):
+    logits = Tensor(rng.uniform(-1, 1, (3, 2, 4))).requires_grad_()
+    loss = losses.ctc(logits.log_softmax(-1), Tensor([[1, 1, 1], [2, 3, 0]]), [3, 3], [3, 2], reduction="none")
+    got, slopes = loss.numpy(), strata.gradients(loss.sum(), [logits])[0].numpy()
+    assert got[0] == np.inf and np.isfinite(got[1])
+    assert (slopes[:, 0] == 0).all() and np.isfinite(slopes).all() and (slopes[:, 1] != 0).all()

@@ -220,17 +220,29 @@ def ctc(log_probabilities, targets, input_lengths, target_lengths, blank=0, redu
         alpha = (lengths > t).where(ways + emitted[t], alpha)
     ends = Tensor(list(target_lengths), device=log_probabilities.device).unsqueeze(1) * 2
     done = (place.reshape(1, size) == ends) | (place.reshape(1, size) == ends - 1)
-    loss = -done.where(alpha, never).logsumexp(1)
+    loss = -_log_of_sum(done.where(alpha, never), 1)
     if reduction == "mean":
         loss = loss / Tensor([float(max(length, 1)) for length in target_lengths], device=loss.device)
     return _reduced(loss, reduction)
 
 
 def _logsumexp3(a, b, c):
-    top = a.maximum(b).maximum(c).detach()
-    top = top.isfinite().where(top, 0)
-    total = (a - top).exp() + (b - top).exp() + (c - top).exp()
-    none = total == 0  # no alignment ends here, and none has a slope
+    top = _finite(a.maximum(b).maximum(c))
+    return _log_of((a - top).exp() + (b - top).exp() + (c - top).exp(), top)
+
+
+def _log_of_sum(x, axis):
+    top = _finite(x.max(axis, keepdims=True))
+    return _log_of((x - top).exp().sum(axis), top.squeeze(axis))
+
+
+def _finite(top):
+    return top.isfinite().where(top, 0).detach()
+
+
+def _log_of(total, top):
+    """log(total) + top; a sum of nothing, to which no alignment leads, is -infinity and has no slope."""
+    none = total == 0
     return none.where(-math.inf, none.where(1, total).log() + top)
 
 
