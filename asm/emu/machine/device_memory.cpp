@@ -78,14 +78,15 @@ Result<uint64_t> DeviceMemory::take(const FreeRanges::Request& request) {
         pooled_ = quarantined_ + free_.kept();
         return *base;
     }
-    auto [low, used] = free_.take_last(top_);
+    const uint64_t low = free_.take_last(top_);
     const uint64_t base = request.base_in(low), end = base + request.bytes;
     Result<void> room = commit(end);
     if (!room) {
-        free_.add(low, top_ - low, used);
+        free_.add(low, top_ - low, 0);
         return room.error();
     }
-    free_.add(low, base - low, used);
+    free_.add(low, base - low, 0);
+    free_.use(base, request.bytes);
     top_ = end;
     return base;
 }

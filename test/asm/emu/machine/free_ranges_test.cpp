@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -42,9 +43,9 @@ TEST(FreeRanges, GiveTheLastRangeToOneWhoGoesOnFromItsEnd) {
     FreeRanges free;
     free.add(0x1000, 0x100, 0x100);
     free.add(0x8000, 0x1000, 0x800);
-    EXPECT_EQ(free.take_last(0xa000), std::pair(uint64_t{0xa000}, size_t{0}));
-    EXPECT_EQ(free.take_last(0x9000), std::pair(uint64_t{0x8000}, size_t{0x800}));
-    EXPECT_EQ(free.take_last(0x9000), std::pair(uint64_t{0x9000}, size_t{0}));
+    EXPECT_EQ(free.take_last(0xa000), 0xa000u);
+    EXPECT_EQ(free.take_last(0x9000), 0x8000u);
+    EXPECT_EQ(free.take_last(0x9000), 0x9000u);
 }
 
 /// Pages of memory that the host holds.
@@ -74,6 +75,35 @@ TEST(FreeRanges, GivePagesBackBeyondWhatMayBeKept) {
     free.trim(0);
     EXPECT_EQ(free.kept(), 0u);
     EXPECT_EQ(resident(memory, kBytes), 4 * kMiB);
+    munmap(memory, kBytes);
+}
+
+/// Blocks of memory are given back in any order: the host is asked to walk each of their pages once, however many there are.
+TEST(FreeRanges, GiveEachPageBackOnce) {
+    constexpr size_t kBytes = size_t{4} << 30;
+    void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    const auto base = reinterpret_cast<uint64_t>(memory);
+    std::mt19937 random(3);
+    for (const size_t bytes : {size_t{768}, size_t{5000}, size_t{70'000}, size_t{1} << 20})
+        for (const size_t keep : {size_t{0}, kMiB, 64 * kMiB})
+            for (int order = 0; order < 4; ++order) {
+                const size_t count = std::min<size_t>(6000, kBytes / bytes);
+                std::vector<uint64_t> blocks(count);
+                for (size_t i = 0; i < count; ++i) blocks[i] = base + i * bytes;
+                if (order == 1) std::ranges::reverse(blocks);
+                if (order == 2) std::ranges::shuffle(blocks, random);
+                if (order == 3) std::ranges::partition(blocks, [&](uint64_t at) { return (at - base) / bytes % 2; });
+                FreeRanges free;
+                for (const uint64_t block : blocks) {
+                    free.add(block, bytes, bytes);
+                    free.trim(keep);
+                    ASSERT_LE(free.kept(), keep);
+                }
+                EXPECT_LE(free.walked(), count * bytes) << bytes << " bytes, " << keep << " kept, order " << order;
+                EXPECT_EQ(free.take({count * bytes, 0, 1}), base);
+                EXPECT_EQ(free.kept(), 0u) << "what is in use has its pages";
+            }
     munmap(memory, kBytes);
 }
 
