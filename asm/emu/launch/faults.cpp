@@ -30,7 +30,7 @@ std::string over_budget(uint64_t executed) {
 
 std::string over_launch_budget(uint64_t budget) {
     return fmt::format(
-        "the launch ran {} instructions without coming to its end; a smaller grid, or a larger budget by "
+        "the launch ran {} instructions without coming to its end; an endless loop? A larger budget is set by "
         "config(emu_launch_budget=...), STRATA_EMU_LAUNCH_BUDGET",
         budget);
 }

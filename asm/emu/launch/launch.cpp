@@ -19,8 +19,8 @@
 namespace strata::emu {
 namespace {
 
-constexpr uint64_t kDefaultBudget = 1ull << 33, kDefaultLaunchBudget = 1ull << 42;
-constexpr size_t kKernargOffset = 256;  // in the launch area; the dispatch packet is at its start
+constexpr uint64_t kDefaultBudget = 1ull << 33;  // of a wave, and of a launch for each thread: about a minute of one
+constexpr size_t kKernargOffset = 256;           // in the launch area; the dispatch packet is at its start
 
 /// Workgroups to measure: the first two, one in the middle and the last, which meet those of a kernel that divides the same work
 /// into others; sparse: of the first two one.
@@ -45,14 +45,23 @@ uint64_t budget(const LaunchConfig& config) {
     return settings().emu_budget ? settings().emu_budget : kDefaultBudget;
 }
 
+/// Who raises the budget of a wave means the launch too.
+uint64_t launch_budget(const Plan& plan, int threads) {
+    if (settings().emu_launch_budget) return settings().emu_launch_budget;
+    const uint64_t of_thread = std::max(plan.max_instructions, kDefaultBudget), count = static_cast<uint64_t>(threads);
+    return of_thread > ~0ull / count ? ~0ull : of_thread * count;
+}
+
 /// A wave runs an instruction at least.
 Result<void> check_budget(const Plan& plan) {
-    if (plan.groups_to_run() <= plan.max_of_launch / plan.waves) return {};
+    constexpr uint64_t kLeast = 1 + Plan::kWaveCost;
+    if (plan.groups_to_run() <= plan.max_of_launch / kLeast / plan.waves) return {};
     return make_error(ErrorKind::Launch,
                       "kernel '{}' over a grid of ({}, {}, {}) workgroups cannot end: {} instructions are a launch's "
-                      "budget; a smaller grid, or a larger budget by config(emu_launch_budget=...), "
-                      "STRATA_EMU_LAUNCH_BUDGET",
-                      plan.launch.kernel, plan.grid[0], plan.grid[1], plan.grid[2], plan.max_of_launch);
+                      "budget, and each of its {} waves counts as {} at least; a smaller grid, or a larger budget by "
+                      "config(emu_launch_budget=...), STRATA_EMU_LAUNCH_BUDGET",
+                      plan.launch.kernel, plan.grid[0], plan.grid[1], plan.grid[2], plan.max_of_launch,
+                      plan.groups_to_run() * plan.waves, kLeast);
 }
 
 /// What the workgroups of a launch need besides their arguments.
@@ -68,7 +77,6 @@ void set_resources(Plan& plan, const LoadedKernel& kernel, const LaunchConfig& c
         effective_mode(arch.family, descriptor.float_mode() | uint32_t{descriptor.dx10_clamp()} << 8 |
                                         uint32_t{descriptor.ieee_mode()} << 9 | (descriptor.rsrc1 >> 26 & 1) << 23);
     plan.max_instructions = budget(config);
-    plan.max_of_launch = settings().emu_launch_budget ? settings().emu_launch_budget : kDefaultLaunchBudget;
     plan.seed = config.seed ? config.seed : settings().emu_seed;
     pack_work_items(plan, config.block, descriptor.workitem_id_dims());
 }
@@ -176,6 +184,8 @@ Result<LaunchStats> run(Pool& pool, Plan& plan, const LoadedKernel& kernel, cons
     const auto start = std::chrono::steady_clock::now();
     const bool alone = plan.services || (config.check_races && config.check != Check::off);
     const int threads = alone ? 1 : thread_count(config, kernel.program->order());
+    plan.max_of_launch = launch_budget(plan, threads);
+    STRATA_TRY_VOID(check_budget(plan));
     const KeepOutput keep{plan.services, config.output};
     std::optional<Checks> checks;
     if (config.check != Check::off) checks.emplace(plan, kernel, config);
@@ -274,7 +284,6 @@ Result<LaunchStats> Gpu::launch(const Module& module, std::string_view kernel_na
     plan.last_behind = config.last_behind;
     if (config.sampled) plan.sample = representatives(plan.groups(), config.sparse);
     clear_registers(plan, kernel);
-    STRATA_TRY_VOID(check_budget(plan));
     plan.launch.groups = plan.groups();
     plan.launch.most_groups =
         std::min(residency(*state_->model, arch, shape_of(plan, kernel)).groups_at_once, kMostResidents);

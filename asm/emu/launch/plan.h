@@ -19,6 +19,8 @@ constexpr uint64_t kMostResidents = 16384;  ///< workgroups on a thread
 
 /// Everything a worker needs to start and run the workgroups of one launch.
 struct Plan {
+    static constexpr uint64_t kWaveCost = 16;  ///< to start and end a wave takes about as long as so many instructions
+
     Launch launch;
     const Op* entry = nullptr;
     int lanes = 32, vgprs = 0;
@@ -33,7 +35,7 @@ struct Plan {
     std::vector<uint32_t> v0;                  ///< packed work-item ids, `lanes` a wave
     std::vector<uint64_t> exec;                ///< by wave
     uint64_t max_instructions = 0, seed = 0;   ///< max_instructions: of a wave
-    uint64_t max_of_launch = 0;                ///< instructions of all waves
+    uint64_t max_of_launch = 0;                ///< instructions of all waves, each with its kWaveCost
     std::atomic<uint64_t> executed{0};         ///< by all waves; workers add to it now and then
     Services* services = nullptr;              ///< of a kernel that calls its host: one thread runs all its workgroups
     InstrumentedCode* instrumented = nullptr;  ///< what workgroups run that are observed

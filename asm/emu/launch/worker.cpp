@@ -23,6 +23,7 @@ constexpr size_t kRotation = 32;             // waves that take turns on a threa
 constexpr size_t kRotationBytes = 1u << 20;  // their registers should stay in the host's L2
 constexpr uint64_t kQuantum = 1u << 16;      // instructions before a wave that never waits makes room
 constexpr uint64_t kTurnCost = 64;           // about what a turn costs beside its instructions, in instructions
+constexpr uint64_t kLooks = 16;              // at a budget, at least, until it is used up
 constexpr uint64_t kPatience = 1u << 24;     // instructions without a finished workgroup before another is admitted
 
 struct FreeDeleter {
@@ -224,12 +225,12 @@ void Worker::stuck(const Resident& resident, std::string_view why) {
     fail(**waiting, ErrorKind::Launch);
 }
 
-/// Asked every quantum of this thread's work, whatever waves it is of. Throws Interrupted.
+/// Asked every so often of this thread's work, whatever waves it is of. Throws Interrupted.
 bool Worker::may_go_on(const Wave& wave) {
     since_check_ = 0;
     if (polls_) poll_interrupt();
-    const uint64_t ran = outcome.instructions - reported_;
-    reported_ = outcome.instructions;
+    const uint64_t all = outcome.instructions + outcome.waves * Plan::kWaveCost, ran = all - reported_;
+    reported_ = all;
     if (plan_.executed.fetch_add(ran, std::memory_order_relaxed) + ran > plan_.max_of_launch) {
         fault_text_ = over_launch_budget(plan_.max_of_launch);
         fail(wave, ErrorKind::Launch);
@@ -255,7 +256,7 @@ bool Worker::step(Wave* wave) {
         return false;
     }
     if (plan_.services && !serve(*wave)) return false;
-    return since_check_ < kQuantum || may_go_on(*wave);
+    return since_check_ < check_every_ || may_go_on(*wave);
 }
 
 /// One turn of every wave of running_[i]; true if that workgroup is done and none was left to take its place.
@@ -313,6 +314,7 @@ bool Worker::admit_as_many() {
 }
 
 void Worker::run() {
+    check_every_ = std::clamp<uint64_t>(plan_.max_of_launch / kLooks, 1, kQuantum);
     quantum_ = plan_.seed ? 64 + hash_mix(plan_.seed, 1) % 4096 : kQuantum;
     try {
         rotate();

@@ -49,8 +49,8 @@ class Worker {
     const uint64_t share_;
     std::vector<std::unique_ptr<Resident>> residents_;
     std::vector<Resident*> running_;
-    uint64_t quantum_ = 0, since_progress_ = 0;
-    uint64_t reported_ = 0, since_check_ = 0;  ///< of outcome.instructions, to the plan; since may_go_on()
+    uint64_t quantum_ = 0, check_every_ = 0, since_progress_ = 0;
+    uint64_t reported_ = 0, since_check_ = 0;  ///< of the launch's budget, to the plan; since may_go_on()
     const bool polls_;
     bool idle_ = false, asleep_ = false;  ///< this round of turns: all waves waited for others; some in s_sleep
     std::string fault_text_;

@@ -239,6 +239,15 @@ TEST_F(Faults, AGridThatCannotEndIsRefusedAndALaunchHasABudgetOfItsOwn) {
     auto empty = load("KERNEL void nothing() {}");
     expect(error(*empty, "nothing", config({2147483647, 65535, 65535}, {1, 1, 1}), Arguments()), ErrorKind::Launch,
            {"kernel 'nothing'", "(2147483647, 65535, 65535)", "cannot end", "STRATA_EMU_LAUNCH_BUDGET"});
+    for (const int threads : {1, 2}) {  // where nobody says another, for about a minute of each thread
+        LaunchConfig largest = config({2147483647, 1, 1}, {1, 1, 1});
+        largest.threads = threads;
+        expect(error(*empty, "nothing", largest, Arguments()), ErrorKind::Launch,
+               {"cannot end", std::to_string(static_cast<uint64_t>(threads) << 33) + " instructions"});
+        largest.max_instructions = 1ull << 40;
+        largest.grid = {1000, 1, 1};
+        EXPECT_TRUE(gpu.launch(*empty, "nothing", largest, {}));
+    }
     Settings limited = settings();
     limited.emu_launch_budget = 1'000'000;
     ScopedSettings scope(limited);
