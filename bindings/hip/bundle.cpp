@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+
+#include "strata/core/support/guarded.h"
 
 namespace strata::hip::library {
 namespace {
@@ -27,19 +30,45 @@ bool begins_with(const uint8_t* image, std::string_view magic) {
     return std::memcmp(image, magic.data(), magic.size()) == 0;
 }
 
-/// Where an ELF file that nobody said the size of ends: behind its headers and all that they name.
-size_t elf_bytes(const uint8_t* image) {
-    const auto header = read<Elf64_Ehdr>(image);
-    size_t end = std::max<size_t>(header.e_phoff + size_t{header.e_phnum} * sizeof(Elf64_Phdr),
-                                  header.e_shoff + size_t{header.e_shnum} * sizeof(Elf64_Shdr));
+/// An image and where it ends, if anybody said so; else it ends where the memory of the process does.
+struct Image {
+    const uint8_t* at = nullptr;
+    std::optional<size_t> size = {};
+
+    bool has(size_t offset, size_t bytes) const {
+        if (size) return offset <= *size && bytes <= *size - offset;
+        return offset < kUnknown && bytes < kUnknown && is_readable(at + offset, bytes);
+    }
+    /// Bytes from an offset on, at most so many.
+    size_t behind(size_t offset, size_t most) const {
+        if (!size) return readable_bytes(at + offset, most);
+        return std::min(most, *size - std::min(offset, *size));
+    }
+};
+
+Error cut_off() { return make_error(ErrorKind::Device, "the code object is cut off, or its headers are damaged"); }
+
+/// Where an ELF file ends: behind its headers and all that they name. Error: the image ends before.
+Result<size_t> elf_bytes(const Image& image) {
+    if (!image.has(0, sizeof(Elf64_Ehdr))) return cut_off();
+    const auto header = read<Elf64_Ehdr>(image.at);
+    size_t end = sizeof header;
+    const auto extend = [&](size_t offset, size_t bytes) {
+        if (!image.has(offset, bytes)) return false;
+        end = std::max(end, offset + bytes);
+        return true;
+    };
+    if (header.e_phnum && !extend(header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr))) return cut_off();
+    if (header.e_shnum && !extend(header.e_shoff, header.e_shnum * sizeof(Elf64_Shdr))) return cut_off();
     for (size_t i = 0; i < header.e_phnum; ++i) {
-        const auto one = read<Elf64_Phdr>(image + header.e_phoff + i * sizeof(Elf64_Phdr));
-        end = std::max<size_t>(end, one.p_offset + one.p_filesz);
+        const auto one = read<Elf64_Phdr>(image.at + header.e_phoff + i * sizeof(Elf64_Phdr));
+        if (one.p_filesz && !extend(one.p_offset, one.p_filesz)) return cut_off();
     }
     for (size_t i = 0; i < header.e_shnum; ++i) {
-        const auto one = read<Elf64_Shdr>(image + header.e_shoff + i * sizeof(Elf64_Shdr));
-        if (one.sh_type != SHT_NOBITS) end = std::max<size_t>(end, one.sh_offset + one.sh_size);
+        const auto one = read<Elf64_Shdr>(image.at + header.e_shoff + i * sizeof(Elf64_Shdr));
+        if (one.sh_type != SHT_NOBITS && one.sh_size && !extend(one.sh_offset, one.sh_size)) return cut_off();
     }
+    if (!image.has(0, end)) return cut_off();  // what the headers name may be other memory
     return end;
 }
 
@@ -48,24 +77,23 @@ struct Entry {
     size_t offset = 0, bytes = 0;
 };
 
-/// Entries of a bundle; `size` bounds it where it is known.
-Result<std::vector<Entry>> entries_of(const uint8_t* image, size_t size) {
+Result<std::vector<Entry>> entries_of(const Image& image) {
     const auto refuse = [](size_t at) {
         return make_error(ErrorKind::Device, "the offload bundle is damaged at byte {}", at);
     };
     size_t at = kBundle.size();
-    if (size < at + 8) return refuse(at);
-    const auto count = read<uint64_t>(image + at);
+    if (!image.has(at, 8)) return refuse(at);
+    const auto count = read<uint64_t>(image.at + at);
     at += 8;
     if (count > kMostEntries) return refuse(at);
     std::vector<Entry> out;
     for (uint64_t i = 0; i < count; ++i) {
-        if (size < at + 24) return refuse(at);
-        const auto offset = read<uint64_t>(image + at), bytes = read<uint64_t>(image + at + 8);
-        const auto length = read<uint64_t>(image + at + 16);
+        if (!image.has(at, 24)) return refuse(at);
+        const auto offset = read<uint64_t>(image.at + at), bytes = read<uint64_t>(image.at + at + 8);
+        const auto length = read<uint64_t>(image.at + at + 16);
         at += 24;
-        if (length > size - at || bytes > size || offset > size - bytes) return refuse(at);
-        const std::string_view target(reinterpret_cast<const char*>(image + at), length);
+        if (!image.has(at, length) || (image.size && !image.has(offset, bytes))) return refuse(at);
+        const std::string_view target(reinterpret_cast<const char*>(image.at + at), length);
         at += length;
         const size_t arch = target.rfind("gfx");
         out.push_back({arch == target.npos || !target.starts_with("hip") ? "" : target.substr(arch), offset, bytes});
@@ -73,8 +101,8 @@ Result<std::vector<Entry>> entries_of(const uint8_t* image, size_t size) {
     return out;
 }
 
-Result<isa::Bytes> of_bundle(const uint8_t* image, size_t size, std::string_view arch) {
-    STRATA_TRY(const std::vector<Entry> entries, entries_of(image, size));
+Result<isa::Bytes> of_bundle(const Image& image, std::string_view arch) {
+    STRATA_TRY(const std::vector<Entry> entries, entries_of(image));
     const Entry* best = nullptr;  // who names more features is made for fewer devices
     std::vector<std::string_view> targets;
     for (const Entry& entry : entries) {
@@ -82,7 +110,8 @@ Result<isa::Bytes> of_bundle(const uint8_t* image, size_t size, std::string_view
         targets.push_back(entry.target);
         if (fits(entry.target, arch) && (!best || entry.target.size() > best->target.size())) best = &entry;
     }
-    if (best) return isa::Bytes(image + best->offset, image + best->offset + best->bytes);
+    if (best && !image.has(best->offset, best->bytes)) return cut_off();
+    if (best) return isa::Bytes(image.at + best->offset, image.at + best->offset + best->bytes);
     const std::string_view wanted = arch.substr(0, arch.find(':'));
     return make_error(ErrorKind::Unsupported,
                       "the program has code for {}, the device is {}; compile with --offload-arch={}, or choose "
@@ -90,22 +119,25 @@ Result<isa::Bytes> of_bundle(const uint8_t* image, size_t size, std::string_view
                       targets.empty() ? "no GPU" : fmt::format("{}", fmt::join(targets, ", ")), arch, wanted);
 }
 
-Result<isa::Bytes> of_compressed(const uint8_t* image, std::string_view arch) {
-    const auto version = read<uint16_t>(image + 4);
-    const auto method = static_cast<Compression>(read<uint16_t>(image + 6));
+Result<isa::Bytes> of_compressed(const Image& image, std::string_view arch) {
+    constexpr size_t kLongestHeader = 32;
+    if (!image.has(0, kLongestHeader)) return no_image();
+    const auto version = read<uint16_t>(image.at + 4);
+    const auto method = static_cast<Compression>(read<uint16_t>(image.at + 6));
     size_t header = 0, total = kUnknown, unpacked = 0;
     switch (version) {
-        case 1: header = 20, unpacked = read<uint32_t>(image + 8); break;
-        case 2: header = 24, total = read<uint32_t>(image + 8), unpacked = read<uint32_t>(image + 12); break;
-        case 3: header = 32, total = read<uint64_t>(image + 8), unpacked = read<uint64_t>(image + 16); break;
+        case 1: header = 20, unpacked = read<uint32_t>(image.at + 8); break;
+        case 2: header = 24, total = read<uint32_t>(image.at + 8), unpacked = read<uint32_t>(image.at + 12); break;
+        case 3: header = 32, total = read<uint64_t>(image.at + 8), unpacked = read<uint64_t>(image.at + 16); break;
         default:
             return make_error(ErrorKind::Unsupported, "compressed offload bundles of version {} are not known",
                               version);
     }
     if (total < header) return no_image();
-    STRATA_TRY(const isa::Bytes bundle, decompress(method, image + header, total - header, unpacked));
+    const size_t packed = image.behind(header, total - header);
+    STRATA_TRY(const isa::Bytes bundle, decompress(method, image.at + header, packed, unpacked));
     if (bundle.size() < kBundle.size() || !begins_with(bundle.data(), kBundle)) return no_image();
-    return of_bundle(bundle.data(), bundle.size(), arch);
+    return of_bundle({bundle.data(), bundle.size()}, arch);
 }
 
 }  // namespace
@@ -125,11 +157,15 @@ bool fits(std::string_view code, std::string_view arch) {
     return true;
 }
 
-Result<isa::Bytes> code_for(const void* image, std::string_view arch) {
-    const auto* const bytes = static_cast<const uint8_t*>(image);
-    if (begins_with(bytes, {ELFMAG, SELFMAG})) return isa::Bytes(bytes, bytes + elf_bytes(bytes));
-    if (begins_with(bytes, kCompressed)) return of_compressed(bytes, arch);
-    if (begins_with(bytes, kBundle)) return of_bundle(bytes, kUnknown, arch);
+Result<isa::Bytes> code_for(const void* bytes, std::optional<size_t> size, std::string_view arch) {
+    const Image image{static_cast<const uint8_t*>(bytes), size};
+    if (!image.has(0, kBundle.size())) return no_image();
+    if (begins_with(image.at, {ELFMAG, SELFMAG})) {
+        STRATA_TRY(const size_t end, elf_bytes(image));
+        return isa::Bytes(image.at, image.at + end);
+    }
+    if (begins_with(image.at, kCompressed)) return of_compressed(image, arch);
+    if (begins_with(image.at, kBundle)) return of_bundle(image, arch);
     return no_image();
 }
 

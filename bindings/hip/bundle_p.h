@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,10 +8,10 @@
 
 namespace strata::hip::library {
 
-/// The code object for a device in an image whose size nobody says: the object itself, clang's offload bundle, or one that is
-/// compressed. `arch`: with what the device has of features, "gfx942:sramecc+:xnack-".
+/// The code object for a device in an image: the object itself, clang's offload bundle, or one that is compressed. `size`: none where
+/// nobody says it, as of images in memory, which are believed as far as memory is there. `arch`: with what the device has of features, "gfx942:sramecc+:xnack-".
 /// Errors: Unsupported, naming the archs that there is code for; Device: it is no image.
-Result<isa::Bytes> code_for(const void* image, std::string_view arch);
+Result<isa::Bytes> code_for(const void* image, std::optional<size_t> size, std::string_view arch);
 
 /// Whether code for one target runs on another: the same arch, and no feature the other way round.
 bool fits(std::string_view code, std::string_view arch);

@@ -36,17 +36,20 @@ Code pop(Configuration& out) {
 using namespace strata::hip::library;
 
 int __hipPushCallConfiguration(Dim3 grid, Dim3 block, size_t lds, void* stream) {
-    return push(grid, block, lds, stream);
+    return guarded<int>("__hipPushCallConfiguration", hipErrorOutOfMemory,
+                        [&] { return push(grid, block, lds, stream); });
 }
 int __hipPopCallConfiguration(Dim3* grid, Dim3* block, size_t* lds, void** stream) {
-    Configuration own{};
-    const Code code = pop(own);
-    if (code != hipSuccess) return finish(code);
-    *grid = own.grid;
-    *block = own.block;
-    *lds = own.lds;
-    *stream = own.stream;
-    return hipSuccess;
+    return guarded<int>("__hipPopCallConfiguration", hipErrorUnknown, [&]() -> int {
+        Configuration own{};
+        const Code code = pop(own);
+        if (code != hipSuccess) return finish(code);
+        *grid = own.grid;
+        *block = own.block;
+        *lds = own.lds;
+        *stream = own.stream;
+        return hipSuccess;
+    });
 }
 int hipConfigureCall(Dim3 grid, Dim3 block, size_t lds, void* stream) {
     return entry("hipConfigureCall", [&] { return push(grid, block, lds, stream); });

@@ -97,7 +97,11 @@ int hipGetFuncBySymbol(void** function, const void* host) {
     });
 }
 const char* hipKernelNameRef(void* function) {
-    const Function* const own = function_at(function);
-    return own ? own->kernel.name.c_str() : nullptr;
+    return guarded<const char*>("hipKernelNameRef", nullptr, [&] {
+        const Function* const own = function_at(function);
+        return own ? own->kernel.name.c_str() : nullptr;
+    });
 }
-const char* hipKernelNameRefByPtr(const void* host, void*) { return kernel_name(host); }
+const char* hipKernelNameRefByPtr(const void* host, void*) {
+    return guarded<const char*>("hipKernelNameRefByPtr", nullptr, [&] { return kernel_name(host); });
+}

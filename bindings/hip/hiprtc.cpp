@@ -1,8 +1,8 @@
 // The functions of libhiprtc, which lies beside this library and is loaded when a program first compiles.
 #include <dlfcn.h>
-#include <fmt/format.h>
 
 #include <cstdio>
+#include <new>
 #include <string>
 
 #include "strata/bindings/hip/exports_p.h"
@@ -10,14 +10,19 @@
 
 namespace {
 
-void* compiler() {
-    static void* const library = [] {
+/// nullptr: it is not there, and stderr was told why.
+void* compiler() noexcept {
+    static void* const library = []() -> void* {
         Dl_info info{};
-        std::string file = dladdr(reinterpret_cast<const void*>(&hipInit), &info) ? info.dli_fname : "";
-        file = file.substr(0, file.rfind('/') + 1) + "libhiprtc.so.7";
-        void* const found = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
-        if (!found) fmt::print(stderr, "strata: hiprtc: {}\n", dlerror());
-        return found;
+        if (!dladdr(reinterpret_cast<const void*>(&hipInit), &info)) return nullptr;
+        try {
+            std::string file = info.dli_fname;
+            file = file.substr(0, file.rfind('/') + 1) + "libhiprtc.so.7";
+            if (void* const found = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL)) return found;
+            std::fprintf(stderr, "strata: hiprtc: %s\n", dlerror());
+        } catch (const std::bad_alloc&) {
+        }
+        return nullptr;
     }();
     return library;
 }

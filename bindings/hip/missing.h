@@ -1,6 +1,4 @@
 #pragma once
-#include <fmt/format.h>
-
 #include <atomic>
 #include <cstdio>
 
@@ -8,7 +6,7 @@ namespace strata::hip::library {
 
 /// Says once that a function is not there, and what a call of it returns.
 inline void say_missing(const char* call, std::atomic<bool>& told, const char* instead) {
-    if (!told.exchange(true)) fmt::print(stderr, "strata: {} is not implemented: it returns {}\n", call, instead);
+    if (!told.exchange(true)) std::fprintf(stderr, "strata: %s is not implemented: it returns %s\n", call, instead);
 }
 
 inline constexpr int kRtcInternalError = 11;  // HIPRTC_ERROR_INTERNAL_ERROR

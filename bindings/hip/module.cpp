@@ -1,7 +1,5 @@
 #include "strata/bindings/hip/module_p.h"
 
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <unordered_map>
 
@@ -10,6 +8,7 @@
 #include "strata/bindings/hip/bundle_p.h"
 #include "strata/bindings/hip/exports_p.h"
 #include "strata/bindings/hip/stream_p.h"
+#include "strata/core/support/file.h"
 #include "strata/core/support/mutex.h"
 
 namespace strata::hip::library {
@@ -37,10 +36,10 @@ Modules& modules() {
     return *all;
 }
 
-Code load_for_program(void** out, const void* image) {
+Code load_for_program(void** out, const void* image, std::optional<size_t> size = {}) {
     if (!out || !image) return hipErrorInvalidValue;
     std::unique_ptr<Module> module;
-    const Code code = load(current(), image, module);
+    const Code code = load(current(), image, size, module);
     if (code != hipSuccess) return code;
     std::lock_guard lock(modules().mutex);
     *out = module.get();
@@ -50,11 +49,8 @@ Code load_for_program(void** out, const void* image) {
 
 Code load_file(void** out, const char* file) {
     if (!out || !file || !*file) return hipErrorInvalidValue;
-    std::ifstream in(file, std::ios::binary);
-    if (!in) return hipErrorFileNotFound;
-    std::vector<char> image(std::istreambuf_iterator<char>(in), {});
-    image.resize(image.size() + sizeof(uint64_t) * 8);  // the shortest header that is looked at
-    return load_for_program(out, image.data());
+    const std::optional<std::string> image = read_file(file);
+    return image ? load_for_program(out, image->data(), image->size()) : hipErrorFileNotFound;
 }
 
 Module* module_of(void* handle) {
@@ -81,8 +77,8 @@ std::string arch_with_features(int device) {
     return row && is_cdna(isa::info(*row).family) ? arch + ":sramecc+:xnack-" : arch;
 }
 
-Code load(int device, const void* image, std::unique_ptr<Module>& out) {
-    Result<isa::Bytes> code = code_for(image, arch_with_features(device));
+Code load(int device, const void* image, std::optional<size_t> size, std::unique_ptr<Module>& out) {
+    Result<isa::Bytes> code = code_for(image, size, arch_with_features(device));
     if (!code) return refused(code.error());
     Result<isa::CodeObject> object = isa::CodeObject::parse(std::move(*code));
     if (!object) return refused(object.error());

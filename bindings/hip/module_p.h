@@ -28,7 +28,7 @@ struct Module {
 std::string arch_with_features(int device);
 
 /// Loads an image, an offload bundle too, to a device. What is wrong with it goes to stderr.
-Code load(int device, const void* image, std::unique_ptr<Module>& out);
+Code load(int device, const void* image, std::optional<size_t> size, std::unique_ptr<Module>& out);
 Code unload(std::unique_ptr<Module> module);
 /// A kernel of a module; nullptr: there is none. Call it from one thread at a time.
 Function* function_of(Module& module, std::string_view name);

@@ -49,14 +49,19 @@ Registry& registry() {
 
 Code module_of(Binary& binary, int device, Module*& out) {
     OnDevice& there = binary.of_device[device];
-    if (!there.module && there.code == hipSuccess) there.code = load(device, binary.image, there.module);
+    if (!there.module && there.code == hipSuccess) there.code = load(device, binary.image, {}, there.module);
     out = there.module.get();
     return there.code;
 }
 
-void add(std::unordered_map<const void*, Named>& all, void** binary, const void* host, const char* name) {
-    std::lock_guard lock(registry().mutex);
-    all[host] = {reinterpret_cast<Binary*>(binary), name};
+void add(std::string_view call, std::unordered_map<const void*, Named>& all, void** binary, const void* host,
+         const char* name) {
+    (void)guarded(call, false, [&] {
+        if (!binary || !name) return false;
+        std::lock_guard lock(registry().mutex);
+        all[host] = {reinterpret_cast<Binary*>(binary), name};
+        return true;
+    });
 }
 
 void forget(const Binary* binary) {
@@ -121,7 +126,7 @@ bool is_there_code_for(int device) {
         for (const auto& [handle, binary] : registry().binaries) images.push_back(binary->image);
     }
     const std::string arch = arch_with_features(device);
-    return std::ranges::any_of(images, [&](const void* image) { return code_for(image, arch).has_value(); });
+    return std::ranges::any_of(images, [&](const void* image) { return code_for(image, {}, arch).has_value(); });
 }
 
 void unload_registered(int device) {
@@ -140,42 +145,47 @@ void unload_registered(int device) {
 using namespace strata::hip::library;
 
 void** __hipRegisterFatBinary(const void* data) {
-    const auto* const wrapper = static_cast<const Wrapper*>(data);
-    if (!wrapper || wrapper->magic != kMagic || wrapper->version != 1) return nullptr;
-    auto binary = std::make_unique<Binary>(Binary{wrapper->image});
-    void* const handle = binary.get();
-    std::lock_guard lock(registry().mutex);
-    registry().binaries[handle] = std::move(binary);
-    return static_cast<void**>(handle);
+    return guarded<void**>("__hipRegisterFatBinary", nullptr, [&]() -> void** {
+        const auto* const wrapper = static_cast<const Wrapper*>(data);
+        if (!wrapper || wrapper->magic != kMagic || wrapper->version != 1) return nullptr;
+        auto binary = std::make_unique<Binary>(Binary{wrapper->image});
+        void* const handle = binary.get();
+        std::lock_guard lock(registry().mutex);
+        registry().binaries[handle] = std::move(binary);
+        return static_cast<void**>(handle);
+    });
 }
 void __hipRegisterFunction(void** binary, const void* host, char*, const char* name, unsigned, void*, void*, void*,
                            void*, int*) {
-    if (binary) add(registry().kernels, binary, host, name);
+    add("__hipRegisterFunction", registry().kernels, binary, host, name);
 }
 void __hipRegisterVar(void** binary, void* host, char*, const char* name, int, size_t, int, int) {
-    if (binary) add(registry().variables, binary, host, name);
+    add("__hipRegisterVar", registry().variables, binary, host, name);
 }
 void __hipRegisterManagedVar(void** binary, void** pointer, void* initial, const char* name, size_t bytes, unsigned) {
     if (!binary) return;
-    add(registry().variables, binary, pointer, name);
+    add("__hipRegisterManagedVar", registry().variables, binary, pointer, name);
     (void)entry("__hipRegisterManagedVar", [&] {
         place_managed(binary, pointer, initial, name, bytes);
         return hipSuccess;
     });
 }
 void __hipRegisterTexture(void** binary, void* host, char*, char* name, int, int, int) {
-    if (binary) add(registry().variables, binary, host, name);
+    add("__hipRegisterTexture", registry().variables, binary, host, name);
 }
 void __hipRegisterSurface(void** binary, void* host, char*, char* name, int, int) {
-    if (binary) add(registry().variables, binary, host, name);
+    add("__hipRegisterSurface", registry().variables, binary, host, name);
 }
 void __hipUnregisterFatBinary(void** binary) {
     if (!binary) return;
-    std::lock_guard lock(registry().mutex);
-    const auto found = registry().binaries.find(binary);
-    if (found == registry().binaries.end()) return;
-    forget(found->second.get());
-    for (auto& [device, there] : found->second->of_device)
-        if (there.module) (void)unload(std::move(there.module));
-    registry().binaries.erase(found);
+    (void)guarded("__hipUnregisterFatBinary", false, [&] {
+        std::lock_guard lock(registry().mutex);
+        const auto found = registry().binaries.find(binary);
+        if (found == registry().binaries.end()) return false;
+        forget(found->second.get());
+        for (auto& [device, there] : found->second->of_device)
+            if (there.module) (void)unload(std::move(there.module));
+        registry().binaries.erase(found);
+        return true;
+    });
 }

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <new>
+#include <stdexcept>
 
 #include "strata/bindings/hip/exports_p.h"
 #include "strata/bindings/hip/registration_p.h"
@@ -139,7 +141,36 @@ Code code_of(const Error& error, Code otherwise) {
     }
 }
 
-void tell(std::string_view call, const Error& error) { fmt::print(stderr, "strata: {}: {}\n", call, error.message); }
+namespace {
+
+void tell_text(std::string_view call, std::string_view text) {
+    const std::string line = fmt::format("strata: {}: {}\n", call, text);
+    std::fwrite(line.data(), 1, line.size(), stderr);  // which may be closed
+}
+
+}  // namespace
+
+void tell(std::string_view call, const Error& error) { tell_text(call, error.message); }
+
+Code code_of_exception(std::string_view call) noexcept {
+    try {
+        throw;
+    } catch (const NoDevice&) {
+        return hipErrorNoDevice;
+    } catch (const std::bad_alloc&) {
+        return hipErrorOutOfMemory;
+    } catch (const std::length_error&) {
+        return hipErrorOutOfMemory;
+    } catch (const Exception& e) {  // a variable of the environment that holds something unusable, ...
+        tell(call, e.error());
+        return code_of(e.error(), hipErrorUnknown);
+    } catch (const std::exception& e) {
+        tell_text(call, e.what());
+    } catch (...) {
+        tell_text(call, "an exception of no known type");
+    }
+    return hipErrorUnknown;
+}
 
 void lose(Code code) { lost_by = code; }
 Code lost() { return lost_by; }

@@ -1,6 +1,7 @@
 #pragma once
+#include <cxxabi.h>
+
 #include <exception>
-#include <new>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,8 @@ int major_version();
 Code code_of(const Error& error, Code otherwise);
 /// Tells people on stderr what no code says.
 void tell(std::string_view call, const Error& error);
+/// The code of the exception that is being handled; no exception of this library leaves it.
+Code code_of_exception(std::string_view call) noexcept;
 
 /// From now on every call fails with this code: a kernel has faulted.
 void lose(Code code);
@@ -55,13 +58,22 @@ int entry(std::string_view call, Body&& body) {
     if (const Code code = lost(); code != hipSuccess) return finish(code);
     try {
         return finish(body());
-    } catch (const NoDevice&) {
-        return finish(hipErrorNoDevice);
-    } catch (const Exception& e) {  // a variable of the environment that holds something unusable, ...
-        tell(call, e.error());
-        return finish(code_of(e.error(), hipErrorUnknown));
-    } catch (const std::bad_alloc&) {
-        return finish(hipErrorOutOfMemory);
+    } catch (__cxxabiv1::__forced_unwind&) {  // the thread is being cancelled
+        throw;
+    } catch (...) {
+        return finish(code_of_exception(call));
+    }
+}
+/// The same for a function that returns something else, whose value is `otherwise` where the body throws.
+template <class T, class Body>
+T guarded(std::string_view call, T otherwise, Body&& body) {
+    try {
+        return body();
+    } catch (__cxxabiv1::__forced_unwind&) {
+        throw;
+    } catch (...) {
+        finish(code_of_exception(call));
+        return otherwise;
     }
 }
 

@@ -1,8 +1,12 @@
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
+#include <stdexcept>
 
 #include "strata/bindings/hiprtc/exports_p.h"
 #include "strata/bindings/hiprtc/program_p.h"
@@ -34,20 +38,38 @@ Programs& programs() {
     return *all;
 }
 
+/// Runs the body of a function of the library: no exception leaves it but that of a thread which is being cancelled.
+template <class Body>
+int entry(Body&& body) {
+    try {
+        return body();
+    } catch (__cxxabiv1::__forced_unwind&) {
+        throw;
+    } catch (const std::bad_alloc&) {
+        return out_of_memory;
+    } catch (const std::length_error&) {
+        return out_of_memory;
+    } catch (...) {
+        return internal_error;
+    }
+}
+
 /// Calls act(program) for a handle.
 template <class Act>
 int with(void* handle, Act&& act) {
-    auto* const program = static_cast<Program*>(handle);
-    {
-        std::lock_guard lock(programs().mutex);
-        if (!programs().all.contains(program)) return invalid_program;
-    }
-    try {
-        return act(*program);
-    } catch (const strata::Exception& e) {
-        program->log = e.what();
-        return internal_error;
-    }
+    return entry([&]() -> int {
+        auto* const program = static_cast<Program*>(handle);
+        {
+            std::lock_guard lock(programs().mutex);
+            if (!programs().all.contains(program)) return invalid_program;
+        }
+        try {
+            return act(*program);
+        } catch (const strata::Exception& e) {
+            program->log = e.what();
+            return internal_error;
+        }
+    });
 }
 
 }  // namespace
@@ -66,21 +88,25 @@ int hiprtcCreateProgram(void** out, const char* source, const char* name, int co
     if (!out || !source || count < 0 || (count && (!headers || !header_names))) return invalid_input;
     for (int i = 0; i < count; ++i)
         if (!headers[i] || !header_names[i]) return invalid_input;
-    auto program = std::make_unique<Program>(Program{source, name ? name : ""});
-    for (int i = 0; i < count; ++i) program->headers.emplace_back(header_names[i], headers[i]);
-    std::lock_guard lock(programs().mutex);
-    *out = program.get();
-    programs().all.insert(program.release());
-    return success;
+    return entry([&] {
+        auto program = std::make_unique<Program>(Program{source, name ? name : ""});
+        for (int i = 0; i < count; ++i) program->headers.emplace_back(header_names[i], headers[i]);
+        std::lock_guard lock(programs().mutex);
+        programs().all.insert(program.get());
+        *out = program.release();
+        return success;
+    });
 }
 int hiprtcDestroyProgram(void** handle) {
     if (!handle) return invalid_input;
-    std::lock_guard lock(programs().mutex);
-    auto* const program = static_cast<Program*>(*handle);
-    if (!programs().all.erase(program)) return invalid_program;
-    delete program;
-    *handle = nullptr;
-    return success;
+    return entry([&] {
+        std::lock_guard lock(programs().mutex);
+        auto* const program = static_cast<Program*>(*handle);
+        if (!programs().all.erase(program)) return invalid_program;
+        delete program;
+        *handle = nullptr;
+        return success;
+    });
 }
 int hiprtcAddNameExpression(void* handle, const char* expression) {
     if (!expression) return invalid_input;

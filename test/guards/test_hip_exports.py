@@ -124,3 +124,53 @@ def test_an_export_that_never_succeeds_is_found(tmp_path):
 
 def test_an_export_without_a_refusal_is_found(tmp_path):
     assert list(never_refuses(tree_of(tmp_path, "EXPECT_EQ(hipFree(none), hipErrorInvalidValue)", "REFUSES( InvalidValue, hipMalloc(nullptr) )\n"))) == ["hipFree"]
+
+
+CANNOT_THROW = {
+    "hipGetErrorName", "hipGetErrorString", "hipGetLastError", "hipPeekAtLastError", "hipExtGetLastError", "hipCreateChannelDesc", "__gnu_h2f_ieee", "__gnu_f2h_ieee",
+    "hiprtcGetErrorString", "hiprtcVersion",
+}  # fmt: skip
+
+
+def bodies(text):
+    """name -> body of each function that is defined at the left edge, or by a macro there."""
+    out = {}
+    for head in re.finditer(r"^(?!\s)(?:[\w:<>*& ]+?[ *&])?(\w+)\([^;{}]*\)(?: const| noexcept)? \{", text, re.MULTILINE):
+        depth, end = 1, head.end()
+        while depth and end < len(text):
+            depth += (text[end] == "{") - (text[end] == "}")
+            end += 1
+        out[head[1]] = text[head.end() : end]
+    return out
+
+
+def calls(body):
+    return set(re.findall(r"\b(\w+)(?:<[\w*, ]+>)?\(", body))
+
+
+def unguarded(tree):
+    """By name: the functions of C whose body runs under no guard against exceptions, neither by itself nor in what alone it calls."""
+    files = {name: f"bindings/hip/{area}.cpp" for area, name in re.findall(r"^EXPORT\( *\w+, *(\w+), *[^,]+, *(\w+)", tree.text(TABLE), re.MULTILINE)}
+    files |= {name: "bindings/hiprtc/exports.cpp" for name in re.findall(r"^RTC\( *[^,]+, *(\w+)", tree.text(RTC_TABLE), re.MULTILINE)}
+    out = {}
+    for name, file in files.items():
+        text = tree.text(file)
+        own = bodies(text)
+        guards = {"entry", "guarded"}
+        while more := {function for function, body in own.items() if calls(body) & guards} - guards:  # what calls one of them
+            guards |= more
+        by_macro = name not in own and re.search(r"^#define \w+_CALLS(?:.*\\\n)*.*\bentry\(", text, re.MULTILINE)
+        if not (name in guards or by_macro or name in CANNOT_THROW or calls(own.get(name, "")) & set(files)):
+            out[name] = f"{file}: {name} lets exceptions out"
+    return out
+
+
+def test_no_exception_leaves_a_function_of_c():
+    check(unguarded(Tree(CHECKOUT)), {}, "Run its body in entry(), or in guarded() where it returns no code.")
+
+
+def test_a_function_without_a_guard_is_found(tmp_path):
+    rows = "EXPORT( 4_2, memory, int, hipMalloc, (void** out) )\nEXPORT( 4_2, memory, int, hipFree, (void* memory) )\nEXPORT( 4_2, memory, int, hipHostFree, (void* memory) )\n"
+    code = "Code give(void* memory) {\n    return entry([&] { return free(memory); });\n}\nint hipMalloc(void** out) {\n    return take(out);\n}\n" \
+           "int hipFree(void* memory) {\n    return give(memory);\n}\nint hipHostFree(void* memory) { return hipFree(memory); }\n"
+    assert list(unguarded(make_tree(tmp_path, {TABLE: rows, RTC_TABLE: "", "bindings/hip/memory.cpp": code}))) == ["hipMalloc"]
