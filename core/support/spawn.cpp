@@ -1,5 +1,6 @@
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@ namespace strata {
 namespace {
 
 constexpr size_t kStackBytes = size_t{64} << 10;
+constexpr rlim_t kProgramStack = rlim_t{8} << 20;  // of the program, where this process has less: a compiler needs it
 
 struct Start {
     char** argv;
@@ -36,6 +38,11 @@ __attribute__((no_sanitize("address"))) int become_program(void* argument) {
         action.sa_handler = SIG_DFL;
         action.sa_flags = 0;
         sigaction(number, &action, nullptr);
+    }
+    rlimit stack{};
+    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < kProgramStack) {
+        stack.rlim_cur = stack.rlim_max < kProgramStack ? stack.rlim_max : kProgramStack;
+        setrlimit(RLIMIT_STACK, &stack);
     }
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);

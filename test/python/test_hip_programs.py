@@ -54,6 +54,11 @@ def test_a_program_runs_on_the_device_that_it_has_code_for(build):
     assert (done.returncode, done.stdout, done.stderr) == (0, "100000 sums on gfx90a:sramecc+:xnack-\n", "")
 
 
+def test_a_program_with_a_small_stack_runs(build):
+    done = run(["/bin/sh", "-c", 'ulimit -s 64; exec "$0"', build("vector_add")], LD_LIBRARY_PATH=str(library()))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "100000 sums on gfx90a:sramecc+:xnack-\n", "")
+
+
 def test_the_loader_alone_is_enough(build):
     done = run([build("vector_add")], LD_LIBRARY_PATH=str(library()))
     assert done.stdout == "100000 sums on gfx90a:sramecc+:xnack-\n", done.stderr

@@ -116,6 +116,18 @@ TEST(Subprocess, AChildHasNeitherOurHandlersNorOurBlockedSignals) {
     EXPECT_EQ(shell("kill -USR1 $$; sleep 10").signal, SIGUSR1);
 }
 
+TEST(Subprocess, AChildHasTheStackThatACompilerNeeds) {
+    rlimit usual{};
+    ASSERT_EQ(getrlimit(RLIMIT_STACK, &usual), 0);
+    if (usual.rlim_max < rlim_t{8} << 20) GTEST_SKIP() << "no process may have as much here (ulimit -H -s)";
+    rlimit small = usual;
+    small.rlim_cur = 64 << 10;
+    ASSERT_EQ(setrlimit(RLIMIT_STACK, &small), 0);
+    const std::string said = shell("ulimit -s").out;
+    ASSERT_EQ(setrlimit(RLIMIT_STACK, &usual), 0);
+    EXPECT_EQ(said, "8192\n");
+}
+
 TEST(Subprocess, StreamsThatAreClosedHereAreTheChildsAllTheSame) {
     pid_t child = fork();
     if (child == 0) {
