@@ -1,6 +1,7 @@
 #include "strata/codegen/compile/clang_p.h"
 
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include "strata/core/support/address_limit.h"
@@ -36,6 +37,14 @@ Result<ProcessOutput> run_clang_program(const Toolchain& tools, const std::vecto
                           address_limit() ? "Its libraries need addresses" + told_address_limit()
                                           : "Its packages are not whole; on Debian: apt install --reinstall clang-19 "
                                             "libclang-cpp19 libllvm19");
+    if (!run.ok() && run.err.find("unable to make temporary file") != run.err.npos) {
+        const char* const wanted = std::getenv("TMPDIR");
+        return make_error(ErrorKind::Device,
+                          "clang finds no folder for its temporary files ({} is '{}'): set TMPDIR to a folder that is "
+                          "there and that you may write to, or compile without clang by config(target=\"asm\"), "
+                          "STRATA_TARGET=asm",
+                          wanted ? "TMPDIR" : "the usual one", wanted ? wanted : "/tmp");
+    }
     return run;
 }
 
